@@ -1,0 +1,74 @@
+// Package wire holds the constants of the machine-profile formats that both
+// sides must agree on: the assembler rewriter and the C runtime that write
+// them, and format/mip that reads them. It imports nothing. The drawing of the
+// formats is in package mip; the runtime's header is generated from here.
+package wire
+
+// Section names in instrumented object files and binaries.
+const (
+	// RawSection is the allocated, zero-initialised section of all records.
+	// Its name is a C identifier, so that linkers define __start_ and __stop_.
+	RawSection = "cairn_raw"
+	// MapSection is the section that describes the records. It is not
+	// allocated, and its name starts with .debug so that strip removes it and
+	// objcopy --only-keep-debug carries it along.
+	MapSection = ".debug_cairn"
+)
+
+// Map section records. A record is:
+//
+//	u32  length of the record in bytes, this field included
+//	u8   MapVersion
+//	u8   mode (prof.Mode)
+//	u16  number of fragments, at least 1
+//	u64  address of the function's data in RawSection
+//	u32  control-flow signature
+//	fragments, each:
+//	     u64 address, u32 size, u32 number of blocks, u32 offset of each block
+//	u32  number of direct calls, each: u32 block index, NUL-terminated callee
+//	NUL-terminated function name, NUL-terminated source file
+//
+// all little-endian, no padding between fields or records. A record whose
+// first fragment or data has address 0 belongs to a function that the linker
+// dropped.
+const MapVersion = 1
+
+// Records in RawSection, by mode.
+const (
+	CoverSize      = 1  // u8 flag
+	CountSize      = 8  // u32 negated call count, u32 order
+	FullHeaderSize = 12 // u32 negated call count, u32 order, i32 caller; then a u8 per non-entry block
+	RecordAlign    = 4  // of count and full records
+	OrderOffset    = 4
+	CallerOffset   = 8
+
+	// OrderInexact is set in the order word when the first-call path ran a
+	// second time: two threads raced for the first call, or the counter wrapped.
+	OrderInexact = 1 << 31
+	// CallerOutside in the caller word: the first caller is out of reach of a
+	// 32-bit displacement, hence in another module. Otherwise the word is the
+	// return address minus the address of the record.
+	CallerOutside = -1 << 31
+)
+
+// Raw file header.
+const (
+	RawMagic   = "CAIRNRAW"
+	RawVersion = 1
+
+	RawMagicOffset    = 0  // 8 bytes
+	RawVersionOffset  = 8  // u16
+	RawFlagsOffset    = 10 // u16
+	RawDataOffset     = 12 // u32 file offset of the section image
+	RawSizeOffset     = 16 // u64 size of the section in memory
+	RawStoredOffset   = 24 // u64 bytes of the image in the file; the rest is zero
+	RawChecksumOffset = 32 // u32 FNV-1a of the stored bytes; 0 if RawContinuous
+	RawPIDOffset      = 36 // u32
+	RawIDLenOffset    = 40 // u8 length of the build id
+	RawIDOffset       = 44 // build id, MaxBuildID bytes, zero-padded
+	RawHeaderSize     = 64
+	MaxBuildID        = 20
+
+	RawContinuous = 1 << 0 // flag: the file was the live memory of the process
+	PageSize      = 4096   // alignment of RawSection and of a continuous file's image
+)

@@ -1,0 +1,123 @@
+// Package cli is the command line: one file per verb, each of which opens the
+// files, joins the pieces and prints. It holds no algorithms.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// Streams are the three standard streams of a command.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer // data
+	Err io.Writer // talk
+}
+
+// Exit codes, as the help text states them.
+const (
+	exitOK    = 0
+	exitFail  = 1 // the command failed, or a --strict or --check gate did
+	exitUsage = 2 // the command line makes no sense
+)
+
+// usageError marks an error of the command line itself.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// usagef returns an error that ends the command with exit code 2.
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// exitError ends the command with a code of its own and prints nothing more:
+// the child that a wrapper ran has spoken already.
+type exitError struct{ code int }
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
+
+// verbs lists the commands in the order in which a newcomer needs them.
+var verbs = []func(*Streams) *cobra.Command{}
+
+// Main runs the command line args (args[0] is the program's name) and returns
+// the exit code.
+func Main(ctx context.Context, args []string, s Streams) int {
+	root := newRoot(&s)
+	root.SetArgs(args[1:])
+	return exitCode(root.ExecuteContext(ctx), s.Err)
+}
+
+func newRoot(s *Streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "cairn",
+		Short:         "Exact, function-level profiling that is cheap enough to ship",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		CompletionOptions: cobra.CompletionOptions{
+			HiddenDefaultCmd: true,
+		},
+	}
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usagef("%w (see %s -h)", err, c.CommandPath())
+	})
+	for _, verb := range verbs {
+		root.AddCommand(verb(s))
+	}
+	return root
+}
+
+// exitCode prints err as one line and turns it into an exit code.
+func exitCode(err error, w io.Writer) int {
+	if err == nil {
+		return exitOK
+	}
+	var exit exitError
+	if errors.As(err, &exit) {
+		return exit.code
+	}
+	fmt.Fprintf(w, "cairn: %v\n", err)
+	var usage usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFail
+}
+
+// writeFile writes path whole or not at all: fill writes to a temporary file
+// beside it, which is then renamed. The path "-" is standard output.
+func writeFile(s *Streams, path string, fill func(io.Writer) error) (err error) {
+	if path == "-" {
+		return fill(s.Out)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			tmp.Close()
+			os.Remove(tmp.Name())
+		}
+	}()
+	if err := fill(tmp); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	if err := tmp.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

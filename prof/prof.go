@@ -1,0 +1,189 @@
+// Package prof holds the nouns of cairn as plain data: what a linked module
+// contains (Map, Func, Fragment, Call) and what its runs did (Profile, Module,
+// Counts, Site). It has no I/O, no formats and no policy; the codecs live in
+// format/..., the algorithms in internal/....
+//
+// The vocabulary follows LLVM's Machine IR Profile (MIP): a function's record
+// is the handful of bytes in the program's memory that its probes write; the
+// map relates records to names and addresses and never ships with the program;
+// a profile is a map with the sum of many raw files.
+package prof
+
+import "encoding/hex"
+
+// BuildID is a module's ELF build id, as raw bytes. It is the identity that
+// ties a binary, its map and its raw files together.
+type BuildID string
+
+// String returns the build id in lower-case hexadecimal, as readelf -n prints it.
+func (id BuildID) String() string { return hex.EncodeToString([]byte(id)) }
+
+// Mode says what a function's record holds. The numbers are part of the file
+// formats.
+type Mode uint8
+
+// The modes, from the cheapest to the most telling.
+const (
+	ModeCover Mode = 1 // one byte: has the function run
+	ModeBlock Mode = 2 // one byte per basic block, the entry block's first
+	ModeCount Mode = 3 // call count and first-execution index
+	ModeFull  Mode = 4 // ModeCount, first caller, one byte per non-entry block
+)
+
+var modeNames = [...]string{ModeCover: "cover", ModeBlock: "block", ModeCount: "count", ModeFull: "full"}
+
+// String returns the mode's name as the command line spells it.
+func (m Mode) String() string {
+	if m.Valid() {
+		return modeNames[m]
+	}
+	return "invalid"
+}
+
+// Valid reports whether m is one of the four modes.
+func (m Mode) Valid() bool { return m >= ModeCover && m <= ModeFull }
+
+// HasBlocks reports whether records of this mode hold block coverage.
+func (m Mode) HasBlocks() bool { return m == ModeBlock || m == ModeFull }
+
+// HasCalls reports whether records of this mode hold call counts and
+// first-execution indexes.
+func (m Mode) HasCalls() bool { return m == ModeCount || m == ModeFull }
+
+// ParseMode returns the mode that name spells and whether there is one.
+func ParseMode(name string) (Mode, bool) {
+	for m, s := range modeNames {
+		if s == name && s != "" {
+			return Mode(m), true
+		}
+	}
+	return 0, false
+}
+
+// Fragment is one contiguous piece of a function's code. The first fragment of
+// a function starts at its entry; others are the .cold and .part pieces that
+// the compiler split off.
+type Fragment struct {
+	Addr uint64 // link-time address
+	Size uint32 // bytes
+	// Blocks are the offsets from Addr, ascending, of the fragment's basic
+	// blocks; the function's entry block is left out. Empty without block
+	// instrumentation.
+	Blocks []uint32
+}
+
+// Call is a direct call (or tail call) as it stands in the code.
+type Call struct {
+	Block  uint32 // index of the block that holds it; 0 is the entry block
+	Callee string // symbol name, mangled
+}
+
+// Func is one instrumented function of a module.
+type Func struct {
+	Name      string // symbol name, mangled
+	File      string // source file as the compiler named it, "" if unknown
+	Mode      Mode
+	Signature uint32     // hash of the control-flow graph; equal code shape, equal signature
+	Record    uint64     // offset in bytes of its record in the module's raw section
+	Fragments []Fragment // at least one
+	Calls     []Call     // in code order; only with ModeFull
+}
+
+// Addr returns the link-time address of the function's entry.
+func (f *Func) Addr() uint64 { return f.Fragments[0].Addr }
+
+// Size returns the code size in bytes, all fragments together.
+func (f *Func) Size() uint64 {
+	var n uint64
+	for i := range f.Fragments {
+		n += uint64(f.Fragments[i].Size)
+	}
+	return n
+}
+
+// NumBlocks returns the number of basic blocks, the entry block included.
+// Without block instrumentation it is 1.
+func (f *Func) NumBlocks() int {
+	n := 1
+	for i := range f.Fragments {
+		n += len(f.Fragments[i].Blocks)
+	}
+	return n
+}
+
+// BlockAddr returns the link-time address of block i, where 0 is the entry.
+func (f *Func) BlockAddr(i int) uint64 {
+	if i == 0 {
+		return f.Addr()
+	}
+	i--
+	for k := range f.Fragments {
+		fr := &f.Fragments[k]
+		if i < len(fr.Blocks) {
+			return fr.Addr + uint64(fr.Blocks[i])
+		}
+		i -= len(fr.Blocks)
+	}
+	panic("prof: block index out of range")
+}
+
+// Map describes the instrumented functions of one linked module.
+type Map struct {
+	BuildID BuildID
+	Module  string // base name of the binary the map was taken from
+	RawAddr uint64 // link-time address of the raw section
+	RawSize uint64 // bytes
+	Funcs   []Func // ascending by Addr, then by Record
+}
+
+// Counts is what the merged runs of a module say of one function.
+type Counts struct {
+	Runs     uint64 // raw files in which the function ran
+	Calls    uint64 // calls in all runs, saturating; 0 if the mode does not count
+	OrderSum uint64 // sum over Runs of the first-execution index, which starts at 1
+	// Inexact is set where increments were lost to a race on the first call
+	// or a 32-bit counter wrapped.
+	Inexact bool
+	// Blocks holds, for each non-entry block in the order of
+	// Func.BlockAddr(1...), the number of raw files in which it ran. Nil if the
+	// mode has no blocks.
+	Blocks []uint64
+	// Callers are the return addresses of the first calls, ascending by Addr.
+	Callers []Site
+}
+
+// Site is a place the function was first called from.
+type Site struct {
+	Addr uint64 // link-time return address; 0 means outside the module
+	Runs uint64 // raw files that saw it
+}
+
+// MeanOrder returns the mean first-execution index over the runs in which the
+// function ran, or 0 if it never did or the mode does not record it.
+func (c *Counts) MeanOrder() float64 {
+	if c.Runs == 0 {
+		return 0
+	}
+	return float64(c.OrderSum) / float64(c.Runs)
+}
+
+// Module is a map with the sums of the raw files of that build.
+type Module struct {
+	Map
+	Raws   uint64   // raw files merged
+	Counts []Counts // parallel to Map.Funcs
+}
+
+// Profile is a set of modules with distinct build ids, ascending by module
+// name, then by build id.
+type Profile struct {
+	Modules []Module
+}
+
+// Covered reports whether block i (0 is the entry) ran in any merged raw file.
+func (c *Counts) Covered(i int) bool {
+	if i == 0 {
+		return c.Runs > 0
+	}
+	return i-1 < len(c.Blocks) && c.Blocks[i-1] > 0
+}
