@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"cairn": func() {
+			os.Exit(Main(context.Background(), os.Args, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+		},
+	})
+}
+
+// TestScript runs testdata/script at the root of the repository: one script
+// for each behaviour of the command, named verb_case.txtar.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("..", "..", "testdata", "script"),
+		RequireExplicitExec: true,
+		Setup:               scriptEnv,
+	})
+}
+
+// scriptEnv keeps a script, and every compiler it starts, inside its own
+// directory. PATH is left as testscript made it: the cairn under test first,
+// then the PATH of the test.
+func scriptEnv(env *testscript.Env) error {
+	for name, dir := range map[string]string{"HOME": "home", "XDG_CACHE_HOME": "cache", "TMPDIR": "tmp"} {
+		path := filepath.Join(env.WorkDir, "."+dir)
+		if err := os.MkdirAll(path, 0o777); err != nil {
+			return err
+		}
+		env.Setenv(name, path)
+	}
+	return nil
+}
