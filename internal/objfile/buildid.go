@@ -1,0 +1,66 @@
+package objfile
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+const (
+	noteGNUBuildID = 3
+	maxBuildID     = 64 // bytes; ld writes 16 or 20, or what --build-id=0x... says
+)
+
+// BuildID returns the module's GNU build id. Without one the error is
+// ErrNoBuildID, with the path in front.
+func (f *File) BuildID() (prof.BuildID, error) {
+	// Sections first: in a file made by objcopy --only-keep-debug the program
+	// headers still describe the original file.
+	for _, s := range f.elf.Sections {
+		if s.Type == elf.SHT_NOTE && s.FileSize <= maxNotes {
+			if data, err := f.read(s); err == nil {
+				if id, ok := findBuildID(data, s.Addralign); ok {
+					return id, nil
+				}
+			}
+		}
+	}
+	for _, p := range f.elf.Progs {
+		if p.Type == elf.PT_NOTE && p.Filesz <= maxNotes {
+			data := make([]byte, p.Filesz)
+			if _, err := io.ReadFull(io.NewSectionReader(f.f, int64(p.Off), int64(p.Filesz)), data); err == nil {
+				if id, ok := findBuildID(data, p.Align); ok {
+					return id, nil
+				}
+			}
+		}
+	}
+	return "", fmt.Errorf("%s: %w", f.path, ErrNoBuildID)
+}
+
+// findBuildID walks a sequence of notes: u32 name size, u32 descriptor size,
+// u32 type, name, descriptor, both padded to the alignment, 4 or 8.
+func findBuildID(notes []byte, align uint64) (prof.BuildID, bool) {
+	if align != 8 {
+		align = 4
+	}
+	pad := func(n uint64) uint64 { return (n + align - 1) &^ (align - 1) }
+	le := binary.LittleEndian
+	for len(notes) >= 12 {
+		nameSize, descSize := uint64(le.Uint32(notes)), uint64(le.Uint32(notes[4:]))
+		kind := le.Uint32(notes[8:])
+		desc := pad(12 + nameSize)
+		end := desc + descSize
+		if end > uint64(len(notes)) {
+			return "", false
+		}
+		if kind == noteGNUBuildID && string(notes[12:12+nameSize]) == "GNU\x00" && descSize > 0 && descSize <= maxBuildID {
+			return prof.BuildID(notes[desc:end]), true
+		}
+		notes = notes[min(pad(end), uint64(len(notes))):]
+	}
+	return "", false
+}

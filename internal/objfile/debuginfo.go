@@ -1,0 +1,108 @@
+package objfile
+
+import (
+	"debug/elf"
+	"fmt"
+)
+
+// lineSections are the sections that line tables are made of.
+type lineSections struct {
+	line, lineStr, str []byte
+}
+
+// SetDebugRoot replaces DefaultDebugRoot as the directory in which separate
+// debug files are looked for. It must be called before Lines.
+func (f *File) SetDebugRoot(dir string) { f.debugRoot = dir }
+
+// Lines returns the module's line table. It is taken from the module itself or
+// else from its separate debug file, found by build id or by .gnu_debuglink and
+// verified. Where there is none the error is ErrNoDebug, with the path in
+// front. Split debug information (-gsplit-dwarf) leaves the line table in the
+// module, so it needs no more files.
+func (f *File) Lines() (*LineTable, error) { return f.lines() }
+
+func (f *File) loadLines() (t *LineTable, err error) {
+	from := f
+	if s := f.elf.Section(".debug_line"); s == nil || s.FileSize == 0 || s.Type == elf.SHT_NOBITS {
+		if from, err = f.openDebug(); err != nil {
+			return nil, err
+		}
+		defer from.Close()
+	}
+	// Which addresses hold code is asked of the module: a debug file's section
+	// headers say the same, but the module's are the ones that ran.
+	t, err = from.parseLines(f.code())
+	if err != nil {
+		return nil, fmt.Errorf("%s: .debug_line: %w", from.path, err)
+	}
+	if len(t.seqs) == 0 {
+		return nil, fmt.Errorf("%s: %w", f.path, ErrNoDebug)
+	}
+	return t, nil
+}
+
+// parseLines reads all units of .debug_line, one after another.
+func (f *File) parseLines(code []span) (*LineTable, error) {
+	var l lineSections
+	for name, data := range map[string]*[]byte{".debug_line": &l.line, ".debug_line_str": &l.lineStr, ".debug_str": &l.str} {
+		var err error
+		if *data, _, _, _, err = f.Section(name); err != nil {
+			return nil, err
+		}
+	}
+	b := &builder{code: code, fileIDs: map[string]uint32{}}
+	var dirs map[uint64]string // by offset in .debug_line
+	for off := 0; off < len(l.line); {
+		c := cursor{data: l.line, off: off}
+		length, is64 := c.unitLength()
+		if c.err == nil && length > uint64(len(l.line)-c.off) {
+			c.err = fmt.Errorf("length %d exceeds the section", length)
+		}
+		if c.err != nil {
+			return nil, fmt.Errorf("unit at offset %d: %w", off, c.err)
+		}
+		end := c.off + int(length)
+		c.data = l.line[:end]
+		u, err := l.parseUnit(&c, is64)
+		if err != nil {
+			return nil, fmt.Errorf("unit at offset %d: %w", off, err)
+		}
+		if u != nil {
+			if u.version < 5 && dirs == nil {
+				dirs = f.compDirs(&l)
+			}
+			u.compDir = dirs[uint64(off)]
+			if err := u.run(b); err != nil {
+				return nil, err
+			}
+		}
+		off = end
+	}
+	return b.finish(), nil
+}
+
+// unitLength reads a DWARF initial length, which also tells the offset size.
+func (c *cursor) unitLength() (n uint64, is64 bool) {
+	n = c.fixed(4)
+	if n == 0xffffffff {
+		return c.fixed(8), true
+	}
+	if c.err == nil && n >= 0xfffffff0 {
+		c.err = fmt.Errorf("reserved length %#x", n)
+	}
+	return n, false
+}
+
+// compDirs returns the compilation directories of the units, by the offset of
+// their line tables, as far as they can be read.
+func (f *File) compDirs(l *lineSections) map[uint64]string {
+	d := dirReader{str: l.str, lineStr: l.lineStr}
+	var err error
+	if d.info, _, _, _, err = f.Section(".debug_info"); err != nil {
+		return map[uint64]string{}
+	}
+	if d.abbrev, _, _, _, err = f.Section(".debug_abbrev"); err != nil {
+		return map[uint64]string{}
+	}
+	return d.compDirs()
+}

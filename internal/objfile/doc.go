@@ -1,0 +1,38 @@
+// Package objfile reads linked ELF modules: sections, symbols, build ids and
+// source lines. It is the only importer of debug/elf, which trusts its input; this
+// package does not. Every size that comes from the file is held against a named
+// maximum before memory is taken for it, every loop over the file's data either
+// consumes some of it or ends, and a panic in the standard reader becomes an
+// error that names the file.
+//
+// The line table is read here, not by debug/dwarf. That reader takes table
+// sizes from the file unchecked (sixteen bytes can ask it for a terabyte, and no
+// recover catches that), looks at every abbreviation of every unit, and is
+// several times slower than a binary of a few hundred thousand rows deserves.
+// The tests hold the two against each other.
+package objfile
+
+import "errors"
+
+// Errors that callers turn into a note or a hint.
+var (
+	// ErrNoBuildID: the module was linked without --build-id.
+	ErrNoBuildID = errors.New("no build id (link with -Wl,--build-id)")
+	// ErrNoDebug: neither the module nor a separate debug file has line tables.
+	ErrNoDebug = errors.New("no line tables (compile with -g)")
+)
+
+// Bounds on what a file may ask for.
+const (
+	maxSections     = 4096    // a linked module has some forty
+	maxSectionNames = 1 << 16 // bytes of section names
+	maxSectionSize  = 4 << 30 // bytes of a section in memory
+	// maxInflate bounds the growth of a compressed section. zlib cannot exceed
+	// 1032 times; real debug information stays below twenty.
+	maxInflate     = 1024
+	maxNotes       = 1 << 16 // bytes of one note segment or section
+	maxSymbolName  = 1 << 16 // bytes; longer names are cut off
+	maxDebugLink   = 4096    // bytes of .gnu_debuglink
+	maxPathLen     = 1 << 14 // bytes of a source path; longer ones are cut off
+	maxLineEntries = 1 << 20 // directories, or files, of one line table
+)

@@ -1,0 +1,185 @@
+package objfile
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// File is an open module. Its methods may be called from several goroutines.
+type File struct {
+	path      string
+	f         *os.File
+	elf       *elf.File
+	size      uint64
+	debugRoot string
+
+	lines func() (*LineTable, error) // computed once
+}
+
+// DefaultDebugRoot is where distributions put separate debug files.
+const DefaultDebugRoot = "/usr/lib/debug"
+
+// Open opens the 64-bit little-endian ELF module at path.
+func Open(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := newFile(path, f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func newFile(path string, f *os.File) (*File, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	file := &File{path: path, f: f, size: uint64(st.Size()), debugRoot: DefaultDebugRoot}
+	if file.elf, err = parseELF(f, file.size); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	file.lines = sync.OnceValues(file.loadLines)
+	return file, nil
+}
+
+// parseELF reads the headers. Whatever debug/elf does with them stays inside.
+func parseELF(r io.ReaderAt, size uint64) (f *elf.File, err error) {
+	if err := checkHeader(r, size); err != nil {
+		return nil, err
+	}
+	defer recoverTo(&err, "damaged ELF headers")
+	return elf.NewFile(r)
+}
+
+// checkHeader turns away what cairn cannot use, and what would make debug/elf
+// work without bound: it copies one name for each section, so that many
+// sections that share one long name cost their product.
+func checkHeader(r io.ReaderAt, size uint64) error {
+	var h [64]byte
+	if n, err := r.ReadAt(h[:], 0); n < len(h) {
+		if err == io.EOF || err == nil {
+			return errors.New("not an ELF file: too short")
+		}
+		return err
+	}
+	switch {
+	case string(h[:4]) != elf.ELFMAG:
+		return errors.New("not an ELF file")
+	case h[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h[elf.EI_DATA] != byte(elf.ELFDATA2LSB):
+		return errors.New("not a 64-bit little-endian ELF file")
+	}
+	le := binary.LittleEndian
+	shoff, shnum, shstrndx := le.Uint64(h[0x28:]), uint64(le.Uint16(h[0x3c:])), uint64(le.Uint16(h[0x3e:]))
+	if shoff == 0 {
+		return nil
+	}
+	if shnum == 0 || shnum > maxSections {
+		return fmt.Errorf("%d sections where a linked module has at most %d (0: more than 65279)", shnum, maxSections)
+	}
+	if le.Uint16(h[0x3a:]) != 64 || shoff > size || shnum*64 > size-shoff || shstrndx >= shnum {
+		return fmt.Errorf("section headers at offset %d lie outside the file (cut off?)", shoff)
+	}
+	var s [64]byte
+	if _, err := r.ReadAt(s[:], int64(shoff+shstrndx*64)); err != nil {
+		return err
+	}
+	if n := le.Uint64(s[0x20:]); n > maxSectionNames {
+		return fmt.Errorf("%d bytes of section names exceed %d", n, maxSectionNames)
+	}
+	return nil
+}
+
+// recoverTo turns a panic of a standard reader into an error. what says what
+// was being read.
+func recoverTo(err *error, what string) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%s: %v", what, r)
+	}
+}
+
+// Path returns the path the file was opened with.
+func (f *File) Path() string { return f.path }
+
+// Close closes the file.
+func (f *File) Close() error { return f.f.Close() }
+
+// Section returns the contents, address and size in memory of the first
+// section called name, and whether there is one. Data is nil for a section
+// that takes no room in the file. A compressed section is decompressed.
+func (f *File) Section(name string) (data []byte, addr, size uint64, ok bool, err error) {
+	s := f.elf.Section(name)
+	if s == nil {
+		return nil, 0, 0, false, nil
+	}
+	if s.Type == elf.SHT_NOBITS {
+		return nil, s.Addr, s.Size, true, nil
+	}
+	data, err = f.read(s)
+	if err != nil {
+		return nil, 0, 0, false, err
+	}
+	return data, s.Addr, uint64(len(data)), true, nil
+}
+
+// read returns the bytes of a section.
+func (f *File) read(s *elf.Section) (data []byte, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: section %s at offset %d: %w", f.path, s.Name, s.Offset, err)
+		}
+	}()
+	defer recoverTo(&err, "damaged section")
+	if s.Offset > f.size || s.FileSize > f.size-s.Offset {
+		return nil, errors.New("lies outside the file (cut off?)")
+	}
+	if s.Size > maxSectionSize {
+		return nil, fmt.Errorf("%d bytes exceed %d", s.Size, uint64(maxSectionSize))
+	}
+	if s.Flags&elf.SHF_COMPRESSED != 0 && s.Size/maxInflate > s.FileSize {
+		return nil, fmt.Errorf("%d bytes compressed to %d are not believable", s.Size, s.FileSize)
+	}
+	data, err = s.Data()
+	if err == nil && uint64(len(data)) != s.Size {
+		err = io.ErrUnexpectedEOF
+	}
+	return data, err
+}
+
+// span is a half-open range of addresses.
+type span struct{ lo, hi uint64 }
+
+// code returns the address ranges that hold instructions.
+func (f *File) code() []span {
+	var spans []span
+	add := func(addr, size uint64) {
+		// Address 0 marks what the linker dropped.
+		if addr != 0 && size != 0 && addr+size > addr {
+			spans = append(spans, span{addr, addr + size})
+		}
+	}
+	for _, s := range f.elf.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 {
+			add(s.Addr, s.Size)
+		}
+	}
+	if len(f.elf.Sections) == 0 {
+		for _, p := range f.elf.Progs {
+			if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+				add(p.Vaddr, p.Memsz)
+			}
+		}
+	}
+	return spans
+}

@@ -1,0 +1,178 @@
+package objfile
+
+import (
+	"iter"
+	"sort"
+)
+
+// LineTable maps addresses of a module to source lines. It is immutable.
+type LineTable struct {
+	files []string
+	rows  []row
+	seqs  []sequence // ascending, disjoint
+}
+
+// row says that the instructions from addr to the next row's address come from
+// a line. Two rows may share an address; the later one is the one in force.
+type row struct {
+	addr uint64
+	file uint32
+	line uint32 // 0: from no line
+}
+
+// sequence is a run of rows that describes the addresses [lo, hi).
+type sequence struct {
+	lo, hi     uint64
+	first, end uint32 // rows[first:end]
+}
+
+// Row is a range of instructions that come from one source line.
+type Row struct {
+	Addr, End uint64 // End is Addr for a line that left no instruction of its own
+	File      string
+	Line      int
+}
+
+// Lookup returns the source line of the instruction at addr.
+func (t *LineTable) Lookup(addr uint64) (file string, line int, ok bool) {
+	s, ok := t.sequence(addr)
+	if !ok {
+		return "", 0, false
+	}
+	r := t.rows[t.after(s, addr)-1]
+	return t.files[r.file], int(r.line), r.line != 0
+}
+
+// Entry returns the source line of the function that starts at addr. It
+// differs from Lookup in optimised code, where the function's own line and that
+// of its first statement share an address: Entry wants the former.
+func (t *LineTable) Entry(addr uint64) (file string, line int, ok bool) {
+	s, ok := t.sequence(addr)
+	if !ok {
+		return "", 0, false
+	}
+	for i := t.at(s, addr); i < int(s.end); i++ {
+		if r := t.rows[i]; r.line != 0 {
+			return t.files[r.file], int(r.line), true
+		}
+	}
+	return "", 0, false
+}
+
+// Rows yields the rows of [lo, hi) in address order, clipped to that range.
+// Instructions that come from no line are left out.
+func (t *LineTable) Rows(lo, hi uint64) iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		k := sort.Search(len(t.seqs), func(k int) bool { return t.seqs[k].hi > lo })
+		for ; k < len(t.seqs) && t.seqs[k].lo < hi; k++ {
+			s := t.seqs[k]
+			for i := t.at(s, max(lo, s.lo)); i < int(s.end) && t.rows[i].addr < hi; i++ {
+				r, end := t.rows[i], s.hi
+				if i+1 < int(s.end) {
+					end = t.rows[i+1].addr
+				}
+				if r.line == 0 {
+					continue
+				}
+				if !yield(Row{max(r.addr, lo), min(end, hi), t.files[r.file], int(r.line)}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Lines yields file and line of each row of [lo, hi).
+func (t *LineTable) Lines(lo, hi uint64) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for r := range t.Rows(lo, hi) {
+			if !yield(r.File, r.Line) {
+				return
+			}
+		}
+	}
+}
+
+// Len returns the number of rows.
+func (t *LineTable) Len() int { return len(t.rows) }
+
+// sequence returns the sequence that holds addr.
+func (t *LineTable) sequence(addr uint64) (sequence, bool) {
+	k := sort.Search(len(t.seqs), func(k int) bool { return t.seqs[k].hi > addr })
+	if k == len(t.seqs) || t.seqs[k].lo > addr {
+		return sequence{}, false
+	}
+	return t.seqs[k], true
+}
+
+// after returns the index of the first row of s behind addr, which s holds.
+func (t *LineTable) after(s sequence, addr uint64) int {
+	rows := t.rows[s.first:s.end]
+	return int(s.first) + sort.Search(len(rows), func(i int) bool { return rows[i].addr > addr })
+}
+
+// at returns the index of the first of the rows in force at addr: those that
+// start there, or else the one that addr lies in.
+func (t *LineTable) at(s sequence, addr uint64) int {
+	i := t.after(s, addr) - 1
+	for ; i > int(s.first) && t.rows[i].addr == addr && t.rows[i-1].addr == addr; i-- {
+	}
+	return i
+}
+
+// builder collects the sequences of all units.
+type builder struct {
+	code    []span
+	table   LineTable
+	fileIDs map[string]uint32
+}
+
+func (b *builder) file(path string) uint32 {
+	id, ok := b.fileIDs[path]
+	if !ok {
+		id = uint32(len(b.table.files))
+		b.fileIDs[path] = id
+		b.table.files = append(b.table.files, path)
+	}
+	return id
+}
+
+// endSequence keeps the rows from first on as one sequence that ends at hi, or
+// drops them if they do not describe code: the linker gives the lines of
+// functions that it dropped an address where there is none.
+func (b *builder) endSequence(first int, hi uint64) {
+	t := &b.table
+	if first == len(t.rows) {
+		return
+	}
+	lo := t.rows[first].addr
+	if hi <= lo || t.rows[len(t.rows)-1].addr > hi || !b.isCode(lo) {
+		t.rows = t.rows[:first]
+		return
+	}
+	t.seqs = append(t.seqs, sequence{lo, hi, uint32(first), uint32(len(t.rows))})
+}
+
+func (b *builder) isCode(addr uint64) bool {
+	for _, s := range b.code {
+		if s.lo <= addr && addr < s.hi {
+			return true
+		}
+	}
+	return false
+}
+
+// finish sorts the sequences. Of those that overlap (identical functions that
+// the linker folded into one) the first in the file stays.
+func (b *builder) finish() *LineTable {
+	t := &b.table
+	sort.SliceStable(t.seqs, func(i, j int) bool { return t.seqs[i].lo < t.seqs[j].lo })
+	kept := t.seqs[:0]
+	for _, s := range t.seqs {
+		if n := len(kept); n == 0 || kept[n-1].hi <= s.lo {
+			kept = append(kept, s)
+		}
+	}
+	t.seqs = kept
+	return t
+}

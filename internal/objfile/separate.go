@@ -1,0 +1,97 @@
+package objfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path/filepath"
+)
+
+// openDebug opens the module's separate debug file. The places are those that
+// gdb looks in: by build id below the debug root, then by the name that
+// .gnu_debuglink gives, beside the module, in .debug beside it, and below the
+// debug root.
+func (f *File) openDebug() (*File, error) {
+	id, idErr := f.BuildID()
+	if idErr == nil && len(id) > 1 {
+		hex := id.String()
+		path := filepath.Join(f.debugRoot, ".build-id", hex[:2], hex[2:]+".debug")
+		if d := openIf(path, func(d *File) bool { return d.hasID(string(id)) }); d != nil {
+			return d, nil
+		}
+	}
+	name, crc, ok := f.debugLink()
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", f.path, ErrNoDebug)
+	}
+	dir := filepath.Dir(f.path)
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	matches := func(d *File) bool {
+		if idErr == nil {
+			return d.hasID(string(id))
+		}
+		return d.crc() == crc
+	}
+	for _, path := range []string{
+		filepath.Join(dir, name),
+		filepath.Join(dir, ".debug", name),
+		filepath.Join(f.debugRoot, abs, name),
+	} {
+		if d := openIf(path, matches); d != nil {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: its debug file %s is missing or of another build: %w", f.path, name, ErrNoDebug)
+}
+
+// openIf opens the debug file at path if it is there and accept says it belongs
+// to the module.
+func openIf(path string, accept func(*File) bool) *File {
+	d, err := Open(path)
+	if err != nil {
+		return nil
+	}
+	if !accept(d) {
+		d.Close()
+		return nil
+	}
+	return d
+}
+
+func (f *File) hasID(id string) bool {
+	got, err := f.BuildID()
+	return err == nil && string(got) == id
+}
+
+// crc returns the checksum of the whole file, 0 if it cannot be read.
+func (f *File) crc() uint32 {
+	h := crc32.NewIEEE()
+	if _, err := io.Copy(h, io.NewSectionReader(f.f, 0, int64(f.size))); err != nil {
+		return 0
+	}
+	return h.Sum32()
+}
+
+// debugLink reads .gnu_debuglink: a file name, NUL, padding to four bytes, the
+// checksum of that file.
+func (f *File) debugLink() (name string, crc uint32, ok bool) {
+	data, _, _, ok, err := f.Section(".gnu_debuglink")
+	if err != nil || !ok || len(data) > maxDebugLink || len(data) < 8 {
+		return "", 0, false
+	}
+	n := bytes.IndexByte(data[:len(data)-4], 0)
+	if n <= 0 {
+		return "", 0, false
+	}
+	name = string(data[:n])
+	// A name that leads elsewhere is not a link's to give.
+	if name != filepath.Base(name) {
+		return "", 0, false
+	}
+	return name, binary.LittleEndian.Uint32(data[len(data)-4:]), true
+}
