@@ -1,6 +1,6 @@
 package objfile
 
-import "fmt"
+import "github.com/cairnprof/cairn/internal/bytecur"
 
 // Attributes and the forms that line tables do not share (DWARF 5, 7.5).
 const (
@@ -57,15 +57,9 @@ type dirReader struct {
 // table. Damage here costs directories, not lines: what stands before it counts.
 func (d *dirReader) compDirs() map[uint64]string {
 	dirs := map[uint64]string{}
-	for off := 0; off < len(d.info); {
-		c := cursor{data: d.info, off: off}
-		length, is64 := c.unitLength()
-		if c.err != nil || length > uint64(len(d.info)-c.off) {
-			break
-		}
-		off = c.off + int(length)
-		c.data = d.info[:off]
-		if line, dir, ok := d.root(&c, is64); ok {
+	for c := bytecur.New(d.info, 0); c.Len() > 0; {
+		unit, is64 := nextUnit(c)
+		if line, dir, ok := d.root(unit, is64); ok {
 			dirs[line] = dir
 		}
 	}
@@ -74,61 +68,58 @@ func (d *dirReader) compDirs() map[uint64]string {
 
 // unitInfo is what the sizes of a unit's fields depend on.
 type unitInfo struct {
-	version  uint64
+	version  uint16
 	addrSize int
-	offSize  int
+	is64     bool
 }
 
 // root reads the unit header that c stands in, behind the length, and the
 // unit's first entry.
-func (d *dirReader) root(c *cursor, is64 bool) (line uint64, dir string, ok bool) {
-	u := unitInfo{version: c.fixed(2), addrSize: 8, offSize: 4}
-	if is64 {
-		u.offSize = 8
-	}
+func (d *dirReader) root(c *bytecur.Cursor, is64 bool) (line uint64, dir string, ok bool) {
+	u := unitInfo{version: c.U16(), is64: is64}
 	var abbrev uint64
 	if u.version >= 5 {
-		kind := c.u8()
-		u.addrSize = int(c.u8())
-		abbrev = c.fixed(u.offSize)
+		kind := c.U8()
+		u.addrSize = int(c.U8())
+		abbrev = offset(c, is64)
 		switch kind {
 		case 4, 5: // skeleton and split units carry an id
-			c.bytes(8)
+			c.Bytes(8)
 		case 2, 6: // type units have no line table of their own
 			return 0, "", false
 		}
 	} else {
-		abbrev = c.fixed(u.offSize)
-		u.addrSize = int(c.u8())
+		abbrev = offset(c, is64)
+		u.addrSize = int(c.U8())
 	}
-	code := c.uleb()
-	if c.err != nil || abbrev >= uint64(len(d.abbrev)) || code == 0 {
+	code := c.Uvarint()
+	if c.Err() != nil || abbrev >= uint64(len(d.abbrev)) || code == 0 {
 		return 0, "", false
 	}
-	specs := cursor{data: d.abbrev, off: int(abbrev)}
-	if !d.find(&specs, code) {
+	specs := bytecur.New(d.abbrev[abbrev:], int64(abbrev))
+	if !d.find(specs, code) {
 		return 0, "", false
 	}
-	return d.attributes(c, &specs, u)
+	return d.attributes(c, specs, u)
 }
 
 // find moves c, which stands at an abbreviation table, to the attributes of the
 // abbreviation called code.
-func (d *dirReader) find(c *cursor, code uint64) bool {
-	for c.err == nil {
-		got := c.uleb()
-		c.uleb() // tag
-		c.u8()   // whether it has children
+func (d *dirReader) find(c *bytecur.Cursor, code uint64) bool {
+	for c.Err() == nil {
+		got := c.Uvarint()
+		c.Uvarint() // tag
+		c.U8()      // whether it has children
 		if got == code || got == 0 {
-			return got != 0 && c.err == nil
+			return got != 0 && c.Err() == nil
 		}
-		for c.err == nil {
+		for c.Err() == nil {
 			if d.steps++; d.steps > maxAbbrevSteps {
 				return false
 			}
-			attr, form := c.uleb(), c.uleb()
+			attr, form := c.Uvarint(), c.Uvarint()
 			if form == formImplicitConst {
-				c.sleb()
+				sleb(c)
 			}
 			if attr == 0 && form == 0 {
 				break
@@ -140,20 +131,20 @@ func (d *dirReader) find(c *cursor, code uint64) bool {
 
 // attributes reads the entry at c, whose abbreviation is at specs, as far as
 // the two attributes asked for.
-func (d *dirReader) attributes(c, specs *cursor, u unitInfo) (line uint64, dir string, ok bool) {
+func (d *dirReader) attributes(c, specs *bytecur.Cursor, u unitInfo) (line uint64, dir string, ok bool) {
 	var hasLine, hasDir bool
-	for c.err == nil && specs.err == nil && !(hasLine && hasDir) {
-		attr, form := specs.uleb(), specs.uleb()
+	for c.Err() == nil && specs.Err() == nil && !(hasLine && hasDir) {
+		attr, form := specs.Uvarint(), specs.Uvarint()
 		if attr == 0 && form == 0 {
 			break
 		}
 		if form == formImplicitConst {
-			specs.sleb()
+			sleb(specs)
 			continue
 		}
 		s, v := d.value(c, u, form)
 		switch {
-		case c.err != nil:
+		case c.Err() != nil:
 		case attr == attrStmtList:
 			line, hasLine = v, true
 		case attr == attrCompDir:
@@ -165,55 +156,53 @@ func (d *dirReader) attributes(c, specs *cursor, u unitInfo) (line uint64, dir s
 
 // value reads one attribute. Strings behind an index, which only DWARF 5 has,
 // are read over.
-func (d *dirReader) value(c *cursor, u unitInfo, form uint64) (s []byte, v uint64) {
+func (d *dirReader) value(c *bytecur.Cursor, u unitInfo, form uint64) (s []byte, v uint64) {
 	if form == formIndirect {
-		form = c.uleb()
+		form = c.Uvarint()
 	}
 	switch form {
 	case formString:
-		return c.str(), 0
+		return cstr(c), 0
 	case formStrp:
-		return stringAt(c, d.str, c.fixed(u.offSize)), 0
+		return stringAt(c, d.str, offset(c, u.is64)), 0
 	case formLineStr:
-		return stringAt(c, d.lineStr, c.fixed(u.offSize)), 0
+		return stringAt(c, d.lineStr, offset(c, u.is64)), 0
 	case formAddr:
-		c.bytes(uint64(u.addrSize))
+		c.Bytes(uint64(u.addrSize))
 	case formData1, formRef1, formFlag, formStrx1, formAddrx1:
-		return nil, c.fixed(1)
+		return nil, fixed(c, 1)
 	case formData2, formRef2, formStrx2, formAddrx2:
-		return nil, c.fixed(2)
+		return nil, fixed(c, 2)
 	case formStrx3, formAddrx3:
-		return nil, c.fixed(3)
+		return nil, fixed(c, 3)
 	case formData4, formRef4, formRefSup4, formStrx4, formAddrx4:
-		return nil, c.fixed(4)
+		return nil, fixed(c, 4)
 	case formData8, formRef8, formRefSup8, formRefSig8:
-		return nil, c.fixed(8)
+		return nil, fixed(c, 8)
 	case formData16:
-		c.bytes(16)
+		c.Bytes(16)
 	case formSecOff, formStrpSup, formGNURefAlt, formGNUStrpAlt:
-		return nil, c.fixed(u.offSize)
+		return nil, offset(c, u.is64)
 	case formRefAddr:
 		if u.version <= 2 {
-			return nil, c.fixed(min(u.addrSize, 8))
+			return nil, fixed(c, min(u.addrSize, 8))
 		}
-		return nil, c.fixed(u.offSize)
+		return nil, offset(c, u.is64)
 	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
-		return nil, c.uleb()
+		return nil, c.Uvarint()
 	case formSdata:
-		return nil, uint64(c.sleb())
+		return nil, uint64(sleb(c))
 	case formBlock, formExprloc:
-		c.bytes(c.uleb())
+		c.Bytes(c.Uvarint())
 	case formBlock1:
-		c.bytes(c.fixed(1))
+		c.Bytes(fixed(c, 1))
 	case formBlock2:
-		c.bytes(c.fixed(2))
+		c.Bytes(fixed(c, 2))
 	case formBlock4:
-		c.bytes(c.fixed(4))
+		c.Bytes(fixed(c, 4))
 	case formFlagPresent:
 	default:
-		if c.err == nil {
-			c.err = fmt.Errorf("form %#x is unknown", form)
-		}
+		c.Failf("form %#x is unknown", form)
 	}
 	return nil, 0
 }

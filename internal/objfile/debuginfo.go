@@ -3,6 +3,8 @@ package objfile
 import (
 	"debug/elf"
 	"fmt"
+
+	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
 // lineSections are the sections that line tables are made of.
@@ -52,45 +54,25 @@ func (f *File) parseLines(code []span) (*LineTable, error) {
 	}
 	b := &builder{code: code, fileIDs: map[string]uint32{}}
 	var dirs map[uint64]string // by offset in .debug_line
-	for off := 0; off < len(l.line); {
-		c := cursor{data: l.line, off: off}
-		length, is64 := c.unitLength()
-		if c.err == nil && length > uint64(len(l.line)-c.off) {
-			c.err = fmt.Errorf("length %d exceeds the section", length)
-		}
-		if c.err != nil {
-			return nil, fmt.Errorf("unit at offset %d: %w", off, c.err)
-		}
-		end := c.off + int(length)
-		c.data = l.line[:end]
-		u, err := l.parseUnit(&c, is64)
+	for c := bytecur.New(l.line, 0); c.Len() > 0; {
+		off := c.Off()
+		rest, is64 := nextUnit(c)
+		u, err := l.parseUnit(rest, is64)
 		if err != nil {
-			return nil, fmt.Errorf("unit at offset %d: %w", off, err)
+			return nil, err
 		}
-		if u != nil {
-			if u.version < 5 && dirs == nil {
-				dirs = f.compDirs(&l)
-			}
-			u.compDir = dirs[uint64(off)]
-			if err := u.run(b); err != nil {
-				return nil, err
-			}
+		if u == nil {
+			continue
 		}
-		off = end
+		if u.version < 5 && dirs == nil {
+			dirs = f.compDirs(&l)
+		}
+		u.compDir = dirs[uint64(off)]
+		if err := u.run(b, rest); err != nil {
+			return nil, err
+		}
 	}
 	return b.finish(), nil
-}
-
-// unitLength reads a DWARF initial length, which also tells the offset size.
-func (c *cursor) unitLength() (n uint64, is64 bool) {
-	n = c.fixed(4)
-	if n == 0xffffffff {
-		return c.fixed(8), true
-	}
-	if c.err == nil && n >= 0xfffffff0 {
-		c.err = fmt.Errorf("reserved length %#x", n)
-	}
-	return n, false
 }
 
 // compDirs returns the compilation directories of the units, by the offset of

@@ -1,9 +1,9 @@
 package objfile
 
 import (
-	"bytes"
-	"fmt"
 	"path"
+
+	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
 // unit is the header of one line-number program (DWARF 5, section 6.2.4).
@@ -17,9 +17,7 @@ type unit struct {
 	opcodeArgs  []byte // number of operands of opcode 1, 2, ...
 	dirs, names []entry
 	fileIDs     []uint32 // parallel to names, noFile until used
-	program     []byte
-	programAt   int    // offset of program in .debug_line
-	compDir     string // of DW_AT_comp_dir; only before version 5
+	compDir     string   // of DW_AT_comp_dir; only before version 5
 }
 
 // entry is a directory or file name and, for a file, its directory's index.
@@ -51,88 +49,73 @@ const (
 	formLineStr = 0x1f
 )
 
-// parseUnit parses the header of the unit that c holds, behind its length.
-// Errors carry the offset in .debug_line. A nil unit without an error is of a
-// version that nobody has defined yet.
-func (l *lineSections) parseUnit(c *cursor, is64 bool) (*unit, error) {
-	u := &unit{is64: is64, version: uint16(c.fixed(2))}
-	if c.err == nil && (u.version < 2 || u.version > 5) {
+// parseUnit parses the header of the unit that c holds and leaves c at the line
+// program. Errors carry the offset in .debug_line. A nil unit without an error
+// is of a version that nobody has defined yet.
+func (l *lineSections) parseUnit(c *bytecur.Cursor, is64 bool) (*unit, error) {
+	u := &unit{is64: is64, version: c.U16()}
+	if c.Err() == nil && (u.version < 2 || u.version > 5) {
 		return nil, nil
 	}
 	if u.version >= 5 {
-		c.bytes(2) // sizes of addresses and segment selectors
+		c.Bytes(2) // sizes of addresses and segment selectors
 	}
-	size := c.fixed(u.offsetSize())
-	start := c.off
-	u.minInst = uint64(c.u8())
+	h := c.Sub(offset(c, is64))
+	u.minInst = uint64(h.U8())
 	if u.version >= 4 {
-		c.u8() // operations per instruction: 1 but for VLIW machines
+		h.U8() // operations per instruction: 1 but for VLIW machines
 	}
-	c.u8() // whether rows are statements by default: nobody here asks
-	u.lineBase = int64(int8(c.u8()))
-	u.lineRange = uint64(c.u8())
-	u.opcodeBase = c.u8()
-	if c.err == nil && (u.lineRange == 0 || u.opcodeBase == 0) {
-		c.err = fmt.Errorf("line range %d, first special opcode %d: neither may be 0", u.lineRange, u.opcodeBase)
+	h.U8() // whether rows are statements by default: nobody here asks
+	u.lineBase = int64(int8(h.U8()))
+	u.lineRange = uint64(h.U8())
+	u.opcodeBase = h.U8()
+	if u.lineRange == 0 || u.opcodeBase == 0 {
+		h.Failf("line range %d, first special opcode %d: neither may be 0", u.lineRange, u.opcodeBase)
+		return nil, h.Err()
 	}
-	u.opcodeArgs = c.bytes(uint64(max(u.opcodeBase, 1) - 1))
+	u.opcodeArgs = h.Bytes(uint64(u.opcodeBase) - 1)
 	if u.version >= 5 {
-		u.dirs = l.entriesV5(c, u)
-		u.names = l.entriesV5(c, u)
+		u.dirs = l.entriesV5(h, u)
+		u.names = l.entriesV5(h, u)
 	} else {
-		u.entriesV2(c)
+		u.entriesV2(h)
 	}
-	if c.err == nil && size > uint64(len(c.data)-start) {
-		c.err = errShort
-	}
-	if c.err != nil {
-		return nil, c.err
-	}
-	u.programAt = start + int(size)
-	u.program = c.data[u.programAt:]
 	u.fileIDs = make([]uint32, len(u.names))
 	for i := range u.fileIDs {
 		u.fileIDs[i] = noFile
 	}
-	return u, nil
-}
-
-func (u *unit) offsetSize() int {
-	if u.is64 {
-		return 8
-	}
-	return 4
+	return u, h.Err()
 }
 
 // entriesV2 reads the tables of versions 2 to 4: strings up to an empty one.
 // The compilation directory is directory 0 and not listed, and files count
 // from 1.
-func (u *unit) entriesV2(c *cursor) {
+func (u *unit) entriesV2(c *bytecur.Cursor) {
 	u.dirs = make([]entry, 1)
-	for s := c.str(); len(s) > 0; s = c.str() {
+	for s := cstr(c); len(s) > 0; s = cstr(c) {
 		u.dirs = append(u.dirs, entry{name: s})
 	}
 	u.names = make([]entry, 1)
-	for s := c.str(); len(s) > 0; s = c.str() {
-		u.names = append(u.names, entry{s, c.uleb()})
-		c.uleb() // time
-		c.uleb() // size
+	for s := cstr(c); len(s) > 0; s = cstr(c) {
+		u.names = append(u.names, entry{s, c.Uvarint()})
+		c.Uvarint() // time
+		c.Uvarint() // size
 	}
 }
 
 // entriesV5 reads one self-describing table of version 5: the columns' types
 // and forms, the number of rows, the rows.
-func (l *lineSections) entriesV5(c *cursor, u *unit) []entry {
-	columns := make([][2]uint64, c.u8())
+func (l *lineSections) entriesV5(c *bytecur.Cursor, u *unit) []entry {
+	columns := make([][2]uint64, c.U8())
 	for i := range columns {
-		columns[i] = [2]uint64{c.uleb(), c.uleb()}
+		columns[i] = [2]uint64{c.Uvarint(), c.Uvarint()}
 	}
-	n := c.uleb()
-	if c.err == nil && (n > maxLineEntries || len(columns) == 0 && n > 0) {
-		c.err = fmt.Errorf("table of %d names in %d columns", n, len(columns))
+	n := c.Uvarint()
+	if n > maxLineEntries || len(columns) == 0 && n > 0 {
+		c.Failf("table of %d names in %d columns", n, len(columns))
 	}
 	var entries []entry
-	for i := uint64(0); i < n && c.err == nil; i++ {
+	for i := uint64(0); i < n && c.Err() == nil; i++ {
 		var e entry
 		for _, col := range columns {
 			s, v := l.field(c, u, col[1])
@@ -149,57 +132,40 @@ func (l *lineSections) entriesV5(c *cursor, u *unit) []entry {
 }
 
 // field reads a value in one of the forms that DWARF 5 allows in line tables.
-func (l *lineSections) field(c *cursor, u *unit, form uint64) (s []byte, v uint64) {
+func (l *lineSections) field(c *bytecur.Cursor, u *unit, form uint64) (s []byte, v uint64) {
 	switch form {
 	case formString:
-		return c.str(), 0
+		return cstr(c), 0
 	case formLineStr:
-		return stringAt(c, l.lineStr, c.fixed(u.offsetSize())), 0
+		return stringAt(c, l.lineStr, offset(c, u.is64)), 0
 	case formStrp:
-		return stringAt(c, l.str, c.fixed(u.offsetSize())), 0
+		return stringAt(c, l.str, offset(c, u.is64)), 0
 	case formSecOff:
-		c.fixed(u.offsetSize())
+		offset(c, u.is64)
 	case formUdata:
-		return nil, c.uleb()
+		return nil, c.Uvarint()
 	case formData1:
-		return nil, c.fixed(1)
+		return nil, uint64(c.U8())
 	case formData2:
-		return nil, c.fixed(2)
+		return nil, uint64(c.U16())
 	case formData4:
-		return nil, c.fixed(4)
+		return nil, uint64(c.U32())
 	case formData8:
-		return nil, c.fixed(8)
+		return nil, c.U64()
 	case formData16:
-		c.bytes(16)
+		c.Bytes(16)
 	case formBlock:
-		c.bytes(c.uleb())
+		c.Bytes(c.Uvarint())
 	case formBlock1:
-		c.bytes(c.fixed(1))
+		c.Bytes(uint64(c.U8()))
 	case formBlock2:
-		c.bytes(c.fixed(2))
+		c.Bytes(uint64(c.U16()))
 	case formBlock4:
-		c.bytes(c.fixed(4))
+		c.Bytes(uint64(c.U32()))
 	default:
-		if c.err == nil {
-			c.err = fmt.Errorf("form %#x in a table of file names", form)
-		}
+		c.Failf("form %#x in a table of file names", form)
 	}
 	return nil, 0
-}
-
-// stringAt returns the NUL-terminated string at off of a string section.
-func stringAt(c *cursor, section []byte, off uint64) []byte {
-	if c.err == nil && off >= uint64(len(section)) {
-		c.err = fmt.Errorf("string at offset %d of %d", off, len(section))
-	}
-	if c.err != nil {
-		return nil
-	}
-	s := section[off:min(off+maxPathLen, uint64(len(section)))]
-	if i := bytes.IndexByte(s, 0); i >= 0 {
-		s = s[:i]
-	}
-	return s
 }
 
 // fileID returns the number of the unit's i-th file in b's table.

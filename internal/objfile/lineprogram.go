@@ -1,8 +1,9 @@
 package objfile
 
 import (
-	"fmt"
 	"math"
+
+	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
 // Opcodes of the line-number program (DWARF 5, section 6.2.5).
@@ -34,13 +35,11 @@ type machine struct {
 
 // run appends the rows of u's program to b. Every opcode consumes at least a
 // byte and emits at most a row, so time and memory follow the section's size.
-func (u *unit) run(b *builder) error {
+func (u *unit) run(b *builder, c *bytecur.Cursor) error {
 	m := machine{u: u, b: b}
 	m.reset()
-	c := cursor{data: u.program}
-	for c.off < len(c.data) && c.err == nil {
-		op := c.data[c.off]
-		c.off++
+	for c.Len() > 0 {
+		op := c.U8()
 		if op >= u.opcodeBase {
 			adj := uint64(op - u.opcodeBase)
 			m.addr += adj / u.lineRange * u.minInst
@@ -48,13 +47,10 @@ func (u *unit) run(b *builder) error {
 			m.emit()
 			continue
 		}
-		m.standard(&c, op)
+		m.standard(c, op)
 	}
 	b.table.rows = b.table.rows[:m.first] // a sequence without an end
-	if c.err != nil {
-		return fmt.Errorf("line program at offset %d: %w", u.programAt+c.off, c.err)
-	}
-	return nil
+	return c.Err()
 }
 
 func (m *machine) reset() {
@@ -81,46 +77,43 @@ func (m *machine) emit() {
 }
 
 // standard executes the opcodes below the special ones.
-func (m *machine) standard(c *cursor, op uint8) {
+func (m *machine) standard(c *bytecur.Cursor, op uint8) {
 	switch op {
 	case lnsExtended:
 		m.extended(c)
 	case lnsCopy:
 		m.emit()
 	case lnsAdvancePC:
-		m.addr += c.uleb() * m.u.minInst
+		m.addr += c.Uvarint() * m.u.minInst
 	case lnsAdvanceLine:
-		m.line += c.sleb()
+		m.line += sleb(c)
 	case lnsSetFile:
-		m.file = c.uleb()
+		m.file = c.Uvarint()
 	case lnsConstAddPC:
 		m.addr += uint64(255-m.u.opcodeBase) / m.u.lineRange * m.u.minInst
 	case lnsFixedAddPC:
-		m.addr += c.fixed(2)
+		m.addr += uint64(c.U16())
 	default:
 		// Also those that later versions may add: the header says how many
 		// operands to skip.
 		for range m.u.opcodeArgs[op-1] {
-			c.uleb()
+			c.Uvarint()
 		}
 	}
 }
 
 // extended executes an opcode that carries its length.
-func (m *machine) extended(c *cursor) {
-	arg := cursor{data: c.bytes(c.uleb())}
-	if c.err != nil || len(arg.data) == 0 {
-		return
-	}
-	switch op := arg.u8(); op {
+func (m *machine) extended(c *bytecur.Cursor) {
+	arg := c.Sub(c.Uvarint())
+	switch arg.U8() {
 	case lneEndSequence:
 		m.b.endSequence(m.first, m.addr)
 		m.reset()
 	case lneSetAddress:
-		m.addr = arg.fixed(min(len(arg.data)-1, 8))
+		m.addr = fixed(arg, min(arg.Len(), 8))
 	case lneDefineFile:
 		if len(m.u.names) < maxLineEntries {
-			m.u.names = append(m.u.names, entry{arg.str(), arg.uleb()})
+			m.u.names = append(m.u.names, entry{cstr(arg), arg.Uvarint()})
 			m.u.fileIDs = append(m.u.fileIDs, noFile)
 		}
 	}

@@ -1,0 +1,74 @@
+package objfile
+
+import (
+	"bytes"
+
+	"github.com/cairnprof/cairn/internal/bytecur"
+)
+
+// nextUnit reads a DWARF initial length, which also tells the size of offsets
+// within the unit, and returns a cursor over the unit behind it.
+func nextUnit(c *bytecur.Cursor) (unit *bytecur.Cursor, is64 bool) {
+	off := c.Off()
+	n := uint64(c.U32())
+	switch {
+	case n == 0xffffffff:
+		n, is64 = c.U64(), true
+	case n >= 0xfffffff0:
+		c.FailAt(off, "unit has the reserved length %#x", n)
+	}
+	return c.Sub(n), is64
+}
+
+// offset reads an offset into another section.
+func offset(c *bytecur.Cursor, is64 bool) uint64 {
+	if is64 {
+		return c.U64()
+	}
+	return uint64(c.U32())
+}
+
+// fixed reads an n-byte little-endian integer, n at most 8.
+func fixed(c *bytecur.Cursor, n int) (v uint64) {
+	for i, b := range c.Bytes(uint64(n)) {
+		v |= uint64(b) << (8 * i)
+	}
+	return v
+}
+
+// sleb reads a signed LEB128 number of at most 64 bits.
+func sleb(c *bytecur.Cursor) int64 {
+	var v int64
+	for shift := 0; shift < 70; shift += 7 {
+		b := c.U8()
+		if c.Err() != nil {
+			return 0
+		}
+		v |= int64(b&0x7f) << shift
+		if b&0x80 == 0 {
+			if b&0x40 != 0 && shift+7 < 64 {
+				v |= -1 << (shift + 7)
+			}
+			return v
+		}
+	}
+	c.Failf("a variable-length number has more than 64 bits")
+	return 0
+}
+
+func cstr(c *bytecur.Cursor) []byte { return c.CString("a file name", maxPathLen) }
+
+// stringAt returns the NUL-terminated string at off of a string section.
+func stringAt(c *bytecur.Cursor, section []byte, off uint64) []byte {
+	if c.Err() == nil && off >= uint64(len(section)) {
+		c.Failf("string at offset %#x of a section of %#x bytes", off, len(section))
+	}
+	if c.Err() != nil {
+		return nil
+	}
+	s := section[off:min(off+maxPathLen, uint64(len(section)))]
+	if i := bytes.IndexByte(s, 0); i >= 0 {
+		s = s[:i]
+	}
+	return s
+}
