@@ -45,11 +45,16 @@ type exitError struct{ code int }
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
 // verbs lists the commands in the order in which a newcomer needs them.
-var verbs = []func(*Streams) *cobra.Command{}
+var verbs = []func(*Streams) *cobra.Command{
+	newCCCmd,
+}
 
 // Main runs the command line args (args[0] is the program's name) and returns
 // the exit code.
 func Main(ctx context.Context, args []string, s Streams) int {
+	if sh, ok := asShim(args, s); ok {
+		return exitCode(sh.run(ctx, args[1:]), s.Err)
+	}
 	root := newRoot(&s)
 	root.SetArgs(args[1:])
 	return exitCode(root.ExecuteContext(ctx), s.Err)
@@ -120,4 +125,11 @@ func writeFile(s *Streams, path string, fill func(io.Writer) error) (err error) 
 		return err
 	}
 	return os.Rename(tmp.Name(), path)
+}
+
+// StandsIn reports whether args are those of a tool that cairn was started in
+// the place of, rather than a command line of its own.
+func StandsIn(args []string) bool {
+	_, ok := asShim(args, Streams{})
+	return ok
 }

@@ -10,6 +10,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// Compilers start cairn under the names of the tools it stands in for.
+	if StandsIn(os.Args) {
+		os.Exit(Main(context.Background(), os.Args, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	}
 	testscript.Main(m, map[string]func(){
 		"cairn": func() {
 			os.Exit(Main(context.Background(), os.Args, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cairnprof/cairn/internal/driver"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// instrumentFlags are the flags that cc and build share.
+type instrumentFlags struct {
+	shim       shimOptions
+	defaultDir string
+}
+
+func (f *instrumentFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.shim.Mode, "mode", "cover", "what to record: cover, block, count or full")
+	flags.BoolVar(&f.shim.Atomic, "atomic", false, "count with locked instructions: exact under threads, slower")
+	flags.StringArrayVar(&f.shim.Only, "only", nil, "instrument only functions whose name (mangled or demangled) or source path matches this `regexp`; repeatable")
+	flags.StringArrayVar(&f.shim.Skip, "skip", nil, "leave out functions whose name or source path matches this `regexp`; repeatable")
+	flags.IntVar(&f.shim.MinInsns, "min-instructions", 0, "leave out functions with fewer than `n` instructions")
+	flags.StringVar(&f.defaultDir, "default-dir", ".", "where the program writes its raw files while CAIRN_DIR is unset; none for nowhere")
+	flags.BoolVar(&f.shim.Lenient, "lenient", false, "build what cannot be instrumented as it is, without an error")
+}
+
+// check validates what pflag cannot.
+func (f *instrumentFlags) check() error {
+	if _, ok := prof.ParseMode(f.shim.Mode); !ok {
+		return usagef("--mode %s: there is cover, block, count and full", f.shim.Mode)
+	}
+	for _, patterns := range [][]string{f.shim.Only, f.shim.Skip} {
+		if _, err := compileAll(patterns); err != nil {
+			return err
+		}
+	}
+	if f.defaultDir == "none" {
+		f.defaultDir = ""
+	}
+	return nil
+}
+
+func newCCCmd(s *Streams) *cobra.Command {
+	var f instrumentFlags
+	c := &cobra.Command{
+		Use:   "cc [flags] COMPILER ARGS...",
+		Short: "Run a compiler, with probes in what it compiles",
+		Long: `cc runs a compiler driver (gcc, g++, gfortran, clang, clang++) with its own
+arguments. The assembly that the compiler makes gets probes on its way to the
+assembler; a link gets the runtime. Everything else is passed on as it is.
+
+The modes:
+  cover   which functions ran: 7 bytes of code per function
+  block   which basic blocks ran
+  count   how often each function was called, and in which order first
+  full    count, block, and who called first
+
+The program writes a raw file per module and process when it exits:
+  CAIRN_DIR=DIR           the directory for raw files, made if missing
+  CAIRN_CONTINUOUS=1      the file is the program's memory: kill -9 loses nothing
+  CAIRN_SIGNAL=N          write the files on signal number N as well
+A program can ask for it: #include <cairn.h>, cairn_dump(), cairn_reset().
+CAIRN_SKIP in front of a function leaves it out.`,
+		Example: `  cairn cc gcc -O2 -g -o app app.c
+  make CC="cairn cc --mode full gcc"
+  cmake -DCMAKE_C_COMPILER_LAUNCHER="cairn;cc" -DCMAKE_C_LINKER_LAUNCHER="cairn;cc" ..
+  CC="cairn cc gcc" go build`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("cc: no compiler given; write: cairn cc [flags] gcc -O2 -c x.c")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return runCompiler(c.Context(), s, f, args[0], args[1:])
+		},
+	}
+	c.Flags().SetInterspersed(false)
+	f.register(c.Flags())
+	return c
+}
+
+// runCompiler becomes the compiler, with our arguments among its own. It
+// returns only if that fails.
+func runCompiler(ctx context.Context, s *Streams, f instrumentFlags, name string, args []string) error {
+	c, err := findCompiler(name)
+	if err != nil {
+		return err
+	}
+	cmd := driver.Parse(c.family, args, readResponse)
+	argv := append([]string{name}, args...)
+	if cmd.Refusal != "" && !f.shim.Lenient {
+		return fmt.Errorf("cc: %s; or build it uninstrumented with --lenient", cmd.Refusal)
+	}
+	if cmd.Refusal != "" || !cmd.Compiles && !cmd.Links {
+		return become(c.path, argv, nil)
+	}
+	tc, err := prepare(ctx, c, f.shim, f.defaultDir)
+	if err != nil {
+		return err
+	}
+	if cmd.Links && cmd.Strips {
+		fmt.Fprintln(s.Err, "cairn: cc: not stripping at link time, the map would be lost; run strip after cairn map")
+	}
+	return become(c.path, append(argv[:1:1], cmd.Args(args, tc)...), absolute(cmd.Sources))
+}
+
+// become replaces the process by a program.
+func become(path string, argv, sources []string) error {
+	env := os.Environ()
+	if len(sources) > 0 {
+		env = append(env, envSources+"="+strings.Join(sources, "\n"))
+	}
+	if err := syscall.Exec(path, argv, env); err != nil {
+		return fmt.Errorf("cc: running %s: %w", path, err)
+	}
+	return nil
+}
+
+// absolute cleans the sources' paths, so that filters see the same path
+// wherever the compiler is started. A path stays relative as its user wrote
+// it if the directory is unknown.
+func absolute(sources []string) []string {
+	out := make([]string, len(sources))
+	for i, src := range sources {
+		out[i] = src
+		if abs, err := filepath.Abs(src); err == nil && src != "-" {
+			out[i] = abs
+		}
+	}
+	return out
+}
+
+// maxResponse bounds a response file.
+const maxResponse = 64 << 20
+
+func readResponse(name string) (string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", err
+	}
+	if info.Size() > maxResponse {
+		return "", fmt.Errorf("%s: response file of %d bytes", name, info.Size())
+	}
+	text, err := os.ReadFile(name)
+	return string(text), err
+}

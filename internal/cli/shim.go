@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/cairnprof/cairn/internal/native"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Environment of the assembler shim, set by cairn cc and cairn build.
+const (
+	envSources = "CAIRN_SOURCES"   // paths of the sources, one a line
+	envLog     = "CAIRN_BUILD_LOG" // file that gets a JSON line per object
+)
+
+// shim is one run of cairn in the place of the assembler.
+type shim struct {
+	opts    shimOptions
+	streams Streams
+}
+
+// asShim returns the shim if args say that cairn was started as one: under
+// the name as, with its options beside it.
+func asShim(args []string, s Streams) (*shim, bool) {
+	if filepath.Base(args[0]) != "as" {
+		return nil, false
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(args[0]), shimOptionsFile))
+	if err != nil {
+		return nil, false
+	}
+	sh := &shim{streams: s}
+	if json.Unmarshal(text, &sh.opts) != nil {
+		return nil, false
+	}
+	return sh, true
+}
+
+// asInputs splits an assembler's arguments into its inputs, by index, and
+// reports whether it is to make 64-bit x86 code.
+func asInputs(args []string) (inputs []int, x64 bool) {
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "--64":
+			x64 = true
+		case a == "-o" || a == "-I" || a == "--defsym" || a == "--MD" || a == "--debug-prefix-map":
+			i++
+		case a == "-" || a == "--" || !strings.HasPrefix(a, "-"):
+			inputs = append(inputs, i)
+		}
+	}
+	return inputs, x64
+}
+
+// run assembles what the driver asked for, with probes if it is a compiler's
+// output.
+func (sh *shim) run(ctx context.Context, args []string) error {
+	inputs, x64 := asInputs(args)
+	if len(inputs) > 1 {
+		return sh.assemble(ctx, args, nil)
+	}
+	src, piped, err := sh.read(args, inputs)
+	if err != nil {
+		return fmt.Errorf("as: %w", err)
+	}
+	asIs := func() error {
+		if piped {
+			return sh.assemble(ctx, args, src)
+		}
+		return sh.assemble(ctx, args, nil)
+	}
+	if !native.IsCompilerOutput(src) {
+		return asIs()
+	}
+	out, result, err := sh.rewrite(src, x64)
+	switch {
+	case err != nil && sh.opts.Lenient, err == nil && result.Functions == 0 && len(result.Skipped) == 0:
+		return asIs()
+	case err != nil:
+		return err
+	}
+	if err := sh.log(result); err != nil {
+		return err
+	}
+	if !piped {
+		args = append(args[:inputs[0]:inputs[0]], args[inputs[0]+1:]...)
+	}
+	if err := sh.assemble(ctx, args, out); err != nil {
+		fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler refused the instrumented code; leave the function out with --skip, and report it\n",
+			result.Source)
+		return err
+	}
+	return nil
+}
+
+// read returns the text to assemble and whether it came through a pipe.
+func (sh *shim) read(args []string, inputs []int) (src []byte, piped bool, err error) {
+	if len(inputs) == 0 || args[inputs[0]] == "-" || args[inputs[0]] == "--" {
+		src, err = io.ReadAll(sh.streams.In)
+		return src, true, err
+	}
+	src, err = os.ReadFile(args[inputs[0]])
+	return src, false, err
+}
+
+func (sh *shim) rewrite(src []byte, x64 bool) ([]byte, native.Result, error) {
+	if !x64 {
+		return nil, native.Result{}, errors.New("as: the compiler makes code for another machine: cairn instruments x86-64 ELF; use --lenient to build it as it is")
+	}
+	mode, ok := prof.ParseMode(sh.opts.Mode)
+	if !ok {
+		return nil, native.Result{}, fmt.Errorf("as: %s: unknown mode %q", shimOptionsFile, sh.opts.Mode)
+	}
+	opts := native.Options{Mode: mode, Atomic: sh.opts.Atomic, MinInsns: sh.opts.MinInsns}
+	var err error
+	if opts.Only, err = compileAll(sh.opts.Only); err != nil {
+		return nil, native.Result{}, err
+	}
+	if opts.Skip, err = compileAll(sh.opts.Skip); err != nil {
+		return nil, native.Result{}, err
+	}
+	if s := os.Getenv(envSources); s != "" {
+		opts.Sources = strings.Split(s, "\n")
+	}
+	unit, err := native.Parse(src)
+	if err != nil {
+		return nil, native.Result{}, fmt.Errorf("as: the compiler's output, %w", err)
+	}
+	out, result := native.Rewrite(unit, opts)
+	return out, result, nil
+}
+
+func compileAll(patterns []string) ([]*regexp.Regexp, error) {
+	out := make([]*regexp.Regexp, len(patterns))
+	for i, p := range patterns {
+		re, err := regexp.Compile(p)
+		if err != nil {
+			return nil, usagef("pattern %q: %w", p, err)
+		}
+		out[i] = re
+	}
+	return out, nil
+}
+
+// assemble runs the real assembler. src goes to its standard input, unless it
+// is nil.
+func (sh *shim) assemble(ctx context.Context, args []string, src []byte) error {
+	cmd := exec.CommandContext(ctx, sh.opts.Assembler, args...)
+	if src != nil {
+		cmd.Stdin = bytes.NewReader(src)
+	}
+	cmd.Stdout, cmd.Stderr = sh.streams.Out, sh.streams.Err
+	return childError(cmd.Run())
+}
+
+// childError turns the failure of a child that has said what is wrong into
+// its exit code.
+func childError(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return exitError{128 + int(status.Signal())}
+		}
+		return exitError{exit.ExitCode()}
+	}
+	return err
+}
+
+// log appends what was done to the log of cairn build. One write of a line to
+// a file opened for appending is not torn by parallel builds.
+func (sh *shim) log(r native.Result) error {
+	path := os.Getenv(envLog)
+	if path == "" {
+		return nil
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}

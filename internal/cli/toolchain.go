@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/driver"
+	"github.com/cairnprof/cairn/internal/nativert"
+)
+
+// shimOptions are what cairn cc tells the cairn that stands in for the
+// assembler. They lie in a file beside it, so that they reach it whoever
+// starts it: the driver, a link-time optimiser, a compiler cache.
+type shimOptions struct {
+	Assembler string   `json:"assembler"` // the real one
+	Mode      string   `json:"mode"`
+	Atomic    bool     `json:"atomic,omitempty"`
+	Only      []string `json:"only,omitempty"`
+	Skip      []string `json:"skip,omitempty"`
+	MinInsns  int      `json:"min_instructions,omitempty"`
+	Lenient   bool     `json:"lenient,omitempty"`
+}
+
+// shimOptionsFile is the file that tells cairn, called as, that it is to
+// stand in for the assembler.
+const shimOptionsFile = "cairn-as.json"
+
+// compiler is a driver's executable and what identifies its version.
+type compiler struct {
+	path   string // as found
+	real   string // links resolved
+	family driver.Family
+}
+
+func findCompiler(name string) (compiler, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return compiler{}, usagef("cc: no compiler %q found; write: cairn cc [flags] gcc -O2 -c x.c", name)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return compiler{}, err
+	}
+	return compiler{path: path, real: real, family: driver.FamilyOf(real)}, nil
+}
+
+// cacheDir returns the directory for what cairn builds for itself.
+func cacheDir() (string, error) {
+	if dir := os.Getenv("CAIRN_CACHE"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	if dir, err := os.UserCacheDir(); err == nil {
+		return filepath.Join(dir, "cairn"), nil
+	}
+	// Build sandboxes often have no home.
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("cairn-%d", os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() || info.Mode().Perm() != 0o700 {
+		return "", fmt.Errorf("%s is not a directory of this user alone; set CAIRN_CACHE", dir)
+	}
+	return dir, nil
+}
+
+// prepare returns the toolchain for a compiler and options, which it builds
+// on first use.
+func prepare(ctx context.Context, c compiler, opts shimOptions, defaultDir string) (driver.Toolchain, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return driver.Toolchain{}, err
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return driver.Toolchain{}, err
+	}
+	key, err := toolchainKey(self, c, opts, defaultDir)
+	if err != nil {
+		return driver.Toolchain{}, err
+	}
+	dir := filepath.Join(cache, key)
+	tc := driver.Toolchain{
+		Bin:     filepath.Join(dir, "bin"),
+		Include: filepath.Join(dir, "include"),
+		Archive: filepath.Join(dir, "libcairn.a"),
+	}
+	if _, err := os.Stat(dir); err == nil {
+		return tc, nil
+	}
+	if err := buildToolchain(ctx, dir, self, c, opts, defaultDir); err != nil {
+		return tc, fmt.Errorf("preparing the runtime for %s: %w", c.path, err)
+	}
+	return tc, nil
+}
+
+// toolchainKey names a toolchain by everything that it depends on.
+func toolchainKey(self string, c compiler, opts shimOptions, defaultDir string) (string, error) {
+	h := sha256.New()
+	for _, path := range []string{self, c.real} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+	}
+	fmt.Fprintf(h, "%s %q\n", c.path, defaultDir)
+	if err := json.NewEncoder(h).Encode(opts); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12]), nil
+}
+
+// buildToolchain fills a temporary directory and renames it to dir. Whoever
+// loses a race finds the winner's.
+func buildToolchain(ctx context.Context, dir, self string, c compiler, opts shimOptions, defaultDir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), "new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if opts.Assembler, err = realAssembler(ctx, c, self); err != nil {
+		return err
+	}
+	for _, sub := range []string{"bin", "include", "src"} {
+		if err := os.Mkdir(filepath.Join(tmp, sub), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.Symlink(self, filepath.Join(tmp, "bin", "as")); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(opts, "", "\t")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(tmp, "bin", shimOptionsFile), text, 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(tmp, "include", "cairn.h"), nativert.Header(), 0o644); err != nil {
+		return err
+	}
+	if err := buildRuntime(ctx, tmp, c, defaultDir); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, dir); err != nil {
+		if _, statErr := os.Stat(dir); statErr != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// realAssembler asks the driver for its assembler.
+func realAssembler(ctx context.Context, c compiler, self string) (string, error) {
+	out, err := exec.CommandContext(ctx, c.path, "-print-prog-name=as").Output()
+	if err != nil {
+		return "", fmt.Errorf("asking it for its assembler: %w", err)
+	}
+	path, err := exec.LookPath(strings.TrimSpace(string(out)))
+	if err != nil {
+		return "", fmt.Errorf("no assembler found; install binutils: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil && real == self {
+		return "", errors.New("its assembler is cairn already; do not put cairn's directory on PATH")
+	}
+	return path, nil
+}
+
+// buildRuntime compiles the runtime and archives it.
+func buildRuntime(ctx context.Context, tmp string, c compiler, defaultDir string) error {
+	src := filepath.Join(tmp, "src")
+	for _, f := range nativert.Sources() {
+		if err := os.WriteFile(filepath.Join(src, f.Name), f.Data, 0o644); err != nil {
+			return err
+		}
+	}
+	// A C++ or Fortran driver compiles C as well, if the file says so.
+	members := []string{"rcs", filepath.Join(tmp, "libcairn.a")}
+	for _, o := range nativert.Objects(defaultDir) {
+		if err := compileObject(ctx, src, c, o); err != nil {
+			return err
+		}
+		members = append(members, o.Name)
+	}
+	cmd := exec.CommandContext(ctx, "ar", members...)
+	cmd.Dir = src
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("ar: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// compileObject compiles one member, as small as the compiler can: gcc before
+// 12 has no -Oz.
+func compileObject(ctx context.Context, src string, c compiler, o nativert.Object) error {
+	var failure error
+	for _, size := range []string{"-Oz", "-Os"} {
+		lang := "c"
+		if strings.HasSuffix(o.Args[len(o.Args)-1], ".S") {
+			lang = "assembler-with-cpp"
+		}
+		args := append([]string{size, "-x", lang}, nativert.Flags...)
+		args = append(append(args, "-c", "-o", o.Name), o.Args...)
+		cmd := exec.CommandContext(ctx, c.path, args...)
+		cmd.Dir = src
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			return nil
+		}
+		failure = fmt.Errorf("compiling %s: %w: %s", o.Name, err, bytes.TrimSpace(out))
+	}
+	return failure
+}

@@ -1,0 +1,326 @@
+// Package driver understands the command lines of compiler drivers (gcc, g++,
+// gfortran, clang and their kin) as far as instrumenting through them needs:
+// what they will do, what stands in the way, and where to put our arguments.
+// It reads nothing but what it is given.
+package driver
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Family is the kind of compiler driver.
+type Family uint8
+
+// The families that differ for us.
+const (
+	GCC   Family = iota // any gcc front end; assembles through as by itself
+	Clang               // has an assembler of its own
+)
+
+// FamilyOf guesses the family from the base name of the driver's executable,
+// links resolved.
+func FamilyOf(executable string) Family {
+	if strings.Contains(path.Base(executable), "clang") {
+		return Clang
+	}
+	return GCC
+}
+
+// Command is what a driver is asked to do.
+type Command struct {
+	Family   Family
+	Sources  []string // inputs that are compiled
+	Compiles bool     // runs the assembler on a compiler's output
+	Links    bool     // makes an executable or a shared object
+	LTO      bool
+	GC       bool   // links with --gc-sections
+	Linker   string // operand of -fuse-ld=, "" for the default
+	Language bool   // -x is in force at the end of the arguments
+	Strips   bool   // the link would strip the map; Args leaves that out
+	Refusal  string // why it cannot be instrumented and what to do; "" if it can
+}
+
+// ReadFunc returns the text of a response file.
+type ReadFunc func(name string) (string, error)
+
+// Limits for response files, which may name further ones.
+const (
+	maxResponseDepth = 8
+	maxArgs          = 1 << 20
+)
+
+// Parse reads a driver's arguments. Response files are followed through read;
+// one that cannot be read counts as an input, as drivers have it.
+func Parse(family Family, args []string, read ReadFunc) Command {
+	p := parser{cmd: Command{Family: family}, read: read}
+	p.parse(args, 0)
+	return p.finish()
+}
+
+type parser struct {
+	cmd     Command
+	read    ReadFunc
+	inputs  int
+	stop    bool // -E, -S, -fsyntax-only, --version ...: no object, no link
+	compile bool // -c
+	partial bool // -r
+	seen    int
+	lang    string
+}
+
+// separate lists the options whose value is the next argument.
+var separate = map[string]bool{
+	"-o": true, "-I": true, "-D": true, "-U": true, "-L": true, "-l": true, "-T": true, "-u": true, "-z": true,
+	"-e": true, "-x": true, "-B": true, "-F": true, "-A": true, "-h": true,
+	"-include": true, "-imacros": true, "-isystem": true, "-iquote": true, "-idirafter": true, "-iprefix": true,
+	"-iwithprefix": true, "-iwithprefixbefore": true, "-isysroot": true, "-imultilib": true, "-cxx-isystem": true,
+	"-MF": true, "-MT": true, "-MQ": true, "-Xassembler": true, "-Xpreprocessor": true, "-Xlinker": true,
+	"-Xclang": true, "-mllvm": true, "-target": true, "-arch": true, "-wrapper": true, "-specs": true,
+	"-aux-info": true, "--param": true, "-dumpbase": true, "-dumpdir": true, "-dumpbase-ext": true,
+	"--sysroot": true, "-install_name": true, "-framework": true, "-gcc-toolchain": true, "-J": true,
+}
+
+func (p *parser) parse(args []string, depth int) {
+	for i := 0; i < len(args) && p.seen < maxArgs; i++ {
+		p.seen++
+		arg := args[i]
+		switch {
+		case strings.HasPrefix(arg, "@") && depth < maxResponseDepth:
+			text, err := p.read(arg[1:])
+			if err != nil {
+				p.inputs++
+				continue
+			}
+			p.parse(SplitResponse(text), depth+1)
+		case arg == "-" || !strings.HasPrefix(arg, "-"):
+			p.input(arg)
+		case separate[arg]:
+			if i+1 < len(args) {
+				i++
+				p.valued(arg, args[i])
+			}
+		default:
+			p.option(arg)
+		}
+	}
+}
+
+// sourceSuffixes are the inputs that a driver compiles. Assembly, .s and .S,
+// is not among them.
+var sourceSuffixes = map[string]bool{
+	".c": true, ".i": true, ".ii": true, ".cc": true, ".cp": true, ".cxx": true, ".cpp": true, ".CPP": true,
+	".c++": true, ".C": true, ".m": true, ".mm": true, ".f": true, ".for": true, ".ftn": true, ".F": true,
+	".FOR": true, ".fpp": true, ".f90": true, ".f95": true, ".f03": true, ".f08": true, ".F90": true,
+	".F95": true, ".F03": true, ".F08": true, ".adb": true, ".ads": true, ".d": true, ".go": true, ".ixx": true,
+	".cppm": true,
+}
+
+func (p *parser) input(name string) {
+	p.inputs++
+	compiled := sourceSuffixes[path.Ext(name)]
+	if p.lang != "" && p.lang != "none" {
+		compiled = !strings.HasPrefix(p.lang, "assembler") && !strings.HasSuffix(p.lang, "-header")
+	}
+	if compiled {
+		p.cmd.Sources = append(p.cmd.Sources, name)
+	}
+}
+
+// valued handles an option with a separate value.
+func (p *parser) valued(option, value string) {
+	switch option {
+	case "-x":
+		p.lang = value
+	case "-target":
+		p.target(value)
+	case "-Xlinker":
+		p.linker(value)
+	case "-z":
+	}
+}
+
+// option handles any other option.
+func (p *parser) option(arg string) {
+	switch arg {
+	case "-c":
+		p.compile = true
+	case "-E", "-S", "-M", "-MM", "-fsyntax-only", "--version", "-dumpmachine", "-dumpversion", "-dumpspecs",
+		"-dumpfullversion", "--help", "-###", "--precompile", "-emit-ast", "-cc1", "-cc1as":
+		p.stop = true
+	case "-r", "--relocatable":
+		p.partial = true
+	case "-s":
+		p.cmd.Strips = true
+	case "-m32", "-mx32", "-m16", "-miamcu":
+		p.refuse(arg + " makes code that is not 64-bit x86: build for x86-64 (-m64)")
+	case "-masm=intel":
+		p.refuse("-masm=intel makes assembly in Intel syntax: drop it, the code will be the same")
+	case "-mcmodel=large":
+		p.refuse("-mcmodel=large puts data out of a probe's reach: use -mcmodel=medium or small")
+	case "-emit-llvm", "-fembed-bitcode":
+		p.refuse(arg + " makes bitcode, which has no machine code to instrument: drop it")
+	}
+	switch {
+	case strings.HasPrefix(arg, "-x") && arg != "-xHost":
+		p.lang = arg[2:]
+	case strings.HasPrefix(arg, "-print-") || strings.HasPrefix(arg, "--print-") || strings.HasPrefix(arg, "--help="):
+		p.stop = true
+	case strings.HasPrefix(arg, "--target="):
+		p.target(arg[len("--target="):])
+	case strings.HasPrefix(arg, "-fuse-ld="):
+		p.cmd.Linker = arg[len("-fuse-ld="):]
+	case arg == "-flto" || strings.HasPrefix(arg, "-flto="):
+		p.cmd.LTO = true
+	case arg == "-fno-lto":
+		p.cmd.LTO = false
+	case strings.HasPrefix(arg, "-Wl,"):
+		for _, word := range strings.Split(arg[len("-Wl,"):], ",") {
+			p.linker(word)
+		}
+	}
+}
+
+// stripWords are the linker options that would drop the map.
+var stripWords = map[string]bool{"-s": true, "-S": true, "--strip-all": true, "--strip-debug": true}
+
+// linker handles a word that goes to the linker.
+func (p *parser) linker(word string) {
+	switch word {
+	case "-r", "-i", "--relocatable":
+		p.partial = true
+	case "--gc-sections", "-gc-sections":
+		p.cmd.GC = true
+	}
+	p.cmd.Strips = p.cmd.Strips || stripWords[word]
+}
+
+func (p *parser) target(triple string) {
+	if !strings.HasPrefix(triple, "x86_64") && !strings.HasPrefix(triple, "amd64") {
+		p.refuse(fmt.Sprintf("target %s is not supported: cairn instruments x86-64 ELF", triple))
+	}
+}
+
+func (p *parser) refuse(why string) {
+	if p.cmd.Refusal == "" {
+		p.cmd.Refusal = why
+	}
+}
+
+func (p *parser) finish() Command {
+	c := &p.cmd
+	works := !p.stop && p.inputs > 0
+	c.Compiles = works && (len(c.Sources) > 0 || c.Family == GCC)
+	c.Links = works && !p.compile && !p.partial
+	c.Language = p.lang != "" && p.lang != "none"
+	if c.Family == Clang && c.LTO {
+		p.refuse("clang -flto makes bitcode that its linker compiles: build with -fno-lto, or with gcc -flto")
+	}
+	if !works {
+		c.Refusal = ""
+	}
+	return *c
+}
+
+// SplitResponse splits the text of a response file as gcc does: at white
+// space, with quotes and backslashes.
+func SplitResponse(text string) []string {
+	var out []string
+	var word strings.Builder
+	quote, inWord := byte(0), false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\' && i+1 < len(text):
+			i++
+			word.WriteByte(text[i])
+			inWord = true
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			} else {
+				word.WriteByte(c)
+			}
+		case c == '\'' || c == '"':
+			quote, inWord = c, true
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v':
+			if inWord {
+				out = append(out, word.String())
+				word.Reset()
+				inWord = false
+			}
+		default:
+			word.WriteByte(c)
+			inWord = true
+		}
+	}
+	if inWord {
+		out = append(out, word.String())
+	}
+	return out
+}
+
+// Toolchain is the directory that a driver is pointed to: with our assembler,
+// our header and the runtime's archive.
+type Toolchain struct {
+	Bin     string // holds as
+	Include string // holds cairn.h
+	Archive string // libcairn.a
+}
+
+// Args returns the driver's arguments with ours among them. Ours that a user
+// may override come first.
+func (c *Command) Args(args []string, tc Toolchain) []string {
+	var out []string
+	if c.Compiles {
+		out = append(out, "-B"+tc.Bin+"/")
+		if c.Family == Clang {
+			out = append(out, "-fno-integrated-as")
+		}
+	}
+	if len(c.Sources) > 0 {
+		out = append(out, "-idirafter", tc.Include)
+	}
+	if !c.Links {
+		return append(out, args...)
+	}
+	out = append(out, "-Wl,--build-id")
+	for _, a := range args {
+		if a = withoutStrip(a); a != "" {
+			out = append(out, a)
+		}
+	}
+	if c.GC && (c.Linker == "" || c.Linker == "bfd" || c.Linker == "lld") {
+		// Without it the runtime's use of __start_ keeps records of functions
+		// that are gone. Other linkers do not know the option.
+		out = append(out, "-Wl,-z,start-stop-gc")
+	}
+	if c.LTO {
+		// The objects that need the runtime come into being after the linker
+		// has looked through the archives.
+		out = append(out, "-Wl,-u,__cairn_link_with_cairn_cc")
+	}
+	if c.Language {
+		out = append(out, "-x", "none")
+	}
+	return append(out, tc.Archive)
+}
+
+// withoutStrip returns arg less what would strip the map, or "" if nothing is
+// left. The value of a separate option is never one of the words.
+func withoutStrip(arg string) string {
+	if arg == "-s" {
+		return ""
+	}
+	words, ok := strings.CutPrefix(arg, "-Wl,")
+	if !ok {
+		return arg
+	}
+	kept := slices.DeleteFunc(strings.Split(words, ","), func(w string) bool { return stripWords[w] })
+	if len(kept) == 0 {
+		return ""
+	}
+	return "-Wl," + strings.Join(kept, ",")
+}

@@ -1,0 +1,47 @@
+package native
+
+import "bytes"
+
+// IsCompilerOutput reports whether src is what a compiler hands to an
+// assembler, and not written by hand. Compilers begin with a .file directive;
+// a preprocessed .S file begins with line markers, and hand-written files that
+// do name a file have no compiler's .ident at their end and none of the
+// compilers' marks around functions.
+func IsCompilerOutput(src []byte) bool {
+	if !startsWithFile(src) {
+		return false
+	}
+	tail := src[max(0, len(src)-4096):]
+	for _, mark := range []string{"\t.ident\t\"GCC: ", "\t.ident\t\"clang", "\t.ident\t\"Debian clang", " clang version "} {
+		if bytes.Contains(tail, []byte(mark)) {
+			return true
+		}
+	}
+	// -fno-ident: look for a function as compilers mark it.
+	for _, mark := range []string{"\n.LFB", "\n.Lfunc_end", "# -- Begin function", "\n.LFE"} {
+		if bytes.Contains(src, []byte(mark)) {
+			return true
+		}
+	}
+	return false
+}
+
+// startsWithFile reports whether the first statement is .file, or one of the
+// directives that gcc puts before it, without line markers ahead.
+func startsWithFile(src []byte) bool {
+	for range 16 {
+		line, rest, ok := bytes.Cut(src, []byte("\n"))
+		if len(line) > 2 && line[0] == '#' && line[1] == ' ' && line[2] >= '0' && line[2] <= '9' {
+			return false
+		}
+		s := parseLine(line)
+		if s.kind == lineDirective && string(s.word) == ".file" {
+			return true
+		}
+		if s.kind == lineInsn || s.kind == lineLabel || s.kind == lineApp || !ok {
+			return false
+		}
+		src = rest
+	}
+	return false
+}

@@ -1,0 +1,46 @@
+// Package native instruments compiled code at the level of its assembly text:
+// a compiler's output for x86-64 ELF goes in, the same text with probes and
+// the map of what they mean comes out. It is pure: no files, no processes.
+//
+// # Why assembly
+//
+// What is counted is what ships: the text has been through every optimisation
+// of the compiler, and the probes cannot disturb one. Every compiler that can
+// hand its output to an external assembler can be used. The idea of probes at
+// machine level, records in one section and names in a separate map is that of
+// LLVM's Machine IR Profile (MIP); LLVM puts it into one compiler's back end.
+//
+// # What is inserted
+//
+// Parse finds functions, their fragments and their basic blocks; Rewrite
+// inserts text at the offsets found and appends two kinds of sections. The
+// original bytes are never reprinted.
+//
+//	mode   at the entry                          at every other block
+//	cover  movb $1, rec(%rip)        7 bytes     -
+//	block  movb $1, rec(%rip)        7 bytes     movb $1, rec+i(%rip)
+//	count  subl $1, rec(%rip); jc S  9 bytes     -
+//	full   subl $1, rec(%rip); jc S  9 bytes     movb $1, rec+12+i(%rip)
+//
+// A movb to memory touches no flags, registers or stack, so it can stand
+// anywhere. At a function's entry the flags are free (gcc's -fipa-ra reasons
+// about registers, and treats flags as clobbered by every call), so the
+// counting probe may use them, and only them.
+//
+// # Counting down from zero
+//
+// The counter starts at 0 and is decremented: only 0-1 borrows, so the carry
+// flag tells the first call, and the record needs no initial value. All
+// records are thus zero-initialised memory: they cost no byte of the file, are
+// reset by clearing, and can be mapped onto a file. The price over an inc of a
+// counter that starts at -1 is one byte of code against four bytes of data.
+//
+// The never-taken branch leads to a 7-byte stub S, out of the function's way:
+//
+//	S:  call __cairn_first_count     (or _full)
+//	    jmp  back
+//
+// The stub stands before the alignment of its function, where it mostly fills
+// padding and the branch is 2 bytes long; the first function of a section has
+// it behind its end instead.
+package native

@@ -1,0 +1,95 @@
+package native
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// mapEntry appends the map record of function n; package wire draws it.
+// labels are the numbers of its block labels by fragment. The record stands in
+// a section that is linked to the function's, and in its group if it has one,
+// so that the linker drops both or none.
+func (r *rewriter) mapEntry(fn *function, n int, rec position, labels [][]int) {
+	sec := fn.main().sec
+	anchor, seen := r.anchor[sec]
+	if !seen {
+		anchor = n
+		r.anchor[sec] = n
+	}
+	flags, group := "o", ""
+	if sec.group != "" {
+		flags, group = "oG", ","+sec.group
+	}
+	var calls []prof.Call
+	if r.opts.Mode == prof.ModeFull {
+		calls = fn.directCalls(labels)
+	}
+	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + len(fn.name) + 1 + len(r.source) + 1
+	for _, l := range labels {
+		length += 16 + 4*len(l)
+	}
+	for _, c := range calls {
+		length += 4 + len(c.Callee) + 1
+	}
+	t := r.tail
+	t = fmt.Appendf(t, "\t.section\t%s,\"%s\",@progbits,.Lcairn_f%d%s\n", wire.MapSection, flags, anchor, group)
+	if !seen {
+		// An address of no size: it makes the linker look for the runtime.
+		t = fmt.Appendf(t, "\t.reloc\t., R_X86_64_NONE, %s\n", RuntimeSymbol)
+	}
+	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.value\t%d\n\t.quad\t%v\n\t.long\t%d\n",
+		length, wire.MapVersion, r.opts.Mode, len(fn.frags), rec, fn.signature())
+	for i, l := range labels {
+		f := fragmentLabel(n, i)
+		t = fmt.Appendf(t, "\t.quad\t.Lcairn_f%s\n\t.long\t.Lcairn_e%s-.Lcairn_f%s, %d\n", f, f, f, len(l))
+		for _, b := range l {
+			t = append(t, "\t.long\t.Lcairn_b"...)
+			t = strconv.AppendInt(t, int64(b), 10)
+			t = append(t, "-.Lcairn_f"...)
+			t = append(t, f...)
+			t = append(t, '\n')
+		}
+	}
+	t = fmt.Appendf(t, "\t.long\t%d\n", len(calls))
+	for _, c := range calls {
+		t = fmt.Appendf(t, "\t.long\t%d\n\t.asciz\t%s\n", c.Block, asmQuote(c.Callee))
+	}
+	r.tail = fmt.Appendf(t, "\t.asciz\t%s\n\t.asciz\t%s\n", asmQuote(fn.name), asmQuote(r.source))
+}
+
+// directCalls lists the calls with block numbers that count through all
+// fragments. Calls in blocks without probes, of which nothing will be known,
+// are left out.
+func (f *function) directCalls(labels [][]int) []prof.Call {
+	var out []prof.Call
+	first := 0
+	for i, fr := range f.frags {
+		for _, c := range fr.calls {
+			if len(labels[i]) > 0 || i == 0 && c.block == 0 {
+				out = append(out, prof.Call{Block: uint32(first + c.block), Callee: c.callee})
+			}
+		}
+		first += len(fr.blocks)
+	}
+	return out
+}
+
+// asmQuote quotes a string for .asciz.
+func asmQuote(s string) string {
+	b := make([]byte, 0, len(s)+2)
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ' || c == 0x7f:
+			b = fmt.Appendf(b, "\\%03o", c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(append(b, '"'))
+}

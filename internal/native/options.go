@@ -1,0 +1,97 @@
+package native
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Options say what to instrument and how.
+type Options struct {
+	Mode   prof.Mode
+	Atomic bool // count with locked instructions, exact under threads
+	// Only and Skip are matched against a function's mangled name, its
+	// demangled name and its source file. A function is instrumented if it
+	// matches some Only (or there is none) and no Skip.
+	Only, Skip []*regexp.Regexp
+	// MinInsns leaves out functions with fewer instructions.
+	MinInsns int
+	// Sources are the paths of the sources being compiled. Compilers put only
+	// a base name into their output; the path here that ends in it replaces it.
+	Sources []string
+}
+
+// OptOutSection is the section that a function is put into, by an attribute
+// in its source, to stay uninstrumented.
+const OptOutSection = ".text.cairn_skip"
+
+// Reasons for leaving a function alone.
+const (
+	SkipFiltered = "filtered by --only or --skip"
+	SkipOptOut   = "opted out in the source"
+	SkipNaked    = "naked: all of it is inline assembly"
+	SkipSmall    = "below --min-instructions"
+	SkipEmpty    = "empty: the compiler proved it unreachable"
+	SkipThunk    = "a thunk for indirect branches"
+	SkipOrphan   = "a cold fragment of a function in another section group"
+)
+
+// reason returns why fn is left alone, or "".
+func (o *Options) reason(fn *function, source string) string {
+	f := fn.main()
+	insns, asm, compiled := 0, false, false
+	for _, fr := range fn.frags {
+		insns += fr.insns
+		asm = asm || fr.hasAsm
+		compiled = compiled || fr.compiled
+	}
+	switch {
+	case strings.HasPrefix(f.sec.name, OptOutSection):
+		return SkipOptOut
+	case insns == 0 && !asm:
+		return SkipEmpty
+	case asm && !compiled:
+		return SkipNaked
+	case strings.HasPrefix(fn.name, "__x86_indirect_") || strings.HasPrefix(fn.name, "__x86_return_"):
+		return SkipThunk
+	case strings.Contains(fn.name, ".cold"):
+		return SkipOrphan
+	case insns < o.MinInsns:
+		return SkipSmall
+	case !o.wanted(fn.name, source):
+		return SkipFiltered
+	}
+	return ""
+}
+
+func (o *Options) wanted(name, source string) bool {
+	if len(o.Only) == 0 && len(o.Skip) == 0 {
+		return true
+	}
+	texts := []string{name, demangle.Filter(name), source}
+	return (len(o.Only) == 0 || anyMatch(o.Only, texts)) && !anyMatch(o.Skip, texts)
+}
+
+func anyMatch(res []*regexp.Regexp, texts []string) bool {
+	for _, re := range res {
+		for _, s := range texts {
+			if re.MatchString(s) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sourcePath returns the path in o.Sources whose base name the compiler gave.
+func (o *Options) sourcePath(base string) string {
+	for _, path := range o.Sources {
+		if path == base || strings.HasSuffix(path, "/"+base) {
+			return path
+		}
+	}
+	return base
+}

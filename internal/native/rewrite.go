@@ -1,0 +1,267 @@
+package native
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Result says what Rewrite did.
+type Result struct {
+	Source    string
+	Functions int
+	Blocks    int // basic blocks with a probe of their own or a function's
+	Skipped   []Skipped
+	// EntryOnly are functions whose blocks could not be instrumented, because
+	// they hold a branch that cannot reach further than 127 bytes.
+	EntryOnly []string
+}
+
+// Skipped is a function without probes.
+type Skipped struct {
+	Name   string
+	Reason string
+}
+
+// RuntimeSymbol is defined by the runtime. Instrumented objects refer to it,
+// so that the linker fetches the runtime from its archive and a link without
+// it fails with a name that says what to do.
+const RuntimeSymbol = "__cairn_link_with_cairn_cc"
+
+// First-call paths of the runtime, by mode.
+const (
+	firstCount = "__cairn_first_count"
+	firstFull  = "__cairn_first_full"
+)
+
+// edit is text to insert at an offset of the source.
+type edit struct {
+	at   int
+	text []byte
+}
+
+// rewriter collects the edits and the appended sections of one unit.
+type rewriter struct {
+	opts   Options
+	unit   *Unit
+	edits  []edit
+	areas  []*area
+	byKey  map[string]*area
+	tail   []byte // map sections
+	label  int    // last block label handed out
+	source string
+	anchor map[*section]int // text section -> number of its first function
+	result Result
+}
+
+// area is the part of the raw section that lives and dies with one text
+// section or section group.
+type area struct {
+	group string
+	size  int
+	align bool
+}
+
+// Rewrite returns the text of u with probes, records and map.
+func Rewrite(u *Unit, opts Options) ([]byte, Result) {
+	r := &rewriter{
+		opts: opts, unit: u,
+		byKey: map[string]*area{}, anchor: map[*section]int{},
+		source: opts.sourcePath(u.Source),
+	}
+	r.result.Source = r.source
+	for _, fn := range u.funcs {
+		if why := opts.reason(fn, r.source); why != "" {
+			r.result.Skipped = append(r.result.Skipped, Skipped{fn.name, why})
+			continue
+		}
+		r.function(fn)
+	}
+	if r.result.Functions == 0 {
+		return u.Src, r.result
+	}
+	return r.render(), r.result
+}
+
+// function plans the probes, the record and the map entry of fn.
+func (r *rewriter) function(fn *function) {
+	n := r.result.Functions
+	r.result.Functions++
+	blocks := r.opts.Mode.HasBlocks()
+	if blocks && slices.ContainsFunc(fn.frags, func(f *fragment) bool { return f.short }) {
+		blocks = false
+		r.result.EntryOnly = append(r.result.EntryOnly, fn.name)
+	}
+	count := 1
+	if blocks {
+		count = 0
+		for _, f := range fn.frags {
+			count += len(f.blocks)
+		}
+	}
+	r.result.Blocks += count
+	rec := r.record(fn.main().sec, count)
+	r.entry(fn.main(), n, rec)
+	labels := r.blockProbes(fn, n, rec, blocks)
+	r.mapEntry(fn, n, rec, labels)
+}
+
+// position is an address in the raw section, for use in assembly text.
+type position struct {
+	area int
+	off  int
+}
+
+func (p position) String() string {
+	s := ".Lcairn_d" + strconv.Itoa(p.area)
+	if p.off > 0 {
+		s += "+" + strconv.Itoa(p.off)
+	}
+	return s
+}
+
+func (p position) plus(n int) position { return position{p.area, p.off + n} }
+
+// record takes the space of a record in the area of a text section.
+func (r *rewriter) record(s *section, blocks int) position {
+	key := "s" + s.name
+	if s.group != "" {
+		key = "g" + s.group
+	}
+	a := r.byKey[key]
+	if a == nil {
+		a = &area{group: s.group}
+		r.byKey[key] = a
+		r.areas = append(r.areas, a)
+	}
+	size := wire.CoverSize
+	switch r.opts.Mode {
+	case prof.ModeBlock:
+		size = blocks
+	case prof.ModeCount:
+		size = wire.CountSize
+	case prof.ModeFull:
+		size = wire.FullHeaderSize + blocks - 1
+	}
+	if r.opts.Mode.HasCalls() {
+		a.align = true
+		a.size = (a.size + wire.RecordAlign - 1) &^ (wire.RecordAlign - 1)
+	}
+	p := position{slices.Index(r.areas, a), a.size}
+	a.size += size
+	return p
+}
+
+func (r *rewriter) insert(at int, parts ...string) {
+	r.edits = append(r.edits, edit{at, []byte(strings.Join(parts, ""))})
+}
+
+// entry plans the entry label, the entry probe and the first-call stub.
+func (r *rewriter) entry(f *fragment, n int, rec position) {
+	num := strconv.Itoa(n)
+	r.insert(f.label, ".Lcairn_f", num, ":\n")
+	if !r.opts.Mode.HasCalls() {
+		r.insert(f.probe, "\tmovb\t$1, ", rec.String(), "(%rip)\n")
+		return
+	}
+	lock, first := "", firstCount
+	if r.opts.Atomic {
+		lock = "lock "
+	}
+	if r.opts.Mode == prof.ModeFull {
+		first = firstFull
+	}
+	r.insert(f.probe, "\t", lock, "subl\t$1, ", rec.String(), "(%rip)\n\tjc\t.Lcairn_s", num, "\n.Lcairn_r", num, ":\n")
+	at := f.stub
+	if at < 0 {
+		at = f.sizeLine
+	}
+	if at < 0 {
+		at = f.end
+	}
+	r.insert(at, ".Lcairn_s", num, ":\n\tcall\t", first, "\n\tjmp\t.Lcairn_r", num, "\n")
+}
+
+// blockProbes plans the probes of the non-entry blocks and the end labels. It
+// returns the numbers of the block labels, a slice per fragment.
+func (r *rewriter) blockProbes(fn *function, n int, rec position, blocks bool) [][]int {
+	rec = rec.plus(1)
+	if r.opts.Mode == prof.ModeFull {
+		rec = rec.plus(wire.FullHeaderSize - 1)
+	}
+	labels := make([][]int, len(fn.frags))
+	for i, f := range fn.frags {
+		if i > 0 {
+			r.insert(f.label, ".Lcairn_f", fragmentLabel(n, i), ":\n")
+		}
+		for k := range f.blocks {
+			if !blocks || i == 0 && k == 0 {
+				continue
+			}
+			r.label++
+			labels[i] = append(labels[i], r.label)
+			r.insert(f.blocks[k].probe, ".Lcairn_b", strconv.Itoa(r.label), ":\n\tmovb\t$1, ", rec.String(), "(%rip)\n")
+			rec = rec.plus(1)
+		}
+		r.insert(f.end, ".Lcairn_e", fragmentLabel(n, i), ":\n")
+	}
+	return labels
+}
+
+// fragmentLabel numbers the labels of fragment i of function n.
+func fragmentLabel(n, i int) string {
+	if i == 0 {
+		return strconv.Itoa(n)
+	}
+	return strconv.Itoa(n) + "_" + strconv.Itoa(i)
+}
+
+// render applies the edits and appends the sections.
+func (r *rewriter) render() []byte {
+	slices.SortStableFunc(r.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
+	size := len(r.unit.Src) + len(r.tail) + 64*len(r.areas) + 256
+	for _, e := range r.edits {
+		size += len(e.text)
+	}
+	out := make([]byte, 0, size)
+	pos := 0
+	for _, e := range r.edits {
+		out = append(out, r.unit.Src[pos:e.at]...)
+		out = append(out, e.text...)
+		pos = e.at
+	}
+	out = append(out, r.unit.Src[pos:]...)
+	if n := len(out); n > 0 && out[n-1] != '\n' {
+		out = append(out, '\n')
+	}
+	out = append(out, r.tail...)
+	return r.appendAreas(out)
+}
+
+// appendAreas appends the raw sections and the reference to the runtime.
+func (r *rewriter) appendAreas(out []byte) []byte {
+	for i, a := range r.areas {
+		num := strconv.Itoa(i)
+		if a.group != "" {
+			out = append(out, "\t.section\t"+wire.RawSection+`,"awG",@nobits,`+a.group+"\n"...)
+		} else {
+			out = append(out, "\t.section\t"+wire.RawSection+`,"aw",@nobits,unique,`+strconv.Itoa(i+1)+"\n"...)
+		}
+		if a.align {
+			out = append(out, "\t.balign\t"+strconv.Itoa(wire.RecordAlign)+"\n"...)
+		}
+		out = append(out, ".Lcairn_d"+num+":\n\t.zero\t"+strconv.Itoa(a.size)+"\n"...)
+	}
+	out = append(out, "\t.hidden\t"+RuntimeSymbol+"\n"...)
+	if r.opts.Mode == prof.ModeFull {
+		return append(out, "\t.hidden\t"+firstFull+"\n"...)
+	}
+	if r.opts.Mode == prof.ModeCount {
+		return append(out, "\t.hidden\t"+firstCount+"\n"...)
+	}
+	return out
+}

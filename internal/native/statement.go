@@ -1,0 +1,119 @@
+package native
+
+import "bytes"
+
+// lineKind is what a line of compiler output is, as far as probes care.
+type lineKind uint8
+
+const (
+	lineBlank     lineKind = iota // empty or a comment
+	lineLabel                     // NAME:
+	lineDirective                 // .NAME operands
+	lineInsn                      // mnemonic operands
+	lineApp                       // #APP: inline assembly begins
+	lineNoApp                     // #NO_APP: it ends
+)
+
+// statement is one line. word is the label, the directive or the mnemonic;
+// rest is what follows it, with white space and comment still around it.
+type statement struct {
+	kind lineKind
+	word []byte
+	rest []byte
+}
+
+// symbolByte holds the bytes that may stand in an unquoted symbol.
+var symbolByte = func() (t [256]bool) {
+	for c := range t {
+		b := byte(c)
+		t[c] = b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' ||
+			b == '_' || b == '.' || b == '$' || b == '@' || b >= 0x80
+	}
+	return t
+}()
+
+// parseLine classifies a line without its newline. Compilers write one
+// statement to a line; a label with a statement behind it comes back as the
+// label, with the statement in rest.
+func parseLine(line []byte) statement {
+	i := 0
+	for i < len(line) && (line[i] == '\t' || line[i] == ' ') {
+		i++
+	}
+	line = line[i:]
+	if len(line) == 0 {
+		return statement{}
+	}
+	if line[0] == '#' {
+		return parseComment(line)
+	}
+	if line[0] == '"' {
+		if end := bytes.IndexByte(line[1:], '"'); end >= 0 && end+2 < len(line) && line[end+2] == ':' {
+			return statement{lineLabel, line[1 : end+1], line[end+3:]}
+		}
+		return statement{}
+	}
+	n := 0
+	for n < len(line) && symbolByte[line[n]] {
+		n++
+	}
+	word, rest := line[:n], line[n:]
+	switch {
+	case n == 0:
+		return statement{}
+	case len(rest) > 0 && rest[0] == ':':
+		return statement{lineLabel, word, rest[1:]}
+	case word[0] == '.':
+		return statement{lineDirective, word, rest}
+	}
+	return statement{lineInsn, word, rest}
+}
+
+func parseComment(line []byte) statement {
+	switch {
+	case bytes.HasPrefix(line, []byte("#APP")):
+		return statement{kind: lineApp}
+	case bytes.HasPrefix(line, []byte("#NO_APP")):
+		return statement{kind: lineNoApp}
+	}
+	return statement{}
+}
+
+// operand returns the first operand of rest: trimmed, up to a comma, a
+// comment or the end.
+func operand(rest []byte) []byte {
+	rest = bytes.TrimLeft(rest, " \t")
+	if i := bytes.IndexAny(rest, ",#;"); i >= 0 {
+		rest = rest[:i]
+	}
+	return bytes.TrimRight(rest, " \t")
+}
+
+// unquote strips a pair of double quotes.
+func unquote(b []byte) []byte {
+	if len(b) >= 2 && b[0] == '"' && b[len(b)-1] == '"' {
+		return b[1 : len(b)-1]
+	}
+	return b
+}
+
+// splitOperands splits rest at top-level commas, dropping a trailing comment.
+// Quoted commas stay.
+func splitOperands(rest []byte) [][]byte {
+	var out [][]byte
+	start, quoted := 0, false
+	for i := 0; i <= len(rest); i++ {
+		end := i == len(rest) || !quoted && rest[i] == '#'
+		switch {
+		case end || !quoted && rest[i] == ',':
+			out = append(out, bytes.TrimSpace(rest[start:i]))
+			start = i + 1
+		case rest[i] == '"':
+			quoted = !quoted
+		}
+		if end {
+			break
+		}
+	}
+	return out
+}

@@ -1,0 +1,85 @@
+/* The first call of a function.
+ *
+ * A counting probe and its stub look like this (package native writes them):
+ *
+ *   f:     [endbr64]
+ *          83 2d <disp32> 01    subl $1, rec(%rip)     [lock prefix: f0]
+ *          72 <rel8>            jc   stub              or 0f 82 <rel32>
+ *   back:  ...
+ *   stub:  e8 <rel32>           call __cairn_first_*
+ *          eb <rel8>            jmp  back              or e9 <rel32>
+ *
+ * so the return address of the call leads to the jmp, the jmp to back, and the
+ * bytes before back to the record. Stack on entry, which is the stack of f's
+ * own entry with one more address on it:
+ *
+ *   8(%rsp)  return address of f, in its caller
+ *   0(%rsp)  return address into the stub
+ *
+ * All registers are saved: a caller compiled with -fipa-ra may count on
+ * registers that the ABI would let us take. The flags are free.
+ *
+ * The order word is set once, by compare and exchange. If it is set already,
+ * two threads raced for the first call and an increment was lost, or 2^32
+ * calls went by: mark the count as inexact. */
+
+#include "wire.h"
+
+        .text
+        .globl  NAME
+        .hidden NAME
+        .type   NAME, @function
+NAME:
+        pushq   %rax
+        pushq   %rcx
+        pushq   %rdx
+        movq    24(%rsp), %rax          /* the jmp */
+        movsbq  1(%rax), %rcx
+        leaq    2(%rax,%rcx), %rdx      /* back, if it is short */
+        cmpb    $0xeb, (%rax)
+        je      1f
+        movslq  1(%rax), %rcx
+        leaq    5(%rax,%rcx), %rdx
+1:      subq    $5, %rax                /* the stub */
+        subq    %rdx, %rax              /* displacement of the jc */
+        movslq  -4(%rdx), %rcx
+        cmpq    %rax, %rcx              /* 0f 82 and that displacement? */
+        jne     2f
+        cmpw    $0x820f, -6(%rdx)
+        jne     2f
+        subq    $4, %rdx
+2:      subq    $2, %rdx                /* end of the subl */
+        movslq  -5(%rdx), %rcx
+        addq    %rcx, %rdx              /* the record */
+        cmpl    $0, CAIRN_ORDER_OFFSET(%rdx)
+        jne     3f
+        movl    $1, %ecx
+        lock xaddl %ecx, __cairn_order(%rip)
+        incl    %ecx
+        xorl    %eax, %eax
+        lock cmpxchgl %ecx, CAIRN_ORDER_OFFSET(%rdx)
+        jne     3f
+#if FULL
+        movq    32(%rsp), %rax          /* return address of f */
+        subq    %rdx, %rax
+        movslq  %eax, %rcx
+        cmpq    %rax, %rcx
+        je      4f
+        movl    $CAIRN_CALLER_OUTSIDE, %eax
+4:      movl    %eax, CAIRN_CALLER_OFFSET(%rdx)
+#endif
+        jmp     5f
+3:      lock orl $CAIRN_ORDER_INEXACT, CAIRN_ORDER_OFFSET(%rdx)
+5:      popq    %rdx
+        popq    %rcx
+        popq    %rax
+        ret
+        .size   NAME, . - NAME
+
+/* Shadow stacks and indirect branch tracking are fine with this code. */
+        .section .note.gnu.property, "a"
+        .balign 8
+        .long   4, 16, 5
+        .asciz  "GNU"
+        .long   0xc0000002, 4, 3, 0
+        .section .note.GNU-stack, "", @progbits

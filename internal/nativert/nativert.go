@@ -1,0 +1,68 @@
+// Package nativert holds the C and assembly sources of the runtime that is
+// linked into instrumented programs, and the public header cairn.h. Sources
+// lists them with the header generated from package wire, and how to compile
+// them; it runs nothing.
+package nativert
+
+import (
+	"embed"
+	"strconv"
+)
+
+//go:embed c/rt.c c/first.S c/cairn.h
+var files embed.FS
+
+// File is a source file of the runtime.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Object is a member of the runtime's archive and the compiler's arguments
+// for it, less -c and -o.
+type Object struct {
+	Name string
+	Args []string
+}
+
+// Flags are the compiler's flags for every object: position independent, so
+// that one archive serves executables and shared objects, marked as fine with
+// CET, and without tables that nothing needs.
+var Flags = []string{
+	"-fPIC", "-ffreestanding", "-fno-builtin", "-fvisibility=hidden", "-fcf-protection=full",
+	"-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions",
+	"-fno-ident", "-fomit-frame-pointer", "-fno-lto", "-fno-sanitize=all", "-g0", "-w", "-m64",
+}
+
+// Sources returns the source files.
+func Sources() []File {
+	out := []File{{"wire.h", header()}}
+	for _, name := range []string{"rt.c", "first.S", "cairn.h"} {
+		data, err := files.ReadFile("c/" + name)
+		if err != nil {
+			panic(err) // embedded above
+		}
+		out = append(out, File{name, data})
+	}
+	return out
+}
+
+// Header returns cairn.h, the header for instrumented programs.
+func Header() []byte {
+	data, err := files.ReadFile("c/cairn.h")
+	if err != nil {
+		panic(err) // embedded above
+	}
+	return data
+}
+
+// Objects lists the members of the archive. Each first-call path is one of its
+// own, so that a program links only what its mode uses. defaultDir is where raw
+// files go while CAIRN_DIR is unset; "" means that none are written.
+func Objects(defaultDir string) []Object {
+	return []Object{
+		{"rt.o", []string{"-DCAIRN_DEFAULT_DIR=" + strconv.Quote(defaultDir), "rt.c"}},
+		{"first_count.o", []string{"-DNAME=__cairn_first_count", "-DFULL=0", "first.S"}},
+		{"first_full.o", []string{"-DNAME=__cairn_first_full", "-DFULL=1", "first.S"}},
+	}
+}
