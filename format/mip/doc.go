@@ -1,0 +1,177 @@
+// Package mip reads and writes the machine profile formats: what the rewriter
+// puts into a binary, what a run leaves behind and what the tools make of it.
+//
+//	.debug_cairn  in the binary, not loaded: which record belongs to which code
+//	.mipmap       the same as a file of its own, for when the binary is stripped
+//	.mipraw       one run: the image of the raw section when the process ended
+//	.mip          a profile: maps with the sums of many runs
+//
+// This comment is the one drawing of the four. The constants that the runtime
+// shares are in package wire. All numbers are little-endian. In what follows
+// uv is an unsigned LEB128 number, sv a signed one in zigzag order, str a
+// string behind its length as uv, and cstr a string with a NUL behind it.
+//
+// # Raw section
+//
+// The raw section of a process holds a record for each function, by mode:
+//
+//	cover  u8 flag
+//	block  u8 flag for each block, the entry block first
+//	count  u32 calls, u32 order
+//	full   u32 calls, u32 order, i32 caller, u8 flag for each non-entry block
+//
+// It starts as zeros. A flag becomes 1. Calls are counted downwards from zero,
+// order is the index of the function's first call among those of all
+// functions, from 1, with bit 31 set if increments may be lost; caller is the
+// return address of the first call, relative to the record, or 1<<31 if it is
+// in another module.
+//
+// # Map section (.debug_cairn)
+//
+// Records stand one after the other, as the linker put them:
+//
+//	u32   length of the record in bytes, this field included
+//	u8    version, 1
+//	u8    mode
+//	u16   number of fragments, at least 1
+//	u64   address of the function's record in the raw section
+//	u32   control-flow signature
+//	      fragments, each:
+//	u64     address
+//	u32     size
+//	u32     number of blocks
+//	u32[]   offset of each block, the entry block left out
+//	u32   number of direct calls, each:
+//	u32     block
+//	cstr    callee
+//	cstr  function
+//	cstr  source file
+//
+// A record whose first fragment or data has address 0 belongs to a function
+// that the linker dropped.
+//
+// Example: app.c defines main, which calls work and puts. It was compiled in
+// mode full; work has a cold part.
+//
+//	00000000  4d 00 00 00 01 04 01 00  00 40 40 00 00 00 00 00  |M........@@.....|
+//	00000010  44 33 22 11 00 10 40 00  00 00 00 00 40 00 00 00  |D3"...@.....@...|
+//	00000020  02 00 00 00 12 00 00 00  30 00 00 00 02 00 00 00  |........0.......|
+//	00000030  01 00 00 00 77 6f 72 6b  00 02 00 00 00 70 75 74  |....work.....put|
+//	00000040  73 00 6d 61 69 6e 00 61  70 70 2e 63 00 4b 00 00  |s.main.app.c.K..|
+//	00000050  00 01 04 02 00 10 40 40  00 00 00 00 00 88 77 66  |......@@......wf|
+//	00000060  55 40 10 40 00 00 00 00  00 20 00 00 00 01 00 00  |U@.@..... ......|
+//	00000070  00 08 00 00 00 00 08 40  00 00 00 00 00 10 00 00  |.......@........|
+//	00000080  00 01 00 00 00 00 00 00  00 00 00 00 00 77 6f 72  |.............wor|
+//	00000090  6b 00 61 70 70 2e 63 00                           |k.app.c.|
+//
+// main is 0x4d bytes: version 1, mode 4, one fragment, record at 0x404000,
+// signature 0x11223344; 0x40 bytes of code at 0x401000 with blocks at +0x12 and
+// +0x30; two calls, block 1 to work and block 2 to puts. work follows at 0x4d
+// with two fragments.
+//
+// # Raw file (.mipraw)
+//
+//	0   [8]   "CAIRNRAW"
+//	8   u16   version, 1
+//	10  u16   flags: 1 the file was the live memory of the process
+//	12  u32   offset of the image in the file
+//	16  u64   size of the raw section
+//	24  u64   bytes of its image in the file; the rest is zero
+//	32  u32   FNV-1a of the image; 0 in live memory
+//	36  u32   process id
+//	40  u8    length of the build id
+//	44  [20]  build id, zero-padded; of a longer one the first 20 bytes
+//	64        image, or at the next page if it was live memory
+//
+// Example: main was called once, first of all, from outside the module; its
+// block 1 did not run. work was called 300 times, second, first from 0x401020,
+// and may have been called more often.
+//
+//	00000000  43 41 49 52 4e 52 41 57  01 00 00 00 40 00 00 00  |CAIRNRAW....@...|
+//	00000010  20 00 00 00 00 00 00 00  1d 00 00 00 00 00 00 00  | ...............|
+//	00000020  1e fa e4 ce 07 00 00 00  04 00 00 00 ca 1c 0f fe  |................|
+//	00000030  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|
+//	00000040  ff ff ff ff 01 00 00 00  00 00 00 80 00 01 00 00  |................|
+//	00000050  d4 fe ff ff 02 00 00 80  10 d0 ff ff 01           |.............|
+//
+// # Container of .mipmap and .mip
+//
+//	0   [8]   "CAIRNMAP" or "CAIRNMIP"
+//	8   u16   major version, 1: readers refuse a higher one
+//	10  u16   minor version, 0: readers skip what a higher one has at its end
+//	12  u32   CRC-32 (IEEE) of the body
+//	16  u64   length of the body
+//	24        body
+//
+// # Map (.mipmap)
+//
+// The body is a map:
+//
+//	str  build id, bytes
+//	str  module
+//	uv   address of the raw section
+//	uv   size of the raw section
+//	uv   number of strings, sorted, each:
+//	u8     bytes that it starts with like the one before, up to 127
+//	str    the rest
+//	uv   number of functions, ascending by address, then by record, each:
+//	u8     mode, +8 if it has more than one fragment, +16 if it has calls
+//	uv     name, a string's number
+//	sv     source file, a string's number, from that of the function before
+//	u32    signature
+//	sv     record, from the end of the record of the function before
+//	uv     number of fragments, only with +8; each:
+//	sv       address, from the end of the fragment before; the first from the
+//	         end of the first fragment of the function before
+//	uv       size
+//	uv       number of blocks, only with modes block and full; each:
+//	uv         offset, from that of the block before
+//	uv     number of calls, only with +16; each:
+//	sv       block, from that of the call before
+//	uv       callee, a string's number
+//
+// What there is to start from before the first function is 0, for addresses
+// the raw section. Example:
+//
+//	00000000  43 41 49 52 4e 4d 41 50  01 00 00 00 d7 43 5c 0c  |CAIRNMAP.....C\.|
+//	00000010  4f 00 00 00 00 00 00 00  04 ca 1c 0f fe 03 61 70  |O.............ap|
+//	00000020  70 80 80 81 02 20 04 00  05 61 70 70 2e 63 00 04  |p.... ...app.c..|
+//	00000030  6d 61 69 6e 00 04 70 75  74 73 00 04 77 6f 72 6b  |main..puts..work|
+//	00000040  02 14 01 00 44 33 22 11  00 ff bf 01 40 02 12 1e  |....D3".....@...|
+//	00000050  02 02 03 02 02 0c 03 00  88 77 66 55 04 02 00 20  |.........wfU... |
+//	00000060  01 08 bf 21 10 01 00                              |...!...|
+//
+// # Profile (.mip)
+//
+//	uv   number of modules, ascending by name, then by build id; each:
+//	       a map, as above
+//	uv     raw files
+//	       counts of each function in the order of the map, each:
+//	u8       which of these follow: 1 runs, 2 calls, 4 order, 8 blocks,
+//	         16 callers; 32 is that the function is inexact
+//	rv       raw files in which it ran
+//	uv       calls in all raw files
+//	uv       sum of its orders
+//	rv       for each non-entry block, raw files in which it ran
+//	uv       twice the number of first callers in the module, +1 if there were
+//	         others, these first:
+//	rv         raw files, only with +1
+//	         then each in the module, ascending by address:
+//	sv         return address, from the one before, at first from the function
+//	rv         raw files
+//
+// An rv is a uv that counts raw files: 0 is none, 1 is all, and any other
+// number is one less than written. Example: the run above, and one in which
+// work was not called.
+//
+//	00000000  43 41 49 52 4e 4d 49 50  01 00 00 00 63 5a 42 76  |CAIRNMIP....cZBv|
+//	00000010  63 00 00 00 00 00 00 00  01 04 ca 1c 0f fe 03 61  |c..............a|
+//	00000020  70 70 80 80 81 02 20 04  00 05 61 70 70 2e 63 00  |pp.... ...app.c.|
+//	00000030  04 6d 61 69 6e 00 04 70  75 74 73 00 04 77 6f 72  |.main..puts..wor|
+//	00000040  6b 02 14 01 00 44 33 22  11 00 ff bf 01 40 02 12  |k....D3".....@..|
+//	00000050  1e 02 02 03 02 02 0c 03  00 88 77 66 55 04 02 00  |..........wfU...|
+//	00000060  20 01 08 bf 21 10 01 00  02 1f 01 02 02 02 01 01  | ...!...........|
+//	00000070  01 3f 02 ac 02 02 02 00  02 3f 02                 |.?.......?.|
+//
+// The text form of the same profile is testdata/example.yaml.
+package mip

@@ -1,0 +1,43 @@
+package mip
+
+import (
+	"encoding/hex"
+	"os"
+	"strings"
+	"testing"
+)
+
+// exampleRaw is the first run of the example.
+func exampleRaw(t testing.TB) []byte {
+	image := make([]byte, 32)
+	copy(image, "\xff\xff\xff\xff\x01\x00\x00\x00\x00\x00\x00\x80\x00\x01")
+	copy(image[16:], "\xd4\xfe\xff\xff\x02\x00\x00\x80\x10\xd0\xff\xff\x01")
+	raw, err := AppendRaw(nil, Raw{BuildID: example().BuildID, PID: 7, Size: 32, Data: image})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// TestDocExample compares the dumps in doc.go with what the writers write.
+func TestDocExample(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		"section": section(example()),
+		"raw":     exampleRaw(t),
+		"map":     encodeMap(t, example()),
+		"profile": encodeProfile(t, exampleProfile()),
+	} {
+		var dump strings.Builder
+		for line := range strings.Lines(hex.Dump(data)) {
+			dump.WriteString("//\t" + line)
+		}
+		if !strings.Contains(string(doc), dump.String()) {
+			t.Errorf("the dump of the %s in doc.go should be:\n%s", name, dump.String())
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package mip
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// seeds are the starting points of the fuzz targets. TestSeeds keeps the files
+// in testdata/fuzz equal to them.
+func seeds(t testing.TB) map[string][][]byte {
+	m, p := example(), exampleProfile()
+	cover := &prof.Map{BuildID: "\x01", Module: "c", RawAddr: 0x1000, RawSize: 2, Funcs: []prof.Func{
+		{Name: "_ZN1aE", Mode: prof.ModeCover, Record: 0, Fragments: []prof.Fragment{{Addr: 0x100, Size: 1}}},
+		{Name: "_ZN1bE", Mode: prof.ModeBlock, Record: 1, Fragments: []prof.Fragment{{Addr: 0x110, Size: 9}}},
+	}}
+	two := &prof.Profile{Modules: []prof.Module{p.Modules[0], {Map: *cover, Raws: 9, Counts: []prof.Counts{{Runs: 9}, {Runs: 3}}}}}
+	live, err := AppendRaw(nil, Raw{BuildID: "\x01", Size: 2, Continuous: true, Data: []byte{1, 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := exampleRaw(t)
+	return map[string][][]byte{
+		"FuzzReadMapSection": {section(m), section(cover), section(m)[:70]},
+		"FuzzReadMap":        {encodeMap(t, m), encodeMap(t, cover)},
+		"FuzzParseRaw":       {raw, raw[:70], live},
+		"FuzzReadProfile":    {encodeProfile(t, p), encodeProfile(t, two)},
+		"FuzzReadText":       {encodeText(t, p), encodeText(t, two), []byte("cairn: profile\nversion: 1\nmodules: []\n")},
+	}
+}
+
+func TestSeeds(t *testing.T) {
+	t.Parallel()
+	for target, list := range seeds(t) {
+		for i, data := range list {
+			path := filepath.Join("testdata", "fuzz", target, fmt.Sprintf("seed%d", i))
+			want := fmt.Appendf(nil, "go test fuzz v1\n[]byte(%q)\n", data)
+			if *update {
+				if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, want, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s is out of date (rewrite with -update): %v", path, err)
+			}
+		}
+	}
+}
+
+func FuzzReadMapSection(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m := prof.Map{BuildID: "x", Module: "m", RawAddr: 0x404000, RawSize: 64}
+		funcs, dropped, err := ReadMapSection(data, m.RawAddr, m.RawSize)
+		if err == nil && len(data) > 0 && len(funcs) == 0 && dropped == 0 {
+			t.Fatal("neither error nor value")
+		}
+		// Whatever was wrong with others, the functions returned are sound.
+		m.Funcs = funcs
+		got, err := ReadMap(encodeMap(t, &m))
+		if err != nil || !reflect.DeepEqual(got.Funcs, funcs) {
+			t.Fatalf("round trip: %v", err)
+		}
+		if again, _, err := ReadMapSection(section(&m), m.RawAddr, m.RawSize); err != nil || !reflect.DeepEqual(again, funcs) {
+			t.Fatalf("second reading: %v", err)
+		}
+	})
+}
+
+func FuzzReadMap(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := ReadMap(reseal(data))
+		if (m == nil) != (err != nil) {
+			t.Fatalf("ReadMap = %v, %v", m, err)
+		}
+		if err != nil {
+			return
+		}
+		if got, err := ReadMap(encodeMap(t, m)); err != nil || !reflect.DeepEqual(got, m) {
+			t.Fatalf("round trip: %v", err)
+		}
+	})
+}
+
+func FuzzParseRaw(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := ParseRaw(data)
+		if err != nil {
+			if !reflect.DeepEqual(r, Raw{}) {
+				t.Fatalf("ParseRaw = %+v, %v", r, err)
+			}
+			return
+		}
+		if r.Size > 1<<20 {
+			return // the comparison would write the tail out
+		}
+		file, err := AppendRaw(nil, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ParseRaw(file); err != nil || !sameRaw(got, r) {
+			t.Fatalf("round trip: %v", err)
+		}
+	})
+}
+
+func FuzzReadProfile(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := ReadProfile(reseal(data))
+		if (p == nil) != (err != nil) {
+			t.Fatalf("ReadProfile = %v, %v", p, err)
+		}
+		if err != nil {
+			return
+		}
+		if got, err := ReadProfile(encodeProfile(t, p)); err != nil || !reflect.DeepEqual(got, p) {
+			t.Fatalf("round trip: %v", err)
+		}
+	})
+}
+
+func FuzzReadText(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := ReadText(data)
+		if (p == nil) != (err != nil) {
+			t.Fatalf("ReadText = %v, %v", p, err)
+		}
+		if err != nil {
+			return
+		}
+		text := encodeText(t, p)
+		if got, err := ReadText(text); err != nil || !bytes.Equal(encodeProfile(t, got), encodeProfile(t, p)) {
+			t.Fatalf("round trip: %v\n%s", err, text)
+		}
+	})
+}

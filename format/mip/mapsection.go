@@ -1,0 +1,168 @@
+package mip
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/prof"
+)
+
+const (
+	minMapRecord   = 4 + 1 + 1 + 2 + 8 + 4 + minMapFragment + 4 + 1 + 1
+	minMapFragment = 8 + 4 + 4
+	minMapCall     = 4 + 1
+)
+
+// ReadMapSection decodes the map section of a linked binary whose raw section
+// has rawSize bytes at rawAddr. It returns the functions ascending by address,
+// then by record, and how many the linker dropped.
+//
+// A bad record is skipped by its length: the error joins what was wrong with
+// each, and the functions of the good records are returned beside it.
+func ReadMapSection(data []byte, rawAddr, rawSize uint64) (funcs []prof.Func, dropped int, err error) {
+	d := sectionReader{rawAddr: rawAddr, rawSize: rawSize, strings: make(map[string]string)}
+	if rawSize > MaxRawSize {
+		return nil, 0, fmt.Errorf("raw section of %d bytes, at most %d are allowed", rawSize, uint64(MaxRawSize))
+	}
+	c := bytecur.New(data, 0)
+	for c.Len() > 0 && len(d.funcs) < MaxFuncs {
+		start := c.Off()
+		size := c.U32()
+		if c.Err() == nil && size < minMapRecord {
+			c.FailAt(start, "a record of %d bytes, at least %d are needed: the rest is lost", size, minMapRecord)
+		}
+		rec := c.Sub(uint64(size) - 4)
+		if c.Err() != nil {
+			break // without a length there is no way to the next record
+		}
+		d.record(rec, start)
+	}
+	if c.Len() > 0 {
+		c.Failf("more than %d functions", MaxFuncs)
+	}
+	d.report(c.Err())
+	if d.bad > maxMapErrors {
+		d.errs = append(d.errs, fmt.Errorf("and %d more bad records", d.bad-maxMapErrors))
+	}
+	return sortFuncs(d.funcs), d.dropped, errors.Join(d.errs...)
+}
+
+// sectionReader holds what ReadMapSection has seen so far.
+type sectionReader struct {
+	rawAddr, rawSize uint64
+	funcs            []prof.Func
+	dropped          int
+	errs             []error // the first maxMapErrors
+	bad              int
+	strings          map[string]string // files and callees repeat
+}
+
+func (d *sectionReader) report(err error) {
+	if err == nil {
+		return
+	}
+	if d.bad++; d.bad <= maxMapErrors {
+		d.errs = append(d.errs, err)
+	}
+}
+
+// record decodes the record that starts at start; c stands behind its length.
+func (d *sectionReader) record(c *bytecur.Cursor, start int64) {
+	if v := c.U8(); v > wire.MapVersion {
+		d.report(fmt.Errorf("at offset %#x: a record of version %d: %w", start, v, ErrNewer))
+		return
+	} else if v != wire.MapVersion {
+		c.FailAt(start, "a record of version %d", v)
+	}
+	f := prof.Func{Mode: prof.Mode(c.U8())}
+	fragments := c.U16()
+	record := c.U64()
+	f.Signature = c.U32()
+	f.Fragments = readSectionFragments(c, fragments)
+	f.Calls = d.calls(c)
+	f.Name = string(c.CString("the function's name", MaxName))
+	f.File = d.intern(c.CString("the source file's name", MaxName))
+	if c.Len() > 0 {
+		c.Failf("%d bytes are left over in the record at %#x", c.Len(), start)
+	}
+	if err := c.Err(); err != nil {
+		d.report(err)
+		return
+	}
+	if record == 0 || len(f.Fragments) > 0 && f.Addr() == 0 {
+		d.dropped++
+		return
+	}
+	f.Record = record - d.rawAddr
+	var err error
+	if record < d.rawAddr {
+		err = fmt.Errorf("data at %#x, before the raw section at %#x", record, d.rawAddr)
+	} else {
+		err = checkFunc(&f, d.rawSize)
+	}
+	if err != nil {
+		d.report(fmt.Errorf("at offset %#x: function %q: %w", start, f.Name, err))
+		return
+	}
+	d.funcs = append(d.funcs, f)
+}
+
+func readSectionFragments(c *bytecur.Cursor, n uint16) []prof.Fragment {
+	num := c.CheckCount(c.Off(), uint64(n), "code fragments", MaxFragments, minMapFragment)
+	fragments := make([]prof.Fragment, num)
+	for i := range fragments {
+		fr := &fragments[i]
+		fr.Addr, fr.Size = c.U64(), c.U32()
+		blocks := c.CheckCount(c.Off(), uint64(c.U32()), "blocks", MaxBlocks, 4)
+		if blocks == 0 {
+			continue
+		}
+		fr.Blocks = make([]uint32, blocks)
+		for k := range fr.Blocks {
+			fr.Blocks[k] = c.U32()
+		}
+	}
+	return fragments
+}
+
+func (d *sectionReader) calls(c *bytecur.Cursor) []prof.Call {
+	num := c.CheckCount(c.Off(), uint64(c.U32()), "calls", MaxCalls, minMapCall)
+	if num == 0 {
+		return nil
+	}
+	calls := make([]prof.Call, num)
+	for i := range calls {
+		calls[i].Block = c.U32()
+		calls[i].Callee = d.intern(c.CString("the callee's name", MaxName))
+	}
+	return calls
+}
+
+func (d *sectionReader) intern(b []byte) string {
+	if s, ok := d.strings[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	d.strings[s] = s
+	return s
+}
+
+// sortFuncs brings functions into the order of a map and drops all but the
+// first of those with the same address and record.
+func sortFuncs(funcs []prof.Func) []prof.Func {
+	slices.SortStableFunc(funcs, func(a, b prof.Func) int {
+		switch {
+		case less(&a, &b):
+			return -1
+		case less(&b, &a):
+			return 1
+		}
+		return 0
+	})
+	return slices.CompactFunc(funcs, func(a, b prof.Func) bool {
+		return a.Addr() == b.Addr() && a.Record == b.Record
+	})
+}

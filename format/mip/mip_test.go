@@ -1,0 +1,442 @@
+package mip
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/prof"
+
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// example is the module of the worked example in doc.go.
+func example() *prof.Map {
+	return &prof.Map{
+		BuildID: "\xca\x1c\x0f\xfe", Module: "app", RawAddr: 0x404000, RawSize: 32,
+		Funcs: []prof.Func{{
+			Name: "main", File: "app.c", Mode: prof.ModeFull, Signature: 0x11223344, Record: 0,
+			Fragments: []prof.Fragment{{Addr: 0x401000, Size: 0x40, Blocks: []uint32{0x12, 0x30}}},
+			Calls:     []prof.Call{{Block: 1, Callee: "work"}, {Block: 2, Callee: "puts"}},
+		}, {
+			Name: "work", File: "app.c", Mode: prof.ModeFull, Signature: 0x55667788, Record: 16,
+			Fragments: []prof.Fragment{
+				{Addr: 0x401040, Size: 0x20, Blocks: []uint32{0x8}},
+				{Addr: 0x400800, Size: 0x10, Blocks: []uint32{0x0}},
+			},
+		}},
+	}
+}
+
+// exampleProfile is two runs of the example.
+func exampleProfile() *prof.Profile {
+	return &prof.Profile{Modules: []prof.Module{{
+		Map: *example(), Raws: 2,
+		Counts: []prof.Counts{
+			{Runs: 2, Calls: 2, OrderSum: 2, Blocks: []uint64{1, 2}, Callers: []prof.Site{{Runs: 2}}},
+			{Runs: 1, Calls: 300, OrderSum: 2, Inexact: true, Blocks: []uint64{1, 0}, Callers: []prof.Site{{Addr: 0x401020, Runs: 1}}},
+		},
+	}}}
+}
+
+// appendRecord writes f as a record of the map section, as the rewriter and
+// the linker would.
+func appendRecord(b []byte, f *prof.Func, rawAddr uint64) []byte {
+	le := binary.LittleEndian
+	at := len(b)
+	b = append(b, 0, 0, 0, 0, wire.MapVersion, byte(f.Mode))
+	b = le.AppendUint16(b, uint16(len(f.Fragments)))
+	b = le.AppendUint64(b, rawAddr+f.Record)
+	b = le.AppendUint32(b, f.Signature)
+	for _, fr := range f.Fragments {
+		b = le.AppendUint64(b, fr.Addr)
+		b = le.AppendUint32(b, fr.Size)
+		b = le.AppendUint32(b, uint32(len(fr.Blocks)))
+		for _, off := range fr.Blocks {
+			b = le.AppendUint32(b, off)
+		}
+	}
+	b = le.AppendUint32(b, uint32(len(f.Calls)))
+	for _, call := range f.Calls {
+		b = le.AppendUint32(b, call.Block)
+		b = append(append(b, call.Callee...), 0)
+	}
+	b = append(append(b, f.Name...), 0)
+	b = append(append(b, f.File...), 0)
+	le.PutUint32(b[at:], uint32(len(b)-at))
+	return b
+}
+
+func section(m *prof.Map) (b []byte) {
+	for i := range m.Funcs {
+		b = appendRecord(b, &m.Funcs[i], m.RawAddr)
+	}
+	return b
+}
+
+// drawName draws names that share prefixes, and some that no compiler makes.
+func drawName(t *rapid.T, label string) string {
+	return rapid.OneOf(
+		rapid.StringMatching(`_ZN4(llvm|cairn)(3foo|3bar){0,3}Ev`),
+		rapid.StringMatching(`_Z[a-z]{150,160}`),
+		rapid.StringOf(rapid.RuneFrom([]rune("a\n\r\t \u0085\u2028\ufeff\"'\\:#-&*!é"))),
+		rapid.Map(rapid.SliceOfN(rapid.ByteRange(1, 255), 0, 6), func(b []byte) string { return string(b) }),
+		rapid.SampledFrom([]string{"", "true", "0x10", "1e3", "~", "null", "<<", "2001-01-01", "-", "? a", "%x"}),
+	).Draw(t, label)
+}
+
+func drawFunc(t *rapid.T, m *prof.Map, addr, record uint64) prof.Func {
+	f := prof.Func{
+		Name: drawName(t, "name"), File: drawName(t, "file"), Record: record,
+		Mode:      rapid.SampledFrom([]prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.ModeFull}).Draw(t, "mode"),
+		Signature: rapid.Uint32().Draw(t, "signature"),
+	}
+	for i := range rapid.IntRange(1, 3).Draw(t, "fragments") {
+		fr := prof.Fragment{Addr: addr, Size: rapid.Uint32Range(0, 500).Draw(t, "size")}
+		if i > 0 {
+			fr.Addr = rapid.Uint64Range(1, 1<<48).Draw(t, "addr")
+		}
+		if f.Mode.HasBlocks() {
+			fr.Blocks = rapid.SliceOfN(rapid.Uint32Range(0, fr.Size), 0, 4).Draw(t, "blocks")
+			slices.Sort(fr.Blocks)
+		}
+		if len(fr.Blocks) == 0 {
+			fr.Blocks = nil
+		}
+		f.Fragments = append(f.Fragments, fr)
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "calls") {
+		f.Calls = append(f.Calls, prof.Call{
+			Block:  rapid.Uint32Range(0, uint32(f.NumBlocks()-1)).Draw(t, "block"),
+			Callee: drawName(t, "callee"),
+		})
+	}
+	return f
+}
+
+func drawMap(t *rapid.T) *prof.Map {
+	m := &prof.Map{
+		BuildID: prof.BuildID(rapid.SliceOfN(rapid.Byte(), 1, wire.MaxBuildID).Draw(t, "id")),
+		Module:  drawName(t, "module"),
+		RawAddr: rapid.Uint64Range(1, 1<<47).Draw(t, "rawAddr"),
+	}
+	addr := rapid.Uint64Range(1, 1<<47).Draw(t, "addr")
+	for range rapid.IntRange(0, 5).Draw(t, "funcs") {
+		addr += rapid.Uint64Range(1, 600).Draw(t, "gap")
+		record := m.RawSize + rapid.Uint64Range(0, 3).Draw(t, "pad")
+		f := drawFunc(t, m, addr, record)
+		m.RawSize = record + recordSize(&f)
+		m.Funcs = append(m.Funcs, f)
+	}
+	return m
+}
+
+func drawModule(t *rapid.T) prof.Module {
+	m := prof.Module{Map: *drawMap(t), Raws: rapid.Uint64().Draw(t, "raws")}
+	runs := func() uint64 {
+		return rapid.OneOf(rapid.Just(uint64(0)), rapid.Just(m.Raws), rapid.Uint64Range(0, m.Raws)).Draw(t, "runs")
+	}
+	m.Counts = make([]prof.Counts, len(m.Funcs))
+	for i := range m.Counts {
+		c, f := &m.Counts[i], &m.Funcs[i]
+		c.Runs = runs()
+		if n := f.NumBlocks() - 1; n > 0 && f.Mode.HasBlocks() {
+			c.Blocks = make([]uint64, n)
+			for k := range c.Blocks {
+				c.Blocks[k] = runs()
+			}
+		}
+		if !f.Mode.HasCalls() {
+			continue
+		}
+		c.Calls, c.OrderSum = rapid.Uint64().Draw(t, "calls"), rapid.Uint64().Draw(t, "order")
+		c.Inexact = rapid.Bool().Draw(t, "inexact")
+		for _, addr := range rapid.SliceOfNDistinct(rapid.Uint64(), 0, 3, rapid.ID).Draw(t, "callers") {
+			c.Callers = append(c.Callers, prof.Site{Addr: addr, Runs: runs()})
+		}
+		slices.SortFunc(c.Callers, func(a, b prof.Site) int { return map[bool]int{true: -1, false: 1}[a.Addr < b.Addr] })
+	}
+	return m
+}
+
+func drawProfile(t *rapid.T) *prof.Profile {
+	p := new(prof.Profile)
+	seen := make(map[prof.BuildID]bool)
+	for range rapid.IntRange(0, 3).Draw(t, "modules") {
+		if m := drawModule(t); !seen[m.BuildID] {
+			seen[m.BuildID] = true
+			p.Modules = append(p.Modules, m)
+		}
+	}
+	slices.SortFunc(p.Modules, func(a, b prof.Module) int { return map[bool]int{true: -1, false: 1}[moduleLess(&a, &b)] })
+	return p
+}
+
+func TestMapSectionRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawMap(t)
+		// The linker keeps no order, and the same record may come twice.
+		order := rapid.Permutation(m.Funcs).Draw(t, "order")
+		var data []byte
+		for i := range order {
+			data = appendRecord(data, &order[i], m.RawAddr)
+		}
+		if len(order) > 0 {
+			data = appendRecord(data, &order[0], m.RawAddr)
+		}
+		funcs, dropped, err := ReadMapSection(data, m.RawAddr, m.RawSize)
+		if err != nil || dropped != 0 || len(funcs) != len(m.Funcs) {
+			t.Fatalf("ReadMapSection = %d functions, %d dropped, %v", len(funcs), dropped, err)
+		}
+		for i := range funcs {
+			if !sameFunc(&funcs[i], &m.Funcs[i]) {
+				t.Fatalf("function %d = %+v, want %+v", i, funcs[i], m.Funcs[i])
+			}
+		}
+	})
+}
+
+func sameFunc(a, b *prof.Func) bool { return reflect.DeepEqual(a, b) }
+
+func TestReadMapSectionErrors(t *testing.T) {
+	t.Parallel()
+	m := example()
+	one := appendRecord(nil, &m.Funcs[0], m.RawAddr)
+	two := appendRecord(nil, &m.Funcs[1], m.RawAddr)
+	edit := func(at int, v byte) []byte {
+		b := slices.Clone(one)
+		b[at] = v
+		return b
+	}
+	tomb := slices.Clone(one)
+	clear(tomb[8:16])
+	for _, tc := range []struct {
+		name string
+		data []byte
+		want string
+		n    int // good functions
+		drop int
+	}{
+		{"version", append(edit(4, 9), two...), "at offset 0x0: a record of version 9: it needs a newer cairn", 1, 0},
+		{"mode", append(edit(5, 9), two...), `at offset 0x0: function "main": mode 9 is unknown`, 1, 0},
+		{"no fragments", append(edit(6, 0), two...), "at offset", 1, 0},
+		{"data before", append(edit(9, 0x3f), two...), "data at 0x403f00, before the raw section at 0x404000", 1, 0},
+		{"data behind", append(edit(8, 0x20), two...), "a record of 14 bytes at 0x20 passes the end of the raw section of 32 bytes", 1, 0},
+		{"block order", append(edit(36, 0x31), two...), "a block at 0x30, after 0x31 in 64 bytes of code", 1, 0},
+		{"call block", append(edit(48, 3), two...), "a call in block 3 of 3", 1, 0},
+		{"long", append(append(edit(0, one[0]+1), 0), two...), "1 bytes are left over in the record at 0x0", 1, 0},
+		{"short", append(edit(0, one[0]-1), two...), "has no end", 0, 0},
+		{"no length", append(slices.Clone(two), 0, 0, 0, 0), "a record of 0 bytes", 1, 0},
+		{"cut", one[:50], "at offset 0x4: cut short", 0, 0},
+		{"dropped", append(tomb, two...), "", 1, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			funcs, dropped, err := ReadMapSection(tc.data, m.RawAddr, m.RawSize)
+			if len(funcs) != tc.n || dropped != tc.drop || (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("ReadMapSection = %d functions, %d dropped, %v; want %d, %d, %q", len(funcs), dropped, err, tc.n, tc.drop, tc.want)
+			}
+		})
+	}
+}
+
+func encodeMap(t interface{ Fatal(...any) }, m *prof.Map) []byte {
+	var b bytes.Buffer
+	if err := WriteMap(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func encodeProfile(t interface{ Fatal(...any) }, p *prof.Profile) []byte {
+	var b bytes.Buffer
+	if err := WriteProfile(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func encodeText(t interface{ Fatal(...any) }, p *prof.Profile) []byte {
+	var b bytes.Buffer
+	if err := WriteText(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestMapRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawMap(t)
+		data := encodeMap(t, m)
+		got, err := ReadMap(data)
+		if err != nil || !reflect.DeepEqual(got, m) {
+			t.Fatalf("ReadMap = %+v, %v\nwant %+v", got, err, m)
+		}
+		if n := rapid.IntRange(0, len(data)-1).Draw(t, "cut"); n < len(data) {
+			if _, err := ReadMap(data[:n]); err == nil {
+				t.Fatalf("a map cut at %d of %d bytes passes", n, len(data))
+			}
+		}
+	})
+}
+
+func TestProfileRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProfile(t)
+		got, err := ReadProfile(encodeProfile(t, p))
+		if err != nil || !reflect.DeepEqual(got, p) {
+			t.Fatalf("ReadProfile = %+v, %v\nwant %+v", got, err, p)
+		}
+	})
+}
+
+func TestTextRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProfile(t)
+		text := encodeText(t, p)
+		got, err := ReadText(text)
+		if err != nil || !reflect.DeepEqual(got, p) {
+			t.Fatalf("ReadText = %+v, %v\nwant %+v\n%s", got, err, p, text)
+		}
+	})
+}
+
+func TestTextGolden(t *testing.T) {
+	t.Parallel()
+	golden := filepath.Join("testdata", "example.yaml")
+	got := encodeText(t, exampleProfile())
+	if *update {
+		if err := os.WriteFile(golden, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("text differs from %s (rewrite with -update):\n%s", golden, got)
+	}
+}
+
+func TestDetect(t *testing.T) {
+	t.Parallel()
+	raw, err := AppendRaw(nil, Raw{BuildID: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, data := range map[Kind][]byte{
+		KindRaw: raw, KindMap: encodeMap(t, example()), KindProfile: encodeProfile(t, exampleProfile()), KindUnknown: []byte("CAIRN"),
+	} {
+		if got := Detect(data); got != want {
+			t.Errorf("Detect(%.8q) = %d, want %d", data, got, want)
+		}
+	}
+}
+
+// reseal gives a damaged container the length and checksum of its body, so
+// that a test reaches what lies behind them.
+func reseal(data []byte) []byte {
+	if len(data) < headerSize {
+		return data
+	}
+	data = slices.Clone(data)
+	binary.LittleEndian.PutUint32(data[12:], crc32.ChecksumIEEE(data[headerSize:]))
+	binary.LittleEndian.PutUint64(data[16:], uint64(len(data)-headerSize))
+	return data
+}
+
+func TestContainerErrors(t *testing.T) {
+	t.Parallel()
+	good := encodeMap(t, example())
+	edit := func(at int, v byte) []byte {
+		b := slices.Clone(good)
+		b[at] = v
+		return b
+	}
+	newMinor := reseal(append(edit(10, 1), "news"...))
+	for _, tc := range []struct {
+		name string
+		data []byte
+		want string
+		is   error
+	}{
+		{"empty", nil, "not a map: bad magic", ErrMagic},
+		{"profile", encodeProfile(t, exampleProfile()), "not a map: bad magic", ErrMagic},
+		{"newer", edit(8, 2), "map of version 2.0: it needs a newer cairn", ErrNewer},
+		{"version 0", edit(8, 0), "damaged map: at offset 0x8: map of version 0", nil},
+		{"header cut", good[:20], "damaged map: at offset 0x10: cut short", nil},
+		{"cut", good[:40], "damaged map: at offset 0x18: cut short", nil},
+		{"long", append(slices.Clone(good), 1), "1 bytes too many", nil},
+		{"checksum", edit(30, 0xff), "damaged map: checksum is", nil},
+		{"left over", reseal(append(slices.Clone(good), 1)), "1 bytes are left over", nil},
+		{"newer minor", newMinor, "", nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ReadMap(tc.data)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) || tc.is != nil && !errors.Is(err, tc.is) {
+				t.Errorf("ReadMap: %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestMutants changes every byte of a file to several values, behind a correct
+// checksum: an error or a value, never a panic, and values can be written.
+func TestMutants(t *testing.T) {
+	t.Parallel()
+	good := encodeProfile(t, exampleProfile())
+	for at := headerSize; at < len(good); at++ {
+		for _, v := range []byte{0, 1, 0x7f, 0x80, 0xff, good[at] + 1, good[at] ^ 0x40} {
+			b := slices.Clone(good)
+			b[at] = v
+			if p, err := ReadProfile(reseal(b)); err == nil {
+				encodeProfile(t, p)
+			}
+		}
+	}
+}
+
+func TestReadTextErrors(t *testing.T) {
+	t.Parallel()
+	head := "cairn: profile\nversion: 1\n"
+	for _, tc := range []struct{ name, text, want string }{
+		{"empty", "", "not the text of a profile"},
+		{"binary", "CAIRNMIP\x01\x00", "not the text of a profile"},
+		{"other", "a: 1\n", "field a not found"},
+		{"kind", "cairn: map\nversion: 1\n", "cairn: profile: bad magic"},
+		{"newer", "cairn: profile\nversion: 2\n", "text of version 2: it needs a newer cairn"},
+		{"two", head + "---\n" + head, "more than one document"},
+		{"id", head + "modules: [{module: a, build_id: xyz}]\n", `build id "xyz" is not hexadecimal`},
+		{"no id", head + "modules: [{module: a}]\n", "build id of 0 bytes"},
+		{"mode", head + "modules: [{build_id: aa, functions: [{name: f, mode: fast}]}]\n", `function "f": mode "fast" is unknown`},
+		{"signature", head + "modules: [{build_id: aa, functions: [{name: f, mode: cover, signature: 0x100000000}]}]\n", "does not fit into 32 bits"},
+		{"no code", head + "modules: [{build_id: aa, functions: [{name: f, mode: cover}]}]\n", "0 code fragments"},
+		{"block", head + "modules: [{build_id: aa, functions: [{name: f, mode: full, code: [{addr: 1, size: 2, blocks: [0x100000000]}]}]}]\n", "a block at 0x100000000"},
+		{"runs", head + "modules: [{build_id: aa, raw_size: 1, raws: 1, functions: [{name: f, mode: cover, code: [{addr: 1}], runs: 2}]}]\n", "2 runs in 1 raw files"},
+		{"deep", strings.Repeat("[", 20000), "not the text of a profile"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := ReadText([]byte(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("ReadText: %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
