@@ -1,0 +1,338 @@
+package merge
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/prof"
+)
+
+const (
+	flagMask   = 0x0101010101010101 // what eight flags may be
+	maxPending = 255                // images that a byte of a lane can count
+)
+
+// FlagError says that a flag in an image is neither 0 nor 1, which no probe
+// writes: the image is not one of this module, or it is damaged.
+type FlagError struct {
+	Off   int // in the raw section
+	Value byte
+	Func  string // whose flag it is
+}
+
+func (e *FlagError) Error() string {
+	return fmt.Sprintf("at offset %#x of the raw section: flag of %s is %#x, only 0 and 1 are ever written", e.Off, e.Func, e.Value)
+}
+
+// tally is the sum of the counters of one function.
+type tally struct {
+	calls, orders, runs uint64
+	// Most functions have one first caller in all runs; others go to the map.
+	caller     int32
+	callerRuns uint64
+	inexact    bool
+}
+
+// callerKey is a first caller of the function of counter i.
+type callerKey struct {
+	i            int
+	displacement int32
+}
+
+// Accumulator sums images of one module. It is not safe for concurrent use;
+// workers have one each and join them with Merge.
+type Accumulator struct {
+	l       *Layout
+	raws    uint64
+	lanes   []uint64 // by lane: eight sums of up to maxPending images
+	pending int      // images in lanes
+	sums    []uint64 // by lane and byte
+	tallies []tally  // by counter
+	callers map[callerKey]uint64
+}
+
+// NewAccumulator returns the sum of no images.
+func NewAccumulator(l *Layout) *Accumulator {
+	return &Accumulator{
+		l:       l,
+		lanes:   make([]uint64, l.lanes),
+		sums:    make([]uint64, l.lanes*8),
+		tallies: make([]tally, len(l.counters)),
+		callers: make(map[callerKey]uint64),
+	}
+}
+
+// Raws returns the number of images added.
+func (a *Accumulator) Raws() uint64 { return a.raws }
+
+// Add adds an image of the raw section, which may be shorter than the section
+// if the rest is zero. A damaged image changes nothing.
+func (a *Accumulator) Add(data []byte) error {
+	if uint64(len(data)) > a.l.m.RawSize {
+		return fmt.Errorf("image of %d bytes of a raw section of %d", len(data), a.l.m.RawSize)
+	}
+	if !a.l.flagsValid(data) {
+		return a.l.flagError(data)
+	}
+	a.raws++
+	a.addFlags(data)
+	if a.pending++; a.pending == maxPending {
+		a.flush()
+	}
+	a.addCounters(data)
+	return nil
+}
+
+// tailOf returns the number of whole chunks of data and the rest as a chunk.
+func tailOf(data []byte) (whole int, tail uint64) {
+	var b [8]byte
+	whole = len(data) / 8
+	copy(b[:], data[whole*8:])
+	return whole, binary.LittleEndian.Uint64(b[:])
+}
+
+// flagsValid reports whether all flags are 0 or 1.
+func (l *Layout) flagsValid(data []byte) bool {
+	whole, tail := tailOf(data)
+	seen := uint64(0)
+	for _, r := range l.runs {
+		n := min(r.n, whole-r.chunk)
+		if n < 0 {
+			break
+		}
+		words := data[r.chunk*8:][:n*8]
+		for ; len(words) >= 32; words = words[32:] {
+			seen |= binary.LittleEndian.Uint64(words) | binary.LittleEndian.Uint64(words[8:]) |
+				binary.LittleEndian.Uint64(words[16:]) | binary.LittleEndian.Uint64(words[24:])
+		}
+		for ; len(words) >= 8; words = words[8:] {
+			seen |= binary.LittleEndian.Uint64(words)
+		}
+		if n < r.n {
+			seen |= tail
+		}
+	}
+	for _, c := range l.scattered {
+		if c.chunk < whole {
+			seen |= binary.LittleEndian.Uint64(data[c.chunk*8:]) & c.mask
+		} else if c.chunk == whole {
+			seen |= tail & c.mask
+		} else {
+			break
+		}
+	}
+	return seen&^flagMask == 0
+}
+
+// addFlags adds flags that are valid to the lanes.
+func (a *Accumulator) addFlags(data []byte) {
+	whole, tail := tailOf(data)
+	for _, r := range a.l.runs {
+		n := min(r.n, whole-r.chunk)
+		if n < 0 {
+			break
+		}
+		words := data[r.chunk*8:][:n*8]
+		lanes := a.lanes[r.lane:][:n]
+		for i := range lanes {
+			lanes[i] += binary.LittleEndian.Uint64(words[i*8:])
+		}
+		if n < r.n {
+			a.lanes[r.lane+n] += tail
+		}
+	}
+	for _, c := range a.l.scattered {
+		if c.chunk < whole {
+			a.lanes[c.lane] += binary.LittleEndian.Uint64(data[c.chunk*8:]) & c.mask
+		} else if c.chunk == whole {
+			a.lanes[c.lane] += tail & c.mask
+		} else {
+			break
+		}
+	}
+}
+
+// flagError returns the first bad flag in the order of the map.
+func (l *Layout) flagError(data []byte) error {
+	for i := range l.m.Funcs {
+		start, n := flagsOf(&l.m.Funcs[i])
+		for off := start; off < min(start+n, len(data)); off++ {
+			if data[off] > 1 {
+				return &FlagError{Off: off, Value: data[off], Func: l.m.Funcs[i].Name}
+			}
+		}
+	}
+	return nil
+}
+
+// flush empties the lanes into the sums.
+func (a *Accumulator) flush() {
+	a.pending = 0
+	for i, w := range a.lanes {
+		if w == 0 {
+			continue
+		}
+		a.lanes[i] = 0
+		for k := range a.sums[i*8:][:8] {
+			a.sums[i*8+k] += w >> (k * 8) & 0xff
+		}
+	}
+}
+
+// addCounters adds the counters of data.
+func (a *Accumulator) addCounters(data []byte) {
+	last := uint64(0) // the highest order in data, once it is needed
+	for i := range a.l.counters {
+		c := &a.l.counters[i]
+		if c.off+wire.FullHeaderSize > len(data) {
+			a.addLast(data, i, &last)
+			return
+		}
+		if binary.LittleEndian.Uint64(data[c.off:]) != 0 {
+			a.addCounter(i, data[c.off:][:wire.FullHeaderSize], data, &last)
+		}
+	}
+}
+
+// addLast adds the counters from the i-th on, which may be cut by the end of
+// the data.
+func (a *Accumulator) addLast(data []byte, i int, last *uint64) {
+	for ; i < len(a.l.counters); i++ {
+		c := &a.l.counters[i]
+		if c.off >= len(data) {
+			return
+		}
+		var record [wire.FullHeaderSize]byte
+		copy(record[:], data[c.off:])
+		if binary.LittleEndian.Uint64(record[:]) != 0 {
+			a.addCounter(i, record[:], data, last)
+		}
+	}
+}
+
+// addCounter adds the record of counter i of an image in which the function
+// ran.
+//
+// The image may have been taken in the middle of a first call. A function
+// whose count is set and whose order is not would have become the next, so
+// that is what it counts as: to leave it out of the sum would make it one of
+// the first in the mean. One whose order is set and whose count is not was
+// called at least once, or exactly 1<<32 times: its count is inexact.
+func (a *Accumulator) addCounter(i int, record, data []byte, last *uint64) {
+	t := &a.tallies[i]
+	word := binary.LittleEndian.Uint32(record)
+	order := binary.LittleEndian.Uint32(record[wire.OrderOffset:])
+	t.runs++
+	t.calls += uint64(-word)
+	t.inexact = t.inexact || word == 0 || order&wire.OrderInexact != 0
+	index := uint64(order &^ wire.OrderInexact)
+	if index == 0 {
+		if *last == 0 {
+			*last = a.l.lastOrder(data)
+		}
+		index = *last + 1
+	}
+	t.orders += index
+	if a.l.counters[i].size != wire.FullHeaderSize {
+		return
+	}
+	// No call returns to the record itself: 0 was not written yet.
+	if caller := int32(binary.LittleEndian.Uint32(record[wire.CallerOffset:])); caller != 0 {
+		a.addCaller(i, caller, 1)
+	}
+}
+
+func (a *Accumulator) addCaller(i int, displacement int32, runs uint64) {
+	t := &a.tallies[i]
+	switch {
+	case t.callerRuns == 0:
+		t.caller, t.callerRuns = displacement, runs
+	case t.caller == displacement:
+		t.callerRuns += runs
+	default:
+		a.callers[callerKey{i, displacement}] += runs
+	}
+}
+
+// lastOrder returns the highest order in data.
+func (l *Layout) lastOrder(data []byte) (last uint64) {
+	for i := range l.counters {
+		off := l.counters[i].off + wire.OrderOffset
+		if off >= len(data) {
+			break
+		}
+		var word [4]byte // the end of the data may cut the zeros of a word
+		copy(word[:], data[off:])
+		last = max(last, uint64(binary.LittleEndian.Uint32(word[:])&^wire.OrderInexact))
+	}
+	return last
+}
+
+// Merge adds all that was added to other, which has the same layout and stays
+// as it is.
+func (a *Accumulator) Merge(other *Accumulator) {
+	if a.l != other.l {
+		panic("merge: accumulators of different layouts")
+	}
+	a.flush()
+	other.flush()
+	a.raws += other.raws
+	for i, v := range other.sums {
+		a.sums[i] += v
+	}
+	for i := range other.tallies {
+		t, o := &a.tallies[i], &other.tallies[i]
+		t.calls += o.calls
+		t.orders += o.orders
+		t.runs += o.runs
+		t.inexact = t.inexact || o.inexact
+		if o.callerRuns > 0 {
+			a.addCaller(i, o.caller, o.callerRuns)
+		}
+	}
+	for k, runs := range other.callers {
+		a.addCaller(k.i, k.displacement, runs)
+	}
+}
+
+// Module returns the map with the sums.
+func (a *Accumulator) Module() prof.Module {
+	return prof.Module{Map: *a.l.m, Raws: a.raws, Counts: a.Counts()}
+}
+
+// Counts returns the sums in the order of the map's functions.
+func (a *Accumulator) Counts() []prof.Counts {
+	a.flush()
+	counts := make([]prof.Counts, len(a.l.m.Funcs))
+	for i, first := range a.l.flags {
+		if first >= 0 {
+			f := &a.l.m.Funcs[i]
+			_, n := flagsOf(f)
+			sums := a.sums[first:][:n]
+			if f.Mode != prof.ModeFull {
+				counts[i].Runs, sums = sums[0], sums[1:]
+			}
+			if len(sums) > 0 {
+				counts[i].Blocks = slices.Clone(sums)
+			}
+		}
+	}
+	for i := range a.tallies {
+		t, fn := &a.tallies[i], a.l.counters[i].fn
+		c := &counts[fn]
+		c.Runs, c.Calls, c.OrderSum, c.Inexact = t.runs, t.calls, t.orders, t.inexact
+		if t.callerRuns > 0 {
+			c.Callers = append(c.Callers, prof.Site{Addr: a.l.site(fn, t.caller), Runs: t.callerRuns})
+		}
+	}
+	for k, runs := range a.callers {
+		fn := a.l.counters[k.i].fn
+		counts[fn].Callers = append(counts[fn].Callers, prof.Site{Addr: a.l.site(fn, k.displacement), Runs: runs})
+	}
+	for i := range counts {
+		counts[i].Callers = joinSites(counts[i].Callers)
+	}
+	return counts
+}

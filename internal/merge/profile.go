@@ -1,0 +1,137 @@
+package merge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// ErrConflict is in the error of a merge of different maps of one build.
+var ErrConflict = errors.New("same build id, but another map")
+
+// Modules adds the sums of b to a, saturating. Both must have the same build id
+// and the same map; a module name may differ, as binaries get copied, and the
+// first in the alphabet stays. On error nothing has changed.
+func Modules(a, b *prof.Module) error {
+	if err := compatible(a, b); err != nil {
+		return err
+	}
+	a.Module = min(a.Module, b.Module)
+	a.Raws = add(a.Raws, b.Raws)
+	for i := range a.Counts {
+		addCounts(&a.Counts[i], &b.Counts[i])
+	}
+	return nil
+}
+
+// Profiles adds src to dst: modules of the same build are summed, others are
+// added. On error nothing has changed.
+func Profiles(dst, src *prof.Profile) error {
+	index := make(map[prof.BuildID]int, len(dst.Modules))
+	for i := range dst.Modules {
+		index[dst.Modules[i].BuildID] = i
+	}
+	for i := range src.Modules {
+		m := &src.Modules[i]
+		if k, ok := index[m.BuildID]; ok {
+			if err := compatible(&dst.Modules[k], m); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range src.Modules {
+		m := &src.Modules[i]
+		if k, ok := index[m.BuildID]; ok {
+			if err := Modules(&dst.Modules[k], m); err != nil {
+				return err
+			}
+			continue
+		}
+		index[m.BuildID] = len(dst.Modules)
+		dst.Modules = append(dst.Modules, clone(m))
+	}
+	slices.SortFunc(dst.Modules, func(a, b prof.Module) int {
+		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.BuildID, b.BuildID))
+	})
+	return nil
+}
+
+// clone returns a copy of m whose counts are its own.
+func clone(m *prof.Module) prof.Module {
+	c := *m
+	c.Counts = slices.Clone(m.Counts)
+	for i := range c.Counts {
+		c.Counts[i].Blocks = slices.Clone(c.Counts[i].Blocks)
+		c.Counts[i].Callers = slices.Clone(c.Counts[i].Callers)
+	}
+	return c
+}
+
+func compatible(a, b *prof.Module) error {
+	if a.BuildID != b.BuildID {
+		return fmt.Errorf("%s (%s) and %s (%s) are different builds", a.Module, a.BuildID, b.Module, b.BuildID)
+	}
+	if len(a.Counts) != len(b.Counts) || !sameMap(&a.Map, &b.Map) {
+		return fmt.Errorf("%s (%s): %w", b.Module, b.BuildID, ErrConflict)
+	}
+	return nil
+}
+
+func sameMap(a, b *prof.Map) bool {
+	if a.RawAddr != b.RawAddr || a.RawSize != b.RawSize || len(a.Funcs) != len(b.Funcs) {
+		return false
+	}
+	if len(a.Funcs) == 0 || &a.Funcs[0] == &b.Funcs[0] {
+		return true
+	}
+	return slices.EqualFunc(a.Funcs, b.Funcs, func(f, g prof.Func) bool {
+		return f.Name == g.Name && f.File == g.File && f.Mode == g.Mode &&
+			f.Signature == g.Signature && f.Record == g.Record &&
+			slices.Equal(f.Calls, g.Calls) &&
+			slices.EqualFunc(f.Fragments, g.Fragments, func(p, q prof.Fragment) bool {
+				return p.Addr == q.Addr && p.Size == q.Size && slices.Equal(p.Blocks, q.Blocks)
+			})
+	})
+}
+
+func addCounts(a, b *prof.Counts) {
+	a.Runs = add(a.Runs, b.Runs)
+	a.Calls = add(a.Calls, b.Calls)
+	a.OrderSum = add(a.OrderSum, b.OrderSum)
+	a.Inexact = a.Inexact || b.Inexact
+	for i := range a.Blocks {
+		a.Blocks[i] = add(a.Blocks[i], b.Blocks[i])
+	}
+	a.Callers = joinSites(append(a.Callers, b.Callers...))
+}
+
+// joinSites sorts sites and makes one of those that are the same.
+func joinSites(sites []prof.Site) []prof.Site {
+	if len(sites) < 2 {
+		return sites
+	}
+	slices.SortFunc(sites, func(a, b prof.Site) int { return cmp.Compare(a.Addr, b.Addr) })
+	joined := sites[:0]
+	for _, s := range sites {
+		if last := len(joined) - 1; last >= 0 && joined[last].Addr == s.Addr {
+			joined[last].Runs = add(joined[last].Runs, s.Runs)
+			continue
+		}
+		joined = append(joined, s)
+	}
+	return joined
+}
+
+// add returns a+b, or the highest number if that is higher.
+func add(a, b uint64) uint64 {
+	sum, carry := bits.Add64(a, b, 0)
+	if carry != 0 {
+		return math.MaxUint64
+	}
+	return sum
+}
