@@ -17,7 +17,7 @@ import "errors"
 // Errors that callers turn into a note or a hint.
 var (
 	// ErrNoBuildID: the module was linked without --build-id.
-	ErrNoBuildID = errors.New("no build id (link with -Wl,--build-id)")
+	ErrNoBuildID = errors.New("no build id")
 	// ErrNoDebug: neither the module nor a separate debug file has line tables.
 	ErrNoDebug = errors.New("no line tables (compile with -g)")
 )

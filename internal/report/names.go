@@ -1,0 +1,32 @@
+package report
+
+import "github.com/ianlancetaylor/demangle"
+
+// Names turns symbol names into what people call the functions. Everything is
+// keyed by the symbol name and only shown demangled, because two symbols may
+// demangle to one text. The zero value demangles; it is not safe for concurrent
+// use.
+type Names struct {
+	Mangled bool // leave names alone
+	cache   map[string]string
+}
+
+// maxDemangled bounds what a symbol may expand to: nested substitutions double
+// with a few bytes each.
+const maxDemangled = 16 // power of two, bytes
+
+// Show returns the name to display for a symbol.
+func (n *Names) Show(symbol string) string {
+	if n.Mangled || len(symbol) < 2 || symbol[0] != '_' {
+		return symbol
+	}
+	if s, ok := n.cache[symbol]; ok {
+		return s
+	}
+	if n.cache == nil {
+		n.cache = map[string]string{}
+	}
+	s := demangle.Filter(symbol, demangle.MaxLength(maxDemangled))
+	n.cache[symbol] = s
+	return s
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"bufio"
+	"io"
+	"strings"
+)
+
+// Align is the side of its column that a cell stands on.
+type Align uint8
+
+// The alignments.
+const (
+	Left Align = iota
+	Right
+)
+
+// Column is the head of a column.
+type Column struct {
+	Title string
+	Align Align
+	// Shrink shortens a cell to a number of columns when the table is wider
+	// than the terminal, as Shorten does. Nil for a column that stays.
+	Shrink func(s string, limit int) string
+}
+
+// Cell is a text in a colour.
+type Cell struct {
+	Text  string
+	Color Color
+}
+
+// Text returns a plain cell.
+func Text(s string) Cell { return Cell{Text: s} }
+
+// Table is rows under columns.
+type Table struct {
+	Columns []Column
+	rows    [][]Cell
+}
+
+// Add appends a row, one cell for each column.
+func (t *Table) Add(cells ...Cell) { t.rows = append(t.rows, cells) }
+
+// Len returns the number of rows.
+func (t *Table) Len() int { return len(t.rows) }
+
+const (
+	columnGap = "  "
+	minShrunk = 20 // columns that a shortened cell keeps
+)
+
+// Write writes the table, head first. An empty table is written as nothing.
+func (t *Table) Write(w io.Writer, s Style) error {
+	if len(t.rows) == 0 {
+		return nil
+	}
+	widths := t.fit(s.Width)
+	b := bufio.NewWriter(w)
+	head := make([]Cell, len(t.Columns))
+	titled := false
+	for i, c := range t.Columns {
+		head[i] = Cell{c.Title, Bold}
+		titled = titled || c.Title != ""
+	}
+	if titled {
+		t.line(b, head, widths, s)
+	}
+	for _, row := range t.rows {
+		t.line(b, row, widths, s)
+	}
+	return b.Flush()
+}
+
+// fit returns the columns' widths. If they exceed the terminal's, the columns
+// that can shrink give the difference, the widest first.
+func (t *Table) fit(limit int) []int {
+	widths := make([]int, len(t.Columns))
+	total := len(columnGap) * (len(t.Columns) - 1)
+	for i, c := range t.Columns {
+		widths[i] = width(c.Title)
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], width(row[i].Text))
+		}
+		total += widths[i]
+	}
+	for limit > 0 && total > limit {
+		widest := -1
+		for i, c := range t.Columns {
+			if c.Shrink != nil && widths[i] > minShrunk && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+		total--
+	}
+	return widths
+}
+
+// line writes one row. Blanks at its end are left out, so that a narrow
+// terminal does not wrap them.
+func (t *Table) line(b *bufio.Writer, cells []Cell, widths []int, s Style) {
+	blanks := 0
+	for i, c := range cells {
+		text := c.Text
+		if shrink := t.Columns[i].Shrink; shrink != nil && width(text) > widths[i] {
+			text = shrink(text, widths[i])
+		}
+		gap := widths[i] - width(text)
+		if i > 0 {
+			blanks += len(columnGap)
+		}
+		if t.Columns[i].Align == Right {
+			blanks += gap
+			gap = 0
+		}
+		if text != "" {
+			b.WriteString(strings.Repeat(" ", blanks))
+			b.WriteString(s.Paint(c.Color, text))
+			blanks = 0
+		}
+		blanks += gap
+	}
+	b.WriteByte('\n')
+}
