@@ -1,0 +1,175 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+func TestShorten(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		s     string
+		limit int
+		want  string
+	}{
+		{"short", 0, "short"},
+		{"short", 5, "short"},
+		{"namespace::function(int)", 11, "names…(int)"},
+		{"äöüäöüäöü", 4, "äö…ü"},
+	}
+	for _, test := range tests {
+		if got := Shorten(test.s, test.limit); got != test.want {
+			t.Errorf("Shorten(%q, %d) = %q, want %q", test.s, test.limit, got, test.want)
+		}
+	}
+	for path, want := range map[string]string{"/a/b.c": "/a/b.c", "/usr/src/project/file.c": "…/file.c", "averylongfilename.c": "…gfilename.c"} {
+		if got := ShortenPath(path, 12); got != want {
+			t.Errorf("ShortenPath(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestPercentIsHonest(t *testing.T) {
+	t.Parallel()
+	for want, in := range map[string][2]int{
+		"-": {0, 0}, "0.0%": {0, 7}, "100.0%": {7, 7}, "33.3%": {1, 3}, "66.7%": {2, 3},
+		"99.9%": {99999, 100000}, "0.1%": {1, 100000},
+	} {
+		if got := Percent(in[0], in[1]); got != want {
+			t.Errorf("Percent%v = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", ^uint64(0): "18,446,744,073,709,551,615"} {
+		if got := Count(in); got != want {
+			t.Errorf("Count(%d) = %s, want %s", in, got, want)
+		}
+	}
+	for in, want := range map[float64]string{0: "0", 3: "3", 1.5: "1.50", -2.25: "-2.25", 17.46: "17.5", -120.25: "-120.2"} {
+		if got := Decimal(in); got != want {
+			t.Errorf("Decimal(%v) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	table := Table{Columns: []Column{{Title: "name", Shrink: Shorten}, {Title: "n", Align: Right}, {}}}
+	table.Add(Text("main"), Text("2"), Cell{"hot", Hot})
+	table.Add(Text("std::vector<int, std::allocator<int>>::push_back(int&&)"), Text("1,000"), Text(""))
+	tests := []struct {
+		name  string
+		style Style
+		want  string
+	}{
+		{"plain", Style{}, `name                                                         n
+main                                                         2  hot
+std::vector<int, std::allocator<int>>::push_back(int&&)  1,000
+`},
+		{"narrow", Style{Width: 36}, `name                          n
+main                          2  hot
+std::vector<…back(int&&)  1,000
+`},
+		{"colour", Style{Color: true, Width: 36}, "\x1b[1mname\x1b[0m                          \x1b[1mn\x1b[0m\n" +
+			"main                          2  \x1b[1;31mhot\x1b[0m\nstd::vector<…back(int&&)  1,000\n"},
+	}
+	for _, test := range tests {
+		var b bytes.Buffer
+		if err := table.Write(&b, test.style); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s", test.name, b.String(), test.want)
+		}
+	}
+	var b bytes.Buffer
+	empty := Table{Columns: table.Columns}
+	if err := empty.Write(&b, Style{}); err != nil || b.Len() > 0 {
+		t.Errorf("empty table: %q, %v", b.String(), err)
+	}
+}
+
+// Whatever is in a table, it fits the terminal if its columns may shrink far
+// enough, and no line ends in a blank.
+func TestTableFits(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		table := Table{Columns: []Column{{Title: "a", Shrink: Shorten}, {Title: "b", Align: Right}, {Shrink: ShortenPath}}}
+		word := rapid.StringMatching(`[a-z/ :é]{0,80}[a-z]`)
+		for range rapid.IntRange(1, 5).Draw(t, "rows") {
+			table.Add(Text(word.Draw(t, "a")), Text(rapid.StringMatching(`[0-9]{1,9}`).Draw(t, "b")), Text(word.Draw(t, "c")))
+		}
+		limit := rapid.IntRange(2*minShrunk+9+4, 120).Draw(t, "width")
+		var b bytes.Buffer
+		if err := table.Write(&b, Style{Width: limit}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			if utf8.RuneCountInString(line) > limit || strings.HasSuffix(line, " ") {
+				t.Fatalf("line %q on %d columns", line, limit)
+			}
+		}
+	})
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	words := strings.Fields("HOT COLD HOT HOT COLD")
+	widths := []int{3, 4, 3, 3, 4}
+	if got, want := Wrap(words, widths, "  ", 10), "  HOT COLD\n  HOT HOT\n  COLD"; got != want {
+		t.Errorf("Wrap = %q, want %q", got, want)
+	}
+	if got := Wrap(nil, nil, "  ", 10); got != "" {
+		t.Errorf("Wrap of nothing = %q", got)
+	}
+}
+
+func TestWriteJSON(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		doc  any
+		want string
+	}{
+		{struct{}{}, "{\n  \"version\": 1\n}\n"},
+		{map[string]string{"name": "f<int>"}, "{\n  \"version\": 1,\n  \"name\": \"f<int>\"\n}\n"},
+	}
+	for _, test := range tests {
+		var b bytes.Buffer
+		if err := WriteJSON(&b, test.doc); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != test.want || !json.Valid(b.Bytes()) {
+			t.Errorf("%v: %q, want %q", test.doc, b.String(), test.want)
+		}
+	}
+	if err := WriteJSON(&bytes.Buffer{}, []int{1}); err == nil {
+		t.Error("a list has no place for a version")
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	var names Names
+	for symbol, want := range map[string]string{
+		"main":              "main",
+		"_start":            "_start",
+		"_ZN3foo3barEi":     "foo::bar(int)",
+		"_RNvC6_123foo3bar": "123foo::bar",
+	} {
+		if got := names.Show(symbol); got != want {
+			t.Errorf("Show(%s) = %s, want %s", symbol, got, want)
+		}
+	}
+	if got := (&Names{Mangled: true}).Show("_ZN3foo3barEi"); got != "_ZN3foo3barEi" {
+		t.Errorf("mangled: %s", got)
+	}
+}
