@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/mip"
+)
+
+// complaint is an input that was not merged.
+type complaint struct {
+	index  int    // of the raw file, to sort by
+	File   string `json:"file"`
+	Kind   string `json:"kind"` // one of the kinds below
+	Reason string `json:"reason"`
+}
+
+// Kinds of complaints.
+const (
+	complaintUnreadable = "unreadable"
+	complaintUnknown    = "unknown"  // no file of cairn's
+	complaintDamaged    = "damaged"  // cut off or overwritten
+	complaintBuild      = "build"    // of a build that the profile does not hold
+	complaintConflict   = "conflict" // another map for a build that it holds
+)
+
+// rawSuffix is what raw files in a directory are called.
+const rawSuffix = ".mipraw"
+
+// maxListLine bounds a line of an @list file.
+const maxListLine = 1 << 16
+
+// inputs are the files on the command line by kind. Files that a directory
+// holds are taken for raw files by their name; all others are told apart by
+// what they begin with.
+type inputs struct {
+	raws, maps, profiles []string
+	bad                  []complaint
+}
+
+// add adds a file, the raw files below a directory, or the files and
+// directories that @list names, one on each line.
+func (in *inputs) add(arg string) error {
+	list, ok := strings.CutPrefix(arg, "@")
+	if !ok {
+		in.addPath(arg)
+		return nil
+	}
+	f, err := os.Open(list)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, maxListLine)
+	n := 0
+	for lines.Scan() {
+		n++
+		if path := strings.TrimSuffix(lines.Text(), "\r"); path != "" {
+			in.addPath(path)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s:%d: %w", list, n+1, err)
+	}
+	return nil
+}
+
+func (in *inputs) addPath(path string) {
+	st, err := os.Stat(path)
+	if err != nil {
+		in.complain(path, complaintUnreadable, reason(err))
+		return
+	}
+	if st.IsDir() {
+		in.addDir(path)
+		return
+	}
+	if !st.Mode().IsRegular() {
+		in.complain(path, complaintUnreadable, "not a regular file")
+		return
+	}
+	head, err := readHead(path)
+	if err != nil {
+		in.complain(path, complaintUnreadable, reason(err))
+		return
+	}
+	switch kind := mip.Detect(head); {
+	case kind == mip.KindRaw:
+		in.raws = append(in.raws, path)
+	case kind == mip.KindProfile:
+		in.profiles = append(in.profiles, path)
+	case kind == mip.KindMap || isELF(head):
+		in.maps = append(in.maps, path)
+	default:
+		in.complain(path, complaintUnknown, "neither a raw file, a map, a profile nor a binary: it is "+kindName(head))
+	}
+}
+
+// addDir adds the raw files below dir.
+func (in *inputs) addDir(dir string) {
+	// The function never returns an error: a directory that cannot be read
+	// costs its own files only.
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			in.complain(path, complaintUnreadable, reason(err))
+		case !d.IsDir() && strings.HasSuffix(path, rawSuffix):
+			if !d.Type().IsRegular() && !linksToRegular(path, d) {
+				in.complain(path, complaintUnreadable, "not a regular file")
+				break
+			}
+			in.raws = append(in.raws, path)
+		}
+		return nil
+	})
+}
+
+func linksToRegular(path string, d fs.DirEntry) bool {
+	if d.Type() != fs.ModeSymlink {
+		return false
+	}
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
+func (in *inputs) complain(path, kind, reason string) {
+	in.bad = append(in.bad, complaint{index: -1, File: path, Kind: kind, Reason: reason})
+}
+
+// reason is err without the path, which messages have in front already.
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}

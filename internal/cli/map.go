@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/prof"
+)
+
+func newMapCmd(s *Streams) *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "map BINARY [-o FILE.mipmap]",
+		Short: "Extract the map of a binary, so that the binary can be stripped",
+		Long: `map writes the map of a binary or shared library that was built with cairn cc
+to a file: which record of a raw file belongs to which function. Raw files are
+of no use without the map of their build. The default name is BINARY.mipmap.
+
+The map is in the section .debug_cairn, which strip removes. These keep it too:
+
+  objcopy --only-keep-debug app app.debug && strip app
+  objcopy --dump-section .debug_cairn=app.section app
+
+The first makes a file that cairn takes wherever it takes a binary. The second
+copies the bare section, which cairn does not read on its own, as it lacks the
+build id.`,
+		Example: "  cairn map app -o app.mipmap && strip app",
+		Args:    exactFiles("map", "a binary", 1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			path := output
+			if path == "" {
+				path = args[0] + ".mipmap"
+			}
+			m, err := readAnyMap(s, args[0])
+			if err != nil {
+				return err
+			}
+			if err := writeFile(s, path, func(w io.Writer) error { return mip.WriteMap(w, m) }); err != nil {
+				return err
+			}
+			fmt.Fprintf(s.Err, "%s: %d functions of %s (%s)\n", path, len(m.Funcs), m.Module, shortID(m.BuildID))
+			return nil
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "the map to write, a .mipmap `file`, or - for standard output")
+	return c
+}
+
+// exactFiles is a check of the number of arguments; most < 0 is any number.
+func exactFiles(verb, what string, least, most int) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least {
+			return usagef("%s: give %s (see cairn %s -h)", verb, what, verb)
+		}
+		if most >= 0 && len(args) > most {
+			return usagef("%s: give %s, not %d (see cairn %s -h)", verb, what, len(args), verb)
+		}
+		return nil
+	}
+}
+
+// readAnyMap reads the map at path, be it a .mipmap file or in a binary.
+func readAnyMap(s *Streams, path string) (*prof.Map, error) {
+	head, err := readHead(path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case mip.Detect(head) == mip.KindMap:
+		data, err := readFile(path)
+		if err != nil {
+			return nil, err
+		}
+		m, err := mip.ReadMap(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return m, nil
+	case isELF(head):
+		return readBinaryMap(s, path)
+	}
+	return nil, fmt.Errorf("%s: neither a binary nor a map: it is %s", path, kindName(head))
+}
+
+// readBinaryMap reads the map section of the binary at path. Records that are
+// no good are reported and left out.
+func readBinaryMap(s *Streams, path string) (*prof.Map, error) {
+	bin, err := objfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Close()
+	data, _, _, ok, err := bin.Section(wire.MapSection)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || data == nil {
+		return nil, fmt.Errorf("%s: no map (%s) in it: it is stripped or was not built with cairn cc; use the unstripped binary or its .debug file or the .mipmap", path, wire.MapSection)
+	}
+	_, rawAddr, rawSize, ok, err := bin.Section(wire.RawSection)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s: a map (%s), but no records (%s): it is an object file, or a linker script dropped them", path, wire.MapSection, wire.RawSection)
+	}
+	id, err := bin.BuildID()
+	if errors.Is(err, objfile.ErrNoBuildID) {
+		return nil, fmt.Errorf("%w: link with -Wl,--build-id", err)
+	} else if err != nil {
+		return nil, err
+	}
+	m := &prof.Map{BuildID: id[:min(len(id), wire.MaxBuildID)], Module: filepath.Base(path), RawAddr: rawAddr, RawSize: rawSize}
+	funcs, _, err := mip.ReadMapSection(data, rawAddr, rawSize)
+	if errors.Is(err, mip.ErrNewer) && len(funcs) == 0 {
+		return nil, fmt.Errorf("%s: %s: %w", path, wire.MapSection, mip.ErrNewer)
+	}
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			fmt.Fprintf(s.Err, "cairn: %s: function left out: %s: %s\n", path, wire.MapSection, strings.TrimSpace(line))
+		}
+		if len(funcs) == 0 {
+			return nil, fmt.Errorf("%s: no good record in %s", path, wire.MapSection)
+		}
+	}
+	m.Funcs = funcs
+	return m, nil
+}
+
+// readHead returns the bytes that tell a file's kind, fewer if it is shorter.
+func readHead(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, mip.DetectSize)
+	n, err := io.ReadFull(f, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	return head[:n], nil
+}
+
+func isELF(head []byte) bool { return bytes.HasPrefix(head, []byte("\x7fELF")) }
+
+// kindName says what a file with this head is.
+func kindName(head []byte) string {
+	switch mip.Detect(head) {
+	case mip.KindRaw:
+		return "a raw file"
+	case mip.KindMap:
+		return "a map"
+	case mip.KindProfile:
+		return "a profile"
+	}
+	switch {
+	case isELF(head):
+		return "a binary"
+	case len(head) == 0:
+		return "empty"
+	}
+	return "nothing that cairn knows"
+}
+
+// shortID is a build id as messages print it: enough to tell builds apart.
+func shortID(id prof.BuildID) string {
+	const digits = 12
+	s := id.String()
+	return s[:min(len(s), digits)]
+}

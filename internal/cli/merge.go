@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/merge"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// maxListed is how many complaints of a kind are printed.
+const maxListed = 10
+
+type mergeFlags struct {
+	profile, output string
+	strict, json    bool
+}
+
+func newMergeCmd(s *Streams) *cobra.Command {
+	var f mergeFlags
+	c := &cobra.Command{
+		Use:   "merge (-p FILE.mip | -o FILE.mip BINARY|MAP...) FILE|DIR|@LIST...",
+		Short: "Sum raw files and profiles into a profile",
+		Long: `merge adds what runs of a program left behind.
+
+With -p it adds to a profile that is there, in place: the old one stays whole
+until the new one is. With -o it writes a new profile of the modules whose
+binaries or maps are among the files.
+
+Files are told apart by what is in them: raw files, profiles (.mip), maps
+(.mipmap), binaries. Of a directory all .mipraw files are taken, below it too.
+@LIST is a file with a path on each line.
+
+Raw files of other builds and damaged ones are named and left out. With --strict
+they make merge fail and nothing is written. If no raw file was good, merge
+fails in any case.`,
+		Example: `  cairn create -p app.mip app && cairn merge -p app.mip raws/
+  cairn merge -o app.mip app.mipmap raws/ more/*.mipraw
+  cairn merge -o all.mip monday.mip tuesday.mip`,
+		Args: exactFiles("merge", "raw files or directories", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	c.Flags().StringVarP(&f.profile, "profile", "p", "", "add to this profile, a .mip `file`, in place")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "write this profile, a .mip `file`, or - for standard output")
+	c.Flags().BoolVar(&f.strict, "strict", false, "fail, and write nothing, if any file cannot be merged")
+	c.Flags().BoolVar(&f.json, "json", false, "print a summary as JSON")
+	return c
+}
+
+func (f *mergeFlags) run(ctx context.Context, s *Streams, args []string) error {
+	switch {
+	case (f.profile == "") == (f.output == ""):
+		return usagef("merge: give either -p FILE.mip, to add to a profile, or -o FILE.mip, to write a new one")
+	case f.json && f.output == "-":
+		return usagef("merge: --json and -o - both want standard output")
+	}
+	var in inputs
+	for _, arg := range args {
+		if err := in.add(arg); err != nil {
+			return err
+		}
+	}
+	path, p := f.output, new(prof.Profile)
+	if f.profile != "" {
+		var unlock func()
+		var err error
+		if path, p, unlock, err = openForMerge(ctx, f.profile); err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	sum, err := mergeInputs(ctx, s, p, &in, path)
+	if err != nil {
+		return err
+	}
+	sum.print(s)
+	err = f.verdict(sum, p, path)
+	if err == nil {
+		err = writeFile(s, path, func(w io.Writer) error { return mip.WriteProfile(w, p) })
+	}
+	if err == nil {
+		sum.printTotal(s)
+	}
+	if f.json && err == nil {
+		e := json.NewEncoder(s.Out)
+		e.SetIndent("", "  ")
+		err = e.Encode(sum)
+	}
+	return err
+}
+
+// verdict says whether the sum may be written.
+func (f *mergeFlags) verdict(sum *mergeSummary, p *prof.Profile, path string) error {
+	state := "not written"
+	if f.profile != "" {
+		state = "unchanged"
+	}
+	files := sum.Raws + sum.Profiles + len(sum.Refused)
+	switch {
+	case files == 0:
+		return fmt.Errorf("nothing to merge: no raw file and no profile among the arguments; %s is %s", path, state)
+	case sum.Raws+sum.Profiles == 0:
+		return fmt.Errorf("none of the %d files could be merged; %s is %s", files, path, state)
+	case f.strict && len(sum.Refused) > 0:
+		return fmt.Errorf("%d of %d files could not be merged (--strict); %s is %s", len(sum.Refused), files, path, state)
+	case len(p.Modules) == 0:
+		return fmt.Errorf("no module: give the binary or its map; %s is %s", path, state)
+	}
+	return nil
+}
+
+// openForMerge reads the profile at path and locks it until unlock is called.
+// It returns the path of the file that is to be replaced, behind all links.
+func openForMerge(ctx context.Context, path string) (file string, p *prof.Profile, unlock func(), err error) {
+	file, err = filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil, nil, fmt.Errorf("%s: no such profile: create it first (cairn create -p %s BINARY), or use -o", path, path)
+	} else if err != nil {
+		return "", nil, nil, err
+	}
+	if unlock, err = lockProfile(ctx, file); err != nil {
+		return "", nil, nil, err
+	}
+	if p, err = readProfile(file); err != nil {
+		unlock()
+		return "", nil, nil, err
+	}
+	return file, p, unlock, nil
+}
+
+// mergeInputs adds the inputs to p: maps first, as raw files need them, then
+// profiles, which may bring more maps, then raw files.
+func mergeInputs(ctx context.Context, s *Streams, p *prof.Profile, in *inputs, name string) (*mergeSummary, error) {
+	sum := &mergeSummary{Profile: name}
+	for _, path := range in.maps {
+		if err := addMap(s, p, path); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range in.profiles {
+		other, err := readProfile(path)
+		if err != nil {
+			in.complain(path, complaintDamaged, trimPath(err, path))
+			continue
+		}
+		if err := merge.Profiles(p, other); err != nil {
+			in.complain(path, complaintConflict, err.Error())
+			continue
+		}
+		sum.Profiles++
+	}
+	raws := newRawFiles(in.raws, p, name)
+	stop := startProgress(s.Err, "raw files", &raws.done, len(in.raws))
+	added, bad := raws.sum(ctx)
+	stop()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("interrupted; %s is as it was", name)
+	}
+	if err := merge.Profiles(p, added); err != nil {
+		return nil, err
+	}
+	sum.Raws = len(in.raws) - len(bad)
+	sum.Refused = append(in.bad, bad...)
+	sum.modules(p, added)
+	return sum, nil
+}
