@@ -47,6 +47,16 @@ func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code)
 // verbs lists the commands in the order in which a newcomer needs them.
 var verbs = []func(*Streams) *cobra.Command{
 	newCCCmd,
+	newMapCmd,
+	newCreateCmd,
+	newMergeCmd,
+	newShowCmd,
+	newCoveredCmd,
+	newInfoCmd,
+	newDiffCmd,
+	newCallgraphCmd,
+	newOrderCmd,
+	newYAMLCmd,
 }
 
 // Main runs the command line args (args[0] is the program's name) and returns

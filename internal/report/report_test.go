@@ -90,7 +90,15 @@ std::vector<…back(int&&)  1,000
 			t.Errorf("%s:\n%s\nwant\n%s", test.name, b.String(), test.want)
 		}
 	}
+	table.Add(Text(strings.Repeat("x", maxPadded+1)), Text("7"), Text("sticks out"))
 	var b bytes.Buffer
+	if err := table.Write(&b, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Repeat("x", maxPadded+1) + "      7  sticks out\n"; !strings.HasSuffix(b.String(), want) {
+		t.Errorf("got\n%s\nwant a line\n%s", b.String(), want)
+	}
+	b.Reset()
 	empty := Table{Columns: table.Columns}
 	if err := empty.Write(&b, Style{}); err != nil || b.Len() > 0 {
 		t.Errorf("empty table: %q, %v", b.String(), err)

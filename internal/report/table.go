@@ -48,6 +48,9 @@ func (t *Table) Len() int { return len(t.rows) }
 const (
 	columnGap = "  "
 	minShrunk = 20 // columns that a shortened cell keeps
+	// maxPadded is how far cells are padded where nothing is shortened: one
+	// C++ name of five hundred letters must not push all other rows apart.
+	maxPadded = 60
 )
 
 // Write writes the table, head first. An empty table is written as nothing.
@@ -73,14 +76,17 @@ func (t *Table) Write(w io.Writer, s Style) error {
 }
 
 // fit returns the columns' widths. If they exceed the terminal's, the columns
-// that can shrink give the difference, the widest first.
+// that can shrink give the difference, the widest first. Off the terminal long
+// cells stick out.
 func (t *Table) fit(limit int) []int {
 	widths := make([]int, len(t.Columns))
 	total := len(columnGap) * (len(t.Columns) - 1)
 	for i, c := range t.Columns {
 		widths[i] = width(c.Title)
 		for _, row := range t.rows {
-			widths[i] = max(widths[i], width(row[i].Text))
+			if n := width(row[i].Text); limit > 0 || c.Shrink == nil || n <= maxPadded {
+				widths[i] = max(widths[i], n)
+			}
 		}
 		total += widths[i]
 	}
@@ -106,10 +112,10 @@ func (t *Table) line(b *bufio.Writer, cells []Cell, widths []int, s Style) {
 	blanks := 0
 	for i, c := range cells {
 		text := c.Text
-		if shrink := t.Columns[i].Shrink; shrink != nil && width(text) > widths[i] {
+		if shrink := t.Columns[i].Shrink; shrink != nil && s.Width > 0 && width(text) > widths[i] {
 			text = shrink(text, widths[i])
 		}
-		gap := widths[i] - width(text)
+		gap := max(widths[i]-width(text), 0)
 		if i > 0 {
 			blanks += len(columnGap)
 		}

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/coverage"
+	"github.com/cairnprof/cairn/internal/report"
+)
+
+type coveredFlags struct {
+	profileFlags
+	displayFlags
+	pattern                    string
+	missed                     bool
+	lines, paths, blocks, lcov bool
+	out                        string
+}
+
+func newCoveredCmd(s *Streams) *cobra.Command {
+	var f coveredFlags
+	c := &cobra.Command{
+		Use:   "covered -p FILE.mip [flags]",
+		Short: "List what ran, or what did not",
+		Long: `covered lists the functions that ran, in any of the merged runs. Other views
+are source files (--paths), source lines (--lines), blocks (--blocks) and an
+lcov tracefile for genhtml and editors (--lcov). Lines need --debug.`,
+		Example: "  cairn covered -p app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html",
+		Args:    noArgs,
+		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
+	}
+	f.profileFlags.register(c)
+	f.registerDebug(c)
+	f.displayFlags.register(c)
+	c.Flags().StringVarP(&f.pattern, "regexp", "r", "", "only functions whose name (mangled or demangled) matches this `regexp`")
+	c.Flags().BoolVar(&f.missed, "missed", false, "what did not run instead")
+	c.Flags().BoolVar(&f.lines, "lines", false, "ranges of source lines")
+	c.Flags().BoolVar(&f.paths, "paths", false, "source files with their covered functions and blocks")
+	c.Flags().BoolVar(&f.blocks, "blocks", false, "the blocks of each function, as source lines")
+	c.Flags().BoolVar(&f.lcov, "lcov", false, "an lcov tracefile")
+	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	return c
+}
+
+// coveredView prints one view of a profile, as text or JSON.
+type coveredView func(f *coveredFlags, s *Streams, w io.Writer, modules []coverage.Module, style report.Style) error
+
+// view returns the view asked for.
+func (f *coveredFlags) view() (coveredView, error) {
+	view, n := coveredView((*coveredFlags).writeFuncs), 0
+	for _, v := range []struct {
+		on    bool
+		write coveredView
+	}{
+		{f.lines, (*coveredFlags).writeLines},
+		{f.paths, (*coveredFlags).writePaths},
+		{f.blocks, (*coveredFlags).writeBlocks},
+		{f.lcov, (*coveredFlags).writeLCOV},
+	} {
+		if v.on {
+			view, n = v.write, n+1
+		}
+	}
+	switch {
+	case n > 1:
+		return nil, usagef("--lines, --paths, --blocks and --lcov: choose one")
+	case f.lcov && (f.json || f.missed || f.pattern != ""):
+		return nil, usagef("--lcov writes everything, in a format of its own: leave out --json, --missed and -r")
+	case (f.lines || f.paths) && f.pattern != "":
+		return nil, usagef("-r selects functions: it does not go with --lines or --paths")
+	case f.paths && f.missed:
+		return nil, usagef("--paths shows both what ran and what did not: leave out --missed")
+	case (f.lines || f.lcov) && len(f.debug) == 0:
+		return nil, usagef("source lines are in the binary's debug information: give it with --debug BINARY")
+	}
+	return view, nil
+}
+
+func (f *coveredFlags) run(s *Streams) error {
+	style, err := f.style(s)
+	if err != nil {
+		return err
+	}
+	view, err := f.view()
+	if err != nil {
+		return err
+	}
+	modules, err := f.openModules(s)
+	if err != nil {
+		return err
+	}
+	if (f.lines || f.lcov) && !hasLines(modules) {
+		return fmt.Errorf("%s: none of the modules has source lines", f.path)
+	}
+	if f.out != "-" {
+		style = report.Style{}
+	}
+	return writeFile(s, f.out, func(w io.Writer) error { return view(f, s, w, modules, style) })
+}
+
+// each calls visit for each function that the flags select.
+func (f *coveredFlags) each(modules []coverage.Module, names *report.Names, visit func(shownFunc)) error {
+	filter, err := newNameFilter(f.pattern)
+	if err != nil {
+		return err
+	}
+	for i := range modules {
+		m := &modules[i]
+		for k := range m.Funcs {
+			fn := shownFunc{m, &m.Funcs[k], &m.Counts[k], names.Show(m.Funcs[k].Name)}
+			if filter.match(fn.fn.Name, names) {
+				visit(fn)
+			}
+		}
+	}
+	return nil
+}
+
+// writeFuncs lists functions.
+func (f *coveredFlags) writeFuncs(_ *Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+	t := report.Table{Columns: []report.Column{{Shrink: report.Shorten}, {Shrink: report.ShortenPath}}}
+	out := []funcJSON{}
+	names := f.names()
+	err := f.each(modules, names, func(fn shownFunc) {
+		if (fn.counts.Runs > 0) == f.missed {
+			return
+		}
+		out = append(out, newFuncJSON(fn.module, fn.fn, fn.counts, fn.name))
+		src := sourceText(fn.module.Source(fn.fn))
+		t.Add(report.Text(fn.name), report.Cell{Text: src, Color: report.Dim})
+	})
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return report.WriteJSON(w, struct {
+			Functions []funcJSON `json:"functions"`
+		}{out})
+	}
+	return t.Write(w, style)
+}
+
+// writeLines lists ranges of source lines, one on each line so that editors
+// and grep can work with them.
+func (f *coveredFlags) writeLines(_ *Streams, w io.Writer, modules []coverage.Module, _ report.Style) error {
+	spans := coverage.CoveredSpans(modules, f.missed)
+	if f.json {
+		return report.WriteJSON(w, struct {
+			Lines []spanJSON `json:"lines"`
+		}{spansJSON(spans)})
+	}
+	for _, sp := range spans {
+		if _, err := fmt.Fprintln(w, spanText(sp)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type spanJSON struct {
+	File string `json:"file"`
+	From int    `json:"from"`
+	To   int    `json:"to"`
+}
+
+func spansJSON(spans []coverage.Span) []spanJSON {
+	out := make([]spanJSON, len(spans))
+	for i, sp := range spans {
+		out[i] = spanJSON(sp)
+	}
+	return out
+}
+
+// writeLCOV writes the tracefile.
+func (f *coveredFlags) writeLCOV(s *Streams, w io.Writer, modules []coverage.Module, _ report.Style) error {
+	files, unplaced := coverage.Files(modules)
+	if unplaced > 0 {
+		note(s, "%d functions have no known source line and are left out", unplaced)
+	}
+	return coverage.WriteLCOV(w, files)
+}
+
+type tallyJSON struct {
+	Covered int     `json:"covered"`
+	Total   int     `json:"total"`
+	Percent float64 `json:"percent"`
+}
+
+func newTallyJSON(t coverage.Tally) tallyJSON { return tallyJSON{t.Covered, t.Total, t.Percent()} }
+
+// writePaths lists source files.
+func (f *coveredFlags) writePaths(_ *Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+	paths := coverage.Paths(modules)
+	if f.json {
+		type pathJSON struct {
+			File      string    `json:"file"`
+			Functions tallyJSON `json:"functions"`
+			Blocks    tallyJSON `json:"blocks"`
+		}
+		out := make([]pathJSON, len(paths))
+		for i, p := range paths {
+			out[i] = pathJSON{p.File, newTallyJSON(p.Functions), newTallyJSON(p.Blocks)}
+		}
+		return report.WriteJSON(w, struct {
+			Paths []pathJSON `json:"paths"`
+		}{out})
+	}
+	t := report.Table{Columns: []report.Column{
+		{Title: "file", Shrink: report.ShortenPath},
+		{Title: "functions", Align: report.Right}, {Align: report.Right},
+		{Title: "blocks", Align: report.Right}, {Align: report.Right},
+	}}
+	var funcs, blocks coverage.Tally
+	for _, p := range paths {
+		name := p.File
+		if name == "" {
+			name = "(unknown)"
+		}
+		t.Add(append([]report.Cell{report.Text(name)}, append(tallyCells(p.Functions), tallyCells(p.Blocks)...)...)...)
+		funcs, blocks = funcs.Plus(p.Functions), blocks.Plus(p.Blocks)
+	}
+	if len(paths) > 1 {
+		t.Add(append([]report.Cell{{Text: "total", Color: report.Bold}}, append(tallyCells(funcs), tallyCells(blocks)...)...)...)
+	}
+	return t.Write(w, style)
+}
+
+// tallyCells returns "covered/total" and the percentage, coloured by how much
+// that is; blank for nothing.
+func tallyCells(t coverage.Tally) []report.Cell {
+	if t.Total == 0 {
+		return []report.Cell{{}, {}}
+	}
+	color := report.Amber
+	switch {
+	case t.Covered == t.Total:
+		color = report.Green
+	case t.Covered == 0:
+		color = report.Red
+	}
+	return []report.Cell{
+		report.Text(report.Count(t.Covered) + "/" + report.Count(t.Total)),
+		{Text: report.Percent(t.Covered, t.Total), Color: color},
+	}
+}

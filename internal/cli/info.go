@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/callgraph"
+	"github.com/cairnprof/cairn/internal/coverage"
+	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/prof"
+)
+
+func newInfoCmd(s *Streams) *cobra.Command {
+	var path string
+	var d displayFlags
+	c := &cobra.Command{
+		Use:   "info [-p] FILE",
+		Short: "Say what a profile, a map, a raw file or a binary holds",
+		Long: `info sums up a file of any kind that cairn knows: a profile (.mip), a map
+(.mipmap), a raw file (.mipraw) or an instrumented binary.`,
+		Example: "  cairn info -p app.mip",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 || (len(args) == 1) == (path != "") {
+				return usagef("info takes one file (see cairn info -h)")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if path == "" {
+				path = args[0]
+			}
+			style, err := d.style(s)
+			if err != nil {
+				return err
+			}
+			infos, err := inspect(path)
+			if err != nil {
+				return err
+			}
+			if d.json {
+				return report.WriteJSON(s.Out, struct {
+					Modules []infoJSON `json:"modules"`
+				}{infos})
+			}
+			return writeInfos(s.Out, infos, style)
+		},
+	}
+	c.Flags().StringVarP(&path, "profile", "p", "", "the `file`")
+	c.Flags().BoolVar(&d.json, "json", false, "print JSON")
+	d.registerColor(c)
+	return c
+}
+
+// infoJSON is what info says of a module. Pointers are nil where the kind of
+// file does not tell.
+type infoJSON struct {
+	Kind         string     `json:"kind"` // profile, map, raw or binary
+	Module       string     `json:"module,omitempty"`
+	BuildID      string     `json:"build_id"`
+	Modes        []string   `json:"modes,omitempty"`
+	RawSize      uint64     `json:"raw_size"`
+	Raws         *uint64    `json:"raws,omitempty"`
+	Functions    *tallyJSON `json:"functions,omitempty"`
+	Blocks       *tallyJSON `json:"blocks,omitempty"`
+	Calls        *uint64    `json:"calls,omitempty"`
+	CallsInexact bool       `json:"calls_inexact,omitempty"`
+	Edges        *int       `json:"edges,omitempty"`
+	PID          *uint32    `json:"pid,omitempty"`
+	Continuous   bool       `json:"continuous,omitempty"`
+}
+
+// inspect reads the file at path, whatever it is.
+func inspect(path string) ([]infoJSON, error) {
+	head, err := readHead(path)
+	if err != nil {
+		return nil, err
+	}
+	if isELF(head) {
+		return inspectBinary(path)
+	}
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var infos []infoJSON
+	switch mip.Detect(data) {
+	case mip.KindProfile:
+		infos, err = inspectProfile(data)
+	case mip.KindMap:
+		var m *prof.Map
+		if m, err = mip.ReadMap(data); err == nil {
+			infos = []infoJSON{mapInfo("map", m)}
+		}
+	case mip.KindRaw:
+		var raw mip.Raw
+		if raw, err = mip.ParseRaw(data); err == nil {
+			infos = []infoJSON{rawInfo(&raw)}
+		}
+	default:
+		return nil, fmt.Errorf("%s is no profile, map, raw file or binary: it is %s", path, kindName(head))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return infos, nil
+}
+
+func inspectProfile(data []byte) ([]infoJSON, error) {
+	p, err := mip.ReadProfile(data)
+	if err != nil {
+		return nil, err
+	}
+	edges := make([]int, len(p.Modules))
+	graph := callgraph.Build(p, false)
+	for _, e := range graph.Edges {
+		edges[graph.Nodes[e.From].Module]++
+	}
+	infos := make([]infoJSON, len(p.Modules))
+	for i := range p.Modules {
+		infos[i] = profileInfo(&p.Modules[i], edges[i])
+	}
+	return infos, nil
+}
+
+func profileInfo(m *prof.Module, edges int) infoJSON {
+	j := mapInfo("profile", &m.Map)
+	sum := coverage.Summarize(m)
+	functions, blocks := newTallyJSON(sum.Functions), newTallyJSON(sum.Blocks)
+	j.Raws, j.Functions = &m.Raws, &functions
+	if sum.Blocks.Total > 0 {
+		j.Blocks = &blocks
+	}
+	for _, mode := range sum.Modes {
+		if mode.HasCalls() {
+			j.Calls, j.CallsInexact = &sum.Calls, sum.Inexact
+		}
+		if mode == prof.ModeFull {
+			j.Edges = &edges
+		}
+	}
+	return j
+}
+
+// mapInfo describes a map as a profile of no runs.
+func mapInfo(kind string, m *prof.Map) infoJSON {
+	sum := coverage.Summarize(&prof.Module{Map: *m, Counts: make([]prof.Counts, len(m.Funcs))})
+	functions, blocks := newTallyJSON(sum.Functions), newTallyJSON(sum.Blocks)
+	j := infoJSON{Kind: kind, Module: m.Module, BuildID: m.BuildID.String(), RawSize: m.RawSize, Functions: &functions}
+	if sum.Blocks.Total > 0 {
+		j.Blocks = &blocks
+	}
+	for _, mode := range sum.Modes {
+		j.Modes = append(j.Modes, mode.String())
+	}
+	return j
+}
+
+func rawInfo(raw *mip.Raw) infoJSON {
+	return infoJSON{Kind: "raw", BuildID: raw.BuildID.String(), RawSize: raw.Size, PID: &raw.PID, Continuous: raw.Continuous}
+}
+
+// inspectBinary describes an ELF module by its sections.
+func inspectBinary(path string) ([]infoJSON, error) {
+	bin, err := objfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Close()
+	id, err := bin.BuildID()
+	if err != nil && !errors.Is(err, objfile.ErrNoBuildID) {
+		return nil, err
+	}
+	_, addr, size, ok, err := bin.Section(wire.RawSection)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s is not instrumented: it has no section %s (build it with cairn cc)", path, wire.RawSection)
+	}
+	m := prof.Map{BuildID: id, RawAddr: addr, RawSize: size}
+	data, _, _, hasMap, err := bin.Section(wire.MapSection)
+	if err != nil {
+		return nil, err
+	}
+	if !hasMap {
+		return []infoJSON{{Kind: "binary", BuildID: id.String(), RawSize: size}}, nil
+	}
+	if m.Funcs, _, err = mip.ReadMapSection(data, addr, size); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return []infoJSON{mapInfo("binary", &m)}, nil
+}
+
+// writeInfos prints one block of lines for each module.
+func writeInfos(w io.Writer, infos []infoJSON, style report.Style) error {
+	for i := range infos {
+		if i > 0 {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		if err := infos[i].table().Write(w, style); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *infoJSON) table() *report.Table {
+	t := &report.Table{Columns: []report.Column{{}, {}}}
+	row := func(key, value string, color report.Color) {
+		t.Add(report.Cell{Text: key, Color: report.Dim}, report.Cell{Text: value, Color: color})
+	}
+	if j.Module != "" {
+		row("module", j.Module, report.Bold)
+	}
+	row("kind", j.Kind, report.Plain)
+	row("build id", cmp.Or(j.BuildID, "none"), report.Plain)
+	if len(j.Modes) > 0 {
+		row("mode", strings.Join(j.Modes, ", "), report.Plain)
+	}
+	row("raw section", report.Count(j.RawSize)+" bytes", report.Plain)
+	if j.PID != nil {
+		row("process", fmt.Sprint(*j.PID), report.Plain)
+		row("written", map[bool]string{false: "at exit", true: "live, page by page"}[j.Continuous], report.Plain)
+	}
+	if j.Raws != nil {
+		row("runs merged", report.Count(*j.Raws), report.Plain)
+	}
+	j.tallyRow(row, "functions", j.Functions)
+	j.tallyRow(row, "blocks", j.Blocks)
+	if j.Calls != nil {
+		calls := report.Count(*j.Calls)
+		if j.CallsInexact {
+			calls += " or more"
+		}
+		row("calls", calls, report.Plain)
+	}
+	if j.Edges != nil {
+		row("call edges", report.Count(*j.Edges), report.Plain)
+	}
+	return t
+}
+
+// tallyRow prints a tally: with a share where there were runs, else the total.
+func (j *infoJSON) tallyRow(row func(key, value string, color report.Color), key string, t *tallyJSON) {
+	switch {
+	case t == nil:
+	case j.Raws == nil:
+		row(key, report.Count(t.Total), report.Plain)
+	default:
+		row(key, fmt.Sprintf("%s of %s ran (%s)", report.Count(t.Covered), report.Count(t.Total), report.Percent(t.Covered, t.Total)), report.Plain)
+	}
+}

@@ -1,0 +1,298 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/coverage"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/prof"
+)
+
+type showFlags struct {
+	profileFlags
+	displayFlags
+	pattern  string
+	sort     string
+	limit    int
+	all, ran bool
+}
+
+func newShowCmd(s *Streams) *cobra.Command {
+	var f showFlags
+	c := &cobra.Command{
+		Use:   "show -p FILE.mip [flags]",
+		Short: "Show what a profile says of each function",
+		Long: `show prints one paragraph for each function: where it is defined, how often it
+was called, when it first ran and in how many runs, and which of its blocks ran.
+What the profile's mode did not record is left out.`,
+		Example: "  cairn show -p app.mip --debug ./app -r '^parse' --sort calls --limit 10",
+		Args:    noArgs,
+		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
+	}
+	f.profileFlags.register(c)
+	f.registerDebug(c)
+	f.displayFlags.register(c)
+	c.Flags().StringVarP(&f.pattern, "regexp", "r", "", "only functions whose name (mangled or demangled) matches this `regexp`")
+	c.Flags().StringVar(&f.sort, "sort", "addr", "order of the functions: `key` is name, calls, order or addr")
+	c.Flags().IntVar(&f.limit, "limit", 0, "only the first `n` functions; 0 for all")
+	c.Flags().BoolVar(&f.all, "all", false, "also functions that never ran (the default)")
+	c.Flags().BoolVar(&f.ran, "ran", false, "only functions that ran")
+	return c
+}
+
+// shownFunc is a function on its way to the output.
+type shownFunc struct {
+	module *coverage.Module
+	fn     *prof.Func
+	counts *prof.Counts
+	name   string // as displayed
+}
+
+// The keys of --sort. Ties keep the order of the profile.
+var showOrders = map[string]func(a, b shownFunc) int{
+	"addr": func(a, b shownFunc) int { return 0 },
+	"name": func(a, b shownFunc) int { return cmp.Compare(a.name, b.name) },
+	"calls": func(a, b shownFunc) int {
+		return cmp.Or(cmp.Compare(b.counts.Calls, a.counts.Calls), cmp.Compare(b.counts.Runs, a.counts.Runs))
+	},
+	"order": func(a, b shownFunc) int {
+		x, y := a.counts.MeanOrder(), b.counts.MeanOrder()
+		if (x == 0) != (y == 0) { // what never ran comes last
+			return cmp.Compare(y, x)
+		}
+		return cmp.Compare(x, y)
+	},
+}
+
+func (f *showFlags) run(s *Streams) error {
+	style, err := f.style(s)
+	if err != nil {
+		return err
+	}
+	if f.all && f.ran {
+		return usagef("--all and --ran: choose one")
+	}
+	order, ok := showOrders[f.sort]
+	if !ok {
+		return usagef("--sort %s: there is name, calls, order and addr", f.sort)
+	}
+	filter, err := newNameFilter(f.pattern)
+	if err != nil {
+		return err
+	}
+	modules, err := f.openModules(s)
+	if err != nil {
+		return err
+	}
+	names := f.names()
+	var funcs []shownFunc
+	for i := range modules {
+		m := &modules[i]
+		for k := range m.Funcs {
+			fn, c := &m.Funcs[k], &m.Counts[k]
+			if f.ran && c.Runs == 0 || !filter.match(fn.Name, names) {
+				continue
+			}
+			funcs = append(funcs, shownFunc{m, fn, c, names.Show(fn.Name)})
+		}
+	}
+	slices.SortStableFunc(funcs, order)
+	if f.limit > 0 && len(funcs) > f.limit {
+		funcs = funcs[:f.limit]
+	}
+	if f.json {
+		return showJSON(s.Out, funcs)
+	}
+	if len(funcs) == 0 {
+		note(s, "no function to show")
+	}
+	return showText(s.Out, funcs, style, len(modules) > 1)
+}
+
+const inexactLegend = "~ a lower bound: threads raced for the first call, or the counter wrapped"
+
+func showText(w io.Writer, funcs []shownFunc, style report.Style, withModule bool) error {
+	b := bufio.NewWriter(w)
+	inexact := false
+	for i := range funcs {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		funcs[i].write(b, style, withModule)
+		inexact = inexact || funcs[i].counts.Inexact
+	}
+	if inexact {
+		fmt.Fprintf(b, "\n%s\n", style.Paint(report.Dim, inexactLegend))
+	}
+	return b.Flush()
+}
+
+// write prints the paragraph of one function.
+func (f *shownFunc) write(w io.Writer, style report.Style, withModule bool) {
+	field := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "  %s %s\n", style.Paint(report.Dim, name+":"), fmt.Sprintf(format, args...))
+	}
+	color := report.Bold
+	if f.counts.Runs == 0 {
+		color = report.Plain
+	}
+	fmt.Fprintln(w, style.Paint(color, report.Shorten(f.name, style.Width)))
+	if withModule {
+		field("Module", "%s", f.module.Module.Module)
+	}
+	if src := sourceText(f.module.Source(f.fn)); src != "" {
+		field("Source Info", "%s", src)
+	}
+	if f.fn.Mode.HasCalls() {
+		field("Call Count", "%s", callText(f.counts))
+		if f.counts.Runs > 0 {
+			field("Order", "%s", report.Decimal(f.counts.MeanOrder()))
+		}
+	}
+	field("Runs", "%s of %s", report.Count(f.counts.Runs), report.Count(f.module.Raws))
+	if f.fn.Mode.HasBlocks() {
+		t := coverage.FuncBlocks(f.fn, f.counts)
+		field("Block Coverage", "%d of %d", t.Covered, t.Total)
+		fmt.Fprintln(w, f.heat(style))
+	}
+}
+
+// heat returns the row of HOT and COLD words, one for each block, wrapped.
+func (f *shownFunc) heat(style report.Style) string {
+	words, widths := make([]string, f.fn.NumBlocks()), make([]int, f.fn.NumBlocks())
+	for i := range words {
+		word, color := "COLD", report.Cold
+		if f.counts.Covered(i) {
+			word, color = "HOT", report.Hot
+		}
+		words[i], widths[i] = style.Paint(color, word), len(word)
+	}
+	limit := 78
+	if style.Width > 0 {
+		limit = min(limit, style.Width)
+	}
+	return report.Wrap(words, widths, "    ", limit)
+}
+
+// callText returns a call count with its mark.
+func callText(c *prof.Counts) string {
+	if c.Inexact {
+		return report.Count(c.Calls) + " ~"
+	}
+	return report.Count(c.Calls)
+}
+
+// sourceText returns file:line as far as they are known.
+func sourceText(file string, line int) string {
+	if line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
+// funcJSON is a function in the JSON of several verbs. Pointers are nil where
+// the mode did not record the value.
+type funcJSON struct {
+	Name         string      `json:"name"` // symbol
+	Demangled    string      `json:"demangled"`
+	Module       string      `json:"module"`
+	BuildID      string      `json:"build_id"`
+	File         string      `json:"file,omitempty"`
+	Line         int         `json:"line,omitempty"`
+	Address      uint64      `json:"address"`
+	Size         uint64      `json:"size"`
+	Mode         string      `json:"mode"`
+	Covered      bool        `json:"covered"`
+	Runs         uint64      `json:"runs"`
+	Raws         uint64      `json:"raws"`
+	Calls        *uint64     `json:"calls,omitempty"`
+	CallsInexact bool        `json:"calls_inexact,omitempty"`
+	MeanOrder    *float64    `json:"mean_order,omitempty"`
+	Blocks       []blockJSON `json:"blocks,omitempty"`
+}
+
+type blockJSON struct {
+	Address uint64   `json:"address"`
+	Covered bool     `json:"covered"`
+	Runs    uint64   `json:"runs"`
+	Lines   []string `json:"lines,omitempty"`
+}
+
+func newFuncJSON(m *coverage.Module, fn *prof.Func, c *prof.Counts, demangled string) funcJSON {
+	j := funcJSON{
+		Name: fn.Name, Demangled: demangled, Module: m.Module.Module, BuildID: m.BuildID.String(),
+		Address: fn.Addr(), Size: fn.Size(), Mode: fn.Mode.String(),
+		Covered: c.Runs > 0, Runs: c.Runs, Raws: m.Raws, CallsInexact: c.Inexact,
+	}
+	j.File, j.Line = m.Source(fn)
+	if fn.Mode.HasCalls() {
+		j.Calls = &c.Calls
+		if c.Runs > 0 {
+			order := c.MeanOrder()
+			j.MeanOrder = &order
+		}
+	}
+	return j
+}
+
+func showJSON(w io.Writer, funcs []shownFunc) error {
+	out := struct {
+		Functions []funcJSON `json:"functions"`
+	}{make([]funcJSON, len(funcs))}
+	var demangler report.Names
+	for i, f := range funcs {
+		j := newFuncJSON(f.module, f.fn, f.counts, demangler.Show(f.fn.Name))
+		if f.fn.Mode.HasBlocks() {
+			j.Blocks = blocksJSON(f.fn, f.counts)
+		}
+		out.Functions[i] = j
+	}
+	return report.WriteJSON(w, out)
+}
+
+func blocksJSON(fn *prof.Func, c *prof.Counts) []blockJSON {
+	blocks := make([]blockJSON, fn.NumBlocks())
+	for i := range blocks {
+		blocks[i] = blockJSON{Address: fn.BlockAddr(i), Covered: c.Covered(i), Runs: c.Runs}
+		if i > 0 && i-1 < len(c.Blocks) {
+			blocks[i].Runs = c.Blocks[i-1]
+		}
+	}
+	return blocks
+}
+
+// spanText returns a span as file:from-to.
+func spanText(sp coverage.Span) string {
+	if sp.From == sp.To {
+		return fmt.Sprintf("%s:%d", sp.File, sp.From)
+	}
+	return fmt.Sprintf("%s:%d-%d", sp.File, sp.From, sp.To)
+}
+
+// spansText joins spans, naming a file once for the spans that follow.
+func spansText(spans []coverage.Span) string {
+	var b strings.Builder
+	for i, sp := range spans {
+		switch {
+		case i == 0:
+			b.WriteString(spanText(sp))
+			continue
+		case sp.File != spans[i-1].File:
+			b.WriteString(", " + spanText(sp))
+			continue
+		}
+		b.WriteByte(',')
+		fmt.Fprintf(&b, "%d", sp.From)
+		if sp.To != sp.From {
+			fmt.Fprintf(&b, "-%d", sp.To)
+		}
+	}
+	return b.String()
+}

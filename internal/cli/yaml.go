@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/mip"
+)
+
+func newYAMLCmd(s *Streams) *cobra.Command {
+	var in, from, out string
+	c := &cobra.Command{
+		Use:   "yaml (-p FILE.mip | --from FILE.yaml) [-o FILE]",
+		Short: "Turn a profile into text, or text into a profile",
+		Long: `yaml prints a profile as YAML, in which every fact has a line of its own, for
+reading, comparing and editing. With --from it makes a profile from such a text.`,
+		Example: "  cairn yaml -p app.mip -o app.yaml && cairn yaml --from app.yaml -o app.mip",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			switch {
+			case (in == "") == (from == ""):
+				return usagef("yaml takes either -p FILE.mip or --from FILE.yaml")
+			case from != "":
+				return profileFromText(s, from, out)
+			}
+			p, err := readProfile(in)
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				out = "-"
+			}
+			return writeFile(s, out, func(w io.Writer) error { return mip.WriteText(w, p) })
+		},
+	}
+	c.Flags().StringVarP(&in, "profile", "p", "", "the profile, a .mip `file`")
+	c.Flags().StringVar(&from, "from", "", "make a profile from this `file`")
+	c.Flags().StringVarP(&out, "output", "o", "", "write to this `file`; without it, text goes to standard output")
+	return c
+}
+
+func profileFromText(s *Streams, from, out string) error {
+	if out == "" {
+		return usagef("a profile is binary: say where to write it with -o FILE.mip")
+	}
+	data, err := readFile(from)
+	if err != nil {
+		return err
+	}
+	p, err := mip.ReadText(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	return writeFile(s, out, func(w io.Writer) error { return mip.WriteProfile(w, p) })
+}
