@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/format/mip"
@@ -71,7 +72,29 @@ func (in *inputs) add(arg string) error {
 	return nil
 }
 
+// dedupe leaves one of each file that was named more than once, say by itself
+// and by its directory: its runs happened once.
+func (in *inputs) dedupe() {
+	for _, list := range []*[]string{&in.raws, &in.maps, &in.profiles} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+}
+
+// dropProfile leaves the profile at path out.
+func (in *inputs) dropProfile(path string) {
+	self, err := os.Stat(path)
+	if err != nil {
+		return
+	}
+	in.profiles = slices.DeleteFunc(in.profiles, func(other string) bool {
+		st, err := os.Stat(other)
+		return err == nil && os.SameFile(self, st)
+	})
+}
+
 func (in *inputs) addPath(path string) {
+	path = filepath.Clean(path)
 	st, err := os.Stat(path)
 	if err != nil {
 		in.complain(path, complaintUnreadable, reason(err))

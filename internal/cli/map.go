@@ -120,7 +120,11 @@ func readBinaryMap(s *Streams, path string) (*prof.Map, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	m := &prof.Map{BuildID: id[:min(len(id), wire.MaxBuildID)], Module: filepath.Base(path), RawAddr: rawAddr, RawSize: rawSize}
+	m := &prof.Map{
+		BuildID: id[:min(len(id), wire.MaxBuildID)], // as much as raw files hold
+		Module:  strings.TrimSuffix(filepath.Base(path), ".debug"),
+		RawAddr: rawAddr, RawSize: rawSize,
+	}
 	funcs, _, err := mip.ReadMapSection(data, rawAddr, rawSize)
 	if errors.Is(err, mip.ErrNewer) && len(funcs) == 0 {
 		return nil, fmt.Errorf("%s: %s: %w", path, wire.MapSection, mip.ErrNewer)

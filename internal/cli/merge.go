@@ -37,7 +37,7 @@ binaries or maps are among the files.
 
 Files are told apart by what is in them: raw files, profiles (.mip), maps
 (.mipmap), binaries. Of a directory all .mipraw files are taken, below it too.
-@LIST is a file with a path on each line.
+@LIST is a file with a path on each line. A file that is named twice counts once.
 
 Raw files of other builds and damaged ones are named and left out. With --strict
 they make merge fail and nothing is written. If no raw file was good, merge
@@ -68,6 +68,7 @@ func (f *mergeFlags) run(ctx context.Context, s *Streams, args []string) error {
 			return err
 		}
 	}
+	in.dedupe()
 	path, p := f.output, new(prof.Profile)
 	if f.profile != "" {
 		var unlock func()
@@ -76,25 +77,26 @@ func (f *mergeFlags) run(ctx context.Context, s *Streams, args []string) error {
 			return err
 		}
 		defer unlock()
+		in.dropProfile(path) // it is there already: -p app.mip *.mip
 	}
 	sum, err := mergeInputs(ctx, s, p, &in, path)
 	if err != nil {
 		return err
 	}
 	sum.print(s)
-	err = f.verdict(sum, p, path)
-	if err == nil {
-		err = writeFile(s, path, func(w io.Writer) error { return mip.WriteProfile(w, p) })
+	if err := f.verdict(sum, p, path); err != nil {
+		return err
 	}
-	if err == nil {
-		sum.printTotal(s)
+	if err := writeFile(s, path, func(w io.Writer) error { return mip.WriteProfile(w, p) }); err != nil {
+		return err
 	}
-	if f.json && err == nil {
-		e := json.NewEncoder(s.Out)
-		e.SetIndent("", "  ")
-		err = e.Encode(sum)
+	sum.printTotal(s)
+	if !f.json {
+		return nil
 	}
-	return err
+	e := json.NewEncoder(s.Out)
+	e.SetIndent("", "  ")
+	return e.Encode(sum)
 }
 
 // verdict says whether the sum may be written.
@@ -108,9 +110,9 @@ func (f *mergeFlags) verdict(sum *mergeSummary, p *prof.Profile, path string) er
 	case files == 0:
 		return fmt.Errorf("nothing to merge: no raw file and no profile among the arguments; %s is %s", path, state)
 	case sum.Raws+sum.Profiles == 0:
-		return fmt.Errorf("none of the %d files could be merged; %s is %s", files, path, state)
+		return fmt.Errorf("nothing could be merged of %s; %s is %s", plural(files, "file"), path, state)
 	case f.strict && len(sum.Refused) > 0:
-		return fmt.Errorf("%d of %d files could not be merged (--strict); %s is %s", len(sum.Refused), files, path, state)
+		return fmt.Errorf("%d of %s could not be merged (--strict); %s is %s", len(sum.Refused), plural(files, "file"), path, state)
 	case len(p.Modules) == 0:
 		return fmt.Errorf("no module: give the binary or its map; %s is %s", path, state)
 	}

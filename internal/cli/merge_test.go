@@ -107,21 +107,21 @@ func TestMerge(t *testing.T) {
 		}
 	}
 	step("$W/app.mip: app (12ab): 3 functions\n", "create", "-p", "$W/app.mip", "$W/app.mipmap")
-	step("$W/app.mip: merged 3 raw files\n  app (12ab): 3 runs, 3 new, 2 of 3 functions ran\n",
+	step("$W/app.mip: merged 3 raw files\n  app (12ab): 3 raw files, 3 new; 2 of 3 functions ran\n",
 		"merge", "-p", "$W/app.mip", "$W/raws")
 	if got := runsOf(t, dir+"/app.mip"); !reflect.DeepEqual(got, []uint64{2, 1, 0}) {
 		t.Errorf("runs %d", got)
 	}
-	step("$W/app.mip: merged 1 raw files\n  app (12ab): 4 runs, 1 new, 2 of 3 functions ran\n",
-		"merge", "-p", "$W/app.mip", "$W/raws/b.mipraw")
-	step("$W/all.mip: merged 4 raw files and 1 profiles\n"+
-		"  app (12ab): 7 runs, 3 new, 2 of 3 functions ran\n  lib (34cd): 1 runs, 1 new, 1 of 2 functions ran\n",
-		"merge", "-o", "$W/all.mip", "@$W/list", "$W/lib.mipmap", "$W/app.mip")
+	step("$W/app.mip: merged 1 raw file\n  app (12ab): 4 raw files, 1 new; 2 of 3 functions ran\n",
+		"merge", "-p", "$W/app.mip", "$W/raws/b.mipraw", "$W/raws/../app.mip")
+	step("$W/all.mip: merged 4 raw files and 1 profile\n"+
+		"  app (12ab): 7 raw files, 3 new; 2 of 3 functions ran\n  lib (34cd): 1 raw files, 1 new; 1 of 2 functions ran\n",
+		"merge", "-o", "$W/all.mip", "@$W/list", "$W/lib.mipmap", "$W/app.mip", "$W/raws/a.mipraw", "$W//app.mip")
 	if got := runsOf(t, dir+"/all.mip"); !reflect.DeepEqual(got, []uint64{5, 3, 0}) {
 		t.Errorf("runs %d", got)
 	}
 	// Neither way of merging the same files makes a difference to the bytes.
-	step("$W/one.mip: merged 3 raw files\n  app (12ab): 3 runs, 3 new, 2 of 3 functions ran\n",
+	step("$W/one.mip: merged 3 raw files\n  app (12ab): 3 raw files, 3 new; 2 of 3 functions ran\n",
 		"merge", "-o", "$W/one.mip", "$W/raws/sub", "$W/raws/b.mipraw", "$W/app.mipmap", "$W/raws/a.mipraw")
 	code, two, _ := cairn(t, dir, "merge", "-o", "-", "$W/app.mipmap", "$W/raws")
 	if one, err := os.ReadFile(dir + "/one.mip"); err != nil || code != 0 || two != string(one) {
@@ -162,7 +162,7 @@ func TestMergeRefuses(t *testing.T) {
 		t.Error("--strict wrote a profile")
 	}
 	code, out, talk := cairn(t, dir, args("merge", "-o", "$W/app.mip", "$W/app.mipmap", "$W/raws", "--json")...)
-	want := complaints + "$W/app.mip: merged 3 raw files, 7 files left out\n  app (12ab): 3 runs, 3 new, 2 of 3 functions ran\n"
+	want := complaints + "$W/app.mip: merged 3 raw files, 7 files left out\n  app (12ab): 3 raw files, 3 new; 2 of 3 functions ran\n"
 	if code != 0 || talk != want {
 		t.Errorf("exit code %d\n%s\nwant\n%s", code, talk, want)
 	}
@@ -179,7 +179,7 @@ func TestMergeRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{args("merge", "-p", "$W/app.mip"), exitFail, "none of the 7 files could be merged; $W/app.mip is unchanged"},
+		{args("merge", "-p", "$W/app.mip"), exitFail, "nothing could be merged of 7 files; $W/app.mip is unchanged"},
 		{[]string{"merge", "-p", "$W/app.mip", "$W/app.mipmap"}, exitFail, "nothing to merge"},
 		{[]string{"merge", "-p", "$W/none.mip", "$W/raws"}, exitFail, "$W/none.mip: no such profile: create it first"},
 		{[]string{"merge", "-p", "$W/app.mipmap", "$W/raws"}, exitFail, "$W/app.mipmap is a map"},

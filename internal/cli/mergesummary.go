@@ -73,22 +73,33 @@ func (sum *mergeSummary) print(s *Streams) {
 
 // printTotal says what was written.
 func (sum *mergeSummary) printTotal(s *Streams) {
-	what := []string{fmt.Sprintf("%d raw files", sum.Raws)}
+	var what []string
+	if sum.Raws > 0 {
+		what = append(what, plural(sum.Raws, "raw file"))
+	}
 	if sum.Profiles > 0 {
-		what = append(what, fmt.Sprintf("%d profiles", sum.Profiles))
+		what = append(what, plural(sum.Profiles, "profile"))
 	}
 	refused := ""
-	if len(sum.Refused) > 0 {
-		refused = fmt.Sprintf(", %d files left out", len(sum.Refused))
+	if n := len(sum.Refused); n > 0 {
+		refused = fmt.Sprintf(", %s left out", plural(n, "file"))
 	}
 	fmt.Fprintf(s.Err, "%s: merged %s%s\n", sum.Profile, strings.Join(what, " and "), refused)
 	for i := range sum.Modules {
 		m := &sum.Modules[i]
-		fmt.Fprintf(s.Err, "  %s (%.12s): %d runs, %d new, %d of %d functions ran\n", m.Module, m.BuildID, m.Raws, m.Added, m.Ran, m.Functions)
+		fmt.Fprintf(s.Err, "  %s (%.12s): %d raw files, %d new; %d of %d functions ran\n", m.Module, m.BuildID, m.Raws, m.Added, m.Ran, m.Functions)
 	}
 }
 
 // trimPath returns err without the path in front of it.
 func trimPath(err error, path string) string {
 	return strings.TrimPrefix(err.Error(), path+": ")
+}
+
+// plural counts things whose name takes an s.
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
