@@ -10,10 +10,12 @@ import (
 // Unit is the structure of one assembly file: where its functions are and
 // where their probes can go. Offsets are byte offsets into Src.
 type Unit struct {
-	Src    []byte
-	Source string // operand of the first .file directive
-	funcs  []*function
-	secs   []*section
+	Src     []byte
+	Source  string // operand of the first .file directive
+	funcs   []*function
+	secs    []*section
+	taken   map[string]bool // local labels that something other than a branch refers to
+	returns map[string]bool // functions whose calls come back
 }
 
 // section is a code section of the unit.
@@ -63,6 +65,8 @@ const (
 type block struct {
 	probe  int    // offset for its probe
 	used   bool   // there is code in it
+	leaves bool   // it may be left in the middle: by a computed call, or in inline assembly
+	traps  bool   // it ends in a trap, or in a jump to who knows where
 	last   flow   // how it ends
 	target []byte // local label its last instruction names
 }
@@ -76,6 +80,7 @@ type blockLabel struct {
 type call struct {
 	block  int // index into the fragment's blocks
 	callee string
+	tail   bool // it ends the block
 }
 
 // function is a symbol with an entry, and its fragments.
@@ -108,9 +113,11 @@ type parser struct {
 	prev      *section
 	stack     []*section
 	isFunc    map[string]bool // named by .type as functions
+	global    map[string]bool // visible outside the unit
 	byName    map[string]*function
-	app       bool // inside inline assembly
-	appBranch bool // it names a local label
+	taken     map[string]bool // local labels that something other than a branch refers to
+	app       bool            // inside inline assembly
+	appBranch bool            // it names a local label
 	line      int
 }
 
@@ -122,6 +129,8 @@ func Parse(src []byte) (*Unit, error) {
 		byKey:  map[string]*section{},
 		isFunc: map[string]bool{},
 		byName: map[string]*function{},
+		taken:  map[string]bool{},
+		global: map[string]bool{},
 	}
 	p.enter(".text", "", true)
 	for pos := 0; pos < len(src); {
@@ -136,6 +145,8 @@ func Parse(src []byte) (*Unit, error) {
 		pos = next
 	}
 	p.adopt()
+	p.unit.taken = p.taken
+	p.unit.returns = p.returning()
 	return p.unit, nil
 }
 
@@ -149,6 +160,9 @@ func (p *parser) statement(text []byte, pos, next int) error {
 	case lineLabel:
 		p.label(s.word, pos, next)
 	case lineDirective:
+		if emitsBytes(s.word) {
+			p.mention(s.rest)
+		}
 		return p.directive(s, pos, next)
 	case lineInsn:
 		p.instruction(s, pos, next)
@@ -157,6 +171,7 @@ func (p *parser) statement(text []byte, pos, next int) error {
 		if f := p.sec.cur; f != nil {
 			f.hasAsm = true
 			f.code(pos, next)
+			f.leave()
 		}
 		p.placed()
 	case lineNoApp:
@@ -173,7 +188,7 @@ func (p *parser) statement(text []byte, pos, next int) error {
 
 // inlineAsm follows only what changes where the text after it lands.
 func (p *parser) inlineAsm(s statement, text []byte, next int) {
-	if bytes.Contains(text, []byte(".L")) {
+	if p.mention(text) {
 		p.appBranch = true
 	}
 	if s.kind == lineDirective {
@@ -181,6 +196,27 @@ func (p *parser) inlineAsm(s statement, text []byte, next int) {
 	}
 	if f := p.sec.cur; f != nil {
 		f.end = next
+	}
+}
+
+// mention notes the local labels in text as taken and reports whether there
+// are any.
+func (p *parser) mention(text []byte) bool {
+	found := false
+	for {
+		i := bytes.Index(text, []byte(".L"))
+		if i < 0 {
+			return found
+		}
+		n := 2
+		for i+n < len(text) && symbolByte[text[i+n]] {
+			n++
+		}
+		if name := text[i : i+n]; isLeader(name) || bytes.HasPrefix(name, []byte(".Ltmp")) {
+			p.taken[string(name)] = true
+		}
+		text = text[i+n:]
+		found = true
 	}
 }
 
@@ -204,8 +240,10 @@ func (p *parser) label(name []byte, pos, next int) {
 	}
 	if isLeader(name) {
 		f.enter(pos)
-		f.labels = append(f.labels, blockLabel{name, len(f.blocks)})
 		f.state = startBlock
+	}
+	if f.state == startBlock {
+		f.labels = append(f.labels, blockLabel{name, len(f.blocks)})
 	}
 }
 
@@ -248,10 +286,18 @@ func (p *parser) instruction(s statement, pos, next int) {
 	}
 	f.code(pos, next)
 	f.insns++
+	switch kind {
+	case flowCall:
+		if callee(target) == "" {
+			f.leave()
+		}
+	case flowNext:
+		p.mention(s.rest)
+	}
 	if string(s.word) != "ud2" && kind != flowNop {
 		f.compiled = true
 	}
-	f.transfer(kind, target)
+	f.transfer(kind, target, string(s.word) == "ud2" || string(s.word) == "hlt")
 	p.placed()
 }
 
@@ -275,8 +321,15 @@ func (f *fragment) code(pos, next int) {
 	f.end = next
 }
 
+// leave notes that the open block may be left in the middle.
+func (f *fragment) leave() {
+	if f.state == inBlock {
+		f.blocks[len(f.blocks)-1].leaves = true
+	}
+}
+
 // transfer notes what an instruction does to the flow of control.
-func (f *fragment) transfer(kind flow, target []byte) {
+func (f *fragment) transfer(kind flow, target []byte, isTrap bool) {
 	if kind == flowShort {
 		f.short = true
 	}
@@ -288,7 +341,7 @@ func (f *fragment) transfer(kind flow, target []byte) {
 	case flowCall, flowBranch, flowJump:
 		if !isLocal(target) {
 			if name := callee(target); name != "" {
-				f.calls = append(f.calls, call{len(f.blocks) - 1, name})
+				f.calls = append(f.calls, call{len(f.blocks) - 1, name, kind != flowCall})
 			}
 		}
 	}
@@ -296,6 +349,7 @@ func (f *fragment) transfer(kind flow, target []byte) {
 	case flowBranch, flowShort:
 		f.state = startBlock
 	case flowJump, flowEnd:
+		b.traps = kind == flowEnd && isTrap || kind == flowJump && !isLocal(target) && callee(target) == ""
 		f.state = unreached
 	default:
 		return
@@ -314,7 +368,10 @@ func (p *parser) directive(s statement, pos, next int) error {
 	case ".type":
 		p.typeDirective(s.rest)
 		p.announce(pos)
-	case ".globl", ".global", ".weak", ".hidden", ".protected", ".internal", ".local":
+	case ".globl", ".global", ".weak":
+		p.global[string(unquote(operand(s.rest)))] = true
+		p.announce(pos)
+	case ".hidden", ".protected", ".internal", ".local":
 		p.announce(pos)
 	case ".p2align", ".align", ".balign":
 		if p.sec.alignment < 0 {
