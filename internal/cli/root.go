@@ -76,6 +76,18 @@ func newRoot(s *Streams) *cobra.Command {
 		Short:         "Exact, function-level profiling that is cheap enough to ship",
 		SilenceErrors: true,
 		SilenceUsage:  true,
+
+		SuggestionsMinimumDistance: 2,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+				return usagef("unknown command %q; did you mean %s?", args[0], like[0])
+			}
+			return usagef("unknown command %q (see cairn -h)", args[0])
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		CompletionOptions: cobra.CompletionOptions{
 			HiddenDefaultCmd: true,
 		},

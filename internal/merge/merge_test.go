@@ -415,3 +415,30 @@ func BenchmarkAdd(b *testing.B) {
 		})
 	}
 }
+
+// TestOverlap has records that overlap in any way, as no linker makes them: no
+// panic, and counts that a profile can hold.
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawMap(t)
+		for i := range m.Funcs {
+			f := &m.Funcs[i]
+			size := wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumBlocks())
+			f.Record = rapid.Uint64Range(0, m.RawSize-size).Draw(t, "record")
+		}
+		l := NewLayout(m)
+		a, b := NewAccumulator(l), NewAccumulator(l)
+		for range 3 {
+			data := rapid.SliceOfN(rapid.ByteRange(0, 1), 0, int(m.RawSize)).Draw(t, "data")
+			if err := a.Add(data); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Add(data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.Merge(b)
+		encode(t, &prof.Profile{Modules: []prof.Module{a.Module()}})
+	})
+}
