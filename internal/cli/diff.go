@@ -189,7 +189,11 @@ func ratioText(fn *compare.Func) string {
 	if fn.A.CallsPerRun() == 0 {
 		return "new"
 	}
-	return report.Decimal(fn.B.CallsPerRun()/fn.A.CallsPerRun()) + "x"
+	ratio := fn.B.CallsPerRun() / fn.A.CallsPerRun()
+	if ratio > 0 && ratio < 0.01 {
+		return "<0.01x"
+	}
+	return report.Decimal(ratio) + "x"
 }
 
 // diffFuncJSON is a function in diff's JSON.

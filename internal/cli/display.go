@@ -49,8 +49,10 @@ func (d *displayFlags) style(s *Streams) (report.Style, error) {
 	return st, nil
 }
 
-// names returns how to show symbols.
-func (d *displayFlags) names() *report.Names { return &report.Names{Mangled: d.mangled} }
+// names returns how to show symbols. JSON always has both forms of a name.
+func (d *displayFlags) names() *report.Names {
+	return &report.Names{Mangled: d.mangled && !d.json}
+}
 
 // nameFilter selects functions by their symbol or by what it is shown as.
 type nameFilter struct{ re *regexp.Regexp }

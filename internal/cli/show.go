@@ -145,7 +145,7 @@ func (f *shownFunc) write(w io.Writer, style report.Style, withModule bool) {
 	}
 	fmt.Fprintln(w, style.Paint(color, report.Shorten(f.name, style.Width)))
 	if withModule {
-		field("Module", "%s", f.module.Module.Module)
+		field("Module", "%s", report.Printable(f.module.Module.Module))
 	}
 	if src := sourceText(f.module.Source(f.fn)); src != "" {
 		field("Source Info", "%s", src)
@@ -191,6 +191,7 @@ func callText(c *prof.Counts) string {
 
 // sourceText returns file:line as far as they are known.
 func sourceText(file string, line int) string {
+	file = report.Printable(file)
 	if line == 0 {
 		return file
 	}
@@ -246,9 +247,8 @@ func showJSON(w io.Writer, funcs []shownFunc) error {
 	out := struct {
 		Functions []funcJSON `json:"functions"`
 	}{make([]funcJSON, len(funcs))}
-	var demangler report.Names
 	for i, f := range funcs {
-		j := newFuncJSON(f.module, f.fn, f.counts, demangler.Show(f.fn.Name))
+		j := newFuncJSON(f.module, f.fn, f.counts, f.name)
 		if f.fn.Mode.HasBlocks() {
 			j.Blocks = blocksJSON(f.fn, f.counts)
 		}
@@ -270,10 +270,11 @@ func blocksJSON(fn *prof.Func, c *prof.Counts) []blockJSON {
 
 // spanText returns a span as file:from-to.
 func spanText(sp coverage.Span) string {
+	text := sourceText(sp.File, sp.From)
 	if sp.From == sp.To {
-		return fmt.Sprintf("%s:%d", sp.File, sp.From)
+		return text
 	}
-	return fmt.Sprintf("%s:%d-%d", sp.File, sp.From, sp.To)
+	return fmt.Sprintf("%s-%d", text, sp.To)
 }
 
 // spansText joins spans, naming a file once for the spans that follow.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // WriteLCOV writes files as an lcov tracefile. Records are, for each file:
@@ -36,13 +37,13 @@ func writeRecord(b *bufio.Writer, f *SourceFile) {
 		b.WriteString(rest)
 		b.WriteByte('\n')
 	}
-	b.WriteString("SF:" + f.File + "\n")
+	b.WriteString("SF:" + oneLine(f.File) + "\n")
 	var funcsHit, linesHit uint64
 	for _, fn := range f.Funcs {
-		field("FN:", uint64(fn.Line), ","+fn.Name)
+		field("FN:", uint64(fn.Line), ","+oneLine(fn.Name))
 	}
 	for _, fn := range f.Funcs {
-		field("FNDA:", fn.Hits, ","+fn.Name)
+		field("FNDA:", fn.Hits, ","+oneLine(fn.Name))
 		if fn.Hits > 0 {
 			funcsHit++
 		}
@@ -58,4 +59,9 @@ func writeRecord(b *bufio.Writer, f *SourceFile) {
 	field("LF:", uint64(len(f.Lines)), "")
 	field("LH:", linesHit, "")
 	b.WriteString("end_of_record\n")
+}
+
+// oneLine keeps a name from a file of unknown origin from adding records.
+func oneLine(s string) string {
+	return strings.NewReplacer("\n", "?", "\r", "?").Replace(s)
 }

@@ -18,7 +18,7 @@ const maxDemangled = 16 // power of two, bytes
 // Show returns the name to display for a symbol.
 func (n *Names) Show(symbol string) string {
 	if n.Mangled || len(symbol) < 2 || symbol[0] != '_' {
-		return symbol
+		return Printable(symbol)
 	}
 	if s, ok := n.cache[symbol]; ok {
 		return s
@@ -26,7 +26,7 @@ func (n *Names) Show(symbol string) string {
 	if n.cache == nil {
 		n.cache = map[string]string{}
 	}
-	s := demangle.Filter(symbol, demangle.MaxLength(maxDemangled))
+	s := Printable(demangle.Filter(symbol, demangle.MaxLength(maxDemangled)))
 	n.cache[symbol] = s
 	return s
 }

@@ -1,10 +1,15 @@
 package report
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Count returns n with a comma between each three digits.
-func Count[T int | uint64](n T) string {
-	s := strconv.FormatUint(uint64(n), 10)
+func Count[T int | uint64](n T) string { return group(strconv.FormatUint(uint64(n), 10)) }
+
+// group puts commas into a string of digits.
+func group(s string) string {
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
@@ -29,13 +34,19 @@ func Percent(covered, total int) string {
 }
 
 // Decimal returns x with as many decimals as tell something: none for an
-// integer, one above ten, two below.
+// integer, one from ten on, at most two below.
 func Decimal(x float64) string {
-	switch {
-	case x == float64(int64(x)):
-		return strconv.FormatInt(int64(x), 10)
-	case x > -10 && x < 10:
-		return strconv.FormatFloat(x, 'f', 2, 64)
+	sign := ""
+	if x < 0 {
+		sign, x = "-", -x
 	}
-	return strconv.FormatFloat(x, 'f', 1, 64)
+	decimals := 1
+	if x < 10 {
+		decimals = 2
+	}
+	whole, fraction, _ := strings.Cut(strconv.FormatFloat(x, 'f', decimals, 64), ".")
+	if fraction = strings.TrimRight(fraction, "0"); fraction != "" {
+		fraction = "." + fraction
+	}
+	return sign + group(whole) + fraction
 }

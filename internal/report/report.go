@@ -4,6 +4,7 @@ package report
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -39,6 +40,20 @@ func (s Style) Paint(c Color, text string) string {
 		return text
 	}
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}
+
+// Printable returns s with its control characters replaced. Names and paths come
+// from files of unknown origin: they must not steer the terminal or add lines.
+func Printable(s string) string {
+	if !strings.ContainsFunc(s, unicode.IsControl) && utf8.ValidString(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
 }
 
 // width returns the number of columns that s takes. Symbols and paths are

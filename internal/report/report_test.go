@@ -53,7 +53,7 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("Count(%d) = %s, want %s", in, got, want)
 		}
 	}
-	for in, want := range map[float64]string{0: "0", 3: "3", 1.5: "1.50", -2.25: "-2.25", 17.46: "17.5", -120.25: "-120.2"} {
+	for in, want := range map[float64]string{0: "0", 3: "3", 1.5: "1.5", -2.25: "-2.25", 17.46: "17.5", -1200.25: "-1,200.2", 1e6: "1,000,000"} {
 		if got := Decimal(in); got != want {
 			t.Errorf("Decimal(%v) = %s, want %s", in, got, want)
 		}
@@ -170,6 +170,7 @@ func TestNames(t *testing.T) {
 	for symbol, want := range map[string]string{
 		"main":              "main",
 		"_start":            "_start",
+		"a\x1b[31m\nb":      "a\ufffd[31m\ufffdb",
 		"_ZN3foo3barEi":     "foo::bar(int)",
 		"_RNvC6_123foo3bar": "123foo::bar",
 	} {

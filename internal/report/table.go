@@ -40,7 +40,12 @@ type Table struct {
 }
 
 // Add appends a row, one cell for each column.
-func (t *Table) Add(cells ...Cell) { t.rows = append(t.rows, cells) }
+func (t *Table) Add(cells ...Cell) {
+	for i := range cells {
+		cells[i].Text = Printable(cells[i].Text)
+	}
+	t.rows = append(t.rows, cells)
+}
 
 // Len returns the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
