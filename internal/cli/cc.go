@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cairnprof/cairn/internal/driver"
+	"github.com/cairnprof/cairn/internal/native"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -101,6 +102,13 @@ func runCompiler(ctx context.Context, s *Streams, f instrumentFlags, name string
 	argv := append([]string{name}, args...)
 	if cmd.Refusal != "" && !f.shim.Lenient {
 		return fmt.Errorf("cc: %s; or build it uninstrumented with --lenient", cmd.Refusal)
+	}
+	if cmd.Refusal != "" {
+		for _, src := range cmd.Sources {
+			if err := logEvent(buildEvent{native.Result{Source: src}, cmd.Refusal}); err != nil {
+				return err
+			}
+		}
 	}
 	if cmd.Refusal != "" || !cmd.Compiles && !cmd.Links {
 		return become(c.path, argv, nil)

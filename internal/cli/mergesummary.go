@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -101,5 +102,5 @@ func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return report.Count(n) + " " + what + "s"
 }

@@ -47,6 +47,8 @@ func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code)
 // verbs lists the commands in the order in which a newcomer needs them.
 var verbs = []func(*Streams) *cobra.Command{
 	newCCCmd,
+	newBuildCmd,
+	newHeaderCmd,
 	newMapCmd,
 	newCreateCmd,
 	newMergeCmd,
@@ -64,6 +66,9 @@ var verbs = []func(*Streams) *cobra.Command{
 func Main(ctx context.Context, args []string, s Streams) int {
 	if sh, ok := asShim(args, s); ok {
 		return exitCode(sh.run(ctx, args[1:]), s.Err)
+	}
+	if w, ok := asWrapper(args); ok {
+		return exitCode(w.run(ctx, &s, args[1:]), s.Err)
 	}
 	root := newRoot(&s)
 	root.SetArgs(args[1:])
@@ -152,6 +157,7 @@ func writeFile(s *Streams, path string, fill func(io.Writer) error) (err error) 
 // StandsIn reports whether args are those of a tool that cairn was started in
 // the place of, rather than a command line of its own.
 func StandsIn(args []string) bool {
-	_, ok := asShim(args, Streams{})
-	return ok
+	_, shim := asShim(args, Streams{})
+	_, wrapper := asWrapper(args)
+	return shim || wrapper
 }

@@ -81,6 +81,13 @@ func (sh *shim) run(ctx context.Context, args []string) error {
 		return sh.assemble(ctx, args, nil)
 	}
 	if !native.IsCompilerOutput(src) {
+		name := "standard input"
+		if !piped {
+			name = args[inputs[0]]
+		}
+		if err := logEvent(buildEvent{native.Result{Source: name}, "assembly written by hand"}); err != nil {
+			return err
+		}
 		return asIs()
 	}
 	out, result, err := sh.rewrite(src, x64)
@@ -90,7 +97,7 @@ func (sh *shim) run(ctx context.Context, args []string) error {
 	case err != nil:
 		return err
 	}
-	if err := sh.log(result); err != nil {
+	if err := logEvent(buildEvent{Result: result}); err != nil {
 		return err
 	}
 	if !piped {
@@ -175,23 +182,4 @@ func childError(err error) error {
 		return exitError{exit.ExitCode()}
 	}
 	return err
-}
-
-// log appends what was done to the log of cairn build. One write of a line to
-// a file opened for appending is not torn by parallel builds.
-func (sh *shim) log(r native.Result) error {
-	path := os.Getenv(envLog)
-	if path == "" {
-		return nil
-	}
-	line, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(line, '\n'))
-	return errors.Join(err, f.Close())
 }

@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/nativert"
+)
+
+func newHeaderCmd(s *Streams) *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "header [-o cairn.h]",
+		Short: "Print cairn.h, the header for instrumented programs",
+		Long: `header prints cairn.h: cairn_dump, cairn_reset and CAIRN_SKIP. Compilers run
+through cairn cc or cairn build find <cairn.h> by themselves; keep a copy in
+your sources so that they compile without cairn as well.`,
+		Example: "  cairn header -o include/cairn.h",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return writeFile(s, out, func(w io.Writer) error {
+				_, err := w.Write(nativert.Header())
+				return err
+			})
+		},
+	}
+	c.Flags().StringVarP(&out, "output", "o", "-", "`file` to write; - for standard output")
+	return c
+}

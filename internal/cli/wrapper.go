@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A wrapper is cairn under the name of a compiler or linker, in a directory
+// that cairn build puts first on PATH. The directory stays: a build that
+// remembers a compiler's path (CMake does) goes on working, instrumented the
+// same way, when it is run again without cairn build.
+
+// wrapperFile holds, beside the wrappers, the flags of cairn build.
+const wrapperFile = "cairn-build.json"
+
+// wrapperOptions is the content of wrapperFile.
+type wrapperOptions struct {
+	Shim       shimOptions `json:"shim"`
+	DefaultDir string      `json:"default_dir"`
+}
+
+var (
+	compilerName = regexp.MustCompile(`^(?:x86_64-[a-z0-9]+-(?:gnu|musl)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95)(?:-\d+(?:\.\d+)*)?$`)
+	linkerName   = regexp.MustCompile(`^(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+)?$`)
+)
+
+// wrapperDir returns the directory of wrappers for the flags, with a wrapper
+// for each compiler and linker that PATH has today.
+func wrapperDir(f instrumentFlags) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	text, err := json.MarshalIndent(wrapperOptions{f.shim, f.defaultDir}, "", "\t")
+	if err != nil {
+		return "", err
+	}
+	key := sha256.Sum256(append([]byte(self+"\n"), text...))
+	dir := filepath.Join(cache, "build-"+hex.EncodeToString(key[:8]))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, wrapperFile), text, 0o644); err != nil {
+		return "", err
+	}
+	for _, name := range toolsOnPath(dir) {
+		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrExist) {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// toolsOnPath lists the names of compilers and linkers on PATH, except in the
+// directory given.
+func toolsOnPath(except string) []string {
+	var names []string
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if dir == except {
+			continue
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // PATH often names directories that are not there
+		}
+		for _, e := range entries {
+			if n := e.Name(); compilerName.MatchString(n) || linkerName.MatchString(n) {
+				names = append(names, n)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// wrapper is one run of cairn in the place of a compiler or linker.
+type wrapper struct {
+	dir, name string
+	opts      wrapperOptions
+}
+
+// asWrapper returns the wrapper if args say that cairn was started as one. A
+// tool found through PATH is started under its bare name, so PATH is asked for
+// the directory as well.
+func asWrapper(args []string) (*wrapper, bool) {
+	name := filepath.Base(args[0])
+	if !compilerName.MatchString(name) && !linkerName.MatchString(name) {
+		return nil, false
+	}
+	dirs := []string{filepath.Dir(args[0])}
+	if dirs[0] == "." {
+		dirs = filepath.SplitList(os.Getenv("PATH"))
+	}
+	for _, dir := range dirs {
+		text, err := os.ReadFile(filepath.Join(dir, wrapperFile))
+		if err != nil || !exists(filepath.Join(dir, name)) {
+			continue
+		}
+		w := &wrapper{dir: dir, name: name}
+		if json.Unmarshal(text, &w.opts) != nil {
+			return nil, false
+		}
+		return w, true
+	}
+	return nil, false
+}
+
+// run becomes the real tool.
+func (w *wrapper) run(ctx context.Context, s *Streams, args []string) error {
+	path, err := w.real(w.name)
+	if err != nil {
+		return err
+	}
+	if linkerName.MatchString(w.name) {
+		return w.link(ctx, path, args)
+	}
+	return runCompiler(ctx, s, instrumentFlags{shim: w.opts.Shim, defaultDir: w.opts.DefaultDir}, path, args)
+}
+
+// real finds a tool on PATH past the wrappers, those of another cairn build
+// included.
+func (w *wrapper) real(name string) (string, error) {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		path := filepath.Join(dir, name)
+		if exists(filepath.Join(dir, wrapperFile)) {
+			continue
+		}
+		if found, err := exec.LookPath(path); err == nil {
+			return found, nil
+		}
+	}
+	return "", fmt.Errorf("build: no %s on PATH besides cairn's wrapper", name)
+}
+
+// link runs a linker that the build starts itself, with the runtime behind its
+// own arguments. A linker that a wrapped driver starts has it already.
+func (w *wrapper) link(ctx context.Context, path string, args []string) error {
+	argv := append([]string{w.name}, args...)
+	for _, a := range args {
+		switch {
+		case a == "-r" || a == "-i" || a == "--relocatable" || a == "--version" || a == "-v" || a == "-V" || a == "--help",
+			filepath.Base(a) == "libcairn.a":
+			return become(path, argv, nil)
+		}
+	}
+	if !slices.ContainsFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }) {
+		return become(path, argv, nil)
+	}
+	for _, name := range []string{"cc", "gcc", "clang"} {
+		found, err := w.real(name)
+		if err != nil {
+			continue
+		}
+		c, err := findCompiler(found)
+		if err != nil {
+			return err
+		}
+		tc, err := prepare(ctx, c, w.opts.Shim, w.opts.DefaultDir)
+		if err != nil {
+			return err
+		}
+		return become(path, append(append(argv[:1:1], "--build-id"), append(args, tc.Archive)...), nil)
+	}
+	return errors.New("build: no cc on PATH to compile the runtime with")
+}
