@@ -23,7 +23,24 @@ func IsCompilerOutput(src []byte) bool {
 			return true
 		}
 	}
-	return false
+	return startsFunction(src)
+}
+
+// startsFunction looks for a function as gcc announces it without unwind
+// tables: tabs and blanks exactly so, and the label on the next line.
+func startsFunction(src []byte) bool {
+	for {
+		_, rest, ok := bytes.Cut(src, []byte("\n\t.type\t"))
+		if !ok {
+			return false
+		}
+		line, after, _ := bytes.Cut(rest, []byte("\n"))
+		name, ok := bytes.CutSuffix(line, []byte(", @function"))
+		if ok && bytes.HasPrefix(after, append(name[:len(name):len(name)], ':')) {
+			return true
+		}
+		src = rest
+	}
 }
 
 // startsWithFile reports whether the first statement is .file, or one of the
