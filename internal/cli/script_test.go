@@ -25,10 +25,15 @@ func TestMain(m *testing.M) {
 // for each behaviour of the command, named verb_case.txtar.
 func TestScript(t *testing.T) {
 	t.Parallel()
+	cache := t.TempDir() // of runtimes, which depend on nothing of a script
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),
 		RequireExplicitExec: true,
-		Setup:               scriptEnv,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"prove": prove, "covers": covers},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("CAIRN_CACHE", cache)
+			return scriptEnv(env)
+		},
 	})
 }
 
