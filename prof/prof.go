@@ -72,6 +72,15 @@ type Fragment struct {
 	Blocks []uint32
 }
 
+// Implied is a block without a probe of its own: its coverage follows from that
+// of others.
+type Implied struct {
+	Block uint32 // not the entry block
+	// By are blocks with probes, ascending, at least one: the block ran if and
+	// only if one of them did.
+	By []uint32
+}
+
 // Call is a direct call (or tail call) as it stands in the code.
 type Call struct {
 	Block  uint32 // index of the block that holds it; 0 is the entry block
@@ -86,6 +95,7 @@ type Func struct {
 	Signature uint32     // hash of the control-flow graph; equal code shape, equal signature
 	Record    uint64     // offset in bytes of its record in the module's raw section
 	Fragments []Fragment // at least one
+	Implied   []Implied  // ascending by Block; empty without block instrumentation
 	Calls     []Call     // in code order; only with ModeFull
 }
 
@@ -110,6 +120,9 @@ func (f *Func) NumBlocks() int {
 	}
 	return n
 }
+
+// NumProbes returns the number of blocks that have a probe of their own.
+func (f *Func) NumProbes() int { return f.NumBlocks() - len(f.Implied) }
 
 // BlockAddr returns the link-time address of block i, where 0 is the entry.
 func (f *Func) BlockAddr(i int) uint64 {

@@ -45,6 +45,9 @@ func checkFunc(f *prof.Func, rawSize uint64) error {
 	if blocks > MaxBlocks {
 		return fmt.Errorf("%d blocks, at most %d are allowed", blocks, MaxBlocks)
 	}
+	if err := checkImplied(f, blocks); err != nil {
+		return err
+	}
 	if size := recordSize(f); size > rawSize || f.Record > rawSize-size {
 		return fmt.Errorf("a record of %d bytes at %#x passes the end of the raw section of %d bytes", size, f.Record, rawSize)
 	}
@@ -63,6 +66,33 @@ func checkFunc(f *prof.Func, rawSize uint64) error {
 		return err
 	}
 	return checkName("function name", f.Name)
+}
+
+// checkImplied reports the first rule that the blocks without probes break.
+func checkImplied(f *prof.Func, blocks int) error {
+	if len(f.Implied) > 0 && !f.Mode.HasBlocks() {
+		return fmt.Errorf("blocks in mode %s", f.Mode)
+	}
+	bare := make(map[uint32]bool, len(f.Implied))
+	for i := range f.Implied {
+		b := f.Implied[i].Block
+		if b == 0 || int64(b) >= int64(blocks) || i > 0 && b <= f.Implied[i-1].Block {
+			return fmt.Errorf("block %d of %d without a probe: out of order", b, blocks)
+		}
+		bare[b] = true
+	}
+	for i := range f.Implied {
+		im := &f.Implied[i]
+		if len(im.By) == 0 || len(im.By) > MaxEvidence {
+			return fmt.Errorf("block %d is implied by %d others, 1 to %d are allowed", im.Block, len(im.By), MaxEvidence)
+		}
+		for k, by := range im.By {
+			if int64(by) >= int64(blocks) || bare[by] || k > 0 && by <= im.By[k-1] {
+				return fmt.Errorf("block %d is implied by block %d, which has no probe or is out of order", im.Block, by)
+			}
+		}
+	}
+	return nil
 }
 
 func checkFragment(fr *prof.Fragment, mode prof.Mode) error {
@@ -201,5 +231,5 @@ func moduleLess(a, b *prof.Module) bool {
 }
 
 func recordSize(f *prof.Func) uint64 {
-	return wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumBlocks())
+	return wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumProbes())
 }

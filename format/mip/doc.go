@@ -16,9 +16,10 @@
 // The raw section of a process holds a record for each function, by mode:
 //
 //	cover  u8 flag
-//	block  u8 flag for each block, the entry block first
+//	block  u8 flag for each block with a probe, the entry block first
 //	count  u32 calls, u32 order
 //	full   u32 calls, u32 order, i32 caller, u8 flag for each non-entry block
+//	       with a probe
 //
 // It starts as zeros. A flag becomes 1. Calls are counted downwards from zero,
 // order is the index of the function's first call among those of all
@@ -41,6 +42,10 @@
 //	u32     size
 //	u32     number of blocks
 //	u32[]   offset of each block, the entry block left out
+//	u32   number of blocks without a probe, ascending, each:
+//	u32     block
+//	u32     number of blocks that imply it: it ran if and only if one of them did
+//	u32[]   those blocks, ascending
 //	u32   number of direct calls, each:
 //	u32     block
 //	cstr    callee
@@ -115,7 +120,8 @@
 //	u8     bytes that it starts with like the one before, up to 127
 //	str    the rest
 //	uv   number of functions, ascending by address, then by record, each:
-//	u8     mode, +8 if it has more than one fragment, +16 if it has calls
+//	u8     mode, +8 if it has more than one fragment, +16 if it has calls,
+//	       +32 if it has blocks without a probe
 //	uv     name, a string's number
 //	sv     source file, a string's number, from that of the function before
 //	u32    signature
@@ -126,6 +132,10 @@
 //	uv       size
 //	uv       number of blocks, only with modes block and full; each:
 //	uv         offset, from that of the block before
+//	uv     number of blocks without a probe, only with +32; each:
+//	uv       block, from that of the one before
+//	uv       number of blocks that imply it, each:
+//	sv         block, from the one before, at first from the block implied
 //	uv     number of calls, only with +16; each:
 //	sv       block, from that of the call before
 //	uv       callee, a string's number

@@ -14,7 +14,8 @@ const (
 	funcModeMask  = 7
 	funcFragments = 1 << 3 // it has more than one fragment
 	funcCalls     = 1 << 4 // it has calls
-	funcBits      = funcModeMask | funcFragments | funcCalls
+	funcImplied   = 1 << 5 // it has blocks without a probe
+	funcBits      = funcModeMask | funcFragments | funcCalls | funcImplied
 
 	minFunc   = 1 + 1 + 1 + 4 + 1 + 1 + 1 // bytes of a function in a map
 	minModule = 2 + 1 + 1 + 1 + 1 + 1 + 1 // bytes of a module in a profile
@@ -89,6 +90,9 @@ func appendFunc(b []byte, f *prof.Func, index map[string]uint64, d *deltas) []by
 	if len(f.Calls) > 0 {
 		bits |= funcCalls
 	}
+	if len(f.Implied) > 0 {
+		bits |= funcImplied
+	}
 	b = append(b, bits)
 	b = binary.AppendUvarint(b, index[f.Name])
 	b = appendDelta(b, index[f.File], d.file)
@@ -112,6 +116,9 @@ func appendFunc(b []byte, f *prof.Func, index map[string]uint64, d *deltas) []by
 			b = binary.AppendUvarint(b, uint64(off-last))
 			last = off
 		}
+	}
+	if len(f.Implied) > 0 {
+		b = appendImplied(b, f.Implied)
 	}
 	if len(f.Calls) == 0 {
 		return b
@@ -196,6 +203,9 @@ func readFunc(c *bytecur.Cursor, table []string, d *deltas) (f prof.Func, file u
 		if f.Mode.HasBlocks() {
 			fr.Blocks = readBlocks(c)
 		}
+	}
+	if bits&funcImplied != 0 {
+		f.Implied = readImplied(c)
 	}
 	if bits&funcCalls != 0 {
 		f.Calls = readCalls(c, table)

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	minMapRecord   = 4 + 1 + 1 + 2 + 8 + 4 + minMapFragment + 4 + 1 + 1
+	minMapRecord   = 4 + 1 + 1 + 2 + 8 + 4 + minMapFragment + 4 + 4 + 1 + 1
 	minMapFragment = 8 + 4 + 4
+	minMapImplied  = 4 + 4 + 4
 	minMapCall     = 4 + 1
 )
 
@@ -82,6 +83,7 @@ func (d *sectionReader) record(c *bytecur.Cursor, start int64) {
 	record := c.U64()
 	f.Signature = c.U32()
 	f.Fragments = readSectionFragments(c, fragments)
+	f.Implied = readSectionImplied(c)
 	f.Calls = d.calls(c)
 	f.Name = string(c.CString("the function's name", MaxName))
 	f.File = d.intern(c.CString("the source file's name", MaxName))
@@ -126,6 +128,23 @@ func readSectionFragments(c *bytecur.Cursor, n uint16) []prof.Fragment {
 		}
 	}
 	return fragments
+}
+
+func readSectionImplied(c *bytecur.Cursor) []prof.Implied {
+	num := c.CheckCount(c.Off(), uint64(c.U32()), "blocks without a probe", MaxBlocks, minMapImplied)
+	if num == 0 {
+		return nil
+	}
+	implied := make([]prof.Implied, num)
+	for i := range implied {
+		implied[i].Block = c.U32()
+		by := make([]uint32, c.CheckCount(c.Off(), uint64(c.U32()), "blocks that imply another", MaxEvidence, 4))
+		for k := range by {
+			by[k] = c.U32()
+		}
+		implied[i].By = by
+	}
+	return implied
 }
 
 func (d *sectionReader) calls(c *bytecur.Cursor) []prof.Call {

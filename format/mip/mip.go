@@ -19,6 +19,7 @@ const (
 	MaxFuncs      = 1 << 24 // functions in a module
 	MaxFragments  = 1 << 16 // fragments of a function
 	MaxBlocks     = 1 << 24 // blocks of a function
+	MaxEvidence   = 1 << 10 // blocks that imply another
 	MaxCalls      = 1 << 24 // calls in a function
 	MaxSites      = 1 << 24 // first callers of a function
 	MaxModules    = 1 << 12 // modules in a profile

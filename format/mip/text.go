@@ -40,6 +40,7 @@ type (
 		Signature hexNumber      `yaml:"signature"`
 		Record    hexNumber      `yaml:"record"`
 		Code      []textFragment `yaml:"code"`
+		Implied   []textImplied  `yaml:"implied,omitempty"`
 		Calls     []textCall     `yaml:"calls,omitempty"`
 
 		Runs      uint64     `yaml:"runs"`
@@ -53,6 +54,10 @@ type (
 		Addr   hexNumber   `yaml:"addr"`
 		Size   uint32      `yaml:"size"`
 		Blocks []hexNumber `yaml:"blocks,omitempty,flow"`
+	}
+	textImplied struct {
+		Block uint32   `yaml:"block"`
+		By    []uint32 `yaml:"by,flow"`
 	}
 	textCall struct {
 		Block  uint32 `yaml:"block"`
@@ -174,6 +179,9 @@ func textOf(m *prof.Module) textModule {
 			fr := &f.Fragments[k]
 			tf.Code = append(tf.Code, textFragment{Addr: hexNumber(fr.Addr), Size: fr.Size, Blocks: convert[hexNumber](fr.Blocks)})
 		}
+		for _, im := range f.Implied {
+			tf.Implied = append(tf.Implied, textImplied{im.Block, im.By})
+		}
 		for _, call := range f.Calls {
 			tf.Calls = append(tf.Calls, textCall{Block: call.Block, Callee: text(call.Callee)})
 		}
@@ -224,6 +232,9 @@ func (t *textFunc) function(f *prof.Func, c *prof.Counts) error {
 			}
 		}
 		f.Fragments = append(f.Fragments, prof.Fragment{Addr: uint64(fr.Addr), Size: fr.Size, Blocks: convert[uint32](fr.Blocks)})
+	}
+	for _, im := range t.Implied {
+		f.Implied = append(f.Implied, prof.Implied{Block: im.Block, By: im.By})
 	}
 	for _, call := range t.Calls {
 		f.Calls = append(f.Calls, prof.Call{Block: call.Block, Callee: string(call.Callee)})

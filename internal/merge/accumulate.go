@@ -3,7 +3,6 @@ package merge
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/prof"
@@ -51,6 +50,7 @@ type Accumulator struct {
 	sums    []uint64 // by lane and byte
 	tallies []tally  // by counter
 	callers map[callerKey]uint64
+	unions  []uint64 // by union
 }
 
 // NewAccumulator returns the sum of no images.
@@ -61,6 +61,7 @@ func NewAccumulator(l *Layout) *Accumulator {
 		sums:    make([]uint64, l.lanes*8),
 		tallies: make([]tally, len(l.counters)),
 		callers: make(map[callerKey]uint64),
+		unions:  make([]uint64, len(l.unions)),
 	}
 }
 
@@ -82,6 +83,7 @@ func (a *Accumulator) Add(data []byte) error {
 		a.flush()
 	}
 	a.addCounters(data)
+	a.addUnions(data)
 	return nil
 }
 
@@ -282,6 +284,9 @@ func (a *Accumulator) Merge(other *Accumulator) {
 	for i, v := range other.sums {
 		a.sums[i] += v
 	}
+	for i, v := range other.unions {
+		a.unions[i] += v
+	}
 	for i := range other.tallies {
 		t, o := &a.tallies[i], &other.tallies[i]
 		t.calls += o.calls
@@ -306,19 +311,6 @@ func (a *Accumulator) Module() prof.Module {
 func (a *Accumulator) Counts() []prof.Counts {
 	a.flush()
 	counts := make([]prof.Counts, len(a.l.m.Funcs))
-	for i, first := range a.l.flags {
-		if first >= 0 {
-			f := &a.l.m.Funcs[i]
-			_, n := flagsOf(f)
-			sums := a.sums[first:][:n]
-			if f.Mode != prof.ModeFull {
-				counts[i].Runs, sums = sums[0], sums[1:]
-			}
-			if len(sums) > 0 {
-				counts[i].Blocks = slices.Clone(sums)
-			}
-		}
-	}
 	for i := range a.tallies {
 		t, fn := &a.tallies[i], a.l.counters[i].fn
 		c := &counts[fn]
@@ -331,8 +323,20 @@ func (a *Accumulator) Counts() []prof.Counts {
 		fn := a.l.counters[k.i].fn
 		counts[fn].Callers = append(counts[fn].Callers, prof.Site{Addr: a.l.site(fn, k.displacement), Runs: runs})
 	}
-	for i := range counts {
-		counts[i].Callers = joinSites(counts[i].Callers)
+	unions := a.unions
+	for i, first := range a.l.flags {
+		f, c := &a.l.m.Funcs[i], &counts[i]
+		var flags []uint64
+		if _, n := flagsOf(f); n > 0 {
+			flags = a.sums[first:][:n]
+		}
+		if !f.Mode.HasCalls() {
+			c.Runs = flags[0]
+		}
+		if f.Mode.HasBlocks() {
+			c.Blocks, unions = blockSums(f, flags, c.Runs, unions)
+		}
+		c.Callers = joinSites(c.Callers)
 	}
 	return counts
 }

@@ -39,6 +39,8 @@ type Layout struct {
 	scattered []lane    // ascending, all other lanes
 	counters  []counter // ascending by offset
 	flags     []int     // by function: its first flag in the sums, or -1
+	unions    []union   // ascending by function, then by block
+	evidence  []int32   // offsets in the section, of all unions
 	low, high uint64    // code is in (low, high) as far as the map goes
 }
 
@@ -76,6 +78,7 @@ func NewLayout(m *prof.Map) *Layout {
 		start, n := flagsOf(f)
 		chunks = appendChunks(chunks, start, n)
 	}
+	l.addUnions()
 	slices.SortFunc(l.counters, func(a, b counter) int { return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.fn, b.fn)) })
 	chunks = joinChunks(chunks)
 	l.lanes = len(chunks)
@@ -115,7 +118,7 @@ func (l *Layout) site(fn int, displacement int32) uint64 {
 
 // flagsOf returns where in the section the flags of f are.
 func flagsOf(f *prof.Func) (start, n int) {
-	size := int(wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumBlocks()))
+	size := int(wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumProbes()))
 	start = int(f.Record)
 	switch {
 	case f.Mode == prof.ModeFull:

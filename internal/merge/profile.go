@@ -93,6 +93,9 @@ func sameMap(a, b *prof.Map) bool {
 		return f.Name == g.Name && f.File == g.File && f.Mode == g.Mode &&
 			f.Signature == g.Signature && f.Record == g.Record &&
 			slices.Equal(f.Calls, g.Calls) &&
+			slices.EqualFunc(f.Implied, g.Implied, func(p, q prof.Implied) bool {
+				return p.Block == q.Block && slices.Equal(p.By, q.By)
+			}) &&
 			slices.EqualFunc(f.Fragments, g.Fragments, func(p, q prof.Fragment) bool {
 				return p.Addr == q.Addr && p.Size == q.Size && slices.Equal(p.Blocks, q.Blocks)
 			})

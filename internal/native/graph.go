@@ -41,6 +41,9 @@ func (f *function) flowGraph(taken, returns map[string]bool) *graph {
 	}
 	first := nodes
 	for _, fr := range f.frags {
+		if fr.called && len(fr.blocks) > 0 {
+			g.edge(nodeIn, first)
+		}
 		leaves := fr.leaving(returns)
 		for i := range fr.blocks {
 			g.block(fr, i, first+i, index, leaves[i])

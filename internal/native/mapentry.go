@@ -12,7 +12,7 @@ import (
 // labels are the numbers of its block labels by fragment. The record stands in
 // a section that is linked to the function's, and in its group if it has one,
 // so that the linker drops both or none.
-func (r *rewriter) mapEntry(fn *function, n int, rec position, labels [][]int) {
+func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [][]int) {
 	sec := fn.main().sec
 	anchor, seen := r.anchor[sec]
 	if !seen {
@@ -27,9 +27,16 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels [][]int) {
 	if r.opts.Mode == prof.ModeFull {
 		calls = fn.directCalls(labels)
 	}
-	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + len(fn.name) + 1 + len(r.source) + 1
+	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + 4 + len(fn.name) + 1 + len(r.source) + 1
 	for _, l := range labels {
 		length += 16 + 4*len(l)
+	}
+	bare := 0
+	for _, by := range implied {
+		if by != nil {
+			bare++
+			length += 8 + 4*len(by)
+		}
 	}
 	for _, c := range calls {
 		length += 4 + len(c.Callee) + 1
@@ -52,6 +59,17 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels [][]int) {
 			t = append(t, f...)
 			t = append(t, '\n')
 		}
+	}
+	t = fmt.Appendf(t, "\t.long\t%d\n", bare)
+	for b, by := range implied {
+		if by == nil {
+			continue
+		}
+		t = fmt.Appendf(t, "\t.long\t%d, %d", b, len(by))
+		for _, e := range by {
+			t = fmt.Appendf(t, ", %d", e)
+		}
+		t = append(t, '\n')
 	}
 	t = fmt.Appendf(t, "\t.long\t%d\n", len(calls))
 	for _, c := range calls {

@@ -46,6 +46,7 @@ type fragment struct {
 	insns    int
 	state    blockState
 	entered  bool // probe is final
+	called   bool // split off, and entered by calls rather than branches
 	hasAsm   bool
 	compiled bool // has an instruction that a naked function cannot have
 	short    bool // has a branch that cannot reach further
@@ -536,6 +537,7 @@ func (p *parser) adopt() {
 // like any other, or nothing if a label stands before all code.
 func (f *fragment) join(parent *function) {
 	f.parent = parent
+	f.called = !strings.Contains(f.name, ".cold")
 	parent.frags = append(parent.frags, f)
 	f.blocks[0].probe = f.probe
 	if f.blocks[0].used {

@@ -14,7 +14,8 @@ import (
 type Result struct {
 	Source    string
 	Functions int
-	Blocks    int // basic blocks with a probe of their own or a function's
+	Blocks    int // basic blocks whose coverage will be known
+	Probes    int // blocks and functions with a probe of their own
 	Skipped   []Skipped
 	// EntryOnly are functions whose blocks could not be instrumented, because
 	// they hold a branch that cannot reach further than 127 bytes.
@@ -96,18 +97,23 @@ func (r *rewriter) function(fn *function) {
 		blocks = false
 		r.result.EntryOnly = append(r.result.EntryOnly, fn.name)
 	}
-	count := 1
+	var implied [][]int // by block; nil: no block instrumentation
+	count, probes := 1, 1
 	if blocks {
-		count = 0
-		for _, f := range fn.frags {
-			count += len(f.blocks)
+		implied = fn.implied(r.unit)
+		count, probes = len(implied), 0
+		for _, by := range implied {
+			if by == nil {
+				probes++
+			}
 		}
 	}
 	r.result.Blocks += count
-	rec := r.record(fn.main().sec, count)
+	r.result.Probes += probes
+	rec := r.record(fn.main().sec, probes)
 	r.entry(fn.main(), n, rec)
-	labels := r.blockProbes(fn, n, rec, blocks)
-	r.mapEntry(fn, n, rec, labels)
+	labels := r.blockProbes(fn, n, rec, implied)
+	r.mapEntry(fn, n, rec, labels, implied)
 }
 
 // position is an address in the raw section, for use in assembly text.
@@ -127,7 +133,7 @@ func (p position) String() string {
 func (p position) plus(n int) position { return position{p.area, p.off + n} }
 
 // record takes the space of a record in the area of a text section.
-func (r *rewriter) record(s *section, blocks int) position {
+func (r *rewriter) record(s *section, probes int) position {
 	key := "s" + s.name
 	if s.group != "" {
 		key = "g" + s.group
@@ -138,15 +144,7 @@ func (r *rewriter) record(s *section, blocks int) position {
 		r.byKey[key] = a
 		r.areas = append(r.areas, a)
 	}
-	size := wire.CoverSize
-	switch r.opts.Mode {
-	case prof.ModeBlock:
-		size = blocks
-	case prof.ModeCount:
-		size = wire.CountSize
-	case prof.ModeFull:
-		size = wire.FullHeaderSize + blocks - 1
-	}
+	size := int(wire.RecordSize(r.opts.Mode.HasCalls(), r.opts.Mode.HasBlocks(), probes))
 	if r.opts.Mode.HasCalls() {
 		a.align = true
 		a.size = (a.size + wire.RecordAlign - 1) &^ (wire.RecordAlign - 1)
@@ -186,27 +184,34 @@ func (r *rewriter) entry(f *fragment, n int, rec position) {
 	r.insert(at, ".Lcairn_s", num, ":\n\tcall\t", first, "\n\tjmp\t.Lcairn_r", num, "\n")
 }
 
-// blockProbes plans the probes of the non-entry blocks and the end labels. It
-// returns the numbers of the block labels, a slice per fragment.
-func (r *rewriter) blockProbes(fn *function, n int, rec position, blocks bool) [][]int {
+// blockProbes plans the labels of the non-entry blocks, the probes of those
+// that nothing implies, and the end labels. It returns the numbers of the
+// block labels, a slice per fragment.
+func (r *rewriter) blockProbes(fn *function, n int, rec position, implied [][]int) [][]int {
 	rec = rec.plus(1)
 	if r.opts.Mode == prof.ModeFull {
 		rec = rec.plus(wire.FullHeaderSize - 1)
 	}
 	labels := make([][]int, len(fn.frags))
+	first := 0
 	for i, f := range fn.frags {
 		if i > 0 {
 			r.insert(f.label, ".Lcairn_f", fragmentLabel(n, i), ":\n")
 		}
 		for k := range f.blocks {
-			if !blocks || i == 0 && k == 0 {
+			if implied == nil || i == 0 && k == 0 {
 				continue
 			}
 			r.label++
 			labels[i] = append(labels[i], r.label)
-			r.insert(f.blocks[k].probe, ".Lcairn_b", strconv.Itoa(r.label), ":\n\tmovb\t$1, ", rec.String(), "(%rip)\n")
-			rec = rec.plus(1)
+			probe := ""
+			if implied[first+k] == nil {
+				probe = "\tmovb\t$1, " + rec.String() + "(%rip)\n"
+				rec = rec.plus(1)
+			}
+			r.insert(f.blocks[k].probe, ".Lcairn_b", strconv.Itoa(r.label), ":\n", probe)
 		}
+		first += len(f.blocks)
 		r.insert(f.end, ".Lcairn_e", fragmentLabel(n, i), ":\n")
 	}
 	return labels

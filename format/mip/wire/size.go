@@ -1,15 +1,16 @@
 package wire
 
 // RecordSize returns the size in bytes of a record in RawSection, by what it
-// holds. The number of blocks includes the entry block.
-func RecordSize(calls, blocks bool, numBlocks int) uint64 {
+// holds. The number of probes is that of the blocks, the entry block included,
+// less those without a probe of their own.
+func RecordSize(calls, blocks bool, numProbes int) uint64 {
 	switch {
 	case calls && blocks:
-		return FullHeaderSize + uint64(numBlocks-1)
+		return FullHeaderSize + uint64(numProbes-1)
 	case calls:
 		return CountSize
 	case blocks:
-		return uint64(numBlocks)
+		return uint64(numProbes)
 	default:
 		return CoverSize
 	}

@@ -25,6 +25,8 @@ const (
 //	u32  control-flow signature
 //	fragments, each:
 //	     u64 address, u32 size, u32 number of blocks, u32 offset of each block
+//	u32  number of blocks without a probe, ascending, each: u32 block index,
+//	     u32 number of blocks that imply it, u32 index of each, ascending
 //	u32  number of direct calls, each: u32 block index, NUL-terminated callee
 //	NUL-terminated function name, NUL-terminated source file
 //
@@ -37,7 +39,7 @@ const MapVersion = 1
 const (
 	CoverSize      = 1  // u8 flag
 	CountSize      = 8  // u32 negated call count, u32 order
-	FullHeaderSize = 12 // u32 negated call count, u32 order, i32 caller; then a u8 per non-entry block
+	FullHeaderSize = 12 // u32 negated call count, u32 order, i32 caller; then a u8 per non-entry block with a probe
 	RecordAlign    = 4  // of count and full records
 	OrderOffset    = 4
 	CallerOffset   = 8
