@@ -1,0 +1,186 @@
+package native
+
+import (
+	"regexp"
+	"strings"
+)
+
+// fragment is a piece of code under a function symbol of its own.
+type fragment struct {
+	name     string
+	sec      *section
+	parent   *function
+	label    int // offset behind the line of its label
+	probe    int // offset for the entry probe
+	stub     int // offset for the first-call stub ahead of it, or -1
+	sizeLine int // offset behind its .size line, or -1
+	end      int // offset behind its last code
+	blocks   []block
+	labels   []blockLabel
+	calls    []call
+	insns    int
+	state    blockState
+	entered  bool // probe is final
+	called   bool // split off, and entered by calls rather than branches
+	hasAsm   bool
+	compiled bool // has an instruction that a naked function cannot have
+	short    bool // has a branch that cannot reach further
+}
+
+// blockState says what the next code in a fragment is.
+type blockState uint8
+
+const (
+	inBlock    blockState = iota // continues the open block
+	startBlock                   // begins a block
+	unreached                    // belongs to none: no label leads to it
+)
+
+// block is a basic block; block 0 of a function's first fragment is the entry
+// block, which has no probe of its own.
+type block struct {
+	probe  int    // offset for its probe
+	used   bool   // there is code in it
+	leaves bool   // it may be left in the middle: by a computed call, or in inline assembly
+	traps  bool   // it ends in a trap, or in a jump to who knows where
+	last   flow   // how it ends
+	target []byte // local label its last instruction names
+}
+
+// blockLabel is a local label and the index of the block it leads to.
+type blockLabel struct {
+	name  []byte
+	block int
+}
+
+type call struct {
+	block  int // index into the fragment's blocks
+	callee string
+	tail   bool // it ends the block
+}
+
+// function is a symbol with an entry, and its fragments.
+type function struct {
+	name  string
+	frags []*fragment
+	skip  string // why it gets no probes, "" if it does
+}
+
+// main returns the fragment of the entry.
+func (f *function) main() *fragment { return f.frags[0] }
+
+// fragmentName matches the names that gcc and clang give to the pieces they
+// split off a function: f.cold, f.cold.3, f.part.0, f.__part.1.
+var fragmentName = regexp.MustCompile(`^(.+?)\.(?:cold(?:\.\d+)?|(?:__)?part\.\d+(?:\..+)?)$`)
+
+// enter makes the entry probe's place final: before pos.
+func (f *fragment) enter(pos int) {
+	if !f.entered {
+		f.probe, f.entered = pos, true
+	}
+}
+
+// code notes bytes of code in [pos, next) and opens a block if one is due.
+func (f *fragment) code(pos, next int) {
+	f.enter(pos)
+	if f.state == startBlock {
+		f.blocks = append(f.blocks, block{probe: pos})
+		f.state = inBlock
+	}
+	if f.state == inBlock {
+		f.blocks[len(f.blocks)-1].used = true
+	}
+	f.end = next
+}
+
+// leave notes that the open block may be left in the middle.
+func (f *fragment) leave() {
+	if f.state == inBlock {
+		f.blocks[len(f.blocks)-1].leaves = true
+	}
+}
+
+// transfer notes what an instruction does to the flow of control.
+func (f *fragment) transfer(kind flow, target []byte, isTrap bool) {
+	if kind == flowShort {
+		f.short = true
+	}
+	if f.state == unreached {
+		return
+	}
+	b := &f.blocks[len(f.blocks)-1]
+	switch kind {
+	case flowCall, flowBranch, flowJump:
+		if !isLocal(target) {
+			if name := callee(target); name != "" {
+				f.calls = append(f.calls, call{len(f.blocks) - 1, name, kind != flowCall})
+			}
+		}
+	}
+	switch kind {
+	case flowBranch, flowShort:
+		f.state = startBlock
+	case flowJump, flowEnd:
+		b.traps = kind == flowEnd && isTrap || kind == flowJump && !isLocal(target) && callee(target) == ""
+		f.state = unreached
+	default:
+		return
+	}
+	b.last = kind
+	if isLocal(target) {
+		b.target = target
+	}
+}
+
+// adopt gives split-off fragments to the function they came from. A .part
+// whose function is not here, or is in another COMDAT group and may be
+// dropped without it, is a function of its own.
+func (p *parser) adopt() {
+	kept := p.unit.funcs[:0]
+	for _, fn := range p.unit.funcs {
+		f := fn.main()
+		parent := p.parentOf(fn.name)
+		if parent == nil || parent.main().sec.group != f.sec.group {
+			kept = append(kept, fn)
+			continue
+		}
+		f.join(parent)
+	}
+	p.unit.funcs = kept
+}
+
+// join makes f a fragment of parent. What was its entry block becomes a block
+// like any other, or nothing if a label stands before all code.
+func (f *fragment) join(parent *function) {
+	f.parent = parent
+	f.called = !strings.Contains(f.name, ".cold")
+	parent.frags = append(parent.frags, f)
+	f.blocks[0].probe = f.probe
+	if f.blocks[0].used {
+		return
+	}
+	f.blocks = f.blocks[1:]
+	for i := range f.labels {
+		f.labels[i].block--
+	}
+	for i := range f.calls {
+		f.calls[i].block--
+	}
+}
+
+// parentOf returns the function that name was split from, or nil. A part of a
+// part belongs to the whole.
+func (p *parser) parentOf(name string) *function {
+	m := fragmentName.FindStringSubmatch(name)
+	if m == nil {
+		return nil
+	}
+	parent := p.byName[m[1]]
+	if parent == nil {
+		return nil
+	}
+	if up := p.parentOf(parent.name); up != nil {
+		return up
+	}
+	return parent
+}

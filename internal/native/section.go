@@ -1,0 +1,86 @@
+package native
+
+import "strings"
+
+// section is a code section of the unit.
+type section struct {
+	name  string
+	group string // operands that name its group, as in "_Z1fv,comdat"; "" if none
+	code  bool
+	// state while parsing
+	cur       *fragment // the fragment that code in this section belongs to
+	content   bool      // something has been placed in it
+	alignment int       // offset of the alignment that awaits code, or -1
+	preamble  int       // offset of the first directive that announces a symbol, or -1
+}
+
+// sectionDirective follows a change of section and reports whether s was one.
+func (p *parser) sectionDirective(s statement) bool {
+	switch string(s.word) {
+	case ".text":
+		p.enter(".text", "", true)
+	case ".data", ".bss":
+		p.enter(string(s.word), "", false)
+	case ".section":
+		p.enterOperands(s.rest)
+	case ".pushsection":
+		p.stack = append(p.stack, p.sec)
+		p.enterOperands(s.rest)
+	case ".popsection":
+		if n := len(p.stack); n > 0 {
+			p.prev, p.sec = p.sec, p.stack[n-1]
+			p.stack = p.stack[:n-1]
+		}
+	case ".previous":
+		if p.prev != nil {
+			p.prev, p.sec = p.sec, p.prev
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// enterOperands handles .section NAME[,"flags"[,@type[,...]]].
+func (p *parser) enterOperands(rest []byte) {
+	ops := splitOperands(rest)
+	name := string(unquote(ops[0]))
+	flags, group := "", ""
+	if len(ops) > 1 {
+		flags = string(unquote(ops[1]))
+	}
+	extra := ops[min(len(ops), 3):]
+	if strings.Contains(flags, "M") && len(extra) > 0 {
+		extra = extra[1:]
+	}
+	if strings.Contains(flags, "o") && len(extra) > 0 {
+		extra = extra[1:]
+	}
+	if strings.Contains(flags, "G") && len(extra) > 0 {
+		group = string(extra[0])
+		extra = extra[1:]
+		if len(extra) > 0 && string(extra[0]) == "comdat" {
+			group += ",comdat"
+			extra = extra[1:]
+		}
+	}
+	if len(extra) == 2 && string(extra[0]) == "unique" {
+		name += ",unique," + string(extra[1]) // a section of its own under a shared name
+	}
+	code := strings.Contains(flags, "x") || flags == "" && strings.HasPrefix(name, ".text")
+	p.enter(name, group, code)
+}
+
+func (p *parser) enter(name, group string, code bool) {
+	key := name
+	if group != "" {
+		key = name + "\x00" + group
+	}
+	s := p.byKey[key]
+	if s == nil {
+		s = &section{name: name, group: group, code: code, alignment: -1, preamble: -1}
+		p.byKey[key] = s
+		p.unit.secs = append(p.unit.secs, s)
+	}
+	p.prev, p.sec = p.sec, s
+}
