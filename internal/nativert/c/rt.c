@@ -46,6 +46,7 @@ struct state {
   const char *dir; /* 0: write nothing */
   i32 pid;         /* whose records these are */
   u32 n;           /* number in the file name */
+  u32 sig;         /* of our handler; 0: there is none */
   u8 claimed;      /* the file of number n is ours: replace it */
   u8 mapped;       /* continuous: the records are the file */
   u8 dumped;       /* a dump was asked for since the last reset */
@@ -160,10 +161,11 @@ enum { PT_NOTE = 4, NT_GNU_BUILD_ID = 3 };
 extern const struct ehdr ehdr __asm__("__ehdr_start") HIDDEN WEAK;
 
 /* find_note returns the description of a note of the module whose program
- * headers are given, or 0. name4 is the first four bytes of the note's name.
+ * headers are given, or 0. name4 is the first four bytes of the note's name; its
+ * type is 3 for both that are looked for.
  * The notes are found from the load address, or from the ELF header: they are
  * in the segment that starts with it. */
-static const u8 *find_note(const struct phdr *ph, u32 n, u64 base, const struct ehdr *h, u32 name4, u32 type, u32 *len) {
+static const u8 *find_note(const struct phdr *ph, u32 n, u64 base, const struct ehdr *h, u32 name4, u32 *len) {
   for (; n--; ph++) {
     if (ph->type != PT_NOTE) continue;
     const u8 *p = h ? (const u8 *)h + ph->offset : (const u8 *)(base + ph->vaddr), *end = p + ph->memsz;
@@ -172,7 +174,7 @@ static const u8 *find_note(const struct phdr *ph, u32 n, u64 base, const struct 
       const struct note *note = (const struct note *)p;
       const u8 *desc = p + ((12 + note->name_len + align) & ~align);
       *len = note->desc_len;
-      if (note->type == type && *(const u32 *)note->name == name4) return desc;
+      if (note->type == NT_GNU_BUILD_ID && *(const u32 *)note->name == name4) return desc;
       p = desc + ((*len + align) & ~align);
     }
   }
@@ -186,7 +188,7 @@ static const u8 *build_id(u32 *len) {
   *len = 0;
   if (!h) return 0;
   const u8 *id = find_note((const struct phdr *)((const u8 *)h + h->phoff), h->phnum, 0, h,
-                           0x554e47 /* GNU */, NT_GNU_BUILD_ID, len);
+                           0x554e47 /* GNU */, len);
   if (*len > CAIRN_MAX_BUILD_ID) *len = CAIRN_MAX_BUILD_ID;
   return id;
 }
@@ -357,7 +359,7 @@ HIDDEN void __cairn_reset_module(void) {
 /* A note tells other modules' copies of this runtime where dump and reset are,
  * without exporting a symbol. */
 __asm__(".pushsection .note.cairn,\"a\",@note\n"
-        ".balign 4\n.long 6, 8, 1\n.asciz \"CAIRN\"\n.balign 4\n"
+        ".balign 4\n.long 6, 8, 3\n.asciz \"CAIRN\"\n.balign 4\n"
         ".Lcairn_calls:\n.long __cairn_dump_module - .Lcairn_calls, __cairn_reset_module - .Lcairn_calls\n"
         ".popsection\n"
         ".pushsection .text\n.reloc ., R_X86_64_NONE, .Lcairn_calls\n.popsection\n");
@@ -371,7 +373,7 @@ static int call_module(struct dl_info *i, u64 size, void *arg) {
   (void)size;
   struct call *c = arg;
   u32 len;
-  const u8 *d = find_note(i->phdr, i->phnum, i->addr, 0, 0x52494143 /* CAIR */, 1, &len);
+  const u8 *d = find_note(i->phdr, i->phnum, i->addr, 0, 0x52494143 /* CAIR */, &len);
   if (d && ((int (*)(void))(d + ((const i32 *)d)[c->which]))() < 0 && !c->which) c->result = -1;
   return 0;
 }
@@ -443,6 +445,7 @@ static void watch(const char *s) {
   a.handler = (u64)on_signal;
   a.flags = 0x14000000; /* SA_RESTORER | SA_RESTART */
   a.restorer = (u64)restorer;
+  st.sig = sig;
   sys4(SYS_rt_sigaction, sig, (long)&a, 0, 8);
 }
 
@@ -472,7 +475,14 @@ static void start(void) {
   if (s && *s) watch(s);
 }
 
-static void finish(void) { __cairn_dump_module(); }
+/* The module may be about to be unloaded, and its handler with it. */
+static void finish(void) {
+  struct kernel_sigaction a;
+  __cairn_dump_module();
+  if (sys4(SYS_rt_sigaction, st.sig, 0, (long)&a, 8) < 0 || a.handler != (u64)on_signal) return;
+  a.handler = 0;
+  sys4(SYS_rt_sigaction, st.sig, (long)&a, 0, 8);
+}
 
 /* First in, last out: before the module's other constructors, after its other
  * destructors. */
