@@ -73,11 +73,14 @@ func checkImplied(f *prof.Func, blocks int) error {
 	if len(f.Implied) > 0 && !f.Mode.HasBlocks() {
 		return fmt.Errorf("blocks in mode %s", f.Mode)
 	}
+	if len(f.Implied) == 0 {
+		return nil
+	}
 	bare := make(map[uint32]bool, len(f.Implied))
 	for i := range f.Implied {
 		b := f.Implied[i].Block
 		if b == 0 || int64(b) >= int64(blocks) || i > 0 && b <= f.Implied[i-1].Block {
-			return fmt.Errorf("block %d of %d without a probe: out of order", b, blocks)
+			return fmt.Errorf("block %d of %d without a probe: out of range or order", b, blocks)
 		}
 		bare[b] = true
 	}
@@ -88,7 +91,7 @@ func checkImplied(f *prof.Func, blocks int) error {
 		}
 		for k, by := range im.By {
 			if int64(by) >= int64(blocks) || bare[by] || k > 0 && by <= im.By[k-1] {
-				return fmt.Errorf("block %d is implied by block %d, which has no probe or is out of order", im.Block, by)
+				return fmt.Errorf("block %d is implied by block %d, which has no probe or is out of range or order", im.Block, by)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // exampleRaw is the first run of the example.
 func exampleRaw(t testing.TB) []byte {
 	image := make([]byte, 32)
-	copy(image, "\xff\xff\xff\xff\x01\x00\x00\x00\x00\x00\x00\x80\x00\x01")
+	copy(image, "\xff\xff\xff\xff\x01\x00\x00\x00\x00\x00\x00\x80\x01")
 	copy(image[16:], "\xd4\xfe\xff\xff\x02\x00\x00\x80\x10\xd0\xff\xff\x01")
 	raw, err := AppendRaw(nil, Raw{BuildID: example().BuildID, PID: 7, Size: 32, Data: image})
 	if err != nil {

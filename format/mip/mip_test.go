@@ -28,6 +28,7 @@ func example() *prof.Map {
 		Funcs: []prof.Func{{
 			Name: "main", File: "app.c", Mode: prof.ModeFull, Signature: 0x11223344, Record: 0,
 			Fragments: []prof.Fragment{{Addr: 0x401000, Size: 0x40, Blocks: []uint32{0x12, 0x30}}},
+			Implied:   []prof.Implied{{Block: 2, By: []uint32{0}}},
 			Calls:     []prof.Call{{Block: 1, Callee: "work"}, {Block: 2, Callee: "puts"}},
 		}, {
 			Name: "work", File: "app.c", Mode: prof.ModeFull, Signature: 0x55667788, Record: 16,
@@ -65,6 +66,14 @@ func appendRecord(b []byte, f *prof.Func, rawAddr uint64) []byte {
 		b = le.AppendUint32(b, uint32(len(fr.Blocks)))
 		for _, off := range fr.Blocks {
 			b = le.AppendUint32(b, off)
+		}
+	}
+	b = le.AppendUint32(b, uint32(len(f.Implied)))
+	for _, im := range f.Implied {
+		b = le.AppendUint32(b, im.Block)
+		b = le.AppendUint32(b, uint32(len(im.By)))
+		for _, by := range im.By {
+			b = le.AppendUint32(b, by)
 		}
 	}
 	b = le.AppendUint32(b, uint32(len(f.Calls)))
@@ -116,6 +125,9 @@ func drawFunc(t *rapid.T, m *prof.Map, addr, record uint64) prof.Func {
 		}
 		f.Fragments = append(f.Fragments, fr)
 	}
+	if f.Mode.HasBlocks() {
+		f.Implied = drawImplied(t, uint32(f.NumBlocks()))
+	}
 	for range rapid.IntRange(0, 2).Draw(t, "calls") {
 		f.Calls = append(f.Calls, prof.Call{
 			Block:  rapid.Uint32Range(0, uint32(f.NumBlocks()-1)).Draw(t, "block"),
@@ -123,6 +135,29 @@ func drawFunc(t *rapid.T, m *prof.Map, addr, record uint64) prof.Func {
 		})
 	}
 	return f
+}
+
+// drawImplied draws which of so many blocks have no probe, and what implies
+// them.
+func drawImplied(t *rapid.T, blocks uint32) (implied []prof.Implied) {
+	bare := rapid.SliceOfN(rapid.Bool(), int(blocks), int(blocks)).Draw(t, "bare")
+	bare[0] = false
+	for b, none := range bare {
+		if !none {
+			continue
+		}
+		im := prof.Implied{Block: uint32(b)}
+		for by := range blocks {
+			if !bare[by] && rapid.Bool().Draw(t, "by") {
+				im.By = append(im.By, by)
+			}
+		}
+		if im.By == nil {
+			im.By = []uint32{0}
+		}
+		implied = append(implied, im)
+	}
+	return implied
 }
 
 func drawMap(t *rapid.T) *prof.Map {
@@ -233,9 +268,11 @@ func TestReadMapSectionErrors(t *testing.T) {
 		{"mode", append(edit(5, 9), two...), `at offset 0x0: function "main": mode 9 is unknown`, 1, 0},
 		{"no fragments", append(edit(6, 0), two...), "at offset", 1, 0},
 		{"data before", append(edit(9, 0x3f), two...), "data at 0x403f00, before the raw section at 0x404000", 1, 0},
-		{"data behind", append(edit(8, 0x20), two...), "a record of 14 bytes at 0x20 passes the end of the raw section of 32 bytes", 1, 0},
+		{"data behind", append(edit(8, 0x20), two...), "a record of 13 bytes at 0x20 passes the end of the raw section of 32 bytes", 1, 0},
 		{"block order", append(edit(36, 0x31), two...), "a block at 0x30, after 0x31 in 64 bytes of code", 1, 0},
-		{"call block", append(edit(48, 3), two...), "a call in block 3 of 3", 1, 0},
+		{"implied order", append(edit(48, 0), two...), "block 0 of 3 without a probe: out of range or order", 1, 0},
+		{"implied by", append(edit(56, 2), two...), "block 2 is implied by block 2, which has no probe", 1, 0},
+		{"call block", append(edit(64, 3), two...), "a call in block 3 of 3", 1, 0},
 		{"long", append(append(edit(0, one[0]+1), 0), two...), "1 bytes are left over in the record at 0x0", 1, 0},
 		{"short", append(edit(0, one[0]-1), two...), "has no end", 0, 0},
 		{"no length", append(slices.Clone(two), 0, 0, 0, 0), "a record of 0 bytes", 1, 0},
@@ -247,6 +284,66 @@ func TestReadMapSectionErrors(t *testing.T) {
 			funcs, dropped, err := ReadMapSection(tc.data, m.RawAddr, m.RawSize)
 			if len(funcs) != tc.n || dropped != tc.drop || (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("ReadMapSection = %d functions, %d dropped, %v; want %d, %d, %q", len(funcs), dropped, err, tc.n, tc.drop, tc.want)
+			}
+		})
+	}
+}
+
+// TestImpliedErrors gives a function of four blocks what must not be in a map:
+// each of the readers and writers refuses it.
+func TestImpliedErrors(t *testing.T) {
+	t.Parallel()
+	list := func(n int) []uint32 { // ascending
+		by := make([]uint32, n)
+		for i := range by {
+			by[i] = uint32(i)
+		}
+		return by
+	}
+	for _, tc := range []struct {
+		name    string
+		mode    prof.Mode
+		implied []prof.Implied
+		want    string
+	}{
+		{"good", prof.ModeBlock, []prof.Implied{{Block: 2, By: []uint32{0, 1}}, {Block: 3, By: []uint32{0}}}, ""},
+		{"entry", prof.ModeBlock, []prof.Implied{{Block: 0, By: []uint32{1}}}, "block 0 of 4 without a probe: out of range or order"},
+		{"range", prof.ModeBlock, []prof.Implied{{Block: 4, By: []uint32{1}}}, "block 4 of 4 without a probe: out of range or order"},
+		{"order", prof.ModeFull, []prof.Implied{{Block: 3, By: []uint32{0}}, {Block: 2, By: []uint32{0}}}, "block 2 of 4 without a probe: out of range or order"},
+		{"twice", prof.ModeFull, []prof.Implied{{Block: 2, By: []uint32{0}}, {Block: 2, By: []uint32{1}}}, "block 2 of 4 without a probe: out of range or order"},
+		{"no evidence", prof.ModeBlock, []prof.Implied{{Block: 1, By: []uint32{}}}, "block 1 is implied by 0 others, 1 to 1024 are allowed"},
+		{"much evidence", prof.ModeBlock, []prof.Implied{{Block: 1, By: list(MaxEvidence + 1)}}, "1025 "},
+		{"itself", prof.ModeBlock, []prof.Implied{{Block: 1, By: []uint32{0, 1}}}, "block 1 is implied by block 1, which has no probe"},
+		{"bare evidence", prof.ModeBlock, []prof.Implied{{Block: 1, By: []uint32{2}}, {Block: 2, By: []uint32{0}}}, "block 1 is implied by block 2, which has no probe"},
+		{"evidence range", prof.ModeBlock, []prof.Implied{{Block: 1, By: []uint32{4}}}, "block 1 is implied by block 4, which has no probe or is out of range"},
+		{"evidence order", prof.ModeBlock, []prof.Implied{{Block: 1, By: []uint32{3, 2}}}, "block 1 is implied by block 2, which has no probe or is out of range or order"},
+		{"evidence twice", prof.ModeBlock, []prof.Implied{{Block: 1, By: []uint32{2, 2}}}, "block 1 is implied by block 2, which has no probe or is out of range or order"},
+		{"mode", prof.ModeCount, []prof.Implied{{Block: 1, By: []uint32{0}}}, "blocks in mode count"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			f := prof.Func{Name: "f", Mode: tc.mode, Fragments: []prof.Fragment{{Addr: 1, Size: 9}}, Implied: tc.implied}
+			if tc.mode.HasBlocks() {
+				f.Fragments[0].Blocks = []uint32{3, 5, 7}
+			}
+			m := &prof.Map{BuildID: "x", RawSize: 64, RawAddr: 0x1000, Funcs: []prof.Func{f}}
+			_, _, section := ReadMapSection(section(m), m.RawAddr, m.RawSize)
+			unchecked, err := appendMap(nil, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var file bytes.Buffer
+			if err := writeContainer(&file, MapMagic, unchecked); err != nil {
+				t.Fatal(err)
+			}
+			// Some of these a map cannot even spell.
+			if _, err := ReadMap(file.Bytes()); (err == nil) != (tc.want == "") {
+				t.Errorf("ReadMap: %v", err)
+			}
+			for what, err := range map[string]error{"ReadMapSection": section, "WriteMap": WriteMap(new(bytes.Buffer), m)} {
+				if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("%s: %v, want %q", what, err, tc.want)
+				}
 			}
 		})
 	}
@@ -429,6 +526,7 @@ func TestReadTextErrors(t *testing.T) {
 		{"signature", head + "modules: [{build_id: aa, functions: [{name: f, mode: cover, signature: 0x100000000}]}]\n", "does not fit into 32 bits"},
 		{"no code", head + "modules: [{build_id: aa, functions: [{name: f, mode: cover}]}]\n", "0 code fragments"},
 		{"block", head + "modules: [{build_id: aa, functions: [{name: f, mode: full, code: [{addr: 1, size: 2, blocks: [0x100000000]}]}]}]\n", "a block at 0x100000000"},
+		{"implied", head + "modules: [{build_id: aa, raw_size: 9, functions: [{name: f, mode: block, code: [{addr: 1, size: 2, blocks: [1]}], implied: [{block: 1}]}]}]\n", "block 1 is implied by 0 others"},
 		{"runs", head + "modules: [{build_id: aa, raw_size: 1, raws: 1, functions: [{name: f, mode: cover, code: [{addr: 1}], runs: 2}]}]\n", "2 runs in 1 raw files"},
 		{"deep", strings.Repeat("[", 20000), "not the text of a profile"},
 	} {
