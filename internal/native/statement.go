@@ -69,11 +69,13 @@ func parseLine(line []byte) statement {
 	return statement{lineInsn, word, rest}
 }
 
+// parseComment knows the comments around inline assembly: gcc's and clang's,
+// and clang's around that at file scope, for which gcc has the former too.
 func parseComment(line []byte) statement {
 	switch {
-	case bytes.HasPrefix(line, []byte("#APP")):
+	case bytes.HasPrefix(line, []byte("#APP")), bytes.HasPrefix(line, []byte("# Start of file scope inline assembly")):
 		return statement{kind: lineApp}
-	case bytes.HasPrefix(line, []byte("#NO_APP")):
+	case bytes.HasPrefix(line, []byte("#NO_APP")), bytes.HasPrefix(line, []byte("# End of file scope inline assembly")):
 		return statement{kind: lineNoApp}
 	}
 	return statement{}
