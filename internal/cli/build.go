@@ -84,6 +84,9 @@ func runBuild(ctx context.Context, s *Streams, f instrumentFlags, args []string,
 	if err != nil {
 		return usagef("build: %w", err)
 	}
+	if wrapper := filepath.Join(dir, args[0]); filepath.Base(args[0]) == args[0] && exists(wrapper) {
+		path = wrapper // the command is a compiler itself
+	}
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Env = env
