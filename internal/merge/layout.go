@@ -35,13 +35,14 @@ const minRun = 4
 type Layout struct {
 	m         *prof.Map
 	lanes     int
-	runs      []run     // ascending, whole lanes of flags
-	scattered []lane    // ascending, all other lanes
-	counters  []counter // ascending by offset
-	flags     []int     // by function: its first flag in the sums, or -1
-	unions    []union   // ascending by function, then by block
-	evidence  []int32   // offsets in the section, of all unions
-	low, high uint64    // code is in (low, high) as far as the map goes
+	runs      []run        // ascending, whole lanes of flags
+	scattered []lane       // ascending, all other lanes
+	counters  []counter    // ascending by offset
+	flags     []int        // by function: its first flag in the sums, or -1
+	unions    []union      // ascending by function, then by block
+	windows   []window     // of all unions
+	groups    []unionGroup // ascending by function
+	low, high uint64       // code is in (low, high) as far as the map goes
 }
 
 // run is a number of adjacent chunks of eight bytes with nothing but flags.

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/cairnprof/cairn/format/mip"
@@ -23,8 +24,9 @@ const rawAddr = 0x404000
 var modes = []prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.ModeFull}
 
 // newMap returns a map of n functions with the modes and block counts that
-// shape gives, with unused bytes between records here and there.
-func newMap(n int, shape func(i int) (mode prof.Mode, blocks, gap int)) *prof.Map {
+// shape gives, with unused bytes between records here and there. Unless it is
+// nil, bare says which of so many blocks have no probe.
+func newMap(n int, shape func(i int) (mode prof.Mode, blocks, gap int), bare func(blocks int) []prof.Implied) *prof.Map {
 	m := &prof.Map{BuildID: "\x12\x34", Module: "app", RawAddr: rawAddr}
 	for i := range n {
 		mode, blocks, gap := shape(i)
@@ -38,17 +40,27 @@ func newMap(n int, shape func(i int) (mode prof.Mode, blocks, gap int)) *prof.Ma
 		if mode.HasCalls() {
 			m.RawSize = (m.RawSize + 3) &^ 3
 		}
-		m.Funcs = append(m.Funcs, prof.Func{
+		f := prof.Func{
 			Name: fmt.Sprintf("f%d", i), Mode: mode, Record: m.RawSize, Fragments: []prof.Fragment{fr},
-		})
-		m.RawSize += wire.RecordSize(mode.HasCalls(), mode.HasBlocks(), len(fr.Blocks)+1)
+		}
+		if bare != nil && mode.HasBlocks() {
+			f.Implied = bare(f.NumBlocks())
+		}
+		m.Funcs = append(m.Funcs, f)
+		m.RawSize += wire.RecordSize(mode.HasCalls(), mode.HasBlocks(), f.NumProbes())
 	}
 	return m
 }
 
+// drawMap draws a map; in half of those with blocks, some have no probe.
 func drawMap(t *rapid.T) *prof.Map {
 	mixed := rapid.Bool().Draw(t, "mixed")
 	all := rapid.SampledFrom(modes).Draw(t, "mode")
+	var bare func(int) []prof.Implied
+	if rapid.Bool().Draw(t, "implied") {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "bare"), 3))
+		bare = func(blocks int) []prof.Implied { return randomImplied(r, blocks) }
+	}
 	return newMap(rapid.IntRange(0, 16).Draw(t, "funcs"), func(int) (prof.Mode, int, int) {
 		mode := all
 		if mixed {
@@ -56,7 +68,29 @@ func drawMap(t *rapid.T) *prof.Map {
 		}
 		gap := rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 3, 20}).Draw(t, "gap")
 		return mode, rapid.SampledFrom([]int{0, 1, 2, 40}).Draw(t, "blocks"), gap
-	})
+	}, bare)
+}
+
+// randomImplied leaves about half of so many blocks without probes, each
+// implied by one to four others.
+func randomImplied(r *rand.Rand, blocks int) (implied []prof.Implied) {
+	probed := []uint32{0}
+	for b := 1; b < blocks; b++ {
+		if r.UintN(2) == 0 {
+			probed = append(probed, uint32(b))
+		} else {
+			implied = append(implied, prof.Implied{Block: uint32(b)})
+		}
+	}
+	for i := range implied {
+		im := &implied[i]
+		for range 1 + r.UintN(4) {
+			im.By = append(im.By, probed[r.IntN(len(probed))])
+		}
+		slices.Sort(im.By)
+		im.By = slices.Compact(im.By)
+	}
+	return implied
 }
 
 // image builds what a run could leave behind: garbage where no record is, all
@@ -120,14 +154,13 @@ func naive(m *prof.Map, images [][]byte) []prof.Counts {
 		}
 		for i := range m.Funcs {
 			f, c := &m.Funcs[i], &counts[i]
-			start, n := flagsOf(f)
-			flags := data[start:][:n]
 			if !f.Mode.HasCalls() {
-				c.Runs += uint64(flags[0])
-				flags = flags[1:]
+				c.Runs += uint64(data[f.Record])
 			}
-			for k, v := range flags {
-				c.Blocks[k] += uint64(v)
+			for k, ran := range naiveBlocks(f, data) {
+				if k > 0 && ran {
+					c.Blocks[k-1]++
+				}
 			}
 			if !f.Mode.HasCalls() {
 				continue
@@ -152,6 +185,38 @@ func naive(m *prof.Map, images [][]byte) []prof.Counts {
 		}
 	}
 	return counts
+}
+
+// naiveBlocks returns which blocks of f ran in an image: nil without blocks.
+func naiveBlocks(f *prof.Func, data []byte) []bool {
+	if !f.Mode.HasBlocks() {
+		return nil
+	}
+	ran := make([]bool, f.NumBlocks())
+	at := f.Record
+	if f.Mode == prof.ModeFull {
+		ran[0] = binary.LittleEndian.Uint64(data[at:]) != 0
+		at += wire.FullHeaderSize
+	} else {
+		ran[0] = data[at] != 0
+		at++
+	}
+	by := make(map[int][]uint32)
+	for _, im := range f.Implied {
+		by[int(im.Block)] = im.By
+	}
+	for b := 1; b < len(ran); b++ {
+		if by[b] == nil {
+			ran[b] = data[at] != 0
+			at++
+		}
+	}
+	for b, list := range by {
+		for _, e := range list {
+			ran[b] = ran[b] || ran[e]
+		}
+	}
+	return ran
 }
 
 func TestAccumulator(t *testing.T) {
@@ -223,7 +288,7 @@ func TestAddDamaged(t *testing.T) {
 
 func TestAddTooLong(t *testing.T) {
 	t.Parallel()
-	m := newMap(3, func(int) (prof.Mode, int, int) { return prof.ModeCover, 0, 0 })
+	m := newMap(3, func(int) (prof.Mode, int, int) { return prof.ModeCover, 0, 0 }, nil)
 	if err := NewAccumulator(NewLayout(m)).Add(make([]byte, 4)); err == nil {
 		t.Error("an image longer than its section passes")
 	}
@@ -233,7 +298,7 @@ func TestAddTooLong(t *testing.T) {
 // end.
 func TestHugeSection(t *testing.T) {
 	t.Parallel()
-	m := newMap(1, func(int) (prof.Mode, int, int) { return prof.ModeCover, 0, 1<<32 - 1 })
+	m := newMap(1, func(int) (prof.Mode, int, int) { return prof.ModeCover, 0, 1<<32 - 1 }, nil)
 	acc := NewAccumulator(NewLayout(m))
 	if err := acc.Add([]byte{1, 2, 3}); err != nil || len(acc.lanes) != 1 || acc.Counts()[0].Runs != 0 {
 		t.Errorf("Add: %v with %d lanes", err, len(acc.lanes))
@@ -343,7 +408,7 @@ func TestOrderOfFiles(t *testing.T) {
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	base := func() *prof.Module {
-		m := newMap(3, func(int) (prof.Mode, int, int) { return prof.ModeFull, 2, 0 })
+		m := newMap(3, func(int) (prof.Mode, int, int) { return prof.ModeFull, 2, 0 }, nil)
 		module := NewAccumulator(NewLayout(m)).Module()
 		return &module
 	}
@@ -354,6 +419,7 @@ func TestConflicts(t *testing.T) {
 		"signature": func(m *prof.Module) { m.Funcs[1].Signature++ },
 		"record":    func(m *prof.Module) { m.Funcs[1].Record++ },
 		"fragment":  func(m *prof.Module) { m.Funcs[1].Fragments[0].Size++ },
+		"implied":   func(m *prof.Module) { m.Funcs[1].Implied = []prof.Implied{{Block: 1, By: []uint32{0}}} },
 		"block":     func(m *prof.Module) { m.Funcs[1].Fragments[0].Blocks[1]++ },
 		"call":      func(m *prof.Module) { m.Funcs[1].Calls = []prof.Call{{}} },
 	} {
@@ -386,7 +452,7 @@ func TestConflicts(t *testing.T) {
 func BenchmarkAdd(b *testing.B) {
 	for _, mode := range modes {
 		b.Run(mode.String(), func(b *testing.B) {
-			m := newMap(10_000, func(int) (prof.Mode, int, int) { return mode, 9, 0 })
+			m := newMap(10_000, func(int) (prof.Mode, int, int) { return mode, 9, 0 }, nil)
 			data := make([]byte, m.RawSize)
 			for i := range m.Funcs {
 				if i%5 != 0 {
@@ -416,6 +482,42 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
+// BenchmarkAddUnions adds images of a program as large as SQLite: 1,500
+// functions of 28 blocks, of which 7 are unions of three others each. So many
+// percent of the functions ran, and half of their blocks.
+func BenchmarkAddUnions(b *testing.B) {
+	for _, percent := range []int{0, 10, 50, 100} {
+		b.Run(strconv.Itoa(percent), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 2))
+			m := newMap(1500, func(int) (prof.Mode, int, int) { return prof.ModeBlock, 27, 0 }, func(blocks int) (implied []prof.Implied) {
+				for i := range 7 {
+					at := uint32(i) * 4
+					implied = append(implied, prof.Implied{Block: at + 3, By: []uint32{at, at + 1, at + 2}})
+				}
+				return implied
+			})
+			data := make([]byte, m.RawSize)
+			for i := range m.Funcs {
+				if i*100 >= percent*len(m.Funcs) {
+					break
+				}
+				start, n := flagsOf(&m.Funcs[i])
+				data[start] = 1
+				for k := 1; k < n; k++ {
+					data[start+k] = byte(r.UintN(2))
+				}
+			}
+			acc := NewAccumulator(NewLayout(m))
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				if err := acc.Add(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // TestOverlap has records that overlap in any way, as no linker makes them: no
 // panic, and counts that a profile can hold.
 func TestOverlap(t *testing.T) {
@@ -424,7 +526,7 @@ func TestOverlap(t *testing.T) {
 		m := drawMap(t)
 		for i := range m.Funcs {
 			f := &m.Funcs[i]
-			size := wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumBlocks())
+			size := wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumProbes())
 			f.Record = rapid.Uint64Range(0, m.RawSize-size).Draw(t, "record")
 		}
 		l := NewLayout(m)
