@@ -51,7 +51,8 @@ var rules = map[string]rule{
 	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
 	"cmd/cairn":    {ours: "internal/cli"},
 
-	"internal/deps": {},
+	"internal/deps":   {},
+	"internal/oracle": {},
 }
 
 // impure are the packages, and those below them, that a pure one may not have.

@@ -1,0 +1,20 @@
+// Package oracle holds the proof that profiles are exact. It has no code but
+// tests: they build real programs with cairn, run them under an independent
+// tool and compare what the two say of the same run, function by function and
+// block by block.
+//
+//	what                   who else knows
+//	call counts            callgrind: how often a function's first instruction ran
+//	coverage of blocks     callgrind: whether a block's first instruction ran
+//	first-execution order  a tracer with a breakpoint on every function's entry
+//	first callers          the same tracer: the return address on the stack
+//	answers                the same program without probes
+//	counts after kill -9   an orderly run of the same work
+//
+// The programs are SQLite and blst, which the Go module proxy has, and small
+// ones in testdata that do what is hard to count: exceptions, longjmp, tail
+// calls, callbacks, signals, threads.
+//
+// Linux on x86-64 with gcc is needed, valgrind for what callgrind says, and
+// clang is used if it is there.
+package oracle

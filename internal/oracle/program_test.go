@@ -1,0 +1,135 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// runLimit bounds a compiler or a program: it hangs if it takes longer.
+const runLimit = 2 * time.Minute
+
+// mustHave skips a test whose tool is missing, except in CI, which has all.
+func mustHave(t *testing.T, tool string) {
+	t.Helper()
+	if _, err := exec.LookPath(tool); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("CI lacks %s: %v", tool, err)
+		}
+		t.Skipf("%s is not installed; make test installs it", tool)
+	}
+}
+
+// command is a process that ends with the test and sees none of the
+// environment that would change what cairn does.
+func command(t *testing.T, name string, args ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, name, args...)
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "CAIRN_") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, "CAIRN_CACHE="+filepath.Join(workDir, "cache"))
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// output runs cmd and returns what it writes to standard output.
+func output(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, stderr.String())
+	}
+	return stdout.String()
+}
+
+// build compiles and links a program into the test's directory. Without a mode
+// cairn has no part in it.
+func build(t *testing.T, mode, compiler string, args ...string) string {
+	t.Helper()
+	mustHave(t, compiler)
+	program := filepath.Join(t.TempDir(), "program")
+	argv := append([]string{compiler}, args...)
+	if mode != "" {
+		argv = append([]string{cairn, "cc", "--mode"}, append(strings.Fields(mode), argv...)...)
+	}
+	output(t, command(t, argv[0], append(argv[1:], "-o", program)...))
+	// callgrind names objects by their real path.
+	real, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return real
+}
+
+// profile reads what one process left in the directory of raw files.
+func profile(t *testing.T, program, raws string) *prof.Module {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "run.mip")
+	output(t, command(t, cairn, "merge", "--strict", "-o", file, program, raws))
+	m := readProfile(t, file)
+	if m.Raws != 1 {
+		t.Fatalf("%d raw files, want that of one process", m.Raws)
+	}
+	return m
+}
+
+// emptyProfile reads the map of a program.
+func emptyProfile(t *testing.T, program string) *prof.Module {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "empty.mip")
+	output(t, command(t, cairn, "create", "-p", file, program))
+	return readProfile(t, file)
+}
+
+func readProfile(t *testing.T, file string) *prof.Module {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := mip.ReadProfile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Modules) != 1 || len(p.Modules[0].Funcs) == 0 {
+		t.Fatalf("%s: %d modules, want 1 with functions", file, len(p.Modules))
+	}
+	return &p.Modules[0]
+}
+
+// run runs a program and returns its answer, which is all it writes to
+// standard output, and the profile.
+func run(t *testing.T, program string, args ...string) (string, *prof.Module) {
+	t.Helper()
+	raws := t.TempDir()
+	cmd := command(t, program, args...)
+	cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws)
+	answer := output(t, cmd)
+	return answer, profile(t, program, raws)
+}
+
+// answerOf runs a program without probes.
+func answerOf(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	answer := output(t, command(t, program, args...))
+	if answer == "" {
+		t.Fatal(errors.New("the program has no answer to compare"))
+	}
+	return answer
+}
