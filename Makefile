@@ -1,0 +1,48 @@
+# cairn: what there is to do with this repository. `make help` lists it.
+
+# Prerequisite tools are pinned in tools/go.mod, apart from the program's own
+# modules.
+TOOL     := go tool -modfile=tools/go.mod
+PACKAGES := ./...
+FUZZTIME ?= 10s
+TIMEOUT  ?= 15m
+
+# Every fuzz target, as package:name.
+FUZZ = $(shell grep -rho --include='*_test.go' -H '^func Fuzz[A-Za-z0-9_]*' . | \
+	sed -E 's,^(.*)/[^/]+:func (.*),\1:\2,')
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test lint bench fuzz clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name what; do \
+		printf '  make %-7s %s\n' "$$name" "$$what"; done
+
+build: ## the program, as ./cairn
+	CGO_ENABLED=0 go build -trimpath -o cairn ./cmd/cairn
+
+demo: build ## SQLite instrumented, run and looked at, in under a minute
+	@./demo/demo.sh
+
+test: ## what the tests need (from apt), the lint and all tests
+	@./scripts/need.sh test
+	@$(MAKE) --no-print-directory lint
+	go test $$(./scripts/race.sh) -timeout $(TIMEOUT) $(PACKAGES)
+
+lint: ## go vet, gofumpt and staticcheck
+	go vet $(PACKAGES)
+	@bad=$$($(TOOL) gofumpt -l .) || exit 1; \
+		if [ -n "$$bad" ]; then echo "gofumpt would change:"; echo "$$bad"; exit 1; fi
+	$(TOOL) staticcheck $(PACKAGES)
+
+bench: build ## cost and speed next to gcc's and LLVM's own tools
+	@./scripts/need.sh bench
+	go run ./bench
+
+fuzz: ## each fuzz target for FUZZTIME (10s)
+	@set -e; for target in $(FUZZ); do \
+		echo "fuzz $$target"; \
+		go test -run '^$$' -fuzz "^$${target##*:}\$$" -fuzztime $(FUZZTIME) "$${target%%:*}"; done
+
+clean: ## remove what the targets above made here
+	rm -rf cairn demo/out bench/out

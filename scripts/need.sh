@@ -1,0 +1,55 @@
+#!/bin/bash
+# need.sh WHAT: installs the Debian packages that WHAT (test or bench) uses and
+# that are not there. Where apt cannot be used it names what is missing and
+# succeeds: tests skip what they cannot run.
+set -u
+
+base=(binutils gcc g++ libc6-dev)
+peers=(clang-22 lld-22 llvm-22 libclang-rt-22-dev valgrind)
+case "${1:-}" in
+  test) want=("${base[@]}" "${peers[@]}" gfortran cmake mold musl-tools lcov libc6-dbg) ;;
+  bench) want=("${base[@]}" "${peers[@]}") ;;
+  *) echo "usage: need.sh test|bench" >&2; exit 2 ;;
+esac
+
+missing() {
+  for package in "${want[@]}"; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || echo "$package"
+  done
+}
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  echo "need.sh: no apt here; the tests use, where they find it: ${want[*]}" >&2
+  exit 0
+fi
+
+mapfile -t lack < <(missing)
+[ ${#lack[@]} -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+  if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then
+    echo "need.sh: going on without: ${lack[*]} (neither root nor sudo without a password)" >&2
+    exit 0
+  fi
+  as_root=(sudo -n)
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=120 "$@" >>"$log" 2>&1; }
+
+echo "need.sh: installing ${lack[*]}" >&2
+apt update || echo "need.sh: apt-get update failed, trying with the package lists that are here" >&2
+# One package that cannot be had must not cost the others.
+if ! apt install --no-install-recommends "${lack[@]}"; then
+  for package in "${lack[@]}"; do
+    apt install --no-install-recommends "$package"
+  done
+fi
+
+mapfile -t lack < <(missing)
+if [ ${#lack[@]} -gt 0 ]; then
+  tail -n 20 "$log" >&2
+  echo "need.sh: going on without: ${lack[*]}" >&2
+fi
