@@ -18,6 +18,8 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 	if !seen {
 		anchor = n
 		r.anchor[sec] = n
+		// An address of no size: it keeps the reference to the runtime alive.
+		r.insert(fn.main().label, "\t.reloc\t., R_X86_64_NONE, ", needSymbol, "\n")
 	}
 	flags, group := "o", ""
 	if sec.group != "" {
@@ -43,10 +45,6 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 	}
 	t := r.tail
 	t = fmt.Appendf(t, "\t.section\t%s,\"%s\",@progbits,.Lcairn_f%d%s\n", wire.MapSection, flags, anchor, group)
-	if !seen {
-		// An address of no size: it makes the linker look for the runtime.
-		t = fmt.Appendf(t, "\t.reloc\t., R_X86_64_NONE, %s\n", RuntimeSymbol)
-	}
 	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.value\t%d\n\t.quad\t%v\n\t.long\t%d\n",
 		length, wire.MapVersion, r.opts.Mode, len(fn.frags), rec, fn.signature())
 	for i, l := range labels {

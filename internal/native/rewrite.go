@@ -33,6 +33,11 @@ type Skipped struct {
 // it fails with a name that says what to do.
 const RuntimeSymbol = "__cairn_link_with_cairn_cc"
 
+// needSymbol stands on the reference to RuntimeSymbol: 4 bytes for a whole
+// program, in a section group that all objects share. lld and mold overlook
+// what is undefined unless code or data that gets loaded needs its value.
+const needSymbol = "__cairn_needs_runtime"
+
 // First-call paths of the runtime, by mode.
 const (
 	firstCount = "__cairn_first_count"
@@ -261,7 +266,9 @@ func (r *rewriter) appendAreas(out []byte) []byte {
 		}
 		out = append(out, ".Lcairn_d"+num+":\n\t.zero\t"+strconv.Itoa(a.size)+"\n"...)
 	}
-	out = append(out, "\t.hidden\t"+RuntimeSymbol+"\n"...)
+	out = append(out, "\t.section\t.rodata.cairn,\"aG\",@progbits,"+needSymbol+",comdat\n"+
+		"\t.weak\t"+needSymbol+"\n\t.hidden\t"+needSymbol+"\n"+needSymbol+":\n"+
+		"\t.long\t"+RuntimeSymbol+"-.\n\t.hidden\t"+RuntimeSymbol+"\n"...)
 	if r.opts.Mode == prof.ModeFull {
 		return append(out, "\t.hidden\t"+firstFull+"\n"...)
 	}
