@@ -41,6 +41,8 @@ type Command struct {
 	Language bool   // -x is in force at the end of the arguments
 	Strips   bool   // the link would strip the map; Args leaves that out
 	Refusal  string // why it cannot be instrumented and what to do; "" if it can
+
+	words []string // the arguments with response files in place
 }
 
 // ReadFunc returns the text of a response file.
@@ -92,19 +94,24 @@ func (p *parser) parse(args []string, depth int) {
 			text, err := p.read(arg[1:])
 			if err != nil {
 				p.inputs++
+				p.cmd.words = append(p.cmd.words, arg)
 				continue
 			}
 			p.parse(SplitResponse(text), depth+1)
+			continue
 		case arg == "-" || !strings.HasPrefix(arg, "-"):
 			p.input(arg)
 		case separate[arg]:
 			if i+1 < len(args) {
 				i++
 				p.valued(arg, args[i])
+				p.cmd.words = append(p.cmd.words, arg, args[i])
+				continue
 			}
 		default:
 			p.option(arg)
 		}
+		p.cmd.words = append(p.cmd.words, arg)
 	}
 }
 
@@ -287,11 +294,10 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		return append(out, args...)
 	}
 	out = append(out, "-Wl,--build-id")
-	for _, a := range args {
-		if a = withoutStrip(a); a != "" {
-			out = append(out, a)
-		}
+	if c.Strips {
+		args = withoutStrip(c.words)
 	}
+	out = append(out, args...)
 	if c.GC && (c.Linker == "" || c.Linker == "bfd" || c.Linker == "lld") {
 		// Without it the runtime's use of __start_ keeps records of functions
 		// that are gone. Other linkers do not know the option.
@@ -308,19 +314,27 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	return append(out, tc.Archive)
 }
 
-// withoutStrip returns arg less what would strip the map, or "" if nothing is
-// left. The value of a separate option is never one of the words.
-func withoutStrip(arg string) string {
-	if arg == "-s" {
-		return ""
+// withoutStrip returns args less what would strip the map.
+func withoutStrip(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		words, forLinker := strings.CutPrefix(arg, "-Wl,")
+		switch {
+		case arg == "-s":
+		case arg == "-Xlinker" && i+1 < len(args) && stripWords[args[i+1]]:
+			i++
+		case separate[arg] && i+1 < len(args):
+			i++
+			out = append(out, arg, args[i])
+		case forLinker:
+			kept := slices.DeleteFunc(strings.Split(words, ","), func(w string) bool { return stripWords[w] })
+			if len(kept) > 0 {
+				out = append(out, "-Wl,"+strings.Join(kept, ","))
+			}
+		default:
+			out = append(out, arg)
+		}
 	}
-	words, ok := strings.CutPrefix(arg, "-Wl,")
-	if !ok {
-		return arg
-	}
-	kept := slices.DeleteFunc(strings.Split(words, ","), func(w string) bool { return stripWords[w] })
-	if len(kept) == 0 {
-		return ""
-	}
-	return "-Wl," + strings.Join(kept, ",")
+	return out
 }
