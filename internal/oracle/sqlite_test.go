@@ -1,0 +1,162 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// goModule returns the directory of a module in the module cache, which is
+// fetched if it is not there. Big programs come from there: their sources need
+// not be in this repository.
+func goModule(t *testing.T, version string) string {
+	t.Helper()
+	cmd := command(t, "go", "mod", "download", "-json", version)
+	cmd.Dir = t.TempDir() // outside of any module
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	text, err := cmd.Output()
+	var got struct{ Dir, Error string }
+	if json.Unmarshal(text, &got) == nil && got.Dir != "" {
+		return got.Dir
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("%s: %v: %s%s", version, err, got.Error, stderr.String())
+	}
+	t.Skipf("%s is not to be had: %s", version, got.Error)
+	return ""
+}
+
+// buildSQLite links SQLite and a driver that runs a script of SQL.
+func buildSQLite(t *testing.T, mode, compiler string, flags ...string) string {
+	t.Helper()
+	dir := goModule(t, "github.com/mattn/go-sqlite3@v1.14.52")
+	return build(t, mode, compiler, append(flags, "-w", "-I"+dir,
+		"-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",
+		filepath.Join("testdata", "sqlite.c"), filepath.Join(dir, "sqlite3-binding.c"), "-lm")...)
+}
+
+// allPhases is more than the script has.
+const allPhases = "9"
+
+// sqliteArgs are the driver's arguments for a new database.
+func sqliteArgs(t *testing.T, phases string) []string {
+	return []string{filepath.Join(t.TempDir(), "test.db"), filepath.Join("testdata", "sqlite.sql"), phases}
+}
+
+// sqliteAnswer is what SQLite makes of the script: the test of the build
+// without probes holds it to be true.
+func sqliteAnswer(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "sqlite.want"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestSQLiteWithoutProbes(t *testing.T) {
+	t.Parallel()
+	plain := buildSQLite(t, "", "gcc", "-O0")
+	checkAnswer(t, answerOf(t, plain, sqliteArgs(t, allPhases)...), sqliteAnswer(t))
+}
+
+// TestSQLite compares everything on a program of 2000 functions.
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ compiler, flags string }{{"gcc", "-O1"}, {"clang-22", "-O1 -no-pie"}} {
+		t.Run(test.compiler, func(t *testing.T) {
+			t.Parallel()
+			full := buildSQLite(t, "full", test.compiler, strings.Fields(test.flags)...)
+			t.Run("callgrind", func(t *testing.T) {
+				answer, ran, m := callgrind(t, full, sqliteArgs(t, allPhases)...)
+				checkAnswer(t, answer, sqliteAnswer(t))
+				checkCalls(t, m, ran)
+				checkCovered(t, m, ran)
+			})
+			t.Run("tracer", func(t *testing.T) {
+				answer, seen, m := trace(t, full, sqliteArgs(t, allPhases)...)
+				checkAnswer(t, answer, sqliteAnswer(t))
+				checkOrder(t, m, seen)
+			})
+			t.Run("kill", func(t *testing.T) { killed(t, full) })
+		})
+	}
+}
+
+// TestSQLiteBlocks compares the coverage of blocks where nothing is counted.
+func TestSQLiteBlocks(t *testing.T) {
+	t.Parallel()
+	answer, ran, m := callgrind(t, buildSQLite(t, "block", "gcc", "-O1"), sqliteArgs(t, allPhases)...)
+	checkAnswer(t, answer, sqliteAnswer(t))
+	checkCovered(t, m, ran)
+}
+
+// killed kills SQLite in the middle of the script, and compares what the file
+// has with an orderly end at the same place.
+func killed(t *testing.T, program string) {
+	const phases = "3"
+	profiles := map[string]*prof.Module{}
+	for _, end := range []string{"kill", "exit"} {
+		raws := t.TempDir()
+		cmd, stdin := startPhases(t, program, raws, phases)
+		if end == "kill" {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stdin.Close()
+		if err := cmd.Wait(); (err == nil) != (end == "exit") {
+			t.Fatalf("%s: SQLite ended with %v", end, err)
+		}
+		profiles[end] = profile(t, program, raws)
+	}
+	// Where the driver waits, an exit goes on and a kill does not.
+	for _, m := range profiles {
+		i := slices.IndexFunc(m.Funcs, func(f prof.Func) bool { return f.Name == "wait_for_end" })
+		if i < 0 || m.Counts[i].Calls != 1 {
+			t.Fatalf("wait_for_end has number %d, want it called once", i)
+		}
+		m.Counts[i].Blocks = nil
+	}
+	checkSame(t, profiles["kill"], profiles["exit"])
+}
+
+// startPhases starts SQLite with the counts in a file, and returns when it has
+// done some phases and waits.
+func startPhases(t *testing.T, program, raws, phases string) (*exec.Cmd, io.WriteCloser) {
+	t.Helper()
+	cmd := command(t, program, sqliteArgs(t, phases)...)
+	cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws, "CAIRN_CONTINUOUS=1")
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		if strings.TrimSpace(lines.Text()) == "waiting" {
+			return cmd, stdin
+		}
+	}
+	t.Fatalf("SQLite ended early: %v", cmd.Wait())
+	return nil, nil
+}
