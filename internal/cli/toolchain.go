@@ -97,13 +97,26 @@ func prepare(ctx context.Context, c compiler, opts shimOptions, defaultDir strin
 		Include: filepath.Join(dir, "include"),
 		Archive: filepath.Join(dir, "libcairn.a"),
 	}
-	if _, err := os.Stat(dir); err == nil {
-		return tc, nil
+	if !exists(dir) {
+		if err := buildToolchain(ctx, dir, self, c, opts, defaultDir); err != nil {
+			return tc, fmt.Errorf("preparing the runtime for %s: %w", c.path, err)
+		}
 	}
-	if err := buildToolchain(ctx, dir, self, c, opts, defaultDir); err != nil {
-		return tc, fmt.Errorf("preparing the runtime for %s: %w", c.path, err)
-	}
+	tc.Musl = exists(filepath.Join(dir, muslFile))
 	return tc, nil
+}
+
+// muslFile is there if the compiler's C library is musl.
+const muslFile = "musl"
+
+// isMusl asks the driver for its target. musl-gcc, a glibc gcc in disguise,
+// has it in its name only.
+func isMusl(ctx context.Context, c compiler) bool {
+	if strings.Contains(filepath.Base(c.path), "musl") {
+		return true
+	}
+	target, err := exec.CommandContext(ctx, c.path, "-dumpmachine").Output()
+	return err == nil && bytes.Contains(target, []byte("musl"))
 }
 
 // toolchainKey names a toolchain by everything that it depends on.
@@ -154,6 +167,11 @@ func buildToolchain(ctx context.Context, dir, self string, c compiler, opts shim
 	}
 	if err := os.WriteFile(filepath.Join(tmp, "include", "cairn.h"), nativert.Header(), 0o644); err != nil {
 		return err
+	}
+	if isMusl(ctx, c) {
+		if err := os.WriteFile(filepath.Join(tmp, muslFile), nil, 0o644); err != nil {
+			return err
+		}
 	}
 	if err := buildRuntime(ctx, tmp, c, defaultDir); err != nil {
 		return err

@@ -40,6 +40,8 @@ type Command struct {
 	Linker   string // operand of -fuse-ld=, "" for the default
 	Language bool   // -x is in force at the end of the arguments
 	Strips   bool   // the link would strip the map; Args leaves that out
+	Static   bool   // links the C library in
+	Musl     bool   // a musl target by its own name
 	Refusal  string // why it cannot be instrumented and what to do; "" if it can
 
 	words []string // the arguments with response files in place
@@ -159,6 +161,8 @@ func (p *parser) option(arg string) {
 		p.stop = true
 	case "-r", "--relocatable":
 		p.partial = true
+	case "-static", "-static-pie", "--static":
+		p.cmd.Static = true
 	case "-s":
 		p.cmd.Strips = true
 	case "-m32", "-mx32", "-m16", "-miamcu":
@@ -205,6 +209,7 @@ func (p *parser) linker(word string) {
 }
 
 func (p *parser) target(triple string) {
+	p.cmd.Musl = strings.Contains(triple, "musl")
 	if !strings.HasPrefix(triple, "x86_64") && !strings.HasPrefix(triple, "amd64") {
 		p.refuse(fmt.Sprintf("target %s is not supported: cairn instruments x86-64 ELF", triple))
 	}
@@ -275,6 +280,7 @@ type Toolchain struct {
 	Bin     string // holds as
 	Include string // holds cairn.h
 	Archive string // libcairn.a
+	Musl    bool   // the compiler's C library is musl
 }
 
 // Args returns the driver's arguments with ours among them. Ours that a user
@@ -307,6 +313,12 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		// The objects that need the runtime come into being after the linker
 		// has looked through the archives.
 		out = append(out, "-Wl,-u,__cairn_link_with_cairn_cc")
+	}
+	if c.Static && (c.Musl || tc.Musl) {
+		// The runtime's weak reference does not fetch it from libc.a, and
+		// without it a forked child's counts are lost. In glibc it comes with
+		// fork.
+		out = append(out, "-Wl,-u,pthread_atfork")
 	}
 	if c.Language {
 		out = append(out, "-x", "none")

@@ -134,6 +134,11 @@ func TestArgs(t *testing.T) {
 			args: "a.o -flto",
 			want: "-B/t/bin/ -Wl,--build-id a.o -flto -Wl,-u,__cairn_link_with_cairn_cc /t/libcairn.a",
 		},
+		{
+			args: "a.o -static --target=x86_64-linux-musl", family: Clang,
+			want: "-Wl,--build-id a.o -static --target=x86_64-linux-musl -Wl,-u,pthread_atfork /t/libcairn.a",
+		},
+		{args: "a.o -static", want: "-B/t/bin/ -Wl,--build-id a.o -static /t/libcairn.a"},
 	} {
 		args := strings.Fields(test.args)
 		c := Parse(test.family, args, readTest)
