@@ -1,0 +1,146 @@
+#!/bin/bash
+# demo.sh: instruments SQLite, runs three scenarios and looks at what they did.
+# Run it with `make demo`. Everything it makes is in demo/out.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+repo=$PWD
+out=$repo/demo/out
+
+rm -rf "$out"
+mkdir -p "$out"
+cd "$out"
+export CAIRN_CACHE=$out/cache
+unset CAIRN_DIR CAIRN_CONTINUOUS CAIRN_SIGNAL
+cairn() { "$repo/cairn" "$@"; }
+
+bold= dim= green= red= off=
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then
+  bold=$'\e[1m' dim=$'\e[2m' green=$'\e[32m' red=$'\e[31m' off=$'\e[0m'
+fi
+
+step=0
+# section TITLE EXPLANATION starts a numbered part.
+section() {
+  step=$((step + 1))
+  printf '\n%s%d. %s%s\n%s\n\n' "$bold" "$step" "$1" "$off" "$2"
+}
+# shown COMMAND prints a command as one would type it.
+shown() { printf '  %s$ %s%s\n' "$dim" "$1" "$off"; }
+# run COMMAND prints it and runs it, its output indented.
+run() {
+  shown "$1"
+  eval "$1" 2>&1 | sed 's/^/  /'
+}
+elapsed() { awk -v ms=$((($(date +%s%N) - $1) / 1000000)) 'BEGIN { printf "%.1f s", ms / 1000 }'; }
+
+begin=$(date +%s%N)
+echo "${bold}cairn${off}: what did SQLite really do? All commands run in demo/out."
+
+# ---------------------------------------------------------------------------
+"$repo/scripts/sqlite.sh" .
+cp "$repo"/demo/shell.c "$repo"/demo/*.sql .
+
+section "Build" \
+  "The same gcc and flags, once with cairn in front. Both are made at once."
+flags="-O1 -g -w"
+shown "gcc $flags -o plain shell.c sqlite3.c -lm"
+shown "cairn cc --mode full gcc $flags -o shell shell.c sqlite3.c -lm"
+(
+  t=$(date +%s%N)
+  gcc $flags -o plain shell.c sqlite3.c -lm
+  elapsed "$t" >plain.time
+) &
+t=$(date +%s%N)
+cairn cc --mode full gcc $flags -o shell shell.c sqlite3.c -lm
+elapsed "$t" >shell.time
+wait %1
+strip -o plain.stripped plain
+strip -o shell.stripped shell
+size_row() {
+  size "$1" | awk -v name="$2" -v file="$(stat -c %s "$1")" -v time="$(cat "$2.time")" \
+    'NR == 2 { printf "  %-8s %12d %12d %14d   %s\n", name, $1, $2 + $3, file, time }'
+}
+printf '\n  %-8s %12s %12s %14s   %s\n' "" "code, bytes" "data, bytes" "stripped file" "build"
+size_row plain.stripped plain
+size_row shell.stripped shell
+echo "  Full is the mode that tells most and costs most. README.md has the cost of the others."
+
+section "Run" \
+  "Three ordinary runs. Each leaves a raw file of its records behind when it exits."
+mkdir raws
+for scenario in load query vacuum; do
+  run "CAIRN_DIR=raws/$scenario ./shell weather.db $scenario.sql"
+done
+
+section "Merge" \
+  "Raw files and the program's map become a profile: 3 runs, one file."
+run "cairn merge -o all.mip shell raws"
+for scenario in load query vacuum; do
+  cairn merge -o $scenario.mip shell raws/$scenario 2>/dev/null
+done
+echo
+run "cairn info all.mip"
+
+section "The hottest functions" \
+  "Calls are counted, not sampled: each one is in here."
+shown "cairn show -p all.mip --sort calls --limit 10"
+cairn show -p all.mip --sort calls --limit 10 --color never | awk '
+  BEGIN { row = "  %12s  %8s  %12s   %s\n"; printf row, "calls", "runs", "blocks run", "function" }
+  function flush() { if (name != "") printf row, calls, runs, blocks, name }
+  /^[^ ]/ { flush(); name = $0 }
+  sub(/^ *Call Count: /, "") { calls = $0 }
+  sub(/^ *Runs: /, "") { runs = $0 }
+  sub(/^ *Block Coverage: /, "") { blocks = $0 }
+  END { flush() }'
+
+section "Coverage" \
+  "Which lines ran, from the blocks of the optimised code. SQLite's abs(), called by load.sql:"
+run "cairn covered -p all.mip --debug shell --lcov -o all.info"
+echo
+awk -v name=absFunc -v plus="$green" -v minus="$red" -v off="$off" '
+  FNR == NR {
+    if (/^SF:/) mine = /sqlite3\.c$/
+    else if (mine && /^DA:/) { split(substr($0, 4), v, ","); ran[v[1]] = v[2] }
+    next
+  }
+  index($0, " " name "(") && !/;$/ { on = 1 }
+  !on { next }
+  /^ *(\/\*|\*\*|\*\/)/ { next }
+  {
+    mark = "  "; color = ""
+    if (FNR in ran) { mark = ran[FNR] > 0 ? "+ " : "- "; color = ran[FNR] > 0 ? plus : minus }
+    printf "  %s%s%6d  %s%s\n", color, mark, FNR, $0, color == "" ? "" : off
+  }
+  /^}/ { exit }' all.info sqlite3.c
+echo "  + ran   - did not: nobody took abs() of a real number, of NULL or of the smallest integer"
+
+section "The first calls" \
+  "Functions in the order in which they first ran, averaged over the runs: a linker's order file."
+shown "cairn order -p all.mip -o all.order"
+cairn order -p all.mip -o all.order
+awk 'NR <= 15 { name[NR] = $0 }
+  END { for (i = 1; i <= 5; i++) printf "  %3d %-24s %3d %-24s %3d %s\n", i, name[i], i+5, name[i+5], i+10, name[i+10] }' all.order
+echo "  ... and $(($(wc -l <all.order) - 15)) more"
+
+section "What only one scenario does" \
+  "The functions that vacuum.sql (B) needed and query.sql (A) did not, and the reverse."
+shown "cairn diff query.mip vacuum.mip"
+cairn diff query.mip vacuum.mip --color never >differences.txt
+awk '
+  # Eight of each list, evenly spread.
+  function flush(  i) { for (i = 0; i < 8 && i < n; i++) print "    " name[int(i * n / 8) + 1]; n = 0 }
+  /^ran only in/ { flush(); print "  " $0 ", among them"; on = 1; next }
+  /^[^ ]/ || /^$/ { flush(); on = 0 }
+  on { name[++n] = $1 }' differences.txt
+echo "  The whole list, with the blocks and the calls that differ: differences.txt"
+
+section "Done in $(elapsed "$begin")" \
+  "All files are in demo/out. Try next, there, with PATH=\$PATH:../.. :"
+cat <<'TRY'
+  cairn show -p all.mip --debug shell -r '^sqlite3Vdbe' --sort calls | less
+  cairn covered -p all.mip --missed --debug shell         what no run has needed
+  cairn callgraph -p query.mip | dot -Tsvg -o query.svg   who called whom (needs graphviz)
+  genhtml all.info -o html                                the lines as web pages (needs lcov)
+  cairn yaml -p all.mip | less                            every fact in the profile
+  cairn cc gcc ...                                        and now your own program: see README.md
+TRY
