@@ -65,14 +65,15 @@ The modes:
 
 The program writes a raw file per module and process when it exits:
   CAIRN_DIR=DIR           the directory for raw files, made if missing
-  CAIRN_CONTINUOUS=1      the file is the program's memory: kill -9 loses nothing
+  CAIRN_CONTINUOUS=1      the file is the program's memory: kill -9 loses nothing;
+                          programs that exit without C's exit need it (Go, _exit)
   CAIRN_SIGNAL=N          write the files on signal number N as well
 A program can ask for it: #include <cairn.h>, cairn_dump(), cairn_reset().
 CAIRN_SKIP in front of a function leaves it out.`,
 		Example: `  cairn cc gcc -O2 -g -o app app.c
   make CC="cairn cc --mode full gcc"
   cmake -DCMAKE_C_COMPILER_LAUNCHER="cairn;cc" -DCMAKE_C_LINKER_LAUNCHER="cairn;cc" ..
-  CC="cairn cc gcc" go build`,
+  CC="cairn cc gcc" go build -ldflags=-extldflags=-no-pie`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("cc: no compiler given; write: cairn cc [flags] gcc -O2 -c x.c")

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,12 +28,14 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir() // of runtimes, which depend on nothing of a script
+	goCache, _ := exec.Command("go", "env", "GOCACHE").Output()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),
 		RequireExplicitExec: true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"prove": prove, "covers": covers},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CAIRN_CACHE", cache)
+			env.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
 			return scriptEnv(env)
 		},
 	})
