@@ -8,9 +8,14 @@ package native
 // The way out follows returns, tail calls and computed jumps, and every block
 // that a call may leave in the middle. So "comes before" and "comes after" in
 // this graph hold whatever a callee does: exit, throw or longjmp.
+//
+// Every block is on some path from the way in to the way out: where no known
+// path leads, an edge is added. Code that seems dead may be entered in a way
+// that does not show, and a loop without an end is where a thread may be when
+// another one ends the process.
 type graph struct {
 	succs, preds [][]int
-	whole        []bool // node ends in known branches and cannot be left before
+	endless      bool // some loop has no way out
 }
 
 const (
@@ -32,7 +37,7 @@ func (f *function) flowGraph(taken, returns map[string]bool) *graph {
 		}
 		n += len(fr.blocks)
 	}
-	g := &graph{make([][]int, n), make([][]int, n), make([]bool, n)}
+	g := &graph{succs: make([][]int, n), preds: make([][]int, n)}
 	g.edge(nodeIn, nodes)
 	for name, node := range index {
 		if taken[name] {
@@ -41,7 +46,7 @@ func (f *function) flowGraph(taken, returns map[string]bool) *graph {
 	}
 	first := nodes
 	for _, fr := range f.frags {
-		if fr.called && len(fr.blocks) > 0 {
+		if len(fr.blocks) > 0 && (fr.called || f.jumpsTo(fr.name)) {
 			g.edge(nodeIn, first)
 		}
 		leaves := fr.leaving(returns)
@@ -50,7 +55,41 @@ func (f *function) flowGraph(taken, returns map[string]bool) *graph {
 		}
 		first += len(fr.blocks)
 	}
+	for _, n := range stranded(nodeIn, g.succs) {
+		g.edge(nodeIn, n)
+	}
+	for _, n := range stranded(nodeOut, g.preds) {
+		g.edge(n, nodeOut)
+		g.endless = true
+	}
 	return g
+}
+
+// jumpsTo reports whether f jumps to the symbol that name is. Clang does so to
+// enter a cold fragment.
+func (f *function) jumpsTo(name string) bool {
+	for _, fr := range f.frags {
+		for _, c := range fr.calls {
+			if c.tail && c.callee == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stranded lists the blocks without a path from root.
+func stranded(root int, next [][]int) (list []int) {
+	seen := make([]bool, len(next))
+	for _, n := range postorder(root, next) {
+		seen[n] = true
+	}
+	for n := nodes; n < len(seen); n++ {
+		if !seen[n] {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // block adds the edges out of block i of fr, which is node.
@@ -60,30 +99,24 @@ func (g *graph) block(fr *fragment, i, node int, index map[string]int, leaves bo
 	if i+1 < len(fr.blocks) {
 		next = node + 1
 	}
-	known := true
-	to := func() int {
-		t, ok := index[string(b.target)]
-		if !ok {
-			known = false
-			return nodeOut
-		}
-		return t
+	to, known := index[string(b.target)]
+	if !known {
+		to = nodeOut
 	}
 	switch b.last {
 	case flowNext:
 		g.edge(node, next)
 	case flowBranch, flowShort:
-		g.edge(node, to())
+		g.edge(node, to)
 		g.edge(node, next)
 	case flowJump:
-		g.edge(node, to())
+		g.edge(node, to)
 	default:
 		g.edge(node, nodeOut)
 	}
 	if leaves {
 		g.edge(node, nodeOut)
 	}
-	g.whole[node] = known && !leaves && (next != nodeOut || b.last == flowJump)
 }
 
 // leaving tells for each block whether it may be left in the middle.
@@ -111,7 +144,8 @@ func (g *graph) edge(from, to int) {
 }
 
 // dominators returns each node's immediate dominator on the paths from root
-// along succs, and its depth in the tree they form; -1 where there is no path.
+// along succs, and its depth in the tree they form. Root is its own; a node
+// without a path has -1 for both.
 // Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
 func dominators(root int, succs, preds [][]int) (idom []int, depth []int) {
 	order := postorder(root, succs)
@@ -190,12 +224,8 @@ func postorder(root int, succs [][]int) []int {
 	return order
 }
 
-// dominates reports whether a dominates b in the tree given. A node without a
-// path from the root dominates nothing.
+// dominates reports whether a dominates b in the tree given.
 func dominates(a, b int, idom, depth []int) bool {
-	if depth[a] < 0 {
-		return false
-	}
 	for depth[b] > depth[a] {
 		b = idom[b]
 	}

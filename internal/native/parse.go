@@ -205,12 +205,11 @@ func (p *parser) instruction(s statement, pos, next int) {
 	}
 	f.code(pos, next)
 	f.insns++
-	switch kind {
-	case flowCall:
-		if callee(target) == "" {
-			f.leave()
-		}
-	case flowNext:
+	known := callee(target) != "" // else the target is computed, or not understood
+	if kind == flowCall && (!known || isLocal(target)) {
+		f.leave() // a retpoline calls a local label
+	}
+	if kind == flowNext || kind == flowCall || !known {
 		p.mention(s.rest)
 	}
 	if string(s.word) != "ud2" && kind != flowNop {

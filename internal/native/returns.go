@@ -1,28 +1,34 @@
 package native
 
 // libraryReturns are functions of the C library that always come back: they
-// call nothing that a program can replace.
+// call nothing that a program can replace. The C standard reserves their names
+// for them; log is left out, because programs have one that exits all the same.
 var libraryReturns = []string{
 	"memcpy", "memmove", "memset", "memcmp", "memchr", "memrchr", "strlen", "strnlen", "strcmp", "strncmp",
 	"strchr", "strrchr", "strstr", "strspn", "strcspn", "strpbrk", "strcpy", "strncpy", "strcat", "strncat",
 	"stpcpy", "strcasecmp", "strncasecmp", "strtol", "strtoul", "strtoll", "strtoull", "strtod", "atoi", "atol",
 	"toupper", "tolower", "isspace", "isdigit", "isalpha", "isalnum", "abs", "labs",
-	"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "exp2", "log", "log2",
+	"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "exp2", "log2",
 	"log10", "pow", "sqrt", "fmod", "floor", "ceil", "round", "trunc", "ldexp", "frexp",
+	"__errno_location", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc",
 }
 
 // returning finds the functions of the unit that come back from every call:
-// whatever they call does, and no other definition can take their place. It is
-// the least set, so what takes part in a recursion is not in it.
+// whatever they call does, they have no loop without an end, and no other
+// definition can take their place. It is the least set, so what takes part in
+// a recursion is not in it. Neither is what may jump to a computed address,
+// even by a jump table.
 func (p *parser) returning() map[string]bool {
 	out := map[string]bool{}
 	for _, name := range libraryReturns {
-		out[name] = true
+		if p.byName[name] == nil { // a unit's own definition is what counts there
+			out[name] = true
+		}
 	}
 	for changed := true; changed; {
 		changed = false
 		for _, fn := range p.unit.funcs {
-			if !out[fn.name] && !p.global[fn.name] && fn.returns(out) {
+			if !out[fn.name] && !p.global[fn.name] && fn.returns(p.taken, out) {
 				out[fn.name], changed = true, true
 			}
 		}
@@ -30,7 +36,7 @@ func (p *parser) returning() map[string]bool {
 	return out
 }
 
-func (f *function) returns(known map[string]bool) bool {
+func (f *function) returns(taken, known map[string]bool) bool {
 	for _, fr := range f.frags {
 		for _, c := range fr.calls {
 			if !known[c.callee] {
@@ -43,5 +49,5 @@ func (f *function) returns(known map[string]bool) bool {
 			}
 		}
 	}
-	return true
+	return !f.flowGraph(taken, known).endless
 }
