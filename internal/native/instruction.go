@@ -20,6 +20,16 @@ const (
 // jumps, its target operand. AT&T syntax, x86-64.
 func classify(mnemonic, rest []byte) (flow, []byte) {
 	switch mnemonic[0] {
+	case 'b', 'n':
+		switch string(mnemonic) {
+		case "notrack", "bnd":
+			rest = bytes.TrimLeft(rest, " \t")
+			if i := bytes.IndexAny(rest, " \t"); i > 0 {
+				return classify(rest[:i], rest[i:])
+			}
+		case "nop", "nopw", "nopl":
+			return flowNop, nil
+		}
 	case 'c':
 		if s := string(mnemonic); s == "call" || s == "callq" {
 			return flowCall, operand(rest)
@@ -42,16 +52,6 @@ func classify(mnemonic, rest []byte) (flow, []byte) {
 	case 'l':
 		if bytes.HasPrefix(mnemonic, []byte("loop")) {
 			return flowShort, operand(rest)
-		}
-	case 'n':
-		switch string(mnemonic) {
-		case "notrack", "bnd":
-			rest = bytes.TrimLeft(rest, " \t")
-			if i := bytes.IndexAny(rest, " \t"); i > 0 {
-				return classify(rest[:i], rest[i:])
-			}
-		case "nop", "nopw", "nopl":
-			return flowNop, nil
 		}
 	case 'x':
 		if string(mnemonic) == "xbegin" {

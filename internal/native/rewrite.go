@@ -241,6 +241,9 @@ func (r *rewriter) render() []byte {
 	pos := 0
 	for _, e := range r.edits {
 		out = append(out, r.unit.Src[pos:e.at]...)
+		if n := len(out); n > 0 && out[n-1] != '\n' {
+			out = append(out, '\n') // behind a last line without one
+		}
 		out = append(out, e.text...)
 		pos = e.at
 	}

@@ -27,7 +27,7 @@
 
         .text
         .globl  NAME
-        .hidden NAME
+        .hidden NAME, __cairn_order
         .type   NAME, @function
 NAME:
         pushq   %rax

@@ -28,6 +28,9 @@ typedef unsigned long u64;
 /* The records. The linker sets both symbols. */
 extern u8 raw_start[] __asm__("__start_" CAIRN_RAW_SECTION) HIDDEN;
 extern u8 raw_stop[] __asm__("__stop_" CAIRN_RAW_SECTION) HIDDEN;
+/* gcc does not say so of a symbol that it was given the name of, and ld and
+ * gold would export them. */
+__asm__(".hidden __start_" CAIRN_RAW_SECTION ", __stop_" CAIRN_RAW_SECTION ", __ehdr_start\n");
 
 /* An empty piece at the end of the section that rounds its end up to a page,
  * and with its alignment the start: a file can be mapped over exactly it. */

@@ -1,0 +1,144 @@
+package native
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// modes are what the tests rewrite with.
+var modes = []prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.ModeFull}
+
+// compiled returns the compilers' output in testdata.
+func compiled(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.s")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no testdata: %v", err)
+	}
+	return files
+}
+
+// TestGolden rewrites what gcc and clang made of testdata, compares it in
+// modes cover and full, and has it assembled in all.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	as, noAs := exec.LookPath("as")
+	for _, file := range compiled(t) {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !IsCompilerOutput(src) {
+			t.Errorf("%s: not taken for a compiler's output", file)
+		}
+		for _, mode := range modes {
+			unit, err := Parse(src)
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			out, _ := Rewrite(unit, Options{Mode: mode})
+			if why := lost(src, out); why != "" {
+				t.Errorf("%s, %v: %s", file, mode, why)
+			}
+			if mode == prof.ModeCover || mode == prof.ModeFull {
+				compareGolden(t, strings.TrimSuffix(file, ".s")+"."+mode.String()+".golden", out)
+			}
+			if noAs != nil {
+				continue
+			}
+			cmd := exec.Command(as, "--64", "-o", filepath.Join(t.TempDir(), "out.o"))
+			cmd.Stdin = bytes.NewReader(out)
+			if msg, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s, %v: %v\n%s", file, mode, err, msg)
+			}
+		}
+	}
+}
+
+func compareGolden(t *testing.T, golden string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, w := bytes.Split(got, []byte("\n")), bytes.Split(want, []byte("\n"))
+	for i := range max(len(g), len(w)) {
+		if i >= len(g) || i >= len(w) || !bytes.Equal(g[i], w[i]) {
+			t.Errorf("%s:%d differs (run with -update if it should):\n got %s\nwant %s",
+				golden, i+1, line(g, i), line(w, i))
+			return
+		}
+	}
+}
+
+func line(lines [][]byte, i int) []byte {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return []byte("the end")
+}
+
+// lost returns why out is not src with lines inserted, or "".
+func lost(src, out []byte) string {
+	have := bytes.Split(out, []byte("\n"))
+	for n, want := range bytes.Split(bytes.TrimSuffix(src, []byte("\n")), []byte("\n")) {
+		for len(have) > 0 && !bytes.Equal(have[0], want) {
+			have = have[1:]
+		}
+		if len(have) == 0 {
+			return fmt.Sprintf("line %d is lost: %s", n+1, want)
+		}
+		have = have[1:]
+	}
+	return ""
+}
+
+// FuzzParse checks that any text is either refused or comes through whole,
+// with lines inserted.
+func FuzzParse(f *testing.F) {
+	for _, file := range compiled(f) {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src)
+	}
+	f.Add([]byte("\t.file\t\"a.c\"\n\t.type\tf, @function\nf:\n\tret"))
+	f.Add([]byte(".section .text.f,\"axG\",@progbits,f,comdat\n.type f,@function\nf: jne f\nf.cold: jmp *%rax\n.size f,.-f"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		IsCompilerOutput(src)
+		for _, mode := range modes {
+			unit, err := Parse(src)
+			if err != nil {
+				return
+			}
+			out, result := Rewrite(unit, Options{Mode: mode, Atomic: mode == prof.ModeCount, MinInsns: 1})
+			if result.Functions == 0 && !bytes.Equal(out, src) {
+				t.Fatal("text without functions changed")
+			}
+			if why := lost(src, out); why != "" {
+				t.Fatalf("%v: %s\n%s", mode, why, out)
+			}
+			again, _ := Rewrite(unit, Options{Mode: mode, Atomic: mode == prof.ModeCount, MinInsns: 1})
+			if !bytes.Equal(out, again) {
+				t.Fatalf("%v: a second rewrite differs", mode)
+			}
+		}
+	})
+}

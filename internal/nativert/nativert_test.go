@@ -1,0 +1,109 @@
+package nativert
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+)
+
+// maxSize is what the runtime may add to a program: code and constants.
+const maxSize = 3072
+
+// build compiles the runtime as cairn cc does, and returns the directory.
+func build(t *testing.T) string {
+	t.Helper()
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("needs gcc")
+	}
+	dir := t.TempDir()
+	for _, f := range Sources() {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, o := range Objects(".") {
+		args := append([]string{"-Oz"}, Flags...)
+		cmd := exec.Command(gcc, append(append(args, "-c", "-o", o.Name), o.Args...)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("gcc does not know -Oz: %v\n%s", err, out)
+		}
+	}
+	return dir
+}
+
+// TestSize holds the runtime to its budget.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	dir := build(t)
+	for _, o := range Objects(".") {
+		f, err := elf.Open(filepath.Join(dir, o.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		var size uint64
+		for _, s := range f.Sections {
+			if s.Flags&elf.SHF_ALLOC != 0 && s.Type != elf.SHT_NOBITS {
+				size += s.Size
+			}
+		}
+		if size > maxSize {
+			t.Errorf("%s: %d bytes, %d are allowed", o.Name, size, maxSize)
+		}
+	}
+}
+
+// TestSymbols checks that the runtime brings no names of its own into a
+// program's dynamic symbols, and needs none that a program may lack.
+func TestSymbols(t *testing.T) {
+	t.Parallel()
+	dir := build(t)
+	for _, o := range Objects(".") {
+		f, err := elf.Open(filepath.Join(dir, o.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		symbols, err := f.Symbols()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range symbols {
+			bind, hidden := elf.ST_BIND(s.Info), elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN
+			switch {
+			case bind == elf.STB_LOCAL || hidden:
+			case s.Section != elf.SHN_UNDEF:
+				t.Errorf("%s: %s is visible outside its module", o.Name, s.Name)
+			case bind != elf.STB_WEAK && s.Name != "_GLOBAL_OFFSET_TABLE_":
+				t.Errorf("%s: needs %s", o.Name, s.Name)
+			}
+		}
+	}
+}
+
+// TestHeader checks the constants that C sees against package wire.
+func TestHeader(t *testing.T) {
+	t.Parallel()
+	h := header()
+	for name, value := range map[string]any{
+		"RAW_SECTION": fmt.Sprintf("%q", wire.RawSection), "RAW_MAGIC": fmt.Sprintf("%q", wire.RawMagic),
+		"RAW_VERSION": wire.RawVersion, "RAW_HEADER_SIZE": wire.RawHeaderSize, "PAGE_SIZE": wire.PageSize,
+		"RAW_SIZE_OFFSET": wire.RawSizeOffset, "RAW_CHECKSUM_OFFSET": wire.RawChecksumOffset,
+		"ORDER_OFFSET": wire.OrderOffset, "CALLER_OFFSET": wire.CallerOffset, "MAX_BUILD_ID": wire.MaxBuildID,
+	} {
+		if line := fmt.Sprintf("#define CAIRN_%s %v\n", name, value); !bytes.Contains(h, []byte(line)) {
+			t.Errorf("wire.h lacks %s", line)
+		}
+	}
+	if n := bytes.Count(h, []byte("#define CAIRN_")); n != bytes.Count(h, []byte("#define ")) {
+		t.Error("wire.h defines names that are not cairn's")
+	}
+}
