@@ -2,8 +2,8 @@ package native
 
 import "slices"
 
-// Problem: a probe in every block makes SQLite a quarter larger, and most of
-// them say what others have said already. Example: in
+// Problem: a probe in every block makes the code of SQLite 37 % larger, and
+// many of them say what others have said already. Example: in
 //
 //	A: test; jz C      B: ...      C: ...; jnz A      D: ret
 //
@@ -34,7 +34,9 @@ import "slices"
 // gone on, or not come there yet.
 //
 // Cost: two dominator trees per function, linear in practice. On SQLite at -O2
-// 31,813 of 44,033 probes stay. If all calls came back it would be 28,655.
+// 31,813 of 44,033 probes stay, and the code is 27 % larger; 35 runs, most of
+// them ended by exit in the middle, bore out all that the rest was said to
+// follow from. If all calls came back 28,657 would stay.
 // Exact targets for jump tables, or counting on recursions to end, would each
 // save 50 and are not worth their code. LLVM's BlockCoverageInference (used by
 // -pgo-block-coverage) follows rules 2 and 3, and assumes that calls return.
