@@ -42,6 +42,7 @@ type Command struct {
 	Strips   bool   // the link would strip the map; Args leaves that out
 	Static   bool   // links the C library in
 	Musl     bool   // a musl target by its own name
+	NoID     bool   // asks the linker for no build id
 	Refusal  string // why it cannot be instrumented and what to do; "" if it can
 
 	words []string // the arguments with response files in place
@@ -171,6 +172,8 @@ func (p *parser) option(arg string) {
 		p.refuse("-masm=intel makes assembly in Intel syntax: drop it, the code will be the same")
 	case "-mcmodel=large":
 		p.refuse("-mcmodel=large puts data out of a probe's reach: use -mcmodel=medium or small")
+	case "-faddrsig":
+		p.refuse("-faddrsig needs clang's own assembler, and probes need another: drop it")
 	case "-emit-llvm", "-fembed-bitcode":
 		p.refuse(arg + " makes bitcode, which has no machine code to instrument: drop it")
 	}
@@ -204,6 +207,8 @@ func (p *parser) linker(word string) {
 		p.partial = true
 	case "--gc-sections", "-gc-sections":
 		p.cmd.GC = true
+	case "--build-id=none":
+		p.cmd.NoID = true
 	}
 	p.cmd.Strips = p.cmd.Strips || stripWords[word]
 }
@@ -304,6 +309,9 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		args = withoutStrip(c.words)
 	}
 	out = append(out, args...)
+	if c.NoID {
+		out = append(out, "-Wl,--build-id") // raw files are told apart by it
+	}
 	if c.GC && (c.Linker == "" || c.Linker == "bfd" || c.Linker == "lld") {
 		// Without it the runtime's use of __start_ keeps records of functions
 		// that are gone. Other linkers do not know the option.

@@ -81,6 +81,7 @@ func TestParse(t *testing.T) {
 		{args: "--target=aarch64-linux-gnu -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "aarch64"},
 		{args: "-target aarch64-linux-gnu -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "aarch64"},
 		{args: "--target=x86_64-linux-musl -c a.c", family: Clang, sources: "a.c", does: "c"},
+		{args: "-faddrsig -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "drop it"},
 		{args: "-emit-llvm -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "bitcode"},
 	} {
 		c := Parse(test.family, strings.Fields(test.args), readTest)
@@ -137,6 +138,10 @@ func TestArgs(t *testing.T) {
 		{
 			args: "a.o -static --target=x86_64-linux-musl", family: Clang,
 			want: "-Wl,--build-id a.o -static --target=x86_64-linux-musl -Wl,-u,pthread_atfork /t/libcairn.a",
+		},
+		{
+			args: "a.o -Wl,--build-id=none",
+			want: "-B/t/bin/ -Wl,--build-id a.o -Wl,--build-id=none -Wl,--build-id /t/libcairn.a",
 		},
 		{args: "a.o -static", want: "-B/t/bin/ -Wl,--build-id a.o -static /t/libcairn.a"},
 	} {
