@@ -117,6 +117,9 @@ func (p *proof) outcome() string {
 		}
 		status = exit.ExitCode()
 	}
+	if status == 126 || status == 127 {
+		p.fatalf("%s does not start: %s", p.run, p.ts.ReadFile("stderr"))
+	}
 	if message := p.ts.ReadFile("stderr"); strings.Contains(message, "cairn:") {
 		p.fatalf("%s says %s", p.run, message)
 	}
