@@ -1,0 +1,117 @@
+// Command bench measures what cairn costs and how fast it merges, next to what
+// gcc and LLVM offer for the same purposes, and says which of the project's
+// targets are met. Run it with make bench, from the root of the repository: it
+// works in bench/out and writes bench/RESULTS.md.
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+//go:embed c/speed.c c/small.c
+var sources embed.FS
+
+// bench is one run of the benchmark: where it works and what it has found.
+type bench struct {
+	root, out string // absolute
+	cairn     string // the program under test
+	rounds    int    // interleaved pairs for each ratio
+	log       io.Writer
+	report    bytes.Buffer // Markdown
+	targets   []target
+}
+
+// parts are the measurements in the order of the report.
+var parts = []struct {
+	name string
+	run  func(*bench, context.Context) error
+}{
+	{"sqlite", (*bench).sqlite},
+	{"build", (*bench).buildTime},
+	{"small", (*bench).small},
+	{"merge", (*bench).merge},
+}
+
+func main() {
+	b := &bench{log: os.Stderr}
+	only := flag.String("parts", "sqlite,build,small,merge", "what to measure; RESULTS.md is written if it is everything")
+	flag.IntVar(&b.rounds, "rounds", 7, "interleaved pairs of runs behind each time ratio")
+	flag.Parse()
+	if err := b.run(context.Background(), strings.Split(*only, ",")); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func (b *bench) run(ctx context.Context, only []string) error {
+	if err := b.setUp(ctx); err != nil {
+		return err
+	}
+	done := 0
+	for _, p := range parts {
+		if !slices.Contains(only, p.name) {
+			continue
+		}
+		fmt.Fprintf(b.log, "== %s\n", p.name)
+		if err := p.run(b, ctx); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		done++
+	}
+	if done < len(only) || done == 0 {
+		return fmt.Errorf("-parts=%s: there is sqlite, build, small and merge", strings.Join(only, ","))
+	}
+	var text bytes.Buffer
+	b.writeHead(ctx, &text)
+	writeTargets(&text, b.targets)
+	text.Write(b.report.Bytes())
+	if _, err := os.Stdout.Write(text.Bytes()); err != nil || done < len(parts) {
+		return err
+	}
+	return os.WriteFile(filepath.Join(b.root, "bench", "RESULTS.md"), text.Bytes(), 0o644)
+}
+
+// setUp makes bench/out with the C sources and the program under test.
+func (b *bench) setUp(ctx context.Context) error {
+	root, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		return err
+	}
+	b.root = strings.TrimSpace(root)
+	b.out = filepath.Join(b.root, "bench", "out")
+	b.cairn = filepath.Join(b.out, "cairn")
+	if err := os.MkdirAll(b.out, 0o755); err != nil {
+		return err
+	}
+	// Nothing of the machine's own settings or caches has a say.
+	for name, value := range map[string]string{"CAIRN_CACHE": filepath.Join(b.out, "cache"), "CGO_ENABLED": "0", "LC_ALL": "C"} {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
+	if _, err := output(ctx, b.root, "go", "build", "-trimpath", "-o", b.cairn, "./cmd/cairn"); err != nil {
+		return err
+	}
+	if _, err := output(ctx, b.root, "scripts/sqlite.sh", b.out); err != nil {
+		return err
+	}
+	for _, name := range []string{"speed.c", "small.c"} {
+		text, err := sources.ReadFile("c/" + name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(b.out, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
