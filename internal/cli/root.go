@@ -59,6 +59,7 @@ var verbs = []func(*Streams) *cobra.Command{
 	newCallgraphCmd,
 	newOrderCmd,
 	newYAMLCmd,
+	newVersionCmd,
 }
 
 // Main runs the command line args (args[0] is the program's name) and returns
