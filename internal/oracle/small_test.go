@@ -54,6 +54,24 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// TestBlst is the same for a library that has assembly by hand, which gets no
+// probes, between its compiled functions.
+func TestBlst(t *testing.T) {
+	t.Parallel()
+	dir := goModule(t, "github.com/supranational/blst@v0.3.17")
+	files := []string{
+		"-w", "-I" + filepath.Join(dir, "bindings"), filepath.Join("testdata", "blst.c"),
+		filepath.Join(dir, "src", "server.c"), filepath.Join(dir, "build", "assembly.S"),
+	}
+	want := answerOf(t, build(t, "", "gcc", append(files, "-O0")...))
+	for _, compiler := range []string{"gcc", "clang-22"} {
+		t.Run(compiler, func(t *testing.T) {
+			t.Parallel()
+			everything(t, want, compiler, append(files[:len(files):len(files)], "-O2")...)
+		})
+	}
+}
+
 // TestThreads shows that locked counts are exact when first calls collide. On
 // valgrind's processor one thread runs at a time, so what the threads do to
 // each other shows in a run of its own, whose counts are the same.

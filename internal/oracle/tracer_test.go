@@ -43,7 +43,7 @@ type traceRequest struct {
 // firstCall is the first execution of a function.
 type firstCall struct {
 	Entry  uint64
-	Return uint64 // return address on the stack; 0 if outside the program
+	Return uint64 // return address on the stack
 }
 
 // trace runs a program with probes under the tracer. It returns its answer,
@@ -113,7 +113,6 @@ func serveTrace(request string) error {
 type tracer struct {
 	pid   int
 	bias  uint64   // address in memory less link-time address
-	size  uint64   // extent of the program from the bias on
 	mem   *os.File // its memory
 	armed map[uint64]byte
 	ours  map[uint64]bool // where a breakpoint is or was
@@ -163,11 +162,6 @@ func (tr *tracer) locate(program string) error {
 		return err
 	}
 	defer file.Close()
-	for _, p := range file.Progs {
-		if p.Type == elf.PT_LOAD {
-			tr.size = p.Vaddr + p.Memsz
-		}
-	}
 	if file.Type != elf.ET_DYN {
 		return nil // linked to where it runs
 	}
@@ -280,9 +274,6 @@ func (tr *tracer) hit(entry uint64, regs *syscall.PtraceRegs) error {
 	for i, c := range b {
 		ret |= uint64(c) << (8 * i)
 	}
-	if ret -= tr.bias; ret >= tr.size {
-		ret = 0
-	}
-	tr.calls = append(tr.calls, firstCall{entry, ret})
+	tr.calls = append(tr.calls, firstCall{entry, ret - tr.bias})
 	return nil
 }
