@@ -209,8 +209,10 @@ func (f *coveredFlags) writePaths(_ *Streams, w io.Writer, modules []coverage.Mo
 	}
 	t := report.Table{Columns: []report.Column{
 		{Title: "file", Shrink: report.ShortenPath},
-		{Title: "functions", Align: report.Right}, {Align: report.Right},
-		{Title: "blocks", Align: report.Right}, {Align: report.Right},
+		{Title: "functions", Align: report.Right},
+		{Align: report.Right},
+		{Title: "blocks", Align: report.Right},
+		{Align: report.Right},
 	}}
 	var funcs, blocks coverage.Tally
 	for _, p := range paths {

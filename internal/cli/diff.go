@@ -162,9 +162,13 @@ func blockList(blocks []int) string {
 
 func (f *diffFlags) movedTable(r *compare.Result, name func(*compare.Func) report.Cell) *report.Table {
 	t := &report.Table{Columns: []report.Column{
-		{}, {Title: "A", Align: report.Right}, {Title: "B", Align: report.Right},
-		{Title: "change", Align: report.Right}, {Title: "ratio", Align: report.Right},
-		{Title: "function", Shrink: report.Shorten}, {},
+		{},
+		{Title: "A", Align: report.Right},
+		{Title: "B", Align: report.Right},
+		{Title: "change", Align: report.Right},
+		{Title: "ratio", Align: report.Right},
+		{Title: "function", Shrink: report.Shorten},
+		{},
 	}}
 	for i := range r.Moved {
 		if f.limit > 0 && i == f.limit {

@@ -67,7 +67,8 @@ func TestProfiles(t *testing.T) {
 		a, b *prof.Profile
 		want string
 	}{
-		{"same build, matched by record", // although the names are one
+		{
+			"same build, matched by record", // although the names are one
 			profile("1", "app", 2, fn{"f", "a.c", 1, 2, 20, "10"}, fn{"f", "a.c", 1, 0, 0, "0"}, fn{"g", "a.c", 1, 1, 1, "1"}),
 			profile("1", "app", 1, fn{"f", "a.c", 1, 1, 5, "01"}, fn{"f", "a.c", 1, 1, 2, "0"}, fn{"g", "a.c", 1, 0, 0, "0"}),
 			`only a: g
@@ -75,35 +76,44 @@ only b: f
 blocks: f -[1] +[2]
 moved: f -5.0
 both 1 same 0 missing true
-`},
-		{"other build, matched by name and file",
+`,
+		},
+		{
+			"other build, matched by name and file",
 			profile("1", "app", 1, fn{"main", "a.c", 1, 1, 1, "1"}, fn{"s", "a.c", 7, 1, 4, "11"}, fn{"s", "b.c", 7, 1, 9, ""}, fn{"old", "a.c", 1, 1, 1, ""}),
 			profile("2", "app", 1, fn{"new", "a.c", 1, 1, 1, ""}, fn{"s", "b.c", 7, 1, 9, ""}, fn{"s", "a.c", 8, 1, 6, "0"}, fn{"main", "a.c", 1, 1, 1, "1"}),
 			`gone: old
 new: new
 moved: s changed +2.0
 both 3 same 2 missing false
-`},
-		{"moved by size of change",
+`,
+		},
+		{
+			"moved by size of change",
 			profile("1", "app", 1, fn{"a", "", 1, 1, 1, ""}, fn{"b", "", 1, 1, 100, ""}, fn{"c", "", 1, 1, 50, ""}),
 			profile("2", "app", 2, fn{"a", "", 1, 2, 12, ""}, fn{"b", "", 1, 2, 40, ""}, fn{"c", "", 1, 2, 100, ""}),
 			`moved: b -80.0
 moved: a +5.0
 both 3 same 1 missing false
-`},
-		{"a lost block is missing",
+`,
+		},
+		{
+			"a lost block is missing",
 			profile("1", "app", 1, fn{"a", "", 1, 1, 1, "11"}),
 			profile("2", "app", 1, fn{"a", "", 1, 1, 1, "10"}),
 			`blocks: a -[2] +[]
 both 1 same 0 missing true
-`},
-		{"modules of other names",
+`,
+		},
+		{
+			"modules of other names",
 			profile("1", "app", 1, fn{"a", "", 1, 1, 1, ""}),
 			profile("2", "lib", 1, fn{"a", "", 1, 1, 1, ""}),
 			`gone: a
 new: a
 both 0 same 0 missing false
-`},
+`,
+		},
 		{"nothing", &prof.Profile{}, &prof.Profile{}, "both 0 same 0 missing false\n"},
 	}
 	for _, test := range tests {

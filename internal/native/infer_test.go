@@ -535,11 +535,13 @@ func TestImpliedShapes(t *testing.T) {
 		{
 			"cold fragment", "je .L2\n.L1:\nret\n.size f, .-f\n.section .text.unlikely\n.type f.cold, @function\nf.cold:\n.L2:\nnop\n.L3:\njmp .L1",
 			"1<0 3<2",
-		}, {
+		},
+		{
 			"cold fragment entered by its name",
 			"je .L1\njmp f.cold\n.L1:\nje .L2\nnop\n.L2:\nret\n.size f, .-f\n.section .text.unlikely\n.type f.cold, @function\nf.cold:\nnop\njmp .L2",
 			"4<2,3,5",
-		}, {
+		},
+		{
 			"part entered by calls", "call f.part.0\n.L1:\nret\n.size f, .-f\n.section .text.unlikely\n.type f.part.0, @function\nf.part.0:\nje .L2\nnop\n.L2:\nret",
 			"4<2",
 		},

@@ -39,8 +39,11 @@ func classify(mnemonic, rest []byte) (flow, []byte) {
 			return flowLanding, nil
 		}
 	case 'h', 'i', 'r', 's', 'u':
+		if isTrap(mnemonic) {
+			return flowEnd, nil
+		}
 		switch string(mnemonic) {
-		case "ret", "retq", "iretq", "iret", "ud2", "hlt", "sysretq", "uiret":
+		case "ret", "retq", "iretq", "iret", "sysretq", "uiret":
 			return flowEnd, nil
 		case "rep", "repz":
 			if op := operand(rest); bytes.HasPrefix(op, []byte("ret")) {
@@ -59,6 +62,16 @@ func classify(mnemonic, rest []byte) (flow, []byte) {
 		}
 	}
 	return flowNext, nil
+}
+
+// isTrap reports whether an instruction ends the program, or at least this
+// path through it. Clang's -fsanitize-trap writes ud1 with operands.
+func isTrap(mnemonic []byte) bool {
+	switch string(mnemonic) {
+	case "ud2", "ud1", "ud1l", "ud1w", "ud1q", "hlt":
+		return true
+	}
+	return false
 }
 
 func classifyJump(mnemonic, rest []byte) (flow, []byte) {

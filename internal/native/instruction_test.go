@@ -39,6 +39,7 @@ func TestClassify(t *testing.T) {
 		{"rep movsb", flowNext, ""},
 		{"rep stosq", flowNext, ""},
 		{"ud2", flowEnd, ""},
+		{"ud1l 2(%eax), %eax", flowEnd, ""},
 		{"hlt", flowEnd, ""},
 		{"iretq", flowEnd, ""},
 		{"int3", flowNext, ""},

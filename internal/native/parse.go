@@ -212,10 +212,11 @@ func (p *parser) instruction(s statement, pos, next int) {
 	if kind == flowNext || kind == flowCall || !known {
 		p.mention(s.rest)
 	}
-	if string(s.word) != "ud2" && kind != flowNop {
+	trap := isTrap(s.word)
+	if !trap && kind != flowNop {
 		f.compiled = true
 	}
-	f.transfer(kind, target, string(s.word) == "ud2" || string(s.word) == "hlt")
+	f.transfer(kind, target, trap)
 	p.placed()
 }
 
