@@ -63,7 +63,6 @@ type call struct {
 type function struct {
 	name  string
 	frags []*fragment
-	skip  string // why it gets no probes, "" if it does
 }
 
 // main returns the fragment of the entry.

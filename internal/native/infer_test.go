@@ -17,7 +17,6 @@ type testProgram struct {
 	blocks     []testBlock
 	cold, part int // first block of each; the number of blocks if there is none
 	pads       []int
-	named      bool // f.cold is jumped to by its name
 }
 
 // testBlock is one block: calls, and then its end.
