@@ -43,7 +43,7 @@ func setUpAndRun(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	cairn = filepath.Join(workDir, "cairn")
-	out, err := exec.Command("go", "build", "-o", cairn, "../../cmd/cairn").CombinedOutput()
+	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", cairn, "../../cmd/cairn").CombinedOutput()
 	if err != nil {
 		return 0, fmt.Errorf("building cairn: %w\n%s", err, out)
 	}

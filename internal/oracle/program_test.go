@@ -18,7 +18,7 @@ import (
 )
 
 // runLimit bounds a compiler or a program: it hangs if it takes longer.
-const runLimit = 2 * time.Minute
+const runLimit = 4 * time.Minute
 
 // mustHave skips a test whose tool is missing, except in CI, which has all.
 func mustHave(t *testing.T, tool string) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// build variants: a compiler and its flags.
+// variant is a compiler and its flags.
 type variant struct{ compiler, flags string }
 
 func (v variant) args(source string) []string {
@@ -37,7 +37,25 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// TestShapes is the same for C++.
+// TestLighterModes compares what the modes without both counts and blocks say.
+func TestLighterModes(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join("testdata", "flow.c")
+	for _, compiler := range []string{"gcc", "clang-22"} {
+		t.Run(compiler, func(t *testing.T) {
+			t.Parallel()
+			count := build(t, "count", compiler, "-O2", "-w", source)
+			_, ran, m := callgrind(t, count)
+			checkCalls(t, m, ran)
+			_, seen, m := trace(t, count)
+			checkOrder(t, m, seen)
+			_, ran, m = callgrind(t, build(t, "cover", compiler, "-O2", "-w", source))
+			checkCovered(t, m, ran)
+		})
+	}
+}
+
+// TestShapes compares everything on C++.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join("testdata", "shapes.cc")
@@ -54,8 +72,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestBlst is the same for a library that has assembly by hand, which gets no
-// probes, between its compiled functions.
+// TestBlst compares everything on a library that has assembly by hand, which
+// gets no probes, between its compiled functions.
 func TestBlst(t *testing.T) {
 	t.Parallel()
 	dir := goModule(t, "github.com/supranational/blst@v0.3.17")

@@ -103,14 +103,14 @@ func TestSQLiteBlocks(t *testing.T) {
 	checkCovered(t, m, ran)
 }
 
-// killed kills SQLite in the middle of the script, and compares what the file
-// has with an orderly end at the same place.
+// killed kills SQLite in the middle of the script while the counts are a file,
+// and compares what is in it with what an orderly exit at the same place writes.
 func killed(t *testing.T, program string) {
 	const phases = "3"
 	profiles := map[string]*prof.Module{}
-	for _, end := range []string{"kill", "exit"} {
+	for end, continuous := range map[string]string{"kill": "1", "exit": "0"} {
 		raws := t.TempDir()
-		cmd, stdin := startPhases(t, program, raws, phases)
+		cmd, stdin := startPhases(t, program, phases, "CAIRN_DIR="+raws, "CAIRN_CONTINUOUS="+continuous)
 		if end == "kill" {
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
@@ -133,12 +133,12 @@ func killed(t *testing.T, program string) {
 	checkSame(t, profiles["kill"], profiles["exit"])
 }
 
-// startPhases starts SQLite with the counts in a file, and returns when it has
-// done some phases and waits.
-func startPhases(t *testing.T, program, raws, phases string) (*exec.Cmd, io.WriteCloser) {
+// startPhases starts SQLite, and returns when it has done some phases and waits
+// for the end of its input.
+func startPhases(t *testing.T, program, phases string, env ...string) (*exec.Cmd, io.WriteCloser) {
 	t.Helper()
 	cmd := command(t, program, sqliteArgs(t, phases)...)
-	cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws, "CAIRN_CONTINUOUS=1")
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
