@@ -73,7 +73,8 @@ func (b *bench) timePairs(ctx context.Context, all []*built, base map[string]*bu
 func (b *bench) reportSQLite(all []*built, base map[string]*built) {
 	fmt.Fprintf(&b.report, "## SQLite\n\nThe amalgamation and `bench/c/speed.c`, at %s. Text and data (with bss) as `size` has\n"+
 		"them; file is the stripped executable; instructions with %s rows under callgrind;\n"+
-		"time with %s rows, median and range of %d pairs.\n\n",
+		"time with %s rows, median and range of %d pairs. A probe of mode cover is one instruction, so\n"+
+		"its growth in instructions is the share of calls among them.\n\n",
 		optimize, thousands(rowsCounted), thousands(rowsTimed), b.rounds)
 	rows := [][]string{{"build", "text", "data+bss", "file", "growth", "instructions", "growth", "time ratio"}}
 	for _, r := range all {
