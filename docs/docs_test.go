@@ -1,0 +1,130 @@
+// Package docs keeps the manual true: it runs what it tells readers to run.
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// blocks matches what stands between ```sh and ```: commands that a reader can
+// copy. What is not to be run is marked ```console.
+var blocks = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+
+// TestBlocks runs the blocks of a page, in order, as one shell script.
+func TestBlocks(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"gcc", "bash", "objcopy"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	bin := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/cairn").CombinedOutput(); err != nil {
+		t.Fatalf("building cairn: %v\n%s", err, out)
+	}
+	for _, page := range []string{"../README.md", "guide.md"} {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var script strings.Builder
+			script.WriteString("set -eu -o pipefail\n")
+			found := blocks.FindAllSubmatch(text, -1)
+			if len(found) == 0 {
+				t.Fatal("no block to run")
+			}
+			for _, m := range found {
+				script.Write(m[1])
+			}
+			cmd := exec.Command("bash", "-x", "-c", script.String())
+			cmd.Dir = t.TempDir()
+			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "CAIRN_CACHE="+t.TempDir(), "CAIRN_DIR=")
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			t.Logf("%s", out)
+		})
+	}
+}
+
+var links = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+// TestLinks looks for the files that the pages point to.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, page := range append(pages, "../README.md", "../CHANGELOG.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range links.FindAllSubmatch(text, -1) {
+			found++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(m[1]))); err != nil {
+				t.Errorf("%s: a link to %s: %v", page, m[1], err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no links at all")
+	}
+}
+
+// variables are what the environment page says there is; own are those that
+// cairn's processes set for each other.
+var (
+	variables = regexp.MustCompile("(?m)^\\| `([A-Z_]+)`")
+	read      = regexp.MustCompile(`(?:env|Getenv|LookupEnv)\("([A-Z_]+)"\)`)
+)
+
+// foreign variables belong to others and are documented there.
+var foreign = map[string]bool{"PATH": true, "TERM": true, "TMPDIR": true}
+
+// TestEnvironment holds the environment page against the sources.
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("environment.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented, used := map[string]bool{}, map[string]bool{}
+	for _, m := range variables.FindAllSubmatch(text, -1) {
+		documented[string(m[1])] = true
+	}
+	err = filepath.WalkDir("../internal", func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		if err != nil || d.IsDir() || strings.HasSuffix(name, "_test.go") || filepath.Ext(name) != ".go" && filepath.Ext(name) != ".c" {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		for _, m := range read.FindAllSubmatch(src, -1) {
+			used[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range used {
+		if !documented[name] && !foreign[name] {
+			t.Errorf("%s is read and not in environment.md", name)
+		}
+	}
+	for name := range documented {
+		if !used[name] {
+			t.Errorf("%s is in environment.md and nothing reads it", name)
+		}
+	}
+}
