@@ -67,6 +67,7 @@ type rewriter struct {
 // area is the part of the raw section that lives and dies with one text
 // section or section group.
 type area struct {
+	index int
 	group string
 	size  int
 	align bool
@@ -145,7 +146,7 @@ func (r *rewriter) record(s *section, probes int) position {
 	}
 	a := r.byKey[key]
 	if a == nil {
-		a = &area{group: s.group}
+		a = &area{index: len(r.areas), group: s.group}
 		r.byKey[key] = a
 		r.areas = append(r.areas, a)
 	}
@@ -154,7 +155,7 @@ func (r *rewriter) record(s *section, probes int) position {
 		a.align = true
 		a.size = (a.size + wire.RecordAlign - 1) &^ (wire.RecordAlign - 1)
 	}
-	p := position{slices.Index(r.areas, a), a.size}
+	p := position{a.index, a.size}
 	a.size += size
 	return p
 }
