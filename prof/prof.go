@@ -167,7 +167,7 @@ type Counts struct {
 
 // Site is a place the function was first called from.
 type Site struct {
-	Addr uint64 // link-time return address; 0 means outside the module
+	Addr uint64 // link-time return address; 0 means outside the instrumented code
 	Runs uint64 // raw files that saw it
 }
 
