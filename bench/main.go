@@ -24,6 +24,7 @@ var sources embed.FS
 type bench struct {
 	root, out string // absolute
 	cairn     string // the program under test
+	revision  string // that it was built from
 	rounds    int    // interleaved pairs for each ratio
 	log       io.Writer
 	report    bytes.Buffer // Markdown
@@ -91,6 +92,9 @@ func (b *bench) setUp(ctx context.Context) error {
 	b.cairn = filepath.Join(b.out, "cairn")
 	if err := os.MkdirAll(b.out, 0o755); err != nil {
 		return err
+	}
+	if b.revision, err = output(ctx, b.root, "git", "describe", "--always", "--dirty"); err != nil {
+		b.revision = "unknown"
 	}
 	// Nothing of the machine's own settings or caches has a say.
 	for name, value := range map[string]string{"CAIRN_CACHE": filepath.Join(b.out, "cache"), "CGO_ENABLED": "0", "LC_ALL": "C"} {

@@ -82,8 +82,8 @@ func writeTargets(w io.Writer, targets []target) {
 
 // writeHead says what was measured, where and with what.
 func (b *bench) writeHead(ctx context.Context, w io.Writer) {
-	fmt.Fprint(w, "# What cairn costs\n\nWritten by `make bench`. Sizes and instruction counts repeat exactly with the same\n"+
-		"compilers. Times are processor time, as ratios of interleaved pairs of runs.\n\n")
+	fmt.Fprint(w, "# What cairn costs\n\nWritten by `make bench`. Sizes repeat exactly with the same compilers, instruction\n"+
+		"counts within a hundred. Times are processor time, as ratios of interleaved pairs of runs.\n\n")
 	fmt.Fprintf(w, "## Where\n\n- machine: %s\n- Go: %s\n", machine(), runtime.Version())
 	for _, tool := range [][]string{
 		{"gcc", "gcc", "--version"},
@@ -91,11 +91,10 @@ func (b *bench) writeHead(ctx context.Context, w io.Writer) {
 		{"linker", "ld", "--version"},
 		{"llvm-profdata", "llvm-profdata-22", "merge", "--version"},
 		{"valgrind", "valgrind", "--version"},
-		{"cairn", "git", "-C", b.root, "describe", "--always", "--dirty"},
 	} {
 		fmt.Fprintf(w, "- %s: %s\n", tool[0], version(ctx, tool[1:]...))
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "- cairn: revision %s\n\n", strings.TrimSpace(b.revision))
 }
 
 // version returns the line of a tool's answer that has a version in it.

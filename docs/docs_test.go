@@ -82,6 +82,44 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+var (
+	costs   = regexp.MustCompile(`(?m)^\| .(cover|count|block|full|gcc --coverage)\b.*\|$`)
+	figures = regexp.MustCompile(`\+[0-9.]+ %|[0-9]\.[0-9]{3}`)
+)
+
+// TestCosts holds the README's table of costs against what was measured.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := os.ReadFile("../bench/RESULTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := costs.FindAllSubmatch(readme, -1)
+	if len(rows) != 5 {
+		t.Errorf("%d rows in the README's table, want 5", len(rows))
+	}
+	for _, row := range rows {
+		mode := string(row[1])
+		if mode != "gcc --coverage" {
+			mode = "cairn " + mode + ", gcc"
+		}
+		measured := regexp.MustCompile(`(?m)^\| ` + mode + ` +\|.*$`).Find(results)
+		found := figures.FindAllString(string(row[0]), -1)
+		if len(found) != 3 {
+			t.Errorf("%s: %d figures, want 3", mode, len(found))
+		}
+		for _, f := range found {
+			if !strings.Contains(string(measured), f) {
+				t.Errorf("%s: %s is not in bench/RESULTS.md:\n%s", mode, f, measured)
+			}
+		}
+	}
+}
+
 // variables are what the environment page says there is; own are those that
 // cairn's processes set for each other.
 var (

@@ -51,6 +51,7 @@ var rules = map[string]rule{
 	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
 	"cmd/cairn":    {ours: "internal/cli"},
 	"bench":        {ours: "format/mip"},
+	"docs":         {},
 
 	"internal/deps":   {},
 	"internal/oracle": {},
