@@ -2,7 +2,6 @@ package native
 
 import (
 	"regexp"
-	"strings"
 )
 
 // fragment is a piece of code under a function symbol of its own.
@@ -68,9 +67,13 @@ type function struct {
 // main returns the fragment of the entry.
 func (f *function) main() *fragment { return f.frags[0] }
 
-// fragmentName matches the names that gcc and clang give to the pieces they
-// split off a function: f.cold, f.cold.3, f.part.0, f.__part.1.
-var fragmentName = regexp.MustCompile(`^(.+?)\.(?:cold(?:\.\d+)?|(?:__)?part\.\d+(?:\..+)?)$`)
+// The names that gcc and clang give to the pieces they split off a function:
+// f.cold, f.cold.3, f.part.0, f.part.0.isra.0, f.__part.1. A piece can be split
+// again, as f.part.0.cold is.
+var (
+	coldName = regexp.MustCompile(`^(.+)\.cold(?:\.\d+)?$`)
+	partName = regexp.MustCompile(`^(.+)\.(?:__)?part\.\d+(?:\..+)?$`)
+)
 
 // enter makes the entry probe's place final: before pos.
 func (f *fragment) enter(pos int) {
@@ -133,27 +136,36 @@ func (f *fragment) transfer(kind flow, target []byte, isTrap bool) {
 
 // adopt gives split-off fragments to the function they came from. A .part
 // whose function is not here, or is in another COMDAT group and may be
-// dropped without it, is a function of its own.
+// dropped without it, is a function of its own. A cold fragment is never: if it
+// has lost its function, the blocks that it goes on to have a way in that is
+// not seen.
 func (p *parser) adopt() {
 	kept := p.unit.funcs[:0]
 	for _, fn := range p.unit.funcs {
-		f := fn.main()
 		parent := p.parentOf(fn.name)
-		if parent == nil || parent.main().sec.group != f.sec.group {
-			kept = append(kept, fn)
+		if parent != nil && parent.main().sec.group == fn.main().sec.group {
+			fn.join(parent)
 			continue
 		}
-		f.join(parent)
+		kept = append(kept, fn)
+		if coldName.MatchString(fn.name) {
+			for _, b := range fn.main().blocks {
+				p.taken[string(b.target)] = true
+			}
+		}
 	}
 	p.unit.funcs = kept
 }
 
-// join makes f a fragment of parent. What was its entry block becomes a block
-// like any other, or nothing if a label stands before all code.
-func (f *fragment) join(parent *function) {
-	f.parent = parent
-	f.called = !strings.Contains(f.name, ".cold")
-	parent.frags = append(parent.frags, f)
+// join makes the fragments of fn those of parent. What was the entry block
+// becomes a block like any other, or nothing if a label stands before all code.
+func (fn *function) join(parent *function) {
+	f := fn.main()
+	f.called = !coldName.MatchString(f.name)
+	for _, fr := range fn.frags {
+		fr.parent = parent
+	}
+	parent.frags = append(parent.frags, fn.frags...)
 	f.blocks[0].probe = f.probe
 	if f.blocks[0].used {
 		return
@@ -167,19 +179,18 @@ func (f *fragment) join(parent *function) {
 	}
 }
 
-// parentOf returns the function that name was split from, or nil. A part of a
-// part belongs to the whole.
+// parentOf returns the function that name was split from, or nil: the nearest
+// that is here, or the one that this was split from in turn.
 func (p *parser) parentOf(name string) *function {
-	m := fragmentName.FindStringSubmatch(name)
+	m := coldName.FindStringSubmatch(name)
+	if m == nil {
+		m = partName.FindStringSubmatch(name)
+	}
 	if m == nil {
 		return nil
 	}
-	parent := p.byName[m[1]]
-	if parent == nil {
-		return nil
+	if parent := p.byName[m[1]]; parent != nil {
+		return parent.main().parent
 	}
-	if up := p.parentOf(parent.name); up != nil {
-		return up
-	}
-	return parent
+	return p.parentOf(m[1])
 }

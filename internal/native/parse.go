@@ -37,6 +37,8 @@ type parser struct {
 	taken     map[string]bool // local labels that something other than a branch refers to
 	app       bool            // inside inline assembly
 	appBranch bool            // it names a local label
+	appSec    *section        // where it began
+	appPrev   *section
 	line      int
 }
 
@@ -72,7 +74,7 @@ func Parse(src []byte) (*Unit, error) {
 func (p *parser) statement(text []byte, pos, next int) error {
 	s := parseLine(bytes.TrimRight(text, "\r\n"))
 	if p.app && s.kind != lineNoApp {
-		p.inlineAsm(s, text, next)
+		p.inlineAsm(text, next)
 		return nil
 	}
 	switch s.kind {
@@ -87,6 +89,7 @@ func (p *parser) statement(text []byte, pos, next int) error {
 		p.instruction(s, pos, next)
 	case lineApp:
 		p.app, p.appBranch = true, false
+		p.appSec, p.appPrev = p.sec, p.prev
 		if f := p.sec.cur; f != nil {
 			f.hasAsm = true
 			f.code(pos, next)
@@ -95,6 +98,9 @@ func (p *parser) statement(text []byte, pos, next int) error {
 		p.placed()
 	case lineNoApp:
 		p.app = false
+		// Compilers take it for granted that inline assembly leaves the
+		// section as it was.
+		p.sec, p.prev = p.appSec, p.appPrev
 		if f := p.sec.cur; f != nil {
 			f.end = next
 			if p.appBranch {
@@ -105,13 +111,10 @@ func (p *parser) statement(text []byte, pos, next int) error {
 	return nil
 }
 
-// inlineAsm follows only what changes where the text after it lands.
-func (p *parser) inlineAsm(s statement, text []byte, next int) {
+// inlineAsm notes what a line of inline assembly means for the code around it.
+func (p *parser) inlineAsm(text []byte, next int) {
 	if p.mention(text) {
 		p.appBranch = true
-	}
-	if s.kind == lineDirective {
-		p.sectionDirective(s)
 	}
 	if f := p.sec.cur; f != nil {
 		f.end = next
@@ -187,12 +190,16 @@ func (p *parser) begin(name string, next int) {
 }
 
 func (p *parser) instruction(s statement, pos, next int) {
+	kind, target := classify(s.word, s.rest)
 	f := p.sec.cur
+	if f == nil && kind == flowNop {
+		p.announce(pos) // room for patching that must stay right before its function
+		return
+	}
 	if f == nil {
 		p.placed()
 		return
 	}
-	kind, target := classify(s.word, s.rest)
 	if (kind == flowLanding || kind == flowNop) && !f.entered {
 		f.probe, f.end = next, next
 		p.placed()
@@ -241,7 +248,7 @@ func (p *parser) directive(s statement, pos, next int) error {
 		p.size(unquote(operand(s.rest)), next)
 	case ".file":
 		if p.unit.Source == "" {
-			p.unit.Source = string(unquote(operand(s.rest)))
+			p.unit.Source = quotedString(s.rest)
 		}
 	case ".intel_syntax":
 		return &SyntaxError{p.line, "Intel syntax is not supported; compile with -masm=att"}

@@ -119,3 +119,31 @@ func splitOperands(rest []byte) [][]byte {
 	}
 	return out
 }
+
+// quotedString returns the first operand of rest as the assembler reads it: a
+// quoted string with its escapes resolved, or a bare word.
+func quotedString(rest []byte) string {
+	rest = bytes.TrimLeft(rest, " \t")
+	if len(rest) == 0 || rest[0] != '"' {
+		return string(operand(rest))
+	}
+	var out []byte
+	for i := 1; i < len(rest) && rest[i] != '"'; i++ {
+		if rest[i] != '\\' || i+1 == len(rest) {
+			out = append(out, rest[i])
+			continue
+		}
+		i++
+		if rest[i] < '0' || rest[i] > '7' {
+			out = append(out, rest[i])
+			continue
+		}
+		c, n := 0, 0
+		for ; n < 3 && i+n < len(rest) && rest[i+n] >= '0' && rest[i+n] <= '7'; n++ {
+			c = c*8 + int(rest[i+n]-'0')
+		}
+		out = append(out, byte(c))
+		i += n - 1
+	}
+	return string(out)
+}

@@ -4,7 +4,7 @@
  *
  * It calls the kernel itself and needs no C library, so that it works in
  * static, musl and freestanding programs. Three functions of a C library are
- * used if they are there (weak): environ, __register_atfork or pthread_atfork,
+ * used if they are there (weak): __register_atfork or environ and pthread_atfork,
  * and dl_iterate_phdr. No memory is allocated but one mapping while a file is
  * written. Size matters: this is what a program grows by.
  *
@@ -204,16 +204,13 @@ struct dl_info {
 };
 extern int dl_iterate_phdr(int (*)(struct dl_info *, u64, void *), void *) WEAK;
 
-/* own_name keeps the name of the module that this code is in. */
+/* own_name keeps the name of the shared object that this code is in: the one
+ * that was loaded at our ELF header. */
 static int own_name(struct dl_info *i, u64 size, void *arg) {
   (void)size;
-  u64 here = (u64)&st;
-  for (u32 k = 0; k < i->phnum; k++)
-    if (i->phdr[k].type == 1 && here - i->addr - i->phdr[k].vaddr < i->phdr[k].memsz) {
-      *(const char **)arg = i->name;
-      return 1;
-    }
-  return 0;
+  if (i->addr != (u64)&ehdr) return 0;
+  *(const char **)arg = i->name;
+  return 1;
 }
 
 /* put_module puts the base name of the module: of the shared object, or of the
@@ -381,7 +378,7 @@ static int call_module(struct dl_info *i, u64 size, void *arg) {
   return 0;
 }
 
-static int call_all(u32 which) {
+static __attribute__((noinline)) int call_all(u32 which) {
   struct call c = {which, 0};
   if (dl_iterate_phdr)
     dl_iterate_phdr(call_module, &c);
@@ -397,16 +394,26 @@ HIDDEN void __cairn_reset(void) { call_all(1); }
 
 /* ---- the life of the process ---- */
 
-extern char **environ WEAK;
+/* glibc hands the environment to constructors, and takes fork handlers away
+ * with the module they belong to. Other libraries have the usual names. Each
+ * name costs a hundred bytes of tables for the dynamic linker. */
+#if __has_include(<gnu/libc-version.h>)
+#define GLIBC 1
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) WEAK;
-extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
 extern void *__dso_handle HIDDEN WEAK;
+#else
+#define GLIBC 0
+extern char **environ WEAK;
+extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
+#endif
 
-static const char *env(const char *name) {
-  if (!&environ || !environ) return 0;
-  for (char **e = environ; *e; e++) {
-    const char *p = *e, *q = name;
+/* env returns the value of the variable CAIRN_ and name, or 0. */
+static const char *env(char **e, const char *name) {
+  for (; e && *e; e++) {
+    const char *p = *e, *q = "CAIRN_";
     while (*q && *p == *q) p++, q++;
+    if (*q) continue;
+    for (q = name; *q && *p == *q; q++) p++;
     if (!*q && *p == '=') return p + 1;
   }
   return 0;
@@ -452,42 +459,49 @@ static void watch(const char *s) {
   sys4(SYS_rt_sigaction, sig, (long)&a, 0, 8);
 }
 
-static void start(void) {
+static void start(int argc, char **argv, char **envp) {
+  (void)argc, (void)argv;
   /* A program with more rights than its caller takes no orders from the
    * caller's environment, nor writes files for it. */
   if (sys0(SYS_getuid) != sys0(SYS_geteuid) ||
       sys0(SYS_getgid) != sys0(SYS_getegid))
     return;
-  const char *dir = env("CAIRN_DIR"), *s;
+#if !GLIBC
+  envp = &environ ? environ : 0;
+#endif
+  const char *dir = env(envp, "DIR"), *s;
   if (!dir || !*dir) dir = CAIRN_DEFAULT_DIR;
   if (!*dir) return;
   for (s = dir; *s; s++)
     if (s - dir >= MAX_DIR) {
-      complain("to CAIRN_DIR", -ENAMETOOLONG);
+      complain("CAIRN_DIR", -ENAMETOOLONG);
       return;
     }
   st.dir = dir;
   st.pid = (i32)sys0(SYS_getpid);
-  if (__register_atfork)
-    __register_atfork(0, 0, forked, &__dso_handle ? &__dso_handle : 0);
-  else if (pthread_atfork)
-    pthread_atfork(0, 0, forked);
-  s = env("CAIRN_CONTINUOUS");
+#if GLIBC
+  /* Without a handle it would outlive its module. */
+  if (__register_atfork && &__dso_handle) __register_atfork(0, 0, forked, &__dso_handle);
+#else
+  if (pthread_atfork) pthread_atfork(0, 0, forked);
+#endif
+  s = env(envp, "CONTINUOUS");
   if (s && *s && *s != '0') st.mapped = go_live(1) >= 0;
-  s = env("CAIRN_SIGNAL");
+  s = env(envp, "SIGNAL");
   if (s && *s) watch(s);
 }
 
-/* The module may be about to be unloaded, and its handler with it. */
+/* The module may be about to be unloaded, and its handler with it. The signal
+ * must not end the process then. */
 static void finish(void) {
   struct kernel_sigaction a;
   __cairn_dump_module();
   if (sys4(SYS_rt_sigaction, st.sig, 0, (long)&a, 8) < 0 || a.handler != (u64)on_signal) return;
-  a.handler = 0;
+  a.handler = 1; /* SIG_IGN */
   sys4(SYS_rt_sigaction, st.sig, (long)&a, 0, 8);
 }
 
 /* First in, last out: before the module's other constructors, after its other
  * destructors. */
-__attribute__((section(".init_array.00000"), used)) static void (*const init)(void) = start;
+__attribute__((section(".init_array.00000"), used)) static void (*const init)(int, char **, char **) = start;
 __attribute__((section(".fini_array.00000"), used)) static void (*const fini)(void) = finish;
