@@ -27,6 +27,7 @@ const (
 // shim is one run of cairn in the place of the assembler.
 type shim struct {
 	opts    shimOptions
+	broken  error // why opts could not be read
 	streams Streams
 }
 
@@ -36,15 +37,26 @@ func asShim(args []string, s Streams) (*shim, bool) {
 	if filepath.Base(args[0]) != "as" {
 		return nil, false
 	}
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(args[0]), shimOptionsFile))
-	if err != nil {
-		return nil, false
-	}
 	sh := &shim{streams: s}
-	if json.Unmarshal(text, &sh.opts) != nil {
-		return nil, false
+	found, err := readOptions(filepath.Join(filepath.Dir(args[0]), shimOptionsFile), &sh.opts)
+	sh.broken = err
+	return sh, found
+}
+
+// readOptions reads the file beside a stand-in and reports whether it is
+// there.
+func readOptions(path string, opts any) (found bool, err error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
 	}
-	return sh, true
+	if err != nil {
+		return true, err
+	}
+	if err := json.Unmarshal(text, opts); err != nil {
+		return true, fmt.Errorf("%s: %w; remove the directory it is in", path, err)
+	}
+	return true, nil
 }
 
 // asInputs splits an assembler's arguments into its inputs, by index, and
@@ -66,6 +78,9 @@ func asInputs(args []string) (inputs []int, x64 bool) {
 // run assembles what the driver asked for, with probes if it is a compiler's
 // output.
 func (sh *shim) run(ctx context.Context, args []string) error {
+	if sh.broken != nil {
+		return fmt.Errorf("as: %w", sh.broken)
+	}
 	inputs, x64 := asInputs(args)
 	if len(inputs) > 1 {
 		return sh.assemble(ctx, args, nil)

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/cairnprof/cairn/internal/driver"
 	"github.com/cairnprof/cairn/internal/nativert"
@@ -36,7 +37,7 @@ const shimOptionsFile = "cairn-as.json"
 
 // compiler is a driver's executable and what identifies its version.
 type compiler struct {
-	path   string // as found
+	path   string // as found, absolute
 	real   string // links resolved
 	family driver.Family
 }
@@ -46,11 +47,14 @@ func findCompiler(name string) (compiler, error) {
 	if err != nil {
 		return compiler{}, usagef("cc: no compiler %q found; write: cairn cc [flags] gcc -O2 -c x.c", name)
 	}
+	if path, err = filepath.Abs(path); err != nil {
+		return compiler{}, err
+	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return compiler{}, err
 	}
-	return compiler{path: path, real: real, family: driver.FamilyOf(real)}, nil
+	return compiler{path: path, real: real, family: driver.FamilyOf(path, real)}, nil
 }
 
 // cacheDir returns the directory for what cairn builds for itself.
@@ -58,10 +62,13 @@ func cacheDir() (string, error) {
 	if dir := os.Getenv("CAIRN_CACHE"); dir != "" {
 		return filepath.Abs(dir)
 	}
-	if dir, err := os.UserCacheDir(); err == nil {
-		return filepath.Join(dir, "cairn"), nil
+	// Build sandboxes often have no home, or one that is not there.
+	if base, err := os.UserCacheDir(); err == nil {
+		dir := filepath.Join(base, "cairn")
+		if os.MkdirAll(dir, 0o755) == nil {
+			return dir, nil
+		}
 	}
-	// Build sandboxes often have no home.
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("cairn-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -70,7 +77,8 @@ func cacheDir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !info.IsDir() || info.Mode().Perm() != 0o700 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(stat.Uid) != os.Getuid() {
 		return "", fmt.Errorf("%s is not a directory of this user alone; set CAIRN_CACHE", dir)
 	}
 	return dir, nil
@@ -102,8 +110,24 @@ func prepare(ctx context.Context, c compiler, opts shimOptions, defaultDir strin
 			return tc, fmt.Errorf("preparing the runtime for %s: %w", c.path, err)
 		}
 	}
+	if err := usable(tc.Bin); err != nil {
+		return tc, fmt.Errorf("the runtime for %s in the cache is of no use: %w; remove %s or set CAIRN_CACHE", c.path, err, dir)
+	}
 	tc.Musl = exists(filepath.Join(dir, muslFile))
 	return tc, nil
+}
+
+// usable checks what a driver would pass over in silence: without our
+// assembler in bin, it takes the system's.
+func usable(bin string) error {
+	if _, err := os.Stat(filepath.Join(bin, "as")); err != nil {
+		return err
+	}
+	options, err := os.Open(filepath.Join(bin, shimOptionsFile))
+	if err != nil {
+		return err
+	}
+	return options.Close()
 }
 
 // muslFile is there if the compiler's C library is musl.
@@ -174,6 +198,10 @@ func buildToolchain(ctx context.Context, dir, self string, c compiler, opts shim
 		}
 	}
 	if err := buildRuntime(ctx, tmp, c, defaultDir); err != nil {
+		return err
+	}
+	// A cache may be shared; MkdirTemp makes directories for one user.
+	if err := os.Chmod(tmp, 0o755); err != nil {
 		return err
 	}
 	if err := os.Rename(tmp, dir); err != nil {

@@ -20,11 +20,14 @@ const (
 	Clang               // has an assembler of its own
 )
 
-// FamilyOf guesses the family from the base name of the driver's executable,
-// links resolved.
-func FamilyOf(executable string) Family {
-	if strings.Contains(path.Base(executable), "clang") {
-		return Clang
+// FamilyOf guesses the family from the base names of the driver's executable:
+// as it is called, which tells where links lead to a compiler cache, and links
+// resolved.
+func FamilyOf(names ...string) Family {
+	for _, name := range names {
+		if strings.Contains(path.Base(name), "clang") {
+			return Clang
+		}
 	}
 	return GCC
 }

@@ -183,4 +183,7 @@ func TestFamilyOf(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
+	if got := FamilyOf("/usr/lib/ccache/clang", "/usr/bin/ccache"); got != Clang {
+		t.Errorf("clang through ccache: %v, want %v", got, Clang)
+	}
 }
