@@ -61,7 +61,8 @@ var compilerVariables = []string{"CC", "CXX", "FC", "F77", "CPP", "LD", "HOSTCC"
 
 // runBuild runs the command with the wrappers first on PATH.
 func runBuild(ctx context.Context, s *Streams, f instrumentFlags, args []string, asJSON bool) error {
-	dir, err := wrapperDir(f)
+	opts := wrapperOptions{Shim: f.shim, DefaultDir: f.defaultDir}
+	dir, err := wrapperDir(s, opts)
 	if err != nil {
 		return err
 	}
@@ -74,10 +75,12 @@ func runBuild(ctx context.Context, s *Streams, f instrumentFlags, args []string,
 
 	env := append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), envLog+"="+log.Name())
 	for _, name := range compilerVariables {
-		if v := os.Getenv(name); filepath.IsAbs(v) {
-			if wrapper := filepath.Join(dir, filepath.Base(v)); exists(wrapper) {
-				env = append(env, name+"="+wrapper)
+		if v := os.Getenv(name); v != "" {
+			wrapped, err := wrapVariable(s, dir, v, opts)
+			if err != nil {
+				return err
 			}
+			env = append(env, name+"="+wrapped)
 		}
 	}
 	path, err := exec.LookPath(args[0])

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +29,7 @@ const wrapperFile = "cairn-build.json"
 type wrapperOptions struct {
 	Shim       shimOptions `json:"shim"`
 	DefaultDir string      `json:"default_dir"`
+	Tool       string      `json:"tool,omitempty"` // the only one wrapped; "" for those on PATH
 }
 
 var (
@@ -34,9 +37,10 @@ var (
 	linkerName   = regexp.MustCompile(`^(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+)?$`)
 )
 
-// wrapperDir returns the directory of wrappers for the flags, with a wrapper
-// for each compiler and linker that PATH has today.
-func wrapperDir(f instrumentFlags) (string, error) {
+// wrapperDir returns the directory of wrappers for the options, with a wrapper
+// for the one tool that they name, or for each compiler and linker that PATH
+// has today.
+func wrapperDir(s *Streams, opts wrapperOptions) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -45,7 +49,7 @@ func wrapperDir(f instrumentFlags) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.MarshalIndent(wrapperOptions{f.shim, f.defaultDir}, "", "\t")
+	text, err := json.MarshalIndent(opts, "", "\t")
 	if err != nil {
 		return "", err
 	}
@@ -54,15 +58,67 @@ func wrapperDir(f instrumentFlags) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(filepath.Join(dir, wrapperFile), text, 0o644); err != nil {
-		return "", err
+	// Wrappers of another build may be reading it, and the cache may be one
+	// that is only read.
+	file := filepath.Join(dir, wrapperFile)
+	if old, err := os.ReadFile(file); err != nil || !bytes.Equal(old, text) {
+		err := writeFile(s, file, func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
 	}
-	for _, name := range toolsOnPath(dir) {
+	names := []string{filepath.Base(opts.Tool)}
+	if opts.Tool == "" {
+		names = toolsOnPath(dir)
+	}
+	for _, name := range names {
 		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrExist) {
 			return "", err
 		}
 	}
 	return dir, nil
+}
+
+// wrapVariable returns the value of a variable that names a compiler or linker
+// by its absolute path, maybe with arguments, with a wrapper in its place: the
+// one in dir if it stands for the same file, else one for that file alone. Any
+// other value is returned as it is.
+func wrapVariable(s *Streams, dir, value string, opts wrapperOptions) (string, error) {
+	value = strings.TrimSpace(value)
+	tool, args := value, ""
+	if i := strings.IndexAny(value, " \t"); i >= 0 {
+		tool, args = value[:i], value[i:]
+	}
+	name := filepath.Base(tool)
+	if !filepath.IsAbs(tool) || !compilerName.MatchString(name) && !linkerName.MatchString(name) {
+		return value, nil
+	}
+	// It may be the wrapper of a cairn build around this one.
+	var outer wrapperOptions
+	if found, err := readOptions(filepath.Join(filepath.Dir(tool), wrapperFile), &outer); err != nil {
+		return "", fmt.Errorf("build: %w", err)
+	} else if found {
+		tool = outer.Tool
+	}
+	if tool == "" {
+		return filepath.Join(dir, name) + args, nil
+	}
+	if onPath, err := realTool(name); err != nil || !sameFile(tool, onPath) {
+		opts.Tool = tool
+		if dir, err = wrapperDir(s, opts); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(dir, name) + args, nil
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 // toolsOnPath lists the names of compilers and linkers on PATH, except in the
@@ -89,8 +145,9 @@ func toolsOnPath(except string) []string {
 
 // wrapper is one run of cairn in the place of a compiler or linker.
 type wrapper struct {
-	dir, name string
-	opts      wrapperOptions
+	name   string
+	opts   wrapperOptions
+	broken error // why opts could not be read
 }
 
 // asWrapper returns the wrapper if args say that cairn was started as one. A
@@ -106,24 +163,29 @@ func asWrapper(args []string) (*wrapper, bool) {
 		dirs = filepath.SplitList(os.Getenv("PATH"))
 	}
 	for _, dir := range dirs {
-		text, err := os.ReadFile(filepath.Join(dir, wrapperFile))
-		if err != nil || !exists(filepath.Join(dir, name)) {
+		if !exists(filepath.Join(dir, name)) {
 			continue
 		}
-		w := &wrapper{dir: dir, name: name}
-		if json.Unmarshal(text, &w.opts) != nil {
-			return nil, false
+		w := &wrapper{name: name}
+		found, err := readOptions(filepath.Join(dir, wrapperFile), &w.opts)
+		if w.broken = err; found {
+			return w, true
 		}
-		return w, true
 	}
 	return nil, false
 }
 
 // run becomes the real tool.
 func (w *wrapper) run(ctx context.Context, s *Streams, args []string) error {
-	path, err := w.real(w.name)
-	if err != nil {
-		return err
+	if w.broken != nil {
+		return fmt.Errorf("build: %w", w.broken)
+	}
+	path := w.opts.Tool
+	if path == "" {
+		var err error
+		if path, err = realTool(w.name); err != nil {
+			return err
+		}
 	}
 	if linkerName.MatchString(w.name) {
 		return w.link(ctx, path, args)
@@ -131,9 +193,9 @@ func (w *wrapper) run(ctx context.Context, s *Streams, args []string) error {
 	return runCompiler(ctx, s, instrumentFlags{shim: w.opts.Shim, defaultDir: w.opts.DefaultDir}, path, args)
 }
 
-// real finds a tool on PATH past the wrappers, those of another cairn build
+// realTool finds a tool on PATH past the wrappers, those of another cairn build
 // included.
-func (w *wrapper) real(name string) (string, error) {
+func realTool(name string) (string, error) {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		path := filepath.Join(dir, name)
 		if exists(filepath.Join(dir, wrapperFile)) {
@@ -161,7 +223,7 @@ func (w *wrapper) link(ctx context.Context, path string, args []string) error {
 		return become(path, argv, nil)
 	}
 	for _, name := range []string{"cc", "gcc", "clang"} {
-		found, err := w.real(name)
+		found, err := realTool(name)
 		if err != nil {
 			continue
 		}
