@@ -47,7 +47,6 @@ const maxEvidence = 16
 // inference is the state of one function: classes of equivalent blocks, named
 // by their topmost node.
 type inference struct {
-	g        *graph
 	class    []int
 	derived  [][]int // class -> classes it is the union of; nil if it has a probe
 	resolved [][]int // class -> classes with probes; nil if not yet known
@@ -59,13 +58,13 @@ type inference struct {
 func (f *function) implied(u *Unit) [][]int {
 	g := f.flowGraph(u.taken, u.returns)
 	n := len(g.succs)
-	inf := &inference{g: g, class: make([]int, n), derived: make([][]int, n), resolved: make([][]int, n)}
+	inf := &inference{class: make([]int, n), derived: make([][]int, n), resolved: make([][]int, n)}
 	idom, depth := dominators(nodeIn, g.succs, g.preds)
 	ipdom, pdepth := dominators(nodeOut, g.preds, g.succs)
 	inf.equate(idom, ipdom, pdepth)
 	for b := nodes; b < n; b++ {
-		inf.successors(b, idom, depth)
-		inf.predecessors(b, ipdom, pdepth)
+		inf.union(b, g.succs[b], idom, depth)   // rule 2
+		inf.union(b, g.preds[b], ipdom, pdepth) // rule 3
 	}
 	out := make([][]int, n-nodes)
 	for b := nodes + 1; b < n; b++ {
@@ -108,32 +107,20 @@ func (inf *inference) equate(idom, ipdom, pdepth []int) {
 // entry's.
 func (inf *inference) settled(c int) bool { return inf.derived[c] != nil || c == nodes }
 
-func (inf *inference) successors(b int, idom, depth []int) {
+// union makes the class of b the union of those of its neighbours, all ways on
+// from it or all ways to it, if b dominates each of them in the tree of that
+// direction.
+func (inf *inference) union(b int, neighbours, idom, depth []int) {
 	c := inf.class[b]
 	if inf.settled(c) {
 		return
 	}
 	var from []int
-	for _, s := range inf.g.succs[b] {
+	for _, s := range neighbours {
 		if s < nodes || s == b || inf.class[s] == c || !dominates(b, s, idom, depth) {
 			return
 		}
 		from = append(from, inf.class[s])
-	}
-	inf.derived[c] = from
-}
-
-func (inf *inference) predecessors(b int, ipdom, pdepth []int) {
-	c := inf.class[b]
-	if inf.settled(c) {
-		return
-	}
-	var from []int
-	for _, p := range inf.g.preds[b] {
-		if p < nodes || p == b || inf.class[p] == c || !dominates(b, p, ipdom, pdepth) {
-			return
-		}
-		from = append(from, inf.class[p])
 	}
 	inf.derived[c] = from
 }

@@ -37,8 +37,6 @@ type parser struct {
 	taken     map[string]bool // local labels that something other than a branch refers to
 	app       bool            // inside inline assembly
 	appBranch bool            // it names a local label
-	appSec    *section        // where it began
-	appPrev   *section
 	line      int
 }
 
@@ -89,7 +87,6 @@ func (p *parser) statement(text []byte, pos, next int) error {
 		p.instruction(s, pos, next)
 	case lineApp:
 		p.app, p.appBranch = true, false
-		p.appSec, p.appPrev = p.sec, p.prev
 		if f := p.sec.cur; f != nil {
 			f.hasAsm = true
 			f.code(pos, next)
@@ -98,9 +95,6 @@ func (p *parser) statement(text []byte, pos, next int) error {
 		p.placed()
 	case lineNoApp:
 		p.app = false
-		// Compilers take it for granted that inline assembly leaves the
-		// section as it was.
-		p.sec, p.prev = p.appSec, p.appPrev
 		if f := p.sec.cur; f != nil {
 			f.end = next
 			if p.appBranch {
@@ -112,6 +106,8 @@ func (p *parser) statement(text []byte, pos, next int) error {
 }
 
 // inlineAsm notes what a line of inline assembly means for the code around it.
+// Its section directives mean nothing: compilers take it for granted that the
+// section is the same before and after.
 func (p *parser) inlineAsm(text []byte, next int) {
 	if p.mention(text) {
 		p.appBranch = true
