@@ -28,9 +28,15 @@ const (
 	ModeBlock Mode = 2 // one byte per basic block, the entry block's first
 	ModeCount Mode = 3 // call count and first-execution index
 	ModeFull  Mode = 4 // ModeCount, first caller, one byte per non-entry block
+
+	ModeOrder      Mode = 5 // ModeCover, and a slot in the buffer of first executions
+	ModeBlockOrder Mode = 6 // ModeBlock, and a slot in the buffer of first executions
 )
 
-var modeNames = [...]string{ModeCover: "cover", ModeBlock: "block", ModeCount: "count", ModeFull: "full"}
+var modeNames = [...]string{
+	ModeCover: "cover", ModeBlock: "block", ModeCount: "count", ModeFull: "full",
+	ModeOrder: "order", ModeBlockOrder: "block+order",
+}
 
 // String returns the mode's name as the command line spells it.
 func (m Mode) String() string {
@@ -40,15 +46,23 @@ func (m Mode) String() string {
 	return "invalid"
 }
 
-// Valid reports whether m is one of the four modes.
-func (m Mode) Valid() bool { return m >= ModeCover && m <= ModeFull }
+// Valid reports whether m is one of the modes.
+func (m Mode) Valid() bool { return m >= ModeCover && m <= ModeBlockOrder }
 
 // HasBlocks reports whether records of this mode hold block coverage.
-func (m Mode) HasBlocks() bool { return m == ModeBlock || m == ModeFull }
+func (m Mode) HasBlocks() bool { return m == ModeBlock || m == ModeFull || m == ModeBlockOrder }
 
 // HasCalls reports whether records of this mode hold call counts and
 // first-execution indexes.
 func (m Mode) HasCalls() bool { return m == ModeCount || m == ModeFull }
+
+// HasSlots reports whether first executions of this mode go to a buffer of
+// their own instead of the records.
+func (m Mode) HasSlots() bool { return m == ModeOrder || m == ModeBlockOrder }
+
+// HasOrder reports whether a run of this mode tells in which order functions
+// were first executed.
+func (m Mode) HasOrder() bool { return m.HasCalls() || m.HasSlots() }
 
 // ParseMode returns the mode that name spells and whether there is one.
 func ParseMode(name string) (Mode, bool) {
@@ -185,6 +199,24 @@ type Module struct {
 	Map
 	Raws   uint64   // raw files merged
 	Counts []Counts // parallel to Map.Funcs
+	// Traces are the first-execution orders of single runs: all of them, or a
+	// sample where there were more than fit. Ascending by scenario.
+	Traces []Trace
+	// TracesSeen is the number of runs that Traces were sampled from, at least
+	// len(Traces).
+	TracesSeen uint64
+}
+
+// Trace is the order in which one run first executed a module's functions.
+type Trace struct {
+	Scenario string // what the run was about (CAIRN_SCENARIO); "" if it did not say
+	Weight   uint64 // how often this run counts, at least 1
+	// Funcs are indexes into Map.Funcs in the order of first execution, each
+	// function at most once.
+	Funcs []uint32
+	// Cut is set if the buffer of the run was too small: the first functions
+	// are missing from Funcs.
+	Cut bool
 }
 
 // Profile is a set of modules with distinct build ids, ascending by module
