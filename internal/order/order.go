@@ -1,48 +1,175 @@
-// Package order ranks functions for a linker's symbol ordering file. It is
-// pure.
 package order
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/cairnprof/cairn/prof"
 )
 
-// ByFirstExecution returns the indexes of the functions of m that ran, by when
-// they first did: ascending by the mean first-execution index over the runs
-// that reached them, then by address. Functions whose mode records no order
-// follow those with one.
-func ByFirstExecution(m *prof.Module) []int {
-	var ran []int
-	for i := range m.Funcs {
-		if m.Counts[i].Runs > 0 {
-			ran = append(ran, i)
-		}
-	}
-	slices.SortStableFunc(ran, func(a, b int) int {
-		x, y := m.Counts[a].MeanOrder(), m.Counts[b].MeanOrder()
-		if (x == 0) != (y == 0) {
-			if x == 0 {
-				return 1
-			}
-			return -1
-		}
-		return cmp.Or(cmp.Compare(x, y), cmp.Compare(m.Funcs[a].Addr(), m.Funcs[b].Addr()))
-	})
-	return ran
+// Input is what an order is computed from.
+type Input struct {
+	Funcs  []Func       // the program's functions
+	Traces []prof.Trace // their Funcs are indexes into Funcs
+	Edges  []Edge       // the call graph
 }
 
-// Symbols returns the names of the functions at the given indexes without
-// repetition: a linker moves all functions of a name at its first mention.
-func Symbols(m *prof.Module, ranked []int) []string {
-	seen := make(map[string]bool, len(ranked))
-	names := make([]string, 0, len(ranked))
-	for _, i := range ranked {
-		if name := m.Funcs[i].Name; !seen[name] {
-			seen[name] = true
-			names = append(names, name)
+// Func is what an order needs to know of one function.
+type Func struct {
+	Size      uint64  // bytes of the part that is placed
+	Addr      uint64  // where it is now; breaks ties
+	Calls     uint64  // calls in all runs, 0 if not counted
+	Runs      uint64  // runs in which it ran
+	MeanOrder float64 // mean first-execution index over Runs, 0 if not known
+	Content   []byte  // its code, for Options.Compress; may be nil
+}
+
+// Edge says how often one function called another. Edges of the same two
+// functions add up.
+type Edge struct {
+	Caller, Callee uint32 // indexes into Input.Funcs
+	Weight         uint64 // calls, or any other measure of how near they should be
+}
+
+// Algorithm names a way to compute an order.
+type Algorithm string
+
+// The algorithms. The package comment says which is for what.
+const (
+	First     Algorithm = "first"     // the traces one after the other
+	Mean      Algorithm = "mean"      // by mean first-execution index
+	BP        Algorithm = "bp"        // balanced partitioning with the utilities of llvm-profdata, unfiltered
+	BPLLD     Algorithm = "bp-lld"    // balanced partitioning with the utilities of lld
+	Hot       Algorithm = "hot"       // cache-directed sort of the call graph
+	C3        Algorithm = "c3"        // call-chain clustering (hfsort)
+	Signature Algorithm = "signature" // by the set of traces that ran a function
+	Startup   Algorithm = "startup"   // Signature, then Hot for what ran but is in no trace
+)
+
+// Algorithms returns all algorithms, the default first.
+func Algorithms() []Algorithm {
+	return []Algorithm{Startup, Signature, First, Mean, BP, BPLLD, Hot, C3}
+}
+
+// Options change how an order is computed. The zero value is the default.
+type Options struct {
+	// Compress orders the functions that no trace and no count places so that
+	// similar code stands together, which compresses better. It needs
+	// Func.Content.
+	Compress bool
+	// OutlierFilter makes BP drop the utilities that llvm-profdata drops. It
+	// costs pages; it is there to compare with that tool.
+	OutlierFilter bool
+}
+
+// Result is an order of all functions of an input.
+type Result struct {
+	// Order has each index of Input.Funcs once. The first Placed() stand where
+	// they do for a reason; the others follow as they are, by address.
+	Order []uint32
+	// How many functions lead the order for which reason, in this sequence:
+	Startup int // they are in a trace, or have a first-execution index
+	Hot     int // they ran, or are in the call graph
+	Packed  int // their code is similar to that of their neighbours
+}
+
+// Placed returns how many functions lead the order for a reason. A linker needs
+// to be told of these only.
+func (r *Result) Placed() int { return r.Startup + r.Hot + r.Packed }
+
+// FromModule returns the input that a profile's module is, with a call graph
+// from elsewhere. Code bytes are left out. The size of a function is that of
+// its first fragment: the pieces that the compiler split off are not to be
+// placed beside it.
+func FromModule(m *prof.Module, edges []Edge) *Input {
+	in := &Input{Funcs: make([]Func, len(m.Funcs)), Traces: m.Traces, Edges: edges}
+	for i := range m.Funcs {
+		f, c := &m.Funcs[i], &m.Counts[i]
+		in.Funcs[i] = Func{
+			Size: uint64(f.Fragments[0].Size), Addr: f.Addr(),
+			Calls: c.Calls, Runs: c.Runs, MeanOrder: c.MeanOrder(),
 		}
 	}
-	return names
+	return in
+}
+
+// check returns what is wrong with the indexes of in.
+func (in *Input) check() error {
+	n := len(in.Funcs)
+	for t := range in.Traces {
+		for _, f := range in.Traces[t].Funcs {
+			if int(f) >= n {
+				return fmt.Errorf("trace %d names function %d of %d", t, f, n)
+			}
+		}
+	}
+	for i, e := range in.Edges {
+		if int(max(e.Caller, e.Callee)) >= n {
+			return fmt.Errorf("call graph edge %d joins functions %d and %d of %d", i, e.Caller, e.Callee, n)
+		}
+	}
+	return nil
+}
+
+// Compute returns the order of in's functions that alg gives. The same input
+// gives the same order on every machine. An error says which trace or edge
+// names a function that does not exist, or that there is no such algorithm.
+func Compute(in *Input, alg Algorithm, opts Options) (*Result, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	traces := firstUses(in)
+	b := newBuilder(in)
+	switch alg {
+	case First:
+		b.startup(concatenate(traces))
+	case Mean:
+		b.startup(byMeanOrder(in))
+	default:
+		return nil, fmt.Errorf("there is no order algorithm %q", alg)
+	}
+	return b.finish(opts), nil
+}
+
+// builder appends functions to an order, each once.
+type builder struct {
+	in     *Input
+	placed []bool
+	result Result
+}
+
+func newBuilder(in *Input) *builder {
+	return &builder{in: in, placed: make([]bool, len(in.Funcs)), result: Result{Order: make([]uint32, 0, len(in.Funcs))}}
+}
+
+// add appends those of funcs that are not placed yet and returns their number.
+func (b *builder) add(funcs []uint32) int {
+	before := len(b.result.Order)
+	for _, f := range funcs {
+		if !b.placed[f] {
+			b.placed[f] = true
+			b.result.Order = append(b.result.Order, f)
+		}
+	}
+	return len(b.result.Order) - before
+}
+
+func (b *builder) startup(funcs []uint32) { b.result.Startup += b.add(funcs) }
+
+// finish appends what is left.
+func (b *builder) finish(Options) *Result {
+	b.add(ByAddress(b.in))
+	return &b.result
+}
+
+// ByAddress returns the indexes of in's functions by address: the order in
+// which they are now.
+func ByAddress(in *Input) []uint32 {
+	order := make([]uint32, len(in.Funcs))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortStableFunc(order, func(a, b uint32) int { return cmp.Compare(in.Funcs[a].Addr, in.Funcs[b].Addr) })
+	return order
 }

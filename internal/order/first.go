@@ -1,0 +1,94 @@
+package order
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// ByFirstExecution returns the indexes of the functions of m that ran, by when
+// they first did: ascending by the mean first-execution index over the runs
+// that reached them, then by address. Functions whose mode records no order
+// follow those with one.
+func ByFirstExecution(m *prof.Module) []int {
+	var ran []int
+	for i := range m.Funcs {
+		if m.Counts[i].Runs > 0 {
+			ran = append(ran, i)
+		}
+	}
+	slices.SortStableFunc(ran, func(a, b int) int {
+		x, y := m.Counts[a].MeanOrder(), m.Counts[b].MeanOrder()
+		if (x == 0) != (y == 0) {
+			if x == 0 {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(m.Funcs[a].Addr(), m.Funcs[b].Addr()))
+	})
+	return ran
+}
+
+// Symbols returns the names of the functions at the given indexes without
+// repetition: a linker moves all functions of a name at its first mention.
+func Symbols(m *prof.Module, ranked []int) []string {
+	seen := make(map[string]bool, len(ranked))
+	names := make([]string, 0, len(ranked))
+	for _, i := range ranked {
+		if name := m.Funcs[i].Name; !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// trace is a prof.Trace without repetitions.
+type trace struct {
+	scenario string
+	weight   uint64
+	funcs    []uint32
+}
+
+// firstUses returns the traces of in with the first mention of each function
+// only, and a weight of at least 1.
+func firstUses(in *Input) []trace {
+	traces := make([]trace, len(in.Traces))
+	seen := make([]int, len(in.Funcs))
+	for t := range in.Traces {
+		from := &in.Traces[t]
+		funcs := make([]uint32, 0, len(from.Funcs))
+		for _, f := range from.Funcs {
+			if seen[f] != t+1 {
+				seen[f] = t + 1
+				funcs = append(funcs, f)
+			}
+		}
+		traces[t] = trace{from.Scenario, max(from.Weight, 1), funcs}
+	}
+	return traces
+}
+
+// concatenate returns the traces one after the other, the heaviest first.
+// Functions repeat.
+func concatenate(traces []trace) []uint32 {
+	sorted := slices.Clone(traces)
+	slices.SortStableFunc(sorted, func(a, b trace) int { return cmp.Compare(b.weight, a.weight) })
+	var all []uint32
+	for _, t := range sorted {
+		all = append(all, t.funcs...)
+	}
+	return all
+}
+
+// byMeanOrder returns the functions that have a first-execution index by its
+// mean, then by address.
+func byMeanOrder(in *Input) []uint32 {
+	ranked := slices.DeleteFunc(ByAddress(in), func(f uint32) bool { return in.Funcs[f].MeanOrder <= 0 })
+	slices.SortStableFunc(ranked, func(a, b uint32) int {
+		return cmp.Compare(in.Funcs[a].MeanOrder, in.Funcs[b].MeanOrder)
+	})
+	return ranked
+}
