@@ -200,7 +200,8 @@ type Module struct {
 	Raws   uint64   // raw files merged
 	Counts []Counts // parallel to Map.Funcs
 	// Traces are the first-execution orders of single runs: all of them, or a
-	// sample where there were more than fit. Ascending by scenario.
+	// sample where there were more than fit. Ascending by scenario, then by
+	// key.
 	Traces []Trace
 	// TracesSeen is the number of runs that Traces were sampled from, at least
 	// len(Traces).
@@ -211,6 +212,9 @@ type Module struct {
 type Trace struct {
 	Scenario string // what the run was about (CAIRN_SCENARIO); "" if it did not say
 	Weight   uint64 // how often this run counts, at least 1
+	// Key decides whether the run is in a sample: the runs with the lowest keys
+	// are. It is a hash, so that a sample does not depend on who drew it.
+	Key uint64
 	// Funcs are indexes into Map.Funcs in the order of first execution, each
 	// function at most once.
 	Funcs []uint32

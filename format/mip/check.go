@@ -166,8 +166,10 @@ func checkCounts(c *prof.Counts, f *prof.Func, raws uint64) error {
 		return fmt.Errorf("counts of %d blocks, the map has %d", len(c.Blocks), want)
 	case c.Runs > raws:
 		return fmt.Errorf("%d runs in %d raw files", c.Runs, raws)
-	case !f.Mode.HasCalls() && (c.Calls != 0 || c.OrderSum != 0 || c.Inexact || len(c.Callers) != 0):
+	case !f.Mode.HasCalls() && (c.Calls != 0 || c.Inexact):
 		return fmt.Errorf("calls in mode %s", f.Mode)
+	case !f.Mode.HasOrder() && (c.OrderSum != 0 || len(c.Callers) != 0):
+		return fmt.Errorf("first calls in mode %s", f.Mode)
 	case len(c.Callers) > MaxSites:
 		return fmt.Errorf("%d callers, at most %d are allowed", len(c.Callers), MaxSites)
 	}
@@ -204,6 +206,9 @@ func checkProfile(p *prof.Profile) error {
 			if err := checkCounts(&m.Counts[k], &m.Funcs[k], m.Raws); err != nil {
 				return fmt.Errorf("module %q, function %q: %w", m.Module, m.Funcs[k].Name, err)
 			}
+		}
+		if err := checkTraces(m); err != nil {
+			return fmt.Errorf("module %q: %w", m.Module, err)
 		}
 	}
 	return checkOrder(p)

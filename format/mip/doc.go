@@ -171,19 +171,29 @@
 //	         then each in the module, ascending by address:
 //	sv         return address, from the one before, at first from the function
 //	rv         raw files
+//	uv     runs that the traces are a sample of
+//	uv     number of traces, ascending by scenario, then by key; each:
+//	str      scenario
+//	uv       weight, at least 1
+//	u64      key: of all runs, those with the lowest were taken
+//	u8       1 if the first functions are missing, else 0
+//	uv       number of functions in the order of first execution, each:
+//	sv         its number in the map, from the one that follows the one before
 //
 // An rv is a uv that counts raw files: 0 is none, 1 is all, and any other
-// number is one less than written. Example: the run above, and one in which
-// work was not called.
+// number is one less than written. Example: the run above, of scenario "open",
+// and one in which work was not called and that is no trace.
 //
-//	00000000  43 41 49 52 4e 4d 49 50  01 00 00 00 e2 d0 0f 06  |CAIRNMIP........|
-//	00000010  67 00 00 00 00 00 00 00  01 04 ca 1c 0f fe 03 61  |g..............a|
+//	00000000  43 41 49 52 4e 4d 49 50  01 00 00 00 95 23 e0 71  |CAIRNMIP.....#.q|
+//	00000010  7b 00 00 00 00 00 00 00  01 04 ca 1c 0f fe 03 61  |{..............a|
 //	00000020  70 70 80 80 81 02 20 04  00 05 61 70 70 2e 63 00  |pp.... ...app.c.|
 //	00000030  04 6d 61 69 6e 00 04 70  75 74 73 00 04 77 6f 72  |.main..puts..wor|
 //	00000040  6b 02 34 01 00 44 33 22  11 00 ff bf 01 40 02 12  |k.4..D3".....@..|
 //	00000050  1e 01 02 01 03 02 02 03  02 02 0c 03 00 88 77 66  |..............wf|
 //	00000060  55 06 02 00 20 01 08 bf  21 10 01 00 02 1f 01 02  |U... ...!.......|
-//	00000070  02 02 01 01 01 3f 02 ac  02 02 02 00 02 3f 02     |.....?.......?.|
+//	00000070  02 02 01 01 01 3f 02 ac  02 02 02 00 02 3f 02 02  |.....?.......?..|
+//	00000080  01 04 6f 70 65 6e 01 99  00 00 00 00 00 00 00 00  |..open..........|
+//	00000090  02 00 00                                          |...|
 //
 // The text form of the same profile is testdata/example.yaml.
 package mip

@@ -23,6 +23,7 @@ const (
 	MaxCalls      = 1 << 24 // calls in a function
 	MaxSites      = 1 << 24 // first callers of a function
 	MaxModules    = 1 << 12 // modules in a profile
+	MaxTraces     = 1 << 20 // traces of a module
 	MaxRawSize    = 1 << 32 // bytes of a raw section
 	MaxRawOffset  = 1 << 16 // file offset of the image in a raw file: the largest page
 	MaxTableBytes = 1 << 30 // bytes of all strings of a table, prefixes expanded

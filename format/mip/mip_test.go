@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"hash/crc32"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -48,6 +49,8 @@ func exampleProfile() *prof.Profile {
 			{Runs: 2, Calls: 2, OrderSum: 2, Blocks: []uint64{1, 2}, Callers: []prof.Site{{Runs: 2}}},
 			{Runs: 1, Calls: 300, OrderSum: 2, Inexact: true, Blocks: []uint64{1, 0}, Callers: []prof.Site{{Addr: 0x401020, Runs: 1}}},
 		},
+		TracesSeen: 2,
+		Traces:     []prof.Trace{{Scenario: "open", Weight: 1, Key: 0x99, Funcs: []uint32{0, 1}}},
 	}}}
 }
 
@@ -108,7 +111,7 @@ func drawName(t *rapid.T, label string) string {
 func drawFunc(t *rapid.T, m *prof.Map, addr, record uint64) prof.Func {
 	f := prof.Func{
 		Name: drawName(t, "name"), File: drawName(t, "file"), Record: record,
-		Mode:      rapid.SampledFrom([]prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.ModeFull}).Draw(t, "mode"),
+		Mode:      rapid.SampledFrom([]prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.ModeFull, prof.ModeOrder, prof.ModeBlockOrder}).Draw(t, "mode"),
 		Signature: rapid.Uint32().Draw(t, "signature"),
 	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "fragments") {
@@ -192,17 +195,39 @@ func drawModule(t *rapid.T) prof.Module {
 				c.Blocks[k] = runs()
 			}
 		}
-		if !f.Mode.HasCalls() {
+		if !f.Mode.HasOrder() {
 			continue
 		}
-		c.Calls, c.OrderSum = rapid.Uint64().Draw(t, "calls"), rapid.Uint64().Draw(t, "order")
-		c.Inexact = rapid.Bool().Draw(t, "inexact")
+		c.OrderSum = rapid.Uint64().Draw(t, "order")
+		if f.Mode.HasCalls() {
+			c.Calls, c.Inexact = rapid.Uint64().Draw(t, "calls"), rapid.Bool().Draw(t, "inexact")
+		}
 		for _, addr := range rapid.SliceOfNDistinct(rapid.Uint64(), 0, 3, rapid.ID).Draw(t, "callers") {
 			c.Callers = append(c.Callers, prof.Site{Addr: addr, Runs: runs()})
 		}
 		slices.SortFunc(c.Callers, func(a, b prof.Site) int { return map[bool]int{true: -1, false: 1}[a.Addr < b.Addr] })
 	}
+	drawTraces(t, &m)
 	return m
+}
+
+func drawTraces(t *rapid.T, m *prof.Module) {
+	numbers := make([]uint32, len(m.Funcs))
+	for i := range numbers {
+		numbers[i] = uint32(i)
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "traces") {
+		tr := prof.Trace{
+			Scenario: drawName(t, "scenario"), Weight: rapid.Uint64Range(1, math.MaxUint64).Draw(t, "weight"),
+			Key: rapid.Uint64().Draw(t, "key"), Cut: rapid.Bool().Draw(t, "cut"),
+		}
+		if n := rapid.IntRange(0, len(numbers)).Draw(t, "length"); n > 0 {
+			tr.Funcs = rapid.Permutation(numbers).Draw(t, "trace")[:n]
+		}
+		m.Traces = append(m.Traces, tr)
+	}
+	slices.SortFunc(m.Traces, func(a, b prof.Trace) int { return CompareTraces(&a, &b) })
+	m.TracesSeen = uint64(len(m.Traces)) + uint64(rapid.Uint32().Draw(t, "seen"))
 }
 
 func drawProfile(t *rapid.T) *prof.Profile {
@@ -528,6 +553,11 @@ func TestReadTextErrors(t *testing.T) {
 		{"block", head + "modules: [{build_id: aa, functions: [{name: f, mode: full, code: [{addr: 1, size: 2, blocks: [0x100000000]}]}]}]\n", "a block at 0x100000000"},
 		{"implied", head + "modules: [{build_id: aa, raw_size: 9, functions: [{name: f, mode: block, code: [{addr: 1, size: 2, blocks: [1]}], implied: [{block: 1}]}]}]\n", "block 1 is implied by 0 others"},
 		{"runs", head + "modules: [{build_id: aa, raw_size: 1, raws: 1, functions: [{name: f, mode: cover, code: [{addr: 1}], runs: 2}]}]\n", "2 runs in 1 raw files"},
+		{"trace order", head + "modules: [{build_id: aa, traces_seen: 2, traces: [{scenario: b, weight: 1}, {scenario: a, weight: 1}]}]\n", "trace 1 of scenario \"a\": out of order"},
+		{"trace weight", head + "modules: [{build_id: aa, traces_seen: 1, traces: [{scenario: b}]}]\n", "has no weight"},
+		{"trace seen", head + "modules: [{build_id: aa, traces: [{scenario: b, weight: 1}]}]\n", "1 traces of 0 runs"},
+		{"trace function", head + "modules: [{build_id: aa, traces_seen: 1, traces: [{scenario: b, weight: 1, functions: [0]}]}]\n", "trace 0 has function 0 of 0"},
+		{"trace twice", head + "modules: [{build_id: aa, raw_size: 1, functions: [{name: f, mode: order, code: [{addr: 1}]}], traces_seen: 1, traces: [{scenario: b, weight: 1, functions: [0, 0]}]}]\n", "trace 0 has function \"f\" twice"},
 		{"deep", strings.Repeat("[", 20000), "not the text of a profile"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -37,6 +37,7 @@ func WriteProfile(w io.Writer, p *prof.Profile) error {
 		for k := range m.Counts {
 			b = appendCounts(b, &m.Counts[k], &m.Funcs[k], m.Raws)
 		}
+		b = appendTraces(b, m)
 	}
 	return writeContainer(w, ProfileMagic, b)
 }
@@ -88,6 +89,7 @@ func readModule(c *bytecur.Cursor, m *prof.Module) {
 			return
 		}
 	}
+	readTraces(c, m)
 }
 
 func appendCounts(b []byte, n *prof.Counts, f *prof.Func, raws uint64) []byte {

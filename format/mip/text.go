@@ -32,6 +32,16 @@ type (
 		RawSize   uint64     `yaml:"raw_size"`
 		Raws      uint64     `yaml:"raws"`
 		Functions []textFunc `yaml:"functions,omitempty"`
+
+		TracesSeen uint64      `yaml:"traces_seen,omitempty"`
+		Traces     []textTrace `yaml:"traces,omitempty"`
+	}
+	textTrace struct {
+		Scenario  text      `yaml:"scenario"`
+		Weight    uint64    `yaml:"weight"`
+		Key       hexNumber `yaml:"key"`
+		Cut       bool      `yaml:"cut,omitempty"`
+		Functions []uint32  `yaml:"functions,flow"` // numbers of functions above, from 0
 	}
 	textFunc struct {
 		Name      text           `yaml:"name"`
@@ -166,7 +176,11 @@ func decodeText(data []byte) (t textProfile, err error) {
 func textOf(m *prof.Module) textModule {
 	t := textModule{
 		Module: text(m.Module), BuildID: text(m.BuildID.String()),
-		RawAddr: hexNumber(m.RawAddr), RawSize: m.RawSize, Raws: m.Raws,
+		RawAddr: hexNumber(m.RawAddr), RawSize: m.RawSize, Raws: m.Raws, TracesSeen: m.TracesSeen,
+	}
+	for i := range m.Traces {
+		tr := &m.Traces[i]
+		t.Traces = append(t.Traces, textTrace{text(tr.Scenario), tr.Weight, hexNumber(tr.Key), tr.Cut, tr.Funcs})
 	}
 	for i := range m.Funcs {
 		f, c := &m.Funcs[i], &m.Counts[i]
@@ -209,6 +223,14 @@ func (t *textModule) module() (m prof.Module, err error) {
 		if err := t.Functions[i].function(&m.Funcs[i], &m.Counts[i]); err != nil {
 			return m, fmt.Errorf("module %q, function %q: %w", t.Module, t.Functions[i].Name, err)
 		}
+	}
+	m.TracesSeen = t.TracesSeen
+	for _, tr := range t.Traces {
+		funcs := tr.Functions
+		if len(funcs) == 0 {
+			funcs = nil
+		}
+		m.Traces = append(m.Traces, prof.Trace{Scenario: string(tr.Scenario), Weight: tr.Weight, Key: uint64(tr.Key), Cut: tr.Cut, Funcs: funcs})
 	}
 	return m, nil
 }
