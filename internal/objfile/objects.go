@@ -1,0 +1,348 @@
+package objfile
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/bytecur"
+)
+
+// Object is one object file, one member of an archive, or one linked module.
+type Object struct {
+	Path   string // of the file
+	Member string // name within the archive Path, "" if it is none
+	Linked bool   // a program or shared object
+	Funcs  []ObjectFunc
+}
+
+// ObjectFunc is a function symbol and where it stands.
+type ObjectFunc struct {
+	Symbol         // Addr is an offset into the section in a relocatable object
+	Section string // name of the section that holds it
+	Index   uint32 // of that section: several may have one name
+	Local   bool
+	Group   bool   // the section is of a group (COMDAT)
+	Source  string // source file of a local symbol as the table says, "" if unknown
+}
+
+const (
+	maxTable    = 1 << 30 // bytes of one table of an object
+	sectionSize = 64      // bytes of an Elf64_Shdr
+)
+
+// ReadObjects reads the function symbols of an object file, of the members of
+// an archive (a thin one too), or of a linked module. Members that are no
+// 64-bit little-endian ELF objects are left out; a file that is neither is an
+// error with its path.
+//
+// Objects of programs that were compiled with a section for each function have
+// tens of thousands of sections. They are read here and not by debug/elf, which
+// makes a copy of every section's name.
+func ReadObjects(path string) ([]Object, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	var magic [8]byte
+	n, _ := f.ReadAt(magic[:], 0)
+	if kind := string(magic[:n]); kind == arMagic || kind == thinMagic {
+		objects, err := readArchive(path, io.NewSectionReader(f, 0, st.Size()), kind == thinMagic)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return objects, nil
+	}
+	o, err := readObject(io.NewSectionReader(f, 0, st.Size()))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	o.Path = path
+	return []Object{*o}, nil
+}
+
+var errNotELF = errors.New("not a 64-bit little-endian ELF file, and no archive of such")
+
+// shdr is what is needed of a section header.
+type shdr struct {
+	name   string
+	kind   elf.SectionType
+	flags  elf.SectionFlag
+	offset uint64
+	size   uint64
+	link   uint32
+}
+
+// objectReader reads one ELF file.
+type objectReader struct {
+	r        *io.SectionReader
+	sections []shdr
+}
+
+func readObject(r *io.SectionReader) (*Object, error) {
+	var h [64]byte
+	if _, err := r.ReadAt(h[:], 0); err != nil || string(h[:4]) != elf.ELFMAG ||
+		h[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h[elf.EI_DATA] != byte(elf.ELFDATA2LSB) {
+		return nil, errNotELF
+	}
+	le := binary.LittleEndian
+	o := &Object{Linked: elf.Type(le.Uint16(h[16:])) != elf.ET_REL}
+	or := objectReader{r: r}
+	err := or.readSections(le.Uint64(h[0x28:]), le.Uint16(h[0x3a:]), uint32(le.Uint16(h[0x3c:])), uint32(le.Uint16(h[0x3e:])))
+	if err != nil {
+		return nil, err
+	}
+	o.Funcs, err = or.funcs()
+	return o, err
+}
+
+// bytes reads a table whole.
+func (o *objectReader) bytes(what string, offset, size uint64) ([]byte, error) {
+	switch end := uint64(o.r.Size()); {
+	case offset > end || size > end-offset:
+		return nil, fmt.Errorf("%s at offset %d lies outside the file (cut off?)", what, offset)
+	case size > maxTable:
+		return nil, fmt.Errorf("%s at offset %d: %d bytes exceed %d", what, offset, size, maxTable)
+	}
+	data := make([]byte, size)
+	_, err := io.ReadFull(io.NewSectionReader(o.r, int64(offset), int64(size)), data)
+	return data, err
+}
+
+// readSections reads the headers of the sections. Where there are too many for
+// the file's header, the first section's header says how many.
+func (o *objectReader) readSections(offset uint64, entry uint16, count, names uint32) error {
+	if offset == 0 {
+		return nil
+	}
+	if entry != sectionSize {
+		return fmt.Errorf("section headers of %d bytes, not %d", entry, sectionSize)
+	}
+	if count == 0 || names == uint32(elf.SHN_XINDEX) {
+		first, err := o.bytes("section header", offset, sectionSize)
+		if err != nil {
+			return err
+		}
+		if count == 0 {
+			count = uint32(min(binary.LittleEndian.Uint64(first[0x20:]), maxTable))
+		}
+		if names == uint32(elf.SHN_XINDEX) {
+			names = binary.LittleEndian.Uint32(first[0x28:])
+		}
+	}
+	data, err := o.bytes("section headers", offset, uint64(count)*sectionSize)
+	if err != nil {
+		return err
+	}
+	o.sections = make([]shdr, count)
+	nameAt := make([]uint32, count)
+	c := bytecur.New(data, int64(offset))
+	for i := range o.sections {
+		s := &o.sections[i]
+		nameAt[i] = c.U32()
+		s.kind, s.flags = elf.SectionType(c.U32()), elf.SectionFlag(c.U64())
+		c.U64() // address
+		s.offset, s.size, s.link = c.U64(), c.U64(), c.U32()
+		c.Bytes(sectionSize - 44)
+	}
+	if c.Err() != nil || names >= count {
+		return c.Err()
+	}
+	table, err := o.bytes("section names", o.sections[names].offset, o.sections[names].size)
+	if err != nil {
+		return err
+	}
+	text := string(table) // names are slices of this one string
+	for i := range o.sections {
+		o.sections[i].name = cstring(text, uint64(nameAt[i]))
+	}
+	return nil
+}
+
+// funcs returns the function symbols of .symtab, or of .dynsym if there is none.
+func (o *objectReader) funcs() ([]ObjectFunc, error) {
+	for _, kind := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
+		for i := range o.sections {
+			if i > 0 && o.sections[i].kind == kind {
+				return o.symbols(uint32(i))
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (o *objectReader) symbols(table uint32) ([]ObjectFunc, error) {
+	s := &o.sections[table]
+	data, err := o.bytes("symbol table", s.offset, s.size)
+	if err != nil {
+		return nil, err
+	}
+	if int(s.link) >= len(o.sections) {
+		return nil, fmt.Errorf("symbol table at offset %d: string table %d does not exist", s.offset, s.link)
+	}
+	strtab, err := o.bytes("string table", o.sections[s.link].offset, o.sections[s.link].size)
+	if err != nil {
+		return nil, err
+	}
+	wide, err := o.wideIndexes(table)
+	if err != nil {
+		return nil, err
+	}
+	var funcs []ObjectFunc
+	names, source := string(strtab), ""
+	for i := 0; len(data) >= symbolSize; i, data = i+1, data[symbolSize:] {
+		kind, bind := elf.ST_TYPE(data[4]), elf.ST_BIND(data[4])
+		name := cstring(names, uint64(binary.LittleEndian.Uint32(data)))
+		index := uint32(binary.LittleEndian.Uint16(data[6:]))
+		if index == uint32(elf.SHN_XINDEX) && len(wide) >= 4*i+4 {
+			index = binary.LittleEndian.Uint32(wide[4*i:])
+		}
+		switch {
+		case kind == elf.STT_FILE:
+			source = name // of the local symbols that follow
+		case (kind == elf.STT_FUNC || kind == elf.STT_GNU_IFUNC) && index != 0 && int(index) < len(o.sections) && name != "":
+			sec := &o.sections[index]
+			fn := ObjectFunc{
+				Symbol: Symbol{name, binary.LittleEndian.Uint64(data[8:]), binary.LittleEndian.Uint64(data[16:])},
+				Index:  index, Section: sec.name, Group: sec.flags&elf.SHF_GROUP != 0, Local: bind == elf.STB_LOCAL,
+			}
+			if fn.Local {
+				fn.Source = source
+			}
+			funcs = append(funcs, fn)
+		}
+	}
+	return funcs, nil
+}
+
+// wideIndexes returns the section indexes of a symbol table that do not fit
+// into its entries, or nil.
+func (o *objectReader) wideIndexes(table uint32) ([]byte, error) {
+	for i := range o.sections {
+		if s := &o.sections[i]; s.kind == elf.SHT_SYMTAB_SHNDX && s.link == table {
+			return o.bytes("section indexes", s.offset, s.size)
+		}
+	}
+	return nil, nil
+}
+
+// The first bytes of archives.
+const (
+	arMagic   = "!<arch>\n"
+	thinMagic = "!<thin>\n"
+)
+
+const arHeader = 60 // bytes
+
+// readArchive reads the members of an archive. A thin one names files beside it.
+func readArchive(path string, r *io.SectionReader, thin bool) ([]Object, error) {
+	var objects []Object
+	var names string // of members with long names
+	for at := int64(len(arMagic)); at+arHeader <= r.Size(); {
+		h := make([]byte, arHeader)
+		if _, err := r.ReadAt(h, at); err != nil {
+			return nil, err
+		}
+		name, size, err := memberHeader(h, names)
+		if err != nil || size > r.Size()-at-arHeader && (!thin || name == "/" || name == "//") {
+			return nil, fmt.Errorf("damaged archive member at offset %d", at)
+		}
+		body := io.NewSectionReader(r, at+arHeader, size)
+		stored := true
+		switch {
+		case name == "//":
+			if size > maxTable {
+				return nil, fmt.Errorf("member names at offset %d: %d bytes exceed %d", at, size, maxTable)
+			}
+			text, err := io.ReadAll(body)
+			if err != nil {
+				return nil, err
+			}
+			names = string(text)
+		case name == "/" || name == "/SYM64/" || name == "":
+		case thin:
+			stored = false
+			o, err := readThinMember(beside(path, name))
+			if err == nil {
+				objects = append(objects, *o)
+			} else if !errors.Is(err, errNotELF) {
+				return nil, err
+			}
+		default:
+			if o, err := readObject(body); err == nil {
+				o.Path, o.Member = path, name
+				objects = append(objects, *o)
+			} else if !errors.Is(err, errNotELF) {
+				return nil, fmt.Errorf("member %s: %w", name, err)
+			}
+		}
+		at += arHeader
+		if stored {
+			at += size + size&1
+		}
+	}
+	return objects, nil
+}
+
+// readThinMember reads a file that a thin archive names. It is no member to a
+// linker, which opens it by its own path; an archive there is left alone, lest
+// one name itself.
+func readThinMember(path string) (*Object, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	o, err := readObject(io.NewSectionReader(f, 0, st.Size()))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	o.Path = path
+	return o, nil
+}
+
+// memberHeader reads the name and size of a member.
+func memberHeader(h []byte, names string) (string, int64, error) {
+	var size int64
+	if _, err := fmt.Sscanf(strings.TrimSpace(string(h[48:58])), "%d", &size); err != nil || size < 0 || string(h[58:]) != "`\n" {
+		return "", 0, errors.New("damaged member header")
+	}
+	name := strings.TrimRight(string(h[:16]), " ")
+	if len(name) > 1 && name[0] == '/' && name[1] >= '0' && name[1] <= '9' {
+		var at uint64
+		if _, err := fmt.Sscanf(name[1:], "%d", &at); err != nil || at >= uint64(len(names)) {
+			return "", 0, errors.New("damaged member name")
+		}
+		name, _, _ = strings.Cut(names[at:], "\n")
+	}
+	if name != "/" && name != "//" && name != "/SYM64/" {
+		name = strings.TrimSuffix(name, "/")
+	}
+	return name, size, nil
+}
+
+// beside returns the path of a file that an archive names from its own
+// directory.
+func beside(archive, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(archive), name)
+}

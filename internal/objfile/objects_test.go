@@ -1,0 +1,168 @@
+package objfile
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const objectSource = `
+static int __attribute__((noinline)) helper(int x) { return x * 3; }
+int __attribute__((cold)) rare(int x) { return helper(x) + 1; }
+int main(int argc, char **argv) { (void)argv; return helper(argc); }
+`
+
+// compile makes an object of C source with a section for each function.
+func compileObject(t testing.TB, dir, name, source string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	cmd := exec.Command("gcc", "-O1", "-ffunction-sections", "-xc", "-c", "-o", path, "-")
+	cmd.Stdin = strings.NewReader(source)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	return path
+}
+
+func runTool(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return string(out)
+}
+
+// describe prints functions as objdump -t does: name, offset, size, section.
+func describe(objects []Object) []string {
+	var lines []string
+	for _, o := range objects {
+		for _, f := range o.Funcs {
+			lines = append(lines, fmt.Sprintf("%s %#x %d %s", f.Name, f.Addr, f.Size, f.Section))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+var objdumpLine = regexp.MustCompile(`(?m)^([0-9a-f]{16}) .{6}F (\S+)\s+([0-9a-f]{16})(?: \.hidden)? (\S+)$`)
+
+// objdump is the independent reader.
+func objdumpFuncs(t testing.TB, path string) []string {
+	t.Helper()
+	var lines []string
+	out, _ := exec.Command("objdump", "-t", path).Output() // it fails at members that are no objects
+	for _, m := range objdumpLine.FindAllStringSubmatch(string(out), -1) {
+		if m[2] == "*UND*" {
+			continue
+		}
+		var addr, size uint64
+		fmt.Sscanf(m[1], "%x", &addr)
+		fmt.Sscanf(m[3], "%x", &size)
+		lines = append(lines, fmt.Sprintf("%s %#x %d %s", m[4], addr, size, m[2]))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func TestReadObjects(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	one := compileObject(t, dir, "one.o", objectSource)
+	two := compileObject(t, dir, "a_second_file_of_a_long_name.o", "int second(void) { return 2; }")
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte("hello"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	fat, thin, linked := filepath.Join(dir, "fat.a"), filepath.Join(dir, "thin.a"), filepath.Join(dir, "app")
+	runTool(t, "ar", "rcs", fat, one, two, text)
+	runTool(t, "ar", "rcsT", thin, one, two)
+	runTool(t, "gcc", "-o", linked, one, two)
+	for _, path := range []string{one, fat, thin, linked} {
+		objects, err := ReadObjects(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := describe(objects), objdumpFuncs(t, path); !slices.Equal(got, want) || len(got) == 0 {
+			t.Errorf("%s:\n%s\nwant\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	objects, _ := ReadObjects(fat)
+	if len(objects) != 2 || objects[1].Member != filepath.Base(two) || objects[1].Path != fat {
+		t.Errorf("%+v: want two members of %s", objects, fat)
+	}
+	if objects, _ = ReadObjects(thin); objects[1].Member != "" || objects[1].Path != two {
+		t.Errorf("%+v: want the files of a thin archive", objects)
+	}
+	if _, err := ReadObjects(text); err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("%v: want an error with the path", err)
+	}
+}
+
+// More sections than the header of an ELF file can count.
+func TestReadObjectsManySections(t *testing.T) {
+	t.Parallel()
+	var source strings.Builder
+	const n = 66000
+	for i := range n {
+		fmt.Fprintf(&source, ".section .text.f%d,\"ax\",@progbits\n.type f%d,@function\nf%d: ret\n.size f%d,1\n", i, i, i, i)
+	}
+	path := filepath.Join(t.TempDir(), "many.o")
+	cmd := exec.Command("as", "-o", path)
+	cmd.Stdin = strings.NewReader(source.String())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("as: %v\n%s", err, out)
+	}
+	objects, err := ReadObjects(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(objects[0].Funcs); got != n {
+		t.Fatalf("%d functions, want %d", got, n)
+	}
+	for _, f := range objects[0].Funcs {
+		if f.Section != ".text."+f.Name {
+			t.Fatalf("%s is in %s", f.Name, f.Section)
+		}
+	}
+}
+
+// Every cut of an object, and every byte of its tables set to ff, ends in an
+// error or in functions, soon.
+func FuzzReadObjects(f *testing.F) {
+	dir := f.TempDir()
+	one := compileObject(f, dir, "one.o", objectSource)
+	fat := filepath.Join(dir, "fat.a")
+	runTool(f, "ar", "rcs", fat, one)
+	for _, path := range []string{one, fat} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+		f.Add(data[:len(data)/2])
+		for i := 0; i < len(data); i += 97 {
+			bad := bytes.Clone(data)
+			bad[i] = 0xff
+			f.Add(bad)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))
+		objects, err := readArchive("x.a", r, false)
+		if err != nil && objects != nil {
+			t.Error("both objects and an error")
+		}
+		o, err := readObject(r)
+		if err == nil && o == nil {
+			t.Error("neither object nor error")
+		}
+	})
+}
