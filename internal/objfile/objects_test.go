@@ -52,7 +52,7 @@ func describe(objects []Object) []string {
 	return lines
 }
 
-var objdumpLine = regexp.MustCompile(`(?m)^([0-9a-f]{16}) .{6}F (\S+)\s+([0-9a-f]{16})(?: \.hidden)? (\S+)$`)
+var objdumpLine = regexp.MustCompile(`(?m)^([0-9a-f]{16}) .{6}F (\S+)\s+([0-9a-f]{16}) +(?:\.hidden )?(\S+)$`)
 
 // objdump is the independent reader.
 func objdumpFuncs(t testing.TB, path string) []string {
