@@ -63,7 +63,7 @@ func addMap(s *Streams, p *prof.Profile, path string) error {
 	if err != nil {
 		return err
 	}
-	empty := merge.NewAccumulator(merge.NewLayout(m)).Module()
+	empty := merge.NewAccumulator(merge.NewLayout(m), 0).Module()
 	if err := merge.Profiles(p, &prof.Profile{Modules: []prof.Module{empty}}); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -22,6 +22,7 @@ const maxListed = 10
 type mergeFlags struct {
 	profile, output string
 	strict, json    bool
+	traces          traceFlags
 }
 
 func newMergeCmd(s *Streams) *cobra.Command {
@@ -39,6 +40,11 @@ Files are told apart by what is in them: raw files, profiles (.mip), maps
 (.mipmap), binaries. Of a directory all .mipraw files are taken, below it too.
 @LIST is a file with a path on each line. A file that is named twice counts once.
 
+Each run of a mode that records the order of first executions (order, count,
+full) is kept as a trace under the name of its scenario, which is what
+CAIRN_SCENARIO was, or --scenario. Of more than --traces runs a uniform sample
+is kept; equal --seed, equal sample.
+
 Raw files of other builds and damaged ones are named and left out. With --strict
 they make merge fail and nothing is written. If no raw file was good, merge
 fails in any case.`,
@@ -50,6 +56,7 @@ fails in any case.`,
 	}
 	c.Flags().StringVarP(&f.profile, "profile", "p", "", "add to this profile, a .mip `file`, in place")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "write this profile, a .mip `file`, or - for standard output")
+	f.traces.register(c)
 	c.Flags().BoolVar(&f.strict, "strict", false, "fail, and write nothing, if any file cannot be merged")
 	c.Flags().BoolVar(&f.json, "json", false, "print a summary as JSON")
 	return c
@@ -79,7 +86,10 @@ func (f *mergeFlags) run(ctx context.Context, s *Streams, args []string) error {
 		defer unlock()
 		in.dropProfile(path) // it is there already: -p app.mip *.mip
 	}
-	sum, err := mergeInputs(ctx, s, p, &in, path)
+	if err := f.traces.check(); err != nil {
+		return err
+	}
+	sum, err := mergeInputs(ctx, s, p, &in, path, f.traces)
 	if err != nil {
 		return err
 	}
@@ -140,7 +150,7 @@ func openForMerge(ctx context.Context, path string) (file string, p *prof.Profil
 
 // mergeInputs adds the inputs to p: maps first, as raw files need them, then
 // profiles, which may bring more maps, then raw files.
-func mergeInputs(ctx context.Context, s *Streams, p *prof.Profile, in *inputs, name string) (*mergeSummary, error) {
+func mergeInputs(ctx context.Context, s *Streams, p *prof.Profile, in *inputs, name string, traces traceFlags) (*mergeSummary, error) {
 	sum := &mergeSummary{Profile: name}
 	for _, path := range in.maps {
 		if err := addMap(s, p, path); err != nil {
@@ -159,7 +169,7 @@ func mergeInputs(ctx context.Context, s *Streams, p *prof.Profile, in *inputs, n
 		}
 		sum.Profiles++
 	}
-	raws := newRawFiles(in.raws, p, name)
+	raws := newRawFiles(in.raws, p, name, traces)
 	stop := startProgress(s.Err, "raw files", &raws.done, len(in.raws))
 	added, bad := raws.sum(ctx)
 	stop()
@@ -168,6 +178,9 @@ func mergeInputs(ctx context.Context, s *Streams, p *prof.Profile, in *inputs, n
 	}
 	if err := merge.Profiles(p, added); err != nil {
 		return nil, err
+	}
+	for i := range p.Modules {
+		merge.Sample(&p.Modules[i], traces.limit)
 	}
 	sum.Raws = len(in.raws) - len(bad)
 	sum.Refused = append(in.bad, bad...)

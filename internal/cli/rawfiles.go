@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/merge"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -27,14 +28,15 @@ type rawFiles struct {
 	layouts map[prof.BuildID]*merge.Layout
 	holds   string // what the profile holds, for those who bring something else
 	limit   uint64 // bytes of the largest raw file that can be good
+	traces  traceFlags
 
 	next, done atomic.Int64
 }
 
 // newRawFiles prepares to sum the files at paths into the modules of p, which
 // is called name.
-func newRawFiles(paths []string, p *prof.Profile, name string) *rawFiles {
-	r := &rawFiles{paths: paths, layouts: make(map[prof.BuildID]*merge.Layout, len(p.Modules)), holds: name + " holds " + holdings(p)}
+func newRawFiles(paths []string, p *prof.Profile, name string, traces traceFlags) *rawFiles {
+	r := &rawFiles{paths: paths, traces: traces, layouts: make(map[prof.BuildID]*merge.Layout, len(p.Modules)), holds: name + " holds " + holdings(p)}
 	size := uint64(0)
 	for i := range p.Modules {
 		m := &p.Modules[i].Map
@@ -42,7 +44,7 @@ func newRawFiles(paths []string, p *prof.Profile, name string) *rawFiles {
 		size = max(size, m.RawSize)
 	}
 	// Live memory ends with a page.
-	r.limit = 2*mip.MaxRawOffset + size
+	r.limit = 2*mip.MaxRawOffset + size + wire.SlotSize*wire.MaxSlots
 	return r
 }
 
@@ -146,11 +148,11 @@ func (w *rawWorker) add(path string) (kind string, err error) {
 	}
 	acc := w.accs[h.BuildID]
 	if acc == nil {
-		acc = merge.NewAccumulator(l)
+		acc = merge.NewAccumulator(l, w.r.traces.limit)
 		w.accs[h.BuildID] = acc
 	}
 	var bad *merge.FlagError
-	if err := acc.Add(raw.Data); errors.As(err, &bad) {
+	if err := acc.AddRun(w.r.traces.run(path, &raw)); errors.As(err, &bad) {
 		return complaintDamaged, fmt.Errorf("damaged raw file: at offset %#x: flag of %s is %#x, only 0 and 1 are ever written", h.Offset+uint64(bad.Off), bad.Func, bad.Value)
 	} else if err != nil {
 		return complaintDamaged, err
@@ -198,7 +200,7 @@ func (w *rawWorker) read(path string) ([]byte, error) {
 // need to ask for its end.
 func complete(data []byte) bool {
 	h, err := mip.ParseRawHeader(data)
-	return err == nil && h.Offset+h.Stored <= uint64(len(data))
+	return err == nil && h.End() <= uint64(len(data))
 }
 
 // retry calls f until no signal interrupts it.

@@ -51,10 +51,14 @@ type Accumulator struct {
 	tallies []tally  // by counter
 	callers map[callerKey]uint64
 	unions  []uint64 // by union
+	orders  []uint64 // by function: sum of the indexes of its slots; nil before the first
+	seen    []uint64 // by function: the last image with a slot of it
+	traces  sample
 }
 
-// NewAccumulator returns the sum of no images.
-func NewAccumulator(l *Layout) *Accumulator {
+// NewAccumulator returns the sum of no runs. Of their traces it will keep so
+// many.
+func NewAccumulator(l *Layout, traces int) *Accumulator {
 	return &Accumulator{
 		l:       l,
 		lanes:   make([]uint64, l.lanes),
@@ -62,6 +66,7 @@ func NewAccumulator(l *Layout) *Accumulator {
 		tallies: make([]tally, len(l.counters)),
 		callers: make(map[callerKey]uint64),
 		unions:  make([]uint64, len(l.unions)),
+		traces:  sample{limit: traces},
 	}
 }
 
@@ -300,11 +305,18 @@ func (a *Accumulator) Merge(other *Accumulator) {
 	for k, runs := range other.callers {
 		a.addCaller(k.i, k.displacement, runs)
 	}
+	if other.orders != nil && a.orders == nil {
+		a.orders, a.seen = make([]uint64, len(other.orders)), make([]uint64, len(other.orders))
+	}
+	for i, v := range other.orders {
+		a.orders[i] += v
+	}
+	a.traces.merge(&other.traces)
 }
 
 // Module returns the map with the sums.
 func (a *Accumulator) Module() prof.Module {
-	return prof.Module{Map: *a.l.m, Raws: a.raws, Counts: a.Counts()}
+	return prof.Module{Map: *a.l.m, Raws: a.raws, Counts: a.Counts(), Traces: a.traces.byScenario(), TracesSeen: a.traces.seen}
 }
 
 // Counts returns the sums in the order of the map's functions.
@@ -337,6 +349,9 @@ func (a *Accumulator) Counts() []prof.Counts {
 			c.Blocks, unions = blockSums(f, flags, c.Runs, unions)
 		}
 		c.Callers = joinSites(c.Callers)
+		if a.orders != nil && f.Mode.HasSlots() {
+			c.OrderSum = a.orders[i]
+		}
 	}
 	return counts
 }

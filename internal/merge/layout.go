@@ -38,6 +38,7 @@ type Layout struct {
 	runs      []run        // ascending, whole lanes of flags
 	scattered []lane       // ascending, all other lanes
 	counters  []counter    // ascending by offset
+	slots     []slotRecord // ascending by record
 	flags     []int        // by function: its first flag in the sums, or -1
 	unions    []union      // ascending by function, then by block
 	windows   []window     // of all unions
@@ -80,6 +81,7 @@ func NewLayout(m *prof.Map) *Layout {
 		chunks = appendChunks(chunks, start, n)
 	}
 	l.addUnions()
+	l.addSlotRecords()
 	slices.SortFunc(l.counters, func(a, b counter) int { return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.fn, b.fn)) })
 	chunks = joinChunks(chunks)
 	l.lanes = len(chunks)

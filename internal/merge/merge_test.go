@@ -21,7 +21,7 @@ import (
 
 const rawAddr = 0x404000
 
-var modes = []prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.ModeFull}
+var modes = []prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.ModeFull, prof.ModeOrder, prof.ModeBlockOrder}
 
 // newMap returns a map of n functions with the modes and block counts that
 // shape gives, with unused bytes between records here and there. Unless it is
@@ -226,7 +226,7 @@ func TestAccumulator(t *testing.T) {
 		images := drawImages(t, m, 10)
 		repeat := rapid.SampledFrom([]int{1, 1, 1, 100}).Draw(t, "repeat") // past 255
 		l := NewLayout(m)
-		one, a, b := NewAccumulator(l), NewAccumulator(l), NewAccumulator(l)
+		one, a, b := NewAccumulator(l, 4), NewAccumulator(l, 4), NewAccumulator(l, 4)
 		var all [][]byte
 		for range repeat {
 			for i, data := range images {
@@ -255,7 +255,7 @@ func TestAddDamaged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawMap(t)
-		acc := NewAccumulator(NewLayout(m))
+		acc := NewAccumulator(NewLayout(m), 4)
 		images := drawImages(t, m, 3)
 		for _, data := range images {
 			if err := acc.Add(data); err != nil {
@@ -289,7 +289,7 @@ func TestAddDamaged(t *testing.T) {
 func TestAddTooLong(t *testing.T) {
 	t.Parallel()
 	m := newMap(3, func(int) (prof.Mode, int, int) { return prof.ModeCover, 0, 0 }, nil)
-	if err := NewAccumulator(NewLayout(m)).Add(make([]byte, 4)); err == nil {
+	if err := NewAccumulator(NewLayout(m), 4).Add(make([]byte, 4)); err == nil {
 		t.Error("an image longer than its section passes")
 	}
 }
@@ -299,7 +299,7 @@ func TestAddTooLong(t *testing.T) {
 func TestHugeSection(t *testing.T) {
 	t.Parallel()
 	m := newMap(1, func(int) (prof.Mode, int, int) { return prof.ModeCover, 0, 1<<32 - 1 }, nil)
-	acc := NewAccumulator(NewLayout(m))
+	acc := NewAccumulator(NewLayout(m), 4)
 	if err := acc.Add([]byte{1, 2, 3}); err != nil || len(acc.lanes) != 1 || acc.Counts()[0].Runs != 0 {
 		t.Errorf("Add: %v with %d lanes", err, len(acc.lanes))
 	}
@@ -309,7 +309,7 @@ func drawProfile(t *rapid.T, maps []*prof.Map) *prof.Profile {
 	p := new(prof.Profile)
 	for _, m := range maps {
 		if rapid.Bool().Draw(t, "present") {
-			acc := NewAccumulator(NewLayout(m))
+			acc := NewAccumulator(NewLayout(m), 4)
 			for _, data := range drawImages(t, m, 3) {
 				if err := acc.Add(data); err != nil {
 					t.Fatal(err)
@@ -386,7 +386,7 @@ func TestOrderOfFiles(t *testing.T) {
 		file := func(images [][]byte, workers int) []byte {
 			accs := make([]*Accumulator, workers)
 			for i := range accs {
-				accs[i] = NewAccumulator(l)
+				accs[i] = NewAccumulator(l, 4)
 			}
 			for i, data := range images {
 				if err := accs[i%workers].Add(data); err != nil {
@@ -409,7 +409,7 @@ func TestConflicts(t *testing.T) {
 	t.Parallel()
 	base := func() *prof.Module {
 		m := newMap(3, func(int) (prof.Mode, int, int) { return prof.ModeFull, 2, 0 }, nil)
-		module := NewAccumulator(NewLayout(m)).Module()
+		module := NewAccumulator(NewLayout(m), 4).Module()
 		return &module
 	}
 	for name, edit := range map[string]func(*prof.Module){
@@ -471,7 +471,7 @@ func BenchmarkAdd(b *testing.B) {
 					data[start+k] = 1
 				}
 			}
-			acc := NewAccumulator(NewLayout(m))
+			acc := NewAccumulator(NewLayout(m), 4)
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
 				if err := acc.Add(data); err != nil {
@@ -507,7 +507,7 @@ func BenchmarkAddUnions(b *testing.B) {
 					data[start+k] = byte(r.UintN(2))
 				}
 			}
-			acc := NewAccumulator(NewLayout(m))
+			acc := NewAccumulator(NewLayout(m), 4)
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
 				if err := acc.Add(data); err != nil {
@@ -530,7 +530,7 @@ func TestOverlap(t *testing.T) {
 			f.Record = rapid.Uint64Range(0, m.RawSize-size).Draw(t, "record")
 		}
 		l := NewLayout(m)
-		a, b := NewAccumulator(l), NewAccumulator(l)
+		a, b := NewAccumulator(l, 4), NewAccumulator(l, 4)
 		for range 3 {
 			data := rapid.SliceOfN(rapid.ByteRange(0, 1), 0, int(m.RawSize)).Draw(t, "data")
 			if err := a.Add(data); err != nil {

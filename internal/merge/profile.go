@@ -26,6 +26,7 @@ func Modules(a, b *prof.Module) error {
 	for i := range a.Counts {
 		addCounts(&a.Counts[i], &b.Counts[i])
 	}
+	joinTraces(a, b)
 	return nil
 }
 
@@ -64,6 +65,7 @@ func Profiles(dst, src *prof.Profile) error {
 // clone returns a copy of m whose counts are its own.
 func clone(m *prof.Module) prof.Module {
 	c := *m
+	c.Traces = slices.Clone(m.Traces)
 	c.Counts = slices.Clone(m.Counts)
 	for i := range c.Counts {
 		c.Counts[i].Blocks = slices.Clone(c.Counts[i].Blocks)

@@ -1,0 +1,207 @@
+package merge
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Run is what one run of a module left behind.
+type Run struct {
+	Data []byte // image of the raw section, which may be shorter if the rest is zero
+	// Slots are the records of first executions, oldest first, of functions
+	// whose mode has slots. Next is the number of all first executions: if it
+	// is higher than the number of slots, the first are missing.
+	Slots []uint32
+	Next  uint64
+
+	// What becomes of the run's trace, see prof.Trace.
+	Scenario string
+	Weight   uint64
+	Key      uint64
+}
+
+// A SlotError says that a slot of a run names a record that no function has.
+type SlotError struct {
+	Slot   int
+	Record uint32
+}
+
+func (e *SlotError) Error() string {
+	return fmt.Sprintf("slot %d of the first executions names a record at %#x of the raw section, where no function has one", e.Slot, e.Record)
+}
+
+// AddRun adds a run. A damaged one changes nothing. Its trace is kept if it is
+// one of those with the lowest keys, as many as the accumulator's limit: such a
+// sample of the runs is uniform, whatever their order and whoever adds them.
+func (a *Accumulator) AddRun(r *Run) error {
+	for i, record := range r.Slots {
+		if _, ok := a.l.slot(record); !ok {
+			return &SlotError{i, record}
+		}
+	}
+	if err := a.Add(r.Data); err != nil {
+		return err
+	}
+	a.addSlots(r)
+	if len(a.l.slots) == 0 && len(a.l.counters) == 0 || len(r.Slots) == 0 && isZero(r.Data) {
+		return nil // a mode that does not tell the order, or nothing ran
+	}
+	if !a.traces.wants(r.Key) {
+		a.traces.seen++
+		return nil
+	}
+	if funcs := a.l.trace(r); len(funcs) > 0 {
+		a.traces.add(prof.Trace{
+			Scenario: r.Scenario, Weight: max(r.Weight, 1), Key: r.Key, Funcs: funcs,
+			Cut: r.Next > uint64(len(r.Slots)),
+		})
+	}
+	return nil
+}
+
+// addSlots adds the indexes of first executions to their functions' sums.
+func (a *Accumulator) addSlots(r *Run) {
+	if len(r.Slots) > 0 && a.orders == nil {
+		a.orders = make([]uint64, len(a.l.m.Funcs))
+		a.seen = make([]uint64, len(a.l.m.Funcs))
+	}
+	start := r.start()
+	for i, record := range r.Slots {
+		fn, _ := a.l.slot(record)
+		if a.seen[fn] == a.raws {
+			continue // a second slot of the run, which no whole file has
+		}
+		a.seen[fn] = a.raws
+		a.orders[fn] += start + uint64(i)
+	}
+}
+
+// start returns the index of the run's first slot, from 1.
+func (r *Run) start() uint64 { return max(r.Next, uint64(len(r.Slots))) - uint64(len(r.Slots)) + 1 }
+
+// slotRecord is a record whose function's first execution goes to a slot.
+type slotRecord struct {
+	record uint32
+	fn     uint32
+}
+
+// addSlotRecords lists the functions with slots.
+func (l *Layout) addSlotRecords() {
+	for i := range l.m.Funcs {
+		if f := &l.m.Funcs[i]; f.Mode.HasSlots() {
+			l.slots = append(l.slots, slotRecord{uint32(f.Record), uint32(i)})
+		}
+	}
+	slices.SortFunc(l.slots, func(a, b slotRecord) int { return cmp.Or(cmp.Compare(a.record, b.record), cmp.Compare(a.fn, b.fn)) })
+}
+
+// slot returns the function whose record is at an offset of the raw section.
+func (l *Layout) slot(record uint32) (fn uint32, ok bool) {
+	i, ok := slices.BinarySearchFunc(l.slots, record, func(s slotRecord, record uint32) int { return cmp.Compare(s.record, record) })
+	if !ok {
+		return 0, false
+	}
+	return l.slots[i].fn, true
+}
+
+// trace returns the functions of a run in the order of their first execution.
+// Records and slots may both tell it, if parts of a module differ in mode:
+// each numbers its own, and what both call the third is together.
+func (l *Layout) trace(r *Run) []uint32 {
+	type execution struct {
+		index uint64
+		fn    uint32
+	}
+	var ran []execution
+	for i := range l.counters {
+		c := &l.counters[i]
+		if c.off >= len(r.Data) {
+			break
+		}
+		var record [wire.CountSize]byte
+		copy(record[:], r.Data[c.off:])
+		if binary.LittleEndian.Uint64(record[:]) == 0 {
+			continue
+		}
+		index := uint64(binary.LittleEndian.Uint32(record[wire.OrderOffset:]) &^ wire.OrderInexact)
+		if index == 0 {
+			index = 1 << 32 // in the middle of its first call: the last
+		}
+		ran = append(ran, execution{index, uint32(c.fn)})
+	}
+	for i, record := range r.Slots {
+		fn, _ := l.slot(record)
+		ran = append(ran, execution{r.start() + uint64(i), fn})
+	}
+	slices.SortStableFunc(ran, func(a, b execution) int { return cmp.Compare(a.index, b.index) })
+	funcs := make([]uint32, 0, len(ran))
+	seen := make(map[uint32]bool, len(ran))
+	for _, e := range ran {
+		if !seen[e.fn] {
+			seen[e.fn] = true
+			funcs = append(funcs, e.fn)
+		}
+	}
+	return funcs
+}
+
+// sample is a uniform sample of traces: those with the lowest keys. Such
+// samples can be joined, and the result is the sample of all.
+type sample struct {
+	limit  int
+	seen   uint64
+	traces []prof.Trace // ascending by key
+}
+
+// wants reports whether a trace with this key would be in the sample.
+func (s *sample) wants(key uint64) bool {
+	return len(s.traces) < s.limit || s.limit > 0 && key <= s.traces[len(s.traces)-1].Key
+}
+
+func (s *sample) add(t prof.Trace) {
+	s.seen++
+	at, _ := slices.BinarySearchFunc(s.traces, &t, func(a prof.Trace, b *prof.Trace) int { return compareKeys(&a, b) })
+	s.traces = slices.Insert(s.traces, at, t)
+	s.traces = s.traces[:min(len(s.traces), s.limit)]
+}
+
+func (s *sample) merge(o *sample) {
+	seen := add(s.seen, o.seen)
+	for i := range o.traces {
+		s.add(o.traces[i])
+	}
+	s.seen = seen
+}
+
+// byScenario returns the sample as a profile has it.
+func (s *sample) byScenario() []prof.Trace {
+	traces := slices.Clone(s.traces)
+	slices.SortFunc(traces, func(a, b prof.Trace) int { return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), compareKeys(&a, &b)) })
+	return traces
+}
+
+// compareKeys orders by key; the rest is for those that have the same, so that
+// a sample depends on nothing else.
+func compareKeys(a, b *prof.Trace) int {
+	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Weight, b.Weight), slices.Compare(a.Funcs, b.Funcs))
+}
+
+// Sample keeps of the traces of m those with the lowest keys, at most n.
+func Sample(m *prof.Module, n int) {
+	s := sample{limit: n, traces: slices.Clone(m.Traces)}
+	slices.SortFunc(s.traces, func(a, b prof.Trace) int { return compareKeys(&a, &b) })
+	s.traces = s.traces[:min(n, len(s.traces))]
+	m.Traces = s.byScenario()
+}
+
+// joinTraces adds the traces of b to a.
+func joinTraces(a, b *prof.Module) {
+	a.TracesSeen = add(a.TracesSeen, b.TracesSeen)
+	s := sample{traces: slices.Concat(a.Traces, b.Traces)}
+	a.Traces = s.byScenario()
+}
