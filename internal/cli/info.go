@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -73,6 +74,9 @@ type infoJSON struct {
 	Calls        *uint64    `json:"calls,omitempty"`
 	CallsInexact bool       `json:"calls_inexact,omitempty"`
 	Edges        *int       `json:"edges,omitempty"`
+	Traces       *int       `json:"traces,omitempty"`
+	TracesSeen   uint64     `json:"traces_seen,omitempty"` // runs that traces are a sample of
+	Scenarios    []string   `json:"scenarios,omitempty"`
 	PID          *uint32    `json:"pid,omitempty"`
 	Continuous   bool       `json:"continuous,omitempty"`
 }
@@ -145,8 +149,21 @@ func profileInfo(m *prof.Module, edges int) infoJSON {
 		if mode == prof.ModeFull {
 			j.Edges = &edges
 		}
+		if mode.HasOrder() && len(m.Traces) > 0 {
+			n := len(m.Traces)
+			j.Traces, j.TracesSeen, j.Scenarios = &n, m.TracesSeen, scenarios(m)
+		}
 	}
 	return j
+}
+
+// scenarios returns the names of the scenarios that m has traces of.
+func scenarios(m *prof.Module) []string {
+	var names []string
+	for i := range m.Traces {
+		names = append(names, m.Traces[i].Scenario)
+	}
+	return slices.Compact(names)
 }
 
 // mapInfo describes a map as a profile of no runs.
@@ -247,7 +264,30 @@ func (j *infoJSON) table() *report.Table {
 	if j.Edges != nil {
 		row("call edges", report.Count(*j.Edges), report.Plain)
 	}
+	if j.Traces != nil {
+		row("traces", j.tracesText(), report.Plain)
+	}
 	return t
+}
+
+// tracesText says how many traces there are and of which scenarios.
+func (j *infoJSON) tracesText() string {
+	text := report.Count(*j.Traces)
+	if j.TracesSeen > uint64(*j.Traces) {
+		text += " of " + report.Count(j.TracesSeen)
+	}
+	const most = 8
+	names := j.Scenarios
+	if len(names) == 0 || len(names) == 1 && names[0] == "" {
+		return text
+	}
+	for i, name := range names[:min(most, len(names))] {
+		text += map[bool]string{true: " (", false: ", "}[i == 0] + cmp.Or(name, "no scenario")
+	}
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text + ")"
 }
 
 // tallyRow prints a tally: with a share where there were runs, else the total.
