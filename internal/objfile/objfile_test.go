@@ -87,8 +87,8 @@ func lines(t testing.TB, path string) *LineTable {
 	return table
 }
 
-// symbol returns the address of a function.
-func symbol(t testing.TB, path, name string) Symbol {
+// symbolOf returns the address of a function.
+func symbolOf(t testing.TB, path, name string) Symbol {
 	t.Helper()
 	syms, err := open(t, path).FuncSymbols()
 	if err != nil {
@@ -134,7 +134,7 @@ func TestLinesOfEveryKindOfBuild(t *testing.T) {
 				t.Parallel()
 				dir, bin := build(t, cc, flags...)
 				table := lines(t, bin)
-				entry := symbol(t, bin, "main").Addr
+				entry := symbolOf(t, bin, "main").Addr
 				file, line, ok := table.Entry(entry)
 				if want := filepath.Join(dir, "main.c"); !ok || file != want || line < 4 || line > 5 {
 					t.Errorf("Entry(main) = %s:%d %v, want %s:4 or 5", file, line, ok, want)
@@ -209,7 +209,7 @@ func TestRowsCoverTheFunction(t *testing.T) {
 	t.Parallel()
 	_, bin := build(t, "gcc", "-g", "-O0")
 	table := lines(t, bin)
-	sym := symbol(t, bin, "twice")
+	sym := symbolOf(t, bin, "twice")
 	var got []int
 	at := sym.Addr
 	for r := range table.Rows(sym.Addr, sym.Addr+sym.Size) {
@@ -286,7 +286,7 @@ func TestSeparateDebugFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if file, line, ok := table.Entry(symbol(t, bin, "main").Addr); !ok || line != 5 || file != filepath.Join(dir, "main.c") {
+			if file, line, ok := table.Entry(symbolOf(t, bin, "main").Addr); !ok || line != 5 || file != filepath.Join(dir, "main.c") {
 				t.Errorf("Entry(main) = %s:%d %v", file, line, ok)
 			}
 		})
@@ -378,6 +378,7 @@ func TestOpenRefuses(t *testing.T) {
 func use(f *File) {
 	f.BuildID()
 	f.FuncSymbols()
+	f.FunctionMap()
 	f.Section(".text")
 	f.Section(".debug_info")
 	table, err := f.Lines()

@@ -21,42 +21,21 @@ const symbolSize = 24 // bytes of an Elf64_Sym
 // by address, then by name: those of .symtab, or of .dynsym in a stripped
 // module. No symbols at all is an empty slice.
 func (f *File) FuncSymbols() ([]Symbol, error) {
-	for _, kind := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
-		// Index 0 is the null section.
-		for i, s := range f.elf.Sections {
-			if i > 0 && s.Type == kind {
-				return f.readSymbols(s)
-			}
-		}
+	s := f.symbolSection(elf.SHT_SYMTAB)
+	if s == nil {
+		s = f.symbolSection(elf.SHT_DYNSYM)
 	}
-	return nil, nil
-}
-
-func (f *File) readSymbols(s *elf.Section) ([]Symbol, error) {
-	data, err := f.read(s)
-	if err != nil {
-		return nil, err
+	if s == nil {
+		return nil, nil
 	}
-	if int(s.Link) >= len(f.elf.Sections) {
-		return nil, fmt.Errorf("%s: section %s: string table %d does not exist", f.path, s.Name, s.Link)
-	}
-	strtab, err := f.read(f.elf.Sections[s.Link])
-	if err != nil {
-		return nil, err
-	}
-	names := string(strtab) // names are slices of this one string
 	var syms []Symbol
-	for ; len(data) >= symbolSize; data = data[symbolSize:] {
-		kind := elf.ST_TYPE(data[4])
-		shndx := elf.SectionIndex(binary.LittleEndian.Uint16(data[6:]))
-		if kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC || shndx == elf.SHN_UNDEF {
-			continue
+	err := f.eachSymbol(s, func(sym *symbol) {
+		if sym.isFunc() {
+			syms = append(syms, Symbol{Name: sym.name, Addr: sym.addr, Size: sym.size})
 		}
-		syms = append(syms, Symbol{
-			Name: cstring(names, uint64(binary.LittleEndian.Uint32(data))),
-			Addr: binary.LittleEndian.Uint64(data[8:]),
-			Size: binary.LittleEndian.Uint64(data[16:]),
-		})
+	})
+	if err != nil {
+		return nil, err
 	}
 	sort.Slice(syms, func(i, j int) bool {
 		if syms[i].Addr != syms[j].Addr {
@@ -65,6 +44,58 @@ func (f *File) readSymbols(s *elf.Section) ([]Symbol, error) {
 		return syms[i].Name < syms[j].Name
 	})
 	return syms, nil
+}
+
+// symbolSection returns the first symbol table of this kind, or nil.
+func (f *File) symbolSection(kind elf.SectionType) *elf.Section {
+	// Index 0 is the null section.
+	for i, s := range f.elf.Sections {
+		if i > 0 && s.Type == kind {
+			return s
+		}
+	}
+	return nil
+}
+
+// symbol is an entry of a symbol table.
+type symbol struct {
+	name       string
+	kind       elf.SymType
+	bind       elf.SymBind
+	section    elf.SectionIndex
+	addr, size uint64
+}
+
+func (s *symbol) isFunc() bool {
+	return (s.kind == elf.STT_FUNC || s.kind == elf.STT_GNU_IFUNC) && s.section != elf.SHN_UNDEF
+}
+
+// eachSymbol calls visit with the entries of the table s in its order; the
+// symbol is visit's only until it returns.
+func (f *File) eachSymbol(s *elf.Section, visit func(*symbol)) error {
+	data, err := f.read(s)
+	if err != nil {
+		return err
+	}
+	if int(s.Link) >= len(f.elf.Sections) {
+		return fmt.Errorf("%s: section %s: string table %d does not exist", f.path, s.Name, s.Link)
+	}
+	strtab, err := f.read(f.elf.Sections[s.Link])
+	if err != nil {
+		return err
+	}
+	names := string(strtab) // names are slices of this one string
+	for ; len(data) >= symbolSize; data = data[symbolSize:] {
+		visit(&symbol{
+			name:    cstring(names, uint64(binary.LittleEndian.Uint32(data))),
+			kind:    elf.ST_TYPE(data[4]),
+			bind:    elf.ST_BIND(data[4]),
+			section: elf.SectionIndex(binary.LittleEndian.Uint16(data[6:])),
+			addr:    binary.LittleEndian.Uint64(data[8:]),
+			size:    binary.LittleEndian.Uint64(data[16:]),
+		})
+	}
+	return nil
 }
 
 // cstring returns the NUL-terminated string at off, at most maxSymbolName long.

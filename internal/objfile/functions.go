@@ -1,0 +1,174 @@
+package objfile
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// ErrNoFunctions: neither the module nor a separate debug file names functions.
+var ErrNoFunctions = errors.New("no function symbols (it is stripped; give the unstripped binary, or put its .debug file beside it)")
+
+const (
+	maxFunctions = 1 << 24 // as many as a map may have
+	maxMapID     = 20      // bytes of a build id that raw files hold
+)
+
+// FunctionMap makes a map of a module that was not instrumented, from its
+// function symbols: those of .symtab, of the .symtab of its debug file if it is
+// stripped, or else of .dynsym.
+//
+// There is one function for each address in the executable sections except the
+// PLT's. Of several names at an address it has the one that a linker's order
+// is best written with: a global one before a weak one before a local one, then
+// the shortest, then the first in the alphabet. The parts that compilers split
+// off (f.cold, f.part.0) are functions of their own. A symbol without a size
+// extends to the next symbol or the end of its section. The source file is what
+// the symbol table says, a base name, and that only for local functions.
+//
+// Functions are ascending by address, in mode order, with one byte of record
+// each; RawAddr is 0. Without a build id the error is ErrNoBuildID, without
+// functions ErrNoFunctions, both with the path in front.
+func (f *File) FunctionMap() (*prof.Map, error) {
+	id, err := f.BuildID()
+	if err != nil {
+		return nil, err
+	}
+	funcs, err := f.functions()
+	if err != nil {
+		return nil, err
+	}
+	if len(funcs) == 0 {
+		return nil, fmt.Errorf("%s: %w", f.path, ErrNoFunctions)
+	}
+	if len(funcs) > maxFunctions {
+		return nil, fmt.Errorf("%s: %d functions, at most %d are allowed", f.path, len(funcs), maxFunctions)
+	}
+	m := &prof.Map{
+		BuildID: id[:min(len(id), maxMapID)],
+		Module:  strings.TrimSuffix(filepath.Base(f.path), ".debug"),
+		RawSize: uint64(len(funcs)),
+		Funcs:   make([]prof.Func, len(funcs)),
+	}
+	for i := range funcs {
+		m.Funcs[i] = prof.Func{
+			Name: funcs[i].name, File: funcs[i].file, Mode: prof.ModeOrder, Record: uint64(i),
+			Fragments: []prof.Fragment{{Addr: funcs[i].addr, Size: uint32(min(funcs[i].size, math.MaxUint32))}},
+		}
+	}
+	return m, nil
+}
+
+// function is a function symbol and the source file that it stands under.
+type function struct {
+	symbol
+	file string
+}
+
+// functions returns one symbol for each address, ascending.
+func (f *File) functions() ([]function, error) {
+	table := f
+	s := f.symbolSection(elf.SHT_SYMTAB)
+	if s == nil {
+		if d, err := f.openDebug(); err == nil {
+			defer d.Close()
+			table, s = d, d.symbolSection(elf.SHT_SYMTAB)
+		}
+	}
+	if s == nil {
+		table, s = f, f.symbolSection(elf.SHT_DYNSYM)
+	}
+	if s == nil {
+		return nil, nil
+	}
+	code := f.functionSections()
+	var funcs []function
+	file := ""
+	err := table.eachSymbol(s, func(sym *symbol) {
+		switch {
+		case sym.kind == elf.STT_FILE:
+			file = sym.name // of the local symbols that follow
+		case sym.isFunc() && sym.name != "" && sectionEnd(code, sym.addr) != 0:
+			fn := function{symbol: *sym}
+			if sym.bind == elf.STB_LOCAL {
+				fn.file = file
+			}
+			funcs = append(funcs, fn)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return onePerAddress(funcs, code), nil
+}
+
+// functionSections returns the address ranges that functions are in, ascending.
+func (f *File) functionSections() []span {
+	var code []span
+	for _, s := range f.elf.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Addr != 0 && s.Size != 0 && s.Addr+s.Size > s.Addr &&
+			s.Name != ".plt" && !strings.HasPrefix(s.Name, ".plt.") {
+			code = append(code, span{s.Addr, s.Addr + s.Size})
+		}
+	}
+	slices.SortFunc(code, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	return code
+}
+
+// sectionEnd returns where the range that holds addr ends, or 0.
+func sectionEnd(code []span, addr uint64) uint64 {
+	i, _ := slices.BinarySearchFunc(code, addr, func(s span, addr uint64) int {
+		if s.lo > addr {
+			return 1
+		}
+		return -1
+	})
+	if i == 0 || addr >= code[i-1].hi {
+		return 0
+	}
+	return code[i-1].hi
+}
+
+// onePerAddress sorts functions by address, keeps the best name and the largest
+// size of each, and gives those without a size one.
+func onePerAddress(funcs []function, code []span) []function {
+	slices.SortFunc(funcs, func(a, b function) int {
+		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(bindRank(a.bind), bindRank(b.bind)),
+			cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name), cmp.Compare(a.file, b.file))
+	})
+	kept := funcs[:0]
+	for _, fn := range funcs {
+		if last := len(kept) - 1; last >= 0 && kept[last].addr == fn.addr {
+			kept[last].size = max(kept[last].size, fn.size)
+			continue
+		}
+		kept = append(kept, fn)
+	}
+	for i := range kept {
+		fn := &kept[i]
+		end := sectionEnd(code, fn.addr)
+		if fn.size == 0 && i+1 < len(kept) {
+			fn.size = min(end, kept[i+1].addr) - fn.addr
+		} else if fn.size == 0 || fn.size > end-fn.addr {
+			fn.size = end - fn.addr
+		}
+	}
+	return kept
+}
+
+func bindRank(b elf.SymBind) int {
+	switch b {
+	case elf.STB_GLOBAL:
+		return 0
+	case elf.STB_WEAK:
+		return 1
+	}
+	return 2
+}
