@@ -15,8 +15,9 @@
 //
 // The raw section of a process holds a record for each function, by mode:
 //
-//	cover  u8 flag
-//	block  u8 flag for each block with a probe, the entry block first
+//	cover  u8 flag; so does order
+//	block  u8 flag for each block with a probe, the entry block first; so does
+//	       block+order
 //	count  u32 calls, u32 order
 //	full   u32 calls, u32 order, i32 caller, u8 flag for each non-entry block
 //	       with a probe
@@ -26,6 +27,11 @@
 // functions, from 1, with bit 31 set if increments may be lost; caller is the
 // return address of the first call, relative to the record, or 1<<31 if it is
 // in another module.
+//
+// Modes order and block+order have an order buffer in a section of its own: an
+// array of u32 slots, zeros at first. When the flag of an entry block becomes 1,
+// the offset of its record, plus one, goes to the next slot; behind the last
+// comes the first again. How many there were is a u32 in the raw section.
 //
 // # Map section (.debug_cairn)
 //
@@ -79,27 +85,49 @@
 // # Raw file (.mipraw)
 //
 //	0   [8]   "CAIRNRAW"
-//	8   u16   version, 1
+//	8   u16   version, 2
 //	10  u16   flags: 1 the file was the live memory of the process
 //	12  u32   offset of the image in the file
 //	16  u64   size of the raw section
 //	24  u64   bytes of its image in the file; the rest is zero
-//	32  u32   FNV-1a of the image; 0 in live memory
+//	32  u32   FNV-1a of all that follows the header; 0 in live memory
 //	36  u32   process id
 //	40  u8    length of the build id
+//	41  u8    length of the scenario's name, at most 200
 //	44  [20]  build id, zero-padded; of a longer one the first 20 bytes
-//	64        image, or at the next page if it was live memory
+//	64  u32   slots of the order buffer; 0 if there is none
+//	68  u32   first executions; 0 in live memory
+//	72  u64   in live memory, where in the raw section their number is; else 0
+//	80        scenario's name (CAIRN_SCENARIO), then the image, or at the next
+//	          page if it was live memory, then the slots: those in use, all in
+//	          live memory
+//
+// If there were more first executions than slots, the oldest in the buffer is
+// at their number modulo that of the slots. A slot that is still 0 was taken
+// when the process was killed.
 //
 // Example: main was called once, first of all, from outside the module; its
 // block 1 ran. work was called 300 times, second, first from 0x401020, and may
-// have been called more often; its cold part did not run.
+// have been called more often; its cold part did not run. The scenario is boot.
 //
-//	00000000  43 41 49 52 4e 52 41 57  01 00 00 00 40 00 00 00  |CAIRNRAW....@...|
+//	00000000  43 41 49 52 4e 52 41 57  02 00 00 00 54 00 00 00  |CAIRNRAW....T...|
 //	00000010  20 00 00 00 00 00 00 00  1d 00 00 00 00 00 00 00  | ...............|
-//	00000020  f8 ea 09 8f 07 00 00 00  04 00 00 00 ca 1c 0f fe  |................|
+//	00000020  28 0b 0e da 07 00 00 00  04 04 00 00 ca 1c 0f fe  |(...............|
 //	00000030  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|
-//	00000040  ff ff ff ff 01 00 00 00  00 00 00 80 01 00 00 00  |................|
-//	00000050  d4 fe ff ff 02 00 00 80  10 d0 ff ff 01           |.............|
+//	00000040  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|
+//	00000050  62 6f 6f 74 ff ff ff ff  01 00 00 00 00 00 00 80  |boot............|
+//	00000060  01 00 00 00 d4 fe ff ff  02 00 00 80 10 d0 ff ff  |................|
+//	00000070  01                                                |.|
+//
+// Example: the same in mode order, where work, whose record is at 1, ran before
+// main, whose record is at 0; their number is at 4.
+//
+//	00000000  43 41 49 52 4e 52 41 57  02 00 00 00 50 00 00 00  |CAIRNRAW....P...|
+//	00000010  08 00 00 00 00 00 00 00  05 00 00 00 00 00 00 00  |................|
+//	00000020  c4 b6 06 29 07 00 00 00  04 00 00 00 ca 1c 0f fe  |...)............|
+//	00000030  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|
+//	00000040  02 00 00 00 02 00 00 00  00 00 00 00 00 00 00 00  |................|
+//	00000050  01 01 00 00 02 02 00 00  00 01 00 00 00           |.............|
 //
 // # Container of .mipmap and .mip
 //
@@ -132,7 +160,7 @@
 //	sv       address, from the end of the fragment before; the first from the
 //	         end of the first fragment of the function before
 //	uv       size
-//	uv       number of blocks, only with modes block and full; each:
+//	uv       number of blocks, only with modes block, full and block+order; each:
 //	uv         offset, from that of the block before
 //	uv     number of blocks without a probe, only with +32; each:
 //	uv       block, from that of the one before

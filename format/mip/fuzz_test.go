@@ -24,11 +24,19 @@ func seeds(t testing.TB) map[string][][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	liveOrder, err := AppendRaw(nil, Raw{BuildID: "\x01", Size: 6, Continuous: true, Data: []byte{1, 1}, Scenario: "s", Slots: 4, Next: 2, NextAt: 2, Order: []uint32{1, 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut, err := AppendRaw(nil, Raw{BuildID: "\x01", Size: 3, Data: []byte{1, 1, 1}, Slots: 2, Next: 3, Order: []uint32{2, 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	raw := exampleRaw(t)
 	return map[string][][]byte{
 		"FuzzReadMapSection": {section(m), section(cover), section(m)[:70]},
 		"FuzzReadMap":        {encodeMap(t, m), encodeMap(t, cover)},
-		"FuzzParseRaw":       {raw, raw[:70], live},
+		"FuzzParseRaw":       {raw, raw[:90], live, exampleOrder(t), liveOrder, cut},
 		"FuzzReadProfile":    {encodeProfile(t, p), encodeProfile(t, two)},
 		"FuzzReadText":       {encodeText(t, p), encodeText(t, two), []byte("cairn: profile\nversion: 1\nmodules: []\n")},
 	}

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
@@ -18,14 +21,47 @@ type Raw struct {
 	Continuous bool   // the file was the live memory of the process
 	// Data is the start of the section; the rest, up to Size, is zero.
 	Data []byte
+	// Scenario is what the run was about, as CAIRN_SCENARIO said; "" if it did
+	// not. Any bytes, at most wire.MaxScenario.
+	Scenario string
+	// Slots is how many first executions the order buffer holds; 0 if the
+	// module has none.
+	Slots uint32
+	// Next is how many first executions there were, of which the last Slots
+	// are in the buffer.
+	Next uint32
+	// NextAt is where in the section Next stands. Only of interest where
+	// Continuous.
+	NextAt uint64
+	// Order are the functions in the order of their first executions, the
+	// oldest first, as offsets of their records in the section. All lie in the
+	// section; only a forged file has one twice.
+	Order []uint32
 }
+
+// Cut reports whether the order buffer was too small: the oldest first
+// executions are not in Order.
+func (r *Raw) Cut() bool { return r.Next > r.Slots }
 
 // RawHeader is the head of a raw file, read before the rest.
 type RawHeader struct {
-	Raw           // without Data
-	Offset uint64 // where the image starts in the file
-	Stored uint64 // bytes of the image in the file
-	sum    uint32
+	Raw             // without Data, Scenario and Order; Next only if not Continuous
+	Offset   uint64 // where the image starts in the file
+	Stored   uint64 // bytes of the image in the file
+	scenario uint64 // bytes of the scenario's name
+	sum      uint32
+}
+
+// End returns how many bytes the file has. One that was live memory may have
+// more.
+func (h *RawHeader) End() uint64 { return h.Offset + h.Stored + wire.SlotSize*uint64(h.slots()) }
+
+// slots returns how many slots are in the file: those in use, or all.
+func (h *RawHeader) slots() uint32 {
+	if h.Continuous {
+		return h.Slots
+	}
+	return min(h.Next, h.Slots)
 }
 
 // ParseRawHeader checks the header of a raw file. It needs the first
@@ -46,20 +82,32 @@ func ParseRawHeader(data []byte) (h RawHeader, err error) {
 	h.Size, h.Stored = c.U64(), c.U64()
 	h.sum, h.PID = c.U32(), c.U32()
 	idLen := c.U8()
-	c.Bytes(wire.RawIDOffset - wire.RawIDLenOffset - 1)
+	h.scenario = uint64(c.U8())
+	c.Bytes(wire.RawIDOffset - wire.RawScenarioLenOffset - 1)
 	id := c.Bytes(wire.MaxBuildID)
+	h.Slots, h.Next, h.NextAt = c.U32(), c.U32(), c.U64()
 	switch {
 	case c.Err() != nil:
-	case version == 0:
-		c.FailAt(wire.RawVersionOffset, "there is no version 0")
+	case version < wire.RawVersion:
+		c.FailAt(wire.RawVersionOffset, "version %d, which no release wrote", version)
 	case idLen == 0 || idLen > wire.MaxBuildID:
 		c.FailAt(wire.RawIDLenOffset, "build id of %d bytes, 1 to %d are allowed", idLen, wire.MaxBuildID)
-	case h.Offset < wire.RawHeaderSize || h.Offset > MaxRawOffset:
-		c.FailAt(wire.RawDataOffset, "data at %d, %d to %d are allowed", h.Offset, wire.RawHeaderSize, MaxRawOffset)
+	case h.scenario > wire.MaxScenario:
+		c.FailAt(wire.RawScenarioLenOffset, "scenario of %d bytes, at most %d are allowed", h.scenario, wire.MaxScenario)
+	case h.Offset < wire.RawHeaderSize+h.scenario || h.Offset > MaxRawOffset:
+		c.FailAt(wire.RawDataOffset, "data at %d, %d to %d are allowed", h.Offset, wire.RawHeaderSize+h.scenario, MaxRawOffset)
 	case h.Size > MaxRawSize:
 		c.FailAt(wire.RawSizeOffset, "raw section of %d bytes, at most %d are allowed", h.Size, uint64(MaxRawSize))
 	case h.Stored > h.Size:
 		c.FailAt(wire.RawStoredOffset, "%d bytes stored of a raw section of %d", h.Stored, h.Size)
+	case h.Slots > wire.MaxSlots:
+		c.FailAt(wire.RawSlotsOffset, "%d slots, at most %d are allowed", h.Slots, wire.MaxSlots)
+	case h.Next > 0 && (h.Slots == 0 || h.Continuous):
+		c.FailAt(wire.RawNextOffset, "%d first executions where there should be none", h.Next)
+	case h.NextAt > 0 && (h.Slots == 0 || !h.Continuous):
+		c.FailAt(wire.RawNextAtOffset, "first executions counted at %d, where there should be no count", h.NextAt)
+	case h.Slots > 0 && h.Continuous && (h.Size < wire.SlotSize || h.NextAt > h.Size-wire.SlotSize):
+		c.FailAt(wire.RawNextAtOffset, "first executions counted at %d of a raw section of %d", h.NextAt, h.Size)
 	}
 	if err := c.Err(); err != nil {
 		return RawHeader{}, fmt.Errorf("damaged raw file: %w", err)
@@ -75,50 +123,138 @@ func ParseRaw(data []byte) (Raw, error) {
 	if err != nil {
 		return Raw{}, err
 	}
-	if end := h.Offset + h.Stored; end > uint64(len(data)) {
-		err := &bytecur.Error{Off: int64(len(data)), What: fmt.Sprintf("cut short: its header says %d bytes", end)}
-		return Raw{}, fmt.Errorf("damaged raw file: %w", err)
-	} else if end < uint64(len(data)) && !h.Continuous { // live memory ends with a page
-		err := &bytecur.Error{Off: int64(end), What: fmt.Sprintf("%d bytes too many", uint64(len(data))-end)}
+	damaged := func(off uint64, format string, args ...any) (Raw, error) {
+		err := &bytecur.Error{Off: int64(off), What: fmt.Sprintf(format, args...)}
 		return Raw{}, fmt.Errorf("damaged raw file: %w", err)
 	}
-	h.Data = data[h.Offset : h.Offset+h.Stored : h.Offset+h.Stored]
-	// The sum of live memory would be out of date at once.
-	if got := checksum(h.Data); !h.Continuous && got != h.sum {
-		err := &bytecur.Error{Off: wire.RawChecksumOffset, What: fmt.Sprintf("checksum %#08x, the data has %#08x", h.sum, got)}
-		return Raw{}, fmt.Errorf("damaged raw file: %w", err)
+	have, end := uint64(len(data)), h.End()
+	switch {
+	case end > have:
+		return damaged(have, "cut short: its header says %d bytes", end)
+	case end < have && !h.Continuous: // live memory ends with a page
+		return damaged(end, "%d bytes too many", have-end)
+	}
+	if !h.Continuous { // the sum of live memory would be out of date at once
+		if got := checksum(data[wire.RawHeaderSize:]); got != h.sum {
+			return damaged(wire.RawChecksumOffset, "checksum %#08x, the data has %#08x", h.sum, got)
+		}
+	}
+	behind := h.Offset + h.Stored
+	h.Data = data[h.Offset:behind:behind]
+	h.Scenario = scenario(data[wire.RawHeaderSize:][:h.scenario])
+	if h.Slots > 0 && h.Continuous {
+		h.Next = at(h.Data, h.NextAt)
+	}
+	slots, oldest := data[behind:end], uint32(0)
+	if h.Cut() && h.Slots > 0 {
+		oldest = h.Next % h.Slots
+	}
+	n := min(h.Next, h.Slots)
+	for i := range n {
+		slot := uint64(oldest) + uint64(i)
+		if slot >= uint64(n) {
+			slot -= uint64(n)
+		}
+		slot *= wire.SlotSize
+		switch id := binary.LittleEndian.Uint32(slots[slot:]); {
+		case id == 0: // taken, but the process was killed before it was filled
+		case uint64(id) > h.Size:
+			return damaged(behind+slot, "a record at %d of a raw section of %d", id-1, h.Size)
+		default:
+			h.Order = append(h.Order, id-1)
+		}
 	}
 	return h.Raw, nil
+}
+
+// scenario returns a name without the start of a character that was cut off.
+func scenario(name []byte) string {
+	if len(name) == wire.MaxScenario {
+		for i := 1; i < utf8.UTFMax && !utf8.Valid(name[len(name)-i:]); i++ {
+			if tail := name[len(name)-i:]; utf8.RuneStart(tail[0]) && !utf8.FullRune(tail) {
+				name = name[:len(name)-i]
+				break
+			}
+		}
+	}
+	return string(name)
+}
+
+// at returns the number at off of a section that starts with data.
+func at(data []byte, off uint64) uint32 {
+	var b [4]byte
+	copy(b[:], data[min(off, uint64(len(data))):])
+	return binary.LittleEndian.Uint32(b[:])
 }
 
 // AppendRaw appends the raw file of r to b, as the runtime would write it: for
 // tests and tools. Zeros at the end of a section are not stored unless the
 // file is continuous.
 func AppendRaw(b []byte, r Raw) ([]byte, error) {
-	if len(r.BuildID) == 0 || len(r.BuildID) > wire.MaxBuildID {
-		return nil, fmt.Errorf("writing a raw file: build id of %d bytes, 1 to %d are allowed", len(r.BuildID), wire.MaxBuildID)
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("writing a raw file: %w", err)
 	}
-	if r.Size > MaxRawSize || uint64(len(r.Data)) > r.Size {
-		return nil, fmt.Errorf("writing a raw file: %d bytes of a raw section of %d, at most %d are allowed", len(r.Data), r.Size, uint64(MaxRawSize))
-	}
-	data, offset := bytes.TrimRight(r.Data, "\x00"), wire.RawHeaderSize
-	flags, sum := uint16(0), uint32(0)
+	le := binary.LittleEndian
+	data, offset := bytes.TrimRight(r.Data, "\x00"), wire.RawHeaderSize+len(r.Scenario)
+	slots := make([]byte, wire.SlotSize*min(r.Next, r.Slots))
 	if r.Continuous {
-		data, offset, flags = r.Data, wire.PageSize, wire.RawContinuous
-	} else {
-		sum = checksum(data)
+		data, offset = slices.Clone(r.Data), wire.PageSize
+		slots = make([]byte, wire.SlotSize*r.Slots)
+		if r.Slots > 0 {
+			data = append(data, make([]byte, max(0, int(r.NextAt)+wire.SlotSize-len(data)))...)
+			le.PutUint32(data[r.NextAt:], r.Next)
+		}
+	}
+	for i, off := range r.Order {
+		slot := uint32(i)
+		if r.Cut() {
+			slot = (r.Next%r.Slots + slot) % r.Slots
+		}
+		le.PutUint32(slots[wire.SlotSize*slot:], off+1)
 	}
 	h := make([]byte, offset)
 	copy(h, wire.RawMagic)
-	le := binary.LittleEndian
 	le.PutUint16(h[wire.RawVersionOffset:], wire.RawVersion)
-	le.PutUint16(h[wire.RawFlagsOffset:], flags)
 	le.PutUint32(h[wire.RawDataOffset:], uint32(offset))
 	le.PutUint64(h[wire.RawSizeOffset:], r.Size)
 	le.PutUint64(h[wire.RawStoredOffset:], uint64(len(data)))
-	le.PutUint32(h[wire.RawChecksumOffset:], sum)
 	le.PutUint32(h[wire.RawPIDOffset:], r.PID)
 	h[wire.RawIDLenOffset] = uint8(len(r.BuildID))
+	h[wire.RawScenarioLenOffset] = uint8(len(r.Scenario))
 	copy(h[wire.RawIDOffset:], r.BuildID)
-	return append(append(b, h...), data...), nil
+	le.PutUint32(h[wire.RawSlotsOffset:], r.Slots)
+	copy(h[wire.RawHeaderSize:], r.Scenario)
+	file := slices.Concat(h, data, slots)
+	if r.Continuous {
+		le.PutUint16(file[wire.RawFlagsOffset:], wire.RawContinuous)
+		le.PutUint64(file[wire.RawNextAtOffset:], r.NextAt)
+	} else {
+		le.PutUint32(file[wire.RawNextOffset:], r.Next)
+		le.PutUint32(file[wire.RawChecksumOffset:], checksum(file[wire.RawHeaderSize:]))
+	}
+	return append(b, file...), nil
+}
+
+// check returns why no raw file can say r.
+func (r *Raw) check() error {
+	switch {
+	case len(r.BuildID) == 0 || len(r.BuildID) > wire.MaxBuildID:
+		return fmt.Errorf("build id of %d bytes, 1 to %d are allowed", len(r.BuildID), wire.MaxBuildID)
+	case len(r.Scenario) > wire.MaxScenario:
+		return fmt.Errorf("scenario of %d bytes, at most %d are allowed", len(r.Scenario), wire.MaxScenario)
+	case r.Size > MaxRawSize || uint64(len(r.Data)) > r.Size:
+		return fmt.Errorf("%d bytes of a raw section of %d, at most %d are allowed", len(r.Data), r.Size, uint64(MaxRawSize))
+	case r.Slots > wire.MaxSlots || r.Slots == 0 && r.Next > 0:
+		return fmt.Errorf("%d first executions in %d slots, at most %d are allowed", r.Next, r.Slots, wire.MaxSlots)
+	case r.Slots > 0 && r.Continuous && (r.Size < wire.SlotSize || r.NextAt > r.Size-wire.SlotSize):
+		return fmt.Errorf("first executions counted at %d of a raw section of %d", r.NextAt, r.Size)
+	case uint64(len(r.Order)) > uint64(min(r.Next, r.Slots)):
+		return fmt.Errorf("%d functions of %d first executions in %d slots", len(r.Order), r.Next, r.Slots)
+	}
+	for _, off := range r.Order {
+		if uint64(off) >= r.Size || off == math.MaxUint32 {
+			return fmt.Errorf("a record at %d of a raw section of %d", off, r.Size)
+		}
+	}
+	return nil
 }

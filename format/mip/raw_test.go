@@ -1,10 +1,12 @@
 package mip
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	hashfnv "hash/fnv"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +39,16 @@ func drawRaw(t *rapid.T) Raw {
 		Data:       rapid.SliceOfN(rapid.ByteRange(0, 2), 0, 40).Draw(t, "data"),
 	}
 	r.Size = uint64(len(r.Data)) + rapid.Uint64Range(0, 100).Draw(t, "tail")
+	r.Scenario = rapid.StringN(0, -1, wire.MaxScenario).Draw(t, "scenario")
+	if r.Size < wire.SlotSize || rapid.Bool().Draw(t, "without slots") {
+		return r
+	}
+	r.Slots = rapid.Uint32Range(1, 20).Draw(t, "slots")
+	r.Next = rapid.OneOf(rapid.Uint32Range(0, 40), rapid.Uint32()).Draw(t, "next")
+	r.Order = rapid.SliceOfN(rapid.Uint32Range(0, uint32(r.Size)-1), 0, int(min(r.Next, r.Slots))).Draw(t, "order")
+	if r.Continuous {
+		r.NextAt = rapid.Uint64Range(0, r.Size-wire.SlotSize).Draw(t, "next at")
+	}
 	return r
 }
 
@@ -44,6 +56,10 @@ func drawRaw(t *rapid.T) Raw {
 func sameRaw(a, b Raw) bool {
 	pad := func(r Raw) Raw {
 		r.Data = append(append([]byte{}, r.Data...), make([]byte, r.Size-uint64(len(r.Data)))...)
+		if r.Continuous && r.Slots > 0 {
+			binary.LittleEndian.PutUint32(r.Data[r.NextAt:], r.Next)
+		}
+		r.Order = append([]uint32{}, r.Order...)
 		return r
 	}
 	return reflect.DeepEqual(pad(a), pad(b))
@@ -79,6 +95,16 @@ func TestParseRawErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	order := Raw{BuildID: "\x12\x34", Size: 9, Data: []byte{1, 0, 1}, Scenario: "boot", Slots: 4, Next: 2, Order: []uint32{2, 0}}
+	ordered, err := AppendRaw(nil, order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order.Continuous, order.NextAt = true, 4
+	liveOrder, err := AppendRaw(nil, order)
+	if err != nil {
+		t.Fatal(err)
+	}
 	le := binary.LittleEndian
 	for _, tc := range []struct {
 		name string
@@ -90,17 +116,28 @@ func TestParseRawErrors(t *testing.T) {
 		{"empty", nil, nil, "not a raw file: bad magic", ErrMagic},
 		{"other", []byte("\x7fELF...."), nil, "not a raw file: bad magic", ErrMagic},
 		{"header cut", good[:40], nil, "at offset 0x28: cut short", nil},
-		{"newer", good, func(b []byte) []byte { b[8] = 2; return b }, "version 2 with flags 0x0: it needs a newer cairn", ErrNewer},
+		{"newer", good, func(b []byte) []byte { b[8] = 3; return b }, "version 3 with flags 0x0: it needs a newer cairn", ErrNewer},
 		{"flags", good, func(b []byte) []byte { b[10] = 2; return b }, "flags 0x2: it needs a newer cairn", ErrNewer},
-		{"version 0", good, func(b []byte) []byte { b[8] = 0; return b }, "at offset 0x8: there is no version 0", nil},
-		{"data offset", good, func(b []byte) []byte { b[12] = 63; return b }, "at offset 0xc: data at 63", nil},
+		{"older", good, func(b []byte) []byte { b[8] = 1; return b }, "at offset 0x8: version 1, which no release wrote", nil},
+		{"data offset", good, func(b []byte) []byte { b[12] = 79; return b }, "at offset 0xc: data at 79", nil},
 		{"size", good, func(b []byte) []byte { le.PutUint64(b[16:], 1<<40); return b }, "at offset 0x10: raw section of", nil},
 		{"stored", good, func(b []byte) []byte { b[24] = 10; return b }, "at offset 0x18: 10 bytes stored", nil},
-		{"checksum", good, func(b []byte) []byte { b[64] = 0; return b }, "at offset 0x20: checksum", nil},
+		{"checksum", good, func(b []byte) []byte { b[80] = 0; return b }, "at offset 0x20: checksum", nil},
 		{"id length", good, func(b []byte) []byte { b[40] = 21; return b }, "at offset 0x28: build id of 21 bytes", nil},
-		{"cut", good[:66], nil, "at offset 0x42: cut short: its header says 67 bytes", nil},
-		{"long", good, func(b []byte) []byte { return append(b, 0) }, "at offset 0x43: 1 bytes too many", nil},
+		{"cut", good[:82], nil, "at offset 0x52: cut short: its header says 83 bytes", nil},
+		{"long", good, func(b []byte) []byte { return append(b, 0) }, "at offset 0x53: 1 bytes too many", nil},
 		{"live cut", live[:4098], nil, "at offset 0x1002: cut short: its header says 4099 bytes", nil},
+		{"scenario", ordered, func(b []byte) []byte { b[41] = 201; return b }, "at offset 0x29: scenario of 201 bytes, at most 200", nil},
+		{"scenario and data", ordered, func(b []byte) []byte { b[41] = 5; return b }, "at offset 0xc: data at 84, 85 to", nil},
+		{"scenario checksum", ordered, func(b []byte) []byte { b[80] = 'f'; return b }, "at offset 0x20: checksum", nil},
+		{"slot checksum", ordered, func(b []byte) []byte { b[len(b)-1] = 1; return b }, "at offset 0x20: checksum", nil},
+		{"slots cut", ordered[:94], nil, "at offset 0x5e: cut short: its header says 95 bytes", nil},
+		{"many slots", ordered, func(b []byte) []byte { le.PutUint32(b[64:], 1<<24+1); return b }, "at offset 0x40: 16777217 slots, at most", nil},
+		{"no slots", ordered, func(b []byte) []byte { b[64] = 0; return b }, "at offset 0x44: 2 first executions where", nil},
+		{"a count elsewhere", ordered, func(b []byte) []byte { b[72] = 1; return b }, "at offset 0x48: first executions counted at 1, where", nil},
+		{"slot", liveOrder, func(b []byte) []byte { b[4096+8+4] = 10; return b }, "at offset 0x100c: a record at 9 of a raw section of 9", nil},
+		{"live count", liveOrder, func(b []byte) []byte { b[72] = 6; return b }, "at offset 0x48: first executions counted at 6 of", nil},
+		{"live slots cut", liveOrder[:4096+8+15], nil, "at offset 0x1017: cut short: its header says 4120 bytes", nil},
 		{"live page", live, func(b []byte) []byte { return append(b, 0) }, "", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -120,6 +157,57 @@ func TestParseRawErrors(t *testing.T) {
 				t.Errorf("ParseRaw: %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestRawOrder has a slot that was taken and not filled, and a buffer that went
+// round.
+func TestRawOrder(t *testing.T) {
+	t.Parallel()
+	r := Raw{BuildID: "x", Size: 9, Slots: 3, Next: 5, Order: []uint32{6, 7, 8}}
+	file, err := AppendRaw(nil, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Numbers 3 and 4 stand where 0 and 1 stood.
+	if got := file[wire.RawHeaderSize:]; !bytes.Equal(got, []byte{8, 0, 0, 0, 9, 0, 0, 0, 7, 0, 0, 0}) {
+		t.Errorf("slots % x", got)
+	}
+	if got, err := ParseRaw(file); err != nil || !slices.Equal(got.Order, r.Order) || !got.Cut() {
+		t.Errorf("ParseRaw = %+v, %v", got, err)
+	}
+	r.Continuous = true
+	if file, err = AppendRaw(nil, r); err != nil {
+		t.Fatal(err)
+	}
+	copy(file[len(file)-8:], "\x00\x00\x00\x00")
+	if got, err := ParseRaw(file); err != nil || !slices.Equal(got.Order, []uint32{6, 7}) {
+		t.Errorf("ParseRaw with an empty slot = %+v, %v", got, err)
+	}
+	r.Next, r.Order = 2, r.Order[:2]
+	if file, err = AppendRaw(nil, r); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ParseRaw(file); err != nil || !slices.Equal(got.Order, r.Order) || got.Cut() {
+		t.Errorf("ParseRaw = %+v, %v", got, err)
+	}
+}
+
+// TestScenario has a name that the runtime cut in the middle of a character.
+func TestScenario(t *testing.T) {
+	t.Parallel()
+	x := strings.Repeat("x", wire.MaxScenario)
+	for name, want := range map[string]string{
+		x: x, x[:198] + "\xc3\xa4": x[:198] + "\xc3\xa4", x[:199] + "\xc3": x[:199],
+		x[:197] + "\xf0\x9f\xaa": x[:197], x[:199] + "\xff": x[:199] + "\xff", "a\xc3": "a\xc3",
+	} {
+		file, err := AppendRaw(nil, Raw{BuildID: "x", Scenario: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ParseRaw(file); err != nil || got.Scenario != want {
+			t.Errorf("scenario %q is read as %q, %v", name, got.Scenario, err)
+		}
 	}
 }
 

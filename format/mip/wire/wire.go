@@ -13,6 +13,18 @@ const (
 	// allocated, and its name starts with .debug so that strip removes it and
 	// objcopy --only-keep-debug carries it along.
 	MapSection = ".debug_cairn"
+	// OrderSection is the allocated, zero-initialised section of the slots for
+	// first executions in modes with slots: an array of u32, each the offset of
+	// a record in RawSection plus one, or 0.
+	OrderSection = "cairn_order"
+)
+
+// The order buffer.
+const (
+	SlotSize = 4
+	// MinSlots and MaxSlots bound a buffer of a size that was asked for.
+	MinSlots = 16
+	MaxSlots = 1 << 24
 )
 
 // Map section records. A record is:
@@ -56,20 +68,25 @@ const (
 // Raw file header.
 const (
 	RawMagic   = "CAIRNRAW"
-	RawVersion = 1
+	RawVersion = 2
 
-	RawMagicOffset    = 0  // 8 bytes
-	RawVersionOffset  = 8  // u16
-	RawFlagsOffset    = 10 // u16
-	RawDataOffset     = 12 // u32 file offset of the section image
-	RawSizeOffset     = 16 // u64 size of the section in memory
-	RawStoredOffset   = 24 // u64 bytes of the image in the file; the rest is zero
-	RawChecksumOffset = 32 // u32 FNV-1a of the stored bytes; 0 if RawContinuous
-	RawPIDOffset      = 36 // u32
-	RawIDLenOffset    = 40 // u8 length of the build id
-	RawIDOffset       = 44 // build id, MaxBuildID bytes, zero-padded
-	RawHeaderSize     = 64
-	MaxBuildID        = 20
+	RawMagicOffset       = 0  // 8 bytes
+	RawVersionOffset     = 8  // u16
+	RawFlagsOffset       = 10 // u16
+	RawDataOffset        = 12 // u32 file offset of the section image
+	RawSizeOffset        = 16 // u64 size of the section in memory
+	RawStoredOffset      = 24 // u64 bytes of the image in the file; the rest is zero
+	RawChecksumOffset    = 32 // u32 FNV-1a of all behind the header; 0 if RawContinuous
+	RawPIDOffset         = 36 // u32
+	RawIDLenOffset       = 40 // u8 length of the build id
+	RawScenarioLenOffset = 41 // u8 length of the scenario's name, which follows the header
+	RawIDOffset          = 44 // build id, MaxBuildID bytes, zero-padded
+	RawSlotsOffset       = 64 // u32 slots of the order buffer, which follow the image; 0: there is none
+	RawNextOffset        = 68 // u32 first executions that were put there; 0 if RawContinuous
+	RawNextAtOffset      = 72 // u64 where in the section this number is, if RawContinuous
+	RawHeaderSize        = 80
+	MaxBuildID           = 20
+	MaxScenario          = 200 // bytes; what is longer is cut
 
 	RawContinuous = 1 << 0 // flag: the file was the live memory of the process
 	PageSize      = 4096   // alignment of RawSection and of a continuous file's image

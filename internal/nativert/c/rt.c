@@ -62,8 +62,10 @@ struct header {
   u32 data_offset;
   u64 size, stored;
   u32 checksum, pid;
-  u8 id_len, pad[3];
+  u8 id_len, scenario_len, pad[2];
   u8 id[CAIRN_MAX_BUILD_ID];
+  u32 slots, next;
+  u64 next_at;
 };
 _Static_assert(sizeof(struct header) == CAIRN_RAW_HEADER_SIZE, "layout");
 _Static_assert(__builtin_offsetof(struct header, flags) == CAIRN_RAW_FLAGS_OFFSET, "layout");
