@@ -102,12 +102,12 @@ func (b *builder) add(from, to Node, kind Kind, block int, runs uint64) {
 // observed adds the edges that the first callers of module m tell.
 func (b *builder) observed(m int, external bool) {
 	mod := &b.profile.Modules[m]
-	code := newCodeIndex(mod.Funcs)
+	code := NewCodeIndex(mod.Funcs)
 	for callee := range mod.Counts {
 		for _, site := range mod.Counts[callee].Callers {
 			// A return address may stand behind the last instruction of a
 			// block, or of the function: the call itself is before it.
-			caller, block, ok := code.find(site.Addr - 1)
+			caller, block, ok := code.Find(site.Addr - 1)
 			switch {
 			case site.Addr != 0 && ok:
 				b.add(b.node(m, caller), b.node(m, callee), Observed, block, site.Runs)
@@ -169,8 +169,8 @@ func (b *builder) graph() *Graph {
 	return g
 }
 
-// codeIndex finds the function that holds an address.
-type codeIndex struct {
+// CodeIndex finds the function that holds an address.
+type CodeIndex struct {
 	funcs []prof.Func
 	frags []fragment // ascending by address
 }
@@ -182,8 +182,9 @@ type fragment struct {
 	block  int // number of blocks listed before this fragment
 }
 
-func newCodeIndex(funcs []prof.Func) *codeIndex {
-	c := &codeIndex{funcs: funcs}
+// NewCodeIndex returns the index of a module's functions.
+func NewCodeIndex(funcs []prof.Func) *CodeIndex {
+	c := &CodeIndex{funcs: funcs}
 	for i := range funcs {
 		block := 0
 		for k, fr := range funcs[i].Fragments {
@@ -195,8 +196,8 @@ func newCodeIndex(funcs []prof.Func) *codeIndex {
 	return c
 }
 
-// find returns the function and the block that hold addr.
-func (c *codeIndex) find(addr uint64) (fn, block int, ok bool) {
+// Find returns the function and the block that hold addr.
+func (c *CodeIndex) Find(addr uint64) (fn, block int, ok bool) {
 	k := sort.Search(len(c.frags), func(k int) bool { return c.frags[k].lo > addr }) - 1
 	if k < 0 || addr >= c.frags[k].hi {
 		return 0, 0, false
