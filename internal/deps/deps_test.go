@@ -42,10 +42,12 @@ var rules = map[string]rule{
 	"internal/callgraph": {ours: "prof", pure: true},
 	"internal/compare":   {ours: "prof", pure: true},
 	"internal/order":     {ours: "prof", pure: true},
+	"internal/pages":     {ours: "prof", pure: true},
 
 	"internal/native":   {ours: "prof format/mip/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
 	"internal/nativert": {ours: "prof format/mip/wire"},
 	"internal/driver":   {pure: true},
+	"internal/heatmap":  {pure: true},
 	"internal/report":   {ours: "prof", others: "github.com/ianlancetaylor/demangle", pure: true},
 
 	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},

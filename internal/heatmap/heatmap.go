@@ -1,0 +1,153 @@
+// Package heatmap draws which pages of a program's code a run touches, and when:
+// one square for each page, coloured by its first touch, and below it how the
+// number of touched pages grows. It writes a picture (SVG) or a page for a
+// browser (HTML), both in one file that needs nothing else. It is pure: the same
+// data give the same bytes.
+package heatmap
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Page is a page of a program's code.
+type Page struct {
+	Addr  uint64 // link-time address
+	Step  int    // the first execution that touched it, from 1; 0 if none did
+	First string // the function that did
+	Funcs []string
+	More  int // functions that have code on the page besides Funcs
+}
+
+// Layout is one link of a program, under a run.
+type Layout struct {
+	Label string // such as "before"; "" if there is only one
+	Pages []Page // ascending by address
+	Curve []int  // pages touched after each first execution
+}
+
+// touched returns how many pages are.
+func (l *Layout) touched() int {
+	n := 0
+	for i := range l.Pages {
+		if l.Pages[i].Step > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Scenario is a run of the program under each of the layouts.
+type Scenario struct {
+	Name    string
+	Layouts []Layout // one, or two: before and after
+	Least   []int    // pages that no layout could do without, after each first execution
+}
+
+// Document is what there is to draw.
+type Document struct {
+	Binary    string
+	PageSize  uint64 // bytes
+	Scenarios []Scenario
+}
+
+// The widths and heights of the picture, in its own units; a browser scales it.
+const (
+	margin      = 24
+	innerWidth  = 960
+	mapGap      = 40  // between the two maps
+	labelWidth  = 62  // left of a map, for addresses
+	maxMapRows  = 340 // height of a map, as far as the smallest square allows
+	textSize    = 13
+	headHeight  = 104
+	curveHeight = 220
+	legendWidth = 220
+)
+
+// squares are the sides that a page's square can have, and the gap around it.
+var squares = []struct{ side, gap int }{
+	{26, 3}, {22, 3}, {18, 2}, {15, 2}, {12, 2}, {10, 1}, {8, 1}, {6, 1}, {5, 0}, {4, 0}, {3, 0}, {2, 0},
+}
+
+// grid is how the squares of a map are arranged.
+type grid struct {
+	side, gap, columns, rows int
+}
+
+func (g *grid) pitch() int  { return g.side + g.gap }
+func (g *grid) height() int { return g.rows*g.pitch() - g.gap }
+
+// gridFor arranges n squares in a width with the largest squares that fit. Rows
+// hold a multiple of eight, so that addresses at their beginnings are round.
+func gridFor(n, width int) grid {
+	var g grid
+	for _, s := range squares {
+		g = grid{side: s.side, gap: s.gap}
+		g.columns = max((width+s.gap)/g.pitch()/8*8, 8)
+		g.rows = max((n+g.columns-1)/g.columns, 1)
+		if g.height() <= maxMapRows {
+			break
+		}
+	}
+	return g
+}
+
+// writer collects the picture.
+type writer struct{ strings.Builder }
+
+func (w *writer) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
+
+// text writes a line of text; anchor is start, middle or end.
+func (w *writer) text(x, y float64, class, anchor, s string) {
+	w.printf("<text x=\"%s\" y=\"%s\"", number(x), number(y))
+	if class != "" {
+		w.printf(" class=\"%s\"", class)
+	}
+	if anchor != "start" {
+		w.printf(" text-anchor=\"%s\"", anchor)
+	}
+	w.printf(">%s</text>\n", escape(s))
+}
+
+// escape makes s text of an XML or HTML document. Names come from binaries and
+// may hold anything; control characters are not allowed in XML at all.
+func escape(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == 0xfffe || r == 0xffff {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;").Replace(s)
+}
+
+// number writes x with at most one decimal.
+func number(x float64) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", math.Round(x*10)/10), ".0")
+}
+
+// count writes n with commas.
+func count(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// share writes a part of a whole in percent.
+func share(part, whole int) string {
+	if whole == 0 {
+		return "0 %"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
+}
+
+// pageSize writes a size as people say it.
+func pageSize(bytes uint64) string {
+	if bytes%1024 == 0 {
+		return fmt.Sprintf("%d KiB", bytes/1024)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}

@@ -1,0 +1,161 @@
+package heatmap
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteSVG writes one scenario of d as a picture.
+func WriteSVG(w io.Writer, d *Document, scenario int) error {
+	var b writer
+	d.draw(&b, &d.Scenarios[scenario], true)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// draw writes the picture of a scenario. The style is part of it if it is to
+// stand alone.
+func (d *Document) draw(w *writer, s *Scenario, alone bool) {
+	most := 0
+	for i := range s.Layouts {
+		most = max(most, len(s.Layouts[i].Pages))
+	}
+	n := len(s.Layouts)
+	width := (innerWidth - (n-1)*mapGap) / n
+	g := gridFor(most, width-labelWidth)
+	mapTop := headHeight + 30
+	curveTop := mapTop + g.height() + 62
+	total := curveTop + curveHeight + 58
+	w.printf("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"cairn\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n",
+		innerWidth+2*margin, total, escape(d.title(s)))
+	if alone {
+		w.printf("<style>%s</style>\n", style)
+	}
+	w.printf("<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n")
+	d.head(w, s)
+	for i := range s.Layouts {
+		x := margin + i*(width+mapGap)
+		d.drawMap(w, &s.Layouts[i], g, x, mapTop, len(s.Layouts[i].Curve))
+	}
+	drawCurve(w, s, curveTop)
+	w.printf("</svg>\n")
+}
+
+// title says in one line what the picture shows.
+func (d *Document) title(s *Scenario) string {
+	last := &s.Layouts[len(s.Layouts)-1]
+	touched := last.touched()
+	t := fmt.Sprintf("%s, %s: %s of %s pages touched (%s)",
+		short(d.Binary, 30), short(s.Name, 30), count(touched), count(len(last.Pages)), share(touched, len(last.Pages)))
+	if len(s.Layouts) > 1 {
+		t += fmt.Sprintf(", before %s", count(s.Layouts[0].touched()))
+	}
+	return t
+}
+
+// short cuts a long name.
+func short(s string, limit int) string {
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return s
+}
+
+// head writes the title, the explanation and the scale of colours.
+func (d *Document) head(w *writer, s *Scenario) {
+	w.text(margin, 36, "title", "start", d.title(s))
+	w.text(margin, 59, "soft", "start", fmt.Sprintf(
+		"Each square is one %s page of the program's code, in the order of addresses, row by row. Its colour tells when the run first", pageSize(d.PageSize)))
+	w.text(margin, 76, "soft", "start", "needed it. Grey pages were never needed; the fewer pages are coloured, the less has to be read to start.")
+	const y, height = 89, 12
+	x := float64(margin)
+	w.text(x, y+height-1, "", "start", "first touched")
+	x += 88
+	const steps = 44
+	for i := range steps {
+		// Half a unit wider than its share, so that no background shows between.
+		w.printf("<rect x=\"%s\" y=\"%d\" width=\"%s\" height=\"%d\" fill=\"%s\"/>\n",
+			number(x+float64(i)*legendWidth/steps), y, number(legendWidth/steps+0.5), height, colour(float64(i)/(steps-1)))
+	}
+	w.text(x+legendWidth+9, y+height-1, "", "start", "last touched")
+	x += legendWidth + 125
+	w.printf("<rect class=\"empty\" x=\"%s\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", number(x), y, height, height)
+	w.text(x+20, y+height-1, "", "start", "not touched")
+}
+
+// drawMap writes the squares of one layout, with their addresses at the left.
+func (d *Document) drawMap(w *writer, l *Layout, g grid, x, y, steps int) {
+	touched := l.touched()
+	label := fmt.Sprintf("%s of %s pages", count(touched), count(len(l.Pages)))
+	if l.Label != "" {
+		label = l.Label + ": " + label
+	}
+	left := x + labelWidth
+	w.text(float64(left), float64(y)-10, "label", "start", label)
+	every := 1
+	for every*g.pitch() < 14 {
+		every++
+	}
+	for row := 0; row < g.rows && row*g.columns < len(l.Pages); row++ {
+		cells := l.Pages[row*g.columns : min((row+1)*g.columns, len(l.Pages))]
+		top := y + row*g.pitch()
+		if row%every == 0 {
+			base := float64(top) + float64(g.side)/2 + 4
+			w.text(float64(left-8), base, "addr", "end", fmt.Sprintf("%#x", cells[0].Addr))
+		}
+		d.drawRow(w, cells, g, left, top, steps)
+	}
+}
+
+// drawRow writes one row. Neighbouring pages that were not touched are one
+// shape if squares are small, for there may be thousands of them.
+func (d *Document) drawRow(w *writer, cells []Page, g grid, left, top, steps int) {
+	for i := 0; i < len(cells); {
+		p, x := &cells[i], left+i*g.pitch()
+		if p.Step > 0 {
+			at := 0.0
+			if steps > 1 {
+				at = float64(p.Step-1) / float64(steps-1)
+			}
+			w.printf("<rect class=\"page\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"><title>%s</title></rect>\n",
+				x, top, g.side, g.side, colour(at), escape(p.tooltip(steps)))
+			i++
+			continue
+		}
+		run := 1
+		for g.side < 8 && i+run < len(cells) && cells[i+run].Step == 0 {
+			run++
+		}
+		title := p.tooltip(steps)
+		if run > 1 {
+			title = fmt.Sprintf("%#x to %#x: %d pages, not touched", p.Addr, cells[i+run-1].Addr, run)
+		}
+		w.printf("<path class=\"page empty\" d=\"")
+		for k := range run {
+			w.printf("M%d %dh%dv%dh-%dz", x+k*g.pitch(), top, g.side, g.side, g.side)
+		}
+		w.printf("\"><title>%s</title></path>\n", escape(title))
+		i += run
+	}
+}
+
+// tooltip says all that is known of a page.
+func (p *Page) tooltip(steps int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "page %#x", p.Addr)
+	if p.Step > 0 {
+		fmt.Fprintf(&b, "\nfirst touched by %s, function %s of %s", p.First, count(p.Step), count(steps))
+	} else {
+		b.WriteString("\nnot touched")
+	}
+	if len(p.Funcs) == 0 {
+		return b.String()
+	}
+	b.WriteString("\non it: ")
+	b.WriteString(strings.Join(p.Funcs, ", "))
+	if p.More > 0 {
+		fmt.Fprintf(&b, " and %s more", count(p.More))
+	}
+	return b.String()
+}
