@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"hash/crc32"
 	"hash/fnv"
 	"path/filepath"
@@ -41,8 +42,10 @@ func (f *traceFlags) check() error {
 
 // run returns what a raw file adds to a profile.
 func (f *traceFlags) run(path string, raw *mip.Raw) *merge.Run {
-	r := &merge.Run{Data: raw.Data, Weight: f.weight, Key: f.key(path, raw), Scenario: f.scenario}
-	return r
+	return &merge.Run{
+		Data: raw.Data, Slots: raw.Order, Next: uint64(raw.Next),
+		Scenario: cmp.Or(f.scenario, raw.Scenario), Weight: f.weight, Key: f.key(path, raw),
+	}
 }
 
 // key draws the number that decides whether the run's trace is in the sample.
