@@ -42,6 +42,7 @@ var rules = map[string]rule{
 	"internal/callgraph": {ours: "prof", pure: true},
 	"internal/compare":   {ours: "prof", pure: true},
 	"internal/order":     {ours: "prof", pure: true},
+	"internal/linkorder": {pure: true},
 	"internal/pages":     {ours: "prof", pure: true},
 
 	"internal/native":   {ours: "prof format/mip/wire", others: "github.com/ianlancetaylor/demangle", pure: true},

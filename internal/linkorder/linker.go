@@ -1,0 +1,154 @@
+package linkorder
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Format is a kind of order file.
+type Format string
+
+// The formats.
+const (
+	FormatLLD      Format = "lld"       // symbols, for lld --symbol-ordering-file
+	FormatLD64     Format = "ld64"      // symbols with an underscore, for -order_file of ld64 and ld64.lld
+	FormatGold     Format = "gold"      // section names, for gold --section-ordering-file
+	FormatLD       Format = "ld"        // statements of .text, for GNU ld --section-ordering-file, from 2.43 on
+	FormatLDScript Format = "ld-script" // a linker script for -T, for any GNU ld
+)
+
+// formatNames lists what ParseFormat takes. Symbols and sections say what stands
+// on the lines, for those who know no linker's name.
+var formatNames = map[string]Format{
+	"lld": FormatLLD, "symbols": FormatLLD, "ld64": FormatLD64, "ld64.lld": FormatLD64,
+	"gold": FormatGold, "sections": FormatGold, "ld": FormatLD, "ld-script": FormatLDScript,
+}
+
+var errMold = errors.New("mold takes no order of functions: link with lld (--format lld) or GNU ld (--format ld-script)")
+
+// ParseFormat returns the format that name spells. The error says which there
+// are.
+func ParseFormat(name string) (Format, error) {
+	if f, ok := formatNames[name]; ok {
+		return f, nil
+	}
+	if name == string(Mold) {
+		return "", errMold
+	}
+	return "", fmt.Errorf("there is auto, lld (or symbols), ld64, gold (or sections), ld and ld-script, but no %q", name)
+}
+
+// Linker is a program that links.
+type Linker string
+
+// The linkers, by the names of their programs.
+const (
+	LLD     Linker = "ld.lld"
+	LD64LLD Linker = "ld64.lld"
+	LD64    Linker = "ld64" // Apple's
+	Gold    Linker = "gold"
+	GNULD   Linker = "ld.bfd"
+	Mold    Linker = "mold"
+)
+
+// Version is a linker's version.
+type Version struct{ Major, Minor int }
+
+// Less reports whether v is older than w.
+func (v Version) Less(w Version) bool {
+	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor)) < 0
+}
+
+// String returns the version as linkers print it.
+func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// sectionOrderingLD is the first GNU ld with --section-ordering-file.
+var sectionOrderingLD = Version{2, 43}
+
+// versionLines tell linkers apart by what they print for --version (Apple's for
+// -v). The numbers are a major and a minor version, the last ones of the match.
+var versionLines = []struct {
+	linker Linker
+	line   *regexp.Regexp
+}{
+	{LD64, regexp.MustCompile(`PROJECT:(?:ld64|ld|dyld)-(\d+)(?:\.(\d+))?`)},
+	{Mold, regexp.MustCompile(`(?m)^(?:mold|mold \(sold\)|sold) (\d+)\.(\d+)`)},
+	{LLD, regexp.MustCompile(`LLD (\d+)\.(\d+)\S*.* \(compatible with GNU linkers\)`)},
+	{LD64LLD, regexp.MustCompile(`LLD (\d+)\.(\d+)`)},
+	{Gold, regexp.MustCompile(`GNU gold \(.*?\b(\d+)\.(\d+)`)},
+	{GNULD, regexp.MustCompile(`(?m)^GNU ld\b.*?(\d+)\.(\d+)[-.\w]*$`)},
+}
+
+// DetectLinker returns the linker, and its version, that prints versionOutput
+// when asked for its version. Gold's is that of its binutils. It returns "" for
+// an unknown one.
+func DetectLinker(versionOutput string) (Linker, Version) {
+	for _, v := range versionLines {
+		if m := v.line.FindStringSubmatch(versionOutput); m != nil {
+			major, _ := strconv.Atoi(m[1])
+			minor, _ := strconv.Atoi(m[2])
+			return v.linker, Version{major, minor}
+		}
+	}
+	return "", Version{}
+}
+
+// Format returns the format that the linker takes. The error says what to do
+// where it takes none.
+func (l Linker) Format(v Version) (Format, error) {
+	switch l {
+	case LLD:
+		return FormatLLD, nil
+	case LD64, LD64LLD:
+		return FormatLD64, nil
+	case Gold:
+		return FormatGold, nil
+	case GNULD:
+		if v.Less(sectionOrderingLD) {
+			return FormatLDScript, nil
+		}
+		return FormatLD, nil
+	case Mold:
+		return "", errMold
+	}
+	return "", errors.New("unknown linker: name the format with --format")
+}
+
+// Args returns the arguments of a compiler driver that make its linker, which
+// takes format f, use the order file at path.
+func (f Format) Args(path string) []string {
+	switch f {
+	case FormatLLD:
+		// Names that are gone are in the report already.
+		return append(forLinker("--symbol-ordering-file="+path), forLinker("--no-warn-symbol-ordering")...)
+	case FormatLD64:
+		return append(forLinker("-order_file"), forLinker(path)...)
+	case FormatGold, FormatLD:
+		return forLinker("--section-ordering-file=" + path)
+	case FormatLDScript:
+		return append(forLinker("-T"), forLinker(path)...)
+	}
+	return nil
+}
+
+// Args returns the arguments of a compiler driver that make this linker use
+// the order file at path, or nil if it takes none.
+func (l Linker) Args(v Version, path string) []string {
+	f, err := l.Format(v)
+	if err != nil {
+		return nil
+	}
+	return f.Args(path)
+}
+
+// forLinker passes a word through the driver. Commas end a word of -Wl.
+func forLinker(word string) []string {
+	if strings.Contains(word, ",") {
+		return []string{"-Xlinker", word}
+	}
+	return []string{"-Wl," + word}
+}

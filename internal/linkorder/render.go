@@ -1,0 +1,179 @@
+package linkorder
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Render writes an order file. The names in skipped could not be written: the
+// format cannot spell them, or they are in a section that is not theirs alone
+// and whose name says nothing, like .text.
+func Render(f Format, entries []Entry) (text []byte, skipped []string) {
+	w := writer{seen: map[string]bool{}}
+	if f == FormatLD || f == FormatLDScript {
+		w.script(f, entries)
+	} else {
+		for i := range entries {
+			w.entry(f, &entries[i])
+		}
+	}
+	return w.out.Bytes(), w.skipped
+}
+
+type writer struct {
+	out     bytes.Buffer
+	seen    map[string]bool
+	skipped []string
+}
+
+// entry writes the lines of one function.
+func (w *writer) entry(f Format, e *Entry) {
+	var lines []string
+	switch f {
+	case FormatLLD:
+		lines = []string{e.Symbol}
+	case FormatLD64:
+		lines = ld64Lines(e)
+	case FormatGold:
+		lines = named(e.Sections)
+	case FormatLD, FormatLDScript:
+		lines = statements(e)
+	}
+	written := false
+	for _, line := range lines {
+		if !spellable(f, line) {
+			continue
+		}
+		written = true
+		if !w.seen[line] {
+			w.seen[line] = true
+			if f == FormatLD || f == FormatLDScript {
+				w.out.WriteString("    ")
+			}
+			w.out.WriteString(line)
+			w.out.WriteByte('\n')
+		}
+	}
+	if !written {
+		w.skipped = append(w.skipped, e.Symbol)
+	}
+}
+
+// spellable reports whether the reader of the format takes a line as it is
+// meant. There are no quotes but in linker scripts, which statements sees to.
+func spellable(f Format, line string) bool {
+	for _, c := range []byte(line) {
+		if c < ' ' || c == 0x7f {
+			return false
+		}
+	}
+	switch f {
+	case FormatLLD:
+		return line == strings.TrimSpace(line) && line != "" && line[0] != '#'
+	case FormatLD64:
+		return !strings.Contains(line, "#")
+	case FormatGold:
+		return !strings.ContainsAny(line, " *?[#") // blanks, globs and comments
+	}
+	return true
+}
+
+// bare are the sections that hold whatever was not given one of its own.
+var bare = map[string]bool{
+	".text": true, ".text.unlikely": true, ".text.hot": true, ".text.startup": true, ".text.exit": true, ".text.split": true,
+}
+
+// named returns the sections whose name says which function is in them.
+func named(sections []string) []string {
+	var names []string
+	for _, s := range sections {
+		if !bare[s] {
+			names = append(names, s)
+		}
+	}
+	return names
+}
+
+// ld64Lines names a symbol, with its object if the link has others of its name.
+// ld64 ignores lines that name nothing, so that an object that is not known may
+// be guessed from the source: compilers, and CMake, which keeps the suffix.
+func ld64Lines(e *Entry) []string {
+	symbol := "_" + e.Symbol
+	switch {
+	case !e.SharedName || !e.Local:
+		return []string{symbol}
+	case e.Object.Leaf != "":
+		return []string{e.Object.Leaf + ":" + symbol}
+	case e.Source != "":
+		base := path.Base(e.Source)
+		return []string{strings.TrimSuffix(base, path.Ext(base)) + ".o:" + symbol, base + ".o:" + symbol}
+	}
+	return []string{symbol}
+}
+
+// statements returns the input section descriptions of a function, each on a
+// line: within one description the order of input counts, not that of the list.
+// A section is qualified by its object where its name is not enough.
+func statements(e *Entry) []string {
+	var lines []string
+	for _, s := range e.Sections {
+		switch {
+		case e.Object.Path != "" && (e.SharedSection || bare[s]):
+			name, section := quote(e.Object.Path), quote(s)
+			if name == "" || section == "" {
+				continue
+			}
+			// The linker matches the whole path, as the command line gave it.
+			lines = append(lines, fmt.Sprintf("%s(%s) %s(%s)", name, section, quote("*/"+e.Object.Path), section))
+		case !bare[s] && quote(s) != "":
+			lines = append(lines, fmt.Sprintf("*(%s)", quote(s)))
+		}
+	}
+	return lines
+}
+
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$/+-:*"
+
+// quote spells a pattern of a linker script, "" if it cannot be spelt.
+func quote(s string) string {
+	if strings.Trim(s, plain) == "" {
+		return s
+	}
+	if strings.ContainsAny(s, "\"\\\n*?[") {
+		return ""
+	}
+	return `"` + s + `"`
+}
+
+// script writes the statements in an output section, which is what
+// --section-ordering-file takes. A script for -T needs more: what it inserts is
+// matched before the default script, but is a second .text beside the default
+// one unless it takes in all that goes there.
+func (w *writer) script(f Format, entries []Entry) {
+	if f == FormatLDScript {
+		w.out.WriteString("SECTIONS\n{\n")
+	}
+	w.out.WriteString("  .text :\n  {\n")
+	for i := range entries {
+		w.entry(f, &entries[i])
+	}
+	if f == FormatLDScript {
+		w.out.WriteString(rest)
+	}
+	w.out.WriteString("  }\n")
+	if f == FormatLDScript {
+		w.out.WriteString("}\nINSERT BEFORE .fini;\n")
+	}
+}
+
+// rest is the .text of GNU ld's default script for ELF on x86-64.
+const rest = `    *(.text.unlikely .text.*_unlikely .text.unlikely.*)
+    *(.text.exit .text.exit.*)
+    *(.text.startup .text.startup.*)
+    *(.text.hot .text.hot.*)
+    *(SORT(.text.sorted.*))
+    *(.text .stub .text.* .gnu.linkonce.t.*)
+    *(.gnu.warning)
+`
