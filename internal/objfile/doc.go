@@ -9,7 +9,8 @@
 // sizes from the file unchecked (sixteen bytes can ask it for a terabyte, and no
 // recover catches that), looks at every abbreviation of every unit, and is
 // several times slower than a binary of a few hundred thousand rows deserves.
-// The tests hold the two against each other.
+// The tests hold the two against each other. Only entries of functions go
+// through it (Scopes), with a bound on their number.
 package objfile
 
 import "errors"

@@ -19,18 +19,19 @@ const (
 	lneEndSequence = 1
 	lneSetAddress  = 2
 	lneDefineFile  = 3
+	lneSetDiscrim  = 4
 )
 
 // machine is the state of a running line-number program: the registers that
-// matter here. Columns, statement marks, discriminators and the like are read
-// over.
+// matter here. Columns, statement marks and the like are read over.
 type machine struct {
 	u     *unit
 	b     *builder
 	addr  uint64
 	file  uint64
 	line  int64
-	first int // first row of the open sequence
+	disc  uint32 // discriminator
+	first int    // first row of the open sequence
 }
 
 // run appends the rows of u's program to b. Every opcode consumes at least a
@@ -49,30 +50,33 @@ func (u *unit) run(b *builder, c *bytecur.Cursor) error {
 		}
 		m.standard(c, op)
 	}
-	b.table.rows = b.table.rows[:m.first] // a sequence without an end
+	b.table.cut(m.first) // a sequence without an end
 	return c.Err()
 }
 
 func (m *machine) reset() {
-	m.addr, m.file, m.line, m.first = 0, 1, 1, len(m.b.table.rows)
+	m.addr, m.file, m.line, m.disc, m.first = 0, 1, 1, 0, len(m.b.table.rows)
 }
 
 // emit appends a row, unless it repeats the last or goes backwards, which a
 // sequence must not.
 func (m *machine) emit() {
 	t := &m.b.table
+	disc := m.disc
+	m.disc = 0
 	r := row{addr: m.addr, file: m.u.fileID(m.b, m.file)}
 	if m.line > 0 && m.line <= math.MaxInt32 {
 		r.line = uint32(m.line)
 	}
 	if n := len(t.rows); n > m.first {
 		last := t.rows[n-1]
-		if last.file == r.file && last.line == r.line || r.addr < last.addr {
+		if last.file == r.file && last.line == r.line && t.discriminator(n-1) == disc || r.addr < last.addr {
 			return
 		}
 	}
 	if len(t.rows) < math.MaxUint32 {
 		t.rows = append(t.rows, r)
+		t.setDiscriminator(disc)
 	}
 }
 
@@ -111,6 +115,8 @@ func (m *machine) extended(c *bytecur.Cursor) {
 		m.reset()
 	case lneSetAddress:
 		m.addr = fixed(arg, min(arg.Len(), 8))
+	case lneSetDiscrim:
+		m.disc = uint32(min(arg.Uvarint(), math.MaxUint32))
 	case lneDefineFile:
 		if len(m.u.names) < maxLineEntries {
 			m.u.names = append(m.u.names, entry{cstr(arg), arg.Uvarint()})

@@ -10,6 +10,7 @@ type LineTable struct {
 	files []string
 	rows  []row
 	seqs  []sequence // ascending, disjoint
+	discs []discriminator
 }
 
 // row says that the instructions from addr to the next row's address come from
@@ -19,6 +20,10 @@ type row struct {
 	file uint32
 	line uint32 // 0: from no line
 }
+
+// discriminator is that of a row. Most rows have none, so that they are kept
+// apart, ascending by row.
+type discriminator struct{ row, value uint32 }
 
 // sequence is a run of rows that describes the addresses [lo, hi).
 type sequence struct {
@@ -31,6 +36,9 @@ type Row struct {
 	Addr, End uint64 // End is Addr for a line that left no instruction of its own
 	File      string
 	Line      int
+	// Discriminator tells apart the blocks of one line, as DWARF has it; 0 is
+	// none.
+	Discriminator uint32
 }
 
 // Lookup returns the source line of the instruction at addr.
@@ -74,7 +82,7 @@ func (t *LineTable) Rows(lo, hi uint64) iter.Seq[Row] {
 				if r.line == 0 {
 					continue
 				}
-				if !yield(Row{max(r.addr, lo), min(end, hi), t.files[r.file], int(r.line)}) {
+				if !yield(Row{max(r.addr, lo), min(end, hi), t.files[r.file], int(r.line), t.discriminator(i)}) {
 					return
 				}
 			}
@@ -120,6 +128,30 @@ func (t *LineTable) at(s sequence, addr uint64) int {
 	return i
 }
 
+// discriminator returns that of row i, 0 if it has none.
+func (t *LineTable) discriminator(i int) uint32 {
+	k := sort.Search(len(t.discs), func(k int) bool { return int(t.discs[k].row) >= i })
+	if k < len(t.discs) && int(t.discs[k].row) == i {
+		return t.discs[k].value
+	}
+	return 0
+}
+
+// setDiscriminator sets that of the last row.
+func (t *LineTable) setDiscriminator(value uint32) {
+	if value != 0 {
+		t.discs = append(t.discs, discriminator{uint32(len(t.rows) - 1), value})
+	}
+}
+
+// cut drops the rows from n on.
+func (t *LineTable) cut(n int) {
+	t.rows = t.rows[:n]
+	for k := len(t.discs); k > 0 && int(t.discs[k-1].row) >= n; k-- {
+		t.discs = t.discs[:k-1]
+	}
+}
+
 // builder collects the sequences of all units.
 type builder struct {
 	code    []span
@@ -147,7 +179,7 @@ func (b *builder) endSequence(first int, hi uint64) {
 	}
 	lo := t.rows[first].addr
 	if hi <= lo || t.rows[len(t.rows)-1].addr > hi || !b.isCode(lo) {
-		t.rows = t.rows[:first]
+		t.cut(first)
 		return
 	}
 	t.seqs = append(t.seqs, sequence{lo, hi, uint32(first), uint32(len(t.rows))})

@@ -379,8 +379,19 @@ func use(f *File) {
 	f.BuildID()
 	f.FuncSymbols()
 	f.FunctionMap()
+	f.LinkSymbols()
 	f.Section(".text")
 	f.Section(".debug_info")
+	if c, err := f.Code(); err == nil {
+		for _, s := range c.sections {
+			c.Bytes(s.addr, s.addr+1)
+		}
+	}
+	if scopes, err := f.Scopes(); err == nil {
+		for _, p := range scopes.pieces {
+			scopes.At(p.addr)
+		}
+	}
 	table, err := f.Lines()
 	if err != nil {
 		return

@@ -1,0 +1,60 @@
+package objfile
+
+import (
+	"cmp"
+	"debug/elf"
+	"slices"
+)
+
+// LinkSymbol is a function symbol and what tells it from others of its name.
+type LinkSymbol struct {
+	Symbol
+	File string // base name of the source file, only of local symbols
+	// Ordinal is 0 for a global symbol. A local one is the n-th of the local
+	// symbols of its name, counted from 1 by address: the number that BOLT
+	// gives it.
+	Ordinal int
+}
+
+// LinkSymbols returns the function symbols of .symtab, ascending by address. A
+// module without .symtab has none.
+func (f *File) LinkSymbols() ([]LinkSymbol, error) {
+	s := f.symbolSection(elf.SHT_SYMTAB)
+	if s == nil {
+		return nil, nil
+	}
+	var all []function
+	file := ""
+	err := f.eachSymbol(s, func(sym *symbol) {
+		if sym.kind == elf.STT_FILE {
+			file = sym.name // of the local symbols that follow
+			return
+		}
+		if sym.name == "" || sym.section == elf.SHN_UNDEF || sym.section == elf.SHN_ABS {
+			return
+		}
+		fn := function{symbol: *sym}
+		if sym.bind == elf.STB_LOCAL {
+			fn.file = file
+		}
+		all = append(all, fn)
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, func(a, b function) int { return cmp.Compare(a.addr, b.addr) })
+	var syms []LinkSymbol
+	locals := map[string]int{} // of any kind: BOLT counts data with them
+	for i := range all {
+		fn := &all[i]
+		l := LinkSymbol{Symbol: Symbol{Name: fn.name, Addr: fn.addr, Size: fn.size}, File: fn.file}
+		if fn.bind == elf.STB_LOCAL {
+			locals[fn.name]++
+			l.Ordinal = locals[fn.name]
+		}
+		if fn.isFunc() {
+			syms = append(syms, l)
+		}
+	}
+	return syms, nil
+}

@@ -1,0 +1,292 @@
+package objfile
+
+import (
+	"cmp"
+	"debug/dwarf"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrNoScopes: neither the module nor a separate debug file says what was
+// inlined where. Its line tables may be there all the same.
+var ErrNoScopes = errors.New("no debug information of functions (compile with -g, without -gsplit-dwarf)")
+
+const (
+	maxScopes      = 1 << 24 // functions and inlined copies of a module
+	maxScopeRanges = 1 << 25 // ranges of all of them
+	maxOriginSteps = 8       // references from a copy to what has its name
+	maxScopeDepth  = 1 << 10 // entries inside each other
+
+	attrGNUDiscriminator dwarf.Attr = 0x2136
+)
+
+// Scope is a function in the code, or the copy of one that was inlined.
+type Scope struct {
+	Name   string // linkage name, or else the name in the source
+	Line   int    // of its definition; 0 if not known
+	Parent int    // index of the scope it was inlined into; -1 for a function
+	// CallLine and CallDiscriminator are where Parent called it.
+	CallLine          int
+	CallDiscriminator uint32
+}
+
+// ScopeTable maps addresses of a module to functions and what was inlined into
+// them. It is immutable.
+type ScopeTable struct {
+	scopes []Scope
+	pieces []scopePiece // ascending by addr
+}
+
+// scopePiece says that from addr to the next piece's a scope is the innermost;
+// -1 is none.
+type scopePiece struct {
+	addr  uint64
+	scope int
+}
+
+// At returns the scopes that hold addr, the function first, then what was
+// inlined into it, outermost first. It is empty outside of all functions.
+func (t *ScopeTable) At(addr uint64) []Scope {
+	k, found := slices.BinarySearchFunc(t.pieces, addr, func(p scopePiece, addr uint64) int { return cmp.Compare(p.addr, addr) })
+	if !found {
+		k--
+	}
+	if k < 0 {
+		return nil
+	}
+	var stack []Scope
+	for i := t.pieces[k].scope; i >= 0; i = t.scopes[i].Parent {
+		stack = append(stack, t.scopes[i])
+	}
+	slices.Reverse(stack)
+	return stack
+}
+
+// Scopes returns the functions of the module and what was inlined into them,
+// from the module itself or its separate debug file. Where there is nothing of
+// the kind the error is ErrNoScopes, with the path in front.
+func (f *File) Scopes() (t *ScopeTable, err error) {
+	from := f
+	if f.elf.Section(".debug_info") == nil {
+		d, err := f.openDebug()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path, ErrNoScopes)
+		}
+		defer d.Close()
+		from = d
+	}
+	defer func() {
+		if err != nil {
+			t, err = nil, fmt.Errorf("%s: .debug_info: %w", from.path, err)
+		}
+	}()
+	defer recoverTo(&err, "damaged")
+	data, size, err := from.dwarf()
+	if err != nil {
+		return nil, err
+	}
+	r := scopeReader{data: data, size: size, origins: map[dwarf.Offset]origin{}}
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	if len(r.scopes) == 0 {
+		return nil, ErrNoScopes
+	}
+	return &ScopeTable{r.scopes, flatten(r.ranges)}, nil
+}
+
+// dwarf gives the standard reader the sections that its entries and ranges
+// need. Line tables stay away from it; the package comment says why. The size
+// is that of the entries.
+func (f *File) dwarf() (d *dwarf.Data, size int, err error) {
+	sections := map[string][]byte{}
+	for _, name := range []string{"abbrev", "info", "ranges", "str", "addr", "line_str", "rnglists", "str_offsets"} {
+		data, _, _, _, err := f.Section(".debug_" + name)
+		if err != nil {
+			return nil, 0, err
+		}
+		sections[name] = data
+	}
+	d, err = dwarf.New(sections["abbrev"], nil, nil, sections["info"], nil, nil, sections["ranges"], sections["str"])
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, name := range []string{"addr", "line_str", "rnglists", "str_offsets"} {
+		if err := d.AddSection(".debug_"+name, sections[name]); err != nil {
+			return nil, 0, err
+		}
+	}
+	return d, len(sections["info"]), nil
+}
+
+// scopeRange is a range of addresses of a scope.
+type scopeRange struct {
+	lo, hi uint64
+	scope  int
+	depth  int // 0 is a function
+}
+
+// origin is what entries refer to for the name and line of a function.
+type origin struct {
+	name string
+	line int
+}
+
+type scopeReader struct {
+	data    *dwarf.Data
+	size    int // bytes of entries
+	scopes  []Scope
+	ranges  []scopeRange
+	origins map[dwarf.Offset]origin
+}
+
+// read walks all entries.
+func (s *scopeReader) read() error {
+	r := s.data.Reader()
+	var open []int // for each entry whose children are being read, the scope they are in
+	// The standard reader can make empty entries of nothing without end. Real
+	// ones take a byte at least.
+	for steps := 0; ; steps++ {
+		e, err := r.Next()
+		if err != nil || e == nil {
+			return err
+		}
+		if steps > s.size {
+			return fmt.Errorf("more entries than its %d bytes can hold", s.size)
+		}
+		if e.Tag == 0 {
+			if len(open) > 0 {
+				open = open[:len(open)-1]
+			}
+			continue
+		}
+		in := -1
+		if len(open) > 0 {
+			in = open[len(open)-1]
+		}
+		scope, err := s.entry(e, in)
+		if err != nil {
+			return err
+		}
+		if e.Children {
+			if open = append(open, scope); len(open) > maxScopeDepth {
+				return fmt.Errorf("entries at offset %#x lie more than %d deep", e.Offset, maxScopeDepth)
+			}
+		}
+	}
+}
+
+// entry returns the scope that the children of e, which is in scope in, are in.
+func (s *scopeReader) entry(e *dwarf.Entry, in int) (int, error) {
+	switch {
+	case e.Tag == dwarf.TagCompileUnit:
+		return -1, nil
+	case e.Tag == dwarf.TagSubprogram:
+		in = -1
+	case e.Tag == dwarf.TagInlinedSubroutine && in >= 0:
+	default:
+		return in, nil // a block of a function, or what has nothing to do with one
+	}
+	ranges, err := s.data.Ranges(e)
+	if err != nil || len(ranges) == 0 {
+		// A declaration, the abstract instance of an inlined function, or
+		// damage, which costs this scope only.
+		return in, nil
+	}
+	o := s.origin(e, maxOriginSteps)
+	if o.name == "" {
+		return in, nil
+	}
+	depth := 0
+	for i := in; i >= 0; i = s.scopes[i].Parent {
+		depth++
+	}
+	n := len(s.scopes)
+	s.scopes = append(s.scopes, Scope{
+		Name: o.name, Line: o.line, Parent: in,
+		CallLine: number(e, dwarf.AttrCallLine), CallDiscriminator: uint32(number(e, attrGNUDiscriminator)),
+	})
+	for _, r := range ranges {
+		// Address 0 marks what the linker dropped.
+		if r[0] != 0 && r[0] < r[1] {
+			s.ranges = append(s.ranges, scopeRange{r[0], r[1], n, depth})
+		}
+	}
+	if len(s.scopes) > maxScopes || len(s.ranges) > maxScopeRanges {
+		return 0, fmt.Errorf("more than %d functions or %d ranges", maxScopes, maxScopeRanges)
+	}
+	return n, nil
+}
+
+// origin returns the name and line of e, from e itself or from the entries it
+// refers to. The definition of a function says only what its declaration does
+// not.
+func (s *scopeReader) origin(e *dwarf.Entry, steps int) origin {
+	var o origin
+	o.name, _ = e.Val(dwarf.AttrLinkageName).(string)
+	o.line = number(e, dwarf.AttrDeclLine)
+	plain, _ := e.Val(dwarf.AttrName).(string)
+	for _, attr := range []dwarf.Attr{dwarf.AttrAbstractOrigin, dwarf.AttrSpecification} {
+		ref, ok := e.Val(attr).(dwarf.Offset)
+		if !ok || steps == 0 || o.name != "" && o.line != 0 {
+			continue
+		}
+		from, ok := s.origins[ref]
+		if !ok {
+			r := s.data.Reader()
+			r.Seek(ref)
+			if target, err := r.Next(); err == nil && target != nil {
+				from = s.origin(target, steps-1)
+			}
+			s.origins[ref] = from
+		}
+		o.name, o.line = cmp.Or(o.name, from.name), cmp.Or(o.line, from.line)
+	}
+	o.name = cmp.Or(o.name, plain)
+	return o
+}
+
+// number returns an attribute that is a small number, or 0.
+func number(e *dwarf.Entry, attr dwarf.Attr) int {
+	if n, ok := e.Val(attr).(int64); ok && n > 0 && n < 1<<31 {
+		return int(n)
+	}
+	return 0
+}
+
+// flatten cuts ranges that lie inside each other into pieces that do not.
+func flatten(ranges []scopeRange) []scopePiece {
+	slices.SortStableFunc(ranges, func(a, b scopeRange) int {
+		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth), cmp.Compare(b.hi, a.hi))
+	})
+	var pieces []scopePiece
+	var open []scopeRange
+	start := func(addr uint64, scope int) {
+		if n := len(pieces); n > 0 && pieces[n-1].addr == addr {
+			pieces[n-1].scope = scope
+			return
+		}
+		pieces = append(pieces, scopePiece{addr, scope})
+	}
+	closeUntil := func(addr uint64) {
+		for n := len(open); n > 0 && open[n-1].hi <= addr; n = len(open) {
+			hi, outer := open[n-1].hi, -1
+			open = open[:n-1]
+			if n > 1 {
+				outer = open[n-2].scope
+			}
+			start(hi, outer)
+		}
+	}
+	for _, r := range ranges {
+		closeUntil(r.lo)
+		if n := len(open); n > 0 {
+			r.hi = min(r.hi, open[n-1].hi)
+		}
+		open = append(open, r)
+		start(r.lo, r.scope)
+	}
+	closeUntil(^uint64(0))
+	return pieces
+}

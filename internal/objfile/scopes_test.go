@@ -1,0 +1,147 @@
+package objfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestScopes holds functions, inlined copies, start lines and discriminators
+// against llvm-symbolizer.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	symbolizer, err := exec.LookPath("llvm-symbolizer-22")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, cc := range [][]string{
+		{"gcc", "-g", "-O2"},
+		{"gcc", "-g", "-O2", "-gdwarf-4"},
+		{"gcc", "-g", "-O0"},
+		{"clang-22", "-g", "-O2", "-fdebug-info-for-profiling"},
+		{"clang-22", "-g", "-O2", "-gdwarf-4", "-fdebug-info-for-profiling", "-no-pie"},
+	} {
+		t.Run(strings.Join(cc, " "), func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(cc[0]); err != nil {
+				t.Skip(err)
+			}
+			_, bin := build(t, cc[0], cc[1:]...)
+			f := open(t, bin)
+			scopes, err := f.Scopes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			table := lines(t, bin)
+			inlined, compared := false, 0
+			for _, name := range []string{"main", "unused"} {
+				sym := symbolOf(t, bin, name)
+				// The rows of one address say the same thing to the symbolizer.
+				at := map[uint64]Row{}
+				for r := range table.Rows(sym.Addr, sym.Addr+sym.Size) {
+					at[r.Addr] = r
+				}
+				for addr, r := range at {
+					got := scopes.At(addr)
+					want := symbolize(t, symbolizer, bin, addr)
+					if s, w := frames(got, r), want; s != w {
+						t.Errorf("%s, %#x:\n%s\nllvm-symbolizer:\n%s", name, addr, s, w)
+					}
+					inlined = inlined || len(got) > 1
+					compared++
+				}
+			}
+			if compared == 0 || inlined != strings.Contains(strings.Join(cc, " "), "-O2") {
+				t.Errorf("%d addresses compared, inlined code among them: %v", compared, inlined)
+			}
+		})
+	}
+}
+
+// frames writes the scopes of an address as symbolize does.
+func frames(stack []Scope, r Row) string {
+	var b strings.Builder
+	line, disc := r.Line, r.Discriminator
+	for i := len(stack) - 1; i >= 0; i-- {
+		s := stack[i]
+		fmt.Fprintf(&b, "%s from %d: %d.%d\n", s.Name, s.Line, line, disc)
+		line, disc = s.CallLine, s.CallDiscriminator
+	}
+	return b.String()
+}
+
+func symbolize(t *testing.T, tool, bin string, addr uint64) string {
+	t.Helper()
+	out, err := exec.Command(tool, "--output-style=JSON", "--no-demangle", "-e", bin, fmt.Sprintf("%#x", addr)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []struct {
+		Symbol []struct {
+			FunctionName                   string
+			Line, StartLine, Discriminator int
+		}
+	}
+	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&got); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var b strings.Builder
+	for _, s := range got[0].Symbol {
+		fmt.Fprintf(&b, "%s from %d: %d.%d\n", s.FunctionName, s.StartLine, s.Line, s.Discriminator)
+	}
+	return b.String()
+}
+
+func TestScopesOfNothing(t *testing.T) {
+	t.Parallel()
+	_, bin := build(t, "gcc", "-O1")
+	if _, err := open(t, bin).Scopes(); err == nil || !strings.HasSuffix(err.Error(), ErrNoScopes.Error()) {
+		t.Errorf("%v, want %v", err, ErrNoScopes)
+	}
+}
+
+// TestCode holds the bytes of functions against the file's .text.
+func TestCode(t *testing.T) {
+	t.Parallel()
+	_, bin := build(t, "gcc", "-O1")
+	f := open(t, bin)
+	code, err := f.Code()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, addr, size, _, err := f.Section(".text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(code.Bytes(addr, addr+size), text) || len(text) == 0 {
+		t.Error("not the bytes of .text")
+	}
+	for _, r := range [][2]uint64{{addr, addr + size + 1}, {0, 8}, {addr + 4, addr}, {addr + size + 1<<20, addr + size + 1<<20}} {
+		if got := code.Bytes(r[0], r[1]); len(got) > 0 {
+			t.Errorf("[%#x, %#x): %d bytes, want none", r[0], r[1], len(got))
+		}
+	}
+}
+
+// TestLinkSymbols: equal local symbols are numbered, global ones are not.
+func TestLinkSymbols(t *testing.T) {
+	t.Parallel()
+	_, bin := build(t, "gcc", "-O0")
+	syms, err := open(t, bin).LinkSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]LinkSymbol{}
+	for _, s := range syms {
+		got[s.Name] = s
+	}
+	if s := got["main"]; s.Ordinal != 0 || s.File != "" {
+		t.Errorf("main: %+v", s)
+	}
+	if s := got["twice"]; s.Ordinal != 1 || s.File != "main.c" {
+		t.Errorf("twice: %+v", s)
+	}
+}
