@@ -36,12 +36,15 @@ var rules = map[string]rule{
 
 	"format/mip":       {ours: "format/mip/wire prof internal/bytecur", others: "go.yaml.in/yaml/v3", pure: true},
 	"internal/objfile": {ours: "prof internal/bytecur"},
+	"format/orderfile": {pure: true},
+	"format/profdata":  {ours: "prof", pure: true},
 
 	"internal/merge":     {ours: "prof format/mip/wire", pure: true},
 	"internal/coverage":  {ours: "prof", pure: true},
 	"internal/callgraph": {ours: "prof", pure: true},
 	"internal/compare":   {ours: "prof", pure: true},
 	"internal/order":     {ours: "prof", pure: true},
+	"internal/resolve":   {ours: "prof", pure: true},
 	"internal/linkorder": {pure: true},
 	"internal/pages":     {ours: "prof", pure: true},
 
