@@ -58,6 +58,7 @@ var verbs = []func(*Streams) *cobra.Command{
 	newDiffCmd,
 	newCallgraphCmd,
 	newOrderCmd,
+	newPagesCmd,
 	newYAMLCmd,
 	newVersionCmd,
 }

@@ -58,5 +58,5 @@ background:var(--paper);font:13px system-ui,-apple-system,"Segoe UI","DejaVu San
 .cairn text.is{fill:var(--is);stroke:none;font-weight:600}
 .cairn text.least{fill:var(--soft);stroke:none}
 .cairn .page:hover{stroke:var(--ink);stroke-width:2}
-@media (prefers-color-scheme:dark){.cairn{--ink:#e8eaed;--soft:#a0a8b1;--faint:#30353b;--empty:#33383f;--paper:#15181c;--was:#f0975a;--is:#6cb4f5;--least:#7b838c}}
+@media (prefers-color-scheme:dark){.cairn{--ink:#e8eaed;--soft:#a0a8b1;--faint:#30353b;--empty:#2c3137;--paper:#15181c;--was:#f0975a;--is:#6cb4f5;--least:#7b838c}}
 `

@@ -54,21 +54,15 @@ type Document struct {
 
 // The widths and heights of the picture, in its own units; a browser scales it.
 const (
-	margin      = 24
-	innerWidth  = 960
-	mapGap      = 40  // between the two maps
-	labelWidth  = 62  // left of a map, for addresses
-	maxMapRows  = 340 // height of a map, as far as the smallest square allows
-	textSize    = 13
-	headHeight  = 104
-	curveHeight = 220
-	legendWidth = 220
+	margin       = 24
+	innerWidth   = 960
+	mapGap       = 40  // between the two maps
+	labelWidth   = 62  // left of a map, for addresses
+	maxMapHeight = 400 // of a map, as far as the smallest square allows
+	headHeight   = 118
+	curveHeight  = 220
+	legendWidth  = 220
 )
-
-// squares are the sides that a page's square can have, and the gap around it.
-var squares = []struct{ side, gap int }{
-	{26, 3}, {22, 3}, {18, 2}, {15, 2}, {12, 2}, {10, 1}, {8, 1}, {6, 1}, {5, 0}, {4, 0}, {3, 0}, {2, 0},
-}
 
 // grid is how the squares of a map are arranged.
 type grid struct {
@@ -78,19 +72,25 @@ type grid struct {
 func (g *grid) pitch() int  { return g.side + g.gap }
 func (g *grid) height() int { return g.rows*g.pitch() - g.gap }
 
-// gridFor arranges n squares in a width with the largest squares that fit. Rows
-// hold a multiple of eight, so that addresses at their beginnings are round.
+// maxPitch is the distance of the largest squares.
+const maxPitch = 29
+
+// gridFor arranges n squares in a width, in as few columns as the height allows.
+// Rows hold a multiple of eight, so that addresses at their beginnings are round.
 func gridFor(n, width int) grid {
-	var g grid
-	for _, s := range squares {
-		g = grid{side: s.side, gap: s.gap}
-		g.columns = max((width+s.gap)/g.pitch()/8*8, 8)
-		g.rows = max((n+g.columns-1)/g.columns, 1)
-		if g.height() <= maxMapRows {
+	columns := 8
+	for ; columns+8 <= width; columns += 8 {
+		if rows := (n + columns - 1) / columns; rows*min(width/columns, maxPitch) <= maxMapHeight {
 			break
 		}
 	}
-	return g
+	pitch, gap := min(width/columns, maxPitch), 0
+	for _, least := range []int{5, 10, 20} {
+		if pitch >= least {
+			gap++
+		}
+	}
+	return grid{side: pitch - gap, gap: gap, columns: columns, rows: max((n+columns-1)/columns, 1)}
 }
 
 // writer collects the picture.

@@ -68,10 +68,10 @@ func (d *Document) head(w *writer, s *Scenario) {
 	w.text(margin, 59, "soft", "start", fmt.Sprintf(
 		"Each square is one %s page of the program's code, in the order of addresses, row by row. Its colour tells when the run first", pageSize(d.PageSize)))
 	w.text(margin, 76, "soft", "start", "needed it. Grey pages were never needed; the fewer pages are coloured, the less has to be read to start.")
-	const y, height = 89, 12
+	const y, height = 92, 12
 	x := float64(margin)
 	w.text(x, y+height-1, "", "start", "first touched")
-	x += 88
+	x += 94
 	const steps = 44
 	for i := range steps {
 		// Half a unit wider than its share, so that no background shows between.
