@@ -1,56 +1,127 @@
 package cli
 
 import (
-	"bufio"
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/callgraph"
+	"github.com/cairnprof/cairn/internal/linkorder"
 	"github.com/cairnprof/cairn/internal/order"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/prof"
 )
 
-// The formats of order files, by what stands before each symbol.
-var orderFormats = map[string]string{"symbols": "", "sections": ".text."}
+// orderFlags are those of cairn order.
+type orderFlags struct {
+	profileFlags
+	link      linkFlags
+	algorithm string
+	scenarios []string
+	weights   []string
+	compress  bool
+	out       string
+	json      bool
+}
 
 func newOrderCmd(s *Streams) *cobra.Command {
-	var f profileFlags
-	var out, format string
+	var f orderFlags
 	c := &cobra.Command{
-		Use:   "order -p FILE.mip [-o FILE]",
-		Short: "Write a linker's symbol ordering file",
-		Long: `order lists the functions that ran in the order in which they first did, one
-symbol on each line: programs linked in that order start with fewer page faults.
-lld and mold take symbols (--symbol-ordering-file), gold takes sections
-(--section-ordering-file). Compile with -ffunction-sections.`,
-		Example: "  cairn order -p app.mip -o app.order && clang -fuse-ld=lld -Wl,--symbol-ordering-file=app.order ...",
-		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			prefix, ok := orderFormats[format]
-			if !ok {
-				return usagef("--format %s: there is symbols and sections", format)
-			}
-			p, err := f.open()
-			if err != nil {
-				return err
-			}
-			m, err := onlyModule(&f, p)
-			if err != nil {
-				return err
-			}
-			symbols := order.Symbols(m, order.ByFirstExecution(m))
-			if !recordsOrder(m) {
-				note(s, "%s does not record when functions first ran: they are listed by address (use --mode=count or full)", f.path)
-			}
-			return writeFile(s, out, func(w io.Writer) error { return writeSymbols(w, prefix, symbols) })
-		},
+		Use:   "order -p FILE.mip [flags]",
+		Short: "Write the order in which a linker lays out functions",
+		Long: `order ranks the functions that ran and writes the file that a linker lays them
+out by: programs whose startup code lies together touch fewer pages. Compile
+with -ffunction-sections. Formats:
+
+  lld        symbols, for lld: -Wl,--symbol-ordering-file=FILE
+  ld64       symbols with an underscore, for ld64: -Wl,-order_file,FILE
+  gold       section names, for gold: -Wl,--section-ordering-file=FILE
+  ld         for GNU ld from 2.43 on: -Wl,--section-ordering-file=FILE
+  ld-script  for any GNU ld: -Wl,-T,FILE
+  auto       what --linker takes, or else the linker of the compiler $CC (gcc)
+
+symbols is another name of lld, and sections one of gold. mold takes no order.
+
+With --binary or --objects, functions are looked up in the link that is to be
+ordered: names that are gone are left out and reported, and sections have the
+names that they have there. Give the binary as it was linked last.
+
+The summary counts 4 KiB pages that each scenario touches now and in the new
+order, and the fewest that its functions fit in. With two or more scenarios it
+also says which of them runs code that no other does.`,
+		Example: `  cairn order -p app.mip --binary app -o app.order
+  clang -fuse-ld=lld -ffunction-sections -Wl,--symbol-ordering-file=app.order *.c -o app`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
 	}
-	f.register(c)
-	c.Flags().StringVarP(&out, "output", "o", "-", "write to this `file`")
-	c.Flags().StringVar(&format, "format", "symbols", "`format` of the lines: symbols or sections (.text.NAME)")
+	f.profileFlags.register(c)
+	f.link.register(c)
+	var names []string
+	for _, a := range order.Algorithms() {
+		names = append(names, string(a))
+	}
+	fl := c.Flags()
+	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	fl.StringVar(&f.algorithm, "algorithm", "", "`how` to order: "+strings.Join(names, ", ")+` (default "`+names[0]+`")`)
+	fl.StringArrayVar(&f.scenarios, "scenario", nil, "only the traces of this scenario, by its `name`; repeatable")
+	fl.StringArrayVar(&f.weights, "weight", nil, "let the traces of a scenario count so many times: `NAME=W`; repeatable")
+	fl.BoolVar(&f.compress, "compress", false, "lay code that no run reached so that it compresses better (needs --binary of the same build)")
+	fl.BoolVar(&f.json, "json", false, "print the summary as JSON on standard output (needs -o)")
 	return c
+}
+
+func (f *orderFlags) run(ctx context.Context, s *Streams) error {
+	if f.json && f.out == "-" {
+		return usagef("--json prints the summary on standard output: give the order a file with -o FILE")
+	}
+	format, err := f.link.resolveFormat(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := f.loadModule()
+	if err != nil {
+		return err
+	}
+	if m, err = f.selectTraces(m); err != nil {
+		return err
+	}
+	r, err := f.rank(s, m)
+	if err != nil {
+		return err
+	}
+	link, sameBuild, err := f.link.load(m)
+	if err != nil {
+		return err
+	}
+	res := linkorder.Resolve(listed(m, r.ranked, sameBuild), link)
+	text, skipped := linkorder.Render(format, res.Entries)
+	if err := writeFile(s, f.out, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}); err != nil {
+		return err
+	}
+	sum := newOrderSummary(r, res, format, skipped)
+	if f.json {
+		return report.WriteJSON(s.Out, sum)
+	}
+	return sum.print(s.Err)
+}
+
+// loadModule returns what is to be ordered.
+func (f *orderFlags) loadModule() (*prof.Module, error) {
+	p, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	return onlyModule(&f.profileFlags, p)
 }
 
 // onlyModule returns the one module of p: an order file is for one link.
@@ -68,19 +139,158 @@ func onlyModule(f *profileFlags, p *prof.Profile) (*prof.Module, error) {
 	return nil, usagef("%s has several modules: choose one with --module (%s)", f.path, strings.Join(names, ", "))
 }
 
+// selectTraces returns m with the traces that --scenario asks for, weighted as
+// --weight says. Counts are sums over all runs: with --scenario they say nothing.
+func (f *orderFlags) selectTraces(m *prof.Module) (*prof.Module, error) {
+	weights := make(map[string]uint64)
+	for _, w := range f.weights {
+		at := strings.LastIndexByte(w, '=')
+		if at < 0 {
+			return nil, usagef("--weight %s: write NAME=W", w)
+		}
+		n, err := strconv.ParseUint(w[at+1:], 10, 32)
+		if err != nil || n == 0 {
+			return nil, usagef("--weight %s: the weight is a number from 1 on", w)
+		}
+		weights[w[:at]] = n
+	}
+	if len(weights) == 0 && len(f.scenarios) == 0 {
+		return m, nil
+	}
+	have := make(map[string]bool)
+	for i := range m.Traces {
+		have[m.Traces[i].Scenario] = true
+	}
+	wanted := slices.Clone(f.scenarios)
+	for name := range weights {
+		wanted = append(wanted, name)
+	}
+	for _, name := range wanted {
+		if !have[name] {
+			return nil, usagef("the profile has no trace of scenario %q (cairn info lists them)", name)
+		}
+	}
+	out := *m
+	out.Traces = nil
+	for _, t := range m.Traces {
+		if len(f.scenarios) > 0 && !slices.Contains(f.scenarios, t.Scenario) {
+			continue
+		}
+		t.Weight = cmp.Or(weights[t.Scenario], t.Weight)
+		out.Traces = append(out.Traces, t)
+	}
+	if len(f.scenarios) > 0 {
+		out.Counts = make([]prof.Counts, len(m.Counts))
+	}
+	return &out, nil
+}
+
+// ranking is an order and what it was computed from.
+type ranking struct {
+	in        *order.Input
+	algorithm order.Algorithm
+	opts      order.Options
+	ranked    []uint32 // functions that the linker is told of
+	order     []uint32 // all functions
+}
+
+// rank computes the order. A profile that has no traces is ordered by its mean
+// first executions, or failing these by address.
+func (f *orderFlags) rank(s *Streams, m *prof.Module) (*ranking, error) {
+	r := &ranking{algorithm: order.Algorithm(f.algorithm), opts: order.Options{Compress: f.compress}}
+	if f.algorithm == "" {
+		if r.algorithm = order.Algorithms()[0]; len(m.Traces) == 0 {
+			r.algorithm = order.Mean
+		}
+	} else if !slices.Contains(order.Algorithms(), r.algorithm) {
+		return nil, usagef("--algorithm %s: there is %s", f.algorithm, joinAlgorithms())
+	}
+	switch r.algorithm {
+	case order.Hot, order.C3, order.Mean:
+		if len(f.scenarios) > 0 {
+			return nil, usagef("--scenario chooses traces, and --algorithm %s goes by the counts of all runs", r.algorithm)
+		}
+	}
+	if len(m.Traces) == 0 && !recordsOrder(m) {
+		note(s, "%s does not record when functions first ran: they are listed by address (use --mode=order or count)", f.path)
+	}
+	graph := callgraph.Build(&prof.Profile{Modules: []prof.Module{*m}}, false)
+	r.in = order.FromModule(m, orderEdges(graph, 0, m))
+	if f.compress {
+		if err := f.link.readContent(m, r.in); err != nil {
+			return nil, err
+		}
+	}
+	result, err := order.Compute(r.in, r.algorithm, r.opts)
+	if err != nil {
+		return nil, err
+	}
+	placed := result.Placed()
+	r.ranked = slices.Clone(result.Order[:placed])
+	var idle []uint32
+	for _, i := range result.Order[placed:] {
+		if r.in.Funcs[i].Runs > 0 {
+			r.ranked = append(r.ranked, i)
+		} else {
+			idle = append(idle, i)
+		}
+	}
+	r.order = append(slices.Clone(r.ranked), idle...)
+	if len(r.ranked) == 0 {
+		return nil, errors.New("no function ran in this profile: there is nothing to order")
+	}
+	return r, nil
+}
+
+func joinAlgorithms() string {
+	var names []string
+	for _, a := range order.Algorithms() {
+		names = append(names, string(a))
+	}
+	return strings.Join(names, ", ")
+}
+
 func recordsOrder(m *prof.Module) bool {
 	for i := range m.Funcs {
-		if m.Funcs[i].Mode.HasCalls() {
+		if m.Funcs[i].Mode.HasOrder() {
 			return true
 		}
 	}
 	return false
 }
 
-func writeSymbols(w io.Writer, prefix string, symbols []string) error {
-	b := bufio.NewWriter(w)
-	for _, sym := range symbols {
-		fmt.Fprintf(b, "%s%s\n", prefix, sym)
+// orderEdges returns the calls of g within the module of the given index. The
+// calls of a function are shared out among those that call it; where calls are
+// not counted, the runs that observed an edge are its weight.
+func orderEdges(g *callgraph.Graph, module int, m *prof.Module) []order.Edge {
+	callers := make([]uint64, len(g.Nodes))
+	for _, e := range g.Edges {
+		callers[e.To]++
 	}
-	return b.Flush()
+	var edges []order.Edge
+	for _, e := range g.Edges {
+		from, to := g.Nodes[e.From], g.Nodes[e.To]
+		if from.Module != module || to.Module != module {
+			continue
+		}
+		weight := max(e.Runs, 1)
+		if c := m.Counts[to.Func].Calls; c > 0 {
+			weight = max(weight, c/callers[e.To])
+		}
+		edges = append(edges, order.Edge{Caller: uint32(from.Func), Callee: uint32(to.Func), Weight: weight})
+	}
+	return edges
+}
+
+// listed returns the ranked functions in the terms of linkorder.
+func listed(m *prof.Module, ranked []uint32, sameBuild bool) []linkorder.Func {
+	funcs := make([]linkorder.Func, len(ranked))
+	for i, k := range ranked {
+		f := &m.Funcs[k]
+		funcs[i] = linkorder.Func{Name: f.Name, File: f.File, Split: len(f.Fragments) > 1}
+		if sameBuild {
+			funcs[i].Addr = f.Addr()
+		}
+	}
+	return funcs
 }

@@ -74,7 +74,8 @@ func ReadObjects(path string) ([]Object, error) {
 	return []Object{*o}, nil
 }
 
-var errNotELF = errors.New("not a 64-bit little-endian ELF file, and no archive of such")
+// ErrNoObject: the file is nothing that ReadObjects reads.
+var ErrNoObject = errors.New("not a 64-bit little-endian ELF file, and no archive of such")
 
 // shdr is what is needed of a section header.
 type shdr struct {
@@ -96,7 +97,7 @@ func readObject(r *io.SectionReader) (*Object, error) {
 	var h [64]byte
 	if _, err := r.ReadAt(h[:], 0); err != nil || string(h[:4]) != elf.ELFMAG ||
 		h[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h[elf.EI_DATA] != byte(elf.ELFDATA2LSB) {
-		return nil, errNotELF
+		return nil, ErrNoObject
 	}
 	le := binary.LittleEndian
 	o := &Object{Linked: elf.Type(le.Uint16(h[16:])) != elf.ET_REL}
@@ -278,14 +279,14 @@ func readArchive(path string, r *io.SectionReader, thin bool) ([]Object, error) 
 			o, err := readThinMember(beside(path, name))
 			if err == nil {
 				objects = append(objects, *o)
-			} else if !errors.Is(err, errNotELF) {
+			} else if !errors.Is(err, ErrNoObject) {
 				return nil, err
 			}
 		default:
 			if o, err := readObject(body); err == nil {
 				o.Path, o.Member = path, name
 				objects = append(objects, *o)
-			} else if !errors.Is(err, errNotELF) {
+			} else if !errors.Is(err, ErrNoObject) {
 				return nil, fmt.Errorf("member %s: %w", name, err)
 			}
 		}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/linkorder"
+	"github.com/cairnprof/cairn/internal/order"
+	"github.com/cairnprof/cairn/internal/report"
+)
+
+// orderPage is the page size that orders are judged by, in bytes.
+const orderPage = 4096
+
+// orderSummary is what order has to say beside the file.
+type orderSummary struct {
+	Algorithm string              `json:"algorithm"`
+	Format    linkorder.Format    `json:"format"`
+	Traces    int                 `json:"traces"`
+	Link      orderLinkJSON       `json:"link"`
+	Scenarios []orderScenarioJSON `json:"scenarios"`
+	HeldOut   []orderHeldOutJSON  `json:"held_out"`
+	Warnings  []string            `json:"warnings"`
+}
+
+// orderLinkJSON says how the functions fared against the link.
+type orderLinkJSON struct {
+	Listed    int      `json:"listed"`
+	Resolved  int      `json:"resolved"`
+	Merged    int      `json:"merged"`
+	Renamed   int      `json:"renamed"`
+	Written   int      `json:"written"`
+	Bytes     uint64   `json:"bytes"`
+	Ambiguous []string `json:"ambiguous"`
+	Crowded   []string `json:"shared_sections"`
+	Vanished  []string `json:"vanished"`
+	Misplaced []string `json:"misplaced"`
+	Skipped   []string `json:"skipped"`
+}
+
+// orderScenarioJSON is the mean over the traces of a scenario.
+type orderScenarioJSON struct {
+	Scenario  string  `json:"scenario"`
+	Traces    int     `json:"traces"`
+	Functions float64 `json:"functions"`
+	Bytes     float64 `json:"bytes"`
+	PagesNow  float64 `json:"pages_now"`
+	Pages     float64 `json:"pages"`
+	Bound     float64 `json:"pages_at_least"`
+}
+
+type orderHeldOutJSON struct {
+	Scenario    string  `json:"scenario"`
+	Pages       float64 `json:"pages"`
+	Bound       float64 `json:"pages_at_least"`
+	UnseenFuncs float64 `json:"unseen_functions"`
+	UnseenBytes float64 `json:"unseen_bytes"`
+}
+
+func newOrderSummary(r *ranking, res *linkorder.Resolution, format linkorder.Format, skipped []string) *orderSummary {
+	rep := &res.Report
+	sum := &orderSummary{
+		Algorithm: string(r.algorithm), Format: format, Traces: len(r.in.Traces),
+		Link: orderLinkJSON{
+			Listed: rep.Listed, Resolved: rep.Resolved, Merged: rep.Merged, Renamed: rep.Renamed,
+			Written: rep.Entries - len(skipped), Bytes: rep.Bytes,
+			Ambiguous: orEmpty(rep.Ambiguous), Crowded: orEmpty(rep.Crowded), Vanished: orEmpty(rep.Vanished),
+			Misplaced: orEmpty(rep.Misplaced), Skipped: orEmpty(skipped),
+		},
+		Scenarios: pagesByScenario(r),
+		HeldOut:   []orderHeldOutJSON{},
+		Warnings:  orEmpty(res.Warnings(format, skipped)),
+	}
+	for _, h := range order.LeaveOneOut(r.in, r.algorithm, r.opts, orderPage) {
+		sum.HeldOut = append(sum.HeldOut, orderHeldOutJSON{h.Scenario, h.Pages, h.Bound, h.UnseenFuncs, h.UnseenBytes})
+		if h.Warn {
+			sum.Warnings = append(sum.Warnings, fmt.Sprintf(
+				"held out: %.1f %% of the code that scenario %s runs is run by no other: record more scenarios",
+				100*h.UnseenBytes, scenarioName(h.Scenario)))
+		}
+	}
+	return sum
+}
+
+// orEmpty makes [] of null in JSON.
+func orEmpty(names []string) []string {
+	if names == nil {
+		return []string{}
+	}
+	return names
+}
+
+// pagesByScenario evaluates the order for each scenario, and the one by address
+// beside it.
+func pagesByScenario(r *ranking) []orderScenarioJSON {
+	rows := []orderScenarioJSON{}
+	now := order.Evaluate(r.in, order.ByAddress(r.in), orderPage)
+	then := order.Evaluate(r.in, r.order, orderPage)
+	index := make(map[string]int)
+	for i := range min(len(now), len(then)) {
+		t := &then[i]
+		at, ok := index[t.Scenario]
+		if !ok {
+			at = len(rows)
+			index[t.Scenario] = at
+			rows = append(rows, orderScenarioJSON{Scenario: t.Scenario})
+		}
+		row := &rows[at]
+		row.Traces++
+		row.Functions += float64(t.Funcs)
+		row.Bytes += float64(t.Bytes)
+		row.PagesNow += float64(now[i].Pages)
+		row.Pages += float64(t.Pages)
+		row.Bound += float64(t.Bound)
+	}
+	for i := range rows {
+		n := float64(rows[i].Traces)
+		for _, v := range []*float64{&rows[i].Functions, &rows[i].Bytes, &rows[i].PagesNow, &rows[i].Pages, &rows[i].Bound} {
+			*v = math.Round(*v/n*10) / 10
+		}
+	}
+	return rows
+}
+
+// scenarioName is how a scenario without a name is shown.
+func scenarioName(s string) string {
+	if s == "" {
+		return "(unnamed)"
+	}
+	return s
+}
+
+// print writes the summary for people.
+func (sum *orderSummary) print(w io.Writer) error {
+	l := &sum.Link
+	fmt.Fprintf(w, "%s of %s functions in order (%s), %s bytes", report.Count(l.Written), report.Count(l.Listed), sum.Algorithm, report.Count(l.Bytes))
+	var asides []string
+	for _, a := range []struct {
+		n    int
+		what string
+	}{{l.Merged, "at the place of another"}, {l.Renamed, "renamed"}} {
+		if a.n > 0 {
+			asides = append(asides, report.Count(a.n)+" "+a.what)
+		}
+	}
+	if len(asides) > 0 {
+		fmt.Fprintf(w, "; %s", strings.Join(asides, ", "))
+	}
+	fmt.Fprintln(w)
+	t := report.Table{Columns: []report.Column{
+		{Title: "scenario"}, {Title: "traces", Align: report.Right}, {Title: "functions", Align: report.Right},
+		{Title: "pages now", Align: report.Right}, {Title: "ordered", Align: report.Right},
+		{Title: "at least", Align: report.Right}, {Title: "held out", Align: report.Right},
+	}}
+	held := make(map[string]float64)
+	for _, h := range sum.HeldOut {
+		held[h.Scenario] = h.Pages
+	}
+	for i, row := range sum.Scenarios {
+		if i == maxListed {
+			break
+		}
+		out := "-"
+		if pages, ok := held[row.Scenario]; ok {
+			out = report.Decimal(math.Round(pages*10) / 10)
+		}
+		t.Add(report.Text(scenarioName(row.Scenario)), report.Text(report.Count(row.Traces)),
+			report.Text(report.Decimal(row.Functions)), report.Text(report.Decimal(row.PagesNow)),
+			report.Text(report.Decimal(row.Pages)), report.Text(report.Decimal(row.Bound)), report.Text(out))
+	}
+	if err := t.Write(w, report.Style{}); err != nil {
+		return err
+	}
+	if more := len(sum.Scenarios) - maxListed; more > 0 {
+		fmt.Fprintf(w, "and %d more scenarios (--json has them)\n", more)
+	}
+	for _, line := range sum.Warnings {
+		fmt.Fprintf(w, "cairn: warning: %s\n", report.Printable(line))
+	}
+	return nil
+}
