@@ -34,10 +34,12 @@ var rules = map[string]rule{
 	"prof":             {pure: true},
 	"internal/bytecur": {pure: true},
 
-	"format/mip":       {ours: "format/mip/wire prof internal/bytecur", others: "go.yaml.in/yaml/v3", pure: true},
-	"internal/objfile": {ours: "prof internal/bytecur"},
-	"format/orderfile": {pure: true},
-	"format/profdata":  {ours: "prof", pure: true},
+	"format/mip":        {ours: "format/mip/wire prof internal/bytecur", others: "go.yaml.in/yaml/v3", pure: true},
+	"format/sampleprof": {pure: true},
+	"format/fdata":      {pure: true},
+	"internal/objfile":  {ours: "prof internal/bytecur"},
+	"format/orderfile":  {pure: true},
+	"format/profdata":   {ours: "prof", pure: true},
 
 	"internal/merge":     {ours: "prof format/mip/wire", pure: true},
 	"internal/coverage":  {ours: "prof", pure: true},
@@ -47,6 +49,8 @@ var rules = map[string]rule{
 	"internal/resolve":   {ours: "prof", pure: true},
 	"internal/linkorder": {pure: true},
 	"internal/pages":     {ours: "prof", pure: true},
+
+	"internal/export": {ours: "prof internal/callgraph internal/coverage format/sampleprof format/fdata", others: "github.com/google/pprof/profile", pure: true},
 
 	"internal/native":   {ours: "prof format/mip/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
 	"internal/nativert": {ours: "prof format/mip/wire"},
