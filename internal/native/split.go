@@ -1,0 +1,228 @@
+package native
+
+import (
+	"slices"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// FuncInfo says which function Split asks about, in the terms of a profile.
+type FuncInfo struct {
+	Name      string
+	Source    string // as prof.Func.File
+	Signature uint32 // as prof.Func.Signature
+	Blocks    int    // as prof.Func.NumBlocks in a mode with blocks
+}
+
+// ColdBlocks answers which blocks of a function never ran, by the numbering of
+// the map, 0 being the entry. It reports false if it cannot know.
+type ColdBlocks func(FuncInfo) (cold []bool, ok bool)
+
+// SplitOptions say how to split.
+type SplitOptions struct {
+	Sources []string // as Options.Sources
+	// MinInsns keeps a run of neighbouring cold blocks with fewer instructions
+	// where it is. The jump to it would be as long as the code moved.
+	MinInsns int
+	// Whole moves functions that never ran, too, where the compiler gave
+	// them sections of their own (-ffunction-sections).
+	Whole bool
+}
+
+// DefaultMinInsns is the SplitOptions.MinInsns that makes the hot code of
+// SQLite smallest.
+const DefaultMinInsns = 3
+
+// SplitResult says what Split did.
+type SplitResult struct {
+	Source  string
+	Split   []SplitFunc
+	Moved   []string  // functions that never ran, moved whole
+	Refused []Skipped // functions with cold blocks that were left as they are
+	Unknown int       // functions of which the profile knows nothing
+	Hot     int       // functions without cold blocks worth moving
+}
+
+// SplitFunc is a function that was split.
+type SplitFunc struct {
+	Name   string
+	Cold   string // symbol of the cold part
+	Blocks int    // in the piece of code that was split
+	Moved  int    // of these, moved to the cold part
+}
+
+// splitter is the state of one Split.
+type splitter struct {
+	unit    *Unit
+	opts    SplitOptions
+	text    *splitText
+	plans   []*splitPlan // ascending by line
+	result  SplitResult
+	labels  int               // last label handed out
+	symbols map[string]bool   // names defined in the unit
+	renamed map[string]string // sections of functions that are moved whole
+
+	prepared map[*splitPlan]*prepared
+	replaced map[int][]byte    // lines with another text
+	twins    map[string]string // labels that debug information uses in the place of others
+}
+
+// Split moves blocks that never ran out of functions that did, into sections
+// .text.unlikely.NAME, and returns the new text. It leaves a function as it is
+// whenever there is something in it, or said of it elsewhere, that it does not
+// know to be safe.
+func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
+	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}}
+	named := Options{Sources: opts.Sources}
+	s.result.Source = named.sourcePath(u.Source)
+	wanted := map[*function][]bool{}
+	for _, fn := range u.funcs {
+		if named.reason(fn, s.result.Source) != "" {
+			continue
+		}
+		info := FuncInfo{Name: fn.name, Source: s.result.Source, Signature: fn.signature()}
+		for _, f := range fn.frags {
+			info.Blocks += len(f.blocks)
+		}
+		blocks, ok := cold(info)
+		switch {
+		case !ok || len(blocks) != info.Blocks:
+			s.result.Unknown++
+		case !blocks[0] && !slices.Contains(blocks[:len(fn.main().blocks)], true):
+			s.result.Hot++
+		case blocks[0] && !opts.Whole:
+			s.result.Hot++
+		default:
+			wanted[fn] = blocks
+		}
+	}
+	if len(wanted) == 0 {
+		return u.Src, s.result
+	}
+	s.text = scanText(u.Src)
+	for _, name := range s.text.symbols {
+		s.symbols[name] = true
+	}
+	for _, fn := range u.funcs {
+		if blocks := wanted[fn]; blocks != nil {
+			s.consider(fn, blocks)
+		}
+	}
+	s.judgeMentions()
+	s.plans = slices.DeleteFunc(s.plans, func(p *splitPlan) bool {
+		if p.refused != "" {
+			s.result.Refused = append(s.result.Refused, Skipped{p.fn.name, p.refused})
+		}
+		return p.refused != ""
+	})
+	if len(s.plans) == 0 && len(s.renamed) == 0 {
+		return u.Src, s.result
+	}
+	return s.render(), s.result
+}
+
+// consider plans the split of fn, or says why it is left alone.
+func (s *splitter) consider(fn *function, cold []bool) {
+	if cold[0] {
+		s.moveWhole(fn)
+		return
+	}
+	p := &splitPlan{fn: fn, frag: fn.main(), text: s.text}
+	p.analyse()
+	if p.refused == "" {
+		p.choose(cold, s.opts.MinInsns)
+	}
+	switch {
+	case p.refused != "":
+		s.result.Refused = append(s.result.Refused, Skipped{fn.name, p.refused})
+	case p.moved == 0:
+		s.result.Hot++
+	default:
+		s.plans = append(s.plans, p)
+	}
+}
+
+// coldName returns the symbol for the cold part of name: as gcc has it, unless
+// gcc has it.
+func (s *splitter) coldName(name string) string {
+	cold := name + ".cold"
+	if s.symbols[cold] {
+		cold += ".cairn"
+	}
+	return cold
+}
+
+// moveWhole renames the section of a function that never ran, if no other
+// shares it.
+func (s *splitter) moveWhole(fn *function) {
+	sec := s.text.sectionOf(fn.main())
+	if sec == nil || sec.name != ".text."+fn.name || sec.flags != "ax" && sec.flags != "axG" || !plainName(fn.name) {
+		s.result.Hot++
+		return
+	}
+	for _, other := range s.unit.funcs {
+		if other != fn && other.main().sec.name == sec.name {
+			s.result.Hot++
+			return
+		}
+	}
+	s.renamed[sec.name] = ".text.unlikely." + fn.name
+	s.result.Moved = append(s.result.Moved, fn.name)
+}
+
+// plainName reports whether a name needs no quotes.
+func plainName(name string) bool {
+	for i := range len(name) {
+		if !symbolByte[name[i]] {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// ColdProfile answers what never ran according to the profile of one module.
+type ColdProfile struct {
+	funcs map[coldKey][]int // indexes into module.Funcs
+	m     *prof.Module
+	// Stale counts functions that the profile has in another shape, and
+	// Missing those that it does not have at all.
+	Stale, Missing int
+}
+
+type coldKey struct{ name, file string }
+
+// NewColdProfile indexes the profile of a module.
+func NewColdProfile(m *prof.Module) *ColdProfile {
+	c := &ColdProfile{m: m, funcs: map[coldKey][]int{}}
+	for i := range m.Funcs {
+		f := &m.Funcs[i]
+		k := coldKey{f.Name, f.File}
+		c.funcs[k] = append(c.funcs[k], i)
+	}
+	return c
+}
+
+// Blocks is a ColdBlocks. Where the module has several copies of a function, a
+// block is cold if it ran in none.
+func (c *ColdProfile) Blocks(f FuncInfo) ([]bool, bool) {
+	list := c.funcs[coldKey{f.Name, f.Source}]
+	if len(list) == 0 {
+		c.Missing++
+		return nil, false
+	}
+	cold := make([]bool, f.Blocks)
+	for i := range cold {
+		cold[i] = true
+	}
+	for _, i := range list {
+		fn, counts := &c.m.Funcs[i], &c.m.Counts[i]
+		if fn.Signature != f.Signature || fn.NumBlocks() != f.Blocks || len(counts.Blocks) != f.Blocks-1 {
+			c.Stale++
+			return nil, false
+		}
+		for b := range cold {
+			cold[b] = cold[b] && !counts.Covered(b)
+		}
+	}
+	return cold, true
+}

@@ -1,0 +1,295 @@
+package native
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Problem: unwind directives describe changes from one instruction to the next
+// of the text. When blocks move, what comes next is another.
+//
+// Choice: compute the whole state at each instruction of the original text,
+// drop the directives, and ahead of each instruction of the new text write
+// what turns the state that holds there into the one that is needed. That is
+// right by construction, whatever moves.
+//
+// Cost: .cfi_remember_state and .cfi_restore_state become what they stand for,
+// some bytes of .eh_frame for functions that are split.
+
+// cfiState is a row of the unwind table. The zero value is the state at a
+// function's entry: CFA in %rsp+8, all registers as they were.
+type cfiState struct {
+	reg   int    // register that the CFA is computed from
+	off   int    // and what is added
+	expr  string // the CFA as an expression: operands of .cfi_escape
+	rules map[int]string
+	args  string // operands of .cfi_escape for DW_CFA_GNU_args_size, or ""
+}
+
+const (
+	dwarfRSP       = 7
+	cfaExpression  = 0x0f // DW_CFA_def_cfa_expression
+	regExpression  = 0x10 // DW_CFA_expression
+	valExpression  = 0x16 // DW_CFA_val_expression
+	gnuArgsSize    = 0x2e // DW_CFA_GNU_args_size
+	maxRememberCFI = 64   // states remembered at a time
+)
+
+// cfiTrack is what the directives of one function say.
+type cfiTrack struct {
+	used        bool
+	personality string // operands, or ""
+	lsda        string
+	states      []cfiState // the distinct ones in order; 0 is that of the entry
+	at          []int32    // by line from the plan's first: index into states
+}
+
+var entryCFI = cfiState{reg: dwarfRSP, off: 8}
+
+func (c *cfiState) equal(d *cfiState) bool {
+	return c.reg == d.reg && c.off == d.off && c.expr == d.expr && c.args == d.args && maps.Equal(c.rules, d.rules)
+}
+
+// trackCFI computes the state at each line of the plan.
+func (p *splitPlan) trackCFI() {
+	t := &p.cfi
+	t.states = []cfiState{entryCFI}
+	t.at = make([]int32, p.last-p.first+1)
+	cur, ended := int32(0), false
+	var stack []int32
+	for i := p.first; i <= p.last; i++ {
+		t.at[i-p.first] = cur
+		if !p.own(i) || p.text.lines[i].app > 0 || p.text.lines[i].kind != lineDirective {
+			continue
+		}
+		s := p.text.statement(i)
+		if !bytes.HasPrefix(s.word, []byte(".cfi_")) {
+			continue
+		}
+		word, ops := string(s.word), cfiOperands(s.rest)
+		if ended || !t.used && word != ".cfi_startproc" {
+			p.refuse("unwind directives outside of the function")
+			return
+		}
+		switch word {
+		case ".cfi_startproc":
+			if t.used || len(ops) > 0 || i >= p.pieces[0].code && p.pieces[0].code < p.pieces[0].end {
+				p.refuse("unwind directives that begin in the middle")
+			}
+			t.used = true
+		case ".cfi_endproc":
+			ended = true
+			if i < p.tail {
+				p.refuse("unwind directives that end in the middle")
+			}
+		case ".cfi_personality":
+			t.personality = strings.Join(ops, ", ")
+		case ".cfi_lsda":
+			t.lsda = strings.Join(ops, ", ")
+		case ".cfi_remember_state":
+			stack = append(stack, cur)
+			if len(stack) > maxRememberCFI {
+				p.refuse("too many remembered unwind states")
+			}
+		case ".cfi_restore_state":
+			if len(stack) == 0 {
+				p.refuse("no unwind state to restore")
+				return
+			}
+			restored := t.states[stack[len(stack)-1]]
+			restored.args = t.states[cur].args // not part of the state
+			stack = stack[:len(stack)-1]
+			cur = t.note(restored)
+		default:
+			next, ok := t.states[cur].apply(word, ops)
+			if !ok {
+				p.refuse("unwind directive " + word)
+				return
+			}
+			cur = t.note(next)
+		}
+		if p.refused != "" {
+			return
+		}
+	}
+	if t.used && !ended {
+		p.refuse("unwind directives without an end")
+	}
+}
+
+// note returns the index of a state, which most often is new or a late one.
+func (t *cfiTrack) note(s cfiState) int32 {
+	for i := len(t.states) - 1; i >= max(0, len(t.states)-8); i-- {
+		if t.states[i].equal(&s) {
+			return int32(i)
+		}
+	}
+	t.states = append(t.states, s)
+	return int32(len(t.states) - 1)
+}
+
+// apply returns the state after a directive.
+func (c cfiState) apply(word string, ops []string) (cfiState, bool) {
+	nums := make([]int, len(ops))
+	for i, op := range ops {
+		n, ok := cfiNumber(op)
+		if !ok {
+			return c, false
+		}
+		nums[i] = n
+	}
+	want := 1
+	switch word {
+	case ".cfi_def_cfa", ".cfi_offset", ".cfi_rel_offset", ".cfi_register":
+		want = 2
+	case ".cfi_escape":
+		return c.escape(nums)
+	}
+	if len(nums) != want {
+		return c, false
+	}
+	known := c.expr == ""
+	switch word {
+	case ".cfi_def_cfa":
+		c.reg, c.off, c.expr, known = nums[0], nums[1], "", true
+	case ".cfi_def_cfa_register":
+		c.reg = nums[0]
+	case ".cfi_def_cfa_offset":
+		c.off = nums[0]
+	case ".cfi_adjust_cfa_offset":
+		c.off += nums[0]
+	case ".cfi_offset":
+		c.rules, known = c.with(nums[0], ".cfi_offset "+strconv.Itoa(nums[0])+", "+strconv.Itoa(nums[1])), true
+	case ".cfi_rel_offset":
+		c.rules = c.with(nums[0], ".cfi_offset "+strconv.Itoa(nums[0])+", "+strconv.Itoa(nums[1]-c.off))
+	case ".cfi_register":
+		c.rules, known = c.with(nums[0], ".cfi_register "+strconv.Itoa(nums[0])+", "+strconv.Itoa(nums[1])), true
+	case ".cfi_undefined", ".cfi_same_value":
+		c.rules, known = c.with(nums[0], word+" "+strconv.Itoa(nums[0])), true
+	case ".cfi_restore":
+		c.rules, known = c.with(nums[0], ""), true
+	default:
+		return c, false
+	}
+	return c, known
+}
+
+// escape applies the raw bytes that gcc writes for expressions and for the
+// size of pushed arguments.
+func (c cfiState) escape(b []int) (cfiState, bool) {
+	for _, v := range b {
+		if v < 0 || v > 255 {
+			return c, false
+		}
+	}
+	text := make([]string, len(b))
+	for i, v := range b {
+		text[i] = "0x" + strconv.FormatInt(int64(v), 16)
+	}
+	operands := strings.Join(text, ",")
+	switch {
+	case len(b) >= 2 && b[0] == cfaExpression && b[1] < 0x80 && len(b) == 2+b[1]:
+		c.reg, c.off, c.expr = 0, 0, operands
+	case len(b) >= 3 && (b[0] == regExpression || b[0] == valExpression) && b[1] < 0x80 && b[2] < 0x80 && len(b) == 3+b[2]:
+		c.rules = c.with(b[1], ".cfi_escape "+operands)
+	case len(b) >= 2 && b[0] == gnuArgsSize:
+		for i, v := range b[1:] {
+			if (v < 0x80) != (i == len(b)-2) {
+				return c, false
+			}
+		}
+		c.args = operands
+		if len(b) == 2 && b[1] == 0 {
+			c.args = ""
+		}
+	default:
+		return c, false
+	}
+	return c, true
+}
+
+// with returns the rules with that of reg replaced; "" restores it.
+func (c *cfiState) with(reg int, rule string) map[int]string {
+	rules := maps.Clone(c.rules)
+	if rules == nil {
+		rules = map[int]string{}
+	}
+	if rule == "" {
+		delete(rules, reg)
+	} else {
+		rules[reg] = rule
+	}
+	return rules
+}
+
+// appendChange appends the directives that lead from one state to another.
+func appendChange(out []byte, from, to *cfiState) []byte {
+	line := func(parts ...string) {
+		out = append(out, '\t')
+		for _, s := range parts {
+			out = append(out, s...)
+		}
+		out = append(out, '\n')
+	}
+	reg, off := strconv.Itoa(to.reg), strconv.Itoa(to.off)
+	switch {
+	case to.expr != "" && to.expr != from.expr:
+		line(".cfi_escape ", to.expr)
+	case to.expr != "":
+	case from.expr != "" || from.reg != to.reg && from.off != to.off:
+		line(".cfi_def_cfa ", reg, ", ", off)
+	case from.reg != to.reg:
+		line(".cfi_def_cfa_register ", reg)
+	case from.off != to.off:
+		line(".cfi_def_cfa_offset ", off)
+	}
+	for _, r := range slices.Sorted(maps.Keys(from.rules)) {
+		if to.rules[r] == "" {
+			line(".cfi_restore ", strconv.Itoa(r))
+		}
+	}
+	for _, r := range slices.Sorted(maps.Keys(to.rules)) {
+		if rule := to.rules[r]; rule != from.rules[r] {
+			line(rule)
+		}
+	}
+	if to.args != from.args {
+		if to.args == "" {
+			line(".cfi_escape 0x2e,0x0")
+		} else {
+			line(".cfi_escape ", to.args)
+		}
+	}
+	return out
+}
+
+func cfiOperands(rest []byte) []string {
+	rest, _, _ = bytes.Cut(rest, []byte("#"))
+	if len(bytes.TrimSpace(rest)) == 0 {
+		return nil
+	}
+	ops := strings.Split(string(rest), ",")
+	for i := range ops {
+		ops[i] = strings.TrimSpace(ops[i])
+	}
+	return ops
+}
+
+var dwarfRegisters = map[string]int{
+	"rax": 0, "rdx": 1, "rcx": 2, "rbx": 3, "rsi": 4, "rdi": 5, "rbp": 6, "rsp": 7,
+	"r8": 8, "r9": 9, "r10": 10, "r11": 11, "r12": 12, "r13": 13, "r14": 14, "r15": 15, "rip": 16,
+}
+
+// cfiNumber reads a number or the name of a register. What is out of any
+// sensible range is not understood.
+func cfiNumber(op string) (int, bool) {
+	if name, ok := strings.CutPrefix(op, "%"); ok {
+		n, ok := dwarfRegisters[name]
+		return n, ok
+	}
+	n, err := strconv.ParseInt(op, 0, 32)
+	return int(n), err == nil
+}

@@ -1,0 +1,423 @@
+package native
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// part is one of the two parts of a split function: its pieces in order, what
+// follows each, and its call sites.
+type part struct {
+	order []int
+	cold  bool
+	base  string // label of its start
+	sites []siteRange
+}
+
+// siteRange is a range of code with one entry of the exception table.
+type siteRange struct {
+	from, to string // labels
+	entry    int
+}
+
+// ending says how the last instruction of a piece is written.
+type ending struct {
+	line   int    // instruction to replace, or -1
+	text   string // what it becomes
+	jump   string // label to jump to behind the piece, or ""
+	target int    // piece of that label
+}
+
+// inverse maps conditional jumps to their opposites.
+var inverse = func() map[string]string {
+	m := map[string]string{}
+	for _, pair := range [][2]string{
+		{"je", "jne"}, {"jz", "jnz"}, {"ja", "jbe"}, {"jae", "jb"}, {"jc", "jnc"}, {"jg", "jle"}, {"jge", "jl"},
+		{"jo", "jno"}, {"jp", "jnp"}, {"js", "jns"}, {"jnae", "jnb"}, {"jna", "jnbe"}, {"jng", "jnle"},
+		{"jnge", "jnl"}, {"jpe", "jpo"},
+	} {
+		m[pair[0]], m[pair[1]] = pair[1], pair[0]
+	}
+	return m
+}()
+
+// neverReturn are functions that do not come back, by names that the C and C++
+// standards reserve. Nothing needs to follow a call.
+var neverReturn = map[string]bool{
+	"__stack_chk_fail": true, "abort": true, "exit": true, "_exit": true, "__assert_fail": true,
+	"_Unwind_Resume": true, "__cxa_throw": true, "__cxa_rethrow": true, "_ZSt9terminatev": true,
+	"__cxa_throw_bad_array_new_length": true, "__cxa_bad_cast": true, "__clang_call_terminate": true,
+	"__chk_fail": true, "__fortify_fail": true,
+}
+
+// name returns a label of the plan's own.
+func (p *splitPlan) name(kind string) string {
+	return ".Lcairn_" + kind + strconv.Itoa(p.id)
+}
+
+// labelOf returns the label of a piece, making one if there is none.
+func (p *splitPlan) labelOf(k int) string {
+	pc := &p.pieces[k]
+	if pc.label == "" {
+		pc.label, pc.own = p.name("p")+"_"+strconv.Itoa(k), true
+	}
+	return pc.label
+}
+
+// parts divides the pieces and decides how each ends.
+func (p *splitPlan) parts() (hot, cold part, ends []ending) {
+	cold.cold = true
+	for k := range p.pieces {
+		if p.pieces[k].cold {
+			cold.order = append(cold.order, k)
+		} else {
+			hot.order = append(hot.order, k)
+		}
+	}
+	ends = make([]ending, len(p.pieces))
+	for _, order := range [][]int{hot.order, cold.order} {
+		for i, k := range order {
+			next := -1
+			if i+1 < len(order) {
+				next = order[i+1]
+			}
+			ends[k] = p.ending(k, next)
+		}
+	}
+	return hot, cold, ends
+}
+
+// ending decides what follows piece k if the part goes on with piece next.
+func (p *splitPlan) ending(k, next int) ending {
+	e := ending{line: -1, target: -1}
+	pc := &p.pieces[k]
+	var s statement
+	if pc.last >= 0 {
+		s = p.text.statement(pc.last)
+	}
+	switch pc.flow {
+	case flowJump:
+		if next >= 0 && next != k+1 && pc.target == next && pc.last+1 == pc.end && string(s.word) == "jmp" {
+			e.line = pc.last // to what follows anyway
+		}
+		return e
+	case flowNext, flowBranch:
+	default:
+		return e
+	}
+	if k+1 == len(p.pieces) || next == k+1 {
+		return e
+	}
+	if kind, target := classify2(s); kind == flowCall && neverReturn[callee(target)] {
+		return e
+	}
+	on := p.labelOf(k + 1)
+	if not, ok := inverse[string(s.word)]; ok && pc.flow == flowBranch && next >= 0 && pc.target == next {
+		e.line, e.text = pc.last, "\t"+not+"\t"+on+"\n"
+		return e
+	}
+	e.jump, e.target = on, k+1
+	return e
+}
+
+// classify2 is classify for a statement that may be none.
+func classify2(s statement) (flow, []byte) {
+	if s.kind != lineInsn {
+		return flowNext, nil
+	}
+	return classify(s.word, s.rest)
+}
+
+// isCode reports whether a line of the function is code, and where it ends.
+func (p *splitPlan) isCode(i int) (end int, ok bool) {
+	l := &p.text.lines[i]
+	switch l.kind {
+	case lineInsn:
+		return i + 1, l.app == 0
+	case lineApp:
+		end = i + 1
+		for end <= p.last && p.text.lines[end].app == l.app {
+			end++
+		}
+		return end, true
+	case lineDirective:
+		return i + 1, l.app == 0 && emitsBytes(p.text.statement(i).word)
+	}
+	return i, false
+}
+
+// siteLabels finds the ranges of equal entries in a part, and the labels to
+// write ahead of and behind lines.
+func (p *splitPlan) siteLabels(pt *part, before, behind map[int]string) {
+	open := -1
+	last := -1
+	closeRange := func() {
+		if open >= 0 {
+			behind[last] = pt.sites[len(pt.sites)-1].to
+		}
+	}
+	for _, k := range pt.order {
+		for i := p.pieces[k].first; i < p.pieces[k].end; i++ {
+			if !p.own(i) {
+				continue
+			}
+			end, ok := p.isCode(i)
+			if !ok {
+				continue
+			}
+			e := p.lsda.entryAt(i)
+			if e < 0 || open < 0 || !p.lsda.same(e, open) {
+				closeRange()
+				open = e
+				if e >= 0 {
+					n := strconv.Itoa(len(pt.sites))
+					kind := "h"
+					if pt.cold {
+						kind = "k"
+					}
+					s := siteRange{p.name(kind+"b") + "_" + n, p.name(kind+"e") + "_" + n, e}
+					before[i] = s.from
+					pt.sites = append(pt.sites, s)
+				}
+			}
+			last = i
+			i = end - 1
+		}
+	}
+	closeRange()
+}
+
+// emitter writes one part of a function.
+type emitter struct {
+	s              *splitter
+	p              *splitPlan
+	part           *part
+	ends           []ending
+	before, behind map[int]string // labels of call sites
+	cfi            int32          // state that holds
+	loc            int32          // .loc in effect
+	out            []byte
+}
+
+// piece writes piece k.
+func (w *emitter) piece(k int) {
+	p := w.p
+	pc := &p.pieces[k]
+	if pc.own {
+		w.out = append(w.out, pc.label+":\n"...)
+	}
+	for i := pc.first; i < pc.end; {
+		if !p.own(i) {
+			if !w.part.cold {
+				w.foreign(i)
+			}
+			i++
+			continue
+		}
+		if end, ok := p.isCode(i); ok {
+			w.code(i, end, &w.ends[k])
+			i = end
+			continue
+		}
+		w.other(i)
+		i++
+	}
+	if e := &w.ends[k]; e.jump != "" {
+		w.out = append(w.out, "\tjmp\t"+e.jump+"\n"...)
+	}
+}
+
+// foreign writes a line of another section that stands in the function's text.
+func (w *emitter) foreign(i int) {
+	w.out = w.s.verbatim(w.out, i)
+	l := &w.p.text.lines[i]
+	if l.kind == lineDirective && l.app == 0 && string(w.p.text.statement(i).word) == ".loc" {
+		w.loc = int32(i)
+	}
+}
+
+// code writes the lines [i, end) of code, with what must be said ahead of it.
+func (w *emitter) code(i, end int, e *ending) {
+	p := w.p
+	if e.line == i && e.text == "" {
+		// The jump is dropped; a range of the exception table may begin or
+		// end with it.
+		w.label(w.before[i])
+		w.label(w.behind[i])
+		return
+	}
+	if need := p.locs[i-p.first]; need >= 0 && need != w.loc {
+		w.out = p.text.appendLoc(w.out, int(need), false)
+		w.loc = need
+	}
+	if need := p.cfi.at[i-p.first]; p.cfi.used && need != w.cfi {
+		w.out = appendChange(w.out, &p.cfi.states[w.cfi], &p.cfi.states[need])
+		w.cfi = need
+	}
+	w.label(w.before[i])
+	if e.line == i {
+		w.out = append(w.out, e.text...)
+	} else {
+		for n := i; n < end; n++ {
+			w.out = appendLine(w.out, p.text.raw(n))
+		}
+	}
+	w.label(w.behind[i])
+}
+
+func (w *emitter) label(name string) {
+	if name != "" {
+		w.out = append(w.out, name+":\n"...)
+	}
+}
+
+// other writes a line that is not code.
+func (w *emitter) other(i int) {
+	l := &w.p.text.lines[i]
+	if l.kind != lineDirective {
+		w.out = appendLine(w.out, w.p.text.raw(i))
+		return
+	}
+	s := w.p.text.statement(i)
+	switch word := string(s.word); word {
+	case ".loc":
+		w.out = w.p.text.appendLoc(w.out, i, true)
+		w.loc = int32(i)
+		return
+	case ".p2align", ".align", ".balign":
+		if w.part.cold {
+			return
+		}
+	case ".cfi_startproc", ".cfi_endproc", ".cfi_personality", ".cfi_lsda":
+	default:
+		if bytes.HasPrefix(s.word, []byte(".cfi_")) {
+			return
+		}
+	}
+	w.out = appendLine(w.out, w.p.text.raw(i))
+}
+
+// emit appends the function's text behind its label, hot part and cold.
+func (s *splitter) emit(out []byte, p *splitPlan) []byte {
+	e := s.prepared[p]
+	hot := &emitter{s: s, p: p, part: &e.hot, ends: e.ends, before: e.before, behind: e.behind, loc: -1, out: out}
+	for k := range p.pieces {
+		if !p.pieces[k].cold {
+			hot.piece(k)
+			continue
+		}
+		for i := p.pieces[k].first; i < p.pieces[k].end; i++ {
+			if !p.own(i) {
+				hot.foreign(i)
+			} else if p.text.lines[i].kind == lineLabel {
+				hot.label(s.twins[string(p.text.statement(i).word)])
+			}
+		}
+	}
+	for i := p.tail; i <= p.last; i++ {
+		if p.own(i) {
+			hot.other(i)
+		} else {
+			hot.foreign(i)
+		}
+	}
+	return s.emitCold(hot.out, p, e)
+}
+
+// emitCold appends the cold part.
+func (s *splitter) emitCold(out []byte, p *splitPlan, e *prepared) []byte {
+	group, flags := "", "ax"
+	if g := p.frag.sec.group; g != "" {
+		group, flags = ","+g, "axG"
+	}
+	out = fmt.Appendf(out, "\t.pushsection\t.text.unlikely.%s,\"%s\",@progbits%s\n\t.type\t%s, @function\n%s:\n%s:\n",
+		p.fn.name, flags, group, p.cold, p.cold, e.cold.base)
+	cold := &emitter{s: s, p: p, part: &e.cold, ends: e.ends, before: e.before, behind: e.behind, loc: -1, out: out}
+	if p.cfi.used {
+		cold.out = append(cold.out, "\t.cfi_startproc\n"...)
+		if p.cfi.personality != "" {
+			cold.out = append(cold.out, "\t.cfi_personality "+p.cfi.personality+"\n"...)
+		}
+		if p.lsda != nil {
+			enc, _, _ := bytes.Cut([]byte(p.cfi.lsda), []byte(","))
+			cold.out = append(cold.out, "\t.cfi_lsda "+string(enc)+", "+p.name("l")+"\n"...)
+		}
+	}
+	if p.pieces[e.cold.order[0]].lands {
+		cold.out = append(cold.out, "\tnop\n"...) // a landing pad at offset 0 would mean none
+	}
+	for _, k := range e.cold.order {
+		cold.piece(k)
+	}
+	if p.cfi.used {
+		cold.out = append(cold.out, "\t.cfi_endproc\n"...)
+	}
+	return fmt.Appendf(cold.out, "%s:\n\t.size\t%s, .-%s\n\t.popsection\n", p.name("z"), p.cold, p.cold)
+}
+
+// prepared is what is decided of a plan before anything is written.
+type prepared struct {
+	hot, cold      part
+	ends           []ending
+	before, behind map[int]string
+}
+
+// prepare decides labels, endings and exception tables of a plan.
+func (s *splitter) prepare(p *splitPlan) {
+	s.labels++
+	p.id = s.labels
+	p.cold = s.coldName(p.fn.name)
+	e := &prepared{before: map[int]string{}, behind: map[int]string{}}
+	e.hot, e.cold, e.ends = p.parts()
+	e.cold.base = p.name("c")
+	s.prepared[p] = e
+	s.result.Split = append(s.result.Split, SplitFunc{p.fn.name, p.cold, len(p.pieces), p.moved})
+	l := p.lsda
+	if l == nil {
+		return
+	}
+	p.siteLabels(&e.hot, e.before, e.behind)
+	p.siteLabels(&e.cold, e.before, e.behind)
+	base := l.base
+	if base == "" { // a table without entries
+		base = e.cold.base
+	}
+	coldPads := base
+	var head []byte
+	if l.moved {
+		coldPads = e.cold.base
+		head = fmt.Appendf(nil, "\t.byte 0x1b\n\t.long %s-.\n", e.cold.base)
+	}
+	if !l.hasPads() {
+		coldPads = e.cold.base
+	}
+	if head != nil {
+		s.replaced[l.first] = head
+	}
+	hotPads := base
+	if l.moved {
+		hotPads = e.cold.base
+	}
+	for i := l.sites; i < l.sitesEnd; i++ {
+		s.replaced[i] = []byte{}
+	}
+	sites := l.appendSites(nil, e.hot.sites, base, hotPads)
+	s.replaced[l.sitesEnd] = append(sites, p.text.raw(l.sitesEnd)...)
+	last := l.end - 1
+	text, ok := s.replaced[last]
+	if !ok {
+		text = appendLine(nil, p.text.raw(last))
+	}
+	s.replaced[last] = l.appendCold(slices.Clone(text), p, p.name("l"), e.cold.base, coldPads, e.cold.sites)
+}
+
+// appendLine appends a line and sees to its newline.
+func appendLine(out, line []byte) []byte {
+	out = append(out, line...)
+	if n := len(line); n == 0 || line[n-1] != '\n' {
+		out = append(out, '\n')
+	}
+	return out
+}

@@ -1,0 +1,436 @@
+package native
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// splitPlan is the split of one function, or why it cannot be.
+type splitPlan struct {
+	fn      *function
+	frag    *fragment // the piece of code to split: that of the entry
+	text    *splitText
+	refused string
+
+	first, last int // lines behind the label and of .size
+	sec         int32
+	pieces      []piece
+	tail        int // first line behind the last code
+	moved       int // cold pieces
+
+	cfi  cfiTrack
+	lsda *lsda
+	locs []int32 // by line from first: the .loc in effect, or -1
+
+	id   int    // in labels
+	cold string // symbol of the cold part
+}
+
+// piece is a basic block with the labels and directives ahead of it.
+type piece struct {
+	first, end int // lines
+	code       int // its first code, or end
+	last       int // line of its last instruction, or -1
+	insns      int
+	cold       bool
+	lands      bool   // begins with a landing pad
+	flow       flow   // how it ends
+	target     int    // piece that its last instruction goes to, or -1
+	label      string // that another piece can jump to; "" if none yet
+	own        bool   // label is to be written
+}
+
+func (p *splitPlan) refuse(why string) {
+	if p.refused == "" {
+		p.refused = why
+	}
+}
+
+// own reports whether a line is text of the function's own section.
+func (p *splitPlan) own(i int) bool {
+	l := &p.text.lines[i]
+	return l.sec == p.sec && !l.switches
+}
+
+// analyse finds the pieces and checks that everything in them is known.
+func (p *splitPlan) analyse() {
+	f, t := p.frag, p.text
+	p.first = t.lineAt(f.label)
+	p.last = len(t.lines) - 1
+	if f.sizeLine < len(t.src) {
+		p.last = t.lineAt(f.sizeLine) - 1
+	}
+	if f.sizeLine < 0 || p.first < 1 || p.last < p.first {
+		p.refuse("the function has no .size")
+		return
+	}
+	p.sec = t.lines[p.first-1].sec
+	p.last = t.behindEndproc(p.last)
+	sec := t.secs[p.sec]
+	switch {
+	case sec.flags != "ax" && sec.flags != "axG" || !isText(sec.name):
+		p.refuse("in section " + sec.name)
+	case f.short:
+		p.refuse("a branch with a short reach")
+	case !plainName(p.fn.name):
+		p.refuse("a name that needs quotes")
+	case t.lines[p.last].sec != p.sec:
+		p.refuse("the function ends in another section")
+	}
+	if p.refused != "" {
+		return
+	}
+	p.cut()
+	p.checkAsm()
+	if p.refused != "" {
+		return
+	}
+	p.link()
+	p.trackLocs()
+	p.trackCFI()
+	if p.refused == "" && p.cfi.lsda != "" {
+		p.lsda = p.readLSDA()
+	}
+}
+
+// behindEndproc returns the line of .cfi_endproc if it follows on line i, where
+// clang puts it behind .size, or i.
+func (t *splitText) behindEndproc(i int) int {
+	for k := i + 1; k < len(t.lines) && !t.lines[k].switches; k++ {
+		switch t.lines[k].kind {
+		case lineBlank:
+			continue
+		case lineDirective:
+			if string(t.statement(k).word) == ".cfi_endproc" {
+				return k
+			}
+		}
+		break
+	}
+	return i
+}
+
+// isText reports whether a section is one that compilers put code into by
+// themselves, and not for code that never runs.
+func isText(name string) bool {
+	for _, cold := range []string{".text.unlikely", ".text.split"} {
+		if name == cold || strings.HasPrefix(name, cold+".") {
+			return false
+		}
+	}
+	name, _, _ = strings.Cut(name, ",unique,")
+	return name == ".text" || strings.HasPrefix(name, ".text.")
+}
+
+// cut divides the lines into pieces, one for each block of the fragment, and
+// refuses what it does not know. The numbering is checked against the parser's.
+func (p *splitPlan) cut() {
+	t, blocks := p.text, p.frag.blocks
+	cur := piece{first: p.first, code: -1, last: -1}
+	cut := -1       // where the next piece begins: behind the last code, or at the first leading label
+	leader := false // a leading label was seen since the last code
+	ended := false  // no way leads on from the last code
+	opened := blocks[0].used
+	for i := p.first; i <= p.last && p.refused == ""; i++ {
+		l := &t.lines[i]
+		if !p.own(i) {
+			continue
+		}
+		if l.app > 0 && l.kind != lineApp {
+			continue
+		}
+		s := t.statement(i)
+		if l.app == 0 && !p.known(s) {
+			return
+		}
+		switch l.kind {
+		case lineLabel:
+			if isLeader(s.word) {
+				leader = true
+				if cut < 0 {
+					cut = i
+				}
+			}
+			continue
+		case lineInsn, lineApp:
+		case lineDirective:
+			if !emitsBytes(s.word) {
+				continue
+			}
+		default:
+			continue
+		}
+		next := len(p.pieces) + 1
+		starts := next < len(blocks) && blocks[next].probe == int(l.at)
+		kind, isHead := flowNext, false
+		if l.kind == lineInsn {
+			kind, _ = classify(s.word, s.rest)
+			// endbr64 belongs to the block that follows it, and what
+			// stands before the probe to the head of the function.
+			isHead = kind == flowLanding && leader || (kind == flowLanding || kind == flowNop) && int(l.at) < p.frag.probe
+		}
+		switch {
+		case starts:
+			if cut < 0 {
+				p.refuse("a block begins where none should")
+				return
+			}
+			cur.end = cut
+			p.pieces = append(p.pieces, cur)
+			cur = piece{first: cut, code: i, last: -1}
+			opened = true
+			ended = false
+		case isHead:
+			if kind == flowLanding && leader {
+				continue // cut stays
+			}
+			cut = i + 1
+			continue
+		case ended && l.kind == lineInsn && (kind == flowNop || isTrap(s.word) || string(s.word) == "int3"):
+			cut = i + 1
+			continue
+		case ended || !opened || leader && !(len(p.pieces) == 0 && cur.code < 0):
+			p.refuse("code that no label leads to")
+			return
+		}
+		if cur.code < 0 {
+			cur.code = i
+		}
+		cut, leader = i+1, false
+		if l.kind == lineApp {
+			for cut <= p.last && t.lines[cut].app == l.app {
+				cut++
+			}
+			cur.last = -1
+			cur.flow = flowNext
+			cur.insns++
+			continue
+		}
+		cur.last = -1
+		if l.kind == lineInsn {
+			cur.last = i
+		}
+		cur.insns++
+		ended = kind == flowJump || kind == flowEnd
+	}
+	if cut < 0 {
+		cut = p.last
+	}
+	cur.end, p.tail = cut, cut
+	p.pieces = append(p.pieces, cur)
+	if len(p.pieces) != len(blocks) {
+		p.refuse("blocks were not found again")
+		return
+	}
+	for k := range p.pieces {
+		pc := &p.pieces[k]
+		if pc.code < 0 {
+			pc.code = pc.end
+		}
+		pc.flow, pc.target = blocks[k].last, -1
+		if pc.flow != flowNext && pc.last < 0 {
+			p.refuse("a block ends in something unknown")
+		}
+	}
+}
+
+// known refuses statements that mean something that splitting does not know.
+func (p *splitPlan) known(s statement) bool {
+	switch s.kind {
+	case lineLabel:
+		switch rest := bytes.TrimSpace(s.rest); {
+		case !isLocal(s.word):
+			p.refuse("a second symbol in the function")
+		case len(rest) > 0 && rest[0] != '#':
+			p.refuse("a statement behind a label")
+		}
+	case lineInsn:
+		p.knownInsn(s)
+	case lineDirective:
+		switch string(s.word) {
+		case ".loc", ".file", ".p2align", ".align", ".balign", ".size",
+			".globl", ".global", ".weak", ".hidden", ".protected", ".internal", ".local", ".type":
+		default:
+			if bytes.HasPrefix(s.word, []byte(".cfi_")) {
+				break
+			}
+			if !emitsBytes(s.word) || string(s.word) == ".reloc" || string(s.word) == ".incbin" {
+				p.refuse("directive " + string(s.word))
+				break
+			}
+			localNames(s.rest, func([]byte, int, int) { p.refuse("a table in the code") })
+			if bytes.IndexByte(s.rest, '.') >= 0 {
+				p.refuse("data in the code")
+			}
+		}
+	}
+	return p.refused == ""
+}
+
+func (p *splitPlan) knownInsn(s statement) {
+	code, _, _ := bytes.Cut(s.rest, []byte("#"))
+	if i := bytes.IndexByte(code, ';'); i >= 0 {
+		switch string(s.word) {
+		case "rep", "repe", "repz", "repne", "repnz", "lock":
+			if len(bytes.TrimSpace(code[:i])) == 0 && bytes.IndexByte(code[i+1:], ';') < 0 {
+				break
+			}
+			fallthrough
+		default:
+			p.refuse("several statements in a line")
+			return
+		}
+	}
+	kind, target := classify(s.word, s.rest)
+	switch {
+	case string(s.word) == "hlt":
+		p.refuse("hlt, which may go on")
+	case kind == flowCall && isLocal(target):
+		p.refuse("a call of a label")
+	case kind == flowBranch || kind == flowJump || kind == flowCall:
+		if n := len(target); n > 0 && target[0] != '*' && callee(target) == "" {
+			p.refuse("a branch to an expression")
+		} else if n > 0 && target[0] >= '0' && target[0] <= '9' {
+			p.refuse("a numbered label")
+		}
+	}
+	for i, c := range code {
+		bare := c == '.' && (i == 0 || !symbolByte[code[i-1]]) && (i+1 == len(code) || !symbolByte[code[i+1]])
+		if bare {
+			p.refuse("an address relative to the place")
+		}
+	}
+}
+
+// checkAsm refuses inline assembly that may refer to what is around it by
+// other means than symbols.
+func (p *splitPlan) checkAsm() {
+	t := p.text
+	for i := p.first; i <= p.last && p.refused == ""; {
+		if t.lines[i].app == 0 {
+			i++
+			continue
+		}
+		app := t.lines[i].app
+		start := i
+		for i <= p.last && t.lines[i].app == app {
+			i++
+		}
+		if i > p.last {
+			p.refuse("inline assembly that does not end")
+			return
+		}
+		p.asmRegion(start, i)
+	}
+}
+
+// asmRegion checks the inline assembly in lines [start, end).
+func (p *splitPlan) asmRegion(start, end int) {
+	t := p.text
+	text := t.src[t.lines[start].at:t.lines[end-1].next]
+	for _, bad := range []string{".section", ".pushsection", ".popsection", ".previous", ".subsection", ".text", ".data", ".bss", ".cfi", ".loc", ".org", ".macro", ".altmacro", ".size"} {
+		if bytes.Contains(text, []byte(bad)) {
+			p.refuse("inline assembly with " + bad)
+			return
+		}
+	}
+	defined := map[string]bool{}
+	for i := start; i < end; i++ {
+		for s := t.statement(i); s.kind == lineLabel; s = parseLine(s.rest) {
+			defined[string(s.word)] = true
+		}
+	}
+	for i := 0; i < len(text); {
+		if !symbolByte[text[i]] {
+			i++
+			continue
+		}
+		n := i
+		for n < len(text) && symbolByte[text[n]] {
+			n++
+		}
+		word := text[i:n]
+		i = n
+		if k := len(word) - 1; k > 0 && (word[k] == 'b' || word[k] == 'f') {
+			if _, err := strconv.Atoi(string(word[:k])); err == nil && !defined[string(word[:k])] {
+				p.refuse("inline assembly that goes to another's label")
+			}
+		}
+		if isLocal(word) && !defined[string(word)] {
+			if d, ok := t.defs[string(word)]; !ok || int(d.line) >= p.first && int(d.line) <= p.last {
+				p.refuse("inline assembly that names a label of the function")
+			}
+		}
+	}
+}
+
+// link finds the pieces that branches go to.
+func (p *splitPlan) link() {
+	byLabel := map[string]int{}
+	for k := range p.pieces {
+		pc := &p.pieces[k]
+		for i := pc.first; i < pc.code; i++ {
+			if !p.own(i) || p.text.lines[i].kind != lineLabel {
+				continue
+			}
+			name := string(p.text.statement(i).word)
+			byLabel[name] = k
+			if pc.label == "" && isLeader([]byte(name)) {
+				pc.label = name
+			}
+		}
+	}
+	for k := range p.pieces {
+		if target := p.frag.blocks[k].target; len(target) > 0 {
+			if to, ok := byLabel[string(target)]; ok {
+				p.pieces[k].target = to
+			}
+		}
+	}
+}
+
+// choose decides which pieces to move.
+func (p *splitPlan) choose(cold []bool, minInsns int) {
+	for k := range p.pieces {
+		p.pieces[k].cold = k > 0 && cold[k]
+	}
+	if p.lsda != nil {
+		p.lsda.choose(p)
+	}
+	for k := 0; k < len(p.pieces); {
+		n, insns := k, 0
+		for n < len(p.pieces) && p.pieces[n].cold {
+			insns += p.pieces[n].insns
+			n++
+		}
+		if insns < minInsns {
+			for i := k; i < n; i++ {
+				p.pieces[i].cold = p.pieces[i].lands && p.lsda.moved
+			}
+		}
+		k = max(n, k+1)
+	}
+	for i := range p.pieces {
+		if p.pieces[i].cold {
+			p.moved++
+		}
+	}
+}
+
+// pieceOf returns the piece of a line, or -1 in the tail.
+func (p *splitPlan) pieceOf(line int) int {
+	k, found := slices.BinarySearchFunc(p.pieces, line, func(pc piece, line int) int { return pc.first - line })
+	if !found {
+		k--
+	}
+	// An empty piece shares its first line with the next.
+	for k+1 < len(p.pieces) && p.pieces[k].end <= line && p.pieces[k+1].first <= line {
+		k++
+	}
+	if k >= 0 && line >= p.pieces[k].end {
+		return -1
+	}
+	return k
+}

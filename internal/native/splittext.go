@@ -1,0 +1,187 @@
+package native
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// splitText is an index of a unit's lines.
+type splitText struct {
+	src   []byte
+	lines []textLine
+	secs  []*textSection
+	defs  map[string]labelDef // local labels
+	// symbols are the other labels.
+	symbols []string
+}
+
+// textLine is a line, without what can be parsed again when it is needed.
+type textLine struct {
+	at, next int32
+	sec      int32 // index of the section after the line
+	app      int32 // number of the inline assembly it is in, from 1; 0 if none
+	kind     lineKind
+	switches bool // it changes the section
+	stmt     bool // is_stmt after a .loc
+}
+
+// textSection is a section as the unit names it.
+type textSection struct {
+	key     *section
+	name    string
+	flags   string
+	group   string
+	operand string // what stands behind .section the first time, or ""
+	debug   bool
+}
+
+type labelDef struct{ line, app int32 }
+
+// scanText makes the index.
+func scanText(src []byte) *splitText {
+	t := &splitText{src: src, defs: map[string]labelDef{}}
+	p := &parser{unit: &Unit{Src: src}, byKey: map[string]*section{}}
+	byKey := map[*section]int32{}
+	p.enter(".text", "", true)
+	cur := t.section(p.sec, ".text", nil, byKey)
+	t.secs[cur].flags = "ax"
+	app, apps, stmt := int32(0), int32(0), true
+	for pos := 0; pos < len(src); {
+		next := len(src)
+		if i := bytes.IndexByte(src[pos:], '\n'); i >= 0 {
+			next = pos + i + 1
+		}
+		s := parseLine(bytes.TrimRight(src[pos:next], "\r\n"))
+		l := textLine{at: int32(pos), next: int32(next), kind: s.kind}
+		switch {
+		case s.kind == lineApp && app == 0:
+			apps++
+			app = apps
+			l.app = app
+		case s.kind == lineNoApp:
+			l.app, app = app, 0
+		case app > 0:
+			l.app = app
+		case s.kind == lineDirective && string(s.word) == ".loc":
+			stmt = locStmt(s.rest, stmt)
+			l.stmt = stmt
+		case s.kind == lineDirective:
+			if p.sectionDirective(s) {
+				l.switches = true
+				cur = t.section(p.sec, string(s.word), s.rest, byKey)
+			}
+		}
+		if s.kind == lineLabel {
+			if isLocal(s.word) {
+				t.defs[string(s.word)] = labelDef{int32(len(t.lines)), app}
+			} else {
+				t.symbols = append(t.symbols, string(s.word))
+			}
+		}
+		l.sec = cur
+		t.lines = append(t.lines, l)
+		pos = next
+	}
+	return t
+}
+
+// section returns the index of the section that a directive leads to.
+func (t *splitText) section(key *section, word string, rest []byte, byKey map[*section]int32) int32 {
+	if i, ok := byKey[key]; ok {
+		return i
+	}
+	s := &textSection{key: key, name: key.name, group: key.group}
+	if word == ".section" || word == ".pushsection" {
+		ops := splitOperands(rest)
+		s.operand = strings.TrimSpace(string(rest))
+		if len(ops) > 1 {
+			s.flags = string(unquote(ops[1]))
+		} else if strings.HasPrefix(s.name, ".text") {
+			s.flags = "ax"
+		}
+	} else if key.code {
+		s.flags = "ax"
+	}
+	s.debug = strings.HasPrefix(s.name, ".debug_") || strings.HasPrefix(s.name, ".zdebug_")
+	byKey[key] = int32(len(t.secs))
+	t.secs = append(t.secs, s)
+	return byKey[key]
+}
+
+// lineAt returns the index of the line that begins at an offset, or -1.
+func (t *splitText) lineAt(at int) int {
+	i := sort.Search(len(t.lines), func(i int) bool { return int(t.lines[i].at) >= at })
+	if i < len(t.lines) && int(t.lines[i].at) == at {
+		return i
+	}
+	return -1
+}
+
+func (t *splitText) raw(i int) []byte { return t.src[t.lines[i].at:t.lines[i].next] }
+
+func (t *splitText) statement(i int) statement {
+	return parseLine(bytes.TrimRight(t.raw(i), "\r\n"))
+}
+
+// sectionOf returns the section of a fragment, or nil.
+func (t *splitText) sectionOf(f *fragment) *textSection {
+	i := t.lineAt(f.label)
+	if i < 1 {
+		return nil
+	}
+	return t.secs[t.lines[i-1].sec]
+}
+
+// locStmt returns the is_stmt in effect after a .loc.
+func locStmt(rest []byte, before bool) bool {
+	words := locWords(rest)
+	if i := slices.Index(words, "is_stmt"); i >= 0 && i+1 < len(words) {
+		return words[i+1] != "0"
+	}
+	return before
+}
+
+// locWords splits the operands of a .loc, without the comment.
+func locWords(rest []byte) []string {
+	rest, _, _ = bytes.Cut(rest, []byte("#"))
+	return strings.Fields(string(rest))
+}
+
+// localNames yields the local labels that text names, outside of strings and
+// comments.
+func localNames(text []byte, yield func(name []byte, start, end int)) {
+	quoted := false
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c == '"':
+			quoted = !quoted
+			i++
+		case quoted && c == '\\':
+			i += 2
+		case quoted:
+			i++
+		case c == '#':
+			return
+		case c == '$': // an immediate operand
+			i++
+		case symbolByte[c]:
+			n := i
+			for n < len(text) && symbolByte[text[n]] {
+				n++
+			}
+			if name := text[i:n]; isLocal(name) {
+				// .L3@PLT and the like
+				if at := bytes.IndexByte(name, '@'); at > 0 {
+					name = name[:at]
+				}
+				yield(name, i, i+len(name))
+			}
+			i = n
+		default:
+			i++
+		}
+	}
+}
