@@ -44,7 +44,7 @@ its own is not.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.check(); err != nil {
+			if err := f.check(c.Flags()); err != nil {
 				return err
 			}
 			return runBuild(c.Context(), s, f, args, asJSON)
@@ -52,6 +52,7 @@ its own is not.`,
 	}
 	c.Flags().SetInterspersed(false)
 	f.register(c.Flags())
+	f.registerUse(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON on standard output")
 	return c
 }
@@ -101,6 +102,8 @@ func runBuild(ctx context.Context, s *Streams, f instrumentFlags, args []string,
 	sum, err := readBuildLog(log.Name(), f.shim.Mode)
 	if err == nil && asJSON {
 		err = report.WriteJSON(s.Out, sum)
+	} else if err == nil && f.shim.Use != nil {
+		cmp.Or(sum.Use, &useSummary{}).print(s, f.use.Profile)
 	} else if err == nil {
 		sum.print(s)
 	}
@@ -129,7 +132,8 @@ func exists(path string) bool {
 // one that was left as it is.
 type buildEvent struct {
 	native.Result
-	Untouched string `json:",omitempty"` // why
+	Untouched string      `json:",omitempty"` // why
+	Split     *splitEvent `json:",omitempty"` // of a build by a profile
 }
 
 // logEvent appends to the log of cairn build, if there is one. One write of a
@@ -164,6 +168,8 @@ type buildSummary struct {
 	Skipped   map[string][]string `json:"skipped"`    // reason -> functions
 	EntryOnly []string            `json:"entry_only"` // functions without block probes
 	Untouched map[string][]string `json:"untouched"`  // reason -> files
+
+	Use *useSummary `json:"use,omitempty"` // of a build by a profile
 }
 
 func readBuildLog(path, mode string) (*buildSummary, error) {
@@ -182,6 +188,13 @@ func readBuildLog(path, mode string) (*buildSummary, error) {
 		}
 		if e.Untouched != "" {
 			sum.Untouched[e.Untouched] = append(sum.Untouched[e.Untouched], e.Source)
+			continue
+		}
+		if e.Split != nil {
+			if sum.Use == nil {
+				sum.Use = &useSummary{Refused: map[string][]string{}}
+			}
+			sum.Use.add(e.Split)
 			continue
 		}
 		sum.Files++

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -13,12 +14,14 @@ import (
 
 	"github.com/cairnprof/cairn/internal/driver"
 	"github.com/cairnprof/cairn/internal/native"
+	"github.com/cairnprof/cairn/internal/order"
 	"github.com/cairnprof/cairn/prof"
 )
 
 // instrumentFlags are the flags that cc and build share.
 type instrumentFlags struct {
 	shim       shimOptions
+	use        useOptions
 	defaultDir string
 }
 
@@ -32,8 +35,23 @@ func (f *instrumentFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.shim.Lenient, "lenient", false, "build what cannot be instrumented as it is, without an error")
 }
 
+// registerUse registers the flags of a build by a profile.
+func (f *instrumentFlags) registerUse(flags *pflag.FlagSet) {
+	flags.StringVar(&f.use.Profile, "use", "", "build without probes, laid out by this profile, a .mip `file`")
+	flags.BoolVar(&f.use.NoSplit, "no-split", false, "with --use: leave blocks that never ran where they are")
+	flags.StringVar(&f.use.Algorithm, "algorithm", string(order.Startup), "with --use: how to order functions, see cairn order")
+}
+
 // check validates what pflag cannot.
-func (f *instrumentFlags) check() error {
+func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
+	if f.use.Profile != "" {
+		return f.checkUse(flags)
+	}
+	for _, name := range []string{"no-split", "algorithm"} {
+		if flags.Changed(name) {
+			return usagef("--%s is for a build by a profile: give one with --use", name)
+		}
+	}
 	if _, ok := prof.ParseMode(f.shim.Mode); !ok {
 		return usagef("--mode %s: there is cover, block, count and full", f.shim.Mode)
 	}
@@ -45,6 +63,25 @@ func (f *instrumentFlags) check() error {
 	if f.defaultDir == "none" {
 		f.defaultDir = ""
 	}
+	return nil
+}
+
+// checkUse validates the flags of a build by a profile and reads it.
+func (f *instrumentFlags) checkUse(flags *pflag.FlagSet) error {
+	for _, name := range []string{"mode", "atomic", "only", "skip", "min-instructions", "default-dir", "lenient"} {
+		if flags.Changed(name) {
+			return usagef("--use builds without probes: --%s is for a build with them", name)
+		}
+	}
+	if !slices.Contains(order.Algorithms(), order.Algorithm(f.use.Algorithm)) {
+		return usagef("--algorithm %s: there is %s", f.use.Algorithm, joinAlgorithms())
+	}
+	p, err := f.use.load()
+	if err != nil {
+		return err
+	}
+	f.use.NoSplit = f.use.NoSplit || !hasBlocks(p)
+	f.shim = shimOptions{Use: &f.use}
 	return nil
 }
 
@@ -69,9 +106,16 @@ The program writes a raw file per module and process when it exits:
                           programs that exit without C's exit need it (Go, _exit)
   CAIRN_SIGNAL=N          write the files on signal number N as well
 A program can ask for it: #include <cairn.h>, cairn_dump(), cairn_reset().
-CAIRN_SKIP in front of a function leaves it out.`,
+CAIRN_SKIP in front of a function leaves it out.
+
+With --use nothing is instrumented: functions are laid out in the order that
+the profile gives (see cairn order), for whichever linker is in use, and blocks
+that never ran are moved out of those that did, if the profile tells of blocks
+(modes block, full and block+order). Functions whose shape has changed since are
+left as they are. Use the same compiler and flags as for the profile.`,
 		Example: `  cairn cc gcc -O2 -g -o app app.c
   make CC="cairn cc --mode full gcc"
+  cairn cc --use app.mip gcc -O2 -g -o app app.c
   cmake -DCMAKE_C_COMPILER_LAUNCHER="cairn;cc" -DCMAKE_C_LINKER_LAUNCHER="cairn;cc" ..
   CC="cairn cc gcc" go build -ldflags=-extldflags=-no-pie`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -81,7 +125,7 @@ CAIRN_SKIP in front of a function leaves it out.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.check(); err != nil {
+			if err := f.check(c.Flags()); err != nil {
 				return err
 			}
 			return runCompiler(c.Context(), s, f, args[0], args[1:])
@@ -89,6 +133,7 @@ CAIRN_SKIP in front of a function leaves it out.`,
 	}
 	c.Flags().SetInterspersed(false)
 	f.register(c.Flags())
+	f.registerUse(c.Flags())
 	return c
 }
 
@@ -101,12 +146,18 @@ func runCompiler(ctx context.Context, s *Streams, f instrumentFlags, name string
 	}
 	cmd := driver.Parse(c.family, args, readResponse)
 	argv := append([]string{name}, args...)
+	if f.shim.Use != nil {
+		if !cmd.Compiles && !cmd.Links {
+			return become(c.path, argv, nil)
+		}
+		return useCompiler(ctx, s, c, cmd, f.shim, argv)
+	}
 	if cmd.Refusal != "" && !f.shim.Lenient {
 		return fmt.Errorf("cc: %s; or build it uninstrumented with --lenient", cmd.Refusal)
 	}
 	if cmd.Refusal != "" {
 		for _, src := range cmd.Sources {
-			if err := logEvent(buildEvent{native.Result{Source: src}, cmd.Refusal}); err != nil {
+			if err := logEvent(buildEvent{Result: native.Result{Source: src}, Untouched: cmd.Refusal}); err != nil {
 				return err
 			}
 		}

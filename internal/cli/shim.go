@@ -27,7 +27,8 @@ const (
 // shim is one run of cairn in the place of the assembler.
 type shim struct {
 	opts    shimOptions
-	broken  error // why opts could not be read
+	dir     string // it was started from
+	broken  error  // why opts could not be read
 	streams Streams
 }
 
@@ -37,7 +38,7 @@ func asShim(args []string, s Streams) (*shim, bool) {
 	if filepath.Base(args[0]) != "as" {
 		return nil, false
 	}
-	sh := &shim{streams: s}
+	sh := &shim{streams: s, dir: filepath.Dir(args[0])}
 	found, err := readOptions(filepath.Join(filepath.Dir(args[0]), shimOptionsFile), &sh.opts)
 	sh.broken = err
 	return sh, found
@@ -100,10 +101,13 @@ func (sh *shim) run(ctx context.Context, args []string) error {
 		if !piped {
 			name = args[inputs[0]]
 		}
-		if err := logEvent(buildEvent{native.Result{Source: name}, "assembly written by hand"}); err != nil {
+		if err := logEvent(buildEvent{Result: native.Result{Source: name}, Untouched: "assembly written by hand"}); err != nil {
 			return err
 		}
 		return asIs()
+	}
+	if sh.opts.Use != nil {
+		return sh.runSplit(ctx, args, inputs, src, piped, x64)
 	}
 	out, result, err := sh.rewrite(src, x64)
 	switch {
@@ -115,15 +119,21 @@ func (sh *shim) run(ctx context.Context, args []string) error {
 	if err := logEvent(buildEvent{Result: result}); err != nil {
 		return err
 	}
-	if !piped {
-		args = append(args[:inputs[0]:inputs[0]], args[inputs[0]+1:]...)
-	}
-	if err := sh.assemble(ctx, args, out); err != nil {
+	if err := sh.assemble(ctx, withoutInput(args, inputs, piped), out); err != nil {
 		fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler refused the instrumented code; leave the function out with --skip, and report it\n",
 			result.Source)
 		return err
 	}
 	return nil
+}
+
+// withoutInput returns args less the input file, which comes through a pipe
+// instead.
+func withoutInput(args []string, inputs []int, piped bool) []string {
+	if piped {
+		return args
+	}
+	return append(args[:inputs[0]:inputs[0]], args[inputs[0]+1:]...)
 }
 
 // read returns the text to assemble and whether it came through a pipe.

@@ -29,6 +29,8 @@ type shimOptions struct {
 	Skip      []string `json:"skip,omitempty"`
 	MinInsns  int      `json:"min_instructions,omitempty"`
 	Lenient   bool     `json:"lenient,omitempty"`
+
+	Use *useOptions `json:"use,omitempty"` // no probes: build by a profile
 }
 
 // shimOptionsFile is the file that tells cairn, called as, that it is to
@@ -106,7 +108,7 @@ func prepare(ctx context.Context, c compiler, opts shimOptions, defaultDir strin
 		Archive: filepath.Join(dir, "libcairn.a"),
 	}
 	if !exists(dir) {
-		if err := buildToolchain(ctx, dir, self, c, opts, defaultDir); err != nil {
+		if err := fillCache(dir, func(tmp string) error { return fillToolchain(ctx, tmp, self, c, opts, defaultDir) }); err != nil {
 			return tc, fmt.Errorf("preparing the runtime for %s: %w", c.path, err)
 		}
 	}
@@ -160,9 +162,9 @@ func toolchainKey(self string, c compiler, opts shimOptions, defaultDir string) 
 	return hex.EncodeToString(h.Sum(nil)[:12]), nil
 }
 
-// buildToolchain fills a temporary directory and renames it to dir. Whoever
+// fillCache has fill fill a temporary directory and renames it to dir. Whoever
 // loses a race finds the winner's.
-func buildToolchain(ctx context.Context, dir, self string, c compiler, opts shimOptions, defaultDir string) error {
+func fillCache(dir string, fill func(tmp string) error) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -171,6 +173,23 @@ func buildToolchain(ctx context.Context, dir, self string, c compiler, opts shim
 		return err
 	}
 	defer os.RemoveAll(tmp)
+	if err := fill(tmp); err != nil {
+		return err
+	}
+	// A cache may be shared; MkdirTemp makes directories for one user.
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, dir); err != nil && !exists(dir) {
+		return err
+	}
+	return nil
+}
+
+// fillToolchain puts the stand-in for the assembler, the header and the runtime
+// into tmp.
+func fillToolchain(ctx context.Context, tmp, self string, c compiler, opts shimOptions, defaultDir string) error {
+	var err error
 	if opts.Assembler, err = realAssembler(ctx, c, self); err != nil {
 		return err
 	}
@@ -179,14 +198,7 @@ func buildToolchain(ctx context.Context, dir, self string, c compiler, opts shim
 			return err
 		}
 	}
-	if err := os.Symlink(self, filepath.Join(tmp, "bin", "as")); err != nil {
-		return err
-	}
-	text, err := json.MarshalIndent(opts, "", "\t")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(tmp, "bin", shimOptionsFile), text, 0o644); err != nil {
+	if err := writeShim(filepath.Join(tmp, "bin"), self, opts); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(tmp, "include", "cairn.h"), nativert.Header(), 0o644); err != nil {
@@ -197,19 +209,7 @@ func buildToolchain(ctx context.Context, dir, self string, c compiler, opts shim
 			return err
 		}
 	}
-	if err := buildRuntime(ctx, tmp, c, defaultDir); err != nil {
-		return err
-	}
-	// A cache may be shared; MkdirTemp makes directories for one user.
-	if err := os.Chmod(tmp, 0o755); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, dir); err != nil {
-		if _, statErr := os.Stat(dir); statErr != nil {
-			return err
-		}
-	}
-	return nil
+	return buildRuntime(ctx, tmp, c, defaultDir)
 }
 
 // realAssembler asks the driver for its assembler.

@@ -188,7 +188,7 @@ func (w *wrapper) run(ctx context.Context, s *Streams, args []string) error {
 		}
 	}
 	if linkerName.MatchString(w.name) {
-		return w.link(ctx, path, args)
+		return w.link(ctx, s, path, args)
 	}
 	return runCompiler(ctx, s, instrumentFlags{shim: w.opts.Shim, defaultDir: w.opts.DefaultDir}, path, args)
 }
@@ -210,7 +210,7 @@ func realTool(name string) (string, error) {
 
 // link runs a linker that the build starts itself, with the runtime behind its
 // own arguments. A linker that a wrapped driver starts has it already.
-func (w *wrapper) link(ctx context.Context, path string, args []string) error {
+func (w *wrapper) link(ctx context.Context, s *Streams, path string, args []string) error {
 	argv := append([]string{w.name}, args...)
 	for _, a := range args {
 		switch {
@@ -230,6 +230,9 @@ func (w *wrapper) link(ctx context.Context, path string, args []string) error {
 		c, err := findCompiler(found)
 		if err != nil {
 			return err
+		}
+		if w.opts.Shim.Use != nil {
+			return w.useLinker(ctx, s, c, path, argv)
 		}
 		tc, err := prepare(ctx, c, w.opts.Shim, w.opts.DefaultDir)
 		if err != nil {

@@ -40,6 +40,7 @@ type Command struct {
 	Links    bool     // makes an executable or a shared object
 	LTO      bool
 	GC       bool   // links with --gc-sections
+	Output   string // operand of -o, "" for the default
 	Linker   string // operand of -fuse-ld=, "" for the default
 	Language bool   // -x is in force at the end of the arguments
 	Strips   bool   // the link would strip the map; Args leaves that out
@@ -147,6 +148,8 @@ func (p *parser) valued(option, value string) {
 	switch option {
 	case "-x":
 		p.lang = value
+	case "-o":
+		p.cmd.Output = value
 	case "-target":
 		p.target(value)
 	case "-Xlinker":
@@ -335,6 +338,26 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		out = append(out, "-x", "none")
 	}
 	return append(out, tc.Archive)
+}
+
+// UseArgs returns the driver's arguments for a build by a profile: bin holds
+// the assembler's stand-in, "" for none, and link is for the linker.
+func (c *Command) UseArgs(args []string, bin string, link []string) []string {
+	var out []string
+	if c.Compiles && bin != "" && c.Refusal == "" {
+		out = append(out, "-B"+bin+"/")
+		if c.Family == Clang {
+			out = append(out, "-fno-integrated-as")
+		}
+	}
+	if c.Compiles {
+		out = append(out, "-ffunction-sections")
+	}
+	out = append(out, args...)
+	if c.Links {
+		out = append(out, link...)
+	}
+	return out
 }
 
 // withoutStrip returns args less what would strip the map.

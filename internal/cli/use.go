@@ -1,0 +1,417 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/driver"
+	"github.com/cairnprof/cairn/internal/linkorder"
+	"github.com/cairnprof/cairn/internal/native"
+	"github.com/cairnprof/cairn/internal/order"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// useOptions are what cairn cc --use tells its stand-ins.
+type useOptions struct {
+	Profile   string `json:"profile"` // absolute path
+	Digest    string `json:"digest"`  // of its content: the cache's key has it
+	Algorithm string `json:"algorithm"`
+	NoSplit   bool   `json:"no_split,omitempty"`
+}
+
+// useProfile is the copy of the profile in the cache, so that all of a build
+// sees the same one.
+const useProfile = "use.mip"
+
+// load reads the profile that opts name and notes its content.
+func (u *useOptions) load() (*prof.Profile, error) {
+	path, err := filepath.Abs(u.Profile)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := mip.ReadProfile(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", u.Profile, err)
+	}
+	if len(p.Modules) == 0 {
+		return nil, fmt.Errorf("%s: the profile is empty", u.Profile)
+	}
+	sum := sha256.Sum256(data)
+	u.Profile, u.Digest = path, hex.EncodeToString(sum[:])
+	return p, nil
+}
+
+// useBuild is what a compiler or linker needs to build by a profile.
+type useBuild struct {
+	dir  string // in the cache
+	opts useOptions
+}
+
+// prepareUse returns the directory for a compiler and a profile, which it
+// fills on first use.
+func prepareUse(ctx context.Context, c compiler, opts shimOptions) (*useBuild, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	key, err := toolchainKey(self, c, opts, "")
+	if err != nil {
+		return nil, err
+	}
+	b := &useBuild{dir: filepath.Join(cache, "use-"+key), opts: *opts.Use}
+	if exists(b.dir) {
+		return b, nil
+	}
+	if err := fillCache(b.dir, func(tmp string) error { return fillUse(ctx, tmp, self, c, opts) }); err != nil {
+		return nil, fmt.Errorf("preparing to build by %s: %w", opts.Use.Profile, err)
+	}
+	return b, nil
+}
+
+// fillUse puts the stand-in for the assembler and the profile into tmp.
+func fillUse(ctx context.Context, tmp, self string, c compiler, opts shimOptions) error {
+	data, err := readFile(opts.Use.Profile)
+	if err != nil {
+		return err
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != opts.Use.Digest {
+		return errors.New("the profile has changed since the build began: start the build again")
+	}
+	if err := os.WriteFile(filepath.Join(tmp, useProfile), data, 0o644); err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(tmp, "bin"), 0o755); err != nil {
+		return err
+	}
+	if opts.Assembler, err = realAssembler(ctx, c, self); err != nil {
+		return err
+	}
+	return writeShim(filepath.Join(tmp, "bin"), self, opts)
+}
+
+// writeShim puts the stand-in for the assembler into bin.
+func writeShim(bin, self string, opts shimOptions) error {
+	if err := os.Symlink(self, filepath.Join(bin, "as")); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(opts, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(bin, shimOptionsFile), text, 0o644)
+}
+
+// useCompiler becomes the compiler, which then builds by the profile.
+func useCompiler(ctx context.Context, s *Streams, c compiler, cmd driver.Command, shim shimOptions, argv []string) error {
+	b, err := prepareUse(ctx, c, shim)
+	if err != nil {
+		return err
+	}
+	var link []string
+	if cmd.Links {
+		linker, err := c.linker(ctx, cmd.Linker)
+		if err != nil {
+			return err
+		}
+		if link, err = b.linkArgs(ctx, s, linker, cmd.Output); err != nil {
+			return err
+		}
+	}
+	bin := filepath.Join(b.dir, "bin")
+	if b.opts.NoSplit {
+		bin = ""
+	}
+	return become(c.path, append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...), absolute(cmd.Sources))
+}
+
+// linker asks the driver for the linker that it starts if -fuse-ld= names it,
+// "" for the default.
+func (c compiler) linker(ctx context.Context, name string) (string, error) {
+	if filepath.IsAbs(name) {
+		return name, nil
+	}
+	prog := "ld"
+	if name != "" {
+		prog = "ld." + name
+	}
+	out, err := exec.CommandContext(ctx, c.path, "-print-prog-name="+prog).Output()
+	if err != nil {
+		return "", fmt.Errorf("asking %s for its linker: %w", c.path, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// linkArgs returns the arguments of a driver that make its linker, a program,
+// lay out the module output by the profile. A linker that takes no order gets
+// none, with a note.
+func (b *useBuild) linkArgs(ctx context.Context, s *Streams, linker, output string) ([]string, error) {
+	// The linker's name and version; some print more and fail.
+	text, err := exec.CommandContext(ctx, linker, "--version").Output()
+	kind, version := linkorder.DetectLinker(string(text))
+	format, formatErr := kind.Format(version)
+	if kind == "" || formatErr != nil {
+		note(s, "%s: the functions stay in their order: %v", linker, errors.Join(formatErr, err))
+		return nil, nil
+	}
+	path := filepath.Join(b.dir, fmt.Sprintf("%s.%s.order", orderName(output), format))
+	if exists(path) {
+		return format.Args(path), nil
+	}
+	p, err := readProfile(filepath.Join(b.dir, useProfile))
+	if err != nil {
+		return nil, err
+	}
+	funcs, err := rankedFuncs(p, filepath.Base(output), order.Algorithm(b.opts.Algorithm))
+	if err != nil {
+		return nil, err
+	}
+	rendered, _ := linkorder.Render(format, linkorder.Resolve(funcs, &linkorder.Link{}).Entries)
+	err = writeFile(s, path, func(w io.Writer) error {
+		_, err := w.Write(rendered)
+		return err
+	})
+	return format.Args(path), err
+}
+
+// orderName is a file name for the order of a module.
+func orderName(output string) string {
+	base := filepath.Base(output)
+	if output == "" || len(base) > 100 {
+		sum := sha256.Sum256([]byte(base))
+		return hex.EncodeToString(sum[:8])
+	}
+	return base
+}
+
+// rankedFuncs ranks the functions of the module that is called name; of all
+// modules, one after the other, if none is.
+func rankedFuncs(p *prof.Profile, name string, alg order.Algorithm) ([]linkorder.Func, error) {
+	modules := []int{}
+	for i := range p.Modules {
+		if p.Modules[i].Module == name {
+			modules = append(modules, i)
+		}
+	}
+	if len(modules) == 0 {
+		for i := range p.Modules {
+			modules = append(modules, i)
+		}
+	}
+	var funcs []linkorder.Func
+	for _, i := range modules {
+		m, how := &p.Modules[i], alg
+		if len(m.Traces) == 0 && alg == order.Startup {
+			how = order.Mean
+		}
+		r, err := order.Compute(order.FromModule(m, callEdges(m)), how, order.Options{})
+		if err != nil {
+			return nil, err
+		}
+		ranked := slices.Clone(r.Order[:r.Placed()])
+		for _, fn := range r.Order[r.Placed():] {
+			if m.Counts[fn].Runs > 0 {
+				ranked = append(ranked, fn)
+			}
+		}
+		funcs = append(funcs, listed(m, ranked, false)...)
+	}
+	return funcs, nil
+}
+
+// runSplit assembles a compiler's output with its cold blocks moved away. Should
+// the assembler refuse that, the output is assembled as it is.
+func (sh *shim) runSplit(ctx context.Context, args []string, inputs []int, src []byte, piped, x64 bool) error {
+	args = withoutInput(args, inputs, piped)
+	out, event, err := sh.split(src, x64)
+	if err != nil {
+		return err
+	}
+	if event == nil {
+		return sh.assemble(ctx, args, src)
+	}
+	if err := logEvent(buildEvent{Split: event}); err != nil {
+		return err
+	}
+	if err := sh.assemble(ctx, args, out); err != nil {
+		fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler refused the split code: report it; the file is built without\n", event.Source)
+		return sh.assemble(ctx, args, src)
+	}
+	return nil
+}
+
+// split returns the text of the compiler's output with its cold blocks moved
+// away.
+func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
+	if !x64 {
+		return src, nil, nil
+	}
+	p, err := readProfile(filepath.Join(sh.dir, "..", useProfile))
+	if err != nil {
+		return nil, nil, err
+	}
+	unit, err := native.Parse(src)
+	if err != nil {
+		return nil, nil, fmt.Errorf("as: the compiler's output, %w", err)
+	}
+	cold := newColdModules(p)
+	opts := native.SplitOptions{MinInsns: native.DefaultMinInsns, Whole: true}
+	if s := os.Getenv(envSources); s != "" {
+		opts.Sources = strings.Split(s, "\n")
+	}
+	out, result := native.Split(unit, cold.blocks, opts)
+	return out, &splitEvent{result, cold.stale, cold.missing}, nil
+}
+
+// splitEvent is what became of an object by a profile.
+type splitEvent struct {
+	native.SplitResult
+	Stale   int // functions that the profile has in another shape
+	Missing int // functions that it does not have
+}
+
+// coldModules asks all modules of a profile: the same source may be in several.
+type coldModules struct {
+	modules        []*native.ColdProfile
+	stale, missing int
+}
+
+func newColdModules(p *prof.Profile) *coldModules {
+	c := new(coldModules)
+	for i := range p.Modules {
+		c.modules = append(c.modules, native.NewColdProfile(&p.Modules[i]))
+	}
+	return c
+}
+
+// blocks is a native.ColdBlocks: a block is cold if it ran in no module, and
+// nothing is known of a function that one of them has in another shape.
+func (c *coldModules) blocks(f native.FuncInfo) ([]bool, bool) {
+	var cold []bool
+	for _, m := range c.modules {
+		stale := m.Stale
+		blocks, ok := m.Blocks(f)
+		switch {
+		case m.Stale > stale:
+			c.stale++
+			return nil, false
+		case !ok:
+		case cold == nil:
+			cold = blocks
+		default:
+			for i := range cold {
+				cold[i] = cold[i] && blocks[i]
+			}
+		}
+	}
+	if cold == nil {
+		c.missing++
+	}
+	return cold, cold != nil
+}
+
+// hasBlocks reports whether p tells of blocks.
+func hasBlocks(p *prof.Profile) bool {
+	for i := range p.Modules {
+		if slices.ContainsFunc(p.Modules[i].Funcs, func(f prof.Func) bool { return f.Mode.HasBlocks() }) {
+			return true
+		}
+	}
+	return false
+}
+
+// useSummary is what cairn build --use says at its end.
+type useSummary struct {
+	Files   int                 `json:"files"`
+	Split   int                 `json:"split"`   // functions whose cold blocks went away
+	Moved   int                 `json:"moved"`   // functions that never ran, moved away whole
+	Hot     int                 `json:"hot"`     // functions without cold blocks worth moving
+	Stale   int                 `json:"stale"`   // functions that the profile has in another shape
+	Missing int                 `json:"missing"` // functions that the profile does not have
+	Refused map[string][]string `json:"refused"` // reason -> functions with cold blocks that were left
+}
+
+func (u *useSummary) add(r *splitEvent) {
+	u.Files++
+	u.Split += len(r.Split)
+	u.Moved += len(r.Moved)
+	u.Hot += r.Hot
+	u.Stale += r.Stale
+	u.Missing += r.Missing
+	for _, k := range r.Refused {
+		u.Refused[k.Reason] = append(u.Refused[k.Reason], k.Name)
+	}
+}
+
+func (u *useSummary) print(s *Streams, profile string) {
+	fmt.Fprintf(s.Err, "cairn: build: built %s by %s: %s split, %s moved away whole, %s left as they are\n",
+		plural(u.Files, "file"), profile, plural(u.Split, "function"), plural(u.Moved, "function"), plural(u.Hot, "function"))
+	if u.Stale > 0 {
+		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken and are left as they are\n", plural(u.Stale, "function"))
+	}
+	if u.Missing > 0 {
+		fmt.Fprintf(s.Err, "  unknown: %s are not in the profile\n", plural(u.Missing, "function"))
+	}
+	printReasons(s, "not split", "function", u.Refused)
+}
+
+// useLinker becomes a linker that a build starts itself. One that a driver
+// starts has the order already.
+func (w *wrapper) useLinker(ctx context.Context, s *Streams, c compiler, path string, argv []string) error {
+	b, err := prepareUse(ctx, c, w.opts.Shim)
+	if err != nil {
+		return err
+	}
+	for _, a := range argv {
+		if strings.Contains(a, b.dir) {
+			return become(path, argv, nil)
+		}
+	}
+	link, err := b.linkArgs(ctx, s, path, outputOf(argv))
+	if err != nil {
+		return err
+	}
+	return become(path, append(argv, linkByHand(link)...), nil)
+}
+
+// linkByHand returns the arguments for a linker that a build starts itself:
+// what a driver would make of driverArgs.
+func linkByHand(driverArgs []string) []string {
+	var out []string
+	for i, a := range driverArgs {
+		switch words, ok := strings.CutPrefix(a, "-Wl,"); {
+		case ok:
+			out = append(out, strings.Split(words, ",")...)
+		case a == "-Xlinker":
+		default:
+			out = append(out, driverArgs[i])
+		}
+	}
+	return out
+}
+
+// outputOf returns the operand of -o.
+func outputOf(args []string) string {
+	if i := slices.Index(args, "-o"); i >= 0 && i+1 < len(args) {
+		return args[i+1]
+	}
+	return "a.out"
+}
