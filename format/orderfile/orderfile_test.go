@@ -76,7 +76,8 @@ func TestOrderOfInstrumentedProgram(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{cc, "-O1", "-forder-file-instrumentation", "-mllvm", "-orderfile-write-mapping=p.map", "-c", "p.c"},
-		{cc, "-forder-file-instrumentation", "p.o", "-o", "p"}, {"./p"},
+		{cc, "-forder-file-instrumentation", "p.o", "-o", "p"},
+		{"./p"},
 	} {
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "LLVM_PROFILE_FILE=p.profraw")

@@ -52,6 +52,7 @@ var verbs = []func(*Streams) *cobra.Command{
 	newMapCmd,
 	newCreateCmd,
 	newMergeCmd,
+	newImportCmd,
 	newShowCmd,
 	newCoveredCmd,
 	newInfoCmd,

@@ -10,8 +10,14 @@ import (
 func testMap() *prof.Map {
 	m := new(prof.Map)
 	for i, f := range [][2]string{
-		{"main", ""}, {"setup", "a.c"}, {"setup", "b.c"}, {"get.llvm.123", "x.c"}, {"_ZL3putv.__uniq.77.llvm.5", "x.c"},
-		{"setup.cold", "a.c"}, {"_ZN1AC1Ev", ""}, {"f.llvm.x", ""},
+		{"main", ""},
+		{"setup", "a.c"},
+		{"setup", "b.c"},
+		{"get.llvm.123", "x.c"},
+		{"_ZL3putv.__uniq.77.llvm.5", "x.c"},
+		{"setup.cold", "a.c"},
+		{"_ZN1AC1Ev", ""},
+		{"f.llvm.x", ""},
 	} {
 		m.Funcs = append(m.Funcs, prof.Func{Name: f[0], File: f[1], Fragments: []prof.Fragment{{Addr: uint64(0x100 + i), Size: 1}}})
 	}

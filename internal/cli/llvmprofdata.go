@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// profdataArgs make the text form of a profile with all of its traces: LLVM's
+// own limits cut them off at 10000 functions.
+var profdataArgs = []string{"merge", "--text", "--temporal-profile-max-trace-length=100000000", "--temporal-profile-trace-reservoir-size=1000000"}
+
+// The versions of llvm-profdata that know temporal profiles, to look for.
+const newestProfdata, oldestProfdata = 40, 17
+
+// profdataText has LLVM turn the profile at path into its text form. A tool
+// reads the profiles of its own version and older ones, so that each on PATH is
+// asked, the newest first.
+func profdataText(ctx context.Context, path string) ([]byte, error) {
+	var tools []string
+	for v := newestProfdata; v >= oldestProfdata; v-- {
+		tools = appendTool(tools, fmt.Sprintf("llvm-profdata-%d", v))
+	}
+	tools = appendTool(tools, "llvm-profdata")
+	if len(tools) == 0 {
+		return nil, fmt.Errorf("%s: to read it, llvm-profdata has to be on PATH; or run, where it is: llvm-profdata merge --text -o %s.proftext %s", path, path, path)
+	}
+	dir, err := os.MkdirTemp("", "cairn-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "profile.proftext")
+	in, err := filepath.Abs(path) // may start with a dash
+	if err != nil {
+		return nil, err
+	}
+	var failures []error
+	for _, tool := range tools {
+		talk, err := exec.CommandContext(ctx, tool, append(profdataArgs, "-o", out, in)...).CombinedOutput()
+		if err == nil {
+			return readFile(out)
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(string(talk)), "\n")
+		failures = append(failures, fmt.Errorf("%s: %s: %w: %s", path, filepath.Base(tool), err, line))
+	}
+	return nil, failures[0]
+}
+
+func appendTool(tools []string, name string) []string {
+	if path, err := exec.LookPath(name); err == nil {
+		return append(tools, path)
+	}
+	return tools
+}
