@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/callgraph"
 	"github.com/cairnprof/cairn/internal/driver"
 	"github.com/cairnprof/cairn/internal/linkorder"
 	"github.com/cairnprof/cairn/internal/native"
@@ -216,13 +217,14 @@ func rankedFuncs(p *prof.Profile, name string, alg order.Algorithm) ([]linkorder
 			modules = append(modules, i)
 		}
 	}
+	graph := callgraph.Build(p, false)
 	var funcs []linkorder.Func
 	for _, i := range modules {
 		m, how := &p.Modules[i], alg
 		if len(m.Traces) == 0 && alg == order.Startup {
 			how = order.Mean
 		}
-		r, err := order.Compute(order.FromModule(m, callEdges(m)), how, order.Options{})
+		r, err := order.Compute(order.FromModule(m, orderEdges(graph, i, m)), how, order.Options{})
 		if err != nil {
 			return nil, err
 		}
