@@ -68,7 +68,7 @@ func (p *plot) axes(w *writer) {
 	w.printf("<path class=\"axis\" d=\"M%s %sH%s\"/>\n", number(p.x), number(p.bottom()), number(p.right()))
 	w.text(p.x+p.width/2, p.bottom()+40, "soft", "middle", "functions executed for the first time")
 	w.printf("<text class=\"soft\" text-anchor=\"middle\" transform=\"translate(%d %s) rotate(-90)\">pages</text>\n",
-		margin+12, number(p.y+p.height/2))
+		margin+4, number(p.y+p.height/2))
 }
 
 // line writes a curve as steps: only where it rises is there a corner.

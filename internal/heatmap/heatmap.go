@@ -90,6 +90,9 @@ func gridFor(n, width int) grid {
 			gap++
 		}
 	}
+	if pitch < maxPitch {
+		columns = max(columns, (width+gap)/pitch/8*8) // what rounding left over
+	}
 	return grid{side: pitch - gap, gap: gap, columns: columns, rows: max((n+columns-1)/columns, 1)}
 }
 
@@ -114,7 +117,7 @@ func (w *writer) text(x, y float64, class, anchor, s string) {
 // may hold anything; control characters are not allowed in XML at all.
 func escape(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == 0xfffe || r == 0xffff {
+		if r < ' ' && r != '\n' || r == 0x7f || r == 0xfffe || r == 0xffff {
 			return '\uFFFD'
 		}
 		return r
@@ -136,6 +139,14 @@ func count(n int) string {
 	return s
 }
 
+// ofPages writes how many pages are.
+func ofPages(n int) string {
+	if n == 1 {
+		return "1 page"
+	}
+	return count(n) + " pages"
+}
+
 // share writes a part of a whole in percent.
 func share(part, whole int) string {
 	if whole == 0 {
@@ -149,5 +160,5 @@ func pageSize(bytes uint64) string {
 	if bytes%1024 == 0 {
 		return fmt.Sprintf("%d KiB", bytes/1024)
 	}
-	return fmt.Sprintf("%d bytes", bytes)
+	return fmt.Sprintf("%d-byte", bytes)
 }

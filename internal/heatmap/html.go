@@ -52,7 +52,7 @@ func WriteHTML(w io.Writer, d *Document) error {
 func (d *Document) option(s *Scenario) string {
 	last := &s.Layouts[len(s.Layouts)-1]
 	if len(s.Layouts) > 1 {
-		return fmt.Sprintf("%s: %s pages, before %s", s.Name, count(last.touched()), count(s.Layouts[0].touched()))
+		return fmt.Sprintf("%s: %s, before %s", s.Name, ofPages(last.touched()), count(s.Layouts[0].touched()))
 	}
-	return fmt.Sprintf("%s: %s pages", s.Name, count(last.touched()))
+	return fmt.Sprintf("%s: %s", s.Name, ofPages(last.touched()))
 }

@@ -46,8 +46,8 @@ func (d *Document) draw(w *writer, s *Scenario, alone bool) {
 func (d *Document) title(s *Scenario) string {
 	last := &s.Layouts[len(s.Layouts)-1]
 	touched := last.touched()
-	t := fmt.Sprintf("%s, %s: %s of %s pages touched (%s)",
-		short(d.Binary, 30), short(s.Name, 30), count(touched), count(len(last.Pages)), share(touched, len(last.Pages)))
+	t := fmt.Sprintf("%s, %s: %s of %s touched (%s)",
+		short(d.Binary, 30), short(s.Name, 30), count(touched), ofPages(len(last.Pages)), share(touched, len(last.Pages)))
 	if len(s.Layouts) > 1 {
 		t += fmt.Sprintf(", before %s", count(s.Layouts[0].touched()))
 	}
@@ -87,7 +87,7 @@ func (d *Document) head(w *writer, s *Scenario) {
 // drawMap writes the squares of one layout, with their addresses at the left.
 func (d *Document) drawMap(w *writer, l *Layout, g grid, x, y, steps int) {
 	touched := l.touched()
-	label := fmt.Sprintf("%s of %s pages", count(touched), count(len(l.Pages)))
+	label := fmt.Sprintf("%s of %s", count(touched), ofPages(len(l.Pages)))
 	if l.Label != "" {
 		label = l.Label + ": " + label
 	}
