@@ -92,11 +92,11 @@ func (f *orderFlags) run(ctx context.Context, s *Streams) error {
 	if m, err = f.selectTraces(m); err != nil {
 		return err
 	}
-	r, err := f.rank(s, m)
+	link, sameBuild, err := f.link.load(m)
 	if err != nil {
 		return err
 	}
-	link, sameBuild, err := f.link.load(m)
+	r, err := f.rank(s, m)
 	if err != nil {
 		return err
 	}
