@@ -126,6 +126,20 @@ func Compute(in *Input, alg Algorithm, opts Options) (*Result, error) {
 		b.startup(concatenate(traces))
 	case Mean:
 		b.startup(byMeanOrder(in))
+	case BP, BPLLD:
+		b.startup(byPartitioning(in, traces, alg, opts.OutlierFilter))
+	case Signature:
+		b.startup(bySignature(in, traces))
+	case Startup:
+		if len(traces) == 0 {
+			b.startup(byMeanOrder(in))
+		}
+		b.startup(bySignature(in, traces))
+		b.hot(newGraph(in, b.placed).cdsort())
+	case Hot:
+		b.hot(newGraph(in, b.placed).cdsort())
+	case C3:
+		b.hot(newGraph(in, b.placed).c3())
 	default:
 		return nil, fmt.Errorf("there is no order algorithm %q", alg)
 	}
@@ -143,11 +157,12 @@ func newBuilder(in *Input) *builder {
 	return &builder{in: in, placed: make([]bool, len(in.Funcs)), result: Result{Order: make([]uint32, 0, len(in.Funcs))}}
 }
 
-// add appends those of funcs that are not placed yet and returns their number.
+// add appends those of funcs that exist and are not placed yet, and returns
+// their number.
 func (b *builder) add(funcs []uint32) int {
 	before := len(b.result.Order)
 	for _, f := range funcs {
-		if !b.placed[f] {
+		if int(f) < len(b.placed) && !b.placed[f] {
 			b.placed[f] = true
 			b.result.Order = append(b.result.Order, f)
 		}
@@ -156,9 +171,13 @@ func (b *builder) add(funcs []uint32) int {
 }
 
 func (b *builder) startup(funcs []uint32) { b.result.Startup += b.add(funcs) }
+func (b *builder) hot(funcs []uint32)     { b.result.Hot += b.add(funcs) }
 
 // finish appends what is left.
-func (b *builder) finish(Options) *Result {
+func (b *builder) finish(opts Options) *Result {
+	if opts.Compress {
+		b.result.Packed = b.add(bySimilarity(b.in, b.placed))
+	}
 	b.add(ByAddress(b.in))
 	return &b.result
 }

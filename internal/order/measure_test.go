@@ -1,0 +1,47 @@
+package order
+
+import (
+	"os"
+	"testing"
+)
+
+func meanPages(stats []TraceStats) (pages, area, bound float64) {
+	for _, s := range stats {
+		pages += float64(s.Pages) / float64(len(stats))
+		area += s.Area / float64(len(stats))
+		bound += float64(s.Bound) / float64(len(stats))
+	}
+	return pages, area, bound
+}
+
+// TestMeasure prints the table of the package comment.
+func TestMeasure(t *testing.T) {
+	if os.Getenv("MEASURE") == "" {
+		t.Skip("set MEASURE=1 to print the table of the package comment")
+	}
+	for _, name := range programs {
+		in := readProgram(t, name)
+		pages, area, bound := meanPages(Evaluate(in, nil, 0))
+		t.Logf("%-8s %-10s %6.1f %6.1f (bound %.1f)", name, "default", pages, area, bound)
+		for _, alg := range Algorithms() {
+			for _, filter := range []bool{false, true} {
+				if filter && alg != BP {
+					continue
+				}
+				opts := Options{OutlierFilter: filter}
+				r, err := Compute(in, alg, opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				pages, area, _ := meanPages(Evaluate(in, r.Order, 0))
+				var held, unseen float64
+				h := LeaveOneOut(in, alg, opts, 0)
+				for i := range h {
+					held += h[i].Pages / float64(len(h))
+					unseen += h[i].UnseenBytes / float64(len(h))
+				}
+				t.Logf("%-8s %-10s %6.1f %6.1f  held out %6.1f, unseen %.1f%%  filter %v", name, alg, pages, area, held, 100*unseen, filter)
+			}
+		}
+	}
+}

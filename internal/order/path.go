@@ -1,0 +1,171 @@
+package order
+
+import "slices"
+
+// The budgets of shortPath, in words of signatures compared. They bound its
+// time to a few seconds whatever the input; there is no clock.
+const (
+	nearestBudget = 1 << 28 // above it, the path starts from balanced partitioning
+	improveBudget = 1 << 29 // for all improvements together
+)
+
+// A shortPath through some thousand signatures is found as for any travelling
+// salesman: start from the common core and go to the nearest that is left, then
+// improve by 2-opt (turn a part of the path round) and Or-opt (move a part of up
+// to three elsewhere) until neither shortens it. The nearest-neighbour start is
+// quadratic: with too many groups, balanced partitioning gives the start, with
+// one utility for each trace. Improvements are looked for within a window of
+// positions that shrinks as the groups grow in number.
+//
+// It returns indexes of groups.
+func shortPath(groups []group, m *metric) []int {
+	if len(groups) == 0 {
+		return nil
+	}
+	words := len(groups[0].signature)
+	var order []int
+	if len(groups)*len(groups)*words <= nearestBudget {
+		order = nearestPath(groups, m)
+	} else {
+		order = partitionedPath(groups)
+	}
+	p := &path{groups: groups, metric: m, order: order, budget: improveBudget / words}
+	p.improve()
+	return p.order
+}
+
+// nearestPath starts at the first group, which has the most traces, and goes on
+// to the nearest that is left; the first of the groups if there are several.
+func nearestPath(groups []group, m *metric) []int {
+	left := make([]int, len(groups))
+	for g := range left {
+		left[g] = g
+	}
+	order := make([]int, 0, len(groups))
+	next := 0 // index in left
+	for {
+		g := left[next]
+		order = append(order, g)
+		left = slices.Delete(left, next, next+1)
+		if len(left) == 0 {
+			return order
+		}
+		best := int64(-1)
+		for i, h := range left {
+			if d := m.distance(groups[g].signature, groups[h].signature); best < 0 || d < best {
+				best, next = d, i
+			}
+		}
+	}
+}
+
+// partitionedPath orders the groups by balanced partitioning.
+func partitionedPath(groups []group) []int {
+	utils := make([][]uint32, len(groups))
+	ids := make([]uint32, len(groups))
+	traces := 64 * len(groups[0].signature)
+	for g := range groups {
+		ids[g] = uint32(g)
+		for t := range traces {
+			if groups[g].signature[t/64]>>(t%64)&1 != 0 {
+				utils[g] = append(utils[g], uint32(t))
+			}
+		}
+	}
+	order := make([]int, len(groups))
+	for i, g := range bisected(ids, utils, traces) {
+		order[i] = int(g)
+	}
+	return order
+}
+
+// path is an order of groups that is being improved.
+type path struct {
+	groups []group
+	metric *metric
+	order  []int
+	budget int // distances that may still be computed
+}
+
+// at returns the signature at a position; before the first and behind the last
+// is the empty one.
+func (p *path) at(i int) signature {
+	if i < 0 || i >= len(p.order) {
+		return nil
+	}
+	return p.groups[p.order[i]].signature
+}
+
+func (p *path) gap(i, j int) int64 {
+	p.budget--
+	return p.metric.distance(p.at(i), p.at(j))
+}
+
+// pathSweeps is how many sweeps over the path the window is chosen for.
+const pathSweeps = 8
+
+// improve shortens the path until it is a local optimum or the budget is used.
+func (p *path) improve() {
+	window := max(p.budget/(pathSweeps*8*len(p.order)), 2)
+	for improved := true; improved && p.budget > 0; {
+		improved = false
+		for i := 0; i < len(p.order) && p.budget > 0; i++ {
+			if p.turn(i, window) || p.moveFrom(i, window) {
+				improved = true
+			}
+		}
+	}
+}
+
+// turn looks for an end such that the path is shorter with the part from i to
+// it turned round.
+func (p *path) turn(i, window int) bool {
+	before := p.gap(i-1, i)
+	for j := i + 1; j < len(p.order) && j-i <= window; j++ {
+		if p.gap(i-1, j)+p.gap(i, j+1) < before+p.gap(j, j+1) {
+			slices.Reverse(p.order[i : j+1])
+			return true
+		}
+	}
+	return false
+}
+
+// moveFrom looks for a place elsewhere where the part of one to three at i
+// shortens the path, either way round.
+func (p *path) moveFrom(i, window int) bool {
+	for n := 1; n <= 3 && i+n <= len(p.order); n++ {
+		last := i + n - 1
+		saved := p.gap(i-1, i) + p.gap(last, last+1) - p.gap(i-1, last+1)
+		if saved <= 0 {
+			continue
+		}
+		for k := max(i-window, 0); k <= min(last+window+1, len(p.order)); k++ {
+			if k >= i && k <= last+1 {
+				continue // in the part, or where it is
+			}
+			between := p.gap(k-1, k)
+			straight := p.gap(k-1, i) + p.gap(last, k) - between
+			turned := p.gap(k-1, last) + p.gap(i, k) - between
+			if min(straight, turned) < saved {
+				p.shift(i, n, k, turned < straight)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shift moves the n groups at i in front of what is at k.
+func (p *path) shift(i, n, k int, turned bool) {
+	if turned {
+		slices.Reverse(p.order[i : i+n])
+	}
+	// Three reversals rotate, and none of them allocates.
+	lo, mid, hi := i, i+n, k
+	if k < i {
+		lo, mid, hi = k, i, i+n
+	}
+	slices.Reverse(p.order[lo:mid])
+	slices.Reverse(p.order[mid:hi])
+	slices.Reverse(p.order[lo:hi])
+}
