@@ -59,6 +59,7 @@ var verbs = []func(*Streams) *cobra.Command{
 	newDiffCmd,
 	newCallgraphCmd,
 	newOrderCmd,
+	newExportCmd,
 	newPagesCmd,
 	newYAMLCmd,
 	newVersionCmd,

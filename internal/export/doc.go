@@ -8,7 +8,7 @@
 //
 //   - All calls of a function are shared out among the places that call it. If
 //     one place is known, it has them all. If there are several, each has a
-//     share in proportion to the calls of the function it stands in.
+//     share in proportion to how often its block ran.
 //   - A block that ran and holds the only known call of a function ran as often
 //     as that function was called.
 //   - Any other block that ran did so as often as its function was called.
@@ -78,6 +78,9 @@ func HasCallers(m *prof.Module) bool {
 	}
 	return anyMode(m, func(mode prof.Mode) bool { return mode == prof.ModeFull })
 }
+
+// HasOrder reports whether m tells in which order functions first ran.
+func HasOrder(m *prof.Module) bool { return len(m.Traces) > 0 || HasCalls(m) }
 
 func anyMode(m *prof.Module, is func(prof.Mode) bool) bool {
 	for i := range m.Funcs {

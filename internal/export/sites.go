@@ -46,7 +46,10 @@ func Sites(m *prof.Module, code Code) []Site {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Callee, b.Callee))
 	})
 	s.sites = slices.CompactFunc(s.sites, func(a, b Site) bool { return a.Addr == b.Addr && a.Callee == b.Callee })
-	s.share()
+	// First by what is known of the callers, then by what that tells of blocks.
+	s.share(func(site *Site) uint64 { return weight(m, site.Caller) })
+	counts := blockCounts(m, s.sites)
+	s.share(func(site *Site) uint64 { return counts[site.Caller][site.Block] })
 	return s.sites
 }
 
@@ -171,8 +174,9 @@ func isIndirectCall(b []byte) bool {
 	return len(b) == n
 }
 
-// share gives each site its share of its callee's calls.
-func (s *siteFinder) share() {
+// share gives each site its share of its callee's calls, in proportion to how
+// often the site ran.
+func (s *siteFinder) share(ran func(*Site) uint64) {
 	byCallee := map[int][]int{}
 	for i := range s.sites {
 		byCallee[s.sites[i].Callee] = append(byCallee[s.sites[i].Callee], i)
@@ -186,7 +190,7 @@ func (s *siteFinder) share() {
 		}
 		weights := make([]uint64, len(sites), len(sites)+1)
 		for k, i := range sites {
-			weights[k] = max(weight(s.m, s.sites[i].Caller), 1)
+			weights[k] = max(ran(&s.sites[i]), 1)
 		}
 		if outside > 0 {
 			weights = append(weights, outside)
