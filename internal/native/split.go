@@ -2,8 +2,6 @@ package native
 
 import (
 	"slices"
-
-	"github.com/cairnprof/cairn/prof"
 )
 
 // FuncInfo says which function Split asks about, in the terms of a profile.
@@ -178,51 +176,4 @@ func plainName(name string) bool {
 		}
 	}
 	return name != ""
-}
-
-// ColdProfile answers what never ran according to the profile of one module.
-type ColdProfile struct {
-	funcs map[coldKey][]int // indexes into module.Funcs
-	m     *prof.Module
-	// Stale counts functions that the profile has in another shape, and
-	// Missing those that it does not have at all.
-	Stale, Missing int
-}
-
-type coldKey struct{ name, file string }
-
-// NewColdProfile indexes the profile of a module.
-func NewColdProfile(m *prof.Module) *ColdProfile {
-	c := &ColdProfile{m: m, funcs: map[coldKey][]int{}}
-	for i := range m.Funcs {
-		f := &m.Funcs[i]
-		k := coldKey{f.Name, f.File}
-		c.funcs[k] = append(c.funcs[k], i)
-	}
-	return c
-}
-
-// Blocks is a ColdBlocks. Where the module has several copies of a function, a
-// block is cold if it ran in none.
-func (c *ColdProfile) Blocks(f FuncInfo) ([]bool, bool) {
-	list := c.funcs[coldKey{f.Name, f.Source}]
-	if len(list) == 0 {
-		c.Missing++
-		return nil, false
-	}
-	cold := make([]bool, f.Blocks)
-	for i := range cold {
-		cold[i] = true
-	}
-	for _, i := range list {
-		fn, counts := &c.m.Funcs[i], &c.m.Counts[i]
-		if fn.Signature != f.Signature || fn.NumBlocks() != f.Blocks || len(counts.Blocks) != f.Blocks-1 {
-			c.Stale++
-			return nil, false
-		}
-		for b := range cold {
-			cold[b] = cold[b] && !counts.Covered(b)
-		}
-	}
-	return cold, true
 }

@@ -1,0 +1,80 @@
+package native
+
+import (
+	"strings"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// ColdProfile answers what never ran according to the profile of one module.
+type ColdProfile struct {
+	m      *prof.Module
+	byName map[string][]int // indexes into m.Funcs
+	// Stale counts functions that the profile has in another shape, and
+	// Missing those that it does not have at all.
+	Stale, Missing int
+}
+
+// NewColdProfile indexes the profile of a module.
+func NewColdProfile(m *prof.Module) *ColdProfile {
+	c := &ColdProfile{m: m, byName: map[string][]int{}}
+	for i := range m.Funcs {
+		name := m.Funcs[i].Name
+		c.byName[name] = append(c.byName[name], i)
+	}
+	return c
+}
+
+// Blocks is a ColdBlocks. Where the module has several copies of a function, a
+// block is cold if it ran in none.
+func (c *ColdProfile) Blocks(f FuncInfo) ([]bool, bool) {
+	list := c.find(f)
+	if len(list) == 0 {
+		c.Missing++
+		return nil, false
+	}
+	cold := make([]bool, f.Blocks)
+	for i := range cold {
+		cold[i] = true
+	}
+	for _, i := range list {
+		fn, counts := &c.m.Funcs[i], &c.m.Counts[i]
+		if fn.Signature != f.Signature || fn.NumBlocks() != f.Blocks || len(counts.Blocks) != f.Blocks-1 {
+			c.Stale++
+			return nil, false
+		}
+		for b := range cold {
+			cold[b] = cold[b] && !counts.Covered(b)
+		}
+	}
+	return cold, true
+}
+
+// find returns the functions of the profile that f is. A source is known by its
+// path, and by the end of it where it was built elsewhere: of the functions
+// with its name, those whose path agrees with f's in the most elements.
+func (c *ColdProfile) find(f FuncInfo) []int {
+	var best []int
+	most := 0 // the base name at least
+	for _, i := range c.byName[f.Name] {
+		switch n := commonElements(c.m.Funcs[i].File, f.Source); {
+		case n < max(most, 1):
+		case n > most:
+			best, most = []int{i}, n
+		default:
+			best = append(best, i)
+		}
+	}
+	return best
+}
+
+// commonElements returns how many elements of two paths are the same, from
+// the last on. Two unknown paths agree.
+func commonElements(a, b string) int {
+	x, y := strings.Split(a, "/"), strings.Split(b, "/")
+	n := 0
+	for n < min(len(x), len(y)) && x[len(x)-1-n] == y[len(y)-1-n] {
+		n++
+	}
+	return n
+}
