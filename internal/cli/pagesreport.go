@@ -47,7 +47,7 @@ func (pm *pageMap) scenarioTable() *report.Table {
 	}
 	head("least")
 	if blocks {
-		head("of blocks")
+		head("by block")
 	}
 	if compare {
 		head("64K before")
@@ -240,6 +240,9 @@ func (pm *pageMap) layoutJSON(k, scenario int) *layoutJSON {
 	return j
 }
 
+// layoutLabels are what two programs are called.
+var layoutLabels = [2]string{"before", "after"}
+
 // maxOnPage is how many functions of a page a picture names.
 const maxOnPage = 8
 
@@ -259,7 +262,7 @@ func (pm *pageMap) document(names *report.Names) *heatmap.Document {
 			run, steps, _ := p.Trace(trace, pm.pageSize)
 			l := heatmap.Layout{Curve: run.Curve, Pages: make([]heatmap.Page, len(run.Pages))}
 			if last > 0 {
-				l.Label = [2]string{"before", "after"}[k]
+				l.Label = layoutLabels[k]
 			}
 			for n, page := range run.Pages {
 				shown := &l.Pages[n]

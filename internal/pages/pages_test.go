@@ -130,10 +130,16 @@ func TestMatchNames(t *testing.T) {
 		fn("promoted", Span{0x130, 8}),
 	}}
 	l := FromSymbols(Span{0, 0x10000}, []Symbol{
-		{"init", 0x1000, 99}, {"init", 0x1100, 20}, {"init", 0x1200, 10},
-		{"same", 0x1300, 8}, {"same", 0x1400, 8},
-		{"alias", 0x1500, 16}, {"main", 0x1500, 16},
-		{"clone.constprop.7", 0x1600, 8}, {"cold", 0x1700, 8}, {"promoted.llvm.123", 0x1800, 8},
+		{"init", 0x1000, 99},
+		{"init", 0x1100, 20},
+		{"init", 0x1200, 10},
+		{"same", 0x1300, 8},
+		{"same", 0x1400, 8},
+		{"alias", 0x1500, 16},
+		{"main", 0x1500, 16},
+		{"clone.constprop.7", 0x1600, 8},
+		{"cold", 0x1700, 8},
+		{"promoted.llvm.123", 0x1800, 8},
 	})
 	match := MatchNames(m, l)
 	var got []uint64
