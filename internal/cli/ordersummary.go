@@ -135,7 +135,7 @@ func scenarioName(s string) string {
 // print writes the summary for people.
 func (sum *orderSummary) print(w io.Writer) error {
 	l := &sum.Link
-	fmt.Fprintf(w, "%s of %s functions in order (%s), %s bytes", report.Count(l.Written), report.Count(l.Listed), sum.Algorithm, report.Count(l.Bytes))
+	fmt.Fprintf(w, "%s of %s functions in order (%s), %s bytes", report.Count(l.Resolved), report.Count(l.Listed), sum.Algorithm, report.Count(l.Bytes))
 	var asides []string
 	for _, a := range []struct {
 		n    int
@@ -150,9 +150,13 @@ func (sum *orderSummary) print(w io.Writer) error {
 	}
 	fmt.Fprintln(w)
 	t := report.Table{Columns: []report.Column{
-		{Title: "scenario"}, {Title: "traces", Align: report.Right}, {Title: "functions", Align: report.Right},
-		{Title: "pages now", Align: report.Right}, {Title: "ordered", Align: report.Right},
-		{Title: "at least", Align: report.Right}, {Title: "held out", Align: report.Right},
+		{Title: "scenario"},
+		{Title: "traces", Align: report.Right},
+		{Title: "functions", Align: report.Right},
+		{Title: "pages now", Align: report.Right},
+		{Title: "ordered", Align: report.Right},
+		{Title: "at least", Align: report.Right},
+		{Title: "held out", Align: report.Right},
 	}}
 	held := make(map[string]float64)
 	for _, h := range sum.HeldOut {

@@ -121,30 +121,44 @@ func statements(e *Entry) []string {
 	for _, s := range e.Sections {
 		switch {
 		case e.Object.Path != "" && (e.SharedSection || bare[s]):
-			name, section := quote(e.Object.Path), quote(s)
+			name, section := quote("", e.Object.Path), quote("", s)
 			if name == "" || section == "" {
 				continue
 			}
 			// The linker matches the whole path, as the command line gave it.
-			lines = append(lines, fmt.Sprintf("%s(%s) %s(%s)", name, section, quote("*/"+e.Object.Path), section))
-		case !bare[s] && quote(s) != "":
-			lines = append(lines, fmt.Sprintf("*(%s)", quote(s)))
+			lines = append(lines, fmt.Sprintf("%s(%s) %s(%s)", asGlob(name), section, quote("*/", e.Object.Path), section))
+		case !bare[s] && quote("", s) != "":
+			lines = append(lines, fmt.Sprintf("*(%s)", quote("", s)))
 		}
 	}
 	return lines
 }
 
-const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$/+-:*"
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$/+-:"
 
-// quote spells a pattern of a linker script, "" if it cannot be spelt.
-func quote(s string) string {
-	if strings.Trim(s, plain) == "" {
-		return s
-	}
-	if strings.ContainsAny(s, "\"\\\n*?[") {
+// quote spells s behind a glob in a linker script, "" if it cannot be spelt:
+// in quotes, too, globs are globs.
+func quote(glob, s string) string {
+	switch {
+	case s == "" || strings.ContainsAny(s, "\"\\\n*?["):
 		return ""
+	case strings.Trim(s, plain) == "":
+		return glob + s
 	}
-	return `"` + s + `"`
+	return `"` + glob + s + `"`
+}
+
+// asGlob makes a file name a glob that matches just this name. GNU ld opens a
+// file that is named without one, and fails if it is linked by another path.
+func asGlob(name string) string {
+	if strings.Contains(name, ":") {
+		return name // in an archive, which is never opened
+	}
+	i := strings.IndexFunc(name, func(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' })
+	if i < 0 {
+		return "*" + name
+	}
+	return name[:i] + "[" + name[i:i+1] + "]" + name[i+1:]
 }
 
 // script writes the statements in an output section, which is what
