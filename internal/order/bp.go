@@ -15,6 +15,15 @@ import (
 // together more.
 func byPartitioning(in *Input, traces []trace, alg Algorithm, filter bool) []uint32 {
 	nodes := nodesOf(in, traces)
+	utils, n := prefixUtilities(in, traces, alg)
+	if filter {
+		dropOutliers(nodes, utils, n)
+	}
+	return bisected(nodes, utils, n)
+}
+
+// prefixUtilities returns the utilities of each function, and their number.
+func prefixUtilities(in *Input, traces []trace, alg Algorithm) ([][]uint32, int) {
 	utils, n := make([][]uint32, len(in.Funcs)), 0
 	for _, t := range traces {
 		cuts := positionCuts(len(t.funcs))
@@ -30,10 +39,7 @@ func byPartitioning(in *Input, traces []trace, alg Algorithm, filter bool) []uin
 			n += cuts[len(cuts)-1] + 1
 		}
 	}
-	if filter {
-		dropOutliers(nodes, utils, n)
-	}
-	return bisected(nodes, utils, n)
+	return utils, n
 }
 
 // nodesOf returns the functions of the traces by their earliest position in

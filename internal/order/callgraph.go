@@ -79,6 +79,15 @@ func mergedEdges(edges []Edge) []Edge {
 	return merged
 }
 
+// outgoing returns the sum of the calls that each function makes.
+func (g *graph) outgoing() []float64 {
+	sum := make([]float64, len(g.funcs))
+	for _, c := range g.calls {
+		sum[c.caller] += c.weight
+	}
+	return sum
+}
+
 // cluster is functions that are to stand one after the other.
 type cluster struct {
 	nodes       []int32

@@ -73,8 +73,8 @@ type chains struct {
 	chains []chain
 	chain  []int32   // by node
 	offset []float64 // by node, in its chain
-	bytes  float64   // of all functions
-	counts float64   // of all functions
+	bytes  float64   // of the functions with a count
+	counts float64   // the sum of the counts
 	queue  candidates
 }
 
@@ -84,8 +84,15 @@ func newChains(g *graph) *chains {
 	clusters, s.chain = g.singletons()
 	for n, c := range clusters {
 		s.chains[n].cluster = *c
-		s.bytes += g.size[n]
 		s.counts += g.count[n]
+		if g.count[n] > 0 {
+			s.bytes += g.size[n]
+		}
+	}
+	for n, calls := range g.outgoing() {
+		// A function that calls more often than it was entered was entered
+		// before the counting, or from where nobody counts.
+		s.chains[n].count = max(s.chains[n].count, calls)
 	}
 	var pairs []*pair
 	for i, c := range g.calls {
@@ -146,7 +153,7 @@ func (s *chains) gain(p *pair, swapped bool) float64 {
 	for _, i := range p.calls {
 		c := &s.calls[i]
 		// Where in the caller the call is, is not known.
-		from, to := place(c.caller)+math.Floor(s.size[c.caller]/2), place(c.callee)
+		from, to := place(c.caller)+math.Floor((s.size[c.caller]+1)/2), place(c.callee)
 		near += float64(c.weight * (proximity(math.Abs(from-to)) - proximity(s.bytes)))
 	}
 	joined := cluster{size: a.size + b.size, count: a.count + b.count}
