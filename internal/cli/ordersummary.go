@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/linkorder"
@@ -73,15 +75,27 @@ func newOrderSummary(r *ranking, res *linkorder.Resolution, format linkorder.For
 		HeldOut:   []orderHeldOutJSON{},
 		Warnings:  orEmpty(res.Warnings(format, skipped)),
 	}
-	for _, h := range order.LeaveOneOut(r.in, r.algorithm, r.opts, orderPage) {
+	held := order.LeaveOneOut(r.in, r.algorithm, r.opts, orderPage)
+	for _, h := range held {
 		sum.HeldOut = append(sum.HeldOut, orderHeldOutJSON{h.Scenario, h.Pages, h.Bound, h.UnseenFuncs, h.UnseenBytes})
-		if h.Warn {
-			sum.Warnings = append(sum.Warnings, fmt.Sprintf(
-				"held out: %.1f %% of the code that scenario %s runs is run by no other: record more scenarios",
-				100*h.UnseenBytes, scenarioName(h.Scenario)))
-		}
 	}
+	sum.Warnings = append(sum.Warnings, unseenWarning(held)...)
 	return sum
+}
+
+// unseenWarning returns a line if scenarios run code that no other does: what
+// users do will too, and the order has no place for it.
+func unseenWarning(held []order.HeldOut) []string {
+	warned := slices.DeleteFunc(slices.Clone(held), func(h order.HeldOut) bool { return !h.Warn })
+	if len(warned) == 0 {
+		return nil
+	}
+	worst := slices.MaxFunc(warned, func(a, b order.HeldOut) int { return cmp.Compare(a.UnseenBytes, b.UnseenBytes) })
+	line := fmt.Sprintf("held out: %.1f %% of the code that scenario %s runs is run by no other", 100*worst.UnseenBytes, scenarioName(worst.Scenario))
+	if others := len(warned) - 1; others > 0 {
+		line += fmt.Sprintf(", and more than 5 %% in %d of the other %d", others, len(held)-1)
+	}
+	return []string{line + ": record more scenarios"}
 }
 
 // orEmpty makes [] of null in JSON.
