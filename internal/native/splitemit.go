@@ -286,7 +286,7 @@ func (w *emitter) other(i int) {
 		w.out = w.p.text.appendLoc(w.out, i, true)
 		w.loc = int32(i)
 		return
-	case ".p2align", ".align", ".balign":
+	case ".p2align", ".align", ".balign", ".file":
 		if w.part.cold {
 			return
 		}
@@ -299,6 +299,12 @@ func (w *emitter) other(i int) {
 	w.out = appendLine(w.out, w.p.text.raw(i))
 }
 
+// isFile reports whether a line is a .file, which must stand ahead of its uses.
+func (p *splitPlan) isFile(i int) bool {
+	l := &p.text.lines[i]
+	return l.kind == lineDirective && l.app == 0 && string(p.text.statement(i).word) == ".file"
+}
+
 // emit appends the function's text behind its label, hot part and cold.
 func (s *splitter) emit(out []byte, p *splitPlan) []byte {
 	e := s.prepared[p]
@@ -309,7 +315,7 @@ func (s *splitter) emit(out []byte, p *splitPlan) []byte {
 			continue
 		}
 		for i := p.pieces[k].first; i < p.pieces[k].end; i++ {
-			if !p.own(i) {
+			if !p.own(i) || p.isFile(i) {
 				hot.foreign(i)
 			} else if p.text.lines[i].kind == lineLabel {
 				hot.label(s.twins[string(p.text.statement(i).word)])
