@@ -202,7 +202,7 @@ func (s *siteFinder) share(ran func(*Site) uint64) {
 	}
 }
 
-// apportion parts total in proportion to weights. The sum of the parts is
+// apportion parts total in proportion to weights, of which there are some. The sum of the parts is
 // total; what rounding leaves goes to the first parts, one each.
 func apportion(total uint64, weights []uint64) []uint64 {
 	// Halve until the sum fits.
