@@ -20,6 +20,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/native"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/prof"
 )
 
 func newBuildCmd(s *Streams) *cobra.Command {
@@ -214,7 +215,7 @@ func (b *buildSummary) print(s *Streams) {
 		fmt.Fprintln(s.Err, "cairn: build: nothing was instrumented: no compiler was started through PATH, or all was up to date already (try a clean build)")
 	} else {
 		blocks := ""
-		if b.Mode == "block" || b.Mode == "full" {
+		if mode, _ := prof.ParseMode(b.Mode); mode.HasBlocks() {
 			blocks = fmt.Sprintf(", %s blocks", report.Count(uint64(b.Blocks)))
 		}
 		fmt.Fprintf(s.Err, "cairn: build: instrumented %s in mode %s: %s%s\n",

@@ -15,7 +15,6 @@ import (
 	"github.com/cairnprof/cairn/internal/driver"
 	"github.com/cairnprof/cairn/internal/native"
 	"github.com/cairnprof/cairn/internal/order"
-	"github.com/cairnprof/cairn/prof"
 )
 
 // instrumentFlags are the flags that cc and build share.
@@ -26,7 +25,8 @@ type instrumentFlags struct {
 }
 
 func (f *instrumentFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.shim.Mode, "mode", "cover", "what to record: cover, block, count or full")
+	flags.StringVar(&f.shim.Mode, "mode", "cover", "what to record: cover, block, count, full, order or block+order")
+	flags.IntVar(&f.shim.OrderSlots, "order-slots", 0, "with mode order: room for the last `n` first executions; 0 for as many as there are functions")
 	flags.BoolVar(&f.shim.Atomic, "atomic", false, "count with locked instructions: exact under threads, slower")
 	flags.StringArrayVar(&f.shim.Only, "only", nil, "instrument only functions whose name (mangled or demangled) or source path matches this `regexp`; repeatable")
 	flags.StringArrayVar(&f.shim.Skip, "skip", nil, "leave out functions whose name or source path matches this `regexp`; repeatable")
@@ -52,8 +52,8 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 			return usagef("--%s is for a build by a profile: give one with --use", name)
 		}
 	}
-	if _, ok := prof.ParseMode(f.shim.Mode); !ok {
-		return usagef("--mode %s: there is cover, block, count and full", f.shim.Mode)
+	if err := f.checkMode(); err != nil {
+		return err
 	}
 	for _, patterns := range [][]string{f.shim.Only, f.shim.Skip} {
 		if _, err := compileAll(patterns); err != nil {
@@ -68,7 +68,7 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 
 // checkUse validates the flags of a build by a profile and reads it.
 func (f *instrumentFlags) checkUse(flags *pflag.FlagSet) error {
-	for _, name := range []string{"mode", "atomic", "only", "skip", "min-instructions", "default-dir", "lenient"} {
+	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "default-dir", "lenient"} {
 		if flags.Changed(name) {
 			return usagef("--use builds without probes: --%s is for a build with them", name)
 		}
@@ -99,12 +99,19 @@ The modes:
   block   which basic blocks ran
   count   how often each function was called, and in which order first
   full    count, block, and who called first
+  order   cover, and in which order functions were first executed
+  block+order
+          block, and the same order
+count and full record that order in any case: count+order is count, full+order
+is full. In mode order, --order-slots says how many first executions a run can
+tell; with fewer slots than functions, the oldest give way.
 
 The program writes a raw file per module and process when it exits:
   CAIRN_DIR=DIR           the directory for raw files, made if missing
   CAIRN_CONTINUOUS=1      the file is the program's memory: kill -9 loses nothing;
                           programs that exit without C's exit need it (Go, _exit)
   CAIRN_SIGNAL=N          write the files on signal number N as well
+  CAIRN_SCENARIO=NAME     what the run is about: it is kept with its order
 A program can ask for it: #include <cairn.h>, cairn_dump(), cairn_reset().
 CAIRN_SKIP in front of a function leaves it out.
 

@@ -29,6 +29,8 @@ type shimOptions struct {
 	Skip      []string `json:"skip,omitempty"`
 	MinInsns  int      `json:"min_instructions,omitempty"`
 	Lenient   bool     `json:"lenient,omitempty"`
+	// OrderSlots is a power of two, or 0 for a slot for each function.
+	OrderSlots int `json:"order_slots,omitempty"`
 
 	Use *useOptions `json:"use,omitempty"` // no probes: build by a profile
 }

@@ -20,6 +20,9 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 		r.anchor[sec] = n
 		// An address of no size: it keeps the reference to the runtime alive.
 		r.insert(fn.main().label, "\t.reloc\t., R_X86_64_NONE, ", needSymbol, "\n")
+		if r.opts.ownSlots() { // which only the runtime uses
+			r.insert(fn.main().label, "\t.reloc\t., R_X86_64_NONE, .Lcairn_o", strconv.Itoa(rec.area), "\n")
+		}
 	}
 	flags, group := "o", ""
 	if sec.group != "" {

@@ -13,6 +13,9 @@ import (
 type Options struct {
 	Mode   prof.Mode
 	Atomic bool // count with locked instructions, exact under threads
+	// Slots is the size of the module's order buffer in modes that have one:
+	// the last so many first executions are kept. 0: a slot for each function.
+	Slots int
 	// Only and Skip are matched against a function's mangled name, its
 	// demangled name and its source file. A function is instrumented if it
 	// matches some Only (or there is none) and no Skip.
@@ -38,6 +41,9 @@ const (
 	SkipThunk    = "a thunk for indirect branches"
 	SkipOrphan   = "a cold fragment of a function in another section group"
 )
+
+// ownSlots reports whether each function brings a slot for the order buffer.
+func (o *Options) ownSlots() bool { return o.Mode.HasSlots() && o.Slots == 0 }
 
 // reason returns why fn is left alone, or "".
 func (o *Options) reason(fn *function, source string) string {

@@ -2,6 +2,7 @@ package native
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,11 +39,36 @@ const RuntimeSymbol = "__cairn_link_with_cairn_cc"
 // what is undefined unless code or data that gets loaded needs its value.
 const needSymbol = "__cairn_needs_runtime"
 
-// First-call paths of the runtime, by mode.
+// First-call paths of the runtime.
 const (
 	firstCount = "__cairn_first_count"
 	firstFull  = "__cairn_first_full"
+	firstOrder = "__cairn_first_order"
 )
+
+// Symbols of the order buffer, each in a section group of its name that all
+// objects share.
+const (
+	// nextSymbol is the number of first executions so far. It stands in the raw
+	// section, so that whatever happens to the records happens to it.
+	nextSymbol = "__cairn_next"
+	// ringSymbol is the number of slots, if it was asked for. Otherwise the
+	// runtime has a 0 for it.
+	ringSymbol = "__cairn_ring"
+)
+
+// firstCall returns the first-call path of a mode, or "".
+func firstCall(m prof.Mode) string {
+	switch {
+	case m.HasSlots():
+		return firstOrder
+	case m == prof.ModeFull:
+		return firstFull
+	case m == prof.ModeCount:
+		return firstCount
+	}
+	return ""
+}
 
 // edit is text to insert at an offset of the source.
 type edit struct {
@@ -65,12 +91,13 @@ type rewriter struct {
 }
 
 // area is the part of the raw section that lives and dies with one text
-// section or section group.
+// section or section group, and the part of the order buffer that goes with it.
 type area struct {
 	index int
 	group string
 	size  int
 	align bool
+	slots int // one for each record
 }
 
 // Rewrite returns the text of u with probes, records and map.
@@ -157,6 +184,9 @@ func (r *rewriter) record(s *section, probes int) position {
 	}
 	p := position{a.index, a.size}
 	a.size += size
+	if r.opts.ownSlots() {
+		a.slots++
+	}
 	return p
 }
 
@@ -168,18 +198,18 @@ func (r *rewriter) insert(at int, parts ...string) {
 func (r *rewriter) entry(f *fragment, n int, rec position) {
 	num := strconv.Itoa(n)
 	r.insert(f.label, ".Lcairn_f", num, ":\n")
-	if !r.opts.Mode.HasCalls() {
+	first := firstCall(r.opts.Mode)
+	if first == "" {
 		r.insert(f.probe, "\tmovb\t$1, ", rec.String(), "(%rip)\n")
 		return
 	}
-	lock, first := "", firstCount
-	if r.opts.Atomic {
-		lock = "lock "
+	probe := "subl\t$1, " + rec.String() + "(%rip)\n\tjc\t"
+	if r.opts.Mode.HasSlots() {
+		probe = "cmpb\t$0, " + rec.String() + "(%rip)\n\tje\t"
+	} else if r.opts.Atomic {
+		probe = "lock " + probe
 	}
-	if r.opts.Mode == prof.ModeFull {
-		first = firstFull
-	}
-	r.insert(f.probe, "\t", lock, "subl\t$1, ", rec.String(), "(%rip)\n\tjc\t.Lcairn_s", num, "\n.Lcairn_r", num, ":\n")
+	r.insert(f.probe, "\t", probe, ".Lcairn_s", num, "\n.Lcairn_r", num, ":\n")
 	at := f.stub
 	if at < 0 {
 		at = f.sizeLine
@@ -256,28 +286,55 @@ func (r *rewriter) render() []byte {
 	return r.appendAreas(out)
 }
 
-// appendAreas appends the raw sections and the reference to the runtime.
+// appendAreas appends the raw sections, those of the order buffer and the
+// reference to the runtime.
 func (r *rewriter) appendAreas(out []byte) []byte {
-	for i, a := range r.areas {
-		num := strconv.Itoa(i)
-		if a.group != "" {
-			out = append(out, "\t.section\t"+wire.RawSection+`,"awG",@nobits,`+a.group+"\n"...)
-		} else {
-			out = append(out, "\t.section\t"+wire.RawSection+`,"aw",@nobits,unique,`+strconv.Itoa(i+1)+"\n"...)
-		}
+	for _, a := range r.areas {
 		if a.align {
-			out = append(out, "\t.balign\t"+strconv.Itoa(wire.RecordAlign)+"\n"...)
+			out = r.appendPiece(out, a, wire.RawSection, wire.RecordAlign, ".Lcairn_d", a.size)
+		} else {
+			out = r.appendPiece(out, a, wire.RawSection, 1, ".Lcairn_d", a.size)
 		}
-		out = append(out, ".Lcairn_d"+num+":\n\t.zero\t"+strconv.Itoa(a.size)+"\n"...)
+		if a.slots > 0 {
+			out = r.appendPiece(out, a, wire.OrderSection, wire.SlotSize, ".Lcairn_o", a.slots*wire.SlotSize)
+		}
+	}
+	if r.opts.Mode.HasSlots() {
+		out = r.appendBuffer(out)
 	}
 	out = append(out, "\t.section\t.rodata.cairn,\"aG\",@progbits,"+needSymbol+",comdat\n"+
 		"\t.weak\t"+needSymbol+"\n\t.hidden\t"+needSymbol+"\n"+needSymbol+":\n"+
 		"\t.long\t"+RuntimeSymbol+"-.\n\t.hidden\t"+RuntimeSymbol+"\n"...)
-	if r.opts.Mode == prof.ModeFull {
-		return append(out, "\t.hidden\t"+firstFull+"\n"...)
-	}
-	if r.opts.Mode == prof.ModeCount {
-		return append(out, "\t.hidden\t"+firstCount+"\n"...)
+	if first := firstCall(r.opts.Mode); first != "" {
+		out = append(out, "\t.hidden\t"+first+"\n"...)
 	}
 	return out
+}
+
+// appendBuffer appends what a module with an order buffer has once: the number
+// of first executions, among the records, and the slots if their number was
+// asked for.
+func (r *rewriter) appendBuffer(out []byte) []byte {
+	out = fmt.Appendf(out, "\t.section\t%s,\"awG\",@nobits,%[2]s,comdat\n\t.balign\t4\n"+
+		"\t.globl\t%[2]s\n\t.hidden\t%[2]s\n%[2]s:\n\t.zero\t4\n", wire.RawSection, nextSymbol)
+	if r.opts.Slots == 0 {
+		return out
+	}
+	out = fmt.Appendf(out, "\t.section\t%s,\"awG\",@nobits,%s,comdat\n\t.balign\t%d\n\t.zero\t%d\n",
+		wire.OrderSection, ringSymbol, wire.SlotSize, r.opts.Slots*wire.SlotSize)
+	return fmt.Appendf(out, "\t.section\t.rodata.cairn,\"aG\",@progbits,%[1]s,comdat\n"+
+		"\t.globl\t%[1]s\n\t.hidden\t%[1]s\n%[1]s:\n\t.long\t%[2]d\n", ringSymbol, r.opts.Slots)
+}
+
+// appendPiece appends an area's piece of a section.
+func (r *rewriter) appendPiece(out []byte, a *area, name string, align int, label string, size int) []byte {
+	if a.group != "" {
+		out = append(out, "\t.section\t"+name+`,"awG",@nobits,`+a.group+"\n"...)
+	} else {
+		out = append(out, "\t.section\t"+name+`,"aw",@nobits,unique,`+strconv.Itoa(a.index+1)+"\n"...)
+	}
+	if align > 1 {
+		out = append(out, "\t.balign\t"+strconv.Itoa(align)+"\n"...)
+	}
+	return append(out, label+strconv.Itoa(a.index)+":\n\t.zero\t"+strconv.Itoa(size)+"\n"...)
 }

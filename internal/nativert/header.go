@@ -14,6 +14,7 @@ func header() []byte {
 	text := func(name, value string) { fmt.Fprintf(&b, "#define CAIRN_%s %q\n", name, value) }
 	number := func(name string, value int64) { fmt.Fprintf(&b, "#define CAIRN_%s %d\n", name, value) }
 	text("RAW_SECTION", wire.RawSection)
+	text("ORDER_SECTION", wire.OrderSection)
 	text("RAW_MAGIC", wire.RawMagic)
 	number("RAW_VERSION", wire.RawVersion)
 	number("RAW_HEADER_SIZE", wire.RawHeaderSize)
@@ -22,9 +23,14 @@ func header() []byte {
 	number("RAW_CHECKSUM_OFFSET", wire.RawChecksumOffset)
 	number("RAW_PID_OFFSET", wire.RawPIDOffset)
 	number("RAW_ID_LEN_OFFSET", wire.RawIDLenOffset)
+	number("RAW_SCENARIO_LEN_OFFSET", wire.RawScenarioLenOffset)
 	number("RAW_ID_OFFSET", wire.RawIDOffset)
+	number("RAW_SLOTS_OFFSET", wire.RawSlotsOffset)
+	number("RAW_NEXT_AT_OFFSET", wire.RawNextAtOffset)
 	number("RAW_CONTINUOUS", wire.RawContinuous)
 	number("MAX_BUILD_ID", wire.MaxBuildID)
+	number("MAX_SCENARIO", wire.MaxScenario)
+	number("SLOT_SIZE", wire.SlotSize)
 	number("PAGE_SIZE", wire.PageSize)
 	number("ORDER_OFFSET", wire.OrderOffset)
 	number("CALLER_OFFSET", wire.CallerOffset)

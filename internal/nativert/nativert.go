@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-//go:embed c/rt.c c/first.S c/cairn.h
+//go:embed c/rt.c c/record.h c/first.S c/order.S c/cairn.h
 var files embed.FS
 
 // File is a source file of the runtime.
@@ -37,7 +37,7 @@ var Flags = []string{
 // Sources returns the source files.
 func Sources() []File {
 	out := []File{{"wire.h", header()}}
-	for _, name := range []string{"rt.c", "first.S", "cairn.h"} {
+	for _, name := range []string{"rt.c", "record.h", "first.S", "order.S", "cairn.h"} {
 		data, err := files.ReadFile("c/" + name)
 		if err != nil {
 			panic(err) // embedded above
@@ -64,5 +64,6 @@ func Objects(defaultDir string) []Object {
 		{"rt.o", []string{"-DCAIRN_DEFAULT_DIR=" + strconv.Quote(defaultDir), "rt.c"}},
 		{"first_count.o", []string{"-DNAME=__cairn_first_count", "-DFULL=0", "first.S"}},
 		{"first_full.o", []string{"-DNAME=__cairn_first_full", "-DFULL=1", "first.S"}},
+		{"order.o", []string{"order.S"}},
 	}
 }

@@ -23,6 +23,7 @@
  * two threads raced for the first call and an increment was lost, or 2^32
  * calls went by: mark the count as inexact. */
 
+#include "record.h"
 #include "wire.h"
 
         .text
@@ -33,24 +34,7 @@ NAME:
         pushq   %rax
         pushq   %rcx
         pushq   %rdx
-        movq    24(%rsp), %rax          /* the jmp */
-        movsbq  1(%rax), %rcx
-        leaq    2(%rax,%rcx), %rdx      /* back, if it is short */
-        cmpb    $0xeb, (%rax)
-        je      1f
-        movslq  1(%rax), %rcx
-        leaq    5(%rax,%rcx), %rdx
-1:      subq    $5, %rax                /* the stub */
-        subq    %rdx, %rax              /* displacement of the jc */
-        movslq  -4(%rdx), %rcx
-        cmpq    %rax, %rcx              /* 0f 82 and that displacement? */
-        jne     2f
-        cmpw    $0x820f, -6(%rdx)
-        jne     2f
-        subq    $4, %rdx
-2:      subq    $2, %rdx                /* end of the subl */
-        movslq  -5(%rdx), %rcx
-        addq    %rcx, %rdx              /* the record */
+        find_record 0x820f
         cmpl    $0, CAIRN_ORDER_OFFSET(%rdx)
         jne     3f
         movl    $1, %ecx

@@ -15,6 +15,11 @@
 
 #include "wire.h"
 
+/* Even for size, gcc makes copies of code to save a jump. */
+#if !__clang__
+#pragma GCC optimize("no-thread-jumps", "no-inline-functions-called-once", "no-gcse", "no-move-loop-invariants")
+#endif
+
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -39,6 +44,14 @@ __asm__(".pushsection " CAIRN_RAW_SECTION ",\"aw\",@nobits\n"
         ".popsection\n"
         ".pushsection .text\n.reloc ., R_X86_64_NONE, .Lcairn_page_end\n.popsection\n");
 
+/* The order buffer and what order.S has for it. In a module without, the
+ * section is empty and nothing else is asked for. */
+extern u8 order_start[] __asm__("__start_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
+extern u8 order_stop[] __asm__("__stop_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
+extern u32 __cairn_next HIDDEN WEAK;       /* first executions so far; it lies among the records */
+extern const u32 __cairn_ring HIDDEN WEAK; /* slots; 0: as many as the section has room for */
+__asm__(".hidden __start_" CAIRN_ORDER_SECTION ", __stop_" CAIRN_ORDER_SECTION "\n");
+
 /* Referred to by instrumented objects, to be linked. */
 HIDDEN const u8 __cairn_link_with_cairn_cc = 0;
 
@@ -47,6 +60,7 @@ HIDDEN u32 __cairn_order;
 
 struct state {
   const char *dir; /* 0: write nothing */
+  const char *scenario; /* what the run is about; 0: not known */
   i32 pid;         /* whose records these are */
   u32 n;           /* number in the file name */
   u32 sig;         /* of our handler; 0: there is none */
@@ -73,25 +87,28 @@ _Static_assert(__builtin_offsetof(struct header, size) == CAIRN_RAW_SIZE_OFFSET,
 _Static_assert(__builtin_offsetof(struct header, checksum) == CAIRN_RAW_CHECKSUM_OFFSET, "layout");
 _Static_assert(__builtin_offsetof(struct header, pid) == CAIRN_RAW_PID_OFFSET, "layout");
 _Static_assert(__builtin_offsetof(struct header, id_len) == CAIRN_RAW_ID_LEN_OFFSET, "layout");
+_Static_assert(__builtin_offsetof(struct header, scenario_len) == CAIRN_RAW_SCENARIO_LEN_OFFSET, "layout");
 _Static_assert(__builtin_offsetof(struct header, id) == CAIRN_RAW_ID_OFFSET, "layout");
+_Static_assert(__builtin_offsetof(struct header, slots) == CAIRN_RAW_SLOTS_OFFSET, "layout");
+_Static_assert(__builtin_offsetof(struct header, next_at) == CAIRN_RAW_NEXT_AT_OFFSET, "layout");
 
 /* ---- the kernel ---- */
 
 enum {
   SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_mmap = 9, SYS_munmap = 11,
-  SYS_rt_sigaction = 13, SYS_pwrite64 = 18, SYS_getpid = 39, SYS_ftruncate = 77,
-  SYS_rename = 82, SYS_mkdir = 83, SYS_link = 86, SYS_unlink = 87, SYS_readlink = 89,
-  SYS_getuid = 102, SYS_getgid = 104, SYS_geteuid = 107, SYS_getegid = 108,
-  SYS_fallocate = 285
+  SYS_rt_sigaction = 13, SYS_getpid = 39, SYS_rename = 82, SYS_mkdir = 83,
+  SYS_link = 86, SYS_unlink = 87, SYS_readlink = 89, SYS_getuid = 102,
+  SYS_getgid = 104, SYS_geteuid = 107, SYS_getegid = 108
 };
 enum { EEXIST = 17, ENAMETOOLONG = 36, ENOSPC = 28 };
 enum { O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_CLOEXEC = 02000000 };
 enum { PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20 };
 
-INLINE long sys6(long n, long a, long b, long c, long d, long e, long f) {
-  register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+static long map(void *at, u64 size, long flags, long fd, u64 offset) {
+  register long r10 __asm__("r10") = flags, r8 __asm__("r8") = fd;
+  register u64 r9 __asm__("r9") = offset;
   long r;
-  __asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+  __asm__ volatile("syscall" : "=a"(r) : "a"(SYS_mmap), "D"(at), "S"(size), "d"(PROT_RW), "r"(r10), "r"(r8), "r"(r9)
                    : "rcx", "r11", "memory");
   return r;
 }
@@ -177,10 +194,10 @@ static const u8 *find_note(const struct phdr *ph, u32 n, u64 base, const struct 
     u32 align = ph->align == 8 ? 7 : 3;
     while (end - p >= 16) {
       const struct note *note = (const struct note *)p;
-      const u8 *desc = p + ((12 + note->name_len + align) & ~align);
+      p += (12 + note->name_len + align) & ~align;
       *len = note->desc_len;
-      if (note->type == NT_GNU_BUILD_ID && *(const u32 *)note->name == name4) return desc;
-      p = desc + ((*len + align) & ~align);
+      if (note->type == NT_GNU_BUILD_ID && *(const u32 *)note->name == name4) return p;
+      p += (note->desc_len + align) & ~align;
     }
   }
   *len = 0;
@@ -219,9 +236,9 @@ static int own_name(struct dl_info *i, u64 size, void *arg) {
  * executable, which has no name there. */
 static char *put_module(char *p) {
   char exe[1024];
-  const char *name = 0;
-  if (dl_iterate_phdr) dl_iterate_phdr(own_name, &name);
-  if (!name || !*name) {
+  const char *own = 0, *name;
+  if (dl_iterate_phdr) dl_iterate_phdr(own_name, &own);
+  if (!(name = own) || !*name) {
     long n = sys4(SYS_readlink, (long)"/proc/self/exe", (long)exe, sizeof exe - 1, 0);
     exe[n > 0 ? n : 0] = 0;
     name = exe;
@@ -268,57 +285,83 @@ static long publish(const char *tmp) {
   }
 }
 
-/* emit writes the records to a file. If live is set, the file is then mapped
- * over them, and from now on they are the file; their present values go along
- * if keep is set. Otherwise what is written is a copy: the records go on
- * changing meanwhile, and the checksum must fit. */
-static int emit(int live, int keep) {
-  char tmp[MAX_PATH];
-  struct header h;
-  u64 size = (u64)(raw_stop - raw_start);
-  u8 *data = raw_start;
-  u32 len, sum = CAIRN_FNV_BASIS;
-  const u8 *id = build_id(&len);
+INLINE u64 raw_size(void) { return (u64)(raw_stop - raw_start); }
+INLINE u64 order_size(void) { return (u64)(order_stop - order_start); }
 
-  clear(&h, sizeof h);
-  copy(h.magic, CAIRN_RAW_MAGIC, 8);
-  h.version = CAIRN_RAW_VERSION;
-  h.size = h.stored = size;
-  h.pid = (u32)st.pid;
-  h.id_len = (u8)len;
-  copy(h.id, id, len);
+/* place maps a file, or new memory, over the records and the order buffer. */
+static long place(long flags, long fd) {
+  long err = map(raw_start, raw_size(), flags | MAP_FIXED, fd, CAIRN_PAGE_SIZE);
+  if (err >= 0 && order_size())
+    err = map(order_start, order_size(), flags | MAP_FIXED, fd, CAIRN_PAGE_SIZE + raw_size());
+  return err;
+}
+
+/* fill makes the file at h and returns its end. */
+static u8 *fill(struct header *h, int live) {
+  u8 *p = (u8 *)(h + 1);
+  u64 order = order_size();
+  u32 len;
+  const u8 *id = build_id(&len);
+  copy(h->magic, CAIRN_RAW_MAGIC, 8);
+  h->version = CAIRN_RAW_VERSION;
+  h->pid = (u32)st.pid;
+  h->id_len = (u8)len;
+  copy(h->id, id, len);
+  for (const char *s = st.scenario; s && *s && h->scenario_len < CAIRN_MAX_SCENARIO; h->scenario_len++) *p++ = (u8)*s++;
   if (live) {
-    h.flags = CAIRN_RAW_CONTINUOUS;
-    h.data_offset = CAIRN_PAGE_SIZE;
-  } else {
-    data = (u8 *)sys6(SYS_mmap, 0, (long)size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if ((u64)data > -4096UL) return -1;
-    copy(data, raw_start, size);
-    while (h.stored && !data[h.stored - 1]) h.stored--;
-    for (u64 i = 0; i < h.stored; i++) sum = (sum ^ data[i]) * CAIRN_FNV_PRIME;
-    h.checksum = sum;
-    h.data_offset = CAIRN_RAW_HEADER_SIZE;
+    h->flags = CAIRN_RAW_CONTINUOUS;
+    p = (u8 *)h + CAIRN_PAGE_SIZE;
   }
+  h->data_offset = (u32)(p - (u8 *)h);
+  h->size = raw_size();
+  copy(p, raw_start, raw_size());
+  if (order) {
+    h->next_at = (u64)((u8 *)&__cairn_next - raw_start);
+    h->slots = __cairn_ring ? __cairn_ring : (u32)(order / CAIRN_SLOT_SIZE);
+    if (!live) {
+      h->next = *(u32 *)(p + h->next_at);
+      h->next_at = 0;
+      order = CAIRN_SLOT_SIZE * (u64)(h->next < h->slots ? h->next : h->slots);
+    }
+  }
+  u8 *end = p + raw_size();
+  if (!live)
+    while (end > p && !end[-1]) end--;
+  h->stored = (u64)(end - p);
+  copy(end, order_start, order);
+  end += order;
+  if (!live) {
+    u32 sum = CAIRN_FNV_BASIS;
+    for (p = (u8 *)(h + 1); p < end; p++) sum = (sum ^ *p) * CAIRN_FNV_PRIME;
+    h->checksum = sum;
+  }
+  return end;
+}
+
+/* emit writes the records to a file. If live is set, the file is then mapped
+ * over them, and from now on they are the file, if they fill whole pages.
+ * Otherwise what is written is a copy: the records go on changing meanwhile,
+ * and the checksum must fit. Zeros are written as well: a full disk must say so
+ * here and not as a SIGBUS in a probe. */
+static int emit(int live) {
+  char tmp[MAX_PATH];
+  u64 room = CAIRN_PAGE_SIZE + raw_size() + order_size();
+  if (live && ((u64)raw_start | (u64)raw_stop | (u64)order_start | (u64)order_stop) & (CAIRN_PAGE_SIZE - 1)) return -1;
+  u8 *file = (u8 *)map(0, room, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if ((u64)file > -4096UL) return -1;
+  long size = fill((struct header *)file, live) - file;
 
   put_path(tmp, (u32)__builtin_ia32_rdtsc(), ".tmp");
   sys2(SYS_mkdir, st.dir, 0777);
   long err, fd = sys4(SYS_open, (long)tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666, 0);
   if ((err = fd) >= 0) {
-    /* A full disk must say so here and not as a SIGBUS in a probe. */
-    if (live) {
-      err = sys2(SYS_ftruncate, (void *)fd, (long)(CAIRN_PAGE_SIZE + size));
-      if (sys4(SYS_fallocate, fd, 0, 0, (long)(CAIRN_PAGE_SIZE + size)) == -ENOSPC) err = -ENOSPC;
-    }
-    if (err >= 0 && sys4(SYS_pwrite64, fd, (long)&h, sizeof h, 0) != sizeof h) err = -ENOSPC;
-    if (err >= 0 && keep && sys4(SYS_pwrite64, fd, (long)data, (long)h.stored, h.data_offset) != (long)h.stored)
-      err = -ENOSPC;
-    if (err >= 0 && live)
-      err = sys6(SYS_mmap, (long)raw_start, (long)size, PROT_RW, MAP_SHARED | MAP_FIXED, fd, CAIRN_PAGE_SIZE);
+    if (sys4(SYS_write, fd, (long)file, size, 0) != size) err = -ENOSPC;
+    if (err >= 0 && live) err = place(MAP_SHARED, fd);
     sys2(SYS_close, (void *)fd, 0);
-    if (err >= 0 || err < -4095) err = publish(tmp);
+    if (err >= 0) err = publish(tmp);
     if (err < 0) sys2(SYS_unlink, tmp, 0);
   }
-  if (!live) sys2(SYS_munmap, data, (long)size);
+  sys2(SYS_munmap, file, (long)room);
   if (err < 0) {
     complain(tmp, err);
     return -1;
@@ -326,11 +369,19 @@ static int emit(int live, int keep) {
   return 0;
 }
 
-/* go_live makes the records the file, if they fill whole pages. */
-static int go_live(int keep) {
-  if (((u64)raw_start | (u64)raw_stop) & (CAIRN_PAGE_SIZE - 1)) return -1;
-  st.claimed = st.dumped = 0;
-  return emit(1, keep);
+/* restart begins from zero. If fresh is set, what was written stays, and what
+ * comes goes to another file. */
+static void restart(int fresh) {
+  int live = fresh & st.mapped;
+  __cairn_order = 0;
+  if (live) {
+    place(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  } else {
+    clear(raw_start, raw_size());
+    clear(order_start, order_size());
+  }
+  if (fresh) st.claimed = st.dumped = st.mapped = 0;
+  if (live) st.mapped = !emit(1);
 }
 
 /* ---- this module, and all modules ---- */
@@ -340,21 +391,12 @@ HIDDEN int __cairn_dump_module(void) {
   if (!st.dir || sys0(SYS_getpid) != st.pid) return -1;
   st.dumped = 1;
   if (st.mapped) return 0;
-  return emit(0, 1);
+  return emit(0);
 }
 
 HIDDEN void __cairn_reset_module(void) {
-  __cairn_order = 0;
-  if (st.mapped && st.dumped) {
-    st.n++;
-    go_live(0);
-    return;
-  }
-  clear(raw_start, (u64)(raw_stop - raw_start));
-  if (st.dumped) {
-    st.n++;
-    st.claimed = st.dumped = 0;
-  }
+  st.n += st.dumped;
+  restart(st.dumped);
 }
 
 /* A note tells other modules' copies of this runtime where dump and reset are,
@@ -424,15 +466,7 @@ static const char *env(char **e, const char *name) {
 static void forked(void) {
   st.pid = (i32)sys0(SYS_getpid);
   st.n = 0;
-  __cairn_order = 0;
-  if (st.mapped) {
-    if (go_live(0) >= 0) return;
-    /* Leave the parent's file alone. */
-    sys6(SYS_mmap, (long)raw_start, raw_stop - raw_start, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    st.mapped = 0;
-  }
-  st.claimed = st.dumped = 0;
-  clear(raw_start, (u64)(raw_stop - raw_start));
+  restart(1);
 }
 
 struct kernel_sigaction {
@@ -447,11 +481,11 @@ static void on_signal(int sig) {
 }
 
 /* watch installs the handler for CAIRN_SIGNAL, a number, unless the program or
- * another module has one. */
+ * another module has one. There is no signal 0. */
 static void watch(const char *s) {
   u32 sig = 0;
   while (*s >= '0' && *s <= '9') sig = sig * 10 + (u32)(*s++ - '0');
-  struct kernel_sigaction a = {0, 0, 0, 0};
+  struct kernel_sigaction a;
   if (*s || sys4(SYS_rt_sigaction, sig, 0, (long)&a, 8) < 0 || a.handler) return;
   a.handler = (u64)on_signal;
   a.flags = 0x14000000; /* SA_RESTORER | SA_RESTART */
@@ -486,10 +520,11 @@ static void start(int argc, char **argv, char **envp) {
 #else
   if (pthread_atfork) pthread_atfork(0, 0, forked);
 #endif
+  st.scenario = env(envp, "SCENARIO");
   s = env(envp, "CONTINUOUS");
-  if (s && *s && *s != '0') st.mapped = go_live(1) >= 0;
+  if (s && *s > '0') st.mapped = !emit(1);
   s = env(envp, "SIGNAL");
-  if (s && *s) watch(s);
+  if (s) watch(s);
 }
 
 /* The module may be about to be unloaded, and its handler with it. The signal

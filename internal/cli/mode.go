@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// checkMode validates the mode and the size of its order buffer, and spells
+// both in one way: what says the same finds the same runtime.
+func (f *instrumentFlags) checkMode() error {
+	mode, ok := parseMode(f.shim.Mode)
+	if !ok {
+		return usagef("--mode %s: there is cover, block, count, full, order and block+order", f.shim.Mode)
+	}
+	f.shim.Mode = mode.String()
+	switch n := f.shim.OrderSlots; {
+	case n == 0:
+		return nil
+	case !mode.HasSlots():
+		return usagef("--order-slots: mode %s has no order buffer; order and block+order have one", mode)
+	case n < wire.MinSlots || n > wire.MaxSlots:
+		return usagef("--order-slots %d: %d to %d are allowed, 0 for a slot for each function", n, wire.MinSlots, wire.MaxSlots)
+	default:
+		f.shim.OrderSlots = 1 << bits.Len(uint(n-1))
+		return nil
+	}
+}
+
+// parseMode returns the mode that name spells. Parts joined by plus signs may
+// stand in any order, and may say what the mode records anyway: every mode
+// covers, and count and full have the order in their records.
+func parseMode(name string) (prof.Mode, bool) {
+	var parts []prof.Mode
+	for s := range strings.SplitSeq(name, "+") {
+		m, ok := prof.ParseMode(s)
+		if !ok || slices.Contains(parts, m) {
+			return 0, false
+		}
+		parts = append(parts, m)
+	}
+	if len(parts) > 1 {
+		parts = slices.DeleteFunc(parts, func(m prof.Mode) bool { return m == prof.ModeCover })
+	}
+	if len(parts) > 1 {
+		slices.Sort(parts) // order comes last
+	}
+	switch {
+	case len(parts) == 1:
+		return parts[0], true
+	case len(parts) > 2 || parts[1] != prof.ModeOrder:
+		return 0, false
+	case parts[0] == prof.ModeBlock:
+		return prof.ModeBlockOrder, true
+	}
+	return parts[0], true
+}

@@ -1,0 +1,83 @@
+/* The first call of a function in modes with an order buffer.
+ *
+ * The probe and its stub are those of first.S, with another instruction ahead
+ * of the branch:
+ *
+ *   f:     80 3d <disp32> 00    cmpb $0, rec(%rip)
+ *          74 <rel8>            je   stub              or 0f 84 <rel32>
+ *   back:  ...
+ *   stub:  e8 <rel32>           call __cairn_first_order
+ *          eb <rel8>            jmp  back              or e9 <rel32>
+ *
+ * Threads may come here together: who sets the flag takes a slot, so that each
+ * function has one at most. The number of slots taken, __cairn_next, is in the
+ * objects: it lies among the records, and is cleared with them, written with
+ * them, and there with them when the process is killed. */
+
+#include "record.h"
+#include "wire.h"
+
+        .text
+        .globl  __cairn_first_order
+        .hidden __cairn_first_order
+        .type   __cairn_first_order, @function
+__cairn_first_order:
+        pushq   %rax
+        pushq   %rcx
+        pushq   %rdx
+        find_record 0x840f
+        movb    $1, %al
+        xchgb   %al, (%rdx)
+        testb   %al, %al
+        jne     5f
+        leaq    __start_cairn_raw(%rip), %rcx
+        subq    %rcx, %rdx
+        incl    %edx                    /* what goes into the slot */
+        pushq   %rdx
+        movl    __cairn_ring(%rip), %ecx
+        testl   %ecx, %ecx
+        jne     3f
+        leaq    __stop_cairn_order(%rip), %rcx
+        leaq    __start_cairn_order(%rip), %rdx
+        subq    %rdx, %rcx
+        shrq    $2, %rcx
+3:      jrcxz   4f                      /* no slots: no linker should do that */
+        movl    $1, %eax
+        lock xaddl %eax, __cairn_next(%rip)
+        xorl    %edx, %edx
+        divl    %ecx
+        leaq    __start_cairn_order(%rip), %rcx
+        movl    (%rsp), %eax
+        movl    %eax, (%rcx,%rdx,4)
+4:      popq    %rdx
+5:      popq    %rdx
+        popq    %rcx
+        popq    %rax
+        ret
+        .size   __cairn_first_order, . - __cairn_first_order
+
+        .hidden __start_cairn_raw, __start_cairn_order, __stop_cairn_order, __cairn_next
+
+/* It rounds the buffer up to whole pages, as rt.c does with the records. */
+        .reloc  __cairn_first_order, R_X86_64_NONE, .Lcairn_order_end
+        .section CAIRN_ORDER_SECTION, "aw", @nobits
+        .balign 4096
+.Lcairn_order_end:
+
+/* Instrumented objects that ask for a buffer of a certain size have the number
+ * of its slots here. */
+        .section .rodata.cairn, "a", @progbits
+        .balign 4
+        .weak   __cairn_ring
+        .hidden __cairn_ring
+        .type   __cairn_ring, @object
+        .size   __cairn_ring, 4
+__cairn_ring:
+        .long   0
+
+        .section .note.gnu.property, "a"
+        .balign 8
+        .long   4, 16, 5
+        .asciz  "GNU"
+        .long   0xc0000002, 4, 3, 0
+        .section .note.GNU-stack, "", @progbits
