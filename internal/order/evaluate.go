@@ -10,6 +10,15 @@ import (
 // use 16 bytes at -O2 on x86-64.
 const codeAlign = 16
 
+// maxSize is what larger sizes count as. Sizes come from a file: one that cannot
+// be is cut to what is larger than any program.
+const maxSize = 1 << 32
+
+// alignedSize returns the bytes that a function of that size takes up.
+func alignedSize(size uint64) uint64 {
+	return (min(max(size, 1), maxSize) + codeAlign - 1) &^ (codeAlign - 1)
+}
+
 // unseenLimit is the share of unseen bytes above which HeldOut.Warn is set.
 // With less, the order decides the pages; with more, the missing runs do.
 const unseenLimit = 0.05
@@ -78,12 +87,9 @@ func newLayout(in *Input, order []uint32, pageSize uint64) *layout {
 	l := &layout{pageSize: pageSize, first: make([]uint64, len(in.Funcs)), last: make([]uint64, len(in.Funcs))}
 	var at uint64
 	for _, f := range order {
-		// Sizes come from a file: one that cannot be is cut to what is larger
-		// than any program.
-		size := min(max(in.Funcs[f].Size, 1), 1<<32)
-		at = (at + codeAlign - 1) &^ (codeAlign - 1)
+		size := min(max(in.Funcs[f].Size, 1), maxSize)
 		l.first[f], l.last[f] = at/pageSize, (at+size-1)/pageSize
-		at += size
+		at += alignedSize(size)
 	}
 	return l
 }

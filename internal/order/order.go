@@ -58,6 +58,9 @@ type Options struct {
 	// similar code stands together, which compresses better. It needs
 	// Func.Content.
 	Compress bool
+	// PageSize is the size in bytes of the pages that Signature and Startup
+	// save; 0 stands for 4096.
+	PageSize uint64
 	// OutlierFilter makes BP drop the utilities that llvm-profdata drops. It
 	// costs pages; it is there to compare with that tool.
 	OutlierFilter bool
@@ -129,12 +132,12 @@ func Compute(in *Input, alg Algorithm, opts Options) (*Result, error) {
 	case BP, BPLLD:
 		b.startup(byPartitioning(in, traces, alg, opts.OutlierFilter))
 	case Signature:
-		b.startup(bySignature(in, traces))
+		b.startup(bySignature(in, traces, opts.PageSize))
 	case Startup:
 		if len(traces) == 0 {
 			b.startup(byMeanOrder(in))
 		}
-		b.startup(bySignature(in, traces))
+		b.startup(bySignature(in, traces, opts.PageSize))
 		b.hot(newGraph(in, b.placed).cdsort())
 	case Hot:
 		b.hot(newGraph(in, b.placed).cdsort())

@@ -2,36 +2,34 @@ package order
 
 import "slices"
 
-// The budgets of shortPath, in words of signatures compared. They bound its
+// The budgets of shortPaths, in words of signatures compared. They bound its
 // time to a few seconds whatever the input; there is no clock.
 const (
 	nearestBudget = 1 << 28 // above it, the path starts from balanced partitioning
 	improveBudget = 1 << 29 // for all improvements together
 )
 
-// A shortPath through some thousand signatures is found as for any travelling
+// shortPaths returns short paths through the signatures of groups, as indexes.
+//
+// A short path through some thousand signatures is found as for any travelling
 // salesman: start from the common core and go to the nearest that is left, then
 // improve by 2-opt (turn a part of the path round) and Or-opt (move a part of up
-// to three elsewhere) until neither shortens it. The nearest-neighbour start is
-// quadratic: with too many groups, balanced partitioning gives the start, with
-// one utility for each trace. Improvements are looked for within a window of
-// positions that shrinks as the groups grow in number.
-//
-// It returns indexes of groups.
-func shortPath(groups []group, m *metric) []int {
-	if len(groups) == 0 {
-		return nil
-	}
+// to three elsewhere) until neither shortens it. A second path starts from
+// balanced partitioning with one utility for each trace, which is the only one
+// if there are too many groups for nearest neighbours, whose search is
+// quadratic. Improvements are looked for within a window of positions that
+// shrinks as the groups grow in number.
+func shortPaths(groups []group, m *metric) [][]int {
 	words := len(groups[0].signature)
-	var order []int
+	paths := [][]int{partitionedPath(groups)}
 	if len(groups)*len(groups)*words <= nearestBudget {
-		order = nearestPath(groups, m)
-	} else {
-		order = partitionedPath(groups)
+		paths = append(paths, nearestPath(groups, m))
 	}
-	p := &path{groups: groups, metric: m, order: order, budget: improveBudget / words}
-	p.improve()
-	return p.order
+	for _, order := range paths {
+		p := &path{groups: groups, metric: m, order: order, budget: improveBudget / words / len(paths)}
+		p.improve()
+	}
+	return paths
 }
 
 // nearestPath starts at the first group, which has the most traces, and goes on
@@ -147,7 +145,7 @@ func (p *path) moveFrom(i, window int) bool {
 			straight := p.gap(k-1, i) + p.gap(last, k) - between
 			turned := p.gap(k-1, last) + p.gap(i, k) - between
 			if min(straight, turned) < saved {
-				p.shift(i, n, k, turned < straight)
+				shift(p.order, i, n, k, turned < straight)
 				return true
 			}
 		}
@@ -155,17 +153,18 @@ func (p *path) moveFrom(i, window int) bool {
 	return false
 }
 
-// shift moves the n groups at i in front of what is at k.
-func (p *path) shift(i, n, k int, turned bool) {
+// shift moves the n elements at i in front of what is at k, which is not among
+// them, and turns them round if turned.
+func shift(order []int, i, n, k int, turned bool) {
 	if turned {
-		slices.Reverse(p.order[i : i+n])
+		slices.Reverse(order[i : i+n])
 	}
 	// Three reversals rotate, and none of them allocates.
 	lo, mid, hi := i, i+n, k
 	if k < i {
 		lo, mid, hi = k, i, i+n
 	}
-	slices.Reverse(p.order[lo:mid])
-	slices.Reverse(p.order[mid:hi])
-	slices.Reverse(p.order[lo:hi])
+	slices.Reverse(order[lo:mid])
+	slices.Reverse(order[mid:hi])
+	slices.Reverse(order[lo:hi])
 }

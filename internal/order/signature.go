@@ -18,13 +18,30 @@ import (
 // the best order is a shortest path through the signatures, which is a
 // travelling salesman's problem. With weights, a trace's bit counts its weight.
 //
+// From the shortest paths found, the one that touches the fewest pages is taken
+// and improved by counting pages.
+//
 // The order inside a group does not matter for the pages that a whole run
 // touches. Functions stand there by their mean relative position in the traces,
 // which matters for the pages touched early in a run.
-func bySignature(in *Input, traces []trace) []uint32 {
+func bySignature(in *Input, traces []trace, pageSize uint64) []uint32 {
 	groups := groupsOf(in, traces)
+	if len(groups) == 0 {
+		return nil
+	}
+	p := newPacking(in, groups, traces, pageSize)
+	var best []int
+	var fewest uint64
+	for _, path := range shortPaths(groups, newMetric(traces)) {
+		p.set(path)
+		if pages := p.count(0, len(path)); best == nil || pages < fewest {
+			best, fewest = path, pages
+		}
+	}
+	p.set(best)
+	p.search()
 	order := make([]uint32, 0, len(in.Funcs))
-	for _, g := range shortPath(groups, newMetric(traces)) {
+	for _, g := range p.order {
 		order = append(order, groups[g].funcs...)
 	}
 	return order
@@ -96,9 +113,9 @@ type metric struct {
 	bytes [][256]int64
 }
 
-// maxWeight keeps sums of distances far from overflow. Larger weights count as
+// maxWeight keeps sums of distances and of pages from overflow. Larger weights count as
 // this.
-const maxWeight = 1 << 32
+const maxWeight = 1 << 24
 
 func newMetric(traces []trace) *metric {
 	m := &metric{}
