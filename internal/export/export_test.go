@@ -157,7 +157,8 @@ func TestBoltEntries(t *testing.T) {
 	m, _ := small()
 	symbols := []Symbol{
 		{Name: "main", Addr: 0x9000},
-		{Name: "step", Addr: 0x9100, File: "b.c", Ordinal: 1}, {Name: "step", Addr: 0x9200, File: "a.c", Ordinal: 2},
+		{Name: "step", Addr: 0x9100, File: "b.c", Ordinal: 1},
+		{Name: "step", Addr: 0x9200, File: "a.c", Ordinal: 2},
 	}
 	got, missing := BoltEntries(m, symbols)
 	want := []fdata.Branch{{To: fdata.Place{Symbol: "main"}, Count: 1}, {To: fdata.Place{Symbol: "step/2"}, Count: 10}}
