@@ -6,16 +6,25 @@ import (
 )
 
 // packing lowers the number of pages that the traces touch by moving groups.
-// The path that it starts from counts stretches, which is pages only on
-// average: a group of 16 bytes between two others may cost a page or none,
-// depending on where the page borders fall. So here pages are counted, each
-// with the weight of the trace that touches it.
+// The path that it starts from counts stretches, as if all gaps between them
+// cost the same. But a gap of 16 bytes costs nothing nearly always.
+//
+// Where the page borders fall is not known before the link. A trace that uses n
+// bytes with gaps g1, g2, ... between them touches on average over all borders
+//
+//	(n + min(g1, P) + min(g2, P) + ... + P - 1) / P
+//
+// pages of P bytes: a byte that is not used is on a touched page if there is one
+// in use less than P before it. So the sum of the gaps, each cut to P and with
+// the weight of the trace, is what is lowered. (To count the pages for one
+// position of the borders gains more at that position, 3 % on sqlite, and loses
+// more at all others, 5 %.)
 //
 // The search takes a random part of the path, moves it or turns it round within
-// a window of positions, and keeps that unless the count grows. Moves that
-// leave the count as it is are kept too, which lets the search cross plateaus.
-// The groups outside the part keep their addresses, so only the window is
-// counted anew. A budget bounds it; there is no clock.
+// a window of positions, and keeps that unless the sum grows. Moves that leave
+// the sum as it is are kept too, which lets the search cross plateaus. The
+// groups outside the window keep their addresses, so only what is near it is
+// counted anew. A budget bounds the search; there is no clock.
 type packing struct {
 	groups   []group
 	bytes    []uint64 // by group, each function aligned
@@ -23,7 +32,7 @@ type packing struct {
 	pageSize uint64
 	order    []int
 	start    []uint64 // by position, where the group there begins
-	last     []uint64 // by trace, the last page counted
+	last     []uint64 // by trace, where its last group counted ends
 	saved    []int    // a window before a move
 	visited  int      // memberships counted
 }
@@ -63,23 +72,19 @@ func (p *packing) place(lo, hi int) {
 	}
 }
 
-// count returns the weighted pages that the groups from lo to hi touch.
+// count returns the weighted gaps before the groups from lo to hi, in bytes. The
+// first group of a trace there has a gap of a page before it.
 func (p *packing) count(lo, hi int) uint64 {
-	for t := range p.last {
-		p.last[t] = ^uint64(0)
-	}
+	clear(p.last)
 	var sum uint64
 	for i := lo; i < hi; i++ {
-		first, end := p.start[i]/p.pageSize, (p.start[i+1]-1)/p.pageSize
+		// Addresses count from one page on, so that a zero is far away.
+		start, end := p.start[i]+p.pageSize, p.start[i+1]+p.pageSize
 		for k, word := range p.groups[p.order[i]].signature {
 			for ; word != 0; word &= word - 1 {
 				t := k*64 + bits.TrailingZeros64(word)
-				pages := end - first + 1
-				if p.last[t] == first {
-					pages--
-				}
+				sum += min(start-p.last[t], p.pageSize) * p.weights[t]
 				p.last[t] = end
-				sum += pages * p.weights[t]
 				p.visited++
 			}
 		}
@@ -99,7 +104,7 @@ func (p *packing) search() {
 	}
 }
 
-// try makes one random move and takes it back if that costs pages.
+// try makes one random move and takes it back if the gaps grow.
 func (p *packing) try(rng *generator) {
 	below := func(n int) int { return int(rng.next() % uint64(n)) }
 	n := len(p.order)
@@ -111,12 +116,13 @@ func (p *packing) try(rng *generator) {
 		return
 	}
 	lo, hi := min(from, to), max(from+part, to)
-	// The neighbours that share the window's first and last page count too.
+	// A gap that reaches further than a page from the window counts as a page
+	// whatever happens in the window.
 	left, right := lo, hi
-	for left > 0 && p.start[left]/p.pageSize >= p.start[lo]/p.pageSize {
+	for left > 0 && p.start[lo]-p.start[left] < p.pageSize {
 		left--
 	}
-	for right < n && p.start[right]/p.pageSize <= (p.start[hi]-1)/p.pageSize {
+	for right < n && p.start[right]-p.start[hi] < p.pageSize {
 		right++
 	}
 	before := p.count(left, right)

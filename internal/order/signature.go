@@ -18,8 +18,8 @@ import (
 // the best order is a shortest path through the signatures, which is a
 // travelling salesman's problem. With weights, a trace's bit counts its weight.
 //
-// From the shortest paths found, the one that touches the fewest pages is taken
-// and improved by counting pages.
+// From the short paths found, the one with the fewest pages is taken, and then
+// improved by counting bytes in gaps instead of gaps.
 //
 // The order inside a group does not matter for the pages that a whole run
 // touches. Functions stand there by their mean relative position in the traces,
@@ -31,11 +31,11 @@ func bySignature(in *Input, traces []trace, pageSize uint64) []uint32 {
 	}
 	p := newPacking(in, groups, traces, pageSize)
 	var best []int
-	var fewest uint64
+	var smallest uint64
 	for _, path := range shortPaths(groups, newMetric(traces)) {
 		p.set(path)
-		if pages := p.count(0, len(path)); best == nil || pages < fewest {
-			best, fewest = path, pages
+		if gaps := p.count(0, len(path)); best == nil || gaps < smallest {
+			best, smallest = path, gaps
 		}
 	}
 	p.set(best)
