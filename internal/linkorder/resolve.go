@@ -41,6 +41,9 @@ func newTable(places []place) *table {
 		f := familyOf(p.Name)
 		t.byKind[f] = append(t.byKind[f], i)
 		t.byRoot[f.root] = append(t.byRoot[f.root], i)
+		if c, ok := inC(p.Name, f); ok {
+			t.byKind[c] = append(t.byKind[c], i)
+		}
 		if f.cold {
 			t.hasCold[f.root] = true
 		}
@@ -72,6 +75,9 @@ func (t *table) find(f *Func) ([]int, match) {
 	fam := familyOf(f.Name)
 	if found := t.byKind[fam]; len(found) > 0 {
 		return t.ofFile(found, f.File), renamed
+	}
+	if c, ok := inC(f.Name, fam); ok && len(t.byKind[c]) > 0 {
+		return t.ofFile(t.byKind[c], f.File), renamed
 	}
 	if fam.cold {
 		return nil, vanished // what is left of it is not cold, and need not have run
@@ -369,7 +375,7 @@ func objectNames(objects []Object) []ObjectName {
 			count[names[i].Path]++
 		}
 		for i := range names {
-			if count[names[i].Path] > 1 && len(tails[i]) > 0 && tails[i][0] != "" {
+			if count[names[i].Path] > 1 && len(tails[i]) > 0 && tails[i][0] != "" && tails[i][0] != ".." {
 				names[i].Path, tails[i] = tails[i][0]+"/"+names[i].Path, tails[i][1:]
 				clash = true
 			}

@@ -98,6 +98,10 @@ func TestResolveNames(t *testing.T) {
 		{"f.llvm.1", "f.llvm.2", "f.llvm.2", nil, 1},
 		{"f", "f.__uniq.12", "f.__uniq.12", nil, 1},
 		{"a a", "a", "a", nil, 0},
+		{"secret", "_ZL6secreti.__uniq.12", "_ZL6secreti.__uniq.12", nil, 1},
+		{"_ZL6secreti.__uniq.12", "secret", "secret", nil, 1},
+		{"_ZL6secreti", "secret", "", []string{"_ZL6secreti"}, 0},
+		{"x", "_ZL9xi.__uniq.12", "", []string{"x"}, 0},
 	}
 	for _, test := range tests {
 		r := Resolve(listOf(test.list), &Link{Binary: binary(test.link)})

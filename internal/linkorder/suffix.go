@@ -1,6 +1,9 @@
 package linkorder
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // cloneWords are what compilers put behind a dot when they make a function of
 // another one. A number may follow, which the next build may choose otherwise.
@@ -47,6 +50,23 @@ func familyOf(name string) family {
 		}
 	}
 	return f
+}
+
+// inC returns the family of a static function without the mangling that clang's
+// -funique-internal-linkage-names gives functions of C, too: _ZL6secreti.__uniq.1
+// is secret there.
+func inC(name string, f family) (family, bool) {
+	rest, ok := strings.CutPrefix(f.root, "_ZL")
+	if !ok || !strings.Contains(name, ".__uniq.") {
+		return family{}, false
+	}
+	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+	n, err := strconv.Atoi(rest[:digits])
+	if err != nil || n == 0 || n > len(rest)-digits {
+		return family{}, false
+	}
+	f.root = rest[digits : digits+n]
+	return f, true
 }
 
 // isNumber reports whether s is what compilers count with, or a hash.
