@@ -104,7 +104,7 @@ func runBuild(ctx context.Context, s *Streams, f instrumentFlags, args []string,
 	if err == nil && asJSON {
 		err = report.WriteJSON(s.Out, sum)
 	} else if err == nil && f.shim.Use != nil {
-		cmp.Or(sum.Use, &useSummary{}).print(s, f.use.Profile)
+		cmp.Or(sum.Use, &useSummary{}).print(s, &f.use)
 	} else if err == nil {
 		sum.print(s)
 	}

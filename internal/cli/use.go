@@ -35,6 +35,9 @@ type useOptions struct {
 // sees the same one.
 const useProfile = "use.mip"
 
+// usePrefix starts the names of the directories in the cache.
+const usePrefix = "use-"
+
 // load reads the profile that opts name and notes its content.
 func (u *useOptions) load() (*prof.Profile, error) {
 	path, err := filepath.Abs(u.Profile)
@@ -78,7 +81,7 @@ func prepareUse(ctx context.Context, c compiler, opts shimOptions) (*useBuild, e
 	if err != nil {
 		return nil, err
 	}
-	b := &useBuild{dir: filepath.Join(cache, "use-"+key), opts: *opts.Use}
+	b := &useBuild{dir: filepath.Join(cache, usePrefix+key), opts: *opts.Use}
 	if exists(b.dir) {
 		return b, nil
 	}
@@ -363,7 +366,12 @@ func (u *useSummary) add(r *splitEvent) {
 	}
 }
 
-func (u *useSummary) print(s *Streams, profile string) {
+func (u *useSummary) print(s *Streams, opts *useOptions) {
+	profile := opts.Profile
+	if opts.NoSplit {
+		fmt.Fprintf(s.Err, "cairn: build: laid out by %s; no function was split\n", profile)
+		return
+	}
 	fmt.Fprintf(s.Err, "cairn: build: built %s by %s: %s split, %s moved away whole, %s left as they are\n",
 		plural(u.Files, "file"), profile, plural(u.Split, "function"), plural(u.Moved, "function"), plural(u.Hot, "function"))
 	if u.Stale > 0 {
@@ -378,14 +386,18 @@ func (u *useSummary) print(s *Streams, profile string) {
 // useLinker becomes a linker that a build starts itself. One that a driver
 // starts has the order already.
 func (w *wrapper) useLinker(ctx context.Context, s *Streams, c compiler, path string, argv []string) error {
-	b, err := prepareUse(ctx, c, w.opts.Shim)
+	cache, err := cacheDir()
 	if err != nil {
 		return err
 	}
 	for _, a := range argv {
-		if strings.Contains(a, b.dir) {
+		if strings.Contains(a, filepath.Join(cache, usePrefix)) {
 			return become(path, argv, nil)
 		}
+	}
+	b, err := prepareUse(ctx, c, w.opts.Shim)
+	if err != nil {
+		return err
 	}
 	link, err := b.linkArgs(ctx, s, path, outputOf(argv))
 	if err != nil {

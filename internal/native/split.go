@@ -49,6 +49,11 @@ type SplitFunc struct {
 	Moved  int    // of these, moved to the cold part
 }
 
+// ColdSection starts the names of the sections that code is moved to. Linkers
+// take them for unlikely code; compilers have no sections of these names, so
+// that an order of functions does not fetch them by mistake.
+const ColdSection = ".text.unlikely.cairn."
+
 // splitter is the state of one Split.
 type splitter struct {
 	unit    *Unit
@@ -66,7 +71,7 @@ type splitter struct {
 }
 
 // Split moves blocks that never ran out of functions that did, into sections
-// .text.unlikely.NAME, and returns the new text. It leaves a function as it is
+// ColdSection and its name, and returns the new text. It leaves a function as it is
 // whenever there is something in it, or said of it elsewhere, that it does not
 // know to be safe.
 func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
@@ -164,7 +169,7 @@ func (s *splitter) moveWhole(fn *function) {
 			return
 		}
 	}
-	s.renamed[sec.name] = ".text.unlikely." + fn.name
+	s.renamed[sec.name] = ColdSection + fn.name
 	s.result.Moved = append(s.result.Moved, fn.name)
 }
 

@@ -338,8 +338,8 @@ func (s *splitter) emitCold(out []byte, p *splitPlan, e *prepared) []byte {
 	if g := p.frag.sec.group; g != "" {
 		group, flags = ","+g, "axG"
 	}
-	out = fmt.Appendf(out, "\t.pushsection\t.text.unlikely.%s,\"%s\",@progbits%s\n\t.type\t%s, @function\n%s:\n%s:\n",
-		p.fn.name, flags, group, p.cold, p.cold, e.cold.base)
+	out = fmt.Appendf(out, "\t.pushsection\t%s%s,\"%s\",@progbits%s\n\t.type\t%s, @function\n%s:\n%s:\n",
+		ColdSection, p.fn.name, flags, group, p.cold, p.cold, e.cold.base)
 	cold := &emitter{s: s, p: p, part: &e.cold, ends: e.ends, before: e.before, behind: e.behind, loc: -1, out: out}
 	if p.cfi.used {
 		cold.out = append(cold.out, "\t.cfi_startproc\n"...)
