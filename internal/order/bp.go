@@ -105,7 +105,7 @@ func sizeCuts(in *Input, funcs []uint32) []int {
 			next *= 2
 		}
 		cuts[i] = stretch
-		size += min(in.Funcs[f].Size, 1<<32)
+		size += min(in.Funcs[f].Size, maxSize)
 	}
 	return cuts
 }

@@ -11,8 +11,8 @@ import (
 const codeAlign = 16
 
 // maxSize is what larger sizes count as. Sizes come from a file: one that cannot
-// be is cut to what is larger than any program.
-const maxSize = 1 << 32
+// be is cut to what is larger than any function.
+const maxSize = 1 << 26
 
 // alignedSize returns the bytes that a function of that size takes up.
 func alignedSize(size uint64) uint64 {

@@ -40,7 +40,8 @@ type packing struct {
 const (
 	packingWindow = 50      // positions that a part moves by at most
 	packingPart   = 4       // groups in a part that moves
-	packingMoves  = 200_000 // moves tried
+	packingMoves  = 400     // moves tried for each group
+	packingLeast  = 10_000  // moves tried, however few groups
 	packingBudget = 1 << 27 // memberships counted
 )
 
@@ -99,7 +100,7 @@ func (p *packing) search() {
 	}
 	rng := generator(1)
 	p.visited = 0
-	for moves := 0; moves < packingMoves && p.visited < packingBudget; moves++ {
+	for moves := 0; moves < packingLeast+packingMoves*len(p.order) && p.visited < packingBudget; moves++ {
 		p.try(&rng)
 	}
 }
