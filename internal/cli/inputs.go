@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mippack"
 )
 
 // complaint is an input that was not merged.
@@ -42,6 +43,8 @@ const maxListLine = 1 << 16
 type inputs struct {
 	raws, maps, profiles []string
 	bad                  []complaint
+	// packed are raw files in packs, by a path that begins with the pack's.
+	packed map[string][]byte
 }
 
 // add adds a file, the raw files below a directory, or the files and
@@ -118,10 +121,29 @@ func (in *inputs) addPath(path string) {
 		in.raws = append(in.raws, path)
 	case kind == mip.KindProfile:
 		in.profiles = append(in.profiles, path)
+	case mippack.Detect(head):
+		in.addPack(path)
 	case kind == mip.KindMap || isELF(head):
 		in.maps = append(in.maps, path)
 	default:
 		in.complain(path, complaintUnknown, "neither a raw file, a map, a profile nor a binary: it is "+kindName(head))
+	}
+}
+
+// addPack adds the raw files in a pack.
+func (in *inputs) addPack(path string) {
+	files, err := readPack(path)
+	if err != nil {
+		in.complain(path, complaintDamaged, trimPath(err, path))
+		return
+	}
+	if in.packed == nil {
+		in.packed = make(map[string][]byte)
+	}
+	for _, f := range files {
+		name := filepath.Join(path, f.Name)
+		in.packed[name] = f.Data
+		in.raws = append(in.raws, name)
 	}
 }
 

@@ -36,8 +36,8 @@ With -p it adds to a profile that is there, in place: the old one stays whole
 until the new one is. With -o it writes a new profile of the modules whose
 binaries or maps are among the files.
 
-Files are told apart by what is in them: raw files, profiles (.mip), maps
-(.mipmap), binaries. Of a directory all .mipraw files are taken, below it too.
+Files are told apart by what is in them: raw files, packs of them (.mippack),
+profiles (.mip), maps (.mipmap), binaries. Of a directory all .mipraw files are taken, below it too.
 @LIST is a file with a path on each line. A file that is named twice counts once.
 
 Each run of a mode that records the order of first executions (order, count,
@@ -170,6 +170,7 @@ func mergeInputs(ctx context.Context, s *Streams, p *prof.Profile, in *inputs, n
 		sum.Profiles++
 	}
 	raws := newRawFiles(in.raws, p, name, traces)
+	raws.packed = in.packed
 	stop := startProgress(s.Err, "raw files", &raws.done, len(in.raws))
 	added, bad := raws.sum(ctx)
 	stop()

@@ -29,6 +29,7 @@ type rawFiles struct {
 	holds   string // what the profile holds, for those who bring something else
 	limit   uint64 // bytes of the largest raw file that can be good
 	traces  traceFlags
+	packed  map[string][]byte // what is at those of paths that are in packs
 
 	next, done atomic.Int64
 }
@@ -164,6 +165,9 @@ func (w *rawWorker) add(path string) (kind string, err error) {
 // use. With a hundred thousand small files the calls to the system are most of
 // the work: there are three here, and no allocation, where os.ReadFile has six.
 func (w *rawWorker) read(path string) ([]byte, error) {
+	if data, ok := w.r.packed[path]; ok {
+		return data, nil
+	}
 	var fd int
 	if err := retry(func() (err error) {
 		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)

@@ -52,6 +52,8 @@ var verbs = []func(*Streams) *cobra.Command{
 	newMapCmd,
 	newCreateCmd,
 	newMergeCmd,
+	newPackCmd,
+	newUnpackCmd,
 	newImportCmd,
 	newShowCmd,
 	newCoveredCmd,

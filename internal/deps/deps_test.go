@@ -41,6 +41,8 @@ var rules = map[string]rule{
 	"format/orderfile":  {pure: true},
 	"format/profdata":   {ours: "prof", pure: true},
 
+	"format/mippack": {ours: "format/mip format/mip/wire prof internal/bytecur", pure: true},
+
 	"internal/merge":     {ours: "prof format/mip/wire", pure: true},
 	"internal/coverage":  {ours: "prof", pure: true},
 	"internal/callgraph": {ours: "prof", pure: true},

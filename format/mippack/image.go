@@ -1,0 +1,83 @@
+package mippack
+
+// Problem: the image of a raw section is mostly zeros with some ones, which
+// stand together because functions that use each other do, or words with the
+// calls and the order of functions. The map that says which is where is not at
+// hand.
+//
+// A byte is coded as: is it zero; if not, is it one; if not, its bits. What is
+// known of it is which of the bytes before were zero, and what stood at its place
+// in an earlier run of the same build.
+
+// imageModel is what is learned about images. One serves all files of a pack.
+type imageModel struct {
+	zero, one []bit
+	bytes     [8][4][256]bit // by place in the record and the word so far
+}
+
+const (
+	zeroContexts = 2 * 4 * 32 * 5 * 4
+	maxGap       = 64
+)
+
+func newImageModel() *imageModel {
+	return &imageModel{zero: make([]bit, zeroContexts), one: make([]bit, zeroContexts)}
+}
+
+// code codes an image, which a decoder fills, after that of an earlier run, if
+// there is one. A decoder whose bytes are spent leaves the rest zero.
+func (m *imageModel) code(c *coder, data, earlier []byte) {
+	wide := 0 // has it words
+	hist := uint32(0)
+	gap := 0 // zeros since the last byte that was none
+	for i := range data {
+		if c.d != nil && c.d.spent() {
+			return
+		}
+		v := data[i]
+		before := 4
+		if i < len(earlier) {
+			before = int(min(earlier[i], 2))
+		} else if earlier != nil {
+			before = 3
+		}
+		g := 0
+		for x := gap; x > 0; x >>= 1 {
+			g++
+		}
+		place := 0
+		if wide != 0 {
+			place = i % 4
+		}
+		ctx := (((int(hist&3)*8+min(g, 7))*5+before)*4+place)*2 + wide
+		if c.bit(&m.zero[ctx], v != 0) {
+			if v = 1; c.bit(&m.one[ctx], data[i] != 1) {
+				v = m.byte(c, data, i)
+				wide = 1
+			}
+			gap = 0
+			hist = hist<<1 | 1
+		} else {
+			v = 0
+			gap = min(gap+1, maxGap)
+			hist <<= 1
+		}
+		data[i] = v
+	}
+}
+
+// byte codes a byte that is neither 0 nor 1.
+func (m *imageModel) byte(c *coder, data []byte, i int) byte {
+	word := 0
+	if i%4 > 0 {
+		switch last := data[i-1]; {
+		case last == 0xff:
+			word = 3
+		case last >= 0x80:
+			word = 2
+		case last > 0:
+			word = 1
+		}
+	}
+	return c.tree(m.bytes[i%8][word][:], 8, data[i])
+}
