@@ -2,6 +2,7 @@ package order
 
 import (
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -14,6 +15,19 @@ func meanPages(stats []TraceStats) (pages, area, bound float64) {
 	return pages, area, bound
 }
 
+// overBorders returns the means over the traces and over eight positions of the
+// page borders.
+func overBorders(in *Input, order []uint32) (pages, area float64) {
+	const positions = 8
+	for i := range uint64(positions) {
+		shifted := &Input{Funcs: append(slices.Clone(in.Funcs), Func{Size: 1 + i*4096/positions}), Traces: in.Traces}
+		p, a, _ := meanPages(Evaluate(shifted, append([]uint32{uint32(len(in.Funcs))}, order...), 0))
+		pages += p / positions
+		area += a / positions
+	}
+	return pages, area
+}
+
 // TestMeasure prints the table of the package comment.
 func TestMeasure(t *testing.T) {
 	if os.Getenv("MEASURE") == "" {
@@ -21,7 +35,8 @@ func TestMeasure(t *testing.T) {
 	}
 	for _, name := range programs {
 		in := readProgram(t, name)
-		pages, area, bound := meanPages(Evaluate(in, nil, 0))
+		_, _, bound := meanPages(Evaluate(in, nil, 0))
+		pages, area := overBorders(in, ByAddress(in))
 		t.Logf("%-8s %-10s %6.1f %6.1f (bound %.1f)", name, "default", pages, area, bound)
 		for _, alg := range Algorithms() {
 			for _, filter := range []bool{false, true} {
@@ -33,7 +48,7 @@ func TestMeasure(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				pages, area, _ := meanPages(Evaluate(in, r.Order, 0))
+				pages, area := overBorders(in, r.Order)
 				var held, unseen float64
 				h := LeaveOneOut(in, alg, opts, 0)
 				for i := range h {
