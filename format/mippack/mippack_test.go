@@ -234,3 +234,33 @@ func BenchmarkPack(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkUnpack(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	pack, err := Pack([]File{orderRun(b, 7, 20000, walk(rng, 20000, 5000))})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := Unpack(pack); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestManyZeros: what packs best of all may not look like a forged pack.
+func TestManyZeros(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1 << 20, 1<<24 + 7} {
+		if n := packAndUnpack(t, File{"zeros", make([]byte, size)}); n > 100+size/5000 {
+			t.Errorf("%d bytes for %d zeros", n, size)
+		}
+	}
+	order := make([]uint32, 1<<16)
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	if n := packAndUnpack(t, orderRun(t, 1, len(order), order)); n > 700 {
+		t.Errorf("%d bytes for functions in the order of their addresses", n)
+	}
+}
