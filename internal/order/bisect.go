@@ -25,7 +25,7 @@ import (
 // Dhulipala, Kabiljo, Karrer, Ottaviano, Pupyrev, Shalita: Compressing Graphs
 // and Indexes with Recursive Graph Bisection, KDD 2016. For functions: Hoag,
 // Lee, Mestre, Pupyrev: Optimizing Function Layout for Mobile Applications,
-// LCTES 2023. LLVM's llvm/lib/Support/BalancedPartitioning.cpp has the same
+// arXiv 2211.09285. LLVM's llvm/lib/Support/BalancedPartitioning.cpp has the same
 // constants, but another generator of random numbers, so that orders differ in
 // detail. Gains are fixed-point numbers here, not floating-point ones: the
 // result is the same on every machine, and on any number of threads, because
@@ -95,11 +95,11 @@ func (b *bisection) bisect(nodes []node, utilities, depth int, bucket uint64) {
 		}
 	}
 	left := partition(nodes)
-	go1 := func() { b.bisect(nodes[:left], len(splits), depth+1, 2*bucket) }
+	leftHalf := func() { b.bisect(nodes[:left], len(splits), depth+1, 2*bucket) }
 	if depth < bisectParallel && len(nodes) > 64 {
-		b.wait.Go(go1)
+		b.wait.Go(leftHalf)
 	} else {
-		go1()
+		leftHalf()
 	}
 	b.bisect(nodes[left:], len(splits), depth+1, 2*bucket+1)
 }

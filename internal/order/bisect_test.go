@@ -56,7 +56,7 @@ func utilitiesOf(traces []trace, funcs int, filter bool) [][]uint32 {
 	return utils
 }
 
-// The vectors of LLVM's unittests/ProfileData: TemporalProfTest.
+// The vectors of LLVM's own unit tests.
 func TestUtilities(t *testing.T) {
 	t.Parallel()
 	one := []trace{{funcs: []uint32{0, 1, 2, 3}}}

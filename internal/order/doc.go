@@ -1,3 +1,85 @@
 // Package order computes in which order a program's functions should be linked,
-// from traces of first executions, counts and call edges. It is pure.
+// from traces of first executions, counts and call edges, and what an order
+// means in pages. It is pure.
+//
+// # Which algorithm when
+//
+// Startup is the default. Functions that a trace names come first, by
+// Signature: the fewest pages touched by the traces as wholes, and nearly the
+// fewest early on. Then come those that ran but are in no trace, by Hot, then
+// the rest by address. Without traces, those with a first-execution index come
+// first, by the number of runs that reached them.
+//
+// The others are there to compare with, or for other goals:
+//
+//   - First links the traces one after the other: what a person would do by
+//     hand with one trace, and hard to beat with one.
+//   - Mean sorts by mean first-execution index, which needs no traces. What few
+//     runs use stands in the middle of what all use.
+//   - BP and BPLLD are balanced partitioning with the rules of llvm-profdata
+//     order and of lld's --bp-startup-sort (Hoag, Lee, Mestre, Pupyrev,
+//     arXiv 2211.09285).
+//   - Hot is cache-directed sort, lld's and BOLT's default for call graphs, and
+//     C3 call-chain clustering, known as hfsort (Ottoni, Maher, CGO 2017). They
+//     are for throughput: callees near their callers. As orders for start-up they
+//     get half or more of what is to be had.
+//
+// # Measured
+//
+// Mean pages of 4 KiB that a scenario touches with the functions laid out back
+// to back and aligned to 16 bytes, averaged over positions of the page borders,
+// in-sample and with each scenario left out; and the mean pages touched so far
+// along a run (area). Programs: sqlite 3.40.1 with 13 scenarios, lua 5.4.4 with
+// 11, ninja 1.11.1 with 17, CPython 3.11.2 with 12; clang 22 -O2, traced by
+// breakpoints. MEASURE=1 go test -v -run Measure prints this table.
+//
+//	               sqlite             lua               ninja             python
+//	               pages area  held   pages area held   pages area held   pages area  held
+//	by address     151.6 88.3         41.1  27.5        24.8  16.9        373.9 218.3
+//	startup         88.2 50.9 104.4   23.0  11.4 29.9   13.7   7.9 14.8   200.5  97.5 231.9
+//	bp-lld          93.7 51.2 107.1   24.6  12.0 30.1   15.2   8.5 15.5   205.1  99.9 235.8
+//	bp              93.8 51.3 108.8   24.3  11.8 30.4   15.2   8.4 14.9   205.4 100.1 235.9
+//	bp, filtered   100.5 52.3 111.7   28.9  12.4 32.5   15.4   8.4 16.1   240.0 105.3 255.8
+//	first          100.0 51.5 110.9   25.7  11.6 31.3   14.6   7.7 14.6   214.1  98.7 236.2
+//	mean           118.1 59.3 125.6   32.0  12.3 35.4   16.3   8.4 16.4   255.2 104.3 271.4
+//	no traces       99.6 53.7         27.3  12.1        14.6   7.8        218.5  99.9
+//	bytes alone     84.6              21.2              12.6              193.5
+//
+// "No traces" is startup from counts alone. Filtered partitioning is what llvm-profdata does; its own orders of the same
+// traces are within 0.8 pages of that line. Hot and C3 give the orders of lld
+// for the same call graph, function by function. Tests check both.
+//
+// Held out and in-sample differ by what the other scenarios never ran: 1.9 % to
+// 3.5 % of the bytes. LeaveOneOut tells that share; above 5 %, more scenarios
+// help more than another algorithm.
+//
+// # Tried and left out
+//
+// Pages in-sample, then held out, against the path through the signatures before
+// its gaps are lowered (sqlite 90.2, 105.3; python 202.2, 232.3):
+//
+//   - Joining groups of less than 512 bytes to the most similar one: 90.2, 105.8;
+//     202.2, 231.8. Of less than 4096 bytes: 91.6, 106.5; 205.8, 233.8.
+//   - The first quarter or half of all traces before the rest: 92.1 to 97.8 and
+//     106.6 to 110.1 on sqlite for 0.3 pages less area at most.
+//   - A bit of its own in the signature for the first half of each trace: within
+//     0.7 pages and 1.4 of area either way.
+//   - Counting pages at one position of the borders: 87.4 there, but 92 to 94 at
+//     the others. The linker decides the position, so gaps are lowered instead.
+//   - Inside groups: the order of balanced partitioning costs 1.6 of area on
+//     python; by address 26 pages of area; by similarity 31 pages of area for
+//     0.7 % less gzip and 0.2 % less zstd. The mean position stays.
+//
+// Options.Compress is worth little on C: on python's text, startup order costs
+// 4.8 % gzip -9 and 1.5 % zstd -19, and ordering the rest for compression gets
+// back 0.4 % and nothing; on sqlite nothing.
+//
+// # Cost
+//
+// For 100,000 functions, 100 traces of 3,900 functions with 9,925 signatures and
+// 200,000 edges, on two cores that others used as well: signature 4 to 6 s, hot 4
+// s, bp 2 to 5 s, first, mean and c3 below 1 s, with at most 130 MB of memory.
+// BP runs on all cores, and LeaveOneOut computes as many of
+// its orders at a time as there are cores; all else is one thread. Nothing depends
+// on a clock, a map's order, the number of cores or the machine.
 package order

@@ -92,3 +92,14 @@ func byMeanOrder(in *Input) []uint32 {
 	})
 	return ranked
 }
+
+// byRuns returns the functions that have a first-execution index by the number
+// of runs that executed them, the most first, then by mean index. Without
+// traces, the number of runs is what is left of the signature.
+func byRuns(in *Input) []uint32 {
+	ranked := byMeanOrder(in)
+	slices.SortStableFunc(ranked, func(a, b uint32) int {
+		return cmp.Compare(in.Funcs[b].Runs, in.Funcs[a].Runs)
+	})
+	return ranked
+}

@@ -38,6 +38,12 @@ func TestMeasure(t *testing.T) {
 		_, _, bound := meanPages(Evaluate(in, nil, 0))
 		pages, area := overBorders(in, ByAddress(in))
 		t.Logf("%-8s %-10s %6.1f %6.1f (bound %.1f)", name, "default", pages, area, bound)
+		counts, err := Compute(&Input{Funcs: in.Funcs}, Startup, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		countPages, countArea := overBorders(in, counts.Order)
+		t.Logf("%-8s %-10s %6.1f %6.1f  no traces", name, Startup, countPages, countArea)
 		for _, alg := range Algorithms() {
 			for _, filter := range []bool{false, true} {
 				if filter && alg != BP {

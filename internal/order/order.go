@@ -135,7 +135,7 @@ func Compute(in *Input, alg Algorithm, opts Options) (*Result, error) {
 		b.startup(bySignature(in, traces, opts.PageSize))
 	case Startup:
 		if len(traces) == 0 {
-			b.startup(byMeanOrder(in))
+			b.startup(byRuns(in))
 		}
 		b.startup(bySignature(in, traces, opts.PageSize))
 		b.hot(newGraph(in, b.placed).cdsort())
