@@ -110,7 +110,7 @@ but not from where. Without --binary chromium lists all names as they are.
 
 Calls of functions and coverage of blocks are exact. How often a block or a
 place of call ran is not recorded; it is derived from the calls, as the guide
-says under "Feeding compilers". For temporal profiles of LLVM see cairn order.`,
+says under "Feeding compilers". Temporal profiles of LLVM are for cairn import.`,
 		Example: `  cairn export -p app.mip --format llvm-sample --binary app -o app.prof
   clang -O2 -g -fprofile-sample-use=app.prof *.c -o app`,
 		Args: noArgs,
@@ -247,6 +247,7 @@ func (e *exporter) bolt(w io.Writer) error {
 		}
 		return fdata.WriteBranches(w, branches)
 	}
+	e.warnRewriting()
 	sites, err := e.sites()
 	if err != nil {
 		return err
@@ -254,11 +255,23 @@ func (e *exporter) bolt(w io.Writer) error {
 	return fdata.WriteBranches(w, export.Bolt(e.m, symbols, sites))
 }
 
+// warnRewriting notes if BOLT cannot rewrite the binary that ran: probes of
+// first executions look at the instructions around them, which BOLT moves.
+func (e *exporter) warnRewriting() {
+	for i := range e.m.Funcs {
+		if mode := e.m.Funcs[i].Mode; mode.HasOrder() {
+			note(e.streams, "programs with probes of mode %s do not survive BOLT; use this to study, and give it a build without probes or of mode block", mode)
+			return
+		}
+	}
+}
+
 func (e *exporter) boltBlocks(w io.Writer) error {
 	symbols, err := e.symbols()
 	if err != nil {
 		return err
 	}
+	e.warnRewriting()
 	sites, err := e.sites()
 	if err != nil {
 		return err

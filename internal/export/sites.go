@@ -136,7 +136,9 @@ func callBefore(code Code, ret uint64) call {
 	if b := code.Bytes(ret-5, ret); b != nil && b[0] == 0xe8 {
 		return call{addr: ret - 5, target: ret + uint64(int64(int32(binary.LittleEndian.Uint32(b[1:]))))}
 	}
-	// The longest goes first: without its REX prefix it would be a call too.
+	// The longest goes first: without its REX prefix it would be a call too. What
+	// looks like a prefix may be the end of another instruction, but not often
+	// one that this call could have.
 	for n := uint64(maxIndirectCall); n >= 2; n-- {
 		if b := code.Bytes(ret-n, ret); b != nil && isIndirectCall(b) {
 			return call{addr: ret - n, indirect: true}
@@ -146,32 +148,37 @@ func callBefore(code Code, ret uint64) call {
 }
 
 // isIndirectCall reports whether b is one instruction, call r/m64 (Intel SDM,
-// opcode FF /2).
+// opcode FF /2), with a REX prefix only if that extends a register.
 func isIndirectCall(b []byte) bool {
+	rex := byte(0)
 	if b[0]&0xf0 == 0x40 {
-		b = b[1:]
+		if rex, b = b[0]&0xf, b[1:]; rex == 0 {
+			return false
+		}
 	}
 	if len(b) < 2 || b[0] != 0xff || b[1]>>3&7 != 2 {
 		return false
 	}
 	mod, rm := b[1]>>6, b[1]&7
-	n := 2
+	n, extends := 2, byte(1) // the base register
 	if mod != 3 && rm == 4 {
 		if len(b) < 3 {
 			return false
 		}
-		n++
+		n, extends = 3, 3 // and the index register
 		if mod == 0 && b[2]&7 == 5 {
-			n += 4
+			n, extends = 7, 2 // no base
 		}
 	}
 	switch {
 	case mod == 1:
 		n++
-	case mod == 2, mod == 0 && rm == 5:
+	case mod == 2:
 		n += 4
+	case mod == 0 && rm == 5:
+		n, extends = 6, 0 // relative to the instruction pointer
 	}
-	return len(b) == n
+	return len(b) == n && rex&^extends == 0
 }
 
 // share gives each site its share of its callee's calls, in proportion to how
