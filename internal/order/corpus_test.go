@@ -14,7 +14,7 @@ import (
 )
 
 // The programs of testdata were built with clang 22 -O2 and traced by
-// breakpoints on all functions: sqlite 3.40.1 (13 scenarios), lua 5.4.4 (11),
+// breakpoints on all functions: sqlite 3.40.1 (14 scenarios), lua 5.4.4 (11),
 // ninja 1.11.1 (17), CPython 3.11.2 (12). A file has "funcs N", then for each
 // function its offset in .text and its size, then lines "trace NAME INDEX...".
 var programs = []string{"sqlite", "lua", "ninja", "python"}
