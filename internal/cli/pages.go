@@ -44,7 +44,8 @@ Functions are found by their names.
 
 The columns: functions that ran and their bytes; pages touched; the least that
 so many bytes could do with; windows of 64 KiB, which is what Linux maps at once
-from a warm cache. --svg and --html draw the pages as a map.
+from a warm cache; and by block, if the profile has blocks, the pages with a block
+that ran in any run. --svg and --html draw the pages as a map.
 
 With --measure the binaries are run, with the arguments after --, and what they
 really touch stands beside the prediction.`,
@@ -134,7 +135,7 @@ func (f *pagesFlags) run(ctx context.Context, s *Streams, binary string) error {
 		pm.leaveOneOut(s)
 	}
 	if f.measure {
-		if pm.measured, err = measurePages(ctx, paths, f.args, f.pageSize); err != nil {
+		if err := pm.measure(ctx, s, f.args); err != nil {
 			return err
 		}
 	}
