@@ -13,7 +13,8 @@
 // # What is inserted
 //
 // Parse finds functions, their fragments and their basic blocks; Rewrite
-// inserts text at the offsets found and appends two kinds of sections. The
+// inserts text at the offsets found and appends the sections of the records and
+// of the map, and in modes order and block+order those of the order buffer. The
 // original bytes are never reprinted.
 //
 //	mode   at the entry                          at every other block
@@ -21,6 +22,9 @@
 //	block  movb $1, rec(%rip)        7 bytes     movb $1, rec+i(%rip)
 //	count  subl $1, rec(%rip); jc S  9 bytes     -
 //	full   subl $1, rec(%rip); jc S  9 bytes     movb $1, rec+12+i(%rip)
+//	order  cmpb $0, rec(%rip); je S  9 bytes     -
+//
+// Mode block+order has the entry probe of order and the others of block.
 //
 // A movb to memory touches no flags, registers or stack, so it can stand
 // anywhere. At a function's entry the flags are free (gcc's -fipa-ra reasons
@@ -37,7 +41,7 @@
 //
 // The never-taken branch leads to a 7-byte stub S, out of the function's way:
 //
-//	S:  call __cairn_first_count     (or _full)
+//	S:  call __cairn_first_count     (or _full, or _order)
 //	    jmp  back
 //
 // The stub stands before the alignment of its function, where it mostly fills

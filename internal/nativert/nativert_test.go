@@ -98,6 +98,8 @@ func TestHeader(t *testing.T) {
 		"RAW_VERSION": wire.RawVersion, "RAW_HEADER_SIZE": wire.RawHeaderSize, "PAGE_SIZE": wire.PageSize,
 		"RAW_SIZE_OFFSET": wire.RawSizeOffset, "RAW_CHECKSUM_OFFSET": wire.RawChecksumOffset,
 		"ORDER_OFFSET": wire.OrderOffset, "CALLER_OFFSET": wire.CallerOffset, "MAX_BUILD_ID": wire.MaxBuildID,
+		"ORDER_SECTION": fmt.Sprintf("%q", wire.OrderSection), "MAX_SCENARIO": wire.MaxScenario,
+		"RAW_SLOTS_OFFSET": wire.RawSlotsOffset, "RAW_NEXT_AT_OFFSET": wire.RawNextAtOffset,
 	} {
 		if line := fmt.Sprintf("#define CAIRN_%s %v\n", name, value); !bytes.Contains(h, []byte(line)) {
 			t.Errorf("wire.h lacks %s", line)

@@ -23,7 +23,7 @@ extern void __cairn_reset(void) __attribute__((weak, visibility("hidden")));
 static inline int cairn_dump(void) { return __cairn_dump ? __cairn_dump() : -1; }
 
 /* cairn_reset forgets what was recorded since the last dump or reset, in every
- * module. A dump before it keeps its file; what follows goes to the next. */
+ * module, and begins a new order of first executions. A dump before it keeps its file; what follows goes to the next. */
 static inline void cairn_reset(void) {
   if (__cairn_reset) __cairn_reset();
 }
