@@ -135,7 +135,7 @@ func TestMergeRefuses(t *testing.T) {
 	app := coverMap("\x12\xab", "app", 3)
 	writeTestRaw(t, dir+"/bad/flag.mipraw", app, 1, 7)
 	writeTestRaw(t, dir+"/bad/whole.mipraw", app, 1, 1, 1)
-	if err := os.Truncate(dir+"/bad/whole.mipraw", 66); err != nil {
+	if err := os.Truncate(dir+"/bad/whole.mipraw", 82); err != nil {
 		t.Fatal(err)
 	}
 	wider := coverMap("\x12\xab", "app", 4)
@@ -145,9 +145,9 @@ func TestMergeRefuses(t *testing.T) {
 	complaints := strings.Join([]string{
 		"cairn: $W/gone: no such file or directory",
 		"cairn: $W/raws/notes.txt: neither a raw file, a map, a profile nor a binary: it is nothing that cairn knows",
-		"cairn: $W/bad/flag.mipraw: damaged raw file: at offset 0x41: flag of app_f1 is 0x7, only 0 and 1 are ever written",
+		"cairn: $W/bad/flag.mipraw: damaged raw file: at offset 0x51: flag of app_f1 is 0x7, only 0 and 1 are ever written",
 		"cairn: $W/bad/text.mipraw: not a raw file: bad magic",
-		"cairn: $W/bad/whole.mipraw: damaged raw file: at offset 0x42: cut short: its header says 67 bytes",
+		"cairn: $W/bad/whole.mipraw: damaged raw file: at offset 0x52: cut short: its header says 83 bytes",
 		"cairn: $W/bad/wider.mipraw: a raw section of 4 bytes, that of app has 3",
 		"cairn: $W/lib.mipraw: is of build 34cd, $W/app.mip holds app (12ab): merge it with its own binary", "",
 	}, "\n")
