@@ -233,7 +233,7 @@ func (w *emitter) piece(k int) {
 func (w *emitter) foreign(i int) {
 	w.out = w.s.verbatim(w.out, i)
 	l := &w.p.text.lines[i]
-	if l.kind == lineDirective && l.app == 0 && string(w.p.text.statement(i).word) == ".loc" {
+	if l.kind == lineDirective && string(w.p.text.statement(i).word) == ".loc" {
 		w.loc = int32(i)
 	}
 }
@@ -261,6 +261,11 @@ func (w *emitter) code(i, end int, e *ending) {
 		w.out = append(w.out, e.text...)
 	} else {
 		for n := i; n < end; n++ {
+			if l := &p.text.lines[n]; l.kind == lineDirective && string(p.text.statement(n).word) == ".loc" {
+				w.out = p.text.appendLoc(w.out, n, true)
+				w.loc = int32(n)
+				continue
+			}
 			w.out = appendLine(w.out, p.text.raw(n))
 		}
 	}

@@ -330,7 +330,7 @@ func (p *splitPlan) checkAsm() {
 func (p *splitPlan) asmRegion(start, end int) {
 	t := p.text
 	text := t.src[t.lines[start].at:t.lines[end-1].next]
-	for _, bad := range []string{".section", ".pushsection", ".popsection", ".previous", ".subsection", ".text", ".data", ".bss", ".cfi", ".loc", ".org", ".macro", ".altmacro", ".size"} {
+	for _, bad := range []string{".section", ".pushsection", ".popsection", ".previous", ".subsection", ".text", ".data", ".bss", ".cfi", ".org", ".macro", ".altmacro", ".size"} {
 		if bytes.Contains(text, []byte(bad)) {
 			p.refuse("inline assembly with " + bad)
 			return
@@ -342,8 +342,18 @@ func (p *splitPlan) asmRegion(start, end int) {
 			defined[string(s.word)] = true
 		}
 	}
+	for i := start; i < end && p.refused == ""; i++ {
+		if s := t.statement(i); s.kind != lineDirective || string(s.word) != ".loc" {
+			p.asmWords(t.raw(i), defined)
+		}
+	}
+}
+
+// asmWords looks at the labels that a line of inline assembly names. defined
+// are those of its own.
+func (p *splitPlan) asmWords(text []byte, defined map[string]bool) {
 	for i := 0; i < len(text); {
-		if !symbolByte[text[i]] {
+		if !symbolByte[text[i]] || text[i] == '$' {
 			i++
 			continue
 		}
@@ -359,7 +369,7 @@ func (p *splitPlan) asmRegion(start, end int) {
 			}
 		}
 		if isLocal(word) && !defined[string(word)] {
-			if d, ok := t.defs[string(word)]; !ok || int(d.line) >= p.first && int(d.line) <= p.last {
+			if d, ok := p.text.defs[string(word)]; !ok || int(d.line) >= p.first && int(d.line) <= p.last {
 				p.refuse("inline assembly that names a label of the function")
 			}
 		}

@@ -14,7 +14,7 @@ func (p *splitPlan) trackLocs() {
 	cur := int32(-1)
 	for i := p.first; i <= p.last; i++ {
 		p.locs[i-p.first] = cur
-		if l := &t.lines[i]; l.kind == lineDirective && l.app == 0 && string(t.statement(i).word) == ".loc" {
+		if l := &t.lines[i]; l.kind == lineDirective && string(t.statement(i).word) == ".loc" {
 			cur = int32(i)
 			if words := locWords(t.statement(i).rest); len(words) < 2 || slices.Contains(words, "isa") {
 				p.refuse("a line directive in another form")
@@ -110,8 +110,7 @@ func (s *splitter) verbatim(out []byte, i int) []byte {
 	}
 	t, l := s.text, &s.text.lines[i]
 	switch {
-	case l.app > 0:
-	case l.kind == lineDirective && l.switches && len(s.renamed) > 0:
+	case l.switches && len(s.renamed) > 0:
 		return s.renameSection(out, i)
 	case l.kind == lineDirective && string(t.statement(i).word) == ".loc":
 		// The text of a split function may have left another is_stmt behind.

@@ -62,11 +62,13 @@ func scanText(src []byte) *splitText {
 			l.app = app
 		case s.kind == lineNoApp:
 			l.app, app = app, 0
+		case s.kind == lineDirective && string(s.word) == ".loc":
+			// gcc ends inline assembly with the next instruction, and has
+			// its own directives inside.
+			stmt = locStmt(s.rest, stmt)
+			l.stmt, l.app = stmt, app
 		case app > 0:
 			l.app = app
-		case s.kind == lineDirective && string(s.word) == ".loc":
-			stmt = locStmt(s.rest, stmt)
-			l.stmt = stmt
 		case s.kind == lineDirective:
 			if p.sectionDirective(s) {
 				l.switches = true
