@@ -41,6 +41,11 @@ func (f *File) FunctionMap() (*prof.Map, error) {
 	if err != nil {
 		return nil, err
 	}
+	return f.functionMap(id)
+}
+
+// functionMap is FunctionMap with this build id.
+func (f *File) functionMap(id prof.BuildID) (*prof.Map, error) {
 	funcs, err := f.functions()
 	if err != nil {
 		return nil, err

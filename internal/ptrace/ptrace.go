@@ -1,0 +1,112 @@
+// Package ptrace runs unmodified programs and watches them from outside, on
+// Linux on x86-64: which functions they execute first, by breakpoints
+// (FirstCalls, Record); which pages of their code they touch, by taking the
+// pages away (TouchedPages); what that costs in page faults (WarmFaults,
+// ColdFaults). On other systems all of it returns ErrUnsupported.
+//
+// The first two follow a program with ptrace. Its threads are followed; a child
+// that shares its memory (vfork) is followed until it executes something else;
+// a child with a memory of its own is given its untouched code back and let go,
+// and so is everything that executes another program. Signals reach the program
+// as they would, and it is stopped and continued as they would.
+//
+// What a program can notice:
+//   - It finds breakpoints where it reads its own code. A system call that is
+//     to read code which TouchedPages has taken away fails with EFAULT.
+//   - Where it blocks or ignores SIGTRAP (FirstCalls) or SIGSEGV (TouchedPages)
+//     while it runs new code, the kernel resets the signal's handler and
+//     unblocks it.
+//   - It cannot be traced by another debugger, and does not gain rights from a
+//     set-user-id bit.
+//   - A filter (seccomp) that forbids mprotect ends it under TouchedPages.
+package ptrace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// ErrUnsupported: this system is not Linux on x86-64.
+var ErrUnsupported = errors.New("watching programs from outside works on Linux on x86-64 only")
+
+// Options say how a program is started. The zero value starts it here, with our
+// environment and without streams.
+type Options struct {
+	Dir string   // where; "" is here
+	Env []string // as os.Environ gives it; nil is ours
+	// Streams that are an *os.File are the program's own.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Signals are sent on to the program.
+	Signals <-chan os.Signal
+}
+
+// Status is how a program ended.
+type Status struct {
+	Code   int // exit code, or 128 and the number of the signal
+	Signal int // the signal that ended it, 0 if none did
+}
+
+// String says it as a sentence would.
+func (s Status) String() string {
+	if s.Signal != 0 {
+		return fmt.Sprintf("signal %d", s.Signal)
+	}
+	return fmt.Sprintf("exit status %d", s.Code)
+}
+
+// FirstCall is the first execution of a function.
+type FirstCall struct {
+	Entry uint64 // link-time address
+	// Return is what the stack holds as the return address: a link-time
+	// address if it is inside the program's own code, else 0.
+	Return uint64
+}
+
+// Run is what FirstCalls saw.
+type Run struct {
+	Calls   []FirstCall // in the order of execution, each entry at most once
+	Planted int         // breakpoints
+	Status  Status
+	Elapsed time.Duration // from the program's start to its end, and setting the breakpoints
+	// Replaced is set if the program executed another one in its place, which
+	// was let go: nothing is known of that.
+	Replaced bool
+}
+
+// Touched is what TouchedPages saw.
+type Touched struct {
+	// Pages are link-time addresses of pages of 4096 bytes in the order in
+	// which they were first touched.
+	Pages []uint64
+	// Lo and Hi are the half-open range of link-time addresses that was
+	// watched: the pages of .text. A page at either end is left out if it also
+	// holds something that is not code.
+	Lo, Hi   uint64
+	Status   Status
+	Elapsed  time.Duration
+	Replaced bool // as in Run
+}
+
+// Faults are the page faults of one run of a program, in all of its memory.
+type Faults struct {
+	Major, Minor int64 // from disk; without reading
+	Status       Status
+	Elapsed      time.Duration
+
+	// The rest is of ColdFaults alone.
+
+	TextPages int // pages of .text in the file
+	// Resident are the pages of .text that were in the page cache after the
+	// run: how much was read, because it was needed or because the kernel read
+	// ahead.
+	Resident int
+	// ReadAhead is set if the whole of .text was read although the program had
+	// few faults: the device's read-ahead hides what the program needed.
+	ReadAhead bool
+}
+
+const pageSize = 4096

@@ -1,0 +1,32 @@
+//go:build !linux || !amd64
+
+package ptrace
+
+import (
+	"context"
+)
+
+// FirstCalls is not there on this system.
+func FirstCalls(context.Context, []string, []uint64, *Options) (*Run, error) {
+	return nil, ErrUnsupported
+}
+
+// Record is not there on this system.
+func Record(context.Context, []string, string, *Options) (*Recording, error) {
+	return nil, ErrUnsupported
+}
+
+// TouchedPages is not there on this system.
+func TouchedPages(context.Context, []string, *Options) (*Touched, error) {
+	return nil, ErrUnsupported
+}
+
+// WarmFaults is not there on this system.
+func WarmFaults(context.Context, []string, *Options) (*Faults, error) {
+	return nil, ErrUnsupported
+}
+
+// ColdFaults is not there on this system.
+func ColdFaults(context.Context, []string, *Options) (*Faults, error) {
+	return nil, ErrUnsupported
+}
