@@ -29,12 +29,13 @@ type orderFlags struct {
 	compress  bool
 	out       string
 	json      bool
+	record    bool
 }
 
 func newOrderCmd(s *Streams) *cobra.Command {
 	var f orderFlags
 	c := &cobra.Command{
-		Use:   "order -p FILE.mip [flags]",
+		Use:   "order -p FILE.mip [flags] | order --run [-p FILE.mip] [flags] -- PROGRAM [ARG...]",
 		Short: "Write the order in which a linker lays out functions",
 		Long: `order ranks the functions that ran and writes the file that a linker lays them
 out by: programs whose startup code lies together touch fewer pages. Compile
@@ -53,13 +54,20 @@ With --binary or --objects, functions are looked up in the link that is to be
 ordered: names that are gone are left out and reported, and sections have the
 names that they have there. Give the binary as it was linked last.
 
+--run records the program that follows: as it is, without instrumentation, with
+a breakpoint on each of its functions. The trace is added to the profile, which
+is created if it is not there, under the name that --scenario gives; without -p
+the order is that of this run. Its exit code becomes ours. Without -o its
+standard output goes to standard error. Linux on x86-64 only.
+
 The summary counts 4 KiB pages that each scenario touches now and in the new
 order, and the fewest that its functions fit in. With two or more scenarios it
 also says which of them runs code that no other does.`,
 		Example: `  cairn order -p app.mip --binary app -o app.order
-  clang -fuse-ld=lld -ffunction-sections -Wl,--symbol-ordering-file=app.order *.c -o app`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
+  clang -fuse-ld=lld -ffunction-sections -Wl,--symbol-ordering-file=app.order *.c -o app
+  cairn order --run -o app.order -- ./app --help`,
+		Args: f.args,
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
 	f.profileFlags.register(c)
 	f.link.register(c)
@@ -68,16 +76,29 @@ also says which of them runs code that no other does.`,
 		names = append(names, string(a))
 	}
 	fl := c.Flags()
+	fl.SetInterspersed(false) // the program's flags are its own
+	fl.BoolVar(&f.record, "run", false, "record a run of the program that follows, and order by that")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	fl.StringVar(&f.algorithm, "algorithm", "", "`how` to order: "+strings.Join(names, ", ")+` (default "`+names[0]+`")`)
-	fl.StringArrayVar(&f.scenarios, "scenario", nil, "only the traces of this scenario, by its `name`; repeatable")
+	fl.StringArrayVar(&f.scenarios, "scenario", nil, "only the traces of this scenario, by its `name`; repeatable. With --run, the run's name")
 	fl.StringArrayVar(&f.weights, "weight", nil, "let the traces of a scenario count so many times: `NAME=W`; repeatable")
 	fl.BoolVar(&f.compress, "compress", false, "lay code that no run reached so that it compresses better (needs --binary of the same build)")
 	fl.BoolVar(&f.json, "json", false, "print the summary as JSON on standard output (needs -o)")
 	return c
 }
 
-func (f *orderFlags) run(ctx context.Context, s *Streams) error {
+// args takes a program with --run and nothing else.
+func (f *orderFlags) args(c *cobra.Command, args []string) error {
+	if !f.record {
+		return noArgs(c, args)
+	}
+	if len(args) == 0 {
+		return usagef("order: which program? Give it behind --run -- PROGRAM [ARG...]")
+	}
+	return nil
+}
+
+func (f *orderFlags) run(ctx context.Context, s *Streams, argv []string) error {
 	if f.json && f.out == "-" {
 		return usagef("--json prints the summary on standard output: give the order a file with -o FILE")
 	}
@@ -85,11 +106,20 @@ func (f *orderFlags) run(ctx context.Context, s *Streams) error {
 	if err != nil {
 		return err
 	}
-	m, err := f.loadModule()
+	m, code, err := f.loadModule(ctx, s, argv)
 	if err != nil {
 		return err
 	}
-	if m, err = f.selectTraces(m); err != nil {
+	if err := f.write(s, m, format); err != nil || code == 0 {
+		return err
+	}
+	return exitError{code}
+}
+
+// write writes the order of a module and says what it buys.
+func (f *orderFlags) write(s *Streams, m *prof.Module, format linkorder.Format) error {
+	m, err := f.selectTraces(m)
+	if err != nil {
 		return err
 	}
 	link, sameBuild, err := f.link.load(m)
@@ -115,13 +145,19 @@ func (f *orderFlags) run(ctx context.Context, s *Streams) error {
 	return sum.print(s.Err)
 }
 
-// loadModule returns what is to be ordered.
-func (f *orderFlags) loadModule() (*prof.Module, error) {
+// loadModule returns what is to be ordered: from the profile, or from a run,
+// whose exit code is returned.
+func (f *orderFlags) loadModule(ctx context.Context, s *Streams, argv []string) (m *prof.Module, code int, err error) {
+	if f.record {
+		m, status, err := f.runRecorded(ctx, s, argv)
+		return m, status.Code, err
+	}
 	p, err := f.open()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return onlyModule(&f.profileFlags, p)
+	m, err = onlyModule(&f.profileFlags, p)
+	return m, 0, err
 }
 
 // onlyModule returns the one module of p: an order file is for one link.

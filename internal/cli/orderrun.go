@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/merge"
+	"github.com/cairnprof/cairn/internal/ptrace"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// runRecorded runs a program, adds its trace to the profile if there is one,
+// and returns the module to be ordered. A program that failed is no failure of
+// the recording: status says what it ended with.
+func (f *orderFlags) runRecorded(ctx context.Context, s *Streams, argv []string) (m *prof.Module, status ptrace.Status, err error) {
+	if len(f.scenarios) > 1 {
+		return nil, status, usagef("order: --run records one scenario: name it once")
+	}
+	scenario := ""
+	if len(f.scenarios) == 1 {
+		scenario = f.scenarios[0]
+	}
+	toOut := f.out == "-"
+	rec, err := recordRun(ctx, s, argv, scenario, toOut)
+	if err != nil {
+		return nil, status, err
+	}
+	reportRun(s, rec, argv[0])
+	if f.link.binary == "" && len(f.link.objects) == 0 && !rec.Derived {
+		f.link.binary, err = exec.LookPath(argv[0])
+		if err != nil {
+			return nil, status, err
+		}
+	}
+	f.scenarios = nil // the name is the run's: all that the profile has is ordered
+	m = rec.Module
+	if f.path != "" {
+		m, err = addToProfile(context.WithoutCancel(ctx), s, f.path, m)
+	}
+	return m, rec.Run.Status, err
+}
+
+// recordRun runs a program under breakpoints. Our terminal is the program's:
+// an interrupt is for it to handle, and we wait for its end. Where our own
+// standard output is wanted for something else the program gets standard error.
+func recordRun(ctx context.Context, s *Streams, argv []string, scenario string, keepOut bool) (*ptrace.Recording, error) {
+	opts := &ptrace.Options{Stdin: s.In, Stdout: s.Out, Stderr: s.Err}
+	if keepOut {
+		opts.Stdout = s.Err
+	}
+	// The terminal sends these to the program, too. They are caught, as a
+	// program started while they are ignored would ignore them.
+	fromTerminal := make(chan os.Signal, 1)
+	signal.Notify(fromTerminal, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(fromTerminal)
+	forUs := make(chan os.Signal, 1)
+	signal.Notify(forUs, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(forUs)
+	opts.Signals = forUs
+
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		// The command's context also ends with the signals above.
+		select {
+		case <-fromTerminal:
+		case <-running.Done():
+		case <-time.After(2 * time.Second):
+			cancel()
+		}
+	})()
+	return ptrace.Record(running, argv, scenario, opts)
+}
+
+// reportRun says what the run cost and what it does not tell.
+func reportRun(s *Streams, rec *ptrace.Recording, name string) {
+	run := rec.Run
+	hits := len(run.Calls)
+	each := ""
+	if hits > 0 {
+		each = fmt.Sprintf("; %d us per first call", run.Elapsed.Microseconds()/int64(hits))
+	}
+	fmt.Fprintf(s.Err, "traced %d of %d functions in %.1f ms%s\n", hits, run.Planted, float64(run.Elapsed.Microseconds())/1000, each)
+	if rec.Derived {
+		note(s, "%s has no build id: the hash of the file stands in for it (link with -Wl,--build-id)", name)
+	}
+	if run.Replaced {
+		note(s, "%s executed another program in its place, of which nothing was traced", name)
+	}
+	if run.Status.Code != 0 {
+		note(s, "%s ended with %v", name, run.Status)
+	}
+}
+
+// addToProfile adds the run in m to the profile at path, which it creates if it
+// is not there, and returns the module with all of its runs.
+func addToProfile(ctx context.Context, s *Streams, path string, m *prof.Module) (*prof.Module, error) {
+	p := new(prof.Profile)
+	if _, err := os.Stat(path); err == nil {
+		var unlock func()
+		if path, p, unlock, err = openForMerge(ctx, path); err != nil {
+			return nil, err
+		}
+		defer unlock()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	m.Traces[0].Key = rand.Uint64()
+	i := slices.IndexFunc(p.Modules, func(o prof.Module) bool { return o.BuildID == m.BuildID })
+	err := merge.Profiles(p, &prof.Profile{Modules: []prof.Module{*m}})
+	if errors.Is(err, merge.ErrConflict) {
+		// It was instrumented, too, and has the map of that.
+		err = merge.Modules(&p.Modules[i], traceOnly(&p.Modules[i].Map, m))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	i = slices.IndexFunc(p.Modules, func(o prof.Module) bool { return o.BuildID == m.BuildID })
+	merge.Sample(&p.Modules[i], defaultTraces)
+	return &p.Modules[i], writeFile(s, path, func(w io.Writer) error { return mip.WriteProfile(w, p) })
+}
+
+// traceOnly returns the traces of from for a module that another map describes,
+// and no counts. Functions are the same if they are at the same address.
+func traceOnly(to *prof.Map, from *prof.Module) *prof.Module {
+	m := &prof.Module{Map: *to, Counts: make([]prof.Counts, len(to.Funcs)), TracesSeen: from.TracesSeen}
+	index := make(map[uint64]uint32, len(to.Funcs))
+	for i := range to.Funcs {
+		f := &to.Funcs[i]
+		index[f.Addr()] = uint32(i)
+		if f.Mode.HasBlocks() {
+			m.Counts[i].Blocks = make([]uint64, f.NumBlocks()-1)
+		}
+	}
+	for _, t := range from.Traces {
+		var funcs []uint32
+		for _, fn := range t.Funcs {
+			if i, ok := index[from.Funcs[fn].Addr()]; ok {
+				funcs = append(funcs, i)
+			}
+		}
+		t.Funcs = funcs
+		m.Traces = append(m.Traces, t)
+	}
+	return m
+}
