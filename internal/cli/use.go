@@ -188,6 +188,9 @@ func (b *useBuild) linkArgs(ctx context.Context, s *Streams, linker, output stri
 	if err != nil {
 		return nil, err
 	}
+	if !b.opts.NoSplit {
+		funcs = append(funcs, coldParts(funcs)...)
+	}
 	rendered, _ := linkorder.Render(format, linkorder.Resolve(funcs, &linkorder.Link{}).Entries)
 	err = writeFile(s, path, func(w io.Writer) error {
 		_, err := w.Write(rendered)
@@ -240,6 +243,21 @@ func rankedFuncs(p *prof.Profile, name string, alg order.Algorithm) ([]linkorder
 		funcs = append(funcs, listed(m, ranked, false)...)
 	}
 	return funcs, nil
+}
+
+// coldParts returns what was split off functions, in their order. A run of
+// another kind than those of the profile needs some of it: where it lies
+// together, that touches fewer pages.
+func coldParts(funcs []linkorder.Func) []linkorder.Func {
+	var parts []linkorder.Func
+	for i := range funcs {
+		name := funcs[i].Name
+		sections := []string{native.ColdSection + name, ".text.unlikely." + name, ".text.split." + name}
+		for _, suffix := range native.ColdSuffixes {
+			parts = append(parts, linkorder.Func{Name: name + suffix, File: funcs[i].File, Sections: sections})
+		}
+	}
+	return parts
 }
 
 // runSplit assembles a compiler's output with its cold blocks moved away. Should

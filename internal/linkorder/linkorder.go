@@ -17,6 +17,9 @@ type Func struct {
 	// Addr is its address in Link.Binary if that is the build that ran, else 0.
 	Addr  uint64
 	Split bool // the compiler split a cold piece off it
+	// Sections are the names that its input section may have. Nil: its name
+	// tells, or the link does.
+	Sections []string
 }
 
 // Link is what is known of the link to be ordered.

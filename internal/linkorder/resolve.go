@@ -223,8 +223,12 @@ func (r *resolver) unchecked(i int, f *Func) {
 		return
 	}
 	r.named[f.Name] = true
+	sections := f.Sections
+	if sections == nil {
+		sections = variants(f.Name, f.Split)
+	}
 	r.out.Entries = append(r.out.Entries, Entry{
-		Func: i, Symbol: f.Name, Source: f.File, Sections: variants(f.Name, f.Split),
+		Func: i, Symbol: f.Name, Source: f.File, Sections: sections,
 	})
 }
 

@@ -213,11 +213,11 @@ func TestResolveCrowded(t *testing.T) {
 
 func TestResolveNothing(t *testing.T) {
 	t.Parallel()
-	r := Resolve([]Func{{Name: "f", Split: true}, {Name: "f"}, {Name: "g.cold"}}, &Link{})
-	if got := symbolsOf(r); got != "f g.cold" || r.Report.Merged != 1 {
+	r := Resolve([]Func{{Name: "f", Split: true}, {Name: "f"}, {Name: "g.cold"}, {Name: "h.cold", Sections: []string{".text.h"}}}, &Link{})
+	if got := symbolsOf(r); got != "f g.cold h.cold" || r.Report.Merged != 1 {
 		t.Errorf("%s, %+v", got, r.Report)
 	}
-	want := [][]string{{".text.f", ".text.startup.f", ".text.hot.f"}, {".text.unlikely.g", ".text.split.g"}}
+	want := [][]string{{".text.f", ".text.startup.f", ".text.hot.f"}, {".text.unlikely.g", ".text.split.g"}, {".text.h"}}
 	for i, w := range want {
 		if got := r.Entries[i].Sections; !slices.Equal(got, w) {
 			t.Errorf("%s: %v, want %v", r.Entries[i].Symbol, got, w)

@@ -6,6 +6,10 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
+// ColdSuffixes are what Split adds to a function's name for its cold part: the
+// second where the compiler has used the first.
+var ColdSuffixes = []string{".cold", ".cold.cairn"}
+
 // ColdProfile answers what never ran according to the profile of one module.
 type ColdProfile struct {
 	m      *prof.Module
