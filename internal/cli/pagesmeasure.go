@@ -2,10 +2,18 @@ package cli
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
 
+	"github.com/cairnprof/cairn/internal/pages"
+	"github.com/cairnprof/cairn/internal/ptrace"
 	"github.com/cairnprof/cairn/internal/report"
 )
+
+// measuredPage is the size in bytes of the pages that are measured, whatever
+// size is predicted for.
+const measuredPage = 4096
 
 // measurement is what runs of a binary really did. Pages are those of the text
 // section, faults those of the whole process.
@@ -19,11 +27,81 @@ type measurement struct {
 }
 
 // measure runs each binary with the arguments, three times.
-func (pm *pageMap) measure(context.Context, *Streams, []string) error {
+func (pm *pageMap) measure(ctx context.Context, s *Streams, args []string) error {
 	if len(pm.scenarios) > 1 {
 		return usagef("--measure runs one scenario: choose it with --scenario")
 	}
-	return errors.New("--measure: this build of cairn cannot watch programs")
+	pm.measured = make([]measurement, len(pm.programs))
+	for k, p := range pm.programs {
+		path, err := filepath.Abs(p.path)
+		if err != nil {
+			return err
+		}
+		argv := append([]string{path}, args...)
+		if err := pm.measureTouched(ctx, s, k, argv); err != nil {
+			return fmt.Errorf("measuring %s: %w", p.path, err)
+		}
+		if err := pm.measured[k].faults(ctx, s, argv); err != nil {
+			return fmt.Errorf("measuring %s: %w", p.path, err)
+		}
+	}
+	return nil
+}
+
+// runOptions let programs write to nowhere: their output is not asked for.
+func runOptions() *ptrace.Options {
+	return &ptrace.Options{Stdout: io.Discard, Stderr: io.Discard}
+}
+
+// measureTouched counts the pages that program k touches, and those that it is
+// expected to in the range that can be watched.
+func (pm *pageMap) measureTouched(ctx context.Context, s *Streams, k int, argv []string) error {
+	touched, err := ptrace.TouchedPages(ctx, argv, runOptions())
+	if err != nil {
+		return err
+	}
+	if touched.Status.Code != 0 {
+		note(s, "%s ended with %v", pm.programs[k].path, touched.Status)
+	}
+	if touched.Replaced {
+		note(s, "%s executed another program in its place, of which nothing is known", pm.programs[k].path)
+	}
+	m := &pm.measured[k]
+	m.Touched = len(touched.Pages)
+	run, _, _ := pm.programs[k].Trace(pm.scenarios[0].Longest(), measuredPage)
+	m.Predicted = expected(run, touched.Lo, touched.Hi)
+	return nil
+}
+
+// expected counts the pages of a run between two addresses.
+func expected(run *pages.Run, lo, hi uint64) int {
+	n := 0
+	for i, page := range run.Pages {
+		if addr := run.Addr + uint64(i)*run.PageSize; page.Step > 0 && lo <= addr && addr < hi {
+			n++
+		}
+	}
+	return n
+}
+
+// faults runs the program with a warm cache and with a cold one. That a file
+// cannot be dropped from the cache is no failure.
+func (m *measurement) faults(ctx context.Context, s *Streams, argv []string) error {
+	warm, err := ptrace.WarmFaults(ctx, argv, runOptions())
+	if err != nil {
+		return err
+	}
+	m.WarmFaults = warm.Minor + warm.Major
+	cold, err := ptrace.ColdFaults(ctx, argv, runOptions())
+	if err != nil {
+		note(s, "no faults with a cold cache: %v", err)
+		return nil
+	}
+	m.ColdFaults, m.TextRead, m.ReadAhead = &cold.Major, &cold.Resident, cold.ReadAhead
+	if cold.ReadAhead {
+		note(s, "%s: the disk read all of the text ahead, so that faults with a cold cache say little", argv[0])
+	}
+	return nil
 }
 
 // measuredTable sets what was measured beside what was predicted.
