@@ -1,7 +1,7 @@
 // Command bench measures what cairn costs and how fast it merges, next to what
 // gcc and LLVM offer for the same purposes, and says which of the project's
 // targets are met. Run it with make bench, from the root of the repository: it
-// works in bench/out and writes bench/RESULTS.md.
+// works in bench/out and writes bench/RESULTS.md and bench/STARTUP.md.
 package main
 
 import (
@@ -22,10 +22,11 @@ var sources embed.FS
 
 // bench is one run of the benchmark: where it works and what it has found.
 type bench struct {
-	root, out string // absolute
-	cairn     string // the program under test
-	revision  string // that it was built from
-	rounds    int    // interleaved pairs for each ratio
+	root, out string   // absolute
+	cairn     string   // the program under test
+	revision  string   // that it was built from
+	guests    []string // programs of startup
+	rounds    int      // interleaved pairs for each ratio
 	log       io.Writer
 	report    bytes.Buffer // Markdown
 	targets   []target
@@ -40,13 +41,16 @@ var parts = []struct {
 	{"build", (*bench).buildTime},
 	{"small", (*bench).small},
 	{"merge", (*bench).merge},
+	{"startup", (*bench).startup}, // writes a report of its own
 }
 
 func main() {
 	b := &bench{log: os.Stderr}
-	only := flag.String("parts", "sqlite,build,small,merge", "what to measure; RESULTS.md is written if it is everything")
+	only := flag.String("parts", "sqlite,build,small,merge,startup", "what to measure; RESULTS.md is written if it is everything, STARTUP.md with startup")
 	flag.IntVar(&b.rounds, "rounds", 7, "interleaved pairs of runs behind each time ratio")
+	programs := flag.String("guests", "sqlite3,git,python", "the programs of startup; STARTUP.md is written if they are all")
 	flag.Parse()
+	b.guests = strings.Split(*programs, ",")
 	if err := b.run(context.Background(), strings.Split(*only, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -69,10 +73,13 @@ func (b *bench) run(ctx context.Context, only []string) error {
 		done++
 	}
 	if done < len(only) || done == 0 {
-		return fmt.Errorf("-parts=%s: there is sqlite, build, small and merge", strings.Join(only, ","))
+		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge and startup", strings.Join(only, ","))
+	}
+	if b.report.Len() == 0 {
+		return nil
 	}
 	var text bytes.Buffer
-	b.writeHead(ctx, &text)
+	b.writeHead(ctx, &text, "What cairn costs")
 	writeTargets(&text, b.targets)
 	text.Write(b.report.Bytes())
 	if _, err := os.Stdout.Write(text.Bytes()); err != nil || done < len(parts) {

@@ -64,7 +64,15 @@ type target struct {
 
 // atMost records a promise about a growth.
 func (b *bench) atMost(what string, found, limit float64) {
-	b.targets = append(b.targets, target{what, "<= " + percent(limit), percent(found), found <= limit})
+	b.targets = append(b.targets, atMost(what, found, limit))
+}
+
+func atMost(what string, found, limit float64) target {
+	return target{what, "<= " + percent(limit), percent(found), found <= limit}
+}
+
+func atLeast(what string, found, limit float64) target {
+	return target{what, ">= " + percent(limit), percent(found), found >= limit}
 }
 
 func writeTargets(w io.Writer, targets []target) {
@@ -81,9 +89,9 @@ func writeTargets(w io.Writer, targets []target) {
 }
 
 // writeHead says what was measured, where and with what.
-func (b *bench) writeHead(ctx context.Context, w io.Writer) {
-	fmt.Fprint(w, "# What cairn costs\n\nWritten by `make bench`. Sizes repeat exactly with the same compilers, instruction\n"+
-		"counts within a hundred. Times are processor time, as ratios of interleaved pairs of runs.\n\n")
+func (b *bench) writeHead(ctx context.Context, w io.Writer, title string) {
+	fmt.Fprintf(w, "# %s\n\nWritten by `make bench`. Sizes repeat exactly with the same compilers, instruction\n"+
+		"counts within a hundred. Times are processor time, as ratios of interleaved pairs of runs.\n\n", title)
 	fmt.Fprintf(w, "## Where\n\n- machine: %s\n- Go: %s\n", machine(), runtime.Version())
 	for _, tool := range [][]string{
 		{"gcc", "gcc", "--version"},

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+)
+
+// orderVariants are builds that record the order of first executions.
+var orderVariants = []variant{
+	{"gcc", "gcc", []string{"gcc"}, ""},
+	{"gcc-order", "cairn order, gcc", []string{"cairn", "cc", "--mode=order", "gcc"}, "gcc"},
+	{"clang", "clang", []string{"clang-22"}, ""},
+	{"clang-order", "cairn order, clang", []string{"cairn", "cc", "--mode=order", "clang-22"}, "clang"},
+	{"clang-block+order", "cairn block+order, clang", []string{"cairn", "cc", "--mode=block+order", "clang-22"}, "clang"},
+	{"clang-temporal", "LLVM temporal profile", []string{"clang-22", "-fprofile-generate", "-mllvm", "-pgo-temporal-instrumentation"}, "clang"},
+}
+
+// orderCost measures what it costs to record the order of first executions, on
+// SQLite and speed.c.
+func (b *bench) orderCost(ctx context.Context, w io.Writer) ([]target, error) {
+	all := make([]*built, len(orderVariants))
+	sources := []string{filepath.Join(b.out, "speed.c"), filepath.Join(b.out, "sqlite3.c")}
+	err := both(len(all), func(i int) (err error) {
+		fmt.Fprintln(b.log, "building", orderVariants[i].name)
+		if all[i], err = b.make(ctx, &orderVariants[i], "order", sources...); err != nil {
+			return err
+		}
+		return all[i].countInstructions(ctx, strconv.Itoa(rowsCounted), "speed.db")
+	})
+	if err != nil {
+		return nil, err
+	}
+	base := map[string]*built{}
+	for _, r := range all {
+		base[r.name] = r
+	}
+	if err := b.timePairs(ctx, all, base); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(w, "## What recording costs\n\nThe amalgamation and `bench/c/speed.c` at %s, as in RESULTS.md.\n\n", optimize)
+	rows := [][]string{{"build", "text", "growth", "file", "growth", "instructions", "growth", "time ratio"}}
+	var targets []target
+	for _, r := range all {
+		plain := base[r.plain]
+		if plain == nil {
+			rows = append(rows, []string{r.label, thousands(r.text), "", thousands(r.file), "", thousands(r.instr), "", ""})
+			continue
+		}
+		text, instr := growth(r.text, plain.text), growth(r.instr, plain.instr)
+		rows = append(rows, []string{r.label, thousands(r.text), percent(text), thousands(r.file), percent(growth(r.file, plain.file)),
+			thousands(r.instr), percent(instr), spread(r.ratios)})
+		if r.name == r.plain+"-order" {
+			targets = append(targets, atMost("order, text, "+r.plain, text, 0.035), atMost("order, instructions, "+r.plain, instr, 0.01))
+		}
+	}
+	table(w, rows)
+	return targets, nil
+}
