@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/fdata"
+	"github.com/cairnprof/cairn/format/profdata"
 	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/internal/callgraph"
 	"github.com/cairnprof/cairn/internal/export"
@@ -37,6 +38,7 @@ const (
 	binaryRan                       // needed, the one that ran
 	binaryAny                       // needed, may be of another build
 	binaryLinked                    // optional, may be of another build
+	binaryUnused                    // names are all that the format has
 )
 
 // exportFormats is a function, for its rows refer to methods that refer to it.
@@ -49,6 +51,7 @@ func exportFormats() []exportFormat {
 		{"pprof", "calls, for go tool pprof", lacksCalls, binaryOptional, (*exporter).pprof},
 		{"chromium", "symbols by first execution, as Chromium's orderfiles", lacksOrder, binaryLinked, (*exporter).chromium},
 		{"chromium-sections", "the same as sections, for gold", lacksOrder, binaryLinked, (*exporter).chromiumSections},
+		{"llvm-temporal", "first executions run by run, for llvm-profdata order and lld", lacksTraces, binaryUnused, (*exporter).llvmTemporal},
 	}
 }
 
@@ -87,6 +90,13 @@ func lacksOrder(m *prof.Module) string {
 	return ""
 }
 
+func lacksTraces(m *prof.Module) string {
+	if len(m.Traces) == 0 {
+		return "traces of runs: record with --mode order, count or full"
+	}
+	return ""
+}
+
 func newExportCmd(s *Streams) *cobra.Command {
 	var f profileFlags
 	var format, binary, out string
@@ -100,17 +110,22 @@ func newExportCmd(s *Streams) *cobra.Command {
 		Long: `export feeds a profile to other tools. Formats:
 
 ` + formats.String() + `
-llvm-sample and pprof need call counts (mode count, better full), bolt, call
-edges (full), bolt-blocks block coverage (block or full), pgo callers (full, or
-a trace), chromium the order of first executions.
+What a profile must have for them:
+
+  llvm-sample, pprof       call counts: mode count, better full
+  bolt                     callers: mode full
+  bolt-blocks              block coverage: mode block or full
+  pgo                      callers: mode full, or cairn order --run
+  chromium, llvm-temporal  the order of first executions: order, count or full
 
 --binary is the binary that ran, with its debug information. Only bolt and
 chromium take one of another build: bolt then has the calls of each function,
 but not from where. Without --binary chromium lists all names as they are.
+llvm-temporal takes none.
 
 Calls of functions and coverage of blocks are exact. How often a block or a
 place of call ran is not recorded; it is derived from the calls, as the guide
-says under "Feeding compilers". Temporal profiles of LLVM are for cairn import.`,
+says under "Feeding compilers". The reverse of llvm-temporal is cairn import.`,
 		Example: `  cairn export -p app.mip --format llvm-sample --binary app -o app.prof
   clang -O2 -g -fprofile-sample-use=app.prof *.c -o app`,
 		Args: noArgs,
@@ -138,6 +153,9 @@ says under "Feeding compilers". Temporal profiles of LLVM are for cairn import.`
 func runExport(s *Streams, f *profileFlags, x *exportFormat, binary, out string) error {
 	if binary == "" && (x.binary == binaryRan || x.binary == binaryAny) {
 		return usagef("%s needs the binary: give it with --binary", x.name)
+	}
+	if binary != "" && x.binary == binaryUnused {
+		return usagef("%s takes no binary: leave out --binary", x.name)
 	}
 	p, err := f.open()
 	if err != nil {
@@ -319,6 +337,10 @@ func (e *exporter) chromiumSections(w io.Writer) error {
 		return err
 	}
 	return writeLines(w, export.OrderSections(names))
+}
+
+func (e *exporter) llvmTemporal(w io.Writer) error {
+	return profdata.Write(w, profdata.FromModule(e.m))
 }
 
 // firstExecuted returns the names of an orderfile.
