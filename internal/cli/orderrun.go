@@ -87,11 +87,11 @@ func recordRun(ctx context.Context, s *Streams, argv []string, scenario string, 
 func reportRun(s *Streams, rec *ptrace.Recording, name string) {
 	run := rec.Run
 	hits := len(run.Calls)
-	each := ""
+	cost := ""
 	if hits > 0 {
-		each = fmt.Sprintf("; %d us per first call", run.Elapsed.Microseconds()/int64(hits))
+		cost = fmt.Sprintf("; the tracer had %.1f ms of them, %.0f us per first call", ms(run.Tracing), 1000*ms(run.Tracing)/float64(hits))
 	}
-	fmt.Fprintf(s.Err, "traced %d of %d functions in %.1f ms%s\n", hits, run.Planted, float64(run.Elapsed.Microseconds())/1000, each)
+	fmt.Fprintf(s.Err, "traced %d of %d functions in %.1f ms%s\n", hits, run.Planted, ms(run.Elapsed), cost)
 	if rec.Derived {
 		note(s, "%s has no build id: the hash of the file stands in for it (link with -Wl,--build-id)", name)
 	}
@@ -102,6 +102,8 @@ func reportRun(s *Streams, rec *ptrace.Recording, name string) {
 		note(s, "%s ended with %v", name, run.Status)
 	}
 }
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // addToProfile adds the run in m to the profile at path, which it creates if it
 // is not there, and returns the module with all of its runs.

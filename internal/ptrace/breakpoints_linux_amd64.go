@@ -69,7 +69,7 @@ func firstCalls(ctx context.Context, argv []string, bin *objfile.File, entries [
 	if err != nil {
 		return nil, err
 	}
-	return &Run{Calls: b.calls, Planted: len(b.entries), Status: status, Elapsed: s.elapsed, Replaced: s.replaced}, nil
+	return &Run{Calls: b.calls, Planted: len(b.entries), Status: status, Elapsed: s.elapsed, Tracing: s.tracing, Replaced: s.replaced}, nil
 }
 
 // Record is FirstCalls for all functions that the program's symbols name. The

@@ -72,6 +72,9 @@ type Run struct {
 	Planted int         // breakpoints
 	Status  Status
 	Elapsed time.Duration // from the program's start to its end, and setting the breakpoints
+	// Tracing is the part of Elapsed that setting breakpoints and handling
+	// stops took, without what the kernel takes to switch to us and back.
+	Tracing time.Duration
 	// Replaced is set if the program executed another one in its place, which
 	// was let go: nothing is known of that.
 	Replaced bool

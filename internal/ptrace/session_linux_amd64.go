@@ -50,6 +50,7 @@ type session struct {
 	syscallAt uint64 // address of a syscall instruction, once it is needed
 	start     time.Time
 	elapsed   time.Duration
+	tracing   time.Duration // setting traps and handling stops
 
 	mu    sync.Mutex // guards ended
 	ended bool       // the process id is no longer the program's
@@ -99,6 +100,7 @@ func (s *session) run(ctx context.Context, argv []string, bin *objfile.File, opt
 		}
 		return status, fmt.Errorf("%s: %w", s.path, err)
 	}
+	s.tracing = time.Since(s.start)
 	if err := s.resume(s.pid, 0); err != nil && !gone(err) {
 		return status, err
 	}
@@ -293,9 +295,11 @@ func (s *session) loop() (syscall.WaitStatus, error) {
 			}
 			continue
 		}
+		start := time.Now()
 		if err := s.stopped(tid, ws); err != nil && !gone(err) {
 			return 0, err
 		}
+		s.tracing += time.Since(start)
 	}
 }
 
