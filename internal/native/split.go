@@ -68,6 +68,7 @@ type splitter struct {
 	prepared map[*splitPlan]*prepared
 	replaced map[int][]byte    // lines with another text
 	twins    map[string]string // labels that debug information uses in the place of others
+	tail     []byte            // sections to append
 }
 
 // Split moves blocks that never ran out of functions that did, into sections

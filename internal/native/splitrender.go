@@ -145,6 +145,9 @@ func (s *splitter) render() []byte {
 		s.prepare(p)
 	}
 	s.movedLabels()
+	if len(s.plans) > 0 {
+		s.debugRanges()
+	}
 	out := make([]byte, 0, len(s.text.src)+len(s.text.src)/8)
 	next := 0
 	for i := 0; i < len(s.text.lines); i++ {
@@ -156,5 +159,5 @@ func (s *splitter) render() []byte {
 		}
 		out = s.verbatim(out, i)
 	}
-	return out
+	return append(out, s.tail...)
 }
