@@ -34,9 +34,21 @@ type ending struct {
 var inverse = func() map[string]string {
 	m := map[string]string{}
 	for _, pair := range [][2]string{
-		{"je", "jne"}, {"jz", "jnz"}, {"ja", "jbe"}, {"jae", "jb"}, {"jc", "jnc"}, {"jg", "jle"}, {"jge", "jl"},
-		{"jo", "jno"}, {"jp", "jnp"}, {"js", "jns"}, {"jnae", "jnb"}, {"jna", "jnbe"}, {"jng", "jnle"},
-		{"jnge", "jnl"}, {"jpe", "jpo"},
+		{"je", "jne"},
+		{"jz", "jnz"},
+		{"ja", "jbe"},
+		{"jae", "jb"},
+		{"jc", "jnc"},
+		{"jg", "jle"},
+		{"jge", "jl"},
+		{"jo", "jno"},
+		{"jp", "jnp"},
+		{"js", "jns"},
+		{"jnae", "jnb"},
+		{"jna", "jnbe"},
+		{"jng", "jnle"},
+		{"jnge", "jnl"},
+		{"jpe", "jpo"},
 	} {
 		m[pair[0]], m[pair[1]] = pair[1], pair[0]
 	}
