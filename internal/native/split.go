@@ -27,8 +27,8 @@ type SplitOptions struct {
 	Whole bool
 }
 
-// DefaultMinInsns is the SplitOptions.MinInsns that makes the hot code of
-// SQLite smallest.
+// DefaultMinInsns is the SplitOptions.MinInsns for builds: two instructions are
+// about as long as the jumps that moving them can add.
 const DefaultMinInsns = 3
 
 // SplitResult says what Split did.

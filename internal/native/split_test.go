@@ -153,9 +153,8 @@ func TestSplitRuns(t *testing.T) {
 var insnLine = regexp.MustCompile(`(?m)^\t[a-z]`)
 
 // TestSplitUnwind compares, at each instruction, the row of the unwind table
-// as readelf sees it, and the line that addr2line names, with those of the
-// program as it was. Labels of a kind that the compilers write lead from one
-// to the other.
+// as readelf sees it with that of the program as it was. Labels of a kind that
+// the compilers write lead from one to the other.
 func TestSplitUnwind(t *testing.T) {
 	t.Parallel()
 	eachBuild(t, func(t *testing.T, dir string, src []byte) {
