@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 )
@@ -130,34 +128,6 @@ func exitCode(err error, w io.Writer) int {
 		return exitUsage
 	}
 	return exitFail
-}
-
-// writeFile writes path whole or not at all: fill writes to a temporary file
-// beside it, which is then renamed. The path "-" is standard output.
-func writeFile(s *Streams, path string, fill func(io.Writer) error) (err error) {
-	if path == "-" {
-		return fill(s.Out)
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			tmp.Close()
-			os.Remove(tmp.Name())
-		}
-	}()
-	if err := fill(tmp); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	if err := tmp.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }
 
 // StandsIn reports whether args are those of a tool that cairn was started in
