@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/format/mippack"
 	"github.com/cairnprof/cairn/internal/callgraph"
 	"github.com/cairnprof/cairn/internal/coverage"
 	"github.com/cairnprof/cairn/internal/objfile"
@@ -26,7 +27,8 @@ func newInfoCmd(s *Streams) *cobra.Command {
 		Use:   "info [-p] FILE",
 		Short: "Say what a profile, a map, a raw file or a binary holds",
 		Long: `info sums up a file of any kind that cairn knows: a profile (.mip), a map
-(.mipmap), a raw file (.mipraw) or an instrumented binary.`,
+(.mipmap), a raw file (.mipraw), a pack of raw files (.mippack) or an
+instrumented binary.`,
 		Example: "  cairn info -p app.mip",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 || (len(args) == 1) == (path != "") {
@@ -79,6 +81,8 @@ type infoJSON struct {
 	Scenarios    []string   `json:"scenarios,omitempty"`
 	PID          *uint32    `json:"pid,omitempty"`
 	Continuous   bool       `json:"continuous,omitempty"`
+	Slots        *uint32    `json:"order_slots,omitempty"`      // of the order buffer
+	First        *uint32    `json:"first_executions,omitempty"` // of which the last are in the buffer
 }
 
 // inspect reads the file at path, whatever it is.
@@ -109,10 +113,29 @@ func inspect(path string) ([]infoJSON, error) {
 			infos = []infoJSON{rawInfo(&raw)}
 		}
 	default:
-		return nil, fmt.Errorf("%s is no profile, map, raw file or binary: it is %s", path, kindName(head))
+		if !mippack.Detect(head) {
+			return nil, fmt.Errorf("%s is no profile, map, raw file, pack or binary: it is %s", path, kindName(head))
+		}
+		infos, err = inspectPack(data)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return infos, nil
+}
+
+func inspectPack(data []byte) ([]infoJSON, error) {
+	files, err := mippack.Unpack(data)
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]infoJSON, 0, len(files))
+	for i := range files {
+		raw, err := mip.ParseRaw(files[i].Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", files[i].Name, err)
+		}
+		infos = append(infos, rawInfo(&raw))
 	}
 	return infos, nil
 }
@@ -149,10 +172,9 @@ func profileInfo(m *prof.Module, edges int) infoJSON {
 		if mode == prof.ModeFull {
 			j.Edges = &edges
 		}
-		if mode.HasOrder() && len(m.Traces) > 0 {
-			n := len(m.Traces)
-			j.Traces, j.TracesSeen, j.Scenarios = &n, m.TracesSeen, scenarios(m)
-		}
+	}
+	if n := len(m.Traces); n > 0 { // of order --run if the mode records none
+		j.Traces, j.TracesSeen, j.Scenarios = &n, m.TracesSeen, scenarios(m)
 	}
 	return j
 }
@@ -181,7 +203,14 @@ func mapInfo(kind string, m *prof.Map) infoJSON {
 }
 
 func rawInfo(raw *mip.Raw) infoJSON {
-	return infoJSON{Kind: "raw", BuildID: raw.BuildID.String(), RawSize: raw.Size, PID: &raw.PID, Continuous: raw.Continuous}
+	j := infoJSON{Kind: "raw", BuildID: raw.BuildID.String(), RawSize: raw.Size, PID: &raw.PID, Continuous: raw.Continuous}
+	if raw.Scenario != "" {
+		j.Scenarios = []string{raw.Scenario}
+	}
+	if raw.Slots > 0 {
+		j.Slots, j.First = &raw.Slots, &raw.Next
+	}
+	return j
 }
 
 // inspectBinary describes an ELF module by its sections.
@@ -248,6 +277,12 @@ func (j *infoJSON) table() *report.Table {
 	if j.PID != nil {
 		row("process", fmt.Sprint(*j.PID), report.Plain)
 		row("written", map[bool]string{false: "at exit", true: "live, page by page"}[j.Continuous], report.Plain)
+	}
+	if j.PID != nil && len(j.Scenarios) > 0 {
+		row("scenario", j.Scenarios[0], report.Plain)
+	}
+	if j.Slots != nil {
+		row("order", fmt.Sprintf("%s first executions, room for %s", report.Count(uint64(*j.First)), report.Count(uint64(*j.Slots))), report.Plain)
 	}
 	if j.Raws != nil {
 		row("runs merged", report.Count(*j.Raws), report.Plain)

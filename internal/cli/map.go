@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/format/mippack"
 	"github.com/cairnprof/cairn/internal/objfile"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -171,6 +172,8 @@ func kindName(head []byte) string {
 	switch {
 	case isELF(head):
 		return "a binary"
+	case mippack.Detect(head):
+		return "a pack of raw files"
 	case len(head) == 0:
 		return "empty"
 	}

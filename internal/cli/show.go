@@ -152,9 +152,9 @@ func (f *shownFunc) write(w io.Writer, style report.Style, withModule bool) {
 	}
 	if f.fn.Mode.HasCalls() {
 		field("Call Count", "%s", callText(f.counts))
-		if f.counts.Runs > 0 {
-			field("Order", "%s", report.Decimal(f.counts.MeanOrder()))
-		}
+	}
+	if order := f.counts.MeanOrder(); order > 0 {
+		field("Order", "%s", report.Decimal(order))
 	}
 	field("Runs", "%s of %s", report.Count(f.counts.Runs), report.Count(f.module.Raws))
 	if f.fn.Mode.HasBlocks() {
@@ -235,10 +235,9 @@ func newFuncJSON(m *coverage.Module, fn *prof.Func, c *prof.Counts, demangled st
 	j.File, j.Line = m.Source(fn)
 	if fn.Mode.HasCalls() {
 		j.Calls = &c.Calls
-		if c.Runs > 0 {
-			order := c.MeanOrder()
-			j.MeanOrder = &order
-		}
+	}
+	if order := c.MeanOrder(); order > 0 {
+		j.MeanOrder = &order
 	}
 	return j
 }

@@ -80,7 +80,9 @@ func HasCallers(m *prof.Module) bool {
 }
 
 // HasOrder reports whether m tells in which order functions first ran.
-func HasOrder(m *prof.Module) bool { return len(m.Traces) > 0 || HasCalls(m) }
+func HasOrder(m *prof.Module) bool {
+	return len(m.Traces) > 0 || anyMode(m, prof.Mode.HasOrder)
+}
 
 func anyMode(m *prof.Module, is func(prof.Mode) bool) bool {
 	for i := range m.Funcs {
