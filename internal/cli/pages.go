@@ -24,6 +24,7 @@ type pagesFlags struct {
 	displayFlags
 	before   string
 	scenario string
+	choose   bool // the scenario, whose name may be empty
 	pageSize uint64
 	svg      string
 	html     string
@@ -55,6 +56,7 @@ really touch stands beside the prediction.`,
 			if dash := c.ArgsLenAtDash(); dash >= 0 {
 				args, f.args = args[:dash], args[dash:]
 			}
+			f.choose = c.Flags().Changed("scenario")
 			if len(args) != 1 {
 				return usagef("pages takes one binary (see cairn pages -h)")
 			}
@@ -66,8 +68,8 @@ really touch stands beside the prediction.`,
 	c.Flags().StringVar(&f.before, "before", "", "compare with this `binary`, the same program in another layout")
 	c.Flags().StringVar(&f.scenario, "scenario", "", "only the scenario of this `name`")
 	c.Flags().Uint64Var(&f.pageSize, "page-size", 4096, "`bytes` in a page")
-	c.Flags().StringVar(&f.svg, "svg", "", "draw one scenario into this SVG `file`")
-	c.Flags().StringVar(&f.html, "html", "", "draw all scenarios into this HTML `file`")
+	c.Flags().StringVar(&f.svg, "svg", "", "draw one scenario into this SVG `file`, - for standard output")
+	c.Flags().StringVar(&f.html, "html", "", "draw all scenarios into this HTML `file`, - for standard output")
 	c.Flags().BoolVar(&f.loo, "loo", false, "also what an order means for a scenario that it was computed without")
 	c.Flags().BoolVar(&f.measure, "measure", false, "run the binaries and measure")
 	return c
@@ -79,9 +81,16 @@ func (f *pagesFlags) check() error {
 		return usagef("--page-size %d: it is a power of two from 256 to %d", f.pageSize, 1<<30)
 	case len(f.args) > 0 && !f.measure:
 		return usagef("arguments after -- are for --measure")
+	case f.svg == "-" && f.html == "-":
+		return usagef("--svg - and --html - both want standard output")
+	case f.json && f.drawsOut():
+		return usagef("--json and a picture both want standard output: give the picture a file")
 	}
 	return nil
 }
+
+// drawsOut reports whether a picture has standard output for itself.
+func (f *pagesFlags) drawsOut() bool { return f.svg == "-" || f.html == "-" }
 
 // pageMap is all that the verb shows.
 type pageMap struct {
@@ -142,8 +151,11 @@ func (f *pagesFlags) run(ctx context.Context, s *Streams, binary string) error {
 	if err := f.draw(s, pm); err != nil {
 		return err
 	}
+	if f.drawsOut() {
+		return nil
+	}
 	if f.json {
-		return pm.writeJSON(s.Out, f.names())
+		return pm.writeJSON(s.Out)
 	}
 	return pm.writeTables(s.Out, style)
 }
@@ -172,7 +184,7 @@ func (f *pagesFlags) scenarios(s *Streams, m *prof.Module) ([]pages.Scenario, er
 		}
 	}
 	scenarios := pages.Scenarios(traces)
-	if f.scenario == "" {
+	if !f.choose {
 		return scenarios, nil
 	}
 	var have []string

@@ -176,7 +176,7 @@ type heldOutJSON struct {
 	UnseenBytes float64 `json:"unseen_bytes"`
 }
 
-func (pm *pageMap) writeJSON(w io.Writer, _ *report.Names) error {
+func (pm *pageMap) writeJSON(w io.Writer) error {
 	out := struct {
 		PageSize  uint64              `json:"page_size"`
 		Before    *binaryPagesJSON    `json:"before,omitempty"`
