@@ -3,9 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,9 +98,33 @@ func (f *orderFlags) args(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// check finds what is wrong before a program is run for nothing.
+func (f *orderFlags) check() error {
+	if _, err := parseWeights(f.weights); err != nil {
+		return err
+	}
+	algorithm := order.Algorithm(f.algorithm)
+	if algorithm != "" && !slices.Contains(order.Algorithms(), algorithm) {
+		return usagef("--algorithm %s: there is %s", algorithm, joinAlgorithms())
+	}
+	switch algorithm {
+	case order.Hot, order.C3, order.Mean:
+		if len(f.scenarios) > 0 && !f.record {
+			return usagef("--scenario chooses traces, and --algorithm %s goes by the counts of all runs", algorithm)
+		}
+	}
+	if f.record && len(f.scenarios) > 1 {
+		return usagef("order: --run records one scenario: name it once")
+	}
+	return nil
+}
+
 func (f *orderFlags) run(ctx context.Context, s *Streams, argv []string) error {
 	if f.json && f.out == "-" {
 		return usagef("--json prints the summary on standard output: give the order a file with -o FILE")
+	}
+	if err := f.check(); err != nil {
+		return err
 	}
 	format, err := f.link.resolveFormat(ctx)
 	if err != nil {
@@ -175,20 +199,29 @@ func onlyModule(f *profileFlags, p *prof.Profile) (*prof.Module, error) {
 	return nil, usagef("%s has several modules: choose one with --module (%s)", f.path, strings.Join(names, ", "))
 }
 
-// selectTraces returns m with the traces that --scenario asks for, weighted as
-// --weight says. Counts are sums over all runs: with --scenario they say nothing.
-func (f *orderFlags) selectTraces(m *prof.Module) (*prof.Module, error) {
+// parseWeights returns the weights of scenarios that --weight gives.
+func parseWeights(flags []string) (map[string]uint64, error) {
 	weights := make(map[string]uint64)
-	for _, w := range f.weights {
+	for _, w := range flags {
 		at := strings.LastIndexByte(w, '=')
 		if at < 0 {
 			return nil, usagef("--weight %s: write NAME=W", w)
 		}
 		n, err := strconv.ParseUint(w[at+1:], 10, 32)
 		if err != nil || n == 0 {
-			return nil, usagef("--weight %s: the weight is a number from 1 on", w)
+			return nil, usagef("--weight %s: the weight is a number from 1 to %d", w, uint32(math.MaxUint32))
 		}
 		weights[w[:at]] = n
+	}
+	return weights, nil
+}
+
+// selectTraces returns m with the traces that --scenario asks for, weighted as
+// --weight says. Counts are sums over all runs: with --scenario they say nothing.
+func (f *orderFlags) selectTraces(m *prof.Module) (*prof.Module, error) {
+	weights, err := parseWeights(f.weights)
+	if err != nil {
+		return nil, err
 	}
 	if len(weights) == 0 && len(f.scenarios) == 0 {
 		return m, nil
@@ -238,14 +271,6 @@ func (f *orderFlags) rank(s *Streams, m *prof.Module) (*ranking, error) {
 		if r.algorithm = order.Algorithms()[0]; len(m.Traces) == 0 {
 			r.algorithm = order.Mean
 		}
-	} else if !slices.Contains(order.Algorithms(), r.algorithm) {
-		return nil, usagef("--algorithm %s: there is %s", f.algorithm, joinAlgorithms())
-	}
-	switch r.algorithm {
-	case order.Hot, order.C3, order.Mean:
-		if len(f.scenarios) > 0 {
-			return nil, usagef("--scenario chooses traces, and --algorithm %s goes by the counts of all runs", r.algorithm)
-		}
 	}
 	if len(m.Traces) == 0 && !recordsOrder(m) {
 		note(s, "%s does not record when functions first ran: they are listed by address (use --mode=order or count)", f.path)
@@ -273,9 +298,16 @@ func (f *orderFlags) rank(s *Streams, m *prof.Module) (*ranking, error) {
 	}
 	r.order = append(slices.Clone(r.ranked), idle...)
 	if len(r.ranked) == 0 {
-		return nil, errors.New("no function ran in this profile: there is nothing to order")
+		return nil, f.nothingRan(m)
 	}
 	return r, nil
+}
+
+func (f *orderFlags) nothingRan(m *prof.Module) error {
+	if f.record && f.path == "" {
+		return fmt.Errorf("%s: none of its functions ran: there is nothing to order", m.Module)
+	}
+	return fmt.Errorf("%s: no function of %s ran: there is nothing to order (merge the raw files of runs first)", f.path, m.Module)
 }
 
 func joinAlgorithms() string {

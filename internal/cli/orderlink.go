@@ -69,6 +69,9 @@ func (f *linkFlags) findLinker(ctx context.Context) (string, error) {
 	if f.linker == "" {
 		cc := cmp.Or(os.Getenv("CC"), "gcc")
 		words := strings.Fields(cc) // CC may hold arguments
+		if len(words) == 0 {
+			return "", usagef("which linker? $CC is blank: name the linker with --linker, or the format with --format")
+		}
 		out, err := exec.CommandContext(ctx, words[0], append(words[1:], "-print-prog-name=ld")...).Output()
 		if err != nil {
 			return "", fmt.Errorf("asking %s for its linker: %w (name it with --linker)", cc, err)

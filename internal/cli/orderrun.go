@@ -24,9 +24,6 @@ import (
 // and returns the module to be ordered. A program that failed is no failure of
 // the recording: status says what it ended with.
 func (f *orderFlags) runRecorded(ctx context.Context, s *Streams, argv []string) (m *prof.Module, status ptrace.Status, err error) {
-	if len(f.scenarios) > 1 {
-		return nil, status, usagef("order: --run records one scenario: name it once")
-	}
 	scenario := ""
 	if len(f.scenarios) == 1 {
 		scenario = f.scenarios[0]

@@ -91,7 +91,7 @@ func unseenWarning(held []order.HeldOut) []string {
 		return nil
 	}
 	worst := slices.MaxFunc(warned, func(a, b order.HeldOut) int { return cmp.Compare(a.UnseenBytes, b.UnseenBytes) })
-	line := fmt.Sprintf("held out: %.1f %% of the code that scenario %s runs is run by no other", 100*worst.UnseenBytes, scenarioName(worst.Scenario))
+	line := fmt.Sprintf("held out: %.1f %% of the code that scenario %s runs is run by no other", 100*worst.UnseenBytes, shownName(worst.Scenario))
 	if others := len(warned) - 1; others > 0 {
 		line += fmt.Sprintf(", and more than 5 %% in %d of the other %d", others, len(held)-1)
 	}
@@ -138,12 +138,18 @@ func pagesByScenario(r *ranking) []orderScenarioJSON {
 	return rows
 }
 
-// scenarioName is how a scenario without a name is shown.
-func scenarioName(s string) string {
-	if s == "" {
-		return "(unnamed)"
+// heldOutPages returns the pages by scenario. Each run without a name is left
+// out by itself; what is shown of them is their mean.
+func heldOutPages(held []orderHeldOutJSON) map[string]float64 {
+	pages, runs := make(map[string]float64), make(map[string]float64)
+	for _, h := range held {
+		pages[h.Scenario] += h.Pages
+		runs[h.Scenario]++
 	}
-	return s
+	for name := range pages {
+		pages[name] /= runs[name]
+	}
+	return pages
 }
 
 // print writes the summary for people.
@@ -172,10 +178,7 @@ func (sum *orderSummary) print(w io.Writer) error {
 		{Title: "at least", Align: report.Right},
 		{Title: "held out", Align: report.Right},
 	}}
-	held := make(map[string]float64)
-	for _, h := range sum.HeldOut {
-		held[h.Scenario] = h.Pages
-	}
+	held := heldOutPages(sum.HeldOut)
 	for i, row := range sum.Scenarios {
 		if i == maxListed {
 			break
@@ -184,7 +187,7 @@ func (sum *orderSummary) print(w io.Writer) error {
 		if pages, ok := held[row.Scenario]; ok {
 			out = report.Decimal(math.Round(pages*10) / 10)
 		}
-		t.Add(report.Text(scenarioName(row.Scenario)), report.Text(report.Count(row.Traces)),
+		t.Add(report.Text(shownName(row.Scenario)), report.Text(report.Count(row.Traces)),
 			report.Text(report.Decimal(row.Functions)), report.Text(report.Decimal(row.PagesNow)),
 			report.Text(report.Decimal(row.Pages)), report.Text(report.Decimal(row.Bound)), report.Text(out))
 	}
