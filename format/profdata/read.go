@@ -36,13 +36,14 @@ func Read(data []byte) (*Profile, error) {
 type reader struct {
 	rest, text string
 	line       int
+	ended      bool // with a line break, as all lines that LLVM writes
 	names      int
 }
 
 // next moves to the next line that is neither empty nor a comment.
 func (r *reader) next() bool {
 	for r.rest != "" {
-		r.text, r.rest, _ = strings.Cut(r.rest, "\n")
+		r.text, r.rest, r.ended = strings.Cut(r.rest, "\n")
 		r.line++
 		r.text = strings.TrimSuffix(r.text, "\r")
 		if strings.TrimSpace(r.text) != "" && r.text[0] != '#' {
@@ -87,6 +88,9 @@ func (r *reader) traces() (*Profile, error) {
 		}
 		if !r.next() {
 			return nil, r.errorf("cut short: the functions of a trace should follow")
+		}
+		if !r.ended {
+			return nil, r.errorf("cut short: the functions of a trace do not end with a line break")
 		}
 		if r.names += strings.Count(r.text, ","); r.names > MaxNames {
 			return nil, r.errorf("more than %d functions in the traces", MaxNames)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/bits"
 	"path/filepath"
 	"strings"
 
@@ -189,7 +191,7 @@ func (im *importer) add(ctx context.Context, path string) error {
 			note(im.s, "%s: %s belong to several functions of %s, which were taken by address", name, plural(found.Ambiguous, "name"), im.f.binary)
 		}
 		r := merge.FirstExecutions(im.m, found.Funcs)
-		r.Scenario, r.Weight = im.f.traces.scenario, im.f.traces.weight*max(t.weight, 1)
+		r.Scenario, r.Weight = im.f.traces.scenario, times(im.f.traces.weight, max(t.weight, 1))
 		r.Key = im.f.traces.key(path, &mip.Raw{PID: uint32(i), Data: r.Data})
 		if t.cut {
 			r.Next++ // more than are there
@@ -200,6 +202,14 @@ func (im *importer) add(ctx context.Context, path string) error {
 		fmt.Fprintf(im.s.Err, "%s: first executions of %s\n", name, plural(len(found.Funcs), "function"))
 	}
 	return nil
+}
+
+// times multiplies weights. A product that does not fit is the largest weight.
+func times(a, b uint64) uint64 {
+	if hi, lo := bits.Mul64(a, b); hi == 0 {
+		return lo
+	}
+	return math.MaxUint64
 }
 
 // someOf lists the first few of names.

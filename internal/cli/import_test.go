@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -204,6 +205,15 @@ func TestImportErrors(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(dir, "o.mip")); (err == nil) != (code == 0) {
 			t.Errorf("%s: the output is there: %v", test.want, err == nil)
+		}
+	}
+}
+
+func TestTimesDoesNotWrap(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ a, b, want uint64 }{{3, 5, 15}, {1 << 63, 2, math.MaxUint64}, {math.MaxUint64, 1, math.MaxUint64}} {
+		if got := times(test.a, test.b); got != test.want {
+			t.Errorf("%d * %d = %d", test.a, test.b, got)
 		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 // once and ran its entry block. funcs are indexes into m.Funcs, each at most
 // once.
 func FirstExecutions(m *prof.Map, funcs []uint32) *Run {
-	r := &Run{Data: make([]byte, m.RawSize)}
+	// Not all modes record the order, but a trace of it can be kept for all.
+	r := &Run{Data: make([]byte, m.RawSize), Funcs: funcs}
 	le := binary.LittleEndian
 	for i, fn := range funcs {
 		f := &m.Funcs[fn]

@@ -18,6 +18,9 @@ type Run struct {
 	// is higher than the number of slots, the first are missing.
 	Slots []uint32
 	Next  uint64
+	// Funcs is the order of first executions where it is known from elsewhere
+	// than Data and Slots, as indexes into the map's functions.
+	Funcs []uint32
 
 	// What becomes of the run's trace, see prof.Trace.
 	Scenario string
@@ -48,14 +51,18 @@ func (a *Accumulator) AddRun(r *Run) error {
 		return err
 	}
 	a.addSlots(r)
-	if len(a.l.slots) == 0 && len(a.l.counters) == 0 || len(r.Slots) == 0 && isZero(r.Data) {
+	if len(r.Funcs) == 0 && len(a.l.slots) == 0 && len(a.l.counters) == 0 || len(r.Slots) == 0 && isZero(r.Data) {
 		return nil // a mode that does not tell the order, or nothing ran
 	}
 	if !a.traces.wants(r.Key) {
 		a.traces.seen++
 		return nil
 	}
-	if funcs := a.l.trace(r); len(funcs) > 0 {
+	funcs := r.Funcs
+	if len(funcs) == 0 {
+		funcs = a.l.trace(r)
+	}
+	if len(funcs) > 0 {
 		a.traces.add(prof.Trace{
 			Scenario: r.Scenario, Weight: max(r.Weight, 1), Key: r.Key, Funcs: funcs,
 			Cut: r.Next > uint64(len(r.Slots)),
