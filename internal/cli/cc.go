@@ -26,7 +26,7 @@ type instrumentFlags struct {
 
 func (f *instrumentFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.shim.Mode, "mode", "cover", "what to record: cover, block, count, full, order or block+order")
-	flags.IntVar(&f.shim.OrderSlots, "order-slots", 0, "with mode order: room for the last `n` first executions; 0 for as many as there are functions")
+	flags.IntVar(&f.shim.OrderSlots, "order-slots", 0, "with modes order and block+order: room for the last `n` first executions; 0 for as many as there are functions")
 	flags.BoolVar(&f.shim.Atomic, "atomic", false, "count with locked instructions: exact under threads, slower")
 	flags.StringArrayVar(&f.shim.Only, "only", nil, "instrument only functions whose name (mangled or demangled) or source path matches this `regexp`; repeatable")
 	flags.StringArrayVar(&f.shim.Skip, "skip", nil, "leave out functions whose name or source path matches this `regexp`; repeatable")
@@ -103,8 +103,8 @@ The modes:
   block+order
           block, and the same order
 count and full record that order in any case: count+order is count, full+order
-is full. In mode order, --order-slots says how many first executions a run can
-tell; with fewer slots than functions, the oldest give way.
+is full. In modes order and block+order, --order-slots says how many first
+executions a run can tell; with fewer slots than functions, the oldest give way.
 
 The program writes a raw file per module and process when it exits:
   CAIRN_DIR=DIR           the directory for raw files, made if missing

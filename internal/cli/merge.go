@@ -37,11 +37,12 @@ until the new one is. With -o it writes a new profile of the modules whose
 binaries or maps are among the files.
 
 Files are told apart by what is in them: raw files, packs of them (.mippack),
-profiles (.mip), maps (.mipmap), binaries. Of a directory all .mipraw files are taken, below it too.
-@LIST is a file with a path on each line. A file that is named twice counts once.
+profiles (.mip), maps (.mipmap), binaries. Of a directory all .mipraw files are
+taken, below it too. @LIST is a file with a path on each line. A file that is
+named twice counts once.
 
-Each run of a mode that records the order of first executions (order, count,
-full) is kept as a trace under the name of its scenario, which is what
+Each run of a mode that records the order of first executions (all but cover and
+block) is kept as a trace under the name of its scenario, which is what
 CAIRN_SCENARIO was, or --scenario. Of more than --traces runs a uniform sample
 is kept; equal --seed, equal sample.
 
