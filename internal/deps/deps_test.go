@@ -111,7 +111,7 @@ func TestImports(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && file != root && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") || hasModule(file)) {
+		if d.IsDir() && file != root && (d.Name() == "testdata" || d.Name() == "out" || strings.HasPrefix(d.Name(), ".") || hasModule(file)) {
 			return fs.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(file, ".go") {
