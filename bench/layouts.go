@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // profdata merges LLVM's profiles of a training.
@@ -103,26 +104,46 @@ func (s *startupGuest) use(ctx context.Context, t training) (*layout, error) {
 	return l, nil
 }
 
-// report writes the table of a guest.
-func (s *startupGuest) report(w io.Writer) {
-	fmt.Fprintf(w, "## %s\n\n%s bytes of code, %d pages; %d scenarios\n\n", s.g.name, thousands(s.base.text), (s.base.text+4095)/4096, len(s.g.scenarios))
-	rows := [][]string{{"layout", "pages touched", "held out", "major faults, cold", "code, bytes"}}
-	for _, r := range s.rows {
-		cold := "-"
-		if r.cold >= 0 {
-			cold = fmt.Sprintf("%.1f", r.cold)
-		}
-		rows = append(rows, []string{r.name, fmt.Sprintf("%.1f", r.in), fmt.Sprintf("%.1f", r.out), cold, thousands(r.text)})
+// result returns what was measured.
+func (s *startupGuest) result() *startupResult {
+	r := &startupResult{
+		Name: s.g.name, Revision: strings.TrimSpace(s.b.revision),
+		Text: s.base.text, Scenarios: len(s.g.scenarios), Rows: s.rows,
 	}
-	table(w, rows)
-	rows = [][]string{{"instrumented", "code", "stripped file"}}
 	for _, v := range []struct {
 		name string
 		l    *layout
 	}{{"LLVM, temporal", s.llvm}, {"cairn, block+order", s.ours}} {
-		rows = append(rows, []string{v.name, percent(growth(v.l.text, s.base.text)), percent(growth(s.stripped(v.l), s.stripped(s.base)))})
+		r.Instrumented = append(r.Instrumented, []string{
+			v.name, percent(growth(v.l.text, s.base.text)), percent(growth(s.stripped(v.l), s.stripped(s.base))),
+		})
+	}
+	return r
+}
+
+func (r *startupResult) row(name string) *startupRow {
+	for i := range r.Rows {
+		if r.Rows[i].Name == name {
+			return &r.Rows[i]
+		}
+	}
+	panic("no row " + name)
+}
+
+// report writes the tables of a program.
+func (r *startupResult) report(w io.Writer) {
+	fmt.Fprintf(w, "## %s\n\n%s bytes of code, %d pages; %d scenarios; cairn %s\n\n",
+		r.Name, thousands(r.Text), (r.Text+4095)/4096, r.Scenarios, r.Revision)
+	rows := [][]string{{"layout", "pages touched", "held out", "major faults, cold", "code, bytes"}}
+	for i := range r.Rows {
+		row, cold := &r.Rows[i], "-"
+		if row.Cold >= 0 {
+			cold = fmt.Sprintf("%.1f", row.Cold)
+		}
+		rows = append(rows, []string{row.Name, fmt.Sprintf("%.1f", row.In), fmt.Sprintf("%.1f", row.Out), cold, thousands(row.Text)})
 	}
 	table(w, rows)
+	table(w, append([][]string{{"instrumented", "code", "stripped file"}}, r.Instrumented...))
 }
 
 // stripped returns the size of a stripped copy.

@@ -56,10 +56,10 @@ func thousands(n int64) string {
 
 // target is one promise of the project and whether it is kept.
 type target struct {
-	what  string
-	limit string
-	found string
-	pass  bool
+	What  string
+	Limit string
+	Found string
+	Pass  bool
 }
 
 // atMost records a promise about a growth.
@@ -79,10 +79,10 @@ func writeTargets(w io.Writer, targets []target) {
 	rows := [][]string{{"target", "limit", "measured", ""}}
 	for _, t := range targets {
 		verdict := "MISS"
-		if t.pass {
+		if t.Pass {
 			verdict = "PASS"
 		}
-		rows = append(rows, []string{t.what, t.limit, t.found, verdict})
+		rows = append(rows, []string{t.What, t.Limit, t.Found, verdict})
 	}
 	fmt.Fprint(w, "## Targets\n\n")
 	table(w, rows)

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // orderVariants are builds that record the order of first executions.
@@ -20,7 +20,7 @@ var orderVariants = []variant{
 
 // orderCost measures what it costs to record the order of first executions, on
 // SQLite and speed.c.
-func (b *bench) orderCost(ctx context.Context, w io.Writer) ([]target, error) {
+func (b *bench) orderCost(ctx context.Context) (*costResult, error) {
 	all := make([]*built, len(orderVariants))
 	sources := []string{filepath.Join(b.out, "speed.c"), filepath.Join(b.out, "sqlite3.c")}
 	err := both(len(all), func(i int) (err error) {
@@ -40,22 +40,24 @@ func (b *bench) orderCost(ctx context.Context, w io.Writer) ([]target, error) {
 	if err := b.timePairs(ctx, all, base); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(w, "## What recording costs\n\nThe amalgamation and `bench/c/speed.c` at %s, as in RESULTS.md.\n\n", optimize)
-	rows := [][]string{{"build", "text", "growth", "file", "growth", "instructions", "growth", "time ratio"}}
-	var targets []target
+	c := &costResult{
+		Revision: strings.TrimSpace(b.revision),
+		Rows:     [][]string{{"build", "text", "growth", "file", "growth", "instructions", "growth", "time ratio"}},
+	}
 	for _, r := range all {
 		plain := base[r.plain]
 		if plain == nil {
-			rows = append(rows, []string{r.label, thousands(r.text), "", thousands(r.file), "", thousands(r.instr), "", ""})
+			c.Rows = append(c.Rows, []string{r.label, thousands(r.text), "", thousands(r.file), "", thousands(r.instr), "", ""})
 			continue
 		}
 		text, instr := growth(r.text, plain.text), growth(r.instr, plain.instr)
-		rows = append(rows, []string{r.label, thousands(r.text), percent(text), thousands(r.file), percent(growth(r.file, plain.file)),
-			thousands(r.instr), percent(instr), spread(r.ratios)})
+		c.Rows = append(c.Rows, []string{
+			r.label, thousands(r.text), percent(text), thousands(r.file), percent(growth(r.file, plain.file)),
+			thousands(r.instr), percent(instr), spread(r.ratios),
+		})
 		if r.name == r.plain+"-order" {
-			targets = append(targets, atMost("order, text, "+r.plain, text, 0.035), atMost("order, instructions, "+r.plain, instr, 0.01))
+			c.Targets = append(c.Targets, atMost("order, text, "+r.plain, text, 0.035), atMost("order, instructions, "+r.plain, instr, 0.01))
 		}
 	}
-	table(w, rows)
-	return targets, nil
+	return c, nil
 }

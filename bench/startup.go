@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,20 +22,35 @@ const (
 
 // startupRow is one way of laying a program out, measured.
 type startupRow struct {
-	name string
+	Name string
 	// Mean pages of .text that were really touched: by the scenarios that the
 	// layout was computed from, and by each scenario with a layout that was
 	// computed from the others.
-	in, out float64
-	cold    float64 // mean major faults from a cold cache, in-sample; < 0: not measured
-	text    int64
+	In, Out float64
+	Cold    float64 // mean major faults from a cold cache, in-sample; < 0: not measured
+	Text    int64   // bytes of .text
 }
 
-// startup lays the guests out by each tool, counts the pages they touch, and
-// writes STARTUP.md.
+// startupResult is what was measured of one program. It is kept in a file, so
+// that the programs can be measured one at a time.
+type startupResult struct {
+	Name, Revision string
+	Text           int64 // bytes of .text, linker's default
+	Scenarios      int
+	Rows           []startupRow
+	Instrumented   [][]string // name, growth of the code, growth of the stripped file
+}
+
+// costResult is what recording costs.
+type costResult struct {
+	Revision string
+	Rows     [][]string
+	Targets  []target
+}
+
+// startup lays the guests out by each tool and counts the pages they touch. It
+// writes STARTUP.md of what was measured, now or before.
 func (b *bench) startup(ctx context.Context) error {
-	var tables bytes.Buffer
-	var order, splitIn, splitOut []float64 // pages saved against LLVM's best, by guest
 	for i := range guests {
 		g := &guests[i]
 		if !slices.Contains(b.guests, g.name) {
@@ -44,20 +61,68 @@ func (b *bench) startup(ctx context.Context) error {
 		if err := s.run(ctx); err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
-		out := s.best(func(r *startupRow) float64 { return r.out })
-		in := s.best(func(r *startupRow) float64 { return r.in })
-		order = append(order, 1-s.row("cairn order").out/out)
-		splitIn = append(splitIn, 1-s.row("cairn --use").in/in)
-		splitOut = append(splitOut, 1-s.row("cairn --use").out/out)
-		s.report(&tables)
-	}
-	var cost []target
-	if len(order) == len(guests) {
-		var err error
-		if cost, err = b.orderCost(ctx, &tables); err != nil {
+		if err := b.keep(g.name, s.result()); err != nil {
 			return err
 		}
 	}
+	if slices.Contains(b.guests, "cost") {
+		cost, err := b.orderCost(ctx)
+		if err != nil {
+			return err
+		}
+		if err := b.keep("cost", cost); err != nil {
+			return err
+		}
+	}
+	return b.reportStartup(ctx)
+}
+
+// kept is the file that keeps a result.
+func (b *bench) kept(name string) string { return filepath.Join(b.out, "guests", name+".json") }
+
+func (b *bench) keep(name string, result any) error {
+	text, err := json.MarshalIndent(result, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(b.kept(name), text, 0o644)
+}
+
+// recall reads a result and reports whether there is one.
+func (b *bench) recall(name string, result any) (bool, error) {
+	text, err := os.ReadFile(b.kept(name))
+	if errors.Is(err, os.ErrNotExist) {
+		fmt.Fprintf(b.log, "%s was not measured: STARTUP.md is not written\n", name)
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, json.Unmarshal(text, result)
+}
+
+// reportStartup writes STARTUP.md if everything has been measured.
+func (b *bench) reportStartup(ctx context.Context) error {
+	var tables bytes.Buffer
+	var order, splitIn, splitOut []float64 // pages saved against LLVM's best, by guest
+	for i := range guests {
+		var r startupResult
+		if ok, err := b.recall(guests[i].name, &r); !ok {
+			return err
+		}
+		in := min(r.row("llvm-profdata order").In, r.row("lld --bp-startup-sort").In)
+		out := min(r.row("llvm-profdata order").Out, r.row("lld --bp-startup-sort").Out)
+		order = append(order, 1-r.row("cairn order").Out/out)
+		splitIn = append(splitIn, 1-r.row("cairn --use").In/in)
+		splitOut = append(splitOut, 1-r.row("cairn --use").Out/out)
+		r.report(&tables)
+	}
+	var cost costResult
+	if ok, err := b.recall("cost", &cost); !ok {
+		return err
+	}
+	fmt.Fprintf(&tables, "## What recording costs\n\nThe amalgamation and `bench/c/speed.c` at %s, as in RESULTS.md; cairn %s.\n\n", optimize, cost.Revision)
+	table(&tables, cost.Rows)
 	var text bytes.Buffer
 	b.writeHead(ctx, &text, "Starting programs")
 	writeTargets(&text, append([]target{
@@ -65,10 +130,10 @@ func (b *bench) startup(ctx context.Context) error {
 		atLeast("the same, mean", mean(order), 0.08),
 		atLeast("held-out pages saved against LLVM's best, with splitting, mean", mean(splitOut), 0.25),
 		atLeast("in-sample pages saved against LLVM's best, with splitting, mean", mean(splitIn), 0.35),
-	}, cost...))
+	}, cost.Targets...))
 	text.WriteString(startupNotes)
 	text.Write(tables.Bytes())
-	if _, err := os.Stdout.Write(text.Bytes()); err != nil || len(order) < len(guests) {
+	if _, err := os.Stdout.Write(text.Bytes()); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(b.root, "bench", "STARTUP.md"), text.Bytes(), 0o644)
@@ -108,20 +173,7 @@ type startupGuest struct {
 	base  *layout
 	llvm  *layout // instrumented
 	ours  *layout // instrumented
-	rows  []*startupRow
-}
-
-func (s *startupGuest) best(of func(*startupRow) float64) float64 {
-	return min(of(s.row("llvm-profdata order")), of(s.row("lld --bp-startup-sort")))
-}
-
-func (s *startupGuest) row(name string) *startupRow {
-	for _, r := range s.rows {
-		if r.name == name {
-			return r
-		}
-	}
-	panic("no row " + name)
+	rows  []startupRow
 }
 
 func (s *startupGuest) run(ctx context.Context) error {
@@ -146,8 +198,8 @@ func (s *startupGuest) run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
-		fmt.Fprintf(s.b.log, "   %-22s %6.1f in sample, %6.1f held out\n", r.name, r.in, r.out)
-		s.rows = append(s.rows, r)
+		fmt.Fprintf(s.b.log, "   %-22s %6.1f in sample, %6.1f held out\n", r.Name, r.In, r.Out)
+		s.rows = append(s.rows, *r)
 	}
 	return nil
 }
@@ -267,7 +319,7 @@ func (t training) has(i int) bool { return i != t.without }
 // measure lays the program out by all scenarios, then by all but one each, and
 // counts the pages that it touches.
 func (s *startupGuest) measure(ctx context.Context, name string, make func(context.Context, training) (*layout, error)) (*startupRow, error) {
-	r := &startupRow{name: name, cold: -1}
+	r := &startupRow{Name: name, Cold: -1}
 	n := len(s.g.scenarios)
 	for without := -1; without < n; without++ {
 		l, err := make(ctx, training{without, n})
@@ -283,14 +335,14 @@ func (s *startupGuest) measure(ctx context.Context, name string, make func(conte
 				return nil, err
 			}
 			if without < 0 {
-				r.in += float64(pages) / float64(n)
+				r.In += float64(pages) / float64(n)
 			} else {
-				r.out += float64(pages) / float64(n)
+				r.Out += float64(pages) / float64(n)
 			}
 		}
 		if without < 0 {
-			r.text = l.text
-			if r.cold, err = s.coldFaults(ctx, l); err != nil {
+			r.Text = l.text
+			if r.Cold, err = s.coldFaults(ctx, l); err != nil {
 				return nil, err
 			}
 		}
