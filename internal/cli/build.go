@@ -28,16 +28,20 @@ func newBuildCmd(s *Streams) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "build [flags] -- COMMAND ARGS...",
-		Short: "Run a whole build, with probes in what it compiles",
+		Short: "Run a whole build, with probes or by a profile",
 		Long: `build runs a build command with wrappers for every compiler and linker on PATH,
 so that what it compiles is instrumented as by cairn cc, and says at the end
 what was: files, functions, blocks, and what was left alone and why. Nothing of
 the build is edited. Compilers that the environment names (CC, CXX, FC, LD...)
 are wrapped as well; a compiler that the build starts by an absolute path of
-its own is not.`,
+its own is not.
+
+With --use nothing is instrumented: what the build compiles and links is laid
+out by a profile, as by cairn cc --use.`,
 		Example: `  cairn build -- make -j2
   cairn build --mode full -- sh -c './configure && make'
-  cairn build --mode block -- sh -c 'cmake -B out . && cmake --build out'`,
+  cairn build --mode block -- sh -c 'cmake -B out . && cmake --build out'
+  cairn build --use app.mip -- make -B`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("build: no command given; write: cairn build -- make")

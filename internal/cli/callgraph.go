@@ -22,9 +22,9 @@ func newCallgraphCmd(s *Streams) *cobra.Command {
 		Use:   "callgraph -p FILE.mip [flags]",
 		Short: "Draw who called whom",
 		Long: `callgraph joins two kinds of evidence. An edge is observed (solid) where a run
-saved the return address of a function's first call. It is implied (dashed) where
-a block that ran holds a direct call of a function that ran. The profile must be
-of mode full.`,
+saved the return address of a function's first call. It is implied (dashed)
+where a block that ran holds a direct call of a function that ran. The profile
+must be of mode full.`,
 		Example: "  cairn callgraph -p app.mip | dot -Tsvg -o app.svg",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {

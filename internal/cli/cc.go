@@ -89,7 +89,7 @@ func newCCCmd(s *Streams) *cobra.Command {
 	var f instrumentFlags
 	c := &cobra.Command{
 		Use:   "cc [flags] COMPILER ARGS...",
-		Short: "Run a compiler, with probes in what it compiles",
+		Short: "Run a compiler, with probes or by a profile",
 		Long: `cc runs a compiler driver (gcc, g++, gfortran, clang, clang++) with its own
 arguments. The assembly that the compiler makes gets probes on its way to the
 assembler; a link gets the runtime. Everything else is passed on as it is.
@@ -108,8 +108,8 @@ executions a run can tell; with fewer slots than functions, the oldest give way.
 
 The program writes a raw file per module and process when it exits:
   CAIRN_DIR=DIR           the directory for raw files, made if missing
-  CAIRN_CONTINUOUS=1      the file is the program's memory: kill -9 loses nothing;
-                          programs that exit without C's exit need it (Go, _exit)
+  CAIRN_CONTINUOUS=1      the file is the program's memory: kill -9 loses none;
+                          programs that end without C's exit need it (Go, _exit)
   CAIRN_SIGNAL=N          write the files on signal number N as well
   CAIRN_SCENARIO=NAME     what the run is about: it is kept with its order
 A program can ask for it: #include <cairn.h>, cairn_dump(), cairn_reset().

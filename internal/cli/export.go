@@ -51,7 +51,7 @@ func exportFormats() []exportFormat {
 		{"pprof", "calls, for go tool pprof", lacksCalls, binaryOptional, (*exporter).pprof},
 		{"chromium", "symbols by first execution, as Chromium's orderfiles", lacksOrder, binaryLinked, (*exporter).chromium},
 		{"chromium-sections", "the same as sections, for gold", lacksOrder, binaryLinked, (*exporter).chromiumSections},
-		{"llvm-temporal", "first executions run by run, for llvm-profdata order and lld", lacksTraces, binaryUnused, (*exporter).llvmTemporal},
+		{"llvm-temporal", "first executions by run, for llvm-profdata and lld", lacksTraces, binaryUnused, (*exporter).llvmTemporal},
 	}
 }
 

@@ -34,23 +34,25 @@ func newImportCmd(s *Streams) *cobra.Command {
 		Use:   "import --binary BINARY (-p FILE.mip | -o FILE.mip) FILE...",
 		Short: "Make a profile of first executions that LLVM recorded",
 		Long: `import reads in which order runs first called functions, from what LLVM's own
-instrumentation leaves behind, and finds those functions in a binary. cairn order
-and the other verbs then work with the profile as with one of cairn's runs.
+instrumentation leaves behind, and finds those functions in a binary. cairn
+order and the other verbs then work with the profile as with one of cairn's
+runs. The reverse is cairn export --format llvm-temporal.
 
 A FILE is one of these, told apart by what is in it:
 
   a temporal profile: .proftext, or .profdata and .profraw, which need an
-    llvm-profdata on PATH. Compile with -fprofile-generate -ftemporal-profile, or
-    -mllvm -pgo-temporal-instrumentation before clang 20.
+    llvm-profdata on PATH. Compile with -fprofile-generate -ftemporal-profile,
+    or -mllvm -pgo-temporal-instrumentation before clang 20.
   an order-file dump: .order, of programs that clang 9 to 20 built with
     -forder-file-instrumentation. --mapping names the file that
     -orderfile-write-mapping made; without it, names are found by the hashes of
     the binary's symbols.
 
-BINARY is the program to be ordered, which need not be the one that ran. It may be
-one that cairn cc built, whose map is used, or any other, of which the symbol table
-is; it needs a build id. Names that it has no function for are counted and left
-out: mostly the compiler had not inlined them where the traces were recorded.`,
+BINARY is the program to be ordered, which need not be the one that ran. It may
+be one that cairn cc built, whose map is used, or any other, of which the symbol
+table is; it needs a build id. Names that it has no function for are counted and
+left out: mostly the compiler had not inlined them where the traces were
+recorded.`,
 		Example: `  cairn import --binary app -o app.mip run.profdata && cairn order -p app.mip -o app.order
   cairn import --binary app -p app.mip --scenario open default.profraw.order`,
 		Args: exactFiles("import", "profiles or dumps", 1, -1),

@@ -49,6 +49,18 @@ with -ffunction-sections. Formats:
   auto       what --linker takes, or else the linker of the compiler $CC (gcc)
 
 symbols is another name of lld, and sections one of gold. mold takes no order.
+cairn cc --use and cairn build --use do all of this by themselves.
+
+Algorithms:
+
+  startup    by signature, then by hot what is in no trace; the default
+  signature  functions that the same traces run lie together
+  bp         balanced partitioning with the rules of llvm-profdata order
+  bp-lld     balanced partitioning with the rules of lld
+  first      the traces one after the other
+  mean       by mean first execution; needs no traces
+  hot        callees near their callers, by cache-directed sort: for throughput
+  c3         the same by call-chain clustering (hfsort)
 
 With --binary or --objects, functions are looked up in the link that is to be
 ordered: names that are gone are left out and reported, and sections have the

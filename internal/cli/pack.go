@@ -21,12 +21,13 @@ func newPackCmd(s *Streams) *cobra.Command {
 		Use:   "pack -o FILE.mippack FILE|DIR|@LIST...",
 		Short: "Pack raw files for transport",
 		Long: `pack makes one small file of raw files, to be sent to where their maps are. Of a
-directory all .mipraw files are taken, below it too; @LIST is a file with a path on
-each line. No map is needed.
+directory all .mipraw files are taken, below it too; @LIST is a file with a path
+on each line. No map is needed.
 
 In modes order and block+order a run takes about a byte for each function that
-ran, and a run like earlier ones of the same build half of that. cairn merge takes
-packs as it takes raw files; cairn unpack makes the files again, to the byte.`,
+ran, and a run like earlier ones of the same build half of that. cairn merge
+takes packs as it takes raw files; cairn unpack makes the files again, to the
+byte.`,
 		Example: `  cairn pack -o monday.mippack raws/
   cairn pack -o - raws/ | ssh host 'cat > monday.mippack'`,
 		Args: exactFiles("pack", "raw files or directories", 1, -1),

@@ -38,15 +38,20 @@ func newPagesCmd(s *Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pages BINARY -p FILE.mip [--before BINARY] [flags] [-- ARGS...]",
 		Short: "Show which pages of a binary the runs of a profile touch",
-		Long: `pages predicts which pages of a binary's code each scenario of a profile touches:
-a page is touched when a function on it runs. The binary need not be the one that
-ran: give it one that was linked in another order, and the old one with --before.
-Functions are found by their names.
+		Long: `pages predicts which pages of a binary's code each scenario of a profile
+touches: a page is touched when a function on it runs. The binary need not be
+the one that ran: give it one that was linked in another order, and the old one
+with --before. Functions are found by their names.
 
-The columns: functions that ran and their bytes; pages touched; the least that
-so many bytes could do with; windows of 64 KiB, which is what Linux maps at once
-from a warm cache; and by block, if the profile has blocks, the pages with a block
-that ran in any run. --svg and --html draw the pages as a map.
+The columns:
+
+  functions, bytes  what ran, and the size of its code
+  before, pages     pages touched in the --before binary and in this one
+  least             as few as so many bytes could do with
+  by block          pages with a block that any run ran, if blocks are recorded
+  64K               windows of 64 KiB: Linux maps these whole from a warm cache
+
+--svg and --html draw the pages as a map.
 
 With --measure the binaries are run, with the arguments after --, and what they
 really touch stands beside the prediction.`,

@@ -42,27 +42,21 @@ type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
-// verbs lists the commands in the order in which a newcomer needs them.
-var verbs = []func(*Streams) *cobra.Command{
-	newCCCmd,
-	newBuildCmd,
-	newHeaderCmd,
-	newMapCmd,
-	newCreateCmd,
-	newMergeCmd,
-	newPackCmd,
-	newUnpackCmd,
-	newImportCmd,
-	newShowCmd,
-	newCoveredCmd,
-	newInfoCmd,
-	newDiffCmd,
-	newCallgraphCmd,
-	newOrderCmd,
-	newExportCmd,
-	newPagesCmd,
-	newYAMLCmd,
-	newVersionCmd,
+// verbs lists the commands by what one does with them, in the order in which a
+// newcomer does it. The last have no title: they are cobra's "additional" ones.
+var verbs = []struct {
+	id, title string
+	commands  []func(*Streams) *cobra.Command
+}{
+	{"build", "Build, with probes or by a profile:", []func(*Streams) *cobra.Command{newCCCmd, newBuildCmd, newHeaderCmd}},
+	{"collect", "Collect what runs left behind:", []func(*Streams) *cobra.Command{
+		newMapCmd, newCreateCmd, newMergeCmd, newPackCmd, newUnpackCmd, newImportCmd,
+	}},
+	{"look", "Look:", []func(*Streams) *cobra.Command{
+		newInfoCmd, newShowCmd, newCoveredCmd, newDiffCmd, newCallgraphCmd, newPagesCmd, newYAMLCmd,
+	}},
+	{"use", "Hand on to linkers, compilers and other tools:", []func(*Streams) *cobra.Command{newOrderCmd, newExportCmd}},
+	{"", "", []func(*Streams) *cobra.Command{newVersionCmd}},
 }
 
 // Main runs the command line args (args[0] is the program's name) and returns
@@ -81,8 +75,13 @@ func Main(ctx context.Context, args []string, s Streams) int {
 
 func newRoot(s *Streams) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "cairn",
-		Short:         "Exact, function-level profiling that is cheap enough to ship",
+		Use:   "cairn",
+		Short: "Exact, function-level profiling that is cheap enough to ship",
+		Example: `  cairn build --mode full -- make            build with probes
+  CAIRN_DIR=raws ./app                       run, as often as you like
+  cairn merge -o app.mip app raws            collect
+  cairn show -p app.mip --sort calls         look
+  cairn build --use app.mip -- make -B       build by what ran`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
@@ -107,8 +106,15 @@ func newRoot(s *Streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%w (see %s -h)", err, c.CommandPath())
 	})
-	for _, verb := range verbs {
-		root.AddCommand(verb(s))
+	for _, group := range verbs {
+		if group.id != "" {
+			root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		}
+		for _, verb := range group.commands {
+			c := verb(s)
+			c.GroupID = group.id
+			root.AddCommand(c)
+		}
 	}
 	return root
 }
