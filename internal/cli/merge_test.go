@@ -115,7 +115,7 @@ func TestMerge(t *testing.T) {
 	step("$W/app.mip: merged 1 raw file\n  app (12ab): 4 raw files, 1 new; 2 of 3 functions ran\n",
 		"merge", "-p", "$W/app.mip", "$W/raws/b.mipraw", "$W/raws/../app.mip")
 	step("$W/all.mip: merged 4 raw files and 1 profile\n"+
-		"  app (12ab): 7 raw files, 3 new; 2 of 3 functions ran\n  lib (34cd): 1 raw files, 1 new; 1 of 2 functions ran\n",
+		"  app (12ab): 7 raw files, 3 new; 2 of 3 functions ran\n  lib (34cd): 1 raw file, 1 new; 1 of 2 functions ran\n",
 		"merge", "-o", "$W/all.mip", "@$W/list", "$W/lib.mipmap", "$W/app.mip", "$W/raws/a.mipraw", "$W//app.mip")
 	if got := runsOf(t, dir+"/all.mip"); !reflect.DeepEqual(got, []uint64{5, 3, 0}) {
 		t.Errorf("runs %d", got)

@@ -88,7 +88,7 @@ func (sum *mergeSummary) printTotal(s *Streams) {
 	fmt.Fprintf(s.Err, "%s: merged %s%s\n", sum.Profile, strings.Join(what, " and "), refused)
 	for i := range sum.Modules {
 		m := &sum.Modules[i]
-		fmt.Fprintf(s.Err, "  %s (%.12s): %d raw files, %d new; %d of %d functions ran\n", m.Module, m.BuildID, m.Raws, m.Added, m.Ran, m.Functions)
+		fmt.Fprintf(s.Err, "  %s (%.12s): %s, %d new; %d of %d functions ran\n", m.Module, m.BuildID, plural(int(m.Raws), "raw file"), m.Added, m.Ran, m.Functions)
 	}
 }
 

@@ -3,9 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,10 +129,29 @@ func (f *orderFlags) check() error {
 			return usagef("--scenario chooses traces, and --algorithm %s goes by the counts of all runs", algorithm)
 		}
 	}
-	if f.record && len(f.scenarios) > 1 {
+	if !f.record {
+		return nil
+	}
+	if len(f.scenarios) > 1 {
 		return usagef("order: --run records one scenario: name it once")
 	}
-	return nil
+	return f.checkAddable()
+}
+
+// checkAddable finds out whether a run could be added to the profile.
+func (f *orderFlags) checkAddable() error {
+	if f.path == "" {
+		return nil
+	}
+	_, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(filepath.Dir(f.path)) // it is made there
+		return err
+	}
+	if err == nil {
+		_, err = readProfile(f.path)
+	}
+	return err
 }
 
 func (f *orderFlags) run(ctx context.Context, s *Streams, argv []string) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/linkorder"
 	"github.com/cairnprof/cairn/internal/order"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // orderPage is the page size that orders are judged by, in bytes.
@@ -80,7 +81,22 @@ func newOrderSummary(r *ranking, res *linkorder.Resolution, format linkorder.For
 		sum.HeldOut = append(sum.HeldOut, orderHeldOutJSON{h.Scenario, h.Pages, h.Bound, h.UnseenFuncs, h.UnseenBytes})
 	}
 	sum.Warnings = append(sum.Warnings, unseenWarning(held)...)
+	sum.Warnings = append(sum.Warnings, cutWarning(r.in.Traces)...)
 	return sum
+}
+
+// cutWarning returns a line if runs had more first executions than fit: those
+// that are missing are of all functions the first to run.
+func cutWarning(traces []prof.Trace) []string {
+	cut := slices.DeleteFunc(slices.Clone(traces), func(t prof.Trace) bool { return !t.Cut })
+	if len(cut) == 0 {
+		return nil
+	}
+	which := fmt.Sprintf("a run of scenario %s lacks its", shownName(cut[0].Scenario))
+	if len(cut) > 1 {
+		which = fmt.Sprintf("%d runs, one of scenario %s, lack their", len(cut), shownName(cut[0].Scenario))
+	}
+	return []string{which + " first functions: more ran than the order buffer holds (build with larger --order-slots)"}
 }
 
 // unseenWarning returns a line if scenarios run code that no other does: what

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/bits"
 	"path/filepath"
 	"slices"
@@ -182,11 +183,8 @@ func (f *pagesFlags) scenarios(s *Streams, m *prof.Module) ([]pages.Scenario, er
 		}
 		traces = []prof.Trace{all}
 	}
-	for i := range traces {
-		if traces[i].Cut {
-			note(s, "a run of scenario %q recorded more functions than fit: the first are missing", traces[i].Scenario)
-			break
-		}
+	for _, line := range cutWarning(traces) {
+		note(s, "%s", line)
 	}
 	scenarios := pages.Scenarios(traces)
 	if !f.choose {
@@ -220,10 +218,10 @@ func (pm *pageMap) add(s *Streams, path string) error {
 	}
 	pm.summaries = append(pm.summaries, sums)
 	if missing > 0 {
-		note(s, "%s: up to %.0f functions of a run are not there by name (inlined, renamed or stripped)", path, missing)
+		note(s, "%s: up to %s of a run not there by name (inlined, renamed or stripped)", path, plural(int(math.Ceil(missing)), "function"))
 	}
 	if n := p.Match.Guessed; n > 0 {
-		note(s, "%s: %d functions share their name with others and were told apart by their sizes only", path, n)
+		note(s, "%s: %s with a name that others have, told apart by size only", path, plural(n, "function"))
 	}
 	return nil
 }
