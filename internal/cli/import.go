@@ -195,9 +195,6 @@ func (im *importer) add(ctx context.Context, path string) error {
 		r := merge.FirstExecutions(im.m, found.Funcs)
 		r.Scenario, r.Weight = im.f.traces.scenario, times(im.f.traces.weight, max(t.weight, 1))
 		r.Key = im.f.traces.key(path, &mip.Raw{PID: uint32(i), Data: r.Data})
-		if t.cut {
-			r.Next++ // more than are there
-		}
 		if err := im.sum.AddRun(r); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -227,7 +224,6 @@ func someOf(names []string) string {
 type foreignTrace struct {
 	weight uint64
 	names  []resolve.Name
-	cut    bool
 }
 
 // read reads the traces in the file at path, whatever its kind.
