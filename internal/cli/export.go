@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -183,7 +184,16 @@ func runExport(s *Streams, f *profileFlags, x *exportFormat, binary, out string)
 			return fmt.Errorf("%s: its build id is not that of %s in %s: %s needs the binary that ran", binary, m.Module, f.path, x.name)
 		}
 	}
-	return writeFile(s, out, func(w io.Writer) error { return x.write(e, w) })
+	// What goes wrong is mostly about the binary: standard output is to have
+	// nothing of it then, and the message not to be about the output.
+	var text bytes.Buffer
+	if err := x.write(e, &text); err != nil {
+		return err
+	}
+	return writeFile(s, out, func(w io.Writer) error {
+		_, err := text.WriteTo(w)
+		return err
+	})
 }
 
 // exporter writes one module.
