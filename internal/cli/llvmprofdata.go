@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -44,10 +45,20 @@ func profdataText(ctx context.Context, path string) ([]byte, error) {
 		if err == nil {
 			return readFile(out)
 		}
-		line, _, _ := strings.Cut(strings.TrimSpace(string(talk)), "\n")
-		failures = append(failures, fmt.Errorf("%s: %s: %w: %s", path, filepath.Base(tool), err, line))
+		failures = append(failures, fmt.Errorf("%s: %s", path, profdataFailure(filepath.Base(tool), err, string(talk))))
 	}
 	return nil, failures[0]
+}
+
+// profdataFailure says why a tool failed: in its first line, unless it crashed
+// and wrote a trace of its stack.
+func profdataFailure(tool string, err error, talk string) string {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() < 0 {
+		return fmt.Sprintf("%s crashed (%v): is the file damaged?", tool, err)
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(talk), "\n")
+	return fmt.Sprintf("%s: %v: %s", tool, err, line)
 }
 
 func appendTool(tools []string, name string) []string {
