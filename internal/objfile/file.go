@@ -60,7 +60,11 @@ func parseELF(r io.ReaderAt, size uint64) (f *elf.File, err error) {
 		return nil, err
 	}
 	defer recoverTo(&err, "damaged ELF headers")
-	return elf.NewFile(r)
+	f, err = elf.NewFile(r)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("the headers lead outside the file (cut off?)")
+	}
+	return f, err
 }
 
 // checkHeader turns away what cairn cannot use, and what would make debug/elf

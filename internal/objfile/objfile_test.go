@@ -350,10 +350,13 @@ func TestOpenRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	lost := bytes.Clone(good)
+	lost[0x24] = 7 // the program headers begin 28 GiB on
 	tests := []struct {
 		name, want string
 		data       []byte
 	}{
+		{"lost", "cut off?", lost},
 		{"empty", "not an ELF file", nil},
 		{"text", "not an ELF file", []byte(strings.Repeat("no such thing\n", 10))},
 		{"32 bit", "not a 64-bit", append([]byte("\x7fELF\x01"), good[5:]...)},
