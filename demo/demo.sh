@@ -144,7 +144,7 @@ t=$(date +%s%N)
 cairn cc --use all.mip gcc $flags -o ordered shell.c sqlite3.c -lm
 echo "  built in $(elapsed "$t")"
 echo
-echo "Pages of 4 KiB that the code of each run lies on, in the build above and in this one:"
+echo "Pages of 4 KiB that hold the code of each run, in the plain build of step 1 and in this:"
 echo
 run "cairn pages ordered -p all.mip --before plain --html pages.html"
 echo "  least: as few as the code would fit in   64K: what Linux maps at once if it is cached"
