@@ -41,7 +41,8 @@ test: ## what the tests need (from apt), the lint and all tests
 
 lint: ## go vet, gofumpt and staticcheck
 	go vet $(PACKAGES)
-	@bad=$$($(TOOL) gofumpt -l .) || exit 1; \
+	@bad=$$(find . -path ./bench/out -prune -o -path ./demo/out -prune -o -path '*/testdata' -prune -o \
+		-name '*.go' -print | xargs $(TOOL) gofumpt -l) || exit 1; \
 		if [ -n "$$bad" ]; then echo "gofumpt would change:"; echo "$$bad"; exit 1; fi
 	$(TOOL) staticcheck $(PACKAGES)
 
