@@ -257,3 +257,14 @@ func TestWarningsAreShort(t *testing.T) {
 		t.Errorf("%v, want %s", got, want)
 	}
 }
+
+// TestWarningsOfStartFiles: every program has them, and nobody can do anything
+// about them.
+func TestWarningsOfStartFiles(t *testing.T) {
+	t.Parallel()
+	r := &Resolution{Report: Report{Listed: 3, Misplaced: []string{"_init", "odd", "frame_dummy"}}}
+	got := r.Warnings(FormatLLD, nil)
+	if want := "1 of 3 functions stay where they are, without a size or outside .text: odd"; len(got) != 1 || got[0] != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

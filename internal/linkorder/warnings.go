@@ -2,6 +2,7 @@ package linkorder
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -19,12 +20,21 @@ func (r *Resolution) Warnings(f Format, skipped []string) []string {
 		}
 	}
 	warn(rep.Vanished, "the linker will not find (inlined, dropped or renamed)")
-	warn(rep.Misplaced, "stay where they are, without a size or outside .text")
+	warn(slices.DeleteFunc(slices.Clone(rep.Misplaced), fromStartFiles), "stay where they are, without a size or outside .text")
 	warn(r.inseparable(f), "share their names with others, which move along")
 	warn(rep.Crowded, "share their sections with others, which move along (compile with -ffunction-sections)")
 	warn(skipped, "cannot be named in this format")
 	return lines
 }
+
+// startFiles are the functions of the C library's start files. They are in every
+// program, in a few bytes that no order need move.
+var startFiles = []string{
+	"_init", "_fini", "_start", "frame_dummy", "register_tm_clones", "deregister_tm_clones", "__do_global_dtors_aux",
+	"__do_global_ctors_aux", "_dl_relocate_static_pie", "__libc_csu_init", "__libc_csu_fini",
+}
+
+func fromStartFiles(name string) bool { return slices.Contains(startFiles, name) }
 
 // inseparable returns the ambiguous symbols that format f cannot tell apart.
 func (r *Resolution) inseparable(f Format) []string {
