@@ -115,12 +115,18 @@ func addToProfile(ctx context.Context, s *Streams, path string, m *prof.Module) 
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	m.Traces[0].Key = rand.Uint64()
+	for i := range m.Traces {
+		m.Traces[i].Key = rand.Uint64()
+	}
 	i := slices.IndexFunc(p.Modules, func(o prof.Module) bool { return o.BuildID == m.BuildID })
 	err := merge.Profiles(p, &prof.Profile{Modules: []prof.Module{*m}})
 	if errors.Is(err, merge.ErrConflict) {
 		// It was instrumented, too, and has the map of that.
-		err = merge.Modules(&p.Modules[i], traceOnly(&p.Modules[i].Map, m))
+		added := traceOnly(&p.Modules[i].Map, m)
+		if len(added.Traces) == 0 {
+			return nil, fmt.Errorf("%s: the run executed no function that is instrumented: it is not added", path)
+		}
+		err = merge.Modules(&p.Modules[i], added)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -149,8 +155,9 @@ func traceOnly(to *prof.Map, from *prof.Module) *prof.Module {
 				funcs = append(funcs, i)
 			}
 		}
-		t.Funcs = funcs
-		m.Traces = append(m.Traces, t)
+		if t.Funcs = funcs; len(funcs) > 0 {
+			m.Traces = append(m.Traces, t)
+		}
 	}
 	return m
 }

@@ -13,7 +13,7 @@ type Recording struct {
 
 // module makes a profile of one run of the program that m describes.
 func module(m *prof.Map, calls []FirstCall, scenario string) *prof.Module {
-	out := &prof.Module{Map: *m, Raws: 1, Counts: make([]prof.Counts, len(m.Funcs)), TracesSeen: 1}
+	out := &prof.Module{Map: *m, Raws: 1, Counts: make([]prof.Counts, len(m.Funcs)), TracesSeen: uint64(min(len(calls), 1))}
 	index := make(map[uint64]uint32, len(m.Funcs))
 	for i := range m.Funcs {
 		index[m.Funcs[i].Addr()] = uint32(i)
@@ -30,6 +30,8 @@ func module(m *prof.Map, calls []FirstCall, scenario string) *prof.Module {
 			Callers: []prof.Site{{Addr: c.Return, Runs: 1}},
 		}
 	}
-	out.Traces = []prof.Trace{trace}
+	if len(trace.Funcs) > 0 {
+		out.Traces = []prof.Trace{trace}
+	}
 	return out
 }
