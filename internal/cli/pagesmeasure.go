@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/cairnprof/cairn/internal/pages"
@@ -26,7 +26,8 @@ type measurement struct {
 	ReadAhead  bool   `json:"read_ahead"`  // all was read ahead: cold faults tell nothing
 }
 
-// measure runs each binary with the arguments, three times.
+// measure runs each binary with the arguments, three times. It has no streams:
+// its output is not asked for, and children that outlive it hold up nothing.
 func (pm *pageMap) measure(ctx context.Context, s *Streams, args []string) error {
 	if len(pm.scenarios) > 1 {
 		return usagef("--measure runs one scenario: choose it with --scenario")
@@ -38,25 +39,24 @@ func (pm *pageMap) measure(ctx context.Context, s *Streams, args []string) error
 			return err
 		}
 		argv := append([]string{path}, args...)
-		if err := pm.measureTouched(ctx, s, k, argv); err != nil {
-			return fmt.Errorf("measuring %s: %w", p.path, err)
+		err = pm.measureTouched(ctx, s, k, argv)
+		if err == nil {
+			err = pm.measured[k].faults(ctx, s, argv)
 		}
-		if err := pm.measured[k].faults(ctx, s, argv); err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+		if err != nil {
 			return fmt.Errorf("measuring %s: %w", p.path, err)
 		}
 	}
 	return nil
 }
 
-// runOptions let programs write to nowhere: their output is not asked for.
-func runOptions() *ptrace.Options {
-	return &ptrace.Options{Stdout: io.Discard, Stderr: io.Discard}
-}
-
 // measureTouched counts the pages that program k touches, and those that it is
 // expected to in the range that can be watched.
 func (pm *pageMap) measureTouched(ctx context.Context, s *Streams, k int, argv []string) error {
-	touched, err := ptrace.TouchedPages(ctx, argv, runOptions())
+	touched, err := ptrace.TouchedPages(ctx, argv, new(ptrace.Options))
 	if err != nil {
 		return err
 	}
@@ -87,12 +87,12 @@ func expected(run *pages.Run, lo, hi uint64) int {
 // faults runs the program with a warm cache and with a cold one. That a file
 // cannot be dropped from the cache is no failure.
 func (m *measurement) faults(ctx context.Context, s *Streams, argv []string) error {
-	warm, err := ptrace.WarmFaults(ctx, argv, runOptions())
+	warm, err := ptrace.WarmFaults(ctx, argv, new(ptrace.Options))
 	if err != nil {
 		return err
 	}
 	m.WarmFaults = warm.Minor + warm.Major
-	cold, err := ptrace.ColdFaults(ctx, argv, runOptions())
+	cold, err := ptrace.ColdFaults(ctx, argv, new(ptrace.Options))
 	if err != nil {
 		note(s, "no faults with a cold cache: %v", err)
 		return nil

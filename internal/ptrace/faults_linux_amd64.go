@@ -34,7 +34,7 @@ func countFaults(ctx context.Context, path string, argv []string, opts *Options)
 	err := cmd.Wait()
 	stop()
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
