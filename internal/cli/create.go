@@ -47,7 +47,7 @@ its binary or the .debug file of its binary.`,
 			}
 			for i := range p.Modules {
 				m := &p.Modules[i]
-				fmt.Fprintf(s.Err, "%s: %s (%s): %d functions\n", path, m.Module, shortID(m.BuildID), len(m.Funcs))
+				fmt.Fprintf(s.Err, "%s: %s (%s): %s\n", path, m.Module, shortID(m.BuildID), plural(len(m.Funcs), "function"))
 			}
 			return nil
 		},
