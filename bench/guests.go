@@ -53,6 +53,10 @@ create trigger t after update on a begin update d set e=new.b where id=new.c; en
 		{"dump", []string{"data.db", ".dump"}, ""},
 		{"update", []string{"data.db", "begin; update a set b='z' where c=3; delete from a where id>300; commit; vacuum; pragma integrity_check"}, ""},
 		{"csv", []string{"data.db"}, ".mode csv\n.headers on\nselect * from a where b like '%9' ;\n.schema\n"},
+		{"tables", []string{"data.db", ".tables"}, ""},
+		{"window", []string{"data.db", "select b, row_number() over (partition by c order by id) from a limit 9"}, ""},
+		{"json", []string{":memory:", `select json_object('a', json_array(1, 2)), json_extract('{"x": [1, 2]}', '$.x[1]')`}, ""},
+		{"backup", []string{"data.db", ".backup copy.db"}, ""},
 	},
 }
 
@@ -75,6 +79,10 @@ var gitGuest = guest{
 		{"blame", []string{"blame", "b.txt"}, ""},
 		{"commit", []string{"commit", "-qam", "more"}, ""},
 		{"branch", []string{"branch", "-v"}, ""},
+		{"show", []string{"show", "HEAD~1"}, ""},
+		{"grep", []string{"grep", "-c", "42"}, ""},
+		{"checkout", []string{"checkout", "-q", "HEAD~2", "--", "b.txt"}, ""},
+		{"shortlog", []string{"shortlog", "-sn", "HEAD"}, ""},
 	},
 }
 
@@ -99,6 +107,10 @@ CC=clang-22 ./configure -q --disable-test-modules --without-ensurepip >configure
 		{"asyncio", []string{"-c", "import asyncio; print(asyncio.run(asyncio.sleep(0, 3)))"}, ""},
 		{"pickle", []string{"-c", "import datetime, pickle, hashlib; print(hashlib.md5(pickle.dumps(datetime.date(2020, 1, 2))).hexdigest())"}, ""},
 		{"traceback", []string{"-c", "import traceback\ntry:\n  {}['x']\nexcept KeyError: traceback.print_exc()"}, ""},
+		{"re", []string{"-c", `import re; print(re.sub(r"(a+)(b?)", r"\2\1", "aabab"))`}, ""},
+		{"dataclass", []string{"-c", "import dataclasses as d; print(d.make_dataclass('P', ['x', 'y'])(1, 2))"}, ""},
+		{"csv", []string{"-c", "import csv, io; print(list(csv.reader(io.StringIO('a,\"b\"\\n1,2'))))"}, ""},
+		{"compile", []string{"-c", "exec(compile('def f(x):\\n  return [i * x for i in range(3)]\\nprint(f(2))', 's', 'exec'))"}, ""},
 	},
 }
 
