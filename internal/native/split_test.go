@@ -268,6 +268,16 @@ func TestSplitRefuses(t *testing.T) {
 		{strings.Replace(head+"\tret\n"+tail, ".text", ".section .init.text,\"ax\"", 1), "section .init.text"},
 		{head + "\t.cfi_window_save\n\tret\n" + tail, "outside"},
 		{head + "\tjmp\t.+2\n\tret\n" + tail, "expression"},
+		{head + "\tret\n.L3:\n\tnop\n\t{vex} vpdpbusd %ymm1, %ymm0, %ymm0\n" + tail, "not understood"},
+		{head + "\tret\n" + strings.Replace(tail, "\tret\n", "\tnop\n\taddl %eax, %eax\n", 1), "runs into"},
+		{head + "\tret\n" + strings.Replace(tail, "\tret\n", "", 1), ""},
+		{head + "\tret\n\t.text 1\n\tnop\n\t.text 0\n" + tail, "subsection"},
+		{head + "\tmovl -4(%rip), %eax\n\tret\n" + tail, "relative to the place"},
+		{head + "\tmovl x-4(%rip), %eax\n\tret\n" + tail, ""},
+		{head + "\tx = 4\n\tret\n" + tail, "given a value"},
+		{head + "#APP\n1:\tnop\n#NO_APP\n\tret\n.L3:\n#APP\n\tjmp 1b\n1:\n#NO_APP\n\tret\n" + tail, "another's label"},
+		{head + "\tret\n" + tail + "\t.section .rodata\nx:\t.long .L2-x\n", "behind a label"},
+		{head + "\t.p2align 1\n.Lxray_sled_1:\n\tret\n" + tail, "patching"},
 	}
 	for _, test := range tests {
 		_, result := split(t, []byte(test.text), atRandom(0, 1))
@@ -276,6 +286,19 @@ func TestSplitRefuses(t *testing.T) {
 			test.want != "" && (len(result.Refused) != 1 || !strings.Contains(result.Refused[0].Reason, test.want)):
 			t.Errorf("%s\nsplit %v, refused %v, want %q", test.text, result.Split, result.Refused, test.want)
 		}
+	}
+}
+
+// TestSplitJumpState checks the unwind state of a jump that was added behind an
+// instruction that changes it.
+func TestSplitJumpState(t *testing.T) {
+	t.Parallel()
+	src := "\t.file\t\"a.c\"\n\t.text\n\t.type\tf, @function\nf:\n\t.cfi_startproc\n\ttestl\t%edi, %edi\n\tje\t.L2\n" +
+		"\tpushq\t%rax\n\t.cfi_def_cfa_offset 16\n.L3:\n\tcall\tg\n\tjmp\t.L3\n" +
+		".L2:\n\t.cfi_def_cfa_offset 8\n\tret\n\t.cfi_endproc\n\t.size\tf, .-f\n"
+	out, result := split(t, []byte(src), func(FuncInfo) ([]bool, bool) { return []bool{false, false, true, false}, true })
+	if want := "\tpushq\t%rax\n\t.cfi_def_cfa_offset 16\n\tjmp\t.L3\n"; len(result.Split) != 1 || !strings.Contains(string(out), want) {
+		t.Errorf("refused %v; no %q in\n%s", result.Refused, want, out)
 	}
 }
 

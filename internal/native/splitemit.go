@@ -56,9 +56,10 @@ var inverse = func() map[string]string {
 }()
 
 // neverReturn are functions that do not come back, by names that the C and C++
-// standards reserve. Nothing needs to follow a call.
+// standards reserve. Nothing needs to follow a call. Names that a program
+// without a C library may give to functions that return are not among them.
 var neverReturn = map[string]bool{
-	"__stack_chk_fail": true, "abort": true, "exit": true, "_exit": true, "__assert_fail": true,
+	"__stack_chk_fail": true, "abort": true, "__assert_fail": true,
 	"_Unwind_Resume": true, "__cxa_throw": true, "__cxa_rethrow": true, "_ZSt9terminatev": true,
 	"__cxa_throw_bad_array_new_length": true, "__cxa_bad_cast": true, "__clang_call_terminate": true,
 	"__chk_fail": true, "__fortify_fail": true,
@@ -237,6 +238,9 @@ func (w *emitter) piece(k int) {
 		i++
 	}
 	if e := &w.ends[k]; e.jump != "" {
+		// The jump runs in the state of where it goes, not in that ahead of
+		// the instruction before it.
+		w.state(p.pieces[e.target].code)
 		w.out = append(w.out, "\tjmp\t"+e.jump+"\n"...)
 	}
 }
@@ -264,10 +268,7 @@ func (w *emitter) code(i, end int, e *ending) {
 		w.out = p.text.appendLoc(w.out, int(need), false)
 		w.loc = need
 	}
-	if need := p.cfi.at[i-p.first]; p.cfi.used && need != w.cfi {
-		w.out = appendChange(w.out, &p.cfi.states[w.cfi], &p.cfi.states[need])
-		w.cfi = need
-	}
+	w.state(i)
 	w.label(w.before[i])
 	if e.line == i {
 		w.out = append(w.out, e.text...)
@@ -282,6 +283,15 @@ func (w *emitter) code(i, end int, e *ending) {
 		}
 	}
 	w.label(w.behind[i])
+}
+
+// state writes what leads to the unwind state of line i.
+func (w *emitter) state(i int) {
+	p := w.p
+	if need := p.cfi.at[i-p.first]; p.cfi.used && need != w.cfi {
+		w.out = appendChange(w.out, &p.cfi.states[w.cfi], &p.cfi.states[need])
+		w.cfi = need
+	}
 }
 
 func (w *emitter) label(name string) {
@@ -326,6 +336,7 @@ func (p *splitPlan) isFile(i int) bool {
 func (s *splitter) emit(out []byte, p *splitPlan) []byte {
 	e := s.prepared[p]
 	hot := &emitter{s: s, p: p, part: &e.hot, ends: e.ends, before: e.before, behind: e.behind, loc: -1, out: out}
+	hot.label(p.name("f"))
 	for k := range p.pieces {
 		if !p.pieces[k].cold {
 			hot.piece(k)
@@ -355,8 +366,11 @@ func (s *splitter) emitCold(out []byte, p *splitPlan, e *prepared) []byte {
 	if g := p.frag.sec.group; g != "" {
 		group, flags = ","+g, "axG"
 	}
-	out = fmt.Appendf(out, "\t.pushsection\t%s%s,\"%s\",@progbits%s\n\t.type\t%s, @function\n%s:\n%s:\n",
-		ColdSection, p.fn.name, flags, group, p.cold, p.cold, e.cold.base)
+	// Cold parts of the same bytes can have other frames. The relocation, which
+	// does nothing, has linkers fold them only if their functions are the same.
+	out = fmt.Appendf(out, "\t.pushsection\t%s%s,\"%s\",@progbits%s\n\t.type\t%s, @function\n%s:\n%s:\n"+
+		"\t.reloc\t%s, R_X86_64_NONE, %s\n",
+		ColdSection, p.fn.name, flags, group, p.cold, p.cold, e.cold.base, e.cold.base, p.name("f"))
 	cold := &emitter{s: s, p: p, part: &e.cold, ends: e.ends, before: e.before, behind: e.behind, loc: -1, out: out}
 	if p.cfi.used {
 		cold.out = append(cold.out, "\t.cfi_startproc\n"...)

@@ -68,6 +68,12 @@ func (s *splitter) judgeLine(i int) {
 		})
 	case l.kind == lineInsn:
 		s.judgeOperands(st.rest)
+	case l.kind == lineLabel:
+		localNames(st.rest, func(name []byte, _, _ int) {
+			if p, _, _ := s.owner(string(name)); p != nil {
+				p.refuse("a statement behind a label names a label of it")
+			}
+		})
 	case l.kind == lineDirective && emitsBytes(st.word):
 		wide := false
 		switch string(st.word) {

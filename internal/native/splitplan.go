@@ -136,12 +136,20 @@ func (p *splitPlan) cut() {
 	for i := p.first; i <= p.last && p.refused == ""; i++ {
 		l := &t.lines[i]
 		if !p.own(i) {
+			p.knownSwitch(i)
 			continue
 		}
 		if l.app > 0 && l.kind != lineApp {
 			continue
 		}
 		s := t.statement(i)
+		if l.app == 0 && l.kind == lineBlank {
+			// {vex} and the like
+			if raw := bytes.TrimSpace(t.raw(i)); len(raw) > 0 && raw[0] != '#' {
+				p.refuse("a line that was not understood")
+			}
+			continue
+		}
 		if l.app == 0 && !p.known(s) {
 			return
 		}
@@ -224,6 +232,9 @@ func (p *splitPlan) cut() {
 		p.refuse("blocks were not found again")
 		return
 	}
+	if p.runsOff(&cur) {
+		p.refuse("it runs into what follows it")
+	}
 	for k := range p.pieces {
 		pc := &p.pieces[k]
 		if pc.code < 0 {
@@ -236,6 +247,29 @@ func (p *splitPlan) cut() {
 	}
 }
 
+// runsOff reports whether the last piece leads to what stands behind the
+// function. Behind a call that does not return there is nothing.
+func (p *splitPlan) runsOff(pc *piece) bool {
+	if p.frag.blocks[len(p.frag.blocks)-1].last != flowNext || pc.insns == 0 {
+		return false
+	}
+	if pc.last < 0 {
+		return true
+	}
+	kind, _ := classify2(p.text.statement(pc.last))
+	return kind != flowCall && kind != flowNop
+}
+
+// knownSwitch refuses changes of section that the parser does not tell apart.
+func (p *splitPlan) knownSwitch(i int) {
+	if !p.text.lines[i].switches {
+		return
+	}
+	if s := p.text.statement(i); string(s.word) == ".text" && len(operand(s.rest)) > 0 {
+		p.refuse("a subsection")
+	}
+}
+
 // known refuses statements that mean something that splitting does not know.
 func (p *splitPlan) known(s statement) bool {
 	switch s.kind {
@@ -245,6 +279,8 @@ func (p *splitPlan) known(s statement) bool {
 			p.refuse("a second symbol in the function")
 		case len(rest) > 0 && rest[0] != '#':
 			p.refuse("a statement behind a label")
+		case bytes.HasPrefix(s.word, []byte(".Lxray_")):
+			p.refuse("room for patching in the function")
 		}
 	case lineInsn:
 		p.knownInsn(s)
@@ -296,6 +332,15 @@ func (p *splitPlan) knownInsn(s statement) {
 			p.refuse("a numbered label")
 		}
 	}
+	if operands := bytes.TrimSpace(code); len(operands) > 0 && operands[0] == '=' {
+		p.refuse("a symbol that is given a value")
+	}
+	if before, _, ok := bytes.Cut(code, []byte("(%rip)")); ok {
+		at := bytes.LastIndexAny(before, " \t,*:(") + 1
+		if _, err := strconv.ParseInt(string(before[at:]), 0, 64); err == nil || at == len(before) {
+			p.refuse("an address relative to the place")
+		}
+	}
 	for i, c := range code {
 		bare := c == '.' && (i == 0 || !symbolByte[code[i-1]]) && (i+1 == len(code) || !symbolByte[code[i+1]])
 		if bare {
@@ -336,22 +381,33 @@ func (p *splitPlan) asmRegion(start, end int) {
 			return
 		}
 	}
-	defined := map[string]bool{}
+	labels := asmLabels{}
 	for i := start; i < end; i++ {
 		for s := t.statement(i); s.kind == lineLabel; s = parseLine(s.rest) {
-			defined[string(s.word)] = true
+			labels[string(s.word)] = append(labels[string(s.word)], i)
 		}
 	}
 	for i := start; i < end && p.refused == ""; i++ {
 		if s := t.statement(i); s.kind != lineDirective || string(s.word) != ".loc" {
-			p.asmWords(t.raw(i), defined)
+			p.asmWords(i, labels)
 		}
 	}
 }
 
-// asmWords looks at the labels that a line of inline assembly names. defined
+// asmLabels are the lines of the labels that inline assembly defines.
+type asmLabels map[string][]int
+
+// leads reports whether a numbered label with its suffix, b or f, at line i is
+// one of them.
+func (l asmLabels) leads(number string, suffix byte, i int) bool {
+	at := l[number]
+	return len(at) > 0 && (suffix == 'b' && at[0] <= i || suffix == 'f' && at[len(at)-1] > i)
+}
+
+// asmWords looks at the labels that line at of inline assembly names. labels
 // are those of its own.
-func (p *splitPlan) asmWords(text []byte, defined map[string]bool) {
+func (p *splitPlan) asmWords(at int, labels asmLabels) {
+	text := p.text.raw(at)
 	for i := 0; i < len(text); {
 		if !symbolByte[text[i]] || text[i] == '$' {
 			i++
@@ -364,11 +420,11 @@ func (p *splitPlan) asmWords(text []byte, defined map[string]bool) {
 		word := text[i:n]
 		i = n
 		if k := len(word) - 1; k > 0 && (word[k] == 'b' || word[k] == 'f') {
-			if _, err := strconv.Atoi(string(word[:k])); err == nil && !defined[string(word[:k])] {
+			if _, err := strconv.Atoi(string(word[:k])); err == nil && !labels.leads(string(word[:k]), word[k], at) {
 				p.refuse("inline assembly that goes to another's label")
 			}
 		}
-		if isLocal(word) && !defined[string(word)] {
+		if isLocal(word) && labels[string(word)] == nil {
 			if d, ok := p.text.defs[string(word)]; !ok || int(d.line) >= p.first && int(d.line) <= p.last {
 				p.refuse("inline assembly that names a label of the function")
 			}
