@@ -146,11 +146,11 @@ Pages are those of 4 KiB in .text that a run really touched, counted by taking t
 pages away and giving each back when it is missed; means over the scenarios. In
 the first column the layout was computed from all scenarios, in the column "held
 out" each ran in a layout that was computed from four fifths of the scenarios, to
-which it does not belong. The rows of LLVM use its temporal profile (-pgo-temporal-instrumentation), the rows of cairn
-the mode block+order. All layouts are links of the same objects, but that of
-cairn --use, which also moves blocks that never ran. Major faults are those of
-the whole process with the program dropped from the page cache; the device's
-read-ahead decides how many there are.
+which it does not belong. The rows of LLVM use its temporal profile
+(-pgo-temporal-instrumentation), the rows of cairn the mode block+order. All
+layouts are links of the same objects, but that of cairn --use, which also moves
+blocks that never ran. Major faults are those of the whole process with the
+program dropped from the page cache; the device's read-ahead decides how many there are.
 
 `
 
