@@ -24,7 +24,8 @@ func newCallgraphCmd(s *Streams) *cobra.Command {
 		Long: `callgraph joins two kinds of evidence. An edge is observed (solid) where a run
 saved the return address of a function's first call. It is implied (dashed)
 where a block that ran holds a direct call of a function that ran. The profile
-must be of mode full.`,
+must be of mode full, or hold runs of cairn order --run, which tell observed
+edges only.`,
 		Example: "  cairn callgraph -p app.mip | dot -Tsvg -o app.svg",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -37,7 +38,7 @@ must be of mode full.`,
 			}
 			g := callgraph.Build(p, external)
 			if len(g.Edges) == 0 {
-				note(s, "%s has no call edges (they need --mode=full)", f.path)
+				note(s, "%s has no call edges (they need --mode=full, or runs of cairn order --run)", f.path)
 			}
 			names := &report.Names{Mangled: mangled}
 			return writeFile(s, out, func(w io.Writer) error {

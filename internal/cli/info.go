@@ -169,7 +169,7 @@ func profileInfo(m *prof.Module, edges int) infoJSON {
 		if mode.HasCalls() {
 			j.Calls, j.CallsInexact = &sum.Calls, sum.Inexact
 		}
-		if mode == prof.ModeFull {
+		if mode == prof.ModeFull || edges > 0 { // order --run sees some, too
 			j.Edges = &edges
 		}
 	}
