@@ -48,13 +48,15 @@
 //	no traces       99.6 53.7         27.3  12.1        14.6   7.8        218.5  99.9
 //	bytes alone     84.6              21.2              12.6              193.5
 //
-// "No traces" is startup from counts alone. Filtered partitioning is what llvm-profdata does; its own orders of the same
-// traces are within 0.8 pages of that line. Hot and C3 give the orders of lld
-// for the same call graph, function by function. Tests check both.
+// "No traces" is startup from counts alone. Filtered partitioning is what
+// llvm-profdata does; its own orders of the same traces are within 0.8 pages
+// of that line. Hot and C3 give the orders of lld for the same call graph,
+// function by function. Tests check both.
 //
-// Held out and in-sample differ mostly by what the other scenarios never ran: 1.9 %
-// to 3.5 % of the bytes, each far from the others. LeaveOneOut tells that share; above 5 %, more scenarios
-// help more than another algorithm.
+// Held out and in-sample differ mostly by what the other scenarios never
+// ran: 1.9 % to 3.5 % of the bytes, each far from the others. LeaveOneOut
+// tells that share; above 5 %, more scenarios help more than another
+// algorithm.
 //
 // # Tried and left out
 //

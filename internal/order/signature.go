@@ -113,8 +113,8 @@ type metric struct {
 	bytes [][256]int64
 }
 
-// maxWeight keeps sums of distances and of pages from overflow. Larger weights count as
-// this.
+// maxWeight keeps sums of distances and of pages from overflow. Larger weights
+// count as this.
 const maxWeight = 1 << 24
 
 func newMetric(traces []trace) *metric {

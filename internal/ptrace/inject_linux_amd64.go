@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// inject makes a stopped thread do a system call and leaves the thread as it was. Signals wait until then. errno is what the call
-// returned.
+// inject makes a stopped thread do a system call and leaves the thread as it
+// was. Signals wait until then. errno is what the call returned.
 func (s *session) inject(tid int, nr uint64, args ...uint64) (errno syscall.Errno, err error) {
 	if err := s.findSyscall(); err != nil {
 		return 0, err
