@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mippack"
 	"github.com/cairnprof/cairn/internal/coverage"
 	"github.com/cairnprof/cairn/internal/objfile"
 	"github.com/cairnprof/cairn/prof"
@@ -132,6 +133,12 @@ func readProfile(path string) (*prof.Profile, error) {
 		return nil, fmt.Errorf("%s is a raw file: merge it into a profile first (cairn merge -h)", path)
 	case mip.KindMap:
 		return nil, fmt.Errorf("%s is a map: create a profile from it first (cairn create -h)", path)
+	}
+	switch {
+	case isELF(data):
+		return nil, fmt.Errorf("%s is a binary: give the profile of its runs (cairn merge -h)", path)
+	case mippack.Detect(data):
+		return nil, fmt.Errorf("%s is a pack of raw files: merge it into a profile first (cairn merge -h)", path)
 	}
 	p, err := mip.ReadProfile(data)
 	if err != nil {
