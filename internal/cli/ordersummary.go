@@ -43,7 +43,8 @@ type orderLinkJSON struct {
 	Skipped   []string `json:"skipped"`
 }
 
-// orderScenarioJSON is the mean over the traces of a scenario.
+// orderScenarioJSON is the mean over the traces of a scenario by their weights,
+// as cairn pages has it.
 type orderScenarioJSON struct {
 	Scenario  string  `json:"scenario"`
 	Traces    int     `json:"traces"`
@@ -129,6 +130,7 @@ func pagesByScenario(r *ranking) []orderScenarioJSON {
 	now := order.Evaluate(r.in, order.ByAddress(r.in), orderPage)
 	then := order.Evaluate(r.in, r.order, orderPage)
 	index := make(map[string]int)
+	var weights []float64 // by row
 	for i := range min(len(now), len(then)) {
 		t := &then[i]
 		at, ok := index[t.Scenario]
@@ -136,17 +138,18 @@ func pagesByScenario(r *ranking) []orderScenarioJSON {
 			at = len(rows)
 			index[t.Scenario] = at
 			rows = append(rows, orderScenarioJSON{Scenario: t.Scenario})
+			weights = append(weights, 0)
 		}
-		row := &rows[at]
+		row, w := &rows[at], float64(t.Weight)
 		row.Traces++
-		row.Functions += float64(t.Funcs)
-		row.Bytes += float64(t.Bytes)
-		row.PagesNow += float64(now[i].Pages)
-		row.Pages += float64(t.Pages)
-		row.Bound += float64(t.Bound)
+		weights[at] += w
+		row.Functions += w * float64(t.Funcs)
+		row.Bytes += w * float64(t.Bytes)
+		row.PagesNow += w * float64(now[i].Pages)
+		row.Pages += w * float64(t.Pages)
+		row.Bound += w * float64(t.Bound)
 	}
-	for i := range rows {
-		n := float64(rows[i].Traces)
+	for i, n := range weights {
 		for _, v := range []*float64{&rows[i].Functions, &rows[i].Bytes, &rows[i].PagesNow, &rows[i].Pages, &rows[i].Bound} {
 			*v = math.Round(*v/n*10) / 10
 		}

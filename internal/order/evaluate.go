@@ -41,8 +41,8 @@ type TraceStats struct {
 type HeldOut struct {
 	Scenario    string
 	Traces      int
-	Pages       float64 // mean over its traces
-	Bound       float64 // mean over its traces
+	Pages       float64 // weighted mean over its traces
+	Bound       float64 // weighted mean over its traces
 	UnseenFuncs float64 // share of its functions that are in no other scenario, 0 to 1
 	UnseenBytes float64 // the same in bytes
 	Warn        bool    // the share of unseen bytes is above 5 %
@@ -210,9 +210,16 @@ func holdOut(in, train *Input, order []uint32, group []int, pageSize uint64) Hel
 		test.Traces = append(test.Traces, in.Traces[t])
 	}
 	h := unseen(in, train.Traces, test)
+	var weights float64
 	for _, s := range Evaluate(test, order, pageSize) {
-		h.Pages += float64(s.Pages) / float64(h.Traces)
-		h.Bound += float64(s.Bound) / float64(h.Traces)
+		w := float64(s.Weight)
+		weights += w
+		h.Pages += float64(w * float64(s.Pages))
+		h.Bound += float64(w * float64(s.Bound))
+	}
+	if weights > 0 {
+		h.Pages /= weights
+		h.Bound /= weights
 	}
 	return h
 }
