@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,7 +51,7 @@ out by a profile, as by cairn cc --use.`,
 			if err := f.check(c.Flags()); err != nil {
 				return err
 			}
-			return runBuild(c.Context(), s, f, args, asJSON)
+			return runBuild(s, f, args, asJSON)
 		},
 	}
 	c.Flags().SetInterspersed(false)
@@ -66,7 +65,7 @@ out by a profile, as by cairn cc --use.`,
 var compilerVariables = []string{"CC", "CXX", "FC", "F77", "CPP", "LD", "HOSTCC", "HOSTCXX", "CC_FOR_BUILD", "OBJC"}
 
 // runBuild runs the command with the wrappers first on PATH.
-func runBuild(ctx context.Context, s *Streams, f instrumentFlags, args []string, asJSON bool) error {
+func runBuild(s *Streams, f instrumentFlags, args []string, asJSON bool) error {
 	opts := wrapperOptions{Shim: f.shim, DefaultDir: f.defaultDir}
 	dir, err := wrapperDir(s, opts)
 	if err != nil {
@@ -103,7 +102,7 @@ func runBuild(ctx context.Context, s *Streams, f instrumentFlags, args []string,
 	if asJSON {
 		cmd.Stdout = s.Err // standard output is for the summary
 	}
-	failure := runForeground(ctx, cmd)
+	failure := runForeground(cmd)
 	sum, err := readBuildLog(log.Name(), f.shim.Mode)
 	if err == nil && asJSON {
 		err = report.WriteJSON(s.Out, sum)
@@ -116,15 +115,27 @@ func runBuild(ctx context.Context, s *Streams, f instrumentFlags, args []string,
 }
 
 // runForeground runs a command that shares our terminal. An interrupt reaches
-// both; we wait for the child and take over its exit code.
-func runForeground(ctx context.Context, cmd *exec.Cmd) error {
-	signal.Ignore(os.Interrupt)
-	defer signal.Reset(os.Interrupt)
+// both; we wait for the child and take over its exit code. The signal is caught
+// and not ignored: the child would ignore it, too, and never stop.
+func runForeground(cmd *exec.Cmd) error {
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	terminate := make(chan os.Signal, 1)
+	signal.Notify(terminate, syscall.SIGTERM)
+	defer signal.Stop(terminate)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { cmd.Process.Signal(syscall.SIGTERM) })
-	defer stop()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-terminate: // for us alone
+			cmd.Process.Signal(syscall.SIGTERM)
+		case <-ended:
+		}
+	}()
 	return childError(cmd.Wait())
 }
 

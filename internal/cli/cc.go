@@ -155,7 +155,7 @@ func runCompiler(ctx context.Context, s *Streams, f instrumentFlags, name string
 	argv := append([]string{name}, args...)
 	if f.shim.Use != nil {
 		if !cmd.Compiles && !cmd.Links {
-			return become(c.path, argv, nil)
+			return become(c.path, argv)
 		}
 		return useCompiler(ctx, s, c, cmd, f.shim, argv)
 	}
@@ -170,7 +170,7 @@ func runCompiler(ctx context.Context, s *Streams, f instrumentFlags, name string
 		}
 	}
 	if cmd.Refusal != "" || !cmd.Compiles && !cmd.Links {
-		return become(c.path, argv, nil)
+		return become(c.path, argv)
 	}
 	tc, err := prepare(ctx, c, f.shim, f.defaultDir)
 	if err != nil {
@@ -179,16 +179,25 @@ func runCompiler(ctx context.Context, s *Streams, f instrumentFlags, name string
 	if cmd.Links && cmd.Strips {
 		fmt.Fprintln(s.Err, "cairn: cc: not stripping at link time, the map would be lost; run strip after cairn map")
 	}
-	return become(c.path, append(argv[:1:1], cmd.Args(args, tc)...), absolute(cmd.Sources))
+	return become(c.path, append(argv[:1:1], cmd.Args(args, tc)...), driverEnv(cmd)...)
 }
 
-// become replaces the process by a program.
-func become(path string, argv, sources []string) error {
-	env := os.Environ()
-	if len(sources) > 0 {
+// driverEnv is what a driver that has our arguments hands down to the tools
+// that it starts.
+func driverEnv(cmd driver.Command) []string {
+	var env []string
+	if sources := absolute(cmd.Sources); len(sources) > 0 {
 		env = append(env, envSources+"="+strings.Join(sources, "\n"))
 	}
-	if err := syscall.Exec(path, argv, env); err != nil {
+	if cmd.Links {
+		env = append(env, envLinks+"=1")
+	}
+	return env
+}
+
+// become replaces the process by a program, with env added to its environment.
+func become(path string, argv []string, env ...string) error {
+	if err := syscall.Exec(path, argv, append(os.Environ(), env...)); err != nil {
 		return fmt.Errorf("cc: running %s: %w", path, err)
 	}
 	return nil

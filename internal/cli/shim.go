@@ -18,10 +18,12 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Environment of the assembler shim, set by cairn cc and cairn build.
+// Environment of the stand-ins for assembler and linker, set by cairn cc and
+// cairn build.
 const (
 	envSources = "CAIRN_SOURCES"   // paths of the sources, one a line
 	envLog     = "CAIRN_BUILD_LOG" // file that gets a JSON line per object
+	envLinks   = "CAIRN_LINKS"     // set if a driver links with our arguments: its linker needs no more
 )
 
 // shim is one run of cairn in the place of the assembler.

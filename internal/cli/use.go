@@ -144,7 +144,7 @@ func useCompiler(ctx context.Context, s *Streams, c compiler, cmd driver.Command
 	if b.opts.NoSplit {
 		bin = ""
 	}
-	return become(c.path, append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...), absolute(cmd.Sources))
+	return become(c.path, append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...), driverEnv(cmd)...)
 }
 
 // linker asks the driver for the linker that it starts if -fuse-ld= names it,
@@ -390,29 +390,23 @@ func (u *useSummary) print(s *Streams, opts *useOptions) {
 		fmt.Fprintf(s.Err, "cairn: build: laid out by %s; no function was split\n", profile)
 		return
 	}
+	if u.Files == 0 {
+		fmt.Fprintf(s.Err, "cairn: build: nothing was compiled by %s: no compiler was started through PATH, or all was up to date already (try a clean build)\n", profile)
+		return
+	}
 	fmt.Fprintf(s.Err, "cairn: build: built %s by %s: %s split, %s moved away whole, %s left as they are\n",
 		plural(u.Files, "file"), profile, plural(u.Split, "function"), plural(u.Moved, "function"), plural(u.Hot, "function"))
 	if u.Stale > 0 {
-		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken and are left as they are\n", plural(u.Stale, "function"))
+		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken, left as they are\n", plural(u.Stale, "function"))
 	}
 	if u.Missing > 0 {
-		fmt.Fprintf(s.Err, "  unknown: %s are not in the profile\n", plural(u.Missing, "function"))
+		fmt.Fprintf(s.Err, "  unknown: %s not in the profile\n", plural(u.Missing, "function"))
 	}
 	printReasons(s, "not split", "function", u.Refused)
 }
 
-// useLinker becomes a linker that a build starts itself. One that a driver
-// starts has the order already.
+// useLinker becomes a linker that a build starts itself.
 func (w *wrapper) useLinker(ctx context.Context, s *Streams, c compiler, path string, argv []string) error {
-	cache, err := cacheDir()
-	if err != nil {
-		return err
-	}
-	for _, a := range argv {
-		if strings.Contains(a, filepath.Join(cache, usePrefix)) {
-			return become(path, argv, nil)
-		}
-	}
 	b, err := prepareUse(ctx, c, w.opts.Shim)
 	if err != nil {
 		return err
@@ -421,7 +415,7 @@ func (w *wrapper) useLinker(ctx context.Context, s *Streams, c compiler, path st
 	if err != nil {
 		return err
 	}
-	return become(path, append(argv, linkByHand(link)...), nil)
+	return become(path, append(argv, linkByHand(link)...))
 }
 
 // linkByHand returns the arguments for a linker that a build starts itself:

@@ -212,15 +212,19 @@ func realTool(name string) (string, error) {
 // own arguments. A linker that a wrapped driver starts has it already.
 func (w *wrapper) link(ctx context.Context, s *Streams, path string, args []string) error {
 	argv := append([]string{w.name}, args...)
+	// The arguments alone do not tell: drivers put them into response files.
+	if os.Getenv(envLinks) != "" {
+		return become(path, argv)
+	}
 	for _, a := range args {
 		switch {
 		case a == "-r" || a == "-i" || a == "--relocatable" || a == "--version" || a == "-v" || a == "-V" || a == "--help",
 			filepath.Base(a) == "libcairn.a":
-			return become(path, argv, nil)
+			return become(path, argv)
 		}
 	}
 	if !slices.ContainsFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }) {
-		return become(path, argv, nil)
+		return become(path, argv)
 	}
 	for _, name := range []string{"cc", "gcc", "clang"} {
 		found, err := realTool(name)
@@ -238,7 +242,7 @@ func (w *wrapper) link(ctx context.Context, s *Streams, path string, args []stri
 		if err != nil {
 			return err
 		}
-		return become(path, append(append(argv[:1:1], "--build-id"), append(args, tc.Archive)...), nil)
+		return become(path, append(append(argv[:1:1], "--build-id"), append(args, tc.Archive)...))
 	}
 	return errors.New("build: no cc on PATH to compile the runtime with")
 }
