@@ -10,6 +10,9 @@
 // machine level, records in one section and names in a separate map is that of
 // LLVM's Machine IR Profile (MIP); LLVM puts it into one compiler's back end.
 //
+// A second use of the same parser has no probes: Split moves blocks that never
+// ran out of functions that did.
+//
 // # What is inserted
 //
 // Parse finds functions, their fragments and their basic blocks; Rewrite
@@ -47,4 +50,30 @@
 // The stub stands before the alignment of its function, where it mostly fills
 // padding and the branch is 2 bytes long; the first function of a section has
 // it behind its end instead.
+//
+// # What Split moves
+//
+// Blocks are numbered as in the map, and a ColdProfile, which compares
+// signatures, answers which never ran. A function is cut into pieces, one for
+// each block (splitplan.go); cold pieces go to a section of their own, under the
+// symbol f.cold. What that takes:
+//
+//   - Control flow: a piece whose successor is no longer next to it gets a jump,
+//     or the opposite condition (splitemit.go).
+//   - Unwinding: the state at each instruction is computed from the directives,
+//     and written anew for both parts (splitcfi.go).
+//   - Exceptions: each part gets its own table of call sites; landing pads stay
+//     together, in either part (splitlsda.go).
+//   - Debug information: lines follow the code, the ranges of the unit get the
+//     cold parts, and other labels stay in the hot part (splitrender.go,
+//     splitranges.go).
+//   - Linkers that fold equal code: what is equal in two cold parts can have
+//     different frames. A relocation without effect, R_X86_64_NONE to the hot
+//     part, has them folded only with their functions.
+//
+// Wrong code is the one thing that may not happen, so what is not known to be
+// safe is a reason to leave a function as it is: an unknown directive or line,
+// data in the code, inline assembly that names what is around it, a label that
+// something computes with (splitmention.go), a branch with a short reach, an end
+// that runs into what follows. The reason is in SplitResult.Refused.
 package native

@@ -9,6 +9,7 @@
 //	first-execution order  a tracer with a breakpoint on every function's entry
 //	first callers          the same tracer: the return address on the stack
 //	answers                the same program without probes
+//	builds by a profile    the same program as it was
 //	counts after kill -9   an orderly run of the same work
 //
 // The programs are SQLite and blst, which the Go module proxy has, and small
