@@ -326,10 +326,18 @@ func newColdModules(p *prof.Profile) *coldModules {
 }
 
 // blocks is a native.ColdBlocks: a block is cold if it ran in no module, and
-// nothing is known of a function that one of them has in another shape.
+// nothing is known of a function that one of them has in another shape. Other
+// modules may have functions of that name from other sources.
 func (c *coldModules) blocks(f native.FuncInfo) ([]bool, bool) {
 	var cold []bool
+	best := 0
 	for _, m := range c.modules {
+		best = max(best, m.Match(f))
+	}
+	for _, m := range c.modules {
+		if m.Match(f) < best {
+			continue
+		}
 		stale := m.Stale
 		blocks, ok := m.Blocks(f)
 		switch {

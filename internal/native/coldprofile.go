@@ -32,7 +32,7 @@ func NewColdProfile(m *prof.Module) *ColdProfile {
 // Blocks is a ColdBlocks. Where the module has several copies of a function, a
 // block is cold if it ran in none.
 func (c *ColdProfile) Blocks(f FuncInfo) ([]bool, bool) {
-	list := c.find(f)
+	list, _ := c.find(f)
 	if len(list) == 0 {
 		c.Missing++
 		return nil, false
@@ -54,12 +54,19 @@ func (c *ColdProfile) Blocks(f FuncInfo) ([]bool, bool) {
 	return cold, true
 }
 
-// find returns the functions of the profile that f is. A source is known by its
-// path, and by the end of it where it was built elsewhere: of the functions
-// with its name, those whose path agrees with f's in the most elements.
-func (c *ColdProfile) find(f FuncInfo) []int {
-	var best []int
-	most := 0 // the base name at least
+// Match returns how many elements of its source's path the function with f's
+// name has in common with f, or 0 if there is none. Of several modules with
+// functions of a name, those that match best are asked.
+func (c *ColdProfile) Match(f FuncInfo) int {
+	_, n := c.find(f)
+	return n
+}
+
+// find returns the functions of the profile that f is, and how well they match.
+// A source is known by its path, and by the end of it where it was built
+// elsewhere: of the functions with its name, those whose path agrees with f's in
+// the most elements.
+func (c *ColdProfile) find(f FuncInfo) (best []int, most int) {
 	for _, i := range c.byName[f.Name] {
 		switch n := commonElements(c.m.Funcs[i].File, f.Source); {
 		case n < max(most, 1):
@@ -69,7 +76,7 @@ func (c *ColdProfile) find(f FuncInfo) []int {
 			best = append(best, i)
 		}
 	}
-	return best
+	return best, most
 }
 
 // commonElements returns how many elements of two paths are the same, from
