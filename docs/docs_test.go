@@ -120,6 +120,39 @@ func TestCosts(t *testing.T) {
 	}
 }
 
+// starts are the rows of the README's table of starts.
+var starts = regexp.MustCompile(`(?m)^\| (sqlite3|git|python) \|.*$`)
+
+// TestStarts holds the README's table of starts against what was measured.
+func TestStarts(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := os.ReadFile("../bench/STARTUP.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := starts.FindAllSubmatch(readme, -1)
+	if len(rows) != 3 {
+		t.Errorf("%d rows in the README's table of starts, want 3", len(rows))
+	}
+	for _, row := range rows {
+		_, measured, _ := strings.Cut(string(results), "\n## "+string(row[1])+"\n")
+		measured, _, _ = strings.Cut(measured, "\n## ")
+		found := regexp.MustCompile(`\d+\.\d`).FindAllString(string(row[0]), -1)
+		if len(found) != 7 {
+			t.Errorf("%s: %d figures, want 7", row[1], len(found))
+		}
+		for _, f := range found {
+			if !strings.Contains(measured, " "+f+" |") {
+				t.Errorf("%s: %s is not in bench/STARTUP.md", row[1], f)
+			}
+		}
+	}
+}
+
 // variables are what the environment page says there is; own are those that
 // cairn's processes set for each other.
 var (
