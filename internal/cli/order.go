@@ -298,14 +298,11 @@ type ranking struct {
 	order     []uint32 // all functions
 }
 
-// rank computes the order. A profile that has no traces is ordered by its mean
-// first executions, or failing these by address.
+// rank computes the order.
 func (f *orderFlags) rank(s *Streams, m *prof.Module) (*ranking, error) {
 	r := &ranking{algorithm: order.Algorithm(f.algorithm), opts: order.Options{Compress: f.compress}}
 	if f.algorithm == "" {
-		if r.algorithm = order.Algorithms()[0]; len(m.Traces) == 0 {
-			r.algorithm = order.Mean
-		}
+		r.algorithm = order.Algorithms()[0]
 	}
 	if len(m.Traces) == 0 && !recordsOrder(m) {
 		note(s, "%s does not record when functions first ran: they are listed by address (use --mode=order or count)", f.path)

@@ -226,11 +226,8 @@ func rankedFuncs(p *prof.Profile, name string, alg order.Algorithm) ([]linkorder
 	graph := callgraph.Build(p, false)
 	var funcs []linkorder.Func
 	for _, i := range modules {
-		m, how := &p.Modules[i], alg
-		if len(m.Traces) == 0 && alg == order.Startup {
-			how = order.Mean
-		}
-		r, err := order.Compute(order.FromModule(m, orderEdges(graph, i, m)), how, order.Options{})
+		m := &p.Modules[i]
+		r, err := order.Compute(order.FromModule(m, orderEdges(graph, i, m)), alg, order.Options{})
 		if err != nil {
 			return nil, err
 		}
