@@ -405,7 +405,7 @@ func (u *useSummary) print(s *Streams, opts *useOptions) {
 		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken, left as they are\n", plural(u.Stale, "function"))
 	}
 	if u.Missing > 0 {
-		fmt.Fprintf(s.Err, "  unknown: %s not in the profile\n", plural(u.Missing, "function"))
+		fmt.Fprintf(s.Err, "  unknown: %s not in the profile, or without blocks there\n", plural(u.Missing, "function"))
 	}
 	printReasons(s, "not split", "function", u.Refused)
 }

@@ -15,7 +15,7 @@ type ColdProfile struct {
 	m      *prof.Module
 	byName map[string][]int // indexes into m.Funcs
 	// Stale counts functions that the profile has in another shape, and
-	// Missing those that it does not have at all.
+	// Missing those that it does not have at all, or without blocks.
 	Stale, Missing int
 }
 
@@ -43,6 +43,10 @@ func (c *ColdProfile) Blocks(f FuncInfo) ([]bool, bool) {
 	}
 	for _, i := range list {
 		fn, counts := &c.m.Funcs[i], &c.m.Counts[i]
+		if fn.Signature == f.Signature && fn.NumBlocks() == 1 && f.Blocks > 1 {
+			c.Missing++
+			return nil, false
+		}
 		if fn.Signature != f.Signature || fn.NumBlocks() != f.Blocks || len(counts.Blocks) != f.Blocks-1 {
 			c.Stale++
 			return nil, false

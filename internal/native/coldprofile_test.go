@@ -23,6 +23,7 @@ func TestColdProfile(t *testing.T) {
 	add("twice", "/old/src/h.h", 1, 0)
 	add("twice", "/old/src/h.h", 0, 0)
 	add("nowhere", "", 0)
+	add("whole", "/old/src/w.c")
 	for _, tc := range []struct {
 		name, file string
 		signature  uint32
@@ -36,6 +37,7 @@ func TestColdProfile(t *testing.T) {
 		{"twice", "/new/h.h", 7, []bool{false, false, true}},
 		{"nowhere", "", 7, []bool{false, true}},
 		{"other", "/old/src/h.h", 7, nil},
+		{"whole", "/old/src/w.c", 7, nil},
 	} {
 		c := NewColdProfile(m)
 		info := FuncInfo{Name: tc.name, Source: tc.file, Signature: tc.signature, Blocks: max(len(tc.want), 3)}
@@ -43,6 +45,9 @@ func TestColdProfile(t *testing.T) {
 			info.Blocks = len(tc.want)
 		}
 		got, ok := c.Blocks(info)
+		if tc.name == "whole" && c.Missing != 1 {
+			t.Error("a function without blocks in the profile is called stale")
+		}
 		if ok != (tc.want != nil) || !slices.Equal(got, tc.want) || !ok && c.Stale+c.Missing != 1 {
 			t.Errorf("%s of %s: %v %v, want %v", tc.name, tc.file, got, ok, tc.want)
 		}
