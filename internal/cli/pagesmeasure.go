@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/cairnprof/cairn/internal/pages"
 	"github.com/cairnprof/cairn/internal/ptrace"
@@ -49,6 +50,9 @@ func (pm *pageMap) measure(ctx context.Context, s *Streams, args []string) error
 		if err != nil {
 			return fmt.Errorf("measuring %s: %w", p.path, err)
 		}
+	}
+	if slices.ContainsFunc(pm.measured, func(m measurement) bool { return m.ReadAhead }) {
+		note(s, "the disk read all of the text ahead, so that faults with a cold cache say little")
 	}
 	return nil
 }
@@ -98,9 +102,6 @@ func (m *measurement) faults(ctx context.Context, s *Streams, argv []string) err
 		return nil
 	}
 	m.ColdFaults, m.TextRead, m.ReadAhead = &cold.Major, &cold.Resident, cold.ReadAhead
-	if cold.ReadAhead {
-		note(s, "%s: the disk read all of the text ahead, so that faults with a cold cache say little", argv[0])
-	}
 	return nil
 }
 
