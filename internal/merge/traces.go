@@ -120,41 +120,61 @@ func (l *Layout) slot(record uint32) (fn uint32, ok bool) {
 // Records and slots may both tell it, if parts of a module differ in mode:
 // each numbers its own, and what both call the third is together.
 func (l *Layout) trace(r *Run) []uint32 {
-	type execution struct {
-		index uint64
-		fn    uint32
+	var ran []uint32     // functions as they are found
+	var indexes []uint64 // the index of each, and in the low half its place in ran
+	const inCall = 1<<32 - 1
+	add := func(index uint64, fn uint32) {
+		indexes = append(indexes, min(index, inCall)<<32|uint64(len(ran)))
+		ran = append(ran, fn)
 	}
-	var ran []execution
 	for i := range l.counters {
 		c := &l.counters[i]
 		if c.off >= len(r.Data) {
 			break
 		}
 		var record [wire.CountSize]byte
-		copy(record[:], r.Data[c.off:])
-		if binary.LittleEndian.Uint64(record[:]) == 0 {
+		if copy(record[:], r.Data[c.off:]); binary.LittleEndian.Uint64(record[:]) == 0 {
 			continue
 		}
 		index := uint64(binary.LittleEndian.Uint32(record[wire.OrderOffset:]) &^ wire.OrderInexact)
 		if index == 0 {
-			index = 1 << 32 // in the middle of its first call: the last
+			index = inCall // in the middle of its first call: the last
 		}
-		ran = append(ran, execution{index, uint32(c.fn)})
+		add(index, uint32(c.fn))
 	}
 	for i, record := range r.Slots {
 		fn, _ := l.slot(record)
-		ran = append(ran, execution{r.start() + uint64(i), fn})
+		add(r.start()+uint64(i), fn)
 	}
-	slices.SortStableFunc(ran, func(a, b execution) int { return cmp.Compare(a.index, b.index) })
+	sortIndexes(indexes)
 	funcs := make([]uint32, 0, len(ran))
-	seen := make(map[uint32]bool, len(ran))
-	for _, e := range ran {
-		if !seen[e.fn] {
-			seen[e.fn] = true
-			funcs = append(funcs, e.fn)
-		}
+	for _, v := range indexes {
+		funcs = append(funcs, ran[uint32(v)])
 	}
-	return funcs
+	if len(r.Slots) == 0 {
+		return funcs // a function has one record
+	}
+	seen := make(map[uint32]bool, len(funcs))
+	return slices.DeleteFunc(funcs, func(fn uint32) bool {
+		twice := seen[fn]
+		seen[fn] = true
+		return twice
+	})
+}
+
+// sortIndexes sorts numbers whose high halves are, in whole files, 1 to their
+// number: each then says where it belongs.
+func sortIndexes(indexes []uint64) {
+	sorted := make([]uint64, len(indexes))
+	for _, v := range indexes {
+		at := v>>32 - 1
+		if at >= uint64(len(sorted)) || sorted[at] != 0 {
+			slices.Sort(indexes)
+			return
+		}
+		sorted[at] = v
+	}
+	copy(indexes, sorted)
 }
 
 // sample is a uniform sample of traces: those with the lowest keys. Such
