@@ -363,11 +363,7 @@ func (e *exporter) firstExecuted() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	ranked := make([]int, 0, r.Placed())
-	for _, i := range r.Order[:r.Placed()] {
-		ranked = append(ranked, int(i))
-	}
-	names := order.Symbols(e.m, ranked)
+	names := order.Symbols(e.m, r.Order[:r.Placed()])
 	if e.bin == nil {
 		return names, nil
 	}

@@ -294,8 +294,7 @@ type ranking struct {
 	in        *order.Input
 	algorithm order.Algorithm
 	opts      order.Options
-	ranked    []uint32 // functions that the linker is told of
-	order     []uint32 // all functions
+	ranked    []uint32 // functions that the linker is told of; the rest follows by address
 }
 
 // rank computes the order.
@@ -318,17 +317,7 @@ func (f *orderFlags) rank(s *Streams, m *prof.Module) (*ranking, error) {
 	if err != nil {
 		return nil, err
 	}
-	placed := result.Placed()
-	r.ranked = slices.Clone(result.Order[:placed])
-	var idle []uint32
-	for _, i := range result.Order[placed:] {
-		if r.in.Funcs[i].Runs > 0 {
-			r.ranked = append(r.ranked, i)
-		} else {
-			idle = append(idle, i)
-		}
-	}
-	r.order = append(slices.Clone(r.ranked), idle...)
+	r.ranked = result.Ran(r.in)
 	if len(r.ranked) == 0 {
 		return nil, f.nothingRan(m)
 	}

@@ -128,7 +128,7 @@ func orEmpty(names []string) []string {
 func pagesByScenario(r *ranking) []orderScenarioJSON {
 	rows := []orderScenarioJSON{}
 	now := order.Evaluate(r.in, order.ByAddress(r.in), orderPage)
-	then := order.Evaluate(r.in, r.order, orderPage)
+	then := order.Evaluate(r.in, r.ranked, orderPage)
 	index := make(map[string]int)
 	var weights []float64 // by row
 	for i := range min(len(now), len(then)) {

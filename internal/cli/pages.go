@@ -170,18 +170,19 @@ func (f *pagesFlags) run(ctx context.Context, s *Streams, binary string) error {
 func (f *pagesFlags) scenarios(s *Streams, m *prof.Module) ([]pages.Scenario, error) {
 	traces := m.Traces
 	if len(traces) == 0 {
-		ranked := order.ByFirstExecution(m)
-		if len(ranked) == 0 {
+		in := order.FromModule(m, nil)
+		r, err := order.Compute(in, order.Mean, order.Options{})
+		if err != nil {
+			return nil, err
+		}
+		ran := r.Ran(in)
+		if len(ran) == 0 {
 			return nil, fmt.Errorf("%s: no function of %s ran", f.path, m.Module)
 		}
 		if !slices.ContainsFunc(m.Funcs, func(fn prof.Func) bool { return fn.Mode.HasOrder() }) {
 			note(s, "%s does not record when functions first ran: that which page is touched first is a guess", f.path)
 		}
-		all := prof.Trace{Scenario: "all runs", Weight: 1, Funcs: make([]uint32, len(ranked))}
-		for i, fn := range ranked {
-			all.Funcs[i] = uint32(fn)
-		}
-		traces = []prof.Trace{all}
+		traces = []prof.Trace{{Scenario: "all runs", Weight: 1, Funcs: ran}}
 	}
 	for _, line := range cutWarning(traces) {
 		note(s, "%s", line)

@@ -227,17 +227,12 @@ func rankedFuncs(p *prof.Profile, name string, alg order.Algorithm) ([]linkorder
 	var funcs []linkorder.Func
 	for _, i := range modules {
 		m := &p.Modules[i]
-		r, err := order.Compute(order.FromModule(m, orderEdges(graph, i, m)), alg, order.Options{})
+		in := order.FromModule(m, orderEdges(graph, i, m))
+		r, err := order.Compute(in, alg, order.Options{})
 		if err != nil {
 			return nil, err
 		}
-		ranked := slices.Clone(r.Order[:r.Placed()])
-		for _, fn := range r.Order[r.Placed():] {
-			if m.Counts[fn].Runs > 0 {
-				ranked = append(ranked, fn)
-			}
-		}
-		funcs = append(funcs, listed(m, ranked, false)...)
+		funcs = append(funcs, listed(m, r.Ran(in), false)...)
 	}
 	return funcs, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-func TestByFirstExecution(t *testing.T) {
+func TestMeanOrder(t *testing.T) {
 	t.Parallel()
 	fn := func(name string, addr uint64) prof.Func {
 		return prof.Func{Name: name, Fragments: []prof.Fragment{{Addr: addr, Size: 1}}}
@@ -25,8 +25,13 @@ func TestByFirstExecution(t *testing.T) {
 			{Runs: 1, OrderSum: 7},  // 7 as well, at a higher address
 		},
 	}
-	ranked := ByFirstExecution(m)
-	if want := []int{4, 3, 5, 2, 0}; !reflect.DeepEqual(ranked, want) {
+	in := FromModule(m, nil)
+	r, err := Compute(in, Mean, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranked := r.Ran(in)
+	if want := []uint32{4, 3, 5, 2, 0}; !reflect.DeepEqual(ranked, want) {
 		t.Errorf("ranked %v, want %v", ranked, want)
 	}
 	if got, want := Symbols(m, ranked), []string{"early", "tied", "late", "unordered"}; !reflect.DeepEqual(got, want) {

@@ -81,6 +81,18 @@ type Result struct {
 // to be told of these only.
 func (r *Result) Placed() int { return r.Startup + r.Hot + r.Packed }
 
+// Ran returns the functions that lead the order for a reason and, behind them,
+// the others that ran. in is what the order was computed from.
+func (r *Result) Ran(in *Input) []uint32 {
+	ran := slices.Clone(r.Order[:r.Placed()])
+	for _, f := range r.Order[r.Placed():] {
+		if in.Funcs[f].Runs > 0 {
+			ran = append(ran, f)
+		}
+	}
+	return ran
+}
+
 // FromModule returns the input that a profile's module is, with a call graph
 // from elsewhere. Code bytes are left out. The size of a function is that of
 // its first fragment: the pieces that the compiler split off are not to be
