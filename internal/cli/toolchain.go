@@ -91,28 +91,16 @@ func cacheDir() (string, error) {
 // prepare returns the toolchain for a compiler and options, which it builds
 // on first use.
 func prepare(ctx context.Context, c compiler, opts shimOptions, defaultDir string) (driver.Toolchain, error) {
-	self, err := os.Executable()
+	dir, err := cached("", "the runtime for "+c.path, c, opts, defaultDir, func(tmp, self string) error {
+		return fillToolchain(ctx, tmp, self, c, opts, defaultDir)
+	})
 	if err != nil {
 		return driver.Toolchain{}, err
 	}
-	cache, err := cacheDir()
-	if err != nil {
-		return driver.Toolchain{}, err
-	}
-	key, err := toolchainKey(self, c, opts, defaultDir)
-	if err != nil {
-		return driver.Toolchain{}, err
-	}
-	dir := filepath.Join(cache, key)
 	tc := driver.Toolchain{
 		Bin:     filepath.Join(dir, "bin"),
 		Include: filepath.Join(dir, "include"),
 		Archive: filepath.Join(dir, "libcairn.a"),
-	}
-	if !exists(dir) {
-		if err := fillCache(dir, func(tmp string) error { return fillToolchain(ctx, tmp, self, c, opts, defaultDir) }); err != nil {
-			return tc, fmt.Errorf("preparing the runtime for %s: %w", c.path, err)
-		}
 	}
 	if err := usable(tc.Bin); err != nil {
 		return tc, fmt.Errorf("the runtime for %s in the cache is of no use: %w; remove %s or set CAIRN_CACHE", c.path, err, dir)
@@ -162,6 +150,31 @@ func toolchainKey(self string, c compiler, opts shimOptions, defaultDir string) 
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12]), nil
+}
+
+// cached returns the directory of the cache for a compiler and options. If it
+// is not there, fill fills it with what it is for; self is this program.
+func cached(prefix, what string, c compiler, opts shimOptions, defaultDir string, fill func(tmp, self string) error) (dir string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	key, err := toolchainKey(self, c, opts, defaultDir)
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(cache, prefix+key)
+	if exists(dir) {
+		return dir, nil
+	}
+	if err := fillCache(dir, func(tmp string) error { return fill(tmp, self) }); err != nil {
+		return "", fmt.Errorf("preparing %s: %w", what, err)
+	}
+	return dir, nil
 }
 
 // fillCache has fill fill a temporary directory and renames it to dir. Whoever

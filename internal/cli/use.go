@@ -69,26 +69,13 @@ type useBuild struct {
 // prepareUse returns the directory for a compiler and a profile, which it
 // fills on first use.
 func prepareUse(ctx context.Context, c compiler, opts shimOptions) (*useBuild, error) {
-	self, err := os.Executable()
+	dir, err := cached(usePrefix, "to build by "+opts.Use.Profile, c, opts, "", func(tmp, self string) error {
+		return fillUse(ctx, tmp, self, c, opts)
+	})
 	if err != nil {
 		return nil, err
 	}
-	cache, err := cacheDir()
-	if err != nil {
-		return nil, err
-	}
-	key, err := toolchainKey(self, c, opts, "")
-	if err != nil {
-		return nil, err
-	}
-	b := &useBuild{dir: filepath.Join(cache, usePrefix+key), opts: *opts.Use}
-	if exists(b.dir) {
-		return b, nil
-	}
-	if err := fillCache(b.dir, func(tmp string) error { return fillUse(ctx, tmp, self, c, opts) }); err != nil {
-		return nil, fmt.Errorf("preparing to build by %s: %w", opts.Use.Profile, err)
-	}
-	return b, nil
+	return &useBuild{dir: dir, opts: *opts.Use}, nil
 }
 
 // fillUse puts the stand-in for the assembler and the profile into tmp.
@@ -168,12 +155,13 @@ func (c compiler) linker(ctx context.Context, name string) (string, error) {
 // lay out the module output by the profile. A linker that takes no order gets
 // none, with a note.
 func (b *useBuild) linkArgs(ctx context.Context, s *Streams, linker, output string) ([]string, error) {
-	// The linker's name and version; some print more and fail.
-	text, err := exec.CommandContext(ctx, linker, "--version").Output()
-	kind, version := linkorder.DetectLinker(string(text))
-	format, formatErr := kind.Format(version)
-	if kind == "" || formatErr != nil {
-		note(s, "%s: the functions stay in their order: %v", linker, errors.Join(formatErr, err))
+	kind, version, err := linkerOf(ctx, linker)
+	var format linkorder.Format
+	if err == nil {
+		format, err = kind.Format(version)
+	}
+	if err != nil {
+		note(s, "%s: the functions stay in their order: %v", linker, err)
 		return nil, nil
 	}
 	path := filepath.Join(b.dir, fmt.Sprintf("%s.%s.order", orderName(output), format))
