@@ -42,15 +42,18 @@ func (e *SlotError) Error() string {
 // one of those with the lowest keys, as many as the accumulator's limit: such a
 // sample of the runs is uniform, whatever their order and whoever adds them.
 func (a *Accumulator) AddRun(r *Run) error {
+	slots := make([]uint32, len(r.Slots)) // the functions
 	for i, record := range r.Slots {
-		if _, ok := a.l.slot(record); !ok {
+		fn, ok := a.l.slot(record)
+		if !ok {
 			return &SlotError{i, record}
 		}
+		slots[i] = fn
 	}
 	if err := a.Add(r.Data); err != nil {
 		return err
 	}
-	a.addSlots(r)
+	a.addSlots(r, slots)
 	if len(r.Funcs) == 0 && len(a.l.slots) == 0 && len(a.l.counters) == 0 || len(r.Slots) == 0 && isZero(r.Data) {
 		return nil // a mode that does not tell the order, or nothing ran
 	}
@@ -60,7 +63,7 @@ func (a *Accumulator) AddRun(r *Run) error {
 	}
 	funcs := r.Funcs
 	if len(funcs) == 0 {
-		funcs = a.l.trace(r)
+		funcs = a.l.trace(r, slots)
 	}
 	if len(funcs) > 0 {
 		a.traces.add(prof.Trace{
@@ -71,15 +74,15 @@ func (a *Accumulator) AddRun(r *Run) error {
 	return nil
 }
 
-// addSlots adds the indexes of first executions to their functions' sums.
-func (a *Accumulator) addSlots(r *Run) {
-	if len(r.Slots) > 0 && a.orders == nil {
+// addSlots adds the indexes of first executions, of the functions in slots, to
+// their sums.
+func (a *Accumulator) addSlots(r *Run, slots []uint32) {
+	if len(slots) > 0 && a.orders == nil {
 		a.orders = make([]uint64, len(a.l.m.Funcs))
 		a.seen = make([]uint64, len(a.l.m.Funcs))
 	}
 	start := r.start()
-	for i, record := range r.Slots {
-		fn, _ := a.l.slot(record)
+	for i, fn := range slots {
 		if a.seen[fn] == a.raws {
 			continue // a second slot of the run, which no whole file has
 		}
@@ -118,8 +121,9 @@ func (l *Layout) slot(record uint32) (fn uint32, ok bool) {
 
 // trace returns the functions of a run in the order of their first execution.
 // Records and slots may both tell it, if parts of a module differ in mode:
-// each numbers its own, and what both call the third is together.
-func (l *Layout) trace(r *Run) []uint32 {
+// each numbers its own, and what both call the third is together. slots are the
+// functions of r.Slots.
+func (l *Layout) trace(r *Run, slots []uint32) []uint32 {
 	var ran []uint32     // functions as they are found
 	var indexes []uint64 // the index of each, and in the low half its place in ran
 	const inCall = 1<<32 - 1
@@ -142,8 +146,7 @@ func (l *Layout) trace(r *Run) []uint32 {
 		}
 		add(index, uint32(c.fn))
 	}
-	for i, record := range r.Slots {
-		fn, _ := l.slot(record)
+	for i, fn := range slots {
 		add(r.start()+uint64(i), fn)
 	}
 	sortIndexes(indexes)
@@ -151,7 +154,7 @@ func (l *Layout) trace(r *Run) []uint32 {
 	for _, v := range indexes {
 		funcs = append(funcs, ran[uint32(v)])
 	}
-	if len(r.Slots) == 0 {
+	if len(slots) == 0 {
 		return funcs // a function has one record
 	}
 	seen := make(map[uint32]bool, len(funcs))
