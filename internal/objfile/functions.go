@@ -71,14 +71,8 @@ func (f *File) functionMap(id prof.BuildID) (*prof.Map, error) {
 	return m, nil
 }
 
-// function is a function symbol and the source file that it stands under.
-type function struct {
-	symbol
-	file string
-}
-
 // functions returns one symbol for each address, ascending.
-func (f *File) functions() ([]function, error) {
+func (f *File) functions() ([]symbol, error) {
 	table := f
 	s := f.symbolSection(elf.SHT_SYMTAB)
 	if s == nil {
@@ -94,18 +88,10 @@ func (f *File) functions() ([]function, error) {
 		return nil, nil
 	}
 	code := f.functionSections()
-	var funcs []function
-	file := ""
+	var funcs []symbol
 	err := table.eachSymbol(s, func(sym *symbol) {
-		switch {
-		case sym.kind == elf.STT_FILE:
-			file = sym.name // of the local symbols that follow
-		case sym.isFunc() && sym.name != "" && sectionEnd(code, sym.addr) != 0:
-			fn := function{symbol: *sym}
-			if sym.bind == elf.STB_LOCAL {
-				fn.file = file
-			}
-			funcs = append(funcs, fn)
+		if sym.isFunc() && sym.name != "" && sectionEnd(code, sym.addr) != 0 {
+			funcs = append(funcs, *sym)
 		}
 	})
 	if err != nil {
@@ -143,8 +129,8 @@ func sectionEnd(code []span, addr uint64) uint64 {
 
 // onePerAddress sorts functions by address, keeps the best name and the largest
 // size of each, and gives those without a size one.
-func onePerAddress(funcs []function, code []span) []function {
-	slices.SortFunc(funcs, func(a, b function) int {
+func onePerAddress(funcs []symbol, code []span) []symbol {
+	slices.SortFunc(funcs, func(a, b symbol) int {
 		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(bindRank(a.bind), bindRank(b.bind)),
 			cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name), cmp.Compare(a.file, b.file))
 	})

@@ -23,26 +23,16 @@ func (f *File) LinkSymbols() ([]LinkSymbol, error) {
 	if s == nil {
 		return nil, nil
 	}
-	var all []function
-	file := ""
+	var all []symbol
 	err := f.eachSymbol(s, func(sym *symbol) {
-		if sym.kind == elf.STT_FILE {
-			file = sym.name // of the local symbols that follow
-			return
+		if sym.name != "" && sym.section != elf.SHN_UNDEF && sym.section != elf.SHN_ABS {
+			all = append(all, *sym)
 		}
-		if sym.name == "" || sym.section == elf.SHN_UNDEF || sym.section == elf.SHN_ABS {
-			return
-		}
-		fn := function{symbol: *sym}
-		if sym.bind == elf.STB_LOCAL {
-			fn.file = file
-		}
-		all = append(all, fn)
 	})
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(all, func(a, b function) int { return cmp.Compare(a.addr, b.addr) })
+	slices.SortStableFunc(all, func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) })
 	var syms []LinkSymbol
 	locals := map[string]int{} // of any kind: BOLT counts data with them
 	for i := range all {

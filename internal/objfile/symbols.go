@@ -64,14 +64,15 @@ type symbol struct {
 	bind       elf.SymBind
 	section    elf.SectionIndex
 	addr, size uint64
+	file       string // source file of a local symbol, "" if not known
 }
 
 func (s *symbol) isFunc() bool {
 	return (s.kind == elf.STT_FUNC || s.kind == elf.STT_GNU_IFUNC) && s.section != elf.SHN_UNDEF
 }
 
-// eachSymbol calls visit with the entries of the table s in its order; the
-// symbol is visit's only until it returns.
+// eachSymbol calls visit with the entries of the table s in its order, but those
+// that name a source file; the symbol is visit's only until it returns.
 func (f *File) eachSymbol(s *elf.Section, visit func(*symbol)) error {
 	data, err := f.read(s)
 	if err != nil {
@@ -85,15 +86,24 @@ func (f *File) eachSymbol(s *elf.Section, visit func(*symbol)) error {
 		return err
 	}
 	names := string(strtab) // names are slices of this one string
+	file := ""
 	for ; len(data) >= symbolSize; data = data[symbolSize:] {
-		visit(&symbol{
+		sym := symbol{
 			name:    cstring(names, uint64(binary.LittleEndian.Uint32(data))),
 			kind:    elf.ST_TYPE(data[4]),
 			bind:    elf.ST_BIND(data[4]),
 			section: elf.SectionIndex(binary.LittleEndian.Uint16(data[6:])),
 			addr:    binary.LittleEndian.Uint64(data[8:]),
 			size:    binary.LittleEndian.Uint64(data[16:]),
-		})
+		}
+		if sym.kind == elf.STT_FILE {
+			file = sym.name // of the local symbols that follow
+			continue
+		}
+		if sym.bind == elf.STB_LOCAL {
+			sym.file = file
+		}
+		visit(&sym)
 	}
 	return nil
 }
