@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/nativert"
@@ -19,10 +17,7 @@ your sources so that they compile without cairn as well.`,
 		Example: "  cairn header -o include/cairn.h",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return writeFile(s, out, func(w io.Writer) error {
-				_, err := w.Write(nativert.Header())
-				return err
-			})
+			return writeBytes(s, out, nativert.Header())
 		},
 	}
 	c.Flags().StringVarP(&out, "output", "o", "-", "`file` to write; - for standard output")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -191,10 +190,7 @@ func (f *orderFlags) write(s *Streams, m *prof.Module, format linkorder.Format) 
 	}
 	res := linkorder.Resolve(listed(m, r.ranked, sameBuild), link)
 	text, skipped := linkorder.Render(format, res.Entries)
-	if err := writeFile(s, f.out, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	}); err != nil {
+	if err := writeBytes(s, f.out, text); err != nil {
 		return err
 	}
 	sum := newOrderSummary(r, res, format, skipped)

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -77,7 +76,7 @@ func runPack(s *Streams, output string, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(s, output, func(w io.Writer) error { _, err := w.Write(pack); return err }); err != nil {
+	if err := writeBytes(s, output, pack); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Err, "%s: %s, %s bytes in %s\n", output, plural(len(files), "raw file"), report.Count(total), report.Count(len(pack)))
@@ -151,8 +150,7 @@ func unpack(s *Streams, path, dir string, force bool) error {
 		return err
 	}
 	for _, f := range files {
-		write := func(w io.Writer) error { _, err := w.Write(f.Data); return err }
-		if err := writeFile(s, filepath.Join(dir, f.Name), write); err != nil {
+		if err := writeBytes(s, filepath.Join(dir, f.Name), f.Data); err != nil {
 			return err
 		}
 	}

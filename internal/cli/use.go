@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -180,10 +179,7 @@ func (b *useBuild) linkArgs(ctx context.Context, s *Streams, linker, output stri
 		funcs = append(funcs, coldParts(funcs)...)
 	}
 	rendered, _ := linkorder.Render(format, linkorder.Resolve(funcs, &linkorder.Link{}).Entries)
-	err = writeFile(s, path, func(w io.Writer) error {
-		_, err := w.Write(rendered)
-		return err
-	})
+	err = writeBytes(s, path, rendered)
 	return format.Args(path), err
 }
 

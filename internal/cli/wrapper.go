@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,11 +61,7 @@ func wrapperDir(s *Streams, opts wrapperOptions) (string, error) {
 	// that is only read.
 	file := filepath.Join(dir, wrapperFile)
 	if old, err := os.ReadFile(file); err != nil || !bytes.Equal(old, text) {
-		err := writeFile(s, file, func(w io.Writer) error {
-			_, err := w.Write(text)
-			return err
-		})
-		if err != nil {
+		if err := writeBytes(s, file, text); err != nil {
 			return "", err
 		}
 	}

@@ -11,6 +11,14 @@ import (
 	"strconv"
 )
 
+// writeBytes is writeFile of data.
+func writeBytes(s *Streams, path string, data []byte) error {
+	return writeFile(s, path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
 // writeFile writes path whole or not at all: fill writes to a temporary file
 // beside it, which is then renamed. A file that is there keeps its permissions,
 // and a link its place. The path "-" is standard output; devices and pipes are
