@@ -33,6 +33,10 @@ var rules = map[string]rule{
 
 	"prof":             {pure: true},
 	"internal/bytecur": {pure: true},
+	"trace":            {pure: true},
+	"internal/sketch":  {pure: true},
+
+	"internal/calltrie": {ours: "trace internal/sketch", pure: true},
 
 	"format/mip":        {ours: "format/mip/wire prof internal/bytecur", others: "go.yaml.in/yaml/v3", pure: true},
 	"format/sampleprof": {pure: true},

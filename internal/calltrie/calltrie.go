@@ -1,0 +1,196 @@
+// Package calltrie holds the trie of calls: a node for each stack of functions
+// that was seen, below the node of its caller, with what its calls cost. It is
+// the heart of everything that is said of traces: tables, flame graphs, call
+// graphs, differences and the database are walks over it.
+//
+// Times are in the unit of whoever adds them; a trie of several logs must be in
+// one unit.
+package calltrie
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/sketch"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// NodeID is the number of a node. A node's number is greater than its parent's.
+type NodeID uint32
+
+// Root is the node of the empty stack: it has no function, and its children are
+// the functions that threads begin in.
+const Root NodeID = 0
+
+// Node is a function under its callers and the calls that it had there.
+type Node struct {
+	Func   trace.FuncID
+	Parent NodeID
+	Stats
+}
+
+// Stats are calls and what they cost.
+type Stats struct {
+	Calls uint64
+	// Total is the time from enter to exit, Self what of it was not in calls of
+	// this stack's callees.
+	Total, Self uint64
+	Min, Max    uint64 // of the totals of single calls; 0 without calls
+	// Deduced is how many of the calls have no exit in the log, because a caller
+	// returned first: their time is a lower bound. Open is how many were still
+	// running when the log ended.
+	Deduced, Open uint64
+	Latency       sketch.Sketch // the totals of single calls
+}
+
+// Add counts a call that took total, self of which in itself.
+func (s *Stats) Add(total, self uint64) {
+	if s.Calls == 0 || total < s.Min {
+		s.Min = total
+	}
+	if total > s.Max {
+		s.Max = total
+	}
+	s.Calls++
+	s.Total += total
+	s.Self += self
+	s.Latency.Add(total)
+}
+
+// Merge adds what other counted.
+func (s *Stats) Merge(other *Stats) {
+	if other.Calls > 0 && (s.Calls == 0 || other.Min < s.Min) {
+		s.Min = other.Min
+	}
+	s.Max = max(s.Max, other.Max)
+	s.Calls += other.Calls
+	s.Total += other.Total
+	s.Self += other.Self
+	s.Deduced += other.Deduced
+	s.Open += other.Open
+	s.Latency.Merge(&other.Latency)
+}
+
+// Trie is a tree of calls. The zero value is not of use: call New.
+type Trie struct {
+	nodes []Node
+	// recent is the child that was last looked for, by node: most calls are of
+	// the same callee as the one before.
+	recent []NodeID
+	index  map[childKey]NodeID
+}
+
+type childKey struct {
+	parent NodeID
+	fn     trace.FuncID
+}
+
+// New returns a trie with nothing but the root.
+func New() *Trie {
+	return &Trie{nodes: make([]Node, 1), recent: make([]NodeID, 1), index: make(map[childKey]NodeID)}
+}
+
+// Len returns the number of nodes with the root.
+func (t *Trie) Len() int { return len(t.nodes) }
+
+// Node returns a node. The pointer is good until the next node is made.
+func (t *Trie) Node(id NodeID) *Node { return &t.nodes[id] }
+
+// Child returns the node of fn below parent, and makes it if there is none.
+func (t *Trie) Child(parent NodeID, fn trace.FuncID) NodeID {
+	if id := t.recent[parent]; id != Root && t.nodes[id].Func == fn {
+		return id
+	}
+	key := childKey{parent, fn}
+	id, ok := t.index[key]
+	if !ok {
+		id = NodeID(len(t.nodes))
+		t.nodes = append(t.nodes, Node{Func: fn, Parent: parent})
+		t.recent = append(t.recent, Root)
+		t.index[key] = id
+	}
+	t.recent[parent] = id
+	return id
+}
+
+// Find returns the node of fn below parent, if there is one.
+func (t *Trie) Find(parent NodeID, fn trace.FuncID) (NodeID, bool) {
+	id, ok := t.index[childKey{parent, fn}]
+	return id, ok
+}
+
+// Children returns the children of each node, ascending by function: index it
+// with a NodeID.
+func (t *Trie) Children() [][]NodeID {
+	sizes := make([]int, len(t.nodes))
+	for i := 1; i < len(t.nodes); i++ {
+		sizes[t.nodes[i].Parent]++
+	}
+	room := make([]NodeID, len(t.nodes)-1)
+	children := make([][]NodeID, len(t.nodes))
+	for i, n := range sizes {
+		children[i], room = room[:0:n], room[n:]
+	}
+	for i := 1; i < len(t.nodes); i++ {
+		p := t.nodes[i].Parent
+		children[p] = append(children[p], NodeID(i))
+	}
+	for _, list := range children {
+		slices.SortFunc(list, func(a, b NodeID) int { return int(int64(t.nodes[a].Func) - int64(t.nodes[b].Func)) })
+	}
+	return children
+}
+
+// Nodes yields all nodes but the root, parents before their children.
+func (t *Trie) Nodes() iter.Seq2[NodeID, *Node] {
+	return func(yield func(NodeID, *Node) bool) {
+		for i := 1; i < len(t.nodes); i++ {
+			if !yield(NodeID(i), &t.nodes[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Stack returns the functions from the outermost to that of id.
+func (t *Trie) Stack(id NodeID) []trace.FuncID {
+	var stack []trace.FuncID
+	for ; id != Root; id = t.nodes[id].Parent {
+		stack = append(stack, t.nodes[id].Func)
+	}
+	slices.Reverse(stack)
+	return stack
+}
+
+// Outermost returns for each node whether its function is not among its callers:
+// only the totals of such nodes add up to a function's time, or recursion would
+// count twice. Index it with a NodeID; the root is false.
+func (t *Trie) Outermost() []bool {
+	outer := make([]bool, len(t.nodes))
+	for i := 1; i < len(t.nodes); i++ {
+		p := t.nodes[i].Parent
+		for p != Root && t.nodes[p].Func != t.nodes[i].Func {
+			p = t.nodes[p].Parent
+		}
+		outer[i] = p == Root
+	}
+	return outer
+}
+
+// Merge adds what other has below its root below node at, and returns where each
+// node of other went: index the result with a NodeID of other. Functions are
+// renumbered by rename, which may be nil.
+func (t *Trie) Merge(at NodeID, other *Trie, rename func(trace.FuncID) trace.FuncID) []NodeID {
+	where := make([]NodeID, len(other.nodes))
+	where[Root] = at
+	for i := 1; i < len(other.nodes); i++ {
+		n := &other.nodes[i]
+		fn := n.Func
+		if rename != nil {
+			fn = rename(fn)
+		}
+		where[i] = t.Child(where[n.Parent], fn)
+		t.nodes[where[i]].Merge(&n.Stats)
+	}
+	return where
+}
