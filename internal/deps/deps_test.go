@@ -58,6 +58,8 @@ var rules = map[string]rule{
 
 	"internal/export": {ours: "prof internal/callgraph internal/coverage format/sampleprof format/fdata", others: "github.com/google/pprof/profile", pure: true},
 
+	"internal/logfile": {others: "github.com/klauspost/compress/zstd"},
+
 	"internal/native":   {ours: "prof format/mip/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
 	"internal/nativert": {ours: "prof format/mip/wire"},
 	"internal/driver":   {pure: true},

@@ -1,0 +1,214 @@
+// Package logfile opens inputs of any size for random access, whatever they come
+// as: plain files, files compressed with gzip or Zstandard, standard input. What
+// a file is is told by its content, not by its name.
+//
+// What cannot be read at any offset goes to a temporary file that has no name any
+// more when it is written to, so that nothing stays behind and memory does not
+// grow with the input; up to InMemory bytes stay in memory.
+package logfile
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// InMemory is how many bytes of an input that must be unpacked stay in memory.
+const InMemory = 16 << 20
+
+// maxWindow bounds the memory that a Zstandard stream may ask for: the window of
+// its strongest level is 128 MB, that of level 19 and below 8 MB.
+const maxWindow = 128 << 20
+
+// Stdin is the path that stands for standard input.
+const Stdin = "-"
+
+// File is an input that is open for reading at any offset.
+type File struct {
+	io.ReaderAt
+	Size int64
+	Name string // as messages have it
+	// Note says what of the input could not be unpacked, "" if it is whole: what
+	// came before is there.
+	Note string
+
+	file *os.File
+}
+
+// Close closes the file.
+func (f *File) Close() error {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
+}
+
+// Head returns up to n bytes from the beginning.
+func (f *File) Head(n int) []byte {
+	head := make([]byte, n)
+	n, _ = f.ReadAt(head, 0)
+	return head[:n]
+}
+
+// Open opens the file at path, or what stdin gives if the path is Stdin.
+func Open(path string, stdin io.Reader) (*File, error) {
+	if path == Stdin {
+		return unpack(stdin, "standard input", false)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	st, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if st.IsDir() {
+		file.Close()
+		return nil, fmt.Errorf("%s is a directory: give the files in it", path)
+	}
+	if !st.Mode().IsRegular() { // a pipe
+		defer file.Close()
+		return unpack(file, path, false)
+	}
+	f := &File{ReaderAt: file, Size: st.Size(), Name: path, file: file}
+	if packing(f.Head(4)) == nil {
+		return f, nil
+	}
+	defer file.Close()
+	return unpack(file, path, true)
+}
+
+// A packer is a form of compression.
+type packer struct {
+	name  string
+	magic []byte
+	open  func(io.Reader) (io.Reader, func(), error)
+}
+
+var packers = []packer{
+	{"gzip", []byte{0x1f, 0x8b}, func(r io.Reader) (io.Reader, func(), error) {
+		z, err := gzip.NewReader(r)
+		return z, func() {}, err
+	}},
+	{"zstd", []byte{0x28, 0xb5, 0x2f, 0xfd}, func(r io.Reader) (io.Reader, func(), error) {
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, z.Close, nil
+	}},
+}
+
+func packing(head []byte) *packer {
+	for i := range packers {
+		if bytes.HasPrefix(head, packers[i].magic) {
+			return &packers[i]
+		}
+	}
+	return nil
+}
+
+// unpack reads all of r to where it can be read at any offset. Of a compressed
+// stream that ends early or is damaged it keeps what came before that.
+func unpack(r io.Reader, name string, packed bool) (*File, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	head, err := in.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	var source io.Reader = in
+	kind := packing(head)
+	if kind != nil {
+		z, done, err := kind.open(in)
+		if err != nil {
+			return nil, fmt.Errorf("%s: unpacking (%s): %w", name, kind.name, err)
+		}
+		defer done()
+		source = z
+	} else if packed {
+		return nil, fmt.Errorf("reading %s: it changed under way", name)
+	}
+	f := &File{Name: name}
+	if err := f.fill(source); err != nil {
+		if kind == nil || errors.As(err, new(*fs.PathError)) || f.Size == 0 {
+			return nil, errors.Join(fmt.Errorf("reading %s: %w", name, err), f.Close())
+		}
+		f.Note = fmt.Sprintf("%s: the %s data is cut off or damaged after %d bytes (%v); these are used", name, kind.name, f.Size, err)
+	}
+	return f, nil
+}
+
+// fill takes all of r. On an error what was read before it is there.
+func (f *File) fill(r io.Reader) error {
+	var memory bytes.Buffer
+	n, err := io.Copy(&memory, io.LimitReader(r, InMemory))
+	f.ReaderAt, f.Size = bytes.NewReader(memory.Bytes()), n
+	if err != nil || n < InMemory {
+		return err
+	}
+	tmp, err := os.CreateTemp("", "cairn-")
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(tmp.Name()); err != nil {
+		return errors.Join(err, tmp.Close())
+	}
+	if _, err := memory.WriteTo(tmp); err != nil {
+		return errors.Join(err, tmp.Close())
+	}
+	n, err = io.Copy(tmp, r)
+	f.ReaderAt, f.Size, f.file = tmp, f.Size+n, tmp
+	return err
+}
+
+// Expand replaces patterns such as logs/* by the files that they match, as a
+// shell would have done, and drops files that are named more than once. A name
+// that is there is never a pattern.
+func Expand(args []string) ([]string, error) {
+	var paths []string
+	var seen []fs.FileInfo
+	add := func(path string) {
+		st, err := os.Stat(path)
+		if err == nil {
+			for _, s := range seen {
+				if os.SameFile(s, st) {
+					return
+				}
+			}
+			seen = append(seen, st)
+		}
+		paths = append(paths, path) // opening it says what is wrong
+	}
+	for _, arg := range args {
+		_, err := os.Lstat(arg)
+		if arg == Stdin || err == nil || !strings.ContainsAny(arg, "*?[") {
+			if arg == Stdin && slices.Contains(paths, Stdin) {
+				continue
+			}
+			add(arg)
+			continue
+		}
+		found, err := filepath.Glob(arg)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", arg, err)
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s: no file has such a name", arg)
+		}
+		for _, path := range found {
+			add(path)
+		}
+	}
+	return paths, nil
+}
