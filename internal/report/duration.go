@@ -1,0 +1,58 @@
+package report
+
+import "strconv"
+
+// Nanoseconds is the unit of times whose clock has a known rate.
+const Nanoseconds = "ns"
+
+// durationUnits are the units above the nanosecond. Each starts where the one
+// before would need a fifth digit.
+var durationUnits = []struct {
+	name        string
+	nanoseconds uint64
+}{{"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
+
+// Duration returns a time for people: four digits and the unit that suits them,
+// "832 ns", "1.234 ms", "12.35 s", and whole seconds from a thousand on. It is
+// exact below ten microseconds. A time in another unit than Nanoseconds is a
+// number with that unit, "1,234 ticks".
+func Duration(n uint64, unit string) string {
+	if unit != Nanoseconds {
+		return Count(n) + " " + unit
+	}
+	if n < 1000 {
+		return strconv.FormatUint(n, 10) + " ns"
+	}
+	for _, u := range durationUnits {
+		grain := u.nanoseconds / 1000
+		for decimals := 3; decimals >= 1; decimals-- {
+			if digits := divideRounded(n, grain); digits < 10_000 {
+				text := strconv.FormatUint(digits, 10)
+				point := len(text) - decimals
+				return text[:point] + "." + text[point:] + " " + u.name
+			}
+			grain *= 10
+		}
+	}
+	return Count(divideRounded(n, 1e9)) + " s"
+}
+
+// DurationChange returns how much a time grew, with its sign.
+func DurationChange(d int64, unit string) string {
+	switch {
+	case d < 0:
+		return "-" + Duration(-uint64(d), unit)
+	case d > 0:
+		return "+" + Duration(uint64(d), unit)
+	}
+	return Duration(0, unit)
+}
+
+// divideRounded returns n/d, halves rounded up.
+func divideRounded(n, d uint64) uint64 {
+	q := n / d
+	if r := n % d; r >= d-r {
+		q++
+	}
+	return q
+}
