@@ -60,12 +60,13 @@ var rules = map[string]rule{
 
 	"internal/logfile": {others: "github.com/klauspost/compress/zstd"},
 
-	"internal/native":   {ours: "prof format/mip/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
-	"internal/nativert": {ours: "prof format/mip/wire"},
-	"internal/driver":   {pure: true},
-	"internal/ptrace":   {ours: "prof internal/objfile"},
-	"internal/heatmap":  {pure: true},
-	"internal/report":   {ours: "prof", others: "github.com/ianlancetaylor/demangle", pure: true},
+	"internal/native":     {ours: "prof format/mip/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
+	"internal/nativert":   {ours: "prof format/mip/wire"},
+	"internal/driver":     {pure: true},
+	"internal/ptrace":     {ours: "prof internal/objfile"},
+	"internal/heatmap":    {pure: true},
+	"internal/flamegraph": {ours: "trace internal/calltrie", pure: true},
+	"internal/report":     {ours: "prof", others: "github.com/ianlancetaylor/demangle", pure: true},
 
 	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
 	"cmd/cairn":    {ours: "internal/cli"},
