@@ -36,6 +36,8 @@ var rules = map[string]rule{
 	"trace":            {pure: true},
 	"internal/sketch":  {pure: true},
 
+	"format/xray/xraytest": {ours: "trace", pure: true},
+
 	"internal/calltrie": {ours: "trace internal/sketch", pure: true},
 
 	"format/mip":        {ours: "format/mip/wire prof internal/bytecur", others: "go.yaml.in/yaml/v3", pure: true},
@@ -43,6 +45,7 @@ var rules = map[string]rule{
 	"format/fdata":      {pure: true},
 	"internal/objfile":  {ours: "prof internal/bytecur"},
 	"format/orderfile":  {pure: true},
+	"format/xraymap":    {pure: true},
 	"format/profdata":   {ours: "prof", pure: true},
 
 	"format/mippack": {ours: "format/mip format/mip/wire prof internal/bytecur", pure: true},
