@@ -69,6 +69,7 @@ var rules = map[string]rule{
 	"internal/ptrace":     {ours: "prof internal/objfile"},
 	"internal/heatmap":    {pure: true},
 	"internal/flamegraph": {ours: "trace internal/calltrie", pure: true},
+	"internal/stackdiff":  {ours: "trace internal/calltrie internal/account", pure: true},
 	"internal/report":     {ours: "prof", others: "github.com/ianlancetaylor/demangle", pure: true},
 
 	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
