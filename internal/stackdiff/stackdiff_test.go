@@ -141,8 +141,8 @@ func TestAgainstMaps(t *testing.T) {
 			m := map[string]Values{}
 			for _, c := range calls {
 				for i, r := range c.stack + "/" { // callers are there too
-					if r == '/' {
-						m[c.stack[:i]] = m[c.stack[:i]]
+					if _, ok := m[c.stack[:i]]; r == '/' && !ok {
+						m[c.stack[:i]] = Values{}
 					}
 				}
 				v := m[c.stack]
