@@ -48,6 +48,9 @@ var rules = map[string]rule{
 	"format/xraymap":    {pure: true},
 	"format/profdata":   {ours: "prof", pure: true},
 
+	"format/calls":           {others: "github.com/parquet-go/parquet-go github.com/parquet-go/parquet-go/compress/zstd", pure: true},
+	"format/calls/callstest": {ours: "format/calls", others: "github.com/parquet-go/parquet-go", pure: true},
+
 	"format/mippack": {ours: "format/mip format/mip/wire prof internal/bytecur", pure: true},
 
 	"internal/merge":     {ours: "prof format/mip/wire", pure: true},

@@ -1,0 +1,211 @@
+// Package callstest reads files of format/calls for tests: it adds up the calls of
+// each function, to be held against what the database says. It knows which
+// columns there are and goes over their pages in one loop, which is as fast as an
+// engine could be.
+//
+// It is for files that this program wrote: the Parquet library believes what a
+// file says of itself, and one that lies can keep it busy for ever.
+package callstest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/cairnprof/cairn/format/calls"
+)
+
+// Sum is what the calls of a function add up to.
+type Sum struct {
+	Func     int64
+	Function string
+	Calls    uint64
+	// Duration is the sum of all durations, which counts recursive calls again
+	// and again; Total is that of outermost calls, and Self that of all selves.
+	Duration, Total, Self uint64
+	Max                   uint64
+}
+
+func (s *Sum) add(duration, self uint64, outermost bool) {
+	s.Calls++
+	s.Duration += duration
+	s.Self += self
+	s.Max = max(s.Max, duration)
+	if outermost {
+		s.Total += duration
+	}
+}
+
+// File is an open file of calls.
+type File struct {
+	file  *parquet.File
+	About calls.About
+}
+
+// Open opens a file that a calls.Writer wrote. It reads the footer only.
+func Open(r io.ReaderAt, size int64) (*File, error) {
+	file, err := parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
+	if err != nil {
+		return nil, err
+	}
+	f := &File{file: file}
+	schema, ok := file.Lookup(calls.KeySchema)
+	if !ok {
+		return nil, errors.New("not a file of calls")
+	}
+	if n, err := strconv.Atoi(schema); err != nil || n != calls.Schema {
+		return nil, fmt.Errorf("calls of schema %q, want %d", schema, calls.Schema)
+	}
+	f.About.Unit, _ = file.Lookup(calls.KeyUnit)
+	for {
+		log, ok := file.Lookup(calls.KeyLog + strconv.Itoa(len(f.About.Logs)+1))
+		if !ok {
+			return f, nil
+		}
+		f.About.Logs = append(f.About.Logs, log)
+	}
+}
+
+// Rows returns the number of calls.
+func (f *File) Rows() int64 { return f.file.NumRows() }
+
+// Sums adds up the calls of each function, ascending by number. It reads five
+// of the columns and holds a page of each.
+func (f *File) Sums() ([]Sum, error) {
+	byFunc := make(map[int64]*Sum)
+	for _, group := range f.file.RowGroups() {
+		if err := f.sumGroup(group, byFunc); err != nil {
+			return nil, err
+		}
+	}
+	sums := make([]Sum, 0, len(byFunc))
+	for _, s := range byFunc {
+		sums = append(sums, *s)
+	}
+	slices.SortFunc(sums, func(a, b Sum) int { return cmp.Compare(a.Func, b.Func) })
+	return sums, nil
+}
+
+// sumGroup adds the calls of a row group to byFunc. Pages of columns do not end
+// at the same rows: each step takes what all of them have.
+func (f *File) sumGroup(group parquet.RowGroup, byFunc map[int64]*Sum) error {
+	columns := make(map[string]*column)
+	defer func() {
+		for _, c := range columns {
+			c.pages.Close()
+		}
+	}()
+	for _, name := range []string{"func", "function", "duration", "self", "outermost"} {
+		leaf, ok := f.file.Schema().Lookup(name)
+		if !ok {
+			return fmt.Errorf("no column %s", name)
+		}
+		columns[name] = &column{pages: group.ColumnChunks()[leaf.ColumnIndex].Pages()}
+	}
+	fn, function := columns["func"], columns["function"]
+	duration, self, outermost := columns["duration"], columns["self"], columns["outermost"]
+	for left := group.NumRows(); left > 0; {
+		n := left
+		for _, c := range columns {
+			if err := c.fill(); err != nil {
+				return err
+			}
+			n = min(n, int64(len(c.values)))
+		}
+		var s *Sum
+		for i := range n {
+			if id := fn.values[i]; s == nil || s.Func != id {
+				if s = byFunc[id]; s == nil {
+					name, err := function.text(function.values[i])
+					if err != nil {
+						return err
+					}
+					s = &Sum{Func: id, Function: name}
+					byFunc[id] = s
+				}
+			}
+			s.add(uint64(duration.values[i]), uint64(self.values[i]), outermost.values[i] != 0)
+		}
+		for _, c := range columns {
+			c.values = c.values[n:]
+		}
+		left -= n
+	}
+	return nil
+}
+
+// A column is the values of a column chunk that were read and not yet used. Those
+// of texts are numbers in the chunk's dictionary.
+type column struct {
+	pages  parquet.Pages
+	page   parquet.Page
+	room   []int64
+	values []int64
+}
+
+// fill reads the next page when all values are used.
+func (c *column) fill() error {
+	for len(c.values) == 0 {
+		parquet.Release(c.page)
+		c.page = nil
+		page, err := c.pages.ReadPage()
+		if errors.Is(err, io.EOF) {
+			return errors.New("a column is shorter than another")
+		}
+		if err != nil {
+			return err
+		}
+		c.page = page
+		if err := c.take(page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *column) take(page parquet.Page) error {
+	c.room = c.room[:0]
+	data := page.Data()
+	switch dict := page.Dictionary(); {
+	case dict != nil:
+		numbers := dict.Type().Kind() == parquet.Int64
+		for _, i := range data.Int32() {
+			if i < 0 || int(i) >= dict.Len() {
+				return errors.New("a value is not in the dictionary")
+			}
+			v := int64(i)
+			if numbers {
+				v = dict.Index(i).Int64()
+			}
+			c.room = append(c.room, v)
+		}
+	case page.Type().Kind() == parquet.Int64:
+		c.room = append(c.room, data.Int64()...)
+	case page.Type().Kind() == parquet.Boolean:
+		bits, n := data.Boolean(), page.NumValues()
+		if int64(len(bits))*8 < n {
+			return errors.New("a column of booleans is cut off")
+		}
+		for i := range n {
+			c.room = append(c.room, int64(bits[i/8]>>(i%8)&1))
+		}
+	default:
+		return fmt.Errorf("a column has values of kind %v", page.Type().Kind())
+	}
+	c.values = c.room
+	return nil
+}
+
+// text returns an entry of the dictionary that the last page was written with.
+func (c *column) text(i int64) (string, error) {
+	dict := c.page.Dictionary()
+	if dict == nil || dict.Type().Kind() != parquet.ByteArray || i >= int64(dict.Len()) {
+		return "", errors.New("the column function has no dictionary of texts")
+	}
+	return string(dict.Index(int32(i)).ByteArray()), nil
+}
