@@ -40,6 +40,12 @@ var rules = map[string]rule{
 
 	"internal/calltrie": {ours: "trace internal/sketch", pure: true},
 
+	"format/chrometrace": {ours: "trace", pure: true},
+	"format/perfetto":    {ours: "trace", pure: true},
+	"format/xrayyaml":    {ours: "trace", pure: true},
+	"format/speedscope":  {pure: true},
+	"format/folded":      {pure: true},
+
 	"format/mip":        {ours: "format/mip/wire prof internal/bytecur", others: "go.yaml.in/yaml/v3", pure: true},
 	"format/sampleprof": {pure: true},
 	"format/fdata":      {pure: true},

@@ -1,0 +1,200 @@
+// Package chrometrace writes the trace format of Chrome, JSON that
+// chrome://tracing, ui.perfetto.dev and speedscope load (the "Trace Event
+// Format" document of Chromium's catapult project). It is pure.
+//
+// The file is an object:
+//
+//	{"displayTimeUnit":"ns","otherData":{"start":"1795176873250907427"},
+//	"traceEvents":[
+//	{"ph":"M","pid":7,"name":"process_name","args":{"name":"app"}},
+//	{"ph":"M","pid":7,"tid":8,"name":"thread_name","args":{"name":"worker"}},
+//	{"ph":"B","pid":7,"tid":8,"ts":0.000,"name":"main","args":{"arg1":1000}},
+//	{"ph":"i","s":"t","pid":7,"tid":8,"ts":0.250,"name":"custom event","args":{"text":"hello"}},
+//	{"ph":"E","pid":7,"tid":8,"ts":1.234}
+//	]}
+//
+// Times are microseconds. They are numbers with exactly three decimals, made
+// without floating point, and count from the start of the trace: viewers keep
+// them in doubles, in which nanoseconds since 1970 have no room. Up to 104 days
+// a double tells two nanoseconds apart (Perfetto before 2025 cuts where it
+// should round, and can be off by one).
+//
+// A call is a pair of events, B and E, and not one X with a duration. Viewers
+// sort events by time and keep the order of the file among equals. Of two X that
+// begin at one time the inner one ended first, so a writer that does not hold
+// all calls has it first in the file, and viewers nest the outer one in it.
+// Pairs are in the order in which things happened, so equal times and calls of
+// no duration nest right. The price is that each needs its own E: the caller
+// supplies those that a log lacks.
+package chrometrace
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/cairnprof/cairn/trace"
+)
+
+// A Writer writes a trace as it comes. Errors of the underlying writer are kept:
+// once one came, all methods return it.
+type Writer struct {
+	w      *bufio.Writer
+	names  [][]byte // of functions, as JSON
+	prefix []byte   // `,"pid":7,"tid":8,"ts":`
+	comma  bool
+	line   []byte
+	named  map[uint32]bool
+}
+
+// Meta says what the viewers' page about the trace is to show, key by key.
+type Meta struct{ Key, Value string }
+
+// NewWriter returns a writer of a trace that begins with meta.
+func NewWriter(w io.Writer, meta []Meta) *Writer {
+	const size = 64 << 10
+	x := &Writer{w: bufio.NewWriterSize(w, size), named: make(map[uint32]bool)}
+	b := []byte(`{"displayTimeUnit":"ns","otherData":{`)
+	for i, m := range meta {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, quote(m.Key)...), ':'), quote(m.Value)...)
+	}
+	x.w.Write(append(b, "},\n\"traceEvents\":["...))
+	return x
+}
+
+// Function makes a name known and returns its number, counted from 0.
+func (x *Writer) Function(name string) int {
+	x.names = append(x.names, quote(name))
+	return len(x.names) - 1
+}
+
+// Thread begins the events of a thread. Processes are told apart by pid alone,
+// and the first name that is given for one stays.
+func (x *Writer) Thread(pid, tid uint32, process, thread string) error {
+	b := append(x.line[:0], `,"pid":`...)
+	b = strconv.AppendUint(b, uint64(pid), 10)
+	pidEnd := len(b)
+	b = append(b, `,"tid":`...)
+	b = strconv.AppendUint(b, uint64(tid), 10)
+	tidEnd := len(b)
+	x.prefix = append(slices.Clone(b), `,"ts":`...)
+	head := slices.Clone(b)
+	if !x.named[pid] {
+		x.named[pid] = true
+		x.metadata(head[:pidEnd], "process_name", process)
+	}
+	return x.metadata(head[:tidEnd], "thread_name", thread)
+}
+
+func (x *Writer) metadata(who []byte, what, name string) error {
+	b := append(x.begin(), `{"ph":"M"`...)
+	b = append(b, who...)
+	b = append(append(append(b, `,"name":"`...), what...), `","args":{"name":`...)
+	b = append(append(b, quote(name)...), "}}"...)
+	return x.end(b)
+}
+
+// Begin begins a call of function fn in the thread. Times are nanoseconds since
+// the start of the trace and must not decrease within a thread.
+func (x *Writer) Begin(at uint64, fn int, args []uint64) error {
+	b := append(x.begin(), `{"ph":"B"`...)
+	b = x.time(b, at)
+	b = append(append(b, `,"name":`...), x.names[fn]...)
+	if len(args) > 0 {
+		b = append(b, `,"args":{`...)
+		for i, a := range args {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, `"arg`...)
+			b = strconv.AppendInt(b, int64(i+1), 10)
+			b = append(b, `":`...)
+			b = appendNumber(b, a)
+		}
+		b = append(b, '}')
+	}
+	return x.end(append(b, '}'))
+}
+
+// End ends the innermost call of the thread.
+func (x *Writer) End(at uint64) error {
+	b := append(x.begin(), `{"ph":"E"`...)
+	return x.end(append(x.time(b, at), '}'))
+}
+
+// Instant writes a custom or typed event. Data that is no text is in hexadecimal.
+func (x *Writer) Instant(at uint64, kind trace.Kind, p *trace.Payload) error {
+	b := append(x.begin(), `{"ph":"i","s":"t"`...)
+	b = x.time(b, at)
+	b = append(append(b, `,"name":`...), quote(kind.String())...)
+	b = append(b, `,"args":{`...)
+	if kind == trace.Typed {
+		b = append(b, `"type":`...)
+		b = append(strconv.AppendUint(b, uint64(p.Type), 10), ',')
+	}
+	if utf8.Valid(p.Data) {
+		b = append(append(b, `"text":`...), quote(string(p.Data))...)
+	} else {
+		b = append(hex.AppendEncode(append(b, `"hex":"`...), p.Data), '"')
+	}
+	return x.end(append(b, "}}"...))
+}
+
+// Close ends the file. It does not close the underlying writer.
+func (x *Writer) Close() error {
+	x.w.WriteString("\n]}\n")
+	return x.w.Flush()
+}
+
+// begin returns an empty line behind what is written.
+func (x *Writer) begin() []byte {
+	b := x.line[:0]
+	if x.comma {
+		b = append(b, ',')
+	}
+	x.comma = true
+	return append(b, '\n')
+}
+
+func (x *Writer) end(b []byte) error {
+	x.line = b
+	_, err := x.w.Write(b)
+	return err
+}
+
+func (x *Writer) time(b []byte, ns uint64) []byte {
+	const micro = 1000
+	b = append(b, x.prefix...)
+	b = strconv.AppendUint(b, ns/micro, 10)
+	rest := ns % micro
+	return append(b, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+}
+
+// appendNumber appends n as a number, or as a string where JavaScript would
+// round it.
+func appendNumber(b []byte, n uint64) []byte {
+	const exact = 1 << 53
+	if n <= exact {
+		return strconv.AppendUint(b, n, 10)
+	}
+	return append(strconv.AppendUint(append(b, '"'), n, 10), '"')
+}
+
+// quote returns s as a JSON string. Bytes that are no UTF-8 become U+FFFD.
+func quote(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // C++ names are full of angle brackets
+	if err := enc.Encode(s); err != nil {
+		return []byte(`""`) // a string has no errors
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
