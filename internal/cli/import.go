@@ -25,7 +25,7 @@ import (
 type importFlags struct {
 	profile, output string
 	binary, mapping string
-	traces          traceFlags
+	traces          runFlags
 }
 
 func newImportCmd(s *Streams) *cobra.Command {

@@ -22,7 +22,7 @@ const maxListed = 10
 type mergeFlags struct {
 	profile, output string
 	strict, json    bool
-	traces          traceFlags
+	traces          runFlags
 }
 
 func newMergeCmd(s *Streams) *cobra.Command {
@@ -151,7 +151,7 @@ func openForMerge(ctx context.Context, path string) (file string, p *prof.Profil
 
 // mergeInputs adds the inputs to p: maps first, as raw files need them, then
 // profiles, which may bring more maps, then raw files.
-func mergeInputs(ctx context.Context, s *Streams, p *prof.Profile, in *inputs, name string, traces traceFlags) (*mergeSummary, error) {
+func mergeInputs(ctx context.Context, s *Streams, p *prof.Profile, in *inputs, name string, traces runFlags) (*mergeSummary, error) {
 	sum := &mergeSummary{Profile: name}
 	for _, path := range in.maps {
 		if err := addMap(s, p, path); err != nil {

@@ -286,7 +286,7 @@ func BenchmarkMerge(b *testing.B) {
 		if err := in.add(dir + "/raws"); err != nil {
 			b.Fatal(err)
 		}
-		sum, bad := newRawFiles(in.raws, p, "app.mip", traceFlags{}).sum(b.Context())
+		sum, bad := newRawFiles(in.raws, p, "app.mip", runFlags{}).sum(b.Context())
 		if len(bad) > 0 || sum.Modules[0].Raws != files {
 			b.Fatalf("%d refused", len(bad))
 		}

@@ -28,7 +28,7 @@ type rawFiles struct {
 	layouts map[prof.BuildID]*merge.Layout
 	holds   string // what the profile holds, for those who bring something else
 	limit   uint64 // bytes of the largest raw file that can be good
-	traces  traceFlags
+	traces  runFlags
 	packed  map[string][]byte // what is at those of paths that are in packs
 
 	next, done atomic.Int64
@@ -36,7 +36,7 @@ type rawFiles struct {
 
 // newRawFiles prepares to sum the files at paths into the modules of p, which
 // is called name.
-func newRawFiles(paths []string, p *prof.Profile, name string, traces traceFlags) *rawFiles {
+func newRawFiles(paths []string, p *prof.Profile, name string, traces runFlags) *rawFiles {
 	r := &rawFiles{paths: paths, traces: traces, layouts: make(map[prof.BuildID]*merge.Layout, len(p.Modules)), holds: name + " holds " + holdings(p)}
 	size := uint64(0)
 	for i := range p.Modules {

@@ -16,21 +16,21 @@ import (
 // and a few thousand functions, a few megabytes.
 const defaultTraces = 1000
 
-// traceFlags say what becomes of the traces of runs.
-type traceFlags struct {
+// runFlags say what becomes of the traces of runs.
+type runFlags struct {
 	limit        int
 	seed, weight uint64
 	scenario     string
 }
 
-func (f *traceFlags) register(c *cobra.Command) {
+func (f *runFlags) register(c *cobra.Command) {
 	c.Flags().IntVar(&f.limit, "traces", defaultTraces, "keep the traces of at most so many runs, a uniform sample of all")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "choose another sample")
 	c.Flags().StringVar(&f.scenario, "scenario", "", "`name` the runs' scenario, instead of what CAIRN_SCENARIO was")
 	c.Flags().Uint64Var(&f.weight, "weight", 1, "let the traces of these runs count so many times")
 }
 
-func (f *traceFlags) check() error {
+func (f *runFlags) check() error {
 	switch {
 	case f.limit < 0 || f.limit > mip.MaxTraces:
 		return usagef("--traces %d: 0 to %d can be kept", f.limit, mip.MaxTraces)
@@ -41,7 +41,7 @@ func (f *traceFlags) check() error {
 }
 
 // run returns what a raw file adds to a profile.
-func (f *traceFlags) run(path string, raw *mip.Raw) *merge.Run {
+func (f *runFlags) run(path string, raw *mip.Raw) *merge.Run {
 	return &merge.Run{
 		Data: raw.Data, Slots: raw.Order, Next: uint64(raw.Next),
 		Scenario: cmp.Or(f.scenario, raw.Scenario), Weight: f.weight, Key: f.key(path, raw),
@@ -51,7 +51,7 @@ func (f *traceFlags) run(path string, raw *mip.Raw) *merge.Run {
 // key draws the number that decides whether the run's trace is in the sample.
 // The name of a raw file has the process and a number in it; all that may be
 // the same in two containers, hence the content, too.
-func (f *traceFlags) key(path string, raw *mip.Raw) uint64 {
+func (f *runFlags) key(path string, raw *mip.Raw) uint64 {
 	h := fnv.New64a()
 	put := func(v uint64) {
 		var b [8]byte
