@@ -9,6 +9,7 @@ package calltrie
 
 import (
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/sketch"
@@ -21,6 +22,10 @@ type NodeID uint32
 // Root is the node of the empty stack: it has no function, and its children are
 // the functions that threads begin in.
 const Root NodeID = 0
+
+// Other is the function of the node for stacks that a trie has no room for, see
+// SetLimit. No log has it: it would be one of the last of object 255.
+const Other = ^trace.FuncID(0) - 1
 
 // Node is a function under its callers and the calls that it had there.
 type Node struct {
@@ -78,6 +83,8 @@ type Trie struct {
 	// the same callee as the one before.
 	recent []NodeID
 	index  map[childKey]NodeID
+	limit  int    // nodes at most, with the root and without the node for other stacks
+	other  NodeID // Root until there is one
 }
 
 type childKey struct {
@@ -87,8 +94,17 @@ type childKey struct {
 
 // New returns a trie with nothing but the root.
 func New() *Trie {
-	return &Trie{nodes: make([]Node, 1), recent: make([]NodeID, 1), index: make(map[childKey]NodeID)}
+	return &Trie{nodes: make([]Node, 1), recent: make([]NodeID, 1), index: make(map[childKey]NodeID), limit: math.MaxUint32}
 }
+
+// SetLimit bounds the number of nodes. Once there are as many, the calls of
+// stacks that have no node go to one node for all of them: its function is
+// Other, its parent the root, and it is the child of itself, whatever is called.
+// What a call has there as Total is to be its self time alone, see OfOthers.
+func (t *Trie) SetLimit(nodes int) { t.limit = nodes }
+
+// OfOthers reports whether a node is the one for stacks without a node.
+func (t *Trie) OfOthers(id NodeID) bool { return id == t.other && id != Root }
 
 // Len returns the number of nodes with the root.
 func (t *Trie) Len() int { return len(t.nodes) }
@@ -98,19 +114,38 @@ func (t *Trie) Node(id NodeID) *Node { return &t.nodes[id] }
 
 // Child returns the node of fn below parent, and makes it if there is none.
 func (t *Trie) Child(parent NodeID, fn trace.FuncID) NodeID {
+	if t.OfOthers(parent) {
+		return parent
+	}
 	if id := t.recent[parent]; id != Root && t.nodes[id].Func == fn {
 		return id
 	}
 	key := childKey{parent, fn}
 	id, ok := t.index[key]
 	if !ok {
-		id = NodeID(len(t.nodes))
-		t.nodes = append(t.nodes, Node{Func: fn, Parent: parent})
-		t.recent = append(t.recent, Root)
+		if len(t.nodes) >= t.limit {
+			return t.theOther()
+		}
+		id = t.add(parent, fn)
 		t.index[key] = id
 	}
 	t.recent[parent] = id
 	return id
+}
+
+func (t *Trie) add(parent NodeID, fn trace.FuncID) NodeID {
+	t.nodes = append(t.nodes, Node{Func: fn, Parent: parent})
+	t.recent = append(t.recent, Root)
+	return NodeID(len(t.nodes) - 1)
+}
+
+// theOther returns the node for other stacks. It is not in the index, so that no
+// function of a log can be taken for it.
+func (t *Trie) theOther() NodeID {
+	if t.other == Root {
+		t.other = t.add(Root, Other)
+	}
+	return t.other
 }
 
 // Find returns the node of fn below parent, if there is one.
@@ -189,8 +224,17 @@ func (t *Trie) Merge(at NodeID, other *Trie, rename func(trace.FuncID) trace.Fun
 		if rename != nil {
 			fn = rename(fn)
 		}
-		where[i] = t.Child(where[n.Parent], fn)
-		t.nodes[where[i]].Merge(&n.Stats)
+		if NodeID(i) == other.other {
+			where[i] = t.theOther()
+		} else {
+			where[i] = t.Child(where[n.Parent], fn)
+		}
+		into := &t.nodes[where[i]]
+		total := into.Total
+		into.Merge(&n.Stats)
+		if t.OfOthers(where[i]) {
+			into.Total = total + n.Self
+		}
 	}
 	return where
 }

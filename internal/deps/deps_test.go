@@ -39,6 +39,7 @@ var rules = map[string]rule{
 	"format/xray/xraytest": {ours: "trace", pure: true},
 
 	"internal/calltrie": {ours: "trace internal/sketch", pure: true},
+	"internal/account":  {ours: "trace internal/calltrie", pure: true},
 
 	"format/chrometrace": {ours: "trace", pure: true},
 	"format/perfetto":    {ours: "trace", pure: true},
@@ -68,7 +69,7 @@ var rules = map[string]rule{
 	"internal/linkorder": {pure: true},
 	"internal/pages":     {ours: "prof", pure: true},
 
-	"internal/export": {ours: "prof internal/callgraph internal/coverage format/sampleprof format/fdata", others: "github.com/google/pprof/profile", pure: true},
+	"internal/export": {ours: "prof trace internal/calltrie internal/callgraph internal/coverage format/sampleprof format/fdata", others: "github.com/google/pprof/profile", pure: true},
 
 	"internal/logfile": {others: "github.com/klauspost/compress/zstd"},
 
@@ -77,7 +78,7 @@ var rules = map[string]rule{
 	"internal/driver":     {pure: true},
 	"internal/ptrace":     {ours: "prof internal/objfile"},
 	"internal/heatmap":    {pure: true},
-	"internal/flamegraph": {ours: "trace internal/calltrie", pure: true},
+	"internal/flamegraph": {ours: "trace internal/calltrie internal/report", pure: true},
 	"internal/stackdiff":  {ours: "trace internal/calltrie internal/account", pure: true},
 	"internal/report":     {ours: "prof", others: "github.com/ianlancetaylor/demangle", pure: true},
 

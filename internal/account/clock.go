@@ -1,0 +1,56 @@
+package account
+
+import (
+	"math/bits"
+
+	"github.com/cairnprof/cairn/trace"
+)
+
+// ticker converts ticks to nanoseconds as trace.Clock.Nanoseconds does, without
+// a division: the whole part of nanoseconds per tick and the fraction of it are
+// multiplied apart, the fraction as a part of 2^64, and what that leaves is put
+// right by the remainder.
+type ticker struct {
+	clock    trace.Clock
+	identity bool
+	whole    uint64
+	part     uint64 // second%Hz
+	scaled   uint64 // part / Hz * 2^64, rounded down
+	limit    uint64 // ticks from which on the result does not fit
+}
+
+func newTicker(c trace.Clock) ticker {
+	const second = 1e9
+	t := ticker{clock: c, identity: c.Hz == 0 || c.Hz == second, limit: 1<<64 - 1}
+	if t.identity {
+		return t
+	}
+	t.whole, t.part = second/c.Hz, second%c.Hz
+	t.scaled, _ = bits.Div64(t.part, 0, c.Hz)
+	if c.Hz < second {
+		hi, lo := bits.Mul64(1<<64-1, c.Hz)
+		t.limit, _ = bits.Div64(hi, lo, second)
+	}
+	return t
+}
+
+// time returns what ticks are in nanoseconds.
+func (t *ticker) time(ticks uint64) uint64 {
+	if t.identity {
+		return ticks
+	}
+	return t.scale(ticks)
+}
+
+func (t *ticker) scale(ticks uint64) uint64 {
+	if ticks >= t.limit {
+		return t.clock.Nanoseconds(ticks)
+	}
+	// scaled is short of the true fraction by less than 2^-64, so q is short by
+	// less than 1 before it is rounded down; the remainder, modulo 2^64, tells.
+	q, _ := bits.Mul64(ticks, t.scaled)
+	if ticks*t.part-q*t.clock.Hz >= t.clock.Hz {
+		q++
+	}
+	return ticks*t.whole + q
+}

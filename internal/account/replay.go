@@ -1,0 +1,322 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// frame is a call that has not ended.
+type frame struct {
+	start uint64
+	child uint64 // what its callees took so far
+	id    uint64
+	node  calltrie.NodeID
+	fn    trace.FuncID
+	args  int // where its arguments begin in replayer.args
+	cpu   uint16
+}
+
+// replayer is a thread's stack and what came of it so far.
+type replayer struct {
+	opt    Options
+	clock  ticker
+	thread int
+	trie   *calltrie.Trie
+	flat   bool // the thread has enters only
+
+	stack []frame
+	args  []uint64 // of the frames, the outermost first
+	over  uint64   // frames that are not on the stack as it was full
+
+	// border is the height of the stack where a block began, as long as no exit
+	// has told whether the frames below are still what is open; -1 otherwise.
+	border int
+	last   uint64 // time of the event before
+
+	stats       Stats
+	first, most uint64 // least and greatest time; most does not include last
+	busy        uint64
+	slow        slowest
+	damage      []*trace.Damage
+
+	// emit, if not nil, gets every call. Once it returned false it gets no more.
+	emit    func(*Call) bool
+	stopped bool
+}
+
+func newReplayer(log trace.Log, thread int, opt Options) *replayer {
+	if opt.depth == 0 {
+		opt.depth = maxDepth
+	}
+	if opt.MaxNodes <= 0 {
+		opt.MaxNodes = defaultMaxNodes
+	}
+	r := &replayer{opt: opt, clock: newTicker(log.Info().Clock), thread: thread, trie: calltrie.New(), border: -1}
+	r.trie.SetLimit(opt.MaxNodes)
+	r.first = math.MaxUint64
+	r.slow.limit = opt.Slowest
+	return r
+}
+
+// result returns what came of the thread.
+func (r *replayer) result(t trace.Thread) Thread {
+	th := Thread{Thread: t, Trie: r.trie, Stats: r.stats, Busy: r.busy}
+	if r.stats.Events > 0 {
+		th.First, th.Last = r.first, max(r.most, r.last)
+	}
+	return th
+}
+
+// eachBatch calls do with the batches of some parts of a thread until it returns
+// false, and collects the damage between them, up to maxDamage places. It returns
+// the first error that is not damage.
+func eachBatch(ctx context.Context, log trace.Log, thread, from, to int,
+	damage *[]*trace.Damage, do func(*trace.Batch) bool,
+) error {
+	for b, err := range log.Batches(thread, from, to) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var d *trace.Damage
+		switch {
+		case errors.As(err, &d):
+			if len(*damage) < maxDamage {
+				*damage = append(*damage, d)
+			}
+		case err != nil:
+			return err
+		case !do(b):
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// prescan finds out whether the thread is one whose enters pile up: it has no
+// exit, and a function is entered twice. Usually the first events tell.
+func (r *replayer) prescan(ctx context.Context, log trace.Log) error {
+	seen := map[trace.FuncID]bool{}
+	exit, twice := false, false
+	var ignored []*trace.Damage
+	err := eachBatch(ctx, log, r.thread, 0, log.Threads()[r.thread].Parts, &ignored, func(b *trace.Batch) bool {
+		for i := range b.Events {
+			switch e := &b.Events[i]; {
+			case e.Kind.IsExit():
+				exit = true
+				return false
+			case e.Kind.IsEnter() && !twice:
+				twice = seen[e.Func]
+				seen[e.Func] = true
+			}
+		}
+		return true
+	})
+	if r.flat = twice && !exit; r.flat {
+		r.stats.EnterOnly = 1
+	}
+	return err
+}
+
+// run replays some parts of the thread.
+func (r *replayer) run(ctx context.Context, log trace.Log, from, to int) error {
+	return eachBatch(ctx, log, r.thread, from, to, &r.damage, func(b *trace.Batch) bool {
+		r.batch(b, 0)
+		return true
+	})
+}
+
+// batch replays the events of b from the given one on.
+func (r *replayer) batch(b *trace.Batch, from int) {
+	if b.Break && from == 0 {
+		r.border = len(r.stack)
+	}
+	for i := from; i < len(b.Events) && !r.stopped; i++ {
+		e := &b.Events[i]
+		t := r.clock.time(e.Time)
+		if t < r.last || r.stats.Events == 0 {
+			r.turn(t)
+		}
+		r.stats.Events++
+		switch e.Kind {
+		case trace.Enter:
+			r.enter(e, t, nil)
+		case trace.EnterArgs:
+			r.enter(e, t, argsOf(b, e))
+		case trace.Exit:
+			r.stats.Exits++
+			r.exit(e.Func, t, Returned)
+		case trace.TailExit:
+			r.stats.TailExits++
+			r.exit(e.Func, t, Tail)
+		case trace.Custom:
+			r.stats.CustomEvents++
+		case trace.Typed:
+			r.stats.TypedEvents++
+		}
+		r.last = t
+	}
+}
+
+func argsOf(b *trace.Batch, e *trace.Event) []uint64 {
+	if e.Payload == 0 || int(e.Payload) > len(b.Payloads) {
+		return nil
+	}
+	return b.Payloads[e.Payload-1].Args
+}
+
+// turn is for the first event and for those before the event before them.
+func (r *replayer) turn(t uint64) {
+	if r.stats.Events > 0 {
+		r.stats.Backwards++
+		r.most = max(r.most, r.last)
+	}
+	r.first = min(r.first, t)
+}
+
+func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
+	r.stats.Enters++
+	parent := calltrie.Root
+	switch n := len(r.stack); {
+	case n >= r.opt.depth:
+		r.over++
+		r.stats.TooDeep++
+		return
+	case n > 0:
+		parent = r.stack[n-1].node
+	}
+	r.stack = append(r.stack, frame{
+		start: t, id: r.stats.Enters, node: r.trie.Child(parent, e.Func), fn: e.Func, args: len(r.args), cpu: e.CPU,
+	})
+	r.args = append(r.args, args...)
+	r.stats.MaxDepth = max(r.stats.MaxDepth, len(r.stack))
+	if r.flat {
+		r.pop(t, Deduced)
+	}
+}
+
+// exit ends a call of fn by the rules of the package.
+func (r *replayer) exit(fn trace.FuncID, t uint64, how End) {
+	n := len(r.stack)
+	if r.over > 0 {
+		r.over--
+		return
+	}
+	if n == 0 || r.stack[n-1].fn != fn {
+		if !r.unwind(fn, t) {
+			return
+		}
+	}
+	r.pop(t, how)
+	if len(r.stack) < r.border {
+		r.border = -1
+	}
+}
+
+// unwind closes the frames above the innermost one of fn and reports whether
+// there is one. Otherwise the exit is an orphan.
+func (r *replayer) unwind(fn trace.FuncID, t uint64) bool {
+	end := r.last
+	if r.opt.UpperBound {
+		end = t
+	}
+	for i := len(r.stack) - 1; i >= 0; i-- {
+		if r.stack[i].fn == fn {
+			for len(r.stack) > i+1 {
+				r.pop(end, Deduced)
+			}
+			return true
+		}
+	}
+	r.stats.Orphans++
+	r.stats.orphansOf(fn, 1)
+	if len(r.stack) == r.border {
+		if len(r.stack) > 0 {
+			r.stats.Gaps++
+		}
+		for len(r.stack) > 0 {
+			r.pop(end, Deduced)
+		}
+		r.border = -1
+	}
+	return false
+}
+
+// pop ends the call on top of the stack.
+func (r *replayer) pop(end uint64, how End) {
+	f := &r.stack[len(r.stack)-1]
+	r.stack = r.stack[:len(r.stack)-1]
+	var total, self uint64
+	if end >= f.start {
+		total = end - f.start
+	}
+	if total >= f.child {
+		self = total - f.child
+	}
+	if end < f.start || total < f.child {
+		r.stats.Clamped++
+	}
+	if how <= Tail && f.id == r.stats.Enters {
+		r.stats.leaf(total)
+	}
+	r.count(f, total, self, how)
+	if n := len(r.stack); n > 0 {
+		r.stack[n-1].child += total
+	} else {
+		r.busy += total
+	}
+	if r.emit != nil || r.slow.wants(total) {
+		r.tell(f, total, self, how)
+	}
+	r.args = r.args[:f.args]
+}
+
+// count adds a call to its node and to the statistics.
+func (r *replayer) count(f *frame, total, self uint64, how End) {
+	n := r.trie.Node(f.node)
+	n.Add(total, self)
+	if r.trie.OfOthers(f.node) {
+		n.Total -= total - self
+	}
+	switch how {
+	case Deduced:
+		n.Deduced++
+		r.stats.Deduced++
+	case Open:
+		n.Open++
+	}
+}
+
+// tell gives a call to those who want single ones.
+func (r *replayer) tell(f *frame, total, self uint64, how End) {
+	c := Call{
+		Thread: r.thread, ID: f.id, Func: f.fn, Node: f.node, Depth: len(r.stack) + 1,
+		Start: f.start, Duration: total, Self: self, End: how, CPU: f.cpu,
+	}
+	if n := len(r.stack); n > 0 {
+		c.Parent = r.stack[n-1].id
+	}
+	if f.args < len(r.args) {
+		c.Args = r.args[f.args:]
+	}
+	if r.slow.wants(total) {
+		r.slow.add(c)
+	}
+	if r.emit != nil && !r.stopped {
+		r.stopped = !r.emit(&c)
+	}
+}
+
+// finish ends what is open at the end of the thread.
+func (r *replayer) finish() {
+	r.stats.Open += uint64(len(r.stack))
+	if r.opt.DropOpen {
+		r.stack = r.stack[:0]
+	}
+	for len(r.stack) > 0 {
+		r.pop(r.last, Open)
+	}
+}

@@ -1,0 +1,76 @@
+package account
+
+import "github.com/cairnprof/cairn/trace"
+
+// Stats are what was met in a thread, or in all.
+type Stats struct {
+	Events       uint64 // all of the following, and those of unknown kind
+	Enters       uint64 // with and without arguments
+	Exits        uint64
+	TailExits    uint64
+	CustomEvents uint64
+	TypedEvents  uint64
+
+	Orphans   uint64 // exits of functions that were not open
+	Deduced   uint64 // calls without an exit that a caller's exit or a gap ended
+	Open      uint64 // calls that had not ended, dropped or not
+	Gaps      uint64 // places where a stack was given up as events were missing
+	Clamped   uint64 // calls whose total or self time would be negative
+	Backwards uint64 // events before the event before them
+	TooDeep   uint64 // enters that were not counted, see the package
+	EnterOnly uint64 // threads whose enters were counted as calls of no duration
+	MaxDepth  int    // frames of the deepest stack, without those too deep
+
+	// Shortest is the duration of the shortest call that returned and called
+	// nothing, and Leaves the number of such calls. A log without any below 5
+	// microseconds was probably filtered when it was written.
+	Shortest, Leaves uint64
+
+	// OrphansByFunc are the orphans of each function; of the first 1024.
+	OrphansByFunc map[trace.FuncID]uint64
+}
+
+// add adds what other counted.
+func (s *Stats) add(other *Stats) {
+	s.Events += other.Events
+	s.Enters += other.Enters
+	s.Exits += other.Exits
+	s.TailExits += other.TailExits
+	s.CustomEvents += other.CustomEvents
+	s.TypedEvents += other.TypedEvents
+	s.Orphans += other.Orphans
+	s.Deduced += other.Deduced
+	s.Open += other.Open
+	s.Gaps += other.Gaps
+	s.Clamped += other.Clamped
+	s.Backwards += other.Backwards
+	s.TooDeep += other.TooDeep
+	s.EnterOnly += other.EnterOnly
+	s.MaxDepth = max(s.MaxDepth, other.MaxDepth)
+	if other.Leaves > 0 && (s.Leaves == 0 || other.Shortest < s.Shortest) {
+		s.Shortest = other.Shortest
+	}
+	s.Leaves += other.Leaves
+	for _, fn := range sortedOrphans(other.OrphansByFunc) {
+		s.orphansOf(fn, other.OrphansByFunc[fn])
+	}
+}
+
+// orphansOf counts n orphans of a function, if there is room for it.
+func (s *Stats) orphansOf(fn trace.FuncID, n uint64) {
+	if _, ok := s.OrphansByFunc[fn]; !ok && len(s.OrphansByFunc) >= maxOrphanFuncs {
+		return
+	}
+	if s.OrphansByFunc == nil {
+		s.OrphansByFunc = make(map[trace.FuncID]uint64)
+	}
+	s.OrphansByFunc[fn] += n
+}
+
+// leaf counts a call that called nothing.
+func (s *Stats) leaf(total uint64) {
+	if s.Leaves == 0 || total < s.Shortest {
+		s.Shortest = total
+	}
+	s.Leaves++
+}
