@@ -1,0 +1,133 @@
+package export
+
+import (
+	"math"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Stacks are what a thread did, or several together.
+type Stacks struct {
+	Trie *calltrie.Trie
+	// Labels tell these stacks from others, such as "thread": "12".
+	Labels map[string]string
+}
+
+// StackOptions say what a profile of stacks is to have besides the stacks.
+type StackOptions struct {
+	Unit            string                    // of times: "nanoseconds" or "ticks"
+	Start, Duration uint64                    // nanoseconds since 1970, and nanoseconds; 0 if not known
+	Show            func(string) string       // gives the name to display for a symbol; may be nil
+	Comments        []string                  // what a reader should know
+	Name            func(trace.FuncID) string // gives a function's symbol
+}
+
+// StackPprof returns the calls of a trace in pprof's format: a sample for each
+// stack, with the calls that ended there and the time that they spent in
+// themselves. pprof adds the time up over callers itself. A location is a whole
+// function, at the line where it is declared: which line a call was made from is
+// not in a trace. Of stacks of more than MaxFrames the middle is left out.
+func StackPprof(groups []Stacks, funcs trace.Funcs, opt StackOptions) *profile.Profile {
+	b := stackBuilder{funcs: funcs, opt: opt, locs: make(map[trace.FuncID]*profile.Location), objects: make(map[uint8]*profile.Mapping)}
+	b.p = &profile.Profile{
+		SampleType:        []*profile.ValueType{{Type: "calls", Unit: "count"}, {Type: "time", Unit: opt.Unit}},
+		DefaultSampleType: "time",
+		TimeNanos:         int64(min(opt.Start, math.MaxInt64)),
+		DurationNanos:     int64(min(opt.Duration, math.MaxInt64)),
+		Comments:          opt.Comments,
+	}
+	all := 1
+	for _, g := range groups {
+		all += g.Trie.Len()
+	}
+	// No sum of all values may overflow.
+	b.limit = math.MaxInt64 / uint64(all)
+	for _, g := range groups {
+		b.add(g)
+	}
+	return b.p
+}
+
+type stackBuilder struct {
+	funcs   trace.Funcs
+	opt     StackOptions
+	p       *profile.Profile
+	limit   uint64 // of a value
+	locs    map[trace.FuncID]*profile.Location
+	objects map[uint8]*profile.Mapping
+}
+
+func (b *stackBuilder) add(g Stacks) {
+	var labels map[string][]string
+	if len(g.Labels) > 0 {
+		labels = make(map[string][]string, len(g.Labels))
+		for k, v := range g.Labels {
+			labels[k] = []string{v}
+		}
+	}
+	EachStack(g.Trie, func(stack []trace.FuncID, n *calltrie.Node) error {
+		s := &profile.Sample{
+			Location: make([]*profile.Location, len(stack)),
+			Value:    []int64{int64(min(n.Calls, b.limit)), int64(min(n.Self, b.limit))},
+			Label:    labels,
+		}
+		for i, fn := range stack { // pprof has the innermost first
+			s.Location[len(stack)-1-i] = b.location(fn)
+		}
+		b.p.Sample = append(b.p.Sample, s)
+		return nil
+	})
+}
+
+// location returns the location that stands for a function.
+func (b *stackBuilder) location(id trace.FuncID) *profile.Location {
+	loc := b.locs[id]
+	if loc != nil {
+		return loc
+	}
+	f := b.funcs[id]
+	name := LeftOutName
+	if id != LeftOut {
+		name = b.opt.Name(id)
+	}
+	fn := &profile.Function{
+		ID: uint64(len(b.locs) + 1), Name: name, SystemName: name, Filename: f.File, StartLine: int64(f.Line),
+	}
+	if b.opt.Show != nil {
+		fn.Name = b.opt.Show(name)
+	}
+	loc = &profile.Location{ID: fn.ID, Address: f.Addr, Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
+	if id != LeftOut {
+		loc.Mapping = b.mapping(id, &f)
+	}
+	b.locs[id] = loc
+	b.p.Function, b.p.Location = append(b.p.Function, fn), append(b.p.Location, loc)
+	return loc
+}
+
+// mapping returns the mapping of the object that a function is in, which spans
+// the functions that were called.
+func (b *stackBuilder) mapping(id trace.FuncID, f *trace.Func) *profile.Mapping {
+	m := b.objects[id.Object()]
+	if m == nil {
+		// Without HasFunctions pprof would look for the file to name functions.
+		m = &profile.Mapping{ID: uint64(len(b.p.Mapping) + 1), HasFunctions: true}
+		b.objects[id.Object()] = m
+		b.p.Mapping = append(b.p.Mapping, m)
+	}
+	if m.File == "" {
+		m.File = f.Object
+	}
+	m.HasFilenames = m.HasFilenames || f.File != ""
+	m.HasLineNumbers = m.HasLineNumbers || f.Line > 0
+	if f.Addr != 0 {
+		if m.Limit == 0 {
+			m.Start = f.Addr
+		}
+		m.Start, m.Limit = min(m.Start, f.Addr), max(m.Limit, f.Addr+1)
+	}
+	return m
+}

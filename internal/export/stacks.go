@@ -1,0 +1,60 @@
+package export
+
+import (
+	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// LeftOut stands in a stack for the frames that MaxFrames had no room for. No
+// log has a function of this number.
+const LeftOut = ^trace.FuncID(0)
+
+// LeftOutName is how to show LeftOut.
+const LeftOutName = "[frames left out]"
+
+// MaxFrames is how many frames of a stack are written out. A list of stacks
+// grows with the square of their depth: the 65536 stacks of a recursion that
+// deep would be two thousand million frames.
+const MaxFrames = 512
+
+const outermostFrames = MaxFrames / 4
+
+// EachStack calls do with every node of a trie that has calls or time of its own
+// and the functions on its stack, outermost first, until it returns an error.
+// Of a stack of more than MaxFrames frames those in the middle are LeftOut. The
+// stack's memory is used again. Nodes come in the order of the trie, in which
+// callers are before callees.
+func EachStack(t *calltrie.Trie, do func(stack []trace.FuncID, n *calltrie.Node) error) error {
+	room := make([]trace.FuncID, MaxFrames)
+	depth := make([]uint32, t.Len())
+	outer := make([]calltrie.NodeID, t.Len()) // the last of the outermost frames
+	for id, n := range t.Nodes() {
+		depth[id], outer[id] = depth[n.Parent]+1, id
+		if depth[id] > outermostFrames {
+			outer[id] = outer[n.Parent]
+		}
+		if n.Calls == 0 && n.Self == 0 {
+			continue
+		}
+		stack := room[:min(depth[id], MaxFrames)]
+		if depth[id] <= MaxFrames {
+			fill(stack, t, id)
+		} else {
+			fill(stack[:outermostFrames], t, outer[id])
+			stack[outermostFrames] = LeftOut
+			fill(stack[outermostFrames+1:], t, id)
+		}
+		if err := do(stack, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill fills stack with the innermost frames down to that of node id.
+func fill(stack []trace.FuncID, t *calltrie.Trie, id calltrie.NodeID) {
+	for i := len(stack) - 1; i >= 0; i-- {
+		n := t.Node(id)
+		stack[i], id = n.Func, n.Parent
+	}
+}
