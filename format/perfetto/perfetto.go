@@ -290,6 +290,6 @@ func (m *message) text(field int, s string) {
 	*m = append(*m, s...)
 }
 
-// text returns s with U+FFFD for each byte that is no UTF-8: strings of protocol
-// buffers must be text.
+// text returns s with U+FFFD for what is no UTF-8: strings of protocol buffers must
+// be text.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -1,0 +1,170 @@
+package account
+
+import (
+	"context"
+	"iter"
+
+	"github.com/cairnprof/cairn/trace"
+)
+
+// What is what a Step tells.
+type What uint8
+
+// The steps of a thread.
+const (
+	Begins   What = iota // a call begins
+	Ends                 // the innermost call that began ends
+	Happened             // a custom or typed event
+)
+
+// Step is something that a thread did. Each call begins and ends, in the order
+// of time, whether or not the log has an exit.
+type Step struct {
+	What What
+	// At is when, in the unit of the package. It never goes back within a thread:
+	// where the clock did, time stands still until it has caught up.
+	At uint64
+	// Call is what begins or ends. Of what begins it has the function, the ids,
+	// the depth, the start, the arguments and the CPU.
+	Call Call
+	// Kind and Payload are of an event. Payload may be nil.
+	Kind    trace.Kind
+	Payload *trace.Payload
+}
+
+// Steps yields what the thread did, in order: the calls of All, each when it
+// begins and when it ends, and the events. A step's memory is used again for the
+// next. Errors as of All. Either All or Steps can be ranged over, once.
+func (p *Replay) Steps(ctx context.Context) iter.Seq2[*Step, error] {
+	return func(yield func(*Step, error) bool) {
+		s := &stepper{r: p.r, yield: yield}
+		if p.r.opt.DropOpen {
+			// Whether a call is to be left out is known only at the end.
+			open, err := stillOpen(ctx, p.log, p.r.thread, p.r.opt)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			s.skip = open
+		}
+		p.r.emit = s.ends
+		if err := s.run(ctx, p.log); err != nil {
+			if !p.r.stopped {
+				yield(nil, err)
+			}
+			return
+		}
+		if !p.r.stopped {
+			p.r.finish()
+		}
+	}
+}
+
+// stillOpen returns the ids of the calls that are open when a thread's events end.
+func stillOpen(ctx context.Context, log trace.Log, thread int, opt Options) (map[uint64]bool, error) {
+	r := newReplayer(log, thread, opt)
+	if err := r.prescan(ctx, log); err != nil {
+		return nil, err
+	}
+	if err := r.run(ctx, log, 0, log.Threads()[thread].Parts); err != nil {
+		return nil, err
+	}
+	open := make(map[uint64]bool, len(r.stack))
+	for i := range r.stack {
+		open[r.stack[i].id] = true
+	}
+	return open, nil
+}
+
+// A stepper gives the replayer one event at a time and sees what became of the
+// stack.
+type stepper struct {
+	r     *replayer
+	yield func(*Step, error) bool
+	skip  map[uint64]bool // ids of calls to leave out
+	began uint64          // id of the last call that was told of
+	now   uint64
+	step  Step
+	args  []uint64 // of the event
+}
+
+func (s *stepper) run(ctx context.Context, log trace.Log) error {
+	r := s.r
+	if err := r.prescan(ctx, log); err != nil {
+		return err
+	}
+	defer s.damaged()
+	return eachBatch(ctx, log, r.thread, 0, log.Threads()[r.thread].Parts, &r.damage, func(b *trace.Batch) bool {
+		s.damaged()
+		for i := 0; i < len(b.Events) && !r.stopped; i++ {
+			s.event(b, i)
+		}
+		return !r.stopped
+	})
+}
+
+// damaged tells of the damage that was met.
+func (s *stepper) damaged() {
+	for _, d := range s.r.damage {
+		s.r.stopped = s.r.stopped || !s.yield(nil, d)
+	}
+	s.r.damage = s.r.damage[:0]
+}
+
+func (s *stepper) event(b *trace.Batch, i int) {
+	r, e := s.r, &b.Events[i]
+	s.args = argsOf(b, e)
+	one := trace.Batch{Events: b.Events[i : i+1], Payloads: b.Payloads, Break: b.Break && i == 0}
+	r.batch(&one, 0)
+	switch {
+	case e.Kind.IsEnter():
+		if n := len(r.stack); n > 0 && r.stack[n-1].id == r.stats.Enters && s.began < r.stats.Enters {
+			s.begins(&r.stack[n-1], n)
+		}
+	case e.Kind == trace.Custom || e.Kind == trace.Typed:
+		s.step = Step{What: Happened, Kind: e.Kind}
+		if n := e.Payload; n != 0 && int(n) <= len(b.Payloads) {
+			s.step.Payload = &b.Payloads[n-1]
+		}
+		s.tell(r.last)
+	}
+}
+
+func (s *stepper) begins(f *frame, depth int) {
+	s.began = f.id
+	if s.skip[f.id] {
+		return
+	}
+	s.step = Step{Call: Call{
+		Thread: s.r.thread, ID: f.id, Func: f.fn, Node: f.node, Depth: depth,
+		Start: f.start, Args: s.args, CPU: f.cpu,
+	}}
+	if depth > 1 {
+		s.step.Call.Parent = s.r.stack[depth-2].id
+	}
+	s.tell(f.start)
+}
+
+// ends is told of each call that ended. Those of no duration in threads without
+// exits have not been seen to begin.
+func (s *stepper) ends(c *Call) bool {
+	if s.skip[c.ID] {
+		return true
+	}
+	if s.began < c.ID {
+		s.began = c.ID
+		s.step = Step{Call: *c}
+		s.tell(c.Start)
+	}
+	s.step = Step{What: Ends, Call: *c}
+	s.tell(c.Start + c.Duration)
+	return !s.r.stopped
+}
+
+func (s *stepper) tell(at uint64) {
+	s.now = max(s.now, at)
+	s.step.At = s.now
+	if !s.r.stopped {
+		s.r.stopped = !s.yield(&s.step, nil)
+	}
+}

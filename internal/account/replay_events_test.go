@@ -1,0 +1,151 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cairnprof/cairn/trace"
+)
+
+// drawThread draws the events of a thread: mostly calls that return, and all
+// that real logs do besides.
+func drawThread(t *rapid.T, backwards bool) *trace.Memory {
+	var parts []trace.Part
+	now := uint64(1795176873250907427)
+	for range rapid.IntRange(0, 4).Draw(t, "parts") {
+		p := trace.Part{Break: rapid.Bool().Draw(t, "break")}
+		for range rapid.IntRange(0, 30).Draw(t, "events") {
+			e := trace.Event{
+				Kind: rapid.SampledFrom([]trace.Kind{
+					trace.Enter, trace.Enter, trace.Enter, trace.Exit, trace.Exit, trace.Exit,
+					trace.TailExit, trace.EnterArgs, trace.Custom, trace.Typed,
+				}).Draw(t, "kind"),
+				Func: trace.FuncID(rapid.IntRange(1, 3).Draw(t, "func")),
+			}
+			if e.Kind > trace.TailExit {
+				p.Payloads = append(p.Payloads, trace.Payload{Args: []uint64{now}, Data: []byte("x")})
+				e.Payload = uint32(len(p.Payloads))
+			}
+			now += uint64(rapid.IntRange(0, 3).Draw(t, "delta"))
+			e.Time = now
+			if backwards && rapid.IntRange(0, 5).Draw(t, "back") == 0 {
+				e.Time -= 7
+			}
+			p.Events = append(p.Events, e)
+		}
+		parts = append(parts, p)
+	}
+	return &trace.Memory{
+		About: trace.Info{Clock: trace.Clock{Hz: 1e9}},
+		List:  []trace.Thread{{PID: 1, TID: 1}}, Content: [][]trace.Part{parts},
+	}
+}
+
+// Steps are the calls of All, each with a beginning and an end, nested, in the
+// order of time.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		backwards := rapid.Bool().Draw(t, "clock goes back")
+		log := drawThread(t, backwards)
+		opt := Options{UpperBound: rapid.Bool().Draw(t, "upper"), DropOpen: rapid.Bool().Draw(t, "drop"), depth: rapid.SampledFrom([]int{0, 3}).Draw(t, "depth")}
+		ctx := context.Background()
+		want := map[uint64]Call{}
+		for c, err := range Calls(ctx, log, 0, opt) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := *c
+			call.Args = slices.Clone(c.Args)
+			want[c.ID] = call
+		}
+		var open []Call
+		var last, begun uint64
+		ended, events := 0, uint64(0)
+		r := NewReplay(log, 0, opt)
+		for s, err := range r.Steps(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.At < last {
+				t.Fatalf("time goes from %d to %d", last, s.At)
+			}
+			last = s.At
+			c, w := &s.Call, want[s.Call.ID]
+			switch s.What {
+			case Begins:
+				if c.ID <= begun || c.Func != w.Func || c.Start != w.Start || c.Parent != w.Parent || c.Node != w.Node || c.Depth != w.Depth || !slices.Equal(c.Args, w.Args) {
+					t.Fatalf("begins %+v, want %+v", c, w)
+				}
+				if !backwards && s.At != w.Start {
+					t.Fatalf("begins at %d, want %d", s.At, w.Start)
+				}
+				begun = c.ID
+				open = append(open, *c)
+			case Ends:
+				top := open[len(open)-1]
+				open = open[:len(open)-1]
+				if top.ID != c.ID || c.Duration != w.Duration || c.Self != w.Self || c.End != w.End {
+					t.Fatalf("ends %+v, want %+v on top of %+v", c, w, top)
+				}
+				if !backwards && s.At != w.Start+w.Duration {
+					t.Fatalf("ends at %d, want %d", s.At, w.Start+w.Duration)
+				}
+				ended++
+			case Happened:
+				if s.Payload == nil || string(s.Payload.Data) != "x" {
+					t.Fatalf("payload is %v", s.Payload)
+				}
+				events++
+			}
+		}
+		if ended != len(want) || len(open) > 0 {
+			t.Fatalf("%d calls ended, want %d; %d are open", ended, len(want), len(open))
+		}
+		if st := r.Thread().Stats; events != st.CustomEvents+st.TypedEvents {
+			t.Fatalf("%d events, want %d", events, st.CustomEvents+st.TypedEvents)
+		}
+	})
+}
+
+// damagedLog is a log with a broken place behind its events.
+type damagedLog struct{ *trace.Memory }
+
+func (d damagedLog) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
+	return func(yield func(*trace.Batch, error) bool) {
+		for b, err := range d.Memory.Batches(thread, from, to) {
+			if !yield(b, err) {
+				return
+			}
+		}
+		yield(nil, &trace.Damage{What: "cut"})
+	}
+}
+
+func TestStepsDamage(t *testing.T) {
+	t.Parallel()
+	log := &trace.Memory{List: []trace.Thread{{TID: 1}}, Content: [][]trace.Part{{{Events: []trace.Event{{Func: 1}, {Kind: trace.Exit, Func: 1, Time: 5}}}}}}
+	steps, damage := 0, 0
+	for _, err := range NewReplay(damagedLog{log}, 0, Options{}).Steps(context.Background()) {
+		var d *trace.Damage
+		switch {
+		case errors.As(err, &d):
+			damage++
+		case err != nil:
+			t.Fatal(err)
+		default:
+			steps++
+		}
+	}
+	if steps != 2 || damage != 1 {
+		t.Errorf("%d steps and %d damaged places, want 2 and 1", steps, damage)
+	}
+	for range NewReplay(damagedLog{log}, 0, Options{}).Steps(context.Background()) {
+		break // must not go on
+	}
+}
