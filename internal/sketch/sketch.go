@@ -14,6 +14,7 @@
 package sketch
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
@@ -30,16 +31,29 @@ const (
 )
 
 // Sketch is a multiset of durations. The zero value is empty.
+//
+// A trie has hundreds of thousands of them, most with few values. So exact values
+// take no more bytes than the largest of them needs, and a bucket has one byte
+// until it is full.
 type Sketch struct {
-	// values holds up to Exact values in the order of adding; then it is nil.
-	values []uint64
-	// counts are the buckets first, first+1, ...; of a full sketch the first and
-	// the last are not 0.
-	counts []uint32
-	first  uint32
-	// over are buckets whose count does not fit, in units of 1<<32.
-	over map[uint32]uint32
+	// data holds up to Exact values in the order of adding, each in width bytes,
+	// little-endian. More than that: the counts, modulo 256, of the buckets first,
+	// first+1, ...; the first and the last are of buckets that are not empty.
+	data []byte
+	// first is beyond all buckets while data holds values.
+	first uint32
+	width uint8 // 0: data holds buckets
+	high  *high // nil while no count has reached 256
 }
+
+// high is what counts have beyond a byte.
+type high struct {
+	counts []uint32 // in units of 256, for each byte of data
+	over   map[uint32]uint64
+}
+
+// noBucket is Sketch.first of a sketch of values.
+const noBucket = 1 << 31
 
 // bucket returns the number of the bucket of v.
 func bucket(v uint64) uint32 {
@@ -61,109 +75,219 @@ func bounds(b uint32) (lo, width uint64) {
 
 // Add adds a value.
 func (s *Sketch) Add(v uint64) {
-	if i := bucket(v) - s.first; i < uint32(len(s.counts)) {
-		if s.counts[i]++; s.counts[i] == 0 {
-			s.carry(s.first + i)
+	if i := bucket(v) - s.first; i < uint32(len(s.data)) {
+		s.data[i]++
+		if s.data[i] == 0 {
+			s.carry(i, 1)
 		}
 		return
 	}
 	s.addSlow(v)
 }
 
-func (s *Sketch) addSlow(v uint64) {
-	if s.counts == nil {
-		if len(s.values) < Exact {
-			s.values = append(s.values, v)
-			return
-		}
-		s.spill()
+// AddInner adds a value and reports true if its bucket is neither the first nor
+// the last; otherwise it does nothing. Such a value is not the least or greatest
+// of the sketch, which spares the caller to look.
+func (s *Sketch) AddInner(v uint64) bool {
+	i := bucket(v) - s.first
+	if i-1 >= uint32(len(s.data))-2 || len(s.data) < 2 {
+		return false
 	}
+	s.data[i]++
+	if s.data[i] == 0 {
+		s.carry(i, 1)
+	}
+	return true
+}
+
+func (s *Sketch) addSlow(v uint64) {
+	if s.addExact(v) {
+		return
+	}
+	s.spill()
 	s.addCount(bucket(v), 1)
 }
 
-// spill moves the exact values to buckets.
+// addExact adds a value to a sketch of values, if it is one and has room.
+func (s *Sketch) addExact(v uint64) bool {
+	if s.width == 0 && len(s.data) > 0 {
+		return false
+	}
+	need := widthOf(v)
+	if need > s.width {
+		s.widen(need)
+	}
+	if len(s.data) >= Exact*int(s.width) {
+		return false
+	}
+	switch s.width {
+	case 2:
+		s.data = binary.LittleEndian.AppendUint16(s.data, uint16(v))
+	case 4:
+		s.data = binary.LittleEndian.AppendUint32(s.data, uint32(v))
+	default:
+		s.data = binary.LittleEndian.AppendUint64(s.data, v)
+	}
+	return true
+}
+
+func widthOf(v uint64) uint8 {
+	switch {
+	case v < 1<<16:
+		return 2
+	case v < 1<<32:
+		return 4
+	}
+	return 8
+}
+
+// widen gives exact values more bytes each.
+func (s *Sketch) widen(width uint8) {
+	values := s.values()
+	s.data, s.width, s.first = nil, width, noBucket
+	for _, v := range values {
+		s.addExact(v)
+	}
+}
+
+// values returns the exact values, nil if there are buckets.
+func (s *Sketch) values() []uint64 {
+	if s.width == 0 {
+		return nil
+	}
+	values := make([]uint64, 0, Exact)
+	for d := s.data; len(d) > 0; d = d[s.width:] {
+		switch s.width {
+		case 2:
+			values = append(values, uint64(binary.LittleEndian.Uint16(d)))
+		case 4:
+			values = append(values, uint64(binary.LittleEndian.Uint32(d)))
+		default:
+			values = append(values, binary.LittleEndian.Uint64(d))
+		}
+	}
+	return values
+}
+
+// spill moves the exact values, if there are, to buckets.
 func (s *Sketch) spill() {
-	values := s.values
-	s.values = nil
-	if len(values) == 0 {
+	if s.width == 0 {
 		return
 	}
-	s.reach(bucket(slices.Min(values)))
-	s.reach(bucket(slices.Max(values)))
+	values := s.values()
+	s.data, s.width, s.first = nil, 0, 0
+	s.reach(bucket(slices.Min(values)), bucket(slices.Max(values)))
 	for _, v := range values {
-		s.counts[bucket(v)-s.first]++
+		s.data[bucket(v)-s.first]++
 	}
 }
 
-// reach makes room for bucket b.
-func (s *Sketch) reach(b uint32) {
-	switch n := uint32(len(s.counts)); {
-	case n == 0:
-		s.counts, s.first = make([]uint32, 1, 8), b
-	case b < s.first:
-		grown := make([]uint32, s.first-b+n)
-		copy(grown[s.first-b:], s.counts)
-		s.counts, s.first = grown, b
-	case b-s.first >= n:
-		s.counts = append(s.counts, make([]uint32, b-s.first-n+1)...)
+// reach makes room for the buckets from lo to hi.
+func (s *Sketch) reach(lo, hi uint32) {
+	n := uint32(len(s.data))
+	if n == 0 {
+		s.data, s.first = make([]byte, hi-lo+1), lo
+		return
+	}
+	lo, hi = min(lo, s.first), max(hi, s.first+n-1)
+	if hi-lo+1 == n {
+		return
+	}
+	data := make([]byte, hi-lo+1)
+	copy(data[s.first-lo:], s.data)
+	if s.high != nil {
+		counts := make([]uint32, len(data))
+		copy(counts[s.first-lo:], s.high.counts)
+		s.high.counts = counts
+	}
+	s.data, s.first = data, lo
+}
+
+// addCount counts n values of a bucket.
+func (s *Sketch) addCount(b uint32, n uint64) {
+	s.reach(b, b)
+	i := b - s.first
+	n += uint64(s.data[i])
+	s.data[i] = byte(n)
+	if n > 255 {
+		s.carry(i, n>>8)
 	}
 }
 
-func (s *Sketch) addCount(b, n uint32) {
-	s.reach(b)
-	c := &s.counts[b-s.first]
-	old := *c
-	if *c += n; *c < old {
-		s.carry(b)
+// carry adds n times 256 to the bucket at i.
+func (s *Sketch) carry(i uint32, n uint64) {
+	if s.high == nil {
+		s.high = new(high)
+	}
+	if s.high.counts == nil {
+		s.high.counts = make([]uint32, len(s.data))
+	}
+	n += uint64(s.high.counts[i])
+	s.high.counts[i] = uint32(n)
+	if n >>= 32; n > 0 {
+		if s.high.over == nil {
+			s.high.over = make(map[uint32]uint64)
+		}
+		s.high.over[s.first+i] += n
 	}
 }
 
-func (s *Sketch) carry(b uint32) {
-	if s.over == nil {
-		s.over = make(map[uint32]uint32)
+// at returns the count of the bucket at i.
+func (s *Sketch) at(i int) uint64 {
+	n := uint64(s.data[i])
+	if s.high != nil {
+		n += uint64(s.high.counts[i]) << 8
+		if s.high.over != nil {
+			n += s.high.over[s.first+uint32(i)] << 40
+		}
 	}
-	s.over[b]++
+	return n
 }
 
 // Merge adds the values of other, which it leaves as it is.
 func (s *Sketch) Merge(other *Sketch) {
-	switch {
-	case other.counts == nil && s.counts == nil && len(s.values)+len(other.values) <= Exact:
-		s.values = append(s.values, other.values...)
+	if len(other.data) == 0 {
 		return
-	case other.counts == nil && len(other.values) == 0:
+	}
+	if other.width > 0 {
+		if s.width == other.width && len(s.data)+len(other.data) <= Exact*int(s.width) {
+			s.data = append(s.data, other.data...)
+			return
+		}
+		for _, v := range other.values() {
+			s.Add(v)
+		}
 		return
-	case s.counts == nil:
-		s.spill()
 	}
-	for _, v := range other.values {
-		s.addCount(bucket(v), 1)
-	}
-	if n := uint32(len(other.counts)); n > 0 {
-		s.reach(other.first)
-		s.reach(other.first + n - 1)
-	}
-	for i, n := range other.counts {
-		if n != 0 {
-			s.addCount(other.first+uint32(i), n)
+	s.spill()
+	s.reach(other.first, other.first+uint32(len(other.data))-1)
+	at := int(other.first - s.first)
+	if other.high != nil {
+		for i := range other.data {
+			if n := other.at(i); n > 0 {
+				s.addCount(other.first+uint32(i), n)
+			}
 		}
+		return
 	}
-	for b, n := range other.over {
-		if s.over == nil {
-			s.over = make(map[uint32]uint32)
+	into := s.data[at : at+len(other.data)]
+	for i, n := range other.data {
+		sum := into[i] + n
+		into[i] = sum
+		if sum < n {
+			s.carry(uint32(at+i), 1)
 		}
-		s.over[b] += n
 	}
 }
 
 // Count returns the number of values.
 func (s *Sketch) Count() uint64 {
-	n := uint64(len(s.values))
-	for _, c := range s.counts {
-		n += uint64(c)
+	if s.width > 0 {
+		return uint64(len(s.data) / int(s.width))
 	}
-	for _, c := range s.over {
-		n += uint64(c) << 32
+	var n uint64
+	for i := range s.data {
+		n += s.at(i)
 	}
 	return n
 }
@@ -177,15 +301,13 @@ func (s *Sketch) Quantile(q float64) uint64 {
 		return 0
 	}
 	rank := min(uint64(math.Max(0, q*float64(n))), n-1)
-	if s.counts == nil {
-		sorted := slices.Sorted(slices.Values(s.values))
-		return sorted[rank]
+	if s.width > 0 {
+		return slices.Sorted(slices.Values(s.values()))[rank]
 	}
-	for i, c := range s.counts {
-		b := s.first + uint32(i)
-		here := uint64(c) + uint64(s.over[b])<<32
+	for i := range s.data {
+		here := s.at(i)
 		if rank < here {
-			lo, width := bounds(b)
+			lo, width := bounds(s.first + uint32(i))
 			return lo + (width-1)/2
 		}
 		rank -= here
@@ -203,8 +325,8 @@ type Bucket struct {
 // buckets of width 1.
 func (s *Sketch) Buckets() []Bucket {
 	var list []Bucket
-	if s.counts == nil {
-		for _, v := range slices.Sorted(slices.Values(s.values)) {
+	if s.width > 0 {
+		for _, v := range slices.Sorted(slices.Values(s.values())) {
 			if n := len(list); n > 0 && list[n-1].Low == v {
 				list[n-1].Count++
 				continue
@@ -213,10 +335,9 @@ func (s *Sketch) Buckets() []Bucket {
 		}
 		return list
 	}
-	for i, c := range s.counts {
-		b := s.first + uint32(i)
-		if n := uint64(c) + uint64(s.over[b])<<32; n > 0 {
-			lo, width := bounds(b)
+	for i := range s.data {
+		if n := s.at(i); n > 0 {
+			lo, width := bounds(s.first + uint32(i))
 			list = append(list, Bucket{Low: lo, Width: width, Count: n})
 		}
 	}

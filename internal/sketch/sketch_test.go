@@ -75,15 +75,54 @@ func TestBounds(t *testing.T) {
 func TestCarry(t *testing.T) {
 	t.Parallel()
 	s := of(make([]uint64, Exact+1))
-	s.counts[0] = math.MaxUint32
-	s.Add(0)
-	s.Merge(&Sketch{counts: []uint32{7}, over: map[uint32]uint32{0: 2}})
-	if got, want := s.Count(), uint64(3)<<32+7; got != want {
-		t.Errorf("count %d, want %d", got, want)
+	for range 1000 {
+		s.Add(0)
+		s.Add(7)
+	}
+	big := &Sketch{data: []byte{255}, high: &high{counts: []uint32{math.MaxUint32}}} // 2^40-1 zeros
+	s.Merge(big)
+	s.Merge(big)
+	s.Merge(s)
+	want := []Bucket{{0, 1, 2 * (2<<40 - 2 + 1000 + Exact + 1)}, {7, 1, 2000}}
+	if got := s.Buckets(); !slices.Equal(got, want) {
+		t.Errorf("buckets %v, want %v", got, want)
+	}
+	s.Add(3)
+	s.Add(1 << 40)
+	want = slices.Insert(want, 1, Bucket{3, 1, 1})
+	want = append(want, Bucket{1 << 40, 1 << 35, 1})
+	if got := s.Buckets(); !slices.Equal(got, want) {
+		t.Errorf("buckets %v, want %v", got, want)
 	}
 	if got := s.Quantile(0.5); got != 0 {
 		t.Errorf("median %d of zeros", got)
 	}
+}
+
+// TestAddInner: what is added is as with Add, and never the least or greatest.
+func TestAddInner(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		values := drawValues(t, "values")
+		s := new(Sketch)
+		var lo, hi uint64
+		for i, v := range values {
+			if s.AddInner(v) {
+				if v <= lo || v >= hi {
+					t.Fatalf("%d is not between %d and %d", v, lo, hi)
+				}
+				continue
+			}
+			s.Add(v)
+			if i == 0 {
+				lo = v
+			}
+			lo, hi = min(lo, v), max(hi, v)
+		}
+		if got, want := s.Buckets(), of(values).Buckets(); !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	})
 }
 
 func BenchmarkAdd(b *testing.B) {
