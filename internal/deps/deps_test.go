@@ -66,6 +66,7 @@ var rules = map[string]rule{
 	"internal/compare":   {ours: "prof", pure: true},
 	"internal/order":     {ours: "prof", pure: true},
 	"internal/resolve":   {ours: "prof", pure: true},
+	"internal/symbolize": {ours: "trace format/xraymap internal/objfile"},
 	"internal/linkorder": {pure: true},
 	"internal/pages":     {ours: "prof", pure: true},
 

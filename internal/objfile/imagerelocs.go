@@ -1,0 +1,182 @@
+package objfile
+
+import (
+	"debug/elf"
+	"fmt"
+	"strings"
+)
+
+// relocation is what a type of relocation does to the field it is at: S is the
+// address of its symbol, A the addend, P the address of the field.
+type relocation struct {
+	size int // bytes of the field
+	op   relocationOp
+}
+
+type relocationOp uint8
+
+const (
+	setAbsolute relocationOp = iota // S + A
+	setRelative                     // S + A - P
+	addAbsolute                     // the field and S + A
+	subAbsolute                     // the field less S + A
+)
+
+// relocations are the types that compilers put at data such as sleds and debug
+// information, by machine. The numbers are those of each machine's ELF
+// supplement.
+var relocations = map[elf.Machine]map[uint32]relocation{
+	elf.EM_X86_64: {1: {8, setAbsolute}, 2: {4, setRelative}, 10: {4, setAbsolute}, 24: {8, setRelative}},
+	elf.EM_386:    {1: {4, setAbsolute}, 2: {4, setRelative}},
+	elf.EM_AARCH64: {
+		257: {8, setAbsolute}, 258: {4, setAbsolute}, 260: {8, setRelative}, 261: {4, setRelative},
+	},
+	elf.EM_ARM:   {2: {4, setAbsolute}, 3: {4, setRelative}},
+	elf.EM_PPC64: {1: {4, setAbsolute}, 26: {4, setRelative}, 38: {8, setAbsolute}, 44: {8, setRelative}},
+	elf.EM_RISCV: {
+		1: {4, setAbsolute}, 2: {8, setAbsolute}, 35: {4, addAbsolute}, 36: {8, addAbsolute},
+		39: {4, subAbsolute}, 40: {8, subAbsolute}, 57: {4, setRelative},
+	},
+	elf.EM_LOONGARCH: {
+		1: {4, setAbsolute}, 2: {8, setAbsolute}, 50: {4, addAbsolute}, 51: {8, addAbsolute},
+		55: {4, subAbsolute}, 56: {8, subAbsolute}, 99: {4, setRelative}, 109: {8, setRelative},
+	},
+	elf.EM_S390:  {4: {4, setAbsolute}, 5: {4, setRelative}, 22: {8, setAbsolute}, 23: {8, setRelative}},
+	elf.EM_QDSP6: {6: {4, setAbsolute}, 31: {4, setRelative}},
+	elf.EM_MIPS:  {2: {4, setAbsolute}, 248: {4, setRelative}},
+}
+
+// dynamicRelative are the relocations that add the address a module is loaded
+// at, by machine.
+var dynamicRelative = map[elf.Machine]uint32{
+	elf.EM_X86_64: 8, elf.EM_386: 8, elf.EM_AARCH64: 1027, elf.EM_ARM: 23, elf.EM_PPC64: 22,
+	elf.EM_RISCV: 3, elf.EM_LOONGARCH: 3, elf.EM_S390: 12, elf.EM_QDSP6: 35,
+}
+
+// relocate applies to data, the contents of section number target, the
+// relocations that are its own in an object, or the dynamic ones in a module.
+func (im *Image) relocate(target uint32, data []byte) error {
+	if im.relocs == nil {
+		im.relocs = map[uint32][]*imageSection{}
+		for i := range im.sections {
+			s := &im.sections[i]
+			if s.kind != elf.SHT_RELA && s.kind != elf.SHT_REL {
+				continue
+			}
+			if im.Relocatable() {
+				im.relocs[s.info] = append(im.relocs[s.info], s)
+			} else if s.flags&elf.SHF_ALLOC != 0 {
+				// A module can have its static relocations with it too
+				// (--emit-relocs). They are applied, and are not loaded.
+				im.relocs[0] = append(im.relocs[0], s)
+			}
+		}
+	}
+	own := target
+	if !im.Relocatable() {
+		own = 0
+	}
+	for _, s := range im.relocs[own] {
+		if err := im.applyAll(s, target, data); err != nil {
+			return fmt.Errorf("relocations (%s): %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// applyAll applies the relocations of table that lie in the target.
+func (im *Image) applyAll(table *imageSection, target uint32, data []byte) error {
+	raw, err := im.contents(table)
+	if err != nil {
+		return err
+	}
+	base := im.sections[target].addr
+	explicit := table.kind == elf.SHT_RELA
+	size := 2 * im.word
+	if explicit {
+		size += im.word
+	}
+	for ; len(raw) >= size; raw = raw[size:] {
+		f := im.fields(raw)
+		at, info := f.word(), f.word()
+		addend := uint64(0)
+		if explicit {
+			addend = f.word()
+		}
+		if !im.Relocatable() {
+			at -= base // the table has addresses
+		}
+		if at >= uint64(len(data)) {
+			continue
+		}
+		symbol, kind := uint32(info>>32), uint32(info)
+		switch {
+		case im.word == 4:
+			symbol, kind = uint32(info)>>8, uint32(info)&0xff
+		case im.machine == elf.EM_MIPS:
+			return fmt.Errorf("those of 64-bit MIPS objects are not read")
+		}
+		r, known := relocations[im.machine][kind]
+		switch {
+		case kind == 0: // nothing
+			continue
+		case im.Relocatable() && !known && strings.HasPrefix(im.sections[target].name, ".debug_"):
+			continue // such as are in line tables, of which only the names of files are read
+		case im.Relocatable() && !known:
+			return fmt.Errorf("type %d of machine %v at offset %#x is not known", kind, im.machine, at)
+		case !im.Relocatable() && kind == dynamicRelative[im.machine]:
+			r, known, symbol = relocation{im.word, setAbsolute}, true, 0
+		case !known:
+			continue
+		}
+		if uint64(r.size) > uint64(len(data))-at {
+			return fmt.Errorf("one at offset %#x reaches beyond the section", at)
+		}
+		if err := im.apply(r, table.link, symbol, data[at:][:r.size], base+at, addend, explicit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply does one relocation of the field at address place.
+func (im *Image) apply(r relocation, symbols, symbol uint32, field []byte, place, addend uint64, explicit bool) error {
+	f := im.fields(field)
+	old := uint64(0)
+	if r.size == 8 {
+		old = im.order.Uint64(field)
+	} else {
+		old = uint64(int64(int32(f.u32())))
+	}
+	// GNU ld also puts the value of a dynamic relocation into the field.
+	if !im.Relocatable() && old != 0 {
+		return nil
+	}
+	if !explicit {
+		addend = old
+	}
+	if symbol != 0 {
+		syms, err := im.symbolTable(symbols)
+		if err != nil {
+			return err
+		}
+		if int64(symbol) >= int64(len(syms)) {
+			return fmt.Errorf("symbol %d does not exist", symbol)
+		}
+		addend += syms[symbol].addr
+	}
+	switch r.op {
+	case setRelative:
+		addend -= place
+	case addAbsolute:
+		addend = old + addend
+	case subAbsolute:
+		addend = old - addend
+	}
+	if r.size == 8 {
+		im.order.PutUint64(field, addend)
+	} else {
+		im.order.PutUint32(field, uint32(addend))
+	}
+	return nil
+}
