@@ -40,25 +40,31 @@ type Stats struct {
 	// Total is the time from enter to exit, Self what of it was not in calls of
 	// this stack's callees.
 	Total, Self uint64
-	Min, Max    uint64 // of the totals of single calls; 0 without calls
+	Latency     sketch.Sketch // the totals of single calls
+	Min, Max    uint64        // of the totals of single calls; 0 without calls
 	// Deduced is how many of the calls have no exit in the log, because a caller
 	// returned first: their time is a lower bound. Open is how many were still
 	// running when the log ended.
 	Deduced, Open uint64
-	Latency       sketch.Sketch // the totals of single calls
 }
 
 // Add counts a call that took total, self of which in itself.
 func (s *Stats) Add(total, self uint64) {
-	if s.Calls == 0 || total < s.Min {
-		s.Min = total
-	}
-	if total > s.Max {
-		s.Max = total
-	}
 	s.Calls++
 	s.Total += total
 	s.Self += self
+	// What changes with every call is in the first 64 bytes of a node. The least
+	// and the greatest call are in the outer buckets, or the sketch is small.
+	if !s.Latency.AddInner(total) {
+		s.addOuter(total)
+	}
+}
+
+func (s *Stats) addOuter(total uint64) {
+	if s.Calls == 1 || total < s.Min {
+		s.Min = total
+	}
+	s.Max = max(s.Max, total)
 	s.Latency.Add(total)
 }
 
@@ -82,19 +88,14 @@ type Trie struct {
 	// recent is the child that was last looked for, by node: most calls are of
 	// the same callee as the one before.
 	recent []NodeID
-	index  map[childKey]NodeID
+	index  index
 	limit  int    // nodes at most, with the root and without the node for other stacks
 	other  NodeID // Root until there is one
 }
 
-type childKey struct {
-	parent NodeID
-	fn     trace.FuncID
-}
-
 // New returns a trie with nothing but the root.
 func New() *Trie {
-	return &Trie{nodes: make([]Node, 1), recent: make([]NodeID, 1), index: make(map[childKey]NodeID), limit: math.MaxUint32}
+	return &Trie{nodes: make([]Node, 1), recent: make([]NodeID, 1), limit: math.MaxUint32}
 }
 
 // SetLimit bounds the number of nodes. Once there are as many, the calls of
@@ -114,20 +115,23 @@ func (t *Trie) Node(id NodeID) *Node { return &t.nodes[id] }
 
 // Child returns the node of fn below parent, and makes it if there is none.
 func (t *Trie) Child(parent NodeID, fn trace.FuncID) NodeID {
+	if id := t.recent[parent]; t.nodes[id].Func == fn && id != Root {
+		return id
+	}
+	return t.child(parent, fn)
+}
+
+func (t *Trie) child(parent NodeID, fn trace.FuncID) NodeID {
 	if t.OfOthers(parent) {
 		return parent
 	}
-	if id := t.recent[parent]; id != Root && t.nodes[id].Func == fn {
-		return id
-	}
-	key := childKey{parent, fn}
-	id, ok := t.index[key]
+	id, ok := t.Find(parent, fn)
 	if !ok {
 		if len(t.nodes) >= t.limit {
 			return t.theOther()
 		}
 		id = t.add(parent, fn)
-		t.index[key] = id
+		t.index.insert(t.nodes, id)
 	}
 	t.recent[parent] = id
 	return id
@@ -139,6 +143,11 @@ func (t *Trie) add(parent NodeID, fn trace.FuncID) NodeID {
 	return NodeID(len(t.nodes) - 1)
 }
 
+// Find returns the node of fn below parent, if there is one.
+func (t *Trie) Find(parent NodeID, fn trace.FuncID) (NodeID, bool) {
+	return t.index.find(t.nodes, parent, fn)
+}
+
 // theOther returns the node for other stacks. It is not in the index, so that no
 // function of a log can be taken for it.
 func (t *Trie) theOther() NodeID {
@@ -146,12 +155,6 @@ func (t *Trie) theOther() NodeID {
 		t.other = t.add(Root, Other)
 	}
 	return t.other
-}
-
-// Find returns the node of fn below parent, if there is one.
-func (t *Trie) Find(parent NodeID, fn trace.FuncID) (NodeID, bool) {
-	id, ok := t.index[childKey{parent, fn}]
-	return id, ok
 }
 
 // Children returns the children of each node, ascending by function: index it
