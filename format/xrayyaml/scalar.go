@@ -80,6 +80,9 @@ var escapes = map[rune]string{
 	'\f': `\f`, '\r': `\r`, 0x1b: `\e`, 0x85: `\N`, 0xa0: `\_`, 0x2028: `\L`, 0x2029: `\P`,
 }
 
+// printable tells what LLVM takes for printable.
+func printable(r rune) bool { return unicode.IsPrint(r) || unicode.Is(unicode.Zs, r) || r == 0xad }
+
 // appendEscaped appends a character of a string in double quotes; if the string
 // is no text, a byte.
 func appendEscaped(b []byte, r rune, text bool) []byte {
@@ -88,7 +91,7 @@ func appendEscaped(b []byte, r rune, text bool) []byte {
 		return append(b, e...)
 	}
 	switch {
-	case r >= ' ' && r < ascii, text && r >= ascii && unicode.IsPrint(r):
+	case r >= ' ' && r < ascii, text && r >= ascii && printable(r):
 		return utf8.AppendRune(b, r)
 	case r <= 0xff:
 		return fmt.Appendf(b, `\x%02X`, r)

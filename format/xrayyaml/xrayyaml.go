@@ -22,6 +22,7 @@
 //   - Data with bytes that are no UTF-8 is not cut at the first one: all its bytes
 //     from 0x80 on are written as \xHH.
 //   - A shared object's functions from object 128 on have no negative numbers.
+//   - A name with a comma and nothing else to quote is quoted: it would end there.
 package xrayyaml
 
 import (
