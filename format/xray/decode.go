@@ -1,0 +1,284 @@
+package xray
+
+import (
+	"encoding/binary"
+	"iter"
+	"sync"
+
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Limits of a batch. The first is a buffer of the second-level cache.
+const (
+	maxEvents  = 4096
+	maxPayload = 1 << 20 // bytes of data, about
+)
+
+// decoder turns records into batches of events.
+type decoder struct {
+	win      window
+	walk     walker
+	basic    basicWalker
+	events   [maxEvents]trace.Event
+	n        int // events so far
+	payloads []trace.Payload
+	args     []uint64
+	data     []byte
+	batch    trace.Batch
+	broken   bool // events may be missing before the next batch
+}
+
+// decoders are used again: they hold large buffers.
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
+
+// Batches implements [trace.Log].
+func (l *Log) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
+	parts := l.parts[thread][from:to]
+	return func(yield func(*trace.Batch, error) bool) {
+		d := decoders.Get().(*decoder)
+		defer d.release()
+		d.open(l)
+		for i := range parts {
+			decode := d.fdr
+			if !l.head.fdr {
+				decode = d.basicPart
+			}
+			if !decode(&parts[i], ahead(parts[i:]), yield) {
+				return
+			}
+		}
+	}
+}
+
+func (d *decoder) open(l *Log) {
+	buf := d.win.buf
+	d.win = l.window()
+	d.win.buf = buf
+	d.walk.h, d.basic.h, d.broken = &l.head, &l.head, false
+	d.reset()
+}
+
+func (d *decoder) release() {
+	d.reset()
+	d.batch, d.walk, d.basic = trace.Batch{}, walker{}, basicWalker{}
+	d.win = window{buf: d.win.buf}
+	if cap(d.win.buf) > 2*chunk || cap(d.data) > 2*maxPayload {
+		d.win.buf, d.data = nil, nil
+	}
+	decoders.Put(d)
+}
+
+// ahead returns how much to read where the first of parts begins: as many of them
+// as lie one behind the other, up to a chunk.
+func ahead(parts []part) int64 {
+	const gap = 4096 // cheaper to read than to jump over
+	from := parts[0].off
+	end := from + parts[0].size
+	for _, p := range parts[1:] {
+		if p.off < end || p.off > end+gap || p.off+p.size > from+chunk {
+			break
+		}
+		end = p.off + p.size
+	}
+	return min(end-from, chunk)
+}
+
+func (d *decoder) reset() {
+	d.n = 0
+	clear(d.payloads)
+	d.payloads, d.args, d.data = d.payloads[:0], d.args[:0], d.data[:0]
+}
+
+// full tells whether no event more has room.
+func (d *decoder) full() bool { return d.n == maxEvents || len(d.data) > maxPayload }
+
+// flush yields what was decoded.
+func (d *decoder) flush(yield func(*trace.Batch, error) bool) bool {
+	if d.n == 0 {
+		return true
+	}
+	d.batch = trace.Batch{Events: d.events[:d.n:d.n], Payloads: d.payloads, Break: d.broken}
+	ok := yield(&d.batch, nil)
+	d.broken = false
+	d.reset()
+	return ok
+}
+
+// fdr decodes a block. It returns false if yield wants no more.
+func (d *decoder) fdr(p *part, ahead int64, yield func(*trace.Batch, error) bool) bool {
+	d.walk.start(p.cut)
+	d.broken = true
+	bad := trace.Damage{File: d.win.name}
+	damage := func() bool {
+		if bad.Size == 0 {
+			return true
+		}
+		d.broken = true
+		report := bad
+		bad.Size = 0
+		return yield(nil, &report)
+	}
+	pos, end := p.off, p.off+p.size
+	for want := min(p.size, chunk); pos < end && !d.walk.ended; {
+		b, err := d.win.at(pos, min(want, end-pos), ahead)
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		b = b[:min(int64(len(b)), end-pos)]
+		used, skip, trouble := d.records(b, pos+int64(len(b)) == end)
+		pos += int64(used)
+		if used > 0 && !damage() {
+			return false
+		}
+		switch {
+		case trouble == cutFile: // reported when the log was opened
+			pos = end
+		case trouble != "":
+			if !d.flush(yield) {
+				return false
+			}
+			if bad.What != trouble || bad.Offset+bad.Size != pos {
+				if !damage() {
+					return false
+				}
+				bad.Offset, bad.What = pos, trouble
+			}
+			skip := min(int64(skip), end-pos)
+			bad.Size += skip
+			pos += skip
+		case d.full() && used < len(b): // else an argument may follow
+			if !d.flush(yield) {
+				return false
+			}
+		case used == 0:
+			want = 2 * int64(len(b)) // a record longer than what is here
+		}
+	}
+	if d.walk.h.version == 1 && p.cut && !d.walk.ended && bad.Size == 0 {
+		bad.Offset, bad.What = end, "the file ends inside this block"
+		if !d.flush(yield) || !yield(nil, &trace.Damage{File: bad.File, Offset: bad.Offset, What: bad.What}) {
+			return false
+		}
+	}
+	return d.flush(yield) && damage()
+}
+
+// records decodes b until there is no room, or something is wrong. It returns how
+// much it used, and behind that how much to skip and why.
+func (d *decoder) records(b []byte, end bool) (used, skip int, trouble string) {
+	w := &d.walk
+	for used < len(b) && !w.ended {
+		if w.based && !w.h.big {
+			used += d.calls(b[used:])
+			if used == len(b) {
+				break
+			}
+		}
+		kind, meta := w.metadata(b[used])
+		if d.full() && !(meta && kind == Argument) {
+			break
+		}
+		n, trouble := w.step(b[used:], end)
+		if trouble != "" {
+			return used, n, trouble
+		}
+		if n == 0 {
+			break
+		}
+		used += n
+		d.take(&w.rec)
+	}
+	return used, 0, ""
+}
+
+// calls decodes the calls that b begins with, of which most logs are full, and
+// returns their size.
+func (d *decoder) calls(b []byte) int {
+	events := d.events[d.n:]
+	size := min(len(b)/functionSize, len(events))
+	events, b = events[:size], b[:size*functionSize]
+	base, cpu, n := d.walk.base, d.walk.cpu, 0
+	for n < len(events) && len(b) >= functionSize {
+		w := binary.LittleEndian.Uint64(b)
+		if w&9 != 0 || uint32(w)>>4 == 0 { // metadata, no such kind or function
+			break
+		}
+		base += w >> 32
+		e := &events[n]
+		e.Time, e.Func, e.Payload, e.CPU, e.Kind = base, trace.FuncID(uint32(w)>>4), 0, cpu, trace.Kind(w>>1&3)
+		n++
+		b = b[functionSize:]
+	}
+	if n > 0 {
+		d.n += n
+		d.walk.base = base
+		d.walk.open, d.walk.args = events[n-1].Kind.IsEnter(), 0
+	}
+	return n * functionSize
+}
+
+// take makes an event of a record, if it is one.
+func (d *decoder) take(r *Record) {
+	e := trace.Event{Time: r.Time, Func: r.Func, CPU: r.CPU}
+	switch r.Kind {
+	case Call:
+		e.Kind = r.Event
+	case Argument:
+		d.argument(r.Value)
+		return
+	case CustomData, TypedData:
+		e.Kind = trace.Custom
+		if r.Kind == TypedData {
+			e.Kind = trace.Typed
+		}
+		// The bytes are copied: b is gone before the batch is full.
+		at := len(d.data)
+		d.data = append(d.data, r.Data...)
+		d.payloads = append(d.payloads, trace.Payload{Data: d.data[at:len(d.data):len(d.data)], Type: r.Type})
+		e.Payload = uint32(len(d.payloads))
+	default:
+		return
+	}
+	d.events[d.n] = e
+	d.n++
+}
+
+// argument gives the last call an argument.
+func (d *decoder) argument(v uint64) {
+	e := &d.events[d.n-1]
+	if e.Payload == 0 {
+		e.Kind = trace.EnterArgs
+		d.payloads = append(d.payloads, trace.Payload{})
+		e.Payload = uint32(len(d.payloads))
+	}
+	p := &d.payloads[e.Payload-1]
+	d.args = append(d.args, v)
+	k := len(p.Args) + 1
+	p.Args = d.args[len(d.args)-k : len(d.args) : len(d.args)]
+}
+
+// basicPart decodes a run of records. All were read when the log was opened.
+func (d *decoder) basicPart(p *part, ahead int64, yield func(*trace.Batch, error) bool) bool {
+	d.broken = d.broken || p.lost
+	d.basic.before = Record{}
+	for pos, end := p.off, p.off+p.size; pos < end; {
+		b, err := d.win.at(pos, basicSize, ahead)
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		b = b[:min(int64(len(b)), end-pos)&^(basicSize-1)]
+		for ; len(b) > 0; b = b[basicSize:] {
+			pos += basicSize
+			r, trouble := d.basic.step(b)
+			if d.full() && r.Kind == Call && !d.flush(yield) {
+				return false
+			}
+			if trouble == "" {
+				d.take(&r)
+			}
+		}
+	}
+	return d.flush(yield)
+}

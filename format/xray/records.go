@@ -1,0 +1,151 @@
+package xray
+
+import (
+	"iter"
+
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Records yields every record in the order of the file, and damage as a
+// *trace.Damage where it is: also that of Info, and blocks that Batches leaves
+// out as they are there twice. Any other error is the last thing yielded.
+func (l *Log) Records() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		if l.head.fdr {
+			l.fdrRecords(yield)
+		} else {
+			l.basicRecords(yield)
+		}
+	}
+}
+
+func (l *Log) damage(off, size int64, what string) *trace.Damage {
+	return &trace.Damage{File: l.info.File, Offset: off, Size: size, What: what}
+}
+
+func (l *Log) fdrRecords(yield func(Record, error) bool) {
+	s := &blocks{h: &l.head, win: l.window(), pos: headerSize}
+	win := l.window()
+	for {
+		before := s.pos
+		b, damage, err := s.next()
+		switch {
+		case err != nil:
+			yield(Record{}, err)
+			return
+		case damage != nil:
+			if !yield(Record{Offset: damage.Offset, Size: damage.Size}, damage) {
+				return
+			}
+			continue
+		}
+		from := l.info.Size
+		if b != nil {
+			from = b.off
+		}
+		if from > before && !yield(Record{Kind: Padding, Offset: before, Size: from - before}, nil) {
+			return
+		}
+		if b == nil || !l.blockRecords(b, &win, yield) {
+			return
+		}
+	}
+}
+
+// blockRecords yields the records of a block.
+func (l *Log) blockRecords(b *block, win *window, yield func(Record, error) bool) bool {
+	w := walker{h: &l.head}
+	w.start(b.cut)
+	if b.lack != "" && !yield(Record{Offset: b.off}, l.damage(b.off, 0, b.lack)) {
+		return false
+	}
+	pos, end := b.off, b.off+b.size
+	for want := min(b.size, chunk); pos < end && !w.ended; {
+		p, err := win.at(pos, min(want, end-pos), chunk)
+		if err != nil {
+			yield(Record{}, err)
+			return false
+		}
+		p = p[:min(int64(len(p)), end-pos)]
+		last := pos+int64(len(p)) == end
+		used := 0
+		for used < len(p) && !w.ended {
+			n, trouble := w.step(p[used:], last)
+			if n == 0 && trouble == "" {
+				break
+			}
+			at := pos + int64(used)
+			size := min(int64(n), end-at)
+			r := w.rec
+			r.Offset, r.Size = at, size
+			var err error
+			if trouble != "" {
+				err = l.damage(at, size, trouble)
+			}
+			if !yield(r, err) {
+				return false
+			}
+			used += n
+		}
+		if used == 0 {
+			want = 2 * int64(len(p))
+		}
+		pos += int64(used)
+	}
+	switch {
+	case w.ended && pos < end:
+		return yield(Record{Kind: Padding, Offset: pos, Size: end - pos, PID: w.pid, TID: w.tid}, nil)
+	case b.cut && !w.ended:
+		return yield(Record{Offset: end}, l.damage(end, 0, "the file ends inside this block"))
+	}
+	return true
+}
+
+func (l *Log) basicRecords(yield func(Record, error) bool) {
+	w := basicWalker{h: &l.head}
+	win := l.window()
+	pos := int64(headerSize)
+	zeros := int64(0) // how many bytes before pos
+	flush := func() bool {
+		n := zeros
+		zeros = 0
+		return n == 0 || yield(Record{Offset: pos - n, Size: n}, l.damage(pos-n, n, badZeros))
+	}
+	for pos+basicSize <= win.size {
+		b, err := win.at(pos, basicSize, chunk)
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		for ; len(b) >= basicSize; b = b[basicSize:] {
+			r, trouble := w.step(b)
+			r.Offset = pos
+			if trouble == badZeros {
+				zeros += basicSize
+				pos += basicSize
+				continue
+			}
+			if !flush() {
+				return
+			}
+			pos += basicSize
+			var err error
+			if trouble != "" {
+				err = l.damage(r.Offset, basicSize, trouble)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+	rest := win.size - pos
+	if zeros > 0 {
+		if n, err := win.zeros(pos, win.size); err == nil && n == rest {
+			yield(Record{Kind: Padding, Offset: pos - zeros, Size: zeros + rest}, nil)
+			return
+		}
+	}
+	if flush() && rest > 0 {
+		yield(Record{Offset: pos, Size: rest}, l.damage(pos, rest, cutFile))
+	}
+}

@@ -1,0 +1,125 @@
+// Package xray reads the logs of LLVM's XRay: basic ("naive") logs of versions 1
+// to 3 and FDR ("flight data recorder") logs of versions 1 to 5, in either byte
+// order, as a [trace.Log]. It is pure: it reads an io.ReaderAt.
+//
+// A log begins with a header of 32 bytes, in the byte order of the machine:
+//
+//	 0  u16 version   1 to 3 basic, 1 to 5 FDR
+//	 2  u16 type      0 basic, 1 FDR
+//	 4  u32 flags     always set, or garbage
+//	 8  u64 rate      ticks per second, 0 if not known
+//	16  u64 buffer    FDR: size of the runtime's buffers
+//
+// A basic log goes on with records of 32 bytes (basicindex.go). An FDR log is
+// blocks, one for each buffer that a thread filled:
+//
+//	version 1   NewBuffer WallTime NewCPU record* EndBuffer, filled up to the buffer's size
+//	version 2   Extents NewBuffer WallTime NewCPU record*
+//	version 3+  Extents NewBuffer WallTime Process NewCPU record*
+//
+// (walker.go has the records). Open reads the beginnings of blocks only; records
+// are read when they are asked for, by thread and in pieces, so that a log of any
+// length needs little memory.
+//
+// Blocks of a thread are put in the order of their wall-clock time, then of their
+// first tick, then of the file: a ring of buffers leaves them in any order, and
+// ticks can go back. A block that is there twice is read once. The runtime does
+// that when a thread ends before an older one, whose block is then missing; and
+// after a fork both processes write what was buffered into one basic log.
+//
+// Damage is skipped and reported. A file may end anywhere.
+package xray
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Detect reports whether a file that begins with head is an XRay log, of which it
+// needs 32 bytes. There is no magic number: a small version and type and a rate
+// that a clock can have are all there is to see.
+func Detect(head []byte) bool {
+	_, ok := sniff(head, lastFDR)
+	return ok
+}
+
+// Log is an open log. It is safe for use by several goroutines.
+type Log struct {
+	r       io.ReaderAt
+	head    header
+	info    trace.Info
+	threads []trace.Thread
+	parts   [][]part // of each thread, in order
+}
+
+// Open reads what a log of size bytes consists of. Messages call it name. Damage
+// is no error: it is in the Info of the log.
+func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
+	h, err := readHeader(r, size, name)
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{r: r, head: h, info: trace.Info{File: name, Format: h.String(), Size: size}}
+	ix := &index{log: l, ids: make(map[owner]int32)}
+	if h.fdr {
+		err = ix.fdr()
+	} else {
+		err = ix.basic()
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.note(ix)
+	return l, nil
+}
+
+// Info implements [trace.Log].
+func (l *Log) Info() *trace.Info { return &l.info }
+
+// Threads implements [trace.Log].
+func (l *Log) Threads() []trace.Thread { return l.threads }
+
+func (l *Log) window() window {
+	return window{r: l.r, name: l.info.File, size: l.info.Size}
+}
+
+// note says what a user should know.
+func (l *Log) note(ix *index) {
+	in := &l.info
+	add := func(format string, args ...any) { in.Notes = append(in.Notes, fmt.Sprintf(format, args...)) }
+	if len(l.threads) == 0 && len(in.Damage) == 0 {
+		if l.head.fdr {
+			add("%s has no calls: was the log started with __xray_log_init_mode and __xray_patch, were functions instrumented (-fxray-instrument, -fxray-instruction-threshold=1), or are all calls shorter than func_duration_threshold_us?", in.File)
+		} else {
+			add("%s has no calls: were functions patched (patch_premain=true) and instrumented (-fxray-instrument, -fxray-instruction-threshold=1), or are all calls shorter than func_duration_threshold_us?", in.File)
+		}
+	}
+	switch n := in.Duplicates; {
+	case n == 0:
+	case l.head.fdr:
+		add("%s: %s there twice and read once: blocks of threads that were still running are likely to be missing", in.File, count(n, "block was", "blocks were"))
+	default:
+		add("%s: %s there twice and read once: the process forked, and both wrote what was buffered", in.File, count(n, "run of records was", "runs of records were"))
+	}
+	if ix.stepped > 0 {
+		add("%s: the clock of %s went back: their blocks are in the order of wall-clock time", in.File, count(ix.stepped, "thread", "threads"))
+	}
+	if ix.objects && l.head.fdr {
+		add("%s has calls in shared objects: of an object's number FDR logs keep 4 of 8 bits, so that objects 16, 32 and so on look like the main program, and 17 like 1", in.File)
+	}
+	if ix.unsearched {
+		add("%s: time goes back so often that what a fork wrote twice was not looked for everywhere", in.File)
+	}
+	if c := in.Clock; c.Claimed != 0 || c.Hz != 0 && l.head.hz == 0 {
+		add("%s: the clock has %d ticks per second, by the wall-clock times in the log; its header says %d", in.File, c.Hz, c.Claimed)
+	}
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
