@@ -68,8 +68,9 @@ type xrayRecording struct {
 	name    string // basic-PROGRAM... or fdr-PROGRAM...
 	options string // of the mode
 	args    []string
-	cut     int  // bytes that are cut off the end of the log
-	tsc     bool // with the time stamp counter as clock, which needs privileges
+	cut     int    // bytes that are cut off the end of the log
+	tsc     bool   // with the time stamp counter as clock, which needs privileges
+	facts   string // what the program cannot know, in its way of telling
 }
 
 // program is the name of the recording's program.
@@ -83,7 +84,7 @@ const (
 
 var xrayRecordings = []xrayRecording{
 	{name: "basic-args", options: allCalls},
-	{name: "basic-args-cut", options: allCalls, cut: 1},
+	{name: "basic-args-cut", options: allCalls, cut: 1, facts: "open 1\ndamage 1"},
 	{name: "basic-tail", options: allCalls},
 	{name: "basic-threads", options: allCalls},
 	{name: "basic-fork", options: allCalls},
@@ -96,10 +97,10 @@ var xrayRecordings = []xrayRecording{
 	{name: "basic-entries", options: allCalls},
 	{name: "basic-empty"},
 	{name: "fdr-args", options: allCalls},
-	{name: "fdr-args-cut", options: allCalls, cut: 21},
+	{name: "fdr-args-cut", options: allCalls, cut: 21, facts: "open 2\ndamage 1"},
 	{name: "fdr-tail", options: allCalls},
 	{name: "fdr-events", options: allCalls},
-	{name: "fdr-typed", options: allCalls},
+	{name: "fdr-typed", options: allCalls, facts: "damage 1"},
 	{name: "fdr-threads", options: allCalls},
 	{name: "fdr-live", options: allCalls},
 	{name: "fdr-leaves", options: allCalls},
@@ -172,6 +173,9 @@ type xrayLog struct {
 	truth *xrayTruth
 }
 
+// program is the name of the log's program.
+func (l *xrayLog) program() string { return strings.Split(l.name, "-")[1] }
+
 // record runs the program and returns its log.
 func (r *xrayRecording) record(t *testing.T) *xrayLog {
 	t.Helper()
@@ -190,7 +194,7 @@ func (r *xrayRecording) record(t *testing.T) *xrayLog {
 	}
 	cmd := command(t, argv[0], argv[1:]...)
 	cmd.Env = append(cmd.Env, env...)
-	said := output(t, cmd)
+	said := output(t, cmd) + r.facts
 	logs, err := filepath.Glob(filepath.Join(dir, "log.*"))
 	if err != nil || len(logs) != 1 {
 		t.Fatalf("%s left %d logs: %v", r.name, len(logs), err)

@@ -18,6 +18,8 @@ type xrayTruth struct {
 	events  []string            // "event custom TEXT", "event typed TYPE TEXT"
 	objects map[int]string      // "object N FILE": the number of a shared object
 	newest  map[string]uint64   // "newest NAME N": calls up to number N are there, the first may not be
+	longer  map[string]uint64   // "longer NAME NS": the time of all calls together is more
+	shorter map[string]uint64   // "shorter NAME NS": less
 	oldest  map[string]uint64   // "oldest NAME N": calls from number N are there, the last may not be
 	facts   map[string]uint64   // all other lines, "FACT N"
 }
@@ -27,6 +29,7 @@ func parseXRayTruth(t *testing.T, text string) *xrayTruth {
 	x := &xrayTruth{
 		said: text, calls: map[string]uint64{}, atMost: map[string]uint64{}, stacks: map[string]uint64{},
 		args: map[string][]uint64{}, objects: map[int]string{},
+		longer: map[string]uint64{}, shorter: map[string]uint64{},
 		newest: map[string]uint64{}, oldest: map[string]uint64{}, facts: map[string]uint64{},
 	}
 	for line := range strings.Lines(text) {
@@ -68,6 +71,10 @@ func parseXRayTruth(t *testing.T, text string) *xrayTruth {
 			x.args[name] = append(x.args[name], value)
 		case "newest":
 			x.newest[name] = value
+		case "longer":
+			x.longer[name] = value
+		case "shorter":
+			x.shorter[name] = value
 		case "oldest":
 			x.oldest[name] = value
 		default:

@@ -17,13 +17,16 @@ SEEN static void without(long n) {
   with_arg(n * 10);
 }
 
+/* Not a constant, which the compiler would not pass. */
+static const char *volatile text = "text";
+
 int main(void) {
   CALLED();
   with_arg(1000);
   with_arg(-1);
   with_arg(1L << 62);
   for (long i = 1; i <= 5; i++) without(i);
-  with_pointer("text");
+  with_pointer(text);
   puts("stack main;with_arg 3\nstack main;without 5\nstack main;without;with_arg 5\nstack main;with_pointer 1");
   return truth();
 }

@@ -32,9 +32,13 @@ SEEN static void quote(void) {
   CALLED();
   static const char odd[] = "a\"b\\c\x01\xff";
   __xray_customevent(odd, 7);
+  printf("event custom %s\n", odd);
 }
 
 SEEN static void padding(void) { sink = sink + 1; }
+
+/* It has an odd length: the cut is in the middle of a record. */
+SEEN static void last(void) { __xray_customevent("12345", 5); }
 
 SEEN static void work(void) {
   CALLED();
@@ -53,7 +57,9 @@ int main(void) {
   typed(b, "three", 5);
   typed(a, "seven77", 7);
   puts("stack main;work 1\nstack main;work;custom 3\nstack main;work;quote 1\nstack main;typed 3");
+  if (!TYPED) puts("event custom 12345");
   truth();
   for (int i = 0; i < 20; i++) padding();
+  last();
   return 0;
 }

@@ -30,7 +30,9 @@ SEEN static void rest(void) {
 int main(void) {
   CALLED();
   for (int i = 0; i < 6; i++) on(i % 2);
+  long start = nanoseconds();
   rest();
+  printf("longer rest 1300000000\nshorter rest %ld\n", nanoseconds() - start);
   on(1);
   puts("stack main;on 7\nstack main;on;leaf 14\nstack main;rest 1\nstack main;rest;leaf 1\ncpus 2");
   return truth();
