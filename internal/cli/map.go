@@ -20,9 +20,10 @@ import (
 
 func newMapCmd(s *Streams) *cobra.Command {
 	var output string
+	var traced traceMapFlags
 	c := &cobra.Command{
-		Use:   "map BINARY [-o FILE.mipmap]",
-		Short: "Extract the map of a binary, so that the binary can be stripped",
+		Use:   "map BINARY [-o FILE.mipmap] | map PROGRAM [--xray] [flags]",
+		Short: "Extract the map of a binary, or print XRay's instrumentation map",
 		Long: `map writes the map of a binary or shared library that was built with cairn cc
 to a file: which record of a raw file belongs to which function. Raw files are
 of no use without the map of their build. The default name is BINARY.mipmap.
@@ -34,10 +35,28 @@ The map is in the section .debug_cairn, which strip removes. These keep it too:
 
 The first makes a file that cairn takes wherever it takes a binary. The second
 copies the bare section, which cairn does not read on its own, as it lacks the
-build id.`,
-		Example: "  cairn map app -o app.mipmap && strip app",
-		Args:    exactFiles("map", "a binary", 1, 1),
+build id.
+
+Of a program that was built with -fxray-instrument instead, map prints XRay's
+instrumentation map: which number in traces is which function, and where its
+probes go. A binary with both is taken for cairn's own build; --xray or --format
+asks for the other. Objects and YAML maps are read too. The formats:
+
+  text  a table of sleds, one on each line; the default
+  yaml  what llvm-xray extract --symbolize prints
+  json  functions with their sleds and where they are declared
+
+Sections survive strip, names do not: with its debug file beside it (or below
+/usr/lib/debug) a stripped program has them.`,
+		Example: `  cairn map app -o app.mipmap && strip app
+  clang++ -g -fxray-instrument app.cc -o traced && cairn map traced`,
+		Args: exactFiles("map", "a binary", 1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if wanted, err := traced.wanted(args[0]); err != nil {
+				return err
+			} else if wanted {
+				return traced.run(s, args[0], output)
+			}
 			path := output
 			if path == "" {
 				path = args[0] + ".mipmap"
@@ -53,7 +72,8 @@ build id.`,
 			return nil
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "the map to write, a .mipmap `file`, or - for standard output")
+	c.Flags().StringVarP(&output, "output", "o", "", "the map to write, a .mipmap `file`, or - for standard output, where an instrumentation map goes without it")
+	traced.register(c)
 	return c
 }
 

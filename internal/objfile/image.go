@@ -81,6 +81,16 @@ func (im *Image) SetDebugRoot(dir string) { im.debugRoot = dir }
 // Relocatable reports whether the file is an object that is not linked yet.
 func (im *Image) Relocatable() bool { return im.kind == elf.ET_REL }
 
+// Has reports whether there is a section called name that has contents.
+func (im *Image) Has(name string) bool {
+	for i := range im.sections {
+		if s := &im.sections[i]; s.name == name && s.kind != elf.SHT_NULL && s.kind != elf.SHT_NOBITS {
+			return true
+		}
+	}
+	return false
+}
+
 // Tables returns the contents of all sections called name, with relocations
 // applied: those of the object file, or the dynamic ones of a module that can be
 // loaded anywhere. A linked module has one at most. Sections without contents

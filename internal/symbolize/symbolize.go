@@ -67,6 +67,24 @@ func Load(path string, object uint8) (*Object, error) {
 	return o, nil
 }
 
+// Holds reports whether the file at path is an instrumentation map or has one:
+// whether Load is worth trying. A file that cannot be read has none.
+func Holds(path string) bool {
+	head, err := readHead(path)
+	if err != nil {
+		return false
+	}
+	if looksLikeYAML(head) {
+		return true
+	}
+	im, err := objfile.OpenImage(path)
+	if err != nil {
+		return false
+	}
+	defer im.Close()
+	return im.Has(xraymap.SectionName)
+}
+
 // looksLikeYAML reports whether a file that starts so is a map in YAML.
 func looksLikeYAML(head []byte) bool {
 	for len(head) > 0 {
