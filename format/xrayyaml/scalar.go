@@ -86,12 +86,12 @@ func printable(r rune) bool { return unicode.IsPrint(r) || unicode.Is(unicode.Zs
 // appendEscaped appends a character of a string in double quotes; if the string
 // is no text, a byte.
 func appendEscaped(b []byte, r rune, text bool) []byte {
-	const ascii = 0x80
+	const del, ascii = 0x7f, 0x80
 	if e, ok := escapes[r]; ok && (text || r < ascii) {
 		return append(b, e...)
 	}
 	switch {
-	case r >= ' ' && r < ascii, text && r >= ascii && printable(r):
+	case r >= ' ' && r < del, text && r >= ascii && printable(r):
 		return utf8.AppendRune(b, r)
 	case r <= 0xff:
 		return fmt.Appendf(b, `\x%02X`, r)

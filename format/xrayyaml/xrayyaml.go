@@ -23,6 +23,7 @@
 //     from 0x80 on are written as \xHH.
 //   - A shared object's functions from object 128 on have no negative numbers.
 //   - A name with a comma and nothing else to quote is quoted: it would end there.
+//   - The character DEL, which YAML does not allow, is escaped.
 package xrayyaml
 
 import (

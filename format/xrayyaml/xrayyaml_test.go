@@ -152,15 +152,15 @@ func TestScalarsLLVM(t *testing.T) {
 		b := xraytest.New(xraytest.Format{FDR: true, Version: 5})
 		th := b.Thread(1, 1)
 		gen := rapid.OneOf(
-			rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("a0 -?:,[]{}#&*!|>'\"%@`/\\\t\n\r\x00\x1b\x7f\u0085\u00a0\u2028\uFFFDé\U0001F600~^._"))),
+			rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("a0 -?:,[]{}#&*!|>'\"%@`/\\\t\n\r\x00\x1b\u0085\u00a0\u2028\uFFFDé\U0001F600~^._"))),
 			rapid.StringMatching(`[-+]?(0x|0o)?\.?[0-9a-f]{0,3}\.?[0-9]{0,2}([eE][-+]?[0-9]?)?`),
 			rapid.SampledFrom([]string{"null", "Null", "NULL", "~", "true", "TRUE", "False", ".inf", "-.Inf", ".nan", "+.nan", "yes", "no", "0x", "0o8", "1e", "+", "-"}),
 		)
 		for i := range uint64(200) {
 			// llvm-xray takes no event of size 0, and gives the events the
 			// function before them.
-			// Its Unicode is newer than Go's.
-			s := gen.Filter(func(s string) bool { return s != "" && !strings.ContainsAny(s, "\u2ffc\u2ffd\u2ffe\u2fff\u31ef") }).Draw(rt, "text")
+			// Its Unicode is newer than Go's, and DEL is no YAML.
+			s := gen.Filter(func(s string) bool { return s != "" && !strings.ContainsAny(s, "\x7f\u2ffc\u2ffd\u2ffe\u2fff\u31ef") }).Draw(rt, "text")
 			if strings.IndexByte(s, ',') > 0 && scalarQuoting(strings.ReplaceAll(s, ",", "_")) == plain {
 				continue // that is no YAML
 			}
