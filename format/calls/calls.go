@@ -83,6 +83,7 @@ type Writer struct {
 	// names is name's cache: a trace has many calls of few functions.
 	names map[int64]string
 	batch []Call
+	args  []uint64 // of the batch
 	rows  int64
 	err   error
 }
@@ -109,8 +110,7 @@ func NewWriter(w io.Writer, about About, name func(fn int64) string) *Writer {
 	}
 }
 
-// Write appends a call. It copies c, but keeps c.Args until the batch is full or
-// the file is closed. The error is that of the underlying writer; it comes some
+// Write appends a call, of which it keeps nothing. The error is that of the underlying writer; it comes some
 // calls late, and again from Close.
 func (w *Writer) Write(c *Call) error {
 	if w.err != nil {
@@ -118,6 +118,11 @@ func (w *Writer) Write(c *Call) error {
 	}
 	w.batch = append(w.batch, *c)
 	row := &w.batch[len(w.batch)-1]
+	if len(c.Args) > 0 {
+		from := len(w.args)
+		w.args = append(w.args, c.Args...)
+		row.Args = w.args[from:]
+	}
 	name, ok := w.names[c.Func]
 	if !ok {
 		name = w.name(c.Func)
@@ -133,7 +138,7 @@ func (w *Writer) Write(c *Call) error {
 func (w *Writer) flush() {
 	n, err := w.w.Write(w.batch)
 	w.rows += int64(n)
-	w.batch = w.batch[:0]
+	w.batch, w.args = w.batch[:0], w.args[:0]
 	w.err = err
 }
 

@@ -124,7 +124,7 @@ func TestSums(t *testing.T) {
 		c := &list[i]
 		s := want[c.Func]
 		if s == nil {
-			s = &callstest.Sum{Func: c.Func, Function: name(c.Func)}
+			s = &callstest.Sum{Key: c.Func, Function: name(c.Func)}
 			want[c.Func] = s
 		}
 		s.Calls++
@@ -139,7 +139,7 @@ func TestSums(t *testing.T) {
 	if f.Rows() != 100_000 || f.About.Unit != "ns" || !slices.Equal(f.About.Logs, []string{"a.xray", "b.xray"}) {
 		t.Errorf("%d rows, %+v", f.Rows(), f.About)
 	}
-	sums, err := f.Sums()
+	sums, err := f.Sums("func")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,10 +147,10 @@ func TestSums(t *testing.T) {
 		t.Errorf("%d functions, want %d", len(sums), len(want))
 	}
 	for i, s := range sums {
-		if w := want[s.Func]; w == nil || s != *w {
+		if w := want[s.Key]; w == nil || s != *w {
 			t.Errorf("%+v, want %+v", s, w)
 		}
-		if i > 0 && sums[i-1].Func >= s.Func {
+		if i > 0 && sums[i-1].Key >= s.Key {
 			t.Errorf("not in order at %d", i)
 		}
 	}
@@ -158,7 +158,7 @@ func TestSums(t *testing.T) {
 
 func TestEmpty(t *testing.T) {
 	t.Parallel()
-	sums, err := open(t, encode(t, nil)).Sums()
+	sums, err := open(t, encode(t, nil)).Sums("func")
 	if err != nil || len(sums) != 0 {
 		t.Errorf("%v, %v", sums, err)
 	}
@@ -223,7 +223,7 @@ func BenchmarkWrite(b *testing.B) {
 func BenchmarkSums(b *testing.B) {
 	f := open(b, encode(b, generated(1<<20, 6)))
 	for b.Loop() {
-		if _, err := f.Sums(); err != nil {
+		if _, err := f.Sums("func"); err != nil {
 			b.Fatal(err)
 		}
 	}

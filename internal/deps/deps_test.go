@@ -80,6 +80,7 @@ var rules = map[string]rule{
 	"internal/ptrace":     {ours: "prof internal/objfile"},
 	"internal/heatmap":    {pure: true},
 	"internal/flamegraph": {ours: "trace internal/calltrie internal/report", pure: true},
+	"internal/tracedb":    {ours: "trace internal/calltrie internal/account format/calls", others: "modernc.org/sqlite"},
 	"internal/stackdiff":  {ours: "trace internal/calltrie internal/account", pure: true},
 	"internal/report":     {ours: "prof", others: "github.com/ianlancetaylor/demangle", pure: true},
 

@@ -20,10 +20,10 @@ import (
 	"github.com/cairnprof/cairn/format/calls"
 )
 
-// Sum is what the calls of a function add up to.
+// Sum is what calls with the same value in some column add up to.
 type Sum struct {
-	Func     int64
-	Function string
+	Key      int64
+	Function string // of the first of them
 	Calls    uint64
 	// Duration is the sum of all durations, which counts recursive calls again
 	// and again; Total is that of outermost calls, and Self that of all selves.
@@ -74,40 +74,40 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 // Rows returns the number of calls.
 func (f *File) Rows() int64 { return f.file.NumRows() }
 
-// Sums adds up the calls of each function, ascending by number. It reads five
-// of the columns and holds a page of each.
-func (f *File) Sums() ([]Sum, error) {
-	byFunc := make(map[int64]*Sum)
+// Sums adds up the calls with the same value in a column of numbers, "func" or
+// "stack", ascending by it. It reads five of the columns and holds a page of each.
+func (f *File) Sums(by string) ([]Sum, error) {
+	sumOf := make(map[int64]*Sum)
 	for _, group := range f.file.RowGroups() {
-		if err := f.sumGroup(group, byFunc); err != nil {
+		if err := f.sumGroup(group, by, sumOf); err != nil {
 			return nil, err
 		}
 	}
-	sums := make([]Sum, 0, len(byFunc))
-	for _, s := range byFunc {
+	sums := make([]Sum, 0, len(sumOf))
+	for _, s := range sumOf {
 		sums = append(sums, *s)
 	}
-	slices.SortFunc(sums, func(a, b Sum) int { return cmp.Compare(a.Func, b.Func) })
+	slices.SortFunc(sums, func(a, b Sum) int { return cmp.Compare(a.Key, b.Key) })
 	return sums, nil
 }
 
-// sumGroup adds the calls of a row group to byFunc. Pages of columns do not end
+// sumGroup adds the calls of a row group to sumOf. Pages of columns do not end
 // at the same rows: each step takes what all of them have.
-func (f *File) sumGroup(group parquet.RowGroup, byFunc map[int64]*Sum) error {
+func (f *File) sumGroup(group parquet.RowGroup, by string, sumOf map[int64]*Sum) error {
 	columns := make(map[string]*column)
 	defer func() {
 		for _, c := range columns {
 			c.pages.Close()
 		}
 	}()
-	for _, name := range []string{"func", "function", "duration", "self", "outermost"} {
+	for _, name := range []string{by, "function", "duration", "self", "outermost"} {
 		leaf, ok := f.file.Schema().Lookup(name)
 		if !ok {
 			return fmt.Errorf("no column %s", name)
 		}
 		columns[name] = &column{pages: group.ColumnChunks()[leaf.ColumnIndex].Pages()}
 	}
-	fn, function := columns["func"], columns["function"]
+	key, function := columns[by], columns["function"]
 	duration, self, outermost := columns["duration"], columns["self"], columns["outermost"]
 	for left := group.NumRows(); left > 0; {
 		n := left
@@ -119,14 +119,14 @@ func (f *File) sumGroup(group parquet.RowGroup, byFunc map[int64]*Sum) error {
 		}
 		var s *Sum
 		for i := range n {
-			if id := fn.values[i]; s == nil || s.Func != id {
-				if s = byFunc[id]; s == nil {
+			if id := key.values[i]; s == nil || s.Key != id {
+				if s = sumOf[id]; s == nil {
 					name, err := function.text(function.values[i])
 					if err != nil {
 						return err
 					}
-					s = &Sum{Func: id, Function: name}
-					byFunc[id] = s
+					s = &Sum{Key: id, Function: name}
+					sumOf[id] = s
 				}
 			}
 			s.add(uint64(duration.values[i]), uint64(self.values[i]), outermost.values[i] != 0)
@@ -173,19 +173,26 @@ func (c *column) take(page parquet.Page) error {
 	data := page.Data()
 	switch dict := page.Dictionary(); {
 	case dict != nil:
-		numbers := dict.Type().Kind() == parquet.Int64
+		kind := dict.Type().Kind()
 		for _, i := range data.Int32() {
 			if i < 0 || int(i) >= dict.Len() {
 				return errors.New("a value is not in the dictionary")
 			}
 			v := int64(i)
-			if numbers {
+			switch kind {
+			case parquet.Int64:
 				v = dict.Index(i).Int64()
+			case parquet.Int32:
+				v = int64(dict.Index(i).Int32())
 			}
 			c.room = append(c.room, v)
 		}
 	case page.Type().Kind() == parquet.Int64:
 		c.room = append(c.room, data.Int64()...)
+	case page.Type().Kind() == parquet.Int32:
+		for _, v := range data.Int32() {
+			c.room = append(c.room, int64(v))
+		}
 	case page.Type().Kind() == parquet.Boolean:
 		bits, n := data.Boolean(), page.NumValues()
 		if int64(len(bits))*8 < n {

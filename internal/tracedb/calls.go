@@ -1,0 +1,68 @@
+package tracedb
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/cairnprof/cairn/format/calls"
+	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// WriteCalls replays the logs and writes every call as Parquet, with the ids that
+// the database of the same data has. The options must be those that account.Run
+// had; Progress is called with the bytes of all logs that are done, thread by
+// thread. It returns the number of calls. Damage is skipped: it is in the results
+// already.
+func WriteCalls(ctx context.Context, w io.Writer, data *Data, opt account.Options) (int64, error) {
+	x, err := newIndex(data.Sources)
+	if err != nil {
+		return 0, err
+	}
+	about := calls.About{Unit: x.unit}
+	for _, s := range data.Sources {
+		about.Logs = append(about.Logs, s.Log.Info().File)
+	}
+	out := calls.NewWriter(w, about, func(fn int64) string {
+		_, shown := data.name(trace.FuncID(fn))
+		return shown
+	})
+	outermost := x.stacks.Outermost()
+	done := int64(0)
+	for i := range x.threads {
+		th := &x.threads[i]
+		if err := writeThread(ctx, out, data.Sources[th.log].Log, th, outermost, opt); err != nil {
+			return 0, err
+		}
+		if done += th.Bytes; opt.Progress != nil {
+			opt.Progress(done)
+		}
+	}
+	if err := out.Close(); err != nil {
+		return 0, err
+	}
+	return out.Rows(), nil
+}
+
+// writeThread writes the calls of a thread.
+func writeThread(ctx context.Context, out *calls.Writer, log trace.Log, th *thread, outermost []bool, opt account.Options) error {
+	row := calls.Call{Log: int32(th.log + 1), Thread: int32(th.id), PID: int64(th.PID), TID: int64(th.TID)}
+	for c, err := range account.Calls(ctx, log, th.index, opt) {
+		if c == nil {
+			if damage := (*trace.Damage)(nil); errors.As(err, &damage) {
+				continue
+			}
+			return err
+		}
+		stack := th.stack[c.Node]
+		row.Call, row.Parent = th.call(c.ID), th.call(c.Parent)
+		row.Func, row.Stack, row.Depth = int64(c.Func), int32(stack), int32(c.Depth)
+		row.Start, row.Duration, row.Self = th.since(c.Start), integer(c.Duration), integer(c.Self)
+		row.Outermost, row.Ended, row.Args = outermost[stack], endings[c.End], c.Args
+		if err := out.Write(&row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
