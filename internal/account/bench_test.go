@@ -1,0 +1,143 @@
+package account
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cairnprof/cairn/trace"
+)
+
+// A program is functions with call sites: what a benchmark runs to have the
+// events of something like a database, whose stacks are some thousand, most of
+// them rare.
+type program struct {
+	sites  [][]site // by function
+	depth  int
+	rand   *rand.Rand
+	now    uint64
+	left   int
+	part   []trace.Event
+	parts  []trace.Part
+	enters int
+}
+
+type site struct {
+	callee trace.FuncID
+	often  float64 // probability that a call gets here
+	times  int
+}
+
+const perPart = 2000 // about a block of 16 KiB
+
+func newProgram(funcs, depth int, seed uint64) *program {
+	p := &program{depth: depth, rand: rand.New(rand.NewPCG(seed, 1)), now: 1 << 40, sites: make([][]site, funcs)}
+	for f := range p.sites {
+		for range 2 + p.rand.IntN(6) {
+			s := site{often: p.rand.Float64(), times: 1}
+			// A few functions are called from everywhere, the others from near.
+			switch x := p.rand.Float64(); {
+			case x < 0.25:
+				s.callee = trace.FuncID(p.rand.IntN(funcs / 50))
+			case x < 0.3:
+				s.times = 1 + p.rand.IntN(20)
+				fallthrough
+			default:
+				s.callee = trace.FuncID((f + 1 + p.rand.IntN(40)) % funcs)
+			}
+			if p.rand.Float64() < 0.6 {
+				s.often *= 0.05
+			}
+			p.sites[f] = append(p.sites[f], s)
+		}
+	}
+	return p
+}
+
+func (p *program) event(k trace.Kind, f trace.FuncID) {
+	// Most calls of a function take about as long as its last.
+	p.now += 20 + uint64(f)%64 + uint64(p.rand.IntN(16))
+	if p.rand.IntN(512) == 0 {
+		p.now += uint64(p.rand.IntN(20000))
+	}
+	p.part = append(p.part, trace.Event{Time: p.now, Func: f + 1, Kind: k})
+	if p.left--; len(p.part) == perPart {
+		p.flush()
+	}
+}
+
+func (p *program) flush() {
+	p.parts = append(p.parts, trace.Part{Events: p.part, Break: true})
+	p.part = make([]trace.Event, 0, perPart)
+}
+
+func (p *program) call(f trace.FuncID, depth int) {
+	p.event(trace.Enter, f)
+	if depth < p.depth {
+		for _, s := range p.sites[f] {
+			if p.rand.Float64() >= s.often {
+				continue
+			}
+			for range s.times {
+				if p.left > 0 {
+					p.call(s.callee, depth+1)
+				}
+			}
+		}
+	}
+	p.event(trace.Exit, f)
+}
+
+func (p *program) run(events int) *trace.Memory {
+	p.left = events
+	p.event(trace.Enter, 0)
+	for p.left > 0 {
+		p.call(trace.FuncID(1+p.rand.IntN(4)), 2)
+	}
+	p.event(trace.Exit, 0)
+	p.flush()
+	m := memory(p.parts)
+	m.About.Clock.Hz = 1e9
+	return m
+}
+
+var benchLogs = map[string]*trace.Memory{}
+
+// benchLog makes a log of 4 million events of a program whose trie grows with
+// the number of its functions.
+func benchLog(b *testing.B, funcs, depth int) *trace.Memory {
+	b.Helper()
+	key := fmt.Sprint(funcs, depth)
+	if benchLogs[key] == nil {
+		benchLogs[key] = newProgram(funcs, depth, 7).run(4e6)
+	}
+	return benchLogs[key]
+}
+
+func benchmarkRun(b *testing.B, opt Options, hz uint64) {
+	for _, c := range []struct{ funcs, depth int }{{300, 12}, {1000, 20}, {1500, 40}} {
+		log := benchLog(b, c.funcs, c.depth)
+		log.About.Clock.Hz = hz
+		res, err := Run(b.Context(), log, opt)
+		if err != nil {
+			b.Fatal(err)
+		}
+		th := res.Threads[0]
+		b.Run(fmt.Sprintf("nodes=%d/depth=%d", th.Trie.Len(), th.Stats.MaxDepth), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Run(b.Context(), log, opt); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perEvent := float64(b.Elapsed().Nanoseconds()) / float64(b.N) / float64(th.Stats.Events)
+			b.ReportMetric(perEvent, "ns/event")
+			b.ReportMetric(1e3/perEvent, "Mevents/s")
+		})
+	}
+}
+
+// BenchmarkRun replays a thread on one core, events in memory.
+func BenchmarkRun(b *testing.B) { benchmarkRun(b, Options{Workers: 1, Slowest: 20}, 1e9) }
+
+// BenchmarkTicks is the same with a clock that has to be converted.
+func BenchmarkTicks(b *testing.B) { benchmarkRun(b, Options{Workers: 1, Slowest: 20}, 2596100000) }
