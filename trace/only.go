@@ -2,7 +2,8 @@ package trace
 
 import "iter"
 
-// Only returns log with only the threads that keep wants.
+// Only returns log with only the threads that keep wants. What else the whole log
+// can do is in reach through the method Unwrap of the result.
 func Only(log Log, keep func(Thread) bool) Log {
 	o := &only{Log: log}
 	for i, t := range log.Threads() {
@@ -19,6 +20,9 @@ type only struct {
 	threads []Thread
 	index   []int // in the whole log
 }
+
+// Unwrap returns the whole log.
+func (o *only) Unwrap() Log { return o.Log }
 
 func (o *only) Threads() []Thread { return o.threads }
 
