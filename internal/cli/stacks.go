@@ -1,0 +1,317 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/folded"
+	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/internal/report"
+)
+
+type stacksFlags struct {
+	traceFlags
+	displayFlags
+	by        string
+	top       int
+	perThread bool
+	folded    bool
+	regexp    string
+}
+
+func newStacksCmd(s *Streams) *cobra.Command {
+	var f stacksFlags
+	c := &cobra.Command{
+		Use:   "stacks LOG...",
+		Short: "List the call stacks that took most time or most calls",
+		Long: `stacks replays logs of calls that XRay wrote, basic or FDR, and lists the stacks
+that cost most: by the time spent in the innermost function itself (self), with
+what it called (total), or by the number of calls (count). A stack is a function
+and all its callers; stacks of all threads are added up.
+
+Logs are recognised by their content and can be compressed with gzip or zstd; -
+is standard input. They hold numbers of functions: --map names them.
+
+A call without an exit, which exceptions and longjmp leave behind, ends at the
+last event seen in it: a lower bound. An exit without its enter, say at the
+beginning of a ring buffer, is counted and left out.`,
+		Example: `  cairn stacks --map ./app xray-log.app.*
+  cairn stacks --by count --top 3 --per-thread --map ./app log.zst
+  cairn stacks --folded --map ./app log | flamegraph.pl > app.svg`,
+		Args: exactFiles("stacks", "a log", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	f.traceFlags.register(c)
+	f.displayFlags.register(c)
+	c.Flags().StringVar(&f.by, "by", "self", "what to rank stacks by: self, total or count")
+	c.Flags().IntVar(&f.top, "top", 10, "list `n` stacks; 0 for all")
+	c.Flags().BoolVar(&f.perThread, "per-thread", false, "rank the stacks of each thread apart")
+	c.Flags().BoolVar(&f.folded, "folded", false, "print every stack on a line, outermost function first, with its self time or,\nwith --by count, its calls: what flamegraph.pl and speedscope read")
+	c.Flags().StringVar(&f.regexp, "regexp", "", "only stacks whose innermost function matches `pattern`")
+	return c
+}
+
+// stackKey returns what a node is ranked by.
+func stackKey(by string) (func(*calltrie.Stats) uint64, error) {
+	switch by {
+	case "self":
+		return func(s *calltrie.Stats) uint64 { return s.Self }, nil
+	case "total":
+		return func(s *calltrie.Stats) uint64 { return s.Total }, nil
+	case "count":
+		return func(s *calltrie.Stats) uint64 { return s.Calls }, nil
+	}
+	return nil, usagef("--by %s: there is self, total and count", by)
+}
+
+// A stackList is the ranked stacks of a trie.
+type stackList struct {
+	label  string      // of the thread, "" for all
+	thread *threadTrie // nil for all
+	trie   *calltrie.Trie
+	nodes  []calltrie.NodeID
+	sum    uint64 // of self times
+	found  int    // stacks that matched
+}
+
+func (f *stacksFlags) run(ctx context.Context, s *Streams, args []string) error {
+	key, err := stackKey(f.by)
+	if err != nil {
+		return err
+	}
+	if f.folded && f.json {
+		return usagef("--folded and --json: one of them")
+	}
+	filter, err := newNameFilter(f.regexp)
+	if err != nil {
+		return err
+	}
+	style, err := f.style(s)
+	if err != nil {
+		return err
+	}
+	set, err := f.open(s, args, f.names())
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	results, err := set.account(ctx, f.options())
+	if err != nil {
+		return err
+	}
+	lists := f.rank(set, results, key, filter)
+	switch {
+	case f.folded:
+		return f.writeFolded(s.Out, set, lists)
+	case f.json:
+		return f.writeJSON(s.Out, set, lists)
+	}
+	return f.writeText(s.Out, set, lists, style)
+}
+
+// rank returns the stacks to show, of each thread or of all together.
+func (f *stacksFlags) rank(set *traceSet, results []*account.Result, key func(*calltrie.Stats) uint64, filter nameFilter) []*stackList {
+	list := func(label string, thread *threadTrie, trie *calltrie.Trie) *stackList {
+		l := &stackList{label: label, thread: thread, trie: trie}
+		for id, n := range trie.Nodes() {
+			l.sum += n.Self
+			if n.Calls > 0 && filter.match(set.Funcs.Name(n.Func), set.names) {
+				l.nodes = append(l.nodes, id)
+			}
+		}
+		l.found = len(l.nodes)
+		slices.SortFunc(l.nodes, func(a, b calltrie.NodeID) int {
+			return cmp.Or(cmp.Compare(key(&trie.Node(b).Stats), key(&trie.Node(a).Stats)),
+				slices.Compare(trie.Stack(a), trie.Stack(b)))
+		})
+		if f.top > 0 && !f.folded {
+			l.nodes = l.nodes[:min(f.top, len(l.nodes))]
+		}
+		return l
+	}
+	if !f.perThread {
+		return []*stackList{list("", nil, merged(results))}
+	}
+	var lists []*stackList
+	for _, th := range set.perThread(results) {
+		lists = append(lists, list(th.Label, &th, th.Trie))
+	}
+	return lists
+}
+
+func (f *stacksFlags) writeText(w io.Writer, set *traceSet, lists []*stackList, style report.Style) error {
+	b := bufio.NewWriter(w)
+	for i, l := range lists {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		head := fmt.Sprintf("top %d of %s by %s", len(l.nodes), plural(l.found, "stack"), rankText[f.by])
+		if l.label != "" {
+			head = l.label + ": " + head
+		}
+		fmt.Fprintln(b, style.Paint(report.Bold, head))
+		for rank, id := range l.nodes {
+			b.WriteByte('\n')
+			if err := f.writeStack(b, set, l, rank, id, style); err != nil {
+				return err
+			}
+		}
+	}
+	return b.Flush()
+}
+
+var rankText = map[string]string{"self": "self time", "total": "total time", "count": "calls"}
+
+// writeStack prints one stack: its figures, then its functions, outermost first,
+// each with what the calls on this stack took.
+func (f *stacksFlags) writeStack(w io.Writer, set *traceSet, l *stackList, rank int, id calltrie.NodeID, style report.Style) error {
+	leaf := l.trie.Node(id)
+	fmt.Fprintf(w, "%s %s self (%s), %s total, %s\n",
+		style.Paint(report.Bold, "#"+strconv.Itoa(rank+1)),
+		style.Paint(report.Amber, set.duration(leaf.Self)), share(leaf.Self, l.sum),
+		set.duration(leaf.Total), plural(int(leaf.Calls), "call"))
+	t := &report.Table{Columns: []report.Column{
+		{Title: "calls", Align: report.Right},
+		{Title: "total", Align: report.Right},
+		{Title: "self", Align: report.Right},
+		{Title: "function", Shrink: report.Shorten},
+		{Shrink: report.ShortenPath},
+	}}
+	for depth, node := range path(l.trie, id) {
+		n := l.trie.Node(node)
+		name := strings.Repeat(" ", min(depth, maxIndent)) + set.name(n.Func)
+		color := report.Plain
+		if node == id {
+			color = report.Bold
+		}
+		t.Add(report.Text(report.Count(n.Calls)), report.Text(set.duration(n.Total)), report.Text(set.duration(n.Self)),
+			report.Cell{Text: name, Color: color}, report.Cell{Text: set.place(n.Func), Color: report.Dim})
+	}
+	return t.Write(w, style)
+}
+
+// maxIndent is how far stacks are indented: deeper ones go on straight down.
+const maxIndent = 40
+
+// path returns the nodes from the outermost to id.
+func path(t *calltrie.Trie, id calltrie.NodeID) []calltrie.NodeID {
+	var nodes []calltrie.NodeID
+	for ; id != calltrie.Root; id = t.Node(id).Parent {
+		nodes = append(nodes, id)
+	}
+	slices.Reverse(nodes)
+	return nodes
+}
+
+// share is part of whole in percent.
+func share(part, whole uint64) string {
+	if whole == 0 {
+		return "0 %"
+	}
+	return report.Decimal(100*float64(part)/float64(whole)) + " %"
+}
+
+// writeFolded prints every stack that has a value.
+func (f *stacksFlags) writeFolded(w io.Writer, set *traceSet, lists []*stackList) error {
+	value := func(s *calltrie.Stats) uint64 { return s.Self }
+	if f.by == "count" {
+		value = func(s *calltrie.Stats) uint64 { return s.Calls }
+	}
+	out := folded.NewWriter(w)
+	for _, l := range lists {
+		slices.Sort(l.nodes) // callers before callees
+		for _, id := range l.nodes {
+			n := value(&l.trie.Node(id).Stats)
+			if n == 0 {
+				continue
+			}
+			var names []string
+			if l.label != "" {
+				names = append(names, l.label)
+			}
+			for _, fn := range l.trie.Stack(id) {
+				names = append(names, set.name(fn))
+			}
+			if err := out.Write(names, n); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Flush()
+}
+
+// stackJSON is a stack in JSON. Times are in the document's unit.
+type stackJSON struct {
+	Thread *threadJSON `json:"thread,omitempty"`
+	Calls  uint64      `json:"calls"`
+	Total  uint64      `json:"total"`
+	Self   uint64      `json:"self"`
+	Min    uint64      `json:"min"`
+	Median uint64      `json:"median"`
+	P90    uint64      `json:"p90"`
+	P99    uint64      `json:"p99"`
+	Max    uint64      `json:"max"`
+	// NoExit is how many of the calls have no exit in the log, Open how many
+	// were running at its end.
+	NoExit uint64      `json:"no_exit,omitempty"`
+	Open   uint64      `json:"open,omitempty"`
+	Frames []frameJSON `json:"frames"` // outermost first
+}
+
+type threadJSON struct {
+	Log string `json:"log"`
+	PID uint32 `json:"pid"`
+	TID uint32 `json:"tid"`
+}
+
+type frameJSON struct {
+	Name      string `json:"name"`
+	Demangled string `json:"demangled"`
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Calls     uint64 `json:"calls"`
+	Total     uint64 `json:"total"`
+	Self      uint64 `json:"self"`
+}
+
+func (f *stacksFlags) writeJSON(w io.Writer, set *traceSet, lists []*stackList) error {
+	doc := struct {
+		Unit   string      `json:"unit"`
+		Found  int         `json:"found"` // stacks, before --top
+		Self   uint64      `json:"self"`  // of all stacks
+		Stacks []stackJSON `json:"stacks"`
+	}{Unit: set.Clock.Unit(), Stacks: []stackJSON{}}
+	for _, l := range lists {
+		doc.Found += l.found
+		doc.Self += l.sum
+		for _, id := range l.nodes {
+			n := &l.trie.Node(id).Stats
+			out := stackJSON{
+				Calls: n.Calls, Total: n.Total, Self: n.Self, Min: n.Min, Max: n.Max, NoExit: n.Deduced, Open: n.Open,
+				Median: n.Latency.Quantile(0.5), P90: n.Latency.Quantile(0.9), P99: n.Latency.Quantile(0.99),
+			}
+			if th := l.thread; th != nil {
+				out.Thread = &threadJSON{th.Log.File, th.PID, th.TID}
+			}
+			for _, node := range path(l.trie, id) {
+				n := l.trie.Node(node)
+				fn := set.Funcs[n.Func]
+				out.Frames = append(out.Frames, frameJSON{
+					Name: set.Funcs.Name(n.Func), Demangled: set.name(n.Func), File: fn.File, Line: fn.Line,
+					Calls: n.Calls, Total: n.Total, Self: n.Self,
+				})
+			}
+			doc.Stacks = append(doc.Stacks, out)
+		}
+	}
+	return report.WriteJSON(w, doc)
+}

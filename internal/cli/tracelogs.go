@@ -1,0 +1,310 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/symbolize"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// traceFlags say which logs a verb reads, how it names functions, and how it
+// counts calls that have no end.
+type traceFlags struct {
+	maps     []string
+	threads  []uint
+	pids     []uint
+	workers  int
+	dropOpen bool
+	upper    bool
+}
+
+// registerLogs adds the flags of every verb that reads logs.
+func (f *traceFlags) registerLogs(c *cobra.Command) {
+	c.Flags().StringArrayVarP(&f.maps, "map", "m", nil,
+		"name functions by this `file`: the program, N=FILE for shared object N, a YAML map,\nor a list of lines \"N FILE\"; repeatable")
+	c.Flags().UintSliceVar(&f.threads, "thread", nil, "only threads with these `ids`")
+	c.Flags().UintSliceVar(&f.pids, "process", nil, "only processes with these `ids`")
+}
+
+// register adds those of verbs that account time to calls.
+func (f *traceFlags) register(c *cobra.Command) {
+	f.registerLogs(c)
+	c.Flags().IntVarP(&f.workers, "jobs", "j", 0, "work on `n` cores; 0 for all")
+	c.Flags().BoolVar(&f.dropOpen, "drop-open", false, "leave out calls that were still running when the log ended")
+	c.Flags().BoolVar(&f.upper, "upper-bound", false, "let a call without an exit end when its caller did, not at the last event seen in it")
+}
+
+// options are how to account.
+func (f *traceFlags) options() account.Options {
+	return account.Options{Workers: f.workers, DropOpen: f.dropOpen, UpperBound: f.upper}
+}
+
+// traceSet is the logs of one command and what names their functions.
+type traceSet struct {
+	Logs  []trace.Log
+	Funcs trace.Funcs
+	// Clock has the unit of all times that accounting gives. Its Start is the
+	// first log's.
+	Clock trace.Clock
+
+	streams *Streams
+	names   *report.Names
+	files   []*logfile.File
+	shown   map[trace.FuncID]string
+	maps    int // that were given
+}
+
+// isTraceLog reports whether the file at path is a log of calls.
+func isTraceLog(path string, s *Streams) bool {
+	f, err := logfile.Open(path, s.In)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return xray.Detect(f.Head(traceHead))
+}
+
+// traceHead is how much of a file tells whether it is a log.
+const traceHead = 4096
+
+// open opens the logs that args name, files or patterns. The caller closes the
+// set.
+func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *traceSet, err error) {
+	t := &traceSet{streams: s, names: names, shown: make(map[trace.FuncID]string), maps: len(f.maps)}
+	defer func() {
+		if err != nil {
+			t.Close()
+		}
+	}()
+	paths, err := logfile.Expand(args)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		log, err := t.openLog(path)
+		if err != nil {
+			return nil, err
+		}
+		t.Logs = append(t.Logs, f.only(log))
+	}
+	if t.Clock, err = commonClock(t.Logs); err != nil {
+		return nil, err
+	}
+	if len(f.threads)+len(f.pids) > 0 && !slices.ContainsFunc(t.Logs, func(l trace.Log) bool { return len(l.Threads()) > 0 }) {
+		return nil, errors.New("no log has such a thread (cairn dump --summary lists them)")
+	}
+	if t.Funcs, err = loadMaps(s, f.maps); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// loadMaps returns the functions of what --map names.
+func loadMaps(s *Streams, texts []string) (trace.Funcs, error) {
+	specs := make([]symbolize.Spec, len(texts))
+	for i, text := range texts {
+		var err error
+		if specs[i], err = symbolize.ParseSpec(text); err != nil {
+			return nil, usagef("--map %s: %w", text, err)
+		}
+	}
+	p, err := symbolize.LoadAll(specs)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range p.Notes {
+		note(s, "%s", text)
+	}
+	return p.Funcs, nil
+}
+
+func (t *traceSet) openLog(path string) (trace.Log, error) {
+	file, err := logfile.Open(path, t.streams.In)
+	if err != nil {
+		return nil, err
+	}
+	t.files = append(t.files, file)
+	if file.Note != "" {
+		note(t.streams, "%s", file.Note)
+	}
+	if head := file.Head(traceHead); !xray.Detect(head) {
+		return nil, fmt.Errorf("%s: no log of calls: it is %s", file.Name, kindName(head))
+	}
+	log, err := xray.Open(file, file.Size, file.Name)
+	if err != nil {
+		return nil, err
+	}
+	t.noteLog(log.Info())
+	return log, nil
+}
+
+// only keeps the threads that were asked for.
+func (f *traceFlags) only(log trace.Log) trace.Log {
+	if len(f.threads)+len(f.pids) == 0 {
+		return log
+	}
+	return trace.Only(log, func(t trace.Thread) bool {
+		return (len(f.threads) == 0 || slices.Contains(f.threads, uint(t.TID))) &&
+			(len(f.pids) == 0 || slices.Contains(f.pids, uint(t.PID)))
+	})
+}
+
+// commonClock returns the clock of results of all logs together.
+func commonClock(logs []trace.Log) (trace.Clock, error) {
+	if len(logs) == 0 {
+		return trace.Clock{}, nil
+	}
+	first := logs[0].Info()
+	for _, log := range logs[1:] {
+		if info := log.Info(); (info.Clock.Hz == 0) != (first.Clock.Hz == 0) {
+			known, unknown := first, info
+			if first.Clock.Hz == 0 {
+				known, unknown = info, first
+			}
+			return trace.Clock{}, fmt.Errorf("%s has ticks of an unknown length, and %s has not: look at them one by one", unknown.File, known.File)
+		}
+	}
+	return first.Clock, nil
+}
+
+// Close closes the logs.
+func (t *traceSet) Close() {
+	for _, f := range t.files {
+		f.Close()
+	}
+}
+
+// name returns the name to display for a function.
+func (t *traceSet) name(id trace.FuncID) string {
+	text, ok := t.shown[id]
+	if !ok {
+		text = t.names.Show(t.Funcs.Name(id))
+		t.shown[id] = text
+	}
+	return text
+}
+
+// duration is a time for people.
+func (t *traceSet) duration(n uint64) string { return report.Duration(n, t.Clock.Unit()) }
+
+// place is where a function is declared, file:line, "" if not known.
+func (t *traceSet) place(id trace.FuncID) string {
+	fn := t.Funcs[id]
+	if fn.File == "" || fn.Line == 0 {
+		return fn.File
+	}
+	return fn.File + ":" + strconv.Itoa(fn.Line)
+}
+
+// account replays all logs, with progress, and says what was odd about them.
+func (t *traceSet) account(ctx context.Context, opt account.Options) ([]*account.Result, error) {
+	var total int64
+	for _, log := range t.Logs {
+		for _, th := range log.Threads() {
+			total += th.Bytes
+		}
+	}
+	const mega = 1 << 20
+	var done atomic.Int64 // MB
+	before := int64(0)    // bytes of the logs that are done
+	opt.Progress = func(n int64) { done.Store((before + n) / mega) }
+	stop := startProgress(t.streams.Err, "MB", &done, int(total/mega))
+	var results []*account.Result
+	for _, log := range t.Logs {
+		r, err := account.Run(ctx, log, opt)
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		results = append(results, r)
+		for _, th := range log.Threads() {
+			before += th.Bytes
+		}
+	}
+	stop()
+	for i, r := range results {
+		t.noteResult(t.Logs[i].Info(), r)
+	}
+	t.noteNames(results)
+	return results, nil
+}
+
+// merged returns one trie of all threads of all logs.
+func merged(results []*account.Result) *calltrie.Trie {
+	if len(results) == 1 {
+		return results[0].Merged()
+	}
+	trie := calltrie.New()
+	for _, r := range results {
+		for i := range r.Threads {
+			trie.Merge(calltrie.Root, r.Threads[i].Trie, nil)
+		}
+	}
+	return trie
+}
+
+// threadTrie is what one thread did.
+type threadTrie struct {
+	Log   *trace.Info
+	Label string // "thread 12", with its process or log where there are several
+	*account.Thread
+}
+
+// perThread returns the threads of all logs.
+func (t *traceSet) perThread(results []*account.Result) []threadTrie {
+	pids := make(map[uint32]bool)
+	for _, r := range results {
+		for i := range r.Threads {
+			pids[r.Threads[i].PID] = true
+		}
+	}
+	var list []threadTrie
+	for i, r := range results {
+		info := t.Logs[i].Info()
+		for j := range r.Threads {
+			th := &r.Threads[j]
+			label := "thread " + strconv.FormatUint(uint64(th.TID), 10)
+			if len(pids) > 1 {
+				label += " of process " + strconv.FormatUint(uint64(th.PID), 10)
+			}
+			if len(results) > 1 {
+				label += " in " + info.File
+			}
+			list = append(list, threadTrie{Log: info, Label: label, Thread: th})
+		}
+	}
+	return list
+}
+
+// programOf guesses the program that wrote a log from the log's name, which
+// XRay makes of it: xray-log.app.Ab3xYz. It returns "" unless there is a file of
+// that name here or beside the log.
+func programOf(log string) string {
+	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(log), ".gz"), ".zst")
+	parts := strings.Split(base, ".")
+	if len(parts) < 3 {
+		return ""
+	}
+	program := strings.Join(parts[1:len(parts)-1], ".")
+	for _, path := range []string{program, filepath.Join(filepath.Dir(log), program)} {
+		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// maxDamage is how many damaged places of a log are named one by one.
+const maxDamage = 5
+
+// noteLog says what a user should know of a log that was opened.
+func (t *traceSet) noteLog(info *trace.Info) {
+	t.noteDamage(info.File, info.Damage)
+	for _, text := range info.Notes {
+		note(t.streams, "%s: %s", info.File, text)
+	}
+	if c := info.Clock; c.Claimed != 0 || c.Hz == 0 {
+		note(t.streams, "%s", clockNote(info))
+	}
+}
+
+func clockNote(info *trace.Info) string {
+	c := info.Clock
+	if c.Hz == 0 {
+		return info.File + ": the log does not say how long a tick is: times are in ticks"
+	}
+	const mega = 1e6
+	return fmt.Sprintf("%s: ticks are taken to be %.1f MHz, estimated from the log's wall-clock marks; its header says %.1f MHz",
+		info.File, float64(c.Hz)/mega, float64(c.Claimed)/mega)
+}
+
+func (t *traceSet) noteDamage(file string, list []*trace.Damage) {
+	for i, d := range list {
+		if i == maxDamage {
+			note(t.streams, "%s: %d more damaged places were skipped (cairn dump shows them)", file, len(list)-i)
+			break
+		}
+		note(t.streams, "%v", d)
+	}
+}
+
+// noteResult says what of a log's calls could not be seen whole.
+func (t *traceSet) noteResult(info *trace.Info, r *account.Result) {
+	t.noteDamage(info.File, r.Damage)
+	st := r.Total()
+	var odd []string
+	add := func(n uint64, one, many string) {
+		if n > 0 {
+			odd = append(odd, report.Count(n)+" "+either(n, one, many))
+		}
+	}
+	add(st.Orphans, "exit without its enter (left out)", "exits without their enter (left out)")
+	add(st.Deduced, "call without an exit (its time is a lower bound)", "calls without an exit (their times are lower bounds)")
+	add(st.Open, "call still running at the end", "calls still running at the end")
+	add(st.Gaps, "gap where events are missing", "gaps where events are missing")
+	add(st.Clamped, "time where the clock went back (taken as 0)", "times where the clock went back (taken as 0)")
+	add(st.TooDeep, "call too deep to follow", "calls too deep to follow")
+	if len(odd) > 0 {
+		note(t.streams, "%s: %s", info.File, strings.Join(odd, ", "))
+	}
+	if text := filterNote(info, &st); text != "" {
+		note(t.streams, "%s: %s", info.File, text)
+	}
+}
+
+func either(n uint64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// filterNote guesses whether the runtime left out short calls: XRay does so by
+// default below 5 microseconds. With a few leaf calls that is no guess to make.
+func filterNote(info *trace.Info, st *account.Stats) string {
+	const threshold, least = 5000, 50 // ns, leaf calls
+	if info.Clock.Hz == 0 || st.Leaves < least || st.Shortest < threshold || st.Shortest > 2*threshold {
+		return ""
+	}
+	return "no leaf call is shorter than 5 us: the program probably ran with func_duration_threshold_us=5, so counts are lower bounds"
+}
+
+// noteNames says how to name functions that have no name, and which objects
+// they are in.
+func (t *traceSet) noteNames(results []*account.Result) {
+	seen := make(map[uint8]bool)
+	nameless, all := 0, make(map[trace.FuncID]bool)
+	for _, r := range results {
+		for i := range r.Threads {
+			for _, n := range r.Threads[i].Trie.Nodes() {
+				if all[n.Func] {
+					continue
+				}
+				all[n.Func] = true
+				if _, ok := t.Funcs[n.Func]; !ok {
+					nameless++
+					seen[n.Func.Object()] = true
+				}
+			}
+		}
+	}
+	if nameless == 0 {
+		return
+	}
+	objects := slices.Sorted(maps.Keys(seen))
+	if t.maps == 0 && slices.Equal(objects, []uint8{0}) {
+		hint := "PROGRAM"
+		if program := programOf(t.Logs[0].Info().File); program != "" {
+			hint = program
+		}
+		note(t.streams, "functions are shown by their numbers; name them with --map %s", hint)
+		return
+	}
+	texts := make([]string, len(objects))
+	for i, o := range objects {
+		texts[i] = strconv.Itoa(int(o))
+	}
+	note(t.streams, "%s of %s functions have no names, in %s %s: name them with --map PROGRAM (object 0) and --map N=FILE",
+		report.Count(nameless), report.Count(len(all)), either(uint64(len(objects)), "object", "objects"), strings.Join(texts, ", "))
+}
