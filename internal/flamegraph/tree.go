@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/trace"
 )
 
@@ -49,7 +50,7 @@ func (p *Profile) tree() (*tree, error) {
 			top = int32(len(t.nodes))
 			n := root()
 			n.parent, n.name = 0, int32(len(t.labels))
-			t.labels = append(t.labels, g.Label)
+			t.labels = append(t.labels, report.Printable(g.Label))
 			t.nodes = append(t.nodes, n)
 		}
 		base := int32(len(t.nodes)) - 1 // nodes of a trie but its root follow as they are
@@ -58,7 +59,7 @@ func (p *Profile) tree() (*tree, error) {
 			if !ok {
 				name = int32(len(t.names))
 				index[n.Func] = name
-				t.names = append(t.names, p.Name(n.Func))
+				t.names = append(t.names, report.Printable(p.Name(n.Func)))
 			}
 			parent := top
 			if n.Parent != calltrie.Root {
@@ -73,7 +74,10 @@ func (p *Profile) tree() (*tree, error) {
 func (d *Diff) tree() (*tree, error) {
 	t := &tree{
 		title: d.Title, notes: d.Notes, unit: d.Unit, sides: []string{d.Before, d.After},
-		names: d.Names, labels: []string{"all"}, nodes: []node{root()},
+		labels: []string{"all"}, nodes: []node{root()},
+	}
+	for _, name := range d.Names {
+		t.names = append(t.names, report.Printable(name))
 	}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
@@ -156,7 +160,8 @@ type drawing struct {
 	Summary
 }
 
-// prune merges what is too small. Only the given measures count.
+// prune merges what is too small by all of the given measures, nil for the one
+// that is drawn.
 func (t *tree) prune(o *Options, measures []int) (*drawing, error) {
 	if len(t.nodes) > math.MaxInt32-1 {
 		return nil, errors.New("more than 2,147,483,646 stacks: draw single threads")
@@ -169,6 +174,9 @@ func (t *tree) prune(o *Options, measures []int) (*drawing, error) {
 	if share(sides, []int{d.by}, 0) == 0 {
 		d.by = calls // nothing took any time
 	}
+	if measures == nil {
+		measures = []int{d.by}
+	}
 	keep := t.choose(o, sides, measures)
 	d.emit(t.children(sides), keep)
 	d.summarize()
@@ -178,14 +186,12 @@ func (t *tree) prune(o *Options, measures []int) (*drawing, error) {
 // choose returns which nodes are kept. Those above a kept one always are: they
 // are at least as wide, and before it. So are all labels.
 func (t *tree) choose(o *Options, sides []weights, measures []int) []bool {
+	keep := make([]bool, len(t.nodes))
 	shares := make([]float64, len(t.nodes))
 	var list []int32
 	for i := range t.nodes {
-		shares[i] = share(sides, measures, i)
-		if t.nodes[i].label {
-			shares[i] = 1 // a thread is worth its bar even if it did next to nothing
-		}
-		if shares[i] >= o.MinShare {
+		keep[i] = t.nodes[i].label // a thread is worth its bar even if it did nothing
+		if shares[i] = share(sides, measures, i); !keep[i] && shares[i] >= o.MinShare {
 			list = append(list, int32(i))
 		}
 	}
@@ -193,9 +199,8 @@ func (t *tree) choose(o *Options, sides []weights, measures []int) []bool {
 		slices.SortFunc(list, func(a, b int32) int {
 			return cmp.Or(cmp.Compare(shares[b], shares[a]), cmp.Compare(a, b))
 		})
-		list = list[:max(most, 1)]
+		list = list[:max(most, 0)]
 	}
-	keep := make([]bool, len(t.nodes))
 	for _, i := range list {
 		keep[i] = true
 	}
@@ -213,11 +218,7 @@ func (t *tree) name(n *node) string {
 // children returns the children of each node, those with the most time first;
 // groups stay as they were given.
 func (t *tree) children(sides []weights) [][]int32 {
-	list := make([][]int32, len(t.nodes))
-	for i := 1; i < len(t.nodes); i++ {
-		p := t.nodes[i].parent
-		list[p] = append(list[p], int32(i))
-	}
+	list := t.childLists()
 	for _, l := range list {
 		slices.SortFunc(l, func(a, b int32) int {
 			x, y := &t.nodes[a], &t.nodes[b]
@@ -236,6 +237,24 @@ func (t *tree) children(sides []weights) [][]int32 {
 			}
 			return cmp.Or(cmp.Compare(t.name(x), t.name(y)), cmp.Compare(a, b))
 		})
+	}
+	return list
+}
+
+// childLists returns the children of each node in no order of meaning.
+func (t *tree) childLists() [][]int32 {
+	sizes := make([]int32, len(t.nodes))
+	for i := 1; i < len(t.nodes); i++ {
+		sizes[t.nodes[i].parent]++
+	}
+	room := make([]int32, len(t.nodes)-1)
+	list := make([][]int32, len(t.nodes))
+	for i, n := range sizes {
+		list[i], room = room[:0:n], room[n:]
+	}
+	for i := 1; i < len(t.nodes); i++ {
+		p := t.nodes[i].parent
+		list[p] = append(list[p], int32(i))
 	}
 	return list
 }
