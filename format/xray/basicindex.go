@@ -225,7 +225,7 @@ func (x *basicIndex) turn(o owner) {
 // process that forked.
 func (x *basicIndex) repeated(run *run, b []byte, r *Record) (bool, error) {
 	if run.again == nil {
-		if !run.any || r.Kind != Call || r.Time > run.last || r.Time == run.last && !x.changed {
+		if !run.any || r.Kind != Call || r.Time > run.last || r.Time == run.last && !x.alone(run) {
 			return false, nil
 		}
 		found, err := x.search(run, b, r.Time)
@@ -256,6 +256,13 @@ func (x *basicIndex) repeated(run *run, b []byte, r *Record) (bool, error) {
 	}
 	x.changed = false
 	return true, nil
+}
+
+// alone tells whether the record is the first of its run, and the run before was
+// one record. Only then an equal time suggests that it was written twice: clocks
+// that stand still are commoner than forks.
+func (x *basicIndex) alone(run *run) bool {
+	return x.changed && run.parts[len(run.parts)-1].size == basicSize
 }
 
 // search looks for a record in what the thread has.
@@ -307,12 +314,13 @@ func (x *basicIndex) report() {
 // finishBasic ends the index; whole records end at end.
 func (x *basicIndex) finishBasic(end int64) {
 	rest := x.log.info.Size - end
-	if x.bad != nil && x.bad.What == badZeros && x.bad.Offset+x.bad.Size == end {
-		// A tail of zeros is no damage.
-		x.bad = nil
-		if n, err := x.old.zeros(end, end+rest); err == nil && n == rest {
-			rest = 0
-		}
+	n, err := x.old.zeros(end, end+rest)
+	zero := err == nil && n == rest
+	if d := x.bad; zero && d != nil && d.What == badZeros && d.Offset+d.Size == end {
+		x.bad = nil // a tail of zeros is no damage
+	}
+	if zero && x.bad == nil {
+		rest = 0
 	}
 	x.report()
 	if rest > 0 {

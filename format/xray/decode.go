@@ -269,9 +269,15 @@ func (d *decoder) basicPart(p *part, ahead int64, yield func(*trace.Batch, error
 			return false
 		}
 		b = b[:min(int64(len(b)), end-pos)&^(basicSize-1)]
-		for ; len(b) > 0; b = b[basicSize:] {
+		for len(b) > 0 {
+			if n := d.basicCalls(b); n > 0 {
+				pos += int64(n)
+				b = b[n:]
+				continue
+			}
 			pos += basicSize
 			r, trouble := d.basic.step(b)
+			b = b[basicSize:]
 			if d.full() && r.Kind == Call && !d.flush(yield) {
 				return false
 			}
@@ -281,4 +287,28 @@ func (d *decoder) basicPart(p *part, ahead int64, yield func(*trace.Batch, error
 		}
 	}
 	return d.flush(yield)
+}
+
+// basicCalls decodes the calls without arguments that b begins with, and returns
+// their size. The last one is left: an argument may follow.
+func (d *decoder) basicCalls(b []byte) int {
+	if d.basic.h.big {
+		return 0
+	}
+	events := d.events[d.n:]
+	size := min(len(b)/basicSize-1, len(events))
+	n := 0
+	for ; n < size && len(b) >= 2*basicSize; n++ {
+		head := binary.LittleEndian.Uint64(b)
+		const wrong = 0xfc00ffff // another type than 0, kinds above 3
+		if head&wrong != 0 || b[basicSize] != 0 {
+			break
+		}
+		e := &events[n]
+		e.Time, e.Func, e.Payload = binary.LittleEndian.Uint64(b[8:]), trace.FuncID(head>>32), 0
+		e.CPU, e.Kind = uint16(head>>16&0xff), trace.Kind(head>>24&3)
+		b = b[basicSize:]
+	}
+	d.n += n
+	return n * basicSize
 }

@@ -139,7 +139,7 @@ func (l *Log) basicRecords(yield func(Record, error) bool) {
 		}
 	}
 	rest := win.size - pos
-	if zeros > 0 {
+	if zeros+rest > 0 {
 		if n, err := win.zeros(pos, win.size); err == nil && n == rest {
 			yield(Record{Kind: Padding, Offset: pos - zeros, Size: zeros + rest}, nil)
 			return
