@@ -140,6 +140,7 @@ type declUnit struct {
 type declEntry struct {
 	name, linkage, lowPC, ranges declValue
 	file, line                   uint64
+	hasFile                      bool
 	origin, specification        declValue
 }
 
@@ -296,7 +297,7 @@ func (r *declReader) entry(u *declUnit, a *abbrev, at uint64) (e declEntry, ok b
 		case attrRanges:
 			e.ranges = v
 		case attrDeclFile:
-			e.file = r.number(u, v, s)
+			e.file, e.hasFile = r.number(u, v, s), true
 		case attrDeclLine:
 			e.line = r.number(u, v, s)
 		case attrAbstractOrigin:
@@ -309,18 +310,19 @@ func (r *declReader) entry(u *declUnit, a *abbrev, at uint64) (e declEntry, ok b
 }
 
 // declaration joins an entry with those that it refers to. The definition of a
-// function says only what its declaration does not.
+// function says only what its declaration does not: a line of its own may be in
+// the file of the declaration.
 func (r *declReader) declaration(u *declUnit, e *declEntry, steps int) (d Declaration) {
 	d.Name = r.text(u, e.linkage)
 	if e.line < 1<<31 {
 		d.Line = int(e.line)
 	}
-	if d.Line != 0 {
+	if e.hasFile {
 		d.File = r.file(u, e.file)
 	}
 	plain := r.text(u, e.name)
 	for _, ref := range []declValue{e.origin, e.specification} {
-		if ref.form == 0 || steps == 0 || d.Name != "" && d.Line != 0 {
+		if ref.form == 0 || steps == 0 || d.Name != "" && d.Line != 0 && d.File != "" {
 			continue
 		}
 		to, target, ok := r.follow(u, ref)
@@ -328,10 +330,7 @@ func (r *declReader) declaration(u *declUnit, e *declEntry, steps int) (d Declar
 			continue
 		}
 		from := r.declaration(to, target, steps-1)
-		d.Name = cmp.Or(d.Name, from.Name)
-		if d.Line == 0 {
-			d.Line, d.File = from.Line, from.File
-		}
+		d = Declaration{cmp.Or(d.Name, from.Name), cmp.Or(d.File, from.File), cmp.Or(d.Line, from.Line)}
 	}
 	d.Name = cmp.Or(d.Name, plain)
 	return d

@@ -19,7 +19,8 @@ import (
 // a linker might give them: code first, from 0 on in the order of the file.
 type Image struct {
 	path      string
-	f         *os.File
+	r         io.ReaderAt
+	close     func() error
 	size      uint64
 	debugRoot string
 
@@ -63,16 +64,32 @@ func OpenImage(path string) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	im := &Image{path: path, f: f, debugRoot: DefaultDebugRoot, symbols: map[uint32][]imageSymbol{}}
-	if err := im.readHeaders(); err != nil {
+	im, err := newImage(path, f)
+	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return im, nil
 }
 
+func newImage(path string, f *os.File) (*Image, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	return readImage(path, f, uint64(st.Size()), f.Close)
+}
+
+func readImage(path string, r io.ReaderAt, size uint64, closer func() error) (*Image, error) {
+	im := &Image{path: path, r: r, close: closer, size: size, debugRoot: DefaultDebugRoot, symbols: map[uint32][]imageSymbol{}}
+	return im, im.readHeaders()
+}
+
 // Close closes the file.
-func (im *Image) Close() error { return im.f.Close() }
+func (im *Image) Close() error { return im.close() }
 
 // SetDebugRoot replaces DefaultDebugRoot as the directory in which separate
 // debug files are looked for.
@@ -165,16 +182,8 @@ func notELF(head []byte) error {
 
 // readHeaders reads the file's header and those of its sections.
 func (im *Image) readHeaders() error {
-	st, err := im.f.Stat()
-	if err != nil {
-		return err
-	}
-	if !st.Mode().IsRegular() {
-		return errors.New("not a regular file")
-	}
-	im.size = uint64(st.Size())
 	h := make([]byte, 64)
-	n, err := im.f.ReadAt(h, 0)
+	n, err := im.r.ReadAt(h, 0)
 	if err != nil && err != io.EOF {
 		return err
 	}
@@ -310,6 +319,6 @@ func (im *Image) bytes(what string, offset, size uint64) ([]byte, error) {
 		return nil, fmt.Errorf("%s at offset %d: %d bytes exceed %d", what, offset, size, uint64(maxSectionSize))
 	}
 	data := make([]byte, size)
-	_, err := io.ReadFull(io.NewSectionReader(im.f, int64(offset), int64(size)), data)
+	_, err := io.ReadFull(io.NewSectionReader(im.r, int64(offset), int64(size)), data)
 	return data, err
 }
