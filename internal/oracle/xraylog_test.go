@@ -62,19 +62,7 @@ type xrayAnswer struct {
 // says of the program.
 func readXRay(t *testing.T, l *xrayLog) *xrayAnswer {
 	t.Helper()
-	f, err := os.Open(l.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := xray.Open(f, info.Size(), l.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := openXRay(t, l)
 	res, err := account.Run(t.Context(), log, account.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -102,6 +90,25 @@ func readXRay(t *testing.T, l *xrayLog) *xrayAnswer {
 	}
 	a.readEvents(t, log, funcs)
 	return a
+}
+
+// openXRay opens a log until the end of the test.
+func openXRay(t *testing.T, l *xrayLog) *xray.Log {
+	t.Helper()
+	f, err := os.Open(l.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := xray.Open(f, info.Size(), l.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
 }
 
 // readEvents looks at what the records have besides calls.
