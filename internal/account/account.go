@@ -86,8 +86,10 @@ type Options struct {
 	// the log that are done, never by two goroutines at once.
 	Progress func(bytes int64)
 
-	depth int   // frames at most, 0 is maxDepth
-	chunk int64 // bytes that a chunk is to have, 0 to choose
+	depth  int   // frames at most, 0 is maxDepth
+	chunk  int64 // bytes that a chunk is to have, 0 to choose
+	pieces int   // pieces of a chunk at most, 0 is maxPieces
+	nodes  int   // nodes of a chunk at most, 0 is maxChunkNodes
 }
 
 // End is how a call ended.
@@ -170,46 +172,19 @@ func (r *Result) Total() Stats {
 func Run(ctx context.Context, log trace.Log, opt Options) (*Result, error) {
 	threads := log.Threads()
 	res := &Result{Threads: make([]Thread, len(threads))}
-	var slow slowest
-	slow.limit = opt.Slowest
-	var done int64
-	for i, t := range threads {
-		r, err := runThread(ctx, log, i, t.Parts, opt)
-		if err != nil {
-			return nil, err
-		}
-		res.Threads[i] = r.result(t)
+	runs, err := runAll(ctx, log, opt)
+	if err != nil {
+		return nil, err
+	}
+	slow := slowest{limit: opt.Slowest}
+	for i, r := range runs {
+		res.Threads[i] = r.result(threads[i])
 		slow.merge(r.slow.calls)
 		res.Damage = append(res.Damage, r.damage...)
-		if done += t.Bytes; opt.Progress != nil {
-			opt.Progress(done)
-		}
 	}
 	res.Damage = res.Damage[:min(len(res.Damage), maxDamage)]
 	res.Slowest = slow.sorted()
 	return res, nil
-}
-
-// runThread replays a whole thread.
-func runThread(ctx context.Context, log trace.Log, thread, parts int, opt Options) (*replayer, error) {
-	r := newReplayer(log, thread, opt)
-	if err := r.run(ctx, log, 0, parts); err != nil {
-		return nil, err
-	}
-	if r.stats.Exits+r.stats.TailExits == 0 && r.stats.Enters > 1 {
-		again := newReplayer(log, thread, opt)
-		if err := again.prescan(ctx, log); err != nil {
-			return nil, err
-		}
-		if again.flat {
-			r = again
-			if err := r.run(ctx, log, 0, parts); err != nil {
-				return nil, err
-			}
-		}
-	}
-	r.finish()
-	return r, nil
 }
 
 // sortedOrphans returns the functions that m counts, the most frequent first.

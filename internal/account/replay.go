@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -26,14 +27,17 @@ type replayer struct {
 	clock  ticker
 	thread int
 	trie   *calltrie.Trie
-	flat   bool // the thread has enters only
+	flat   bool            // the thread has enters only
+	base   calltrie.NodeID // what is called from outside the stack is below this node
+	chunk  *chunk          // if the stack began as an unknown one
 
 	stack []frame
 	args  []uint64 // of the frames, the outermost first
 	over  uint64   // frames that are not on the stack as it was full
 
 	// border is the height of the stack where a block began, as long as no exit
-	// has told whether the frames below are still what is open; -1 otherwise.
+	// has told whether the frames below are still what is open; or settled, or
+	// inherited.
 	border int
 	last   uint64 // time of the event before
 
@@ -48,14 +52,20 @@ type replayer struct {
 	stopped bool
 }
 
+// What replayer.border is besides a height.
+const (
+	settled   = -1 // no question is open
+	inherited = -2 // of a chunk: as it was before
+)
+
 func newReplayer(log trace.Log, thread int, opt Options) *replayer {
-	if opt.depth == 0 {
-		opt.depth = maxDepth
-	}
 	if opt.MaxNodes <= 0 {
 		opt.MaxNodes = defaultMaxNodes
 	}
-	r := &replayer{opt: opt, clock: newTicker(log.Info().Clock), thread: thread, trie: calltrie.New(), border: -1}
+	opt.depth = cmp.Or(opt.depth, maxDepth)
+	opt.pieces = cmp.Or(opt.pieces, maxPieces)
+	opt.nodes = cmp.Or(opt.nodes, maxChunkNodes)
+	r := &replayer{opt: opt, clock: newTicker(log.Info().Clock), thread: thread, trie: calltrie.New(), border: settled}
 	r.trie.SetLimit(opt.MaxNodes)
 	r.first = math.MaxUint64
 	r.slow.limit = opt.Slowest
@@ -134,7 +144,7 @@ func (r *replayer) batch(b *trace.Batch, from int) {
 	if b.Break && from == 0 {
 		r.border = len(r.stack)
 	}
-	for i := from; i < len(b.Events) && !r.stopped; i++ {
+	for i := from; i < len(b.Events); i++ {
 		e := &b.Events[i]
 		t := r.clock.time(e.Time)
 		if t < r.last || r.stats.Events == 0 {
@@ -156,6 +166,9 @@ func (r *replayer) batch(b *trace.Batch, from int) {
 			r.stats.CustomEvents++
 		case trace.Typed:
 			r.stats.TypedEvents++
+		}
+		if r.stopped {
+			return
 		}
 		r.last = t
 	}
@@ -179,7 +192,7 @@ func (r *replayer) turn(t uint64) {
 
 func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
 	r.stats.Enters++
-	parent := calltrie.Root
+	parent := r.base
 	switch n := len(r.stack); {
 	case n >= r.opt.depth:
 		r.over++
@@ -207,29 +220,44 @@ func (r *replayer) exit(fn trace.FuncID, t uint64, how End) {
 	}
 	if n == 0 || r.stack[n-1].fn != fn {
 		if !r.unwind(fn, t) {
+			r.nowhere(fn, t, how)
 			return
 		}
 	}
 	r.pop(t, how)
 	if len(r.stack) < r.border {
-		r.border = -1
+		r.border = settled
 	}
 }
 
 // unwind closes the frames above the innermost one of fn and reports whether
-// there is one. Otherwise the exit is an orphan.
+// there is one.
 func (r *replayer) unwind(fn trace.FuncID, t uint64) bool {
+	for i := len(r.stack) - 1; i >= 0; i-- {
+		if r.stack[i].fn == fn {
+			r.deduce(i+1, t)
+			return true
+		}
+	}
+	return false
+}
+
+// deduce closes the frames above a height, as an event at time t says.
+func (r *replayer) deduce(height int, t uint64) {
 	end := r.last
 	if r.opt.UpperBound {
 		end = t
 	}
-	for i := len(r.stack) - 1; i >= 0; i-- {
-		if r.stack[i].fn == fn {
-			for len(r.stack) > i+1 {
-				r.pop(end, Deduced)
-			}
-			return true
-		}
+	for len(r.stack) > height {
+		r.pop(end, Deduced)
+	}
+}
+
+// nowhere is an exit of a function that is not on the stack.
+func (r *replayer) nowhere(fn trace.FuncID, t uint64, how End) {
+	if r.chunk != nil {
+		r.chunk.nowhere(r, fn, t, how)
+		return
 	}
 	r.stats.Orphans++
 	r.stats.orphansOf(fn, 1)
@@ -237,12 +265,9 @@ func (r *replayer) unwind(fn trace.FuncID, t uint64) bool {
 		if len(r.stack) > 0 {
 			r.stats.Gaps++
 		}
-		for len(r.stack) > 0 {
-			r.pop(end, Deduced)
-		}
-		r.border = -1
+		r.deduce(0, t)
+		r.border = settled
 	}
-	return false
 }
 
 // pop ends the call on top of the stack.

@@ -232,12 +232,33 @@ func (t *Trie) Merge(at NodeID, other *Trie, rename func(trace.FuncID) trace.Fun
 		} else {
 			where[i] = t.Child(where[n.Parent], fn)
 		}
-		into := &t.nodes[where[i]]
-		total := into.Total
-		into.Merge(&n.Stats)
-		if t.OfOthers(where[i]) {
-			into.Total = total + n.Self
-		}
+		t.mergeNode(where[i], &n.Stats)
 	}
 	return where
+}
+
+func (t *Trie) mergeNode(id NodeID, stats *Stats) {
+	into := &t.nodes[id]
+	total := into.Total
+	into.Merge(stats)
+	if t.OfOthers(id) {
+		into.Total = total + stats.Self
+	}
+}
+
+// NewRoot makes a node that has the root as its parent but is no child of it: a
+// root of its own for stacks whose place is not known yet. MergeFrom brings them
+// there. Nodes are below it if their number is between its own and the next's.
+func (t *Trie) NewRoot() NodeID { return t.add(Root, 0) }
+
+// MergeFrom adds what other has below the nodes from a root on, up to the node
+// end, below node at. It sets their place in where, which has an element for each
+// node of other. Other must be without a limit.
+func (t *Trie) MergeFrom(at NodeID, other *Trie, root, end NodeID, where []NodeID) {
+	where[root] = at
+	for i := root + 1; i < end; i++ {
+		n := &other.nodes[i]
+		where[i] = t.Child(where[n.Parent], n.Func)
+		t.mergeNode(where[i], &n.Stats)
+	}
 }

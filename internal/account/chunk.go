@@ -1,0 +1,229 @@
+package account
+
+import (
+	"context"
+	"sort"
+
+	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// A chunk is some parts of a thread that are replayed without knowing the stack
+// that they begin with.
+//
+// What is called from that stack goes to a piece, a trie of its own. An exit when
+// all that began within the chunk has ended is an underflow: it ends a frame of
+// the unknown stack, or is an orphan, and what is called next is on another level
+// in any case; so it ends the piece. Later, when the stack is known, stitch hangs
+// the pieces below its nodes and handles the underflows one by one, with the same
+// functions that replay events.
+//
+// An exit that matches nothing within the chunk while calls of the chunk are open
+// may be either, and the difference is in what follows. There the chunk stops, and
+// the rest is replayed when the stack is known. The same where pieces or nodes get
+// too many.
+type chunk struct {
+	from, to int // parts
+	r        *replayer
+	pieces   []piece
+	begin    uint64 // time of the first event
+	skip     uint64 // events that were replayed before it stopped
+	err      error
+}
+
+const (
+	maxPieces     = 4096
+	maxChunkNodes = 1 << 18
+)
+
+// piece is what was called from one level of the unknown stack.
+type piece struct {
+	root  calltrie.NodeID
+	child uint64 // what calls from that level took that have ended
+	depth int    // frames of its deepest stack
+	// The underflow that ended it; the last piece has none.
+	fn     trace.FuncID
+	how    End
+	at     uint64 // its time
+	before uint64 // time of the event before it
+	first  bool   // it is the first event of the chunk
+	enters uint64 // enters of the chunk before it
+	border int    // the replayer's: settled, inherited or 0
+}
+
+// replayChunk replays some parts of a thread from an unknown stack.
+func replayChunk(ctx context.Context, log trace.Log, thread, from, to int, opt Options) *chunk {
+	c := &chunk{from: from, to: to, r: newReplayer(log, thread, opt)}
+	c.r.trie = calltrie.New() // without a limit
+	c.r.chunk, c.r.border = c, inherited
+	c.next()
+	c.err = eachBatch(ctx, log, thread, from, to, &c.r.damage, func(b *trace.Batch) bool {
+		if c.r.stats.Events == 0 && len(b.Events) > 0 {
+			c.begin = c.r.clock.time(b.Events[0].Time)
+		}
+		c.r.batch(b, 0)
+		if c.r.trie.Len() > c.r.opt.nodes {
+			c.stop(0)
+		}
+		return !c.r.stopped
+	})
+	c.end()
+	return c
+}
+
+// next begins a piece.
+func (c *chunk) next() {
+	c.r.base = c.r.trie.NewRoot()
+	c.pieces = append(c.pieces, piece{root: c.r.base})
+}
+
+// end ends the piece that was begun last and returns it.
+func (c *chunk) end() *piece {
+	p := &c.pieces[len(c.pieces)-1]
+	p.child, c.r.busy = c.r.busy, 0
+	p.depth, c.r.stats.MaxDepth = c.r.stats.MaxDepth, 0
+	return p
+}
+
+// stop stops the chunk, without the last so many of the events that were counted.
+func (c *chunk) stop(events uint64) {
+	c.r.stopped = true
+	c.skip = c.r.stats.Events - events
+}
+
+// nowhere is an exit of a function that was not entered within the chunk.
+func (c *chunk) nowhere(r *replayer, fn trace.FuncID, t uint64, how End) {
+	if len(r.stack) > 0 || len(c.pieces) == r.opt.pieces {
+		// As if it had not been there.
+		c.stop(1)
+		r.stats.Events--
+		if t < r.last {
+			r.stats.Backwards--
+		}
+		if how == Tail {
+			r.stats.TailExits--
+		} else {
+			r.stats.Exits--
+		}
+		return
+	}
+	p := c.end()
+	p.fn, p.how, p.at, p.before = fn, how, t, r.last
+	p.first = r.stats.Events == 1
+	p.enters, p.border = r.stats.Enters, r.border
+	r.border = inherited
+	c.next()
+}
+
+// fits reports whether the chunk can be put on the stack of r: not if that would
+// be too deep, as the chunk could not know.
+func (c *chunk) fits(r *replayer) bool {
+	deepest := 0
+	for i := range c.pieces {
+		deepest = max(deepest, c.pieces[i].depth)
+	}
+	return r.over == 0 && c.r.stats.TooDeep == 0 && len(r.stack)+deepest <= r.opt.depth
+}
+
+// stitch puts what a chunk did on the stack of r, which is what it began with.
+func (r *replayer) stitch(c *chunk) {
+	l := c.r
+	if l.stats.Events == 0 {
+		r.takeBorder(l.border)
+		return
+	}
+	if r.stats.Events > 0 && c.begin < r.last {
+		r.turn(c.begin)
+	}
+	where := make([]calltrie.NodeID, l.trie.Len())
+	level := make([]frame, len(c.pieces)) // the callers of the pieces
+	depth := make([]int, len(c.pieces))
+	enters := r.stats.Enters // before the chunk
+	for i := range c.pieces {
+		p := &c.pieces[i]
+		end := calltrie.NodeID(l.trie.Len())
+		last := i == len(c.pieces)-1
+		if !last {
+			end = c.pieces[i+1].root
+		}
+		level[i], depth[i] = frame{node: r.base}, len(r.stack)
+		if n := len(r.stack); n > 0 {
+			r.stack[n-1].child += p.child
+			level[i] = r.stack[n-1]
+		} else {
+			r.busy += p.child
+		}
+		r.trie.MergeFrom(level[i].node, l.trie, p.root, end, where)
+		r.stats.MaxDepth = max(r.stats.MaxDepth, len(r.stack)+p.depth)
+		if last {
+			break
+		}
+		r.stats.Enters = enters + p.enters
+		if !p.first {
+			r.last = p.before
+		}
+		r.takeBorder(p.border)
+		r.exit(p.fn, p.at, p.how)
+	}
+	r.stats.Enters = enters
+	r.stats.add(&l.stats)
+	r.first, r.most, r.last = min(r.first, l.first), max(r.most, l.most), l.last
+	r.takeBorder(l.border)
+	r.takeSlowest(c, where, level, depth, enters)
+	r.takeFrames(l, where, enters)
+}
+
+// takeBorder is what a chunk says of the border, before its frames are there.
+func (r *replayer) takeBorder(border int) {
+	if border >= 0 {
+		border += len(r.stack)
+	}
+	if border != inherited {
+		r.border = border
+	}
+}
+
+// takeSlowest takes the slowest calls of a chunk, whose nodes, callers, depths and
+// numbers are its own.
+func (r *replayer) takeSlowest(c *chunk, where []calltrie.NodeID, level []frame, depth []int, enters uint64) {
+	for _, call := range c.r.slow.calls {
+		i := sort.Search(len(c.pieces), func(i int) bool { return c.pieces[i].root > call.Node }) - 1
+		call.Node = where[call.Node]
+		call.ID += enters
+		call.Depth += depth[i]
+		if call.Parent > 0 {
+			call.Parent += enters
+		} else {
+			call.Parent = level[i].id
+		}
+		if r.slow.wants(call.Duration) {
+			r.slow.add(call)
+		}
+	}
+}
+
+// takeFrames takes over what is open at the end of a chunk.
+func (r *replayer) takeFrames(l *replayer, where []calltrie.NodeID, enters uint64) {
+	for _, f := range l.stack {
+		f.id += enters
+		f.node = where[f.node]
+		f.args += len(r.args)
+		r.stack = append(r.stack, f)
+	}
+	r.args = append(r.args, l.args...)
+}
+
+// rest replays what a chunk left out.
+func (r *replayer) rest(ctx context.Context, log trace.Log, c *chunk) error {
+	skip := c.skip
+	return eachBatch(ctx, log, r.thread, c.from, c.to, &r.damage, func(b *trace.Batch) bool {
+		n := uint64(len(b.Events))
+		if skip > 0 && skip >= n {
+			skip -= n
+			return true
+		}
+		r.batch(b, int(skip))
+		skip = 0
+		return true
+	})
+}
