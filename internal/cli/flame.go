@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/internal/flamegraph"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/trace"
+)
+
+type flameFlags struct {
+	traceFlags
+	out        string
+	format     string
+	by         string
+	title      string
+	regexp     string
+	perThread  bool
+	mangled    bool
+	minPercent float64
+	width      int
+}
+
+func newFlameCmd(s *Streams) *cobra.Command {
+	var f flameFlags
+	c := &cobra.Command{
+		Use:   "flame LOG... [-o FILE.html]",
+		Short: "Draw the call stacks of logs as a flame graph",
+		Long: `flame replays logs of calls that XRay wrote and draws them: each function is a bar
+below the bar of its caller, as wide as its share of the time. Bars below a
+function are not in the order of time, the widest comes first.
+
+  html  a page to look around in: zoom, search, time or calls, callers instead of
+        callees, the median and percentiles of single calls, a table of functions
+  svg   a picture; what is known of a bar shows where the mouse is
+
+Both are one file that loads nothing, in light and dark. Stacks below
+--min-percent of the time and of the calls are drawn as one bar "n more" for
+each caller; the table and all sums have them still.
+
+With --regexp, the functions that match are outermost, whoever called them.`,
+		Example: `  cairn flame --map ./app xray-log.app.*
+  cairn flame --by calls --per-thread --map ./app -o calls.svg log.zst`,
+		Args: exactFiles("flame", "a log", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	f.traceFlags.register(c)
+	fl := c.Flags()
+	fl.StringVarP(&f.out, "output", "o", "flame.html", "write to this `file`, - for standard output")
+	fl.StringVar(&f.format, "format", "", "`format` of the file: html or svg (default by its name, else html)")
+	fl.StringVar(&f.by, "by", string(flamegraph.ByTotal), "what the width of bars is: total, self or calls; a page can be switched")
+	fl.BoolVar(&f.perThread, "per-thread", false, "draw each thread apart")
+	fl.Float64Var(&f.minPercent, "min-percent", 0.01, "merge stacks below this share, in `percent`")
+	fl.StringVar(&f.title, "title", "", "`text` at the top (default the names of the logs)")
+	fl.StringVar(&f.regexp, "regexp", "", "begin with the functions that match `pattern`")
+	fl.IntVar(&f.width, "width", flamegraph.DefaultWidth, "width of an SVG in `pixels`")
+	fl.BoolVar(&f.mangled, "mangled", false, "show symbol names as they are, not demangled")
+	return c
+}
+
+// check finds what is wrong before a long log is read, and completes the format.
+func (f *flameFlags) check() error {
+	if f.format == "" {
+		f.format = "html"
+		if ext := strings.ToLower(filepath.Ext(f.out)); ext == ".svg" {
+			f.format = "svg"
+		}
+	}
+	if f.format != "html" && f.format != "svg" {
+		return usagef("--format %s: there is html and svg", f.format)
+	}
+	if !slices.Contains(flamegraph.Measures(), flamegraph.Measure(f.by)) {
+		return usagef("--by %s: there is total, self and calls", f.by)
+	}
+	if math.IsNaN(f.minPercent) || f.minPercent < 0 || f.minPercent > 100 {
+		return usagef("--min-percent %v: it is from 0 to 100", f.minPercent)
+	}
+	if f.width < 200 || f.width > 20_000 {
+		return usagef("--width %d: it is from 200 to 20000", f.width)
+	}
+	return nil
+}
+
+func (f *flameFlags) run(ctx context.Context, s *Streams, args []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	filter, err := newNameFilter(f.regexp)
+	if err != nil {
+		return err
+	}
+	set, err := f.open(s, args, &report.Names{Mangled: f.mangled})
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	results, err := set.account(ctx, f.options())
+	if err != nil {
+		return err
+	}
+	doc := f.profile(set, results, filter)
+	if doc.Groups == nil {
+		return fmt.Errorf("%s: no call to draw%s", set.Logs[0].Info().File, f.why())
+	}
+	write := flamegraph.WriteHTML
+	if f.format == "svg" {
+		write = flamegraph.WriteSVG
+	}
+	opt := flamegraph.Options{By: flamegraph.Measure(f.by), MinShare: f.minPercent / 100, Width: f.width}
+	var sum flamegraph.Summary
+	err = writeFile(s, f.out, func(w io.Writer) (err error) {
+		sum, err = write(w, doc, opt)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	f.say(s, sum)
+	return nil
+}
+
+// why is why there may be nothing to draw.
+func (f *flameFlags) why() string {
+	if f.regexp != "" {
+		return " of a function that matches " + f.regexp
+	}
+	return ""
+}
+
+// say prints where the drawing is and what is not in it.
+func (f *flameFlags) say(s *Streams, sum flamegraph.Summary) {
+	text := plural(sum.Stacks, "stack")
+	if sum.Merged > 0 {
+		what := "time"
+		if f.by == string(flamegraph.ByCalls) {
+			what = "calls"
+		}
+		text += fmt.Sprintf(", of which %s with %.2g%% of the %s are merged", report.Count(sum.Merged), 100*sum.MergedShare, what)
+	}
+	where := f.out
+	if where == "-" {
+		where = f.format
+	}
+	fmt.Fprintf(s.Err, "%s: %s\n", where, text)
+}
+
+// profile returns what is to be drawn, without groups if there is nothing.
+func (f *flameFlags) profile(set *traceSet, results []*account.Result, filter nameFilter) *flamegraph.Profile {
+	match := func(id trace.FuncID) bool { return filter.match(set.Funcs.Name(id), set.names) }
+	doc := &flamegraph.Profile{Title: f.title, Unit: set.Clock.Unit(), Name: set.name}
+	if doc.Title == "" {
+		doc.Title = set.title()
+	}
+	add := func(label string, trie *calltrie.Trie) {
+		if f.regexp != "" {
+			trie = flamegraph.Below(trie, match)
+		}
+		if trie.Len() > 1 {
+			doc.Groups = append(doc.Groups, flamegraph.Group{Label: label, Trie: trie})
+		}
+	}
+	if f.perThread {
+		for _, th := range set.perThread(results) {
+			add(th.Label, th.Trie)
+		}
+	} else {
+		add("", merged(results))
+	}
+	doc.Notes = flameNotes(set, results, doc)
+	if f.regexp != "" {
+		doc.Notes = append(doc.Notes, "Only calls of functions that match "+f.regexp+".")
+	}
+	return doc
+}
+
+// title is the names of the logs, without their directories.
+func (t *traceSet) title() string {
+	var names []string
+	for _, log := range t.Logs {
+		names = append(names, filepath.Base(log.Info().File))
+	}
+	const most = 3
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more logs", names[0], len(names)-1)
+	}
+	return strings.Join(names, ", ")
+}
+
+// flameNotes say how much was drawn and what its numbers are worth.
+func flameNotes(set *traceSet, results []*account.Result, doc *flamegraph.Profile) []string {
+	var calls, deduced, open uint64
+	for _, g := range doc.Groups {
+		for _, n := range g.Trie.Nodes() {
+			calls += n.Calls
+			deduced += n.Deduced
+			open += n.Open
+		}
+	}
+	threads := 0
+	for _, r := range results {
+		threads += len(r.Threads)
+	}
+	notes := []string{fmt.Sprintf("%s of %s.", plural(int(calls), "call"), plural(threads, "thread"))}
+	if deduced > 0 {
+		notes = append(notes, fmt.Sprintf("%s no exit in the log: the time is a lower bound.",
+			report.Count(deduced)+" "+either(deduced, "call has", "calls have")))
+	}
+	if open > 0 {
+		notes = append(notes, fmt.Sprintf("%s still running at the end.",
+			report.Count(open)+" "+either(open, "call was", "calls were")))
+	}
+	if set.Clock.Hz == 0 {
+		notes = append(notes, "The log does not say how long a tick is.")
+	}
+	return notes
+}
