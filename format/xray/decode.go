@@ -119,7 +119,7 @@ func (d *decoder) fdr(p *part, ahead int64, yield func(*trace.Batch, error) bool
 		return yield(nil, &report)
 	}
 	pos, end := p.off, p.off+p.size
-	for want := min(p.size, chunk); pos < end && !d.walk.ended; {
+	for want := least(p.size); pos < end && !d.walk.ended; {
 		b, err := d.win.at(pos, min(want, end-pos), ahead)
 		if err != nil {
 			yield(nil, err)
@@ -128,8 +128,11 @@ func (d *decoder) fdr(p *part, ahead int64, yield func(*trace.Batch, error) bool
 		b = b[:min(int64(len(b)), end-pos)]
 		used, skip, trouble := d.records(b, pos+int64(len(b)) == end)
 		pos += int64(used)
-		if used > 0 && !damage() {
-			return false
+		if used > 0 {
+			want = least(p.size)
+			if !damage() {
+				return false
+			}
 		}
 		switch {
 		case trouble == cutFile: // reported when the log was opened
@@ -162,6 +165,15 @@ func (d *decoder) fdr(p *part, ahead int64, yield func(*trace.Batch, error) bool
 		}
 	}
 	return d.flush(yield) && damage()
+}
+
+// least returns how much of a block is looked at together: all of it, if it is as
+// small as blocks are.
+func least(size int64) int64 {
+	if size > chunk {
+		return smaller
+	}
+	return size
 }
 
 // records decodes b until there is no room, or something is wrong. It returns how

@@ -29,24 +29,26 @@ func (l *Log) fdrRecords(yield func(Record, error) bool) {
 	for {
 		before := s.pos
 		b, damage, err := s.next()
-		switch {
-		case err != nil:
+		if err != nil {
 			yield(Record{}, err)
 			return
-		case damage != nil:
-			if !yield(Record{Offset: damage.Offset, Size: damage.Size}, damage) {
-				return
-			}
-			continue
 		}
 		from := l.info.Size
-		if b != nil {
+		switch {
+		case damage != nil:
+			from = damage.Offset
+		case b != nil:
 			from = b.off
 		}
 		if from > before && !yield(Record{Kind: Padding, Offset: before, Size: from - before}, nil) {
 			return
 		}
-		if b == nil || !l.blockRecords(b, &win, yield) {
+		switch {
+		case damage != nil:
+			if !yield(Record{Offset: from, Size: damage.Size}, damage) {
+				return
+			}
+		case b == nil || !l.blockRecords(b, &win, yield):
 			return
 		}
 	}
@@ -60,7 +62,7 @@ func (l *Log) blockRecords(b *block, win *window, yield func(Record, error) bool
 		return false
 	}
 	pos, end := b.off, b.off+b.size
-	for want := min(b.size, chunk); pos < end && !w.ended; {
+	for want := least(b.size); pos < end && !w.ended; {
 		p, err := win.at(pos, min(want, end-pos), chunk)
 		if err != nil {
 			yield(Record{}, err)
@@ -87,6 +89,7 @@ func (l *Log) blockRecords(b *block, win *window, yield func(Record, error) bool
 			}
 			used += n
 		}
+		want = least(b.size)
 		if used == 0 {
 			want = 2 * int64(len(p))
 		}
