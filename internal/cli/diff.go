@@ -15,27 +15,40 @@ type diffFlags struct {
 	displayFlags
 	check bool
 	limit int
+	logs  stackDiffFlags
 }
 
 func newDiffCmd(s *Streams) *cobra.Command {
 	var f diffFlags
 	c := &cobra.Command{
-		Use:   "diff A.mip B.mip",
-		Short: "Compare two profiles, of one build or of two",
+		Use:   "diff A B",
+		Short: "Compare two profiles, or two logs of calls, of one build or of two",
 		Long: `diff lists the functions that only one of two profiles covered, the functions
 that ran through other blocks, and those whose calls per run moved. Functions of
 different builds match by name and source file; "changed" marks those whose code
 has another shape, so that their blocks cannot be compared.
 
 With --check the exit code is 1 if B misses a function or a block that A covered
-and that B's build still has.`,
-		Example: "  cairn diff --check before.mip after.mip",
-		Args:    exactFiles("diff", "two profiles", 2, 2),
-		RunE:    func(_ *cobra.Command, args []string) error { return f.run(s, args[0], args[1]) },
+and that B's build still has.
+
+Of two logs of calls it lists the functions and the stacks whose time moved, and
+the stacks that only one of them has. Functions match by name along the whole
+stack, so the logs can be of different builds: --map-a and --map-b name the
+programs. A pattern in quotes stands for several logs, of which the mean is taken.`,
+		Example: `  cairn diff --check before.mip after.mip
+  cairn diff --map-a old/app --map-b new/app --flame diff.html old.log new.log`,
+		Args: exactFiles("diff", "two profiles, or two logs of calls", 2, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if areLogs(s, args) {
+				return f.runLogs(c.Context(), c, s, args)
+			}
+			return f.run(s, args[0], args[1])
+		},
 	}
 	f.register(c)
 	c.Flags().BoolVar(&f.check, "check", false, "exit with 1 if B misses what A covered")
-	c.Flags().IntVar(&f.limit, "limit", 20, "list at most `n` functions whose calls moved; 0 for all")
+	c.Flags().IntVar(&f.limit, "limit", 20, "list at most `n` functions whose calls moved, and of logs of each list; 0 for all")
+	f.logs.register(c)
 	return c
 }
 

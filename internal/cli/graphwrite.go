@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/report"
+)
+
+func compareBy(k *costKey, a, b *account.Costs) int { return cmp.Compare(k.of(a), k.of(b)) }
+
+// rootShare returns the square root of the share that part is of whole.
+func rootShare(part, whole uint64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return math.Sqrt(float64(part) / float64(whole))
+}
+
+// mixColor returns the colour at x, from 0 to 1, between two.
+func mixColor(from, to [3]float64, x float64) string {
+	mix := func(i int) int { return int(from[i] + (to[i]-from[i])*x + 0.5) }
+	return fmt.Sprintf("#%02x%02x%02x", mix(0), mix(1), mix(2))
+}
+
+// Nodes go from paper to a warm red that black text can be read on; edges from
+// grey to a darker red.
+var (
+	nodeCold, nodeHot = [3]float64{0xfd, 0xf6, 0xe3}, [3]float64{0xf4, 0x7c, 0x5c}
+	edgeCold, edgeHot = [3]float64{0x93, 0xa1, 0xa1}, [3]float64{0xb3, 0x1b, 0x1b}
+)
+
+// nodeLines are the lines of a node's label.
+func (g *costGraph) nodeLines(n *graphNode) []string {
+	lines := []string{report.Shorten(n.shown, maxDotLabel)}
+	if g.label != nil && !n.outside {
+		lines = append(lines, labelText(g.label, &n.Costs, g.unit))
+	}
+	return lines
+}
+
+// legend says what a drawing shows.
+func (g *costGraph) legend() string {
+	var parts []string
+	for _, p := range []struct {
+		what string
+		key  *costKey
+	}{{"nodes: ", g.label}, {"edges: ", g.edgeLabel}, {"colour: ", g.color}} {
+		if p.key != nil {
+			parts = append(parts, p.what+p.key.name)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// labelText is a number with what it is of.
+func labelText(k *costKey, c *account.Costs, unit string) string {
+	if k.name == "calls" && c.Calls == 1 {
+		return "1 call"
+	}
+	if k.name == "calls" {
+		return report.Count(c.Calls) + " calls"
+	}
+	return k.name + " " + k.text(c, unit)
+}
+
+// writeDot writes the graph for Graphviz.
+func writeDot(w io.Writer, g *costGraph) error {
+	b := bufio.NewWriter(w)
+	b.WriteString(`digraph calls {
+  rankdir=LR;
+  graph [fontname="monospace", fontsize=10, label="` + g.legend() + `"];
+  node [shape=box, style="rounded,filled", color="#93a1a1", fontname="monospace", fontsize=10];
+  edge [fontname="monospace", fontsize=8];
+`)
+	nodeShade, edgeShade := g.shades()
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		lines := g.nodeLines(n)
+		for k := range lines {
+			lines[k] = dotText(lines[k])
+		}
+		extra := ""
+		if n.outside {
+			extra = `, style="rounded,dashed"`
+		}
+		fmt.Fprintf(b, "  n%d [label=\"%s\", tooltip=\"%s\", fillcolor=\"%s\"%s];\n", i,
+			strings.Join(lines, `\n`), dotText(nodeTip(n)), mixColor(nodeCold, nodeHot, nodeShade(&n.Costs)), extra)
+	}
+	for i := range g.edges {
+		e := &g.edges[i]
+		label := ""
+		if g.edgeLabel != nil {
+			label = fmt.Sprintf("label=\"%s\", ", dotText(g.edgeLabel.text(&e.Costs, g.unit)))
+		}
+		x := edgeShade(&e.Costs)
+		fmt.Fprintf(b, "  n%d -> n%d [%scolor=\"%s\", penwidth=%.2f];\n", e.from, e.to, label, mixColor(edgeCold, edgeHot, x), 1+2*x)
+	}
+	b.WriteString("}\n")
+	return b.Flush()
+}
+
+// nodeTip is what a drawing shows of a node under the pointer: its whole name.
+func nodeTip(n *graphNode) string {
+	if place := placeText(&n.Func); place != "" {
+		return n.shown + " " + report.Printable(place)
+	}
+	return n.shown
+}
+
+// dotText quotes s for a label in dot, where "&lt;" and its like mean signs.
+func dotText(s string) string {
+	return dotEscape(strings.ReplaceAll(s, "&", "&amp;"))
+}
+
+// writeMermaid writes the graph as a Mermaid flow chart, as wikis draw it.
+func writeMermaid(w io.Writer, g *costGraph) error {
+	b := bufio.NewWriter(w)
+	b.WriteString("flowchart LR\n")
+	nodeShade, edgeShade := g.shades()
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		lines := g.nodeLines(n)
+		for k := range lines {
+			lines[k] = mermaidText(lines[k])
+		}
+		shape := [2]string{"[", "]"}
+		if n.outside {
+			shape = [2]string{"([", "])"}
+		}
+		fmt.Fprintf(b, "  n%d%s\"%s\"%s\n", i, shape[0], strings.Join(lines, "<br/>"), shape[1])
+		if g.color != nil && !n.outside {
+			fmt.Fprintf(b, "  style n%d fill:%s,stroke:#93a1a1,color:#1c2024\n", i, mixColor(nodeCold, nodeHot, nodeShade(&n.Costs)))
+		}
+	}
+	for i := range g.edges {
+		e := &g.edges[i]
+		label := ""
+		if g.edgeLabel != nil {
+			label = fmt.Sprintf("|\"%s\"|", mermaidText(g.edgeLabel.text(&e.Costs, g.unit)))
+		}
+		fmt.Fprintf(b, "  n%d -->%s n%d\n", e.from, label, e.to)
+		if g.color != nil {
+			x := edgeShade(&e.Costs)
+			fmt.Fprintf(b, "  linkStyle %d stroke:%s,stroke-width:%.2fpx\n", i, mixColor(edgeCold, edgeHot, x), 1+2*x)
+		}
+	}
+	return b.Flush()
+}
+
+// mermaidText writes all signs that Mermaid, Markdown or HTML could take for
+// their own as numbers, which it turns back.
+func mermaidText(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune("\"#&<>;`\\*_~{}[]()|$%:/@", r) {
+			fmt.Fprintf(&b, "#%d;", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func writeGraphJSON(w io.Writer, g *costGraph) error {
+	type nodeJSON struct {
+		ID        string `json:"id"`
+		Func      uint32 `json:"func,omitempty"`
+		Name      string `json:"name"`
+		Demangled string `json:"demangled"`
+		File      string `json:"file,omitempty"`
+		Line      int    `json:"line,omitempty"`
+		Outside   bool   `json:"outside,omitempty"`
+		*costsJSON
+	}
+	type edgeJSON struct {
+		From string `json:"from"`
+		To   string `json:"to"`
+		costsJSON
+	}
+	out := struct {
+		Unit  string     `json:"unit"`
+		Nodes []nodeJSON `json:"nodes"`
+		Edges []edgeJSON `json:"edges"`
+	}{g.unit, make([]nodeJSON, len(g.nodes)), make([]edgeJSON, len(g.edges))}
+	id := func(i int) string { return "n" + strconv.Itoa(i) }
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		j := nodeJSON{ID: id(i), Name: n.Name, Demangled: n.shown, File: n.File, Line: n.Line, Outside: n.outside}
+		if n.outside {
+			j.Name, j.Demangled = "[outside]", "[outside]"
+		} else {
+			costs := costsToJSON(&n.Costs)
+			j.Func, j.costsJSON = uint32(n.Function.Func), &costs
+		}
+		out.Nodes[i] = j
+	}
+	for i := range g.edges {
+		e := &g.edges[i]
+		out.Edges[i] = edgeJSON{id(e.from), id(e.to), costsToJSON(&e.Costs)}
+	}
+	return report.WriteJSON(w, out)
+}
