@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/format/xrayyaml"
+	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/tracedb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// traceFormat is a format of cairn convert.
+type traceFormat struct {
+	name, help string
+	suffixes   []string
+	write      func(*converter, context.Context, io.Writer) error
+}
+
+// traceFormats is a function, for its rows refer to methods that refer to it.
+func traceFormats() []traceFormat {
+	return []traceFormat{
+		{"chrome", "JSON for ui.perfetto.dev, chrome://tracing and speedscope", []string{".json"}, (*converter).chrome},
+		{"perfetto", "the same, a fifth of the size, for ui.perfetto.dev and trace_processor", []string{".perfetto-trace", ".pftrace", ".perfetto"}, (*converter).perfetto},
+		{"speedscope", "for speedscope.app", []string{".speedscope.json", ".speedscope"}, (*converter).speedscope},
+		{"pprof", "calls and times by stack, for go tool pprof", []string{".pb", ".pprof"}, (*converter).pprof},
+		{"folded", "a line for each stack, for flamegraph.pl and others", []string{".folded", ".txt"}, (*converter).folded},
+		{"parquet", "a row for each call, for DuckDB, ClickHouse and Spark", []string{".parquet"}, (*converter).parquet},
+		{"yaml", "the records as llvm-xray convert -f yaml writes them", []string{".yaml", ".yml"}, (*converter).yaml},
+	}
+}
+
+type convertFlags struct {
+	traceFlags
+	to, out, by     string
+	perThread, sums bool
+	mangled         bool
+}
+
+func newConvertCmd(s *Streams) *cobra.Command {
+	var f convertFlags
+	var formats strings.Builder
+	for _, x := range traceFormats() {
+		fmt.Fprintf(&formats, "  %-11s %s (%s)\n", x.name, x.help, strings.Join(x.suffixes, ", "))
+	}
+	c := &cobra.Command{
+		Use:   "convert LOG... -o FILE",
+		Short: "Write logs of calls in the formats of other viewers and tools",
+		Long: `convert writes logs of calls in another format. The suffix of FILE says which,
+or --to; .gz or .zst behind it compresses the file.
+
+` + formats.String() + `
+The first three have every call, to the nanosecond, with its arguments, and all
+but speedscope custom and typed events too. Calls without an exit end where cairn
+stacks has them end. Browsers get slow with some millions of calls: perfetto takes
+most, and speedscope with --sums has the stacks of a log of any length.
+
+pprof, folded and --sums have what the stacks cost: the calls that ended there and
+the time spent in the innermost function itself. Of stacks deeper than 512 the
+middle is left out.
+
+yaml has one log, record by record, in the order of time, with the log's ticks.`,
+		Example: `  cairn convert --map ./app xray-log.app.* -o app.json.gz
+  cairn convert --map ./app log -o app.pb.gz && go tool pprof -http : app.pb.gz
+  cairn convert --map ./app log --to folded | flamegraph.pl > app.svg`,
+		Args: exactFiles("convert", "a log", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error {
+			x, err := f.format()
+			if err != nil {
+				return err
+			}
+			if err := f.check(c, x.name); err != nil {
+				return err
+			}
+			return f.run(c.Context(), s, x, args)
+		},
+	}
+	f.register(c)
+	c.Flags().StringVar(&f.to, "to", "", "`format` to write, one of the above")
+	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	c.Flags().StringVar(&f.by, "by", "time", "folded and --sums: what stacks weigh, time or calls")
+	c.Flags().BoolVar(&f.sums, "sums", false, "speedscope: sums of stacks and not every call")
+	c.Flags().BoolVar(&f.perThread, "per-thread", false, "pprof: label stacks with their thread; folded: put it under them;\n--sums: a profile for each; yaml: one after the other")
+	c.Flags().BoolVar(&f.mangled, "mangled", false, "write symbol names as they are, not demangled")
+	return c
+}
+
+// format returns the format that --to or the suffix of the file names.
+func (f *convertFlags) format() (*traceFormat, error) {
+	var known []string
+	var found *traceFormat
+	longest := 0
+	path := strings.ToLower(strings.TrimSuffix(f.out, logfile.Suffix(f.out)))
+	for _, x := range traceFormats() {
+		if x.name == f.to {
+			return &x, nil
+		}
+		known = append(known, x.name)
+		for _, suffix := range x.suffixes {
+			if strings.HasSuffix(path, suffix) && len(suffix) > longest {
+				found, longest = &x, len(suffix)
+			}
+		}
+	}
+	switch {
+	case f.to != "":
+		return nil, usagef("--to %s: there is %s", f.to, strings.Join(known, ", "))
+	case found == nil:
+		return nil, usagef("which format? Give --to, one of %s, or -o FILE with a suffix that tells", strings.Join(known, ", "))
+	}
+	return found, nil
+}
+
+// check refuses flags that the format has no use for.
+func (f *convertFlags) check(c *cobra.Command, format string) error {
+	switch {
+	case f.by != "time" && f.by != "calls":
+		return usagef("--by %s: there is time and calls", f.by)
+	case f.sums && format != "speedscope":
+		return usagef("--sums is for speedscope: %s has no choice", format)
+	case c.Flags().Changed("by") && format != "folded" && !f.sums:
+		return usagef("--by is for folded, and speedscope with --sums: %s has no choice", format)
+	case f.perThread && (format == "chrome" || format == "perfetto" || format == "parquet" || format == "speedscope" && !f.sums):
+		return usagef("--per-thread: %s always has each thread apart", format)
+	}
+	return nil
+}
+
+// converter writes the logs of one command.
+type converter struct {
+	*convertFlags
+	set *traceSet
+}
+
+func (f *convertFlags) run(ctx context.Context, s *Streams, x *traceFormat, args []string) error {
+	set, err := f.open(s, args, &report.Names{Mangled: f.mangled})
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	v := &converter{f, set}
+	return writeFile(s, f.out, func(w io.Writer) error {
+		z, err := logfile.Compress(w, f.packing(x))
+		if err != nil {
+			return err
+		}
+		return errors.Join(x.write(v, ctx, z), z.Close())
+	})
+}
+
+// packing is the path whose suffix says how to compress the file. What packs
+// itself is not packed twice.
+func (f *convertFlags) packing(x *traceFormat) string {
+	if x.name == "pprof" && strings.EqualFold(logfile.Suffix(f.out), ".gz") {
+		return ""
+	}
+	return f.out
+}
+
+func (v *converter) parquet(ctx context.Context, w io.Writer) error {
+	results, err := v.set.account(ctx, v.options())
+	if err != nil {
+		return err
+	}
+	data := &tracedb.Data{Funcs: v.set.Funcs, Show: v.set.names.Show}
+	for i, log := range v.set.Logs {
+		data.Sources = append(data.Sources, tracedb.Source{Log: log, Result: results[i]})
+	}
+	opt := v.options()
+	var stop func()
+	opt.Progress, stop = v.set.progress()
+	_, err = tracedb.WriteCalls(ctx, w, data, opt)
+	stop()
+	return err
+}
+
+func (v *converter) yaml(ctx context.Context, w io.Writer) error {
+	if len(v.set.Logs) > 1 {
+		return fmt.Errorf("yaml has one log, and these are %d: convert them one by one", len(v.set.Logs))
+	}
+	logs, stop := v.set.watch()
+	defer stop()
+	out := xrayyaml.NewWriter(w, yamlHeader(v.set.Logs[0]), v.set.name)
+	if v.perThread {
+		logs = singleThreads(logs[0])
+	}
+	for _, log := range logs {
+		if err := v.records(ctx, out, log); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// singleThreads returns the threads of a log as logs of their own.
+func singleThreads(log trace.Log) []trace.Log {
+	var logs []trace.Log
+	for i := range log.Threads() {
+		n := -1
+		logs = append(logs, trace.Only(log, func(trace.Thread) bool { n++; return n == i }))
+	}
+	return logs
+}
+
+// records writes the records of a log in the order of time.
+func (v *converter) records(ctx context.Context, out *xrayyaml.Writer, log trace.Log) error {
+	threads := log.Threads()
+	for it, err := range trace.ByTime(log) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if damage := (*trace.Damage)(nil); errors.As(err, &damage) {
+			note(v.set.streams, "%v", damage)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		th := &threads[it.Thread]
+		if err := out.Write(th.PID, th.TID, &it.Event, it.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// yamlHeader returns the header of a log. The flags of a clock are set in all
+// logs, whatever the machine.
+func yamlHeader(log trace.Log) xrayyaml.Header {
+	if part, ok := log.(interface{ Unwrap() trace.Log }); ok {
+		log = part.Unwrap()
+	}
+	out := xrayyaml.Header{ConstantTSC: true, NonstopTSC: true}
+	if x, ok := log.(*xray.Log); ok {
+		h := x.Header()
+		out.Version, out.Hz = uint16(h.Version), h.Hz
+		if h.FDR {
+			out.Type = 1
+		}
+	}
+	return out
+}

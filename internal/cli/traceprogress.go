@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"iter"
+	"sync/atomic"
+
+	"github.com/cairnprof/cairn/trace"
+)
+
+// progress shows on a terminal how much of the logs is done. Call report with
+// the bytes that are, and stop at the end.
+func (t *traceSet) progress() (report func(bytes int64), stop func()) {
+	const mega = 1 << 20
+	var total int64
+	for _, log := range t.Logs {
+		for _, th := range log.Threads() {
+			total += th.Bytes
+		}
+	}
+	var done atomic.Int64
+	return func(bytes int64) { done.Store(min(bytes, total) / mega) }, startProgress(t.streams.Err, "MB", &done, int(total/mega))
+}
+
+// watch returns the logs so that reading them, by one goroutine, shows progress.
+func (t *traceSet) watch() (logs []trace.Log, stop func()) {
+	report, stop := t.progress()
+	var bytes int64
+	for _, log := range t.Logs {
+		logs = append(logs, &watchedLog{log, func(n int64) {
+			bytes += n
+			report(bytes)
+		}})
+	}
+	return logs, stop
+}
+
+type watchedLog struct {
+	trace.Log
+	read func(bytes int64)
+}
+
+// Batches reads some parts at a time, and tells how many bytes they were.
+func (w *watchedLog) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
+	const step = 16
+	return func(yield func(*trace.Batch, error) bool) {
+		th := w.Threads()[thread]
+		for ; from < to; from += step {
+			end := min(from+step, to)
+			for b, err := range w.Log.Batches(thread, from, end) {
+				if !yield(b, err) {
+					return
+				}
+			}
+			w.read(th.Bytes * int64(end-from) / int64(th.Parts))
+		}
+	}
+}
