@@ -59,6 +59,7 @@ type Call struct {
 	// durations of such calls add up to a function's total time.
 	Outermost bool   `parquet:"outermost"`
 	Ended     string `parquet:"ended,dict"`
+	CPU       int32  `parquet:"cpu,dict"` // where it began
 	// Args are the arguments that were logged, in most logs none or the first.
 	Args []uint64 `parquet:"args,list"`
 }

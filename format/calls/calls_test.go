@@ -31,7 +31,7 @@ func generated(n int, seed uint64) []calls.Call {
 		list[i] = calls.Call{
 			Log: 1, Thread: int32(1 + i*4/n), PID: 4711, TID: 4711 + int64(i*4/n), Call: int64(i + 1), Parent: int64(i) + r.Int64N(10),
 			Func: fn, Stack: int32(fn*20 + 1), Depth: int32(10 + r.IntN(3)), Start: now, Duration: d, Self: d - r.Int64N(d+1),
-			Outermost: r.IntN(8) > 0, Ended: calls.Exit,
+			CPU: int32(r.IntN(4)), Outermost: r.IntN(8) > 0, Ended: calls.Exit,
 		}
 		switch r.IntN(50) {
 		case 0:
@@ -82,7 +82,7 @@ func TestRows(t *testing.T) {
 				Call: number.Draw(t, "call"), Parent: number.Draw(t, "parent"), Func: number.Draw(t, "func"),
 				Stack: rapid.Int32().Draw(t, "stack"), Depth: rapid.Int32().Draw(t, "depth"),
 				Start: number.Draw(t, "start"), Duration: number.Draw(t, "duration"), Self: number.Draw(t, "self"),
-				Outermost: rapid.Bool().Draw(t, "outermost"), Ended: rapid.SampledFrom([]string{calls.Exit, calls.TailExit, calls.Deduced, calls.StillOpen}).Draw(t, "ended"),
+				CPU: rapid.Int32().Draw(t, "cpu"), Outermost: rapid.Bool().Draw(t, "outermost"), Ended: rapid.SampledFrom([]string{calls.Exit, calls.TailExit, calls.Deduced, calls.StillOpen}).Draw(t, "ended"),
 				Args: rapid.SliceOfN(rapid.Uint64(), 0, 3).Draw(t, "args"),
 			}
 		}), 0, 50).Draw(t, "calls")

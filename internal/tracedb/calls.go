@@ -60,6 +60,7 @@ func writeThread(ctx context.Context, out *calls.Writer, log trace.Log, th *thre
 		row.Func, row.Stack, row.Depth = int64(c.Func), int32(stack), int32(c.Depth)
 		row.Start, row.Duration, row.Self = th.since(c.Start), integer(c.Duration), integer(c.Self)
 		row.Outermost, row.Ended, row.Args = outermost[stack], endings[c.End], c.Args
+		row.CPU = int32(c.CPU)
 		if err := out.Write(&row); err != nil {
 			return err
 		}

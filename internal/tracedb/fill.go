@@ -195,7 +195,7 @@ func fillSlowest(ctx context.Context, tx *sql.Tx, data *Data, x *index) error {
 		}
 		return 0
 	})
-	t := newTable(ctx, tx, "slowest_calls", 13)
+	t := newTable(ctx, tx, "slowest_calls", 14)
 	for i, c := range list {
 		th := c.thread
 		var args any
@@ -207,7 +207,7 @@ func fillSlowest(ctx context.Context, tx *sql.Tx, data *Data, x *index) error {
 			args = string(text)
 		}
 		t.add(i+1, th.log+1, th.id, th.call(c.ID), th.call(c.Parent), int64(c.Func), int64(th.stack[c.Node]), c.Depth,
-			th.since(c.Start), integer(c.Duration), integer(c.Self), endings[c.End], args)
+			th.since(c.Start), integer(c.Duration), integer(c.Self), endings[c.End], c.CPU, args)
 	}
 	return t.end()
 }

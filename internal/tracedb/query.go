@@ -65,6 +65,24 @@ func (r *Rows) All() iter.Seq2[[]any, error] {
 // Close ends the query.
 func (r *Rows) Close() error { return r.rows.Close() }
 
+// Names returns the views and tables that there are, views first.
+func (db *DB) Names(ctx context.Context) ([]string, error) {
+	rows, err := db.conn.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY type DESC, rowid")
+	if err != nil {
+		return nil, plain(err)
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}
+
 // reading are the words that a query may begin with.
 var reading = []string{"SELECT", "WITH", "VALUES", "EXPLAIN"}
 
@@ -78,8 +96,7 @@ func checkQuery(query string) error {
 	if at == len(query) {
 		return errors.New("the SQL is empty")
 	}
-	word := strings.ToUpper(firstWord.FindString(query[at:]))
-	if !slices.Contains(reading, word) {
+	if !LooksLikeQuery(query) {
 		return fmt.Errorf("the database can only be read: write SELECT, WITH, VALUES or EXPLAIN, not %q", clip(query[at:]))
 	}
 	end := statementEnd(query, at)
@@ -87,6 +104,12 @@ func checkQuery(query string) error {
 		return fmt.Errorf("one query at a time: a second one begins at %s", position(query, rest))
 	}
 	return nil
+}
+
+// LooksLikeQuery reports whether a text begins as a query does.
+func LooksLikeQuery(text string) bool {
+	word := firstWord.FindString(text[blank(text, 0):])
+	return slices.Contains(reading, strings.ToUpper(word))
 }
 
 var firstWord = regexp.MustCompile(`^[A-Za-z]*`)
@@ -187,7 +210,7 @@ const readOnly = 8
 // message names a word that occurs once.
 func explain(ctx context.Context, query string, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("the query was interrupted: %w", ctx.Err())
+		return errors.New("the query was interrupted")
 	}
 	var se *sqlite.Error
 	if errors.As(err, &se) && se.Code()&0xff == readOnly {

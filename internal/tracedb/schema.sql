@@ -134,6 +134,7 @@ CREATE TABLE slowest_calls (
   duration INTEGER NOT NULL,
   self     INTEGER NOT NULL,
   ended    TEXT NOT NULL,        -- 'exit', 'tail exit', 'deduced', 'open'
+  cpu      INTEGER NOT NULL,     -- where it began
   args     TEXT                  -- JSON array of arguments, NULL if none were logged
 ) STRICT;
 

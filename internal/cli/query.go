@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/tracedb"
+)
+
+type queryFlags struct {
+	traceFlags
+	color   displayFlags
+	file    string // with the SQL
+	view    string
+	top     int
+	slowest int
+	save    string
+	calls   string
+	json    bool
+	csv     bool
+	schema  bool
+
+	logs []string
+	sql  string // "" for none
+}
+
+func newQueryCmd(s *Streams) *cobra.Command {
+	var f queryFlags
+	c := &cobra.Command{
+		Use:   "query LOG... \"SELECT ...\" | query LOG... --save FILE.db | query FILE.db \"SELECT ...\"",
+		Short: "Ask a log of calls in SQL",
+		Long: `query makes an SQLite database of logs and answers one query. There are tables of
+logs, threads, functions, stacks, edges and the slowest calls, with calls, total
+and self time and percentiles; --schema prints them, with what each column
+means. These views answer common questions, with --view or in SQL:
+
+  top_functions    what took most time of its own
+  hot_stacks       the same with all callers, as a path
+  slowest          the longest calls
+  thread_activity  what each thread did
+  callers          who calls a function
+  callees          whom a function calls
+
+--save keeps the database for later, and for any other program that reads
+SQLite. Queries can read it and nothing else.
+
+--calls writes every single call as a row of a Parquet file, with the same ids
+and column names, for engines that count billions of rows:
+
+  duckdb -c "SELECT function, count(*), sum(self) FROM 'calls.parquet' GROUP BY ALL"`,
+		Example: `  cairn query --map ./app log --view top_functions
+  cairn query --map ./app log "SELECT path, self FROM hot_stacks WHERE depth > 3 LIMIT 5"
+  cairn query --map ./app log --save trace.db --calls calls.parquet
+  cairn query trace.db "SELECT caller, calls FROM callers WHERE function = 'parse'"`,
+		Args: f.args,
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
+	}
+	f.traceFlags.register(c)
+	f.color.registerColor(c)
+	fl := c.Flags()
+	fl.StringVarP(&f.file, "file", "f", "", "read the SQL from this `file`, - for standard input")
+	fl.StringVar(&f.view, "view", "", "print the view or table of this `name`")
+	fl.IntVar(&f.top, "top", 20, "with --view: `n` rows, 0 for all")
+	fl.IntVar(&f.slowest, "slowest", 100, "how many of the longest calls the database has: `n`")
+	fl.StringVar(&f.save, "save", "", "write the database to this `file`")
+	fl.StringVar(&f.calls, "calls", "", "write every call to this Parquet `file`")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
+	fl.BoolVar(&f.csv, "csv", false, "print comma-separated values")
+	fl.BoolVar(&f.schema, "schema", false, "print the tables and views of the database, and nothing else")
+	return c
+}
+
+// args tells logs from SQL, which is the last argument unless a flag has it.
+func (f *queryFlags) args(_ *cobra.Command, args []string) error {
+	switch {
+	case f.schema && len(args) > 0:
+		return usagef("--schema is of any database: give no log")
+	case f.schema:
+		return nil
+	case f.json && f.csv:
+		return usagef("--json and --csv: one of them")
+	case f.file != "" && f.view != "":
+		return usagef("--file and --view: one of them")
+	}
+	f.logs = args
+	named := f.file != "" || f.view != ""
+	if n := len(args) - 1; n >= 0 && !named && f.isSQL(args[n], n == 0) {
+		f.logs, f.sql = args[:n], args[n]
+	}
+	switch {
+	case len(f.logs) == 0:
+		return usagef("query: give a log, or a database that --save wrote (see cairn query -h)")
+	case f.sql == "" && !named && f.save+f.calls == "":
+		return usagef(`query: what is the question? Give it behind the logs: "SELECT * FROM top_functions", or --view top_functions`)
+	case f.save == "-" && f.calls == "-", (f.save == "-" || f.calls == "-") && (named || f.sql != ""):
+		return usagef("query: only one thing can go to standard output")
+	}
+	return nil
+}
+
+// isSQL reports whether the last argument is a question. What is neither a file
+// nor SQL is taken for SQL if a question is missing, for the better message.
+func (f *queryFlags) isSQL(last string, only bool) bool {
+	return !isFile(last) && (tracedb.LooksLikeQuery(last) || !only && f.save+f.calls == "")
+}
+
+func isFile(path string) bool {
+	_, err := os.Stat(path)
+	return path == "-" || err == nil
+}
+
+func (f *queryFlags) run(ctx context.Context, s *Streams) error {
+	if f.schema {
+		_, err := io.WriteString(s.Out, tracedb.Schema)
+		return err
+	}
+	style, err := f.color.style(s)
+	if err != nil {
+		return err
+	}
+	if err := f.readSQL(s); err != nil {
+		return err
+	}
+	db, err := f.openDatabase(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if f.view != "" {
+		if f.sql, err = viewQuery(ctx, db, f.view, f.top); err != nil {
+			return err
+		}
+	}
+	if f.sql == "" {
+		return nil
+	}
+	rows, err := db.Query(ctx, f.sql)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	switch {
+	case f.csv:
+		return writeRowsCSV(s.Out, rows)
+	case f.json:
+		return writeRowsJSON(s.Out, rows)
+	}
+	return writeRowsTable(s, rows, style)
+}
+
+// readSQL reads the file with the question.
+func (f *queryFlags) readSQL(s *Streams) error {
+	if f.file == "" {
+		return nil
+	}
+	var data []byte
+	var err error
+	if f.file == "-" {
+		data, err = io.ReadAll(s.In)
+	} else {
+		data, err = readFile(f.file)
+	}
+	f.sql = string(data)
+	if err == nil && strings.TrimSpace(f.sql) == "" {
+		err = fmt.Errorf("%s: no SQL in it", f.file)
+	}
+	return err
+}
+
+// viewQuery returns the query for the rows of a view or table.
+func viewQuery(ctx context.Context, db *tracedb.DB, view string, top int) (string, error) {
+	names, err := db.Names(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !slices.Contains(names, view) {
+		return "", usagef("--view %s: there is %s", view, strings.Join(names, ", "))
+	}
+	if top <= 0 {
+		top = -1 // no limit
+	}
+	return fmt.Sprintf("SELECT * FROM %s LIMIT %d", view, top), nil
+}
+
+// openDatabase opens the database that was named, or makes one of the logs and
+// writes what is to be kept.
+func (f *queryFlags) openDatabase(ctx context.Context, s *Streams) (*tracedb.DB, error) {
+	for _, path := range f.logs {
+		if path == "-" {
+			continue
+		}
+		head, err := readStart(path, len(tracedb.Magic))
+		if err != nil {
+			continue // a pattern, or a message by who opens it
+		}
+		switch {
+		case strings.HasPrefix(string(head), "PAR1"):
+			return nil, usagef("%s: calls as Parquet are for engines such as DuckDB: duckdb -c \"SELECT count(*) FROM '%s'\"", path, path)
+		case !tracedb.Detect(head):
+		case len(f.logs) > 1:
+			return nil, usagef("%s is a database: query it alone", path)
+		case f.save+f.calls != "" || len(f.maps)+len(f.threads)+len(f.pids) > 0:
+			return nil, usagef("%s is a database already: --save, --calls, --map, --thread and --process are for logs", path)
+		default:
+			return tracedb.Open(ctx, path)
+		}
+	}
+	return f.makeDatabase(ctx, s)
+}
+
+// readStart returns the first n bytes of a file, or all if it has fewer.
+func readStart(path string, n int) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, int64(n)))
+}
+
+func (f *queryFlags) makeDatabase(ctx context.Context, s *Streams) (*tracedb.DB, error) {
+	set, err := f.open(s, f.logs, &report.Names{})
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	opt := f.options()
+	opt.Slowest = f.slowest
+	results, err := set.account(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	data := set.database(results)
+	db, err := tracedb.New(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.keep(ctx, s, db, set, data); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// database returns what the database and the Parquet file of a set are made of.
+func (t *traceSet) database(results []*account.Result) *tracedb.Data {
+	data := &tracedb.Data{Funcs: t.Funcs, Show: t.names.Show}
+	for i, log := range t.Logs {
+		data.Sources = append(data.Sources, tracedb.Source{Log: log, Result: results[i]})
+	}
+	return data
+}
+
+// keep writes the database and the calls, if that was asked for.
+func (f *queryFlags) keep(ctx context.Context, s *Streams, db *tracedb.DB, set *traceSet, data *tracedb.Data) error {
+	if f.save != "" {
+		file, err := db.Bytes()
+		if err != nil {
+			return err
+		}
+		if err := writeBytes(s, f.save, file); err != nil {
+			return err
+		}
+	}
+	if f.calls == "" {
+		return nil
+	}
+	return set.writeCalls(ctx, f.calls, data, f.options())
+}
+
+// writeCalls writes every call as Parquet to path, with progress.
+func (t *traceSet) writeCalls(ctx context.Context, path string, data *tracedb.Data, opt account.Options) error {
+	const mega = 1 << 20
+	var total, rows int64
+	for _, log := range t.Logs {
+		for _, th := range log.Threads() {
+			total += th.Bytes
+		}
+	}
+	var done atomic.Int64
+	opt.Progress = func(n int64) { done.Store(n / mega) }
+	stop := startProgress(t.streams.Err, "MB written as calls", &done, int(total/mega))
+	err := writeFile(t.streams, path, func(w io.Writer) (err error) {
+		rows, err = tracedb.WriteCalls(ctx, w, data, opt)
+		return err
+	})
+	stop()
+	if err == nil && rows == 0 {
+		note(t.streams, "%s: no calls", path)
+	}
+	return err
+}
