@@ -140,7 +140,7 @@ type converter struct {
 }
 
 func (f *convertFlags) run(ctx context.Context, s *Streams, x *traceFormat, args []string) error {
-	set, err := f.open(s, args, &report.Names{Mangled: f.mangled})
+	set, err := f.open(s, args, &report.Names{Mangled: f.mangled, LLVM: x.name == "yaml"})
 	if err != nil {
 		return err
 	}

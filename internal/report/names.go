@@ -8,6 +8,7 @@ import "github.com/ianlancetaylor/demangle"
 // use.
 type Names struct {
 	Mangled bool // leave names alone
+	LLVM    bool // demangle as LLVM does, a<b<c>> and not a<b<c> >
 	cache   map[string]string
 }
 
@@ -26,7 +27,11 @@ func (n *Names) Show(symbol string) string {
 	if n.cache == nil {
 		n.cache = map[string]string{}
 	}
-	s := Printable(demangle.Filter(symbol, demangle.MaxLength(maxDemangled)))
+	options := []demangle.Option{demangle.MaxLength(maxDemangled)}
+	if n.LLVM {
+		options = append(options, demangle.LLVMStyle)
+	}
+	s := Printable(demangle.Filter(symbol, options...))
 	n.cache[symbol] = s
 	return s
 }
