@@ -207,7 +207,7 @@ func (r *replayer) takeFrames(l *replayer, where []calltrie.NodeID, enters uint6
 	for _, f := range l.stack {
 		f.id += enters
 		f.node = where[f.node]
-		f.args += len(r.args)
+		f.args += uint32(len(r.args))
 		r.stack = append(r.stack, f)
 	}
 	r.args = append(r.args, l.args...)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/cairnprof/cairn/internal/calltrie"
 	"github.com/cairnprof/cairn/trace"
@@ -17,7 +18,7 @@ type frame struct {
 	id    uint64
 	node  calltrie.NodeID
 	fn    trace.FuncID
-	args  int // where its arguments begin in replayer.args
+	args  uint32 // where its arguments begin in replayer.args
 	cpu   uint16
 }
 
@@ -192,20 +193,35 @@ func (r *replayer) turn(t uint64) {
 
 func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
 	r.stats.Enters++
-	parent := r.base
-	switch n := len(r.stack); {
-	case n >= r.opt.depth:
+	n := len(r.stack)
+	if n >= r.opt.depth {
 		r.over++
 		r.stats.TooDeep++
 		return
-	case n > 0:
+	}
+	parent := r.base
+	if n > 0 {
 		parent = r.stack[n-1].node
 	}
-	r.stack = append(r.stack, frame{
-		start: t, id: r.stats.Enters, node: r.trie.Child(parent, e.Func), fn: e.Func, args: len(r.args), cpu: e.CPU,
-	})
-	r.args = append(r.args, args...)
-	r.stats.MaxDepth = max(r.stats.MaxDepth, len(r.stack))
+	node, ok := r.trie.Recent(parent, e.Func)
+	if !ok {
+		node = r.trie.Child(parent, e.Func)
+	}
+	if n == cap(r.stack) {
+		r.stack = slices.Grow(r.stack, 1)
+	}
+	r.stack = r.stack[:n+1]
+	// Field by field: a frame that is made elsewhere and copied here costs a third
+	// of the whole loop, as the copy waits for what was just written.
+	f := &r.stack[n]
+	f.start, f.child, f.id, f.node, f.fn = t, 0, r.stats.Enters, node, e.Func
+	f.args, f.cpu = uint32(len(r.args)), e.CPU
+	if len(args) > 0 {
+		r.args = append(r.args, args...)
+	}
+	if n >= r.stats.MaxDepth {
+		r.stats.MaxDepth = n + 1
+	}
 	if r.flat {
 		r.pop(t, Deduced)
 	}
@@ -287,7 +303,11 @@ func (r *replayer) pop(end uint64, how End) {
 	if how <= Tail && f.id == r.stats.Enters {
 		r.stats.leaf(total)
 	}
-	r.count(f, total, self, how)
+	n := r.trie.Node(f.node)
+	n.Add(total, self)
+	if how > Tail || r.trie.OfOthers(f.node) {
+		r.count(f.node, n, total-self, how)
+	}
 	if n := len(r.stack); n > 0 {
 		r.stack[n-1].child += total
 	} else {
@@ -296,15 +316,15 @@ func (r *replayer) pop(end uint64, how End) {
 	if r.emit != nil || r.slow.wants(total) {
 		r.tell(f, total, self, how)
 	}
-	r.args = r.args[:f.args]
+	if int(f.args) < len(r.args) {
+		r.args = r.args[:f.args]
+	}
 }
 
-// count adds a call to its node and to the statistics.
-func (r *replayer) count(f *frame, total, self uint64, how End) {
-	n := r.trie.Node(f.node)
-	n.Add(total, self)
-	if r.trie.OfOthers(f.node) {
-		n.Total -= total - self
+// count puts down what is special of a call, besides its time.
+func (r *replayer) count(id calltrie.NodeID, n *calltrie.Node, child uint64, how End) {
+	if r.trie.OfOthers(id) {
+		n.Total -= child
 	}
 	switch how {
 	case Deduced:
@@ -324,7 +344,7 @@ func (r *replayer) tell(f *frame, total, self uint64, how End) {
 	if n := len(r.stack); n > 0 {
 		c.Parent = r.stack[n-1].id
 	}
-	if f.args < len(r.args) {
+	if int(f.args) < len(r.args) {
 		c.Args = r.args[f.args:]
 	}
 	if r.slow.wants(total) {

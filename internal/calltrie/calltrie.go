@@ -115,10 +115,17 @@ func (t *Trie) Node(id NodeID) *Node { return &t.nodes[id] }
 
 // Child returns the node of fn below parent, and makes it if there is none.
 func (t *Trie) Child(parent NodeID, fn trace.FuncID) NodeID {
-	if id := t.recent[parent]; t.nodes[id].Func == fn && id != Root {
+	if id, ok := t.Recent(parent, fn); ok {
 		return id
 	}
 	return t.child(parent, fn)
+}
+
+// Recent returns the node of fn below parent if it is the child that was asked
+// for last. It is what loops may call before Child, as it is small.
+func (t *Trie) Recent(parent NodeID, fn trace.FuncID) (NodeID, bool) {
+	id := t.recent[parent]
+	return id, t.nodes[id].Func == fn && id != Root
 }
 
 func (t *Trie) child(parent NodeID, fn trace.FuncID) NodeID {
