@@ -1,15 +1,15 @@
 package xray
 
-// Header is what a log's header says.
-type Header struct {
+// About is which format a log is in.
+type About struct {
 	FDR     bool // else basic
 	Version int
 	Big     bool   // big-endian
 	Hz      uint64 // ticks per second as the header has it, 0 if not known
 }
 
-// Header returns what the log's header says. The clock that is in use is that of
+// About returns what the log's header says. The clock that is in use is that of
 // Info: a header's rate may be far off.
-func (l *Log) Header() Header {
-	return Header{FDR: l.head.fdr, Version: l.head.version, Big: l.head.big, Hz: l.head.hz}
+func (l *Log) About() About {
+	return About{FDR: l.head.fdr, Version: l.head.version, Big: l.head.big, Hz: l.head.hz}
 }

@@ -239,7 +239,7 @@ func yamlHeader(log trace.Log) xrayyaml.Header {
 	}
 	out := xrayyaml.Header{ConstantTSC: true, NonstopTSC: true}
 	if x, ok := log.(*xray.Log); ok {
-		h := x.Header()
+		h := x.About()
 		out.Version, out.Hz = uint16(h.Version), h.Hz
 		if h.FDR {
 			out.Type = 1

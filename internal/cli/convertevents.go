@@ -227,7 +227,7 @@ func processIDs(logs []trace.Log) []map[uint32]uint32 {
 	for i, log := range logs {
 		shown[i] = make(map[uint32]uint32)
 		for _, th := range log.Threads() {
-			if _, ok := shown[i][th.PID]; !ok && !used[th.PID] && th.PID > 0 && th.PID < math.MaxInt32 {
+			if _, ok := shown[i][th.PID]; !ok && !used[th.PID] && th.PID > 0 && th.PID <= math.MaxInt32 {
 				used[th.PID], shown[i][th.PID] = true, th.PID
 				next = max(next, th.PID+1)
 			}
