@@ -28,6 +28,7 @@ type flameFlags struct {
 	perThread  bool
 	mangled    bool
 	minPercent float64
+	maxStacks  int
 	width      int
 }
 
@@ -44,9 +45,10 @@ function are not in the order of time, the widest comes first.
         callees, the median and percentiles of single calls, a table of functions
   svg   a picture; what is known of a bar shows where the mouse is
 
-Both are one file that loads nothing, in light and dark. Stacks below
---min-percent of the time and of the calls are drawn as one bar "n more" for
-each caller; the table and all sums have them still.
+Both are one file that loads nothing, in light and dark. Only the largest stacks,
+by time or by calls, have a bar of their own: as many as --max-stacks, and with
+--min-percent those of such a share. The others are one bar "n more" for each
+caller; the table and all sums have them still.
 
 With --regexp, the functions that match are outermost, whoever called them.`,
 		Example: `  cairn flame --map ./app xray-log.app.*
@@ -60,7 +62,8 @@ With --regexp, the functions that match are outermost, whoever called them.`,
 	fl.StringVar(&f.format, "format", "", "`format` of the file: html or svg (default by its name, else html)")
 	fl.StringVar(&f.by, "by", string(flamegraph.ByTotal), "what the width of bars is: total, self or calls; a page can be switched")
 	fl.BoolVar(&f.perThread, "per-thread", false, "draw each thread apart")
-	fl.Float64Var(&f.minPercent, "min-percent", 0.01, "merge stacks below this share, in `percent`")
+	fl.IntVar(&f.maxStacks, "max-stacks", flamegraph.DefaultNodes, "draw the `n` largest stacks, and merge the others")
+	fl.Float64Var(&f.minPercent, "min-percent", 0, "merge stacks below this share of the whole, in `percent`")
 	fl.StringVar(&f.title, "title", "", "`text` at the top (default the names of the logs)")
 	fl.StringVar(&f.regexp, "regexp", "", "begin with the functions that match `pattern`")
 	fl.IntVar(&f.width, "width", flamegraph.DefaultWidth, "width of an SVG in `pixels`")
@@ -84,6 +87,10 @@ func (f *flameFlags) check() error {
 	}
 	if math.IsNaN(f.minPercent) || f.minPercent < 0 || f.minPercent > 100 {
 		return usagef("--min-percent %v: it is from 0 to 100", f.minPercent)
+	}
+	const most = 1_000_000
+	if f.maxStacks < 1 || f.maxStacks > most {
+		return usagef("--max-stacks %d: it is from 1 to %d", f.maxStacks, most)
 	}
 	if f.width < 200 || f.width > 20_000 {
 		return usagef("--width %d: it is from 200 to 20000", f.width)
@@ -116,7 +123,7 @@ func (f *flameFlags) run(ctx context.Context, s *Streams, args []string) error {
 	if f.format == "svg" {
 		write = flamegraph.WriteSVG
 	}
-	opt := flamegraph.Options{By: flamegraph.Measure(f.by), MinShare: f.minPercent / 100, Width: f.width}
+	opt := flamegraph.Options{By: flamegraph.Measure(f.by), MinShare: f.minPercent / 100, MaxNodes: f.maxStacks, Width: f.width}
 	var sum flamegraph.Summary
 	err = writeFile(s, f.out, func(w io.Writer) (err error) {
 		sum, err = write(w, doc, opt)

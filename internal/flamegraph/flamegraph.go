@@ -91,7 +91,7 @@ type Options struct {
 
 // What Options stand for where they are zero.
 const (
-	DefaultNodes = 100_000
+	DefaultNodes = 20_000
 	DefaultWidth = 1200
 )
 
