@@ -58,7 +58,7 @@ func (l *Log) fdrRecords(yield func(Record, error) bool) {
 func (l *Log) blockRecords(b *block, win *window, yield func(Record, error) bool) bool {
 	w := walker{h: &l.head}
 	w.start(b.cut)
-	if b.lack != "" && !yield(Record{Offset: b.off}, l.damage(b.off, 0, b.lack)) {
+	if b.lack != "" && !yield(Record{Offset: b.off, PID: b.pid, TID: b.tid}, l.damage(b.off, 0, b.lack)) {
 		return false
 	}
 	pos, end := b.off, b.off+b.size
@@ -79,7 +79,7 @@ func (l *Log) blockRecords(b *block, win *window, yield func(Record, error) bool
 			at := pos + int64(used)
 			size := min(int64(n), end-at)
 			r := w.rec
-			r.Offset, r.Size = at, size
+			r.Offset, r.Size, r.PID, r.TID = at, size, b.pid, b.tid
 			var err error
 			if trouble != "" {
 				err = l.damage(at, size, trouble)
@@ -97,9 +97,9 @@ func (l *Log) blockRecords(b *block, win *window, yield func(Record, error) bool
 	}
 	switch {
 	case w.ended && pos < end:
-		return yield(Record{Kind: Padding, Offset: pos, Size: end - pos, PID: w.pid, TID: w.tid}, nil)
+		return yield(Record{Kind: Padding, Offset: pos, Size: end - pos, PID: b.pid, TID: b.tid}, nil)
 	case b.cut && !w.ended:
-		return yield(Record{Offset: end}, l.damage(end, 0, "the file ends inside this block"))
+		return yield(Record{Offset: end, PID: b.pid, TID: b.tid}, l.damage(end, 0, "the file ends inside this block"))
 	}
 	return true
 }

@@ -75,7 +75,7 @@ func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 	return l, nil
 }
 
-// Info implements [trace.Log].
+// Info implements [trace.Log]. Its notes do not name the file.
 func (l *Log) Info() *trace.Info { return &l.info }
 
 // Threads implements [trace.Log].
@@ -90,30 +90,30 @@ func (l *Log) note(ix *index) {
 	in := &l.info
 	add := func(format string, args ...any) { in.Notes = append(in.Notes, fmt.Sprintf(format, args...)) }
 	if len(l.threads) == 0 && len(in.Damage) == 0 {
+		how := "were functions patched (patch_premain=true)"
 		if l.head.fdr {
-			add("%s has no calls: was the log started with __xray_log_init_mode and __xray_patch, were functions instrumented (-fxray-instrument, -fxray-instruction-threshold=1), or are all calls shorter than func_duration_threshold_us?", in.File)
-		} else {
-			add("%s has no calls: were functions patched (patch_premain=true) and instrumented (-fxray-instrument, -fxray-instruction-threshold=1), or are all calls shorter than func_duration_threshold_us?", in.File)
+			how = "was the log started (__xray_log_init_mode, __xray_patch)"
 		}
+		add("it has no calls: %s and instrumented (-fxray-instrument, -fxray-instruction-threshold=1), or were all calls shorter than func_duration_threshold_us?", how)
 	}
 	switch n := in.Duplicates; {
 	case n == 0:
 	case l.head.fdr:
-		add("%s: %s there twice and read once: blocks of threads that were still running are likely to be missing", in.File, count(n, "block was", "blocks were"))
+		add("%s there twice and read once: blocks of threads that were still running are likely to be missing", count(n, "block was", "blocks were"))
 	default:
-		add("%s: %s there twice and read once: the process forked, and both wrote what was buffered", in.File, count(n, "run of records was", "runs of records were"))
+		add("%s there twice and read once: the process forked, and both wrote what was buffered", count(n, "run of records was", "runs of records were"))
 	}
 	if ix.stepped > 0 {
-		add("%s: the clock of %s went back: their blocks are in the order of wall-clock time", in.File, count(ix.stepped, "thread", "threads"))
+		add("the clock of %s went back: their blocks are in the order of wall-clock time", count(ix.stepped, "thread", "threads"))
 	}
 	if ix.objects && l.head.fdr {
-		add("%s has calls in shared objects: of an object's number FDR logs keep 4 of 8 bits, so that objects 16, 32 and so on look like the main program, and 17 like 1", in.File)
+		add("there are calls in shared objects: of an object's number FDR logs keep 4 of 8 bits, so that objects 16, 32 and so on look like the main program, and 17 like 1")
 	}
 	if ix.unsearched {
-		add("%s: time goes back so often that what a fork wrote twice was not looked for everywhere", in.File)
+		add("time goes back so often that what a fork wrote twice was not looked for everywhere")
 	}
-	if c := in.Clock; c.Claimed != 0 || c.Hz != 0 && l.head.hz == 0 {
-		add("%s: the clock has %d ticks per second, by the wall-clock times in the log; its header says %d", in.File, c.Hz, c.Claimed)
+	if l.head.hz == 0 && in.Clock.Hz != 0 {
+		add("ticks are taken to be %.1f MHz, estimated from the log's wall-clock marks; its header does not say", float64(in.Clock.Hz)/1e6)
 	}
 }
 
