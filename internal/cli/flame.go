@@ -217,7 +217,7 @@ func flameNotes(set *traceSet, results []*account.Result, doc *flamegraph.Profil
 	for _, r := range results {
 		threads += len(r.Threads)
 	}
-	notes := []string{fmt.Sprintf("%s of %s.", plural(int(calls), "call"), plural(threads, "thread"))}
+	notes := []string{fmt.Sprintf("%s in %s.", plural(int(calls), "call"), plural(threads, "thread"))}
 	if deduced > 0 {
 		notes = append(notes, fmt.Sprintf("%s no exit in the log: the time is a lower bound.",
 			report.Count(deduced)+" "+either(deduced, "call has", "calls have")))

@@ -8,7 +8,7 @@ const ctx = canvas.getContext("2d");
 
 // state is all that the user chose.
 const state = {
-  view: "down", by: data.by, side: "both", change: "self", query: "", theme: "",
+  view: "down", by: isDiff && data.by === "self" ? "total" : data.by, side: "both", change: "self", query: "", theme: "",
   hit: null,     // what the query finds, by name
   pick: -1,      // the function that was chosen in the table
   from: 0, to: 1, // what of the whole is in sight
