@@ -51,6 +51,9 @@ type Table struct {
 	BigEndian bool
 }
 
+// ErrNotELF: the file is of another kind.
+var ErrNotELF = errors.New("not an ELF file")
+
 // ErrNoContents: the section is there, but takes no room in the file.
 var ErrNoContents = errors.New("the section has no contents")
 
@@ -174,10 +177,8 @@ func notELF(head []byte) error {
 		return errors.New("an archive, not a program: take its objects out (ar x)")
 	case len(head) >= 4 && (binary.LittleEndian.Uint32(head)|1 == 0xfeedfacf || binary.BigEndian.Uint32(head)|1 == 0xfeedfacf):
 		return errors.New("a Mach-O file, not ELF: make a map of it with llvm-xray extract, and give that")
-	case len(head) < 4:
-		return errors.New("not an ELF file: too short")
 	}
-	return errors.New("not an ELF file")
+	return ErrNotELF
 }
 
 // readHeaders reads the file's header and those of its sections.

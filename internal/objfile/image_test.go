@@ -228,7 +228,7 @@ func symbolKey(m map[uint64]string) uint64 {
 func TestOpenImageErrors(t *testing.T) {
 	t.Parallel()
 	for head, want := range map[string]string{
-		"":           "too short",
+		"":           "not an ELF file",
 		"\x7fELF":    "too short",
 		"!<arch>\nx": "take its objects out",
 		"\xcf\xfa\xed\xfe" + strings.Repeat("\x00", 60): "Mach-O",

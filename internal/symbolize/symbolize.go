@@ -152,7 +152,9 @@ func (o *Object) loadYAML() error {
 
 func (o *Object) loadProgram() error {
 	im, err := objfile.OpenImage(o.Path)
-	if err != nil {
+	if errors.Is(err, objfile.ErrNotELF) {
+		return fmt.Errorf("%w, nor an instrumentation map in YAML", err)
+	} else if err != nil {
 		return err
 	}
 	defer im.Close()
