@@ -84,18 +84,23 @@ func (s *Stats) Merge(other *Stats) {
 
 // Trie is a tree of calls. The zero value is not of use: call New.
 type Trie struct {
-	nodes []Node
+	nodes nodes
 	// recent is the child that was last looked for, by node: most calls are of
 	// the same callee as the one before.
-	recent []NodeID
+	recent []child
 	index  index
 	limit  int    // nodes at most, with the root and without the node for other stacks
 	other  NodeID // Root until there is one
 }
 
+type child struct {
+	fn trace.FuncID
+	id NodeID
+}
+
 // New returns a trie with nothing but the root.
 func New() *Trie {
-	return &Trie{nodes: make([]Node, 1), recent: make([]NodeID, 1), limit: math.MaxUint32}
+	return &Trie{nodes: nodes{n: 1, pages: [][]Node{make([]Node, 1)}}, recent: make([]child, 1), limit: math.MaxUint32}
 }
 
 // SetLimit bounds the number of nodes. Once there are as many, the calls of
@@ -108,10 +113,10 @@ func (t *Trie) SetLimit(nodes int) { t.limit = nodes }
 func (t *Trie) OfOthers(id NodeID) bool { return id == t.other && id != Root }
 
 // Len returns the number of nodes with the root.
-func (t *Trie) Len() int { return len(t.nodes) }
+func (t *Trie) Len() int { return t.nodes.n }
 
 // Node returns a node. The pointer is good until the next node is made.
-func (t *Trie) Node(id NodeID) *Node { return &t.nodes[id] }
+func (t *Trie) Node(id NodeID) *Node { return t.nodes.at(id) }
 
 // Child returns the node of fn below parent, and makes it if there is none.
 func (t *Trie) Child(parent NodeID, fn trace.FuncID) NodeID {
@@ -124,8 +129,8 @@ func (t *Trie) Child(parent NodeID, fn trace.FuncID) NodeID {
 // Recent returns the node of fn below parent if it is the child that was asked
 // for last. It is what loops may call before Child, as it is small.
 func (t *Trie) Recent(parent NodeID, fn trace.FuncID) (NodeID, bool) {
-	id := t.recent[parent]
-	return id, t.nodes[id].Func == fn && id != Root
+	c := &t.recent[parent]
+	return c.id, c.fn == fn && c.id != Root
 }
 
 func (t *Trie) child(parent NodeID, fn trace.FuncID) NodeID {
@@ -134,25 +139,27 @@ func (t *Trie) child(parent NodeID, fn trace.FuncID) NodeID {
 	}
 	id, ok := t.Find(parent, fn)
 	if !ok {
-		if len(t.nodes) >= t.limit {
+		if t.nodes.n >= t.limit {
 			return t.theOther()
 		}
 		id = t.add(parent, fn)
-		t.index.insert(t.nodes, id)
+		t.index.insert(&t.nodes, id)
 	}
-	t.recent[parent] = id
+	t.recent[parent] = child{fn, id}
 	return id
 }
 
 func (t *Trie) add(parent NodeID, fn trace.FuncID) NodeID {
-	t.nodes = append(t.nodes, Node{Func: fn, Parent: parent})
-	t.recent = append(t.recent, Root)
-	return NodeID(len(t.nodes) - 1)
+	id := t.nodes.add()
+	n := t.nodes.at(id)
+	n.Func, n.Parent = fn, parent
+	t.recent = append(t.recent, child{})
+	return id
 }
 
 // Find returns the node of fn below parent, if there is one.
 func (t *Trie) Find(parent NodeID, fn trace.FuncID) (NodeID, bool) {
-	return t.index.find(t.nodes, parent, fn)
+	return t.index.find(&t.nodes, parent, fn)
 }
 
 // theOther returns the node for other stacks. It is not in the index, so that no
@@ -167,21 +174,21 @@ func (t *Trie) theOther() NodeID {
 // Children returns the children of each node, ascending by function: index it
 // with a NodeID.
 func (t *Trie) Children() [][]NodeID {
-	sizes := make([]int, len(t.nodes))
-	for i := 1; i < len(t.nodes); i++ {
-		sizes[t.nodes[i].Parent]++
+	sizes := make([]int, t.nodes.n)
+	for i := 1; i < t.nodes.n; i++ {
+		sizes[t.nodes.at(NodeID(i)).Parent]++
 	}
-	room := make([]NodeID, len(t.nodes)-1)
-	children := make([][]NodeID, len(t.nodes))
+	room := make([]NodeID, t.nodes.n-1)
+	children := make([][]NodeID, t.nodes.n)
 	for i, n := range sizes {
 		children[i], room = room[:0:n], room[n:]
 	}
-	for i := 1; i < len(t.nodes); i++ {
-		p := t.nodes[i].Parent
+	for i := 1; i < t.nodes.n; i++ {
+		p := t.nodes.at(NodeID(i)).Parent
 		children[p] = append(children[p], NodeID(i))
 	}
 	for _, list := range children {
-		slices.SortFunc(list, func(a, b NodeID) int { return int(int64(t.nodes[a].Func) - int64(t.nodes[b].Func)) })
+		slices.SortFunc(list, func(a, b NodeID) int { return int(int64(t.nodes.at(a).Func) - int64(t.nodes.at(b).Func)) })
 	}
 	return children
 }
@@ -189,8 +196,8 @@ func (t *Trie) Children() [][]NodeID {
 // Nodes yields all nodes but the root, parents before their children.
 func (t *Trie) Nodes() iter.Seq2[NodeID, *Node] {
 	return func(yield func(NodeID, *Node) bool) {
-		for i := 1; i < len(t.nodes); i++ {
-			if !yield(NodeID(i), &t.nodes[i]) {
+		for i := 1; i < t.nodes.n; i++ {
+			if !yield(NodeID(i), t.nodes.at(NodeID(i))) {
 				return
 			}
 		}
@@ -200,8 +207,8 @@ func (t *Trie) Nodes() iter.Seq2[NodeID, *Node] {
 // Stack returns the functions from the outermost to that of id.
 func (t *Trie) Stack(id NodeID) []trace.FuncID {
 	var stack []trace.FuncID
-	for ; id != Root; id = t.nodes[id].Parent {
-		stack = append(stack, t.nodes[id].Func)
+	for ; id != Root; id = t.nodes.at(id).Parent {
+		stack = append(stack, t.nodes.at(id).Func)
 	}
 	slices.Reverse(stack)
 	return stack
@@ -211,11 +218,11 @@ func (t *Trie) Stack(id NodeID) []trace.FuncID {
 // only the totals of such nodes add up to a function's time, or recursion would
 // count twice. Index it with a NodeID; the root is false.
 func (t *Trie) Outermost() []bool {
-	outer := make([]bool, len(t.nodes))
-	for i := 1; i < len(t.nodes); i++ {
-		p := t.nodes[i].Parent
-		for p != Root && t.nodes[p].Func != t.nodes[i].Func {
-			p = t.nodes[p].Parent
+	outer := make([]bool, t.nodes.n)
+	for i := 1; i < t.nodes.n; i++ {
+		p := t.nodes.at(NodeID(i)).Parent
+		for p != Root && t.nodes.at(p).Func != t.nodes.at(NodeID(i)).Func {
+			p = t.nodes.at(p).Parent
 		}
 		outer[i] = p == Root
 	}
@@ -226,10 +233,10 @@ func (t *Trie) Outermost() []bool {
 // node of other went: index the result with a NodeID of other. Functions are
 // renumbered by rename, which may be nil.
 func (t *Trie) Merge(at NodeID, other *Trie, rename func(trace.FuncID) trace.FuncID) []NodeID {
-	where := make([]NodeID, len(other.nodes))
+	where := make([]NodeID, other.nodes.n)
 	where[Root] = at
-	for i := 1; i < len(other.nodes); i++ {
-		n := &other.nodes[i]
+	for i := 1; i < other.nodes.n; i++ {
+		n := other.nodes.at(NodeID(i))
 		fn := n.Func
 		if rename != nil {
 			fn = rename(fn)
@@ -245,7 +252,7 @@ func (t *Trie) Merge(at NodeID, other *Trie, rename func(trace.FuncID) trace.Fun
 }
 
 func (t *Trie) mergeNode(id NodeID, stats *Stats) {
-	into := &t.nodes[id]
+	into := t.nodes.at(id)
 	total := into.Total
 	into.Merge(stats)
 	if t.OfOthers(id) {
@@ -264,7 +271,7 @@ func (t *Trie) NewRoot() NodeID { return t.add(Root, 0) }
 func (t *Trie) MergeFrom(at NodeID, other *Trie, root, end NodeID, where []NodeID) {
 	where[root] = at
 	for i := root + 1; i < end; i++ {
-		n := &other.nodes[i]
+		n := other.nodes.at(NodeID(i))
 		where[i] = t.Child(where[n.Parent], n.Func)
 		t.mergeNode(where[i], &n.Stats)
 	}

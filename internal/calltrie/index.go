@@ -21,7 +21,7 @@ func hash(parent NodeID, fn trace.FuncID) uint64 {
 }
 
 // find returns the node of fn below parent.
-func (x *index) find(nodes []Node, parent NodeID, fn trace.FuncID) (NodeID, bool) {
+func (x *index) find(nodes *nodes, parent NodeID, fn trace.FuncID) (NodeID, bool) {
 	if len(x.slots) == 0 {
 		return Root, false
 	}
@@ -34,7 +34,7 @@ func (x *index) find(nodes []Node, parent NodeID, fn trace.FuncID) (NodeID, bool
 		}
 		if slot>>32 == h>>32 {
 			id := NodeID(slot)
-			if n := &nodes[id]; n.Func == fn && n.Parent == parent {
+			if n := nodes.at(id); n.Func == fn && n.Parent == parent {
 				return id, true
 			}
 		}
@@ -42,18 +42,18 @@ func (x *index) find(nodes []Node, parent NodeID, fn trace.FuncID) (NodeID, bool
 }
 
 // insert adds a node that is not in the table.
-func (x *index) insert(nodes []Node, id NodeID) {
+func (x *index) insert(nodes *nodes, id NodeID) {
 	if x.used++; 2*x.used > len(x.slots) {
 		old := x.slots
 		x.slots = make([]uint64, max(minSlots, 2*len(old)))
 		for _, slot := range old {
 			if slot != 0 {
-				n := &nodes[NodeID(slot)]
+				n := nodes.at(NodeID(slot))
 				x.put(slot, hash(n.Parent, n.Func))
 			}
 		}
 	}
-	n := &nodes[id]
+	n := nodes.at(id)
 	h := hash(n.Parent, n.Func)
 	x.put(h>>32<<32|uint64(id), h)
 }
