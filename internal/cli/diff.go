@@ -39,7 +39,11 @@ programs. A pattern in quotes stands for several logs, of which the mean is take
   cairn diff --map-a old/app --map-b new/app --flame diff.html old.log new.log`,
 		Args: exactFiles("diff", "two profiles, or two logs of calls", 2, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if areLogs(s, args) {
+			logs, err := areLogs(s, args)
+			switch {
+			case err != nil:
+				return err
+			case logs:
 				return f.runLogs(c.Context(), c, s, args)
 			}
 			return f.run(s, args[0], args[1])
@@ -53,6 +57,9 @@ programs. A pattern in quotes stands for several logs, of which the mean is take
 }
 
 func (f *diffFlags) run(s *Streams, pathA, pathB string) error {
+	if err := f.logs.forProfiles(); err != nil {
+		return err
+	}
 	style, err := f.style(s)
 	if err != nil {
 		return err

@@ -28,67 +28,83 @@ func tracelog(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: tracelog OUT TEXT")
 	}
-	b := xraytest.New(xraytest.Format{Version: 3})
-	threads := map[string]*xraytest.Thread{}
-	var thread *xraytest.Thread
+	w := &logWriter{ts: ts, b: xraytest.New(xraytest.Format{Version: 3}), threads: map[string]*xraytest.Thread{}}
 	line := 0
-	number := func(s string) uint64 {
-		n, err := strconv.ParseUint(s, 0, 64)
-		if err != nil {
-			ts.Fatalf("%s:%d: %v", args[1], line, err)
-		}
-		return n
-	}
-	use := func(pid, tid string) {
-		if key := pid + " " + tid; threads[key] == nil {
-			threads[key] = b.Thread(uint32(number(pid)), uint32(number(tid)))
-		}
-		thread = threads[pid+" "+tid]
-	}
 	for text := range strings.Lines(ts.ReadFile(args[1])) {
 		line++
-		words := strings.Fields(text)
-		if len(words) == 0 || words[0][0] == '#' {
-			continue
-		}
-		words = append(words, "", "")[:max(len(words), 3)]
-		switch words[0] {
-		case "basic", "fdr":
-			b = xraytest.New(xraytest.Format{FDR: words[0] == "fdr", Version: int(number(words[1]))})
-			continue
-		case "hz":
-			b.Hz, b.WallHz = number(words[1]), number(words[1])
-			continue
-		case "thread":
-			use(words[1], words[2])
-			continue
-		}
-		if thread == nil {
-			use("1", "1")
-		}
-		when := number(words[0])
-		switch words[1] {
-		case "enter":
-			var values []uint64
-			for _, w := range words[3:] {
-				values = append(values, number(w))
-			}
-			if fn := trace.FuncID(number(words[2])); values != nil {
-				thread.EnterArgs(fn, when, values...)
-			} else {
-				thread.Enter(fn, when)
-			}
-		case "exit":
-			thread.Exit(trace.FuncID(number(words[2])), when)
-		case "tail":
-			thread.TailExit(trace.FuncID(number(words[2])), when)
-		case "custom":
-			thread.Custom(when, []byte(strings.Join(words[2:], " ")))
-		case "typed":
-			thread.Typed(when, uint16(number(words[2])), []byte(strings.Join(words[3:], " ")))
-		default:
-			ts.Fatalf("%s:%d: %q is no event", args[1], line, words[1])
+		w.where = args[1] + ":" + strconv.Itoa(line)
+		if words := strings.Fields(text); len(words) > 0 && words[0][0] != '#' {
+			w.line(append(words, "", "")[:max(len(words), 3)])
 		}
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o666))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), w.b.Bytes(), 0o666))
+}
+
+// A logWriter makes a log line by line.
+type logWriter struct {
+	ts      *testscript.TestScript
+	where   string // the line, for messages
+	b       *xraytest.Builder
+	threads map[string]*xraytest.Thread
+	thread  *xraytest.Thread // whose lines these are
+}
+
+func (w *logWriter) number(s string) uint64 {
+	n, err := strconv.ParseUint(s, 0, 64)
+	if err != nil {
+		w.ts.Fatalf("%s: %v", w.where, err)
+	}
+	return n
+}
+
+// use goes on with a thread.
+func (w *logWriter) use(pid, tid string) {
+	key := pid + " " + tid
+	if w.threads[key] == nil {
+		w.threads[key] = w.b.Thread(uint32(w.number(pid)), uint32(w.number(tid)))
+	}
+	w.thread = w.threads[key]
+}
+
+// line takes the words of a line, three at least.
+func (w *logWriter) line(words []string) {
+	switch words[0] {
+	case "basic", "fdr":
+		w.b = xraytest.New(xraytest.Format{FDR: words[0] == "fdr", Version: int(w.number(words[1]))})
+	case "hz":
+		w.b.Hz, w.b.WallHz = w.number(words[1]), w.number(words[1])
+	case "thread":
+		w.use(words[1], words[2])
+	default:
+		if w.thread == nil {
+			w.use("1", "1")
+		}
+		w.event(w.number(words[0]), words[1], words[2], words[3:])
+	}
+}
+
+func (w *logWriter) event(when uint64, kind, what string, rest []string) {
+	fn := func() trace.FuncID { return trace.FuncID(w.number(what)) }
+	switch kind {
+	case "enter":
+		if len(rest) == 0 {
+			w.thread.Enter(fn(), when)
+			return
+		}
+		values := make([]uint64, len(rest))
+		for i := range rest {
+			values[i] = w.number(rest[i])
+		}
+		w.thread.EnterArgs(fn(), when, values...)
+	case "exit":
+		w.thread.Exit(fn(), when)
+	case "tail":
+		w.thread.TailExit(fn(), when)
+	case "custom":
+		w.thread.Custom(when, []byte(strings.Join(append([]string{what}, rest...), " ")))
+	case "typed":
+		w.thread.Typed(when, uint16(w.number(what)), []byte(strings.Join(rest, " ")))
+	default:
+		w.ts.Fatalf("%s: %q is no event", w.where, kind)
+	}
 }
