@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -279,23 +278,11 @@ func (f *queryFlags) keep(ctx context.Context, s *Streams, db *tracedb.DB, set *
 
 // writeCalls writes every call as Parquet to path, with progress.
 func (t *traceSet) writeCalls(ctx context.Context, path string, data *tracedb.Data, opt account.Options) error {
-	const mega = 1 << 20
-	var total, rows int64
-	for _, log := range t.Logs {
-		for _, th := range log.Threads() {
-			total += th.Bytes
-		}
-	}
-	var done atomic.Int64
-	opt.Progress = func(n int64) { done.Store(n / mega) }
-	stop := startProgress(t.streams.Err, "MB written as calls", &done, int(total/mega))
-	err := writeFile(t.streams, path, func(w io.Writer) (err error) {
-		rows, err = tracedb.WriteCalls(ctx, w, data, opt)
+	var stop func()
+	opt.Progress, stop = t.progress()
+	defer stop()
+	return writeFile(t.streams, path, func(w io.Writer) error {
+		_, err := tracedb.WriteCalls(ctx, w, data, opt)
 		return err
 	})
-	stop()
-	if err == nil && rows == 0 {
-		note(t.streams, "%s: no calls", path)
-	}
-	return err
 }

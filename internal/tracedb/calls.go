@@ -29,14 +29,15 @@ func WriteCalls(ctx context.Context, w io.Writer, data *Data, opt account.Option
 		return shown
 	})
 	outermost := x.stacks.Outermost()
-	done := int64(0)
+	progress, done := opt.Progress, int64(0)
+	opt.Progress = nil
 	for i := range x.threads {
 		th := &x.threads[i]
 		if err := writeThread(ctx, out, data.Sources[th.log].Log, th, outermost, opt); err != nil {
 			return 0, err
 		}
-		if done += th.Bytes; opt.Progress != nil {
-			opt.Progress(done)
+		if done += th.Bytes; progress != nil {
+			progress(done)
 		}
 	}
 	if err := out.Close(); err != nil {
