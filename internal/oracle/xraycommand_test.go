@@ -1,0 +1,201 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// onLog runs a verb of cairn on a log, with its maps.
+func onLog(t *testing.T, l *xrayLog, verb string, args ...string) string {
+	t.Helper()
+	argv := append([]string{verb, l.file}, args...)
+	for _, m := range l.maps {
+		argv = append(argv, "--map", m)
+	}
+	return output(t, command(t, cairn, argv...))
+}
+
+// functionCost is what verbs say in JSON of a function, or of an edge.
+type functionCost struct {
+	ID, Func           uint32
+	Name               string
+	Calls, Total, Self uint64
+	Sum, Min, Max      uint64
+}
+
+// TestXRayCommands holds the commands against what the traced programs say of
+// themselves.
+func TestXRayCommands(t *testing.T) {
+	t.Parallel()
+	eachXRayLog(t, func(t *testing.T, l *xrayLog) {
+		var doc struct{ Functions []functionCost }
+		decodeJSON(t, onLog(t, l, "account", "--json"), &doc)
+		counts, times := map[string]uint64{}, map[string]uint64{}
+		self := uint64(0)
+		for _, f := range doc.Functions {
+			counts[f.Name] += f.Calls
+			times[f.Name] += f.Total
+			self += f.Self
+		}
+		checkXRayCalls(t, l, counts, times)
+		checkXRayStacks(t, l, parseFolded(t, onLog(t, l, "stacks", "--folded", "--by", "count")))
+		if got := sum(parseFolded(t, onLog(t, l, "stacks", "--folded"))); got != self {
+			t.Errorf("the self times of all stacks add up to %d, those of functions to %d", got, self)
+		}
+	})
+}
+
+func decodeJSON(t *testing.T, text string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+}
+
+// parseFolded reads lines like "main;work 12".
+func parseFolded(t *testing.T, text string) map[string]uint64 {
+	t.Helper()
+	stacks := map[string]uint64{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		i := strings.LastIndexByte(line, ' ')
+		if i < 0 {
+			t.Fatalf("a folded stack is %q", line)
+		}
+		n, err := strconv.ParseUint(line[i+1:], 10, 64)
+		if err != nil {
+			t.Fatalf("a folded stack is %q", line)
+		}
+		stacks[line[:i]] += n
+	}
+	return stacks
+}
+
+// oneStack reports whether llvm-xray account can follow a log: it has one stack
+// for all threads, and loses its way where an exit is missing.
+func (l *xrayLog) oneStack() bool { return l.program() != "threads" && l.program() != "leaves" }
+
+// TestXRayAccount compares what functions cost with llvm-xray account.
+func TestXRayAccount(t *testing.T) {
+	t.Parallel()
+	eachLLVMRight(t, func(t *testing.T, l *xrayLog, _ bool) {
+		if !l.oneStack() {
+			t.Skip("llvm-xray account fails")
+		}
+		text, err := runLLVM(t, l, "account", "-f", "csv")
+		if err != nil {
+			t.Fatalf("llvm-xray account: %v", err)
+		}
+		theirs, mine := parseCSV(t, text, "funcid"), parseCSV(t, onLog(t, l, "account", "--csv", "--drop-open"), "id")
+		c := tally{t: t}
+		for id, want := range theirs {
+			got := mine[id]
+			c.check(got["calls"] == want["count"], "%s: %s calls, llvm-xray has %s", want["function"], got["calls"], want["count"])
+			for mineKey, key := range map[string]string{"min": "min", "max": "max", "sum": "sum", "median": "median", "p90": "90%ile", "p99": "99%ile"} {
+				ns := number(t, got[mineKey])
+				off := math.Abs(ns-number(t, want[key])*1e9) / max(ns, 1)
+				limit := 1e-6 // llvm-xray prints seven digits
+				if number(t, want["count"]) > 32 && mineKey[0] != 's' && mineKey != "min" && mineKey != "max" {
+					limit = 0.016
+				}
+				c.check(off <= limit, "%s, %s: %s ns, llvm-xray has %s s", want["function"], key, got[mineKey], want[key])
+			}
+		}
+		c.check(len(mine) == len(theirs), "%d functions, llvm-xray has %d", len(mine), len(theirs))
+		c.done("numbers of functions")
+	})
+}
+
+// parseCSV reads rows by the value in the column key, each by column.
+func parseCSV(t *testing.T, text, key string) map[string]map[string]string {
+	t.Helper()
+	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(records) == 0 {
+		t.Fatalf("%v: %.500s", err, text)
+	}
+	column := slices.Index(records[0], key)
+	if column < 0 {
+		t.Fatalf("there is no column %s: %q", key, records[0])
+	}
+	rows := map[string]map[string]string{}
+	for _, record := range records[1:] {
+		row := map[string]string{}
+		for i, name := range records[0] {
+			row[name] = record[i]
+		}
+		rows[record[column]] = row
+	}
+	return rows
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+var llvmEdge = regexp.MustCompile(`^F(\d+) -> F(\d+) \[label="([^"]*)"\];$`)
+
+// TestXRayGraph compares the edges of the graph of calls with llvm-xray's.
+func TestXRayGraph(t *testing.T) {
+	t.Parallel()
+	eachLLVMRight(t, func(t *testing.T, l *xrayLog, _ bool) {
+		if l.program() == "leaves" {
+			t.Skip("llvm-xray graph fails where an exit is missing")
+		}
+		var doc struct {
+			Nodes []struct {
+				ID      string
+				Func    uint32
+				Outside bool
+			}
+			Edges []struct {
+				From, To string
+				functionCost
+			}
+		}
+		decodeJSON(t, onLog(t, l, "graph", "--to", "json", "--drop-open"), &doc)
+		funcs := map[string]uint32{}
+		for _, n := range doc.Nodes {
+			funcs[n.ID] = n.Func // 0 outside, as llvm-xray has it
+		}
+		for kind, of := range map[string]func(c *functionCost) float64{
+			"count": func(c *functionCost) float64 { return float64(c.Calls) },
+			"sum":   func(c *functionCost) float64 { return float64(c.Sum) / 1e9 },
+			"max":   func(c *functionCost) float64 { return float64(c.Max) / 1e9 },
+		} {
+			text, err := runLLVM(t, l, "graph", "-e", kind)
+			if err != nil {
+				t.Fatalf("llvm-xray graph: %v", err)
+			}
+			theirs := map[string]float64{}
+			for line := range strings.Lines(text) {
+				if m := llvmEdge.FindStringSubmatch(strings.TrimSpace(line)); m != nil && number(t, m[3]) != 0 {
+					theirs[m[1]+" -> "+m[2]] = number(t, m[3])
+				}
+			}
+			c := tally{t: t}
+			for i := range doc.Edges {
+				e := &doc.Edges[i]
+				name := fmt.Sprintf("%d -> %d", funcs[e.From], funcs[e.To])
+				got, want := of(&e.functionCost), theirs[name]
+				c.check(math.Abs(got-want) <= 1e-6*want, "%s of %s: %g, llvm-xray has %g", kind, name, got, want)
+				delete(theirs, name)
+			}
+			c.check(len(theirs) == 0, "llvm-xray has edges %v besides", theirs)
+			c.done(kind + " of edges")
+		}
+	})
+}
