@@ -11,10 +11,12 @@
 //	answers                the same program without probes
 //	builds by a profile    the same program as it was
 //	counts after kill -9   an orderly run of the same work
+//	calls in XRay's logs   the traced program, which counts its own; llvm-xray
 //
 // The programs are SQLite and blst, which the Go module proxy has, and small
 // ones in testdata that do what is hard to count: exceptions, longjmp, tail
-// calls, callbacks, signals, threads.
+// calls, callbacks, signals, threads. Those in testdata/xray are traced; logs of
+// them are beside them, which scripts/xray-fixtures.sh records again.
 //
 // Linux on x86-64 with gcc is needed, valgrind for what callgrind says, and
 // clang is used if it is there.

@@ -30,11 +30,15 @@ func TestXRayWhereLLVMIsWrong(t *testing.T) {
 		{"basic-empty", "a log without a call is said to be of another version", []string{"account"}, nil},
 		{"basic-args-cut", "a log whose last byte is missing is not read", []string{"account"}, nil},
 		{"fdr-args-cut", "neither is this one", []string{"account"}, nil},
-		{"fdr-live", "a block that is there twice is counted twice", []string{"stack", "-all-stacks", "-stack-format=flame", "-aggregation-type=count"},
+		{
+			"fdr-live", "a block that is there twice is counted twice",
+			[]string{"stack", "-all-stacks", "-stack-format=flame", "-aggregation-type=count"},
 			func(t *testing.T, l *xrayLog, answer string) bool {
 				return callsIn(t, answer, "leaf") == 2*l.truth.calls["leaf"]
-			}},
-		{"basic-recursion", "flame graphs want the time of a stack without that of its callees",
+			},
+		},
+		{
+			"basic-recursion", "flame graphs want the time of a stack without that of its callees",
 			[]string{"stack", "-all-stacks", "-stack-format=flame", "-aggregation-type=time"},
 			func(t *testing.T, _ *xrayLog, answer string) bool {
 				main := uint64(0)
@@ -44,11 +48,15 @@ func TestXRayWhereLLVMIsWrong(t *testing.T) {
 					}
 				}
 				return sum(parseFlame(t, answer)) > 2*main
-			}},
-		{"fdr-objects", "functions of objects above 15 are counted as others, and nothing is said", []string{"account", "-f", "csv"},
+			},
+		},
+		{
+			"fdr-objects", "functions of objects above 15 are counted as others, and nothing is said",
+			[]string{"account", "-f", "csv"},
 			func(t *testing.T, _ *xrayLog, answer string) bool {
 				return parseCSV(t, answer, "function")["main"]["count"] != "1"
-			}},
+			},
+		},
 	} {
 		t.Run(test.log+" "+test.args[0], func(t *testing.T) {
 			t.Parallel()
