@@ -152,7 +152,7 @@ func (f *flameFlags) say(s *Streams, sum flamegraph.Summary) {
 		if f.by == string(flamegraph.ByCalls) {
 			what = "calls"
 		}
-		text += fmt.Sprintf(", of which %s with %.2g%% of the %s are merged", report.Count(sum.Merged), 100*sum.MergedShare, what)
+		text += fmt.Sprintf(" (%s merged, with %.2g%% of the %s)", report.Count(sum.Merged), 100*sum.MergedShare, what)
 	}
 	where := f.out
 	if where == "-" {
