@@ -143,42 +143,66 @@ func widthOf(v uint64) uint8 {
 
 // widen gives exact values more bytes each.
 func (s *Sketch) widen(width uint8) {
-	values := s.values()
+	old := *s
 	s.data, s.width, s.first = nil, width, noBucket
-	for _, v := range values {
-		s.addExact(v)
+	if n := old.count(); n > 0 {
+		s.data = make([]byte, 0, 2*n*int(width))
+		for i := range n {
+			s.addExact(old.value(i))
+		}
 	}
 }
 
-// values returns the exact values, nil if there are buckets.
-func (s *Sketch) values() []uint64 {
+// count returns the number of exact values, 0 if there are buckets.
+func (s *Sketch) count() int {
 	if s.width == 0 {
-		return nil
+		return 0
 	}
-	values := make([]uint64, 0, Exact)
-	for d := s.data; len(d) > 0; d = d[s.width:] {
-		switch s.width {
-		case 2:
-			values = append(values, uint64(binary.LittleEndian.Uint16(d)))
-		case 4:
-			values = append(values, uint64(binary.LittleEndian.Uint32(d)))
-		default:
-			values = append(values, binary.LittleEndian.Uint64(d))
-		}
+	return len(s.data) / int(s.width)
+}
+
+// value returns an exact value.
+func (s *Sketch) value(i int) uint64 {
+	switch s.width {
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(s.data[2*i:]))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(s.data[4*i:]))
 	}
+	return binary.LittleEndian.Uint64(s.data[8*i:])
+}
+
+// sorted returns the exact values, ascending.
+func (s *Sketch) sorted() []uint64 {
+	values := make([]uint64, s.count())
+	for i := range values {
+		values[i] = s.value(i)
+	}
+	slices.Sort(values)
 	return values
 }
 
 // spill moves the exact values, if there are, to buckets.
 func (s *Sketch) spill() {
-	if s.width == 0 {
+	old := *s
+	n := old.count()
+	if n == 0 {
 		return
 	}
-	values := s.values()
 	s.data, s.width, s.first = nil, 0, 0
-	s.reach(bucket(slices.Min(values)), bucket(slices.Max(values)))
-	for _, v := range values {
-		s.data[bucket(v)-s.first]++
+	s.takeValues(&old)
+}
+
+// takeValues adds the exact values of other to a sketch of buckets.
+func (s *Sketch) takeValues(other *Sketch) {
+	lo, hi := uint32(noBucket), uint32(0)
+	for i := range other.count() {
+		b := bucket(other.value(i))
+		lo, hi = min(lo, b), max(hi, b)
+	}
+	s.reach(lo, hi)
+	for i := range other.count() {
+		s.Add(other.value(i))
 	}
 }
 
@@ -246,22 +270,30 @@ func (s *Sketch) at(i int) uint64 {
 
 // Merge adds the values of other, which it leaves as it is.
 func (s *Sketch) Merge(other *Sketch) {
-	if len(other.data) == 0 {
+	switch n := other.count(); {
+	case len(other.data) == 0:
 		return
-	}
-	if other.width > 0 {
-		if s.width == other.width && len(s.data)+len(other.data) <= Exact*int(s.width) {
+	case n > 0 && (s.width > 0 || len(s.data) == 0) && s.count()+n <= Exact:
+		if s.width == other.width {
 			s.data = append(s.data, other.data...)
 			return
 		}
-		for _, v := range other.values() {
-			s.Add(v)
+		for i := range n {
+			s.addExact(other.value(i))
 		}
+		return
+	case n > 0:
+		s.spill()
+		s.takeValues(other)
 		return
 	}
 	s.spill()
 	s.reach(other.first, other.first+uint32(len(other.data))-1)
-	at := int(other.first - s.first)
+	s.takeCounts(other)
+}
+
+// takeCounts adds the counts of other, whose buckets are all there.
+func (s *Sketch) takeCounts(other *Sketch) {
 	if other.high != nil {
 		for i := range other.data {
 			if n := other.at(i); n > 0 {
@@ -270,22 +302,45 @@ func (s *Sketch) Merge(other *Sketch) {
 		}
 		return
 	}
-	into := s.data[at : at+len(other.data)]
-	for i, n := range other.data {
-		sum := into[i] + n
-		into[i] = sum
+	at := int(other.first - s.first)
+	from, into := other.data, s.data[at:at+len(other.data)]
+	i := 0
+	// Eight at a time as long as none overflows: add what is below the top bits,
+	// then these. Most are zero.
+	const top = 0x8080808080808080
+	for ; i+8 <= len(from); i += 8 {
+		x := binary.LittleEndian.Uint64(from[i:])
+		if x == 0 {
+			continue
+		}
+		y := binary.LittleEndian.Uint64(into[i:])
+		sum := (x&^top + y&^top) ^ (x^y)&top
+		if (x&y|(x|y)&^sum)&top != 0 {
+			s.takeBytes(from[i:i+8], at+i)
+			continue
+		}
+		binary.LittleEndian.PutUint64(into[i:], sum)
+	}
+	s.takeBytes(from[i:], at+i)
+}
+
+// takeBytes adds counts to the buckets from the one at i on.
+func (s *Sketch) takeBytes(counts []byte, i int) {
+	for k, n := range counts {
+		sum := s.data[i+k] + n
+		s.data[i+k] = sum
 		if sum < n {
-			s.carry(uint32(at+i), 1)
+			s.carry(uint32(i+k), 1)
 		}
 	}
 }
 
 // Count returns the number of values.
 func (s *Sketch) Count() uint64 {
-	if s.width > 0 {
-		return uint64(len(s.data) / int(s.width))
+	n := uint64(s.count())
+	if n > 0 {
+		return n
 	}
-	var n uint64
 	for i := range s.data {
 		n += s.at(i)
 	}
@@ -302,7 +357,7 @@ func (s *Sketch) Quantile(q float64) uint64 {
 	}
 	rank := min(uint64(math.Max(0, q*float64(n))), n-1)
 	if s.width > 0 {
-		return slices.Sorted(slices.Values(s.values()))[rank]
+		return s.sorted()[rank]
 	}
 	for i := range s.data {
 		here := s.at(i)
@@ -326,7 +381,7 @@ type Bucket struct {
 func (s *Sketch) Buckets() []Bucket {
 	var list []Bucket
 	if s.width > 0 {
-		for _, v := range slices.Sorted(slices.Values(s.values())) {
+		for _, v := range s.sorted() {
 			if n := len(list); n > 0 && list[n-1].Low == v {
 				list[n-1].Count++
 				continue
