@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xrayyaml"
+	"github.com/cairnprof/cairn/internal/account"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/tracedb"
@@ -21,19 +22,20 @@ import (
 type traceFormat struct {
 	name, help string
 	suffixes   []string
+	sums       bool // it has sums of calls
 	write      func(*converter, context.Context, io.Writer) error
 }
 
 // traceFormats is a function, for its rows refer to methods that refer to it.
 func traceFormats() []traceFormat {
 	return []traceFormat{
-		{"chrome", "JSON for ui.perfetto.dev, chrome://tracing and speedscope", []string{".json"}, (*converter).chrome},
-		{"perfetto", "the same, a fifth of the size, for ui.perfetto.dev and trace_processor", []string{".perfetto-trace", ".pftrace", ".perfetto"}, (*converter).perfetto},
-		{"speedscope", "for speedscope.app", []string{".speedscope.json", ".speedscope"}, (*converter).speedscope},
-		{"pprof", "calls and times by stack, for go tool pprof", []string{".pb", ".pprof"}, (*converter).pprof},
-		{"folded", "a line for each stack, for flamegraph.pl and others", []string{".folded", ".txt"}, (*converter).folded},
-		{"parquet", "a row for each call, for DuckDB, ClickHouse and Spark", []string{".parquet"}, (*converter).parquet},
-		{"yaml", "the records as llvm-xray convert -f yaml writes them", []string{".yaml", ".yml"}, (*converter).yaml},
+		{"chrome", "JSON for ui.perfetto.dev, chrome://tracing and speedscope", []string{".json"}, false, (*converter).chrome},
+		{"perfetto", "the same, a fifth of the size, for ui.perfetto.dev and trace_processor", []string{".perfetto-trace", ".pftrace", ".perfetto"}, false, (*converter).perfetto},
+		{"speedscope", "for speedscope.app", []string{".speedscope.json", ".speedscope"}, false, (*converter).speedscope},
+		{"pprof", "calls and times by stack, for go tool pprof", []string{".pb", ".pprof"}, true, (*converter).pprof},
+		{"folded", "a line for each stack, for flamegraph.pl and others", []string{".folded", ".txt"}, true, (*converter).folded},
+		{"parquet", "a row for each call, for DuckDB, ClickHouse and Spark", []string{".parquet"}, true, (*converter).parquet},
+		{"yaml", "the records as llvm-xray convert -f yaml writes them", []string{".yaml", ".yml"}, false, (*converter).yaml},
 	}
 }
 
@@ -136,7 +138,8 @@ func (f *convertFlags) check(c *cobra.Command, format string) error {
 // converter writes the logs of one command.
 type converter struct {
 	*convertFlags
-	set *traceSet
+	set     *traceSet
+	results []*account.Result // of each log, if the format has sums
 }
 
 func (f *convertFlags) run(ctx context.Context, s *Streams, x *traceFormat, args []string) error {
@@ -145,7 +148,15 @@ func (f *convertFlags) run(ctx context.Context, s *Streams, x *traceFormat, args
 		return err
 	}
 	defer set.Close()
-	v := &converter{f, set}
+	if len(set.Logs) > 1 && x.name == "yaml" {
+		return fmt.Errorf("yaml has one log, and these are %d: convert them one by one", len(set.Logs))
+	}
+	v := &converter{convertFlags: f, set: set}
+	if x.sums || f.sums {
+		if v.results, err = set.account(ctx, f.options()); err != nil {
+			return err
+		}
+	}
 	return writeFile(s, f.out, func(w io.Writer) error {
 		z, err := logfile.Compress(w, f.packing(x))
 		if err != nil {
@@ -165,26 +176,19 @@ func (f *convertFlags) packing(x *traceFormat) string {
 }
 
 func (v *converter) parquet(ctx context.Context, w io.Writer) error {
-	results, err := v.set.account(ctx, v.options())
-	if err != nil {
-		return err
-	}
 	data := &tracedb.Data{Funcs: v.set.Funcs, Show: v.set.names.Show}
 	for i, log := range v.set.Logs {
-		data.Sources = append(data.Sources, tracedb.Source{Log: log, Result: results[i]})
+		data.Sources = append(data.Sources, tracedb.Source{Log: log, Result: v.results[i]})
 	}
 	opt := v.options()
 	var stop func()
 	opt.Progress, stop = v.set.progress()
-	_, err = tracedb.WriteCalls(ctx, w, data, opt)
+	_, err := tracedb.WriteCalls(ctx, w, data, opt)
 	stop()
 	return err
 }
 
 func (v *converter) yaml(ctx context.Context, w io.Writer) error {
-	if len(v.set.Logs) > 1 {
-		return fmt.Errorf("yaml has one log, and these are %d: convert them one by one", len(v.set.Logs))
-	}
 	logs, stop := v.set.watch()
 	defer stop()
 	out := xrayyaml.NewWriter(w, yamlHeader(v.set.Logs[0]), v.set.name)

@@ -35,8 +35,12 @@ type eventWriter interface {
 func (v *converter) chrome(ctx context.Context, w io.Writer) error {
 	start := v.origins()[0]
 	meta := []chrometrace.Meta{{Key: "start", Value: strconv.FormatUint(start, 10)}, {Key: "unit", Value: v.set.Clock.Unit()}}
-	for _, log := range v.set.Logs {
-		meta = append(meta, chrometrace.Meta{Key: "log", Value: log.Info().File})
+	for i, log := range v.set.Logs {
+		key := "log"
+		if len(v.set.Logs) > 1 {
+			key = fmt.Sprintf("log %d", i+1)
+		}
+		meta = append(meta, chrometrace.Meta{Key: key, Value: log.Info().File})
 	}
 	out := chrometrace.NewWriter(w, meta)
 	return v.events(ctx, out, func(id trace.FuncID) int { return out.Function(v.set.name(id)) })
@@ -53,7 +57,7 @@ func (v *converter) perfetto(ctx context.Context, w io.Writer) error {
 
 func (v *converter) speedscope(ctx context.Context, w io.Writer) error {
 	if v.sums {
-		return v.speedscopeSums(ctx, w)
+		return v.speedscopeSums(w)
 	}
 	out := &scopeEvents{Writer: speedscope.NewWriter(w, v.title()), unit: v.scopeUnit()}
 	err := v.events(ctx, out, func(id trace.FuncID) int { return out.Function(v.frame(id)) })

@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"io"
-	"strconv"
 
 	"github.com/cairnprof/cairn/format/folded"
 	"github.com/cairnprof/cairn/format/speedscope"
-	"github.com/cairnprof/cairn/internal/account"
 	"github.com/cairnprof/cairn/internal/calltrie"
 	"github.com/cairnprof/cairn/internal/export"
 	"github.com/cairnprof/cairn/internal/logfile"
@@ -22,12 +20,12 @@ type stackGroup struct {
 }
 
 // groups returns the stacks of all threads, or those of each.
-func (v *converter) groups(results []*account.Result) []stackGroup {
+func (v *converter) groups() []stackGroup {
 	if !v.perThread {
-		return []stackGroup{{trie: merged(results)}}
+		return []stackGroup{{trie: merged(v.results)}}
 	}
 	var list []stackGroup
-	for _, th := range v.set.perThread(results) {
+	for _, th := range v.set.perThread(v.results) {
 		list = append(list, stackGroup{th.Label, &th, th.Trie})
 	}
 	return list
@@ -50,23 +48,19 @@ func (v *converter) name(id trace.FuncID) string {
 }
 
 // noteDepth says that stacks were cut.
-func (v *converter) noteDepth(results []*account.Result) {
-	for i, r := range results {
+func (v *converter) noteDepth() {
+	for i, r := range v.results {
 		if depth := r.Total().MaxDepth; depth > export.MaxFrames {
 			note(v.set.streams, "%s: stacks are up to %d frames deep: beyond %d the middle is left out", v.set.Logs[i].Info().File, depth, export.MaxFrames)
 		}
 	}
 }
 
-func (v *converter) folded(ctx context.Context, w io.Writer) error {
-	results, err := v.set.account(ctx, v.options())
-	if err != nil {
-		return err
-	}
-	v.noteDepth(results)
+func (v *converter) folded(_ context.Context, w io.Writer) error {
+	v.noteDepth()
 	out := folded.NewWriter(w)
 	var names []string
-	for _, g := range v.groups(results) {
+	for _, g := range v.groups() {
 		err := export.EachStack(g.trie, func(stack []trace.FuncID, n *calltrie.Node) error {
 			if v.weight(n) == 0 {
 				return nil
@@ -87,12 +81,8 @@ func (v *converter) folded(ctx context.Context, w io.Writer) error {
 	return out.Flush()
 }
 
-func (v *converter) speedscopeSums(ctx context.Context, w io.Writer) error {
-	results, err := v.set.account(ctx, v.options())
-	if err != nil {
-		return err
-	}
-	v.noteDepth(results)
+func (v *converter) speedscopeSums(w io.Writer) error {
+	v.noteDepth()
 	unit := v.scopeUnit()
 	if v.by == "calls" {
 		unit = speedscope.None
@@ -100,7 +90,7 @@ func (v *converter) speedscopeSums(ctx context.Context, w io.Writer) error {
 	out := speedscope.NewWriter(w, v.title())
 	numbers := make(map[trace.FuncID]int)
 	var frames []int
-	for _, g := range v.groups(results) {
+	for _, g := range v.groups() {
 		label := g.label
 		if label == "" {
 			label = "all threads"
@@ -131,31 +121,24 @@ func (v *converter) speedscopeSums(ctx context.Context, w io.Writer) error {
 	return out.Close()
 }
 
-func (v *converter) pprof(ctx context.Context, w io.Writer) error {
-	results, err := v.set.account(ctx, v.options())
-	if err != nil {
-		return err
-	}
-	v.noteDepth(results)
+func (v *converter) pprof(_ context.Context, w io.Writer) error {
+	v.noteDepth()
 	opt := export.StackOptions{Unit: "nanoseconds", Show: v.set.names.Show, Name: v.set.Funcs.Name}
 	if v.set.Clock.Hz == 0 {
 		opt.Unit = "ticks"
 	} else {
-		opt.Start, opt.Duration = v.span(results)
+		opt.Start, opt.Duration = v.span()
 	}
 	for _, log := range v.set.Logs {
 		opt.Comments = append(opt.Comments, log.Info().File)
 	}
 	var groups []export.Stacks
-	for _, g := range v.groups(results) {
+	for _, g := range v.groups() {
 		s := export.Stacks{Trie: g.trie}
 		if th := g.thread; th != nil {
-			s.Labels = map[string]string{
-				"thread":  strconv.FormatUint(uint64(th.TID), 10),
-				"process": strconv.FormatUint(uint64(th.PID), 10),
-			}
+			s.Numbers = map[string]uint32{"thread": th.TID, "process": th.PID}
 			if len(v.set.Logs) > 1 {
-				s.Labels["log"] = th.Log.File
+				s.Labels = map[string]string{"log": th.Log.File}
 			}
 		}
 		groups = append(groups, s)
@@ -172,9 +155,9 @@ func (v *converter) pprof(ctx context.Context, w io.Writer) error {
 
 // span returns when the trace begins, 0 if its clock does not tell, and how long
 // it takes.
-func (v *converter) span(results []*account.Result) (start, duration uint64) {
+func (v *converter) span() (start, duration uint64) {
 	for i, origin := range v.origins() {
-		for _, th := range results[i].Threads {
+		for _, th := range v.results[i].Threads {
 			if th.Last > origin {
 				duration = max(duration, th.Last-origin)
 			}

@@ -12,8 +12,9 @@ import (
 // Stacks are what a thread did, or several together.
 type Stacks struct {
 	Trie *calltrie.Trie
-	// Labels tell these stacks from others, such as "thread": "12".
-	Labels map[string]string
+	// Labels and Numbers tell these stacks from others, such as "thread": 12.
+	Labels  map[string]string
+	Numbers map[string]uint32
 }
 
 // StackOptions say what a profile of stacks is to have besides the stacks.
@@ -68,11 +69,19 @@ func (b *stackBuilder) add(g Stacks) {
 			labels[k] = []string{v}
 		}
 	}
+	var numbers map[string][]int64
+	if len(g.Numbers) > 0 {
+		numbers = make(map[string][]int64, len(g.Numbers))
+		for k, v := range g.Numbers {
+			numbers[k] = []int64{int64(v)}
+		}
+	}
 	EachStack(g.Trie, func(stack []trace.FuncID, n *calltrie.Node) error {
 		s := &profile.Sample{
 			Location: make([]*profile.Location, len(stack)),
 			Value:    []int64{int64(min(n.Calls, b.limit)), int64(min(n.Self, b.limit))},
 			Label:    labels,
+			NumLabel: numbers,
 		}
 		for i, fn := range stack { // pprof has the innermost first
 			s.Location[len(stack)-1-i] = b.location(fn)

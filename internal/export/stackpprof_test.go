@@ -56,7 +56,7 @@ func stackProfile(groups ...Stacks) *profile.Profile {
 
 func TestStackPprof(t *testing.T) {
 	t.Parallel()
-	p := stackProfile(Stacks{Trie: stackTrie(), Labels: map[string]string{"thread": "7"}}, Stacks{Trie: stackTrie()})
+	p := stackProfile(Stacks{Trie: stackTrie(), Labels: map[string]string{"log": "a"}, Numbers: map[string]uint32{"thread": 7}}, Stacks{Trie: stackTrie()})
 	var b bytes.Buffer
 	if err := p.Write(&b); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestStackPprof(t *testing.T) {
 			fn := loc.Line[0].Function
 			names = append(names, fmt.Sprintf("%s=%s@%s:%d", fn.Name, fn.SystemName, filepath.Base(loc.Mapping.File), loc.Line[0].Line))
 		}
-		got = append(got, fmt.Sprint(names, s.Value, s.Label["thread"]))
+		got = append(got, fmt.Sprint(names, s.Value, s.NumLabel["thread"]))
 	}
 	want := []string{
 		"[main=main@app:10] [1 200] [7]",
@@ -105,7 +105,7 @@ func TestStackPprofTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := stackProfile(Stacks{Trie: stackTrie(), Labels: map[string]string{"thread": "7"}}).Write(f); err != nil {
+	if err := stackProfile(Stacks{Trie: stackTrie(), Labels: map[string]string{"log": "a"}, Numbers: map[string]uint32{"thread": 7}}).Write(f); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
