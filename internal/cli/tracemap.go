@@ -89,8 +89,13 @@ func (f *traceMapFlags) table(s *Streams, w io.Writer, o *symbolize.Object) erro
 		return err
 	}
 	t := report.Table{Columns: []report.Column{
-		{Title: "ID", Align: report.Right}, {Title: "ADDRESS", Align: report.Right}, {Title: "KIND"}, {Title: "ALWAYS"},
-		{Title: "VERSION", Align: report.Right}, {Title: "FUNCTION", Shrink: report.Shorten}, {Title: "SOURCE", Shrink: report.Shorten},
+		{Title: "ID", Align: report.Right},
+		{Title: "ADDRESS", Align: report.Right},
+		{Title: "KIND"},
+		{Title: "ALWAYS"},
+		{Title: "VERSION", Align: report.Right},
+		{Title: "FUNCTION", Shrink: report.Shorten},
+		{Title: "SOURCE", Shrink: report.Shorten},
 	}}
 	names := f.names()
 	for i := range o.Map.Sleds {

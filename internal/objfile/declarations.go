@@ -19,11 +19,12 @@ type Declaration struct {
 // at these addresses, from the file itself or its separate debug file. The map
 // gives their symbols: where the linker made several functions one, that of the
 // symbol counts. Without debug information, or in a file of another byte order
-// than little-endian, the error is ErrNoScopes, with the path in front.
+// than little-endian, the error is ErrNoScopes, with the path in front. Of
+// damaged debug information there is what stands before the damage, with an
+// error.
 //
-// This goes over the entries of all units, but decodes only those of functions,
-// at some 200 MB/s. Scopes, which also knows what was inlined, is twenty times
-// as slow.
+// This steps over all entries and reads only those of functions, several times
+// as fast as Scopes, which also knows what was inlined.
 func (im *Image) Declarations(symbols map[uint64]string) (map[uint64]Declaration, error) {
 	r := &declReader{symbols: symbols, found: map[uint64]Declaration{}}
 	from, err := im.debugSections(r)
@@ -31,7 +32,7 @@ func (im *Image) Declarations(symbols map[uint64]string) (map[uint64]Declaration
 		return nil, err
 	}
 	if err := r.read(); err != nil {
-		return nil, fmt.Errorf("%s: .debug_info: %w", from, err)
+		return r.found, fmt.Errorf("%s: .debug_info: %w", from, err)
 	}
 	return r.found, nil
 }
@@ -117,8 +118,10 @@ type declReader struct {
 	units     []declUnit // ascending by start
 	abbrevs   map[abbrevKey]*abbrevTable
 	files     map[uint64]*unit // by offset in .debug_line
-	steps     int              // of reading abbreviations
-	fileSteps int              // of reading names of files
+	paths     map[fileKey]string
+	steps     int // of reading abbreviations
+	fileSteps int // of reading names of files
+	texts     int // bytes of names
 }
 
 // declUnit is a unit of .debug_info.
@@ -150,16 +153,20 @@ type declValue struct {
 	at   uint64 // offset in .debug_info
 }
 
-const maxDeclSteps = 8 // references from an entry to what has its name
+const (
+	maxDeclSteps = 8       // references from an entry to what has its name
+	maxDeclTexts = 1 << 29 // bytes of names
+)
 
 // read finds the units, then goes over the entries of each.
 func (r *declReader) read() error {
-	r.abbrevs, r.files = map[abbrevKey]*abbrevTable{}, map[uint64]*unit{}
-	for c := bytecur.New(r.info, 0); c.Len() > 0; {
+	r.abbrevs, r.files, r.paths = map[abbrevKey]*abbrevTable{}, map[uint64]*unit{}, map[fileKey]string{}
+	c := bytecur.New(r.info, 0)
+	for c.Len() > 0 {
 		start := uint64(c.Off())
 		body, is64 := nextUnit(c)
 		if c.Err() != nil {
-			return c.Err()
+			break
 		}
 		if u, ok := r.unit(start, body, is64); ok {
 			r.units = append(r.units, u)
@@ -168,7 +175,7 @@ func (r *declReader) read() error {
 	for i := range r.units {
 		r.scan(&r.units[i])
 	}
-	return nil
+	return c.Err()
 }
 
 // unit reads the header of a unit and its first entry. Damage costs the unit.
@@ -336,26 +343,47 @@ func (r *declReader) declaration(u *declUnit, e *declEntry, steps int) (d Declar
 	return d
 }
 
+// fileKey is a file by the offset of a line table and its number there.
+type fileKey struct{ line, number uint64 }
+
 // file returns the name of the file that a unit has under a number.
 func (r *declReader) file(u *declUnit, number uint64) string {
-	if !u.hasLine || u.line >= uint64(len(r.lines.line)) {
+	key := fileKey{u.line, number}
+	if name, ok := r.paths[key]; ok || !u.hasLine {
+		return name
+	}
+	name := ""
+	if table := r.lineTable(u.line); table != nil && number < uint64(len(table.names)) {
+		table.compDir = u.compDir
+		name = r.bounded(table.path(table.names[number]))
+	}
+	r.paths[key] = name
+	return name
+}
+
+// lineTable returns the header of the line table at an offset, or nil.
+func (r *declReader) lineTable(at uint64) *unit {
+	table, ok := r.files[at]
+	if ok || at >= uint64(len(r.lines.line)) || r.fileSteps >= maxAbbrevSteps {
+		return table
+	}
+	body, is64 := nextUnit(bytecur.New(r.lines.line[at:], int64(at)))
+	table, err := r.lines.parseUnit(body, is64)
+	if err != nil {
+		table = nil
+	}
+	if table != nil {
+		r.fileSteps += len(table.names) + len(table.dirs)
+	}
+	r.files[at] = table
+	return table
+}
+
+// bounded returns a text, or "" if all of them take more memory than any
+// program's: damaged tables may give each function a name of many kilobytes.
+func (r *declReader) bounded(text string) string {
+	if r.texts += len(text); r.texts > maxDeclTexts {
 		return ""
 	}
-	table, ok := r.files[u.line]
-	if !ok && r.fileSteps < maxAbbrevSteps {
-		body, is64 := nextUnit(bytecur.New(r.lines.line[u.line:], int64(u.line)))
-		var err error
-		if table, err = r.lines.parseUnit(body, is64); err != nil {
-			table = nil
-		}
-		if table != nil {
-			r.fileSteps += len(table.names) + len(table.dirs)
-		}
-		r.files[u.line] = table
-	}
-	if table == nil || number >= uint64(len(table.names)) {
-		return ""
-	}
-	table.compDir = u.compDir
-	return table.path(table.names[number])
+	return text
 }

@@ -247,27 +247,32 @@ func (r *declReader) text(u *declUnit, v declValue) string {
 	if v.form == 0 {
 		return ""
 	}
+	return r.bounded(string(r.bytes(u, v)))
+}
+
+// bytes returns a text where it is, nil if it is nowhere.
+func (r *declReader) bytes(u *declUnit, v declValue) []byte {
 	form, n := r.raw(u, v)
 	c := bytecur.New(nil, 0)
 	switch form {
 	case formString:
-		return string(stringAt(c, r.info[:u.end], v.at))
+		return stringAt(c, r.info[:u.end], v.at)
 	case formStrp:
-		return string(stringAt(c, r.lines.str, n))
+		return stringAt(c, r.lines.str, n)
 	case formLineStr:
-		return string(stringAt(c, r.lines.lineStr, n))
+		return stringAt(c, r.lines.lineStr, n)
 	case formStrx, formStrx1, formStrx2, formStrx3, formStrx4:
 		size := u.offsetSize()
 		if n > uint64(len(r.strOffsets)) {
-			return ""
+			return nil
 		}
 		b := bytesAt(r.strOffsets, u.strBase+n*size, size)
 		if b == nil {
-			return ""
+			return nil
 		}
-		return string(stringAt(c, r.lines.str, little(b)))
+		return stringAt(c, r.lines.str, little(b))
 	}
-	return ""
+	return nil
 }
 
 func (u *unitInfo) offsetSize() uint64 {

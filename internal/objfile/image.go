@@ -31,6 +31,7 @@ type Image struct {
 	sections []imageSection
 	symbols  map[uint32][]imageSymbol   // by symbol table, those that were needed
 	relocs   map[uint32][]*imageSection // by the section they are for, in an object; 0 in a module
+	taken    uint64                     // bytes read so far
 }
 
 // imageSection is a section header, the same for both word sizes.
@@ -60,6 +61,10 @@ var ErrNoContents = errors.New("the section has no contents")
 // maxImageSections is as many as an object file of a section for each of the
 // most functions of a map may have, and some for each.
 const maxImageSections = 1 << 23
+
+// maxReads is how many times the size of a file is read of it. Nothing is needed
+// more than a few times.
+const maxReads = 16
 
 // OpenImage opens the ELF file at path.
 func OpenImage(path string) (*Image, error) {
@@ -311,13 +316,17 @@ func (im *Image) contents(s *imageSection) ([]byte, error) {
 	return im.bytes("contents", s.offset, s.size)
 }
 
-// bytes reads a piece of the file.
+// bytes reads a piece of the file. What is read all together is bounded, for the
+// sections of a damaged file may all be the same piece.
 func (im *Image) bytes(what string, offset, size uint64) ([]byte, error) {
 	switch {
 	case offset > im.size || size > im.size-offset:
 		return nil, fmt.Errorf("%s at offset %d lie outside the file (cut off?)", what, offset)
 	case size > maxSectionSize:
 		return nil, fmt.Errorf("%s at offset %d: %d bytes exceed %d", what, offset, size, uint64(maxSectionSize))
+	}
+	if im.taken += size; im.taken > maxReads*im.size {
+		return nil, errors.New("the sections are more than the file can hold: they overlap")
 	}
 	data := make([]byte, size)
 	_, err := io.ReadFull(io.NewSectionReader(im.r, int64(offset), int64(size)), data)
