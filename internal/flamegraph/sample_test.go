@@ -51,8 +51,10 @@ func randomTrie(seed uint64, n, functions int) *calltrie.Trie {
 }
 
 // names as programs have them.
-var verbs = []string{"Open", "Close", "Parse", "Step", "Bind", "Seek", "Read", "Write", "Hash", "Insert", "Find", "Balance"}
-var nouns = []string{"Page", "Btree", "Cursor", "Token", "Expr", "Table", "Index", "Record", "Frame", "Cache"}
+var (
+	verbs = []string{"Open", "Close", "Parse", "Step", "Bind", "Seek", "Read", "Write", "Hash", "Insert", "Find", "Balance"}
+	nouns = []string{"Page", "Btree", "Cursor", "Token", "Expr", "Table", "Index", "Record", "Frame", "Cache"}
+)
 
 func sampleName(id trace.FuncID) string {
 	i := int(id)

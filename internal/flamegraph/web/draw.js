@@ -185,7 +185,8 @@ function drawBar(i, x0, x1, y) {
   const used = label(prefix(t, i) + nameOf(t, i), x0 + PAD, y + ROW / 2, room);
   if (room - used > 70 && !isMerged(t, i)) {
     ctx.textAlign = "right";
-    if (!marked && !isLabel(t, i)) ctx.fillStyle = colours["bar-soft"];
+    // What changed most is too dark, or too bright, for soft letters.
+    if (!marked && !isLabel(t, i) && !isDiff) ctx.fillStyle = colours["bar-soft"];
     ctx.fillText(percent(place.w[i], place.whole), x1 - gap - PAD, y + ROW / 2);
     ctx.textAlign = "left";
   }

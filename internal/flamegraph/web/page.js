@@ -96,13 +96,14 @@ function applyTheme(name) {
 }
 
 function onWheel(e) {
+  const unit = e.deltaMode === 1 ? 16 : 1; // some browsers count lines
   if (e.ctrlKey || e.metaKey) {
     e.preventDefault();
-    const factor = Math.exp(Math.max(-60, Math.min(60, e.deltaY)) * 0.006);
+    const factor = Math.exp(Math.max(-60, Math.min(60, e.deltaY * unit)) * 0.006);
     zoomAround(e.offsetX / wide, factor);
   } else if (Math.abs(e.deltaX) > Math.abs(e.deltaY) || e.shiftKey) {
     e.preventDefault();
-    move((e.deltaX || e.deltaY) / wide);
+    move((e.deltaX || e.deltaY) * unit / wide);
   }
 }
 
