@@ -158,7 +158,7 @@ func (f *stackDiffFlags) compare(ctx context.Context, s *Streams, d *logDiff, ar
 		return err
 	}
 	d.unit = d.a.set.Clock.Unit()
-	if len(d.a.set.Funcs) == 0 || len(d.b.set.Funcs) == 0 {
+	if d.a.set.maps == 0 || d.b.set.maps == 0 {
 		note(s, "functions without names match by number, which means the same in one build only (--map, --map-a and --map-b name them)")
 	}
 	side := func(x *diffSide) stackdiff.Side {

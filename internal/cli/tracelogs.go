@@ -79,6 +79,9 @@ func isTraceLog(path string, s *Streams) bool {
 	return xray.Detect(f.Head(traceHead))
 }
 
+// otherStacks is the name of calltrie.Other.
+const otherStacks = "(other stacks)"
+
 // traceHead is how much of a file tells whether it is a log.
 const traceHead = 4096
 
@@ -111,6 +114,7 @@ func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *tr
 	if t.Funcs, err = loadMaps(s, f.maps); err != nil {
 		return nil, err
 	}
+	t.Funcs[calltrie.Other] = trace.Func{Name: otherStacks}
 	return t, nil
 }
 
