@@ -23,13 +23,22 @@ func TestBlocks(t *testing.T) {
 			t.Skip(err)
 		}
 	}
+	clang, noClang := exec.LookPath("clang-22")
 	bin := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/cairn").CombinedOutput(); err != nil {
 		t.Fatalf("building cairn: %v\n%s", err, out)
 	}
-	for _, page := range []string{"../README.md", "guide.md"} {
+	if noClang == nil {
+		if err := os.Symlink(clang, filepath.Join(bin, "clang")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, page := range []string{"../README.md", "guide.md", "logs.md"} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
+			if page == "logs.md" && noClang != nil {
+				t.Skip(noClang)
+			}
 			text, err := os.ReadFile(page)
 			if err != nil {
 				t.Fatal(err)
