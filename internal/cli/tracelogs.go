@@ -26,8 +26,8 @@ import (
 // counts calls that have no end.
 type traceFlags struct {
 	maps     []string
-	threads  []uint
-	pids     []uint
+	threads  idList
+	pids     idList
 	workers  int
 	dropOpen bool
 	upper    bool
@@ -37,8 +37,8 @@ type traceFlags struct {
 func (f *traceFlags) registerLogs(c *cobra.Command) {
 	c.Flags().StringArrayVarP(&f.maps, "map", "m", nil,
 		"name functions by this `file`: the program, N=FILE for shared object N, a YAML map,\nor a list of lines \"N FILE\"; repeatable")
-	c.Flags().UintSliceVar(&f.threads, "thread", nil, "only threads with these `ids`")
-	c.Flags().UintSliceVar(&f.pids, "process", nil, "only processes with these `ids`")
+	c.Flags().Var(&f.threads, "thread", "only threads with these `ids`")
+	c.Flags().Var(&f.pids, "process", "only processes with these `ids`")
 }
 
 // register adds those of verbs that account time to calls.
@@ -48,6 +48,24 @@ func (f *traceFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.dropOpen, "drop-open", false, "leave out calls that were still running when the log ended")
 	c.Flags().BoolVar(&f.upper, "upper-bound", false, "let a call without an exit end when its caller did, not at the last event seen in it")
 }
+
+// idList is the value of a flag: numbers with commas between, added up where the
+// flag is repeated.
+type idList []uint32
+
+func (l *idList) Set(text string) error {
+	for _, word := range strings.Split(text, ",") {
+		n, err := strconv.ParseUint(word, 10, 32)
+		if err != nil {
+			return fmt.Errorf("%q is no number", word)
+		}
+		*l = append(*l, uint32(n))
+	}
+	return nil
+}
+
+func (*idList) Type() string   { return "ids" }
+func (*idList) String() string { return "" }
 
 // options are how to account.
 func (f *traceFlags) options() account.Options {
@@ -114,7 +132,6 @@ func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *tr
 	if t.Funcs, err = loadMaps(s, f.maps); err != nil {
 		return nil, err
 	}
-	t.Funcs[calltrie.Other] = trace.Func{Name: otherStacks}
 	return t, nil
 }
 
@@ -163,8 +180,8 @@ func (f *traceFlags) only(log trace.Log) trace.Log {
 		return log
 	}
 	return trace.Only(log, func(t trace.Thread) bool {
-		return (len(f.threads) == 0 || slices.Contains(f.threads, uint(t.TID))) &&
-			(len(f.pids) == 0 || slices.Contains(f.pids, uint(t.PID)))
+		return (len(f.threads) == 0 || slices.Contains(f.threads, t.TID)) &&
+			(len(f.pids) == 0 || slices.Contains(f.pids, t.PID))
 	})
 }
 
@@ -193,11 +210,19 @@ func (t *traceSet) Close() {
 	}
 }
 
+// symbol returns the symbol of a function, or what stands for it.
+func (t *traceSet) symbol(id trace.FuncID) string {
+	if id == calltrie.Other {
+		return otherStacks
+	}
+	return t.Funcs.Name(id)
+}
+
 // name returns the name to display for a function.
 func (t *traceSet) name(id trace.FuncID) string {
 	text, ok := t.shown[id]
 	if !ok {
-		text = t.names.Show(t.Funcs.Name(id))
+		text = t.names.Show(t.symbol(id))
 		t.shown[id] = text
 	}
 	return text
