@@ -218,7 +218,7 @@ func accountRows(trie *calltrie.Trie, logs *traceSet, filter nameFilter, names *
 			continue
 		}
 		known := logs.Funcs[fn.Func]
-		known.Name = logs.Funcs.Name(fn.Func)
+		known.Name = logs.symbol(fn.Func)
 		if filter.match(known.Name, names) {
 			rows = append(rows, accountRow{fn, known, logs.name(fn.Func)})
 		}

@@ -143,7 +143,7 @@ func (g *costGraph) build(trie *calltrie.Trie, logs *traceSet, least float64, ma
 	index := make(map[trace.FuncID]int)
 	for _, fn := range account.Functions(trie) {
 		known := logs.Funcs[fn.Func]
-		known.Name = logs.Funcs.Name(fn.Func)
+		known.Name = logs.symbol(fn.Func)
 		index[fn.Func] = len(nodes)
 		nodes = append(nodes, graphNode{Function: fn, Func: known, shown: logs.name(fn.Func)})
 	}

@@ -162,7 +162,7 @@ func (f *stackDiffFlags) compare(ctx context.Context, s *Streams, d *logDiff, ar
 		note(s, "functions without names match by number, which means the same in one build only (--map, --map-a and --map-b name them)")
 	}
 	side := func(x *diffSide) stackdiff.Side {
-		return stackdiff.Side{Trie: x.trie, Name: x.set.Funcs.Name, Runs: len(x.set.Logs)}
+		return stackdiff.Side{Trie: x.trie, Name: x.set.symbol, Runs: len(x.set.Logs)}
 	}
 	d.Result = stackdiff.Tries(side(&d.a), side(&d.b))
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/calltrie"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/trace"
 )
@@ -99,7 +100,7 @@ func (t *traceSet) noteNames(results []*account.Result) {
 					continue
 				}
 				all[n.Func] = true
-				if _, ok := t.Funcs[n.Func]; !ok {
+				if _, ok := t.Funcs[n.Func]; !ok && n.Func != calltrie.Other {
 					nameless++
 					seen[n.Func.Object()] = true
 				}
