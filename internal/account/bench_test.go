@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/cairnprof/cairn/trace"
 )
@@ -141,3 +142,50 @@ func BenchmarkRun(b *testing.B) { benchmarkRun(b, Options{Workers: 1, Slowest: 2
 
 // BenchmarkTicks is the same with a clock that has to be converted.
 func BenchmarkTicks(b *testing.B) { benchmarkRun(b, Options{Workers: 1, Slowest: 20}, 2596100000) }
+
+// BenchmarkStitch puts a chunk of a million events on the stack that it began
+// with: what the second core pays for not having known it.
+func BenchmarkStitch(b *testing.B) {
+	for _, c := range []struct{ funcs, depth int }{{300, 12}, {1000, 20}} {
+		log := benchLog(b, c.funcs, c.depth)
+		b.Run(fmt.Sprintf("depth=%d", c.depth), func(b *testing.B) {
+			const from, to = 500, 1000
+			var stitching, replaying time.Duration
+			nodes, pieces := 0, 0
+			for b.Loop() {
+				r := newReplayer(log, 0, Options{})
+				if err := r.run(b.Context(), log, 0, from); err != nil {
+					b.Fatal(err)
+				}
+				begin := time.Now()
+				c := replayChunk(b.Context(), log, 0, from, to, Options{})
+				replaying += time.Since(begin)
+				begin = time.Now()
+				if err := r.take(b.Context(), log, c); err != nil || c.r.stopped {
+					b.Fatal("chunk did not fit", err)
+				}
+				stitching += time.Since(begin)
+				nodes, pieces = nodes+c.r.trie.Len(), pieces+len(c.pieces)
+			}
+			b.ReportMetric(float64(stitching)/float64(nodes), "ns/node")
+			b.ReportMetric(100*float64(stitching)/float64(replaying), "%ofreplay")
+			b.ReportMetric(float64(nodes)/float64(b.N), "nodes")
+			b.ReportMetric(float64(pieces)/float64(b.N), "pieces")
+		})
+	}
+}
+
+// BenchmarkCalls replays a thread call by call.
+func BenchmarkCalls(b *testing.B) {
+	log := benchLog(b, 300, 12)
+	n := 0
+	for b.Loop() {
+		for _, err := range Calls(b.Context(), log, 0, Options{}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/call")
+}

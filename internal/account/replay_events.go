@@ -96,6 +96,9 @@ func (s *stepper) run(ctx context.Context, log trace.Log) error {
 	defer s.damaged()
 	return eachBatch(ctx, log, r.thread, 0, log.Threads()[r.thread].Parts, &r.damage, func(b *trace.Batch) bool {
 		s.damaged()
+		if len(b.Events) == 0 {
+			r.batch(b, 0) // a block may begin all the same
+		}
 		for i := 0; i < len(b.Events) && !r.stopped; i++ {
 			s.event(b, i)
 		}
