@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -172,7 +171,7 @@ func (f *dumpFlags) records(ctx context.Context, log *xray.Log, p *recordPrinter
 		if r.Offset >= f.last {
 			break
 		}
-		if r.Offset < f.first || !f.selects(&r) {
+		if r.Offset < f.first || !f.wants(r.PID, r.TID) {
 			continue
 		}
 		switch {
@@ -188,11 +187,6 @@ func (f *dumpFlags) records(ctx context.Context, log *xray.Log, p *recordPrinter
 		}
 	}
 	return nil
-}
-
-func (f *dumpFlags) selects(r *xray.Record) bool {
-	return (len(f.threads) == 0 || slices.Contains(f.threads, uint(r.TID))) &&
-		(len(f.pids) == 0 || slices.Contains(f.pids, uint(r.PID)))
 }
 
 // recordPrinter prints the records of logs.

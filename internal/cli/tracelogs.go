@@ -179,10 +179,13 @@ func (f *traceFlags) only(log trace.Log) trace.Log {
 	if len(f.threads)+len(f.pids) == 0 {
 		return log
 	}
-	return trace.Only(log, func(t trace.Thread) bool {
-		return (len(f.threads) == 0 || slices.Contains(f.threads, t.TID)) &&
-			(len(f.pids) == 0 || slices.Contains(f.pids, t.PID))
-	})
+	return trace.Only(log, func(t trace.Thread) bool { return f.wants(t.PID, t.TID) })
+}
+
+// wants reports whether a thread is one that was asked for.
+func (f *traceFlags) wants(pid, tid uint32) bool {
+	return (len(f.threads) == 0 || slices.Contains(f.threads, tid)) &&
+		(len(f.pids) == 0 || slices.Contains(f.pids, pid))
 }
 
 // commonClock returns the clock of results of all logs together.
