@@ -13,14 +13,13 @@ import (
 // events of something like a database, whose stacks are some thousand, most of
 // them rare.
 type program struct {
-	sites  [][]site // by function
-	depth  int
-	rand   *rand.Rand
-	now    uint64
-	left   int
-	part   []trace.Event
-	parts  []trace.Part
-	enters int
+	sites [][]site // by function
+	depth int
+	rand  *rand.Rand
+	now   uint64
+	left  int
+	part  []trace.Event
+	parts []trace.Part
 }
 
 type site struct {

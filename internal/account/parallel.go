@@ -211,9 +211,7 @@ func (r *replayer) take(ctx context.Context, log trace.Log, c *chunk) error {
 	if c.r.stopped {
 		return r.rest(ctx, log, c)
 	}
-	for _, d := range c.r.damage[:min(len(c.r.damage), maxDamage-len(r.damage))] {
-		r.damage = append(r.damage, d)
-	}
+	r.damage = append(r.damage, c.r.damage[:min(len(c.r.damage), maxDamage-len(r.damage))]...)
 	return nil
 }
 

@@ -135,6 +135,10 @@ func TestRules(t *testing.T) {
 			trie: "a 1 50 30; a/b 1 20 20", stats: "orphans 4",
 		},
 		{
+			name: "a child process returns from what its parent called", log: "+a -a -b -main",
+			trie: "a 1 10 10", stats: "orphans 2",
+		},
+		{
 			name: "a block that continues the stack", log: "+m +a || +b -b -a -x -m",
 			trie: "m 1 60 30; m/a 1 30 20; m/a/b 1 10 10", stats: "orphans 1",
 		},
