@@ -19,7 +19,7 @@ type graphFlags struct {
 	label, edgeLabel, color string
 	minPercent              float64
 	pattern                 string
-	mangled                 bool
+	mangled, json           bool
 }
 
 func newGraphCmd(s *Streams) *cobra.Command {
@@ -40,12 +40,19 @@ which neither end matches.`,
   cairn graph --map ./app --to mermaid --edge-label calls xray-log.app.*`,
 		Args: exactFiles("graph", "logs of calls", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if f.json && c.Flags().Changed("to") && f.to != "json" {
+				return usagef("--json and --to %s: choose one", f.to)
+			}
+			if f.json {
+				f.to = "json"
+			}
 			return f.run(c.Context(), s, args)
 		},
 	}
 	f.register(c)
 	keys := keyList(append(costNames(), "none"))
 	c.Flags().StringVar(&f.to, "to", "dot", "`format` of the graph: dot, json or mermaid")
+	c.Flags().BoolVar(&f.json, "json", false, "the same as --to json")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	c.Flags().StringVar(&f.label, "label", "total", "label nodes with this `key`: "+keys)
 	c.Flags().StringVar(&f.edgeLabel, "edge-label", "calls", "label edges with this `key`")
