@@ -10,7 +10,7 @@
 //	{"ph":"M","pid":7,"tid":8,"name":"thread_name","args":{"name":"worker"}},
 //	{"ph":"B","pid":7,"tid":8,"ts":0.000,"name":"main","args":{"arg1":1000}},
 //	{"ph":"i","s":"t","pid":7,"tid":8,"ts":0.250,"name":"custom event","args":{"text":"hello"}},
-//	{"ph":"E","pid":7,"tid":8,"ts":1.234}
+//	{"ph":"E","pid":7,"tid":8,"ts":1.234,"name":"main","args":{"arg1":1000}}
 //	]}
 //
 // Times are microseconds. They are numbers with exactly three decimals, made
@@ -25,7 +25,8 @@
 // all calls has it first in the file, and viewers nest the outer one in it.
 // Pairs are in the order in which things happened, so equal times and calls of
 // no duration nest right. The price is that each needs its own E: the caller
-// supplies those that a log lacks.
+// supplies those that a log lacks. An E has the name and the arguments of its B,
+// for speedscope matches the two by both.
 package chrometrace
 
 import (
@@ -50,6 +51,14 @@ type Writer struct {
 	comma  bool
 	line   []byte
 	named  map[uint32]bool
+	open   []call
+	args   []byte // of the open calls
+}
+
+// call is a call that has begun.
+type call struct {
+	fn   int
+	args int // where its arguments begin in Writer.args
 }
 
 // Meta says what the viewers' page about the trace is to show, key by key.
@@ -87,6 +96,7 @@ func (x *Writer) Thread(pid, tid uint32, process, thread string) error {
 	tidEnd := len(b)
 	x.prefix = append(slices.Clone(b), `,"ts":`...)
 	head := slices.Clone(b)
+	x.open, x.args = x.open[:0], x.args[:0]
 	if !x.named[pid] {
 		x.named[pid] = true
 		x.metadata(head[:pidEnd], "process_name", process)
@@ -105,29 +115,37 @@ func (x *Writer) metadata(who []byte, what, name string) error {
 // Begin begins a call of function fn in the thread. Times are nanoseconds since
 // the start of the trace and must not decrease within a thread.
 func (x *Writer) Begin(at uint64, fn int, args []uint64) error {
-	b := append(x.begin(), `{"ph":"B"`...)
-	b = x.time(b, at)
-	b = append(append(b, `,"name":`...), x.names[fn]...)
-	if len(args) > 0 {
-		b = append(b, `,"args":{`...)
-		for i, a := range args {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, `"arg`...)
-			b = strconv.AppendInt(b, int64(i+1), 10)
-			b = append(b, `":`...)
-			b = appendNumber(b, a)
+	x.open = append(x.open, call{fn, len(x.args)})
+	for i, a := range args {
+		before := `,"arg`
+		if i == 0 {
+			before = `,"args":{"arg`
 		}
-		b = append(b, '}')
+		x.args = strconv.AppendInt(append(x.args, before...), int64(i+1), 10)
+		x.args = appendNumber(append(x.args, `":`...), a)
 	}
-	return x.end(append(b, '}'))
+	if len(args) > 0 {
+		x.args = append(x.args, '}')
+	}
+	return x.call(`{"ph":"B"`, at)
 }
 
-// End ends the innermost call of the thread.
+// End ends the innermost call of the thread, which must exist.
 func (x *Writer) End(at uint64) error {
-	b := append(x.begin(), `{"ph":"E"`...)
-	return x.end(append(x.time(b, at), '}'))
+	err := x.call(`{"ph":"E"`, at)
+	n := len(x.open) - 1
+	x.args = x.args[:x.open[n].args]
+	x.open = x.open[:n]
+	return err
+}
+
+// call writes an event of the innermost call.
+func (x *Writer) call(kind string, at uint64) error {
+	c := &x.open[len(x.open)-1]
+	b := x.time(append(x.begin(), kind...), at)
+	b = append(append(b, `,"name":`...), x.names[c.fn]...)
+	b = append(b, x.args[c.args:]...)
+	return x.end(append(b, '}'))
 }
 
 // Instant writes a custom or typed event. Data that is no text is in hexadecimal.

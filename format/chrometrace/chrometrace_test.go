@@ -39,13 +39,13 @@ func TestWriter(t *testing.T) {
 {"ph":"M","pid":7,"tid":7,"name":"thread_name","args":{"name":"thread 7"}},
 {"ph":"B","pid":7,"tid":7,"ts":0.000,"name":"main"},
 {"ph":"B","pid":7,"tid":7,"ts":1.001,"name":"operator\"\" _km(long double)","args":{"arg1":1000,"arg2":"9223372036854775808"}},
-{"ph":"E","pid":7,"tid":7,"ts":1.001},
+{"ph":"E","pid":7,"tid":7,"ts":1.001,"name":"operator\"\" _km(long double)","args":{"arg1":1000,"arg2":"9223372036854775808"}},
 {"ph":"i","s":"t","pid":7,"tid":7,"ts":1.999,"name":"custom event","args":{"text":"hello\u0000"}},
 {"ph":"i","s":"t","pid":7,"tid":7,"ts":1.999,"name":"typed event","args":{"type":3,"hex":"ff00"}},
-{"ph":"E","pid":7,"tid":7,"ts":1795176873250907.427},
+{"ph":"E","pid":7,"tid":7,"ts":1795176873250907.427,"name":"main"},
 {"ph":"M","pid":7,"tid":8,"name":"thread_name","args":{"name":"thread 8"}},
 {"ph":"B","pid":7,"tid":8,"ts":2.000,"name":"main"},
-{"ph":"E","pid":7,"tid":8,"ts":3.000}
+{"ph":"E","pid":7,"tid":8,"ts":3.000,"name":"main"}
 ]}
 `
 	if b.String() != want {
