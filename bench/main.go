@@ -1,7 +1,8 @@
 // Command bench measures what cairn costs and how fast it merges, next to what
 // gcc and LLVM offer for the same purposes, and says which of the project's
 // targets are met. Run it with make bench, from the root of the repository: it
-// works in bench/out and writes bench/RESULTS.md and bench/STARTUP.md.
+// works in bench/out and writes bench/RESULTS.md, bench/STARTUP.md and
+// bench/TRACE.md.
 package main
 
 import (
@@ -27,6 +28,7 @@ type bench struct {
 	revision  string   // that it was built from
 	guests    []string // programs of startup
 	rounds    int      // interleaved pairs for each ratio
+	traceRows int      // of trace
 	log       io.Writer
 	report    bytes.Buffer // Markdown
 	targets   []target
@@ -36,17 +38,20 @@ type bench struct {
 var parts = []struct {
 	name string
 	run  func(*bench, context.Context) error
+	own  bool // it writes a report of its own
 }{
-	{"sqlite", (*bench).sqlite},
-	{"build", (*bench).buildTime},
-	{"small", (*bench).small},
-	{"merge", (*bench).merge},
-	{"startup", (*bench).startup}, // writes a report of its own
+	{"sqlite", (*bench).sqlite, false},
+	{"build", (*bench).buildTime, false},
+	{"small", (*bench).small, false},
+	{"merge", (*bench).merge, false},
+	{"startup", (*bench).startup, true},
+	{"trace", (*bench).trace, true},
 }
 
 func main() {
 	b := &bench{log: os.Stderr}
-	only := flag.String("parts", "sqlite,build,small,merge,startup", "what to measure; startup writes STARTUP.md, all others together RESULTS.md")
+	only := flag.String("parts", "sqlite,build,small,merge,startup,trace", "what to measure; startup writes STARTUP.md, trace TRACE.md, all others together RESULTS.md")
+	flag.IntVar(&b.traceRows, "trace-rows", defaultTraceRows, "rows of the workload whose trace is the largest but one; the report is kept only of the default")
 	flag.IntVar(&b.rounds, "rounds", 7, "interleaved pairs of runs behind each time ratio")
 	programs := flag.String("guests", "sqlite3,git,python,cost", "what startup measures now; of the rest it takes what it measured last")
 	flag.Parse()
@@ -61,8 +66,11 @@ func (b *bench) run(ctx context.Context, only []string) error {
 	if err := b.setUp(ctx); err != nil {
 		return err
 	}
-	done, reported := 0, 0
+	done, reported, all := 0, 0, 0
 	for _, p := range parts {
+		if !p.own {
+			all++
+		}
 		if !slices.Contains(only, p.name) {
 			continue
 		}
@@ -71,21 +79,21 @@ func (b *bench) run(ctx context.Context, only []string) error {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		done++
-		if p.name != "startup" {
+		if !p.own {
 			reported++
 		}
 	}
 	if done < len(only) || done == 0 {
-		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge and startup", strings.Join(only, ","))
+		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup and trace", strings.Join(only, ","))
 	}
 	if reported == 0 {
 		return nil
 	}
 	var text bytes.Buffer
-	b.writeHead(ctx, &text, "What cairn costs")
+	b.writeHead(ctx, &text, "What cairn costs", headNotes, headTools)
 	writeTargets(&text, b.targets)
 	text.Write(b.report.Bytes())
-	if _, err := os.Stdout.Write(text.Bytes()); err != nil || reported < len(parts)-1 {
+	if _, err := os.Stdout.Write(text.Bytes()); err != nil || reported < all {
 		return err
 	}
 	return os.WriteFile(filepath.Join(b.root, "bench", "RESULTS.md"), text.Bytes(), 0o644)

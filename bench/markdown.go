@@ -88,18 +88,24 @@ func writeTargets(w io.Writer, targets []target) {
 	table(w, rows)
 }
 
+// headNotes say how far the figures of most reports can be trusted.
+const headNotes = `Sizes repeat exactly with the same compilers, instruction
+counts within a hundred. Times are processor time, as ratios of interleaved pairs of runs.`
+
+// headTools are what most reports are about, each with how to ask for its version.
+var headTools = [][]string{
+	{"gcc", "gcc", "--version"},
+	{"clang", "clang-22", "--version"},
+	{"linker", "ld", "--version"},
+	{"llvm-profdata", "llvm-profdata-22", "merge", "--version"},
+	{"valgrind", "valgrind", "--version"},
+}
+
 // writeHead says what was measured, where and with what.
-func (b *bench) writeHead(ctx context.Context, w io.Writer, title string) {
-	fmt.Fprintf(w, "# %s\n\nWritten by `make bench`. Sizes repeat exactly with the same compilers, instruction\n"+
-		"counts within a hundred. Times are processor time, as ratios of interleaved pairs of runs.\n\n", title)
+func (b *bench) writeHead(ctx context.Context, w io.Writer, title, notes string, tools [][]string) {
+	fmt.Fprintf(w, "# %s\n\nWritten by `make bench`. %s\n\n", title, notes)
 	fmt.Fprintf(w, "## Where\n\n- machine: %s\n- Go: %s\n", machine(), runtime.Version())
-	for _, tool := range [][]string{
-		{"gcc", "gcc", "--version"},
-		{"clang", "clang-22", "--version"},
-		{"linker", "ld", "--version"},
-		{"llvm-profdata", "llvm-profdata-22", "merge", "--version"},
-		{"valgrind", "valgrind", "--version"},
-	} {
+	for _, tool := range tools {
 		fmt.Fprintf(w, "- %s: %s\n", tool[0], version(ctx, tool[1:]...))
 	}
 	fmt.Fprintf(w, "- cairn: revision %s\n\n", strings.TrimSpace(b.revision))

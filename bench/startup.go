@@ -124,7 +124,7 @@ func (b *bench) reportStartup(ctx context.Context) error {
 	fmt.Fprintf(&tables, "## What recording costs\n\nThe amalgamation and `bench/c/speed.c` at %s, as in RESULTS.md; cairn %s.\n\n", optimize, cost.Revision)
 	table(&tables, cost.Rows)
 	var text bytes.Buffer
-	b.writeHead(ctx, &text, "Starting programs")
+	b.writeHead(ctx, &text, "Starting programs", headNotes, headTools)
 	writeTargets(&text, append([]target{
 		atLeast("held-out pages saved against LLVM's best, order alone, the worst program", slices.Min(order), 0),
 		atLeast("the same, mean", mean(order), 0.08),
