@@ -59,7 +59,7 @@ func (p *Profile) tree() (*tree, error) {
 			if !ok {
 				name = int32(len(t.names))
 				index[n.Func] = name
-				t.names = append(t.names, p.shown(n.Func))
+				t.names = append(t.names, report.Printable(p.Name(n.Func)))
 			}
 			parent := top
 			if n.Parent != calltrie.Root {
@@ -69,14 +69,6 @@ func (p *Profile) tree() (*tree, error) {
 		}
 	}
 	return t, nil
-}
-
-// shown is what a function is called.
-func (p *Profile) shown(id trace.FuncID) string {
-	if id == calltrie.Other {
-		return "stacks that there was no room for"
-	}
-	return report.Printable(p.Name(id))
 }
 
 func (d *Diff) tree() (*tree, error) {

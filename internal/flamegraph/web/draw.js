@@ -61,7 +61,7 @@ function fit() {
   ratio = window.devicePixelRatio || 1;
   // Where the page is one column, the drawing is as high as it has to be.
   const rows = place.rows.length * ROW;
-  scroll.style.height = printing ? Math.min(rows, 4000) + "px" : narrow.matches ? Math.min(rows, Math.round(innerHeight * 0.6)) + "px" : "";
+  scroll.style.height = printing ? Math.min(rowsInSight() * ROW, 4000) + "px" : narrow.matches ? Math.min(rows, Math.round(innerHeight * 0.6)) + "px" : "";
   wide = scroll.clientWidth;
   high = scroll.clientHeight;
   canvas.width = Math.max(1, Math.round(wide * ratio));
@@ -93,6 +93,17 @@ function firstIn(row, v) {
     else lo = mid + 1;
   }
   return lo;
+}
+
+// rowsInSight is how many rows have a bar in the part that is in sight.
+function rowsInSight() {
+  let n = place.rows.length;
+  while (n > 1) {
+    const row = place.rows[n - 1], i = row[firstIn(row, state.from * place.whole)];
+    if (i !== undefined && place.x[i] < state.to * place.whole) break;
+    n--;
+  }
+  return n;
 }
 
 // barAt returns the bar at a point of the canvas, or -1.

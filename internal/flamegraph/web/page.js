@@ -243,8 +243,11 @@ function begin() {
     byId("side").hidden = byId("change").hidden = false;
     byId("by").children[1].hidden = true; // it differs by its colours only
     for (const b of document.querySelectorAll("[data-sort]")) if (b.dataset.sort !== "name") b.textContent = "± " + b.textContent;
-    byId("side").children[1].textContent = data.labels[0] || "Before";
-    byId("side").children[2].textContent = data.labels[1] || "After";
+    sideNames.forEach(function (name, k) {
+      const b = byId("side").children[1 + k];
+      b.textContent = name;
+      b.title = data.labels[k] ? "Width by " + data.labels[k] + " alone" : "";
+    });
   }
   try {
     state.theme = localStorage.getItem("cairn.theme") || "";

@@ -60,7 +60,7 @@ function factTable(t, i) {
   const table = element("table", "facts");
   if (isDiff) {
     const head = table.createTHead().insertRow();
-    for (const text of ["", data.labels[0] || "before", data.labels[1] || "after", "change"]) {
+    for (const text of ["", sideNames[0], sideNames[1], "change"]) {
       const th = element("th", "", text);
       th.scope = "col";
       head.append(th);
@@ -99,6 +99,7 @@ function showTip(i, x, y) {
 // showDetails shows the bar that is selected.
 function showDetails() {
   const box = byId("details"), i = state.selected, t = place.tree;
+  box.className = i < 0 ? "help" : "";
   if (i < 0) {
     const help = element("p", "soft", "Click a bar to zoom and to see all of its numbers. Click one above it to go back.");
     const keys = element("p", "soft", "Ctrl and the wheel zoom, dragging moves. With the keyboard: arrows, Enter, Escape, + and -; / to search.");

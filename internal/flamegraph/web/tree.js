@@ -6,6 +6,13 @@ const sides = data.sides.length;
 const isDiff = sides > 1;
 const functions = data.functions;
 
+// What the sides are called, without their directories unless that is the difference.
+const sideNames = (function () {
+  const last = data.labels.map(function (s) { return s.slice(s.lastIndexOf("/") + 1); });
+  const names = last[0] === last[1] ? data.labels : last;
+  return [names[0] || "before", names[1] || "after"];
+})();
+
 // parents returns the bar that each bar is below.
 function parents(depth) {
   const parent = new Int32Array(depth.length), last = [];
