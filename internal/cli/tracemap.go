@@ -75,6 +75,7 @@ func (f *traceMapFlags) run(s *Streams, path, output string) error {
 // named returns the map with the names of its functions.
 func (f *traceMapFlags) named(o *symbolize.Object) *xraymap.Map {
 	names := f.names()
+	names.LLVM = true
 	m := &xraymap.Map{Sleds: slices.Clone(o.Map.Sleds)}
 	for i := range m.Sleds {
 		sled := &m.Sleds[i]
