@@ -187,7 +187,7 @@ func viewQuery(ctx context.Context, db *tracedb.DB, view string, top int) (strin
 	if top <= 0 {
 		top = -1 // no limit
 	}
-	return fmt.Sprintf("SELECT * FROM %s LIMIT %d", view, top), nil
+	return fmt.Sprintf(`SELECT * FROM "%s" LIMIT %d`, strings.ReplaceAll(view, `"`, `""`), top), nil
 }
 
 // openDatabase opens the database that was named, or makes one of the logs and
