@@ -56,7 +56,7 @@ func read(ctx context.Context, db *DB, query string) error {
 
 // Files that were damaged, or made to harm, give an answer or an error.
 func FuzzOpen(f *testing.F) {
-	data, err := made(f, accounted(f, randomLog(rand.New(rand.NewPCG(1, 2)), "a", 2, 200, 5))).Bytes()
+	data, err := made(f, accounted(f, randomLog(rand.New(rand.NewPCG(1, 2)), "a", 1, 30, 4))).Bytes()
 	if err != nil {
 		f.Fatal(err)
 	}
