@@ -33,7 +33,6 @@ function placeBars() {
   const t = state.view === "up" ? upward() : downward;
   place = layout(t, state.by, state.side);
   place.largest = largestChange(t);
-  fit();
 }
 
 // changeOf is by how much a bar changed, in what its colour stands for.
@@ -61,14 +60,14 @@ function fit() {
   ratio = window.devicePixelRatio || 1;
   // Where the page is one column, the drawing is as high as it has to be.
   const rows = place.rows.length * ROW;
-  scroll.style.height = printing ? Math.min(rowsInSight() * ROW, 4000) + "px" : narrow.matches ? Math.min(rows, Math.round(innerHeight * 0.6)) + "px" : "";
+  scroll.style.height = narrow.matches ? Math.min(rows, Math.round(innerHeight * 0.6)) + "px" : "";
   wide = scroll.clientWidth;
-  high = scroll.clientHeight;
+  high = printing ? Math.min(rowsInSight() * ROW, 4000) : scroll.clientHeight;
   canvas.width = Math.max(1, Math.round(wide * ratio));
   canvas.height = Math.max(1, Math.round(high * ratio));
   canvas.style.height = high + "px";
   room.style.height = rows + "px";
-  redraw();
+  draw(); // at once: a canvas that changed its size is empty
 }
 
 let pending = false;

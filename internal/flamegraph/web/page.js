@@ -58,6 +58,7 @@ function rearrange() {
     for (const b of byId(id).children) b.setAttribute("aria-pressed", String(b.dataset.value === state[id]));
   }
   zoomTo(old === place.tree && place.w[seen] > 0 ? seen : 0, true);
+  fit();
   showDetails();
   showStatus();
 }
@@ -227,8 +228,8 @@ function onTable(e) {
 function beforePrint() {
   applyTheme("light");
   printing = true;
+  scroll.scrollTop = 0;
   fit();
-  draw();
 }
 function afterPrint() {
   printing = false;

@@ -120,8 +120,8 @@ function showDetails() {
       buttons.append(all);
     }
     const list = element("ol", "stack");
-    names.forEach(function (name, k) { list.append(element("li", k === names.length - 1 ? "here" : "", name)); });
-    parts.push(buttons, element("h3", "", t.view === "up" ? "Called by" : "Stack, outermost first"), list);
+    names.forEach(function (name, k) { list.append(element("li", k === (t.view === "up" ? 0 : names.length - 1) ? "here" : "", name)); });
+    parts.push(buttons, element("h3", "", t.view === "up" ? "Inner part of the stack, outermost first" : "Stack, outermost first"), list);
   }
   box.replaceChildren(...parts);
 }
