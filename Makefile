@@ -53,7 +53,7 @@ bench: build ## cost and speed next to gcc's and LLVM's own tools
 fuzz: ## each fuzz target for FUZZTIME (100000x) executions
 	@set -e; for target in $(FUZZ); do \
 		echo "fuzz $$target"; \
-		go test -run '^$$' -fuzz "^$${target##*:}\$$" -fuzztime $(FUZZTIME) "$${target%%:*}"; done
+		go test -run '^$$' -fuzzminimizetime 10x -fuzz "^$${target##*:}\$$" -fuzztime $(FUZZTIME) "$${target%%:*}"; done
 
 clean: ## remove what the targets above made here
 	rm -rf cairn demo/out bench/out
