@@ -39,6 +39,7 @@ type blocks struct {
 	h   *header
 	win window
 	pos int64
+	cur block // what next returns
 }
 
 // How much is read at once.
@@ -48,8 +49,8 @@ const (
 	smaller = 4096 // many of those, where blocks are small
 )
 
-// next returns the next block, or the damage before it. At the end it returns
-// neither.
+// next returns the next block, whose memory is used again, or the damage before
+// it. At the end it returns neither.
 func (s *blocks) next() (*block, *trace.Damage, error) {
 	for s.pos < s.win.size {
 		var b *block
@@ -123,7 +124,8 @@ func (s *blocks) extents() (*block, error) {
 	size := s.h.order().Uint64(p[1:])
 	rest := s.win.size - s.pos - metadataSize
 	if size == 0 {
-		return &block{part: part{off: s.pos, size: metadataSize}, empty: true}, nil
+		s.cur = block{part: part{off: s.pos, size: metadataSize}, empty: true}
+		return &s.cur, nil
 	}
 	over := s.h.buffer > 0 && size > s.h.buffer
 	cut := size > uint64(rest)
@@ -164,7 +166,8 @@ func (s *blocks) begins(pos int64) (bool, error) {
 // that is no block of a known thread.
 func (s *blocks) preamble(p []byte) *block {
 	w := walker{h: s.h}
-	b := &block{}
+	b := &s.cur
+	*b = block{}
 	var wall, process bool
 	for pos := 0; pos < len(p); {
 		n, trouble := w.step(p[pos:], false)

@@ -66,7 +66,7 @@ func mustBeDamage(t testing.TB, l *xray.Log, err error) {
 func TestEveryCut(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		b.BufferSize = 512
-		mixed(b, 40)
+		mixed(b, 14)
 		data := b.Bytes()
 		last := 0
 		for n := range len(data) + 1 {
