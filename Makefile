@@ -29,7 +29,7 @@ help: ## this list
 build: ## the program, as ./cairn
 	CGO_ENABLED=0 go build -trimpath -o cairn ./cmd/cairn
 
-demo: build ## SQLite instrumented, run, looked at and laid out anew, in under a minute
+demo: build ## SQLite instrumented, run, looked at, laid out anew and traced, in about a minute
 	@./demo/demo.sh
 
 test: ## what the tests need (from apt), the lint and all tests

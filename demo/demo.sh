@@ -1,6 +1,6 @@
 #!/bin/bash
 # demo.sh: instruments SQLite, runs three scenarios, looks at what they did, and
-# builds it anew by what they did.
+# builds it anew by what they did. Then it traces every call of one of them.
 # Run it with `make demo`. Everything it makes is in demo/out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -136,6 +136,18 @@ awk '
   on { name[++n] = $1 }' differences.txt
 echo "  The whole list, with the blocks and the calls that differ: differences.txt"
 
+# The second scene's program takes its time to compile: that goes on meanwhile.
+xray="-O1 -g -w -fxray-instrument -fxray-instruction-threshold=1"
+tracer=
+if command -v clang-22 >/dev/null && echo 'int main(void) { return 0; }' | clang-22 $xray -x c - -o traced 2>/dev/null; then
+  (
+    t=$(date +%s%N)
+    clang-22 $xray -o traced shell.c sqlite3.c -lm
+    elapsed "$t" >traced.time
+  ) &
+  tracer=$!
+fi
+
 section "A program that starts faster" \
   "Built again without probes: functions in the order that these runs need them, and
 blocks that never ran moved out of those that did."
@@ -163,8 +175,63 @@ fi
 echo
 echo "  ${bold}See the two layouts, page by page, in a browser: $out/pages.html${off}"
 
+# ---------------------------------------------------------------------------
+if [ -n "$tracer" ]; then
+  section "Every single call" \
+    "The second scene. Counts do not tell when and for how long: a trace does. clang has XRay
+for that, and cairn reads its logs. This build was made while the last steps ran:"
+  shown "clang-22 $xray -o traced shell.c sqlite3.c -lm"
+  wait "$tracer"
+  echo "  built in $(cat traced.time)"
+  echo
+  shown "export XRAY_OPTIONS='patch_premain=true xray_mode=xray-basic xray_logfile_base=trace.'"
+  shown "export XRAY_BASIC_OPTIONS='func_duration_threshold_us=0 max_stack_depth=1000'"
+  (
+    export XRAY_OPTIONS='patch_premain=true xray_mode=xray-basic xray_logfile_base=trace.'
+    export XRAY_BASIC_OPTIONS='func_duration_threshold_us=0 max_stack_depth=1000'
+    cp loaded.db traced.db
+    # XRay warns that it does not know the rate of the clock on most virtual machines.
+    run "./traced traced.db query.sql 2>trace.warnings"
+  )
+  mv trace.traced.* query.xray
+  awk -v bytes="$(stat -c %s query.xray)" 'BEGIN {
+    printf "  query.xray: %.1f million times a call began or ended, %.0f MB\n", bytes / 32e6, bytes / 1e6 }'
+
+  section "The stacks that took most time" \
+    "Each function with what its calls on this very stack took, and its share without callees."
+  t=$(date +%s%N)
+  run "cairn stacks --map traced --top 3 query.xray"
+  echo
+  echo "  $(elapsed "$t") for all of it."
+
+  section "Ask the trace" \
+    "The same as a database: whom does SQLite's interpreter call, and how evenly?
+Times are nanoseconds; p50 and p99 are percentiles of single calls."
+  cat >callees.sql <<'SQL'
+SELECT callee, calls, total, p50, p99, max
+FROM callees WHERE function = 'sqlite3VdbeExec' LIMIT 6
+SQL
+  sed 's/^/  /' callees.sql
+  echo
+  run "cairn query --map traced query.xray --file callees.sql"
+
+  section "See the trace" \
+    "A flame graph in one file: width is time, and a click goes in."
+  run "cairn flame --map traced query.xray -o flame.html"
+  echo
+  echo "  ${bold}Open it in a browser: $out/flame.html${off}"
+else
+  section "Every single call" \
+    "Left out: the second scene traces SQLite with XRay, which needs clang-22 and its runtime
+(apt-get install clang-22 libclang-rt-22-dev)."
+fi
+
 section "Done in $(elapsed "$begin")" \
   "All files are in demo/out. Try next, there, with PATH=\$PATH:../.. :"
+[ -z "$tracer" ] || cat <<'TRY'
+  cairn query --map traced query.xray --view slowest      the longest calls of the trace
+  cairn convert --map traced query.xray -o calls.parquet  every call as a row, for DuckDB
+TRY
 cat <<'TRY'
   cairn show -p all.mip --debug shell -r '^sqlite3Vdbe' --sort calls | less
   cairn covered -p all.mip --missed --debug shell         what no run has needed
