@@ -90,6 +90,7 @@ type Options struct {
 	chunk  int64 // bytes that a chunk is to have, 0 to choose
 	pieces int   // pieces of a chunk at most, 0 is maxPieces
 	nodes  int   // nodes of a chunk at most, 0 is maxChunkNodes
+	looked int   // frames that are looked at in vain at most, 0 is maxLooked
 }
 
 // End is how a call ended.

@@ -209,6 +209,9 @@ func (r *replayer) takeFrames(l *replayer, where []calltrie.NodeID, enters uint6
 		f.node = where[f.node]
 		f.args += uint32(len(r.args))
 		r.stack = append(r.stack, f)
+		if r.open != nil {
+			r.open[f.fn]++
+		}
 	}
 	r.args = append(r.args, l.args...)
 }

@@ -128,7 +128,7 @@ func TestNaive(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		parts := drawParts(rt)
-		opt := Options{DropOpen: rapid.Bool().Draw(rt, "drop"), UpperBound: rapid.Bool().Draw(rt, "upper")}
+		opt := Options{DropOpen: rapid.Bool().Draw(rt, "drop"), UpperBound: rapid.Bool().Draw(rt, "upper"), looked: rapid.IntRange(0, 3).Draw(rt, "looked")}
 		want := naive{opt: opt}
 		want.run(parts)
 		replay := NewReplay(memory(parts), 0, opt)

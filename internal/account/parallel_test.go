@@ -106,6 +106,7 @@ func drawOptions(t *rapid.T) Options {
 		depth:      rapid.SampledFrom([]int{0, 0, 3, 6}).Draw(t, "depth"),
 		pieces:     rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "pieces"),
 		nodes:      rapid.SampledFrom([]int{0, 0, 4, 10}).Draw(t, "chunk nodes"),
+		looked:     rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(t, "looked"),
 	}
 }
 

@@ -36,6 +36,11 @@ type replayer struct {
 	args  []uint64 // of the frames, the outermost first
 	over  uint64   // frames that are not on the stack as it was full
 
+	// looked is how many frames were looked at for exits that were nowhere. When
+	// they get too many, open counts the frames of each function.
+	looked int
+	open   map[trace.FuncID]int
+
 	// border is the height of the stack where a block began, as long as no exit
 	// has told whether the frames below are still what is open; or settled, or
 	// inherited.
@@ -53,6 +58,10 @@ type replayer struct {
 	stopped bool
 }
 
+// maxLooked is the number of frames that are looked at in vain before those that
+// are open are counted.
+const maxLooked = 1 << 20
+
 // What replayer.border is besides a height.
 const (
 	settled   = -1 // no question is open
@@ -66,6 +75,7 @@ func newReplayer(log trace.Log, thread int, opt Options) *replayer {
 	opt.depth = cmp.Or(opt.depth, maxDepth)
 	opt.pieces = cmp.Or(opt.pieces, maxPieces)
 	opt.nodes = cmp.Or(opt.nodes, maxChunkNodes)
+	opt.looked = cmp.Or(opt.looked, maxLooked)
 	r := &replayer{opt: opt, clock: newTicker(log.Info().Clock), thread: thread, trie: calltrie.New(), border: settled}
 	r.trie.SetLimit(opt.MaxNodes)
 	r.first = math.MaxUint64
@@ -108,7 +118,7 @@ func eachBatch(ctx context.Context, log trace.Log, thread, from, to int,
 }
 
 // prescan finds out whether the thread is one whose enters pile up: it has no
-// exit, and a function is entered twice. Usually the first events tell.
+// exit, and a function is entered twice, or more functions than a stack can have. Usually the first events tell.
 func (r *replayer) prescan(ctx context.Context, log trace.Log) error {
 	seen := map[trace.FuncID]bool{}
 	exit, twice := false, false
@@ -120,7 +130,7 @@ func (r *replayer) prescan(ctx context.Context, log trace.Log) error {
 				exit = true
 				return false
 			case e.Kind.IsEnter() && !twice:
-				twice = seen[e.Func]
+				twice = seen[e.Func] || len(seen) == maxDepth
 				seen[e.Func] = true
 			}
 		}
@@ -222,6 +232,9 @@ func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
 	if n >= r.stats.MaxDepth {
 		r.stats.MaxDepth = n + 1
 	}
+	if r.open != nil {
+		r.open[e.Func]++
+	}
 	if r.flat {
 		r.pop(t, Deduced)
 	}
@@ -249,10 +262,20 @@ func (r *replayer) exit(fn trace.FuncID, t uint64, how End) {
 // unwind closes the frames above the innermost one of fn and reports whether
 // there is one.
 func (r *replayer) unwind(fn trace.FuncID, t uint64) bool {
+	if r.open != nil && r.open[fn] == 0 {
+		return false
+	}
 	for i := len(r.stack) - 1; i >= 0; i-- {
 		if r.stack[i].fn == fn {
 			r.deduce(i+1, t)
 			return true
+		}
+	}
+	// Looking for millions of orphans on a deep stack would take for ever.
+	if r.looked += len(r.stack); r.looked > r.opt.looked && r.open == nil {
+		r.open = make(map[trace.FuncID]int)
+		for i := range r.stack {
+			r.open[r.stack[i].fn]++
 		}
 	}
 	return false
@@ -290,6 +313,9 @@ func (r *replayer) nowhere(fn trace.FuncID, t uint64, how End) {
 func (r *replayer) pop(end uint64, how End) {
 	f := &r.stack[len(r.stack)-1]
 	r.stack = r.stack[:len(r.stack)-1]
+	if r.open != nil {
+		r.open[f.fn]--
+	}
 	var total, self uint64
 	if end >= f.start {
 		total = end - f.start

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairnprof/cairn/internal/calltrie"
 	"github.com/cairnprof/cairn/trace"
@@ -216,5 +217,41 @@ func TestRules(t *testing.T) {
 				t.Errorf("stats of %s\n got %s\nwant %s", c.log, got, c.stats)
 			}
 		})
+	}
+}
+
+// TestOrphansBelowMany: looking for orphans in a deep stack takes no time.
+func TestOrphansBelowMany(t *testing.T) {
+	t.Parallel()
+	const deep, orphans = 30_000, 300_000
+	var parts []trace.Part
+	add := func(k trace.Kind, f trace.FuncID) {
+		if n := len(parts); n == 0 || len(parts[n-1].Events) == 1000 {
+			parts = append(parts, trace.Part{})
+		}
+		p := &parts[len(parts)-1]
+		p.Events = append(p.Events, trace.Event{Time: uint64(len(parts)), Kind: k, Func: f})
+	}
+	for i := range deep {
+		add(trace.Enter, trace.FuncID(1+i%7))
+	}
+	for i := range orphans {
+		add(trace.Enter, 9)
+		add(trace.Exit, trace.FuncID(10+i%3))
+		add(trace.Exit, 9)
+	}
+	add(trace.Exit, 1)
+	begin := time.Now()
+	for _, opt := range []Options{{Workers: 1}, {Workers: 2, chunk: 100_000}} {
+		res, err := Run(t.Context(), memory(parts), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := brief(res.Total()), fmt.Sprintf("orphans %d deduced %d open %d", orphans, (deep-1)%7, deep-1-(deep-1)%7); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("took %v", took)
 	}
 }
