@@ -26,7 +26,8 @@
 // Pairs are in the order in which things happened, so equal times and calls of
 // no duration nest right. The price is that each needs its own E: the caller
 // supplies those that a log lacks. An E has the name and the arguments of its B,
-// for speedscope matches the two by both.
+// for speedscope matches the two by both; but it takes a minute for 300,000
+// events in this format, and a second for its own.
 package chrometrace
 
 import (

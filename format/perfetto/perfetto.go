@@ -1,5 +1,5 @@
 // Package perfetto writes Perfetto's own trace format, protocol buffers that
-// ui.perfetto.dev and trace_processor load: a fifth of the size of the same
+// ui.perfetto.dev and trace_processor load: a sixth of the size of the same
 // trace in JSON, and in whole nanoseconds. It is pure.
 //
 // A file is a list of packets, field 1 of the message Trace. Each thread is a

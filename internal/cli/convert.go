@@ -29,8 +29,8 @@ type traceFormat struct {
 // traceFormats is a function, for its rows refer to methods that refer to it.
 func traceFormats() []traceFormat {
 	return []traceFormat{
-		{"chrome", "JSON for ui.perfetto.dev, chrome://tracing and speedscope", []string{".json"}, false, (*converter).chrome},
-		{"perfetto", "the same, a fifth of the size, for ui.perfetto.dev and trace_processor", []string{".perfetto-trace", ".pftrace", ".perfetto"}, false, (*converter).perfetto},
+		{"chrome", "JSON for ui.perfetto.dev and chrome://tracing", []string{".json"}, false, (*converter).chrome},
+		{"perfetto", "for ui.perfetto.dev and trace_processor, a sixth of the size", []string{".perfetto-trace", ".pftrace", ".perfetto"}, false, (*converter).perfetto},
 		{"speedscope", "for speedscope.app", []string{".speedscope.json", ".speedscope"}, false, (*converter).speedscope},
 		{"pprof", "calls and times by stack, for go tool pprof", []string{".pb", ".pprof"}, true, (*converter).pprof},
 		{"folded", "a line for each stack, for flamegraph.pl and others", []string{".folded", ".txt"}, true, (*converter).folded},
