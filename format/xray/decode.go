@@ -33,6 +33,9 @@ var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
 // Batches implements [trace.Log].
 func (l *Log) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
+	if l.memory != nil {
+		return l.memory.Batches(thread, from, to)
+	}
 	parts := l.parts[thread][from:to]
 	return func(yield func(*trace.Batch, error) bool) {
 		d := decoders.Get().(*decoder)

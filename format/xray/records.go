@@ -1,6 +1,7 @@
 package xray
 
 import (
+	"fmt"
 	"iter"
 
 	"github.com/cairnprof/cairn/trace"
@@ -8,12 +9,16 @@ import (
 
 // Records yields every record in the order of the file, and damage as a
 // *trace.Damage where it is: also that of Info, and blocks that Batches leaves
-// out as they are there twice. Any other error is the last thing yielded.
+// out as they are there twice. Any other error is the last thing yielded: logs in
+// YAML have no records.
 func (l *Log) Records() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		if l.head.fdr {
+		switch {
+		case l.memory != nil:
+			yield(Record{}, fmt.Errorf("%s: a log in YAML has no records of its own: it is text", l.info.File))
+		case l.head.fdr:
 			l.fdrRecords(yield)
-		} else {
+		default:
 			l.basicRecords(yield)
 		}
 	}

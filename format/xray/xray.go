@@ -28,6 +28,8 @@
 // after a fork both processes write what was buffered into one basic log.
 //
 // Damage is skipped and reported. A file may end anywhere.
+//
+// Logs that llvm-xray converted to YAML are read as well, if they are small.
 package xray
 
 import (
@@ -38,11 +40,11 @@ import (
 )
 
 // Detect reports whether a file that begins with head is an XRay log, of which it
-// needs 32 bytes. There is no magic number: a small version and type and a rate
-// that a clock can have are all there is to see.
+// needs 32 bytes, or some hundred of one in YAML. There is no magic number: a small
+// version and type and a rate that a clock can have are all there is to see.
 func Detect(head []byte) bool {
 	_, ok := sniff(head, lastFDR)
-	return ok
+	return ok || isYAML(head)
 }
 
 // Log is an open log. It is safe for use by several goroutines.
@@ -51,12 +53,17 @@ type Log struct {
 	head    header
 	info    trace.Info
 	threads []trace.Thread
-	parts   [][]part // of each thread, in order
+	parts   [][]part      // of each thread, in order
+	memory  *trace.Memory // of a log in YAML, nil of others
 }
 
 // Open reads what a log of size bytes consists of. Messages call it name. Damage
 // is no error: it is in the Info of the log.
 func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
+	var head [512]byte
+	if n, _ := r.ReadAt(head[:min(size, int64(len(head)))], 0); isYAML(head[:n]) {
+		return openYAML(r, size, name)
+	}
 	h, err := readHeader(r, size, name)
 	if err != nil {
 		return nil, err

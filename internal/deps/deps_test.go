@@ -36,7 +36,7 @@ var rules = map[string]rule{
 	"trace":            {pure: true},
 	"internal/sketch":  {pure: true},
 
-	"format/xray":          {ours: "trace", pure: true},
+	"format/xray":          {ours: "trace", others: "go.yaml.in/yaml/v3", pure: true},
 	"format/xray/xraytest": {ours: "trace", pure: true},
 
 	"internal/calltrie": {ours: "trace internal/sketch", pure: true},
