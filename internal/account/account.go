@@ -44,7 +44,8 @@
 //     thread's trie has Options.MaxNodes nodes, further stacks share one, see
 //     calltrie.Trie.SetLimit.
 //   - A log that was filtered lacks all calls below a duration. Nothing can be told
-//     of them, but Stats.Shortest shows it: no leaf took less.
+//     of them, but Stats.Shortest shows it: no leaf took less, except those with
+//     arguments and those that a block's border parts, which no runtime drops.
 //
 // # Parallelism
 //

@@ -262,11 +262,35 @@ func TestSlowest(t *testing.T) {
 		if got, want := fmt.Sprintf("%+v", res.Slowest), fmt.Sprintf("%+v", want); got != want {
 			t.Errorf("slowest\n%s\nwant\n%s", got, want)
 		}
-		if s := res.Total(); s.Shortest != 10 || s.Leaves != 3 || s.MaxDepth != 3 {
+		if s := res.Total(); s.Shortest != 10 || s.Leaves != 1 || s.MaxDepth != 3 {
 			t.Errorf("stats %+v", s)
 		}
 		if got, want := show(res.Merged()), "m 2 90 40 open 1; m/a 3 50 40; m/a/b 1 10 10"; got != want {
 			t.Errorf("merged %s, want %s", got, want)
+		}
+	}
+}
+
+// TestShortest: of the calls that a filter would drop.
+func TestShortest(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		log              string
+		shortest, leaves uint64
+	}{
+		{"+m +a @200 -a +b @300 -b -m", 90, 2},
+		{"+m +a || -a +b @300 -b -m", 170, 1},    // the border parts a
+		{"+m (a -a +b ~b +c @300 -c -m", 150, 1}, // a has arguments, b did not return
+		{"+m +a +b -a @300 -m -x", 0, 0},
+	} {
+		for _, chunk := range []int64{8, 1 << 30} {
+			res, err := Run(t.Context(), memory(script(c.log)), Options{Workers: 2, chunk: chunk})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := res.Total(); s.Shortest != c.shortest || s.Leaves != c.leaves {
+				t.Errorf("%s: %d is the shortest of %d, want %d of %d", c.log, s.Shortest, s.Leaves, c.shortest, c.leaves)
+			}
 		}
 	}
 }

@@ -326,7 +326,7 @@ func (r *replayer) pop(end uint64, how End) {
 	if end < f.start || total < f.child {
 		r.stats.Clamped++
 	}
-	if how <= Tail && f.id == r.stats.Enters {
+	if how == Returned && f.id == r.stats.Enters && len(r.stack)+1 != r.border && int(f.args) == len(r.args) {
 		r.stats.leaf(total)
 	}
 	n := r.trie.Node(f.node)

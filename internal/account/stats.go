@@ -21,9 +21,10 @@ type Stats struct {
 	EnterOnly uint64 // threads whose enters were counted as calls of no duration
 	MaxDepth  int    // frames of the deepest stack, without those too deep
 
-	// Shortest is the duration of the shortest call that returned and called
-	// nothing, and Leaves the number of such calls. A log without any below 5
-	// microseconds was probably filtered when it was written.
+	// Shortest is the duration of the shortest of the Leaves. These are calls that
+	// a filter of short ones would have dropped: they returned and called nothing,
+	// have no arguments, and no block of the log began in between. If none took
+	// less than 5 microseconds, the log was probably filtered when it was written.
 	Shortest, Leaves uint64
 
 	// OrphansByFunc are the orphans of each function; of the first 1024.
