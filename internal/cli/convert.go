@@ -59,10 +59,10 @@ func newConvertCmd(s *Streams) *cobra.Command {
 or --to; .gz or .zst behind it compresses the file.
 
 ` + formats.String() + `
-The first three have every call, to the nanosecond, with its arguments, and all
-but speedscope custom and typed events too. Calls without an exit end where cairn
-stacks has them end. Browsers get slow with some millions of calls: perfetto takes
-most, and speedscope with --sums has the stacks of a log of any length.
+The first three have every call, to the nanosecond; chrome and perfetto also have
+arguments and custom and typed events. Calls without an exit end where cairn stacks
+has them end. Browsers get slow with some millions of calls: perfetto takes most,
+and speedscope with --sums has the stacks of a log of any length.
 
 pprof, folded and --sums have what the stacks cost: the calls that ended there and
 the time spent in the innermost function itself. Of stacks deeper than 512 the
