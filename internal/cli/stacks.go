@@ -35,7 +35,7 @@ func newStacksCmd(s *Streams) *cobra.Command {
 		Short: "List the call stacks that took most time or most calls",
 		Long: `stacks replays logs of calls that XRay wrote, basic or FDR, and lists the stacks
 that cost most: by the time spent in the innermost function itself (self), with
-what it called (total), or by the number of calls (count). A stack is a function
+what it called (total), or by the number of calls. A stack is a function
 and all its callers; stacks of all threads are added up.
 
 Logs are recognised by their content and can be compressed with gzip or zstd; -
@@ -45,17 +45,17 @@ A call without an exit, which exceptions and longjmp leave behind, ends at the
 last event seen in it: a lower bound. An exit without its enter, say at the
 beginning of a ring buffer, is counted and left out.`,
 		Example: `  cairn stacks --map ./app xray-log.app.*
-  cairn stacks --by count --top 3 --per-thread --map ./app log.zst
+  cairn stacks --by calls --top 3 --per-thread --map ./app log.zst
   cairn stacks --folded --map ./app log | flamegraph.pl > app.svg`,
 		Args: exactFiles("stacks", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
 	f.traceFlags.register(c)
 	f.displayFlags.register(c)
-	c.Flags().StringVar(&f.by, "by", "self", "what to rank stacks by: self, total or count")
+	c.Flags().StringVar(&f.by, "by", "self", "what to rank stacks by: self, total or calls")
 	c.Flags().IntVar(&f.top, "top", 10, "list `n` stacks; 0 for all")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "rank the stacks of each thread apart")
-	c.Flags().BoolVar(&f.folded, "folded", false, "print every stack on a line, outermost function first, with its self time or,\nwith --by count, its calls: what flamegraph.pl and speedscope read")
+	c.Flags().BoolVar(&f.folded, "folded", false, "print every stack on a line, outermost function first, with its self time or,\nwith --by calls, its calls: what flamegraph.pl and speedscope read")
 	c.Flags().StringVar(&f.regexp, "regexp", "", "only stacks whose innermost function matches `pattern`")
 	return c
 }
@@ -67,10 +67,10 @@ func stackKey(by string) (func(*calltrie.Stats) uint64, error) {
 		return func(s *calltrie.Stats) uint64 { return s.Self }, nil
 	case "total":
 		return func(s *calltrie.Stats) uint64 { return s.Total }, nil
-	case "count":
+	case "calls":
 		return func(s *calltrie.Stats) uint64 { return s.Calls }, nil
 	}
-	return nil, usagef("--by %s: there is self, total and count", by)
+	return nil, usagef("--by %s: there is self, total and calls", by)
 }
 
 // A stackList is the ranked stacks of a trie.
@@ -84,6 +84,9 @@ type stackList struct {
 }
 
 func (f *stacksFlags) run(ctx context.Context, s *Streams, args []string) error {
+	if f.by == "count" { // llvm-xray's word
+		f.by = "calls"
+	}
 	key, err := stackKey(f.by)
 	if err != nil {
 		return err
@@ -169,7 +172,7 @@ func (f *stacksFlags) writeText(w io.Writer, set *traceSet, lists []*stackList, 
 	return b.Flush()
 }
 
-var rankText = map[string]string{"self": "self time", "total": "total time", "count": "calls"}
+var rankText = map[string]string{"self": "self time", "total": "total time", "calls": "calls"}
 
 // writeStack prints one stack: its figures, then its functions, outermost first,
 // each with what the calls on this stack took.
@@ -223,7 +226,7 @@ func share(part, whole uint64) string {
 // writeFolded prints every stack that has a value.
 func (f *stacksFlags) writeFolded(w io.Writer, set *traceSet, lists []*stackList) error {
 	value := func(s *calltrie.Stats) uint64 { return s.Self }
-	if f.by == "count" {
+	if f.by == "calls" {
 		value = func(s *calltrie.Stats) uint64 { return s.Calls }
 	}
 	out := folded.NewWriter(w)
