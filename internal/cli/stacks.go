@@ -298,9 +298,10 @@ func (f *stacksFlags) writeJSON(w io.Writer, set *traceSet, lists []*stackList) 
 		doc.Self += l.sum
 		for _, id := range l.nodes {
 			n := &l.trie.Node(id).Stats
+			c := account.NewCosts(n, n.Total)
 			out := stackJSON{
-				Calls: n.Calls, Total: n.Total, Self: n.Self, Min: n.Min, Max: n.Max, NoExit: n.Deduced, Open: n.Open,
-				Median: n.Latency.Quantile(0.5), P90: n.Latency.Quantile(0.9), P99: n.Latency.Quantile(0.99),
+				Calls: c.Calls, Total: c.Total, Self: c.Self, NoExit: c.Deduced, Open: c.Open,
+				Min: c.Min, Median: c.Median, P90: c.P90, P99: c.P99, Max: c.Max,
 			}
 			if th := l.thread; th != nil {
 				out.Thread = &threadJSON{th.Log.File, th.PID, th.TID}
@@ -309,7 +310,7 @@ func (f *stacksFlags) writeJSON(w io.Writer, set *traceSet, lists []*stackList) 
 				n := l.trie.Node(node)
 				fn := set.Funcs[n.Func]
 				out.Frames = append(out.Frames, frameJSON{
-					Name: set.Funcs.Name(n.Func), Demangled: set.name(n.Func), File: fn.File, Line: fn.Line,
+					Name: set.symbol(n.Func), Demangled: set.name(n.Func), File: fn.File, Line: fn.Line,
 					Calls: n.Calls, Total: n.Total, Self: n.Self,
 				})
 			}
