@@ -6,16 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/cairnprof/cairn/trace"
 )
 
-// maxYAML is how long a log in YAML may be. The whole of it is in memory, and
-// takes about ten times as much there.
-const maxYAML = 8 << 20
+// Limits of a log in YAML, which is in memory as a whole: its size, and that of one
+// record. Records are parsed one by one, as a parsed one takes twenty times as much
+// as its text.
+const (
+	maxYAML       = 64 << 20
+	maxYAMLRecord = 1 << 20
+)
 
 // isYAML tells whether head begins a log as llvm-xray convert -f yaml writes it.
 func isYAML(head []byte) bool {
@@ -24,13 +30,12 @@ func isYAML(head []byte) bool {
 	return ok && bytes.Contains(rest, []byte("version:")) && bytes.Contains(rest, []byte("cycle-frequency:"))
 }
 
-type yamlLog struct {
+type yamlHeader struct {
 	Header struct {
 		Version int    `yaml:"version"`
 		Type    int    `yaml:"type"`
 		Hz      uint64 `yaml:"cycle-frequency"`
 	} `yaml:"header"`
-	Records []yamlRecord `yaml:"records"`
 }
 
 type yamlRecord struct {
@@ -60,21 +65,25 @@ func openYAML(r io.ReaderAt, size int64, name string) (*Log, error) {
 	if n, err := r.ReadAt(text, 0); int64(n) < size {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var doc yamlLog
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		var te *yaml.TypeError
-		if errors.As(err, &te) && len(te.Errors) > 0 {
-			err = errors.New(te.Errors[0]) // it has a line each
-		}
-		return nil, fmt.Errorf("%s: %w", name, err)
+	above, records, line := splitYAML(text)
+	var doc yamlHeader
+	if err := unmarshal(above, &doc); err != nil {
+		return nil, fmt.Errorf("%s: header: %w", name, err)
 	}
 	m := &trace.Memory{}
 	index := make(map[owner]int)
-	for i := range doc.Records {
-		rec := &doc.Records[i]
+	for line, record := range yamlRecords(records, line) {
+		if len(record) > maxYAMLRecord {
+			return nil, fmt.Errorf("%s: line %d: a record of %d bytes, and up to %d can be read", name, line, len(record), maxYAMLRecord)
+		}
+		var list []yamlRecord
+		if err := unmarshal(record, &list); err != nil || len(list) != 1 {
+			return nil, fmt.Errorf("%s: record in line %d: %w", name, line, cmp.Or(err, errors.New("no record")))
+		}
+		rec := &list[0]
 		kind, ok := yamlKinds[rec.Kind]
 		if !ok {
-			return nil, fmt.Errorf("%s: record %d: kind %q: there is function-enter, function-exit, function-tail-exit, function-enter-arg, custom-event and typed-event", name, i+1, rec.Kind)
+			return nil, fmt.Errorf("%s: record in line %d: kind %q: there is function-enter, function-exit, function-tail-exit, function-enter-arg, custom-event and typed-event", name, line, rec.Kind)
 		}
 		o := owner{rec.Process, rec.Thread}
 		t, ok := index[o]
@@ -87,6 +96,60 @@ func openYAML(r io.ReaderAt, size int64, name string) (*Log, error) {
 		addYAML(&m.Content[t][0], kind, rec)
 	}
 	return yamlAsLog(&doc, m, size, name), nil
+}
+
+// unmarshal parses text and returns what is wrong with it in one line.
+func unmarshal(text []byte, into any) error {
+	err := yaml.Unmarshal(text, into)
+	var te *yaml.TypeError
+	if errors.As(err, &te) && len(te.Errors) > 0 {
+		_, what, _ := strings.Cut(te.Errors[0], ": ") // behind a line number of its own
+		return errors.New(what)
+	}
+	return err
+}
+
+// splitYAML parts the header from the lines of the records, and returns the number
+// of the first of those.
+func splitYAML(text []byte) (above, records []byte, line int) {
+	mark := []byte("\nrecords:")
+	i := bytes.Index(text, mark)
+	if i < 0 {
+		return text, nil, 0
+	}
+	above, records = text[:i+1], text[i+1:]
+	if end := bytes.IndexByte(records, '\n'); end >= 0 {
+		records = records[end+1:]
+	} else {
+		records = nil
+	}
+	return above, records, bytes.Count(above, []byte("\n")) + 2
+}
+
+// yamlRecords yields the text of each record and the number of its first line. A
+// record begins where the first one does in its line.
+func yamlRecords(text []byte, line int) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		item := []byte(strings.Repeat(" ", len(text)-len(bytes.TrimLeft(text, " "))) + "- ")
+		begin, first := 0, line // of the record
+		at := 0
+		for next := range bytes.Lines(text) {
+			if bytes.HasPrefix(next, []byte("...")) {
+				break
+			}
+			if bytes.HasPrefix(next, item) && at > begin {
+				if !yield(first, text[begin:at]) {
+					return
+				}
+				begin, first = at, line
+			}
+			at += len(next)
+			line++
+		}
+		if record := text[begin:at]; len(bytes.TrimSpace(record)) > 0 {
+			yield(first, record)
+		}
+	}
 }
 
 func addYAML(p *trace.Part, kind trace.Kind, rec *yamlRecord) {
@@ -109,7 +172,7 @@ func addYAML(p *trace.Part, kind trace.Kind, rec *yamlRecord) {
 }
 
 // yamlAsLog returns what was read as a log.
-func yamlAsLog(doc *yamlLog, m *trace.Memory, size int64, name string) *Log {
+func yamlAsLog(doc *yamlHeader, m *trace.Memory, size int64, name string) *Log {
 	order := make([]int, len(m.List))
 	for i := range order {
 		order[i] = i

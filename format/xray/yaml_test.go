@@ -53,17 +53,26 @@ func TestYAML(t *testing.T) {
 func TestYAMLRefused(t *testing.T) {
 	t.Parallel()
 	const head = "---\nheader:\n  version: 5\n  type: 1\n  cycle-frequency: 0\nrecords:\n"
+	const good = "  - { type: 0, func-id: 1, thread: 5, kind: function-enter, tsc: 100 }\n"
 	tests := []struct{ text, want string }{
-		{head + "  - { type: 0, kind: dance }\n", `log: record 1: kind "dance"`},
-		{head + "  - { type: 0, kind: [ }\n", "log: yaml: line "},
-		{head + "  - { type: x, kind: function-enter }\n", "log: line 7: cannot unmarshal"},
-		{head + strings.Repeat("#", 8<<20), "log: a log in YAML of 8 MiB"},
+		{head + good + "  - { type: 0, kind: dance }\n", `log: record in line 8: kind "dance"`},
+		{head + good + "  - { type: 0, kind: [ }\n", "log: record in line 8: yaml: "},
+		{head + good + "  - { type: x, kind: function-enter }\n", "log: record in line 8: cannot unmarshal"},
+		{head + good + "  - kind: function-enter\n    thread: x\n" + good, "log: record in line 8: cannot unmarshal"},
+		{head + "  nothing\n", "log: record in line 7: cannot unmarshal"},
+		{strings.Replace(head, "5", "x", 1), "log: header: cannot unmarshal"},
+		{head + strings.Repeat("#", 2<<20), "log: line 7: a record of 2097152 bytes"},
+		{head + strings.Repeat("#", 64<<20), "log: a log in YAML of 64 MiB"},
 	}
 	for _, test := range tests {
 		_, err := xray.Open(strings.NewReader(test.text), int64(len(test.text)), "log")
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%v, want %s", err, test.want)
 		}
+	}
+	blocks := open(t, []byte(head+good+"  - kind: function-exit\n    func-id: 1\n    thread: 5\n    tsc: 110\n"+good+"...\n"))
+	if got, _ := read(t, blocks); totalEvents(got) != 3 {
+		t.Errorf("%d events", totalEvents(got))
 	}
 	empty := open(t, []byte(head))
 	if len(empty.Threads()) != 0 || !hasNote(empty, "no calls") {
