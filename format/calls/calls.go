@@ -11,8 +11,11 @@
 package calls
 
 import (
+	"cmp"
+	"errors"
 	"io"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
@@ -75,18 +78,30 @@ const (
 	// they are written: engines read groups in parallel and skip whole ones.
 	groupRows = 1 << 20
 	batchRows = 1 << 12
+	batches   = 4 // in use at the same time
 )
 
-// Writer writes a file of calls.
+// Writer writes a file of calls. Rows are encoded and packed by a goroutine of its
+// own: close the writer or abort it.
 type Writer struct {
 	w    *parquet.GenericWriter[Call]
 	name func(fn int64) string
 	// names is name's cache: a trace has many calls of few functions.
 	names map[int64]string
-	batch []Call
-	args  []uint64 // of the batch
 	rows  int64
-	err   error
+
+	batch  *batch        // that is being filled
+	full   chan *batch   // to the goroutine
+	empty  chan *batch   // and back
+	ended  chan struct{} // closed when the goroutine has
+	failed atomic.Pointer[error]
+	closed bool
+}
+
+// A batch is rows on their way to the file.
+type batch struct {
+	rows []Call
+	args []uint64 // that rows have
 }
 
 // NewWriter returns a writer to w. Each function is named by name, once.
@@ -99,30 +114,57 @@ func NewWriter(w io.Writer, about About, name func(fn int64) string) *Writer {
 		parquet.KeyValueMetadata(KeyUnit, about.Unit),
 		// Least and greatest name of a page help no query and cost a quarter of
 		// the time.
-		parquet.SkipPageBounds("function"),
-		parquet.SkipPageBounds("ended"),
+		parquet.SkipPageBounds("function"), parquet.SkipPageStatistics("function"),
+		parquet.SkipPageBounds("ended"), parquet.SkipPageStatistics("ended"),
 	}
 	for i, log := range about.Logs {
 		options = append(options, parquet.KeyValueMetadata(KeyLog+strconv.Itoa(i+1), log))
 	}
-	return &Writer{
-		w: parquet.NewGenericWriter[Call](w, options...), name: name,
-		names: make(map[int64]string), batch: make([]Call, 0, batchRows),
+	c := &Writer{
+		w: parquet.NewGenericWriter[Call](w, options...), name: name, names: make(map[int64]string),
+		full: make(chan *batch, batches), empty: make(chan *batch, batches), ended: make(chan struct{}),
+	}
+	for range batches {
+		c.empty <- &batch{rows: make([]Call, 0, batchRows)}
+	}
+	c.batch = <-c.empty
+	go c.encode()
+	return c
+}
+
+// encode writes full batches until there are no more. After an error it only
+// hands them back.
+func (w *Writer) encode() {
+	defer close(w.ended)
+	for b := range w.full {
+		if w.failed.Load() == nil {
+			if _, err := w.w.Write(b.rows); err != nil {
+				w.failed.Store(&err)
+			}
+		}
+		b.rows, b.args = b.rows[:0], b.args[:0]
+		w.empty <- b
 	}
 }
 
-// Write appends a call, of which it keeps nothing. The error is that of the underlying writer; it comes some
-// calls late, and again from Close.
-func (w *Writer) Write(c *Call) error {
-	if w.err != nil {
-		return w.err
+// err returns what went wrong in writing.
+func (w *Writer) err() error {
+	if err := w.failed.Load(); err != nil {
+		return *err
 	}
-	w.batch = append(w.batch, *c)
-	row := &w.batch[len(w.batch)-1]
+	return nil
+}
+
+// Write appends a call, of which it keeps nothing. The error is that of the
+// underlying writer; it comes some thousand calls late, and again from Close.
+func (w *Writer) Write(c *Call) error {
+	b := w.batch
+	b.rows = append(b.rows, *c)
+	row := &b.rows[len(b.rows)-1]
 	if len(c.Args) > 0 {
-		from := len(w.args)
-		w.args = append(w.args, c.Args...)
-		row.Args = w.args[from:]
+		from := len(b.args)
+		b.args = append(b.args, c.Args...)
+		row.Args = b.args[from:]
 	}
 	name, ok := w.names[c.Func]
 	if !ok {
@@ -130,30 +172,38 @@ func (w *Writer) Write(c *Call) error {
 		w.names[c.Func] = name
 	}
 	row.Function = name
-	if len(w.batch) == batchRows {
-		w.flush()
+	w.rows++
+	if len(b.rows) < batchRows {
+		return nil
 	}
-	return w.err
+	w.full <- b
+	w.batch = <-w.empty
+	return w.err()
 }
 
-func (w *Writer) flush() {
-	n, err := w.w.Write(w.batch)
-	w.rows += int64(n)
-	w.batch, w.args = w.batch[:0], w.args[:0]
-	w.err = err
-}
-
-// Rows returns how many calls were written.
-func (w *Writer) Rows() int64 { return w.rows + int64(len(w.batch)) }
+// Rows returns how many calls were given to Write.
+func (w *Writer) Rows() int64 { return w.rows }
 
 // Close writes what is left and the file's footer. It does not close what is
 // written to.
 func (w *Writer) Close() error {
-	if w.err == nil && len(w.batch) > 0 {
-		w.flush()
+	if w.closed {
+		return cmp.Or(w.err(), errors.New("the writer of calls is closed"))
 	}
-	if w.err != nil {
-		return w.err
+	w.full <- w.batch
+	w.Abort()
+	if err := w.err(); err != nil {
+		return err
 	}
 	return w.w.Close()
+}
+
+// Abort ends the writing without a footer, so that nobody takes the file for a
+// whole one. After Close it does nothing.
+func (w *Writer) Abort() {
+	if !w.closed {
+		w.closed = true
+		close(w.full)
+	}
+	<-w.ended
 }

@@ -188,9 +188,33 @@ func TestWriteError(t *testing.T) {
 		if err == nil {
 			err = w.Close()
 		}
+		w.Abort()
+		if again := w.Close(); again == nil {
+			t.Error("no error the second time")
+		}
 		if err == nil || !strings.Contains(err.Error(), "no space left") {
 			t.Errorf("after %d bytes: %v", after, err)
 		}
+	}
+}
+
+// Who gives up leaves no file that looks whole, and no goroutine.
+func TestAbort(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	w := calls.NewWriter(&b, calls.About{}, name)
+	list := generated(10_000, 7)
+	for i := range list {
+		if err := w.Write(&list[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Abort()
+	if err := w.Close(); err == nil {
+		t.Error("closed after all")
+	}
+	if _, err := callstest.Open(bytes.NewReader(b.Bytes()), int64(b.Len())); err == nil {
+		t.Error("a file without a footer opens")
 	}
 }
 

@@ -28,6 +28,7 @@ func WriteCalls(ctx context.Context, w io.Writer, data *Data, opt account.Option
 		_, shown := data.name(trace.FuncID(fn))
 		return shown
 	})
+	defer out.Abort()
 	outermost := x.stacks.Outermost()
 	progress, done := opt.Progress, int64(0)
 	opt.Progress = nil
