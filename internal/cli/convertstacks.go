@@ -61,7 +61,7 @@ func (v *converter) folded(_ context.Context, w io.Writer) error {
 	out := folded.NewWriter(w)
 	var names []string
 	for _, g := range v.groups() {
-		err := export.EachStack(g.trie, func(stack []trace.FuncID, n *calltrie.Node) error {
+		err := export.EachStack(g.trie, export.MaxFrames, func(stack []trace.FuncID, n *calltrie.Node) error {
 			if v.weight(n) == 0 {
 				return nil
 			}
@@ -96,7 +96,7 @@ func (v *converter) speedscopeSums(w io.Writer) error {
 			label = "all threads"
 		}
 		err := out.Sampled(label, unit, func(yield func([]int, uint64) error) error {
-			return export.EachStack(g.trie, func(stack []trace.FuncID, n *calltrie.Node) error {
+			return export.EachStack(g.trie, export.MaxFrames, func(stack []trace.FuncID, n *calltrie.Node) error {
 				if v.weight(n) == 0 {
 					return nil
 				}

@@ -30,7 +30,8 @@ type StackOptions struct {
 // stack, with the calls that ended there and the time that they spent in
 // themselves. pprof adds the time up over callers itself. A location is a whole
 // function, at the line where it is declared: which line a call was made from is
-// not in a trace. Of stacks of more than MaxFrames the middle is left out.
+// not in a trace. Of stacks of more than MaxFrames the middle is left out, and of
+// shorter ones too where all stacks would be too much to hold.
 func StackPprof(groups []Stacks, funcs trace.Funcs, opt StackOptions) *profile.Profile {
 	b := stackBuilder{funcs: funcs, opt: opt, locs: make(map[trace.FuncID]*profile.Location), objects: make(map[uint8]*profile.Mapping)}
 	b.p = &profile.Profile{
@@ -46,10 +47,34 @@ func StackPprof(groups []Stacks, funcs trace.Funcs, opt StackOptions) *profile.P
 	}
 	// No sum of all values may overflow.
 	b.limit = math.MaxInt64 / uint64(all)
+	most := frameLimit(groups)
 	for _, g := range groups {
-		b.add(g)
+		b.add(g, most)
 	}
 	return b.p
+}
+
+// frameLimit returns how many frames a stack may have so that all have at most
+// 16 million: each takes some 20 bytes until it is written.
+func frameLimit(groups []Stacks) int {
+	const all, least = 1 << 24, 32
+	depths := make(map[uint32]int) // stacks of each depth
+	for _, g := range groups {
+		depth := make([]uint32, g.Trie.Len())
+		for id, n := range g.Trie.Nodes() {
+			depth[id] = depth[n.Parent] + 1
+			depths[depth[id]]++
+		}
+	}
+	for most := MaxFrames; ; most /= 2 {
+		frames := 0
+		for depth, n := range depths {
+			frames += n * min(int(depth), most)
+		}
+		if frames <= all || most <= least {
+			return most
+		}
+	}
 }
 
 type stackBuilder struct {
@@ -61,7 +86,7 @@ type stackBuilder struct {
 	objects map[uint8]*profile.Mapping
 }
 
-func (b *stackBuilder) add(g Stacks) {
+func (b *stackBuilder) add(g Stacks, most int) {
 	var labels map[string][]string
 	if len(g.Labels) > 0 {
 		labels = make(map[string][]string, len(g.Labels))
@@ -76,7 +101,7 @@ func (b *stackBuilder) add(g Stacks) {
 			numbers[k] = []int64{int64(v)}
 		}
 	}
-	EachStack(g.Trie, func(stack []trace.FuncID, n *calltrie.Node) error {
+	EachStack(g.Trie, most, func(stack []trace.FuncID, n *calltrie.Node) error {
 		s := &profile.Sample{
 			Location: make([]*profile.Location, len(stack)),
 			Value:    []int64{int64(min(n.Calls, b.limit)), int64(min(n.Self, b.limit))},

@@ -54,6 +54,8 @@ func stackProfile(groups ...Stacks) *profile.Profile {
 	})
 }
 
+const outermostFrames = MaxFrames / 4
+
 func TestStackPprof(t *testing.T) {
 	t.Parallel()
 	p := stackProfile(Stacks{Trie: stackTrie(), Labels: map[string]string{"log": "a"}, Numbers: map[string]uint32{"thread": 7}}, Stacks{Trie: stackTrie()})
@@ -168,5 +170,28 @@ func TestStackPprofHuge(t *testing.T) {
 	}
 	if got := len(p.Sample[MaxFrames-1].Location); got != MaxFrames || p.Sample[MaxFrames-1].Location[MaxFrames-1-outermostFrames].Line[0].Function.Name == LeftOutName {
 		t.Errorf("a stack of %d frames is cut", MaxFrames)
+	}
+}
+
+// A deep recursion does not take all memory.
+func TestFrameLimit(t *testing.T) {
+	t.Parallel()
+	trie := calltrie.New()
+	at := calltrie.Root
+	for range 1 << 16 {
+		at = trie.Child(at, 1)
+	}
+	deep := []Stacks{{Trie: trie}}
+	if got := frameLimit(deep); got != MaxFrames/2 {
+		t.Errorf("stacks of one recursion may have %d frames, want %d", got, MaxFrames/2)
+	}
+	if got := frameLimit([]Stacks{{Trie: stackTrie()}}); got != MaxFrames {
+		t.Errorf("a few stacks may have %d frames, want %d", got, MaxFrames)
+	}
+	for range 100 {
+		deep = append(deep, deep[0])
+	}
+	if got := frameLimit(deep); got != 32 {
+		t.Errorf("stacks of a hundred recursions may have %d frames, want 32", got)
 	}
 }

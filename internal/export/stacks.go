@@ -12,37 +12,36 @@ const LeftOut = ^trace.FuncID(0)
 // LeftOutName is how to show LeftOut.
 const LeftOutName = "[frames left out]"
 
-// MaxFrames is how many frames of a stack are written out. A list of stacks
-// grows with the square of their depth: the 65536 stacks of a recursion that
-// deep would be two thousand million frames.
+// MaxFrames is how many frames of a stack are written out at most. A list of
+// stacks grows with the square of their depth: the 65536 stacks of a recursion
+// that deep would be two thousand million frames.
 const MaxFrames = 512
-
-const outermostFrames = MaxFrames / 4
 
 // EachStack calls do with every node of a trie that has calls or time of its own
 // and the functions on its stack, outermost first, until it returns an error.
-// Of a stack of more than MaxFrames frames those in the middle are LeftOut. The
+// Of a stack of more than most frames those in the middle are LeftOut. The
 // stack's memory is used again. Nodes come in the order of the trie, in which
 // callers are before callees.
-func EachStack(t *calltrie.Trie, do func(stack []trace.FuncID, n *calltrie.Node) error) error {
-	room := make([]trace.FuncID, MaxFrames)
+func EachStack(t *calltrie.Trie, most int, do func(stack []trace.FuncID, n *calltrie.Node) error) error {
+	room := make([]trace.FuncID, most)
+	outermost := uint32(most / 4)
 	depth := make([]uint32, t.Len())
 	outer := make([]calltrie.NodeID, t.Len()) // the last of the outermost frames
 	for id, n := range t.Nodes() {
 		depth[id], outer[id] = depth[n.Parent]+1, id
-		if depth[id] > outermostFrames {
+		if depth[id] > outermost {
 			outer[id] = outer[n.Parent]
 		}
 		if n.Calls == 0 && n.Self == 0 {
 			continue
 		}
-		stack := room[:min(depth[id], MaxFrames)]
-		if depth[id] <= MaxFrames {
+		stack := room[:min(depth[id], uint32(most))]
+		if depth[id] <= uint32(most) {
 			fill(stack, t, id)
 		} else {
-			fill(stack[:outermostFrames], t, outer[id])
-			stack[outermostFrames] = LeftOut
-			fill(stack[outermostFrames+1:], t, id)
+			fill(stack[:outermost], t, outer[id])
+			stack[outermost] = LeftOut
+			fill(stack[outermost+1:], t, id)
 		}
 		if err := do(stack, n); err != nil {
 			return err
