@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,7 +19,13 @@ import (
 // onLog runs a verb of cairn on a log, with its maps.
 func onLog(t *testing.T, l *xrayLog, verb string, args ...string) string {
 	t.Helper()
-	argv := append([]string{verb, l.file}, args...)
+	return onLogWith(t, l, verb, nil, args...)
+}
+
+// onLogWith is onLog with arguments behind the log.
+func onLogWith(t *testing.T, l *xrayLog, verb string, behind []string, args ...string) string {
+	t.Helper()
+	argv := append(append([]string{verb, l.file}, behind...), args...)
 	for _, m := range l.maps {
 		argv = append(argv, "--map", m)
 	}
@@ -51,6 +59,114 @@ func TestXRayCommands(t *testing.T) {
 		if got := sum(parseFolded(t, onLog(t, l, "stacks", "--folded"))); got != self {
 			t.Errorf("the self times of all stacks add up to %d, those of functions to %d", got, self)
 		}
+	})
+}
+
+// TestXRayQuery holds what the database has of threads against what the traced
+// programs say, and its sums against those of the other verbs.
+func TestXRayQuery(t *testing.T) {
+	t.Parallel()
+	for i := range xrayRecordings {
+		l := xrayRecordings[i].fixture(t)
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			var doc struct{ Rows []map[string]uint64 }
+			decodeJSON(t, onLogWith(t, l, "query", []string{`SELECT count(*) AS threads, ifnull(sum(orphans), 0) AS orphans,
+				ifnull(sum(deduced), 0) AS deduced, ifnull(sum(open), 0) AS open, ifnull(sum(tail_exits), 0) AS tailexits,
+				ifnull(max(max_depth), 0) AS depth, ifnull(sum(enters), 0) AS enters, ifnull(sum(busy), 0) AS busy,
+				(SELECT ifnull(sum(calls), 0) FROM functions) AS calls, (SELECT ifnull(sum(self), 0) FROM functions) AS self,
+				(SELECT ifnull(sum(calls), 0) FROM stacks) AS stackcalls, (SELECT ifnull(sum(self), 0) FROM stacks) AS stackself,
+				(SELECT ifnull(sum(calls), 0) FROM edges) AS edgecalls
+				FROM threads`}, "--json"), &doc)
+			if len(doc.Rows) != 1 {
+				t.Fatalf("%d rows", len(doc.Rows))
+			}
+			got := doc.Rows[0]
+			for fact, want := range l.truth.facts {
+				if n, ok := got[fact]; ok && n != want {
+					t.Errorf("%s: %d, want %d", fact, n, want)
+				}
+			}
+			for _, sums := range [][2]string{
+				{"calls", "enters"}, {"calls", "stackcalls"}, {"calls", "edgecalls"}, {"self", "stackself"}, {"self", "busy"},
+			} {
+				if got[sums[0]] != got[sums[1]] {
+					t.Errorf("%s are %d, %s %d", sums[0], got[sums[0]], sums[1], got[sums[1]])
+				}
+			}
+		})
+	}
+}
+
+// TestXRayOutputs writes everything that can be made of a log, for the odd ones
+// too. Tests of the formats look at what is in it.
+func TestXRayOutputs(t *testing.T) {
+	t.Parallel()
+	for i := range xrayRecordings {
+		l := xrayRecordings[i].fixture(t)
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			out := t.TempDir()
+			for _, name := range []string{
+				"calls.json", "calls.perfetto-trace", "calls.speedscope.json", "calls.pb.gz", "calls.folded", "calls.parquet", "calls.yaml.zst",
+			} {
+				onLog(t, l, "convert", "-o", filepath.Join(out, name))
+			}
+			if l.program() != "empty" { // there is nothing to draw
+				onLog(t, l, "flame", "-o", filepath.Join(out, "flame.html"))
+				onLog(t, l, "flame", "-o", filepath.Join(out, "flame.svg"))
+			}
+			onLog(t, l, "graph", "-o", filepath.Join(out, "graph.dot"))
+			onLog(t, l, "graph", "--to", "mermaid", "-o", filepath.Join(out, "graph.mmd"))
+			onLog(t, l, "query", "--save", filepath.Join(out, "trace.db"))
+			onLog(t, l, "stacks", "--per-thread")
+			output(t, command(t, cairn, "dump", l.file))
+			for _, file := range mustGlob(t, filepath.Join(out, "*")) {
+				info, err := os.Stat(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Where calls have no end, stacks have no time.
+				mayBeEmpty := l.program() == "empty" || l.program() == "entries" && filepath.Ext(file) == ".folded"
+				if info.Size() == 0 && !mayBeEmpty {
+					t.Errorf("%s is empty", file)
+				}
+			}
+		})
+	}
+}
+
+func mustGlob(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	return files
+}
+
+// TestXRayYAML compares the records as text with llvm-xray's, byte by byte.
+func TestXRayYAML(t *testing.T) {
+	t.Parallel()
+	eachLLVMRight(t, func(t *testing.T, l *xrayLog, big bool) {
+		if big || l.program() == "events" {
+			t.Skip("llvm-xray needs minutes, or names events by the call before")
+		}
+		want, err := runLLVM(t, l, "convert", "-f", "yaml", "-symbolize")
+		if err != nil {
+			t.Fatalf("llvm-xray convert: %v", err)
+		}
+		got := onLog(t, l, "convert", "--to", "yaml")
+		if got == want {
+			return
+		}
+		mine, theirs := strings.Split(got, "\n"), strings.Split(want, "\n")
+		for i := range min(len(mine), len(theirs)) {
+			if mine[i] != theirs[i] {
+				t.Fatalf("line %d is\n%s\nllvm-xray has\n%s", i+1, mine[i], theirs[i])
+			}
+		}
+		t.Errorf("%d lines, llvm-xray has %d", len(mine), len(theirs))
 	})
 }
 
