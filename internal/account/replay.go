@@ -55,6 +55,7 @@ type replayer struct {
 
 	// emit, if not nil, gets every call. Once it returned false it gets no more.
 	emit    func(*Call) bool
+	call    Call // that is being told of
 	stopped bool
 }
 
@@ -363,7 +364,8 @@ func (r *replayer) count(id calltrie.NodeID, n *calltrie.Node, child uint64, how
 
 // tell gives a call to those who want single ones.
 func (r *replayer) tell(f *frame, total, self uint64, how End) {
-	c := Call{
+	c := &r.call // a new one for each call would be garbage for each
+	*c = Call{
 		Thread: r.thread, ID: f.id, Func: f.fn, Node: f.node, Depth: len(r.stack) + 1,
 		Start: f.start, Duration: total, Self: self, End: how, CPU: f.cpu,
 	}
@@ -374,10 +376,10 @@ func (r *replayer) tell(f *frame, total, self uint64, how End) {
 		c.Args = r.args[f.args:]
 	}
 	if r.slow.wants(total) {
-		r.slow.add(c)
+		r.slow.add(*c)
 	}
 	if r.emit != nil && !r.stopped {
-		r.stopped = !r.emit(&c)
+		r.stopped = !r.emit(c)
 	}
 }
 
