@@ -74,6 +74,7 @@ func replayChunk(ctx context.Context, log trace.Log, thread, from, to int, opt O
 // next begins a piece.
 func (c *chunk) next() {
 	c.r.base = c.r.trie.NewRoot()
+	c.r.at = calltrie.First(c.r.base)
 	c.pieces = append(c.pieces, piece{root: c.r.base})
 }
 
@@ -207,6 +208,7 @@ func (r *replayer) takeFrames(l *replayer, where []calltrie.NodeID, enters uint6
 	for _, f := range l.stack {
 		f.id += enters
 		f.node = where[f.node]
+		f.at = f.at.Moved(where[f.at.Node()])
 		f.args += uint32(len(r.args))
 		r.stack = append(r.stack, f)
 		if r.open != nil {

@@ -17,6 +17,7 @@ type frame struct {
 	child uint64 // what its callees took so far
 	id    uint64
 	node  calltrie.NodeID
+	at    calltrie.Place // of its next call
 	fn    trace.FuncID
 	args  uint32 // where its arguments begin in replayer.args
 	cpu   uint16
@@ -30,6 +31,7 @@ type replayer struct {
 	trie   *calltrie.Trie
 	flat   bool            // the thread has enters only
 	base   calltrie.NodeID // what is called from outside the stack is below this node
+	at     calltrie.Place  // of the next call from there
 	chunk  *chunk          // if the stack began as an unknown one
 
 	stack []frame
@@ -210,13 +212,13 @@ func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
 		r.stats.TooDeep++
 		return
 	}
-	parent := r.base
+	parent, at := r.base, r.at
 	if n > 0 {
-		parent = r.stack[n-1].node
+		parent, at = r.stack[n-1].node, r.stack[n-1].at
 	}
-	node, ok := r.trie.Recent(parent, e.Func)
+	node, ok := r.trie.Expect(at, e.Func)
 	if !ok {
-		node = r.trie.Child(parent, e.Func)
+		node = r.trie.ChildAt(at, parent, e.Func)
 	}
 	if n == cap(r.stack) {
 		r.stack = slices.Grow(r.stack, 1)
@@ -226,7 +228,7 @@ func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
 	// of the whole loop, as the copy waits for what was just written.
 	f := &r.stack[n]
 	f.start, f.child, f.id, f.node, f.fn = t, 0, r.stats.Enters, node, e.Func
-	f.args, f.cpu = uint32(len(r.args)), e.CPU
+	f.at, f.args, f.cpu = calltrie.First(node), uint32(len(r.args)), e.CPU
 	if len(args) > 0 {
 		r.args = append(r.args, args...)
 	}
@@ -337,8 +339,10 @@ func (r *replayer) pop(end uint64, how End) {
 	}
 	if n := len(r.stack); n > 0 {
 		r.stack[n-1].child += total
+		r.stack[n-1].at = calltrie.After(f.node)
 	} else {
 		r.busy += total
+		r.at = calltrie.After(f.node)
 	}
 	if r.emit != nil || r.slow.wants(total) {
 		r.tell(f, total, self, how)

@@ -85,12 +85,11 @@ func (s *Stats) Merge(other *Stats) {
 // Trie is a tree of calls. The zero value is not of use: call New.
 type Trie struct {
 	nodes nodes
-	// recent is the child that was last looked for, by node: most calls are of
-	// the same callee as the one before.
-	recent []child
-	index  index
-	limit  int    // nodes at most, with the root and without the node for other stacks
-	other  NodeID // Root until there is one
+	// expected is what was called the last time, by Place.
+	expected []child
+	index    index
+	limit    int    // nodes at most, with the root and without the node for other stacks
+	other    NodeID // Root until there is one
 }
 
 type child struct {
@@ -100,7 +99,7 @@ type child struct {
 
 // New returns a trie with nothing but the root.
 func New() *Trie {
-	return &Trie{nodes: nodes{n: 1, pages: [][]Node{make([]Node, 1)}}, recent: make([]child, 1), limit: math.MaxUint32}
+	return &Trie{nodes: nodes{n: 1, pages: [][]Node{make([]Node, 1)}}, expected: make([]child, 2), limit: math.MaxUint32}
 }
 
 // SetLimit bounds the number of nodes. Once there are as many, the calls of
@@ -120,20 +119,6 @@ func (t *Trie) Node(id NodeID) *Node { return t.nodes.at(id) }
 
 // Child returns the node of fn below parent, and makes it if there is none.
 func (t *Trie) Child(parent NodeID, fn trace.FuncID) NodeID {
-	if id, ok := t.Recent(parent, fn); ok {
-		return id
-	}
-	return t.child(parent, fn)
-}
-
-// Recent returns the node of fn below parent if it is the child that was asked
-// for last. It is what loops may call before Child, as it is small.
-func (t *Trie) Recent(parent NodeID, fn trace.FuncID) (NodeID, bool) {
-	c := &t.recent[parent]
-	return c.id, c.fn == fn && c.id != Root
-}
-
-func (t *Trie) child(parent NodeID, fn trace.FuncID) NodeID {
 	if t.OfOthers(parent) {
 		return parent
 	}
@@ -145,7 +130,39 @@ func (t *Trie) child(parent NodeID, fn trace.FuncID) NodeID {
 		id = t.add(parent, fn)
 		t.index.insert(&t.nodes, id)
 	}
-	t.recent[parent] = child{fn, id}
+	return id
+}
+
+// Place is where a stack makes a call: first of all, or after it made another.
+// Mostly it calls the same there as the last time, in a log of SQLite in 86 of 100
+// calls, whereas 35 are of the callee before.
+type Place uint32
+
+// First is the place of a node before its first call.
+func First(caller NodeID) Place { return Place(2 * caller) }
+
+// After is the place of a node's caller after a call of the node.
+func After(callee NodeID) Place { return Place(2*callee + 1) }
+
+// Node returns the node that the place is of: the caller or the callee before.
+func (p Place) Node() NodeID { return NodeID(p / 2) }
+
+// Moved returns the place in another trie, where its node is the given one.
+func (p Place) Moved(node NodeID) Place { return Place(2*node) | p&1 }
+
+// Expect returns the node of fn below its caller if that is what was called the
+// last time. It is what loops may call before ChildAt, as it is small.
+func (t *Trie) Expect(at Place, fn trace.FuncID) (NodeID, bool) {
+	c := &t.expected[at]
+	return c.id, c.fn == fn && c.id != Root
+}
+
+// ChildAt is Child for a place of parent, and what Expect gives for it then.
+func (t *Trie) ChildAt(at Place, parent NodeID, fn trace.FuncID) NodeID {
+	id := t.Child(parent, fn)
+	if !t.OfOthers(id) && !t.OfOthers(at.Node()) { // that one has many callers
+		t.expected[at] = child{fn, id}
+	}
 	return id
 }
 
@@ -153,7 +170,7 @@ func (t *Trie) add(parent NodeID, fn trace.FuncID) NodeID {
 	id := t.nodes.add()
 	n := t.nodes.at(id)
 	n.Func, n.Parent = fn, parent
-	t.recent = append(t.recent, child{})
+	t.expected = append(t.expected, child{}, child{})
 	return id
 }
 
