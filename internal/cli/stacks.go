@@ -133,8 +133,10 @@ func (f *stacksFlags) rank(set *traceSet, results []*account.Result, key func(*c
 		}
 		l.found = len(l.nodes)
 		slices.SortFunc(l.nodes, func(a, b calltrie.NodeID) int {
-			return cmp.Or(cmp.Compare(key(&trie.Node(b).Stats), key(&trie.Node(a).Stats)),
-				slices.Compare(trie.Stack(a), trie.Stack(b)))
+			if c := cmp.Compare(key(&trie.Node(b).Stats), key(&trie.Node(a).Stats)); c != 0 {
+				return c
+			}
+			return slices.Compare(trie.Stack(a), trie.Stack(b)) // slow, and rarely needed
 		})
 		if f.top > 0 && !f.folded {
 			l.nodes = l.nodes[:min(f.top, len(l.nodes))]
