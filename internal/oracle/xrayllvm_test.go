@@ -41,7 +41,11 @@ func recording(t *testing.T, name string) *xrayRecording {
 func runLLVM(t *testing.T, l *xrayLog, args ...string) (string, error) {
 	t.Helper()
 	mustHave(t, llvmXRay)
-	cmd := command(t, llvmXRay, append(append(args, "-m", l.elf), l.file)...)
+	program := l.elf
+	if program == "" {
+		program = l.maps[0] // which it reads, but for the names
+	}
+	cmd := command(t, llvmXRay, append(slices.Clone(args), "-m", program, l.file)...)
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
 	err := cmd.Run()
