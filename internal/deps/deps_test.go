@@ -87,7 +87,7 @@ var rules = map[string]rule{
 
 	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
 	"cmd/cairn":    {ours: "internal/cli"},
-	"bench":        {ours: "format/mip internal/ptrace"},
+	"bench":        {ours: "format/mip format/xray internal/ptrace"},
 	"docs":         {},
 
 	"internal/deps":   {},
