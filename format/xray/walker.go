@@ -261,12 +261,22 @@ func (w *walker) stepEvent(kind RecordKind, b []byte, end bool) (int, string) {
 	return size, ""
 }
 
+// How many records are looked at to see whether reading is in step: a few where
+// it most likely is, and many, up to the very end of the block, where it may not.
+const near, far = 8, 64
+
 // resync returns how much of b must be skipped behind a record that makes no
-// sense and has the given size: no more than that if good records follow, or up
-// to the next one that tells the time, or all.
+// sense and has the given size: no more than that and a few calls if good records
+// follow, or up to the next one that tells the time, or all.
 func (w *walker) resync(b []byte, size int) int {
-	if w.plausible(b[size:]) {
+	if w.plausible(b[size:], near) {
 		return size
+	}
+	const most = 32 // calls in a row, all of them wrong
+	for i := size + functionSize; i < min(len(b), size+most*functionSize); i += functionSize {
+		if w.paired(b[i:]) && w.plausible(b[i:], far) {
+			return i
+		}
 	}
 	for i := 1; i+metadataSize <= len(b); i++ {
 		kind, meta := w.metadata(b[i])
@@ -278,31 +288,57 @@ func (w *walker) resync(b []byte, size int) int {
 			at += 2
 		}
 		t := w.h.order().Uint64(b[at:])
-		if w.near(t) && w.plausible(b[i+metadataSize:]) {
+		if w.about(t) && w.plausible(b[i+metadataSize:], near) {
 			return i
 		}
 	}
 	return len(b)
 }
 
-// near tells whether a time may be of this block.
-func (w *walker) near(t uint64) bool {
+// about tells whether a time may be of this block.
+func (w *walker) about(t uint64) bool {
 	const back, ahead = 1 << 36, 1 << 44 // a minute, some hours
 	return !w.based || t-w.base < ahead || w.base-t < back
 }
 
-// plausible tells whether b begins with records that may be in the middle of a
-// block.
-func (w *walker) plausible(b []byte) bool {
-	for range 8 { // as many as do not look so by chance
+// paired tells whether among the calls that b begins with is one that returns at
+// once, as in nearly every row of calls, and never where they are read out of step.
+func (w *walker) paired(b []byte) bool {
+	before := uint32(0)
+	for range far {
 		if len(b) < functionSize {
+			break
+		}
+		if _, meta := w.metadata(b[0]); meta {
+			break
+		}
+		call, _ := w.word(b)
+		const returns = uint32(trace.Exit) << 1
+		if before != 0 && call == before|returns {
 			return true
+		}
+		before = 0
+		if trace.Kind(call>>1&7) == trace.Enter {
+			before = call
+		}
+		b = b[functionSize:]
+	}
+	return false
+}
+
+// plausible tells whether b begins with n records that may be in the middle of a
+// block.
+func (w *walker) plausible(b []byte, n int) bool {
+	for range n {
+		if len(b) < functionSize {
+			return len(b) == 0 || n == near
 		}
 		kind, meta := w.metadata(b[0])
 		size := functionSize
 		switch {
 		case !meta:
-			if call, _ := w.word(b); call>>4 == 0 || call>>3&1 != 0 {
+			// A longer time is told by a record of its own.
+			if call, delta := w.word(b); call>>4 == 0 || call>>3&1 != 0 || delta > math.MaxInt32 {
 				return false
 			}
 		case len(b) < metadataSize:
