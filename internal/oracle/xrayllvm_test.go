@@ -6,13 +6,9 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/account"
@@ -64,51 +60,9 @@ func eachLLVMRight(t *testing.T, test func(t *testing.T, l *xrayLog, withSQLite 
 	}
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		test(t, recordSQLite(t), true)
+		l, _ := recordSQLite(t)
+		test(t, l, true)
 	})
-}
-
-var sqliteLog struct {
-	sync.Once
-	log *xrayLog
-	err error
-}
-
-// recordSQLite traces every call of SQLite on a script, once for all tests. The
-// log is basic: llvm-xray brings blocks of FDR logs out of order.
-func recordSQLite(t *testing.T) *xrayLog {
-	t.Helper()
-	mustHave(t, xrayC)
-	dir := goModule(t, "github.com/mattn/go-sqlite3@v1.14.52")
-	sqliteLog.Do(func() { sqliteLog.log, sqliteLog.err = traceSQLite(t, dir) })
-	if sqliteLog.err != nil {
-		t.Fatal(sqliteLog.err)
-	}
-	return sqliteLog.log
-}
-
-func traceSQLite(t *testing.T, dir string) (*xrayLog, error) {
-	out, err := os.MkdirTemp(workDir, "xray-sqlite-")
-	if err != nil {
-		return nil, err
-	}
-	program := filepath.Join(out, "sqlite")
-	build := command(t, xrayC, "-O1", "-g", "-w", "-fxray-instrument", "-fxray-instruction-threshold=1", "-I"+dir,
-		"-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",
-		filepath.Join("testdata", "sqlite.c"), filepath.Join(dir, "sqlite3-binding.c"), "-lm", "-o", program)
-	run := command(t, program, sqliteArgs(t, "3")...)
-	run.Env = append(run.Env, "XRAY_OPTIONS=patch_premain=true xray_mode=xray-basic xray_logfile_base="+out+"/log.",
-		"XRAY_BASIC_OPTIONS="+allDepth)
-	for _, cmd := range []*exec.Cmd{build, run} {
-		if said, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%s: %w\n%s", cmd, err, said)
-		}
-	}
-	logs, err := filepath.Glob(filepath.Join(out, "log.*"))
-	if err != nil || len(logs) != 1 {
-		return nil, fmt.Errorf("SQLite left %d logs: %w", len(logs), err)
-	}
-	return &xrayLog{name: "basic-sqlite", file: logs[0], elf: program, maps: []string{program}, truth: parseXRayTruth(t, "")}, nil
 }
 
 // TestXRayStacks compares all stacks of all threads, their calls and the time of
