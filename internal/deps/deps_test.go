@@ -29,7 +29,8 @@ type rule struct {
 
 // rules has a line for each package. Rows import from rows above.
 var rules = map[string]rule{
-	"format/mip/wire": {pure: true},
+	"format/mip/wire":      {pure: true},
+	"format/tracelog/wire": {pure: true},
 
 	"prof":             {pure: true},
 	"internal/bytecur": {pure: true},
@@ -76,7 +77,7 @@ var rules = map[string]rule{
 	"internal/logfile": {others: "github.com/klauspost/compress/zstd"},
 
 	"internal/native":     {ours: "prof format/mip/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
-	"internal/nativert":   {ours: "prof format/mip/wire"},
+	"internal/nativert":   {ours: "prof format/mip/wire format/tracelog/wire"},
 	"internal/driver":     {pure: true},
 	"internal/ptrace":     {ours: "prof internal/objfile"},
 	"internal/heatmap":    {pure: true},

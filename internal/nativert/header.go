@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
+	tracewire "github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
 // header returns wire.h: the format constants for the C and assembly sources.
@@ -37,5 +38,70 @@ func header() []byte {
 	fmt.Fprintf(&b, "#define CAIRN_ORDER_INEXACT %#x\n", uint32(wire.OrderInexact))
 	fmt.Fprintf(&b, "#define CAIRN_CALLER_OUTSIDE %#x\n", uint32(1<<31))
 	b.WriteString("#define CAIRN_FNV_BASIS 2166136261u\n#define CAIRN_FNV_PRIME 16777619u\n")
+	return []byte(b.String())
+}
+
+// timedHeader returns timedwire.h: the constants of the log of the timed modes.
+func timedHeader() []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "/* Generated from package format/tracelog/wire. */\n#define LOG_MAGIC %q\n#define LOG_SUFFIX %q\n",
+		tracewire.Magic, tracewire.Suffix)
+	for _, c := range []struct {
+		name  string
+		value uint32
+	}{
+		{"VERSION", tracewire.Version},
+		{"HEADER_SIZE", tracewire.HeaderSize},
+		{"FORKED", tracewire.Forked},
+		{"CHUNK_SIZE", tracewire.ChunkSize},
+		{"CHUNK_MAGIC", tracewire.ChunkMagic},
+		{"CHUNK_HEADER_SIZE", tracewire.ChunkHeaderSize},
+		{"KIND_RECORDS", tracewire.KindRecords},
+		{"KIND_SEEN", tracewire.KindSeen},
+		{"TYPE_MODULE", tracewire.TypeModule},
+		{"TYPE_EPISODE", tracewire.TypeEpisode},
+		{"TYPE_PARENT", tracewire.TypeParent},
+		{"TYPE_THREAD", tracewire.TypeThread},
+		{"TYPE_STALL", tracewire.TypeStall},
+		{"TYPE_TRAILER", tracewire.TypeTrailer},
+		{"TYPE_TEXT", tracewire.TypeText},
+		{"TYPE_SEEN", tracewire.TypeSeen},
+		{"MODULE_SIZE", tracewire.ModuleSize},
+		{"EPISODE_SIZE", tracewire.EpisodeSize},
+		{"ENTRY_SIZE", tracewire.EntrySize},
+		{"PARENT_SIZE", tracewire.ParentSize},
+		{"THREAD_SIZE", tracewire.ThreadSize},
+		{"STALL_SIZE", tracewire.StallSize},
+		{"TRAILER_SIZE", tracewire.TrailerSize},
+		{"TEXT_SIZE", tracewire.TextSize},
+		{"SEEN_SIZE", tracewire.SeenSize},
+		{"MAX_BUILD_ID", tracewire.MaxBuildID},
+		{"MAX_ENTRIES", tracewire.MaxEntries},
+		{"MAX_TEXT", tracewire.MaxText},
+		{"MAX_PATH", tracewire.MaxPath},
+		{"MODULE_MAIN", tracewire.ModuleMain},
+		{"MODULE_INSTRUMENTED", tracewire.ModuleInstrumented},
+		{"MODULE_UNLOADED", tracewire.ModuleUnloaded},
+		{"EPISODE_PREEMPTED", tracewire.EpisodePreempted},
+		{"EPISODE_BEFORE_FORK", tracewire.EpisodeBeforeFork},
+		{"EPISODE_CUT", tracewire.EpisodeCut},
+		{"EPISODE_NO_UNWINDER", tracewire.EpisodeNoUnwinder},
+		{"EPISODE_CALLER_ONLY", tracewire.EpisodeCallerOnly},
+		{"EPISODE_CHILDREN_CUT", tracewire.EpisodeChildrenCut},
+		{"ENTRY_NO_STAMP", tracewire.EntryNoStamp},
+		{"ENTRY_BEFORE_FORK", tracewire.EntryBeforeFork},
+		{"ENTRY_EXACT", tracewire.EntryExact},
+		{"ENTRY_GAP", tracewire.EntryGap},
+		{"ENTRY_IGNORED", tracewire.EntryIgnored},
+		{"TRAILER_FINAL", tracewire.TrailerFinal},
+		{"TRAILER_OFF", tracewire.TrailerOff},
+		{"TICK_THREAD", tracewire.TickThread},
+		{"TICK_SIGNAL", tracewire.TickSignal},
+		{"TEXT_DESCRIPTION", tracewire.TextDescription},
+		{"TEXT_MESSAGE", tracewire.TextMessage},
+		{"TEXT_SECTION", tracewire.TextSection},
+	} {
+		fmt.Fprintf(&b, "#define LOG_%s %du\n", c.name, c.value)
+	}
 	return []byte(b.String())
 }

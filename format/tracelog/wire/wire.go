@@ -1,0 +1,242 @@
+// Package wire holds the constants of the log of the timed modes that both
+// sides must agree on: the C runtime that writes it and format/tracelog that
+// reads it. It imports nothing. The runtime's header is generated from here.
+//
+// All is little-endian. Times are nanoseconds of CLOCK_MONOTONIC, durations
+// nanoseconds, addresses those of the process. A file is
+//
+//	0       header, 64 bytes; the rest up to 65536 is a hole
+//	65536   chunk 0
+//	131072  chunk 1 ...
+//
+// It is written through a shared mapping while the process runs, so that what
+// a killed process had written is there. File header:
+//
+//	 0  "cairnlog"
+//	 8  u16 version          10  u16 size of the header
+//	12  u32 pid
+//	16  u64 start, ns of CLOCK_REALTIME
+//	24  u64 start, ns of CLOCK_MONOTONIC, the same moment
+//	32  u64 start, TSC       40  u64 TSC ticks in a second, 0: not known
+//	48  u32 flags            52  u32 mode (prof.Mode)
+//	56  u32 FNV-1a of the 56 bytes before
+//	60  u32 0
+//
+// Chunk header:
+//
+//	 0  u32 magic
+//	 4  u16 kind              6  u16 form, 0
+//	 8  u32 pid              12  u32 tid, 0: chunk of the process
+//	16  u32 sequence, from 0, for each tid
+//	20  u32 bytes of payload in use; 0: live, the end is the first record of type 0
+//	24  u64 time of the first record      32  u64 time of the last
+//	40  u64 records dropped before this chunk was begun
+//	48  u64 0                56  u32 0
+//	60  u32 FNV-1a of the 60 bytes before; 0 while live
+//
+// The payload is records. A record never straddles chunks:
+//
+//	0  u16 type; 0: end of the chunk
+//	2  u16 size with these 8 bytes, a multiple of 8
+//	4  u32 a, by type
+//	8  fields
+//
+// # Records
+//
+// Module, a = number from 0. Written when the writer first sees the module,
+// and once more with ModuleUnloaded when it is gone:
+//
+//	 8  u64 time             16  u64 bias (address less address in the file)
+//	24  u64 start            32  u64 end of its mapped segments
+//	40  u32 flags            44  u16 length of the build id   46  u16 length of the path
+//	48  build id, 20 bytes, zero-padded; u32 0
+//	72  path, zero-padded to a multiple of 8
+//
+// Episode, a = tid. A call that took too long, none of whose own calls did: the
+// peak. Its duration lies between lo and hi, and lo is the threshold at least:
+//
+//	 8  u64 number, from 1   16  u64 time the peak ended
+//	24  u64 lo               32  u64 hi
+//	40  u64 threshold        48  u64 frame number of the program, 0: none
+//	56  u32 flags            60  u32 involuntary context switches of the thread
+//	                             since its last slow call
+//	64  u16 stack entries    66  u16 child entries    68  u32 frames found
+//	72  u64 time between entry and end that the clock was blind
+//	80  stack entries, the peak first, then outwards
+//	    child entries, the largest call of the peak first, then its largest ...
+//
+// An entry:
+//
+//	 0  u64 pc: a return address, unless EntryExact
+//	 8  u64 lo               16  u64 hi (stack: so far, at the end of the peak)
+//	24  u32 flags            28  u32 low half of the stack pointer at entry: it
+//	                             names the frame
+//
+// Parent, a = tid. A call of the stack of an episode has ended:
+//
+//	 8  u64 episode          16  u64 time it ended
+//	24  u64 lo               32  u64 hi
+//	40  u64 pc (in the function, not that of the stack entry)
+//	48  u64 its threshold    56  u32 flags of an entry   60  u32 its stack pointer, as in the entry
+//
+// Thread, a = tid, when it is first seen and when it has a new name:
+//
+//	 8  u64 time             16  u16 length of the name   18  u16 0   20  u32 0
+//	24  name, zero-padded to a multiple of 8
+//
+// Stall: the clock stood still for longer than the threshold:
+//
+//	 8  u64 from             16  u64 to
+//	24  u64 of that, time the clock's thread waited for a processor; 0: not known
+//
+// Trailer, a = flags. The first record of the first chunk, kept up to date:
+//
+//	  8  u64 time of the update       16  u64 ticks
+//	 24  u64 blind: sum of what ticks were late by, beyond two periods
+//	 32  u64 late ticks                40  u64 longest time between two ticks
+//	 48  u64 borderline: calls whose hi reaches the threshold and lo does not
+//	 56  u64 slow exits                64  u64 records dropped for lack of room
+//	 72  u64 episodes left out by the rate limit
+//	 80  u64 threshold                 88  u64 period
+//	 96  u64 inline threshold: what is shorter leaves no trace
+//	104  u32 kind of clock            108  u32 threads seen
+//	112  u64 time in which the process was idle and the period longer
+//	120  u64 processor time of the clock's thread
+//	128  u64 episodes, those left out included
+//	136  u64 0
+//
+// Text, a = tid. What the program said about a call:
+//
+//	 8  u64 episode, 0: none yet, the next of the thread    16  u64 time
+//	24  u16 kind   26  u16 length   28  u32 stack pointer of the call's frame
+//	32  u64 pc
+//	40  text, zero-padded to a multiple of 8
+//
+// Seen, in chunks of its own kind, kept up to date: how often a peak was
+// found. Those that the rate limit left out are counted:
+//
+//	 8  u64 pc of the peak, 0: all others    16  u64 hash of the stack
+//	24  u64 count            32  u64 worst lo
+//	40  u64 sum of lo        48  u64 time of the last one
+//	56  u64 episode number of the first
+package wire
+
+// The file.
+const (
+	Magic      = "cairnlog"
+	Version    = 1
+	Suffix     = ".cairnlog"
+	HeaderSize = 64
+
+	VersionOffset   = 8
+	SizeOffset      = 10
+	PIDOffset       = 12
+	RealtimeOffset  = 16
+	MonotonicOffset = 24
+	TSCOffset       = 32
+	TSCHzOffset     = 40
+	FlagsOffset     = 48
+	ModeOffset      = 52
+	ChecksumOffset  = 56
+
+	Forked = 1 << 0 // flag: a child made by fork, which goes on with its parent's stack
+)
+
+// Chunks.
+const (
+	ChunkSize       = 65536 // and what they are aligned to; the first is at ChunkSize
+	ChunkMagic      = 0x6b686363
+	ChunkHeaderSize = 64
+	MaxPayload      = ChunkSize - ChunkHeaderSize
+
+	ChunkKindOffset     = 4
+	ChunkFormOffset     = 6
+	ChunkPIDOffset      = 8
+	ChunkTIDOffset      = 12
+	ChunkSequenceOffset = 16
+	ChunkUsedOffset     = 20
+	ChunkFirstOffset    = 24
+	ChunkLastOffset     = 32
+	ChunkDroppedOffset  = 40
+	ChunkChecksumOffset = 60
+
+	KindRecords = 1
+	KindSeen    = 2
+)
+
+// Record types.
+const (
+	TypeModule  = 1
+	TypeEpisode = 2
+	TypeParent  = 3
+	TypeThread  = 4
+	TypeStall   = 5
+	TypeTrailer = 6
+	TypeText    = 7
+	TypeSeen    = 8
+)
+
+// Sizes of the fixed parts of records.
+const (
+	RecordHeaderSize = 8
+	ModuleSize       = 72 // then the path
+	EpisodeSize      = 80 // then the entries
+	EntrySize        = 32
+	ParentSize       = 64
+	ThreadSize       = 24 // then the name
+	StallSize        = 32
+	TrailerSize      = 144
+	TextSize         = 40 // then the text
+	SeenSize         = 64
+
+	MaxBuildID = 20
+	// MaxEntries bounds the stack entries and child entries of an episode together.
+	MaxEntries = 120
+	MaxText    = 512
+	MaxPath    = 4096
+)
+
+// Flags of modules.
+const (
+	ModuleMain         = 1 << 0 // the executable
+	ModuleInstrumented = 1 << 1
+	ModuleUnloaded     = 1 << 2
+)
+
+// Flags of episodes.
+const (
+	EpisodePreempted   = 1 << 0 // the thread lost its processor in the meantime
+	EpisodeBeforeFork  = 1 << 1 // the peak was entered before the process was forked
+	EpisodeCut         = 1 << 2 // there are more frames than were looked for
+	EpisodeNoUnwinder  = 1 << 3 // the stack is what frame pointers tell
+	EpisodeCallerOnly  = 1 << 4 // the stack is the peak and its caller
+	EpisodeChildrenCut = 1 << 5 // there were more slow calls than are kept: children may be missing
+)
+
+// Flags of entries.
+const (
+	EntryNoStamp    = 1 << 0 // not instrumented, or entered before the runtime was: no times
+	EntryBeforeFork = 1 << 1
+	EntryExact      = 1 << 2 // pc is the instruction itself: a frame that a signal interrupted
+	EntryGap        = 1 << 3 // frames before this one are left out
+	EntryIgnored    = 1 << 4 // mark-up says not to report it
+)
+
+// Flags of trailers.
+const (
+	TrailerFinal = 1 << 0 // the process ended in order
+	TrailerOff   = 1 << 1 // switched off by CAIRN_SPIKE
+)
+
+// Kinds of clock.
+const (
+	TickThread = 1
+	TickSignal = 2
+)
+
+// Kinds of text.
+const (
+	TextDescription = 1
+	TextMessage     = 2
+	TextSection     = 3
+)
