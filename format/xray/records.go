@@ -11,15 +11,20 @@ import (
 // *trace.Damage where it is: also that of Info, and blocks that Batches leaves
 // out as they are there twice. Any other error is the last thing yielded: logs in
 // YAML have no records.
-func (l *Log) Records() iter.Seq2[Record, error] {
+func (l *Log) Records() iter.Seq2[Record, error] { return l.RecordsFrom(0) }
+
+// RecordsFrom is Records for those who want none before an offset: it goes past
+// what lies before without reading it. It begins somewhat earlier, with records
+// that the caller must leave out: they may lack what they belong to.
+func (l *Log) RecordsFrom(off int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		switch {
 		case l.memory != nil:
 			yield(Record{}, fmt.Errorf("%s: a log in YAML has no records of its own: it is text", l.info.File))
 		case l.head.fdr:
-			l.fdrRecords(yield)
+			l.fdrRecords(off, yield)
 		default:
-			l.basicRecords(yield)
+			l.basicRecords(off, yield)
 		}
 	}
 }
@@ -28,7 +33,7 @@ func (l *Log) damage(off, size int64, what string) *trace.Damage {
 	return &trace.Damage{File: l.info.File, Offset: off, Size: size, What: what}
 }
 
-func (l *Log) fdrRecords(yield func(Record, error) bool) {
+func (l *Log) fdrRecords(after int64, yield func(Record, error) bool) {
 	s := &blocks{h: &l.head, win: l.window(), pos: headerSize}
 	win := l.window()
 	for {
@@ -53,7 +58,10 @@ func (l *Log) fdrRecords(yield func(Record, error) bool) {
 			if !yield(Record{Offset: from, Size: damage.Size}, damage) {
 				return
 			}
-		case b == nil || !l.blockRecords(b, &win, yield):
+		case b == nil:
+			return
+		case b.off+b.size <= after:
+		case !l.blockRecords(b, &win, yield):
 			return
 		}
 	}
@@ -109,10 +117,12 @@ func (l *Log) blockRecords(b *block, win *window, yield func(Record, error) bool
 	return true
 }
 
-func (l *Log) basicRecords(yield func(Record, error) bool) {
+func (l *Log) basicRecords(after int64, yield func(Record, error) bool) {
 	w := basicWalker{h: &l.head}
 	win := l.window()
-	pos := int64(headerSize)
+	// An argument needs the call before it.
+	const earlier = maxArgs * basicSize
+	pos := headerSize + max((min(after, win.size)-headerSize-earlier)/basicSize*basicSize, 0)
 	zeros := int64(0) // how many bytes before pos
 	flush := func() bool {
 		n := zeros

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -168,6 +169,36 @@ func TestStopEarly(t *testing.T) {
 				if n++; n > stop*100 {
 					break
 				}
+			}
+		}
+	})
+}
+
+// Records from an offset on are those of the whole log, and few before it.
+func TestRecordsFrom(t *testing.T) {
+	every(t, func(t *testing.T, b *xraytest.Builder) {
+		b.BufferSize = 512
+		mixed(b, 2000)
+		l := open(t, b.Bytes())
+		var all []int64
+		for r := range l.Records() {
+			all = append(all, r.Offset)
+		}
+		for i := 0; i < len(all); i += 97 {
+			var got []int64
+			early := 0
+			for r, err := range l.RecordsFrom(all[i]) {
+				if r.Offset < all[i] {
+					early++
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, r.Offset)
+			}
+			if !slices.Equal(got, all[i:]) || early > 1024 {
+				t.Fatalf("from %#x: %d records and %d before, want %d", all[i], len(got), early, len(all)-i)
 			}
 		}
 	})

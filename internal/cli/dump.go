@@ -155,7 +155,7 @@ func (f *dumpFlags) file(ctx context.Context, s *Streams, path string, p *record
 // records goes over the records that were asked for.
 func (f *dumpFlags) records(ctx context.Context, log *xray.Log, p *recordPrinter, sum *logSummary, progress func(int64)) error {
 	n := 0
-	for r, err := range log.Records() {
+	for r, err := range log.RecordsFrom(f.first) {
 		if n++; n%(1<<16) == 0 {
 			if ctx.Err() != nil {
 				return ctx.Err()

@@ -28,8 +28,9 @@ type logSummary struct {
 	Threads    []threadSummary `json:"threads"`
 	Notes      []string        `json:"notes"`
 
-	kinds   map[string]*kindSummary
+	kinds   [xray.Padding + 1][trace.Typed + 1]kindSummary // of calls by event
 	threads map[[2]uint32]*threadSummary
+	last    *threadSummary // of the record before
 	clock   trace.Clock
 }
 
@@ -58,7 +59,7 @@ func newLogSummary(log *xray.Log) *logSummary {
 		File: info.File, Format: info.Format, Size: info.Size,
 		HeaderHz: log.About().Hz, Hz: info.Clock.Hz, Epoch: info.Clock.Epoch, Start: info.Clock.Start,
 		Duplicates: info.Duplicates, Notes: append([]string{}, info.Notes...),
-		kinds: make(map[string]*kindSummary), threads: make(map[[2]uint32]*threadSummary), clock: info.Clock,
+		threads: make(map[[2]uint32]*threadSummary), clock: info.Clock,
 	}
 }
 
@@ -69,25 +70,15 @@ func (s *logSummary) add(r *xray.Record, damage *trace.Damage) {
 		s.Lost += damage.Size
 		return
 	}
-	name := r.Kind.String()
-	if r.Kind == xray.Call {
-		name = r.Event.String()
-	}
-	k := s.kinds[name]
-	if k == nil {
-		k = &kindSummary{Kind: name}
-		s.kinds[name] = k
-	}
+	k := &s.kinds[r.Kind][r.Event]
 	k.Count++
 	k.Bytes += r.Size
 	if r.TID == 0 && r.PID == 0 {
 		return
 	}
-	key := [2]uint32{r.PID, r.TID}
-	t := s.threads[key]
-	if t == nil {
-		t = &threadSummary{Process: r.PID, Thread: r.TID}
-		s.threads[key] = t
+	t := s.last
+	if t == nil || t.Process != r.PID || t.Thread != r.TID {
+		t = s.thread(r)
 	}
 	t.Bytes += r.Size
 	switch r.Kind {
@@ -109,11 +100,30 @@ func (s *logSummary) add(r *xray.Record, damage *trace.Damage) {
 	t.Events++
 }
 
+func (s *logSummary) thread(r *xray.Record) *threadSummary {
+	key := [2]uint32{r.PID, r.TID}
+	t := s.threads[key]
+	if t == nil {
+		t = &threadSummary{Process: r.PID, Thread: r.TID}
+		s.threads[key] = t
+	}
+	s.last = t
+	return t
+}
+
 // finish makes the lists.
 func (s *logSummary) finish() {
 	s.Kinds, s.Threads = []kindSummary{}, []threadSummary{}
-	for _, k := range s.kinds {
-		s.Kinds = append(s.Kinds, *k)
+	for kind := range s.kinds {
+		for event, k := range s.kinds[kind] {
+			k.Kind = xray.RecordKind(kind).String()
+			if xray.RecordKind(kind) == xray.Call {
+				k.Kind = trace.Kind(event).String()
+			}
+			if k.Count > 0 {
+				s.Kinds = append(s.Kinds, k)
+			}
+		}
 	}
 	slices.SortFunc(s.Kinds, func(a, b kindSummary) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind))
