@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -133,6 +134,64 @@ func TestXRayOutputs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestXRayInputs gives a log in all the ways that there are.
+func TestXRayInputs(t *testing.T) {
+	t.Parallel()
+	l := recording(t, "fdr-threads").fixture(t)
+	data, err := os.ReadFile(l.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	copyFile(t, l.file, filepath.Join(dir, "a.xray"))
+	writeTestFile(t, filepath.Join(dir, "b.xray.gz"), output(t, command(t, "gzip", "-c", l.file)))
+	counts := func(stdin string, logs ...string) map[string]uint64 {
+		cmd := command(t, cairn, append(append([]string{"stacks", "--folded", "--by", "count"}, logs...), "--map", l.maps[0])...)
+		cmd.Stdin = strings.NewReader(stdin)
+		return parseFolded(t, output(t, cmd))
+	}
+	want := counts("", l.file)
+	checkXRayStacks(t, l, want)
+	for how, got := range map[string]map[string]uint64{
+		"standard input": counts(string(data), "-"),
+		"gzip":           counts("", filepath.Join(dir, "b.xray.gz")),
+	} {
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", how, got, want)
+		}
+	}
+	both := counts("", filepath.Join(dir, "*.xray*"))
+	for stack, n := range want {
+		if both[stack] != 2*n {
+			t.Errorf("two logs: %d calls of %s, one has %d", both[stack], stack, n)
+		}
+	}
+}
+
+// TestXRayObjectList names the objects of a program by a file that lists them.
+func TestXRayObjectList(t *testing.T) {
+	t.Parallel()
+	l := recording(t, "basic-objects").fixture(t)
+	want := onLog(t, l, "account", "--json")
+	var list strings.Builder
+	for _, m := range l.maps {
+		object, file, ok := strings.Cut(m, "=")
+		if !ok {
+			object, file = "0", m
+		}
+		absolute, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&list, object, absolute)
+	}
+	l.maps = []string{filepath.Join(t.TempDir(), "objects.txt")}
+	writeTestFile(t, l.maps[0], list.String())
+	if got := onLog(t, l, "account", "--json"); got != want {
+		t.Errorf("a list of objects gives\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -261,7 +261,7 @@ func checkXRayFacts(t *testing.T, l *xrayLog, a *xrayAnswer) {
 		t.Errorf("%d events", a.stats.Events)
 	}
 	notes := strings.Join(a.info.Notes, "\n")
-	if l.name == "basic-empty" || l.name == "fdr-live" || l.name == "fdr-objects" {
+	if l.program() == "empty" || l.name == "fdr-live" || l.name == "fdr-objects" {
 		c.check(notes != "", "nothing says why calls may be missing")
 	}
 	c.done("facts")

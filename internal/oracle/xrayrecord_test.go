@@ -114,6 +114,7 @@ var xrayRecordings = []xrayRecording{
 	{name: "fdr-objects", options: allCalls},
 	{name: "fdr-entries", options: allCalls},
 	{name: "fdr-empty"},
+	{name: "fdr-empty-header", cut: 80}, // only the header is left
 	{name: "fdr-tsc", options: allCalls, tsc: true},
 }
 
