@@ -240,7 +240,7 @@ var collectedTrace = regexp.MustCompile(`Collected : (\d+)`)
 func (b *bench) countTraced(ctx context.Context, dir, program string) (*tracedCount, error) {
 	var ours, llvms [2]int64
 	var logs [2]*tracedRun
-	for i, rows := range []int{100, 300} {
+	for i, rows := range []int{200, 600} {
 		l, err := recordTrace(ctx, dir, program, rows)
 		if err != nil {
 			return nil, err
