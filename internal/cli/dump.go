@@ -155,7 +155,9 @@ func (f *dumpFlags) file(ctx context.Context, s *Streams, path string, p *record
 // records goes over the records that were asked for.
 func (f *dumpFlags) records(ctx context.Context, log *xray.Log, p *recordPrinter, sum *logSummary, progress func(int64)) error {
 	n := 0
-	for r, err := range log.RecordsFrom(f.first) {
+	var r xray.Record // one for all: it would be on the heap each time
+	for next, err := range log.RecordsFrom(f.first) {
+		r = next
 		if n++; n%(1<<16) == 0 {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -164,8 +166,8 @@ func (f *dumpFlags) records(ctx context.Context, log *xray.Log, p *recordPrinter
 				progress(r.Offset)
 			}
 		}
-		var damage *trace.Damage
-		if err != nil && !errors.As(err, &damage) {
+		damage, err := asDamage(err)
+		if err != nil {
 			return err
 		}
 		if r.Offset >= f.last {
@@ -182,11 +184,23 @@ func (f *dumpFlags) records(ctx context.Context, log *xray.Log, p *recordPrinter
 		default:
 			err = p.line(&r, damage)
 		}
-		if err != nil && damage == nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// asDamage parts damage from errors that end a log.
+func asDamage(err error) (*trace.Damage, error) {
+	if err == nil {
+		return nil, nil
+	}
+	var damage *trace.Damage
+	if errors.As(err, &damage) {
+		return damage, nil
+	}
+	return nil, err
 }
 
 // recordPrinter prints the records of logs.
