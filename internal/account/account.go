@@ -49,9 +49,9 @@
 //
 // # Parallelism
 //
-// A thread is cut into chunks that are replayed at the same time, each without
+// A thread is cut into segments that are replayed at the same time, each without
 // knowing the stack that it begins with, and are put together in order; see
-// chunk. The result does not depend on where the cuts are.
+// segment and chunk. The result does not depend on where the cuts are.
 package account
 
 import (
@@ -88,9 +88,9 @@ type Options struct {
 	Progress func(bytes int64)
 
 	depth  int   // frames at most, 0 is maxDepth
-	chunk  int64 // bytes that a chunk is to have, 0 to choose
-	pieces int   // pieces of a chunk at most, 0 is maxPieces
-	nodes  int   // nodes of a chunk at most, 0 is maxChunkNodes
+	chunk  int64 // bytes that a segment is to have, 0 to choose
+	pieces int   // pieces of a segment at most, 0 is maxPieces
+	nodes  int   // nodes of a segment at most, 0 is maxChunkNodes
 	looked int   // frames that are looked at in vain at most, 0 is maxLooked
 }
 

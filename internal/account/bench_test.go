@@ -157,14 +157,16 @@ func BenchmarkStitch(b *testing.B) {
 					b.Fatal(err)
 				}
 				begin := time.Now()
-				c := replayChunk(b.Context(), log, 0, from, to, Options{})
+				s := replaySegment(b.Context(), log, 0, from, to, Options{})
 				replaying += time.Since(begin)
 				begin = time.Now()
-				if err := r.take(b.Context(), log, c); err != nil || c.r.stopped {
-					b.Fatal("chunk did not fit", err)
+				if err := r.take(b.Context(), log, s); err != nil || s.cut {
+					b.Fatal("not whole: ", err)
 				}
 				stitching += time.Since(begin)
-				nodes, pieces = nodes+c.r.trie.Len(), pieces+len(c.pieces)
+				for _, c := range s.chunks {
+					nodes, pieces = nodes+c.r.trie.Len(), pieces+len(c.pieces)
+				}
 			}
 			b.ReportMetric(float64(stitching)/float64(nodes), "ns/node")
 			b.ReportMetric(100*float64(stitching)/float64(replaying), "%ofreplay")

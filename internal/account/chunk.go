@@ -8,8 +8,18 @@ import (
 	"github.com/cairnprof/cairn/trace"
 )
 
-// A chunk is some parts of a thread that are replayed without knowing the stack
-// that they begin with.
+// A segment is some parts of a thread that are replayed without knowing the stack
+// that they begin with, and what came of it: chunks.
+type segment struct {
+	from, to int // parts
+	chunks   []*chunk
+	budget   int  // pieces that it may still have
+	cut      bool // it is not whole: the chunks end before the parts do
+	damage   []*trace.Damage
+	err      error
+}
+
+// A chunk is a run of events that are replayed from an unknown stack.
 //
 // What is called from that stack goes to a piece, a trie of its own. An exit when
 // all that began within the chunk has ended is an underflow: it ends a frame of
@@ -19,20 +29,21 @@ import (
 // functions that replay events.
 //
 // An exit that matches nothing within the chunk while calls of the chunk are open
-// may be either, and the difference is in what follows. There the chunk stops, and
-// the rest is replayed when the stack is known. The same where pieces or nodes get
-// too many.
+// may be either, too, and the difference is in what follows. There the chunk ends,
+// and the next begins with that exit, which is an underflow then.
 type chunk struct {
-	from, to int // parts
-	r        *replayer
-	pieces   []piece
-	begin    uint64 // time of the first event
-	skip     uint64 // events that were replayed before it stopped
-	err      error
+	of     *segment
+	r      *replayer
+	pieces []piece
+	begin  uint64 // time of the first event
+	ended  bool   // the event that comes is not of the chunk
 }
 
+// A segment is cut where it has too many pieces, of which a chunk counts as some,
+// or too many nodes. What is left is replayed when the stack is known.
 const (
-	maxPieces     = 4096
+	maxPieces     = 1 << 14
+	chunkPieces   = 16
 	maxChunkNodes = 1 << 18
 )
 
@@ -51,23 +62,45 @@ type piece struct {
 	border int    // the replayer's: settled, inherited or 0
 }
 
-// replayChunk replays some parts of a thread from an unknown stack.
-func replayChunk(ctx context.Context, log trace.Log, thread, from, to int, opt Options) *chunk {
-	c := &chunk{from: from, to: to, r: newReplayer(log, thread, opt)}
-	c.r.trie = calltrie.New() // without a limit
-	c.r.chunk, c.r.border = c, inherited
-	c.next()
-	c.err = eachBatch(ctx, log, thread, from, to, &c.r.damage, func(b *trace.Batch) bool {
-		if c.r.stats.Events == 0 && len(b.Events) > 0 {
-			c.begin = c.r.clock.time(b.Events[0].Time)
+// replaySegment replays some parts of a thread from an unknown stack.
+func replaySegment(ctx context.Context, log trace.Log, thread, from, to int, opt Options) *segment {
+	s := &segment{from: from, to: to}
+	c := newChunk(s, newReplayer(log, thread, opt))
+	s.budget = c.r.opt.pieces
+	nodes := 0
+	s.err = eachBatch(ctx, log, thread, from, to, &s.damage, func(b *trace.Batch) bool {
+		for at := 0; ; {
+			before := c.r.stats.Events
+			if before == 0 && at < len(b.Events) {
+				c.begin = c.r.clock.time(b.Events[at].Time)
+			}
+			c.r.batch(b, at)
+			if !c.ended {
+				break
+			}
+			at += int(c.r.stats.Events - before)
+			nodes += c.r.trie.Len()
+			if s.budget -= chunkPieces; s.budget < 0 {
+				s.cut = true
+				return false
+			}
+			c.end()
+			c = newChunk(s, newReplayer(log, thread, opt))
 		}
-		c.r.batch(b, 0)
-		if c.r.trie.Len() > c.r.opt.nodes {
-			c.stop(0)
-		}
-		return !c.r.stopped
+		s.cut = nodes+c.r.trie.Len() > c.r.opt.nodes
+		return !s.cut
 	})
 	c.end()
+	return s
+}
+
+// newChunk begins a chunk.
+func newChunk(s *segment, r *replayer) *chunk {
+	c := &chunk{of: s, r: r}
+	r.trie = calltrie.New() // without a limit
+	r.chunk, r.border = c, inherited
+	s.chunks = append(s.chunks, c)
+	c.next()
 	return c
 }
 
@@ -86,17 +119,11 @@ func (c *chunk) end() *piece {
 	return p
 }
 
-// stop stops the chunk, without the last so many of the events that were counted.
-func (c *chunk) stop(events uint64) {
-	c.r.stopped = true
-	c.skip = c.r.stats.Events - events
-}
-
 // nowhere is an exit of a function that was not entered within the chunk.
 func (c *chunk) nowhere(r *replayer, fn trace.FuncID, t uint64, how End) {
-	if len(r.stack) > 0 || len(c.pieces) == r.opt.pieces {
+	if len(r.stack) > 0 || c.of.budget == 0 && r.stats.Events > 1 {
 		// As if it had not been there.
-		c.stop(1)
+		c.ended, r.stopped = true, true
 		r.stats.Events--
 		if t < r.last {
 			r.stats.Backwards--
@@ -108,6 +135,7 @@ func (c *chunk) nowhere(r *replayer, fn trace.FuncID, t uint64, how End) {
 		}
 		return
 	}
+	c.of.budget = max(0, c.of.budget-1)
 	p := c.end()
 	p.fn, p.how, p.at, p.before = fn, how, t, r.last
 	p.first = r.stats.Events == 1
@@ -218,17 +246,16 @@ func (r *replayer) takeFrames(l *replayer, where []calltrie.NodeID, enters uint6
 	r.args = append(r.args, l.args...)
 }
 
-// rest replays what a chunk left out.
-func (r *replayer) rest(ctx context.Context, log trace.Log, c *chunk) error {
-	skip := c.skip
-	return eachBatch(ctx, log, r.thread, c.from, c.to, &r.damage, func(b *trace.Batch) bool {
+// rest replays what comes in a segment after so many events.
+func (r *replayer) rest(ctx context.Context, log trace.Log, s *segment, after uint64) error {
+	return eachBatch(ctx, log, r.thread, s.from, s.to, &r.damage, func(b *trace.Batch) bool {
 		n := uint64(len(b.Events))
-		if skip > 0 && skip >= n {
-			skip -= n
+		if after > 0 && after >= n {
+			after -= n
 			return true
 		}
-		r.batch(b, int(skip))
-		skip = 0
+		r.batch(b, int(after))
+		after = 0
 		return true
 	})
 }

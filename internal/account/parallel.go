@@ -8,26 +8,26 @@ import (
 	"github.com/cairnprof/cairn/trace"
 )
 
-// Chunks have so many bytes of a log, of 8 bytes an event mostly, so that putting
+// Segments have so many bytes of a log, of 8 bytes an event mostly, so that putting
 // one together takes little of the time of replaying it, and so that a short log
 // has work for all.
 const (
-	minChunk      = 1 << 20
-	maxChunk      = 16 << 20
-	chunksPerCore = 4
+	minSegment      = 1 << 20
+	maxSegment      = 64 << 20
+	segmentsPerCore = 3
 )
 
 // line is a thread that is worked on: its stack as far as it is known, and the
-// chunks beyond that.
+// segments beyond that.
 type line struct {
 	r     *replayer
-	cuts  []int // chunk i has the parts from cuts[i] to cuts[i+1]
-	done  int   // chunks that are in r
+	cuts  []int // segment i has the parts from cuts[i] to cuts[i+1]
+	done  int   // segments that are in r
 	busy  bool  // somebody works on r
-	ready map[int]*chunk
+	ready map[int]*segment
 }
 
-// schedule hands the chunks of all threads to workers, in order.
+// schedule hands the segments of all threads to workers, in order.
 type schedule struct {
 	ctx     context.Context
 	log     trace.Log
@@ -38,7 +38,7 @@ type schedule struct {
 	mu     sync.Mutex
 	moved  sync.Cond // a line's done has grown, or err was set
 	lines  []*line
-	thread int // of the chunk to hand out next
+	thread int // of the segment to hand out next
 	index  int
 	err    error
 
@@ -55,7 +55,7 @@ func runAll(ctx context.Context, log trace.Log, opt Options) ([]*replayer, error
 	s.moved.L = &s.mu
 	for i, t := range s.threads {
 		s.lines = append(s.lines, &line{
-			r: newReplayer(log, i, opt), cuts: cuts(t, s.workers, opt.chunk), ready: make(map[int]*chunk),
+			r: newReplayer(log, i, opt), cuts: cuts(t, s.workers, opt.chunk), ready: make(map[int]*segment),
 		})
 	}
 	var all sync.WaitGroup
@@ -73,11 +73,11 @@ func runAll(ctx context.Context, log trace.Log, opt Options) ([]*replayer, error
 	return runs, nil
 }
 
-// cuts returns where to cut a thread: the parts that chunks begin with, and the
+// cuts returns where to cut a thread: the parts that segments begin with, and the
 // number of all parts.
 func cuts(t trace.Thread, workers int, size int64) []int {
 	if size <= 0 {
-		size = min(max(t.Bytes/int64(chunksPerCore*workers), minChunk), maxChunk)
+		size = min(max(t.Bytes/int64(segmentsPerCore*workers), minSegment), maxSegment)
 	}
 	step := t.Parts
 	if t.Bytes > size {
@@ -90,7 +90,7 @@ func cuts(t trace.Thread, workers int, size int64) []int {
 	return append(list, t.Parts)
 }
 
-// work takes chunks until there are no more.
+// work takes segments until there are no more.
 func (s *schedule) work() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *schedule) work() {
 		if l == nil {
 			return
 		}
-		var c *chunk
+		var seg *segment
 		from, to := l.cuts[i], l.cuts[i+1]
 		direct := i == l.done && !l.busy
 		l.busy = l.busy || direct
@@ -108,8 +108,8 @@ func (s *schedule) work() {
 		if direct {
 			err = l.r.run(s.ctx, s.log, from, to)
 		} else {
-			c = replayChunk(s.ctx, s.log, thread, from, to, s.opt)
-			err = c.err
+			seg = replaySegment(s.ctx, s.log, thread, from, to, s.opt)
+			err = seg.err
 		}
 		s.report(thread, from, to)
 		s.mu.Lock()
@@ -117,7 +117,7 @@ func (s *schedule) work() {
 			l.busy = false
 			l.done++
 		} else {
-			l.ready[i] = c
+			l.ready[i] = seg
 		}
 		s.fail(err)
 		s.drain(l)
@@ -125,8 +125,8 @@ func (s *schedule) work() {
 	}
 }
 
-// take returns the next chunk: its thread and its number there. It waits where
-// stitching is so far behind that chunks would pile up, and returns nil at the
+// take returns the next segment: its thread and its number there. It waits where
+// stitching is so far behind that segments would pile up, and returns nil at the
 // end. It is called with the lock held.
 func (s *schedule) take() (l *line, thread, index int) {
 	for s.err == nil && s.thread < len(s.lines) {
@@ -148,18 +148,18 @@ func (s *schedule) take() (l *line, thread, index int) {
 	return nil, 0, 0
 }
 
-// drain stitches the chunks that are next, unless somebody does. It is called
+// drain stitches the segments that are next, unless somebody does. It is called
 // with the lock held and lets go of it meanwhile.
 func (s *schedule) drain(l *line) {
 	for !l.busy && s.err == nil {
-		c := l.ready[l.done]
-		if c == nil {
+		seg := l.ready[l.done]
+		if seg == nil {
 			break
 		}
 		delete(l.ready, l.done)
 		l.busy = true
 		s.mu.Unlock()
-		err := l.r.take(s.ctx, s.log, c)
+		err := l.r.take(s.ctx, s.log, seg)
 		s.mu.Lock()
 		l.busy = false
 		l.done++
@@ -171,7 +171,7 @@ func (s *schedule) drain(l *line) {
 	}
 }
 
-// finish ends a thread whose chunks are all done, with the lock held.
+// finish ends a thread whose segments are all done, with the lock held.
 func (s *schedule) finish(l *line) {
 	l.busy = true // for good
 	s.mu.Unlock()
@@ -201,17 +201,20 @@ func (s *schedule) report(thread, from, to int) {
 	s.opt.Progress(s.bytes)
 }
 
-// take puts a chunk on the stack, and what it left out.
-func (r *replayer) take(ctx context.Context, log trace.Log, c *chunk) error {
-	if !c.fits(r) {
-		c.skip = 0
-		return r.rest(ctx, log, c)
+// take puts a segment on the stack, and what it left out.
+func (r *replayer) take(ctx context.Context, log trace.Log, s *segment) error {
+	var events uint64
+	for _, c := range s.chunks {
+		if !c.fits(r) {
+			return r.rest(ctx, log, s, events)
+		}
+		r.stitch(c)
+		events += c.r.stats.Events
 	}
-	r.stitch(c)
-	if c.r.stopped {
-		return r.rest(ctx, log, c)
+	if s.cut {
+		return r.rest(ctx, log, s, events)
 	}
-	r.damage = append(r.damage, c.r.damage[:min(len(c.r.damage), maxDamage-len(r.damage))]...)
+	r.damage = append(r.damage, s.damage[:min(len(s.damage), maxDamage-len(r.damage))]...)
 	return nil
 }
 

@@ -67,7 +67,7 @@ func replayWith(tb testing.TB, log trace.Log, cuts []int, opt Options) *replayer
 	ctx := tb.Context()
 	r := newReplayer(log, 0, opt)
 	for i := range len(cuts) - 1 {
-		c := replayChunk(ctx, log, 0, cuts[i], cuts[i+1], opt)
+		c := replaySegment(ctx, log, 0, cuts[i], cuts[i+1], opt)
 		if c.err != nil {
 			tb.Fatal(c.err)
 		}
@@ -104,7 +104,7 @@ func drawOptions(t *rapid.T) Options {
 		Slowest:    rapid.IntRange(0, 6).Draw(t, "slowest"),
 		MaxNodes:   rapid.SampledFrom([]int{0, 1, 2, 9}).Draw(t, "nodes"),
 		depth:      rapid.SampledFrom([]int{0, 0, 3, 6}).Draw(t, "depth"),
-		pieces:     rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "pieces"),
+		pieces:     rapid.SampledFrom([]int{0, 0, 1, 3, 20, 40}).Draw(t, "pieces"),
 		nodes:      rapid.SampledFrom([]int{0, 0, 4, 10}).Draw(t, "chunk nodes"),
 		looked:     rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(t, "looked"),
 	}
