@@ -40,6 +40,9 @@ var rules = map[string]rule{
 	"format/xray":          {ours: "trace", others: "go.yaml.in/yaml/v3", pure: true},
 	"format/xray/xraytest": {ours: "trace", pure: true},
 
+	"format/tracelog":              {ours: "format/tracelog/wire trace internal/bytecur", pure: true},
+	"format/tracelog/tracelogtest": {ours: "format/tracelog format/tracelog/wire", pure: true},
+
 	"internal/calltrie": {ours: "trace internal/sketch", pure: true},
 	"internal/account":  {ours: "trace internal/calltrie", pure: true},
 

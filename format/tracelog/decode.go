@@ -1,0 +1,213 @@
+package tracelog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/bytecur"
+)
+
+// checksum is FNV-1a of 32 bits.
+func checksum(data []byte) uint32 {
+	h := uint32(2166136261)
+	for _, b := range data {
+		h = (h ^ uint32(b)) * 16777619
+	}
+	return h
+}
+
+// readHeader decodes the header of a file that begins with head.
+func readHeader(head []byte, name string) (Header, error) {
+	var h Header
+	if !Detect(head) {
+		return h, fmt.Errorf("%s: no log of spikes", name)
+	}
+	if len(head) < wire.HeaderSize {
+		return h, fmt.Errorf("%s: cut short in the header: it has %d bytes of %d", name, len(head), wire.HeaderSize)
+	}
+	le := binary.LittleEndian
+	if v := le.Uint16(head[wire.VersionOffset:]); v != wire.Version {
+		return h, fmt.Errorf("%s: offset %d: version %d of the log, this cairn reads %d", name, wire.VersionOffset, v, wire.Version)
+	}
+	if n := le.Uint16(head[wire.SizeOffset:]); n != wire.HeaderSize {
+		return h, fmt.Errorf("%s: offset %d: the header has %d bytes, not %d", name, wire.SizeOffset, n, wire.HeaderSize)
+	}
+	if want, got := le.Uint32(head[wire.ChecksumOffset:]), checksum(head[:wire.ChecksumOffset]); want != got {
+		return h, fmt.Errorf("%s: offset %d: the header is damaged (its checksum is %#x, not %#x)", name, wire.ChecksumOffset, got, want)
+	}
+	h = Header{
+		PID:       le.Uint32(head[wire.PIDOffset:]),
+		Realtime:  le.Uint64(head[wire.RealtimeOffset:]),
+		Monotonic: le.Uint64(head[wire.MonotonicOffset:]),
+		TSC:       le.Uint64(head[wire.TSCOffset:]),
+		TSCHz:     le.Uint64(head[wire.TSCHzOffset:]),
+		Forked:    le.Uint32(head[wire.FlagsOffset:])&wire.Forked != 0,
+		Mode:      le.Uint32(head[wire.ModeOffset:]),
+	}
+	return h, nil
+}
+
+// record is one record of a chunk, decoded: one of the pointers is set, or none
+// for a type that is not known.
+type record struct {
+	episode *Episode
+	parent  *Parent
+	text    *Text
+	module  *Module
+	thread  *Thread
+	stall   *Stall
+	trailer *Trailer
+	seen    *Seen
+	tid     uint32 // of episodes, parents and texts
+	number  uint64 // of the episode of parents and texts
+}
+
+// wanted are the record types to decode, as bits.
+type wanted uint32
+
+const (
+	allTypes     wanted = 1<<32 - 1
+	episodeTypes wanted = 1<<wire.TypeEpisode | 1<<wire.TypeParent | 1<<wire.TypeText
+	seenTypes    wanted = 1 << wire.TypeSeen
+)
+
+// least are the sizes of the fixed parts of records, by type.
+var least = [...]int{
+	wire.TypeModule: wire.ModuleSize, wire.TypeEpisode: wire.EpisodeSize, wire.TypeParent: wire.ParentSize,
+	wire.TypeThread: wire.ThreadSize, wire.TypeStall: wire.StallSize, wire.TypeTrailer: wire.TrailerSize,
+	wire.TypeText: wire.TextSize, wire.TypeSeen: wire.SeenSize,
+}
+
+// decode reads the record in data, which starts at offset base of the file.
+func decode(data []byte, base int64) (record, error) {
+	c := bytecur.New(data, base)
+	kind := c.U16()
+	c.U16() // size
+	a := c.U32()
+	if int(kind) < len(least) && len(data) < least[kind] {
+		c.FailAt(base, "a record of type %d has %d bytes, not %d", kind, len(data), least[kind])
+		return record{}, c.Err()
+	}
+	var r record
+	switch kind {
+	case wire.TypeModule:
+		r.module = decodeModule(c, a)
+	case wire.TypeEpisode:
+		r.tid = a
+		r.episode = decodeEpisode(c, a)
+	case wire.TypeParent:
+		r.tid, r.number = a, c.U64()
+		r.parent = decodeParent(c)
+	case wire.TypeThread:
+		c.U64()
+		n := c.U16()
+		c.Bytes(6)
+		r.thread = &Thread{TID: a, Name: string(c.Bytes(uint64(n)))}
+	case wire.TypeStall:
+		r.stall = &Stall{From: c.U64(), To: c.U64(), Waited: c.U64()}
+		if r.stall.From > r.stall.To {
+			c.FailAt(base+8, "a stall ends before it begins")
+		}
+	case wire.TypeTrailer:
+		r.trailer = decodeTrailer(c, a)
+	case wire.TypeText:
+		r.tid, r.number = a, c.U64()
+		r.text = decodeText(c)
+	case wire.TypeSeen:
+		r.seen = &Seen{PC: c.U64(), Hash: c.U64(), Count: c.U64(), Worst: c.U64(), Sum: c.U64(), Last: c.U64(), Episode: c.U64()}
+	}
+	return r, c.Err()
+}
+
+func decodeModule(c *bytecur.Cursor, number uint32) *Module {
+	m := &Module{Number: number, Time: c.U64(), Bias: c.U64(), Start: c.U64(), End: c.U64()}
+	flags := c.U32()
+	m.Main, m.Instrumented = flags&wire.ModuleMain != 0, flags&wire.ModuleInstrumented != 0
+	if flags&wire.ModuleUnloaded != 0 {
+		m.Unloaded = max(m.Time, 1)
+	}
+	idLen, pathLen := c.U16(), c.U16()
+	id := c.Bytes(wire.MaxBuildID + 4)
+	if int(idLen) > wire.MaxBuildID {
+		c.Failf("a build id of %d bytes, at most %d are allowed", idLen, wire.MaxBuildID)
+		return m
+	}
+	if c.Err() == nil {
+		m.BuildID = bytes.Clone(id[:idLen])
+	}
+	if pathLen > wire.MaxPath {
+		c.Failf("a path of %d bytes, at most %d are allowed", pathLen, wire.MaxPath)
+	}
+	m.Path = string(c.Bytes(uint64(pathLen)))
+	return m
+}
+
+// interval reads the bounds of a duration.
+func interval(c *bytecur.Cursor) Interval {
+	off := c.Off()
+	i := Interval{c.U64(), c.U64()}
+	if i.Lo > i.Hi {
+		c.FailAt(off, "a duration of at least %d and at most %d ns", i.Lo, i.Hi)
+	}
+	return i
+}
+
+func decodeEpisode(c *bytecur.Cursor, tid uint32) *Episode {
+	e := &Episode{TID: tid, Number: c.U64(), Time: c.U64(), Peak: interval(c), Threshold: c.U64(), Frame: c.U64()}
+	e.Flags, e.Switches = EpisodeFlags(c.U32()), c.U32()
+	stack, children := int(c.U16()), int(c.U16())
+	e.Found, e.Blind = c.U32(), c.U64()
+	if stack+children > wire.MaxEntries {
+		c.Failf("%d entries of an episode, at most %d are allowed", stack+children, wire.MaxEntries)
+		return e
+	}
+	entries := make([]Entry, 0, stack+children)
+	for range stack + children {
+		x := Entry{PC: c.U64()}
+		off := c.Off()
+		x.Time.Lo, x.Time.Hi = c.U64(), c.U64()
+		x.Flags, x.SP = EntryFlags(c.U32()), c.U32()
+		if x.Timed() && x.Time.Lo > x.Time.Hi {
+			c.FailAt(off, "a duration of at least %d and at most %d ns", x.Time.Lo, x.Time.Hi)
+		}
+		if c.Err() != nil {
+			return e
+		}
+		entries = append(entries, x)
+	}
+	e.Stack, e.Children = entries[:stack:stack], entries[stack:]
+	return e
+}
+
+func decodeParent(c *bytecur.Cursor) *Parent {
+	p := &Parent{Ended: c.U64(), Time: interval(c), PC: c.U64(), Threshold: c.U64()}
+	p.Flags, p.SP = EntryFlags(c.U32()), c.U32()
+	return p
+}
+
+func decodeText(c *bytecur.Cursor) *Text {
+	t := &Text{Time: c.U64(), Kind: TextKind(c.U16())}
+	n := c.U16()
+	t.SP, t.PC = c.U32(), c.U64()
+	if n > wire.MaxText {
+		c.Failf("a text of %d bytes, at most %d are allowed", n, wire.MaxText)
+	}
+	t.Text = string(c.Bytes(uint64(n)))
+	return t
+}
+
+func decodeTrailer(c *bytecur.Cursor, flags uint32) *Trailer {
+	t := &Trailer{Final: flags&wire.TrailerFinal != 0, Off: flags&wire.TrailerOff != 0}
+	for _, f := range []*uint64{
+		&t.Time, &t.Ticks, &t.Blind, &t.Late, &t.WorstGap, &t.Borderline, &t.Slow, &t.Dropped, &t.Limited,
+		&t.Threshold, &t.Period, &t.Low,
+	} {
+		*f = c.U64()
+	}
+	t.Signal = c.U32() == wire.TickSignal
+	t.Threads = c.U32()
+	t.Idle, t.TickerCPU, t.Episodes = c.U64(), c.U64(), c.U64()
+	return t
+}

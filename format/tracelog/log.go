@@ -1,0 +1,366 @@
+// Package tracelog reads the logs of mode spike: the calls of a process that took
+// too long, each with its stack. Package wire has the drawing of the format.
+//
+// A log is chunks of 64 KiB that the process writes through a shared mapping. So
+// a log can be read while the process runs, and after it was killed: a chunk that
+// was not finished ends at the first record of type 0, and chunks that were never
+// begun are zero.
+//
+// A record that makes no sense is skipped. Damage to the size of a record costs the
+// rest of its chunk, that to the head of a chunk all of it. Either is told as a
+// *trace.Damage, and reading goes on. An episode is followed by what became known later,
+// its callers' ends and what the program said of it; Episodes joins them. Memory
+// does not grow with the number of episodes.
+package tracelog
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Detect reports whether a file that begins with head is a log of spikes. It
+// needs 8 bytes.
+func Detect(head []byte) bool { return bytes.HasPrefix(head, []byte(wire.Magic)) }
+
+// What a log is kept of in memory is bounded: more than a process can have.
+const (
+	maxModules = 1 << 16
+	maxThreads = 1 << 20
+	maxStalls  = 1 << 17
+	maxDamage  = 1000
+	// maxPending is how many threads may have an episode that is not complete.
+	maxPending = 1 << 14
+)
+
+// Log is an open log.
+type Log struct {
+	Name    string
+	Size    int64
+	Header  Header
+	Modules []Module // in the order in which they were seen
+	Threads []Thread // ascending by id, each with its last name
+	Stalls  []Stall  // ascending by their ends
+	Trailer *Trailer // nil if there is none
+	// Damage is the first places that could not be read; Damaged are all bytes
+	// that were skipped.
+	Damage  []*trace.Damage
+	Damaged int64
+	// Records of a log that are of no type that is known.
+	Unknown uint64
+	// Episodes and what belongs to episodes that are not there.
+	Written, Orphans uint64
+	// Lost are records that the process had no room for, as chunks say.
+	Lost uint64
+
+	r io.ReaderAt
+}
+
+// Open reads a log of size bytes but for its episodes. Messages call it name.
+// Damage is no error, unless the header of the file has it.
+func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
+	head := make([]byte, min(max(size, 0), wire.HeaderSize))
+	if n, err := r.ReadAt(head, 0); n < len(head) {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	h, err := readHeader(head, name)
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{Name: name, Size: size, Header: h, r: r}
+	names := make(map[uint32]string)
+	for rec, err := range l.records(allTypes) {
+		var d *trace.Damage
+		switch {
+		case errors.As(err, &d):
+			l.Damaged += d.Size
+			if len(l.Damage) < maxDamage {
+				l.Damage = append(l.Damage, d)
+			}
+		case err != nil:
+			return nil, err
+		default:
+			l.take(&rec, names)
+		}
+	}
+	for tid, text := range names {
+		l.Threads = append(l.Threads, Thread{tid, text})
+	}
+	slices.SortFunc(l.Threads, func(a, b Thread) int { return cmp.Compare(a.TID, b.TID) })
+	slices.SortStableFunc(l.Stalls, func(a, b Stall) int { return cmp.Compare(a.To, b.To) })
+	return l, nil
+}
+
+// take keeps what Open keeps of a record.
+func (l *Log) take(rec *record, names map[uint32]string) {
+	switch {
+	case rec.module != nil:
+		l.takeModule(rec.module)
+	case rec.thread != nil:
+		if _, ok := names[rec.thread.TID]; ok || len(names) < maxThreads {
+			names[rec.thread.TID] = rec.thread.Name
+		}
+	case rec.stall != nil:
+		if len(l.Stalls) < maxStalls {
+			l.Stalls = append(l.Stalls, *rec.stall)
+		}
+	case rec.trailer != nil:
+		l.Trailer = rec.trailer
+	case rec.episode != nil:
+		l.Written++
+	case rec.parent != nil, rec.text != nil, rec.seen != nil:
+	default:
+		l.Unknown++
+	}
+}
+
+func (l *Log) takeModule(m *Module) {
+	if m.Unloaded != 0 {
+		for i := len(l.Modules) - 1; i >= 0; i-- {
+			if old := &l.Modules[i]; old.Number == m.Number {
+				old.Unloaded = m.Unloaded
+				return
+			}
+		}
+	}
+	if len(l.Modules) < maxModules {
+		l.Modules = append(l.Modules, *m)
+	}
+}
+
+// Module returns the module that an address of the process was in at a time, nil
+// if there was none.
+func (l *Log) Module(pc, time uint64) *Module {
+	var found *Module
+	for i := range l.Modules {
+		m := &l.Modules[i]
+		if !m.Holds(pc) {
+			continue
+		}
+		if m.Unloaded == 0 || time <= m.Unloaded {
+			return m
+		}
+		found = m
+	}
+	return found
+}
+
+// Episodes yields the episodes in the order of the log, each with all that
+// belongs to it. What is damaged is yielded as a *trace.Damage; any other error
+// ends the log.
+func (l *Log) Episodes() iter.Seq2[*Episode, error] {
+	return func(yield func(*Episode, error) bool) {
+		j := joiner{open: make(map[uint32]*Episode), texts: make(map[uint32][]Text), yield: yield}
+		for rec, err := range l.records(episodeTypes) {
+			switch {
+			case err != nil:
+				if !yield(nil, err) {
+					return
+				}
+			case !j.add(&rec):
+				return
+			}
+		}
+		if j.flush() {
+			l.Orphans = j.orphans
+		}
+	}
+}
+
+// joiner puts together what belongs to an episode. A thread has one at a time to
+// which callers are added: the last.
+type joiner struct {
+	open    map[uint32]*Episode // by thread
+	texts   map[uint32][]Text   // that come before their episode, by thread
+	orphans uint64
+	yield   func(*Episode, error) bool
+}
+
+// An episode has not more than this of what comes after it.
+const maxParents, maxTexts = 1 << 12, 1 << 8
+
+func (j *joiner) add(rec *record) bool {
+	if e := rec.episode; e != nil {
+		if old := j.open[rec.tid]; old != nil && !j.yield(old, nil) {
+			return false
+		}
+		delete(j.open, rec.tid)
+		if len(j.open) >= maxPending && !j.flush() {
+			return false
+		}
+		e.Texts = j.texts[rec.tid]
+		delete(j.texts, rec.tid)
+		j.open[rec.tid] = e
+		return true
+	}
+	if rec.text != nil && rec.number == 0 {
+		if list := j.texts[rec.tid]; len(list) < maxTexts && (list != nil || len(j.texts) < maxPending) {
+			j.texts[rec.tid] = append(list, *rec.text)
+		}
+		return true
+	}
+	e := j.open[rec.tid]
+	switch {
+	case e == nil || e.Number != rec.number:
+		j.orphans++
+	case rec.parent != nil && len(e.Parents) < maxParents:
+		e.Parents = append(e.Parents, *rec.parent)
+	case rec.text != nil && len(e.Texts) < maxTexts:
+		e.Texts = append(e.Texts, *rec.text)
+	}
+	return true
+}
+
+// flush yields what is open, by number.
+func (j *joiner) flush() bool {
+	list := make([]*Episode, 0, len(j.open))
+	for _, e := range j.open {
+		list = append(list, e)
+	}
+	clear(j.open)
+	slices.SortFunc(list, func(a, b *Episode) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.TID, b.TID))
+	})
+	for _, e := range list {
+		if !j.yield(e, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// Seen yields how often each stack was seen. Damage is left to Episodes.
+func (l *Log) Seen() iter.Seq2[*Seen, error] {
+	return func(yield func(*Seen, error) bool) {
+		for rec, err := range l.records(seenTypes) {
+			var d *trace.Damage
+			if errors.As(err, &d) || err == nil && rec.seen == nil {
+				continue
+			}
+			if !yield(rec.seen, err) {
+				return
+			}
+		}
+	}
+}
+
+// records yields the records of the wanted types, chunk by chunk.
+func (l *Log) records(want wanted) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
+		buf := make([]byte, wire.ChunkSize)
+		for off := int64(wire.ChunkSize); off < l.Size; off += wire.ChunkSize {
+			chunk := buf[:min(int64(len(buf)), l.Size-off)]
+			if n, err := l.r.ReadAt(chunk, off); n < len(chunk) {
+				yield(record{}, fmt.Errorf("%s: offset %#x: %w", l.Name, off, err))
+				return
+			}
+			if !l.chunk(chunk, off, want, yield) {
+				return
+			}
+		}
+	}
+}
+
+// chunk yields the records of one chunk, the last of a file may be cut short.
+func (l *Log) chunk(chunk []byte, base int64, want wanted, yield func(record, error) bool) bool {
+	damage := func(from int, what string) bool {
+		return yield(record{}, &trace.Damage{File: l.Name, Offset: base + int64(from), Size: int64(len(chunk) - from), What: what})
+	}
+	end, live, what := chunkEnd(chunk)
+	if what != "" && !damage(0, what) {
+		return false
+	}
+	at := wire.ChunkHeaderSize
+	for at+wire.RecordHeaderSize <= end {
+		kind := binary.LittleEndian.Uint16(chunk[at:])
+		size := int(binary.LittleEndian.Uint16(chunk[at+2:]))
+		if kind == 0 {
+			if !live && !zero(chunk[at:end]) {
+				return damage(at, "records are missing at the end of a chunk")
+			}
+			return true
+		}
+		if size < wire.RecordHeaderSize || size%8 != 0 {
+			return damage(at, fmt.Sprintf("a record of %d bytes", size))
+		}
+		if size > end-at {
+			return damage(at, fmt.Sprintf("a record of %d bytes is cut short: %d are left", size, end-at))
+		}
+		if kind < 32 && want>>kind&1 != 0 || want == allTypes {
+			rec, err := decode(chunk[at:at+size], base+int64(at))
+			if err != nil {
+				what := err.Error()
+				var located *bytecur.Error
+				if errors.As(err, &located) {
+					what = located.What
+				}
+				err = &trace.Damage{File: l.Name, Offset: base + int64(at), Size: int64(size), What: what}
+			}
+			if !yield(rec, err) {
+				return false
+			}
+		}
+		at += size
+	}
+	switch {
+	case end > 0 && !live && wire.ChunkHeaderSize+used(chunk) > len(chunk):
+		return damage(min(at, len(chunk)), "the file ends within a chunk")
+	case at < end && !zero(chunk[at:end]):
+		return damage(at, "a record is cut short")
+	}
+	return true
+}
+
+func used(chunk []byte) int {
+	return int(binary.LittleEndian.Uint32(chunk[wire.ChunkUsedOffset:]))
+}
+
+// chunkEnd returns where the records of a chunk end at the latest. In a live
+// chunk they end at a record of type 0. An empty chunk ends at 0; what is what is
+// wrong with a chunk whose records cannot be read.
+func chunkEnd(chunk []byte) (end int, live bool, what string) {
+	if len(chunk) < wire.ChunkHeaderSize {
+		if zero(chunk) {
+			return 0, false, ""
+		}
+		return 0, false, "the file ends within the header of a chunk"
+	}
+	le := binary.LittleEndian
+	if le.Uint32(chunk) != wire.ChunkMagic {
+		if zero(chunk[:wire.ChunkHeaderSize]) {
+			return 0, false, "" // a process has room before it writes
+		}
+		return 0, false, fmt.Sprintf("no chunk begins here (%#x)", le.Uint32(chunk))
+	}
+	if form := le.Uint16(chunk[wire.ChunkFormOffset:]); form != 0 {
+		return 0, false, fmt.Sprintf("records of form %d are not known", form)
+	}
+	sum, n := le.Uint32(chunk[wire.ChunkChecksumOffset:]), used(chunk)
+	switch {
+	case n == 0:
+		return len(chunk), true, ""
+	case sum != checksum(chunk[:wire.ChunkChecksumOffset]):
+		return 0, false, "the header of a chunk is damaged (checksum)"
+	case n > wire.MaxPayload:
+		return 0, false, fmt.Sprintf("a chunk of %d bytes, at most %d are allowed", n, wire.MaxPayload)
+	}
+	return min(wire.ChunkHeaderSize+n, len(chunk)), false, ""
+}
+
+func zero(data []byte) bool {
+	for _, b := range data {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,176 @@
+package tracelog
+
+import (
+	"fmt"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+)
+
+// An Interval is a duration that lies between two bounds, in nanoseconds. The
+// clock that the probes read moves in steps, so that no duration is known better
+// than that.
+type Interval struct{ Lo, Hi uint64 }
+
+// Header is what a log says of its process.
+type Header struct {
+	PID       uint32
+	Realtime  uint64 // ns since 1970 when the log began
+	Monotonic uint64 // ns of CLOCK_MONOTONIC at the same moment; all times of the log are of that clock
+	TSC       uint64 // time-stamp counter at the same moment
+	TSCHz     uint64 // its rate, 0 if not known
+	Forked    bool   // a child made by fork, which goes on with its parent's stack
+	Mode      uint32 // prof.Mode
+}
+
+// Module is a program or shared object of the process. One that was loaded and
+// unloaded several times is there as often.
+type Module struct {
+	Number       uint32
+	Time         uint64 // when it was first seen
+	Unloaded     uint64 // when it was gone, 0 if it never was
+	Bias         uint64 // address in memory minus address in the file
+	Start, End   uint64 // where it is in memory
+	BuildID      []byte // empty if it has none
+	Path         string // as the process saw it
+	Main         bool   // it is the executable
+	Instrumented bool
+}
+
+// Holds reports whether an address of the process is in the module.
+func (m *Module) Holds(pc uint64) bool { return pc >= m.Start && pc < m.End }
+
+// Thread is a thread that has a name.
+type Thread struct {
+	TID  uint32
+	Name string
+}
+
+// Entry is a call on a stack.
+type Entry struct {
+	PC    uint64   // return address, if not Exact
+	Time  Interval // of a stack: so far, when the peak ended
+	SP    uint32   // low half of the stack pointer at entry, which tells the frame
+	Flags EntryFlags
+}
+
+// EntryFlags say what is special about an entry.
+type EntryFlags uint32
+
+// The flags of entries.
+const (
+	NoStamp   EntryFlags = wire.EntryNoStamp    // without probes, or entered before the runtime was: no times
+	OldFork   EntryFlags = wire.EntryBeforeFork // entered before the process was forked
+	Exact     EntryFlags = wire.EntryExact      // PC is the instruction itself
+	GapBefore EntryFlags = wire.EntryGap        // frames before this one are left out
+	Ignored   EntryFlags = wire.EntryIgnored    // mark-up says not to report it
+)
+
+// Timed reports whether the time of an entry is known.
+func (e *Entry) Timed() bool { return e.Flags&NoStamp == 0 }
+
+// Parent is a caller of an episode's peak that ended after it, too late as well.
+type Parent struct {
+	PC        uint64 // somewhere in the function; not that of its entry on the stack
+	Ended     uint64
+	Time      Interval
+	Threshold uint64 // that it was held against
+	SP        uint32 // as in its entry
+	Flags     EntryFlags
+}
+
+// Text is what the program said of a call.
+type Text struct {
+	Kind TextKind
+	Time uint64
+	SP   uint32 // of the call, as in its entry
+	PC   uint64
+	Text string
+}
+
+// TextKind tells what a text is.
+type TextKind uint16
+
+// The kinds of text.
+const (
+	Description TextKind = wire.TextDescription // of a call
+	Message     TextKind = wire.TextMessage     // at a moment in it
+	Section     TextKind = wire.TextSection     // name of a part of a function
+)
+
+// EpisodeFlags say what is special about an episode.
+type EpisodeFlags uint32
+
+// The flags of episodes.
+const (
+	Preempted   EpisodeFlags = wire.EpisodePreempted   // the thread lost its processor in the meantime
+	BeforeFork  EpisodeFlags = wire.EpisodeBeforeFork  // the peak was entered before the process was forked
+	Cut         EpisodeFlags = wire.EpisodeCut         // there are more frames than were looked for
+	NoUnwinder  EpisodeFlags = wire.EpisodeNoUnwinder  // the stack is what frame pointers tell
+	CallerOnly  EpisodeFlags = wire.EpisodeCallerOnly  // the stack is the peak and its caller
+	ChildrenCut EpisodeFlags = wire.EpisodeChildrenCut // there were more slow calls than are kept: children may be missing
+)
+
+// Episode is one spike: a call that took too long, none of whose own calls did,
+// and what is around it.
+type Episode struct {
+	TID       uint32
+	Number    uint64   // from 1
+	Time      uint64   // when the call ended
+	Peak      Interval // how long it took
+	Threshold uint64   // that it was held against
+	Blind     uint64   // time in it that the clock did not see
+	Frame     uint64   // what the program counts as frames, 0 if it does not
+	Flags     EpisodeFlags
+	Switches  uint32 // involuntary context switches since the thread's last slow call
+	Found     uint32 // frames that there were, of which Stack may have a part
+	// Stack has the call itself first, then its callers.
+	Stack []Entry
+	// Children is the largest call below, the largest below that one and so on.
+	Children []Entry
+	// Parents are in the order in which they ended.
+	Parents []Parent
+	Texts   []Text
+}
+
+// Stall is a time in which the clock stood still for longer than the threshold.
+type Stall struct {
+	From, To uint64
+	Waited   uint64 // of that, time in which the clock's thread waited for a processor; 0 if not known
+}
+
+// Seen counts the episodes of one stack, those too that were not written.
+type Seen struct {
+	PC      uint64 // of the peak; 0 for all stacks that have no count of their own
+	Hash    uint64 // of the stack
+	Count   uint64
+	Worst   uint64 // the greatest lower bound
+	Sum     uint64 // of lower bounds
+	Last    uint64 // when the last one ended
+	Episode uint64 // number of the first
+}
+
+// Trailer is the sum of a log, kept up to date while the process runs.
+type Trailer struct {
+	Time       uint64 // of the last update
+	Ticks      uint64
+	Blind      uint64 // what ticks were late by, beyond two periods
+	Late       uint64 // ticks that were
+	WorstGap   uint64 // longest time between two ticks
+	Borderline uint64 // calls that may have reached the threshold
+	Slow       uint64 // calls that were looked at
+	Dropped    uint64 // records that were lost for lack of room
+	Limited    uint64 // episodes that were only counted, because there were so many
+	Threshold  uint64 // what takes as long is a spike, unless the program set another
+	Period     uint64 // of the clock that the probes read
+	Low        uint64 // what is shorter leaves no trace
+	Signal     bool   // the clock is moved by signals to each thread, not by a thread
+	Threads    uint32 // that were seen
+	Idle       uint64 // time in which the process did nothing and the period was longer
+	TickerCPU  uint64 // processor time of the clock's thread
+	Episodes   uint64 // those too that were only counted
+	Final      bool   // the process ended in order
+	Off        bool   // switched off by CAIRN_SPIKE
+}
+
+// String is the interval in nanoseconds, for messages of tests.
+func (i Interval) String() string { return fmt.Sprintf("%d..%d", i.Lo, i.Hi) }
