@@ -31,11 +31,19 @@ const (
 
 	ModeOrder      Mode = 5 // ModeCover, and a slot in the buffer of first executions
 	ModeBlockOrder Mode = 6 // ModeBlock, and a slot in the buffer of first executions
+
+	// The timed modes have code at every exit as well, and a log of their own:
+	// no record, hence no map, no raw file and no profile holds them.
+
+	ModeSpike  Mode = 7 // a stamp for each call, compared when it ends
+	ModeStacks Mode = 8 // a tree of calls
+	ModeTrace  Mode = 9 // an event for each entry and exit
 )
 
 var modeNames = [...]string{
 	ModeCover: "cover", ModeBlock: "block", ModeCount: "count", ModeFull: "full",
 	ModeOrder: "order", ModeBlockOrder: "block+order",
+	ModeSpike: "spike", ModeStacks: "stacks", ModeTrace: "trace",
 }
 
 // String returns the mode's name as the command line spells it.
@@ -47,7 +55,10 @@ func (m Mode) String() string {
 }
 
 // Valid reports whether m is one of the modes.
-func (m Mode) Valid() bool { return m >= ModeCover && m <= ModeBlockOrder }
+func (m Mode) Valid() bool { return m >= ModeCover && m <= ModeTrace }
+
+// Timed reports whether m measures the time of calls.
+func (m Mode) Timed() bool { return m >= ModeSpike && m <= ModeTrace }
 
 // HasBlocks reports whether records of this mode hold block coverage.
 func (m Mode) HasBlocks() bool { return m == ModeBlock || m == ModeFull || m == ModeBlockOrder }

@@ -33,6 +33,9 @@ func checkFunc(f *prof.Func, rawSize uint64) error {
 	if !f.Mode.Valid() {
 		return fmt.Errorf("mode %d is unknown", f.Mode)
 	}
+	if f.Mode.Timed() {
+		return fmt.Errorf("mode %s has no records: it writes a log instead", f.Mode)
+	}
 	if len(f.Fragments) == 0 || len(f.Fragments) > MaxFragments {
 		return fmt.Errorf("%d code fragments, 1 to %d are allowed", len(f.Fragments), MaxFragments)
 	}

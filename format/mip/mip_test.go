@@ -290,7 +290,8 @@ func TestReadMapSectionErrors(t *testing.T) {
 		drop int
 	}{
 		{"version", append(edit(4, 9), two...), "at offset 0x0: a record of version 9: it needs a newer cairn", 1, 0},
-		{"mode", append(edit(5, 9), two...), `at offset 0x0: function "main": mode 9 is unknown`, 1, 0},
+		{"mode", append(edit(5, 10), two...), `at offset 0x0: function "main": mode 10 is unknown`, 1, 0},
+		{"timed mode", append(edit(5, 9), two...), `at offset 0x0: function "main": mode trace has no records`, 1, 0},
 		{"no fragments", append(edit(6, 0), two...), "at offset", 1, 0},
 		{"data before", append(edit(9, 0x3f), two...), "data at 0x403f00, before the raw section at 0x404000", 1, 0},
 		{"data behind", append(edit(8, 0x20), two...), "a record of 13 bytes at 0x20 passes the end of the raw section of 32 bytes", 1, 0},
@@ -548,6 +549,7 @@ func TestReadTextErrors(t *testing.T) {
 		{"id", head + "modules: [{module: a, build_id: xyz}]\n", `build id "xyz" is not hexadecimal`},
 		{"no id", head + "modules: [{module: a}]\n", "build id of 0 bytes"},
 		{"mode", head + "modules: [{build_id: aa, functions: [{name: f, mode: fast}]}]\n", `function "f": mode "fast" is unknown`},
+		{"timed mode", head + "modules: [{build_id: aa, functions: [{name: f, mode: spike, code: [{addr: 1}]}]}]\n", "mode spike has no records"},
 		{"signature", head + "modules: [{build_id: aa, functions: [{name: f, mode: cover, signature: 0x100000000}]}]\n", "does not fit into 32 bits"},
 		{"no code", head + "modules: [{build_id: aa, functions: [{name: f, mode: cover}]}]\n", "0 code fragments"},
 		{"block", head + "modules: [{build_id: aa, functions: [{name: f, mode: full, code: [{addr: 1, size: 2, blocks: [0x100000000]}]}]}]\n", "a block at 0x100000000"},
