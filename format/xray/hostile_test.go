@@ -157,7 +157,7 @@ func TestMutants(t *testing.T) {
 // Large logs that are damage from end to end take time by their size, no more.
 func TestHostileSizes(t *testing.T) {
 	t.Parallel()
-	const size = 2 << 20
+	const size = 1 << 20
 	fill := map[string]func(b *xraytest.Builder, i int) []byte{
 		"extents":   func(b *xraytest.Builder, _ int) []byte { return b.Metadata(7, []byte{16, 0, 0, 0, 0, 0, 0, 0}) },
 		"empty":     func(b *xraytest.Builder, _ int) []byte { return b.Metadata(7, make([]byte, 8)) },

@@ -1,6 +1,7 @@
 package xray
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"fmt"
@@ -90,6 +91,9 @@ func (ix *index) fdr() error {
 		return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.wall, b.wall),
 			cmp.Compare(a.first, b.first), cmp.Compare(a.size, b.size), cmp.Compare(a.off, b.off))
 	})
+	if err := ix.dropCut(); err != nil {
+		return err
+	}
 	if err := ix.dropEqual(); err != nil {
 		return err
 	}
@@ -100,6 +104,49 @@ func (ix *index) fdr() error {
 // same tells whether the preambles of two blocks say the same.
 func same(a, b part) bool {
 	return a.owner == b.owner && a.wall == b.wall && a.first == b.first && a.size == b.size
+}
+
+// dropCut drops the block that the end of the file cuts off if it was to be one
+// that is there before, whole. Such a one is behind it in parts, being larger.
+func (ix *index) dropCut() error {
+	i := slices.IndexFunc(ix.parts, func(p part) bool { return p.cut })
+	if i < 0 {
+		return nil
+	}
+	p := ix.parts[i]
+	for _, q := range ix.parts[i+1:] {
+		if q.owner != p.owner || q.wall != p.wall || q.first != p.first {
+			break
+		}
+		equal, err := ix.equal(p.off, q.off, p.size)
+		if err != nil {
+			return err
+		}
+		if equal {
+			ix.parts = slices.Delete(ix.parts, i, i+1)
+			ix.log.info.Duplicates++
+			break
+		}
+	}
+	return nil
+}
+
+// equal tells whether the same n bytes are at two places of the log.
+func (ix *index) equal(a, b, n int64) (bool, error) {
+	var bufs [2][4096]byte
+	for n > 0 {
+		size := min(n, int64(len(bufs[0])))
+		for i, off := range [...]int64{a, b} {
+			if got, err := ix.log.r.ReadAt(bufs[i][:size], off); int64(got) < size {
+				return false, fmt.Errorf("%s: offset %#x: %w", ix.log.info.File, off, err)
+			}
+		}
+		if !bytes.Equal(bufs[0][:size], bufs[1][:size]) {
+			return false, nil
+		}
+		a, b, n = a+size, b+size, n-size
+	}
+	return true, nil
 }
 
 // dropEqual drops blocks that are there twice. Those that may be equal are beside

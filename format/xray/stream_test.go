@@ -184,7 +184,7 @@ func TestRecordsFrom(t *testing.T) {
 		for r := range l.Records() {
 			all = append(all, r.Offset)
 		}
-		for i := 0; i < len(all); i += 97 {
+		for i := 0; i < len(all); i += 397 {
 			var got []int64
 			early := 0
 			for r, err := range l.RecordsFrom(all[i]) {

@@ -163,7 +163,7 @@ func TestSmallBlocks(t *testing.T) {
 func TestLargeBlocks(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		b.BufferSize = 3 << 20
-		mixed(b, 60_000)
+		mixed(b, 15_000)
 		compare(t, open(t, b.Bytes()), b.Memory())
 	})
 }
