@@ -25,12 +25,13 @@ type instrumentFlags struct {
 }
 
 func (f *instrumentFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.shim.Mode, "mode", "cover", "what to record: cover, block, count, full, order or block+order")
+	flags.StringVar(&f.shim.Mode, "mode", "cover", "what to record: cover, block, count, full, order, block+order or spike")
 	flags.IntVar(&f.shim.OrderSlots, "order-slots", 0, "with modes order and block+order: room for the last `n` first executions; 0 for as many as there are functions")
 	flags.BoolVar(&f.shim.Atomic, "atomic", false, "count with locked instructions: exact under threads, slower")
 	flags.StringArrayVar(&f.shim.Only, "only", nil, "instrument only functions whose name (mangled or demangled) or source path matches this `regexp`; repeatable")
 	flags.StringArrayVar(&f.shim.Skip, "skip", nil, "leave out functions whose name or source path matches this `regexp`; repeatable")
 	flags.IntVar(&f.shim.MinInsns, "min-instructions", 0, "leave out functions with fewer than `n` instructions")
+	flags.IntVar(&f.shim.Small, "small", defaultSmall, "with mode spike: leave out functions with fewer than `n` instructions and no loop; 0 for none")
 	flags.StringVar(&f.defaultDir, "default-dir", ".", "where the program writes its raw files while CAIRN_DIR is unset; none for nowhere")
 	flags.BoolVar(&f.shim.Lenient, "lenient", false, "build what cannot be instrumented as it is, without an error")
 }
@@ -55,6 +56,9 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 	if err := f.checkMode(); err != nil {
 		return err
 	}
+	if err := f.checkTimed(flags); err != nil {
+		return err
+	}
 	for _, patterns := range [][]string{f.shim.Only, f.shim.Skip} {
 		if _, err := compileAll(patterns); err != nil {
 			return err
@@ -68,7 +72,7 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 
 // checkUse validates the flags of a build by a profile and reads it.
 func (f *instrumentFlags) checkUse(flags *pflag.FlagSet) error {
-	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "default-dir", "lenient"} {
+	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "small", "default-dir", "lenient"} {
 		if flags.Changed(name) {
 			return usagef("--use builds without probes: --%s is for a build with them", name)
 		}

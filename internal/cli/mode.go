@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -14,7 +16,7 @@ import (
 func (f *instrumentFlags) checkMode() error {
 	mode, ok := parseMode(f.shim.Mode)
 	if !ok {
-		return usagef("--mode %s: there is cover, block, count, full, order and block+order", f.shim.Mode)
+		return usagef("--mode %s: there is cover, block, count, full, order, block+order and spike", f.shim.Mode)
 	}
 	f.shim.Mode = mode.String()
 	switch n := f.shim.OrderSlots; {
@@ -28,6 +30,26 @@ func (f *instrumentFlags) checkMode() error {
 		f.shim.OrderSlots = 1 << bits.Len(uint(n-1))
 		return nil
 	}
+}
+
+// defaultSmall is the size from which on functions are timed though they have
+// no loop. Below it are more than half of the calls and next to no spikes, and
+// whatever stalls in them is their callers' time as well.
+const defaultSmall = 200
+
+// checkTimed validates the flags that only some modes know.
+func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
+	switch {
+	case f.shim.timed() && flags.Changed("atomic"):
+		return usagef("--atomic: mode %s counts nothing", f.shim.Mode)
+	case !f.shim.timed() && flags.Changed("small"):
+		return usagef("--small: mode %s has all functions, or see --min-instructions; mode spike has --small", f.shim.Mode)
+	case f.shim.Small < 0:
+		return usagef("--small %d: the least is 0, for all functions", f.shim.Small)
+	case !f.shim.timed():
+		f.shim.Small = 0 // one toolchain for what is the same
+	}
+	return nil
 }
 
 // parseMode returns the mode that name spells. Parts joined by plus signs may
@@ -50,7 +72,7 @@ func parseMode(name string) (prof.Mode, bool) {
 	}
 	switch {
 	case len(parts) == 1:
-		return parts[0], true
+		return parts[0], !parts[0].Timed() || parts[0] == prof.ModeSpike // the others are to come
 	case len(parts) > 2 || parts[1] != prof.ModeOrder:
 		return 0, false
 	case parts[0] == prof.ModeBlock:

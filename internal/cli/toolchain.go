@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/driver"
 	"github.com/cairnprof/cairn/internal/nativert"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // shimOptions are what cairn cc tells the cairn that stands in for the
@@ -29,10 +30,17 @@ type shimOptions struct {
 	Skip      []string `json:"skip,omitempty"`
 	MinInsns  int      `json:"min_instructions,omitempty"`
 	Lenient   bool     `json:"lenient,omitempty"`
+	Small     int      `json:"small,omitempty"` // timed modes leave out smaller functions without a loop
 	// OrderSlots is a power of two, or 0 for a slot for each function.
 	OrderSlots int `json:"order_slots,omitempty"`
 
 	Use *useOptions `json:"use,omitempty"` // no probes: build by a profile
+}
+
+// timed reports whether the mode is one that measures time.
+func (o *shimOptions) timed() bool {
+	mode, _ := prof.ParseMode(o.Mode)
+	return mode.Timed()
 }
 
 // shimOptionsFile is the file that tells cairn, called as, that it is to
@@ -101,6 +109,7 @@ func prepare(ctx context.Context, c compiler, opts shimOptions, defaultDir strin
 		Bin:     filepath.Join(dir, "bin"),
 		Include: filepath.Join(dir, "include"),
 		Archive: filepath.Join(dir, "libcairn.a"),
+		Timed:   opts.timed(),
 	}
 	if err := usable(tc.Bin); err != nil {
 		return tc, fmt.Errorf("the runtime for %s in the cache is of no use: %w; remove %s or set CAIRN_CACHE", c.path, err, dir)

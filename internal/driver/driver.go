@@ -292,7 +292,16 @@ type Toolchain struct {
 	Include string // holds cairn.h
 	Archive string // libcairn.a
 	Musl    bool   // the compiler's C library is musl
+	Timed   bool   // every exit of a function gets code, too
 }
+
+// Names that the runtimes are reached by: of the records, and of the clock.
+const (
+	needRecords = "__cairn_link_with_cairn_cc"
+	needClock   = "__cairn_base"
+	// processSymbol is where the modules of a process find what they share.
+	processSymbol = "__cairn_process"
+)
 
 // Args returns the driver's arguments with ours among them. Ours that a user
 // may override come first.
@@ -307,12 +316,13 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	if len(c.Sources) > 0 {
 		out = append(out, "-idirafter", tc.Include)
 	}
+	args = c.timedArgs(args, tc)
 	if !c.Links {
 		return append(out, args...)
 	}
 	out = append(out, "-Wl,--build-id")
 	if c.Strips {
-		args = withoutStrip(c.words)
+		args = withoutStrip(c.timedArgs(c.words, tc))
 	}
 	out = append(out, args...)
 	if c.NoID {
@@ -326,7 +336,14 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	if c.LTO {
 		// The objects that need the runtime come into being after the linker
 		// has looked through the archives.
-		out = append(out, "-Wl,-u,__cairn_link_with_cairn_cc")
+		need := needRecords
+		if tc.Timed {
+			need = needClock
+		}
+		out = append(out, "-Wl,-u,"+need)
+	}
+	if tc.Timed && !c.Static {
+		out = append(out, "-Wl,--export-dynamic-symbol="+processSymbol)
 	}
 	if c.Static && (c.Musl || tc.Musl) {
 		// The runtime's weak reference does not fetch it from libc.a, and
@@ -338,6 +355,20 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		out = append(out, "-x", "none")
 	}
 	return append(out, tc.Archive)
+}
+
+// timedArgs returns args with what the timed modes ask of the compiler: gcc is
+// to name the pattern of each instruction, which tells tail calls from jump
+// tables, and not to look into functions for registers that they leave alone.
+func (c *Command) timedArgs(args []string, tc Toolchain) []string {
+	if !tc.Timed || !c.Compiles {
+		return args
+	}
+	args = append([]string{"-DCAIRN_ON"}, args...)
+	if c.Family == GCC {
+		args = append(args, "-dp", "-fno-ipa-ra")
+	}
+	return args
 }
 
 // UseArgs returns the driver's arguments for a build by a profile: bin holds

@@ -17,6 +17,7 @@ type fragment struct {
 	blocks   []block
 	labels   []blockLabel
 	calls    []call
+	lines    []codeLine
 	insns    int
 	state    blockState
 	entered  bool // probe is final
@@ -44,6 +45,13 @@ type block struct {
 	traps  bool   // it ends in a trap, or in a jump to who knows where
 	last   flow   // how it ends
 	target []byte // local label its last instruction names
+}
+
+// codeLine is a line of code.
+type codeLine struct {
+	at, next int32 // offsets of the line and behind it
+	block    int32 // index into the fragment's blocks, or -1
+	app      bool  // inline assembly
 }
 
 // blockLabel is a local label and the index of the block it leads to.
@@ -93,6 +101,15 @@ func (f *fragment) code(pos, next int) {
 		f.blocks[len(f.blocks)-1].used = true
 	}
 	f.end = next
+}
+
+// note keeps a line of code.
+func (f *fragment) note(pos, next int, app bool) {
+	block := int32(-1)
+	if f.state == inBlock {
+		block = int32(len(f.blocks) - 1)
+	}
+	f.lines = append(f.lines, codeLine{int32(pos), int32(next), block, app})
 }
 
 // leave notes that the open block may be left in the middle.
@@ -176,6 +193,9 @@ func (fn *function) join(parent *function) {
 	}
 	for i := range f.calls {
 		f.calls[i].block--
+	}
+	for i := range f.lines {
+		f.lines[i].block = max(f.lines[i].block-1, -1)
 	}
 }
 

@@ -22,6 +22,9 @@ type Options struct {
 	Only, Skip []*regexp.Regexp
 	// MinInsns leaves out functions with fewer instructions.
 	MinInsns int
+	// Small leaves out, in timed modes, functions with fewer instructions and
+	// without a loop: on their own they hardly take long. 0 leaves out none.
+	Small int
 	// Sources are the paths of the sources being compiled. Compilers put only
 	// a base name into their output; the path here that ends in it replaces it.
 	Sources []string

@@ -14,6 +14,7 @@ type Unit struct {
 	secs    []*section
 	taken   map[string]bool // local labels that something other than a branch refers to
 	returns map[string]bool // functions whose calls come back
+	global  map[string]bool // symbols visible outside of the unit
 }
 
 // SyntaxError is input that cannot be instrumented, with its place.
@@ -64,7 +65,7 @@ func Parse(src []byte) (*Unit, error) {
 		pos = next
 	}
 	p.adopt()
-	p.unit.taken = p.taken
+	p.unit.taken, p.unit.global = p.taken, p.global
 	p.unit.returns = p.returning()
 	return p.unit, nil
 }
@@ -72,7 +73,7 @@ func Parse(src []byte) (*Unit, error) {
 func (p *parser) statement(text []byte, pos, next int) error {
 	s := parseLine(bytes.TrimRight(text, "\r\n"))
 	if p.app && s.kind != lineNoApp {
-		p.inlineAsm(text, next)
+		p.inlineAsm(text, pos, next)
 		return nil
 	}
 	switch s.kind {
@@ -108,11 +109,12 @@ func (p *parser) statement(text []byte, pos, next int) error {
 // inlineAsm notes what a line of inline assembly means for the code around it.
 // Its section directives mean nothing: compilers take it for granted that the
 // section is the same before and after.
-func (p *parser) inlineAsm(text []byte, next int) {
+func (p *parser) inlineAsm(text []byte, pos, next int) {
 	if p.mention(text) {
 		p.appBranch = true
 	}
 	if f := p.sec.cur; f != nil {
+		f.note(pos, next, true)
 		f.end = next
 	}
 }
@@ -207,6 +209,7 @@ func (p *parser) instruction(s statement, pos, next int) {
 		return
 	}
 	f.code(pos, next)
+	f.note(pos, next, false)
 	f.insns++
 	known := callee(target) != "" // else the target is computed, or not understood
 	if kind == flowCall && (!known || isLocal(target)) {

@@ -21,6 +21,8 @@ type Result struct {
 	// EntryOnly are functions whose blocks could not be instrumented, because
 	// they hold a branch that cannot reach further than 127 bytes.
 	EntryOnly []string
+	// Exits are the places, in timed modes, where functions are left.
+	Exits int `json:",omitempty"`
 }
 
 // Skipped is a function without probes.
@@ -102,6 +104,9 @@ type area struct {
 
 // Rewrite returns the text of u with probes, records and map.
 func Rewrite(u *Unit, opts Options) ([]byte, Result) {
+	if opts.Mode.Timed() {
+		return rewriteTimed(u, opts)
+	}
 	r := &rewriter{
 		opts: opts, unit: u,
 		byKey: map[string]*area{}, anchor: map[*section]int{},
@@ -283,6 +288,9 @@ func (r *rewriter) render() []byte {
 		out = append(out, '\n')
 	}
 	out = append(out, r.tail...)
+	if r.opts.Mode.Timed() {
+		return out
+	}
 	return r.appendAreas(out)
 }
 

@@ -1,0 +1,397 @@
+package native
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Problem: what is stamped at a function's entry must be looked at wherever the
+// function is left, and nowhere else. An exit that is overlooked loses a call;
+// an exit that was never entered, or a jump inside taken for one, would read a
+// stamp of another call. Example, of gcc: jmp *%rax is a switch in one function
+// and the last call of the next.
+//
+// Choice: read each instruction of the body again, with what the compiler wrote
+// behind it. gcc -dp names the pattern of each instruction (*sibcall_value,
+// *tablejump_1), clang marks the jumps of tail calls with TAILCALL. Where that
+// is missing the operand has to tell, or the function is left alone and the
+// reason said.
+//
+// A function that ends in a call that does not return, a trap or an endless
+// loop has no exit there. Neither has a frame that an exception or a longjmp
+// unwinds.
+
+// body is the code that runs in one frame: a function with its cold fragments,
+// or a piece split off that is entered by calls.
+type body struct {
+	fn      *function
+	name    string
+	frags   []*fragment // the first has the entry
+	insns   []bodyInsn
+	succs   [][]int // by block, through all fragments
+	exits   []exit
+	refused string // why it cannot be timed; "" if it can
+	rep     bool   // it has a string instruction that repeats
+	live    regSet // at the entry
+}
+
+// bodyInsn is an instruction, or a line of inline assembly.
+type bodyInsn struct {
+	frag    int
+	at      int // offset of its line
+	block   int // among those of the body, or -1
+	app     bool
+	word    string
+	rest    []byte // operands, without the comment
+	comment []byte
+	flow    flow
+	target  []byte
+	effect  effect
+}
+
+// exit is a place where a body is left.
+type exit struct {
+	insn  int    // the instruction that leaves
+	leave string // it, as it is to stand in a stub
+	cond  string // the mnemonic of a conditional tail call, or ""
+	keep  regSet // which of r10 and r11 it needs
+}
+
+// Reasons to leave a body alone in timed modes.
+const (
+	RefuseIndirect  = "an indirect jump of which it is not known whether it stays inside"
+	RefuseElsewhere = "a jump into the middle of another function"
+	RefuseForm      = "an exit of a form that is not understood"
+	RefuseKernel    = "a return from an interrupt or a system call"
+	RefuseStack     = "its stack is another one at its end"
+	RefuseThunk     = "it calls into itself, as inline thunks for indirect branches do"
+	RefuseShort     = "a branch that cannot reach further, over an exit"
+	RefuseRegisters = "it keeps registers that calls may change"
+	RefuseCold      = "a cold fragment without its function"
+)
+
+// bodies returns the bodies of fn with their exits.
+func (t *timer) bodies(fn *function) []*body {
+	var out []*body
+	byName := map[string]*body{}
+	for i, f := range fn.frags {
+		if i > 0 && !f.called {
+			continue
+		}
+		b := &body{fn: fn, name: f.name, frags: []*fragment{f}}
+		byName[f.name] = b
+		out = append(out, b)
+	}
+	for _, f := range fn.frags[1:] {
+		if f.called {
+			continue
+		}
+		owner := out[0]
+		if m := coldName.FindStringSubmatch(f.name); m != nil && byName[m[1]] != nil {
+			owner = byName[m[1]]
+		} else if len(out) > 1 {
+			for _, b := range out { // it could belong to any of them
+				b.refuse(RefuseCold)
+			}
+		}
+		owner.frags = append(owner.frags, f)
+	}
+	for _, b := range out {
+		t.read(b)
+	}
+	return out
+}
+
+func (b *body) refuse(why string) {
+	if b.refused == "" {
+		b.refused = why
+	}
+}
+
+// read fills in the instructions of b, the graph of its blocks and its exits.
+func (t *timer) read(b *body) {
+	index := map[string]int{} // label -> block
+	n := 0
+	starts := make([]int, len(b.frags))
+	for i, f := range b.frags {
+		starts[i] = n
+		if i > 0 {
+			index[f.name] = n
+		}
+		for _, l := range f.labels {
+			if l.block < len(f.blocks) {
+				index[string(l.name)] = n + l.block
+			}
+		}
+		n += len(f.blocks)
+	}
+	b.succs = make([][]int, n)
+	for i, f := range b.frags {
+		for k := range f.lines {
+			b.insns = append(b.insns, t.parse(&f.lines[k], i, starts[i]))
+		}
+	}
+	for i := range b.insns {
+		t.visit(b, i, index)
+	}
+	b.checkShort(index)
+}
+
+// parse reads a line of code again.
+func (t *timer) parse(l *codeLine, frag, start int) bodyInsn {
+	in := bodyInsn{frag: frag, at: int(l.at), block: -1, app: l.app}
+	if l.block >= 0 {
+		in.block = start + int(l.block)
+	}
+	text := bytes.TrimRight(t.unit.Src[l.at:l.next], "\r\n")
+	if l.app {
+		in.rest = text
+		in.effect = effect{use: mentioned(text)}
+		return in
+	}
+	s := parseLine(text)
+	in.word = string(s.word)
+	in.rest, in.comment, _ = bytes.Cut(s.rest, []byte("#"))
+	in.rest = bytes.TrimSpace(in.rest)
+	in.flow, in.target = classify(s.word, s.rest)
+	in.effect = effects(in.word, in.rest)
+	return in
+}
+
+// visit adds what instruction i means for the graph and the exits.
+func (t *timer) visit(b *body, i int, index map[string]int) {
+	in := &b.insns[i]
+	if in.block >= 0 && (i+1 == len(b.insns) || b.insns[i+1].block != in.block) {
+		b.fallThrough(in, i)
+	}
+	if in.app {
+		localNames(in.rest, func(name []byte, _, _ int) { b.edgeTo(in, index, string(name)) })
+		return
+	}
+	switch in.word {
+	case "rep", "repz", "repe", "repnz", "repne":
+		b.rep = b.rep || in.flow != flowEnd
+	}
+	switch in.flow {
+	case flowCall:
+		t.visitCall(b, in)
+	case flowBranch, flowShort:
+		if !b.edgeTo(in, index, string(in.target)) {
+			t.visitConditional(b, i)
+		}
+	case flowJump:
+		if !b.edgeTo(in, index, callee(in.target)) {
+			t.visitJump(b, i, index)
+		}
+	case flowEnd:
+		b.visitEnd(i)
+	case flowNext:
+		if hidesFlow(in.word, in.rest) {
+			b.refuse(RefuseForm)
+		}
+	}
+}
+
+// fallThrough adds the edge from the block that ends with in to the next.
+func (b *body) fallThrough(in *bodyInsn, i int) {
+	if in.flow == flowJump || in.flow == flowEnd && !in.app {
+		return
+	}
+	if i+1 < len(b.insns) && b.insns[i+1].frag == in.frag && b.insns[i+1].block == in.block+1 {
+		b.succs[in.block] = append(b.succs[in.block], in.block+1)
+	}
+}
+
+// edgeTo adds the edge to a label of the body and reports whether name is one.
+func (b *body) edgeTo(in *bodyInsn, index map[string]int, name string) bool {
+	to, ok := index[name]
+	if ok && in.block >= 0 {
+		b.succs[in.block] = append(b.succs[in.block], to)
+	}
+	return ok
+}
+
+func (t *timer) visitCall(b *body, in *bodyInsn) {
+	name := callee(in.target)
+	switch {
+	case isLocal([]byte(name)):
+		b.refuse(RefuseThunk)
+	case name == "__morestack" || name == "__morestack_non_split":
+		b.refuse(RefuseStack)
+	case name == "mcount" || name == "_mcount" || name == "__fentry__":
+		in.effect = effect{} // it keeps all registers
+	case bytes.Contains(in.rest, []byte("@TLSCALL")) || bytes.Contains(in.rest, []byte("@tlscall")):
+		in.effect = effect{use: mentioned(in.rest), kill: regRAX}
+	default:
+		in.effect = effect{use: mentioned(in.rest) | thunkRegister(name), kill: regRAX | regR10, callee: name}
+	}
+}
+
+// visitConditional adds the exit of a conditional branch to another function.
+func (t *timer) visitConditional(b *body, i int) {
+	in := &b.insns[i]
+	name := callee(in.target)
+	switch {
+	case in.word == "xbegin":
+	case in.flow == flowShort || name == "" || in.target[0] == '*':
+		b.refuse(RefuseForm)
+	case isLocal([]byte(name)) && t.aliases[name] == "":
+		b.refuse(RefuseElsewhere)
+	default:
+		in.effect.callee, in.effect.tail = name, true
+		b.exits = append(b.exits, exit{insn: i, leave: "jmp\t" + string(in.target), cond: in.word})
+	}
+}
+
+// visitJump adds the exit of a jump that does not go to a label of the body.
+func (t *timer) visitJump(b *body, i int, index map[string]int) {
+	in := &b.insns[i]
+	name := callee(in.target)
+	switch {
+	case name == "__x86_return_thunk":
+		b.leave(i, "jmp\t__x86_return_thunk")
+		return
+	case name == "" || strings.HasPrefix(name, "__x86_indirect_thunk") || strings.HasPrefix(name, "__llvm_retpoline"):
+		tail, known := t.isTail(in)
+		if !known {
+			b.refuse(RefuseIndirect)
+			return
+		}
+		if !tail {
+			in.effect.use |= mentioned(in.rest) | thunkRegister(name)
+			for label, to := range index {
+				if t.unit.taken[label] && in.block >= 0 {
+					b.succs[in.block] = append(b.succs[in.block], to)
+				}
+			}
+			return
+		}
+		in.effect = effect{use: mentioned(in.rest) | thunkRegister(name) | regRAX, tail: true}
+	case isLocal([]byte(name)) && t.aliases[name] == "":
+		b.refuse(RefuseElsewhere)
+		return
+	default:
+		in.effect = effect{callee: name, tail: true}
+	}
+	if belowStack(in.rest) {
+		b.refuse(RefuseForm)
+	}
+	b.leave(i, instructionText(in))
+}
+
+// isTail tells whether an indirect jump leaves the body, if that is known.
+func (t *timer) isTail(in *bodyInsn) (tail, known bool) {
+	has := func(s string) bool { return bytes.Contains(in.comment, []byte(s)) }
+	switch {
+	case has("sibcall"), has("TAILCALL"):
+		return true, true
+	case has("tablejump"), has("indirect_jump"):
+		return false, true
+	case in.word == "notrack", bytes.Contains(in.rest, []byte("*.L")):
+		return false, true
+	}
+	return false, t.clang // which marks all that leave
+}
+
+// visitEnd adds the exit of a return.
+func (b *body) visitEnd(i int) {
+	in := &b.insns[i]
+	switch {
+	case isTrap([]byte(in.word)):
+	case strings.HasPrefix(in.word, "ret"), in.word == "rep", in.word == "repz", in.word == "bnd":
+		b.leave(i, instructionText(in))
+	default:
+		b.refuse(RefuseKernel)
+	}
+}
+
+// leave adds an exit before instruction i, which is text without its comment.
+func (b *body) leave(i int, text string) {
+	in := &b.insns[i]
+	if i+1 < len(b.insns) && b.insns[i+1].word == "int3" && b.insns[i+1].frag == in.frag {
+		text += "\n\tint3" // against speculation past it
+	}
+	if i > 0 && movesStack(&b.insns[i-1]) {
+		b.refuse(RefuseStack)
+	}
+	b.exits = append(b.exits, exit{insn: i, leave: text})
+}
+
+// instructionText returns an instruction without its comment.
+func instructionText(in *bodyInsn) string {
+	if len(in.rest) == 0 {
+		return in.word
+	}
+	return in.word + "\t" + string(in.rest)
+}
+
+// checkShort refuses a body with a branch of short reach over an insertion.
+func (b *body) checkShort(index map[string]int) {
+	first := map[int]int{} // block -> offset of its first instruction
+	for i := range b.insns {
+		in := &b.insns[i]
+		if _, ok := first[in.block]; !ok {
+			first[in.block] = in.at
+		}
+	}
+	for i := range b.insns {
+		in := &b.insns[i]
+		if in.flow != flowShort || in.app {
+			continue
+		}
+		to, ok := first[index[string(in.target)]]
+		if !ok {
+			b.refuse(RefuseShort)
+		}
+		for _, e := range b.exits {
+			if at := b.insns[e.insn].at; at >= min(in.at, to) && at <= max(in.at, to) {
+				b.refuse(RefuseShort)
+			}
+		}
+	}
+}
+
+// hasLoop reports whether the graph has a cycle that the entry leads to, or a
+// string instruction repeats.
+func (b *body) hasLoop() bool {
+	if b.rep {
+		return true
+	}
+	const (
+		open = 1
+		done = 2
+	)
+	state := make([]uint8, len(b.succs))
+	type frame struct{ node, next int }
+	if len(b.succs) == 0 {
+		return false
+	}
+	stack := []frame{{node: 0}}
+	state[0] = open
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if top.next == len(b.succs[top.node]) {
+			state[top.node] = done
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		to := b.succs[top.node][top.next]
+		top.next++
+		switch state[to] {
+		case open:
+			return true
+		case 0:
+			state[to] = open
+			stack = append(stack, frame{node: to})
+		}
+	}
+	return false
+}
+
+// size returns the number of instructions.
+func (b *body) size() (n int) {
+	for _, f := range b.frags {
+		n += f.insns
+	}
+	return n
+}

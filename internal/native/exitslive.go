@@ -1,0 +1,117 @@
+package native
+
+import "strings"
+
+// analyse computes which registers are live at the entry of each body, and what
+// its tail calls need. A call may read the caller's r10: nested functions pass
+// the frame that they share on to each other. So what is live at the entry of
+// one body depends on others, and the least solution is found by repetition.
+func (t *timer) analyse() {
+	t.live = map[string]regSet{}
+	for changed := true; changed; {
+		changed = false
+		for _, b := range t.all {
+			live := t.liveAtEntry(b)
+			if live != b.live {
+				b.live, changed = live, true
+				t.live[b.name] = live
+			}
+		}
+	}
+	for _, b := range t.all {
+		for i := range b.exits {
+			in := &b.insns[b.exits[i].insn]
+			if in.effect.tail {
+				b.exits[i].keep = t.kept(b, in)
+			}
+		}
+	}
+}
+
+// liveAtEntry solves the backward data flow over the blocks of b.
+func (t *timer) liveAtEntry(b *body) regSet {
+	if len(b.succs) == 0 {
+		return 0
+	}
+	gen := make([]regSet, len(b.succs))
+	kill := make([]regSet, len(b.succs))
+	for i := len(b.insns) - 1; i >= 0; i-- {
+		in := &b.insns[i]
+		if in.block < 0 {
+			continue
+		}
+		use := in.effect.use | t.calleeReads(&in.effect)
+		gen[in.block] = gen[in.block]&^in.effect.kill | use
+		kill[in.block] |= in.effect.kill
+	}
+	live := make([]regSet, len(b.succs))
+	for changed := true; changed; {
+		changed = false
+		for k := len(b.succs) - 1; k >= 0; k-- {
+			out := regSet(0)
+			for _, s := range b.succs[k] {
+				out |= live[s]
+			}
+			if now := gen[k] | out&^kill[k]; now != live[k] {
+				live[k], changed = now, true
+			}
+		}
+	}
+	return live[0] & (regRAX | regR10)
+}
+
+// calleeReads returns what the function that an instruction calls or jumps to
+// may read as it was left by this one. A compiler sets al before it calls a
+// variadic function, so only a tail call hands on what came in.
+func (t *timer) calleeReads(e *effect) (out regSet) {
+	if e.callee == "" {
+		return 0
+	}
+	if t.mayHaveChain(e.callee) {
+		out |= regR10
+	}
+	if e.tail && (t.global[t.resolve(e.callee)] || !t.known(e.callee) || t.live[t.resolve(e.callee)].has(regRAX)) {
+		out |= regRAX
+	}
+	return out
+}
+
+// mayHaveChain reports whether a function may read r10 as a static chain. A
+// nested function has a name with a dot; other units have them only when a
+// program is compiled as one and cut apart again.
+func (t *timer) mayHaveChain(name string) bool {
+	name = t.resolve(name)
+	if t.known(name) {
+		return t.live[name].has(regR10)
+	}
+	return strings.Contains(name, ".")
+}
+
+// kept returns which of r10 and r11 the target of a tail call needs: what its
+// operand names, and r10 if it may be a static chain. For a computed target it
+// may if anything in the body names r10.
+func (t *timer) kept(b *body, in *bodyInsn) regSet {
+	keep := mentioned(in.rest) | thunkRegister(callee(in.target))
+	if in.effect.callee != "" && t.mayHaveChain(in.effect.callee) {
+		keep |= regR10
+	}
+	for i := 0; in.effect.callee == "" && i < len(b.insns); i++ {
+		keep |= mentioned(b.insns[i].rest) & regR10
+	}
+	return keep & (regR10 | regR11)
+}
+
+// resolve follows the names that .set gives to functions.
+func (t *timer) resolve(name string) string {
+	for range 8 {
+		to := t.aliases[name]
+		if to == "" {
+			return name
+		}
+		name = to
+	}
+	return name
+}
+
+// known reports whether a function is one of the unit.
+func (t *timer) known(name string) bool { return t.names[t.resolve(name)] }

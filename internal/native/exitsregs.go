@@ -1,0 +1,189 @@
+package native
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Which registers an instruction reads and writes, as far as it matters at a
+// function's entry: rax, whose low byte tells variadic functions how many
+// vector registers hold arguments, and r10, which leads nested functions to the
+// frame they are nested in. What is not known for sure to be overwritten unread
+// counts as read: the price is a longer sequence.
+
+// regSet is a set of registers.
+type regSet uint8
+
+const (
+	regRAX regSet = 1 << iota
+	regR10
+	regR11
+)
+
+func (s regSet) has(r regSet) bool { return s&r != 0 }
+
+// effect is what an instruction does to the registers.
+type effect struct {
+	use, kill regSet
+	callee    string // a function that may read them first, "" if none is known
+	tail      bool   // it goes there and does not come back
+}
+
+// registerNames are the names of the registers in question.
+var registerNames = map[string]regSet{
+	"rax": regRAX, "eax": regRAX, "ax": regRAX, "al": regRAX, "ah": regRAX,
+	"r10": regR10, "r10d": regR10, "r10w": regR10, "r10b": regR10,
+	"r11": regR11, "r11d": regR11, "r11w": regR11, "r11b": regR11,
+}
+
+// mentioned returns the registers that operands name.
+func mentioned(text []byte) (out regSet) {
+	for {
+		i := bytes.IndexByte(text, '%')
+		if i < 0 {
+			return out
+		}
+		text = text[i+1:]
+		n := 0
+		for n < len(text) && (text[n] >= 'a' && text[n] <= 'z' || text[n] >= '0' && text[n] <= '9') {
+			n++
+		}
+		out |= registerNames[string(text[:n])]
+	}
+}
+
+// thunkRegister returns the register that the name of a thunk ends in.
+func thunkRegister(name string) regSet {
+	if !strings.HasPrefix(name, "__x86_indirect_thunk_") && !strings.HasPrefix(name, "__llvm_retpoline_") {
+		return 0
+	}
+	return registerNames[name[strings.LastIndexByte(name, '_')+1:]]
+}
+
+// readsRAX are instructions that read rax without naming it.
+var readsRAX = map[string]bool{
+	"mul": true, "imul": true, "div": true, "idiv": true, "cltq": true, "cwtl": true, "cltd": true, "cqto": true,
+	"cwtd": true, "cbtw": true, "cmpxchg": true, "sahf": true, "xlat": true, "cpuid": true, "syscall": true,
+	"stos": true, "scas": true, "xgetbv": true, "wrmsr": true, "cdq": true, "cqo": true, "cdqe": true,
+	"monitor": true, "mwait": true, "cmpxchg8b": true, "cmpxchg16b": true, "mulx": true,
+}
+
+// effects returns what an instruction other than a call or a jump does.
+func effects(word string, rest []byte) effect {
+	ops := memoryOperands(rest)
+	e := effect{use: mentioned(rest)}
+	if implicitRAX(word, rest) {
+		e.use |= regRAX
+	}
+	if len(ops) == 0 {
+		return e
+	}
+	last := ops[len(ops)-1]
+	kill := regSet(0)
+	if len(last) > 0 && last[0] == '%' {
+		kill = registerNames[string(last[1:])]
+	}
+	switch {
+	case kill == 0:
+	case zeroes(word, ops):
+		return effect{kill: kill}
+	case overwrites(word):
+		return effect{use: mentioned(bytes.Join(ops[:len(ops)-1], []byte(","))), kill: kill}
+	}
+	return e
+}
+
+// implicitRAX reports whether an instruction reads rax without naming it. A
+// suffix for the size, or a prefix as in rep stosq, makes no difference.
+func implicitRAX(word string, rest []byte) bool {
+	if strings.HasPrefix(word, "rep") || word == "lock" {
+		next, tail, _ := bytes.Cut(bytes.TrimLeft(rest, " \t;"), []byte(" "))
+		next, _, _ = bytes.Cut(next, []byte("\t"))
+		return implicitRAX(string(next)+" ", tail)
+	}
+	word = strings.TrimSpace(word)
+	if word == "imul" || strings.HasPrefix(word, "imul") && len(word) == 5 {
+		return len(memoryOperands(rest)) < 2
+	}
+	if readsRAX[word] {
+		return true
+	}
+	return len(word) > 1 && strings.IndexByte("bwlq", word[len(word)-1]) >= 0 && readsRAX[word[:len(word)-1]]
+}
+
+// zeroes reports whether an instruction clears a register whatever it holds.
+func zeroes(word string, ops [][]byte) bool {
+	switch word {
+	case "xorl", "xorq", "subl", "subq", "xor", "sub":
+		return len(ops) == 2 && bytes.Equal(ops[0], ops[1])
+	}
+	return false
+}
+
+// overwrites reports whether an instruction writes its last operand unread.
+// sete writes al and leaves the rest of rax, but al is all that matters.
+func overwrites(word string) bool {
+	return strings.HasPrefix(word, "mov") || strings.HasPrefix(word, "lea") && word != "leave" ||
+		strings.HasPrefix(word, "pop") && !strings.HasPrefix(word, "popcnt") || strings.HasPrefix(word, "set")
+}
+
+// memoryOperands splits operands at commas outside of parentheses.
+func memoryOperands(rest []byte) [][]byte {
+	var out [][]byte
+	depth, start := 0, 0
+	for i, c := range rest {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ',':
+			if depth == 0 {
+				out = append(out, bytes.TrimSpace(rest[start:i]))
+				start = i + 1
+			}
+		}
+	}
+	if tail := bytes.TrimSpace(rest[start:]); len(tail) > 0 {
+		out = append(out, tail)
+	}
+	return out
+}
+
+// movesStack reports whether an instruction sets the stack pointer to a place
+// that is not found from the frame: it ends __builtin_eh_return.
+func movesStack(in *bodyInsn) bool {
+	ops := memoryOperands(in.rest)
+	if in.app || len(ops) != 2 || string(ops[1]) != "%rsp" {
+		return false
+	}
+	switch {
+	case strings.HasPrefix(in.word, "mov"):
+		return string(ops[0]) != "%rbp"
+	case strings.HasPrefix(in.word, "lea"):
+		return bytes.IndexByte(ops[0], ',') >= 0
+	case strings.HasPrefix(in.word, "add"), strings.HasPrefix(in.word, "sub"):
+		return ops[0][0] != '$'
+	}
+	return false
+}
+
+// belowStack reports whether an operand lies below the stack pointer, where a
+// stub's call would overwrite it.
+func belowStack(rest []byte) bool {
+	return bytes.Contains(rest, []byte("(%rsp")) && bytes.HasPrefix(bytes.TrimLeft(rest, " \t*"), []byte("-"))
+}
+
+// hidesFlow reports whether an instruction that is not known to transfer
+// control does so behind a prefix or a separator.
+func hidesFlow(word string, rest []byte) bool {
+	if len(word) > 4 && !strings.HasPrefix(word, "rep") {
+		return bytes.IndexByte(rest, ';') >= 0
+	}
+	for _, field := range bytes.FieldsFunc(rest, func(c rune) bool { return c == ' ' || c == '\t' || c == ';' }) {
+		if s := string(field); s == "ret" || s == "retq" || s == "jmp" || s == "jmpq" {
+			return true
+		}
+	}
+	return false
+}

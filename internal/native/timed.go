@@ -1,0 +1,179 @@
+package native
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Problem: tell of every call how long it took, at a price that can be paid for
+// every call of a program. Reading a clock costs more than most calls do.
+//
+// Choice: the stamp of a call is a clock that somebody else keeps, a word in
+// memory. It is stored at an address computed from the stack pointer, in a
+// window of 4 GiB that the process reserves: at the entry of a call and at its
+// exit the stack pointer is the same, so the stamp is found without a stack of
+// stamps that exceptions or longjmp could bring out of step.
+//
+//	entry:  movq  __cairn_base(%rip), %r10
+//	        movl  %esp, %r11d
+//	        movl  -64(%r10), %eax        the clock, in microseconds
+//	        movl  %eax, (%r10,%r11)
+//
+//	exit:   movq  __cairn_base(%rip), %r10
+//	        movl  %esp, %r11d
+//	        movl  (%r10,%r11), %r11d
+//	        subl  -64(%r10), %r11d       stamp - now
+//	        addl  -60(%r10), %r11d       + the shortest call of interest
+//	        js    S
+//
+//	S:      call  __cairn_slow           which keeps every register
+//	        ret                          or the jump of the tail call
+//
+// S stands at the end of the function, inside of it, so that the address that
+// is returned to names the function. Exits that leave in the same way share it.
+// Nothing is pushed: the unwind table stays as it is, and S has a row of its
+// own, that of a function's entry.
+//
+// Where rax or r10 hold something at the entry, or a tail call needs r10 or
+// r11, other sequences of the same effect are used (timedcode.go); what is in
+// the way then goes to the red zone, which is free on both occasions.
+
+// Symbols of the runtime of the timed modes.
+const (
+	TimedBase = "__cairn_base" // the window's address; pulls in the runtime
+	timedSlow = "__cairn_slow"
+)
+
+// Reasons to leave a function alone in timed modes, besides those of exits.go.
+const (
+	SkipQuick       = "small and without a loop, see --small"
+	SkipResolver    = "runs while the program is being loaded, before the clock is there"
+	SkipConstructor = "a constructor that may run before that of the clock"
+)
+
+// timer collects what the timed modes insert into one unit.
+type timer struct {
+	*rewriter
+	clang   bool
+	aliases map[string]string // names that .set gives to others
+	global  map[string]bool
+	names   map[string]bool // functions of the unit
+	live    map[string]regSet
+	early   map[string]string      // functions that run before the clock is there -> why
+	unwound map[*fragment][]string // registers that unwind directives say are saved
+	all     []*body
+}
+
+// rewriteTimed returns the text of u with the code of a timed mode.
+func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
+	t := &timer{
+		rewriter: &rewriter{opts: opts, unit: u, source: opts.sourcePath(u.Source)},
+		names:    map[string]bool{}, global: u.global,
+		clang: bytes.Contains(u.Src, []byte("# -- Begin function")) || bytes.Contains(u.Src, []byte("clang version")),
+	}
+	t.result.Source = t.source
+	t.scanEarly()
+	bodies := map[*function][]*body{}
+	for _, fn := range u.funcs {
+		bodies[fn] = t.bodies(fn)
+		t.all = append(t.all, bodies[fn]...)
+	}
+	for _, b := range t.all {
+		t.names[b.name] = true
+	}
+	t.analyse()
+	for _, fn := range u.funcs {
+		why := opts.reason(fn, t.source)
+		for _, b := range bodies[fn] {
+			if reason := t.reason(b, why); reason != "" {
+				t.result.Skipped = append(t.result.Skipped, Skipped{b.name, reason})
+				continue
+			}
+			t.body(b)
+		}
+	}
+	if t.result.Functions == 0 {
+		return u.Src, t.result
+	}
+	t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)
+	return t.render(), t.result
+}
+
+// reason returns why b is left alone, or "". why is what holds for the whole
+// function.
+func (t *timer) reason(b *body, why string) string {
+	switch {
+	case why != "":
+		return why
+	case t.early[b.name] != "":
+		return t.early[b.name]
+	case b.refused != "":
+		return b.refused
+	case slices.ContainsFunc(b.frags, t.savesScratch):
+		return RefuseRegisters
+	case t.opts.Mode == prof.ModeSpike && b.size() < t.opts.Small && !b.hasLoop():
+		return SkipQuick
+	}
+	return ""
+}
+
+// body plans the code of one body.
+func (t *timer) body(b *body) {
+	t.result.Functions++
+	t.result.Exits += len(b.exits)
+	t.insert(b.frags[0].probe, entryCode(b.live))
+	for i, f := range b.frags {
+		t.fragment(b, i, f)
+	}
+}
+
+// fragment plans the exits of fragment i of b, and the stubs behind its end.
+func (t *timer) fragment(b *body, i int, f *fragment) {
+	var stubs []byte
+	slow := map[string]string{} // the instruction that leaves -> label of its stub
+	for k := range b.exits {
+		e := &b.exits[k]
+		in := &b.insns[e.insn]
+		if in.frag != i {
+			continue
+		}
+		to, ok := slow[e.leave]
+		if !ok {
+			to = t.newLabel()
+			slow[e.leave] = to
+			stubs = append(stubs, to+":\n\tcall\t"+timedSlow+"\n\t"+e.leave+"\n"...)
+		}
+		code := exitCode(e.keep, to)
+		if e.cond == "" {
+			t.insert(in.at, code)
+			continue
+		}
+		side := t.newLabel()
+		t.insert(in.at, "\t"+e.cond+"\t"+side+"\n")
+		stubs = append(stubs, side+":\n"+code+"\t"+e.leave+"\n"...)
+	}
+	if len(stubs) == 0 {
+		return
+	}
+	at, unwound := stubPlace(t.unit.Src, f.end)
+	cfi := ""
+	if unwound {
+		cfi = "\t.cfi_def_cfa 7, 8\n"
+		for _, reg := range t.unwound[f] {
+			cfi += "\t.cfi_restore " + reg + "\n"
+		}
+	}
+	t.insert(at, cfi, string(stubs))
+}
+
+func (t *timer) savesScratch(f *fragment) bool {
+	return slices.ContainsFunc(t.unwound[f], func(reg string) bool { return scratchRegisters[reg] })
+}
+
+func (t *timer) newLabel() string {
+	t.label++
+	return ".Lcairn_x" + strconv.Itoa(t.label)
+}
