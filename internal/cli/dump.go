@@ -123,18 +123,11 @@ func (f *dumpFlags) run(ctx context.Context, s *Streams, args []string) error {
 
 // file prints a log, or returns its summary.
 func (f *dumpFlags) file(ctx context.Context, s *Streams, path string, p *recordPrinter) (*logSummary, error) {
-	file, err := logfile.Open(path, s.In)
+	file, err := openLogFile(s, path, "no log of calls", xray.Detect)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	if file.Note != "" {
-		note(s, "%s", file.Note)
-	}
-	head := file.Head(traceHead)
-	if k := kindName(head); !xray.Detect(head) && len(head) >= 32 {
-		return nil, fmt.Errorf("%s: no log of calls: it is %s", file.Name, k)
-	}
 	log, err := xray.Open(file, file.Size, file.Name)
 	if err != nil {
 		return nil, err

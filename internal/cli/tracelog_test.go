@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/trace"
 )
 
-// tracelog is the script command that makes an XRay log: tracelog OUT TEXT.
+// makeTraceLog is the script command tracelog, that makes an XRay log: tracelog OUT TEXT.
 // Each line of TEXT is one of
 //
 //	basic 3 | fdr 5         kind and version, if it comes first; else basic 3
@@ -24,7 +24,7 @@ import (
 //
 // Blank lines and those that begin with # are left out; leading blanks too, so
 // that calls can be indented.
-func tracelog(ts *testscript.TestScript, neg bool, args []string) {
+func makeTraceLog(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: tracelog OUT TEXT")
 	}

@@ -89,19 +89,34 @@ type traceSet struct {
 
 // isTraceLog reports whether the file at path is a log of calls.
 func isTraceLog(path string, s *Streams) bool {
-	f, err := logfile.Open(path, s.In)
-	if err != nil {
-		return false
+	is := false
+	f, err := logfile.Open(path, s.In, func(head []byte) error {
+		is = xray.Detect(head)
+		return errors.New("no more is read")
+	})
+	if err == nil {
+		f.Close()
 	}
-	defer f.Close()
-	return xray.Detect(f.Head(traceHead))
+	return is
+}
+
+// openLogFile opens a file that is to be of a kind, and says what it is if it is
+// not.
+func openLogFile(s *Streams, path, unlike string, detect func(head []byte) bool) (*logfile.File, error) {
+	file, err := logfile.Open(path, s.In, func(head []byte) error {
+		if !detect(head) {
+			return fmt.Errorf("%s: it is %s", unlike, kindName(head))
+		}
+		return nil
+	})
+	if err == nil && file.Note != "" {
+		note(s, "%s", file.Note)
+	}
+	return file, err
 }
 
 // otherStacks is the name of calltrie.Other.
 const otherStacks = "(other stacks)"
-
-// traceHead is how much of a file tells whether it is a log.
-const traceHead = 4096
 
 // open opens the logs that args name, files or patterns. The caller closes the
 // set.
@@ -155,17 +170,11 @@ func loadMaps(s *Streams, texts []string) (trace.Funcs, error) {
 }
 
 func (t *traceSet) openLog(path string) (trace.Log, error) {
-	file, err := logfile.Open(path, t.streams.In)
+	file, err := openLogFile(t.streams, path, "no log of calls", xray.Detect)
 	if err != nil {
 		return nil, err
 	}
 	t.files = append(t.files, file)
-	if file.Note != "" {
-		note(t.streams, "%s", file.Note)
-	}
-	if head := file.Head(traceHead); !xray.Detect(head) {
-		return nil, fmt.Errorf("%s: no log of calls: it is %s", file.Name, kindName(head))
-	}
 	log, err := xray.Open(file, file.Size, file.Name)
 	if err != nil {
 		return nil, err

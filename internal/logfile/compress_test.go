@@ -32,7 +32,7 @@ func TestCompress(t *testing.T) {
 		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		f, err := Open(path, nil)
+		f, err := Open(path, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

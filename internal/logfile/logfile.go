@@ -60,10 +60,19 @@ func (f *File) Head(n int) []byte {
 	return head[:n]
 }
 
-// Open opens the file at path, or what stdin gives if the path is Stdin.
-func Open(path string, stdin io.Reader) (*File, error) {
+// HeadSize is how many bytes Open shows to look at.
+const HeadSize = 4096
+
+// Open opens the file at path, or what stdin gives if the path is Stdin. The first
+// HeadSize bytes, fewer of a shorter one, go to look: an error of it is that of
+// Open, with the name in front, and nothing more is read. A stream can have no
+// end, and is kept only if it is what it should be. look may be nil.
+func Open(path string, stdin io.Reader, look func(head []byte) error) (*File, error) {
+	if look == nil {
+		look = func([]byte) error { return nil }
+	}
 	if path == Stdin {
-		return unpack(stdin, "standard input", false)
+		return unpack(stdin, "standard input", look)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -79,14 +88,18 @@ func Open(path string, stdin io.Reader) (*File, error) {
 	}
 	if !st.Mode().IsRegular() { // a pipe
 		defer file.Close()
-		return unpack(file, path, false)
+		return unpack(file, path, look)
 	}
 	f := &File{ReaderAt: file, Size: st.Size(), Name: path, file: file}
-	if packing(f.Head(4)) == nil {
-		return f, nil
+	head := f.Head(HeadSize)
+	if packing(head) != nil {
+		defer file.Close()
+		return unpack(file, path, look)
 	}
-	defer file.Close()
-	return unpack(file, path, true)
+	if err := look(head); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
+	}
+	return f, nil
 }
 
 // A packer is a form of compression.
@@ -121,7 +134,7 @@ func packing(head []byte) *packer {
 
 // unpack reads all of r to where it can be read at any offset. Of a compressed
 // stream that ends early or is damaged it keeps what came before that.
-func unpack(r io.Reader, name string, packed bool) (*File, error) {
+func unpack(r io.Reader, name string, look func([]byte) error) (*File, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	head, err := in.Peek(4)
 	if err != nil && err != io.EOF {
@@ -136,11 +149,16 @@ func unpack(r io.Reader, name string, packed bool) (*File, error) {
 		}
 		defer done()
 		source = z
-	} else if packed {
-		return nil, fmt.Errorf("reading %s: it changed under way", name)
+	}
+	begin := bufio.NewReaderSize(source, HeadSize)
+	head, _ = begin.Peek(HeadSize) // fill meets the error again
+	if len(head) > 0 || kind == nil {
+		if err := look(head); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	f := &File{Name: name}
-	if err := f.fill(source); err != nil {
+	if err := f.fill(begin); err != nil {
 		if kind == nil || errors.As(err, new(*fs.PathError)) || f.Size == 0 {
 			return nil, errors.Join(fmt.Errorf("reading %s: %w", name, err), f.Close())
 		}

@@ -61,7 +61,7 @@ func TestOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, from := range []string{path, Stdin} {
-				f, err := Open(from, bytes.NewReader(packed))
+				f, err := Open(from, bytes.NewReader(packed), nil)
 				if err != nil {
 					t.Fatalf("%d bytes, %s, from %s: %v", size, name, from, err)
 				}
@@ -81,7 +81,7 @@ func TestCut(t *testing.T) {
 	t.Parallel()
 	data := content(InMemory + 1<<20)
 	for name, packed := range map[string][]byte{"gzip": gz(data), "zstd": zst(t, data)} {
-		f, err := Open(Stdin, bytes.NewReader(packed[:len(packed)-len(packed)/100]))
+		f, err := Open(Stdin, bytes.NewReader(packed[:len(packed)-len(packed)/100]), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,15 +99,15 @@ func TestErrors(t *testing.T) {
 		filepath.Join(dir, "none"): "no such file",
 		dir:                        "is a directory: give the files in it",
 	} {
-		if _, err := Open(arg, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(arg, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", arg, err, want)
 		}
 	}
 	broken := errors.New("broken pipe")
-	if _, err := Open(Stdin, io.MultiReader(strings.NewReader("abc"), failing{broken})); !errors.Is(err, broken) {
+	if _, err := Open(Stdin, io.MultiReader(strings.NewReader("abc"), failing{broken}), nil); !errors.Is(err, broken) {
 		t.Errorf("standard input that fails: %v", err)
 	}
-	if _, err := Open(Stdin, bytes.NewReader([]byte{0x1f, 0x8b, 8, 0})); err == nil || !strings.Contains(err.Error(), "standard input: unpacking (gzip)") {
+	if _, err := Open(Stdin, bytes.NewReader([]byte{0x1f, 0x8b, 8, 0}), nil); err == nil || !strings.Contains(err.Error(), "standard input: unpacking (gzip)") {
 		t.Errorf("a gzip header that is cut off: %v", err)
 	}
 }
@@ -145,5 +145,39 @@ func TestExpand(t *testing.T) {
 	}
 	if _, err := Expand(in("none.*")); err == nil {
 		t.Error("a pattern that matches nothing: no error")
+	}
+}
+
+// endless yields zeros for ever.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// TestLook: what is not wanted is not read to its end, which it may not have.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	unwanted := errors.New("it is nothing")
+	look := func(head []byte) error {
+		if len(head) != HeadSize || head[0] != 0 {
+			t.Errorf("a head of %d bytes", len(head))
+		}
+		return unwanted
+	}
+	zeros := make([]byte, 1<<20)
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, zeros, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, open := range map[string]func() (*File, error){
+		"stream": func() (*File, error) { return Open(Stdin, endless{}, look) },
+		"packed": func() (*File, error) { return Open(Stdin, bytes.NewReader(gz(zeros)), look) },
+		"file":   func() (*File, error) { return Open(path, nil, look) },
+	} {
+		if _, err := open(); !errors.Is(err, unwanted) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
