@@ -44,7 +44,7 @@ func Sources() []File {
 		}
 		out = append(out, File{name, data})
 	}
-	return out
+	return append(out, timedSources()...)
 }
 
 // Header returns cairn.h, the header for instrumented programs.

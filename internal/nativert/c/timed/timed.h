@@ -1,0 +1,309 @@
+/* The runtime of the timed modes: what its files share.
+ *
+ *   timed_exit.S    an exit that looks slow comes here, __cairn_slow
+ *   timed_slow.c    what it does: intervals, thresholds, episodes
+ *   timed_mark.c    what programs say: thresholds, pauses, texts
+ *   timed_stack.c   the stack of an episode
+ *   timed_clock.c   the coarse clock and its thread
+ *   timed_log.c     the log and the thread that writes it
+ *   timed_file.c    chunks of the log's file
+ *   timed_module.c  modules of the process
+ *   timed_start.c   the window, the environment, fork, the end
+ *
+ * It needs no C library: it calls the kernel itself and uses what it finds
+ * of a C library (weak symbols). Nothing here may use vector registers: a slow
+ * exit has a return value in them. */
+#ifndef CAIRN_TIMED_H
+#define CAIRN_TIMED_H
+
+#include "timedwire.h"
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef int i32;
+typedef unsigned long u64;
+typedef long i64;
+
+#define HIDDEN __attribute__((visibility("hidden")))
+#define WEAK __attribute__((weak, visibility("default")))
+#define INLINE static inline __attribute__((always_inline))
+#define barrier() __asm__ volatile("" ::: "memory")
+#define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+#define add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
+
+enum { MS = 1000000, SECOND = 1000000000 };
+#define NEVER 0x7fffffffu /* inline threshold that no call reaches */
+#define NONE (~0ul)
+
+/* ---- what is shared by all modules of a process ---- */
+
+/* A tick: the clock was set between the two moments. */
+struct tick {
+  u64 before, after;
+};
+
+/* Recent ticks: every one, every 64th, every 4096th. */
+enum { LEVELS = 3, LEVEL_SHIFT = 6, LEVEL_TICKS = 2048, TICK_MARGIN = 64 };
+
+enum { STALLS = 64, MODULES = 512, SEEN_SLOTS = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_SEEN_SIZE, SEEN_INDEX = 2048, LIMITED = 1024, BASES = 64 };
+enum { THREAD_STACK = 32768, SCRATCH = 16384 };
+
+struct module {
+  u64 start, end, bias;
+  u64 path_hash;
+  u32 number;
+  u8 known; /* in the last listing */
+};
+
+/* The log's file. Only its writer touches it. */
+struct file {
+  i32 fd; /* -1: none */
+  u8 failed;
+  u32 chunks; /* in the file */
+  u32 sequence;
+  u8 *first; /* the chunk with the trailer */
+  u8 *chunk; /* the one being filled */
+  u32 used;  /* bytes of its payload */
+  u64 last;  /* time of its last record */
+  u8 *seen;
+  u32 seen_count;
+  u16 seen_index[SEEN_INDEX]; /* slot plus one, by hash of what was seen */
+};
+
+struct thread;
+
+/* ABI names this layout: modules with another runtime keep to themselves. */
+#define TIMED_ABI 0x31435453u
+struct process {
+  u32 abi, size;
+  u8 *base; /* of the window; see CLOCK */
+  u64 origin; /* when the clock was 1 */
+  i32 pid;
+  u8 shared;     /* the window is a file's memory: a child needs its own */
+  u8 check_pid;  /* the kernel does not wipe memory of children */
+  u8 off, to_stderr, forked;
+  u64 threshold, period, rate;
+  u64 fork_time;  /* 0: not a child */
+  u32 low;        /* inline threshold when not switched off */
+  u32 thread_count;
+  int (*gettime)(int, u64 *); /* in the vDSO; 0: ask the kernel */
+  u64 xsave_mask; /* 0: fxsave */
+  const char *dir;
+  u32 bases;
+  u64 base_word[BASES]; /* where modules keep the window's address */
+  u64 start_real, start_mono, start_tsc;
+
+  /* the clock's thread writes */
+  u64 ticks __attribute__((aligned(64)));
+  u64 last_tick, blind, late, worst, idle, clock_cpu;
+  u64 stalls, stalls_read;
+  u64 stall[STALLS][3];
+  struct tick ring[LEVELS][LEVEL_TICKS];
+
+  /* any thread writes */
+  u64 episodes __attribute__((aligned(64)));
+  u64 borderline, slow, dropped, frame;
+  struct thread *threads; /* only ever grows */
+  u32 pending; /* something is to be written */
+  u32 wake;    /* futex of the writer */
+  u32 flush_want, flush_done;
+
+  /* the writer writes */
+  struct file file __attribute__((aligned(64)));
+  u64 log_switches; /* of its thread */
+  u64 limited, second, in_second;
+  u64 left_out[LIMITED]; /* numbers of episodes */
+  struct module module[MODULES];
+  u32 modules, module_numbers;
+  u64 modules_at;
+  u8 seeking; /* only the executable is looked for */
+  u8 exe_id[LOG_MAX_BUILD_ID];
+  u32 exe_id_len;
+  char exe[4096];
+  u8 scratch[SCRATCH] __attribute__((aligned(16)));
+  u8 clock_stack[THREAD_STACK] __attribute__((aligned(64)));
+  u8 log_stack[THREAD_STACK] __attribute__((aligned(64)));
+};
+
+/* Words below the window that inserted code reads. They are on a page of their
+ * own, zeroed in a child made by fork: until the handler of fork has run, the
+ * child's clock stands at "no entry seen". */
+enum { CLOCK = -64, LOW = -60, ALIVE = -56 };
+#define word(p, at) ((u32 *)((p)->base + (at)))
+
+extern struct process *__cairn_process __attribute__((visibility("default")));
+extern u8 *__cairn_base HIDDEN;
+
+/* own is the process's state if this module shares it. */
+extern struct process *__cairn_state HIDDEN;
+
+/* ---- a thread ---- */
+
+/* A slow exit: entered in [t0, t1], left at e. */
+struct slow_call {
+  u64 site, sp, t0, t1, e;
+};
+
+/* What mark-up says of a frame, named by its stack pointer at entry. */
+struct annotation {
+  u64 sp, at;        /* at: when it was made; a frame entered later is another one */
+  u64 own, children; /* thresholds; 0: none */
+  u32 flags;
+};
+enum { NOTE_IGNORE = 1, NOTE_IGNORE_CHILDREN = 2 };
+
+struct open_episode {
+  u64 number, sp, t0;
+};
+
+struct pause {
+  u64 from, to;
+};
+
+enum { CALLS = 1024, NOTES = 64, OPEN = 16, PAUSES = 32, QUEUE = 32768, XSAVE = 2816 };
+
+struct thread {
+  u8 vectors[XSAVE] __attribute__((aligned(64)));
+  struct thread *next;
+  u64 tp;     /* its thread pointer */
+  i32 owner;  /* tid; 0: free */
+  u32 busy, inactive, paused;
+  u64 busy_since;
+  u64 switches, switches_at;
+  u64 parents, parents_sp, parents_at; /* threshold for the frames above */
+  u32 notes, opened, named;
+  u32 pauses;
+  u64 paused_before; /* pauses that are in the ring no more, summed */
+  struct annotation note[NOTES];
+  struct open_episode open[OPEN]; /* ring of opened */
+  struct pause pause[PAUSES];     /* ring of pauses */
+  u64 calls;
+  struct slow_call call[CALLS]; /* ring */
+  /* queue of records for the writer: this thread moves head, the writer tail */
+  u64 head, tail;
+  char name[64]; /* given by the program */
+  u32 name_len;
+  u8 queue[QUEUE] __attribute__((aligned(64)));
+};
+
+/* ---- functions ---- */
+
+HIDDEN u64 __cairn_now(struct process *p);
+HIDDEN void __cairn_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1);
+HIDDEN void __cairn_set_low(struct process *p, u64 threshold);
+HIDDEN void __cairn_clock_thread(struct process *p);
+HIDDEN void __cairn_log_thread(struct process *p);
+HIDDEN u64 __cairn_late_between(struct process *p, u64 from, u64 to);
+HIDDEN struct thread *__cairn_thread(struct process *p);
+HIDDEN void __cairn_wake(struct process *p);
+HIDDEN u64 __cairn_switches(int who);
+
+/* stack fills entries of the stack from the frame that is left at site with
+ * stack pointer sp, and returns how many; see timed_stack.c. */
+struct entry {
+  u64 pc, lo, hi;
+  u32 flags, sp;
+};
+HIDDEN u8 *__cairn_reserve(struct thread *t, u64 size);
+HIDDEN void __cairn_publish(struct process *p, struct thread *t, u8 *record, u32 type, u64 size);
+HIDDEN u64 __cairn_rule(struct process *p, struct thread *t, u64 sp, u64 t0, u32 *flags);
+HIDDEN u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp, u64 e, struct entry *out,
+                         u32 max, u32 *frames, u32 *flags);
+
+HIDDEN int __cairn_file_open(struct process *p);
+HIDDEN void __cairn_file_drop(struct process *p);
+HIDDEN void *__cairn_file_record(struct process *p, u32 type, u32 size, u32 a, u64 time);
+HIDDEN u8 *__cairn_file_seen(struct process *p);
+HIDDEN int __cairn_begin(struct process *p);
+HIDDEN void __cairn_modules(struct process *p);
+HIDDEN void __cairn_forget_threads(struct process *p);
+HIDDEN int __cairn_known(struct process *p, u64 pc);
+HIDDEN struct module *__cairn_module_of(struct process *p, u64 pc);
+HIDDEN void __cairn_trailer(struct process *p, int final);
+
+/* For mark-up. sp is the stack pointer at entry of the function that is marked
+ * up, which holds its return address. Times are nanoseconds. All may be called
+ * in any state of the process, and do nothing where there is no runtime. */
+HIDDEN void __cairn_set_threshold(u64 ns);
+HIDDEN void __cairn_note(u64 sp, u64 own, u64 children, u32 flags);
+HIDDEN void __cairn_note_end(u64 sp);
+HIDDEN void __cairn_note_parents(u64 sp, u64 ns);
+HIDDEN int __cairn_over(u64 sp); /* is the call longer than its threshold already? */
+HIDDEN void __cairn_pause(void);
+HIDDEN void __cairn_resume(void);
+HIDDEN void __cairn_thread_active(int active);
+HIDDEN void __cairn_frame(u64 number);
+HIDDEN void __cairn_thread_name(const char *name);
+HIDDEN void __cairn_text(u32 kind, u64 sp, u64 pc, const char *text, u64 len);
+
+/* ---- the kernel ---- */
+
+enum {
+  SYS_read = 0, SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_mmap = 9, SYS_munmap = 11, SYS_rt_sigprocmask = 14,
+  SYS_pwrite = 18, SYS_madvise = 28, SYS_getpid = 39, SYS_exit = 60, SYS_ftruncate = 77, SYS_mkdir = 83,
+  SYS_readlink = 89, SYS_getrlimit = 97, SYS_getrusage = 98, SYS_getuid = 102, SYS_getgid = 104, SYS_geteuid = 107,
+  SYS_getegid = 108, SYS_setpriority = 141, SYS_sched_setscheduler = 144, SYS_prctl = 157, SYS_setrlimit = 160,
+  SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228, SYS_clock_nanosleep = 230, SYS_exit_group = 231,
+  SYS_tgkill = 234, SYS_fallocate = 285, SYS_process_vm_readv = 310, SYS_memfd_create = 319
+};
+enum { EINTR = 4, EEXIST = 17, ESRCH = 3, ENOSPC = 28, ENAMETOOLONG = 36, EOPNOTSUPP = 95 };
+enum { O_RDONLY = 0, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_CLOEXEC = 02000000 };
+enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_NORESERVE = 0x4000 };
+enum { MADV_NOHUGEPAGE = 15, MADV_DONTDUMP = 16, MADV_WIPEONFORK = 18 };
+enum { REALTIME = 0, MONOTONIC = 1, PROCESS_CPU = 2, THREAD_CPU = 3 };
+enum { FUTEX_WAIT = 128, FUTEX_WAKE = 129 };
+
+INLINE i64 sys6(i64 n, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
+  register i64 r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+  i64 r;
+  __asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  return r;
+}
+#define sys4(n, a, b, c, d) sys6(n, (i64)(a), (i64)(b), (i64)(c), (i64)(d), 0, 0)
+#define sys3(n, a, b, c) sys4(n, a, b, c, 0)
+#define sys2(n, a, b) sys4(n, a, b, 0, 0)
+#define sys1(n, a) sys4(n, a, 0, 0, 0)
+#define sys0(n) sys4(n, 0, 0, 0, 0)
+#define map(at, size, prot, flags, fd, offset) sys6(SYS_mmap, (i64)(at), (i64)(size), prot, flags, fd, (i64)(offset))
+#define failed(r) ((u64)(r) > -4096ul)
+
+INLINE void copy(void *to, const void *from, u64 n) {
+  __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+}
+INLINE void clear(void *to, u64 n) {
+  __asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(0) : "memory");
+}
+INLINE u64 length(const char *s) {
+  u64 n = 0;
+  while (s[n]) n++;
+  return n;
+}
+INLINE u64 least(u64 a, u64 b) { return a < b ? a : b; }
+INLINE u64 most(u64 a, u64 b) { return a > b ? a : b; }
+INLINE u64 less(u64 a, u64 b) { return a > b ? a - b : 0; } /* a - b, or 0 */
+INLINE u64 up8(u64 n) { return (n + 7) & ~7ul; }
+
+/* Text for messages and names. */
+INLINE char *put(char *p, const char *s) {
+  while (*s) *p++ = *s++;
+  *p = 0;
+  return p;
+}
+INLINE char *put_number(char *p, u64 v) {
+  char b[24], *q = b + 23;
+  *q = 0;
+  do *--q = (char)('0' + v % 10);
+  while (v /= 10);
+  return put(p, q);
+}
+INLINE char *put_hex(char *p, u64 v, int digits) {
+  for (int i = digits - 1; i >= 0; i--) *p++ = "0123456789abcdef"[v >> 4 * i & 15];
+  *p = 0;
+  return p;
+}
+INLINE void say(const char *text, u64 n) { sys3(SYS_write, 2, text, n); }
+
+#endif

@@ -1,0 +1,184 @@
+/* The coarse clock: a word that counts microseconds, and the thread that sets
+ * it. What makes the coarse clock honest are the ticks it remembers: a stamp s
+ * was read after the tick that stored s began and before the next one was
+ * done, so the call was entered in [t0, t1] and what is printed is an interval.
+ *
+ * A thread that should tick can be late for just what makes calls slow.
+ * That costs spikes, never makes them: it is summed up as blind time. */
+
+#include "timed.h"
+
+u64 __cairn_now(struct process *p) {
+  u64 ts[2];
+  if (!p->gettime || p->gettime(MONOTONIC, ts)) sys2(SYS_clock_gettime, MONOTONIC, ts);
+  return ts[0] * SECOND + ts[1];
+}
+
+static u64 clock_of(const struct process *p, u64 ns) { return (ns - p->origin) / 1000 + 1; }
+
+/* next_after returns by when the first tick after clock value c was done; NONE
+ * if there is none yet. Of old ticks only every 64th is remembered, then every
+ * 4096th, so the answer may be that of a later one. */
+static u64 next_after(struct process *p, u64 c) {
+  for (u32 level = 0; level < LEVELS; level++) {
+    const struct tick *ring = p->ring[level];
+    u32 shift = level * LEVEL_SHIFT;
+    u64 head = load(&p->ticks);
+    u64 n = head ? ((head - 1) >> shift) + 1 : 0; /* ticks 0, 64, 128, ... of this level */
+    u64 lo = less(n, LEVEL_TICKS - TICK_MARGIN), hi = n;
+    if (lo && clock_of(p, ring[lo % LEVEL_TICKS].before) > c && level < LEVELS - 1) continue;
+    while (lo < hi) {
+      u64 mid = lo + (hi - lo) / 2;
+      if (clock_of(p, ring[mid % LEVEL_TICKS].before) > c) hi = mid;
+      else lo = mid + 1;
+    }
+    u64 t = lo < n ? ring[lo % LEVEL_TICKS].after : NONE;
+    barrier();
+    u64 now = load(&p->ticks);
+    u64 passed = now ? ((now - 1) >> shift) + 1 - n : 0;
+    if (passed >= TICK_MARGIN) return NONE; /* overwritten while it was read */
+    if (t == NONE && level) return NONE;
+    return t;
+  }
+  return NONE;
+}
+
+/* interval gives the bounds of the entry that read the stamp, as of e. */
+void __cairn_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1) {
+  u64 now = clock_of(p, e), c = now - (u32)((u32)now - stamp);
+  *t0 = c - 1 < now ? p->origin + (c - 1) * 1000 : p->origin;
+  *t1 = most(*t0, least(e, next_after(p, c)));
+}
+
+/* late_between sums up what ticks were late by between two moments. */
+u64 __cairn_late_between(struct process *p, u64 from, u64 to) {
+  u64 sum = 0, n = load(&p->ticks), oldest = less(n, LEVEL_TICKS - TICK_MARGIN), next = to;
+  while (n-- > oldest) {
+    const struct tick *k = &p->ring[0][n % LEVEL_TICKS];
+    if (k->before < next) {
+      sum += less(less(next, most(k->before, from)), 2 * p->period);
+      next = k->before;
+    }
+    if (k->before < from) break;
+  }
+  return sum;
+}
+
+/* set_low lowers the inline threshold to what a threshold needs. A call of
+ * threshold + 2 periods is seen by more than a period less; what is near the
+ * threshold should be, to be counted as borderline. */
+void __cairn_set_low(struct process *p, u64 threshold) {
+  u64 low = most(2 * p->period, threshold / 8);
+  low = least(low, less(threshold, 2 * p->period));
+  low = most(most(low, p->period), 1000);
+  low = least(low, threshold) / 1000;
+  p->low = (u32)least(low, NEVER - 1);
+  if (!p->off) store(word(p, LOW), p->low);
+}
+
+/* ---- the thread ---- */
+
+static void stall(struct process *p, u64 from, u64 to, u64 waited) {
+  u64 n = p->stalls;
+  if (n - load(&p->stalls_read) >= STALLS) return;
+  u64 *s = p->stall[n % STALLS];
+  s[0] = from, s[1] = to, s[2] = waited;
+  store(&p->stalls, n + 1);
+  store(&p->pending, 1);
+}
+
+/* tick sets the clock and remembers when it did. */
+static u64 tick(struct process *p) {
+  u64 n = __cairn_now(p), c = clock_of(p, n);
+  /* 0 is "no entry seen", and ticks are told apart by their clock. */
+  if (!(u32)c || (p->ticks && c <= clock_of(p, p->last_tick))) return n;
+  __atomic_exchange_n(word(p, CLOCK), (u32)c, __ATOMIC_SEQ_CST); /* seen by all before the next reading */
+  struct tick k = {n, __cairn_now(p)};
+  u64 i = p->ticks;
+  for (u32 level = 0; level < LEVELS && !(i & ((1ul << level * LEVEL_SHIFT) - 1)); level++)
+    p->ring[level][(i >> level * LEVEL_SHIFT) % LEVEL_TICKS] = k;
+  store(&p->ticks, i + 1);
+  p->last_tick = n;
+  return n;
+}
+
+static u64 cpu(int clock) {
+  u64 ts[2] = {0, 0};
+  sys2(SYS_clock_gettime, clock, ts);
+  return ts[0] * SECOND + ts[1];
+}
+
+/* run_delay reads how long this thread waited for a processor. */
+static u64 run_delay(void) {
+  char b[64];
+  i64 fd = sys3(SYS_open, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC, 0), n;
+  if (fd < 0) return 0;
+  n = sys3(SYS_read, fd, b, sizeof b);
+  sys1(SYS_close, fd);
+  i64 i = 0;
+  while (i < n && b[i] != ' ') i++;
+  u64 v = 0;
+  for (i++; i < n && b[i] >= '0' && b[i] <= '9'; i++) v = v * 10 + (u64)(b[i] - '0');
+  return v;
+}
+
+/* switches returns how often the process (0) or this thread (1) was switched away from. */
+u64 __cairn_switches(int who) {
+  u64 r[18];
+  clear(r, sizeof r);
+  sys2(SYS_getrusage, who, r);
+  return r[16] + r[17];
+}
+
+/* idleness tells whether other threads did anything at all since it was asked
+ * last: none ran, none was switched to. Then none entered or left a function. */
+struct idleness {
+  u64 at, cpu, switches, since;
+};
+static int is_idle(struct process *p, struct idleness *s, u64 n) {
+  if (n - s->at < 20 * MS) return s->since != 0;
+  u64 own = cpu(THREAD_CPU), c = cpu(PROCESS_CPU) - own;
+  u64 w = __cairn_switches(0) - __cairn_switches(1) - load(&p->log_switches);
+  int still = s->at && w == s->switches && c - s->cpu < (n - s->at) / 100;
+  p->clock_cpu = own;
+  if (!still) s->since = 0;
+  else if (!s->since) s->since = s->at;
+  s->at = n, s->cpu = c, s->switches = w;
+  return still;
+}
+
+/* clock_thread ticks for ever. While the process is idle it does so at half
+ * the pace, which the reach of twice the period allows for, and after a second
+ * at half the threshold, which is summed up. */
+void __cairn_clock_thread(struct process *p) {
+  struct idleness idle = {0};
+  u64 waited = 0, period = p->period, last = tick(p);
+  sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
+  sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
+  i32 priority = 1;
+  if (sys3(SYS_sched_setscheduler, 0, 1 /* SCHED_FIFO */, &priority) < 0) sys3(SYS_setpriority, 0, 0, -20);
+  for (;;) {
+    u64 ts[2] = {period / SECOND, period % SECOND};
+    sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
+    u64 n = tick(p), gap = n - last, reach = 2 * p->period;
+    if (gap > p->worst) p->worst = gap;
+    if (gap > most(reach, period + p->period)) {
+      p->late++;
+      p->blind += gap - reach;
+    } else if (gap > reach) {
+      p->idle += gap - reach;
+    }
+    if (gap > p->threshold) {
+      u64 d = run_delay();
+      stall(p, last, n, less(d, waited));
+      waited = d;
+    }
+    last = n;
+    period = p->period;
+    if (is_idle(p, &idle, n)) {
+      period *= 2;
+      if (n - idle.since > SECOND) period = most(period, p->threshold / 2);
+    }
+    if (load(&p->pending)) __cairn_wake(p);
+  }
+}

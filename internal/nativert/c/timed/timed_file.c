@@ -1,0 +1,187 @@
+/* The log's file, written through a shared mapping, a chunk at a time: what
+ * was written is there however the process ends. Room on the disk is asked for
+ * before it is mapped, as a full disk would end the program by SIGBUS. The
+ * layout is drawn in package format/tracelog/wire. */
+
+#include "timed.h"
+
+static u32 sum(const u8 *b, u64 n) {
+  u32 h = 2166136261u;
+  while (n--) h = (h ^ *b++) * 16777619u;
+  return h;
+}
+
+static void complain(const char *what, i64 err) {
+  char b[4096], *p = put(b, "cairn: no spikes are logged: ");
+  for (u32 n = 0; *what && n < 3000; n++) *p++ = *what++;
+  *p = 0;
+  p = put(put_number(put(p, ": errno "), (u64)-err), "\n");
+  say(b, (u64)(p - b));
+}
+
+/* room makes the file long enough for chunk n, with blocks on the disk. */
+static i64 room(i32 fd, u32 n) {
+  u64 at = (u64)(n + 1) * LOG_CHUNK_SIZE;
+  i64 err = sys4(SYS_fallocate, fd, 0, at, LOG_CHUNK_SIZE);
+  if (err != -EOPNOTSUPP) return err;
+  u64 zero = 0;
+  for (u64 end = at + LOG_CHUNK_SIZE; at < end; at += 512) /* a block at least */
+    if (sys4(SYS_pwrite, fd, &zero, sizeof zero, at) != sizeof zero) return -ENOSPC;
+  return 0;
+}
+
+/* new_chunk maps another chunk; 0 if there is no room for it. */
+static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
+  struct file *f = &p->file;
+  i64 err = room(f->fd, f->chunks);
+  u8 *c = 0;
+  if (err >= 0) {
+    c = (u8 *)map(0, LOG_CHUNK_SIZE, PROT_RW, MAP_SHARED, f->fd, (u64)(f->chunks + 1) * LOG_CHUNK_SIZE);
+    if (failed(c)) err = (i64)c;
+  }
+  if (err < 0) {
+    complain("no room for the log", err);
+    f->failed = 1;
+    return 0;
+  }
+  f->chunks++;
+  u32 *h = (u32 *)c;
+  h[0] = LOG_CHUNK_MAGIC;
+  h[1] = kind;
+  h[2] = (u32)p->pid;
+  h[4] = f->sequence++;
+  *(u64 *)(c + 24) = *(u64 *)(c + 32) = time;
+  *(u64 *)(c + 40) = load(&p->dropped);
+  return c;
+}
+
+/* seal closes a chunk: it says how much of it is used. */
+static void seal(struct file *f) {
+  u8 *c = f->chunk;
+  *(u64 *)(c + 32) = f->last;
+  *(u32 *)(c + 20) = f->used;
+  *(u32 *)(c + 60) = sum(c, 60);
+  if (c != f->first) sys2(SYS_munmap, c, LOG_CHUNK_SIZE);
+  f->chunk = 0;
+}
+
+/* record returns room for a record, its header filled in, or 0. The type is
+ * stored first, the caller fills in the rest: a process killed in between
+ * leaves a record of zeros, which readers refuse one by one. */
+void *__cairn_file_record(struct process *p, u32 type, u32 size, u32 a, u64 time) {
+  struct file *f = &p->file;
+  if (f->fd < 0 || f->failed) return 0;
+  if (f->chunk && f->used + size > LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) seal(f);
+  if (!f->chunk) {
+    if (!(f->chunk = new_chunk(p, LOG_KIND_RECORDS, time))) return 0;
+    f->used = 0;
+  }
+  u8 *r = f->chunk + LOG_CHUNK_HEADER_SIZE + f->used;
+  f->used += size;
+  f->last = time;
+  ((u32 *)r)[1] = a;
+  ((u16 *)r)[1] = (u16)size;
+  store((u16 *)r, (u16)type);
+  return r;
+}
+
+u8 *__cairn_file_seen(struct process *p) {
+  struct file *f = &p->file;
+  if (f->fd < 0 || f->failed) return 0;
+  if (!f->seen) f->seen = new_chunk(p, LOG_KIND_SEEN, p->last_tick);
+  return f->seen ? f->seen + LOG_CHUNK_HEADER_SIZE : 0;
+}
+
+/* put_path puts directory/module.id.pid.n and the suffix. */
+static void put_path(struct process *p, char *to, u32 n) {
+  const char *base = p->exe, *s;
+  char *q = put(to, p->dir);
+  *q++ = '/';
+  for (s = base; *s; s++)
+    if (*s == '/') base = s + 1;
+  for (u32 i = 0; base[i] && i < 128; i++) *q++ = base[i];
+  *q++ = '.';
+  for (u32 i = 0; i < p->exe_id_len && i < 6; i++) q = put_hex(q, p->exe_id[i], 2);
+  *q++ = '.';
+  q = put_number(q, (u64)p->pid);
+  *q++ = '.';
+  put(put_number(q, n), LOG_SUFFIX);
+}
+
+static void put_header(struct process *p, u8 *h) {
+  u64 ns = __cairn_now(p) - p->start_mono, ticks = __builtin_ia32_rdtsc() - p->start_tsc;
+  copy(h, LOG_MAGIC, 8);
+  ((u16 *)h)[4] = LOG_VERSION;
+  ((u16 *)h)[5] = LOG_HEADER_SIZE;
+  ((u32 *)h)[3] = (u32)p->pid;
+  ((u64 *)h)[2] = p->start_real;
+  ((u64 *)h)[3] = p->start_mono;
+  ((u64 *)h)[4] = p->start_tsc;
+  /* By what went by since the start, if that is long enough for six digits. */
+  ((u64 *)h)[5] = ns < 50 * MS ? 0 : (u64)((unsigned __int128)ticks * SECOND / ns);
+  ((u32 *)h)[12] = p->forked ? LOG_FORKED : 0;
+  ((u32 *)h)[13] = 7; /* prof.ModeSpike */
+  ((u32 *)h)[14] = sum(h, 56);
+}
+
+/* open makes the file, with the trailer as its first record. */
+int __cairn_file_open(struct process *p) {
+  struct file *f = &p->file;
+  char *path = (char *)p->scratch + 8192;
+  u8 h[LOG_HEADER_SIZE] = {0};
+  i64 fd = -1;
+  if (f->fd >= 0) return 1;
+  if (f->failed || !p->dir) return 0;
+  sys2(SYS_mkdir, p->dir, 0777);
+  for (u32 n = 0; n < 10000; n++) {
+    put_path(p, path, n);
+    fd = sys3(SYS_open, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd != -EEXIST) break;
+  }
+  if (fd < 0) {
+    complain(path, fd);
+    f->failed = 1;
+    return 0;
+  }
+  put_header(p, h);
+  if (sys4(SYS_pwrite, fd, h, sizeof h, 0) != sizeof h) {
+    complain(path, -ENOSPC);
+    f->failed = 1;
+    sys1(SYS_close, fd);
+    return 0;
+  }
+  f->fd = (i32)fd;
+  if (!__cairn_file_record(p, LOG_TYPE_TRAILER, LOG_TRAILER_SIZE, 0, p->last_tick)) return 0;
+  f->first = f->chunk;
+  __cairn_trailer(p, 0);
+  return 1;
+}
+
+/* drop leaves a parent's file alone. */
+void __cairn_file_drop(struct process *p) {
+  struct file *f = &p->file;
+  if (f->chunk && f->chunk != f->first) sys2(SYS_munmap, f->chunk, LOG_CHUNK_SIZE);
+  if (f->first) sys2(SYS_munmap, f->first, LOG_CHUNK_SIZE);
+  if (f->seen) sys2(SYS_munmap, f->seen, LOG_CHUNK_SIZE);
+  if (f->fd >= 0) sys1(SYS_close, f->fd);
+  clear(f, sizeof *f);
+  f->fd = -1;
+}
+
+void __cairn_trailer(struct process *p, int final) {
+  if (!p->file.first) return;
+  u8 *r = p->file.first + LOG_CHUNK_HEADER_SIZE;
+  u64 *f = (u64 *)r;
+  if (final) {
+    u8 h[LOG_HEADER_SIZE] = {0};
+    ((u32 *)r)[1] |= LOG_TRAILER_FINAL;
+    put_header(p, h); /* the rate of the TSC is known by now */
+    sys4(SYS_pwrite, p->file.fd, h, sizeof h, 0);
+  }
+  f[1] = __cairn_now(p);
+  f[2] = load(&p->ticks), f[3] = p->blind, f[4] = p->late, f[5] = p->worst;
+  f[6] = load(&p->borderline), f[7] = load(&p->slow), f[8] = load(&p->dropped);
+  f[9] = p->limited, f[10] = load(&p->threshold), f[11] = p->period, f[12] = (u64)p->low * 1000;
+  f[13] = LOG_TICK_THREAD | (u64)load(&p->thread_count) << 32;
+  f[14] = p->idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes);
+}

@@ -1,0 +1,190 @@
+/* The thread that writes the log: it takes records out of the threads' queues,
+ * counts what was seen, limits the rate, and keeps the trailer up to date. The
+ * clock's thread wakes it; nothing here holds up the clock or the program. */
+
+#include "timed.h"
+
+void __cairn_wake(struct process *p) {
+  store(&p->pending, 0);
+  add(&p->wake, 1);
+  sys3(SYS_futex, &p->wake, FUTEX_WAKE, 1);
+}
+
+/* ---- counters of what was seen ---- */
+
+static u64 stack_hash(const struct entry *x, u32 n) {
+  u64 h = 14695981039346656037ul;
+  for (u32 i = 0; i < n; i++) h = (h ^ x[i].pc) * 1099511628211ul, h ^= h >> 29;
+  return h;
+}
+
+/* count_seen adds an episode to the counters of its peak and stack, and returns
+ * how often it was seen, now included. The last slot is for all that found no
+ * slot. */
+static u64 count_seen(struct process *p, u64 number, u64 pc, u64 hash, u64 lo, u64 time) {
+  struct file *f = &p->file;
+  u8 *slots = __cairn_file_seen(p), *r;
+  if (!slots) return 1;
+  u32 at = (u32)(hash ^ pc) % SEEN_INDEX;
+  for (; f->seen_index[at]; at = (at + 1) % SEEN_INDEX) {
+    r = slots + (f->seen_index[at] - 1u) * LOG_SEEN_SIZE;
+    if (((u64 *)r)[1] == pc && ((u64 *)r)[2] == hash) goto found;
+  }
+  int full = f->seen_count >= SEEN_SLOTS - 1;
+  r = slots + (full ? SEEN_SLOTS - 1 : f->seen_count) * LOG_SEEN_SIZE;
+  if (!full) f->seen_index[at] = (u16)++f->seen_count;
+  if (!*(u16 *)r) {
+    ((u64 *)r)[1] = full ? 0 : pc;
+    ((u64 *)r)[2] = full ? 0 : hash;
+    ((u64 *)r)[7] = number;
+    ((u16 *)r)[1] = LOG_SEEN_SIZE;
+    store((u16 *)r, LOG_TYPE_SEEN);
+  }
+found:;
+  u64 *s = (u64 *)r;
+  s[4] = most(s[4], lo);
+  s[5] += lo;
+  s[6] = time;
+  return ++s[3];
+}
+
+/* ---- the line for people ---- */
+
+static char *put_ms(char *p, u64 ns) {
+  u64 tenths = ns / 100000;
+  p = put_number(p, tenths / 10);
+  *p++ = '.';
+  *p++ = (char)('0' + tenths % 10);
+  *p = 0;
+  return p;
+}
+
+static void tell(struct process *p, struct thread *t, const u64 *f) {
+  char b[512], *q = put(b, "cairn: spike ");
+  const struct module *m = __cairn_module_of(p, f[10]);
+  q = put(put_ms(put(put_ms(q, f[3]), ".."), f[4]), " ms in ");
+  q = m ? put_hex(put(q, "0x"), f[10] - m->bias, 8) : put_hex(put(q, "0x"), f[10], 12);
+  if (m) q = put_number(put(q, " of module "), m->number);
+  q = put_number(put(q, ", thread "), (u64)(u32)t->owner);
+  if (f[6]) q = put_number(put(q, ", frame "), f[6]);
+  q = put(put_number(put(q, ", episode "), f[1]), "\n");
+  say(b, (u64)(q - b));
+}
+
+/* ---- records ---- */
+
+/* put_thread names the thread of a record, once. */
+static void put_thread(struct process *p, struct thread *t, u64 time) {
+  char *name = (char *)p->scratch + 12288, *path = name + 128;
+  i64 n = (i64)load(&t->name_len);
+  if (n) {
+    copy(name, t->name, (u64)n);
+  } else {
+    put(put_number(put(path, "/proc/self/task/"), (u64)(u32)t->owner), "/comm");
+    i64 fd = sys3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
+    n = fd < 0 ? 0 : sys3(SYS_read, fd, name, 64);
+    if (fd >= 0) sys1(SYS_close, fd);
+    if (n > 0 && name[n - 1] == '\n') n--;
+    if (n < 0) n = 0;
+  }
+  t->named = 1;
+  u8 *r = __cairn_file_record(p, LOG_TYPE_THREAD, (u32)(LOG_THREAD_SIZE + up8((u64)n)), (u32)t->owner, time);
+  if (!r) return;
+  ((u64 *)r)[1] = time;
+  ((u16 *)r)[8] = (u16)n;
+  copy(r + LOG_THREAD_SIZE, name, (u64)n);
+}
+
+/* wanted applies the rate limit: so many in a second, beyond that those whose
+ * count is a power of two. */
+static int wanted(struct process *p, u64 time, u64 seen) {
+  if (time / SECOND != p->second) p->second = time / SECOND, p->in_second = 0;
+  if (p->in_second < p->rate || !(seen & (seen - 1))) {
+    p->in_second++;
+    return 1;
+  }
+  p->limited++;
+  return 0;
+}
+
+/* take writes one record of a queue. */
+static void take(struct process *p, struct thread *t, u8 *q) {
+  u32 type = ((u16 *)q)[0], size = ((u16 *)q)[1];
+  u64 *f = (u64 *)q;
+  u64 time = f[2];
+  if (type == LOG_TYPE_EPISODE) {
+    const struct entry *x = (const struct entry *)(q + LOG_EPISODE_SIZE);
+    u64 seen = count_seen(p, f[1], x->pc, stack_hash(x, (u32)f[8] & 0xffff), f[3], time);
+    if (!wanted(p, time, seen)) {
+      p->left_out[f[1] % LIMITED] = f[1];
+      return;
+    }
+    for (u32 i = 0, n = (u32)f[8] & 0xffff; i < n; i++)
+      if (x[i].pc && !__cairn_known(p, x[i].pc) && time - p->modules_at > 100 * MS) __cairn_modules(p);
+    f[9] = __cairn_late_between(p, time - least(time, f[4]), time);
+    if (p->to_stderr) tell(p, t, f);
+  }
+  if (type == LOG_TYPE_PARENT && p->left_out[f[1] % LIMITED] == f[1]) return;
+  if (!load(&t->named)) put_thread(p, t, time);
+  u8 *r = __cairn_file_record(p, type, size, ((u32 *)q)[1], time);
+  if (r) copy(r + 8, q + 8, size - 8);
+}
+
+static void put_stalls(struct process *p) {
+  for (u64 n = p->stalls_read, end = load(&p->stalls); n < end; n++) {
+    const u64 *s = p->stall[n % STALLS];
+    u64 *r = __cairn_file_record(p, LOG_TYPE_STALL, LOG_STALL_SIZE, 0, s[1]);
+    if (r) r[1] = s[0], r[2] = s[1], r[3] = s[2];
+    store(&p->stalls_read, n + 1);
+  }
+}
+
+/* drain empties all queues. Of each thread no more than was there, so that one
+ * that never stops does not keep the others waiting. */
+static void drain(struct process *p) {
+  int any = p->stalls != p->stalls_read;
+  for (struct thread *t = load(&p->threads); t; t = t->next) any |= load(&t->head) != t->tail;
+  if (any) __cairn_begin(p);
+  if (any && p->last_tick - p->modules_at > 100 * MS) __cairn_modules(p);
+  for (struct thread *t = load(&p->threads); t; t = t->next) {
+    u64 head = load(&t->head);
+    while (t->tail != head) {
+      u8 *q = t->queue + t->tail % QUEUE;
+      u64 size = *(u16 *)q == 0xffff ? QUEUE - t->tail % QUEUE : ((u16 *)q)[1];
+      if (*(u16 *)q != 0xffff) take(p, t, q);
+      store(&t->tail, t->tail + size);
+    }
+  }
+  put_stalls(p);
+}
+
+/* bury frees the states of threads that are gone. */
+static void bury(struct process *p) {
+  for (struct thread *t = load(&p->threads); t; t = t->next) {
+    i32 tid = load(&t->owner);
+    if (tid && sys3(SYS_tgkill, p->pid, tid, 0) == -ESRCH && t->tail == load(&t->head))
+      store(&t->owner, 0);
+  }
+}
+
+void __cairn_log_thread(struct process *p) {
+  u64 buried = 0, opened_at = __cairn_now(p) + (p->forked ? 100 * MS : 0);
+  sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-log");
+  for (;;) {
+    u32 wake = load(&p->wake), want = load(&p->flush_want);
+    u64 now = __cairn_now(p);
+    /* A child that runs another program at once has no log. */
+    if (now >= opened_at || want != p->flush_done) __cairn_begin(p);
+    drain(p);
+    if (now - buried > 100 * MS) bury(p), buried = now;
+    __cairn_trailer(p, want != p->flush_done);
+    if (want != p->flush_done) {
+      store(&p->flush_done, want);
+      sys3(SYS_futex, &p->flush_done, FUTEX_WAKE, NEVER);
+    }
+    u64 ts[2] = {1, 0};
+    if (p->file.fd < 0 && !p->file.failed) ts[0] = 0, ts[1] = 100 * MS;
+    store(&p->log_switches, __cairn_switches(1) + 1); /* with the one to come */
+    sys4(SYS_futex, &p->wake, FUTEX_WAIT, wake, ts);
+  }
+}

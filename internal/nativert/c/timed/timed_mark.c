@@ -1,0 +1,131 @@
+/* What programs say of themselves; timed.h lists the functions. State is that
+ * of the thread, but for the global threshold and the frame number. */
+
+#include "timed.h"
+
+static struct process *active(void) {
+  struct process *p = __cairn_state;
+  return p && load(word(p, ALIVE)) ? p : 0;
+}
+
+static struct thread *self(void) {
+  struct process *p = active();
+  return p && !p->off ? __cairn_thread(p) : 0;
+}
+
+/* lower makes the inline code see what a threshold needs. It is not raised
+ * again when the threshold is gone: others may need it. */
+static void lower(struct process *p, u64 ns) {
+  u32 was = p->low;
+  __cairn_set_low(p, ns);
+  if (was < p->low) {
+    p->low = was;
+    store(word(p, LOW), was);
+  }
+}
+
+void __cairn_set_threshold(u64 ns) {
+  struct process *p = active();
+  if (!p || p->off || !ns) return;
+  store(&p->threshold, ns);
+  __cairn_set_low(p, ns);
+}
+
+void __cairn_note(u64 sp, u64 own, u64 children, u32 flags) {
+  struct thread *t = self();
+  if (!t) return;
+  while (t->notes && t->note[t->notes - 1].sp < sp) t->notes--; /* of frames that are gone */
+  struct annotation *n;
+  if (t->notes && t->note[t->notes - 1].sp == sp) {
+    n = &t->note[t->notes - 1];
+  } else {
+    if (t->notes == NOTES) return;
+    n = &t->note[t->notes];
+    n->own = n->children = n->flags = 0;
+    n->sp = sp;
+    t->notes++;
+  }
+  n->at = __cairn_now(__cairn_state);
+  if (own) n->own = own, lower(__cairn_state, own);
+  if (children) n->children = children, lower(__cairn_state, children);
+  n->flags |= flags;
+}
+
+void __cairn_note_end(u64 sp) {
+  struct thread *t = self();
+  while (t && t->notes && t->note[t->notes - 1].sp <= sp) t->notes--;
+}
+
+void __cairn_note_parents(u64 sp, u64 ns) {
+  struct thread *t = self();
+  if (!t) return;
+  t->parents = ns, t->parents_sp = sp, t->parents_at = __cairn_now(__cairn_state);
+  if (ns) lower(__cairn_state, ns);
+}
+
+int __cairn_over(u64 sp) {
+  struct thread *t = self();
+  struct process *p = __cairn_state;
+  u32 flags, stamp;
+  if (!t || !(stamp = *(u32 *)(p->base + (u32)sp))) return 0;
+  u64 t0, t1, e = __cairn_now(p);
+  __cairn_interval(p, stamp, e, &t0, &t1);
+  u64 threshold = __cairn_rule(p, t, sp, t0, &flags);
+  return e - t1 >= threshold && !(flags & LOG_ENTRY_IGNORED) && !t->inactive && !t->paused;
+}
+
+void __cairn_pause(void) {
+  struct thread *t = self();
+  if (!t || t->paused++) return;
+  struct pause *z = &t->pause[t->pauses % PAUSES];
+  if (t->pauses >= PAUSES) t->paused_before += z->to - z->from;
+  z->from = z->to = __cairn_now(__cairn_state);
+  t->pauses++;
+}
+
+void __cairn_resume(void) {
+  struct thread *t = self();
+  if (!t || !t->paused || --t->paused) return;
+  t->pause[(t->pauses - 1) % PAUSES].to = __cairn_now(__cairn_state);
+}
+
+void __cairn_thread_active(int yes) {
+  struct thread *t = self();
+  if (t) t->inactive = !yes;
+}
+
+void __cairn_frame(u64 number) {
+  struct process *p = active();
+  if (p) store(&p->frame, number);
+}
+
+/* A name is read by the writer while it may be set: at worst it is a mixture
+ * of two, once. */
+void __cairn_thread_name(const char *name) {
+  struct thread *t = self();
+  if (!t) return;
+  u32 n = (u32)least(length(name), sizeof t->name);
+  copy(t->name, name, n);
+  store(&t->name_len, n);
+  store(&t->named, 0);
+}
+
+void __cairn_text(u32 kind, u64 sp, u64 pc, const char *text, u64 len) {
+  struct thread *t = self();
+  if (!t) return;
+  if (len > LOG_MAX_TEXT) len = LOG_MAX_TEXT;
+  u64 size = LOG_TEXT_SIZE + up8(len);
+  u8 *r = __cairn_reserve(t, size);
+  if (!r) {
+    add(&__cairn_state->dropped, 1);
+    return;
+  }
+  u64 *f = (u64 *)r;
+  f[1] = 0; /* of the thread's next episode */
+  f[2] = __cairn_now(__cairn_state);
+  f[3] = kind | len << 16 | (u64)(u32)sp << 32;
+  f[4] = pc;
+  clear(r + LOG_TEXT_SIZE, up8(len));
+  copy(r + LOG_TEXT_SIZE, text, len);
+  __cairn_publish(__cairn_state, t, r, LOG_TYPE_TEXT, size);
+}

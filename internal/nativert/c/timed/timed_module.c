@@ -1,0 +1,197 @@
+/* The modules of the process, as /proc/self/maps lists them: the dynamic
+ * linker is not asked, because it would take its lock, in a thread that it does
+ * not know. */
+
+#include "timed.h"
+
+struct phdr {
+  u32 type, flags;
+  u64 offset, vaddr, paddr, filesz, memsz, align;
+};
+struct ehdr {
+  u8 ident[16];
+  u16 type, machine;
+  u32 version;
+  u64 entry, phoff, shoff;
+  u32 flags;
+  u16 ehsize, phentsize, phnum;
+};
+struct note {
+  u32 name_len, desc_len, type;
+  u8 name[4];
+};
+enum { PT_LOAD = 1, PT_NOTE = 4, MAX_PHDRS = 64 };
+
+/* peek copies memory that may be gone at any moment. */
+static int peek(struct process *p, u64 at, void *to, u64 n) {
+  u64 local[2] = {(u64)to, n}, remote[2] = {at, n};
+  return sys6(SYS_process_vm_readv, p->pid, (i64)local, 1, (i64)remote, 1, 0) == (i64)n;
+}
+
+/* find_id looks for the build id in a note segment. */
+static u32 find_id(struct process *p, u64 at, u64 size, u8 *id) {
+  u8 b[1024];
+  size = least(size, sizeof b);
+  if (!peek(p, at, b, size)) return 0;
+  for (u64 i = 0; i + 16 <= size;) {
+    const struct note *n = (const struct note *)(b + i);
+    u64 desc = i + 12 + ((n->name_len + 3ul) & ~3ul);
+    if (n->type == 3 && n->name_len == 4 && *(const u32 *)n->name == 0x554e47 /* GNU */ && desc + n->desc_len <= size) {
+      u32 len = (u32)least(n->desc_len, LOG_MAX_BUILD_ID);
+      copy(id, b + desc, len);
+      return len;
+    }
+    if (n->desc_len > size || n->name_len > size) return 0;
+    i = desc + ((n->desc_len + 3ul) & ~3ul);
+  }
+  return 0;
+}
+
+/* examine reads the ELF header that is mapped at start. */
+static int examine(struct process *p, u64 start, struct module *m, u8 *id, u32 *id_len) {
+  struct ehdr e;
+  struct phdr ph[MAX_PHDRS];
+  *id_len = 0;
+  if (!peek(p, start, &e, sizeof e) || *(u32 *)e.ident != 0x464c457f || e.phentsize != sizeof ph[0]) return 0;
+  if (!e.phnum || e.phnum > MAX_PHDRS || !peek(p, start + e.phoff, ph, e.phnum * sizeof ph[0])) return 0;
+  u64 low = NONE, high = 0;
+  for (u32 i = 0; i < e.phnum; i++)
+    if (ph[i].type == PT_LOAD) {
+      low = least(low, ph[i].vaddr & ~4095ul);
+      high = most(high, ph[i].vaddr + ph[i].memsz);
+    }
+  if (low > high) return 0;
+  m->start = start;
+  m->bias = start - low;
+  m->end = m->bias + high;
+  for (u32 i = 0; i < e.phnum && !*id_len; i++)
+    if (ph[i].type == PT_NOTE) *id_len = find_id(p, m->bias + ph[i].vaddr, ph[i].memsz, id);
+  return 1;
+}
+
+static void write_module(struct process *p, const struct module *m, u32 flags, const u8 *id, u32 id_len, const char *path, u64 len) {
+  u8 *r = __cairn_file_record(p, LOG_TYPE_MODULE, (u32)(LOG_MODULE_SIZE + up8(len)), m->number, p->modules_at);
+  if (!r) return;
+  u64 *f = (u64 *)r;
+  f[1] = p->modules_at, f[2] = m->bias, f[3] = m->start, f[4] = m->end;
+  for (u32 i = 0, n = load(&p->bases); i < n && i < BASES; i++)
+    if (p->base_word[i] >= m->start && p->base_word[i] < m->end) flags |= LOG_MODULE_INSTRUMENTED;
+  ((u32 *)r)[10] = flags;
+  ((u16 *)r)[22] = (u16)id_len, ((u16 *)r)[23] = (u16)len;
+  copy(r + 48, id, id_len);
+  copy(r + LOG_MODULE_SIZE, path, len);
+}
+
+/* see takes in a file that is mapped at start from its beginning. */
+static void see(struct process *p, u64 start, const char *path, u64 len) {
+  struct module *m = &p->module[p->modules], found;
+  u8 id[LOG_MAX_BUILD_ID];
+  u32 id_len;
+  u64 hash = 14695981039346656037ul;
+  int exe = len == length(p->exe);
+  for (u64 i = 0; exe && i < len; i++) exe = path[i] == p->exe[i];
+  if (p->seeking) {
+    if (exe && examine(p, start, &found, id, &id_len)) copy(p->exe_id, id, p->exe_id_len = id_len);
+    return;
+  }
+  for (u64 i = 0; i < len; i++) hash = (hash ^ (u8)path[i]) * 1099511628211ul;
+  for (u32 i = 0; i < p->modules; i++)
+    if (p->module[i].start == start && p->module[i].path_hash == hash) {
+      p->module[i].known = 1;
+      return;
+    }
+  if (p->modules == MODULES || !examine(p, start, m, id, &id_len)) return;
+  m->path_hash = hash;
+  m->number = p->module_numbers++;
+  m->known = 1;
+  store(&p->modules, p->modules + 1);
+  write_module(p, m, exe ? LOG_MODULE_MAIN : 0, id, id_len, path, len);
+}
+
+static u64 hex(const char **s) {
+  u64 v = 0;
+  for (;; ++*s) {
+    u8 c = (u8)**s, d = c - '0';
+    if (d > 9) d = (u8)(c - 'a') < 6 ? (u8)(c - 'a' + 10) : 16;
+    if (d > 15) return v;
+    v = v << 4 | d;
+  }
+}
+
+/* line takes a line of the listing: start-end perms offset dev inode path. */
+static void line(struct process *p, const char *s) {
+  u64 start = hex(&s);
+  if (*s++ != '-') return;
+  hex(&s);
+  for (int blanks = 0; blanks < 2; s++) {
+    if (!*s) return;
+    blanks += *s == ' ';
+  }
+  u64 offset = hex(&s);
+  while (*s && *s != '/') s++;
+  if (offset || !*s) return;
+  u64 n = length(s);
+  if (n <= LOG_MAX_PATH) see(p, start, s, n);
+}
+
+/* modules lists them again, and writes what is new and what is gone. */
+void __cairn_modules(struct process *p) {
+  char *b = (char *)p->scratch;
+  u64 have = 0, room = 8192;
+  i64 n, fd;
+  p->modules_at = __cairn_now(p);
+  if (!p->exe[0]) {
+    n = sys3(SYS_readlink, "/proc/self/exe", p->exe, sizeof p->exe - 1);
+    p->exe[n > 0 ? n : 0] = 0;
+  }
+  for (u32 i = 0; i < p->modules; i++) p->module[i].known = 0;
+  fd = sys3(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+  while (fd >= 0 && (n = sys3(SYS_read, fd, b + have, room - 1 - have)) > 0) {
+    have += (u64)n;
+    u64 from = 0;
+    for (u64 i = 0; i < have; i++)
+      if (b[i] == '\n') {
+        b[i] = 0;
+        line(p, b + from);
+        from = i + 1;
+      }
+    if (!from && have == room - 1) have = 0; /* a line too long */
+    for (u64 i = from; i < have; i++) b[i - from] = b[i];
+    have -= least(from, have);
+  }
+  if (fd < 0) return;
+  sys1(SYS_close, fd);
+  if (p->seeking) return;
+  for (u32 i = 0; i < p->modules;) {
+    struct module *m = &p->module[i];
+    if (m->known) {
+      i++;
+      continue;
+    }
+    write_module(p, m, LOG_MODULE_UNLOADED, 0, 0, 0, 0);
+    *m = p->module[--p->modules];
+  }
+}
+
+/* begin opens the file, whose name needs the executable's id. */
+int __cairn_begin(struct process *p) {
+  if (p->file.fd >= 0) return 1;
+  if (p->file.failed || !p->dir) return 0;
+  p->seeking = 1;
+  __cairn_modules(p);
+  p->seeking = 0;
+  if (!__cairn_file_open(p)) return 0;
+  __cairn_modules(p);
+  return 1;
+}
+
+struct module *__cairn_module_of(struct process *p, u64 pc) {
+  for (u32 i = 0; i < p->modules; i++)
+    if (pc >= p->module[i].start && pc < p->module[i].end) return &p->module[i];
+  return 0;
+}
+
+/* known tells whether an address is in a module that was listed. Any thread
+ * may ask: what is read half is a wrong answer, for a frame pointer that is
+ * none. */
+int __cairn_known(struct process *p, u64 pc) { return __cairn_module_of(p, pc) != 0; }

@@ -1,0 +1,9 @@
+/* Executables map the window before any constructor runs: those of shared
+ * libraries may call functions of the executable. A shared library may not have
+ * this section, so this is a member of its own. */
+
+#include "timed.h"
+
+HIDDEN void __cairn_timed_start(int, char **, char **);
+HIDDEN const u8 __cairn_preinit = 0;
+__attribute__((section(".preinit_array"), used)) static void (*const start)(int, char **, char **) = __cairn_timed_start;

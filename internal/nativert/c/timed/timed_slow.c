@@ -1,0 +1,280 @@
+/* What happens when an exit looks slow by the coarse clock. The duration of
+ * the call lies in an interval, [e - t1, e - t0]. If its lower end reaches the
+ * threshold of the frame, that is certain: the call crossed. Callees end before
+ * their callers, so the first of a chain to cross is the peak, and opens an
+ * episode; the callers that cross later are its parents.
+ *
+ * The inline threshold is the same for all functions, so each instrumented
+ * caller of a slow call is slow as well, and the ring of slow calls has no
+ * holes: the chain below the peak can be read from it.
+ *
+ * The thread allocates nothing but its own state, once, takes no lock and
+ * prints nothing: it leaves records in its queue for the log's thread. */
+
+#include "timed.h"
+
+static __thread struct thread *own_thread __attribute__((tls_model("initial-exec")));
+
+/* ---- the state of a thread ---- */
+
+/* find_thread gives this thread its state: what another module gave it, what a
+ * dead thread left, or new memory. */
+static __attribute__((noinline)) struct thread *find_thread(struct process *p) {
+  i32 tid = (i32)sys0(SYS_gettid);
+  u64 tp;
+  struct thread *t;
+  __asm__("movq %%fs:0, %0" : "=r"(tp));
+  for (t = load(&p->threads); t; t = t->next)
+    if (load(&t->owner) == tid && t->tp == tp) goto out;
+  for (t = load(&p->threads); t; t = t->next) {
+    i32 nobody = 0;
+    if (!load(&t->owner) && __atomic_compare_exchange_n(&t->owner, &nobody, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+      struct thread *next = t->next;
+      t->calls = t->opened = t->notes = t->pauses = t->busy = t->inactive = t->paused = t->named = 0;
+      t->parents = t->name_len = t->paused_before = 0;
+      t->next = next;
+      break;
+    }
+  }
+  if (!t) {
+    u64 size = (sizeof *t + 4095) & ~4095ul;
+    t = (struct thread *)map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (failed(t)) return 0;
+    t->owner = tid;
+    t->next = load(&p->threads);
+    while (!__atomic_compare_exchange_n(&p->threads, &t->next, t, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    }
+  }
+  t->tp = tp;
+  add(&p->thread_count, 1);
+out:
+  own_thread = t;
+  return t;
+}
+
+struct thread *__cairn_thread(struct process *p) {
+  struct thread *t = own_thread;
+  return t ? t : find_thread(p);
+}
+
+/* forget_threads leaves, in a child made by fork, the one thread that there is. */
+void __cairn_forget_threads(struct process *p) {
+  u64 tp;
+  i32 tid = (i32)sys0(SYS_gettid);
+  __asm__("movq %%fs:0, %0" : "=r"(tp));
+  for (struct thread *t = p->threads; t; t = t->next) {
+    int mine = t->owner && t->tp == tp && tid;
+    t->tail = t->head;
+    t->busy = t->named = t->opened = 0;
+    t->owner = mine ? tid : 0;
+    if (mine) tid = 0; /* of two that lived there one after the other the newer comes first */
+  }
+}
+
+/* ---- the queue ---- */
+
+/* __cairn_reserve returns room for a record at the queue's head, or 0. Nothing of it is
+ * seen before
+ * __cairn_publish. A record is in one piece: the rest of the ring's end is
+ * skipped if it does not fit there. */
+u8 *__cairn_reserve(struct thread *t, u64 size) {
+  u64 at = t->head % QUEUE;
+  if (QUEUE - at < size) {
+    if (t->head + (QUEUE - at) + size - load(&t->tail) > QUEUE) return 0;
+    *(u16 *)(t->queue + at) = 0xffff;
+    store(&t->head, t->head + (QUEUE - at));
+    at = 0;
+  } else if (t->head + size - load(&t->tail) > QUEUE) {
+    return 0;
+  }
+  return t->queue + at;
+}
+
+void __cairn_publish(struct process *p, struct thread *t, u8 *record, u32 type, u64 size) {
+  ((u16 *)record)[0] = (u16)type;
+  ((u16 *)record)[1] = (u16)size;
+  ((u32 *)record)[1] = (u32)t->owner;
+  store(&t->head, t->head + size);
+  store(&p->pending, 1);
+}
+
+/* ---- thresholds and mark-up ---- */
+
+/* forget drops what was said of frames that are gone: below sp. */
+static void forget(struct thread *t, u64 sp) {
+  while (t->notes && t->note[t->notes - 1].sp < sp) t->notes--;
+}
+
+/* __cairn_rule finds the threshold of the frame and whether it is to be ignored. */
+u64 __cairn_rule(struct process *p, struct thread *t, u64 sp, u64 t0, u32 *flags) {
+  u64 threshold = load(&p->threshold), parents = 0;
+  *flags = 0;
+  forget(t, sp);
+  if (t->parents && sp > t->parents_sp && t0 <= t->parents_at) threshold = parents = t->parents;
+  for (u32 i = t->notes; i--;) {
+    const struct annotation *n = &t->note[i];
+    if (n->sp == sp && n->at >= t0) {
+      if (n->flags & NOTE_IGNORE) *flags |= LOG_ENTRY_IGNORED;
+      if (n->own) return n->own;
+    } else if (n->sp > sp) {
+      if (n->flags & NOTE_IGNORE_CHILDREN) *flags |= LOG_ENTRY_IGNORED;
+      if (n->children) return n->children;
+    }
+  }
+  return parents ? parents : threshold;
+}
+
+/* paused sums up the pauses between two moments, those going on not. With
+ * all set it is an upper bound where the ring of pauses is too short. */
+static u64 paused(const struct thread *t, u64 from, u64 to, int all) {
+  u64 sum = 0, oldest = NONE;
+  for (u32 i = t->pauses; i-- > less(t->pauses, PAUSES);) {
+    const struct pause *z = &t->pause[i % PAUSES];
+    sum += less(least(z->to, to), most(z->from, from));
+    oldest = z->from;
+  }
+  return all && from < oldest ? sum + t->paused_before : sum;
+}
+
+/* ---- episodes ---- */
+
+/* children fills entries with the largest slow call that the one with sp and
+ * entry t1 made, the largest of that one, and so on while a call holds half of
+ * its caller's time at least. Ring entries are in the order of exits: callees
+ * first, and a call's own callees lie together before it. */
+static u32 children(struct process *p, struct thread *t, const struct slow_call *peak, struct entry *out, u32 max, u32 *flags) {
+  u64 first = less(t->calls, CALLS), last = t->calls - 1; /* the peak's own */
+  struct slow_call of = *peak;
+  u32 n = 0;
+  while (n < max) {
+    const struct slow_call *best = 0;
+    u64 best_at = 0, ceiling = 0; /* stack pointer of the last direct callee, going back */
+    u64 inner_entry = NONE;
+    for (u64 i = last; i-- > first;) {
+      const struct slow_call *c = &t->call[i % CALLS];
+      if (c->sp >= of.sp || c->t0 < of.t0) {
+        if (c->e < of.t0) goto scanned;
+        continue;
+      }
+      if (c->sp < ceiling && c->t0 >= inner_entry) continue; /* within the callee looked at last */
+      ceiling = c->sp, inner_entry = c->t0;
+      if (!best || c->e - c->t1 > best->e - best->t1) best = c, best_at = i;
+    }
+    if (first) *flags |= LOG_EPISODE_CHILDREN_CUT;
+  scanned:
+    if (!best || (best->e - best->t1) * 2 < of.e - of.t1) break;
+    struct entry *x = &out[n++];
+    x->pc = best->site;
+    x->lo = best->e - best->t1;
+    x->hi = best->e - best->t0;
+    x->flags = best->t0 < p->fork_time ? LOG_ENTRY_BEFORE_FORK : 0;
+    x->sp = (u32)best->sp;
+    of = *best;
+    last = best_at;
+  }
+  return n;
+}
+
+static u64 involuntary(struct thread *t) {
+  u64 r[18];
+  clear(r, sizeof r);
+  sys2(SYS_getrusage, 1, r);
+  u64 was = t->switches;
+  t->switches = r[17];
+  return r[17] - was;
+}
+
+enum { MAX_CHILDREN = 16 };
+
+static void open_episode(struct process *p, struct thread *t, const struct slow_call *c, u64 rbp, u64 lo, u64 hi, u64 threshold) {
+  u64 number = add(&p->episodes, 1) + 1;
+  struct open_episode *o = &t->open[t->opened++ % OPEN];
+  o->number = number, o->sp = c->sp, o->t0 = c->t0;
+  u8 *r = __cairn_reserve(t, LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE);
+  if (!r) {
+    add(&p->dropped, 1);
+    return;
+  }
+  u64 *f = (u64 *)r;
+  u32 flags = 0, frames = 0, switched = (u32)involuntary(t);
+  struct entry *entries = (struct entry *)(r + LOG_EPISODE_SIZE);
+  u32 stack = __cairn_stack(p, t, c->site, c->sp, rbp, c->e, entries, LOG_MAX_ENTRIES - MAX_CHILDREN, &frames, &flags);
+  u32 below = children(p, t, c, entries + stack, MAX_CHILDREN, &flags);
+  if (switched) flags |= LOG_EPISODE_PREEMPTED;
+  if (c->t0 < p->fork_time) flags |= LOG_EPISODE_BEFORE_FORK;
+  entries[0].lo = lo, entries[0].hi = hi;
+  f[1] = number, f[2] = c->e, f[3] = lo, f[4] = hi, f[5] = threshold, f[6] = load(&p->frame);
+  f[7] = flags | (u64)switched << 32;
+  f[8] = stack | below << 16 | (u64)frames << 32;
+  f[9] = 0; /* the writer knows */
+  __cairn_publish(p, t, r, LOG_TYPE_EPISODE, LOG_EPISODE_SIZE + (stack + below) * LOG_ENTRY_SIZE);
+}
+
+/* is_parent appends the call to the episodes that were found in calls of it. */
+static int is_parent(struct process *p, struct thread *t, const struct slow_call *c, u64 lo, u64 hi, u64 threshold, u32 flags) {
+  int parent = 0;
+  for (u32 i = (u32)less(t->opened, OPEN); i < t->opened; i++) {
+    struct open_episode *o = &t->open[i % OPEN];
+    if (!o->number || o->sp >= c->sp || c->t0 > o->t0) continue;
+    parent = 1;
+    u8 *r = __cairn_reserve(t, LOG_PARENT_SIZE);
+    if (!r) {
+      add(&p->dropped, 1);
+      continue;
+    }
+    u64 *f = (u64 *)r;
+    f[1] = o->number, f[2] = c->e, f[3] = lo, f[4] = hi, f[5] = c->site, f[6] = threshold;
+    f[7] = flags | (c->t0 < p->fork_time ? LOG_ENTRY_BEFORE_FORK : 0u) | (u64)(u32)c->sp << 32;
+    __cairn_publish(p, t, r, LOG_TYPE_PARENT, LOG_PARENT_SIZE);
+  }
+  return parent;
+}
+
+/* judge reports the call if it crossed its threshold. */
+static void judge(struct process *p, struct thread *t, const struct slow_call *c, u64 rbp) {
+  u32 flags;
+  u64 pause = t->pauses ? paused(t, c->t0, c->e, 1) : 0;
+  u64 lo = less(c->e - c->t1, pause), hi = less(c->e - c->t0, t->pauses ? paused(t, c->t1, c->e, 0) : 0);
+  u64 threshold = __cairn_rule(p, t, c->sp, c->t0, &flags);
+  if (hi < threshold) return;
+  if (t->inactive || t->paused) return;
+  if (lo < threshold) {
+    add(&p->borderline, 1);
+    return;
+  }
+  if (is_parent(p, t, c, lo, hi, threshold, flags) || flags & LOG_ENTRY_IGNORED) return;
+  open_episode(p, t, c, rbp, lo, hi, threshold);
+}
+
+HIDDEN void __cairn_slow_exit(u64 site, u64 sp, u64 rbp) {
+  struct process *p = __cairn_state;
+  if (!p || !load(word(p, ALIVE))) return; /* a child that no handler of fork saw */
+  if (p->check_pid && (i32)sys0(SYS_getpid) != p->pid) return;
+  u64 e = __cairn_now(p);
+  struct thread *t = __cairn_thread(p);
+  if (!t) {
+    add(&p->dropped, 1);
+    return;
+  }
+  /* In a handler of a signal, or the allocator, within all this. A handler may
+   * have jumped out of it, though. */
+  if (t->busy && e - t->busy_since < SECOND) return;
+  t->busy_since = e;
+  t->busy = 1;
+  barrier();
+  u32 stamp = *(u32 *)(p->base + (u32)sp);
+  if (stamp) {
+    struct slow_call *c = &t->call[t->calls % CALLS];
+    c->site = site, c->sp = sp, c->e = e;
+    __cairn_interval(p, stamp, e, &c->t0, &c->t1);
+    t->calls++;
+    add(&p->slow, 1);
+    judge(p, t, c, rbp);
+    if (e - t->switches_at > p->threshold) {
+      t->switches_at = e;
+      involuntary(t);
+    }
+  }
+  barrier();
+  t->busy = 0;
+}

@@ -1,0 +1,165 @@
+/* The stack of an episode. The unwinder of the program's own compiler is used
+ * if there is one that takes no lock: a slow exit may be anywhere. Otherwise
+ * frame pointers are followed as far as they lead; otherwise it is the peak and
+ * its caller. The caller's callers become known as they end.
+ *
+ * For a frame that the unwinder finds, the stack pointer at its entry is known,
+ * so the window has its stamp, and its time so far. */
+
+#include "timed.h"
+
+#if __has_include(<gnu/libc-version.h>)
+#define GLIBC 1
+extern void *_dl_find_object(void *, void *) WEAK; /* with it, unwinding takes no lock */
+#else
+#define GLIBC 0
+#endif
+
+struct context;
+extern int _Unwind_Backtrace(int (*)(struct context *, void *), void *) WEAK;
+extern u64 _Unwind_GetIPInfo(struct context *, int *) WEAK;
+extern u64 _Unwind_GetCFA(struct context *) WEAK;
+extern u64 _Unwind_GetRegionStart(struct context *) WEAK;
+
+/* All vectors, the x87 stack and their control words: others' code may use
+ * them, and a return value or an argument is in them. */
+static void keep_vectors(struct process *p, u8 *area) {
+  u32 lo = (u32)p->xsave_mask, hi = 0;
+  if (lo) __asm__ volatile("xsave64 (%0)" : : "r"(area), "a"(lo), "d"(hi) : "memory");
+  else __asm__ volatile("fxsave64 (%0)" : : "r"(area) : "memory");
+}
+static void restore_vectors(struct process *p, u8 *area) {
+  u32 lo = (u32)p->xsave_mask, hi = 0;
+  if (lo) __asm__ volatile("xrstor64 (%0)" : : "r"(area), "a"(lo), "d"(hi) : "memory");
+  else __asm__ volatile("fxrstor64 (%0)" : : "r"(area) : "memory");
+}
+
+enum { TAIL = 8, MAX_FRAMES = 1024 };
+
+struct walk {
+  struct process *p;
+  u64 site, sp, e;
+  struct entry *out;
+  u32 max, count; /* count: frames found */
+  u32 started, stamped; /* stamped: the frame found last is of an instrumented function */
+  struct entry tail[TAIL]; /* the last ones: ring */
+};
+
+/* is_stamped tells whether a function begins with the code that stamps: that
+ * refers to a module's __cairn_base. The slots of other frames hold what
+ * earlier calls left there. */
+static int is_stamped(struct process *p, u64 start) {
+  u32 n = load(&p->bases);
+  if (!start) return 0;
+  for (u64 at = start; at < start + 32; at++) {
+    u64 to = at + 4 + (u64)(i64) * (const i32 *)at;
+    for (u32 i = 0; i < n && i < BASES; i++)
+      if (to == p->base_word[i]) return 1;
+  }
+  return 0;
+}
+
+/* so_far sets the times of a frame by the stamp of its entry. */
+static void so_far(struct walk *w, struct entry *x, u64 sp) {
+  u32 stamp = *(u32 *)(w->p->base + (u32)sp);
+  u64 t0, t1;
+  x->sp = (u32)sp;
+  if (!w->stamped || !stamp) return;
+  x->flags &= ~LOG_ENTRY_NO_STAMP;
+  __cairn_interval(w->p, stamp, w->e, &t0, &t1);
+  x->lo = w->e - t1, x->hi = w->e - t0;
+  if (t0 < w->p->fork_time) x->flags |= LOG_ENTRY_BEFORE_FORK;
+}
+
+/* entry_of is where frame i is kept: the first ones as they come, the last
+ * ones of a deep stack in a ring. */
+static struct entry *entry_of(struct walk *w, u32 i) {
+  u32 plain = w->max - TAIL;
+  return i < plain ? &w->out[i] : &w->tail[(i - plain) % TAIL];
+}
+
+static void add_frame(struct walk *w, u64 pc, int exact) {
+  struct entry *x = entry_of(w, w->count++);
+  x->pc = pc;
+  x->lo = x->hi = 0;
+  x->sp = 0;
+  x->flags = exact ? LOG_ENTRY_EXACT | LOG_ENTRY_NO_STAMP : LOG_ENTRY_NO_STAMP;
+}
+
+/* A frame's own CFA is told with the next frame, as its stack pointer. */
+static int frame(struct context *c, void *arg) {
+  struct walk *w = arg;
+  int exact = 0;
+  u64 pc = _Unwind_GetIPInfo(c, &exact), cfa = _Unwind_GetCFA(c);
+  if (!w->started) {
+    if (pc != w->site || cfa != w->sp) return 0;
+    w->started = 1;
+  } else if (w->count) {
+    so_far(w, entry_of(w, w->count - 1), cfa - 8);
+  }
+  if (!pc) return 5;
+  w->stamped = is_stamped(w->p, _Unwind_GetRegionStart(c));
+  add_frame(w, pc, exact);
+  return w->count < MAX_FRAMES ? 0 : 5 /* _URC_END_OF_STACK */;
+}
+
+/* read_self reads two words, if they can be read. */
+static int read_self(struct process *p, u64 at, u64 *to) {
+  u64 local[2] = {(u64)to, 16}, remote[2] = {at, 16};
+  return sys6(SYS_process_vm_readv, p->pid, (i64)local, 1, (i64)remote, 1, 0) == 16;
+}
+
+/* by_frame_pointers goes on from the caller. */
+static void by_frame_pointers(struct walk *w, u64 rbp) {
+  u64 at = w->sp, two[2];
+  while (w->count < MAX_FRAMES && rbp > at && !(rbp & 7) && rbp - at < 8 << 20 && read_self(w->p, rbp, two)) {
+    if (!two[1] || !__cairn_known(w->p, two[1])) break;
+    so_far(w, entry_of(w, w->count - 1), rbp + 8);
+    add_frame(w, two[1], 0);
+    at = rbp;
+    rbp = two[0];
+  }
+}
+
+static int has_unwinder(void) {
+  if (!_Unwind_Backtrace || !_Unwind_GetIPInfo || !_Unwind_GetCFA || !_Unwind_GetRegionStart) return 0;
+#if GLIBC
+  return _dl_find_object != 0;
+#else
+  return 1;
+#endif
+}
+
+/* settle puts the last frames behind the first ones. */
+static u32 settle(struct walk *w) {
+  u32 plain = w->max - TAIL, n = w->count;
+  if (n <= plain) return n;
+  u32 rest = n - plain, kept = rest < TAIL ? rest : TAIL;
+  for (u32 i = 0; i < kept; i++) w->out[plain + i] = *entry_of(w, n - kept + i);
+  if (rest > TAIL) w->out[plain].flags |= LOG_ENTRY_GAP;
+  return plain + kept;
+}
+
+u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp, u64 e, struct entry *out, u32 max,
+                  u32 *frames, u32 *flags) {
+  struct walk w;
+  w.p = p, w.site = site, w.sp = sp, w.e = e, w.out = out, w.max = max, w.count = w.started = w.stamped = 0;
+  if (has_unwinder()) {
+    keep_vectors(p, t->vectors);
+    _Unwind_Backtrace(frame, &w);
+    restore_vectors(p, t->vectors);
+  }
+  if (w.count < 2) {
+    *flags |= LOG_EPISODE_NO_UNWINDER;
+    w.count = w.stamped = 0;
+    add_frame(&w, site, 0);
+    out[0].sp = (u32)sp;
+    add_frame(&w, *(u64 *)sp, 0);
+    by_frame_pointers(&w, rbp);
+    if (w.count == 2) *flags |= LOG_EPISODE_CALLER_ONLY;
+  }
+  if (w.count >= MAX_FRAMES) *flags |= LOG_EPISODE_CUT;
+  out[0].flags &= ~LOG_ENTRY_NO_STAMP;
+  *frames = w.count;
+  return settle(&w);
+}

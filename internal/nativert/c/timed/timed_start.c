@@ -1,0 +1,361 @@
+/* The start of the timed modes: the window, what the environment says, the
+ * threads; then fork and the end.
+ *
+ * The window has a slot for each value of the low 32 bits of a stack pointer:
+ * 4 GiB of addresses, of which the pages are in memory that stacks ever
+ * touched. In front of it are the words that inserted code reads, and before
+ * them the state of the process. */
+
+#include "timed.h"
+
+__asm__(".pushsection .data.cairn_process,\"aw\"\n"
+        ".globl __cairn_process\n.type __cairn_process, @gnu_unique_object\n.size __cairn_process, 8\n"
+        ".balign 8\n__cairn_process: .quad 0\n.popsection\n");
+
+u8 *__cairn_base;
+struct process *__cairn_state;
+
+#define WINDOW (1ul << 32)
+#define PAGE 4096ul
+#define BELOW (((sizeof(struct process) + PAGE - 1) & ~(PAGE - 1)) + PAGE)
+#define TOTAL (BELOW + WINDOW + PAGE) /* a stack pointer may be misaligned */
+
+/* ---- the window ---- */
+
+/* shared_window puts a file's memory at the window: it is not charged before it
+ * is touched, where other memory is. */
+static int shared_window(u8 *base) {
+  i64 fd = sys2(SYS_memfd_create, "cairn-window", 1 /* MFD_CLOEXEC */);
+  if (fd < 0) return 0;
+  i64 r = sys2(SYS_ftruncate, fd, WINDOW + PAGE);
+  if (r >= 0) r = map(base, WINDOW + PAGE, PROT_RW, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
+  sys1(SYS_close, fd);
+  return !failed(r);
+}
+
+static struct process *reserve_window(void) {
+  u8 *m = (u8 *)map(0, TOTAL, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  int shared = 0;
+  if (failed(m)) {
+    m = (u8 *)map(0, TOTAL, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (failed(m)) return 0;
+    if (failed(map(m, BELOW, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)) || !shared_window(m + BELOW)) {
+      sys2(SYS_munmap, m, TOTAL);
+      return 0;
+    }
+    shared = 1;
+  }
+  struct process *p = (struct process *)m;
+  p->base = m + BELOW;
+  p->shared = (u8)shared;
+  /* With huge pages, each stack would cost megabytes. */
+  sys3(SYS_madvise, p->base, WINDOW + PAGE, MADV_NOHUGEPAGE);
+  sys3(SYS_madvise, p->base, WINDOW + PAGE, MADV_DONTDUMP);
+  p->check_pid = sys3(SYS_madvise, p->base - PAGE, PAGE, MADV_WIPEONFORK) < 0;
+  return p;
+}
+
+/* window reserves it, or ends the process: inserted code cannot run without. A
+ * limit of address space that may be raised is raised by the window's size. */
+static struct process *window(void) {
+  struct process *p = reserve_window();
+  u64 limit[2];
+  static const char message[] =
+      "cairn: this program was built with cairn cc --mode spike and needs 4 GiB of address space, which it cannot "
+      "reserve here: raise the limit (ulimit -v unlimited) or build it without\n";
+  if (!p && sys2(SYS_getrlimit, 9 /* RLIMIT_AS */, limit) >= 0 && limit[0] < limit[1]) {
+    limit[0] = limit[0] + TOTAL > limit[1] ? limit[1] : limit[0] + TOTAL;
+    sys2(SYS_setrlimit, 9, limit);
+    p = reserve_window();
+  }
+  if (!p) {
+    say(message, sizeof message - 1);
+    sys1(SYS_exit_group, 127);
+  }
+  return p;
+}
+
+/* ---- what the machine has ---- */
+
+struct symbol {
+  u32 name;
+  u8 info, other;
+  u16 section;
+  u64 value, size;
+};
+
+/* find_gettime looks up clock_gettime in the vDSO: a call of the kernel takes
+ * ten times as long. */
+static void find_gettime(struct process *p) {
+  u64 aux[2], at = 0;
+  i64 fd = sys3(SYS_open, "/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return;
+  while (sys3(SYS_read, fd, aux, sizeof aux) == sizeof aux && aux[0])
+    if (aux[0] == 33 /* AT_SYSINFO_EHDR */) at = aux[1];
+  sys1(SYS_close, fd);
+  if (!at) return;
+  const u8 *e = (const u8 *)at, *ph = e + *(u64 *)(e + 32);
+  u64 bias = at, strings = 0, symbols = 0;
+  const u64 *dynamic = 0;
+  for (u32 n = *(u16 *)(e + 56); n--; ph += 56) {
+    if (*(u32 *)ph == 1) bias = at + *(u64 *)(ph + 8) - *(u64 *)(ph + 16);
+    if (*(u32 *)ph == 2) dynamic = (const u64 *)(at + *(u64 *)(ph + 8));
+  }
+  for (; dynamic && dynamic[0]; dynamic += 2) {
+    if (dynamic[0] == 5) strings = bias + dynamic[1];
+    if (dynamic[0] == 6) symbols = bias + dynamic[1];
+  }
+  if (!symbols || strings <= symbols) return;
+  for (const struct symbol *s = (const struct symbol *)symbols; (u64)(s + 1) <= strings; s++) {
+    const char *name = (const char *)strings + s->name, *want = "__vdso_clock_gettime";
+    while (*want && *name == *want) name++, want++;
+    if (!*want && !*name) p->gettime = (int (*)(int, u64 *))(bias + s->value);
+  }
+}
+
+/* find_vectors tells which registers others' code may use: x87, SSE, AVX and
+ * AVX-512, as far as the kernel keeps them. */
+static void find_vectors(struct process *p) {
+  u32 a = 1, b, c = 0, d;
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  if (!(c >> 27 & 1)) return;
+  __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+  p->xsave_mask = a & 0xe7;
+}
+
+/* ---- the environment ---- */
+
+#if __has_include(<gnu/libc-version.h>)
+#define GLIBC 1
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) WEAK;
+#else
+#define GLIBC 0
+extern char **environ WEAK;
+extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
+#endif
+
+static const char *env(char **e, const char *name) {
+  for (; e && *e; e++) {
+    const char *p = *e, *q = name;
+    while (*q && *p == *q) p++, q++;
+    if (!*q && *p == '=') return p + 1;
+  }
+  return 0;
+}
+
+/* word_is tells whether the word at s, up to a comma or the end, is w. With a
+ * w that ends in = it tells whether it starts so. */
+static int word_is(const char *s, const char *w) {
+  u64 n = length(w);
+  for (u64 i = 0; i < n; i++)
+    if (s[i] != w[i]) return 0;
+  return w[n - 1] == '=' || !s[n] || s[n] == ',';
+}
+
+/* time_of reads a time such as 1.5ms; 0 if it is none. */
+static u64 time_of(const char *s) {
+  u64 v = 0, scale = 1, unit;
+  int digits = 0;
+  for (; (*s >= '0' && *s <= '9') || (*s == '.' && scale == 1); s++) {
+    if (*s == '.') {
+      scale = 10;
+      s++;
+      if (*s < '0' || *s > '9') return 0;
+      v = v * 10 + (u64)(*s - '0');
+      continue;
+    }
+    if (++digits > 9) return 0;
+    v = v * 10 + (u64)(*s - '0');
+    if (scale > 1) scale *= 10;
+  }
+  if (word_is(s, "us")) unit = 1000;
+  else if (word_is(s, "ms")) unit = MS;
+  else if (word_is(s, "s")) unit = SECOND;
+  else return 0;
+  return (u64)((unsigned __int128)v * unit / scale);
+}
+
+static void misread(const char *s, const char *why) {
+  char b[256], *q = put(b, "cairn: CAIRN_SPIKE: ");
+  for (u32 i = 0; *s && *s != ',' && i < 100; i++) *q++ = *s++;
+  *q = 0;
+  q = put(put(q, why), "\n");
+  say(b, (u64)(q - b));
+}
+
+/* options reads a list of words, as CAIRN_SPIKE has them. */
+static void options(struct process *p, const char *s) {
+  while (s && *s) {
+    u64 v = 0;
+    const char *value = s;
+    while (*value && *value != ',' && value[-(value > s)] != '=') value++;
+    if (word_is(s, "off")) p->off = 1;
+    else if (word_is(s, "stderr")) p->to_stderr = 1;
+    else if (word_is(s, "threshold=") && (v = time_of(value)) >= 10000) p->threshold = v;
+    else if (word_is(s, "period=") && (v = time_of(value)) >= 20000 && v <= SECOND) p->period = v;
+    else if (word_is(s, "rate=") && *value >= '0' && *value <= '9')
+      for (p->rate = 0; *value >= '0' && *value <= '9' && p->rate < 1u << 30; value++) p->rate = p->rate * 10 + (u64)(*value - '0');
+    else if (word_is(s, "tick=thread") || word_is(s, "stamp=window")) ;
+    else if (word_is(s, "tick=signal") || word_is(s, "stamp=masked")) misread(s, " is not available in this version; ignored");
+    else if (*s != ',') misread(s, " is not understood; ignored (threshold=10ms,period=250us,rate=100,stderr,off)");
+    while (*s && *s != ',') s++;
+    if (*s) s++;
+  }
+}
+
+enum { MAX_DIR = 1024 };
+
+/* configure sets thresholds and where the log goes. A program with more rights
+ * than its caller takes no orders from the caller's environment, nor writes
+ * files for it. */
+static void configure(struct process *p, char **e) {
+  p->threshold = 10 * MS;
+  p->rate = 100;
+  options(p, "threshold=" CAIRN_DEFAULT_THRESHOLD);
+  if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid)) {
+    p->off = 1;
+    return;
+  }
+  options(p, env(e, "CAIRN_SPIKE"));
+  p->dir = env(e, "CAIRN_DIR");
+  if (!p->dir || !*p->dir) p->dir = CAIRN_DEFAULT_DIR;
+  if (length(p->dir) >= MAX_DIR) {
+    misread("", "CAIRN_DIR is too long; no spikes are logged");
+    p->dir = 0;
+  }
+  if (p->dir && !*p->dir) p->dir = 0;
+  if (!p->dir && !p->to_stderr) p->off = 1;
+}
+
+/* ---- threads ---- */
+
+/* spawn starts a thread that the C library knows nothing of: it needs nothing
+ * of it, does not keep the process alive, and works before main. */
+static i64 spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
+  u64 *sp = (u64 *)(stack + THREAD_STACK) - 2;
+  sp[0] = (u64)f, sp[1] = (u64)p;
+  register i64 r10 __asm__("r10") = 0, r8 __asm__("r8") = 0;
+  i64 r;
+  __asm__ volatile("syscall\n\ttest %%rax, %%rax\n\tjnz 1f\n\t"
+                   "xorl %%ebp, %%ebp\n\tpopq %%rax\n\tpopq %%rdi\n\tandq $-16, %%rsp\n\tcall *%%rax\n\thlt\n1:"
+                   : "=a"(r)
+                   : "a"(56 /* clone */), "D"(0x50f00 /* VM FS FILES SIGHAND THREAD SYSVSEM */), "S"(sp), "d"(0), "r"(r10), "r"(r8)
+                   : "rcx", "r11", "memory");
+  return r;
+}
+
+static void start_threads(struct process *p) {
+  u64 all = NONE, before;
+  sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, 8);
+  i64 r = spawn(__cairn_clock_thread, p, p->clock_stack);
+  if (r > 0) r = spawn(__cairn_log_thread, p, p->log_stack);
+  sys4(SYS_rt_sigprocmask, 2, &before, 0, 8);
+  if (r > 0) return;
+  misread("", "no threads can be made; no spikes are looked for");
+  p->off = 1;
+  store(word(p, LOW), NEVER);
+}
+
+/* set_words makes inserted code go: the clock stands at now. */
+static void set_words(struct process *p, u64 now) {
+  *word(p, LOW) = p->off ? NEVER : p->low;
+  *word(p, CLOCK) = (u32)((now - p->origin) / 1000 + 1) | 1;
+  store(word(p, ALIVE), 1);
+}
+
+/* forked makes the child's state. It goes on with the parent's clock, as it
+ * goes on with the parent's stack, and has a log of its own. */
+static void forked(void) {
+  struct process *p = __cairn_state;
+  if (!p) return;
+  p->pid = (i32)sys0(SYS_getpid);
+  p->forked = 1;
+  if (p->shared) shared_window(p->base);
+  p->fork_time = __cairn_now(p);
+  __cairn_file_drop(p);
+  __cairn_forget_threads(p);
+  p->blind = p->late = p->worst = p->idle = p->clock_cpu = 0;
+  p->episodes = p->borderline = p->slow = p->dropped = p->limited = 0;
+  p->stalls_read = p->stalls;
+  p->thread_count = 1;
+  p->pending = p->flush_want = p->flush_done = 0;
+  p->modules = p->module_numbers = 0;
+  p->modules_at = 0;
+  clear(p->left_out, sizeof p->left_out);
+  set_words(p, p->fork_time);
+  if (!p->off) start_threads(p);
+}
+
+/* ---- start and end ---- */
+
+static struct process *new_process(char **e) {
+  struct process *p = window();
+  u64 ts[2];
+  p->abi = TIMED_ABI;
+  p->size = sizeof *p;
+  p->pid = (i32)sys0(SYS_getpid);
+  p->file.fd = -1;
+  find_gettime(p);
+  find_vectors(p);
+  p->start_mono = __cairn_now(p);
+  sys2(SYS_clock_gettime, REALTIME, ts);
+  p->start_real = ts[0] * SECOND + ts[1];
+  p->start_tsc = __builtin_ia32_rdtsc();
+  p->origin = p->start_mono;
+  configure(p, e);
+  if (!p->period) p->period = least(most(p->threshold / 8, 100000), 2 * MS);
+  __cairn_set_low(p, p->threshold);
+  set_words(p, p->start_mono);
+  return p;
+}
+
+HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
+  (void)argc, (void)argv;
+  if (__cairn_base) return;
+#if !GLIBC
+  envp = &environ ? environ : 0;
+#endif
+  struct process *p = load(&__cairn_process), *none = 0;
+  int first = 0;
+  if (!p || p->abi != TIMED_ABI || p->size != sizeof *p) {
+    struct process *q = new_process(envp);
+    first = 1;
+    if (p || __atomic_compare_exchange_n(&__cairn_process, &none, q, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      p = q; /* the process's, or that of modules with this layout */
+    } else {
+      sys2(SYS_munmap, q, TOTAL);
+      p = none;
+      first = 0;
+    }
+  }
+  u32 n = add(&p->bases, 1);
+  if (n < BASES) p->base_word[n] = (u64)&__cairn_base;
+  __cairn_state = p;
+  store(&__cairn_base, p->base);
+  if (first && !p->off) start_threads(p);
+}
+
+/* Handlers of fork are registered when the C library is ready for it. */
+static void late_start(int argc, char **argv, char **envp) {
+  __cairn_timed_start(argc, argv, envp);
+  if (__cairn_state->base_word[0] != (u64)&__cairn_base) return;
+#if GLIBC
+  if (__register_atfork) __register_atfork(0, 0, forked, 0);
+#else
+  if (pthread_atfork) pthread_atfork(0, 0, forked);
+#endif
+}
+
+/* finish waits until the log has everything. */
+static void finish(void) {
+  struct process *p = __cairn_state;
+  if (!p || p->off || !load(word(p, ALIVE)) || sys0(SYS_getpid) != p->pid) return;
+  u32 want = add(&p->flush_want, 1) + 1;
+  u64 end = __cairn_now(p) + 2ul * SECOND, ts[2] = {0, 10 * MS};
+  __cairn_wake(p);
+  while ((i32)(load(&p->flush_done) - want) < 0 && __cairn_now(p) < end)
+    sys4(SYS_futex, &p->flush_done, FUTEX_WAIT, load(&p->flush_done), ts);
+}
+
+__attribute__((section(".init_array.00000"), used)) static void (*const init)(int, char **, char **) = late_start;
+__attribute__((section(".fini_array.00000"), used)) static void (*const fini)(void) = finish;

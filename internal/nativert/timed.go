@@ -1,0 +1,58 @@
+package nativert
+
+import (
+	"embed"
+	"slices"
+	"strconv"
+)
+
+//go:embed c/timed
+var timedFiles embed.FS
+
+// TimedFlags are the compiler's flags for the objects of the timed modes. A
+// slow exit has a return value in vector registers, so none may be used; and
+// the unwinder walks through its frames, so they have tables.
+var TimedFlags = append(slices.DeleteFunc(slices.Clone(Flags), func(f string) bool {
+	return f == "-fno-asynchronous-unwind-tables" || f == "-fno-unwind-tables"
+}), "-mgeneral-regs-only", "-funwind-tables", "-fno-asynchronous-unwind-tables", "-ftls-model=initial-exec")
+
+// timedMembers are the sources of the timed modes' members of the archive.
+var timedMembers = []string{
+	"timed_exit.S", "timed_slow.c", "timed_mark.c", "timed_stack.c", "timed_clock.c",
+	"timed_log.c", "timed_file.c", "timed_module.c", "timed_start.c", "timed_preinit.c",
+}
+
+// TimedObjects lists the members of the archive for the timed modes, which are
+// compiled with TimedFlags in place of Flags. A program links them because its
+// code refers to __cairn_base and __cairn_slow; timed_preinit.o only where the
+// linker is told to look for __cairn_preinit, which executables should be.
+// defaultDir is where logs go while CAIRN_DIR is unset, "": nowhere. threshold
+// is that of a call in a program whose environment does not say, such as 1ms;
+// "": 10 ms.
+func TimedObjects(defaultDir, threshold string) []Object {
+	if threshold == "" {
+		threshold = "10ms"
+	}
+	var out []Object
+	for _, name := range timedMembers {
+		args := []string{name}
+		if name == "timed_start.c" {
+			args = []string{"-DCAIRN_DEFAULT_DIR=" + strconv.Quote(defaultDir), "-DCAIRN_DEFAULT_THRESHOLD=" + strconv.Quote(threshold), name}
+		}
+		out = append(out, Object{name[:len(name)-2] + ".o", args})
+	}
+	return out
+}
+
+// timedSources returns the source files of the timed modes.
+func timedSources() []File {
+	out := []File{{"timedwire.h", timedHeader()}}
+	for _, name := range append([]string{"timed.h"}, timedMembers...) {
+		data, err := timedFiles.ReadFile("c/timed/" + name)
+		if err != nil {
+			panic(err) // embedded above
+		}
+		out = append(out, File{name, data})
+	}
+	return out
+}
