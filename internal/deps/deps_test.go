@@ -79,6 +79,9 @@ var rules = map[string]rule{
 
 	"internal/logfile": {others: "github.com/klauspost/compress/zstd"},
 
+	"internal/marklog": {ours: "format/tracelog/wire"},
+	"mark":             {ours: "internal/marklog format/tracelog/wire"},
+
 	"internal/native":     {ours: "prof format/mip/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
 	"internal/nativert":   {ours: "prof format/mip/wire format/tracelog/wire"},
 	"internal/driver":     {pure: true},

@@ -1,0 +1,114 @@
+package marklog
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+)
+
+// image is the program in memory.
+type image struct {
+	path       string
+	id         []byte // GNU build id, empty if there is none
+	bias       uint64
+	start, end uint64
+}
+
+// monotonic returns CLOCK_MONOTONIC in ns.
+func monotonic() uint64 {
+	const clockMonotonic = 1
+	var t syscall.Timespec
+	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&t)), 0)
+	return uint64(t.Nano())
+}
+
+// program describes the running program, as far as it can be told.
+func program() image {
+	path, err := os.Executable()
+	if err != nil {
+		path = "program"
+	}
+	m := image{path: path}
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return m
+	}
+	for line := range strings.Lines(string(maps)) {
+		f := strings.Fields(line)
+		if len(f) < 6 || f[5] != path {
+			continue
+		}
+		lo, hi, _ := strings.Cut(f[0], "-")
+		from, err1 := strconv.ParseUint(lo, 16, 64)
+		to, err2 := strconv.ParseUint(hi, 16, 64)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		if m.start == 0 {
+			m.start = from
+		}
+		m.end = to
+	}
+	m.readHeader()
+	return m
+}
+
+// readHeader takes the bias and the build id from the file of a 64-bit
+// little-endian program. Of another it takes nothing.
+func (m *image) readHeader() {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	h := make([]byte, 64)
+	if _, err := f.ReadAt(h, 0); err != nil || !bytes.HasPrefix(h, []byte("\x7fELF\x02\x01")) {
+		return
+	}
+	const load, note = 1, 4
+	table := make([]byte, 56*int(le.Uint16(h[56:])))
+	if _, err := f.ReadAt(table, int64(le.Uint64(h[32:]))); err != nil {
+		return
+	}
+	first := true
+	for ; len(table) >= 56; table = table[56:] {
+		offset, address, size := le.Uint64(table[8:]), le.Uint64(table[16:]), le.Uint64(table[32:])
+		switch kind := le.Uint32(table); {
+		case kind == load && first:
+			first = false
+			m.bias = m.start - address&^0xfff
+		case kind == note && size < 1<<16:
+			b, err := io.ReadAll(io.NewSectionReader(f, int64(offset), int64(size)))
+			if err == nil && len(m.id) == 0 {
+				m.id = buildID(b)
+			}
+		}
+	}
+}
+
+// buildID finds the GNU build id among the notes b.
+func buildID(b []byte) []byte {
+	const gnuBuildID = 3
+	for len(b) >= 12 {
+		name, desc, kind := int(le.Uint32(b)), int(le.Uint32(b[4:])), le.Uint32(b[8:])
+		b = b[12:]
+		if name < 0 || desc < 0 || name > len(b) || desc > len(b) {
+			return nil
+		}
+		at := (name + 3) &^ 3
+		if at+desc > len(b) {
+			return nil
+		}
+		if kind == gnuBuildID && string(b[:name]) == "GNU\x00" && desc <= wire.MaxBuildID {
+			return bytes.Clone(b[at : at+desc])
+		}
+		b = b[min(len(b), at+(desc+3)&^3):]
+	}
+	return nil
+}

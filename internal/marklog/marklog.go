@@ -1,0 +1,162 @@
+// Package marklog writes the log of package mark: the format of
+// format/tracelog/wire, by one process, whose modules are one Go program. It is
+// linked into programs of others, so that it is small and needs little.
+//
+// Every record is written at once, with pwrite: what a killed process had written
+// is there. Methods are not safe for use by several goroutines at the same time.
+package marklog
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+)
+
+// modeSpike is prof.ModeSpike.
+const modeSpike = 7
+
+// Log is a log that is being written. After an error it writes no more.
+type Log struct {
+	f   *os.File
+	err error
+	// Monotonic is CLOCK_MONOTONIC when the log began, in ns; Began is the same
+	// moment. Times of records are of that clock.
+	Monotonic uint64
+	Began     time.Time
+
+	chunks   int64 // begun
+	at       int64 // end of what the current chunk has, in the file
+	base     int64 // of the current chunk, 0: none
+	first    uint64
+	last     uint64
+	sequence uint32
+	seen     int64 // base of the chunk of seen records
+	threads  map[uint32]string
+	trailer  Trailer
+}
+
+var le = binary.LittleEndian
+
+// Create begins a log in dir, named after the program.
+func Create(dir string) (*Log, error) {
+	m := program()
+	id := hex.EncodeToString(m.id)
+	if len(id) > 12 {
+		id = id[:12]
+	}
+	if id == "" {
+		id = "0"
+	}
+	l := &Log{threads: map[uint32]string{}}
+	for n := 0; ; n++ {
+		name := fmt.Sprintf("%s.%s.%d.%d%s", filepath.Base(m.path), id, os.Getpid(), n, wire.Suffix)
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) && n < 1000 {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		l.f = f
+		break
+	}
+	l.Began, l.Monotonic = time.Now(), monotonic()
+	h := make([]byte, wire.HeaderSize)
+	copy(h, wire.Magic)
+	le.PutUint16(h[wire.VersionOffset:], wire.Version)
+	le.PutUint16(h[wire.SizeOffset:], wire.HeaderSize)
+	le.PutUint32(h[wire.PIDOffset:], uint32(os.Getpid()))
+	le.PutUint64(h[wire.RealtimeOffset:], uint64(l.Began.UnixNano()))
+	le.PutUint64(h[wire.MonotonicOffset:], l.Monotonic)
+	le.PutUint32(h[wire.ModeOffset:], modeSpike)
+	le.PutUint32(h[wire.ChecksumOffset:], fnv(h[:wire.ChecksumOffset]))
+	l.write(h, 0)
+	l.begin(l.Monotonic)
+	l.record(wire.TypeTrailer, 0, make([]byte, wire.TrailerSize-wire.RecordHeaderSize), l.Monotonic)
+	l.module(m)
+	return l, l.err
+}
+
+// Err returns the first error.
+func (l *Log) Err() error { return l.err }
+
+// Name returns the path of the log.
+func (l *Log) Name() string { return l.f.Name() }
+
+func fnv(b []byte) uint32 {
+	h := uint32(2166136261)
+	for _, c := range b {
+		h = (h ^ uint32(c)) * 16777619
+	}
+	return h
+}
+
+func (l *Log) write(b []byte, at int64) {
+	if l.err == nil {
+		_, l.err = l.f.WriteAt(b, at)
+	}
+}
+
+// chunkHeader returns the header of a chunk; used is 0 while it is live.
+func chunkHeader(kind uint16, sequence, used uint32, first, last uint64) []byte {
+	h := make([]byte, wire.ChunkHeaderSize)
+	le.PutUint32(h, wire.ChunkMagic)
+	le.PutUint16(h[wire.ChunkKindOffset:], kind)
+	le.PutUint32(h[wire.ChunkPIDOffset:], uint32(os.Getpid()))
+	le.PutUint32(h[wire.ChunkSequenceOffset:], sequence)
+	le.PutUint32(h[wire.ChunkUsedOffset:], used)
+	le.PutUint64(h[wire.ChunkFirstOffset:], first)
+	le.PutUint64(h[wire.ChunkLastOffset:], last)
+	if used > 0 {
+		le.PutUint32(h[wire.ChunkChecksumOffset:], fnv(h[:wire.ChunkChecksumOffset]))
+	}
+	return h
+}
+
+// begin ends the current chunk and begins the next. The file is made to hold it
+// whole: the rest is a hole.
+func (l *Log) begin(at uint64) {
+	if l.base != 0 {
+		used := uint32(l.at - l.base - wire.ChunkHeaderSize)
+		l.write(chunkHeader(wire.KindRecords, l.sequence-1, used, l.first, l.last), l.base)
+	}
+	l.base = l.chunk(wire.KindRecords, at)
+	l.at = l.base + wire.ChunkHeaderSize
+	l.first = at
+}
+
+// chunk adds a live chunk to the file and returns where it is.
+func (l *Log) chunk(kind uint16, at uint64) int64 {
+	l.chunks++
+	base := l.chunks * wire.ChunkSize
+	if l.err == nil {
+		l.err = l.f.Truncate(base + wire.ChunkSize)
+	}
+	l.write(chunkHeader(kind, l.sequence, 0, at, at), base)
+	l.sequence++
+	return base
+}
+
+// record writes a record of a type and the fields behind its header.
+func (l *Log) record(kind uint16, a uint32, fields []byte, at uint64) {
+	size := wire.RecordHeaderSize + len(fields)
+	pad := -size & 7
+	if l.at+int64(size+pad) > l.base+wire.ChunkSize {
+		l.begin(at)
+	}
+	b := make([]byte, wire.RecordHeaderSize, size+pad)
+	le.PutUint16(b, kind)
+	le.PutUint16(b[2:], uint16(size+pad))
+	le.PutUint32(b[4:], a)
+	b = append(append(b, fields...), make([]byte, pad)...)
+	l.write(b, l.at)
+	l.at += int64(len(b))
+	l.last = at
+}

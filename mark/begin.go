@@ -1,0 +1,94 @@
+//go:build cairn
+
+package mark
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairnprof/cairn/internal/marklog"
+)
+
+// off is set by CAIRN_SPIKE=off.
+var off atomic.Bool
+
+var once sync.Once
+
+func init() {
+	thresholds.global.Store(int64(10 * time.Millisecond))
+	thresholds.shortest.Store(math.MaxInt64)
+	clock.wake = make(chan struct{}, 1)
+	if list := os.Getenv("CAIRN_CHANNELS"); list != "" {
+		channels.listed = strings.Split(list, ",")
+	}
+	for word := range strings.SplitSeq(os.Getenv("CAIRN_SPIKE"), ",") {
+		if !setting(strings.TrimSpace(word)) {
+			fmt.Fprintf(os.Stderr, "cairn: CAIRN_SPIKE: %q is not understood and ignored\n", word)
+		}
+	}
+	SetThreshold(time.Duration(thresholds.global.Load()))
+}
+
+// setting obeys a word of CAIRN_SPIKE. What is for programs in C only is accepted.
+func setting(word string) bool {
+	name, value, _ := strings.Cut(word, "=")
+	switch name {
+	case "", "tick", "stamp":
+		return true
+	case "off":
+		off.Store(true)
+		return value == ""
+	case "stderr":
+		report.stderr = true
+		return value == ""
+	case "rate":
+		n, err := strconv.Atoi(value)
+		if err == nil && n >= 0 {
+			report.rate = n
+		}
+		return err == nil && n >= 0
+	case "threshold", "period":
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 || d > time.Hour {
+			return false
+		}
+		if name == "period" {
+			thresholds.period = int64(d)
+		} else {
+			thresholds.global.Store(int64(d))
+		}
+		return true
+	}
+	return false
+}
+
+// begin opens the log and starts the clock, with the first span of the process.
+func begin() {
+	once.Do(func() {
+		dir := os.Getenv("CAIRN_DIR")
+		if dir == "" {
+			dir = "."
+		}
+		err := os.Mkdir(dir, 0o777)
+		if err == nil || os.IsExist(err) {
+			report.log, err = marklog.Create(dir)
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "cairn: no log of spikes: %v\n", err)
+			report.log = nil
+		} else {
+			report.shift = int64(report.log.Monotonic) - int64(report.log.Began.Sub(start))
+		}
+		clock.mu.Lock()
+		tick(false)
+		clock.mu.Unlock()
+		report.update()
+		go run()
+	})
+}

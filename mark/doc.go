@@ -1,0 +1,26 @@
+// Package mark finds calls of a Go program that take too long, and what they were
+// doing. A program marks some functions and sections:
+//
+//	func load(name string) {
+//		s := mark.Func()
+//		defer s.End()
+//		s.Desc(func() string { return "file " + name })
+//		...
+//	}
+//
+// Without the build tag "cairn" all of it is empty and inlined away. With it
+// (go build -tags cairn) each span is timed. One that lasts as long as its
+// threshold, and in which none of the spans below did, is a spike: it is written
+// to a log in the directory CAIRN_DIR with the stack it happened in and the times
+// of the spans around it, and the callers follow when they end. `cairn spikes`
+// shows the log; OnSpike tells the program itself.
+//
+// Spans belong to the goroutine that opened them and must end on it. They nest as
+// the calls do: no context is handed on. A span that is never ended, because of a
+// panic for instance, is dropped when a caller's ends or opens another; with
+// `defer s.End()` none is.
+//
+// The verbs are those of the PET profiler (Prolog Epilog Timing), as in cairn.h.
+// docs/markup.md tells how to use them, and docs/rationale.md how a goroutine finds
+// its spans.
+package mark

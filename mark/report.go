@@ -1,0 +1,223 @@
+//go:build cairn
+
+package mark
+
+import (
+	"fmt"
+	"hash/fnv"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/marklog"
+)
+
+// report is what the goroutines of the process report to. They write themselves:
+// Go tells nobody when a program ends, so that nothing may be put off.
+var report = reportState{seen: map[seenKey]*seen{}, rate: 100}
+
+type reportState struct {
+	slow, borderline atomic.Uint64
+
+	mu       sync.Mutex
+	log      *marklog.Log // nil if it cannot be written
+	shift    int64        // from now() to CLOCK_MONOTONIC
+	stderr   bool
+	rate     int
+	episodes uint64
+	limited  uint64
+	second   int64 // of the rate
+	inSecond int   // spikes
+	seen     map[seenKey]*seen
+}
+
+// seenKey is a peak and its stack.
+type seenKey struct{ pc, hash uint64 }
+
+type seen struct {
+	marklog.Seen
+	index int
+}
+
+// unwritten is set in the number of a spike that was left out, so that its callers
+// are.
+const unwritten = 1 << 63
+
+// count notes a spike and returns its number, with unwritten if it is to be left
+// out: so many in a second are written, and from then on those that are a power of
+// two.
+func (r *reportState) count(trail []call, end, lo int64) uint64 {
+	h := fnv.New64a()
+	for _, c := range trail {
+		_, _ = h.Write(strconv.AppendUint(nil, uint64(c.PC), 16))
+		_, _ = h.Write([]byte(c.Name))
+	}
+	key := seenKey{uint64(trail[0].PC), h.Sum64()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.episodes++
+	s := r.seen[key]
+	if s == nil && len(r.seen) >= marklog.MaxSeen-1 {
+		key = seenKey{} // all others
+		s = r.seen[key]
+	}
+	if s == nil {
+		s = &seen{index: len(r.seen)}
+		s.PC, s.Hash, s.First = key.pc, key.hash, r.episodes
+		r.seen[key] = s
+	}
+	s.Count++
+	s.Sum += uint64(lo)
+	s.Worst = max(s.Worst, uint64(lo))
+	s.Last = r.monotonic(end)
+	if r.log != nil {
+		r.log.Seen(s.index, &s.Seen)
+	}
+	if second := end / int64(time.Second); second != r.second {
+		r.second, r.inSecond = second, 0
+	}
+	r.inSecond++
+	if r.inSecond > r.rate && r.inSecond&(r.inSecond-1) != 0 {
+		r.limited++
+		r.trailer()
+		return r.episodes | unwritten
+	}
+	return r.episodes
+}
+
+// monotonic is a time of now() in that of the log.
+func (r *reportState) monotonic(t int64) uint64 { return uint64(t + r.shift) }
+
+// frameOf names the frame of a span in the log, as the stack pointer does in C: of
+// spans around it the number is larger.
+func frameOf(level int) uint32 { return ^uint32(7) - 8*uint32(level) }
+
+// spike writes a spike of span i to the log and standard error, and tells OnSpike.
+func (r *reportState) spike(i int, s *Spike, trail []call, end int64) {
+	tid := goid()
+	r.mu.Lock()
+	if r.log != nil {
+		r.record(uint32(tid), i, s, trail, end)
+		r.trailer()
+	}
+	if r.stderr {
+		_, _ = os.Stderr.WriteString(s.text(tid))
+	}
+	r.mu.Unlock()
+	if f := callback.Load(); f != nil {
+		(*f)(s)
+	}
+}
+
+// record writes a spike to the log.
+func (r *reportState) record(tid uint32, i int, s *Spike, trail []call, end int64) {
+	at := r.monotonic(end)
+	r.name(tid, s.Label, at)
+	e := marklog.Episode{
+		TID: tid, Number: s.Number, Time: at, Lo: uint64(s.Min), Hi: uint64(s.Max),
+		Threshold: uint64(s.Threshold), Frame: s.Frame, Found: uint32(len(trail)),
+		Blind: uint64(lateIn(end-int64(s.Max), end)),
+	}
+	for _, c := range trail {
+		entry := marklog.Entry{PC: uint64(c.PC), Lo: uint64(c.Min), Hi: uint64(c.Max), Flags: wire.EntryNoStamp}
+		if c.level >= 0 {
+			entry.Flags, entry.SP = 0, frameOf(c.level)
+		}
+		e.Stack = append(e.Stack, entry)
+	}
+	for k, c := range s.Children {
+		e.Children = append(e.Children, marklog.Entry{
+			PC: uint64(c.PC), Lo: uint64(c.Min), Hi: uint64(c.Max), SP: frameOf(i + 1 + k),
+		})
+	}
+	r.log.Episode(&e)
+	for _, c := range trail {
+		if c.Section {
+			r.log.Text(tid, s.Number, at, wire.TextSection, frameOf(c.level), uint64(c.PC), c.Name)
+		}
+	}
+	for k, c := range s.Children {
+		if c.Section {
+			r.log.Text(tid, s.Number, at, wire.TextSection, frameOf(i+1+k), uint64(c.PC), c.Name)
+		}
+	}
+	r.texts(tid, i, s, at, e.Stack[0].PC)
+}
+
+// name writes the name of a goroutine.
+func (r *reportState) name(tid uint32, label string, at uint64) {
+	if label == "" {
+		label = "goroutine " + strconv.FormatUint(uint64(tid), 10)
+	}
+	r.log.Thread(tid, label, at)
+}
+
+// texts writes what the program says of span i.
+func (r *reportState) texts(tid uint32, i int, s *Spike, at, pc uint64) {
+	if s.Desc != "" {
+		r.log.Text(tid, s.Number, at, wire.TextDescription, frameOf(i), pc, s.Desc)
+	}
+	for _, m := range s.Messages {
+		r.log.Text(tid, s.Number, at, wire.TextMessage, frameOf(i), pc, m)
+	}
+}
+
+// parent writes that span i, which a spike is in, ended.
+func (r *reportState) parent(i int, pc uintptr, s *Spike, end int64) {
+	tid := goid()
+	r.mu.Lock()
+	if r.log != nil {
+		at := r.monotonic(end)
+		r.log.Parent(&marklog.Parent{
+			TID: uint32(tid), Number: s.Number, Time: at, Lo: uint64(s.Min), Hi: uint64(s.Max),
+			Threshold: uint64(s.Threshold), PC: uint64(pc), SP: frameOf(i),
+		})
+		r.texts(uint32(tid), i, s, at, uint64(pc))
+		r.trailer()
+	}
+	if r.stderr {
+		_, _ = os.Stderr.WriteString(s.text(tid))
+	}
+	r.mu.Unlock()
+	if f := callback.Load(); f != nil {
+		(*f)(s)
+	}
+}
+
+// update writes what changes without spikes.
+func (r *reportState) update() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trailer()
+}
+
+// trailer writes the sum of the log, and stalls of the clock. The caller holds the
+// lock.
+func (r *reportState) trailer() {
+	if r.log == nil {
+		return
+	}
+	clock.mu.Lock()
+	stalls := clock.stalls
+	clock.stalls = nil
+	t := marklog.Trailer{
+		Ticks: uint64(clock.head), Blind: uint64(clock.blind), Late: uint64(clock.late),
+		WorstGap: uint64(clock.worst), Period: uint64(clock.period), Low: uint64(clock.low.Load()),
+	}
+	clock.mu.Unlock()
+	t.Time = r.monotonic(now())
+	t.Borderline, t.Slow = r.borderline.Load(), r.slow.Load()
+	t.Limited, t.Episodes = r.limited, r.episodes
+	t.Threshold = uint64(thresholds.global.Load())
+	for _, s := range stalls {
+		r.log.Stall(r.monotonic(s.from), r.monotonic(s.to))
+	}
+	r.log.Trailer(&t)
+	if err := r.log.Err(); err != nil {
+		fmt.Fprintf(os.Stderr, "cairn: writing %s: %v\n", r.log.Name(), err)
+		r.log = nil
+	}
+}

@@ -1,0 +1,197 @@
+//go:build cairn
+
+package mark
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// mine returns the stack of spans of this goroutine, or nil if it has none.
+func mine() *stack {
+	if off.Load() {
+		return nil
+	}
+	id := self()
+	if portable {
+		id = uintptr(goid())
+	}
+	st := find(id)
+	if st == nil || st.busy {
+		return nil
+	}
+	acquire(st)
+	return st
+}
+
+// A Paused is a pause of a goroutine's spans. The zero Paused does nothing.
+type Paused struct{ st *stack }
+
+// Pause stops the clock of all open spans of the goroutine until Resume. Pauses
+// nest.
+func Pause() Paused {
+	st := mine()
+	if st == nil || len(st.spans) == 0 {
+		return Paused{}
+	}
+	if st.pauses++; st.pauses == 1 {
+		st.pausedAt = now()
+	}
+	return Paused{st}
+}
+
+// Resume starts the clock again. It must be called on the same goroutine.
+func (p Paused) Resume() {
+	st := p.st
+	if st == nil || st.pauses == 0 || !portable && self() != st.id {
+		return
+	}
+	if st.pauses--; st.pauses == 0 {
+		st.paused += now() - st.pausedAt
+	}
+	release(st)
+}
+
+// A Cond opens spans, and pauses, if it is true.
+type Cond bool
+
+// If returns the condition c.
+func If(c bool) Cond { return Cond(c) }
+
+// Func is Func if c holds.
+//
+//go:noinline
+func (c Cond) Func() Span {
+	if !bool(c) || off.Load() {
+		return Span{}
+	}
+	id, depth, pc := here()
+	if portable {
+		id, depth, pc = hereSlowly()
+	}
+	return open(id, depth, pc, "")
+}
+
+// Section is Section if c holds.
+//
+//go:noinline
+func (c Cond) Section(name string) Span {
+	if !bool(c) || off.Load() {
+		return Span{}
+	}
+	id, depth, pc := here()
+	if portable {
+		id, depth, pc = hereSlowly()
+	}
+	return open(id, depth, pc, name)
+}
+
+// Pause is Pause if c holds.
+func (c Cond) Pause() Paused {
+	if !c {
+		return Paused{}
+	}
+	return Pause()
+}
+
+// A Bit is a channel: a group of marks that is switched on and off together.
+type Bit uint64
+
+var channels struct {
+	on    atomic.Uint64
+	mu    sync.Mutex
+	names []string
+	// listed are the channels that CAIRN_CHANNELS names, nil if it is not set.
+	listed []string
+}
+
+// Channel returns the channel of that name. There are up to 64; those beyond share
+// the last one. All are on, unless CAIRN_CHANNELS lists those that are:
+//
+//	var ai = mark.Channel("ai")
+//	s := mark.If(ai.On()).Func()
+func Channel(name string) Bit {
+	channels.mu.Lock()
+	defer channels.mu.Unlock()
+	for i, n := range channels.names {
+		if n == name {
+			return 1 << i
+		}
+	}
+	if len(channels.names) == 64 {
+		return 1 << 63
+	}
+	bit := Bit(1) << len(channels.names)
+	channels.names = append(channels.names, name)
+	on := channels.listed == nil
+	for _, n := range channels.listed {
+		on = on || strings.TrimSpace(n) == name
+	}
+	if on {
+		bit.Set(true)
+	}
+	return bit
+}
+
+// On tells whether the channel is on.
+func (b Bit) On() bool { return channels.on.Load()&uint64(b) != 0 }
+
+// Set switches the channel.
+func (b Bit) Set(on bool) {
+	if on {
+		channels.on.Or(uint64(b))
+	} else {
+		channels.on.And(^uint64(b))
+	}
+}
+
+var frames atomic.Uint64
+
+// Frame counts frames: call it once for each. Spikes have the number.
+func Frame() { frames.Add(1) }
+
+// limits are the thresholds in use.
+type limits struct {
+	mu       sync.Mutex
+	global   atomic.Int64
+	shortest atomic.Int64 // that a span ever had for itself
+	period   int64        // that was asked for, 0: from the thresholds
+}
+
+var thresholds limits
+
+// least notes a threshold of a span.
+func (l *limits) least(d int64) {
+	d = max(d, 1)
+	if l.shortest.Load() <= d {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shortest.Store(min(d, l.shortest.Load()))
+	setPace(min(l.global.Load(), l.shortest.Load()), l.period)
+}
+
+// SetThreshold sets from what time on a span without a threshold of its own is a
+// spike. It is 10 ms at the start, or what CAIRN_SPIKE says.
+func SetThreshold(d time.Duration) {
+	thresholds.mu.Lock()
+	defer thresholds.mu.Unlock()
+	thresholds.global.Store(max(int64(d), 1))
+	setPace(min(thresholds.global.Load(), thresholds.shortest.Load()), thresholds.period)
+}
+
+var callback atomic.Pointer[func(*Spike)]
+
+// OnSpike has f called for each spike that is logged, on its goroutine, at the end
+// of the span. The time that f takes is not counted. Marks in f do nothing. nil
+// takes f away.
+func OnSpike(f func(*Spike)) {
+	if f == nil {
+		callback.Store(nil)
+		return
+	}
+	callback.Store(&f)
+}
