@@ -119,13 +119,17 @@ func (t *timer) read(b *body) {
 			index[f.name] = n
 		}
 		for _, l := range f.labels {
-			if l.block < len(f.blocks) {
-				index[string(l.name)] = n + l.block
+			index[string(l.name)] = n + l.block
+			if l.block >= len(f.blocks) {
+				index[string(l.name)] = -1 // no code behind it: it is never jumped to
 			}
 		}
 		n += len(f.blocks)
 	}
 	b.succs = make([][]int, n)
+	if f := b.frags[0]; len(f.blocks) > 1 && !f.blocks[0].used {
+		b.succs[0] = []int{1} // a label at the entry: it is a block without code
+	}
 	for i, f := range b.frags {
 		for k := range f.lines {
 			b.insns = append(b.insns, t.parse(&f.lines[k], i, starts[i]))
@@ -205,7 +209,7 @@ func (b *body) fallThrough(in *bodyInsn, i int) {
 // edgeTo adds the edge to a label of the body and reports whether name is one.
 func (b *body) edgeTo(in *bodyInsn, index map[string]int, name string) bool {
 	to, ok := index[name]
-	if ok && in.block >= 0 {
+	if ok && in.block >= 0 && to >= 0 {
 		b.succs[in.block] = append(b.succs[in.block], to)
 	}
 	return ok
@@ -260,7 +264,7 @@ func (t *timer) visitJump(b *body, i int, index map[string]int) {
 		if !tail {
 			in.effect.use |= mentioned(in.rest) | thunkRegister(name)
 			for label, to := range index {
-				if t.unit.taken[label] && in.block >= 0 {
+				if t.unit.taken[label] && in.block >= 0 && to >= 0 {
 					b.succs[in.block] = append(b.succs[in.block], to)
 				}
 			}

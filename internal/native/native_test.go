@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // modes are what the tests rewrite with.
-var modes = []prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.ModeFull, prof.ModeOrder, prof.ModeBlockOrder}
+var modes = []prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.ModeFull, prof.ModeOrder, prof.ModeBlockOrder, prof.ModeSpike}
 
 // compiled returns the compilers' output in testdata.
 func compiled(t testing.TB) []string {
@@ -29,7 +29,7 @@ func compiled(t testing.TB) []string {
 }
 
 // TestGolden rewrites what gcc and clang made of testdata, compares it in
-// modes cover, full and order, and has it assembled in all.
+// modes cover, full, order and spike, and has it assembled in all.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	as, noAs := exec.LookPath("as")
@@ -50,7 +50,7 @@ func TestGolden(t *testing.T) {
 			if why := lost(src, out); why != "" {
 				t.Errorf("%s, %v: %s", file, mode, why)
 			}
-			if mode == prof.ModeCover || mode == prof.ModeFull || mode == prof.ModeOrder {
+			if mode == prof.ModeCover || mode == prof.ModeFull || mode == prof.ModeOrder || mode == prof.ModeSpike {
 				compareGolden(t, strings.TrimSuffix(file, ".s")+"."+mode.String()+".golden", out)
 			}
 			if noAs != nil {

@@ -28,6 +28,8 @@ type Options struct {
 	// Sources are the paths of the sources being compiled. Compilers put only
 	// a base name into their output; the path here that ends in it replaces it.
 	Sources []string
+
+	entered bool // timed modes: call __cairn_entered at entries, for tests
 }
 
 // OptOutSection is the section that a function is put into, by an attribute

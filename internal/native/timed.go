@@ -125,6 +125,9 @@ func (t *timer) body(b *body) {
 	t.result.Functions++
 	t.result.Exits += len(b.exits)
 	t.insert(b.frags[0].probe, entryCode(b.live))
+	if t.opts.entered {
+		t.insert(b.frags[0].probe, "\tcall\t__cairn_entered\n")
+	}
 	for i, f := range b.frags {
 		t.fragment(b, i, f)
 	}

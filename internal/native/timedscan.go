@@ -25,7 +25,13 @@ func (t *timer) scanEarly() {
 		if i := bytes.IndexByte(src[pos:], '\n'); i >= 0 {
 			next = pos + i + 1
 		}
-		if s := parseLine(bytes.TrimRight(src[pos:next], "\r\n")); s.kind == lineDirective {
+		s := parseLine(bytes.TrimRight(src[pos:next], "\r\n"))
+		if s.kind == lineInsn { // clang's way to write .set
+			if value, ok := bytes.CutPrefix(bytes.TrimLeft(s.rest, " \t"), []byte("=")); ok {
+				t.aliases[string(s.word)] = string(unquote(operand(value)))
+			}
+		}
+		if s.kind == lineDirective {
 			switch string(s.word) {
 			case ".set":
 				if ops := splitOperands(s.rest); len(ops) == 2 {
@@ -149,7 +155,7 @@ func (t *timer) spreadEarly() {
 // lines that belong to that code, before what says that the function ends.
 func stubPlace(src []byte, end int) (at int, unwound bool) {
 	at = end
-	ended := false // at is final
+	ended := false
 	for pos := end; pos < len(src); {
 		next := len(src)
 		if i := bytes.IndexByte(src[pos:], '\n'); i >= 0 {
@@ -157,22 +163,17 @@ func stubPlace(src []byte, end int) (at int, unwound bool) {
 		}
 		s := parseLine(bytes.TrimRight(src[pos:next], "\r\n"))
 		word := string(s.word)
+		belongs := s.kind == lineLabel && isLocal(s.word) && !strings.HasPrefix(word, ".LFE") && !strings.HasPrefix(word, ".Lfunc_end") ||
+			s.kind == lineDirective && (word == ".loc" || strings.HasPrefix(word, ".cfi_"))
 		switch {
-		case s.kind == lineBlank:
-		case s.kind == lineLabel && isLocal(s.word) && !strings.HasPrefix(word, ".LFE") && !strings.HasPrefix(word, ".Lfunc_end"):
-			if !ended {
-				at = next
-			}
-		case s.kind == lineLabel && isLocal(s.word), s.kind == lineDirective && word == ".size":
-			ended = true
-		case word == ".cfi_endproc":
+		case s.kind == lineDirective && word == ".cfi_endproc":
 			return at, true
-		case s.kind == lineDirective && (word == ".loc" || strings.HasPrefix(word, ".cfi_") && word != ".cfi_startproc"):
-			if !ended {
-				at = next
-			}
-		default:
+		case s.kind == lineInsn, s.kind == lineApp, s.kind == lineDirective && word == ".cfi_startproc":
 			return at, false
+		case belongs && !ended:
+			at = next
+		case s.kind != lineBlank:
+			ended = true // gcc may have an exception table before .cfi_endproc
 		}
 		pos = next
 	}
