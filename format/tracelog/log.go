@@ -137,19 +137,19 @@ func (l *Log) takeModule(m *Module) {
 	}
 }
 
-// Module returns the module that an address of the process was in at a time, nil
-// if there was none.
-func (l *Log) Module(pc, time uint64) *Module {
-	var found *Module
+// ModuleIndex returns the index in Modules of what an address of the process was
+// in at a time, -1 if nothing was there.
+func (l *Log) ModuleIndex(pc, time uint64) int {
+	found := -1
 	for i := range l.Modules {
 		m := &l.Modules[i]
 		if !m.Holds(pc) {
 			continue
 		}
 		if m.Unloaded == 0 || time <= m.Unloaded {
-			return m
+			return i
 		}
-		found = m
+		found = i
 	}
 	return found
 }

@@ -107,8 +107,8 @@ func TestRoundTrip(t *testing.T) {
 	if len(l.Modules) != 2 || l.Modules[0].Path != "/bin/game" || len(l.Modules[0].BuildID) != 20 || l.Modules[1].Unloaded != 8e9 {
 		t.Errorf("modules %+v", l.Modules)
 	}
-	if m := l.Module(0x7f0000000010, 6e9); m == nil || m.Number != 1 {
-		t.Errorf("module of an address: %+v", m)
+	if i := l.ModuleIndex(0x7f0000000010, 6e9); i != 1 {
+		t.Errorf("module of an address: %d", i)
 	}
 	if len(l.Stalls) != 1 || l.Unknown != 1 || l.Orphans != 1 || l.Damaged != 0 || l.Written != 10 {
 		t.Errorf("stalls %v, unknown %d, orphans %d, damaged %v", l.Stalls, l.Unknown, l.Orphans, l.Damage)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/webpage"
 )
 
 // variables returns the colours of a theme by their names.
@@ -65,7 +67,7 @@ func TestContrast(t *testing.T) {
 		for _, front := range []string{"ink", "soft"} {
 			check(front, "empty", text)
 		}
-		for i := range shades {
+		for i := range webpage.Shades {
 			check("bar-ink", fmt.Sprint("c", i), text)
 			check("bar-soft", fmt.Sprint("c", i), text)
 			check("dash", fmt.Sprint("c", i), line)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/internal/webpage"
 )
 
 // tableRows is how many functions are listed at least, those with the most time
@@ -114,7 +115,7 @@ func (d *drawing) data() ([]byte, error) {
 	shades := make([]int, 0, len(functions))
 	for _, f := range functions {
 		names = append(names, d.names[f.name])
-		shades = append(shades, shade(d.names[f.name]))
+		shades = append(shades, webpage.Shade(d.names[f.name]))
 	}
 	w.open('{')
 	w.json("title", d.title)

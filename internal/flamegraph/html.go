@@ -1,12 +1,11 @@
 package flamegraph
 
 import (
-	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"io"
+
+	"github.com/cairnprof/cairn/internal/webpage"
 )
 
 // The page's style, its body and its script, which is in parts: the tree, the
@@ -40,24 +39,9 @@ func WriteHTML(w io.Writer, doc Document, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, fmt.Errorf("flame graph: %w", err)
 	}
-	style := fmt.Sprintf(":root{color-scheme:light;%s}\n:root[data-theme=dark]{color-scheme:dark;%s}\n%s", light.css(), dark.css(), pageStyle)
-	script := "(function(){\n\"use strict\";\n" + treeScript + drawScript + panelScript + pageScript + "})();\n"
-	var b bytes.Buffer
-	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
-	// Names of functions are the only thing that comes from elsewhere, and they
-	// are in data that no part of the page executes. The policy says it once more
-	// to the browser: nothing is loaded, and no script but this one is run.
-	fmt.Fprintf(&b, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'\">\n",
-		digest(style), digest(script))
-	b.WriteString("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
-	fmt.Fprintf(&b, "<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n%s", escape(d.title), style, pageBody)
-	fmt.Fprintf(&b, "<script type=\"application/json\" id=\"data\">%s\n</script>\n<script>%s</script>\n</body>\n</html>\n", data, script)
-	_, err = w.Write(b.Bytes())
+	err = webpage.Write(w, &webpage.Page{
+		Title: d.title, Light: light.css(), Dark: dark.css(), Style: pageStyle, Body: pageBody, Data: data,
+		Script: treeScript + drawScript + panelScript + pageScript,
+	})
 	return d.Summary, err
-}
-
-// digest is what a policy names a script by.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return base64.StdEncoding.EncodeToString(sum[:])
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/calltrie"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/webpage"
 )
 
 // The measures of a picture, in its units.
@@ -77,7 +78,7 @@ type picture struct {
 func (p *picture) printf(format string, args ...any) { fmt.Fprintf(p, format, args...) }
 
 func (p *picture) text(x, y float64, class, s string) {
-	p.printf("<text x=\"%s\" y=\"%s\" class=\"%s\">%s</text>\n", number(x), number(y), class, escape(s))
+	p.printf("<text x=\"%s\" y=\"%s\" class=\"%s\">%s</text>\n", number(x), number(y), class, webpage.Escape(s))
 }
 
 func (p *picture) draw() {
@@ -102,7 +103,7 @@ func (p *picture) draw() {
 	height := top + float64(rows)*rowHeight + margin
 	title := cut(p.title, int((p.width-2*margin)/10.5))
 	p.printf("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" viewBox=\"0 0 %s %s\" width=\"%s\" height=\"%s\" role=\"img\" aria-label=\"%s\">\n",
-		number(p.width), number(height), number(p.width), number(height), escape(p.title))
+		number(p.width), number(height), number(p.width), number(height), webpage.Escape(p.title))
 	p.printf("<style>%s.flame{%s}\n@media (prefers-color-scheme:dark){.flame{%s}}\n", svgStyle, light.css(), dark.css())
 	p.shades()
 	p.printf("</style>\n<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n")
@@ -123,7 +124,7 @@ func (p *picture) draw() {
 
 // shades writes the classes of the colours.
 func (p *picture) shades() {
-	letter, n := "c", shades
+	letter, n := "c", webpage.Shades
 	if len(p.sides) > 1 {
 		letter, n = "d", changes+1
 	}
@@ -198,9 +199,9 @@ func (p *picture) bar(i int, y float64) {
 		gap = barGap
 	}
 	p.printf("<g><title>%s</title><rect class=\"b %s\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>",
-		escape(p.tooltip(i)), class, number(left), number(y), number(right-left-gap), number(rowHeight-barGap))
+		webpage.Escape(p.tooltip(i)), class, number(left), number(y), number(right-left-gap), number(rowHeight-barGap))
 	if s := cut(p.barName(b), int((right-left-7)/charWidth)); utf8.RuneCountInString(s) > 2 {
-		p.printf("<text class=\"b%s\" x=\"%s\" y=\"%s\">%s</text>", ink, number(left+4), number(y+12.6), escape(s))
+		p.printf("<text class=\"b%s\" x=\"%s\" y=\"%s\">%s</text>", ink, number(left+4), number(y+12.6), webpage.Escape(s))
 	}
 	if b.uncertain() > 0 && b.merged == 0 && right-left > 5 {
 		p.printf("<path class=\"u\" d=\"M%s %sH%s\"/>", number(left+1.5), number(y+rowHeight-1.6), number(right-1.5))
@@ -221,7 +222,7 @@ func (p *picture) classes(b *bar) (class, ink string) {
 	case b.merged > 0:
 		return "m", " m"
 	case len(p.sides) == 1:
-		return fmt.Sprintf("c%d", shade(p.names[b.name])), ""
+		return fmt.Sprintf("c%d", webpage.Shade(p.names[b.name])), ""
 	}
 	class = fmt.Sprintf("d%d", p.changeShade(b))
 	switch {
@@ -349,15 +350,3 @@ func tenth(x float64) float64 { return math.Round(x*10) / 10 }
 
 // number writes x with at most one decimal.
 func number(x float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", tenth(x)), ".0") }
-
-// escape makes s text of an XML or HTML document. Names come from binaries and
-// may hold anything; control characters are not allowed in XML at all.
-func escape(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' || r == 0x7f || r == 0xfffe || r == 0xffff {
-			return '\uFFFD'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;").Replace(s)
-}

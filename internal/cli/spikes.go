@@ -1,0 +1,447 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/spikes"
+	"github.com/cairnprof/cairn/trace"
+)
+
+type spikesFlags struct {
+	displayFlags
+	sort      string
+	top       int
+	threads   []string
+	table     bool
+	html      string
+	debug     []string
+	noInlined bool
+	topGiven  bool
+}
+
+func newSpikesCmd(s *Streams) *cobra.Command {
+	var f spikesFlags
+	c := &cobra.Command{
+		Use:   "spikes LOG...",
+		Short: "Show the calls that took too long, with their stacks",
+		Long: `spikes reads the logs that programs of mode spike leave behind (*.cairnlog) and
+shows each call that took too long: the stack it happened on, with how long the
+callers had been running; what below it took the time; and the callers as they
+ended. Spikes with one stack are shown once. A directory stands for the logs in
+it; logs can be compressed with gzip or zstd, and be of processes that still run
+or were killed.
+
+A duration is an interval, 16.2..16.4 ms: the truth lies between. Nothing is
+shown whose lower bound is below the threshold.
+
+Functions are named by the programs and libraries themselves, if they are where
+the log says, or beside the log, and of the build that wrote it; --debug gives
+others, or debug files.
+
+  --table  a line for each function that spikes began in
+  --json   every spike as an object on a line of its own, then {"suggestions": ...}
+           and {"reach": ...}
+  --html   a page with a picture of each spike over time
+
+At the end stands what the logs can show: the threshold, how often the clock
+moved, when it was late, and what was left out.`,
+		Example: `  cairn spikes raws
+  cairn spikes --sort seen --top 3 --debug app.debug raws/*.cairnlog
+  cairn spikes --html spikes.html raws`,
+		Args: exactFiles("spikes", "a log", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error {
+			f.topGiven = c.Flags().Changed("top")
+			return f.run(s, args)
+		},
+	}
+	f.displayFlags.register(c)
+	fl := c.Flags()
+	fl.StringVar(&f.sort, "sort", string(spikes.ByWorst), "what comes first: the worst, the most often seen, or the last in time\n(worst, seen or time)")
+	fl.IntVar(&f.top, "top", 10, "show `n` stacks, or functions with --table; 0 for all. --html has 200 unless this\nis given, --json always all")
+	fl.StringSliceVar(&f.threads, "thread", nil, "only threads with these names or `ids`")
+	fl.BoolVar(&f.table, "table", false, "list functions, not spikes")
+	fl.StringVar(&f.html, "html", "", "write a page to this `file`, - for standard output")
+	fl.StringArrayVar(&f.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id; repeatable")
+	fl.BoolVar(&f.noInlined, "no-inlined", false, "leave out functions that were inlined (large programs are read faster)")
+	return c
+}
+
+// check finds what is wrong with the command line.
+func (f *spikesFlags) check() error {
+	switch spikes.Order(f.sort) {
+	case spikes.ByWorst, spikes.BySeen, spikes.ByTime:
+	default:
+		return usagef("--sort %s: there is worst, seen and time", f.sort)
+	}
+	if f.top < 0 {
+		return usagef("--top %d: it is 0 or more", f.top)
+	}
+	n := 0
+	for _, is := range []bool{f.table, f.json, f.html != ""} {
+		if is {
+			n++
+		}
+	}
+	if n > 1 {
+		return usagef("--table, --json and --html: one of them")
+	}
+	return nil
+}
+
+// spikeSet is the logs of one command.
+type spikeSet struct {
+	logs    []*tracelog.Log
+	files   []*logfile.File
+	set     *spikes.Set
+	names   *spikeNames
+	writer  *spikes.Writer
+	streams *Streams
+	threads []string
+	modules [][]int // numbers of the modules of each log
+}
+
+func (f *spikesFlags) run(s *Streams, args []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	style, err := f.style(s)
+	if err != nil {
+		return err
+	}
+	t := &spikeSet{streams: s, threads: f.threads}
+	defer t.Close()
+	if t.names, err = newSpikeNames(s, f.names(), f.debug, !f.noInlined); err != nil {
+		return err
+	}
+	if err := t.open(args); err != nil {
+		return err
+	}
+	t.writer = &spikes.Writer{Set: t.set, Name: t.names.name, Style: style, Short: f.noInlined}
+	if err := t.fill(); err != nil {
+		return err
+	}
+	switch {
+	case f.json:
+		return t.writeJSON(s.Out)
+	case f.html != "":
+		return f.writeHTML(t)
+	case f.table:
+		return f.writeTable(t, style)
+	}
+	return f.writeText(t, style)
+}
+
+// Close closes all files.
+func (t *spikeSet) Close() {
+	for _, f := range t.files {
+		f.Close()
+	}
+	if t.names != nil {
+		t.names.Close()
+	}
+}
+
+// spikeLogs are the logs that arguments name: files, patterns, directories.
+func spikeLogs(args []string) ([]string, error) {
+	paths, err := logfile.Expand(args)
+	if err != nil {
+		return nil, err
+	}
+	var logs []string
+	for _, path := range paths {
+		if st, err := os.Stat(path); err != nil || !st.IsDir() {
+			logs = append(logs, path)
+			continue
+		}
+		found := len(logs)
+		err := filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+			name := strings.TrimSuffix(strings.TrimSuffix(file, ".gz"), ".zst")
+			if err == nil && d.Type().IsRegular() && strings.HasSuffix(name, wire.Suffix) {
+				logs = append(logs, file)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(logs) == found {
+			return nil, fmt.Errorf("%s: no log of spikes (*%s) is in it", path, wire.Suffix)
+		}
+	}
+	return logs, nil
+}
+
+// open opens the logs that args name.
+func (t *spikeSet) open(args []string) error {
+	paths, err := spikeLogs(args)
+	if err != nil {
+		return err
+	}
+	var about []spikes.Log
+	for _, path := range paths {
+		file, err := openLogFile(t.streams, path, "no log of spikes", tracelog.Detect)
+		if err != nil {
+			return err
+		}
+		t.files = append(t.files, file)
+		log, err := tracelog.Open(file, file.Size, file.Name)
+		if err != nil {
+			return err
+		}
+		t.logs = append(t.logs, log)
+		about = append(about, t.about(log))
+	}
+	t.set = spikes.New(about, t.address)
+	return nil
+}
+
+// about is what a log says besides its spikes.
+func (t *spikeSet) about(log *tracelog.Log) spikes.Log {
+	for i, d := range log.Damage {
+		if i == maxDamage {
+			note(t.streams, "%s: %d more damaged places were skipped", log.Name, len(log.Damage)-i)
+			break
+		}
+		note(t.streams, "%v", d)
+	}
+	threads := make(map[uint32]string)
+	for _, th := range log.Threads {
+		threads[th.TID] = th.Name
+	}
+	numbers := make([]int, len(log.Modules))
+	for i := range log.Modules {
+		numbers[i] = t.names.module(&log.Modules[i], log.Name)
+	}
+	t.modules = append(t.modules, numbers)
+	return spikes.Log{
+		Name: log.Name, Header: log.Header, Threads: threads, Trailer: log.Trailer, Stalls: log.Stalls, Lost: log.Damaged,
+	}
+}
+
+// address is a spikes.Addresser.
+func (t *spikeSet) address(log int, pc, time uint64) spikes.Address {
+	l := t.logs[log]
+	i := l.ModuleIndex(pc, time)
+	if i < 0 {
+		return spikes.Address{Module: -1, Offset: pc}
+	}
+	return spikes.Address{Module: t.modules[log][i], Offset: pc - l.Modules[i].Bias}
+}
+
+// wants reports whether an episode is of a thread that was asked for.
+func (t *spikeSet) wants(log int, e *tracelog.Episode) bool {
+	if len(t.threads) == 0 {
+		return true
+	}
+	id, name := strconv.FormatUint(uint64(e.TID), 10), t.set.Logs[log].Threads[e.TID]
+	for _, want := range t.threads {
+		if want == id || want == name {
+			return true
+		}
+	}
+	return false
+}
+
+// each calls do for every episode of every log that is wanted.
+func (t *spikeSet) each(do func(log int, e *tracelog.Episode) error) error {
+	for i, log := range t.logs {
+		for e, err := range log.Episodes() {
+			var d *trace.Damage
+			switch {
+			case errors.As(err, &d): // was said
+			case err != nil:
+				return err
+			case t.wants(i, e):
+				if err := do(i, e); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fill reads all spikes, and how often each was seen.
+func (t *spikeSet) fill() error {
+	err := t.each(func(log int, e *tracelog.Episode) error {
+		t.set.Add(log, e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(t.threads) > 0 {
+		if len(t.set.Groups) == 0 {
+			note(t.streams, "no spike is of such a thread")
+		}
+		return nil // counts are of all threads
+	}
+	for i, log := range t.logs {
+		for n, err := range log.Seen() {
+			if err != nil {
+				return err
+			}
+			t.set.Count(i, n)
+		}
+	}
+	return nil
+}
+
+// shown returns the stacks to show.
+func (f *spikesFlags) shown(t *spikeSet, top int) []*spikes.Group {
+	groups := t.set.Ranked(spikes.Order(f.sort))
+	if top > 0 {
+		groups = groups[:min(top, len(groups))]
+	}
+	return groups
+}
+
+// of is the spike of a group that is shown for all.
+func (f *spikesFlags) of(g *spikes.Group) *spikes.Spike {
+	if spikes.Order(f.sort) == spikes.ByTime {
+		return g.Last
+	}
+	return g.Worst
+}
+
+func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
+	b := bufio.NewWriter(t.streams.Out)
+	groups := f.shown(t, f.top)
+	for _, g := range groups {
+		if err := t.writer.Spike(b, g, f.of(g)); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
+	if n := len(t.set.Groups) - len(groups); n > 0 {
+		fmt.Fprintf(b, "%s more (--top 0 shows all)\n\n", plural(n, "stack"))
+	}
+	if len(t.set.Groups) == 0 {
+		fmt.Fprint(b, "no spike\n\n")
+	}
+	t.writeEnd(b, style)
+	return b.Flush()
+}
+
+// writeEnd prints suggestions and the reach.
+func (t *spikeSet) writeEnd(b *bufio.Writer, style report.Style) {
+	const most = 5
+	if list := t.set.Suggest(t.names.name); len(list) > 0 {
+		fmt.Fprintln(b, style.Paint(report.Bold, "mark-up that would silence what may be no news:"))
+		for _, sug := range list[:min(most, len(list))] {
+			place := sug.Place.File
+			if place != "" && sug.Place.Line > 0 {
+				place = "  " + place + ":" + strconv.Itoa(sug.Place.Line)
+			}
+			fmt.Fprintf(b, "  %s%s\n      %s\n      %s\n", report.Printable(sug.Place.Function), style.Paint(report.Dim, report.Printable(place)),
+				style.Paint(report.Green, sug.Markup), sug.Why)
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintln(b, style.Paint(report.Bold, "what the logs can show:"))
+	for _, text := range t.set.Reach().Lines() {
+		fmt.Fprintln(b, "  "+text)
+	}
+}
+
+func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
+	b := bufio.NewWriter(t.streams.Out)
+	rows := t.set.Rows(spikes.Order(f.sort), t.names.name)
+	left := 0
+	if f.top > 0 && len(rows) > f.top {
+		left = len(rows) - f.top
+		rows = rows[:f.top]
+	}
+	table := &report.Table{Columns: []report.Column{
+		{Title: "seen", Align: report.Right},
+		{Title: "stacks", Align: report.Right},
+		{Title: "worst", Align: report.Right},
+		{Title: "mean", Align: report.Right},
+		{Title: "blind", Align: report.Right},
+		{Title: "function", Shrink: report.Shorten},
+		{Shrink: report.ShortenPath},
+	}}
+	for i := range rows {
+		r := &rows[i]
+		place := r.Place.File
+		if place == "" {
+			place = r.Module
+		} else if r.Place.Line > 0 {
+			place += ":" + strconv.Itoa(r.Place.Line)
+		}
+		table.Add(report.Text(report.Count(r.Seen)), report.Text(report.Count(r.Stacks)), report.Text(spikes.Duration(r.Worst)),
+			report.Text(spikes.Duration(r.Mean)), report.Text(report.Decimal(100*r.BlindShare())+" %"),
+			report.Text(r.Place.Function), report.Cell{Text: place, Color: report.Dim})
+	}
+	if err := table.Write(b, style); err != nil {
+		return err
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "%s more (--top 0 shows all)\n", plural(left, "function"))
+	}
+	if table.Len() == 0 {
+		fmt.Fprintln(b, "no spike")
+	} else {
+		fmt.Fprintln(b, "\nworst and mean are lower bounds; blind is the share of the time in which the clock was late")
+	}
+	b.WriteByte('\n')
+	t.writeEnd(b, style)
+	return b.Flush()
+}
+
+// suggestionJSON is a line of mark-up in JSON.
+type suggestionJSON struct {
+	Function string `json:"function"`
+	Symbol   string `json:"symbol"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Markup   string `json:"markup"`
+	Why      string `json:"why"`
+}
+
+func (t *spikeSet) suggestions() []suggestionJSON {
+	list := []suggestionJSON{}
+	for _, g := range t.set.Suggest(t.names.name) {
+		list = append(list, suggestionJSON{g.Place.Function, g.Place.Symbol, g.Place.File, g.Place.Line, g.Markup, g.Why})
+	}
+	return list
+}
+
+// writeJSON prints an object for each spike, in the order of the logs.
+func (t *spikeSet) writeJSON(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	err := t.each(func(log int, e *tracelog.Episode) error {
+		g := t.set.GroupOf(log, e)
+		if g == nil {
+			return nil
+		}
+		return enc.Encode(t.writer.Object(g, t.set.Spike(log, e)))
+	})
+	if err != nil {
+		return err
+	}
+	if err := enc.Encode(map[string]any{"suggestions": t.suggestions()}); err != nil {
+		return err
+	}
+	if err := enc.Encode(map[string]any{"reach": t.set.Reach()}); err != nil {
+		return err
+	}
+	return b.Flush()
+}

@@ -1,0 +1,195 @@
+package spikes
+
+import (
+	"cmp"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+)
+
+// Object is one spike for programs: what is printed as a line of JSON and what
+// a page draws. Durations and times are nanoseconds, intervals are the lower and
+// the upper bound.
+type Object struct {
+	Log      string  `json:"log"`
+	PID      uint32  `json:"pid"`
+	TID      uint32  `json:"tid"`
+	Thread   string  `json:"thread,omitempty"`
+	Number   uint64  `json:"number"`   // in the log
+	Stacked  int     `json:"stack_id"` // the same for spikes with one stack
+	At       uint64  `json:"at_ns"`    // when the peak ended, since the log began
+	Wall     uint64  `json:"wall_ns"`  // the same, since 1970
+	Frame    uint64  `json:"frame,omitempty"`
+	Interval Range   `json:"interval_ns"`
+	Limit    uint64  `json:"threshold_ns"`
+	Period   uint64  `json:"period_ns,omitempty"` // of the clock
+	Blind    uint64  `json:"blind_ns"`            // in which the clock was late
+	Stalls   []Range `json:"stalls,omitempty"`    // before the end of the peak, in nanoseconds; the latest last
+	// Preempted says that the thread lost its processor, Switches how often.
+	Preempted bool     `json:"preempted"`
+	Switches  uint32   `json:"switches"`
+	Remarks   []string `json:"remarks,omitempty"`
+	Seen      uint64   `json:"seen"` // spikes with this stack
+	Worst     uint64   `json:"worst_ns"`
+	Desc      string   `json:"desc,omitempty"`
+	Msgs      []string `json:"msgs,omitempty"`
+
+	Peak     Site          `json:"peak"`
+	Stack    []StackObject `json:"stack"` // outermost first, the peak last
+	Children []ChildObject `json:"children"`
+	Parents  []EndObject   `json:"parents"`
+}
+
+// Range is from and to.
+type Range [2]uint64
+
+// Site is a place in the code.
+type Site struct {
+	Function string `json:"function"`
+	Symbol   string `json:"symbol,omitempty"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Module   string `json:"module,omitempty"`
+	Offset   uint64 `json:"offset"` // link-time address in the module, or the address itself
+}
+
+// StackObject is a call on a stack.
+type StackObject struct {
+	Site
+	Inlined []Site `json:"inlined,omitempty"` // into the function, outermost first
+	SoFar   *Range `json:"so_far_ns,omitempty"`
+	Desc    string `json:"desc,omitempty"`
+	Section string `json:"section,omitempty"`
+	// Gap is set if calls between this one and the next one in are left out.
+	Gap bool `json:"gap,omitempty"`
+	// Abandoned is set if the call has no end although one further out has.
+	Abandoned bool `json:"abandoned,omitempty"`
+}
+
+// ChildObject is a call below the peak.
+type ChildObject struct {
+	Site
+	Interval Range   `json:"interval_ns"`
+	Share    float64 `json:"share"` // of the peak, 0 to 1
+}
+
+// EndObject is a call of the stack that ended too late as well.
+type EndObject struct {
+	Site
+	Index    int   `json:"index"` // in the stack, -1 if it is not there
+	Interval Range `json:"interval_ns"`
+	// After is how long after the peak it ended.
+	After uint64 `json:"after_ns"`
+}
+
+// Object returns a spike of a group for programs.
+func (w *Writer) Object(g *Group, sp *Spike) *Object {
+	l := &w.Set.Logs[sp.Log]
+	o := &Object{
+		Log: l.Name, PID: l.Header.PID, TID: sp.TID, Thread: w.Set.Thread(sp), Number: sp.Number, Stacked: g.Number,
+		At: w.Set.At(sp), Wall: w.Set.wall(sp), Frame: sp.Frame, Interval: bounds(sp.Peak), Limit: sp.Threshold,
+		Blind: sp.Blind, Stalls: w.Set.stalls(sp), Preempted: sp.Flags&tracelog.Preempted != 0, Switches: sp.Switches,
+		Remarks: sp.remarks(), Seen: g.Seen, Worst: g.Limit,
+		Stack: []StackObject{}, Children: []ChildObject{}, Parents: []EndObject{},
+	}
+	if l.Trailer != nil {
+		o.Period = l.Trailer.Period
+	}
+	for _, t := range sp.Texts {
+		if t.Kind == tracelog.Message {
+			o.Msgs = append(o.Msgs, t.Text)
+		}
+	}
+	outermost := 0
+	for i := range sp.Parents {
+		outermost = max(outermost, sp.entryOf(sp.Parents[i].SP))
+	}
+	for i := len(sp.Stack) - 1; i >= 0; i-- {
+		o.Stack = append(o.Stack, w.stackObject(sp, i, outermost))
+	}
+	if n := len(o.Stack); n > 0 {
+		o.Peak, o.Desc = o.Stack[n-1].Site, o.Stack[n-1].Desc
+	}
+	for i := range sp.Children {
+		c := &sp.Children[i]
+		a := w.Set.address(sp.Log, c.PC, sp.Time)
+		loc := w.Name(a, c.Flags&tracelog.Exact == 0)
+		o.Children = append(o.Children, ChildObject{beginning(&loc, a), bounds(c.Time), sp.Share(c)})
+	}
+	for i := range sp.Parents {
+		p := &sp.Parents[i]
+		end := EndObject{Index: -1, Interval: bounds(p.Time), After: since(p.Ended, sp.Time)}
+		if k := sp.entryOf(p.SP); k >= 0 {
+			end.Index = len(sp.Stack) - 1 - k
+			end.Site = o.Stack[end.Index].Site
+		} else {
+			a := w.Set.address(sp.Log, p.PC, sp.Time)
+			loc := w.Name(a, true)
+			end.Site = beginning(&loc, a)
+		}
+		o.Parents = append(o.Parents, end)
+	}
+	return o
+}
+
+// stackObject is entry i of a stack; parents up to outermost have ended.
+func (w *Writer) stackObject(sp *Spike, i, outermost int) StackObject {
+	e := &sp.Stack[i]
+	loc := w.Name(sp.Addrs[i], sp.isCall(i))
+	x := StackObject{
+		Site: site(loc.Outer(), &loc, sp.Addrs[i]), Gap: i > 0 && sp.Stack[i-1].Flags&tracelog.GapBefore != 0,
+		Desc: sp.said(e.SP, tracelog.Description), Section: sp.said(e.SP, tracelog.Section),
+	}
+	if i == 0 {
+		x.Site = beginning(&loc, sp.Addrs[i])
+	} else {
+		for _, p := range loc.Places[1:] {
+			x.Inlined = append(x.Inlined, site(p, &loc, sp.Addrs[i]))
+		}
+		if i < outermost && sp.Abandoned(i) {
+			x.Abandoned = true
+			for k := range sp.Parents {
+				if sp.entryOf(sp.Parents[k].SP) == i {
+					x.Abandoned = false
+				}
+			}
+		}
+	}
+	if e.Timed() {
+		r := bounds(e.Time)
+		x.SoFar = &r
+	}
+	return x
+}
+
+func bounds(i tracelog.Interval) Range { return Range{i.Lo, i.Hi} }
+
+func rangeText(r Range) string { return Interval(tracelog.Interval{Lo: r[0], Hi: r[1]}) }
+
+func site(p Place, loc *Location, a Address) Site {
+	return Site{Function: p.Function, Symbol: p.Symbol, File: p.File, Line: p.Line, Module: loc.Module, Offset: a.Offset}
+}
+
+// beginning is the place where the function of an address begins.
+func beginning(loc *Location, a Address) Site {
+	s := site(loc.Outer(), loc, a)
+	s.Line = cmp.Or(loc.Outer().Opening, s.Line)
+	return s
+}
+
+// stalls are those in the time of a spike's outermost call, before its end.
+func (s *Set) stalls(sp *Spike) []Range {
+	const most = 200
+	longest := sp.Peak.Hi
+	for i := range sp.Stack {
+		if e := &sp.Stack[i]; e.Timed() {
+			longest = max(longest, min(e.Time.Hi, 3*sp.Peak.Hi))
+		}
+	}
+	var list []Range
+	for _, st := range s.Logs[sp.Log].Stalls {
+		if st.To > since(sp.Time, longest) && st.From < sp.Time && len(list) < most {
+			list = append(list, Range{since(sp.Time, st.From), since(sp.Time, st.To)})
+		}
+	}
+	return list
+}

@@ -1,0 +1,154 @@
+package spikes
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/report"
+)
+
+// Reach is what the logs can show: "no spike" is worth as much as that. Times
+// are nanoseconds.
+type Reach struct {
+	Logs       int    `json:"logs"`
+	Unfinished int    `json:"unfinished"` // logs of processes that were killed, or still run
+	Unknown    int    `json:"unknown"`    // logs that do not say any of the following
+	Span       uint64 `json:"span_ns"`    // of all processes together
+	// Threshold and Period are the least and the largest of the logs.
+	Threshold  [2]uint64 `json:"threshold_ns"`
+	Period     [2]uint64 `json:"period_ns"`
+	Sure       uint64    `json:"sure_ns"` // calls that take as long are found while the clock is not late
+	Signal     bool      `json:"signal"`  // signals to each thread move the clock
+	Ticks      uint64    `json:"ticks"`
+	Blind      uint64    `json:"blind_ns"` // time in which the clock was late
+	Gaps       uint64    `json:"gaps"`
+	WorstGap   uint64    `json:"worst_gap_ns"`
+	Borderline uint64    `json:"borderline"` // calls that may have reached the threshold
+	Slow       uint64    `json:"slow"`       // calls that were looked at
+	Limited    uint64    `json:"limited"`    // spikes that were only counted
+	Dropped    uint64    `json:"dropped"`    // records that were lost
+	Damaged    int64     `json:"damaged_bytes"`
+	Written    uint64    `json:"written"`   // spikes in the logs
+	Stacks     int       `json:"stacks"`    // of those
+	Ungrouped  uint64    `json:"ungrouped"` // spikes of stacks beyond those that are told apart
+	Uncounted  uint64    `json:"uncounted"` // spikes of stacks that are not in the logs
+	Off        int       `json:"off"`       // logs of processes in which watching was switched off
+}
+
+// Reach sums what the logs say of themselves.
+func (s *Set) Reach() *Reach {
+	r := &Reach{Logs: len(s.Logs), Written: s.Episodes, Stacks: len(s.Groups), Ungrouped: s.Ungrouped, Uncounted: s.Uncounted}
+	widen := func(r *[2]uint64, v uint64) {
+		if r[0] == 0 {
+			r[0] = v
+		}
+		r[0], r[1] = min(r[0], v), max(r[1], v)
+	}
+	for i := range s.Logs {
+		l := &s.Logs[i]
+		r.Damaged += l.Lost
+		t := l.Trailer
+		if t == nil {
+			r.Unknown++
+			continue
+		}
+		if !t.Final {
+			r.Unfinished++
+		}
+		if t.Off {
+			r.Off++
+		}
+		widen(&r.Threshold, t.Threshold)
+		widen(&r.Period, t.Period)
+		r.Sure = max(r.Sure, add(t.Threshold, add(t.Period, t.Period)))
+		r.Signal = r.Signal || t.Signal
+		r.WorstGap = max(r.WorstGap, t.WorstGap)
+		for _, sum := range []struct {
+			to *uint64
+			n  uint64
+		}{
+			{&r.Span, since(t.Time, l.Header.Monotonic)},
+			{&r.Ticks, t.Ticks}, {&r.Blind, t.Blind}, {&r.Gaps, t.Late}, {&r.Borderline, t.Borderline},
+			{&r.Slow, t.Slow}, {&r.Limited, t.Limited}, {&r.Dropped, t.Dropped},
+		} {
+			*sum.to = add(*sum.to, sum.n)
+		}
+	}
+	return r
+}
+
+// Lines are the reach in sentences.
+func (r *Reach) Lines() []string {
+	var lines []string
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	span := func(v [2]uint64) string {
+		if v[0] == v[1] {
+			return Duration(v[0])
+		}
+		return Duration(v[0]) + " to " + Duration(v[1])
+	}
+	if r.Unknown < r.Logs {
+		how := ""
+		if r.Signal {
+			how = ", by signals to each thread"
+		}
+		say("Threshold %s, unless the program set others; the clock moves every %s%s. Watched: %s in %s.",
+			span(r.Threshold), span(r.Period), how, Duration(r.Span), count(uint64(r.Logs-r.Unknown), "process", "processes"))
+		late := "The clock was never late"
+		if r.Gaps > 0 {
+			late = fmt.Sprintf("The clock was late for %s in %s, at worst %s", Duration(r.Blind), count(r.Gaps, "gap", "gaps"), Duration(r.WorstGap))
+		}
+		say("%s: a call is sure to be found if it took %s%s.", late, Duration(r.Sure), either(r.Gaps > 0, " and did not meet a gap", ""))
+		missed := []string{
+			count(r.Borderline, "call", "calls") + " on the border of the threshold not listed",
+			either(r.Limited > 0, count(r.Limited, "spike", "spikes")+" counted only", ""),
+			either(r.Dropped > 0, count(r.Dropped, "record", "records")+" lost", "no record lost"),
+		}
+		say("%s.", capital(join(missed)))
+	}
+	say("Functions without probes are not judged: their time is their callers'.")
+	if r.Off > 0 {
+		say("%s switched off at the end (CAIRN_SPIKE).", count(uint64(r.Off), "process was", "processes were"))
+	}
+	if r.Uncounted > 0 {
+		say("%s of no stack that is in the logs.", count(r.Uncounted, "spike more was counted", "spikes more were counted"))
+	}
+	if r.Unfinished > 0 {
+		say("%s no end: the process runs still, or was killed.", count(uint64(r.Unfinished), "log has", "logs have"))
+	}
+	if r.Unknown > 0 {
+		say("%s not say how far its clock could see.", count(uint64(r.Unknown), "log does", "logs do"))
+	}
+	if r.Ungrouped > 0 {
+		say("%s left out: there are more than %s different stacks.", count(r.Ungrouped, "spike is", "spikes are"), report.Count(maxGroups))
+	}
+	return lines
+}
+
+func join(list []string) string {
+	var kept []string
+	for _, s := range list {
+		if s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return strings.Join(kept, "; ")
+}
+
+// count is n things.
+func count(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return report.Count(n) + " " + many
+}
+
+func either(c bool, yes, no string) string {
+	if c {
+		return yes
+	}
+	return no
+}
+
+// capital makes the first letter of an ASCII text a capital.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
