@@ -162,7 +162,7 @@ struct pause {
   u64 from, to;
 };
 
-enum { CALLS = 1024, NOTES = 64, OPEN = 16, PAUSES = 32, QUEUE = 32768, XSAVE = 2816 };
+enum { CALLS = 1024, NOTES = 64, OPEN = 16, PAUSES = 32, QUEUE = 1 << 19, QUEUE_WARM = 16384, XSAVE = 2816 };
 
 struct thread {
   u8 vectors[XSAVE] __attribute__((aligned(64)));
@@ -284,6 +284,12 @@ INLINE u64 length(const char *s) {
 INLINE u64 least(u64 a, u64 b) { return a < b ? a : b; }
 INLINE u64 most(u64 a, u64 b) { return a > b ? a : b; }
 INLINE u64 less(u64 a, u64 b) { return a > b ? a - b : 0; } /* a - b, or 0 */
+/* muldiv is a * b / c, which fits 64 bits; the compiler would call libgcc. */
+INLINE u64 muldiv(u64 a, u64 b, u64 c) {
+  u64 high;
+  __asm__("mulq %2\n\tdivq %3" : "+a"(a), "=&d"(high) : "r"(b), "r"(c) : "cc");
+  return a;
+}
 INLINE u64 up8(u64 n) { return (n + 7) & ~7ul; }
 
 /* Text for messages and names. */

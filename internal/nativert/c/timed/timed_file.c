@@ -118,7 +118,7 @@ static void put_header(struct process *p, u8 *h) {
   ((u64 *)h)[3] = p->start_mono;
   ((u64 *)h)[4] = p->start_tsc;
   /* By what went by since the start, if that is long enough for six digits. */
-  ((u64 *)h)[5] = ns < 50 * MS ? 0 : (u64)((unsigned __int128)ticks * SECOND / ns);
+  ((u64 *)h)[5] = ns < 50 * MS ? 0 : muldiv(ticks, SECOND, ns);
   ((u32 *)h)[12] = p->forked ? LOG_FORKED : 0;
   ((u32 *)h)[13] = 7; /* prof.ModeSpike */
   ((u32 *)h)[14] = sum(h, 56);

@@ -131,7 +131,8 @@ extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), voi
 #else
 #define GLIBC 0
 extern char **environ WEAK;
-extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
+/* Not weak: an archive's member is linked for what is needed only. */
+extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attribute__((visibility("default")));
 #endif
 
 static const char *env(char **e, const char *name) {
@@ -172,7 +173,7 @@ static u64 time_of(const char *s) {
   else if (word_is(s, "ms")) unit = MS;
   else if (word_is(s, "s")) unit = SECOND;
   else return 0;
-  return (u64)((unsigned __int128)v * unit / scale);
+  return muldiv(v, unit, scale);
 }
 
 static void misread(const char *s, const char *why) {
@@ -342,7 +343,7 @@ static void late_start(int argc, char **argv, char **envp) {
 #if GLIBC
   if (__register_atfork) __register_atfork(0, 0, forked, 0);
 #else
-  if (pthread_atfork) pthread_atfork(0, 0, forked);
+  pthread_atfork(0, 0, forked);
 #endif
 }
 

@@ -1,0 +1,86 @@
+/* What inserted code of mode trace refers to: the thread's position, the
+ * process's state, and __cairn_trace_full, where a full chunk leads.
+ *
+ *   movq  __cairn_trace_at@gottpoff(%rip), %r10
+ *   movq  %fs:(%r10), %r11
+ *   addw  $8, %r11w
+ *   jz    full
+ *   back: movq %r11, %fs:(%r10)      the event is at -8(%r11)
+ *   ...
+ *   full: call __cairn_trace_full
+ *   jmp   back
+ *
+ * It gives the new position in %r11 and keeps every other register; the code
+ * behind it is compiled without vector registers. */
+
+#include "timedwire.h"
+
+/* A process has one of each, whichever modules were loaded how. */
+        .globl  __cairn_tracer, __cairn_trace_at
+        .type   __cairn_tracer, @gnu_unique_object
+        .size   __cairn_tracer, 4096
+        .section .bss.cairn_tracer, "aw", @nobits
+        .balign 4096
+__cairn_tracer:
+        .zero   4096
+
+        .type   __cairn_trace_at, @gnu_unique_object
+        .size   __cairn_trace_at, 8
+        .section .tdata.cairn, "awT", @progbits
+        .balign 8
+__cairn_trace_at:
+        .quad   0xfff8
+
+        .text
+        .globl  __cairn_trace_full
+        .hidden __cairn_trace_full, __cairn_trace_next
+        .type   __cairn_trace_full, @function
+__cairn_trace_full:
+        .cfi_startproc
+        pushq   %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        pushq   %rax
+        pushq   %rcx
+        pushq   %rdx
+        pushq   %rsi
+        pushq   %rdi
+        pushq   %r8
+        pushq   %r9
+        pushq   %r10
+        andq    $-16, %rsp
+        movq    %r11, %rdi
+        call    __cairn_trace_next
+        movq    %rax, %r11
+        movq    -8(%rbp), %rax
+        movq    -16(%rbp), %rcx
+        movq    -24(%rbp), %rdx
+        movq    -32(%rbp), %rsi
+        movq    -40(%rbp), %rdi
+        movq    -48(%rbp), %r8
+        movq    -56(%rbp), %r9
+        movq    -64(%rbp), %r10
+        leave
+        .cfi_def_cfa %rsp, 8
+        ret
+        .cfi_endproc
+        .size   __cairn_trace_full, . - __cairn_trace_full
+
+/* void __cairn_trace_reset(void): the thread has no chunk. */
+        .globl  __cairn_trace_reset
+        .hidden __cairn_trace_reset
+        .type   __cairn_trace_reset, @function
+__cairn_trace_reset:
+        movq    __cairn_trace_at@gottpoff(%rip), %rax
+        movq    $0xfff8, %fs:(%rax)
+        ret
+        .size   __cairn_trace_reset, . - __cairn_trace_reset
+
+        .section .note.gnu.property, "a"
+        .balign 8
+        .long   4, 16, 5
+        .asciz  "GNU"
+        .long   0xc0000002, 4, 3, 0
+        .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,347 @@
+/* Chunks of events, the file that they are in, the clock, and fork. The layout
+ * is drawn in package format/tracelog/wire.
+ *
+ * A thread comes here once in 8183 events, possibly from a signal handler, from
+ * malloc or before main: signals are blocked while the lock is held, and only
+ * the kernel is called. */
+
+#include "trace.h"
+
+#define CHUNK ((u64)LOG_CHUNK_SIZE)
+
+HIDDEN void __cairn_trace_reset(void);
+
+u64 __cairn_trace_now(void) {
+  u64 ts[2];
+  sys2(SYS_clock_gettime, MONOTONIC, ts);
+  return ts[0] * SECOND + ts[1];
+}
+
+static u32 sum(const u8 *b, u64 n) {
+  u32 h = 2166136261u;
+  while (n--) h = (h ^ *b++) * 16777619u;
+  return h;
+}
+
+void __cairn_trace_complain(const char *what, i64 err) {
+  char b[TRACE_DIR + 512], *p = put(b, "cairn: no calls are logged: ");
+  for (u32 n = 0; *what && n < TRACE_DIR + 256; n++) *p++ = *what++;
+  *p = 0;
+  if (err < 0) p = put_number(put(p, ": errno "), (u64)-err);
+  p = put(p, "\n");
+  say(b, (u64)(p - b));
+}
+
+/* ---- the file ---- */
+
+enum { POPULATE_WRITE = 23 };
+
+/* room has the kernel find memory and blocks on the disk for a chunk: a full
+ * disk would end the program by SIGBUS. */
+static i64 room(struct tracer *t, u8 *c, u64 at) {
+  i64 err = sys3(SYS_madvise, c, CHUNK, POPULATE_WRITE);
+  if (err >= 0) return 0;
+  err = sys4(SYS_fallocate, t->fd, 0, at, CHUNK);
+  return err == -EOPNOTSUPP ? 0 : err;
+}
+
+/* extend maps n more chunks at the end of the file, aligned. */
+static u8 *extend(struct tracer *t, u64 n, i64 *err) {
+  u64 at = (t->file_chunks + 1) * CHUNK, size = n * CHUNK;
+  u8 *m = (u8 *)map(0, size + CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (failed(m)) {
+    *err = (i64)m;
+    return 0;
+  }
+  u8 *c = (u8 *)(((u64)m + CHUNK - 1) & ~(CHUNK - 1));
+  if ((*err = sys2(SYS_ftruncate, t->fd, at + size)) >= 0) *err = map(c, size, PROT_RW, MAP_SHARED | MAP_FIXED, t->fd, at);
+  if (failed(*err)) {
+    sys2(SYS_munmap, m, size + CHUNK);
+    return 0;
+  }
+  if (c > m) sys2(SYS_munmap, m, c - m);
+  if (c + size < m + size + CHUNK) sys2(SYS_munmap, c + size, m + CHUNK - c);
+  t->file_chunks += n;
+  return c;
+}
+
+/* record returns room for a record in the first chunk, or 0. */
+u8 *__cairn_trace_record(struct tracer *t, u32 type, u64 size, u32 a) {
+  if (!t->first || t->first_used + size > CHUNK) return 0;
+  u8 *r = t->first + t->first_used;
+  t->first_used += (u32)size;
+  ((u32 *)r)[1] = a;
+  ((u16 *)r)[1] = (u16)size;
+  store((u16 *)r, (u16)type);
+  return r;
+}
+
+/* status keeps the first record up to date. */
+static void status(struct tracer *t) {
+  if (!t->first) return;
+  u64 *f = (u64 *)(t->first + LOG_CHUNK_HEADER_SIZE);
+  f[1] = t->origin + t->clock * 1000, f[2] = t->ticks, f[3] = t->period, f[4] = t->worst;
+  f[5] = t->ring_chunks * CHUNK, f[6] = t->sequence, f[7] = t->overwritten;
+}
+
+static void put_header(struct tracer *t, u8 *h, int forked) {
+  u64 ts[2];
+  copy(h, LOG_MAGIC, 8);
+  ((u16 *)h)[4] = LOG_VERSION;
+  ((u16 *)h)[5] = LOG_HEADER_SIZE;
+  ((u32 *)h)[3] = (u32)t->pid;
+  sys2(SYS_clock_gettime, REALTIME, ts);
+  ((u64 *)h)[2] = ts[0] * SECOND + ts[1];
+  ((u64 *)h)[3] = t->origin;
+  ((u64 *)h)[4] = __builtin_ia32_rdtsc();
+  ((u32 *)h)[12] = forked ? LOG_FORKED : 0;
+  ((u32 *)h)[13] = LOG_MODE_TRACE;
+  ((u32 *)h)[14] = sum(h, 56);
+}
+
+/* open_file makes the file, with its first chunk and the ring. */
+static i64 open_file(struct tracer *t, int forked) {
+  char path[TRACE_DIR + 256], *end;
+  u8 h[LOG_HEADER_SIZE] = {0};
+  i64 err = -EEXIST;
+  sys2(SYS_mkdir, t->dir, 0777);
+  end = put_number(put(__cairn_trace_name(put(put(path, t->dir), "/")), "."), (u64)t->pid);
+  for (u32 n = 0; n < 10000 && err == -EEXIST; n++) {
+    put(put_number(put(end, "."), n), LOG_SUFFIX);
+    err = sys3(SYS_open, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  }
+  if ((t->fd = (i32)err) < 0) {
+    __cairn_trace_complain(path, err);
+    return err;
+  }
+  put_header(t, h, forked);
+  if (sys4(SYS_pwrite, t->fd, h, sizeof h, 0) != sizeof h) err = -ENOSPC;
+  if (err >= 0 && (t->first = extend(t, 1, &err)) && (err = room(t, t->first, CHUNK)) >= 0) {
+    u32 *c = (u32 *)t->first;
+    c[0] = LOG_CHUNK_MAGIC, c[1] = LOG_KIND_RECORDS, c[2] = (u32)t->pid;
+    ((u64 *)c)[3] = ((u64 *)c)[4] = t->origin;
+    t->first_used = LOG_CHUNK_HEADER_SIZE;
+    __cairn_trace_record(t, LOG_TYPE_TRACE, LOG_TRACE_SIZE, 0);
+    if (t->ring_chunks) t->ring = extend(t, t->ring_chunks, &err);
+  }
+  if (err < 0) __cairn_trace_complain(path, err);
+  return err;
+}
+
+/* ---- the clock ---- */
+
+static void tick(struct tracer *t) {
+  u64 c = (__cairn_trace_now() - t->origin) / 1000 + 1;
+  if (c <= t->clock) return;
+  if (t->ticks && c - t->clock > t->worst / 1000) t->worst = (c - t->clock) * 1000;
+  t->ticks++;
+  store(&t->clock, c);
+  status(t);
+}
+
+static void run_clock(struct tracer *t) {
+  i32 priority = 1;
+  sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
+  sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
+  if (sys3(SYS_sched_setscheduler, 0, 1 /* SCHED_FIFO */, &priority) < 0) sys3(SYS_setpriority, 0, 0, -20);
+  for (;;) {
+    u64 ts[2] = {t->period / SECOND, t->period % SECOND};
+    sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
+    tick(t);
+  }
+}
+
+/* start_clock starts a thread that the C library knows nothing of: it does not
+ * keep the process alive, and works before main. Signals are blocked in it, as
+ * they are here. */
+static i64 start_clock(struct tracer *t) {
+  u8 *stack = (u8 *)map(0, THREAD_STACK, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (failed(stack)) return (i64)stack;
+  u64 *sp = (u64 *)(stack + THREAD_STACK) - 2;
+  sp[0] = (u64)run_clock, sp[1] = (u64)t;
+  register i64 r10 __asm__("r10") = 0, r8 __asm__("r8") = 0;
+  i64 r;
+  __asm__ volatile("syscall\n\ttest %%rax, %%rax\n\tjnz 1f\n\t"
+                   "xorl %%ebp, %%ebp\n\tpopq %%rax\n\tpopq %%rdi\n\tandq $-16, %%rsp\n\tcall *%%rax\n\thlt\n1:"
+                   : "=a"(r)
+                   : "a"(56 /* clone */), "D"(0x50f00 /* VM FS FILES SIGHAND THREAD SYSVSEM */), "S"(sp), "d"(0), "r"(r10), "r"(r8)
+                   : "rcx", "r11", "memory");
+  return r;
+}
+
+/* ---- the process ---- */
+
+/* copy_modules gives a child's log what its parent's says of modules. */
+static void copy_modules(struct tracer *t, const u8 *from, u32 used) {
+  for (u32 i = LOG_CHUNK_HEADER_SIZE; i + 8 <= used;) {
+    u16 type = *(const u16 *)(from + i), size = *(const u16 *)(from + i + 2);
+    if (size < 8) return;
+    u8 *r = type == LOG_TYPE_MODULE ? __cairn_trace_record(t, type, size, *(const u32 *)(from + i + 4)) : 0;
+    if (r) copy(r + 8, from + i + 8, size - 8);
+    i += size;
+  }
+}
+
+/* begin begins a log, of a process or of a child that fork made. The parent's
+ * file stays mapped in the child: a frame may be about to write there. */
+static void begin(struct tracer *t) {
+  const u8 *parent = t->first;
+  u32 used = t->first_used;
+  int forked = t->alive != 0;
+  if (!forked) {
+    u8 *m = (u8 *)map(0, 3 * CHUNK, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (failed(m)) sys1(SYS_exit_group, 127);
+    t->sink = (u8 *)(((u64)m + CHUNK - 1) & ~(CHUNK - 1));
+    t->alive = (u32 *)(t->sink + CHUNK);
+    sys3(SYS_madvise, t->alive, 4096, MADV_WIPEONFORK);
+    __cairn_trace_configure(t);
+  } else if (t->fd > 0) {
+    sys1(SYS_close, t->fd);
+  }
+  t->pid = (i32)sys0(SYS_getpid);
+  t->origin = __cairn_trace_now();
+  t->clock = 1;
+  t->file_chunks = t->hand = t->overwritten = t->worst = t->ticks = 0;
+  t->sequence = t->first_used = 0;
+  t->first = t->ring = t->segment_before = 0;
+  t->fd = -1;
+  if (!t->off) {
+    if (open_file(t, forked) < 0) t->off = 1;
+    else if (start_clock(t) < 0) __cairn_trace_complain("no thread can be made for the clock: all times are 0", 0);
+    if (parent && t->first) copy_modules(t, parent, used);
+    status(t);
+  }
+  store(t->alive, 1);
+}
+
+static int dead(struct tracer *t, i32 tid) { return sys3(SYS_tgkill, t->pid, tid, 0) == -ESRCH; }
+
+/* ring_chunk returns the oldest chunk that no thread writes to, or 0. */
+static u8 *ring_chunk(struct tracer *t) {
+  for (u64 i = 0; i < t->ring_chunks; i++) {
+    u8 *c = t->ring + t->hand++ % t->ring_chunks * CHUNK;
+    u32 *h = (u32 *)c;
+    if (!h[0]) return room(t, c, (t->hand + 1) * CHUNK) < 0 ? 0 : c;
+    if (!h[5] && !dead(t, (i32)h[3])) continue;
+    t->overwritten++;
+    store(h, 0);
+    clear(c, CHUNK);
+    return c;
+  }
+  i64 err;
+  u8 *c = extend(t, 1, &err); /* all are in use */
+  return c && room(t, c, t->file_chunks * CHUNK) >= 0 ? c : 0;
+}
+
+/* next_of_file returns the next chunk of a file without end. Of segments that are
+ * behind, the pages are left to the kernel; the addresses stay, as a frame that
+ * a signal interrupted long ago may be about to write there. */
+static u8 *next_of_file(struct tracer *t) {
+  i64 err;
+  if (!t->ring || t->hand == SEGMENT) {
+    if (t->segment_before) sys3(SYS_madvise, t->segment_before, SEGMENT * CHUNK, 4 /* MADV_DONTNEED */);
+    t->segment_before = t->ring;
+    t->hand = 0;
+    if (!(t->ring = extend(t, SEGMENT, &err))) return 0;
+  }
+  u8 *c = t->ring + t->hand++ * CHUNK;
+  return room(t, c, (t->file_chunks - SEGMENT + t->hand) * CHUNK) < 0 ? 0 : c;
+}
+
+/* take finishes a thread's chunk and gives it another. */
+static u8 *take(struct tracer *t, u8 *old) {
+  u32 before = 0, tid = (u32)sys0(SYS_gettid);
+  u64 now = t->origin + (load(&t->clock) - 1) * 1000;
+  if (old && old != t->sink && ((u32 *)old)[0] == LOG_CHUNK_MAGIC) {
+    u32 *h = (u32 *)old;
+    before = h[4] + 1;
+    if (sys0(SYS_getpid) != t->pid) tid = h[3]; /* vfork: its parent goes on in this chunk */
+    ((u64 *)old)[4] = now;
+    h[5] = LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE;
+    h[15] = sum(old, 60);
+  } else if (sys0(SYS_getpid) != t->pid) {
+    return t->sink;
+  }
+  u8 *c = t->ring_chunks ? ring_chunk(t) : next_of_file(t);
+  if (!c) {
+    __cairn_trace_complain("no room for more chunks of the log", -ENOSPC);
+    t->off = 1;
+    return t->sink;
+  }
+  u32 *h = (u32 *)c;
+  h[1] = LOG_KIND_EVENTS;
+  h[2] = (u32)t->pid;
+  h[3] = tid;
+  h[4] = t->sequence++;
+  ((u64 *)c)[3] = now;
+  h[14] = before;
+  store(h, LOG_CHUNK_MAGIC);
+  return c;
+}
+
+static void lock(struct tracer *t) {
+  for (u32 n = 0; __atomic_exchange_n(&t->lock, 1, __ATOMIC_ACQUIRE); n++) {
+    if (n < 100) __builtin_ia32_pause();
+    else sys0(24 /* sched_yield */);
+  }
+}
+
+/* enter locks the state of a process whose log is begun. */
+static u64 enter(struct tracer *t, int *child) {
+  u64 all = NONE, mask;
+  sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &mask, 8);
+  *child = t->alive && !load(t->alive);
+  if (*child) store(&t->lock, 0); /* another thread of the parent may have had it */
+  lock(t);
+  if (!t->alive || !load(t->alive)) begin(t);
+  __cairn_trace_module(t);
+  return mask;
+}
+
+static void leave(struct tracer *t, u64 mask) {
+  store(&t->lock, 0);
+  sys4(SYS_rt_sigprocmask, 2, &mask, 0, 8);
+}
+
+/* next is called with the address of the chunk that is full, 0 for a thread that
+ * has none. It returns the position behind the thread's next event. */
+HIDDEN u64 __cairn_trace_next(u8 *old) {
+  struct tracer *t = &__cairn_tracer;
+  int child;
+  u64 mask = enter(t, &child);
+  u8 *c = t->off ? t->sink : take(t, child ? 0 : old);
+  leave(t, mask);
+  return (u64)c + LOG_CHUNK_HEADER_SIZE + 8;
+}
+
+/* ---- fork, start ---- */
+
+#if __has_include(<gnu/libc-version.h>)
+#define GLIBC 1
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) WEAK;
+#else
+#define GLIBC 0
+extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
+#endif
+
+/* forked makes the child begin a log of its own at its next event. */
+static void forked(void) {
+  __cairn_trace_reset();
+  store(__cairn_tracer.alive, 0);
+  store(&__cairn_tracer.lock, 0);
+}
+
+static void start(void) {
+  struct tracer *t = &__cairn_tracer;
+  int child;
+  leave(t, enter(t, &child));
+  if (t->fork_handler) return;
+  t->fork_handler = 1;
+#if GLIBC
+  if (__register_atfork) __register_atfork(0, 0, forked, 0);
+#else
+  if (pthread_atfork) pthread_atfork(0, 0, forked);
+#endif
+}
+
+__attribute__((section(".init_array.00000"), used)) static void (*const init)(void) = start;

@@ -1,0 +1,57 @@
+/* The runtime of mode trace: what its files share.
+ *
+ *   trace.S         the words that inserted code reads, and where it comes
+ *                   when a chunk is full
+ *   trace.c         chunks, the log's file, the clock, fork
+ *   trace_module.c  what the log says of modules, and the environment
+ *
+ * A thread has a position in a chunk of the log's file, which is mapped. Inserted
+ * code moves it by 8 bytes and stores an event there: the clock's low half, and
+ * the low half of the function's address with the kind of event in its last two
+ * bits. A chunk is aligned to its size, so that the low 16 bits of the position
+ * become 0 when it is full. They do so at a thread's first event as well. */
+#ifndef CAIRN_TRACE_H
+#define CAIRN_TRACE_H
+
+#include "timed.h"
+
+enum { TRACE_SIZE = 4096, TRACE_DIR = 1024, SEGMENT = 64 /* chunks */ };
+
+/* The state of a process, one for all of its modules; trace.S has it. */
+struct tracer {
+  u64 clock;  /* microseconds since the log began, from 1; inserted code reads the low half */
+  u64 ticks;
+  u8 pad[48]; /* what is below is written while the clock is read */
+
+  u32 lock;
+  u32 configured, off, fork_handler;
+  u32 *alive; /* on a page of its own, which is zero in a child; 0: not begun */
+  i32 pid, fd;
+  u64 origin; /* when the clock was 0 */
+  u64 period, worst;
+  u64 ring_chunks; /* 0: the file grows without end */
+  u64 file_chunks; /* in the file */
+  u8 *first;       /* the chunk with the records */
+  u32 first_used, sequence, modules;
+  u8 *ring; /* or the segment that is being filled */
+  u64 hand; /* next chunk in it */
+  u8 *segment_before;
+  u64 overwritten;
+  u8 *sink; /* where events go that nobody wants */
+  char dir[TRACE_DIR];
+};
+_Static_assert(sizeof(struct tracer) <= TRACE_SIZE, "trace.S");
+
+extern struct tracer __cairn_tracer __attribute__((visibility("default")));
+
+/* configure reads the environment. */
+HIDDEN void __cairn_trace_configure(struct tracer *t);
+/* names puts the executable's base name, a dot and the start of its build id. */
+HIDDEN char *__cairn_trace_name(char *to);
+/* module writes the record of the module that this copy is in. */
+HIDDEN void __cairn_trace_module(struct tracer *t);
+HIDDEN u8 *__cairn_trace_record(struct tracer *t, u32 type, u64 size, u32 a);
+HIDDEN u64 __cairn_trace_now(void);
+HIDDEN void __cairn_trace_complain(const char *what, i64 err);
+
+#endif

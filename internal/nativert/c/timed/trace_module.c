@@ -1,0 +1,263 @@
+/* What the log of mode trace says of a module, which it finds in its own ELF
+ * header, and what the environment says. */
+
+#include "trace.h"
+
+struct phdr {
+  u32 type, flags;
+  u64 offset, vaddr, paddr, filesz, memsz, align;
+};
+struct ehdr {
+  u8 ident[16];
+  u16 type, machine;
+  u32 version;
+  u64 entry, phoff, shoff;
+  u32 flags;
+  u16 ehsize, phentsize, phnum;
+};
+struct note {
+  u32 name_len, desc_len, type;
+  char name[4];
+};
+enum { PT_LOAD = 1, PT_NOTE = 4 };
+
+extern const struct ehdr own __asm__("__ehdr_start") HIDDEN WEAK;
+__asm__(".hidden __ehdr_start\n");
+
+struct found {
+  u64 bias, start, end;
+  const u8 *id;
+  u32 id_len;
+};
+
+static void find_id(const u8 *p, u64 size, u64 align, struct found *f) {
+  const u8 *end = p + size;
+  align = align == 8 ? 7 : 3;
+  while (end - p >= 16) {
+    const struct note *n = (const struct note *)p;
+    p += (12 + n->name_len + align) & ~align;
+    if (n->type == 3 && n->name_len == 4 && *(const u32 *)n->name == 0x554e47 /* GNU */) {
+      f->id = p;
+      f->id_len = (u32)least(n->desc_len, LOG_MAX_BUILD_ID);
+      return;
+    }
+    p += (n->desc_len + align) & ~align;
+  }
+}
+
+static void examine(const struct ehdr *e, struct found *f) {
+  const struct phdr *ph = (const struct phdr *)((const u8 *)e + e->phoff);
+  u64 low = NONE, high = 0;
+  for (u32 i = 0; i < e->phnum; i++)
+    if (ph[i].type == PT_LOAD) {
+      low = least(low, ph[i].vaddr & ~4095ul);
+      high = most(high, ph[i].vaddr + ph[i].memsz);
+    }
+  f->start = (u64)e;
+  f->bias = (u64)e - low;
+  f->end = f->bias + high;
+  f->id_len = 0;
+  for (u32 i = 0; i < e->phnum && !f->id_len; i++)
+    if (ph[i].type == PT_NOTE) find_id((const u8 *)(f->bias + ph[i].vaddr), ph[i].memsz, ph[i].align, f);
+}
+
+/* ---- /proc/self/maps ---- */
+
+static u64 hex(const char **s) {
+  u64 v = 0;
+  for (;; ++*s) {
+    u8 c = (u8)**s, d = c - '0';
+    if (d > 9) d = (u8)(c - 'a') < 6 ? (u8)(c - 'a' + 10) : 16;
+    if (d > 15) return v;
+    v = v << 4 | d;
+  }
+}
+
+static int same(const char *a, const char *b) {
+  while (*a && *a == *b) a++, b++;
+  return *a == *b;
+}
+
+/* listed takes a line of the listing. It finds the file that is mapped at *at,
+ * or where the file called path is mapped from its beginning. */
+static int listed(const char *s, u64 *at, char *path) {
+  u64 start = hex(&s);
+  if (*s++ != '-') return 0;
+  hex(&s);
+  for (int blanks = 0; blanks < 2; s++) {
+    if (!*s) return 0;
+    blanks += *s == ' ';
+  }
+  u64 offset = hex(&s);
+  while (*s && *s != '/') s++;
+  if (offset || !*s) return 0;
+  if (*at) {
+    if (start != *at || length(s) > LOG_MAX_PATH) return 0;
+    put(path, s);
+    return 1;
+  }
+  if (!same(s, path)) return 0;
+  *at = start;
+  return 1;
+}
+
+/* find goes through the listing with a buffer of LOG_MAX_PATH + 4096 bytes. */
+static int find(u64 *at, char *path, char *b) {
+  u64 have = 0, size = LOG_MAX_PATH + 4096;
+  int ok = 0;
+  i64 n, fd = sys3(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+  while (fd >= 0 && !ok && (n = sys3(SYS_read, fd, b + have, size - 1 - have)) > 0) {
+    u64 from = 0;
+    have += (u64)n;
+    for (u64 i = 0; i < have && !ok; i++)
+      if (b[i] == '\n') {
+        b[i] = 0;
+        ok = listed(b + from, at, path);
+        from = i + 1;
+      }
+    for (u64 i = from; i < have; i++) b[i - from] = b[i];
+    have -= from;
+  }
+  if (fd >= 0) sys1(SYS_close, fd);
+  return ok;
+}
+
+/* Memory for work; 0 if there is none. */
+enum { WORK = 1 << 20 };
+static char *work(void) {
+  char *m = (char *)map(0, WORK, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return failed(m) ? 0 : m;
+}
+
+static void read_exe(char *path) {
+  i64 n = sys3(SYS_readlink, "/proc/self/exe", path, LOG_MAX_PATH);
+  path[n > 0 ? n : 0] = 0;
+}
+
+char *__cairn_trace_name(char *to) {
+  char *path = work(), *s;
+  struct found f = {0};
+  u64 at = 0;
+  if (!path) return put(to, "program");
+  read_exe(path);
+  char *base = path;
+  for (s = path; *s; s++)
+    if (*s == '/') base = s + 1;
+  for (u32 i = 0; base[i] && i < 128; i++) *to++ = base[i];
+  *to++ = '.';
+  if (find(&at, path, path + 2 * LOG_MAX_PATH)) examine((const struct ehdr *)at, &f);
+  for (u32 i = 0; i < f.id_len && i < 6; i++) to = put_hex(to, f.id[i], 2);
+  sys2(SYS_munmap, path, WORK);
+  *to = 0;
+  return to;
+}
+
+void __cairn_trace_module(struct tracer *t) {
+  static u8 done;
+  struct found f = {0};
+  if (done || t->off) return;
+  done = 1;
+  char *path = work();
+  if (!&own || !path) return;
+  char *exe = path + 2 * LOG_MAX_PATH;
+  u64 at = (u64)&own;
+  examine(&own, &f);
+  if (!find(&at, path, path + 4 * LOG_MAX_PATH)) path[0] = 0;
+  read_exe(exe);
+  u64 n = length(path);
+  u8 *r = __cairn_trace_record(t, LOG_TYPE_MODULE, LOG_MODULE_SIZE + up8(n), t->modules++);
+  if (r) {
+    u64 *w = (u64 *)r;
+    w[1] = __cairn_trace_now(), w[2] = f.bias, w[3] = f.start, w[4] = f.end;
+    ((u32 *)r)[10] = LOG_MODULE_INSTRUMENTED | (same(path, exe) ? LOG_MODULE_MAIN : 0);
+    ((u16 *)r)[22] = (u16)f.id_len, ((u16 *)r)[23] = (u16)n;
+    copy(r + 48, f.id, f.id_len);
+    copy(r + LOG_MODULE_SIZE, path, n);
+  }
+  sys2(SYS_munmap, path, WORK);
+}
+
+/* ---- the environment ---- */
+
+static int word_is(const char *s, const char *w) {
+  u64 n = length(w);
+  for (u64 i = 0; i < n; i++)
+    if (s[i] != w[i]) return 0;
+  return w[n - 1] == '=' || !s[n] || s[n] == ',';
+}
+
+/* number_of reads a number with a unit of the list, each followed by its scale
+ * as a character count of zeros or doublings; 0 if it is none. */
+static u64 number_of(const char *s, const char *const *unit, const u64 *scale) {
+  u64 v = 0;
+  int digits = 0;
+  for (; *s >= '0' && *s <= '9' && digits < 12; s++, digits++) v = v * 10 + (u64)(*s - '0');
+  for (; digits && *unit; unit++, scale++)
+    if (word_is(s, *unit)) return v * *scale;
+  return 0;
+}
+
+static u64 size_of(const char *s) {
+  static const u64 scale[] = {1ul << 10, 1ul << 20, 1ul << 30};
+  const char *const unit[] = {"KB", "MB", "GB", 0};
+  return number_of(s, unit, scale);
+}
+
+static u64 time_of(const char *s) {
+  static const u64 scale[] = {1000, MS, SECOND};
+  const char *const unit[] = {"us", "ms", "s", 0};
+  return number_of(s, unit, scale);
+}
+
+static void misread(const char *s) {
+  char b[256], *q = put(b, "cairn: CAIRN_TRACE: ");
+  for (u32 i = 0; *s && *s != ',' && i < 100; i++) *q++ = *s++;
+  *q = 0;
+  q = put(q, " is not understood; ignored (size=64MB,file,period=250us,off)\n");
+  say(b, (u64)(q - b));
+}
+
+static void options(struct tracer *t, const char *s) {
+  while (*s) {
+    u64 v;
+    const char *value = s;
+    while (*value && *value != ',' && value[-(value > s)] != '=') value++;
+    if (word_is(s, "off")) t->off = 1;
+    else if (word_is(s, "file")) t->ring_chunks = 0;
+    else if (word_is(s, "size=") && (v = size_of(value)) >= LOG_CHUNK_SIZE && v <= 1ul << 40) t->ring_chunks = v / LOG_CHUNK_SIZE;
+    else if (word_is(s, "period=") && (v = time_of(value)) >= 20000 && v <= SECOND) t->period = v;
+    else if (*s != ',') misread(s);
+    while (*s && *s != ',') s++;
+    if (*s) s++;
+  }
+}
+
+/* configure reads the environment as the process was given it. A program with
+ * more rights than its caller takes no orders from the caller's environment, nor
+ * writes files for it. */
+void __cairn_trace_configure(struct tracer *t) {
+  t->period = 250000;
+  t->ring_chunks = (64ul << 20) / LOG_CHUNK_SIZE;
+  put(t->dir, CAIRN_DEFAULT_DIR);
+  char *b = work();
+  if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid) || !b) {
+    t->off = 1;
+    return;
+  }
+  u64 have = 0;
+  i64 n, fd = sys3(SYS_open, "/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+  while (fd >= 0 && have < WORK - 1 && (n = sys3(SYS_read, fd, b + have, WORK - 1 - have)) > 0) have += (u64)n;
+  if (fd >= 0) sys1(SYS_close, fd);
+  for (char *s = b; s < b + have; s += length(s) + 1) {
+    if (word_is(s, "CAIRN_TRACE=")) options(t, s + 12);
+    if (!word_is(s, "CAIRN_DIR=") || !s[10]) continue;
+    if (length(s + 10) >= TRACE_DIR) {
+      __cairn_trace_complain("CAIRN_DIR is too long", 0);
+      t->off = 1;
+    } else {
+      put(t->dir, s + 10);
+    }
+  }
+  if (!t->dir[0]) t->off = 1;
+  sys2(SYS_munmap, b, WORK);
+}

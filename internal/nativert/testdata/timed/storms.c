@@ -1,0 +1,200 @@
+/* What programs do to a runtime: storms WHAT. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "timed.h"
+
+#define SPIKE_NS 6000000u
+
+static void spin(uint64_t ns) {
+  uint64_t until = now() + ns;
+  while (now() < until) {
+  }
+}
+
+void spike_body(uint64_t ns) { spin(ns); }
+void spike(uint64_t ns);
+TIMED(spike);
+
+/* A child does its own spikes, in a function that was entered before the fork. */
+static void *sleeper(void *arg) {
+  for (;;) usleep(100), spike(1000);
+  return arg;
+}
+void forks_body(uint64_t n) {
+  spin(SPIKE_NS);
+  for (; n--;) {
+    pid_t child = fork();
+    if (!child) {
+      spike(SPIKE_NS);
+      spike(100000);
+      return;
+    }
+    waitpid(child, 0, 0);
+  }
+}
+void forks(uint64_t n);
+TIMED(forks);
+
+/* Children that take the parent's memory along. */
+static void spawns(int n) {
+  extern char **environ;
+  char *argv[] = {"true", 0};
+  while (n--) {
+    pid_t child;
+    if (!posix_spawn(&child, "/bin/true", 0, 0, argv, environ)) waitpid(child, 0, 0);
+    if (!(child = vfork())) {
+      execv("/bin/true", argv);
+      _exit(1);
+    }
+    waitpid(child, 0, 0);
+    spike(SPIKE_NS / 100);
+  }
+  spike(SPIKE_NS);
+}
+
+static void *short_thread(void *arg) {
+  spike((uint64_t)arg);
+  return 0;
+}
+static void threads(int n, uint64_t ns, size_t stack) {
+  pthread_attr_t a;
+  pthread_attr_init(&a);
+  if (stack && pthread_attr_setstacksize(&a, stack)) abort();
+  while (n > 0) {
+    pthread_t t[16];
+    int k = n < 16 ? n : 16;
+    for (int i = 0; i < k; i++)
+      if (pthread_create(&t[i], &a, short_thread, (void *)ns)) abort();
+    for (int i = 0; i < k; i++) pthread_join(t[i], 0);
+    n -= k;
+  }
+}
+
+/* An outer call that is slow, then goes deep. */
+void deep_body(uint64_t n);
+void deep(uint64_t n);
+TIMED(deep);
+void deep_body(uint64_t n) {
+  volatile char pad[64];
+  pad[0] = 1;
+  if (n) deep(n - 1);
+  pad[1] = pad[0];
+}
+void outer_body(uint64_t n) {
+  spin(SPIKE_NS);
+  deep(n);
+}
+void outer(uint64_t n);
+TIMED(outer);
+
+/* A slow call at the bottom of a deep stack. */
+void bottom_body(uint64_t n);
+void bottom(uint64_t n);
+TIMED(bottom);
+void bottom_body(uint64_t n) {
+  volatile char pad[32];
+  pad[0] = 1;
+  if (n) bottom(n - 1);
+  else spike(SPIKE_NS);
+  pad[1] = pad[0];
+}
+
+static jmp_buf out;
+void jumper_body(uint64_t ns) {
+  spin(ns);
+  longjmp(out, 1);
+}
+void jumper(uint64_t ns);
+TIMED(jumper);
+void around_body(uint64_t n) {
+  while (n--)
+    if (!setjmp(out)) jumper(1000);
+  spike(SPIKE_NS);
+}
+void around(uint64_t n);
+TIMED(around);
+
+static volatile int signals;
+static void on_signal(int sig) {
+  (void)sig;
+  signals++;
+  spike(50000);
+}
+static void signal_storm(void) {
+  stack_t alternate = {.ss_sp = malloc(65536), .ss_size = 65536};
+  sigaltstack(&alternate, 0);
+  struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_RESTART};
+  sigaction(SIGALRM, &a, 0);
+  timer_t t;
+  struct sigevent e = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+  timer_create(CLOCK_MONOTONIC, &e, &t);
+  struct itimerspec every = {{0, 100000}, {0, 100000}};
+  timer_settime(t, 0, &every, 0);
+  for (int i = 0; i < 50; i++) spike(SPIKE_NS);
+  timer_delete(t);
+}
+
+/* Calls inside a call, to see the chain: parent > big > bigger > biggest. */
+void biggest_body(uint64_t ns) { spin(ns); }
+void biggest(uint64_t ns);
+TIMED(biggest);
+void bigger_body(uint64_t ns) { spin(ns / 10), biggest(ns), spin(ns / 10); }
+void bigger(uint64_t ns);
+TIMED(bigger);
+void big_body(uint64_t ns) { spike(ns / 4), bigger(ns), spin(ns / 2); }
+void big(uint64_t ns);
+TIMED(big);
+void parent_body(uint64_t ns) { big(ns), spin(ns); }
+void parent(uint64_t ns);
+TIMED(parent);
+
+int main(int argc, char **argv) {
+  const char *what = argv[1];
+  uint64_t n = argc > 2 ? strtoull(argv[2], 0, 10) : 1;
+  pthread_t t;
+  if (!strcmp(what, "fork")) {
+    pthread_create(&t, 0, sleeper, 0);
+    forks(n);
+  } else if (!strcmp(what, "spawn")) {
+    spawns((int)n);
+  } else if (!strcmp(what, "threads")) {
+    threads((int)n, 1100000, 0);
+  } else if (!strcmp(what, "small")) {
+    threads((int)n, SPIKE_NS, 16384);
+  } else if (!strcmp(what, "outer")) {
+    outer(n);
+  } else if (!strcmp(what, "bottom")) {
+    bottom(n);
+  } else if (!strcmp(what, "jump")) {
+    around(n);
+  } else if (!strcmp(what, "signals")) {
+    signal_storm();
+  } else if (!strcmp(what, "chain")) {
+    while (n--) parent(2200000);
+  } else if (!strcmp(what, "spikes")) {
+    while (n--) spike(SPIKE_NS);
+  } else if (!strcmp(what, "forever")) {
+    for (;;) {
+      spike(SPIKE_NS);
+      printf("spike\n");
+      fflush(stdout);
+    }
+  } else if (!strcmp(what, "calls")) { /* what a slow exit costs: with low at 0 each is one */
+    uint64_t start = now();
+    for (uint64_t i = 0; i < n; i++) spike(0);
+    printf("%.1f\n", (double)(now() - start) / (double)n);
+  } else if (!strcmp(what, "sleep")) {
+    usleep((useconds_t)n);
+  }
+  return 0;
+}

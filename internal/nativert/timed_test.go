@@ -1,0 +1,253 @@
+package nativert
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// timedRuntime compiles the runtime of the timed modes into an archive, with
+// more flags if they are given, and returns it.
+func timedRuntime(t *testing.T, compiler string, flags ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath(compiler); err != nil {
+		t.Skipf("needs %s", compiler)
+	}
+	dir := t.TempDir()
+	for _, f := range Sources() {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	archive := filepath.Join(dir, "libtimed.a")
+	members := []string{"rcs", archive}
+	for _, o := range TimedObjects("", "") {
+		args := append([]string{"-Os"}, TimedFlags...)
+		args = append(append(append(args, flags...), "-c", "-o", o.Name), o.Args...)
+		runTool(t, dir, compiler, args...)
+		members = append(members, o.Name)
+	}
+	runTool(t, dir, "ar", members...)
+	return archive
+}
+
+func runTool(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+}
+
+// withUnwinder are the linker's flags that bring the unwinder to a C program.
+var withUnwinder = []string{"-Wl,--push-state,--no-as-needed", "-lgcc_s", "-Wl,--pop-state"}
+
+// timedProgram builds a program of testdata/timed with the runtime.
+func timedProgram(t *testing.T, compiler, archive string, sources []string, flags ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "program")
+	args := []string{"-O2", "-g", "-pthread", "-o", program}
+	for _, s := range sources {
+		args = append(args, filepath.Join("testdata", "timed", s))
+	}
+	args = append(append(args, archive, "-Wl,-u,__cairn_preinit"), flags...)
+	runTool(t, ".", compiler, args...)
+	return program
+}
+
+// runTimed runs a program with CAIRN_SPIKE and returns what it prints and its logs.
+func runTimed(t *testing.T, spike string, argv ...string) (string, []*spikeLog) {
+	t.Helper()
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), "CAIRN_SPIKE="+spike, "CAIRN_DIR="+dir)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, stderr.String())
+	}
+	if stderr.Len() > 0 && !strings.Contains(spike, "stderr") {
+		t.Errorf("%s says %s", cmd, stderr.String())
+	}
+	return stdout.String(), readLogs(t, dir)
+}
+
+// one is the only log.
+func one(t *testing.T, logs []*spikeLog) *spikeLog {
+	t.Helper()
+	if len(logs) != 1 {
+		t.Fatalf("%d logs, want 1", len(logs))
+	}
+	return logs[0]
+}
+
+// truth is a call as the program itself saw it: from outside and from inside.
+type truth struct {
+	tid                                        uint32
+	outerStart, outerEnd, innerStart, innerEnd uint64
+}
+
+func readTruth(t *testing.T, text string) []truth {
+	t.Helper()
+	var out []truth
+	for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {
+		var x truth
+		if _, err := fmt.Sscan(s.Text(), &x.tid, &x.outerStart, &x.outerEnd, &x.innerStart, &x.innerEnd); err != nil {
+			t.Fatalf("%q: %v", s.Text(), err)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// checkPlanted compares a log with what the program saw. A host that stalls
+// makes real spikes, so nothing is said of numbers: what is reported was as
+// long, its interval holds the truth, and what was longer than the log's reach
+// is reported. It returns how many calls were found of those that reach the
+// threshold.
+func checkPlanted(t *testing.T, l *spikeLog, calls []truth) (found, due int) {
+	t.Helper()
+	for _, e := range l.episodes {
+		if e.lo < e.t || e.hi < e.lo {
+			t.Errorf("episode of %d..%d, threshold %d", e.lo, e.hi, e.t)
+		}
+	}
+	reach := l.trailer.threshold + max(2*l.trailer.period, min(l.trailer.worst, 2*l.trailer.period+l.trailer.blind)+l.trailer.period)
+	matched := map[uint64]bool{}
+	for _, c := range calls {
+		var hit *spikeEpisode
+		for i, e := range l.episodes {
+			if e.tid == c.tid && e.end >= c.innerEnd && e.end <= c.outerEnd {
+				hit = &l.episodes[i]
+				matched[e.number] = true
+			}
+		}
+		inner, outer := c.innerEnd-c.innerStart, c.outerEnd-c.outerStart
+		if inner >= l.trailer.threshold {
+			due++
+		}
+		switch {
+		case hit != nil:
+			found++
+			if outer < l.trailer.threshold {
+				t.Errorf("a call of %d ns is reported, threshold %d", outer, l.trailer.threshold)
+			}
+			if hit.lo > outer || hit.hi < inner {
+				t.Errorf("reported as %d..%d, was %d..%d", hit.lo, hit.hi, inner, outer)
+			}
+		case inner >= reach:
+			t.Errorf("a call of %d ns is not reported, reach %d", inner, reach)
+		}
+	}
+	if len(matched) != len(l.episodes) {
+		t.Errorf("%d episodes, %d of them of calls that were made", len(l.episodes), len(matched))
+	}
+	if l.trailer.dropped != 0 || l.trailer.limited != 0 || l.seen != uint64(len(l.episodes)) {
+		t.Errorf("dropped %d, limited %d, seen %d, episodes %d", l.trailer.dropped, l.trailer.limited, l.seen, len(l.episodes))
+	}
+	if l.trailer.flags&1 == 0 {
+		t.Error("the trailer is not final")
+	}
+	return found, due
+}
+
+// TestTimedPlanted holds what is reported against calls of known length.
+func TestTimedPlanted(t *testing.T) {
+	t.Parallel()
+	archive := timedRuntime(t, "gcc")
+	program := timedProgram(t, "gcc", archive, []string{"planted.c"}, withUnwinder...)
+	const threshold = 2000 // us
+	lengths := []string{}
+	for _, x := range []float64{0.5, 0.9, 1.05, 1.25, 1.5, 2, 10} {
+		lengths = append(lengths, strconv.Itoa(int(threshold*x)))
+	}
+	for kind, name := range map[string]string{"b": "busy", "s": "sleep", "p": "faults", "m": "mutex"} {
+		t.Run(name, func(t *testing.T) {
+			out, logs := runTimed(t, "threshold=2ms,rate=100000", append([]string{program, kind, "15"}, lengths...)...)
+			l := one(t, logs)
+			found, due := checkPlanted(t, l, readTruth(t, out))
+			t.Logf("%d of %d found, %d borderline, blind %.1f ms, worst gap %.1f ms, %d slow exits",
+				found, due, l.trailer.borderline, float64(l.trailer.blind)/1e6, float64(l.trailer.worst)/1e6, l.trailer.slow)
+			for _, e := range l.episodes {
+				if len(e.stack) < 3 || e.flags&0xc != 0 {
+					t.Errorf("a stack of %d entries, flags %#x", len(e.stack), e.flags)
+				}
+			}
+		})
+	}
+	t.Run("threads", func(t *testing.T) {
+		out, logs := runTimed(t, "threshold=2ms,rate=100000", program, "-64", "b", "4", "1000", "3000", "6000")
+		checkPlanted(t, one(t, logs), readTruth(t, out))
+	})
+	t.Run("starved", func(t *testing.T) {
+		if _, err := exec.LookPath("taskset"); err != nil {
+			t.Skip("needs taskset")
+		}
+		argv := []string{"taskset", "-c", "0", program, "-4", "b", "8", "1500", "2500", "4000"}
+		out, logs := runTimed(t, "threshold=2ms,rate=100000", argv...)
+		checkPlanted(t, one(t, logs), readTruth(t, out))
+		// Without the right to go before others the clock is late.
+		if _, err := exec.LookPath("setpriv"); err != nil || os.Getuid() != 0 {
+			t.Skip("needs setpriv and root")
+		}
+		argv = append([]string{"setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"}, argv...)
+		out, logs = runTimed(t, "threshold=2ms,rate=100000", argv...)
+		l := one(t, logs)
+		found, due := checkPlanted(t, l, readTruth(t, out))
+		t.Logf("%d of %d found, blind %.1f ms, worst gap %.1f ms, %d stalls", found, due,
+			float64(l.trailer.blind)/1e6, float64(l.trailer.worst)/1e6, len(l.stalls))
+		if l.trailer.worst > 3*l.trailer.period && l.trailer.blind == 0 {
+			t.Error("the clock was late and does not say so")
+		}
+	})
+}
+
+// TestTimedSize holds the members to their names: none of them visible but the
+// one that modules find each other by, and nothing needed that a program may lack.
+func TestTimedSize(t *testing.T) {
+	t.Parallel()
+	archive := timedRuntime(t, "gcc")
+	var total uint64
+	for _, o := range TimedObjects("", "") {
+		f, err := elf.Open(filepath.Join(filepath.Dir(archive), o.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for _, s := range f.Sections {
+			if s.Flags&elf.SHF_ALLOC != 0 && s.Type != elf.SHT_NOBITS && o.Name != "timed_mark.o" {
+				total += s.Size
+			}
+		}
+		symbols, err := f.Symbols()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range symbols {
+			bind, hidden := elf.ST_BIND(s.Info), elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN
+			switch {
+			case bind == elf.STB_LOCAL || hidden || s.Name == "__cairn_process":
+			case s.Section != elf.SHN_UNDEF:
+				t.Errorf("%s: %s is visible outside its module", o.Name, s.Name)
+			case bind != elf.STB_WEAK && s.Name != "_GLOBAL_OFFSET_TABLE_":
+				t.Errorf("%s: needs %s", o.Name, s.Name)
+			}
+		}
+	}
+	t.Logf("%d bytes", total)
+	if total > 24<<10 {
+		t.Errorf("%d bytes, 24 KiB are allowed", total)
+	}
+}
