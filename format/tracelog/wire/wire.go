@@ -119,6 +119,28 @@
 //	24  u64 count            32  u64 worst lo
 //	40  u64 sum of lo        48  u64 time of the last one
 //	56  u64 episode number of the first
+//
+// # Mode trace
+//
+// The log of mode trace has chunks of two kinds. Chunk 0 has records, the first
+// of which is a Trace record that is kept up to date, and module records:
+//
+//	 8  u64 time of the update       16  u64 ticks
+//	24  u64 period                   32  u64 longest time between two ticks
+//	40  u64 bytes of chunks that are written again and again, 0: the file grows
+//	48  u64 chunks begun             56  u64 of those, written over
+//
+// The other chunks have events of one thread, 8 bytes each:
+//
+//	0  u32 low half of the clock: microseconds since the log began, plus 1
+//	4  u32 low half of the function's address, with the kind in the last two
+//	       bits; functions are aligned to 4 bytes
+//
+// Both 0: no event, which may be followed by others where a signal handler ended
+// the process. In the header of such a chunk the sequence is that of the process,
+// the time of the first record is that of the clock when the chunk was begun, and
+//
+//	56  u32 sequence of the thread's chunk before this one, plus 1; 0: its first
 package wire
 
 // The file.
@@ -158,10 +180,12 @@ const (
 	ChunkFirstOffset    = 24
 	ChunkLastOffset     = 32
 	ChunkDroppedOffset  = 40
+	ChunkBeforeOffset   = 56
 	ChunkChecksumOffset = 60
 
 	KindRecords = 1
 	KindSeen    = 2
+	KindEvents  = 3
 )
 
 // Record types.
@@ -174,6 +198,7 @@ const (
 	TypeTrailer = 6
 	TypeText    = 7
 	TypeSeen    = 8
+	TypeTrace   = 9
 )
 
 // Sizes of the fixed parts of records.
@@ -188,6 +213,8 @@ const (
 	TrailerSize      = 144
 	TextSize         = 40 // then the text
 	SeenSize         = 64
+	TraceSize        = 64
+	EventSize        = 8
 
 	MaxBuildID = 20
 	// MaxEntries bounds the stack entries and child entries of an episode together.
@@ -239,4 +266,15 @@ const (
 	TextDescription = 1
 	TextMessage     = 2
 	TextSection     = 3
+)
+
+// ModeTrace is the mode in the header of a log of all calls (prof.ModeTrace).
+const ModeTrace = 9
+
+// Kinds of events.
+const (
+	EventEnter    = 0
+	EventExit     = 1
+	EventTailExit = 2
+	EventKindMask = 3
 )
