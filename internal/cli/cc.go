@@ -32,6 +32,7 @@ func (f *instrumentFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.shim.Skip, "skip", nil, "leave out functions whose name or source path matches this `regexp`; repeatable")
 	flags.IntVar(&f.shim.MinInsns, "min-instructions", 0, "leave out functions with fewer than `n` instructions")
 	flags.IntVar(&f.shim.Small, "small", defaultSmall, "with mode spike: leave out functions with fewer than `n` instructions and no loop; 0 for none")
+	flags.StringVar(&f.shim.Threshold, "threshold", "", "with mode spike: how long a call must take to be a spike while CAIRN_SPIKE does not say, such as `1ms`; 10ms if not given")
 	flags.StringVar(&f.defaultDir, "default-dir", ".", "where the program writes its raw files while CAIRN_DIR is unset; none for nowhere")
 	flags.BoolVar(&f.shim.Lenient, "lenient", false, "build what cannot be instrumented as it is, without an error")
 }
@@ -72,7 +73,7 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 
 // checkUse validates the flags of a build by a profile and reads it.
 func (f *instrumentFlags) checkUse(flags *pflag.FlagSet) error {
-	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "small", "default-dir", "lenient"} {
+	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "small", "threshold", "default-dir", "lenient"} {
 		if flags.Changed(name) {
 			return usagef("--use builds without probes: --%s is for a build with them", name)
 		}
@@ -106,6 +107,8 @@ The modes:
   order   cover, and in which order functions were first executed
   block+order
           block, and the same order
+  spike   calls that took long, with the stack they were in and what they waited
+          for: a log for cairn spikes
 count and full record that order in any case: count+order is count, full+order
 is full. In modes order and block+order, --order-slots says how many first
 executions a run can tell; with fewer slots than functions, the oldest give way.
@@ -118,6 +121,12 @@ The program writes a raw file per module and process when it exits:
   CAIRN_SCENARIO=NAME     what the run is about: it is kept with its order
 A program can ask for it: #include <cairn.h>, cairn_dump(), cairn_reset().
 CAIRN_SKIP in front of a function leaves it out.
+
+In mode spike every call's start and end is looked at, by a clock that a thread
+of the program keeps. Functions with fewer than --small instructions and no loop
+are left alone, and so are those whose ends are not understood: cairn build
+lists them. The program writes its log while it runs, kill -9 or not:
+  CAIRN_SPIKE=WORD,...    threshold=5ms, stderr, off and more, see cairn spikes
 
 With --use nothing is instrumented: functions are laid out in the order that
 the profile gives (see cairn order), for whichever linker is in use, and blocks

@@ -3,7 +3,9 @@ package cli
 import (
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -37,6 +39,13 @@ func (f *instrumentFlags) checkMode() error {
 // whatever stalls in them is their callers' time as well.
 const defaultSmall = 200
 
+// Bounds for --threshold: the clock is not kept finer than 100 us, and what
+// takes longer than it counts in 32 bits is no spike.
+const (
+	minThreshold = 100 * time.Microsecond
+	maxThreshold = 30 * time.Minute
+)
+
 // checkTimed validates the flags that only some modes know.
 func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 	switch {
@@ -44,10 +53,18 @@ func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 		return usagef("--atomic: mode %s counts nothing", f.shim.Mode)
 	case !f.shim.timed() && flags.Changed("small"):
 		return usagef("--small: mode %s has all functions, or see --min-instructions; mode spike has --small", f.shim.Mode)
+	case !f.shim.timed() && flags.Changed("threshold"):
+		return usagef("--threshold: mode %s measures no time; mode spike does", f.shim.Mode)
 	case f.shim.Small < 0:
 		return usagef("--small %d: the least is 0, for all functions", f.shim.Small)
 	case !f.shim.timed():
 		f.shim.Small = 0 // one toolchain for what is the same
+	case f.shim.Threshold != "":
+		d, err := time.ParseDuration(f.shim.Threshold)
+		if err != nil || d < minThreshold || d > maxThreshold {
+			return usagef("--threshold %s: a time from %v to %v is needed, such as 5ms", f.shim.Threshold, minThreshold, maxThreshold)
+		}
+		f.shim.Threshold = strconv.FormatInt(d.Microseconds(), 10) + "us"
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ type shimOptions struct {
 	MinInsns  int      `json:"min_instructions,omitempty"`
 	Lenient   bool     `json:"lenient,omitempty"`
 	Small     int      `json:"small,omitempty"` // timed modes leave out smaller functions without a loop
+	Threshold string   `json:"threshold,omitempty"`
 	// OrderSlots is a power of two, or 0 for a slot for each function.
 	OrderSlots int `json:"order_slots,omitempty"`
 
@@ -233,7 +234,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c compiler, opts shimO
 			return err
 		}
 	}
-	return buildRuntime(ctx, tmp, c, defaultDir)
+	return buildRuntime(ctx, tmp, c, opts, defaultDir)
 }
 
 // realAssembler asks the driver for its assembler.
@@ -252,8 +253,9 @@ func realAssembler(ctx context.Context, c compiler, self string) (string, error)
 	return path, nil
 }
 
-// buildRuntime compiles the runtime and archives it.
-func buildRuntime(ctx context.Context, tmp string, c compiler, defaultDir string) error {
+// buildRuntime compiles the runtime and archives it, in a timed mode with that
+// of the clock.
+func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions, defaultDir string) error {
 	src := filepath.Join(tmp, "src")
 	for _, f := range nativert.Sources() {
 		if err := os.WriteFile(filepath.Join(src, f.Name), f.Data, 0o644); err != nil {
@@ -263,10 +265,18 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, defaultDir string
 	// A C++ or Fortran driver compiles C as well, if the file says so.
 	members := []string{"rcs", filepath.Join(tmp, "libcairn.a")}
 	for _, o := range nativert.Objects(defaultDir) {
-		if err := compileObject(ctx, src, c, o); err != nil {
+		if err := compileObject(ctx, src, c, nativert.Flags, o); err != nil {
 			return err
 		}
 		members = append(members, o.Name)
+	}
+	if opts.timed() {
+		for _, o := range nativert.TimedObjects(defaultDir, opts.Threshold) {
+			if err := compileObject(ctx, src, c, nativert.TimedFlags, o); err != nil {
+				return err
+			}
+			members = append(members, o.Name)
+		}
 	}
 	cmd := exec.CommandContext(ctx, "ar", members...)
 	cmd.Dir = src
@@ -278,14 +288,14 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, defaultDir string
 
 // compileObject compiles one member, as small as the compiler can: gcc before
 // 12 has no -Oz.
-func compileObject(ctx context.Context, src string, c compiler, o nativert.Object) error {
+func compileObject(ctx context.Context, src string, c compiler, flags []string, o nativert.Object) error {
 	var failure error
 	for _, size := range []string{"-Oz", "-Os"} {
 		lang := "c"
 		if strings.HasSuffix(o.Args[len(o.Args)-1], ".S") {
 			lang = "assembler-with-cpp"
 		}
-		args := append([]string{size, "-x", lang}, nativert.Flags...)
+		args := append([]string{size, "-x", lang}, flags...)
 		args = append(append(args, "-c", "-o", o.Name), o.Args...)
 		cmd := exec.CommandContext(ctx, c.path, args...)
 		cmd.Dir = src

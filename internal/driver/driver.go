@@ -45,6 +45,7 @@ type Command struct {
 	Language bool   // -x is in force at the end of the arguments
 	Strips   bool   // the link would strip the map; Args leaves that out
 	Static   bool   // links the C library in
+	Shared   bool   // makes a shared object
 	Musl     bool   // a musl target by its own name
 	NoID     bool   // asks the linker for no build id
 	Refusal  string // why it cannot be instrumented and what to do; "" if it can
@@ -170,6 +171,8 @@ func (p *parser) option(arg string) {
 		p.partial = true
 	case "-static", "-static-pie", "--static":
 		p.cmd.Static = true
+	case "-shared", "--shared":
+		p.cmd.Shared = true
 	case "-s":
 		p.cmd.Strips = true
 	case "-m32", "-mx32", "-m16", "-miamcu":
@@ -215,6 +218,8 @@ func (p *parser) linker(word string) {
 		p.cmd.GC = true
 	case "--build-id=none":
 		p.cmd.NoID = true
+	case "-shared", "--shared", "-Bshareable":
+		p.cmd.Shared = true
 	}
 	p.cmd.Strips = p.cmd.Strips || stripWords[word]
 }
@@ -301,6 +306,8 @@ const (
 	needClock   = "__cairn_base"
 	// processSymbol is where the modules of a process find what they share.
 	processSymbol = "__cairn_process"
+	// preinitSymbol starts the clock of an executable before all constructors.
+	preinitSymbol = "__cairn_preinit"
 )
 
 // Args returns the driver's arguments with ours among them. Ours that a user
@@ -342,8 +349,8 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		}
 		out = append(out, "-Wl,-u,"+need)
 	}
-	if tc.Timed && !c.Static {
-		out = append(out, "-Wl,--export-dynamic-symbol="+processSymbol)
+	if tc.Timed {
+		out = append(out, c.timedLink(tc)...)
 	}
 	if c.Static && (c.Musl || tc.Musl) {
 		// The runtime's weak reference does not fetch it from libc.a, and
@@ -369,6 +376,26 @@ func (c *Command) timedArgs(args []string, tc Toolchain) []string {
 		args = append(args, "-dp", "-fno-ipa-ra")
 	}
 	return args
+}
+
+// timedLink returns what the timed modes ask of the linker: an executable
+// starts the clock, and shares it with the shared objects; and the unwinder,
+// which C programs do without, is there for the stacks.
+func (c *Command) timedLink(tc Toolchain) []string {
+	var out []string
+	if !c.Shared {
+		out = append(out, "-Wl,-u,"+preinitSymbol)
+	}
+	switch {
+	case c.Static:
+		return append(out, "-Wl,-u,_Unwind_Backtrace")
+	case !c.Shared:
+		out = append(out, "-Wl,--export-dynamic-symbol="+processSymbol)
+	}
+	if !c.Musl && !tc.Musl {
+		out = append(out, "-Wl,--push-state,--no-as-needed", "-lgcc_s", "-Wl,--pop-state")
+	}
+	return out
 }
 
 // UseArgs returns the driver's arguments for a build by a profile: bin holds
