@@ -162,7 +162,7 @@ struct pause {
   u64 from, to;
 };
 
-enum { CALLS = 1024, NOTES = 64, OPEN = 16, PAUSES = 32, QUEUE = 1 << 19, QUEUE_WARM = 16384, XSAVE = 2816 };
+enum { CALLS = 1024, NOTES = 64, OPEN = 16, PAUSES = 32, QUEUE = 1 << 19, QUEUE_BLOCK = 65536, XSAVE = 2816 };
 
 struct thread {
   u8 vectors[XSAVE] __attribute__((aligned(64)));
@@ -185,7 +185,7 @@ struct thread {
   u64 head, tail;
   char name[64]; /* given by the program */
   u32 name_len;
-  u8 queue[QUEUE] __attribute__((aligned(64)));
+  u8 queue[QUEUE] __attribute__((aligned(4096)));
 };
 
 /* ---- functions ---- */
@@ -251,7 +251,7 @@ enum {
 enum { EINTR = 4, EEXIST = 17, ESRCH = 3, ENOSPC = 28, ENAMETOOLONG = 36, EOPNOTSUPP = 95 };
 enum { O_RDONLY = 0, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_CLOEXEC = 02000000 };
 enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_NORESERVE = 0x4000 };
-enum { MADV_NOHUGEPAGE = 15, MADV_DONTDUMP = 16, MADV_WIPEONFORK = 18 };
+enum { MADV_DONTNEED = 4, MADV_NOHUGEPAGE = 15, MADV_DONTDUMP = 16, MADV_WIPEONFORK = 18 };
 enum { REALTIME = 0, MONOTONIC = 1, PROCESS_CPU = 2, THREAD_CPU = 3 };
 enum { FUTEX_WAIT = 128, FUTEX_WAKE = 129 };
 

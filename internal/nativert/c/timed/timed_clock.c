@@ -147,12 +147,25 @@ static int is_idle(struct process *p, struct idleness *s, u64 n) {
   return still;
 }
 
+/* account sums up what a tick is late by. */
+static void account(struct process *p, u64 gap, u64 period) {
+  u64 reach = 2 * p->period;
+  if (gap > p->worst) p->worst = gap;
+  if (gap > most(reach, period + p->period)) {
+    p->late++;
+    p->blind += gap - reach;
+  } else if (gap > reach) {
+    p->idle += gap - reach;
+  }
+}
+
 /* clock_thread ticks for ever. While the process is idle it does so at half
  * the pace, which the reach of twice the period allows for, and after a second
  * at half the threshold, which is summed up. */
 void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
-  u64 waited = 0, period = p->period, last = tick(p);
+  u64 waited = 0, period = p->period, n = tick(p), last = n;
+  account(p, less(n, p->forked ? p->fork_time : p->start_mono), period); /* until the thread came to run */
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   i32 priority = 1;
@@ -160,14 +173,9 @@ void __cairn_clock_thread(struct process *p) {
   for (;;) {
     u64 ts[2] = {period / SECOND, period % SECOND};
     sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
-    u64 n = tick(p), gap = n - last, reach = 2 * p->period;
-    if (gap > p->worst) p->worst = gap;
-    if (gap > most(reach, period + p->period)) {
-      p->late++;
-      p->blind += gap - reach;
-    } else if (gap > reach) {
-      p->idle += gap - reach;
-    }
+    n = tick(p);
+    u64 gap = n - last;
+    account(p, gap, period);
     if (gap > p->threshold) {
       u64 d = run_delay();
       stall(p, last, n, less(d, waited));

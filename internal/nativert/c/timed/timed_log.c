@@ -139,6 +139,15 @@ static void put_stalls(struct process *p) {
   }
 }
 
+/* advance gives back to the kernel what was read: queues are long for bursts,
+ * and should not stay in memory. */
+static void advance(struct thread *t, u64 to) {
+  u64 block = t->tail / QUEUE_BLOCK;
+  if (to / QUEUE_BLOCK != block)
+    sys3(SYS_madvise, t->queue + block * QUEUE_BLOCK % QUEUE, QUEUE_BLOCK, MADV_DONTNEED);
+  store(&t->tail, to);
+}
+
 /* drain empties all queues. Of each thread no more than was there, so that one
  * that never stops does not keep the others waiting. */
 static void drain(struct process *p) {
@@ -152,7 +161,7 @@ static void drain(struct process *p) {
       u8 *q = t->queue + t->tail % QUEUE;
       u64 size = *(u16 *)q == 0xffff ? QUEUE - t->tail % QUEUE : ((u16 *)q)[1];
       if (*(u16 *)q != 0xffff) take(p, t, q);
-      store(&t->tail, t->tail + size);
+      advance(t, t->tail + size);
     }
   }
   put_stalls(p);

@@ -76,11 +76,10 @@ void __cairn_forget_threads(struct process *p) {
 /* __cairn_reserve returns room for a record at the queue's head, or 0. Nothing of it is
  * seen before
  * __cairn_publish. A record is in one piece: the rest of the ring's end is
- * skipped if it does not fit there. So is most of the ring if it is empty: it is
- * long for bursts, and what is not touched costs nothing. */
+ * skipped if it does not fit there. */
 u8 *__cairn_reserve(struct thread *t, u64 size) {
   u64 at = t->head % QUEUE;
-  if (QUEUE - at < size || (at > QUEUE_WARM && load(&t->tail) == t->head)) {
+  if (QUEUE - at < size) {
     if (t->head + (QUEUE - at) + size - load(&t->tail) > QUEUE) return 0;
     *(u16 *)(t->queue + at) = 0xffff;
     store(&t->head, t->head + (QUEUE - at));
