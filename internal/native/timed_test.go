@@ -3,6 +3,7 @@ package native
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,7 +55,7 @@ type shadowReport struct {
 }
 
 // runShadow assembles text, links it with the runtime that keeps a stack of its
-// own, and runs it.
+// own, and runs it. The first argument may be an object to link with it.
 func runShadow(t *testing.T, dir, linker string, text []byte, args ...string) (string, shadowReport) {
 	t.Helper()
 	shadow, err := filepath.Abs("testdata/timed/shadow.c")
@@ -63,7 +64,11 @@ func runShadow(t *testing.T, dir, linker string, text []byte, args ...string) (s
 	}
 	write(t, filepath.Join(dir, "b.s"), text)
 	command(t, dir, "gcc", "-O1", "-mgeneral-regs-only", "-w", "-c", "-o", "shadow.o", shadow)
-	command(t, dir, linker, "-no-pie", "-o", "b", "b.s", "shadow.o", "-lm")
+	objects := []string{"-no-pie", "-o", "b", "b.s", "shadow.o", "-lm"}
+	if len(args) > 0 && strings.HasSuffix(args[0], ".o") {
+		objects, args = append(objects, args[0]), args[1:]
+	}
+	command(t, dir, append([]string{linker}, objects...)...)
 	cmd := exec.Command(filepath.Join(dir, "b"), args...)
 	cmd.Env = append(os.Environ(), "SHADOW="+filepath.Join(dir, "shadow"))
 	out, err := cmd.CombinedOutput()
@@ -223,5 +228,57 @@ func timedExceptions(t *testing.T, build []string) {
 	}
 	if got != want {
 		t.Errorf("the output differs:\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestTimedSQLite holds every exit of SQLite to the entry of its call. Its
+// source comes from the module cache.
+func TestTimedSQLite(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it compiles SQLite")
+	}
+	list := exec.Command("go", "mod", "download", "-json", "github.com/mattn/go-sqlite3@v1.14.52")
+	list.Dir = t.TempDir()
+	text, err := list.Output()
+	var module struct{ Dir string }
+	if err != nil || json.Unmarshal(text, &module) != nil || module.Dir == "" {
+		t.Skipf("SQLite is not to be had: %v", err)
+	}
+	oracle, err := filepath.Abs("../oracle/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(filepath.Join(oracle, "sqlite.want"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, build := range [][]string{
+		{"gcc", "-O2", "-dp", "-fno-ipa-ra"},
+		{"clang-22", "-O2", "-fno-integrated-as"},
+	} {
+		t.Run(build[0], func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			command(t, dir, append(slices.Clone(build), "-w", "-pipe", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",
+				"-S", "-o", "a.s", filepath.Join(module.Dir, "sqlite3-binding.c"))...)
+			command(t, dir, "gcc", "-O2", "-w", "-I"+module.Dir, "-c", "-o", "driver.o", filepath.Join(oracle, "sqlite.c"))
+			src, err := os.ReadFile(filepath.Join(dir, "a.s"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, result := timedRewrite(t, src, true)
+			if result.Functions < 1500 || len(result.Skipped) > 0 {
+				t.Errorf("%d functions, left alone %v", result.Functions, result.Skipped)
+			}
+			got, report := runShadow(t, dir, "gcc", out, "driver.o", filepath.Join(dir, "test.db"), filepath.Join(oracle, "sqlite.sql"), "9")
+			if got != string(want) {
+				t.Errorf("it answers %.200q", got)
+			}
+			if report.entries < 1e6 || report.unwound != 0 || report.open != 0 {
+				t.Errorf("%d entries, %d exits, %d unwound, %d open", report.entries, report.exits, report.unwound, report.open)
+			}
+			t.Logf("%d functions, %d exits in the text; %d entries", result.Functions, result.Exits, report.entries)
+		})
 	}
 }
