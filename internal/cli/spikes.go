@@ -437,10 +437,10 @@ func (t *spikeSet) writeJSON(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := enc.Encode(map[string]any{"suggestions": t.suggestions()}); err != nil {
+	if err := enc.Encode(map[string]any{"version": 1, "suggestions": t.suggestions()}); err != nil {
 		return err
 	}
-	if err := enc.Encode(map[string]any{"reach": t.set.Reach()}); err != nil {
+	if err := enc.Encode(map[string]any{"version": 1, "reach": t.set.Reach()}); err != nil {
 		return err
 	}
 	return b.Flush()

@@ -10,6 +10,7 @@ import (
 // a page draws. Durations and times are nanoseconds, intervals are the lower and
 // the upper bound.
 type Object struct {
+	Version  int     `json:"version"` // of these objects: 1
 	Log      string  `json:"log"`
 	PID      uint32  `json:"pid"`
 	TID      uint32  `json:"tid"`
@@ -85,7 +86,8 @@ type EndObject struct {
 func (w *Writer) Object(g *Group, sp *Spike) *Object {
 	l := &w.Set.Logs[sp.Log]
 	o := &Object{
-		Log: l.Name, PID: l.Header.PID, TID: sp.TID, Thread: w.Set.Thread(sp), Number: sp.Number, Stacked: g.Number,
+		Version: 1,
+		Log:     l.Name, PID: l.Header.PID, TID: sp.TID, Thread: w.Set.Thread(sp), Number: sp.Number, Stacked: g.Number,
 		At: w.Set.At(sp), Wall: w.Set.wall(sp), Frame: sp.Frame, Interval: bounds(sp.Peak), Limit: sp.Threshold,
 		Blind: sp.Blind, Stalls: w.Set.stalls(sp), Preempted: sp.Flags&tracelog.Preempted != 0, Switches: sp.Switches,
 		Remarks: sp.remarks(), Seen: g.Seen, Worst: g.Limit,

@@ -68,8 +68,13 @@ func (s *Set) Reach() *Reach {
 			n  uint64
 		}{
 			{&r.Span, since(t.Time, l.Header.Monotonic)},
-			{&r.Ticks, t.Ticks}, {&r.Blind, t.Blind}, {&r.Gaps, t.Late}, {&r.Borderline, t.Borderline},
-			{&r.Slow, t.Slow}, {&r.Limited, t.Limited}, {&r.Dropped, t.Dropped},
+			{&r.Ticks, t.Ticks},
+			{&r.Blind, t.Blind},
+			{&r.Gaps, t.Late},
+			{&r.Borderline, t.Borderline},
+			{&r.Slow, t.Slow},
+			{&r.Limited, t.Limited},
+			{&r.Dropped, t.Dropped},
 		} {
 			*sum.to = add(*sum.to, sum.n)
 		}

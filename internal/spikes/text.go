@@ -311,7 +311,10 @@ func (w *Writer) write(b *bufio.Writer, lines []line) {
 	function, file, index := 0, 0, 4
 	for i := range lines {
 		l := &lines[i]
-		l.function, l.file = report.Printable(l.function), report.ShortenPath(report.Printable(l.file), maxFile)
+		l.function, l.file = report.Printable(l.function), report.Printable(l.file)
+		if w.Style.Width > 0 { // programs want all of it
+			l.function, l.file = report.Shorten(l.function, maxFunction), report.ShortenPath(l.file, maxFile)
+		}
 		room := 0
 		if l.index != "" && !strings.HasSuffix(l.index, ")") {
 			room = len(l.index) + 1
@@ -319,7 +322,7 @@ func (w *Writer) write(b *bufio.Writer, lines []line) {
 		if l.file+l.rest != "" {
 			function = max(function, min(utf8.RuneCountInString(l.function)+room, maxFunction))
 		}
-		file = max(file, utf8.RuneCountInString(l.file))
+		file = max(file, min(utf8.RuneCountInString(l.file), maxFile))
 		if strings.HasSuffix(l.index, ")") {
 			index = max(index, len(l.index)+1)
 		}
@@ -333,9 +336,6 @@ func (w *Writer) write(b *bufio.Writer, lines []line) {
 			}
 		}
 		text := l.function
-		if w.Style.Width > 0 {
-			text = report.Shorten(text, maxFunction)
-		}
 		pad := func(s string, n int) string { return strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s))) }
 		room := function - max(0, utf8.RuneCountInString(head)-index-1)
 		b.WriteString(head + w.Style.Paint(l.color, text))
