@@ -98,6 +98,10 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	if t.result.Functions == 0 {
 		return u.Src, t.result
 	}
+	if t.opts.Mode == prof.ModeTrace {
+		t.tail = append(t.tail, "\t.hidden\t"+TraceFull+"\n"...)
+		return t.render(), t.result
+	}
 	t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)
 	return t.render(), t.result
 }
@@ -116,6 +120,8 @@ func (t *timer) reason(b *body, why string) string {
 		return RefuseRegisters
 	case t.opts.Mode == prof.ModeSpike && b.size() < t.opts.Small && !b.hasLoop():
 		return SkipQuick
+	case t.opts.Mode == prof.ModeTrace && !aligns(t.unit.Src, b.frags[0].label):
+		return RefuseUnaligned
 	}
 	return ""
 }
@@ -124,6 +130,10 @@ func (t *timer) reason(b *body, why string) string {
 func (t *timer) body(b *body) {
 	t.result.Functions++
 	t.result.Exits += len(b.exits)
+	if t.opts.Mode == prof.ModeTrace {
+		t.traceBody(b)
+		return
+	}
 	t.insert(b.frags[0].probe, entryCode(b.live))
 	if t.opts.entered {
 		t.insert(b.frags[0].probe, "\tcall\t__cairn_entered\n")
@@ -162,14 +172,20 @@ func (t *timer) fragment(b *body, i int, f *fragment) {
 		return
 	}
 	at, unwound := stubPlace(t.unit.Src, f.end)
-	cfi := ""
-	if unwound {
-		cfi = "\t.cfi_def_cfa 7, 8\n"
-		for _, reg := range t.unwound[f] {
-			cfi += "\t.cfi_restore " + reg + "\n"
-		}
+	t.insert(at, t.stubUnwind(f, unwound), string(stubs))
+}
+
+// stubUnwind returns the unwind directives for stubs behind f: they run in the
+// state of a function's entry.
+func (t *timer) stubUnwind(f *fragment, unwound bool) string {
+	if !unwound {
+		return ""
 	}
-	t.insert(at, cfi, string(stubs))
+	cfi := "\t.cfi_def_cfa 7, 8\n"
+	for _, reg := range t.unwound[f] {
+		cfi += "\t.cfi_restore " + reg + "\n"
+	}
+	return cfi
 }
 
 func (t *timer) savesScratch(f *fragment) bool {

@@ -21,7 +21,7 @@ struct note {
 };
 enum { PT_LOAD = 1, PT_NOTE = 4 };
 
-extern const struct ehdr own __asm__("__ehdr_start") HIDDEN WEAK;
+extern const struct ehdr header __asm__("__ehdr_start") HIDDEN __attribute__((weak));
 __asm__(".hidden __ehdr_start\n");
 
 struct found {
@@ -158,10 +158,10 @@ void __cairn_trace_module(struct tracer *t) {
   if (done || t->off) return;
   done = 1;
   char *path = work();
-  if (!&own || !path) return;
+  if (!&header || !path) return;
   char *exe = path + 2 * LOG_MAX_PATH;
-  u64 at = (u64)&own;
-  examine(&own, &f);
+  u64 at = (u64)&header;
+  examine(&header, &f);
   if (!find(&at, path, path + 4 * LOG_MAX_PATH)) path[0] = 0;
   read_exe(exe);
   u64 n = length(path);

@@ -1,0 +1,167 @@
+package native
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+)
+
+// Problem: in mode trace, keep an event for each entry and each exit, in the
+// order of the thread, for the price of a few stores.
+//
+// Choice: each thread has a chunk of 64 KiB, aligned to its size, and a position
+// in it, which is the only word of thread-local storage. When its low 16 bits
+// become zero the chunk is full; they do so at a thread's first event, too.
+//
+//	        movq  __cairn_trace_at@gottpoff(%rip), %r10
+//	        movq  %fs:(%r10), %r11
+//	        addw  $8, %r11w
+//	        jz    S
+//	B:      movq  %r11, %fs:(%r10)
+//	        movq  __cairn_tracer@GOTPCREL(%rip), %r10
+//	        movl  (%r10), %r10d                          the clock
+//	        movl  %r10d, -8(%r11)
+//	        leaq  F+kind(%rip), %r10
+//	        movl  %r10d, -4(%r11)
+//
+//	S:      call  __cairn_trace_full                     which changes r11 only
+//	        jmp   B
+//
+// F is the function's start, aligned so that the last two bits of its address are
+// free for the kind of event: no number has to be given to it, and the reader
+// finds its name in the program's symbols. Room is taken before it is filled: a
+// signal handler between writes behind it. One between the load of the position
+// and its store loses its own events.
+
+// Symbols of the runtime of mode trace.
+const (
+	TraceFull = "__cairn_trace_full" // pulls in the runtime
+	traceAt   = "__cairn_trace_at"
+	tracer    = "__cairn_tracer"
+)
+
+// RefuseUnaligned is why mode trace leaves a function alone that the compiler
+// put something in front of, such as room for patches.
+const RefuseUnaligned = "what stands in front of it keeps it from being aligned"
+
+// traceBody plans the code of one body in mode trace.
+func (t *timer) traceBody(b *body) {
+	start, _ := alignPlace(t.unit.Src, b.frags[0].label)
+	id := t.newLabel()
+	t.insert(start, "\t.p2align\t2\n")
+	t.insert(b.frags[0].label, id+":\n")
+	stubs := make([]stubText, len(b.frags))
+	for i, f := range b.frags {
+		stubs[i].at, stubs[i].unwound = stubPlace(t.unit.Src, f.end)
+	}
+	tmp, spill := "%r10", regSet(0)
+	if b.live.has(regR10) {
+		if tmp = "%rax"; b.live.has(regRAX) {
+			tmp, spill = "%r10", regR10
+		}
+	}
+	t.insert(b.frags[0].probe, t.event(id, wire.EventEnter, tmp, spill, &stubs[0]))
+	for k := range b.exits {
+		e := &b.exits[k]
+		in := &b.insns[e.insn]
+		stub := &stubs[in.frag]
+		kind := wire.EventExit
+		if in.effect.tail {
+			kind = wire.EventTailExit
+		}
+		code := t.event(id, kind, "%r10", e.keep, stub)
+		if e.cond == "" {
+			t.insert(in.at, code)
+			continue
+		}
+		side := t.newLabel()
+		t.insert(in.at, "\t"+e.cond+"\t"+side+"\n")
+		stub.code = append(stub.code, side+":\n"+code+"\t"+e.leave+"\n"...)
+	}
+	for i, f := range b.frags {
+		if s := &stubs[i]; len(s.code) > 0 {
+			t.insert(s.at, t.stubUnwind(f, s.unwound), string(s.code))
+		}
+	}
+}
+
+// stubText is what is to stand behind a fragment.
+type stubText struct {
+	at      int
+	unwound bool // unwind directives are in force there
+	code    []byte
+}
+
+// event returns code that records an event of kind with tmp and r11, both kept
+// if they are in spill, and adds the stub for a full chunk. It changes the flags.
+func (t *timer) event(id string, kind int, tmp string, spill regSet, stub *stubText) string {
+	low := "%e" + tmp[2:]
+	if tmp == "%r10" {
+		low = "%r10d"
+	}
+	save, restore := "", ""
+	if spill.has(regR10) {
+		save += "\tmovq\t%r10, -8(%rsp)\n"
+		restore += "\tmovq\t-8(%rsp), %r10\n"
+	}
+	if spill.has(regR11) {
+		save += "\tmovq\t%r11, -16(%rsp)\n"
+		restore += "\tmovq\t-16(%rsp), %r11\n"
+	}
+	full, back := t.newLabel(), t.newLabel()
+	call := "\tcall\t" + TraceFull + "\n"
+	if spill != 0 { // below what is kept there
+		down, up := "", ""
+		if stub.unwound {
+			down, up = "\t.cfi_adjust_cfa_offset 16\n", "\t.cfi_adjust_cfa_offset -16\n"
+		}
+		call = "\tleaq\t-16(%rsp), %rsp\n" + down + call + "\tleaq\t16(%rsp), %rsp\n" + up
+	}
+	stub.code = append(stub.code, full+":\n"+call+"\tjmp\t"+back+"\n"...)
+	return save + "\tmovq\t" + traceAt + "@gottpoff(%rip), " + tmp + "\n\tmovq\t%fs:(" + tmp + "), %r11\n" +
+		"\taddw\t$8, %r11w\n\tjz\t" + full + "\n" + back + ":\n\tmovq\t%r11, %fs:(" + tmp + ")\n" +
+		"\tmovq\t" + tracer + "@GOTPCREL(%rip), " + tmp + "\n\tmovl\t(" + tmp + "), " + low + "\n\tmovl\t" + low + ", -8(%r11)\n" +
+		"\tleaq\t" + id + "+" + string(rune('0'+kind)) + "(%rip), " + tmp + "\n\tmovl\t" + low + ", -4(%r11)\n" + restore
+}
+
+// alignPlace returns the offset of the line of the label that ends at pos, and
+// whether it can be aligned: whether what is in front of it is not part of the
+// function, as room for patches and hashes of types are.
+func alignPlace(src []byte, pos int) (start int, ok bool) {
+	line := func(end int) int { return bytes.LastIndexByte(src[:end], '\n') + 1 }
+	start = line(max(pos-1, 0))
+	for at := start; at > 0; {
+		prev := line(at - 1)
+		s := parseLine(bytes.TrimRight(src[prev:at], "\r\n"))
+		word := string(s.word)
+		switch {
+		case s.kind == lineDirective && (strings.HasPrefix(word, ".p2align") || strings.HasPrefix(word, ".align") ||
+			strings.HasPrefix(word, ".balign") || word == ".section" || word == ".text" || word == ".size" || word == ".cfi_endproc"):
+			return start, true
+		case s.kind == lineDirective && isData(word):
+			return start, false
+		case s.kind == lineLabel && strings.HasPrefix(word, ".LPFE"), s.kind == lineInsn && word == "nop":
+			return start, false
+		case s.kind == lineInsn:
+			return start, true
+		}
+		at = prev
+	}
+	return start, true
+}
+
+// aligns reports whether the function whose label ends at pos can be aligned.
+func aligns(src []byte, pos int) bool {
+	_, ok := alignPlace(src, pos)
+	return ok
+}
+
+// isData reports whether a directive puts bytes where it stands.
+func isData(word string) bool {
+	switch word {
+	case ".byte", ".short", ".value", ".long", ".quad", ".nops", ".zero", ".skip", ".space", ".ascii", ".string":
+		return true
+	}
+	return false
+}
