@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -159,5 +161,55 @@ func (w *spikeWriter) line(a []string) {
 		w.log.Seen(&tracelog.Seen{PC: 1, Episode: w.number(a[1]), Count: w.number(a[2]), Worst: w.time(a[3])})
 	default:
 		w.ts.Fatalf("%s: what is %q?", w.where, a[0])
+	}
+}
+
+// holds is the script command that compares what a program says of its calls
+// with what is reported of them: holds TRUTH JSON. TRUTH has the milliseconds
+// of each call of the only caller of peaks. Those are inside the caller, which
+// is a little longer than it can tell.
+func holds(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: holds TRUTH JSON")
+	}
+	const surely, threshold = 12.5, 10 // ms
+	var truth []float64
+	for _, word := range strings.Fields(ts.ReadFile(args[0])) {
+		x, err := strconv.ParseFloat(word, 64)
+		ts.Check(err)
+		truth = append(truth, x)
+	}
+	found := make([]bool, len(truth))
+	for text := range strings.Lines(ts.ReadFile(args[1])) {
+		var o struct {
+			Interval []float64 `json:"interval_ns"`
+			Parents  []struct {
+				Interval []float64 `json:"interval_ns"`
+			} `json:"parents"`
+		}
+		ts.Check(json.Unmarshal([]byte(text), &o))
+		if len(o.Interval) == 0 {
+			continue
+		}
+		if o.Interval[0] < threshold*1e6 || len(o.Parents) == 0 {
+			ts.Fatalf("no spike: %s", text)
+		}
+		lo, hi := o.Interval[0]/1e6, o.Parents[0].Interval[1]/1e6
+		i := slices.IndexFunc(truth, func(x float64) bool { return lo <= x && x <= hi })
+		if i < 0 {
+			ts.Fatalf("no call took %v to %v ms: %v", lo, hi, truth)
+		}
+		// Calls of like length are all the same to us.
+		for k, x := range truth {
+			if lo <= x && x <= hi && !found[k] {
+				found[k] = true
+				break
+			}
+		}
+	}
+	for i, x := range truth {
+		if x >= surely && !found[i] {
+			ts.Fatalf("a call of %v ms is not reported: %v", x, truth)
+		}
 	}
 }

@@ -105,7 +105,7 @@ func (r *Reach) Lines() []string {
 		}
 		say("%s: a call is sure to be found if it took %s%s.", late, Duration(r.Sure), either(r.Gaps > 0, " and did not meet a gap", ""))
 		missed := []string{
-			count(r.Borderline, "call", "calls") + " on the border of the threshold not listed",
+			either(r.Borderline > 0, count(r.Borderline, "call", "calls")+" on the border of the threshold not listed", "no call was on the border of the threshold"),
 			either(r.Limited > 0, count(r.Limited, "spike", "spikes")+" counted only", ""),
 			either(r.Dropped > 0, count(r.Dropped, "record", "records")+" lost", "no record lost"),
 		}
