@@ -15,26 +15,26 @@ import (
 )
 
 // New makes a database in memory.
-func New(ctx context.Context, data *Data) (db *DB, err error) {
+func New(ctx context.Context, data *Data) (*DB, error) {
 	x, err := newIndex(data.Sources)
 	if err != nil {
 		return nil, err
 	}
-	if db, err = open(ctx, "file::memory:?"+options); err != nil {
+	db, err := open(ctx, "file::memory:?"+options)
+	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			db.Close()
-		}
-	}()
-	if err := db.fill(ctx, data, x); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, fmt.Errorf("making the database: %w", plain(err))
+	if err = db.fill(ctx, data, x); err == nil {
+		err = db.protect(ctx)
 	}
-	return db, db.protect(ctx)
+	if err == nil {
+		return db, nil
+	}
+	db.Close()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return nil, fmt.Errorf("making the database: %w", plain(err))
 }
 
 func (db *DB) fill(ctx context.Context, data *Data, x *index) error {

@@ -3,6 +3,7 @@ package tracedb
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -353,6 +354,25 @@ func TestInterrupt(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "the query was interrupted") || time.Since(start) > 20*time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
+}
+
+// Making a database ends with its context, whatever it is doing.
+func TestNewInterrupted(t *testing.T) {
+	t.Parallel()
+	data := accounted(t)
+	for after := time.Duration(0); after < time.Second; after += 200 * time.Microsecond {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		db, err := New(ctx, data)
+		cancel()
+		if err == nil {
+			db.Close()
+			return
+		}
+		if db != nil || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("after %v: %v, %v", after, db, err)
+		}
+	}
+	t.Error("a second was not enough")
 }
 
 func TestOpenErrors(t *testing.T) {
