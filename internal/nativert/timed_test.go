@@ -72,7 +72,7 @@ func runTimed(t *testing.T, spike string, argv ...string) (string, []*spikeLog) 
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), "CAIRN_SPIKE="+spike, "CAIRN_DIR="+dir)
+	cmd.Env = append(os.Environ(), "CAIRN_SPIKE="+spike, "CAIRN_DIR="+dir, "ASAN_OPTIONS=detect_leaks=0")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

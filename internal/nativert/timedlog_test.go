@@ -13,14 +13,19 @@ import (
 type spikeLog struct {
 	pid, flags uint32
 	started    uint64 // CLOCK_MONOTONIC
-	modules    []string
-	instrument []bool
+	modules    []spikeModule
 	episodes   []spikeEpisode
 	parents    []spikeParent
 	threads    map[uint32]string
 	stalls     [][2]uint64
 	trailer    spikeTrailer
 	seen       uint64
+}
+
+type spikeModule struct {
+	path         string
+	start, end   uint64
+	instrumented bool
 }
 
 type spikeEpisode struct {
@@ -110,8 +115,9 @@ func (l *spikeLog) record(r []byte) {
 	switch le.Uint16(r) {
 	case wire.TypeModule:
 		n := int(le.Uint16(r[46:]))
-		l.modules = append(l.modules, string(r[wire.ModuleSize:wire.ModuleSize+n]))
-		l.instrument = append(l.instrument, h(40)&wire.ModuleInstrumented != 0)
+		l.modules = append(l.modules, spikeModule{
+			string(r[wire.ModuleSize : wire.ModuleSize+n]), u(24), u(32), h(40)&wire.ModuleInstrumented != 0,
+		})
 	case wire.TypeThread:
 		l.threads[a] = string(r[wire.ThreadSize : wire.ThreadSize+int(le.Uint16(r[16:]))])
 	case wire.TypeStall:

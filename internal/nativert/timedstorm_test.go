@@ -220,8 +220,8 @@ func TestTimedLinks(t *testing.T) {
 					t.Errorf("flags %#x, %d entries", e.flags, len(e.stack))
 				}
 			}
-			if len(l.modules) == 0 || l.modules[0] != program || !l.instrument[0] {
-				t.Errorf("modules %q", l.modules)
+			if len(l.modules) == 0 || l.modules[0].path != program || !l.modules[0].instrumented {
+				t.Errorf("modules %+v", l.modules)
 			}
 			_, logs = runTimed(t, stormSet, program, "fork", "3")
 			if len(logs) != 4 {

@@ -117,7 +117,8 @@ struct process {
   u64 left_out[LIMITED]; /* numbers of episodes */
   struct module module[MODULES];
   u32 modules, module_numbers;
-  u64 modules_at;
+  u64 modules_at, list_pause;
+  u8 unknown; /* an address of a stack is in no module that was listed */
   u8 seeking; /* only the executable is looked for */
   u8 exe_id[LOG_MAX_BUILD_ID];
   u32 exe_id_len;

@@ -139,7 +139,7 @@ static int is_idle(struct process *p, struct idleness *s, u64 n) {
   if (n - s->at < 20 * MS) return s->since != 0;
   u64 own = cpu(THREAD_CPU), c = cpu(PROCESS_CPU) - own;
   u64 w = __cairn_switches(0) - __cairn_switches(1) - load(&p->log_switches);
-  int still = s->at && w == s->switches && c - s->cpu < (n - s->at) / 100;
+  int still = s->at && w == s->switches && (i64)(c - s->cpu) < (i64)(n - s->at) / 100;
   p->clock_cpu = own;
   if (!still) s->since = 0;
   else if (!s->since) s->since = s->at;

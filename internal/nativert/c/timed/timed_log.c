@@ -107,6 +107,16 @@ static int wanted(struct process *p, u64 time, u64 seen) {
   return 0;
 }
 
+/* list_again lists the modules for addresses that are in none: at once, less often
+ * if that brings nothing, as with code that is made while the program runs. */
+static void list_again(struct process *p) {
+  u32 before = p->module_numbers;
+  if (less(__cairn_now(p), p->modules_at) < p->list_pause) return;
+  p->unknown = 0;
+  __cairn_modules(p);
+  p->list_pause = p->module_numbers != before ? 0 : least(SECOND, most(10 * MS, 2 * p->list_pause));
+}
+
 /* take writes one record of a queue. */
 static void take(struct process *p, struct thread *t, u8 *q) {
   u32 type = ((u16 *)q)[0], size = ((u16 *)q)[1];
@@ -119,8 +129,8 @@ static void take(struct process *p, struct thread *t, u8 *q) {
       p->left_out[f[1] % LIMITED] = f[1];
       return;
     }
-    for (u32 i = 0, n = (u32)f[8] & 0xffff; i < n; i++)
-      if (x[i].pc && !__cairn_known(p, x[i].pc) && time - p->modules_at > 100 * MS) __cairn_modules(p);
+    for (u32 i = 0, n = (u32)f[8] & 0xffff; i < n; i++) p->unknown |= x[i].pc && !__cairn_known(p, x[i].pc);
+    if (p->unknown) list_again(p);
     f[9] = __cairn_late_between(p, time - least(time, f[4]), time);
     if (p->to_stderr) tell(p, t, f);
   }
@@ -154,7 +164,7 @@ static void drain(struct process *p) {
   int any = p->stalls != p->stalls_read;
   for (struct thread *t = load(&p->threads); t; t = t->next) any |= load(&t->head) != t->tail;
   if (any) __cairn_begin(p);
-  if (any && p->last_tick - p->modules_at > 100 * MS) __cairn_modules(p);
+  if (any && less(p->last_tick, p->modules_at) > 100 * MS) __cairn_modules(p);
   for (struct thread *t = load(&p->threads); t; t = t->next) {
     u64 head = load(&t->head);
     while (t->tail != head) {
@@ -185,6 +195,7 @@ void __cairn_log_thread(struct process *p) {
     /* A child that runs another program at once has no log. */
     if (now >= opened_at || want != p->flush_done) __cairn_begin(p);
     drain(p);
+    if (want != p->flush_done && p->unknown && p->modules_at) __cairn_modules(p);
     if (now - buried > 100 * MS) bury(p), buried = now;
     __cairn_trailer(p, want != p->flush_done);
     if (want != p->flush_done) {

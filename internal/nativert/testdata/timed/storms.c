@@ -158,6 +158,57 @@ void parent_body(uint64_t ns) { big(ns), spin(ns); }
 void parent(uint64_t ns);
 TIMED(parent);
 
+/* What an exit costs, and one that looks slow: each does if the inline
+ * threshold is -1. */
+extern unsigned char *__cairn_base __attribute__((visibility("hidden")));
+void nothing_body(uint64_t n) { (void)n; }
+void nothing(uint64_t n);
+TIMED(nothing);
+static void costs(uint64_t n) {
+  volatile unsigned *low = (volatile unsigned *)(__cairn_base - 60);
+  unsigned was = *low;
+  double ns[2];
+  for (int i = 0; i < 2; i++) {
+    *low = i ? -1u : was;
+    uint64_t start = now();
+    for (uint64_t k = 0; k < n; k++) nothing(k);
+    ns[i] = (double)(now() - start) / (double)n;
+  }
+  *low = was;
+  printf("%.1f %.1f\n", ns[0], ns[1]);
+}
+
+/* What a thread costs that had a slow exit: kilobytes of n threads that had none,
+ * and that had one. */
+static pthread_barrier_t here;
+static void *resident(void *arg) {
+  if (arg) spike(1500000);
+  pthread_barrier_wait(&here);
+  pthread_barrier_wait(&here);
+  return 0;
+}
+static long kilobytes(void) {
+  long pages = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  if (!f || fscanf(f, "%*d %ld", &pages) != 1) abort();
+  fclose(f);
+  return pages * 4;
+}
+static void memory(int n) {
+  long kb[2];
+  pthread_t *t = calloc((size_t)n, sizeof *t);
+  pthread_barrier_init(&here, 0, (unsigned)n + 1);
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < n; i++)
+      if (pthread_create(&t[i], 0, resident, round ? t : 0)) abort();
+    pthread_barrier_wait(&here);
+    kb[round] = kilobytes();
+    pthread_barrier_wait(&here);
+    for (int i = 0; i < n; i++) pthread_join(t[i], 0);
+  }
+  printf("%ld %ld\n", kb[0], kb[1]);
+}
+
 int main(int argc, char **argv) {
   const char *what = argv[1];
   uint64_t n = argc > 2 ? strtoull(argv[2], 0, 10) : 1;
@@ -189,10 +240,10 @@ int main(int argc, char **argv) {
       printf("spike\n");
       fflush(stdout);
     }
-  } else if (!strcmp(what, "calls")) { /* what a slow exit costs: with low at 0 each is one */
-    uint64_t start = now();
-    for (uint64_t i = 0; i < n; i++) spike(0);
-    printf("%.1f\n", (double)(now() - start) / (double)n);
+  } else if (!strcmp(what, "costs")) {
+    costs(n);
+  } else if (!strcmp(what, "memory")) {
+    memory((int)n);
   } else if (!strcmp(what, "sleep")) {
     usleep((useconds_t)n);
   }
