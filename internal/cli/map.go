@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/objfile"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -194,6 +195,8 @@ func kindName(head []byte) string {
 		return "a binary"
 	case mippack.Detect(head):
 		return "a pack of raw files"
+	case tracelog.Detect(head):
+		return "a log of spikes (cairn spikes shows it)"
 	case len(head) == 0:
 		return "empty"
 	}

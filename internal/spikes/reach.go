@@ -125,7 +125,7 @@ func (r *Reach) Lines() []string {
 		say("%s not say how far its clock could see.", count(uint64(r.Unknown), "log does", "logs do"))
 	}
 	if r.Ungrouped > 0 {
-		say("%s left out: there are more than %s different stacks.", count(r.Ungrouped, "spike is", "spikes are"), report.Count(maxGroups))
+		say("%s left out: there are too many different stacks.", count(r.Ungrouped, "spike is", "spikes are"))
 	}
 	return lines
 }

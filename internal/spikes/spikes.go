@@ -83,8 +83,9 @@ type Group struct {
 	Limit uint64
 }
 
-// maxGroups bounds memory: what has a stack of its own after that is counted.
-const maxGroups = 100_000
+// Memory is bounded by the number of different stacks and that of the calls on
+// them: what has a stack of its own after that is counted.
+const maxGroups, maxKept = 100_000, 2_000_000
 
 // Set is the spikes of some logs. Fill it with Add.
 type Set struct {
@@ -102,6 +103,7 @@ type Set struct {
 	calls   map[Address]*durations
 	address Addresser
 	key     []byte
+	kept    int // entries of the groups' first episodes
 }
 
 // Addresser tells where an address of a process was at a time.
@@ -171,10 +173,11 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	key := s.stackKey(sp.Addrs)
 	g := s.byStack[string(key)]
 	if g == nil {
-		if len(s.Groups) == maxGroups {
+		if len(s.Groups) == maxGroups || s.kept > maxKept {
 			s.Ungrouped++
 			return
 		}
+		s.kept += len(e.Stack) + len(e.Children) + len(e.Parents)
 		g = &Group{Number: len(s.Groups), Worst: sp, Last: sp}
 		s.Groups = append(s.Groups, g)
 		s.byStack[string(key)] = g

@@ -244,7 +244,8 @@ func TestOdd(t *testing.T) {
 	s := spikes.New([]spikes.Log{{Header: tracelog.Header{Monotonic: 5}}}, address)
 	most := ^uint64(0)
 	for i, e := range []*tracelog.Episode{
-		{}, {Number: 1, Time: most, Peak: tracelog.Interval{Lo: most, Hi: most}, Blind: most, Parents: []tracelog.Parent{{Time: tracelog.Interval{Lo: most, Hi: most}}}},
+		{},
+		{Number: 1, Time: most, Peak: tracelog.Interval{Lo: most, Hi: most}, Blind: most, Parents: []tracelog.Parent{{Time: tracelog.Interval{Lo: most, Hi: most}}}},
 		{Number: 2, Stack: []tracelog.Entry{{PC: most, Flags: tracelog.GapBefore | tracelog.NoStamp}, {}}, Children: []tracelog.Entry{{}}},
 	} {
 		s.Add(0, e)

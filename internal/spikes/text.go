@@ -32,7 +32,7 @@ type line struct {
 
 // The columns of functions and places are as wide as the widest cell, but not
 // wider than this.
-const maxFunction, maxFile = 48, 40
+const maxFunction, maxFile = 48, 60
 
 // Spike prints one spike of a group: the stack with how long each call had been
 // running when the peak ended, what took the time below it, and the callers as
