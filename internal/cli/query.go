@@ -216,8 +216,12 @@ func (f *queryFlags) openDatabase(ctx context.Context, s *Streams) (*tracedb.DB,
 	return f.makeDatabase(ctx, s)
 }
 
-// readStart returns the first n bytes of a file, or all if it has fewer.
+// readStart returns the first n bytes of a file, or all if it has fewer. A pipe
+// gives what it has once only, and is left to who reads the log.
 func readStart(path string, n int) ([]byte, error) {
+	if isStream(path) {
+		return nil, nil
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -69,6 +70,13 @@ type logDiff struct {
 	limit int // of each list; 0 for none
 }
 
+// isStream reports whether path can be read once only, so that looking at what it
+// begins with would lose that.
+func isStream(path string) bool {
+	st, err := os.Stat(path)
+	return path == logfile.Stdin || err == nil && !st.Mode().IsRegular() && !st.IsDir()
+}
+
 // areLogs reports whether the arguments of cairn diff, files or patterns, are
 // logs of calls. It is an error if one of them is.
 func areLogs(s *Streams, args []string) (bool, error) {
@@ -78,7 +86,7 @@ func areLogs(s *Streams, args []string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if len(paths) > 0 && (paths[0] == logfile.Stdin || isTraceLog(paths[0], s)) {
+		if len(paths) > 0 && (isStream(paths[0]) || isTraceLog(paths[0], s)) {
 			logs = append(logs, arg)
 		} else {
 			others = append(others, arg)
