@@ -182,8 +182,9 @@ struct thread {
   struct pause pause[PAUSES];     /* ring of pauses */
   u64 calls;
   struct slow_call call[CALLS]; /* ring */
-  /* queue of records for the writer: this thread moves head, the writer tail */
-  u64 head, tail;
+  /* queue of records for the writer: this thread moves head, the writer the
+   * others; up to tail and a lap there is room */
+  u64 head, tail, read;
   char name[64]; /* given by the program */
   u32 name_len;
   u8 queue[QUEUE] __attribute__((aligned(4096)));

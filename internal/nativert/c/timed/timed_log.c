@@ -149,29 +149,32 @@ static void put_stalls(struct process *p) {
   }
 }
 
-/* advance gives back to the kernel what was read: queues are long for bursts,
- * and should not stay in memory. */
+/* advance gives back to the kernel what was read, a block at a time: queues are
+ * long for bursts, and should not stay in memory. Only then may the thread write
+ * there again. */
 static void advance(struct thread *t, u64 to) {
-  u64 block = t->tail / QUEUE_BLOCK;
-  if (to / QUEUE_BLOCK != block)
+  u64 block = t->read / QUEUE_BLOCK;
+  if (to / QUEUE_BLOCK != block) {
     sys3(SYS_madvise, t->queue + block * QUEUE_BLOCK % QUEUE, QUEUE_BLOCK, MADV_DONTNEED);
-  store(&t->tail, to);
+    store(&t->tail, to / QUEUE_BLOCK * QUEUE_BLOCK);
+  }
+  t->read = to;
 }
 
 /* drain empties all queues. Of each thread no more than was there, so that one
  * that never stops does not keep the others waiting. */
 static void drain(struct process *p) {
   int any = p->stalls != p->stalls_read;
-  for (struct thread *t = load(&p->threads); t; t = t->next) any |= load(&t->head) != t->tail;
+  for (struct thread *t = load(&p->threads); t; t = t->next) any |= load(&t->head) != t->read;
   if (any) __cairn_begin(p);
   if (any && less(p->last_tick, p->modules_at) > 100 * MS) __cairn_modules(p);
   for (struct thread *t = load(&p->threads); t; t = t->next) {
     u64 head = load(&t->head);
-    while (t->tail != head) {
-      u8 *q = t->queue + t->tail % QUEUE;
-      u64 size = *(u16 *)q == 0xffff ? QUEUE - t->tail % QUEUE : ((u16 *)q)[1];
+    while (t->read != head) {
+      u8 *q = t->queue + t->read % QUEUE;
+      u64 size = *(u16 *)q == 0xffff ? QUEUE - t->read % QUEUE : ((u16 *)q)[1];
       if (*(u16 *)q != 0xffff) take(p, t, q);
-      advance(t, t->tail + size);
+      advance(t, t->read + size);
     }
   }
   put_stalls(p);
@@ -181,7 +184,7 @@ static void drain(struct process *p) {
 static void bury(struct process *p) {
   for (struct thread *t = load(&p->threads); t; t = t->next) {
     i32 tid = load(&t->owner);
-    if (tid && sys3(SYS_tgkill, p->pid, tid, 0) == -ESRCH && t->tail == load(&t->head))
+    if (tid && sys3(SYS_tgkill, p->pid, tid, 0) == -ESRCH && t->read == load(&t->head))
       store(&t->owner, 0);
   }
 }

@@ -64,7 +64,8 @@ void __cairn_forget_threads(struct process *p) {
   __asm__("movq %%fs:0, %0" : "=r"(tp));
   for (struct thread *t = p->threads; t; t = t->next) {
     int mine = t->owner && t->tp == tp && tid;
-    t->tail = t->head;
+    t->read = t->head;
+    t->tail = t->head / QUEUE_BLOCK * QUEUE_BLOCK;
     t->busy = t->named = t->opened = 0;
     t->owner = mine ? tid : 0;
     if (mine) tid = 0; /* of two that lived there one after the other the newer comes first */
