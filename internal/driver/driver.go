@@ -386,13 +386,14 @@ func (c *Command) timedLink(tc Toolchain) []string {
 	if !c.Shared {
 		out = append(out, "-Wl,-u,"+preinitSymbol)
 	}
-	switch {
-	case c.Static:
-		return append(out, "-Wl,-u,_Unwind_Backtrace")
-	case !c.Shared:
+	if !c.Static && !c.Shared {
 		out = append(out, "-Wl,--export-dynamic-symbol="+processSymbol)
 	}
-	if !c.Musl && !tc.Musl {
+	switch {
+	case c.Musl || tc.Musl: // gcc's unwinder may be one for another C library
+	case c.Static:
+		out = append(out, "-Wl,-u,_Unwind_Backtrace")
+	default:
 		out = append(out, "-Wl,--push-state,--no-as-needed", "-lgcc_s", "-Wl,--pop-state")
 	}
 	return out

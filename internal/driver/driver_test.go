@@ -153,6 +153,36 @@ func TestArgs(t *testing.T) {
 	}
 }
 
+func TestTimedArgs(t *testing.T) {
+	t.Parallel()
+	const unwinder = " -Wl,--push-state,--no-as-needed -lgcc_s -Wl,--pop-state"
+	for _, test := range []struct {
+		args   string
+		family Family
+		musl   bool
+		want   string
+	}{
+		{args: "-c a.c", want: "-B/t/bin/ -idirafter /t/inc -DCAIRN_ON -c a.c -dp -fno-ipa-ra"},
+		{args: "-c a.c", family: Clang, want: "-B/t/bin/ -fno-integrated-as -idirafter /t/inc -DCAIRN_ON -c a.c"},
+		{args: "a.o", family: Clang, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process" + unwinder + " /t/libcairn.a"},
+		{args: "-shared a.o", family: Clang, want: "-Wl,--build-id -shared a.o" + unwinder + " /t/libcairn.a"},
+		{args: "-Wl,-shared a.o", family: Clang, want: "-Wl,--build-id -Wl,-shared a.o" + unwinder + " /t/libcairn.a"},
+		{args: "-static a.o", family: Clang, want: "-Wl,--build-id -static a.o -Wl,-u,__cairn_preinit -Wl,-u,_Unwind_Backtrace /t/libcairn.a"},
+		{args: "a.o", family: Clang, musl: true, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process /t/libcairn.a"},
+		{
+			args: "-flto -s -shared a.o",
+			want: "-B/t/bin/ -Wl,--build-id -DCAIRN_ON -flto -shared a.o -dp -fno-ipa-ra -Wl,-u,__cairn_base" + unwinder + " /t/libcairn.a",
+		},
+	} {
+		tc := Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Musl: test.musl, Timed: true}
+		args := strings.Fields(test.args)
+		c := Parse(test.family, args, readTest)
+		if got := strings.Join(c.Args(args, tc), " "); got != test.want {
+			t.Errorf("%s:\n got %s\nwant %s", test.args, got, test.want)
+		}
+	}
+}
+
 func TestSplitResponse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
