@@ -5,11 +5,12 @@
 package nativert
 
 import (
+	"bytes"
 	"embed"
 	"strconv"
 )
 
-//go:embed c/rt.c c/record.h c/first.S c/order.S c/cairn.h
+//go:embed c/rt.c c/record.h c/first.S c/order.S c/cairn.h c/cairn_mark.h
 var files embed.FS
 
 // File is a source file of the runtime.
@@ -47,13 +48,18 @@ func Sources() []File {
 	return append(out, timedSources()...)
 }
 
-// Header returns cairn.h, the header for instrumented programs.
+// Header returns cairn.h, the header for instrumented programs, as one file: with
+// cairn_mark.h where that is included.
 func Header() []byte {
-	data, err := files.ReadFile("c/cairn.h")
-	if err != nil {
-		panic(err) // embedded above
+	var parts [2][]byte
+	for i, name := range []string{"c/cairn.h", "c/cairn_mark.h"} {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			panic(err) // embedded above
+		}
+		parts[i] = data
 	}
-	return data
+	return bytes.Replace(parts[0], []byte("#include \"cairn_mark.h\"\n"), parts[1], 1)
 }
 
 // Objects lists the members of the archive. Each first-call path is one of its

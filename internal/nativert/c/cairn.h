@@ -1,7 +1,8 @@
 /* cairn.h - what a program may ask of the cairn runtime.
  *
- * All of it compiles to a test of a null pointer where the program was not
- * built with `cairn cc`, so it can stay in the source. */
+ * All of it compiles to a test of a null pointer, and the marks at the end to
+ * nothing, where the program was not built with `cairn cc`, so it can stay in the
+ * source. */
 #ifndef CAIRN_H
 #define CAIRN_H
 
@@ -31,4 +32,7 @@ static inline void cairn_reset(void) {
 #ifdef __cplusplus
 }
 #endif
+
+#include "cairn_mark.h"
+
 #endif

@@ -3,6 +3,7 @@
  *   timed_exit.S    an exit that looks slow comes here, __cairn_slow
  *   timed_slow.c    what it does: intervals, thresholds, episodes
  *   timed_mark.c    what programs say: thresholds, pauses, texts
+ *   timed_scope.c   scopes that programs mark
  *   timed_stack.c   the stack of an episode
  *   timed_clock.c   the coarse clock and its thread
  *   timed_log.c     the log and the thread that writes it
@@ -152,8 +153,12 @@ struct annotation {
   u64 sp, at;        /* at: when it was made; a frame entered later is another one */
   u64 own, children; /* thresholds; 0: none */
   u32 flags;
+  u64 pc;            /* of a scope: in the function, see timed_scope.c */
+  const char *name;  /* of a section */
+  const void *scope; /* the variable in the program */
+  u64 frame, caller; /* where its function was entered, and goes back to */
 };
-enum { NOTE_IGNORE = 1, NOTE_IGNORE_CHILDREN = 2 };
+enum { NOTE_IGNORE = 1, NOTE_IGNORE_CHILDREN = 2, NOTE_SCOPE = 4 };
 
 struct open_episode {
   u64 number, sp, t0;
@@ -239,6 +244,18 @@ HIDDEN void __cairn_thread_active(int active);
 HIDDEN void __cairn_frame(u64 number);
 HIDDEN void __cairn_thread_name(const char *name);
 HIDDEN void __cairn_text(u32 kind, u64 sp, u64 pc, const char *text, u64 len);
+
+/* leave judges the end of a call, as an exit that looks slow does: site is in the
+ * function, sp names the call, frame is the stack pointer at entry of the function,
+ * rbp its caller's frame pointer or 0. Returns the number of the episode that the
+ * call is the peak or a parent of, or 0. */
+HIDDEN u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp);
+/* scopes adds the open scopes from sp outwards to a stack of n entries, which has
+ * room for max, and returns how many there are now. */
+HIDDEN u32 __cairn_scopes(struct process *p, struct thread *t, u64 sp, u64 e, struct entry *stack, u32 n, u32 max);
+/* scope_names writes the names of those scopes that are sections. */
+HIDDEN void __cairn_scope_names(struct thread *t, u64 number, u64 sp);
+HIDDEN void __cairn_numbered_text(u64 number, u32 kind, u64 sp, u64 pc, const char *text, u64 len);
 
 /* ---- the kernel ---- */
 

@@ -134,7 +134,7 @@ static void take(struct process *p, struct thread *t, u8 *q) {
     f[9] = __cairn_late_between(p, time - least(time, f[4]), time);
     if (p->to_stderr) tell(p, t, f);
   }
-  if (type == LOG_TYPE_PARENT && p->left_out[f[1] % LIMITED] == f[1]) return;
+  if ((type == LOG_TYPE_PARENT || type == LOG_TYPE_TEXT) && f[1] && p->left_out[f[1] % LIMITED] == f[1]) return;
   if (!load(&t->named)) put_thread(p, t, time);
   u8 *r = __cairn_file_record(p, type, size, ((u32 *)q)[1], time);
   if (r) copy(r + 8, q + 8, size - 8);

@@ -60,6 +60,9 @@ void __cairn_note_parents(u64 sp, u64 ns) {
   struct thread *t = self();
   if (!t) return;
   t->parents = ns, t->parents_sp = sp, t->parents_at = __cairn_now(__cairn_state);
+  /* It replaces what the frames themselves said. */
+  for (u32 i = 0; i < t->notes; i++)
+    if (t->note[i].sp > sp && t->note[i].own) t->note[i].own = ns;
   if (ns) lower(__cairn_state, ns);
 }
 
@@ -110,7 +113,8 @@ void __cairn_thread_name(const char *name) {
   store(&t->named, 0);
 }
 
-void __cairn_text(u32 kind, u64 sp, u64 pc, const char *text, u64 len) {
+/* Number 0: of the thread's next episode. */
+void __cairn_numbered_text(u64 number, u32 kind, u64 sp, u64 pc, const char *text, u64 len) {
   struct thread *t = self();
   if (!t) return;
   if (len > LOG_MAX_TEXT) len = LOG_MAX_TEXT;
@@ -121,11 +125,15 @@ void __cairn_text(u32 kind, u64 sp, u64 pc, const char *text, u64 len) {
     return;
   }
   u64 *f = (u64 *)r;
-  f[1] = 0; /* of the thread's next episode */
+  f[1] = number;
   f[2] = __cairn_now(__cairn_state);
   f[3] = kind | len << 16 | (u64)(u32)sp << 32;
   f[4] = pc;
   clear(r + LOG_TEXT_SIZE, up8(len));
   copy(r + LOG_TEXT_SIZE, text, len);
   __cairn_publish(__cairn_state, t, r, LOG_TYPE_TEXT, size);
+}
+
+void __cairn_text(u32 kind, u64 sp, u64 pc, const char *text, u64 len) {
+  __cairn_numbered_text(0, kind, sp, pc, text, len);
 }

@@ -187,19 +187,21 @@ static u64 involuntary(struct thread *t) {
 
 enum { MAX_CHILDREN = 16 };
 
-static void open_episode(struct process *p, struct thread *t, const struct slow_call *c, u64 rbp, u64 lo, u64 hi, u64 threshold) {
+static u64 open_episode(struct process *p, struct thread *t, const struct slow_call *c, u64 frame, u64 rbp, u64 lo, u64 hi,
+                        u64 threshold) {
   u64 number = add(&p->episodes, 1) + 1;
   struct open_episode *o = &t->open[t->opened++ % OPEN];
   o->number = number, o->sp = c->sp, o->t0 = c->t0;
   u8 *r = __cairn_reserve(t, LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE);
   if (!r) {
     add(&p->dropped, 1);
-    return;
+    return 0;
   }
   u64 *f = (u64 *)r;
   u32 flags = 0, frames = 0, switched = (u32)involuntary(t);
   struct entry *entries = (struct entry *)(r + LOG_EPISODE_SIZE);
-  u32 stack = __cairn_stack(p, t, c->site, c->sp, rbp, c->e, entries, LOG_MAX_ENTRIES - MAX_CHILDREN, &frames, &flags);
+  u32 stack = __cairn_stack(p, t, c->site, frame, rbp, c->e, entries, LOG_MAX_ENTRIES - MAX_CHILDREN, &frames, &flags);
+  if (t->notes) stack = __cairn_scopes(p, t, c->sp, c->e, entries, stack, LOG_MAX_ENTRIES - MAX_CHILDREN);
   u32 below = children(p, t, c, entries + stack, MAX_CHILDREN, &flags);
   if (switched) flags |= LOG_EPISODE_PREEMPTED;
   if (c->t0 < p->fork_time) flags |= LOG_EPISODE_BEFORE_FORK;
@@ -209,15 +211,18 @@ static void open_episode(struct process *p, struct thread *t, const struct slow_
   f[8] = stack | below << 16 | (u64)frames << 32;
   f[9] = 0; /* the writer knows */
   __cairn_publish(p, t, r, LOG_TYPE_EPISODE, LOG_EPISODE_SIZE + (stack + below) * LOG_ENTRY_SIZE);
+  if (t->notes) __cairn_scope_names(t, number, c->sp);
+  return number;
 }
 
-/* is_parent appends the call to the episodes that were found in calls of it. */
-static int is_parent(struct process *p, struct thread *t, const struct slow_call *c, u64 lo, u64 hi, u64 threshold, u32 flags) {
-  int parent = 0;
+/* parent_of appends the call to the episodes that were found in calls of it, and
+ * returns the number of the last one, or 0. */
+static u64 parent_of(struct process *p, struct thread *t, const struct slow_call *c, u64 lo, u64 hi, u64 threshold, u32 flags) {
+  u64 parent = 0;
   for (u32 i = (u32)less(t->opened, OPEN); i < t->opened; i++) {
     struct open_episode *o = &t->open[i % OPEN];
     if (!o->number || o->sp >= c->sp || c->t0 > o->t0) continue;
-    parent = 1;
+    parent = o->number;
     u8 *r = __cairn_reserve(t, LOG_PARENT_SIZE);
     if (!r) {
       add(&p->dropped, 1);
@@ -231,35 +236,38 @@ static int is_parent(struct process *p, struct thread *t, const struct slow_call
   return parent;
 }
 
-/* judge reports the call if it crossed its threshold. */
-static void judge(struct process *p, struct thread *t, const struct slow_call *c, u64 rbp) {
+/* judge reports the call if it crossed its threshold, and returns the number of
+ * its episode, or 0. */
+static u64 judge(struct process *p, struct thread *t, const struct slow_call *c, u64 frame, u64 rbp) {
   u32 flags;
   u64 pause = t->pauses ? paused(t, c->t0, c->e, 1) : 0;
   u64 lo = less(c->e - c->t1, pause), hi = less(c->e - c->t0, t->pauses ? paused(t, c->t1, c->e, 0) : 0);
   u64 threshold = __cairn_rule(p, t, c->sp, c->t0, &flags);
-  if (hi < threshold) return;
-  if (t->inactive || t->paused) return;
+  if (hi < threshold) return 0;
+  if (t->inactive || t->paused) return 0;
   if (lo < threshold) {
     add(&p->borderline, 1);
-    return;
+    return 0;
   }
-  if (is_parent(p, t, c, lo, hi, threshold, flags) || flags & LOG_ENTRY_IGNORED) return;
-  open_episode(p, t, c, rbp, lo, hi, threshold);
+  u64 number = parent_of(p, t, c, lo, hi, threshold, flags);
+  if (number || flags & LOG_ENTRY_IGNORED) return flags & LOG_ENTRY_IGNORED ? 0 : number;
+  return open_episode(p, t, c, frame, rbp, lo, hi, threshold);
 }
 
-HIDDEN void __cairn_slow_exit(u64 site, u64 sp, u64 rbp) {
+u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp) {
   struct process *p = __cairn_state;
-  if (!p || !load(word(p, ALIVE))) return; /* a child that no handler of fork saw */
-  if (p->check_pid && (i32)sys0(SYS_getpid) != p->pid) return;
+  if (!p || !load(word(p, ALIVE))) return 0; /* a child that no handler of fork saw */
+  if (p->check_pid && (i32)sys0(SYS_getpid) != p->pid) return 0;
   u64 e = __cairn_now(p);
   struct thread *t = __cairn_thread(p);
   if (!t) {
     add(&p->dropped, 1);
-    return;
+    return 0;
   }
+  u64 number = 0;
   /* In a handler of a signal, or the allocator, within all this. A handler may
    * have jumped out of it, though. */
-  if (t->busy && e - t->busy_since < SECOND) return;
+  if (t->busy && e - t->busy_since < SECOND) return 0;
   t->busy_since = e;
   t->busy = 1;
   barrier();
@@ -270,7 +278,7 @@ HIDDEN void __cairn_slow_exit(u64 site, u64 sp, u64 rbp) {
     __cairn_interval(p, stamp, e, &c->t0, &c->t1);
     t->calls++;
     add(&p->slow, 1);
-    judge(p, t, c, rbp);
+    number = judge(p, t, c, frame, rbp);
     if (e - t->switches_at > p->threshold) {
       t->switches_at = e;
       involuntary(t);
@@ -278,4 +286,7 @@ HIDDEN void __cairn_slow_exit(u64 site, u64 sp, u64 rbp) {
   }
   barrier();
   t->busy = 0;
+  return number;
 }
+
+HIDDEN void __cairn_slow_exit(u64 site, u64 sp, u64 rbp) { __cairn_leave(site, sp, sp, rbp); }

@@ -92,7 +92,7 @@ static int frame(struct context *c, void *arg) {
   int exact = 0;
   u64 pc = _Unwind_GetIPInfo(c, &exact), cfa = _Unwind_GetCFA(c);
   if (!w->started) {
-    if (pc != w->site || cfa != w->sp) return 0;
+    if (pc != w->site) return 0; /* of several, the innermost is ours */
     w->started = 1;
   } else if (w->count) {
     so_far(w, entry_of(w, w->count - 1), cfa - 8);

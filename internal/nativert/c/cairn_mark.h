@@ -1,0 +1,316 @@
+/* cairn_mark.h - marks for cairn's spikes: cairn.h includes it.
+ *
+ * The verbs are those of the PET profiler (Prolog Epilog Timing). Without
+ * CAIRN_ON, which `cairn cc --mode spike` defines, every macro is ((void)0) and
+ * its arguments are not evaluated. Times are milliseconds. docs/markup.md tells
+ * how to use them. gcc and clang, C99 and C++11 on. */
+#ifndef CAIRN_MARK_H
+#define CAIRN_MARK_H
+
+#ifdef CAIRN_ON
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CAIRN_MAX_ARGS_ = 6, CAIRN_MAX_TEXT_ = 512 };
+
+/* A captured argument. Strings are not copied: they must live until the scope
+ * ends. */
+struct cairn_arg_ {
+  char kind; /* i: integer, d: double, s: string, p: pointer */
+  union {
+    long long i;
+    double d;
+    const char *s;
+    const void *p;
+  } v;
+};
+
+/* A scope: a function or a section that is timed. */
+struct cairn_scope_ {
+  unsigned long sp, frame; /* the runtime's */
+  const char *format;
+  int count;
+  struct cairn_arg_ arg[CAIRN_MAX_ARGS_];
+  unsigned long (*text)(const struct cairn_scope_ *, char *, unsigned long);
+  const void *of; /* for text */
+};
+
+#define CAIRN_HIDDEN_ __attribute__((visibility("hidden")))
+#define CAIRN_INLINE_ static inline __attribute__((always_inline, unused))
+#define CAIRN_CFA_ ((unsigned long)__builtin_dwarf_cfa())
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+CAIRN_HIDDEN_ void __cairn_scope_begin(struct cairn_scope_ *, unsigned long cfa, const char *name);
+CAIRN_HIDDEN_ unsigned long __cairn_scope_end(struct cairn_scope_ *);
+CAIRN_HIDDEN_ int __cairn_scope_over(const struct cairn_scope_ *);
+CAIRN_HIDDEN_ void __cairn_scope_text(const struct cairn_scope_ *, unsigned long number, const char *, unsigned long);
+CAIRN_HIDDEN_ void __cairn_mark(unsigned long cfa, unsigned verb, unsigned long ns);
+CAIRN_HIDDEN_ void __cairn_set_threshold(unsigned long ns);
+CAIRN_HIDDEN_ void __cairn_pause(void);
+CAIRN_HIDDEN_ void __cairn_resume(void);
+CAIRN_HIDDEN_ void __cairn_thread_active(int);
+CAIRN_HIDDEN_ void __cairn_thread_name(const char *);
+CAIRN_HIDDEN_ void __cairn_next_frame(void);
+#ifdef __cplusplus
+}
+#endif
+
+CAIRN_INLINE_ unsigned long cairn_ns_(double ms) { return ms > 0 ? (unsigned long)(ms * 1e6) : 0; }
+
+/* cairn_format_ writes a description from what was captured. Each conversion goes
+ * to snprintf with its own argument; one that does not fit the argument's type
+ * prints as that type does. */
+static __attribute__((unused, noinline, cold)) unsigned long cairn_format_(const struct cairn_scope_ *s, char *to, unsigned long size) {
+  unsigned long n = 0;
+  int next = 0;
+  const char *f = s->format;
+  while (*f && n + 1 < size) {
+    if (*f != '%' || f[1] == '%') {
+      f += *f == '%';
+      to[n++] = *f++;
+      continue;
+    }
+    /* flags, width and precision are kept; sizes of integers are ours */
+    char spec[32] = "%";
+    unsigned long k = 1, flags = strspn(f + 1, "-+ #0123456789.");
+    const char *end = f + 1 + flags;
+    if (flags < 20) memcpy(spec + 1, f + 1, flags), k += flags;
+    end += strspn(end, "hlLqjzt");
+    if (!*end) break;
+    if (next == s->count) break;
+    const struct cairn_arg_ *a = &s->arg[next++];
+    int m = 0;
+    if (a->kind == 'i') {
+      spec[k++] = 'l', spec[k++] = 'l';
+      spec[k] = strchr("diuxXo", *end) ? *end : 'd';
+      if (*end == 'c') m = snprintf(to + n, size - n, "%c", (int)a->v.i);
+      else m = snprintf(to + n, size - n, spec, a->v.i);
+    } else if (a->kind == 'd') {
+      spec[k] = strchr("fFgGeEaA", *end) ? *end : 'g';
+      m = snprintf(to + n, size - n, spec, a->v.d);
+    } else if (a->kind == 's') {
+      spec[k] = 's';
+      m = snprintf(to + n, size - n, spec, a->v.s ? a->v.s : "(null)");
+    } else {
+      m = snprintf(to + n, size - n, "%p", a->v.p);
+    }
+    if (m < 0) break;
+    n += (unsigned long)m;
+    f = end + 1;
+  }
+  return n < size ? n : size - 1;
+}
+
+static __attribute__((unused, noinline, cold)) void cairn_describe_(const struct cairn_scope_ *s, unsigned long number) {
+  char text[CAIRN_MAX_TEXT_];
+  __cairn_scope_text(s, number, text, s->text(s, text, sizeof text));
+}
+
+CAIRN_INLINE_ void cairn_end_(struct cairn_scope_ *s) {
+  unsigned long number = __cairn_scope_end(s);
+  if (__builtin_expect(number != 0, 0) && s->text) cairn_describe_(s, number);
+}
+
+/* Over time: format and write at once. */
+static __attribute__((unused, noinline, cold, format(printf, 2, 3))) void cairn_say_(const struct cairn_scope_ *s, const char *format, ...) {
+  char text[CAIRN_MAX_TEXT_];
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (n > 0) __cairn_scope_text(s, 0, text, (unsigned long)n < sizeof text ? (unsigned long)n : sizeof text - 1);
+}
+
+/* Capture. */
+CAIRN_INLINE_ struct cairn_arg_ cairn_int_(long long i) {
+  struct cairn_arg_ a;
+  a.kind = 'i', a.v.i = i;
+  return a;
+}
+CAIRN_INLINE_ struct cairn_arg_ cairn_double_(double d) {
+  struct cairn_arg_ a;
+  a.kind = 'd', a.v.d = d;
+  return a;
+}
+CAIRN_INLINE_ struct cairn_arg_ cairn_string_(const char *s) {
+  struct cairn_arg_ a;
+  a.kind = 's', a.v.s = s;
+  return a;
+}
+CAIRN_INLINE_ struct cairn_arg_ cairn_pointer_(const void *p) {
+  struct cairn_arg_ a;
+  a.kind = 'p', a.v.p = p;
+  return a;
+}
+
+CAIRN_INLINE_ void cairn_desc_(struct cairn_scope_ *s, const char *format, int count) {
+  s->format = format;
+  s->count = count;
+  s->text = cairn_format_;
+}
+
+#define CAIRN_COUNT_(...) CAIRN_SEVENTH_(__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0, 0)
+#define CAIRN_SEVENTH_(f, a, b, c, d, e, g, n, ...) n
+#define CAIRN_GLUE_(a, b) CAIRN_GLUE2_(a, b)
+#define CAIRN_GLUE2_(a, b) a##b
+#define CAIRN_SET_(n, x) (cairn_scope_var_.arg[n] = CAIRN_ARG_(x))
+#define CAIRN_SET0_(f) (void)0
+#define CAIRN_SET1_(f, a) CAIRN_SET_(0, a)
+#define CAIRN_SET2_(f, a, b) CAIRN_SET1_(f, a), CAIRN_SET_(1, b)
+#define CAIRN_SET3_(f, a, b, c) CAIRN_SET2_(f, a, b), CAIRN_SET_(2, c)
+#define CAIRN_SET4_(f, a, b, c, d) CAIRN_SET3_(f, a, b, c), CAIRN_SET_(3, d)
+#define CAIRN_SET5_(f, a, b, c, d, e) CAIRN_SET4_(f, a, b, c, d), CAIRN_SET_(4, e)
+#define CAIRN_SET6_(f, a, b, c, d, e, g) CAIRN_SET5_(f, a, b, c, d, e), CAIRN_SET_(5, g)
+#define CAIRN_FIRST_(f, ...) f
+
+#define CAIRN_DESCF(...)                                                                     \
+  (CAIRN_GLUE_(CAIRN_GLUE_(CAIRN_SET, CAIRN_COUNT_(__VA_ARGS__)), _)(__VA_ARGS__),           \
+   cairn_desc_(&cairn_scope_var_, CAIRN_FIRST_(__VA_ARGS__, 0), CAIRN_COUNT_(__VA_ARGS__)))
+#define CAIRN_OVERTIMEF(...) \
+  (__cairn_scope_over(&cairn_scope_var_) ? cairn_say_(&cairn_scope_var_, __VA_ARGS__) : (void)0)
+
+#ifdef __cplusplus
+CAIRN_INLINE_ cairn_arg_ cairn_arg_of_(bool v) { return cairn_int_(v); }
+CAIRN_INLINE_ cairn_arg_ cairn_arg_of_(char v) { return cairn_int_(v); }
+CAIRN_INLINE_ cairn_arg_ cairn_arg_of_(int v) { return cairn_int_(v); }
+CAIRN_INLINE_ cairn_arg_ cairn_arg_of_(unsigned v) { return cairn_int_(v); }
+CAIRN_INLINE_ cairn_arg_ cairn_arg_of_(long v) { return cairn_int_(v); }
+CAIRN_INLINE_ cairn_arg_ cairn_arg_of_(unsigned long v) { return cairn_int_((long long)v); }
+CAIRN_INLINE_ cairn_arg_ cairn_arg_of_(long long v) { return cairn_int_(v); }
+CAIRN_INLINE_ cairn_arg_ cairn_arg_of_(unsigned long long v) { return cairn_int_((long long)v); }
+CAIRN_INLINE_ cairn_arg_ cairn_arg_of_(double v) { return cairn_double_(v); }
+CAIRN_INLINE_ cairn_arg_ cairn_arg_of_(const char *v) { return cairn_string_(v); }
+CAIRN_INLINE_ cairn_arg_ cairn_arg_of_(const void *v) { return cairn_pointer_(v); }
+#define CAIRN_ARG_(x) cairn_arg_of_(x)
+
+namespace cairn {
+
+/* scope is a timed function, or a section if it has a name. */
+class scope : public cairn_scope_ {
+ public:
+  __attribute__((always_inline)) explicit scope(const char *name = nullptr) : scope(true, name) {}
+  __attribute__((always_inline)) scope(bool open, const char *name) {
+    text = nullptr, sp = frame = 0;
+    if (open) __cairn_scope_begin(this, CAIRN_CFA_, name);
+  }
+  __attribute__((always_inline)) ~scope() { cairn_end_(this); }
+  scope(const scope &) = delete;
+  scope &operator=(const scope &) = delete;
+
+  /* desc has f, which returns a string, called if the scope is reported. f must
+   * outlive the scope's end: a variable that is declared before the scope. */
+  template <class F>
+  void desc(const F &f) {
+    of = &f;
+    text = [](const cairn_scope_ *s, char *to, unsigned long size) -> unsigned long {
+      const auto &said = (*static_cast<const F *>(s->of))();
+      unsigned long n = said.size() < size ? said.size() : size;
+      memcpy(to, said.data(), n);
+      return n;
+    };
+  }
+  template <class F>
+  void desc(const F &&) = delete;
+};
+
+}  // namespace cairn
+
+#define CAIRN_FUNCTION() cairn::scope cairn_scope_var_
+#define CAIRN_FUNCTION_IF(c) cairn::scope cairn_scope_var_(static_cast<bool>(c), nullptr)
+#define CAIRN_SECTION_IF(c, name)                                            \
+  for (bool cairn_once_ = true; cairn_once_; cairn_once_ = false)            \
+    for (cairn::scope cairn_scope_var_(static_cast<bool>(c), name); cairn_once_; cairn_once_ = false)
+
+#else
+#define CAIRN_ARG_(x)                                                                           \
+  _Generic((x), char *: cairn_string_, const char *: cairn_string_, float: cairn_double_,       \
+      double: cairn_double_, void *: cairn_pointer_, const void *: cairn_pointer_, default: cairn_int_)(x)
+
+CAIRN_INLINE_ int cairn_begin_(struct cairn_scope_ *s, int open, unsigned long cfa, const char *name) {
+  s->text = 0, s->sp = s->frame = 0;
+  if (open) __cairn_scope_begin(s, cfa, name);
+  return 1;
+}
+#define CAIRN_SCOPE_ struct cairn_scope_ cairn_scope_var_ __attribute__((cleanup(cairn_end_)))
+#define CAIRN_FUNCTION() CAIRN_FUNCTION_IF(1)
+#define CAIRN_FUNCTION_IF(c) \
+  CAIRN_SCOPE_;              \
+  cairn_begin_(&cairn_scope_var_, !!(c), CAIRN_CFA_, 0)
+#define CAIRN_SECTION_IF(c, name)                                  \
+  for (int cairn_once_ = 1; cairn_once_; cairn_once_ = 0)          \
+    for (CAIRN_SCOPE_ = {0}; cairn_once_ && cairn_begin_(&cairn_scope_var_, !!(c), CAIRN_CFA_, name); cairn_once_ = 0)
+#endif
+
+#define CAIRN_SECTION(name) CAIRN_SECTION_IF(1, name)
+#define CAIRN_VERB_(c, verb, ms) ((c) ? __cairn_mark(CAIRN_CFA_, verb, cairn_ns_(ms)) : (void)0)
+#define CAIRN_THRESHOLD(ms) CAIRN_VERB_(1, 0, ms)
+#define CAIRN_CHILDREN_THRESHOLD(ms) CAIRN_VERB_(1, 1, ms)
+#define CAIRN_PARENTS_THRESHOLD(ms) CAIRN_VERB_(1, 2, ms)
+#define CAIRN_IGNORE() CAIRN_VERB_(1, 3, 0)
+#define CAIRN_IGNORE_IF(c) CAIRN_VERB_(c, 3, 0)
+#define CAIRN_IGNORE_CHILDREN() CAIRN_VERB_(1, 4, 0)
+#define CAIRN_IGNORE_CHILDREN_IF(c) CAIRN_VERB_(c, 4, 0)
+#define CAIRN_FRAME() __cairn_next_frame()
+
+/* A channel is a variable, 1 at the start; CAIRN_CHANNEL stands at file level. */
+#define CAIRN_CHANNEL(name) static volatile int cairn_channel_##name __attribute__((unused)) = 1
+#define cairn_channel(name) (cairn_channel_##name)
+#define cairn_channel_set(name, on) ((void)(cairn_channel_##name = (on)))
+
+CAIRN_INLINE_ void cairn_threshold_(double ms) { __cairn_set_threshold(cairn_ns_(ms)); }
+#define cairn_threshold(ms) cairn_threshold_(ms)
+#define cairn_pause() __cairn_pause()
+#define cairn_resume() __cairn_resume()
+#define cairn_pause_if(c) ((c) ? __cairn_pause() : (void)0)
+#define cairn_resume_if(c) ((c) ? __cairn_resume() : (void)0)
+#define cairn_thread_active(on) __cairn_thread_active(on)
+#define cairn_thread_name(name) __cairn_thread_name(name)
+
+#else /* !CAIRN_ON */
+
+#define CAIRN_FUNCTION() ((void)0)
+#define CAIRN_FUNCTION_IF(c) ((void)0)
+#define CAIRN_SECTION(name)
+#define CAIRN_SECTION_IF(c, name)
+#define CAIRN_DESCF(...) ((void)0)
+#define CAIRN_OVERTIMEF(...) ((void)0)
+#define CAIRN_THRESHOLD(ms) ((void)0)
+#define CAIRN_CHILDREN_THRESHOLD(ms) ((void)0)
+#define CAIRN_PARENTS_THRESHOLD(ms) ((void)0)
+#define CAIRN_IGNORE() ((void)0)
+#define CAIRN_IGNORE_IF(c) ((void)0)
+#define CAIRN_IGNORE_CHILDREN() ((void)0)
+#define CAIRN_IGNORE_CHILDREN_IF(c) ((void)0)
+#define CAIRN_FRAME() ((void)0)
+#define CAIRN_CHANNEL(name) struct cairn_no_channel_##name
+#define cairn_channel(name) 0
+#define cairn_channel_set(name, on) ((void)0)
+#define cairn_threshold(ms) ((void)0)
+#define cairn_pause() ((void)0)
+#define cairn_resume() ((void)0)
+#define cairn_pause_if(c) ((void)0)
+#define cairn_resume_if(c) ((void)0)
+#define cairn_thread_active(on) ((void)0)
+#define cairn_thread_name(name) ((void)0)
+
+#ifdef __cplusplus
+namespace cairn {
+
+/* scope does nothing. */
+struct scope {
+  explicit scope(const char * = nullptr) {}
+  scope(bool, const char *) {}
+  ~scope() {}
+  template <class F>
+  void desc(const F &) {}
+};
+
+}  // namespace cairn
+#endif
+
+#endif /* CAIRN_ON */
+#endif

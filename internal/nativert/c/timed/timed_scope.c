@@ -1,0 +1,176 @@
+/* Scopes that a program marks: functions, and sections of functions. Each is a
+ * call of its own, with a stamp in the window and a threshold. The stack pointer
+ * that names it is that at the entry of its function, so that it and the code of
+ * an instrumented function mean the same call; a scope within another of the
+ * same frame has the next slot below. Below the entry is the function's own
+ * memory, which holds the scopes' variables, larger than a slot: no call that
+ * lives has its stamp there.
+ *
+ * A scope that ends judges itself, before the function returns. Where the
+ * function has inserted code, that would judge once more, so that a slow scope
+ * takes the stamp away: no entry was seen.
+ *
+ * The open scopes of a thread are among its annotations. One of a frame below the
+ * present one, or of another function in its place, is gone: longjmp passed its
+ * end over. */
+
+#include "timed.h"
+
+/* As in cairn_mark.h, which has more behind it. */
+struct scope {
+  u64 sp; /* names the call; 0: not open */
+  u64 frame;
+};
+
+HIDDEN void __cairn_scope_begin(struct scope *s, u64 cfa, const char *name);
+HIDDEN u64 __cairn_scope_end(struct scope *s);
+HIDDEN int __cairn_scope_over(const struct scope *s);
+HIDDEN void __cairn_scope_text(const struct scope *s, u64 number, const char *text, u64 len);
+HIDDEN void __cairn_mark(u64 cfa, u32 verb, u64 ns);
+HIDDEN void __cairn_next_frame(void);
+
+static struct thread *self(void) {
+  struct process *p = __cairn_state;
+  return p && load(word(p, ALIVE)) && !p->off ? __cairn_thread(p) : 0;
+}
+
+/* drop forgets annotations below a stack pointer. */
+static void drop(struct thread *t, u64 sp) {
+  while (t->notes && t->note[t->notes - 1].sp < sp) t->notes--;
+}
+
+/* settle forgets annotations of frames that are gone, as seen by a function that
+ * was entered with the stack pointer frame. */
+static void settle(struct thread *t, u64 frame) {
+  for (; t->notes; t->notes--) {
+    const struct annotation *n = &t->note[t->notes - 1];
+    u64 of = n->flags & NOTE_SCOPE ? n->frame : n->sp;
+    if (of > frame || (of == frame && (!(n->flags & NOTE_SCOPE) || n->caller == *(u64 *)frame))) return;
+  }
+}
+
+#define stamp_of(p, sp) ((u32 *)((p)->base + (u32)(sp)))
+
+/* begin opens a scope in the function with that CFA. Without room it stays shut,
+ * and its time is that of what is around it. */
+void __cairn_scope_begin(struct scope *s, u64 cfa, const char *name) {
+  u64 here = (u64)__builtin_dwarf_cfa(), sp = cfa - 8;
+  s->sp = 0, s->frame = sp;
+  struct thread *t = self();
+  if (!t) return;
+  settle(t, sp);
+  for (u32 i = 0; i < t->notes; i++)
+    if (t->note[i].scope == s) t->notes = i; /* this one was left without its end */
+  if (t->notes) {
+    const struct annotation *top = &t->note[t->notes - 1];
+    if (top->sp == sp && !(top->flags & NOTE_SCOPE)) t->notes--; /* of an earlier call */
+    else if (top->sp <= sp) sp = top->sp - 8;
+  }
+  if (sp < here || t->notes == NOTES) return;
+  struct annotation *n = &t->note[t->notes++];
+  n->sp = s->sp = sp;
+  n->at = NONE;
+  n->own = n->children = 0;
+  n->flags = NOTE_SCOPE;
+  n->pc = (u64)__builtin_return_address(0);
+  n->name = name;
+  n->scope = s;
+  n->frame = s->frame;
+  n->caller = *(u64 *)s->frame;
+  struct process *p = __cairn_state;
+  *stamp_of(p, sp) = load(word(p, CLOCK));
+}
+
+/* end closes a scope and returns the number of the episode it is in, 0 if it was
+ * not reported. */
+u64 __cairn_scope_end(struct scope *s) {
+  struct process *p = __cairn_state;
+  struct thread *t = s->sp ? self() : 0;
+  if (!t) return 0;
+  u64 number = 0;
+  u32 *stamp = stamp_of(p, s->sp);
+  if ((i32)(*stamp - load(word(p, CLOCK)) + load(word(p, LOW))) < 0) {
+    number = __cairn_leave((u64)__builtin_return_address(0), s->sp, s->frame, 0);
+    *stamp = 0;
+  }
+  drop(t, s->sp + 1);
+  s->sp = 0;
+  return number;
+}
+
+/* over tells whether a scope has lasted as long as its threshold. */
+int __cairn_scope_over(const struct scope *s) { return s->sp && __cairn_over(s->sp); }
+
+/* text writes what the program says of a scope: with the number that its end gave,
+ * or before its end, with 0, a message. */
+void __cairn_scope_text(const struct scope *s, u64 number, const char *text, u64 len) {
+  struct thread *t = self();
+  u64 sp = s->sp ? s->sp : s->frame;
+  u32 kind = number ? LOG_TEXT_DESCRIPTION : LOG_TEXT_MESSAGE;
+  if (!t) return;
+  if (!number) {
+    u64 t0, t1;
+    __cairn_interval(__cairn_state, *stamp_of(__cairn_state, sp), __cairn_now(__cairn_state), &t0, &t1);
+    for (u32 i = (u32)less(t->opened, OPEN); i < t->opened; i++) {
+      const struct open_episode *o = &t->open[i % OPEN];
+      if (o->sp < sp && o->t0 >= t0) number = o->number; /* in a call of it */
+    }
+  }
+  __cairn_numbered_text(number, kind, sp, (u64)__builtin_return_address(0), text, len);
+}
+
+/* mark obeys a verb, for the innermost open scope of the frame with that CFA, or
+ * for the frame itself. */
+void __cairn_mark(u64 cfa, u32 verb, u64 ns) {
+  enum { OWN, CHILDREN, PARENTS, IGNORE, IGNORE_CHILDREN };
+  struct thread *t = self();
+  u64 sp = cfa - 8;
+  if (!t) return;
+  settle(t, sp);
+  if (t->notes && t->note[t->notes - 1].sp < sp) sp = t->note[t->notes - 1].sp;
+  if (verb == PARENTS) {
+    __cairn_note_parents(sp, ns);
+    return;
+  }
+  if (!ns) ns = 1;
+  __cairn_note(sp, verb == OWN ? ns : 0, verb == CHILDREN ? ns : 0,
+               verb == IGNORE ? NOTE_IGNORE : verb == IGNORE_CHILDREN ? NOTE_IGNORE_CHILDREN : 0);
+}
+
+/* next_frame counts frames. */
+void __cairn_next_frame(void) {
+  struct process *p = __cairn_state;
+  if (p && load(word(p, ALIVE))) add(&p->frame, 1);
+}
+
+/* ---- in episodes ---- */
+
+u32 __cairn_scopes(struct process *p, struct thread *t, u64 sp, u64 e, struct entry *stack, u32 n, u32 max) {
+  for (u32 i = t->notes, k = 0; i--;) {
+    const struct annotation *a = &t->note[i];
+    if (!(a->flags & NOTE_SCOPE) || a->sp < sp) continue;
+    while (k < n && (!stack[k].sp || (i32)(stack[k].sp - (u32)a->sp) < 0)) k++;
+    if (k == n) break;
+    struct entry *x = &stack[k];
+    if (x->sp != (u32)a->sp) {
+      if (n < max) n++;
+      for (u32 j = n - 1; j > k; j--) stack[j] = stack[j - 1];
+      if (k + 1 < n && !stack[k + 1].hi) stack[k + 1].flags |= LOG_ENTRY_NO_STAMP;
+      x->sp = (u32)a->sp;
+    }
+    u64 t0, t1;
+    __cairn_interval(p, *stamp_of(p, a->sp), e, &t0, &t1);
+    x->lo = e - t1, x->hi = e - t0;
+    x->flags = a->flags & NOTE_IGNORE ? LOG_ENTRY_IGNORED : 0;
+    k++;
+  }
+  return n;
+}
+
+void __cairn_scope_names(struct thread *t, u64 number, u64 sp) {
+  for (u32 i = t->notes; i--;) {
+    const struct annotation *a = &t->note[i];
+    if (a->flags & NOTE_SCOPE && a->sp >= sp && a->name)
+      __cairn_numbered_text(number, LOG_TEXT_SECTION, a->sp, a->pc, a->name, length(a->name));
+  }
+}
