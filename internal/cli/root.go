@@ -23,6 +23,8 @@ const (
 	exitOK    = 0
 	exitFail  = 1 // the command failed, or a --strict or --check gate did
 	exitUsage = 2 // the command line makes no sense
+
+	exitInterrupted = 128 + 2 // as shells have it for SIGINT
 )
 
 // usageError marks an error of the command line itself.
@@ -48,7 +50,7 @@ var verbs = []struct {
 	id, title string
 	commands  []func(*Streams) *cobra.Command
 }{
-	{"build", "Build, with probes or by a profile:", []func(*Streams) *cobra.Command{newCCCmd, newBuildCmd, newHeaderCmd}},
+	{"build", "Build, with probes or by a profile:", []func(*Streams) *cobra.Command{newCCCmd, newBuildCmd, newWrapCmd, newHeaderCmd}},
 	{"collect", "Collect what runs left behind:", []func(*Streams) *cobra.Command{
 		newMapCmd, newCreateCmd, newMergeCmd, newPackCmd, newUnpackCmd, newImportCmd,
 	}},
@@ -128,6 +130,10 @@ func exitCode(err error, w io.Writer) int {
 	var exit exitError
 	if errors.As(err, &exit) {
 		return exit.code
+	}
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(w, "cairn: interrupted")
+		return exitInterrupted
 	}
 	fmt.Fprintf(w, "cairn: %v\n", err)
 	var usage usageError
