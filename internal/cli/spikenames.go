@@ -232,8 +232,11 @@ func (n *spikeNames) find(m *namedModule) *objfile.File {
 		}
 		id, err := f.BuildID()
 		switch {
-		case m.id == "" && err != nil:
-			return f // there is nothing to compare
+		case m.id == "":
+			if err == nil { // Go programs do not know theirs, and have one
+				note(n.streams, "%s is taken for the build that wrote the log, which does not say", path)
+			}
+			return f
 		case err == nil && id == m.id:
 			return f
 		case err != nil:
