@@ -164,8 +164,8 @@ static void account(struct process *p, u64 gap, u64 period) {
  * at half the threshold, which is summed up. */
 void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
-  u64 waited = 0, period = p->period, n = tick(p), last = n;
-  account(p, less(n, p->forked ? p->fork_time : p->start_mono), period); /* until the thread came to run */
+  u64 waited = 0, period = p->period, start = p->last_tick, n = tick(p), last = n;
+  account(p, n - start, period); /* until the thread came to run */
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   i32 priority = 1;

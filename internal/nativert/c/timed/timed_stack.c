@@ -35,6 +35,7 @@ static void restore_vectors(struct process *p, u8 *area) {
 }
 
 enum { TAIL = 8, MAX_FRAMES = 1024 };
+_Static_assert(sizeof(struct entry) == LOG_ENTRY_SIZE, "layout");
 
 struct walk {
   struct process *p;

@@ -272,7 +272,7 @@ static void forked(void) {
   p->pid = (i32)sys0(SYS_getpid);
   p->forked = 1;
   if (p->shared) shared_window(p->base);
-  p->fork_time = __cairn_now(p);
+  p->fork_time = p->last_tick = __cairn_now(p);
   __cairn_file_drop(p);
   __cairn_forget_threads(p);
   p->blind = p->late = p->worst = p->idle = p->clock_cpu = 0;
@@ -302,7 +302,7 @@ static struct process *new_process(char **e) {
   sys2(SYS_clock_gettime, REALTIME, ts);
   p->start_real = ts[0] * SECOND + ts[1];
   p->start_tsc = __builtin_ia32_rdtsc();
-  p->origin = p->start_mono;
+  p->origin = p->last_tick = p->start_mono;
   configure(p, e);
   if (!p->period) p->period = least(most(p->threshold / 8, 100000), 2 * MS);
   __cairn_set_low(p, p->threshold);

@@ -1,7 +1,7 @@
 /* A shared library with calls of its own, that call back. */
 #include "timed.h"
 
-void library_spike_body(uint64_t ns) {
+void BODY(library_spike)(uint64_t ns) {
   uint64_t until = now() + ns;
   while (now() < until) {
   }
@@ -9,6 +9,6 @@ void library_spike_body(uint64_t ns) {
 void library_spike(uint64_t ns);
 TIMED(library_spike);
 
-void library_call_body(void (*f)(uint64_t), uint64_t ns) { f(ns); }
+void BODY(library_call)(void (*f)(uint64_t), uint64_t ns) { f(ns); }
 void library_call(void (*f)(uint64_t), uint64_t ns);
 TIMED(library_call);

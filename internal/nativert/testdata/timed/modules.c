@@ -9,10 +9,10 @@
 static void (*library_call)(void (*)(uint64_t), uint64_t);
 static void (*library_spike)(uint64_t);
 
-void middle_body(uint64_t ns) { library_spike(ns); }
+void BODY(middle)(uint64_t ns) { library_spike(ns); }
 void middle(uint64_t ns);
 TIMED(middle);
-void top_body(uint64_t ns) { library_call(middle, ns); }
+void BODY(top)(uint64_t ns) { library_call(middle, ns); }
 void top(uint64_t ns);
 TIMED(top);
 

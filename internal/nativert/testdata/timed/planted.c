@@ -19,7 +19,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static volatile uint64_t hold; /* ns that the other thread shall hold the mutex for */
 static volatile int held;
 
-static void spin(uint64_t until) {
+static inline __attribute__((always_inline)) void spin(uint64_t until) {
   while (now() < until) {
   }
 }
@@ -37,7 +37,7 @@ static void *holder(void *arg) {
   }
 }
 
-void work_body(struct job *j) {
+void BODY(work)(struct job *j) {
   j->start = now();
   uint64_t until = j->start + j->ns;
   switch (j->kind) {

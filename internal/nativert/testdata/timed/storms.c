@@ -21,7 +21,7 @@ static void spin(uint64_t ns) {
   }
 }
 
-void spike_body(uint64_t ns) { spin(ns); }
+void BODY(spike)(uint64_t ns) { spin(ns); }
 void spike(uint64_t ns);
 TIMED(spike);
 
@@ -30,7 +30,7 @@ static void *sleeper(void *arg) {
   for (;;) usleep(100), spike(1000);
   return arg;
 }
-void forks_body(uint64_t n) {
+void BODY(forks)(uint64_t n) {
   spin(SPIKE_NS);
   for (; n--;) {
     pid_t child = fork();
@@ -81,16 +81,16 @@ static void threads(int n, uint64_t ns, size_t stack) {
 }
 
 /* An outer call that is slow, then goes deep. */
-void deep_body(uint64_t n);
+void BODY(deep)(uint64_t n);
 void deep(uint64_t n);
 TIMED(deep);
-void deep_body(uint64_t n) {
+void BODY(deep)(uint64_t n) {
   volatile char pad[64];
   pad[0] = 1;
   if (n) deep(n - 1);
   pad[1] = pad[0];
 }
-void outer_body(uint64_t n) {
+void BODY(outer)(uint64_t n) {
   spin(SPIKE_NS);
   deep(n);
 }
@@ -98,10 +98,10 @@ void outer(uint64_t n);
 TIMED(outer);
 
 /* A slow call at the bottom of a deep stack. */
-void bottom_body(uint64_t n);
+void BODY(bottom)(uint64_t n);
 void bottom(uint64_t n);
 TIMED(bottom);
-void bottom_body(uint64_t n) {
+void BODY(bottom)(uint64_t n) {
   volatile char pad[32];
   pad[0] = 1;
   if (n) bottom(n - 1);
@@ -110,13 +110,13 @@ void bottom_body(uint64_t n) {
 }
 
 static jmp_buf out;
-void jumper_body(uint64_t ns) {
+void BODY(jumper)(uint64_t ns) {
   spin(ns);
   longjmp(out, 1);
 }
 void jumper(uint64_t ns);
 TIMED(jumper);
-void around_body(uint64_t n) {
+void BODY(around)(uint64_t n) {
   while (n--)
     if (!setjmp(out)) jumper(1000);
   spike(SPIKE_NS);
@@ -145,23 +145,23 @@ static void signal_storm(void) {
 }
 
 /* Calls inside a call, to see the chain: parent > big > bigger > biggest. */
-void biggest_body(uint64_t ns) { spin(ns); }
+void BODY(biggest)(uint64_t ns) { spin(ns); }
 void biggest(uint64_t ns);
 TIMED(biggest);
-void bigger_body(uint64_t ns) { spin(ns / 10), biggest(ns), spin(ns / 10); }
+void BODY(bigger)(uint64_t ns) { spin(ns / 10), biggest(ns), spin(ns / 10); }
 void bigger(uint64_t ns);
 TIMED(bigger);
-void big_body(uint64_t ns) { spike(ns / 4), bigger(ns), spin(ns / 2); }
+void BODY(big)(uint64_t ns) { spike(ns / 4), bigger(ns), spin(ns / 2); }
 void big(uint64_t ns);
 TIMED(big);
-void parent_body(uint64_t ns) { big(ns), spin(ns); }
+void BODY(parent)(uint64_t ns) { big(ns), spin(ns); }
 void parent(uint64_t ns);
 TIMED(parent);
 
 /* What an exit costs, and one that looks slow: each does if the inline
  * threshold is -1. */
 extern unsigned char *__cairn_base __attribute__((visibility("hidden")));
-void nothing_body(uint64_t n) { (void)n; }
+void BODY(nothing)(uint64_t n) { (void)n; }
 void nothing(uint64_t n);
 TIMED(nothing);
 static void costs(uint64_t n) {
