@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/account"
 	"github.com/cairnprof/cairn/internal/calltrie"
@@ -85,13 +86,14 @@ type traceSet struct {
 	files   []*logfile.File
 	shown   map[trace.FuncID]string
 	maps    int // that were given
+	objects tracelog.Objects
 }
 
 // isTraceLog reports whether the file at path is a log of calls.
 func isTraceLog(path string, s *Streams) bool {
 	is := false
 	f, err := logfile.Open(path, s.In, func(head []byte) error {
-		is = xray.Detect(head)
+		is = isCalls(head)
 		return errors.New("no more is read")
 	})
 	if err == nil {
@@ -99,6 +101,9 @@ func isTraceLog(path string, s *Streams) bool {
 	}
 	return is
 }
+
+// isCalls reports whether a file that begins with head is a log of calls.
+func isCalls(head []byte) bool { return xray.Detect(head) || tracelog.DetectTrace(head) }
 
 // openLogFile opens a file that is to be of a kind, and says what it is if it is
 // not.
@@ -144,7 +149,7 @@ func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *tr
 	if len(f.threads)+len(f.pids) > 0 && !slices.ContainsFunc(t.Logs, func(l trace.Log) bool { return len(l.Threads()) > 0 }) {
 		return nil, errors.New("no log has such a thread (cairn dump --summary lists them)")
 	}
-	if t.Funcs, err = loadMaps(s, f.maps); err != nil {
+	if t.Funcs, err = t.loadFuncs(f.maps); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -170,12 +175,17 @@ func loadMaps(s *Streams, texts []string) (trace.Funcs, error) {
 }
 
 func (t *traceSet) openLog(path string) (trace.Log, error) {
-	file, err := openLogFile(t.streams, path, "no log of calls", xray.Detect)
+	file, err := openLogFile(t.streams, path, "no log of calls", isCalls)
 	if err != nil {
 		return nil, err
 	}
 	t.files = append(t.files, file)
-	log, err := xray.Open(file, file.Size, file.Name)
+	var log trace.Log
+	if tracelog.DetectTrace(file.Head(logfile.HeadSize)) {
+		log, err = tracelog.OpenEvents(file, file.Size, file.Name, &t.objects)
+	} else {
+		log, err = xray.Open(file, file.Size, file.Name)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,391 @@
+package tracelog
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Problem: of a log of all calls only as much may be in memory as is looked at,
+// and functions that several processes have at different addresses are to have
+// one number.
+//
+// Choice: a thread's parts are its chunks, which are found by their headers
+// alone. A function's number is its address in its file, in units of 4 bytes,
+// with the number of the object above it. An object here is 64 MiB of a file:
+// what 24 bits can number.
+
+// DetectTrace reports whether a file that begins with head is a log of all
+// calls, of mode trace. It needs 56 bytes.
+func DetectTrace(head []byte) bool {
+	return Detect(head) && len(head) >= wire.ModeOffset+4 && binary.LittleEndian.Uint32(head[wire.ModeOffset:]) == wire.ModeTrace
+}
+
+// eventHz are the ticks of logs of all calls in a second.
+const eventHz = 1_000_000
+
+// stale bounds how far, in ticks, the clock goes back to what is left of events
+// that a signal handler recorded and the thread did not write over before it was
+// killed.
+const stale = 1 << 28
+
+// chunkRef is a chunk of events.
+type chunkRef struct {
+	offset   int64
+	tid      uint32
+	sequence uint32
+	before   uint32 // sequence of the one before plus 1, 0 if there is none
+	first    uint64 // ticks
+	live     bool
+}
+
+// Trace is what a log of all calls says of the process at large.
+type Trace struct {
+	Time     uint64 // ns of CLOCK_MONOTONIC when this was written
+	Ticks    uint64 // of the clock
+	Period   uint64 // ns between two of them, at best
+	WorstGap uint64 // ns
+	Ring     uint64 // bytes that were written again and again, 0: none
+	Chunks   uint64 // that were begun
+	Over     uint64 // of those, written over
+}
+
+// Events is an open log of all calls. It implements trace.Log.
+type Events struct {
+	Header  Header
+	Modules []Module
+	// About is nil if the record was lost.
+	About *Trace
+
+	info    trace.Info
+	threads []trace.Thread
+	chunks  [][]chunkRef // by thread
+	spans   []span
+	r       io.ReaderAt
+}
+
+// OpenEvents opens a log of all calls, of size bytes. Messages call it name.
+// objects gives numbers to its modules; nil if no other log has to agree.
+func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Events, error) {
+	head := make([]byte, min(max(size, 0), wire.HeaderSize))
+	if n, err := r.ReadAt(head, 0); n < len(head) {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	h, err := readHeader(head, name)
+	if err != nil {
+		return nil, err
+	}
+	if h.Mode != wire.ModeTrace {
+		return nil, fmt.Errorf("%s: no log of all calls, but of mode %d (cairn spikes reads those of mode spike)", name, h.Mode)
+	}
+	e := &Events{Header: h, r: r}
+	e.info = trace.Info{File: name, Format: "cairn log of all calls", Size: size, Clock: trace.Clock{Hz: eventHz}}
+	var all []chunkRef
+	for off := int64(wire.ChunkSize); off < size; off += wire.ChunkSize {
+		ref, err := e.chunkHead(off)
+		switch {
+		case err != nil:
+			return nil, err
+		case ref != nil:
+			all = append(all, *ref)
+		}
+	}
+	e.group(all)
+	if objects == nil {
+		objects = &Objects{}
+	}
+	e.place(objects)
+	e.notes()
+	return e, nil
+}
+
+func (e *Events) damage(off, size int64, format string, args ...any) *trace.Damage {
+	return &trace.Damage{File: e.info.File, Offset: off, Size: size, What: fmt.Sprintf(format, args...)}
+}
+
+func (e *Events) noteDamage(d *trace.Damage) {
+	if len(e.info.Damage) < maxDamage {
+		e.info.Damage = append(e.info.Damage, d)
+	}
+}
+
+// chunkHead reads the header of a chunk. It returns nil if there are no events
+// in it that can be read.
+func (e *Events) chunkHead(off int64) (*chunkRef, error) {
+	size := min(e.info.Size-off, wire.ChunkSize)
+	head := make([]byte, min(size, wire.ChunkHeaderSize))
+	if n, err := e.r.ReadAt(head, off); n < len(head) {
+		return nil, fmt.Errorf("%s: offset %#x: %w", e.info.File, off, err)
+	}
+	if len(head) < wire.ChunkHeaderSize {
+		if !zero(head) {
+			e.noteDamage(e.damage(off, size, "the file ends within the header of a chunk"))
+		}
+		return nil, nil
+	}
+	le := binary.LittleEndian
+	magic, kind := le.Uint32(head), le.Uint16(head[wire.ChunkKindOffset:])
+	used := le.Uint32(head[wire.ChunkUsedOffset:])
+	switch {
+	case magic == 0: // not begun, or begun anew in this moment
+		return nil, nil
+	case magic != wire.ChunkMagic:
+		e.noteDamage(e.damage(off, size, "no chunk begins here (%#x)", magic))
+	case kind == wire.KindRecords:
+		return nil, e.readRecords(off, size)
+	case kind != wire.KindEvents || le.Uint16(head[wire.ChunkFormOffset:]) != 0:
+		e.noteDamage(e.damage(off, size, "a chunk of kind %d and form %d is not known", kind, le.Uint16(head[wire.ChunkFormOffset:])))
+	case used != 0 && le.Uint32(head[wire.ChunkChecksumOffset:]) != checksum(head[:wire.ChunkChecksumOffset]):
+		e.noteDamage(e.damage(off, size, "the header of a chunk is damaged (checksum)"))
+	default:
+		first := le.Uint64(head[wire.ChunkFirstOffset:])
+		if first < e.Header.Monotonic || (first-e.Header.Monotonic)/1000 > 1<<56 {
+			e.noteDamage(e.damage(off, size, "a chunk was begun before the log"))
+			return nil, nil
+		}
+		return &chunkRef{
+			offset: off, tid: le.Uint32(head[wire.ChunkTIDOffset:]),
+			sequence: le.Uint32(head[wire.ChunkSequenceOffset:]), before: le.Uint32(head[wire.ChunkBeforeOffset:]),
+			first: (first-e.Header.Monotonic)/1000 + 1, live: used == 0,
+		}, nil
+	}
+	return nil, nil
+}
+
+// readRecords takes the records of the chunk at off.
+func (e *Events) readRecords(off, size int64) error {
+	chunk := make([]byte, size)
+	if n, err := e.r.ReadAt(chunk, off); n < len(chunk) {
+		return fmt.Errorf("%s: offset %#x: %w", e.info.File, off, err)
+	}
+	for at := wire.ChunkHeaderSize; at+wire.RecordHeaderSize <= len(chunk); {
+		kind := binary.LittleEndian.Uint16(chunk[at:])
+		n := int(binary.LittleEndian.Uint16(chunk[at+2:]))
+		if kind == 0 {
+			return nil
+		}
+		if n < wire.RecordHeaderSize || n%8 != 0 || n > len(chunk)-at {
+			e.noteDamage(e.damage(off+int64(at), size-int64(at), "a record of %d bytes", n))
+			return nil
+		}
+		if err := e.record(kind, chunk[at:at+n], off+int64(at)); err != nil {
+			what := err.Error()
+			var located *bytecur.Error
+			if errors.As(err, &located) {
+				what = located.What
+			}
+			e.noteDamage(e.damage(off+int64(at), int64(n), "%s", what))
+		}
+		at += n
+	}
+	return nil
+}
+
+// record takes one record.
+func (e *Events) record(kind uint16, data []byte, base int64) error {
+	switch kind {
+	case wire.TypeModule:
+		rec, err := decode(data, base)
+		if err == nil && rec.module.Start >= rec.module.End {
+			err = errors.New("a module ends before it begins")
+		}
+		if err == nil && len(e.Modules) < maxModules {
+			e.Modules = append(e.Modules, *rec.module)
+		}
+		return err
+	case wire.TypeTrace:
+		c := bytecur.New(data, base)
+		c.Bytes(wire.RecordHeaderSize)
+		t := &Trace{}
+		for _, f := range []*uint64{&t.Time, &t.Ticks, &t.Period, &t.WorstGap, &t.Ring, &t.Chunks, &t.Over} {
+			*f = c.U64()
+		}
+		if c.Err() == nil {
+			e.About = t
+		}
+		return c.Err()
+	}
+	return nil
+}
+
+// group makes threads of the chunks. An id that was given again is another
+// thread: its first chunk has none before it.
+func (e *Events) group(all []chunkRef) {
+	slices.SortFunc(all, func(a, b chunkRef) int {
+		return cmp.Or(cmp.Compare(a.tid, b.tid), cmp.Compare(a.sequence, b.sequence), cmp.Compare(a.offset, b.offset))
+	})
+	for i, c := range all {
+		if n := len(e.threads); n == 0 || e.threads[n-1].TID != c.tid || c.before == 0 {
+			e.threads = append(e.threads, trace.Thread{PID: e.Header.PID, TID: c.tid})
+			e.chunks = append(e.chunks, nil)
+		}
+		n := len(e.threads) - 1
+		e.threads[n].Parts++
+		e.threads[n].Bytes += min(e.info.Size-c.offset, wire.ChunkSize)
+		e.chunks[n] = append(e.chunks[n], c)
+		if i == 0 || c.first < e.info.Clock.Start {
+			e.info.Clock.Start = c.first
+		}
+	}
+}
+
+// notes says what may be missing, and how fine the times are.
+func (e *Events) notes() {
+	add := func(format string, args ...any) { e.info.Notes = append(e.info.Notes, fmt.Sprintf(format, args...)) }
+	if a, b := e.overlap(); a != nil {
+		add("addresses in %s and %s differ in their upper halves only, which are not in the log: some functions of one may have names of the other", a.path, b.path)
+	}
+	switch t := e.About; {
+	case t == nil:
+		add("it does not say how it was made: whether events are missing is not known")
+	default:
+		if t.Over > 0 {
+			add("the last %d MB of events are here, %d of %d chunks were written over: CAIRN_TRACE=size=1GB keeps more, CAIRN_TRACE=file all",
+				t.Ring>>20, t.Over, t.Chunks)
+		}
+		add("times are of a clock that moves each %v (at worst it stood for %v): sums over many calls mean more than single calls",
+			time.Duration(t.Period&(1<<62-1)), time.Duration(t.WorstGap&(1<<62-1)))
+	}
+	if len(e.Modules) == 0 && len(e.threads) > 0 {
+		add("no program is named in it: functions have no names")
+	}
+}
+
+// overlap returns two pieces of modules that are at the same addresses but for
+// the upper halves, or nil.
+func (e *Events) overlap() (a, b *span) {
+	for i := range e.spans {
+		for k := range e.spans[:i] {
+			if a, b = &e.spans[k], &e.spans[i]; b.low-a.low < a.size || a.low-b.low < b.size {
+				return a, b
+			}
+		}
+	}
+	return nil, nil
+}
+
+// Info implements trace.Log.
+func (e *Events) Info() *trace.Info { return &e.info }
+
+// Threads implements trace.Log.
+func (e *Events) Threads() []trace.Thread { return slices.Clone(e.threads) }
+
+// Batches implements trace.Log.
+func (e *Events) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
+	return func(yield func(*trace.Batch, error) bool) {
+		d := decoder{events: e, buf: make([]byte, wire.ChunkSize)}
+		batch := trace.Batch{Events: make([]trace.Event, 0, wire.MaxPayload/wire.EventSize)}
+		for i := from; i < to; i++ {
+			c := &e.chunks[thread][i]
+			batch.Break = c.before != 0 && (i == 0 || e.chunks[thread][i-1].sequence+1 != c.before)
+			batch.Events = batch.Events[:0]
+			damage, err := d.chunk(c, func(_ int64, ev trace.Event) bool {
+				batch.Events = append(batch.Events, ev)
+				return true
+			})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if (len(batch.Events) > 0 || batch.Break) && !yield(&batch, nil) {
+				return
+			}
+			if damage != nil && !yield(nil, damage) {
+				return
+			}
+		}
+	}
+}
+
+// EventRecord is an event and its place in the file.
+type EventRecord struct {
+	Offset int64
+	TID    uint32
+	trace.Event
+}
+
+// Records yields the events in the order of the file; damage is a *trace.Damage.
+func (e *Events) Records() iter.Seq2[EventRecord, error] {
+	return func(yield func(EventRecord, error) bool) {
+		var all []chunkRef
+		for _, list := range e.chunks {
+			all = append(all, list...)
+		}
+		slices.SortFunc(all, func(a, b chunkRef) int { return cmp.Compare(a.offset, b.offset) })
+		d := decoder{events: e, buf: make([]byte, wire.ChunkSize)}
+		for i := range all {
+			more := true
+			damage, err := d.chunk(&all[i], func(off int64, ev trace.Event) bool {
+				more = yield(EventRecord{off, all[i].tid, ev}, nil)
+				return more
+			})
+			switch {
+			case !more:
+				return
+			case err != nil:
+				yield(EventRecord{}, err)
+				return
+			case damage != nil && !yield(EventRecord{Offset: damage.Offset, TID: all[i].tid}, damage):
+				return
+			}
+		}
+	}
+}
+
+// decoder decodes chunks of events, in a buffer that is used again.
+type decoder struct {
+	events *Events
+	buf    []byte
+	near   span // that of the function before
+}
+
+var kindOf = [...]trace.Kind{wire.EventEnter: trace.Enter, wire.EventExit: trace.Exit, wire.EventTailExit: trace.TailExit}
+
+// chunk hands out the events of a chunk, until emit returns false. The clock's
+// high half follows from the time at which the chunk was begun.
+func (d *decoder) chunk(c *chunkRef, emit func(int64, trace.Event) bool) (*trace.Damage, error) {
+	e := d.events
+	buf := d.buf[:min(e.info.Size-c.offset, wire.ChunkSize)]
+	if n, err := e.r.ReadAt(buf, c.offset); n < len(buf) {
+		return nil, fmt.Errorf("%s: offset %#x: %w", e.info.File, c.offset, err)
+	}
+	now := c.first
+	for at := wire.ChunkHeaderSize; at+wire.EventSize <= len(buf); at += wire.EventSize {
+		clock, word := binary.LittleEndian.Uint32(buf[at:]), binary.LittleEndian.Uint32(buf[at+4:])
+		if word == 0 {
+			continue
+		}
+		forward := clock - uint32(now)
+		kind := word & wire.EventKindMask
+		off := c.offset + int64(at)
+		switch {
+		case forward >= 1<<32-stale && c.live:
+			return nil, nil
+		case forward >= 1<<32-stale:
+			return e.damage(off, int64(len(buf)-at), "the clock goes back"), nil
+		case int(kind) >= len(kindOf):
+			return e.damage(off, int64(len(buf)-at), "an event of kind %d", kind), nil
+		}
+		now += uint64(forward)
+		if !emit(off, trace.Event{Time: now, Func: d.function(word &^ wire.EventKindMask), Kind: kindOf[kind]}) {
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+func (d *decoder) function(low uint32) trace.FuncID {
+	if low-d.near.low >= d.near.size {
+		d.near = d.events.span(low)
+	}
+	return d.near.function(low)
+}
