@@ -269,3 +269,22 @@ func TestOdd(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// The mark-up is that of the language.
+func TestSuggestGo(t *testing.T) {
+	t.Parallel()
+	inGo := func(a spikes.Address, call bool) spikes.Location {
+		loc := name(a, call)
+		for i := range loc.Places {
+			loc.Places[i].File = strings.TrimSuffix(loc.Places[i].File, ".cc") + ".go"
+		}
+		return loc
+	}
+	var got []string
+	for _, sug := range sample().Suggest(inGo) {
+		got = append(got, sug.Markup)
+	}
+	if want := "p := mark.Pause(); ...; p.Resume()|s.Threshold(21 * time.Millisecond)"; strings.Join(got, "|") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -92,17 +92,17 @@ func (p *profile) suggest() (Suggestion, bool) {
 		return sug, false
 	}
 	p95 := p.times.Quantile(0.95)
-	ms := Milliseconds(p95)
+	ms, verbs := Milliseconds(p95), verbsOf(p.place, p95)
 	switch {
 	case p.waits && p.asPeak > 0:
-		sug.Markup = "cairn_pause(); ... cairn_resume();"
-		sug.Why = fmt.Sprintf("by its name it waits: %s; around the wait, or CAIRN_IGNORE(); in the function", count(p.asPeak, "spike", "spikes"))
+		sug.Markup = verbs.pause
+		sug.Why = fmt.Sprintf("by its name it waits: %s; around the wait, or %s in the function", count(p.asPeak, "spike", "spikes"), verbs.ignore)
 	case p.asPeak == 0 && 2*p.asParent > p.onStack:
-		sug.Markup = fmt.Sprintf("CAIRN_THRESHOLD(%s);", ms)
-		sug.Why = fmt.Sprintf("a caller that took much longer than the peak in %s of the %s below it, and never a peak; 95 %% were below %s ms. CAIRN_IGNORE(); if no duration is wrong",
-			report.Count(p.asParent), count(max(p.onStack, p.asParent), "spike", "spikes"), ms)
+		sug.Markup = verbs.threshold
+		sug.Why = fmt.Sprintf("a caller that took much longer than the peak in %s of the %s below it, and never a peak; 95 %% were below %s ms. %s if no duration is wrong",
+			report.Count(p.asParent), count(max(p.onStack, p.asParent), "spike", "spikes"), ms, verbs.ignore)
 	case p.asPeak >= 2*fewest && float64(p95) <= spread*float64(p.times.Quantile(0.5)):
-		sug.Markup = fmt.Sprintf("CAIRN_THRESHOLD(%s);", ms)
+		sug.Markup = verbs.threshold
 		sug.Why = fmt.Sprintf("%s of nearly one length: 95 %% were below %s ms. Only if that is what it should take",
 			count(p.asPeak, "spike", "spikes"), ms)
 	default:
@@ -111,14 +111,37 @@ func (p *profile) suggest() (Suggestion, bool) {
 	return sug, true
 }
 
+// verbs are mark-up in a language.
+type verbs struct{ threshold, ignore, pause string }
+
+// verbsOf returns the mark-up of a function's language, cairn.h or package mark,
+// with a threshold above ns.
+func verbsOf(p Place, ns uint64) verbs {
+	if !strings.HasSuffix(p.File, ".go") {
+		return verbs{"CAIRN_THRESHOLD(" + Milliseconds(ns) + ");", "CAIRN_IGNORE();", "cairn_pause(); ... cairn_resume();"}
+	}
+	// A Duration is a whole number.
+	d, unit := roundUp(ns), "time.Nanosecond"
+	for _, u := range []string{"time.Microsecond", "time.Millisecond"} {
+		if d%1000 == 0 {
+			d, unit = d/1000, u
+		}
+	}
+	return verbs{fmt.Sprintf("s.Threshold(%d * %s)", d, unit), "s.Ignore()", "p := mark.Pause(); ...; p.Resume()"}
+}
+
 // Milliseconds is a threshold that ns are below: rounded up to two digits.
 func Milliseconds(ns uint64) string {
+	return strconv.FormatFloat(float64(roundUp(ns))/1e6, 'f', -1, 64)
+}
+
+// roundUp returns the next number with two digits and zeros.
+func roundUp(ns uint64) uint64 {
 	grain := uint64(1)
 	for ns/grain >= 100 {
 		grain *= 10
 	}
-	ns = (ns/grain + 1) * grain
-	return strconv.FormatFloat(float64(ns)/1e6, 'f', -1, 64)
+	return (ns/grain + 1) * grain
 }
 
 // waits guesses by its name that a function is there to wait.
