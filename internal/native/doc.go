@@ -51,6 +51,17 @@
 // padding and the branch is 2 bytes long; the first function of a section has
 // it behind its end instead.
 //
+// # Code at exits
+//
+// Mode spike has no records: a stamp for each call is stored when it begins and
+// compared when it ends (timed.go, timedcode.go), 10 instructions in all. That
+// takes what the other modes can do without: every way out of a function
+// (exits.go), the registers that hold something at its entry and at its tail
+// calls (exitslive.go), and whether it has a loop, because small functions
+// without one are left alone. A body is what runs in one frame: a function with
+// its cold fragments. Pieces that are entered by calls are bodies of their own.
+// On SQLite at -O2 the code is 14 % larger, 6.5 % without small functions.
+//
 // # What Split moves
 //
 // Blocks are numbered as in the map, and a ColdProfile, which compares

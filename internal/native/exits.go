@@ -66,7 +66,7 @@ const (
 	RefuseStack     = "its stack is another one at its end"
 	RefuseThunk     = "it calls into itself, as inline thunks for indirect branches do"
 	RefuseShort     = "a branch that cannot reach further, over an exit"
-	RefuseRegisters = "it keeps registers that calls may change"
+	RefuseRegisters = "its calls follow a convention of their own"
 	RefuseCold      = "a cold fragment without its function"
 )
 
@@ -227,7 +227,7 @@ func (t *timer) visitCall(b *body, in *bodyInsn) {
 	case bytes.Contains(in.rest, []byte("@TLSCALL")) || bytes.Contains(in.rest, []byte("@tlscall")):
 		in.effect = effect{use: mentioned(in.rest), kill: regRAX}
 	default:
-		in.effect = effect{use: mentioned(in.rest) | thunkRegister(name), kill: regRAX | regR10, callee: name}
+		in.effect = effect{use: mentioned(in.rest) | thunkRegister(name), kill: regRAX | regR10 | regR11, callee: name}
 	}
 }
 

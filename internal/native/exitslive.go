@@ -57,7 +57,7 @@ func (t *timer) liveAtEntry(b *body) regSet {
 			}
 		}
 	}
-	return live[0] & (regRAX | regR10)
+	return live[0]
 }
 
 // calleeReads returns what the function that an instruction calls or jumps to
@@ -70,6 +70,7 @@ func (t *timer) calleeReads(e *effect) (out regSet) {
 	if t.mayHaveChain(e.callee) {
 		out |= regR10
 	}
+	out |= t.live[t.resolve(e.callee)] & regR11
 	if e.tail && (t.global[t.resolve(e.callee)] || !t.known(e.callee) || t.live[t.resolve(e.callee)].has(regRAX)) {
 		out |= regRAX
 	}
@@ -92,8 +93,8 @@ func (t *timer) mayHaveChain(name string) bool {
 // may if anything in the body names r10.
 func (t *timer) kept(b *body, in *bodyInsn) regSet {
 	keep := mentioned(in.rest) | thunkRegister(callee(in.target))
-	if in.effect.callee != "" && t.mayHaveChain(in.effect.callee) {
-		keep |= regR10
+	if in.effect.callee != "" {
+		keep |= t.calleeReads(&in.effect)
 	}
 	for i := 0; in.effect.callee == "" && i < len(b.insns); i++ {
 		keep |= mentioned(b.insns[i].rest) & regR10

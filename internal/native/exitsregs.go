@@ -8,7 +8,8 @@ import (
 // Which registers an instruction reads and writes, as far as it matters at a
 // function's entry: rax, whose low byte tells variadic functions how many
 // vector registers hold arguments, and r10, which leads nested functions to the
-// frame they are nested in. What is not known for sure to be overwritten unread
+// frame they are nested in. That r11 holds anything, as it does for functions of
+// many arguments that preserve no registers, is a reason to leave them alone. What is not known for sure to be overwritten unread
 // counts as read: the price is a longer sequence.
 
 // regSet is a set of registers.
