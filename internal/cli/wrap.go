@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cairnprof/cairn/internal/driver"
+	"github.com/cairnprof/cairn/internal/wrap"
+)
+
+// wrapFlags are those of cairn wrap.
+type wrapFlags struct {
+	from       []string
+	prototypes []string
+	out        string
+	threshold  string
+	defaultDir string
+	force      bool
+}
+
+func newWrapCmd(s *Streams) *cobra.Command {
+	var f wrapFlags
+	c := &cobra.Command{
+		Use:   "wrap NAME[,NAME...] [flags] -o wrap.c | wrap NAME[,NAME...] [flags] -- COMPILER ARGS...",
+		Short: "Time functions whose code cannot be compiled again",
+		Long: `wrap makes a function around each function named, which a linker's --wrap puts
+in its callers' way: its calls are timed as those of a program that cairn cc
+--mode spike built, though its own code is left as it is. The command behind --
+links with them; -o writes their source.
+
+A wrapper needs the types of the parameters. They are from --prototype, from the
+debug information of the --from files, or of the objects of the link; or the
+function is one of the C library that cairn knows. Structures may be passed by
+value. A variable number of arguments cannot be passed on.
+
+NAME may be a C++ function as people write it, with its parameters where there
+are several of that name. Give the mangled name where there is no link to look
+it up in.
+
+Not every call can be redirected, and linkers do not say which are not. wrap
+looks through the objects of the link and names: calls within the object that
+defines the function (only lld redirects those), functions that gcc -flto
+resolved before, static functions, other names of the function, calls within
+shared libraries. Where nothing at all would be redirected, it fails. Calls that
+the compiler inlined are gone before any linker sees them.
+
+The program writes a log as in mode spike: see cairn spikes.`,
+		Example: `  cairn wrap malloc,free -- gcc -o app main.o util.o
+  cairn wrap deflate --from libz.so.debug -- gcc -o app main.o -lz
+  cairn wrap 'store::put(int)' -- g++ -o app main.o store.o
+  cairn wrap frob --prototype 'int frob(const char *, size_t)' -o wrap.c`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("wrap: which functions? Write: cairn wrap malloc,free -- gcc -o app main.o")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			at := c.ArgsLenAtDash()
+			if at < 0 {
+				at = len(args)
+			}
+			return f.run(c.Context(), s, args[:at], args[at:])
+		},
+	}
+	fl := c.Flags()
+	fl.StringArrayVar(&f.from, "from", nil, "take types from the debug information of this `file`: an object, archive, library or program; repeatable")
+	fl.StringArrayVar(&f.prototypes, "prototype", nil, "the function is declared like this, such as `'void *malloc(size_t)'`; repeatable")
+	fl.StringVarP(&f.out, "output", "o", "", "write the wrappers to this `file`; - for standard output")
+	fl.StringVar(&f.threshold, "threshold", "", "calls that take longer are spikes, unless the environment says otherwise, such as `5ms`")
+	fl.StringVar(&f.defaultDir, "default-dir", ".", "where the program writes its log while CAIRN_DIR is unset; none for nowhere")
+	fl.BoolVar(&f.force, "force", false, "link even if a wrapper would see no call")
+	return c
+}
+
+func (f *wrapFlags) run(ctx context.Context, s *Streams, lists, command []string) error {
+	var names []string
+	for _, l := range lists {
+		more, err := wrap.SplitNames(l)
+		if err != nil {
+			return usagef("wrap: %w", err)
+		}
+		names = append(names, more...)
+	}
+	if len(names) == 0 {
+		return usagef("wrap: which functions? Write: cairn wrap malloc,free -- gcc -o app main.o")
+	}
+	if f.out == "" && len(command) == 0 {
+		return usagef("wrap: give the link behind --, or write the wrappers with -o wrap.c")
+	}
+	var link *wrapLink
+	if len(command) > 0 {
+		var err error
+		if link, err = newWrapLink(ctx, s, command); err != nil {
+			return err
+		}
+	}
+	functions, err := f.functions(names, link)
+	if err != nil {
+		return err
+	}
+	var exported []string
+	if link != nil {
+		if err := f.judge(s, functions, link); err != nil {
+			return err
+		}
+		exported = link.view.Exported(namesOf(functions))
+	}
+	options := wrap.LinkOptions(functions, exported)
+	text := []byte(wrap.Text(functions, options))
+	if f.out != "" {
+		if err := writeBytes(s, f.out, text); err != nil || link == nil {
+			return err
+		}
+	}
+	return f.link(ctx, s, link, text, options)
+}
+
+func namesOf(functions []*wrap.Function) []string {
+	out := make([]string, len(functions))
+	for i, fn := range functions {
+		out[i] = fn.Name
+	}
+	return out
+}
+
+// judge prints what the wrappers will not see, and fails if one would see
+// nothing.
+func (f *wrapFlags) judge(s *Streams, functions []*wrap.Function, link *wrapLink) error {
+	var fatal []string
+	for _, fn := range functions {
+		for _, finding := range link.view.Analyse(fn.Name) {
+			if finding.Fatal && !f.force {
+				fatal = append(fatal, fmt.Sprintf("%s: %s", fn.Title, finding.Text))
+				continue
+			}
+			note(s, "wrap: %s: %s", fn.Title, finding.Text)
+		}
+	}
+	for _, n := range link.notes {
+		note(s, "wrap: %s", n)
+	}
+	if len(fatal) > 0 {
+		return fmt.Errorf("wrap: %s (--force links all the same)", strings.Join(fatal, "; "))
+	}
+	return nil
+}
+
+// link compiles the wrappers and runs the link with them. They come first, so
+// that what they need is taken out of the archives that follow.
+func (f *wrapFlags) link(ctx context.Context, s *Streams, link *wrapLink, text []byte, options []string) error {
+	dir, err := os.MkdirTemp("", "cairn-wrap-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	source, object := filepath.Join(dir, "wrap.c"), filepath.Join(dir, "wrap.o")
+	if err := os.WriteFile(source, text, 0o666); err != nil {
+		return err
+	}
+	flags := append(f.ccFlags(), link.ccFlags...)
+	compile := append(append(append(flags[:len(flags):len(flags)], "--small", "0", link.name), link.cmd.Forward()...),
+		"-O2", "-fPIC", "-fexceptions", "-fno-lto", "-x", "c", "-c", "-o", object, source)
+	if err := runCC(ctx, s, compile); err != nil {
+		return err
+	}
+	args := append(append(flags[:len(flags):len(flags)], link.name, object), options...)
+	return runCC(ctx, s, append(args, link.args...))
+}
+
+// ccFlags are the flags of cairn cc that these stand for. Those of a cairn cc in
+// the command come behind and win.
+func (f *wrapFlags) ccFlags() []string {
+	flags := []string{"--mode", "spike", "--default-dir", f.defaultDir}
+	if f.threshold != "" {
+		flags = append(flags, "--threshold", f.threshold)
+	}
+	return flags
+}
+
+// runCC runs cairn cc, which becomes the compiler and therefore is a process of
+// its own.
+func runCC(ctx context.Context, s *Streams, args []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Args = append([]string{"cairn", "cc"}, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
+	err = cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exitError{max(exit.ExitCode(), 1)}
+	}
+	return err
+}
+
+// parseCC splits a command into the compiler with its arguments and, if it is
+// one of cairn cc, that one's flags.
+func parseCC(command []string) (flags, compiler []string, err error) {
+	if len(command) < 2 || filepath.Base(command[0]) != "cairn" || command[1] != "cc" {
+		return nil, command, nil
+	}
+	var f instrumentFlags
+	set := pflag.NewFlagSet("cc", pflag.ContinueOnError)
+	set.SetInterspersed(false)
+	f.register(set)
+	if err := set.Parse(command[2:]); err != nil {
+		return nil, nil, usagef("wrap: cairn cc: %w", err)
+	}
+	if set.Changed("mode") && !f.shim.timed() {
+		return nil, nil, usagef("wrap: --mode %s measures no time, and wrappers do: take mode spike", f.shim.Mode)
+	}
+	if compiler = set.Args(); len(compiler) == 0 {
+		return nil, nil, usagef("wrap: no compiler behind cairn cc")
+	}
+	return command[2 : len(command)-len(compiler)], compiler, nil
+}
+
+// checkLink says why a command cannot be linked with wrappers.
+func checkLink(cmd *driver.Command, name string) error {
+	if cmd.Refusal != "" {
+		return fmt.Errorf("wrap: %s", cmd.Refusal)
+	}
+	if !cmd.Links {
+		return usagef("wrap: %s links nothing with these arguments, and wrapping is done by the linker: give the command that links the program", name)
+	}
+	return nil
+}

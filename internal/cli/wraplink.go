@@ -1,0 +1,279 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/driver"
+	"github.com/cairnprof/cairn/internal/linkorder"
+	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/wrap"
+)
+
+// wrapLink is the link that cairn wrap is to do.
+type wrapLink struct {
+	name    string   // of the compiler, as given
+	args    []string // of it
+	ccFlags []string // of the cairn cc in front
+	cmd     driver.Command
+	view    wrap.Link
+	notes   []string
+}
+
+func newWrapLink(ctx context.Context, s *Streams, command []string) (*wrapLink, error) {
+	flags, words, err := parseCC(command)
+	if err != nil {
+		return nil, err
+	}
+	l := &wrapLink{name: words[0], args: words[1:], ccFlags: flags}
+	c, err := findCompiler(l.name)
+	if err != nil {
+		return nil, err
+	}
+	l.cmd = driver.Parse(c.family, l.args, readResponse)
+	if c.family == driver.Clang && l.cmd.LTO && len(l.cmd.Sources) == 0 {
+		l.cmd.Refusal = "" // bitcode links, it cannot be instrumented only
+	}
+	if err := checkLink(&l.cmd, l.name); err != nil {
+		return nil, err
+	}
+	linker := linkerOfDriver(ctx, c, &l.cmd)
+	l.view.LLD = linker == linkorder.LLD
+	for _, a := range l.args {
+		l.view.Shared = l.view.Shared || a == "-shared"
+	}
+	if l.cmd.LTO && c.family == driver.GCC && len(l.cmd.Sources) > 0 {
+		l.notes = append(l.notes, fmt.Sprintf("gcc -flto compiles %s: calls of functions that they define are not wrapped, only those of functions defined elsewhere", strings.Join(l.cmd.Sources, ", ")))
+	}
+	if err := l.load(ctx, s, c); err != nil {
+		return nil, err
+	}
+	for i := range l.view.Objects {
+		if l.view.Objects[i].LTO == objfile.Bitcode && !l.view.LLD {
+			l.notes = append(l.notes, "of functions that clang's bitcode defines, only lld redirects all calls: -fuse-ld=lld")
+			break
+		}
+	}
+	return l, nil
+}
+
+// linkerOfDriver asks the driver's linker what it is; "" if it does not say.
+func linkerOfDriver(ctx context.Context, c compiler, cmd *driver.Command) linkorder.Linker {
+	args := cmd.Forward()
+	if cmd.Linker != "" {
+		args = append(args, "-fuse-ld="+cmd.Linker)
+	}
+	// Without an output it would be a.out, if a linker took no notice.
+	out, _ := exec.CommandContext(ctx, c.path, append(args, "-o", "/dev/null", "-Wl,--version")...).Output()
+	linker, _ := linkorder.DetectLinker(string(out))
+	return linker
+}
+
+// load reads the inputs of the link.
+func (l *wrapLink) load(ctx context.Context, s *Streams, c compiler) error {
+	inputs, dirs := l.cmd.Inputs()
+	source := map[string]bool{}
+	for _, name := range l.cmd.Sources {
+		source[name] = true
+	}
+	for _, in := range inputs {
+		path := in.Name
+		switch {
+		case in.Lib:
+			if path = findLibrary(ctx, c, &l.cmd, in, dirs); path == "" {
+				continue // the linker will say so
+			}
+		case source[path] || strings.HasSuffix(path, ".s") || strings.HasSuffix(path, ".S"):
+			l.view.Unseen = append(l.view.Unseen, path)
+			continue
+		case path == "-":
+			continue
+		}
+		objects, err := objfile.LinkObjects(path)
+		if errors.Is(err, objfile.ErrNotELF) {
+			if !in.Lib { // libraries may be linker scripts
+				l.view.Unseen = append(l.view.Unseen, path)
+			}
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("wrap: %w", err)
+		}
+		l.view.Objects = append(l.view.Objects, objects...)
+	}
+	return nil
+}
+
+// findLibrary returns the file that -l finds, or "".
+func findLibrary(ctx context.Context, c compiler, cmd *driver.Command, in driver.Input, dirs []string) string {
+	names := []string{"lib" + in.Name + ".so", "lib" + in.Name + ".a"}
+	if exact, ok := strings.CutPrefix(in.Name, ":"); ok {
+		names = []string{exact}
+	} else if in.Static {
+		names = names[1:]
+	}
+	for _, dir := range dirs {
+		for _, name := range names {
+			if path := filepath.Join(dir, name); exists(path) {
+				return path
+			}
+		}
+	}
+	for _, name := range names {
+		out, err := exec.CommandContext(ctx, c.path, append(cmd.Forward(), "-print-file-name="+name)...).Output()
+		if path := strings.TrimSpace(string(out)); err == nil && filepath.IsAbs(path) && exists(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// functions finds the functions named and their signatures.
+func (f *wrapFlags) functions(names []string, link *wrapLink) ([]*wrap.Function, error) {
+	var have []string
+	if link != nil {
+		have = link.view.AllNames()
+	}
+	given := map[string]*wrap.Function{}
+	for _, text := range f.prototypes {
+		fn, err := wrap.ParsePrototype(text)
+		if err != nil {
+			return nil, usagef("wrap: %w", err)
+		}
+		given[fn.Name] = fn
+	}
+	look := signatureSearch{files: f.from, link: link, read: map[string][]objfile.Signature{}}
+	seen := map[string]bool{}
+	var out []*wrap.Function
+	for _, asked := range names {
+		resolved, err := wrap.Resolve(asked, have)
+		if err != nil {
+			return nil, fmt.Errorf("wrap: %w", err)
+		}
+		for _, name := range resolved {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if why := wrap.Refused(name); why != "" {
+				return nil, fmt.Errorf("wrap: %s cannot be wrapped: %s", name, why)
+			}
+			fn := given[name]
+			if fn == nil {
+				if fn, err = look.find(name, resolved); err != nil {
+					return nil, fmt.Errorf("wrap: %s: %w", asked, err)
+				}
+			}
+			out = append(out, fn)
+		}
+	}
+	for name := range given {
+		if !seen[name] {
+			return nil, usagef("wrap: --prototype is of %s, which is not among the functions to wrap", name)
+		}
+	}
+	return out, nil
+}
+
+// signatureSearch looks for signatures in debug information.
+type signatureSearch struct {
+	files []string // of --from
+	link  *wrapLink
+	read  map[string][]objfile.Signature
+}
+
+// find returns the function of a name; names are others of the same function,
+// such as a constructor's.
+func (l *signatureSearch) find(name string, names []string) (*wrap.Function, error) {
+	for _, path := range l.files {
+		if fn, err := l.in(path, name, names, false); fn != nil || err != nil {
+			return fn, err
+		}
+	}
+	definers, callers := l.objects(name)
+	for _, path := range definers {
+		if fn, err := l.in(path, name, names, true); fn != nil || err != nil {
+			return fn, err
+		}
+	}
+	if fn := wrap.Known(name); fn != nil {
+		return fn, nil
+	}
+	for _, path := range callers {
+		if fn, err := l.in(path, name, names, true); fn != nil || err != nil {
+			return fn, err
+		}
+	}
+	where := "the objects of the link have"
+	if l.link == nil {
+		where = "nothing given has"
+	}
+	return nil, fmt.Errorf("its parameters are not known: %s no debug information of it (compile with -g, or give a file that has some with --from, or its prototype with --prototype 'int %s(void *, size_t)')", where, plainName(name))
+}
+
+// plainName is a name that a prototype can have.
+func plainName(name string) string {
+	if len(name) > 40 {
+		return "NAME"
+	}
+	return name
+}
+
+// objects lists the files of the link that define a function and those that
+// call it.
+func (l *signatureSearch) objects(name string) (definers, callers []string) {
+	if l.link == nil {
+		return nil, nil
+	}
+	for i := range l.link.view.Objects {
+		o := &l.link.view.Objects[i]
+		for _, n := range o.Names {
+			switch {
+			case n.Name != name || o.LTO == objfile.Bitcode:
+			case n.Defined:
+				definers = append(definers, o.Path)
+			default:
+				callers = append(callers, o.Path)
+			}
+		}
+	}
+	return definers, callers
+}
+
+// in looks into one file. Of a file without debug information there is nothing,
+// which is an error only if the user named it.
+func (l *signatureSearch) in(path, name string, names []string, optional bool) (*wrap.Function, error) {
+	key := path + "\x00" + name
+	signatures, ok := l.read[key]
+	if !ok {
+		var err error
+		signatures, err = objfile.Signatures(path, func(n string) bool {
+			for _, other := range names {
+				if n == other {
+					return true
+				}
+			}
+			return n == name
+		})
+		if err != nil && (!optional || !errors.Is(err, objfile.ErrNoScopes)) {
+			return nil, err
+		}
+		l.read[key] = signatures
+	}
+	best := -1
+	for i := range signatures {
+		if signatures[i].Name == name || best < 0 {
+			best = i
+		}
+	}
+	if best < 0 || optional && !signatures[best].Known {
+		return nil, nil
+	}
+	sig := signatures[best]
+	sig.Name = name
+	return wrap.FromSignature(&sig, "the debug information of "+filepath.Base(path))
+}

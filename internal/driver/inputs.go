@@ -1,0 +1,75 @@
+package driver
+
+import "strings"
+
+// Input is something that a link is made of, in the order of the command line.
+type Input struct {
+	Name   string // a file; of -l what follows it
+	Lib    bool   // it is looked for in the directories of -L
+	Static bool   // -Bstatic is in force
+}
+
+// Inputs returns the files and libraries on the command line, response files in
+// place, and the directories of -L. Values of options are none of them.
+func (c *Command) Inputs() (inputs []Input, dirs []string) {
+	static := c.Static
+	for i := 0; i < len(c.words); i++ {
+		w := c.words[i]
+		value := func(option string) (string, bool) {
+			switch {
+			case w == option && i+1 < len(c.words):
+				i++
+				return c.words[i], true
+			case len(w) > len(option) && strings.HasPrefix(w, option):
+				return w[len(option):], true
+			}
+			return "", false
+		}
+		switch {
+		case w == "-" || !strings.HasPrefix(w, "-"):
+			inputs = append(inputs, Input{Name: w, Static: static})
+		case strings.HasPrefix(w, "-Wl,"):
+			for word := range strings.SplitSeq(w[len("-Wl,"):], ",") {
+				switch {
+				case word == "-Bstatic" || word == "-static":
+					static = true
+				case word == "-Bdynamic":
+					static = c.Static
+				case word != "" && word[0] != '-' && (strings.HasSuffix(word, ".o") || strings.HasSuffix(word, ".a")):
+					inputs = append(inputs, Input{Name: word, Static: static})
+				}
+			}
+		case strings.HasPrefix(w, "-L"):
+			if dir, ok := value("-L"); ok {
+				dirs = append(dirs, dir)
+			}
+		case strings.HasPrefix(w, "-l"):
+			if lib, ok := value("-l"); ok {
+				inputs = append(inputs, Input{Name: lib, Lib: true, Static: static})
+			}
+		case separate[w]:
+			i++
+		}
+	}
+	return inputs, dirs
+}
+
+// Forward returns the arguments that say which tools and which system the driver
+// works with: those that a compile and a link of one program share.
+func (c *Command) Forward() []string {
+	var out []string
+	for i := 0; i < len(c.words); i++ {
+		w := c.words[i]
+		switch {
+		case (w == "-B" || w == "-target" || w == "--sysroot" || w == "-isysroot" || w == "-gcc-toolchain" || w == "-specs") && i+1 < len(c.words):
+			i++
+			out = append(out, w, c.words[i])
+		case separate[w]:
+			i++
+		case strings.HasPrefix(w, "-B"), strings.HasPrefix(w, "--target="), strings.HasPrefix(w, "--sysroot="), strings.HasPrefix(w, "--gcc-toolchain="),
+			strings.HasPrefix(w, "-specs="), strings.HasPrefix(w, "--ld-path="), strings.HasPrefix(w, "-fcf-protection"):
+			out = append(out, w)
+		}
+	}
+	return out
+}

@@ -1,0 +1,286 @@
+package objfile
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// LinkObject is an input of a link as a linker sees it: which names it defines
+// and which it needs.
+type LinkObject struct {
+	Path, Member string // of an archive; "" if it is none
+	Shared       bool   // a shared library
+	LTO          LTO
+	Names        []LinkName // of functions and what has no type; of a library, what others see
+}
+
+// LTO says what a link-time optimiser makes of an object.
+type LTO uint8
+
+// The kinds. The names of bitcode are not read.
+const (
+	NoLTO   LTO = iota
+	GCCLTO      // gcc's intermediate code, maybe machine code as well
+	Bitcode     // of LLVM
+)
+
+// LinkName is a name in an object.
+type LinkName struct {
+	Name    string
+	Defined bool
+	Local   bool // no other object sees it
+	Data    bool
+	Addr    uint64 // of a defined one; those of one address are the same function
+	// Calls and Pointers count references to a defined one from its own
+	// object; From are some of the functions that they are in.
+	Calls, Pointers int
+	From            []string
+}
+
+const (
+	maxFrom    = 3
+	bitcode    = "BC\xc0\xde"
+	bitcodeAlt = "\xde\xc0\x17\x0b" // with a wrapper around it
+	gccLTO     = ".gnu.lto_"
+)
+
+// LinkObjects reads an object, the members of an archive, or a shared library.
+// A file that is nothing of the kind, such as a linker script, is ErrNotELF with
+// the path in front.
+func LinkObjects(path string) ([]LinkObject, error) {
+	if is, err := isBitcode(path); err != nil || is {
+		return []LinkObject{{Path: path, LTO: Bitcode}}, err
+	}
+	var out []LinkObject
+	err := eachImage(path, func(im *Image, member string) error {
+		if im == nil {
+			out = append(out, LinkObject{Path: path, Member: member, LTO: Bitcode})
+			return nil
+		}
+		o, err := im.linkObject()
+		if err != nil {
+			return err
+		}
+		o.Path, o.Member = path, member
+		out = append(out, *o)
+		return nil
+	})
+	return out, err
+}
+
+func isBitcode(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	return hasBitcode(f), nil
+}
+
+func hasBitcode(r io.ReaderAt) bool {
+	var magic [4]byte
+	n, _ := r.ReadAt(magic[:], 0)
+	return n == 4 && (string(magic[:]) == bitcode || string(magic[:]) == bitcodeAlt)
+}
+
+// eachImage calls visit with the ELF file at path, or with each of an archive's
+// members; with nil for a member that is bitcode. Members of other kinds are
+// left out.
+func eachImage(path string, visit func(im *Image, member string) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !st.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file", path)
+	}
+	var magic [8]byte
+	n, _ := f.ReadAt(magic[:], 0)
+	switch string(magic[:n]) {
+	case arMagic:
+		return eachMember(path, f, st.Size(), false, visit)
+	case thinMagic:
+		return eachMember(path, f, st.Size(), true, visit)
+	}
+	im, err := readImage(path, f, uint64(st.Size()), nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return visit(im, "")
+}
+
+// eachMember goes over an archive. Those of a thin one are files beside it.
+func eachMember(path string, r io.ReaderAt, size int64, thin bool, visit func(*Image, string) error) error {
+	var names string // of members with long names
+	h := make([]byte, arHeader)
+	for at := int64(len(arMagic)); at+arHeader <= size; {
+		if _, err := r.ReadAt(h, at); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		name, n, err := memberHeader(h, names)
+		special := name == "/" || name == "//" || name == "/SYM64/" || name == ""
+		stored := !thin || special
+		if err != nil || stored && n > size-at-arHeader || name == "//" && n > maxTable {
+			return fmt.Errorf("%s: damaged archive member at offset %d", path, at)
+		}
+		body := io.NewSectionReader(r, at+arHeader, n)
+		at += arHeader
+		if stored {
+			at += n + n&1
+		}
+		switch {
+		case name == "//":
+			text, err := io.ReadAll(body)
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			names = string(text)
+		case special:
+		case thin:
+			// An archive in an archive is left alone, lest one name itself.
+			if err = visitFile(beside(path, name), visit); err != nil {
+				return err
+			}
+		default:
+			if err = visitMember(path, name, body, visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func visitFile(path string, visit func(*Image, string) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return visitMember(path, "", io.NewSectionReader(f, 0, st.Size()), visit)
+}
+
+func visitMember(path, member string, r *io.SectionReader, visit func(*Image, string) error) error {
+	if hasBitcode(r) {
+		return visit(nil, member)
+	}
+	im, err := readImage(path, r, uint64(r.Size()), nil)
+	if errors.Is(err, ErrNotELF) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: member %s: %w", path, member, err)
+	}
+	return visit(im, member)
+}
+
+// linkObject reads the names of an image.
+func (im *Image) linkObject() (*LinkObject, error) {
+	o := &LinkObject{Shared: im.kind == elf.ET_DYN}
+	kind := elf.SHT_SYMTAB
+	if !im.Relocatable() {
+		kind = elf.SHT_DYNSYM
+	}
+	for i := range im.sections {
+		if name := im.sections[i].name; len(name) > len(gccLTO) && name[:len(gccLTO)] == gccLTO {
+			o.LTO = GCCLTO
+		}
+	}
+	table := im.find(kind)
+	if table == 0 {
+		return o, nil
+	}
+	syms, err := im.symbolTable(table)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", im.path, err)
+	}
+	at := make([]int, len(syms)) // of a symbol in o.Names, plus 1
+	for i := range syms {
+		s := &syms[i]
+		if s.name == "" || s.kind == elf.STT_SECTION || s.kind == elf.STT_FILE {
+			continue
+		}
+		o.Names = append(o.Names, LinkName{
+			Name: s.name, Defined: s.defined, Local: s.bind == elf.STB_LOCAL, Addr: s.addr,
+			Data: s.kind == elf.STT_OBJECT || s.kind == elf.STT_TLS || s.kind == elf.STT_COMMON,
+		})
+		at[i] = len(o.Names)
+	}
+	if !im.Relocatable() {
+		return o, nil
+	}
+	return o, im.countReferences(o, table, syms, at)
+}
+
+// countReferences counts the references to names that the object defines.
+func (im *Image) countReferences(o *LinkObject, table uint32, syms []imageSymbol, at []int) error {
+	funcs := slices.Clone(syms) // that references are in, by address
+	funcs = slices.DeleteFunc(funcs, func(s imageSymbol) bool { return s.kind != elf.STT_FUNC || !s.defined })
+	slices.SortStableFunc(funcs, func(a, b imageSymbol) int { return cmp.Compare(a.addr, b.addr) })
+	for i := range im.sections {
+		rel := &im.sections[i]
+		if rel.kind != elf.SHT_RELA || rel.link != table || int(rel.info) >= len(im.sections) || im.word != 8 {
+			continue
+		}
+		target := &im.sections[rel.info]
+		if target.flags&elf.SHF_ALLOC == 0 || target.name == ".eh_frame" {
+			continue
+		}
+		raw, err := im.contents(rel)
+		if err != nil {
+			return fmt.Errorf("%s: relocations (%s): %w", im.path, rel.name, err)
+		}
+		for ; len(raw) >= 24; raw = raw[24:] {
+			f := im.fields(raw)
+			offset, info := f.word(), f.word()
+			symbol := info >> 32
+			if symbol >= uint64(len(syms)) || at[symbol] == 0 || !syms[symbol].defined {
+				continue
+			}
+			n := &o.Names[at[symbol]-1]
+			if n.Data || n.Local {
+				continue
+			}
+			n.refer(target, uint32(info), funcBefore(funcs, target.addr+offset))
+		}
+	}
+	return nil
+}
+
+// refer counts one reference, of a type of relocation, from a function.
+func (n *LinkName) refer(target *imageSection, kind uint32, from string) {
+	code := target.flags&elf.SHF_EXECINSTR != 0
+	if code && elf.R_X86_64(kind) == elf.R_X86_64_PLT32 {
+		n.Calls++
+	} else {
+		n.Pointers++
+	}
+	if code && from != "" && len(n.From) < maxFrom && !slices.Contains(n.From, from) {
+		n.From = append(n.From, from)
+	}
+}
+
+// funcBefore returns the name of the last function that starts at addr or below.
+func funcBefore(funcs []imageSymbol, addr uint64) string {
+	i, found := slices.BinarySearchFunc(funcs, addr, func(s imageSymbol, addr uint64) int { return cmp.Compare(s.addr, addr) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return ""
+	}
+	return funcs[i].name
+}

@@ -1,0 +1,233 @@
+package objfile
+
+import (
+	"cmp"
+	"debug/dwarf"
+	"fmt"
+	"slices"
+)
+
+// Signature is how a function is called, as debug information says.
+type Signature struct {
+	Name     string // linkage name
+	Result   *Type  // never nil
+	Params   []*Type
+	Variadic bool
+	// Known: the parameters are known. A function of old C, declared without
+	// them, has none here and takes any.
+	Known   bool
+	Defined bool // by the code that the debug information is of; else only declared
+}
+
+// maxParams is as many parameters as a function may have.
+const maxParams = 256
+
+// Signatures returns how the functions with a wanted linkage name are called,
+// one for each name: that of its definition, or else of a declaration with
+// parameters. The file is a module, an object or an archive of objects. Without
+// debug information the error is ErrNoScopes, with the path in front.
+func Signatures(path string, wanted func(name string) bool) ([]Signature, error) {
+	r := signatureReader{wanted: wanted, found: map[string]Signature{}}
+	err := eachImage(path, r.image)
+	if err == nil && r.images > 0 && r.missing == r.images {
+		err = fmt.Errorf("%s: %w", path, ErrNoScopes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []Signature
+	for _, s := range r.found {
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b Signature) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+type signatureReader struct {
+	wanted          func(string) bool
+	found           map[string]Signature
+	data            *dwarf.Data
+	images, missing int
+}
+
+// image reads the signatures of one image.
+func (s *signatureReader) image(im *Image, _ string) (err error) {
+	s.images++
+	if im == nil { // bitcode
+		s.missing++
+		return nil
+	}
+	var d declReader
+	from, err := im.debugSections(&d)
+	if err != nil {
+		s.missing++
+		return nil //nolint:nilerr // other members may have some
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: .debug_info: %w", from, err)
+		}
+	}()
+	defer recoverTo(&err, "damaged")
+	s.data, err = dwarf.New(d.abbrev, nil, nil, d.info, nil, nil, d.ranges, d.lines.str)
+	if err != nil {
+		return err
+	}
+	for name, data := range map[string][]byte{
+		".debug_addr": d.addr, ".debug_line_str": d.lines.lineStr, ".debug_rnglists": d.rnglists, ".debug_str_offsets": d.strOffsets,
+	} {
+		if err := s.data.AddSection(name, data); err != nil {
+			return err
+		}
+	}
+	return s.entries(len(d.info))
+}
+
+// entries goes over all functions of the debug information, of so many bytes.
+// Those within functions are local, and no linker sees them.
+func (s *signatureReader) entries(size int) error {
+	r := s.data.Reader()
+	for steps := 0; ; steps++ {
+		e, err := r.Next()
+		if err != nil || e == nil {
+			return err
+		}
+		if steps > size {
+			return fmt.Errorf("more entries than its %d bytes can hold", size)
+		}
+		switch e.Tag {
+		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagNamespace,
+			dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagModule:
+			continue // functions lie in them
+		case dwarf.TagSubprogram:
+			if err := s.function(e); err != nil {
+				return err
+			}
+		}
+		if e.Children {
+			r.SkipChildren()
+		}
+	}
+}
+
+// function notes the signature of a function, if it is asked for and better
+// than what there is.
+func (s *signatureReader) function(e *dwarf.Entry) error {
+	chain := s.chain(e)
+	sig := Signature{Name: chain.name}
+	if sig.Name == "" || !s.wanted(sig.Name) {
+		return nil
+	}
+	declared, _ := e.Val(dwarf.AttrDeclaration).(bool)
+	sig.Defined = !declared && (e.Val(dwarf.AttrLowpc) != nil || e.Val(dwarf.AttrRanges) != nil)
+	old, seen := s.found[sig.Name]
+	if seen && (old.Known && (old.Defined || !sig.Defined)) {
+		return nil
+	}
+	t := typeReader{data: s.data}
+	sig.Result = &Type{Kind: TypeVoid}
+	if chain.typed != nil {
+		sig.Result = t.of(chain.typed, 0)
+	}
+	// The definition's own entry has the parameters; that of an inlined
+	// function's copy only those that have a place, and its origin has all.
+	// Definitions of C++ have a declaration as well, of the same parameters.
+	from := e
+	if chain.origin != nil {
+		from = chain.origin
+	}
+	r := s.data.Reader()
+	r.Seek(from.Offset)
+	if _, err := r.Next(); err != nil {
+		return err
+	}
+	for child := range t.children(r, from) {
+		switch child.Tag {
+		case dwarf.TagUnspecifiedParameters:
+			sig.Variadic = true
+		case dwarf.TagFormalParameter:
+			sig.Params = append(sig.Params, s.parameter(&t, child))
+		}
+		if len(sig.Params) > maxParams {
+			return fmt.Errorf("function %s has more than %d parameters", sig.Name, maxParams)
+		}
+	}
+	sig.Known = sig.Defined || chain.prototyped || len(sig.Params) > 0
+	s.found[sig.Name] = sig
+	return nil
+}
+
+// parameter returns the type of a parameter, which may be with its origin.
+func (s *signatureReader) parameter(t *typeReader, e *dwarf.Entry) *Type {
+	for range maxOriginSteps {
+		if e.Val(dwarf.AttrType) != nil {
+			break
+		}
+		ref, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		if !ok {
+			break
+		}
+		next := s.entry(ref)
+		if next == nil {
+			break
+		}
+		e = next
+	}
+	if e.Val(dwarf.AttrType) == nil {
+		return unknown("a parameter without a type")
+	}
+	return t.of(e, 0)
+}
+
+// described is a function's entry with those that it refers to.
+type described struct {
+	name       string       // linkage name, or else the name in the source
+	typed      *dwarf.Entry // has the type of the result; nil: void
+	origin     *dwarf.Entry // abstract instance
+	prototyped bool
+}
+
+func (s *signatureReader) chain(e *dwarf.Entry) (d described) {
+	var linkage, plain string
+	for range maxOriginSteps {
+		if linkage == "" {
+			linkage, _ = e.Val(dwarf.AttrLinkageName).(string)
+		}
+		if plain == "" {
+			plain, _ = e.Val(dwarf.AttrName).(string)
+		}
+		if p, _ := e.Val(dwarf.AttrPrototyped).(bool); p {
+			d.prototyped = true
+		}
+		if d.typed == nil && e.Val(dwarf.AttrType) != nil {
+			d.typed = e
+		}
+		ref, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		isOrigin := ok
+		if !ok {
+			ref, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset)
+		}
+		if !ok {
+			break
+		}
+		next := s.entry(ref)
+		if next == nil {
+			break
+		}
+		if e = next; isOrigin {
+			d.origin = e
+		}
+	}
+	d.name = cmp.Or(linkage, plain)
+	return d
+}
+
+func (s *signatureReader) entry(off dwarf.Offset) *dwarf.Entry {
+	r := s.data.Reader()
+	r.Seek(off)
+	e, err := r.Next()
+	if err != nil {
+		return nil
+	}
+	return e
+}

@@ -1,0 +1,81 @@
+// Package wrap makes wrappers of functions whose code cannot be compiled again:
+// what a linker's option --wrap=f sends callers of f to. A wrapper is a function
+// with the parameters of the one that it stands for, so that needs its
+// signature: from debug information, from a prototype that the user gives, or
+// from the table of the C library's here.
+//
+// Linkers leave many a call alone, and none of them says so. Analyse finds such
+// calls in what the objects of a link define and need.
+//
+// The package is pure: signatures and names in, C text and findings out.
+package wrap
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Function is a function to wrap, with its types as C text that needs no header.
+type Function struct {
+	Name   string // as the linker has it
+	Title  string // as people have it, for comments
+	Result string
+	Params []string
+	Before string // declarations of the types
+	Source string // where the signature is from
+}
+
+// SplitNames splits a list of names at its commas, but not at those of the
+// parameters of C++ names.
+func SplitNames(list string) ([]string, error) {
+	var out []string
+	depth, start := 0, 0
+	add := func(name string) {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	for i := range len(list) {
+		switch list[i] {
+		case '(', '<', '[':
+			depth++
+		case ')', '>', ']':
+			depth--
+		case ',':
+			if depth == 0 {
+				add(list[start:i])
+				start = i + 1
+			}
+		}
+	}
+	add(list[start:])
+	if depth != 0 && !strings.Contains(list, "operator") {
+		return nil, fmt.Errorf("%q: its brackets do not match", list)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("no name of a function")
+	}
+	return out, nil
+}
+
+// refused are functions that no wrapper can stand for, and why.
+var refused = func() map[string]string {
+	out := map[string]string{}
+	for why, names := range map[string]string{
+		"it returns a second time, into the wrapper's frame, which is gone by then": "setjmp _setjmp __sigsetjmp sigsetjmp savectx getcontext swapcontext vfork __vfork",
+		"it does not return: its time is that of no call":                           "longjmp _longjmp siglongjmp __longjmp_chk setcontext exit _exit _Exit quick_exit abort __assert_fail __stack_chk_fail __libc_start_main pthread_exit thrd_exit __cxa_throw __cxa_rethrow _Unwind_Resume",
+		"it asks who called it, and that would be the wrapper":                      "dlopen dlsym dlvsym dlmopen __builtin_return_address __tls_get_addr __cyg_profile_func_enter __cyg_profile_func_exit",
+		"the runtime calls it":                "_Unwind_Backtrace _Unwind_GetIPInfo _Unwind_GetCFA _Unwind_GetRegionStart _dl_find_object __register_atfork pthread_atfork",
+		"it makes room in its caller's frame": "alloca __builtin_alloca",
+		"a wrapper of it would be called before the program's memory is relocated": "_start _init _fini __libc_csu_init",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			out[name] = why
+		}
+	}
+	return out
+}()
+
+// Refused returns why no wrapper can stand for a function, or "".
+func Refused(name string) string { return refused[name] }
