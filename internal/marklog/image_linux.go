@@ -2,7 +2,7 @@ package marklog
 
 import (
 	"bytes"
-	"io"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
@@ -71,22 +71,36 @@ func (m *image) readHeader() {
 	if _, err := f.ReadAt(h, 0); err != nil || !bytes.HasPrefix(h, []byte("\x7fELF\x02\x01")) {
 		return
 	}
-	const load, note = 1, 4
-	table := make([]byte, 56*int(le.Uint16(h[56:])))
-	if _, err := f.ReadAt(table, int64(le.Uint64(h[32:]))); err != nil {
-		return
-	}
+	const load = 1
 	first := true
-	for ; len(table) >= 56; table = table[56:] {
-		offset, address, size := le.Uint64(table[8:]), le.Uint64(table[16:]), le.Uint64(table[32:])
-		switch kind := le.Uint32(table); {
-		case kind == load && first:
+	for p := range table(f, le.Uint64(h[32:]), le.Uint16(h[56:]), 56) {
+		if le.Uint32(p) == load && first {
 			first = false
-			m.bias = m.start - address&^0xfff
-		case kind == note && size < 1<<16:
-			b, err := io.ReadAll(io.NewSectionReader(f, int64(offset), int64(size)))
-			if err == nil && len(m.id) == 0 {
+			m.bias = m.start - le.Uint64(p[16:])&^0xfff
+		}
+	}
+	// Go's linker has no segment for the note, only a section.
+	const note = 7
+	for s := range table(f, le.Uint64(h[40:]), le.Uint16(h[60:]), 64) {
+		if size := le.Uint64(s[32:]); le.Uint32(s[4:]) == note && size < 1<<16 && len(m.id) == 0 {
+			b := make([]byte, size)
+			if _, err := f.ReadAt(b, int64(le.Uint64(s[24:]))); err == nil {
 				m.id = buildID(b)
+			}
+		}
+	}
+}
+
+// table yields the entries of a table in a file, none if it cannot be read.
+func table(f *os.File, offset uint64, n uint16, size int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		b := make([]byte, int(n)*size)
+		if _, err := f.ReadAt(b, int64(offset)); err != nil {
+			return
+		}
+		for ; len(b) > 0; b = b[size:] {
+			if !yield(b[:size]) {
+				return
 			}
 		}
 	}

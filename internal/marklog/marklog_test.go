@@ -1,9 +1,12 @@
 package marklog
 
 import (
+	"bytes"
+	"debug/elf"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -88,6 +91,28 @@ func TestLog(t *testing.T) {
 	second, err := Create(dir)
 	if err != nil || second.Name() == l.Name() {
 		t.Errorf("a second log: %v", err)
+	}
+}
+
+// A program of Go has a build id, and it is where the program says.
+func TestProgram(t *testing.T) {
+	t.Parallel()
+	m := program()
+	if here := reflect.ValueOf(TestProgram).Pointer(); uint64(here) < m.start || uint64(here) >= m.end {
+		t.Errorf("%#x is not in %#x..%#x", here, m.start, m.end)
+	}
+	f, err := elf.Open(m.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s := f.Section(".note.gnu.build-id")
+	if s == nil {
+		t.Skip("no build id")
+	}
+	data, err := s.Data()
+	if err != nil || !bytes.HasSuffix(data, m.id) || len(m.id) != 20 {
+		t.Errorf("build id %x, note %x, %v", m.id, data, err)
 	}
 }
 
