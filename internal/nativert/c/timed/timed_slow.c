@@ -20,6 +20,9 @@ static __thread struct thread *own_thread __attribute__((tls_model("initial-exec
 /* find_thread gives this thread its state: what another module gave it, what a
  * dead thread left, or new memory. */
 static __attribute__((noinline)) struct thread *find_thread(struct process *p) {
+  /* A child of vfork is in its parent's memory, and would leave its own state
+   * to the parent's thread. */
+  if ((i32)sys0(SYS_getpid) != p->pid) return 0;
   i32 tid = (i32)sys0(SYS_gettid);
   u64 tp;
   struct thread *t;

@@ -46,14 +46,27 @@ struct walk {
   struct entry tail[TAIL]; /* the last ones: ring */
 };
 
+/* read_self reads memory, if it can be read. */
+static int read_self(struct process *p, u64 at, void *to, u64 n) {
+  u64 local[2] = {(u64)to, n}, remote[2] = {at, n};
+  return sys6(SYS_process_vm_readv, p->pid, (i64)local, 1, (i64)remote, 1, 0) == (i64)n;
+}
+
 /* is_stamped tells whether a function begins with the code that stamps: that
  * refers to a module's __cairn_base. The slots of other frames hold what
  * earlier calls left there. */
 static int is_stamped(struct process *p, u64 start) {
+  enum { LOOK = 36 };
+  u8 copied[LOOK];
+  const u8 *code = (const u8 *)start;
   u32 n = load(&p->bases);
   if (!start) return 0;
-  for (u64 at = start; at < start + 32; at++) {
-    u64 to = at + 4 + (u64)(i64) * (const i32 *)at;
+  if ((start & 4095) > 4096 - LOOK) { /* it may end before the next page, which may not be there */
+    if (!read_self(p, start, copied, LOOK)) return 0;
+    code = copied;
+  }
+  for (u64 at = 0; at + 4 <= LOOK; at++) {
+    u64 to = start + at + 4 + (u64)(i64) * (const i32 *)(code + at);
     for (u32 i = 0; i < n && i < BASES; i++)
       if (to == p->base_word[i]) return 1;
   }
@@ -104,16 +117,10 @@ static int frame(struct context *c, void *arg) {
   return w->count < MAX_FRAMES ? 0 : 5 /* _URC_END_OF_STACK */;
 }
 
-/* read_self reads two words, if they can be read. */
-static int read_self(struct process *p, u64 at, u64 *to) {
-  u64 local[2] = {(u64)to, 16}, remote[2] = {at, 16};
-  return sys6(SYS_process_vm_readv, p->pid, (i64)local, 1, (i64)remote, 1, 0) == 16;
-}
-
 /* by_frame_pointers goes on from the caller. */
 static void by_frame_pointers(struct walk *w, u64 rbp) {
   u64 at = w->sp, two[2];
-  while (w->count < MAX_FRAMES && rbp > at && !(rbp & 7) && rbp - at < 8 << 20 && read_self(w->p, rbp, two)) {
+  while (w->count < MAX_FRAMES && rbp > at && !(rbp & 7) && rbp - at < 8 << 20 && read_self(w->p, rbp, two, sizeof two)) {
     if (!two[1] || !__cairn_known(w->p, two[1])) break;
     so_far(w, entry_of(w, w->count - 1), rbp + 8);
     add_frame(w, two[1], 0);
