@@ -69,6 +69,9 @@ func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 	return nil
 }
 
+// timedModes are those that there is a runtime for.
+var timedModes = []prof.Mode{prof.ModeSpike}
+
 // parseMode returns the mode that name spells. Parts joined by plus signs may
 // stand in any order, and may say what the mode records anyway: every mode
 // covers, and count and full have the order in their records.
@@ -81,6 +84,9 @@ func parseMode(name string) (prof.Mode, bool) {
 		}
 		parts = append(parts, m)
 	}
+	if slices.ContainsFunc(parts, prof.Mode.Timed) {
+		return parts[0], len(parts) == 1 && slices.Contains(timedModes, parts[0])
+	}
 	if len(parts) > 1 {
 		parts = slices.DeleteFunc(parts, func(m prof.Mode) bool { return m == prof.ModeCover })
 	}
@@ -89,7 +95,7 @@ func parseMode(name string) (prof.Mode, bool) {
 	}
 	switch {
 	case len(parts) == 1:
-		return parts[0], !parts[0].Timed() || parts[0] == prof.ModeSpike // the others are to come
+		return parts[0], true
 	case len(parts) > 2 || parts[1] != prof.ModeOrder:
 		return 0, false
 	case parts[0] == prof.ModeBlock:

@@ -10,13 +10,15 @@ func TestParseMode(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]prof.Mode{
 		"cover": prof.ModeCover, "block": prof.ModeBlock, "count": prof.ModeCount, "full": prof.ModeFull, "order": prof.ModeOrder,
+		"spike":       prof.ModeSpike,
 		"cover+order": prof.ModeOrder, "order+cover": prof.ModeOrder,
 		"block+order": prof.ModeBlockOrder, "order+block": prof.ModeBlockOrder, "block+cover+order": prof.ModeBlockOrder,
 		"count+order": prof.ModeCount, "order+count": prof.ModeCount,
 		"full+order": prof.ModeFull, "order+full": prof.ModeFull, "cover+full": prof.ModeFull,
 		"": 0, "+": 0, "order+": 0, "orders": 0, "order+order": 0, "count+block": 0, "count+full": 0, "invalid": 0, "Order": 0,
+		"spike+order": 0, "cover+spike": 0, "spike+trace": 0,
 	} {
-		if got, ok := parseMode(name); got != want || ok != (want != 0) {
+		if got, ok := parseMode(name); ok && got != want || ok != (want != 0) {
 			t.Errorf("parseMode(%q) = %v, %t", name, got, ok)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/driver"
 )
 
 // A wrapper is cairn under the name of a compiler or linker, in a directory
@@ -237,7 +239,11 @@ func (w *wrapper) link(ctx context.Context, s *Streams, path string, args []stri
 		if err != nil {
 			return err
 		}
-		return become(path, append(append(argv[:1:1], "--build-id"), append(args, tc.Archive)...))
+		argv = append(append(argv[:1:1], "--build-id"), args...)
+		if tc.Timed {
+			argv = append(argv, driver.TimedLinkerArgs(args)...)
+		}
+		return become(path, append(argv, tc.Archive))
 	}
 	return errors.New("build: no cc on PATH to compile the runtime with")
 }

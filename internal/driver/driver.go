@@ -378,6 +378,17 @@ func (c *Command) timedArgs(args []string, tc Toolchain) []string {
 	return args
 }
 
+// TimedLinkerArgs returns what the timed modes ask of a linker that no driver
+// starts: an executable starts the clock, and shares it with shared objects.
+func TimedLinkerArgs(args []string) []string {
+	for _, a := range args {
+		if a == "-shared" || a == "--shared" || a == "-Bshareable" {
+			return nil
+		}
+	}
+	return []string{"-u", preinitSymbol, "--export-dynamic-symbol=" + processSymbol}
+}
+
 // timedLink returns what the timed modes ask of the linker: an executable
 // starts the clock, and shares it with the shared objects; and the unwinder,
 // which C programs do without, is there for the stacks.
