@@ -59,7 +59,7 @@
 //	24  u64 lo               32  u64 hi
 //	40  u64 threshold        48  u64 frame number of the program, 0: none
 //	56  u32 flags            60  u32 involuntary context switches of the thread
-//	                             since its last slow call
+//	                             since about its last slow call
 //	64  u16 stack entries    66  u16 child entries    68  u32 frames found
 //	72  u64 time between entry and end that the clock was blind
 //	80  stack entries, the peak first, then outwards

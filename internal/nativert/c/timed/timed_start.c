@@ -135,10 +135,13 @@ extern char **environ WEAK;
 extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attribute__((visibility("default")));
 #endif
 
+/* env returns the value of the variable CAIRN_ and name, or 0. */
 static const char *env(char **e, const char *name) {
   for (; e && *e; e++) {
-    const char *p = *e, *q = name;
+    const char *p = *e, *q = "CAIRN_";
     while (*q && *p == *q) p++, q++;
+    if (*q) continue;
+    for (q = name; *q && *p == *q; q++) p++;
     if (!*q && *p == '=') return p + 1;
   }
   return 0;
@@ -209,7 +212,7 @@ enum { MAX_DIR = 1024 };
 /* configure sets thresholds and where the log goes. A program with more rights
  * than its caller takes no orders from the caller's environment, nor writes
  * files for it. */
-static void configure(struct process *p, char **e) {
+static void configure(struct process *p, char **envp) {
   p->threshold = 10 * MS;
   p->rate = 100;
   options(p, "threshold=" CAIRN_DEFAULT_THRESHOLD);
@@ -217,8 +220,8 @@ static void configure(struct process *p, char **e) {
     p->off = 1;
     return;
   }
-  options(p, env(e, "CAIRN_SPIKE"));
-  p->dir = env(e, "CAIRN_DIR");
+  options(p, env(envp, "SPIKE"));
+  p->dir = env(envp, "DIR");
   if (!p->dir || !*p->dir) p->dir = CAIRN_DEFAULT_DIR;
   if (length(p->dir) >= MAX_DIR) {
     misread("", "CAIRN_DIR is too long; no spikes are logged");
