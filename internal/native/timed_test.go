@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,11 @@ var timedBuilds = [][]string{
 	{"gcc", "-O2", "-mharden-sls=all", "-fstack-protector-all", "-dp", "-fno-ipa-ra"},
 	{"gcc", "-O2", "-mstackrealign", "-fno-omit-frame-pointer", "-dp", "-fno-ipa-ra"},
 	{"gcc", "-O2", "-fpatchable-function-entry=4", "-fno-asynchronous-unwind-tables", "-dp", "-fno-ipa-ra"},
+	{"gcc", "-O2", "-mindirect-branch=thunk", "-mfunction-return=thunk", "-fcf-protection=none", "-dp", "-fno-ipa-ra"},
+	{"gcc", "-O2", "-pg", "-mfentry", "-fno-reorder-blocks", "-dp", "-fno-ipa-ra"},
+	{"gcc", "-O3", "-fno-jump-tables", "-fno-optimize-sibling-calls", "-march=x86-64-v3", "-dp", "-fno-ipa-ra"},
 	{"clang-22", "-O0", "-fno-integrated-as"},
+	{"clang-22", "-O3", "-mretpoline", "-fno-integrated-as"},
 	{"clang-22", "-O2", "-g", "-fno-integrated-as"},
 	{"clang-22", "-Os", "-fPIC", "-fcf-protection", "-fno-integrated-as"},
 	{"clang-22", "-Oz", "-fno-integrated-as"},
@@ -228,6 +233,49 @@ func timedExceptions(t *testing.T, build []string) {
 	}
 	if got != want {
 		t.Errorf("the output differs:\n%s\nwant\n%s", got, want)
+	}
+}
+
+var collected = regexp.MustCompile(`Collected : (\d+)`)
+
+// TestTimedCost counts the instructions that a call costs more.
+func TestTimedCost(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("valgrind"); err != nil {
+		t.Skip("needs valgrind")
+	}
+	program, err := filepath.Abs("testdata/timed/exits.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	command(t, dir, "gcc", "-O2", "-dp", "-fno-ipa-ra", "-w", "-std=gnu11", "-S", "-o", "a.s", program)
+	src, err := os.ReadFile(filepath.Join(dir, "a.s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _ := timedRewrite(t, src, true)
+	_, report := runShadow(t, dir, "gcc", out)
+	instructions := func(text []byte) float64 {
+		write(t, filepath.Join(dir, "c.s"), text)
+		runtime, err := filepath.Abs("testdata/timed/null.c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		command(t, dir, "gcc", "-no-pie", "-O1", "-o", "c", "c.s", runtime, "-lm")
+		said, err := exec.Command("valgrind", "--tool=callgrind", "--callgrind-out-file="+filepath.Join(dir, "out"), filepath.Join(dir, "c")).CombinedOutput()
+		m := collected.FindSubmatch(said)
+		if err != nil || m == nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		n, _ := strconv.ParseFloat(string(m[1]), 64)
+		return n
+	}
+	timed, _ := timedRewrite(t, src, false)
+	cost := (instructions(timed) - instructions(src)) / float64(report.entries)
+	t.Logf("%.2f instructions for each of %d calls", cost, report.entries)
+	if cost < 9.5 || cost > 10.5 {
+		t.Errorf("a call costs %.2f instructions, want 10", cost)
 	}
 }
 
