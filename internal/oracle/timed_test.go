@@ -106,8 +106,15 @@ func TestTimedStorms(t *testing.T) {
 	for _, compiler := range []string{"gcc", "clang-22"} {
 		program := build(t, "spike --small 0", compiler, "-DINSTRUMENTED", "-O2", "-g", "-pthread", timedSources+"storms.c")
 		for _, args := range [][]string{
-			{"fork", "10"}, {"spawn", "20"}, {"threads", "500"}, {"small", "64"}, {"outer", "50000"},
-			{"bottom", "5000"}, {"jump", "10000"}, {"signals"}, {"chain", "10"},
+			{"fork", "10"},
+			{"spawn", "20"},
+			{"threads", "500"},
+			{"small", "64"},
+			{"outer", "50000"},
+			{"bottom", "5000"},
+			{"jump", "10000"},
+			{"signals"},
+			{"chain", "10"},
 		} {
 			t.Run(compiler+args[0], func(t *testing.T) {
 				_, logs := spikeLogs(t, "threshold=3ms,rate=100000", program, args...)
