@@ -39,6 +39,7 @@ struct cairn_scope_ {
 
 #define CAIRN_HIDDEN_ __attribute__((visibility("hidden")))
 #define CAIRN_INLINE_ static inline __attribute__((always_inline, unused))
+#define CAIRN_OURS_ static CAIRN_SKIP __attribute__((unused, noinline, cold))
 #define CAIRN_CFA_ ((unsigned long)__builtin_dwarf_cfa())
 
 #ifdef __cplusplus
@@ -64,7 +65,7 @@ CAIRN_INLINE_ unsigned long cairn_ns_(double ms) { return ms > 0 ? (unsigned lon
 /* cairn_format_ writes a description from what was captured. Each conversion goes
  * to snprintf with its own argument; one that does not fit the argument's type
  * prints as that type does. */
-static __attribute__((unused, noinline, cold)) unsigned long cairn_format_(const struct cairn_scope_ *s, char *to, unsigned long size) {
+CAIRN_OURS_ unsigned long cairn_format_(const struct cairn_scope_ *s, char *to, unsigned long size) {
   unsigned long n = 0;
   int next = 0;
   const char *f = s->format;
@@ -105,9 +106,12 @@ static __attribute__((unused, noinline, cold)) unsigned long cairn_format_(const
   return n < size ? n : size - 1;
 }
 
-static __attribute__((unused, noinline, cold)) void cairn_describe_(const struct cairn_scope_ *s, unsigned long number) {
+/* What it takes to describe a call is not charged to its callers. */
+CAIRN_OURS_ void cairn_describe_(const struct cairn_scope_ *s, unsigned long number) {
   char text[CAIRN_MAX_TEXT_];
+  __cairn_pause();
   __cairn_scope_text(s, number, text, s->text(s, text, sizeof text));
+  __cairn_resume();
 }
 
 CAIRN_INLINE_ void cairn_end_(struct cairn_scope_ *s) {
@@ -116,13 +120,15 @@ CAIRN_INLINE_ void cairn_end_(struct cairn_scope_ *s) {
 }
 
 /* Over time: format and write at once. */
-static __attribute__((unused, noinline, cold, format(printf, 2, 3))) void cairn_say_(const struct cairn_scope_ *s, const char *format, ...) {
+CAIRN_OURS_ __attribute__((format(printf, 2, 3))) void cairn_say_(const struct cairn_scope_ *s, const char *format, ...) {
   char text[CAIRN_MAX_TEXT_];
   va_list args;
+  __cairn_pause();
   va_start(args, format);
   int n = vsnprintf(text, sizeof text, format, args);
   va_end(args);
   if (n > 0) __cairn_scope_text(s, 0, text, (unsigned long)n < sizeof text ? (unsigned long)n : sizeof text - 1);
+  __cairn_resume();
 }
 
 /* Capture. */

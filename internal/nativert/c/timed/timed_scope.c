@@ -66,6 +66,7 @@ void __cairn_scope_begin(struct scope *s, u64 cfa, const char *name) {
     if (top->sp == sp && !(top->flags & NOTE_SCOPE)) t->notes--; /* of an earlier call */
     else if (top->sp <= sp) sp = top->sp - 8;
   }
+  if (name && sp == s->frame) sp -= 8; /* that slot is the function's */
   if (sp < here || t->notes == NOTES) return;
   struct annotation *n = &t->note[t->notes++];
   n->sp = s->sp = sp;

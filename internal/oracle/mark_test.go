@@ -1,0 +1,109 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"debug/elf"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+)
+
+// toldOf runs a scenario of marks.c and returns what was reported: the peak, the
+// callers that took too long as well, and what the program said.
+func toldOf(t *testing.T, program, scenario string) (string, *tracelog.Log) {
+	t.Helper()
+	_, logs := spikeLogs(t, "", program, scenario)
+	if len(logs) != 1 {
+		t.Fatalf("%d logs", len(logs))
+	}
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, e := range episodes(t, logs[0]) {
+		sections := map[uint32]string{}
+		for _, text := range e.Texts {
+			if text.Kind == tracelog.Section {
+				sections[text.SP] = text.Text
+			}
+		}
+		name := func(pc uint64, sp uint32) string {
+			if sections[sp] != "" {
+				return sections[sp]
+			}
+			for _, s := range symbols {
+				if at := pc - 1 - logs[0].Modules[0].Bias; elf.ST_TYPE(s.Info) == elf.STT_FUNC && at >= s.Value && at < s.Value+s.Size {
+					return s.Name
+				}
+			}
+			return "?"
+		}
+		words = append(words, name(e.Stack[0].PC, e.Stack[0].SP))
+		for _, p := range e.Parents {
+			if p.Flags&tracelog.Ignored == 0 {
+				words = append(words, "^"+name(p.PC, p.SP))
+			}
+		}
+		for _, text := range e.Texts {
+			if text.Kind != tracelog.Section {
+				words = append(words, "\""+text.Text+"\"")
+			}
+		}
+	}
+	return strings.Join(words, " "), logs[0]
+}
+
+// TestMarks runs a marked program whose functions are timed as well, and one in
+// which only marks are: marks refine the one, and do on their own in the other.
+func TestMarks(t *testing.T) {
+	t.Parallel()
+	// frames and messages end in tail calls.
+	leaf := `"leaf  12.5% of 30, 7 x (nil)"`
+	tests := []struct{ scenario, automatic, manual string }{
+		{"nested", "nap ^leaf ^middle ^outer ^main " + leaf, "leaf ^middle ^outer " + leaf},
+		{"section", "nap ^load ^section ^main", "load ^section"},
+		{"own", "nap ^leaf ^middle ^main " + leaf, "leaf ^middle " + leaf},
+		{"children", "children ^main", "children"},
+		{"parents", "nap ^load", "load"},
+		{"ignore", "nap ^leaf ^middle ^main " + leaf, "leaf ^middle " + leaf},
+		{"ignore_children", "ignore_children ^main", "ignore_children"},
+		{"pause", "", ""},
+		{"inactive", "", ""},
+		{"channel", "nap ^on nap ^channel ^main", "on"},
+		{"frames", "nap ^leaf ^main " + leaf, "leaf " + leaf},
+		{"messages", `nap ^overtime ^main "waited 30" "n 30"`, `overtime "waited 30" "n 30"`},
+		{"jumps", "nap ^leaf ^jumps ^main " + leaf, "leaf ^jumps " + leaf},
+	}
+	for _, compiler := range []string{"gcc", "clang-22"} {
+		for _, mode := range []string{"spike --small 0", "spike --only ^$"} {
+			program := build(t, mode, compiler, "-O2", "-g", timedSources+"marks.c")
+			t.Run(compiler+" "+mode, func(t *testing.T) {
+				for _, test := range tests {
+					want := test.automatic
+					if strings.Contains(mode, "only") {
+						want = test.manual
+					}
+					got, log := toldOf(t, program, test.scenario)
+					for range 5 {
+						// A clock that is late misses calls and says so.
+						if got == want || log.Trailer.Blind == 0 && log.Trailer.Borderline == 0 {
+							break
+						}
+						got, log = toldOf(t, program, test.scenario)
+					}
+					if got != want {
+						t.Errorf("%s: %s, want %s", test.scenario, got, want)
+					}
+				}
+			})
+		}
+	}
+}
