@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -99,19 +98,16 @@ func (f *wrapFlags) run(ctx context.Context, s *Streams, lists, command []string
 	var link *wrapLink
 	if len(command) > 0 {
 		var err error
-		if link, err = newWrapLink(ctx, s, command); err != nil {
+		if link, err = newWrapLink(ctx, command); err != nil {
 			return err
 		}
 	}
-	functions, err := f.functions(names, link)
+	functions, err := f.functions(s, names, link)
 	if err != nil {
 		return err
 	}
 	var exported []string
 	if link != nil {
-		if err := f.judge(s, functions, link); err != nil {
-			return err
-		}
 		exported = link.view.Exported(namesOf(functions))
 	}
 	options := wrap.LinkOptions(functions, exported)
@@ -132,26 +128,34 @@ func namesOf(functions []*wrap.Function) []string {
 	return out
 }
 
-// judge prints what the wrappers will not see, and fails if one would see
-// nothing.
-func (f *wrapFlags) judge(s *Streams, functions []*wrap.Function, link *wrapLink) error {
-	var fatal []string
-	for _, fn := range functions {
-		for _, finding := range link.view.Analyse(fn.Name) {
-			if finding.Fatal && !f.force {
-				fatal = append(fatal, fmt.Sprintf("%s: %s", fn.Title, finding.Text))
-				continue
+// judge prints what wrappers of a function will not see. It leaves out those of
+// its names that nothing calls, and fails if nothing calls any.
+func (f *wrapFlags) judge(s *Streams, asked string, names []string, link *wrapLink) ([]string, error) {
+	var seen []string
+	why := ""
+	said := map[string]bool{}
+	for _, name := range names {
+		findings := link.view.Analyse(name)
+		if len(findings) > 0 && findings[0].Fatal {
+			why = findings[0].Text
+			continue
+		}
+		seen = append(seen, name)
+		for _, finding := range findings {
+			if !said[finding.Text] {
+				note(s, "wrap: %s: %s", asked, finding.Text)
 			}
-			note(s, "wrap: %s: %s", fn.Title, finding.Text)
+			said[finding.Text] = true
 		}
 	}
-	for _, n := range link.notes {
-		note(s, "wrap: %s", n)
+	switch {
+	case len(seen) > 0:
+		return seen, nil
+	case f.force:
+		note(s, "wrap: %s: %s", asked, why)
+		return names, nil
 	}
-	if len(fatal) > 0 {
-		return fmt.Errorf("wrap: %s (--force links all the same)", strings.Join(fatal, "; "))
-	}
-	return nil
+	return nil, fmt.Errorf("wrap: %s: nothing would be wrapped: %s; --force links all the same", asked, why)
 }
 
 // link compiles the wrappers and runs the link with them. They come first, so

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/driver"
@@ -21,10 +22,9 @@ type wrapLink struct {
 	ccFlags []string // of the cairn cc in front
 	cmd     driver.Command
 	view    wrap.Link
-	notes   []string
 }
 
-func newWrapLink(ctx context.Context, s *Streams, command []string) (*wrapLink, error) {
+func newWrapLink(ctx context.Context, command []string) (*wrapLink, error) {
 	flags, words, err := parseCC(command)
 	if err != nil {
 		return nil, err
@@ -35,27 +35,34 @@ func newWrapLink(ctx context.Context, s *Streams, command []string) (*wrapLink, 
 		return nil, err
 	}
 	l.cmd = driver.Parse(c.family, l.args, readResponse)
-	if c.family == driver.Clang && l.cmd.LTO && len(l.cmd.Sources) == 0 {
-		l.cmd.Refusal = "" // bitcode links, it cannot be instrumented only
+	linker := linkerOfDriver(ctx, c, &l.cmd)
+	l.view.LLD = linker == linkorder.LLD
+	if c.family == driver.Clang && l.cmd.LTO && len(l.cmd.Sources) == 0 && l.view.LLD {
+		// lld takes bitcode as it is. cairn cc has to refuse what makes it.
+		l.args = slices.DeleteFunc(slices.Clone(l.args), func(a string) bool { return a == "-flto" || strings.HasPrefix(a, "-flto=") })
+		l.cmd = driver.Parse(c.family, l.args, readResponse)
 	}
 	if err := checkLink(&l.cmd, l.name); err != nil {
 		return nil, err
 	}
-	linker := linkerOfDriver(ctx, c, &l.cmd)
-	l.view.LLD = linker == linkorder.LLD
+	noLTO := false
 	for _, a := range l.args {
 		l.view.Shared = l.view.Shared || a == "-shared"
+		noLTO = a == "-fno-lto" || noLTO && !strings.HasPrefix(a, "-flto")
 	}
-	if l.cmd.LTO && c.family == driver.GCC && len(l.cmd.Sources) > 0 {
-		l.notes = append(l.notes, fmt.Sprintf("gcc -flto compiles %s: calls of functions that they define are not wrapped, only those of functions defined elsewhere", strings.Join(l.cmd.Sources, ", ")))
+	if l.cmd.LTO && c.family == driver.GCC {
+		l.view.LTOSources = l.cmd.Sources
 	}
-	if err := l.load(ctx, s, c); err != nil {
+	if err := l.load(ctx, c); err != nil {
 		return nil, err
 	}
 	for i := range l.view.Objects {
-		if l.view.Objects[i].LTO == objfile.Bitcode && !l.view.LLD {
-			l.notes = append(l.notes, "of functions that clang's bitcode defines, only lld redirects all calls: -fuse-ld=lld")
-			break
+		switch o := &l.view.Objects[i]; {
+		case o.LTO == objfile.GCCLTO && noLTO:
+			o.LTO = objfile.NoLTO // its machine code is taken
+			o.Names = slices.DeleteFunc(o.Names, func(n objfile.LinkName) bool { return n.LTO })
+		case o.LTO == objfile.Bitcode && !l.view.LLD:
+			return nil, fmt.Errorf("wrap: %s is bitcode, and of what that defines only lld redirects all calls: link with clang -fuse-ld=lld", wrap.Title(o))
 		}
 	}
 	return l, nil
@@ -74,7 +81,7 @@ func linkerOfDriver(ctx context.Context, c compiler, cmd *driver.Command) linkor
 }
 
 // load reads the inputs of the link.
-func (l *wrapLink) load(ctx context.Context, s *Streams, c compiler) error {
+func (l *wrapLink) load(ctx context.Context, c compiler) error {
 	inputs, dirs := l.cmd.Inputs()
 	source := map[string]bool{}
 	for _, name := range l.cmd.Sources {
@@ -88,7 +95,9 @@ func (l *wrapLink) load(ctx context.Context, s *Streams, c compiler) error {
 				continue // the linker will say so
 			}
 		case source[path] || strings.HasSuffix(path, ".s") || strings.HasSuffix(path, ".S"):
-			l.view.Unseen = append(l.view.Unseen, path)
+			if len(l.view.LTOSources) == 0 || !source[path] {
+				l.view.Unseen = append(l.view.Unseen, path)
+			}
 			continue
 		case path == "-":
 			continue
@@ -132,12 +141,9 @@ func findLibrary(ctx context.Context, c compiler, cmd *driver.Command, in driver
 	return ""
 }
 
-// functions finds the functions named and their signatures.
-func (f *wrapFlags) functions(names []string, link *wrapLink) ([]*wrap.Function, error) {
-	var have []string
-	if link != nil {
-		have = link.view.AllNames()
-	}
+// functions finds the functions named, says what their wrappers will not see,
+// and finds their signatures.
+func (f *wrapFlags) functions(s *Streams, names []string, link *wrapLink) ([]*wrap.Function, error) {
 	given := map[string]*wrap.Function{}
 	for _, text := range f.prototypes {
 		fn, err := wrap.ParsePrototype(text)
@@ -146,34 +152,54 @@ func (f *wrapFlags) functions(names []string, link *wrapLink) ([]*wrap.Function,
 		}
 		given[fn.Name] = fn
 	}
+	resolved, err := f.resolve(s, names, link)
+	if err != nil {
+		return nil, err
+	}
 	look := signatureSearch{files: f.from, link: link, read: map[string][]objfile.Signature{}}
-	seen := map[string]bool{}
 	var out []*wrap.Function
+	for _, name := range resolved {
+		fn := given[name]
+		delete(given, name)
+		if fn == nil {
+			if fn, err = look.find(name); err != nil {
+				return nil, fmt.Errorf("wrap: %s: %w", wrap.Demangled(name), err)
+			}
+		}
+		out = append(out, fn)
+	}
+	for name := range given {
+		return nil, usagef("wrap: --prototype is of %s, which is not among the functions to wrap", name)
+	}
+	return out, nil
+}
+
+// resolve returns the linker's names of functions, those of which a wrapper sees
+// calls.
+func (f *wrapFlags) resolve(s *Streams, names []string, link *wrapLink) ([]string, error) {
+	var have, out []string
+	if link != nil {
+		have = link.view.AllNames()
+	}
 	for _, asked := range names {
 		resolved, err := wrap.Resolve(asked, have)
 		if err != nil {
 			return nil, fmt.Errorf("wrap: %w", err)
 		}
 		for _, name := range resolved {
-			if seen[name] {
-				continue
-			}
-			seen[name] = true
 			if why := wrap.Refused(name); why != "" {
 				return nil, fmt.Errorf("wrap: %s cannot be wrapped: %s", name, why)
 			}
-			fn := given[name]
-			if fn == nil {
-				if fn, err = look.find(name, resolved); err != nil {
-					return nil, fmt.Errorf("wrap: %s: %w", asked, err)
-				}
-			}
-			out = append(out, fn)
 		}
-	}
-	for name := range given {
-		if !seen[name] {
-			return nil, usagef("wrap: --prototype is of %s, which is not among the functions to wrap", name)
+		if link != nil {
+			if resolved, err = f.judge(s, asked, resolved, link); err != nil {
+				return nil, err
+			}
+		}
+		for _, name := range resolved {
+			if !slices.Contains(out, name) {
+				out = append(out, name)
+			}
 		}
 	}
 	return out, nil
@@ -186,17 +212,16 @@ type signatureSearch struct {
 	read  map[string][]objfile.Signature
 }
 
-// find returns the function of a name; names are others of the same function,
-// such as a constructor's.
-func (l *signatureSearch) find(name string, names []string) (*wrap.Function, error) {
+// find returns the function of a name.
+func (l *signatureSearch) find(name string) (*wrap.Function, error) {
 	for _, path := range l.files {
-		if fn, err := l.in(path, name, names, false); fn != nil || err != nil {
+		if fn, err := l.in(path, name, false); fn != nil || err != nil {
 			return fn, err
 		}
 	}
 	definers, callers := l.objects(name)
 	for _, path := range definers {
-		if fn, err := l.in(path, name, names, true); fn != nil || err != nil {
+		if fn, err := l.in(path, name, true); fn != nil || err != nil {
 			return fn, err
 		}
 	}
@@ -204,7 +229,7 @@ func (l *signatureSearch) find(name string, names []string) (*wrap.Function, err
 		return fn, nil
 	}
 	for _, path := range callers {
-		if fn, err := l.in(path, name, names, true); fn != nil || err != nil {
+		if fn, err := l.in(path, name, true); fn != nil || err != nil {
 			return fn, err
 		}
 	}
@@ -246,19 +271,12 @@ func (l *signatureSearch) objects(name string) (definers, callers []string) {
 
 // in looks into one file. Of a file without debug information there is nothing,
 // which is an error only if the user named it.
-func (l *signatureSearch) in(path, name string, names []string, optional bool) (*wrap.Function, error) {
+func (l *signatureSearch) in(path, name string, optional bool) (*wrap.Function, error) {
 	key := path + "\x00" + name
 	signatures, ok := l.read[key]
 	if !ok {
 		var err error
-		signatures, err = objfile.Signatures(path, func(n string) bool {
-			for _, other := range names {
-				if n == other {
-					return true
-				}
-			}
-			return n == name
-		})
+		signatures, err = objfile.Signatures(path, func(n string) bool { return wrap.SameFunction(n, name) })
 		if err != nil && (!optional || !errors.Is(err, objfile.ErrNoScopes)) {
 			return nil, err
 		}

@@ -8,6 +8,9 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
 // LinkObject is an input of a link as a linker sees it: which names it defines
@@ -35,6 +38,8 @@ type LinkName struct {
 	Defined bool
 	Local   bool // no other object sees it
 	Data    bool
+	LTO     bool   // of gcc's intermediate code, which does not tell data from functions
+	Untyped bool   // the table does not say of what it is
 	Addr    uint64 // of a defined one; those of one address are the same function
 	// Calls and Pointers count references to a defined one from its own
 	// object; From are some of the functions that they are in.
@@ -47,6 +52,8 @@ const (
 	bitcode    = "BC\xc0\xde"
 	bitcodeAlt = "\xde\xc0\x17\x0b" // with a wrapper around it
 	gccLTO     = ".gnu.lto_"
+
+	gccLTOSymbols = ".gnu.lto_.symtab."
 )
 
 // LinkObjects reads an object, the members of an archive, or a shared library.
@@ -194,10 +201,8 @@ func (im *Image) linkObject() (*LinkObject, error) {
 	if !im.Relocatable() {
 		kind = elf.SHT_DYNSYM
 	}
-	for i := range im.sections {
-		if name := im.sections[i].name; len(name) > len(gccLTO) && name[:len(gccLTO)] == gccLTO {
-			o.LTO = GCCLTO
-		}
+	if err := im.ltoNames(o); err != nil {
+		return nil, err
 	}
 	table := im.find(kind)
 	if table == 0 {
@@ -215,7 +220,8 @@ func (im *Image) linkObject() (*LinkObject, error) {
 		}
 		o.Names = append(o.Names, LinkName{
 			Name: s.name, Defined: s.defined, Local: s.bind == elf.STB_LOCAL, Addr: s.addr,
-			Data: s.kind == elf.STT_OBJECT || s.kind == elf.STT_TLS || s.kind == elf.STT_COMMON,
+			Data:    s.kind == elf.STT_OBJECT || s.kind == elf.STT_TLS || s.kind == elf.STT_COMMON,
+			Untyped: s.kind == elf.STT_NOTYPE,
 		})
 		at[i] = len(o.Names)
 	}
@@ -223,6 +229,46 @@ func (im *Image) linkObject() (*LinkObject, error) {
 		return o, nil
 	}
 	return o, im.countReferences(o, table, syms, at)
+}
+
+// Kinds of symbols in gcc's table, as in the linker's plugin interface.
+const (
+	ltoUndef     = 2
+	ltoWeakUndef = 3
+	ltoCommon    = 4
+)
+
+// ltoNames reads the names of gcc's intermediate code. An object may have
+// machine code of the same functions as well, and their names once more.
+func (im *Image) ltoNames(o *LinkObject) error {
+	for i := range im.sections {
+		s := &im.sections[i]
+		if !strings.HasPrefix(s.name, gccLTO) {
+			continue
+		}
+		o.LTO = GCCLTO
+		if !strings.HasPrefix(s.name, gccLTOSymbols) {
+			continue
+		}
+		data, err := im.contents(s)
+		if err != nil {
+			return fmt.Errorf("%s: section %s: %w", im.path, s.name, err)
+		}
+		c := bytecur.New(data, int64(s.offset))
+		for c.Len() > 0 {
+			name := string(c.CString("a symbol", maxSymbolName))
+			c.CString("a symbol's group", maxSymbolName)
+			kind := c.U8()
+			c.U8()  // visibility
+			c.U64() // size of a common one
+			c.U32() // slot
+			if c.Err() != nil {
+				break // another form of table: that it is LTO is known
+			}
+			o.Names = append(o.Names, LinkName{Name: name, Defined: kind != ltoUndef && kind != ltoWeakUndef, Data: kind == ltoCommon, LTO: true})
+		}
+	}
+	return nil
 }
 
 // countReferences counts the references to names that the object defines.

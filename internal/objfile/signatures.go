@@ -48,7 +48,11 @@ type signatureReader struct {
 	found           map[string]Signature
 	data            *dwarf.Data
 	images, missing int
+	isC             bool // the unit at hand
 }
+
+// languagesC are DWARF's numbers of C: C89, C, C99, C11, C17.
+var languagesC = []int64{0x01, 0x02, 0x0c, 0x1d, 0x2c}
 
 // image reads the signatures of one image.
 func (s *signatureReader) image(im *Image, _ string) (err error) {
@@ -96,7 +100,11 @@ func (s *signatureReader) entries(size int) error {
 			return fmt.Errorf("more entries than its %d bytes can hold", size)
 		}
 		switch e.Tag {
-		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagNamespace,
+		case dwarf.TagCompileUnit:
+			language, _ := e.Val(dwarf.AttrLanguage).(int64)
+			s.isC = slices.Contains(languagesC, language)
+			continue
+		case 0, dwarf.TagPartialUnit, dwarf.TagNamespace,
 			dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagModule:
 			continue // functions lie in them
 		case dwarf.TagSubprogram:
@@ -147,6 +155,9 @@ func (s *signatureReader) function(e *dwarf.Entry) error {
 			sig.Variadic = true
 		case dwarf.TagFormalParameter:
 			sig.Params = append(sig.Params, s.parameter(&t, child))
+		}
+		if n := len(sig.Params); n > 0 && s.isC && !chain.prototyped && sig.Params[n-1].Kind == TypeFloat && sig.Params[n-1].Size == 4 {
+			sig.Params[n-1] = unknown("it is a float of old C, which is passed as a double")
 		}
 		if len(sig.Params) > maxParams {
 			return fmt.Errorf("function %s has more than %d parameters", sig.Name, maxParams)

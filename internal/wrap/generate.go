@@ -12,9 +12,9 @@ const preamble = `/* Wrappers made by cairn wrap. Compile them with
  * which gives them the code that times calls, and link with cairn cc as well, with
 %s */
 #if defined(__clang__)
-#define CAIRN_WRAPPER __attribute__((noinline, used, disable_tail_calls))
+#define CAIRN_WRAPPER __attribute__((noinline, used, visibility("hidden"), disable_tail_calls))
 #else
-#define CAIRN_WRAPPER __attribute__((noinline, used, optimize("no-optimize-sibling-calls")))
+#define CAIRN_WRAPPER __attribute__((noinline, used, visibility("hidden"), optimize("no-optimize-sibling-calls")))
 #endif
 `
 

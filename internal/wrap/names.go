@@ -2,6 +2,7 @@ package wrap
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -75,4 +76,14 @@ func ambiguous(name string, full map[string][]string) error {
 
 func withoutParams(mangled string) string {
 	return demangle.Filter(mangled, demangle.NoClones, demangle.NoParams)
+}
+
+// variant is the part of a mangled name that tells a constructor or destructor
+// of whole objects from that of base classes.
+var variant = regexp.MustCompile(`[CD][0-9]E`)
+
+// SameFunction reports whether a mangled name is another of the same function:
+// constructors and destructors have several, and debug information only one.
+func SameFunction(a, b string) bool {
+	return a == b || len(a) == len(b) && variant.MatchString(a) && variant.MatchString(b) && Demangled(a) == Demangled(b)
 }
