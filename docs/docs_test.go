@@ -33,7 +33,7 @@ func TestBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, page := range []string{"../README.md", "guide.md", "logs.md", "spikes.md"} {
+	for _, page := range []string{"../README.md", "guide.md", "logs.md", "spikes.md", "markup.md"} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
 			if page == "logs.md" && noClang != nil {
@@ -185,25 +185,26 @@ func TestEnvironment(t *testing.T) {
 	for _, m := range variables.FindAllSubmatch(text, -1) {
 		documented[string(m[1])] = true
 	}
-	err = filepath.WalkDir("../internal", func(path string, d fs.DirEntry, err error) error {
-		name := d.Name()
-		if err == nil && d.IsDir() && name == "testdata" {
-			return fs.SkipDir // programs that tests trace
-		}
-		if err != nil || d.IsDir() || strings.HasSuffix(name, "_test.go") || filepath.Ext(name) != ".go" && filepath.Ext(name) != ".c" {
+	for _, dir := range []string{"../internal", "../mark"} {
+		if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			name := d.Name()
+			if err == nil && d.IsDir() && name == "testdata" {
+				return fs.SkipDir // programs that tests trace
+			}
+			if err != nil || d.IsDir() || strings.HasSuffix(name, "_test.go") || filepath.Ext(name) != ".go" && filepath.Ext(name) != ".c" {
+				return err
+			}
+			src, err := os.ReadFile(path)
+			for _, m := range read.FindAllSubmatch(src, -1) {
+				used[string(m[1])] = true
+			}
+			for _, m := range readByRuntime.FindAllSubmatch(src, -1) {
+				used["CAIRN_"+string(m[1])] = true
+			}
 			return err
+		}); err != nil {
+			t.Fatal(err)
 		}
-		src, err := os.ReadFile(path)
-		for _, m := range read.FindAllSubmatch(src, -1) {
-			used[string(m[1])] = true
-		}
-		for _, m := range readByRuntime.FindAllSubmatch(src, -1) {
-			used["CAIRN_"+string(m[1])] = true
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	for name := range used {
 		if !documented[name] && !foreign[name] {
