@@ -12,8 +12,9 @@ func newHeaderCmd(s *Streams) *cobra.Command {
 		Use:   "header [-o cairn.h]",
 		Short: "Print cairn.h, the header for instrumented programs",
 		Long: `header prints cairn.h: cairn_dump, cairn_reset, CAIRN_SKIP and the marks for
-spikes, which docs/markup.md lists. Compilers run through cairn cc or cairn build find <cairn.h> by themselves; keep a copy in
-your sources so that they compile without cairn as well.`,
+spikes, which docs/markup.md lists. Compilers run through cairn cc or cairn
+build find <cairn.h> by themselves; keep a copy in your sources so that they
+compile without cairn as well.`,
 		Example: "  cairn header -o include/cairn.h",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
