@@ -16,30 +16,39 @@ u64 __cairn_now(struct process *p) {
 
 static u64 clock_of(const struct process *p, u64 ns) { return (ns - p->origin) / 1000 + 1; }
 
+enum { LAPPED = 0 }; /* no moment: the clock starts later */
+
+/* search looks for the first tick after clock value c in a level of the ring.
+ * NONE: there is none yet. LAPPED: the ring was overwritten while it was read.
+ * With cover it is also LAPPED if the ring does not reach back to c. */
+static u64 search(struct process *p, u32 level, u64 c, int cover) {
+  const struct tick *ring = p->ring[level];
+  u32 shift = level * LEVEL_SHIFT;
+  u64 head = load(&p->ticks);
+  u64 n = head ? ((head - 1) >> shift) + 1 : 0; /* of this level */
+  u64 lo = less(n, LEVEL_TICKS - TICK_MARGIN), hi = n;
+  if (cover && lo && clock_of(p, ring[lo % LEVEL_TICKS].before) > c) return LAPPED;
+  while (lo < hi) {
+    u64 mid = lo + (hi - lo) / 2;
+    if (clock_of(p, ring[mid % LEVEL_TICKS].before) > c) hi = mid;
+    else lo = mid + 1;
+  }
+  u64 t = lo < n ? ring[lo % LEVEL_TICKS].after : NONE;
+  barrier();
+  u64 now = load(&p->ticks);
+  return (now ? ((now - 1) >> shift) + 1 : 0) - n < TICK_MARGIN ? t : LAPPED;
+}
+
 /* next_after returns by when the first tick after clock value c was done; NONE
  * if there is none yet. Of old ticks only every 64th is remembered, then every
- * 4096th, so the answer may be that of a later one. */
+ * 4096th, so the answer may be that of a later one. A thread that lost its
+ * processor while it searched searches again. */
 static u64 next_after(struct process *p, u64 c) {
-  for (u32 level = 0; level < LEVELS; level++) {
-    const struct tick *ring = p->ring[level];
-    u32 shift = level * LEVEL_SHIFT;
-    u64 head = load(&p->ticks);
-    u64 n = head ? ((head - 1) >> shift) + 1 : 0; /* ticks 0, 64, 128, ... of this level */
-    u64 lo = less(n, LEVEL_TICKS - TICK_MARGIN), hi = n;
-    if (lo && clock_of(p, ring[lo % LEVEL_TICKS].before) > c && level < LEVELS - 1) continue;
-    while (lo < hi) {
-      u64 mid = lo + (hi - lo) / 2;
-      if (clock_of(p, ring[mid % LEVEL_TICKS].before) > c) hi = mid;
-      else lo = mid + 1;
+  for (u32 level = 0; level < LEVELS; level++)
+    for (u32 tries = 0; tries < 3; tries++) {
+      u64 t = search(p, level, c, level < LEVELS - 1);
+      if (t != LAPPED) return t;
     }
-    u64 t = lo < n ? ring[lo % LEVEL_TICKS].after : NONE;
-    barrier();
-    u64 now = load(&p->ticks);
-    u64 passed = now ? ((now - 1) >> shift) + 1 - n : 0;
-    if (passed >= TICK_MARGIN) return NONE; /* overwritten while it was read */
-    if (t == NONE && level) return NONE;
-    return t;
-  }
   return NONE;
 }
 
