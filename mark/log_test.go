@@ -69,7 +69,7 @@ func functionAt(t *testing.T, m *tracelog.Module, pc uint64) string {
 
 // The log holds what was reported, for a reader that knows the program's file.
 func TestLog(t *testing.T) {
-	list := caught(t, 10*ms, func() {
+	list := caught(t, 10*ms, "leaf ^middle ^level", func() {
 		s := Section("level")
 		defer s.End()
 		s.Label("loader")
@@ -135,7 +135,7 @@ func TestRate(t *testing.T) {
 	defer func() { report.rate = rate }()
 	report.rate = 10
 	described := 0
-	list := caught(t, 1, func() {
+	list := caught(t, 1, anything, func() {
 		for range 200 {
 			s := Section("often")
 			s.Desc(func() string { described++; return "" })
