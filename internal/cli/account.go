@@ -52,10 +52,11 @@ CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 	}
 	f.traceFlags.register(c)
 	f.displayFlags.register(c)
+	f.registerShort(c)
 	c.Flags().StringVar(&f.sort, "sort", "total", "order of the functions: `key` is "+keyList(append(costNames(), "name", "id")))
 	c.Flags().BoolVar(&f.reverse, "reverse", false, "turn the order round")
 	c.Flags().IntVar(&f.top, "top", 0, "only the first `n` functions; 0 for all")
-	c.Flags().StringVarP(&f.pattern, "regexp", "r", "", "only functions whose name (mangled or demangled) matches this `regexp`")
+	registerRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
 	c.Flags().BoolVar(&f.csv, "csv", false, "print comma-separated values (RFC 4180)")
 	c.Flags().BoolVar(&f.recursive, "recursive", false, "count the time of calls within calls of the same function again")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "a table for each thread")
@@ -170,8 +171,7 @@ func (f *accountFlags) run(ctx context.Context, s *Streams, args []string) error
 	if err != nil {
 		return err
 	}
-	names := f.names()
-	logs, err := f.open(s, args, names)
+	logs, err := f.open(s, args, f.names())
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (f *accountFlags) run(ctx context.Context, s *Streams, args []string) error
 		return err
 	}
 	build := func(trie *calltrie.Trie) accountTable {
-		t := accountTable{rows: accountRows(trie, logs, filter, names)}
+		t := accountTable{rows: accountRows(trie, logs, filter)}
 		slices.SortFunc(t.rows, order)
 		t.funcs = len(t.rows)
 		if f.top > 0 {
@@ -211,7 +211,7 @@ func (f *accountFlags) run(ctx context.Context, s *Streams, args []string) error
 }
 
 // accountRows returns the functions that had calls and that are asked for.
-func accountRows(trie *calltrie.Trie, logs *traceSet, filter nameFilter, names *report.Names) []accountRow {
+func accountRows(trie *calltrie.Trie, logs *traceSet, filter nameFilter) []accountRow {
 	var rows []accountRow
 	for _, fn := range account.Functions(trie) {
 		if fn.Calls == 0 {
@@ -219,19 +219,11 @@ func accountRows(trie *calltrie.Trie, logs *traceSet, filter nameFilter, names *
 		}
 		known := logs.Funcs[fn.Func]
 		known.Name = logs.symbol(fn.Func)
-		if filter.match(known.Name, names) {
+		if filter.match(known.Name) {
 			rows = append(rows, accountRow{fn, known, logs.name(fn.Func)})
 		}
 	}
 	return rows
-}
-
-// placeText is where a function is declared.
-func placeText(f *trace.Func) string {
-	if f.File == "" || f.Line == 0 {
-		return f.File
-	}
-	return f.File + ":" + strconv.Itoa(f.Line)
 }
 
 func (f *accountFlags) writeText(s *Streams, tables []accountTable, unit string, style report.Style) error {
@@ -286,7 +278,7 @@ func (f *accountFlags) table(rows []accountRow, unit string) *report.Table {
 			}
 			cells = append(cells, report.Cell{Text: text, Color: report.Amber})
 		}
-		table.Add(append(cells, report.Text(r.shown), report.Cell{Text: placeText(&r.Func), Color: report.Dim})...)
+		table.Add(append(cells, report.Text(r.shown), report.Cell{Text: sourceText(r.File, r.Line), Color: report.Dim})...)
 	}
 	return table
 }

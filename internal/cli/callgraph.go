@@ -53,7 +53,7 @@ edges only.`,
 	c.Flags().StringVar(&format, "format", "dot", "`format` of the graph: dot or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "write to this `file`")
 	c.Flags().BoolVar(&external, "external", false, "also functions outside the profile, such as the C library's")
-	c.Flags().BoolVar(&mangled, "mangled", false, "print symbol names as they are, not demangled")
+	c.Flags().BoolVar(&mangled, "mangled", false, "show symbol names as they are, not demangled")
 	return c
 }
 

@@ -13,8 +13,6 @@ import (
 	"github.com/cairnprof/cairn/format/xrayyaml"
 	"github.com/cairnprof/cairn/internal/account"
 	"github.com/cairnprof/cairn/internal/logfile"
-	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/tracedb"
 	"github.com/cairnprof/cairn/trace"
 )
 
@@ -41,9 +39,9 @@ func traceFormats() []traceFormat {
 
 type convertFlags struct {
 	traceFlags
+	names           displayFlags
 	to, out, by     string
 	perThread, sums bool
-	mangled         bool
 }
 
 func newConvertCmd(s *Streams) *cobra.Command {
@@ -56,7 +54,7 @@ func newConvertCmd(s *Streams) *cobra.Command {
 		Use:   "convert LOG... -o FILE",
 		Short: "Write logs of calls in the formats of other viewers and tools",
 		Long: `convert writes logs of calls in another format. The suffix of FILE says which,
-or --to; .gz or .zst behind it compresses the file.
+or --format; .gz or .zst behind it compresses the file.
 
 ` + formats.String() + `
 The first three have every call, to the nanosecond; chrome and perfetto also have
@@ -71,7 +69,7 @@ middle is left out.
 yaml has one log, record by record, in the order of time, with the log's ticks.`,
 		Example: `  cairn convert --map ./app xray-log.app.* -o app.json.gz
   cairn convert --map ./app log -o app.pb.gz && go tool pprof -http : app.pb.gz
-  cairn convert --map ./app log --to folded | flamegraph.pl > app.svg`,
+  cairn convert --map ./app log --format folded | flamegraph.pl > app.svg`,
 		Args: exactFiles("convert", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error {
 			x, err := f.format()
@@ -85,16 +83,17 @@ yaml has one log, record by record, in the order of time, with the log's ticks.`
 		},
 	}
 	f.register(c)
-	c.Flags().StringVar(&f.to, "to", "", "`format` to write, one of the above")
+	c.Flags().StringVar(&f.to, "format", "", "`format` to write, one of the above")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	c.Flags().StringVar(&f.by, "by", "time", "folded and --sums: what stacks weigh, time or calls")
 	c.Flags().BoolVar(&f.sums, "sums", false, "speedscope: sums of stacks and not every call")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "pprof: label stacks with their thread; folded: put it under them;\n--sums: a profile for each; yaml: one after the other")
-	c.Flags().BoolVar(&f.mangled, "mangled", false, "write symbol names as they are, not demangled")
+	f.names.registerNames(c)
+	otherWord(c, "format", "to")
 	return c
 }
 
-// format returns the format that --to or the suffix of the file names.
+// format returns the format that --format or the suffix of the file names.
 func (f *convertFlags) format() (*traceFormat, error) {
 	var known []string
 	var found *traceFormat
@@ -113,9 +112,9 @@ func (f *convertFlags) format() (*traceFormat, error) {
 	}
 	switch {
 	case f.to != "":
-		return nil, usagef("--to %s: there is %s", f.to, strings.Join(known, ", "))
+		return nil, usagef("--format %s: there is %s", f.to, strings.Join(known, ", "))
 	case found == nil:
-		return nil, usagef("which format? Give --to, one of %s, or -o FILE with a suffix that tells", strings.Join(known, ", "))
+		return nil, usagef("which format? Give --format, one of %s, or -o FILE with a suffix that tells", strings.Join(known, ", "))
 	}
 	return found, nil
 }
@@ -143,7 +142,9 @@ type converter struct {
 }
 
 func (f *convertFlags) run(ctx context.Context, s *Streams, x *traceFormat, args []string) error {
-	set, err := f.open(s, args, &report.Names{Mangled: f.mangled, LLVM: x.name == "yaml"})
+	names := f.names.names()
+	names.LLVM = x.name == "yaml"
+	set, err := f.open(s, args, names)
 	if err != nil {
 		return err
 	}
@@ -176,16 +177,7 @@ func (f *convertFlags) packing(x *traceFormat) string {
 }
 
 func (v *converter) parquet(ctx context.Context, w io.Writer) error {
-	data := &tracedb.Data{Funcs: v.set.Funcs, Show: v.set.names.Show}
-	for i, log := range v.set.Logs {
-		data.Sources = append(data.Sources, tracedb.Source{Log: log, Result: v.results[i]})
-	}
-	opt := v.options()
-	var stop func()
-	opt.Progress, stop = v.set.progress()
-	_, err := tracedb.WriteCalls(ctx, w, data, opt)
-	stop()
-	return err
+	return v.set.writeCalls(ctx, w, v.set.database(v.results), v.options())
 }
 
 func (v *converter) yaml(ctx context.Context, w io.Writer) error {

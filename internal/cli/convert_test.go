@@ -253,9 +253,9 @@ func TestConvertExact(t *testing.T) {
 			}
 		}
 		for format, got := range map[string][]string{
-			"chrome":     readChrome(t, converted(t, path, "--to", "chrome")),
-			"speedscope": readSpeedscope(t, converted(t, path, "--to", "speedscope")),
-			"perfetto":   readPerfetto(start, converted(t, path, "--to", "perfetto")),
+			"chrome":     readChrome(t, converted(t, path, "--format", "chrome")),
+			"speedscope": readSpeedscope(t, converted(t, path, "--format", "speedscope")),
+			"perfetto":   readPerfetto(start, converted(t, path, "--format", "perfetto")),
 		} {
 			if !slices.Equal(got, want) {
 				t.Fatalf("%s has\n%s\nwant\n%s", format, strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -282,13 +282,13 @@ func checkSums(t *rapid.T, log trace.Log, path string) {
 		calls = append(calls, sumText(stack, n, func(n *calltrie.Node) uint64 { return n.Calls })...)
 		selfs = append(selfs, sumText(stack, n, func(n *calltrie.Node) uint64 { return n.Self })...)
 	}
-	if got := readFolded(t, converted(t, path, "--to", "folded", "--by", "calls")); !slices.Equal(got, calls) {
+	if got := readFolded(t, converted(t, path, "--format", "folded", "--by", "calls")); !slices.Equal(got, calls) {
 		t.Fatalf("folded has calls\n%q\nwant\n%q", got, calls)
 	}
-	if got := readFolded(t, converted(t, path, "--to", "folded")); !slices.Equal(got, selfs) {
+	if got := readFolded(t, converted(t, path, "--format", "folded")); !slices.Equal(got, selfs) {
 		t.Fatalf("folded has times\n%q\nwant\n%q", got, selfs)
 	}
-	p, err := profile.ParseData(converted(t, path, "--to", "pprof"))
+	p, err := profile.ParseData(converted(t, path, "--format", "pprof"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cairnprof/cairn/format/chrometrace"
 	"github.com/cairnprof/cairn/format/perfetto"
@@ -59,7 +58,7 @@ func (v *converter) speedscope(ctx context.Context, w io.Writer) error {
 	if v.sums {
 		return v.speedscopeSums(w)
 	}
-	out := &scopeEvents{Writer: speedscope.NewWriter(w, v.title()), unit: v.scopeUnit()}
+	out := &scopeEvents{Writer: speedscope.NewWriter(w, v.set.title()), unit: v.scopeUnit()}
 	err := v.events(ctx, out, func(id trace.FuncID) int { return out.Function(v.frame(id)) })
 	if err == nil && out.instants > 0 {
 		note(v.set.streams, "%s left out: speedscope has no place for custom and typed events", plural(out.instants, "event"))
@@ -70,15 +69,6 @@ func (v *converter) speedscope(ctx context.Context, w io.Writer) error {
 func (v *converter) frame(id trace.FuncID) speedscope.Frame {
 	fn := v.set.Funcs[id]
 	return speedscope.Frame{Name: v.set.name(id), File: fn.File, Line: fn.Line}
-}
-
-// title is what to call the trace.
-func (v *converter) title() string {
-	files := make([]string, len(v.set.Logs))
-	for i, log := range v.set.Logs {
-		files[i] = filepath.Base(log.Info().File)
-	}
-	return strings.Join(files, ", ")
 }
 
 func (v *converter) scopeUnit() speedscope.Unit {
@@ -149,7 +139,7 @@ func (v *converter) events(ctx context.Context, out eventWriter, function func(t
 	}
 	v.set.noteNames(results)
 	if _, small := out.(*perfetto.Writer); !small && e.calls > manyCalls {
-		note(v.set.streams, "%s: that is much for a browser; --to perfetto makes a smaller file, and --to speedscope --sums one of the stacks alone", plural(e.calls, "call"))
+		note(v.set.streams, "%s: that is much for a browser; --format perfetto makes a smaller file, and --format speedscope --sums one of the stacks alone", plural(e.calls, "call"))
 	}
 	return out.Close()
 }

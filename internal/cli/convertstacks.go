@@ -6,63 +6,48 @@ import (
 
 	"github.com/cairnprof/cairn/format/folded"
 	"github.com/cairnprof/cairn/format/speedscope"
+	"github.com/cairnprof/cairn/internal/account"
 	"github.com/cairnprof/cairn/internal/calltrie"
 	"github.com/cairnprof/cairn/internal/export"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/trace"
 )
 
-// stackGroup is stacks that are written together.
-type stackGroup struct {
-	label  string      // "" for those of all threads
-	thread *threadTrie // nil for all
-	trie   *calltrie.Trie
+// stackWeight returns what a stack weighs of itself: its calls or its time.
+func stackWeight(by string) func(*calltrie.Stats) uint64 {
+	if by == "calls" {
+		return func(s *calltrie.Stats) uint64 { return s.Calls }
+	}
+	return func(s *calltrie.Stats) uint64 { return s.Self }
 }
 
-// groups returns the stacks of all threads, or those of each.
+// groups returns the stacks to write, and says if they are cut.
 func (v *converter) groups() []stackGroup {
-	if !v.perThread {
-		return []stackGroup{{trie: merged(v.results)}}
-	}
-	var list []stackGroup
-	for _, th := range v.set.perThread(v.results) {
-		list = append(list, stackGroup{th.Label, &th, th.Trie})
-	}
-	return list
-}
-
-// weight is what a stack weighs of itself by --by.
-func (v *converter) weight(n *calltrie.Node) uint64 {
-	if v.by == "calls" {
-		return n.Calls
-	}
-	return n.Self
-}
-
-// name is how to show a function of a stack.
-func (v *converter) name(id trace.FuncID) string {
-	if id == export.LeftOut {
-		return export.LeftOutName
-	}
-	return v.set.name(id)
+	v.set.noteDepth(v.results)
+	return v.set.groups(v.results, v.perThread)
 }
 
 // noteDepth says that stacks were cut.
-func (v *converter) noteDepth() {
-	for i, r := range v.results {
+func (t *traceSet) noteDepth(results []*account.Result) {
+	for i, r := range results {
 		if depth := r.Total().MaxDepth; depth > export.MaxFrames {
-			note(v.set.streams, "%s: stacks are up to %d frames deep: beyond %d the middle is left out", v.set.Logs[i].Info().File, depth, export.MaxFrames)
+			note(t.streams, "%s: stacks are up to %d frames deep: beyond %d the middle is left out", t.Logs[i].Info().File, depth, export.MaxFrames)
 		}
 	}
 }
 
 func (v *converter) folded(_ context.Context, w io.Writer) error {
-	v.noteDepth()
+	return v.set.writeFolded(w, v.groups(), stackWeight(v.by), nameFilter{})
+}
+
+// writeFolded writes the stacks that weigh something and whose innermost function
+// is asked for.
+func (t *traceSet) writeFolded(w io.Writer, groups []stackGroup, weight func(*calltrie.Stats) uint64, filter nameFilter) error {
 	out := folded.NewWriter(w)
 	var names []string
-	for _, g := range v.groups() {
+	for _, g := range groups {
 		err := export.EachStack(g.trie, export.MaxFrames, func(stack []trace.FuncID, n *calltrie.Node) error {
-			if v.weight(n) == 0 {
+			if weight(&n.Stats) == 0 || !filter.match(t.Funcs.Name(n.Func)) {
 				return nil
 			}
 			names = names[:0]
@@ -70,9 +55,9 @@ func (v *converter) folded(_ context.Context, w io.Writer) error {
 				names = append(names, g.label)
 			}
 			for _, fn := range stack {
-				names = append(names, v.name(fn))
+				names = append(names, t.name(fn))
 			}
-			return out.Write(names, v.weight(n))
+			return out.Write(names, weight(&n.Stats))
 		})
 		if err != nil {
 			return err
@@ -82,12 +67,11 @@ func (v *converter) folded(_ context.Context, w io.Writer) error {
 }
 
 func (v *converter) speedscopeSums(w io.Writer) error {
-	v.noteDepth()
-	unit := v.scopeUnit()
+	unit, weight := v.scopeUnit(), stackWeight(v.by)
 	if v.by == "calls" {
 		unit = speedscope.None
 	}
-	out := speedscope.NewWriter(w, v.title())
+	out := speedscope.NewWriter(w, v.set.title())
 	numbers := make(map[trace.FuncID]int)
 	var frames []int
 	for _, g := range v.groups() {
@@ -97,21 +81,19 @@ func (v *converter) speedscopeSums(w io.Writer) error {
 		}
 		err := out.Sampled(label, unit, func(yield func([]int, uint64) error) error {
 			return export.EachStack(g.trie, export.MaxFrames, func(stack []trace.FuncID, n *calltrie.Node) error {
-				if v.weight(n) == 0 {
+				if weight(&n.Stats) == 0 {
 					return nil
 				}
 				frames = frames[:0]
 				for _, fn := range stack {
 					number, ok := numbers[fn]
 					if !ok {
-						f := v.frame(fn)
-						f.Name = v.name(fn)
-						number = out.Function(f)
+						number = out.Function(v.frame(fn))
 						numbers[fn] = number
 					}
 					frames = append(frames, number)
 				}
-				return yield(frames, v.weight(n))
+				return yield(frames, weight(&n.Stats))
 			})
 		})
 		if err != nil {
@@ -122,7 +104,6 @@ func (v *converter) speedscopeSums(w io.Writer) error {
 }
 
 func (v *converter) pprof(_ context.Context, w io.Writer) error {
-	v.noteDepth()
 	opt := export.StackOptions{Unit: "nanoseconds", Show: v.set.names.Show, Name: v.set.Funcs.Name}
 	if v.set.Clock.Hz == 0 {
 		opt.Unit = "ticks"

@@ -34,7 +34,7 @@ lcov tracefile for genhtml and editors (--lcov). Lines need --debug.`,
 	f.profileFlags.register(c)
 	f.registerDebug(c)
 	f.displayFlags.register(c)
-	c.Flags().StringVarP(&f.pattern, "regexp", "r", "", "only functions whose name (mangled or demangled) matches this `regexp`")
+	registerRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
 	c.Flags().BoolVar(&f.missed, "missed", false, "what did not run instead")
 	c.Flags().BoolVar(&f.lines, "lines", false, "ranges of source lines")
 	c.Flags().BoolVar(&f.paths, "paths", false, "source files with their covered functions and blocks")
@@ -110,7 +110,7 @@ func (f *coveredFlags) each(modules []coverage.Module, names *report.Names, visi
 		m := &modules[i]
 		for k := range m.Funcs {
 			fn := shownFunc{m, &m.Funcs[k], &m.Counts[k], names.Show(m.Funcs[k].Name)}
-			if filter.match(fn.fn.Name, names) {
+			if filter.match(fn.fn.Name) {
 				visit(fn)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 type diffFlags struct {
 	displayFlags
 	check bool
-	limit int
+	top   int
 	logs  stackDiffFlags
 }
 
@@ -51,8 +51,10 @@ programs. A pattern in quotes stands for several logs, of which the mean is take
 	}
 	f.register(c)
 	c.Flags().BoolVar(&f.check, "check", false, "exit with 1 if B misses what A covered")
-	c.Flags().IntVar(&f.limit, "limit", 20, "list at most `n` functions whose calls moved, and of logs of each list; 0 for all")
+	c.Flags().IntVar(&f.top, "top", 20, "list `n` functions whose calls moved, and of logs of each list; 0 for all")
 	f.logs.register(c)
+	f.registerShort(c)
+	otherWord(c, "top", "limit")
 	return c
 }
 
@@ -191,9 +193,9 @@ func (f *diffFlags) movedTable(r *compare.Result, name func(*compare.Func) repor
 		{},
 	}}
 	for i := range r.Moved {
-		if f.limit > 0 && i == f.limit {
+		if f.top > 0 && i == f.top {
 			t.Add(report.Cell{}, report.Cell{}, report.Cell{}, report.Cell{}, report.Cell{},
-				report.Cell{Text: fmt.Sprintf("and %d more (--limit 0 lists all)", len(r.Moved)-i), Color: report.Dim}, report.Cell{})
+				report.Cell{Text: fmt.Sprintf("and %d more (--top 0 lists all)", len(r.Moved)-i), Color: report.Dim}, report.Cell{})
 			break
 		}
 		fn := &r.Moved[i]

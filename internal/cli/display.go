@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/cairnprof/cairn/internal/report"
@@ -14,13 +15,28 @@ import (
 type displayFlags struct {
 	json    bool
 	mangled bool
+	short   bool // only verbs of traces have it
 	color   string
 }
 
 func (d *displayFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&d.json, "json", false, "print JSON")
-	c.Flags().BoolVar(&d.mangled, "mangled", false, "print symbol names as they are, not demangled")
+	d.registerMangled(c)
 	d.registerColor(c)
+}
+
+func (d *displayFlags) registerMangled(c *cobra.Command) {
+	c.Flags().BoolVar(&d.mangled, "mangled", false, "show symbol names as they are, not demangled")
+}
+
+// registerNames adds the flags of how verbs of traces show functions.
+func (d *displayFlags) registerNames(c *cobra.Command) {
+	d.registerMangled(c)
+	d.registerShort(c)
+}
+
+func (d *displayFlags) registerShort(c *cobra.Command) {
+	c.Flags().BoolVar(&d.short, "short-names", false, "show functions without their parameters and template arguments")
 }
 
 func (d *displayFlags) registerColor(c *cobra.Command) {
@@ -49,13 +65,16 @@ func (d *displayFlags) style(s *Streams) (report.Style, error) {
 	return st, nil
 }
 
-// names returns how to show symbols. JSON always has both forms of a name.
+// names returns how to show symbols. JSON always has both forms of a name, whole.
 func (d *displayFlags) names() *report.Names {
-	return &report.Names{Mangled: d.mangled && !d.json}
+	return &report.Names{Mangled: d.mangled && !d.json, Short: d.short && !d.json}
 }
 
-// nameFilter selects functions by their symbol or by what it is shown as.
-type nameFilter struct{ re *regexp.Regexp }
+// nameFilter selects functions by their symbol or by what that demangles to.
+type nameFilter struct {
+	re   *regexp.Regexp
+	full *report.Names // whatever is displayed
+}
 
 func newNameFilter(pattern string) (nameFilter, error) {
 	if pattern == "" {
@@ -65,11 +84,26 @@ func newNameFilter(pattern string) (nameFilter, error) {
 	if err != nil {
 		return nameFilter{}, usagef("--regexp: %w", err)
 	}
-	return nameFilter{re}, nil
+	return nameFilter{re, &report.Names{}}, nil
 }
 
-func (f nameFilter) match(symbol string, names *report.Names) bool {
-	return f.re == nil || f.re.MatchString(symbol) || f.re.MatchString(names.Show(symbol))
+func (f nameFilter) match(symbol string) bool {
+	return f.re == nil || f.re.MatchString(symbol) || f.re.MatchString(f.full.Show(symbol))
+}
+
+// registerRegexp adds the flag whose pattern selects functions.
+func registerRegexp(c *cobra.Command, pattern *string, usage string) {
+	c.Flags().StringVarP(pattern, "regexp", "r", "", usage)
+}
+
+// otherWord lets a flag have a second name, which help does not list.
+func otherWord(c *cobra.Command, flag, word string) {
+	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == word {
+			name = flag
+		}
+		return pflag.NormalizedName(name)
+	})
 }
 
 // noArgs is cobra.NoArgs with the exit code of a wrong command line.

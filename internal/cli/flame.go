@@ -20,13 +20,13 @@ import (
 
 type flameFlags struct {
 	traceFlags
+	names      displayFlags
 	out        string
 	format     string
 	by         string
 	title      string
 	regexp     string
 	perThread  bool
-	mangled    bool
 	minPercent float64
 	maxStacks  int
 	width      int
@@ -65,9 +65,9 @@ With --regexp, the functions that match are outermost, whoever called them.`,
 	fl.IntVar(&f.maxStacks, "max-stacks", flamegraph.DefaultNodes, "draw the `n` largest stacks, and merge the others")
 	fl.Float64Var(&f.minPercent, "min-percent", 0, "merge stacks below this share of the whole, in `percent`")
 	fl.StringVar(&f.title, "title", "", "`text` at the top (default the names of the logs)")
-	fl.StringVar(&f.regexp, "regexp", "", "begin with the functions that match `pattern`")
+	registerRegexp(c, &f.regexp, "begin with the functions that match this `pattern`")
 	fl.IntVar(&f.width, "width", flamegraph.DefaultWidth, "width of an SVG in `pixels`")
-	fl.BoolVar(&f.mangled, "mangled", false, "show symbol names as they are, not demangled")
+	f.names.registerNames(c)
 	return c
 }
 
@@ -106,7 +106,7 @@ func (f *flameFlags) run(ctx context.Context, s *Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	set, err := f.open(s, args, &report.Names{Mangled: f.mangled})
+	set, err := f.open(s, args, f.names.names())
 	if err != nil {
 		return err
 	}
@@ -116,8 +116,11 @@ func (f *flameFlags) run(ctx context.Context, s *Streams, args []string) error {
 		return err
 	}
 	doc := f.profile(set, results, filter)
-	if doc.Groups == nil {
-		return fmt.Errorf("%s: no call to draw%s", set.Logs[0].Info().File, f.why())
+	switch {
+	case doc.Groups == nil && hasCalls(results): // a page without them is no use, and may replace one
+		return fmt.Errorf("%s: no call to draw of a function that matches %s", set.Logs[0].Info().File, f.regexp)
+	case doc.Groups == nil:
+		note(s, "no call to draw")
 	}
 	write := flamegraph.WriteHTML
 	if f.format == "svg" {
@@ -136,12 +139,10 @@ func (f *flameFlags) run(ctx context.Context, s *Streams, args []string) error {
 	return nil
 }
 
-// why is why there may be nothing to draw.
-func (f *flameFlags) why() string {
-	if f.regexp != "" {
-		return " of a function that matches " + f.regexp
-	}
-	return ""
+func hasCalls(results []*account.Result) bool {
+	return slices.ContainsFunc(results, func(r *account.Result) bool {
+		return slices.ContainsFunc(r.Threads, func(th account.Thread) bool { return th.Trie.Len() > 1 })
+	})
 }
 
 // say prints where the drawing is and what is not in it.
@@ -163,7 +164,7 @@ func (f *flameFlags) say(s *Streams, sum flamegraph.Summary) {
 
 // profile returns what is to be drawn, without groups if there is nothing.
 func (f *flameFlags) profile(set *traceSet, results []*account.Result, filter nameFilter) *flamegraph.Profile {
-	match := func(id trace.FuncID) bool { return filter.match(set.Funcs.Name(id), set.names) }
+	match := func(id trace.FuncID) bool { return filter.match(set.Funcs.Name(id)) }
 	doc := &flamegraph.Profile{Title: f.title, Unit: set.Clock.Unit(), Name: set.name}
 	if doc.Title == "" {
 		doc.Title = set.title()
@@ -176,31 +177,17 @@ func (f *flameFlags) profile(set *traceSet, results []*account.Result, filter na
 			doc.Groups = append(doc.Groups, flamegraph.Group{Label: label, Trie: trie})
 		}
 	}
-	if f.perThread {
-		for _, th := range set.perThread(results) {
-			add(th.Label, th.Trie)
-		}
-	} else {
-		add("", merged(results))
+	for _, g := range set.groups(results, f.perThread) {
+		add(g.label, g.trie)
 	}
 	doc.Notes = flameNotes(set, results, doc)
+	if doc.Groups == nil {
+		doc.Notes = []string{"There is no call to draw."}
+	}
 	if f.regexp != "" {
 		doc.Notes = append(doc.Notes, "Only calls of functions that match "+f.regexp+".")
 	}
 	return doc
-}
-
-// title is the names of the logs, without their directories.
-func (t *traceSet) title() string {
-	var names []string
-	for _, log := range t.Logs {
-		names = append(names, filepath.Base(log.Info().File))
-	}
-	const most = 3
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more logs", names[0], len(names)-1)
-	}
-	return strings.Join(names, ", ")
 }
 
 // flameNotes say how much was drawn and what its numbers are worth.

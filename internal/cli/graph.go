@@ -9,17 +9,16 @@ import (
 
 	"github.com/cairnprof/cairn/internal/account"
 	"github.com/cairnprof/cairn/internal/calltrie"
-	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/trace"
 )
 
 type graphFlags struct {
 	traceFlags
-	to, out                 string
-	label, edgeLabel, color string
+	names                   displayFlags
+	format, out             string
+	label, edgeLabel, shade string
 	minPercent              float64
 	pattern                 string
-	mangled, json           bool
 }
 
 func newGraphCmd(s *Streams) *cobra.Command {
@@ -36,30 +35,32 @@ begin.
 A big program makes a big graph. --min-percent leaves out functions, and edges,
 whose total is below that share of the traced time; --regexp leaves out edges at
 which neither end matches.`,
-		Example: `  cairn graph --map ./app --color self --min-percent 1 xray-log.app.* | dot -Tsvg -o app.svg
-  cairn graph --map ./app --to mermaid --edge-label calls xray-log.app.*`,
+		Example: `  cairn graph --map ./app --shade self --min-percent 1 xray-log.app.* | dot -Tsvg -o app.svg
+  cairn graph --map ./app --format mermaid --edge-label calls xray-log.app.*`,
 		Args: exactFiles("graph", "logs of calls", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if f.json && c.Flags().Changed("to") && f.to != "json" {
-				return usagef("--json and --to %s: choose one", f.to)
+			if f.names.json && c.Flags().Changed("format") && f.format != "json" {
+				return usagef("--json and --format %s: choose one", f.format)
 			}
-			if f.json {
-				f.to = "json"
+			if f.names.json {
+				f.format = "json"
 			}
+			f.names.json = f.format == "json"
 			return f.run(c.Context(), s, args)
 		},
 	}
 	f.register(c)
 	keys := keyList(append(costNames(), "none"))
-	c.Flags().StringVar(&f.to, "to", "dot", "`format` of the graph: dot, json or mermaid")
-	c.Flags().BoolVar(&f.json, "json", false, "the same as --to json")
+	c.Flags().StringVar(&f.format, "format", "dot", "`format` of the graph: dot, json or mermaid")
+	c.Flags().BoolVar(&f.names.json, "json", false, "the same as --format json")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	c.Flags().StringVar(&f.label, "label", "total", "label nodes with this `key`: "+keys)
 	c.Flags().StringVar(&f.edgeLabel, "edge-label", "calls", "label edges with this `key`")
-	c.Flags().StringVar(&f.color, "color", "self", "colour nodes and edges by this `key`")
+	c.Flags().StringVar(&f.shade, "shade", "self", "colour nodes and edges by this `key`")
 	c.Flags().Float64Var(&f.minPercent, "min-percent", 0, "leave out what took less than this `share` of all time")
-	c.Flags().StringVarP(&f.pattern, "regexp", "r", "", "only edges from or to functions whose name matches this `regexp`")
-	c.Flags().BoolVar(&f.mangled, "mangled", false, "print symbol names as they are, not demangled")
+	registerRegexp(c, &f.pattern, "only edges from or to functions whose name matches this `pattern`")
+	f.names.registerNames(c)
+	otherWord(c, "format", "to")
 	return c
 }
 
@@ -69,7 +70,7 @@ type costGraph struct {
 	edges []graphEdge // by caller, then callee
 	unit  string
 	// What to show; nil for nothing. JSON has all.
-	label, edgeLabel, color *costKey
+	label, edgeLabel, shade *costKey
 }
 
 type graphNode struct {
@@ -87,9 +88,9 @@ type graphEdge struct {
 
 func (f *graphFlags) run(ctx context.Context, s *Streams, args []string) error {
 	writers := map[string]func(io.Writer, *costGraph) error{"dot": writeDot, "mermaid": writeMermaid, "json": writeGraphJSON}
-	write, ok := writers[f.to]
+	write, ok := writers[f.format]
 	if !ok {
-		return usagef("--to %s: there is dot, json and mermaid", f.to)
+		return usagef("--format %s: there is dot, json and mermaid", f.format)
 	}
 	if !(f.minPercent >= 0 && f.minPercent <= 100) {
 		return usagef("--min-percent %v is not between 0 and 100", f.minPercent)
@@ -98,7 +99,7 @@ func (f *graphFlags) run(ctx context.Context, s *Streams, args []string) error {
 	for _, k := range []struct {
 		flag, name string
 		key        **costKey
-	}{{"label", f.label, &g.label}, {"edge-label", f.edgeLabel, &g.edgeLabel}, {"color", f.color, &g.color}} {
+	}{{"label", f.label, &g.label}, {"edge-label", f.edgeLabel, &g.edgeLabel}, {"shade", f.shade, &g.shade}} {
 		key, ok := findCostKey(k.name)
 		switch {
 		case ok:
@@ -111,8 +112,7 @@ func (f *graphFlags) run(ctx context.Context, s *Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	names := &report.Names{Mangled: f.mangled && f.to != "json"}
-	logs, err := f.open(s, args, names)
+	logs, err := f.open(s, args, f.names.names())
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (f *graphFlags) run(ctx context.Context, s *Streams, args []string) error {
 	}
 	trie := merged(results)
 	g.unit = logs.Clock.Unit()
-	left := g.build(trie, logs, f.threshold(trie), func(n *graphNode) bool { return filter.match(n.Name, names) })
+	left := g.build(trie, logs, f.threshold(trie), func(n *graphNode) bool { return filter.match(n.Name) })
 	if len(g.nodes) == 0 {
 		note(s, "the graph is empty")
 	} else if left > 0 {
@@ -189,11 +189,11 @@ func (g *costGraph) build(trie *calltrie.Trie, logs *traceSet, least float64, ma
 // 1. It is the root of the share, as otherwise most functions would look alike.
 func (g *costGraph) shades() (node, edge func(*account.Costs) float64) {
 	most := func(list []*account.Costs) func(*account.Costs) float64 {
-		if g.color == nil || len(list) == 0 {
+		if g.shade == nil || len(list) == 0 {
 			return func(*account.Costs) float64 { return 0 }
 		}
-		top := slices.MaxFunc(list, func(a, b *account.Costs) int { return compareBy(g.color, a, b) })
-		return func(c *account.Costs) float64 { return rootShare(g.color.of(c), g.color.of(top)) }
+		top := slices.MaxFunc(list, func(a, b *account.Costs) int { return compareBy(g.shade, a, b) })
+		return func(c *account.Costs) float64 { return rootShare(g.shade.of(c), g.shade.of(top)) }
 	}
 	var nodes, edges []*account.Costs
 	for i := range g.nodes {

@@ -27,7 +27,7 @@ var hostileNames = []string{
 // graphOf returns a graph of functions with these names, each calling the next.
 func graphOf(names ...string) *costGraph {
 	calls, _ := findCostKey("calls")
-	g := &costGraph{unit: "ns", label: &calls, edgeLabel: &calls, color: &calls}
+	g := &costGraph{unit: "ns", label: &calls, edgeLabel: &calls, shade: &calls}
 	for i, name := range names {
 		costs := account.Costs{Calls: uint64(i + 1)}
 		g.nodes = append(g.nodes, graphNode{shown: report.Printable(name), Function: account.Function{Costs: costs}})

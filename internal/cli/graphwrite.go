@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/account"
@@ -51,7 +50,7 @@ func (g *costGraph) legend() string {
 	for _, p := range []struct {
 		what string
 		key  *costKey
-	}{{"nodes: ", g.label}, {"edges: ", g.edgeLabel}, {"colour: ", g.color}} {
+	}{{"nodes: ", g.label}, {"edges: ", g.edgeLabel}, {"colour: ", g.shade}} {
 		if p.key != nil {
 			parts = append(parts, p.what+p.key.name)
 		}
@@ -108,8 +107,8 @@ func writeDot(w io.Writer, g *costGraph) error {
 
 // nodeTip is what a drawing shows of a node under the pointer: its whole name.
 func nodeTip(n *graphNode) string {
-	if place := placeText(&n.Func); place != "" {
-		return n.shown + " " + report.Printable(place)
+	if place := sourceText(n.File, n.Line); place != "" {
+		return n.shown + " " + place
 	}
 	return n.shown
 }
@@ -135,7 +134,7 @@ func writeMermaid(w io.Writer, g *costGraph) error {
 			shape = [2]string{"([", "])"}
 		}
 		fmt.Fprintf(b, "  n%d%s\"%s\"%s\n", i, shape[0], strings.Join(lines, "<br/>"), shape[1])
-		if g.color != nil && !n.outside {
+		if g.shade != nil && !n.outside {
 			fmt.Fprintf(b, "  style n%d fill:%s,stroke:#93a1a1,color:#1c2024\n", i, mixColor(nodeCold, nodeHot, nodeShade(&n.Costs)))
 		}
 	}
@@ -146,7 +145,7 @@ func writeMermaid(w io.Writer, g *costGraph) error {
 			label = fmt.Sprintf("|\"%s\"|", mermaidText(g.edgeLabel.text(&e.Costs, g.unit)))
 		}
 		fmt.Fprintf(b, "  n%d -->%s n%d\n", e.from, label, e.to)
-		if g.color != nil {
+		if g.shade != nil {
 			x := edgeShade(&e.Costs)
 			fmt.Fprintf(b, "  linkStyle %d stroke:%s,stroke-width:%.2fpx\n", i, mixColor(edgeCold, edgeHot, x), 1+2*x)
 		}
@@ -170,18 +169,17 @@ func mermaidText(s string) string {
 
 func writeGraphJSON(w io.Writer, g *costGraph) error {
 	type nodeJSON struct {
-		ID        string `json:"id"`
-		Func      uint32 `json:"func,omitempty"`
-		Name      string `json:"name"`
-		Demangled string `json:"demangled"`
-		File      string `json:"file,omitempty"`
-		Line      int    `json:"line,omitempty"`
-		Outside   bool   `json:"outside,omitempty"`
+		ID        *uint32 `json:"id"` // of the function; null for the outside
+		Name      string  `json:"name"`
+		Demangled string  `json:"demangled"`
+		File      string  `json:"file,omitempty"`
+		Line      int     `json:"line,omitempty"`
+		Outside   bool    `json:"outside,omitempty"`
 		*costsJSON
 	}
 	type edgeJSON struct {
-		From string `json:"from"`
-		To   string `json:"to"`
+		From *uint32 `json:"from"`
+		To   *uint32 `json:"to"`
 		costsJSON
 	}
 	out := struct {
@@ -189,7 +187,12 @@ func writeGraphJSON(w io.Writer, g *costGraph) error {
 		Nodes []nodeJSON `json:"nodes"`
 		Edges []edgeJSON `json:"edges"`
 	}{g.unit, make([]nodeJSON, len(g.nodes)), make([]edgeJSON, len(g.edges))}
-	id := func(i int) string { return "n" + strconv.Itoa(i) }
+	id := func(i int) *uint32 {
+		if g.nodes[i].outside {
+			return nil
+		}
+		return new(uint32(g.nodes[i].Function.Func))
+	}
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		j := nodeJSON{ID: id(i), Name: n.Name, Demangled: n.shown, File: n.File, Line: n.Line, Outside: n.outside}
@@ -197,7 +200,7 @@ func writeGraphJSON(w io.Writer, g *costGraph) error {
 			j.Name, j.Demangled = "[outside]", "[outside]"
 		} else {
 			costs := costsToJSON(&n.Costs)
-			j.Func, j.costsJSON = uint32(n.Function.Func), &costs
+			j.costsJSON = &costs
 		}
 		out.Nodes[i] = j
 	}

@@ -11,13 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/account"
-	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/tracedb"
 )
 
 type queryFlags struct {
 	traceFlags
-	color   displayFlags
+	display displayFlags
 	file    string // with the SQL
 	view    string
 	top     int
@@ -64,7 +63,8 @@ and column names, for engines that count billions of rows:
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
 	}
 	f.traceFlags.register(c)
-	f.color.registerColor(c)
+	f.display.registerColor(c)
+	f.display.registerNames(c)
 	fl := c.Flags()
 	fl.StringVarP(&f.file, "file", "f", "", "read the SQL from this `file`, - for standard input")
 	fl.StringVar(&f.view, "view", "", "print the view or table of this `name`")
@@ -122,7 +122,7 @@ func (f *queryFlags) run(ctx context.Context, s *Streams) error {
 		_, err := io.WriteString(s.Out, tracedb.Schema)
 		return err
 	}
-	style, err := f.color.style(s)
+	style, err := f.display.style(s)
 	if err != nil {
 		return err
 	}
@@ -207,8 +207,8 @@ func (f *queryFlags) openDatabase(ctx context.Context, s *Streams) (*tracedb.DB,
 		case !tracedb.Detect(head):
 		case len(f.logs) > 1:
 			return nil, usagef("%s is a database: query it alone", path)
-		case f.save+f.calls != "" || len(f.maps)+len(f.threads)+len(f.pids) > 0:
-			return nil, usagef("%s is a database already: --save, --calls, --map, --thread and --process are for logs", path)
+		case f.save+f.calls != "" || len(f.maps)+len(f.threads)+len(f.pids) > 0 || f.display.mangled || f.display.short:
+			return nil, usagef("%s is a database already: --save, --calls, --map, --thread, --process, --mangled and --short-names are for logs", path)
 		default:
 			return tracedb.Open(ctx, path)
 		}
@@ -231,7 +231,7 @@ func readStart(path string, n int) ([]byte, error) {
 }
 
 func (f *queryFlags) makeDatabase(ctx context.Context, s *Streams) (*tracedb.DB, error) {
-	set, err := f.open(s, f.logs, &report.Names{})
+	set, err := f.open(s, f.logs, f.display.names())
 	if err != nil {
 		return nil, err
 	}
@@ -277,16 +277,14 @@ func (f *queryFlags) keep(ctx context.Context, s *Streams, db *tracedb.DB, set *
 	if f.calls == "" {
 		return nil
 	}
-	return set.writeCalls(ctx, f.calls, data, f.options())
+	return writeFile(s, f.calls, func(w io.Writer) error { return set.writeCalls(ctx, w, data, f.options()) })
 }
 
-// writeCalls writes every call as Parquet to path, with progress.
-func (t *traceSet) writeCalls(ctx context.Context, path string, data *tracedb.Data, opt account.Options) error {
+// writeCalls writes every call as Parquet, with progress.
+func (t *traceSet) writeCalls(ctx context.Context, w io.Writer, data *tracedb.Data, opt account.Options) error {
 	var stop func()
 	opt.Progress, stop = t.progress()
 	defer stop()
-	return writeFile(t.streams, path, func(w io.Writer) error {
-		_, err := tracedb.WriteCalls(ctx, w, data, opt)
-		return err
-	})
+	_, err := tracedb.WriteCalls(ctx, w, data, opt)
+	return err
 }

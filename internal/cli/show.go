@@ -39,7 +39,7 @@ What the profile's mode did not record is left out.`,
 	f.profileFlags.register(c)
 	f.registerDebug(c)
 	f.displayFlags.register(c)
-	c.Flags().StringVarP(&f.pattern, "regexp", "r", "", "only functions whose name (mangled or demangled) matches this `regexp`")
+	registerRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
 	c.Flags().StringVar(&f.sort, "sort", "addr", "order of the functions: `key` is name, calls, order or addr")
 	c.Flags().IntVar(&f.limit, "limit", 0, "only the first `n` functions; 0 for all")
 	c.Flags().BoolVar(&f.all, "all", false, "also functions that never ran (the default)")
@@ -97,7 +97,7 @@ func (f *showFlags) run(s *Streams) error {
 		m := &modules[i]
 		for k := range m.Funcs {
 			fn, c := &m.Funcs[k], &m.Counts[k]
-			if f.ran && c.Runs == 0 || !filter.match(fn.Name, names) {
+			if f.ran && c.Runs == 0 || !filter.match(fn.Name) {
 				continue
 			}
 			funcs = append(funcs, shownFunc{m, fn, c, names.Show(fn.Name)})
@@ -192,7 +192,7 @@ func callText(c *prof.Counts) string {
 // sourceText returns file:line as far as they are known.
 func sourceText(file string, line int) string {
 	file = report.Printable(file)
-	if line == 0 {
+	if file == "" || line == 0 {
 		return file
 	}
 	return fmt.Sprintf("%s:%d", file, line)

@@ -33,8 +33,8 @@ func (f *stackDiffFlags) register(c *cobra.Command) {
 	own := &cobra.Command{}
 	f.traceFlags.register(own)
 	f.all = own.Flags()
-	f.all.StringArrayVar(&f.mapsA, "map-a", nil, "as --map, for A alone")
-	f.all.StringArrayVar(&f.mapsB, "map-b", nil, "as --map, for B alone")
+	f.all.StringArrayVar(&f.mapsA, "map-a", nil, "as --map, for A alone: `file`")
+	f.all.StringArrayVar(&f.mapsB, "map-b", nil, "as --map, for B alone: `file`")
 	f.all.StringVar(&f.sort, "sort", "self", "order by the change of this `key`: self, total or calls")
 	f.all.StringVar(&f.flame, "flame", "", "draw the change as a flame graph to this `file`, .html or .svg")
 	f.all.VisitAll(func(flag *pflag.Flag) {
@@ -103,7 +103,7 @@ func (f *diffFlags) runLogs(ctx context.Context, c *cobra.Command, s *Streams, a
 	if err != nil {
 		return err
 	}
-	d := &logDiff{names: f.names(), limit: f.limit}
+	d := &logDiff{names: f.names(), limit: f.top}
 	switch f.logs.sort {
 	case "self":
 		d.key = stackdiff.Self
@@ -128,7 +128,7 @@ func (f *diffFlags) runLogs(ctx context.Context, c *cobra.Command, s *Streams, a
 		}
 	}
 	if f.json {
-		if !c.Flags().Changed("limit") {
+		if !c.Flags().Changed("top") {
 			d.limit = 0
 		}
 		return d.writeJSON(s.Out)

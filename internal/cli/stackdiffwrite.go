@@ -96,7 +96,7 @@ func (d *logDiff) writeText(w io.Writer, style report.Style) error {
 			return err
 		}
 		if more := n - t.Len(); more > 0 {
-			fmt.Fprintln(w, style.Paint(report.Dim, fmt.Sprintf("  and %s more (--limit 0 lists all)", report.Count(more))))
+			fmt.Fprintln(w, style.Paint(report.Dim, fmt.Sprintf("  and %s more (--top 0 lists all)", report.Count(more))))
 		}
 		return nil
 	}

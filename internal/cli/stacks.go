@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/format/folded"
 	"github.com/cairnprof/cairn/internal/account"
 	"github.com/cairnprof/cairn/internal/calltrie"
 	"github.com/cairnprof/cairn/internal/report"
@@ -52,11 +51,12 @@ beginning of a ring buffer, is counted and left out.`,
 	}
 	f.traceFlags.register(c)
 	f.displayFlags.register(c)
+	f.registerShort(c)
 	c.Flags().StringVar(&f.by, "by", "self", "what to rank stacks by: self, total or calls")
 	c.Flags().IntVar(&f.top, "top", 10, "list `n` stacks; 0 for all")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "rank the stacks of each thread apart")
 	c.Flags().BoolVar(&f.folded, "folded", false, "print every stack on a line, outermost function first, with its self time or,\nwith --by calls, its calls: what flamegraph.pl and speedscope read")
-	c.Flags().StringVar(&f.regexp, "regexp", "", "only stacks whose innermost function matches `pattern`")
+	registerRegexp(c, &f.regexp, "only stacks whose innermost function matches this `pattern`")
 	return c
 }
 
@@ -75,12 +75,10 @@ func stackKey(by string) (func(*calltrie.Stats) uint64, error) {
 
 // A stackList is the ranked stacks of a trie.
 type stackList struct {
-	label  string      // of the thread, "" for all
-	thread *threadTrie // nil for all
-	trie   *calltrie.Trie
-	nodes  []calltrie.NodeID
-	sum    uint64 // of self times
-	found  int    // stacks that matched
+	stackGroup
+	nodes []calltrie.NodeID
+	sum   uint64 // of self times
+	found int    // stacks that matched
 }
 
 func (f *stacksFlags) run(ctx context.Context, s *Streams, args []string) error {
@@ -111,46 +109,41 @@ func (f *stacksFlags) run(ctx context.Context, s *Streams, args []string) error 
 	if err != nil {
 		return err
 	}
-	lists := f.rank(set, results, key, filter)
-	switch {
-	case f.folded:
-		return f.writeFolded(s.Out, set, lists)
-	case f.json:
+	groups := set.groups(results, f.perThread)
+	if f.folded {
+		set.noteDepth(results)
+		return set.writeFolded(s.Out, groups, stackWeight(f.by), filter)
+	}
+	var lists []*stackList
+	for _, g := range groups {
+		lists = append(lists, f.rank(g, set, key, filter))
+	}
+	if f.json {
 		return f.writeJSON(s.Out, set, lists)
 	}
 	return f.writeText(s.Out, set, lists, style)
 }
 
-// rank returns the stacks to show, of each thread or of all together.
-func (f *stacksFlags) rank(set *traceSet, results []*account.Result, key func(*calltrie.Stats) uint64, filter nameFilter) []*stackList {
-	list := func(label string, thread *threadTrie, trie *calltrie.Trie) *stackList {
-		l := &stackList{label: label, thread: thread, trie: trie}
-		for id, n := range trie.Nodes() {
-			l.sum += n.Self
-			if n.Calls > 0 && filter.match(set.Funcs.Name(n.Func), set.names) {
-				l.nodes = append(l.nodes, id)
-			}
+// rank returns the stacks of a group to show.
+func (f *stacksFlags) rank(g stackGroup, set *traceSet, key func(*calltrie.Stats) uint64, filter nameFilter) *stackList {
+	l, trie := &stackList{stackGroup: g}, g.trie
+	for id, n := range trie.Nodes() {
+		l.sum += n.Self
+		if n.Calls > 0 && filter.match(set.Funcs.Name(n.Func)) {
+			l.nodes = append(l.nodes, id)
 		}
-		l.found = len(l.nodes)
-		slices.SortFunc(l.nodes, func(a, b calltrie.NodeID) int {
-			if c := cmp.Compare(key(&trie.Node(b).Stats), key(&trie.Node(a).Stats)); c != 0 {
-				return c
-			}
-			return slices.Compare(trie.Stack(a), trie.Stack(b)) // slow, and rarely needed
-		})
-		if f.top > 0 && !f.folded {
-			l.nodes = l.nodes[:min(f.top, len(l.nodes))]
+	}
+	l.found = len(l.nodes)
+	slices.SortFunc(l.nodes, func(a, b calltrie.NodeID) int {
+		if c := cmp.Compare(key(&trie.Node(b).Stats), key(&trie.Node(a).Stats)); c != 0 {
+			return c
 		}
-		return l
+		return slices.Compare(trie.Stack(a), trie.Stack(b)) // slow, and rarely needed
+	})
+	if f.top > 0 {
+		l.nodes = l.nodes[:min(f.top, len(l.nodes))]
 	}
-	if !f.perThread {
-		return []*stackList{list("", nil, merged(results))}
-	}
-	var lists []*stackList
-	for _, th := range set.perThread(results) {
-		lists = append(lists, list(th.Label, &th, th.Trie))
-	}
-	return lists
+	return l
 }
 
 func (f *stacksFlags) writeText(w io.Writer, set *traceSet, lists []*stackList, style report.Style) error {
@@ -225,50 +218,10 @@ func share(part, whole uint64) string {
 	return report.Decimal(100*float64(part)/float64(whole)) + " %"
 }
 
-// writeFolded prints every stack that has a value.
-func (f *stacksFlags) writeFolded(w io.Writer, set *traceSet, lists []*stackList) error {
-	value := func(s *calltrie.Stats) uint64 { return s.Self }
-	if f.by == "calls" {
-		value = func(s *calltrie.Stats) uint64 { return s.Calls }
-	}
-	out := folded.NewWriter(w)
-	for _, l := range lists {
-		slices.Sort(l.nodes) // callers before callees
-		for _, id := range l.nodes {
-			n := value(&l.trie.Node(id).Stats)
-			if n == 0 {
-				continue
-			}
-			var names []string
-			if l.label != "" {
-				names = append(names, l.label)
-			}
-			for _, fn := range l.trie.Stack(id) {
-				names = append(names, set.name(fn))
-			}
-			if err := out.Write(names, n); err != nil {
-				return err
-			}
-		}
-	}
-	return out.Flush()
-}
-
 // stackJSON is a stack in JSON. Times are in the document's unit.
 type stackJSON struct {
 	Thread *threadJSON `json:"thread,omitempty"`
-	Calls  uint64      `json:"calls"`
-	Total  uint64      `json:"total"`
-	Self   uint64      `json:"self"`
-	Min    uint64      `json:"min"`
-	Median uint64      `json:"median"`
-	P90    uint64      `json:"p90"`
-	P99    uint64      `json:"p99"`
-	Max    uint64      `json:"max"`
-	// NoExit is how many of the calls have no exit in the log, Open how many
-	// were running at its end.
-	NoExit uint64      `json:"no_exit,omitempty"`
-	Open   uint64      `json:"open,omitempty"`
+	costsJSON
 	Frames []frameJSON `json:"frames"` // outermost first
 }
 
@@ -278,7 +231,9 @@ type threadJSON struct {
 	TID uint32 `json:"tid"`
 }
 
+// frameJSON is a function of a stack, and what its calls there cost.
 type frameJSON struct {
+	ID        uint32 `json:"id"`
 	Name      string `json:"name"`
 	Demangled string `json:"demangled"`
 	File      string `json:"file,omitempty"`
@@ -288,36 +243,43 @@ type frameJSON struct {
 	Self      uint64 `json:"self"`
 }
 
+// writeJSON writes stack by stack: all of them, each with its frames, can be much
+// more than the trie that they come from.
 func (f *stacksFlags) writeJSON(w io.Writer, set *traceSet, lists []*stackList) error {
 	doc := struct {
-		Unit   string      `json:"unit"`
-		Found  int         `json:"found"` // stacks, before --top
-		Self   uint64      `json:"self"`  // of all stacks
-		Stacks []stackJSON `json:"stacks"`
-	}{Unit: set.Clock.Unit(), Stacks: []stackJSON{}}
+		Unit  string `json:"unit"`
+		Found int    `json:"found"` // stacks, before --top
+		Self  uint64 `json:"self"`  // of all stacks
+	}{Unit: set.Clock.Unit()}
 	for _, l := range lists {
 		doc.Found += l.found
 		doc.Self += l.sum
-		for _, id := range l.nodes {
-			n := &l.trie.Node(id).Stats
-			c := account.NewCosts(n, n.Total)
-			out := stackJSON{
-				Calls: c.Calls, Total: c.Total, Self: c.Self, NoExit: c.Deduced, Open: c.Open,
-				Min: c.Min, Median: c.Median, P90: c.P90, P99: c.P99, Max: c.Max,
-			}
-			if th := l.thread; th != nil {
-				out.Thread = &threadJSON{th.Log.File, th.PID, th.TID}
-			}
-			for _, node := range path(l.trie, id) {
-				n := l.trie.Node(node)
-				fn := set.Funcs[n.Func]
-				out.Frames = append(out.Frames, frameJSON{
-					Name: set.symbol(n.Func), Demangled: set.name(n.Func), File: fn.File, Line: fn.Line,
-					Calls: n.Calls, Total: n.Total, Self: n.Self,
-				})
-			}
-			doc.Stacks = append(doc.Stacks, out)
-		}
 	}
-	return report.WriteJSON(w, doc)
+	return report.WriteJSONList(w, doc, "stacks", func(yield func(any) bool) {
+		for _, l := range lists {
+			for _, id := range l.nodes {
+				if !yield(l.json(set, id)) {
+					return
+				}
+			}
+		}
+	})
+}
+
+func (l *stackList) json(set *traceSet, id calltrie.NodeID) *stackJSON {
+	n := &l.trie.Node(id).Stats
+	costs := account.NewCosts(n, n.Total)
+	out := &stackJSON{costsJSON: costsToJSON(&costs)}
+	if th := l.thread; th != nil {
+		out.Thread = &threadJSON{th.Log.File, th.PID, th.TID}
+	}
+	for _, node := range path(l.trie, id) {
+		n := l.trie.Node(node)
+		fn := set.Funcs[n.Func]
+		out.Frames = append(out.Frames, frameJSON{
+			ID: uint32(n.Func), Name: set.symbol(n.Func), Demangled: set.name(n.Func), File: fn.File, Line: fn.Line,
+			Calls: n.Calls, Total: n.Total, Self: n.Self,
+		})
+	}
+	return out
 }

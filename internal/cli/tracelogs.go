@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/account"
 	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/internal/export"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/symbolize"
@@ -234,8 +234,11 @@ func (t *traceSet) Close() {
 
 // symbol returns the symbol of a function, or what stands for it.
 func (t *traceSet) symbol(id trace.FuncID) string {
-	if id == calltrie.Other {
+	switch id {
+	case calltrie.Other:
 		return otherStacks
+	case export.LeftOut:
+		return export.LeftOutName
 	}
 	return t.Funcs.Name(id)
 }
@@ -256,42 +259,36 @@ func (t *traceSet) duration(n uint64) string { return report.Duration(n, t.Clock
 // place is where a function is declared, file:line, "" if not known.
 func (t *traceSet) place(id trace.FuncID) string {
 	fn := t.Funcs[id]
-	if fn.File == "" || fn.Line == 0 {
-		return fn.File
-	}
-	return fn.File + ":" + strconv.Itoa(fn.Line)
+	return sourceText(fn.File, fn.Line)
 }
 
 // account replays all logs, with progress, and says what was odd about them.
 func (t *traceSet) account(ctx context.Context, opt account.Options) ([]*account.Result, error) {
-	var total int64
-	for _, log := range t.Logs {
-		for _, th := range log.Threads() {
-			total += th.Bytes
-		}
+	results, err := t.run(ctx, opt)
+	if err != nil {
+		return nil, err
 	}
-	const mega = 1 << 20
-	var done atomic.Int64 // MB
-	before := int64(0)    // bytes of the logs that are done
-	opt.Progress = func(n int64) { done.Store((before + n) / mega) }
-	stop := startProgress(t.streams.Err, "MB", &done, int(total/mega))
-	var results []*account.Result
-	for _, log := range t.Logs {
-		r, err := account.Run(ctx, log, opt)
-		if err != nil {
-			stop()
-			return nil, err
-		}
-		results = append(results, r)
-		for _, th := range log.Threads() {
-			before += th.Bytes
-		}
-	}
-	stop()
 	for i, r := range results {
 		t.noteResult(t.Logs[i].Info(), r)
 	}
 	t.noteNames(results)
+	return results, nil
+}
+
+func (t *traceSet) run(ctx context.Context, opt account.Options) ([]*account.Result, error) {
+	progress, stop := t.progress()
+	defer stop()
+	before := int64(0) // bytes of the logs that are done
+	opt.Progress = func(n int64) { progress(before + n) }
+	var results []*account.Result
+	for _, log := range t.Logs {
+		r, err := account.Run(ctx, log, opt)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+		before += bytesOf(log)
+	}
 	return results, nil
 }
 
@@ -340,6 +337,38 @@ func (t *traceSet) perThread(results []*account.Result) []threadTrie {
 		}
 	}
 	return list
+}
+
+// stackGroup is stacks that are shown together.
+type stackGroup struct {
+	label  string      // "" for those of all threads
+	thread *threadTrie // nil for all
+	trie   *calltrie.Trie
+}
+
+// groups returns the stacks of all threads, or those of each.
+func (t *traceSet) groups(results []*account.Result, perThread bool) []stackGroup {
+	if !perThread {
+		return []stackGroup{{trie: merged(results)}}
+	}
+	var list []stackGroup
+	for _, th := range t.perThread(results) {
+		list = append(list, stackGroup{th.Label, &th, th.Trie})
+	}
+	return list
+}
+
+// title is the names of the logs, without their directories.
+func (t *traceSet) title() string {
+	var names []string
+	for _, log := range t.Logs {
+		names = append(names, filepath.Base(log.Info().File))
+	}
+	const most = 3
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more logs", names[0], len(names)-1)
+	}
+	return strings.Join(names, ", ")
 }
 
 // programOf guesses the program that wrote a log from the log's name, which

@@ -27,7 +27,7 @@ type traceMapFlags struct {
 func (f *traceMapFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.xray, "xray", false, "print the instrumentation map, even if there is a map of cairn's own")
 	c.Flags().StringVar(&f.format, "format", "", "print the instrumentation map in this `format`: text, yaml or json")
-	c.Flags().BoolVar(&f.mangled, "mangled", false, "print symbol names as they are, not demangled")
+	f.registerNames(c)
 	f.registerColor(c)
 }
 
@@ -61,14 +61,21 @@ func (f *traceMapFlags) run(s *Streams, path, output string) error {
 	for _, text := range o.Notes {
 		note(s, "%s: %s", path, text)
 	}
-	return writeFile(s, cmp.Or(output, "-"), func(w io.Writer) error {
+	path = cmp.Or(output, "-")
+	return writeFile(s, path, func(w io.Writer) error {
 		switch f.format {
 		case "yaml":
 			return xraymap.WriteYAML(w, f.named(o))
 		case "json":
 			return traceMapJSON(w, o)
 		}
-		return f.table(s, w, o)
+		var style report.Style // a file has neither colours nor a width
+		if path == "-" {
+			if style, err = f.style(s); err != nil {
+				return err
+			}
+		}
+		return f.table(w, o, style)
 	})
 }
 
@@ -84,11 +91,7 @@ func (f *traceMapFlags) named(o *symbolize.Object) *xraymap.Map {
 	return m
 }
 
-func (f *traceMapFlags) table(s *Streams, w io.Writer, o *symbolize.Object) error {
-	style, err := f.style(s)
-	if err != nil {
-		return err
-	}
+func (f *traceMapFlags) table(w io.Writer, o *symbolize.Object, style report.Style) error {
 	t := report.Table{Columns: []report.Column{
 		{Title: "ID", Align: report.Right},
 		{Title: "ADDRESS", Align: report.Right},

@@ -13,12 +13,18 @@ func (t *traceSet) progress() (report func(bytes int64), stop func()) {
 	const mega = 1 << 20
 	var total int64
 	for _, log := range t.Logs {
-		for _, th := range log.Threads() {
-			total += th.Bytes
-		}
+		total += bytesOf(log)
 	}
 	var done atomic.Int64
 	return func(bytes int64) { done.Store(min(bytes, total) / mega) }, startProgress(t.streams.Err, "MB", &done, int(total/mega))
+}
+
+// bytesOf is the size of all threads of a log.
+func bytesOf(log trace.Log) (n int64) {
+	for _, th := range log.Threads() {
+		n += th.Bytes
+	}
+	return n
 }
 
 // watch returns the logs so that reading them, by one goroutine, shows progress.

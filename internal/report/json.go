@@ -1,10 +1,13 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
+	"strconv"
 )
 
 // jsonVersion is the version of all JSON that the command prints. Keys may be
@@ -12,19 +15,18 @@ import (
 const jsonVersion = `{
   "version": 1`
 
+const jsonIndent = "  "
+
 // WriteJSON writes doc, which must encode as an object, with "version" as its
 // first key.
 func WriteJSON(w io.Writer, doc any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // C++ names are full of angle brackets
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(doc); err != nil {
+	body, err := encodeJSON(doc, "")
+	if err != nil {
 		return err
 	}
-	body, ok := bytes.CutPrefix(b.Bytes(), []byte("{"))
+	body, ok := bytes.CutPrefix(body, []byte("{"))
 	if !ok {
-		return errors.New("report: JSON document is not an object")
+		return errNoObject
 	}
 	head := jsonVersion
 	if !bytes.HasPrefix(body, []byte("}")) {
@@ -35,6 +37,44 @@ func WriteJSON(w io.Writer, doc any) error {
 	if _, err := io.WriteString(w, head); err != nil {
 		return err
 	}
-	_, err := w.Write(body)
+	_, err = w.Write(body)
 	return err
+}
+
+// WriteJSONList writes what WriteJSON writes of doc with one more key, the last,
+// whose value is the list of items. Of these one at a time is in memory.
+func WriteJSONList(w io.Writer, doc any, key string, items iter.Seq[any]) error {
+	var head bytes.Buffer
+	if err := WriteJSON(&head, doc); err != nil {
+		return err
+	}
+	b := bufio.NewWriter(w)
+	b.Write(bytes.TrimSuffix(head.Bytes(), []byte("\n}\n")))
+	b.WriteString(",\n" + jsonIndent + strconv.Quote(key) + ": [")
+	between, end := "\n", "]\n}\n"
+	for item := range items {
+		body, err := encodeJSON(item, jsonIndent+jsonIndent)
+		if err != nil {
+			return err
+		}
+		b.WriteString(between + jsonIndent + jsonIndent)
+		if _, err := b.Write(bytes.TrimSuffix(body, []byte("\n"))); err != nil {
+			return err // nobody reads on
+		}
+		between, end = ",\n", "\n"+jsonIndent+"]\n}\n"
+	}
+	b.WriteString(end)
+	return b.Flush()
+}
+
+var errNoObject = errors.New("report: JSON document is not an object")
+
+// encodeJSON returns v in lines that begin with prefix, except the first.
+func encodeJSON(v any, prefix string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // C++ names are full of angle brackets
+	enc.SetIndent(prefix, jsonIndent)
+	err := enc.Encode(v)
+	return b.Bytes(), err
 }

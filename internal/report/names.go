@@ -9,6 +9,7 @@ import "github.com/ianlancetaylor/demangle"
 type Names struct {
 	Mangled bool // leave names alone
 	LLVM    bool // demangle as LLVM does, a<b<c>> and not a<b<c> >
+	Short   bool // demangle without parameters and template arguments
 	cache   map[string]string
 }
 
@@ -30,6 +31,9 @@ func (n *Names) Show(symbol string) string {
 	options := []demangle.Option{demangle.MaxLength(maxDemangled)}
 	if n.LLVM {
 		options = append(options, demangle.LLVMStyle)
+	}
+	if n.Short {
+		options = append(options, demangle.NoParams, demangle.NoEnclosingParams, demangle.NoTemplateParams, demangle.NoABITags)
 	}
 	s := Printable(demangle.Filter(symbol, options...))
 	n.cache[symbol] = s

@@ -182,3 +182,51 @@ func TestNames(t *testing.T) {
 		t.Errorf("mangled: %s", got)
 	}
 }
+
+// TestWriteJSONList checks that a list has the same text as a whole document.
+func TestWriteJSONList(t *testing.T) {
+	t.Parallel()
+	type item struct {
+		Name  string `json:"name"`
+		Calls []int  `json:"calls"`
+	}
+	type doc struct {
+		Unit string `json:"unit"`
+	}
+	for _, items := range [][]item{{}, {{"a<b>", nil}}, {{"a", []int{1, 2}}, {"b", []int{}}}} {
+		var whole, list bytes.Buffer
+		if err := WriteJSON(&whole, struct {
+			doc
+			Items []item `json:"items"`
+		}{doc{"ns"}, items}); err != nil {
+			t.Fatal(err)
+		}
+		err := WriteJSONList(&list, doc{"ns"}, "items", func(yield func(any) bool) {
+			for _, it := range items {
+				if !yield(it) {
+					return
+				}
+			}
+		})
+		if err != nil || whole.String() != list.String() {
+			t.Errorf("%v: error %v, list\n%s\nwhole\n%s", items, err, &list, &whole)
+		}
+	}
+}
+
+func TestShortNames(t *testing.T) {
+	t.Parallel()
+	short := Names{Short: true}
+	for symbol, want := range map[string]string{
+		"main":                              "main",
+		"_ZN3geo6squareEi":                  "geo::square",
+		"_ZNSt6vectorIiSaIiEE9push_backEOi": "std::vector::push_back",
+		"_ZSt4sortIPiEvT_S1_":               "std::sort",
+		"_ZZ4mainENKUlvE_clEv":              "main::{lambda()#1}::operator()",
+		"_ZNK1AcvbEv":                       "A::operator bool",
+	} {
+		if got := short.Show(symbol); got != want {
+			t.Errorf("%s is shown as %q, want %q", symbol, got, want)
+		}
+	}
+}
