@@ -161,6 +161,9 @@ func (n *spikeNames) places(m *namedModule, fn *prof.Func, addr uint64) []spikes
 	p.Line = scopes[1].CallLine
 	list := []spikes.Place{p}
 	for i, s := range scopes[1:] {
+		if strings.HasPrefix(s.Name, "cairn_") && strings.HasSuffix(s.Name, "_") {
+			break // what a mark of cairn.h is made of
+		}
 		in := spikes.Place{Symbol: s.Name, Function: n.names.Show(s.Name), Opening: s.Line}
 		if i+2 < len(scopes) {
 			in.Line = scopes[i+2].CallLine // its file is not known: it is not said
