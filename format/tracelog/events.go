@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
@@ -232,10 +231,24 @@ func (e *Events) group(all []chunkRef) {
 		e.threads[n].Parts++
 		e.threads[n].Bytes += min(e.info.Size-c.offset, wire.ChunkSize)
 		e.chunks[n] = append(e.chunks[n], c)
-		if i == 0 || c.first < e.info.Clock.Start {
-			e.info.Clock.Start = c.first
+		if e.threads[n].Parts > 1 {
+			continue
+		}
+		if first := e.firstTime(&c); i == 0 || first < e.info.Clock.Start {
+			e.info.Clock.Start = first
 		}
 	}
+}
+
+// firstTime returns the time of a chunk's first event, or of its beginning.
+func (e *Events) firstTime(c *chunkRef) uint64 {
+	var b [wire.EventSize]byte
+	if n, _ := e.r.ReadAt(b[:], c.offset+wire.ChunkHeaderSize); n == len(b) && [wire.EventSize]byte{} != b {
+		if forward := binary.LittleEndian.Uint32(b[:]) - uint32(c.first); forward < 1<<32-stale {
+			return c.first + uint64(forward)
+		}
+	}
+	return c.first
 }
 
 // notes says what may be missing, and how fine the times are.
@@ -252,8 +265,8 @@ func (e *Events) notes() {
 			add("the last %d MB of events are here, %d of %d chunks were written over: CAIRN_TRACE=size=1GB keeps more, CAIRN_TRACE=file all",
 				t.Ring>>20, t.Over, t.Chunks)
 		}
-		add("times are of a clock that moves each %v (at worst it stood for %v): sums over many calls mean more than single calls",
-			time.Duration(t.Period&(1<<62-1)), time.Duration(t.WorstGap&(1<<62-1)))
+		add("times are of a clock that moves every %d us (at worst it stood for %d us): sums over many calls mean more than single calls",
+			t.Period/1000, max(t.WorstGap, t.Period)/1000)
 	}
 	if len(e.Modules) == 0 && len(e.threads) > 0 {
 		add("no program is named in it: functions have no names")
@@ -352,35 +365,50 @@ var kindOf = [...]trace.Kind{wire.EventEnter: trace.Enter, wire.EventExit: trace
 
 // chunk hands out the events of a chunk, until emit returns false. The clock's
 // high half follows from the time at which the chunk was begun.
+//
+// Events that are older than the one before are of a signal handler that came
+// between its place and its time, and have its time. At the end of a chunk that
+// is not full they are what a handler left in places that were to be taken again.
 func (d *decoder) chunk(c *chunkRef, emit func(int64, trace.Event) bool) (*trace.Damage, error) {
 	e := d.events
 	buf := d.buf[:min(e.info.Size-c.offset, wire.ChunkSize)]
 	if n, err := e.r.ReadAt(buf, c.offset); n < len(buf) {
 		return nil, fmt.Errorf("%s: offset %#x: %w", e.info.File, c.offset, err)
 	}
-	now := c.first
+	now, older := c.first, 0 // up to where events are known to be older
 	for at := wire.ChunkHeaderSize; at+wire.EventSize <= len(buf); at += wire.EventSize {
 		clock, word := binary.LittleEndian.Uint32(buf[at:]), binary.LittleEndian.Uint32(buf[at+4:])
 		if word == 0 {
 			continue
 		}
-		forward := clock - uint32(now)
 		kind := word & wire.EventKindMask
 		off := c.offset + int64(at)
-		switch {
-		case forward >= 1<<32-stale && c.live:
-			return nil, nil
-		case forward >= 1<<32-stale:
-			return e.damage(off, int64(len(buf)-at), "the clock goes back"), nil
-		case int(kind) >= len(kindOf):
+		if int(kind) >= len(kindOf) {
 			return e.damage(off, int64(len(buf)-at), "an event of kind %d", kind), nil
 		}
-		now += uint64(forward)
+		if forward := clock - uint32(now); forward < 1<<32-stale {
+			now += uint64(forward)
+		} else if at >= older {
+			if older = newer(buf, at, uint32(now)); older == len(buf) && c.live {
+				return nil, nil
+			}
+		}
 		if !emit(off, trace.Event{Time: now, Func: d.function(word &^ wire.EventKindMask), Kind: kindOf[kind]}) {
 			return nil, nil
 		}
 	}
 	return nil, nil
+}
+
+// newer returns the offset of the first event behind at that is not older than
+// now, or the end.
+func newer(buf []byte, at int, now uint32) int {
+	for ; at+wire.EventSize <= len(buf); at += wire.EventSize {
+		if binary.LittleEndian.Uint32(buf[at+4:]) != 0 && binary.LittleEndian.Uint32(buf[at:])-now < 1<<32-stale {
+			return at
+		}
+	}
+	return len(buf)
 }
 
 func (d *decoder) function(low uint32) trace.FuncID {

@@ -31,8 +31,8 @@ func newDumpCmd(s *Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dump LOG...",
 		Short: "Print the records of a log as they are in the file",
-		Long: `dump prints every record of XRay logs, basic or FDR, in the order of the file: its
-offset, its process and thread, and what it says. Damaged places are where they
+		Long: `dump prints every record of XRay logs, basic or FDR, and of logs of mode trace, in
+the order of the file: its offset, its process and thread, and what it says. Damaged places are where they
 are in the file, with how much of it cannot be read. Blocks that are there twice
 are printed twice; other commands read them once.
 
@@ -85,14 +85,10 @@ func (f *dumpFlags) run(ctx context.Context, s *Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	funcs, err := loadMaps(s, f.maps)
-	if err != nil {
-		return err
-	}
 	out := bufio.NewWriterSize(s.Out, 1<<16)
 	p := &recordPrinter{
 		out: out, json: json.NewEncoder(out), several: len(paths) > 1,
-		set: &traceSet{Funcs: funcs, names: f.names(), shown: make(map[trace.FuncID]string), streams: s},
+		set: &traceSet{names: f.names(), shown: make(map[trace.FuncID]string), streams: s},
 	}
 	p.json.SetEscapeHTML(false)
 	var summaries []*logSummary
@@ -123,12 +119,12 @@ func (f *dumpFlags) run(ctx context.Context, s *Streams, args []string) error {
 
 // file prints a log, or returns its summary.
 func (f *dumpFlags) file(ctx context.Context, s *Streams, path string, p *recordPrinter) (*logSummary, error) {
-	file, err := openLogFile(s, path, "no log of calls", xray.Detect)
+	file, err := openLogFile(s, path, "no log of calls", isCalls)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	log, err := xray.Open(file, file.Size, file.Name)
+	log, err := p.open(file, f.maps)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +133,7 @@ func (f *dumpFlags) file(ctx context.Context, s *Streams, path string, p *record
 	var progress func(int64)
 	if f.summary {
 		var stop func()
-		progress, stop = (&traceSet{streams: s, Logs: []trace.Log{log}}).progress()
+		progress, stop = (&traceSet{streams: s, Logs: []trace.Log{log.Log}}).progress()
 		defer stop()
 	} else if f.first == 0 && len(f.threads)+len(f.pids) == 0 {
 		p.header(f.json)
@@ -146,10 +142,10 @@ func (f *dumpFlags) file(ctx context.Context, s *Streams, path string, p *record
 }
 
 // records goes over the records that were asked for.
-func (f *dumpFlags) records(ctx context.Context, log *xray.Log, p *recordPrinter, sum *logSummary, progress func(int64)) error {
+func (f *dumpFlags) records(ctx context.Context, log *dumpLog, p *recordPrinter, sum *logSummary, progress func(int64)) error {
 	n := 0
 	var r xray.Record // one for all: it would be on the heap each time
-	for next, err := range log.RecordsFrom(f.first) {
+	for next, err := range log.records(f.first) {
 		r = next
 		if n++; n%(1<<16) == 0 {
 			if ctx.Err() != nil {
@@ -201,15 +197,16 @@ type recordPrinter struct {
 	out     *bufio.Writer
 	json    *json.Encoder
 	several bool
-	log     *xray.Log
+	log     *dumpLog
 	set     *traceSet
+	mapped  bool // set has the functions of all logs of XRay
 	scratch []byte
 }
 
 // header prints what the log's header says. That it could not be written is seen
 // with the first record, or at the end.
 func (p *recordPrinter) header(asJSON bool) {
-	info, h := p.log.Info(), p.log.About()
+	info, h := p.log.Info(), p.log.about
 	if asJSON {
 		p.json.Encode(jsonRecord{File: info.File, Size: 32, Kind: "header", Format: info.Format, Hz: &h.Hz, Buffer: h.Buffer})
 		return
@@ -273,7 +270,7 @@ func (p *recordPrinter) words(b []byte, r *xray.Record) []byte {
 		b = append(b, ' ')
 		b = append(b, p.set.name(r.Func)...)
 		b = p.time(b, r)
-		if !p.log.About().FDR {
+		if !p.log.about.FDR {
 			b = append(b, " on CPU "...)
 			b = strconv.AppendUint(b, uint64(r.CPU), 10)
 		}
@@ -299,7 +296,7 @@ func (p *recordPrinter) words(b []byte, r *xray.Record) []byte {
 func (p *recordPrinter) time(b []byte, r *xray.Record) []byte {
 	b = append(b, " at "...)
 	b = strconv.AppendUint(b, r.Time, 10)
-	if h := p.log.About(); h.FDR && (r.Kind == xray.Call || h.Version >= 5) {
+	if h := p.log.about; h.FDR && (r.Kind == xray.Call || h.Version >= 5) {
 		b = fmt.Appendf(b, " (%+d)", r.Delta)
 	}
 	return b
@@ -344,7 +341,7 @@ func (p *recordPrinter) object(r *xray.Record, damage *trace.Damage) error {
 		o.Kind, o.Damage = "damage", damage.What
 		return p.json.Encode(&o)
 	}
-	fdr := p.log.About().FDR
+	fdr := p.log.about.FDR
 	switch r.Kind {
 	case xray.Call:
 		id := uint32(r.Func)
@@ -360,7 +357,7 @@ func (p *recordPrinter) object(r *xray.Record, damage *trace.Damage) error {
 		if r.Kind == xray.TypedData {
 			o.Type = &r.Type
 		}
-		if p.log.About().Version >= 5 {
+		if p.log.about.Version >= 5 {
 			o.Delta = &r.Delta
 		}
 	case xray.NewCPU:

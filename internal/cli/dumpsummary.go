@@ -53,11 +53,11 @@ type threadSummary struct {
 	Last    uint64 `json:"last"`
 }
 
-func newLogSummary(log *xray.Log) *logSummary {
+func newLogSummary(log *dumpLog) *logSummary {
 	info := log.Info()
 	return &logSummary{
 		File: info.File, Format: info.Format, Size: info.Size,
-		HeaderHz: log.About().Hz, Hz: info.Clock.Hz, Epoch: info.Clock.Epoch, Start: info.Clock.Start,
+		HeaderHz: log.about.Hz, Hz: info.Clock.Hz, Epoch: info.Clock.Epoch, Start: info.Clock.Start,
 		Duplicates: info.Duplicates, Notes: append([]string{}, info.Notes...),
 		threads: make(map[[2]uint32]*threadSummary), clock: info.Clock,
 	}

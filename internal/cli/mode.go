@@ -18,7 +18,7 @@ import (
 func (f *instrumentFlags) checkMode() error {
 	mode, ok := parseMode(f.shim.Mode)
 	if !ok {
-		return usagef("--mode %s: there is cover, block, count, full, order, block+order and spike", f.shim.Mode)
+		return usagef("--mode %s: there is cover, block, count, full, order, block+order, spike and trace", f.shim.Mode)
 	}
 	f.shim.Mode = mode.String()
 	switch n := f.shim.OrderSlots; {
@@ -51,13 +51,15 @@ func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 	switch {
 	case f.shim.timed() && flags.Changed("atomic"):
 		return usagef("--atomic: mode %s counts nothing", f.shim.Mode)
-	case !f.shim.timed() && flags.Changed("small"):
+	case !f.shim.spikes() && flags.Changed("small"):
 		return usagef("--small: mode %s has all functions, or see --min-instructions; mode spike has --small", f.shim.Mode)
 	case !f.shim.timed() && flags.Changed("threshold"):
 		return usagef("--threshold: mode %s measures no time; mode spike does", f.shim.Mode)
+	case !f.shim.spikes() && flags.Changed("threshold"):
+		return usagef("--threshold: mode %s looks for no spikes; mode spike does", f.shim.Mode)
 	case f.shim.Small < 0:
 		return usagef("--small %d: the least is 0, for all functions", f.shim.Small)
-	case !f.shim.timed():
+	case !f.shim.spikes():
 		f.shim.Small = 0 // one toolchain for what is the same
 	case f.shim.Threshold != "":
 		d, err := time.ParseDuration(f.shim.Threshold)
@@ -70,7 +72,7 @@ func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 }
 
 // timedModes are those that there is a runtime for.
-var timedModes = []prof.Mode{prof.ModeSpike}
+var timedModes = []prof.Mode{prof.ModeSpike, prof.ModeTrace}
 
 // parseMode returns the mode that name spells. Parts joined by plus signs may
 // stand in any order, and may say what the mode records anyway: every mode

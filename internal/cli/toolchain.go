@@ -44,6 +44,12 @@ func (o *shimOptions) timed() bool {
 	return mode.Timed()
 }
 
+// spikes reports whether the mode is the one that looks for spikes.
+func (o *shimOptions) spikes() bool { return o.Mode == prof.ModeSpike.String() }
+
+// traces reports whether the mode is the one that logs all calls.
+func (o *shimOptions) traces() bool { return o.Mode == prof.ModeTrace.String() }
+
 // shimOptionsFile is the file that tells cairn, called as, that it is to
 // stand in for the assembler.
 const shimOptionsFile = "cairn-as.json"
@@ -111,6 +117,7 @@ func prepare(ctx context.Context, c compiler, opts shimOptions, defaultDir strin
 		Include: filepath.Join(dir, "include"),
 		Archive: filepath.Join(dir, "libcairn.a"),
 		Timed:   opts.timed(),
+		Trace:   opts.traces(),
 	}
 	if err := usable(tc.Bin); err != nil {
 		return tc, fmt.Errorf("the runtime for %s in the cache is of no use: %w; remove %s or set CAIRN_CACHE", c.path, err, dir)
@@ -271,7 +278,11 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions,
 		members = append(members, o.Name)
 	}
 	if opts.timed() {
-		for _, o := range nativert.TimedObjects(defaultDir, opts.Threshold) {
+		objects := nativert.TimedObjects(defaultDir, opts.Threshold)
+		if opts.traces() {
+			objects = nativert.TraceObjects(defaultDir)
+		}
+		for _, o := range objects {
 			if err := compileObject(ctx, src, c, nativert.TimedFlags, o); err != nil {
 				return err
 			}

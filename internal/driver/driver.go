@@ -298,6 +298,7 @@ type Toolchain struct {
 	Archive string // libcairn.a
 	Musl    bool   // the compiler's C library is musl
 	Timed   bool   // every exit of a function gets code, too
+	Trace   bool   // that of mode trace
 }
 
 // Names that the runtimes are reached by: of the records, and of the clock.
@@ -308,7 +309,11 @@ const (
 	processSymbol = "__cairn_process"
 	// preinitSymbol starts the clock of an executable before all constructors.
 	preinitSymbol = "__cairn_preinit"
+	needTrace     = "__cairn_trace_full"
 )
+
+// traceSymbols are what the modules of a process share in mode trace.
+var traceSymbols = []string{"__cairn_tracer", "__cairn_trace_at"}
 
 // Args returns the driver's arguments with ours among them. Ours that a user
 // may override come first.
@@ -344,7 +349,10 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		// The objects that need the runtime come into being after the linker
 		// has looked through the archives.
 		need := needRecords
-		if tc.Timed {
+		switch {
+		case tc.Trace:
+			need = needTrace
+		case tc.Timed:
 			need = needClock
 		}
 		out = append(out, "-Wl,-u,"+need)
@@ -394,6 +402,9 @@ func TimedLinkerArgs(args []string) []string {
 // which C programs do without, is there for the stacks.
 func (c *Command) timedLink(tc Toolchain) []string {
 	var out []string
+	if tc.Trace {
+		return c.traceLink()
+	}
 	if !c.Shared {
 		out = append(out, "-Wl,-u,"+preinitSymbol)
 	}
@@ -406,6 +417,22 @@ func (c *Command) timedLink(tc Toolchain) []string {
 		out = append(out, "-Wl,-u,_Unwind_Backtrace")
 	default:
 		out = append(out, "-Wl,--push-state,--no-as-needed", "-lgcc_s", "-Wl,--pop-state")
+	}
+	return out
+}
+
+// traceLink returns what mode trace asks of the linker: all modules of a process
+// share what is in the executable, and none is unloaded, as the clock may run in
+// it.
+func (c *Command) traceLink() []string {
+	var out []string
+	switch {
+	case c.Shared:
+		return []string{"-Wl,-z,nodelete"}
+	case !c.Static:
+		for _, name := range traceSymbols {
+			out = append(out, "-Wl,--export-dynamic-symbol="+name)
+		}
 	}
 	return out
 }

@@ -217,12 +217,14 @@ static void begin(struct tracer *t) {
 static int dead(struct tracer *t, i32 tid) { return sys3(SYS_tgkill, t->pid, tid, 0) == -ESRCH; }
 
 /* ring_chunk returns the oldest chunk that no thread writes to, or 0. */
-static u8 *ring_chunk(struct tracer *t) {
+static u8 *ring_chunk(struct tracer *t, u32 tid) {
   for (u64 i = 0; i < t->ring_chunks; i++) {
     u8 *c = t->ring + t->hand++ % t->ring_chunks * CHUNK;
     u32 *h = (u32 *)c;
     if (!h[0]) return room(t, c, (t->hand + 1) * CHUNK) < 0 ? 0 : c;
-    if (!h[5] && !dead(t, (i32)h[3])) continue;
+    /* This thread's last one is finished. Another is one that a signal handler
+     * began before the code that it interrupted stored its own position. */
+    if (!h[5] && h[3] != tid && !dead(t, (i32)h[3])) continue;
     t->overwritten++;
     store(h, 0);
     clear(c, CHUNK);
@@ -262,7 +264,7 @@ static u8 *take(struct tracer *t, u8 *old) {
   } else if (sys0(SYS_getpid) != t->pid) {
     return t->sink;
   }
-  u8 *c = t->ring_chunks ? ring_chunk(t) : next_of_file(t);
+  u8 *c = t->ring_chunks ? ring_chunk(t, tid) : next_of_file(t);
   if (!c) {
     __cairn_trace_complain("no room for more chunks of the log", -ENOSPC);
     t->off = 1;

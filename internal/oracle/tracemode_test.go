@@ -1,0 +1,236 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/objfile"
+	calls "github.com/cairnprof/cairn/trace"
+)
+
+// callLogs runs a program of mode trace, under a tool if one is named, and opens
+// the logs that it leaves. It may be killed.
+func callLogs(t *testing.T, settings string, argv ...string) (string, []*tracelog.Events) {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := command(t, argv[0], argv[1:]...)
+	cmd.Env = append(cmd.Env, "CAIRN_DIR="+dir, "CAIRN_TRACE="+settings)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && (!errors.As(err, &exit) || exit.Exited()) {
+		t.Fatalf("%s: %v\n%s", cmd, err, errs.String())
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.cairnlog"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no logs: %v\n%s", err, errs.String())
+	}
+	var logs []*tracelog.Events
+	var objects tracelog.Objects
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		st, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := tracelog.OpenEvents(f, st.Size(), name, &objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := l.Info().Damage; len(d) > 0 {
+			t.Errorf("%v", d[0])
+		}
+		logs = append(logs, l)
+	}
+	return out.String(), logs
+}
+
+// entered counts the enters of each function of the program, by its address.
+func entered(t *testing.T, logs []*tracelog.Events) map[uint64]uint64 {
+	t.Helper()
+	counts := make(map[uint64]uint64)
+	for _, l := range logs {
+		for e, err := range l.Records() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Kind.IsEnter() {
+				counts[uint64(e.Func)<<2]++
+			}
+		}
+	}
+	return counts
+}
+
+// checkTold compares how often functions were entered with what the program
+// says. slack is the part of a function's calls that may be missing.
+func checkTold(t *testing.T, program, said string, counts map[uint64]uint64, slack float64) {
+	t.Helper()
+	names := symbolsOf(t, program)
+	byName := make(map[string]uint64)
+	for addr, n := range counts {
+		byName[names[addr]] += n
+	}
+	lines := 0
+	for s := bufio.NewScanner(strings.NewReader(said)); s.Scan(); lines++ {
+		name, text, _ := strings.Cut(s.Text(), " ")
+		want, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := byName[name]; got > want || float64(got) < float64(want)*(1-slack) {
+			t.Errorf("%s: %d calls, it was called %d times", name, got, want)
+		}
+	}
+	if lines == 0 {
+		t.Errorf("the program says nothing: %q", said)
+	}
+}
+
+func symbolsOf(t *testing.T, program string) map[uint64]string {
+	t.Helper()
+	f, err := objfile.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m, _, err := f.IdentifiedMap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make(map[uint64]string)
+	for i := range m.Funcs {
+		names[m.Funcs[i].Addr()] = m.Funcs[i].Name
+	}
+	return names
+}
+
+// TestTraceModeTold holds the calls in logs against what the program says of
+// itself.
+func TestTraceModeTold(t *testing.T) {
+	t.Parallel()
+	for _, options := range [][]string{
+		{"gcc", "-O0"}, {"gcc", "-O2"}, {"gcc", "-O2", "-static"}, {"gcc", "-Os", "-fcf-protection"},
+	} {
+		t.Run(strings.Join(options, " "), func(t *testing.T) {
+			t.Parallel()
+			program := build(t, "trace", options[0], append(options[1:], filepath.Join("testdata", "calls.c"), "-lpthread")...)
+			for _, run := range []struct {
+				args  string
+				slack float64
+			}{
+				{"threads 64", 0}, {"forks 40", 0}, {"kill 30000", 0}, {"long 1", 0},
+				// A handler that comes while a place is being taken loses its events.
+				{"signals 300000", 0.2},
+			} {
+				t.Run(run.args, func(t *testing.T) {
+					said, logs := callLogs(t, "file", append([]string{program}, strings.Fields(run.args)...)...)
+					checkTold(t, program, said, entered(t, logs), run.slack)
+				})
+			}
+		})
+	}
+}
+
+// TestTraceModeRing fills a ring again and again: what is there are the last
+// calls, and they nest.
+func TestTraceModeRing(t *testing.T) {
+	t.Parallel()
+	program := build(t, "trace", "gcc", "-O2", filepath.Join("testdata", "calls.c"), "-lpthread")
+	const size = 1 << 20
+	_, logs := callLogs(t, "size=1MB", program, "long", "300000")
+	l := logs[0]
+	if l.About == nil || l.About.Ring != size || l.About.Over == 0 {
+		t.Fatalf("%+v", l.About)
+	}
+	n, end := 0, ""
+	names := symbolsOf(t, program)
+	for e, err := range calls.Events(l, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		if e.Kind == calls.Enter {
+			end = names[uint64(e.Func)<<2]
+		}
+	}
+	if n < size/8*9/10 || n > size/8 || end != "last" {
+		t.Errorf("%d events, the last call is of %s", n, end)
+	}
+	checkNesting(t, l, 4, 3) // main and what was cut by the ring
+	// More threads than chunks: each has one.
+	said, logs := callLogs(t, "size=128KB", program, "threads", "64")
+	if _, err := account.Run(context.Background(), logs[0], account.Options{}); err != nil || said == "" {
+		t.Error(err)
+	}
+	if got := len(logs[0].Threads()); got < 2 {
+		t.Errorf("%d threads", got)
+	}
+}
+
+// checkNesting holds that nearly every call has an exit, in order.
+func checkNesting(t *testing.T, l *tracelog.Events, orphans, open uint64) {
+	t.Helper()
+	r, err := account.Run(context.Background(), l, account.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st := r.Total(); st.Orphans > orphans || st.Open > open {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestTraceModeCallgrind holds the calls of SQLite against what callgrind counted
+// in the same run.
+func TestTraceModeCallgrind(t *testing.T) {
+	t.Parallel()
+	mustHave(t, "valgrind")
+	program := buildSQLite(t, "trace", "gcc", "-O2")
+	out := filepath.Join(t.TempDir(), "callgrind.out")
+	argv := append([]string{
+		"valgrind", "--tool=callgrind", "-q", "--dump-instr=yes", "--compress-strings=no", "--compress-pos=no",
+		"--callgrind-out-file=" + out, program,
+	}, sqliteArgs(t, allPhases)...)
+	answer, logs := callLogs(t, "file,period=1ms", argv...)
+	checkAnswer(t, answer, sqliteAnswer(t))
+	f, err := os.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ran, err := readCallgrind(f, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := entered(t, logs)
+	c := tally{t: t}
+	total := uint64(0)
+	for addr, name := range symbolsOf(t, program) {
+		if n, ok := counts[addr]; ok {
+			c.check(n == ran.instr[addr], "%s: %d calls, callgrind has %d", name, n, ran.instr[addr])
+			total += n
+		}
+	}
+	c.done(fmt.Sprintf("counts of %d calls", total))
+	if len(counts) < 500 || total < 1e6 {
+		t.Errorf("%d calls of %d functions: that proves nothing", total, len(counts))
+	}
+	checkNesting(t, logs[0], 0, 1)
+}
