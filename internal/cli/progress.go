@@ -14,7 +14,7 @@ import (
 // if w is a terminal. The function it returns removes the line.
 func startProgress(w io.Writer, what string, done *atomic.Int64, total int) (stop func()) {
 	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
 		return func() {}
 	}
 	quit, ended := make(chan struct{}), make(chan struct{})
@@ -22,12 +22,16 @@ func startProgress(w io.Writer, what string, done *atomic.Int64, total int) (sto
 		defer close(ended)
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
+		shown := false
 		for {
 			select {
 			case <-tick.C:
 				fmt.Fprintf(w, "\r\x1b[K%d of %d %s", done.Load(), total, what)
+				shown = true
 			case <-quit:
-				fmt.Fprint(w, "\r\x1b[K")
+				if shown {
+					fmt.Fprint(w, "\r\x1b[K")
+				}
 				return
 			}
 		}

@@ -42,14 +42,20 @@ func (s Style) Paint(c Color, text string) string {
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
+// steers reports whether a character does more to a line than to stand in it:
+// controls, those of the direction of text, and the separators of lines.
+func steers(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+}
+
 // Printable returns s with its control characters replaced. Names and paths come
 // from files of unknown origin: they must not steer the terminal or add lines.
 func Printable(s string) string {
-	if !strings.ContainsFunc(s, unicode.IsControl) && utf8.ValidString(s) {
+	if !strings.ContainsFunc(s, steers) && utf8.ValidString(s) {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if steers(r) {
 			return utf8.RuneError
 		}
 		return r

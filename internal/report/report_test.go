@@ -230,3 +230,19 @@ func TestShortNames(t *testing.T) {
 		}
 	}
 }
+
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]string{
+		"f(int)":              "f(int)",
+		"漢字 µ":                "漢字 µ",
+		"a\x1b[31m\nb\u009b":  "a\ufffd[31m\ufffdb\ufffd",
+		"x\u202egnp.\u2066":   "x\ufffdgnp.\ufffd",
+		"one\u2028two\u2029.": "one\ufffdtwo\ufffd.",
+		"\xff":                "\ufffd",
+	} {
+		if got := Printable(s); got != want {
+			t.Errorf("%q is printed as %q, want %q", s, got, want)
+		}
+	}
+}
