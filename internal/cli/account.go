@@ -190,15 +190,10 @@ func (f *accountFlags) run(ctx context.Context, s *Streams, args []string) error
 		return t
 	}
 	var tables []accountTable
-	if f.perThread {
-		threads := logs.perThread(results)
-		for i := range threads {
-			t := build(threads[i].Trie)
-			t.thread = &threads[i]
-			tables = append(tables, t)
-		}
-	} else {
-		tables = append(tables, build(merged(results)))
+	for _, g := range logs.groups(results, f.perThread) {
+		t := build(g.trie)
+		t.thread = g.thread
+		tables = append(tables, t)
 	}
 	unit := logs.Clock.Unit()
 	switch {

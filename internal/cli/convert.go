@@ -85,7 +85,7 @@ yaml has one log, record by record, in the order of time, with the log's ticks.`
 	f.register(c)
 	c.Flags().StringVar(&f.to, "format", "", "`format` to write, one of the above")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	c.Flags().StringVar(&f.by, "by", "time", "folded and --sums: what stacks weigh, time or calls")
+	c.Flags().StringVar(&f.by, "by", "self", "folded and --sums: what stacks weigh, self time (self) or calls")
 	c.Flags().BoolVar(&f.sums, "sums", false, "speedscope: sums of stacks and not every call")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "pprof: label stacks with their thread; folded: put it under them;\n--sums: a profile for each; yaml: one after the other")
 	f.names.registerNames(c)
@@ -122,8 +122,8 @@ func (f *convertFlags) format() (*traceFormat, error) {
 // check refuses flags that the format has no use for.
 func (f *convertFlags) check(c *cobra.Command, format string) error {
 	switch {
-	case f.by != "time" && f.by != "calls":
-		return usagef("--by %s: there is time and calls", f.by)
+	case f.by != "self" && f.by != "time" && f.by != "calls": // time is the word of before
+		return usagef("--by %s: there is self and calls", f.by)
 	case f.sums && format != "speedscope":
 		return usagef("--sums is for speedscope: %s has no choice", format)
 	case c.Flags().Changed("by") && format != "folded" && !f.sums:
