@@ -111,7 +111,11 @@ func (f *wrapFlags) run(ctx context.Context, s *Streams, lists, command []string
 		exported = link.view.Exported(namesOf(functions))
 	}
 	options := wrap.LinkOptions(functions, exported)
-	text := []byte(wrap.Text(functions, options))
+	var kind wrap.Kind
+	if link != nil {
+		kind = wrap.Kind{Shared: link.view.Shared, Static: link.cmd.Static}
+	}
+	text := []byte(wrap.Text(functions, options, kind))
 	if f.out != "" {
 		if err := writeBytes(s, f.out, text); err != nil || link == nil {
 			return err

@@ -233,11 +233,11 @@ func (l *signatureSearch) find(name string) (*wrap.Function, error) {
 			return fn, err
 		}
 	}
-	where := "the objects of the link have"
+	where := "the objects of the link have no"
 	if l.link == nil {
 		where = "nothing given has"
 	}
-	return nil, fmt.Errorf("its parameters are not known: %s no debug information of it (compile with -g, or give a file that has some with --from, or its prototype with --prototype 'int %s(void *, size_t)')", where, plainName(name))
+	return nil, fmt.Errorf("its parameters are not known: %s debug information of it (compile with -g, or give a file that has some with --from, or its prototype with --prototype 'int %s(void *, size_t)')", where, plainName(name))
 }
 
 // plainName is a name that a prototype can have.

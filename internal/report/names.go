@@ -1,6 +1,10 @@
 package report
 
-import "github.com/ianlancetaylor/demangle"
+import (
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
 
 // Names turns symbol names into what people call the functions. Everything is
 // keyed by the symbol name and only shown demangled, because two symbols may
@@ -35,7 +39,14 @@ func (n *Names) Show(symbol string) string {
 	if n.Short {
 		options = append(options, demangle.NoParams, demangle.NoEnclosingParams, demangle.NoTemplateParams, demangle.NoABITags)
 	}
-	s := Printable(demangle.Filter(symbol, options...))
+	// A wrapper (cairn wrap) has the name of its function behind a prefix.
+	wrapper, mangled := "", symbol
+	for _, prefix := range []string{"__wrap_", "__timed_"} {
+		if name, ok := strings.CutPrefix(symbol, prefix); ok && strings.HasPrefix(name, "_Z") {
+			wrapper, mangled = prefix, name
+		}
+	}
+	s := Printable(wrapper + demangle.Filter(mangled, options...))
 	n.cache[symbol] = s
 	return s
 }

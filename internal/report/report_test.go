@@ -168,11 +168,13 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	var names Names
 	for symbol, want := range map[string]string{
-		"main":              "main",
-		"_start":            "_start",
-		"a\x1b[31m\nb":      "a\ufffd[31m\ufffdb",
-		"_ZN3foo3barEi":     "foo::bar(int)",
-		"_RNvC6_123foo3bar": "123foo::bar",
+		"main":                 "main",
+		"_start":               "_start",
+		"a\x1b[31m\nb":         "a\ufffd[31m\ufffdb",
+		"_ZN3foo3barEi":        "foo::bar(int)",
+		"__wrap__ZN3foo3barEi": "__wrap_foo::bar(int)",
+		"__wrap_malloc":        "__wrap_malloc",
+		"_RNvC6_123foo3bar":    "123foo::bar",
 	} {
 		if got := names.Show(symbol); got != want {
 			t.Errorf("Show(%s) = %s, want %s", symbol, got, want)

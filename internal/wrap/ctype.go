@@ -1,7 +1,9 @@
 package wrap
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/objfile"
@@ -66,9 +68,12 @@ func integer(t *objfile.Type) (string, error) {
 	return name, nil
 }
 
+// otherReals are passed in ways of their own.
+var otherReals = []string{"__float128", "_Float128", "_Float16", "__bf16", "_Decimal32", "_Decimal64", "_Decimal128"}
+
 func real(t *objfile.Type, size int64) (string, error) {
 	switch {
-	case t.Name == "__float128" || t.Name == "_Float128" || t.Name == "_Float16" || t.Name == "__bf16" || strings.HasPrefix(t.Name, "_Decimal"):
+	case slices.Contains(otherReals, t.Name):
 		return t.Name, nil
 	case size == 4:
 		return "float", nil
@@ -120,13 +125,13 @@ func (y *typer) structure(t *objfile.Type) (string, error) {
 			return "", err
 		}
 		fmt.Fprintf(&body, " %s;", declaration)
-		fmt.Fprintf(&checks, "_Static_assert(__builtin_offsetof(%s %s, m%d) == %d, \"layout of %s\");\n", keyword, name, i+1, m.Offset, title)
+		fmt.Fprintf(&checks, "_Static_assert(__builtin_offsetof(%s %s, m%d) == %d, \"layout\");\n", keyword, name, i+1, m.Offset)
 	}
 	if natural, _ := layout(t); natural != t.Size || !placed(t) {
 		return "", fmt.Errorf("%s is packed or aligned by an attribute, and passed by value", title)
 	}
 	fmt.Fprintf(&y.decls, "%s %s {%s };\n%s", keyword, name, body.String(), checks.String())
-	fmt.Fprintf(&y.decls, "_Static_assert(sizeof(%s %s) == %d, \"size of %s\");\n", keyword, name, t.Size, title)
+	fmt.Fprintf(&y.decls, "_Static_assert(sizeof(%s %s) == %d, \"size\");\n", keyword, name, t.Size)
 	return keyword + " " + name, nil
 }
 
@@ -188,10 +193,12 @@ func placed(t *objfile.Type) bool {
 func FromSignature(s *objfile.Signature, source string) (*Function, error) {
 	f := &Function{Name: s.Name, Title: Demangled(s.Name), Source: source}
 	switch {
-	case s.Variadic:
-		return nil, errVariadic
+	case !word.MatchString(s.Name):
+		return nil, errors.New("its name is none that C can spell")
 	case !s.Known:
 		return nil, fmt.Errorf("it is declared without parameters (old C), and %s does not define it: give its prototype with --prototype", source)
+	case s.Variadic:
+		return nil, errVariadic
 	}
 	y := typer{prefix: "cairn_" + s.Name}
 	var err error

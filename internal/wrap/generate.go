@@ -12,47 +12,77 @@ const preamble = `/* Wrappers made by cairn wrap. Compile them with
  * which gives them the code that times calls, and link with cairn cc as well, with
 %s */
 #if defined(__clang__)
-#define CAIRN_WRAPPER __attribute__((noinline, used, visibility("hidden"), disable_tail_calls))
+#define CAIRN_WRAPPER __attribute__((noinline, used, disable_tail_calls))
 #else
-#define CAIRN_WRAPPER __attribute__((noinline, used, visibility("hidden"), optimize("no-optimize-sibling-calls")))
+#define CAIRN_WRAPPER __attribute__((noinline, used, optimize("no-optimize-sibling-calls")))
 #endif
 `
 
-// Text returns the C source of the wrappers. options are the linker's, which
-// stand in its first comment.
-func Text(functions []*Function, options []string) string {
+// hidden keeps the wrappers of a shared library to itself. A program's have to be
+// seen: GNU ld gives them to libraries that need the function from the program.
+const hidden = "#pragma GCC visibility push(hidden)\n"
+
+// early begins the source for a static program. The C library is part of it and
+// calls itself before there is a runtime: such calls are not timed.
+const early = `extern unsigned char *__cairn_base __attribute__((visibility("hidden")));
+#define CAIRN_UNTIMED __attribute__((noinline, used, section(".text.cairn_skip")))
+`
+
+// Kind is what is linked with wrappers.
+type Kind struct{ Shared, Static bool }
+
+// Text returns the C source of the wrappers of functions for what is linked.
+// options are the linker's, which stand in its first comment.
+func Text(functions []*Function, options []string, kind Kind) string {
 	var lines strings.Builder
 	for _, o := range options {
 		fmt.Fprintf(&lines, " *   %s\n", comment(o))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, preamble, lines.String())
+	if kind.Shared {
+		b.WriteString(hidden)
+	}
+	if kind.Static {
+		b.WriteString(early)
+	}
 	for _, f := range functions {
 		fmt.Fprintf(&b, "\n/* %s, by %s */\n%s", comment(f.Title), comment(f.Source), f.Before)
-		b.WriteString(f.call())
+		b.WriteString(f.wrapper(kind))
 	}
 	return b.String()
 }
 
-// call returns the wrapper.
-func (f *Function) call() string {
+// wrapper returns the code of a wrapper.
+func (f *Function) wrapper(kind Kind) string {
 	params := make([]string, len(f.Params))
 	args := make([]string, len(f.Params))
 	for i, t := range f.Params {
 		args[i] = fmt.Sprintf("a%d", i+1)
 		params[i] = declare(t, args[i])
 	}
-	list := strings.Join(params, ", ")
+	list, values, result := strings.Join(params, ", "), strings.Join(args, ", "), "return "
 	if list == "" {
 		list = "void"
 	}
-	result := "return "
 	if f.Result == "void" {
 		result = ""
 	}
-	return fmt.Sprintf("extern %s(%s);\n%s(%s);\nCAIRN_WRAPPER %s(%s) { %s__real_%s(%s); }\n",
-		declare(f.Result, "__real_"+f.Name), list, declare(f.Result, "__wrap_"+f.Name), list,
-		declare(f.Result, "__wrap_"+f.Name), list, result, f.Name, strings.Join(args, ", "))
+	var b strings.Builder
+	header := func(name string) string { return declare(f.Result, name+f.Name) + "(" + list + ")" }
+	fmt.Fprintf(&b, "extern %s;\n%s;\n", header("__real_"), header("__wrap_"))
+	if !kind.Static {
+		fmt.Fprintf(&b, "CAIRN_WRAPPER %s { %s__real_%s(%s); }\n", header("__wrap_"), result, f.Name, values)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "CAIRN_WRAPPER static %s { %s__real_%s(%s); }\n", header("__timed_"), result, f.Name, values)
+	fmt.Fprintf(&b, "CAIRN_UNTIMED %s {\n", header("__wrap_"))
+	if result == "" {
+		fmt.Fprintf(&b, "  if (__cairn_base) __timed_%s(%s);\n  else __real_%s(%s);\n}\n", f.Name, values, f.Name, values)
+	} else {
+		fmt.Fprintf(&b, "  return __cairn_base ? __timed_%s(%s) : __real_%s(%s);\n}\n", f.Name, values, f.Name, values)
+	}
+	return b.String()
 }
 
 // declare returns the declaration of a name of a type.
