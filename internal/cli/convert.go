@@ -85,7 +85,7 @@ yaml has one log, record by record, in the order of time, with the log's ticks.`
 	f.register(c)
 	c.Flags().StringVar(&f.to, "format", "", "`format` to write, one of the above")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	c.Flags().StringVar(&f.by, "by", "self", "folded and --sums: what stacks weigh, self time (self) or calls")
+	c.Flags().StringVar(&f.by, "by", "self", "folded and --sums: weigh stacks by this `key`: self or calls")
 	c.Flags().BoolVar(&f.sums, "sums", false, "speedscope: sums of stacks and not every call")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "pprof: label stacks with their thread; folded: put it under them;\n--sums: a profile for each; yaml: one after the other")
 	f.names.registerNames(c)

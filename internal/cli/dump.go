@@ -32,9 +32,10 @@ func newDumpCmd(s *Streams) *cobra.Command {
 		Use:   "dump LOG...",
 		Short: "Print the records of a log as they are in the file",
 		Long: `dump prints every record of XRay logs, basic or FDR, and of logs of mode trace, in
-the order of the file: its offset, its process and thread, and what it says. Damaged places are where they
-are in the file, with how much of it cannot be read. Blocks that are there twice
-are printed twice; other commands read them once.
+the order of the file: its offset, its process and thread, and what it says.
+Damaged places are where they are in the file, with how much of it cannot be
+read. Blocks that are there twice are printed twice; other commands read them
+once.
 
 Times are ticks of the log's clock. --summary counts records, threads and damage
 instead. --json prints an object on each line; data is in base64.`,
@@ -47,6 +48,7 @@ instead. --json prints an object on each line; data is in base64.`,
 	}
 	f.registerLogs(c)
 	f.displayFlags.register(c)
+	f.registerShort(c)
 	c.Flags().StringVar(&f.from, "from", "", "begin with the record at this `offset`, or behind it")
 	c.Flags().StringVar(&f.to, "to", "", "end before this `offset`")
 	c.Flags().BoolVar(&f.summary, "summary", false, "print what the logs hold, not the records")
@@ -99,6 +101,9 @@ func (f *dumpFlags) run(ctx context.Context, s *Streams, args []string) error {
 		}
 		sum.finish()
 		summaries = append(summaries, sum)
+	}
+	if p.wanted == 0 {
+		note(s, "no record to show")
 	}
 	switch {
 	case f.summary && f.json:
@@ -165,6 +170,7 @@ func (f *dumpFlags) records(ctx context.Context, log *dumpLog, p *recordPrinter,
 		if r.Offset < f.first || !f.wants(r.PID, r.TID) {
 			continue
 		}
+		p.wanted++
 		switch {
 		case f.summary:
 			sum.add(&r, damage)
@@ -197,6 +203,7 @@ type recordPrinter struct {
 	out     *bufio.Writer
 	json    *json.Encoder
 	several bool
+	wanted  int // records that were asked for
 	log     *dumpLog
 	set     *traceSet
 	mapped  bool // set has the functions of all logs of XRay

@@ -60,7 +60,7 @@ With --regexp, the functions that match are outermost, whoever called them.`,
 	fl := c.Flags()
 	fl.StringVarP(&f.out, "output", "o", "flame.html", "write to this `file`, - for standard output")
 	fl.StringVar(&f.format, "format", "", "`format` of the file: html or svg (default by its name, else html)")
-	fl.StringVar(&f.by, "by", string(flamegraph.ByTotal), "what the width of bars is: total, self or calls; a page can be switched")
+	fl.StringVar(&f.by, "by", string(flamegraph.ByTotal), "make bars as wide as this `key`: total, self or calls; a page can be switched")
 	fl.BoolVar(&f.perThread, "per-thread", false, "draw each thread apart")
 	fl.IntVar(&f.maxStacks, "max-stacks", flamegraph.DefaultNodes, "draw the `n` largest stacks, and merge the others")
 	fl.Float64Var(&f.minPercent, "min-percent", 0, "merge stacks below this share of the whole, in `percent`")

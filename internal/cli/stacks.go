@@ -52,7 +52,7 @@ beginning of a ring buffer, is counted and left out.`,
 	f.traceFlags.register(c)
 	f.displayFlags.register(c)
 	f.registerShort(c)
-	c.Flags().StringVar(&f.by, "by", "self", "what to rank stacks by: self, total or calls")
+	c.Flags().StringVar(&f.by, "by", "self", "rank stacks by this `key`: self, total or calls")
 	c.Flags().IntVar(&f.top, "top", 10, "list `n` stacks; 0 for all")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "rank the stacks of each thread apart")
 	c.Flags().BoolVar(&f.folded, "folded", false, "print every stack on a line, outermost function first, with its self time or,\nwith --by calls, its calls: what flamegraph.pl and speedscope read")
