@@ -29,10 +29,11 @@ func DetectTrace(head []byte) bool {
 	return Detect(head) && len(head) >= wire.ModeOffset+4 && binary.LittleEndian.Uint32(head[wire.ModeOffset:]) == wire.ModeTrace
 }
 
-// eventHz are the ticks of logs of all calls in a second.
-const eventHz = 1_000_000
+// eventHz are the ticks of logs of all calls in a second. With so few of them, 32
+// bits last for a day, and a thread that makes no call for that long is rare.
+const eventHz = 1_000_000_000 / wire.ClockUnit
 
-// stale bounds how far, in ticks, the clock goes back to what is left of events
+// stale bounds how far, in ticks (89 minutes), the clock goes back to what is left of events
 // that a signal handler recorded and the thread did not write over before it was
 // killed.
 const stale = 1 << 28
@@ -147,14 +148,14 @@ func (e *Events) chunkHead(off int64) (*chunkRef, error) {
 		e.noteDamage(e.damage(off, size, "the header of a chunk is damaged (checksum)"))
 	default:
 		first := le.Uint64(head[wire.ChunkFirstOffset:])
-		if first < e.Header.Monotonic || (first-e.Header.Monotonic)/1000 > 1<<56 {
+		if first < e.Header.Monotonic || (first-e.Header.Monotonic)/wire.ClockUnit > 1<<48 {
 			e.noteDamage(e.damage(off, size, "a chunk was begun before the log"))
 			return nil, nil
 		}
 		return &chunkRef{
 			offset: off, tid: le.Uint32(head[wire.ChunkTIDOffset:]),
 			sequence: le.Uint32(head[wire.ChunkSequenceOffset:]), before: le.Uint32(head[wire.ChunkBeforeOffset:]),
-			first: (first-e.Header.Monotonic)/1000 + 1, live: used == 0,
+			first: (first-e.Header.Monotonic)/wire.ClockUnit + 1, live: used == 0,
 		}, nil
 	}
 	return nil, nil

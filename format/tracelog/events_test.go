@@ -70,7 +70,7 @@ func callsChunk(tid, sequence, before uint32, clock uint64, live bool, events ..
 	le.PutUint16(c[wire.ChunkKindOffset:], wire.KindEvents)
 	le.PutUint32(c[wire.ChunkTIDOffset:], tid)
 	le.PutUint32(c[wire.ChunkSequenceOffset:], sequence)
-	le.PutUint64(c[wire.ChunkFirstOffset:], origin+(clock-1)*1000)
+	le.PutUint64(c[wire.ChunkFirstOffset:], origin+(clock-1)*wire.ClockUnit)
 	le.PutUint32(c[wire.ChunkBeforeOffset:], before)
 	if !live {
 		le.PutUint32(c[wire.ChunkUsedOffset:], wire.MaxPayload)
@@ -161,7 +161,7 @@ func TestEventsTimes(t *testing.T) {
 	if !slices.Equal(breaks, []bool{false, false, true}) {
 		t.Error(breaks)
 	}
-	if l.Info().Clock.Start != late || l.Info().Clock.Hz != 1e6 {
+	if l.Info().Clock.Start != late || l.Info().Clock.Hz != 50_000 {
 		t.Errorf("%+v", l.Info().Clock)
 	}
 }

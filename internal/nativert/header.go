@@ -69,6 +69,7 @@ func timedHeader() []byte {
 		{"TYPE_TRACE", tracewire.TypeTrace},
 		{"KIND_EVENTS", tracewire.KindEvents},
 		{"TRACE_SIZE", tracewire.TraceSize},
+		{"CLOCK_UNIT", tracewire.ClockUnit},
 		{"MODE_TRACE", tracewire.ModeTrace},
 		{"MODULE_SIZE", tracewire.ModuleSize},
 		{"EPISODE_SIZE", tracewire.EpisodeSize},

@@ -132,7 +132,7 @@
 //
 // The other chunks have events of one thread, 8 bytes each:
 //
-//	0  u32 low half of the clock: microseconds since the log began, plus 1
+//	0  u32 low half of the clock: units of 20 us since the log began, plus 1
 //	4  u32 low half of the function's address, with the kind in the last two
 //	       bits; functions are aligned to 4 bytes
 //
@@ -215,6 +215,7 @@ const (
 	SeenSize         = 64
 	TraceSize        = 64
 	EventSize        = 8
+	ClockUnit        = 20_000 // ns; the clock of mode trace moves at most that often
 
 	MaxBuildID = 20
 	// MaxEntries bounds the stack entries and child entries of an episode together.

@@ -76,11 +76,13 @@ u8 *__cairn_trace_record(struct tracer *t, u32 type, u64 size, u32 a) {
   return r;
 }
 
+static u64 time_of(struct tracer *t, u64 clock) { return t->origin + (clock - 1) * LOG_CLOCK_UNIT; }
+
 /* status keeps the first record up to date. */
 static void status(struct tracer *t) {
   if (!t->first) return;
   u64 *f = (u64 *)(t->first + LOG_CHUNK_HEADER_SIZE);
-  f[1] = t->origin + t->clock * 1000, f[2] = t->ticks, f[3] = t->period, f[4] = t->worst;
+  f[1] = time_of(t, t->clock), f[2] = t->ticks, f[3] = t->period, f[4] = t->worst;
   f[5] = t->ring_chunks * CHUNK, f[6] = t->sequence, f[7] = t->overwritten;
 }
 
@@ -131,9 +133,9 @@ static i64 open_file(struct tracer *t, int forked) {
 /* ---- the clock ---- */
 
 static void tick(struct tracer *t) {
-  u64 c = (__cairn_trace_now() - t->origin) / 1000 + 1;
+  u64 c = (__cairn_trace_now() - t->origin) / LOG_CLOCK_UNIT + 1;
   if (c <= t->clock) return;
-  if (t->ticks && c - t->clock > t->worst / 1000) t->worst = (c - t->clock) * 1000;
+  if (t->ticks) t->worst = most(t->worst, (c - t->clock) * LOG_CLOCK_UNIT);
   t->ticks++;
   store(&t->clock, c);
   status(t);
@@ -253,7 +255,7 @@ static u8 *next_of_file(struct tracer *t) {
 /* take finishes a thread's chunk and gives it another. */
 static u8 *take(struct tracer *t, u8 *old) {
   u32 before = 0, tid = (u32)sys0(SYS_gettid);
-  u64 now = t->origin + (load(&t->clock) - 1) * 1000;
+  u64 now = time_of(t, load(&t->clock));
   if (old && old != t->sink && ((u32 *)old)[0] == LOG_CHUNK_MAGIC) {
     u32 *h = (u32 *)old;
     before = h[4] + 1;

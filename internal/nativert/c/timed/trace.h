@@ -19,7 +19,7 @@ enum { TRACE_SIZE = 4096, TRACE_DIR = 1024, SEGMENT = 64 /* chunks */ };
 
 /* The state of a process, one for all of its modules; trace.S has it. */
 struct tracer {
-  u64 clock;  /* microseconds since the log began, from 1; inserted code reads the low half */
+  u64 clock;  /* units of 20 us since the log began, from 1; inserted code reads the low half */
   u64 ticks;
   u8 pad[48]; /* what is below is written while the clock is read */
 

@@ -225,7 +225,7 @@ static void options(struct tracer *t, const char *s) {
     if (word_is(s, "off")) t->off = 1;
     else if (word_is(s, "file")) t->ring_chunks = 0;
     else if (word_is(s, "size=") && (v = size_of(value)) >= LOG_CHUNK_SIZE && v <= 1ul << 40) t->ring_chunks = v / LOG_CHUNK_SIZE;
-    else if (word_is(s, "period=") && (v = time_of(value)) >= 20000 && v <= SECOND) t->period = v;
+    else if (word_is(s, "period=") && (v = time_of(value)) >= LOG_CLOCK_UNIT && v <= SECOND) t->period = v;
     else if (*s != ',') misread(s);
     while (*s && *s != ',') s++;
     if (*s) s++;
