@@ -186,8 +186,8 @@ static int word_is(const char *s, const char *w) {
   return w[n - 1] == '=' || !s[n] || s[n] == ',';
 }
 
-/* number_of reads a number with a unit of the list, each followed by its scale
- * as a character count of zeros or doublings; 0 if it is none. */
+/* number_of reads a number with one of the units, each worth scale; 0 if it is
+ * none. */
 static u64 number_of(const char *s, const char *const *unit, const u64 *scale) {
   u64 v = 0;
   int digits = 0;
@@ -232,32 +232,51 @@ static void options(struct tracer *t, const char *s) {
   }
 }
 
-/* configure reads the environment as the process was given it. A program with
- * more rights than its caller takes no orders from the caller's environment, nor
- * writes files for it. */
+/* The environment as the process was given it: constructors of others may run
+ * before the C library tells. */
+static char *environment;
+static u64 environment_size;
+
+static void read_environment(void) {
+  i64 n, fd = sys3(SYS_open, "/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+  environment_size = 0;
+  while (fd >= 0 && environment_size < WORK - 1 &&
+         (n = sys3(SYS_read, fd, environment + environment_size, WORK - 1 - environment_size)) > 0)
+    environment_size += (u64)n;
+  if (fd >= 0) sys1(SYS_close, fd);
+}
+
+static const char *env(const char *name) {
+  u64 n = length(name);
+  for (const char *s = environment; s < environment + environment_size; s += length(s) + 1) {
+    u64 i = 0;
+    while (i < n && s[i] == name[i]) i++;
+    if (i == n && s[n] == '=') return s + n + 1;
+  }
+  return "";
+}
+
+/* configure reads the environment. A program with more rights than its caller
+ * takes no orders from the caller's environment, nor writes files for it. */
 void __cairn_trace_configure(struct tracer *t) {
+  _Static_assert(sizeof CAIRN_DEFAULT_DIR <= TRACE_DIR, "--default-dir is too long");
   t->period = 250000;
   t->ring_chunks = (64ul << 20) / LOG_CHUNK_SIZE;
   put(t->dir, CAIRN_DEFAULT_DIR);
-  char *b = work();
-  if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid) || !b) {
+  environment = work();
+  if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid) || !environment) {
     t->off = 1;
     return;
   }
-  u64 have = 0;
-  i64 n, fd = sys3(SYS_open, "/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
-  while (fd >= 0 && have < WORK - 1 && (n = sys3(SYS_read, fd, b + have, WORK - 1 - have)) > 0) have += (u64)n;
-  if (fd >= 0) sys1(SYS_close, fd);
-  for (char *s = b; s < b + have; s += length(s) + 1) {
-    if (word_is(s, "CAIRN_TRACE=")) options(t, s + 12);
-    if (!word_is(s, "CAIRN_DIR=") || !s[10]) continue;
-    if (length(s + 10) >= TRACE_DIR) {
-      __cairn_trace_complain("CAIRN_DIR is too long", 0);
-      t->off = 1;
-    } else {
-      put(t->dir, s + 10);
-    }
+  read_environment();
+  options(t, env("CAIRN_TRACE"));
+  const char *dir = env("CAIRN_DIR");
+  if (length(dir) >= TRACE_DIR) {
+    __cairn_trace_complain("CAIRN_DIR is too long", 0);
+    t->off = 1;
+  } else if (*dir) {
+    put(t->dir, dir);
   }
   if (!t->dir[0]) t->off = 1;
-  sys2(SYS_munmap, b, WORK);
+  sys2(SYS_munmap, environment, WORK);
 }
