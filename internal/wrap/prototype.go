@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-var errVariadic = errors.New("it takes a variable number of arguments, which a wrapper cannot pass on: wrap what it calls (vprintf for printf), or give a prototype of the arguments that your program uses with --prototype")
+var errVariadic = errors.New("it takes a variable number of arguments, which a wrapper cannot pass on: wrap what it calls (vprintf for printf), or give a prototype of what your program passes, integers and pointers only, with --prototype")
 
 // typedefs are names of types that prototypes may use without a header, and
 // what they are on x86-64.

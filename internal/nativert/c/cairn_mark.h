@@ -319,4 +319,24 @@ struct scope {
 #endif
 
 #endif /* CAIRN_ON */
+
+/* CAIRN_WRAP(ret, name, params, args) is a function around another one that it
+ * times as the section "name": link with -Wl,--wrap=name and cairn cc. Names of C++
+ * functions are mangled. cairn wrap makes such functions from debug information.
+ *
+ *   CAIRN_WRAP(void *, malloc, (size_t n), (n))
+ */
+#ifdef __cplusplus
+#define CAIRN_LINKAGE_ extern "C"
+#else
+#define CAIRN_LINKAGE_ extern
+#endif
+#define CAIRN_WRAP(ret, name, params, args)               \
+  CAIRN_LINKAGE_ ret __real_##name params;                \
+  CAIRN_LINKAGE_ ret __wrap_##name params;                \
+  ret __wrap_##name params {                              \
+    CAIRN_SECTION(#name) { return __real_##name args; }   \
+    __builtin_unreachable();                              \
+  }
+
 #endif
