@@ -91,26 +91,27 @@ func filterNote(info *trace.Info, st *account.Stats) string {
 // noteNames says how to name functions that have no name, and which objects
 // they are in.
 func (t *traceSet) noteNames(results []*account.Result) {
-	seen := make(map[uint8]bool)
-	nameless, all := 0, make(map[trace.FuncID]bool)
-	for _, r := range results {
-		for i := range r.Threads {
-			for _, n := range r.Threads[i].Trie.Nodes() {
-				if all[n.Func] {
-					continue
-				}
-				all[n.Func] = true
-				if _, ok := t.Funcs[n.Func]; !ok && n.Func != calltrie.Other {
-					nameless++
-					seen[n.Func.Object()] = true
-				}
-			}
-		}
+	nameless, all := t.nameless(results)
+	mapped := make(map[uint8]bool)
+	for id := range t.Funcs {
+		mapped[id.Object()] = true
 	}
-	if nameless == 0 {
+	var objects, strange []uint8 // without a map, and with one that lacks functions
+	count := 0
+	for _, o := range slices.Sorted(maps.Keys(nameless)) {
+		if mapped[o] {
+			strange = append(strange, o)
+			continue
+		}
+		objects = append(objects, o)
+		count += nameless[o]
+	}
+	for _, o := range strange {
+		note(t.streams, "the map of object %d lacks %s of the log: is it of another program, or of another build?", o, plural(nameless[o], "function"))
+	}
+	if len(objects) == 0 {
 		return
 	}
-	objects := slices.Sorted(maps.Keys(seen))
 	if t.maps == 0 && slices.Equal(objects, []uint8{0}) {
 		hint := "PROGRAM"
 		if program := programOf(t.Logs[0].Info().File); program != "" {
@@ -124,5 +125,26 @@ func (t *traceSet) noteNames(results []*account.Result) {
 		texts[i] = strconv.Itoa(int(o))
 	}
 	note(t.streams, "%s of %s functions have no names, in %s %s: name them with --map PROGRAM (object 0) and --map N=FILE",
-		report.Count(nameless), report.Count(len(all)), either(uint64(len(objects)), "object", "objects"), strings.Join(texts, ", "))
+		report.Count(count), report.Count(all), either(uint64(len(objects)), "object", "objects"), strings.Join(texts, ", "))
+}
+
+// nameless counts the functions of each object that have no name, and all that
+// were called.
+func (t *traceSet) nameless(results []*account.Result) (nameless map[uint8]int, all int) {
+	nameless = make(map[uint8]int)
+	seen := make(map[trace.FuncID]bool)
+	for _, r := range results {
+		for i := range r.Threads {
+			for _, n := range r.Threads[i].Trie.Nodes() {
+				if seen[n.Func] {
+					continue
+				}
+				seen[n.Func] = true
+				if _, ok := t.Funcs[n.Func]; !ok && n.Func != calltrie.Other {
+					nameless[n.Func.Object()]++
+				}
+			}
+		}
+	}
+	return nameless, len(seen)
 }
