@@ -259,7 +259,7 @@ func (f *accountFlags) table(rows []accountRow, unit string) *report.Table {
 	if endless {
 		table.Columns = append(table.Columns, report.Column{Title: "no exit", Align: report.Right})
 	}
-	table.Columns = append(table.Columns, report.Column{Title: "function", Shrink: report.Shorten}, report.Column{Shrink: report.ShortenPath})
+	table.Columns = append(table.Columns, report.Column{Title: "function", Shrink: report.Shorten}, report.Column{Shrink: report.ShortenPath, Optional: true})
 	for i := range rows {
 		r := &rows[i]
 		var cells []report.Cell

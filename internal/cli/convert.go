@@ -20,6 +20,7 @@ import (
 type traceFormat struct {
 	name, help string
 	suffixes   []string
+	binary     bool // it is no text
 	sums       bool // it has sums of calls
 	write      func(*converter, context.Context, io.Writer) error
 }
@@ -27,13 +28,13 @@ type traceFormat struct {
 // traceFormats is a function, for its rows refer to methods that refer to it.
 func traceFormats() []traceFormat {
 	return []traceFormat{
-		{"chrome", "JSON for ui.perfetto.dev and chrome://tracing", []string{".json"}, false, (*converter).chrome},
-		{"perfetto", "for ui.perfetto.dev and trace_processor, a sixth of the size", []string{".perfetto-trace", ".pftrace", ".perfetto"}, false, (*converter).perfetto},
-		{"speedscope", "for speedscope.app", []string{".speedscope.json", ".speedscope"}, false, (*converter).speedscope},
-		{"pprof", "calls and times by stack, for go tool pprof", []string{".pb", ".pprof"}, true, (*converter).pprof},
-		{"folded", "a line for each stack, for flamegraph.pl and others", []string{".folded", ".txt"}, true, (*converter).folded},
-		{"parquet", "a row for each call, for DuckDB, ClickHouse and Spark", []string{".parquet"}, true, (*converter).parquet},
-		{"yaml", "the records as llvm-xray convert -f yaml writes them", []string{".yaml", ".yml"}, false, (*converter).yaml},
+		{"chrome", "JSON for ui.perfetto.dev and chrome://tracing", []string{".json"}, false, false, (*converter).chrome},
+		{"perfetto", "for ui.perfetto.dev and trace_processor, a sixth of the size", []string{".perfetto-trace", ".pftrace", ".perfetto"}, true, false, (*converter).perfetto},
+		{"speedscope", "for speedscope.app", []string{".speedscope.json", ".speedscope"}, false, false, (*converter).speedscope},
+		{"pprof", "calls and times by stack, for go tool pprof", []string{".pb", ".pprof"}, true, true, (*converter).pprof},
+		{"folded", "a line for each stack, for flamegraph.pl and others", []string{".folded", ".txt"}, false, true, (*converter).folded},
+		{"parquet", "a row for each call, for DuckDB, ClickHouse and Spark", []string{".parquet"}, true, true, (*converter).parquet},
+		{"yaml", "the records as llvm-xray convert -f yaml writes them", []string{".yaml", ".yml"}, false, false, (*converter).yaml},
 	}
 }
 
@@ -142,6 +143,11 @@ type converter struct {
 }
 
 func (f *convertFlags) run(ctx context.Context, s *Streams, x *traceFormat, args []string) error {
+	if x.binary {
+		if err := notOnTerminal(s, f.out, x.name, "-o"); err != nil {
+			return err
+		}
+	}
 	names := f.names.names()
 	names.LLVM = x.name == "yaml"
 	set, err := f.open(s, args, names)

@@ -46,8 +46,7 @@ func (d *displayFlags) registerColor(c *cobra.Command) {
 // style returns how to write to s.Out.
 func (d *displayFlags) style(s *Streams) (report.Style, error) {
 	var st report.Style
-	f, isFile := s.Out.(*os.File)
-	tty := isFile && term.IsTerminal(int(f.Fd()))
+	f, tty := outTerminal(s)
 	if tty {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			st.Width = w
@@ -63,6 +62,20 @@ func (d *displayFlags) style(s *Streams) (report.Style, error) {
 		return st, usagef("--color %s: there is auto, always and never", d.color)
 	}
 	return st, nil
+}
+
+// outTerminal returns the terminal that standard output is, if it is one.
+func outTerminal(s *Streams) (*os.File, bool) {
+	f, ok := s.Out.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+// notOnTerminal refuses to write what only programs can read to a terminal.
+func notOnTerminal(s *Streams, path, what, flag string) error {
+	if _, tty := outTerminal(s); tty && path == "-" {
+		return usagef("%s is not for a terminal: give a file with %s, or send it to a program", what, flag)
+	}
+	return nil
 }
 
 // names returns how to show symbols. JSON always has both forms of a name, whole.

@@ -122,6 +122,11 @@ func (f *queryFlags) run(ctx context.Context, s *Streams) error {
 		_, err := io.WriteString(s.Out, tracedb.Schema)
 		return err
 	}
+	for flag, path := range map[string]string{"--save": f.save, "--calls": f.calls} {
+		if err := notOnTerminal(s, path, "what "+flag+" writes", flag); err != nil {
+			return err
+		}
+	}
 	style, err := f.display.style(s)
 	if err != nil {
 		return err

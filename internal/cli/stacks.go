@@ -182,7 +182,7 @@ func (f *stacksFlags) writeStack(w io.Writer, set *traceSet, l *stackList, rank 
 		{Title: "total", Align: report.Right},
 		{Title: "self", Align: report.Right},
 		{Title: "function", Shrink: report.Shorten},
-		{Shrink: report.ShortenPath},
+		{Shrink: report.ShortenPath, Optional: true},
 	}}
 	for depth, node := range path(l.trie, id) {
 		n := l.trie.Node(node)

@@ -99,7 +99,7 @@ func (f *traceMapFlags) table(w io.Writer, o *symbolize.Object, style report.Sty
 		{Title: "ALWAYS"},
 		{Title: "VERSION", Align: report.Right},
 		{Title: "FUNCTION", Shrink: report.Shorten},
-		{Title: "SOURCE", Shrink: report.Shorten},
+		{Title: "SOURCE", Shrink: report.Shorten, Optional: true},
 	}}
 	names := f.names()
 	for i := range o.Map.Sleds {

@@ -248,3 +248,22 @@ func TestPrintable(t *testing.T) {
 		}
 	}
 }
+
+func TestTableOptional(t *testing.T) {
+	t.Parallel()
+	table := &Table{Columns: []Column{{Title: "calls", Align: Right}, {Title: "function", Shrink: Shorten}, {Title: "source", Shrink: Shorten, Optional: true}}}
+	table.Add(Text("1"), Text(strings.Repeat("f", 30)), Text(strings.Repeat("s", 30)))
+	for limit, columns := range map[int]int{0: 3, 100: 3, 50: 3, 49: 3, 48: 2, 30: 2, 10: 2} {
+		var b bytes.Buffer
+		if err := table.Write(&b, Style{Width: limit}); err != nil {
+			t.Fatal(err)
+		}
+		head, _, _ := strings.Cut(b.String(), "\n")
+		if got := len(strings.Fields(head)); got != columns {
+			t.Errorf("%d columns of a terminal: %d columns of the table, want %d:\n%s", limit, got, columns, &b)
+		}
+	}
+	if len(table.Columns) != 3 {
+		t.Error("the table has lost a column")
+	}
+}

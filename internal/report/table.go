@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,9 @@ type Column struct {
 	// Shrink shortens a cell to a number of columns when the table is wider
 	// than the terminal, as Shorten does. Nil for a column that stays.
 	Shrink func(s string, limit int) string
+	// Optional columns are left out, the last first, where a terminal is too
+	// narrow even for shortened cells.
+	Optional bool
 }
 
 // Cell is a text in a colour.
@@ -63,7 +67,18 @@ func (t *Table) Write(w io.Writer, s Style) error {
 	if len(t.rows) == 0 {
 		return nil
 	}
-	widths := t.fit(s.Width)
+	widths, total := t.fit(s.Width)
+	for s.Width > 0 && total > s.Width {
+		i := len(t.Columns) - 1
+		for i >= 0 && !t.Columns[i].Optional {
+			i--
+		}
+		if i < 0 {
+			break
+		}
+		t = t.without(i)
+		widths, total = t.fit(s.Width)
+	}
 	b := bufio.NewWriter(w)
 	head := make([]Cell, len(t.Columns))
 	titled := false
@@ -80,12 +95,21 @@ func (t *Table) Write(w io.Writer, s Style) error {
 	return b.Flush()
 }
 
-// fit returns the columns' widths. If they exceed the terminal's, the columns
+// without returns the table without column i.
+func (t *Table) without(i int) *Table {
+	out := &Table{Columns: slices.Delete(slices.Clone(t.Columns), i, i+1), rows: make([][]Cell, len(t.rows))}
+	for k, row := range t.rows {
+		out.rows[k] = slices.Delete(slices.Clone(row), i, i+1)
+	}
+	return out
+}
+
+// fit returns the columns' widths and that of the table. If they exceed the terminal's, the columns
 // that can shrink give the difference, the widest first. Off the terminal long
 // cells stick out.
-func (t *Table) fit(limit int) []int {
-	widths := make([]int, len(t.Columns))
-	total := len(columnGap) * (len(t.Columns) - 1)
+func (t *Table) fit(limit int) (widths []int, total int) {
+	widths = make([]int, len(t.Columns))
+	total = len(columnGap) * (len(t.Columns) - 1)
 	for i, c := range t.Columns {
 		widths[i] = width(c.Title)
 		for _, row := range t.rows {
@@ -108,7 +132,7 @@ func (t *Table) fit(limit int) []int {
 		widths[widest]--
 		total--
 	}
-	return widths
+	return widths, total
 }
 
 // line writes one row. Blanks at its end are left out, so that a narrow
