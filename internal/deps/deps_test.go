@@ -82,7 +82,7 @@ var rules = map[string]rule{
 	"internal/marklog": {ours: "format/tracelog/wire"},
 	"mark":             {ours: "internal/marklog format/tracelog/wire"},
 
-	"internal/native":     {ours: "prof format/mip/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
+	"internal/native":     {ours: "prof format/mip/wire format/tracelog/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
 	"internal/nativert":   {ours: "prof format/mip/wire format/tracelog/wire"},
 	"internal/driver":     {pure: true},
 	"internal/ptrace":     {ours: "prof internal/objfile"},
