@@ -136,7 +136,10 @@ func TestTraceModeTold(t *testing.T) {
 				args  string
 				slack float64
 			}{
-				{"threads 64", 0}, {"forks 40", 0}, {"kill 30000", 0}, {"long 1", 0},
+				{"threads 64", 0},
+				{"forks 40", 0},
+				{"kill 30000", 0},
+				{"long 1", 0},
 				// A handler that comes while a place is being taken loses its events.
 				{"signals 300000", 0.2},
 			} {
