@@ -237,3 +237,49 @@ func TestTraceModeCallgrind(t *testing.T) {
 	}
 	checkNesting(t, logs[0], 0, 1)
 }
+
+// stacksProgram recurses, calls through pointers and ends in tail calls.
+const stacksProgram = `#include <stdlib.h>
+__attribute__((noinline)) int leaf(int x) { __asm__ volatile(""); return x + 1; }
+__attribute__((noinline)) int fib(int n) { return n < 2 ? leaf(n) : fib(n - 1) + fib(n - 2); }
+__attribute__((noinline)) int hand(int n) { return fib(n); }
+__attribute__((noinline)) int odd(int n, int (*f)(int));
+__attribute__((noinline)) int even(int n, int (*f)(int)) { return n ? odd(n - 1, f) : f(7); }
+__attribute__((noinline)) int odd(int n, int (*f)(int)) { return n ? even(n - 1, f) : f(9); }
+__attribute__((noinline)) int order(const void *a, const void *b) { return leaf(*(int *)a) - leaf(*(int *)b); }
+int main(void) {
+  int v[500], s = 0;
+  for (int i = 0; i < 500; i++) v[i] = (i * 7919) % 503;
+  qsort(v, 500, sizeof v[0], order);
+  for (int i = 0; i < 50; i++) s += hand(i % 12) + even(i, i % 2 ? hand : leaf);
+  return s == 0;
+}
+`
+
+// TestTraceModeXRay holds the stacks of a log, with the calls of each, against
+// those of XRay's log of the same source from the same compiler.
+func TestTraceModeXRay(t *testing.T) {
+	t.Parallel()
+	mustHave(t, xrayC)
+	source := filepath.Join(t.TempDir(), "stacks.c")
+	writeTestFile(t, source, stacksProgram)
+	for _, level := range []string{"-O0", "-O1", "-O2"} {
+		theirs := filepath.Join(t.TempDir(), "theirs")
+		if out, err := command(t, xrayC, level, "-fxray-instrument", "-fxray-instruction-threshold=1", "-o", theirs, source).CombinedOutput(); err != nil {
+			if os.Getenv("CI") == "" && bytes.Contains(out, []byte("libclang_rt.xray")) {
+				t.Skipf("XRay's runtime is not installed: %s", out)
+			}
+			t.Fatalf("%v\n%s", err, out)
+		}
+		run := command(t, theirs)
+		run.Env = append(run.Env, "XRAY_OPTIONS=patch_premain=true xray_mode=xray-basic xray_logfile_base="+theirs+".log.",
+			"XRAY_BASIC_OPTIONS=func_duration_threshold_us=0")
+		output(t, run)
+		want := output(t, command(t, cairn, "convert", "--format", "folded", "--by", "calls", "--map", theirs, mustGlob(t, theirs+".log.*")[0]))
+		_, logs := callLogs(t, "file", build(t, "trace", xrayC, level, source))
+		got := output(t, command(t, cairn, "convert", "--format", "folded", "--by", "calls", logs[0].Info().File))
+		if got != want || strings.Count(got, "\n") < 20 {
+			t.Errorf("%s: stacks are not those of XRay's log:\n%s\nXRay:\n%s", level, got, want)
+		}
+	}
+}
