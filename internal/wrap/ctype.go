@@ -111,7 +111,7 @@ func (y *typer) structure(t *objfile.Type) (string, error) {
 		title = "a structure without a name"
 	}
 	if len(t.Members) == 0 || t.Size == 0 {
-		return "", fmt.Errorf("%s is empty: C and C++ pass that differently", title)
+		return "", fmt.Errorf("%s has no members in the debug information: C and C++ pass what is empty differently", title)
 	}
 	keyword := "struct"
 	if t.Kind == objfile.TypeUnion {

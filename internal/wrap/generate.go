@@ -20,7 +20,7 @@ const preamble = `/* Wrappers made by cairn wrap. Compile them with
 
 // hidden keeps the wrappers of a shared library to itself. A program's have to be
 // seen: GNU ld gives them to libraries that need the function from the program.
-const hidden = "#pragma GCC visibility push(hidden)\n"
+const hidden = ` __attribute__((visibility("hidden")))`
 
 // early begins the source for a static program. The C library is part of it and
 // calls itself before there is a runtime: such calls are not timed.
@@ -40,9 +40,6 @@ func Text(functions []*Function, options []string, kind Kind) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, preamble, lines.String())
-	if kind.Shared {
-		b.WriteString(hidden)
-	}
 	if kind.Static {
 		b.WriteString(early)
 	}
@@ -70,7 +67,11 @@ func (f *Function) wrapper(kind Kind) string {
 	}
 	var b strings.Builder
 	header := func(name string) string { return declare(f.Result, name+f.Name) + "(" + list + ")" }
-	fmt.Fprintf(&b, "extern %s;\n%s;\n", header("__real_"), header("__wrap_"))
+	visibility := ""
+	if kind.Shared {
+		visibility = hidden
+	}
+	fmt.Fprintf(&b, "extern %s;\n%s%s;\n", header("__real_"), header("__wrap_"), visibility)
 	if !kind.Static {
 		fmt.Fprintf(&b, "CAIRN_WRAPPER %s { %s__real_%s(%s); }\n", header("__wrap_"), result, f.Name, values)
 		return b.String()
