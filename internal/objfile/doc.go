@@ -10,7 +10,8 @@
 // recover catches that), looks at every abbreviation of every unit, and is
 // several times slower than a binary of a few hundred thousand rows deserves.
 // The tests hold the two against each other. Only entries of functions go
-// through it (Scopes), with a bound on their number.
+// through it (Scopes), and of their types (Signatures), with a bound on their
+// number.
 package objfile
 
 import "errors"
