@@ -119,13 +119,14 @@ func readTruth(t *testing.T, text string) []truth {
 // threshold.
 func checkPlanted(t *testing.T, l *spikeLog, calls []truth) (found, due int) {
 	t.Helper()
-	missed := 0
 	for _, e := range l.episodes {
 		if e.lo < e.t || e.hi < e.lo {
 			t.Errorf("episode of %d..%d, threshold %d", e.lo, e.hi, e.t)
 		}
 	}
-	reach := l.trailer.threshold + max(2*l.trailer.period, min(l.trailer.worst, 2*l.trailer.period+l.trailer.blind)+l.trailer.period)
+	// No entry is known worse than to the worst interval of the clock, which counts
+	// whole microseconds.
+	reach := l.trailer.threshold + l.trailer.worst + 2000
 	matched := map[uint64]bool{}
 	for _, c := range calls {
 		var hit *spikeEpisode
@@ -149,15 +150,9 @@ func checkPlanted(t *testing.T, l *spikeLog, calls []truth) (found, due int) {
 				t.Errorf("reported as %d..%d, was %d..%d", hit.lo, hit.hi, inner, outer)
 			}
 		case inner >= reach:
-			missed++
-			t.Logf("a call of %d ns is not reported, reach %d; %d borderline, %d slow exits, %d threads seen",
+			t.Errorf("a call of %d ns is not reported, reach %d; %d borderline, %d slow exits, %d threads seen",
 				inner, reach, l.trailer.borderline, l.trailer.slow, l.trailer.threads)
 		}
-	}
-	// On a machine with many times more threads than processors three calls in
-	// twenty thousand were missed for a reason that is not known yet.
-	if missed > 0 && (len(calls) < 200 || missed > len(calls)/100) {
-		t.Errorf("%d calls within reach are not reported", missed)
 	}
 	if len(matched) != len(l.episodes) {
 		t.Errorf("%d episodes, %d of them of calls that were made", len(l.episodes), len(matched))

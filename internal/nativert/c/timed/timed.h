@@ -45,8 +45,9 @@ struct tick {
   u64 before, after;
 };
 
-/* Recent ticks: every one, every 64th, every 4096th. */
-enum { LEVELS = 3, LEVEL_SHIFT = 6, LEVEL_TICKS = 2048, TICK_MARGIN = 64 };
+/* Recent ticks: every one, every 8th, 64th, 512th and 4096th. internal/spikes
+ * says what calls that last longer than a level are sure to be found. */
+enum { LEVELS = 5, LEVEL_SHIFT = 3, LEVEL_TICKS = 2048, TICK_MARGIN = 64 };
 
 enum { STALLS = 64, MODULES = 512, SEEN_SLOTS = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_SEEN_SIZE, SEEN_INDEX = 2048, LIMITED = 1024, BASES = 64 };
 enum { THREAD_STACK = 32768, SCRATCH = 16384 };

@@ -40,8 +40,8 @@ static u64 search(struct process *p, u32 level, u64 c, int cover) {
 }
 
 /* next_after returns by when the first tick after clock value c was done; NONE
- * if there is none yet. Of old ticks only every 64th is remembered, then every
- * 4096th, so the answer may be that of a later one. A thread that lost its
+ * if there is none yet. Of old ticks only every 8th is remembered, then every
+ * 64th and so on, so the answer may be that of a later one. A thread that lost its
  * processor while it searched searches again. */
 static u64 next_after(struct process *p, u64 c) {
   for (u32 level = 0; level < LEVELS; level++)
@@ -96,11 +96,13 @@ static void stall(struct process *p, u64 from, u64 to, u64 waited) {
   store(&p->pending, 1);
 }
 
-/* tick sets the clock and remembers when it did. */
+/* tick sets the clock and remembers when it did. It returns how long after the
+ * last tick began this one was done: an entry that read the last tick's clock was
+ * made within that time, and no bound of it is further off. */
 static u64 tick(struct process *p) {
-  u64 n = __cairn_now(p), c = clock_of(p, n);
+  u64 n = __cairn_now(p), c = clock_of(p, n), last = p->last_tick;
   /* 0 is "no entry seen", and ticks are told apart by their clock. */
-  if (!(u32)c || (p->ticks && c <= clock_of(p, p->last_tick))) return n;
+  if (!(u32)c || (p->ticks && c <= clock_of(p, last))) return 0;
   __atomic_exchange_n(word(p, CLOCK), (u32)c, __ATOMIC_SEQ_CST); /* seen by all before the next reading */
   struct tick k = {n, __cairn_now(p)};
   u64 i = p->ticks;
@@ -108,7 +110,7 @@ static u64 tick(struct process *p) {
     p->ring[level][(i >> level * LEVEL_SHIFT) % LEVEL_TICKS] = k;
   store(&p->ticks, i + 1);
   p->last_tick = n;
-  return n;
+  return k.after - last;
 }
 
 static u64 cpu(int clock) {
@@ -169,12 +171,13 @@ static void account(struct process *p, u64 gap, u64 period) {
 }
 
 /* clock_thread ticks for ever. While the process is idle it does so at half
- * the pace, which the reach of twice the period allows for, and after a second
- * at half the threshold, which is summed up. */
+ * the pace, and after a second at half the threshold. What that is longer than the
+ * reach of twice the period is summed up: a call that begins then is sure to be
+ * found only if it takes as much longer. */
 void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
-  u64 waited = 0, period = p->period, start = p->last_tick, n = tick(p), last = n;
-  account(p, n - start, period); /* until the thread came to run */
+  u64 waited = 0, period = p->period;
+  account(p, tick(p), period); /* until the thread came to run */
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   i32 priority = 1;
@@ -182,15 +185,13 @@ void __cairn_clock_thread(struct process *p) {
   for (;;) {
     u64 ts[2] = {period / SECOND, period % SECOND};
     sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
-    n = tick(p);
-    u64 gap = n - last;
+    u64 last = p->last_tick, gap = tick(p), n = p->last_tick;
     account(p, gap, period);
     if (gap > p->threshold) {
       u64 d = run_delay();
-      stall(p, last, n, less(d, waited));
+      stall(p, last, last + gap, less(d, waited));
       waited = d;
     }
-    last = n;
     period = p->period;
     if (is_idle(p, &idle, n)) {
       period *= 2;

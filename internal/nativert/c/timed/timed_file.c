@@ -178,12 +178,13 @@ void __cairn_trailer(struct process *p, int final) {
     put_header(p, h); /* the rate of the TSC is known by now */
     sys4(SYS_pwrite, p->file.fd, h, sizeof h, 0);
   }
-  u64 now = __cairn_now(p), gap = less(now, p->last_tick), late = less(gap, 2 * p->period);
-  if (gap < p->threshold / 2 + 2 * p->period) gap = late = 0; /* as long as it may be while all is idle */
+  u64 now = __cairn_now(p), gap = less(now, p->last_tick), late = less(gap, 2 * p->period), idle = 0;
+  if (gap < p->threshold / 2 + p->period) idle = late, late = 0; /* as long as it may be while all is idle */
+  if (!final && !late) gap = idle = 0;                            /* its tick will say */
   f[1] = now;
   f[2] = load(&p->ticks), f[3] = p->blind + late, f[4] = p->late + !!late, f[5] = most(p->worst, gap);
   f[6] = load(&p->borderline), f[7] = load(&p->slow), f[8] = load(&p->dropped);
   f[9] = p->limited, f[10] = load(&p->threshold), f[11] = p->period, f[12] = (u64)p->low * 1000;
   f[13] = LOG_TICK_THREAD | (u64)load(&p->thread_count) << 32;
-  f[14] = p->idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes);
+  f[14] = p->idle + idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes);
 }

@@ -261,31 +261,30 @@ u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp) {
   struct process *p = __cairn_state;
   if (!p || !load(word(p, ALIVE))) return 0; /* a child that no handler of fork saw */
   if (p->check_pid && (i32)sys0(SYS_getpid) != p->pid) return 0;
-  u64 e = __cairn_now(p);
+  u64 e = __cairn_now(p), t0, t1, number = 0;
+  u32 stamp = *(u32 *)(p->base + (u32)sp);
+  if (!stamp) return 0;
+  /* At once: the ticks are remembered one by one for 2000 periods only, and a
+   * thread that makes its state may lose its processor for longer. */
+  __cairn_interval(p, stamp, e, &t0, &t1);
   struct thread *t = __cairn_thread(p);
-  if (!t) {
-    add(&p->dropped, 1);
-    return 0;
-  }
-  u64 number = 0;
   /* In a handler of a signal, or the allocator, within all this. A handler may
    * have jumped out of it, though. */
-  if (t->busy && e - t->busy_since < SECOND) return 0;
+  if (!t || (t->busy && e - t->busy_since < SECOND)) {
+    if (e - t0 >= load(&p->threshold)) add(&p->dropped, 1);
+    return 0;
+  }
   t->busy_since = e;
   t->busy = 1;
   barrier();
-  u32 stamp = *(u32 *)(p->base + (u32)sp);
-  if (stamp) {
-    struct slow_call *c = &t->call[t->calls % CALLS];
-    c->site = site, c->sp = sp, c->e = e;
-    __cairn_interval(p, stamp, e, &c->t0, &c->t1);
-    t->calls++;
-    add(&p->slow, 1);
-    number = judge(p, t, c, frame, rbp);
-    if (e - t->switches_at > p->threshold) {
-      t->switches_at = e;
-      involuntary(t);
-    }
+  struct slow_call *c = &t->call[t->calls % CALLS];
+  c->site = site, c->sp = sp, c->t0 = t0, c->t1 = t1, c->e = e;
+  t->calls++;
+  add(&p->slow, 1);
+  number = judge(p, t, c, frame, rbp);
+  if (e - t->switches_at > p->threshold) {
+    t->switches_at = e;
+    involuntary(t);
   }
   barrier();
   t->busy = 0;
