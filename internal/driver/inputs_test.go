@@ -16,7 +16,7 @@ func TestInputs(t *testing.T) {
 		"a.o -Wl,-Bstatic -lz -Wl,-Bdynamic -lm":  "a.o -lz static -lm | ",
 		"-include x.h -MF dep a.c -Wl,b.o,--foo":  "a.c b.o | ",
 		"-Xlinker c.o -T script -u sym libx.so.3": "libx.so.3 | ",
-		"-l":                                      " | ",
+		"-l": " | ",
 	} {
 		c := Parse(GCC, strings.Fields(args), nil)
 		inputs, dirs := c.Inputs()
