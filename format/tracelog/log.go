@@ -79,6 +79,9 @@ func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 	if h.Mode == wire.ModeTrace {
 		return nil, fmt.Errorf("%s: a log of all calls, not of spikes (cairn stacks reads it)", name)
 	}
+	if h.Mode == wire.ModeStacks {
+		return nil, fmt.Errorf("%s: a log of stacks, not of spikes (cairn stacks reads it)", name)
+	}
 	l := &Log{Name: name, Size: size, Header: h, r: r}
 	names := make(map[uint32]string)
 	for rec, err := range l.records(allTypes) {

@@ -25,7 +25,7 @@ type instrumentFlags struct {
 }
 
 func (f *instrumentFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.shim.Mode, "mode", "cover", "what to record: cover, block, count, full, order, block+order, spike or trace")
+	flags.StringVar(&f.shim.Mode, "mode", "cover", "what to record: cover, block, count, full, order, block+order, spike, stacks or trace")
 	flags.IntVar(&f.shim.OrderSlots, "order-slots", 0, "with modes order and block+order: room for the last `n` first executions; 0 for as many as there are functions")
 	flags.BoolVar(&f.shim.Atomic, "atomic", false, "count with locked instructions: exact under threads, slower")
 	flags.StringArrayVar(&f.shim.Only, "only", nil, "instrument only functions whose name (mangled or demangled) or source path matches this `regexp`; repeatable")
@@ -109,6 +109,8 @@ The modes:
           block, and the same order
   spike   calls that took long, with the stack they were in and what they waited
           for: a log for cairn spikes
+  stacks  the calls of each stack and their time, added up while the program
+          runs: a small log for the same verbs as trace, without single calls
   trace   every call, its start and its end: a log for cairn stacks, account,
           graph, flame, query and convert
 count and full record that order in any case: count+order is count, full+order
@@ -129,6 +131,9 @@ of the program keeps. Functions with fewer than --small instructions and no loop
 are left alone, and so are those whose ends are not understood: cairn build
 lists them. The program writes its log while it runs, kill -9 or not:
   CAIRN_SPIKE=WORD,...    threshold=5ms, stderr, off and more, see cairn spikes
+
+In mode stacks each thread keeps a tree of its calls, which goes to the log each
+second and at the end. The environment is that of mode spike.
 
 In mode trace every start and end of a call is an event in the log, with the time
 of such a clock. Each thread writes its own part of the log, kill -9 or not:

@@ -158,6 +158,11 @@ func (f *convertFlags) run(ctx context.Context, s *Streams, x *traceFormat, args
 	if len(set.Logs) > 1 && x.name == "yaml" {
 		return fmt.Errorf("yaml has one log, and these are %d: convert them one by one", len(set.Logs))
 	}
+	if !x.sums && !f.sums {
+		if err := set.noEvents(x.name); err != nil {
+			return err
+		}
+	}
 	v := &converter{convertFlags: f, set: set}
 	if x.sums || f.sums {
 		if v.results, err = set.account(ctx, f.options()); err != nil {

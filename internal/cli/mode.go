@@ -18,7 +18,7 @@ import (
 func (f *instrumentFlags) checkMode() error {
 	mode, ok := parseMode(f.shim.Mode)
 	if !ok {
-		return usagef("--mode %s: there is cover, block, count, full, order, block+order, spike and trace", f.shim.Mode)
+		return usagef("--mode %s: there is cover, block, count, full, order, block+order, spike, stacks and trace", f.shim.Mode)
 	}
 	f.shim.Mode = mode.String()
 	switch n := f.shim.OrderSlots; {
@@ -72,7 +72,7 @@ func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 }
 
 // timedModes are those that there is a runtime for.
-var timedModes = []prof.Mode{prof.ModeSpike, prof.ModeTrace}
+var timedModes = []prof.Mode{prof.ModeSpike, prof.ModeStacks, prof.ModeTrace}
 
 // parseMode returns the mode that name spells. Parts joined by plus signs may
 // stand in any order, and may say what the mode records anyway: every mode

@@ -103,7 +103,9 @@ func isTraceLog(path string, s *Streams) bool {
 }
 
 // isCalls reports whether a file that begins with head is a log of calls.
-func isCalls(head []byte) bool { return xray.Detect(head) || tracelog.DetectTrace(head) }
+func isCalls(head []byte) bool {
+	return xray.Detect(head) || tracelog.DetectTrace(head) || tracelog.DetectStacks(head)
+}
 
 // openLogFile opens a file that is to be of a kind, and says what it is if it is
 // not.
@@ -181,9 +183,13 @@ func (t *traceSet) openLog(path string) (trace.Log, error) {
 	}
 	t.files = append(t.files, file)
 	var log trace.Log
-	if tracelog.DetectTrace(file.Head(logfile.HeadSize)) {
+	head := file.Head(logfile.HeadSize)
+	switch {
+	case tracelog.DetectTrace(head):
 		log, err = tracelog.OpenEvents(file, file.Size, file.Name, &t.objects)
-	} else {
+	case tracelog.DetectStacks(head):
+		log, err = tracelog.OpenStacks(file, file.Size, file.Name, &t.objects)
+	default:
 		log, err = xray.Open(file, file.Size, file.Name)
 	}
 	if err != nil {
@@ -282,7 +288,7 @@ func (t *traceSet) run(ctx context.Context, opt account.Options) ([]*account.Res
 	opt.Progress = func(n int64) { progress(before + n) }
 	var results []*account.Result
 	for _, log := range t.Logs {
-		r, err := account.Run(ctx, log, opt)
+		r, err := accountLog(ctx, log, opt)
 		if err != nil {
 			return nil, err
 		}

@@ -28,11 +28,11 @@ func (t *traceSet) loadFuncs(maps []string) (trace.Funcs, error) {
 	return nil, errors.New("logs of XRay and logs of mode trace have different numbers for functions: look at them apart")
 }
 
-// isOwn reports whether a log is one of mode trace.
+// isOwn reports whether a log is one of mode trace or stacks.
 func isOwn(log trace.Log) bool {
 	for {
 		switch l := log.(type) {
-		case *tracelog.Events:
+		case *tracelog.Events, *tracelog.Stacks:
 			return true
 		case interface{ Unwrap() trace.Log }:
 			log = l.Unwrap()

@@ -307,6 +307,8 @@ const (
 	needClock   = "__cairn_base"
 	// processSymbol is where the modules of a process find what they share.
 	processSymbol = "__cairn_process"
+	// nodeSymbol is the current node of a thread in mode stacks.
+	nodeSymbol = "__cairn_node"
 	// preinitSymbol starts the clock of an executable before all constructors.
 	preinitSymbol = "__cairn_preinit"
 	needTrace     = "__cairn_trace_full"
@@ -394,7 +396,7 @@ func TimedLinkerArgs(args []string) []string {
 			return nil
 		}
 	}
-	return []string{"-u", preinitSymbol, "--export-dynamic-symbol=" + processSymbol}
+	return []string{"-u", preinitSymbol, "--export-dynamic-symbol=" + processSymbol, "--export-dynamic-symbol=" + nodeSymbol}
 }
 
 // timedLink returns what the timed modes ask of the linker: an executable
@@ -409,7 +411,7 @@ func (c *Command) timedLink(tc Toolchain) []string {
 		out = append(out, "-Wl,-u,"+preinitSymbol)
 	}
 	if !c.Static && !c.Shared {
-		out = append(out, "-Wl,--export-dynamic-symbol="+processSymbol)
+		out = append(out, "-Wl,--export-dynamic-symbol="+processSymbol, "-Wl,--export-dynamic-symbol="+nodeSymbol)
 	}
 	switch {
 	case c.Musl || tc.Musl: // gcc's unwinder may be one for another C library

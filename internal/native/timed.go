@@ -65,6 +65,7 @@ type timer struct {
 	early   map[string]string      // functions that run before the clock is there -> why
 	unwound map[*fragment][]string // registers that unwind directives say are saved
 	all     []*body
+	pads    map[string]bool // labels of landing pads, in mode stacks
 }
 
 // rewriteTimed returns the text of u with the code of a timed mode.
@@ -76,6 +77,9 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	}
 	t.result.Source = t.source
 	t.scanEarly()
+	if opts.Mode == prof.ModeStacks {
+		t.scanPads()
+	}
 	bodies := map[*function][]*body{}
 	for _, fn := range u.funcs {
 		bodies[fn] = t.bodies(fn)
@@ -100,6 +104,10 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	}
 	if t.opts.Mode == prof.ModeTrace {
 		t.tail = append(t.tail, "\t.hidden\t"+TraceFull+"\n"...)
+		return t.render(), t.result
+	}
+	if t.opts.Mode == prof.ModeStacks {
+		t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+treeEnter+"\n\t.hidden\t"+treeBack+"\n"...)
 		return t.render(), t.result
 	}
 	t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)
@@ -132,6 +140,10 @@ func (t *timer) body(b *body) {
 	t.result.Exits += len(b.exits)
 	if t.opts.Mode == prof.ModeTrace {
 		t.traceBody(b)
+		return
+	}
+	if t.opts.Mode == prof.ModeStacks {
+		t.treeBody(b)
 		return
 	}
 	t.insert(b.frags[0].probe, entryCode(b.live))

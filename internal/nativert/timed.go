@@ -19,7 +19,7 @@ var TimedFlags = append(slices.DeleteFunc(slices.Clone(Flags), func(f string) bo
 // timedMembers are the sources of the timed modes' members of the archive.
 var timedMembers = []string{
 	"timed_exit.S", "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_clock.c",
-	"timed_log.c", "timed_file.c", "timed_module.c", "timed_start.c", "timed_preinit.c",
+	"timed_log.c", "timed_file.c", "timed_module.c", "timed_start.c", "timed_preinit.c", "tree_enter.S", "tree.c",
 }
 
 // TimedObjects lists the members of the archive for the timed modes, which are
@@ -47,7 +47,7 @@ func TimedObjects(defaultDir, threshold string) []Object {
 // timedSources returns the source files of the timed modes.
 func timedSources() []File {
 	out := []File{{"timedwire.h", timedHeader()}}
-	for _, name := range append([]string{"timed.h"}, timedMembers...) {
+	for _, name := range append([]string{"timed.h", "tree.h"}, timedMembers...) {
 		data, err := timedFiles.ReadFile("c/timed/" + name)
 		if err != nil {
 			panic(err) // embedded above

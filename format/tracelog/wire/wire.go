@@ -141,6 +141,22 @@
 // the time of the first record is that of the clock when the chunk was begun, and
 //
 //	56  u32 sequence of the thread's chunk before this one, plus 1; 0: its first
+//
+// Tree and Node, in chunks of a kind of their own, both of one size and without
+// gaps, kept up to date: the calls of mode stacks. They are numbered from 1 in the
+// order of the file. Tree, a = tid. The root of a thread's calls:
+//
+//	 8  u64 0                16  u64 in the first record: calls of the process that had
+//	                             no room in any tree
+//	24  24 bytes of zeros
+//
+// Node, a = number of the node of its caller, or of the tree; less than its own:
+//
+//	 8  u64 start of the function
+//	16  u64 calls            24  u64 ns of all calls from entry to exit, so far of those
+//	                             that go on
+//	32  u64 calls that an exception, a longjmp or the end of the thread left
+//	40  u64 calls that go on
 package wire
 
 // The file.
@@ -181,11 +197,13 @@ const (
 	ChunkLastOffset     = 32
 	ChunkDroppedOffset  = 40
 	ChunkBeforeOffset   = 56
+	ChunkNumberOffset   = 48 // of chunks of kind KindTree: number of the first record
 	ChunkChecksumOffset = 60
 
 	KindRecords = 1
 	KindSeen    = 2
 	KindEvents  = 3
+	KindTree    = 8
 )
 
 // Record types.
@@ -199,6 +217,8 @@ const (
 	TypeText    = 7
 	TypeSeen    = 8
 	TypeTrace   = 9
+	TypeTree    = 20
+	TypeNode    = 21
 )
 
 // Sizes of the fixed parts of records.
@@ -213,6 +233,7 @@ const (
 	TrailerSize      = 144
 	TextSize         = 40 // then the text
 	SeenSize         = 64
+	NodeSize         = 48 // of trees as well
 	TraceSize        = 64
 	EventSize        = 8
 	ClockUnit        = 20_000 // ns; the clock of mode trace moves at most that often
@@ -268,6 +289,9 @@ const (
 	TextMessage     = 2
 	TextSection     = 3
 )
+
+// ModeStacks is the mode in the header of a log of stacks (prof.ModeStacks).
+const ModeStacks = 8
 
 // ModeTrace is the mode in the header of a log of all calls (prof.ModeTrace).
 const ModeTrace = 9

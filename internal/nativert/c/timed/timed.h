@@ -75,6 +75,7 @@ struct file {
 };
 
 struct thread;
+struct trees;
 
 /* ABI names this layout: modules with another runtime keep to themselves. */
 #define TIMED_ABI 0x31435453u
@@ -96,6 +97,10 @@ struct process {
   u32 bases;
   u64 base_word[BASES]; /* where modules keep the window's address */
   u64 start_real, start_mono, start_tsc;
+  /* of mode stacks, see tree.c; 0: none */
+  struct trees *trees;
+  void (*tree_write)(struct process *, int final);
+  void (*tree_forked)(struct process *);
 
   /* the clock's thread writes */
   u64 ticks __attribute__((aligned(64)));
@@ -133,7 +138,8 @@ struct process {
 /* Words below the window that inserted code reads. They are on a page of their
  * own, zeroed in a child made by fork: until the handler of fork has run, the
  * child's clock stands at "no entry seen". */
-enum { CLOCK = -64, LOW = -60, ALIVE = -56 };
+enum { CLOCK = -64, LOW = -60, ALIVE = -56, TREE_CLOCK = -48 };
+#define TREE_RUNNING (1ul << 50) /* what the clock of the tree is above; see tree.h */
 #define word(p, at) ((u32 *)((p)->base + (at)))
 
 extern struct process *__cairn_process __attribute__((visibility("default")));
@@ -224,6 +230,8 @@ HIDDEN int __cairn_file_open(struct process *p);
 HIDDEN void __cairn_file_drop(struct process *p);
 HIDDEN void *__cairn_file_record(struct process *p, u32 type, u32 size, u32 a, u64 time);
 HIDDEN u8 *__cairn_file_seen(struct process *p);
+HIDDEN u8 *__cairn_file_chunk(struct process *p, u32 kind, u64 time);
+HIDDEN void __cairn_file_header(struct process *p);
 HIDDEN int __cairn_begin(struct process *p);
 HIDDEN void __cairn_modules(struct process *p);
 HIDDEN void __cairn_forget_threads(struct process *p);

@@ -104,6 +104,7 @@ static u64 tick(struct process *p) {
   /* 0 is "no entry seen", and ticks are told apart by their clock. */
   if (!(u32)c || (p->ticks && c <= clock_of(p, last))) return 0;
   __atomic_exchange_n(word(p, CLOCK), (u32)c, __ATOMIC_SEQ_CST); /* seen by all before the next reading */
+  store((u64 *)(p->base + TREE_CLOCK), c + TREE_RUNNING);
   struct tick k = {n, __cairn_now(p)};
   u64 i = p->ticks;
   for (u32 level = 0; level < LEVELS && !(i & ((1ul << level * LEVEL_SHIFT) - 1)); level++)

@@ -120,7 +120,7 @@ static void put_header(struct process *p, u8 *h) {
   /* By what went by since the start, if that is long enough for six digits. */
   ((u64 *)h)[5] = ns < 50 * MS ? 0 : muldiv(ticks, SECOND, ns);
   ((u32 *)h)[12] = p->forked ? LOG_FORKED : 0;
-  ((u32 *)h)[13] = 7; /* prof.ModeSpike */
+  ((u32 *)h)[13] = p->trees ? 8 /* prof.ModeStacks */ : 7 /* prof.ModeSpike */;
   ((u32 *)h)[14] = sum(h, 56);
 }
 
@@ -173,10 +173,8 @@ void __cairn_trailer(struct process *p, int final) {
   u8 *r = p->file.first + LOG_CHUNK_HEADER_SIZE;
   u64 *f = (u64 *)r;
   if (final) {
-    u8 h[LOG_HEADER_SIZE] = {0};
     ((u32 *)r)[1] |= LOG_TRAILER_FINAL;
-    put_header(p, h); /* the rate of the TSC is known by now */
-    sys4(SYS_pwrite, p->file.fd, h, sizeof h, 0);
+    __cairn_file_header(p); /* the rate of the TSC is known by now */
   }
   u64 now = __cairn_now(p), gap = less(now, p->last_tick), late = less(gap, 2 * p->period), idle = 0;
   if (gap < p->threshold / 2 + p->period) idle = late, late = 0; /* as long as it may be while all is idle */
@@ -187,4 +185,17 @@ void __cairn_trailer(struct process *p, int final) {
   f[9] = p->limited, f[10] = load(&p->threshold), f[11] = p->period, f[12] = (u64)p->low * 1000;
   f[13] = LOG_TICK_THREAD | (u64)load(&p->thread_count) << 32;
   f[14] = p->idle + idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes);
+}
+
+/* header writes it again: what it says was not all known at the start. */
+void __cairn_file_header(struct process *p) {
+  u8 h[LOG_HEADER_SIZE] = {0};
+  put_header(p, h);
+  sys4(SYS_pwrite, p->file.fd, h, sizeof h, 0);
+}
+
+/* chunk maps a chunk of another kind, which stays live. */
+u8 *__cairn_file_chunk(struct process *p, u32 kind, u64 time) {
+  struct file *f = &p->file;
+  return f->fd < 0 || f->failed ? 0 : new_chunk(p, kind, time);
 }

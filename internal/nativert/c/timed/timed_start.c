@@ -264,6 +264,7 @@ static void start_threads(struct process *p) {
 static void set_words(struct process *p, u64 now) {
   *word(p, LOW) = p->off ? NEVER : p->low;
   *word(p, CLOCK) = (u32)((now - p->origin) / 1000 + 1) | 1;
+  *(u64 *)(p->base + TREE_CLOCK) = ((now - p->origin) / 1000 + 1) + TREE_RUNNING;
   store(word(p, ALIVE), 1);
 }
 
@@ -287,6 +288,7 @@ static void forked(void) {
   p->modules_at = 0;
   clear(p->left_out, sizeof p->left_out);
   set_words(p, p->fork_time);
+  if (p->tree_forked) p->tree_forked(p);
   if (!p->off) start_threads(p);
 }
 

@@ -1,0 +1,235 @@
+package tracelog
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// DetectStacks reports whether a file that begins with head is a log of mode
+// stacks. It needs 56 bytes.
+func DetectStacks(head []byte) bool {
+	return Detect(head) && len(head) >= wire.ModeOffset+4 && binary.LittleEndian.Uint32(head[wire.ModeOffset:]) == wire.ModeStacks
+}
+
+// StackNode is a function below its callers, and what its calls cost.
+type StackNode struct {
+	// Parent is the index of the caller's node in the thread, which is less than
+	// that of this one; -1 if there is no caller.
+	Parent  int
+	Func    trace.FuncID
+	Calls   uint64
+	Total   uint64 // ns from entry to exit
+	Unwound uint64 // calls that an exception, a longjmp or the end of the thread left
+	Open    uint64 // calls that went on when the log was written
+}
+
+// Stacks is an open log of mode stacks. It implements trace.Log, but it has no
+// events: Batches yields an error that says so.
+type Stacks struct {
+	Header  Header
+	Modules []Module
+	Trailer *Trailer // nil if it was lost
+	// Lost are calls that there was no room for.
+	Lost uint64
+
+	info    trace.Info
+	threads []trace.Thread
+	nodes   [][]StackNode // by thread
+}
+
+// stackRef is where a record's node is.
+type stackRef struct {
+	thread int32 // plus 1; 0: none
+	node   int32 // -1: the root
+}
+
+// OpenStacks reads a log of mode stacks, of size bytes. Messages call it name.
+// objects gives numbers to its modules; nil if no other log has to agree.
+func OpenStacks(r io.ReaderAt, size int64, name string, objects *Objects) (*Stacks, error) {
+	head := make([]byte, min(max(size, 0), wire.HeaderSize))
+	if n, err := r.ReadAt(head, 0); n < len(head) {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	h, err := readHeader(head, name)
+	if err != nil {
+		return nil, err
+	}
+	if h.Mode != wire.ModeStacks {
+		return nil, fmt.Errorf("%s: no log of mode stacks, but of mode %d", name, h.Mode)
+	}
+	e := &Events{Header: h, r: r, info: trace.Info{File: name, Format: "cairn log of stacks", Size: size, Clock: trace.Clock{Hz: 1e9}}}
+	s := &Stacks{Header: h}
+	var trees []int64 // chunks
+	buf := make([]byte, wire.ChunkSize)
+	for off := int64(wire.ChunkSize); off < size; off += wire.ChunkSize {
+		chunk, err := e.stackChunk(buf, off)
+		if err != nil {
+			return nil, err
+		}
+		if chunk == nil {
+			continue
+		}
+		switch binary.LittleEndian.Uint16(chunk[wire.ChunkKindOffset:]) {
+		case wire.KindTree:
+			trees = append(trees, off)
+		case wire.KindRecords:
+			if off == wire.ChunkSize && len(chunk) >= wire.ChunkHeaderSize+wire.TrailerSize {
+				if rec, err := decode(chunk[wire.ChunkHeaderSize:][:wire.TrailerSize], off+wire.ChunkHeaderSize); err == nil {
+					s.Trailer = rec.trailer
+				}
+			}
+			if err := e.readRecords(off, int64(len(chunk))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s.Modules = e.Modules
+	if objects == nil {
+		objects = &Objects{}
+	}
+	e.place(objects)
+	if err := s.read(e, trees, objects); err != nil {
+		return nil, err
+	}
+	s.info = e.info
+	s.notes()
+	return s, nil
+}
+
+// stackChunk reads the chunk at off, nil if there is none.
+func (e *Events) stackChunk(buf []byte, off int64) ([]byte, error) {
+	chunk := buf[:min(int64(len(buf)), e.info.Size-off)]
+	if n, err := e.r.ReadAt(chunk, off); n < len(chunk) {
+		return nil, fmt.Errorf("%s: offset %#x: %w", e.info.File, off, err)
+	}
+	end, _, what := chunkEnd(chunk)
+	if what != "" {
+		e.noteDamage(e.damage(off, int64(len(chunk)), "%s", what))
+	}
+	if end == 0 {
+		return nil, nil
+	}
+	return chunk, nil
+}
+
+// read takes the trees. Records have fixed places, so that one that is damaged
+// costs only itself and what is below it.
+func (s *Stacks) read(e *Events, chunks []int64, objects *Objects) error {
+	const each = wire.MaxPayload / wire.NodeSize
+	limit := uint64(len(chunks)+len(e.info.Damage)) * each // of numbers: chunks may be missing
+	refs := make([]stackRef, 1, len(chunks)*each+1)
+	buf := make([]byte, wire.ChunkSize)
+	for _, off := range chunks {
+		chunk, err := e.stackChunk(buf, off)
+		if err != nil || chunk == nil {
+			return err
+		}
+		first := binary.LittleEndian.Uint64(chunk[wire.ChunkNumberOffset:])
+		if first == 0 || first > limit || (first-1)%each != 0 || first < uint64(len(refs)) {
+			e.noteDamage(e.damage(off, int64(len(chunk)), "its records are numbered from %d", first))
+			continue
+		}
+		refs = append(refs, make([]stackRef, int(first)-len(refs))...)
+		for at := wire.ChunkHeaderSize; at+wire.NodeSize <= len(chunk); at += wire.NodeSize {
+			rec := chunk[at : at+wire.NodeSize]
+			if rec[0] == 0 && rec[1] == 0 {
+				break
+			}
+			ref, what := s.record(e, rec, refs, objects)
+			if what != "" {
+				e.noteDamage(e.damage(off+int64(at), wire.NodeSize, "%s", what))
+			}
+			refs = append(refs, ref)
+		}
+	}
+	return nil
+}
+
+// record takes a tree or a node; what is what is wrong with it.
+func (s *Stacks) record(e *Events, rec []byte, refs []stackRef, objects *Objects) (ref stackRef, what string) {
+	le := binary.LittleEndian
+	kind, a := le.Uint16(rec), le.Uint32(rec[4:])
+	field := func(i int) uint64 { return le.Uint64(rec[8*i:]) }
+	switch {
+	case le.Uint16(rec[2:]) != wire.NodeSize:
+		return ref, fmt.Sprintf("a record of %d bytes, not %d", le.Uint16(rec[2:]), wire.NodeSize)
+	case kind == wire.TypeTree:
+		if len(refs) == 1 {
+			s.Lost = field(2)
+		}
+		s.threads = append(s.threads, trace.Thread{PID: s.Header.PID, TID: a, Parts: 1})
+		s.nodes = append(s.nodes, nil)
+		return stackRef{int32(len(s.threads)), -1}, ""
+	case kind != wire.TypeNode:
+		return ref, fmt.Sprintf("a record of type %d among stacks", kind)
+	case uint64(a) >= uint64(len(refs)) || refs[a].thread == 0:
+		return ref, "a function whose caller is not there"
+	}
+	n := StackNode{
+		Parent: int(refs[a].node), Func: e.functionAt(field(1), objects),
+		Calls: field(2), Total: field(3), Unwound: field(4), Open: field(5),
+	}
+	const most = 1 << 60 // calls, and nanoseconds: 36 years
+	if n.Calls > most || n.Total > most || n.Unwound > n.Calls+1<<20 || n.Open > 1<<20 {
+		return ref, "counters of a function that cannot be"
+	}
+	ref.thread = refs[a].thread
+	list := &s.nodes[ref.thread-1]
+	ref.node = int32(len(*list))
+	*list = append(*list, n)
+	s.threads[ref.thread-1].Bytes += wire.NodeSize
+	return ref, ""
+}
+
+// functionAt returns the number of the function at an address of the process.
+func (e *Events) functionAt(addr uint64, objects *Objects) trace.FuncID {
+	for i := range e.Modules {
+		if m := &e.Modules[i]; m.Holds(addr) {
+			within := addr - m.Bias
+			low := within &^ (1<<windowShift - 1)
+			return trace.MakeFuncID(objects.number(m, low), uint32((within-low)>>2))
+		}
+	}
+	return trace.MakeFuncID(noObject, uint32(addr>>2))
+}
+
+func (s *Stacks) notes() {
+	add := func(format string, args ...any) { s.info.Notes = append(s.info.Notes, fmt.Sprintf(format, args...)) }
+	add("it has sums for each stack and no single calls: there are no shortest and longest ones and no percentiles")
+	switch t := s.Trailer; {
+	case t == nil:
+		add("it does not say how it was made: whether all is here is not known")
+	default:
+		add("times are of a clock that moves every %d us (at worst it stood for %d us): sums over many calls mean more than single calls",
+			t.Period/1000, max(t.WorstGap, t.Period)/1000)
+		if !t.Final {
+			add("the process did not end in order, or goes on: its last second may be missing")
+		}
+	}
+	if s.Lost > 0 {
+		add("%d calls are missing: there was no room for more stacks", s.Lost)
+	}
+}
+
+// Nodes returns what a thread called, callers before their callees. The index is
+// that of Threads.
+func (s *Stacks) Nodes(thread int) []StackNode { return s.nodes[thread] }
+
+// Info implements trace.Log.
+func (s *Stacks) Info() *trace.Info { return &s.info }
+
+// Threads implements trace.Log.
+func (s *Stacks) Threads() []trace.Thread { return slices.Clone(s.threads) }
+
+// Batches implements trace.Log.
+func (s *Stacks) Batches(int, int, int) iter.Seq2[*trace.Batch, error] {
+	return func(yield func(*trace.Batch, error) bool) {
+		yield(nil, fmt.Errorf("%s: a log of mode stacks has sums and no single calls: build with --mode trace for these", s.info.File))
+	}
+}

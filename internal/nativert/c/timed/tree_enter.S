@@ -1,0 +1,133 @@
+/* Where code of mode stacks comes to.
+ *
+ * __cairn_tree_enter: the node that a function expected is not there.
+ *
+ *   f:     ...
+ *          jne   miss
+ *   back:  ...
+ *          .long miss - f
+ *          .byte slot
+ *   miss:  call  __cairn_tree_enter      also with registers moved before
+ *          movq  %r11, %rax
+ *          jmp   back
+ *
+ *   %r11   the address of miss, which names f; in return the node
+ *
+ * __cairn_tree_back: an exception or a longjmp may have arrived in the function
+ * that %r11 names.
+ *
+ * Both keep every register but %r11 and the flags. */
+
+#define TREE_TABLE 8192 /* as tree.h has it */
+
+        .macro  ROUTINE name, function
+        .globl  \name
+        .hidden \name, \function
+        .type   \name, @function
+\name:
+        .cfi_startproc
+        pushq   %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        pushq   %rax
+        pushq   %rcx
+        pushq   %rdx
+        pushq   %rsi
+        pushq   %rdi
+        pushq   %r8
+        pushq   %r9
+        pushq   %r10
+        andq    $-16, %rsp
+        cld
+        movq    %r11, %rdi
+        leaq    16(%rbp), %rsi          /* stack pointer before the call */
+        call    \function
+        movq    %rax, %r11
+        movq    -8(%rbp), %rax
+        movq    -16(%rbp), %rcx
+        movq    -24(%rbp), %rdx
+        movq    -32(%rbp), %rsi
+        movq    -40(%rbp), %rdi
+        movq    -48(%rbp), %r8
+        movq    -56(%rbp), %r9
+        movq    -64(%rbp), %r10
+        leave
+        .cfi_def_cfa %rsp, 8
+        ret
+        .cfi_endproc
+        .size   \name, . - \name
+        .endm
+
+        .text
+        ROUTINE __cairn_tree_make, __cairn_tree_child
+        ROUTINE __cairn_tree_back, __cairn_tree_find
+
+/* Functions that share a slot with another take turns. Most of them are found in
+ * a table for all threads: what is there is a node of this thread if its parent
+ * is. */
+        .globl  __cairn_tree_enter
+        .hidden __cairn_tree_enter, __cairn_tree_table
+        .type   __cairn_tree_enter, @function
+__cairn_tree_enter:
+        .cfi_startproc
+        pushq   %rax
+        .cfi_def_cfa_offset 16
+        pushq   %r10
+        .cfi_def_cfa_offset 24
+        pushq   %rcx
+        .cfi_def_cfa_offset 32
+        movq    __cairn_node@gottpoff(%rip), %rax
+        movq    %fs:(%rax), %r10
+        imulq   $-1640531535, %r10, %rax
+        imulq   $-2048144777, %r11, %rcx
+        addq    %rcx, %rax
+        shrq    $16, %rax
+        andl    $TREE_TABLE - 1, %eax
+        leaq    __cairn_tree_table(%rip), %rcx
+        movq    (%rcx,%rax,8), %rax
+        testq   %rax, %rax
+        jz      1f
+        cmpq    %r10, (%rax)
+        jne     1f
+        cmpq    %r11, 8(%rax)
+        jne     1f
+        movzbl  -1(%r11), %ecx
+        movq    %rax, 64(%r10,%rcx,8)
+        movq    %rax, %r11
+        popq    %rcx
+        .cfi_def_cfa_offset 24
+        popq    %r10
+        .cfi_def_cfa_offset 16
+        popq    %rax
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_def_cfa_offset 32
+1:      popq    %rcx
+        .cfi_def_cfa_offset 24
+        popq    %r10
+        .cfi_def_cfa_offset 16
+        popq    %rax
+        .cfi_def_cfa_offset 8
+        jmp     __cairn_tree_make
+        .cfi_endproc
+        .size   __cairn_tree_enter, . - __cairn_tree_enter
+
+/* The current node of a thread. The executable's is that of all modules. */
+        .section .tdata.cairn_node, "awT", @progbits
+        .balign 8
+        .hidden __cairn_tree_none
+        .globl  __cairn_node
+        .type   __cairn_node, @object
+        .size   __cairn_node, 8
+__cairn_node:
+        .quad   __cairn_tree_none
+
+/* Shadow stacks and indirect branch tracking are fine with this code. */
+        .section .note.gnu.property, "a"
+        .balign 8
+        .long   4, 16, 5
+        .asciz  "GNU"
+        .long   0xc0000002, 4, 3, 0
+        .section .note.GNU-stack, "", @progbits
