@@ -194,6 +194,14 @@ func TestTimedPlanted(t *testing.T) {
 		out, logs := runTimed(t, "threshold=2ms,rate=100000", program, "-64", "b", "4", "1000", "3000", "6000")
 		checkPlanted(t, one(t, logs), readTruth(t, out))
 	})
+	t.Run("idle", func(t *testing.T) {
+		out, logs := runTimed(t, "threshold=10ms,rate=100000", program, "s", "2", "1400000", "12600", "17000")
+		l := one(t, logs)
+		checkPlanted(t, l, readTruth(t, out))
+		if l.trailer.idle == 0 && l.trailer.blind == 0 {
+			t.Error("the clock went slowly and does not say so")
+		}
+	})
 	t.Run("starved", func(t *testing.T) {
 		if _, err := exec.LookPath("taskset"); err != nil {
 			t.Skip("needs taskset")
