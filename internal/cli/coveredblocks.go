@@ -86,7 +86,7 @@ func localSpans(spans []coverage.Span, file string) string {
 	}
 	text := ""
 	if len(own) > 0 {
-		text = "line " + spansText(own)[1:]
+		text = "line " + spansText(own)
 	}
 	if len(own) > 0 && len(others) > 0 {
 		text += ", "

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -269,7 +270,10 @@ func blocksJSON(fn *prof.Func, c *prof.Counts) []blockJSON {
 
 // spanText returns a span as file:from-to.
 func spanText(sp coverage.Span) string {
-	text := sourceText(sp.File, sp.From)
+	text := strconv.Itoa(sp.From)
+	if sp.File != "" {
+		text = sourceText(sp.File, sp.From)
+	}
 	if sp.From == sp.To {
 		return text
 	}
