@@ -1,6 +1,9 @@
 package native
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // analyse computes which registers are live at the entry of each body, and what
 // its tail calls need. A call may read the caller's r10: nested functions pass
@@ -116,3 +119,40 @@ func (t *timer) resolve(name string) string {
 
 // known reports whether a function is one of the unit.
 func (t *timer) known(name string) bool { return t.names[t.resolve(name)] }
+
+// takesR11 reports whether r11 seems to hold an argument, as it can in functions
+// of regcall and preserve_none. That it may be read before it is written is not
+// enough: so may a variable that is set and read under one condition, and SQLite
+// has three of them. An argument is read in the first block, or beside others in
+// registers that every other convention has functions save.
+func (b *body) takesR11() bool {
+	if !b.live.has(regR11) {
+		return false
+	}
+	saved, named := map[string]bool{}, map[string]bool{}
+	written := false
+	for i := range b.insns {
+		in := &b.insns[i]
+		if in.block == 0 && !written {
+			if in.effect.use.has(regR11) {
+				return true
+			}
+			written = in.effect.kill.has(regR11) || in.effect.callee != ""
+		}
+		for _, reg := range [...]string{"%r12", "%r13", "%r14", "%r15"} {
+			switch {
+			case !bytes.Contains(in.rest, []byte(reg)):
+			case strings.HasPrefix(in.word, "push"), strings.HasPrefix(in.word, "mov") && bytes.HasPrefix(in.rest, []byte(reg+",")):
+				saved[reg] = true
+			default:
+				named[reg] = true
+			}
+		}
+	}
+	for reg := range named {
+		if !saved[reg] {
+			return true
+		}
+	}
+	return false
+}

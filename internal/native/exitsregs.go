@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -73,6 +74,9 @@ var readsRAX = map[string]bool{
 func effects(word string, rest []byte) effect {
 	ops := memoryOperands(rest)
 	e := effect{use: mentioned(rest)}
+	if strings.HasPrefix(word, "push") && len(ops) == 1 && ops[0][0] == '%' {
+		e.use &^= regR11 // room on the stack: whatever it holds is pushed
+	}
 	if implicitRAX(word, rest) {
 		e.use |= regRAX
 	}
@@ -88,7 +92,7 @@ func effects(word string, rest []byte) effect {
 	case kill == 0:
 	case zeroes(word, ops):
 		return effect{kill: kill}
-	case overwrites(word):
+	case overwrites(word), len(ops) == 3 && strings.HasPrefix(word, "imul"):
 		return effect{use: mentioned(bytes.Join(ops[:len(ops)-1], []byte(","))), kill: kill}
 	}
 	return e
@@ -112,10 +116,11 @@ func implicitRAX(word string, rest []byte) bool {
 	return len(word) > 1 && strings.IndexByte("bwlq", word[len(word)-1]) >= 0 && readsRAX[word[:len(word)-1]]
 }
 
-// zeroes reports whether an instruction clears a register whatever it holds.
+// zeroes reports whether an instruction sets a register whatever it holds: to
+// zero, or sbb to what the carry flag says.
 func zeroes(word string, ops [][]byte) bool {
 	switch word {
-	case "xorl", "xorq", "subl", "subq", "xor", "sub":
+	case "xorl", "xorq", "subl", "subq", "xor", "sub", "sbbl", "sbbq", "sbb":
 		return len(ops) == 2 && bytes.Equal(ops[0], ops[1])
 	}
 	return false
@@ -124,8 +129,17 @@ func zeroes(word string, ops [][]byte) bool {
 // overwrites reports whether an instruction writes its last operand unread.
 // sete writes al and leaves the rest of rax, but al is all that matters.
 func overwrites(word string) bool {
-	return strings.HasPrefix(word, "mov") || strings.HasPrefix(word, "lea") && word != "leave" ||
-		strings.HasPrefix(word, "pop") && !strings.HasPrefix(word, "popcnt") || strings.HasPrefix(word, "set")
+	if word == "leave" {
+		return false
+	}
+	return slices.ContainsFunc(overwriting, func(begin string) bool { return strings.HasPrefix(word, begin) })
+}
+
+// overwriting are the beginnings of such instructions' names. Those with vector
+// registers leave what they count or convert in a general one.
+var overwriting = []string{
+	"mov", "lea", "pop", "set", "lzcnt", "tzcnt", "andn", "bextr", "bzhi", "pdep", "pext", "rorx", "sarx", "shlx", "shrx",
+	"cvt", "vcvt", "vmov", "vpmovmskb", "pmovmskb", "pextr", "vpextr",
 }
 
 // memoryOperands splits operands at commas outside of parentheses.
