@@ -1,6 +1,7 @@
 #!/bin/bash
-# demo.sh: instruments SQLite, runs three scenarios, looks at what they did, and
-# builds it anew by what they did. Then it traces every call of one of them.
+# demo.sh: instruments SQLite, runs three scenarios, looks at what they did, builds
+# it anew by what they did, traces every call of it, and finds the one that stalls a
+# program.
 # Run it with `make demo`. Everything it makes is in demo/out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +12,7 @@ rm -rf "$out"
 mkdir -p "$out"
 cd "$out"
 export CAIRN_CACHE=$out/cache
-unset CAIRN_DIR CAIRN_CONTINUOUS CAIRN_SIGNAL CAIRN_SCENARIO
+unset CAIRN_DIR CAIRN_CONTINUOUS CAIRN_SIGNAL CAIRN_SCENARIO CAIRN_SPIKE CAIRN_TRACE
 cairn() { "$repo/cairn" "$@"; }
 
 bold= dim= green= red= off=
@@ -225,6 +226,19 @@ else
     "Left out: the second scene traces SQLite with XRay, which needs clang-22 and its runtime
 (apt-get install clang-22 libclang-rt-22-dev)."
 fi
+
+# ---------------------------------------------------------------------------
+section "The call that took too long" \
+  "The third scene: a program with frames of a millisecond, every hundredth of which takes
+twenty. Nobody told cairn; mode spike looks at every call as it ends."
+cp "$repo/demo/frames.c" .
+run "cairn build --mode spike --threshold 5ms -- gcc -O1 -g -o frames frames.c"
+run "CAIRN_DIR=spikes ./frames"
+echo
+run "cairn spikes --top 1 spikes"
+cairn spikes --html spikes.html spikes 2>/dev/null
+echo
+echo "  ${bold}Its time line, in a browser: $out/spikes.html${off}"
 
 section "Done in $(elapsed "$begin")" \
   "All files are in demo/out. Try next, there, with PATH=\$PATH:../.. :"
