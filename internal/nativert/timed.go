@@ -47,7 +47,7 @@ func TimedObjects(defaultDir, threshold string) []Object {
 // timedSources returns the source files of the timed modes.
 func timedSources() []File {
 	out := []File{{"timedwire.h", timedHeader()}}
-	for _, name := range append([]string{"timed.h", "tree.h"}, timedMembers...) {
+	for _, name := range append([]string{"timed.h", "tree.h", "registers.h", "elf.h"}, timedMembers...) {
 		data, err := timedFiles.ReadFile("c/timed/" + name)
 		if err != nil {
 			panic(err) // embedded above

@@ -16,50 +16,24 @@
  * %rsp may be aligned in any way. The unwinder walks through this frame, so its
  * CFI must be right at the call. */
 
+#include "registers.h"
+
         .text
         .globl  __cairn_slow
         .hidden __cairn_slow, __cairn_slow_exit
         .type   __cairn_slow, @function
 __cairn_slow:
         .cfi_startproc
-        pushq   %rbp
-        .cfi_def_cfa_offset 16
-        .cfi_offset %rbp, -16
-        movq    %rsp, %rbp
-        .cfi_def_cfa_register %rbp
-        pushq   %rax
-        pushq   %rcx
-        pushq   %rdx
-        pushq   %rsi
-        pushq   %rdi
-        pushq   %r8
-        pushq   %r9
-        pushq   %r10
+        SAVE_REGISTERS
         pushq   %r11
         andq    $-16, %rsp
         movq    8(%rbp), %rdi           /* site */
         leaq    16(%rbp), %rsi          /* stack pointer at entry */
         movq    (%rbp), %rdx            /* frame pointer of the caller, if it has one */
         call    __cairn_slow_exit
-        movq    -8(%rbp), %rax
-        movq    -16(%rbp), %rcx
-        movq    -24(%rbp), %rdx
-        movq    -32(%rbp), %rsi
-        movq    -40(%rbp), %rdi
-        movq    -48(%rbp), %r8
-        movq    -56(%rbp), %r9
-        movq    -64(%rbp), %r10
         movq    -72(%rbp), %r11
-        leave
-        .cfi_def_cfa %rsp, 8
-        ret
+        RETURN_REGISTERS
         .cfi_endproc
         .size   __cairn_slow, . - __cairn_slow
 
-/* Shadow stacks and indirect branch tracking are fine with this code. */
-        .section .note.gnu.property, "a"
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000002, 4, 3, 0
-        .section .note.GNU-stack, "", @progbits
+        PROPERTIES

@@ -3,24 +3,9 @@
  * not know. */
 
 #include "timed.h"
+#include "elf.h"
 
-struct phdr {
-  u32 type, flags;
-  u64 offset, vaddr, paddr, filesz, memsz, align;
-};
-struct ehdr {
-  u8 ident[16];
-  u16 type, machine;
-  u32 version;
-  u64 entry, phoff, shoff;
-  u32 flags;
-  u16 ehsize, phentsize, phnum;
-};
-struct note {
-  u32 name_len, desc_len, type;
-  u8 name[4];
-};
-enum { PT_LOAD = 1, PT_NOTE = 4, MAX_PHDRS = 64 };
+enum { MAX_PHDRS = 64 };
 
 /* peek copies memory that may be gone at any moment. */
 static int peek(struct process *p, u64 at, void *to, u64 n) {

@@ -13,6 +13,7 @@
  * It gives the new position in %r11 and keeps every other register; the code
  * behind it is compiled without vector registers. */
 
+#include "registers.h"
 #include "timedwire.h"
 
 /* A process has one of each, whichever modules were loaded how. */
@@ -37,34 +38,12 @@ __cairn_trace_at:
         .type   __cairn_trace_full, @function
 __cairn_trace_full:
         .cfi_startproc
-        pushq   %rbp
-        .cfi_def_cfa_offset 16
-        .cfi_offset %rbp, -16
-        movq    %rsp, %rbp
-        .cfi_def_cfa_register %rbp
-        pushq   %rax
-        pushq   %rcx
-        pushq   %rdx
-        pushq   %rsi
-        pushq   %rdi
-        pushq   %r8
-        pushq   %r9
-        pushq   %r10
+        SAVE_REGISTERS
         andq    $-16, %rsp
         movq    %r11, %rdi
         call    __cairn_trace_next
         movq    %rax, %r11
-        movq    -8(%rbp), %rax
-        movq    -16(%rbp), %rcx
-        movq    -24(%rbp), %rdx
-        movq    -32(%rbp), %rsi
-        movq    -40(%rbp), %rdi
-        movq    -48(%rbp), %r8
-        movq    -56(%rbp), %r9
-        movq    -64(%rbp), %r10
-        leave
-        .cfi_def_cfa %rsp, 8
-        ret
+        RETURN_REGISTERS
         .cfi_endproc
         .size   __cairn_trace_full, . - __cairn_trace_full
 
@@ -78,9 +57,4 @@ __cairn_trace_reset:
         ret
         .size   __cairn_trace_reset, . - __cairn_trace_reset
 
-        .section .note.gnu.property, "a"
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000002, 4, 3, 0
-        .section .note.GNU-stack, "", @progbits
+        PROPERTIES

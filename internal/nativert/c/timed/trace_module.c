@@ -2,24 +2,7 @@
  * header, and what the environment says. */
 
 #include "trace.h"
-
-struct phdr {
-  u32 type, flags;
-  u64 offset, vaddr, paddr, filesz, memsz, align;
-};
-struct ehdr {
-  u8 ident[16];
-  u16 type, machine;
-  u32 version;
-  u64 entry, phoff, shoff;
-  u32 flags;
-  u16 ehsize, phentsize, phnum;
-};
-struct note {
-  u32 name_len, desc_len, type;
-  char name[4];
-};
-enum { PT_LOAD = 1, PT_NOTE = 4 };
+#include "elf.h"
 
 extern const struct ehdr header __asm__("__ehdr_start") HIDDEN __attribute__((weak));
 __asm__(".hidden __ehdr_start\n");

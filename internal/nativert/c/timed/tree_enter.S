@@ -18,6 +18,8 @@
  *
  * Both keep every register but %r11 and the flags. */
 
+#include "registers.h"
+
 #define TREE_TABLE 8192 /* as tree.h has it */
 
         .macro  ROUTINE name, function
@@ -26,36 +28,14 @@
         .type   \name, @function
 \name:
         .cfi_startproc
-        pushq   %rbp
-        .cfi_def_cfa_offset 16
-        .cfi_offset %rbp, -16
-        movq    %rsp, %rbp
-        .cfi_def_cfa_register %rbp
-        pushq   %rax
-        pushq   %rcx
-        pushq   %rdx
-        pushq   %rsi
-        pushq   %rdi
-        pushq   %r8
-        pushq   %r9
-        pushq   %r10
+        SAVE_REGISTERS
         andq    $-16, %rsp
         cld
         movq    %r11, %rdi
         leaq    16(%rbp), %rsi          /* stack pointer before the call */
         call    \function
         movq    %rax, %r11
-        movq    -8(%rbp), %rax
-        movq    -16(%rbp), %rcx
-        movq    -24(%rbp), %rdx
-        movq    -32(%rbp), %rsi
-        movq    -40(%rbp), %rdi
-        movq    -48(%rbp), %r8
-        movq    -56(%rbp), %r9
-        movq    -64(%rbp), %r10
-        leave
-        .cfi_def_cfa %rsp, 8
-        ret
+        RETURN_REGISTERS
         .cfi_endproc
         .size   \name, . - \name
         .endm
@@ -124,10 +104,4 @@ __cairn_tree_enter:
 __cairn_node:
         .quad   __cairn_tree_none
 
-/* Shadow stacks and indirect branch tracking are fine with this code. */
-        .section .note.gnu.property, "a"
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000002, 4, 3, 0
-        .section .note.GNU-stack, "", @progbits
+        PROPERTIES

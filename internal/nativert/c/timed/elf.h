@@ -1,0 +1,19 @@
+/* elf.h - what of a module in memory says where it is and which build. */
+
+struct phdr {
+  u32 type, flags;
+  u64 offset, vaddr, paddr, filesz, memsz, align;
+};
+struct ehdr {
+  u8 ident[16];
+  u16 type, machine;
+  u32 version;
+  u64 entry, phoff, shoff;
+  u32 flags;
+  u16 ehsize, phentsize, phnum;
+};
+struct note {
+  u32 name_len, desc_len, type;
+  u8 name[4];
+};
+enum { PT_LOAD = 1, PT_NOTE = 4 };
