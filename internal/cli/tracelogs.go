@@ -300,9 +300,6 @@ func (t *traceSet) run(ctx context.Context, opt account.Options) ([]*account.Res
 
 // merged returns one trie of all threads of all logs.
 func merged(results []*account.Result) *calltrie.Trie {
-	if len(results) == 1 {
-		return results[0].Merged()
-	}
 	trie := calltrie.New()
 	for _, r := range results {
 		for i := range r.Threads {
