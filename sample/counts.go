@@ -1,0 +1,40 @@
+package sample
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Counts are the executions that were seen in one calling context. Addresses are
+// those of a binary, relative to whatever their maker says.
+type Counts struct {
+	// Context has the calls that were open, outermost first. It is empty where
+	// contexts are not told apart.
+	Context  []uint64
+	Ranges   []RangeCount
+	Branches []BranchCount
+}
+
+// RangeCount is how often code ran from an instruction to another without a taken
+// branch in between.
+type RangeCount struct {
+	First, Last uint64 // addresses of instructions
+	Count       uint64
+}
+
+// BranchCount is how often a branch was taken.
+type BranchCount struct {
+	Branch
+
+	Count uint64
+}
+
+// Sort puts the ranges and branches in the order of their addresses.
+func (c *Counts) Sort() {
+	slices.SortFunc(c.Ranges, func(a, b RangeCount) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last))
+	})
+	slices.SortFunc(c.Branches, func(a, b BranchCount) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+}

@@ -1,0 +1,244 @@
+// Package sample is the model of sampled profiles: what a program was doing at
+// some of its moments, whatever recorded it. Readers (format/perfscript,
+// format/perfdata) give a Source; whatever unwinds, attributes or counts takes
+// one, and knows no format.
+//
+// A source gives its records in batches, in the order of time. What happened to
+// address spaces (a file was mapped, a process forked) comes as events; Spaces
+// takes these and tells what was mapped at an address.
+//
+// What cannot be read does not end a source: it is counted as Damage, by what is
+// wrong, with the first place of each. Any other error is the last thing yielded.
+package sample
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+)
+
+// UnknownPID is the process of a sample whose input does not tell it, as text of
+// `perf script -F ip,brstack`. Events with it are about the kernel.
+const UnknownPID = -1
+
+// Branch is a branch that was taken: the address of the instruction and that of
+// the one it went to.
+type Branch struct {
+	From, To uint64
+}
+
+// Sample is one moment of a thread, or several that were alike.
+type Sample struct {
+	PID, TID int32 // UnknownPID where the input does not tell
+	// Stack has the sampled address, then return addresses outwards. It is empty
+	// if no stack was recorded but branches.
+	Stack []uint64
+	// Branches are the branches taken last before the moment, newest first.
+	Branches []Branch
+	// Mispredicted has bit i set if Branches[i] was not predicted. Of branches
+	// after the 64th it is not known.
+	Mispredicted uint64
+	Count        uint64 // how many moments, at least 1
+	// Period is the number of events (cycles, branches) that the moments stand
+	// for together, 0 if not known.
+	Period uint64
+	Event  uint16 // index into the Events of Info
+}
+
+// EventKind is what happened to an address space.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	Map  EventKind = iota // a file was mapped
+	Fork                  // a process began as a copy of another
+	Exec                  // a process began another program: nothing is mapped
+	Comm                  // a thread has another name
+	Exit                  // a process ended
+	eventKinds
+)
+
+var eventNames = [eventKinds]string{"map", "fork", "exec", "comm", "exit"}
+
+func (k EventKind) String() string {
+	if k < eventKinds {
+		return eventNames[k]
+	}
+	return "event " + strconv.Itoa(int(k))
+}
+
+// Event is something that happened to the address space of a process.
+type Event struct {
+	Kind     EventKind
+	PID, TID int32
+	Parent   int32   // of Fork: the process that was copied
+	Name     string  // of Exec and Comm
+	Mapping  Mapping // of Map
+}
+
+// Mapping is a piece of a file in an address space.
+type Mapping struct {
+	Start, Size uint64 // addresses [Start, Start+Size)
+	Offset      uint64 // in the file, of what is at Start
+	Path        string // "[vdso]" and such for what is no file
+	BuildID     string // in lower-case hexadecimal, "" if not known
+	// Exec says that the mapping can be executed. It is true if not known.
+	Exec bool
+}
+
+// End returns the address after the mapping.
+func (m *Mapping) End() uint64 { return m.Start + m.Size }
+
+// Contains reports whether an address is in the mapping.
+func (m *Mapping) Contains(addr uint64) bool { return addr-m.Start < m.Size }
+
+// FileOffset returns where in the file is what is mapped at addr.
+func (m *Mapping) FileOffset(addr uint64) uint64 { return addr - m.Start + m.Offset }
+
+// Batch is a run of records. All Events happened before all Samples.
+type Batch struct {
+	Events  []Event
+	Samples []Sample
+
+	release func(*Batch)
+}
+
+// NewBatch returns an empty batch that is given to release when it is not needed
+// any more. release may be nil.
+func NewBatch(release func(*Batch)) *Batch { return &Batch{release: release} }
+
+// Release says that nobody needs the batch any more, nor any slice or string in
+// it but those of Events. The source may use its memory again. A batch that is not
+// released is left to the garbage collector. It may be released by any goroutine.
+func (b *Batch) Release() {
+	if b.release != nil {
+		b.release(b)
+	}
+}
+
+// Source is an open input of samples.
+type Source interface {
+	// Info says what the input is. It does not change while batches are read.
+	Info() *Info
+	// Batches yields the records in order. It can be called once. After its end
+	// Stats are whole.
+	Batches(ctx context.Context) iter.Seq2[*Batch, error]
+	// Stats says what was read until now. It must not be called while a batch is
+	// on its way, that is only in the loop or after it.
+	Stats() *Stats
+}
+
+// Kind is what samples of an input have.
+type Kind uint8
+
+// The kinds of inputs.
+const (
+	Nothing  Kind = iota // no samples
+	Stacks               // stacks only
+	Branches             // branches only
+	Hybrid               // stacks and branches
+	kinds
+)
+
+var kindNames = [kinds]string{"no samples", "stacks", "branches", "stacks and branches"}
+
+func (k Kind) String() string {
+	if k < kinds {
+		return kindNames[k]
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
+
+// Info is what an input says of itself.
+type Info struct {
+	File    string   // as messages name it
+	Format  string   // "perf script text", "perf.data"
+	Kind    Kind     // as far as it can be told from the beginning
+	Size    int64    // bytes
+	Events  []string // names of what was counted, "" where not known
+	HasPIDs bool     // samples tell their process
+	Command string   // what was recorded, "" if not known
+	Host    string   // where, "" if not known
+	// BuildIDs are those of files that the input has apart from its mappings.
+	BuildIDs map[string]string // by path
+	// Notes are sentences that a user should read: what may be missing and why.
+	Notes []string
+}
+
+// Stats are sums over what was read.
+type Stats struct {
+	Bytes    int64  // of the input
+	Samples  uint64 // moments, repeated ones included
+	Frames   uint64 // of their stacks
+	Branches uint64
+	// ByDepth counts moments by the number of their branches; the last counts
+	// those with more.
+	ByDepth [MaxDepth + 2]uint64
+	// Lost is the number of records that the kernel says it could not write.
+	Lost   uint64
+	Damage []*Damage // what could not be read, one of each kind
+}
+
+// MaxDepth is the number of branches that the deepest hardware remembers: 32 with
+// Intel's LBR and 64 with Arm's BRBE.
+const MaxDepth = 64
+
+// Add adds a sample to the sums.
+func (s *Stats) Add(x *Sample) {
+	s.Samples += x.Count
+	s.Frames += x.Count * uint64(len(x.Stack))
+	s.Branches += x.Count * uint64(len(x.Branches))
+	s.ByDepth[min(len(x.Branches), MaxDepth+1)] += x.Count
+}
+
+// Merge adds the sums of another part of the same input, which comes after s.
+func (s *Stats) Merge(other *Stats) {
+	s.Bytes += other.Bytes
+	s.Samples += other.Samples
+	s.Frames += other.Frames
+	s.Branches += other.Branches
+	s.Lost += other.Lost
+	for i, n := range other.ByDepth {
+		s.ByDepth[i] += n
+	}
+	for _, d := range other.Damage {
+		s.damaged(*d)
+	}
+}
+
+// Damaged counts a place that could not be read. Damage of the same kind is
+// counted together, under the first place.
+func (s *Stats) Damaged(what string, file string, line, offset int64) {
+	s.damaged(Damage{What: what, Count: 1, File: file, Line: line, Offset: offset})
+}
+
+func (s *Stats) damaged(d Damage) {
+	for _, known := range s.Damage {
+		if known.What == d.What {
+			known.Count += d.Count
+			return
+		}
+	}
+	s.Damage = append(s.Damage, &d)
+}
+
+// Damage is what of an input could not be read and was skipped.
+type Damage struct {
+	What   string // what is wrong, and what was done about it
+	Count  uint64 // in how many places
+	File   string
+	Line   int64 // of the first place, counted from 1; 0 if the input has no lines
+	Offset int64 // of the first place, in the file or in what it decompresses to
+}
+
+func (d *Damage) Error() string {
+	where := fmt.Sprintf("offset %#x", d.Offset)
+	if d.Line > 0 {
+		where = fmt.Sprintf("line %d", d.Line)
+	}
+	if d.Count > 1 {
+		return fmt.Sprintf("%s: %s: %s (%d such places, this is the first)", d.File, where, d.What, d.Count)
+	}
+	return fmt.Sprintf("%s: %s: %s", d.File, where, d.What)
+}

@@ -1,0 +1,165 @@
+package sample
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Spaces are the address spaces of processes: what is mapped where, by the events
+// until now. The zero value has none.
+//
+// Apply must not run while another method does; lookups may run together.
+type Spaces struct {
+	processes map[int32]*space
+	// anywhere is what any process ever mapped. It answers for samples that do
+	// not tell their process.
+	anywhere  space
+	conflicts int
+}
+
+// space has mappings that do not overlap, ascending.
+type space struct {
+	mappings []*Mapping
+}
+
+// Apply takes the events of a batch.
+func (s *Spaces) Apply(events []Event) {
+	for i := range events {
+		s.apply(&events[i])
+	}
+}
+
+func (s *Spaces) apply(e *Event) {
+	switch e.Kind {
+	case Map:
+		m := e.Mapping
+		m.Size = min(m.Size, ^uint64(0)-m.Start) // its end is an address, too
+		if m.Size == 0 {
+			return
+		}
+		s.process(e.PID).insert(&m)
+		s.mapAnywhere(&m)
+	case Fork:
+		if e.PID == e.Parent {
+			return // a thread
+		}
+		parent := s.process(e.Parent)
+		s.process(e.PID).mappings = slices.Clone(parent.mappings)
+	case Exec:
+		s.process(e.PID).mappings = nil
+	case Exit, Comm:
+		// Samples of a process may come after its end: buffers of several
+		// processors are not in step. What it had mapped stays until its number
+		// is used again.
+	}
+}
+
+func (s *Spaces) process(pid int32) *space {
+	if p := s.processes[pid]; p != nil {
+		return p
+	}
+	if s.processes == nil {
+		s.processes = make(map[int32]*space)
+	}
+	p := new(space)
+	s.processes[pid] = p
+	return p
+}
+
+// mapAnywhere notes a mapping of some process, and whether it is where another
+// one had something else.
+func (s *Spaces) mapAnywhere(m *Mapping) {
+	for _, old := range s.anywhere.overlapping(m) {
+		if old.Path != m.Path || old.Start-old.Offset != m.Start-m.Offset {
+			s.conflicts++
+			break
+		}
+	}
+	s.anywhere.insert(m)
+}
+
+// Conflicts returns how often something was mapped where before, in the same
+// process or in another, something else was. Samples without a process at such
+// addresses are taken to be in what was mapped last.
+func (s *Spaces) Conflicts() int { return s.conflicts }
+
+// Lookup returns what a process has at an address, nil if nothing is known to be
+// there. Two lookups that answer the same pointer mean the same mapping. For
+// UnknownPID it is what any process has there.
+func (s *Spaces) Lookup(pid int32, addr uint64) *Mapping {
+	if pid == UnknownPID {
+		return s.anywhere.lookup(addr)
+	}
+	if p := s.processes[pid]; p != nil {
+		if m := p.lookup(addr); m != nil {
+			return m
+		}
+	}
+	if kernel := s.processes[UnknownPID]; kernel != nil {
+		return kernel.lookup(addr)
+	}
+	return nil
+}
+
+// Mappings returns what a process has mapped, ascending by address; for
+// UnknownPID what any process ever mapped.
+func (s *Spaces) Mappings(pid int32) []*Mapping {
+	if pid == UnknownPID {
+		return s.anywhere.mappings
+	}
+	if p := s.processes[pid]; p != nil {
+		return p.mappings
+	}
+	return nil
+}
+
+func (p *space) lookup(addr uint64) *Mapping {
+	i, found := slices.BinarySearchFunc(p.mappings, addr, func(m *Mapping, addr uint64) int { return cmp.Compare(m.Start, addr) })
+	if !found {
+		i--
+	}
+	if i >= 0 && p.mappings[i].Contains(addr) {
+		return p.mappings[i]
+	}
+	return nil
+}
+
+// bounds returns the indexes of the mappings that overlap m.
+func (p *space) bounds(m *Mapping) (from, to int) {
+	from, _ = slices.BinarySearchFunc(p.mappings, m.Start, func(old *Mapping, start uint64) int {
+		if old.End() > start {
+			return 1
+		}
+		return -1
+	})
+	to = from
+	for to < len(p.mappings) && p.mappings[to].Start < m.End() {
+		to++
+	}
+	return from, to
+}
+
+func (p *space) overlapping(m *Mapping) []*Mapping {
+	from, to := p.bounds(m)
+	return p.mappings[from:to]
+}
+
+// insert puts m over what is there, of which the pieces beside it stay.
+func (p *space) insert(m *Mapping) {
+	from, to := p.bounds(m)
+	pieces := []*Mapping{m}
+	if from < to {
+		if first := p.mappings[from]; first.Start < m.Start {
+			before := *first
+			before.Size = m.Start - first.Start
+			pieces = []*Mapping{&before, m}
+		}
+		if last := p.mappings[to-1]; last.End() > m.End() {
+			after := *last
+			after.Start, after.Offset = m.End(), last.FileOffset(m.End())
+			after.Size = last.End() - m.End()
+			pieces = append(pieces, &after)
+		}
+	}
+	p.mappings = slices.Replace(p.mappings, from, to, pieces...)
+}
