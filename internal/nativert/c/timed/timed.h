@@ -9,6 +9,7 @@
  *   timed_log.c     the log and the thread that writes it
  *   timed_file.c    chunks of the log's file
  *   timed_module.c  modules of the process
+ *   timed_words.c   the words of CAIRN_SPIKE
  *   timed_start.c   the window, the environment, fork, the end
  *
  * It needs no C library: it calls the kernel itself and uses what it finds
@@ -204,6 +205,10 @@ struct thread {
 
 /* ---- functions ---- */
 
+HIDDEN int __cairn_word_is(const char *s, const char *w);
+HIDDEN u64 __cairn_time_of(const char *s);
+HIDDEN void __cairn_misread(const char *s, const char *why);
+HIDDEN void __cairn_options(struct process *p, const char *s);
 HIDDEN u64 __cairn_now(struct process *p);
 HIDDEN void __cairn_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1);
 HIDDEN void __cairn_set_low(struct process *p, u64 threshold);

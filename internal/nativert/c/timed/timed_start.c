@@ -147,66 +147,6 @@ static const char *env(char **e, const char *name) {
   return 0;
 }
 
-/* word_is tells whether the word at s, up to a comma or the end, is w. With a
- * w that ends in = it tells whether it starts so. */
-static int word_is(const char *s, const char *w) {
-  u64 n = length(w);
-  for (u64 i = 0; i < n; i++)
-    if (s[i] != w[i]) return 0;
-  return w[n - 1] == '=' || !s[n] || s[n] == ',';
-}
-
-/* time_of reads a time such as 1.5ms; 0 if it is none. */
-static u64 time_of(const char *s) {
-  u64 v = 0, scale = 1, unit;
-  int digits = 0;
-  for (; (*s >= '0' && *s <= '9') || (*s == '.' && scale == 1); s++) {
-    if (*s == '.') {
-      scale = 10;
-      s++;
-      if (*s < '0' || *s > '9') return 0;
-      v = v * 10 + (u64)(*s - '0');
-      continue;
-    }
-    if (++digits > 9) return 0;
-    v = v * 10 + (u64)(*s - '0');
-    if (scale > 1) scale *= 10;
-  }
-  if (word_is(s, "us")) unit = 1000;
-  else if (word_is(s, "ms")) unit = MS;
-  else if (word_is(s, "s")) unit = SECOND;
-  else return 0;
-  return muldiv(v, unit, scale);
-}
-
-static void misread(const char *s, const char *why) {
-  char b[256], *q = put(b, "cairn: CAIRN_SPIKE: ");
-  for (u32 i = 0; *s && *s != ',' && i < 100; i++) *q++ = *s++;
-  *q = 0;
-  q = put(put(q, why), "\n");
-  say(b, (u64)(q - b));
-}
-
-/* options reads a list of words, as CAIRN_SPIKE has them. */
-static void options(struct process *p, const char *s) {
-  while (s && *s) {
-    u64 v = 0;
-    const char *value = s;
-    while (*value && *value != ',' && value[-(value > s)] != '=') value++;
-    if (word_is(s, "off")) p->off = 1;
-    else if (word_is(s, "stderr")) p->to_stderr = 1;
-    else if (word_is(s, "threshold=") && (v = time_of(value)) >= 10000) p->threshold = v;
-    else if (word_is(s, "period=") && (v = time_of(value)) >= 20000 && v <= SECOND) p->period = v;
-    else if (word_is(s, "rate=") && *value >= '0' && *value <= '9')
-      for (p->rate = 0; *value >= '0' && *value <= '9' && p->rate < 1u << 30; value++) p->rate = p->rate * 10 + (u64)(*value - '0');
-    else if (word_is(s, "tick=thread") || word_is(s, "stamp=window")) ;
-    else if (word_is(s, "tick=signal") || word_is(s, "stamp=masked")) misread(s, " is not available in this version; ignored");
-    else if (*s != ',') misread(s, " is not understood; ignored (threshold=10ms,period=250us,rate=100,stderr,off)");
-    while (*s && *s != ',') s++;
-    if (*s) s++;
-  }
-}
-
 enum { MAX_DIR = 1024 };
 
 /* configure sets thresholds and where the log goes. A program with more rights
@@ -215,16 +155,16 @@ enum { MAX_DIR = 1024 };
 static void configure(struct process *p, char **envp) {
   p->threshold = 10 * MS;
   p->rate = 100;
-  options(p, "threshold=" CAIRN_DEFAULT_THRESHOLD);
+  __cairn_options(p, "threshold=" CAIRN_DEFAULT_THRESHOLD);
   if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid)) {
     p->off = 1;
     return;
   }
-  options(p, env(envp, "SPIKE"));
+  __cairn_options(p, env(envp, "SPIKE"));
   p->dir = env(envp, "DIR");
   if (!p->dir || !*p->dir) p->dir = CAIRN_DEFAULT_DIR;
   if (length(p->dir) >= MAX_DIR) {
-    misread("", "CAIRN_DIR is too long; no spikes are logged");
+    __cairn_misread("", "CAIRN_DIR is too long; no spikes are logged");
     p->dir = 0;
   }
   if (p->dir && !*p->dir) p->dir = 0;
@@ -255,7 +195,7 @@ static void start_threads(struct process *p) {
   if (r > 0) r = spawn(__cairn_log_thread, p, p->log_stack);
   sys4(SYS_rt_sigprocmask, 2, &before, 0, 8);
   if (r > 0) return;
-  misread("", "no threads can be made; no spikes are looked for");
+  __cairn_misread("", "no threads can be made; no spikes are looked for");
   p->off = 1;
   store(word(p, LOW), NEVER);
 }
