@@ -39,7 +39,7 @@ func TestTimedStorms(t *testing.T) {
 	}
 	atLeast := func(t *testing.T, l *spikeLog, n int) {
 		t.Helper()
-		if len(l.episodes) < n && l.trailer.blind < stormSpike/4 {
+		if l.judged() < n && l.trailer.blind < stormSpike/4 {
 			t.Errorf("%d episodes, want %d; %+v", len(l.episodes), n, l.trailer)
 		}
 	}
@@ -82,7 +82,8 @@ func testForks(t *testing.T, logs []*spikeLog, n int) {
 			continue
 		}
 		children++
-		if len(l.episodes) < 1 && l.trailer.blind < stormSpike/4 {
+		before += int(l.trailer.borderline) // its late clock may have cost calls
+		if l.judged() < 1 && l.trailer.blind < stormSpike/4 {
 			t.Errorf("child %d: no episode; %+v", l.pid, l.trailer)
 		}
 		for _, p := range l.parents {
@@ -98,7 +99,7 @@ func testForks(t *testing.T, logs []*spikeLog, n int) {
 
 // testBottom wants the ends of a deep stack.
 func testBottom(t *testing.T, l *spikeLog) {
-	if len(l.episodes) == 0 && l.trailer.blind > stormSpike/4 {
+	if len(l.episodes) == 0 && (l.trailer.blind > stormSpike/4 || l.trailer.borderline > 0) {
 		t.Skip("the clock stood still")
 	}
 	e := l.episodes[0]
@@ -117,8 +118,8 @@ func testBottom(t *testing.T, l *spikeLog) {
 	if !gap || len(e.stack) < 90 {
 		t.Errorf("%d entries, gap %v", len(e.stack), gap)
 	}
-	if len(l.parents) < 4000 {
-		t.Errorf("%d parents, %d dropped", len(l.parents), l.trailer.dropped)
+	if n := len(l.parents) + int(l.trailer.borderline); n < 4000 {
+		t.Errorf("%d parents, %d calls on the border, %d dropped", len(l.parents), l.trailer.borderline, l.trailer.dropped)
 	}
 }
 
@@ -132,8 +133,9 @@ func testChain(t *testing.T, l *spikeLog) {
 		}
 	}
 	// A thread that loses its processor in a call has another peak.
-	if len(l.episodes) < 15 || good == 0 || len(l.parents) == 0 {
-		t.Errorf("%d episodes, %d with the chain, %d parents", len(l.episodes), good, len(l.parents))
+	late := l.trailer.blind > stormSpike/4 || l.trailer.borderline > 0
+	if !late && (len(l.episodes) < 15 || good == 0 || len(l.parents) == 0) {
+		t.Errorf("%d episodes, %d with the chain, %d parents; %+v", len(l.episodes), good, len(l.parents), l.trailer)
 	}
 	for _, p := range l.parents {
 		for _, e := range l.episodes {
@@ -154,8 +156,8 @@ func TestTimedRegisters(t *testing.T) {
 		if strings.TrimSpace(out) != "0" {
 			t.Errorf("%s: %s registers were changed", compiler, out)
 		}
-		if n := len(one(t, logs).episodes); n < 90 {
-			t.Errorf("%d episodes", n)
+		if l := one(t, logs); l.judged() < 90 && l.trailer.blind < stormSpike/4 {
+			t.Errorf("%d episodes; %+v", len(l.episodes), l.trailer)
 		}
 	}
 }
@@ -185,7 +187,7 @@ func TestTimedKilled(t *testing.T) {
 		}
 		_ = cmd.Wait() // killed
 		l := one(t, readLogs(t, dir))
-		if len(l.episodes) < 15 && l.trailer.blind < stormSpike/4 {
+		if l.judged() < 15 && l.trailer.blind < stormSpike/4 {
 			t.Errorf("%d episodes", len(l.episodes))
 		}
 		if l.trailer.flags&wire.TrailerFinal != 0 {
@@ -219,7 +221,7 @@ func TestTimedLinks(t *testing.T) {
 			program := timedProgram(t, c.compiler, archive, []string{"storms.c"}, c.flags...)
 			_, logs := runTimed(t, stormSet, program, "spikes", "10")
 			l := one(t, logs)
-			if len(l.episodes) < 7 && l.trailer.blind < stormSpike/4 {
+			if l.judged() < 7 && l.trailer.blind < stormSpike/4 {
 				t.Errorf("%d episodes", len(l.episodes))
 			}
 			for _, e := range l.episodes {
@@ -249,7 +251,7 @@ func TestTimedLimits(t *testing.T) {
 			t.Errorf("%s: %d logs", limit, len(logs))
 		}
 		for _, l := range logs {
-			if len(l.episodes) == 0 && l.trailer.blind < stormSpike/4 {
+			if l.judged() == 0 && l.trailer.blind < stormSpike/4 {
 				t.Errorf("%s: no episodes", limit)
 			}
 		}
