@@ -36,6 +36,7 @@ var rules = map[string]rule{
 	"internal/bytecur": {pure: true},
 	"trace":            {pure: true},
 	"internal/sketch":  {pure: true},
+	"internal/x86":     {pure: true},
 	"sample":           {pure: true},
 
 	"format/xray":          {ours: "trace", others: "go.yaml.in/yaml/v3", pure: true},
