@@ -266,7 +266,7 @@ func (e *Events) notes() {
 			add("the last %d MB of events are here, %d of %d chunks were written over: CAIRN_TRACE=size=1GB keeps more, CAIRN_TRACE=file all",
 				t.Ring>>20, t.Over, t.Chunks)
 		}
-		add("times are of a clock that moves every %d us (at worst it stood for %d us): sums over many calls mean more than single calls",
+		add("times are of a clock that moves every %d us, more often where calls are many (at worst it stood for %d us): sums over many calls mean more than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)
 	}
 	if len(e.Modules) == 0 && len(e.threads) > 0 {

@@ -137,8 +137,8 @@ second and at the end. The environment is that of mode spike.
 
 In mode trace every start and end of a call is an event in the log, with the time
 of such a clock. Each thread writes its own part of the log, kill -9 or not:
-  CAIRN_TRACE=WORD,...    size=64MB keeps the last so many; file keeps all;
-                          period=250us is how often the clock moves; off
+  CAIRN_TRACE=WORD,...    size=16MB keeps the last so many; file keeps all;
+                          period=1ms is how often the clock moves; off
 
 With --use nothing is instrumented: functions are laid out in the order that
 the profile gives (see cairn order), for whichever linker is in use, and blocks

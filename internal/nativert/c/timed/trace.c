@@ -132,13 +132,19 @@ static i64 open_file(struct tracer *t, int forked) {
 
 /* ---- the clock ---- */
 
-static void tick(struct tracer *t) {
-  u64 c = (__cairn_trace_now() - t->origin) / LOG_CLOCK_UNIT + 1;
-  if (c <= t->clock) return;
-  if (t->ticks) t->worst = most(t->worst, (c - t->clock) * LOG_CLOCK_UNIT);
-  t->ticks++;
-  store(&t->clock, c);
-  status(t);
+/* tick sets the clock, and returns the exact time. A thread of its own does it each
+ * period, and every thread that begins a chunk: where calls are many, their times
+ * are finer than the period. */
+static u64 tick(struct tracer *t) {
+  u64 now = __cairn_trace_now(), c = (now - t->origin) / LOG_CLOCK_UNIT + 1, old = load(&t->clock);
+  while (c > old) {
+    if (!__atomic_compare_exchange_n(&t->clock, &old, c, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
+    u64 gap = (c - old) * LOG_CLOCK_UNIT, worst = load(&t->worst);
+    if (add(&t->ticks, 1))
+      while (gap > worst && !__atomic_compare_exchange_n(&t->worst, &worst, gap, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) ;
+    break;
+  }
+  return now;
 }
 
 static void run_clock(struct tracer *t) {
@@ -150,6 +156,7 @@ static void run_clock(struct tracer *t) {
     u64 ts[2] = {t->period / SECOND, t->period % SECOND};
     sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
     tick(t);
+    status(t);
   }
 }
 
@@ -255,7 +262,7 @@ static u8 *next_of_file(struct tracer *t) {
 /* take finishes a thread's chunk and gives it another. */
 static u8 *take(struct tracer *t, u8 *old) {
   u32 before = 0, tid = (u32)sys0(SYS_gettid);
-  u64 now = time_of(t, load(&t->clock));
+  u64 now = tick(t);
   if (old && old != t->sink && ((u32 *)old)[0] == LOG_CHUNK_MAGIC) {
     u32 *h = (u32 *)old;
     before = h[4] + 1;
@@ -283,7 +290,7 @@ static u8 *take(struct tracer *t, u8 *old) {
   return c;
 }
 
-static void lock(struct tracer *t) {
+static void acquire(struct tracer *t) {
   for (u32 n = 0; __atomic_exchange_n(&t->lock, 1, __ATOMIC_ACQUIRE); n++) {
     if (n < 100) __builtin_ia32_pause();
     else sys0(24 /* sched_yield */);
@@ -296,7 +303,7 @@ static u64 enter(struct tracer *t, int *child) {
   sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &mask, 8);
   *child = t->alive && !load(t->alive);
   if (*child) store(&t->lock, 0); /* another thread of the parent may have had it */
-  lock(t);
+  acquire(t);
   if (!t->alive || !load(t->alive)) begin(t);
   __cairn_trace_module(t);
   return mask;

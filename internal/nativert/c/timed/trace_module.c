@@ -196,7 +196,7 @@ static void misread(const char *s) {
   char b[256], *q = put(b, "cairn: CAIRN_TRACE: ");
   for (u32 i = 0; *s && *s != ',' && i < 100; i++) *q++ = *s++;
   *q = 0;
-  q = put(q, " is not understood; ignored (size=64MB,file,period=250us,off)\n");
+  q = put(q, " is not understood; ignored (size=16MB,file,period=1ms,off)\n");
   say(b, (u64)(q - b));
 }
 
@@ -243,8 +243,8 @@ static const char *env(const char *name) {
  * takes no orders from the caller's environment, nor writes files for it. */
 void __cairn_trace_configure(struct tracer *t) {
   _Static_assert(sizeof CAIRN_DEFAULT_DIR <= TRACE_DIR, "--default-dir is too long");
-  t->period = 250000;
-  t->ring_chunks = (64ul << 20) / LOG_CHUNK_SIZE;
+  t->period = MS;
+  t->ring_chunks = (16ul << 20) / LOG_CHUNK_SIZE;
   put(t->dir, CAIRN_DEFAULT_DIR);
   environment = work();
   if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid) || !environment) {
