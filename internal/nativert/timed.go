@@ -19,7 +19,23 @@ var TimedFlags = append(slices.DeleteFunc(slices.Clone(Flags), func(f string) bo
 // timedMembers are the sources of the timed modes' members of the archive.
 var timedMembers = []string{
 	"timed_exit.S", "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_clock.c",
-	"timed_log.c", "timed_file.c", "timed_module.c", "timed_words.c", "timed_start.c", "timed_preinit.c", "tree_enter.S", "tree.c",
+	"timed_log.c", "timed_file.c", "timed_module.c", "timed_words.c", "timed_channel.c", "timed_control.c", "timed_start.c", "timed_preinit.c", "tree_enter.S", "tree.c",
+}
+
+// TimedOptions say what a runtime of the timed modes is for.
+type TimedOptions struct {
+	Dir       string // where logs go while CAIRN_DIR is unset, "": nowhere
+	Threshold string // of a call in a program whose environment does not say, such as 1ms; "": 10ms
+	Mode      prof.Mode
+}
+
+// kind returns what the slots of the window hold, as timed.h names it. Modules of
+// different kinds in one process have states of their own.
+func (o TimedOptions) kind() string {
+	if o.Mode == prof.ModeStacks {
+		return "KIND_STACKS"
+	}
+	return "KIND_SPIKE"
 }
 
 // TimedObjects lists the members of the archive for the timed modes, which are

@@ -56,6 +56,7 @@ CAIRN_HIDDEN_ void __cairn_resume(void);
 CAIRN_HIDDEN_ void __cairn_thread_active(int);
 CAIRN_HIDDEN_ void __cairn_thread_name(const char *);
 CAIRN_HIDDEN_ void __cairn_next_frame(void);
+CAIRN_HIDDEN_ void __cairn_channel(const char *name, int on);
 #ifdef __cplusplus
 }
 #endif
@@ -262,10 +263,18 @@ CAIRN_INLINE_ int cairn_begin_(struct cairn_scope_ *s, int open, unsigned long c
 #define CAIRN_IGNORE_CHILDREN_IF(c) CAIRN_VERB_(c, 4, 0)
 #define CAIRN_FRAME() __cairn_next_frame()
 
-/* A channel is a variable, 1 at the start; CAIRN_CHANNEL stands at file level. */
-#define CAIRN_CHANNEL(name) static volatile int cairn_channel_##name __attribute__((unused)) = 1
-#define cairn_channel(name) (cairn_channel_##name)
-#define cairn_channel_set(name, on) ((void)(cairn_channel_##name = (on)))
+/* A channel is a variable of the file, 1 at the start; CAIRN_CHANNEL stands at file
+ * level. The runtime finds those of one name in their section, and switches them
+ * together. */
+struct cairn_channel_ {
+  const char *name;
+  unsigned long on;
+};
+#define CAIRN_CHANNEL(name)                                                                            \
+  static volatile struct cairn_channel_ cairn_channel_##name                                           \
+      __attribute__((section("cairn_channels"), aligned(16), used)) = {#name, 1}
+#define cairn_channel(name) (cairn_channel_##name.on)
+#define cairn_channel_set(name, on) __cairn_channel(#name, !!(on))
 
 CAIRN_INLINE_ void cairn_threshold_(double ms) { __cairn_set_threshold(cairn_ns_(ms)); }
 #define cairn_threshold(ms) cairn_threshold_(ms)

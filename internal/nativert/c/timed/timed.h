@@ -10,6 +10,8 @@
  *   timed_file.c    chunks of the log's file
  *   timed_module.c  modules of the process
  *   timed_words.c   the words of CAIRN_SPIKE
+ *   timed_channel.c names of conditions
+ *   timed_control.c the socket and the file that change all that while it runs
  *   timed_start.c   the window, the environment, fork, the end
  *
  * It needs no C library: it calls the kernel itself and uses what it finds
@@ -51,7 +53,7 @@ struct tick {
 enum { LEVELS = 5, LEVEL_SHIFT = 3, LEVEL_TICKS = 2048, TICK_MARGIN = 64 };
 
 enum { STALLS = 64, MODULES = 512, SEEN_SLOTS = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_SEEN_SIZE, SEEN_INDEX = 2048, LIMITED = 1024, BASES = 64 };
-enum { THREAD_STACK = 32768, SCRATCH = 16384 };
+enum { THREAD_STACK = 32768, SCRATCH = 16384, CONTROL_PATH = 2048 };
 
 struct module {
   u64 start, end, bias;
@@ -77,6 +79,10 @@ struct file {
 
 struct thread;
 struct trees;
+struct channel;
+struct channels {
+  struct channel *from, *to;
+};
 
 /* ABI names this layout: modules with another runtime keep to themselves. */
 #define TIMED_ABI 0x31435453u
@@ -108,6 +114,29 @@ struct process {
   u64 last_tick, blind, late, worst, idle, clock_cpu;
   u64 stalls, stalls_read;
   u64 stall[STALLS][3];
+  /* of the flight recorder, see flight.c; 0: none */
+  struct flight *flight;
+  u32 flight_chunks, flight_missed; /* of a ring; spikes without a window */
+  void (*flight_left)(struct process *, u64 sp);
+  void (*flight_freeze)(struct process *, struct thread *, u64 number, u64 lo, u64 hi, u64 e);
+  void (*flight_forked)(struct process *);
+  /* what can be changed while it runs, see timed_control.c */
+  u8 quiet;         /* switched off for now */
+  u8 fixed_period;  /* the environment has set it */
+  u8 control;       /* a socket is wanted */
+  u8 controlled;    /* its thread was started */
+  u32 control_failed;
+  u32 words_lock;
+  i32 reload_signal; /* 0: none */
+  u32 reload;        /* the signal came */
+  u32 channel_sets;
+  struct channels channel_set[BASES]; /* of the modules */
+  char channel_words[512];            /* for those to come */
+  char control_at[1024], reload_file[1024];
+  char control_path[CONTROL_PATH]; /* of the socket that is there */
+  char log_path[CONTROL_PATH];
+  char control_reply[8192];
+  u8 control_stack[THREAD_STACK] __attribute__((aligned(64)));
   struct tick ring[LEVELS][LEVEL_TICKS];
 
   /* any thread writes */
@@ -216,6 +245,19 @@ HIDDEN void __cairn_clock_thread(struct process *p);
 HIDDEN void __cairn_log_thread(struct process *p);
 HIDDEN u64 __cairn_late_between(struct process *p, u64 from, u64 to);
 HIDDEN struct thread *__cairn_thread(struct process *p);
+HIDDEN const char *__cairn_set(struct process *p, const char *words);
+HIDDEN void __cairn_switch(struct process *p, int on);
+HIDDEN void __cairn_new_threshold(struct process *p, u64 ns);
+HIDDEN void __cairn_show_low(struct process *p);
+HIDDEN int __cairn_channel_word(struct process *p, const char *s, int obey);
+HIDDEN void __cairn_channels_start(struct process *p);
+HIDDEN char *__cairn_put_channels(struct process *p, char *to, const char *end);
+HIDDEN i32 __cairn_signal_of(const char *s);
+HIDDEN void __cairn_reload_start(struct process *p);
+HIDDEN void __cairn_control(struct process *p);
+HIDDEN void __cairn_control_thread(struct process *p);
+HIDDEN void __cairn_control_end(struct process *p);
+HIDDEN i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack);
 HIDDEN void __cairn_wake(struct process *p);
 HIDDEN u64 __cairn_switches(int who);
 
@@ -346,3 +388,8 @@ INLINE char *put_hex(char *p, u64 v, int digits) {
 INLINE void say(const char *text, u64 n) { sys3(SYS_write, 2, text, n); }
 
 #endif
+/* A lock for what is rarely held, and by no slow exit. */
+INLINE void lock(u32 *l) {
+  while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) sys0(24 /* sched_yield */);
+}
+INLINE void unlock(u32 *l) { store(l, 0); }

@@ -82,7 +82,7 @@ void __cairn_set_low(struct process *p, u64 threshold) {
   low = most(most(low, p->period), 1000);
   low = least(low, threshold) / 1000;
   p->low = (u32)least(low, NEVER - 1);
-  if (!p->off) store(word(p, LOW), p->low);
+  __cairn_show_low(p);
 }
 
 /* ---- the thread ---- */

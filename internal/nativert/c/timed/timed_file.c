@@ -151,6 +151,7 @@ int __cairn_file_open(struct process *p) {
     return 0;
   }
   f->fd = (i32)fd;
+  if (length(path) < sizeof p->log_path) put(p->log_path, path);
   if (!__cairn_file_record(p, LOG_TYPE_TRAILER, LOG_TRAILER_SIZE, 0, p->last_tick)) return 0;
   f->first = f->chunk;
   __cairn_trailer(p, 0);
@@ -187,6 +188,7 @@ void __cairn_trailer(struct process *p, int final) {
   f[14] = p->idle + idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes);
 }
 
+  ((u32 *)r)[1] = (((u32 *)r)[1] & ~LOG_TRAILER_OFF) | (p->quiet ? LOG_TRAILER_OFF : 0);
 /* header writes it again: what it says was not all known at the start. */
 void __cairn_file_header(struct process *p) {
   u8 h[LOG_HEADER_SIZE] = {0};

@@ -198,6 +198,7 @@ void __cairn_log_thread(struct process *p) {
     /* A child that runs another program at once has no log. */
     if (now >= opened_at || want != p->flush_done) __cairn_begin(p);
     drain(p);
+    __cairn_control(p);
     if (want != p->flush_done && p->unknown && p->modules_at) __cairn_modules(p);
     if (p->trees) p->tree_write(p, want != p->flush_done);
     if (now - buried > 100 * MS) bury(p), buried = now;

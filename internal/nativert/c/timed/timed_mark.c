@@ -13,6 +13,9 @@ static struct thread *self(void) {
   return p && !p->off ? __cairn_thread(p) : 0;
 }
 
+/* show_low tells inserted code its threshold. */
+void __cairn_show_low(struct process *p) { store(word(p, LOW), p->off || load(&p->quiet) ? NEVER : p->low); }
+
 /* lower makes the inline code see what a threshold needs. It is not raised
  * again when the threshold is gone: others may need it. */
 static void lower(struct process *p, u64 ns) {
@@ -20,15 +23,27 @@ static void lower(struct process *p, u64 ns) {
   __cairn_set_low(p, ns);
   if (was < p->low) {
     p->low = was;
-    store(word(p, LOW), was);
+    __cairn_show_low(p);
   }
+}
+
+/* new_threshold sets the global threshold, and the pace of the clock to what it
+ * needs. */
+void __cairn_new_threshold(struct process *p, u64 ns) {
+  store(&p->threshold, ns);
+  if (!p->fixed_period) store(&p->period, least(most(ns / 8, 100000), 2 * MS));
+  __cairn_set_low(p, ns);
+}
+
+/* switch has spikes looked for, or not for now. */
+void __cairn_switch(struct process *p, int on) {
+  store(&p->quiet, (u8)!on);
+  __cairn_show_low(p);
 }
 
 void __cairn_set_threshold(u64 ns) {
   struct process *p = active();
-  if (!p || p->off || !ns) return;
-  store(&p->threshold, ns);
-  __cairn_set_low(p, ns);
+  if (p && !p->off && ns) __cairn_new_threshold(p, ns);
 }
 
 void __cairn_note(u64 sp, u64 own, u64 children, u32 flags) {
@@ -74,7 +89,7 @@ int __cairn_over(u64 sp) {
   u64 t0, t1, e = __cairn_now(p);
   __cairn_interval(p, stamp, e, &t0, &t1);
   u64 threshold = __cairn_rule(p, t, sp, t0, &flags);
-  return e - t1 >= threshold && !(flags & LOG_ENTRY_IGNORED) && !t->inactive && !t->paused;
+  return e - t1 >= threshold && !(flags & LOG_ENTRY_IGNORED) && !t->inactive && !t->paused && !p->quiet;
 }
 
 void __cairn_pause(void) {

@@ -247,7 +247,7 @@ static u64 judge(struct process *p, struct thread *t, const struct slow_call *c,
   u64 lo = less(c->e - c->t1, pause), hi = less(c->e - c->t0, t->pauses ? paused(t, c->t1, c->e, 0) : 0);
   u64 threshold = __cairn_rule(p, t, c->sp, c->t0, &flags);
   if (hi < threshold) return 0;
-  if (t->inactive || t->paused) return 0;
+  if (t->inactive || t->paused || load(&p->quiet)) return 0;
   if (lo < threshold) {
     add(&p->borderline, 1);
     return 0;

@@ -170,12 +170,14 @@ static void configure(struct process *p, char **envp) {
   if (p->dir && !*p->dir) p->dir = 0;
   if (!p->dir && !p->to_stderr) p->off = 1;
 }
+  if (!p->off) __cairn_reload_start(p);
+  if (p->quiet && !p->control && !p->reload_signal) p->off = 1; /* for good */
 
 /* ---- threads ---- */
 
 /* spawn starts a thread that the C library knows nothing of: it needs nothing
  * of it, does not keep the process alive, and works before main. */
-static i64 spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
+i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
   u64 *sp = (u64 *)(stack + THREAD_STACK) - 2;
   sp[0] = (u64)f, sp[1] = (u64)p;
   register i64 r10 __asm__("r10") = 0, r8 __asm__("r8") = 0;
@@ -191,8 +193,8 @@ static i64 spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
 static void start_threads(struct process *p) {
   u64 all = NONE, before;
   sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, 8);
-  i64 r = spawn(__cairn_clock_thread, p, p->clock_stack);
-  if (r > 0) r = spawn(__cairn_log_thread, p, p->log_stack);
+  i64 r = __cairn_spawn(__cairn_clock_thread, p, p->clock_stack);
+  if (r > 0) r = __cairn_spawn(__cairn_log_thread, p, p->log_stack);
   sys4(SYS_rt_sigprocmask, 2, &before, 0, 8);
   if (r > 0) return;
   __cairn_misread("", "no threads can be made; no spikes are looked for");
@@ -202,7 +204,7 @@ static void start_threads(struct process *p) {
 
 /* set_words makes inserted code go: the clock stands at now. */
 static void set_words(struct process *p, u64 now) {
-  *word(p, LOW) = p->off ? NEVER : p->low;
+  __cairn_show_low(p);
   *word(p, CLOCK) = (u32)((now - p->origin) / 1000 + 1) | 1;
   *(u64 *)(p->base + TREE_CLOCK) = ((now - p->origin) / 1000 + 1) + TREE_RUNNING;
   store(word(p, ALIVE), 1);
@@ -228,6 +230,9 @@ static void forked(void) {
   p->modules_at = 0;
   clear(p->left_out, sizeof p->left_out);
   set_words(p, p->fork_time);
+  p->words_lock = p->reload = p->control_failed = 0;
+  p->controlled = 0;
+  p->control_path[0] = 0; /* the parent's */
   if (p->tree_forked) p->tree_forked(p);
   if (!p->off) start_threads(p);
 }
@@ -249,8 +254,7 @@ static struct process *new_process(char **e) {
   p->start_tsc = __builtin_ia32_rdtsc();
   p->origin = p->last_tick = p->start_mono;
   configure(p, e);
-  if (!p->period) p->period = least(most(p->threshold / 8, 100000), 2 * MS);
-  __cairn_set_low(p, p->threshold);
+  __cairn_new_threshold(p, p->threshold);
   set_words(p, p->start_mono);
   return p;
 }
@@ -286,6 +290,10 @@ static void late_start(int argc, char **argv, char **envp) {
   __cairn_timed_start(argc, argv, envp);
   if (__cairn_state->base_word[0] != (u64)&__cairn_base) return;
 #if GLIBC
+  __cairn_channels_start(p);
+#ifdef CAIRN_FLIGHT
+  __cairn_flight_start(p, first);
+#endif
   if (__register_atfork) __register_atfork(0, 0, forked, 0);
 #else
   pthread_atfork(0, 0, forked);
@@ -305,3 +313,4 @@ static void finish(void) {
 
 __attribute__((section(".init_array.00000"), used)) static void (*const init)(int, char **, char **) = late_start;
 __attribute__((section(".fini_array.00000"), used)) static void (*const fini)(void) = finish;
+  __cairn_control_end(p);

@@ -43,22 +43,81 @@ void __cairn_misread(const char *s, const char *why) {
   say(b, (u64)(q - b));
 }
 
+/* number_of reads a number of words such as rate=100; NONE if it is none. */
+static u64 number_of(const char *s) {
+  u64 v = 0;
+  const char *from = s;
+  for (; *s >= '0' && *s <= '9' && v < 1u << 30; s++) v = v * 10 + (u64)(*s - '0');
+  return s == from || (*s && *s != ',') ? NONE : v;
+}
+
+/* value_of is what a word has behind its =. */
+static const char *value_of(const char *s) {
+  while (*s && *s != ',' && *s != '=') s++;
+  return *s == '=' ? s + 1 : s;
+}
+
+/* take copies the value of a word, if there is room for it. */
+static int take(char *to, u64 room, const char *value) {
+  u64 n = 0;
+  for (; value[n] && value[n] != ','; n++)
+    if (n + 1 == room) return 0;
+  copy(to, value, n);
+  to[n] = 0;
+  return 1;
+}
+
+/* change obeys a word that is good at any time; without obey it only tells whether
+ * it would. */
+static int change(struct process *p, const char *s, int obey) {
+  const char *value = value_of(s);
+  u64 v;
+  if (__cairn_word_is(s, "on") || __cairn_word_is(s, "off")) {
+    if (obey) __cairn_switch(p, s[1] == 'n');
+  } else if (__cairn_word_is(s, "threshold=")) {
+    if ((v = __cairn_time_of(value)) < 10000) return 0;
+    if (obey) __cairn_new_threshold(p, v);
+  } else if (__cairn_word_is(s, "rate=")) {
+    if ((v = number_of(value)) == NONE) return 0;
+    if (obey) store(&p->rate, v);
+  } else {
+    return __cairn_channel_word(p, s, obey);
+  }
+  return 1;
+}
+
+static const char *next(const char *s) {
+  while (*s && *s != ',') s++;
+  return *s ? s + 1 : s;
+}
+
 /* options reads a list of words, as CAIRN_SPIKE has them. */
 void __cairn_options(struct process *p, const char *s) {
-  while (s && *s) {
+  for (; s && *s; s = next(s)) {
     u64 v = 0;
-    const char *value = s;
-    while (*value && *value != ',' && value[-(value > s)] != '=') value++;
-    if (__cairn_word_is(s, "off")) p->off = 1;
-    else if (__cairn_word_is(s, "stderr")) p->to_stderr = 1;
-    else if (__cairn_word_is(s, "threshold=") && (v = __cairn_time_of(value)) >= 10000) p->threshold = v;
-    else if (__cairn_word_is(s, "period=") && (v = __cairn_time_of(value)) >= 20000 && v <= SECOND) p->period = v;
-    else if (__cairn_word_is(s, "rate=") && *value >= '0' && *value <= '9')
-      for (p->rate = 0; *value >= '0' && *value <= '9' && p->rate < 1u << 30; value++) p->rate = p->rate * 10 + (u64)(*value - '0');
+    const char *value = value_of(s);
+    if (__cairn_word_is(s, "stderr")) p->to_stderr = 1;
+    else if (__cairn_word_is(s, "period=") && (v = __cairn_time_of(value)) >= 20000 && v <= SECOND) p->period = v, p->fixed_period = 1;
+    else if (__cairn_word_is(s, "control")) p->control = 1;
+    else if (__cairn_word_is(s, "control=") && *value && take(p->control_at, sizeof p->control_at, value)) p->control = 1;
+    else if (__cairn_word_is(s, "reload=") && __cairn_signal_of(value)) p->reload_signal = __cairn_signal_of(value);
+    else if (__cairn_word_is(s, "file=") && *value && take(p->reload_file, sizeof p->reload_file, value)) ;
     else if (__cairn_word_is(s, "tick=thread") || __cairn_word_is(s, "stamp=window")) ;
     else if (__cairn_word_is(s, "tick=signal") || __cairn_word_is(s, "stamp=masked")) __cairn_misread(s, " is not available in this version; ignored");
-    else if (*s != ',') __cairn_misread(s, " is not understood; ignored (threshold=10ms,period=250us,rate=100,stderr,off)");
-    while (*s && *s != ',') s++;
-    if (*s) s++;
+    else if (*s != ',' && !change(p, s, 1))
+      __cairn_misread(s, " is not understood; ignored (threshold=10ms,period=250us,rate=100,stderr,off,control,channels=a+b)");
   }
+}
+
+/* set obeys a list of words while the program runs, or none of them if one makes no
+ * sense, which it returns. */
+const char *__cairn_set(struct process *p, const char *words) {
+  const char *s, *wrong = 0;
+  lock(&p->words_lock);
+  for (s = words; *s && !wrong; s = next(s))
+    if (*s != ',' && !change(p, s, 0)) wrong = s;
+  for (s = words; *s && !wrong; s = next(s))
+    if (*s != ',') change(p, s, 1);
+  unlock(&p->words_lock);
+  return wrong;
 }

@@ -1,0 +1,122 @@
+/* Channels: conditions of marks that have a name. Each file of a program has a
+ * variable for a channel, in a section of its own, and all of one name are switched
+ * together: by the words +name, -name and channels=name+name, which are remembered
+ * for modules that are loaded later, and by the program. */
+
+#include "timed.h"
+
+/* As in cairn_mark.h. */
+struct channel {
+  const char *name;
+  u64 on;
+};
+
+/* The linker makes these of the section, if the module has it. */
+extern struct channel __start_cairn_channels[] __attribute__((weak, visibility("hidden")));
+extern struct channel __stop_cairn_channels[] __attribute__((weak, visibility("hidden")));
+
+HIDDEN void __cairn_channel(const char *name, int on);
+
+/* same tells whether a channel has the name at s, which ends at a +, a comma or the
+ * end. */
+static int same(const struct channel *c, const char *s) {
+  const char *n = c->name;
+  if (!n) return 0;
+  while (*n && *n == *s) n++, s++;
+  return !*n && (!*s || *s == ',' || *s == '+');
+}
+
+/* listed tells whether a channel is in a list, name+name. */
+static int listed(const struct channel *c, const char *list) {
+  for (; *list && *list != ','; list++) {
+    if (same(c, list)) return 1;
+    while (*list && *list != ',' && *list != '+') list++;
+    if (*list != '+') break;
+  }
+  return 0;
+}
+
+/* obey has the channels of a module follow a word, and returns how many it names. */
+static u32 obey(struct channel *from, struct channel *to, const char *word) {
+  u32 found = 0;
+  for (struct channel *c = from; c < to; c++) {
+    if (__cairn_word_is(word, "channels=")) {
+      if (c->name) store(&c->on, (u64)listed(c, word + length("channels=")));
+    } else if (same(c, word + 1)) {
+      store(&c->on, (u64)(*word == '+'));
+      found++;
+    }
+  }
+  return found;
+}
+
+static u32 known(struct process *p, const char *name) {
+  u32 found = 0;
+  for (u32 i = 0, n = load(&p->channel_sets); i < n && i < BASES; i++)
+    for (struct channel *c = p->channel_set[i].from; c < p->channel_set[i].to; c++) found += (u32)same(c, name);
+  return found;
+}
+
+/* remember keeps a word for modules that come later. A list makes what was said
+ * before void. */
+static int remember(struct process *p, const char *word, int store_it) {
+  u64 n = 0, at = __cairn_word_is(word, "channels=") ? 0 : length(p->channel_words);
+  while (word[n] && word[n] != ',') n++;
+  if (at + n + 2 > sizeof p->channel_words) return 0;
+  if (!store_it) return 1;
+  copy(p->channel_words + at, word, n);
+  p->channel_words[at + n] = ',';
+  p->channel_words[at + n + 1] = 0;
+  return 1;
+}
+
+/* channel_word obeys a word about channels. While the program runs a channel must be
+ * there. */
+int __cairn_channel_word(struct process *p, const char *s, int obeyed) {
+  int list = __cairn_word_is(s, "channels=");
+  if (!list && ((*s != '+' && *s != '-') || !s[1] || s[1] == ',')) return 0;
+  if (!list && load(&p->channel_sets) && !known(p, s + 1)) return 0;
+  if (!remember(p, s, obeyed)) return 0;
+  for (u32 i = 0, n = load(&p->channel_sets); obeyed && i < n && i < BASES; i++)
+    obey(p->channel_set[i].from, p->channel_set[i].to, s);
+  return 1;
+}
+
+/* channels_start takes in those of this module. */
+void __cairn_channels_start(struct process *p) {
+  struct channel *from = __start_cairn_channels, *to = __stop_cairn_channels;
+  if (!from || from == to) return;
+  lock(&p->words_lock);
+  for (const char *s = p->channel_words; *s; s++) {
+    obey(from, to, s);
+    while (*s != ',') s++;
+  }
+  u32 n = p->channel_sets;
+  if (n < BASES) {
+    p->channel_set[n].from = from, p->channel_set[n].to = to;
+    store(&p->channel_sets, n + 1);
+  }
+  unlock(&p->words_lock);
+}
+
+/* channel is what the program says itself. */
+void __cairn_channel(const char *name, int on) {
+  struct process *p = __cairn_state;
+  for (u32 i = 0, n = p ? load(&p->channel_sets) : 0; i < n && i < BASES; i++)
+    for (struct channel *c = p->channel_set[i].from; c < p->channel_set[i].to; c++)
+      if (same(c, name)) store(&c->on, (u64)!!on);
+}
+
+/* put_channels writes a line for each channel, while there is room. */
+char *__cairn_put_channels(struct process *p, char *to, const char *end) {
+  for (u32 i = 0, n = load(&p->channel_sets); i < n && i < BASES; i++)
+    for (struct channel *c = p->channel_set[i].from; c < p->channel_set[i].to; c++) {
+      int first = 1; /* of that name */
+      for (u32 j = 0; j <= i && first; j++)
+        for (struct channel *d = p->channel_set[j].from; d < (j < i ? p->channel_set[j].to : c) && first; d++)
+          first = !c->name || !d->name || !same(d, c->name);
+      if (!c->name || !first || (u64)(end - to) < length(c->name) + 16) continue;
+      to = put(put(put(put(to, "channel "), c->name), load(&c->on) ? " on" : " off"), "\n");
+    }
+  return to;
+}
