@@ -22,22 +22,6 @@ var timedMembers = []string{
 	"timed_log.c", "timed_file.c", "timed_module.c", "timed_words.c", "timed_channel.c", "timed_control.c", "timed_start.c", "timed_preinit.c", "tree_enter.S", "tree.c",
 }
 
-// TimedOptions say what a runtime of the timed modes is for.
-type TimedOptions struct {
-	Dir       string // where logs go while CAIRN_DIR is unset, "": nowhere
-	Threshold string // of a call in a program whose environment does not say, such as 1ms; "": 10ms
-	Mode      prof.Mode
-}
-
-// kind returns what the slots of the window hold, as timed.h names it. Modules of
-// different kinds in one process have states of their own.
-func (o TimedOptions) kind() string {
-	if o.Mode == prof.ModeStacks {
-		return "KIND_STACKS"
-	}
-	return "KIND_SPIKE"
-}
-
 // TimedObjects lists the members of the archive for the timed modes, which are
 // compiled with TimedFlags in place of Flags. A program links them because its
 // code refers to __cairn_base and __cairn_slow; timed_preinit.o only where the
