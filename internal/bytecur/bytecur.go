@@ -141,6 +141,26 @@ func (c *Cursor) Varint() int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
+// Sleb reads a signed LEB128 number of at most 64 bits, as DWARF has it.
+func (c *Cursor) Sleb() int64 {
+	var v int64
+	for shift := 0; shift < 70; shift += 7 {
+		b := c.U8()
+		if c.err != nil {
+			return 0
+		}
+		v |= int64(b&0x7f) << shift
+		if b&0x80 == 0 {
+			if b&0x40 != 0 && shift+7 < 64 {
+				v |= -1 << (shift + 7)
+			}
+			return v
+		}
+	}
+	c.Failf("a variable-length number has more than 64 bits")
+	return 0
+}
+
 // Count reads a variable-length number of items that take at least size bytes
 // each. It fails if there are more than limit, or more than the rest of the
 // data can hold: the caller may allocate what it returns.

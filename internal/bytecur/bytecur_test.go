@@ -41,6 +41,26 @@ func TestReads(t *testing.T) {
 	}
 }
 
+func TestSleb(t *testing.T) {
+	t.Parallel()
+	for want, data := range map[int64]string{
+		2: "\x02", -2: "\x7e", 127: "\xff\x00", -127: "\x81\x7f", -50: "\x4e",
+		math.MinInt64: "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x7f",
+		math.MaxInt64: "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00",
+	} {
+		c := New([]byte(data), 0)
+		if got := c.Sleb(); got != want || c.Err() != nil || c.Len() != 0 {
+			t.Errorf("%d is read as %d, %v", want, got, c.Err())
+		}
+	}
+	for _, data := range []string{"", "\x80", strings.Repeat("\x80", 11)} {
+		c := New([]byte(data), 0)
+		if c.Sleb(); c.Err() == nil {
+			t.Errorf("%q is read", data)
+		}
+	}
+}
+
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

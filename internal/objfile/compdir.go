@@ -119,7 +119,7 @@ func (d *dirReader) find(c *bytecur.Cursor, code uint64) bool {
 			}
 			attr, form := c.Uvarint(), c.Uvarint()
 			if form == formImplicitConst {
-				sleb(c)
+				c.Sleb()
 			}
 			if attr == 0 && form == 0 {
 				break
@@ -139,7 +139,7 @@ func (d *dirReader) attributes(c, specs *bytecur.Cursor, u unitInfo) (line uint6
 			break
 		}
 		if form == formImplicitConst {
-			sleb(specs)
+			specs.Sleb()
 			continue
 		}
 		s, v := d.value(c, u, form)
@@ -191,7 +191,7 @@ func (d *dirReader) value(c *bytecur.Cursor, u unitInfo, form uint64) (s []byte,
 	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
 		return nil, c.Uvarint()
 	case formSdata:
-		return nil, uint64(sleb(c))
+		return nil, uint64(c.Sleb())
 	case formBlock, formExprloc:
 		c.Bytes(c.Uvarint())
 	case formBlock1:

@@ -56,7 +56,7 @@ func (r *declReader) abbrevTable(at uint64, u unitInfo) *abbrevTable {
 		for r.steps++; ; r.steps++ {
 			s := attrSpec{attr: c.Uvarint(), form: c.Uvarint()}
 			if s.form == formImplicitConst {
-				s.implicit = sleb(c)
+				s.implicit = c.Sleb()
 			}
 			if s.attr == 0 && s.form == 0 {
 				break

@@ -36,26 +36,6 @@ func fixed(c *bytecur.Cursor, n int) (v uint64) {
 	return v
 }
 
-// sleb reads a signed LEB128 number of at most 64 bits.
-func sleb(c *bytecur.Cursor) int64 {
-	var v int64
-	for shift := 0; shift < 70; shift += 7 {
-		b := c.U8()
-		if c.Err() != nil {
-			return 0
-		}
-		v |= int64(b&0x7f) << shift
-		if b&0x80 == 0 {
-			if b&0x40 != 0 && shift+7 < 64 {
-				v |= -1 << (shift + 7)
-			}
-			return v
-		}
-	}
-	c.Failf("a variable-length number has more than 64 bits")
-	return 0
-}
-
 func cstr(c *bytecur.Cursor) []byte { return c.CString("a file name", maxPathLen) }
 
 // stringAt returns the NUL-terminated string at off of a string section.

@@ -90,7 +90,7 @@ func (m *machine) standard(c *bytecur.Cursor, op uint8) {
 	case lnsAdvancePC:
 		m.addr += c.Uvarint() * m.u.minInst
 	case lnsAdvanceLine:
-		m.line += sleb(c)
+		m.line += c.Sleb()
 	case lnsSetFile:
 		m.file = c.Uvarint()
 	case lnsConstAddPC:
