@@ -169,9 +169,9 @@ static void configure(struct process *p, char **envp) {
   }
   if (p->dir && !*p->dir) p->dir = 0;
   if (!p->dir && !p->to_stderr) p->off = 1;
-}
   if (!p->off) __cairn_reload_start(p);
   if (p->quiet && !p->control && !p->reload_signal) p->off = 1; /* for good */
+}
 
 /* ---- threads ---- */
 
@@ -229,10 +229,10 @@ static void forked(void) {
   p->modules = p->module_numbers = 0;
   p->modules_at = 0;
   clear(p->left_out, sizeof p->left_out);
-  set_words(p, p->fork_time);
   p->words_lock = p->reload = p->control_failed = 0;
   p->controlled = 0;
   p->control_path[0] = 0; /* the parent's */
+  set_words(p, p->fork_time);
   if (p->tree_forked) p->tree_forked(p);
   if (!p->off) start_threads(p);
 }
@@ -281,6 +281,7 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   u32 n = add(&p->bases, 1);
   if (n < BASES) p->base_word[n] = (u64)&__cairn_base;
   __cairn_state = p;
+  __cairn_channels_start(p);
   store(&__cairn_base, p->base);
   if (first && !p->off) start_threads(p);
 }
@@ -290,10 +291,6 @@ static void late_start(int argc, char **argv, char **envp) {
   __cairn_timed_start(argc, argv, envp);
   if (__cairn_state->base_word[0] != (u64)&__cairn_base) return;
 #if GLIBC
-  __cairn_channels_start(p);
-#ifdef CAIRN_FLIGHT
-  __cairn_flight_start(p, first);
-#endif
   if (__register_atfork) __register_atfork(0, 0, forked, 0);
 #else
   pthread_atfork(0, 0, forked);
@@ -304,6 +301,7 @@ static void late_start(int argc, char **argv, char **envp) {
 static void finish(void) {
   struct process *p = __cairn_state;
   if (!p || p->off || !load(word(p, ALIVE)) || sys0(SYS_getpid) != p->pid) return;
+  __cairn_control_end(p);
   u32 want = add(&p->flush_want, 1) + 1;
   u64 end = __cairn_now(p) + 2ul * SECOND, ts[2] = {0, 10 * MS};
   __cairn_wake(p);
@@ -313,4 +311,3 @@ static void finish(void) {
 
 __attribute__((section(".init_array.00000"), used)) static void (*const init)(int, char **, char **) = late_start;
 __attribute__((section(".fini_array.00000"), used)) static void (*const fini)(void) = finish;
-  __cairn_control_end(p);
