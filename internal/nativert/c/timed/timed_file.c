@@ -173,6 +173,7 @@ void __cairn_trailer(struct process *p, int final) {
   if (!p->file.first) return;
   u8 *r = p->file.first + LOG_CHUNK_HEADER_SIZE;
   u64 *f = (u64 *)r;
+  ((u32 *)r)[1] = (((u32 *)r)[1] & ~LOG_TRAILER_OFF) | (p->quiet ? LOG_TRAILER_OFF : 0);
   if (final) {
     ((u32 *)r)[1] |= LOG_TRAILER_FINAL;
     __cairn_file_header(p); /* the rate of the TSC is known by now */
@@ -188,7 +189,6 @@ void __cairn_trailer(struct process *p, int final) {
   f[14] = p->idle + idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes);
 }
 
-  ((u32 *)r)[1] = (((u32 *)r)[1] & ~LOG_TRAILER_OFF) | (p->quiet ? LOG_TRAILER_OFF : 0);
 /* header writes it again: what it says was not all known at the start. */
 void __cairn_file_header(struct process *p) {
   u8 h[LOG_HEADER_SIZE] = {0};
