@@ -39,11 +39,15 @@ var rules = map[string]rule{
 	"internal/x86":     {pure: true},
 	"sample":           {pure: true},
 
+	"format/unsymbolized": {ours: "sample", pure: true},
+
 	"format/xray":          {ours: "trace", others: "go.yaml.in/yaml/v3", pure: true},
 	"format/xray/xraytest": {ours: "trace", pure: true},
 
 	"format/tracelog":              {ours: "format/tracelog/wire trace internal/bytecur", pure: true},
 	"format/tracelog/tracelogtest": {ours: "format/tracelog format/tracelog/wire", pure: true},
+
+	"format/pseudoprobe": {ours: "internal/bytecur", pure: true},
 
 	"internal/calltrie": {ours: "trace internal/sketch", pure: true},
 	"internal/account":  {ours: "trace internal/calltrie", pure: true},

@@ -1,0 +1,72 @@
+package pseudoprobe
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/bytecur"
+)
+
+// Descriptions are the functions of .pseudo_probe_desc. They refer to its bytes,
+// which must not change.
+type Descriptions struct {
+	data  []byte
+	funcs []description // ascending by guid
+}
+
+type description struct {
+	guid, checksum uint64
+	name, length   uint32 // in data
+}
+
+var errTooLarge = errors.New("more than 4 GiB")
+
+// ReadDescriptions reads the contents of .pseudo_probe_desc.
+func ReadDescriptions(section []byte) (*Descriptions, error) {
+	if len(section) > math.MaxUint32 {
+		return nil, errTooLarge
+	}
+	d := &Descriptions{data: section}
+	for c := bytecur.New(section, 0); c.Len() > 0; {
+		f := description{guid: c.U64(), checksum: c.U64()}
+		name := c.Bytes(c.Uvarint())
+		if err := c.Err(); err != nil {
+			return nil, err
+		}
+		f.length = uint32(len(name))
+		f.name = uint32(c.Off()) - f.length
+		d.funcs = append(d.funcs, f)
+	}
+	slices.SortStableFunc(d.funcs, func(a, b description) int { return cmp.Compare(a.guid, b.guid) })
+	return d, nil
+}
+
+// Len returns the number of functions.
+func (d *Descriptions) Len() int { return len(d.funcs) }
+
+// Name returns the linkage name of a function, "" if there is no such.
+func (d *Descriptions) Name(guid uint64) string {
+	if f := d.find(guid); f != nil {
+		return string(d.data[f.name : f.name+f.length])
+	}
+	return ""
+}
+
+// Checksum returns the checksum of a function's control flow, which compilers
+// compare with their own. It is 0 if there is no such function.
+func (d *Descriptions) Checksum(guid uint64) uint64 {
+	if f := d.find(guid); f != nil {
+		return f.checksum
+	}
+	return 0
+}
+
+func (d *Descriptions) find(guid uint64) *description {
+	i, ok := slices.BinarySearchFunc(d.funcs, guid, func(f description, guid uint64) int { return cmp.Compare(f.guid, guid) })
+	if !ok {
+		return nil
+	}
+	return &d.funcs[i]
+}
