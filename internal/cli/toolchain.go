@@ -278,7 +278,8 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions,
 		members = append(members, o.Name)
 	}
 	if opts.timed() {
-		objects := nativert.TimedObjects(defaultDir, opts.Threshold)
+		mode, _ := prof.ParseMode(opts.Mode)
+		objects := nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Mode: mode})
 		if opts.traces() {
 			objects = nativert.TraceObjects(defaultDir)
 		}

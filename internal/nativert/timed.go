@@ -1,9 +1,12 @@
 package nativert
 
 import (
+	"cmp"
 	"embed"
 	"slices"
 	"strconv"
+
+	"github.com/cairnprof/cairn/prof"
 )
 
 //go:embed c/timed
@@ -22,22 +25,36 @@ var timedMembers = []string{
 	"timed_log.c", "timed_file.c", "timed_module.c", "timed_words.c", "timed_channel.c", "timed_control.c", "timed_start.c", "timed_preinit.c", "tree_enter.S", "tree.c",
 }
 
+// TimedOptions say what a runtime of the timed modes is for.
+type TimedOptions struct {
+	Dir       string // where logs go while CAIRN_DIR is unset, "": nowhere
+	Threshold string // of a call in a program whose environment does not say, such as 1ms; "": 10ms
+	Mode      prof.Mode
+}
+
+// kind returns what the slots of the window hold, as timed.h names it. Modules of
+// different kinds in one process have states of their own.
+func (o TimedOptions) kind() string {
+	if o.Mode == prof.ModeStacks {
+		return "KIND_STACKS"
+	}
+	return "KIND_SPIKE"
+}
+
 // TimedObjects lists the members of the archive for the timed modes, which are
 // compiled with TimedFlags in place of Flags. A program links them because its
 // code refers to __cairn_base and __cairn_slow; timed_preinit.o only where the
 // linker is told to look for __cairn_preinit, which executables should be.
-// defaultDir is where logs go while CAIRN_DIR is unset, "": nowhere. threshold
-// is that of a call in a program whose environment does not say, such as 1ms;
-// "": 10 ms.
-func TimedObjects(defaultDir, threshold string) []Object {
-	if threshold == "" {
-		threshold = "10ms"
-	}
+func TimedObjects(o TimedOptions) []Object {
+	defaults := "threshold=" + cmp.Or(o.Threshold, "10ms")
 	var out []Object
 	for _, name := range timedMembers {
 		args := []string{name}
 		if name == "timed_start.c" {
-			args = []string{"-DCAIRN_DEFAULT_DIR=" + strconv.Quote(defaultDir), "-DCAIRN_DEFAULT_THRESHOLD=" + strconv.Quote(threshold), name}
+			args = []string{
+				"-DCAIRN_DEFAULT_DIR=" + strconv.Quote(o.Dir), "-DCAIRN_DEFAULTS=" + strconv.Quote(defaults),
+				"-DCAIRN_KIND=" + o.kind(), name,
+			}
 		}
 		out = append(out, Object{name[:len(name)-2] + ".o", args})
 	}

@@ -30,7 +30,7 @@ func timedRuntime(t *testing.T, compiler string, flags ...string) string {
 	}
 	archive := filepath.Join(dir, "libtimed.a")
 	members := []string{"rcs", archive}
-	for _, o := range TimedObjects("", "") {
+	for _, o := range TimedObjects(TimedOptions{}) {
 		args := append([]string{"-Os"}, TimedFlags...)
 		args = append(append(append(args, flags...), "-c", "-o", o.Name), o.Args...)
 		runTool(t, dir, compiler, args...)
@@ -231,7 +231,7 @@ func TestTimedSize(t *testing.T) {
 	t.Parallel()
 	archive := timedRuntime(t, "gcc")
 	var total uint64
-	for _, o := range TimedObjects("", "") {
+	for _, o := range TimedObjects(TimedOptions{}) {
 		f, err := elf.Open(filepath.Join(filepath.Dir(archive), o.Name))
 		if err != nil {
 			t.Fatal(err)

@@ -84,10 +84,16 @@ struct channels {
   struct channel *from, *to;
 };
 
-/* ABI names this layout: modules with another runtime keep to themselves. */
-#define TIMED_ABI 0x31435453u
+/* Kinds of runtime: what the slots of the window hold. Modules of one kind share
+ * one state; the states of a process are in a list. In the word abi the kind comes
+ * after the name of this layout: modules with another layout keep to themselves.
+ * The first three fields are where all layouts with that name have them. */
+enum { KIND_SPIKE, KIND_EXACT, KIND_STACKS };
+#define TIMED_ABI 0x32435400u
 struct process {
   u32 abi, size;
+  struct process *other; /* of another kind */
+  u32 kind;
   u8 *base; /* of the window; see CLOCK */
   u64 origin; /* when the clock was 1 */
   i32 pid;
@@ -175,7 +181,7 @@ enum { CLOCK = -64, LOW = -60, ALIVE = -56, TREE_CLOCK = -48 };
 extern struct process *__cairn_process __attribute__((visibility("default")));
 extern u8 *__cairn_base HIDDEN;
 
-/* own is the process's state if this module shares it. */
+/* The state that this module is part of. */
 extern struct process *__cairn_state HIDDEN;
 
 /* ---- a thread ---- */

@@ -120,7 +120,7 @@ static void put_header(struct process *p, u8 *h) {
   /* By what went by since the start, if that is long enough for six digits. */
   ((u64 *)h)[5] = ns < 50 * MS ? 0 : muldiv(ticks, SECOND, ns);
   ((u32 *)h)[12] = p->forked ? LOG_FORKED : 0;
-  ((u32 *)h)[13] = p->trees ? 8 /* prof.ModeStacks */ : 7 /* prof.ModeSpike */;
+  ((u32 *)h)[13] = p->kind == KIND_STACKS ? 8 /* prof.ModeStacks */ : 7 /* prof.ModeSpike */;
   ((u32 *)h)[14] = sum(h, 56);
 }
 

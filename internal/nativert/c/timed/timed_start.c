@@ -155,7 +155,7 @@ enum { MAX_DIR = 1024 };
 static void configure(struct process *p, char **envp) {
   p->threshold = 10 * MS;
   p->rate = 100;
-  __cairn_options(p, "threshold=" CAIRN_DEFAULT_THRESHOLD);
+  __cairn_options(p, CAIRN_DEFAULTS);
   if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid)) {
     p->off = 1;
     return;
@@ -242,8 +242,9 @@ static void forked(void) {
 static struct process *new_process(char **e) {
   struct process *p = window();
   u64 ts[2];
-  p->abi = TIMED_ABI;
+  p->abi = TIMED_ABI | CAIRN_KIND;
   p->size = sizeof *p;
+  p->kind = CAIRN_KIND;
   p->pid = (i32)sys0(SYS_getpid);
   p->file.fd = -1;
   find_gettime(p);
@@ -259,25 +260,31 @@ static struct process *new_process(char **e) {
   return p;
 }
 
+/* join finds the state of the process that modules of this kind share, or makes it. */
+static struct process *join(char **envp, int *first) {
+  struct process *mine = 0, *p, **link = &__cairn_process;
+  for (;;) {
+    for (; (p = load(link)); link = &p->other) {
+      if ((p->abi ^ TIMED_ABI) >> 8) break; /* of another layout */
+      if (p->abi != (TIMED_ABI | CAIRN_KIND) || p->size != sizeof *p) continue;
+      if (mine) sys2(SYS_munmap, mine, TOTAL); /* another thread was faster */
+      *first = 0;
+      return p;
+    }
+    *first = 1;
+    if (!mine) mine = new_process(envp);
+    if (p || __atomic_compare_exchange_n(link, &p, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return mine;
+  }
+}
+
 HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   (void)argc, (void)argv;
   if (__cairn_base) return;
 #if !GLIBC
   envp = &environ ? environ : 0;
 #endif
-  struct process *p = load(&__cairn_process), *none = 0;
-  int first = 0;
-  if (!p || p->abi != TIMED_ABI || p->size != sizeof *p) {
-    struct process *q = new_process(envp);
-    first = 1;
-    if (p || __atomic_compare_exchange_n(&__cairn_process, &none, q, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-      p = q; /* the process's, or that of modules with this layout */
-    } else {
-      sys2(SYS_munmap, q, TOTAL);
-      p = none;
-      first = 0;
-    }
-  }
+  int first;
+  struct process *p = join(envp, &first);
   u32 n = add(&p->bases, 1);
   if (n < BASES) p->base_word[n] = (u64)&__cairn_base;
   __cairn_state = p;
