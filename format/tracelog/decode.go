@@ -60,6 +60,7 @@ type record struct {
 	stall   *Stall
 	trailer *Trailer
 	seen    *Seen
+	setting *Setting
 	tid     uint32 // of episodes, parents and texts
 	number  uint64 // of the episode of parents and texts
 }
@@ -77,7 +78,7 @@ const (
 var least = [...]int{
 	wire.TypeModule: wire.ModuleSize, wire.TypeEpisode: wire.EpisodeSize, wire.TypeParent: wire.ParentSize,
 	wire.TypeThread: wire.ThreadSize, wire.TypeStall: wire.StallSize, wire.TypeTrailer: wire.TrailerSize,
-	wire.TypeText: wire.TextSize, wire.TypeSeen: wire.SeenSize,
+	wire.TypeText: wire.TextSize, wire.TypeSeen: wire.SeenSize, wire.TypeSetting: wire.SettingSize,
 }
 
 // decode reads the record in data, which starts at offset base of the file.
@@ -115,6 +116,8 @@ func decode(data []byte, base int64) (record, error) {
 	case wire.TypeText:
 		r.tid, r.number = a, c.U64()
 		r.text = decodeText(c)
+	case wire.TypeSetting:
+		r.setting = &Setting{Off: a&wire.SettingOff != 0, Time: c.U64(), Threshold: c.U64(), Period: c.U64(), Rate: c.U64()}
 	case wire.TypeSeen:
 		r.seen = &Seen{PC: c.U64(), Hash: c.U64(), Count: c.U64(), Worst: c.U64(), Sum: c.U64(), Last: c.U64(), Episode: c.U64()}
 	}

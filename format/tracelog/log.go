@@ -37,6 +37,7 @@ const (
 	maxModules = 1 << 16
 	maxThreads = 1 << 20
 	maxStalls  = 1 << 17
+	maxSetting = 1 << 16
 	maxDamage  = 1000
 	// maxPending is how many threads may have an episode that is not complete.
 	maxPending = 1 << 14
@@ -50,7 +51,9 @@ type Log struct {
 	Modules []Module // in the order in which they were seen
 	Threads []Thread // ascending by id, each with its last name
 	Stalls  []Stall  // ascending by their ends
-	Trailer *Trailer // nil if there is none
+	// Settings are ascending, none if nothing was changed.
+	Settings []Setting
+	Trailer  *Trailer // nil if there is none
 	// Damage is the first places that could not be read; Damaged are all bytes
 	// that were skipped.
 	Damage  []*trace.Damage
@@ -102,6 +105,7 @@ func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 		l.Threads = append(l.Threads, Thread{tid, text})
 	}
 	slices.SortFunc(l.Threads, func(a, b Thread) int { return cmp.Compare(a.TID, b.TID) })
+	slices.SortStableFunc(l.Settings, func(a, b Setting) int { return cmp.Compare(a.Time, b.Time) })
 	slices.SortStableFunc(l.Stalls, func(a, b Stall) int { return cmp.Compare(a.To, b.To) })
 	return l, nil
 }
@@ -118,6 +122,10 @@ func (l *Log) take(rec *record, names map[uint32]string) {
 	case rec.stall != nil:
 		if len(l.Stalls) < maxStalls {
 			l.Stalls = append(l.Stalls, *rec.stall)
+		}
+	case rec.setting != nil:
+		if len(l.Settings) < maxSetting {
+			l.Settings = append(l.Settings, *rec.setting)
 		}
 	case rec.trailer != nil:
 		l.Trailer = rec.trailer

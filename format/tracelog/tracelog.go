@@ -108,6 +108,7 @@ const (
 	NoUnwinder  EpisodeFlags = wire.EpisodeNoUnwinder  // the stack is what frame pointers tell
 	CallerOnly  EpisodeFlags = wire.EpisodeCallerOnly  // the stack is the peak and its caller
 	ChildrenCut EpisodeFlags = wire.EpisodeChildrenCut // there were more slow calls than are kept: children may be missing
+	Snapshot    EpisodeFlags = wire.EpisodeSnapshot    // no spike: the program asked for its stack, and the peak has not ended
 )
 
 // Episode is one spike: a call that took too long, none of whose own calls did,
@@ -136,6 +137,15 @@ type Episode struct {
 type Stall struct {
 	From, To uint64
 	Waited   uint64 // of that, time in which the clock's thread waited for a processor; 0 if not known
+}
+
+// Setting is what held from a time on, in a process where that was changed.
+type Setting struct {
+	Time      uint64
+	Threshold uint64
+	Period    uint64
+	Rate      uint64 // episodes in a second that were written
+	Off       bool   // spikes were not looked for
 }
 
 // Seen counts the episodes of one stack, those too that were not written.

@@ -57,7 +57,7 @@ var verbs = []struct {
 	{"look", "Look:", []func(*Streams) *cobra.Command{
 		newInfoCmd, newShowCmd, newCoveredCmd, newDiffCmd, newCallgraphCmd, newPagesCmd, newYAMLCmd,
 	}},
-	{"trace", "Look at logs of calls:", []func(*Streams) *cobra.Command{newStacksCmd, newQueryCmd, newAccountCmd, newGraphCmd, newFlameCmd, newConvertCmd, newDumpCmd, newSpikesCmd}},
+	{"trace", "Look at logs of calls:", []func(*Streams) *cobra.Command{newStacksCmd, newQueryCmd, newAccountCmd, newGraphCmd, newFlameCmd, newConvertCmd, newDumpCmd, newSpikesCmd, newSpikeCmd}},
 	{"use", "Hand on to linkers, compilers and other tools:", []func(*Streams) *cobra.Command{newOrderCmd, newExportCmd}},
 	{"", "", []func(*Streams) *cobra.Command{newVersionCmd}},
 }

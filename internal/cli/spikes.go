@@ -229,7 +229,7 @@ func (t *spikeSet) about(log *tracelog.Log) spikes.Log {
 	}
 	t.modules = append(t.modules, numbers)
 	return spikes.Log{
-		Name: log.Name, Header: log.Header, Threads: threads, Trailer: log.Trailer, Stalls: log.Stalls, Lost: log.Damaged,
+		Name: log.Name, Header: log.Header, Threads: threads, Trailer: log.Trailer, Stalls: log.Stalls, Settings: log.Settings, Lost: log.Damaged,
 	}
 }
 

@@ -86,6 +86,7 @@ var rules = map[string]rule{
 	"internal/logfile": {others: "github.com/klauspost/compress/zstd"},
 
 	"internal/marklog": {ours: "format/tracelog/wire"},
+	"internal/control": {},
 	"mark":             {ours: "internal/marklog format/tracelog/wire"},
 
 	"internal/native":     {ours: "prof format/mip/wire format/tracelog/wire", others: "github.com/ianlancetaylor/demangle", pure: true},

@@ -34,17 +34,13 @@ type Reach struct {
 	Ungrouped  uint64    `json:"ungrouped"` // spikes of stacks beyond those that are told apart
 	Uncounted  uint64    `json:"uncounted"` // spikes of stacks that are not in the logs
 	Off        int       `json:"off"`       // logs of processes in which watching was switched off
+	OffTime    uint64    `json:"off_ns"`    // for which it was
+	Changes    uint64    `json:"changes"`   // of settings while the processes ran
 }
 
 // Reach sums what the logs say of themselves.
 func (s *Set) Reach() *Reach {
 	r := &Reach{Logs: len(s.Logs), Written: s.Episodes, Stacks: len(s.Groups), Ungrouped: s.Ungrouped, Uncounted: s.Uncounted}
-	widen := func(r *[2]uint64, v uint64) {
-		if r[0] == 0 {
-			r[0] = v
-		}
-		r[0], r[1] = min(r[0], v), max(r[1], v)
-	}
 	for i := range s.Logs {
 		l := &s.Logs[i]
 		r.Damaged += l.Lost
@@ -59,12 +55,19 @@ func (s *Set) Reach() *Reach {
 		if t.Off {
 			r.Off++
 		}
-		widen(&r.Threshold, t.Threshold)
-		widen(&r.Period, t.Period)
-		r.Sure = max(r.Sure, sure(t.Threshold, t.Period, add(t.Period, t.Period)))
-		if t.Idle > 0 {
-			idle := max(add(t.Period, add(t.Period, t.Period)), add(t.Threshold/2, t.Period))
-			r.SureIdle = max(r.SureIdle, sure(t.Threshold, t.Period, idle))
+		r.holds(t.Threshold, t.Period, t.Idle > 0)
+		for i, set := range l.Settings {
+			r.holds(set.Threshold, set.Period, t.Idle > 0)
+			if i > 0 {
+				r.Changes++
+			}
+			end := t.Time
+			if i+1 < len(l.Settings) {
+				end = l.Settings[i+1].Time
+			}
+			if set.Off {
+				r.OffTime = add(r.OffTime, since(end, set.Time))
+			}
 		}
 		r.Signal = r.Signal || t.Signal
 		r.WorstGap = max(r.WorstGap, t.WorstGap)
@@ -85,6 +88,23 @@ func (s *Set) Reach() *Reach {
 		}
 	}
 	return r
+}
+
+// holds takes in that a threshold and a period held in a process.
+func (r *Reach) holds(threshold, period uint64, idle bool) {
+	widen := func(r *[2]uint64, v uint64) {
+		if r[0] == 0 {
+			r[0] = v
+		}
+		r[0], r[1] = min(r[0], v), max(r[1], v)
+	}
+	widen(&r.Threshold, threshold)
+	widen(&r.Period, period)
+	r.Sure = max(r.Sure, sure(threshold, period, add(period, period)))
+	if idle {
+		interval := max(add(period, add(period, period)), add(threshold/2, period))
+		r.SureIdle = max(r.SureIdle, sure(threshold, period, interval))
+	}
 }
 
 // sure is how long a call must take to be found, if no interval of the clock around
@@ -138,6 +158,12 @@ func (r *Reach) Lines() []string {
 		say("%s.", capital(join(missed)))
 	}
 	say("Functions without probes are not judged: their time is their callers'.")
+	if r.Changes > 0 {
+		say("The settings were changed %s while it ran.", count(r.Changes, "time", "times"))
+	}
+	if r.OffTime > 0 {
+		say("Spikes were not looked for during %s: it was switched off.", Duration(r.OffTime))
+	}
 	if r.Off > 0 {
 		say("%s switched off at the end (CAIRN_SPIKE).", count(uint64(r.Off), "process was", "processes were"))
 	}

@@ -23,7 +23,9 @@ type Log struct {
 	Threads map[uint32]string // names by id
 	Trailer *tracelog.Trailer // nil if there is none
 	Stalls  []tracelog.Stall  // ascending
-	Lost    int64             // bytes that are damaged
+	// Settings are ascending, none if nothing was changed while it ran.
+	Settings []tracelog.Setting
+	Lost     int64 // bytes that are damaged
 }
 
 // Address is a place in the code, the same in every run of a build.

@@ -120,6 +120,13 @@
 //	40  u64 sum of lo        48  u64 time of the last one
 //	56  u64 episode number of the first
 //
+// Setting, a = flags. What held from a time on: written when it changes while the
+// process runs, the first time with what had held since the start before it:
+//
+//	 8  u64 time             16  u64 threshold
+//	24  u64 period           32  u64 episodes in a second that are written
+//	40  u64 0
+//
 // # Mode trace
 //
 // The log of mode trace has chunks of two kinds. Chunk 0 has records, the first
@@ -219,6 +226,7 @@ const (
 	TypeTrace   = 9
 	TypeTree    = 20
 	TypeNode    = 21
+	TypeSetting = 24
 )
 
 // Sizes of the fixed parts of records.
@@ -233,6 +241,7 @@ const (
 	TrailerSize      = 144
 	TextSize         = 40 // then the text
 	SeenSize         = 64
+	SettingSize      = 48
 	NodeSize         = 48 // of trees as well
 	TraceSize        = 64
 	EventSize        = 8
@@ -260,6 +269,7 @@ const (
 	EpisodeNoUnwinder  = 1 << 3 // the stack is what frame pointers tell
 	EpisodeCallerOnly  = 1 << 4 // the stack is the peak and its caller
 	EpisodeChildrenCut = 1 << 5 // there were more slow calls than are kept: children may be missing
+	EpisodeSnapshot    = 1 << 6 // no spike: the program asked for its stack; the peak has not ended
 )
 
 // Flags of entries.
@@ -276,6 +286,9 @@ const (
 	TrailerFinal = 1 << 0 // the process ended in order
 	TrailerOff   = 1 << 1 // switched off by CAIRN_SPIKE
 )
+
+// Flags of settings.
+const SettingOff = 1 << 0 // not looked for spikes
 
 // Kinds of clock.
 const (

@@ -142,6 +142,8 @@ struct process {
   char control_path[CONTROL_PATH]; /* of the socket that is there */
   char log_path[CONTROL_PATH];
   char control_reply[8192];
+  u64 setting[4]; /* threshold, period, rate and quiet, when the log was told */
+  u32 settings;   /* records of that */
   u8 control_stack[THREAD_STACK] __attribute__((aligned(64)));
   struct tick ring[LEVELS][LEVEL_TICKS];
 

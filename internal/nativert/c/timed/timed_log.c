@@ -149,6 +149,25 @@ static void put_stalls(struct process *p) {
   }
 }
 
+static void put_setting(struct process *p, u64 time, const u64 *of) {
+  u64 *r = __cairn_file_record(p, LOG_TYPE_SETTING, LOG_SETTING_SIZE, of[3] ? LOG_SETTING_OFF : 0, time);
+  if (r) r[1] = time, r[2] = of[0], r[3] = of[1], r[4] = of[2];
+}
+
+/* put_settings writes what was changed since it was looked at last, with what held
+ * before if that is not in the log. */
+static void put_settings(struct process *p) {
+  enum { MOST = 1000 }; /* of a program that changes its mind without end */
+  u64 now[4] = {load(&p->threshold), load(&p->period), load(&p->rate), load(&p->quiet)}, *was = p->setting;
+  if (p->file.fd < 0) return;
+  int same = now[0] == was[0] && now[1] == was[1] && now[2] == was[2] && now[3] == was[3];
+  if (!same && was[0] && p->settings < MOST) {
+    if (!p->settings++) put_setting(p, p->forked ? p->fork_time : p->start_mono, was);
+    put_setting(p, __cairn_now(p), now);
+  }
+  copy(was, now, sizeof now);
+}
+
 /* advance gives back to the kernel what was read, a block at a time: queues are
  * long for bursts, and should not stay in memory. Only then may the thread write
  * there again. */
@@ -199,6 +218,7 @@ void __cairn_log_thread(struct process *p) {
     if (now >= opened_at || want != p->flush_done) __cairn_begin(p);
     drain(p);
     __cairn_control(p);
+    put_settings(p);
     if (want != p->flush_done && p->unknown && p->modules_at) __cairn_modules(p);
     if (p->trees) p->tree_write(p, want != p->flush_done);
     if (now - buried > 100 * MS) bury(p), buried = now;

@@ -231,6 +231,8 @@ static void forked(void) {
   clear(p->left_out, sizeof p->left_out);
   p->words_lock = p->reload = p->control_failed = 0;
   p->controlled = 0;
+  p->settings = 0;
+  p->setting[0] = 0; /* none was looked at */
   p->control_path[0] = 0; /* the parent's */
   set_words(p, p->fork_time);
   if (p->tree_forked) p->tree_forked(p);

@@ -1,0 +1,26 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// spikeVerbs are what can be done with running programs of mode spike.
+var spikeVerbs = []func(*Streams) *cobra.Command{newSpikeShowCmd, newSpikeSetCmd}
+
+func newSpikeCmd(s *Streams) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "spike",
+		Short: "Look for spikes in running programs",
+		Long: `spike has verbs for programs while they run. What they found is shown by cairn
+spikes.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("spike: unknown verb %q (see cairn spike -h; logs are shown by cairn spikes)", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	for _, verb := range spikeVerbs {
+		c.AddCommand(verb(s))
+	}
+	return c
+}

@@ -1,0 +1,200 @@
+// Package control talks to running programs of mode spike, through the sockets that
+// they make when they are asked to (CAIRN_SPIKE=control): it changes what is a spike,
+// and asks how things stand. The programs' side is timed_control.c of the runtime,
+// and package mark.
+//
+// A request is a line, "show" or "set" with words of CAIRN_SPIKE; the answer is
+// lines of a name and a value, the last one "end". Whatever listens at a socket is
+// not trusted: answers are bounded in length and time.
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Suffix is that of sockets beside logs.
+const Suffix = ".sock"
+
+// Status is how things stand in a process.
+type Status struct {
+	Socket    string
+	PID       int
+	Program   string // path
+	Log       string // as the process calls it, "" if it writes none
+	On        bool
+	Threshold time.Duration
+	Period    time.Duration // of the clock
+	Rate      uint64        // spikes in a second that are written
+	Episodes  uint64        // spikes so far, those too that were only counted
+	Frame     uint64        // what the program counts as frames
+	Channels  []Channel
+}
+
+// Channel is a condition of marks.
+type Channel struct {
+	Name string
+	On   bool
+}
+
+// ErrGone says that no process listens at a socket: it was killed.
+var ErrGone = errors.New("its process is gone")
+
+// Find returns the sockets in a directory, by name.
+func Find(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, e := range entries {
+		if e.Type()&os.ModeSocket != 0 && strings.Contains(e.Name(), Suffix) {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list, nil
+}
+
+const (
+	patience  = 3 * time.Second // for all of one exchange
+	maxAnswer = 1 << 16
+)
+
+// Show asks the process at a socket how things stand.
+func Show(ctx context.Context, socket string) (*Status, error) { return exchange(ctx, socket, "show") }
+
+// Set has the process at a socket obey words of CAIRN_SPIKE, all or, if it does not
+// understand one of them, none, and returns how things stand then.
+func Set(ctx context.Context, socket string, words []string) (*Status, error) {
+	return exchange(ctx, socket, "set "+strings.Join(words, " "))
+}
+
+func exchange(ctx context.Context, socket, request string) (*Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	conn, err := dial(ctx, socket)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if _, err := io.WriteString(conn, request+"\n"); err != nil {
+		return nil, answerError(socket, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(conn, maxAnswer))
+	if err != nil {
+		return nil, answerError(socket, err)
+	}
+	st, err := Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", socket, err)
+	}
+	st.Socket = socket
+	return st, nil
+}
+
+func answerError(socket string, err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = errors.New("no answer in time")
+	}
+	return fmt.Errorf("%s: %w", socket, err)
+}
+
+// dial connects to a socket, whose path may be longer than addresses are.
+func dial(ctx context.Context, socket string) (net.Conn, error) {
+	const maxAddress = 107
+	address := socket
+	if len(address) > maxAddress {
+		dir, err := os.Open(filepath.Dir(socket))
+		if err != nil {
+			return nil, err
+		}
+		defer dir.Close()
+		address = fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(socket))
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", address)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return nil, fmt.Errorf("%s: %w", socket, ErrGone)
+	case err != nil:
+		var op *net.OpError
+		if errors.As(err, &op) {
+			err = op.Err
+		}
+		return nil, fmt.Errorf("%s: %w", socket, err)
+	}
+	return conn, nil
+}
+
+// Parse reads an answer.
+func Parse(text string) (*Status, error) {
+	if message, ok := strings.CutPrefix(text, "error "); ok {
+		message, _, _ = strings.Cut(message, "\n")
+		return nil, errors.New(message)
+	}
+	st := &Status{}
+	whole := false
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if name == "end" {
+			whole = true
+			break
+		}
+		if err := st.set(name, value); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case !strings.HasPrefix(text, "cairn "):
+		return nil, errors.New("what listens there is no program of cairn")
+	case !whole:
+		return nil, errors.New("the answer is cut short")
+	}
+	return st, nil
+}
+
+// set takes in a line of an answer. Names that are not known are of later versions.
+func (st *Status) set(name, value string) error {
+	numbers := map[string]*uint64{"rate": &st.Rate, "episodes": &st.Episodes, "frame": &st.Frame}
+	durations := map[string]*time.Duration{"threshold": &st.Threshold, "period": &st.Period}
+	var err error
+	switch {
+	case name == "cairn" && value != "1":
+		return fmt.Errorf("version %s of the answer, this cairn reads 1", value)
+	case name == "pid":
+		st.PID, err = strconv.Atoi(value)
+	case name == "program":
+		st.Program = value
+	case name == "log":
+		st.Log = value
+	case name == "state":
+		st.On = value == "on"
+	case name == "channel":
+		channel, state, _ := strings.Cut(value, " ")
+		st.Channels = append(st.Channels, Channel{channel, state == "on"})
+	case numbers[name] != nil:
+		*numbers[name], err = strconv.ParseUint(value, 10, 64)
+	case durations[name] != nil:
+		var ns int64
+		ns, err = strconv.ParseInt(value, 10, 64)
+		*durations[name] = time.Duration(ns)
+	}
+	if err != nil {
+		return fmt.Errorf("an answer that makes no sense: %s %q", name, value)
+	}
+	return nil
+}

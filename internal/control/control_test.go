@@ -1,0 +1,171 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+const answer = `cairn 1
+pid 42
+program /opt/a game
+log raws/game.cairnlog
+state off
+threshold 5000000
+period 625000
+rate 100
+episodes 7
+frame 3
+channel ai on
+channel net off
+invented later
+end
+`
+
+var status = &Status{
+	PID: 42, Program: "/opt/a game", Log: "raws/game.cairnlog", Threshold: 5 * time.Millisecond,
+	Period: 625 * time.Microsecond, Rate: 100, Episodes: 7, Frame: 3, Channels: []Channel{{"ai", true}, {"net", false}},
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	got, err := Parse(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(status, got) {
+		t.Errorf("%+v, not %+v", got, status)
+	}
+	for text, want := range map[string]string{
+		"":                             "what listens there is no program of cairn",
+		"HTTP/1.1 400\r\n":             "what listens there is no program of cairn",
+		"cairn 1\npid 42\n":            "the answer is cut short",
+		"cairn 2\nend\n":               "version 2 of the answer, this cairn reads 1",
+		"cairn 1\npid x\nend\n":        `an answer that makes no sense: pid "x"`,
+		"cairn 1\nthreshold 1s\nend\n": `an answer that makes no sense: threshold "1s"`,
+		"error bad is bad\nmore\n":     "bad is bad",
+	} {
+		if _, err := Parse(text); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, not %q", text, err, want)
+		}
+	}
+}
+
+// FuzzParse holds that answers are read or refused, whatever they are.
+func FuzzParse(f *testing.F) {
+	f.Add(answer)
+	f.Add("error x")
+	f.Fuzz(func(t *testing.T, text string) {
+		if st, err := Parse(text); (st == nil) == (err == nil) {
+			t.Error(st, err)
+		}
+	})
+}
+
+// listen has serve answer at a socket whose path is longer than addresses are.
+func listen(t *testing.T, serve func(net.Conn)) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	short, err := os.MkdirTemp("", "control")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(short) })
+	l, err := net.Listen("unix", filepath.Join(short, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	path := filepath.Join(dir, "app"+Suffix)
+	if err := os.Rename(filepath.Join(short, "s"), path); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { defer conn.Close(); serve(conn) }()
+		}
+	}()
+	return path
+}
+
+func TestExchange(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 2)
+	path := listen(t, func(c net.Conn) {
+		b := make([]byte, 100)
+		n, _ := c.Read(b)
+		asked <- string(b[:n])
+		_, _ = io.WriteString(c, answer)
+	})
+	found, err := Find(filepath.Dir(path))
+	if err != nil || len(found) != 1 || found[0] != path {
+		t.Fatalf("found %v %v", found, err)
+	}
+	st, err := Set(t.Context(), path, []string{"off", "-net"})
+	if err != nil || st.PID != 42 || st.Socket != path {
+		t.Fatalf("%v %v", st, err)
+	}
+	if _, err = Show(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := <-asked, <-asked; a != "set off -net\n" || b != "show\n" {
+		t.Errorf("asked %q, %q", a, b)
+	}
+}
+
+// Whatever listens there, asking it ends.
+func TestBadServers(t *testing.T) {
+	t.Parallel()
+	for name, serve := range map[string]func(net.Conn){
+		"endless": func(c net.Conn) {
+			for {
+				if _, err := io.WriteString(c, strings.Repeat("x", 4096)); err != nil {
+					return
+				}
+			}
+		},
+		"silent": func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			if st, err := Show(ctx, listen(t, serve)); err == nil {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
+}
+
+func TestGone(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "control")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, "s"+Suffix)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	if _, err := Show(t.Context(), path); !errors.Is(err, ErrGone) {
+		t.Error(err)
+	}
+}
