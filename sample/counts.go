@@ -29,12 +29,16 @@ type BranchCount struct {
 	Count uint64
 }
 
-// Sort puts the ranges and branches in the order of their addresses.
+// Sort puts the ranges and branches in the order of their addresses. Those are
+// compared as signed numbers: a branch from outside of the binary, whose address
+// relative to it is below zero, comes first.
 func (c *Counts) Sort() {
 	slices.SortFunc(c.Ranges, func(a, b RangeCount) int {
-		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last))
+		return cmp.Or(compare(a.First, b.First), compare(a.Last, b.Last))
 	})
 	slices.SortFunc(c.Branches, func(a, b BranchCount) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+		return cmp.Or(compare(a.From, b.From), compare(a.To, b.To))
 	})
 }
+
+func compare(a, b uint64) int { return cmp.Compare(int64(a), int64(b)) }

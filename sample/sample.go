@@ -96,27 +96,6 @@ func (m *Mapping) Contains(addr uint64) bool { return addr-m.Start < m.Size }
 // FileOffset returns where in the file is what is mapped at addr.
 func (m *Mapping) FileOffset(addr uint64) uint64 { return addr - m.Start + m.Offset }
 
-// Batch is a run of records. All Events happened before all Samples.
-type Batch struct {
-	Events  []Event
-	Samples []Sample
-
-	release func(*Batch)
-}
-
-// NewBatch returns an empty batch that is given to release when it is not needed
-// any more. release may be nil.
-func NewBatch(release func(*Batch)) *Batch { return &Batch{release: release} }
-
-// Release says that nobody needs the batch any more, nor any slice or string in
-// it but those of Events. The source may use its memory again. A batch that is not
-// released is left to the garbage collector. It may be released by any goroutine.
-func (b *Batch) Release() {
-	if b.release != nil {
-		b.release(b)
-	}
-}
-
 // Source is an open input of samples.
 type Source interface {
 	// Info says what the input is. It does not change while batches are read.

@@ -1,0 +1,83 @@
+package sample
+
+import "sync"
+
+// Batch is a run of records. All Events happened before all Samples.
+type Batch struct {
+	Events  []Event
+	Samples []Sample
+
+	// What the samples consist of, one after the other, and of how much of it
+	// there is a sample already.
+	frames         []uint64
+	branches       []Branch
+	framesDone     int
+	branchesDone   int
+	mispredictions uint64
+}
+
+var batches = sync.Pool{New: func() any { return new(Batch) }}
+
+// NewBatch returns an empty batch.
+func NewBatch() *Batch { return batches.Get().(*Batch) }
+
+// Release says that nobody needs the batch any more, nor any slice in it: its
+// memory is used for another one. A batch that is not released is left to the
+// garbage collector. It may be released by any goroutine, once.
+func (b *Batch) Release() {
+	clear(b.Events) // of the strings
+	*b = Batch{Events: b.Events[:0], Samples: b.Samples[:0], frames: b.frames[:0], branches: b.branches[:0]}
+	batches.Put(b)
+}
+
+// Frame adds an address to the stack of the sample that is being made, from the
+// inside outwards.
+func (b *Batch) Frame(addr uint64) { b.frames = append(b.frames, addr) }
+
+// Branch adds a branch to the sample that is being made, newest first.
+func (b *Batch) Branch(from, to uint64, mispredicted bool) {
+	if mispredicted {
+		b.mispredictions |= 1 << (len(b.branches) - b.branchesDone) // none after the 64th
+	}
+	b.branches = append(b.branches, Branch{From: from, To: to})
+}
+
+// Depth returns the numbers of frames and branches of the sample that is being
+// made.
+func (b *Batch) Depth() (frames, branches int) {
+	return len(b.frames) - b.framesDone, len(b.branches) - b.branchesDone
+}
+
+// End adds s with the frames and branches that were added since the last sample.
+func (b *Batch) End(s Sample) *Sample {
+	nf, nb := len(b.frames), len(b.branches)
+	s.Stack = b.frames[b.framesDone:nf:nf]
+	s.Branches = b.branches[b.branchesDone:nb:nb]
+	s.Mispredicted = b.mispredictions
+	b.framesDone, b.branchesDone, b.mispredictions = nf, nb, 0
+	b.Samples = append(b.Samples, s)
+	return &b.Samples[len(b.Samples)-1]
+}
+
+// Drop forgets the frames that were added since the last sample, and the branches.
+func (b *Batch) Drop() {
+	b.frames, b.branches = b.frames[:b.framesDone], b.branches[:b.branchesDone]
+	b.mispredictions = 0
+}
+
+// DropFrames forgets the frames that were added since the last sample.
+func (b *Batch) DropFrames() { b.frames = b.frames[:b.framesDone] }
+
+// Add adds a copy of a sample of another batch.
+func (b *Batch) Add(s *Sample) *Sample {
+	b.frames = append(b.frames, s.Stack...)
+	b.branches = append(b.branches, s.Branches...)
+	b.mispredictions = s.Mispredicted
+	return b.End(*s)
+}
+
+// Size returns about how many bytes the batch takes.
+func (b *Batch) Size() int {
+	const sampleSize = 112
+	return 8*len(b.frames) + 16*len(b.branches) + sampleSize*len(b.Samples)
+}
