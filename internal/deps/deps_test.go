@@ -40,6 +40,7 @@ var rules = map[string]rule{
 	"sample":           {pure: true},
 
 	"format/unsymbolized": {ours: "sample", pure: true},
+	"format/perfscript":   {ours: "sample", pure: true},
 
 	"format/xray":          {ours: "trace", others: "go.yaml.in/yaml/v3", pure: true},
 	"format/xray/xraytest": {ours: "trace", pure: true},
@@ -102,10 +103,11 @@ var rules = map[string]rule{
 	"internal/stackdiff":  {ours: "trace internal/calltrie internal/account", pure: true},
 	"internal/report":     {ours: "prof", others: "github.com/ianlancetaylor/demangle", pure: true},
 
-	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
-	"cmd/cairn":    {ours: "internal/cli"},
-	"bench":        {ours: "format/mip format/xray internal/ptrace"},
-	"docs":         {},
+	"internal/machinecode": {ours: "internal/objfile internal/x86 format/pseudoprobe", pure: true},
+	"internal/cli":         {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
+	"cmd/cairn":            {ours: "internal/cli"},
+	"bench":                {ours: "format/mip format/xray internal/ptrace"},
+	"docs":                 {},
 
 	"internal/deps":   {},
 	"internal/oracle": {},

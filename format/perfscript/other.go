@@ -1,0 +1,182 @@
+package perfscript
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/cairnprof/cairn/sample"
+)
+
+// recordMark is in every line with an event, after what -F prints in front.
+var recordMark = []byte("PERF_RECORD_")
+
+// other takes a line that is more than an address: rest is line without its
+// margin, and begins with an address of n digits.
+func (p *parser) other(line, rest []byte, addr uint64, n int) {
+	if line[0] == '#' {
+		return
+	}
+	if isDecimal(line) { // too long for an address
+		p.count(line)
+		return
+	}
+	if i := bytes.Index(line, recordMark); i >= 0 {
+		p.finish()
+		p.event(line[i+len(recordMark):])
+		return
+	}
+	if i := branchesAt(line); i >= 0 {
+		// What was sampled is in front, perhaps with its address. The stack, if
+		// there is one, was before.
+		if h, ok := parseHeader(withoutAddress(line[:i])); ok {
+			p.begin(h)
+		}
+		p.branches(line[i:])
+		return
+	}
+	// Stacks are indented by a tab. With blanks, and where no stack has begun, a
+	// number can be that of a process.
+	if line[0] != '\t' && p.frames == 0 {
+		if h, ok := parseHeader(line); ok {
+			p.begin(h)
+			return
+		}
+	}
+	switch {
+	case n > 0 && isBlank(rest[n]):
+		// A symbol follows. Frames that the compiler made one of others have the
+		// address of these.
+		if !bytes.HasSuffix(bytes.TrimRight(rest, " \t"), []byte("(inlined)")) {
+			p.frame(addr)
+		}
+	case isSymbols(rest):
+		p.bad(badSymbols)
+		p.finish()
+	default:
+		p.bad(badLine)
+	}
+}
+
+// begin takes what the line in front of a sample says.
+func (p *parser) begin(h header) {
+	count, unwanted := p.next.Count, p.unwanted
+	if frames, _ := p.batch.Depth(); frames > 0 {
+		p.finish()
+		count, unwanted = 1, false
+	}
+	p.reset()
+	p.next.Count, p.unwanted, p.begun = count, unwanted, true
+	p.next.PID, p.next.TID = h.pid, h.tid
+	p.hasPIDs = p.hasPIDs || h.pid != sample.UnknownPID
+}
+
+// withoutAddress returns a line without its last word if that is an address.
+func withoutAddress(line []byte) []byte {
+	line = bytes.TrimRight(line, " \t")
+	word := line[bytes.LastIndexAny(line, " \t")+1:]
+	if _, n := hex(word); n == len(word) {
+		return line[:len(line)-n]
+	}
+	return line
+}
+
+// hasBranches reports whether there is a branch in a line.
+func hasBranches(line []byte) bool { return branchesAt(line) >= 0 }
+
+// branchesAt returns where the first branch of a line is, a word that begins as
+// 0xFROM/0xTO does, or -1.
+func branchesAt(line []byte) int {
+	for i := 0; ; i++ {
+		next := bytes.Index(line[i:], []byte("0x"))
+		if next < 0 {
+			return -1
+		}
+		i += next
+		if i > 0 && !isBlank(line[i-1]) {
+			continue
+		}
+		if _, _, _, n := branch(line[i:]); n > 0 {
+			return i
+		}
+	}
+}
+
+// isSymbols reports whether a line begins as -F brstacksym prints branches:
+// from+0x1/to+0x2/P/-/-/0.
+func isSymbols(rest []byte) bool {
+	word := rest
+	if i := bytes.IndexByte(rest, ' '); i >= 0 {
+		word = rest[:i]
+	}
+	const slashes = 4
+	return bytes.Count(word, []byte("+0x")) > 0 && bytes.Count(word, []byte("/")) >= slashes
+}
+
+// header is what the line in front of a sample says.
+type header struct{ pid, tid int32 }
+
+// parseHeader reads the line in front of a sample:
+//
+//	prog name 71/72 [003] 34438.334131:     1001001 cycles:u:
+//
+// of which only PID/TID, a number before the processor or the time, or the time
+// alone must be there. The name may be anything.
+func parseHeader(line []byte) (header, bool) {
+	h := header{sample.UnknownPID, sample.UnknownPID}
+	fields := bytes.Fields(line)
+	for i, f := range fields {
+		var after []byte
+		if i+1 < len(fields) {
+			after = fields[i+1]
+		}
+		if pid, tid, ok := parseIDs(f); ok && (after == nil || isCPU(after) || isTime(after) || !hasTime(fields[i+1:])) {
+			return header{pid, tid}, true
+		}
+		if tid, ok := parseID(f); ok && (after == nil || isCPU(after) || isTime(after)) {
+			// Of -F pid and -F tid perf prints the same: whose number it is
+			// cannot be told, but mostly it is that of the thread.
+			h.tid = tid
+			return h, true
+		}
+		if isTime(f) {
+			return h, true
+		}
+	}
+	return h, false
+}
+
+func hasTime(fields [][]byte) bool {
+	for _, f := range fields {
+		if isTime(f) {
+			return true
+		}
+	}
+	return false
+}
+
+func isCPU(f []byte) bool {
+	return len(f) > 2 && f[0] == '[' && f[len(f)-1] == ']' && isDecimal(f[1:len(f)-1])
+}
+
+// isTime reports whether a word is a time in seconds, with a colon after it.
+func isTime(f []byte) bool {
+	seconds, rest, ok := bytes.Cut(f, []byte("."))
+	rest, colon := bytes.CutSuffix(rest, []byte(":"))
+	return ok && colon && isDecimal(seconds) && isDecimal(rest)
+}
+
+func parseID(f []byte) (int32, bool) {
+	v, err := strconv.ParseInt(string(f), 10, 32)
+	return int32(v), err == nil && v >= -1 && f[0] != '+'
+}
+
+// parseIDs reads PID/TID.
+func parseIDs(f []byte) (pid, tid int32, ok bool) {
+	first, second, cut := bytes.Cut(f, []byte("/"))
+	if !cut || len(first) == 0 || len(second) == 0 {
+		return 0, 0, false
+	}
+	pid, ok1 := parseID(first)
+	tid, ok2 := parseID(second)
+	return pid, tid, ok1 && ok2
+}

@@ -1,0 +1,243 @@
+package perfscript
+
+import (
+	"bytes"
+
+	"github.com/cairnprof/cairn/sample"
+)
+
+const (
+	// maxFrames and maxBranches bound a sample. Stacks are recorded to 127 frames
+	// unless the kernel is told otherwise, and no hardware has over 64 branches.
+	maxFrames   = 8192
+	maxBranches = 4096
+)
+
+// What can be wrong with a text.
+const (
+	badLine    = "a line is neither part of a sample nor an event and was skipped"
+	badBranch  = "a branch is not of the form 0xFROM/0xTO/...: the rest of its line was skipped"
+	badSymbols = "branches are printed as symbols and were skipped: print them as addresses, with -F ip,brstack"
+	badEvent   = "an event of memory or tasks cannot be read and was skipped"
+	badCount   = "a count of samples is 0 or too large: its sample was skipped"
+	deepStack  = "a stack has more than 8192 frames and was cut"
+	wideSample = "a sample has more than 4096 branches: the oldest were skipped"
+)
+
+// parser makes samples of a block.
+type parser struct {
+	*block
+
+	batch    *sample.Batch
+	line     int64         // of the block, counted from 1
+	start    int64         // of the line, counted from that of the block
+	next     sample.Sample // what is known of the one that is being made
+	frames   int           // of it
+	begun    bool          // its count or the line in front of it was there
+	unwanted bool          // it is read, but will not be used
+}
+
+// parse parses a block.
+func parse(b *block) {
+	p := parser{block: b, batch: sample.NewBatch()}
+	p.reset()
+	text := b.text
+	for len(text) > 0 {
+		line, rest := text, []byte(nil)
+		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+			line, rest = text[:i], text[i+1:]
+		}
+		p.line++
+		if n := len(line); n > 0 && line[n-1] == '\r' {
+			line = line[:n-1]
+		}
+		p.parseLine(line)
+		p.start += int64(len(text) - len(rest))
+		text = rest
+	}
+	p.finish()
+	b.lines = p.line
+	b.batches = append(b.batches, p.batch)
+}
+
+func (p *parser) reset() {
+	p.next = sample.Sample{PID: sample.UnknownPID, TID: sample.UnknownPID, Count: 1}
+	p.frames, p.begun, p.unwanted = 0, false, false
+}
+
+// bad counts something wrong in this line.
+func (p *parser) bad(what string) { p.damage(what, p.line, p.start) }
+
+// parseLine takes the lines that nearly all are itself.
+func (p *parser) parseLine(line []byte) {
+	i := 0
+	for i < len(line) && isBlank(line[i]) {
+		i++
+	}
+	rest := line[i:]
+	if len(rest) == 0 {
+		p.finish()
+		return
+	}
+	if len(rest) > 2 && rest[0] == '0' && rest[1] == 'x' {
+		p.branches(rest)
+		return
+	}
+	addr, n := hex(rest)
+	switch {
+	case n == 0 || n < len(rest):
+		p.other(line, rest, addr, n)
+	case i == 0 && p.frames == 0 && !p.begun && isDecimal(rest):
+		p.count(rest)
+	default:
+		p.frame(addr)
+	}
+}
+
+func (p *parser) frame(addr uint64) {
+	if p.frames++; p.frames <= maxFrames {
+		p.batch.Frame(addr)
+	} else if p.frames == maxFrames+1 {
+		p.bad(deepStack)
+	}
+}
+
+// count takes a line that says how often the next sample was there.
+func (p *parser) count(digits []byte) {
+	n := uint64(0)
+	for _, c := range digits {
+		n = n*10 + uint64(c-'0')
+	}
+	p.begun = true
+	p.next.Count = n
+	const most = 18 // digits, so that sums of counts do not overflow soon
+	if n == 0 || len(digits) > most {
+		p.bad(badCount)
+		p.next.Count, p.unwanted = 1, true
+	}
+}
+
+// branches takes the branches of a sample, which are the end of it.
+func (p *parser) branches(s []byte) {
+	for n := 0; len(s) > 0; n++ {
+		from, to, flag, size := branch(s)
+		if size == 0 {
+			p.bad(badBranch)
+			break
+		}
+		if n == maxBranches {
+			p.bad(wideSample)
+			break
+		}
+		p.batch.Branch(from, to, flag == 'M')
+		s = s[size:]
+		for len(s) > 0 && isBlank(s[0]) {
+			s = s[1:]
+		}
+	}
+	p.finish()
+}
+
+// branch reads 0xFROM/0xTO/FLAG/..., and says how long that is, 0 if it is
+// something else. Files in parentheses after the addresses are passed over.
+func branch(s []byte) (from, to uint64, flag byte, size int) {
+	from, n := prefixedHex(s)
+	if n == 0 {
+		return 0, 0, 0, 0
+	}
+	n += fileLength(s[n:])
+	if n >= len(s) || s[n] != '/' {
+		return 0, 0, 0, 0
+	}
+	n++
+	to, m := prefixedHex(s[n:])
+	if m == 0 {
+		return 0, 0, 0, 0
+	}
+	n += m
+	n += fileLength(s[n:])
+	if n+1 < len(s) && s[n] == '/' {
+		flag = s[n+1]
+	}
+	for n < len(s) && !isBlank(s[n]) {
+		n++
+	}
+	return from, to, flag, n
+}
+
+// fileLength returns how long a name in parentheses is that s begins with, 0 if it
+// does not.
+func fileLength(s []byte) int {
+	if len(s) == 0 || s[0] != '(' {
+		return 0
+	}
+	if end := bytes.Index(s, []byte(")/")); end > 0 { // names can have all else
+		return end + 1
+	}
+	return 0
+}
+
+// finish ends a sample, if one was begun.
+func (p *parser) finish() {
+	frames, branches := p.batch.Depth()
+	switch {
+	case p.unwanted:
+		p.batch.Drop()
+	case frames > 0 || branches > 0:
+		p.stats.Add(p.batch.End(p.next))
+		p.hybrid = p.hybrid || frames > 0 && branches > 0
+	case !p.begun:
+		return // nothing to reset
+	}
+	p.reset()
+}
+
+// digits has the value of each hexadecimal digit plus one.
+var digits = func() (t [256]uint8) {
+	for i := range uint8(10) {
+		t['0'+i] = i + 1
+	}
+	for i := range uint8(6) {
+		t['a'+i], t['A'+i] = i+11, i+11
+	}
+	return t
+}()
+
+// hex reads the hexadecimal number that s begins with, and says how many digits it
+// has: 0 if none, or if it has more than 64 bits.
+func hex(s []byte) (v uint64, n int) {
+	for n < len(s) {
+		d := digits[s[n]]
+		if d == 0 {
+			break
+		}
+		if v>>60 != 0 {
+			return 0, 0
+		}
+		v = v<<4 | uint64(d-1)
+		n++
+	}
+	return v, n
+}
+
+// prefixedHex reads a number after 0x, and says how long both are.
+func prefixedHex(s []byte) (v uint64, n int) {
+	if len(s) < 3 || s[0] != '0' || s[1] != 'x' {
+		return 0, 0
+	}
+	if v, n = hex(s[2:]); n > 0 {
+		n += 2
+	}
+	return v, n
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+func isDecimal(s []byte) bool {
+	for _, c := range s {
+		if c-'0' > 9 {
+			return false
+		}
+	}
+	return len(s) > 0
+}

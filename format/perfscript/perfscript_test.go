@@ -1,0 +1,343 @@
+package perfscript
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/cairnprof/cairn/sample"
+)
+
+// show prints records in one line each.
+func show(b *sample.Batch) string {
+	var out strings.Builder
+	for _, e := range b.Events {
+		m := e.Mapping
+		switch e.Kind {
+		case sample.Map:
+			fmt.Fprintf(&out, "map %d/%d %x+%x@%x %s %s %t\n", e.PID, e.TID, m.Start, m.Size, m.Offset, m.Path, m.BuildID, m.Exec)
+		default:
+			fmt.Fprintf(&out, "%v %d/%d %d %q\n", e.Kind, e.PID, e.TID, e.Parent, e.Name)
+		}
+	}
+	for _, s := range b.Samples {
+		fmt.Fprintf(&out, "%d/%d x%d %x %x %b\n", s.PID, s.TID, s.Count, s.Stack, s.Branches, s.Mispredicted)
+	}
+	return out.String()
+}
+
+// read reads all of a text.
+func read(t *testing.T, r io.Reader) (string, *Reader) {
+	t.Helper()
+	p, err := Open(r, "in", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for b, err := range p.Batches(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString(show(b))
+		b.Release()
+	}
+	return out.String(), p
+}
+
+const hybrid = `PERF_RECORD_MMAP2 71/71: [0x401000(0x1000) @ 0x1000 fe:00 543 0]: r-xp /bin/my prog
+	          401431
+	          4014e7
+	    7ffff7dfc24a
+ 0x40143d/0x401410/P/-/-/0  0x4014e2/0x4013e0/M/-/-/0 
+
+7
+	          4014e7
+ 0x40143d/0x401410/M/-/-/12/COND/- 
+
+`
+
+const hybridRead = `map 71/71 401000+1000@1000 /bin/my prog  true
+-1/-1 x1 [401431 4014e7 7ffff7dfc24a] [{40143d 401410} {4014e2 4013e0}] 10
+-1/-1 x7 [4014e7] [{40143d 401410}] 1
+`
+
+func TestForms(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, text, want string }{
+		{"hybrid", hybrid, hybridRead},
+		{"CRLF", strings.ReplaceAll(hybrid, "\n", "\r\n"), hybridRead},
+		{"no newline at the end", strings.TrimSpace(hybrid), hybridRead},
+		{"no blank lines", strings.ReplaceAll(hybrid, "\n\n", "\n"), hybridRead},
+		{"empty", "", ""},
+		{"blank", "\n\n \n\t\n", ""},
+		{"comments", "# captured on: x\n#\n" + hybrid, hybridRead},
+		{
+			"branches", "401431 0x1/0x2/P/-/-/0 0x3/0x4/P/-/-/0\n 0x5/0x6/P 0x7/0x8\n 2\n3\n 0x9/0xa\n",
+			"-1/-1 x1 [] [{1 2} {3 4}] 0\n-1/-1 x1 [] [{5 6} {7 8}] 0\n-1/-1 x1 [2 3] [{9 a}] 0\n",
+		},
+		{"a count for branches", "3\n401431 0x1/0x2/P\n0x3/0x4/P\n", "-1/-1 x3 [] [{1 2}] 0\n-1/-1 x1 [] [{3 4}] 0\n"},
+		{"stacks", "\t 1\n\t 2\n\n\t 3\n", "-1/-1 x1 [1 2] [] 0\n-1/-1 x1 [3] [] 0\n"},
+		{
+			"all fields", `my 1/2 prog  71/72 [003] 34438.334131:    1001001 cycles:u: 
+	          401149 work+0x10 (/bin/my prog)
+	          401149 in1+0x2 (inlined)
+	    7f4ef3fbe24a __libc_start_call_main+0x7a (/usr/lib/libc.so.6)
+ 0x40143d(/bin/my prog)/0x401410(/bin/my prog)/P/-/-/0  0x4014e2(/a)/0x4013e0(/a (deleted))/M/-/-/0 
+
+prog    73 [000]     1.000000:   1 cycles:u:            4014e7 main+0x1 (/bin/my prog) 0x1/0x2/P/-/-/0 
+71/72 
+	 5
+71/74 1.5: 	 9 0x3/0x4/P
+    75 
+        5
+`, "71/72 x1 [401149 7f4ef3fbe24a] [{40143d 401410} {4014e2 4013e0}] 10\n" +
+				"-1/73 x1 [] [{1 2}] 0\n71/72 x1 [5] [] 0\n71/74 x1 [] [{3 4}] 0\n-1/75 x1 [5] [] 0\n",
+		},
+		{
+			"events", `PERF_RECORD_MMAP -1/0: [0xffffffff81000000(0x1209988) @ 0xffffffff81000000]: x [kernel.kallsyms]_text
+prog 71/71 1.5: PERF_RECORD_MMAP2 71/72: [0x7f4ef3fbb000(0x2000) @ 0 <2fa9c6>]: r--p [vdso]
+PERF_RECORD_COMM exec: my: prog:71/71
+PERF_RECORD_COMM: a:71/72
+	 1
+PERF_RECORD_FORK(73:74):(71:72)
+	 2
+PERF_RECORD_EXIT(73:73):(71:71)
+PERF_RECORD_LOST lost 12
+PERF_RECORD_SWITCH_CPU_WIDE IN   prev pid/tid:     0/0    
+`, `map -1/0 ffffffff81000000+1209988@ffffffff81000000 [kernel.kallsyms]_text  true
+map 71/72 7f4ef3fbb000+2000@0 [vdso] 2fa9c6 false
+exec 71/71 0 "my: prog"
+comm 71/72 0 "a"
+-1/-1 x1 [1] [] 0
+fork 73/74 71 ""
+-1/-1 x1 [2] [] 0
+exit 73/73 71 ""
+`,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got, p := read(t, strings.NewReader(tc.text))
+			if got != tc.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tc.want)
+			}
+			for _, d := range p.Stats().Damage {
+				t.Error(d)
+			}
+			if p.Stats().Bytes != int64(len(tc.text)) {
+				t.Errorf("%d bytes of %d", p.Stats().Bytes, len(tc.text))
+			}
+		})
+	}
+}
+
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, text, want, samples string }{
+		{"text", "\t 1\nhello\n\t 2\n", "in: line 2: " + badLine, "-1/-1 x1 [1 2] [] 0\n"},
+		{"NUL", "\t 1\n\n\x00\x00\n\t 2\n", "in: line 3: " + badLine, "-1/-1 x1 [1] [] 0\n-1/-1 x1 [2] [] 0\n"},
+		{"too long a number", "\t 12345678901234567\n", badLine, ""},
+		{
+			"branch", "\n\t 1\n 0x1/0x2/P 0x3/ 0x4/0x5\n\n\t 2\n 0x1-0x2\n", "in: line 3: " + badBranch + " (2 such places, this is the first)",
+			"-1/-1 x1 [1] [{1 2}] 0\n-1/-1 x1 [2] [] 0\n",
+		},
+		{"symbols", "\t 1\n f+0x1/g+0x2/P/-/-/0 g+0x1/f+0x2/P/-/-/0\n", "in: line 2: " + badSymbols, "-1/-1 x1 [1] [] 0\n"},
+		{"event", "PERF_RECORD_MMAP2 71/71: [0x401000(0x1000) @ q]: r-xp /bin/prog\n", "in: line 1: " + badEvent, ""},
+		{"fork", "PERF_RECORD_FORK(1:1)\n", badEvent, ""},
+		{"comm", "PERF_RECORD_COMM: x\n", badEvent, ""},
+		{"lost", "PERF_RECORD_LOST lost 1234567890123456789\n", badEvent, ""},
+		{"zero", "0\n\t 1\n 0x1/0x2\n\t 2\n", "in: line 1: " + badCount, "-1/-1 x1 [2] [] 0\n"},
+		{"large count", "99999999999999999999\n\t 1\n", badCount, ""},
+		{"deep", strings.Repeat("\t f\n", 9000), "in: line 8193: " + deepStack, "*"},
+		{"wide", strings.Repeat(" 0x1/0x2/P", 5000), "in: line 1: " + wideSample, "*"},
+		{"long line", "\t 1\n\n" + strings.Repeat("a", 7<<20) + "\n\t 2\n", "in: line 3: a line is longer than 4 MB", "-1/-1 x1 [1] [] 0\n-1/-1 x1 [2] [] 0\n"},
+		{"long end", strings.Repeat("a", 100<<20), "in: line 1: a line is longer than 4 MB", ""},
+		{"long sample", strings.Repeat("\t 1\n", 3<<20), "a sample is longer than 4 MB and was parted (2 such places", "*"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got, p := read(t, strings.NewReader(tc.text))
+			if got != tc.samples && tc.samples != "*" {
+				t.Errorf("got\n%s\nwant\n%s", got, tc.samples)
+			}
+			var all []string
+			for _, d := range p.Stats().Damage {
+				all = append(all, d.Error())
+			}
+			if !strings.Contains(strings.Join(all, "\n"), tc.want) {
+				t.Errorf("damage %q, want %q", all, tc.want)
+			}
+			if p.Stats().Bytes != int64(len(tc.text)) {
+				t.Errorf("%d bytes of %d", p.Stats().Bytes, len(tc.text))
+			}
+		})
+	}
+}
+
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		text string
+		kind sample.Kind
+		pids bool
+	}{
+		{"", sample.Nothing, false},
+		{hybrid, sample.Hybrid, false},
+		{"\t 1\n", sample.Stacks, false},
+		{"1 0x1/0x2\n", sample.Branches, false},
+		{"a 1/2 1.5:\n\t 1\n", sample.Stacks, true},
+	} {
+		p, err := Open(strings.NewReader(tc.text), "in", 0)
+		if err != nil || p.Info().Kind != tc.kind || p.Info().HasPIDs != tc.pids {
+			t.Errorf("%q: %v, %+v", tc.text, err, p.Info())
+		}
+	}
+}
+
+// random writes samples as perf does, with what the note of the test says, and
+// what a reader should make of them.
+func random(r *rand.Rand, size int) (text, want string) {
+	var in, out strings.Builder
+	for in.Len() < size {
+		var s sample.Sample
+		for range r.IntN(12) {
+			s.Stack = append(s.Stack, 0x401000+uint64(r.IntN(1<<20)))
+			fmt.Fprintf(&in, "\t%16x\n", s.Stack[len(s.Stack)-1])
+		}
+		n := 1 + r.IntN(32)
+		for i := range n {
+			b := sample.Branch{From: 0x7f0000401000 + uint64(r.IntN(1<<20)), To: 0x401000 + uint64(r.IntN(1<<20))}
+			s.Branches = append(s.Branches, b)
+			flag := "P"
+			if r.IntN(20) == 0 {
+				flag, s.Mispredicted = "M", s.Mispredicted|1<<i
+			}
+			fmt.Fprintf(&in, " 0x%x/0x%x/%s/-/-/%d ", b.From, b.To, flag, r.IntN(50))
+		}
+		in.WriteString("\n\n")
+		s.PID, s.TID, s.Count = sample.UnknownPID, sample.UnknownPID, 1
+		out.WriteString(show(&sample.Batch{Samples: []sample.Sample{s}}))
+	}
+	return in.String(), out.String()
+}
+
+// TestBlocks reads text of several blocks, of readers that give it in pieces of
+// any size.
+func TestBlocks(t *testing.T) {
+	t.Parallel()
+	text, want := random(rand.New(rand.NewPCG(1, 2)), 5<<20)
+	for name, r := range map[string]io.Reader{
+		"whole":    strings.NewReader(text),
+		"half":     iotest.HalfReader(strings.NewReader(text)),
+		"data err": iotest.DataErrReader(strings.NewReader(text)),
+	} {
+		got, p := read(t, r)
+		if got != want {
+			t.Errorf("%s: %d bytes of samples, want %d", name, len(got), len(want))
+		}
+		if len(p.Stats().Damage) > 0 {
+			t.Error(p.Stats().Damage[0])
+		}
+	}
+	// Damage of a later block has its place in the whole.
+	_, p := read(t, strings.NewReader(text+"hello\n"))
+	if d := p.Stats().Damage; len(d) != 1 || d[0].Line != int64(strings.Count(text, "\n"))+1 || d[0].Offset != int64(len(text)) {
+		t.Errorf("%v, %d bytes", d, len(text))
+	}
+}
+
+// TestEnds ends before the input does.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	text, _ := random(rand.New(rand.NewPCG(1, 2)), 6<<20)
+	for range 5 {
+		p, err := Open(strings.NewReader(text), "in", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range p.Batches(context.Background()) {
+			break
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		p, err = Open(strings.NewReader(text), "in", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last error
+		for _, err := range p.Batches(ctx) {
+			cancel()
+			last = err
+		}
+		if last != nil && !errors.Is(last, context.Canceled) {
+			t.Error(last)
+		}
+		cancel()
+	}
+	broken := errors.New("the disk is broken")
+	p, err := Open(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), "in", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := 0
+	for b, err := range p.Batches(context.Background()) {
+		if err != nil {
+			if !errors.Is(err, broken) {
+				t.Error(err)
+			}
+			broken = nil
+			continue
+		}
+		samples += len(b.Samples)
+	}
+	if broken != nil || samples == 0 {
+		t.Errorf("no error after %d samples", samples)
+	}
+	if _, err := Open(iotest.ErrReader(io.ErrClosedPipe), "in", 0); !errors.Is(err, io.ErrClosedPipe) {
+		t.Error(err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(hybrid))
+	f.Add([]byte("401431 0x1/0x2/P/-/-/0 0x3/0x4/P/-/-/0\n"))
+	f.Add([]byte("a 1/2 [003] 1.5: 1 cycles:\n\t 1 f+0x1 (/a)\n 0x1(/a)/0x2(/b)/M\n"))
+	f.Add([]byte("PERF_RECORD_COMM exec: a:1/1\nPERF_RECORD_FORK(1:1):(2:2)\nPERF_RECORD_LOST lost 2\n3\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, p := read(t, strings.NewReader(string(data)))
+		if p.Stats().Bytes != int64(len(data)) {
+			t.Errorf("%d bytes of %d", p.Stats().Bytes, len(data))
+		}
+		for _, d := range p.Stats().Damage {
+			if d.Line < 1 || d.Offset < 0 || d.Offset > int64(len(data)) {
+				t.Error(d)
+			}
+		}
+		// Read in pieces, it is the same.
+		if again, _ := read(t, iotest.OneByteReader(strings.NewReader(string(data)))); again != got {
+			t.Errorf("%q, then %q", got, again)
+		}
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	text, _ := random(rand.New(rand.NewPCG(1, 2)), 64<<20)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := Open(strings.NewReader(text), "in", 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for batch, err := range p.Batches(context.Background()) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			batch.Release()
+		}
+	}
+}

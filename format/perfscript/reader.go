@@ -1,0 +1,161 @@
+// Package perfscript reads the text that `perf script` prints of samples with call
+// stacks, with branch records (LBR) or with both:
+//
+//	PERF_RECORD_MMAP2 71/71: [0x401000(0x1000) @ 0x1000 fe:00 543 0]: r-xp /bin/prog
+//	3                                 the next sample, three times (optional)
+//	            401136                where the thread was
+//	            401182                return addresses outwards
+//	 0x40118e/0x401130/P/-/-/4  0x4011a0/0x401180/M/-/-/9      newest branch first
+//	                                  a blank line
+//
+// That is what llvm-profgen reads, of `perf script -F ip,brstack
+// --show-mmap-events`. What other -F print is taken as well: a line in front with
+// the command, process, thread, processor, time and event, symbols and files after
+// addresses, events of tasks. Branches without a stack are on one line, which may
+// begin with the address:
+//
+//	401136 0x40118e/0x401130/P/-/-/4 0x4011a0/0x401180/M/-/-/9
+//
+// A branch is from/to/prediction, where M is mispredicted, and more fields, which
+// are not used. A branch that cannot be read ends its line, as there; the branches
+// before it are used. Lines that are nothing of all this are counted and skipped.
+//
+// The text is read in blocks that end between samples, on all processors.
+package perfscript
+
+import (
+	"context"
+	"io"
+	"iter"
+	"runtime"
+	"sync"
+
+	"github.com/cairnprof/cairn/sample"
+)
+
+// Reader reads text. It implements sample.Source.
+type Reader struct {
+	info   sample.Info
+	stats  sample.Stats
+	blocks cutter
+	first  *block // which Open has read already
+}
+
+// Open begins to read text from r. name is that of the file in messages, and size
+// how long it is, 0 if that is not known.
+func Open(r io.Reader, name string, size int64) (*Reader, error) {
+	p := &Reader{
+		info:   sample.Info{File: name, Format: "perf script text", Size: size},
+		blocks: cutter{in: r},
+	}
+	first, err := p.blocks.next()
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if first == nil {
+		return p, nil
+	}
+	parse(first)
+	p.blocks.free(first)
+	p.first = first
+	p.info.Kind, p.info.HasPIDs = first.looks()
+	return p, nil
+}
+
+// Info says what the text has, by its first block.
+func (p *Reader) Info() *sample.Info { return &p.info }
+
+// Stats says what was read until now.
+func (p *Reader) Stats() *sample.Stats { return &p.stats }
+
+// Batches yields the samples in the order of the text.
+func (p *Reader) Batches(ctx context.Context) iter.Seq2[*sample.Batch, error] {
+	return func(yield func(*sample.Batch, error) bool) {
+		if p.first == nil {
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		blocks, wait := p.read(ctx)
+		defer wait()
+		defer cancel()
+		lines := int64(0)
+		for {
+			var b *block
+			select {
+			case <-ctx.Done():
+				yield(nil, ctx.Err())
+				return
+			case b = <-blocks:
+			}
+			if b == nil {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				yield(nil, ctx.Err())
+				return
+			case <-b.parsed:
+			}
+			for _, d := range b.stats.Damage {
+				d.Line += lines
+				d.File = p.info.File
+			}
+			lines += b.lines
+			p.stats.Merge(&b.stats)
+			for _, batch := range b.batches {
+				if !yield(batch, nil) {
+					return
+				}
+			}
+			if b.err != nil {
+				yield(nil, b.err)
+				return
+			}
+		}
+	}
+}
+
+// read begins to read blocks and to parse several of them at once. They come out
+// in order; each is ready when its parsed is closed. wait returns when everything
+// has ended, which it does early when ctx ends.
+func (p *Reader) read(ctx context.Context) (ordered <-chan *block, wait func()) {
+	workers := runtime.GOMAXPROCS(0)
+	out := make(chan *block, workers+1) // bounds the blocks that are in memory
+	work := make(chan *block, workers)
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() {
+			for b := range work {
+				parse(b)
+				p.blocks.free(b)
+				close(b.parsed)
+			}
+		})
+	}
+	close(p.first.parsed)
+	out <- p.first
+	running.Go(func() {
+		defer close(out)
+		defer close(work)
+		for ctx.Err() == nil {
+			b, err := p.blocks.next()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				b = &block{err: err, parsed: make(chan struct{})}
+				close(b.parsed)
+			}
+			select {
+			case out <- b:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+			work <- b
+		}
+	})
+	return out, running.Wait
+}
