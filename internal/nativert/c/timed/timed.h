@@ -114,12 +114,6 @@ struct process {
   struct trees *trees;
   void (*tree_write)(struct process *, int final);
   void (*tree_forked)(struct process *);
-
-  /* the clock's thread writes */
-  u64 ticks __attribute__((aligned(64)));
-  u64 last_tick, blind, late, worst, idle, clock_cpu;
-  u64 stalls, stalls_read;
-  u64 stall[STALLS][3];
   /* of the flight recorder, see flight.c; 0: none */
   struct flight *flight;
   u32 flight_chunks, flight_missed; /* of a ring; spikes without a window */
@@ -145,6 +139,12 @@ struct process {
   u64 setting[4]; /* threshold, period, rate and quiet, when the log was told */
   u32 settings;   /* records of that */
   u8 control_stack[THREAD_STACK] __attribute__((aligned(64)));
+
+  /* the clock's thread writes */
+  u64 ticks __attribute__((aligned(64)));
+  u64 last_tick, blind, late, worst, idle, clock_cpu;
+  u64 stalls, stalls_read;
+  u64 stall[STALLS][3];
   struct tick ring[LEVELS][LEVEL_TICKS];
 
   /* any thread writes */
@@ -246,13 +246,6 @@ HIDDEN int __cairn_word_is(const char *s, const char *w);
 HIDDEN u64 __cairn_time_of(const char *s);
 HIDDEN void __cairn_misread(const char *s, const char *why);
 HIDDEN void __cairn_options(struct process *p, const char *s);
-HIDDEN u64 __cairn_now(struct process *p);
-HIDDEN void __cairn_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1);
-HIDDEN void __cairn_set_low(struct process *p, u64 threshold);
-HIDDEN void __cairn_clock_thread(struct process *p);
-HIDDEN void __cairn_log_thread(struct process *p);
-HIDDEN u64 __cairn_late_between(struct process *p, u64 from, u64 to);
-HIDDEN struct thread *__cairn_thread(struct process *p);
 HIDDEN const char *__cairn_set(struct process *p, const char *words);
 HIDDEN void __cairn_switch(struct process *p, int on);
 HIDDEN void __cairn_new_threshold(struct process *p, u64 ns);
@@ -266,6 +259,13 @@ HIDDEN void __cairn_control(struct process *p);
 HIDDEN void __cairn_control_thread(struct process *p);
 HIDDEN void __cairn_control_end(struct process *p);
 HIDDEN i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack);
+HIDDEN u64 __cairn_now(struct process *p);
+HIDDEN void __cairn_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1);
+HIDDEN void __cairn_set_low(struct process *p, u64 threshold);
+HIDDEN void __cairn_clock_thread(struct process *p);
+HIDDEN void __cairn_log_thread(struct process *p);
+HIDDEN u64 __cairn_late_between(struct process *p, u64 from, u64 to);
+HIDDEN struct thread *__cairn_thread(struct process *p);
 HIDDEN void __cairn_wake(struct process *p);
 HIDDEN u64 __cairn_switches(int who);
 
@@ -393,11 +393,11 @@ INLINE char *put_hex(char *p, u64 v, int digits) {
   *p = 0;
   return p;
 }
-INLINE void say(const char *text, u64 n) { sys3(SYS_write, 2, text, n); }
-
-#endif
 /* A lock for what is rarely held, and by no slow exit. */
 INLINE void lock(u32 *l) {
   while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) sys0(24 /* sched_yield */);
 }
 INLINE void unlock(u32 *l) { store(l, 0); }
+INLINE void say(const char *text, u64 n) { sys3(SYS_write, 2, text, n); }
+
+#endif
