@@ -37,7 +37,11 @@ var rules = map[string]rule{
 	"trace":            {pure: true},
 	"internal/sketch":  {pure: true},
 	"internal/x86":     {pure: true},
-	"sample":           {pure: true},
+
+	"internal/ehframe":    {ours: "internal/bytecur", pure: true},
+	"internal/detour":     {ours: "internal/x86 internal/ehframe", pure: true},
+	"internal/detourfile": {ours: "internal/detour internal/ehframe internal/objfile"},
+	"sample":              {pure: true},
 
 	"format/unsymbolized": {ours: "sample", pure: true},
 	"format/perfscript":   {ours: "sample", pure: true},

@@ -138,6 +138,9 @@ func onePerAddress(funcs []symbol, code []span) []symbol {
 	for _, fn := range funcs {
 		if last := len(kept) - 1; last >= 0 && kept[last].addr == fn.addr {
 			kept[last].size = max(kept[last].size, fn.size)
+			if fn.kind == elf.STT_GNU_IFUNC {
+				kept[last].kind = fn.kind
+			}
 			continue
 		}
 		kept = append(kept, fn)

@@ -1,0 +1,36 @@
+package detour
+
+import (
+	"slices"
+	"strings"
+)
+
+// unwinders are the beginnings of names of the machinery of exceptions where it is
+// linked into a program. It reads its own return addresses.
+var unwinders = []string{"_Unwind_", "uw_", "__gxx_personality_", "__gcc_personality_", "__cxa_throw", "__cxa_rethrow", "__cxa_begin_catch", "__cxa_end_catch", "unw_", "_ULx86_64_", "_Ux86_64_", "__unw_"}
+
+// twice are functions that note where they return to, or return elsewhere.
+var twice = []string{
+	"setjmp", "_setjmp", "__setjmp", "sigsetjmp", "__sigsetjmp", "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk",
+	"vfork", "__vfork", "getcontext", "setcontext", "swapcontext", "makecontext", "savectx",
+	"backtrace", "__mcount_internal", "mcount", "_mcount", "__fentry__",
+	"__cyg_profile_func_enter", "__cyg_profile_func_exit",
+}
+
+// special returns why a function of this name is never hooked, or "".
+func special(name string) Reason {
+	name, _, _ = strings.Cut(name, "@")
+	if slices.Contains(twice, name) {
+		return Twice
+	}
+	for _, prefix := range unwinders {
+		if strings.HasPrefix(name, prefix) {
+			return Unwinder
+		}
+	}
+	// The part of f that the compiler moved away is f.cold or f.cold.1.
+	if base, rest, ok := strings.Cut(name, ".cold"); ok && base != "" && strings.Trim(rest, ".0123456789") == "" {
+		return NotCalled
+	}
+	return ""
+}

@@ -1,0 +1,190 @@
+// Package ehframe reads what compilers write for unwinders: which functions there
+// are (.eh_frame) and where exceptions go on in them (.gcc_except_table). It does
+// not unwind. Layouts are those of the Linux Standard Base, chapter 10.6, and the
+// Itanium C++ ABI's exception handling tables.
+package ehframe
+
+import (
+	"bytes"
+
+	"github.com/cairnprof/cairn/internal/bytecur"
+)
+
+// Frame is a piece of code with one description: a function, or a part of one
+// that the compiler put elsewhere.
+type Frame struct {
+	Lo, Hi uint64
+	LSDA   uint64 // address of its exception table; 0: none
+	// Called says that at Lo the return address is at the stack pointer and every
+	// register the caller's, as behind a call. That is so at the start of
+	// functions, and of a few parts.
+	Called bool
+}
+
+// maxString bounds augmentation strings, which have a few letters.
+const maxString = 16
+
+// cie is what frames share.
+type cie struct {
+	pointers, lsda byte // encodings
+	sized          bool // frames tell the size of their augmentation
+	rules          rules
+}
+
+// Read reads the contents of .eh_frame, which is at addr. What it has read up to
+// an error is whole.
+func Read(section []byte, addr uint64) ([]Frame, error) {
+	c := bytecur.New(section, int64(addr))
+	var frames []Frame
+	shared := map[uint64]*cie{}
+	for c.Len() > 0 {
+		at := uint64(c.Off())
+		n := uint64(c.U32())
+		if n == 0 { // the end, though linkers leave some in the middle
+			continue
+		}
+		if n == 0xffffffff {
+			n = c.U64()
+		}
+		entry := c.Sub(n)
+		if c.Err() != nil {
+			return frames, c.Err()
+		}
+		here := uint64(entry.Off())
+		id := entry.U32()
+		if id == 0 {
+			shared[at] = readCIE(entry)
+		} else if common := shared[here-uint64(id)]; common != nil {
+			if f, ok := readFDE(entry, common); ok {
+				frames = append(frames, f)
+			}
+		}
+		if err := entry.Err(); err != nil {
+			return frames, err
+		}
+	}
+	return frames, c.Err()
+}
+
+// readCIE returns nil for what it does not know.
+func readCIE(c *bytecur.Cursor) *cie {
+	version := c.U8()
+	letters := c.CString("an augmentation", maxString)
+	c.Uvarint() // of code
+	c.Sleb()    // of data
+	if version == 1 {
+		c.U8()
+	} else {
+		c.Uvarint()
+	}
+	out := &cie{pointers: absolute, lsda: omitted}
+	if bytes.HasPrefix(letters, []byte("z")) {
+		out.sized = true
+		data := c.Sub(c.Uvarint())
+		for _, l := range letters[1:] {
+			switch l {
+			case 'R':
+				out.pointers = data.U8()
+			case 'L':
+				out.lsda = data.U8()
+			case 'P':
+				pointer(data, data.U8())
+			case 'S', 'B':
+			default:
+				return nil
+			}
+		}
+		if data.Err() != nil {
+			return nil
+		}
+	} else if len(letters) > 0 {
+		return nil
+	}
+	out.rules = rules{offset: -1}
+	out.rules.run(c)
+	return out
+}
+
+// readFDE returns false for frames of code that the linker dropped.
+func readFDE(c *bytecur.Cursor, common *cie) (f Frame, ok bool) {
+	f.Lo = pointer(c, common.pointers)
+	f.Hi = f.Lo + pointer(c, common.pointers&formMask)
+	if common.sized {
+		data := c.Sub(c.Uvarint())
+		if common.lsda != omitted {
+			f.LSDA = pointer(data, common.lsda)
+		}
+	}
+	r := common.rules
+	r.run(c)
+	f.Called = r.called()
+	return f, f.Lo != 0 && f.Hi > f.Lo
+}
+
+// How pointers are encoded: a form, and what they are relative to.
+const (
+	absolute = 0x00
+	relative = 0x10 // to themselves
+	formMask = 0x0f
+	omitted  = 0xff
+)
+
+// pointer reads an encoded pointer. What is 0 as stored means none.
+func pointer(c *bytecur.Cursor, encoding byte) uint64 {
+	if encoding == omitted {
+		return 0
+	}
+	here := uint64(c.Off())
+	var v uint64
+	switch encoding & formMask {
+	case 0x00, 0x04, 0x0c:
+		v = c.U64()
+	case 0x01:
+		v = c.Uvarint()
+	case 0x02:
+		v = uint64(c.U16())
+	case 0x03:
+		v = uint64(c.U32())
+	case 0x09:
+		v = uint64(c.Sleb())
+	case 0x0a:
+		v = uint64(int64(int16(c.U16())))
+	case 0x0b:
+		v = uint64(int64(int32(c.U32())))
+	default:
+		c.Failf("a pointer of unknown encoding %#x", encoding)
+	}
+	if encoding&0x70 == relative && v != 0 {
+		v += here
+	}
+	return v
+}
+
+// LandingPads returns where exceptions go on in the function at lo, whose table
+// is at the start of data, which is at addr.
+func LandingPads(data []byte, addr, lo uint64) ([]uint64, error) {
+	c := bytecur.New(data, int64(addr))
+	start := lo
+	if encoding := c.U8(); encoding != omitted {
+		start = pointer(c, encoding)
+	}
+	if encoding := c.U8(); encoding != omitted {
+		c.Uvarint() // to the table of types
+	}
+	encoding := c.U8() & formMask
+	sites := c.Sub(c.Uvarint())
+	var pads []uint64
+	for c.Err() == nil && sites.Len() > 0 {
+		pointer(sites, encoding) // start
+		pointer(sites, encoding) // length
+		pad := pointer(sites, encoding)
+		sites.Uvarint() // action
+		if pad != 0 && sites.Err() == nil {
+			pads = append(pads, start+pad)
+		}
+	}
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	return pads, sites.Err()
+}

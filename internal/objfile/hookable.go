@@ -1,0 +1,61 @@
+package objfile
+
+import (
+	"debug/elf"
+	"slices"
+)
+
+// Contents is a section that is in memory when the module runs, with what the
+// file holds of it.
+type Contents struct {
+	LoadedSection
+	Data []byte
+}
+
+// Contents returns the loaded sections that have contents, in the order of the
+// file. They are as the file has them: relocations are not applied.
+func (f *File) Contents() ([]Contents, error) {
+	var all []Contents
+	for _, s := range f.elf.Sections {
+		if s.Flags&elf.SHF_ALLOC == 0 || s.Type == elf.SHT_NOBITS || s.Size == 0 {
+			continue
+		}
+		data, err := f.read(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Contents{LoadedSection{
+			Name: s.Name, Addr: s.Addr, Size: s.Size, Offset: s.Offset, InFile: true, Code: s.Flags&elf.SHF_EXECINSTR != 0,
+		}, data})
+	}
+	return all, nil
+}
+
+// FunctionSymbol is a function with one of its names.
+type FunctionSymbol struct {
+	Symbol
+	Resolver bool // the dynamic loader calls it, to choose the function of that name
+}
+
+// FunctionSymbols returns one symbol for each address of a function, ascending,
+// from the tables that FunctionMap takes, and with its choice of names. No symbols
+// at all is an empty slice.
+func (f *File) FunctionSymbols() ([]FunctionSymbol, error) {
+	funcs, err := f.functions()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]FunctionSymbol, len(funcs))
+	for i, s := range funcs {
+		out[i] = FunctionSymbol{Symbol{s.name, s.addr, s.size}, s.kind == elf.STT_GNU_IFUNC}
+	}
+	return out, nil
+}
+
+// Interpreted says whether the file is a program that names a dynamic loader.
+func (f *File) Interpreted() bool {
+	return slices.ContainsFunc(f.elf.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
+}
+
+// X86_64 says whether the code is that of x86-64.
+func (f *File) X86_64() bool { return f.elf.Machine == elf.EM_X86_64 }
