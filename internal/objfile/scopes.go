@@ -34,8 +34,9 @@ type Scope struct {
 // ScopeTable maps addresses of a module to functions and what was inlined into
 // them. It is immutable.
 type ScopeTable struct {
-	scopes []Scope
-	pieces []scopePiece // ascending by addr
+	scopes    []Scope
+	pieces    []scopePiece // ascending by addr
+	functions []ScopeRange // in the order of the entries
 }
 
 // scopePiece says that from addr to the next piece's a scope is the innermost;
@@ -93,7 +94,7 @@ func (f *File) Scopes() (t *ScopeTable, err error) {
 	if len(r.scopes) == 0 {
 		return nil, ErrNoScopes
 	}
-	return &ScopeTable{r.scopes, flatten(r.ranges)}, nil
+	return &ScopeTable{r.scopes, flatten(r.ranges), r.functions}, nil
 }
 
 // dwarf gives the standard reader the sections that its entries and ranges
@@ -134,11 +135,12 @@ type origin struct {
 }
 
 type scopeReader struct {
-	data    *dwarf.Data
-	size    int // bytes of entries
-	scopes  []Scope
-	ranges  []scopeRange
-	origins map[dwarf.Offset]origin
+	data      *dwarf.Data
+	size      int // bytes of entries
+	scopes    []Scope
+	ranges    []scopeRange
+	functions []ScopeRange
+	origins   map[dwarf.Offset]origin
 }
 
 // read walks all entries.
@@ -211,6 +213,9 @@ func (s *scopeReader) entry(e *dwarf.Entry, in int) (int, error) {
 		// Address 0 marks what the linker dropped.
 		if r[0] != 0 && r[0] < r[1] {
 			s.ranges = append(s.ranges, scopeRange{r[0], r[1], n, depth})
+			if depth == 0 {
+				s.functions = append(s.functions, ScopeRange{o.name, r[0], r[1]})
+			}
 		}
 	}
 	if len(s.scopes) > maxScopes || len(s.ranges) > maxScopeRanges {

@@ -1,0 +1,33 @@
+package machinecode
+
+import "math/bits"
+
+// bitset is a set of small numbers that knows how many there are below one.
+type bitset struct {
+	words []uint64
+	below []uint32 // members in the words before
+}
+
+func newBitset(size int) bitset {
+	return bitset{words: make([]uint64, (size+63)/64)}
+}
+
+func (b *bitset) set(i uint32) { b.words[i/64] |= 1 << (i % 64) }
+
+func (b *bitset) has(i uint32) bool { return b.words[i/64]>>(i%64)&1 != 0 }
+
+// count must prepares rank. It must be called after the last set.
+func (b *bitset) count() {
+	b.below = make([]uint32, len(b.words))
+	n := 0
+	for i, w := range b.words {
+		b.below[i] = uint32(n)
+		n += bits.OnesCount64(w)
+	}
+}
+
+// rank returns the number of members below i, and whether i is one.
+func (b *bitset) rank(i uint32) (int, bool) {
+	w, mask := b.words[i/64], uint64(1)<<(i%64)
+	return int(b.below[i/64]) + bits.OnesCount64(w&(mask-1)), w&mask != 0
+}

@@ -1,0 +1,115 @@
+package objfile
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"slices"
+)
+
+// Program is what of a module tells which instruction is at an address and whose
+// it is: plain data for packages that do not read files.
+type Program struct {
+	Path     string
+	BuildID  string // in lower-case hexadecimal, "" if there is none
+	Segments []Segment
+	Code     []CodeSection // ascending by address
+	Symbols  []TableSymbol // of .symtab, ascending by address, else in the order of the table
+	Ranges   []ScopeRange  // of functions by debug information; empty without
+	Probes   []byte        // .pseudo_probe
+	Probed   []byte        // .pseudo_probe_desc
+}
+
+// Segment is a piece of a module that is loaded.
+type Segment struct {
+	Addr   uint64 // link-time address
+	Size   uint64 // bytes in memory
+	Offset uint64 // in the file
+	Exec   bool
+}
+
+// CodeSection is an executable section.
+type CodeSection struct {
+	Name  string
+	Index int // of the section in the file
+	Addr  uint64
+	Data  []byte // must not be changed
+}
+
+// TableSymbol is any entry of .symtab that is defined in a section.
+type TableSymbol struct {
+	Symbol
+	Func    bool
+	Section int // index
+}
+
+// ScopeRange is a range of addresses of a function as debug information has it.
+type ScopeRange struct {
+	Name   string // linkage name, or else the name in the source
+	Lo, Hi uint64
+}
+
+// Program reads all there is of the kind. A module without symbols or debug
+// information has none; what is damaged is an error.
+func (f *File) Program() (*Program, error) {
+	p := &Program{Path: f.path}
+	id, err := f.BuildID()
+	if err != nil && !errors.Is(err, ErrNoBuildID) {
+		return nil, err
+	}
+	p.BuildID = id.String()
+	for _, s := range f.elf.Progs {
+		if s.Type == elf.PT_LOAD {
+			p.Segments = append(p.Segments, Segment{s.Vaddr, s.Memsz, s.Off, s.Flags&elf.PF_X != 0})
+		}
+	}
+	if p.Code, err = f.codeSections(); err != nil {
+		return nil, err
+	}
+	if p.Symbols, err = f.tableSymbols(); err != nil {
+		return nil, err
+	}
+	scopes, err := f.Scopes()
+	if err != nil && !errors.Is(err, ErrNoScopes) {
+		return nil, err
+	}
+	if err == nil {
+		p.Ranges = scopes.functions
+	}
+	if p.Probes, _, _, _, err = f.Section(".pseudo_probe"); err != nil {
+		return nil, err
+	}
+	p.Probed, _, _, _, err = f.Section(".pseudo_probe_desc")
+	return p, err
+}
+
+func (f *File) codeSections() ([]CodeSection, error) {
+	var code []CodeSection
+	for i, s := range f.elf.Sections {
+		if s.Flags&elf.SHF_EXECINSTR == 0 || s.Type == elf.SHT_NOBITS || s.Addr == 0 || s.Size == 0 {
+			continue
+		}
+		data, err := f.read(s)
+		if err != nil {
+			return nil, err
+		}
+		code = append(code, CodeSection{s.Name, i, s.Addr, data})
+	}
+	slices.SortStableFunc(code, func(a, b CodeSection) int { return cmp.Compare(a.Addr, b.Addr) })
+	return code, nil
+}
+
+func (f *File) tableSymbols() ([]TableSymbol, error) {
+	s := f.symbolSection(elf.SHT_SYMTAB)
+	if s == nil {
+		return nil, nil
+	}
+	var symbols []TableSymbol
+	err := f.eachSymbol(s, func(sym *symbol) {
+		if int(sym.section) < len(f.elf.Sections) && sym.section != elf.SHN_UNDEF {
+			symbols = append(symbols, TableSymbol{Symbol{sym.name, sym.addr, sym.size}, sym.isFunc(), int(sym.section)})
+		}
+	})
+	slices.SortStableFunc(symbols, func(a, b TableSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	return symbols, err
+}
