@@ -77,7 +77,7 @@ const (
 // least are the sizes of the fixed parts of records, by type.
 var least = [...]int{
 	wire.TypeModule: wire.ModuleSize, wire.TypeEpisode: wire.EpisodeSize, wire.TypeParent: wire.ParentSize,
-	wire.TypeThread: wire.ThreadSize, wire.TypeStall: wire.StallSize, wire.TypeTrailer: wire.TrailerSize,
+	wire.TypeThread: wire.ThreadSize, wire.TypeStall: wire.StallSize, wire.TypeTrailer: wire.TrailerLeast,
 	wire.TypeText: wire.TextSize, wire.TypeSeen: wire.SeenSize, wire.TypeSetting: wire.SettingSize,
 }
 
@@ -85,7 +85,7 @@ var least = [...]int{
 func decode(data []byte, base int64) (record, error) {
 	c := bytecur.New(data, base)
 	kind := c.U16()
-	c.U16() // size
+	size := c.U16()
 	a := c.U32()
 	if int(kind) < len(least) && len(data) < least[kind] {
 		c.FailAt(base, "a record of type %d has %d bytes, not %d", kind, len(data), least[kind])
@@ -112,7 +112,7 @@ func decode(data []byte, base int64) (record, error) {
 			c.FailAt(base+8, "a stall ends before it begins")
 		}
 	case wire.TypeTrailer:
-		r.trailer = decodeTrailer(c, a)
+		r.trailer = decodeTrailer(c, a, size)
 	case wire.TypeText:
 		r.tid, r.number = a, c.U64()
 		r.text = decodeText(c)
@@ -201,7 +201,7 @@ func decodeText(c *bytecur.Cursor) *Text {
 	return t
 }
 
-func decodeTrailer(c *bytecur.Cursor, flags uint32) *Trailer {
+func decodeTrailer(c *bytecur.Cursor, flags uint32, size uint16) *Trailer {
 	t := &Trailer{Final: flags&wire.TrailerFinal != 0, Off: flags&wire.TrailerOff != 0}
 	for _, f := range []*uint64{
 		&t.Time, &t.Ticks, &t.Blind, &t.Late, &t.WorstGap, &t.Borderline, &t.Slow, &t.Dropped, &t.Limited,
@@ -209,8 +209,17 @@ func decodeTrailer(c *bytecur.Cursor, flags uint32) *Trailer {
 	} {
 		*f = c.U64()
 	}
-	t.Signal = c.U32() == wire.TickSignal
+	tick := c.U32()
+	t.Signal, t.Exact = tick == wire.TickSignal, tick == wire.TickExact
 	t.Threads = c.U32()
 	t.Idle, t.TickerCPU, t.Episodes = c.U64(), c.U64(), c.U64()
+	c.U64()
+	if size < wire.TrailerSize {
+		return t
+	}
+	for _, f := range []*uint32{&t.Window, &t.Signalled, &t.Blocked, &t.RateError} {
+		*f = c.U32()
+	}
+	t.TSCHz, t.Backwards = c.U64(), c.U64()
 	return t
 }

@@ -178,6 +178,13 @@ type Trailer struct {
 	Idle       uint64 // time in which the process did nothing and the period was longer
 	TickerCPU  uint64 // processor time of the clock's thread
 	Episodes   uint64 // those too that were only counted
+	Window     uint32 // MiB of stack addresses that are told apart, 0: all
+	Signalled  uint32 // threads that a signal moves the clock for
+	Blocked    uint32 // of those, that did not let the signal through
+	Exact      bool   // calls read the TSC themselves
+	TSCHz      uint64 // of the TSC, with the exact clock
+	RateError  uint32 // of TSCHz, in 10^-9
+	Backwards  uint64 // calls that ended before they began, by the TSC
 	Final      bool   // the process ended in order
 	Off        bool   // switched off by CAIRN_SPIKE
 }

@@ -12,6 +12,32 @@ const (
 	loadStack = "\tmovl\t%esp, %r11d\n"
 )
 
+// Where code keeps registers that hold something: in the red zone, but not where
+// the return address of a call goes. In place of loadBase and loadStack there may
+// be one (timed_masked.c of the runtime).
+const (
+	keepRAX = "-16(%rsp)"
+	keepR10 = "-24(%rsp)"
+	keepR11 = "-32(%rsp)"
+)
+
+// spill moves the registers of live to the red zone, or back.
+func spill(live regSet, back bool) (out string) {
+	for _, r := range []struct {
+		set       regSet
+		reg, slot string
+	}{{regRAX, "%rax", keepRAX}, {regR10, "%r10", keepR10}, {regR11, "%r11", keepR11}} {
+		switch {
+		case !live.has(r.set):
+		case back:
+			out += "\tmovq\t" + r.slot + ", " + r.reg + "\n"
+		default:
+			out += "\tmovq\t" + r.reg + ", " + r.slot + "\n"
+		}
+	}
+	return out
+}
+
 // entryCode returns the code that stamps a call. It may change r11, the flags,
 // and of rax and r10 what is not live.
 func entryCode(live regSet) string {
@@ -24,7 +50,7 @@ func entryCode(live regSet) string {
 	case regR10: // 18 bytes
 		return stampBy("%rax", "%eax")
 	}
-	return "\tmovq\t%rax, -8(%rsp)\n" + stampBy("%rax", "%eax") + "\tmovq\t-8(%rsp), %rax\n" // 28 bytes
+	return spill(regRAX, false) + stampBy("%rax", "%eax") + spill(regRAX, true) // 28 bytes
 }
 
 // stampBy stamps a call with one register and r11.
@@ -36,16 +62,7 @@ func stampBy(reg, low string) string {
 // exitCode returns the code that compares the stamp and goes to a stub if the
 // call was long. It changes the flags, and r10 and r11 unless they are in keep.
 func exitCode(keep regSet, slow string) string {
-	save, restore := "", ""
-	if keep.has(regR10) {
-		save += "\tmovq\t%r10, -8(%rsp)\n"
-		restore += "\tmovq\t-8(%rsp), %r10\n"
-	}
-	if keep.has(regR11) {
-		save += "\tmovq\t%r11, -16(%rsp)\n"
-		restore += "\tmovq\t-16(%rsp), %r11\n"
-	}
-	return save + loadBase + "%r10\n" + loadStack + "\tmovl\t(%r10,%r11), %r11d\n" +
+	return spill(keep, false) + loadBase + "%r10\n" + loadStack + "\tmovl\t(%r10,%r11), %r11d\n" +
 		"\tsubl\t" + clockOffset + "(%r10), %r11d\n\taddl\t" + lowOffset + "(%r10), %r11d\n" +
-		restore + "\tjs\t" + slow + "\n"
+		spill(keep, true) + "\tjs\t" + slow + "\n"
 }

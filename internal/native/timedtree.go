@@ -117,30 +117,6 @@ func treeSlot(name string) int {
 	return int((h ^ h>>16) % treeSlots)
 }
 
-// Where the entry keeps rax and r10 if they hold something: in the red zone, but
-// not where a call's return address goes.
-const (
-	keepRAX = "-16(%rsp)"
-	keepR10 = "-24(%rsp)"
-)
-
-// spill moves the registers of live to the red zone, or back.
-func spill(live regSet, back bool) (out string) {
-	for _, r := range []struct {
-		set       regSet
-		reg, slot string
-	}{{regRAX, "%rax", keepRAX}, {regR10, "%r10", keepR10}} {
-		switch {
-		case !live.has(r.set):
-		case back:
-			out += "\tmovq\t" + r.slot + ", " + r.reg + "\n"
-		default:
-			out += "\tmovq\t" + r.reg + ", " + r.slot + "\n"
-		}
-	}
-	return out
-}
-
 // treeEntry returns the code of an entry. It may change r11, the flags, and of
 // rax and r10 what is not live.
 func treeEntry(live regSet, slot int, id, back string) string {
@@ -161,18 +137,9 @@ func treeMiss(live regSet) string {
 // treeExit returns the code of an exit. It changes the flags, and r10 and r11
 // unless they are in keep.
 func treeExit(keep regSet) string {
-	save, restore := "", ""
-	if keep.has(regR10) {
-		save += "\tmovq\t%r10, -8(%rsp)\n"
-		restore += "\tmovq\t-8(%rsp), %r10\n"
-	}
-	if keep.has(regR11) {
-		save += "\tmovq\t%r11, -16(%rsp)\n"
-		restore += "\tmovq\t-16(%rsp), %r11\n"
-	}
-	return save + loadBase + "%r10\n" + loadStack + "\tmovq\t(%r10,%r11), %r11\n" +
+	return spill(keep, false) + loadBase + "%r10\n" + loadStack + "\tmovq\t(%r10,%r11), %r11\n" +
 		"\tmovq\t" + treeClock + ", %r10\n\taddq\t%r10, 24(%r11)\n\tmovq\t(%r11), %r11\n" +
-		loadNode + "%r10\n\tmovq\t%r11, %fs:(%r10)\n" + restore
+		loadNode + "%r10\n\tmovq\t%r11, %fs:(%r10)\n" + spill(keep, true)
 }
 
 // arrivals returns the offsets in b where control may come from calls that did

@@ -51,7 +51,8 @@ type spikeTrailer struct {
 	flags                                            uint32
 	ticks, blind, worst, borderline, slow, dropped   uint64
 	limited, threshold, period, low, idle, cpu, seen uint64
-	threads                                          uint32
+	threads, kind, window, signalled, blocked        uint32
+	hz, backwards                                    uint64
 }
 
 // judged is how many calls were found long, or may have been: a clock that is late
@@ -132,7 +133,8 @@ func (l *spikeLog) record(r []byte) {
 		l.parents = append(l.parents, spikeParent{a, u(8), u(16), u(24), u(32), h(56), h(60)})
 	case wire.TypeTrailer:
 		l.trailer = spikeTrailer{
-			a, u(16), u(24), u(40), u(48), u(56), u(64), u(72), u(80), u(88), u(96), u(112), u(120), u(128), h(108),
+			a, u(16), u(24), u(40), u(48), u(56), u(64), u(72), u(80), u(88), u(96), u(112), u(120), u(128), h(108), h(104),
+			h(144), h(148), h(152), u(160), u(168),
 		}
 	case wire.TypeEpisode:
 		e := spikeEpisode{

@@ -20,6 +20,7 @@ type Reach struct {
 	Sure       uint64    `json:"sure_ns"`      // calls that take as long are found while the clock is not late
 	SureIdle   uint64    `json:"sure_idle_ns"` // those that begin when the process had been idle; 0: it was not
 	Signal     bool      `json:"signal"`       // signals to each thread move the clock
+	Window     uint32    `json:"window_mib"`   // the smallest window of those that do not tell all stack addresses apart; 0: all do
 	Ticks      uint64    `json:"ticks"`
 	Blind      uint64    `json:"blind_ns"` // time in which the clock was late
 	Gaps       uint64    `json:"gaps"`
@@ -70,6 +71,9 @@ func (s *Set) Reach() *Reach {
 			}
 		}
 		r.Signal = r.Signal || t.Signal
+		if t.Window != 0 && (r.Window == 0 || t.Window < r.Window) {
+			r.Window = t.Window
+		}
 		r.WorstGap = max(r.WorstGap, t.WorstGap)
 		for _, sum := range []struct {
 			to *uint64
@@ -156,6 +160,9 @@ func (r *Reach) Lines() []string {
 			either(r.Dropped > 0, count(r.Dropped, "record", "records")+" lost", "no record lost"),
 		}
 		say("%s.", capital(join(missed)))
+	}
+	if r.Window > 0 {
+		say("Masked window of %d MiB, for want of address space: a call may be missed, or shown shorter than it was, if another was made at a stack address a multiple of that away.", r.Window)
 	}
 	say("Functions without probes are not judged: their time is their callers'.")
 	if r.Changes > 0 {

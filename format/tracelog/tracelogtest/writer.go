@@ -204,7 +204,11 @@ func (w *Writer) Trailer(t *tracelog.Trailer) {
 		tick = wire.TickSignal
 	}
 	b := u64(nil, t.Time, t.Ticks, t.Blind, t.Late, t.WorstGap, t.Borderline, t.Slow, t.Dropped, t.Limited, t.Threshold, t.Period, t.Low)
+	if t.Exact {
+		tick = wire.TickExact
+	}
 	b = u64(u32(b, tick, t.Threads), t.Idle, t.TickerCPU, t.Episodes, 0)
+	b = u64(u32(b, t.Window, t.Signalled, t.Blocked, t.RateError), t.TSCHz, t.Backwards)
 	w.record(wire.KindRecords, wire.TypeTrailer, flags, b)
 }
 

@@ -105,6 +105,16 @@
 //	128  u64 episodes, those left out included
 //	136  u64 0
 //
+// Logs of older runtimes end there, at 144. Where the window has less than the whole
+// 4 GiB a call may be missed, or be shown shorter than it was:
+//
+//	144  u32 MiB of the window, 0: the whole
+//	148  u32 threads that a signal sets the clock for
+//	152  u32 of those, that blocked the signal when last looked at
+//	156  u32 error of the rate of the TSC, in 10^-9, with the exact clock
+//	160  u64 TSC ticks in a second, as times of the exact clock were made with
+//	168  u64 calls that ended before they began, by the exact clock
+//
 // Text, a = tid. What the program said about a call:
 //
 //	 8  u64 episode, 0: none yet, the next of the thread    16  u64 time
@@ -238,8 +248,9 @@ const (
 	ParentSize       = 64
 	ThreadSize       = 24 // then the name
 	StallSize        = 32
-	TrailerSize      = 144
-	TextSize         = 40 // then the text
+	TrailerSize      = 176
+	TrailerLeast     = 144 // of older runtimes
+	TextSize         = 40  // then the text
 	SeenSize         = 64
 	SettingSize      = 48
 	NodeSize         = 48 // of trees as well
@@ -294,6 +305,7 @@ const SettingOff = 1 << 0 // not looked for spikes
 const (
 	TickThread = 1
 	TickSignal = 2
+	TickExact  = 3 // none: each call reads the TSC
 )
 
 // Kinds of text.

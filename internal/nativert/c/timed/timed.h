@@ -12,7 +12,10 @@
  *   timed_words.c   the words of CAIRN_SPIKE
  *   timed_channel.c names of conditions
  *   timed_control.c the socket and the file that change all that while it runs
- *   timed_start.c   the window, the environment, fork, the end
+ *   timed_window.c  the window
+ *   timed_masked.c  code for a smaller window
+ *   timed_stub.S    where such code comes to
+ *   timed_start.c   the environment, fork, the end
  *
  * It needs no C library: it calls the kernel itself and uses what it finds
  * of a C library (weak symbols). Nothing here may use vector registers: a slow
@@ -95,6 +98,8 @@ struct process {
   struct process *other; /* of another kind */
   u32 kind;
   u8 *base; /* of the window; see CLOCK */
+  u64 window; /* its size */
+  u32 mask;   /* of stack pointers */
   u64 origin; /* when the clock was 1 */
   i32 pid;
   u8 shared;     /* the window is a file's memory: a child needs its own */
@@ -179,6 +184,7 @@ struct process {
 enum { CLOCK = -64, LOW = -60, ALIVE = -56, TREE_CLOCK = -48 };
 #define TREE_RUNNING (1ul << 50) /* what the clock of the tree is above; see tree.h */
 #define word(p, at) ((u32 *)((p)->base + (at)))
+#define slot(p, sp) ((p)->base + ((u32)(sp) & (p)->mask))
 
 extern struct process *__cairn_process __attribute__((visibility("default")));
 extern u8 *__cairn_base HIDDEN;
@@ -241,6 +247,14 @@ struct thread {
 };
 
 /* ---- functions ---- */
+
+/* window returns a new state with its window, the whole one unless masked is set or
+ * there is no room for it; or ends the process. */
+HIDDEN struct process *__cairn_window(u32 kind, int masked);
+HIDDEN void __cairn_window_free(struct process *p);
+HIDDEN int __cairn_own_window(struct process *p);
+/* masked makes this module's code fit for a window that is not whole. */
+HIDDEN void __cairn_masked(struct process *p);
 
 HIDDEN int __cairn_word_is(const char *s, const char *w);
 HIDDEN u64 __cairn_time_of(const char *s);

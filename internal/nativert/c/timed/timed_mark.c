@@ -85,7 +85,7 @@ int __cairn_over(u64 sp) {
   struct thread *t = self();
   struct process *p = __cairn_state;
   u32 flags, stamp;
-  if (!t || !(stamp = *(u32 *)(p->base + (u32)sp))) return 0;
+  if (!t || !(stamp = *(u32 *)slot(p, sp))) return 0;
   u64 t0, t1, e = __cairn_now(p);
   __cairn_interval(p, stamp, e, &t0, &t1);
   u64 threshold = __cairn_rule(p, t, sp, t0, &flags);

@@ -49,7 +49,7 @@ static void settle(struct thread *t, u64 frame) {
   }
 }
 
-#define stamp_of(p, sp) ((u32 *)((p)->base + (u32)(sp)))
+#define stamp_of(p, sp) ((u32 *)slot(p, sp))
 
 /* begin opens a scope in the function with that CFA. Without room it stays shut,
  * and its time is that of what is around it. */

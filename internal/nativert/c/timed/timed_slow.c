@@ -262,7 +262,7 @@ u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp) {
   if (!p || !load(word(p, ALIVE))) return 0; /* a child that no handler of fork saw */
   if (p->check_pid && (i32)sys0(SYS_getpid) != p->pid) return 0;
   u64 e = __cairn_now(p), t0, t1, number = 0;
-  u32 stamp = *(u32 *)(p->base + (u32)sp);
+  u32 stamp = *(u32 *)slot(p, sp);
   if (!stamp) return 0;
   /* At once: the ticks are remembered one by one for 2000 periods only, and a
    * thread that makes its state may lose its processor for longer. */

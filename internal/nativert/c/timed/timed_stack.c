@@ -75,7 +75,7 @@ static int is_stamped(struct process *p, u64 start) {
 
 /* so_far sets the times of a frame by the stamp of its entry. */
 static void so_far(struct walk *w, struct entry *x, u64 sp) {
-  u32 stamp = *(u32 *)(w->p->base + (u32)sp);
+  u32 stamp = *(u32 *)slot(w->p, sp);
   u64 t0, t1;
   x->sp = (u32)sp;
   if (!w->stamped || !stamp) return;

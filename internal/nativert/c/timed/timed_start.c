@@ -1,10 +1,5 @@
-/* The start of the timed modes: the window, what the environment says, the
- * threads; then fork and the end.
- *
- * The window has a slot for each value of the low 32 bits of a stack pointer:
- * 4 GiB of addresses, of which the pages are in memory that stacks ever
- * touched. In front of it are the words that inserted code reads, and before
- * them the state of the process. */
+/* The start of the timed modes: what the machine has, what the environment says,
+ * the threads; then fork and the end. */
 
 #include "timed.h"
 
@@ -14,66 +9,6 @@ __asm__(".pushsection .data.cairn_process,\"aw\"\n"
 
 u8 *__cairn_base;
 struct process *__cairn_state;
-
-#define WINDOW (1ul << 32)
-#define PAGE 4096ul
-#define BELOW (((sizeof(struct process) + PAGE - 1) & ~(PAGE - 1)) + PAGE)
-#define TOTAL (BELOW + WINDOW + PAGE) /* a stack pointer may be misaligned */
-
-/* ---- the window ---- */
-
-/* shared_window puts a file's memory at the window: it is not charged before it
- * is touched, where other memory is. */
-static int shared_window(u8 *base) {
-  i64 fd = sys2(SYS_memfd_create, "cairn-window", 1 /* MFD_CLOEXEC */);
-  if (fd < 0) return 0;
-  i64 r = sys2(SYS_ftruncate, fd, WINDOW + PAGE);
-  if (r >= 0) r = map(base, WINDOW + PAGE, PROT_RW, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
-  sys1(SYS_close, fd);
-  return !failed(r);
-}
-
-static struct process *reserve_window(void) {
-  u8 *m = (u8 *)map(0, TOTAL, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  int shared = 0;
-  if (failed(m)) {
-    m = (u8 *)map(0, TOTAL, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (failed(m)) return 0;
-    if (failed(map(m, BELOW, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)) || !shared_window(m + BELOW)) {
-      sys2(SYS_munmap, m, TOTAL);
-      return 0;
-    }
-    shared = 1;
-  }
-  struct process *p = (struct process *)m;
-  p->base = m + BELOW;
-  p->shared = (u8)shared;
-  /* With huge pages, each stack would cost megabytes. */
-  sys3(SYS_madvise, p->base, WINDOW + PAGE, MADV_NOHUGEPAGE);
-  sys3(SYS_madvise, p->base, WINDOW + PAGE, MADV_DONTDUMP);
-  p->check_pid = sys3(SYS_madvise, p->base - PAGE, PAGE, MADV_WIPEONFORK) < 0;
-  return p;
-}
-
-/* window reserves it, or ends the process: inserted code cannot run without. A
- * limit of address space that may be raised is raised by the window's size. */
-static struct process *window(void) {
-  struct process *p = reserve_window();
-  u64 limit[2];
-  static const char message[] =
-      "cairn: this program was built with cairn cc --mode spike and needs 4 GiB of address space, which it cannot "
-      "reserve here: raise the limit (ulimit -v unlimited) or build it without\n";
-  if (!p && sys2(SYS_getrlimit, 9 /* RLIMIT_AS */, limit) >= 0 && limit[0] < limit[1]) {
-    limit[0] = limit[0] + TOTAL > limit[1] ? limit[1] : limit[0] + TOTAL;
-    sys2(SYS_setrlimit, 9, limit);
-    p = reserve_window();
-  }
-  if (!p) {
-    say(message, sizeof message - 1);
-    sys1(SYS_exit_group, 127);
-  }
-  return p;
-}
 
 /* ---- what the machine has ---- */
 
@@ -149,6 +84,20 @@ static const char *env(char **e, const char *name) {
 
 enum { MAX_DIR = 1024 };
 
+/* privileged tells whether the program has more rights than its caller. */
+static int privileged(void) {
+  return sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid);
+}
+
+/* wants_masked tells whether the environment asks for the smaller window, which is
+ * there before all else is read. */
+static int wants_masked(char **envp) {
+  const char *s = privileged() ? 0 : env(envp, "SPIKE");
+  for (; s && *s; s++)
+    if (__cairn_word_is(s, "stamp=masked")) return 1;
+  return 0;
+}
+
 /* configure sets thresholds and where the log goes. A program with more rights
  * than its caller takes no orders from the caller's environment, nor writes
  * files for it. */
@@ -156,7 +105,7 @@ static void configure(struct process *p, char **envp) {
   p->threshold = 10 * MS;
   p->rate = 100;
   __cairn_options(p, CAIRN_DEFAULTS);
-  if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid)) {
+  if (privileged()) {
     p->off = 1;
     return;
   }
@@ -217,7 +166,7 @@ static void forked(void) {
   if (!p) return;
   p->pid = (i32)sys0(SYS_getpid);
   p->forked = 1;
-  if (p->shared) shared_window(p->base);
+  if (p->shared) __cairn_own_window(p);
   p->fork_time = p->last_tick = __cairn_now(p);
   __cairn_file_drop(p);
   __cairn_forget_threads(p);
@@ -242,7 +191,7 @@ static void forked(void) {
 /* ---- start and end ---- */
 
 static struct process *new_process(char **e) {
-  struct process *p = window();
+  struct process *p = __cairn_window(CAIRN_KIND, wants_masked(e));
   u64 ts[2];
   p->abi = TIMED_ABI | CAIRN_KIND;
   p->size = sizeof *p;
@@ -269,7 +218,7 @@ static struct process *join(char **envp, int *first) {
     for (; (p = load(link)); link = &p->other) {
       if ((p->abi ^ TIMED_ABI) >> 8) break; /* of another layout */
       if (p->abi != (TIMED_ABI | CAIRN_KIND) || p->size != sizeof *p) continue;
-      if (mine) sys2(SYS_munmap, mine, TOTAL); /* another thread was faster */
+      if (mine) __cairn_window_free(mine); /* another thread was faster */
       *first = 0;
       return p;
     }
@@ -289,6 +238,7 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   struct process *p = join(envp, &first);
   u32 n = add(&p->bases, 1);
   if (n < BASES) p->base_word[n] = (u64)&__cairn_base;
+  if (p->mask != (u32)-1) __cairn_masked(p);
   __cairn_state = p;
   __cairn_channels_start(p);
   store(&__cairn_base, p->base);

@@ -9,6 +9,8 @@
 struct node __cairn_tree_empty;
 #define EMPTY &__cairn_tree_empty
 struct node __cairn_tree_none = {.function = TREE_NONE, .slot = {[0 ... TREE_SLOTS - 1] = EMPTY}};
+static struct node sink = {
+    .parent = &sink, .function = TREE_LOST, .slot = {[0 ... TREE_SLOTS - 1] = EMPTY}};
 
 struct node *__cairn_tree_table[TREE_TABLE];
 
@@ -23,6 +25,7 @@ static struct block *block_of(struct node *n) { return (struct block *)((u64)n &
 static struct trees *shared(struct process *p) {
   struct trees *s = load(&p->trees), *none = 0;
   if (s) return s;
+  if (!p->mask) return 0; /* all calls have one slot */
   for (u64 size = 1ul << 33; size >= 1ul << 24; size >>= 1) {
     u8 *m = (u8 *)map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (failed(m)) continue;
@@ -97,7 +100,7 @@ static struct node *place(struct trees *s, struct tree *t) {
 struct node *__cairn_tree_child(const u8 *function) {
   struct node *parent = __cairn_node, *n;
   struct trees *s = shared(__cairn_state);
-  if (!s) return &__cairn_tree_none; /* there is no room at all: nobody reads it */
+  if (!s) return &sink; /* there is no room at all: nobody reads it */
   if (parent->function == TREE_LOST) return parent;
   if (parent->function == TREE_NONE) parent = new_tree(s);
   for (n = load(&parent->first); n; n = n->next)
@@ -253,6 +256,6 @@ static void forked(struct process *p) {
     }
   for (struct node *n = current; n->parent; n = n->parent) {
     n->time = -(i64)c;
-    *(struct node **)(p->base + n->sp) = n; /* where the window is a new one */
+    *(struct node **)slot(p, n->sp) = n; /* where the window is a new one */
   }
 }

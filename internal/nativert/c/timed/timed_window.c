@@ -1,0 +1,111 @@
+/* The window: a slot for each value of the low 32 bits of a stack pointer, 4 GiB
+ * of addresses, of which the pages are in memory that stacks ever touched. In
+ * front of it are the words that inserted code reads, and before them the state
+ * of the process.
+ *
+ * Where so much cannot be reserved the window is a smaller one, and code masks
+ * the stack pointer (timed_masked.c). Two calls whose stack pointers are a
+ * multiple of its size apart then have one slot. In mode spike the later stamp is
+ * there, which makes the earlier call shorter: it may be missed, or shown shorter,
+ * and no spike is invented. In mode stacks a slot leads back to the caller, so
+ * there all calls have one slot, and there is no tree. */
+
+#include "timed.h"
+
+#define WINDOW (1ul << 32)
+#define PAGE 4096ul
+#define BELOW (((sizeof(struct process) + PAGE - 1) & ~(PAGE - 1)) + PAGE)
+#define TOTAL(window) (BELOW + (window) + PAGE) /* a stack pointer may be misaligned */
+
+enum { LEAST_WINDOW = 1 << 20, MOST_MASKED = 1 << 30, RLIMIT_AS = 9 };
+
+/* own_window puts a file's memory at the window: it is not charged before it is
+ * touched, where other memory is. A child made by fork needs one of its own. */
+int __cairn_own_window(struct process *p) {
+  u64 size = p->window + PAGE;
+  i64 fd = sys2(SYS_memfd_create, "cairn-window", 1 /* MFD_CLOEXEC */);
+  if (fd < 0) return 0;
+  i64 r = sys2(SYS_ftruncate, fd, size);
+  if (r >= 0) r = map(p->base, size, PROT_RW, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
+  sys1(SYS_close, fd);
+  return !failed(r);
+}
+
+/* reserve makes the state with a window of some size, or returns 0. */
+static struct process *reserve(u64 window) {
+  u64 total = TOTAL(window);
+  u8 *m = (u8 *)map(0, total, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  struct process *p = (struct process *)m;
+  if (failed(m)) {
+    m = (u8 *)map(0, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (failed(m)) return 0;
+    p = (struct process *)m;
+    if (failed(map(m, BELOW, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0))) goto none;
+    p->shared = 1;
+  }
+  p->base = m + BELOW;
+  p->window = window;
+  p->mask = (u32)(window - 1);
+  if (p->shared && !__cairn_own_window(p)) goto none;
+  /* With huge pages, each stack would cost megabytes. */
+  sys3(SYS_madvise, p->base, window + PAGE, MADV_NOHUGEPAGE);
+  sys3(SYS_madvise, p->base, window + PAGE, MADV_DONTDUMP);
+  p->check_pid = sys3(SYS_madvise, p->base - PAGE, PAGE, MADV_WIPEONFORK) < 0;
+  return p;
+none:
+  sys2(SYS_munmap, m, total);
+  return 0;
+}
+
+/* reserve_all reserves the whole. A limit of address space that may be raised is
+ * raised by the window's size. */
+static struct process *reserve_all(void) {
+  struct process *p = reserve(WINDOW);
+  u64 limit[2], was;
+  if (p || sys2(SYS_getrlimit, RLIMIT_AS, limit) < 0 || limit[0] >= limit[1]) return p;
+  was = limit[0];
+  limit[0] = least(limit[0] + TOTAL(WINDOW), limit[1]);
+  sys2(SYS_setrlimit, RLIMIT_AS, limit);
+  if ((p = reserve(WINDOW))) return p;
+  limit[0] = was;
+  sys2(SYS_setrlimit, RLIMIT_AS, limit);
+  return 0;
+}
+
+/* leaves tells whether as much again is left for the program. */
+static int leaves(u64 window) {
+  i64 m = map(0, 2 * TOTAL(window), PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (failed(m)) return 0;
+  sys2(SYS_munmap, m, 2 * TOTAL(window));
+  return 1;
+}
+
+/* reserve_some reserves the largest window that leaves the program half. */
+static struct process *reserve_some(u32 kind) {
+  static const char message[] = "cairn: mode stacks needs 4 GiB of address space, which it cannot reserve here (ulimit -v): no calls are counted\n";
+  struct process *p = 0;
+  if (kind == KIND_STACKS) {
+    if (!(p = reserve(PAGE))) return 0;
+    p->mask = 0;
+    p->off = 1;
+    say(message, sizeof message - 1);
+    return p;
+  }
+  for (u64 size = MOST_MASKED; !p && size >= LEAST_WINDOW; size >>= 1)
+    if (leaves(size)) p = reserve(size);
+  return p;
+}
+
+struct process *__cairn_window(u32 kind, int masked) {
+  static const char message[] =
+      "cairn: there is no room for the state that this program needs to time its calls: raise the limit (ulimit -v "
+      "unlimited), or build it without cairn\n";
+  struct process *p = masked ? 0 : reserve_all();
+  if (!p) p = reserve_some(kind);
+  if (p) return p;
+  say(message, sizeof message - 1); /* inserted code cannot run without */
+  sys1(SYS_exit_group, 127);
+  return 0;
+}
+
+void __cairn_window_free(struct process *p) { sys2(SYS_munmap, p, TOTAL(p->window)); }
