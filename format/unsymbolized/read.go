@@ -1,0 +1,159 @@
+package unsymbolized
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/sample"
+)
+
+// maxLine bounds a line: the longest ones have a context, and a thousand calls take
+// 20 kB.
+const maxLine = 16 << 20
+
+// Read reads a profile. Errors have the name and the line.
+func Read(r io.Reader, name string) (*Profile, error) {
+	d := decoder{lines: bufio.NewScanner(r)}
+	d.lines.Buffer(nil, maxLine)
+	p := new(Profile)
+	for d.next() {
+		if err := d.counts(p); err != nil {
+			if d.lines.Err() != nil {
+				break // that is why
+			}
+			return nil, fmt.Errorf("%s: line %d: %w", name, d.number, err)
+		}
+	}
+	switch err := d.lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("%s: line %d has more than %d bytes", name, d.number+1, maxLine)
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return p, nil
+}
+
+type decoder struct {
+	lines  *bufio.Scanner
+	line   []byte // the one that is looked at
+	number int    // of it, from 1
+}
+
+// next moves to the next line that is not blank.
+func (d *decoder) next() bool {
+	for d.lines.Scan() {
+		d.number++
+		if d.line = bytes.TrimSpace(d.lines.Bytes()); len(d.line) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// counts reads what one context has, from the line that is looked at.
+func (d *decoder) counts(p *Profile) error {
+	var c sample.Counts
+	inBrackets := d.line[0] == '['
+	if len(p.Counts) == 0 {
+		p.HasContexts = inBrackets
+	} else if !p.HasContexts || !inBrackets {
+		return fmt.Errorf("%q is where a context in brackets should be", clip(d.line))
+	}
+	if inBrackets {
+		var err error
+		if c.Context, err = parseContext(d.line); err != nil {
+			return err
+		}
+		if !d.next() {
+			return errors.New("the file ends where a number of ranges should be")
+		}
+	}
+	err := d.list("ranges", "-", func(v pair) {
+		c.Ranges = append(c.Ranges, sample.RangeCount{First: v.from, Last: v.to, Count: v.count})
+	})
+	if err != nil {
+		return err
+	}
+	if !d.next() {
+		return errors.New("the file ends where a number of branches should be")
+	}
+	err = d.list("branches", "->", func(v pair) {
+		c.Branches = append(c.Branches, sample.BranchCount{Branch: sample.Branch{From: v.from, To: v.to}, Count: v.count})
+	})
+	if err != nil {
+		return err
+	}
+	p.Counts = append(p.Counts, c)
+	return nil
+}
+
+// list reads a number and so many lines of pairs.
+func (d *decoder) list(what, sep string, add func(pair)) error {
+	n, err := strconv.ParseUint(string(d.line), 10, 64)
+	if err != nil {
+		return fmt.Errorf("%q is where a number of %s should be", clip(d.line), what)
+	}
+	for i := range n {
+		if !d.next() {
+			return fmt.Errorf("the file ends after %d of %d %s", i, n, what)
+		}
+		v, err := parsePair(d.line, sep)
+		if err != nil {
+			return err
+		}
+		add(v)
+	}
+	return nil
+}
+
+type pair struct{ from, to, count uint64 }
+
+// parsePair reads two addresses that sep parts, and a count.
+func parsePair(line []byte, sep string) (pair, error) {
+	first, rest, ok := strings.Cut(string(line), sep)
+	second, n, hasCount := strings.Cut(rest, ":")
+	from, err1 := strconv.ParseUint(first, 16, 64)
+	to, err2 := strconv.ParseUint(second, 16, 64)
+	count, err3 := strconv.ParseUint(n, 10, 64)
+	if !ok || !hasCount || errors.Join(err1, err2, err3) != nil {
+		return pair{}, fmt.Errorf("%q is not of the form FROM%sTO:COUNT", clip(line), sep)
+	}
+	return pair{from, to, count}, nil
+}
+
+// parseContext reads "[0x1 @ 0x2]".
+func parseContext(line []byte) ([]uint64, error) {
+	bad := fmt.Errorf("%q is no context such as [0x1a @ 0x2b]", clip(line))
+	inner, ok := bytes.CutPrefix(line, []byte("["))
+	inner, closed := bytes.CutSuffix(inner, []byte("]"))
+	if !ok || !closed {
+		return nil, bad
+	}
+	if len(inner) == 0 {
+		return nil, nil
+	}
+	var context []uint64
+	for part := range bytes.SplitSeq(inner, []byte(" @ ")) {
+		digits, ok := bytes.CutPrefix(part, []byte("0x"))
+		addr, err := strconv.ParseUint(string(digits), 16, 64)
+		if !ok || err != nil {
+			return nil, bad
+		}
+		context = append(context, addr)
+	}
+	return context, nil
+}
+
+// clip shortens a line for a message.
+func clip(line []byte) string {
+	const most = 60
+	if len(line) > most {
+		return string(line[:most]) + "..."
+	}
+	return string(line)
+}
