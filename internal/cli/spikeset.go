@@ -123,7 +123,9 @@ func (f *spikeTargets) run(ctx context.Context, s *Streams, ask func(context.Con
 	}
 	switch {
 	case f.json:
-		err = report.WriteJSON(s.Out, spikeStatusJSON(list))
+		err = report.WriteJSON(s.Out, struct {
+			Programs []spikeStatus `json:"programs"`
+		}{spikeStatusJSON(list)})
 	case len(list) > 0:
 		err = writeSpikeStatus(s, style, list)
 	}
