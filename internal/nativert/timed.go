@@ -71,5 +71,5 @@ func timedSources() []File {
 		}
 		out = append(out, File{name, data})
 	}
-	return append(out, traceSources()...)
+	return append(append(out, hookSources()...), traceSources()...)
 }

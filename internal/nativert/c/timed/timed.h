@@ -82,6 +82,7 @@ struct file {
 
 struct thread;
 struct trees;
+struct hooks;
 struct channel;
 struct channels {
   struct channel *from, *to;
@@ -125,6 +126,7 @@ struct process {
   void (*flight_left)(struct process *, u64 sp);
   void (*flight_freeze)(struct process *, struct thread *, u64 number, u64 lo, u64 hi, u64 e);
   void (*flight_forked)(struct process *);
+  struct hooks *hooks; /* of functions that others compiled, see hook.h; 0: none */
   /* what can be changed while it runs, see timed_control.c */
   u8 quiet;         /* switched off for now */
   u8 fixed_period;  /* the environment has set it */
@@ -230,6 +232,7 @@ struct thread {
   u64 busy_since;
   u64 switches, switches_at;
   u64 parents, parents_sp, parents_at; /* threshold for the frames above */
+  u64 left_at; /* where the unwinder meets the call that is judged */
   u32 notes, opened, named;
   u32 pauses;
   u64 paused_before; /* pauses that are in the ring no more, summed */
@@ -328,6 +331,9 @@ HIDDEN void __cairn_text(u32 kind, u64 sp, u64 pc, const char *text, u64 len);
  * rbp its caller's frame pointer or 0. Returns the number of the episode that the
  * call is the peak or a parent of, or 0. */
 HIDDEN u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp);
+/* leave_at is the same for a call that was hooked: its stack is looked for from the
+ * frame whose pc is at, in the hook or in the function. */
+HIDDEN u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp);
 /* scopes adds the open scopes from sp outwards to a stack of n entries, which has
  * room for max, and returns how many there are now. */
 HIDDEN u32 __cairn_scopes(struct process *p, struct thread *t, u64 sp, u64 e, struct entry *stack, u32 n, u32 max);

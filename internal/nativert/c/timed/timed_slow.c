@@ -257,7 +257,9 @@ static u64 judge(struct process *p, struct thread *t, const struct slow_call *c,
   return open_episode(p, t, c, frame, rbp, lo, hi, threshold);
 }
 
-u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp) {
+u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp) { return __cairn_leave_at(site, site, sp, frame, rbp); }
+
+u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp) {
   struct process *p = __cairn_state;
   if (!p || !load(word(p, ALIVE))) return 0; /* a child that no handler of fork saw */
   if (p->check_pid && (i32)sys0(SYS_getpid) != p->pid) return 0;
@@ -276,6 +278,7 @@ u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp) {
   }
   t->busy_since = e;
   t->busy = 1;
+  t->left_at = at;
   barrier();
   struct slow_call *c = &t->call[t->calls % CALLS];
   c->site = site, c->sp = sp, c->t0 = t0, c->t1 = t1, c->e = e;
@@ -286,6 +289,7 @@ u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp) {
     t->switches_at = e;
     involuntary(t);
   }
+  t->left_at = 0;
   barrier();
   t->busy = 0;
   return number;

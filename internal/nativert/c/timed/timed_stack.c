@@ -6,6 +6,7 @@
  * For a frame that the unwinder finds, the stack pointer at its entry is known,
  * so the window has its stamp, and its time so far. */
 
+#include "hook.h"
 #include "timed.h"
 
 #if __has_include(<gnu/libc-version.h>)
@@ -39,7 +40,8 @@ _Static_assert(sizeof(struct entry) == LOG_ENTRY_SIZE, "layout");
 
 struct walk {
   struct process *p;
-  u64 site, sp, e;
+  struct hooks *hooks;
+  u64 site, at, sp, e;
   struct entry *out;
   u32 max, count; /* count: frames found */
   u32 started, stamped; /* stamped: the frame found last is of an instrumented function */
@@ -100,16 +102,32 @@ static void add_frame(struct walk *w, u64 pc, int exact) {
   x->flags = exact ? LOG_ENTRY_EXACT | LOG_ENTRY_NO_STAMP : LOG_ENTRY_NO_STAMP;
 }
 
-/* A frame's own CFA is told with the next frame, as its stack pointer. */
+/* is_stub tells whether a frame is that of the stub a hooked function returns to. */
+static int is_stub(const struct walk *w, u64 pc) { return w->hooks && pc - w->hooks->stub < w->hooks->stub_end - w->hooks->stub; }
+
+static int is_hook(const struct walk *w, u64 pc) {
+  for (u32 i = 0; w->hooks && i < w->hooks->texts; i++)
+    if (pc - w->hooks->text[i][0] < w->hooks->text[i][1] - w->hooks->text[i][0]) return 1;
+  return 0;
+}
+
+/* A frame's own CFA is told with the next frame, as its stack pointer. The frame
+ * behind a hooked function is the stub; it is none of the program's. */
 static int frame(struct context *c, void *arg) {
   struct walk *w = arg;
   int exact = 0;
   u64 pc = _Unwind_GetIPInfo(c, &exact), cfa = _Unwind_GetCFA(c);
   if (!w->started) {
-    if (pc != w->site) return 0; /* of several, the innermost is ours */
+    if (pc != w->at) return 0; /* of several, the innermost is ours */
     w->started = 1;
+    if (is_hook(w, pc)) {
+      add_frame(w, w->site, 0);
+      return 0;
+    }
   } else if (w->count) {
+    w->stamped |= (u32)is_stub(w, pc);
     so_far(w, entry_of(w, w->count - 1), cfa - 8);
+    if (is_stub(w, pc)) return 0;
   }
   if (!pc) return 5;
   w->stamped = is_stamped(w->p, _Unwind_GetRegionStart(c));
@@ -117,10 +135,20 @@ static int frame(struct context *c, void *arg) {
   return w->count < MAX_FRAMES ? 0 : 5 /* _URC_END_OF_STACK */;
 }
 
+/* return_of is what the function really returns to whose return address, in the slot
+ * sp, is pc. */
+static u64 return_of(const struct walk *w, u64 sp, u64 pc) {
+  if (!w->hooks || pc != w->hooks->stub) return pc;
+  return *(u64 *)(w->hooks->returns + (u32)sp) << 16 >> 16;
+}
+
 /* by_frame_pointers goes on from the caller. */
 static void by_frame_pointers(struct walk *w, u64 rbp) {
   u64 at = w->sp, two[2];
   while (w->count < MAX_FRAMES && rbp > at && !(rbp & 7) && rbp - at < 8 << 20 && read_self(w->p, rbp, two, sizeof two)) {
+    u64 back = two[1];
+    two[1] = return_of(w, rbp + 8, back);
+    w->stamped = back != two[1];
     if (!two[1] || !__cairn_known(w->p, two[1])) break;
     so_far(w, entry_of(w, w->count - 1), rbp + 8);
     add_frame(w, two[1], 0);
@@ -151,7 +179,8 @@ static u32 settle(struct walk *w) {
 u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp, u64 e, struct entry *out, u32 max,
                   u32 *frames, u32 *flags) {
   struct walk w;
-  w.p = p, w.site = site, w.sp = sp, w.e = e, w.out = out, w.max = max, w.count = w.started = w.stamped = 0;
+  w.p = p, w.hooks = load(&p->hooks), w.site = site, w.at = t->left_at ? t->left_at : site;
+  w.sp = sp, w.e = e, w.out = out, w.max = max, w.count = w.started = w.stamped = 0;
   if (has_unwinder()) {
     keep_vectors(p, t->vectors);
     _Unwind_Backtrace(frame, &w);
@@ -162,7 +191,7 @@ u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp
     w.count = w.stamped = 0;
     add_frame(&w, site, 0);
     out[0].sp = (u32)sp;
-    add_frame(&w, *(u64 *)sp, 0);
+    add_frame(&w, return_of(&w, sp, *(u64 *)sp), 0);
     by_frame_pointers(&w, rbp);
     if (w.count == 2) *flags |= LOG_EPISODE_CALLER_ONLY;
   }
