@@ -57,6 +57,8 @@ func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 		return usagef("--threshold: mode %s measures no time; mode spike does", f.shim.Mode)
 	case !f.shim.spikes() && flags.Changed("threshold"):
 		return usagef("--threshold: mode %s looks for no spikes; mode spike does", f.shim.Mode)
+	case !f.shim.spikes() && f.shim.Flight:
+		return usagef("--flight: mode %s looks for no spikes; mode spike does, and trace keeps every call", f.shim.Mode)
 	case f.shim.Small < 0:
 		return usagef("--small %d: the least is 0, for all functions", f.shim.Small)
 	case !f.shim.spikes():

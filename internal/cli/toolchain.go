@@ -32,6 +32,7 @@ type shimOptions struct {
 	Lenient   bool     `json:"lenient,omitempty"`
 	Small     int      `json:"small,omitempty"` // timed modes leave out smaller functions without a loop
 	Threshold string   `json:"threshold,omitempty"`
+	Flight    bool     `json:"flight,omitempty"` // of mode spike: threads record their calls
 	// OrderSlots is a power of two, or 0 for a slot for each function.
 	OrderSlots int `json:"order_slots,omitempty"`
 
@@ -279,7 +280,7 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions,
 	}
 	if opts.timed() {
 		mode, _ := prof.ParseMode(opts.Mode)
-		objects := nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Mode: mode})
+		objects := nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Mode: mode, Flight: opts.Flight})
 		if opts.traces() {
 			objects = nativert.TraceObjects(defaultDir)
 		}

@@ -309,6 +309,8 @@ const (
 	processSymbol = "__cairn_process"
 	// nodeSymbol is the current node of a thread in mode stacks.
 	nodeSymbol = "__cairn_node"
+	// flightSymbol is where a thread records its calls.
+	flightSymbol = "__cairn_flight_at"
 	// preinitSymbol starts the clock of an executable before all constructors.
 	preinitSymbol = "__cairn_preinit"
 	needTrace     = "__cairn_trace_full"
@@ -396,7 +398,7 @@ func TimedLinkerArgs(args []string) []string {
 			return nil
 		}
 	}
-	return []string{"-u", preinitSymbol, "--export-dynamic-symbol=" + processSymbol, "--export-dynamic-symbol=" + nodeSymbol}
+	return []string{"-u", preinitSymbol, "--export-dynamic-symbol=" + processSymbol, "--export-dynamic-symbol=" + nodeSymbol, "--export-dynamic-symbol=" + flightSymbol}
 }
 
 // timedLink returns what the timed modes ask of the linker: an executable
@@ -411,7 +413,7 @@ func (c *Command) timedLink(tc Toolchain) []string {
 		out = append(out, "-Wl,-u,"+preinitSymbol)
 	}
 	if !c.Static && !c.Shared {
-		out = append(out, "-Wl,--export-dynamic-symbol="+processSymbol, "-Wl,--export-dynamic-symbol="+nodeSymbol)
+		out = append(out, "-Wl,--export-dynamic-symbol="+processSymbol, "-Wl,--export-dynamic-symbol="+nodeSymbol, "-Wl,--export-dynamic-symbol="+flightSymbol)
 	}
 	switch {
 	case c.Musl || tc.Musl: // gcc's unwinder may be one for another C library

@@ -164,11 +164,11 @@ func TestTimedArgs(t *testing.T) {
 	}{
 		{args: "-c a.c", want: "-B/t/bin/ -idirafter /t/inc -DCAIRN_ON -c a.c -dp -fno-ipa-ra"},
 		{args: "-c a.c", family: Clang, want: "-B/t/bin/ -fno-integrated-as -idirafter /t/inc -DCAIRN_ON -c a.c"},
-		{args: "a.o", family: Clang, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process -Wl,--export-dynamic-symbol=__cairn_node" + unwinder + " /t/libcairn.a"},
+		{args: "a.o", family: Clang, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process -Wl,--export-dynamic-symbol=__cairn_node -Wl,--export-dynamic-symbol=__cairn_flight_at" + unwinder + " /t/libcairn.a"},
 		{args: "-shared a.o", family: Clang, want: "-Wl,--build-id -shared a.o" + unwinder + " /t/libcairn.a"},
 		{args: "-Wl,-shared a.o", family: Clang, want: "-Wl,--build-id -Wl,-shared a.o" + unwinder + " /t/libcairn.a"},
 		{args: "-static a.o", family: Clang, want: "-Wl,--build-id -static a.o -Wl,-u,__cairn_preinit -Wl,-u,_Unwind_Backtrace /t/libcairn.a"},
-		{args: "a.o", family: Clang, musl: true, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process -Wl,--export-dynamic-symbol=__cairn_node /t/libcairn.a"},
+		{args: "a.o", family: Clang, musl: true, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process -Wl,--export-dynamic-symbol=__cairn_node -Wl,--export-dynamic-symbol=__cairn_flight_at /t/libcairn.a"},
 		{
 			args: "-flto -s -shared a.o",
 			want: "-B/t/bin/ -Wl,--build-id -DCAIRN_ON -flto -shared a.o -dp -fno-ipa-ra -Wl,-u,__cairn_base" + unwinder + " /t/libcairn.a",

@@ -25,6 +25,8 @@ type Options struct {
 	// Small leaves out, in timed modes, functions with fewer instructions and
 	// without a loop: on their own they hardly take long. 0 leaves out none.
 	Small int
+	// Flight records, in mode spike, each entry in a ring of its thread.
+	Flight bool
 	// Sources are the paths of the sources being compiled. Compilers put only
 	// a base name into their output; the path here that ends in it replaces it.
 	Sources []string

@@ -111,6 +111,9 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 		return t.render(), t.result
 	}
 	t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)
+	if t.opts.Flight {
+		t.tail = append(t.tail, "\t.hidden\t"+flightSlow+"\n"...)
+	}
 	return t.render(), t.result
 }
 
@@ -146,7 +149,11 @@ func (t *timer) body(b *body) {
 		t.treeBody(b)
 		return
 	}
-	t.insert(b.frags[0].probe, entryCode(b.live))
+	if t.opts.Flight {
+		t.flightEntry(b)
+	} else {
+		t.insert(b.frags[0].probe, entryCode(b.live))
+	}
 	if t.opts.entered {
 		t.insert(b.frags[0].probe, "\tcall\t__cairn_entered\n")
 	}

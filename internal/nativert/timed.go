@@ -25,11 +25,15 @@ var timedMembers = []string{
 	"timed_log.c", "timed_file.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked.c", "timed_stub.S", "timed_channel.c", "timed_control.c", "timed_start.c", "timed_preinit.c", "tree_enter.S", "tree.c",
 }
 
+// flightMembers are those of the flight recorder.
+var flightMembers = []string{"flight.S", "flight.c"}
+
 // TimedOptions say what a runtime of the timed modes is for.
 type TimedOptions struct {
 	Dir       string // where logs go while CAIRN_DIR is unset, "": nowhere
 	Threshold string // of a call in a program whose environment does not say, such as 1ms; "": 10ms
 	Mode      prof.Mode
+	Flight    bool // threads record their calls
 }
 
 // kind returns what the slots of the window hold, as timed.h names it. Modules of
@@ -47,14 +51,25 @@ func (o TimedOptions) kind() string {
 // linker is told to look for __cairn_preinit, which executables should be.
 func TimedObjects(o TimedOptions) []Object {
 	defaults := "threshold=" + cmp.Or(o.Threshold, "10ms")
+	members := timedMembers
+	if o.Flight {
+		members = append(slices.Clip(members), flightMembers...)
+	}
 	var out []Object
-	for _, name := range timedMembers {
+	for _, name := range members {
 		args := []string{name}
-		if name == "timed_start.c" {
+		switch name {
+		case "timed_start.c":
 			args = []string{
 				"-DCAIRN_DEFAULT_DIR=" + strconv.Quote(o.Dir), "-DCAIRN_DEFAULTS=" + strconv.Quote(defaults),
 				"-DCAIRN_KIND=" + o.kind(), name,
 			}
+			if o.Flight {
+				args = append([]string{"-DCAIRN_FLIGHT"}, args...)
+			}
+		case "flight.S":
+			out = append(out, Object{"flight_words.o", args})
+			continue
 		}
 		out = append(out, Object{name[:len(name)-2] + ".o", args})
 	}
@@ -64,7 +79,7 @@ func TimedObjects(o TimedOptions) []Object {
 // timedSources returns the source files of the timed modes.
 func timedSources() []File {
 	out := []File{{"timedwire.h", timedHeader()}}
-	for _, name := range append([]string{"timed.h", "tree.h", "registers.h", "elf.h"}, timedMembers...) {
+	for _, name := range append(append([]string{"timed.h", "tree.h", "flight.h", "registers.h", "elf.h"}, flightMembers...), timedMembers...) {
 		data, err := timedFiles.ReadFile("c/timed/" + name)
 		if err != nil {
 			panic(err) // embedded above

@@ -103,7 +103,8 @@
 //	112  u64 time in which the process was idle and the period longer
 //	120  u64 processor time of the clock's thread
 //	128  u64 episodes, those left out included
-//	136  u64 0
+//	136  u32 chunks of a thread's flight recorder, 0: there is none
+//	140  u32 episodes without a window
 //
 // Logs of older runtimes end there, at 144. Where the window has less than the whole
 // 4 GiB a call may be missed, or be shown shorter than it was:
@@ -159,6 +160,30 @@
 //
 //	56  u32 sequence of the thread's chunk before this one, plus 1; 0: its first
 //
+// # The flight recorder
+//
+// A log of mode spike may have chunks of a kind of their own with what a thread
+// called, events of 8 bytes each:
+//
+//	0  u32 low half of the function's address
+//	4  u32 low half of the stack pointer at its entry
+//
+// There are no events for exits: a call has ended when another is entered with the
+// same stack pointer or one above it. In place of the function's address can be
+//
+//	0  the time: the other word is the low half of a clock of microseconds that was
+//	   1 at the start of the header. It holds for the events behind it
+//	1  a call has ended, that with the stack pointer of the other word, and all below
+//
+// Both words 0: no event. The first event of a chunk is a time. In the header of
+// such a chunk the sequence is that of the thread's ring of chunks, the checksum is
+// 0, and
+//
+//	40  u64 number of the episode whose window the chunk is in, 0: still in the ring
+//	48  u32 low half of the stack pointer at the thread's first event
+//
+// # Mode stacks
+//
 // Tree and Node, in chunks of a kind of their own, both of one size and without
 // gaps, kept up to date: the calls of mode stacks. They are numbered from 1 in the
 // order of the file. Tree, a = tid. The root of a thread's calls:
@@ -195,6 +220,7 @@ const (
 	ChecksumOffset  = 56
 
 	Forked = 1 << 0 // flag: a child made by fork, which goes on with its parent's stack
+	Flight = 1 << 1 // flag: threads record their calls
 )
 
 // Chunks.
@@ -214,12 +240,15 @@ const (
 	ChunkLastOffset     = 32
 	ChunkDroppedOffset  = 40
 	ChunkBeforeOffset   = 56
+	ChunkEpisodeOffset  = 40 // of chunks of kind KindFlight: number of the spike whose window it is in
+	ChunkTopOffset      = 48 // of those: low half of the stack pointer at the thread's first event
 	ChunkNumberOffset   = 48 // of chunks of kind KindTree: number of the first record
 	ChunkChecksumOffset = 60
 
 	KindRecords = 1
 	KindSeen    = 2
 	KindEvents  = 3
+	KindFlight  = 4
 	KindTree    = 8
 )
 
@@ -320,6 +349,16 @@ const ModeStacks = 8
 
 // ModeTrace is the mode in the header of a log of all calls (prof.ModeTrace).
 const ModeTrace = 9
+
+// Events of flight recorders that are no calls, by what stands for the function.
+const (
+	FlightTime = 0 // the clock
+	FlightExit = 1 // a call has ended
+
+	// FlightLead is how far a window reaches back before its spike, at least if the
+	// recorder does: so many times as long as the spike took.
+	FlightLead = 2
+)
 
 // Kinds of events.
 const (

@@ -244,6 +244,7 @@ struct thread {
   /* queue of records for the writer: this thread moves head, the writer the
    * others; up to tail and a lap there is room */
   u64 head, tail, read;
+  struct ring *ring; /* of the flight recorder */
   char name[64]; /* given by the program */
   u32 name_len;
   u8 queue[QUEUE] __attribute__((aligned(4096)));
@@ -304,6 +305,9 @@ HIDDEN void *__cairn_file_record(struct process *p, u32 type, u32 size, u32 a, u
 HIDDEN u8 *__cairn_file_seen(struct process *p);
 HIDDEN u8 *__cairn_file_chunk(struct process *p, u32 kind, u64 time);
 HIDDEN void __cairn_file_header(struct process *p);
+HIDDEN i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number);
+HIDDEN i64 __cairn_file_room(struct process *p, u32 number);
+HIDDEN void __cairn_flight_start(struct process *p, int first);
 HIDDEN int __cairn_begin(struct process *p);
 HIDDEN void __cairn_modules(struct process *p);
 HIDDEN void __cairn_forget_threads(struct process *p);

@@ -33,10 +33,11 @@ static i64 room(i32 fd, u32 n) {
 /* new_chunk maps another chunk; 0 if there is no room for it. */
 static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
   struct file *f = &p->file;
-  i64 err = room(f->fd, f->chunks);
+  u32 n = add(&f->chunks, 1);
+  i64 err = room(f->fd, n);
   u8 *c = 0;
   if (err >= 0) {
-    c = (u8 *)map(0, LOG_CHUNK_SIZE, PROT_RW, MAP_SHARED, f->fd, (u64)(f->chunks + 1) * LOG_CHUNK_SIZE);
+    c = (u8 *)map(0, LOG_CHUNK_SIZE, PROT_RW, MAP_SHARED, f->fd, (u64)(n + 1) * LOG_CHUNK_SIZE);
     if (failed(c)) err = (i64)c;
   }
   if (err < 0) {
@@ -44,7 +45,6 @@ static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
     f->failed = 1;
     return 0;
   }
-  f->chunks++;
   u32 *h = (u32 *)c;
   h[0] = LOG_CHUNK_MAGIC;
   h[1] = kind;
@@ -119,7 +119,7 @@ static void put_header(struct process *p, u8 *h) {
   ((u64 *)h)[4] = p->start_tsc;
   /* By what went by since the start, if that is long enough for six digits. */
   ((u64 *)h)[5] = ns < 50 * MS ? 0 : muldiv(ticks, SECOND, ns);
-  ((u32 *)h)[12] = p->forked ? LOG_FORKED : 0;
+  ((u32 *)h)[12] = (p->forked ? LOG_FORKED : 0) | (p->flight ? LOG_FLIGHT : 0);
   ((u32 *)h)[13] = p->kind == KIND_STACKS ? 8 /* prof.ModeStacks */ : 7 /* prof.ModeSpike */;
   ((u32 *)h)[14] = sum(h, 56);
 }
@@ -158,6 +158,21 @@ int __cairn_file_open(struct process *p) {
   return 1;
 }
 
+/* grow maps n more chunks, each at a multiple of its size. The first has a number, by
+ * which room is made for it; those that never get any are holes. Any thread may call
+ * it. */
+i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number) {
+  u64 size = (u64)n * LOG_CHUNK_SIZE;
+  u8 *m = (u8 *)map(0, size + LOG_CHUNK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (failed(m)) return (i64)m;
+  *number = add(&p->file.chunks, n);
+  *at = (u8 *)(((u64)m + LOG_CHUNK_SIZE - 1) & ~(LOG_CHUNK_SIZE - 1ul));
+  i64 err = map(*at, size, PROT_RW, MAP_SHARED | MAP_FIXED, p->file.fd, (u64)(*number + 1) * LOG_CHUNK_SIZE);
+  return failed(err) ? err : 0;
+}
+
+i64 __cairn_file_room(struct process *p, u32 number) { return room(p->file.fd, number); }
+
 /* drop leaves a parent's file alone. */
 void __cairn_file_drop(struct process *p) {
   struct file *f = &p->file;
@@ -187,7 +202,11 @@ void __cairn_trailer(struct process *p, int final) {
   f[9] = p->limited, f[10] = load(&p->threshold), f[11] = p->period, f[12] = (u64)p->low * 1000;
   f[13] = LOG_TICK_THREAD | (u64)load(&p->thread_count) << 32;
   f[14] = p->idle + idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes);
+<<<<<<< internal/nativert/c/timed/timed_file.c
+  f[17] = p->flight ? p->flight_chunks | (u64)load(&p->flight_missed) << 32 : 0;
+=======
   f[18] = p->mask == (u32)-1 ? 0 : p->window >> 20;
+>>>>>>> /tmp/p/s4/w1/m.new
 }
 
 /* header writes it again: what it says was not all known at the start. */

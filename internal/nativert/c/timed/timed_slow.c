@@ -215,6 +215,7 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   f[9] = 0; /* the writer knows */
   __cairn_publish(p, t, r, LOG_TYPE_EPISODE, LOG_EPISODE_SIZE + (stack + below) * LOG_ENTRY_SIZE);
   if (t->notes) __cairn_scope_names(t, number, c->sp);
+  if (p->flight) p->flight_freeze(p, t, number, lo, hi, c->e);
   return number;
 }
 
@@ -295,4 +296,8 @@ u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp) {
   return number;
 }
 
-HIDDEN void __cairn_slow_exit(u64 site, u64 sp, u64 rbp) { __cairn_leave(site, sp, sp, rbp); }
+HIDDEN void __cairn_slow_exit(u64 site, u64 sp, u64 rbp) {
+  struct process *p = __cairn_state;
+  if (p && load(&p->flight)) p->flight_left(p, sp);
+  __cairn_leave(site, sp, sp, rbp);
+}

@@ -104,6 +104,7 @@ static int wants_masked(char **envp) {
 static void configure(struct process *p, char **envp) {
   p->threshold = 10 * MS;
   p->rate = 100;
+  p->flight_chunks = (8u << 20) / LOG_CHUNK_SIZE;
   __cairn_options(p, CAIRN_DEFAULTS);
   if (privileged()) {
     p->off = 1;
@@ -185,6 +186,7 @@ static void forked(void) {
   p->control_path[0] = 0; /* the parent's */
   set_words(p, p->fork_time);
   if (p->tree_forked) p->tree_forked(p);
+  if (p->flight_forked) p->flight_forked(p);
   if (!p->off) start_threads(p);
 }
 
@@ -241,6 +243,9 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   if (p->mask != (u32)-1) __cairn_masked(p);
   __cairn_state = p;
   __cairn_channels_start(p);
+#ifdef CAIRN_FLIGHT
+  __cairn_flight_start(p, first);
+#endif
   store(&__cairn_base, p->base);
   if (first && !p->off) start_threads(p);
 }

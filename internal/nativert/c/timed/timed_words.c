@@ -86,6 +86,20 @@ static int change(struct process *p, const char *s, int obey) {
   return 1;
 }
 
+/* flight takes the size of a ring of the flight recorder, such as 16MB; 0 is off. */
+static int flight(struct process *p, const char *s) {
+  u64 v = 0, unit = 0;
+  for (; *s >= '0' && *s <= '9' && v < 1u << 20; s++) v = v * 10 + (u64)(*s - '0');
+  if (__cairn_word_is(s, "KB")) unit = 1ul << 10;
+  else if (__cairn_word_is(s, "MB")) unit = 1ul << 20;
+  else if (__cairn_word_is(s, "GB")) unit = 1ul << 30;
+  else if (v || (*s && *s != ',')) return 0;
+  v = v * unit / LOG_CHUNK_SIZE;
+  if (unit && (v < 2 || v > 1 << 20)) return 0;
+  p->flight_chunks = (u32)v;
+  return 1;
+}
+
 static const char *next(const char *s) {
   while (*s && *s != ',') s++;
   return *s ? s + 1 : s;
@@ -98,6 +112,7 @@ void __cairn_options(struct process *p, const char *s) {
     const char *value = value_of(s);
     if (__cairn_word_is(s, "stderr")) p->to_stderr = 1;
     else if (__cairn_word_is(s, "period=") && (v = __cairn_time_of(value)) >= 20000 && v <= SECOND) p->period = v, p->fixed_period = 1;
+    else if (__cairn_word_is(s, "flight=") && flight(p, value)) ;
     else if (__cairn_word_is(s, "control")) p->control = 1;
     else if (__cairn_word_is(s, "control=") && *value && take(p->control_at, sizeof p->control_at, value)) p->control = 1;
     else if (__cairn_word_is(s, "reload=") && __cairn_signal_of(value)) p->reload_signal = __cairn_signal_of(value);

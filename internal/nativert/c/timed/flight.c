@@ -1,0 +1,300 @@
+/* Rings of events, and the windows that are cut out of them. A ring is its
+ * thread's alone: while it is changed no signal comes. What threads share,
+ * windows and the chunks of those that gave way, is behind a lock that is never
+ * held across a call of the kernel that may wait. */
+
+#include "flight.h"
+
+#define CHUNK ((u64)LOG_CHUNK_SIZE)
+#define PAYLOAD ((u64)LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE)
+enum { SEGMENT = 16 /* chunks that are mapped at once */, POPULATE_WRITE = 23 };
+
+/* ---- positions and events ---- */
+
+#define full(position) (!(u16)((position) + 8))
+#define chunk_of(position) ((u8 *)((position) & ~(CHUNK - 1)))
+
+/* append puts an event behind the last one, if there is room. A signal handler
+ * that comes in between writes behind it. */
+static void append(u32 function, u32 sp) {
+  u64 at = __cairn_flight_at.position;
+  if (full(at)) return;
+  __cairn_flight_at.position = at + 8;
+  barrier();
+  ((u32 *)at)[1] = sp;
+  ((u32 *)at)[0] = function;
+}
+
+static u64 clock_of(struct process *p, u64 ns) { return (ns - p->origin) / 1000 + 1; }
+
+static void append_time(struct process *p, u64 ns) { append(LOG_FLIGHT_TIME, (u32)clock_of(p, ns)); }
+
+/* ---- chunks ---- */
+
+static u64 block_signals(void) {
+  u64 all = NONE, before;
+  sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, 8);
+  return before;
+}
+
+static void unblock_signals(u64 before) { sys4(SYS_rt_sigprocmask, 2, &before, 0, 8); }
+
+static u8 *anonymous(u64 size) {
+  u8 *m = (u8 *)map(0, size + CHUNK, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return failed(m) ? 0 : (u8 *)(((u64)m + CHUNK - 1) & ~(CHUNK - 1));
+}
+
+static void complain(struct process *p, i64 err) {
+  char b[128], *q = put(b, "cairn: no room for more calls in the log: errno ");
+  if (__atomic_exchange_n(&p->flight->failed, 1, __ATOMIC_RELAXED)) return;
+  q = put(put_number(q, (u64)-err), "\n");
+  say(b, (u64)(q - b));
+}
+
+/* fresh_chunk returns a chunk of the file that was never used, or 0. */
+static struct chunk *fresh_chunk(struct process *p, struct ring *r) {
+  struct chunk *c = r->fresh;
+  i64 err = 0;
+  if (!c) {
+    c = (struct chunk *)map(0, SEGMENT * sizeof *c, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (failed(c)) err = (i64)c;
+    else err = __cairn_file_grow(p, SEGMENT, &c->at, &c->number);
+    for (u32 i = 1; err >= 0 && i < SEGMENT; i++) {
+      c[i].at = c->at + i * CHUNK, c[i].number = c->number + i;
+      c[i - 1].next = &c[i];
+    }
+  }
+  if (err >= 0) err = __cairn_file_room(p, c->number);
+  if (err < 0) {
+    complain(p, err);
+    return 0;
+  }
+  r->fresh = c->next;
+  sys3(SYS_madvise, c->at, CHUNK, POPULATE_WRITE); /* at once, not page by page */
+  return c;
+}
+
+/* new_chunk returns a chunk of zeros: the oldest of the ring when it has as many
+ * as it may have, else one of a window that gave way, or of the file. */
+static struct chunk *new_chunk(struct process *p, struct ring *r) {
+  struct flight *f = p->flight;
+  struct chunk *c = 0;
+  if (r->chunks >= p->flight_chunks) {
+    c = r->oldest;
+    r->oldest = c->next;
+    r->chunks--;
+  } else if (load(&f->spare)) {
+    lock(&f->lock);
+    if ((c = f->spare)) f->spare = c->next;
+    unlock(&f->lock);
+  }
+  if (!c) return fresh_chunk(p, r);
+  clear(c->at, CHUNK);
+  return c;
+}
+
+/* seal says how much of a chunk is used, when its thread leaves it. */
+static void seal(struct chunk *c, u64 position, u64 now) {
+  u64 used = position - (u64)c->at - LOG_CHUNK_HEADER_SIZE;
+  c->used = used && used <= PAYLOAD ? used : PAYLOAD; /* it is elsewhere: see more */
+  *(u64 *)(c->at + LOG_CHUNK_LAST_OFFSET) = now;
+  store((u32 *)(c->at + LOG_CHUNK_USED_OFFSET), (u32)c->used);
+}
+
+/* begin makes c the chunk that the ring's thread records in. */
+static void begin(struct process *p, struct ring *r, struct chunk *c, u64 now) {
+  u8 *h = c->at;
+  *(u32 *)(h + LOG_CHUNK_KIND_OFFSET) = LOG_KIND_FLIGHT;
+  *(u32 *)(h + LOG_CHUNK_PID_OFFSET) = (u32)p->pid;
+  *(u32 *)(h + LOG_CHUNK_TID_OFFSET) = r->tid;
+  *(u32 *)(h + LOG_CHUNK_SEQUENCE_OFFSET) = r->sequence++;
+  *(u64 *)(h + LOG_CHUNK_FIRST_OFFSET) = now;
+  *(u32 *)(h + LOG_CHUNK_TOP_OFFSET) = r->top;
+  store((u32 *)h, LOG_CHUNK_MAGIC);
+  c->begun = now;
+  c->used = 0;
+  c->next = 0;
+  if (r->last) r->last->next = c;
+  else r->oldest = c;
+  r->last = c;
+  r->chunks++;
+  __cairn_flight_at.position = (u64)h + LOG_CHUNK_HEADER_SIZE;
+  append_time(p, now);
+}
+
+/* ---- rings ---- */
+
+/* to_sink has the thread record where nobody reads. */
+static void to_sink(struct process *p, struct ring *r) {
+  u8 *sink = p->flight->sink;
+  if (r && (r->sink || (r->sink = anonymous(CHUNK)))) sink = r->sink; /* others' lines of the cache are slow */
+  __cairn_flight_at.position = (u64)sink + LOG_CHUNK_HEADER_SIZE;
+}
+
+static int in_sink(struct process *p, struct ring *r) {
+  u8 *at = chunk_of(__cairn_flight_at.position);
+  return at == p->flight->sink || (r && at == r->sink);
+}
+
+/* recording tells whether there is a log to record in. */
+static int recording(struct process *p) { return p->flight_chunks && !p->flight->failed && load(&p->file.first); }
+
+static struct ring *ring_of(struct process *p) {
+  struct thread *t = __cairn_thread(p);
+  if (!t) return 0;
+  if (!t->ring) {
+    struct ring *r = (struct ring *)map(0, 4096, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (failed(r)) return 0;
+    t->ring = r;
+  }
+  return t->ring;
+}
+
+/* next gives the thread a chunk with room. Signals are blocked. */
+static void next(struct process *p, struct ring *r, u64 now) {
+  struct chunk *c = r && recording(p) ? new_chunk(p, r) : 0;
+  if (r && r->last && !r->last->used) seal(r->last, __cairn_flight_at.position, now);
+  if (c) begin(p, r, c, now);
+  else to_sink(p, r);
+}
+
+/* more is where inserted code comes to, from a function whose stack pointer at
+ * entry is sp. It may come from a signal handler, from malloc, before main, and in
+ * a child that no handler of fork has seen.
+ *
+ * A position may be in no chunk that it should be in: a signal handler got a new
+ * chunk after the code that it interrupted had read the position, which it stored
+ * when the handler was done. */
+HIDDEN void __cairn_flight_more(u64 sp) {
+  struct process *p = __cairn_state;
+  struct flight_at *at = &__cairn_flight_at;
+  at->clock = load(word(p, CLOCK));
+  if (!load(word(p, ALIVE))) { /* a child: its clock stands at 0 */
+    at->position = (u64)p->flight->sink + LOG_CHUNK_HEADER_SIZE;
+    return;
+  }
+  struct ring *r = ring_of(p);
+  u64 now = __cairn_now(p);
+  int first = at->position == FLIGHT_NONE;
+  if (recording(p) ? r && r->last && chunk_of(at->position) == r->last->at : in_sink(p, r)) {
+    append_time(p, now);
+    if (!full(at->position)) return;
+  }
+  u64 mask = block_signals();
+  if (first && r) {
+    r->tid = (u32)sys0(SYS_gettid);
+    r->top = (u32)sp;
+    r->since = now;
+  }
+  next(p, r, now);
+  unblock_signals(mask);
+}
+
+/* left notes that the call with stack pointer sp has ended, and when. */
+static void left(struct process *p, u64 sp) {
+  struct flight_at *at = &__cairn_flight_at;
+  if (at->position == FLIGHT_NONE || !load(word(p, ALIVE))) return;
+  u64 now = __cairn_now(p);
+  if ((u16)at->position > (u16)(CHUNK - 24)) { /* no room for two */
+    u64 mask = block_signals();
+    next(p, ring_of(p), now);
+    unblock_signals(mask);
+  }
+  append_time(p, now);
+  append(LOG_FLIGHT_EXIT, (u32)sp);
+}
+
+/* ---- windows ---- */
+
+/* give_up makes the chunks of a window those of anybody. */
+static void give_up(struct flight *f, struct window *w) {
+  struct chunk *last = w->first;
+  for (struct chunk *c = w->first; c; last = c, c = c->next) clear(c->at, LOG_CHUNK_HEADER_SIZE);
+  last->next = f->spare;
+  f->spare = w->first;
+  f->chunks -= w->chunks;
+  *w = f->window[--f->windows];
+}
+
+static struct window *least_window(struct flight *f) {
+  struct window *w = &f->window[0];
+  for (u32 i = 1; i < f->windows; i++)
+    if (f->window[i].lo < w->lo) w = &f->window[i];
+  return w;
+}
+
+/* admit makes room for a window of n chunks of a call that lasted lo: shorter ones
+ * give way, if that helps. */
+static int admit(struct process *p, u64 lo, u32 n) {
+  struct flight *f = p->flight;
+  u32 limit = WINDOW_RINGS * p->flight_chunks, chunks = f->chunks, windows = f->windows;
+  for (u32 i = 0; i < f->windows; i++)
+    if (f->window[i].lo < lo) chunks -= f->window[i].chunks, windows--;
+  if (chunks + n > limit || windows == WINDOWS) return 0;
+  while (f->chunks + n > limit || f->windows == WINDOWS) give_up(f, least_window(f));
+  return 1;
+}
+
+/* cut takes the chunks from first on out of a ring. */
+static void cut(struct ring *r, struct chunk *first, u32 n) {
+  struct chunk **link = &r->oldest, *before = 0;
+  while (*link != first) before = *link, link = &before->next;
+  *link = 0;
+  r->last = before;
+  r->chunks -= n;
+}
+
+/* freeze keeps what the thread recorded since some time before the call of
+ * episode number: it lasted from lo to hi ns, and was at its end at e. */
+static void freeze(struct process *p, struct thread *t, u64 number, u64 lo, u64 hi, u64 e) {
+  struct flight *f = p->flight;
+  struct ring *r = t->ring;
+  u64 from = less(e, (1 + LOG_FLIGHT_LEAD) * hi);
+  u32 n = 0;
+  if (!r || !r->last || in_sink(p, r)) return;
+  u64 mask = block_signals();
+  struct chunk *first = r->oldest;
+  while (first->next && (first->next->begun <= from || first->begun < r->since)) first = first->next;
+  for (struct chunk *c = first; c; c = c->next) n++;
+  lock(&f->lock);
+  int ok = admit(p, lo, n);
+  if (ok) {
+    f->window[f->windows++] = (struct window){number, lo, first, n};
+    f->chunks += n;
+    if (!r->last->used) seal(r->last, __cairn_flight_at.position, e);
+    for (struct chunk *c = first; c; c = c->next) *(u64 *)(c->at + LOG_CHUNK_EPISODE_OFFSET) = number;
+    cut(r, first, n);
+  }
+  unlock(&f->lock);
+  if (ok) next(p, r, e);
+  else add(&p->flight_missed, 1);
+  unblock_signals(mask);
+}
+
+/* ---- the process ---- */
+
+/* forked leaves a child without rings: what its parent has recorded stays with the
+ * parent. The memory stays mapped: a frame that a signal interrupted may be about
+ * to write there. */
+static void forked(struct process *p) {
+  struct flight *f = p->flight;
+  for (struct thread *t = p->threads; t; t = t->next) t->ring = 0;
+  f->lock = f->windows = f->chunks = f->failed = 0;
+  f->spare = 0;
+  p->flight_missed = 0;
+  __cairn_flight_at.position = FLIGHT_NONE;
+}
+
+/* start is called once for each module; first in a process that has no threads
+ * yet. The log is opened at once, as rings are in it. */
+HIDDEN void __cairn_flight_start(struct process *p, int first) {
+  if (!p->flight) {
+    struct flight *f = (struct flight *)map(0, 4096, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (failed(f) || !(f->sink = anonymous(CHUNK))) sys1(SYS_exit_group, 127);
+    p->flight_left = left;
+    p->flight_freeze = freeze;
+    p->flight_forked = forked;
+    store(&p->flight, f);
+  }
+  if (first && !p->off && p->flight_chunks) __cairn_begin(p);
+}
