@@ -1,0 +1,168 @@
+package nativert
+
+import (
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// controlled runs a program that never ends with a control socket. It returns a
+// function that connects to it.
+func controlled(t *testing.T, program string) (dial func() net.Conn, path string, cmd *exec.Cmd) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "control") // short: it is an address
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path = filepath.Join(dir, "s")
+	cmd = exec.CommandContext(t.Context(), program, "forever")
+	cmd.Env = append(os.Environ(), "CAIRN_SPIKE=threshold=20s,control="+path, "CAIRN_DIR="+dir)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	go func() { _, _ = io.Copy(io.Discard, stdout) }()
+	return func() net.Conn {
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			if c, err := net.Dial("unix", path); err == nil {
+				_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+				t.Cleanup(func() { c.Close() })
+				return c
+			} else if time.Now().After(end) {
+				t.Fatal(err)
+			}
+		}
+	}, path, cmd
+}
+
+// ask sends a request and returns the whole answer.
+func ask(t *testing.T, c net.Conn, request string) string {
+	t.Helper()
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(c)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
+// TestControlHostile lets clients do what they should not: the program goes on and
+// serves the next one.
+func TestControlHostile(t *testing.T) {
+	t.Parallel()
+	program := timedProgram(t, "gcc", timedRuntime(t, "gcc"), []string{"storms.c"}, withUnwinder...)
+	dial, path, cmd := controlled(t, program)
+	fine := func(after string) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); ; {
+			text := ask(t, dial(), "show\n")
+			if strings.HasPrefix(text, "cairn 1\npid ") && strings.HasSuffix(text, "\nend\n") {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("after %s: %q", after, text)
+			}
+		}
+	}
+	fine("the start")
+	for name, request := range map[string]string{
+		"garbage": "\x00\xff\x1b[31m\n", "nothing": "\n", "a word": "showing\n", "no words": "set\n",
+		"a wrong word": "set threshold=5ms nonsense\n", "large": "set threshold=99999999999999999999ms\n",
+		"binary": "set \x01\x02,\x7f\n", "channel": "set +" + strings.Repeat("a", 3000) + "\n",
+		"list": "set channels=" + strings.Repeat("a+", 1500) + "\n",
+	} {
+		if text := ask(t, dial(), request); !strings.HasPrefix(text, "error ") || strings.Count(text, "\n") != 1 {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	fine("requests that make no sense")
+	if text := ask(t, dial(), "show\n"); !strings.Contains(text, "\nthreshold 20000000000\n") {
+		t.Errorf("something was changed: %q", text)
+	}
+	// A line that is too long, half a line, no line, one who never reads, all of that
+	// at a time.
+	long := dial()
+	go func() { _, _ = io.WriteString(long, strings.Repeat("set on ", 1<<20/7)) }()
+	_, _ = io.WriteString(dial(), "set thresh")
+	for range 5 {
+		dial()
+	}
+	mute := dial()
+	_, _ = io.WriteString(mute, "show\n")
+	dial().Close()
+	fine("clients that hang")
+	if cmd.ProcessState != nil || syscall.Kill(cmd.Process.Pid, 0) != nil {
+		t.Error("the program ended")
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+}
+
+func pidOf(c *exec.Cmd) string { return strconv.Itoa(c.Process.Pid) }
+
+// TestControlReplaces: the socket of a killed process makes room, that of a live one
+// does not, nor does what is no socket.
+func TestControlReplaces(t *testing.T) {
+	t.Parallel()
+	program := timedProgram(t, "gcc", timedRuntime(t, "gcc"), []string{"storms.c"}, withUnwinder...)
+	dial, path, cmd := controlled(t, program)
+	ask(t, dial(), "show\n")
+	start := func() *exec.Cmd {
+		next := exec.CommandContext(t.Context(), program, "forever")
+		next.Env = append(os.Environ(), "CAIRN_SPIKE=threshold=20s,control="+path, "CAIRN_DIR="+filepath.Dir(path))
+		out, err := next.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := next.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = next.Process.Kill(); _ = next.Wait() })
+		go func() { _, _ = io.Copy(io.Discard, out) }()
+		return next
+	}
+	pid := func(path string) string {
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			c, err := net.Dial("unix", path)
+			if err != nil {
+				continue
+			}
+			_, line, _ := strings.Cut(ask(t, c, "show\n"), "\npid ")
+			line, _, _ = strings.Cut(line, "\n")
+			return line
+		}
+		t.Fatalf("nobody listens at %s", path)
+		return ""
+	}
+	second := start()
+	beside := path + "." + pidOf(second)
+	if got := pid(beside); got != pidOf(second) {
+		t.Errorf("beside a live socket: process %s", got)
+	}
+	if got := pid(path); got != pidOf(cmd) {
+		t.Errorf("the live socket is that of %s", got)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	third := start()
+	for end := time.Now().Add(20 * time.Second); pid(path) != pidOf(third); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the socket of a killed process was not replaced")
+		}
+	}
+}
