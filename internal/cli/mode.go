@@ -46,6 +46,13 @@ const (
 	maxThreshold = 30 * time.Minute
 )
 
+// frameThreshold is that of programs that count frames: a few such calls, and a
+// frame of 60 in a second is late.
+const frameThreshold = "1000us"
+
+// maxDepth bounds --depth: deeper stacks of calls do not fit a thread's stack.
+const maxDepth = 1 << 20
+
 // checkTimed validates the flags that only some modes know.
 func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 	switch {
@@ -59,10 +66,14 @@ func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 		return usagef("--threshold: mode %s looks for no spikes; mode spike does", f.shim.Mode)
 	case !f.shim.spikes() && f.shim.Flight:
 		return usagef("--flight: mode %s looks for no spikes; mode spike does, and trace keeps every call", f.shim.Mode)
+	case !f.shim.spikes() && (f.frames || f.shim.Control):
+		return usagef("--frames and --control: mode %s looks for no spikes; mode spike does", f.shim.Mode)
 	case f.shim.Small < 0:
 		return usagef("--small %d: the least is 0, for all functions", f.shim.Small)
 	case !f.shim.spikes():
 		f.shim.Small = 0 // one toolchain for what is the same
+	case f.frames && f.shim.Threshold == "":
+		f.shim.Threshold = frameThreshold
 	case f.shim.Threshold != "":
 		d, err := time.ParseDuration(f.shim.Threshold)
 		if err != nil || d < minThreshold || d > maxThreshold {

@@ -32,6 +32,7 @@ var flightMembers = []string{"flight.S", "flight.c"}
 type TimedOptions struct {
 	Dir       string // where logs go while CAIRN_DIR is unset, "": nowhere
 	Threshold string // of a call in a program whose environment does not say, such as 1ms; "": 10ms
+	Control   bool   // a control socket is made though the environment does not ask for it
 	Mode      prof.Mode
 	Flight    bool // threads record their calls
 }
@@ -51,6 +52,12 @@ func (o TimedOptions) kind() string {
 // linker is told to look for __cairn_preinit, which executables should be.
 func TimedObjects(o TimedOptions) []Object {
 	defaults := "threshold=" + cmp.Or(o.Threshold, "10ms")
+	if o.Control {
+		defaults += ",control"
+	}
+	if o.Counts {
+		defaults += ",period=1s"
+	}
 	members := timedMembers
 	if o.Flight {
 		members = append(slices.Clip(members), flightMembers...)
