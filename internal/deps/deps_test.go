@@ -46,6 +46,9 @@ var rules = map[string]rule{
 	"format/unsymbolized": {ours: "sample", pure: true},
 	"format/perfscript":   {ours: "sample", pure: true},
 
+	"format/perfdata":              {ours: "sample", others: "github.com/klauspost/compress/zstd", pure: true},
+	"format/perfdata/perfdatatest": {ours: "sample", others: "github.com/klauspost/compress/zstd", pure: true},
+
 	"format/xray":          {ours: "trace", others: "go.yaml.in/yaml/v3", pure: true},
 	"format/xray/xraytest": {ours: "trace", pure: true},
 

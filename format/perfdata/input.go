@@ -1,0 +1,71 @@
+package perfdata
+
+import (
+	"errors"
+	"io"
+)
+
+// errCut is met where a record cannot be read as a whole.
+var errCut = errors.New("a record is cut off")
+
+// input reads records from a part of a file.
+type input struct {
+	file     io.ReaderAt
+	pos, end int64
+	big      bool
+	buffer   []byte // of the file, from pos
+	memory   []byte // of the buffer
+}
+
+const inputSize = 1 << 20
+
+// next returns the next record, whose data is valid until the call after; io.EOF
+// at the end, and errCut if what is there is none.
+func (in *input) next() (record, error) {
+	head, err := in.peek(recordHeader)
+	if err != nil {
+		return record{}, err
+	}
+	if len(head) == 0 {
+		return record{}, io.EOF
+	}
+	if len(head) < recordHeader {
+		return record{}, errCut
+	}
+	_, _, size := header(head, in.big)
+	data, err := in.peek(int(size))
+	if err != nil {
+		return record{}, err
+	}
+	if len(data) < int(size) || size < recordHeader {
+		return record{}, errCut
+	}
+	r := record{data: data, offset: in.pos}
+	in.skip(int64(size))
+	return r, nil
+}
+
+// peek returns the next n bytes, fewer at the end.
+func (in *input) peek(n int) ([]byte, error) {
+	if len(in.buffer) < n && int64(len(in.buffer)) < in.end-in.pos {
+		if in.memory == nil {
+			in.memory = make([]byte, min(inputSize, in.end-in.pos))
+		}
+		m, err := in.file.ReadAt(in.memory[:min(int64(len(in.memory)), in.end-in.pos)], in.pos)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		in.buffer = in.memory[:m]
+		if m < n { // the file is shorter than its header says
+			in.end = in.pos + int64(m)
+		}
+	}
+	return in.buffer[:min(n, len(in.buffer))], nil
+}
+
+// skip passes over n bytes.
+func (in *input) skip(n int64) {
+	n = min(n, in.end-in.pos)
+	in.pos += n
+	in.buffer = in.buffer[min(n, int64(len(in.buffer))):]
+}

@@ -1,0 +1,183 @@
+package perfdata
+
+import (
+	"encoding/hex"
+	"math/bits"
+
+	"github.com/cairnprof/cairn/sample"
+)
+
+// record is one record, with its header.
+type record struct {
+	data   []byte
+	offset int64 // in the file, for messages
+}
+
+const recordHeader = 8
+
+func (r record) body() []byte { return r.data[recordHeader:] }
+
+// header reads the header of a record.
+func header(b []byte, big bool) (kind uint32, misc, size uint16) {
+	return number32(b, big), number16(b[4:], big), number16(b[6:], big)
+}
+
+// event decodes a record about an address space or a thread. ok is false if it is
+// cut short. body ends before the id.
+func event(kind uint32, misc uint16, body []byte, big bool) (e sample.Event, ok bool) {
+	f := fields{data: body, big: big}
+	switch kind {
+	case recordMmap, recordMmap2:
+		e.Kind = sample.Map
+		e.PID, e.TID = int32(f.u32()), int32(f.u32())
+		m := &e.Mapping
+		m.Start, m.Size, m.Offset = f.u64(), f.u64(), f.u64()
+		m.Exec = misc&miscMmapData == 0
+		if kind == recordMmap2 {
+			m.BuildID = mappedBuildID(f.take(24), misc)
+			m.Exec = f.u32()&protExec != 0
+			f.u32() // shared or private
+		}
+		m.Path = f.text()
+	case recordComm:
+		e.Kind = sample.Comm
+		if misc&miscCommExec != 0 {
+			e.Kind = sample.Exec
+		}
+		e.PID, e.TID = int32(f.u32()), int32(f.u32())
+		e.Name = f.text()
+	case recordFork, recordExit:
+		e.Kind = sample.Fork
+		if kind == recordExit {
+			e.Kind = sample.Exit
+		}
+		e.PID, e.Parent, e.TID = int32(f.u32()), int32(f.u32()), int32(f.u32())
+	}
+	return e, !f.short
+}
+
+// mappedBuildID returns the build id that is in place of the device and inode.
+func mappedBuildID(b []byte, misc uint16) string {
+	if misc&miscBuildID == 0 || len(b) == 0 {
+		return ""
+	}
+	const first, most = 4, 20
+	return hex.EncodeToString(b[first : first+min(int(b[0]), most)])
+}
+
+// buildID decodes a BUILD_ID record, or an element of that feature.
+func buildID(misc uint16, body []byte, big bool) (path, id string) {
+	const fixed, sizeAt = 24, 20
+	f := fields{data: body, big: big}
+	f.u32() // process
+	b := f.take(fixed)
+	if b == nil {
+		return "", ""
+	}
+	size := sizeAt
+	if misc&miscBuildIDSize != 0 {
+		size = min(int(b[sizeAt]), sizeAt)
+	}
+	return f.text(), hex.EncodeToString(b[:size])
+}
+
+// sampleOf adds a sample to a batch. It is nil if the record is cut short.
+func sampleOf(a *attr, event uint16, body []byte, big bool, batch *sample.Batch) *sample.Sample {
+	f := fields{data: body, big: big}
+	s := sample.Sample{PID: sample.UnknownPID, TID: sample.UnknownPID, Count: 1, Event: event}
+	t := a.sampleType
+	skip := func(bits uint64) {
+		if t&bits != 0 {
+			f.u64()
+		}
+	}
+	skip(sampleIdentifier)
+	ip := uint64(0)
+	if t&sampleIP != 0 {
+		ip = f.u64()
+	}
+	if t&sampleTID != 0 {
+		s.PID, s.TID = int32(f.u32()), int32(f.u32())
+	}
+	skip(sampleTime)
+	skip(sampleAddr)
+	skip(sampleID)
+	skip(sampleStreamID)
+	skip(sampleCPU)
+	if t&samplePeriod != 0 {
+		s.Period = f.u64()
+	}
+	if t&sampleRead != 0 {
+		skipRead(&f, a.readFormat)
+	}
+	frames := uint64(0)
+	if t&sampleCallchain != 0 {
+		frames = callchain(&f, batch)
+	}
+	if frames == 0 && t&sampleIP != 0 && (t&sampleCallchain != 0 || t&sampleBranchStack == 0) {
+		batch.Frame(ip)
+	}
+	if t&sampleRaw != 0 {
+		f.take(uint64(f.u32()))
+	}
+	if t&sampleBranchStack != 0 {
+		branchStack(&f, a.branchType, batch)
+	}
+	if f.short {
+		batch.Drop()
+		return nil
+	}
+	return batch.End(s)
+}
+
+// skipRead passes over the values of counters.
+func skipRead(f *fields, format uint64) {
+	perValue := 1 + bits.OnesCount64(format&(readID|readLost))
+	times := bits.OnesCount64(format & (readEnabled | readRunning))
+	n := uint64(1)
+	if format&readGroup != 0 {
+		n = f.u64()
+	}
+	if n > uint64(len(f.data)) { // it would not fit, and its size might not either
+		f.take(n)
+		return
+	}
+	f.take(8 * (uint64(times) + n*uint64(perValue)))
+}
+
+// callchain adds the addresses of a stack, and returns how many there are. Between
+// them are marks of what is in the kernel and what is not.
+func callchain(f *fields, batch *sample.Batch) (frames uint64) {
+	n := f.u64()
+	if n > uint64(len(f.data))/8 {
+		f.short = true
+		return 0
+	}
+	for range n {
+		if addr := f.u64(); addr < contextMarkers {
+			batch.Frame(addr)
+			frames++
+		}
+	}
+	return frames
+}
+
+// branchStack adds the branches of a sample.
+func branchStack(f *fields, branchType uint64, batch *sample.Batch) {
+	n := f.u64()
+	if branchType&branchHWIndex != 0 {
+		f.u64()
+	}
+	const size = 24
+	if n > uint64(len(f.data))/size {
+		f.short = true
+		return
+	}
+	for range n {
+		from, to, flags := f.u64(), f.u64(), f.u64()
+		if f.big { // a bit field
+			flags = bits.Reverse64(flags)
+		}
+		batch.Branch(from, to, flags&branchMispred != 0)
+	}
+}

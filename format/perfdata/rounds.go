@@ -1,0 +1,75 @@
+package perfdata
+
+import (
+	"cmp"
+	"slices"
+)
+
+// rounds puts records into the order of their times. perf reads the buffers of all
+// processors in turn, and notes when it has been round: what is older than the
+// newest record of the round before has then been read for all of them.
+type rounds struct {
+	waiting []waiting
+	data    []byte // of those that wait
+	newest  uint64
+	limit   uint64 // the newest of the round before
+}
+
+type waiting struct {
+	time     uint64
+	from, to int // in the data
+	offset   int64
+}
+
+// maxWaiting bounds the data that waits. The buffers of a processor have 512 kB
+// unless the user says otherwise.
+const maxWaiting = 256 << 20
+
+// add lets a record wait. If too much is waiting the older half goes out.
+func (q *rounds) add(r record, time uint64, out func(record)) {
+	from := len(q.data)
+	q.data = append(q.data, r.data...)
+	q.waiting = append(q.waiting, waiting{time, from, len(q.data), r.offset})
+	q.newest = max(q.newest, time)
+	if len(q.data) > maxWaiting {
+		q.sort()
+		q.flush(q.waiting[len(q.waiting)/2].time, out)
+	}
+}
+
+// end ends a round.
+func (q *rounds) end(out func(record)) {
+	q.flush(q.limit, out)
+	q.limit = q.newest
+}
+
+func (q *rounds) sort() {
+	slices.SortStableFunc(q.waiting, func(a, b waiting) int { return cmp.Compare(a.time, b.time) })
+}
+
+// flush lets out what is not younger than limit.
+func (q *rounds) flush(limit uint64, out func(record)) {
+	q.sort()
+	n := 0
+	for n < len(q.waiting) && q.waiting[n].time <= limit {
+		w := q.waiting[n]
+		out(record{q.data[w.from:w.to], w.offset})
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	var data []byte
+	rest := q.waiting[n:]
+	if len(rest) == 0 {
+		data = q.data[:0]
+	}
+	for i := range rest {
+		w := &rest[i]
+		from := len(data)
+		data = append(data, q.data[w.from:w.to]...)
+		w.from, w.to = from, len(data)
+	}
+	q.waiting = append(q.waiting[:0], rest...)
+	q.data = data
+}

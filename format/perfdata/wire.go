@@ -1,0 +1,83 @@
+package perfdata
+
+// What the file is made of, of perf.data-file-format.txt and perf_event.h of the
+// kernel, in its version 6.
+
+const (
+	magic      = "PERFILE2"
+	magicBig   = "2ELIFREP" // written with the other byte order
+	headerSize = 104
+	pipeHeader = 16
+)
+
+// Features of the header that are read, by their bits.
+const (
+	featureBuildID   = 2
+	featureHostname  = 3
+	featureCommand   = 11
+	featureEventDesc = 12
+	features         = 256
+)
+
+// Types of records.
+const (
+	recordMmap          = 1
+	recordLost          = 2
+	recordComm          = 3
+	recordExit          = 4
+	recordFork          = 7
+	recordSample        = 9
+	recordMmap2         = 10
+	recordLostSamples   = 13
+	recordKernelEnd     = 64 // types from here are perf's own
+	recordAttr          = 64
+	recordTracingData   = 66
+	recordBuildID       = 67
+	recordFinishedRound = 68
+	recordAuxTrace      = 71
+	recordFeature       = 80
+	recordCompressed    = 81
+	recordCompressed2   = 83
+)
+
+// Bits of the misc of a record.
+const (
+	miscBuildID     = 1 << 14 // of MMAP2: there is a build id in place of the inode
+	miscCommExec    = 1 << 13 // of COMM: the process began a program
+	miscMmapData    = 1 << 13 // of MMAP: it cannot be executed
+	miscBuildIDSize = 1 << 15 // of BUILD_ID: its size is there
+)
+
+// Bits of sample_type, in the order of bits.
+const (
+	sampleIP          = 1 << 0
+	sampleTID         = 1 << 1
+	sampleTime        = 1 << 2
+	sampleAddr        = 1 << 3
+	sampleRead        = 1 << 4
+	sampleCallchain   = 1 << 5
+	sampleID          = 1 << 6
+	sampleCPU         = 1 << 7
+	samplePeriod      = 1 << 8
+	sampleStreamID    = 1 << 9
+	sampleRaw         = 1 << 10
+	sampleBranchStack = 1 << 11
+	sampleIdentifier  = 1 << 16
+)
+
+// Bits of read_format.
+const (
+	readEnabled = 1 << 0
+	readRunning = 1 << 1
+	readID      = 1 << 2
+	readGroup   = 1 << 3
+	readLost    = 1 << 4
+)
+
+const (
+	branchHWIndex  = 1 << 17 // of branch_sample_type: a number before the branches
+	branchMispred  = 1 << 0  // of the flags of a branch
+	attrIDAll      = 1 << 18 // of the flags of an event: all records have an id
+	protExec       = 4
+	contextMarkers = 1<<64 - 4095 // of callchains: numbers from here are no addresses
+)

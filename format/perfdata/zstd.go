@@ -1,0 +1,85 @@
+package perfdata
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxUnpacked bounds what one compressed record unpacks to. perf packs what is in
+// the buffer of a processor, which is 512 kB unless the user says otherwise.
+const maxUnpacked = 64 << 20
+
+// unpacker unpacks the payloads of compressed records. They are pieces of one
+// stream, each of which gives whole blocks: what is in a record can be unpacked
+// when it comes, before the next is there.
+type unpacker struct {
+	next func() ([]byte, error, bool)
+	stop func()
+	feed feed
+}
+
+// feed is what the decoder reads. When it has read all, it waits for more.
+type feed struct {
+	data  []byte
+	yield func([]byte, error) bool
+	out   []byte // what the decoder made since it waited last
+}
+
+func (f *feed) Read(b []byte) (int, error) {
+	for len(f.data) == 0 {
+		if !f.yield(f.out, nil) {
+			return 0, io.EOF
+		}
+		f.out = f.out[:0]
+	}
+	n := copy(b, f.data)
+	f.data = f.data[n:]
+	return n, nil
+}
+
+func newUnpacker() *unpacker {
+	u := new(unpacker)
+	u.next, u.stop = iter.Pull2(func(yield func([]byte, error) bool) {
+		u.feed.yield = yield
+		if err := u.decode(); err != nil {
+			yield(nil, err)
+		}
+	})
+	u.next() // to where the decoder wants data
+	return u
+}
+
+// decode runs until there is an error, or nothing to read any more.
+func (u *unpacker) decode() error {
+	const window = 128 << 20 // of the strongest level
+	z, err := zstd.NewReader(&u.feed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := z.Read(buffer)
+		u.feed.out = append(u.feed.out, buffer[:n]...)
+		switch {
+		case err != nil:
+			return err
+		case len(u.feed.out) > maxUnpacked:
+			return fmt.Errorf("a record unpacks to more than %d MB", maxUnpacked>>20)
+		}
+	}
+}
+
+// unpack returns what a payload unpacks to. It is valid until the next call.
+func (u *unpacker) unpack(payload []byte) ([]byte, error) {
+	u.feed.data = payload
+	out, err, ok := u.next()
+	if !ok {
+		return nil, errors.New("the compressed data has ended")
+	}
+	return out, err
+}
