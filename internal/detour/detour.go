@@ -45,6 +45,7 @@ type Module struct {
 	Frames    []ehframe.Frame
 	Pads      []uint64 // where exceptions go on
 	Entry     uint64   // where the program starts, 0 for none
+	End       uint64   // of its memory, where that goes on behind all sections
 }
 
 // Options chooses functions.
@@ -66,7 +67,7 @@ const (
 	NoFrame    Reason = "no unwind information: it may not be a function"
 	NotCalled  Reason = "part of a function, or where a program or thread starts"
 	Resolves   Reason = "the loader calls it, to choose a function"
-	Unwinder   Reason = "of the unwinder, which looks at its own return address"
+	Intimate   Reason = "uses its own return address"
 	Twice      Reason = "returns twice, or to another stack"
 	Unreadable Reason = "an instruction that is not known, or data in the code"
 	Short      Reason = "shorter than a jump"
@@ -148,7 +149,7 @@ func Make(m *Module, o Options) *Plan {
 }
 
 func (m *Module) bounds() (lo, hi uint64) {
-	lo = ^uint64(0)
+	lo, hi = ^uint64(0), m.End
 	for _, s := range m.Sections {
 		lo, hi = min(lo, s.Addr), max(hi, s.Addr+uint64(len(s.Data)))
 	}

@@ -55,7 +55,7 @@ var prologues = []prologue{
 	{"piece", ".cfi_def_cfa_offset 64\nmov $1,%eax\nret", detour.NotCalled, ""},
 	{"flagged", "mov $1,%eax\nret", detour.NotCalled, ""},
 	{"flagger", "mov $1,%eax\ncmp $2,%edi\nje flagged\nret", "", "b801000000 e900000000"},
-	{"_Unwind_Find", "mov $1,%eax\nret", detour.Unwinder, ""},
+	{"_Unwind_Find", "mov $1,%eax\nret", detour.Intimate, ""},
 	{"setjmp", "mov $1,%eax\nret", detour.Twice, ""},
 	{"chosen", "mov $1,%eax\nret", detour.Resolves, ""},
 	{"unframed", "mov $1,%eax\nret", detour.NoFrame, ""},

@@ -107,9 +107,7 @@ func (s *scan) readFunctions() {
 			f.entered = true
 		}
 	}
-	for _, t := range s.tables {
-		s.readTable(t)
-	}
+	s.readTables()
 }
 
 // readFunction decodes f.
@@ -146,7 +144,7 @@ func (s *scan) readFunction(f *function) {
 	if computed {
 		s.tables = append(s.tables, loaded...)
 		for _, t := range loaded {
-			flow.tables = append(flow.tables, s.tableTargets(t)...)
+			flow.tables = append(flow.tables, s.tableTargets(t, ^uint64(0))...)
 		}
 	}
 	f.loops = flow.cyclic()
@@ -172,9 +170,10 @@ const maxTable = 1 << 14
 
 // tableTargets returns the places in code that a table of distances from itself
 // leads to, which is how compilers write switches where code can be loaded
-// anywhere. It may be longer than the table is.
-func (s *scan) tableTargets(at uint64) []uint64 {
+// anywhere. It ends before end at the latest, and may be shorter.
+func (s *scan) tableTargets(at, end uint64) []uint64 {
 	data := s.module.dataAt(at)
+	data = data[:min(uint64(len(data)), end-at)]
 	var targets []uint64
 	for ; len(data) >= 4 && len(targets) < maxTable; data = data[4:] {
 		to := at + uint64(int64(int32(binary.LittleEndian.Uint32(data))))
@@ -186,9 +185,19 @@ func (s *scan) tableTargets(at uint64) []uint64 {
 	return targets
 }
 
-func (s *scan) readTable(at uint64) {
-	for _, to := range s.tableTargets(at) {
-		s.note(to)
+// readTables notes where tables lead. Nothing says how long one is, but where the
+// next begins it ends: its distances would be from elsewhere.
+func (s *scan) readTables() {
+	slices.Sort(s.tables)
+	s.tables = slices.Compact(s.tables)
+	for i, t := range s.tables {
+		end := ^uint64(0)
+		if i+1 < len(s.tables) {
+			end = s.tables[i+1]
+		}
+		for _, to := range s.tableTargets(t, end) {
+			s.note(to)
+		}
 	}
 }
 

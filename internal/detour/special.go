@@ -5,9 +5,14 @@ import (
 	"strings"
 )
 
-// unwinders are the beginnings of names of the machinery of exceptions where it is
-// linked into a program. It reads its own return addresses.
-var unwinders = []string{"_Unwind_", "uw_", "__gxx_personality_", "__gcc_personality_", "__cxa_throw", "__cxa_rethrow", "__cxa_begin_catch", "__cxa_end_catch", "unw_", "_ULx86_64_", "_Ux86_64_", "__unw_"}
+// intimate are the beginnings of names of functions that use their own return
+// address: the machinery of exceptions where it is linked into a program, and what
+// compilers jump through against speculation.
+var intimate = []string{
+	"_Unwind_", "uw_", "unw_", "__unw_", "_ULx86_64_", "_Ux86_64_", "__gxx_personality_", "__gcc_personality_",
+	"__cxa_throw", "__cxa_rethrow", "__cxa_begin_catch", "__cxa_end_catch",
+	"__x86_indirect_thunk_", "__x86_return_thunk", "__llvm_retpoline_",
+}
 
 // twice are functions that note where they return to, or return elsewhere.
 var twice = []string{
@@ -23,9 +28,9 @@ func special(name string) Reason {
 	if slices.Contains(twice, name) {
 		return Twice
 	}
-	for _, prefix := range unwinders {
+	for _, prefix := range intimate {
 		if strings.HasPrefix(name, prefix) {
-			return Unwinder
+			return Intimate
 		}
 	}
 	// The part of f that the compiler moved away is f.cold or f.cold.1.

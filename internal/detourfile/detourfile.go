@@ -29,6 +29,9 @@ func Read(f *objfile.File) (*detour.Module, error) {
 	if err := suitable(f, sections); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path(), err)
 	}
+	for _, s := range f.LoadedSections() {
+		m.End = max(m.End, s.Addr+s.Size)
+	}
 	var tables []objfile.Contents
 	for _, s := range sections {
 		m.Sections = append(m.Sections, detour.Section{

@@ -1,0 +1,164 @@
+/* Threads are stopped while code is changed, by a signal that nobody uses. Its
+ * handler waits, and moves its thread where that stands between instructions that
+ * a jump is about to replace. A thread that blocks all signals, as libraries' own
+ * threads often do, cannot be stopped so: then no code is changed.
+ *
+ * What this cannot see: a handler of the program that interrupted a function
+ * there, and was itself interrupted by ours. */
+
+#include "detour.h"
+
+enum { SYS_rt_sigaction = 13, SYS_getdents64 = 217 };
+enum { SA_SIGINFO = 4, SA_RESTORER = 0x04000000, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000 };
+enum { STOPPED = 4096, PATIENCE = 2 };
+enum { RIP_IN_CONTEXT = 40 + 16 * 8 };
+
+struct action {
+  void (*handler)(int, void *, u8 *);
+  u64 flags;
+  void (*restorer)(void);
+  u64 mask;
+};
+
+static struct {
+  i32 tid[STOPPED];
+  u8 here[STOPPED]; /* it waits in the handler */
+  u32 threads;
+  u32 round; /* odd while threads are stopped; they wait for it to change */
+  i32 signal;
+  u8 on;
+} world;
+
+HIDDEN void __cairn_restorer(void);
+__asm__(".text\n.hidden __cairn_restorer\n.type __cairn_restorer, @function\n"
+        "nop\n__cairn_restorer: mov $15, %eax\nsyscall\n.size __cairn_restorer, .-__cairn_restorer\n");
+
+/* moved returns where the thread at pc goes on. */
+static u64 moved(u64 pc) {
+  for (u32 m = 0; m < __cairn_hooked_count; m++) {
+    const struct hooked *h = &__cairn_hooked[m];
+    if (h->on || pc < h->text || pc >= h->text_end) continue;
+    u64 at = pc - h->bias;
+    u32 lo = 0, hi = h->plan->sites;
+    while (lo < hi) { /* the first site behind at */
+      u32 mid = lo + (hi - lo) / 2;
+      if (h->site[mid].at <= at) lo = mid + 1;
+      else hi = mid;
+    }
+    if (!lo) continue;
+    const struct site *s = &h->site[lo - 1];
+    u64 inner = at - s->at;
+    if (inner >= 1 && inner < JUMP && s->inner[inner - 1]) return h->blob + s->entry + s->inner[inner - 1];
+  }
+  return pc;
+}
+
+static void handler(int signal, void *info, u8 *context) {
+  u32 round = load(&world.round);
+  i32 tid = (i32)sys0(SYS_gettid);
+  (void)signal, (void)info;
+  if (!(round & 1)) return; /* too late: nobody waits */
+  for (u32 i = 0; i < world.threads; i++) {
+    if (world.tid[i] != tid) continue;
+    u64 *pc = (u64 *)(context + RIP_IN_CONTEXT);
+    if (world.on) *pc = moved(*pc);
+    store(&world.here[i], 1);
+    while (load(&world.round) == round) sys6(SYS_futex, (i64)&world.round, FUTEX_WAIT, round, 0, 0, 0);
+    return;
+  }
+}
+
+/* choose finds a signal that is not used, and keeps it: a thread may take it late. */
+static int choose(void) {
+  struct action old, ours = {handler, SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART, __cairn_restorer, ~0ul};
+  for (i32 s = 64; !world.signal && s > 34; s--) {
+    if (sys4(SYS_rt_sigaction, s, 0, &old, 8) || old.handler) continue;
+    if (!sys4(SYS_rt_sigaction, s, &ours, 0, 8)) world.signal = s;
+  }
+  return world.signal != 0;
+}
+
+/* own says whether a thread is one of cairn's, which run no code of the program and
+ * take no signals. They have their names soon after they started. */
+static int own(i32 tid) {
+  char path[64], name[8] = {0};
+  put(put_number(put(path, "/proc/self/task/"), (u32)tid), "/comm");
+  i64 fd = sys3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
+  if (failed(fd)) return 0;
+  i64 n = sys3(SYS_read, fd, name, 6);
+  sys1(SYS_close, fd);
+  return n == 6 && name[0] == 'c' && name[1] == 'a' && name[2] == 'i' && name[3] == 'r' && name[4] == 'n' &&
+         name[5] == '-';
+}
+
+static int known(i32 tid) {
+  for (u32 i = 0; i < world.threads; i++)
+    if (world.tid[i] == tid) return 1;
+  return 0;
+}
+
+/* signal_new signals the threads that are not known yet, and returns how many
+ * there were, or -1. */
+static i64 signal_new(i32 pid, i32 self) {
+  u8 entries[2048] __attribute__((aligned(8)));
+  i64 dir = sys3(SYS_open, "/proc/self/task", O_RDONLY | O_CLOEXEC, 0), n, found = 0;
+  if (failed(dir)) return -1;
+  while ((n = sys3(SYS_getdents64, dir, entries, sizeof entries)) > 0) {
+    for (i64 at = 0; at < n; at += *(u16 *)(entries + at + 16)) {
+      const char *name = (const char *)entries + at + 19;
+      i32 tid = 0;
+      for (const char *c = name; *c >= '0' && *c <= '9'; c++) tid = tid * 10 + *c - '0';
+      if (!tid || tid == self || known(tid)) continue;
+      if (world.threads == STOPPED || !choose()) {
+        found = -1;
+        break;
+      }
+      world.here[world.threads] = 0;
+      world.tid[world.threads] = tid;
+      store(&world.threads, world.threads + 1);
+      if (sys3(SYS_tgkill, pid, tid, world.signal)) store(&world.here[world.threads - 1], 1); /* gone */
+      found++;
+    }
+    if (found < 0) break;
+  }
+  sys1(SYS_close, dir);
+  return found;
+}
+
+/* all_here waits until every thread waits, or is gone. */
+static int all_here(i32 pid) {
+  u64 now[2], limit = 0;
+  const u64 moment[2] = {0, 200000};
+  for (u32 i = 0; i < world.threads; i++) {
+    while (!load(&world.here[i]) && !failed(sys3(SYS_tgkill, pid, world.tid[i], 0))) {
+      sys2(SYS_clock_gettime, MONOTONIC, now);
+      if (own(world.tid[i])) break;
+      if (!limit) limit = now[0] + PATIENCE + 1;
+      if (now[0] >= limit) return 0;
+      sys4(SYS_clock_nanosleep, MONOTONIC, 0, moment, 0);
+    }
+  }
+  return 1;
+}
+
+const char *__cairn_stop(int on) {
+  i32 pid = (i32)sys0(SYS_getpid), self = (i32)sys0(SYS_gettid);
+  i64 found;
+  const char *why = 0;
+  world.threads = 0;
+  world.on = (u8)on;
+  store(&world.round, world.round + 1);
+  /* Threads that are not stopped yet can make others. */
+  do {
+    found = signal_new(pid, self);
+    if (found < 0) why = "there are too many threads, or no signal is free";
+    else if (!all_here(pid)) why = "a thread blocks all signals";
+  } while (!why && found > 0);
+  if (why) __cairn_go();
+  return why;
+}
+
+void __cairn_go(void) {
+  store(&world.round, world.round + 1);
+  sys3(SYS_futex, &world.round, FUTEX_WAKE, 0x7fffffff);
+}
