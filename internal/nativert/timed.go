@@ -55,9 +55,6 @@ func TimedObjects(o TimedOptions) []Object {
 	if o.Control {
 		defaults += ",control"
 	}
-	if o.Counts {
-		defaults += ",period=1s"
-	}
 	members := timedMembers
 	if o.Flight {
 		members = append(slices.Clip(members), flightMembers...)
