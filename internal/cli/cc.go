@@ -77,7 +77,7 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 
 // checkUse validates the flags of a build by a profile and reads it.
 func (f *instrumentFlags) checkUse(flags *pflag.FlagSet) error {
-	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "small", "threshold", "frames", "control", "flight", "counts", "max", "depth", "default-dir", "lenient"} {
+	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "small", "threshold", "frames", "control", "flight", "default-dir", "lenient"} {
 		if flags.Changed(name) {
 			return usagef("--use builds without probes: --%s is for a build with them", name)
 		}
