@@ -8,7 +8,18 @@
 //	  offset[.discriminator]: count
 //
 // An offset is a line relative to the line of the function's definition, modulo
-// 2^16. A function that was inlined is nested under the place of its call.
+// 2^16, or in a profile that is keyed by pseudo probes the number of one. A
+// function that was inlined is nested under the place of its call.
+//
+// A profile with contexts tells calls of a function apart by their callers, which
+// stand in front of it instead:
+//
+//	[main:5 @ mid:2 @ leaf]:total:head
+//
+// Behind the lines of a function there can be two more:
+//
+//	!CFGChecksum: number
+//	!Attributes: bits
 package sampleprof
 
 import (
@@ -29,11 +40,28 @@ type Samples struct {
 	Head    uint64
 	Body    map[Place]*Line
 	Inlined map[Place]map[string]*Samples
+
+	// Stated is the total where it is not the sum of all counts, and 0 where it is.
+	Stated uint64
+	// Probes: places are pseudo probes, of a function with this Checksum.
+	Probes     bool
+	Checksum   uint64
+	Attributes Attributes
 }
+
+// Attributes are bits that say something of a context.
+type Attributes uint8
+
+// The attributes.
+const (
+	WasInlined      Attributes = 1 << iota // by the compiler of the program that ran
+	ShouldBeInlined                        // by the one that reads the profile
+	Duplicated                             // its counts are in the function's own profile, too
+)
 
 // Place is a place in a function's source.
 type Place struct {
-	Offset        uint16 // lines from the function's definition, modulo 2^16
+	Offset        uint32 // lines from the function's definition, modulo 2^16; or a probe
 	Discriminator uint32 // tells apart the blocks of one line; LLVM's base discriminator
 }
 
@@ -89,6 +117,13 @@ func (l *Line) Call(name string, count uint64) {
 
 // Add adds the counts of t to s.
 func (s *Samples) Add(t *Samples) {
+	if s.Stated != 0 || t.Stated != 0 {
+		s.Stated = saturate(s.Total(), t.Total())
+	}
+	if t.Probes {
+		s.Probes, s.Checksum = true, t.Checksum
+	}
+	s.Attributes |= t.Attributes
 	s.Head = saturate(s.Head, t.Head)
 	for at, from := range t.Body {
 		l := s.At(at)
@@ -104,8 +139,12 @@ func (s *Samples) Add(t *Samples) {
 	}
 }
 
-// Total returns the sum of all counts, those of inlined copies included.
+// Total returns what is stated, or else the sum of all counts, those of inlined
+// copies included.
 func (s *Samples) Total() uint64 {
+	if s.Stated != 0 {
+		return s.Stated
+	}
 	var n uint64
 	for _, l := range s.Body {
 		n = saturate(n, l.Count)
@@ -160,6 +199,12 @@ func (s *Samples) write(b *bufio.Writer, indent int) {
 			fmt.Fprintf(b, "%*s%s: %s:%d\n", indent, "", at, name, c.Total())
 			c.write(b, indent+1)
 		}
+	}
+	if s.Probes {
+		fmt.Fprintf(b, "%*s!CFGChecksum: %d\n", indent, "", s.Checksum)
+	}
+	if s.Attributes != 0 {
+		fmt.Fprintf(b, "%*s!Attributes: %d\n", indent, "", s.Attributes)
 	}
 }
 

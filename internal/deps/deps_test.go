@@ -111,10 +111,14 @@ var rules = map[string]rule{
 	"internal/report":     {ours: "prof", others: "github.com/ianlancetaylor/demangle", pure: true},
 
 	"internal/machinecode": {ours: "internal/objfile internal/x86 format/pseudoprobe", pure: true},
-	"internal/cli":         {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
-	"cmd/cairn":            {ours: "internal/cli"},
-	"bench":                {ours: "format/mip format/xray internal/ptrace"},
-	"docs":                 {},
+	"internal/unwind":      {ours: "sample internal/machinecode", pure: true},
+
+	"internal/profgen": {ours: "format/sampleprof format/pseudoprobe internal/machinecode internal/objfile internal/unwind", pure: true},
+
+	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
+	"cmd/cairn":    {ours: "internal/cli"},
+	"bench":        {ours: "format/mip format/xray internal/ptrace"},
+	"docs":         {},
 
 	"internal/deps":   {},
 	"internal/oracle": {},

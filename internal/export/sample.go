@@ -79,7 +79,7 @@ func line(s *sampleprof.Samples, frames []Frame) *sampleprof.Line {
 			return nil
 		}
 		at := sampleprof.Place{
-			Offset:        uint16(f.Line - f.Start),
+			Offset:        uint32(uint16(f.Line - f.Start)),
 			Discriminator: sampleprof.BaseDiscriminator(f.Discriminator),
 		}
 		if k == len(frames)-1 {

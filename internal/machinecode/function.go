@@ -12,6 +12,8 @@ import (
 type Function struct {
 	Name   string // linkage name, without what compilers append to clones and parts
 	Ranges int    // how many it has
+	// Aliases are other names of it, those of symbols.
+	Aliases []string
 	// symbol: debug information does not have it.
 	symbol bool
 }
@@ -92,8 +94,16 @@ func (b *Binary) readFunctions(p *objfile.Program) {
 	covered := uint64(0) // by the symbols before
 	for _, sym := range p.Symbols {
 		end := sym.Addr + sym.Size
-		if sym.Func && sym.Addr >= covered && end > sym.Addr && known.RangeAt(sym.Addr) == nil {
-			add(cutSuffixes(sym.Name, cloneSuffixes), sym.Addr, end, true)
+		if !sym.Func || end <= sym.Addr {
+			continue
+		}
+		name := cutSuffixes(sym.Name, cloneSuffixes)
+		if r := known.RangeAt(sym.Addr); r != nil {
+			if f := &b.functions[r.Function]; f.Name != name && !slices.Contains(f.Aliases, name) {
+				f.Aliases = append(f.Aliases, name)
+			}
+		} else if sym.Addr >= covered {
+			add(name, sym.Addr, end, true)
 			covered = end
 		}
 	}

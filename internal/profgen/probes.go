@@ -1,0 +1,128 @@
+package profgen
+
+import (
+	"fmt"
+
+	"github.com/cairnprof/cairn/format/pseudoprobe"
+	"github.com/cairnprof/cairn/internal/machinecode"
+	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/unwind"
+)
+
+// Probes are the pseudo probes of the binaries of a run, as far as samples met
+// their functions.
+type Probes struct {
+	code *machinecode.Set
+	of   []binaryProbes // parallel to the binaries
+}
+
+// binaryProbes are the probes of a binary.
+type binaryProbes struct {
+	table *pseudoprobe.Table
+	funcs *pseudoprobe.Descriptions
+}
+
+// ReadProbes reads the probes of programs, which are those that code was made of.
+// Probes of functions that are not in the result are left out: large binaries have
+// tens of millions of probes, and samples are of few functions.
+func ReadProbes(code *machinecode.Set, programs []*objfile.Program, r *unwind.Result) (*Probes, error) {
+	p := &Probes{code: code}
+	met := metFunctions(code, r)
+	for i, prog := range programs {
+		b := code.Binaries()[i]
+		var of binaryProbes
+		var err error
+		if of.funcs, err = pseudoprobe.ReadDescriptions(prog.Probed); err != nil {
+			return nil, fmt.Errorf("%s: .pseudo_probe_desc: %w", prog.Path, err)
+		}
+		wanted := met[b]
+		of.table, err = pseudoprobe.Read(prog.Probes, pseudoprobe.Options{
+			Start: b.ProbeStart,
+			Keep:  func(guid uint64) bool { return wanted[guid] },
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: .pseudo_probe: %w", prog.Path, err)
+		}
+		p.of = append(p.of, of)
+	}
+	return p, nil
+}
+
+// metFunctions returns the GUIDs of the functions that have an instruction of the
+// result.
+func metFunctions(code *machinecode.Set, r *unwind.Result) map[*machinecode.Binary]map[uint64]bool {
+	seen := make([]bool, code.Len())
+	for i := range r.Contexts {
+		c := &r.Contexts[i]
+		for _, f := range c.Frames {
+			seen[f] = true
+		}
+		for _, x := range c.Ranges {
+			seen[x.From] = true
+		}
+		for _, x := range c.Branches {
+			seen[x.From], seen[x.To] = true, true
+		}
+	}
+	met := map[*machinecode.Binary]map[uint64]bool{}
+	for _, b := range code.Binaries() {
+		guids, done := map[uint64]bool{}, map[int]bool{}
+		for x := b.First; x < b.End; x++ {
+			if !seen[x] {
+				continue
+			}
+			fr := b.RangeAt(code.Address(x))
+			if fr == nil || done[fr.Function] {
+				continue
+			}
+			done[fr.Function] = true
+			f := &b.Functions()[fr.Function]
+			guids[pseudoprobe.GUID(f.Name)] = true
+			for _, name := range f.Aliases {
+				guids[pseudoprobe.GUID(name)] = true
+			}
+		}
+		met[b] = guids
+	}
+	return met
+}
+
+// probe is a probe of a binary.
+type probe struct {
+	in    *binaryProbes
+	index uint32
+}
+
+func (p probe) get() *pseudoprobe.Probe { return &p.in.table.Probes[p.index] }
+func (p probe) copy() *pseudoprobe.Copy { return &p.in.table.Copies[p.get().Copy] }
+
+// at returns the probes of a binary.
+func (p *Probes) at(r ref) *binaryProbes {
+	b := p.code.Binary(r)
+	for i, x := range p.code.Binaries() {
+		if x == b {
+			return &p.of[i]
+		}
+	}
+	return nil
+}
+
+// call returns the probe of a call.
+func (p *Probes) call(r ref) (probe, bool) {
+	if !r.IsInstruction() {
+		return probe{}, false
+	}
+	in := p.at(r)
+	i, ok := in.table.CallAt(p.code.Address(r))
+	return probe{in, i}, ok
+}
+
+// between calls visit with the probes at the instructions from first to last.
+func (p *Probes) between(first, last ref, visit func(probe)) {
+	in, b := p.at(first), p.code.Binary(first)
+	for _, i := range in.table.Between(p.code.Address(first), p.code.Address(last)) {
+		if b.At(in.table.Probes[i].Addr).IsInstruction() {
+			visit(probe{in, i})
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package unwind
+
+import (
+	"path/filepath"
+
+	"github.com/cairnprof/cairn/internal/machinecode"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// places finds the instructions of addresses in processes.
+type places struct {
+	code   *machinecode.Set
+	spaces sample.Spaces
+	// windows are where binaries are, by process. They are made when they are
+	// asked for and forgotten when a mapping changes.
+	windows map[int32][]window
+	mapped  bool // a binary was mapped anywhere
+	strange map[string]bool
+
+	pid     int32 // whose current is
+	current []window
+}
+
+// window is where a piece of a binary is.
+type window struct {
+	start, size uint64
+	link        uint64 // link-time address of what is at start
+	binary      *machinecode.Binary
+}
+
+func newPlaces(code *machinecode.Set) *places {
+	return &places{code: code, strange: map[string]bool{}}
+}
+
+// apply takes events.
+func (p *places) apply(events []sample.Event) {
+	if len(events) == 0 {
+		return
+	}
+	p.spaces.Apply(events)
+	p.windows, p.current = nil, nil
+	for i := range events {
+		if e := &events[i]; e.Kind == sample.Map && p.binary(&e.Mapping) != nil {
+			p.mapped = true
+		}
+	}
+}
+
+// enter makes pid the process whose addresses ref is asked for.
+func (p *places) enter(pid int32) {
+	if p.windows == nil {
+		p.windows = map[int32][]window{}
+	} else if pid == p.pid && p.current != nil {
+		return
+	}
+	w, ok := p.windows[pid]
+	if !ok {
+		w = p.find(pid)
+		p.windows[pid] = w
+	}
+	p.pid, p.current = pid, w
+}
+
+// find returns where the binaries are in a process. As long as none was seen to be
+// mapped, they are taken to be where they were linked to, which is right for
+// programs that are not position-independent.
+func (p *places) find(pid int32) []window {
+	found := []window{} // not nil, even if empty
+	if !p.mapped {
+		for _, b := range p.code.Binaries() {
+			found = append(found, window{0, ^uint64(0), 0, b})
+		}
+		return found
+	}
+	for _, m := range p.spaces.Mappings(pid) {
+		if b := p.binary(m); b != nil {
+			if link, ok := b.LinkAddress(m.Offset); ok {
+				found = append(found, window{m.Start, m.Size, link, b})
+			}
+		}
+	}
+	return found
+}
+
+// binary returns which of the binaries is mapped, nil if none is. The directory
+// does not count: binaries are moved between the run and now. Their build ids do.
+func (p *places) binary(m *sample.Mapping) *machinecode.Binary {
+	if !m.Exec {
+		return nil
+	}
+	name := filepath.Base(m.Path)
+	for _, b := range p.code.Binaries() {
+		if b.Name != name {
+			continue
+		}
+		if m.BuildID != "" && b.BuildID != "" && m.BuildID != b.BuildID {
+			p.strange[m.Path] = true
+			continue
+		}
+		return b
+	}
+	return nil
+}
+
+// ref returns the instruction at an address of the process.
+func (p *places) ref(addr uint64) ref {
+	for i := range p.current {
+		w := &p.current[i]
+		if off := addr - w.start; off < w.size {
+			if r := w.binary.At(off + w.link); r != machinecode.External {
+				return r
+			}
+		}
+	}
+	return machinecode.External
+}

@@ -1,0 +1,194 @@
+package unwind
+
+import (
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/machinecode"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// Result is what samples amount to.
+type Result struct {
+	Contexts []Context // ascending by their frames
+	Stats    Stats
+}
+
+// Context is what ran in a calling context.
+type Context struct {
+	// Frames are the calls that were open, outermost first, repetitions of
+	// recursion left out. It is empty where the callers are not known, and in flat
+	// profiles. Of profiles that are keyed by lines the last frame is not a call
+	// but an instruction of the function that ran.
+	Frames   []machinecode.Ref
+	Ranges   []Count // runs of instructions [From, To]
+	Branches []Count // From may be External
+}
+
+// Count says how often something ran.
+type Count struct {
+	From, To machinecode.Ref
+	Count    uint64
+}
+
+// Result returns the sums over what was added. The unwinder must not be used
+// after it.
+func (u *Unwinder) Result() *Result {
+	c := contexts{u: u, index: map[string]int{}, ofNode: make([]int32, len(u.frames.nodes))}
+	for i := range u.ranges.slots {
+		if s := &u.ranges.slots[i]; s.count != 0 {
+			x := c.of(s.node)
+			x.Ranges = append(x.Ranges, Count{s.from, s.to, s.count})
+		}
+	}
+	for i := range u.branches.slots {
+		if s := &u.branches.slots[i]; s.count != 0 {
+			x := c.of(s.node)
+			x.Branches = append(x.Branches, Count{s.from, s.to, s.count})
+		}
+	}
+	for i := range c.list {
+		c.list[i].Ranges = sum(c.list[i].Ranges)
+		c.list[i].Branches = sum(c.list[i].Branches)
+	}
+	slices.SortFunc(c.list, func(a, b Context) int { return slices.Compare(a.Frames, b.Frames) })
+	r := &Result{Contexts: c.list, Stats: u.stats}
+	r.Stats.Mapped = u.places.mapped
+	r.Stats.StrangeBinaries = slices.Sorted(maps.Keys(u.places.strange))
+	return r
+}
+
+// contexts makes contexts of the nodes of a trie. Several nodes can be one
+// context.
+type contexts struct {
+	u      *Unwinder
+	list   []Context
+	index  map[string]int // of list, by frames
+	ofNode []int32        // index+1 of a node's context; 0 is not known yet
+	frames []ref
+	key    []byte
+}
+
+func (c *contexts) of(n uint32) *Context {
+	if i := c.ofNode[n]; i != 0 {
+		return &c.list[i-1]
+	}
+	c.read(n)
+	c.key = c.key[:0]
+	for _, r := range c.frames {
+		c.key = binary.LittleEndian.AppendUint32(c.key, uint32(r))
+	}
+	i, ok := c.index[string(c.key)]
+	if !ok {
+		i = len(c.list)
+		c.index[string(c.key)] = i
+		c.list = append(c.list, Context{Frames: slices.Clone(c.frames)})
+	}
+	c.ofNode[n] = int32(i + 1)
+	return &c.list[i]
+}
+
+// read sets frames to those of a node. Callers of code that is in none of the
+// binaries are no callers that a compiler could see, so the stack begins anew
+// behind it.
+func (c *contexts) read(n uint32) {
+	c.frames = c.frames[:0]
+	for n != root {
+		node := c.u.frames.nodes[n]
+		if node.at == external {
+			break
+		}
+		if node.at != machinecode.None {
+			c.frames = append(c.frames, node.at)
+		}
+		n = node.parent
+	}
+	slices.Reverse(c.frames)
+	if c.u.opt.Inlining != nil {
+		return // the names of frames are compressed, with what is inlined between
+	}
+	c.frames = CompressRecursion(c.frames)
+	if d := c.u.opt.MaxDepth; d > 0 && len(c.frames) > d {
+		c.frames = c.frames[len(c.frames)-d:]
+	}
+}
+
+// sum sorts counts and adds up those of the same place.
+func sum(counts []Count) []Count {
+	slices.SortFunc(counts, func(a, b Count) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	kept := counts[:0]
+	for _, c := range counts {
+		if n := len(kept); n > 0 && kept[n-1].From == c.From && kept[n-1].To == c.To {
+			kept[n-1].Count = saturate(kept[n-1].Count, c.Count)
+			continue
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}
+
+// CompressRecursion removes repetitions from a stack: of neighbouring runs that
+// are alike, one stays, runs of one frame first, then those of two, and so on. It
+// changes its argument and returns what is left of it.
+func CompressRecursion[T comparable](stack []T) []T {
+	for width := 1; width <= len(stack)/2; width++ {
+		kept, i := width, width
+		for i+width <= len(stack) {
+			if slices.Equal(stack[kept-width:kept], stack[i:i+width]) {
+				i += width
+				continue
+			}
+			stack[kept] = stack[i]
+			kept++
+			i++
+		}
+		stack = append(stack[:kept], stack[i:]...)
+	}
+	return stack
+}
+
+// merge adds what another unwinder counted.
+func (u *Unwinder) merge(o *Unwinder) {
+	same := make([]uint32, len(o.frames.nodes)) // nodes of u by those of o
+	for n := 1; n < len(o.frames.nodes); n++ {
+		x := o.frames.nodes[n]
+		same[n] = u.frames.child(same[x.parent], x.at)
+	}
+	for from, to := range map[*counter]*counter{&o.ranges: &u.ranges, &o.branches: &u.branches} {
+		for i := range from.slots {
+			if s := &from.slots[i]; s.count != 0 {
+				to.add(edge{same[s.node], s.from, s.to}, s.count)
+			}
+		}
+	}
+	u.stats.add(&o.stats)
+	maps.Copy(u.places.strange, o.places.strange)
+	u.places.mapped = u.places.mapped || o.places.mapped
+}
+
+// Counts returns the contexts as unsymbolized profiles have them: with addresses
+// relative to base, which means something for a single binary only.
+func (r *Result) Counts(code *machinecode.Set, base uint64) []sample.Counts {
+	at := func(r ref) uint64 {
+		if !r.IsInstruction() {
+			return uint64(r) - base // as LLVM writes what is external
+		}
+		return code.Address(r) - base
+	}
+	out := make([]sample.Counts, len(r.Contexts))
+	for i := range r.Contexts {
+		from, to := &r.Contexts[i], &out[i]
+		for _, f := range from.Frames {
+			to.Context = append(to.Context, at(f))
+		}
+		for _, c := range from.Ranges {
+			to.Ranges = append(to.Ranges, sample.RangeCount{First: at(c.From), Last: at(c.To), Count: c.Count})
+		}
+		for _, c := range from.Branches {
+			to.Branches = append(to.Branches, sample.BranchCount{Branch: sample.Branch{From: at(c.From), To: at(c.To)}, Count: c.Count})
+		}
+	}
+	return out
+}

@@ -1,0 +1,247 @@
+package unwind
+
+import (
+	"github.com/cairnprof/cairn/internal/machinecode"
+	"github.com/cairnprof/cairn/sample"
+)
+
+const external = machinecode.External
+
+// Options say how samples are unwound.
+type Options struct {
+	// Flat ignores stacks: everything is counted in one context.
+	Flat bool
+	// Inlining tells, for profiles that are keyed by lines, what was inlined
+	// where. It is nil for those keyed by pseudo probes, which know it themselves.
+	Inlining Inlining
+	// MaxDepth cuts contexts to so many innermost frames; 0 does not.
+	MaxDepth int
+	// TrustDepartures believes the stacks of samples at tail jumps, as LLVM does,
+	// although the caller's frame is off the stack already.
+	TrustDepartures bool
+	// PID is the only process whose samples count, if OnePID.
+	PID    int32
+	OnePID bool
+}
+
+// Inlining tells the stack of inlined functions that an instruction belongs to.
+type Inlining interface {
+	// Inlined returns a number for the stack: the same one for two instructions
+	// whose functions and calls are the same. 0 says that nothing is known.
+	Inlined(r machinecode.Ref) uint32
+}
+
+// Unwinder counts samples. It must not be used by several goroutines.
+type Unwinder struct {
+	code   *machinecode.Set
+	opt    Options
+	places *places
+
+	frames   trie
+	ranges   counter
+	branches counter
+	stats    Stats
+
+	// Of the sample at hand. The walk is at the instruction leaf of a frame, which
+	// the node parent called.
+	stack  []ref // innermost first
+	taken  []taken
+	parent uint32
+	leaf   ref
+	count  uint64
+}
+
+// taken is a branch.
+type taken struct{ from, to ref }
+
+// New returns an unwinder for samples of these binaries.
+func New(code *machinecode.Set, opt Options) *Unwinder {
+	return &Unwinder{
+		code: code, opt: opt, places: newPlaces(code),
+		frames: newTrie(), ranges: newCounter(), branches: newCounter(),
+	}
+}
+
+// Add counts a batch. Nothing of it is kept.
+func (u *Unwinder) Add(b *sample.Batch) {
+	u.places.apply(b.Events)
+	for i := range b.Samples {
+		s := &b.Samples[i]
+		if u.opt.OnePID && s.PID != u.opt.PID && s.PID != sample.UnknownPID {
+			u.stats.OtherProcess += s.Count
+			continue
+		}
+		u.places.enter(s.PID)
+		u.sample(s)
+	}
+}
+
+func (u *Unwinder) sample(s *sample.Sample) {
+	u.count = s.Count
+	u.stats.Samples += s.Count
+	if !u.opt.Flat && !u.readStack(s.Stack) {
+		return
+	}
+	u.readBranches(s.Branches)
+	if len(u.taken) == 0 {
+		u.stats.NoBranches += s.Count
+		return
+	}
+	u.stats.Used += s.Count
+	u.stats.Branches += s.Count * uint64(len(u.taken))
+	if u.opt.Flat {
+		u.flat()
+		return
+	}
+	u.walk()
+}
+
+// readStack makes calls of return addresses, and reports whether the stack can be
+// believed.
+func (u *Unwinder) readStack(addrs []uint64) bool {
+	u.stack = u.stack[:0]
+	for i, addr := range addrs {
+		r := u.places.ref(addr)
+		if r == external {
+			if i == 0 {
+				u.stats.ExternalLeaf += u.count
+			}
+			if i == 0 || u.stack[len(u.stack)-1] != external {
+				u.stack = append(u.stack, external)
+			}
+			continue
+		}
+		if i > 0 {
+			if r = u.code.CallBefore(r); r == machinecode.None {
+				u.stats.CutStacks += u.count
+				break
+			}
+		}
+		u.stack = append(u.stack, r)
+	}
+	if n := len(u.stack); n > 1 && u.stack[n-1] == external {
+		u.stack = u.stack[:n-1]
+	}
+	switch {
+	case len(u.stack) == 0:
+		u.stats.NoStack += u.count
+		return false
+	case u.stack[0] == external:
+		return true
+	case u.code.Dubious(u.stack[0]):
+		u.stats.NoFrame += u.count
+		return false
+	case !u.opt.TrustDepartures && u.code.Departs(u.stack[0]):
+		u.stats.Departing += u.count
+		return false
+	}
+	return true
+}
+
+// readBranches leaves out what happened between other binaries.
+func (u *Unwinder) readBranches(branches []sample.Branch) {
+	u.taken = u.taken[:0]
+	for _, b := range branches {
+		t := taken{u.places.ref(b.From), u.places.ref(b.To)}
+		if t.from != external || t.to != external {
+			u.taken = append(u.taken, t)
+		}
+	}
+}
+
+// flat counts the branches and what ran between them in the empty context.
+func (u *Unwinder) flat() {
+	end := external
+	for _, t := range u.taken {
+		if t.to != external {
+			u.branches.add(edge{root, t.from, t.to}, u.count)
+			if end != external && u.code.Runs(t.to, end) {
+				u.ranges.add(edge{root, t.to, end}, u.count)
+			}
+		}
+		end = t.from
+	}
+}
+
+// walk undoes the branches, the newest first.
+func (u *Unwinder) walk() {
+	u.parent = root
+	for i := len(u.stack) - 1; i > 0; i-- {
+		u.parent = u.frames.child(u.parent, u.stack[i])
+	}
+	// The sampled address is at some distance behind the last branch. What ran
+	// there is not known to have run as a whole.
+	u.leaf = u.taken[0].to
+	valid := true
+	for k, t := range u.taken {
+		if k > 0 && !u.linear(t.to) {
+			valid = false
+		}
+		u.undo(t, valid)
+		if t.to == external {
+			continue
+		}
+		at := u.parent
+		switch {
+		case t.from == external:
+			at = root
+		case u.opt.Inlining != nil:
+			at = u.frames.child(u.parent, u.leaf)
+		}
+		u.branches.add(edge{at, t.from, t.to}, u.count)
+	}
+}
+
+// linear counts what ran from the target of a branch to where the walk is, and
+// reports whether that is possible.
+func (u *Unwinder) linear(target ref) bool {
+	switch {
+	case target == external && u.leaf == external:
+		u.stats.Outside += u.count
+		return true
+	case target == external || u.leaf == external:
+		u.stats.Unpaired += u.count
+		return false
+	case !u.code.Runs(target, u.leaf):
+		u.stats.Impossible += u.count
+		return false
+	case u.opt.Inlining == nil:
+		u.ranges.add(edge{u.parent, target, u.leaf}, u.count)
+		return true
+	}
+	// A range of several inlined functions is several ranges.
+	end := u.leaf
+	for r := u.leaf; r >= target; r-- {
+		stack := u.opt.Inlining.Inlined(r)
+		if r == target || stack == 0 || stack != u.opt.Inlining.Inlined(r-1) {
+			u.ranges.add(edge{u.frames.child(u.parent, end), r, end}, u.count)
+			end = r - 1
+		}
+	}
+	return true
+}
+
+// undo goes back over a branch.
+func (u *Unwinder) undo(t taken, valid bool) {
+	if !valid {
+		u.parent, u.leaf = root, t.from
+		return
+	}
+	class := u.code.Class(t.from)
+	returned := class == machinecode.Return
+	if t.from == external {
+		returned = u.code.CallBefore(t.to) != machinecode.None
+	}
+	switch {
+	case class.IsCall() || t.from == external && !returned:
+		caller := u.frames.nodes[u.parent]
+		if u.parent != root && caller.at == t.from {
+			u.parent = caller.parent
+		} else if u.parent != root {
+			u.stats.Mismatched += u.count
+		}
+	case returned:
+		u.parent = u.frames.child(u.parent, u.code.CallBefore(t.to))
+	}
+	u.leaf = t.from
+}
