@@ -71,6 +71,8 @@ static int has_id(const struct dl_info *d, const struct plan *p) {
   return 0;
 }
 
+static const char other_program[] = "";
+
 struct search {
   struct hooked *h;
   u32 seen;
@@ -106,14 +108,15 @@ static int look(struct dl_info *d, u64 size, void *arg) {
   return 1;
 }
 
-/* find looks for the plan's module, whose code must be what was planned with. */
+/* find looks for the plan's module, whose code must be what was planned with. Other
+ * programs that the program starts have the environment, too: they are left alone. */
 static const char *find(struct hooked *h) {
   const struct plan *p = h->plan;
   struct search s = {h, 0, 0};
   for (u32 i = 1; i < p->sites; i++)
     if (h->site[i].at < h->site[i - 1].at + JUMP) return "its plan is damaged";
   if (dl_iterate_phdr) dl_iterate_phdr(look, &s);
-  if (!s.found) return "it is not loaded, or another build of it is";
+  if (!s.found) return other_program;
   for (u32 i = 0; i < p->sites; i++) {
     const struct site *t = &h->site[i];
     if (!same((const u8 *)(h->bias + t->at), t->original, JUMP)) return "its code is not that of its file";
@@ -217,13 +220,13 @@ __attribute__((visibility("default"))) int cairn_detours(int on) {
 
 static void tell(const char *why) {
   char text[256];
-  put(put(text, "detours: "), why);
+  put(put(text, "detours refused "), why);
   __cairn_hook_summary(text);
 }
 
 static void tell_hooked(u64 n) {
-  char text[64], *q = put_number(text, n);
-  put(q, n == 1 ? " function hooked" : " functions hooked");
+  char text[64];
+  put_number(put(text, "detours hooked "), n);
   __cairn_hook_summary(text);
 }
 
@@ -249,8 +252,8 @@ void __cairn_detours(struct process *p, char **envp, u32 threads) {
     if (!h->plan->sites) continue;
     const char *why = find(h);
     if (!why) why = place(h);
-    if (why) tell(why);
-    else __cairn_hooked_count++, hooked += h->plan->sites;
+    if (why && *why) tell(why);
+    else if (!why) __cairn_hooked_count++, hooked += h->plan->sites;
   }
   (void)threads; /* stop finds that there are none to stop */
   if (hooked && cairn_detours(1)) tell_hooked(hooked);
