@@ -1,0 +1,316 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/lbr"
+	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/report"
+)
+
+// recordFlags are those of cairn record.
+type recordFlags struct {
+	lbr   bool
+	out   string
+	truth string
+	every uint64
+	depth int
+	cc    string
+}
+
+func newRecordCmd(s *Streams) *cobra.Command {
+	var f recordFlags
+	c := &cobra.Command{
+		Use:   "record --lbr -o FILE [flags] -- PROGRAM [ARG...]",
+		Short: "Sample the branches that a program takes, on any machine",
+		Long: `record runs a program and writes samples of its stack and of the branches it took
+last, as perf record -b does where the processor has records of branches (LBR); most
+virtual machines have none. The output is the text of perf script -F ip,brstack, for
+cairn profgen, cairn samples and llvm-profgen.
+
+The program's code runs as a copy that notes each branch, several times slower than
+the original; its libraries run as they are. Stacks are walked by frame pointers,
+as perf's are: compile with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer.
+Samples are taken at branches, one in --every, but not at returns and tail calls,
+where the frame pointer is the caller's already. Threads and forked processes are
+recorded; other programs that it starts are not.
+
+--truth writes the true stack of each sample, a line for each in the same order, with
+the tail calls that no walk of the stack finds: what inference of missing frames
+can be judged by. Calls are outermost first, with the addresses of the call and of the
+function: C401000>401200 is a call, T a tail call, O one from outside; L is where
+the sample was taken.
+
+The program must be linked dynamically, for Linux on x86-64. Its exit code becomes ours.`,
+		Example: `  cairn record --lbr -o app.perf -- ./app --benchmark
+  llvm-profgen --perfscript=app.perf --binary=app --output=app.prof`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usagef("record: no program given; write: cairn record --lbr -o app.perf -- ./app")
+			case !f.lbr:
+				return usagef("record: only branches can be recorded: give --lbr")
+			case f.out == "":
+				return usagef("record: name the output with -o FILE")
+			case f.every < 1 || f.every > 1<<40:
+				return usagef("record: --every %d: one branch in 1 to 2^40", f.every)
+			case f.depth < 1 || f.depth > lbr.MaxDepth:
+				return usagef("record: --depth %d: 1 to %d branches", f.depth, lbr.MaxDepth)
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	c.Flags().BoolVar(&f.lbr, "lbr", false, "record the branches taken last")
+	c.Flags().StringVarP(&f.out, "out", "o", "", "write the samples to `FILE`")
+	c.Flags().StringVar(&f.truth, "truth", "", "write the true stacks to `FILE`")
+	c.Flags().Uint64Var(&f.every, "every", 10007, "sample one in `N` taken branches")
+	c.Flags().IntVar(&f.depth, "depth", 32, "keep the last `N` branches in a sample")
+	c.Flags().StringVar(&f.cc, "cc", "gcc", "compile the runtime with `COMPILER`, once")
+	return c
+}
+
+func (f *recordFlags) run(ctx context.Context, s *Streams, argv []string) error {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return usagef("record: %v", err)
+	}
+	image, err := planLBR(path)
+	if err != nil {
+		return err
+	}
+	library, err := f.library(ctx)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp("", "cairn-record-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	plan, raw := filepath.Join(tmp, "plan"), filepath.Join(tmp, "samples")
+	if err := writeImage(plan, path, image); err != nil {
+		return err
+	}
+	if err := os.WriteFile(raw, nil, 0o600); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, argv[1:]...)
+	cmd.Args[0] = argv[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
+	if f.out == "-" || f.truth == "-" {
+		cmd.Stdout = s.Err
+	}
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+strings.TrimRight(library+":"+os.Getenv("LD_PRELOAD"), ":"),
+		"CAIRN_LBR="+plan, "CAIRN_LBR_OUT="+raw, "CAIRN_LBR_EVERY="+strconv.FormatUint(f.every, 10),
+		"CAIRN_LBR_DEPTH="+strconv.Itoa(f.depth), "CAIRN_LBR_TRUTH="+strconv.Itoa(boolInt(f.truth != "")))
+	code, err := runThrough(cmd)
+	if err != nil {
+		return err
+	}
+	if err := f.write(s, raw); err != nil {
+		return err
+	}
+	if code != 0 {
+		return exitError{code}
+	}
+	return nil
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// runThrough runs a program whose terminal is ours: an interrupt is for it to
+// handle. It returns its exit code.
+func runThrough(cmd *exec.Cmd) (int, error) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return 0, err
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal()), nil
+	}
+	return exit.ExitCode(), nil
+}
+
+// planLBR plans the copy of a program's code.
+func planLBR(path string) (*lbr.Image, error) {
+	file, err := objfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if !file.Interpreted() {
+		return nil, fmt.Errorf("%s: linked statically: what records branches cannot be loaded into it; link it dynamically", path)
+	}
+	p, err := file.Program()
+	if err != nil {
+		return nil, err
+	}
+	m := lbr.Module{Fixed: len(p.Segments) > 0 && p.Segments[0].Addr != 0}
+	for _, c := range p.Code {
+		m.Sections = append(m.Sections, lbr.Section{Addr: c.Addr, Data: c.Data})
+	}
+	for _, sym := range p.Symbols {
+		if sym.Func {
+			m.Functions = append(m.Functions, sym.Addr)
+		}
+	}
+	m.Functions = lbr.SortFunctions(m.Functions)
+	image, err := lbr.Plan(m)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return image, nil
+}
+
+func writeImage(plan, program string, image *lbr.Image) error {
+	info, err := os.Stat(program)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fmt.Errorf("%s: no inode", program)
+	}
+	return os.WriteFile(plan, image.Encode(uint64(st.Dev), st.Ino), 0o600)
+}
+
+// library returns the runtime, which is compiled on first use.
+func (f *recordFlags) library(ctx context.Context) (string, error) {
+	const name = "libcairn-lbr.so"
+	c, err := findCompiler(f.cc)
+	if err != nil {
+		return "", err
+	}
+	dir, err := cached("lbr-", "what records branches, with "+c.path, c, shimOptions{}, "", func(tmp, _ string) error {
+		args := append([]string{"-o", name}, lbr.Flags...)
+		for _, src := range lbr.Sources() {
+			if err := os.WriteFile(filepath.Join(tmp, src.Name), src.Data, 0o644); err != nil {
+				return err
+			}
+			if filepath.Ext(src.Name) != ".h" {
+				args = append(args, src.Name)
+			}
+		}
+		cmd := exec.CommandContext(ctx, c.path, append(args, "-ldl")...)
+		cmd.Dir = tmp
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
+		}
+		return nil
+	})
+	return filepath.Join(dir, name), err
+}
+
+// write turns the runtime's output into text, and tells what was recorded.
+func (f *recordFlags) write(s *Streams, raw string) error {
+	file, err := os.Open(raw)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var samples, branches, lost uint64
+	var pid int32
+	var pending [][]byte // mappings of processes before their first sample
+	began := false
+	err = writeFile(s, f.out, func(out io.Writer) error {
+		w := bufio.NewWriterSize(out, 1<<20)
+		var line []byte
+		for rec, err := range lbr.Records(file) {
+			if err != nil {
+				note(s, "record: %v; what is before it is kept", err)
+				break
+			}
+			switch {
+			case rec.Maps != nil:
+				began = true
+				pending = append(pending, bytes.Clone(rec.Maps))
+			case rec.Sample != nil:
+				pid = rec.Sample.PID
+				line = line[:0]
+				for _, m := range pending {
+					line = lbr.AppendMaps(line, pid, m)
+				}
+				pending = nil
+				samples++
+				if _, err := w.Write(rec.Sample.Append(line)); err != nil {
+					return err
+				}
+			case rec.End != nil:
+				branches += rec.End.Branches
+			default:
+				lost = rec.Lost
+			}
+		}
+		if !began {
+			return errors.New("the program did not start with what records its branches")
+		}
+		return w.Flush()
+	})
+	if err != nil {
+		return err
+	}
+	if f.truth != "" {
+		if err := f.writeTruth(s, file); err != nil {
+			return err
+		}
+	}
+	switch {
+	case lost != 0:
+		note(s, "record: the program ran code at %#x in which no instructions were found; nothing is recorded after that", lost)
+	case samples == 0:
+		note(s, "record: the program took few branches: no samples; give a smaller --every")
+	}
+	of := ""
+	if branches > 0 { // told by processes that end in order
+		of = " of " + report.Count(int(branches)) + " taken branches"
+	}
+	fmt.Fprintf(s.Err, "cairn: %s%s written to %s\n", plural(int(samples), "sample"), of, f.out)
+	return nil
+}
+
+func (f *recordFlags) writeTruth(s *Streams, raw *os.File) error {
+	if _, err := raw.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return writeFile(s, f.truth, func(out io.Writer) error {
+		w := bufio.NewWriterSize(out, 1<<20)
+		var line []byte
+		for rec, err := range lbr.Records(raw) {
+			if err != nil {
+				break // told of already
+			}
+			if rec.Sample == nil {
+				continue
+			}
+			line = rec.Sample.AppendTruth(line[:0])
+			if _, err := w.Write(line); err != nil {
+				return err
+			}
+		}
+		return w.Flush()
+	})
+}

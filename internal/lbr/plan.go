@@ -1,0 +1,189 @@
+package lbr
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/x86"
+)
+
+// Module is what Plan needs to know of a program. Addresses are link-time ones.
+type Module struct {
+	Sections  []Section // executable ones, ascending, without overlaps
+	Functions []uint64  // where functions begin, ascending
+	Fixed     bool      // it is loaded at its link-time addresses
+}
+
+// Section is code.
+type Section struct {
+	Addr uint64
+	Data []byte
+}
+
+// Bounds of what can be planned. An event has 28 bits for an address in the code.
+const (
+	maxText = 1 << 28
+	page    = 4096
+)
+
+// Where the copy of a module's code is put, relative to the original. Behind a
+// program that is loaded at a fixed address is its heap; in front of others there
+// is room.
+const (
+	aboveFixed = 1 << 30
+	belowPIE   = -(1 << 30)
+)
+
+// ErrTooLarge says that a module has more code than events can name.
+var ErrTooLarge = errors.New("more than 256 MiB of code")
+
+// Image is the copy of a module's code and what the runtime needs with it.
+type Image struct {
+	Lo, Hi   uint64 // what the original takes, whole pages
+	Distance int64  // from the original to the copy
+	Code     []byte // the copy, loaded at Lo + Distance
+	// Returns has a word for each call: the address it returns to in the original.
+	// It is loaded behind Code, with the module's bias added to each.
+	Returns []uint64
+	// Entry has, for each byte from Lo to Hi, one more than where the copy of the
+	// instruction that begins there is in Code, or 0.
+	Entry     []uint32
+	Functions []uint32 // where functions begin, relative to Lo, ascending
+
+	Instructions, Branches int
+	Unknown                int // bytes that are no instruction, and have no copy
+}
+
+// planner is the state of Plan.
+type planner struct {
+	*Image
+	insns      []instruction
+	links      []link
+	returnRefs []uint32        // ends of displacements to words of Returns, in their order
+	starts     map[uint32]bool // functions
+}
+
+// instruction is one of the original.
+type instruction struct {
+	x86.Inst
+	at    uint32 // relative to Lo
+	bytes []byte
+}
+
+// link is a 32-bit displacement in Code that ends at end and leads to the copy of
+// what is at to. Without a copy it leads to stray.
+type link struct {
+	end, to uint32
+}
+
+// Plan makes the copy.
+func Plan(m Module) (*Image, error) {
+	p := &planner{Image: &Image{}, starts: map[uint32]bool{}}
+	if len(m.Sections) == 0 {
+		return nil, errors.New("no code")
+	}
+	last := m.Sections[len(m.Sections)-1]
+	p.Lo = m.Sections[0].Addr &^ (page - 1)
+	p.Hi = (last.Addr + uint64(len(last.Data)) + page - 1) &^ (page - 1)
+	if p.Hi <= p.Lo || p.Hi-p.Lo > maxText {
+		return nil, ErrTooLarge
+	}
+	p.Distance = belowPIE
+	if m.Fixed {
+		p.Distance = aboveFixed
+	}
+	for _, f := range m.Functions {
+		if f >= p.Lo && f < p.Hi {
+			p.starts[uint32(f-p.Lo)] = true
+			p.Functions = append(p.Functions, uint32(f-p.Lo))
+		}
+	}
+	for i := range m.Sections {
+		p.decode(&m.Sections[i])
+	}
+	p.Instructions = len(p.insns)
+	if err := p.emit(); err != nil {
+		return nil, err
+	}
+	return p.Image, p.resolve()
+}
+
+// decode finds the instructions of a section. What cannot be read is passed byte
+// by byte; where a function begins, an instruction does.
+func (p *planner) decode(s *Section) {
+	base := uint32(s.Addr - p.Lo)
+	for at := 0; at < len(s.Data); {
+		in, err := x86.Decode(s.Data[at:])
+		n := int(in.Len)
+		if err != nil || p.straddles(base+uint32(at), n) {
+			p.Unknown++
+			at++
+			continue
+		}
+		p.insns = append(p.insns, instruction{in, base + uint32(at), s.Data[at : at+n]})
+		at += n
+	}
+}
+
+// straddles reports whether a function begins inside an instruction.
+func (p *planner) straddles(at uint32, n int) bool {
+	i, _ := slices.BinarySearch(p.Functions, at+1)
+	return i < len(p.Functions) && p.Functions[i] < at+uint32(n)
+}
+
+// emit writes the copy of each instruction.
+func (p *planner) emit() error {
+	p.Entry = make([]uint32, p.Hi-p.Lo)
+	for i := range p.insns {
+		in := &p.insns[i]
+		p.Entry[in.at] = uint32(len(p.Code)) + 1
+		if err := p.instruction(in); err != nil {
+			return fmt.Errorf("instruction at %#x: %w", p.Lo+uint64(in.at), err)
+		}
+		end := in.at + uint32(in.Len)
+		if !in.Ends() && (i+1 == len(p.insns) || p.insns[i+1].at != end) {
+			if err := p.leave(end, int64(end), Jump); err != nil {
+				return err
+			}
+		}
+	}
+	if len(p.Code) > maxText<<2 {
+		return ErrTooLarge
+	}
+	return nil
+}
+
+// resolve fills in the links between the parts of the copy.
+func (p *planner) resolve() error {
+	// Links to what has no copy go to places that leave for the original.
+	strays := map[uint32]uint32{}
+	for _, l := range p.links {
+		to, ok := uint32(0), false
+		if int(l.to) < len(p.Entry) && p.Entry[l.to] != 0 {
+			to, ok = p.Entry[l.to]-1, true
+		} else if to, ok = strays[l.to]; !ok {
+			to = uint32(len(p.Code))
+			strays[l.to] = to
+			if err := p.leave(l.to, int64(l.to), Jump); err != nil {
+				return err
+			}
+		}
+		put32(p.Code[l.end-4:], to-l.end)
+	}
+	for len(p.Code)%page != 0 {
+		p.Code = append(p.Code, 0xcc)
+	}
+	// The words of calls are behind the code, whose length is known now.
+	for i, r := range p.returnRefs {
+		put32(p.Code[r-4:], uint32(len(p.Code)+8*i)-r)
+	}
+	return nil
+}
+
+// SortFunctions sorts the addresses that functions begin at, each once.
+func SortFunctions(f []uint64) []uint64 {
+	slices.SortFunc(f, cmp.Compare[uint64])
+	return slices.Compact(f)
+}

@@ -1,0 +1,129 @@
+package lbr
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// Record is one of those that the runtime writes. One field is set.
+type Record struct {
+	Maps   []byte  // /proc/self/maps of a process, before its first sample
+	Sample *Sample // only until the next record
+	End    *Totals // a process ended in order
+	Lost   uint64  // an address in code that has no copy: from there on nothing is recorded
+}
+
+// Sample is a sample with the true stack of calls.
+type Sample struct {
+	PID, TID int32
+	IP       uint64          // a branch that is about to be taken
+	Stack    []uint64        // IP, then return addresses outwards, by frame pointers
+	Branches []sample.Branch // taken last before, oldest first
+	Calls    []OpenCall      // outermost first; empty if they were not asked for
+	Cut      uint32          // calls further in that were not kept
+}
+
+// OpenCall is a call that has not returned. A tail call took the place of the call
+// before it.
+type OpenCall struct {
+	Kind     Kind // Call, IndirectCall, TailCall, or FromOutside, whose From is 0
+	From, To uint64
+}
+
+// Totals are what a process did.
+type Totals struct {
+	Branches, Samples, Threads uint64
+}
+
+// The types of records, and the size of the largest: c/lbr.h.
+const (
+	recordMaps   = 1
+	recordSample = 2
+	recordEnd    = 3
+	recordLost   = 4
+	maxRecord    = 1 << 20
+)
+
+// MaxDepth is the largest number of branches in a sample.
+const MaxDepth = 64
+
+// Records reads the runtime's output. A record that is cut off, as one is that
+// was being written when the machine stopped, is an error, the last thing yielded.
+func Records(r io.Reader) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		in := bufio.NewReaderSize(r, 1<<20)
+		var s Sample
+		buf := make([]byte, 0, 1<<16)
+		for offset := int64(0); ; {
+			var head [8]byte
+			if _, err := io.ReadFull(in, head[:]); err != nil {
+				if !errors.Is(err, io.EOF) {
+					yield(Record{}, fmt.Errorf("offset %d: %w", offset, err))
+				}
+				return
+			}
+			size := binary.LittleEndian.Uint32(head[:])
+			if size < 8 || size > maxRecord {
+				yield(Record{}, fmt.Errorf("offset %d: a record of %d bytes", offset, size))
+				return
+			}
+			buf = append(buf[:0], make([]byte, size-8)...)
+			if _, err := io.ReadFull(in, buf); err != nil {
+				yield(Record{}, fmt.Errorf("offset %d: the last record is cut off", offset))
+				return
+			}
+			rec, err := decode(binary.LittleEndian.Uint32(head[4:]), bytecur.New(buf, offset+8), &s)
+			if !yield(rec, err) || err != nil {
+				return
+			}
+			offset += int64(size)
+		}
+	}
+}
+
+func decode(kind uint32, c *bytecur.Cursor, s *Sample) (Record, error) {
+	var rec Record
+	switch kind {
+	case recordMaps:
+		rec.Maps = c.Bytes(uint64(c.Len()))
+	case recordSample:
+		s.decode(c)
+		rec.Sample = s
+	case recordEnd:
+		rec.End = &Totals{c.U64(), c.U64(), c.U64()}
+	case recordLost:
+		rec.Lost = c.U64()
+	default:
+		c.Failf("a record of type %d", kind)
+	}
+	return rec, c.Err()
+}
+
+// decode reads struct sample of c/lbr.h and what is behind it.
+func (s *Sample) decode(c *bytecur.Cursor) {
+	s.PID, s.TID = int32(c.U32()), int32(c.U32())
+	s.IP = c.U64()
+	counts := [3]int{}
+	for i, size := range []int{8, 16, 24} {
+		off := c.Off()
+		counts[i] = c.CheckCount(off, uint64(c.U32()), "entries", maxRecord, size)
+	}
+	s.Cut = c.U32()
+	s.Stack, s.Branches, s.Calls = s.Stack[:0], s.Branches[:0], s.Calls[:0]
+	for range counts[0] {
+		s.Stack = append(s.Stack, c.U64())
+	}
+	for range counts[1] {
+		s.Branches = append(s.Branches, sample.Branch{From: c.U64(), To: c.U64()})
+	}
+	for range counts[2] {
+		s.Calls = append(s.Calls, OpenCall{Kind(c.U64()), c.U64(), c.U64()})
+	}
+}

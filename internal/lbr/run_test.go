@@ -1,0 +1,222 @@
+//go:build linux && amd64
+
+package lbr
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/sample"
+)
+
+func tool(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		t.Skipf("needs %s", name)
+	}
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+}
+
+// program compiles a program of testdata.
+func program(t *testing.T, compiler, source string, flags ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "program")
+	tool(t, ".", compiler, append(flags, "-o", path, filepath.Join("testdata", source))...)
+	return path
+}
+
+// library compiles the runtime.
+func library(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	args := append([]string{"-Wall", "-Wextra", "-Werror"}, Flags...)
+	args = append(args, "-o", "runtime.so")
+	for _, f := range Sources() {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Ext(f.Name) != ".h" {
+			args = append(args, f.Name)
+		}
+	}
+	for i, a := range args {
+		if a == "-w" {
+			args = append(args[:i], args[i+1:]...)
+			break
+		}
+	}
+	tool(t, dir, "gcc", append(args, "-ldl")...)
+	return filepath.Join(dir, "runtime.so")
+}
+
+// plan makes the image of a program.
+func plan(t *testing.T, path string) *Image {
+	t.Helper()
+	file, err := objfile.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	p, err := file.Program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Module{Fixed: p.Segments[0].Addr != 0}
+	for _, c := range p.Code {
+		m.Sections = append(m.Sections, Section{c.Addr, c.Data})
+	}
+	for _, s := range p.Symbols {
+		if s.Func {
+			m.Functions = append(m.Functions, s.Addr)
+		}
+	}
+	m.Functions = SortFunctions(m.Functions)
+	image, err := Plan(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+// A recording is what a run left.
+type recording struct {
+	maps    []byte
+	samples []Sample
+	totals  []Totals
+	stdout  string
+	code    int
+}
+
+func record(t *testing.T, library, path string, settings string, args ...string) *recording {
+	t.Helper()
+	dir := t.TempDir()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	planFile, out := filepath.Join(dir, "plan"), filepath.Join(dir, "out")
+	if err := os.WriteFile(planFile, plan(t, path).Encode(st.Dev, st.Ino), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(out, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+library, "CAIRN_LBR="+planFile, "CAIRN_LBR_OUT="+out)
+	cmd.Env = append(cmd.Env, strings.Fields(settings)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil || stderr.Len() > 0 {
+		t.Fatalf("%v %s", err, stderr.Bytes())
+	}
+	r := &recording{stdout: stdout.String(), code: cmd.ProcessState.ExitCode()}
+	f, err := os.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for rec, err := range Records(f) {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Maps != nil:
+			r.maps = bytes.Clone(rec.Maps)
+		case rec.Sample != nil:
+			s := *rec.Sample
+			s.Stack, s.Calls = append([]uint64(nil), s.Stack...), append([]OpenCall(nil), s.Calls...)
+			s.Branches = append([]sample.Branch(nil), s.Branches...)
+			r.samples = append(r.samples, s)
+		case rec.End != nil:
+			r.totals = append(r.totals, *rec.End)
+		default:
+			t.Fatalf("lost at %#x", rec.Lost)
+		}
+	}
+	return r
+}
+
+// TestStorms runs what is hard on a copy of code, and wants the same answers.
+func TestStorms(t *testing.T) {
+	t.Parallel()
+	lib := library(t)
+	for _, c := range []struct{ compiler, flags string }{
+		{"g++", "-O2"},
+		{"g++", "-O0 -no-pie"},
+		{"g++", "-O2 -fno-omit-frame-pointer -fcf-protection=full"},
+		{"clang++-22", "-O2 -no-pie"},
+		{"clang++-22", "-O3 -fuse-ld=lld-22"},
+	} {
+		t.Run(c.compiler+c.flags, func(t *testing.T) {
+			t.Parallel()
+			path := program(t, c.compiler, "storms.cc", append(strings.Fields(c.flags), "-pthread")...)
+			r := record(t, lib, path, "CAIRN_LBR_EVERY=211 CAIRN_LBR_TRUTH=1", "1000")
+			if plain, _ := exec.CommandContext(t.Context(), path, "1000").Output(); string(plain) != r.stdout || r.code != 3 {
+				t.Fatalf("it says %q and ends with %d; as it is, it says %q", r.stdout, r.code, plain)
+			}
+			if len(r.totals) != 2 || r.totals[1].Threads < 5 || len(r.samples) < 1000 {
+				t.Errorf("%+v, %d samples", r.totals, len(r.samples))
+			}
+		})
+	}
+}
+
+// TestTruth holds the true stacks against what frame pointers tell: calls that are no
+// tail calls are in both.
+func TestTruth(t *testing.T) {
+	t.Parallel()
+	lib := library(t)
+	path := program(t, "g++", "storms.cc", "-O2", "-pthread", "-no-pie", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+	r := record(t, lib, path, "CAIRN_LBR_EVERY=97 CAIRN_LBR_TRUTH=1", "300")
+	image := plan(t, path)
+	same, tails := 0, 0
+	for i := range r.samples {
+		s := &r.samples[i]
+		var truth, seen []uint64
+		for _, c := range s.Calls {
+			if c.Kind == TailCall {
+				tails++
+			} else if c.Kind != FromOutside {
+				truth = append(truth, c.From)
+			}
+		}
+		for k := len(s.Stack) - 1; k > 0; k-- {
+			if a := s.Stack[k]; a >= image.Lo && a < image.Hi {
+				seen = append(seen, a)
+			}
+		}
+		if agrees(truth, seen) {
+			same++
+		}
+	}
+	t.Logf("%d of %d stacks are the same; %d tail calls", same, len(r.samples), tails)
+	if same < len(r.samples)*99/100 || tails == 0 {
+		t.Errorf("%d of %d stacks are the same; %d tail calls", same, len(r.samples), tails)
+	}
+}
+
+// agrees reports whether the innermost calls are those that the return addresses
+// are behind of. A walk of the stack may end early, in a library.
+func agrees(calls, returns []uint64) bool {
+	for len(returns) > 0 {
+		if len(calls) == 0 {
+			return false
+		}
+		d := returns[len(returns)-1] - calls[len(calls)-1]
+		if d < 2 || d > 8 {
+			return false
+		}
+		calls, returns = calls[:len(calls)-1], returns[:len(returns)-1]
+	}
+	return true
+}

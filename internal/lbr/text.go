@@ -1,0 +1,94 @@
+package lbr
+
+import (
+	"bytes"
+	"math/bits"
+	"strconv"
+)
+
+// AppendMaps adds the executable mappings of /proc/PID/maps as perf script shows
+// them. Others it leaves out: llvm-profgen ends at a mapping of what is in front of
+// the code.
+func AppendMaps(to []byte, pid int32, maps []byte) []byte {
+	for line := range bytes.Lines(maps) {
+		// 55d0-55d1 r-xp 00001000 fe:00 1234    /path
+		f := bytes.Fields(line)
+		if len(f) < 6 || len(f[1]) != 4 || f[1][2] != 'x' || f[5][0] != '/' {
+			continue
+		}
+		lo, hi, ok := bytes.Cut(f[0], []byte("-"))
+		start, err1 := strconv.ParseUint(string(lo), 16, 64)
+		end, err2 := strconv.ParseUint(string(hi), 16, 64)
+		offset, err3 := strconv.ParseUint(string(f[2]), 16, 64)
+		if !ok || err1 != nil || err2 != nil || err3 != nil || end < start {
+			continue
+		}
+		path := bytes.TrimRight(line[bytes.IndexByte(line, '/'):], "\n")
+		to = append(to, "PERF_RECORD_MMAP2 "...)
+		to = strconv.AppendInt(to, int64(pid), 10)
+		to = append(to, '/')
+		to = strconv.AppendInt(to, int64(pid), 10)
+		to = append(to, ": [0x"...)
+		to = strconv.AppendUint(to, start, 16)
+		to = append(to, "(0x"...)
+		to = strconv.AppendUint(to, end-start, 16)
+		to = append(to, ") @ 0x"...)
+		to = strconv.AppendUint(to, offset, 16)
+		to = append(to, ' ')
+		to = append(append(append(to, f[3]...), ' '), f[4]...)
+		to = append(to, " 0]: r-xp "...)
+		to = append(append(to, path...), '\n')
+	}
+	return to
+}
+
+// Append adds the sample as perf script -F ip,brstack shows one.
+func (s *Sample) Append(to []byte) []byte {
+	for _, addr := range s.Stack {
+		to = append(to, '\t')
+		for range 16 - hexDigits(addr) {
+			to = append(to, ' ')
+		}
+		to = strconv.AppendUint(to, addr, 16)
+		to = append(to, '\n')
+	}
+	for i := len(s.Branches) - 1; i >= 0; i-- {
+		to = append(to, " 0x"...)
+		to = strconv.AppendUint(to, s.Branches[i].From, 16)
+		to = append(to, "/0x"...)
+		to = strconv.AppendUint(to, s.Branches[i].To, 16)
+		to = append(to, "/P/-/-/0 "...)
+	}
+	return append(to, "\n\n"...)
+}
+
+func hexDigits(v uint64) int { return max(1, (bits.Len64(v)+3)/4) }
+
+// AppendTruth adds the true stack in one line: the calls that are open, outermost
+// first, each a letter and FROM>TO (C a call, T a tail call, O from outside of the
+// binary), then L and the address that the sample was taken at. Calls that were not kept
+// are a number behind three dots.
+func (s *Sample) AppendTruth(to []byte) []byte {
+	for _, c := range s.Calls {
+		letter := byte('C')
+		switch c.Kind {
+		case TailCall:
+			letter = 'T'
+		case FromOutside:
+			letter = 'O'
+		}
+		to = append(to, letter)
+		to = strconv.AppendUint(to, c.From, 16)
+		to = append(to, '>')
+		to = strconv.AppendUint(to, c.To, 16)
+		to = append(to, ' ')
+	}
+	if s.Cut > 0 {
+		to = append(to, "..."...)
+		to = strconv.AppendUint(to, uint64(s.Cut), 10)
+		to = append(to, ' ')
+	}
+	to = append(to, 'L')
+	to = strconv.AppendUint(to, s.IP, 16)
+	return append(to, '\n')
+}
