@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,7 +24,7 @@ func init() {
 	thresholds.shortest.Store(math.MaxInt64)
 	clock.wake = make(chan struct{}, 1)
 	if list := os.Getenv("CAIRN_CHANNELS"); list != "" {
-		channels.listed = strings.Split(list, ",")
+		change("channels="+strings.ReplaceAll(strings.ReplaceAll(list, " ", ""), ",", "+"), true)
 	}
 	for word := range strings.SplitSeq(os.Getenv("CAIRN_SPIKE"), ",") {
 		if !setting(strings.TrimSpace(word)) {
@@ -33,39 +32,32 @@ func init() {
 		}
 	}
 	SetThreshold(time.Duration(thresholds.global.Load()))
+	if control.wanted {
+		begin()
+	}
 }
 
 // setting obeys a word of CAIRN_SPIKE. What is for programs in C only is accepted.
 func setting(word string) bool {
 	name, value, _ := strings.Cut(word, "=")
 	switch name {
-	case "", "tick", "stamp":
+	case "tick", "stamp", "reload", "file":
 		return true
-	case "off":
-		off.Store(true)
-		return value == ""
 	case "stderr":
 		report.stderr = true
 		return value == ""
-	case "rate":
-		n, err := strconv.Atoi(value)
-		if err == nil && n >= 0 {
-			report.rate = n
-		}
-		return err == nil && n >= 0
-	case "threshold", "period":
+	case "control":
+		control.wanted, control.path = true, value
+		return true
+	case "period":
 		d, err := time.ParseDuration(value)
 		if err != nil || d <= 0 || d > time.Hour {
 			return false
 		}
-		if name == "period" {
-			thresholds.period = int64(d)
-		} else {
-			thresholds.global.Store(int64(d))
-		}
+		thresholds.period = int64(d)
 		return true
 	}
-	return false
+	return change(word, true)
 }
 
 // begin opens the log and starts the clock, with the first span of the process.
@@ -90,5 +82,8 @@ func begin() {
 		clock.mu.Unlock()
 		report.update()
 		go run()
+		if control.wanted {
+			serve()
+		}
 	})
 }

@@ -82,7 +82,7 @@ func (c Cond) Pause() Paused { return Paused{} }
 type Bit uint64
 
 // Channel returns the channel of that name. There are up to 64; those beyond share
-// the last one. All are on, unless CAIRN_CHANNELS lists those that are:
+// the last one. All are on, unless CAIRN_SPIKE=channels=ai+net lists those that are:
 //
 //	var ai = mark.Channel("ai")
 //	s := mark.If(ai.On()).Func()

@@ -32,6 +32,14 @@ type reportState struct {
 	second   int64 // of the rate
 	inSecond int   // spikes
 	seen     map[seenKey]*seen
+	setting  settings // that the log was told, or began with
+	changes  int      // of settings, in the log
+}
+
+// settings are what the program, or whoever controls it, can change.
+type settings struct {
+	threshold, period, rate uint64
+	off                     bool
 }
 
 // seenKey is a peak and its stack.
@@ -194,6 +202,21 @@ func (r *reportState) update() {
 	r.trailer()
 }
 
+// told writes what holds now if that was changed, with what held before if that is not
+// in the log.
+func (r *reportState) told(now settings, at uint64) {
+	const most = 1000 // of a program that changes its mind without end
+	was := r.setting
+	r.setting = now
+	if was == (settings{}) || was == now || r.changes == most {
+		return
+	}
+	if r.changes++; r.changes == 1 {
+		r.log.Setting(r.log.Monotonic, was.threshold, was.period, was.rate, was.off)
+	}
+	r.log.Setting(at, now.threshold, now.period, now.rate, now.off)
+}
+
 // trailer writes the sum of the log, and stalls of the clock. The caller holds the
 // lock.
 func (r *reportState) trailer() {
@@ -209,9 +232,11 @@ func (r *reportState) trailer() {
 	}
 	clock.mu.Unlock()
 	t.Time = r.monotonic(now())
+	t.Off = off.Load()
 	t.Borderline, t.Slow = r.borderline.Load(), r.slow.Load()
 	t.Limited, t.Episodes = r.limited, r.episodes
 	t.Threshold = uint64(thresholds.global.Load())
+	r.told(settings{t.Threshold, t.Period, uint64(r.rate), t.Off}, t.Time)
 	for _, s := range stalls {
 		r.log.Stall(r.monotonic(s.from), r.monotonic(s.to))
 	}

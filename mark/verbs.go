@@ -3,7 +3,6 @@
 package mark
 
 import (
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -99,16 +98,17 @@ func (c Cond) Pause() Paused {
 // A Bit is a channel: a group of marks that is switched on and off together.
 type Bit uint64
 
-var channels struct {
+var channels channelSet
+
+type channelSet struct {
 	on    atomic.Uint64
 	mu    sync.Mutex
 	names []string
-	// listed are the channels that CAIRN_CHANNELS names, nil if it is not set.
-	listed []string
+	words []string // about channels, for those to come
 }
 
 // Channel returns the channel of that name. There are up to 64; those beyond share
-// the last one. All are on, unless CAIRN_CHANNELS lists those that are:
+// the last one. All are on, unless CAIRN_SPIKE=channels=ai+net lists those that are:
 //
 //	var ai = mark.Channel("ai")
 //	s := mark.If(ai.On()).Func()
@@ -125,12 +125,11 @@ func Channel(name string) Bit {
 	}
 	bit := Bit(1) << len(channels.names)
 	channels.names = append(channels.names, name)
-	on := channels.listed == nil
-	for _, n := range channels.listed {
-		on = on || strings.TrimSpace(n) == name
-	}
-	if on {
-		bit.Set(true)
+	bit.Set(true)
+	for _, w := range channels.words {
+		if on, about := says(w, name); about {
+			bit.Set(on)
+		}
 	}
 	return bit
 }

@@ -113,6 +113,15 @@ func (l *Log) Stall(from, to uint64) {
 	l.record(wire.TypeStall, 0, put(nil, from, to, 0), to)
 }
 
+// Setting writes what holds from a time on, of a process where that was changed.
+func (l *Log) Setting(at, threshold, period, rate uint64, off bool) {
+	flags := uint32(0)
+	if off {
+		flags = wire.SettingOff
+	}
+	l.record(wire.TypeSetting, flags, put(nil, at, threshold, period, rate, 0), at)
+}
+
 // Trailer replaces the sum of the log.
 func (l *Log) Trailer(t *Trailer) {
 	l.trailer = *t

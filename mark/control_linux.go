@@ -1,0 +1,130 @@
+//go:build cairn
+
+package mark
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// serve makes the socket and a goroutine that answers at it. It uses no package net,
+// which would be most of a small program.
+func serve() {
+	path := controlPath()
+	if path == "" {
+		return
+	}
+	fd, err := listen(path)
+	if errors.Is(err, syscall.EADDRINUSE) { // another process has it
+		fd, err = listen(path + "." + strconv.Itoa(os.Getpid()))
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "cairn: no control socket %s: %v\n", path, err)
+		return
+	}
+	go func() {
+		for {
+			client, _, err := syscall.Accept4(fd, syscall.SOCK_CLOEXEC)
+			switch {
+			case err == nil:
+				answer(client)
+			case !errors.Is(err, syscall.EINTR):
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+	}()
+}
+
+// listen makes a socket for this user alone. The socket that a dead process left there
+// makes room.
+func listen(path string) (int, error) {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return -1, err
+	}
+	defer dir.Close()
+	// The path may be longer than addresses are.
+	address := &syscall.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path))}
+	fd, err := newSocket()
+	if err != nil {
+		return -1, err
+	}
+	_ = syscall.Fchmod(fd, 0o600) // what bind makes has these permissions
+	err = syscall.Bind(fd, address)
+	if errors.Is(err, syscall.EADDRINUSE) && !alive(address) {
+		_ = syscall.Unlink(address.Name)
+		err = syscall.Bind(fd, address)
+	}
+	if err == nil {
+		err = syscall.Listen(fd, 8)
+	}
+	if err != nil {
+		syscall.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func newSocket() (int, error) {
+	return syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+}
+
+// alive tells whether somebody listens at an address.
+func alive(address syscall.Sockaddr) bool {
+	fd, err := newSocket()
+	if err != nil {
+		return true
+	}
+	defer syscall.Close(fd)
+	_ = syscall.SetNonblock(fd, true)
+	return !errors.Is(syscall.Connect(fd, address), syscall.ECONNREFUSED)
+}
+
+// answer serves one client and closes its connection. Only the user that the process
+// runs as is answered.
+func answer(fd int) {
+	defer syscall.Close(fd)
+	cred, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+	if err != nil || int(cred.Uid) != os.Geteuid() {
+		return
+	}
+	wait := syscall.NsecToTimeval(int64(patience))
+	if syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &wait) != nil ||
+		syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_SNDTIMEO, &wait) != nil {
+		return
+	}
+	text := []byte(reply(receive(fd)))
+	for end := time.Now().Add(patience); len(text) > 0 && time.Now().Before(end); {
+		n, err := syscall.SendmsgN(fd, text, nil, nil, syscall.MSG_NOSIGNAL)
+		if err != nil && !errors.Is(err, syscall.EINTR) {
+			return
+		}
+		text = text[max(n, 0):]
+	}
+}
+
+// receive reads a line.
+func receive(fd int) (line string, ok bool) {
+	b := make([]byte, maxRequest)
+	n := 0
+	for end := time.Now().Add(patience); n < len(b) && time.Now().Before(end); {
+		k, err := syscall.Read(fd, b[n:])
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || k <= 0 {
+			return "", false
+		}
+		n += k
+		if i := bytes.IndexByte(b[:n], '\n'); i >= 0 {
+			return string(b[:i]), true
+		}
+	}
+	return "", false
+}
