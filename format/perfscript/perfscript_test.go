@@ -199,6 +199,24 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+func TestDetect(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"":                               false,
+		hybrid:                           true,
+		"# ========\n# captured on: x\n": true,
+		"\x7fELF\x02\x01\x01\x00\n\x00":  false,
+		"main:1234:5\n 1: 5\n":           false,
+		"{\n  \"a\": 1\n}\n":             false,
+		hybrid + "half a li":             true,
+		"hello, world":                   false,
+	} {
+		if Detect([]byte(text)) != want {
+			t.Errorf("Detect(%q) = %t", text, !want)
+		}
+	}
+}
+
 // random writes samples as perf does, with what the note of the test says, and
 // what a reader should make of them.
 func random(r *rand.Rand, size int) (text, want string) {

@@ -24,6 +24,7 @@
 package perfscript
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"iter"
@@ -32,6 +33,24 @@ import (
 
 	"github.com/cairnprof/cairn/sample"
 )
+
+// Detect reports whether a file that begins with head is such text: whether there
+// are samples or events in it, or only comments yet.
+func Detect(head []byte) bool {
+	if i := bytes.LastIndexByte(head, '\n'); i >= 0 {
+		head = head[:i+1] // the line after it may be cut off
+	}
+	b := &block{text: head}
+	parse(b)
+	good, bad := b.stats.Samples, uint64(0)
+	for _, batch := range b.batches {
+		good += uint64(len(batch.Events))
+	}
+	for _, d := range b.stats.Damage {
+		bad += d.Count
+	}
+	return len(head) > 0 && bad <= good
+}
 
 // Reader reads text. It implements sample.Source.
 type Reader struct {

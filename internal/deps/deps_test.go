@@ -46,6 +46,7 @@ var rules = map[string]rule{
 	"format/unsymbolized": {ours: "sample", pure: true},
 	"format/perfscript":   {ours: "sample", pure: true},
 
+	"internal/survey":              {ours: "sample", pure: true},
 	"format/perfdata":              {ours: "sample", others: "github.com/klauspost/compress/zstd", pure: true},
 	"format/perfdata/perfdatatest": {ours: "sample", others: "github.com/klauspost/compress/zstd", pure: true},
 

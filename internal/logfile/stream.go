@@ -2,6 +2,7 @@ package logfile
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -105,4 +106,19 @@ func (s *Stream) Close() error {
 		return nil
 	}
 	return s.file.Close()
+}
+
+// File makes a stream of which nothing was read yet a file that can be read at any
+// offset, as Open does. The stream is not to be used any more.
+func (s *Stream) File() (*File, error) {
+	if file, ok := s.file.(*os.File); ok && s.packed == "" && s.Size > 0 {
+		return &File{ReaderAt: file, Size: s.Size, Name: s.Name, file: file}, nil
+	}
+	defer s.Close()
+	f := &File{Name: s.Name}
+	if err := f.fill(s); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	f.Note = s.note
+	return f, nil
 }

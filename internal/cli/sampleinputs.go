@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/cairnprof/cairn/format/perfdata"
+	"github.com/cairnprof/cairn/format/perfscript"
+	"github.com/cairnprof/cairn/format/unsymbolized"
+	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// sampleInput is an open input of samples.
+type sampleInput struct {
+	sample.Source
+
+	in   io.Closer
+	note func() string // what could not be unpacked, when all was read
+}
+
+// openSamples opens the file at path: what perf record wrote or perf script
+// printed, perhaps compressed. The caller closes it.
+func openSamples(s *Streams, path string) (_ *sampleInput, err error) {
+	stream, err := logfile.OpenStream(path, s.In)
+	if err != nil {
+		return nil, err
+	}
+	const enough = 1 << 16 // the comments of perf script can be long
+	head := stream.Peek(enough)
+	switch {
+	case perfdata.Detect(head):
+		file, err := stream.File()
+		if err != nil {
+			return nil, err
+		}
+		src, err := perfdata.Open(file, file.Size, file.Name)
+		if err != nil {
+			file.Close()
+			return nil, err
+		}
+		return &sampleInput{src, file, func() string { return file.Note }}, nil
+	case perfscript.Detect(head):
+		src, err := perfscript.Open(stream, stream.Name, stream.Size)
+		if err != nil {
+			stream.Close()
+			return nil, err
+		}
+		return &sampleInput{src, stream, stream.Note}, nil
+	}
+	defer stream.Close()
+	what := kindName(head)
+	if unsymbolized.Detect(head) {
+		what = "an unsymbolized profile, whose samples are counted already"
+	}
+	return nil, fmt.Errorf("%s: neither what perf record writes nor what perf script prints: it is %s", stream.Name, what)
+}
+
+// Close closes the file.
+func (in *sampleInput) Close() error { return in.in.Close() }
+
+// notes tells the user what is missing from an input that was read.
+func (in *sampleInput) notes(s *Streams) {
+	info, stats := in.Info(), in.Stats()
+	for _, text := range info.Notes {
+		note(s, "%s: %s", info.File, text)
+	}
+	if text := in.note(); text != "" {
+		note(s, "%s", text)
+	}
+	if stats.Lost > 0 {
+		note(s, "%s: the kernel could not write %s records: perf record was too slow (see its -m)", info.File, report.Count(stats.Lost))
+	}
+	for _, d := range stats.Damage {
+		note(s, "%v", d)
+	}
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/survey"
+	"github.com/cairnprof/cairn/sample"
+)
+
+type samplesFlags struct {
+	displayFlags
+	binaries []string
+	top      int
+}
+
+func newSamplesCmd(s *Streams) *cobra.Command {
+	var f samplesFlags
+	c := &cobra.Command{
+		Use:   "samples FILE...",
+		Short: "Say what is in an input of samples, and how much of it can be used",
+		Long: `samples reads what perf record writes, or what perf script prints of it, and says
+what a profile could be made of: whether there are stacks, branches or both, of which
+processes and binaries the samples are, how many can be used, and why the others
+cannot. An input may be compressed with gzip or zstd, or be - for standard input;
+inputs of any length are read in little memory.
+
+A sample counts as usable if one of its addresses is in a file that was mapped, or
+in one of those that --binary names, and its branches fit together. What only the
+binary tells is not looked at: that a stack ends too early, for one.
+
+Text should be printed by
+
+  perf script -F pid,tid,ip,brstack --show-mmap-events
+
+Without pid in -F the samples of several processes cannot be told apart; without
+--show-mmap-events nothing is known of where binaries were.`,
+		Example: `  cairn samples perf.data
+  perf script -F ip,brstack --show-mmap-events | cairn samples --binary app -`,
+		Args: exactFiles("samples", "a file of perf record or perf script", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	c.Flags().StringSliceVar(&f.binaries, "binary", nil, "samples in this `file` are usable, others are not; repeatable")
+	c.Flags().IntVar(&f.top, "top", 10, "show `n` binaries and processes; 0 for all. --json has all")
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	f.registerColor(c)
+	return c
+}
+
+func (f *samplesFlags) run(ctx context.Context, s *Streams, args []string) error {
+	if f.top < 0 {
+		return usagef("--top %d: it is 0 or more", f.top)
+	}
+	style, err := f.style(s)
+	if err != nil {
+		return err
+	}
+	paths, err := logfile.Expand(args)
+	if err != nil {
+		return err
+	}
+	opt := survey.Options{}
+	for _, b := range f.binaries {
+		opt.Binaries = append(opt.Binaries, filepath.Base(b))
+	}
+	var all []samplesJSON
+	for i, path := range paths {
+		doc, err := f.read(ctx, s, path, opt)
+		if err != nil {
+			return err
+		}
+		if f.json {
+			all = append(all, doc)
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(s.Out)
+		}
+		if err := f.write(s.Out, style, &doc); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return report.WriteJSON(s.Out, struct {
+			Inputs []samplesJSON `json:"inputs"`
+		}{all})
+	}
+	return nil
+}
+
+// read counts what is in one input.
+func (f *samplesFlags) read(ctx context.Context, s *Streams, path string, opt survey.Options) (samplesJSON, error) {
+	in, err := openSamples(s, path)
+	if err != nil {
+		return samplesJSON{}, err
+	}
+	defer in.Close()
+	const mega = 1 << 20
+	var done atomic.Int64
+	stop := func() {}
+	if size := in.Info().Size; size > 0 {
+		stop = startProgress(s.Err, "MB", &done, int(size/mega))
+	}
+	r, err := survey.Run(ctx, in, opt, func(bytes int64) { done.Store(bytes / mega) })
+	stop()
+	if err != nil {
+		return samplesJSON{}, err
+	}
+	in.notes(s)
+	f.explain(s, in, r)
+	return newSamplesJSON(in, r), nil
+}
+
+// explain says what to do about samples that cannot be used.
+func (f *samplesFlags) explain(s *Streams, in *sampleInput, r *survey.Result) {
+	file, total := in.Info().File, in.Stats().Samples
+	switch {
+	case total == 0:
+		note(s, "%s: there are no samples in it", file)
+	case r.Mappings == 0:
+		note(s, "%s: nothing says where binaries were mapped: print it with --show-mmap-events", file)
+	case r.Unmapped+r.ByReason[survey.NoMapping] > total/2:
+		note(s, "%s: most stacks are in no mapping: some versions of perf script (6.1) print offsets into files for addresses; use perf.data itself", file)
+	}
+	if len(f.binaries) > 0 && total > 0 && r.Mappings > 0 && r.ByReason[survey.Usable] == 0 {
+		note(s, "%s: no sample is in %s: the name is that of the file when it ran, without directories", file, strings.Join(f.binaries, " or "))
+	}
+	if !in.Info().HasPIDs && r.Conflicts > 0 {
+		note(s, "%s: different files were mapped at one address (%s) and samples do not tell their process: print it with pid in -F",
+			file, plural(r.Conflicts, "time"))
+	}
+	if r.CutStacks > 0 {
+		note(s, "%s: stacks of %s are as deep as the kernel goes (sysctl kernel.perf_event_max_stack): callers may be missing",
+			file, plural(int(r.CutStacks), "sample"))
+	}
+}
+
+// hasStacks reports whether samples of a kind have stacks.
+func hasStacks(k sample.Kind) bool { return k == sample.Stacks || k == sample.Hybrid }
+
+// hasBranches reports whether they have branches.
+func hasBranches(k sample.Kind) bool { return k == sample.Branches || k == sample.Hybrid }

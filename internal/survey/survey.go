@@ -1,0 +1,354 @@
+// Package survey counts what is in an input of samples: of which processes and
+// binaries they are, how many can be made a profile of, and why the others cannot.
+//
+// It sees addresses and mappings, not code. That a stack ends too early or that a
+// branch is none is seen only where addresses tell; the unwinder, which has the
+// binaries, tells more.
+package survey
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/sample"
+)
+
+// Reason is why a sample cannot be used, or Usable.
+type Reason uint8
+
+// The reasons, in the order in which they are looked for: a sample is counted under
+// the first that fits.
+const (
+	Usable       Reason = iota
+	Kernel              // every address is in the kernel
+	NoMapping           // no address is in anything that was mapped
+	External            // addresses are in mappings, but not of the binaries asked for
+	NoBranches          // others have branches, this one does not
+	LostBranches        // two branches that follow each other do not fit
+	Reasons
+)
+
+var reasonNames = [Reasons]string{
+	"usable",
+	"only in the kernel",
+	"no address is in a mapping",
+	"only in other binaries",
+	"without branches",
+	"branches that do not follow from each other",
+}
+
+var reasonKeys = [Reasons]string{"usable", "kernel", "no_mapping", "external", "no_branches", "broken_branches"}
+
+func (r Reason) String() string { return reasonNames[r] }
+
+// Key is the name of a reason in JSON.
+func (r Reason) Key() string { return reasonKeys[r] }
+
+// deepest is how many frames the kernel records unless it is told otherwise.
+const deepest = 127
+
+// Result is what an input has.
+type Result struct {
+	ByReason [Reasons]uint64
+	// InKernel are samples that were taken in the kernel, Elsewhere those taken
+	// outside of it and of files.
+	InKernel, Elsewhere uint64
+	// CutStacks are samples whose stack is as deep as the kernel goes: callers may
+	// be missing.
+	CutStacks uint64
+	// Unmapped are samples with a stack that begins in no mapping, while their
+	// newest branch is in one.
+	Unmapped  uint64
+	Processes []*Process // those with the most samples first
+	Binaries  []*Binary  // those with the most samples first
+	Mappings  int
+	// Conflicts is how often different things were mapped at one address; it
+	// matters where samples do not tell their process.
+	Conflicts int
+}
+
+// Process is a process that has samples.
+type Process struct {
+	PID     int32
+	Name    string // the last one, "" if not known
+	Samples uint64
+}
+
+// Binary is a file that was mapped to be executed and has samples.
+type Binary struct {
+	Path, BuildID string
+	Samples       uint64 // that were taken in it
+	Frames        uint64 // of stacks
+	Branches      uint64 // that begin in it
+	Processes     int    // that mapped it
+	Loads         int    // different places that it was mapped at
+
+	loads, pids map[uint64]bool
+}
+
+// Options say what counts.
+type Options struct {
+	// Binaries are the base names of those that a profile is wanted of, none for
+	// all files.
+	Binaries []string
+}
+
+// Run reads a source to its end. Each batch is reported with the bytes read.
+func Run(ctx context.Context, src sample.Source, opt Options, progress func(bytes int64)) (*Result, error) {
+	c := counter{
+		opt:      opt,
+		info:     src.Info(),
+		names:    map[int32]string{},
+		byPID:    map[int32]*Process{},
+		binaries: map[string]*Binary{},
+		mapped:   map[*sample.Mapping]*Binary{},
+	}
+	for b, err := range src.Batches(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		c.events(b.Events)
+		for i := range b.Samples {
+			c.sample(&b.Samples[i])
+		}
+		b.Release()
+		progress(src.Stats().Bytes)
+	}
+	return c.result(), nil
+}
+
+type counter struct {
+	Result
+
+	opt      Options
+	info     *sample.Info
+	spaces   sample.Spaces
+	names    map[int32]string
+	byPID    map[int32]*Process
+	binaries map[string]*Binary
+	mapped   map[*sample.Mapping]*Binary // nil for what is no file
+	// The mapping that was found last: most addresses are in it.
+	last    *sample.Mapping
+	lastPID int32
+}
+
+func (c *counter) events(events []sample.Event) {
+	if len(events) == 0 {
+		return
+	}
+	c.spaces.Apply(events)
+	c.last = nil
+	const most = 1 << 16
+	if len(c.mapped) > most { // mappings that ended are among them
+		clear(c.mapped)
+	}
+	for i := range events {
+		switch e := &events[i]; e.Kind {
+		case sample.Map:
+			c.mapping(e)
+		case sample.Comm, sample.Exec:
+			if e.PID == e.TID { // a thread can have a name of its own
+				c.names[e.PID] = e.Name
+			}
+		case sample.Fork:
+			if e.PID != e.Parent && c.names[e.PID] == "" {
+				c.names[e.PID] = c.names[e.Parent]
+			}
+		case sample.Exit:
+		}
+	}
+}
+
+func (c *counter) mapping(e *sample.Event) {
+	m := &e.Mapping
+	if !m.Exec || !isFile(m) {
+		return
+	}
+	c.Mappings++
+	b := c.binary(m)
+	b.pids[uint64(uint32(e.PID))] = true
+	b.loads[m.Start-m.Offset] = true
+}
+
+// isFile reports whether a mapping is of a file, and not of the kernel, of no file
+// or of what the kernel gives to all processes.
+func isFile(m *sample.Mapping) bool {
+	return !strings.HasPrefix(m.Path, "[") && !strings.HasPrefix(m.Path, "//") && m.Path != ""
+}
+
+func (c *counter) binary(m *sample.Mapping) *Binary {
+	b := c.binaries[m.Path]
+	if b == nil {
+		b = &Binary{Path: m.Path, BuildID: c.info.BuildIDs[m.Path], loads: map[uint64]bool{}, pids: map[uint64]bool{}}
+		c.binaries[m.Path] = b
+	}
+	if m.BuildID != "" {
+		b.BuildID = m.BuildID
+	}
+	return b
+}
+
+// at returns what is mapped at an address, and the binary if that is one.
+func (c *counter) at(pid int32, addr uint64) (*sample.Mapping, *Binary) {
+	m := c.last
+	if m == nil || c.lastPID != pid || !m.Contains(addr) {
+		if m = c.spaces.Lookup(pid, addr); m == nil {
+			return nil, nil
+		}
+		c.last, c.lastPID = m, pid
+	}
+	b, ok := c.mapped[m]
+	if !ok {
+		if isFile(m) {
+			b = c.binary(m)
+		}
+		c.mapped[m] = b
+	}
+	return m, b
+}
+
+const kernelSpace = 1 << 63
+
+// sample counts one sample.
+func (c *counter) sample(s *sample.Sample) {
+	c.process(s)
+	if len(s.Stack) >= deepest {
+		c.CutStacks += s.Count
+	}
+	if len(s.Stack) > 0 && len(s.Branches) > 0 && s.Stack[0] < kernelSpace {
+		leaf, _ := c.at(s.PID, s.Stack[0])
+		newest, _ := c.at(s.PID, s.Branches[0].To)
+		if leaf == nil && newest != nil {
+			c.Unmapped += s.Count
+		}
+	}
+	v := view{counter: c, s: s}
+	v.look()
+	c.ByReason[v.reason()] += s.Count
+}
+
+func (c *counter) process(s *sample.Sample) {
+	p := c.byPID[s.PID]
+	if p == nil {
+		p = &Process{PID: s.PID}
+		c.byPID[s.PID] = p
+	}
+	p.Samples += s.Count
+}
+
+// view is where the addresses of one sample are.
+type view struct {
+	*counter
+
+	s      *sample.Sample
+	user   bool // some are not in the kernel
+	mapped bool // some are in a mapping of the process
+	wanted bool // some are in a binary that is asked for
+}
+
+func (v *view) look() {
+	s := v.s
+	top := uint64(0)
+	switch {
+	case len(s.Stack) > 0:
+		top = s.Stack[0]
+	case len(s.Branches) > 0:
+		top = s.Branches[0].To
+	default:
+		return
+	}
+	switch b := v.address(top); {
+	case b != nil:
+		b.Samples += s.Count
+	case top >= kernelSpace:
+		v.InKernel += s.Count
+	default:
+		v.Elsewhere += s.Count
+	}
+	for _, addr := range s.Stack {
+		if b := v.address(addr); b != nil {
+			b.Frames += s.Count
+		}
+	}
+	for i := range s.Branches {
+		if b := v.address(s.Branches[i].From); b != nil {
+			b.Branches += s.Count
+		}
+		v.address(s.Branches[i].To)
+	}
+}
+
+// address notes where an address is, and returns the binary that it is in.
+func (v *view) address(addr uint64) *Binary {
+	if addr < kernelSpace {
+		v.user = true
+	}
+	m, b := v.at(v.s.PID, addr)
+	if m == nil || addr >= kernelSpace {
+		return b
+	}
+	v.mapped = true
+	if b != nil && (len(v.opt.Binaries) == 0 || slices.Contains(v.opt.Binaries, path.Base(b.Path))) {
+		v.wanted = true
+	}
+	return b
+}
+
+func (v *view) reason() Reason {
+	hasBranches := v.info.Kind == sample.Branches || v.info.Kind == sample.Hybrid
+	switch {
+	case !v.user:
+		return Kernel
+	case !v.mapped:
+		return NoMapping
+	case !v.wanted:
+		return External
+	case hasBranches && len(v.s.Branches) == 0:
+		return NoBranches
+	case v.broken():
+		return LostBranches
+	}
+	return Usable
+}
+
+// broken reports whether code would have run backwards: after a branch to an
+// address comes one from a lower address of the same binary.
+func (v *view) broken() bool {
+	for i := 1; i < len(v.s.Branches); i++ {
+		begin, end := v.s.Branches[i].To, v.s.Branches[i-1].From
+		if begin <= end {
+			continue
+		}
+		m, b := v.at(v.s.PID, begin)
+		if b != nil && m.Contains(end) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *counter) result() *Result {
+	r := c.Result
+	r.Conflicts = c.spaces.Conflicts()
+	for pid, p := range c.byPID {
+		p.Name = c.names[pid]
+		r.Processes = append(r.Processes, p)
+	}
+	slices.SortFunc(r.Processes, func(a, b *Process) int {
+		return cmp.Or(cmp.Compare(b.Samples, a.Samples), cmp.Compare(a.PID, b.PID))
+	})
+	for _, b := range c.binaries {
+		if b.Samples|b.Frames|b.Branches == 0 {
+			continue
+		}
+		b.Processes, b.Loads = len(b.pids), len(b.loads)
+		r.Binaries = append(r.Binaries, b)
+	}
+	slices.SortFunc(r.Binaries, func(a, b *Binary) int {
+		return cmp.Or(cmp.Compare(b.Samples, a.Samples), cmp.Compare(b.Branches+b.Frames, a.Branches+a.Frames), cmp.Compare(a.Path, b.Path))
+	})
+	return &r
+}
