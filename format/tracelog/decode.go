@@ -213,7 +213,7 @@ func decodeTrailer(c *bytecur.Cursor, flags uint32, size uint16) *Trailer {
 	t.Signal, t.Exact = tick == wire.TickSignal, tick == wire.TickExact
 	t.Threads = c.U32()
 	t.Idle, t.TickerCPU, t.Episodes = c.U64(), c.U64(), c.U64()
-	c.U64()
+	t.Ring, t.NoWindow = uint64(c.U32())*wire.ChunkCalls, c.U32()
 	if size < wire.TrailerSize {
 		return t
 	}

@@ -355,6 +355,9 @@ func chunkEnd(chunk []byte) (end int, live bool, what string) {
 		}
 		return 0, false, fmt.Sprintf("no chunk begins here (%#x)", le.Uint32(chunk))
 	}
+	if le.Uint16(chunk[wire.ChunkKindOffset:]) == wire.KindFlight {
+		return 0, false, "" // calls: no records
+	}
 	if form := le.Uint16(chunk[wire.ChunkFormOffset:]); form != 0 {
 		return 0, false, fmt.Sprintf("records of form %d are not known", form)
 	}

@@ -178,6 +178,8 @@ type Trailer struct {
 	Idle       uint64 // time in which the process did nothing and the period was longer
 	TickerCPU  uint64 // processor time of the clock's thread
 	Episodes   uint64 // those too that were only counted
+	Ring       uint64 // calls of a thread that the flight recorder keeps, 0: there is none
+	NoWindow   uint32 // spikes whose calls were not kept
 	Window     uint32 // MiB of stack addresses that are told apart, 0: all
 	Signalled  uint32 // threads that a signal moves the clock for
 	Blocked    uint32 // of those, that did not let the signal through

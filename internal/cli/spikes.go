@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ type spikesFlags struct {
 	threads   []string
 	table     bool
 	html      string
+	window    spikeChoice
 	debug     []string
 	noInlined bool
 	topGiven  bool
@@ -66,7 +68,7 @@ moved, when it was late, and what was left out.`,
 		Args: exactFiles("spikes", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.topGiven = c.Flags().Changed("top")
-			return f.run(s, args)
+			return f.run(c.Context(), s, args)
 		},
 	}
 	f.displayFlags.register(c)
@@ -76,6 +78,7 @@ moved, when it was late, and what was left out.`,
 	fl.StringSliceVar(&f.threads, "thread", nil, "only threads with these names or `ids`")
 	fl.BoolVar(&f.table, "table", false, "list functions, not spikes")
 	fl.StringVar(&f.html, "html", "", "write a page to this `file`, - for standard output")
+	fl.Var(&f.window, "window", "show what was called before spike `n` and in it, of a program built with --flight;\n0 for the last calls of each thread")
 	fl.StringArrayVar(&f.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id; repeatable")
 	fl.BoolVar(&f.noInlined, "no-inlined", false, "leave out functions that were inlined (large programs are read faster)")
 	return c
@@ -92,13 +95,13 @@ func (f *spikesFlags) check() error {
 		return usagef("--top %d: it is 0 or more", f.top)
 	}
 	n := 0
-	for _, is := range []bool{f.table, f.json, f.html != ""} {
+	for _, is := range []bool{f.table, f.json, f.html != "", f.window.given} {
 		if is {
 			n++
 		}
 	}
 	if n > 1 {
-		return usagef("--table, --json and --html: one of them")
+		return usagef("--table, --json, --html and --window: one of them")
 	}
 	return nil
 }
@@ -115,13 +118,16 @@ type spikeSet struct {
 	modules [][]int // numbers of the modules of each log
 }
 
-func (f *spikesFlags) run(s *Streams, args []string) error {
+func (f *spikesFlags) run(ctx context.Context, s *Streams, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 	style, err := f.style(s)
 	if err != nil {
 		return err
+	}
+	if f.window.given {
+		return f.runWindow(ctx, s, args, style)
 	}
 	t := &spikeSet{streams: s, threads: f.threads}
 	defer t.Close()
@@ -204,14 +210,18 @@ func (t *spikeSet) open(args []string) error {
 			return err
 		}
 		t.logs = append(t.logs, log)
-		about = append(about, t.about(log))
+		windows, err := windowsOf(file)
+		if err != nil {
+			return err
+		}
+		about = append(about, t.about(log, windows))
 	}
 	t.set = spikes.New(about, t.address)
 	return nil
 }
 
 // about is what a log says besides its spikes.
-func (t *spikeSet) about(log *tracelog.Log) spikes.Log {
+func (t *spikeSet) about(log *tracelog.Log, windows map[uint64]spikes.Window) spikes.Log {
 	for i, d := range log.Damage {
 		if i == maxDamage {
 			note(t.streams, "%s: %d more damaged places were skipped", log.Name, len(log.Damage)-i)
@@ -229,7 +239,7 @@ func (t *spikeSet) about(log *tracelog.Log) spikes.Log {
 	}
 	t.modules = append(t.modules, numbers)
 	return spikes.Log{
-		Name: log.Name, Header: log.Header, Threads: threads, Trailer: log.Trailer, Stalls: log.Stalls, Settings: log.Settings, Lost: log.Damaged,
+		Name: log.Name, Header: log.Header, Threads: threads, Trailer: log.Trailer, Stalls: log.Stalls, Settings: log.Settings, Lost: log.Damaged, Windows: windows,
 	}
 }
 

@@ -32,6 +32,7 @@ type traceFlags struct {
 	workers  int
 	dropOpen bool
 	upper    bool
+	spike    spikeChoice
 }
 
 // registerLogs adds the flags of every verb that reads logs.
@@ -40,6 +41,7 @@ func (f *traceFlags) registerLogs(c *cobra.Command) {
 		"name functions by this `file`: the program, N=FILE for shared object N, a YAML map,\nor a list of lines \"N FILE\"; repeatable")
 	c.Flags().Var(&f.threads, "thread", "only threads with these `ids`")
 	c.Flags().Var(&f.pids, "process", "only processes with these `ids`")
+	c.Flags().Var(&f.spike, "spike", "of logs of spikes: the calls around spike `n` only, not those around all spikes;\n0 for the last calls of each thread")
 }
 
 // register adds those of verbs that account time to calls.
@@ -86,6 +88,7 @@ type traceSet struct {
 	files   []*logfile.File
 	shown   map[trace.FuncID]string
 	maps    int // that were given
+	spike   spikeChoice
 	objects tracelog.Objects
 }
 
@@ -104,7 +107,7 @@ func isTraceLog(path string, s *Streams) bool {
 
 // isCalls reports whether a file that begins with head is a log of calls.
 func isCalls(head []byte) bool {
-	return xray.Detect(head) || tracelog.DetectTrace(head) || tracelog.DetectStacks(head)
+	return xray.Detect(head) || tracelog.DetectTrace(head) || tracelog.DetectStacks(head) || tracelog.DetectWindows(head)
 }
 
 // openLogFile opens a file that is to be of a kind, and says what it is if it is
@@ -128,7 +131,7 @@ const otherStacks = "(other stacks)"
 // open opens the logs that args name, files or patterns. The caller closes the
 // set.
 func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *traceSet, err error) {
-	t := &traceSet{streams: s, names: names, shown: make(map[trace.FuncID]string), maps: len(f.maps)}
+	t := &traceSet{streams: s, names: names, shown: make(map[trace.FuncID]string), maps: len(f.maps), spike: f.spike}
 	defer func() {
 		if err != nil {
 			t.Close()
@@ -185,6 +188,10 @@ func (t *traceSet) openLog(path string) (trace.Log, error) {
 	var log trace.Log
 	head := file.Head(logfile.HeadSize)
 	switch {
+	case tracelog.DetectWindows(head):
+		log, err = t.openWindows(file)
+	case t.spike.given:
+		return nil, usagef("--spike: %s is no log of spikes with the calls around them", file.Name)
 	case tracelog.DetectTrace(head):
 		log, err = tracelog.OpenEvents(file, file.Size, file.Name, &t.objects)
 	case tracelog.DetectStacks(head):

@@ -32,7 +32,7 @@ func (t *traceSet) loadFuncs(maps []string) (trace.Funcs, error) {
 func isOwn(log trace.Log) bool {
 	for {
 		switch l := log.(type) {
-		case *tracelog.Events, *tracelog.Stacks:
+		case *tracelog.Events, *tracelog.Stacks, *tracelog.Windows:
 			return true
 		case interface{ Unwrap() trace.Log }:
 			log = l.Unwrap()

@@ -34,10 +34,19 @@ type Object struct {
 	Desc      string   `json:"desc,omitempty"`
 	Msgs      []string `json:"msgs,omitempty"`
 
+	Window *WindowObject `json:"window,omitempty"` // nil if the calls around it are not known
+
 	Peak     Site          `json:"peak"`
 	Stack    []StackObject `json:"stack"` // outermost first, the peak last
 	Children []ChildObject `json:"children"`
 	Parents  []EndObject   `json:"parents"`
+}
+
+// WindowObject says how many calls are known that were made before the end of a spike
+// and within it, and how long before the end they begin.
+type WindowObject struct {
+	Calls uint64 `json:"calls"`
+	Reach uint64 `json:"reach_ns"`
 }
 
 // Range is from and to.
@@ -95,6 +104,9 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 	}
 	if l.Trailer != nil {
 		o.Period = l.Trailer.Period
+	}
+	if win, ok := l.Windows[sp.Number]; ok {
+		o.Window = &WindowObject{win.Calls, since(win.To, win.From)}
 	}
 	for _, t := range sp.Texts {
 		if t.Kind == tracelog.Message {

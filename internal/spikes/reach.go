@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/report"
 )
 
@@ -37,6 +38,8 @@ type Reach struct {
 	Off        int       `json:"off"`       // logs of processes in which watching was switched off
 	OffTime    uint64    `json:"off_ns"`    // for which it was
 	Changes    uint64    `json:"changes"`   // of settings while the processes ran
+	Ring       uint64    `json:"ring"`      // calls of a thread that are recorded, the most; 0: none
+	NoWindow   uint64    `json:"no_window"` // spikes whose calls were not kept
 }
 
 // Reach sums what the logs say of themselves.
@@ -75,6 +78,7 @@ func (s *Set) Reach() *Reach {
 			r.Window = t.Window
 		}
 		r.WorstGap = max(r.WorstGap, t.WorstGap)
+		r.Ring = max(r.Ring, t.Ring)
 		for _, sum := range []struct {
 			to *uint64
 			n  uint64
@@ -87,6 +91,7 @@ func (s *Set) Reach() *Reach {
 			{&r.Slow, t.Slow},
 			{&r.Limited, t.Limited},
 			{&r.Dropped, t.Dropped},
+			{&r.NoWindow, uint64(t.NoWindow)},
 		} {
 			*sum.to = add(*sum.to, sum.n)
 		}
@@ -163,6 +168,11 @@ func (r *Reach) Lines() []string {
 	}
 	if r.Window > 0 {
 		say("Masked window of %d MiB, for want of address space: a call may be missed, or shown shorter than it was, if another was made at a stack address a multiple of that away.", r.Window)
+	}
+	if r.Ring > 0 {
+		say("The last %s calls of each thread were recorded; %s.", report.Count(r.Ring),
+			either(r.NoWindow > 0, "those around "+count(r.NoWindow, "spike", "spikes")+" were not kept: longer ones had taken the room, or took it later",
+				"those around each spike were kept unless longer ones took the room"))
 	}
 	say("Functions without probes are not judged: their time is their callers'.")
 	if r.Changes > 0 {

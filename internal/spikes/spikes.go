@@ -26,6 +26,14 @@ type Log struct {
 	// Settings are ascending, none if nothing was changed while it ran.
 	Settings []tracelog.Setting
 	Lost     int64 // bytes that are damaged
+	// Windows has what is known of the calls around spikes, by their numbers.
+	Windows map[uint64]Window
+}
+
+// Window is what a thread called before the end of a spike and within it.
+type Window struct {
+	Calls    uint64
+	From, To uint64 // ns of CLOCK_MONOTONIC
 }
 
 // Address is a place in the code, the same in every run of a build.

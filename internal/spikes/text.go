@@ -40,6 +40,10 @@ const maxFunction, maxFile = 48, 60
 func (w *Writer) Spike(out io.Writer, g *Group, sp *Spike) error {
 	b := bufio.NewWriter(out)
 	fmt.Fprintln(b, w.head(g, sp))
+	if win, ok := w.Set.Logs[sp.Log].Windows[sp.Number]; ok {
+		fmt.Fprintln(b, w.Style.Paint(report.Dim, fmt.Sprintf("  window: %s in the %s before its end (--window %d)",
+			count(win.Calls, "call", "calls"), Duration(since(win.To, win.From)), sp.Number)))
+	}
 	lines := w.stack(sp)
 	var below []line
 	for i := range sp.Children {

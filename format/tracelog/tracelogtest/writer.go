@@ -207,7 +207,7 @@ func (w *Writer) Trailer(t *tracelog.Trailer) {
 	if t.Exact {
 		tick = wire.TickExact
 	}
-	b = u64(u32(b, tick, t.Threads), t.Idle, t.TickerCPU, t.Episodes, 0)
+	b = u64(u32(b, tick, t.Threads), t.Idle, t.TickerCPU, t.Episodes, t.Ring/wire.ChunkCalls|uint64(t.NoWindow)<<32)
 	b = u64(u32(b, t.Window, t.Signalled, t.Blocked, t.RateError), t.TSCHz, t.Backwards)
 	w.record(wire.KindRecords, wire.TypeTrailer, flags, b)
 }

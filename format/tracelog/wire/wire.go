@@ -344,6 +344,9 @@ const (
 	TextSection     = 3
 )
 
+// ModeSpike is the mode in the header of a log of spikes (prof.ModeSpike).
+const ModeSpike = 7
+
 // ModeStacks is the mode in the header of a log of stacks (prof.ModeStacks).
 const ModeStacks = 8
 
@@ -354,6 +357,10 @@ const ModeTrace = 9
 const (
 	FlightTime = 0 // the clock
 	FlightExit = 1 // a call has ended
+
+	// ChunkCalls is how many calls a chunk has at most: it begins with a time, and its
+	// last place is not used.
+	ChunkCalls = MaxPayload/EventSize - 2
 
 	// FlightLead is how far a window reaches back before its spike, at least if the
 	// recorder does: so many times as long as the spike took.

@@ -110,7 +110,7 @@ static void begin(struct process *p, struct ring *r, struct chunk *c, u64 now) {
   *(u32 *)(h + LOG_CHUNK_SEQUENCE_OFFSET) = r->sequence++;
   *(u64 *)(h + LOG_CHUNK_FIRST_OFFSET) = now;
   *(u32 *)(h + LOG_CHUNK_TOP_OFFSET) = r->top;
-  store((u32 *)h, LOG_CHUNK_MAGIC);
+  store((u64 *)h, LOG_CHUNK_MAGIC | (u64)LOG_KIND_FLIGHT << 32);
   c->begun = now;
   c->used = 0;
   c->next = 0;

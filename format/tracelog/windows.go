@@ -1,0 +1,249 @@
+package tracelog
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// DetectWindows reports whether a file that begins with head is a log of spikes
+// with a flight recorder. It needs 56 bytes.
+func DetectWindows(head []byte) bool {
+	return Detect(head) && len(head) >= wire.ModeOffset+4 && binary.LittleEndian.Uint32(head[wire.ModeOffset:]) == wire.ModeSpike &&
+		binary.LittleEndian.Uint32(head[wire.FlagsOffset:])&wire.Flight != 0
+}
+
+// Window is what one thread called in some time.
+type Window struct {
+	Episode  uint64 // the spike that it led to; 0: what was in the thread's ring at the end
+	TID      uint32
+	From, To uint64 // ns of CLOCK_MONOTONIC
+	Calls    uint64
+
+	chunks []flightChunk
+}
+
+// AllWindows selects the windows of all spikes.
+const AllWindows = 1<<64 - 1
+
+// Windows is an open log of spikes, of which it has the calls around them. It
+// implements trace.Log, in which each window is a thread.
+//
+// Only entries are recorded, with their stack pointers. A call is taken to have
+// ended at the event before the first one that is entered with the same stack pointer
+// or one above. Ends of calls that took long by the coarse clock are in the log.
+type Windows struct {
+	Windows []Window // by the thread and the time of their ends
+	events  *Events  // has the modules
+	info    trace.Info
+}
+
+// flightChunk is a chunk of a window.
+type flightChunk struct {
+	offset   int64
+	sequence uint32
+	top      uint32
+	used     int    // bytes of its payload, in a live chunk all
+	first    uint64 // time when it was begun
+}
+
+// OpenWindows opens the calls around the spikes of a log, of size bytes. Messages
+// call it name. objects gives numbers to its modules; nil if no other log has to
+// agree. spike is the number of one spike, 0 for what the recorder had at the end,
+// or AllWindows.
+func OpenWindows(r io.ReaderAt, size int64, name string, objects *Objects, spike uint64) (*Windows, error) {
+	l, err := Open(r, size, name)
+	if err != nil {
+		return nil, err
+	}
+	w := &Windows{
+		events: &Events{Header: l.Header, Modules: l.Modules, r: r},
+		info:   trace.Info{File: name, Format: "calls around spikes", Size: size, Clock: trace.Clock{Hz: 1e9}, Damage: l.Damage},
+	}
+	w.events.info = trace.Info{File: name, Size: size}
+	if err := w.find(spike); err != nil {
+		return nil, err
+	}
+	for i := range w.Windows {
+		if err := w.measure(&w.Windows[i]); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(w.Windows, func(a, b Window) int { return cmp.Or(cmp.Compare(a.TID, b.TID), cmp.Compare(a.To, b.To)) })
+	if objects == nil {
+		objects = &Objects{}
+	}
+	w.events.place(objects)
+	w.notes(l.Trailer)
+	return w, nil
+}
+
+// find makes the windows of the chunks of the log.
+func (w *Windows) find(spike uint64) error {
+	type key struct {
+		episode uint64
+		tid     uint32
+	}
+	index := make(map[key]int)
+	head := make([]byte, wire.ChunkHeaderSize)
+	le := binary.LittleEndian
+	for off := int64(wire.ChunkSize); off+wire.ChunkHeaderSize <= w.info.Size; off += wire.ChunkSize {
+		if n, err := w.events.r.ReadAt(head, off); n < len(head) {
+			return fmt.Errorf("%s: offset %#x: %w", w.info.File, off, err)
+		}
+		if le.Uint32(head) != wire.ChunkMagic || le.Uint16(head[wire.ChunkKindOffset:]) != wire.KindFlight {
+			continue
+		}
+		k := key{le.Uint64(head[wire.ChunkEpisodeOffset:]), le.Uint32(head[wire.ChunkTIDOffset:])}
+		if k.episode != spike && (spike != AllWindows || k.episode == 0) {
+			continue
+		}
+		i, ok := index[k]
+		if !ok {
+			i = len(w.Windows)
+			index[k] = i
+			w.Windows = append(w.Windows, Window{Episode: k.episode, TID: k.tid})
+		}
+		c := flightChunk{
+			offset: off, sequence: le.Uint32(head[wire.ChunkSequenceOffset:]), top: le.Uint32(head[wire.ChunkTopOffset:]),
+			used:  int(le.Uint32(head[wire.ChunkUsedOffset:])),
+			first: le.Uint64(head[wire.ChunkFirstOffset:]),
+		}
+		if c.used == 0 || c.used > wire.MaxPayload {
+			c.used = wire.MaxPayload
+		}
+		w.Windows[i].chunks = append(w.Windows[i].chunks, c)
+	}
+	for i := range w.Windows {
+		slices.SortFunc(w.Windows[i].chunks, func(a, b flightChunk) int {
+			return cmp.Or(cmp.Compare(a.sequence, b.sequence), cmp.Compare(a.offset, b.offset))
+		})
+	}
+	return nil
+}
+
+// measure counts the calls of a window and finds its time.
+func (w *Windows) measure(win *Window) error {
+	r := flightReader{windows: w, buf: make([]byte, wire.MaxPayload)}
+	win.From = max(win.chunks[0].first, w.events.Header.Monotonic)
+	win.To = win.From
+	for i := range win.chunks {
+		c := &win.chunks[i]
+		err := r.chunk(c, func(function, _ uint32, now uint64) bool {
+			if function != wire.FlightTime && function != wire.FlightExit {
+				win.Calls++
+			}
+			if win.From == 0 {
+				win.From = now
+			}
+			win.To = max(win.To, now)
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if w.info.Clock.Start == 0 || win.From < w.info.Clock.Start {
+		w.info.Clock.Start = win.From
+	}
+	return nil
+}
+
+// flightReader reads the events of chunks.
+type flightReader struct {
+	windows *Windows
+	buf     []byte
+}
+
+// chunk hands out the events of a chunk with the time that holds for each, until
+// emit returns false. Times are handed out as well.
+func (r *flightReader) chunk(c *flightChunk, emit func(function, sp uint32, now uint64) bool) error {
+	w := r.windows
+	begin := w.events.Header.Monotonic
+	buf := r.buf[:min(int64(c.used), max(0, w.info.Size-c.offset-wire.ChunkHeaderSize))]
+	if n, err := w.events.r.ReadAt(buf, c.offset+wire.ChunkHeaderSize); n < len(buf) {
+		return fmt.Errorf("%s: offset %#x: %w", w.info.File, c.offset, err)
+	}
+	clock := uint64(1) // microseconds
+	if c.first > begin {
+		clock += min((c.first-begin)/1000, 1<<50)
+	}
+	for ; len(buf) >= wire.EventSize; buf = buf[wire.EventSize:] {
+		function, sp := binary.LittleEndian.Uint32(buf), binary.LittleEndian.Uint32(buf[4:])
+		switch {
+		case function == wire.FlightTime && sp == 0:
+			continue // no event
+		case function == wire.FlightTime:
+			if forward := sp - uint32(clock); forward < 1<<31 { // one before is what a signal handler left
+				clock += uint64(forward)
+			}
+		}
+		if !emit(function, sp, begin+(clock-1)*1000) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (w *Windows) notes(t *Trailer) {
+	add := func(format string, args ...any) { w.info.Notes = append(w.info.Notes, fmt.Sprintf(format, args...)) }
+	if len(w.Windows) == 0 {
+		return
+	}
+	add("these are the calls around spikes, and no others; where a call ended is told by those that follow, and its time is short by what it did after its own last call, if that was short")
+	if t != nil {
+		add("times are of a clock that moves every %d us (at worst it stood for %d us): sums over many calls mean more than single calls",
+			t.Period/1000, max(t.WorstGap, t.Period)/1000)
+	}
+}
+
+// Info implements trace.Log.
+func (w *Windows) Info() *trace.Info { return &w.info }
+
+// Threads implements trace.Log.
+func (w *Windows) Threads() []trace.Thread {
+	list := make([]trace.Thread, len(w.Windows))
+	for i := range w.Windows {
+		win := &w.Windows[i]
+		list[i] = trace.Thread{PID: w.events.Header.PID, TID: win.TID, Parts: 1, Bytes: int64(len(win.chunks)) * wire.ChunkSize}
+	}
+	return list
+}
+
+// Batches implements trace.Log: a window is one part, as it takes all of its events to
+// tell where calls end.
+func (w *Windows) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
+	return func(yield func(*trace.Batch, error) bool) {
+		if from >= to {
+			return
+		}
+		win := &w.Windows[thread]
+		f := flight{decoder: decoder{events: w.events}}
+		r := flightReader{windows: w, buf: make([]byte, wire.MaxPayload)}
+		for i := range win.chunks {
+			c := &win.chunks[i]
+			f.top = c.top
+			if i > 0 && c.sequence != win.chunks[i-1].sequence+1 {
+				f.closeAll()
+			}
+			err := r.chunk(c, func(function, sp uint32, now uint64) bool {
+				f.event(function, sp, now)
+				return true
+			})
+			if err == nil && len(f.out) > 0 && !yield(&trace.Batch{Events: f.out}, nil) {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			f.out = f.out[:0]
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/spikes"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// spikeChoice is the value of a flag: the number of a spike.
+type spikeChoice struct {
+	number uint64
+	given  bool
+}
+
+func (c *spikeChoice) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return fmt.Errorf("%q is no number of a spike", text)
+	}
+	c.number, c.given = n, true
+	return nil
+}
+
+func (*spikeChoice) Type() string   { return "n" }
+func (*spikeChoice) String() string { return "" }
+
+// openWindows opens the calls around the spikes of a log.
+func (t *traceSet) openWindows(file *logfile.File) (trace.Log, error) {
+	spike := uint64(tracelog.AllWindows)
+	if t.spike.given {
+		spike = t.spike.number
+	}
+	w, err := tracelog.OpenWindows(file, file.Size, file.Name, &t.objects, spike)
+	if err != nil {
+		return nil, err
+	}
+	if len(w.Windows) > 0 {
+		return w, nil
+	}
+	switch {
+	case !t.spike.given:
+		note(t.streams, "%s: no spike of it has a window (--spike 0 has the last calls of each thread)", file.Name)
+	case t.spike.number == 0:
+		note(t.streams, "%s: the flight recorder is empty", file.Name)
+	default:
+		return nil, fmt.Errorf("%s: spike %d has no window: there is none of that number, or longer ones took its room (cairn spikes lists them)", file.Name, t.spike.number)
+	}
+	return w, nil
+}
+
+// windows finds which spikes of a log have a window, by their numbers.
+func windowsOf(file *logfile.File) (map[uint64]spikes.Window, error) {
+	if !tracelog.DetectWindows(file.Head(logfile.HeadSize)) {
+		return nil, nil
+	}
+	w, err := tracelog.OpenWindows(file, file.Size, file.Name, nil, tracelog.AllWindows)
+	if err != nil {
+		return nil, err
+	}
+	list := make(map[uint64]spikes.Window)
+	for i := range w.Windows {
+		win := &w.Windows[i]
+		list[win.Episode] = spikes.Window{Calls: win.Calls, From: win.From, To: win.To}
+	}
+	return list, nil
+}
+
+// runWindow prints what was called around a spike.
+func (f *spikesFlags) runWindow(ctx context.Context, s *Streams, args []string, style report.Style) error {
+	paths, err := spikeLogs(args)
+	if err != nil {
+		return err
+	}
+	if len(paths) != 1 {
+		return usagef("--window: spikes have numbers within a log: give one log, not %d", len(paths))
+	}
+	calls := traceFlags{spike: f.window}
+	set, err := calls.open(s, paths, f.names())
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	results, err := set.account(ctx, calls.options())
+	if err != nil {
+		return err
+	}
+	trie := merged(results)
+	tree := windowTree{set: set, trie: trie, callees: trie.Children(), left: windowLines}
+	b := bufio.NewWriter(s.Out)
+	tree.table = &report.Table{Columns: []report.Column{
+		{Title: "time", Align: report.Right},
+		{Title: "self", Align: report.Right},
+		{Title: "calls", Align: report.Right},
+		{Title: "function", Shrink: report.Shorten},
+		{Shrink: report.ShortenPath},
+	}}
+	tree.add(calltrie.Root, 0)
+	if err := tree.table.Write(b, style); err != nil {
+		return err
+	}
+	if tree.cut > 0 {
+		fmt.Fprintf(b, "%s more, of less time: cairn stacks --spike %d shows them\n", plural(tree.cut, "line"), f.window.number)
+	}
+	return b.Flush()
+}
+
+// A window has as many lines, and a function as many callees that have one.
+const (
+	windowLines   = 60
+	windowCallees = 8
+)
+
+// windowTree prints a trie: who called whom, calls of one function by one caller
+// in one line.
+type windowTree struct {
+	set     *traceSet
+	trie    *calltrie.Trie
+	style   report.Style
+	table   *report.Table
+	callees [][]calltrie.NodeID
+	left    int
+	cut     int // lines that were left out
+}
+
+func (w *windowTree) add(id calltrie.NodeID, depth int) {
+	callees := slices.Clone(w.callees[id])
+	slices.SortFunc(callees, func(a, b calltrie.NodeID) int {
+		x, y := &w.trie.Node(a).Stats, &w.trie.Node(b).Stats
+		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(y.Calls, x.Calls), cmp.Compare(a, b))
+	})
+	for i, c := range callees {
+		if i >= windowCallees || w.left == 0 {
+			w.cut += len(callees) - i
+			return
+		}
+		w.left--
+		n := w.trie.Node(c)
+		w.table.Add(report.Text(w.set.duration(n.Stats.Total)), report.Text(w.set.duration(n.Stats.Self)), report.Text(report.Count(n.Stats.Calls)),
+			report.Text(strings.Repeat("  ", depth)+w.set.name(n.Func)), report.Cell{Text: w.set.place(n.Func), Color: report.Dim})
+		w.add(c, depth+1)
+	}
+}
