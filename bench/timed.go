@@ -35,6 +35,8 @@ var timedVariants = []timedVariant{
 	{variant: variant{"spike", "cairn spike, every function", []string{"cairn", "cc", "--mode=spike", "--small=0", "gcc"}, "plain"}, limit: 1.12},
 	{variant: variant{"spike-default", "cairn spike, as it is by default", []string{"cairn", "cc", "--mode=spike", "gcc"}, "plain"}, limit: 1.05},
 	{variant: variant{"stacks", "cairn stacks, with times", []string{"cairn", "cc", "--mode=stacks", "gcc"}, "plain"}, limit: 1.5},
+	{variant: variant{"stacks-counts", "cairn stacks, calls alone", []string{"cairn", "cc", "--mode=stacks", "--counts", "gcc"}, "plain"}, limit: 1.4},
+	{variant: variant{"stacks-max", "cairn stacks, with the longest calls", []string{"cairn", "cc", "--mode=stacks", "--max", "gcc"}, "plain"}},
 	{variant: variant{"trace", "cairn trace, the last 16 MB", []string{"cairn", "cc", "--mode=trace", "gcc"}, "plain"}, limit: 1.8},
 	{variant: variant{"trace-64", "cairn trace, the last 64 MB", []string{"cairn", "cc", "--mode=trace", "gcc"}, "plain"}, env: []string{"CAIRN_TRACE=size=64MB"}},
 	{variant: variant{"hook", "-finstrument-functions, empty hooks", []string{"gcc", "-finstrument-functions"}, "plain"}, files: []string{"hook.c"}},

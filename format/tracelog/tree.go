@@ -22,11 +22,15 @@ type StackNode struct {
 	// Parent is the index of the caller's node in the thread, which is less than
 	// that of this one; -1 if there is no caller.
 	Parent  int
+	Offset  int64 // of its record
 	Func    trace.FuncID
 	Calls   uint64
 	Total   uint64 // ns from entry to exit
 	Unwound uint64 // calls that an exception, a longjmp or the end of the thread left
 	Open    uint64 // calls that went on when the log was written
+	Longest uint64 // ns of the longest call, if HasLongest
+	// Untimed: its calls were counted, and nothing else is known of them.
+	Untimed, HasLongest bool
 }
 
 // Stacks is an open log of mode stacks. It implements trace.Log, but it has no
@@ -35,8 +39,14 @@ type Stacks struct {
 	Header  Header
 	Modules []Module
 	Trailer *Trailer // nil if it was lost
-	// Lost are calls that there was no room for.
-	Lost uint64
+	// Lost are calls that there was no room for, Deeper those that were deeper than
+	// the program was built to tell.
+	Lost, Deeper uint64
+	// Ended are threads whose calls are together in one, which has no number.
+	Ended uint64
+	// Untimed and Timed tell whether there are functions of that kind, Longest whether
+	// there are some with their longest calls.
+	Untimed, Timed, Longest bool
 
 	info    trace.Info
 	threads []trace.Thread
@@ -141,7 +151,7 @@ func (s *Stacks) read(e *Events, chunks []int64, objects *Objects) error {
 			if rec[0] == 0 && rec[1] == 0 {
 				break
 			}
-			ref, what := s.record(e, rec, refs, objects)
+			ref, what := s.record(e, rec, off+int64(at), refs, objects)
 			if what != "" {
 				e.noteDamage(e.damage(off+int64(at), wire.NodeSize, "%s", what))
 			}
@@ -152,7 +162,7 @@ func (s *Stacks) read(e *Events, chunks []int64, objects *Objects) error {
 }
 
 // record takes a tree or a node; what is what is wrong with it.
-func (s *Stacks) record(e *Events, rec []byte, refs []stackRef, objects *Objects) (ref stackRef, what string) {
+func (s *Stacks) record(e *Events, rec []byte, off int64, refs []stackRef, objects *Objects) (ref stackRef, what string) {
 	le := binary.LittleEndian
 	kind, a := le.Uint16(rec), le.Uint32(rec[4:])
 	field := func(i int) uint64 { return le.Uint64(rec[8*i:]) }
@@ -161,8 +171,9 @@ func (s *Stacks) record(e *Events, rec []byte, refs []stackRef, objects *Objects
 		return ref, fmt.Sprintf("a record of %d bytes, not %d", le.Uint16(rec[2:]), wire.NodeSize)
 	case kind == wire.TypeTree:
 		if len(refs) == 1 {
-			s.Lost = field(2)
+			s.Lost, s.Deeper = field(2), field(3)
 		}
+		s.Ended += field(1)
 		s.threads = append(s.threads, trace.Thread{PID: s.Header.PID, TID: a, Parts: 1})
 		s.nodes = append(s.nodes, nil)
 		return stackRef{int32(len(s.threads)), -1}, ""
@@ -172,13 +183,18 @@ func (s *Stacks) record(e *Events, rec []byte, refs []stackRef, objects *Objects
 		return ref, "a function whose caller is not there"
 	}
 	n := StackNode{
-		Parent: int(refs[a].node), Func: e.functionAt(field(1), objects),
-		Calls: field(2), Total: field(3), Unwound: field(4), Open: field(5),
+		Parent: int(refs[a].node), Offset: off, Func: e.functionAt(field(1), objects),
+		Calls: field(2), Total: field(3), Unwound: field(4), Open: uint64(le.Uint32(rec[40:])), Longest: field(6),
 	}
+	flags := le.Uint32(rec[44:])
+	n.Untimed, n.HasLongest = flags&wire.NodeUntimed != 0, flags&wire.NodeLongest != 0
 	const most = 1 << 60 // calls, and nanoseconds: 36 years
-	if n.Calls > most || n.Total > most || n.Unwound > n.Calls+1<<20 || n.Open > 1<<20 {
+	if n.Calls > most || n.Total > most || n.Longest > most || n.Unwound > n.Calls+1<<20 || n.Open > 1<<20 {
 		return ref, "counters of a function that cannot be"
 	}
+	s.Untimed = s.Untimed || n.Untimed
+	s.Timed = s.Timed || !n.Untimed
+	s.Longest = s.Longest || n.HasLongest
 	ref.thread = refs[a].thread
 	list := &s.nodes[ref.thread-1]
 	ref.node = int32(len(*list))
@@ -201,16 +217,32 @@ func (e *Events) functionAt(addr uint64, objects *Objects) trace.FuncID {
 
 func (s *Stacks) notes() {
 	add := func(format string, args ...any) { s.info.Notes = append(s.info.Notes, fmt.Sprintf(format, args...)) }
-	add("it has sums for each stack and no single calls: there are no shortest and longest ones and no percentiles")
+	switch {
+	case s.Untimed && !s.Timed:
+		add("it has the calls of each stack, and no times")
+	case s.Longest:
+		add("it has sums for each stack, the longest call, and no others: there are no shortest ones and no percentiles")
+	default:
+		add("it has sums for each stack and no single calls: there are no shortest and longest ones and no percentiles")
+	}
 	switch t := s.Trailer; {
 	case t == nil:
 		add("it does not say how it was made: whether all is here is not known")
-	default:
+	case s.Timed:
 		add("times are of a clock that moves every %d us (at worst it stood for %d us): sums over many calls mean more than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)
-		if !t.Final {
-			add("the process did not end in order, or goes on: its last second may be missing")
-		}
+	}
+	if s.Trailer != nil && !s.Trailer.Final {
+		add("the process did not end in order, or goes on: its last second may be missing")
+	}
+	if s.Untimed && s.Timed {
+		add("it has no times of some functions: their callers have these as their own")
+	}
+	if s.Ended > 0 {
+		add("thread 0 is %d threads that have ended", s.Ended)
+	}
+	if s.Deeper > 0 {
+		add("%d calls were deeper than the program was built to tell: their time is that of the last function above", s.Deeper)
 	}
 	if s.Lost > 0 {
 		add("%d calls are missing: there was no room for more stacks", s.Lost)

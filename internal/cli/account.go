@@ -176,6 +176,10 @@ func (f *accountFlags) run(ctx context.Context, s *Streams, args []string) error
 		return err
 	}
 	defer logs.Close()
+	f.sort = logs.known(f.sort)
+	if order, err = f.order(); err != nil {
+		return err
+	}
 	results, err := logs.account(ctx, f.options())
 	if err != nil {
 		return err
@@ -202,7 +206,7 @@ func (f *accountFlags) run(ctx context.Context, s *Streams, args []string) error
 	case f.csv:
 		return f.writeCSV(s.Out, tables)
 	}
-	return f.writeText(s, tables, unit, style)
+	return f.writeText(s, tables, logs, style)
 }
 
 // accountRows returns the functions that had calls and that are asked for.
@@ -221,7 +225,7 @@ func accountRows(trie *calltrie.Trie, logs *traceSet, filter nameFilter) []accou
 	return rows
 }
 
-func (f *accountFlags) writeText(s *Streams, tables []accountTable, unit string, style report.Style) error {
+func (f *accountFlags) writeText(s *Streams, tables []accountTable, logs *traceSet, style report.Style) error {
 	shown := 0
 	for i := range tables {
 		t := &tables[i]
@@ -232,7 +236,7 @@ func (f *accountFlags) writeText(s *Streams, tables []accountTable, unit string,
 			fmt.Fprintln(s.Out, style.Paint(report.Bold, t.thread.Label+":"))
 		}
 		shown += len(t.rows)
-		if err := f.table(t.rows, unit).Write(s.Out, style); err != nil {
+		if err := f.table(t.rows, logs).Write(s.Out, style); err != nil {
 			return err
 		}
 		if more := t.funcs - len(t.rows); more > 0 {
@@ -245,11 +249,11 @@ func (f *accountFlags) writeText(s *Streams, tables []accountTable, unit string,
 	return nil
 }
 
-func (f *accountFlags) table(rows []accountRow, unit string) *report.Table {
+func (f *accountFlags) table(rows []accountRow, logs *traceSet) *report.Table {
 	var keys []costKey
 	table := &report.Table{}
 	for _, k := range costKeys {
-		if k.name == "total" && f.recursive || k.name == "sum" && !f.recursive {
+		if k.name == "total" && f.recursive || k.name == "sum" && !f.recursive || !logs.knows(k.name) {
 			continue
 		}
 		keys = append(keys, k)
@@ -264,7 +268,7 @@ func (f *accountFlags) table(rows []accountRow, unit string) *report.Table {
 		r := &rows[i]
 		var cells []report.Cell
 		for _, k := range keys {
-			cells = append(cells, report.Text(k.text(&r.Costs, unit)))
+			cells = append(cells, report.Text(k.text(&r.Costs, logs.Clock.Unit())))
 		}
 		if endless {
 			text := ""

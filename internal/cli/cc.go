@@ -34,6 +34,9 @@ func (f *instrumentFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.shim.MinInsns, "min-instructions", 0, "leave out functions with fewer than `n` instructions")
 	flags.IntVar(&f.shim.Small, "small", defaultSmall, "with mode spike: leave out functions with fewer than `n` instructions and no loop; 0 for none")
 	flags.StringVar(&f.shim.Threshold, "threshold", "", "with mode spike: how long a call must take to be a spike while CAIRN_SPIKE does not say, such as `1ms`; 10ms if not given")
+	flags.BoolVar(&f.shim.Counts, "counts", false, "with mode stacks: count calls, and measure no time")
+	flags.BoolVar(&f.shim.Longest, "max", false, "with mode stacks: tell the longest call of each stack, too")
+	flags.IntVar(&f.shim.Depth, "depth", 0, "with mode stacks: leave out calls more than `n` deep: their time is\nthat of the last function above; 0 for none")
 	flags.BoolVar(&f.shim.Flight, "flight", false, "with mode spike: record which functions were called, so that the calls before and in a spike are kept")
 	flags.BoolVar(&f.frames, "frames", false, "with mode spike: for programs that count frames by CAIRN_FRAME(): a threshold of 1ms if none is given")
 	flags.BoolVar(&f.shim.Control, "control", false, "with mode spike: have the program listen to cairn spike set though CAIRN_SPIKE does not say so")
@@ -77,7 +80,7 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 
 // checkUse validates the flags of a build by a profile and reads it.
 func (f *instrumentFlags) checkUse(flags *pflag.FlagSet) error {
-	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "small", "threshold", "frames", "control", "flight", "default-dir", "lenient"} {
+	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "small", "threshold", "frames", "control", "flight", "counts", "max", "depth", "default-dir", "lenient"} {
 		if flags.Changed(name) {
 			return usagef("--use builds without probes: --%s is for a build with them", name)
 		}
@@ -137,7 +140,8 @@ lists them. The program writes its log while it runs, kill -9 or not:
   CAIRN_SPIKE=WORD,...    threshold=5ms, stderr, off and more, see cairn spikes
 
 In mode stacks each thread keeps a tree of its calls, which goes to the log each
-second and at the end. The environment is that of mode spike.
+second and at the end. The environment is that of mode spike. --counts leaves
+out the time of calls, --max adds the longest call of each stack.
 
 In mode trace every start and end of a call is an event in the log, with the time
 of such a clock. Each thread writes its own part of the log, kill -9 or not:

@@ -122,8 +122,11 @@ func (f *convertFlags) format() (*traceFormat, error) {
 
 // check refuses flags that the format has no use for.
 func (f *convertFlags) check(c *cobra.Command, format string) error {
+	if f.by == "time" { // the word of before
+		f.by = "self"
+	}
 	switch {
-	case f.by != "self" && f.by != "time" && f.by != "calls": // time is the word of before
+	case f.by != "self" && f.by != "calls":
 		return usagef("--by %s: there is self and calls", f.by)
 	case f.sums && format != "speedscope":
 		return usagef("--sums is for speedscope: %s has no choice", format)
@@ -162,6 +165,9 @@ func (f *convertFlags) run(ctx context.Context, s *Streams, x *traceFormat, args
 		if err := set.noEvents(x.name); err != nil {
 			return err
 		}
+	}
+	if f.by == "self" && (x.name == "folded" || f.sums) {
+		f.by = set.known(f.by)
 	}
 	v := &converter{convertFlags: f, set: set}
 	if x.sums || f.sums {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
@@ -32,7 +33,9 @@ func newDumpCmd(s *Streams) *cobra.Command {
 		Use:   "dump LOG...",
 		Short: "Print the records of a log as they are in the file",
 		Long: `dump prints every record of XRay logs, basic or FDR, and of logs of mode trace, in
-the order of the file: its offset, its process and thread, and what it says.
+the order of the file: its offset, its process and thread, and what it says. Of
+logs of mode stacks it prints the stacks, thread by thread: a number, the number of
+the caller's stack, the function, and what was counted.
 Damaged places are where they are in the file, with how much of it cannot be
 read. Blocks that are there twice are printed twice; other commands read them
 once.
@@ -129,6 +132,9 @@ func (f *dumpFlags) file(ctx context.Context, s *Streams, path string, p *record
 		return nil, err
 	}
 	defer file.Close()
+	if tracelog.DetectStacks(file.Head(logfile.HeadSize)) {
+		return f.stacks(file, p)
+	}
 	log, err := p.open(file, f.maps)
 	if err != nil {
 		return nil, err
@@ -170,20 +176,24 @@ func (f *dumpFlags) records(ctx context.Context, log *dumpLog, p *recordPrinter,
 		if r.Offset < f.first || !f.wants(r.PID, r.TID) {
 			continue
 		}
-		p.wanted++
-		switch {
-		case f.summary:
-			sum.add(&r, damage)
-		case f.json:
-			err = p.object(&r, damage)
-		default:
-			err = p.line(&r, damage)
-		}
-		if err != nil {
+		if err := f.put(&r, damage, p, sum); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// put prints a record or a damaged place, or counts it.
+func (f *dumpFlags) put(r *xray.Record, damage *trace.Damage, p *recordPrinter, sum *logSummary) error {
+	p.wanted++
+	switch {
+	case f.summary:
+		sum.add(r, damage)
+		return nil
+	case f.json:
+		return p.object(r, damage)
+	}
+	return p.line(r, damage)
 }
 
 // asDamage parts damage from errors that end a log.

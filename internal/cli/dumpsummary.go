@@ -31,6 +31,7 @@ type logSummary struct {
 	kinds   [xray.Padding + 1][trace.Typed + 1]kindSummary // of calls by event
 	threads map[[2]uint32]*threadSummary
 	last    *threadSummary // of the record before
+	more    []kindSummary  // of kinds that are not XRay's
 	clock   trace.Clock
 }
 
@@ -113,7 +114,7 @@ func (s *logSummary) thread(r *xray.Record) *threadSummary {
 
 // finish makes the lists.
 func (s *logSummary) finish() {
-	s.Kinds, s.Threads = []kindSummary{}, []threadSummary{}
+	s.Kinds, s.Threads = append([]kindSummary{}, s.more...), []threadSummary{}
 	for kind := range s.kinds {
 		for event, k := range s.kinds[kind] {
 			k.Kind = xray.RecordKind(kind).String()

@@ -111,6 +111,7 @@ func (f *flameFlags) run(ctx context.Context, s *Streams, args []string) error {
 		return err
 	}
 	defer set.Close()
+	f.by = set.known(f.by)
 	results, err := set.account(ctx, f.options())
 	if err != nil {
 		return err

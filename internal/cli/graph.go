@@ -117,6 +117,7 @@ func (f *graphFlags) run(ctx context.Context, s *Streams, args []string) error {
 		return err
 	}
 	defer logs.Close()
+	g.keep(logs)
 	results, err := logs.account(ctx, f.options())
 	if err != nil {
 		return err
@@ -130,6 +131,16 @@ func (f *graphFlags) run(ctx context.Context, s *Streams, args []string) error {
 		note(s, "%s with their edges left out", plural(left, "function"))
 	}
 	return writeFile(s, f.out, func(w io.Writer) error { return write(w, &g) })
+}
+
+// keep puts calls in the place of numbers that the logs do not have.
+func (g *costGraph) keep(logs *traceSet) {
+	calls, _ := findCostKey("calls")
+	for _, k := range []**costKey{&g.label, &g.edgeLabel, &g.shade} {
+		if *k != nil && !logs.knows((*k).name) {
+			*k = &calls
+		}
+	}
 }
 
 // threshold returns the time below which functions and edges are left out.

@@ -64,6 +64,14 @@ func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 		return usagef("--threshold: mode %s measures no time; mode spike does", f.shim.Mode)
 	case !f.shim.spikes() && flags.Changed("threshold"):
 		return usagef("--threshold: mode %s looks for no spikes; mode spike does", f.shim.Mode)
+	case f.shim.Counts && f.shim.Longest:
+		return usagef("--counts and --max: without times there is no longest call")
+	case !f.shim.stacks() && (f.shim.Counts || f.shim.Longest):
+		return usagef("--counts and --max are for mode stacks: mode %s has no choice", f.shim.Mode)
+	case f.shim.Depth < 0 || f.shim.Depth > maxDepth:
+		return usagef("--depth %d: from 1 to %d calls, or 0 for any", f.shim.Depth, maxDepth)
+	case f.shim.Depth > 0 && !f.shim.stacks():
+		return usagef("--depth: mode %s has no use for it: mode stacks has one", f.shim.Mode)
 	case !f.shim.spikes() && f.shim.Flight:
 		return usagef("--flight: mode %s looks for no spikes; mode spike does, and trace keeps every call", f.shim.Mode)
 	case !f.shim.spikes() && (f.frames || f.shim.Control):

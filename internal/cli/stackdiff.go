@@ -122,6 +122,9 @@ func (f *diffFlags) runLogs(ctx context.Context, c *cobra.Command, s *Streams, a
 	}
 	defer d.a.set.Close()
 	defer d.b.set.Close()
+	if d.a.set.known(f.logs.sort) == "calls" || d.b.set.known(f.logs.sort) == "calls" {
+		d.key = stackdiff.Calls
+	}
 	if f.logs.flame != "" {
 		if err := d.writeFlame(s, f.logs.flame); err != nil {
 			return err

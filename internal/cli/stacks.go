@@ -85,8 +85,7 @@ func (f *stacksFlags) run(ctx context.Context, s *Streams, args []string) error 
 	if f.by == "count" { // llvm-xray's word
 		f.by = "calls"
 	}
-	key, err := stackKey(f.by)
-	if err != nil {
+	if _, err := stackKey(f.by); err != nil {
 		return err
 	}
 	if f.folded && f.json {
@@ -105,6 +104,11 @@ func (f *stacksFlags) run(ctx context.Context, s *Streams, args []string) error 
 		return err
 	}
 	defer set.Close()
+	f.by = set.known(f.by)
+	key, err := stackKey(f.by)
+	if err != nil {
+		return err
+	}
 	results, err := set.account(ctx, f.options())
 	if err != nil {
 		return err
@@ -173,17 +177,17 @@ var rankText = map[string]string{"self": "self time", "total": "total time", "ca
 // each with what the calls on this stack took.
 func (f *stacksFlags) writeStack(w io.Writer, set *traceSet, l *stackList, rank int, id calltrie.NodeID, style report.Style) error {
 	leaf := l.trie.Node(id)
-	fmt.Fprintf(w, "%s %s self (%s), %s total, %s\n",
-		style.Paint(report.Bold, "#"+strconv.Itoa(rank+1)),
-		style.Paint(report.Amber, set.duration(leaf.Self)), share(leaf.Self, l.sum),
-		set.duration(leaf.Total), plural(int(leaf.Calls), "call"))
-	t := &report.Table{Columns: []report.Column{
-		{Title: "calls", Align: report.Right},
-		{Title: "total", Align: report.Right},
-		{Title: "self", Align: report.Right},
-		{Title: "function", Shrink: report.Shorten},
-		{Shrink: report.ShortenPath, Optional: true},
-	}}
+	number, calls := style.Paint(report.Bold, "#"+strconv.Itoa(rank+1)), plural(int(leaf.Calls), "call")
+	t := &report.Table{Columns: []report.Column{{Title: "calls", Align: report.Right}}}
+	timed := set.knows("total")
+	if timed {
+		fmt.Fprintf(w, "%s %s self (%s), %s total, %s\n", number,
+			style.Paint(report.Amber, set.duration(leaf.Self)), share(leaf.Self, l.sum), set.duration(leaf.Total), calls)
+		t.Columns = append(t.Columns, report.Column{Title: "total", Align: report.Right}, report.Column{Title: "self", Align: report.Right})
+	} else {
+		fmt.Fprintf(w, "%s %s\n", number, calls)
+	}
+	t.Columns = append(t.Columns, report.Column{Title: "function", Shrink: report.Shorten}, report.Column{Shrink: report.ShortenPath, Optional: true})
 	for depth, node := range path(l.trie, id) {
 		n := l.trie.Node(node)
 		name := strings.Repeat(" ", min(depth, maxIndent)) + set.name(n.Func)
@@ -191,8 +195,11 @@ func (f *stacksFlags) writeStack(w io.Writer, set *traceSet, l *stackList, rank 
 		if node == id {
 			color = report.Bold
 		}
-		t.Add(report.Text(report.Count(n.Calls)), report.Text(set.duration(n.Total)), report.Text(set.duration(n.Self)),
-			report.Cell{Text: name, Color: color}, report.Cell{Text: set.place(n.Func), Color: report.Dim})
+		cells := []report.Cell{report.Text(report.Count(n.Calls))}
+		if timed {
+			cells = append(cells, report.Text(set.duration(n.Total)), report.Text(set.duration(n.Self)))
+		}
+		t.Add(append(cells, report.Cell{Text: name, Color: color}, report.Cell{Text: set.place(n.Func), Color: report.Dim})...)
 	}
 	return t.Write(w, style)
 }

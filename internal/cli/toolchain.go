@@ -34,6 +34,9 @@ type shimOptions struct {
 	Threshold string   `json:"threshold,omitempty"`
 	Control   bool     `json:"control,omitempty"` // of mode spike: programs have a control socket
 	Flight    bool     `json:"flight,omitempty"`  // of mode spike: threads record their calls
+	Counts    bool     `json:"counts,omitempty"`  // of mode stacks: no times
+	Longest   bool     `json:"longest,omitempty"` // of mode stacks: the longest call of each stack
+	Depth     int      `json:"depth,omitempty"`   // of modes stacks and trace: deeper calls are not told apart
 	// OrderSlots is a power of two, or 0 for a slot for each function.
 	OrderSlots int `json:"order_slots,omitempty"`
 
@@ -48,6 +51,9 @@ func (o *shimOptions) timed() bool {
 
 // spikes reports whether the mode is the one that looks for spikes.
 func (o *shimOptions) spikes() bool { return o.Mode == prof.ModeSpike.String() }
+
+// stacks reports whether the mode is the one that adds calls up by stack.
+func (o *shimOptions) stacks() bool { return o.Mode == prof.ModeStacks.String() }
 
 // traces reports whether the mode is the one that logs all calls.
 func (o *shimOptions) traces() bool { return o.Mode == prof.ModeTrace.String() }
@@ -281,7 +287,7 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions,
 	}
 	if opts.timed() {
 		mode, _ := prof.ParseMode(opts.Mode)
-		objects := nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Control: opts.Control, Mode: mode, Flight: opts.Flight})
+		objects := nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Control: opts.Control, Mode: mode, Flight: opts.Flight, Counts: opts.Counts, Depth: opts.Depth})
 		if opts.traces() {
 			objects = nativert.TraceObjects(defaultDir)
 		}

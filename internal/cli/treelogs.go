@@ -71,6 +71,7 @@ func stackThread(t trace.Thread, nodes []tracelog.StackNode) account.Thread {
 		into := &out.Trie.Node(ids[i]).Stats
 		into.Calls += n.Calls
 		into.Total += n.Total
+		into.Max = max(into.Max, n.Longest)
 		into.Self += n.Total - min(callees[i], n.Total)
 		into.Deduced += n.Unwound
 		into.Open += n.Open
@@ -89,4 +90,33 @@ func (t *traceSet) noEvents(what string) error {
 		return fmt.Errorf("%s: a log of mode stacks has sums and no single calls, which %s needs", t.Logs[i].Info().File, what)
 	}
 	return nil
+}
+
+// knows reports whether any of the logs has a number of calls, by its name.
+func (t *traceSet) knows(number string) bool {
+	return slices.ContainsFunc(t.Logs, func(l trace.Log) bool {
+		s := stacksOf(l)
+		if s == nil {
+			return true
+		}
+		switch number {
+		case "calls":
+			return true
+		case "total", "sum", "self":
+			return s.Timed
+		case "max":
+			return s.Longest
+		}
+		return false
+	})
+}
+
+// known returns the key to rank by: calls where a key of time is none that the
+// logs have. It says so.
+func (t *traceSet) known(key string) string {
+	if _, ok := findCostKey(key); !ok || t.knows(key) {
+		return key
+	}
+	note(t.streams, "the logs do not have %s: by calls", key)
+	return "calls"
 }

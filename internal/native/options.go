@@ -27,6 +27,11 @@ type Options struct {
 	Small int
 	// Flight records, in mode spike, each entry in a ring of its thread.
 	Flight bool
+	// Counts leaves out, in mode stacks, the time of calls; Longest adds the time of the
+	// longest call of each stack.
+	Counts, Longest bool
+	// Depth is, in mode trace, how deep calls may be that are recorded; 0: as they are.
+	Depth int
 	// Sources are the paths of the sources being compiled. Compilers put only
 	// a base name into their output; the path here that ends in it replaces it.
 	Sources []string

@@ -66,6 +66,7 @@ type timer struct {
 	unwound map[*fragment][]string // registers that unwind directives say are saved
 	all     []*body
 	pads    map[string]bool // labels of landing pads, in mode stacks
+	cfa     []cfaChange     // in mode stacks
 }
 
 // rewriteTimed returns the text of u with the code of a timed mode.
@@ -79,6 +80,7 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	t.scanEarly()
 	if opts.Mode == prof.ModeStacks {
 		t.scanPads()
+		t.scanCFA()
 	}
 	bodies := map[*function][]*body{}
 	for _, fn := range u.funcs {
@@ -107,7 +109,8 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 		return t.render(), t.result
 	}
 	if t.opts.Mode == prof.ModeStacks {
-		t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+treeEnter+"\n\t.hidden\t"+treeBack+"\n"...)
+		t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+treeEnter+"\n\t.hidden\t"+treeBack+
+			"\n\t.hidden\t"+treeBackAt+"\n\t.hidden\t"+treeSwitched+"\n"...)
 		return t.render(), t.result
 	}
 	t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)

@@ -71,6 +71,8 @@ func timedHeader() []byte {
 		{"TYPE_TREE", tracewire.TypeTree},
 		{"TYPE_NODE", tracewire.TypeNode},
 		{"NODE_SIZE", tracewire.NodeSize},
+		{"NODE_UNTIMED", tracewire.NodeUntimed},
+		{"NODE_LONGEST", tracewire.NodeLongest},
 		{"CHUNK_NUMBER_OFFSET", tracewire.ChunkNumberOffset},
 		{"KIND_FLIGHT", tracewire.KindFlight},
 		{"CHUNK_KIND_OFFSET", tracewire.ChunkKindOffset},

@@ -22,7 +22,7 @@ var TimedFlags = append(slices.DeleteFunc(slices.Clone(Flags), func(f string) bo
 // timedMembers are the sources of the timed modes' members of the archive.
 var timedMembers = []string{
 	"timed_exit.S", "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_clock.c",
-	"timed_log.c", "timed_file.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked.c", "timed_stub.S", "timed_channel.c", "timed_control.c", "timed_start.c", "timed_preinit.c", "tree_enter.S", "tree.c",
+	"timed_log.c", "timed_file.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked.c", "timed_stub.S", "timed_channel.c", "timed_control.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", "tree_enter.S", "tree.c", "tree_log.c",
 }
 
 // flightMembers are those of the flight recorder.
@@ -35,6 +35,8 @@ type TimedOptions struct {
 	Control   bool   // a control socket is made though the environment does not ask for it
 	Mode      prof.Mode
 	Flight    bool // threads record their calls
+	Counts    bool // of mode stacks: no code reads the clock, which may be slow
+	Depth     int  // of mode stacks: the greatest that has stacks of its own; 0: any
 }
 
 // kind returns what the slots of the window hold, as timed.h names it. Modules of
@@ -55,6 +57,9 @@ func TimedObjects(o TimedOptions) []Object {
 	if o.Control {
 		defaults += ",control"
 	}
+	if o.Counts {
+		defaults += ",period=1s"
+	}
 	members := timedMembers
 	if o.Flight {
 		members = append(slices.Clip(members), flightMembers...)
@@ -70,6 +75,10 @@ func TimedObjects(o TimedOptions) []Object {
 			}
 			if o.Flight {
 				args = append([]string{"-DCAIRN_FLIGHT"}, args...)
+			}
+		case "tree.c":
+			if o.Depth > 0 {
+				args = []string{"-DCAIRN_TREE_DEPTH=" + strconv.Itoa(o.Depth), name}
 			}
 		case "flight.S":
 			out = append(out, Object{"flight_words.o", args})

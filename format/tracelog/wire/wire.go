@@ -188,9 +188,11 @@
 // gaps, kept up to date: the calls of mode stacks. They are numbered from 1 in the
 // order of the file. Tree, a = tid. The root of a thread's calls:
 //
-//	 8  u64 0                16  u64 in the first record: calls of the process that had
-//	                             no room in any tree
-//	24  24 bytes of zeros
+//	 8  u64 threads that have ended, of which this tree has the calls; 0: of the
+//	        thread tid alone
+//	16  u64 in the first record: calls of the process that had no room in any tree
+//	24  u64 in the first record: calls that were deeper than the process keeps
+//	32  24 bytes of zeros
 //
 // Node, a = number of the node of its caller, or of the tree; less than its own:
 //
@@ -198,7 +200,8 @@
 //	16  u64 calls            24  u64 ns of all calls from entry to exit, so far of those
 //	                             that go on
 //	32  u64 calls that an exception, a longjmp or the end of the thread left
-//	40  u64 calls that go on
+//	40  u32 calls that go on 44  u32 flags
+//	48  u64 ns of the longest call, so far of one that goes on; with NodeLongest
 package wire
 
 // The file.
@@ -282,7 +285,7 @@ const (
 	TextSize         = 40  // then the text
 	SeenSize         = 64
 	SettingSize      = 48
-	NodeSize         = 48 // of trees as well
+	NodeSize         = 56 // of trees as well
 	TraceSize        = 64
 	EventSize        = 8
 	ClockUnit        = 20_000 // ns; the clock of mode trace moves at most that often
@@ -329,6 +332,12 @@ const (
 
 // Flags of settings.
 const SettingOff = 1 << 0 // not looked for spikes
+
+// Flags of nodes.
+const (
+	NodeUntimed = 1 << 0 // only its calls were counted
+	NodeLongest = 1 << 1 // it has the longest call
+)
 
 // Kinds of clock.
 const (

@@ -1,8 +1,7 @@
-/* The tree of calls of mode stacks. A thread alone makes the nodes of its tree;
- * the thread that writes the log reads them, every second and at the end, and
- * puts what they have into records that it updates in place. Signal handlers
- * may run at any moment, and make nodes as well: so a place is taken by one
- * instruction, and a node is linked by one. */
+/* The tree of calls of mode stacks: its nodes, and the threads that they belong to.
+ * A thread alone makes the nodes of its tree; the thread that writes the log reads
+ * them (tree_log.c). Signal handlers may run at any moment, and make nodes as well:
+ * so a place is taken by one instruction, and a node is linked by one. */
 
 #include "tree.h"
 
@@ -14,12 +13,10 @@ static struct node sink = {
 
 struct node *__cairn_tree_table[TREE_TABLE];
 
-#define clock_word(p) load((u64 *)((p)->base + TREE_CLOCK))
-
-static void write_trees(struct process *p, int final);
-static void forked(struct process *p);
-
-static struct block *block_of(struct node *n) { return (struct block *)((u64)n & -(u64)BLOCK); }
+#ifndef CAIRN_TREE_DEPTH
+#define CAIRN_TREE_DEPTH ~0u
+#endif
+u32 __cairn_tree_depth = CAIRN_TREE_DEPTH;
 
 /* shared returns the state of the process, and makes it for the first node. */
 static struct trees *shared(struct process *p) {
@@ -35,8 +32,8 @@ static struct trees *shared(struct process *p) {
     s->lost.parent = &s->lost;
     s->lost.function = TREE_LOST;
     for (u32 i = 0; i < TREE_SLOTS; i++) s->lost.slot[i] = &s->empty;
-    p->tree_write = write_trees;
-    p->tree_forked = forked;
+    p->tree_write = __cairn_tree_write;
+    p->tree_forked = __cairn_tree_forked;
     if (__atomic_compare_exchange_n(&p->trees, &none, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return s;
     sys2(SYS_munmap, m, size);
     return none;
@@ -44,35 +41,41 @@ static struct trees *shared(struct process *p) {
   return 0;
 }
 
+/* What is reserved here is a multiple of the window's size, and a hole of that size
+ * among the stacks of threads can have two of them share slots. So it is made before
+ * there are threads that could do it at the same time, and give up theirs. */
+static void start(void) {
+  if (__cairn_state) shared(__cairn_state);
+}
+__attribute__((section(".init_array.00001"), used)) static void (*const init_trees)(void) = start;
+
 /* ---- nodes ---- */
 
-static struct block *new_block(struct trees *s) {
+static struct block *new_block(struct trees *s, struct tree *t) {
   u64 at = add(&s->used, BLOCK);
-  if (at + BLOCK <= s->size) return (struct block *)((u8 *)s + at);
+  if (at + BLOCK <= s->size) {
+    struct block *b = (struct block *)((u8 *)s + at);
+    b->tree = t;
+    return b;
+  }
   store(&s->used, s->size); /* lest it wrap round one day */
   return 0;
 }
 
-static void init(struct trees *s, struct node *n, struct node *parent, u64 function) {
+static void init(struct trees *s, struct node *n, struct node *parent, u64 function, u32 behind, u32 flags) {
   n->parent = parent;
+  n->behind = behind;
+  n->flags = flags;
+  n->depth = parent ? parent->depth + 1 : 0;
   for (u32 i = 0; i < TREE_SLOTS; i++) n->slot[i] = &s->empty;
   store(&n->function, function);
 }
 
-/* new_tree makes that of the calling thread and returns its root. */
-static struct node *new_tree(struct trees *s) {
-  struct block *b = new_block(s);
-  if (!b) return &s->lost;
-  struct tree *t = &b->own;
-  struct node *root = (struct node *)((u8 *)b + NODE);
-  b->tree = t;
-  t->last = b;
-  t->owner = (i32)sys0(SYS_gettid);
-  t->position = (u64)b + 2 * NODE;
-  init(s, root, 0, TREE_ROOT);
-  t->next = load(&s->list);
-  while (!__atomic_compare_exchange_n(&s->list, &t->next, t, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) ;
-  return root;
+/* append puts a block at a tree's end, which a signal handler may do meanwhile. */
+static void append(struct tree *t, struct block *b) {
+  struct block *last = load(&t->last), *next = 0;
+  while (!__atomic_compare_exchange_n(&last->next, &next, b, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) last = next, next = 0;
+  store(&t->last, b);
 }
 
 /* place returns room for a node. */
@@ -81,52 +84,140 @@ static struct node *place(struct trees *s, struct tree *t) {
     u64 old = load(&t->position), at = old;
     struct block *b = 0;
     if (old % BLOCK == 0 || old % BLOCK + NODE > BLOCK) {
-      if (!(b = new_block(s))) return 0;
-      b->tree = t;
+      if (!(b = new_block(s, t))) return 0;
       at = (u64)b + NODE;
     }
     if (!__atomic_compare_exchange_n(&t->position, &old, at + NODE, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
-    if (b) {
-      store(&t->last->next, b);
-      t->last = b;
-    }
+    if (b) append(t, b);
     return (struct node *)at;
   }
 }
 
-/* child returns the node of a function below the current one. In front of what
- * names the function is how far it is behind its start, and the number of its
- * slot. */
-struct node *__cairn_tree_child(const u8 *function) {
-  struct node *parent = __cairn_node, *n;
-  struct trees *s = shared(__cairn_state);
-  if (!s) return &sink; /* there is no room at all: nobody reads it */
-  if (parent->function == TREE_LOST) return parent;
-  if (parent->function == TREE_NONE) parent = new_tree(s);
-  for (n = load(&parent->first); n; n = n->next)
-    if (n->function == (u64)function) goto found;
-  if (parent->function == TREE_LOST || !(n = place(s, block_of(parent)->tree))) return &s->lost;
-  copy(&n->behind, function - 5, 4);
-  init(s, n, parent, (u64)function);
-  n->next = load(&parent->first);
-  while (!__atomic_compare_exchange_n(&parent->first, &n->next, n, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) ;
-found:
-  store(&__cairn_tree_table[tree_place(parent, (u64)function)], n);
-  parent->slot[function[-1] % TREE_SLOTS] = n;
+static struct node *find_child(struct node *parent, u64 function) {
+  struct node *n = load(&parent->first);
+  while (n && n->function != function) n = n->next;
   return n;
 }
 
-/* find makes the node of the innermost live call of a function the current one.
- * Nodes below have a stack pointer below: their calls were left without an exit. */
-void __cairn_tree_find(u64 function, u64 sp) {
-  struct node *n = __cairn_node, *m = n;
-  while (m->parent && !(m->function == function && (i32)(m->sp - (u32)sp) > 0)) {
-    if (m->parent == m) return;
-    m = m->parent;
+/* make makes a child of a node; 0 if there is no room. */
+static struct node *make(struct trees *s, struct node *parent, u64 function, u32 behind, u32 flags) {
+  struct node *n = place(s, block_of(parent)->tree);
+  if (!n) return 0;
+  init(s, n, parent, function, behind, flags);
+  n->next = load(&parent->first);
+  while (!__atomic_compare_exchange_n(&parent->first, &n->next, n, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) ;
+  return n;
+}
+
+/* ---- trees ---- */
+
+static struct tree *make_tree(struct trees *s, i32 owner) {
+  struct block *b = new_block(s, 0);
+  if (!b) return 0;
+  struct tree *t = b->tree = &b->own;
+  t->last = b;
+  t->owner = owner;
+  t->position = (u64)b + 2 * NODE;
+  init(s, root_of(t), 0, TREE_ROOT, 0, 0);
+  return t;
+}
+
+/* join_node adds what a node has to that of the tree of ended threads. It returns 0 if its
+ * parent was not added yet. */
+static int join_node(struct trees *s, struct node *n, u64 c) {
+  struct node *parent = n->parent->into, *m = parent;
+  u32 open;
+  if (!parent) return 0;
+  if (parent != &s->lost && !(m = find_child(parent, n->function)) && !(m = make(s, parent, n->function, n->behind, n->flags)))
+    m = &s->lost;
+  n->into = m;
+  m->calls += n->calls;
+  m->time += (i64)__cairn_tree_time(n->time, c, &open);
+  m->unwound += n->unwound + open;
+  m->longest = most(m->longest, open && n->flags & TREE_LONGEST ? most(n->longest, c - n->stamp) : n->longest);
+  n->calls = n->longest = 0;
+  n->time = 0;
+  n->unwound = 0;
+  return 1;
+}
+
+/* join adds the calls of a thread that ended to those that ended before. Its tree
+ * stays as it is, with nothing counted. */
+static void join(struct trees *s, struct tree *t, u64 c) {
+  u64 left = 0, before;
+  root_of(t)->into = root_of(s->ended);
+  do {
+    before = left;
+    left = 0;
+    for_nodes(n, t)
+      if (n->parent && !n->into) left += !join_node(s, n, c);
+  } while (left && left != before); /* parents are in front of their children, but for those that handlers of signals made */
+  for_nodes(n, t) n->into = 0;
+  s->ended->ended++;
+}
+
+/* adopt returns the tree of a thread that ended, or 0. It looks at a few only: there
+ * are as many that ended as that makes likely. */
+static struct tree *adopt(struct process *p, struct trees *s) {
+  u64 all = NONE, mask;
+  struct tree *found = 0;
+  sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &mask, 8);
+  if (!__atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE)) {
+    for (u32 i = 0; i < TREE_LOOKS && !found; i++) {
+      struct tree *t = s->look ? s->look : load(&s->list);
+      s->look = t->next;
+      if (!t->owner || sys3(SYS_tgkill, p->pid, t->owner, 0) == -ESRCH) found = t;
+    }
+    if (found && !s->ended) s->ended = make_tree(s, 0);
+    if (!s->ended) found = 0;
+    if (found) {
+      join(s, found, clock_word(p));
+      store(&found->owner, (i32)sys0(SYS_gettid));
+    }
+    store(&s->lock, 0);
   }
-  if (!m->parent) return;
+  sys4(SYS_rt_sigprocmask, 2, &mask, 0, 8);
+  return found;
+}
+
+/* new_tree gives the calling thread a tree and returns its root. */
+static struct node *new_tree(struct process *p, struct trees *s) {
+  struct tree *t = load(&s->count) >= TREE_KEPT ? adopt(p, s) : 0;
+  if (t) return root_of(t);
+  if (!(t = make_tree(s, (i32)sys0(SYS_gettid)))) return &s->lost;
+  add(&s->count, 1);
+  t->next = load(&s->list);
+  while (!__atomic_compare_exchange_n(&s->list, &t->next, t, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) ;
+  return root_of(t);
+}
+
+/* ---- what inserted code comes for ---- */
+
+/* child returns the node of a function below the current one. In front of what
+ * names the function is how far it is behind its start, and a byte with the number of
+ * its slot and flags. */
+struct node *__cairn_tree_child(const u8 *code) {
+  struct node *parent = __cairn_node, *n;
+  struct trees *s = shared(__cairn_state);
+  u64 function = (u64)code;
+  u32 behind = 0, flags = code[-1];
+  if (!s) return &sink; /* there is no room at all: nobody reads it */
+  if (parent->function == TREE_NONE) parent = new_tree(__cairn_state, s);
+  if (parent->function == TREE_LOST || parent->function == TREE_DEEP) return parent;
+  int deep = parent->depth >= __cairn_tree_depth;
+  if (deep) function = TREE_DEEP;
+  else copy(&behind, code - 5, 4);
+  if (!(n = find_child(parent, function)) && !(n = make(s, parent, function, behind, flags))) return &s->lost;
+  if (deep) return n;
+  store(&__cairn_tree_table[tree_place(parent, function)], n);
+  parent->slot[flags & TREE_SLOT] = n;
+  return n;
+}
+
+/* leave_to makes m the current node. What is below it was left without an exit. */
+static void leave_to(struct node *m) {
   u64 c = clock_word(__cairn_state);
-  for (; n != m; n = n->parent)
+  for (struct node *n = __cairn_node; n != m; n = n->parent)
     if (n->time < 0) {
       n->time += (i64)c;
       n->unwound++;
@@ -134,128 +225,29 @@ void __cairn_tree_find(u64 function, u64 sp) {
   __cairn_node = m;
 }
 
-/* ---- the log ---- */
-
-/* record returns the record with a number, and makes its chunk. */
-static u8 *record(struct process *p, struct trees *s, u32 number) {
-  enum { EACH = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_NODE_SIZE };
-  u32 chunk = (number - 1) / EACH;
-  if (chunk >= TREE_CHUNKS) return 0;
-  if (!s->chunk[chunk]) {
-    u8 *c = __cairn_file_chunk(p, LOG_KIND_TREE, p->last_tick);
-    if (!c) return 0;
-    *(u64 *)(c + LOG_CHUNK_NUMBER_OFFSET) = number;
-    s->chunk[chunk] = c;
-    s->chunks = chunk + 1;
+/* find makes the node of the innermost live call of a function the current one.
+ * Nodes below have a stack pointer below. */
+void __cairn_tree_find(u64 function, u64 sp) {
+  struct node *m = __cairn_node;
+  while (m->parent && !(m->function == function && (i32)(m->sp - (u32)sp) > 0)) {
+    if (m->parent == m) return;
+    m = m->parent;
   }
-  return s->chunk[chunk] + LOG_CHUNK_HEADER_SIZE + (number - 1) % EACH * LOG_NODE_SIZE;
+  if (m->parent) leave_to(m);
 }
 
-/* new_record takes the next number. */
-static u8 *new_record(struct process *p, struct trees *s, u32 *number, u32 type, u32 a) {
-  u8 *r = record(p, s, s->records + 1);
-  if (!r) return 0;
-  *number = ++s->records;
-  ((u32 *)r)[1] = a;
-  ((u16 *)r)[1] = LOG_NODE_SIZE;
-  store((u16 *)r, (u16)type);
-  return r;
+static struct node *node_at(u64 sp) { return *(struct node **)slot(__cairn_state, sp); }
+
+/* at makes the node of the call that was entered with a stack pointer the current one. */
+void __cairn_tree_at(u64 sp) {
+  struct node *m = node_at(sp), *n = __cairn_node;
+  while (n != m && n->parent && n->parent != n) n = n->parent;
+  if (n == m) leave_to(m);
+  else if (m) __cairn_node = m;
 }
 
-/* write_node writes what a node has; 0 if its parent has no record yet. */
-static int write_node(struct process *p, struct trees *s, struct tree *t, struct node *n, u64 c) {
-  u64 calls = load(&n->calls), function = load(&n->function);
-  i64 time = load(&n->time);
-  u32 open = 0;
-  u64 *f;
-  if (!calls && !time) return 1;
-  if (!n->number) {
-    u32 parent = n->parent->parent ? n->parent->number : t->number;
-    if (!parent) return 0;
-    if (!(f = (u64 *)new_record(p, s, &n->number, LOG_TYPE_NODE, parent))) return 1;
-    f[1] = function - n->behind;
-  } else {
-    f = (u64 *)record(p, s, n->number);
-  }
-  for (; time < 0 && open < 1000; open++) time += (i64)c;
-  if (time < 0) time = 0; /* read while it was being changed */
-  f[2] = calls, f[3] = (u64)time * 1000, f[4] = n->unwound, f[5] = open;
-  return 1;
-}
-
-static int write_tree(struct process *p, struct trees *s, struct tree *t, u64 c) {
-  struct block *b = (struct block *)((u64)t & -(u64)BLOCK);
-  int all = 1;
-  if (!t->number && !new_record(p, s, &t->number, LOG_TYPE_TREE, (u32)t->owner)) return 1;
-  for (u64 at = 2 * NODE; b; b = load(&b->next), at = NODE)
-    for (; at + NODE <= BLOCK; at += NODE) {
-      struct node *n = (struct node *)((u8 *)b + at);
-      if (load(&n->function)) all &= write_node(p, s, t, n, c);
-    }
-  return all;
-}
-
-/* bury ends the calls that a thread was in when it ended. */
-static void bury(struct tree *t, u64 c) {
-  for (struct block *b = (struct block *)((u64)t & -(u64)BLOCK); b; b = b->next)
-    for (u64 at = NODE; at + NODE <= BLOCK; at += NODE) {
-      struct node *n = (struct node *)((u8 *)b + at);
-      if (n->time < 0) n->time += (i64)c, n->unwound++;
-    }
-}
-
-/* write_trees runs in the thread that writes the log. */
-static void write_trees(struct process *p, int final) {
-  struct trees *s = load(&p->trees);
-  u64 now = __cairn_now(p), c = clock_word(p);
-  u32 before = s->records;
-  if (!final && now - s->written_at < most(SECOND, 20 * s->took)) return;
-  if (!__cairn_begin(p)) return;
-  if (!s->records) __cairn_file_header(p); /* which did not know of the tree */
-  for (struct tree *t = load(&s->list); t; t = t->next) {
-    i32 owner = t->owner;
-    if (!owner) continue;
-    int dead = sys3(SYS_tgkill, p->pid, owner, 0) == -ESRCH;
-    if (dead) bury(t, c);
-    for (int i = 0; i < 3 && !write_tree(p, s, t, c); i++) ;
-    if (dead) t->owner = 0;
-  }
-  if (s->records != before) __cairn_modules(p);
-  if (s->records) ((u64 *)record(p, s, 1))[2] = s->lost.calls;
-  s->took = __cairn_now(p) - now;
-  s->written_at = now;
-}
-
-/* forked leaves a child with the tree of its thread, of which the nodes have
- * counted nothing yet and the calls that go on begin now. */
-static void forked(struct process *p) {
-  struct trees *s = p->trees;
-  struct node *current = __cairn_node;
-  u64 c = clock_word(p);
-  for (u32 i = 0; i < s->chunks; i++) {
-    if (s->chunk[i]) sys2(SYS_munmap, s->chunk[i], LOG_CHUNK_SIZE);
-    s->chunk[i] = 0;
-  }
-  s->chunks = s->records = 0;
-  s->lost.calls = 0;
-  s->written_at = 0;
-  s->list = 0;
-  if (current->function == TREE_NONE || current->function == TREE_LOST) return;
-  struct block *b = block_of(current);
-  struct tree *t = b->tree;
-  t->next = 0;
-  t->number = 0;
-  t->owner = (i32)sys0(SYS_gettid);
-  s->list = t;
-  for (b = (struct block *)((u64)t & -(u64)BLOCK); b; b = b->next)
-    for (u64 at = NODE; at + NODE <= BLOCK; at += NODE) {
-      struct node *n = (struct node *)((u8 *)b + at);
-      n->calls = n->unwound = 0;
-      n->time = 0;
-      n->number = 0;
-    }
-  for (struct node *n = current; n->parent; n = n->parent) {
-    n->time = -(i64)c;
-    *(struct node **)slot(p, n->sp) = n; /* where the window is a new one */
-  }
+/* switch does so where the stack was another: what ran there may go on. */
+void __cairn_tree_switch(u64 sp) {
+  struct node *m = node_at(sp);
+  if (m) __cairn_node = m;
 }

@@ -1,7 +1,8 @@
 /* The runtime of mode stacks: the tree of calls of each thread.
  *
  *   tree_enter.S  where inserted code comes to
- *   tree.c        nodes, threads, fork, and what the log says of them */
+ *   tree.c        nodes and threads
+ *   tree_log.c    what the log says of them, and fork */
 #ifndef CAIRN_TREE_H
 #define CAIRN_TREE_H
 
@@ -11,31 +12,42 @@
  * tree_enter.S know the offsets. The time is the sum of the clock at exits less the sum
  * at entries. As the clock is TREE_RUNNING and up, it is negative while a call is
  * being made, and what is still to be added is the clock of the end. */
-enum { TREE_SLOTS = 8 };
+enum { TREE_SLOTS = 12 };
 
 struct node {
   struct node *parent;
   u64 function; /* what inserted code compares: an address behind its start */
   u64 calls;
-  i64 time; /* microseconds */
+  i64 time; /* microseconds; see TREE_UNTIMED */
   struct node *first, *next; /* children; next child of the parent */
   u32 sp; /* at the last entry, its low half: tells what an exception left */
   u32 number; /* of its record in the log, from 1; 0: none yet */
   u32 unwound; /* calls that an exception or a longjmp left */
   u32 behind;  /* the function's start, so far */
   struct node *slot[TREE_SLOTS]; /* where functions look for theirs */
+  u64 stamp;   /* the clock at the last entry, and */
+  u64 longest; /* the longest call, if TREE_LONGEST */
+  u32 depth;   /* of the root: 0 */
+  u32 flags;   /* those in front of the code that asks for the node */
+  struct node *into; /* while trees are joined: the node of the other tree */
 };
+
+/* In front of the code that asks for a node is a byte with the number of its slot
+ * and these. */
+enum { TREE_SLOT = 15, TREE_UNTIMED = 64, TREE_LONGEST = 128 };
 
 /* A tree is in blocks of a page: a head in the place of a node, then nodes. The
  * first node of the first block is the root. */
 enum { BLOCK = 4096, NODE = sizeof(struct node) };
-_Static_assert(NODE == 64 + 8 * TREE_SLOTS, "as inserted code has it");
+_Static_assert(NODE == 192 && __builtin_offsetof(struct node, stamp) == 160, "as inserted code has it");
 
 struct tree {
   struct tree *next;
   i32 owner;    /* tid; 0: the thread is gone, and all is written */
   u32 number;   /* of its record */
   u64 position; /* where the next node goes; 0: in a new block */
+  u64 ended;    /* threads whose calls were added */
+  u64 deeper;   /* calls below the greatest depth, when it was written */
   struct block *last;
 };
 struct block {
@@ -43,22 +55,33 @@ struct block {
   struct tree *tree;
   struct tree own; /* in a tree's first block: the tree */
 };
+_Static_assert(sizeof(struct block) <= NODE, "the head has room");
 
-/* What the modules of a process share, at the start of the room for blocks. */
-enum { TREE_CHUNKS = 130000, TREE_HEAD = 1 << 20 };
+/* What the modules of a process share, at the start of the room for blocks.
+ *
+ * A thread that ends leaves its tree. There are TREE_KEPT trees before a new thread
+ * takes the tree of one that ended, whose calls are added to the tree called ended
+ * before. So threads that come and go need no more memory than those that are there
+ * at a time. Whoever joins trees or writes them has the lock. */
+enum { TREE_CHUNKS = 130000, TREE_HEAD = 2 << 20, TREE_KEPT = 128, TREE_LOOKS = 4 };
 struct trees {
   u64 used, size;
   u64 written_at, took;
   u32 records, chunks;
+  u32 lock, count;
   struct tree *list; /* only ever grows */
+  struct tree *look; /* where the search for one that ended goes on */
+  struct tree *ended;
   struct node empty; /* what functions see that have not been called here */
   struct node lost;  /* of calls that there is no room for; its parent is itself */
   u8 *chunk[TREE_CHUNKS]; /* of the log, mapped */
 };
 _Static_assert(sizeof(struct trees) <= TREE_HEAD, "the head has room");
 
-/* Functions that nodes have which are none. */
-enum { TREE_ROOT = 0, TREE_NONE = 1, TREE_LOST = 2 };
+/* Functions that nodes have which are none. A node TREE_DEEP is below one of the
+ * greatest depth, for all that is called from there. */
+enum { TREE_ROOT = 0, TREE_NONE = 1, TREE_LOST = 2, TREE_DEEP = 3 };
+extern u32 __cairn_tree_depth HIDDEN;
 
 extern __thread struct node *__cairn_node __attribute__((tls_model("initial-exec"), visibility("default")));
 HIDDEN extern struct node __cairn_tree_none, __cairn_tree_empty;
@@ -69,7 +92,31 @@ extern struct node *__cairn_tree_table[TREE_TABLE] HIDDEN;
 #define tree_place(parent, function) \
   ((u32)(((u64)(parent) * (u64)-1640531535l + (function) * (u64)-2048144777l) >> 16) & (TREE_TABLE - 1))
 
+INLINE struct block *block_of(void *node) { return (struct block *)((u64)node & -(u64)BLOCK); }
+INLINE struct node *root_of(struct tree *t) { return (struct node *)((u8 *)block_of(t) + NODE); }
+
+/* next_node returns the node of a tree behind n, 0 if there is none. */
+INLINE struct node *next_node(struct node *n) {
+  do {
+    struct block *b = block_of(n);
+    if (++n, (u64)n + NODE > (u64)b + BLOCK) {
+      if (!(b = load(&b->next))) return 0;
+      n = (struct node *)((u8 *)b + NODE);
+    }
+  } while (!load(&n->function)); /* not made yet */
+  return n;
+}
+/* for_nodes goes through a tree from its root. */
+#define for_nodes(n, t) for (struct node *n = root_of(t); n; n = next_node(n))
+
+#define clock_word(p) load((u64 *)((p)->base + TREE_CLOCK))
+
 HIDDEN struct node *__cairn_tree_child(const u8 *function);
 HIDDEN void __cairn_tree_find(u64 function, u64 sp);
+HIDDEN void __cairn_tree_at(u64 sp);
+HIDDEN void __cairn_tree_switch(u64 sp);
+HIDDEN u64 __cairn_tree_time(i64 time, u64 c, u32 *open);
+HIDDEN void __cairn_tree_write(struct process *p, int final);
+HIDDEN void __cairn_tree_forked(struct process *p);
 
 #endif

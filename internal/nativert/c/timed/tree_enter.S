@@ -6,7 +6,7 @@
  *          jne   miss
  *   back:  ...
  *          .long miss - f
- *          .byte slot
+ *          .byte slot, with flags
  *   miss:  call  __cairn_tree_enter      also with registers moved before
  *          movq  %r11, %rax
  *          jmp   back
@@ -16,11 +16,17 @@
  * __cairn_tree_back: an exception or a longjmp may have arrived in the function
  * that %r11 names.
  *
- * Both keep every register but %r11 and the flags. */
+ * __cairn_tree_back_at: the same, in the call that was entered with the stack
+ * pointer %r11. __cairn_tree_switched: in that call, from another stack.
+ *
+ * All keep every register but %r11 and the flags. */
 
 #include "registers.h"
 
-#define TREE_TABLE 8192 /* as tree.h has it */
+/* As tree.h has it. */
+#define TREE_TABLE 8192
+#define TREE_SLOT 15
+#define TREE_DEEP 3
 
         .macro  ROUTINE name, function
         .globl  \name
@@ -43,12 +49,14 @@
         .text
         ROUTINE __cairn_tree_make, __cairn_tree_child
         ROUTINE __cairn_tree_back, __cairn_tree_find
+        ROUTINE __cairn_tree_back_at, __cairn_tree_at
+        ROUTINE __cairn_tree_switched, __cairn_tree_switch
 
 /* Functions that share a slot with another take turns. Most of them are found in
  * a table for all threads: what is there is a node of this thread if its parent
- * is. */
+ * is. Below the greatest depth there is one node for all. */
         .globl  __cairn_tree_enter
-        .hidden __cairn_tree_enter, __cairn_tree_table
+        .hidden __cairn_tree_enter, __cairn_tree_table, __cairn_tree_depth
         .type   __cairn_tree_enter, @function
 __cairn_tree_enter:
         .cfi_startproc
@@ -60,6 +68,9 @@ __cairn_tree_enter:
         .cfi_def_cfa_offset 32
         movq    __cairn_node@gottpoff(%rip), %rax
         movq    %fs:(%rax), %r10
+        movl    __cairn_tree_depth(%rip), %eax
+        cmpl    %eax, 176(%r10)
+        jae     3f
         imulq   $-1640531535, %r10, %rax
         imulq   $-2048144777, %r11, %rcx
         addq    %rcx, %rax
@@ -74,8 +85,9 @@ __cairn_tree_enter:
         cmpq    %r11, 8(%rax)
         jne     1f
         movzbl  -1(%r11), %ecx
+        andl    $TREE_SLOT, %ecx
         movq    %rax, 64(%r10,%rcx,8)
-        movq    %rax, %r11
+2:      movq    %rax, %r11
         popq    %rcx
         .cfi_def_cfa_offset 24
         popq    %r10
@@ -91,6 +103,16 @@ __cairn_tree_enter:
         popq    %rax
         .cfi_def_cfa_offset 8
         jmp     __cairn_tree_make
+        .cfi_def_cfa_offset 32
+3:      movq    %r10, %rax
+        cmpq    $TREE_DEEP, 8(%rax)
+        je      2b
+        movq    32(%r10), %rax
+        testq   %rax, %rax
+        jz      1b
+        cmpq    $TREE_DEEP, 8(%rax)
+        je      2b
+        jmp     1b
         .cfi_endproc
         .size   __cairn_tree_enter, . - __cairn_tree_enter
 

@@ -1,0 +1,192 @@
+package native
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Problem: in mode stacks the current node of a thread is wrong where control does
+// not come from an exit: at the landing pads of exceptions, behind calls that return
+// twice, and behind those that change to another stack and come back.
+//
+// Choice: there the node is taken from the window again, where the entry of the call
+// put it. The stack pointer at the entry is 8 below the CFA, which the unwind
+// directives give relative to the stack or the frame pointer. Where they do not (code
+// without unwind tables, realigned stacks) the runtime looks for the function among
+// the callers of the current node, by the stack pointers in the nodes.
+
+// returnsTwice are functions that a longjmp or the end of a vfork returns from once
+// more.
+var returnsTwice = map[string]bool{
+	"setjmp": true, "_setjmp": true, "sigsetjmp": true, "__sigsetjmp": true, "vfork": true, "savectx": true,
+}
+
+// changesStack are functions that go on with another stack, and come back when that
+// one does the same: of the C library, of Boost.Context and of libco.
+var changesStack = map[string]bool{
+	"swapcontext": true, "getcontext": true, "jump_fcontext": true, "ontop_fcontext": true, "co_switch": true,
+}
+
+// An arrival is where control may come from something else than an exit.
+type arrival struct {
+	at      int
+	changed bool // from another stack, on which calls may go on
+}
+
+// arrivals returns those of b.
+func (t *timer) arrivals(b *body) (out []arrival) {
+	pads := map[int]bool{} // blocks
+	n := 0
+	for _, f := range b.frags {
+		for _, l := range f.labels {
+			if t.pads[string(l.name)] && l.block < len(f.blocks) {
+				pads[n+l.block] = true
+			}
+		}
+		n += len(f.blocks)
+	}
+	for i := range b.insns {
+		in := &b.insns[i]
+		if pads[in.block] && in.word != "endbr64" {
+			delete(pads, in.block)
+			out = append(out, arrival{at: in.at})
+		}
+		callee := in.effect.callee
+		if in.flow == flowCall && (returnsTwice[callee] || changesStack[callee]) {
+			out = append(out, arrival{at: t.lineEnd(in.at), changed: changesStack[callee]})
+		}
+	}
+	return out
+}
+
+// arrive returns the code for an arrival in the function that id names. It changes
+// r11 and the flags.
+func (t *timer) arrive(a arrival, id string) string {
+	to := treeBackAt
+	if a.changed {
+		to = treeSwitched
+	}
+	if from, ok := t.cfaAt(a.at); ok {
+		return "\tleaq\t" + strconv.Itoa(from.off-8) + "(" + cfaRegisters[from.reg] + "), %r11\n\tcall\t" + to + "\n"
+	}
+	if a.changed {
+		return "" // right again when a function returns
+	}
+	return "\tleaq\t" + id + "(%rip), %r11\n\tcall\t" + treeBack + "\n"
+}
+
+// A cfaChange is where the rule for the CFA changes.
+type cfaChange struct {
+	at    int // offset behind the directive
+	known bool
+	cfiState
+}
+
+// cfaRegisters are those that keep their values across calls.
+var cfaRegisters = map[int]string{dwarfRSP: "%rsp", dwarfRegisters["rbp"]: "%rbp"}
+
+// cfaAt returns the rule for the CFA at an offset, if it is one of those registers
+// with something added.
+func (t *timer) cfaAt(at int) (cfiState, bool) {
+	i, found := slices.BinarySearchFunc(t.cfa, at, func(c cfaChange, at int) int { return cmp.Compare(c.at, at) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return cfiState{}, false
+	}
+	c := &t.cfa[i]
+	return c.cfiState, c.known && c.expr == "" && cfaRegisters[c.reg] != ""
+}
+
+// scanCFA finds what the unwind directives say of the CFA.
+func (t *timer) scanCFA() {
+	cur := cfaChange{}
+	var stack []cfaChange
+	pos := 0
+	for line := range bytes.Lines(t.unit.Src) {
+		pos += len(line)
+		s := parseLine(bytes.TrimRight(line, "\r\n"))
+		if s.kind != lineDirective || !bytes.HasPrefix(s.word, []byte(".cfi_")) {
+			continue
+		}
+		switch word := string(s.word); word {
+		case ".cfi_startproc":
+			cur, stack = cfaChange{known: true, cfiState: entryCFI}, nil
+		case ".cfi_endproc":
+			cur = cfaChange{}
+		case ".cfi_remember_state":
+			stack = append(stack, cur)
+		case ".cfi_restore_state":
+			if cur = (cfaChange{}); len(stack) > 0 {
+				cur, stack = stack[len(stack)-1], stack[:len(stack)-1]
+			}
+		case ".cfi_def_cfa", ".cfi_def_cfa_register", ".cfi_def_cfa_offset", ".cfi_adjust_cfa_offset", ".cfi_escape":
+			next, ok := cur.apply(word, cfiOperands(s.rest))
+			cur.cfiState, cur.known = next, ok && (cur.known || word == ".cfi_def_cfa")
+		default:
+			continue
+		}
+		cur.at = pos
+		t.cfa = append(t.cfa, cur)
+	}
+}
+
+// lineEnd returns the offset behind the line at an offset.
+func (t *timer) lineEnd(at int) int {
+	if i := bytes.IndexByte(t.unit.Src[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(t.unit.Src)
+}
+
+// scanPads finds the labels of landing pads: each entry of a table of call sites
+// is start, length, landing pad and action, between two labels whose difference
+// is the table's length.
+func (t *timer) scanPads() {
+	t.pads = map[string]bool{}
+	var end, begin string     // of the table to come
+	in, plain := false, false // plain: the byte before was the encoding of such a table
+	column := 0
+	beside := map[string]string{} // a label of clang's that marks a place -> the block's
+	last := ""                    // label of a block, nothing behind it yet
+	for line := range bytes.Lines(t.unit.Src) {
+		s := parseLine(bytes.TrimRight(line, "\r\n"))
+		switch {
+		case s.kind == lineLabel:
+			name := string(s.word)
+			switch {
+			case name == begin && begin != "":
+				in, column = true, 0
+			case name == end:
+				in, end, begin = false, "", ""
+			case strings.HasPrefix(name, ".Ltmp") && last != "":
+				beside[name] = last
+			case isLeader(s.word):
+				last = name
+			}
+		case s.kind == lineInsn:
+			last = ""
+		case s.kind != lineDirective || !emitsBytes(s.word):
+		case !in:
+			if a, b, ok := bytes.Cut(operand(s.rest), []byte("-")); ok && plain && string(s.word) == ".uleb128" {
+				end, begin = string(a), string(b)
+			}
+			value := string(operand(s.rest))
+			plain = string(s.word) == ".byte" && (value == "1" || value == "0x1")
+		default:
+			if a, _, ok := bytes.Cut(operand(s.rest), []byte("-")); ok && column == 2 {
+				t.pads[string(a)] = true
+			}
+			column = (column + 1) % 4
+		}
+	}
+	for name, block := range beside {
+		if t.pads[name] {
+			t.pads[block] = true
+		}
+	}
+}

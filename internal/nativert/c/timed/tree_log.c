@@ -1,0 +1,156 @@
+/* What the log says of the tree of calls: every second and at the end, records that
+ * are updated in place. And fork. */
+
+#include "tree.h"
+
+/* time returns a node's time in microseconds up to c, and how many of its calls go
+ * on. Jumps from a coroutine to another may have ended a call twice. */
+u64 __cairn_tree_time(i64 time, u64 c, u32 *open) {
+  *open = 0;
+  for (; time < 0 && *open < 1000; ++*open) time += (i64)c;
+  for (u32 n = 0; time >= (i64)TREE_RUNNING && n < 1000; n++) time -= (i64)c;
+  return time < 0 ? 0 : (u64)time; /* read while it was being changed */
+}
+
+/* record returns the record with a number, and makes its chunk. */
+static u8 *record(struct process *p, struct trees *s, u32 number) {
+  enum { EACH = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_NODE_SIZE };
+  u32 chunk = (number - 1) / EACH;
+  if (chunk >= TREE_CHUNKS) return 0;
+  if (!s->chunk[chunk]) {
+    u8 *c = __cairn_file_chunk(p, LOG_KIND_TREE, p->last_tick);
+    if (!c) return 0;
+    *(u64 *)(c + LOG_CHUNK_NUMBER_OFFSET) = number;
+    s->chunk[chunk] = c;
+    s->chunks = chunk + 1;
+  }
+  return s->chunk[chunk] + LOG_CHUNK_HEADER_SIZE + (number - 1) % EACH * LOG_NODE_SIZE;
+}
+
+/* new_record takes the next number. */
+static u8 *new_record(struct process *p, struct trees *s, u32 *number, u32 type, u32 a) {
+  u8 *r = record(p, s, s->records + 1);
+  if (!r) return 0;
+  *number = ++s->records;
+  ((u32 *)r)[1] = a;
+  ((u16 *)r)[1] = LOG_NODE_SIZE;
+  store((u16 *)r, (u16)type);
+  return r;
+}
+
+/* write_node writes what a node has; 0 if its parent has no record yet. */
+static int write_node(struct process *p, struct trees *s, struct tree *t, struct node *n, u64 c) {
+  u64 calls = load(&n->calls), longest = load(&n->longest);
+  i64 so_far = load(&n->time);
+  u32 open, flags = n->flags & TREE_UNTIMED ? LOG_NODE_UNTIMED : 0;
+  u64 *f;
+  if (n->function == TREE_DEEP) {
+    t->deeper += calls;
+    return 1;
+  }
+  if (!n->number) {
+    if (!calls && !so_far) return 1;
+    u32 parent = n->parent->parent ? n->parent->number : t->number;
+    if (!parent) return 0;
+    if (!(f = (u64 *)new_record(p, s, &n->number, LOG_TYPE_NODE, parent))) return 1;
+    f[1] = n->function - n->behind;
+  } else {
+    f = (u64 *)record(p, s, n->number);
+  }
+  u64 time = __cairn_tree_time(so_far, c, &open);
+  if (n->flags & TREE_LONGEST) {
+    flags |= LOG_NODE_LONGEST;
+    if (open) longest = most(longest, less(c, load(&n->stamp)));
+  }
+  f[2] = calls, f[3] = time * 1000, f[4] = n->unwound, f[5] = (u64)flags << 32 | open, f[6] = longest * 1000;
+  return 1;
+}
+
+static void write_tree(struct process *p, struct trees *s, struct tree *t, u64 c) {
+  u32 *r = t->number ? (u32 *)record(p, s, t->number) : (u32 *)new_record(p, s, &t->number, LOG_TYPE_TREE, 0);
+  if (!r) return;
+  r[1] = (u32)t->owner;
+  ((u64 *)r)[1] = t->ended;
+  for (int i = 0, all = 0; i < 3 && !all; i++) {
+    all = 1;
+    t->deeper = 0;
+    for_nodes(n, t)
+      if (n->parent) all &= write_node(p, s, t, n, c);
+  }
+}
+
+/* bury ends the calls that a thread was in when it ended. */
+static void bury(struct tree *t, u64 c) {
+  for_nodes(n, t)
+    if (n->time < 0) n->time += (i64)c, n->unwound++;
+}
+
+static int is_dead(struct process *p, struct tree *t) { return sys3(SYS_tgkill, p->pid, t->owner, 0) == -ESRCH; }
+
+/* write runs in the thread that writes the log. */
+void __cairn_tree_write(struct process *p, int final) {
+  struct trees *s = load(&p->trees);
+  u64 now = __cairn_now(p), c = clock_word(p);
+  u32 before = s->records;
+  if (!final && now - s->written_at < most(SECOND, 20 * s->took)) return;
+  if (!__cairn_begin(p)) return;
+  lock(&s->lock);
+  if (!s->records) __cairn_file_header(p); /* which did not know of the tree */
+  u64 deeper = 0;
+  for (struct tree *t = load(&s->list); t; t = t->next) {
+    int dead = t->owner && is_dead(p, t);
+    if (dead) bury(t, c);
+    if (t->owner) write_tree(p, s, t, c);
+    if (dead) t->owner = 0;
+    deeper += t->deeper;
+  }
+  if (s->ended) {
+    write_tree(p, s, s->ended, c);
+    deeper += s->ended->deeper;
+  }
+  u64 *first = s->records ? (u64 *)record(p, s, 1) : 0;
+  if (first) first[2] = s->lost.calls, first[3] = deeper;
+  unlock(&s->lock);
+  if (s->records != before) __cairn_modules(p);
+  s->took = __cairn_now(p) - now;
+  s->written_at = now;
+}
+
+/* forget takes all that was counted from a tree. */
+static void forget(struct tree *t) {
+  for_nodes(n, t) {
+    n->calls = n->longest = 0;
+    n->time = 0;
+    n->unwound = n->number = 0;
+    n->into = 0;
+  }
+}
+
+/* forked leaves a child with the tree of its thread, of which the nodes have
+ * counted nothing yet and the calls that go on begin now. */
+void __cairn_tree_forked(struct process *p) {
+  struct trees *s = p->trees;
+  struct node *current = __cairn_node;
+  u64 c = clock_word(p);
+  for (u32 i = 0; i < s->chunks; i++) {
+    if (s->chunk[i]) sys2(SYS_munmap, s->chunk[i], LOG_CHUNK_SIZE);
+    s->chunk[i] = 0;
+  }
+  s->chunks = s->records = s->lock = s->count = 0;
+  s->lost.calls = 0;
+  s->written_at = 0;
+  s->list = s->look = s->ended = 0;
+  if (current->function == TREE_NONE || current->function == TREE_LOST) return;
+  struct tree *t = block_of(current)->tree;
+  t->next = 0;
+  t->number = 0;
+  t->owner = (i32)sys0(SYS_gettid);
+  s->list = t;
+  s->count = 1;
+  forget(t);
+  for (struct node *n = current; n->parent; n = n->parent) {
+    n->stamp = c;
+    if (!(n->flags & TREE_UNTIMED)) n->time = -(i64)c;
+    if (p->shared) *(struct node **)slot(p, n->sp) = n; /* the window is a new one */
+  }
+}
