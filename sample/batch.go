@@ -21,12 +21,11 @@ var batches = sync.Pool{New: func() any { return new(Batch) }}
 // NewBatch returns an empty batch.
 func NewBatch() *Batch { return batches.Get().(*Batch) }
 
-// Release says that nobody needs the batch any more, nor any slice in it: its
-// memory is used for another one. A batch that is not released is left to the
-// garbage collector. It may be released by any goroutine, once.
+// Release says that nobody needs the batch any more, nor its samples: their memory
+// is used for others. Events stay as they are. A batch that is not released is left
+// to the garbage collector. It may be released by any goroutine, once.
 func (b *Batch) Release() {
-	clear(b.Events) // of the strings
-	*b = Batch{Events: b.Events[:0], Samples: b.Samples[:0], frames: b.frames[:0], branches: b.branches[:0]}
+	*b = Batch{Samples: b.Samples[:0], frames: b.frames[:0], branches: b.branches[:0]}
 	batches.Put(b)
 }
 
