@@ -1,6 +1,9 @@
 package nativert
 
-import "embed"
+import (
+	"embed"
+	"slices"
+)
 
 //go:embed c/hook
 var hookFiles embed.FS
@@ -9,33 +12,33 @@ var hookFiles embed.FS
 // A program links them because its code refers to __cairn_hook_call.
 var hookMembers = []string{"hook.S", "hook_start.c"}
 
-// libraryMembers are what only the preloaded library has.
-var libraryMembers = []string{"hook_names.S"}
+// libraryMembers are what the preloaded library has besides. hook_load.c comes
+// first: it looks at the process before the clock starts its threads.
+var libraryMembers = []string{"hook_load.c", "hook_names.S", "hook_calls.c", "hook_patch.c"}
 
 // HookObjects lists the members of the archive for hooks, which are compiled with
 // TimedFlags.
 func HookObjects() []Object {
-	return plainObjects(append(hookMembers[:len(hookMembers):len(hookMembers)], "hook_init.c"))
+	return plainObjects(append(slices.Clone(hookMembers), "hook_init.c"))
 }
 
-// LibraryObjects lists the objects of the library that is loaded into programs
+// LibraryObjects lists the objects of the library that is preloaded into programs
 // which were built without cairn, to hook their functions. They are compiled with
-// TimedFlags and linked with LibraryLinkFlags.
+// TimedFlags and linked, in this order, with LibraryLinkFlags.
 func LibraryObjects() []Object {
-	out := TimedObjects(TimedOptions{})
-	for i := range out {
-		if out[i].Name == "timed_preinit.o" { // for executables
-			out = append(out[:i], out[i+1:]...)
-			break
+	out := plainObjects(libraryMembers)
+	for _, o := range TimedObjects(TimedOptions{}) {
+		if o.Name != "timed_preinit.o" { // that is for executables
+			out = append(out, o)
 		}
 	}
-	return append(append(out, plainObjects(hookMembers)...), plainObjects(libraryMembers)...)
+	return append(out, plainObjects(hookMembers)...)
 }
 
-// LibraryLinkFlags are those of a compiler's driver that links LibraryObjects. The
+// LibraryLinkFlags are those of the compiler's driver that links LibraryObjects. The
 // library is never unloaded: functions return to it.
 var LibraryLinkFlags = []string{
-	"-shared", "-nostartfiles", "-Wl,-z,nodelete,-z,now,-z,relro,--build-id",
+	"-shared", "-Wl,-z,nodelete,-z,now,-z,relro,--build-id",
 	"-Wl,--push-state,--no-as-needed", "-lgcc_s", "-Wl,--pop-state",
 }
 

@@ -1,8 +1,13 @@
 package nativert
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,10 +41,29 @@ func hookProgram(t *testing.T, compiler, archive string, compile, link []string)
 	return program
 }
 
-var (
-	stormRounds = strings.Fields("exceptions 100000 jumps 100000 values 100000 traces 100000 raised 100000 coroutines 100000 threads 600 planted 3")
-	stormAnswer = "exceptions 150000\njumps 5050000\nvalues 5000150000\ntraces 100000\nraised 200000\ncoroutines 499990\nthreads 1000\nplanted 3\nok\n"
-)
+// stormOf returns the arguments for so many rounds, a multiple of 1000, of all storms
+// but those left out, and what the program answers.
+func stormOf(rounds int, without ...string) (args []string, answer string) {
+	for _, x := range []struct {
+		name          string
+		rounds, total int
+	}{
+		{"exceptions", rounds, rounds * 3 / 2},
+		{"jumps", rounds, rounds / 100 * 5050},
+		{"values", rounds, rounds*(rounds-1)/2 + 2*rounds},
+		{"traces", rounds, rounds},
+		{"raised", rounds, 2 * rounds},
+		{"coroutines", rounds, 5*rounds - 10},
+		{"threads", 300, 500},
+		{"planted", 3, 3},
+	} {
+		if !slices.Contains(without, x.name) {
+			args = append(args, x.name, strconv.Itoa(x.rounds))
+			answer += fmt.Sprintf("%s %d\n", x.name, x.total)
+		}
+	}
+	return args, answer + "ok\n"
+}
 
 // TestHookStorms swaps return addresses below exceptions, longjmp, backtraces,
 // threads that end, coroutines and signals.
@@ -62,8 +86,9 @@ func TestHookStorms(t *testing.T) {
 			}
 			program := hookProgram(t, c.compiler, archive, c.compile, c.link)
 			// So low a threshold that many calls are judged, and their stacks walked.
-			out, logs := runTimed(t, "threshold=200us,rate=1000000", append([]string{program}, stormRounds...)...)
-			if out != stormAnswer {
+			rounds, answer := stormOf(100_000)
+			out, logs := runTimed(t, "threshold=200us,rate=1000000", append([]string{program}, rounds...)...)
+			if out != answer {
 				t.Errorf("the program says\n%s", out)
 			}
 			if l := one(t, logs); len(l.episodes) == 0 {
@@ -76,14 +101,13 @@ func TestHookStorms(t *testing.T) {
 
 // testHooked wants calls of 12 ms found, each with all of its callers' times, also
 // where a hooked function ended by a jump to another.
-func testHooked(t *testing.T, program string) {
-	_, logs := runTimed(t, "threshold=6ms,rate=1000000", program, "planted", "10")
+func testHooked(t *testing.T, argv ...string) {
+	t.Helper()
+	_, logs := runTimed(t, "threshold=6ms,rate=1000000", append(argv, "planted", "10")...)
 	l := one(t, logs)
+	testIntervals(t, l)
 	deep := 0
 	for _, e := range l.episodes {
-		if e.lo < e.t || e.hi < e.lo {
-			t.Errorf("episode %+v", e)
-		}
 		timed := 0
 		for _, x := range e.stack {
 			if x.flags&wire.EntryNoStamp == 0 {
@@ -113,14 +137,112 @@ func TestHookRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			program := hookProgram(t, "g++", hookRuntime(t, c.flag), []string{"-pg", "-mfentry"}, nil)
-			cmd := exec.CommandContext(t.Context(), program, stormRounds...)
+			rounds, answer := stormOf(1000)
+			cmd := exec.CommandContext(t.Context(), program, rounds...)
 			cmd.Env = append(cmd.Environ(), "CAIRN_SPIKE="+c.spike, "CAIRN_DIR="+t.TempDir())
 			var stderr strings.Builder
 			cmd.Stderr = &stderr
 			out, err := cmd.Output()
-			if err != nil || string(out) != stormAnswer || !strings.Contains(stderr.String(), c.why) {
+			if err != nil || string(out) != answer || !strings.Contains(stderr.String(), c.why) {
 				t.Errorf("%v\n%s%s", err, out, stderr.String())
 			}
 		})
+	}
+}
+
+// hookLibrary builds the library that is preloaded.
+func hookLibrary(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	for _, f := range Sources() {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := []string{"-o", "libcairn-spike.so"}
+	for _, o := range LibraryObjects() {
+		runTool(t, dir, "gcc", append(append(append([]string{"-Os"}, TimedFlags...), "-c", "-o", o.Name), o.Args...)...)
+		link = append(link, o.Name)
+	}
+	runTool(t, dir, "gcc", append(link, LibraryLinkFlags...)...)
+	return filepath.Join(dir, "libcairn-spike.so")
+}
+
+// TestHookLibrary preloads the hooks into programs that compilers made ready for
+// them, each in its own way.
+func TestHookLibrary(t *testing.T) {
+	t.Parallel()
+	library := hookLibrary(t)
+	for _, c := range []struct {
+		name, compiler string
+		flags          []string
+		summary        string
+	}{
+		{"fentry", "g++", []string{"-pg", "-mfentry"}, ""},
+		{"mcount, clang", "clang++-22", []string{"-pg"}, ""},
+		{"functions", "g++", []string{"-finstrument-functions"}, ""},
+		{"functions, clang", "clang++-22", []string{"-finstrument-functions"}, ""},
+		{"entries", "g++", []string{"-fpatchable-function-entry=5"}, "entries N in the program"},
+		{"entries, landing pads", "g++", []string{"-fpatchable-function-entry=16,8", "-fcf-protection=full"}, "entries N in the program"},
+		{"entries, clang", "clang++-22", []string{"-fpatchable-function-entry=8,2", "-fno-pie", "-no-pie"}, "entries N in the program"},
+		{"entries, short", "g++", []string{"-fpatchable-function-entry=6,2"}, "entries 0 short=N in the program"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(c.compiler); err != nil {
+				t.Skip(err)
+			}
+			dir := t.TempDir()
+			program, object, summary := filepath.Join(dir, "storms"), filepath.Join(dir, "storms.o"), filepath.Join(dir, "summary")
+			runTool(t, ".", c.compiler, append([]string{"-O2", "-g", "-mavx2", "-w", "-c", "-o", object, filepath.Join("testdata", "hook", "storms.cc")}, c.flags...)...)
+			runTool(t, ".", c.compiler, append(c.flags[1:], "-pthread", "-o", program, object)...)
+			if err := os.WriteFile(summary, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			argv := []string{"env", "LD_PRELOAD=" + library, "CAIRN_HOOK_SUMMARY=" + summary, program}
+			// What gcc -finstrument-functions makes does not survive being cancelled at
+			// any instruction, hooks or not.
+			var without []string
+			if c.flags[0] == "-finstrument-functions" {
+				without = []string{"threads"}
+			}
+			rounds, answer := stormOf(20_000, without...)
+			out, logs := runTimed(t, "threshold=200us,rate=1000000", append(argv, rounds...)...)
+			if out != answer {
+				t.Errorf("the program says\n%s", out)
+			}
+			l := one(t, logs)
+			testIntervals(t, l)
+			said, _ := os.ReadFile(summary)
+			said = regexp.MustCompile(`[1-9]\d*`).ReplaceAll(said, []byte("N"))
+			if text := strings.TrimPrefix(strings.TrimSpace(string(said)), "N "); text != c.summary {
+				t.Errorf("the library says %q, want %q", text, c.summary)
+			}
+			if strings.Contains(c.summary, "short") {
+				if len(l.episodes) > 0 {
+					t.Errorf("%d episodes without hooks", len(l.episodes))
+				}
+				return
+			}
+			testHooked(t, argv...)
+		})
+	}
+}
+
+// testIntervals wants no call to have taken longer than its callers have.
+func testIntervals(t *testing.T, l *spikeLog) {
+	t.Helper()
+	for _, e := range l.episodes {
+		if e.lo < e.t || e.hi < e.lo || e.end-e.lo < l.started {
+			t.Errorf("episode %+v", e)
+		}
+		for i, x := range e.stack {
+			if x.flags&wire.EntryNoStamp == 0 && x.hi < e.lo {
+				t.Errorf("episode %d took %d, entry %d has %d..%d so far", e.number, e.lo, i, x.lo, x.hi)
+			}
+		}
 	}
 }

@@ -233,6 +233,7 @@ struct thread {
   u64 switches, switches_at;
   u64 parents, parents_sp, parents_at; /* threshold for the frames above */
   u64 left_at; /* where the unwinder meets the call that is judged */
+  struct calls *made; /* its open calls, see hook_calls.c; 0: none */
   u32 notes, opened, named;
   u32 pauses;
   u64 paused_before; /* pauses that are in the ring no more, summed */
@@ -293,6 +294,8 @@ struct entry {
   u64 pc, lo, hi;
   u32 flags, sp;
 };
+/* call_times gives entries the times of calls that compilers hook; see hook_calls.c. */
+HIDDEN void __cairn_call_times(struct process *p, struct thread *t, struct entry *stack, u32 n, u64 e) __attribute__((weak));
 HIDDEN u8 *__cairn_reserve(struct thread *t, u64 size);
 HIDDEN void __cairn_publish(struct process *p, struct thread *t, u8 *record, u32 type, u64 size);
 HIDDEN u64 __cairn_rule(struct process *p, struct thread *t, u64 sp, u64 t0, u32 *flags);

@@ -120,9 +120,11 @@ static int frame(struct context *c, void *arg) {
   if (!w->started) {
     if (pc != w->at) return 0; /* of several, the innermost is ours */
     w->started = 1;
-    if (is_hook(w, pc)) {
+    if (w->at != w->site && _Unwind_GetRegionStart(c) + 1 != w->site) {
       add_frame(w, w->site, 0);
-      return 0;
+      if (is_hook(w, pc)) return 0; /* what is hooked is gone, or not there yet */
+      /* Inlined, or gone: this is its caller. */
+      entry_of(w, 0)->sp = (u32)w->sp;
     }
   } else if (w->count) {
     w->stamped |= (u32)is_stub(w, pc);
@@ -198,5 +200,10 @@ u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp
   if (w.count >= MAX_FRAMES) *flags |= LOG_EPISODE_CUT;
   out[0].flags &= ~LOG_ENTRY_NO_STAMP;
   *frames = w.count;
-  return settle(&w);
+  u32 n = settle(&w);
+  if (t->made && __cairn_call_times) {
+    out[0].sp = (u32)sp;
+    __cairn_call_times(p, t, out, n, e);
+  }
+  return n;
 }
