@@ -344,8 +344,30 @@ func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
 	if len(t.set.Groups) == 0 {
 		fmt.Fprint(b, "no spike\n\n")
 	}
+	if err := f.writeSnapshots(b, t); err != nil {
+		return err
+	}
 	t.writeEnd(b, style)
 	return b.Flush()
+}
+
+// writeSnapshots prints the stacks that programs asked for, the last ones.
+func (f *spikesFlags) writeSnapshots(b *bufio.Writer, t *spikeSet) error {
+	list := t.set.Snapshots
+	left := 0
+	if f.top > 0 && len(list) > f.top {
+		left = len(list) - f.top
+	}
+	for _, sp := range list[left:] {
+		if err := t.writer.Spike(b, spikes.Alone(sp), sp); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "%s before them (--top 0 shows all)\n\n", plural(left, "snapshot"))
+	}
+	return nil
 }
 
 // writeEnd prints suggestions and the reach.
@@ -438,11 +460,15 @@ func (t *spikeSet) writeJSON(w io.Writer) error {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	err := t.each(func(log int, e *tracelog.Episode) error {
+		sp := t.set.Spike(log, e)
 		g := t.set.GroupOf(log, e)
+		if sp.Snapshot() {
+			g = spikes.Alone(sp)
+		}
 		if g == nil {
 			return nil
 		}
-		return enc.Encode(t.writer.Object(g, t.set.Spike(log, e)))
+		return enc.Encode(t.writer.Object(g, sp))
 	})
 	if err != nil {
 		return err

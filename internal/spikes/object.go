@@ -15,10 +15,11 @@ type Object struct {
 	PID      uint32  `json:"pid"`
 	TID      uint32  `json:"tid"`
 	Thread   string  `json:"thread,omitempty"`
-	Number   uint64  `json:"number"`   // in the log
-	Stacked  int     `json:"stack_id"` // the same for spikes with one stack
-	At       uint64  `json:"at_ns"`    // when the peak ended, since the log began
-	Wall     uint64  `json:"wall_ns"`  // the same, since 1970
+	Number   uint64  `json:"number"`             // in the log
+	Snapshot bool    `json:"snapshot,omitempty"` // no spike, but a stack that the program asked for
+	Stacked  int     `json:"stack_id"`           // the same for spikes with one stack
+	At       uint64  `json:"at_ns"`              // when the peak ended, since the log began
+	Wall     uint64  `json:"wall_ns"`            // the same, since 1970
 	Frame    uint64  `json:"frame,omitempty"`
 	Interval Range   `json:"interval_ns"`
 	Limit    uint64  `json:"threshold_ns"`
@@ -78,6 +79,7 @@ type StackObject struct {
 // ChildObject is a call below the peak.
 type ChildObject struct {
 	Site
+	Section  string  `json:"section,omitempty"`
 	Interval Range   `json:"interval_ns"`
 	Share    float64 `json:"share"` // of the peak, 0 to 1
 }
@@ -97,7 +99,7 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 	o := &Object{
 		Version: 1,
 		Log:     l.Name, PID: l.Header.PID, TID: sp.TID, Thread: w.Set.Thread(sp), Number: sp.Number, Stacked: g.Number,
-		At: w.Set.At(sp), Wall: w.Set.wall(sp), Frame: sp.Frame, Interval: bounds(sp.Peak), Limit: sp.Threshold,
+		Snapshot: sp.Snapshot(), At: w.Set.At(sp), Wall: w.Set.wall(sp), Frame: sp.Frame, Interval: bounds(sp.Peak), Limit: sp.Threshold,
 		Blind: sp.Blind, Stalls: w.Set.stalls(sp), Preempted: sp.Flags&tracelog.Preempted != 0, Switches: sp.Switches,
 		Remarks: sp.remarks(), Seen: g.Seen, Worst: g.Limit,
 		Stack: []StackObject{}, Children: []ChildObject{}, Parents: []EndObject{},
@@ -127,7 +129,7 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 		c := &sp.Children[i]
 		a := w.Set.address(sp.Log, c.PC, sp.Time)
 		loc := w.Name(a, c.Flags&tracelog.Exact == 0)
-		o.Children = append(o.Children, ChildObject{beginning(&loc, a), bounds(c.Time), sp.Share(c)})
+		o.Children = append(o.Children, ChildObject{beginning(&loc, a), sp.said(c.SP, tracelog.Section), bounds(c.Time), sp.Share(c)})
 	}
 	for i := range sp.Parents {
 		p := &sp.Parents[i]
@@ -153,7 +155,7 @@ func (w *Writer) stackObject(sp *Spike, i, outermost int) StackObject {
 		Site: site(loc.Outer(), &loc, sp.Addrs[i]), Gap: i > 0 && sp.Stack[i-1].Flags&tracelog.GapBefore != 0,
 		Desc: sp.said(e.SP, tracelog.Description), Section: sp.said(e.SP, tracelog.Section),
 	}
-	if i == 0 {
+	if i == 0 && !sp.Snapshot() {
 		x.Site = beginning(&loc, sp.Addrs[i])
 	} else {
 		for _, p := range loc.Places[1:] {

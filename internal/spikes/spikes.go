@@ -102,6 +102,8 @@ type Set struct {
 	Logs     []Log
 	Groups   []*Group
 	Episodes uint64
+	// Snapshots are stacks that the programs asked for. They are no spikes.
+	Snapshots []*Spike
 	// Ungrouped are episodes of stacks that there were too many of.
 	Ungrouped uint64
 	// Uncounted are spikes that were only counted, and of no stack in the logs.
@@ -170,6 +172,14 @@ func (s *Set) Spike(log int, e *tracelog.Episode) *Spike {
 	return &Spike{Log: log, Episode: *e, Addrs: s.addresses(log, e)}
 }
 
+// Snapshot reports whether it is no spike, but a stack that the program asked for.
+func (sp *Spike) Snapshot() bool { return sp.Flags&tracelog.Snapshot != 0 }
+
+// Alone is a group of one spike that is in none, such as a snapshot.
+func Alone(sp *Spike) *Group {
+	return &Group{Number: -1, Seen: 1, Written: 1, Sum: sp.Peak.Lo, Limit: sp.Peak.Lo, Worst: sp, Last: sp}
+}
+
 // GroupOf returns the group that an episode was added to, nil if to none.
 func (s *Set) GroupOf(log int, e *tracelog.Episode) *Group {
 	return s.byStack[string(s.stackKey(s.addresses(log, e)))]
@@ -177,8 +187,15 @@ func (s *Set) GroupOf(log int, e *tracelog.Episode) *Group {
 
 // Add adds an episode, which the set keeps.
 func (s *Set) Add(log int, e *tracelog.Episode) {
-	s.Episodes++
 	sp := s.Spike(log, e)
+	if sp.Snapshot() {
+		const most = 10_000
+		if len(s.Snapshots) < most {
+			s.Snapshots = append(s.Snapshots, sp)
+		}
+		return
+	}
+	s.Episodes++
 	s.count(sp)
 	key := s.stackKey(sp.Addrs)
 	g := s.byStack[string(key)]

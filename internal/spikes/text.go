@@ -82,7 +82,10 @@ func fold(lines []line) []line {
 // head is the first line.
 func (w *Writer) head(g *Group, sp *Spike) string {
 	s, paint := w.Set, w.Style.Paint
-	text := paint(report.Bold, "spike") + " " + paint(report.Hot, Interval(sp.Peak)) + "  "
+	text := paint(report.Bold, "snapshot") + "  "
+	if !sp.Snapshot() {
+		text = paint(report.Bold, "spike") + " " + paint(report.Hot, Interval(sp.Peak)) + "  "
+	}
 	if name := s.Thread(sp); name != "" {
 		text += "thread " + report.Printable(name)
 	} else {
@@ -173,7 +176,7 @@ func (w *Writer) frame(sp *Spike, i int, loc *Location) []line {
 	l := w.place(loc.Outer(), loc)
 	l.index = strconv.Itoa(len(sp.Stack)-1-i) + ")"
 	switch {
-	case i == 0:
+	case i == 0 && !sp.Snapshot():
 		l.rest, l.color = Interval(sp.Peak)+"   PEAK CHILD", report.Bold
 		// Where the call ended is not where the time went: the function is.
 		l.file = opening(loc)
@@ -245,6 +248,9 @@ func at(file string, n int) string {
 func (w *Writer) child(sp *Spike, c *tracelog.Entry) line {
 	loc := w.Name(w.Set.address(sp.Log, c.PC, sp.Time), c.Flags&tracelog.Exact == 0)
 	l := line{index: "of which", function: loc.Outer().Function, file: opening(&loc), rest: Interval(c.Time)}
+	if d := sp.said(c.SP, tracelog.Section); d != "" {
+		l.function += " [" + d + "]"
+	}
 	if part := sp.Share(c); part >= 0 {
 		l.rest += fmt.Sprintf(" (%.0f %%)", 100*part)
 	}

@@ -7,8 +7,23 @@
 #ifndef CAIRN_MARK_H
 #define CAIRN_MARK_H
 
+/* A spike, as cairn_on_spike tells of it. Times are nanoseconds. */
+enum { CAIRN_STACK = 32 };
+struct cairn_spike {
+  unsigned long number;           /* from 1; cairn spikes --json has it, too */
+  unsigned long least, most;      /* it took between */
+  unsigned long threshold;        /* that it was held against */
+  unsigned long end;              /* CLOCK_MONOTONIC */
+  unsigned long frame;            /* 0: none was counted */
+  int tid, depth;                 /* depth: of stack */
+  const void *stack[CAIRN_STACK]; /* return addresses: in the call that was slow first, then in its callers */
+  char thread[64];                /* name */
+  char text[1024];                /* sections, description and messages, a line each */
+};
+
 #ifdef CAIRN_ON
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +71,9 @@ CAIRN_HIDDEN_ void __cairn_resume(void);
 CAIRN_HIDDEN_ void __cairn_thread_active(int);
 CAIRN_HIDDEN_ void __cairn_thread_name(const char *);
 CAIRN_HIDDEN_ void __cairn_next_frame(void);
+CAIRN_HIDDEN_ unsigned long __cairn_snapshot(unsigned long cfa);
+CAIRN_HIDDEN_ int __cairn_on_spike(void (*)(const struct cairn_spike *));
+CAIRN_HIDDEN_ void *__cairn_spike_thread(void *);
 CAIRN_HIDDEN_ void __cairn_channel(const char *name, int on);
 #ifdef __cplusplus
 }
@@ -276,6 +294,14 @@ struct cairn_channel_ {
 #define cairn_channel(name) (cairn_channel_##name.on)
 #define cairn_channel_set(name, on) __cairn_channel(#name, !!(on))
 
+/* The function is called on a thread of its own. */
+CAIRN_OURS_ void cairn_on_spike_(void (*f)(const struct cairn_spike *)) {
+  pthread_t thread;
+  if (__cairn_on_spike(f) && !pthread_create(&thread, 0, __cairn_spike_thread, 0)) pthread_detach(thread);
+}
+#define cairn_on_spike(f) cairn_on_spike_(f)
+#define cairn_snapshot() ((void)__cairn_snapshot(CAIRN_CFA_))
+
 CAIRN_INLINE_ void cairn_threshold_(double ms) { __cairn_set_threshold(cairn_ns_(ms)); }
 #define cairn_threshold(ms) cairn_threshold_(ms)
 #define cairn_pause() __cairn_pause()
@@ -304,6 +330,8 @@ CAIRN_INLINE_ void cairn_threshold_(double ms) { __cairn_set_threshold(cairn_ns_
 #define CAIRN_CHANNEL(name) struct cairn_no_channel_##name
 #define cairn_channel(name) 0
 #define cairn_channel_set(name, on) ((void)0)
+#define cairn_on_spike(f) (0 ? (void)(f) : (void)0)
+#define cairn_snapshot() ((void)0)
 #define cairn_threshold(ms) ((void)0)
 #define cairn_pause() ((void)0)
 #define cairn_resume() ((void)0)

@@ -5,6 +5,8 @@
  *   timed_mark.c    what programs say: thresholds, pauses, texts
  *   timed_scope.c   scopes that programs mark
  *   timed_stack.c   the stack of an episode
+ *   timed_snapshot.c  a stack that the program asks for
+ *   timed_callback.c  what the program is told of its spikes
  *   timed_clock.c   the coarse clock and its thread
  *   timed_log.c     the log and the thread that writes it
  *   timed_file.c    chunks of the log's file
@@ -127,6 +129,9 @@ struct process {
   void (*flight_freeze)(struct process *, struct thread *, u64 number, u64 lo, u64 hi, u64 e);
   void (*flight_forked)(struct process *);
   struct hooks *hooks; /* of functions that others compiled, see hook.h; 0: none */
+  struct spikes *spikes; /* that the program wants to be told; 0: none */
+  u64 snapshots;         /* of the episodes */
+  u32 ended;             /* the program ends in order */
   /* what can be changed while it runs, see timed_control.c */
   u8 quiet;         /* switched off for now */
   u8 fixed_period;  /* the environment has set it */
@@ -199,6 +204,7 @@ extern struct process *__cairn_state HIDDEN;
 /* A slow exit: entered in [t0, t1], left at e. */
 struct slow_call {
   u64 site, sp, t0, t1, e;
+  char section[32]; /* the beginning of its name, if it is one */
 };
 
 /* What mark-up says of a frame, named by its stack pointer at entry. */
@@ -286,6 +292,13 @@ HIDDEN void __cairn_log_thread(struct process *p);
 HIDDEN u64 __cairn_late_between(struct process *p, u64 from, u64 to);
 HIDDEN struct thread *__cairn_thread(struct process *p);
 HIDDEN void __cairn_wake(struct process *p);
+HIDDEN void __cairn_flush(struct process *p);
+HIDDEN void __cairn_callback_spike(struct process *p, const u64 *episode, i32 tid, const char *thread, u64 n);
+HIDDEN void __cairn_callback_text(struct process *p, u64 number, const char *text, u64 n);
+HIDDEN int __cairn_callback_ready(struct process *p, int all);
+HIDDEN void __cairn_callback_end(struct process *p);
+HIDDEN void __cairn_section_of(const struct thread *t, u64 sp, char *to, u64 room);
+HIDDEN void __cairn_settle(struct thread *t, u64 frame);
 HIDDEN u64 __cairn_switches(int who);
 
 /* stack fills entries of the stack from the frame that is left at site with

@@ -158,7 +158,7 @@ static char *describe(struct process *p, char *q, const char *end) {
   q = put_value(q, "threshold", load(&p->threshold));
   q = put_value(q, "period", load(&p->period));
   q = put_value(q, "rate", load(&p->rate));
-  q = put_value(q, "episodes", load(&p->episodes));
+  q = put_value(q, "episodes", load(&p->episodes) - load(&p->snapshots));
   q = put_value(q, "frame", load(&p->frame));
   q = __cairn_put_channels(p, q, end - 8);
   return put(q, "end\n");

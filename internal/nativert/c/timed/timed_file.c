@@ -201,7 +201,7 @@ void __cairn_trailer(struct process *p, int final) {
   f[6] = load(&p->borderline), f[7] = load(&p->slow), f[8] = load(&p->dropped);
   f[9] = p->limited, f[10] = load(&p->threshold), f[11] = p->period, f[12] = (u64)p->low * 1000;
   f[13] = LOG_TICK_THREAD | (u64)load(&p->thread_count) << 32;
-  f[14] = p->idle + idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes);
+  f[14] = p->idle + idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes) - load(&p->snapshots);
   f[17] = p->flight ? p->flight_chunks | (u64)load(&p->flight_missed) << 32 : 0;
   f[18] = p->mask == (u32)-1 ? 0 : p->window >> 20;
 }

@@ -60,7 +60,7 @@ static char *put_ms(char *p, u64 ns) {
 }
 
 static void tell(struct process *p, struct thread *t, const u64 *f) {
-  char b[512], *q = put(b, "cairn: spike ");
+  char b[512], *q = put(b, (u32)f[7] & LOG_EPISODE_SNAPSHOT ? "cairn: snapshot " : "cairn: spike ");
   const struct module *m = __cairn_module_of(p, f[10]);
   q = put(put_ms(put(put_ms(q, f[3]), ".."), f[4]), " ms in ");
   q = m ? put_hex(put(q, "0x"), f[10] - m->bias, 8) : put_hex(put(q, "0x"), f[10], 12);
@@ -73,20 +73,27 @@ static void tell(struct process *p, struct thread *t, const u64 *f) {
 
 /* ---- records ---- */
 
-/* put_thread names the thread of a record, once. */
-static void put_thread(struct process *p, struct thread *t, u64 time) {
-  char *name = (char *)p->scratch + 12288, *path = name + 128;
+/* name_of writes what the program calls a thread, or else the kernel, up to 64 bytes
+ * and what it takes to ask, and returns the length. */
+static u64 name_of(struct thread *t, char *name) {
+  char *path = name + 128;
   i64 n = (i64)load(&t->name_len);
   if (n) {
     copy(name, t->name, (u64)n);
-  } else {
-    put(put_number(put(path, "/proc/self/task/"), (u64)(u32)t->owner), "/comm");
-    i64 fd = sys3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
-    n = fd < 0 ? 0 : sys3(SYS_read, fd, name, 64);
-    if (fd >= 0) sys1(SYS_close, fd);
-    if (n > 0 && name[n - 1] == '\n') n--;
-    if (n < 0) n = 0;
+    return (u64)n;
   }
+  put(put_number(put(path, "/proc/self/task/"), (u64)(u32)t->owner), "/comm");
+  i64 fd = sys3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
+  n = fd < 0 ? 0 : sys3(SYS_read, fd, name, 64);
+  if (fd >= 0) sys1(SYS_close, fd);
+  if (n > 0 && name[n - 1] == '\n') n--;
+  return n < 0 ? 0 : (u64)n;
+}
+
+/* put_thread names the thread of a record, once. */
+static void put_thread(struct process *p, struct thread *t, u64 time) {
+  char *name = (char *)p->scratch + 12288;
+  i64 n = (i64)name_of(t, name);
   t->named = 1;
   u8 *r = __cairn_file_record(p, LOG_TYPE_THREAD, (u32)(LOG_THREAD_SIZE + up8((u64)n)), (u32)t->owner, time);
   if (!r) return;
@@ -97,6 +104,7 @@ static void put_thread(struct process *p, struct thread *t, u64 time) {
 
 /* wanted applies the rate limit: so many in a second, beyond that those whose
  * count is a power of two. */
+enum { OFTEN = 3 }; /* a count that is none */
 static int wanted(struct process *p, u64 time, u64 seen) {
   if (time / SECOND != p->second) p->second = time / SECOND, p->in_second = 0;
   if (p->in_second < p->rate || !(seen & (seen - 1))) {
@@ -124,7 +132,8 @@ static void take(struct process *p, struct thread *t, u8 *q) {
   u64 time = f[2];
   if (type == LOG_TYPE_EPISODE) {
     const struct entry *x = (const struct entry *)(q + LOG_EPISODE_SIZE);
-    u64 seen = count_seen(p, f[1], x->pc, stack_hash(x, (u32)f[8] & 0xffff), f[3], time);
+    int spike = !((u32)f[7] & LOG_EPISODE_SNAPSHOT);
+    u64 seen = spike ? count_seen(p, f[1], x->pc, stack_hash(x, (u32)f[8] & 0xffff), f[3], time) : OFTEN;
     if (!wanted(p, time, seen)) {
       p->left_out[f[1] % LIMITED] = f[1];
       return;
@@ -133,8 +142,13 @@ static void take(struct process *p, struct thread *t, u8 *q) {
     if (p->unknown) list_again(p);
     f[9] = __cairn_late_between(p, time - least(time, f[4]), time);
     if (p->to_stderr) tell(p, t, f);
+    if (spike && load(&p->spikes)) {
+      char *name = (char *)p->scratch + 12288;
+      __cairn_callback_spike(p, f, t->owner, name, name_of(t, name));
+    }
   }
   if ((type == LOG_TYPE_PARENT || type == LOG_TYPE_TEXT) && f[1] && p->left_out[f[1] % LIMITED] == f[1]) return;
+  if (type == LOG_TYPE_TEXT) __cairn_callback_text(p, f[1], (const char *)q + LOG_TEXT_SIZE, f[3] >> 16 & 0xffff);
   if (!load(&t->named)) put_thread(p, t, time);
   u8 *r = __cairn_file_record(p, type, size, ((u32 *)q)[1], time);
   if (r) copy(r + 8, q + 8, size - 8);
@@ -208,6 +222,15 @@ static void bury(struct process *p) {
   }
 }
 
+/* flush waits until the log has what was found, or for two seconds. */
+void __cairn_flush(struct process *p) {
+  u32 want = add(&p->flush_want, 1) + 1;
+  u64 end = __cairn_now(p) + 2ul * SECOND, ts[2] = {0, 10 * MS};
+  __cairn_wake(p);
+  while ((i32)(load(&p->flush_done) - want) < 0 && __cairn_now(p) < end)
+    sys4(SYS_futex, &p->flush_done, FUTEX_WAIT, load(&p->flush_done), ts);
+}
+
 void __cairn_log_thread(struct process *p) {
   u64 buried = 0, opened_at = __cairn_now(p) + (p->forked ? 100 * MS : 0);
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-log");
@@ -222,13 +245,16 @@ void __cairn_log_thread(struct process *p) {
     if (want != p->flush_done && p->unknown && p->modules_at) __cairn_modules(p);
     if (p->trees) p->tree_write(p, want != p->flush_done);
     if (now - buried > 100 * MS) bury(p), buried = now;
-    __cairn_trailer(p, want != p->flush_done);
+    int ended = load(&p->ended) && want != p->flush_done;
+    int told_later = __cairn_callback_ready(p, ended);
+    __cairn_trailer(p, ended);
     if (want != p->flush_done) {
       store(&p->flush_done, want);
       sys3(SYS_futex, &p->flush_done, FUTEX_WAKE, NEVER);
     }
     u64 ts[2] = {1, 0};
     if (p->file.fd < 0 && !p->file.failed) ts[0] = 0, ts[1] = 100 * MS;
+    if (told_later) ts[0] = 0, ts[1] = 20 * MS;
     store(&p->log_switches, __cairn_switches(1) + 1); /* with the one to come */
     sys4(SYS_futex, &p->wake, FUTEX_WAIT, wake, ts);
   }

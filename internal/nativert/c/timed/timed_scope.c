@@ -41,7 +41,7 @@ static void drop(struct thread *t, u64 sp) {
 
 /* settle forgets annotations of frames that are gone, as seen by a function that
  * was entered with the stack pointer frame. */
-static void settle(struct thread *t, u64 frame) {
+void __cairn_settle(struct thread *t, u64 frame) {
   for (; t->notes; t->notes--) {
     const struct annotation *n = &t->note[t->notes - 1];
     u64 of = n->flags & NOTE_SCOPE ? n->frame : n->sp;
@@ -58,7 +58,7 @@ void __cairn_scope_begin(struct scope *s, u64 cfa, const char *name) {
   s->sp = 0, s->frame = sp;
   struct thread *t = self();
   if (!t) return;
-  settle(t, sp);
+  __cairn_settle(t, sp);
   for (u32 i = 0; i < t->notes; i++)
     if (t->note[i].scope == s) t->notes = i; /* this one was left without its end */
   if (t->notes) {
@@ -127,7 +127,7 @@ void __cairn_mark(u64 cfa, u32 verb, u64 ns) {
   struct thread *t = self();
   u64 sp = cfa - 8;
   if (!t) return;
-  settle(t, sp);
+  __cairn_settle(t, sp);
   if (t->notes && t->note[t->notes - 1].sp < sp) sp = t->note[t->notes - 1].sp;
   if (verb == PARENTS) {
     __cairn_note_parents(sp, ns);
@@ -166,6 +166,19 @@ u32 __cairn_scopes(struct process *p, struct thread *t, u64 sp, u64 e, struct en
     k++;
   }
   return n;
+}
+
+/* section_of copies the beginning of the name of the open section with that stack
+ * pointer; the program may not keep it for longer than the section. */
+void __cairn_section_of(const struct thread *t, u64 sp, char *to, u64 room) {
+  to[0] = 0;
+  for (u32 i = t->notes; i--;) {
+    const struct annotation *a = &t->note[i];
+    if (!(a->flags & NOTE_SCOPE) || a->sp != sp || !a->name) continue;
+    u64 n = least(length(a->name), room - 1);
+    copy(to, a->name, n);
+    to[n] = 0;
+  }
 }
 
 void __cairn_scope_names(struct thread *t, u64 number, u64 sp) {

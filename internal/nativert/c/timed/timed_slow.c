@@ -146,9 +146,10 @@ static u64 paused(const struct thread *t, u64 from, u64 to, int all) {
  * entry t1 made, the largest of that one, and so on while a call holds half of
  * its caller's time at least. Ring entries are in the order of exits: callees
  * first, and a call's own callees lie together before it. */
-static u32 children(struct process *p, struct thread *t, const struct slow_call *peak, struct entry *out, u32 max, u32 *flags) {
+static u32 children(struct process *p, struct thread *t, const struct slow_call *peak, struct entry *out,
+                    const struct slow_call **found, u32 max, u32 *flags) {
   u64 first = less(t->calls, CALLS), last = t->calls - 1; /* the peak's own */
-  struct slow_call of = *peak;
+  const struct slow_call *of = peak;
   u32 n = 0;
   while (n < max) {
     const struct slow_call *best = 0;
@@ -156,8 +157,8 @@ static u32 children(struct process *p, struct thread *t, const struct slow_call 
     u64 inner_entry = NONE;
     for (u64 i = last; i-- > first;) {
       const struct slow_call *c = &t->call[i % CALLS];
-      if (c->sp >= of.sp || c->t0 < of.t0) {
-        if (c->e < of.t0) goto scanned;
+      if (c->sp >= of->sp || c->t0 < of->t0) {
+        if (c->e < of->t0) goto scanned;
         continue;
       }
       if (c->sp < ceiling && c->t0 >= inner_entry) continue; /* within the callee looked at last */
@@ -166,14 +167,14 @@ static u32 children(struct process *p, struct thread *t, const struct slow_call 
     }
     if (first) *flags |= LOG_EPISODE_CHILDREN_CUT;
   scanned:
-    if (!best || (best->e - best->t1) * 2 < of.e - of.t1) break;
+    if (!best || (best->e - best->t1) * 2 < of->e - of->t1) break;
     struct entry *x = &out[n++];
     x->pc = best->site;
     x->lo = best->e - best->t1;
     x->hi = best->e - best->t0;
     x->flags = best->t0 < p->fork_time ? LOG_ENTRY_BEFORE_FORK : 0;
     x->sp = (u32)best->sp;
-    of = *best;
+    found[n - 1] = of = best;
     last = best_at;
   }
   return n;
@@ -203,9 +204,10 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   u64 *f = (u64 *)r;
   u32 flags = 0, frames = 0, switched = (u32)involuntary(t);
   struct entry *entries = (struct entry *)(r + LOG_EPISODE_SIZE);
+  const struct slow_call *found[MAX_CHILDREN];
   u32 stack = __cairn_stack(p, t, c->site, frame, rbp, c->e, entries, LOG_MAX_ENTRIES - MAX_CHILDREN, &frames, &flags);
   if (t->notes) stack = __cairn_scopes(p, t, c->sp, c->e, entries, stack, LOG_MAX_ENTRIES - MAX_CHILDREN);
-  u32 below = children(p, t, c, entries + stack, MAX_CHILDREN, &flags);
+  u32 below = children(p, t, c, entries + stack, found, MAX_CHILDREN, &flags);
   if (switched) flags |= LOG_EPISODE_PREEMPTED;
   if (c->t0 < p->fork_time) flags |= LOG_EPISODE_BEFORE_FORK;
   entries[0].lo = lo, entries[0].hi = hi;
@@ -215,6 +217,9 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   f[9] = 0; /* the writer knows */
   __cairn_publish(p, t, r, LOG_TYPE_EPISODE, LOG_EPISODE_SIZE + (stack + below) * LOG_ENTRY_SIZE);
   if (t->notes) __cairn_scope_names(t, number, c->sp);
+  for (u32 i = 0; i < below; i++)
+    if (found[i]->section[0])
+      __cairn_numbered_text(number, LOG_TEXT_SECTION, found[i]->sp, found[i]->site, found[i]->section, length(found[i]->section));
   if (p->flight) p->flight_freeze(p, t, number, lo, hi, c->e);
   return number;
 }
@@ -283,6 +288,7 @@ u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp) {
   barrier();
   struct slow_call *c = &t->call[t->calls % CALLS];
   c->site = site, c->sp = sp, c->t0 = t0, c->t1 = t1, c->e = e;
+  __cairn_section_of(t, sp, c->section, sizeof c->section);
   t->calls++;
   add(&p->slow, 1);
   number = judge(p, t, c, frame, rbp);

@@ -181,6 +181,8 @@ static void forked(void) {
   clear(p->left_out, sizeof p->left_out);
   p->words_lock = p->reload = p->control_failed = 0;
   p->controlled = 0;
+  p->snapshots = p->ended = 0;
+  p->spikes = 0; /* its thread is the parent's */
   p->settings = 0;
   p->setting[0] = 0; /* none was looked at */
   p->control_path[0] = 0; /* the parent's */
@@ -266,11 +268,9 @@ static void finish(void) {
   struct process *p = __cairn_state;
   if (!p || p->off || !load(word(p, ALIVE)) || sys0(SYS_getpid) != p->pid) return;
   __cairn_control_end(p);
-  u32 want = add(&p->flush_want, 1) + 1;
-  u64 end = __cairn_now(p) + 2ul * SECOND, ts[2] = {0, 10 * MS};
-  __cairn_wake(p);
-  while ((i32)(load(&p->flush_done) - want) < 0 && __cairn_now(p) < end)
-    sys4(SYS_futex, &p->flush_done, FUTEX_WAIT, load(&p->flush_done), ts);
+  store(&p->ended, 1);
+  __cairn_flush(p);
+  __cairn_callback_end(p);
 }
 
 __attribute__((section(".init_array.00000"), used)) static void (*const init)(int, char **, char **) = late_start;

@@ -1,0 +1,129 @@
+/* What the program is told of its spikes. The log's thread cannot call the program:
+ * the C library does not know it. It puts spikes into a ring, and a thread that the
+ * header makes with the program's pthread_create takes them out. A spike waits there
+ * until what is said of it came after it. */
+
+#include "timed.h"
+
+enum { SPIKES = 64, STACK = 32, TEXT = 1024, DELAY = 20 * MS };
+
+/* As in cairn_mark.h. */
+struct spike {
+  u64 number, lo, hi, threshold, end, frame;
+  i32 tid, depth;
+  u64 stack[STACK];
+  char thread[64], text[TEXT];
+};
+
+struct spikes {
+  void (*told)(const struct spike *);
+  u64 head, ready, tail; /* the log's thread moves the first two */
+  u32 wake, done;        /* futexes: of ready, of tail */
+  i32 tid;               /* of the thread that calls */
+  u32 text[SPIKES];      /* lengths */
+  u64 since[SPIKES];
+  struct spike spike[SPIKES];
+};
+
+HIDDEN int __cairn_on_spike(void (*told)(const struct spike *));
+HIDDEN void *__cairn_spike_thread(void *none);
+
+/* on_spike sets the function, 0 for none. It returns whether the thread is to be made. */
+int __cairn_on_spike(void (*told)(const struct spike *)) {
+  struct process *p = __cairn_state;
+  if (!p || p->off || !load(word(p, ALIVE))) return 0;
+  struct spikes *s = load(&p->spikes), *none = 0;
+  int first = 0;
+  if (!s) {
+    if (!told) return 0;
+    s = (struct spikes *)map(0, sizeof *s, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (failed(s)) return 0;
+    first = __atomic_compare_exchange_n(&p->spikes, &none, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (!first) sys2(SYS_munmap, s, sizeof *s);
+    if (!first) s = none;
+  }
+  store(&s->told, told);
+  return first;
+}
+
+/* spike_thread calls the function for ever. What it does is no spike. */
+void *__cairn_spike_thread(void *none) {
+  struct process *p = __cairn_state;
+  struct spikes *s = load(&p->spikes);
+  struct spike one;
+  u64 signals = ~(3ul << 31); /* but for two that the C library needs */
+  sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &signals, 0, 8);
+  sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-spikes");
+  __cairn_thread_active(0);
+  store(&s->tid, (i32)sys0(SYS_gettid));
+  for (;;) {
+    u32 wake = load(&s->wake);
+    while (s->tail != load(&s->ready)) {
+      void (*told)(const struct spike *) = load(&s->told);
+      copy(&one, &s->spike[s->tail % SPIKES], sizeof one);
+      if (told) told(&one);
+      store(&s->tail, s->tail + 1);
+      add(&s->done, 1);
+      sys3(SYS_futex, &s->done, FUTEX_WAKE, NEVER);
+    }
+    sys4(SYS_futex, &s->wake, FUTEX_WAIT, wake, 0);
+  }
+  return none;
+}
+
+/* ---- on the log's thread ---- */
+
+/* callback_spike takes in an episode, unless too many wait already. */
+void __cairn_callback_spike(struct process *p, const u64 *f, i32 tid, const char *thread, u64 n) {
+  struct spikes *s = load(&p->spikes);
+  if (!s || s->head - load(&s->tail) == SPIKES) return;
+  struct spike *k = &s->spike[s->head % SPIKES];
+  const struct entry *x = (const struct entry *)((const u8 *)f + LOG_EPISODE_SIZE);
+  clear(k, sizeof *k);
+  k->number = f[1], k->end = f[2], k->lo = f[3], k->hi = f[4], k->threshold = f[5], k->frame = f[6];
+  k->tid = tid;
+  k->depth = (i32)least((u32)f[8] & 0xffff, STACK);
+  for (i32 i = 0; i < k->depth; i++) k->stack[i] = x[i].pc;
+  copy(k->thread, thread, least(n, sizeof k->thread - 1));
+  s->text[s->head % SPIKES] = 0;
+  s->since[s->head % SPIKES] = __cairn_now(p);
+  s->head++;
+}
+
+/* callback_text adds a line to a spike that waits. */
+void __cairn_callback_text(struct process *p, u64 number, const char *text, u64 n) {
+  struct spikes *s = load(&p->spikes);
+  for (u64 i = s ? s->ready : 0; s && i < s->head; i++) {
+    struct spike *k = &s->spike[i % SPIKES];
+    u32 *len = &s->text[i % SPIKES];
+    if (k->number != number || *len + n + 2 > TEXT) continue;
+    if (*len) k->text[(*len)++] = '\n';
+    copy(k->text + *len, text, n);
+    *len += (u32)n;
+  }
+}
+
+/* callback_ready hands on what waited for long enough, or all at the end, and tells
+ * whether something waits still. */
+int __cairn_callback_ready(struct process *p, int all) {
+  struct spikes *s = load(&p->spikes);
+  if (!s) return 0;
+  u64 now = __cairn_now(p), was = s->ready;
+  while (s->ready < s->head && (all || now - s->since[s->ready % SPIKES] >= DELAY)) store(&s->ready, s->ready + 1);
+  if (s->ready != was) {
+    add(&s->wake, 1);
+    sys3(SYS_futex, &s->wake, FUTEX_WAKE, NEVER);
+  }
+  return s->ready < s->head;
+}
+
+/* callback_end waits for a while until the program was told all. */
+void __cairn_callback_end(struct process *p) {
+  struct spikes *s = load(&p->spikes);
+  if (!s || (i32)sys0(SYS_gettid) == load(&s->tid)) return;
+  for (u64 end = __cairn_now(p) + SECOND, ts[2] = {0, 10 * MS}; __cairn_now(p) < end;) {
+    u32 done = load(&s->done);
+    if (load(&s->tail) == load(&s->ready)) return;
+    sys4(SYS_futex, &s->done, FUTEX_WAIT, done, ts);
+  }
+}
