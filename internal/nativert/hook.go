@@ -14,7 +14,7 @@ var hookMembers = []string{"hook.S", "hook_start.c"}
 
 // libraryMembers are what the preloaded library has besides. hook_load.c comes
 // first: it looks at the process before the clock starts its threads.
-var libraryMembers = []string{"hook_load.c", "hook_names.S", "hook_calls.c", "hook_patch.c"}
+var libraryMembers = []string{"hook_load.c", "hook_names.S", "hook_calls.c", "hook_patch.c", "detour.c", "detour_stop.c"}
 
 // HookObjects lists the members of the archive for hooks, which are compiled with
 // TimedFlags.
@@ -53,7 +53,7 @@ func plainObjects(members []string) []Object {
 // hookSources returns the source files of the hooks.
 func hookSources() []File {
 	var out []File
-	for _, list := range [][]string{{"hook.h", "hook_init.c"}, hookMembers, libraryMembers} {
+	for _, list := range [][]string{{"hook.h", "detour.h", "hook_init.c"}, hookMembers, libraryMembers} {
 		for _, name := range list {
 			data, err := hookFiles.ReadFile("c/hook/" + name)
 			if err != nil {

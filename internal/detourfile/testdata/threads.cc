@@ -63,7 +63,7 @@ NOINLINE long choose(long n) {
 }
 NOINLINE long round_of(long seed) {
   long sum = 0;
-  for (long i = seed; i < seed + 1000; i++) sum = sum * 31 + choose(i);
+  for (long i = seed; i < seed + 200; i++) sum = sum * 31 + choose(i);
   return sum;
 }
 
@@ -108,9 +108,9 @@ int main(int argc, char **argv) {
   long hooked = differences();
   if (!cairn_detours(0) || differences()) return printf("%ld bytes differ at the start\n", differences()), 1;
   std::vector<long> want;
-  for (int i = 0; i < threads; i++) want.push_back(round_of(i * 1000));
+  for (int i = 0; i < threads; i++) want.push_back(round_of(i * 200));
   std::vector<std::thread> all;
-  for (int i = 0; i < threads; i++) all.emplace_back(work, i * 1000, want[i]);
+  for (int i = 0; i < threads; i++) all.emplace_back(work, i * 200, want[i]);
   for (int i = 0; i < times; i++) {
     if (!cairn_detours(1) || differences() != hooked) return printf("hooked: %ld bytes, not %ld\n", differences(), hooked), 1;
     for (long r = rounds; rounds < r + threads;) std::this_thread::yield();

@@ -76,7 +76,7 @@ static const char other_program[] = "";
 struct search {
   struct hooked *h;
   u32 seen;
-  u8 found;
+  u8 found, whole; /* whole: all sites are in one segment */
 };
 
 /* code finds the segment that all sites are in. */
@@ -99,12 +99,13 @@ static int look(struct dl_info *d, u64 size, void *arg) {
   struct hooked *h = s->h;
   (void)size;
   int first = s->seen++ == 0; /* the program itself */
-  if (h->plan->main != first || (h->plan->id_len && !has_id(d, h->plan)) || !code(h, d)) return 0;
+  if (h->plan->main != first || (h->plan->id_len && !has_id(d, h->plan))) return 0;
   const char *path = first ? "/proc/self/exe" : d->name;
   if (length(path) >= sizeof h->path) return 0;
   put(h->path, path);
   h->bias = d->addr;
   s->found = 1;
+  s->whole = (u8)code(h, d);
   return 1;
 }
 
@@ -112,11 +113,12 @@ static int look(struct dl_info *d, u64 size, void *arg) {
  * programs that the program starts have the environment, too: they are left alone. */
 static const char *find(struct hooked *h) {
   const struct plan *p = h->plan;
-  struct search s = {h, 0, 0};
+  struct search s = {h, 0, 0, 0};
   for (u32 i = 1; i < p->sites; i++)
     if (h->site[i].at < h->site[i - 1].at + JUMP) return "its plan is damaged";
   if (dl_iterate_phdr) dl_iterate_phdr(look, &s);
   if (!s.found) return other_program;
+  if (!s.whole) return "its code is in several pieces, or can be written";
   for (u32 i = 0; i < p->sites; i++) {
     const struct site *t = &h->site[i];
     if (!same((const u8 *)(h->bias + t->at), t->original, JUMP)) return "its code is not that of its file";
@@ -194,27 +196,36 @@ static const char *change(struct hooked *h, int on) {
   return 0;
 }
 
+/* change_all does so in all modules. Handlers of the program may be in pages that
+ * cannot be executed for a while, so signals wait. */
+static const char *change_all(int on) {
+  u64 all = ~0ul, before;
+  const char *why = 0;
+  sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, 8);
+  for (u32 i = 0; i < __cairn_hooked_count; i++) {
+    const char *w = change(&__cairn_hooked[i], on);
+    if (w) why = w;
+  }
+  sys4(SYS_rt_sigprocmask, 2, &before, 0, 8);
+  return why;
+}
+
+static const char *change_stopped(int on) {
+  static u32 busy;
+  lock(&busy); /* one that waits here can be stopped by the one that works */
+  const char *why = __cairn_stop(on);
+  if (!why) {
+    why = change_all(on);
+    __cairn_go();
+  }
+  unlock(&busy);
+  return why;
+}
+
 /* cairn_detours unhooks all functions (0), which then have their own bytes again,
  * or hooks them (1). It returns whether it did; threads that take no signals can
  * prevent that. Trampolines stay: threads may be in them. */
-__attribute__((visibility("default"))) int cairn_detours(int on) {
-  static u32 busy;
-  u64 all = ~0ul, before;
-  lock(&busy); /* one that waits here can be stopped by the one that works */
-  /* Handlers of the program may be in pages that cannot be executed for a while. */
-  sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, 8);
-  const char *why = __cairn_stop(on);
-  if (!why) {
-    for (u32 i = 0; i < __cairn_hooked_count; i++) {
-      const char *w = change(&__cairn_hooked[i], on != 0);
-      if (w) why = w;
-    }
-    __cairn_go();
-  }
-  sys4(SYS_rt_sigprocmask, 2, &before, 0, 8);
-  unlock(&busy);
-  return why == 0;
-}
+__attribute__((visibility("default"))) int cairn_detours(int on) { return !change_stopped(on != 0); }
 
 /* ---- the start ---- */
 
@@ -255,7 +266,8 @@ void __cairn_detours(struct process *p, char **envp, u32 threads) {
     if (why && *why) tell(why);
     else if (!why) __cairn_hooked_count++, hooked += h->plan->sites;
   }
-  (void)threads; /* stop finds that there are none to stop */
-  if (hooked && cairn_detours(1)) tell_hooked(hooked);
-  else if (hooked) tell("a thread cannot be stopped, or the system forbids changed code: nothing is hooked");
+  if (!hooked) return;
+  const char *why = threads == 1 ? change_all(1) : change_stopped(1);
+  if (why) tell(why);
+  else tell_hooked(hooked);
 }

@@ -108,7 +108,7 @@ static i64 signal_new(i32 pid, i32 self) {
       const char *name = (const char *)entries + at + 19;
       i32 tid = 0;
       for (const char *c = name; *c >= '0' && *c <= '9'; c++) tid = tid * 10 + *c - '0';
-      if (!tid || tid == self || known(tid)) continue;
+      if (!tid || tid == self || known(tid) || own(tid)) continue;
       if (world.threads == STOPPED || !choose()) {
         found = -1;
         break;
