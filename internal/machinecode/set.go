@@ -19,7 +19,8 @@ type Set struct {
 	// barriers are the instructions that a run never goes beyond, dubious those
 	// at which a stack may lack a frame, departures jumps at which it does.
 	barriers, dubious, departures bitset
-	jumps                         []Ref // of departures
+	entries                       bitset // where functions are entered
+	jumps                         []Ref  // of departures
 }
 
 // shape is the class of an instruction and its length.
@@ -52,7 +53,7 @@ func NewSet(programs ...*objfile.Program) (*Set, error) {
 			s.barriers.set(uint32(i))
 		}
 	}
-	s.dubious = newBitset(len(s.shapes))
+	s.dubious, s.entries = newBitset(len(s.shapes)), newBitset(len(s.shapes))
 	s.markDubious()
 	s.departures = newBitset(len(s.shapes))
 	for _, r := range s.jumps {
@@ -62,13 +63,16 @@ func NewSet(programs ...*objfile.Program) (*Set, error) {
 	return s, nil
 }
 
-// markDubious marks where frame pointers do not show all frames: the first two
+// markDubious marks where functions are entered, and where frame pointers do not show all frames: the first two
 // instructions of functions, which make the frame, and returns with the instruction
 // before, which takes it down.
 func (s *Set) markDubious() {
 	for _, b := range s.binaries {
 		for i := range b.ranges {
 			r := b.From(b.ranges[i].Lo)
+			if b.ranges[i].Entry && r < b.End {
+				s.entries.set(uint32(r - firstRef))
+			}
 			for range 2 {
 				if r < b.End {
 					s.dubious.set(uint32(r - firstRef))

@@ -84,6 +84,7 @@ type byProbes struct {
 
 	// Of the context at hand.
 	key      []ref
+	known    []bool                                    // of key: what follows is not missing anything
 	prefixes map[*machinecode.Range][]sampleprof.Frame // callers, by what is called
 	nodes    map[nodeKey]*node
 }
@@ -99,7 +100,7 @@ func ContextsByProbes(r *unwind.Result, p *Probes, opt Options) []sampleprof.Con
 	g := byProbes{Probes: p, opt: opt}
 	for i := range r.Contexts {
 		c := &r.Contexts[i]
-		g.key = c.Frames
+		g.key, g.known = c.Frames, c.Known
 		g.prefixes = map[*machinecode.Range][]sampleprof.Frame{}
 		g.nodes = map[nodeKey]*node{}
 		g.body(c.Ranges)
@@ -244,7 +245,7 @@ func (g *byProbes) makeNode(p probe, in *machinecode.Range) *node {
 func (g *byProbes) callers(p probe) []sampleprof.Frame {
 	path := g.key
 	if g.opt.Inferrer != nil {
-		path = infer(g.opt.Inferrer, g.key, g.leaf(p))
+		path = infer(g.opt.Inferrer, g.key, g.known, g.leaf(p))
 	}
 	var calls []probe
 	for _, r := range slices.Backward(path) {
@@ -262,11 +263,14 @@ func (g *byProbes) callers(p probe) []sampleprof.Frame {
 }
 
 // infer returns the calls of a context with the jumps that were left out of it.
-func infer(by Inferrer, key []ref, leaf ref) []ref {
+func infer(by Inferrer, key []ref, known []bool, leaf ref) []ref {
 	stack := append(slices.Clone(key), leaf)
 	var path []ref
 	for i := range key {
 		path = append(path, key[i])
+		if known != nil && known[i] {
+			continue
+		}
 		jumps, _ := by.Infer(stack, i)
 		path = append(path, jumps...)
 	}

@@ -22,7 +22,11 @@ type Context struct {
 	// recursion left out. It is empty where the callers are not known, and in flat
 	// profiles. Of profiles that are keyed by lines the last frame is not a call
 	// but an instruction of the function that ran.
-	Frames   []machinecode.Ref
+	// Jumps among them are tail calls that were seen, if Options asked for those.
+	Frames []machinecode.Ref
+	// Known says of a frame that no tail call is missing between it and what
+	// follows. It is nil unless tail calls were looked for.
+	Known    []bool
 	Ranges   []Count // runs of instructions [From, To]
 	Branches []Count // From may be External
 }
@@ -84,10 +88,23 @@ func (c *contexts) of(n uint32) *Context {
 	if !ok {
 		i = len(c.list)
 		c.index[string(c.key)] = i
-		c.list = append(c.list, Context{Frames: slices.Clone(c.frames)})
+		c.list = append(c.list, c.context())
 	}
 	c.ofNode[n] = int32(i + 1)
 	return &c.list[i]
+}
+
+// context makes a context of frames.
+func (c *contexts) context() Context {
+	x := Context{Frames: slices.Clone(c.frames)}
+	if c.u.tailCalls() {
+		x.Known = make([]bool, len(x.Frames))
+		for i, r := range x.Frames {
+			x.Frames[i] = r &^ known
+			x.Known[i] = r&known != 0 || !c.u.code.Class(x.Frames[i]).IsCall()
+		}
+	}
+	return x
 }
 
 // read sets frames to those of a node. Callers of code that is in none of the
@@ -97,10 +114,10 @@ func (c *contexts) read(n uint32) {
 	c.frames = c.frames[:0]
 	for n != root {
 		node := c.u.frames.nodes[n]
-		if node.at == external {
+		if node.at&^known == external {
 			break
 		}
-		if node.at != machinecode.None {
+		if node.at&^known != machinecode.None {
 			c.frames = append(c.frames, node.at)
 		}
 		n = node.parent

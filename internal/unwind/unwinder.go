@@ -16,6 +16,9 @@ type Options struct {
 	Inlining Inlining
 	// MaxDepth cuts contexts to so many innermost frames; 0 does not.
 	MaxDepth int
+	// TailCalls puts frames of tail calls into contexts that were seen among the
+	// branches. It does nothing for profiles that are keyed by lines.
+	TailCalls bool
 	// TrustDepartures believes the stacks of samples at tail jumps, as LLVM does,
 	// although the caller's frame is off the stack already.
 	TrustDepartures bool
@@ -38,6 +41,7 @@ type Unwinder struct {
 	places *places
 
 	frames   trie
+	chains   chains
 	ranges   counter
 	branches counter
 	stats    Stats
@@ -166,8 +170,12 @@ func (u *Unwinder) flat() {
 // walk undoes the branches, the newest first.
 func (u *Unwinder) walk() {
 	u.parent = root
-	for i := len(u.stack) - 1; i > 0; i-- {
-		u.parent = u.frames.child(u.parent, u.stack[i])
+	if u.tailCalls() {
+		u.parent = u.start(u.follow())
+	} else {
+		for i := len(u.stack) - 1; i > 0; i-- {
+			u.parent = u.frames.child(u.parent, u.stack[i])
+		}
 	}
 	// The sampled address is at some distance behind the last branch. What ran
 	// there is not known to have run as a whole.
@@ -177,7 +185,7 @@ func (u *Unwinder) walk() {
 		if k > 0 && !u.linear(t.to) {
 			valid = false
 		}
-		u.undo(t, valid)
+		u.undo(k, valid)
 		if t.to == external {
 			continue
 		}
@@ -191,6 +199,8 @@ func (u *Unwinder) walk() {
 		u.branches.add(edge{at, t.from, t.to}, u.count)
 	}
 }
+
+func (u *Unwinder) tailCalls() bool { return u.opt.TailCalls && u.opt.Inlining == nil }
 
 // linear counts what ran from the target of a branch to where the walk is, and
 // reports whether that is possible.
@@ -221,8 +231,9 @@ func (u *Unwinder) linear(target ref) bool {
 	return true
 }
 
-// undo goes back over a branch.
-func (u *Unwinder) undo(t taken, valid bool) {
+// undo goes back over branch k.
+func (u *Unwinder) undo(k int, valid bool) {
+	t := u.taken[k]
 	if !valid {
 		u.parent, u.leaf = root, t.from
 		return
@@ -235,13 +246,21 @@ func (u *Unwinder) undo(t taken, valid bool) {
 	switch {
 	case class.IsCall() || t.from == external && !returned:
 		caller := u.frames.nodes[u.parent]
-		if u.parent != root && caller.at == t.from {
+		if u.parent != root && caller.at&^known == t.from {
 			u.parent = caller.parent
 		} else if u.parent != root {
 			u.stats.Mismatched += u.count
 		}
+	case returned && u.tailCalls():
+		made := unseen
+		if k+1 < len(u.taken) {
+			made = u.chains.after[k+1]
+		}
+		u.parent = u.called(u.parent, u.code.CallBefore(t.to), made)
 	case returned:
 		u.parent = u.frames.child(u.parent, u.code.CallBefore(t.to))
+	case u.tailCalls() && u.parent != root && u.frames.nodes[u.parent].at == t.from:
+		u.parent = u.frames.nodes[u.parent].parent // a tail call
 	}
 	u.leaf = t.from
 }

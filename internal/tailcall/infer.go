@@ -1,0 +1,143 @@
+package tailcall
+
+import (
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/machinecode"
+)
+
+// Rules by which jumps are found.
+const (
+	RuleSeen   = "seen"   // the only way over tail calls that were taken
+	RuleStatic = "static" // the only way over those and the direct ones of the code
+	RuleStack  = "stack"  // what was called is whose address a caller takes
+)
+
+// Why nothing is inserted.
+const (
+	Direct      = ""          // the function was called itself: nothing is missing
+	Unknown     = "unknown"   // there is no way, as far as is known
+	Ambiguous   = "ambiguous" // there are several
+	NotFunction = "outside"   // an instruction is in no function
+)
+
+// LLVM infers as llvm-profgen does.
+type LLVM struct {
+	graph *Graph
+	ways  searches
+}
+
+// NewLLVM returns an inferrer over a graph. It is not safe for concurrent use.
+func NewLLVM(g *Graph) *LLVM { return &LLVM{g, newSearches(&g.seen)} }
+
+// Infer returns the jumps between stack[i] and stack[i+1] and the rule that found
+// them, or why there are none.
+func (l *LLVM) Infer(stack []machinecode.Ref, i int) ([]machinecode.Ref, string) {
+	callees, to := l.graph.called[stack[i]], l.graph.function(stack[i+1])
+	switch {
+	case to == none:
+		return nil, NotFunction
+	case slices.Contains(callees, to):
+		return nil, Direct
+	}
+	var a answer
+	for _, c := range callees {
+		a.add(l.ways.between(c, to))
+	}
+	return a.verdict(RuleSeen)
+}
+
+func (a *answer) verdict(rule string) ([]ref, string) {
+	switch a.ways {
+	case 0:
+		return nil, Unknown
+	case 1:
+		return a.path, rule
+	}
+	return nil, Ambiguous
+}
+
+// Full infers from all that is known.
+type Full struct {
+	graph *Graph
+	seen  searches
+	all   searches
+}
+
+// NewFull returns an inferrer over a graph. It is not safe for concurrent use.
+func NewFull(g *Graph) *Full { return &Full{g, newSearches(&g.seen), newSearches(&g.all)} }
+
+// Infer returns the jumps between stack[i] and stack[i+1] and the rule that found
+// them, or why there are none.
+func (f *Full) Infer(stack []machinecode.Ref, i int) ([]machinecode.Ref, string) {
+	to := f.graph.function(stack[i+1])
+	if to == none {
+		return nil, NotFunction
+	}
+	if f.graph.code.Class(stack[i]) == machinecode.Call {
+		return f.direct(f.graph.target(stack[i]), to)
+	}
+	return f.indirect(stack[:i+1], to)
+}
+
+// direct is about a call of one function.
+func (f *Full) direct(callee, to function) ([]ref, string) {
+	switch callee {
+	case none:
+		return nil, NotFunction
+	case to:
+		return nil, Direct
+	}
+	return f.best(callee, to)
+}
+
+// best prefers the tail calls that were seen.
+func (f *Full) best(from, to function) ([]ref, string) {
+	if a := f.seen.between(from, to); a.ways == 1 {
+		return a.path, RuleSeen
+	}
+	a := f.all.between(from, to)
+	return a.verdict(RuleStatic)
+}
+
+// indirect is about a call of whatever a pointer says, the last one of stack.
+func (f *Full) indirect(stack []ref, to function) ([]ref, string) {
+	g := f.graph
+	callees := g.called[stack[len(stack)-1]]
+	if path, rule := f.byStack(stack, to); rule == RuleStack || rule == Direct {
+		return path, rule
+	}
+	if slices.Contains(callees, to) {
+		return nil, Direct
+	}
+	var a answer
+	for _, c := range callees {
+		a.add(f.seen.between(c, to))
+	}
+	return a.verdict(RuleSeen)
+}
+
+// byStack looks for the innermost function of a stack that takes the address of
+// one that leads there.
+func (f *Full) byStack(stack []ref, to function) ([]ref, string) {
+	reach := f.all.reaching(to).reach
+	for k := len(stack) - 1; k >= 0; k-- {
+		taker := f.graph.function(stack[k])
+		if taker == none {
+			continue
+		}
+		var a answer
+		for _, c := range f.graph.taken[taker] {
+			if reach[c] {
+				a.add(f.all.between(c, to))
+			}
+		}
+		switch {
+		case a.ways == 1 && len(a.path) == 0:
+			return nil, Direct
+		case a.ways > 0:
+			return a.verdict(RuleStack)
+		}
+	}
+	return nil, Unknown
+}

@@ -1,0 +1,122 @@
+package unwind
+
+import "github.com/cairnprof/cairn/internal/machinecode"
+
+// Problem: a function that ended with a jump to another one is on no stack. But
+// where the jump is among the branches of the sample, it was seen.
+//
+// Choice: the branches are replayed once from the oldest to the newest, to find what
+// tail calls each open call had made by then. They become frames of their own, behind
+// the call. A call that was seen to be made is marked as known: nothing is missing
+// between it and the frame that follows. Of a call from before the first branch only
+// the last tail calls are known, and what is missing before them can be inferred.
+
+// known marks a call in the trie behind which no tail call is missing. Refs have
+// no use of the bit.
+const known ref = 1 << 31
+
+// chains are the tail calls of functions that are running: lists that share their
+// beginnings. Of a function that was called before the first branch the list begins
+// with unseen, of others with seen.
+type chains struct {
+	links []chainLink
+	open  []openCall // calls within the branches, outermost first
+	after []chain    // by branch: of the function that ran behind it
+
+	jumps []ref   // for reading a chain
+	of    []chain // of the functions on a stack
+}
+
+type chain int32
+
+const (
+	unseen chain = iota
+	seen
+)
+
+type chainLink struct {
+	before chain
+	jump   ref
+}
+
+type openCall struct {
+	call   ref
+	caller chain // of the function that made it
+}
+
+// follow replays the branches, which are newest first, and returns the chain of
+// the function that runs at the end.
+func (u *Unwinder) follow() chain {
+	c := &u.chains
+	c.links, c.open = append(c.links[:0], chainLink{}, chainLink{}), c.open[:0]
+	c.after = append(c.after[:0], make([]chain, len(u.taken))...)
+	now := unseen
+	for k := len(u.taken) - 1; k >= 0; k-- {
+		t := u.taken[k]
+		class := u.code.Class(t.from)
+		switch {
+		case class.IsCall(), t.from == external && u.code.CallBefore(t.to) == machinecode.None:
+			c.open = append(c.open, openCall{t.from, now})
+			now = seen
+		case class == machinecode.Return, t.from == external:
+			now = unseen
+			if n := len(c.open); n > 0 {
+				now = c.open[n-1].caller
+				c.open = c.open[:n-1]
+			}
+		case u.code.TailCall(t.from, t.to):
+			c.links = append(c.links, chainLink{now, t.from})
+			now = chain(len(c.links) - 1)
+		}
+		c.after[k] = now
+	}
+	return now
+}
+
+// called returns the node of a function that was called by a call of the function
+// of node, and has made the tail calls of a chain since.
+func (u *Unwinder) called(node uint32, call ref, made chain) uint32 {
+	c := &u.chains
+	c.jumps = c.jumps[:0]
+	for made > seen {
+		c.jumps = append(c.jumps, c.links[made].jump)
+		made = c.links[made].before
+	}
+	if made == seen {
+		call |= known
+	}
+	node = u.frames.child(node, call)
+	for i := len(c.jumps) - 1; i >= 0; i-- {
+		node = u.frames.child(node, c.jumps[i])
+	}
+	return node
+}
+
+// start returns the node of the sample's stack, whose innermost function has the
+// chain made.
+func (u *Unwinder) start(made chain) uint32 {
+	calls := u.stack[1:] // innermost first
+	// What the branches opened are the innermost calls of the stack, if it is whole.
+	open := u.chains.open
+	of := u.chains.of[:0]
+	for range calls {
+		of = append(of, unseen)
+	}
+	u.chains.of = of
+	for i := range calls {
+		if i == len(open) {
+			of[i] = made
+			break
+		}
+		o := open[len(open)-1-i]
+		if o.call != calls[i] {
+			break
+		}
+		of[i], made = made, o.caller
+	}
+	node := uint32(root)
+	for i := len(calls) - 1; i >= 0; i-- {
+		node = u.called(node, calls[i], of[i])
+	}
+	return node
+}
