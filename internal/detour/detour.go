@@ -75,6 +75,7 @@ const (
 	Looped     Reason = "a loop starts with its first instruction"
 	Calls      Reason = "a call in its first bytes"
 	ShortOnly  Reason = "loop, jrcxz or xbegin in its first bytes"
+	Outside    Reason = "its first bytes refer to something outside the module"
 	Traps      Reason = "a breakpoint or trap in its first bytes"
 )
 

@@ -11,14 +11,20 @@ const trampolineAlign = 16
 
 // trampoline is the copy of a function's first instructions while it is made.
 type trampoline struct {
-	blob   []byte
-	fixups []Fixup
+	blob    []byte
+	fixups  []Fixup
+	lo, hi  uint64 // what can be in reach of it
+	outside bool   // something is not
 }
+
+// around is how far outside its sections a module may refer to memory: to its
+// headers, and to the end of its data.
+const around = 1 << 16
 
 // hook adds a site and its trampoline, or says why that cannot be.
 func (p *Plan) hook(s *scan, f *function) Reason {
 	skip := int(f.at - f.Addr)
-	t := trampoline{blob: p.Blob, fixups: p.Fixups}
+	t := trampoline{blob: p.Blob, fixups: p.Fixups, lo: p.Lo - min(p.Lo, around), hi: p.Hi + around}
 	entry := t.begin(f.Addr)
 	site := Site{Name: f.Name, Func: f.Addr, At: f.at, Entry: entry}
 	taken, ended := 0, false
@@ -38,6 +44,9 @@ func (p *Plan) hook(s *scan, f *function) Reason {
 	}
 	if taken < patchSize && (!ended || !s.filled(f, f.at+uint64(taken), f.at+patchSize)) {
 		return Short
+	}
+	if t.outside {
+		return Outside
 	}
 	if !ended {
 		t.jump(f.at + uint64(taken))
@@ -97,6 +106,7 @@ func (t *trampoline) fixup(kind Kind, target uint64) {
 // distance adds four bytes for the distance to target, with this many bytes of
 // the instruction behind them.
 func (t *trampoline) distance(target uint64, behind int) {
+	t.outside = t.outside || target < t.lo || target >= t.hi
 	t.fixup(Distance, target-uint64(behind))
 	t.bytes(0, 0, 0, 0)
 }
