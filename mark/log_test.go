@@ -123,7 +123,7 @@ func TestLog(t *testing.T) {
 			name = thread.Name
 		}
 	}
-	if name != "loader" || log.Trailer == nil || log.Trailer.Threshold != 10e6 || log.Trailer.Episodes != e.Number {
+	if name != "loader" || log.Trailer == nil || log.Trailer.Threshold != 10e6 || log.Trailer.Episodes+report.snapshots != e.Number {
 		t.Errorf("goroutine %q, trailer %+v", name, log.Trailer)
 	}
 }

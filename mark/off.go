@@ -101,6 +101,10 @@ func Frame() {}
 // spike. It is 10 ms at the start, or what CAIRN_SPIKE says.
 func SetThreshold(d time.Duration) {}
 
+// Snapshot writes the stack of the goroutine to the log, with how long its open spans
+// have lasted. It is no spike.
+func Snapshot() {}
+
 // OnSpike has f called for each spike that is logged, on its goroutine, at the end
 // of the span. The time that f takes is not counted. Marks in f do nothing. nil
 // takes f away.

@@ -127,6 +127,7 @@ func work(n int) int {
 	part := mark.If(ai.On()).Section("part")
 	pause := mark.Pause()
 	mark.Frame()
+	mark.Snapshot()
 	n *= 3
 	pause.Resume()
 	part.End()

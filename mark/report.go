@@ -22,18 +22,19 @@ var report = reportState{seen: map[seenKey]*seen{}, rate: 100}
 type reportState struct {
 	slow, borderline atomic.Uint64
 
-	mu       sync.Mutex
-	log      *marklog.Log // nil if it cannot be written
-	shift    int64        // from now() to CLOCK_MONOTONIC
-	stderr   bool
-	rate     int
-	episodes uint64
-	limited  uint64
-	second   int64 // of the rate
-	inSecond int   // spikes
-	seen     map[seenKey]*seen
-	setting  settings // that the log was told, or began with
-	changes  int      // of settings, in the log
+	mu        sync.Mutex
+	log       *marklog.Log // nil if it cannot be written
+	shift     int64        // from now() to CLOCK_MONOTONIC
+	stderr    bool
+	rate      int
+	episodes  uint64 // with snapshots
+	snapshots uint64
+	limited   uint64
+	second    int64 // of the rate
+	inSecond  int   // spikes
+	seen      map[seenKey]*seen
+	setting   settings // that the log was told, or began with
+	changes   int      // of settings, in the log
 }
 
 // settings are what the program, or whoever controls it, can change.
@@ -84,11 +85,7 @@ func (r *reportState) count(trail []call, end, lo int64) uint64 {
 	if r.log != nil {
 		r.log.Seen(s.index, &s.Seen)
 	}
-	if second := end / int64(time.Second); second != r.second {
-		r.second, r.inSecond = second, 0
-	}
-	r.inSecond++
-	if r.inSecond > r.rate && r.inSecond&(r.inSecond-1) != 0 {
+	if r.full(end) && r.inSecond&(r.inSecond-1) != 0 {
 		r.limited++
 		r.trailer()
 		return r.episodes | unwritten
@@ -108,7 +105,7 @@ func (r *reportState) spike(i int, s *Spike, trail []call, end int64) {
 	tid := goid()
 	r.mu.Lock()
 	if r.log != nil {
-		r.record(uint32(tid), i, s, trail, end)
+		r.record(uint32(tid), i, s, trail, end, 0)
 		r.trailer()
 	}
 	if r.stderr {
@@ -120,13 +117,37 @@ func (r *reportState) spike(i int, s *Spike, trail []call, end int64) {
 	}
 }
 
-// record writes a spike to the log.
-func (r *reportState) record(tid uint32, i int, s *Spike, trail []call, end int64) {
+// full tells whether so many were written in this second that the next is not.
+func (r *reportState) full(end int64) bool {
+	if second := end / int64(time.Second); second != r.second {
+		r.second, r.inSecond = second, 0
+	}
+	r.inSecond++
+	return r.inSecond > r.rate
+}
+
+// snapshot writes a stack, the innermost open span of which is i.
+func (r *reportState) snapshot(i int, s *Spike, trail []call, end int64) {
+	tid := goid()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.log == nil || r.full(end) {
+		return
+	}
+	r.episodes++
+	r.snapshots++
+	s.Number = r.episodes
+	r.record(uint32(tid), i, s, trail, end, wire.EpisodeSnapshot)
+	r.trailer()
+}
+
+// record writes a spike, or with that flag a snapshot, to the log.
+func (r *reportState) record(tid uint32, i int, s *Spike, trail []call, end int64, flags uint32) {
 	at := r.monotonic(end)
 	r.name(tid, s.Label, at)
 	e := marklog.Episode{
 		TID: tid, Number: s.Number, Time: at, Lo: uint64(s.Min), Hi: uint64(s.Max),
-		Threshold: uint64(s.Threshold), Frame: s.Frame, Found: uint32(len(trail)),
+		Threshold: uint64(s.Threshold), Frame: s.Frame, Found: uint32(len(trail)), Flags: flags,
 		Blind: uint64(lateIn(end-int64(s.Max), end)),
 	}
 	for _, c := range trail {
@@ -234,7 +255,7 @@ func (r *reportState) trailer() {
 	t.Time = r.monotonic(now())
 	t.Off = off.Load()
 	t.Borderline, t.Slow = r.borderline.Load(), r.slow.Load()
-	t.Limited, t.Episodes = r.limited, r.episodes
+	t.Limited, t.Episodes = r.limited, r.episodes-r.snapshots
 	t.Threshold = uint64(thresholds.global.Load())
 	r.told(settings{t.Threshold, t.Period, uint64(r.rate), t.Off}, t.Time)
 	for _, s := range stalls {

@@ -25,9 +25,12 @@ func resolve(pc uintptr) Call {
 
 // trail returns the stack of the goroutine from span i outwards. Spans are found on
 // it by their functions.
-func (st *stack) trail(i int, end int64) []call {
+func (st *stack) trail(i int, end int64) []call { return st.match(callers(), i, end, false) }
+
+// callers returns the stack of the goroutine, ours first.
+func callers() []call {
 	var pcs [maxFrames]uintptr
-	n := runtime.Callers(2, pcs[:])
+	n := runtime.Callers(3, pcs[:])
 	frames := make([]call, 0, n)
 	walk := runtime.CallersFrames(pcs[:n])
 	for k := range n {
@@ -40,13 +43,14 @@ func (st *stack) trail(i int, end int64) []call {
 			break
 		}
 	}
-	return st.match(frames, i, end)
+	return frames
 }
 
 // match gives the spans from i outwards their places among the frames. The spans of
 // one function are next to each other; a section becomes an entry of its own, and so
-// does a span whose function is not there. Frames before the first are ours.
-func (st *stack) match(frames []call, i int, end int64) []call {
+// does a span whose function is not there. Frames before the first are ours, unless
+// inner is set.
+func (st *stack) match(frames []call, i int, end int64, inner bool) []call {
 	var out []call
 	at := 0
 	for level := i; level >= 0; level-- {
@@ -60,7 +64,7 @@ func (st *stack) match(frames []call, i int, end int64) []call {
 			continue // its function is gone: it was never ended
 		}
 		if found < len(frames) {
-			if level < i {
+			if level < i || inner {
 				out = append(out, frames[at:found]...)
 			}
 			at = found

@@ -3,6 +3,7 @@
 package mark
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -180,6 +181,47 @@ func SetThreshold(d time.Duration) {
 	defer thresholds.mu.Unlock()
 	thresholds.global.Store(max(int64(d), 1))
 	setPace(min(thresholds.global.Load(), thresholds.shortest.Load()), thresholds.period)
+}
+
+// Snapshot writes the stack of the goroutine to the log, with how long its open spans
+// have lasted. It is no spike.
+func Snapshot() {
+	if off.Load() {
+		return
+	}
+	begin()
+	id := self()
+	if portable {
+		id = uintptr(goid())
+	}
+	st := find(id)
+	switch {
+	case st == nil:
+		st = &stack{} // it has no spans
+	case st.busy:
+		return
+	default:
+		acquire(st)
+		defer release(st)
+	}
+	end := now()
+	st.ours(end, func() { st.snapshot(end) })
+}
+
+func (st *stack) snapshot(end int64) {
+	calls := callers()
+	for len(calls) > 0 && strings.HasPrefix(calls[0].Name, "github.com/cairnprof/cairn/mark.") {
+		calls = calls[1:]
+	}
+	i := len(st.spans) - 1
+	trail := st.match(calls, i, end, true)
+	if len(trail) == 0 {
+		return
+	}
+	s := &Spike{
+		Min: trail[0].Min, Max: trail[0].Max, Threshold: time.Duration(thresholds.global.Load()), Frame: frames.Load(), Label: st.label(),
+	}
+	report.snapshot(max(i, 0), s, trail, end)
 }
 
 var callback atomic.Pointer[func(*Spike)]
