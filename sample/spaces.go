@@ -11,10 +11,26 @@ import (
 // Apply must not run while another method does; lookups may run together.
 type Spaces struct {
 	processes map[int32]*space
+	ended     []ended // that are still known, the first that ended first
 	// anywhere is what any process ever mapped. It answers for samples that do
 	// not tell their process.
 	anywhere  space
 	conflicts int
+}
+
+const (
+	// maxEnded is how many processes are known after their end: samples of them
+	// may come later, as the buffers of several processors are not in step.
+	maxEnded = 1 << 12
+	// maxAnywhere bounds what is known of all processes together. Who records so
+	// many, and does not let samples tell their process, cannot be helped.
+	maxAnywhere = 1 << 14
+)
+
+// ended is a process that ended. Its number may be that of another one since.
+type ended struct {
+	pid   int32
+	space *space
 }
 
 // space has mappings that do not overlap, ascending.
@@ -43,14 +59,37 @@ func (s *Spaces) apply(e *Event) {
 		if e.PID == e.Parent {
 			return // a thread
 		}
-		parent := s.process(e.Parent)
-		s.process(e.PID).mappings = slices.Clone(parent.mappings)
+		s.begin(e.PID, slices.Clone(s.process(e.Parent).mappings))
 	case Exec:
-		s.process(e.PID).mappings = nil
-	case Exit, Comm:
-		// Samples of a process may come after its end: buffers of several
-		// processors are not in step. What it had mapped stays until its number
-		// is used again.
+		s.begin(e.PID, nil)
+	case Exit:
+		if e.PID == e.TID { // not only a thread
+			s.end(e.PID)
+		}
+	case Comm:
+	}
+}
+
+// begin gives a process a new address space.
+func (s *Spaces) begin(pid int32, mappings []*Mapping) {
+	s.process(pid) // so that there is a map
+	s.processes[pid] = &space{mappings}
+}
+
+// end lets a process be forgotten when many others have ended after it.
+func (s *Spaces) end(pid int32) {
+	p := s.processes[pid]
+	if p == nil {
+		return
+	}
+	s.ended = append(s.ended, ended{pid, p})
+	if len(s.ended) <= maxEnded {
+		return
+	}
+	first := s.ended[0]
+	s.ended = s.ended[1:]
+	if s.processes[first.pid] == first.space {
+		delete(s.processes, first.pid)
 	}
 }
 
@@ -69,13 +108,16 @@ func (s *Spaces) process(pid int32) *space {
 // mapAnywhere notes a mapping of some process, and whether it is where another
 // one had something else.
 func (s *Spaces) mapAnywhere(m *Mapping) {
-	for _, old := range s.anywhere.overlapping(m) {
+	over := s.anywhere.overlapping(m)
+	for _, old := range over {
 		if old.Path != m.Path || old.Start-old.Offset != m.Start-m.Offset {
 			s.conflicts++
 			break
 		}
 	}
-	s.anywhere.insert(m)
+	if len(over) > 0 || len(s.anywhere.mappings) < maxAnywhere {
+		s.anywhere.insert(m)
+	}
 }
 
 // Conflicts returns how often something was mapped where before, in the same

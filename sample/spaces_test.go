@@ -66,6 +66,36 @@ func TestSpaces(t *testing.T) {
 	}
 }
 
+// TestSpacesBounded maps for many processes, which end.
+func TestSpacesBounded(t *testing.T) {
+	t.Parallel()
+	var s Spaces
+	const n = 3 * maxAnywhere
+	for pid := range int32(n) {
+		s.Apply([]Event{
+			{Kind: Fork, PID: pid, TID: pid, Parent: n + 1},
+			mapped(pid, 0x1000+0x2000*uint64(pid), 0x1000, 0, "prog"),
+			{Kind: Exit, PID: pid, TID: pid + 1},
+			{Kind: Exit, PID: pid, TID: pid},
+		})
+		if pid == 5 { // another one has the number
+			s.Apply([]Event{{Kind: Fork, PID: 5, TID: 5, Parent: n + 1}, mapped(5, 0x1000, 0x1000, 0, "again")})
+		}
+	}
+	if len(s.processes) > maxEnded+2 || len(s.anywhere.mappings) > maxAnywhere {
+		t.Errorf("%d processes and %d mappings are known", len(s.processes), len(s.anywhere.mappings))
+	}
+	if got := path(&s, 5, 0x1000); got != "again" {
+		t.Errorf("process 5 has %q", got)
+	}
+	if got := path(&s, n-1, 0x1000+0x2000*(n-1)); got != "prog" {
+		t.Errorf("the last process has %q", got)
+	}
+	if got := path(&s, 4, 0x1000+0x2000*4); got != "" {
+		t.Errorf("process 4 has %q", got)
+	}
+}
+
 // TestSpacesAgree compares with a model that knows of each address what is there.
 func TestSpacesAgree(t *testing.T) {
 	t.Parallel()

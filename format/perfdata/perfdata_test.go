@@ -405,3 +405,37 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkRead(b *testing.B) {
+	e := forms["hybrid"]
+	w := pdt.Writer{Events: []pdt.Event{e}}
+	s := pdt.Sample{IP: 1, PID: 71, TID: 71, Callchain: []uint64{user, 1, 2, 3, 4, 5, 6, 7}}
+	for i := range uint64(32) {
+		s.Branches = append(s.Branches, sample.Branch{From: i, To: i})
+	}
+	for i := range 30000 {
+		s.Time = uint64(i + 1)
+		w.Sample(s)
+		if i%1000 == 0 {
+			w.Round()
+		}
+	}
+	var out bytes.Buffer
+	if _, err := w.WriteTo(&out); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(out.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := perfdata.Open(bytes.NewReader(out.Bytes()), int64(out.Len()), "perf.data")
+		if err != nil {
+			b.Fatal(err)
+		}
+		for batch, err := range p.Batches(context.Background()) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			batch.Release()
+		}
+	}
+}

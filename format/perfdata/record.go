@@ -153,8 +153,8 @@ func callchain(f *fields, batch *sample.Batch) (frames uint64) {
 		f.short = true
 		return 0
 	}
-	for range n {
-		if addr := f.u64(); addr < contextMarkers {
+	for data := f.take(8 * n); len(data) > 0; data = data[8:] {
+		if addr := number64(data, f.big); addr < contextMarkers {
 			batch.Frame(addr)
 			frames++
 		}
@@ -173,11 +173,11 @@ func branchStack(f *fields, branchType uint64, batch *sample.Batch) {
 		f.short = true
 		return
 	}
-	for range n {
-		from, to, flags := f.u64(), f.u64(), f.u64()
+	for data := f.take(size * n); len(data) > 0; data = data[size:] {
+		flags := number64(data[16:], f.big)
 		if f.big { // a bit field
 			flags = bits.Reverse64(flags)
 		}
-		batch.Branch(from, to, flags&branchMispred != 0)
+		batch.Branch(number64(data, f.big), number64(data[8:], f.big), flags&branchMispred != 0)
 	}
 }

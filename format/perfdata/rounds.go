@@ -11,6 +11,7 @@ import (
 type rounds struct {
 	waiting []waiting
 	data    []byte // of those that wait
+	spare   []byte // memory for the data of the next round
 	newest  uint64
 	limit   uint64 // the newest of the round before
 }
@@ -44,7 +45,10 @@ func (q *rounds) end(out func(record)) {
 }
 
 func (q *rounds) sort() {
-	slices.SortStableFunc(q.waiting, func(a, b waiting) int { return cmp.Compare(a.time, b.time) })
+	byTime := func(a, b waiting) int { return cmp.Compare(a.time, b.time) }
+	if !slices.IsSortedFunc(q.waiting, byTime) { // it is for one processor
+		slices.SortStableFunc(q.waiting, byTime)
+	}
 }
 
 // flush lets out what is not younger than limit.
@@ -59,11 +63,8 @@ func (q *rounds) flush(limit uint64, out func(record)) {
 	if n == 0 {
 		return
 	}
-	var data []byte
+	data := q.spare[:0]
 	rest := q.waiting[n:]
-	if len(rest) == 0 {
-		data = q.data[:0]
-	}
 	for i := range rest {
 		w := &rest[i]
 		from := len(data)
@@ -71,5 +72,5 @@ func (q *rounds) flush(limit uint64, out func(record)) {
 		w.from, w.to = from, len(data)
 	}
 	q.waiting = append(q.waiting[:0], rest...)
-	q.data = data
+	q.data, q.spare = data, q.data
 }
