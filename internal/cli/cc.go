@@ -33,6 +33,7 @@ func (f *instrumentFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.shim.Skip, "skip", nil, "leave out functions whose name or source path matches this `regexp`; repeatable")
 	flags.IntVar(&f.shim.MinInsns, "min-instructions", 0, "leave out functions with fewer than `n` instructions")
 	flags.IntVar(&f.shim.Small, "small", defaultSmall, "with mode spike: leave out functions with fewer than `n` instructions and no loop; 0 for none")
+	flags.StringVar(&f.shim.Clock, "clock", clockCoarse, "with mode spike: the clock that calls are timed by, coarse, which a thread keeps, or exact, the processor's counter, which costs more")
 	flags.StringVar(&f.shim.Threshold, "threshold", "", "with mode spike: how long a call must take to be a spike while CAIRN_SPIKE does not say, such as `1ms`; 10ms if not given")
 	flags.BoolVar(&f.shim.Counts, "counts", false, "with mode stacks: count calls, and measure no time")
 	flags.BoolVar(&f.shim.Longest, "max", false, "with mode stacks: tell the longest call of each stack, too")
@@ -80,7 +81,7 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 
 // checkUse validates the flags of a build by a profile and reads it.
 func (f *instrumentFlags) checkUse(flags *pflag.FlagSet) error {
-	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "small", "threshold", "frames", "control", "flight", "counts", "max", "depth", "default-dir", "lenient"} {
+	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "small", "threshold", "clock", "frames", "control", "flight", "counts", "max", "depth", "default-dir", "lenient"} {
 		if flags.Changed(name) {
 			return usagef("--use builds without probes: --%s is for a build with them", name)
 		}
@@ -138,6 +139,9 @@ of the program keeps. Functions with fewer than --small instructions and no loop
 are left alone, and so are those whose ends are not understood: cairn build
 lists them. The program writes its log while it runs, kill -9 or not:
   CAIRN_SPIKE=WORD,...    threshold=5ms, stderr, off and more, see cairn spikes
+With --clock exact each call reads the processor's counter. Durations are known to
+some tens of nanoseconds then, and thresholds may be as low as 2us, but a program of
+short calls takes several times as long.
 
 In mode stacks each thread keeps a tree of its calls, which goes to the log each
 second and at the end. The environment is that of mode spike. --counts leaves

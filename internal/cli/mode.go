@@ -39,11 +39,19 @@ func (f *instrumentFlags) checkMode() error {
 // whatever stalls in them is their callers' time as well.
 const defaultSmall = 200
 
-// Bounds for --threshold: the clock is not kept finer than 100 us, and what
-// takes longer than it counts in 32 bits is no spike.
+// Bounds for --threshold: the coarse clock is not kept finer than 100 us, the exact
+// one takes some time to be looked at, and what takes longer than the coarse clock
+// counts in 32 bits is no spike.
 const (
-	minThreshold = 100 * time.Microsecond
-	maxThreshold = 30 * time.Minute
+	minThreshold      = 100 * time.Microsecond
+	minThresholdExact = 2 * time.Microsecond
+	maxThreshold      = 30 * time.Minute
+)
+
+// Clocks of mode spike.
+const (
+	clockCoarse = "coarse"
+	clockExact  = "exact"
 )
 
 // frameThreshold is that of programs that count frames: a few such calls, and a
@@ -76,19 +84,42 @@ func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 		return usagef("--flight: mode %s looks for no spikes; mode spike does, and trace keeps every call", f.shim.Mode)
 	case !f.shim.spikes() && (f.frames || f.shim.Control):
 		return usagef("--frames and --control: mode %s looks for no spikes; mode spike does", f.shim.Mode)
+	case !f.shim.spikes() && flags.Changed("clock"):
+		return usagef("--clock: mode %s has one clock; mode spike has two", f.shim.Mode)
+	case f.shim.Clock != clockCoarse && f.shim.Clock != clockExact:
+		return usagef("--clock %s: there is coarse and exact", f.shim.Clock)
+	case f.shim.exact() && f.shim.Flight:
+		return usagef("--flight: its events have the time of the coarse clock, not of --clock exact")
 	case f.shim.Small < 0:
 		return usagef("--small %d: the least is 0, for all functions", f.shim.Small)
-	case !f.shim.spikes():
-		f.shim.Small = 0 // one toolchain for what is the same
-	case f.frames && f.shim.Threshold == "":
-		f.shim.Threshold = frameThreshold
-	case f.shim.Threshold != "":
-		d, err := time.ParseDuration(f.shim.Threshold)
-		if err != nil || d < minThreshold || d > maxThreshold {
-			return usagef("--threshold %s: a time from %v to %v is needed, such as 5ms", f.shim.Threshold, minThreshold, maxThreshold)
-		}
-		f.shim.Threshold = strconv.FormatInt(d.Microseconds(), 10) + "us"
 	}
+	// One toolchain for what is the same.
+	if !f.shim.spikes() {
+		f.shim.Small = 0
+	}
+	if f.shim.Clock == clockCoarse {
+		f.shim.Clock = ""
+	}
+	if f.frames && f.shim.Threshold == "" {
+		f.shim.Threshold = frameThreshold
+	}
+	return f.checkThreshold()
+}
+
+// checkThreshold validates that of --threshold, and spells it in one way.
+func (f *instrumentFlags) checkThreshold() error {
+	if f.shim.Threshold == "" {
+		return nil
+	}
+	least := minThreshold
+	if f.shim.exact() {
+		least = minThresholdExact
+	}
+	d, err := time.ParseDuration(f.shim.Threshold)
+	if err != nil || d < least || d > maxThreshold {
+		return usagef("--threshold %s: a time from %v to %v is needed, such as 5ms", f.shim.Threshold, least, maxThreshold)
+	}
+	f.shim.Threshold = strconv.FormatInt(d.Microseconds(), 10) + "us"
 	return nil
 }
 

@@ -156,7 +156,7 @@ func (sh *shim) rewrite(src []byte, x64 bool) ([]byte, native.Result, error) {
 	if !ok {
 		return nil, native.Result{}, fmt.Errorf("as: %s: unknown mode %q", shimOptionsFile, sh.opts.Mode)
 	}
-	opts := native.Options{Mode: mode, Atomic: sh.opts.Atomic, MinInsns: sh.opts.MinInsns, Slots: sh.opts.OrderSlots, Small: sh.opts.Small, Flight: sh.opts.Flight, Counts: sh.opts.Counts, Longest: sh.opts.Longest, Depth: sh.opts.Depth}
+	opts := native.Options{Mode: mode, Atomic: sh.opts.Atomic, MinInsns: sh.opts.MinInsns, Slots: sh.opts.OrderSlots, Small: sh.opts.Small, Flight: sh.opts.Flight, Counts: sh.opts.Counts, Longest: sh.opts.Longest, Depth: sh.opts.Depth, Exact: sh.opts.exact()}
 	var err error
 	if opts.Only, err = compileAll(sh.opts.Only); err != nil {
 		return nil, native.Result{}, err

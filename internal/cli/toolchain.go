@@ -37,6 +37,7 @@ type shimOptions struct {
 	Counts    bool     `json:"counts,omitempty"`  // of mode stacks: no times
 	Longest   bool     `json:"longest,omitempty"` // of mode stacks: the longest call of each stack
 	Depth     int      `json:"depth,omitempty"`   // of modes stacks and trace: deeper calls are not told apart
+	Clock     string   `json:"clock,omitempty"`   // of mode spike: exact, or coarse if empty
 	// OrderSlots is a power of two, or 0 for a slot for each function.
 	OrderSlots int `json:"order_slots,omitempty"`
 
@@ -54,6 +55,9 @@ func (o *shimOptions) spikes() bool { return o.Mode == prof.ModeSpike.String() }
 
 // stacks reports whether the mode is the one that adds calls up by stack.
 func (o *shimOptions) stacks() bool { return o.Mode == prof.ModeStacks.String() }
+
+// exact reports whether calls are timed by the processor's counter.
+func (o *shimOptions) exact() bool { return o.Clock == clockExact }
 
 // traces reports whether the mode is the one that logs all calls.
 func (o *shimOptions) traces() bool { return o.Mode == prof.ModeTrace.String() }
@@ -287,7 +291,7 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions,
 	}
 	if opts.timed() {
 		mode, _ := prof.ParseMode(opts.Mode)
-		objects := nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Control: opts.Control, Mode: mode, Flight: opts.Flight, Counts: opts.Counts, Depth: opts.Depth})
+		objects := nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Control: opts.Control, Mode: mode, Flight: opts.Flight, Counts: opts.Counts, Depth: opts.Depth, Exact: opts.exact()})
 		if opts.traces() {
 			objects = nativert.TraceObjects(defaultDir)
 		}

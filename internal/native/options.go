@@ -32,6 +32,8 @@ type Options struct {
 	Counts, Longest bool
 	// Depth is, in mode trace, how deep calls may be that are recorded; 0: as they are.
 	Depth int
+	// Exact times calls by the processor's time stamp counter, in mode spike.
+	Exact bool
 	// Sources are the paths of the sources being compiled. Compilers put only
 	// a base name into their output; the path here that ends in it replaces it.
 	Sources []string

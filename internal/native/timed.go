@@ -155,7 +155,7 @@ func (t *timer) body(b *body) {
 	if t.opts.Flight {
 		t.flightEntry(b)
 	} else {
-		t.insert(b.frags[0].probe, entryCode(b.live))
+		t.insert(b.frags[0].probe, t.entry(b.live))
 	}
 	if t.opts.entered {
 		t.insert(b.frags[0].probe, "\tcall\t__cairn_entered\n")
@@ -163,6 +163,22 @@ func (t *timer) body(b *body) {
 	for i, f := range b.frags {
 		t.fragment(b, i, f)
 	}
+}
+
+// entry returns the code of an entry, by the clock that is asked for.
+func (t *timer) entry(live regSet) string {
+	if t.opts.Exact {
+		return exactEntry(live)
+	}
+	return entryCode(live)
+}
+
+// exit returns that of an exit.
+func (t *timer) exit(keep regSet, slow string) string {
+	if t.opts.Exact {
+		return exactExit(keep, slow)
+	}
+	return exitCode(keep, slow)
 }
 
 // fragment plans the exits of fragment i of b, and the stubs behind its end.
@@ -181,7 +197,7 @@ func (t *timer) fragment(b *body, i int, f *fragment) {
 			slow[e.leave] = to
 			stubs = append(stubs, to+":\n\tcall\t"+timedSlow+"\n\t"+e.leave+"\n"...)
 		}
-		code := exitCode(e.keep, to)
+		code := t.exit(e.keep, to)
 		if e.cond == "" {
 			t.insert(in.at, code)
 			continue

@@ -127,6 +127,7 @@ func timedHeader() []byte {
 		{"TRAILER_OFF", tracewire.TrailerOff},
 		{"TICK_THREAD", tracewire.TickThread},
 		{"TICK_SIGNAL", tracewire.TickSignal},
+		{"TICK_EXACT", tracewire.TickExact},
 		{"TEXT_DESCRIPTION", tracewire.TextDescription},
 		{"TEXT_MESSAGE", tracewire.TextMessage},
 		{"TEXT_SECTION", tracewire.TextSection},

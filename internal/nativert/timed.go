@@ -21,7 +21,7 @@ var TimedFlags = append(slices.DeleteFunc(slices.Clone(Flags), func(f string) bo
 
 // timedMembers are the sources of the timed modes' members of the archive.
 var timedMembers = []string{
-	"timed_exit.S", "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_clock.c",
+	"timed_exit.S", "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_clock.c", "timed_tsc.c", "timed_stamp.c",
 	"timed_log.c", "timed_file.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked.c", "timed_stub.S", "timed_channel.c", "timed_control.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", "tree_enter.S", "tree.c", "tree_log.c",
 }
 
@@ -37,13 +37,17 @@ type TimedOptions struct {
 	Flight    bool // threads record their calls
 	Counts    bool // of mode stacks: no code reads the clock, which may be slow
 	Depth     int  // of mode stacks: the greatest that has stacks of its own; 0: any
+	Exact     bool // calls read the TSC
 }
 
 // kind returns what the slots of the window hold, as timed.h names it. Modules of
 // different kinds in one process have states of their own.
 func (o TimedOptions) kind() string {
-	if o.Mode == prof.ModeStacks {
+	switch {
+	case o.Mode == prof.ModeStacks:
 		return "KIND_STACKS"
+	case o.Exact:
+		return "KIND_EXACT"
 	}
 	return "KIND_SPIKE"
 }

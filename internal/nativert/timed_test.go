@@ -19,6 +19,12 @@ import (
 // more flags if they are given, and returns it.
 func timedRuntime(t *testing.T, compiler string, flags ...string) string {
 	t.Helper()
+	return timedRuntimeFor(t, TimedOptions{}, compiler, flags...)
+}
+
+// timedRuntimeFor compiles that for some options.
+func timedRuntimeFor(t *testing.T, options TimedOptions, compiler string, flags ...string) string {
+	t.Helper()
 	if _, err := exec.LookPath(compiler); err != nil {
 		t.Skipf("needs %s", compiler)
 	}
@@ -30,7 +36,7 @@ func timedRuntime(t *testing.T, compiler string, flags ...string) string {
 	}
 	archive := filepath.Join(dir, "libtimed.a")
 	members := []string{"rcs", archive}
-	for _, o := range TimedObjects(TimedOptions{}) {
+	for _, o := range TimedObjects(options) {
 		args := append([]string{"-Os"}, TimedFlags...)
 		args = append(append(append(args, flags...), "-c", "-o", o.Name), o.Args...)
 		runTool(t, dir, compiler, args...)

@@ -62,6 +62,14 @@ func TestTimedPlanted(t *testing.T) {
 	t.Parallel()
 	for _, compiler := range []string{"gcc", "clang-22"} {
 		for _, level := range []string{"-O0", "-O2"} {
+			t.Run(compiler+level+"exact", func(t *testing.T) {
+				program := build(t, "spike --small 0 --clock exact", compiler, "-DINSTRUMENTED", level, "-g", "-pthread", timedSources+"planted.c")
+				out, logs := spikeLogs(t, "threshold=50us,rate=100000", program, "-8", "b", "10", "25", "49", "51", "400")
+				if len(logs) != 1 {
+					t.Fatalf("%d logs", len(logs))
+				}
+				checkTruth(t, out, episodes(t, logs[0]))
+			})
 			t.Run(compiler+level, func(t *testing.T) {
 				program := build(t, "spike --small 0", compiler, "-DINSTRUMENTED", level, "-g", "-pthread", timedSources+"planted.c")
 				out, logs := spikeLogs(t, "threshold=2ms,rate=100000", program, "-8", "b", "10", "1000", "1900", "2600", "4000")

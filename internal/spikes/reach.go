@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/report"
 )
 
@@ -20,6 +21,11 @@ type Reach struct {
 	Sure       uint64    `json:"sure_ns"`      // calls that take as long are found while the clock is not late
 	SureIdle   uint64    `json:"sure_idle_ns"` // those that begin when the process had been idle; 0: it was not
 	Signal     bool      `json:"signal"`       // signals to each thread move the clock
+	Signalled  uint64    `json:"signalled"`    // threads that got such signals
+	Blocked    uint64    `json:"blocked"`      // of those, that did not let them through
+	Exact      int       `json:"exact"`        // logs of processes whose calls read the exact clock
+	RateError  uint32    `json:"rate_error"`   // of the exact clock, in 10^-9
+	Backwards  uint64    `json:"backwards"`    // calls that ended before they began, by the exact clock
 	Window     uint32    `json:"window_mib"`   // the smallest window of those that do not tell all stack addresses apart; 0: all do
 	Ticks      uint64    `json:"ticks"`
 	Blind      uint64    `json:"blind_ns"` // time in which the clock was late
@@ -58,9 +64,13 @@ func (s *Set) Reach() *Reach {
 		if t.Off {
 			r.Off++
 		}
-		r.holds(t.Threshold, t.Period, t.Idle > 0)
+		if t.Exact {
+			r.Exact++
+			r.RateError = max(r.RateError, t.RateError)
+		}
+		r.holds(t.Threshold, t.Period, t)
 		for i, set := range l.Settings {
-			r.holds(set.Threshold, set.Period, t.Idle > 0)
+			r.holds(set.Threshold, set.Period, t)
 			if i > 0 {
 				r.Changes++
 			}
@@ -91,6 +101,9 @@ func (s *Set) Reach() *Reach {
 			{&r.Limited, t.Limited},
 			{&r.Dropped, t.Dropped},
 			{&r.NoWindow, uint64(t.NoWindow)},
+			{&r.Signalled, uint64(t.Signalled)},
+			{&r.Blocked, uint64(t.Blocked)},
+			{&r.Backwards, t.Backwards},
 		} {
 			*sum.to = add(*sum.to, sum.n)
 		}
@@ -99,7 +112,7 @@ func (s *Set) Reach() *Reach {
 }
 
 // holds takes in that a threshold and a period held in a process.
-func (r *Reach) holds(threshold, period uint64, idle bool) {
+func (r *Reach) holds(threshold, period uint64, t *tracelog.Trailer) {
 	widen := func(r *[2]uint64, v uint64) {
 		if r[0] == 0 {
 			r[0] = v
@@ -107,9 +120,13 @@ func (r *Reach) holds(threshold, period uint64, idle bool) {
 		r[0], r[1] = min(r[0], v), max(r[1], v)
 	}
 	widen(&r.Threshold, threshold)
+	if t.Exact {
+		r.Sure = max(r.Sure, add(threshold, threshold/1000*uint64(t.RateError)/1e6+exactReading))
+		return
+	}
 	widen(&r.Period, period)
 	r.Sure = max(r.Sure, sure(threshold, period, add(period, period)))
-	if idle {
+	if t.Idle > 0 {
 		interval := max(add(period, add(period, period)), add(threshold/2, period))
 		r.SureIdle = max(r.SureIdle, sure(threshold, period, interval))
 	}
@@ -131,32 +148,53 @@ func sure(threshold, period, interval uint64) uint64 {
 	return threshold // not reached
 }
 
+// exactReading is what reading the exact clock takes, with room for a cache that is
+// cold: a call's lower bound is short of the truth by no more.
+const exactReading = 2000
+
+// clock says what calls are timed by.
+func (r *Reach) clock() string {
+	var kinds []string
+	if r.Period[1] > 0 || r.Exact == 0 {
+		how := "the clock moves every " + span(r.Period)
+		if r.Signal {
+			how += ", by signals in " + count(r.Signalled, "thread", "threads")
+		}
+		kinds = append(kinds, how)
+	}
+	if r.Exact > 0 {
+		kinds = append(kinds, fmt.Sprintf("each call reads the exact clock, whose rate is known to %g ppm", float64(r.RateError)/1000))
+	}
+	return strings.Join(kinds, "; ")
+}
+
+// span is a duration, or the least and the largest.
+func span(v [2]uint64) string {
+	if v[0] == v[1] {
+		return Duration(v[0])
+	}
+	return Duration(v[0]) + " to " + Duration(v[1])
+}
+
 // Lines are the reach in sentences.
 func (r *Reach) Lines() []string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	span := func(v [2]uint64) string {
-		if v[0] == v[1] {
-			return Duration(v[0])
-		}
-		return Duration(v[0]) + " to " + Duration(v[1])
-	}
 	if r.Unknown < r.Logs {
-		how := ""
-		if r.Signal {
-			how = ", by signals to each thread"
+		say("Threshold %s, unless the program set others; %s. Watched: %s in %s.",
+			span(r.Threshold), r.clock(), Duration(r.Span), count(uint64(r.Logs-r.Unknown), "process", "processes"))
+		late := "The clock was never late: a"
+		if r.Exact == r.Logs-r.Unknown {
+			late = "A"
 		}
-		say("Threshold %s, unless the program set others; the clock moves every %s%s. Watched: %s in %s.",
-			span(r.Threshold), span(r.Period), how, Duration(r.Span), count(uint64(r.Logs-r.Unknown), "process", "processes"))
-		late := "The clock was never late"
 		if r.Gaps > 0 {
-			late = fmt.Sprintf("The clock was late for %s in %s, at worst %s", Duration(r.Blind), count(r.Gaps, "gap", "gaps"), Duration(r.WorstGap))
+			late = fmt.Sprintf("The clock was late for %s in %s, at worst %s: a", Duration(r.Blind), count(r.Gaps, "gap", "gaps"), Duration(r.WorstGap))
 		}
 		idle := ""
 		if r.SureIdle > r.Sure {
 			idle = fmt.Sprintf(" (%s if nothing ran before it)", Duration(r.SureIdle))
 		}
-		say("%s: a call is sure to be found if it took %s%s%s.", late, Duration(r.Sure), idle,
+		say("%s call is sure to be found if it took %s%s%s.", late, Duration(r.Sure), idle,
 			either(r.Gaps > 0, " and neither began nor ended in a gap", ""))
 		missed := []string{
 			either(r.Borderline > 0, count(r.Borderline, "call", "calls")+" on the border of the threshold not listed", "no call was on the border of the threshold"),
@@ -164,6 +202,12 @@ func (r *Reach) Lines() []string {
 			either(r.Dropped > 0, count(r.Dropped, "record", "records")+" lost", "no record lost"),
 		}
 		say("%s.", capital(join(missed)))
+	}
+	if r.Blocked > 0 {
+		say("%s blocked the signal: there the clock was kept by others alone.", count(r.Blocked, "thread", "threads"))
+	}
+	if r.Backwards > 0 {
+		say("%s before it began, by the exact clock: processors' counters differ.", count(r.Backwards, "call ended", "calls ended"))
 	}
 	if r.Window > 0 {
 		say("Masked window of %d MiB, for want of address space: a call may be missed, or shown shorter than it was, if another was made at a stack address a multiple of that away.", r.Window)

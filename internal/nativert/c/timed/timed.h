@@ -8,6 +8,8 @@
  *   timed_snapshot.c  a stack that the program asks for
  *   timed_callback.c  what the program is told of its spikes
  *   timed_clock.c   the coarse clock and its thread
+ *   timed_tsc.c     the exact clock
+ *   timed_stamp.c   beginnings of calls, by either
  *   timed_log.c     the log and the thread that writes it
  *   timed_file.c    chunks of the log's file
  *   timed_module.c  modules of the process
@@ -82,6 +84,15 @@ struct file {
   u16 seen_index[SEEN_INDEX]; /* slot plus one, by hash of what was seen */
 };
 
+/* A moment on both clocks, where calls are timed by the TSC: between tsc and width more. */
+struct moment {
+  u64 tsc, width, ns;
+};
+struct rate {
+  u64 hz, error; /* of the TSC; of that, in 10^-9 */
+};
+enum { RATES = 8 };
+
 struct thread;
 struct trees;
 struct hooks;
@@ -110,7 +121,8 @@ struct process {
   u8 off, to_stderr, forked;
   u64 threshold, period, rate;
   u64 fork_time;  /* 0: not a child */
-  u32 low;        /* inline threshold when not switched off */
+  u32 low;        /* inline threshold when not switched off: us, with the exact clock ns */
+  u32 slop;       /* ns by which entries may seem to be out of order */
   u32 thread_count;
   int (*gettime)(int, u64 *); /* in the vDSO; 0: ask the kernel */
   u64 xsave_mask; /* 0: fxsave */
@@ -158,10 +170,13 @@ struct process {
   u64 stalls, stalls_read;
   u64 stall[STALLS][3];
   struct tick ring[LEVELS][LEVEL_TICKS];
+  struct moment reference[2]; /* of the exact clock: what its rate is measured from */
+  struct rate rates[RATES];
+  u64 rate_number;
 
   /* any thread writes */
   u64 episodes __attribute__((aligned(64)));
-  u64 borderline, slow, dropped, frame;
+  u64 borderline, slow, dropped, frame, backwards;
   struct thread *threads; /* only ever grows */
   u32 pending; /* something is to be written */
   u32 wake;    /* futex of the writer */
@@ -188,7 +203,7 @@ struct process {
 /* Words below the window that inserted code reads. They are on a page of their
  * own, zeroed in a child made by fork: until the handler of fork has run, the
  * child's clock stands at "no entry seen". */
-enum { CLOCK = -64, LOW = -60, ALIVE = -56, TREE_CLOCK = -48 };
+enum { CLOCK = -64, LOW = -60, ALIVE = -56, TREE_CLOCK = -48, EXACT_LOW = -40 };
 #define TREE_RUNNING (1ul << 50) /* what the clock of the tree is above; see tree.h */
 #define word(p, at) ((u32 *)((p)->base + (at)))
 #define slot(p, sp) ((p)->base + ((u32)(sp) & (p)->mask))
@@ -285,7 +300,18 @@ HIDDEN void __cairn_control_thread(struct process *p);
 HIDDEN void __cairn_control_end(struct process *p);
 HIDDEN i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack);
 HIDDEN u64 __cairn_now(struct process *p);
-HIDDEN void __cairn_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1);
+/* stamp says that the call with stack pointer sp begins now, unstamp that its entry was
+ * not seen. is_long tells whether it seems to have taken long. entered gives the bounds
+ * of its entry, as of e, or returns 0 if it was not seen. */
+HIDDEN void __cairn_stamp(struct process *p, u64 sp);
+HIDDEN void __cairn_unstamp(struct process *p, u64 sp);
+HIDDEN int __cairn_is_long(struct process *p, u64 sp);
+HIDDEN int __cairn_entered(struct process *p, u64 sp, u64 e, u64 *t0, u64 *t1);
+HIDDEN void __cairn_coarse_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1);
+HIDDEN void __cairn_exact_start(struct process *p);
+HIDDEN void __cairn_exact_thread(struct process *p);
+HIDDEN void __cairn_exact_interval(struct process *p, u64 stamp, u64 e, u64 *t0, u64 *t1);
+HIDDEN u64 __cairn_ticks(struct process *p, u64 ns);
 HIDDEN void __cairn_set_low(struct process *p, u64 threshold);
 HIDDEN void __cairn_clock_thread(struct process *p);
 HIDDEN void __cairn_log_thread(struct process *p);

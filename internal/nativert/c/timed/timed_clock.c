@@ -52,8 +52,8 @@ static u64 next_after(struct process *p, u64 c) {
   return NONE;
 }
 
-/* interval gives the bounds of the entry that read the stamp, as of e. */
-void __cairn_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1) {
+/* coarse_interval gives the bounds of the entry that read the stamp, as of e. */
+void __cairn_coarse_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1) {
   u64 now = clock_of(p, e), c = now - (u32)((u32)now - stamp);
   *t0 = c - 1 < now ? p->origin + (c - 1) * 1000 : p->origin;
   *t1 = most(*t0, least(e, next_after(p, c)));
@@ -77,6 +77,11 @@ u64 __cairn_late_between(struct process *p, u64 from, u64 to) {
  * threshold + 2 periods is seen by more than a period less; what is near the
  * threshold should be, to be counted as borderline. */
 void __cairn_set_low(struct process *p, u64 threshold) {
+  if (p->kind == KIND_EXACT) {
+    p->low = (u32)least(least(most(threshold / 8, 1000), threshold / 2), NEVER - 1);
+    __cairn_show_low(p);
+    return;
+  }
   u64 low = most(2 * p->period, threshold / 8);
   low = least(low, less(threshold, 2 * p->period));
   low = most(most(low, p->period), 1000);
@@ -178,8 +183,9 @@ static void account(struct process *p, u64 gap, u64 period) {
 void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
   u64 waited = 0, period = p->period;
-  account(p, tick(p), period); /* until the thread came to run */
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
+  if (p->kind == KIND_EXACT) __cairn_exact_thread(p);
+  account(p, tick(p), period); /* until the thread came to run */
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   i32 priority = 1;
   if (sys3(SYS_sched_setscheduler, 0, 1 /* SCHED_FIFO */, &priority) < 0) sys3(SYS_setpriority, 0, 0, -20);

@@ -194,16 +194,22 @@ void __cairn_trailer(struct process *p, int final) {
     __cairn_file_header(p); /* the rate of the TSC is known by now */
   }
   u64 now = __cairn_now(p), gap = less(now, p->last_tick), late = less(gap, 2 * p->period), idle = 0;
+  int exact = p->kind == KIND_EXACT;
+  if (exact) gap = late = 0; /* there is no clock that could be late */
   if (gap < p->threshold / 2 + p->period) idle = late, late = 0; /* as long as it may be while all is idle */
   if (!final && !late) gap = idle = 0;                            /* its tick will say */
   f[1] = now;
   f[2] = load(&p->ticks), f[3] = p->blind + late, f[4] = p->late + !!late, f[5] = most(p->worst, gap);
   f[6] = load(&p->borderline), f[7] = load(&p->slow), f[8] = load(&p->dropped);
-  f[9] = p->limited, f[10] = load(&p->threshold), f[11] = p->period, f[12] = (u64)p->low * 1000;
-  f[13] = LOG_TICK_THREAD | (u64)load(&p->thread_count) << 32;
+  f[9] = p->limited, f[10] = load(&p->threshold), f[11] = p->period, f[12] = exact ? p->low : (u64)p->low * 1000;
+  f[13] = (exact ? LOG_TICK_EXACT : LOG_TICK_THREAD) | (u64)load(&p->thread_count) << 32;
   f[14] = p->idle + idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes) - load(&p->snapshots);
   f[17] = p->flight ? p->flight_chunks | (u64)load(&p->flight_missed) << 32 : 0;
   f[18] = p->mask == (u32)-1 ? 0 : p->window >> 20;
+  if (!exact) return;
+  const struct rate *rate = &p->rates[load(&p->rate_number) % RATES];
+  ((u32 *)r)[39] = (u32)rate->error;
+  f[20] = rate->hz, f[21] = load(&p->backwards);
 }
 
 /* header writes it again: what it says was not all known at the start. */

@@ -14,7 +14,11 @@ static struct thread *self(void) {
 }
 
 /* show_low tells inserted code its threshold. */
-void __cairn_show_low(struct process *p) { store(word(p, LOW), p->off || load(&p->quiet) ? NEVER : p->low); }
+void __cairn_show_low(struct process *p) {
+  int off = p->off || load(&p->quiet);
+  if (p->kind == KIND_EXACT) store((u64 *)(p->base + EXACT_LOW), off ? NONE : __cairn_ticks(p, p->low));
+  else store(word(p, LOW), off ? NEVER : p->low);
+}
 
 /* lower makes the inline code see what a threshold needs. It is not raised
  * again when the threshold is gone: others may need it. */
@@ -31,7 +35,8 @@ static void lower(struct process *p, u64 ns) {
  * needs. */
 void __cairn_new_threshold(struct process *p, u64 ns) {
   store(&p->threshold, ns);
-  if (!p->fixed_period) store(&p->period, least(most(ns / 8, 100000), 2 * MS));
+  if (p->kind == KIND_EXACT) store(&p->period, 0);
+  else if (!p->fixed_period) store(&p->period, least(most(ns / 8, 100000), 2 * MS));
   __cairn_set_low(p, ns);
 }
 
@@ -84,10 +89,9 @@ void __cairn_note_parents(u64 sp, u64 ns) {
 int __cairn_over(u64 sp) {
   struct thread *t = self();
   struct process *p = __cairn_state;
-  u32 flags, stamp;
-  if (!t || !(stamp = *(u32 *)slot(p, sp))) return 0;
-  u64 t0, t1, e = __cairn_now(p);
-  __cairn_interval(p, stamp, e, &t0, &t1);
+  u32 flags;
+  u64 t0, t1, e;
+  if (!t || !__cairn_entered(p, sp, e = __cairn_now(p), &t0, &t1)) return 0;
   u64 threshold = __cairn_rule(p, t, sp, t0, &flags);
   return e - t1 >= threshold && !(flags & LOG_ENTRY_IGNORED) && !t->inactive && !t->paused && !p->quiet;
 }

@@ -49,8 +49,6 @@ void __cairn_settle(struct thread *t, u64 frame) {
   }
 }
 
-#define stamp_of(p, sp) ((u32 *)slot(p, sp))
-
 /* begin opens a scope in the function with that CFA. Without room it stays shut,
  * and its time is that of what is around it. */
 void __cairn_scope_begin(struct scope *s, u64 cfa, const char *name) {
@@ -79,7 +77,7 @@ void __cairn_scope_begin(struct scope *s, u64 cfa, const char *name) {
   n->frame = s->frame;
   n->caller = *(u64 *)s->frame;
   struct process *p = __cairn_state;
-  *stamp_of(p, sp) = load(word(p, CLOCK));
+  __cairn_stamp(p, sp);
 }
 
 /* end closes a scope and returns the number of the episode it is in, 0 if it was
@@ -89,10 +87,9 @@ u64 __cairn_scope_end(struct scope *s) {
   struct thread *t = s->sp ? self() : 0;
   if (!t) return 0;
   u64 number = 0;
-  u32 *stamp = stamp_of(p, s->sp);
-  if ((i32)(*stamp - load(word(p, CLOCK)) + load(word(p, LOW))) < 0) {
+  if (__cairn_is_long(p, s->sp)) {
     number = __cairn_leave((u64)__builtin_return_address(0), s->sp, s->frame, 0);
-    *stamp = 0;
+    __cairn_unstamp(p, s->sp);
   }
   drop(t, s->sp + 1);
   s->sp = 0;
@@ -110,11 +107,12 @@ void __cairn_scope_text(const struct scope *s, u64 number, const char *text, u64
   u32 kind = number ? LOG_TEXT_DESCRIPTION : LOG_TEXT_MESSAGE;
   if (!t) return;
   if (!number) {
-    u64 t0, t1;
-    __cairn_interval(__cairn_state, *stamp_of(__cairn_state, sp), __cairn_now(__cairn_state), &t0, &t1);
+    struct process *p = __cairn_state;
+    u64 t0 = NONE, t1;
+    __cairn_entered(p, sp, __cairn_now(p), &t0, &t1);
     for (u32 i = (u32)less(t->opened, OPEN); i < t->opened; i++) {
       const struct open_episode *o = &t->open[i % OPEN];
-      if (o->sp < sp && o->t0 >= t0) number = o->number; /* in a call of it */
+      if (o->sp < sp && o->t0 + p->slop >= t0) number = o->number; /* in a call of it */
     }
   }
   __cairn_numbered_text(number, kind, sp, (u64)__builtin_return_address(0), text, len);
@@ -159,8 +157,8 @@ u32 __cairn_scopes(struct process *p, struct thread *t, u64 sp, u64 e, struct en
       if (k + 1 < n && !stack[k + 1].hi) stack[k + 1].flags |= LOG_ENTRY_NO_STAMP;
       x->sp = (u32)a->sp;
     }
-    u64 t0, t1;
-    __cairn_interval(p, *stamp_of(p, a->sp), e, &t0, &t1);
+    u64 t0 = e, t1 = e;
+    __cairn_entered(p, a->sp, e, &t0, &t1);
     x->lo = e - t1, x->hi = e - t0;
     x->flags = a->flags & NOTE_IGNORE ? LOG_ENTRY_IGNORED : 0;
     k++;

@@ -157,11 +157,11 @@ static u32 children(struct process *p, struct thread *t, const struct slow_call 
     u64 inner_entry = NONE;
     for (u64 i = last; i-- > first;) {
       const struct slow_call *c = &t->call[i % CALLS];
-      if (c->sp >= of->sp || c->t0 < of->t0) {
+      if (c->sp >= of->sp || c->t0 + p->slop < of->t0) {
         if (c->e < of->t0) goto scanned;
         continue;
       }
-      if (c->sp < ceiling && c->t0 >= inner_entry) continue; /* within the callee looked at last */
+      if (c->sp < ceiling && c->t0 + p->slop >= inner_entry) continue; /* within the callee looked at last */
       ceiling = c->sp, inner_entry = c->t0;
       if (!best || c->e - c->t1 > best->e - best->t1) best = c, best_at = i;
     }
@@ -230,7 +230,7 @@ static u64 parent_of(struct process *p, struct thread *t, const struct slow_call
   u64 parent = 0;
   for (u32 i = (u32)less(t->opened, OPEN); i < t->opened; i++) {
     struct open_episode *o = &t->open[i % OPEN];
-    if (!o->number || o->sp >= c->sp || c->t0 > o->t0) continue;
+    if (!o->number || o->sp >= c->sp || c->t0 > o->t0 + p->slop) continue;
     parent = o->number;
     u8 *r = __cairn_reserve(t, LOG_PARENT_SIZE);
     if (!r) {
@@ -270,11 +270,9 @@ u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp) {
   if (!p || !load(word(p, ALIVE))) return 0; /* a child that no handler of fork saw */
   if (p->check_pid && (i32)sys0(SYS_getpid) != p->pid) return 0;
   u64 e = __cairn_now(p), t0, t1, number = 0;
-  u32 stamp = *(u32 *)slot(p, sp);
-  if (!stamp) return 0;
   /* At once: the ticks are remembered one by one for 2000 periods only, and a
    * thread that makes its state may lose its processor for longer. */
-  __cairn_interval(p, stamp, e, &t0, &t1);
+  if (!__cairn_entered(p, sp, e, &t0, &t1)) return 0;
   struct thread *t = __cairn_thread(p);
   /* In a handler of a signal, or the allocator, within all this. A handler may
    * have jumped out of it, though. */

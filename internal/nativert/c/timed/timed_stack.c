@@ -77,12 +77,10 @@ static int is_stamped(struct process *p, u64 start) {
 
 /* so_far sets the times of a frame by the stamp of its entry. */
 static void so_far(struct walk *w, struct entry *x, u64 sp) {
-  u32 stamp = *(u32 *)slot(w->p, sp);
   u64 t0, t1;
   x->sp = (u32)sp;
-  if (!w->stamped || !stamp) return;
+  if (!w->stamped || !__cairn_entered(w->p, sp, w->e, &t0, &t1)) return;
   x->flags &= ~LOG_ENTRY_NO_STAMP;
-  __cairn_interval(w->p, stamp, w->e, &t0, &t1);
   x->lo = w->e - t1, x->hi = w->e - t0;
   if (t0 < w->p->fork_time) x->flags |= LOG_ENTRY_BEFORE_FORK;
 }

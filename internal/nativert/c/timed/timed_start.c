@@ -171,7 +171,7 @@ static void forked(void) {
   p->fork_time = p->last_tick = __cairn_now(p);
   __cairn_file_drop(p);
   __cairn_forget_threads(p);
-  p->blind = p->late = p->worst = p->idle = p->clock_cpu = 0;
+  p->blind = p->late = p->worst = p->idle = p->clock_cpu = p->backwards = 0;
   p->episodes = p->borderline = p->slow = p->dropped = p->limited = 0;
   p->stalls_read = p->stalls;
   p->thread_count = 1;
@@ -209,6 +209,7 @@ static struct process *new_process(char **e) {
   p->start_real = ts[0] * SECOND + ts[1];
   p->start_tsc = __builtin_ia32_rdtsc();
   p->origin = p->last_tick = p->start_mono;
+  if (p->kind == KIND_EXACT) __cairn_exact_start(p);
   configure(p, e);
   __cairn_new_threshold(p, p->threshold);
   set_words(p, p->start_mono);

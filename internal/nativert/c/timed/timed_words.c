@@ -75,7 +75,7 @@ static int change(struct process *p, const char *s, int obey) {
   if (__cairn_word_is(s, "on") || __cairn_word_is(s, "off")) {
     if (obey) __cairn_switch(p, s[1] == 'n');
   } else if (__cairn_word_is(s, "threshold=")) {
-    if ((v = __cairn_time_of(value)) < 10000) return 0;
+    if ((v = __cairn_time_of(value)) < (p->kind == KIND_EXACT ? 2000 : 10000)) return 0;
     if (obey) __cairn_new_threshold(p, v);
   } else if (__cairn_word_is(s, "rate=")) {
     if ((v = number_of(value)) == NONE) return 0;
@@ -111,6 +111,8 @@ void __cairn_options(struct process *p, const char *s) {
     u64 v = 0;
     const char *value = value_of(s);
     if (__cairn_word_is(s, "stderr")) p->to_stderr = 1;
+    else if (p->kind == KIND_EXACT && (__cairn_word_is(s, "tick=") || __cairn_word_is(s, "period=")))
+      __cairn_misread(s, " means nothing to the exact clock; ignored");
     else if (__cairn_word_is(s, "period=") && (v = __cairn_time_of(value)) >= 20000 && v <= SECOND) p->period = v, p->fixed_period = 1;
     else if (__cairn_word_is(s, "flight=") && flight(p, value)) ;
     else if (__cairn_word_is(s, "control")) p->control = 1;

@@ -1,0 +1,131 @@
+/* The exact clock: inserted code stamps calls with the processor's time stamp
+ * counter, and an exit compares with the counter itself. No thread keeps a clock.
+ *
+ * Ticks become nanoseconds by a rate that is measured against CLOCK_MONOTONIC, as
+ * what processors say of it themselves is often wrong. It is known within an error,
+ * to which comes the time that it takes to read two clocks: durations are intervals
+ * here as well, of some tens of nanoseconds. */
+
+#include "timed.h"
+
+/* A kernel turns its clock by that much, in 10^-9, while it is being adjusted. */
+enum { DRIFT = 1000, LONGEST_NAP = 10 * MS, FIRST_LOOK = 300000 };
+
+/* counter is read behind all that precedes it, and before what follows. */
+static u64 counter(void) {
+  u32 lo, hi;
+  __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(lo), "=d"(hi) : : "memory");
+  return lo | (u64)hi << 32;
+}
+
+/* both reads the two clocks together. Of several readings it takes the closest: a
+ * thread may lose its processor between. */
+static struct moment both(struct process *p, int tries) {
+  struct moment best = {0, NONE, 0};
+  while (tries--) {
+    struct moment x;
+    x.tsc = counter();
+    x.ns = __cairn_now(p);
+    x.width = counter() - x.tsc;
+    if (x.width < best.width) best = x;
+  }
+  return best;
+}
+
+/* ---- the rate ---- */
+
+/* measure sets the rate by what the clocks did between two moments. Who reads the
+ * rate may be a few behind. */
+static void measure(struct process *p, struct moment from, struct moment to) {
+  u64 ticks = to.tsc - from.tsc, ns = to.ns - from.ns;
+  if ((i64)ticks <= 0 || (i64)ns <= 0 || ns > 1ul << 40 || ticks > 1ul << 44) return;
+  struct rate *r = &p->rates[(p->rate_number + 1) % RATES];
+  r->hz = most(muldiv(ticks, SECOND, ns), 1000000);
+  r->error = least(muldiv(least(from.width + to.width, ticks), SECOND, ticks) + DRIFT, SECOND / 2);
+  store(&p->rate_number, p->rate_number + 1);
+}
+
+static const struct rate *rate(struct process *p) { return &p->rates[load(&p->rate_number) % RATES]; }
+
+/* refine measures over the last 30 to 60 seconds, or since the start. */
+static void refine(struct process *p) {
+  struct moment now = both(p, 8);
+  measure(p, p->reference[0], now);
+  __cairn_show_low(p);
+  if (now.ns - p->reference[1].ns < 30ul * SECOND) return;
+  p->reference[0] = p->reference[1];
+  p->reference[1] = now;
+}
+
+/* is_steady tells whether the counter runs at one rate, in all states of the
+ * processor, and the kernel has not found that the processors' counters differ. */
+static int is_steady(void) {
+  u32 a = 0x80000000u, b, c, d;
+  char name[32] = "";
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
+  if (a < 0x80000007u) return 0;
+  a = 0x80000007u;
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
+  if (!(d >> 8 & 1)) return 0;
+  i64 fd = sys3(SYS_open, "/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return 1;
+  sys3(SYS_read, fd, name, sizeof name - 1);
+  sys1(SYS_close, fd);
+  return name[0] != 'h' /* hpet */ && name[0] != 'a' /* acpi_pm */ && name[0] != 'j' /* jiffies */ && name[0] != 'r';
+}
+
+/* exact_start measures the rate for a moment, which a process waits for; better ones
+ * come while it runs. */
+void __cairn_exact_start(struct process *p) {
+  static const char message[] =
+      "cairn: the time stamp counter of this machine is not steady: no spikes are looked for; build with --clock coarse\n";
+  struct moment now;
+  if (!is_steady()) {
+    say(message, sizeof message - 1);
+    p->off = 1;
+  }
+  p->slop = 500;
+  p->reference[0] = p->reference[1] = both(p, 8);
+  do now = both(p, 8);
+  while (now.ns - p->reference[0].ns < FIRST_LOOK);
+  measure(p, p->reference[0], now);
+}
+
+/* ---- calls ---- */
+
+u64 __cairn_ticks(struct process *p, u64 ns) { return muldiv(ns, rate(p)->hz, SECOND); }
+
+/* exact_interval gives the bounds of the entry with that stamp, as of e. A stamp in
+ * the future, of a processor whose counter goes ahead, makes a call of no length. */
+void __cairn_exact_interval(struct process *p, u64 stamp, u64 e, u64 *t0, u64 *t1) {
+  struct moment now = both(p, 2);
+  const struct rate *r = rate(p);
+  *t0 = *t1 = e;
+  if ((i64)(now.tsc - stamp) < 0) {
+    add(&p->backwards, 1);
+    return;
+  }
+  if (now.tsc - stamp > 1ul << 60) return;
+  u64 least_ns = muldiv(now.tsc - stamp, SECOND, r->hz), most_ns = muldiv(now.tsc + now.width - stamp, SECOND, r->hz);
+  *t1 = least(e, less(now.ns, less(least_ns, muldiv(least_ns, r->error, SECOND) + 1)));
+  *t0 = least(*t1, less(now.ns, most_ns + muldiv(most_ns, r->error, SECOND) + 1));
+}
+
+/* exact_thread is what the clock's thread does without a clock: it measures the rate,
+ * ever more rarely, and wakes who writes the log. */
+void __cairn_exact_thread(struct process *p) {
+  u64 next = 0;
+  for (u64 nap = MS;; nap = least(2 * nap, LONGEST_NAP)) {
+    u64 ts[2] = {0, nap}, cpu[2] = {0, 0};
+    sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
+    u64 now = __cairn_now(p);
+    store(&p->last_tick, now);
+    if (now >= next) {
+      refine(p);
+      next = now + least(now - p->reference[0].ns, SECOND);
+      sys2(SYS_clock_gettime, THREAD_CPU, cpu);
+      p->clock_cpu = cpu[0] * SECOND + cpu[1];
+    }
+    if (load(&p->pending)) __cairn_wake(p);
+  }
+}
