@@ -114,8 +114,9 @@ var rules = map[string]rule{
 
 	"internal/machinecode": {ours: "internal/objfile internal/x86 format/pseudoprobe", pure: true},
 	"internal/unwind":      {ours: "sample internal/machinecode", pure: true},
+	"internal/tailcall":    {ours: "internal/machinecode internal/unwind", pure: true},
 
-	"internal/profgen": {ours: "format/sampleprof format/pseudoprobe internal/machinecode internal/objfile internal/unwind", pure: true},
+	"internal/profgen": {ours: "format/sampleprof format/pseudoprobe internal/machinecode internal/objfile internal/tailcall internal/unwind", pure: true},
 
 	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
 	"cmd/cairn":    {ours: "internal/cli"},

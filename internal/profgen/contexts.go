@@ -6,6 +6,7 @@ import (
 	"github.com/cairnprof/cairn/format/pseudoprobe"
 	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/internal/machinecode"
+	"github.com/cairnprof/cairn/internal/tailcall"
 	"github.com/cairnprof/cairn/internal/unwind"
 )
 
@@ -83,8 +84,7 @@ type byProbes struct {
 	root node
 
 	// Of the context at hand.
-	key      []ref
-	known    []bool                                    // of key: what follows is not missing anything
+	context  *unwind.Context
 	prefixes map[*machinecode.Range][]sampleprof.Frame // callers, by what is called
 	nodes    map[nodeKey]*node
 }
@@ -100,7 +100,7 @@ func ContextsByProbes(r *unwind.Result, p *Probes, opt Options) []sampleprof.Con
 	g := byProbes{Probes: p, opt: opt}
 	for i := range r.Contexts {
 		c := &r.Contexts[i]
-		g.key, g.known = c.Frames, c.Known
+		g.context = c
 		g.prefixes = map[*machinecode.Range][]sampleprof.Frame{}
 		g.nodes = map[nodeKey]*node{}
 		g.body(c.Ranges)
@@ -243,9 +243,12 @@ func (g *byProbes) makeNode(p probe, in *machinecode.Range) *node {
 // end, seen from the probe, at the first call without a probe: a compiler would
 // not know what to do with callers behind a call that it does not know.
 func (g *byProbes) callers(p probe) []sampleprof.Frame {
-	path := g.key
+	path := g.context.Frames
 	if g.opt.Inferrer != nil {
-		path = infer(g.opt.Inferrer, g.key, g.known, g.leaf(p))
+		path = nil
+		for _, f := range tailcall.Restore(g.code, g.opt.Inferrer, g.context, g.leaf(p)) {
+			path = append(path, f.At)
+		}
 	}
 	var calls []probe
 	for _, r := range slices.Backward(path) {
@@ -260,21 +263,6 @@ func (g *byProbes) callers(p probe) []sampleprof.Frame {
 		stack = c.in.expand(stack, c.index)
 	}
 	return stack
-}
-
-// infer returns the calls of a context with the jumps that were left out of it.
-func infer(by Inferrer, key []ref, known []bool, leaf ref) []ref {
-	stack := append(slices.Clone(key), leaf)
-	var path []ref
-	for i := range key {
-		path = append(path, key[i])
-		if known != nil && known[i] {
-			continue
-		}
-		jumps, _ := by.Infer(stack, i)
-		path = append(path, jumps...)
-	}
-	return path
 }
 
 // expand appends the function of a probe to a stack, with those that it was

@@ -15,11 +15,21 @@ const (
 
 // Why nothing is inserted.
 const (
-	Direct      = ""          // the function was called itself: nothing is missing
+	Direct      = "direct"    // the function was called itself: nothing is missing
 	Unknown     = "unknown"   // there is no way, as far as is known
 	Ambiguous   = "ambiguous" // there are several
 	NotFunction = "outside"   // an instruction is in no function
 )
+
+// verdict is an answer of an inferrer.
+type verdict struct {
+	jumps []ref
+	rule  string
+}
+
+func (v verdict) known() bool {
+	return v.rule != Unknown && v.rule != Ambiguous && v.rule != NotFunction
+}
 
 // LLVM infers as llvm-profgen does.
 type LLVM struct {
@@ -28,17 +38,22 @@ type LLVM struct {
 }
 
 // NewLLVM returns an inferrer over a graph. It is not safe for concurrent use.
-func NewLLVM(g *Graph) *LLVM { return &LLVM{g, newSearches(&g.seen)} }
+func NewLLVM(g *Graph) *LLVM { return &LLVM{g, newSearches(&g.seen, nil)} }
 
 // Infer returns the jumps between stack[i] and stack[i+1] and the rule that found
-// them, or why there are none.
-func (l *LLVM) Infer(stack []machinecode.Ref, i int) ([]machinecode.Ref, string) {
+// them, or why there are none; known says that nothing else is missing.
+func (l *LLVM) Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Ref, rule string, known bool) {
+	v := l.infer(stack, i)
+	return v.jumps, v.rule, v.known()
+}
+
+func (l *LLVM) infer(stack []ref, i int) verdict {
 	callees, to := l.graph.called[stack[i]], l.graph.function(stack[i+1])
 	switch {
 	case to == none:
-		return nil, NotFunction
+		return verdict{rule: NotFunction}
 	case slices.Contains(callees, to):
-		return nil, Direct
+		return verdict{rule: Direct}
 	}
 	var a answer
 	for _, c := range callees {
@@ -47,14 +62,14 @@ func (l *LLVM) Infer(stack []machinecode.Ref, i int) ([]machinecode.Ref, string)
 	return a.verdict(RuleSeen)
 }
 
-func (a *answer) verdict(rule string) ([]ref, string) {
+func (a *answer) verdict(rule string) verdict {
 	switch a.ways {
 	case 0:
-		return nil, Unknown
+		return verdict{rule: Unknown}
 	case 1:
-		return a.path, rule
+		return verdict{a.path, rule}
 	}
-	return nil, Ambiguous
+	return verdict{rule: Ambiguous}
 }
 
 // Full infers from all that is known.
@@ -65,14 +80,22 @@ type Full struct {
 }
 
 // NewFull returns an inferrer over a graph. It is not safe for concurrent use.
-func NewFull(g *Graph) *Full { return &Full{g, newSearches(&g.seen), newSearches(&g.all)} }
+func NewFull(g *Graph) *Full {
+	again := g.all.cyclic()
+	return &Full{g, newSearches(&g.seen, again), newSearches(&g.all, again)}
+}
 
 // Infer returns the jumps between stack[i] and stack[i+1] and the rule that found
-// them, or why there are none.
-func (f *Full) Infer(stack []machinecode.Ref, i int) ([]machinecode.Ref, string) {
+// them, or why there are none; known says that nothing else is missing.
+func (f *Full) Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Ref, rule string, known bool) {
+	v := f.infer(stack, i)
+	return v.jumps, v.rule, v.known()
+}
+
+func (f *Full) infer(stack []ref, i int) verdict {
 	to := f.graph.function(stack[i+1])
 	if to == none {
-		return nil, NotFunction
+		return verdict{rule: NotFunction}
 	}
 	if f.graph.code.Class(stack[i]) == machinecode.Call {
 		return f.direct(f.graph.target(stack[i]), to)
@@ -81,34 +104,37 @@ func (f *Full) Infer(stack []machinecode.Ref, i int) ([]machinecode.Ref, string)
 }
 
 // direct is about a call of one function.
-func (f *Full) direct(callee, to function) ([]ref, string) {
+func (f *Full) direct(callee, to function) verdict {
 	switch callee {
 	case none:
-		return nil, NotFunction
+		return verdict{rule: NotFunction}
 	case to:
-		return nil, Direct
+		if f.all.again[to] {
+			return verdict{rule: Ambiguous} // it may have come back to itself
+		}
+		return verdict{rule: Direct}
 	}
 	return f.best(callee, to)
 }
 
 // best prefers the tail calls that were seen.
-func (f *Full) best(from, to function) ([]ref, string) {
+func (f *Full) best(from, to function) verdict {
 	if a := f.seen.between(from, to); a.ways == 1 {
-		return a.path, RuleSeen
+		return verdict{a.path, RuleSeen}
 	}
 	a := f.all.between(from, to)
 	return a.verdict(RuleStatic)
 }
 
 // indirect is about a call of whatever a pointer says, the last one of stack.
-func (f *Full) indirect(stack []ref, to function) ([]ref, string) {
+func (f *Full) indirect(stack []ref, to function) verdict {
 	g := f.graph
 	callees := g.called[stack[len(stack)-1]]
-	if path, rule := f.byStack(stack, to); rule == RuleStack || rule == Direct {
-		return path, rule
+	if v := f.byStack(stack, to); v.known() {
+		return v
 	}
 	if slices.Contains(callees, to) {
-		return nil, Direct
+		return verdict{rule: Direct}
 	}
 	var a answer
 	for _, c := range callees {
@@ -119,7 +145,7 @@ func (f *Full) indirect(stack []ref, to function) ([]ref, string) {
 
 // byStack looks for the innermost function of a stack that takes the address of
 // one that leads there.
-func (f *Full) byStack(stack []ref, to function) ([]ref, string) {
+func (f *Full) byStack(stack []ref, to function) verdict {
 	reach := f.all.reaching(to).reach
 	for k := len(stack) - 1; k >= 0; k-- {
 		taker := f.graph.function(stack[k])
@@ -134,10 +160,10 @@ func (f *Full) byStack(stack []ref, to function) ([]ref, string) {
 		}
 		switch {
 		case a.ways == 1 && len(a.path) == 0:
-			return nil, Direct
+			return verdict{rule: Direct}
 		case a.ways > 0:
 			return a.verdict(RuleStack)
 		}
 	}
-	return nil, Unknown
+	return verdict{rule: Unknown}
 }

@@ -15,6 +15,9 @@ type search struct {
 	steps int
 	path  []ref
 	on    map[function]bool // of path
+	// again has the functions of which it is not known how often they ran; nil: each
+	// ran once.
+	again []bool
 }
 
 // newSearch prepares searches for ways to a function.
@@ -62,6 +65,9 @@ func (s *search) walk(f function) answer {
 	if !s.reach[f] || s.on[f] {
 		return out
 	}
+	if s.again != nil && (s.again[f] || s.again[s.to]) {
+		return answer{ways: 2}
+	}
 	if s.steps++; s.steps > maxSteps || len(s.path) == maxJumps {
 		return answer{ways: 2}
 	}
@@ -78,15 +84,72 @@ func (s *search) walk(f function) answer {
 	return out
 }
 
+// cyclic finds the functions from which tail calls lead back to them. How often
+// control went around is not to be known.
+func (e *edges) cyclic() []bool {
+	// Strongly connected components after Tarjan (1972), without recursion.
+	n := len(e.out)
+	out, index, low, onStack := make([]bool, n), make([]int, n), make([]int, n), make([]bool, n)
+	type call struct {
+		f    function
+		next int // edge
+	}
+	var stack []function
+	count := 0
+	for root := range n {
+		if index[root] != 0 {
+			continue
+		}
+		for calls := []call{{f: function(root)}}; len(calls) > 0; {
+			c := &calls[len(calls)-1]
+			f := c.f
+			if c.next == 0 {
+				count++
+				index[f], low[f], onStack[f] = count, count, true
+				stack = append(stack, f)
+			}
+			if c.next < len(e.out[f]) {
+				to := e.out[f][c.next].to
+				c.next++
+				if index[to] == 0 {
+					calls = append(calls, call{f: to})
+				} else if onStack[to] {
+					low[f] = min(low[f], index[to])
+				}
+				continue
+			}
+			calls = calls[:len(calls)-1]
+			if len(calls) > 0 {
+				caller := calls[len(calls)-1].f
+				low[caller] = min(low[caller], low[f])
+			}
+			if low[f] != index[f] {
+				continue
+			}
+			for at := len(stack) - 1; ; at-- {
+				member := stack[at]
+				onStack[member] = false
+				out[member] = stack[len(stack)-1] != f // more than itself
+				if member == f {
+					stack = stack[:at]
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
 // searches keeps what was prepared, and the answers.
 type searches struct {
 	edges *edges
+	again []bool
 	to    map[function]*search
 	known map[[2]function]answer
 }
 
-func newSearches(e *edges) searches {
-	return searches{e, map[function]*search{}, map[[2]function]answer{}}
+func newSearches(e *edges, again []bool) searches {
+	return searches{e, again, map[function]*search{}, map[[2]function]answer{}}
 }
 
 // between returns the ways between two functions.
@@ -104,6 +167,7 @@ func (s *searches) reaching(to function) *search {
 	p := s.to[to]
 	if p == nil {
 		p = newSearch(s.edges, to)
+		p.again = s.again
 		s.to[to] = p
 	}
 	return p

@@ -1,0 +1,28 @@
+package unwind
+
+import "github.com/cairnprof/cairn/sample"
+
+// Moment returns the stack of a sample as a context, calls outermost first, with
+// the tail calls that its branches show if Options ask for them, and the instruction
+// that was sampled. It is not counted. There is none if the stack cannot be believed.
+func (u *Unwinder) Moment(s *sample.Sample) (c Context, leaf ref, ok bool) {
+	u.places.enter(s.PID)
+	if !u.readStack(s.Stack) || u.stack[0] == external {
+		return c, leaf, false
+	}
+	u.readBranches(s.Branches)
+	node := uint32(root)
+	if u.tailCalls() {
+		node = u.start(u.follow())
+	} else {
+		for i := len(u.stack) - 1; i > 0; i-- {
+			node = u.frames.child(node, u.stack[i])
+		}
+	}
+	x := contexts{u: u}
+	x.read(node)
+	return x.context(), u.stack[0], true
+}
+
+// Events takes what happened to address spaces.
+func (u *Unwinder) Events(events []sample.Event) { u.places.apply(events) }
