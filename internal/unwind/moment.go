@@ -2,8 +2,8 @@ package unwind
 
 import "github.com/cairnprof/cairn/sample"
 
-// Moment returns the stack of a sample as a context, calls outermost first, with
-// the tail calls that its branches show if Options ask for them, and the instruction
+// Moment returns the stack of a sample as a context, calls outermost first and
+// recursion whole, with the tail calls that its branches show if Options ask for them, and the instruction
 // that was sampled. It is not counted. There is none if the stack cannot be believed.
 func (u *Unwinder) Moment(s *sample.Sample) (c Context, leaf ref, ok bool) {
 	u.places.enter(s.PID)
@@ -19,7 +19,7 @@ func (u *Unwinder) Moment(s *sample.Sample) (c Context, leaf ref, ok bool) {
 			node = u.frames.child(node, u.stack[i])
 		}
 	}
-	x := contexts{u: u}
+	x := contexts{u: u, whole: true}
 	x.read(node)
 	return x.context(), u.stack[0], true
 }

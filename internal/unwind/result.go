@@ -73,6 +73,7 @@ type contexts struct {
 	ofNode []int32        // index+1 of a node's context; 0 is not known yet
 	frames []ref
 	key    []byte
+	whole  bool // with all of recursion
 }
 
 func (c *contexts) of(n uint32) *Context {
@@ -123,7 +124,7 @@ func (c *contexts) read(n uint32) {
 		n = node.parent
 	}
 	slices.Reverse(c.frames)
-	if c.u.opt.Inlining != nil {
+	if c.u.opt.Inlining != nil || c.whole {
 		return // the names of frames are compressed, with what is inlined between
 	}
 	c.frames = CompressRecursion(c.frames)
