@@ -120,6 +120,11 @@ func sentence(log *tracelog.Log, e *tracelog.Episode, n names) string {
 			stack = append(stack, name(x.PC, x.SP))
 		}
 	}
+	for i := range e.Children {
+		if s := section[e.Children[i].SP]; s != "" {
+			stack = append(stack, "<"+s)
+		}
+	}
 	for _, p := range e.Parents {
 		parents = append(parents, "^"+name(p.PC, p.SP))
 		if p.Time.Lo < 15e6 {
@@ -145,6 +150,8 @@ var scenarios = []struct{ name, want string }{
 	{"inactive", ` 0`},
 	{"channel", `[on] 0`},
 	{"frames", `[leaf] "leaf`},
+	{"snapshot", `[shot snapshot]; [shot snapshot] ^snapshot 0`},
+	{"below", `[below <inner]`},
 	{"messages", `[overtime] "waited 30" "n 30" 22`},
 	{"jumps", `[leaf jumps] ^jumps "leaf`},
 }
@@ -189,6 +196,9 @@ func TestMarks(t *testing.T) {
 					checkFrames(t, log)
 				}
 			}
+			if got, _ := told(t, program, "hears", symbols); !heard.MatchString(got) {
+				t.Errorf("the program was told %s", got)
+			}
 			if strings.Contains(c.flags, "c++") {
 				if got, _ := told(t, program, "exception", symbols); !strings.Contains(got, `throws`) || !strings.Contains(got, `"slept 30"`) {
 					t.Errorf("exception: %s", got)
@@ -203,6 +213,9 @@ func TestMarks(t *testing.T) {
 func matches(got, want string) bool {
 	return strings.HasPrefix(ignored.ReplaceAllString(got, ""), want)
 }
+
+// heard is what a program prints that is told of a spike.
+var heard = regexp.MustCompile(`told [0-9]+ 1 speaker 1 leaf  12.5% of 30`)
 
 var ignored = regexp.MustCompile(` \^?(ignore\b|inactive)`)
 

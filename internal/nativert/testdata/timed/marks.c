@@ -122,6 +122,34 @@ NOINLINE void frames(void) {
   leaf(30);
 }
 
+NOINLINE void snapshot(void) {
+  CAIRN_FUNCTION();
+  CAIRN_SECTION("shot") {
+    nap(30);
+    cairn_snapshot();
+  }
+}
+
+/* What the program is told it may print, even at the end. */
+static void hear(const struct cairn_spike *s) {
+  printf("told %lu %d %s %d %s; ", s->number, s->least >= 15000000 && s->least <= s->most, s->thread, s->depth > 1, s->text);
+}
+NOINLINE void hears(void) {
+  cairn_on_spike(hear);
+  cairn_thread_name("speaker");
+  leaf(30);
+  nap(100);
+  leaf(30);
+}
+
+NOINLINE void below(void) {
+  CAIRN_FUNCTION();
+  CAIRN_SECTION("inner") {
+    CAIRN_THRESHOLD(10000);
+    nap(30);
+  }
+}
+
 NOINLINE void overtime(int ms) {
   CAIRN_FUNCTION();
   CAIRN_DESCF("n %d", count(ms));
@@ -201,6 +229,7 @@ static const struct {
 } scenario[] = {
     {"section", section}, {"own", own}, {"children", children}, {"parents", parents}, {"ignore", ignore},
     {"ignore_children", ignore_children}, {"pause", pause_}, {"inactive", inactive}, {"channel", channel},
+    {"snapshot", snapshot}, {"hears", hears}, {"below", below},
     {"frames", frames}, {"messages", messages}, {"jumps", jumps}, {"exception", exception}, {"planted", planted},
 };
 
