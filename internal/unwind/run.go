@@ -60,12 +60,13 @@ func Start(code *machinecode.Set, opt Options, workers int) *Runner {
 // Add takes a batch, and releases it when it is done with it. Each unwinder learns
 // of all events before the samples that come after them.
 func (r *Runner) Add(b *sample.Batch) {
+	events := b.Events // the batch may be released before all have them
 	for i, in := range r.work {
 		switch {
 		case i == r.next:
 			in <- work{batch: b}
-		case len(b.Events) > 0:
-			in <- work{events: b.Events}
+		case len(events) > 0:
+			in <- work{events: events}
 		}
 	}
 	r.next = (r.next + 1) % len(r.work)
