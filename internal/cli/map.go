@@ -196,7 +196,7 @@ func kindName(head []byte) string {
 	case mippack.Detect(head):
 		return "a pack of raw files"
 	case tracelog.Detect(head):
-		return "a log of spikes without the calls around them (cairn spikes shows it; --flight records calls)"
+		return "a log of spikes (cairn spikes shows it)"
 	case len(head) == 0:
 		return "empty"
 	}
