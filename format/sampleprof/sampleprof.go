@@ -41,8 +41,9 @@ type Samples struct {
 	Body    map[Place]*Line
 	Inlined map[Place]map[string]*Samples
 
-	// Stated is the total where it is not the sum of all counts, and 0 where it is.
-	Stated uint64
+	// Sum is the total if Stated, where it is not the sum of all counts.
+	Stated bool
+	Sum    uint64
 	// Probes: places are pseudo probes, of a function with this Checksum.
 	Probes     bool
 	Checksum   uint64
@@ -117,8 +118,8 @@ func (l *Line) Call(name string, count uint64) {
 
 // Add adds the counts of t to s.
 func (s *Samples) Add(t *Samples) {
-	if s.Stated != 0 || t.Stated != 0 {
-		s.Stated = saturate(s.Total(), t.Total())
+	if s.Stated || t.Stated {
+		s.AddTotal(t.Total())
 	}
 	if t.Probes {
 		s.Probes, s.Checksum = true, t.Checksum
@@ -142,8 +143,8 @@ func (s *Samples) Add(t *Samples) {
 // Total returns what is stated, or else the sum of all counts, those of inlined
 // copies included.
 func (s *Samples) Total() uint64 {
-	if s.Stated != 0 {
-		return s.Stated
+	if s.Stated {
+		return s.Sum
 	}
 	var n uint64
 	for _, l := range s.Body {
@@ -220,12 +221,88 @@ func (p Place) compare(q Place) int {
 	return cmp.Or(cmp.Compare(p.Offset, q.Offset), cmp.Compare(p.Discriminator, q.Discriminator))
 }
 
+// AddTotal adds to the total and nothing else, and so states it.
+func (s *Samples) AddTotal(n uint64) {
+	s.Sum, s.Stated = saturate(s.Total(), n), true
+}
+
+// RaiseCalls makes the count of each place at least the sum of the calls from it. The
+// total stays.
+func (s *Samples) RaiseCalls() {
+	s.AddTotal(0)
+	for _, l := range s.Body {
+		var calls uint64
+		for _, n := range l.Callees {
+			calls = saturate(calls, n)
+		}
+		l.Count = max(l.Count, calls)
+	}
+}
+
+// EntryCount estimates how often the function was entered: its Head, or else what
+// its first place ran, or what was inlined there was entered.
+func (s *Samples) EntryCount() uint64 {
+	if s.Head != 0 {
+		return s.Head
+	}
+	first, inlined, found := Place{}, false, false
+	for at := range s.Body {
+		if !found || at.compare(first) < 0 {
+			first, found = at, true
+		}
+	}
+	for at := range s.Inlined {
+		if !found || at.compare(first) < 0 {
+			first, inlined, found = at, true, true
+		}
+	}
+	if !inlined {
+		if !found {
+			return 0
+		}
+		return s.Body[first].Count
+	}
+	var n uint64
+	for _, c := range s.Inlined[first] {
+		n = saturate(n, c.EntryCount())
+	}
+	return n
+}
+
 // BaseDiscriminator takes LLVM's base discriminator out of one that stands in
 // DWARF, where it shares its bits with a duplication factor and a copy number
-// (LLVM's DILocation::getBaseDiscriminatorFromDiscriminator). A number that
-// belongs to a pseudo probe has none.
+// (LLVM's DILocation::getBaseDiscriminatorFromDiscriminator). One that belongs to
+// a pseudo probe has three bits of it, if its bit 28 says so, or else the probe's
+// number stands in for it.
 func BaseDiscriminator(d uint32) uint32 {
-	if d&7 == 7 || d&1 != 0 {
+	const probe, encoded = 7, 1 << 28
+	switch {
+	case d&7 != probe:
+		return component(d)
+	case d&encoded != 0:
+		return d >> 16 & 7
+	}
+	return d >> 3 & 0xffff
+}
+
+// DuplicationFactor takes out of a discriminator how many copies of its block the
+// compiler made, each of which ran a part of the time.
+func DuplicationFactor(d uint32) uint32 {
+	switch {
+	case d&1 != 0:
+		d >>= 1
+	case d&0x40 != 0:
+		d >>= 14
+	default:
+		d >>= 7
+	}
+	return max(component(d), 1)
+}
+
+// component returns the first of the numbers that a discriminator is made of: one
+// of 5 bits, or of 12 with a mark in between.
+func component(d uint32) uint32 {
+	if d&1 != 0 {
 		return 0
 	}
 	d >>= 1

@@ -61,7 +61,7 @@ func compareLo(r Range, addr uint64) int { return cmp.Compare(r.Lo, addr) }
 // what link-time optimisation appends; "" if there is none.
 func (b *Binary) Entered(addr uint64) string {
 	if r := b.RangeFrom(addr); r != nil && r.Entry {
-		return cutSuffixes(b.functions[r.Function].Name, partSuffixes)
+		return CanonicalName(b.functions[r.Function].Name)
 	}
 	return ""
 }
@@ -138,6 +138,9 @@ var (
 		".llvm.", ".part.", ".isra.", ".constprop.", ".lto_priv.",
 	}
 )
+
+// CanonicalName is a name without what link-time optimisation appends.
+func CanonicalName(name string) string { return cutSuffixes(name, partSuffixes) }
 
 // cutSuffixes removes suffixes from a name, each once and in this order, if the
 // name ends with it and maybe a number.
