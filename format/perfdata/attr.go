@@ -66,12 +66,18 @@ func (a *attr) label() string {
 	return ""
 }
 
+// hasBranches reports whether samples have the branches that were taken last. What
+// --call-graph lbr records in their place are the calls that are open.
+func (a *attr) hasBranches() bool {
+	return a.sampleType&sampleBranchStack != 0 && a.branchType&branchCallStack == 0
+}
+
 // sampleKind says what the samples of an event have.
 func (a *attr) sampleKind() sample.Kind {
 	switch {
-	case a.sampleType&(sampleCallchain|sampleBranchStack) == sampleCallchain|sampleBranchStack:
+	case a.hasBranches() && a.sampleType&sampleCallchain != 0:
 		return sample.Hybrid
-	case a.sampleType&sampleBranchStack != 0:
+	case a.hasBranches():
 		return sample.Branches
 	case a.sampleType&(sampleIP|sampleCallchain) != 0:
 		return sample.Stacks

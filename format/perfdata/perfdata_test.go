@@ -231,6 +231,35 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestBranchKinds reads branch records that are no list of all branches taken.
+func TestBranchKinds(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		branchType uint64
+		note, want string
+		kind       sample.Kind
+	}{
+		{1 | 8, "", "1/1 [2 3] [{4 5}] 0\n", sample.Hybrid},
+		{1 | 8 | 16, "", "1/1 [2 3] [{4 5}] 0\n", sample.Hybrid},
+		{1 | 16, "only branches of some kinds", "1/1 [2 3] [{4 5}] 0\n", sample.Hybrid},
+		{1 | 1<<11, "calls that --call-graph lbr recorded are not used", "1/1 [2 3] [] 0\n", sample.Stacks},
+	} {
+		w := pdt.Writer{Events: []pdt.Event{{SampleType: pdt.IP | pdt.TID | pdt.Callchain | pdt.BranchStack, BranchType: tc.branchType}}}
+		w.Sample(pdt.Sample{IP: 2, PID: 1, TID: 1, Callchain: []uint64{user, 2, 3}, Branches: []sample.Branch{{From: 4, To: 5}}})
+		var out bytes.Buffer
+		if _, err := w.WriteTo(&out); err != nil {
+			t.Fatal(err)
+		}
+		p := open(t, out.Bytes())
+		if notes := strings.Join(p.Info().Notes, "\n"); p.Info().Kind != tc.kind || !strings.HasPrefix(notes, tc.note) || (notes == "") != (tc.note == "") {
+			t.Errorf("%#x: %v, notes %q", tc.branchType, p.Info().Kind, notes)
+		}
+		if got := all(t, p); got != tc.want {
+			t.Errorf("%#x: got %s, want %s", tc.branchType, got, tc.want)
+		}
+	}
+}
+
 func TestBuildIDInMap(t *testing.T) {
 	t.Parallel()
 	id := bytes.Repeat([]byte{0xab}, 20)

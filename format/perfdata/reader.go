@@ -118,6 +118,13 @@ func (p *Reader) describe() {
 		p.info.Kind = max(p.info.Kind, a.sampleKind())
 		p.info.Events = append(p.info.Events, a.label())
 		p.info.HasPIDs = p.info.HasPIDs || a.sampleType&sampleTID != 0
+		switch {
+		case a.sampleType&sampleBranchStack == 0:
+		case !a.hasBranches():
+			p.info.Notes = append(p.info.Notes, "calls that --call-graph lbr recorded are not used: record with -b, and --call-graph fp for stacks")
+		case a.branchType&branchSome != 0 && a.branchType&branchAny == 0:
+			p.info.Notes = append(p.info.Notes, "only branches of some kinds were recorded: what ran between two of them cannot be told; record with -b")
+		}
 	}
 }
 

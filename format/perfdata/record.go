@@ -114,13 +114,13 @@ func sampleOf(a *attr, event uint16, body []byte, big bool, batch *sample.Batch)
 	if t&sampleCallchain != 0 {
 		frames = callchain(&f, batch)
 	}
-	if frames == 0 && t&sampleIP != 0 && (t&sampleCallchain != 0 || t&sampleBranchStack == 0) {
+	if frames == 0 && t&sampleIP != 0 && a.sampleKind() != sample.Branches {
 		batch.Frame(ip)
 	}
 	if t&sampleRaw != 0 {
 		f.take(uint64(f.u32()))
 	}
-	if t&sampleBranchStack != 0 {
+	if a.hasBranches() {
 		branchStack(&f, a.branchType, batch)
 	}
 	if f.short {
