@@ -107,7 +107,7 @@ void __cairn_call_times(struct process *p, struct thread *t, struct entry *stack
       if ((i32)((u32)c->call[k - 1].sp - below) >= 0) found = &c->call[k - 1];
     below = x->sp;
     if (!found || !found->stamp || !(x->flags & LOG_ENTRY_NO_STAMP)) continue;
-    __cairn_interval(p, found->stamp, e, &t0, &t1);
+    __cairn_coarse_interval(p, found->stamp, e, &t0, &t1);
     x->sp = (u32)name_of(found);
     x->lo = e - t1, x->hi = e - t0;
     x->flags &= ~LOG_ENTRY_NO_STAMP;
