@@ -149,6 +149,7 @@ type Info struct {
 type Stats struct {
 	Bytes    int64  // of the input
 	Samples  uint64 // moments, repeated ones included
+	Records  uint64 // of which each can stand for several moments
 	Frames   uint64 // of their stacks
 	Branches uint64
 	// ByDepth counts moments by the number of their branches; the last counts
@@ -166,6 +167,7 @@ const MaxDepth = 64
 // Add adds a sample to the sums.
 func (s *Stats) Add(x *Sample) {
 	s.Samples += x.Count
+	s.Records++
 	s.Frames += x.Count * uint64(len(x.Stack))
 	s.Branches += x.Count * uint64(len(x.Branches))
 	s.ByDepth[min(len(x.Branches), MaxDepth+1)] += x.Count
@@ -175,6 +177,7 @@ func (s *Stats) Add(x *Sample) {
 func (s *Stats) Merge(other *Stats) {
 	s.Bytes += other.Bytes
 	s.Samples += other.Samples
+	s.Records += other.Records
 	s.Frames += other.Frames
 	s.Branches += other.Branches
 	s.Lost += other.Lost

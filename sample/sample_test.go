@@ -14,7 +14,7 @@ func TestStats(t *testing.T) {
 	other.Damaged("no number", "a", 9, 200)
 	other.Damaged("too long", "a", 9, 200)
 	s.Merge(&other)
-	if s.Samples != 3 || s.Frames != 6 || s.Branches != 1064 || s.ByDepth[32] != 2 || s.ByDepth[MaxDepth+1] != 1 {
+	if s.Samples != 3 || s.Records != 2 || s.Frames != 6 || s.Branches != 1064 || s.ByDepth[32] != 2 || s.ByDepth[MaxDepth+1] != 1 {
 		t.Errorf("%+v", s)
 	}
 	if len(s.Damage) != 2 {

@@ -22,13 +22,21 @@ type sampleInput struct {
 
 // openSamples opens the file at path: what perf record wrote or perf script
 // printed, perhaps compressed. The caller closes it.
-func openSamples(s *Streams, path string) (_ *sampleInput, err error) {
+func openSamples(s *Streams, path string) (*sampleInput, error) {
 	stream, err := logfile.OpenStream(path, s.In)
 	if err != nil {
 		return nil, err
 	}
-	const enough = 1 << 16 // the comments of perf script can be long
-	head := stream.Peek(enough)
+	return samplesOf(stream)
+}
+
+// sampleHead is how much of an input tells what it is: the comments of perf script
+// can be long.
+const sampleHead = 1 << 16
+
+// samplesOf is openSamples for what is open already. It closes what is none.
+func samplesOf(stream *logfile.Stream) (*sampleInput, error) {
+	head := stream.Peek(sampleHead)
 	switch {
 	case perfdata.Detect(head):
 		file, err := stream.File()

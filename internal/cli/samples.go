@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/survey"
@@ -30,7 +32,8 @@ func newSamplesCmd(s *Streams) *cobra.Command {
 what a profile could be made of: whether there are stacks, branches or both, of which
 processes and binaries the samples are, how many can be used, and why the others
 cannot. An input may be compressed with gzip or zstd, or be - for standard input;
-inputs of any length are read in little memory.
+inputs of any length are read in little memory. Of unsymbolized profiles, which
+llvm-profgen writes, it prints the sums.
 
 A sample counts as usable if one of its addresses is in a file that was mapped, or
 in one of those that --binary names, and its branches fit together. What only the
@@ -70,7 +73,7 @@ func (f *samplesFlags) run(ctx context.Context, s *Streams, args []string) error
 	for _, b := range f.binaries {
 		opt.Binaries = append(opt.Binaries, filepath.Base(b))
 	}
-	var all []samplesJSON
+	var all []samplesDoc
 	for i, path := range paths {
 		doc, err := f.read(ctx, s, path, opt)
 		if err != nil {
@@ -83,23 +86,37 @@ func (f *samplesFlags) run(ctx context.Context, s *Streams, args []string) error
 		if i > 0 {
 			fmt.Fprintln(s.Out)
 		}
-		if err := f.write(s.Out, style, &doc); err != nil {
+		if err := doc.write(s.Out, style, f.top); err != nil {
 			return err
 		}
 	}
 	if f.json {
 		return report.WriteJSON(s.Out, struct {
-			Inputs []samplesJSON `json:"inputs"`
+			Inputs []samplesDoc `json:"inputs"`
 		}{all})
 	}
 	return nil
 }
 
+// samplesDoc is what is said of one input.
+type samplesDoc interface {
+	// write writes it as tables with so many rows, 0 for all.
+	write(w io.Writer, style report.Style, top int) error
+}
+
 // read counts what is in one input.
-func (f *samplesFlags) read(ctx context.Context, s *Streams, path string, opt survey.Options) (samplesJSON, error) {
-	in, err := openSamples(s, path)
+func (f *samplesFlags) read(ctx context.Context, s *Streams, path string, opt survey.Options) (samplesDoc, error) {
+	stream, err := logfile.OpenStream(path, s.In)
 	if err != nil {
-		return samplesJSON{}, err
+		return nil, err
+	}
+	if unsymbolized.Detect(stream.Peek(sampleHead)) {
+		defer stream.Close()
+		return readCounts(s, stream)
+	}
+	in, err := samplesOf(stream)
+	if err != nil {
+		return nil, err
 	}
 	defer in.Close()
 	const mega = 1 << 20
@@ -111,7 +128,7 @@ func (f *samplesFlags) read(ctx context.Context, s *Streams, path string, opt su
 	r, err := survey.Run(ctx, in, opt, func(bytes int64) { done.Store(bytes / mega) })
 	stop()
 	if err != nil {
-		return samplesJSON{}, err
+		return nil, err
 	}
 	in.notes(s)
 	f.explain(s, in, r)

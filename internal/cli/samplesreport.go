@@ -20,6 +20,7 @@ type samplesJSON struct {
 	Events    []string            `json:"events"`
 	Bytes     int64               `json:"bytes"`
 	Samples   uint64              `json:"samples"`
+	Records   uint64              `json:"records"` // fewer than samples if these are counted together
 	ByReason  map[string]uint64   `json:"samples_by_reason"`
 	InKernel  uint64              `json:"samples_in_kernel"`
 	Elsewhere uint64              `json:"samples_elsewhere"`
@@ -67,12 +68,12 @@ type sampleDamageJSON struct {
 	Offset int64  `json:"offset"`
 }
 
-func newSamplesJSON(in *sampleInput, r *survey.Result) samplesJSON {
+func newSamplesJSON(in *sampleInput, r *survey.Result) *samplesJSON {
 	info, stats := in.Info(), in.Stats()
-	doc := samplesJSON{
+	doc := &samplesJSON{
 		File: info.File, Format: info.Format, Kind: info.Kind.String(), kind: info.Kind,
 		Command: info.Command, Host: info.Host, Events: append([]string{}, info.Events...),
-		Bytes: stats.Bytes, Samples: stats.Samples, ByReason: map[string]uint64{},
+		Bytes: stats.Bytes, Samples: stats.Samples, Records: stats.Records, ByReason: map[string]uint64{},
 		InKernel: r.InKernel, Elsewhere: r.Elsewhere, CutStacks: r.CutStacks,
 		Frames: stats.Frames, Branches: stats.Branches, Depths: []depthJSON{}, Lost: stats.Lost,
 		Mappings: r.Mappings, Conflicts: r.Conflicts,
@@ -103,8 +104,12 @@ func newSamplesJSON(in *sampleInput, r *survey.Result) samplesJSON {
 }
 
 // write writes it as tables.
-func (f *samplesFlags) write(w io.Writer, style report.Style, doc *samplesJSON) error {
-	fmt.Fprintf(w, "%s: %s, %s with %s\n", report.Printable(doc.File), doc.Format, plural(int(doc.Samples), "sample"), doc.kind)
+func (doc *samplesJSON) write(w io.Writer, style report.Style, top int) error {
+	together := ""
+	if doc.Records < doc.Samples {
+		together = fmt.Sprintf(" in %s, as equal ones were counted together", plural(int(doc.Records), "record"))
+	}
+	fmt.Fprintf(w, "%s: %s, %s with %s%s\n", report.Printable(doc.File), doc.Format, plural(int(doc.Samples), "sample"), doc.kind, together)
 	if doc.Command != "" {
 		fmt.Fprintf(w, "recorded by: %s\n", report.Printable(doc.Command))
 	}
@@ -112,7 +117,7 @@ func (f *samplesFlags) write(w io.Writer, style report.Style, doc *samplesJSON) 
 	if hasBranches(doc.kind) {
 		tables = append(tables, doc.depths())
 	}
-	tables = append(tables, f.binaryTable(doc), f.processTable(doc))
+	tables = append(tables, doc.binaryTable(top), doc.processTable(top))
 	for _, t := range tables {
 		if t.Len() == 0 {
 			continue
@@ -173,7 +178,7 @@ func (doc *samplesJSON) depths() *report.Table {
 	return t
 }
 
-func (f *samplesFlags) binaryTable(doc *samplesJSON) *report.Table {
+func (doc *samplesJSON) binaryTable(top int) *report.Table {
 	optional := func(title string) report.Column {
 		return report.Column{Title: title, Align: report.Right, Optional: true}
 	}
@@ -189,7 +194,7 @@ func (f *samplesFlags) binaryTable(doc *samplesJSON) *report.Table {
 		report.Column{Title: "BINARY", Shrink: report.ShortenPath},
 	)...)
 	for i, b := range doc.Binaries {
-		if i == f.top && f.top > 0 {
+		if i == top && top > 0 {
 			break
 		}
 		var cells []report.Cell
@@ -216,10 +221,10 @@ func (f *samplesFlags) binaryTable(doc *samplesJSON) *report.Table {
 	return t
 }
 
-func (f *samplesFlags) processTable(doc *samplesJSON) *report.Table {
+func (doc *samplesJSON) processTable(top int) *report.Table {
 	t := sampleTable(report.Column{Title: "PROCESS", Align: report.Right}, report.Column{Title: "NAME"})
 	for i, p := range doc.Processes {
-		if i == f.top && f.top > 0 {
+		if i == top && top > 0 {
 			break
 		}
 		if p.PID == nil {
