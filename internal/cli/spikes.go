@@ -33,6 +33,7 @@ type spikesFlags struct {
 	window    spikeChoice
 	debug     []string
 	noInlined bool
+	following bool
 	topGiven  bool
 }
 
@@ -59,6 +60,9 @@ others, or debug files.
   --json   every spike as an object on a line of its own, then {"suggestions": ...}
            and {"reach": ...}
   --html   a page with a picture of each spike over time
+  --follow what comes from now on, of programs that run or begin a log in a
+           directory, until all have ended or Ctrl-C; with --json each as a line.
+           Callers that end much later than the spike are not shown
 
 At the end stands what the logs can show: the threshold, how often the clock
 moved, when it was late, and what was left out.`,
@@ -80,6 +84,7 @@ moved, when it was late, and what was left out.`,
 	fl.StringVar(&f.html, "html", "", "write a page to this `file`, - for standard output")
 	fl.Var(&f.window, "window", "show what was called before spike `n` and in it, of a program built with --flight;\n0 for the last calls of each thread")
 	fl.StringArrayVar(&f.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id; repeatable")
+	fl.BoolVar(&f.following, "follow", false, "show new spikes of running programs as they come, until all have ended")
 	fl.BoolVar(&f.noInlined, "no-inlined", false, "leave out functions that were inlined (large programs are read faster)")
 	return c
 }
@@ -99,6 +104,9 @@ func (f *spikesFlags) check() error {
 		if is {
 			n++
 		}
+	}
+	if f.following && (f.table || f.html != "" || f.window.given) {
+		return usagef("--follow shows spikes as they come: --table, --html and --window are for what was logged")
 	}
 	if n > 1 {
 		return usagef("--table, --json, --html and --window: one of them")
@@ -133,6 +141,9 @@ func (f *spikesFlags) run(ctx context.Context, s *Streams, args []string) error 
 	defer t.Close()
 	if t.names, err = newSpikeNames(s, f.names(), f.debug, !f.noInlined); err != nil {
 		return err
+	}
+	if f.following {
+		return f.follow(ctx, t, style, args)
 	}
 	if err := t.open(args); err != nil {
 		return err

@@ -1,0 +1,168 @@
+package tracelog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Follower reads what a process writes to a log after it was opened. A record may be
+// half written when it is seen first, so that it is taken when it is seen the second
+// time: leave some time between readings, 100 ms for instance.
+type Follower struct {
+	log    *Log
+	next   int64 // chunks before it have no more to give
+	chunks map[int64]*followed
+	joiner joiner
+	since  map[uint32]int // reading in which the open episode of a thread came
+	count  int            // of readings
+	ready  []*Episode
+}
+
+// followed is how much of a chunk was seen, in records.
+type followed struct{ seen, taken int }
+
+// Follow begins to follow a log. What it has already is not given, if skip is set.
+func (l *Log) Follow(skip bool) (*Follower, error) {
+	f := &Follower{log: l, next: wire.ChunkSize, chunks: make(map[int64]*followed), since: make(map[uint32]int)}
+	f.joiner = joiner{open: make(map[uint32]*Episode), texts: make(map[uint32][]Text), yield: func(e *Episode, _ error) bool {
+		f.ready = append(f.ready, e)
+		return true
+	}}
+	// Twice: then all that is there is taken.
+	for range 2 {
+		if !skip {
+			break
+		}
+		if err := f.read(); err != nil {
+			return nil, err
+		}
+	}
+	clear(f.joiner.open)
+	f.ready = nil
+	return f, nil
+}
+
+// Read returns the episodes that are complete since the last reading of the log, which
+// has size bytes now: another of the thread followed, or there was nothing more to say
+// for two readings. Modules, threads and the trailer of the log are kept up to date.
+func (f *Follower) Read(size int64) ([]*Episode, error) {
+	f.log.Size = max(size, f.log.Size)
+	f.count++
+	if err := f.read(); err != nil {
+		return nil, err
+	}
+	const patience = 2
+	for _, tid := range slices.Sorted(maps.Keys(f.joiner.open)) {
+		if first, ok := f.since[tid]; ok && f.count-first >= patience {
+			f.ready = append(f.ready, f.joiner.open[tid])
+			delete(f.joiner.open, tid)
+			delete(f.since, tid)
+		}
+	}
+	list := f.ready
+	f.ready = nil
+	return list, nil
+}
+
+// read takes the records that are new.
+func (f *Follower) read() error {
+	buf := make([]byte, wire.ChunkSize)
+	for at := f.next; at+wire.ChunkHeaderSize <= f.log.Size; at += wire.ChunkSize {
+		chunk := buf[:min(wire.ChunkSize, f.log.Size-at)]
+		if n, err := f.log.r.ReadAt(chunk, at); n < len(chunk) {
+			return fmt.Errorf("%s: offset %#x: %w", f.log.Name, at, err)
+		}
+		if !f.chunk(chunk, at) && at == f.next {
+			f.next += wire.ChunkSize
+			delete(f.chunks, at)
+		}
+	}
+	return f.trailer()
+}
+
+// chunk takes what is new in a chunk and tells whether more may come.
+func (f *Follower) chunk(chunk []byte, at int64) bool {
+	le := binary.LittleEndian
+	if le.Uint32(chunk) != wire.ChunkMagic {
+		return true // not begun
+	}
+	if le.Uint16(chunk[wire.ChunkKindOffset:]) != wire.KindRecords {
+		return false
+	}
+	c := f.chunks[at]
+	if c == nil {
+		c = &followed{}
+		f.chunks[at] = c
+	}
+	sealed := used(chunk) != 0
+	now, most := 0, c.seen
+	if sealed {
+		most = 1 << 30
+	}
+	f.log.chunk(chunk, at, allTypes, func(rec record, err error) bool {
+		now++
+		if now > c.taken && now <= most {
+			c.taken = now
+			f.take(&rec, err)
+		}
+		return true
+	})
+	c.seen = max(c.seen, now)
+	return !sealed
+}
+
+func (f *Follower) take(rec *record, err error) {
+	l := f.log
+	switch {
+	case err != nil:
+		var d *trace.Damage
+		if errors.As(err, &d) {
+			l.Damaged += d.Size
+		}
+	case rec.episode != nil, rec.parent != nil, rec.text != nil:
+		f.joiner.add(rec)
+		if rec.episode != nil {
+			f.since[rec.tid] = f.count
+		}
+	case rec.module != nil:
+		if !slices.ContainsFunc(l.Modules, func(m Module) bool {
+			return m.Number == rec.module.Number && m.Unloaded == 0 && rec.module.Unloaded == 0
+		}) {
+			l.takeModule(rec.module)
+		}
+	case rec.thread != nil:
+		f.name(rec.thread)
+	}
+}
+
+// name replaces the name of a thread.
+func (f *Follower) name(th *Thread) {
+	l := f.log
+	if i := slices.IndexFunc(l.Threads, func(old Thread) bool { return old.TID == th.TID }); i >= 0 {
+		l.Threads[i] = *th
+	} else if len(l.Threads) < maxThreads {
+		l.Threads = append(l.Threads, *th)
+	}
+}
+
+// trailer reads the first record of the log again, which is kept up to date.
+func (f *Follower) trailer() error {
+	data := make([]byte, wire.TrailerSize)
+	const at = wire.ChunkSize + wire.ChunkHeaderSize
+	if f.log.Size < at+wire.TrailerSize {
+		return nil
+	}
+	if n, err := f.log.r.ReadAt(data, at); n < len(data) {
+		return fmt.Errorf("%s: offset %#x: %w", f.log.Name, at, err)
+	}
+	if rec, err := decode(data, at); err == nil && rec.trailer != nil {
+		f.log.Trailer = rec.trailer
+	}
+	return nil
+}
