@@ -3,7 +3,7 @@ package cli
 import "github.com/spf13/cobra"
 
 // spikeVerbs are what can be done with running programs of mode spike.
-var spikeVerbs = []func(*Streams) *cobra.Command{newSpikeShowCmd, newSpikeSetCmd}
+var spikeVerbs = []func(*Streams) *cobra.Command{newSpikeShowCmd, newSpikeSetCmd, newSpikeRunCmd}
 
 func newSpikeCmd(s *Streams) *cobra.Command {
 	c := &cobra.Command{

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/nativert"
+)
+
+// hookLibraryName is the file that is preloaded into programs to hook them.
+const hookLibraryName = "libcairn-spike.so"
+
+// hookLibrary returns the path of the library for programs of a C library, which
+// it builds on first use.
+func hookLibrary(ctx context.Context, musl bool) (string, error) {
+	names := []string{"cc", "gcc", "clang"}
+	if musl {
+		names = []string{"musl-gcc", "x86_64-linux-musl-gcc"}
+	}
+	for _, name := range names {
+		path, err := realTool(name)
+		if err != nil {
+			continue
+		}
+		c, err := findCompiler(path)
+		if err != nil {
+			return "", err
+		}
+		dir, err := cached("hooks-", "the library for hooks", c, shimOptions{}, "", func(tmp, _ string) error {
+			return buildHookLibrary(ctx, tmp, c)
+		})
+		if err != nil {
+			return "", err
+		}
+		library := filepath.Join(dir, hookLibraryName)
+		if strings.ContainsAny(library, " :;") {
+			return "", fmt.Errorf("no loader takes %q, for it has a space or colon: set CAIRN_CACHE", library)
+		}
+		return library, nil
+	}
+	if musl {
+		return "", errors.New("no musl-gcc on PATH to build the library for hooks with, and the program is of musl")
+	}
+	return "", errors.New("no C compiler (cc, gcc, clang) on PATH to build the library for hooks with")
+}
+
+// buildHookLibrary compiles and links the library in tmp.
+func buildHookLibrary(ctx context.Context, tmp string, c compiler) error {
+	src := filepath.Join(tmp, "src")
+	if err := os.Mkdir(src, 0o755); err != nil {
+		return err
+	}
+	for _, f := range nativert.Sources() {
+		if err := os.WriteFile(filepath.Join(src, f.Name), f.Data, 0o644); err != nil {
+			return err
+		}
+	}
+	link := []string{"-o", filepath.Join(tmp, hookLibraryName)}
+	for _, o := range nativert.LibraryObjects() {
+		if err := compileObject(ctx, src, c, nativert.TimedFlags, o); err != nil {
+			return err
+		}
+		link = append(link, o.Name)
+	}
+	cmd := exec.CommandContext(ctx, c.path, append(link, nativert.LibraryLinkFlags...)...)
+	cmd.Dir = src
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("linking %s: %w: %s", hookLibraryName, err, bytes.TrimSpace(out))
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package objfile
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"strings"
+)
+
+// Interpreter returns the path of the loader that a program asks for, "" if it is
+// linked statically.
+func (f *File) Interpreter() string {
+	for _, p := range f.elf.Progs {
+		if p.Type != elf.PT_INTERP || p.Filesz > maxPathLen {
+			continue
+		}
+		path := make([]byte, p.Filesz)
+		if _, err := p.ReadAt(path, 0); err == nil {
+			return strings.TrimRight(string(path), "\x00")
+		}
+	}
+	return ""
+}
+
+// CallSites counts the calls of functions by name that the module takes from others,
+// such as those of the hooks that compilers insert. Such a call goes through a slot
+// that the loader fills in, directly or by a stub of the linker's.
+func (f *File) CallSites(names ...string) (map[string]int, error) {
+	slots, err := f.importSlots(names)
+	if err != nil || len(slots) == 0 {
+		return nil, err
+	}
+	code, err := f.Code()
+	if err != nil {
+		return nil, err
+	}
+	stubs := map[uint64]string{}
+	for _, s := range code.sections {
+		for at := range indirect(s.data, s.addr, 0x25) {
+			if name, ok := slots[at.slot]; ok {
+				addStub(stubs, s, at.from, name)
+			}
+		}
+	}
+	calls := map[string]int{}
+	for _, s := range code.sections {
+		for at := range indirect(s.data, s.addr, 0x15) {
+			if name, ok := slots[at.slot]; ok {
+				calls[name]++
+			}
+		}
+		for i := 0; i+5 <= len(s.data); i++ {
+			if s.data[i] == 0xe8 {
+				if name, ok := stubs[relative(s.data[i+1:], s.addr+uint64(i)+5)]; ok {
+					calls[name]++
+				}
+			}
+		}
+	}
+	return calls, nil
+}
+
+// through is an instruction that goes on at the address in a slot.
+type through struct{ from, slot uint64 }
+
+// indirect yields the jumps (modrm 0x25) or calls (0x15) through slots.
+func indirect(data []byte, addr uint64, modrm byte) func(func(through) bool) {
+	return func(yield func(through) bool) {
+		for i := 0; i+6 <= len(data); i++ {
+			at := addr + uint64(i)
+			if data[i] == 0xff && data[i+1] == modrm && !yield(through{at, relative(data[i+2:], at+6)}) {
+				return
+			}
+		}
+	}
+}
+
+func relative(disp []byte, next uint64) uint64 {
+	return next + uint64(int64(int32(binary.LittleEndian.Uint32(disp))))
+}
+
+// addStub takes in a stub by its jump, in front of which can be a prefix and a
+// landing pad.
+func addStub(stubs map[uint64]string, s codeSection, jump uint64, name string) {
+	i := int(jump - s.addr)
+	stubs[jump] = name
+	if i >= 1 && s.data[i-1] == 0xf2 { // bnd
+		i--
+		stubs[s.addr+uint64(i)] = name
+	}
+	if i >= 4 && string(s.data[i-4:i]) == "\xf3\x0f\x1e\xfa" { // endbr64
+		stubs[s.addr+uint64(i)-4] = name
+	}
+}
+
+// importSlots returns the slots of functions by name.
+func (f *File) importSlots(names []string) (map[uint64]string, error) {
+	symbols, err := f.elf.DynamicSymbols()
+	if errors.Is(err, elf.ErrNoSymbols) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[uint32]string{}
+	for i, s := range symbols {
+		for _, name := range names {
+			if s.Name == name && s.Section == elf.SHN_UNDEF {
+				wanted[uint32(i)+1] = name // the table begins with an empty one
+			}
+		}
+	}
+	slots := map[uint64]string{}
+	for _, s := range f.elf.Sections {
+		if s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 || len(wanted) == 0 {
+			continue
+		}
+		data, err := f.read(s)
+		if err != nil {
+			return nil, err
+		}
+		const size = 24
+		for ; len(data) >= size; data = data[size:] {
+			info := binary.LittleEndian.Uint64(data[8:])
+			kind := elf.R_X86_64(uint32(info))
+			if name, ok := wanted[uint32(info>>32)]; ok && (kind == elf.R_X86_64_JMP_SLOT || kind == elf.R_X86_64_GLOB_DAT) {
+				slots[binary.LittleEndian.Uint64(data)] = name
+			}
+		}
+	}
+	return slots, nil
+}
