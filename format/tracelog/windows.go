@@ -137,10 +137,9 @@ func (w *Windows) measure(win *Window) error {
 		c := &win.chunks[i]
 		err := r.chunk(c, func(function, _ uint32, now uint64) bool {
 			if function != wire.FlightTime && function != wire.FlightExit {
-				win.Calls++
-			}
-			if win.From == 0 {
-				win.From = now
+				if win.Calls++; win.Calls == 1 {
+					win.From = now
+				}
 			}
 			win.To = max(win.To, now)
 			return true
@@ -148,6 +147,9 @@ func (w *Windows) measure(win *Window) error {
 		if err != nil {
 			return err
 		}
+	}
+	if win.Calls == 0 {
+		win.From = win.To
 	}
 	if w.info.Clock.Start == 0 || win.From < w.info.Clock.Start {
 		w.info.Clock.Start = win.From

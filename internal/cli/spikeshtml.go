@@ -22,6 +22,9 @@ func (f *spikesFlags) writeHTML(t *spikeSet) error {
 	for _, g := range groups {
 		page.Spikes = append(page.Spikes, t.writer.Object(g, f.of(g)))
 	}
+	if err := f.drawWindows(t, page, groups); err != nil {
+		return err
+	}
 	page.Suggestions = t.set.Suggest(t.names.name)
 	err := writeFile(t.streams, f.html, func(w io.Writer) error { return spikes.WriteHTML(w, page) })
 	if err == nil {

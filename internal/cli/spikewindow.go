@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,7 +60,39 @@ func (t *traceSet) openWindows(file *logfile.File) (trace.Log, error) {
 	return w, nil
 }
 
-// windows finds which spikes of a log have a window, by their numbers.
+// drawWindows gives a page the calls around its spikes.
+func (f *spikesFlags) drawWindows(t *spikeSet, page *spikes.Page, groups []*spikes.Group) error {
+	page.Timelines = make([]*spikes.Timeline, len(groups))
+	for log, file := range t.files {
+		if len(t.set.Logs[log].Windows) == 0 {
+			continue
+		}
+		// What there is to say of the log was said.
+		quiet := &Streams{Out: io.Discard, Err: io.Discard}
+		set := &traceSet{streams: quiet, names: f.names(), shown: make(map[trace.FuncID]string), files: t.files[log : log+1]}
+		w, err := tracelog.OpenWindows(file, file.Size, file.Name, &set.objects, tracelog.AllWindows)
+		if err != nil {
+			return err
+		}
+		set.Logs = []trace.Log{w}
+		if set.Funcs, err = set.loadFuncs(nil); err != nil {
+			return err
+		}
+		for i, g := range groups {
+			sp := f.of(g)
+			at := slices.IndexFunc(w.Windows, func(win tracelog.Window) bool { return win.Episode == sp.Number && win.TID == sp.TID })
+			if sp.Log != log || at < 0 {
+				continue
+			}
+			if page.Timelines[i], err = spikes.NewTimeline(w, at, sp.Time, set.name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// windowsOf finds which spikes of a log have a window, by their numbers.
 func windowsOf(file *logfile.File) (map[uint64]spikes.Window, error) {
 	if !tracelog.DetectWindows(file.Head(logfile.HeadSize)) {
 		return nil, nil

@@ -107,7 +107,7 @@ var rules = map[string]rule{
 	"internal/webpage":    {pure: true},
 	"internal/wrap":       {ours: "internal/objfile", others: "github.com/ianlancetaylor/demangle", pure: true},
 	"internal/flamegraph": {ours: "trace internal/calltrie internal/report internal/webpage", pure: true},
-	"internal/spikes":     {ours: "format/tracelog internal/sketch internal/report internal/webpage", pure: true},
+	"internal/spikes":     {ours: "trace format/tracelog internal/sketch internal/report internal/webpage", pure: true},
 	"internal/tracedb":    {ours: "trace internal/calltrie internal/account format/calls", others: "modernc.org/sqlite"},
 	"internal/stackdiff":  {ours: "trace internal/calltrie internal/account", pure: true},
 	"internal/report":     {ours: "prof", others: "github.com/ianlancetaylor/demangle", pure: true},

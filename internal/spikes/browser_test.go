@@ -26,6 +26,9 @@ func page(t *testing.T) string {
 			o.Desc += "</script><script>document.title='broken'</script>"
 		}
 		p.Spikes = append(p.Spikes, o)
+		if len(p.Timelines) == 0 { // of the first
+			p.Timelines = append(p.Timelines, timelineOf(t, "f(p(5)q(2))", 8000))
+		}
 	}
 	var b bytes.Buffer
 	if err := spikes.WriteHTML(&b, p); err != nil {
@@ -72,7 +75,7 @@ func TestBrowser(t *testing.T) {
 		"": {
 			"11.2..11.4 ms in CreateMeshes", "MainThread of process 42", `class="peak" data-bar="4"`, `class="child" data-bar="5"`,
 			"CreatePlayerPhase1   14.6..14.8 ms", "of which SetSkeletalMesh", "3 stacks more in the logs", "CAIRN_THRESHOLD(21);",
-			"inlined: Attach", `fill="url(#blind)"`, `aria-selected="true"`, "&lt;/script&gt;",
+			"inlined: Attach", `fill="url(#blind)"`, "What led to it: 3 calls of the thread, from 7 us before the end of the peak.", `data-call="2"`, `aria-selected="true"`, "&lt;/script&gt;",
 		},
 		"2": {"in wait_for_gpu", "no end seen", "in SpawnCharacter, CreatePlayerPhase1, main"},
 	} {

@@ -18,6 +18,8 @@ var (
 	pageBody string
 	//go:embed web/picture.js
 	pictureScript string
+	//go:embed web/calls.js
+	callsScript string
 	//go:embed web/page.js
 	pageScript string
 )
@@ -25,9 +27,10 @@ var (
 // Page is what a page shows.
 type Page struct {
 	Title       string
-	Reach       []string  // sentences
-	Spikes      []*Object // in the order of the list
-	Left        int       // stacks that are not on the page
+	Reach       []string    // sentences
+	Spikes      []*Object   // in the order of the list
+	Timelines   []*Timeline // of the spikes, nil for those whose calls are not known; or none at all
+	Left        int         // stacks that are not on the page
 	Suggestions []Suggestion
 }
 
@@ -47,11 +50,13 @@ func WriteHTML(w io.Writer, p *Page) error {
 	}
 	type spike struct {
 		*Object
-		Text     string   `json:"text"` // of the interval
-		Function string   `json:"function"`
-		Place    string   `json:"place"`
-		Shades   []int    `json:"shades"` // of the stack
-		Times    []string `json:"times"`  // of the stack
+		Text     string    `json:"text"` // of the interval
+		Function string    `json:"function"`
+		Place    string    `json:"place"`
+		Shades   []int     `json:"shades"` // of the stack
+		Times    []string  `json:"times"`  // of the stack
+		Timeline *Timeline `json:"timeline,omitempty"`
+		Hues     []int     `json:"hues,omitempty"` // of the timeline's functions
 	}
 	doc := struct {
 		Title       string       `json:"title"`
@@ -60,7 +65,7 @@ func WriteHTML(w io.Writer, p *Page) error {
 		Spikes      []spike      `json:"spikes"`
 		Suggestions []suggestion `json:"suggestions"`
 	}{p.Title, p.Reach, p.Left, []spike{}, []suggestion{}}
-	for _, o := range p.Spikes {
+	for i, o := range p.Spikes {
 		s := spike{Object: o, Text: rangeText(o.Interval), Function: o.Peak.Function, Place: at(o.Peak.File, o.Peak.Line)}
 		for i := range o.Stack {
 			f := &o.Stack[i]
@@ -70,6 +75,12 @@ func WriteHTML(w io.Writer, p *Page) error {
 				text = rangeText(*f.SoFar)
 			}
 			s.Times = append(s.Times, text)
+		}
+		if i < len(p.Timelines) && p.Timelines[i] != nil {
+			s.Timeline = p.Timelines[i]
+			for _, name := range s.Timeline.Names {
+				s.Hues = append(s.Hues, webpage.Shade(name))
+			}
 		}
 		doc.Spikes = append(doc.Spikes, s)
 	}
@@ -84,6 +95,6 @@ func WriteHTML(w io.Writer, p *Page) error {
 		Title: p.Title,
 		Light: webpage.Light + webpage.BarVariables(&webpage.LightBars) + lightPeak,
 		Dark:  webpage.Dark + webpage.BarVariables(&webpage.DarkBars) + darkPeak,
-		Style: pageStyle, Body: pageBody, Data: bytes.TrimSpace(data.Bytes()), Script: pictureScript + pageScript,
+		Style: pageStyle, Body: pageBody, Data: bytes.TrimSpace(data.Bytes()), Script: pictureScript + callsScript + pageScript,
 	})
 }

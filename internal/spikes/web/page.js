@@ -105,9 +105,15 @@ function marks() {
 function paint() {
   const s = doc.spikes[state.index];
   if (!s) return;
+  if (state.zoom === "window" && !s.timeline) state.zoom = "peak";
   if (!state.view) state.view = span(s, list, state.zoom);
   draw($("picture"), s, list, state.view, state.query ? matches : null);
-  for (const b of $("zoom").children) b.setAttribute("aria-pressed", b.dataset.value === state.zoom);
+  $("window").hidden = !s.timeline;
+  if (s.timeline) drawCalls($("calls"), s, state.view, state.query ? matches : null);
+  for (const b of $("zoom").children) {
+    b.setAttribute("aria-pressed", b.dataset.value === state.zoom);
+    if (b.dataset.value === "window") b.hidden = !s.timeline;
+  }
 }
 
 function legend(s) {
@@ -136,6 +142,7 @@ function select(i) {
   $("facts").textContent = facts(s);
   $("below").replaceChildren(stack(s));
   legend(s);
+  $("window").querySelector("p").textContent = s.timeline ? aboutCalls(s) : "";
   for (const tr of $("body").children) tr.setAttribute("aria-selected", Number(tr.dataset.index) === i);
   history.replaceState(null, "", "#" + (i + 1));
   paint();
@@ -161,12 +168,30 @@ function tip(event) {
   if (b.took) say("took " + interval(b.took) + (b.share > 0 ? ", " + Math.round(100 * b.share) + " % of the peak" : ""));
   if (b.kind !== "child" && !b.from) say("no probe: its time is not known");
   if (b.frame.abandoned) say("no end seen: left by exception or longjmp, or has a threshold of its own");
+  showTip(event);
+}
+
+function tipOfCall(event) {
+  const g = event.target.closest && event.target.closest("[data-call]"), box = $("tip");
+  box.hidden = !g;
+  if (!g) return;
+  const t = doc.spikes[state.index].timeline, b = t.bars[Number(g.dataset.call)];
+  const say = text => box.append(element("p", text));
+  box.replaceChildren(element("b", t.names[b.n]));
+  if (b.c > 1) say(b.c.toLocaleString("en") + " calls that were running when the clock moved, from " + when(b.a) + " to " + when(b.z));
+  else say("from about " + when(b.a) + " to about " + when(b.z) + ": " + duration(b.z - b.a));
+  showTip(event);
+}
+
+const when = t => Math.abs(t) < 1 ? "0" : (t < 0 ? "-" : "+") + duration(Math.abs(t));
+
+function showTip(event) {
+  const box = $("tip");
   box.style.left = Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 8) + "px";
   box.style.top = Math.min(event.clientY + 16, innerHeight - box.offsetHeight - 8) + "px";
 }
 
-function pointer() {
-  const box = $("picture");
+function pointer(box, tip) {
   let drag = null;
   box.addEventListener("wheel", e => {
     if (!e.ctrlKey && !e.shiftKey && Math.abs(e.deltaY) > Math.abs(e.deltaX) && !e.altKey) return; // the page scrolls
@@ -219,7 +244,8 @@ function start() {
     if (keys[e.key] && !e.ctrlKey && !e.metaKey) { e.preventDefault(); keys[e.key](); }
   });
   new ResizeObserver(() => paint()).observe($("picture"));
-  pointer();
+  pointer($("picture"), tip);
+  pointer($("calls"), tipOfCall);
   rows();
   marks();
   const wanted = Number(location.hash.slice(1));

@@ -44,6 +44,7 @@ function bars(s) {
 // span is the part of time that a choice shows.
 function span(s, list, zoom) {
   const peak = s.interval_ns[1];
+  if (zoom === "window") return [1.02 * s.timeline.from, Math.max(s.timeline.to, 0) - .02 * s.timeline.from];
   let from = -1.2 * peak, to = 0.12 * peak;
   const reach = zoom === "peak" ? 0 : zoom === "callers" ? 8 * peak : Infinity;
   for (const b of list) {
