@@ -192,30 +192,36 @@ func (p *parser) finish() {
 	p.reset()
 }
 
-// digits has the value of each hexadecimal digit plus one.
+// digits has the value of each hexadecimal digit, and noDigit for what is none.
 var digits = func() (t [256]uint8) {
+	for i := range t {
+		t[i] = noDigit
+	}
 	for i := range uint8(10) {
-		t['0'+i] = i + 1
+		t['0'+i] = i
 	}
 	for i := range uint8(6) {
-		t['a'+i], t['A'+i] = i+11, i+11
+		t['a'+i], t['A'+i] = i+10, i+10
 	}
 	return t
 }()
 
+const noDigit = 0xff
+
 // hex reads the hexadecimal number that s begins with, and says how many digits it
-// has: 0 if none, or if it has more than 64 bits.
+// has: 0 if none, or if there are more than 64 bits have.
 func hex(s []byte) (v uint64, n int) {
 	for n < len(s) {
 		d := digits[s[n]]
-		if d == 0 {
+		if d == noDigit {
 			break
 		}
-		if v>>60 != 0 {
-			return 0, 0
-		}
-		v = v<<4 | uint64(d-1)
+		v = v<<4 | uint64(d)
 		n++
+	}
+	const most = 16
+	if n > most {
+		return 0, 0
 	}
 	return v, n
 }
