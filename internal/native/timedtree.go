@@ -76,8 +76,9 @@ const (
 func (t *timer) treeBody(b *body) {
 	start, id, back := t.newLabel(), t.newLabel(), t.newLabel()
 	slot := treeSlot(b.name)
+	live := b.live &^ regR11 // which no function takes that gets here
 	t.insert(b.frags[0].label, start+":\n")
-	t.insert(b.frags[0].probe, t.treeEntry(b.live, slot, id, back))
+	t.insert(b.frags[0].probe, t.treeEntry(live, slot, id, back))
 	flags := slot
 	if t.opts.Counts {
 		flags |= treeUntimed
@@ -85,7 +86,7 @@ func (t *timer) treeBody(b *body) {
 		flags |= treeLongest
 	}
 	stubs := make([][]byte, len(b.frags))
-	stubs[0] = []byte("\t.long\t" + id + "-" + start + "\n\t.byte\t" + strconv.Itoa(flags) + "\n" + id + ":\n" + treeMiss(b.live) + "\tjmp\t" + back + "\n")
+	stubs[0] = []byte("\t.long\t" + id + "-" + start + "\n\t.byte\t" + strconv.Itoa(flags) + "\n" + id + ":\n" + treeMiss(live) + "\tjmp\t" + back + "\n")
 	for k := range b.exits {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
