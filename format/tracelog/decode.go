@@ -2,8 +2,10 @@ package tracelog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
@@ -61,6 +63,7 @@ type record struct {
 	trailer *Trailer
 	seen    *Seen
 	setting *Setting
+	frames  *Frames
 	tid     uint32 // of episodes, parents and texts
 	number  uint64 // of the episode of parents and texts
 }
@@ -79,6 +82,7 @@ var least = [...]int{
 	wire.TypeModule: wire.ModuleSize, wire.TypeEpisode: wire.EpisodeSize, wire.TypeParent: wire.ParentSize,
 	wire.TypeThread: wire.ThreadSize, wire.TypeStall: wire.StallSize, wire.TypeTrailer: wire.TrailerLeast,
 	wire.TypeText: wire.TextSize, wire.TypeSeen: wire.SeenSize, wire.TypeSetting: wire.SettingSize,
+	wire.TypeFrames: wire.FramesSize,
 }
 
 // decode reads the record in data, which starts at offset base of the file.
@@ -116,6 +120,8 @@ func decode(data []byte, base int64) (record, error) {
 	case wire.TypeText:
 		r.tid, r.number = a, c.U64()
 		r.text = decodeText(c)
+	case wire.TypeFrames:
+		r.frames = decodeFrames(c)
 	case wire.TypeSetting:
 		r.setting = &Setting{Off: a&wire.SettingOff != 0, Time: c.U64(), Threshold: c.U64(), Period: c.U64(), Rate: c.U64()}
 	case wire.TypeSeen:
@@ -199,6 +205,28 @@ func decodeText(c *bytecur.Cursor) *Text {
 	}
 	t.Text = string(c.Bytes(uint64(n)))
 	return t
+}
+
+func decodeFrames(c *bytecur.Cursor) *Frames {
+	f := &Frames{Count: c.U64(), End: c.U64(), Sum: c.U64(), Worst: c.U64(), Budget: c.U64(), Over: c.U64()}
+	shift, used := c.U32(), c.U32()
+	if shift > 40 || used > wire.FrameBuckets {
+		c.Failf("%d buckets of 1<<%d frames, at most %d of 1<<40 are allowed", used, shift, wire.FrameBuckets)
+		return f
+	}
+	f.Each = 1 << shift
+	for i := range uint32(wire.FrameBuckets) {
+		if b := (FrameBucket{uint64(c.U32()) * 1000, c.U32()}); i < used {
+			f.Buckets = append(f.Buckets, b)
+		}
+	}
+	for range wire.FramesLongest {
+		if x := (Frame{c.U64(), c.U64(), c.U64()}); x.Number != 0 {
+			f.Longest = append(f.Longest, x)
+		}
+	}
+	slices.SortFunc(f.Longest, func(a, b Frame) int { return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Number, b.Number)) })
+	return f
 }
 
 func decodeTrailer(c *bytecur.Cursor, flags uint32, size uint16) *Trailer {

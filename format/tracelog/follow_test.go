@@ -15,7 +15,9 @@ import (
 // growing is a file that is written to.
 type growing struct{ data []byte }
 
-func (g *growing) ReadAt(p []byte, off int64) (int, error) { return bytes.NewReader(g.data).ReadAt(p, off) }
+func (g *growing) ReadAt(p []byte, off int64) (int, error) {
+	return bytes.NewReader(g.data).ReadAt(p, off)
+}
 
 // What is read while a log grows is what is read at its end, though the last record is
 // half written each time it is seen first.

@@ -51,6 +51,8 @@ type Log struct {
 	Modules []Module // in the order in which they were seen
 	Threads []Thread // ascending by id, each with its last name
 	Stalls  []Stall  // ascending by their ends
+	// Frames is nil if the program counts none.
+	Frames *Frames
 	// Settings are ascending, none if nothing was changed.
 	Settings []Setting
 	Trailer  *Trailer // nil if there is none
@@ -123,6 +125,8 @@ func (l *Log) take(rec *record, names map[uint32]string) {
 		if len(l.Stalls) < maxStalls {
 			l.Stalls = append(l.Stalls, *rec.stall)
 		}
+	case rec.frames != nil:
+		l.Frames = rec.frames
 	case rec.setting != nil:
 		if len(l.Settings) < maxSetting {
 			l.Settings = append(l.Settings, *rec.setting)

@@ -148,6 +148,25 @@ type Setting struct {
 	Off       bool   // spikes were not looked for
 }
 
+// Frames is what a program counts as frames, and how long they took.
+type Frames struct {
+	Count, End, Sum, Worst uint64 // End: of the last one
+	Budget                 uint64
+	Over                   uint64 // that took longer than the budget
+	Each                   uint64 // frames in a bucket
+	Buckets                []FrameBucket
+	Longest                []Frame // the longest first
+}
+
+// FrameBucket is some frames in a row.
+type FrameBucket struct {
+	Worst uint64 // ns
+	Over  uint32
+}
+
+// Frame is a frame that took long.
+type Frame struct{ Number, End, Took uint64 }
+
 // Seen counts the episodes of one stack, those too that were not written.
 type Seen struct {
 	PC      uint64 // of the peak; 0 for all stacks that have no count of their own

@@ -34,6 +34,7 @@ type spikesFlags struct {
 	debug     []string
 	noInlined bool
 	following bool
+	frames    bool
 	topGiven  bool
 }
 
@@ -60,6 +61,9 @@ others, or debug files.
   --json   every spike as an object on a line of its own, then {"suggestions": ...}
            and {"reach": ...}
   --html   a page with a picture of each spike over time
+  --frames how long the frames took that the program counts by CAIRN_FRAME(), and
+           which spikes were in the longest; CAIRN_SPIKE=budget=16.7ms says what
+           is too long
   --follow what comes from now on, of programs that run or begin a log in a
            directory, until all have ended or Ctrl-C; with --json each as a line.
            Callers that end much later than the spike are not shown
@@ -85,6 +89,7 @@ moved, when it was late, and what was left out.`,
 	fl.Var(&f.window, "window", "show what was called before spike `n` and in it, of a program built with --flight;\n0 for the last calls of each thread")
 	fl.StringArrayVar(&f.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id; repeatable")
 	fl.BoolVar(&f.following, "follow", false, "show new spikes of running programs as they come, until all have ended")
+	fl.BoolVar(&f.frames, "frames", false, "list the longest frames, with the spikes in them")
 	fl.BoolVar(&f.noInlined, "no-inlined", false, "leave out functions that were inlined (large programs are read faster)")
 	return c
 }
@@ -104,6 +109,9 @@ func (f *spikesFlags) check() error {
 		if is {
 			n++
 		}
+	}
+	if f.frames && (f.following || f.table || f.html != "" || f.window.given) {
+		return usagef("--frames lists frames, not spikes: --follow, --table, --html and --window go without it")
 	}
 	if f.following && (f.table || f.html != "" || f.window.given) {
 		return usagef("--follow shows spikes as they come: --table, --html and --window are for what was logged")
@@ -153,6 +161,8 @@ func (f *spikesFlags) run(ctx context.Context, s *Streams, args []string) error 
 		return err
 	}
 	switch {
+	case f.frames:
+		return f.writeFrames(t, style)
 	case f.json:
 		return t.writeJSON(s.Out)
 	case f.html != "":
@@ -250,7 +260,7 @@ func (t *spikeSet) about(log *tracelog.Log, windows map[uint64]spikes.Window) sp
 	}
 	t.modules = append(t.modules, numbers)
 	return spikes.Log{
-		Name: log.Name, Header: log.Header, Threads: threads, Trailer: log.Trailer, Stalls: log.Stalls, Settings: log.Settings, Lost: log.Damaged, Windows: windows,
+		Name: log.Name, Header: log.Header, Threads: threads, Trailer: log.Trailer, Stalls: log.Stalls, Settings: log.Settings, Frames: log.Frames, Lost: log.Damaged, Windows: windows,
 	}
 }
 

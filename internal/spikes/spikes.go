@@ -23,6 +23,7 @@ type Log struct {
 	Threads map[uint32]string // names by id
 	Trailer *tracelog.Trailer // nil if there is none
 	Stalls  []tracelog.Stall  // ascending
+	Frames  *tracelog.Frames  // nil if the program counts none
 	// Settings are ascending, none if nothing was changed while it ran.
 	Settings []tracelog.Setting
 	Lost     int64 // bytes that are damaged

@@ -138,6 +138,16 @@
 //	24  u64 period           32  u64 episodes in a second that are written
 //	40  u64 0
 //
+// Frames, a = edition, odd while it is being written. In a chunk of its own kind, one
+// in a log, kept up to date: how long what the program counts as frames took.
+//
+//	 8  u64 frames that ended, the first excepted, of which the start is not known
+//	16  u64 time the last one ended  24  u64 sum     32  u64 longest
+//	40  u64 budget                   48  u64 frames that took longer
+//	56  u32 shift                    60  u32 buckets in use
+//	64  1024 buckets, each of 1 << shift frames: u32 longest in us, u32 longer than the budget
+//	8256  64 longest frames, in no order: u64 number, 0: none; u64 time it ended, u64 duration
+//
 // # Mode trace
 //
 // The log of mode trace has chunks of two kinds. Chunk 0 has records, the first
@@ -253,6 +263,7 @@ const (
 	KindEvents  = 3
 	KindFlight  = 4
 	KindTree    = 8
+	KindFrames  = 9
 )
 
 // Record types.
@@ -269,6 +280,7 @@ const (
 	TypeTree    = 20
 	TypeNode    = 21
 	TypeSetting = 24
+	TypeFrames  = 25
 )
 
 // Sizes of the fixed parts of records.
@@ -285,6 +297,9 @@ const (
 	TextSize         = 40  // then the text
 	SeenSize         = 64
 	SettingSize      = 48
+	FramesSize       = 64 + 8*FrameBuckets + 24*FramesLongest
+	FrameBuckets     = 1024
+	FramesLongest    = 64
 	NodeSize         = 56 // of trees as well
 	TraceSize        = 64
 	EventSize        = 8

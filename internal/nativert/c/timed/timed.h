@@ -5,6 +5,7 @@
  *   timed_mark.c    what programs say: thresholds, pauses, texts
  *   timed_scope.c   scopes that programs mark
  *   timed_stack.c   the stack of an episode
+ *   timed_frame.c   frames of the program
  *   timed_snapshot.c  a stack that the program asks for
  *   timed_callback.c  what the program is told of its spikes
  *   timed_clock.c   the coarse clock and its thread
@@ -141,6 +142,8 @@ struct process {
   void (*flight_freeze)(struct process *, struct thread *, u64 number, u64 lo, u64 hi, u64 e);
   void (*flight_forked)(struct process *);
   struct hooks *hooks; /* of functions that others compiled, see hook.h; 0: none */
+  struct summary *frames; /* in the log; 0: none ended */
+  u64 frames_from, frame_end, budget;
   struct spikes *spikes; /* that the program wants to be told; 0: none */
   u64 snapshots;         /* of the episodes */
   u32 ended;             /* the program ends in order */
@@ -318,6 +321,7 @@ HIDDEN void __cairn_log_thread(struct process *p);
 HIDDEN u64 __cairn_late_between(struct process *p, u64 from, u64 to);
 HIDDEN struct thread *__cairn_thread(struct process *p);
 HIDDEN void __cairn_wake(struct process *p);
+HIDDEN void __cairn_frame_ended(struct process *p, const u64 *f);
 HIDDEN void __cairn_flush(struct process *p);
 HIDDEN void __cairn_callback_spike(struct process *p, const u64 *episode, i32 tid, const char *thread, u64 n);
 HIDDEN void __cairn_callback_text(struct process *p, u64 number, const char *text, u64 n);

@@ -179,6 +179,8 @@ void __cairn_file_drop(struct process *p) {
   if (f->chunk && f->chunk != f->first) sys2(SYS_munmap, f->chunk, LOG_CHUNK_SIZE);
   if (f->first) sys2(SYS_munmap, f->first, LOG_CHUNK_SIZE);
   if (f->seen) sys2(SYS_munmap, f->seen, LOG_CHUNK_SIZE);
+  if (p->frames) sys2(SYS_munmap, (u8 *)p->frames - LOG_CHUNK_HEADER_SIZE, LOG_CHUNK_SIZE);
+  p->frames = 0;
   if (f->fd >= 0) sys1(SYS_close, f->fd);
   clear(f, sizeof *f);
   f->fd = -1;

@@ -130,6 +130,10 @@ static void take(struct process *p, struct thread *t, u8 *q) {
   u32 type = ((u16 *)q)[0], size = ((u16 *)q)[1];
   u64 *f = (u64 *)q;
   u64 time = f[2];
+  if (type == LOG_TYPE_FRAMES) {
+    __cairn_frame_ended(p, f);
+    return;
+  }
   if (type == LOG_TYPE_EPISODE) {
     const struct entry *x = (const struct entry *)(q + LOG_EPISODE_SIZE);
     int spike = !((u32)f[7] & LOG_EPISODE_SNAPSHOT);

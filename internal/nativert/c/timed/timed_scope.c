@@ -27,7 +27,6 @@ HIDDEN u64 __cairn_scope_end(struct scope *s);
 HIDDEN int __cairn_scope_over(const struct scope *s);
 HIDDEN void __cairn_scope_text(const struct scope *s, u64 number, const char *text, u64 len);
 HIDDEN void __cairn_mark(u64 cfa, u32 verb, u64 ns);
-HIDDEN void __cairn_next_frame(void);
 
 static struct thread *self(void) {
   struct process *p = __cairn_state;
@@ -134,12 +133,6 @@ void __cairn_mark(u64 cfa, u32 verb, u64 ns) {
   if (!ns) ns = 1;
   __cairn_note(sp, verb == OWN ? ns : 0, verb == CHILDREN ? ns : 0,
                verb == IGNORE ? NOTE_IGNORE : verb == IGNORE_CHILDREN ? NOTE_IGNORE_CHILDREN : 0);
-}
-
-/* next_frame counts frames. */
-void __cairn_next_frame(void) {
-  struct process *p = __cairn_state;
-  if (p && load(word(p, ALIVE))) add(&p->frame, 1);
 }
 
 /* ---- in episodes ---- */

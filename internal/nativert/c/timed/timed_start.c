@@ -104,6 +104,7 @@ static int wants_masked(char **envp) {
 static void configure(struct process *p, char **envp) {
   p->threshold = 10 * MS;
   p->rate = 100;
+  p->budget = 16666667; /* of 60 frames in a second */
   p->flight_chunks = (8u << 20) / LOG_CHUNK_SIZE;
   __cairn_options(p, CAIRN_DEFAULTS);
   if (privileged()) {
@@ -182,6 +183,7 @@ static void forked(void) {
   p->words_lock = p->reload = p->control_failed = 0;
   p->controlled = 0;
   p->snapshots = p->ended = 0;
+  p->frame_end = 0;
   p->spikes = 0; /* its thread is the parent's */
   p->settings = 0;
   p->setting[0] = 0; /* none was looked at */

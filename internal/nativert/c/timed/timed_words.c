@@ -77,6 +77,9 @@ static int change(struct process *p, const char *s, int obey) {
   } else if (__cairn_word_is(s, "threshold=")) {
     if ((v = __cairn_time_of(value)) < (p->kind == KIND_EXACT ? 2000 : 10000)) return 0;
     if (obey) __cairn_new_threshold(p, v);
+  } else if (__cairn_word_is(s, "budget=")) {
+    if (!(v = __cairn_time_of(value))) return 0;
+    if (obey) store(&p->budget, v);
   } else if (__cairn_word_is(s, "rate=")) {
     if ((v = number_of(value)) == NONE) return 0;
     if (obey) store(&p->rate, v);

@@ -1,0 +1,94 @@
+/* Frames: how long each took, from one call of CAIRN_FRAME to the next. The thread
+ * that ends a frame leaves a record in its queue; the log's thread keeps a summary of
+ * all in one record of the log: the longest frames, and a row of buckets, each of
+ * which stands for twice as many frames whenever the row is full. */
+
+#include "timed.h"
+
+HIDDEN void __cairn_next_frame(void);
+
+/* next_frame ends a frame. */
+void __cairn_next_frame(void) {
+  enum { SIZE = 32, WAKE = 64 };
+  struct process *p = __cairn_state;
+  if (!p || !load(word(p, ALIVE))) return;
+  u64 number = add(&p->frame, 1);
+  if (p->off || (p->check_pid && (i32)sys0(SYS_getpid) != p->pid)) return;
+  u64 now = __cairn_now(p), last = __atomic_exchange_n(&p->frame_end, now, __ATOMIC_ACQ_REL);
+  struct thread *t = __cairn_thread(p);
+  if (!number || !last || now < last || !t || t->busy) return;
+  u64 *f = (u64 *)__cairn_reserve(t, SIZE);
+  if (!f) {
+    add(&p->dropped, 1);
+    return;
+  }
+  f[1] = number, f[2] = now, f[3] = now - last;
+  ((u16 *)f)[0] = LOG_TYPE_FRAMES, ((u16 *)f)[1] = SIZE;
+  store(&t->head, t->head + SIZE);
+  if (number % WAKE == 0) store(&p->pending, 1); /* the writer need not wake for each */
+}
+
+/* Below, the log's thread. */
+
+struct bucket {
+  u32 worst, over; /* worst: us */
+};
+struct frame {
+  u64 number, end, took;
+};
+
+/* summary is the record, as package wire draws it. */
+struct summary {
+  u16 type, size;
+  u32 edition; /* odd while it is written */
+  u64 count, end, sum, worst, budget, over;
+  u32 shift, used;
+  struct bucket bucket[LOG_FRAME_BUCKETS];
+  struct frame longest[LOG_FRAMES_LONGEST];
+};
+_Static_assert(sizeof(struct summary) == LOG_FRAMES_SIZE, "layout");
+
+/* halve makes room in the row. */
+static void halve(struct summary *s) {
+  for (u32 i = 0; i < LOG_FRAME_BUCKETS / 2; i++) {
+    const struct bucket *a = &s->bucket[2 * i], *b = a + 1;
+    s->bucket[i].worst = (u32)most(a->worst, b->worst);
+    s->bucket[i].over = a->over + b->over;
+  }
+  clear(&s->bucket[LOG_FRAME_BUCKETS / 2], sizeof s->bucket / 2);
+  s->used = LOG_FRAME_BUCKETS / 2;
+  s->shift++;
+}
+
+/* keep puts a frame among the longest, in the place of the shortest. */
+static void keep(struct summary *s, u64 number, u64 end, u64 took) {
+  struct frame *shortest = s->longest;
+  for (u32 i = 1; i < LOG_FRAMES_LONGEST; i++)
+    if (s->longest[i].took < shortest->took) shortest = &s->longest[i];
+  if (took <= shortest->took) return;
+  shortest->number = number, shortest->end = end, shortest->took = took;
+}
+
+/* frame_ended takes in a record of next_frame. */
+void __cairn_frame_ended(struct process *p, const u64 *f) {
+  u64 number = f[1], end = f[2], took = f[3], budget = load(&p->budget);
+  if (!p->frames) {
+    u8 *c = __cairn_file_chunk(p, LOG_KIND_FRAMES, end);
+    if (!c) return;
+    p->frames = (struct summary *)(c + LOG_CHUNK_HEADER_SIZE);
+    p->frames->size = LOG_FRAMES_SIZE;
+    p->frames_from = number;
+    store(&p->frames->type, LOG_TYPE_FRAMES);
+  }
+  struct summary *s = p->frames;
+  store(&s->edition, s->edition + 1);
+  u64 at = less(number, p->frames_from);
+  while (at >> s->shift >= LOG_FRAME_BUCKETS) halve(s);
+  struct bucket *b = &s->bucket[at >> s->shift];
+  s->used = (u32)most(s->used, (at >> s->shift) + 1);
+  b->worst = (u32)most(b->worst, least(took / 1000, ~0u));
+  s->count++, s->end = end, s->sum += took, s->worst = most(s->worst, took), s->budget = budget;
+  if (took > budget) s->over++, b->over++;
+  keep(s, number, end, took);
+  store(&s->edition, s->edition + 1);
+}
