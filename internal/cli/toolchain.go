@@ -295,6 +295,9 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions,
 		if opts.traces() {
 			objects = nativert.TraceObjects(defaultDir)
 		}
+		if opts.spikes() {
+			objects = append(objects, nativert.HookObjects()...)
+		}
 		for _, o := range objects {
 			if err := compileObject(ctx, src, c, nativert.TimedFlags, o); err != nil {
 				return err

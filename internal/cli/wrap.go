@@ -35,10 +35,12 @@ in its callers' way: its calls are timed as those of a program that cairn cc
 --mode spike built, though its own code is left as it is. The command behind --
 links with them; -o writes their source.
 
-A wrapper needs the types of the parameters. They are from --prototype, from the
-debug information of the --from files, or of the objects of the link; or the
-function is one of the C library that cairn knows. Structures may be passed by
-value. A variable number of arguments cannot be passed on.
+A wrapper is a C function where the types of the parameters are known: from
+--prototype, from the debug information of the --from files, or of the objects of
+the link, or because the function is one of the C library that cairn knows. Where
+they are not, or C cannot pass them on (a variable number of them), the function's
+return address is swapped while it runs, and nothing else is touched. Where shadow
+stacks (CET) are on, such calls are not timed.
 
 NAME may be a C++ function as people write it, with its parameters where there
 are several of that name. Give the mangled name where there is no link to look

@@ -166,6 +166,9 @@ func (f *wrapFlags) functions(s *Streams, names []string, link *wrapLink) ([]*wr
 				return nil, fmt.Errorf("wrap: %s: %w", wrap.Demangled(name), err)
 			}
 		}
+		if fn.Shim {
+			note(s, "wrap: %s: timed by %s", fn.Title, strings.Replace(fn.Source, ": ", ", for ", 1))
+		}
 		out = append(out, fn)
 	}
 	for name := range given {
@@ -237,15 +240,7 @@ func (l *signatureSearch) find(name string) (*wrap.Function, error) {
 	if l.link == nil {
 		where = "nothing given has"
 	}
-	return nil, fmt.Errorf("its parameters are not known: %s debug information of it (compile with -g, or give a file that has some with --from, or its prototype with --prototype 'int %s(void *, size_t)')", where, plainName(name))
-}
-
-// plainName is a name that a prototype can have.
-func plainName(name string) string {
-	if len(name) > 40 {
-		return "NAME"
-	}
-	return name
+	return wrap.Shim(name, where+" debug information of it")
 }
 
 // objects lists the files of the link that define a function and those that
@@ -293,5 +288,9 @@ func (l *signatureSearch) in(path, name string, optional bool) (*wrap.Function, 
 	}
 	sig := signatures[best]
 	sig.Name = name
-	return wrap.FromSignature(&sig, "the debug information of "+filepath.Base(path))
+	fn, err := wrap.FromSignature(&sig, "the debug information of "+filepath.Base(path))
+	if err != nil {
+		return wrap.Shim(name, err.Error())
+	}
+	return fn, nil
 }

@@ -2,7 +2,8 @@
 // what a linker's option --wrap=f sends callers of f to. A wrapper is a function
 // with the parameters of the one that it stands for, so that needs its
 // signature: from debug information, from a prototype that the user gives, or
-// from the table of the C library's here.
+// from the table of the C library's here. Where there is none, or C cannot pass the
+// arguments on, it is a few instructions that touch no argument.
 //
 // Linkers leave many a call alone, and none of them says so. Analyse finds such
 // calls in what the objects of a link define and need.
@@ -13,6 +14,7 @@ package wrap
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -24,7 +26,21 @@ type Function struct {
 	Params []string
 	Before string // declarations of the types
 	Source string // where the signature is from
+	Shim   bool   // no signature: its return address is swapped
 }
+
+// Shim returns the function whose wrapper needs no signature: it passes everything
+// on as it is and has the function return to the runtime. why says what is in the
+// way of a wrapper in C.
+func Shim(name, why string) (*Function, error) {
+	if !symbol.MatchString(name) {
+		return nil, errors.New("its name is none that an assembler can spell")
+	}
+	return &Function{Name: name, Title: Demangled(name), Source: "its return address: " + why, Shim: true}, nil
+}
+
+// symbol is a name that needs no quotes in assembly.
+var symbol = regexp.MustCompile(`^[A-Za-z_.$][\w.$]*$`)
 
 // SplitNames splits a list of names at its commas, but not at those of the
 // parameters of C++ names.

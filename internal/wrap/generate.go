@@ -45,6 +45,10 @@ func Text(functions []*Function, options []string, kind Kind) string {
 	}
 	for _, f := range functions {
 		fmt.Fprintf(&b, "\n/* %s, by %s */\n%s", comment(f.Title), comment(f.Source), f.Before)
+		if f.Shim {
+			b.WriteString(f.shim(kind))
+			continue
+		}
 		b.WriteString(f.wrapper(kind))
 	}
 	return b.String()
@@ -84,6 +88,20 @@ func (f *Function) wrapper(kind Kind) string {
 		fmt.Fprintf(&b, "  return __cairn_base ? __timed_%s(%s) : __real_%s(%s);\n}\n", f.Name, values, f.Name, values)
 	}
 	return b.String()
+}
+
+// shim returns the code of a wrapper without a signature. The runtime's hook takes
+// the return address away, until the function returns.
+func (f *Function) shim(kind Kind) string {
+	visibility := ""
+	if kind.Shared {
+		visibility = `"\t.hidden\t__wrap_` + f.Name + `\n"` + "\n        "
+	}
+	return strings.NewReplacer("NAME", f.Name, "VISIBILITY", visibility).Replace(`__asm__("\t.pushsection .text\n\t.globl\t__wrap_NAME\n\t.hidden\t__cairn_hook_call\n"
+        VISIBILITY"\t.type\t__wrap_NAME, @function\n__wrap_NAME:\n\t.cfi_startproc\n\tendbr64\n"
+        "\tcall\t__cairn_hook_call\n\tjmp\t__real_NAME@PLT\n"
+        "\t.cfi_endproc\n\t.size\t__wrap_NAME, . - __wrap_NAME\n\t.popsection\n");
+`)
 }
 
 // declare returns the declaration of a name of a type.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-var errVariadic = errors.New("it takes a variable number of arguments, which a wrapper cannot pass on: wrap what it calls (vprintf for printf), or give a prototype of what your program passes, integers and pointers only, with --prototype")
+var errVariadic = errors.New("it takes a variable number of arguments, which no C function passes on")
 
 // typedefs are names of types that prototypes may use without a header, and
 // what they are on x86-64.
@@ -58,7 +58,7 @@ func ParsePrototype(text string) (*Function, error) {
 	}
 	for i, p := range splitParams(params) {
 		if strings.TrimSpace(p) == "..." {
-			return nil, fmt.Errorf("prototype %q: %w", text, errVariadic)
+			return nil, fmt.Errorf("prototype %q: %w: leave the prototype out", text, errVariadic)
 		}
 		t, err := prototypeType(p, true)
 		if err == nil && t == "void" {
