@@ -11,6 +11,8 @@ func newSpikeCmd(s *Streams) *cobra.Command {
 		Short: "Look for spikes in running programs",
 		Long: `spike has verbs for programs while they run. What they found is shown by cairn
 spikes.`,
+		Example: `  cairn spike --attach-by-preload ./app args
+  cairn spike show`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("spike: unknown verb %q (see cairn spike -h; logs are shown by cairn spikes)", args[0])
@@ -19,6 +21,7 @@ spikes.`,
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	attachByPreload(s, c)
 	for _, verb := range spikeVerbs {
 		c.AddCommand(verb(s))
 	}

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/cairnprof/cairn/internal/detour"
@@ -33,6 +32,50 @@ func (f *detourFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.verbose, "verbose", false, "with --detours: say why functions are not hooked, and name some")
 }
 
+// detourFlagNames are the names of those flags.
+var detourFlagNames = []string{"only", "skip", "small", "verbose"}
+
+// refuseFlags refuses flags of c that are given without the one they belong to.
+func refuseFlags(c *cobra.Command, verb, with string, names ...string) error {
+	for _, name := range names {
+		if c.Flags().Changed(name) {
+			return usagef("%s: --%s is for %s", verb, name, with)
+		}
+	}
+	return nil
+}
+
+// attachByPreload adds to spike what spike run --detours does, under a name that says
+// how. Its flags are shown by that verb.
+func attachByPreload(s *Streams, c *cobra.Command) {
+	const name = "attach-by-preload"
+	f := spikeRunFlags{detours: true}
+	f.register(c)
+	names := []string{}
+	c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		flag.Hidden = true
+		names = append(names, flag.Name)
+	})
+	attach := c.Flags().Bool(name, false, "run the program that follows with its functions hooked as they are: another\nname of spike run --detours, whose flags it takes")
+	c.Flags().SetInterspersed(false)
+	verbs, help := c.Args, c.RunE
+	c.Args = func(c *cobra.Command, args []string) error {
+		switch {
+		case !*attach:
+			return cmp.Or(refuseFlags(c, "spike", "--"+name, names...), verbs(c, args))
+		case len(args) == 0:
+			return usagef("spike --%s: no program given; write: cairn spike --%[1]s ./app", name)
+		}
+		return nil
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if !*attach {
+			return help(c, args)
+		}
+		return f.run(c.Context(), s, args)
+	}
+}
+
 // detours are the hooks of one program.
 type detours struct {
 	plan *detour.Plan
@@ -48,7 +91,7 @@ func (f *detourFlags) planDetours(path string) (*detours, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := openHookable(path)
+	file, err := objfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -63,27 +106,10 @@ func (f *detourFlags) planDetours(path string) (*detours, error) {
 	}
 	d := &detours{plan: detour.Make(module, detour.Options{Chosen: chosen, Small: f.small})}
 	if len(d.plan.Sites) == 0 {
-		return nil, fmt.Errorf("%s: none of %s can be hooked:%s", path, plural(len(d.plan.Refused), "function"), reasonList(d.plan))
+		return nil, fmt.Errorf("spike run: %s: none of %s can be hooked:%s", path, plural(len(d.plan.Refused), "function"), reasonList(d.plan))
 	}
 	d.file = detour.Encode([]detour.Planned{{Plan: d.plan, BuildID: []byte(id), Main: true}})
 	return d, nil
-}
-
-// openHookable opens a program; of a script it says what to do.
-func openHookable(path string) (*objfile.File, error) {
-	found, err := exec.LookPath(path)
-	if err != nil {
-		return nil, usagef("no program %q found", path)
-	}
-	if head, err := os.Open(found); err == nil {
-		var b [2]byte
-		n, _ := head.Read(b[:])
-		head.Close()
-		if n == 2 && string(b[:]) == "#!" {
-			return nil, usagef("%s is a script: name the program that runs it, with the script as its argument", found)
-		}
-	}
-	return objfile.Open(found)
 }
 
 // chosen returns the rule of --only and --skip, nil for none.

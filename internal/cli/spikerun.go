@@ -50,7 +50,14 @@ done, and is not.`,
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if !f.detours {
+				if err := refuseFlags(c, "spike run", "--detours", detourFlagNames...); err != nil {
+					return err
+				}
+			}
+			return f.run(c.Context(), s, args)
+		},
 	}
 	c.Flags().SetInterspersed(false)
 	f.register(c)

@@ -73,7 +73,7 @@ const (
 	Short      Reason = "shorter than a jump"
 	Entered    Reason = "something leads into its first bytes"
 	Looped     Reason = "a loop starts with its first instruction"
-	Calls      Reason = "a call in its first bytes"
+	Calls      Reason = "a call in its first bytes that would return there"
 	ShortOnly  Reason = "loop, jrcxz or xbegin in its first bytes"
 	Outside    Reason = "its first bytes refer to something outside the module"
 	Traps      Reason = "a breakpoint or trap in its first bytes"

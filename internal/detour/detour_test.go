@@ -39,7 +39,9 @@ var prologues = []prologue{
 	{"filled", "xor %eax,%eax\nret\n.size filled,.-filled\n.balign 16", "", "31c0 c3"},
 	{"filledint3", "xor %eax,%eax\nret\n.size filledint3,.-filledint3\nint3\nint3\nint3", "", "31c0 c3"},
 	{"crowded", "xor %eax,%eax\nret", detour.Short, ""},
-	{"callee", "sub $8,%rsp\ncall other\nadd $8,%rsp\nret", detour.Calls, ""},
+	{"callee", "sub $8,%rsp\ncall other\nadd $8,%rsp\nret", "", "4883ec08 ff3505000000 e900000000 0000000000000000"},
+	{"calleegot", "push %rbx\ncall *table(%rip)\npop %rbx\nret", "", "53 ff3506000000 ff2500000000 0000000000000000"},
+	{"calleestack", "push %rbx\ncall *8(%rsp)\npop %rbx\nret", detour.Calls, ""},
 	{"calleeptr", "push %rbx\ncall *%rdi\npop %rbx\nret", detour.Calls, ""},
 	{"counted", "mov %esi,%ecx\njrcxz 1f\nnop\n1: ret", detour.ShortOnly, ""},
 	{"transaction", "nop\nxbegin 1f\nxend\n1: ret", detour.ShortOnly, ""},
@@ -219,6 +221,9 @@ func sameCode(m *detour.Module, s detour.Site, blob []byte, at uint64) error {
 		if n := from - s.At; n > 0 && uint64(s.Inner[n-1]) != to-at-uint64(s.Entry) {
 			return fmt.Errorf("instruction at +%d is at +%d, not %d", n, to-at-uint64(s.Entry), s.Inner[n-1])
 		}
+		if a.Class == x86.Call || a.Class == x86.CallIndirect {
+			return sameCall(a, b, from, to, blob, at)
+		}
 		if a.Class != b.Class || a.Relative() && a.Target(from) != b.Target(to) || a.RIP && a.Memory(from) != b.Memory(to) {
 			return fmt.Errorf("%+v at %#x became %+v", a, from, b)
 		}
@@ -234,6 +239,25 @@ func sameCode(m *detour.Module, s detour.Site, blob []byte, at uint64) error {
 	back, err := x86.Decode(blob[to-at:])
 	if err != nil || back.Class != x86.Jump || back.Target(to) != from {
 		return fmt.Errorf("goes back by %+v, %v, want to %#x", back, err, from)
+	}
+	return nil
+}
+
+// sameCall checks what became of a call: it pushes where the call would return to,
+// and jumps where it would go.
+func sameCall(a, push x86.Inst, from, to uint64, blob []byte, at uint64) error {
+	if push.Opcode != 0xff || push.Reg() != 6 || !push.RIP ||
+		binary.LittleEndian.Uint64(blob[push.Memory(to)-at:]) != from+uint64(a.Len) {
+		return fmt.Errorf("%+v at %#x became %+v", a, from, push)
+	}
+	to += uint64(push.Len)
+	jump, err := x86.Decode(blob[to-at:])
+	switch {
+	case err != nil:
+		return err
+	case a.Class == x86.Call && (jump.Class != x86.Jump || jump.Target(to) != a.Target(from)),
+		a.Class == x86.CallIndirect && (jump.Class != x86.JumpIndirect || !a.RIP || jump.Memory(to) != a.Memory(from)):
+		return fmt.Errorf("%+v at %#x became %+v", a, from, jump)
 	}
 	return nil
 }

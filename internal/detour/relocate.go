@@ -36,11 +36,15 @@ func (p *Plan) hook(s *scan, f *function) Reason {
 		if taken > 0 {
 			site.Inner[taken-1] = uint8(len(t.blob) - int(entry))
 		}
+		if called := i.Class == x86.Call || i.Class == x86.CallIndirect; called && taken+int(i.Len) < patchSize {
+			return Calls
+		}
 		if reason := t.move(f.at+uint64(taken), i, f.code[skip+taken:]); reason != "" {
 			return reason
 		}
 		taken += int(i.Len)
-		ended = i.Ends()
+		// A call that was moved returns to the function itself.
+		ended = i.Ends() || i.Class == x86.Call || i.Class == x86.CallIndirect
 	}
 	if taken < patchSize && (!ended || !s.filled(f, f.at+uint64(taken), f.at+patchSize)) {
 		return Short
@@ -122,7 +126,7 @@ func (t *trampoline) move(addr uint64, i x86.Inst, code []byte) Reason {
 	code = code[:i.Len]
 	switch i.Class {
 	case x86.Call, x86.CallIndirect:
-		return Calls // an unwinder would find the trampoline among the callers
+		return t.call(addr, i)
 	case x86.Loop:
 		return ShortOnly
 	case x86.Trap:
@@ -146,5 +150,31 @@ func (t *trampoline) move(addr uint64, i x86.Inst, code []byte) Reason {
 	behind := code[i.DispOff+i.DispSize:]
 	t.distance(i.Memory(addr), len(behind))
 	t.bytes(behind...)
+	return ""
+}
+
+// call moves a call: the address that it returns to in the function is pushed, so
+// that unwinders find the function and not the trampoline.
+//
+//	push 1f(%rip)
+//	jmp  target, or jmp *target(%rip)
+//	1: .quad address behind the call
+func (t *trampoline) call(addr uint64, i x86.Inst) Reason {
+	jump := 5
+	if i.Class == x86.CallIndirect {
+		if !i.RIP {
+			return Calls // the operand can be on the stack, where it would be elsewhere
+		}
+		jump = 6
+	}
+	t.bytes(0xff, 0x35, byte(jump), 0, 0, 0)
+	if i.RIP {
+		t.bytes(0xff, 0x25)
+		t.distance(i.Memory(addr), 0)
+	} else {
+		t.jump(i.Target(addr))
+	}
+	t.fixup(Address, addr+uint64(i.Len))
+	t.bytes(make([]byte, 8)...)
 	return ""
 }

@@ -1,9 +1,6 @@
 package objfile
 
-import (
-	"debug/elf"
-	"slices"
-)
+import "debug/elf"
 
 // Contents is a section that is in memory when the module runs, with what the
 // file holds of it.
@@ -53,9 +50,7 @@ func (f *File) FunctionSymbols() ([]FunctionSymbol, error) {
 }
 
 // Interpreted says whether the file is a program that names a dynamic loader.
-func (f *File) Interpreted() bool {
-	return slices.ContainsFunc(f.elf.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
-}
+func (f *File) Interpreted() bool { return f.Interpreter() != "" }
 
 // X86_64 says whether the code is that of x86-64.
 func (f *File) X86_64() bool { return f.elf.Machine == elf.EM_X86_64 }
