@@ -94,7 +94,8 @@ func (b Bit) On() bool { return false }
 // Set switches the channel.
 func (b Bit) Set(on bool) {}
 
-// Frame counts frames: call it once for each. Spikes have the number.
+// Frame ends a frame: call it once for each. Spikes have the number of those before,
+// and the log how long the frames took.
 func Frame() {}
 
 // SetThreshold sets from what time on a span without a threshold of its own is a

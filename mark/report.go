@@ -17,7 +17,7 @@ import (
 
 // report is what the goroutines of the process report to. They write themselves:
 // Go tells nobody when a program ends, so that nothing may be put off.
-var report = reportState{seen: map[seenKey]*seen{}, rate: 100}
+var report = reportState{seen: map[seenKey]*seen{}, rate: 100, budget: 16_666_667}
 
 type reportState struct {
 	slow, borderline atomic.Uint64
@@ -33,6 +33,10 @@ type reportState struct {
 	second    int64 // of the rate
 	inSecond  int   // spikes
 	seen      map[seenKey]*seen
+	frames    marklog.Frames
+	budget    int64    // of a frame, ns
+	written   int64    // when frames were written last
+	unwritten bool     // there are frames since
 	setting   settings // that the log was told, or began with
 	changes   int      // of settings, in the log
 }
@@ -223,6 +227,27 @@ func (r *reportState) update() {
 	r.trailer()
 }
 
+// frame takes in a frame that ended. Its time is written soon.
+func (r *reportState) frame(number uint64, end, took int64) {
+	const pause = int64(100 * time.Millisecond)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unwritten = true
+	r.frames.Add(number, r.monotonic(end), uint64(took), uint64(r.budget))
+	if r.log != nil && end-r.written > pause {
+		r.written = end
+		r.writeFrames()
+	}
+}
+
+// writeFrames writes the frames if there are new ones. The caller holds the lock.
+func (r *reportState) writeFrames() {
+	if r.unwritten {
+		r.log.Frames(&r.frames)
+	}
+	r.unwritten = false
+}
+
 // told writes what holds now if that was changed, with what held before if that is not
 // in the log.
 func (r *reportState) told(now settings, at uint64) {
@@ -257,6 +282,7 @@ func (r *reportState) trailer() {
 	t.Borderline, t.Slow = r.borderline.Load(), r.slow.Load()
 	t.Limited, t.Episodes = r.limited, r.episodes-r.snapshots
 	t.Threshold = uint64(thresholds.global.Load())
+	r.writeFrames()
 	r.told(settings{t.Threshold, t.Period, uint64(r.rate), t.Off}, t.Time)
 	for _, s := range stalls {
 		r.log.Stall(r.monotonic(s.from), r.monotonic(s.to))

@@ -149,8 +149,23 @@ func (b Bit) Set(on bool) {
 
 var frames atomic.Uint64
 
-// Frame counts frames: call it once for each. Spikes have the number.
-func Frame() { frames.Add(1) }
+// Frame ends a frame: call it once for each. Spikes have the number of those before,
+// and the log how long the frames took.
+func Frame() {
+	number := frames.Add(1) - 1
+	if off.Load() {
+		frameEnd.Store(0)
+		return
+	}
+	begin()
+	end := max(now(), 1)
+	if last := frameEnd.Swap(end); number > 0 && last > 0 && end > last {
+		report.frame(number, end, end-last)
+	}
+}
+
+// frameEnd is when the last frame ended, 0 if none did.
+var frameEnd atomic.Int64
 
 // limits are the thresholds in use.
 type limits struct {

@@ -45,6 +45,17 @@ func change(word string, do bool) bool {
 			report.mu.Unlock()
 		}
 		return true
+	case name == "budget":
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 || d > time.Hour {
+			return false
+		}
+		if do {
+			report.mu.Lock()
+			report.budget = int64(d)
+			report.mu.Unlock()
+		}
+		return true
 	case name == "threshold":
 		d, err := time.ParseDuration(value)
 		if err != nil || d <= 0 || d > time.Hour {

@@ -38,6 +38,7 @@ type Log struct {
 	last     uint64
 	sequence uint32
 	seen     int64 // base of the chunk of seen records
+	frames   int64 // base of that of frames
 	threads  map[uint32]string
 	trailer  Trailer
 }
