@@ -96,6 +96,8 @@ enum { RATES = 8 };
 
 struct thread;
 struct trees;
+struct spikes;
+struct summary;
 struct hooks;
 struct channel;
 struct channels {
