@@ -58,7 +58,7 @@ var verbs = []struct {
 		newInfoCmd, newShowCmd, newCoveredCmd, newDiffCmd, newCallgraphCmd, newPagesCmd, newYAMLCmd,
 	}},
 	{"trace", "Look at logs of calls:", []func(*Streams) *cobra.Command{newStacksCmd, newQueryCmd, newAccountCmd, newGraphCmd, newFlameCmd, newConvertCmd, newDumpCmd, newSpikesCmd, newSpikeCmd}},
-	{"sample", "Sample, and put back the frames that are missing:", []func(*Streams) *cobra.Command{newRecordCmd, newSamplesCmd}},
+	{"sample", "Sample, and put back the frames that are missing:", []func(*Streams) *cobra.Command{newRecordCmd, newSamplesCmd, newProfgenCmd}},
 	{"use", "Hand on to linkers, compilers and other tools:", []func(*Streams) *cobra.Command{newOrderCmd, newExportCmd}},
 	{"", "", []func(*Streams) *cobra.Command{newVersionCmd}},
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"debug/elf"
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -50,8 +51,12 @@ type ScopeRange struct {
 }
 
 // Program reads all there is of the kind. A module without symbols or debug
-// information has none; what is damaged is an error.
+// information has none; what is damaged is an error, and so is code that is not for
+// x86-64.
 func (f *File) Program() (*Program, error) {
+	if f.elf.Machine != elf.EM_X86_64 {
+		return nil, fmt.Errorf("%s: its code is for %v, not for x86-64", f.path, f.elf.Machine)
+	}
 	p := &Program{Path: f.path}
 	id, err := f.BuildID()
 	if err != nil && !errors.Is(err, ErrNoBuildID) {

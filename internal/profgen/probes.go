@@ -24,10 +24,14 @@ type binaryProbes struct {
 
 // ReadProbes reads the probes of programs, which are those that code was made of.
 // Probes of functions that are not in the result are left out: large binaries have
-// tens of millions of probes, and samples are of few functions.
+// tens of millions of probes, and samples are of few functions. An r of nil is for
+// inference that can find functions which no sample met: it leaves out none.
 func ReadProbes(code *machinecode.Set, programs []*objfile.Program, r *unwind.Result) (*Probes, error) {
 	p := &Probes{code: code}
-	met := metFunctions(code, r)
+	var met map[*machinecode.Binary]map[uint64]bool
+	if r != nil {
+		met = metFunctions(code, r)
+	}
 	for i, prog := range programs {
 		b := code.Binaries()[i]
 		var of binaryProbes
@@ -38,7 +42,7 @@ func ReadProbes(code *machinecode.Set, programs []*objfile.Program, r *unwind.Re
 		wanted := met[b]
 		of.table, err = pseudoprobe.Read(prog.Probes, pseudoprobe.Options{
 			Start: b.ProbeStart,
-			Keep:  func(guid uint64) bool { return wanted[guid] },
+			Keep:  func(guid uint64) bool { return met == nil || wanted[guid] },
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: .pseudo_probe: %w", prog.Path, err)

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// profgenFlags are those of cairn profgen.
+type profgenFlags struct {
+	perfData, perfScript []string
+	unsymbolized         string
+	binaries             []string
+	out, format          string
+
+	pid           int32
+	infer         string
+	contextDepth  int
+	countedDepth  int
+	ignoreStacks  bool
+	byLines       bool
+	onlyCount     bool
+	keepTailJumps bool
+}
+
+// How missing frames are inferred.
+const (
+	inferNone = "none"
+	inferLLVM = "llvm"
+	inferFull = "full"
+)
+
+func newProfgenCmd(s *Streams) *cobra.Command {
+	var f profgenFlags
+	c := &cobra.Command{
+		Use:   "profgen --binary FILE -o FILE [flags] INPUT...",
+		Short: "Make a profile for compilers of branch samples",
+		Long: `profgen makes a sample profile, as clang -fprofile-sample-use and llvm-profdata
+--sample read, of what perf record -b or cairn record --lbr recorded. An INPUT is
+perf.data or what perf script prints of it (see cairn samples).
+
+Samples that have stacks give a profile with contexts: calls of a function are told
+apart by their callers, as far as stacks and branches show them. Those of branches
+alone, or of all with --ignore-stack-samples, give one without. A profile is keyed by
+pseudo probes where all binaries have them (clang -fpseudo-probe-for-profiling), and
+else by the lines of debug information.
+
+--infer-missing-frames says what is done about frames that tail calls erased:
+
+  full  puts back what the branches of a sample show, and else what the code and all
+        branches leave but one possibility of; the default
+  llvm  as llvm-profgen does: what branches leave one possibility of
+  none  nothing
+
+It needs contexts and pseudo probes. Options that llvm-profgen has mean the same.
+Profiles are the same as those of llvm-profgen --csspgo-preinliner=0
+--csprof-merge-cold-context=0 --gen-cs-nested-profile=0, but for samples at tail
+jumps, whose stacks lack a frame: they are left out unless --keep-tail-jumps or
+--infer-missing-frames=llvm is given.`,
+		Example: `  cairn profgen --binary app -o app.prof perf.data
+  cairn profgen --binary app --binary libengine.so -o app.prof app.perf
+  clang -O2 -fpseudo-probe-for-profiling -fprofile-sample-use=app.prof app.c`,
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	fl := c.Flags()
+	fl.StringSliceVar(&f.perfData, "perfdata", nil, "an INPUT, as llvm-profgen calls `perf.data`")
+	fl.StringSliceVar(&f.perfScript, "perfscript", nil, "an INPUT, as llvm-profgen calls the `text` of perf script")
+	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization in place of samples")
+	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or a library of it: this `file`; repeatable")
+	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	fl.StringVar(&f.format, "format", "text", "the `form` to write: text")
+	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
+	fl.StringVar(&f.infer, "infer-missing-frames", inferFull, "`how` frames that tail calls erased are put back: full, llvm, none")
+	fl.Lookup("infer-missing-frames").NoOptDefVal = inferFull
+	fl.IntVar(&f.contextDepth, "csprof-max-context-depth", -1, "keep the innermost `n` callers; -1 for all")
+	fl.IntVar(&f.countedDepth, "csprof-max-unsymbolized-context-depth", -1, "the same of addresses, before they have names: `n`")
+	fl.BoolVar(&f.ignoreStacks, "ignore-stack-samples", false, "make a profile without contexts of samples with stacks")
+	fl.BoolVar(&f.byLines, "use-dwarf-correlation", false, "use lines of debug information though there are pseudo probes")
+	fl.BoolVar(&f.onlyCount, "skip-symbolization", false, "write counts of addresses, from which a profile can be made later")
+	fl.BoolVar(&f.keepTailJumps, "keep-tail-jumps", false, "believe the stacks of samples at tail jumps, as llvm-profgen does")
+	return c
+}
+
+// inputs returns the files of samples, and checks the flags.
+func (f *profgenFlags) inputs(args []string) ([]string, error) {
+	files := append(append(args, f.perfData...), f.perfScript...)
+	switch f.infer {
+	case inferFull, inferLLVM, inferNone:
+	case "1", "true":
+		f.infer = inferFull
+	case "0", "false":
+		f.infer = inferNone
+	default:
+		return nil, usagef("--infer-missing-frames %s: there is full, llvm and none", f.infer)
+	}
+	switch {
+	case len(f.binaries) == 0:
+		return nil, usagef("profgen: which program ran? Give it and its libraries with --binary")
+	case f.unsymbolized == "" && len(files) == 0:
+		return nil, usagef("profgen: give what perf record or cairn record wrote (see cairn profgen -h)")
+	case f.unsymbolized != "" && len(files) > 0:
+		return nil, usagef("profgen: --unsymbolized-profile takes the place of samples: leave out %s", files[0])
+	case f.unsymbolized != "" && f.onlyCount:
+		return nil, usagef("profgen: --skip-symbolization would write what --unsymbolized-profile reads")
+	case f.format != "text":
+		return nil, usagef("--format %s: there is text (llvm-profdata merge --sample makes others of it)", f.format)
+	case f.onlyCount && len(f.binaries) > 1, f.unsymbolized != "" && len(f.binaries) > 1:
+		return nil, usagef("profgen: counts of addresses are of one binary, not of %d", len(f.binaries))
+	}
+	for name, depth := range map[string]int{
+		"csprof-max-context-depth": f.contextDepth, "csprof-max-unsymbolized-context-depth": f.countedDepth,
+	} {
+		if depth < -1 || depth == 0 {
+			return nil, usagef("--%s %d: it is 1 or more, or -1 for no limit", name, depth)
+		}
+	}
+	return files, nil
+}
+
+// unlimited makes of a depth of -1 the 0 that means no limit within.
+func unlimited(depth int) int { return max(depth, 0) }
+
+// percent writes a share.
+func percent(part, all uint64) string {
+	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(max(all, 1)))
+}

@@ -1,0 +1,313 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/format/unsymbolized"
+	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/machinecode"
+	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/profgen"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/tailcall"
+	"github.com/cairnprof/cairn/internal/unwind"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// profgenRun is what a profile is made of.
+type profgenRun struct {
+	*profgenFlags
+
+	programs []*objfile.Program
+	code     *machinecode.Set
+	lines    *profgen.Lines // nil for profiles keyed by pseudo probes
+	flat     bool           // without contexts
+}
+
+func (f *profgenFlags) run(ctx context.Context, s *Streams, args []string) error {
+	files, err := f.inputs(args)
+	if err != nil {
+		return err
+	}
+	r := profgenRun{profgenFlags: f}
+	if err := r.loadBinaries(s); err != nil {
+		return err
+	}
+	var counts *unwind.Result
+	if f.unsymbolized != "" {
+		counts, err = r.readCounts(s)
+	} else {
+		counts, err = r.count(ctx, s, files)
+	}
+	if err != nil {
+		return err
+	}
+	write, err := r.profile(counts)
+	if err != nil {
+		return err
+	}
+	return writeFile(s, f.out, write)
+}
+
+// loadBinaries reads the binaries, and finds out what the profile can be keyed by.
+func (r *profgenRun) loadBinaries(s *Streams) error {
+	var open []*objfile.File
+	defer func() {
+		for _, f := range open {
+			f.Close()
+		}
+	}()
+	for _, path := range r.binaries {
+		f, err := objfile.Open(path)
+		if err != nil {
+			return err
+		}
+		open = append(open, f)
+		p, err := f.Program()
+		if err != nil {
+			return err
+		}
+		if len(p.Symbols) == 0 {
+			return fmt.Errorf("%s: it has no symbols (it is stripped; give the unstripped binary)", path)
+		}
+		r.programs = append(r.programs, p)
+	}
+	if without := r.withoutProbes(); without != "" || r.byLines {
+		if without != "" && len(r.programs) > 1 && !r.byLines && r.withProbes() {
+			note(s, "%s has no pseudo probes: the profile is keyed by lines", without)
+		}
+		r.byLines = true
+		for _, p := range r.programs {
+			p.Probes = nil // functions are those of debug information
+		}
+	}
+	var err error
+	if r.code, err = machinecode.NewSet(r.programs...); err != nil || !r.byLines {
+		return err
+	}
+	var info []profgen.DebugInfo
+	for _, f := range open {
+		d, err := debugInfo(f)
+		if err != nil {
+			return err
+		}
+		info = append(info, d)
+	}
+	r.lines = profgen.NewLines(r.code, info)
+	return nil
+}
+
+// debugInfo returns what a binary without pseudo probes is profiled by.
+func debugInfo(f *objfile.File) (d profgen.DebugInfo, err error) {
+	if d.Lines, err = f.Lines(); err == nil {
+		d.Scopes, err = f.Scopes()
+	}
+	if errors.Is(err, objfile.ErrNoDebug) || errors.Is(err, objfile.ErrNoScopes) {
+		return d, fmt.Errorf("%s: it has neither pseudo probes nor debug information (compile with clang -fpseudo-probe-for-profiling or -g)", f.Path())
+	}
+	return d, err
+}
+
+func (p *profgenRun) withProbes() bool {
+	for _, x := range p.programs {
+		if len(x.Probes) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutProbes returns the first binary that has no pseudo probes.
+func (p *profgenRun) withoutProbes() string {
+	for _, x := range p.programs {
+		if len(x.Probes) == 0 || len(x.Probed) == 0 {
+			return x.Path
+		}
+	}
+	return ""
+}
+
+// readCounts reads what --skip-symbolization wrote.
+func (r *profgenRun) readCounts(s *Streams) (*unwind.Result, error) {
+	stream, err := logfile.OpenStream(r.unsymbolized, s.In)
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+	p, err := unsymbolized.Read(stream, stream.Name)
+	if err != nil {
+		return nil, err
+	}
+	r.flat = !p.HasContexts || r.ignoreStacks
+	if !r.flat && r.byLines {
+		return nil, fmt.Errorf("%s: its contexts are addresses, and those of a profile that is keyed by lines are names", stream.Name)
+	}
+	if r.ignoreStacks {
+		for i := range p.Counts {
+			p.Counts[i].Context = nil
+		}
+	}
+	result, lost, err := unwind.ReadCounts(p.Counts, r.code, r.code.Binaries()[0].Base)
+	if lost > 0 {
+		note(s, "%s: %s where %s has no code: is it of another build?", stream.Name, plural(lost, "count"), r.binaries[0])
+	}
+	return result, err
+}
+
+// count reads all samples.
+func (r *profgenRun) count(ctx context.Context, s *Streams, files []string) (*unwind.Result, error) {
+	paths, err := logfile.Expand(files)
+	if err != nil {
+		return nil, err
+	}
+	var counter *unwind.Runner
+	defer func() {
+		if counter != nil {
+			counter.Result() // ends its goroutines
+		}
+	}()
+	var first *sample.Info
+	for _, path := range paths {
+		in, err := openSamples(s, path)
+		if err != nil {
+			return nil, err
+		}
+		defer in.Close()
+		switch {
+		case first == nil:
+			if first = in.Info(); first.Kind == sample.Stacks || first.Kind == sample.Nothing {
+				return nil, fmt.Errorf("%s: it has %v, and no branches: record it with perf record -b, or with cairn record --lbr", first.File, first.Kind)
+			}
+			r.flat = r.ignoreStacks || first.Kind == sample.Branches
+			counter = unwind.Start(r.code, r.options(), runtime.GOMAXPROCS(0))
+		case in.Info().Kind != first.Kind && !r.ignoreStacks:
+			return nil, fmt.Errorf("%s has %v and %s %v: make a profile of each, or give --ignore-stack-samples",
+				first.File, first.Kind, in.Info().File, in.Info().Kind)
+		}
+		if err := countInput(ctx, s, in, counter); err != nil {
+			return nil, err
+		}
+	}
+	result := counter.Result()
+	counter = nil
+	r.report(s, &result.Stats)
+	if result.Stats.Used == 0 {
+		return nil, fmt.Errorf("no sample of %s could be used (cairn samples says what is in an input)", strings.Join(r.binaries, ", "))
+	}
+	return result, nil
+}
+
+// countInput reads one input.
+func countInput(ctx context.Context, s *Streams, in *sampleInput, counter *unwind.Runner) error {
+	const mega = 1 << 20
+	var done atomic.Int64
+	stop := func() {}
+	if size := in.Info().Size; size > 0 {
+		stop = startProgress(s.Err, "MB", &done, int(size/mega))
+	}
+	defer func() { stop() }()
+	for b, err := range in.Batches(ctx) {
+		if err != nil {
+			return err
+		}
+		counter.Add(b)
+		done.Store(in.Stats().Bytes / mega)
+	}
+	stop()
+	stop = func() {}
+	in.notes(s)
+	return nil
+}
+
+func (r *profgenRun) options() unwind.Options {
+	opt := unwind.Options{
+		Flat: r.flat, MaxDepth: unlimited(r.countedDepth), PID: r.pid, OnePID: r.pid != 0,
+		TailCalls:       r.infer == inferFull && !r.onlyCount,
+		TrustDepartures: r.keepTailJumps || r.infer == inferLLVM,
+	}
+	if r.lines != nil && !r.flat {
+		opt.Inlining = r.lines
+	}
+	return opt
+}
+
+// report says what became of the samples.
+func (r *profgenRun) report(s *Streams, st *unwind.Stats) {
+	note(s, "samples used: %s of %s (%s)", report.Count(st.Used), report.Count(st.Samples), percent(st.Used, st.Samples))
+	for _, x := range []struct {
+		what      string
+		count, of uint64
+	}{
+		{"left out, of other processes", st.OtherProcess, st.OtherProcess + st.Samples},
+		{"left out, no branches in the binaries", st.NoBranches, st.Samples},
+		{"left out, no stack", st.NoStack, st.Samples},
+		{"left out, in prologues and epilogues, where stacks lack a frame", st.NoFrame, st.Samples},
+		{"left out, at tail jumps, where stacks lack a frame", st.Departing, st.Samples},
+		{"stacks cut at an address that no call returns to (frame pointers are missing)", st.CutStacks, st.Samples},
+		{"branches followed by code that does not lead to the next one; callers before them are not known", st.Impossible, st.Branches},
+		{"branches to other binaries or from them, one way only; callers before them are not known", st.Unpaired, st.Branches},
+		{"calls that are not the ones on the stack", st.Mismatched, st.Branches},
+	} {
+		if x.count != 0 {
+			note(s, "%s: %s (%s)", x.what, report.Count(x.count), percent(x.count, x.of))
+		}
+	}
+	for _, path := range st.StrangeBinaries {
+		note(s, "%s was mapped with another build id than the binary of its name here has: its samples are left out", path)
+	}
+	if !st.Mapped {
+		note(s, "nothing says where the binaries were mapped: addresses are taken to be those that they were linked to")
+	}
+}
+
+// profile makes the profile, and returns what writes it.
+func (r *profgenRun) profile(counts *unwind.Result) (func(io.Writer) error, error) {
+	if r.onlyCount {
+		if r.lines != nil && !r.flat {
+			return nil, errors.New("--skip-symbolization: contexts are addresses, and those of a profile that is keyed by lines are names: give --ignore-stack-samples")
+		}
+		p := &unsymbolized.Profile{HasContexts: !r.flat, Counts: counts.Counts(r.code, r.code.Binaries()[0].Base)}
+		return func(w io.Writer) error { return unsymbolized.Write(w, p) }, nil
+	}
+	opt := profgen.Options{MaxDepth: unlimited(r.contextDepth)}
+	if r.lines != nil {
+		if r.flat {
+			return writeFlat(profgen.FlatByLines(counts, r.lines)), nil
+		}
+		return writeContexts(profgen.ContextsByLines(counts, r.lines, opt)), nil
+	}
+	met := counts
+	if r.flat {
+		r.infer = inferNone
+	}
+	switch r.infer {
+	case inferFull:
+		opt.Inferrer = tailcall.NewFull(tailcall.NewGraph(r.code, counts.Contexts))
+		met = nil
+	case inferLLVM:
+		opt.Inferrer = tailcall.NewLLVM(tailcall.NewGraph(r.code, counts.Contexts))
+	}
+	probes, err := profgen.ReadProbes(r.code, r.programs, met)
+	if err != nil {
+		return nil, err
+	}
+	if r.flat {
+		return writeFlat(profgen.FlatByProbes(counts, probes)), nil
+	}
+	return writeContexts(profgen.ContextsByProbes(counts, probes, opt)), nil
+}
+
+func writeFlat(p sampleprof.Profile) func(io.Writer) error {
+	return func(w io.Writer) error { return sampleprof.Write(w, p) }
+}
+
+func writeContexts(c []sampleprof.Context) func(io.Writer) error {
+	return func(w io.Writer) error { return sampleprof.WriteContexts(w, c) }
+}
