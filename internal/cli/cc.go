@@ -37,7 +37,7 @@ func (f *instrumentFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.shim.Threshold, "threshold", "", "with mode spike: how long a call must take to be a spike while CAIRN_SPIKE does not say, such as `1ms`; 10ms if not given")
 	flags.BoolVar(&f.shim.Counts, "counts", false, "with mode stacks: count calls, and measure no time")
 	flags.BoolVar(&f.shim.Longest, "max", false, "with mode stacks: tell the longest call of each stack, too")
-	flags.IntVar(&f.shim.Depth, "depth", 0, "with mode stacks: leave out calls more than `n` deep: their time is\nthat of the last function above; 0 for none")
+	flags.IntVar(&f.shim.Depth, "depth", 0, "with modes stacks and trace: leave out calls more than `n` deep: their time is\nthat of the last function above; 0 for none")
 	flags.BoolVar(&f.shim.Flight, "flight", false, "with mode spike: record which functions were called, so that the calls before and in a spike are kept")
 	flags.BoolVar(&f.frames, "frames", false, "with mode spike: for programs that count frames by CAIRN_FRAME(): a threshold of 1ms if none is given")
 	flags.BoolVar(&f.shim.Control, "control", false, "with mode spike: have the program listen to cairn spike set though CAIRN_SPIKE does not say so")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/nativert"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -78,8 +79,10 @@ func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 		return usagef("--counts and --max are for mode stacks: mode %s has no choice", f.shim.Mode)
 	case f.shim.Depth < 0 || f.shim.Depth > maxDepth:
 		return usagef("--depth %d: from 1 to %d calls, or 0 for any", f.shim.Depth, maxDepth)
-	case f.shim.Depth > 0 && !f.shim.stacks():
-		return usagef("--depth: mode %s has no use for it: mode stacks has one", f.shim.Mode)
+	case f.shim.traces() && f.shim.Depth > nativert.MaxTraceDepth:
+		return usagef("--depth %d: mode trace can tell up to %d", f.shim.Depth, nativert.MaxTraceDepth)
+	case f.shim.Depth > 0 && !f.shim.stacks() && !f.shim.traces():
+		return usagef("--depth: mode %s has no use for it: modes stacks and trace have one", f.shim.Mode)
 	case !f.shim.spikes() && f.shim.Flight:
 		return usagef("--flight: mode %s looks for no spikes; mode spike does, and trace keeps every call", f.shim.Mode)
 	case !f.shim.spikes() && (f.frames || f.shim.Control):

@@ -293,7 +293,7 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions,
 		mode, _ := prof.ParseMode(opts.Mode)
 		objects := nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Control: opts.Control, Mode: mode, Flight: opts.Flight, Counts: opts.Counts, Depth: opts.Depth, Exact: opts.exact()})
 		if opts.traces() {
-			objects = nativert.TraceObjects(defaultDir)
+			objects = nativert.TraceObjects(defaultDir, opts.Depth)
 		}
 		if opts.spikes() {
 			objects = append(objects, nativert.HookObjects()...)

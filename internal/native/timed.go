@@ -106,6 +106,9 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	}
 	if t.opts.Mode == prof.ModeTrace {
 		t.tail = append(t.tail, "\t.hidden\t"+TraceFull+"\n"...)
+		if t.opts.Depth > 0 {
+			t.tail = append(t.tail, "\t.hidden\t"+traceDeeper+"\n\t.hidden\t"+traceUpper+"\n"...)
+		}
 		return t.render(), t.result
 	}
 	if t.opts.Mode == prof.ModeStacks {

@@ -132,3 +132,52 @@ func TestTraceSanitized(t *testing.T) {
 		})
 	}
 }
+
+// jumpsProgram leaves calls by longjmp and exceptions, again and again.
+const jumpsProgram = `#include <csetjmp>
+static jmp_buf to;
+#define W extern "C" __attribute__((noinline))
+#define NOW __asm__ volatile("")
+W void jump(int n) { if (n) jump(n - 1); else longjmp(to, 1); NOW; }
+W void fling(int n) { if (n) fling(n - 1); else throw n; NOW; }
+W void leaf(void) { NOW; }
+W void mark(int a, int b, int c, int d, int e, int f, int g, int h) { leaf(); if (a + b + c + d + e + f + g + h) leaf(); NOW; }
+W void lands(int n) { if (!setjmp(to)) jump(n); NOW; }
+W void catches(int n) { try { fling(n); } catch (int) { NOW; } }
+int main() {
+  for (int i = 0; i < 300; i++) {
+    lands(i % 7);
+    mark(1, 2, 3, 4, 5, 6, 7, 8);
+    catches(i % 5);
+    leaf();
+  }
+}
+`
+
+// TestTraceDepth: what is recorded with a depth is what is recorded without, less
+// the deeper calls; and after calls that were left it is right again.
+func TestTraceDepth(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	nested, jumps := filepath.Join(dir, "nested.c"), filepath.Join(dir, "jumps.cc")
+	writeTestFile(t, nested, stacksProgram)
+	writeTestFile(t, jumps, jumpsProgram)
+	calls := func(mode string, line ...string) map[string]uint64 {
+		_, logs := callLogs(t, "file", build(t, mode, line[0], line[1:]...))
+		return plain(foldedCalls(t, logs[0].Info().File))
+	}
+	for _, level := range []string{"-O0", "-O2"} {
+		all := calls("trace", "gcc", level, nested)
+		for _, depth := range []int{1, 2, 3, 6} {
+			want := map[string]uint64{}
+			for stack, n := range all {
+				if strings.Count(stack, ";") < depth {
+					want[stack] = n
+				}
+			}
+			sameStacks(t, level+" of depth "+strconv.Itoa(depth), calls("trace --depth "+strconv.Itoa(depth), "gcc", level, nested), want)
+		}
+		sameStacks(t, level+" with jumps", calls("trace --depth 2", "g++", level, jumps),
+			map[string]uint64{"main": 1, "main;lands": 300, "main;mark": 300, "main;catches": 300, "main;leaf": 300})
+	}
+}

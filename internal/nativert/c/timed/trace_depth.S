@@ -1,0 +1,84 @@
+/* How deep a thread is, for mode trace with --depth.
+ *
+ * A thread has the stack pointers at the entries of the calls that it is in, as far
+ * as they are recorded. When there are as many as are wanted, the last one is the
+ * word that inserted code compares its own with: what is below is not recorded. Calls
+ * that an exception or a longjmp left are found by their stack pointers, which are
+ * not above that of the next call.
+ *
+ * __cairn_trace_deeper: a call is entered, and recorded.
+ * __cairn_trace_upper: a call that was recorded ends.
+ *
+ * %r11 is the stack pointer at the call's entry. They change %r11 and the flags. */
+
+#include "registers.h"
+
+#define COUNT 8
+#define CALLS 16
+
+        .globl  __cairn_trace_deep
+        .type   __cairn_trace_deep, @gnu_unique_object
+        .size   __cairn_trace_deep, CALLS + 8 * CAIRN_MAX_TRACE_DEPTH
+        .section .tbss.cairn_depth, "awT", @nobits
+        .balign 8
+__cairn_trace_deep:
+        .zero   CALLS + 8 * CAIRN_MAX_TRACE_DEPTH
+
+/* SHALLOWER takes off the calls that have ended; %rax is the thread's state, %ecx
+ * how many calls are left. */
+        .macro  SHALLOWER
+        pushq   %rax
+        .cfi_adjust_cfa_offset 8
+        pushq   %rcx
+        .cfi_adjust_cfa_offset 8
+        movq    __cairn_trace_deep@gottpoff(%rip), %rax
+        addq    %fs:0, %rax
+        movl    COUNT(%rax), %ecx
+1:      testl   %ecx, %ecx
+        jz      2f
+        cmpq    %r11, CALLS-8(%rax,%rcx,8)
+        ja      2f
+        decl    %ecx
+        jmp     1b
+2:
+        .endm
+
+        .macro  DONE
+        popq    %rcx
+        .cfi_adjust_cfa_offset -8
+        popq    %rax
+        .cfi_adjust_cfa_offset -8
+        ret
+        .endm
+
+        .text
+        .globl  __cairn_trace_deeper
+        .hidden __cairn_trace_deeper
+        .type   __cairn_trace_deeper, @function
+__cairn_trace_deeper:
+        .cfi_startproc
+        SHALLOWER
+        movq    %r11, CALLS(%rax,%rcx,8)
+        incl    %ecx
+        movl    %ecx, COUNT(%rax)
+        cmpl    $CAIRN_TRACE_DEPTH, %ecx
+        jae     3f
+        xorl    %r11d, %r11d
+3:      movq    %r11, (%rax)
+        DONE
+        .cfi_endproc
+        .size   __cairn_trace_deeper, . - __cairn_trace_deeper
+
+        .globl  __cairn_trace_upper
+        .hidden __cairn_trace_upper
+        .type   __cairn_trace_upper, @function
+__cairn_trace_upper:
+        .cfi_startproc
+        SHALLOWER
+        movl    %ecx, COUNT(%rax)
+        movq    $0, (%rax)
+        DONE
+        .cfi_endproc
+        .size   __cairn_trace_upper, . - __cairn_trace_upper
+
+        PROPERTIES
