@@ -60,6 +60,12 @@ func TestMain(m *testing.M) {
 // what it prints, its exit code, and what the library says of it.
 func runHooked(t *testing.T, program string, args ...string) (out string, code int, summary string) {
 	t.Helper()
+	return runWithPlan(t, program, planOf(t, program), args...)
+}
+
+// planOf returns the file of the plan to hook all functions of a program.
+func planOf(t *testing.T, program string) []byte {
+	t.Helper()
 	f, err := objfile.Open(program)
 	if err != nil {
 		t.Fatal(err)
@@ -70,9 +76,9 @@ func runHooked(t *testing.T, program string, args ...string) (out string, code i
 		t.Fatal(err)
 	}
 	id, _ := f.BuildID()
-	return runWithPlan(t, program, detour.Encode([]detour.Planned{
+	return detour.Encode([]detour.Planned{
 		{Plan: detour.Make(m, detour.Options{}), BuildID: []byte(id), Main: true},
-	}), args...)
+	})
 }
 
 func runWithPlan(t *testing.T, program string, file []byte, args ...string) (out string, code int, summary string) {
@@ -112,6 +118,29 @@ func runUnder(t *testing.T, command []string, program string, file []byte, args 
 	return talk.String(), cmd.ProcessState.ExitCode(), string(text)
 }
 
+// compile builds a program of testdata.
+func compile(t *testing.T, source string, words ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "program")
+	args := append(slices.Clone(words[1:]), "-pthread", "-o", program, filepath.Join("testdata", source))
+	if out, err := exec.Command(words[0], args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+// TestSwitch switches the search for spikes off and on: functions are unhooked and
+// hooked.
+func TestSwitch(t *testing.T) {
+	t.Parallel()
+	program, words := compile(t, "switch.cc", "g++", "-O2"), filepath.Join(t.TempDir(), "words")
+	command := []string{"env", "CAIRN_SPIKE=reload=SIGUSR1,file=" + words}
+	file := planOf(t, program)
+	if out, code, summary := runUnder(t, command, program, file, words); code != 0 || out != "off and on\n" {
+		t.Errorf("exit code %d: %s%s", code, out, summary)
+	}
+}
+
 // TestThreads runs a program whose 64 threads go on while it unhooks and hooks its
 // own functions; it checks what they compute, and its own code.
 func TestThreads(t *testing.T) {
@@ -123,12 +152,7 @@ func TestThreads(t *testing.T) {
 			if _, err := exec.LookPath(words[0]); err != nil {
 				t.Skip(err)
 			}
-			program := filepath.Join(t.TempDir(), "threads")
-			words := append(words[1:], "-pthread", "-o", program, filepath.Join("testdata", "threads.cc"))
-			if out, err := exec.Command(strings.Fields(build)[0], words...).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			out, code, summary := runHooked(t, program, "64", "2")
+			out, code, summary := runHooked(t, compile(t, "threads.cc", words...), "64", "2")
 			if code != 0 || out != "hooked some, wrong 0\n" || !strings.Contains(summary, " detours hooked ") {
 				t.Errorf("exit code %d: %s%s", code, out, summary)
 			}
@@ -198,16 +222,7 @@ func TestNoNewCode(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	program := build(t)
-	f, err := objfile.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := Read(f)
-	f.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := detour.Encode([]detour.Planned{{Plan: detour.Make(m, detour.Options{}), Main: true}})
+	file := planOf(t, program)
 	out, code, summary := runUnder(t, []string{launcher}, program, file)
 	if code == 77 {
 		t.Skip("the kernel cannot forbid it")

@@ -6,10 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <link.h>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include "differences.h"
 
 extern "C" int cairn_detours(int on) __attribute__((weak));
 
@@ -75,28 +76,6 @@ static void work(long seed, long want) {
     if (round_of(seed) != want) wrong++;
     rounds++;
   }
-}
-
-// differences counts bytes of the program's code that are not those of its file.
-static long differences() {
-  long count = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info *d, size_t, void *arg) {
-        FILE *f = fopen("/proc/self/exe", "rb");
-        for (int i = 0; f && i < d->dlpi_phnum; i++) {
-          const auto &h = d->dlpi_phdr[i];
-          if (h.p_type != PT_LOAD || !(h.p_flags & PF_X)) continue;
-          std::vector<char> bytes(h.p_filesz);
-          fseek(f, (long)h.p_offset, SEEK_SET);
-          if (fread(bytes.data(), 1, bytes.size(), f) != bytes.size()) abort();
-          const char *memory = (const char *)(d->dlpi_addr + h.p_vaddr);
-          for (size_t k = 0; k < bytes.size(); k++) *(long *)arg += bytes[k] != memory[k];
-        }
-        if (f) fclose(f);
-        return 1;
-      },
-      &count);
-  return count;
 }
 
 int main(int argc, char **argv) {

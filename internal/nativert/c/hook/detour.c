@@ -227,6 +227,15 @@ static const char *change_stopped(int on) {
  * prevent that. Trampolines stay: threads may be in them. */
 __attribute__((visibility("default"))) int cairn_detours(int on) { return !change_stopped(on != 0); }
 
+/* rehook is called when spikes are looked for no longer, or again: functions that
+ * are not hooked cost nothing. */
+HIDDEN void __cairn_rehook(int on) {
+  int changes = 0;
+  for (u32 i = 0; i < __cairn_hooked_count; i++) changes |= __cairn_hooked[i].on != on;
+  if (changes && change_stopped(on))
+    __cairn_misread(on ? "on" : "off", ": functions stay as they are, hooked or not: a thread cannot be stopped");
+}
+
 /* ---- the start ---- */
 
 static void tell(const char *why) {
@@ -267,6 +276,7 @@ void __cairn_detours(struct process *p, char **envp, u32 threads) {
     else if (!why) __cairn_hooked_count++, hooked += h->plan->sites;
   }
   if (!hooked) return;
+  if (p->quiet) return tell("spikes are not looked for until they are switched on");
   const char *why = threads == 1 ? change_all(1) : change_stopped(1);
   if (why) tell(why);
   else tell_hooked(hooked);

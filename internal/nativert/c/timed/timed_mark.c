@@ -40,10 +40,14 @@ void __cairn_new_threshold(struct process *p, u64 ns) {
   __cairn_set_low(p, ns);
 }
 
+/* Of the preloaded library, see hook/detour.c. */
+HIDDEN void __cairn_rehook(int on) __attribute__((weak));
+
 /* switch has spikes looked for, or not for now. */
 void __cairn_switch(struct process *p, int on) {
   store(&p->quiet, (u8)!on);
   __cairn_show_low(p);
+  if (__cairn_rehook) __cairn_rehook(on);
 }
 
 void __cairn_set_threshold(u64 ns) {
