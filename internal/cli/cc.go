@@ -34,6 +34,7 @@ func (f *instrumentFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.shim.MinInsns, "min-instructions", 0, "leave out functions with fewer than `n` instructions")
 	flags.IntVar(&f.shim.Small, "small", defaultSmall, "with mode spike: leave out functions with fewer than `n` instructions and no loop; 0 for none")
 	flags.StringVar(&f.shim.Clock, "clock", clockCoarse, "with mode spike: the clock that calls are timed by, coarse, which a thread keeps, or exact, the processor's counter, which costs more")
+	flags.StringVar(&f.shim.Tick, "tick", tickThread, "with modes spike and stacks: what keeps the coarse clock while CAIRN_SPIKE does not say, thread or signal, which is timers of each thread as well")
 	flags.StringVar(&f.shim.Threshold, "threshold", "", "with mode spike: how long a call must take to be a spike while CAIRN_SPIKE does not say, such as `1ms`; 10ms if not given")
 	flags.BoolVar(&f.shim.Counts, "counts", false, "with mode stacks: count calls, and measure no time")
 	flags.BoolVar(&f.shim.Longest, "max", false, "with mode stacks: tell the longest call of each stack, too")
@@ -81,7 +82,7 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 
 // checkUse validates the flags of a build by a profile and reads it.
 func (f *instrumentFlags) checkUse(flags *pflag.FlagSet) error {
-	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "small", "threshold", "clock", "frames", "control", "flight", "counts", "max", "depth", "default-dir", "lenient"} {
+	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "small", "threshold", "clock", "tick", "frames", "control", "flight", "counts", "max", "depth", "default-dir", "lenient"} {
 		if flags.Changed(name) {
 			return usagef("--use builds without probes: --%s is for a build with them", name)
 		}
@@ -139,6 +140,9 @@ of the program keeps. Functions with fewer than --small instructions and no loop
 are left alone, and so are those whose ends are not understood: cairn build
 lists them. The program writes its log while it runs, kill -9 or not:
   CAIRN_SPIKE=WORD,...    threshold=5ms, stderr, off and more, see cairn spikes
+The clock is kept by a thread, which may be late where processors are crowded. With
+--tick signal each thread keeps it as well, by a timer whose signal comes before the
+thread goes on; sleeps and polls of the program then end early now and then.
 With --clock exact each call reads the processor's counter. Durations are known to
 some tens of nanoseconds then, and thresholds may be as low as 2us, but a program of
 short calls takes several times as long.

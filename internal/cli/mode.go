@@ -55,6 +55,12 @@ const (
 	clockExact  = "exact"
 )
 
+// What keeps the coarse clock.
+const (
+	tickThread = "thread"
+	tickSignal = "signal"
+)
+
 // frameThreshold is that of programs that count frames: a few such calls, and a
 // frame of 60 in a second is late.
 const frameThreshold = "1000us"
@@ -91,6 +97,12 @@ func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 		return usagef("--clock: mode %s has one clock; mode spike has two", f.shim.Mode)
 	case f.shim.Clock != clockCoarse && f.shim.Clock != clockExact:
 		return usagef("--clock %s: there is coarse and exact", f.shim.Clock)
+	case !f.shim.spikes() && !f.shim.stacks() && flags.Changed("tick"):
+		return usagef("--tick: mode %s has no clock of that kind; modes spike and stacks do", f.shim.Mode)
+	case f.shim.Tick != tickThread && f.shim.Tick != tickSignal:
+		return usagef("--tick %s: there is thread and signal", f.shim.Tick)
+	case f.shim.exact() && flags.Changed("tick"):
+		return usagef("--tick: nothing keeps the exact clock")
 	case f.shim.exact() && f.shim.Flight:
 		return usagef("--flight: its events have the time of the coarse clock, not of --clock exact")
 	case f.shim.Small < 0:
@@ -102,6 +114,9 @@ func (f *instrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 	}
 	if f.shim.Clock == clockCoarse {
 		f.shim.Clock = ""
+	}
+	if f.shim.Tick == tickThread {
+		f.shim.Tick = ""
 	}
 	if f.frames && f.shim.Threshold == "" {
 		f.shim.Threshold = frameThreshold

@@ -38,6 +38,7 @@ type shimOptions struct {
 	Longest   bool     `json:"longest,omitempty"` // of mode stacks: the longest call of each stack
 	Depth     int      `json:"depth,omitempty"`   // of modes stacks and trace: deeper calls are not told apart
 	Clock     string   `json:"clock,omitempty"`   // of mode spike: exact, or coarse if empty
+	Tick      string   `json:"tick,omitempty"`    // of modes spike and stacks: signal, or thread if empty
 	// OrderSlots is a power of two, or 0 for a slot for each function.
 	OrderSlots int `json:"order_slots,omitempty"`
 
@@ -291,7 +292,7 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions,
 	}
 	if opts.timed() {
 		mode, _ := prof.ParseMode(opts.Mode)
-		objects := nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Control: opts.Control, Mode: mode, Flight: opts.Flight, Counts: opts.Counts, Depth: opts.Depth, Exact: opts.exact()})
+		objects := nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Control: opts.Control, Mode: mode, Flight: opts.Flight, Counts: opts.Counts, Depth: opts.Depth, Exact: opts.exact(), Signals: opts.Tick == tickSignal})
 		if opts.traces() {
 			objects = nativert.TraceObjects(defaultDir, opts.Depth)
 		}

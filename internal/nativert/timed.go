@@ -21,7 +21,7 @@ var TimedFlags = append(slices.DeleteFunc(slices.Clone(Flags), func(f string) bo
 
 // timedMembers are the sources of the timed modes' members of the archive.
 var timedMembers = []string{
-	"timed_exit.S", "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_clock.c", "timed_tsc.c", "timed_stamp.c",
+	"timed_exit.S", "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_clock.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
 	"timed_log.c", "timed_file.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked.c", "timed_stub.S", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", "tree_enter.S", "tree.c", "tree_log.c",
 }
 
@@ -38,6 +38,7 @@ type TimedOptions struct {
 	Counts    bool // of mode stacks: no code reads the clock, which may be slow
 	Depth     int  // of mode stacks: the greatest that has stacks of its own; 0: any
 	Exact     bool // calls read the TSC
+	Signals   bool // signals to each thread keep the clock, unless the environment says otherwise
 }
 
 // kind returns what the slots of the window hold, as timed.h names it. Modules of
@@ -58,6 +59,9 @@ func (o TimedOptions) kind() string {
 // linker is told to look for __cairn_preinit, which executables should be.
 func TimedObjects(o TimedOptions) []Object {
 	defaults := "threshold=" + cmp.Or(o.Threshold, "10ms")
+	if o.Signals {
+		defaults += ",tick=signal"
+	}
 	if o.Control {
 		defaults += ",control"
 	}

@@ -125,15 +125,17 @@ func testBottom(t *testing.T, l *spikeLog) {
 // testChain wants the peak, big, its largest call and that one's largest call,
 // and its caller as a parent.
 func testChain(t *testing.T, l *spikeLog) {
-	good := 0
+	good, other := 0, 0
 	for _, e := range l.episodes {
-		if len(e.children) == 2 && e.children[0].lo > e.children[1].lo {
+		switch {
+		case len(e.children) == 2 && e.children[0].lo > e.children[1].lo:
 			good++
+		case e.flags&wire.EpisodePreempted != 0: // in one of the calls, which then is the peak
+			other++
 		}
 	}
-	// A thread that loses its processor in a call has another peak.
 	late := l.trailer.blind > stormSpike/4 || l.trailer.borderline > 0
-	if !late && (len(l.episodes) < 15 || good == 0 || len(l.parents) == 0) {
+	if !late && (len(l.episodes) < 15 || good == 0 && other < len(l.episodes)/2 || len(l.parents) == 0) {
 		t.Errorf("%d episodes, %d with the chain, %d parents; %+v", len(l.episodes), good, len(l.parents), l.trailer)
 	}
 	for _, p := range l.parents {
@@ -273,7 +275,7 @@ func TestTimedEnvironment(t *testing.T) {
 		{"threshold=2s", 2_000_000_000, 2_000_000, 250_000_000, ""},
 		{"threshold=300us", 300_000, 100_000, 100_000, ""},
 		{"threshold=5", 10_000_000, 1_250_000, 2_500_000, "cairn: CAIRN_SPIKE: threshold=5 is not understood"},
-		{"tick=signal,bogus", 10_000_000, 1_250_000, 2_500_000, "cairn: CAIRN_SPIKE: tick=signal is not available"},
+		{"tick=signal,bogus", 10_000_000, 1_250_000, 2_500_000, "cairn: CAIRN_SPIKE: bogus is not understood"},
 		{"threshold=3ms,stderr", 3_000_000, 375_000, 750_000, "cairn: spike "},
 	} {
 		dir := t.TempDir()

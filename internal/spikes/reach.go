@@ -125,7 +125,11 @@ func (r *Reach) holds(threshold, period uint64, t *tracelog.Trailer) {
 		return
 	}
 	widen(&r.Period, period)
-	r.Sure = max(r.Sure, sure(threshold, period, add(period, period)))
+	interval := add(period, period)
+	if t.Signal {
+		period /= 2 // ticks of several threads may be remembered as often
+	}
+	r.Sure = max(r.Sure, sure(threshold, period, interval))
 	if t.Idle > 0 {
 		interval := max(add(period, add(period, period)), add(threshold/2, period))
 		r.SureIdle = max(r.SureIdle, sure(threshold, period, interval))

@@ -9,6 +9,7 @@
  *   timed_snapshot.c  a stack that the program asks for
  *   timed_callback.c  what the program is told of its spikes
  *   timed_clock.c   the coarse clock and its thread
+ *   timed_signal.c  the coarse clock kept by signals
  *   timed_tsc.c     the exact clock
  *   timed_stamp.c   beginnings of calls, by either
  *   timed_log.c     the log and the thread that writes it
@@ -89,6 +90,13 @@ struct file {
 struct moment {
   u64 tsc, width, ns;
 };
+/* A thread's timer, by which it keeps the clock. */
+struct timer {
+  i32 tid;   /* 0: free */
+  i32 id;    /* plus one; 0: it is being made */
+  u32 round; /* when the thread was seen last */
+};
+enum { TIMERS = 1024, OWN_THREADS = 8 };
 struct rate {
   u64 hz, error; /* of the TSC; of that, in 10^-9 */
 };
@@ -170,7 +178,9 @@ struct process {
   u8 control_stack[THREAD_STACK] __attribute__((aligned(64)));
 
   /* the clock's thread writes */
-  u64 ticks __attribute__((aligned(64)));
+  u64 ticks __attribute__((aligned(64))); /* with tick=signal other threads do as well: who has the lock */
+  u64 pace; /* of the clock's thread: the period, or more while all is idle */
+  u32 tick_lock;
   u64 last_tick, blind, late, worst, idle, clock_cpu;
   u64 stalls, stalls_read;
   u64 stall[STALLS][3];
@@ -178,6 +188,14 @@ struct process {
   struct moment reference[2]; /* of the exact clock: what its rate is measured from */
   struct rate rates[RATES];
   u64 rate_number;
+  /* of the clock that signals keep */
+  u8 by_signal;    /* it is asked for */
+  i32 tick_signal; /* 0: none */
+  i32 own[OWN_THREADS]; /* threads of the runtime */
+  u32 owned;
+  u32 timer_round, signalled, blocked;
+  u64 task_count, scanned, timer_period;
+  struct timer timer[TIMERS];
 
   /* any thread writes */
   u64 episodes __attribute__((aligned(64)));
@@ -313,6 +331,11 @@ HIDDEN void __cairn_unstamp(struct process *p, u64 sp);
 HIDDEN int __cairn_is_long(struct process *p, u64 sp);
 HIDDEN int __cairn_entered(struct process *p, u64 sp, u64 e, u64 *t0, u64 *t1);
 HIDDEN void __cairn_coarse_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1);
+HIDDEN u64 __cairn_tick(struct process *p);
+HIDDEN void __cairn_signal_start(struct process *p);
+HIDDEN void __cairn_signal_thread(struct process *p, i32 tid);
+HIDDEN void __cairn_signal_scan(struct process *p, u64 now);
+HIDDEN void __cairn_signal_blocked(struct process *p);
 HIDDEN void __cairn_exact_start(struct process *p);
 HIDDEN void __cairn_exact_thread(struct process *p);
 HIDDEN void __cairn_exact_interval(struct process *p, u64 stamp, u64 e, u64 *t0, u64 *t1);

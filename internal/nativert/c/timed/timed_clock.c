@@ -101,22 +101,53 @@ static void stall(struct process *p, u64 from, u64 to, u64 waited) {
   store(&p->pending, 1);
 }
 
+/* account sums up what a tick is late by. */
+static void account(struct process *p, u64 gap) {
+  u64 reach = 2 * p->period;
+  if (gap > p->worst) p->worst = gap;
+  if (gap > most(reach, p->pace + p->period)) {
+    p->late++;
+    p->blind += gap - reach;
+  } else if (gap > reach) {
+    p->idle += gap - reach;
+  }
+}
+
+/* move sets the clock to c, if it is not there already: others may set it as well. Who
+ * comes behind reads c or more before anything that is read later. */
+static void move(struct process *p, u64 c) {
+  u32 *word = word(p, CLOCK), was = load(word);
+  u64 *tree = (u64 *)(p->base + TREE_CLOCK), tree_was = load(tree);
+  while ((i32)((u32)c - was) > 0 && !__atomic_compare_exchange_n(word, &was, (u32)c, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+  while (c + TREE_RUNNING > tree_was && !__atomic_compare_exchange_n(tree, &tree_was, c + TREE_RUNNING, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+}
+
 /* tick sets the clock and remembers when it did. It returns how long after the
- * last tick began this one was done: an entry that read the last tick's clock was
- * made within that time, and no bound of it is further off. */
-static u64 tick(struct process *p) {
-  u64 n = __cairn_now(p), c = clock_of(p, n), last = p->last_tick;
-  /* 0 is "no entry seen", and ticks are told apart by their clock. */
-  if (!(u32)c || (p->ticks && c <= clock_of(p, last))) return 0;
-  __atomic_exchange_n(word(p, CLOCK), (u32)c, __ATOMIC_SEQ_CST); /* seen by all before the next reading */
-  store((u64 *)(p->base + TREE_CLOCK), c + TREE_RUNNING);
-  struct tick k = {n, __cairn_now(p)};
-  u64 i = p->ticks;
-  for (u32 level = 0; level < LEVELS && !(i & ((1ul << level * LEVEL_SHIFT) - 1)); level++)
-    p->ring[level][(i >> level * LEVEL_SHIFT) % LEVEL_TICKS] = k;
-  store(&p->ticks, i + 1);
-  p->last_tick = n;
-  return k.after - last;
+ * last tick began this one was done, or 0 if it is not remembered: an entry that read
+ * the last tick's clock was made within that time, and no bound of it is further off.
+ *
+ * A handler of a signal may be here, too, in this thread or another. Only one of them
+ * remembers, and none waits: what the others miss makes intervals longer, not wrong. */
+u64 __cairn_tick(struct process *p) {
+  u64 n = __cairn_now(p), c = clock_of(p, n), gap = 0;
+  if (!(u32)c) return 0; /* "no entry seen" */
+  move(p, c);
+  if (__atomic_exchange_n(&p->tick_lock, 1, __ATOMIC_ACQUIRE)) return 0;
+  u64 last = p->last_tick, i = p->ticks;
+  /* Ticks are told apart by their clock. Many threads shall not fill the ring. */
+  if (!i || (c > clock_of(p, last) && n - last >= p->period / 2)) {
+    struct tick k = {n, __cairn_now(p)};
+    for (u32 level = 0; level < LEVELS && !(i & ((1ul << level * LEVEL_SHIFT) - 1)); level++)
+      p->ring[level][(i >> level * LEVEL_SHIFT) % LEVEL_TICKS] = k;
+    store(&p->ticks, i + 1);
+    store(&p->last_tick, n);
+    gap = k.after - last;
+    account(p, gap);
+  }
+  store(&p->tick_lock, 0);
+  return gap;
 }
 
 static u64 cpu(int clock) {
@@ -164,46 +195,35 @@ static int is_idle(struct process *p, struct idleness *s, u64 n) {
   return still;
 }
 
-/* account sums up what a tick is late by. */
-static void account(struct process *p, u64 gap, u64 period) {
-  u64 reach = 2 * p->period;
-  if (gap > p->worst) p->worst = gap;
-  if (gap > most(reach, period + p->period)) {
-    p->late++;
-    p->blind += gap - reach;
-  } else if (gap > reach) {
-    p->idle += gap - reach;
-  }
-}
-
 /* clock_thread ticks for ever. While the process is idle it does so at half
  * the pace, and after a second at half the threshold. What that is longer than the
  * reach of twice the period is summed up: a call that begins then is sure to be
  * found only if it takes as much longer. */
 void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
-  u64 waited = 0, period = p->period;
+  u64 waited = 0;
+  p->pace = p->period;
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
   if (p->kind == KIND_EXACT) __cairn_exact_thread(p);
-  account(p, tick(p), period); /* until the thread came to run */
+  __cairn_tick(p); /* until the thread came to run */
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   i32 priority = 1;
   if (sys3(SYS_sched_setscheduler, 0, 1 /* SCHED_FIFO */, &priority) < 0) sys3(SYS_setpriority, 0, 0, -20);
   for (;;) {
-    u64 ts[2] = {period / SECOND, period % SECOND};
+    u64 ts[2] = {p->pace / SECOND, p->pace % SECOND};
     sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
-    u64 last = p->last_tick, gap = tick(p), n = p->last_tick;
-    account(p, gap, period);
+    u64 last = p->last_tick, gap = __cairn_tick(p), n = p->last_tick, pace = p->period;
+    __cairn_signal_scan(p, n);
     if (gap > p->threshold) {
       u64 d = run_delay();
       stall(p, last, last + gap, less(d, waited));
       waited = d;
     }
-    period = p->period;
     if (is_idle(p, &idle, n)) {
-      period *= 2;
-      if (n - idle.since > SECOND) period = most(period, p->threshold / 2);
+      pace *= 2;
+      if (n - idle.since > SECOND) pace = most(pace, p->threshold / 2);
     }
+    p->pace = pace;
     if (load(&p->pending)) __cairn_wake(p);
   }
 }

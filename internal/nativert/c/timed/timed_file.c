@@ -204,10 +204,12 @@ void __cairn_trailer(struct process *p, int final) {
   f[2] = load(&p->ticks), f[3] = p->blind + late, f[4] = p->late + !!late, f[5] = most(p->worst, gap);
   f[6] = load(&p->borderline), f[7] = load(&p->slow), f[8] = load(&p->dropped);
   f[9] = p->limited, f[10] = load(&p->threshold), f[11] = p->period, f[12] = exact ? p->low : (u64)p->low * 1000;
-  f[13] = (exact ? LOG_TICK_EXACT : LOG_TICK_THREAD) | (u64)load(&p->thread_count) << 32;
+  f[13] = (exact ? LOG_TICK_EXACT : p->tick_signal ? LOG_TICK_SIGNAL : LOG_TICK_THREAD) | (u64)load(&p->thread_count) << 32;
   f[14] = p->idle + idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes) - load(&p->snapshots);
   f[17] = p->flight ? p->flight_chunks | (u64)load(&p->flight_missed) << 32 : 0;
-  f[18] = p->mask == (u32)-1 ? 0 : p->window >> 20;
+  if (final) __cairn_signal_blocked(p);
+  f[18] = (p->mask == (u32)-1 ? 0 : p->window >> 20) | (u64)load(&p->signalled) << 32;
+  ((u32 *)r)[38] = p->blocked;
   if (!exact) return;
   const struct rate *rate = &p->rates[load(&p->rate_number) % RATES];
   ((u32 *)r)[39] = (u32)rate->error;

@@ -50,6 +50,7 @@ static __attribute__((noinline)) struct thread *find_thread(struct process *p) {
   }
   t->tp = tp;
   add(&p->thread_count, 1);
+  __cairn_signal_thread(p, tid);
 out:
   own_thread = t;
   return t;

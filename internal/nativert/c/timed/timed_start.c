@@ -138,19 +138,22 @@ i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
                    : "=a"(r)
                    : "a"(56 /* clone */), "D"(0x50f00 /* VM FS FILES SIGHAND THREAD SYSVSEM */), "S"(sp), "d"(0), "r"(r10), "r"(r8)
                    : "rcx", "r11", "memory");
+  if (r > 0) store(&p->own[add(&p->owned, 1) % OWN_THREADS], (i32)r);
   return r;
 }
 
 static void start_threads(struct process *p) {
   u64 all = NONE, before;
+  __cairn_signal_start(p);
   sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, 8);
   i64 r = __cairn_spawn(__cairn_clock_thread, p, p->clock_stack);
   if (r > 0) r = __cairn_spawn(__cairn_log_thread, p, p->log_stack);
+  if (r > 0) __cairn_signal_thread(p, (i32)sys0(SYS_gettid));
   sys4(SYS_rt_sigprocmask, 2, &before, 0, 8);
   if (r > 0) return;
   __cairn_misread("", "no threads can be made; no spikes are looked for");
   p->off = 1;
-  store(word(p, LOW), NEVER);
+  __cairn_show_low(p);
 }
 
 /* set_words makes inserted code go: the clock stands at now. */

@@ -122,8 +122,8 @@ void __cairn_options(struct process *p, const char *s) {
     else if (__cairn_word_is(s, "control=") && *value && take(p->control_at, sizeof p->control_at, value)) p->control = 1;
     else if (__cairn_word_is(s, "reload=") && __cairn_signal_of(value)) p->reload_signal = __cairn_signal_of(value);
     else if (__cairn_word_is(s, "file=") && *value && take(p->reload_file, sizeof p->reload_file, value)) ;
-    else if (__cairn_word_is(s, "tick=thread") || __cairn_word_is(s, "stamp=window") || __cairn_word_is(s, "stamp=masked")) ;
-    else if (__cairn_word_is(s, "tick=signal")) __cairn_misread(s, " is not available in this version; ignored");
+    else if (__cairn_word_is(s, "tick=thread") || __cairn_word_is(s, "tick=signal")) p->by_signal = s[5] == 's';
+    else if (__cairn_word_is(s, "stamp=window") || __cairn_word_is(s, "stamp=masked")) ;
     else if (*s != ',' && !change(p, s, 1))
       __cairn_misread(s, " is not understood; ignored (threshold=10ms,period=250us,rate=100,stderr,off,control,channels=a+b)");
   }

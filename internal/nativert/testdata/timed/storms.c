@@ -244,6 +244,15 @@ int main(int argc, char **argv) {
     costs(n);
   } else if (!strcmp(what, "memory")) {
     memory((int)n);
+  } else if (!strcmp(what, "blocked")) { /* a thread that lets no signal through */
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, 0);
+    for (int i = 0; i < 20; i++) spike(SPIKE_NS);
+  } else if (!strcmp(what, "taken")) { /* all signals that are free are the program's from now on */
+    spike(SPIKE_NS);
+    for (int i = SIGRTMIN; i <= SIGRTMAX; i++) signal(i, SIG_IGN);
+    for (int i = 0; i < 20; i++) spike(SPIKE_NS);
   } else if (!strcmp(what, "sleep")) {
     usleep((useconds_t)n);
   }

@@ -1,0 +1,185 @@
+/* The clock kept by signals: each thread of the program has a timer, whose signal
+ * comes before the thread goes on with what it was doing. So the clock has moved when
+ * a thread that lost its processor runs again, however late the clock's own thread is.
+ * That one goes on as well: it gives threads their timers as they come, and takes them
+ * back.
+ *
+ * The price is a signal for each period and thread, and that system calls which a
+ * handler ends for good (nanosleep, poll and others) end early: who asks for this
+ * clock accepts it. The handler calls nothing of the program's and takes no lock. */
+
+#include "timed.h"
+
+enum { SYS_rt_sigaction = 13, SYS_fstat = 5, SYS_lseek = 8, SYS_timer_create = 222, SYS_timer_settime = 223, SYS_timer_delete = 226, SYS_getdents64 = 217 };
+enum { SIGRTMIN = 35, SIGRTMAX = 64, SIG_BITS = 8, NO_TIMER = -1, PROBES = 16 };
+enum { SA_SIGINFO = 4, SA_RESTORER = 0x04000000, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000, SIGEV_THREAD_ID = 4 };
+
+struct action {
+  void (*handler)(int, void *, void *);
+  u64 flags;
+  void (*restorer)(void);
+  u64 mask;
+};
+
+/* Unwinders know the frame of a signal by these bytes, if they find no table for the
+ * place in front of them. */
+__asm__(".text\n.balign 16\n\tnop\n.hidden __cairn_restore\n.globl __cairn_restore\n.type __cairn_restore, @function\n"
+        "__cairn_restore:\n\tmovq $15, %rax\n\tsyscall\n.size __cairn_restore, . - __cairn_restore\n");
+HIDDEN void __cairn_restore(void);
+
+static void on_signal(int number, void *info, void *context) {
+  struct process *p = __cairn_state;
+  (void)number, (void)info, (void)context;
+  if (p && load(word(p, ALIVE))) __cairn_tick(p);
+}
+
+static int is_ours(i32 number) {
+  struct action a = {0};
+  return sys4(SYS_rt_sigaction, number, 0, &a, SIG_BITS) >= 0 && a.handler == on_signal;
+}
+
+/* signal_start takes a signal that nothing has a use for, from the last on; before the
+ * threads are started. In a child made by fork it is there. */
+void __cairn_signal_start(struct process *p) {
+  struct action a = {0}, ours = {on_signal, SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART, __cairn_restore, 0};
+  clear(p->timer, sizeof p->timer);
+  clear(p->own, sizeof p->own);
+  p->timer_round = p->signalled = p->blocked = p->owned = 0;
+  p->task_count = p->scanned = 0;
+  p->tick_lock = 0;
+  if (!p->by_signal || p->kind == KIND_EXACT || p->tick_signal) return;
+  for (i32 n = SIGRTMAX; n >= SIGRTMIN; n--) {
+    if (n == p->reload_signal || sys4(SYS_rt_sigaction, n, 0, &a, SIG_BITS) < 0 || a.handler) continue;
+    if (sys4(SYS_rt_sigaction, n, &ours, 0, SIG_BITS) < 0) continue;
+    p->tick_signal = n;
+    return;
+  }
+  __cairn_misread("", "tick=signal: no signal is free; a thread keeps the clock");
+}
+
+/* ---- timers ---- */
+
+static void set_timer(i32 id, u64 period) {
+  u64 spec[4] = {period / SECOND, period % SECOND, period / SECOND, period % SECOND};
+  sys4(SYS_timer_settime, id, 0, spec, 0);
+}
+
+/* signal_thread gives a thread its timer. The thread itself may call it, at its first
+ * slow exit, and the clock's. */
+void __cairn_signal_thread(struct process *p, i32 tid) {
+  struct timer *free = 0;
+  i32 number = load(&p->tick_signal), nobody = 0, id = NO_TIMER;
+  if (!number) return;
+  for (u32 i = 0; i < PROBES; i++) {
+    struct timer *t = &p->timer[((u32)tid + i) % TIMERS];
+    i32 owner = load(&t->tid);
+    if (owner == tid) {
+      t->round = load(&p->timer_round) + 1;
+      return;
+    }
+    if (!owner && !free) free = t;
+  }
+  if (!free || !__atomic_compare_exchange_n(&free->tid, &nobody, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
+  free->round = load(&p->timer_round) + 1;
+  struct {
+    u64 value;
+    i32 number, notify, tid, pad[11];
+  } event = {0, number, SIGEV_THREAD_ID, tid, {0}};
+  if (sys3(SYS_timer_create, MONOTONIC, &event, &id) < 0) {
+    store(&free->tid, 0);
+    return;
+  }
+  set_timer(id, p->period);
+  add(&p->signalled, 1);
+  store(&free->id, id + 1);
+}
+
+static void end_timer(struct timer *t) {
+  if (t->id) sys1(SYS_timer_delete, t->id - 1);
+  t->id = 0;
+  store(&t->tid, 0);
+}
+
+static int is_own(struct process *p, i32 tid) {
+  for (u32 i = 0; i < OWN_THREADS; i++)
+    if (load(&p->own[i]) == tid) return 1;
+  return 0;
+}
+
+/* list goes through the threads of the process, and ends the timers of those that are
+ * no more. A thread that is listed but has one keeps it for this round and the next. */
+static void list(struct process *p, i64 fd) {
+  char b[2048];
+  i64 n;
+  u32 round = p->timer_round + 1;
+  store(&p->timer_round, round);
+  sys3(SYS_lseek, fd, 0, 0);
+  while ((n = sys3(SYS_getdents64, fd, b, sizeof b)) > 0)
+    for (i64 at = 0; at < n; at += *(u16 *)(b + at + 16)) {
+      i32 tid = 0;
+      for (const char *s = b + at + 19; *s >= '0' && *s <= '9'; s++) tid = tid * 10 + (*s - '0');
+      if (tid && !is_own(p, tid)) __cairn_signal_thread(p, tid);
+    }
+  for (struct timer *t = p->timer; t < p->timer + TIMERS; t++)
+    if (load(&t->tid) && t->id && t->round < round) end_timer(t);
+}
+
+/* give_up leaves the clock to its thread: the program has its own handler now. */
+static void give_up(struct process *p) {
+  static const char message[] = "cairn: the program has taken the signal that kept the clock; a thread keeps it from now on\n";
+  store(&p->tick_signal, 0);
+  for (struct timer *t = p->timer; t < p->timer + TIMERS; t++)
+    if (load(&t->tid)) end_timer(t);
+  say(message, sizeof message - 1);
+}
+
+/* signal_scan is called by the clock's thread at each of its ticks. It looks for new
+ * threads when their number has changed, and now and then. */
+void __cairn_signal_scan(struct process *p, u64 now) {
+  u64 st[18];
+  if (!p->tick_signal || load(&p->owned) < 2 /* the log's thread is not known yet */) return;
+  i64 fd = sys3(SYS_open, "/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return;
+  if (sys2(SYS_fstat, fd, st) >= 0 && (st[2] != p->task_count || now - p->scanned > 20 * MS)) {
+    p->task_count = st[2]; /* links of the directory: the threads, and two */
+    p->scanned = now;
+    if (is_ours(p->tick_signal)) list(p, fd);
+    else give_up(p);
+  }
+  sys1(SYS_close, fd);
+  if (p->timer_period == p->period) return;
+  p->timer_period = p->period;
+  for (struct timer *t = p->timer; t < p->timer + TIMERS; t++)
+    if (load(&t->tid) && t->id) set_timer(t->id - 1, p->period);
+}
+
+/* ---- threads that do not let the signal through ---- */
+
+/* blocks reads which signals a thread blocks, from a line of its status. */
+static int blocks(i32 tid, i32 number) {
+  char b[2048], *q = put(b, "/proc/self/task/");
+  put(put_number(q, (u64)(u32)tid), "/status");
+  i64 fd = sys3(SYS_open, b, O_RDONLY | O_CLOEXEC, 0), n;
+  if (fd < 0) return 0;
+  n = sys3(SYS_read, fd, b, sizeof b - 1);
+  sys1(SYS_close, fd);
+  for (i64 i = 0; i + 24 < n; i++)
+    if (b[i] == 'S' && b[i + 1] == 'i' && b[i + 2] == 'g' && b[i + 3] == 'B' && b[i + 4] == 'l' && b[i + 5] == 'k') {
+      char digit = b[i + 8 + 15 - (number - 1) / 4];
+      u32 v = (u32)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+      return v >> (number - 1) % 4 & 1;
+    }
+  return 0;
+}
+
+/* signal_blocked counts them, for the trailer. */
+void __cairn_signal_blocked(struct process *p) {
+  i32 number = load(&p->tick_signal);
+  u32 count = 0;
+  if (!number) return;
+  for (struct timer *t = p->timer; t < p->timer + TIMERS; t++) {
+    i32 tid = load(&t->tid);
+    if (tid && blocks(tid, number)) count++;
+  }
+  p->blocked = (u32)most(p->blocked, count);
+}
