@@ -8,7 +8,7 @@ PACKAGES := ./...
 # The packages with goroutines or locks, for the race detector. The scripts of
 # internal/cli go without it: they start thousands of processes, and one that
 # looks for races takes a second to start and end.
-CONCURRENT := ./internal/cli ./internal/objfile ./internal/account ./format/calls ./format/xray ./format/perfscript
+CONCURRENT := ./internal/cli ./internal/objfile ./internal/account ./format/calls ./format/xray ./format/perfscript ./internal/unwind
 
 # A number of executions, as Go 1.26 may report the end of a time limit as a
 # failure (golang/go#75804).

@@ -76,11 +76,83 @@ func TestAdd(t *testing.T) {
 
 func TestBaseDiscriminator(t *testing.T) {
 	t.Parallel()
-	// As LLVM encodes them: doubled, with a bit more from 32 on; 1 is none, and
-	// the low bits of a pseudo probe are all set.
-	for d, want := range map[uint32]uint32{0: 0, 2: 1, 4: 2, 0x3e: 31, 7: 0, 0x1: 0, 0x40 | 0x80: 0x20} {
+	// As LLVM encodes them: doubled, with a bit more from 32 on; 1 is none. The low
+	// bits of a pseudo probe are all set: 0x1b21001f has one of its block's, and of
+	// 0x0b2002e7 the probe counts.
+	for d, want := range map[uint32]uint32{
+		0: 0, 2: 1, 4: 2, 0x3e: 31, 7: 0, 0x1: 0, 0x40 | 0x80: 0x20, 0x1b21001f: 1, 0x0b2002e7: 92,
+	} {
 		if got := BaseDiscriminator(d); got != want {
 			t.Errorf("%#x: %d, want %d", d, got, want)
 		}
+	}
+}
+
+func TestDuplicationFactor(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[uint32]uint32{0: 1, 2: 1, 1 | 4<<1: 2, 2 | 4<<7: 2, 0x42 | 8<<14: 4} {
+		if got := DuplicationFactor(d); got != want {
+			t.Errorf("%#x: %d, want %d", d, got, want)
+		}
+	}
+}
+
+func TestTotals(t *testing.T) {
+	t.Parallel()
+	s := &Samples{}
+	s.At(Place{Offset: 3}).Count = 4
+	s.At(Place{Offset: 3}).Call("f", 9)
+	if s.Total() != 4 || s.EntryCount() != 4 {
+		t.Errorf("total %d, entered %d times", s.Total(), s.EntryCount())
+	}
+	s.RaiseCalls()
+	if s.At(Place{Offset: 3}).Count != 9 || s.Total() != 4 {
+		t.Errorf("with its calls %d, total %d", s.At(Place{Offset: 3}).Count, s.Total())
+	}
+	s.AddTotal(5)
+	if s.Total() != 9 {
+		t.Errorf("total %d", s.Total())
+	}
+	s.Inline(Place{Offset: 1}, "g").At(Place{Offset: 1}).Count = 7
+	s.Inline(Place{Offset: 1}, "h").Head = 8
+	if s.EntryCount() != 15 {
+		t.Errorf("entered %d times", s.EntryCount())
+	}
+	s.Head = 2
+	if s.EntryCount() != 2 {
+		t.Errorf("entered %d times by its head", s.EntryCount())
+	}
+}
+
+const contextsText = `[main:5 @ mid:2.1 @ leaf]:12:3
+ 1: 12 f:2 g:2
+ !CFGChecksum: 77
+ !Attributes: 1
+[leaf]:5:0
+ 2: 5
+ !CFGChecksum: 77
+[mid]:5:5
+ 1: 5
+`
+
+func TestWriteContexts(t *testing.T) {
+	t.Parallel()
+	leaf := &Samples{Head: 3, Probes: true, Checksum: 77, Attributes: WasInlined}
+	l := leaf.At(Place{Offset: 1})
+	l.Count = 12
+	l.Call("g", 2)
+	l.Call("f", 2)
+	mid := &Samples{Head: 5}
+	mid.At(Place{Offset: 1}).Count = 5
+	alone := &Samples{Probes: true, Checksum: 77}
+	alone.At(Place{Offset: 2}).Count = 5
+	var b bytes.Buffer
+	err := WriteContexts(&b, []Context{
+		{Frames: []Frame{{Func: "mid"}}, Samples: mid},
+		{Frames: []Frame{{Func: "main", Call: Place{Offset: 5}}, {Func: "mid", Call: Place{2, 1}}, {Func: "leaf"}}, Samples: leaf},
+		{Frames: []Frame{{Func: "leaf"}}, Samples: alone},
+	})
+	if err != nil || b.String() != contextsText {
+		t.Errorf("%v\n%s", err, &b)
 	}
 }

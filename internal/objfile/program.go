@@ -90,9 +90,14 @@ func (f *File) Program() (*Program, error) {
 
 func (f *File) codeSections() ([]CodeSection, error) {
 	var code []CodeSection
+	total := uint64(0)
 	for i, s := range f.elf.Sections {
 		if s.Flags&elf.SHF_EXECINSTR == 0 || s.Type == elf.SHT_NOBITS || s.Addr == 0 || s.Size == 0 {
 			continue
+		}
+		// Damaged headers can have many sections share the same bytes.
+		if total += s.Size; total > f.size {
+			return nil, fmt.Errorf("%s: its executable sections have more bytes than the file", f.path)
 		}
 		data, err := f.read(s)
 		if err != nil {
