@@ -189,7 +189,7 @@ static void serve(struct process *p, i64 fd) {
   if (wrong && sets) {
     q = put(reply, "error ");
     for (u32 i = 0; *wrong && *wrong != ',' && i < 100; i++, wrong++) *q++ = (u8)*wrong < ' ' ? '?' : *wrong;
-    q = put(q, *reply == 'e' && (q[-1] != ' ') ? " is not understood, or names no channel here; nothing is changed\n" : "\n");
+    q = put(q, " is not understood, or names no channel here; nothing is changed\n");
   } else if (wrong) {
     q = put_text(reply, "error", wrong);
   } else {
@@ -213,6 +213,8 @@ void __cairn_control_thread(struct process *p) {
     __cairn_wake(p);
     sys1(SYS_exit, 0);
   }
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (load(&p->ended)) __cairn_control_end(p); /* that looked for the socket before it was there */
   for (;;) {
     ready(fd, POLLIN, 3600ul * SECOND);
     i64 client = sys4(SYS_accept4, fd, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -226,8 +228,9 @@ void __cairn_control_thread(struct process *p) {
   }
 }
 
-/* control_end takes the socket away. */
+/* control_end takes the socket away, when the process is known to end. */
 void __cairn_control_end(struct process *p) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if (p->control_path[0]) sys1(SYS_unlink, p->control_path);
 }
 
@@ -306,8 +309,8 @@ void __cairn_control(struct process *p) {
   }
   if (err) {
     char b[64];
-    put_number(put(b, "no control socket: errno "), err);
-    __cairn_misread("control", b + 0);
+    put_number(put(b, ": no socket: errno "), err);
+    __cairn_misread("control", b);
     store(&p->control_failed, 0);
   }
   int placed = p->control_at[0] || p->file.fd >= 0;

@@ -17,14 +17,19 @@ void __cairn_next_frame(void) {
   u64 now = __cairn_now(p), last = __atomic_exchange_n(&p->frame_end, now, __ATOMIC_ACQ_REL);
   struct thread *t = __cairn_thread(p);
   if (!number || !last || now < last || !t || t->busy) return;
+  t->busy_since = now;
+  t->busy = 1; /* handlers of signals leave the queue alone */
+  barrier();
   u64 *f = (u64 *)__cairn_reserve(t, SIZE);
-  if (!f) {
+  if (f) {
+    f[1] = number, f[2] = now, f[3] = now - last;
+    ((u16 *)f)[0] = LOG_TYPE_FRAMES, ((u16 *)f)[1] = SIZE;
+    store(&t->head, t->head + SIZE);
+  } else {
     add(&p->dropped, 1);
-    return;
   }
-  f[1] = number, f[2] = now, f[3] = now - last;
-  ((u16 *)f)[0] = LOG_TYPE_FRAMES, ((u16 *)f)[1] = SIZE;
-  store(&t->head, t->head + SIZE);
+  barrier();
+  t->busy = 0;
   if (number % WAKE == 0) store(&p->pending, 1); /* the writer need not wake for each */
 }
 

@@ -104,7 +104,7 @@ void __cairn_scope_text(const struct scope *s, u64 number, const char *text, u64
   struct thread *t = self();
   u64 sp = s->sp ? s->sp : s->frame;
   u32 kind = number ? LOG_TEXT_DESCRIPTION : LOG_TEXT_MESSAGE;
-  if (!t) return;
+  if (!t || t->busy) return; /* in a handler of a signal that came while the queue is written */
   if (!number) {
     struct process *p = __cairn_state;
     u64 t0 = NONE, t1;
@@ -114,7 +114,12 @@ void __cairn_scope_text(const struct scope *s, u64 number, const char *text, u64
       if (o->sp < sp && o->t0 + p->slop >= t0) number = o->number; /* in a call of it */
     }
   }
+  t->busy_since = __cairn_now(__cairn_state);
+  t->busy = 1;
+  barrier();
   __cairn_numbered_text(number, kind, sp, (u64)__builtin_return_address(0), text, len);
+  barrier();
+  t->busy = 0;
 }
 
 /* mark obeys a verb, for the innermost open scope of the frame with that CFA, or
