@@ -273,8 +273,8 @@ static void late_start(int argc, char **argv, char **envp) {
 static void finish(void) {
   struct process *p = __cairn_state;
   if (!p || p->off || !load(word(p, ALIVE)) || sys0(SYS_getpid) != p->pid) return;
-  __cairn_control_end(p);
   store(&p->ended, 1);
+  __cairn_control_end(p);
   __cairn_flush(p);
   __cairn_callback_end(p);
 }
