@@ -372,25 +372,6 @@ func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
 	return b.Flush()
 }
 
-// writeSnapshots prints the stacks that programs asked for, the last ones.
-func (f *spikesFlags) writeSnapshots(b *bufio.Writer, t *spikeSet) error {
-	list := t.set.Snapshots
-	left := 0
-	if f.top > 0 && len(list) > f.top {
-		left = len(list) - f.top
-	}
-	for _, sp := range list[left:] {
-		if err := t.writer.Spike(b, spikes.Alone(sp), sp); err != nil {
-			return err
-		}
-		b.WriteByte('\n')
-	}
-	if left > 0 {
-		fmt.Fprintf(b, "%s before them (--top 0 shows all)\n\n", plural(left, "snapshot"))
-	}
-	return nil
-}
-
 // writeEnd prints suggestions and the reach.
 func (t *spikeSet) writeEnd(b *bufio.Writer, style report.Style) {
 	const most = 5
