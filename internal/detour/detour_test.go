@@ -45,6 +45,8 @@ var prologues = []prologue{
 	{"calleeptr", "push %rbx\ncall *%rdi\npop %rbx\nret", detour.Calls, ""},
 	{"counted", "mov %esi,%ecx\njrcxz 1f\nnop\n1: ret", detour.ShortOnly, ""},
 	{"transaction", "nop\nxbegin 1f\nxend\n1: ret", detour.ShortOnly, ""},
+	{"far", "lcall *table(%rip)\nret", detour.Calls, ""},
+	{"cut", ".byte 0x67\nmov table(%rip),%eax\nret", detour.Unreadable, ""},
 	{"distant", "mov 0x70000000(%rip),%eax\nret", detour.Outside, ""},
 	{"broken", "int3\npush %rbx\npush %r12\npop %r12\npop %rbx\nret", detour.Traps, ""},
 	{"inner", "dec %edi\n1: dec %esi\njne 1b\nmov $1,%eax\nret", detour.Entered, ""},

@@ -146,6 +146,9 @@ func (t *trampoline) move(addr uint64, i x86.Inst, code []byte) Reason {
 		t.bytes(code...)
 		return ""
 	}
+	if i.Prefix&x86.PrefixAddress != 0 {
+		return Unreadable // the address is cut to 32 bits where the instruction is
+	}
 	t.bytes(code[:i.DispOff]...)
 	behind := code[i.DispOff+i.DispSize:]
 	t.distance(i.Memory(addr), len(behind))
@@ -162,8 +165,8 @@ func (t *trampoline) move(addr uint64, i x86.Inst, code []byte) Reason {
 func (t *trampoline) call(addr uint64, i x86.Inst) Reason {
 	jump := 5
 	if i.Class == x86.CallIndirect {
-		if !i.RIP {
-			return Calls // the operand can be on the stack, where it would be elsewhere
+		if !i.RIP || i.Reg() != 2 {
+			return Calls // far, or of an operand that can be on the stack and would move
 		}
 		jump = 6
 	}

@@ -121,10 +121,11 @@ static const char *find(struct hooked *h) {
   if (!s.whole) return "its code is in several pieces, or can be written";
   for (u32 i = 0; i < p->sites; i++) {
     const struct site *t = &h->site[i];
-    if (!same((const u8 *)(h->bias + t->at), t->original, JUMP)) return "its code is not that of its file";
+    h->changed += !same((const u8 *)(h->bias + t->at), t->original, JUMP);
     if (t->entry >= p->blob) return "its plan is damaged";
   }
-  return 0;
+  /* Hooks of other kinds may be there already. Without a build id it is another build. */
+  return h->changed && (!p->id_len || h->changed == p->sites) ? "its code is not that of its file" : 0;
 }
 
 /* ---- trampolines ---- */
@@ -267,13 +268,14 @@ void __cairn_detours(struct process *p, char **envp, u32 threads) {
   at += sizeof *f;
   for (u32 i = 0; i < f->modules && __cairn_hooked_count < HOOKED; i++) {
     struct hooked *h = &__cairn_hooked[__cairn_hooked_count];
+    h->changed = 0;
     at = next_plan(h, at, end);
     if (!at) return tell("the plan is cut off");
     if (!h->plan->sites) continue;
     const char *why = find(h);
     if (!why) why = place(h);
     if (why && *why) tell(why);
-    else if (!why) __cairn_hooked_count++, hooked += h->plan->sites;
+    else if (!why) __cairn_hooked_count++, hooked += h->plan->sites - h->changed;
   }
   if (!hooked) return;
   if (p->quiet) return tell("spikes are not looked for until they are switched on");

@@ -37,6 +37,7 @@ struct hooked {
   u64 text, text_end; /* pages of code that hold all sites */
   u64 text_offset;   /* of text in the file */
   char path[1024];   /* of the file */
+  u32 changed;       /* sites that somebody else changed before: they stay so */
   u8 on;
 };
 enum { HOOKED = 16 };

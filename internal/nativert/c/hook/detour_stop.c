@@ -151,7 +151,7 @@ const char *__cairn_stop(int on) {
   /* Threads that are not stopped yet can make others. */
   do {
     found = signal_new(pid, self);
-    if (found < 0) why = "there are too many threads, or no signal is free";
+    if (found < 0) why = "its threads cannot be listed, are too many, or leave no signal free";
     else if (!all_here(pid)) why = "a thread blocks all signals";
   } while (!why && found > 0);
   if (why) __cairn_go();
