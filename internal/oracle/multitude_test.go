@@ -153,6 +153,8 @@ func TestMultitude(t *testing.T) {
 	}{
 		{"coarse", "", "", "100000000", nil, 1},
 		{"crowded", "", "", "10000000", []string{"taskset", "-c", "0"}, 1},
+		{"signal", "", ",tick=signal", "100000000", nil, 0.01},
+		{"signal crowded", "", ",tick=signal", "10000000", []string{"taskset", "-c", "0"}, 0.01},
 		{"exact", "--clock exact", "", "100000000", nil, 0},
 		{"exact crowded", "--clock exact", "", "10000000", []string{"taskset", "-c", "0"}, 0},
 	} {
