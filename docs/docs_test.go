@@ -33,7 +33,7 @@ func TestBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, page := range []string{"../README.md", "guide.md", "logs.md", "spikes.md", "markup.md", "wrap.md", "detours.md", "samples.md"} {
+	for _, page := range []string{"../README.md", "guide.md", "logs.md", "spikes.md", "markup.md", "wrap.md", "hooks.md", "detours.md", "samples.md"} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
 			if page == "logs.md" && noClang != nil {

@@ -16,14 +16,9 @@ import (
 // hookLibraryName is the file that is preloaded into programs to hook them.
 const hookLibraryName = "libcairn-spike.so"
 
-// hookLibrary returns the path of the library for programs of a C library, which
-// it builds on first use.
-func hookLibrary(ctx context.Context, musl bool) (string, error) {
-	names := []string{"cc", "gcc", "clang"}
-	if musl {
-		names = []string{"musl-gcc", "x86_64-linux-musl-gcc"}
-	}
-	for _, name := range names {
+// hookLibrary returns the path of the library, which it builds on first use.
+func hookLibrary(ctx context.Context) (string, error) {
+	for _, name := range []string{"cc", "gcc", "clang"} {
 		path, err := realTool(name)
 		if err != nil {
 			continue
@@ -43,9 +38,6 @@ func hookLibrary(ctx context.Context, musl bool) (string, error) {
 			return "", fmt.Errorf("no loader takes %q, for it has a space or colon: set CAIRN_CACHE", library)
 		}
 		return library, nil
-	}
-	if musl {
-		return "", errors.New("no musl-gcc on PATH to build the library for hooks with, and the program is of musl")
 	}
 	return "", errors.New("no C compiler (cc, gcc, clang) on PATH to build the library for hooks with")
 }

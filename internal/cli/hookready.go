@@ -28,7 +28,6 @@ const entriesSection = "__patchable_function_entries"
 // hookable is a program that a library can be loaded into.
 type hookable struct {
 	path  string
-	musl  bool
 	ready []string // what compilers made ready in it and its libraries, for people
 }
 
@@ -39,6 +38,8 @@ func whyNoPreload(f *objfile.File, info os.FileInfo) string {
 		return "it is not for x86-64"
 	case f.Interpreter() == "":
 		return "it is linked statically, so that no library can be loaded into it: link it dynamically, or build it with cairn cc --mode spike"
+	case strings.Contains(filepath.Base(f.Interpreter()), "musl"):
+		return "its C library is musl, for which there is no such library: build it with cairn cc --mode spike"
 	case info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0:
 		return "it runs with more rights than its user (setuid, setgid), and loads no library of theirs"
 	}
@@ -66,7 +67,7 @@ func hookableAt(ctx context.Context, name string) (*hookable, error) {
 	if why := whyNoPreload(f, info); why != "" {
 		return nil, fmt.Errorf("spike run: %s: %s", path, why)
 	}
-	h := &hookable{path: path, musl: strings.Contains(filepath.Base(f.Interpreter()), "musl")}
+	h := &hookable{path: path}
 	if err := h.look(f); err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func (f *spikeRunFlags) run(ctx context.Context, s *Streams, argv []string) erro
 	if plan == nil && len(h.ready) == 0 {
 		return fmt.Errorf("spike run: no function of %s or its libraries is ready to be hooked: compile with -finstrument-functions, -pg -mfentry or -fpatchable-function-entry=5, or hook them as they are with --detours", h.path)
 	}
-	library, err := hookLibrary(ctx, h.musl)
+	library, err := hookLibrary(ctx)
 	if err != nil {
 		return fmt.Errorf("spike run: %w", err)
 	}
