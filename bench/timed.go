@@ -34,6 +34,7 @@ var timedVariants = []timedVariant{
 	{variant: variant{"plain", "gcc", []string{"gcc"}, ""}},
 	{variant: variant{"spike", "cairn spike, every function", []string{"cairn", "cc", "--mode=spike", "--small=0", "gcc"}, "plain"}, limit: 1.12},
 	{variant: variant{"spike-default", "cairn spike, as it is by default", []string{"cairn", "cc", "--mode=spike", "gcc"}, "plain"}, limit: 1.05},
+	{variant: variant{"spike-flight", "cairn spike, every function, calls recorded", []string{"cairn", "cc", "--mode=spike", "--small=0", "--flight", "gcc"}, "plain"}, limit: 1.3},
 	{variant: variant{"stacks", "cairn stacks, with times", []string{"cairn", "cc", "--mode=stacks", "gcc"}, "plain"}, limit: 1.5},
 	{variant: variant{"stacks-counts", "cairn stacks, calls alone", []string{"cairn", "cc", "--mode=stacks", "--counts", "gcc"}, "plain"}, limit: 1.4},
 	{variant: variant{"stacks-max", "cairn stacks, with the longest calls", []string{"cairn", "cc", "--mode=stacks", "--max", "gcc"}, "plain"}},

@@ -147,6 +147,9 @@ With --clock exact each call reads the processor's counter. Durations are known 
 some tens of nanoseconds then, and thresholds may be as low as 2us, but a program of
 short calls takes several times as long.
 
+With --flight each thread records its calls, as many as fit in 8 MB, and those
+before and in a spike are kept with it; CAIRN_SPIKE=flight=16MB keeps more.
+
 In mode stacks each thread keeps a tree of its calls, which goes to the log each
 second and at the end. The environment is that of mode spike. --counts leaves
 out the time of calls, --max adds the longest call of each stack.

@@ -61,6 +61,9 @@ others, or debug files.
   --json   every spike as an object on a line of its own, then {"suggestions": ...}
            and {"reach": ...}
   --html   a page with a picture of each spike over time
+  --window who called whom before a spike and in it, as a tree: of programs that
+           were built with --flight. cairn stacks, account, graph, flame, query and
+           convert read that as well, with --spike
   --frames how long the frames took that the program counts by CAIRN_FRAME(), and
            which spikes were in the longest; CAIRN_SPIKE=budget=16.7ms says what
            is too long
@@ -72,6 +75,7 @@ At the end stands what the logs can show: the threshold, how often the clock
 moved, when it was late, and what was left out.`,
 		Example: `  cairn spikes raws
   cairn spikes --sort seen --top 3 --debug app.debug raws/*.cairnlog
+  cairn spikes --window 3 raws/app.*.cairnlog
   cairn spikes --html spikes.html raws`,
 		Args: exactFiles("spikes", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error {

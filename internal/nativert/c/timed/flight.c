@@ -51,6 +51,17 @@ static void complain(struct process *p, i64 err) {
   say(b, (u64)(q - b));
 }
 
+/* room has the kernel find memory and blocks on the disk for a chunk of the file: a full
+ * disk would end the program by SIGBUS. To write zeros takes it a third of the time that
+ * it takes to allocate the blocks and have the pages made one by one. */
+static i64 room(struct process *p, struct chunk *c) {
+  i64 n = sys4(SYS_pwrite, p->file.fd, p->flight->zeros, CHUNK, (c->number + 1) * CHUNK);
+  if (n < 0) return n;
+  if ((u64)n < CHUNK) return -ENOSPC;
+  sys3(SYS_madvise, c->at, CHUNK, POPULATE_WRITE); /* at once, not page by page */
+  return 0;
+}
+
 /* fresh_chunk returns a chunk of the file that was never used, or 0. */
 static struct chunk *fresh_chunk(struct process *p, struct ring *r) {
   struct chunk *c = r->fresh;
@@ -64,13 +75,12 @@ static struct chunk *fresh_chunk(struct process *p, struct ring *r) {
       c[i - 1].next = &c[i];
     }
   }
-  if (err >= 0) err = __cairn_file_room(p, c->number);
+  if (err >= 0) err = room(p, c);
   if (err < 0) {
     complain(p, err);
     return 0;
   }
   r->fresh = c->next;
-  sys3(SYS_madvise, c->at, CHUNK, POPULATE_WRITE); /* at once, not page by page */
   return c;
 }
 
@@ -290,7 +300,7 @@ static void forked(struct process *p) {
 HIDDEN void __cairn_flight_start(struct process *p, int first) {
   if (!p->flight) {
     struct flight *f = (struct flight *)map(0, 4096, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (failed(f) || !(f->sink = anonymous(CHUNK))) sys1(SYS_exit_group, 127);
+    if (failed(f) || !(f->sink = anonymous(CHUNK)) || !(f->zeros = anonymous(CHUNK))) sys1(SYS_exit_group, 127);
     p->flight_left = left;
     p->flight_freeze = freeze;
     p->flight_forked = forked;

@@ -54,6 +54,7 @@ struct window {
 /* What the modules of a process share. */
 struct flight {
   u8 *sink; /* where a child records that no handler of fork saw */
+  u8 *zeros; /* a chunk of them, never written */
   u32 failed;
   u32 lock;            /* of what follows */
   u32 windows, chunks; /* chunks: of windows */

@@ -377,7 +377,6 @@ HIDDEN u8 *__cairn_file_seen(struct process *p);
 HIDDEN u8 *__cairn_file_chunk(struct process *p, u32 kind, u64 time);
 HIDDEN void __cairn_file_header(struct process *p);
 HIDDEN i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number);
-HIDDEN i64 __cairn_file_room(struct process *p, u32 number);
 HIDDEN void __cairn_flight_start(struct process *p, int first);
 HIDDEN int __cairn_begin(struct process *p);
 HIDDEN void __cairn_modules(struct process *p);

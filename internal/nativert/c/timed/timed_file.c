@@ -158,9 +158,9 @@ int __cairn_file_open(struct process *p) {
   return 1;
 }
 
-/* grow maps n more chunks, each at a multiple of its size. The first has a number, by
- * which room is made for it; those that never get any are holes. Any thread may call
- * it. */
+/* grow maps n more chunks, each at a multiple of its size. The first has a number, which
+ * tells where in the file it is: room is to be made there before it is touched. What
+ * never gets any is a hole. Any thread may call it. */
 i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number) {
   u64 size = (u64)n * LOG_CHUNK_SIZE;
   u8 *m = (u8 *)map(0, size + LOG_CHUNK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -170,8 +170,6 @@ i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number) {
   i64 err = map(*at, size, PROT_RW, MAP_SHARED | MAP_FIXED, p->file.fd, (u64)(*number + 1) * LOG_CHUNK_SIZE);
   return failed(err) ? err : 0;
 }
-
-i64 __cairn_file_room(struct process *p, u32 number) { return room(p->file.fd, number); }
 
 /* drop leaves a parent's file alone. */
 void __cairn_file_drop(struct process *p) {
