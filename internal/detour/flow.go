@@ -13,8 +13,8 @@ type flow struct {
 	ends     []uint64 // addresses behind branches, ascending
 	edges    []edge   // ascending by from
 	tables   []uint64 // where computed jumps may lead
-	computed bool
-	repeats  bool
+	computed bool     // there are some
+	repeats  bool     // some instruction is a loop by itself
 }
 
 // edge is a branch within the function; to 0 is a computed one.
@@ -32,6 +32,9 @@ func (f *flow) add(addr uint64, i x86.Inst) {
 		f.edges = append(f.edges, edge{addr, i.Target(addr)})
 	case x86.JumpIndirect:
 		f.computed = true
+		// An index into a table of addresses, which the scan of all data finds, but
+		// not whose it is: code that is written so mostly has loops.
+		f.repeats = f.repeats || i.Mod() != 3 && i.ModRM&7 == 4 && i.SIB>>3&7 != 4
 		f.edges = append(f.edges, edge{addr, 0})
 	case x86.Return, x86.Trap:
 	default:

@@ -114,7 +114,6 @@ func (s *scan) readFunctions() {
 func (s *scan) readFunction(f *function) {
 	flow := flow{function: f}
 	var loaded []uint64
-	computed := false
 	for off := 0; off < len(f.code); {
 		i, err := x86.Decode(f.code[off:])
 		if err != nil {
@@ -129,19 +128,13 @@ func (s *scan) readFunction(f *function) {
 			loaded = append(loaded, i.Memory(addr))
 			s.note(i.Memory(addr))
 		}
-		if i.Class == x86.JumpIndirect {
-			computed = true
-			// An index into a table that is made of addresses, which the scan of
-			// all data finds, but not whose it is: code written so has loops.
-			flow.repeats = flow.repeats || i.Mod() != 3 && i.ModRM&7 == 4 && i.SIB>>3&7 != 4
-		}
 		if i.Class != x86.Nop && i.Class != x86.EndBranch {
 			f.insns++
 		}
 		flow.add(addr, i)
 		off += int(i.Len)
 	}
-	if computed {
+	if flow.computed {
 		s.tables = append(s.tables, loaded...)
 		for _, t := range loaded {
 			flow.tables = append(flow.tables, s.tableTargets(t, ^uint64(0))...)
