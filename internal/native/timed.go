@@ -113,7 +113,7 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	}
 	if t.opts.Mode == prof.ModeStacks {
 		t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+treeEnter+"\n\t.hidden\t"+treeBack+
-			"\n\t.hidden\t"+treeBackAt+"\n\t.hidden\t"+treeSwitched+"\n"...)
+			"\n\t.hidden\t"+treeBackAt+"\n\t.hidden\t"+treeSwitched+"\n\t.hidden\t"+treeLeave+"\n"...)
 		return t.render(), t.result
 	}
 	t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)

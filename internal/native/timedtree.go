@@ -57,6 +57,7 @@ const (
 	treeBack     = "__cairn_tree_back"
 	treeBackAt   = "__cairn_tree_back_at"
 	treeSwitched = "__cairn_tree_switched"
+	treeLeave    = "__cairn_tree_leave"
 )
 
 // As tree.h has it: how many children a node finds at once, and what is told of a
@@ -92,7 +93,7 @@ func (t *timer) treeBody(b *body) {
 		in := &b.insns[e.insn]
 		code := t.treeExit(e.keep)
 		if e.cond == "" {
-			t.insert(in.at, code)
+			t.insert(in.at, code, leaveCode(in.effect.callee))
 			continue
 		}
 		side := t.newLabel()
@@ -102,12 +103,33 @@ func (t *timer) treeBody(b *body) {
 	for _, a := range t.arrivals(b) {
 		t.insert(a.at, t.arrive(a, id))
 	}
+	for i := range b.insns {
+		if in := &b.insns[i]; in.flow == flowCall {
+			t.insert(in.at, leaveCode(in.effect.callee))
+		}
+	}
 	for i, f := range b.frags {
 		if len(stubs[i]) > 0 {
 			at, unwound := stubPlace(t.unit.Src, f.end)
 			t.insert(at, t.stubUnwind(f, unwound), string(stubs[i]))
 		}
 	}
+}
+
+// leaves are functions with which a program ends, and the log's writer with it: 1, or
+// after which it is another: 0.
+var leaves = map[string]int{
+	"_exit": 1, "_Exit": 1, "quick_exit": 1, "abort": 1,
+	"execve": 0, "execv": 0, "execvp": 0, "execvpe": 0, "execl": 0, "execlp": 0, "execle": 0, "fexecve": 0, "execveat": 0,
+}
+
+// leaveCode returns the code ahead of a call of a function.
+func leaveCode(callee string) string {
+	ends, ok := leaves[callee]
+	if !ok {
+		return ""
+	}
+	return "\tmovl\t$" + strconv.Itoa(ends) + ", %r11d\n\tcall\t" + treeLeave + "\n"
 }
 
 // treeSlot is the slot of a node that a function is looked for in.

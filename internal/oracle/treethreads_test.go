@@ -5,9 +5,12 @@ package oracle
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/nativert"
 )
 
 // TestTreeCoroutines holds the tree of threads that change between coroutines at
@@ -179,5 +182,86 @@ func TestTraceDepth(t *testing.T) {
 		}
 		sameStacks(t, level+" with jumps", calls("trace --depth 2", "g++", level, jumps),
 			map[string]uint64{"main": 1, "main;lands": 300, "main;mark": 300, "main;catches": 300, "main;leaf": 300})
+	}
+}
+
+// TestTreeLeaving: a program that ends by other ways than exit, or becomes another,
+// loses nothing.
+func TestTreeLeaving(t *testing.T) {
+	t.Parallel()
+	once := map[string]uint64{"main": 1, "main;work": 1, "main;work;leaf": 100}
+	for _, line := range []string{"gcc -O2", "clang-22 -O0"} {
+		f := strings.Fields(line)
+		program := build(t, "stacks", f[0], append(f[1:], filepath.Join("testdata", "leaves.c"))...)
+		for way, want := range map[string][]map[string]uint64{
+			"x": {once}, "q": {once}, "a": {once}, "v": {once}, "e": {once, once},
+			"t": {{"main": 1, "main;work": 1, "main;work;leaf": 100, "main;tail": 1, "main;tail;work": 1, "main;tail;work;leaf": 100}},
+			"f": {once, {"main;work": 2, "main;work;leaf": 200}},
+			"g": {once, once}, // the child has no log if it is quick, what it becomes has one
+		} {
+			dir := t.TempDir()
+			cmd := command(t, program, way)
+			cmd.Env = append(cmd.Env, "CAIRN_DIR="+dir)
+			_ = cmd.Run() // by a signal, for one
+			sum, all := map[string]uint64{}, map[string]uint64{}
+			logs := mustGlob(t, filepath.Join(dir, "*.cairnlog"))
+			for _, log := range logs {
+				for stack, n := range foldedCalls(t, log) {
+					sum[stack] += n
+				}
+			}
+			if way == "g" && len(logs) == 3 { // the child was slow to become another
+				want = append(want, map[string]uint64{"main;work": 1, "main;work;leaf": 100})
+			}
+			for _, one := range want {
+				for stack, n := range one {
+					all[stack] += n
+				}
+			}
+			if len(logs) != len(want) {
+				t.Errorf("%s %s: %d logs, want %d", line, way, len(logs), len(want))
+			}
+			sameStacks(t, line+" "+way, sum, all)
+		}
+	}
+}
+
+// TestTreeRuntimeSanitized: the code that makes trees does nothing that is not
+// defined, and reads and writes nothing but its own.
+func TestTreeRuntimeSanitized(t *testing.T) {
+	t.Parallel()
+	mustHave(t, "gcc")
+	dir := t.TempDir()
+	for _, f := range nativert.Sources() {
+		writeTestFile(t, filepath.Join(dir, f.Name), string(f.Data))
+	}
+	for _, c := range []struct{ name, runtime, program string }{
+		{"undefined", "-fsanitize=undefined -fsanitize-undefined-trap-on-error", "-O2"},
+		{"address", "-fsanitize=address", "-O1 -fsanitize=address"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			out := t.TempDir()
+			flags := slices.DeleteFunc(slices.Clone(nativert.TimedFlags), func(f string) bool { return f == "-fno-sanitize=all" })
+			var objects []string
+			for _, name := range []string{"tree", "tree_log"} {
+				object := filepath.Join(out, name+".o")
+				args := append([]string{"-O1"}, flags...)
+				output(t, command(t, "gcc", append(append(args, strings.Fields(c.runtime)...), "-c", "-o", object, filepath.Join(dir, name+".c"))...))
+				objects = append(objects, object)
+			}
+			for source, run := range map[string]string{"coroutines.c": "8", "lives.c": "500 150", "leaves.c": "f"} {
+				only := " --only ^w_"
+				if source == "leaves.c" {
+					only = ""
+				}
+				args := append(strings.Fields(c.program), "-pthread", filepath.Join("testdata", source))
+				program := build(t, "stacks"+only, "gcc", append(args, objects...)...)
+				told, logs := stacksOf(t, "env", append([]string{"ASAN_OPTIONS=detect_leaks=0", program}, strings.Fields(run)...)...)
+				if len(logs) == 1 {
+					sameStacks(t, source, plain(logs[0]), parseFolded(t, told))
+				}
+			}
+		})
 	}
 }

@@ -118,5 +118,6 @@ HIDDEN void __cairn_tree_switch(u64 sp);
 HIDDEN u64 __cairn_tree_time(i64 time, u64 c, u32 *open);
 HIDDEN void __cairn_tree_write(struct process *p, int final);
 HIDDEN void __cairn_tree_forked(struct process *p);
+HIDDEN void __cairn_tree_leaving(u64 ends);
 
 #endif

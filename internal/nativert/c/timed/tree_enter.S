@@ -19,6 +19,8 @@
  * __cairn_tree_back_at: the same, in the call that was entered with the stack
  * pointer %r11. __cairn_tree_switched: in that call, from another stack.
  *
+ * __cairn_tree_leave: the process ends if %r11 is 1, or runs another program.
+ *
  * All keep every register but %r11 and the flags. */
 
 #include "registers.h"
@@ -51,6 +53,7 @@
         ROUTINE __cairn_tree_back, __cairn_tree_find
         ROUTINE __cairn_tree_back_at, __cairn_tree_at
         ROUTINE __cairn_tree_switched, __cairn_tree_switch
+        ROUTINE __cairn_tree_leave, __cairn_tree_leaving
 
 /* Functions that share a slot with another take turns. Most of them are found in
  * a table for all threads: what is there is a node of this thread if its parent
