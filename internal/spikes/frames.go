@@ -47,7 +47,8 @@ func FramesText(f *tracelog.Frames) string {
 // frames. Bars of frames longer than the budget are marked by over.
 func Sparkline(f *tracelog.Frames, width int) (bars string, over []bool, each uint64) {
 	const eighths = "▁▂▃▄▅▆▇█"
-	step := max(1, (len(f.Buckets)+width-1)/max(1, width))
+	width = max(1, width)
+	step := max(1, (len(f.Buckets)+width-1)/width)
 	var b strings.Builder
 	for i := 0; i < len(f.Buckets); i += step {
 		worst := uint64(0)
