@@ -141,6 +141,15 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
+// TestDeaf has a thread that blocks all signals: nothing is changed, until it ends.
+func TestDeaf(t *testing.T) {
+	t.Parallel()
+	out, code, summary := runHooked(t, compile(t, "deaf.c", "gcc", "-O2"))
+	if code != 0 || out != "0 1\n" {
+		t.Errorf("exit code %d: %s%s", code, out, summary)
+	}
+}
+
 // TestThreads runs a program whose 64 threads go on while it unhooks and hooks its
 // own functions; it checks what they compute, and its own code.
 func TestThreads(t *testing.T) {

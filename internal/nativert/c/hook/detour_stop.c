@@ -10,7 +10,7 @@
 
 enum { SYS_rt_sigaction = 13, SYS_getdents64 = 217 };
 enum { SA_SIGINFO = 4, SA_RESTORER = 0x04000000, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000 };
-enum { STOPPED = 4096, PATIENCE = 2 };
+enum { STOPPED = 4096, NAPS = 100000, TIMES_DEAF = 64 };
 enum { RIP_IN_CONTEXT = 40 + 16 * 8 };
 
 struct action {
@@ -78,17 +78,42 @@ static int choose(void) {
   return world.signal != 0;
 }
 
+/* read_task reads a file of a thread and returns its length. */
+static i64 read_task(i32 tid, const char *file, char *to, u64 room) {
+  char path[64];
+  put(put_number(put(path, "/proc/self/task/"), (u32)tid), file);
+  i64 n, fd = sys3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
+  if (failed(fd)) return 0;
+  n = sys3(SYS_read, fd, to, room);
+  sys1(SYS_close, fd);
+  return n > 0 ? n : 0;
+}
+
+static int starts(const char *s, const char *with) {
+  while (*with && *s == *with) s++, with++;
+  return !*with;
+}
+
 /* own says whether a thread is one of cairn's, which run no code of the program and
  * take no signals. They have their names soon after they started. */
 static int own(i32 tid) {
-  char path[64], name[8] = {0};
-  put(put_number(put(path, "/proc/self/task/"), (u32)tid), "/comm");
-  i64 fd = sys3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
-  if (failed(fd)) return 0;
-  i64 n = sys3(SYS_read, fd, name, 6);
-  sys1(SYS_close, fd);
-  return n == 6 && name[0] == 'c' && name[1] == 'a' && name[2] == 'i' && name[3] == 'r' && name[4] == 'n' &&
-         name[5] == '-';
+  char name[32] = {0};
+  read_task(tid, "/comm", name, sizeof name - 1);
+  return starts(name, "cairn-");
+}
+
+/* deaf says whether a thread blocks the signal. */
+static int deaf(i32 tid) {
+  char text[4096];
+  i64 n = read_task(tid, "/status", text, sizeof text - 1);
+  u64 mask = 0;
+  text[n] = 0;
+  const char *s = text;
+  while (*s && !starts(s, "\nSigBlk:\t")) s++;
+  if (!*s) return 0;
+  for (s += 9; (*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'f'); s++)
+    mask = mask << 4 | (u64)(*s <= '9' ? *s - '0' : *s - 'a' + 10);
+  return mask >> (world.signal - 1) & 1;
 }
 
 static int known(i32 tid) {
@@ -125,19 +150,24 @@ static i64 signal_new(i32 pid, i32 self) {
   return found;
 }
 
-/* all_here waits until every thread waits, or is gone. */
-static int all_here(i32 pid) {
-  u64 now[2], limit = 0;
-  const u64 moment[2] = {0, 200000};
-  for (u32 i = 0; i < world.threads; i++) {
-    while (!load(&world.here[i]) && !failed(sys3(SYS_tgkill, pid, world.tid[i], 0))) {
-      sys2(SYS_clock_gettime, MONOTONIC, now);
-      if (own(world.tid[i])) break;
-      if (!limit) limit = now[0] + PATIENCE + 1;
-      if (now[0] >= limit) return 0;
-      sys4(SYS_clock_nanosleep, MONOTONIC, 0, moment, 0);
-    }
+/* comes waits until a thread waits in the handler, or is gone. One that blocks
+ * signals all the while is not waited for: others stand still. */
+static int comes(i32 pid, u32 i) {
+  const u64 nap[2] = {0, 200000};
+  u32 times_deaf = 0;
+  for (u32 n = 1; n < NAPS && !load(&world.here[i]); n++) {
+    i32 tid = world.tid[i];
+    if (failed(sys3(SYS_tgkill, pid, tid, 0)) || own(tid)) return 1;
+    if (n % 16 == 0) times_deaf = deaf(tid) ? times_deaf + 1 : 0;
+    if (times_deaf == TIMES_DEAF) return 0;
+    sys4(SYS_clock_nanosleep, MONOTONIC, 0, nap, 0);
   }
+  return load(&world.here[i]);
+}
+
+static int all_here(i32 pid) {
+  for (u32 i = 0; i < world.threads; i++)
+    if (!comes(pid, i)) return 0;
   return 1;
 }
 

@@ -1,0 +1,29 @@
+// A thread that blocks all signals cannot be stopped, and so nothing is changed.
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int cairn_detours(int on) __attribute__((weak));
+
+static volatile int ready, end;
+
+static void *deaf(void *arg) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, 0);
+  for (ready = 1; !end;) usleep(1000);
+  return arg;
+}
+
+int main(void) {
+  pthread_t t;
+  int first, second;
+  pthread_create(&t, 0, deaf, 0);
+  while (!ready) usleep(1000);
+  first = cairn_detours(0);
+  end = 1;
+  pthread_join(t, 0);
+  second = cairn_detours(0);
+  printf("%d %d\n", first, second);
+}
