@@ -12,8 +12,8 @@ import (
 // runtime's constructor, and the registers that fragments save.
 //
 // Resolvers of indirect functions run while the program is being relocated, and
-// so does what they call. Of constructors those are left alone whose priority
-// is that of the runtime's in a shared library or higher.
+// so does what they call. Of constructors those are left alone that come before all
+// others or among them, as the runtime's does in a shared library.
 func (t *timer) scanEarly() {
 	t.aliases, t.early, t.unwound = map[string]string{}, map[string]string{}, map[*fragment][]string{}
 	resolved := map[string]bool{}
@@ -103,18 +103,18 @@ var scratchRegisters = map[string]bool{
 }
 
 // isEarlySection reports whether a section lists constructors that may run
-// before the runtime's.
+// before the runtime's, which has priority 0.
 func isEarlySection(name string) bool {
 	if name == ".preinit_array" {
 		return true
 	}
 	if n, ok := strings.CutPrefix(name, ".init_array."); ok {
 		priority, err := strconv.Atoi(n)
-		return err == nil && priority <= 101
+		return err == nil && priority == 0
 	}
 	if n, ok := strings.CutPrefix(name, ".ctors."); ok { // where they are counted down
 		priority, err := strconv.Atoi(n)
-		return err == nil && priority >= 65535-101
+		return err == nil && priority >= 65535
 	}
 	return false
 }

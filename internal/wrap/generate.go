@@ -24,7 +24,7 @@ const hidden = ` __attribute__((visibility("hidden")))`
 
 // early begins the source for a static program. The C library is part of it and
 // calls itself before there is a runtime: such calls are not timed.
-const early = `extern unsigned char *__cairn_base __attribute__((visibility("hidden")));
+const early = `extern struct cairn_process *__cairn_state __attribute__((visibility("hidden")));
 #define CAIRN_UNTIMED __attribute__((noinline, used, section(".text.cairn_skip")))
 `
 
@@ -83,9 +83,9 @@ func (f *Function) wrapper(kind Kind) string {
 	fmt.Fprintf(&b, "CAIRN_WRAPPER static %s { %s__real_%s(%s); }\n", header("__timed_"), result, f.Name, values)
 	fmt.Fprintf(&b, "CAIRN_UNTIMED %s {\n", header("__wrap_"))
 	if result == "" {
-		fmt.Fprintf(&b, "  if (__cairn_base) __timed_%s(%s);\n  else __real_%s(%s);\n}\n", f.Name, values, f.Name, values)
+		fmt.Fprintf(&b, "  if (__cairn_state) __timed_%s(%s);\n  else __real_%s(%s);\n}\n", f.Name, values, f.Name, values)
 	} else {
-		fmt.Fprintf(&b, "  return __cairn_base ? __timed_%s(%s) : __real_%s(%s);\n}\n", f.Name, values, f.Name, values)
+		fmt.Fprintf(&b, "  return __cairn_state ? __timed_%s(%s) : __real_%s(%s);\n}\n", f.Name, values, f.Name, values)
 	}
 	return b.String()
 }

@@ -7,7 +7,9 @@ __asm__(".pushsection .data.cairn_process,\"aw\"\n"
         ".globl __cairn_process\n.type __cairn_process, @gnu_unique_object\n.size __cairn_process, 8\n"
         ".balign 8\n__cairn_process: .quad 0\n.popsection\n");
 
-u8 *__cairn_base;
+/* Before the start it is no address at all: code that runs too early faults at its
+ * first access, wherever the program is in memory. */
+u8 *__cairn_base = (u8 *)(1ul << 63);
 struct process *__cairn_state;
 
 /* ---- what the machine has ---- */
@@ -240,7 +242,7 @@ static struct process *join(char **envp, int *first) {
 
 HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   (void)argc, (void)argv;
-  if (__cairn_base) return;
+  if (__cairn_state) return;
 #if !GLIBC
   envp = &environ ? environ : 0;
 #endif
