@@ -86,7 +86,7 @@ func TestControl(t *testing.T) {
 // Words that came before a channel hold for it.
 func TestChannelWords(t *testing.T) {
 	c := channelSet{}
-	for _, w := range []string{"channels=a+b", "-b", "+c"} {
+	for _, w := range []string{"+d", "channels=a+b", "+b", "-c", "-b", "+c"} {
 		if !c.word(w, true) {
 			t.Errorf("%s is refused", w)
 		}

@@ -3,6 +3,7 @@
 package mark
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,8 +92,9 @@ func (c *channelSet) word(word string, do bool) bool {
 	if !known || len(list) > 500 || len(c.words) >= most && !isList && len(c.names) == 0 {
 		return false
 	}
-	if do && isList {
-		c.words = c.words[:0]
+	if do {
+		// It takes the place of what was said of the channel before.
+		c.words = slices.DeleteFunc(c.words, func(old string) bool { return isList || old[1:] == word[1:] })
 	}
 	if do && len(c.words) < most {
 		c.words = append(c.words, word)

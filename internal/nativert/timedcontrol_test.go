@@ -166,3 +166,18 @@ func TestControlReplaces(t *testing.T) {
 		}
 	}
 }
+
+// TestControlChannels: what was said of a channel last is kept for modules that come,
+// however often it was switched.
+func TestControlChannels(t *testing.T) {
+	t.Parallel()
+	program := timedProgram(t, "gcc", timedRuntime(t, "gcc"), []string{"storms.c"}, withUnwinder...)
+	dial, _, _ := controlled(t, program)
+	for i := range 300 {
+		for _, word := range []string{"+ai", "-ai", "+a", "-physics"} {
+			if text := ask(t, dial(), "set "+word+"\n"); !strings.HasSuffix(text, "\nend\n") {
+				t.Fatalf("%d. %s: %q", i, word, text)
+			}
+		}
+	}
+}

@@ -57,11 +57,33 @@ static u32 known(struct process *p, const char *name) {
   return found;
 }
 
-/* remember keeps a word for modules that come later. A list makes what was said
- * before void. */
+static u64 word_length(const char *s) {
+  u64 n = 0;
+  while (s[n] && s[n] != ',') n++;
+  return n;
+}
+
+/* said finds the word that was remembered about the same channel, or the end. */
+static char *said(struct process *p, const char *word, u64 n) {
+  char *s = p->channel_words;
+  for (; *s; s += word_length(s) + 1) {
+    u64 i = 1;
+    while (i < n && s[i] == word[i]) i++;
+    if (i == n && word_length(s) == n) break;
+  }
+  return s;
+}
+
+/* remember keeps a word for modules that come later, in the place of what was said
+ * of the channel before. A list makes all that void. */
 static int remember(struct process *p, const char *word, int store_it) {
-  u64 n = 0, at = __cairn_word_is(word, "channels=") ? 0 : length(p->channel_words);
-  while (word[n] && word[n] != ',') n++;
+  u64 n = word_length(word), at = 0;
+  if (!__cairn_word_is(word, "channels=")) {
+    char *s = said(p, word, n);
+    if (*s && store_it) *s = *word;
+    if (*s) return 1;
+    at = (u64)(s - p->channel_words);
+  }
   if (at + n + 2 > sizeof p->channel_words) return 0;
   if (!store_it) return 1;
   copy(p->channel_words + at, word, n);
@@ -76,7 +98,7 @@ int __cairn_channel_word(struct process *p, const char *s, int obeyed) {
   int list = __cairn_word_is(s, "channels=");
   if (!list && ((*s != '+' && *s != '-') || !s[1] || s[1] == ',')) return 0;
   if (!list && load(&p->channel_sets) && !known(p, s + 1)) return 0;
-  if (!remember(p, s, obeyed)) return 0;
+  if (!remember(p, s, obeyed) && !obeyed) return 0;
   for (u32 i = 0, n = load(&p->channel_sets); obeyed && i < n && i < BASES; i++)
     obey(p->channel_set[i].from, p->channel_set[i].to, s);
   return 1;
