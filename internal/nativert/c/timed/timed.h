@@ -194,7 +194,7 @@ struct process {
   i32 own[OWN_THREADS]; /* threads of the runtime */
   u32 owned;
   u32 timer_round, signalled, blocked;
-  u64 task_count, scanned, timer_period;
+  u64 task_count, scanned, timer_period, passed_over;
   struct timer timer[TIMERS];
 
   /* any thread writes */

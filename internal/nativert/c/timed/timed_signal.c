@@ -11,7 +11,7 @@
 #include "timed.h"
 
 enum { SYS_rt_sigaction = 13, SYS_fstat = 5, SYS_lseek = 8, SYS_timer_create = 222, SYS_timer_settime = 223, SYS_timer_delete = 226, SYS_getdents64 = 217 };
-enum { SIGRTMIN = 35, SIGRTMAX = 64, SIG_BITS = 8, NO_TIMER = -1, PROBES = 16 };
+enum { SIGRTMIN = 35, SIGRTMAX = 64, SIG_BITS = 8, PROBES = 16, LOOKS = 16 };
 enum { SA_SIGINFO = 4, SA_RESTORER = 0x04000000, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000, SIGEV_THREAD_ID = 4 };
 
 struct action {
@@ -27,6 +27,7 @@ __asm__(".text\n.balign 16\n\tnop\n.hidden __cairn_restore\n.globl __cairn_resto
         "__cairn_restore:\n\tmovq $15, %rax\n\tsyscall\n.size __cairn_restore, . - __cairn_restore\n");
 HIDDEN void __cairn_restore(void);
 
+/* No other handler comes between: it could jump out of this one, which has the lock. */
 static void on_signal(int number, void *info, void *context) {
   struct process *p = __cairn_state;
   (void)number, (void)info, (void)context;
@@ -41,11 +42,11 @@ static int is_ours(i32 number) {
 /* signal_start takes a signal that nothing has a use for, from the last on; before the
  * threads are started. In a child made by fork it is there. */
 void __cairn_signal_start(struct process *p) {
-  struct action a = {0}, ours = {on_signal, SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART, __cairn_restore, 0};
+  struct action a = {0}, ours = {on_signal, SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART, __cairn_restore, NONE};
   clear(p->timer, sizeof p->timer);
   clear(p->own, sizeof p->own);
   p->timer_round = p->signalled = p->blocked = p->owned = 0;
-  p->task_count = p->scanned = 0;
+  p->task_count = p->scanned = p->passed_over = 0;
   p->tick_lock = 0;
   if (!p->by_signal || p->kind == KIND_EXACT || p->tick_signal) return;
   for (i32 n = SIGRTMAX; n >= SIGRTMIN; n--) {
@@ -57,6 +58,26 @@ void __cairn_signal_start(struct process *p) {
   __cairn_misread("", "tick=signal: no signal is free; a thread keeps the clock");
 }
 
+/* ---- threads that do not let the signal through ---- */
+
+/* blocks reads which signals a thread blocks, from a line of its status. A timer would
+ * do nothing for such a thread; and one that waits for all signals would get its. */
+static int blocks(i32 tid, i32 number) {
+  char b[2048], *q = put(b, "/proc/self/task/");
+  put(put_number(q, (u64)(u32)tid), "/status");
+  i64 fd = sys3(SYS_open, b, O_RDONLY | O_CLOEXEC, 0), n;
+  if (fd < 0) return 0;
+  n = sys3(SYS_read, fd, b, sizeof b - 1);
+  sys1(SYS_close, fd);
+  for (i64 i = 0; i + 24 < n; i++)
+    if (b[i] == 'S' && b[i + 1] == 'i' && b[i + 2] == 'g' && b[i + 3] == 'B' && b[i + 4] == 'l' && b[i + 5] == 'k') {
+      char digit = b[i + 8 + 15 - (number - 1) / 4];
+      u32 v = (u32)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+      return v >> (number - 1) % 4 & 1;
+    }
+  return 0;
+}
+
 /* ---- timers ---- */
 
 static void set_timer(i32 id, u64 period) {
@@ -64,19 +85,15 @@ static void set_timer(i32 id, u64 period) {
   sys4(SYS_timer_settime, id, 0, spec, 0);
 }
 
-/* signal_thread gives a thread its timer. The thread itself may call it, at its first
- * slow exit, and the clock's. */
-void __cairn_signal_thread(struct process *p, i32 tid) {
+/* give gives a thread its timer, unless it has one. A thread may do it for itself and
+ * the clock's thread for it. */
+static void give(struct process *p, i32 tid) {
   struct timer *free = 0;
-  i32 number = load(&p->tick_signal), nobody = 0, id = NO_TIMER;
-  if (!number) return;
+  i32 number = p->tick_signal, nobody = 0, id = 0;
   for (u32 i = 0; i < PROBES; i++) {
     struct timer *t = &p->timer[((u32)tid + i) % TIMERS];
     i32 owner = load(&t->tid);
-    if (owner == tid) {
-      t->round = load(&p->timer_round) + 1;
-      return;
-    }
+    if (owner == tid) return;
     if (!owner && !free) free = t;
   }
   if (!free || !__atomic_compare_exchange_n(&free->tid, &nobody, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
@@ -92,6 +109,20 @@ void __cairn_signal_thread(struct process *p, i32 tid) {
   set_timer(id, p->period);
   add(&p->signalled, 1);
   store(&free->id, id + 1);
+}
+
+/* signal_thread is for the thread that calls it, at its first slow exit. */
+void __cairn_signal_thread(struct process *p, i32 tid) {
+  i32 number = load(&p->tick_signal);
+  u64 mask = 0;
+  if (!number || sys4(SYS_rt_sigprocmask, 0, 0, &mask, SIG_BITS) < 0 || mask >> (number - 1) & 1) return;
+  give(p, tid);
+}
+
+static struct timer *timer_of(struct process *p, i32 tid) {
+  for (u32 i = 0; i < PROBES; i++)
+    if (load(&p->timer[((u32)tid + i) % TIMERS].tid) == tid) return &p->timer[((u32)tid + i) % TIMERS];
+  return 0;
 }
 
 static void end_timer(struct timer *t) {
@@ -111,15 +142,21 @@ static int is_own(struct process *p, i32 tid) {
 static void list(struct process *p, i64 fd) {
   char b[2048];
   i64 n;
-  u32 round = p->timer_round + 1;
+  u32 round = p->timer_round + 1, looks = 0, passed_over = 0;
   store(&p->timer_round, round);
   sys3(SYS_lseek, fd, 0, 0);
   while ((n = sys3(SYS_getdents64, fd, b, sizeof b)) > 0)
     for (i64 at = 0; at < n; at += *(u16 *)(b + at + 16)) {
       i32 tid = 0;
       for (const char *s = b + at + 19; *s >= '0' && *s <= '9'; s++) tid = tid * 10 + (*s - '0');
-      if (tid && !is_own(p, tid)) __cairn_signal_thread(p, tid);
+      if (!tid || is_own(p, tid)) continue;
+      struct timer *t = timer_of(p, tid);
+      if (t) t->round = round + 1;
+      else if (looks++ >= LOOKS) continue; /* the next time */
+      else if (blocks(tid, p->tick_signal)) passed_over++;
+      else give(p, tid);
     }
+  p->passed_over = passed_over;
   for (struct timer *t = p->timer; t < p->timer + TIMERS; t++)
     if (load(&t->tid) && t->id && t->round < round) end_timer(t);
 }
@@ -153,25 +190,6 @@ void __cairn_signal_scan(struct process *p, u64 now) {
     if (load(&t->tid) && t->id) set_timer(t->id - 1, p->period);
 }
 
-/* ---- threads that do not let the signal through ---- */
-
-/* blocks reads which signals a thread blocks, from a line of its status. */
-static int blocks(i32 tid, i32 number) {
-  char b[2048], *q = put(b, "/proc/self/task/");
-  put(put_number(q, (u64)(u32)tid), "/status");
-  i64 fd = sys3(SYS_open, b, O_RDONLY | O_CLOEXEC, 0), n;
-  if (fd < 0) return 0;
-  n = sys3(SYS_read, fd, b, sizeof b - 1);
-  sys1(SYS_close, fd);
-  for (i64 i = 0; i + 24 < n; i++)
-    if (b[i] == 'S' && b[i + 1] == 'i' && b[i + 2] == 'g' && b[i + 3] == 'B' && b[i + 4] == 'l' && b[i + 5] == 'k') {
-      char digit = b[i + 8 + 15 - (number - 1) / 4];
-      u32 v = (u32)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-      return v >> (number - 1) % 4 & 1;
-    }
-  return 0;
-}
-
 /* signal_blocked counts them, for the trailer. */
 void __cairn_signal_blocked(struct process *p) {
   i32 number = load(&p->tick_signal);
@@ -181,5 +199,5 @@ void __cairn_signal_blocked(struct process *p) {
     i32 tid = load(&t->tid);
     if (tid && blocks(tid, number)) count++;
   }
-  p->blocked = (u32)most(p->blocked, count);
+  p->blocked = (u32)most(p->blocked, count + p->passed_over);
 }

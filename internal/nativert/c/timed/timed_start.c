@@ -150,8 +150,8 @@ static void start_threads(struct process *p) {
   sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, 8);
   i64 r = __cairn_spawn(__cairn_clock_thread, p, p->clock_stack);
   if (r > 0) r = __cairn_spawn(__cairn_log_thread, p, p->log_stack);
-  if (r > 0) __cairn_signal_thread(p, (i32)sys0(SYS_gettid));
   sys4(SYS_rt_sigprocmask, 2, &before, 0, 8);
+  if (r > 0) __cairn_signal_thread(p, (i32)sys0(SYS_gettid));
   if (r > 0) return;
   __cairn_misread("", "no threads can be made; no spikes are looked for");
   p->off = 1;

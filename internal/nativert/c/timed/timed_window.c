@@ -100,7 +100,7 @@ struct process *__cairn_window(u32 kind, int masked) {
   static const char message[] =
       "cairn: there is no room for the state that this program needs to time its calls: raise the limit (ulimit -v "
       "unlimited), or build it without cairn\n";
-  struct process *p = masked ? 0 : reserve_all();
+  struct process *p = masked && kind != KIND_STACKS ? 0 : reserve_all();
   if (!p) p = reserve_some(kind);
   if (p) return p;
   say(message, sizeof message - 1); /* inserted code cannot run without */
