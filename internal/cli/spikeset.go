@@ -70,6 +70,7 @@ holds then. The words are those of CAIRN_SPIKE:
   threshold=5ms     what takes as long is a spike
   on, off           look for spikes, or not for now
   rate=10           write that many in a second, and count the others
+  budget=8ms        what frames may take, see cairn spikes --frames
   +ai, -net         switch channels of marks on and off
   channels=ai+net   have these on and all others off
 

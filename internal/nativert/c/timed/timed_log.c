@@ -140,6 +140,7 @@ static void take(struct process *p, struct thread *t, u8 *q) {
     u64 seen = spike ? count_seen(p, f[1], x->pc, stack_hash(x, (u32)f[8] & 0xffff), f[3], time) : OFTEN;
     if (!wanted(p, time, seen)) {
       p->left_out[f[1] % LIMITED] = f[1];
+      if (!spike) p->limited--; /* that is of spikes */
       return;
     }
     for (u32 i = 0, n = (u32)f[8] & 0xffff; i < n; i++) p->unknown |= x[i].pc && !__cairn_known(p, x[i].pc);
