@@ -42,22 +42,30 @@ const (
 // flightEntry plans the entry of b: its stamp, and its event.
 func (t *timer) flightEntry(b *body) {
 	begin, slow, id := t.newLabel(), t.newLabel(), t.newLabel()
-	reg, low, word := "%rax", "%eax", "%ax"
-	save, restore := "", ""
-	live := b.live & (regRAX | regR10)
-	switch live {
-	case regRAX:
-		reg, low, word = "%r10", "%r10d", "%r10w"
-	case regRAX | regR10:
-		save, restore = "\tmovq\t%rax, "+keepRAX+"\n", "\tmovq\t"+keepRAX+", %rax\n"
-		live = regR10
+	reg, stamp, restore := flightStamp(b.live)
+	low, word := "%eax", "%ax"
+	if reg == "%r10" {
+		low, word = "%r10d", "%r10w"
 	}
 	t.insert(b.frags[0].label, id+":\n")
-	t.insert(b.frags[0].probe, begin+":\n"+save+entryCode(live)+
+	t.insert(b.frags[0].probe, begin+":\n"+stamp+
 		"\tmovq\t"+flightAt+"@gottpoff(%rip), %r11\n\tcmpl\t"+low+", %fs:8(%r11)\n\tjne\t"+slow+"\n"+
 		"\tmovq\t%fs:(%r11), "+reg+"\n\taddw\t$8, "+word+"\n\tjz\t"+slow+"\n\tmovq\t"+reg+", %fs:(%r11)\n"+
 		"\tleaq\t"+id+"(%rip), %r11\n\tmovl\t%r11d, -8("+reg+")\n\tmovl\t%esp, -4("+reg+")\n"+restore)
-	f := b.frags[0]
-	at, unwound := stubPlace(t.unit.Src, f.end)
-	t.insert(at, t.stubUnwind(f, unwound), slow+":\n"+restore+"\tcall\t"+flightSlow+"\n\tjmp\t"+begin+"\n")
+	at, unwound := stubPlace(t.unit.Src, b.frags[0].end)
+	t.insert(at, t.stubUnwind(b.frags[0], unwound), slow+":\n"+restore+"\tcall\t"+flightSlow+"\n\tjmp\t"+begin+"\n")
+}
+
+// flightStamp returns the code that stamps a call, the register that has the clock
+// then, and what gives that register back if it was not free.
+func flightStamp(live regSet) (reg, code, restore string) {
+	switch live & (regRAX | regR10) {
+	case regRAX:
+		return "%r10", entryCode(regRAX), ""
+	case regRAX | regR10:
+		return "%rax", spill(regRAX, false) + entryCode(regR10), spill(regRAX, true)
+	case regR10:
+		return "%rax", entryCode(regR10), ""
+	}
+	return "%rax", entryCode(0), ""
 }

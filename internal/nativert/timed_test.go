@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -231,20 +232,24 @@ func TestTimedPlanted(t *testing.T) {
 	})
 }
 
-// TestTimedSize holds the members to their names: none of them visible but the
-// one that modules find each other by, and nothing needed that a program may lack.
+// shared are the names that modules find each other by.
+var shared = []string{"__cairn_process", "__cairn_node", "__cairn_flight_at"}
+
+// TestTimedSize holds the members to their names: none of them visible but those
+// that modules find each other by, and nothing needed that a program may lack.
 func TestTimedSize(t *testing.T) {
 	t.Parallel()
-	archive := timedRuntime(t, "gcc")
+	options := TimedOptions{Flight: true}
+	archive := timedRuntimeFor(t, options, "gcc", "-Wall", "-Wextra")
 	var total uint64
-	for _, o := range TimedObjects(TimedOptions{}) {
+	for _, o := range TimedObjects(options) {
 		f, err := elf.Open(filepath.Join(filepath.Dir(archive), o.Name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
 		for _, s := range f.Sections {
-			if s.Flags&elf.SHF_ALLOC != 0 && s.Type != elf.SHT_NOBITS && o.Name != "timed_mark.o" && !strings.HasPrefix(o.Name, "tree") {
+			if s.Flags&elf.SHF_ALLOC != 0 && s.Type != elf.SHT_NOBITS && o.Name != "timed_mark.o" && !strings.HasPrefix(o.Name, "tree") && !strings.HasPrefix(o.Name, "flight") {
 				total += s.Size
 			}
 		}
@@ -255,7 +260,7 @@ func TestTimedSize(t *testing.T) {
 		for _, s := range symbols {
 			bind, hidden := elf.ST_BIND(s.Info), elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN
 			switch {
-			case bind == elf.STB_LOCAL || hidden || s.Name == "__cairn_process" || s.Name == "__cairn_node":
+			case bind == elf.STB_LOCAL || hidden || slices.Contains(shared, s.Name):
 			case s.Section != elf.SHN_UNDEF:
 				t.Errorf("%s: %s is visible outside its module", o.Name, s.Name)
 			case bind != elf.STB_WEAK && s.Name != "_GLOBAL_OFFSET_TABLE_":

@@ -168,6 +168,19 @@ static void next(struct process *p, struct ring *r, u64 now) {
   else to_sink(p, r);
 }
 
+/* begin_thread gives a thread a ring at its first event. */
+static void begin_thread(struct process *p, u64 sp, u64 now) {
+  u64 mask = block_signals(); /* lest a handler makes the thread's state as well */
+  struct ring *r = ring_of(p);
+  if (r) {
+    r->tid = (u32)sys0(SYS_gettid);
+    r->top = (u32)sp;
+    r->since = now;
+  }
+  next(p, r, now);
+  unblock_signals(mask);
+}
+
 /* more is where inserted code comes to, from a function whose stack pointer at
  * entry is sp. It may come from a signal handler, from malloc, before main, and in
  * a child that no handler of fork has seen.
@@ -183,19 +196,17 @@ HIDDEN void __cairn_flight_more(u64 sp) {
     at->position = (u64)p->flight->sink + LOG_CHUNK_HEADER_SIZE;
     return;
   }
+  u64 now = __cairn_now(p), mask;
+  if (at->position == FLIGHT_NONE) {
+    begin_thread(p, sp, now);
+    return;
+  }
   struct ring *r = ring_of(p);
-  u64 now = __cairn_now(p);
-  int first = at->position == FLIGHT_NONE;
   if (recording(p) ? r && r->last && chunk_of(at->position) == r->last->at : in_sink(p, r)) {
     append_time(p, now);
     if (!full(at->position)) return;
   }
-  u64 mask = block_signals();
-  if (first && r) {
-    r->tid = (u32)sys0(SYS_gettid);
-    r->top = (u32)sp;
-    r->since = now;
-  }
+  mask = block_signals();
   next(p, r, now);
   unblock_signals(mask);
 }

@@ -1,6 +1,7 @@
 /* int check(void *stamp_slot_base, unsigned stamp): calls __cairn_slow with
  * known values in all registers, as an exit does, and returns how many came back
- * as others. The stamp is put where the frame's is looked for. */
+ * as others. The stamp is put where the frame's is looked for. With FLIGHT it calls
+ * __cairn_flight_slow. */
         .text
         .globl  check
         .type   check, @function
@@ -87,7 +88,12 @@ exits:  .cfi_startproc
         set     r13, 0x23
         set     r14, 0x24
         set     r15, 0x25
+#ifdef FLIGHT
+        call    __cairn_flight_slow     /* as an entry does */
+        set     r11, 0x21               /* which is free there */
+#else
         call    __cairn_slow
+#endif
         verify  rax, 0x11
         verify  rbx, 0x12
         verify  rcx, 0x13

@@ -1,0 +1,75 @@
+package native
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// TestFlightGolden rewrites what compilers made with the flight recorder's code,
+// compares some of it, and has all assembled. Each entry records, and each exit is
+// that of mode spike.
+func TestFlightGolden(t *testing.T) {
+	t.Parallel()
+	as, noAs := exec.LookPath("as")
+	for _, file := range compiled(t) {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rewrite := func(flight bool) ([]byte, Result) {
+			unit, err := Parse(src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return Rewrite(unit, Options{Mode: prof.ModeSpike, Flight: flight})
+		}
+		out, result := rewrite(true)
+		plain, _ := rewrite(false)
+		if why := lost(src, out); why != "" {
+			t.Errorf("%s: %s", file, why)
+		}
+		if n := bytes.Count(out, []byte("\tcall\t"+flightSlow+"\n")); n != result.Functions {
+			t.Errorf("%s: %d of %d functions record", file, n, result.Functions)
+		}
+		if got, want := bytes.Count(out, []byte("\tcall\t"+timedSlow+"\n")), bytes.Count(plain, []byte("\tcall\t"+timedSlow+"\n")); got != want {
+			t.Errorf("%s: %d exits, without recording %d", file, got, want)
+		}
+		if base := filepath.Base(file); base == "gcc_odd.s" || base == "clang_switch.s" {
+			compareGolden(t, strings.TrimSuffix(file, ".s")+".flight.golden", out)
+		}
+		if noAs != nil {
+			continue
+		}
+		cmd := exec.Command(as, "--64", "-o", filepath.Join(t.TempDir(), "out.o"))
+		cmd.Stdin = bytes.NewReader(out)
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", file, err, msg)
+		}
+	}
+}
+
+// TestFlightRegisters finds the register that an entry may use, whatever holds
+// something there.
+func TestFlightRegisters(t *testing.T) {
+	t.Parallel()
+	for live, want := range map[regSet]string{
+		0: "%rax", regRAX: "%r10", regR10: "%rax", regRAX | regR10: "%rax", regR11: "%rax", regRAX | regR11: "%r10",
+	} {
+		reg, code, restore := flightStamp(live)
+		if reg != want {
+			t.Errorf("%b: %s, want %s", live, reg, want)
+		}
+		if kept := strings.Contains(restore, "%rax"); kept != (live.has(regRAX) && want == "%rax") {
+			t.Errorf("%b: %q restores", live, restore)
+		}
+		if kept := strings.HasPrefix(code, "\tmovq\t%rax, "+keepRAX); kept != (restore != "") {
+			t.Errorf("%b: %q saves", live, code)
+		}
+	}
+}
