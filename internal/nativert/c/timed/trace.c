@@ -216,7 +216,7 @@ static void begin(struct tracer *t) {
   t->fd = -1;
   if (!t->off) {
     if (open_file(t, forked) < 0) t->off = 1;
-    else if (start_clock(t) < 0) __cairn_trace_complain("no thread can be made for the clock: all times are 0", 0);
+    else if (start_clock(t) < 0) __cairn_trace_complain("no thread can be made for the clock: it moves where chunks begin only", 0);
     if (parent && t->first) copy_modules(t, parent, used);
     status(t);
   }

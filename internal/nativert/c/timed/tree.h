@@ -33,8 +33,9 @@ struct node {
 };
 
 /* In front of the code that asks for a node is a byte with the number of its slot
- * and these. */
-enum { TREE_SLOT = 15, TREE_UNTIMED = 64, TREE_LONGEST = 128 };
+ * and these flags. TREE_FORKED is for nodes alone: of a call that a child made by fork
+ * began in, which is not counted and has a record nonetheless. */
+enum { TREE_SLOT = 15, TREE_FORKED = 32, TREE_UNTIMED = 64, TREE_LONGEST = 128 };
 
 /* A tree is in blocks of a page: a head in the place of a node, then nodes. The
  * first node of the first block is the root. */

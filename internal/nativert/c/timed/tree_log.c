@@ -49,7 +49,7 @@ static int write_node(struct process *p, struct trees *s, struct tree *t, struct
     return 1;
   }
   if (!n->number) {
-    if (!calls && !so_far) return 1;
+    if (!calls && !so_far && !(n->flags & TREE_FORKED)) return 1;
     u32 parent = n->parent->parent ? n->parent->number : t->number;
     if (!parent) return 0;
     if (!(f = (u64 *)new_record(p, s, &n->number, LOG_TYPE_NODE, parent))) return 1;
@@ -160,6 +160,7 @@ void __cairn_tree_forked(struct process *p) {
   forget(t);
   for (struct node *n = current; n->parent; n = n->parent) {
     n->stamp = c;
+    n->flags |= TREE_FORKED;
     if (!(n->flags & TREE_UNTIMED)) n->time = -(i64)c;
     if (p->shared) *(struct node **)slot(p, n->sp) = n; /* the window is a new one */
   }
