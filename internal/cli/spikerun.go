@@ -176,7 +176,9 @@ func summaryOf(text string, pid int) []string {
 	for line := range strings.Lines(text) {
 		by, what, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if by != strconv.Itoa(pid) {
-			others[by] = true
+			if !strings.HasPrefix(what, "detours refused ") { // else it is another program
+				others[by] = true
+			}
 			continue
 		}
 		switch kind, rest, _ := strings.Cut(what, " "); kind {

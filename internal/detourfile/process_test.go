@@ -145,7 +145,7 @@ func TestSwitch(t *testing.T) {
 func TestDeaf(t *testing.T) {
 	t.Parallel()
 	out, code, summary := runHooked(t, compile(t, "deaf.c", "gcc", "-O2"))
-	if code != 0 || out != "0 1\n" {
+	if code != 0 || out != "0 1 7\n" {
 		t.Errorf("exit code %d: %s%s", code, out, summary)
 	}
 }

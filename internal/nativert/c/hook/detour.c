@@ -212,14 +212,17 @@ static const char *change_all(int on) {
 }
 
 static const char *change_stopped(int on) {
-  static u32 busy;
-  lock(&busy); /* one that waits here can be stopped by the one that works */
+  static i32 busy; /* process of the thread that works: a child inherits the word, not the thread */
+  i32 pid = (i32)sys0(SYS_getpid), holder = 0;
+  /* One that waits here can be stopped by the one that works. */
+  while (!__atomic_compare_exchange_n(&busy, &holder, pid, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    if (holder == pid) holder = 0, sys0(24 /* sched_yield */);
   const char *why = __cairn_stop(on);
   if (!why) {
     why = change_all(on);
     __cairn_go();
   }
-  unlock(&busy);
+  store(&busy, 0);
   return why;
 }
 

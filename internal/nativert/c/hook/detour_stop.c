@@ -94,15 +94,7 @@ static int starts(const char *s, const char *with) {
   return !*with;
 }
 
-/* own says whether a thread is one of cairn's, which run no code of the program and
- * take no signals. They have their names soon after they started. */
-static int own(i32 tid) {
-  char name[32] = {0};
-  read_task(tid, "/comm", name, sizeof name - 1);
-  return starts(name, "cairn-");
-}
-
-/* deaf says whether a thread blocks the signal. */
+/* deaf says whether a thread blocks the signal, or the last one while none is chosen. */
 static int deaf(i32 tid) {
   char text[4096];
   i64 n = read_task(tid, "/status", text, sizeof text - 1);
@@ -113,7 +105,15 @@ static int deaf(i32 tid) {
   if (!*s) return 0;
   for (s += 9; (*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'f'); s++)
     mask = mask << 4 | (u64)(*s <= '9' ? *s - '0' : *s - 'a' + 10);
-  return mask >> (world.signal - 1) & 1;
+  return mask >> ((world.signal ? world.signal : 64) - 1) & 1;
+}
+
+/* own says whether a thread is one of cairn's, which run no code of the program and
+ * take no signals. They have their names soon after they started. */
+static int own(i32 tid) {
+  char name[32] = {0};
+  read_task(tid, "/comm", name, sizeof name - 1);
+  return starts(name, "cairn-") && deaf(tid);
 }
 
 static int known(i32 tid) {
@@ -177,7 +177,7 @@ const char *__cairn_stop(int on) {
   const char *why = 0;
   world.threads = 0;
   world.on = (u8)on;
-  store(&world.round, world.round + 1);
+  store(&world.round, (world.round + 1) | 1); /* a child can have got an odd one */
   /* Threads that are not stopped yet can make others. */
   do {
     found = signal_new(pid, self);
