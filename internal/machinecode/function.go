@@ -12,7 +12,8 @@ import (
 type Function struct {
 	Name   string // linkage name, without what compilers append to clones and parts
 	Ranges int    // how many it has
-	// Aliases are other names of it, those of symbols.
+	// Aliases are other names of it, those of symbols. Debug information that has
+	// nothing but line tables does not have linkage names.
 	Aliases []string
 	// symbol: debug information does not have it.
 	symbol bool
@@ -125,7 +126,7 @@ func (b *Binary) markEntry(sym *objfile.TableSymbol) {
 		return
 	}
 	f := &b.functions[r.Function]
-	r.Entry = f.Ranges == 1 || f.symbol || f.Name == cutSuffixes(sym.Name, partSuffixes)
+	r.Entry = f.Ranges == 1 || f.symbol || len(f.Aliases) > 0 || f.Name == cutSuffixes(sym.Name, partSuffixes)
 }
 
 var (

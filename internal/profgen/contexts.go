@@ -171,7 +171,7 @@ func (g *byProbes) calls(branches []unwind.Count) {
 		// anyway.
 		line := s.At(sampleprof.Place{Offset: p.get().ID})
 		line.Count += b.Count
-		if name := entered(g.code, b.To); name != "" {
+		if name := g.entered(b.To); name != "" {
 			s.At(place(p.get())).Call(name, b.Count)
 		}
 	}

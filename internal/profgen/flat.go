@@ -25,7 +25,7 @@ func FlatByProbes(r *unwind.Result, p *Probes) sampleprof.Profile {
 			})
 		}
 		for _, b := range c.Branches {
-			name := entered(p.code, b.To)
+			name := p.entered(b.To)
 			if x, ok := p.call(b.From); ok && name != "" {
 				p.samples(out, x).At(place(x.get())).Call(name, b.Count)
 			}

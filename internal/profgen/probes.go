@@ -130,3 +130,27 @@ func (p *Probes) between(first, last ref, visit func(probe)) {
 		}
 	}
 }
+
+// entered returns the name of the function that is entered at an instruction, ""
+// if there is none. Of a function that has several, the one counts that its probes
+// have, which is a compiler's own.
+func (p *Probes) entered(to ref) string {
+	name := entered(p.code, to)
+	if name == "" {
+		return ""
+	}
+	b, in := p.code.Binary(to), p.at(to)
+	r := b.RangeFrom(p.code.Address(to))
+	if len(b.Functions()[r.Function].Aliases) == 0 {
+		return name
+	}
+	probes := in.table.Between(r.Lo, r.Hi-1)
+	if len(probes) == 0 {
+		return name
+	}
+	c := &in.table.Copies[in.table.Probes[probes[0]].Copy]
+	for c.Inlined() {
+		c = &in.table.Copies[c.Parent]
+	}
+	return in.funcs.Name(c.GUID)
+}

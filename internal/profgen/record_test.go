@@ -37,6 +37,7 @@ func recordings() []*recording {
 	return []*recording{
 		{name: "tail", source: "tail.c", flags: append([]string{"-O2"}, probed...), rounds: "12"},
 		{name: "tail-nopie-split", source: "tail.c", flags: append([]string{"-O2", "-no-pie", "-mllvm", "-hot-cold-split=true"}, probed...), rounds: "12"},
+		{name: "tail-g1", source: "tail.c", flags: []string{"-O2", "-g1", "-fpseudo-probe-for-profiling", "-mllvm", "-hot-cold-split=true"}, rounds: "8"},
 		{name: "tail-O1-nodebug", source: "tail.c", flags: []string{"-O1", "-fpseudo-probe-for-profiling"}, rounds: "8"},
 		{name: "tail-lines", source: "tail.c", flags: []string{"-O2", "-g", "-fdebug-info-for-profiling"}, rounds: "12"},
 		{name: "virtual", source: "virtual.cc", flags: append([]string{"-O2"}, probed...), rounds: "6"},

@@ -2,6 +2,7 @@ package unwind
 
 import (
 	"path/filepath"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/machinecode"
 	"github.com/cairnprof/cairn/sample"
@@ -93,7 +94,7 @@ func (p *places) binary(m *sample.Mapping) *machinecode.Binary {
 		if b.Name != name {
 			continue
 		}
-		if m.BuildID != "" && b.BuildID != "" && m.BuildID != b.BuildID {
+		if !sameBuild(m.BuildID, b.BuildID) {
 			p.strange[m.Path] = true
 			continue
 		}
@@ -101,6 +102,10 @@ func (p *places) binary(m *sample.Mapping) *machinecode.Binary {
 	}
 	return nil
 }
+
+// sameBuild reports whether build ids can be of one build. They are if one is not
+// known, and the kernel keeps but 20 bytes of a longer one.
+func sameBuild(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
 // ref returns the instruction at an address of the process.
 func (p *places) ref(addr uint64) ref {
