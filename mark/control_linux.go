@@ -57,7 +57,7 @@ func listen(path string) (int, error) {
 	}
 	_ = syscall.Fchmod(fd, 0o600) // what bind makes has these permissions
 	err = syscall.Bind(fd, address)
-	if errors.Is(err, syscall.EADDRINUSE) && !alive(address) {
+	if errors.Is(err, syscall.EADDRINUSE) && isStale(address) {
 		_ = syscall.Unlink(address.Name)
 		err = syscall.Bind(fd, address)
 	}
@@ -75,15 +75,19 @@ func newSocket() (int, error) {
 	return syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 }
 
-// alive tells whether somebody listens at an address.
-func alive(address syscall.Sockaddr) bool {
+// isStale tells whether there is a socket at an address, and nobody listens.
+func isStale(address *syscall.SockaddrUnix) bool {
+	info, err := os.Lstat(address.Name)
+	if err != nil || info.Mode()&os.ModeSocket == 0 {
+		return false
+	}
 	fd, err := newSocket()
 	if err != nil {
-		return true
+		return false
 	}
 	defer syscall.Close(fd)
 	_ = syscall.SetNonblock(fd, true)
-	return !errors.Is(syscall.Connect(fd, address), syscall.ECONNREFUSED)
+	return errors.Is(syscall.Connect(fd, address), syscall.ECONNREFUSED)
 }
 
 // answer serves one client and closes its connection. Only the user that the process

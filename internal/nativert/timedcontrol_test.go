@@ -13,18 +13,23 @@ import (
 	"time"
 )
 
-// controlled runs a program that never ends with a control socket. It returns a
-// function that connects to it.
-func controlled(t *testing.T, program string) (dial func() net.Conn, path string, cmd *exec.Cmd) {
+// socketPath is where a socket may be: short, since it is an address.
+func socketPath(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "control") // short: it is an address
+	dir, err := os.MkdirTemp("", "control")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	path = filepath.Join(dir, "s")
+	return filepath.Join(dir, "s")
+}
+
+// controlled runs a program that never ends with a control socket at a path. It returns
+// a function that connects to it.
+func controlled(t *testing.T, program, path string) (dial func() net.Conn, cmd *exec.Cmd) {
+	t.Helper()
 	cmd = exec.CommandContext(t.Context(), program, "forever")
-	cmd.Env = append(os.Environ(), "CAIRN_SPIKE=threshold=20s,control="+path, "CAIRN_DIR="+dir)
+	cmd.Env = append(os.Environ(), "CAIRN_SPIKE=threshold=20s,control="+path, "CAIRN_DIR="+filepath.Dir(path))
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +49,7 @@ func controlled(t *testing.T, program string) (dial func() net.Conn, path string
 				t.Fatal(err)
 			}
 		}
-	}, path, cmd
+	}, cmd
 }
 
 // ask sends a request and returns the whole answer.
@@ -65,7 +70,8 @@ func ask(t *testing.T, c net.Conn, request string) string {
 func TestControlHostile(t *testing.T) {
 	t.Parallel()
 	program := timedProgram(t, "gcc", timedRuntime(t, "gcc"), []string{"storms.c"}, withUnwinder...)
-	dial, path, cmd := controlled(t, program)
+	path := socketPath(t)
+	dial, cmd := controlled(t, program, path)
 	fine := func(after string) {
 		t.Helper()
 		for end := time.Now().Add(30 * time.Second); ; {
@@ -120,22 +126,9 @@ func pidOf(c *exec.Cmd) string { return strconv.Itoa(c.Process.Pid) }
 func TestControlReplaces(t *testing.T) {
 	t.Parallel()
 	program := timedProgram(t, "gcc", timedRuntime(t, "gcc"), []string{"storms.c"}, withUnwinder...)
-	dial, path, cmd := controlled(t, program)
+	path := socketPath(t)
+	dial, cmd := controlled(t, program, path)
 	ask(t, dial(), "show\n")
-	start := func() *exec.Cmd {
-		next := exec.CommandContext(t.Context(), program, "forever")
-		next.Env = append(os.Environ(), "CAIRN_SPIKE=threshold=20s,control="+path, "CAIRN_DIR="+filepath.Dir(path))
-		out, err := next.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := next.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = next.Process.Kill(); _ = next.Wait() })
-		go func() { _, _ = io.Copy(io.Discard, out) }()
-		return next
-	}
 	pid := func(path string) string {
 		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			c, err := net.Dial("unix", path)
@@ -149,7 +142,7 @@ func TestControlReplaces(t *testing.T) {
 		t.Fatalf("nobody listens at %s", path)
 		return ""
 	}
-	second := start()
+	_, second := controlled(t, program, path)
 	beside := path + "." + pidOf(second)
 	if got := pid(beside); got != pidOf(second) {
 		t.Errorf("beside a live socket: process %s", got)
@@ -159,11 +152,24 @@ func TestControlReplaces(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	third := start()
+	_, third := controlled(t, program, path)
 	for end := time.Now().Add(20 * time.Second); pid(path) != pidOf(third); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the socket of a killed process was not replaced")
 		}
+	}
+
+	// A file that is no socket stays.
+	file := socketPath(t)
+	if err := os.WriteFile(file, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, fourth := controlled(t, program, file)
+	if got := pid(file + "." + pidOf(fourth)); got != pidOf(fourth) {
+		t.Errorf("beside a file: process %s", got)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "mine" {
+		t.Errorf("the file: %q %v", text, err)
 	}
 }
 
@@ -172,7 +178,7 @@ func TestControlReplaces(t *testing.T) {
 func TestControlChannels(t *testing.T) {
 	t.Parallel()
 	program := timedProgram(t, "gcc", timedRuntime(t, "gcc"), []string{"storms.c"}, withUnwinder...)
-	dial, _, _ := controlled(t, program)
+	dial, _ := controlled(t, program, socketPath(t))
 	for i := range 300 {
 		for _, word := range []string{"+ai", "-ai", "+a", "-physics"} {
 			if text := ask(t, dial(), "set "+word+"\n"); !strings.HasSuffix(text, "\nend\n") {

@@ -13,7 +13,7 @@
 
 enum {
   SYS_poll = 7, SYS_rt_sigaction = 13, SYS_socket = 41, SYS_connect = 42, SYS_sendto = 44, SYS_bind = 49, SYS_listen = 50,
-  SYS_getsockopt = 55, SYS_unlink = 87, SYS_fchmod = 91, SYS_unshare = 272, SYS_accept4 = 288, SYS_close_range = 436
+  SYS_getsockopt = 55, SYS_lstat = 6, SYS_unlink = 87, SYS_fchmod = 91, SYS_unshare = 272, SYS_accept4 = 288, SYS_close_range = 436
 };
 enum { AF_UNIX = 1, SOCK_STREAM = 1, SOCK_NONBLOCK = 04000, SOCK_CLOEXEC = 02000000, SOL_SOCKET = 1, SO_PEERCRED = 17 };
 enum { POLLIN = 1, POLLOUT = 4, MSG_DONTWAIT = 0x40, MSG_NOSIGNAL = 0x4000, O_PATH = 010000000, O_DIRECTORY = 0200000 };
@@ -37,12 +37,15 @@ static int own_files(void) {
   return 1;
 }
 
-/* alive tells whether somebody listens at an address. */
-static int alive(const struct address *a) {
+/* is_stale tells whether there is a socket at an address, and nobody listens. */
+static int is_stale(const struct address *a) {
+  u32 info[36];
+  _Static_assert(sizeof info == 144, "struct stat");
+  if (sys2(SYS_lstat, a->path, info) < 0 || (info[6] & 0170000) != 0140000 /* S_IFSOCK */) return 0;
   i64 fd = sys3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   i64 r = fd < 0 ? fd : sys3(SYS_connect, fd, a, sizeof *a);
   if (fd >= 0) sys1(SYS_close, fd);
-  return r != -ECONNREFUSED;
+  return r == -ECONNREFUSED;
 }
 
 /* listen_at makes the socket name in an open directory, whose path may be longer
@@ -56,7 +59,7 @@ static i64 listen_at(i64 dir, const char *name) {
   if (fd < 0) return fd;
   sys2(SYS_fchmod, fd, 0600); /* what bind makes has these permissions */
   i64 r = sys3(SYS_bind, fd, &a, sizeof a);
-  if (r == -EADDRINUSE && !alive(&a)) {
+  if (r == -EADDRINUSE && is_stale(&a)) {
     sys1(SYS_unlink, a.path);
     r = sys3(SYS_bind, fd, &a, sizeof a);
   }
