@@ -1,0 +1,281 @@
+package sampleprof
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The extensible binary format of LLVM's ProfileData/SampleProfWriter.cpp: a table of
+// sections, then these. Numbers are ULEB128 but for those of the table.
+//
+//	section         contents
+//	summary         totals, and for some shares of all counts the smallest count that
+//	                belongs to them
+//	name table      names, each ended by a zero byte
+//	contexts        frames: name, place of the call
+//	offsets         where in the profile each function begins
+//	profile         functions: head, name, total, body, inlined copies
+//	symbol list     empty: no names of functions that never ran
+//	metadata        checksums and attributes
+const (
+	magicExtBinary   = 0x5350524f46343204 // "SPROF42" and the number of the format
+	versionExtBinary = 103
+)
+
+// The types of sections.
+const (
+	sectionSummary  = 1
+	sectionNames    = 2
+	sectionSymbols  = 3
+	sectionOffsets  = 4
+	sectionMetadata = 5
+	sectionContexts = 6
+	sectionProfile  = 32
+)
+
+// The flags of sections; those above 32 bits are each type's own.
+const (
+	flagFullContexts = 2 << 32 // of the summary
+	flagUniqueNames  = 4 << 32 // of the names: some have a suffix that tells statics apart
+	flagProbes       = 1 << 32 // of the metadata
+	flagAttributes   = 2 << 32 // as above
+)
+
+// WriteExtBinary writes p in LLVM's extensible binary format, which
+// -fprofile-sample-use and llvm-profdata read.
+func WriteExtBinary(w io.Writer, p Profile) error {
+	var list []Context
+	for name, s := range p {
+		list = append(list, Context{[]Frame{{Func: name}}, s})
+	}
+	return writeExtBinary(w, list, false)
+}
+
+// WriteContextsExtBinary writes a profile with contexts in LLVM's extensible binary
+// format. It changes the order of the slice.
+func WriteContextsExtBinary(w io.Writer, contexts []Context) error {
+	return writeExtBinary(w, contexts, true)
+}
+
+// extWriter is the state of writeExtBinary.
+type extWriter struct {
+	contexts bool
+	attrs    bool
+	names    map[string]uint64
+	table    []string
+	b        []byte // of the section at hand
+}
+
+func (x *extWriter) put(values ...uint64) {
+	for _, v := range values {
+		x.b = binary.AppendUvarint(x.b, v)
+	}
+}
+
+// cut ends a section.
+func (x *extWriter) cut() []byte {
+	b := x.b
+	x.b = nil
+	return b
+}
+
+func writeExtBinary(w io.Writer, list []Context, contexts bool) error {
+	slices.SortFunc(list, func(a, b Context) int {
+		return cmp.Or(cmp.Compare(b.Samples.Total(), a.Samples.Total()), a.Compare(&b))
+	})
+	x := &extWriter{contexts: contexts, names: map[string]uint64{}}
+	probes := false
+	for i := range list {
+		x.collect(&list[i])
+		probes = probes || list[i].Samples.Probes
+	}
+	x.number()
+	offsets := make([]uint64, len(list))
+	for i := range list {
+		offsets[i] = uint64(len(x.b))
+		x.put(list[i].Samples.Head)
+		x.body(x.key(&list[i], i), list[i].Samples)
+	}
+	profile := x.cut()
+	x.put(uint64(len(list)))
+	for i := range list {
+		x.put(x.key(&list[i], i), offsets[i])
+	}
+	places := x.cut()
+	for i := range list {
+		x.metadata(x.key(&list[i], i), list[i].Samples, probes)
+	}
+	metadata := x.cut()
+	return x.write(w, []extSection{
+		{sectionSummary, flag(contexts, flagFullContexts), summary(list)},
+		{sectionNames, flag(slices.ContainsFunc(x.table, isUnique), flagUniqueNames), x.nameTable()},
+		{sectionContexts, 0, x.contextTable(list)},
+		{sectionOffsets, 0, places},
+		{sectionProfile, 0, profile},
+		{sectionSymbols, 0, nil},
+		{sectionMetadata, flag(probes, flagProbes) | flag(x.attributes(), flagAttributes), metadata},
+	})
+}
+
+func flag(on bool, f uint64) uint64 {
+	if on {
+		return f
+	}
+	return 0
+}
+
+func isUnique(name string) bool { return strings.Contains(name, ".__uniq.") }
+
+// attributes reports whether the metadata has attributes: contexts always do.
+func (x *extWriter) attributes() bool { return x.contexts || x.attrs }
+
+// collect finds the names of a context.
+func (x *extWriter) collect(c *Context) {
+	for _, f := range c.Frames {
+		x.names[f.Func] = 0
+	}
+	x.collectSamples(c.Samples)
+}
+
+func (x *extWriter) collectSamples(s *Samples) {
+	x.attrs = x.attrs || s.Attributes&ShouldBeInlined != 0
+	for _, l := range s.Body {
+		for name := range l.Callees {
+			x.names[name] = 0
+		}
+	}
+	for _, at := range s.Inlined {
+		for name, in := range at {
+			x.names[name] = 0
+			x.collectSamples(in)
+		}
+	}
+}
+
+// number gives the names numbers, in their order.
+func (x *extWriter) number() {
+	x.table = slices.Sorted(maps.Keys(x.names))
+	for i, name := range x.table {
+		x.names[name] = uint64(i)
+	}
+}
+
+func (x *extWriter) nameTable() []byte {
+	x.put(uint64(len(x.table)))
+	for _, name := range x.table {
+		x.b = append(append(x.b, name...), 0)
+	}
+	return x.cut()
+}
+
+// key is what stands for a function: its name, or the number of its context.
+func (x *extWriter) key(c *Context, i int) uint64 {
+	if x.contexts {
+		return uint64(i)
+	}
+	return x.names[c.Frames[len(c.Frames)-1].Func]
+}
+
+func (x *extWriter) contextTable(list []Context) []byte {
+	if !x.contexts {
+		x.put(0)
+		return x.cut()
+	}
+	x.put(uint64(len(list)))
+	for _, c := range list {
+		x.put(uint64(len(c.Frames)))
+		for i, f := range c.Frames {
+			if i == len(c.Frames)-1 {
+				f.Call = Place{}
+			}
+			x.put(x.names[f.Func], uint64(f.Call.Offset), uint64(f.Call.Discriminator))
+		}
+	}
+	return x.cut()
+}
+
+// body writes a function, and in it what was inlined into it.
+func (x *extWriter) body(key uint64, s *Samples) {
+	x.put(key, s.Total(), uint64(len(s.Body)))
+	for _, at := range slices.SortedFunc(maps.Keys(s.Body), comparePlaces) {
+		l := s.Body[at]
+		x.put(uint64(at.Offset), uint64(at.Discriminator), l.Count, uint64(len(l.Callees)))
+		for _, name := range slices.Sorted(maps.Keys(l.Callees)) {
+			x.put(x.names[name], l.Callees[name])
+		}
+	}
+	x.put(uint64(s.copies()))
+	for _, at := range slices.SortedFunc(maps.Keys(s.Inlined), comparePlaces) {
+		for _, name := range slices.Sorted(maps.Keys(s.Inlined[at])) {
+			x.put(uint64(at.Offset), uint64(at.Discriminator))
+			x.body(x.names[name], s.Inlined[at][name])
+		}
+	}
+}
+
+// copies is the number of functions that were inlined into s itself.
+func (s *Samples) copies() (n int) {
+	for _, at := range s.Inlined {
+		n += len(at)
+	}
+	return n
+}
+
+func (x *extWriter) metadata(key uint64, s *Samples, probes bool) {
+	x.put(key)
+	if probes {
+		x.put(s.Checksum)
+	}
+	if x.attributes() {
+		x.put(uint64(s.Attributes))
+	}
+	if x.contexts {
+		return
+	}
+	x.put(uint64(s.copies()))
+	for _, at := range slices.SortedFunc(maps.Keys(s.Inlined), comparePlaces) {
+		for _, name := range slices.Sorted(maps.Keys(s.Inlined[at])) {
+			x.put(uint64(at.Offset), uint64(at.Discriminator))
+			x.metadata(x.names[name], s.Inlined[at][name], probes)
+		}
+	}
+}
+
+func comparePlaces(a, b Place) int {
+	return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Discriminator, b.Discriminator))
+}
+
+type extSection struct {
+	kind, flags uint64
+	data        []byte
+}
+
+// write writes the table of sections and the sections.
+func (x *extWriter) write(w io.Writer, sections []extSection) error {
+	out := bufio.NewWriter(w)
+	head := binary.AppendUvarint(nil, magicExtBinary)
+	head = binary.AppendUvarint(head, versionExtBinary)
+	head = binary.LittleEndian.AppendUint64(head, uint64(len(sections)))
+	at := uint64(len(head) + 32*len(sections))
+	for _, s := range sections {
+		for _, v := range []uint64{s.kind, s.flags, at, uint64(len(s.data))} {
+			head = binary.LittleEndian.AppendUint64(head, v)
+		}
+		at += uint64(len(s.data))
+	}
+	_, err := out.Write(head)
+	for _, s := range sections {
+		if err == nil {
+			_, err = out.Write(s.data)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}
