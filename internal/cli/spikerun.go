@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/cairnprof/cairn/internal/report"
 )
 
 // spikeRunFlags are those of cairn spike run.
@@ -168,17 +166,13 @@ func runHooked(ctx context.Context, s *Streams, h *hookable, argv, env []string,
 
 var entriesLine = regexp.MustCompile(`^entries (\d+)(?: short=(\d+))?(?: unknown=(\d+))?(?: failed=(\d+) errno=(\d+))?(?: (.+))? in (\S.*)$`)
 
-// summaryOf makes sentences of what the library wrote in the process pid, and counts
-// the other processes.
+// summaryOf makes sentences of what the library wrote in the process pid. Processes
+// that it started have the library, too.
 func summaryOf(text string, pid int) []string {
 	var out []string
-	others := map[string]bool{}
 	for line := range strings.Lines(text) {
 		by, what, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if by != strconv.Itoa(pid) {
-			if !strings.HasPrefix(what, "detours refused ") { // else it is another program
-				others[by] = true
-			}
 			continue
 		}
 		switch kind, rest, _ := strings.Cut(what, " "); kind {
@@ -191,11 +185,6 @@ func summaryOf(text string, pid int) []string {
 		default:
 			out = append(out, what)
 		}
-	}
-	if n := len(others); n == 1 {
-		out = append(out, "1 process that it started was hooked as well")
-	} else if n > 1 {
-		out = append(out, report.Count(n)+" processes that it started were hooked as well")
 	}
 	return out
 }

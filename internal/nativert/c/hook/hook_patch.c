@@ -204,13 +204,15 @@ static int patch_module(struct loaded *m, u64 size, void *arg) {
   if (fd < 0) return 0;
   find_list(fd, m, &e);
   sys1(SYS_close, fd);
-  for (u32 i = 0; i < m->phnum; i++) /* it is in memory, whatever the file says */
+  u64 room = 0; /* it must be in memory, whatever the file says */
+  for (u32 i = 0; i < m->phnum; i++)
     if (m->phdr[i].type == PT_LOAD && e.list - m->bias - m->phdr[i].vaddr < m->phdr[i].memsz)
-      e.count = least(e.count, (m->phdr[i].memsz - (e.list - m->bias - m->phdr[i].vaddr)) / 8);
-  if (!e.list || !e.count) return 0;
+      room = (m->phdr[i].memsz - (e.list - m->bias - m->phdr[i].vaddr)) / 8;
+  e.count = least(e.count, room);
+  if (!e.count) return 0;
   if (!refused && !make_thunk(&e)) refused = "no memory near the code";
   for (u64 i = 0; !refused && i < e.count; i++) patch_entry(&e, ((u64 *)e.list)[i]);
-  tell(m->name && *m->name ? m->name : "the program", &e, refused ? refused : 0);
+  tell(m->name && *m->name ? m->name : "the program", &e, refused);
   return 0;
 }
 

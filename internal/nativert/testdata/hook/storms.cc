@@ -105,6 +105,17 @@ OWN double sum(int n, ...) {
   return s;
 }
 
+OWN long aligned(long i) { // gcc copies the return address
+  alignas(64) volatile long room[8];
+  for (long k = 0; k < 8; k++) room[k] = i + k;
+  return room[i & 7] - (i & 7);
+}
+OWN long roomy(long i) { // the stack pointer is another one at the end
+  volatile char *room = (volatile char *)__builtin_alloca((unsigned long)(i % 1000) + 1);
+  room[0] = (char)i;
+  return aligned(i) + room[0] - (char)i;
+}
+
 OWN long values(long i) {
   big b = {{1, 2, 3, 4, 5}, 0.25};
   big r = structures(i, 0.5, 2, 0.25, 3, 4, 5, 6, 1.0L, b);
@@ -117,6 +128,7 @@ OWN long values(long i) {
   CHECK(__real__ c == 6.0L && __imag__ c == 2.0L);
   CHECK(first(i, 1, 2, 3, 4, 5) == 2 + 2 * 3 + 3 * 4 + 4 * 5 + 5 * i + 6 * 1);
   CHECK(sum(9, 1L, 2.0, 3L, 4.0, 5L, 6.0, 7L, 8.0, i) == 36.0 + (double)i);
+  CHECK(roomy(i) == i);
   return r.a[0];
 }
 
