@@ -49,7 +49,7 @@ func (f *profgenFlags) run(ctx context.Context, s *Streams, args []string) error
 	if err != nil {
 		return err
 	}
-	write, err := r.profile(counts)
+	write, err := r.profile(s, counts)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (r *profgenRun) report(s *Streams, st *unwind.Stats) {
 }
 
 // profile makes the profile, and returns what writes it.
-func (r *profgenRun) profile(counts *unwind.Result) (func(io.Writer) error, error) {
+func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer) error, error) {
 	if r.onlyCount {
 		if r.lines != nil && !r.flat {
 			return nil, errors.New("--skip-symbolization: contexts are addresses, and those of a profile that is keyed by lines are names: give --ignore-stack-samples")
@@ -300,6 +300,9 @@ func (r *profgenRun) profile(counts *unwind.Result) (func(io.Writer) error, erro
 	}
 	if r.flat {
 		return writeFlat(profgen.FlatByProbes(counts, probes)), nil
+	}
+	if !probes.HaveCalls() {
+		note(s, "there are no pseudo probes of calls, and so no callers: compile with -g1 as well")
 	}
 	return writeContexts(profgen.ContextsByProbes(counts, probes, opt)), nil
 }

@@ -2,6 +2,7 @@ package profgen
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cairnprof/cairn/format/pseudoprobe"
 	"github.com/cairnprof/cairn/internal/machinecode"
@@ -50,6 +51,18 @@ func ReadProbes(code *machinecode.Set, programs []*objfile.Program, r *unwind.Re
 		p.of = append(p.of, of)
 	}
 	return p, nil
+}
+
+// HaveCalls reports whether there are probes of calls in all binaries that have
+// probes. Compilers make none without debug information, and contexts then have no
+// callers.
+func (p *Probes) HaveCalls() bool {
+	for _, of := range p.of {
+		if len(of.table.Probes) > 0 && !slices.ContainsFunc(of.table.Probes, func(x pseudoprobe.Probe) bool { return x.IsCall() }) {
+			return false
+		}
+	}
+	return true
 }
 
 // metFunctions returns the GUIDs of the functions that have an instruction of the
