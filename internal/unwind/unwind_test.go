@@ -232,6 +232,17 @@ func TestMapped(t *testing.T) {
 	if !r.Stats.Mapped || r.Stats.Used != 2 || r.Stats.NoBranches != 2 {
 		t.Errorf("%+v", r.Stats)
 	}
+	// Samples that do not tell their process are of the one that is asked for.
+	for pid, used := range map[int32]uint64{1: 1, 2: 0} {
+		u := New(set, Options{OnePID: true, PID: pid})
+		u.Add(&sample.Batch{
+			Events:  []sample.Event{mapping(1, far, "prog"), mapping(2, 0x2000, "prog"), mapping(2, far, "other")},
+			Samples: []sample.Sample{one(sample.UnknownPID, far), one(3, far)},
+		})
+		if r := u.Result(); r.Stats.Used != used || r.Stats.OtherProcess != 1 {
+			t.Errorf("process %d: %+v", pid, r.Stats)
+		}
+	}
 }
 
 func TestSameBuild(t *testing.T) {

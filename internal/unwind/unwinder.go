@@ -22,7 +22,8 @@ type Options struct {
 	// TrustDepartures believes the stacks of samples at tail jumps, as LLVM does,
 	// although the caller's frame is off the stack already.
 	TrustDepartures bool
-	// PID is the only process whose samples count, if OnePID.
+	// PID is the only process whose samples count, if OnePID. Samples that do not
+	// tell their process are taken to be of it.
 	PID    int32
 	OnePID bool
 }
@@ -71,11 +72,15 @@ func (u *Unwinder) Add(b *sample.Batch) {
 	u.places.apply(b.Events)
 	for i := range b.Samples {
 		s := &b.Samples[i]
-		if u.opt.OnePID && s.PID != u.opt.PID && s.PID != sample.UnknownPID {
-			u.stats.OtherProcess += s.Count
-			continue
+		pid := s.PID
+		if u.opt.OnePID {
+			if pid != u.opt.PID && pid != sample.UnknownPID {
+				u.stats.OtherProcess += s.Count
+				continue
+			}
+			pid = u.opt.PID
 		}
-		u.places.enter(s.PID)
+		u.places.enter(pid)
 		u.sample(s)
 	}
 }
