@@ -116,16 +116,16 @@ func (t *timer) treeBody(b *body) {
 	}
 }
 
-// leaves are functions with which a program ends, and the log's writer with it: 1, or
+// lastCalls are functions with which a program ends, and the log's writer with it: 1, or
 // after which it is another: 0.
-var leaves = map[string]int{
+var lastCalls = map[string]int{
 	"_exit": 1, "_Exit": 1, "quick_exit": 1, "abort": 1,
 	"execve": 0, "execv": 0, "execvp": 0, "execvpe": 0, "execl": 0, "execlp": 0, "execle": 0, "fexecve": 0, "execveat": 0,
 }
 
 // leaveCode returns the code ahead of a call of a function.
 func leaveCode(callee string) string {
-	ends, ok := leaves[callee]
+	ends, ok := lastCalls[callee]
 	if !ok {
 		return ""
 	}
