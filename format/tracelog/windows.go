@@ -198,7 +198,7 @@ func (w *Windows) notes(t *Trailer) {
 	if len(w.Windows) == 0 {
 		return
 	}
-	add("these are the calls around spikes, and no others; where a call ended is told by those that follow, and its time is short by what it did after its own last call, if that was short")
+	add("these are the calls around spikes, and no others; that a call has ended is told by those that follow")
 	if t != nil {
 		add("times are of a clock that moves every %d us (at worst it stood for %d us): sums over many calls mean more than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)

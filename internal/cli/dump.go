@@ -127,7 +127,7 @@ func (f *dumpFlags) run(ctx context.Context, s *Streams, args []string) error {
 
 // file prints a log, or returns its summary.
 func (f *dumpFlags) file(ctx context.Context, s *Streams, path string, p *recordPrinter) (*logSummary, error) {
-	file, err := openLogFile(s, path, "no log of calls", isCalls)
+	file, err := openLogFile(s, path, "no log of calls", func(head []byte) bool { return isCalls(head) && !tracelog.DetectWindows(head) })
 	if err != nil {
 		return nil, err
 	}

@@ -132,6 +132,24 @@ func TestFlightElsewhere(t *testing.T) {
 	}
 }
 
+// TestFlightCloses: a program that closes the log's file, and opens one of its own in
+// its place, finds that as it wrote it.
+func TestFlightCloses(t *testing.T) {
+	t.Parallel()
+	program := build(t, "spike --small 0 --flight", "gcc", "-O2", flightSource, "-lpthread", "-ldl")
+	file := filepath.Join(t.TempDir(), "file")
+	cmd := command(t, program, "closes", file)
+	cmd.Env = append(cmd.Env, "CAIRN_DIR="+t.TempDir(), "CAIRN_SPIKE=threshold=15ms")
+	output(t, cmd)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := 400 * 4096; len(data) != n || bytes.Count(data, []byte("x")) != n {
+		t.Errorf("%d bytes, %d as they were written, %d were", len(data), bytes.Count(data, []byte("x")), n)
+	}
+}
+
 // TestFlightSQLite: a recorded program gives the answers that it gives without.
 func TestFlightSQLite(t *testing.T) {
 	t.Parallel()

@@ -4,8 +4,10 @@
  *   flight fork            one in a child that lives long enough for a log of its own
  *   flight threads N       one in each of N threads with stacks of 16 KiB, then as
  *                          many threads again
- *   flight load LIBRARY    one in a library that is loaded */
+ *   flight load LIBRARY    one in a library that is loaded
+ *   flight closes FILE     closes all files that it does not know, and makes one */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -47,6 +49,8 @@ static void threads(long n) {
 }
 
 #ifndef LIBRARY
+static char buffer[4096];
+
 int main(int argc, char **argv) {
   volatile int s = 0;
   if (!strcmp(argv[1], "windows")) {
@@ -63,6 +67,11 @@ int main(int argc, char **argv) {
     threads(atol(argv[2]));
     usleep(300000); /* the dead are buried */
     threads(atol(argv[2]));
+  } else if (!strcmp(argv[1], "closes")) {
+    for (int i = 3; i < 64; i++) close(i);
+    int fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0666);
+    for (int i = 0; i < 400; i++) s += (int)write(fd, memset(buffer, 'x', sizeof buffer), sizeof buffer);
+    s += before(400000) + planted(40);
   } else if (!strcmp(argv[1], "load")) {
     void *l = dlopen(argv[2], RTLD_NOW);
     int (*f)(int) = l ? (int (*)(int))dlsym(l, "planted") : 0;

@@ -55,6 +55,7 @@ static void complain(struct process *p, i64 err) {
  * disk would end the program by SIGBUS. To write zeros takes it a third of the time that
  * it takes to allocate the blocks and have the pages made one by one. */
 static i64 room(struct process *p, struct chunk *c) {
+  if (!__cairn_file_own(p)) return -EBADF;
   i64 n = sys4(SYS_pwrite, p->file.fd, p->flight->zeros, CHUNK, (c->number + 1) * CHUNK);
   if (n < 0) return n;
   if ((u64)n < CHUNK) return -ENOSPC;

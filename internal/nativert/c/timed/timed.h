@@ -74,6 +74,7 @@ struct module {
 /* The log's file. Only its writer touches it. */
 struct file {
   i32 fd; /* -1: none */
+  u64 device, inode; /* a program may close what it does not know, and open its own */
   u8 failed;
   u32 chunks; /* in the file */
   u32 sequence;
@@ -376,6 +377,7 @@ HIDDEN void *__cairn_file_record(struct process *p, u32 type, u32 size, u32 a, u
 HIDDEN u8 *__cairn_file_seen(struct process *p);
 HIDDEN u8 *__cairn_file_chunk(struct process *p, u32 kind, u64 time);
 HIDDEN void __cairn_file_header(struct process *p);
+HIDDEN int __cairn_file_own(struct process *p);
 HIDDEN i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number);
 HIDDEN void __cairn_flight_start(struct process *p, int first);
 HIDDEN int __cairn_begin(struct process *p);
@@ -425,7 +427,7 @@ enum {
   SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228, SYS_clock_nanosleep = 230, SYS_exit_group = 231,
   SYS_tgkill = 234, SYS_fallocate = 285, SYS_process_vm_readv = 310, SYS_memfd_create = 319
 };
-enum { EINTR = 4, EEXIST = 17, ESRCH = 3, ENOSPC = 28, ENAMETOOLONG = 36, EOPNOTSUPP = 95 };
+enum { EINTR = 4, EBADF = 9, EEXIST = 17, ESRCH = 3, ENOSPC = 28, ENAMETOOLONG = 36, EOPNOTSUPP = 95 };
 enum { O_RDONLY = 0, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_CLOEXEC = 02000000 };
 enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_NORESERVE = 0x4000 };
 enum { MADV_DONTNEED = 4, MADV_NOHUGEPAGE = 15, MADV_DONTDUMP = 16, MADV_WIPEONFORK = 18 };

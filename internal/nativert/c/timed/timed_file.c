@@ -19,6 +19,21 @@ static void complain(const char *what, i64 err) {
   say(b, (u64)(p - b));
 }
 
+/* identify tells which file a descriptor is of. */
+static i64 identify(i32 fd, u64 *device, u64 *inode) {
+  u64 stat[18];
+  i64 err = sys2(5 /* fstat */, fd, stat);
+  if (err >= 0) *device = stat[0], *inode = stat[1];
+  return err;
+}
+
+/* own tells whether the descriptor is still that of the log: programs close all that
+ * they find, and get its number for a file of theirs. */
+int __cairn_file_own(struct process *p) {
+  u64 device, inode;
+  return p->file.fd >= 0 && identify(p->file.fd, &device, &inode) >= 0 && device == p->file.device && inode == p->file.inode;
+}
+
 /* room makes the file long enough for chunk n, with blocks on the disk. */
 static i64 room(i32 fd, u32 n) {
   u64 at = (u64)(n + 1) * LOG_CHUNK_SIZE;
@@ -34,7 +49,7 @@ static i64 room(i32 fd, u32 n) {
 static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
   struct file *f = &p->file;
   u32 n = add(&f->chunks, 1);
-  i64 err = room(f->fd, n);
+  i64 err = __cairn_file_own(p) ? room(f->fd, n) : -EBADF;
   u8 *c = 0;
   if (err >= 0) {
     c = (u8 *)map(0, LOG_CHUNK_SIZE, PROT_RW, MAP_SHARED, f->fd, (u64)(n + 1) * LOG_CHUNK_SIZE);
@@ -151,6 +166,7 @@ int __cairn_file_open(struct process *p) {
     return 0;
   }
   f->fd = (i32)fd;
+  identify(f->fd, &f->device, &f->inode);
   if (length(path) < sizeof p->log_path) put(p->log_path, path);
   if (!__cairn_file_record(p, LOG_TYPE_TRAILER, LOG_TRAILER_SIZE, 0, p->last_tick)) return 0;
   f->first = f->chunk;
@@ -163,6 +179,7 @@ int __cairn_file_open(struct process *p) {
  * never gets any is a hole. Any thread may call it. */
 i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number) {
   u64 size = (u64)n * LOG_CHUNK_SIZE;
+  if (!__cairn_file_own(p)) return -EBADF;
   u8 *m = (u8 *)map(0, size + LOG_CHUNK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(m)) return (i64)m;
   *number = add(&p->file.chunks, n);
@@ -217,6 +234,7 @@ void __cairn_trailer(struct process *p, int final) {
 /* header writes it again: what it says was not all known at the start. */
 void __cairn_file_header(struct process *p) {
   u8 h[LOG_HEADER_SIZE] = {0};
+  if (!__cairn_file_own(p)) return;
   put_header(p, h);
   sys4(SYS_pwrite, p->file.fd, h, sizeof h, 0);
 }
