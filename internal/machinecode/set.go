@@ -30,9 +30,9 @@ func (s shape) class() Class { return Class(s >> 4) }
 func (s shape) size() uint64 { return uint64(s & 15) }
 
 // errTooMany: what Refs can number is exceeded.
-var errTooMany = errors.New("the binaries have more than 2^31 instructions together")
+var errTooMany = errors.New("the binaries have more than 1 GB of code together")
 
-const maxInstructions = 1 << 31
+const maxInstructions = 1 << 30 // unwinding needs a bit of Ref for itself
 
 // NewSet disassembles programs.
 func NewSet(programs ...*objfile.Program) (*Set, error) {
@@ -70,7 +70,7 @@ func (s *Set) markDubious() {
 	for _, b := range s.binaries {
 		for i := range b.ranges {
 			r := b.From(b.ranges[i].Lo)
-			if b.ranges[i].Entry && r < b.End {
+			if x := &b.ranges[i]; (x.Entry || x.Start) && r < b.End {
 				s.entries.set(uint32(r - firstRef))
 			}
 			for range 2 {
