@@ -16,7 +16,6 @@ import (
 	"github.com/cairnprof/cairn/internal/objfile"
 	"github.com/cairnprof/cairn/internal/profgen"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/tailcall"
 	"github.com/cairnprof/cairn/internal/unwind"
 	"github.com/cairnprof/cairn/sample"
 )
@@ -287,17 +286,14 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 	if r.flat {
 		r.infer = inferNone
 	}
-	switch r.infer {
-	case inferFull:
-		opt.Inferrer = tailcall.NewFull(tailcall.NewGraph(r.code, counts.Contexts))
+	if r.infer == inferFull {
 		met = nil
-	case inferLLVM:
-		opt.Inferrer = tailcall.NewLLVM(tailcall.NewGraph(r.code, counts.Contexts))
 	}
 	probes, err := profgen.ReadProbes(r.code, r.programs, met)
 	if err != nil {
 		return nil, err
 	}
+	opt.Inferrer = r.inferrer(counts, probes)
 	if r.flat {
 		return writeFlat(profgen.FlatByProbes(counts, probes)), nil
 	}

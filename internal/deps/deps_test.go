@@ -114,6 +114,7 @@ var rules = map[string]rule{
 
 	"internal/machinecode": {ours: "internal/objfile internal/x86 format/pseudoprobe", pure: true},
 	"internal/unwind":      {ours: "sample internal/machinecode", pure: true},
+	"internal/tailtruth":   {ours: "sample internal/machinecode internal/unwind internal/tailcall", pure: true},
 	"internal/tailcall":    {ours: "internal/machinecode internal/unwind", pure: true},
 
 	"internal/profgen": {ours: "format/sampleprof format/pseudoprobe internal/machinecode internal/objfile internal/tailcall internal/unwind", pure: true},

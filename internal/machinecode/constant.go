@@ -41,10 +41,19 @@ func (s *Set) TailCall(from, to Ref) bool {
 	if !to.IsInstruction() || !s.entries.has(uint32(to-firstRef)) {
 		return false
 	}
-	a, b := s.Binary(from), s.Binary(to)
-	if a != b {
-		return true
+	return !s.SameFunction(from, to)
+}
+
+// SameFunction reports whether two instructions are of one function, which may have
+// several ranges of code.
+func (s *Set) SameFunction(x, y Ref) bool {
+	a, b := s.Binary(x), s.Binary(y)
+	if a == nil || a != b {
+		return false
 	}
-	x, y := a.RangeAt(s.Address(from)), b.RangeAt(s.Address(to))
-	return x == nil || y == nil || x.Function != y.Function
+	p, q := a.RangeAt(s.Address(x)), a.RangeAt(s.Address(y))
+	if p == q || p == nil || q == nil {
+		return p == q && p != nil
+	}
+	return p.Function == q.Function && !(p.Start && q.Start)
 }

@@ -26,6 +26,10 @@ type Range struct {
 	// Entry: the function is entered at Lo, as far as symbols tell. The rest of a
 	// function that was split is not.
 	Entry bool
+	// Start: a symbol stands at Lo that is not named as the rest of a function is.
+	// Debug information may have one name for several functions, as it has no
+	// parameters of templates in anonymous namespaces.
+	Start bool
 }
 
 // Functions returns the functions of the binary.
@@ -122,6 +126,9 @@ func (b *Binary) sortRanges() {
 // markEntry notes that a symbol stands at a function's beginning.
 func (b *Binary) markEntry(sym *objfile.TableSymbol) {
 	r := b.RangeAt(sym.Addr)
+	if r != nil && r.Lo == sym.Addr && sym.Func && cutSuffixes(sym.Name, restSuffixes) == sym.Name {
+		r.Start = true
+	}
 	if r == nil || r.Entry {
 		return
 	}
@@ -133,6 +140,8 @@ var (
 	// partSuffixes are what optimisers append to the name of a function that stays
 	// what it was for a profile.
 	partSuffixes = []string{".llvm.", ".part."}
+	// restSuffixes are those of code that was moved away from its function.
+	restSuffixes = []string{".cold", ".warm"}
 	// cloneSuffixes are what debug information does not have.
 	cloneSuffixes = []string{
 		".cleanup", ".destroy", ".resume", ".cold", ".warm",

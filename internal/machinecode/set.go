@@ -70,7 +70,7 @@ func (s *Set) markDubious() {
 	for _, b := range s.binaries {
 		for i := range b.ranges {
 			r := b.From(b.ranges[i].Lo)
-			if b.ranges[i].Entry && r < b.End {
+			if x := &b.ranges[i]; (x.Entry || x.Start) && r < b.End {
 				s.entries.set(uint32(r - firstRef))
 			}
 			for range 2 {

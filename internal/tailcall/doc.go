@@ -14,7 +14,12 @@
 //   - direct tail calls that no sample has seen, conditional ones among them;
 //   - whom an indirect call may reach: a function whose address is taken by one that
 //     is on the same stack, the innermost one first. A callback is mostly handed
-//     down by a frame that is still there.
+//     down by a frame that is still there;
+//   - what branches showed behind the same call where the frames further in were the
+//     same as well;
+//   - that a jump to a computed address, if there is one only, is what led to where
+//     no known one leads;
+//   - that copies of a jump are one, where a profile has the same place for them.
 //
 // Nothing is inserted where more than one answer is left.
 package tailcall

@@ -20,12 +20,18 @@ type Graph struct {
 	code  *machinecode.Set
 	first []function // of each binary
 	count int
+	// namesakes are functions that share their name with others, by the ranges of
+	// code that they start with.
+	namesakes map[*machinecode.Range]function
 
 	called map[ref][]function // by calls, as branches showed
 	seen   edges              // tail calls that were taken
 	all    edges              // those, and direct ones that the code has
 	taken  [][]function       // whose address the code of a function takes, ascending
 	takers []bool             // of functions: somebody takes its address
+
+	computed [][]ref // jumps of functions to computed addresses, outside of them as it looks
+	contexts []unwind.Context
 }
 
 // edges are tail calls, by the function that makes them.
@@ -42,12 +48,14 @@ type edge struct {
 
 // NewGraph finds the tail calls of the code, and what branches say of them.
 func NewGraph(code *machinecode.Set, contexts []unwind.Context) *Graph {
-	g := &Graph{code: code, called: map[ref][]function{}}
+	g := &Graph{code: code, called: map[ref][]function{}, contexts: contexts}
 	for _, b := range code.Binaries() {
 		g.first = append(g.first, function(g.count))
 		g.count += len(b.Functions())
 	}
+	g.tellNamesakes()
 	seen, all := make([][]edge, g.count), make([][]edge, g.count)
+	g.computed = make([][]ref, g.count)
 	g.taken, g.takers = make([][]function, g.count), make([]bool, g.count)
 	g.read(all)
 	g.observe(contexts, seen)
@@ -56,6 +64,28 @@ func NewGraph(code *machinecode.Set, contexts []unwind.Context) *Graph {
 	}
 	g.seen, g.all = newEdges(seen), newEdges(all)
 	return g
+}
+
+// merged returns edges of which one stands for all that are at one place.
+func (e *edges) merged(place func(at ref) uint64) edges {
+	out := make([][]edge, len(e.out))
+	type spot struct {
+		place uint64
+		to    function
+	}
+	for f := range e.out {
+		done := map[spot]bool{}
+		for _, x := range e.out[f] {
+			if p := place(x.at); p != 0 {
+				if done[spot{p, x.to}] {
+					continue
+				}
+				done[spot{p, x.to}] = true
+			}
+			out[f] = append(out[f], x)
+		}
+	}
+	return newEdges(out)
 }
 
 func newEdges(out [][]edge) edges {
@@ -70,22 +100,54 @@ func newEdges(out [][]edge) edges {
 	return e
 }
 
+// tellNamesakes gives numbers of their own to functions that share a name.
+func (g *Graph) tellNamesakes() {
+	g.namesakes = map[*machinecode.Range]function{}
+	for _, b := range g.code.Binaries() {
+		starts := make([]int, len(b.Functions()))
+		for _, r := range b.Ranges() {
+			if r.Start {
+				starts[r.Function]++
+			}
+		}
+		for k := range b.Ranges() {
+			if r := &b.Ranges()[k]; r.Start && starts[r.Function] > 1 {
+				g.namesakes[r] = function(g.count)
+				g.count++
+			}
+		}
+	}
+}
+
+// of returns the function of a range of a binary.
+func (g *Graph) of(binary int, r *machinecode.Range) function {
+	if f, ok := g.namesakes[r]; ok {
+		return f
+	}
+	return g.first[binary] + function(r.Function)
+}
+
 // read takes what the instructions say: direct tail calls, and addresses of
 // functions.
 func (g *Graph) read(all [][]edge) {
 	for i, b := range g.code.Binaries() {
-		for _, r := range b.Ranges() {
-			f := g.first[i] + function(r.Function)
+		for k, r := range b.Ranges() {
+			f := g.of(i, &b.Ranges()[k])
 			for at := b.From(r.Lo); at < b.End && g.code.Address(at) < r.Hi; at++ {
 				switch g.code.Class(at) {
 				case machinecode.Jump, machinecode.Conditional:
 					if to := g.target(at); to != none && to != f {
 						all[f] = append(all[f], edge{at, to})
 					}
+				case machinecode.IndirectJump:
+					// The others are of switch statements.
+					if g.code.Departs(at) {
+						g.computed[f] = append(g.computed[f], at)
+					}
 				case machinecode.Other:
 					if addr, ok := g.code.Constant(at); ok {
 						if t := b.RangeFrom(addr); t != nil && t.Entry {
-							g.taken[f] = append(g.taken[f], g.first[i]+function(t.Function))
+							g.taken[f] = append(g.taken[f], g.of(i, t))
 						}
 					}
 				}
@@ -147,7 +209,7 @@ func (g *Graph) function(r ref) function {
 	if rng == nil {
 		return none
 	}
-	return g.first[slices.Index(g.code.Binaries(), b)] + function(rng.Function)
+	return g.of(slices.Index(g.code.Binaries(), b), rng)
 }
 
 // target returns the function that a direct branch goes to.
@@ -161,5 +223,5 @@ func (g *Graph) target(r ref) function {
 	if rng == nil {
 		return none
 	}
-	return g.first[slices.Index(g.code.Binaries(), b)] + function(rng.Function)
+	return g.of(slices.Index(g.code.Binaries(), b), rng)
 }

@@ -11,6 +11,10 @@ const (
 	RuleSeen   = "seen"   // the only way over tail calls that were taken
 	RuleStatic = "static" // the only way over those and the direct ones of the code
 	RuleStack  = "stack"  // what was called is whose address a caller takes
+	// RuleComputed: the only jump to a computed address on the way from what was
+	// called; nothing else can have begun the chain.
+	RuleComputed = "computed"
+	RuleAlike    = "alike" // what branches showed where the frames further in were the same
 )
 
 // Why nothing is inserted.
@@ -74,15 +78,23 @@ func (a *answer) verdict(rule string) verdict {
 
 // Full infers from all that is known.
 type Full struct {
-	graph *Graph
-	seen  searches
-	all   searches
+	graph    *Graph
+	seen     searches
+	all      searches
+	evidence evidence
 }
 
-// NewFull returns an inferrer over a graph. It is not safe for concurrent use.
-func NewFull(g *Graph) *Full {
-	again := g.all.cyclic()
-	return &Full{g, newSearches(&g.seen, again), newSearches(&g.all, again)}
+// NewFull returns an inferrer over a graph. It is not safe for concurrent use. Place
+// is a number that jumps have in common which stand for the same call in the source:
+// it does not matter which of them was taken. A jump of which it is 0 is like no
+// other; so are all if place is nil.
+func NewFull(g *Graph, place func(at machinecode.Ref) uint64) *Full {
+	seen, all := g.seen, g.all
+	if place != nil {
+		seen, all = seen.merged(place), all.merged(place)
+	}
+	again := all.cyclic()
+	return &Full{g, newSearches(&seen, again), newSearches(&all, again), newEvidence(g, place)}
 }
 
 // Infer returns the jumps between stack[i] and stack[i+1] and the rule that found
@@ -93,6 +105,17 @@ func (f *Full) Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Ref, r
 }
 
 func (f *Full) infer(stack []ref, i int) verdict {
+	v := f.byCode(stack, i)
+	if v.rule == RuleStack || v.rule == NotFunction {
+		return v
+	}
+	if l := f.like(stack, i); l.rule != Unknown {
+		return l
+	}
+	return v
+}
+
+func (f *Full) byCode(stack []ref, i int) verdict {
 	to := f.graph.function(stack[i+1])
 	if to == none {
 		return verdict{rule: NotFunction}
@@ -122,8 +145,29 @@ func (f *Full) best(from, to function) verdict {
 	if a := f.seen.between(from, to); a.ways == 1 {
 		return verdict{a.path, RuleSeen}
 	}
-	a := f.all.between(from, to)
-	return a.verdict(RuleStatic)
+	if a := f.all.between(from, to); a.ways > 0 {
+		return a.verdict(RuleStatic)
+	}
+	return f.byComputed(from, to)
+}
+
+// byComputed explains a way of which nothing is known by the only jump that can
+// begin it: one to a computed address.
+func (f *Full) byComputed(from, to function) verdict {
+	if len(f.all.edges.in[to]) > 0 {
+		return verdict{rule: Unknown} // it may have gone to another function first
+	}
+	var a answer
+	for _, r := range f.all.edges.reached(from) {
+		for _, at := range f.graph.computed[r] {
+			way := f.all.between(from, r)
+			if len(way.path) < maxJumps {
+				way.path = append(slices.Clone(way.path), at)
+			}
+			a.add(way)
+		}
+	}
+	return a.verdict(RuleComputed)
 }
 
 // indirect is about a call of whatever a pointer says, the last one of stack.

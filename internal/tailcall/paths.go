@@ -84,6 +84,20 @@ func (s *search) walk(f function) answer {
 	return out
 }
 
+// reached returns the functions that tail calls lead to from one, itself first.
+func (e *edges) reached(from function) []function {
+	out, known := []function{from}, map[function]bool{from: true}
+	for i := 0; i < len(out); i++ {
+		for _, x := range e.out[out[i]] {
+			if !known[x.to] {
+				known[x.to] = true
+				out = append(out, x.to)
+			}
+		}
+	}
+	return out
+}
+
 // cyclic finds the functions from which tail calls lead back to them. How often
 // control went around is not to be known.
 func (e *edges) cyclic() []bool {
