@@ -68,7 +68,7 @@ jumps, whose stacks lack a frame: they are left out unless --keep-tail-jumps or
 	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization in place of samples")
 	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or a library of it: this `file`; repeatable")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	fl.StringVar(&f.format, "format", "text", "the `form` to write: text")
+	fl.StringVar(&f.format, "format", formatText, "the `form` to write: text, or extbinary, which takes less room")
 	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
 	fl.StringVar(&f.infer, "infer-missing-frames", inferFull, "`how` frames that tail calls erased are put back: full, llvm, none")
 	fl.Lookup("infer-missing-frames").NoOptDefVal = inferFull
@@ -80,6 +80,12 @@ jumps, whose stacks lack a frame: they are left out unless --keep-tail-jumps or
 	fl.BoolVar(&f.keepTailJumps, "keep-tail-jumps", false, "believe the stacks of samples at tail jumps, as llvm-profgen does")
 	return c
 }
+
+// The forms of profiles.
+const (
+	formatText      = "text"
+	formatExtBinary = "extbinary"
+)
 
 // inputs returns the files of samples, and checks the flags.
 func (f *profgenFlags) inputs(args []string) ([]string, error) {
@@ -102,8 +108,10 @@ func (f *profgenFlags) inputs(args []string) ([]string, error) {
 		return nil, usagef("profgen: --unsymbolized-profile takes the place of samples: leave out %s", files[0])
 	case f.unsymbolized != "" && f.onlyCount:
 		return nil, usagef("profgen: --skip-symbolization would write what --unsymbolized-profile reads")
-	case f.format != "text":
-		return nil, usagef("--format %s: there is text (llvm-profdata merge --sample makes others of it)", f.format)
+	case f.format != formatText && f.format != formatExtBinary:
+		return nil, usagef("--format %s: there are text and extbinary", f.format)
+	case f.format != formatText && f.onlyCount:
+		return nil, usagef("--skip-symbolization writes text, and no %s", f.format)
 	case f.onlyCount && len(f.binaries) > 1, f.unsymbolized != "" && len(f.binaries) > 1:
 		return nil, usagef("profgen: counts of addresses are of one binary, not of %d", len(f.binaries))
 	}

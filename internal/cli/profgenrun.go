@@ -278,9 +278,9 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 	opt := profgen.Options{MaxDepth: unlimited(r.contextDepth)}
 	if r.lines != nil {
 		if r.flat {
-			return writeFlat(profgen.FlatByLines(counts, r.lines)), nil
+			return r.writeFlat(profgen.FlatByLines(counts, r.lines)), nil
 		}
-		return writeContexts(profgen.ContextsByLines(counts, r.lines, opt)), nil
+		return r.writeContexts(profgen.ContextsByLines(counts, r.lines, opt)), nil
 	}
 	met := counts
 	if r.flat {
@@ -295,18 +295,24 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 	}
 	opt.Inferrer = r.inferrer(counts, probes)
 	if r.flat {
-		return writeFlat(profgen.FlatByProbes(counts, probes)), nil
+		return r.writeFlat(profgen.FlatByProbes(counts, probes)), nil
 	}
 	if !probes.HaveCalls() {
 		note(s, "there are no pseudo probes of calls, and so no callers: compile with -g1 as well")
 	}
-	return writeContexts(profgen.ContextsByProbes(counts, probes, opt)), nil
+	return r.writeContexts(profgen.ContextsByProbes(counts, probes, opt)), nil
 }
 
-func writeFlat(p sampleprof.Profile) func(io.Writer) error {
+func (r *profgenRun) writeFlat(p sampleprof.Profile) func(io.Writer) error {
+	if r.format == formatExtBinary {
+		return func(w io.Writer) error { return sampleprof.WriteExtBinary(w, p) }
+	}
 	return func(w io.Writer) error { return sampleprof.Write(w, p) }
 }
 
-func writeContexts(c []sampleprof.Context) func(io.Writer) error {
+func (r *profgenRun) writeContexts(c []sampleprof.Context) func(io.Writer) error {
+	if r.format == formatExtBinary {
+		return func(w io.Writer) error { return sampleprof.WriteContextsExtBinary(w, c) }
+	}
 	return func(w io.Writer) error { return sampleprof.WriteContexts(w, c) }
 }
