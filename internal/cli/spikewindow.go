@@ -159,7 +159,6 @@ const (
 type windowTree struct {
 	set     *traceSet
 	trie    *calltrie.Trie
-	style   report.Style
 	table   *report.Table
 	callees [][]calltrie.NodeID
 	left    int
