@@ -17,6 +17,9 @@ import (
 const (
 	timedRows = 30000
 	heavyRows = 2000
+
+	tinyCalls  = 100_000_000
+	heavyCalls = 2_000_000
 )
 
 // timedVariant is a way of watching the calls of a program.
@@ -25,6 +28,7 @@ type timedVariant struct {
 	heavy bool     // too slow for the whole workload
 	env   []string // of runs
 	run   []string // in front of the program
+	own   bool     // for the calls of tiny functions alone
 	files []string // compiled along, of bench/c or the repository
 	limit float64  // of the ratio, 0 for none
 }
@@ -35,12 +39,15 @@ var timedVariants = []timedVariant{
 	{variant: variant{"spike", "cairn spike, every function", []string{"cairn", "cc", "--mode=spike", "--small=0", "gcc"}, "plain"}, limit: 1.12},
 	{variant: variant{"spike-default", "cairn spike, as it is by default", []string{"cairn", "cc", "--mode=spike", "gcc"}, "plain"}, limit: 1.05},
 	{variant: variant{"spike-flight", "cairn spike, every function, calls recorded", []string{"cairn", "cc", "--mode=spike", "--small=0", "--flight", "gcc"}, "plain"}, limit: 1.3},
+	{variant: variant{"spike-exact", "cairn spike, every function, exact clock", []string{"cairn", "cc", "--mode=spike", "--small=0", "--clock=exact", "gcc"}, "plain"}, limit: 7},
 	{variant: variant{"stacks", "cairn stacks, with times", []string{"cairn", "cc", "--mode=stacks", "gcc"}, "plain"}, limit: 1.5},
 	{variant: variant{"stacks-counts", "cairn stacks, calls alone", []string{"cairn", "cc", "--mode=stacks", "--counts", "gcc"}, "plain"}, limit: 1.4},
 	{variant: variant{"stacks-max", "cairn stacks, with the longest calls", []string{"cairn", "cc", "--mode=stacks", "--max", "gcc"}, "plain"}},
 	{variant: variant{"trace", "cairn trace, the last 16 MB", []string{"cairn", "cc", "--mode=trace", "gcc"}, "plain"}, limit: 1.8},
 	{variant: variant{"trace-64", "cairn trace, the last 64 MB", []string{"cairn", "cc", "--mode=trace", "gcc"}, "plain"}, env: []string{"CAIRN_TRACE=size=64MB"}},
 	{variant: variant{"hook", "-finstrument-functions, empty hooks", []string{"gcc", "-finstrument-functions"}, "plain"}, files: []string{"hook.c"}},
+	{variant: variant{"trace-all", "cairn trace, all of it", []string{"cairn", "cc", "--mode=trace", "gcc"}, "plain"}, heavy: true, env: []string{"CAIRN_TRACE=file"}, own: true},
+	{variant: variant{"mark", "marks by hand that read the TSC", []string{"gcc", "-DMARK"}, "plain"}, own: true},
 	{variant: variant{"gprof", "gprof", []string{"gcc", "-pg"}, "plain"}, heavy: true},
 	{variant: variant{"uftrace", "uftrace", []string{"gcc", "-pg"}, "plain"}, heavy: true, run: []string{"uftrace", "record", "-d", "uftrace.data"}},
 	{variant: variant{"clang", "clang", []string{"clang-22"}, ""}},
@@ -64,6 +71,8 @@ type watched struct {
 	*timedVariant
 	dir    string
 	text   int64
+	tiny   bool      // runs the calls of a tiny function, not SQLite
+	costs  []float64 // of those: nanoseconds that a call takes more than the plain one
 	ratios []float64 // of the processor time of the program's thread to the plain one's
 	others []float64 // processor time of other threads and processes, as a share of one core
 	log    int64     // bytes that a run left behind
@@ -71,7 +80,7 @@ type watched struct {
 
 // timed measures what it costs to watch every call of SQLite, and writes TIMED.md.
 func (b *bench) timed(ctx context.Context) error {
-	all := make([]*watched, 0, len(timedVariants))
+	all := make([]*watched, 0, 2*len(timedVariants))
 	for i := range timedVariants {
 		v := &timedVariants[i]
 		if len(v.run) > 0 {
@@ -80,7 +89,10 @@ func (b *bench) timed(ctx context.Context) error {
 				continue
 			}
 		}
-		all = append(all, &watched{timedVariant: v, dir: filepath.Join(b.out, "timed", v.name)})
+		if !v.own {
+			all = append(all, &watched{timedVariant: v, dir: filepath.Join(b.out, "timed", v.name)})
+		}
+		all = append(all, &watched{timedVariant: v, tiny: true, dir: filepath.Join(b.out, "timed", "tiny-"+v.name)})
 	}
 	if err := both(len(all), func(i int) error {
 		fmt.Fprintln(b.log, "building", all[i].name)
@@ -107,8 +119,12 @@ func (b *bench) makeTimed(ctx context.Context, w *watched) error {
 	if argv[0] == "cairn" {
 		argv[0] = b.cairn
 	}
-	argv = append(argv, optimize, "-w", "-DREPORT_CPU", "-o", filepath.Join(w.dir, "speed"),
-		filepath.Join(b.out, "speed.c"), filepath.Join(b.out, "sqlite3.c"))
+	argv = append(argv, optimize, "-w", "-DREPORT_CPU", "-o", filepath.Join(w.dir, "speed"))
+	if w.tiny {
+		argv = append(argv, filepath.Join(b.root, "bench", "c", "tiny.c"))
+	} else {
+		argv = append(argv, filepath.Join(b.out, "speed.c"), filepath.Join(b.out, "sqlite3.c"))
+	}
 	for _, name := range w.files {
 		argv = append(argv, filepath.Join(b.root, "bench", "c", name))
 	}
@@ -128,12 +144,17 @@ func (b *bench) makeTimed(ctx context.Context, w *watched) error {
 
 // pair runs a variant next to its plain program.
 func (w *watched) pair(ctx context.Context, all []*watched) error {
-	i := slices.IndexFunc(all, func(p *watched) bool { return p.name == w.plain })
+	i := w.plainOf(all)
 	if i < 0 {
 		return nil
 	}
 	rows := timedRows
-	if w.heavy {
+	switch {
+	case w.tiny && w.heavy:
+		rows = heavyCalls
+	case w.tiny:
+		rows = tinyCalls
+	case w.heavy:
 		rows = heavyRows
 	}
 	plain, _, _, err := all[i].once(ctx, rows)
@@ -145,9 +166,15 @@ func (w *watched) pair(ctx context.Context, all []*watched) error {
 		return err
 	}
 	w.ratios = append(w.ratios, own/plain)
+	w.costs = append(w.costs, (own-plain)/float64(rows)*1e9)
 	w.others = append(w.others, others/wall)
 	w.log, err = sweep(w.dir)
 	return err
+}
+
+// plainOf returns which of all is the program that w is measured against, or -1.
+func (w *watched) plainOf(all []*watched) int {
+	return slices.IndexFunc(all, func(p *watched) bool { return p.name == w.plain && p.tiny == w.tiny })
 }
 
 var reportedCPU = regexp.MustCompile(`(?m)^cpu (\d+)$`)
@@ -195,6 +222,26 @@ func sweep(dir string) (int64, error) {
 	return total, err
 }
 
+// reportTiny tells what a call costs of itself.
+func reportTiny(text *bytes.Buffer, all []*watched) {
+	fmt.Fprintf(text, "## Tiny functions\n\n`bench/c/tiny.c`: %s calls of a function of two instructions, %s for those marked *.\n"+
+		"Cost: processor time of the program's thread over that of the plain program, for each call, in nanoseconds.\n"+
+		"Log: bytes for each call; cairn's logs are of a fixed size but for that of the trace of everything.\n\n",
+		thousands(tinyCalls), thousands(heavyCalls))
+	rows := [][]string{{"build", "cost of a call, ns", "log, bytes a call"}}
+	for _, w := range all {
+		if !w.tiny || w.plainOf(all) < 0 {
+			continue
+		}
+		label, calls := w.label, tinyCalls
+		if w.heavy {
+			label, calls = label+" *", heavyCalls
+		}
+		rows = append(rows, []string{label, spread(w.costs), fmt.Sprintf("%.1f", float64(w.log)/float64(calls))})
+	}
+	table(text, rows)
+}
+
 func (b *bench) reportTimed(ctx context.Context, all []*watched) error {
 	var text bytes.Buffer
 	b.writeHead(ctx, &text, "What it costs to watch every call",
@@ -203,6 +250,9 @@ func (b *bench) reportTimed(ctx context.Context, all []*watched) error {
 		})
 	var targets []target
 	for _, w := range all {
+		if w.tiny {
+			continue
+		}
 		if w.limit > 0 {
 			m := median(w.ratios)
 			targets = append(targets, target{w.label, fmt.Sprintf("<= %.2f", w.limit), fmt.Sprintf("%.3f", m), m <= w.limit})
@@ -219,7 +269,10 @@ func (b *bench) reportTimed(ctx context.Context, all []*watched) error {
 		optimize, thousands(timedRows), thousands(heavyRows), b.rounds)
 	rows := [][]string{{"build", "text", "growth", "time ratio", "others", "log, KB"}}
 	for _, w := range all {
-		i := slices.IndexFunc(all, func(p *watched) bool { return p.name == w.plain })
+		if w.tiny {
+			continue
+		}
+		i := w.plainOf(all)
 		if i < 0 {
 			rows = append(rows, []string{w.label, thousands(w.text), "", "", "", ""})
 			continue
@@ -234,6 +287,7 @@ func (b *bench) reportTimed(ctx context.Context, all []*watched) error {
 		})
 	}
 	table(&text, rows)
+	reportTiny(&text, all)
 	if _, err := os.Stdout.Write(text.Bytes()); err != nil {
 		return err
 	}
