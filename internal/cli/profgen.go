@@ -20,6 +20,8 @@ type profgenFlags struct {
 	ignoreStacks  bool
 	byLines       bool
 	onlyCount     bool
+	explained     bool // print what was inferred
+	json          bool
 	keepTailJumps bool
 }
 
@@ -52,7 +54,8 @@ else by the lines of debug information.
   llvm  as llvm-profgen does: what branches leave one possibility of
   none  nothing
 
-It needs contexts and pseudo probes. Options that llvm-profgen has mean the same.
+It needs contexts and pseudo probes. --explain prints what was found, by which rule, and
+what is ambiguous. Options that llvm-profgen has mean the same.
 Profiles are the same as those of llvm-profgen --csspgo-preinliner=0
 --csprof-merge-cold-context=0 --gen-cs-nested-profile=0, but for samples at tail
 jumps, whose stacks lack a frame: they are left out unless --keep-tail-jumps or
@@ -78,6 +81,8 @@ jumps, whose stacks lack a frame: they are left out unless --keep-tail-jumps or
 	fl.BoolVar(&f.byLines, "use-dwarf-correlation", false, "use lines of debug information though there are pseudo probes")
 	fl.BoolVar(&f.onlyCount, "skip-symbolization", false, "write counts of addresses, from which a profile can be made later")
 	fl.BoolVar(&f.keepTailJumps, "keep-tail-jumps", false, "believe the stacks of samples at tail jumps, as llvm-profgen does")
+	fl.BoolVar(&f.explained, "explain", false, "print the calls behind which frames are missing, and what is known of those, in place of a profile")
+	fl.BoolVar(&f.json, "json", false, "with --explain: print JSON")
 	return c
 }
 
@@ -100,6 +105,10 @@ func (f *profgenFlags) inputs(args []string) ([]string, error) {
 		return nil, usagef("--infer-missing-frames %s: there is full, llvm and none", f.infer)
 	}
 	switch {
+	case f.json && !f.explained:
+		return nil, usagef("--json is for --explain; a profile is text or extbinary")
+	case f.explained && (f.infer == inferNone || f.onlyCount):
+		return nil, usagef("--explain: nothing is inferred")
 	case len(f.binaries) == 0:
 		return nil, usagef("profgen: which program ran? Give it and its libraries with --binary")
 	case f.unsymbolized == "" && len(files) == 0:

@@ -16,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/objfile"
 	"github.com/cairnprof/cairn/internal/profgen"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/tailcall"
 	"github.com/cairnprof/cairn/internal/unwind"
 	"github.com/cairnprof/cairn/sample"
 )
@@ -275,6 +276,9 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 		p := &unsymbolized.Profile{HasContexts: !r.flat, Counts: counts.Counts(r.code, r.code.Binaries()[0].Base)}
 		return func(w io.Writer) error { return unsymbolized.Write(w, p) }, nil
 	}
+	if r.explained && (r.lines != nil || r.flat) {
+		return nil, errors.New("--explain: frames are put back into contexts that are keyed by pseudo probes only")
+	}
 	opt := profgen.Options{MaxDepth: unlimited(r.contextDepth)}
 	if r.lines != nil {
 		if r.flat {
@@ -293,7 +297,13 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 	if err != nil {
 		return nil, err
 	}
-	opt.Inferrer = r.inferrer(counts, probes)
+	if r.infer != inferNone {
+		graph := tailcall.NewGraph(r.code, counts.Contexts)
+		opt.Inferrer = r.inferrer(graph, probes)
+		if r.explained {
+			return r.explain(graph, opt.Inferrer, counts), nil
+		}
+	}
 	if r.flat {
 		return r.writeFlat(profgen.FlatByProbes(counts, probes)), nil
 	}

@@ -15,11 +15,11 @@ import (
 // what it does meanwhile. Where two chains were seen with the same frames, nothing is
 // believed.
 
-// depth is how many frames further in are compared, and enough how many times a chain
-// must have been seen with them.
+// depth is how many frames further in are compared, and enough how many stretches
+// of code must have been seen to run with a chain there. A sample has dozens.
 const (
 	depth  = 4
-	enough = 4
+	enough = 48
 )
 
 // surroundings are a call and the frames further in: calls, at the end the
