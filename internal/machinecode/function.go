@@ -73,7 +73,8 @@ func (b *Binary) Entered(addr uint64) string {
 
 // readFunctions takes functions from debug information, and from symbols where it
 // says nothing: programs with pseudo probes often have none. Where there are no
-// probes debug information is what profiles are keyed by, and symbols add nothing.
+// probes debug information is what profiles are keyed by, and symbols add nothing. Where
+// there is neither, functions are symbols.
 func (b *Binary) readFunctions(p *objfile.Program) {
 	byName := map[string]int{}
 	add := func(name string, lo, hi uint64, symbol bool) {
@@ -92,7 +93,7 @@ func (b *Binary) readFunctions(p *objfile.Program) {
 		}
 	}
 	b.sortRanges()
-	if len(p.Probes) == 0 {
+	if len(p.Probes) == 0 && len(p.Ranges) > 0 {
 		return
 	}
 	known := &Binary{ranges: b.ranges}

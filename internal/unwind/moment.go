@@ -1,9 +1,47 @@
 package unwind
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/cairnprof/cairn/internal/machinecode"
 	"github.com/cairnprof/cairn/sample"
 )
+
+// Moment is a stack that was sampled.
+type Moment struct {
+	// Context has the calls with recursion whole and no counts. Calls that other
+	// binaries made are External, however many there are in a row.
+	Context
+	Leaf  machinecode.Ref // what ran; External in another binary
+	Count uint64          // samples
+}
+
+// sampled returns the stacks of the samples.
+func (u *Unwinder) sampled() []Moment {
+	x := contexts{u: u, whole: true, through: true}
+	var out []Moment
+	for i := range u.moments.slots {
+		if s := &u.moments.slots[i]; s.count != 0 {
+			x.read(s.node)
+			out = append(out, Moment{x.context(), s.from, s.count})
+		}
+	}
+	slices.SortFunc(out, func(a, b Moment) int {
+		return cmp.Or(slices.Compare(a.Frames, b.Frames), cmp.Compare(a.Leaf, b.Leaf), slices.CompareFunc(a.Known, b.Known, compareBools))
+	})
+	return out
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
 
 // Moment returns the stack of a sample as a context, calls outermost first and
 // recursion whole, with the tail calls that its branches show if Options ask for

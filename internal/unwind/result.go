@@ -13,6 +13,7 @@ import (
 // Result is what samples amount to.
 type Result struct {
 	Contexts []Context // ascending by their frames
+	Moments  []Moment  // ascending by their frames, if Options asked for them
 	Stats    Stats
 }
 
@@ -58,7 +59,7 @@ func (u *Unwinder) Result() *Result {
 		c.list[i].Branches = sum(c.list[i].Branches)
 	}
 	slices.SortFunc(c.list, func(a, b Context) int { return slices.Compare(a.Frames, b.Frames) })
-	r := &Result{Contexts: c.list, Stats: u.stats}
+	r := &Result{Contexts: c.list, Moments: u.sampled(), Stats: u.stats}
 	r.Stats.Mapped = u.places.mapped
 	r.Stats.StrangeBinaries = slices.Sorted(maps.Keys(u.places.strange))
 	return r
@@ -74,6 +75,8 @@ type contexts struct {
 	frames []ref
 	key    []byte
 	whole  bool // with all of recursion
+	// through: other binaries are frames as well, of External.
+	through bool
 }
 
 func (c *contexts) of(n uint32) *Context {
@@ -115,7 +118,7 @@ func (c *contexts) read(n uint32) {
 	c.frames = c.frames[:0]
 	for n != root {
 		node := c.u.frames.nodes[n]
-		if node.at&^known == external {
+		if node.at&^known == external && !c.through {
 			break
 		}
 		if node.at&^known != machinecode.None {
@@ -174,7 +177,7 @@ func (u *Unwinder) merge(o *Unwinder) {
 		x := o.frames.nodes[n]
 		same[n] = u.frames.child(same[x.parent], x.at)
 	}
-	for from, to := range map[*counter]*counter{&o.ranges: &u.ranges, &o.branches: &u.branches} {
+	for from, to := range map[*counter]*counter{&o.ranges: &u.ranges, &o.branches: &u.branches, &o.moments: &u.moments} {
 		for i := range from.slots {
 			if s := &from.slots[i]; s.count != 0 {
 				to.add(edge{same[s.node], s.from, s.to}, s.count)

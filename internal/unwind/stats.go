@@ -11,6 +11,7 @@ type Stats struct {
 	NoFrame      uint64 // in a prologue or epilogue, where the stack lacks a frame
 	Departing    uint64 // at a tail jump, where the stack lacks a frame as well
 	NoBranches   uint64 // all in other binaries, or none at all
+	Elsewhere    uint64 // no frame is in the binaries; only with Options.Moments
 
 	// Of samples with stacks, used or not.
 	ExternalLeaf uint64 // taken in another binary
@@ -39,6 +40,7 @@ func (s *Stats) add(o *Stats) {
 	s.NoFrame += o.NoFrame
 	s.Departing += o.Departing
 	s.NoBranches += o.NoBranches
+	s.Elsewhere += o.Elsewhere
 	s.ExternalLeaf += o.ExternalLeaf
 	s.CutStacks += o.CutStacks
 	s.Branches += o.Branches

@@ -22,6 +22,9 @@ type Options struct {
 	// TrustDepartures believes the stacks of samples at tail jumps, as LLVM does,
 	// although the caller's frame is off the stack already.
 	TrustDepartures bool
+	// Moments also counts the stacks of the samples themselves. Samples without
+	// branches are used then.
+	Moments bool
 	// PID is the only process whose samples count, if OnePID. Samples that do not
 	// tell their process are taken to be of it.
 	PID    int32
@@ -45,6 +48,7 @@ type Unwinder struct {
 	chains   chains
 	ranges   counter
 	branches counter
+	moments  counter // from is the instruction that ran, to None
 	stats    Stats
 
 	// Of the sample at hand. The walk is at the instruction leaf of a frame, which
@@ -63,7 +67,7 @@ type taken struct{ from, to ref }
 func New(code *machinecode.Set, opt Options) *Unwinder {
 	return &Unwinder{
 		code: code, opt: opt, places: newPlaces(code),
-		frames: newTrie(), ranges: newCounter(), branches: newCounter(),
+		frames: newTrie(), ranges: newCounter(), branches: newCounter(), moments: newCounter(),
 	}
 }
 
@@ -92,7 +96,11 @@ func (u *Unwinder) sample(s *sample.Sample) {
 		return
 	}
 	u.readBranches(s.Branches)
-	if len(u.taken) == 0 {
+	switch {
+	case u.opt.Moments && len(u.stack) == 1 && u.stack[0] == external:
+		u.stats.Elsewhere += s.Count
+		return
+	case !u.opt.Moments && len(u.taken) == 0:
 		u.stats.NoBranches += s.Count
 		return
 	}
@@ -180,6 +188,12 @@ func (u *Unwinder) walk() {
 	} else {
 		for i := len(u.stack) - 1; i > 0; i-- {
 			u.parent = u.frames.child(u.parent, u.stack[i])
+		}
+	}
+	if u.opt.Moments {
+		u.moments.add(edge{u.parent, u.stack[0], machinecode.None}, u.count)
+		if len(u.taken) == 0 {
+			return
 		}
 	}
 	// The sampled address is at some distance behind the last branch. What ran
