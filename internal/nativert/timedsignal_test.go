@@ -62,6 +62,13 @@ func TestTimedSignals(t *testing.T) {
 			t.Errorf("trailer %+v", l.trailer)
 		}
 	})
+	t.Run("defaults", func(t *testing.T) {
+		cmd := exec.CommandContext(t.Context(), storms, "defaults")
+		cmd.Env = append(os.Environ(), "CAIRN_SPIKE="+stormSet+",tick=signal", "CAIRN_DIR="+t.TempDir())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
 	t.Run("taken", func(t *testing.T) {
 		dir := t.TempDir()
 		cmd := exec.CommandContext(t.Context(), storms, "taken")

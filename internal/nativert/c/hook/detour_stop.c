@@ -68,9 +68,12 @@ static void handler(int signal, void *info, u8 *context) {
   }
 }
 
-/* choose finds a signal that is not used, and keeps it: a thread may take it late. */
+/* choose finds a signal that is not used, and keeps it: a thread may take it late. One
+ * that the program has given another use, or its default, which is to end the process,
+ * is ours no longer. */
 static int choose(void) {
   struct action old, ours = {handler, SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART, __cairn_restorer, ~0ul};
+  if (world.signal && (sys4(SYS_rt_sigaction, world.signal, 0, &old, 8) || old.handler != handler)) world.signal = 0;
   for (i32 s = 64; !world.signal && s > 34; s--) {
     if (sys4(SYS_rt_sigaction, s, 0, &old, 8) || old.handler) continue;
     if (!sys4(SYS_rt_sigaction, s, &ours, 0, 8)) world.signal = s;

@@ -11,7 +11,7 @@
 #include "timed.h"
 
 enum { SYS_rt_sigaction = 13, SYS_fstat = 5, SYS_lseek = 8, SYS_timer_create = 222, SYS_timer_settime = 223, SYS_timer_delete = 226, SYS_getdents64 = 217 };
-enum { SIGRTMIN = 35, SIGRTMAX = 64, SIG_BITS = 8, PROBES = 16, LOOKS = 16 };
+enum { SIGURG = 23, SIGWINCH = 28, SIG_BITS = 8, PROBES = 16, LOOKS = 16 };
 enum { SA_SIGINFO = 4, SA_RESTORER = 0x04000000, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000, SIGEV_THREAD_ID = 4 };
 
 struct action {
@@ -39,8 +39,10 @@ static int is_ours(i32 number) {
   return sys4(SYS_rt_sigaction, number, 0, &a, SIG_BITS) >= 0 && a.handler == on_signal;
 }
 
-/* signal_start takes a signal that nothing has a use for, from the last on; before the
- * threads are started. In a child made by fork it is there. */
+/* signal_start takes a signal that nothing has a use for, before the threads are started.
+ * In a child made by fork it is there. A program that gives all signals back their
+ * defaults, as many do ahead of exec, gets some more until its timers are ended: so the
+ * default must be that nothing happens. */
 void __cairn_signal_start(struct process *p) {
   struct action a = {0}, ours = {on_signal, SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART, __cairn_restore, NONE};
   clear(p->timer, sizeof p->timer);
@@ -49,13 +51,15 @@ void __cairn_signal_start(struct process *p) {
   p->task_count = p->scanned = p->passed_over = 0;
   p->tick_lock = 0;
   if (!p->by_signal || p->kind == KIND_EXACT || p->tick_signal) return;
-  for (i32 n = SIGRTMAX; n >= SIGRTMIN; n--) {
+  static const i32 harmless[] = {SIGURG, SIGWINCH};
+  for (u32 i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+    i32 n = harmless[i];
     if (n == p->reload_signal || sys4(SYS_rt_sigaction, n, 0, &a, SIG_BITS) < 0 || a.handler) continue;
     if (sys4(SYS_rt_sigaction, n, &ours, 0, SIG_BITS) < 0) continue;
     p->tick_signal = n;
     return;
   }
-  __cairn_misread("", "tick=signal: no signal is free; a thread keeps the clock");
+  __cairn_misread("", "tick=signal: neither SIGURG nor SIGWINCH is free; a thread keeps the clock");
 }
 
 /* ---- threads that do not let the signal through ---- */

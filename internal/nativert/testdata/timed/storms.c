@@ -251,7 +251,18 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 20; i++) spike(SPIKE_NS);
   } else if (!strcmp(what, "taken")) { /* all signals that are free are the program's from now on */
     spike(SPIKE_NS);
-    for (int i = SIGRTMIN; i <= SIGRTMAX; i++) signal(i, SIG_IGN);
+    for (int i = 1; i <= SIGRTMAX; i++) signal(i, SIG_IGN);
+    for (int i = 0; i < 20; i++) spike(SPIKE_NS);
+  } else if (!strcmp(what, "defaults")) { /* children with all signals as at first, then the program */
+    for (int i = 0; i < 20; i++) {
+      pid_t child = fork();
+      for (int s = 1; !child && s <= SIGRTMAX; s++) signal(s, SIG_DFL);
+      spike(SPIKE_NS);
+      if (!child) _exit(0);
+      int status;
+      if (waitpid(child, &status, 0) != child || status) return 1;
+    }
+    for (int s = 1; s <= SIGRTMAX; s++) signal(s, SIG_DFL);
     for (int i = 0; i < 20; i++) spike(SPIKE_NS);
   } else if (!strcmp(what, "sleep")) {
     usleep((useconds_t)n);
