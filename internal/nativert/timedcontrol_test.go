@@ -119,6 +119,37 @@ func TestControlHostile(t *testing.T) {
 	}
 }
 
+// TestControlWakesClock lowers the threshold of a program that was idle: its clock does
+// not go on sleeping for half of what the threshold was.
+func TestControlWakesClock(t *testing.T) {
+	t.Parallel()
+	program := timedProgram(t, "gcc", timedRuntime(t, "gcc"), []string{"storms.c"}, withUnwinder...)
+	path := socketPath(t)
+	cmd := exec.CommandContext(t.Context(), program, "late")
+	cmd.Env = append(os.Environ(), "CAIRN_SPIKE=threshold=200s,control="+path, "CAIRN_DIR="+filepath.Dir(path))
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	time.Sleep(3 * time.Second)
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(t, c, "set threshold=2ms\n")
+	_, _ = io.WriteString(stdin, "x")
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if l := one(t, readLogs(t, filepath.Dir(path))); l.judged() == 0 {
+		t.Errorf("nothing was found: %+v", l.trailer)
+	}
+}
+
 func pidOf(c *exec.Cmd) string { return strconv.Itoa(c.Process.Pid) }
 
 // TestControlReplaces: the socket of a killed process makes room, that of a live one

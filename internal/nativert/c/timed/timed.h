@@ -181,6 +181,7 @@ struct process {
   /* the clock's thread writes */
   u64 ticks __attribute__((aligned(64))); /* with tick=signal other threads do as well: who has the lock */
   u64 pace; /* of the clock's thread: the period, or more while all is idle */
+  u32 hurry; /* futex on which it sleeps */
   u32 tick_lock;
   u64 last_tick, blind, late, worst, idle, clock_cpu;
   u64 stalls, stalls_read;

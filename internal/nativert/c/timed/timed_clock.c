@@ -196,12 +196,13 @@ static int is_idle(struct process *p, struct idleness *s, u64 n) {
 }
 
 /* clock_thread ticks for ever. While the process is idle it does so at half
- * the pace, and after a second at half the threshold. What that is longer than the
+ * the pace, and after a second at half the threshold, until that is changed. What that is longer than the
  * reach of twice the period is summed up: a call that begins then is sure to be
  * found only if it takes as much longer. */
 void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
   u64 waited = 0;
+  u32 hurry = load(&p->hurry);
   p->pace = p->period;
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
   if (p->kind == KIND_EXACT) __cairn_exact_thread(p);
@@ -211,7 +212,8 @@ void __cairn_clock_thread(struct process *p) {
   if (sys3(SYS_sched_setscheduler, 0, 1 /* SCHED_FIFO */, &priority) < 0) sys3(SYS_setpriority, 0, 0, -20);
   for (;;) {
     u64 ts[2] = {p->pace / SECOND, p->pace % SECOND};
-    sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
+    sys4(SYS_futex, &p->hurry, FUTEX_WAIT, hurry, ts);
+    hurry = load(&p->hurry);
     u64 last = p->last_tick, gap = __cairn_tick(p), n = p->last_tick, pace = p->period;
     __cairn_signal_scan(p, n);
     if (gap > p->threshold) {

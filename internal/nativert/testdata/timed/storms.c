@@ -264,6 +264,10 @@ int main(int argc, char **argv) {
     }
     for (int s = 1; s <= SIGRTMAX; s++) signal(s, SIG_DFL);
     for (int i = 0; i < 20; i++) spike(SPIKE_NS);
+  } else if (!strcmp(what, "late")) { /* nothing until there is something to read */
+    char c;
+    if (read(0, &c, 1) == 1)
+      for (int i = 0; i < 40; i++) spike(SPIKE_NS);
   } else if (!strcmp(what, "sleep")) {
     usleep((useconds_t)n);
   }
