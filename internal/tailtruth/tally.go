@@ -35,6 +35,29 @@ func (t *Tally) Distinct() (pairs, exact int) {
 	return len(t.distinct), exact
 }
 
+// Add adds what another tally counted of another program, but for its Misses and
+// which pairs are different ones.
+func (t *Tally) Add(o *Tally) {
+	t.Missing, t.Exact, t.Wrong, t.None = t.Missing+o.Missing, t.Exact+o.Exact, t.Wrong+o.Wrong, t.None+o.None
+	t.Plain, t.False = t.Plain+o.Plain, t.False+o.False
+	if t.Rules == nil {
+		t.Rules = map[string]int{}
+	}
+	for rule, n := range o.Rules {
+		t.Rules[rule] += n
+	}
+}
+
+// String tells the counts in a line.
+func (t *Tally) String() string {
+	s := fmt.Sprintf("%d missing, exact %.2f%% (%v), wrong %d, none %d; %d plain, false %d",
+		t.Missing, 100*float64(t.Exact)/float64(max(t.Missing, 1)), t.Rules, t.Wrong, t.None, t.Plain, t.False)
+	if pairs, exact := t.Distinct(); pairs > 0 {
+		s += fmt.Sprintf("; distinct %d of %d", exact, pairs)
+	}
+	return s
+}
+
 // compare counts the pairs of a stack, from the inside outwards, as far as its
 // frames are the true ones.
 func (t *Tally) compare(got, want *stack, same func(a, b []ref) bool) {
