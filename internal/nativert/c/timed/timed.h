@@ -428,12 +428,13 @@ enum {
   SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228, SYS_clock_nanosleep = 230, SYS_exit_group = 231,
   SYS_tgkill = 234, SYS_fallocate = 285, SYS_process_vm_readv = 310, SYS_memfd_create = 319
 };
-enum { EINTR = 4, EBADF = 9, EEXIST = 17, ESRCH = 3, ENOSPC = 28, ENAMETOOLONG = 36, EOPNOTSUPP = 95 };
+enum { EINTR = 4, EBADF = 9, EACCES = 13, EEXIST = 17, ESRCH = 3, ENOSPC = 28, ENAMETOOLONG = 36, EOPNOTSUPP = 95 };
 enum { O_RDONLY = 0, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_CLOEXEC = 02000000 };
 enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_NORESERVE = 0x4000 };
 enum { MADV_DONTNEED = 4, MADV_NOHUGEPAGE = 15, MADV_DONTDUMP = 16, MADV_WIPEONFORK = 18 };
 enum { REALTIME = 0, MONOTONIC = 1, PROCESS_CPU = 2, THREAD_CPU = 3 };
 enum { FUTEX_WAIT = 128, FUTEX_WAKE = 129 };
+enum { AT_SECURE = 23, AT_SYSINFO_EHDR = 33 };
 
 INLINE i64 sys6(i64 n, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
   register i64 r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
@@ -491,6 +492,24 @@ INLINE char *put_hex(char *p, u64 v, int digits) {
   return p;
 }
 /* A lock for what is rarely held, and by no slow exit. */
+/* auxiliary returns what the kernel told the process at its start, 0 if it did not, or
+ * -errno. */
+INLINE i64 auxiliary(u64 type) {
+  u64 aux[2];
+  i64 value = 0, fd = sys3(SYS_open, "/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return fd;
+  while (sys3(SYS_read, fd, aux, sizeof aux) == sizeof aux && aux[0])
+    if (aux[0] == type) value = (i64)aux[1];
+  sys1(SYS_close, fd);
+  return value;
+}
+/* is_privileged tells whether the program has more rights than its caller: set-uid,
+ * set-gid, or capabilities of its file, with which it may not look at itself. */
+INLINE int is_privileged(void) {
+  if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid)) return 1;
+  i64 secure = auxiliary(AT_SECURE);
+  return secure > 0 || secure == -EACCES;
+}
 INLINE void lock(u32 *l) {
   while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) sys0(24 /* sched_yield */);
 }

@@ -24,18 +24,13 @@ struct symbol {
 /* find_gettime looks up clock_gettime in the vDSO: a call of the kernel takes
  * ten times as long. */
 static void find_gettime(struct process *p) {
-  u64 aux[2], at = 0;
-  i64 fd = sys3(SYS_open, "/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return;
-  while (sys3(SYS_read, fd, aux, sizeof aux) == sizeof aux && aux[0])
-    if (aux[0] == 33 /* AT_SYSINFO_EHDR */) at = aux[1];
-  sys1(SYS_close, fd);
-  if (!at) return;
+  i64 at = auxiliary(AT_SYSINFO_EHDR);
+  if (at <= 0) return;
   const u8 *e = (const u8 *)at, *ph = e + *(u64 *)(e + 32);
-  u64 bias = at, strings = 0, symbols = 0;
+  u64 bias = (u64)at, strings = 0, symbols = 0;
   const u64 *dynamic = 0;
   for (u32 n = *(u16 *)(e + 56); n--; ph += 56) {
-    if (*(u32 *)ph == 1) bias = at + *(u64 *)(ph + 8) - *(u64 *)(ph + 16);
+    if (*(u32 *)ph == 1) bias = (u64)at + *(u64 *)(ph + 8) - *(u64 *)(ph + 16);
     if (*(u32 *)ph == 2) dynamic = (const u64 *)(at + *(u64 *)(ph + 8));
   }
   for (; dynamic && dynamic[0]; dynamic += 2) {
@@ -86,15 +81,10 @@ static const char *env(char **e, const char *name) {
 
 enum { MAX_DIR = 1024 };
 
-/* privileged tells whether the program has more rights than its caller. */
-static int privileged(void) {
-  return sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid);
-}
-
 /* wants_masked tells whether the environment asks for the smaller window, which is
  * there before all else is read. */
 static int wants_masked(char **envp) {
-  const char *s = privileged() ? 0 : env(envp, "SPIKE");
+  const char *s = is_privileged() ? 0 : env(envp, "SPIKE");
   for (; s && *s; s++)
     if (__cairn_word_is(s, "stamp=masked")) return 1;
   return 0;
@@ -109,7 +99,7 @@ static void configure(struct process *p, char **envp) {
   p->budget = 16666667; /* of 60 frames in a second */
   p->flight_chunks = (8u << 20) / LOG_CHUNK_SIZE;
   __cairn_options(p, CAIRN_DEFAULTS);
-  if (privileged()) {
+  if (is_privileged()) {
     p->off = 1;
     return;
   }

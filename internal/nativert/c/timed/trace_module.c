@@ -247,7 +247,7 @@ void __cairn_trace_configure(struct tracer *t) {
   t->ring_chunks = (16ul << 20) / LOG_CHUNK_SIZE;
   put(t->dir, CAIRN_DEFAULT_DIR);
   environment = work();
-  if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid) || !environment) {
+  if (is_privileged() || !environment) {
     t->off = 1;
     return;
   }
