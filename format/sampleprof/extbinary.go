@@ -112,7 +112,7 @@ func writeExtBinary(w io.Writer, list []Context, contexts bool) error {
 	}
 	metadata := x.cut()
 	return x.write(w, []extSection{
-		{sectionSummary, flag(contexts, flagFullContexts), summary(list)},
+		{sectionSummary, flag(contexts, flagFullContexts), Summarize(list).append(nil)},
 		{sectionNames, flag(slices.ContainsFunc(x.table, isUnique), flagUniqueNames), x.nameTable()},
 		{sectionContexts, 0, x.contextTable(list)},
 		{sectionOffsets, 0, places},

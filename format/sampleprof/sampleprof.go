@@ -116,15 +116,20 @@ func (l *Line) Call(name string, count uint64) {
 	l.Callees[name] = saturate(l.Callees[name], count)
 }
 
-// Add adds the counts of t to s.
-func (s *Samples) Add(t *Samples) {
+// Add adds the counts of t to s, which stays without attributes of t. Where checksums
+// differ they are of different code: those of t are left out then. Add returns how
+// many functions that were, inlined copies included.
+func (s *Samples) Add(t *Samples) (differ int) {
+	switch {
+	case s.Checksum == 0:
+		s.Checksum = t.Checksum
+	case s.Checksum != t.Checksum:
+		return 1
+	}
+	s.Probes = s.Probes || t.Probes
 	if s.Stated || t.Stated {
 		s.AddTotal(t.Total())
 	}
-	if t.Probes {
-		s.Probes, s.Checksum = true, t.Checksum
-	}
-	s.Attributes |= t.Attributes
 	s.Head = saturate(s.Head, t.Head)
 	for at, from := range t.Body {
 		l := s.At(at)
@@ -135,8 +140,39 @@ func (s *Samples) Add(t *Samples) {
 	}
 	for at, copies := range t.Inlined {
 		for name, c := range copies {
-			s.Inline(at, name).Add(c)
+			if s.Inlined[at][name] == nil {
+				s.Inline(at, name).Attributes = c.Attributes
+			}
+			differ += s.Inline(at, name).Add(c)
 		}
+	}
+	return differ
+}
+
+// Merge adds the counts of t to the function called name. If there is none yet, it
+// gets the attributes of t as well. It returns what Add does.
+func (p Profile) Merge(name string, t *Samples) (differ int) {
+	if p[name] == nil {
+		p.Func(name).Attributes = t.Attributes
+	}
+	return p[name].Add(t)
+}
+
+// Nest nests t, the samples of the function called name that was called at a place,
+// there, as if it had been inlined. What the place counted of such calls is in t.
+func (s *Samples) Nest(at Place, name string, t *Samples) {
+	s.AddTotal(t.Total())
+	*s.Inline(at, name) = *t
+	l := s.Body[at]
+	if l == nil {
+		return
+	}
+	calls := l.Callees[name]
+	delete(l.Callees, name)
+	l.Count -= min(calls, l.Count)
+	s.Sum -= min(calls, s.Sum)
+	if l.Count == 0 {
+		delete(s.Body, at)
 	}
 }
 

@@ -14,40 +14,69 @@ var cutoffs = []uint64{
 	900000, 950000, 990000, 999000, 999900, 999990, 999999,
 }
 
-// summary is the section of that name: what a compiler tells hot from cold by. Of
-// contexts it is that of their functions, whoever called them.
-func summary(list []Context) []byte {
+// Summary is what compilers tell hot from cold by.
+type Summary struct {
+	Total   uint64 // of all counts
+	Max     uint64 // the greatest count
+	MaxHead uint64
+
+	Counts, Functions int
+	Shares            []Share
+}
+
+// Share tells of the greatest counts that together are a share of all.
+type Share struct {
+	Cutoff uint64 // the share, in millionths
+	Least  uint64 // the smallest of the counts
+	Counts int
+}
+
+// Least returns the smallest of the greatest counts that are a share of all, which is
+// one of those that summaries tell of, in millionths.
+func (s Summary) Least(cutoff uint64) uint64 {
+	for _, x := range s.Shares {
+		if x.Cutoff == cutoff {
+			return x.Least
+		}
+	}
+	return 0
+}
+
+// Summarize returns the summary of contexts: that of their functions, whoever called
+// them.
+func Summarize(list []Context) Summary {
 	functions := Profile{}
 	for _, c := range list {
 		functions.Func(c.Frames[len(c.Frames)-1].Func).Add(c.Samples)
 	}
+	return SummarizeProfile(functions)
+}
+
+// SummarizeProfile returns the summary of functions.
+func SummarizeProfile(p Profile) Summary {
+	var out Summary
 	var counts []uint64
-	var total, head uint64
-	for _, s := range functions {
+	for _, s := range p {
 		counts = s.counts(counts)
-		head = max(head, s.Head)
+		out.MaxHead = max(out.MaxHead, s.Head)
 	}
 	slices.SortFunc(counts, func(a, b uint64) int { return cmp.Compare(b, a) })
 	for _, n := range counts {
-		total = saturate(total, n)
+		out.Total = saturate(out.Total, n)
 	}
-	most := uint64(0)
 	if len(counts) > 0 {
-		most = counts[0]
+		out.Max = counts[0]
 	}
-	var b []byte
-	for _, v := range []uint64{total, most, head, uint64(len(counts)), uint64(len(functions)), uint64(len(cutoffs))} {
-		b = binary.AppendUvarint(b, v)
-	}
+	out.Counts, out.Functions = len(counts), len(p)
 	i, sum := 0, uint64(0)
 	for _, c := range cutoffs {
-		hi, lo := bits.Mul64(total, c)
+		hi, lo := bits.Mul64(out.Total, c)
 		want, _ := bits.Div64(hi, lo, 1_000_000)
 		for i < len(counts) && sum < want {
-			sum += counts[i]
+			sum = saturate(sum, counts[i])
 			i++
 			for i < len(counts) && counts[i] == counts[i-1] { // all that are alike
-				sum += counts[i]
+				sum = saturate(sum, counts[i])
 				i++
 			}
 		}
@@ -55,7 +84,18 @@ func summary(list []Context) []byte {
 		if i > 0 {
 			least = counts[i-1]
 		}
-		for _, v := range []uint64{c, least, uint64(i)} {
+		out.Shares = append(out.Shares, Share{c, least, i})
+	}
+	return out
+}
+
+// append appends the section of that name to b.
+func (s Summary) append(b []byte) []byte {
+	for _, v := range []uint64{s.Total, s.Max, s.MaxHead, uint64(s.Counts), uint64(s.Functions), uint64(len(s.Shares))} {
+		b = binary.AppendUvarint(b, v)
+	}
+	for _, x := range s.Shares {
+		for _, v := range []uint64{x.Cutoff, x.Least, uint64(x.Counts)} {
 			b = binary.AppendUvarint(b, v)
 		}
 	}

@@ -23,6 +23,7 @@ type profgenFlags struct {
 	explained     bool // print what was inferred
 	json          bool
 	keepTailJumps bool
+	profgenStages
 }
 
 // How missing frames are inferred.
@@ -55,11 +56,14 @@ else by the lines of debug information.
   none  nothing
 
 It needs contexts and pseudo probes. --explain prints what was found, by which rule, and
-what is ambiguous. Options that llvm-profgen has mean the same.
-Profiles are the same as those of llvm-profgen --csspgo-preinliner=0
---csprof-merge-cold-context=0 --gen-cs-nested-profile=0, but for samples at tail
-jumps, whose stacks lack a frame: they are left out unless --keep-tail-jumps or
---infer-missing-frames=llvm is given.`,
+what is ambiguous.
+
+Options that llvm-profgen has mean the same, but nothing is done with contexts unless
+an option asks for it: there is no pre-inliner, --csprof-merge-cold-context and
+--gen-cs-nested-profile are off. Profiles are the same as those of llvm-profgen
+--csspgo-preinliner=0 --csprof-merge-cold-context=0 --gen-cs-nested-profile=0, but for
+samples at tail jumps, whose stacks lack a frame: they are left out unless
+--keep-tail-jumps or --infer-missing-frames=llvm is given.`,
 		Example: `  cairn profgen --binary app -o app.prof perf.data
   cairn profgen --binary app --binary libengine.so -o app.prof app.perf
   clang -O2 -fpseudo-probe-for-profiling -fprofile-sample-use=app.prof app.c`,
@@ -83,6 +87,7 @@ jumps, whose stacks lack a frame: they are left out unless --keep-tail-jumps or
 	fl.BoolVar(&f.keepTailJumps, "keep-tail-jumps", false, "believe the stacks of samples at tail jumps, as llvm-profgen does")
 	fl.BoolVar(&f.explained, "explain", false, "print the calls behind which frames are missing, and what is known of those, in place of a profile")
 	fl.BoolVar(&f.json, "json", false, "with --explain: print JSON")
+	f.profgenStages.register(fl)
 	return c
 }
 
@@ -131,7 +136,7 @@ func (f *profgenFlags) inputs(args []string) ([]string, error) {
 			return nil, usagef("--%s %d: it is 1 or more, or -1 for no limit", name, depth)
 		}
 	}
-	return files, nil
+	return files, f.check()
 }
 
 // unlimited makes of a depth of -1 the 0 that means no limit within.

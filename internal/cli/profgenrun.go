@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/machinecode"
@@ -282,9 +281,9 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 	opt := profgen.Options{MaxDepth: unlimited(r.contextDepth)}
 	if r.lines != nil {
 		if r.flat {
-			return r.writeFlat(profgen.FlatByLines(counts, r.lines)), nil
+			return r.writeFlat(s, profgen.FlatByLines(counts, r.lines), r.format), nil
 		}
-		return r.writeContexts(profgen.ContextsByLines(counts, r.lines, opt)), nil
+		return r.writeContexts(s, profgen.ContextsByLines(counts, r.lines, opt), r.format), nil
 	}
 	met := counts
 	if r.flat {
@@ -305,24 +304,10 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 		}
 	}
 	if r.flat {
-		return r.writeFlat(profgen.FlatByProbes(counts, probes)), nil
+		return r.writeFlat(s, profgen.FlatByProbes(counts, probes), r.format), nil
 	}
 	if !probes.HaveCalls() {
 		note(s, "there are no pseudo probes of calls, and so no callers: compile with -g1 as well")
 	}
-	return r.writeContexts(profgen.ContextsByProbes(counts, probes, opt)), nil
-}
-
-func (r *profgenRun) writeFlat(p sampleprof.Profile) func(io.Writer) error {
-	if r.format == formatExtBinary {
-		return func(w io.Writer) error { return sampleprof.WriteExtBinary(w, p) }
-	}
-	return func(w io.Writer) error { return sampleprof.Write(w, p) }
-}
-
-func (r *profgenRun) writeContexts(c []sampleprof.Context) func(io.Writer) error {
-	if r.format == formatExtBinary {
-		return func(w io.Writer) error { return sampleprof.WriteContextsExtBinary(w, c) }
-	}
-	return func(w io.Writer) error { return sampleprof.WriteContexts(w, c) }
+	return r.writeContexts(s, profgen.ContextsByProbes(counts, probes, opt), r.format), nil
 }

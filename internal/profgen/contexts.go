@@ -61,7 +61,7 @@ func (n *node) list() []sampleprof.Context {
 	var out []sampleprof.Context
 	var walk func(n *node, stack []sampleprof.Frame)
 	walk = func(n *node, stack []sampleprof.Frame) {
-		if n.samples != nil && !ambiguous(n.frame.name) {
+		if n.samples != nil {
 			out = append(out, sampleprof.Context{Frames: slices.Clone(stack), Samples: n.samples})
 		}
 		for f, child := range n.next {

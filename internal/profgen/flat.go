@@ -94,12 +94,16 @@ func withFunctions(code *machinecode.Set, ranges []unwind.Count) []unwind.Count 
 }
 
 // finish raises the counts of calls that more branches were seen of than code ran
-// before them: the newest branch of a sample has no code behind it. It drops
-// functions that no compiler could tell apart by their names.
+// before them: the newest branch of a sample has no code behind it.
 func finish(p sampleprof.Profile) {
 	for _, s := range p {
 		s.RaiseCalls()
 	}
+	dropAmbiguous(p)
+}
+
+// dropAmbiguous drops functions that no compiler could tell apart by their names.
+func dropAmbiguous(p sampleprof.Profile) {
 	maps.DeleteFunc(p, func(name string, _ *sampleprof.Samples) bool { return ambiguous(name) })
 	for _, s := range p {
 		dropInlined(s)

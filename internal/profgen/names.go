@@ -1,9 +1,22 @@
 package profgen
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/sampleprof"
+)
 
 // ambiguous reports whether functions of this name are in most object files, each
 // another one. Compilers could not tell whose samples they are.
 func ambiguous(name string) bool {
 	return strings.HasPrefix(name, "__cxx_global_var_init") || strings.HasPrefix(name, "__tls_init")
+}
+
+// Unambiguous returns the contexts of functions that compilers can tell apart by their
+// names. It is the last stage of a profile with contexts: until then the others count.
+func Unambiguous(contexts []sampleprof.Context) []sampleprof.Context {
+	return slices.DeleteFunc(contexts, func(c sampleprof.Context) bool {
+		return ambiguous(c.Frames[len(c.Frames)-1].Func)
+	})
 }

@@ -84,7 +84,7 @@ func (l *loaded) unsymbolized(t *testing.T, r *unwind.Result) string {
 func contextsText(t *testing.T, c []sampleprof.Context) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := sampleprof.WriteContexts(&b, c); err != nil {
+	if err := sampleprof.WriteContexts(&b, Unambiguous(c)); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -207,7 +207,7 @@ func last3(addr uint64) string {
 }
 
 // llvm runs llvm-profgen on samples, in the mode that changes nothing of contexts
-// afterwards, and returns the profile that it writes.
+// afterwards but by stages that are in args, and returns the profile that it writes.
 func (r *recording) llvm(t *testing.T, text []byte, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -215,10 +215,14 @@ func (r *recording) llvm(t *testing.T, text []byte, args ...string) string {
 	if err := os.WriteFile(in, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	run(t, profgen, slices.Concat([]string{
-		"--perfscript=" + in, "--binary=" + r.program, "--format=text", "--output=" + out,
-		"--csspgo-preinliner=0", "--csprof-merge-cold-context=0", "--gen-cs-nested-profile=0", "--infer-missing-frames=0",
-	}, args)...)
+	all := []string{"--perfscript=" + in, "--binary=" + r.program, "--format=text", "--output=" + out}
+	for _, stage := range []string{"--csspgo-preinliner", "--csprof-merge-cold-context", "--gen-cs-nested-profile", "--infer-missing-frames"} {
+		if !slices.Contains(args, stage) {
+			stage += "=0"
+			all = append(all, stage)
+		}
+	}
+	run(t, profgen, append(all, args...)...)
 	profile, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/internal/profgen"
+	"github.com/cairnprof/cairn/internal/report"
+)
+
+// profgenStages are what is done with a profile before it is written.
+type profgenStages struct {
+	nested    bool
+	mergeCold bool
+	trimCold  bool
+	coldDepth int
+}
+
+func (f *profgenStages) register(fl *pflag.FlagSet) {
+	fl.BoolVar(&f.nested, "gen-cs-nested-profile", false, "nest contexts in their callers, as if calls had been inlined")
+	fl.BoolVar(&f.mergeCold, "csprof-merge-cold-context", false, "merge contexts with few samples into their function's own profile")
+	fl.IntVar(&f.coldDepth, "csprof-max-cold-context-depth", 1, "with it: keep the innermost `n` functions, of which 1 is the function itself")
+	fl.BoolVar(&f.trimCold, "trim-cold-profile", false, "leave out contexts, or functions without contexts, that have few samples")
+}
+
+func (f *profgenStages) check() error {
+	if f.coldDepth < 1 {
+		return usagef("--csprof-max-cold-context-depth %d: it is 1 or more", f.coldDepth)
+	}
+	return nil
+}
+
+// writeFlat returns what writes a profile without contexts in a form.
+func (f *profgenStages) writeFlat(s *Streams, p sampleprof.Profile, form string) func(io.Writer) error {
+	if f.trimCold {
+		cut := profgen.Cold{Trim: true}.Functions(p)
+		note(s, "cold are functions with a total below %s: %s of %s left out",
+			report.Count(cut.Threshold), report.Count(cut.Before-cut.After), report.Count(cut.Before))
+	}
+	return writeProfile(p, form)
+}
+
+// writeContexts returns what writes a profile with contexts in a form.
+func (f *profgenStages) writeContexts(s *Streams, list []sampleprof.Context, form string) func(io.Writer) error {
+	if f.mergeCold || f.trimCold {
+		var cut profgen.Cut
+		list, cut = profgen.Cold{Merge: f.mergeCold, Depth: f.coldDepth, Trim: f.trimCold}.Contexts(list)
+		note(s, "cold are contexts with a total below %s: of %s there are %s left",
+			report.Count(cut.Threshold), plural(cut.Before, "context"), report.Count(cut.After))
+	}
+	if f.nested {
+		return writeProfile(profgen.Nest(list), form)
+	}
+	list = profgen.Unambiguous(list)
+	if form == formatExtBinary {
+		return func(w io.Writer) error { return sampleprof.WriteContextsExtBinary(w, list) }
+	}
+	return func(w io.Writer) error { return sampleprof.WriteContexts(w, list) }
+}
+
+func writeProfile(p sampleprof.Profile, form string) func(io.Writer) error {
+	if form == formatExtBinary {
+		return func(w io.Writer) error { return sampleprof.WriteExtBinary(w, p) }
+	}
+	return func(w io.Writer) error { return sampleprof.Write(w, p) }
+}

@@ -1,0 +1,52 @@
+package profgen
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/pseudoprobe"
+	"github.com/cairnprof/cairn/format/sampleprof"
+)
+
+// Nest makes of contexts a profile in which what a function called is nested where it
+// was called, as if it had been inlined there. A context whose caller has no samples
+// counts for its function itself. Nest takes the samples over.
+//
+// It is what LLVM's ProfileConverter does, of which it has the order as well: where
+// several contexts make one function, attributes are those of the first.
+func Nest(contexts []sampleprof.Context) sampleprof.Profile {
+	var root node
+	for i := range contexts {
+		root.path(contexts[i].Frames).samples = contexts[i].Samples
+	}
+	out := sampleprof.Profile{}
+	root.nest(out)
+	dropAmbiguous(out)
+	return out
+}
+
+// nest nests what n called in the samples of n.
+func (n *node) nest(out sampleprof.Profile) {
+	for _, f := range slices.SortedFunc(maps.Keys(n.next), frame.compareHashes) {
+		child := n.next[f]
+		child.nest(out)
+		switch {
+		case child.samples == nil:
+		case n.samples == nil:
+			out.Merge(f.name, child.samples)
+		default:
+			n.samples.Nest(f.call, f.name, child.samples)
+		}
+	}
+}
+
+// compareHashes orders frames as LLVM does, by a hash of the callee and the call.
+func (f frame) compareHashes(g frame) int {
+	return cmp.Or(cmp.Compare(f.hash(), g.hash()), cmp.Compare(f.name, g.name))
+}
+
+func (f frame) hash() uint64 {
+	call := uint64(f.call.Offset)<<32 | uint64(f.call.Discriminator)
+	return pseudoprobe.GUID(f.name) + call<<5 + call
+}
