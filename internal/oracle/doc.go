@@ -12,8 +12,10 @@
 //	builds by a profile    the same program as it was
 //	counts after kill -9   an orderly run of the same work
 //	calls in XRay's logs   the traced program, which counts its own; llvm-xray
+//	missing frames         the recorder of branches, which keeps the true stacks
 //
-// The programs are SQLite and blst, which the Go module proxy has, and small
+// The programs are SQLite, blst, Duktape and H3, which the Go module proxy has, Lua,
+// tinyxml2 and pugixml as Debian has their sources, and small
 // ones in testdata that do what is hard to count: exceptions, longjmp, tail
 // calls, callbacks, signals, threads. Those in testdata/xray are traced; logs of
 // them are beside them, which scripts/xray-fixtures.sh records again.

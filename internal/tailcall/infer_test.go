@@ -94,7 +94,8 @@ func TestFull(t *testing.T) {
 		{
 			"two ways elsewhere",
 			[]unwind.Context{seen(s, enough, 0x40, 0x13, 0x61), seen(s, 1, 0x40, 0x13)},
-			[]uint64{0x13, 0x40}, Ambiguous, nil, false,
+			[]uint64{0x13, 0x40},
+			Ambiguous, nil, false,
 		},
 	} {
 		f := NewFull(NewGraph(s, c.contexts), nil)
