@@ -10,7 +10,13 @@
 static volatile unsigned long long longest;
 #endif
 
-__attribute__((noipa)) unsigned tiny(unsigned x) {
+#ifdef __clang__
+#define OWN __attribute__((noinline))
+#else
+#define OWN __attribute__((noipa))
+#endif
+
+OWN unsigned tiny(unsigned x) {
 #ifdef MARK
   unsigned long long start = __rdtsc();
 #endif
