@@ -172,8 +172,8 @@ func (l *Log) ModuleIndex(pc, time uint64) int {
 	return found
 }
 
-// Episodes yields the episodes in the order of the log, each with all that
-// belongs to it. What is damaged is yielded as a *trace.Damage; any other error
+// Episodes yields the episodes, each with all that belongs to it: those of a thread
+// in the order of the log, of several threads as they are complete. What is damaged is yielded as a *trace.Damage; any other error
 // ends the log.
 func (l *Log) Episodes() iter.Seq2[*Episode, error] {
 	return func(yield func(*Episode, error) bool) {
@@ -200,6 +200,7 @@ type joiner struct {
 	open    map[uint32]*Episode // by thread
 	texts   map[uint32][]Text   // that come before their episode, by thread
 	orphans uint64
+	count   uint64 // of episodes
 	yield   func(*Episode, error) bool
 }
 
@@ -215,6 +216,8 @@ func (j *joiner) add(rec *record) bool {
 		if len(j.open) >= maxPending && !j.flush() {
 			return false
 		}
+		e.Order = j.count
+		j.count++
 		e.Texts = j.texts[rec.tid]
 		delete(j.texts, rec.tid)
 		j.open[rec.tid] = e

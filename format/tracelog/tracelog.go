@@ -116,6 +116,7 @@ const (
 type Episode struct {
 	TID       uint32
 	Number    uint64   // from 1
+	Order     uint64   // among the episodes of the log, from 0
 	Time      uint64   // when the call ended
 	Peak      Interval // how long it took
 	Threshold uint64   // that it was held against

@@ -121,6 +121,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	for _, e := range list {
 		want := episode(e.TID, e.Number)
+		want.Order = e.Number - 1
 		if e.Number == 1 { // what was said before it is in front
 			want.Texts = append([]tracelog.Text{{Kind: tracelog.Message, Text: "first"}}, want.Texts...)
 		}

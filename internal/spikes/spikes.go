@@ -10,6 +10,7 @@ package spikes
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/cairnprof/cairn/format/tracelog"
@@ -132,6 +133,8 @@ type share struct {
 	group   *Group
 	log     int
 	written uint64
+	first   episodeID // the first in the log, by which the log counts those of the stack
+	order   uint64    // its place there
 }
 
 // durations are those of calls that ended at one place too late.
@@ -210,7 +213,7 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 		s.Groups = append(s.Groups, g)
 		s.byStack[string(key)] = g
 	}
-	s.share(g, log, e.Number).written++
+	s.share(g, log, e).written++
 	g.Seen++
 	g.Written++
 	g.Sum = add(g.Sum, e.Peak.Lo)
@@ -224,16 +227,20 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	}
 }
 
-// share returns the share of a log in a group, a new one for its first episode.
-func (s *Set) share(g *Group, log int, number uint64) *share {
+// share returns the share of a log in a group, of which e is an episode.
+func (s *Set) share(g *Group, log int, e *tracelog.Episode) *share {
 	i := slices.IndexFunc(s.shares[g], func(sh *share) bool { return sh.log == log })
 	if i < 0 {
-		sh := &share{group: g, log: log}
 		i = len(s.shares[g])
-		s.shares[g] = append(s.shares[g], sh)
-		s.firsts[episodeID{log, number}] = sh
+		s.shares[g] = append(s.shares[g], &share{group: g, log: log, order: math.MaxUint64})
 	}
-	return s.shares[g][i]
+	sh := s.shares[g][i]
+	if e.Order < sh.order { // threads' episodes come as they are complete
+		delete(s.firsts, sh.first)
+		sh.first, sh.order = episodeID{log, e.Number}, e.Order
+		s.firsts[sh.first] = sh
+	}
+	return sh
 }
 
 // count keeps how long the calls of the episode's functions took.

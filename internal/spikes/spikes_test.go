@@ -130,6 +130,22 @@ func golden(t *testing.T, file string, got []byte) {
 	}
 }
 
+// TestCountOfThreads: of a stack that several threads have, the log's first episode is not
+// the first that is read, and is what the log's count goes by.
+func TestCountOfThreads(t *testing.T) {
+	t.Parallel()
+	s := spikes.New([]spikes.Log{{Name: "game.cairnlog"}}, address)
+	for i, order := range []uint64{2, 0, 1} {
+		e := waits(uint64(i))
+		e.TID, e.Order = uint32(i), order
+		s.Add(0, e)
+	}
+	s.Count(0, &tracelog.Seen{PC: 650, Count: 50, Episode: 101})
+	if s.Uncounted != 0 || s.Groups[0].Seen != 50 || s.Groups[0].Written != 3 {
+		t.Errorf("%d of no stack, %d seen, %d written", s.Uncounted, s.Groups[0].Seen, s.Groups[0].Written)
+	}
+}
+
 func TestText(t *testing.T) {
 	t.Parallel()
 	s := sample()
