@@ -47,11 +47,12 @@ var parts = []struct {
 	{"startup", (*bench).startup, true},
 	{"trace", (*bench).trace, true},
 	{"timed", (*bench).timed, true},
+	{"profgen", (*bench).profgen, true},
 }
 
 func main() {
 	b := &bench{log: os.Stderr}
-	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,timed", "what to measure; startup writes STARTUP.md, trace TRACE.md, timed TIMED.md, all others together RESULTS.md")
+	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,timed,profgen", "what to measure; startup writes STARTUP.md, trace TRACE.md, timed TIMED.md, profgen PROFGEN.md, all others together RESULTS.md")
 	flag.IntVar(&b.traceRows, "trace-rows", defaultTraceRows, "rows of the workload whose trace is the largest but one; the report is kept only of the default")
 	flag.IntVar(&b.rounds, "rounds", 7, "interleaved pairs of runs behind each time ratio")
 	programs := flag.String("guests", "sqlite3,git,python,cost", "what startup measures now; of the rest it takes what it measured last")
@@ -85,7 +86,7 @@ func (b *bench) run(ctx context.Context, only []string) error {
 		}
 	}
 	if done < len(only) || done == 0 {
-		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace and timed", strings.Join(only, ","))
+		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, timed and profgen", strings.Join(only, ","))
 	}
 	if reported == 0 {
 		return nil
