@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // Frame is a function in a calling context.
@@ -43,19 +44,20 @@ func WriteContexts(w io.Writer, contexts []Context) error {
 	b := bufio.NewWriter(w)
 	for i := range contexts {
 		c := &contexts[i]
-		b.WriteByte('[')
-		for k := range c.Frames {
-			if k > 0 {
-				b.WriteString(" @ ")
-			}
-			b.WriteString(c.Frames[k].Func)
-			if k < len(c.Frames)-1 {
-				b.WriteByte(':')
-				b.WriteString(c.Frames[k].Call.String())
-			}
-		}
-		fmt.Fprintf(b, "]:%d:%d\n", totals[c.Samples], c.Samples.Head)
+		fmt.Fprintf(b, "[%s]:%d:%d\n", c.name(), totals[c.Samples], c.Samples.Head)
 		c.Samples.write(b, 1)
 	}
 	return b.Flush()
+}
+
+// name returns the context as the text has it, without brackets.
+func (c *Context) name() string {
+	var b strings.Builder
+	for i, f := range c.Frames {
+		b.WriteString(f.Func)
+		if i < len(c.Frames)-1 {
+			b.WriteString(":" + f.Call.String() + " @ ")
+		}
+	}
+	return b.String()
 }

@@ -1,4 +1,4 @@
-// Package sampleprof writes LLVM sample profiles (AutoFDO), the text that
+// Package sampleprof reads and writes LLVM sample profiles (AutoFDO), the text that
 // clang -fprofile-sample-use and llvm-profdata --sample read. The format is
 // that of LLVM's ProfileData/SampleProfReader.h:
 //

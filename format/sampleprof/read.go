@@ -1,0 +1,229 @@
+package sampleprof
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Bounds of what Read takes.
+const (
+	maxLine  = 16 << 20 // bytes: contexts have a name for each caller
+	maxDepth = 1024     // of functions that are nested
+)
+
+// File is a profile as read.
+type File struct {
+	Contexts    []Context // in the order of the file; without contexts each has one frame
+	HasContexts bool
+}
+
+// Profile returns the functions of a profile without contexts.
+func (f *File) Profile() Profile {
+	p := make(Profile, len(f.Contexts))
+	for _, c := range f.Contexts {
+		p[c.Frames[0].Func] = c.Samples
+	}
+	return p
+}
+
+// Read reads a profile that is text. What a function or place has twice is summed.
+// Errors tell the line.
+func Read(r io.Reader) (*File, error) {
+	in := bufio.NewReader(r)
+	magic := binary.AppendUvarint(nil, magicExtBinary)
+	if head, _ := in.Peek(len(magic)); bytes.Equal(head, magic) {
+		return nil, errors.New("it is binary: make text of it with llvm-profdata merge --sample --text")
+	}
+	p := parser{file: &File{}, known: map[string]*Samples{}}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	n := 0
+	for lines.Scan() {
+		n++
+		if err := p.line(lines.Text()); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", n+1, err)
+	}
+	if n == 0 {
+		return nil, errors.New("it is empty")
+	}
+	return p.file, nil
+}
+
+// parser reads a line at a time.
+type parser struct {
+	file  *File
+	known map[string]*Samples // by what stands in front of the total
+	stack []*Samples          // the function at hand, and what is nested in it
+}
+
+func (p *parser) line(s string) error {
+	rest := strings.TrimLeft(s, " ")
+	depth := len(s) - len(rest)
+	switch {
+	case rest == "" || s[0] == '#':
+		return nil
+	case depth == 0:
+		return p.function(s)
+	case depth > len(p.stack):
+		return fmt.Errorf("%d blanks in front, and no function that it could be of", depth)
+	}
+	p.stack = p.stack[:depth]
+	if rest[0] == '!' {
+		return p.metadata(rest)
+	}
+	return p.place(rest)
+}
+
+// function reads the line that a function begins with: name:total:head.
+func (p *parser) function(s string) error {
+	left, head, ok := cutNumber(s)
+	name, total, ok2 := cutNumber(left)
+	if !ok || !ok2 || name == "" || name[0] == '!' {
+		return errors.New("not a function with its total and head, name:total:head")
+	}
+	known := p.known[name]
+	if known == nil {
+		c, err := p.context(name)
+		if err != nil {
+			return err
+		}
+		known = c.Samples
+		p.known[name] = known
+		p.file.Contexts = append(p.file.Contexts, c)
+	}
+	known.AddTotal(total)
+	known.Head = saturate(known.Head, head)
+	p.stack = append(p.stack[:0], known)
+	return nil
+}
+
+// context makes a context of what stands in front of the total.
+func (p *parser) context(name string) (Context, error) {
+	c := Context{Samples: &Samples{}}
+	has := name[0] == '['
+	if len(p.file.Contexts) > 0 && has != p.file.HasContexts {
+		return c, errors.New("some functions have contexts, and others none")
+	}
+	p.file.HasContexts = has
+	if !has {
+		c.Frames = []Frame{{Func: name}}
+		return c, nil
+	}
+	inner, closed := strings.CutSuffix(name[1:], "]")
+	frames := strings.Split(inner, " @ ")
+	for i, s := range frames {
+		f, ok := Frame{Func: s}, true
+		if i < len(frames)-1 {
+			colon := strings.LastIndexByte(s, ':')
+			if f.Func = s[:max(colon, 0)]; colon > 0 {
+				f.Call, ok = parsePlace(s[colon+1:])
+			}
+		}
+		if !closed || !ok || f.Func == "" {
+			return c, errors.New("not a context, [caller:place @ function]")
+		}
+		c.Frames = append(c.Frames, f)
+	}
+	return c, nil
+}
+
+// place reads what a place of the innermost function of the stack counts, or the
+// beginning of what is nested there.
+func (p *parser) place(s string) error {
+	in := p.stack[len(p.stack)-1]
+	left, rest, _ := strings.Cut(s, ": ")
+	at, ok := parsePlace(left)
+	if !ok || rest == "" {
+		return errors.New("not a place with its count, place: count")
+	}
+	if rest[0] >= '0' && rest[0] <= '9' {
+		return in.count(at, rest)
+	}
+	name, total, ok := cutNumber(rest)
+	switch {
+	case !ok || name == "" || strings.HasPrefix(name, "<vtables>"):
+		return errors.New("neither a count nor a nested function, name:total")
+	case len(p.stack) == maxDepth:
+		return fmt.Errorf("more than %d functions are nested", maxDepth)
+	}
+	nested := in.Inline(at, name)
+	nested.AddTotal(total)
+	p.stack = append(p.stack, nested)
+	return nil
+}
+
+// count reads the count of a place, and of calls from there.
+func (s *Samples) count(at Place, text string) error {
+	number, calls, _ := strings.Cut(text, " ")
+	n, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return fmt.Errorf("not a count: %q", number)
+	}
+	l := s.At(at)
+	l.Count = saturate(l.Count, n)
+	// Names can have blanks: one goes on to the first number behind a colon.
+	words := strings.Fields(calls)
+	for from, i := 0, 0; i < len(words); i++ {
+		if _, _, ok := cutNumber(words[i]); !ok {
+			if i == len(words)-1 {
+				return fmt.Errorf("not a call with its count: %q", words[i])
+			}
+			continue
+		}
+		name, n, _ := cutNumber(strings.Join(words[from:i+1], " "))
+		if name == "" {
+			return errors.New("a call of a function without a name")
+		}
+		l.Call(name, n)
+		from = i + 1
+	}
+	return nil
+}
+
+// metadata reads what is known of the innermost function of the stack.
+func (p *parser) metadata(s string) error {
+	in := p.stack[len(p.stack)-1]
+	key, value, _ := strings.Cut(s, ": ")
+	n, err := strconv.ParseUint(value, 10, 64)
+	switch {
+	case err == nil && key == "!CFGChecksum":
+		in.Probes, in.Checksum = true, n
+	case err == nil && key == "!Attributes" && n <= 0xff:
+		in.Attributes = Attributes(n)
+	default:
+		return fmt.Errorf("%q is not known: there are !CFGChecksum: number and !Attributes: number", s)
+	}
+	return nil
+}
+
+// cutNumber takes the number behind the last colon off a text.
+func cutNumber(s string) (left string, n uint64, ok bool) {
+	colon := strings.LastIndexByte(s, ':')
+	if colon < 0 {
+		return s, 0, false
+	}
+	n, err := strconv.ParseUint(s[colon+1:], 10, 64)
+	return s[:colon], n, err == nil
+}
+
+// parsePlace reads offset[.discriminator].
+func parsePlace(s string) (at Place, ok bool) {
+	offset, discriminator, has := strings.Cut(s, ".")
+	n, err := strconv.ParseUint(offset, 10, 16)
+	at.Offset = uint32(n)
+	if err == nil && has {
+		n, err = strconv.ParseUint(discriminator, 10, 32)
+		at.Discriminator = uint32(n)
+	}
+	return at, err == nil
+}
