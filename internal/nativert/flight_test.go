@@ -1,6 +1,8 @@
 package nativert
 
 import (
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -17,6 +19,22 @@ func TestFlightRegisters(t *testing.T) {
 			t.Errorf("%s: %s registers were changed", compiler, out)
 		}
 		one(t, logs)
+	}
+}
+
+// TestFlightFileLimit: a limit of the size of files ends the recording, not the program,
+// whose own threads make room in the log.
+func TestFlightFileLimit(t *testing.T) {
+	t.Parallel()
+	archive := timedRuntimeFor(t, TimedOptions{Flight: true}, "gcc")
+	program := timedProgram(t, "gcc", archive, []string{"registers.c", "registers.S"}, append([]string{"-DFLIGHT"}, withUnwinder...)...)
+	for _, blocks := range []string{"0", "100", "300"} {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", "ulimit -f "+blocks+` && exec "$@"`, "sh", program)
+		cmd.Env = append(os.Environ(), "CAIRN_SPIKE="+stormSet, "CAIRN_DIR="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), "cairn: no ") || !strings.Contains(string(out), ": errno 27\n") {
+			t.Errorf("ulimit -f %s: %v: %s", blocks, err, out)
+		}
 	}
 }
 

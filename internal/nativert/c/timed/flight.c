@@ -56,6 +56,7 @@ static void complain(struct process *p, i64 err) {
  * it takes to allocate the blocks and have the pages made one by one. */
 static i64 room(struct process *p, struct chunk *c) {
   if (!__cairn_file_own(p)) return -EBADF;
+  if (!fits((c->number + 2) * CHUNK)) return -EFBIG;
   i64 n = sys4(SYS_pwrite, p->file.fd, p->flight->zeros, CHUNK, (c->number + 1) * CHUNK);
   if (n < 0) return n;
   if ((u64)n < CHUNK) return -ENOSPC;

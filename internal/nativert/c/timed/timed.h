@@ -428,7 +428,7 @@ enum {
   SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228, SYS_clock_nanosleep = 230, SYS_exit_group = 231,
   SYS_tgkill = 234, SYS_fallocate = 285, SYS_process_vm_readv = 310, SYS_memfd_create = 319
 };
-enum { EINTR = 4, EBADF = 9, EACCES = 13, EEXIST = 17, ESRCH = 3, ENOSPC = 28, ENAMETOOLONG = 36, EOPNOTSUPP = 95 };
+enum { EINTR = 4, EBADF = 9, EACCES = 13, EEXIST = 17, ESRCH = 3, EFBIG = 27, ENOSPC = 28, ENAMETOOLONG = 36, EOPNOTSUPP = 95 };
 enum { O_RDONLY = 0, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_CLOEXEC = 02000000 };
 enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_NORESERVE = 0x4000 };
 enum { MADV_DONTNEED = 4, MADV_NOHUGEPAGE = 15, MADV_DONTDUMP = 16, MADV_WIPEONFORK = 18 };
@@ -492,6 +492,12 @@ INLINE char *put_hex(char *p, u64 v, int digits) {
   return p;
 }
 /* A lock for what is rarely held, and by no slow exit. */
+/* fits tells whether a file may be that long (ulimit -f). To write more would end the
+ * program by SIGXFSZ. */
+INLINE int fits(u64 size) {
+  u64 limit[2];
+  return sys2(SYS_getrlimit, 1 /* RLIMIT_FSIZE */, limit) < 0 || size <= limit[0];
+}
 /* auxiliary returns what the kernel told the process at its start, 0 if it did not, or
  * -errno. */
 INLINE i64 auxiliary(u64 type) {

@@ -37,6 +37,7 @@ int __cairn_file_own(struct process *p) {
 /* room makes the file long enough for chunk n, with blocks on the disk. */
 static i64 room(i32 fd, u32 n) {
   u64 at = (u64)(n + 1) * LOG_CHUNK_SIZE;
+  if (!fits(at + LOG_CHUNK_SIZE)) return -EFBIG;
   i64 err = sys4(SYS_fallocate, fd, 0, at, LOG_CHUNK_SIZE);
   if (err != -EOPNOTSUPP) return err;
   u64 zero = 0;
@@ -159,8 +160,9 @@ int __cairn_file_open(struct process *p) {
     return 0;
   }
   put_header(p, h);
-  if (sys4(SYS_pwrite, fd, h, sizeof h, 0) != sizeof h) {
-    complain(path, -ENOSPC);
+  int fit = fits(sizeof h);
+  if (!fit || sys4(SYS_pwrite, fd, h, sizeof h, 0) != sizeof h) {
+    complain(path, fit ? -ENOSPC : -EFBIG);
     f->failed = 1;
     sys1(SYS_close, fd);
     return 0;

@@ -25,7 +25,7 @@ int __cairn_own_window(struct process *p) {
   u64 size = p->window + PAGE;
   i64 fd = sys2(SYS_memfd_create, "cairn-window", 1 /* MFD_CLOEXEC */);
   if (fd < 0) return 0;
-  i64 r = sys2(SYS_ftruncate, fd, size);
+  i64 r = fits(size) ? sys2(SYS_ftruncate, fd, size) : -EFBIG;
   if (r >= 0) r = map(p->base, size, PROT_RW, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
   sys1(SYS_close, fd);
   return !failed(r);

@@ -54,7 +54,8 @@ static u8 *extend(struct tracer *t, u64 n, i64 *err) {
     return 0;
   }
   u8 *c = (u8 *)(((u64)m + CHUNK - 1) & ~(CHUNK - 1));
-  if ((*err = sys2(SYS_ftruncate, t->fd, at + size)) >= 0) *err = map(c, size, PROT_RW, MAP_SHARED | MAP_FIXED, t->fd, at);
+  *err = fits(at + size) ? sys2(SYS_ftruncate, t->fd, at + size) : -EFBIG;
+  if (*err >= 0) *err = map(c, size, PROT_RW, MAP_SHARED | MAP_FIXED, t->fd, at);
   if (failed(*err)) {
     sys2(SYS_munmap, m, size + CHUNK);
     return 0;
@@ -117,7 +118,8 @@ static i64 open_file(struct tracer *t, int forked) {
     return err;
   }
   put_header(t, h, forked);
-  if (sys4(SYS_pwrite, t->fd, h, sizeof h, 0) != sizeof h) err = -ENOSPC;
+  if (!fits(sizeof h)) err = -EFBIG;
+  else if (sys4(SYS_pwrite, t->fd, h, sizeof h, 0) != sizeof h) err = -ENOSPC;
   if (err >= 0 && (t->first = extend(t, 1, &err)) && (err = room(t, t->first, CHUNK)) >= 0) {
     u32 *c = (u32 *)t->first;
     c[0] = LOG_CHUNK_MAGIC, c[1] = LOG_KIND_RECORDS, c[2] = (u32)t->pid;
