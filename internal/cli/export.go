@@ -236,16 +236,21 @@ func (e *exporter) source() (export.Source, error) {
 
 // symbols returns the function symbols of the binary.
 func (e *exporter) symbols() ([]export.Symbol, error) {
-	syms, err := e.bin.LinkSymbols()
+	return boltSymbols(e.bin)
+}
+
+// boltSymbols returns the function symbols of a binary.
+func boltSymbols(bin *objfile.File) ([]export.Symbol, error) {
+	syms, err := bin.LinkSymbols()
 	if err != nil {
 		return nil, err
 	}
 	if len(syms) == 0 {
-		return nil, fmt.Errorf("%s: no symbols: give the binary that was not stripped", e.bin.Path())
+		return nil, fmt.Errorf("%s: no symbols: give the binary that was not stripped", bin.Path())
 	}
 	out := make([]export.Symbol, len(syms))
 	for i, s := range syms {
-		out[i] = export.Symbol{Name: s.Name, Addr: s.Addr, File: s.File, Ordinal: s.Ordinal}
+		out[i] = export.Symbol{Name: s.Name, Addr: s.Addr, Size: s.Size, File: s.File, Ordinal: s.Ordinal}
 	}
 	return out, nil
 }

@@ -12,6 +12,7 @@ type profgenFlags struct {
 	unsymbolized         string
 	binaries             []string
 	out, format          string
+	names                displayFlags
 
 	pid           int32
 	infer         string
@@ -55,8 +56,18 @@ else by the lines of debug information.
   llvm  as llvm-profgen does: what branches leave one possibility of
   none  nothing
 
-It needs contexts and pseudo probes. --explain prints what was found, by which rule, and
+Profiles for compilers have that only with contexts and pseudo probes. --explain prints what was found, by which rule, and
 what is ambiguous.
+
+--format has forms for others, too. They take functions from symbols, and need no debug
+information:
+
+  folded  the stacks of the samples, a line each, as flame graph tools read them
+  pprof   the same for go tool pprof
+  flame   the same as a page for a browser
+  fdata   the branches for llvm-bolt, of one binary
+
+Stacks need no branches. Functions whose frames were put back are "name [inferred]".
 
 Options that llvm-profgen has mean the same, but nothing is done with contexts unless
 an option asks for it: there is no pre-inliner, --csprof-merge-cold-context and
@@ -66,6 +77,7 @@ samples at tail jumps, whose stacks lack a frame: they are left out unless
 --keep-tail-jumps or --infer-missing-frames=llvm is given.`,
 		Example: `  cairn profgen --binary app -o app.prof perf.data
   cairn profgen --binary app --binary libengine.so -o app.prof app.perf
+  cairn profgen --binary app --format flame -o app.html perf.data
   clang -O2 -fpseudo-probe-for-profiling -fprofile-sample-use=app.prof app.c`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
@@ -75,7 +87,7 @@ samples at tail jumps, whose stacks lack a frame: they are left out unless
 	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization in place of samples")
 	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or a library of it: this `file`; repeatable")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	fl.StringVar(&f.format, "format", formatText, "the `form` to write: text, or extbinary, which takes less room")
+	fl.StringVar(&f.format, "format", formatText, "the `form` to write: text or extbinary, which takes less room, folded, pprof, flame, fdata")
 	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
 	fl.StringVar(&f.infer, "infer-missing-frames", inferFull, "`how` frames that tail calls erased are put back: full, llvm, none")
 	fl.Lookup("infer-missing-frames").NoOptDefVal = inferFull
@@ -86,6 +98,7 @@ samples at tail jumps, whose stacks lack a frame: they are left out unless
 	fl.BoolVar(&f.onlyCount, "skip-symbolization", false, "write counts of addresses, from which a profile can be made later")
 	fl.BoolVar(&f.keepTailJumps, "keep-tail-jumps", false, "believe the stacks of samples at tail jumps, as llvm-profgen does")
 	fl.BoolVar(&f.explained, "explain", false, "print the calls behind which frames are missing, and what is known of those, in place of a profile")
+	f.names.registerMangled(c)
 	fl.BoolVar(&f.json, "json", false, "with --explain: print JSON")
 	f.profgenStages.register(fl)
 	return c
@@ -122,12 +135,11 @@ func (f *profgenFlags) inputs(args []string) ([]string, error) {
 		return nil, usagef("profgen: --unsymbolized-profile takes the place of samples: leave out %s", files[0])
 	case f.unsymbolized != "" && f.onlyCount:
 		return nil, usagef("profgen: --skip-symbolization would write what --unsymbolized-profile reads")
-	case f.format != formatText && f.format != formatExtBinary:
-		return nil, usagef("--format %s: there are text and extbinary", f.format)
-	case f.format != formatText && f.onlyCount:
-		return nil, usagef("--skip-symbolization writes text, and no %s", f.format)
 	case f.onlyCount && len(f.binaries) > 1, f.unsymbolized != "" && len(f.binaries) > 1:
 		return nil, usagef("profgen: counts of addresses are of one binary, not of %d", len(f.binaries))
+	}
+	if err := f.checkForm(); err != nil {
+		return nil, err
 	}
 	for name, depth := range map[string]int{
 		"csprof-max-context-depth": f.contextDepth, "csprof-max-unsymbolized-context-depth": f.countedDepth,

@@ -6,18 +6,17 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/machinecode"
-	"github.com/cairnprof/cairn/internal/profgen"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/tailcall"
 	"github.com/cairnprof/cairn/internal/unwind"
 )
 
 // inferrer returns what finds missing frames in a graph of tail calls, nil if
-// nothing is to.
-func (r *profgenRun) inferrer(g *tailcall.Graph, probes *profgen.Probes) tailcall.Inferrer {
+// nothing is to. Place may be nil, see tailcall.NewFull.
+func (r *profgenRun) inferrer(g *tailcall.Graph, place func(machinecode.Ref) uint64) tailcall.Inferrer {
 	switch r.infer {
 	case inferFull:
-		return tailcall.NewFull(g, probes.Place)
+		return tailcall.NewFull(g, place)
 	case inferLLVM:
 		return tailcall.NewLLVM(g)
 	}

@@ -78,6 +78,9 @@ func (r *profgenRun) loadBinaries(s *Streams) error {
 		}
 		r.programs = append(r.programs, p)
 	}
+	if !r.forCompilers() {
+		return r.loadSymbols()
+	}
 	if without := r.withoutProbes(); without != "" || r.byLines {
 		if without != "" && len(r.programs) > 1 && !r.byLines && r.withProbes() {
 			note(s, "%s has no pseudo probes: the profile is keyed by lines", without)
@@ -181,10 +184,11 @@ func (r *profgenRun) count(ctx context.Context, s *Streams, files []string) (*un
 		defer in.Close()
 		switch {
 		case first == nil:
-			if first = in.Info(); first.Kind == sample.Stacks || first.Kind == sample.Nothing {
-				return nil, fmt.Errorf("%s: it has %v, and no branches: record it with perf record -b, or with cairn record --lbr", first.File, first.Kind)
+			first = in.Info()
+			if err := r.lacks(first); err != nil {
+				return nil, err
 			}
-			r.flat = r.ignoreStacks || first.Kind == sample.Branches
+			r.flat = r.ignoreStacks || first.Kind == sample.Branches || r.format == formatFdata
 			counter = unwind.Start(r.code, r.options(), runtime.GOMAXPROCS(0))
 		case in.Info().Kind != first.Kind && !r.ignoreStacks:
 			return nil, fmt.Errorf("%s has %v and %s %v: make a profile of each, or give --ignore-stack-samples",
@@ -230,6 +234,7 @@ func (r *profgenRun) options() unwind.Options {
 		Flat: r.flat, MaxDepth: unlimited(r.countedDepth), PID: r.pid, OnePID: r.pid != 0,
 		TailCalls:       r.infer == inferFull && !r.onlyCount,
 		TrustDepartures: r.keepTailJumps || r.infer == inferLLVM,
+		Moments:         r.ofStacks(),
 	}
 	if r.lines != nil && !r.flat {
 		opt.Inlining = r.lines
@@ -246,6 +251,7 @@ func (r *profgenRun) report(s *Streams, st *unwind.Stats) {
 	}{
 		{"left out, of other processes", st.OtherProcess, st.OtherProcess + st.Samples},
 		{"left out, no branches in the binaries", st.NoBranches, st.Samples},
+		{"left out, no frame in the binaries", st.Elsewhere, st.Samples},
 		{"left out, no stack", st.NoStack, st.Samples},
 		{"left out, in prologues and epilogues, where stacks lack a frame", st.NoFrame, st.Samples},
 		{"left out, at tail jumps, where stacks lack a frame", st.Departing, st.Samples},
@@ -268,6 +274,9 @@ func (r *profgenRun) report(s *Streams, st *unwind.Stats) {
 
 // profile makes the profile, and returns what writes it.
 func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer) error, error) {
+	if !r.forCompilers() {
+		return r.sampled(s, counts)
+	}
 	if r.onlyCount {
 		if r.lines != nil && !r.flat {
 			return nil, errors.New("--skip-symbolization: contexts are addresses, and those of a profile that is keyed by lines are names: give --ignore-stack-samples")
@@ -298,7 +307,7 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 	}
 	if r.infer != inferNone {
 		graph := tailcall.NewGraph(r.code, counts.Contexts)
-		opt.Inferrer = r.inferrer(graph, probes)
+		opt.Inferrer = r.inferrer(graph, probes.Place)
 		if r.explained {
 			return r.explain(graph, opt.Inferrer, counts), nil
 		}

@@ -117,7 +117,7 @@ var rules = map[string]rule{
 	"internal/tailtruth":   {ours: "sample internal/machinecode internal/unwind internal/tailcall", pure: true},
 	"internal/tailcall":    {ours: "internal/machinecode internal/unwind", pure: true},
 
-	"internal/profgen": {ours: "format/sampleprof format/pseudoprobe internal/machinecode internal/objfile internal/tailcall internal/unwind", pure: true},
+	"internal/profgen": {ours: "format/sampleprof format/pseudoprobe trace internal/calltrie internal/machinecode internal/objfile internal/tailcall internal/unwind", pure: true},
 
 	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
 	"cmd/cairn":    {ours: "internal/cli"},

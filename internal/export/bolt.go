@@ -13,6 +13,7 @@ import (
 type Symbol struct {
 	Name string
 	Addr uint64
+	Size uint64 // 0 if not known
 	File string // base name of the source file, only of local symbols
 	// Ordinal is 0 for a global symbol; a local one is the n-th of its name, by
 	// address.

@@ -20,6 +20,7 @@ type Stacks struct {
 // StackOptions say what a profile of stacks is to have besides the stacks.
 type StackOptions struct {
 	Unit            string                    // of times: "nanoseconds" or "ticks"
+	Sampled         bool                      // self times are numbers of samples, and there are no calls
 	Start, Duration uint64                    // nanoseconds since 1970, and nanoseconds; 0 if not known
 	Show            func(string) string       // gives the name to display for a symbol; may be nil
 	Comments        []string                  // what a reader should know
@@ -40,6 +41,10 @@ func StackPprof(groups []Stacks, funcs trace.Funcs, opt StackOptions) *profile.P
 		TimeNanos:         int64(min(opt.Start, math.MaxInt64)),
 		DurationNanos:     int64(min(opt.Duration, math.MaxInt64)),
 		Comments:          opt.Comments,
+	}
+	if opt.Sampled {
+		b.p.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}}
+		b.p.DefaultSampleType = "samples"
 	}
 	all := 1
 	for _, g := range groups {
@@ -104,7 +109,7 @@ func (b *stackBuilder) add(g Stacks, most int) {
 	EachStack(g.Trie, most, func(stack []trace.FuncID, n *calltrie.Node) error {
 		s := &profile.Sample{
 			Location: make([]*profile.Location, len(stack)),
-			Value:    []int64{int64(min(n.Calls, b.limit)), int64(min(n.Self, b.limit))},
+			Value:    b.values(n),
 			Label:    labels,
 			NumLabel: numbers,
 		}
@@ -114,6 +119,14 @@ func (b *stackBuilder) add(g Stacks, most int) {
 		b.p.Sample = append(b.p.Sample, s)
 		return nil
 	})
+}
+
+func (b *stackBuilder) values(n *calltrie.Node) []int64 {
+	self := int64(min(n.Self, b.limit))
+	if b.opt.Sampled {
+		return []int64{self}
+	}
+	return []int64{int64(min(n.Calls, b.limit)), self}
 }
 
 // location returns the location that stands for a function.

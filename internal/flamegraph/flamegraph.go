@@ -31,12 +31,16 @@ type Document interface {
 type Profile struct {
 	Title string
 	Notes []string // sentences that stand below the title
-	Unit  string   // of all times: "ns", or "ticks" where the clock's rate is not known
+	Unit  string   // of all times: "ns", "ticks" where the clock's rate is not known, or Samples
 	// Groups is one trie, or one for each thread.
 	Groups []Group
 	// Name returns what a function is shown as.
 	Name func(trace.FuncID) string
 }
+
+// Samples is the unit of profiles whose times are numbers of samples. They have no
+// calls.
+const Samples = "samples"
 
 // Group is a trie and what its bar says. Without a label its outermost functions
 // stand at the top; groups with labels, such as "thread 12", have a bar of their

@@ -6,6 +6,8 @@
 // a place ran as often as the code at it; a function is entered as often as its
 // first block ran; calls count where a branch was seen to go to a function's
 // beginning, and inlined ones as often as what was inlined began.
+//
+// Besides, it names the stacks of samples, for whoever is no compiler.
 package profgen
 
 import "github.com/cairnprof/cairn/internal/tailcall"

@@ -240,6 +240,14 @@ function afterPrint() {
 function begin() {
   byId("title").textContent = data.title;
   byId("notes").textContent = data.notes.join(" ");
+  if (isSampled) {
+    const width = byId("by").children;
+    width[0].textContent = "Total";
+    width[0].title = "Width by samples in a function and those that it called";
+    width[1].title = "Width by samples; colour is as strong as the function's own part in it";
+    width[2].hidden = true;
+    document.querySelector("[data-sort=calls]").parentElement.hidden = true;
+  }
   if (isDiff) {
     byId("side").hidden = byId("change").hidden = false;
     byId("by").children[1].hidden = true; // it differs by its colours only

@@ -27,9 +27,9 @@ function facts(t, i) {
   if (t.view === "down") add("total", each(function (s) { return s.total[i]; }), duration, whole);
   if (!isLabel(t, i)) {
     add("self", each(function (s) { return s.self[i]; }), duration, whole);
-    add("calls", each(function (s) { return s.calls[i]; }), count);
+    if (!isSampled) add("calls", each(function (s) { return s.calls[i]; }), count);
   }
-  if (t.view === "up" || !isFunction(t, i)) return rows;
+  if (isSampled || t.view === "up" || !isFunction(t, i)) return rows;
   add("mean", each(function (s) { return s.calls[i] ? s.total[i] / s.calls[i] : null; }), duration);
   ["min", "median", "90 %", "99 %", "max"].forEach(function (what, k) {
     if (each(function (s) { return s.calls[i]; }).every(function (n) { return n < 2; })) return;
@@ -188,8 +188,8 @@ function showTable() {
     button.dataset.f = f;
     head.append(button);
     tr.append(head);
-    for (const key of ["self", "total", "calls"]) {
-      const v = valueOf(f, key), write = key === "calls" ? count : duration;
+    for (const key of isSampled ? ["self", "total"] : ["self", "total", "calls"]) {
+      const v = valueOf(f, key), write = isSampled || key === "calls" ? count : duration;
       const td = element("td", "", isDiff ? signed(v, write) : write(v));
       if (isDiff) {
         td.classList.add(v > 0 ? "up" : v < 0 ? "down" : "soft");
@@ -263,7 +263,7 @@ function showStatus() {
   } else if (hit) {
     const c = covered(layout(downward, state.by, state.side), hit);
     found.textContent = (state.pick >= 0 ? data.names[state.pick] : state.query) + ": " +
-      (c.bars ? percent(c.share, 1) + (state.by === "calls" ? " of all calls" : " of the time") + " in or below " + count(c.bars) + (c.bars === 1 ? " bar" : " bars") : "no bar");
+      (c.bars ? percent(c.share, 1) + (state.by === "calls" ? " of all calls" : isSampled ? " of the samples" : " of the time") + " in or below " + count(c.bars) + (c.bars === 1 ? " bar" : " bars") : "no bar");
   } else {
     found.textContent = count(data.stacks) + (data.stacks === 1 ? " stack" : " stacks");
   }

@@ -4,6 +4,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const sides = data.sides.length;
 const isDiff = sides > 1;
+const isSampled = data.unit === "samples"; // times are numbers of samples, and there are no calls
 const functions = data.functions;
 
 // What the sides are called, without their directories unless that is the difference.

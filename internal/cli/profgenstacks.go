@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/fdata"
+	"github.com/cairnprof/cairn/format/folded"
+	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/internal/export"
+	"github.com/cairnprof/cairn/internal/flamegraph"
+	"github.com/cairnprof/cairn/internal/machinecode"
+	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/profgen"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/tailcall"
+	"github.com/cairnprof/cairn/internal/unwind"
+	"github.com/cairnprof/cairn/sample"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// The forms that are not profiles for compilers.
+const (
+	formatFolded = "folded"
+	formatPprof  = "pprof"
+	formatFlame  = "flame"
+	formatFdata  = "fdata"
+)
+
+func (f *profgenFlags) forCompilers() bool {
+	return f.format == formatText || f.format == formatExtBinary
+}
+
+// ofStacks reports whether it is the stacks of samples that are written.
+func (f *profgenFlags) ofStacks() bool {
+	return f.format == formatFolded || f.format == formatPprof || f.format == formatFlame
+}
+
+// checkForm finds what does not go with --format.
+func (f *profgenFlags) checkForm() error {
+	switch {
+	case !f.forCompilers() && !f.ofStacks() && f.format != formatFdata:
+		return usagef("--format %s: there are text and extbinary for compilers, and folded, pprof, flame and fdata", f.format)
+	case f.format != formatText && f.onlyCount:
+		return usagef("--skip-symbolization writes text, and no %s", f.format)
+	case f.forCompilers():
+		return nil
+	case f.explained:
+		return usagef("--explain is about profiles for compilers, and --format %s is none", f.format)
+	case f.nested || f.mergeCold || f.trimCold || f.contextDepth != -1:
+		return usagef("--format %s: options for contexts are about profiles for compilers", f.format)
+	case f.format == formatFdata && len(f.binaries) > 1:
+		return usagef("--format fdata: it is of one binary, not of %d", len(f.binaries))
+	case f.ofStacks() && f.ignoreStacks:
+		return usagef("--format %s: it is made of stacks, and --ignore-stack-samples leaves none", f.format)
+	case f.ofStacks() && f.unsymbolized != "":
+		return usagef("--format %s: it is made of stacks, and %s has counts", f.format, f.unsymbolized)
+	}
+	return nil
+}
+
+// lacks says why an input is of no use.
+func (f *profgenFlags) lacks(in *sample.Info) error {
+	switch {
+	case f.ofStacks() && in.Kind != sample.Stacks && in.Kind != sample.Hybrid:
+		return fmt.Errorf("%s: it has %v, and no stacks: record it with perf record --call-graph fp, or with cairn record --lbr", in.File, in.Kind)
+	case !f.ofStacks() && (in.Kind == sample.Stacks || in.Kind == sample.Nothing):
+		return fmt.Errorf("%s: it has %v, and no branches: record it with perf record -b, or with cairn record --lbr", in.File, in.Kind)
+	}
+	return nil
+}
+
+// loadSymbols makes the code of the binaries, with symbols as its functions: what
+// is read by people needs no debug information.
+func (r *profgenRun) loadSymbols() (err error) {
+	for _, p := range r.programs {
+		p.Ranges = nil
+	}
+	r.code, err = machinecode.NewSet(r.programs...)
+	return err
+}
+
+// sampled returns what writes a form that is not for compilers.
+func (r *profgenRun) sampled(s *Streams, counts *unwind.Result) (func(io.Writer) error, error) {
+	if r.format == formatFdata {
+		return r.fdata(counts)
+	}
+	if r.format == formatPprof {
+		if err := notOnTerminal(s, r.out, "pprof", "-o"); err != nil {
+			return nil, err
+		}
+	}
+	by, err := r.stackInferrer(counts)
+	if err != nil {
+		return nil, err
+	}
+	stacks := profgen.SampledStacks(counts, r.code, by)
+	if stacks.Inferred > 0 {
+		note(s, "samples on whose stacks frames were put back: %s (%s)", report.Count(stacks.Inferred), percent(stacks.Inferred, stacks.Samples))
+	}
+	w := stackWriter{stacks, r.names.names(), r.binaries}
+	switch r.format {
+	case formatFolded:
+		return w.folded, nil
+	case formatPprof:
+		return w.pprof, nil
+	}
+	return w.flame, nil
+}
+
+// stackInferrer returns what finds missing frames, nil if nothing is to.
+func (r *profgenRun) stackInferrer(counts *unwind.Result) (tailcall.Inferrer, error) {
+	if r.infer == inferNone {
+		return nil, nil
+	}
+	var place func(machinecode.Ref) uint64
+	if r.withoutProbes() == "" {
+		probes, err := profgen.ReadProbes(r.code, r.programs, nil)
+		if err != nil {
+			return nil, err
+		}
+		place = probes.Place
+	}
+	return r.inferrer(tailcall.NewGraph(r.code, counts.Contexts), place), nil
+}
+
+// stackWriter writes stacks that were sampled.
+type stackWriter struct {
+	*profgen.Stacks
+	names    *report.Names
+	binaries []string
+}
+
+// show returns a symbol as it is displayed.
+func (w stackWriter) show(symbol string) string {
+	if name, ok := strings.CutSuffix(symbol, profgen.InferredSuffix); ok {
+		return w.names.Show(name) + profgen.InferredSuffix
+	}
+	return w.names.Show(symbol)
+}
+
+func (w stackWriter) name(id trace.FuncID) string {
+	if id == export.LeftOut {
+		return export.LeftOutName
+	}
+	return w.show(w.Funcs.Name(id))
+}
+
+func (w stackWriter) folded(out io.Writer) error {
+	lines := folded.NewWriter(out)
+	var names []string
+	err := export.EachStack(w.Merged(), export.MaxFrames, func(stack []trace.FuncID, n *calltrie.Node) error {
+		names = names[:0]
+		for _, fn := range stack {
+			names = append(names, w.name(fn))
+		}
+		return lines.Write(names, n.Self)
+	})
+	if err != nil {
+		return err
+	}
+	return lines.Flush()
+}
+
+func (w stackWriter) pprof(out io.Writer) error {
+	var groups []export.Stacks
+	for _, rules := range w.Rules() {
+		g := export.Stacks{Trie: w.ByRules[rules]}
+		if rules != "" {
+			g.Labels = map[string]string{"inferred by": rules}
+		}
+		groups = append(groups, g)
+	}
+	p := export.StackPprof(groups, w.Funcs, export.StackOptions{Sampled: true, Name: w.Funcs.Name, Show: w.show})
+	if err := p.CheckValid(); err != nil {
+		return err
+	}
+	return p.Write(out)
+}
+
+func (w stackWriter) flame(out io.Writer) error {
+	doc := &flamegraph.Profile{
+		Unit: flamegraph.Samples, Name: w.name, Groups: []flamegraph.Group{{Trie: w.Merged()}},
+		Notes: []string{report.Count(w.Samples) + " samples."},
+	}
+	for i, b := range w.binaries {
+		if i > 0 {
+			doc.Title += ", "
+		}
+		doc.Title += filepath.Base(b)
+	}
+	if w.Inferred > 0 {
+		doc.Notes = append(doc.Notes, fmt.Sprintf("Frames that tail calls erased were put back in %s of them.", report.Count(w.Inferred)))
+	}
+	_, err := flamegraph.WriteHTML(out, doc, flamegraph.Options{})
+	return err
+}
+
+// fdata returns what writes the branches for llvm-bolt.
+func (r *profgenRun) fdata(counts *unwind.Result) (func(io.Writer) error, error) {
+	bin, err := objfile.Open(r.binaries[0])
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Close()
+	symbols, err := boltSymbols(bin)
+	if err != nil {
+		return nil, err
+	}
+	branches := export.BoltSamples(r.branches(counts), symbols)
+	return func(w io.Writer) error { return fdata.WriteBranches(w, branches) }, nil
+}
+
+// branches returns the branches of all contexts, by their addresses.
+func (r *profgenRun) branches(counts *unwind.Result) []export.Branch {
+	var out []export.Branch
+	for _, c := range counts.Contexts {
+		for _, b := range c.Branches {
+			x := export.Branch{To: r.code.Address(b.To), Count: b.Count}
+			if b.From.IsInstruction() {
+				x.From = r.code.Address(b.From)
+			}
+			out = append(out, x)
+		}
+	}
+	return out
+}

@@ -1,0 +1,53 @@
+package export
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/fdata"
+)
+
+// Branch is a branch between two link-time addresses that was taken Count times.
+// From is 0 if it came from another binary.
+type Branch struct {
+	From, To uint64
+	Count    uint64
+}
+
+// BoltSamples returns sampled branches as llvm-bolt reads them, in their order.
+// Those that go to no function of the binary are left out, and those that come
+// from none come from outside.
+func BoltSamples(branches []Branch, symbols []Symbol) []fdata.Branch {
+	at := slices.Clone(symbols)
+	// Of several names of a function the last one is taken, which is a global one if
+	// there is any.
+	slices.SortStableFunc(at, func(a, b Symbol) int {
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(min(b.Ordinal, 1), min(a.Ordinal, 1)))
+	})
+	place := func(addr uint64) (fdata.Place, bool) {
+		i, _ := slices.BinarySearchFunc(at, addr, func(s Symbol, addr uint64) int {
+			if s.Addr <= addr {
+				return -1
+			}
+			return 1
+		})
+		if i == 0 {
+			return fdata.Unknown, false
+		}
+		s := &at[i-1]
+		if addr-s.Addr >= max(s.Size, 1) {
+			return fdata.Unknown, false
+		}
+		return fdata.Place{Symbol: s.bolt(), Offset: addr - s.Addr}, true
+	}
+	var out []fdata.Branch
+	for _, b := range branches {
+		to, ok := place(b.To)
+		if !ok {
+			continue
+		}
+		from, _ := place(b.From)
+		out = append(out, fdata.Branch{From: from, To: to, Count: b.Count})
+	}
+	return out
+}

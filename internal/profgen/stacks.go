@@ -1,0 +1,203 @@
+package profgen
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/internal/machinecode"
+	"github.com/cairnprof/cairn/internal/tailcall"
+	"github.com/cairnprof/cairn/internal/unwind"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// InferredSuffix ends the names of functions whose frames tail calls erased and
+// that were put back.
+const InferredSuffix = " [inferred]"
+
+// outsideName is the function of what is in none of the binaries.
+const outsideName = "[outside]"
+
+// Stacks are stacks of functions that were sampled.
+type Stacks struct {
+	Funcs trace.Funcs
+	// ByRules has them by the rules that put frames back: ascending, with commas
+	// between, "" where nothing was put back. Total and Self are samples, and there
+	// are no calls.
+	ByRules  map[string]*calltrie.Trie
+	Samples  uint64
+	Inferred uint64 // those of Samples whose stacks have frames that were put back
+}
+
+// SampledStacks names the moments of a result, and puts back the frames that by
+// finds; by may be nil. What was inlined is part of the function that it is in.
+func SampledStacks(r *unwind.Result, code *machinecode.Set, by tailcall.Inferrer) *Stacks {
+	b := stackBuilder{
+		code: code, by: by, ids: map[sampledFunction]trace.FuncID{}, entries: map[*machinecode.Binary][]uint64{},
+		out: &Stacks{Funcs: trace.Funcs{}, ByRules: map[string]*calltrie.Trie{}},
+	}
+	for i := range r.Moments {
+		b.add(&r.Moments[i])
+	}
+	return b.out
+}
+
+// Merged returns all stacks.
+func (s *Stacks) Merged() *calltrie.Trie {
+	t := calltrie.New()
+	for _, rules := range s.Rules() {
+		t.Merge(calltrie.Root, s.ByRules[rules], nil)
+	}
+	return t
+}
+
+// Rules returns what ByRules has, ascending.
+func (s *Stacks) Rules() []string {
+	var out []string
+	for rules := range s.ByRules {
+		out = append(out, rules)
+	}
+	slices.Sort(out)
+	return out
+}
+
+type stackBuilder struct {
+	code    *machinecode.Set
+	by      tailcall.Inferrer
+	ids     map[sampledFunction]trace.FuncID
+	entries map[*machinecode.Binary][]uint64 // of its functions
+	out     *Stacks
+
+	frames []tailcall.Frame // of the moment at hand, with what ran
+	rules  []string
+}
+
+// sampledFunction is one that stands on stacks. Function is -1 where the code is in
+// none, and binary nil where it is in none of those either.
+type sampledFunction struct {
+	binary   *machinecode.Binary
+	function int
+	inferred bool
+}
+
+func (b *stackBuilder) add(m *unwind.Moment) {
+	b.frames = b.frames[:0]
+	// Other binaries part a stack: nothing can be told of what they called.
+	start := 0
+	for i, r := range m.Frames {
+		if r == machinecode.External {
+			b.part(m, start, i, r)
+			start = i + 1
+		}
+	}
+	b.part(m, start, len(m.Frames), m.Leaf)
+
+	b.rules = b.rules[:0]
+	for _, f := range b.frames {
+		if f.Rule != "" && !slices.Contains(b.rules, f.Rule) {
+			b.rules = append(b.rules, f.Rule)
+		}
+	}
+	slices.Sort(b.rules)
+	key := strings.Join(b.rules, ",")
+	trie := b.out.ByRules[key]
+	if trie == nil {
+		trie = calltrie.New()
+		b.out.ByRules[key] = trie
+	}
+	node := calltrie.Root
+	for _, f := range b.frames {
+		node = trie.Child(node, b.function(f))
+		trie.Node(node).Total += m.Count
+	}
+	trie.Node(node).Self += m.Count
+	b.out.Samples += m.Count
+	if key != "" {
+		b.out.Inferred += m.Count
+	}
+}
+
+// part adds the frames [start, end) of a moment, which led to leaf.
+func (b *stackBuilder) part(m *unwind.Moment, start, end int, leaf machinecode.Ref) {
+	outside := leaf == machinecode.External
+	last := tailcall.Frame{At: leaf}
+	if outside && end > start {
+		// To the binaries, what ran is the function that called the other one.
+		end--
+		last.At = m.Frames[end]
+		if !b.code.Class(last.At).IsCall() {
+			last.Rule = tailcall.RuleWindow
+		}
+	}
+	if !outside || last.At != leaf {
+		c := unwind.Context{Frames: m.Frames[start:end]}
+		if m.Known != nil {
+			c.Known = m.Known[start:end]
+		}
+		b.frames = append(b.frames, b.restore(&c, last.At)...)
+		b.frames = append(b.frames, last)
+	}
+	if outside {
+		b.frames = append(b.frames, tailcall.Frame{At: leaf})
+	}
+}
+
+func (b *stackBuilder) restore(c *unwind.Context, leaf machinecode.Ref) []tailcall.Frame {
+	if b.by != nil {
+		return tailcall.Restore(b.code, b.by, c, leaf)
+	}
+	out := make([]tailcall.Frame, len(c.Frames))
+	for i, r := range c.Frames {
+		out[i].At = r
+	}
+	return out
+}
+
+// function returns the number of the function of a frame.
+func (b *stackBuilder) function(f tailcall.Frame) trace.FuncID {
+	key := sampledFunction{b.code.Binary(f.At), -1, f.Rule != ""}
+	if key.binary != nil {
+		if r := key.binary.RangeAt(b.code.Address(f.At)); r != nil {
+			key.function = r.Function
+		}
+	}
+	id, ok := b.ids[key]
+	if !ok {
+		object := uint8(slices.Index(b.code.Binaries(), key.binary)) // 255 is outside
+		id = trace.MakeFuncID(object, uint32(len(b.ids)+1))
+		b.ids[key] = id
+		b.out.Funcs[id] = b.describe(key)
+	}
+	return id
+}
+
+func (b *stackBuilder) describe(f sampledFunction) trace.Func {
+	if f.binary == nil {
+		return trace.Func{Name: outsideName}
+	}
+	out := trace.Func{Name: "[" + f.binary.Name + "]", Object: f.binary.Name}
+	if f.function >= 0 {
+		out.Name, out.Addr = f.binary.Functions()[f.function].Name, b.entry(f.binary, f.function)
+	}
+	if f.inferred {
+		out.Name += InferredSuffix
+	}
+	return out
+}
+
+// entry returns the address of a function: where it is entered, or else its first.
+func (b *stackBuilder) entry(in *machinecode.Binary, function int) uint64 {
+	at := b.entries[in]
+	if at == nil {
+		at = make([]uint64, len(in.Functions()))
+		for _, entry := range []bool{true, false} {
+			for _, r := range in.Ranges() {
+				if at[r.Function] == 0 && (r.Entry || !entry) {
+					at[r.Function] = r.Lo
+				}
+			}
+		}
+		b.entries[in] = at
+	}
+	return at[function]
+}
