@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairnprof/cairn/internal/calltrie"
 	"github.com/cairnprof/cairn/trace"
 )
 
@@ -267,6 +268,32 @@ const useScript = `
     equal("bar in the other theme", pixel(0.59, 1), colour("--c22"));
     equal("nothing was loaded", performance.getEntriesByType("resource").length, 0);
 `
+
+// TestBrowserSamples: a page of samples has no calls and no times.
+func TestBrowserSamples(t *testing.T) {
+	t.Parallel()
+	trie := calltrie.New()
+	m := trie.Child(calltrie.Root, 1)
+	trie.Node(m).Total, trie.Node(m).Self = 12, 5
+	trie.Node(trie.Child(m, 2)).Total, trie.Node(trie.Child(m, 2)).Self = 7, 7
+	names := []string{"", "main", "f [inferred]"}
+	page, sum := write(t, WriteHTML, &Profile{
+		Title: "app", Unit: Samples, Groups: []Group{{Trie: trie}}, Name: func(id trace.FuncID) string { return names[id] },
+	}, Options{})
+	if sum.Stacks != 2 {
+		t.Errorf("%+v", sum)
+	}
+	for _, complaint := range probe(t, page, `
+    const shown = [...document.querySelectorAll("#by button")].filter(function (b) { return !b.hidden; });
+    equal("widths", shown.map(function (b) { return b.textContent; }).join(), "Total,Self");
+    equal("table", [...document.querySelectorAll("#body tr")].map(function (r) { return [...r.children].map(function (c) { return c.textContent; }).join(); }).join(";"), "f [inferred],7,7;main,5,12");
+    document.querySelector("#body button").click();
+    await pause();
+    equal("found", document.querySelector("#found").textContent, "f [inferred]: 58.3 % of the samples in or below 1 bar");
+`) {
+		t.Error(complaint)
+	}
+}
 
 // Every layout is held against what must be true of it, by the page's own code:
 // bars within those above them, and the tree turned round with the same sums.

@@ -3,6 +3,7 @@ package unwind
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"testing"
 
@@ -64,6 +65,34 @@ func TestRun(t *testing.T) {
 		}
 		if r.Stats.Used != 80 || !r.Stats.Mapped {
 			t.Errorf("%d workers: %+v", workers, r.Stats)
+		}
+	}
+}
+
+// TestRunMoments: the stacks that were sampled are those of all workers, in order.
+func TestRunMoments(t *testing.T) {
+	t.Parallel()
+	set := code(t)
+	for _, workers := range []int{1, 3} {
+		src := moving()
+		for i, b := range src.batches {
+			s := &b.Samples[0]
+			s.Branches = nil
+			if i%2 == 1 {
+				s.Stack = s.Stack[1:]
+				s.Stack[0] -= 5 // at the call
+			}
+		}
+		r, err := Run(context.Background(), src, set, Options{Moments: true, TailCalls: true}, workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		for _, m := range r.Moments {
+			got += fmt.Sprintf("%d calls, at %x: %d; ", len(m.Frames), set.Address(m.Leaf)-text, m.Count)
+		}
+		if want := "1 calls, at 22: 40; 2 calls, at 32: 40; "; got != want || r.Stats.Used != 80 {
+			t.Errorf("%d workers: %s %+v", workers, got, r.Stats)
 		}
 	}
 }
