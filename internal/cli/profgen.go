@@ -24,6 +24,7 @@ type profgenFlags struct {
 	explained     bool // print what was inferred
 	json          bool
 	keepTailJumps bool
+	merge         bool // profiles, in place of making one
 	profgenStages
 }
 
@@ -56,8 +57,8 @@ else by the lines of debug information.
   llvm  as llvm-profgen does: what branches leave one possibility of
   none  nothing
 
-Profiles for compilers have that only with contexts and pseudo probes. --explain prints what was found, by which rule, and
-what is ambiguous.
+Profiles for compilers have that only with contexts and pseudo probes. --explain prints
+what was found, by which rule, and what is ambiguous.
 
 --format has forms for others, too. They take functions from symbols, and need no debug
 information:
@@ -74,12 +75,20 @@ an option asks for it: there is no pre-inliner, --csprof-merge-cold-context and
 --gen-cs-nested-profile are off. Profiles are the same as those of llvm-profgen
 --csspgo-preinliner=0 --csprof-merge-cold-context=0 --gen-cs-nested-profile=0, but for
 samples at tail jumps, whose stacks lack a frame: they are left out unless
---keep-tail-jumps or --infer-missing-frames=llvm is given.`,
+--keep-tail-jumps or --infer-missing-frames=llvm is given.
+
+--merge sums profiles that are text, cairn's or others', as llvm-profdata merge does.`,
 		Example: `  cairn profgen --binary app -o app.prof perf.data
   cairn profgen --binary app --binary libengine.so -o app.prof app.perf
   cairn profgen --binary app --format flame -o app.html perf.data
-  clang -O2 -fpseudo-probe-for-profiling -fprofile-sample-use=app.prof app.c`,
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+  clang -O2 -fpseudo-probe-for-profiling -fprofile-sample-use=app.prof app.c
+  cairn profgen --merge -o week.prof monday.prof tuesday.prof.gz`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.merge {
+				return f.mergeProfiles(s, args)
+			}
+			return f.run(c.Context(), s, args)
+		},
 	}
 	fl := c.Flags()
 	fl.StringSliceVar(&f.perfData, "perfdata", nil, "an INPUT, as llvm-profgen calls `perf.data`")
@@ -100,6 +109,7 @@ samples at tail jumps, whose stacks lack a frame: they are left out unless
 	fl.BoolVar(&f.explained, "explain", false, "print the calls behind which frames are missing, and what is known of those, in place of a profile")
 	f.names.registerMangled(c)
 	fl.BoolVar(&f.json, "json", false, "with --explain: print JSON")
+	fl.BoolVar(&f.merge, "merge", false, "sum profiles that are text, which are given in place of samples")
 	f.profgenStages.register(fl)
 	return c
 }
