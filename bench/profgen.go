@@ -11,7 +11,7 @@ import (
 
 const (
 	profgenRows   = 30000
-	profgenEvery  = 1009
+	profgenEvery  = 701
 	profgenRounds = 5
 	profgenBytes  = 500e6 // that the input has at least
 )
