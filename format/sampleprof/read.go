@@ -14,7 +14,7 @@ import (
 // Bounds of what Read takes.
 const (
 	maxLine  = 16 << 20 // bytes: contexts have a name for each caller
-	maxDepth = 1024     // of functions that are nested
+	maxDepth = 4096     // of functions that are nested, and of contexts
 )
 
 // File is a profile as read.
@@ -121,6 +121,9 @@ func (p *parser) context(name string) (Context, error) {
 	}
 	inner, closed := strings.CutSuffix(name[1:], "]")
 	frames := strings.Split(inner, " @ ")
+	if len(frames) > maxDepth {
+		return c, fmt.Errorf("a context of more than %d functions", maxDepth)
+	}
 	for i, s := range frames {
 		f, ok := Frame{Func: s}, true
 		if i < len(frames)-1 {

@@ -162,9 +162,10 @@ func TestMergeMixed(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
-	deep := "f:1:1\n"
+	var deep strings.Builder
+	deep.WriteString("f:1:1\n")
 	for i := 1; i <= maxDepth; i++ {
-		deep += strings.Repeat(" ", i) + "1: f:1\n"
+		deep.WriteString(strings.Repeat(" ", i) + "1: f:1\n")
 	}
 	for in, want := range map[string]string{
 		"":                              "it is empty",
@@ -191,9 +192,10 @@ func TestReadErrors(t *testing.T) {
 		"[m @ f]:1:1\n":                 "line 1: not a context",
 		"[m:x @ f]:1:1\n":               "line 1: not a context",
 		"[m:1:1\n":                      "line 1: not a context",
-		deep:                            "line 1025: more than 1024 functions are nested",
-		"\x84\xe4\xd0\xb1\xf4\xc9\x94\xa8\x53\x67":   "it is binary",
-		"f:1:1\n 1: " + strings.Repeat("x", maxLine): "line 2: ",
+		deep.String():                   "line 4097: more than 4096 functions are nested",
+		"[" + strings.Repeat("f:1 @ ", maxDepth) + "f]:1:1\n": "line 1: a context of more than 4096 functions",
+		"\x84\xe4\xd0\xb1\xf4\xc9\x94\xa8\x53\x67":            "it is binary",
+		"f:1:1\n 1: " + strings.Repeat("x", maxLine):          "line 2: ",
 	} {
 		if _, err := Read(strings.NewReader(in)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %s", in, err, want)
