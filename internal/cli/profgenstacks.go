@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/format/fdata"
@@ -213,17 +215,58 @@ func (r *profgenRun) fdata(counts *unwind.Result) (func(io.Writer) error, error)
 	return func(w io.Writer) error { return fdata.WriteBranches(w, branches) }, nil
 }
 
-// branches returns the branches of all contexts, by their addresses.
+// branches returns the branches of all contexts, by their addresses. Where control
+// went on to another block without a jump there is a branch as well, to the next
+// instruction: BOLT takes what no line has for code that did not run.
 func (r *profgenRun) branches(counts *unwind.Result) []export.Branch {
-	var out []export.Branch
+	type edge struct{ from, to machinecode.Ref }
+	sums := map[edge]uint64{}
+	targets := r.targets(counts)
 	for _, c := range counts.Contexts {
 		for _, b := range c.Branches {
-			x := export.Branch{To: r.code.Address(b.To), Count: b.Count}
-			if b.From.IsInstruction() {
-				x.From = r.code.Address(b.From)
+			sums[edge{b.From, b.To}] += b.Count
+		}
+		for _, run := range c.Ranges {
+			for at := run.From; at < run.To; at++ {
+				if r.code.Class(at) == machinecode.Conditional || targets[at+1] {
+					sums[edge{at, at + 1}] += run.Count
+				}
 			}
-			out = append(out, x)
 		}
 	}
+	out := make([]export.Branch, 0, len(sums))
+	for e, n := range sums {
+		x := export.Branch{To: r.code.Address(e.to), Count: n}
+		if e.from.IsInstruction() {
+			x.From = r.code.Address(e.from)
+		}
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b export.Branch) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
 	return out
+}
+
+// targets returns the instructions that jumps go to, direct ones and those that were
+// seen: blocks begin there.
+func (r *profgenRun) targets(counts *unwind.Result) []bool {
+	is := make([]bool, r.code.Len()+1)
+	b := r.code.Binaries()[0]
+	for at := b.First; at < b.End; at++ {
+		switch r.code.Class(at) {
+		case machinecode.Jump, machinecode.Conditional:
+			if to, ok := r.code.Target(at); ok {
+				is[b.At(to)] = true
+			}
+		}
+	}
+	for _, c := range counts.Contexts {
+		for _, x := range c.Branches {
+			if r.code.Class(x.From) == machinecode.IndirectJump {
+				is[x.To] = true
+			}
+		}
+	}
+	return is
 }
