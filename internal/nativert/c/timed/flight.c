@@ -319,5 +319,7 @@ HIDDEN void __cairn_flight_start(struct process *p, int first) {
     p->flight_forked = forked;
     store(&p->flight, f);
   }
-  if (first && !p->off && p->flight_chunks) __cairn_begin(p);
+  if (p->off || !p->flight_chunks) return;
+  if (first) __cairn_begin(p);
+  else if (!load(&p->file.first)) __cairn_flush(p); /* the thread of the log opens it */
 }
