@@ -73,13 +73,17 @@ func (b *bench) profgen(ctx context.Context) error {
 			r.times, r.peak = append(r.times, seconds), max(r.peak, peak)
 		}
 	}
-	if err := b.reportProfgen(ctx, info.Size(), runs); err != nil {
+	uses, err := b.useProfiles(ctx, filepath.Join(dir, "lua"))
+	if err != nil {
+		return err
+	}
+	if err := b.reportProfgen(ctx, info.Size(), runs, uses); err != nil {
 		return err
 	}
 	return os.RemoveAll(dir)
 }
 
-func (b *bench) reportProfgen(ctx context.Context, size int64, runs []*profgenRun) error {
+func (b *bench) reportProfgen(ctx context.Context, size int64, runs []*profgenRun, uses []*profileUse) error {
 	var text bytes.Buffer
 	b.writeHead(ctx, &text, "Profiles of samples",
 		"Samples of the branches of SQLite's workload, recorded by `cairn record --lbr`, made into a profile\nwith contexts; clock time, median of interleaved runs. The file is in the kernel's cache.",
@@ -93,10 +97,18 @@ func (b *bench) reportProfgen(ctx context.Context, size int64, runs []*profgenRu
 		{"one core, against llvm-profgen", ">= 1.50x", fmt.Sprintf("%.2fx", faster(one)), faster(one) >= 1.5},
 		{"peak memory, against llvm-profgen", "<= 1.00x", fmt.Sprintf("%.2fx", two.peak/llvm.peak), two.peak <= llvm.peak},
 		{"what inference adds", "<= +5.00 %", percent(inference), inference <= 0.05},
+		{"instructions of a build by it, against llvm-profgen's", "<= +0.10 %", percent(growth(uses[1].instructions, uses[2].instructions)), growth(uses[1].instructions, uses[2].instructions) <= 0.001},
 	})
 	rows := [][]string{{"run", "seconds", "MB/s", "peak memory, MB"}}
 	for _, r := range runs {
 		rows = append(rows, []string{r.label, spread(r.times), thousands(int64(float64(size) / 1e6 / median(r.times))), fmt.Sprintf("%.0f", r.peak)})
+	}
+	table(&text, rows)
+	text.WriteString("## What the profiles are worth\n\nLua, whose interpreter makes many tail calls, built by clang with each profile of the same samples and\n" +
+		"run under callgrind: instructions, and branches that its model of a predictor gets wrong.\n\n")
+	rows = [][]string{{"build", "instructions", "against plain", "mispredicted"}}
+	for _, u := range uses {
+		rows = append(rows, []string{u.label, thousands(u.instructions), percent(growth(u.instructions, uses[0].instructions)), thousands(u.mispredicted)})
 	}
 	table(&text, rows)
 	if _, err := os.Stdout.Write(text.Bytes()); err != nil {
