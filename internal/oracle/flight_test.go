@@ -97,8 +97,9 @@ func TestFlightTold(t *testing.T) {
 				{"threads 64", 0},
 				{"kill 30000", 0},
 				{"long 1", 0},
-				// A handler that comes while a place is being taken loses its calls.
-				{"signals 300000", 0.2},
+				// A handler that comes while a place is being taken loses its calls; it is
+				// called a few dozen times.
+				{"signals 300000", 0.5},
 			} {
 				t.Run(run.args, func(t *testing.T) {
 					said, logs := flightLogs(t, recordAll, program, strings.Fields(run.args)...)

@@ -79,8 +79,9 @@ func (r *xrayRecording) program() string { return strings.Split(r.name, "-")[1] 
 
 const (
 	allCalls = "func_duration_threshold_us=0 "
-	allDepth = allCalls + "max_stack_depth=1000 " // of basic mode
-	soon     = "grace_period_ms=10 "              // of FDR mode: how long the end waits for threads
+	noCalls  = "func_duration_threshold_us=60000000 " // what a stalled machine makes long is left out, too
+	allDepth = allCalls + "max_stack_depth=1000 "     // of basic mode
+	soon     = "grace_period_ms=10 "                  // of FDR mode: how long the end waits for threads
 )
 
 var xrayRecordings = []xrayRecording{
@@ -96,7 +97,7 @@ var xrayRecordings = []xrayRecording{
 	{name: "basic-filter"},
 	{name: "basic-objects", options: allCalls},
 	{name: "basic-entries", options: allCalls},
-	{name: "basic-empty"},
+	{name: "basic-empty", options: noCalls},
 	{name: "fdr-args", options: allCalls},
 	{name: "fdr-args-cut", options: allCalls, cut: 21, facts: "open 2\ndamage 1"},
 	{name: "fdr-tail", options: allCalls},
@@ -113,8 +114,8 @@ var xrayRecordings = []xrayRecording{
 	{name: "fdr-second", options: allCalls + "buffer_size=1024"},
 	{name: "fdr-objects", options: allCalls},
 	{name: "fdr-entries", options: allCalls},
-	{name: "fdr-empty"},
-	{name: "fdr-empty-header", cut: 80}, // only the header is left
+	{name: "fdr-empty", options: noCalls},
+	{name: "fdr-empty-header", options: noCalls, cut: 80}, // only the header is left
 	{name: "fdr-tsc", options: allCalls, tsc: true},
 }
 
