@@ -13,7 +13,7 @@ CONCURRENT := ./internal/cli ./internal/objfile ./internal/account ./format/call
 # A number of executions, as Go 1.26 may report the end of a time limit as a
 # failure (golang/go#75804).
 FUZZTIME ?= 100000x
-TIMEOUT  ?= 15m
+TIMEOUT  ?= 30m
 
 # Every fuzz target, as package:name.
 FUZZ = $(shell grep -rho --include='*_test.go' -H '^func Fuzz[A-Za-z0-9_]*' . | \
