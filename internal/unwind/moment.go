@@ -53,16 +53,8 @@ func (u *Unwinder) Moment(s *sample.Sample) (c Context, leaf ref, ok bool) {
 		return c, leaf, false
 	}
 	u.readBranches(s.Branches)
-	node := uint32(root)
-	if u.tailCalls() {
-		node = u.start(u.follow())
-	} else {
-		for i := len(u.stack) - 1; i > 0; i-- {
-			node = u.frames.child(node, u.stack[i])
-		}
-	}
 	x := contexts{u: u, whole: true}
-	x.read(node)
+	x.read(u.stacked())
 	return x.context(), u.stack[0], true
 }
 

@@ -182,14 +182,7 @@ func (u *Unwinder) flat() {
 
 // walk undoes the branches, the newest first.
 func (u *Unwinder) walk() {
-	u.parent = root
-	if u.tailCalls() {
-		u.parent = u.start(u.follow())
-	} else {
-		for i := len(u.stack) - 1; i > 0; i-- {
-			u.parent = u.frames.child(u.parent, u.stack[i])
-		}
-	}
+	u.parent = u.stacked()
 	if u.opt.Moments {
 		u.moments.add(edge{u.parent, u.stack[0], machinecode.None}, u.count)
 		if len(u.taken) == 0 {
@@ -217,6 +210,18 @@ func (u *Unwinder) walk() {
 		}
 		u.branches.add(edge{at, t.from, t.to}, u.count)
 	}
+}
+
+// stacked returns the node of the sample's stack.
+func (u *Unwinder) stacked() uint32 {
+	if u.tailCalls() {
+		return u.start(u.follow())
+	}
+	node := uint32(root)
+	for i := len(u.stack) - 1; i > 0; i-- {
+		node = u.frames.child(node, u.stack[i])
+	}
+	return node
 }
 
 func (u *Unwinder) tailCalls() bool { return u.opt.TailCalls && u.opt.Inlining == nil }
