@@ -28,7 +28,6 @@ type Graph struct {
 	seen   edges              // tail calls that were taken
 	all    edges              // those, and direct ones that the code has
 	taken  [][]function       // whose address the code of a function takes, ascending
-	takers []bool             // of functions: somebody takes its address
 
 	computed [][]ref // jumps of functions to computed addresses, outside of them as it looks
 	contexts []unwind.Context
@@ -56,7 +55,7 @@ func NewGraph(code *machinecode.Set, contexts []unwind.Context) *Graph {
 	g.tellNamesakes()
 	seen, all := make([][]edge, g.count), make([][]edge, g.count)
 	g.computed = make([][]ref, g.count)
-	g.taken, g.takers = make([][]function, g.count), make([]bool, g.count)
+	g.taken = make([][]function, g.count)
 	g.read(all)
 	g.observe(contexts, seen)
 	for f := range seen {
@@ -157,9 +156,6 @@ func (g *Graph) read(all [][]edge) {
 	for f := range g.taken {
 		slices.Sort(g.taken[f])
 		g.taken[f] = slices.Compact(g.taken[f])
-		for _, t := range g.taken[f] {
-			g.takers[t] = true
-		}
 	}
 }
 
@@ -205,7 +201,12 @@ func (g *Graph) function(r ref) function {
 	if b == nil {
 		return none
 	}
-	rng := b.RangeAt(g.code.Address(r))
+	return g.at(b, g.code.Address(r))
+}
+
+// at returns the function that has an address of a binary.
+func (g *Graph) at(b *machinecode.Binary, addr uint64) function {
+	rng := b.RangeAt(addr)
 	if rng == nil {
 		return none
 	}
@@ -218,10 +219,5 @@ func (g *Graph) target(r ref) function {
 	if !ok {
 		return none
 	}
-	b := g.code.Binary(r)
-	rng := b.RangeAt(addr)
-	if rng == nil {
-		return none
-	}
-	return g.of(slices.Index(g.code.Binaries(), b), rng)
+	return g.at(g.code.Binary(r), addr)
 }
