@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -109,15 +108,17 @@ func (f *recordFlags) run(ctx context.Context, s *Streams, argv []string) error 
 	if err := os.WriteFile(raw, nil, 0o600); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, argv[1:]...)
-	cmd.Args[0] = argv[0]
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
+	truth := "0"
+	if f.truth != "" {
+		truth = "1"
+	}
+	cmd := inPlaceOfUs(ctx, s, path, argv, []string{
+		preload(library), "CAIRN_LBR=" + plan, "CAIRN_LBR_OUT=" + raw,
+		"CAIRN_LBR_EVERY=" + strconv.FormatUint(f.every, 10), "CAIRN_LBR_DEPTH=" + strconv.Itoa(f.depth), "CAIRN_LBR_TRUTH=" + truth,
+	})
 	if f.out == "-" || f.truth == "-" {
 		cmd.Stdout = s.Err
 	}
-	cmd.Env = append(os.Environ(), "LD_PRELOAD="+strings.TrimRight(library+":"+os.Getenv("LD_PRELOAD"), ":"),
-		"CAIRN_LBR="+plan, "CAIRN_LBR_OUT="+raw, "CAIRN_LBR_EVERY="+strconv.FormatUint(f.every, 10),
-		"CAIRN_LBR_DEPTH="+strconv.Itoa(f.depth), "CAIRN_LBR_TRUTH="+strconv.Itoa(boolInt(f.truth != "")))
 	code, err := runThrough(cmd)
 	if err != nil {
 		return err
@@ -129,30 +130,6 @@ func (f *recordFlags) run(ctx context.Context, s *Streams, argv []string) error 
 		return exitError{code}
 	}
 	return nil
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// runThrough runs a program whose terminal is ours: an interrupt is for it to
-// handle. It returns its exit code.
-func runThrough(cmd *exec.Cmd) (int, error) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGQUIT)
-	defer signal.Stop(signals)
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		return 0, err
-	}
-	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal()), nil
-	}
-	return exit.ExitCode(), nil
 }
 
 // planLBR plans the copy of a program's code.
@@ -169,17 +146,7 @@ func planLBR(path string) (*lbr.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := lbr.Module{Fixed: len(p.Segments) > 0 && p.Segments[0].Addr != 0}
-	for _, c := range p.Code {
-		m.Sections = append(m.Sections, lbr.Section{Addr: c.Addr, Data: c.Data})
-	}
-	for _, sym := range p.Symbols {
-		if sym.Func {
-			m.Functions = append(m.Functions, sym.Addr)
-		}
-	}
-	m.Functions = lbr.SortFunctions(m.Functions)
-	image, err := lbr.Plan(m)
+	image, err := lbr.Plan(lbr.ModuleOf(p))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -131,8 +130,7 @@ func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]strin
 		return nil, err
 	}
 	env := []string{
-		"LD_PRELOAD=" + strings.TrimSuffix(library+":"+os.Getenv("LD_PRELOAD"), ":"),
-		"CAIRN_DIR=" + dir, "CAIRN_SPIKE=" + words, "CAIRN_HOOK_SUMMARY=" + summary,
+		preload(library), "CAIRN_DIR=" + dir, "CAIRN_SPIKE=" + words, "CAIRN_HOOK_SUMMARY=" + summary,
 	}
 	if plan == nil {
 		return env, nil
@@ -143,10 +141,7 @@ func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]strin
 
 // runHooked runs the program and says what the library did in it.
 func runHooked(ctx context.Context, s *Streams, h *hookable, argv, env []string, summary string) error {
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), h.path, argv[1:]...)
-	cmd.Args[0] = argv[0]
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
-	cmd.Env = append(os.Environ(), env...)
+	cmd := inPlaceOfUs(ctx, s, h.path, argv, env)
 	code, err := runThrough(cmd)
 	if err != nil {
 		return err

@@ -101,7 +101,7 @@ var rules = map[string]rule{
 	"internal/native":     {ours: "prof format/mip/wire format/tracelog/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
 	"internal/nativert":   {ours: "prof format/mip/wire format/tracelog/wire"},
 	"internal/driver":     {pure: true},
-	"internal/lbr":        {ours: "sample internal/bytecur internal/x86", pure: true},
+	"internal/lbr":        {ours: "sample internal/bytecur internal/objfile internal/x86", pure: true},
 	"internal/ptrace":     {ours: "prof internal/objfile"},
 	"internal/heatmap":    {pure: true},
 	"internal/webpage":    {pure: true},

@@ -3,6 +3,7 @@ package lbr
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"github.com/cairnprof/cairn/sample"
@@ -95,7 +96,7 @@ func FuzzPlan(f *testing.F) {
 			return
 		}
 		m := Module{Sections: []Section{{0x401010, code}}, Functions: []uint64{0x401010, 0x401010 + uint64(function)}, Fixed: true}
-		m.Functions = SortFunctions(m.Functions)
+		m.Functions = slices.Compact(m.Functions)
 		image, err := Plan(m)
 		if err != nil {
 			return

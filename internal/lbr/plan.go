@@ -1,11 +1,11 @@
 package lbr
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/objfile"
 	"github.com/cairnprof/cairn/internal/x86"
 )
 
@@ -20,6 +20,22 @@ type Module struct {
 type Section struct {
 	Addr uint64
 	Data []byte
+}
+
+// ModuleOf returns what Plan needs to know of a program.
+func ModuleOf(p *objfile.Program) Module {
+	m := Module{Fixed: len(p.Segments) > 0 && p.Segments[0].Addr != 0}
+	for _, c := range p.Code {
+		m.Sections = append(m.Sections, Section{Addr: c.Addr, Data: c.Data})
+	}
+	for _, s := range p.Symbols {
+		if s.Func {
+			m.Functions = append(m.Functions, s.Addr)
+		}
+	}
+	slices.Sort(m.Functions)
+	m.Functions = slices.Compact(m.Functions)
+	return m
 }
 
 // Bounds of what can be planned. An event has 28 bits for an address in the code.
@@ -180,10 +196,4 @@ func (p *planner) resolve() error {
 		put32(p.Code[r-4:], uint32(len(p.Code)+8*i)-r)
 	}
 	return nil
-}
-
-// SortFunctions sorts the addresses that functions begin at, each once.
-func SortFunctions(f []uint64) []uint64 {
-	slices.SortFunc(f, cmp.Compare[uint64])
-	return slices.Compact(f)
 }

@@ -71,17 +71,7 @@ func plan(t *testing.T, path string) *Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := Module{Fixed: p.Segments[0].Addr != 0}
-	for _, c := range p.Code {
-		m.Sections = append(m.Sections, Section{c.Addr, c.Data})
-	}
-	for _, s := range p.Symbols {
-		if s.Func {
-			m.Functions = append(m.Functions, s.Addr)
-		}
-	}
-	m.Functions = SortFunctions(m.Functions)
-	image, err := Plan(m)
+	image, err := Plan(ModuleOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}
