@@ -116,12 +116,13 @@ var rules = map[string]rule{
 	"internal/unwind":      {ours: "sample internal/machinecode", pure: true},
 	"internal/tailtruth":   {ours: "sample internal/machinecode internal/unwind internal/tailcall", pure: true},
 	"internal/tailcall":    {ours: "internal/machinecode internal/unwind", pure: true},
+	"internal/tailguests":  {ours: "sample format/perfscript internal/machinecode internal/objfile internal/profgen internal/tailtruth"},
 
 	"internal/profgen": {ours: "format/sampleprof format/pseudoprobe trace internal/calltrie internal/machinecode internal/objfile internal/tailcall internal/unwind", pure: true},
 
 	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
 	"cmd/cairn":    {ours: "internal/cli"},
-	"bench":        {ours: "format/mip format/xray internal/ptrace"},
+	"bench":        {ours: "format/mip format/xray internal/ptrace internal/tailcall internal/tailguests internal/tailtruth"},
 	"docs":         {},
 
 	"internal/deps":   {},

@@ -3,91 +3,15 @@
 package oracle
 
 import (
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 
-	"github.com/cairnprof/cairn/format/perfscript"
-	"github.com/cairnprof/cairn/internal/machinecode"
-	"github.com/cairnprof/cairn/internal/objfile"
-	"github.com/cairnprof/cairn/internal/profgen"
 	"github.com/cairnprof/cairn/internal/tailcall"
+	"github.com/cairnprof/cairn/internal/tailguests"
 	"github.com/cairnprof/cairn/internal/tailtruth"
-	samples "github.com/cairnprof/cairn/sample"
 )
-
-// guest is a real program whose missing frames are looked for.
-type guest struct {
-	name     string
-	compiler string
-	level    string
-	source   func(t *testing.T) string // returns a directory
-	files    []string                  // in it, as globs
-	driver   string                    // in testdata
-	include  string                    // below the directory
-	args     []string
-	every    string
-}
-
-var guests = []guest{
-	{
-		name: "SQLite", compiler: "clang-22", level: "-O1", every: "307",
-		source: moduleSource("github.com/mattn/go-sqlite3@v1.14.52"), files: []string{"sqlite3-binding.c"}, driver: "sqlite.c",
-		args: []string{":memory:", filepath.Join("testdata", "sqlite.sql"), "3"},
-	},
-	{
-		name: "Duktape", compiler: "gcc", level: "-O2", every: "101",
-		source: moduleSource("gopkg.in/olebedev/go-duktape.v3@v3.0.0-20200619000410-60c24ae608a6"),
-		files:  []string{"duktape.c"}, driver: "missing/duktape.c",
-		args: []string{"1", filepath.Join("testdata", "missing", "script.js")},
-	},
-	{
-		name: "H3", compiler: "gcc", level: "-O3", every: "101",
-		source: moduleSource("github.com/uber/h3-go/v4@v4.1.0"), files: []string{"*.c"}, driver: "missing/cells.c",
-		args: []string{"40"},
-	},
-	{
-		name: "Lua", compiler: "clang-22", level: "-O3", every: "17",
-		source: debianSource("lua5.4"), files: []string{"src/l*.c"}, include: "src",
-		args: []string{filepath.Join("testdata", "missing", "script.lua")},
-	},
-	{
-		name: "tinyxml2", compiler: "clang++-22", level: "-O2", every: "101",
-		source: debianSource("tinyxml2"), files: []string{"tinyxml2.cpp"}, driver: "missing/xml.cc",
-		args: []string{"10"},
-	},
-	{
-		name: "pugixml", compiler: "g++", level: "-O2", every: "31",
-		source: debianSource("pugixml"), files: []string{"src/pugixml.cpp"}, include: "src", driver: "missing/xpath.cc",
-		args: []string{"10"},
-	},
-}
-
-func moduleSource(version string) func(*testing.T) string {
-	return func(t *testing.T) string {
-		t.Helper()
-		return goModule(t, version)
-	}
-}
-
-// debianSource returns a function that unpacks a source package of Debian.
-func debianSource(name string) func(*testing.T) string {
-	return func(t *testing.T) string {
-		t.Helper()
-		dir := t.TempDir()
-		if out, err := command(t, filepath.Join("..", "..", "scripts", "debian-source.sh"), name, dir).CombinedOutput(); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatalf("%s: %v\n%s", name, err, out)
-			}
-			t.Skipf("the source of %s is not to be had: %s", name, out)
-		}
-		return dir
-	}
-}
 
 // TestMissingFrames holds the frames that are put back against the true stacks of
 // real programs, at several depths of the branch records: without any, too, as in
@@ -97,11 +21,11 @@ func TestMissingFrames(t *testing.T) {
 	var mu sync.Mutex
 	sums := map[int]*[2]tailtruth.Tally{}
 	t.Run("programs", func(t *testing.T) {
-		for _, g := range guests {
-			t.Run(g.name, func(t *testing.T) {
+		for _, g := range tailguests.All {
+			t.Run(g.Name, func(t *testing.T) {
 				t.Parallel()
-				mustHave(t, g.compiler)
-				r := g.record(t)
+				mustHave(t, g.Compiler)
+				r := recordGuest(t, g)
 				for _, depth := range []int{32, 16, 8, -1} {
 					got := judgeMissing(t, r, depth)
 					mu.Lock()
@@ -159,80 +83,33 @@ func judgeMissing(t *testing.T, r *tailtruth.Recording, depth int) []tailtruth.T
 	return got
 }
 
-// record compiles and runs the guest.
-func (g *guest) record(t *testing.T) *tailtruth.Recording {
+// recordGuest compiles and runs a guest.
+func recordGuest(t *testing.T, g *tailguests.Guest) *tailtruth.Recording {
 	t.Helper()
-	src, dir := g.source(t), t.TempDir()
-	program, perf, truth := filepath.Join(dir, g.name), filepath.Join(dir, "perf"), filepath.Join(dir, "truth")
-	args := []string{g.level, "-g1", "-w", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-I" + filepath.Join(src, g.include), "-o", program}
-	probes := strings.HasPrefix(g.compiler, "clang")
-	if probes {
-		args = append(args, "-fpseudo-probe-for-profiling", "-fdebug-info-for-profiling")
-	}
-	if g.driver != "" {
-		args = append(args, filepath.Join("testdata", filepath.FromSlash(g.driver)))
-	}
-	for _, glob := range g.files {
-		found, err := filepath.Glob(filepath.Join(src, glob))
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%s: no files: %v", glob, err)
-		}
-		args = append(args, slices.DeleteFunc(found, func(f string) bool { return filepath.Base(f) == "luac.c" })...)
-	}
-	output(t, command(t, g.compiler, append(args, "-lm")...))
-	record := []string{"record", "--lbr", "-o", perf, "--truth", truth, "--every", g.every, "--", program}
-	output(t, command(t, cairn, append(record, g.args...)...))
-
-	code, place := loadMissing(t, program, probes)
-	return &tailtruth.Recording{
-		Code: code, Place: place,
-		Samples: func() (samples.Source, error) {
-			f, err := os.Open(perf)
-			if err != nil {
-				return nil, err
-			}
-			t.Cleanup(func() { f.Close() })
-			return perfscript.Open(f, perf, 0)
-		},
-		Truth: func() (io.Reader, error) {
-			f, err := os.Open(truth)
-			if err == nil {
-				t.Cleanup(func() { f.Close() })
-			}
-			return f, err
-		},
-	}
-}
-
-// loadMissing reads a program, and by what a profile tells its calls apart.
-func loadMissing(t *testing.T, program string, probes bool) (*machinecode.Set, func(machinecode.Ref) uint64) {
-	t.Helper()
-	f, err := objfile.Open(program)
+	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	p, err := f.Program()
+	dir := t.TempDir()
+	sources, err := g.Fetch(t.Context(), root, dir)
 	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := machinecode.NewSet(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if probes {
-		table, err := profgen.ReadProbes(code, []*objfile.Program{p}, nil)
-		if err != nil {
+		if os.Getenv("CI") != "" {
 			t.Fatal(err)
 		}
-		return code, table.Place
+		t.Skip(err)
 	}
-	var info profgen.DebugInfo
-	if info.Lines, err = f.Lines(); err != nil {
+	program, perf, truth := filepath.Join(dir, "program"), filepath.Join(dir, "perf"), filepath.Join(dir, "truth")
+	compile, err := g.Command(root, sources, program)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Scopes, err = f.Scopes(); err != nil {
+	output(t, command(t, compile[0], compile[1:]...))
+	record := []string{"record", "--lbr", "-o", perf, "--truth", truth, "--every", g.Every, "--", program}
+	output(t, command(t, cairn, append(record, g.Args(root, 1)...)...))
+	run, err := tailguests.Open(program, perf, truth, g.Probed())
+	if err != nil {
 		t.Fatal(err)
 	}
-	return code, profgen.NewLines(code, []profgen.DebugInfo{info}).Place
+	t.Cleanup(func() { run.Close() })
+	return &run.Recording
 }

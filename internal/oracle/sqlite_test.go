@@ -4,8 +4,6 @@ package oracle
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -14,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/tailguests"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -22,20 +21,14 @@ import (
 // not be in this repository.
 func goModule(t *testing.T, version string) string {
 	t.Helper()
-	cmd := command(t, "go", "mod", "download", "-json", version)
-	cmd.Dir = t.TempDir() // outside of any module
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	text, err := cmd.Output()
-	var got struct{ Dir, Error string }
-	if json.Unmarshal(text, &got) == nil && got.Dir != "" {
-		return got.Dir
+	dir, err := tailguests.Module(t.Context(), version)
+	switch {
+	case err != nil && os.Getenv("CI") != "":
+		t.Fatal(err)
+	case err != nil:
+		t.Skip(err)
 	}
-	if os.Getenv("CI") != "" {
-		t.Fatalf("%s: %v: %s%s", version, err, got.Error, stderr.String())
-	}
-	t.Skipf("%s is not to be had: %s", version, got.Error)
-	return ""
+	return dir
 }
 
 // buildSQLite links SQLite and a driver that runs a script of SQL.

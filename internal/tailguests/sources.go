@@ -1,0 +1,54 @@
+package tailguests
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+)
+
+// Fetch returns the directory of the guest's sources: in the cache of Go's modules,
+// or dir, into which a package of Debian is unpacked. root is this repository.
+func (g *Guest) Fetch(ctx context.Context, root, dir string) (string, error) {
+	if g.Module != "" {
+		return Module(ctx, g.Module)
+	}
+	out, err := exec.CommandContext(ctx, filepath.Join(root, "scripts", "debian-source.sh"), g.Debian, dir).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("the source of %s is not to be had: %w: %s", g.Debian, err, out)
+	}
+	return dir, nil
+}
+
+// Module returns the directory of a version of a Go module in the module cache. It
+// is fetched if it is not there.
+func Module(ctx context.Context, version string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", version)
+	cmd.Dir = os.TempDir() // outside of any module
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	text, err := cmd.Output()
+	var got struct{ Dir, Error string }
+	if json.Unmarshal(text, &got) == nil && got.Dir != "" {
+		return got.Dir, nil
+	}
+	return "", fmt.Errorf("%s is not to be had: %w: %s%s", version, err, got.Error, stderr.String())
+}
+
+// sourceFiles returns the files to compile.
+func (g *Guest) sourceFiles(sources string) ([]string, error) {
+	var files []string
+	for _, glob := range g.files {
+		found, err := filepath.Glob(filepath.Join(sources, filepath.FromSlash(glob)))
+		if err != nil || len(found) == 0 {
+			return nil, fmt.Errorf("%s: no files %s: %w", sources, glob, err)
+		}
+		files = append(files, found...)
+	}
+	// The compiler of Lua has a main function as well.
+	return slices.DeleteFunc(files, func(f string) bool { return filepath.Base(f) == "luac.c" }), nil
+}
