@@ -26,8 +26,9 @@ type profgenRun struct {
 
 	programs []*objfile.Program
 	code     *machinecode.Set
-	lines    *profgen.Lines // nil for profiles keyed by pseudo probes
-	flat     bool           // without contexts
+	lines    *profgen.Lines        // nil for profiles keyed by pseudo probes
+	scopes   []*objfile.ScopeTable // for the pre-inliner
+	flat     bool                  // without contexts
 }
 
 func (f *profgenFlags) run(ctx context.Context, s *Streams, args []string) error {
@@ -91,8 +92,11 @@ func (r *profgenRun) loadBinaries(s *Streams) error {
 		}
 	}
 	var err error
-	if r.code, err = machinecode.NewSet(r.programs...); err != nil || !r.byLines {
+	if r.code, err = machinecode.NewSet(r.programs...); err != nil {
 		return err
+	}
+	if !r.byLines {
+		return r.loadScopes(open)
 	}
 	var info []profgen.DebugInfo
 	for _, f := range open {
@@ -101,6 +105,7 @@ func (r *profgenRun) loadBinaries(s *Streams) error {
 			return err
 		}
 		info = append(info, d)
+		r.scopes = append(r.scopes, d.Scopes)
 	}
 	r.lines = profgen.NewLines(r.code, info)
 	return nil
@@ -292,7 +297,7 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 		if r.flat {
 			return r.writeFlat(s, profgen.FlatByLines(counts, r.lines), r.format), nil
 		}
-		return r.writeContexts(s, profgen.ContextsByLines(counts, r.lines, opt), r.format), nil
+		return r.writeContexts(s, r.preinlined(s, profgen.ContextsByLines(counts, r.lines, opt), counts, nil), r.format), nil
 	}
 	met := counts
 	if r.flat {
@@ -318,5 +323,5 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 	if !probes.HaveCalls() {
 		note(s, "there are no pseudo probes of calls, and so no callers: compile with -g1 as well")
 	}
-	return r.writeContexts(s, profgen.ContextsByProbes(counts, probes, opt), r.format), nil
+	return r.writeContexts(s, r.preinlined(s, profgen.ContextsByProbes(counts, probes, opt), counts, probes), r.format), nil
 }

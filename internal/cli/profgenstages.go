@@ -12,6 +12,7 @@ import (
 
 // profgenStages are what is done with a profile before it is written.
 type profgenStages struct {
+	preinlineFlags
 	nested    bool
 	mergeCold bool
 	trimCold  bool
@@ -19,6 +20,7 @@ type profgenStages struct {
 }
 
 func (f *profgenStages) register(fl *pflag.FlagSet) {
+	f.preinlineFlags.register(fl)
 	fl.BoolVar(&f.nested, "gen-cs-nested-profile", false, "nest contexts in their callers, as if calls had been inlined")
 	fl.BoolVar(&f.mergeCold, "csprof-merge-cold-context", false, "merge contexts with few samples into their function's own profile")
 	fl.IntVar(&f.coldDepth, "csprof-max-cold-context-depth", 1, "with it: keep the innermost `n` functions, of which 1 is the function itself")
@@ -32,37 +34,46 @@ func (f *profgenStages) check() error {
 	return nil
 }
 
-// writeFlat returns what writes a profile without contexts in a form.
-func (f *profgenStages) writeFlat(s *Streams, p sampleprof.Profile, form string) func(io.Writer) error {
-	if f.trimCold {
-		cut := profgen.Cold{Trim: true}.Functions(p)
+// write returns what writes a profile in a form. It takes the profile over.
+func (f *profgenStages) write(s *Streams, p *sampleprof.File, form string) func(io.Writer) error {
+	if p.HasContexts {
+		f.cutContexts(s, p)
+	} else if f.trimCold {
+		functions := p.Profile()
+		cut := profgen.Cold{Trim: true}.Functions(functions)
 		note(s, "cold are functions with a total below %s: %s of %s left out",
 			report.Count(cut.Threshold), report.Count(cut.Before-cut.After), report.Count(cut.Before))
+		p.SetProfile(functions)
 	}
-	return writeProfile(p, form)
+	if form == formatExtBinary {
+		return p.WriteExtBinary
+	}
+	return p.Write
 }
 
-// writeContexts returns what writes a profile with contexts in a form.
-func (f *profgenStages) writeContexts(s *Streams, list []sampleprof.Context, form string) func(io.Writer) error {
+// cutContexts does to contexts what the flags ask for.
+func (f *profgenStages) cutContexts(s *Streams, p *sampleprof.File) {
 	if f.mergeCold || f.trimCold {
 		var cut profgen.Cut
-		list, cut = profgen.Cold{Merge: f.mergeCold, Depth: f.coldDepth, Trim: f.trimCold}.Contexts(list)
+		p.Contexts, cut = profgen.Cold{Merge: f.mergeCold, Depth: f.coldDepth, Trim: f.trimCold}.Contexts(p.Contexts)
 		note(s, "cold are contexts with a total below %s: of %s there are %s left",
 			report.Count(cut.Threshold), plural(cut.Before, "context"), report.Count(cut.After))
 	}
 	if f.nested {
-		return writeProfile(profgen.Nest(list), form)
+		p.SetProfile(profgen.Nest(p.Contexts))
+		return
 	}
-	list = profgen.Unambiguous(list)
-	if form == formatExtBinary {
-		return func(w io.Writer) error { return sampleprof.WriteContextsExtBinary(w, list) }
-	}
-	return func(w io.Writer) error { return sampleprof.WriteContexts(w, list) }
+	p.Contexts = profgen.Unambiguous(p.Contexts)
 }
 
-func writeProfile(p sampleprof.Profile, form string) func(io.Writer) error {
-	if form == formatExtBinary {
-		return func(w io.Writer) error { return sampleprof.WriteExtBinary(w, p) }
-	}
-	return func(w io.Writer) error { return sampleprof.Write(w, p) }
+// writeFlat returns what writes a profile without contexts in a form.
+func (f *profgenStages) writeFlat(s *Streams, p sampleprof.Profile, form string) func(io.Writer) error {
+	var file sampleprof.File
+	file.SetProfile(p)
+	return f.write(s, &file, form)
+}
+
+// writeContexts returns what writes a profile with contexts in a form.
+func (f *profgenStages) writeContexts(s *Streams, list []sampleprof.Context, form string) func(io.Writer) error {
+	return f.write(s, &sampleprof.File{Contexts: list, HasContexts: true}, form)
 }

@@ -5,6 +5,7 @@ import (
 	"debug/dwarf"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 )
 
@@ -49,19 +50,49 @@ type scopePiece struct {
 // At returns the scopes that hold addr, the function first, then what was
 // inlined into it, outermost first. It is empty outside of all functions.
 func (t *ScopeTable) At(addr uint64) []Scope {
+	k := t.piece(addr)
+	if k < 0 {
+		return nil
+	}
+	return t.stack(t.pieces[k].scope)
+}
+
+// piece returns the index of the piece that holds addr, -1 if it is before all.
+func (t *ScopeTable) piece(addr uint64) int {
 	k, found := slices.BinarySearchFunc(t.pieces, addr, func(p scopePiece, addr uint64) int { return cmp.Compare(p.addr, addr) })
 	if !found {
 		k--
 	}
-	if k < 0 {
-		return nil
-	}
-	var stack []Scope
-	for i := t.pieces[k].scope; i >= 0; i = t.scopes[i].Parent {
+	return k
+}
+
+// stack returns a scope with those it is in, outermost first.
+func (t *ScopeTable) stack(innermost int) (stack []Scope) {
+	for i := innermost; i >= 0; i = t.scopes[i].Parent {
 		stack = append(stack, t.scopes[i])
 	}
 	slices.Reverse(stack)
 	return stack
+}
+
+// Pieces returns the parts of [lo, hi) which one innermost scope holds, ascending and
+// without gaps, and what At returns of each.
+func (t *ScopeTable) Pieces(lo, hi uint64) iter.Seq2[[2]uint64, []Scope] {
+	return func(yield func([2]uint64, []Scope) bool) {
+		for k := t.piece(lo); lo < hi; k++ {
+			end, innermost := hi, -1
+			if k+1 < len(t.pieces) {
+				end = min(hi, t.pieces[k+1].addr)
+			}
+			if k >= 0 {
+				innermost = t.pieces[k].scope
+			}
+			if !yield([2]uint64{lo, end}, t.stack(innermost)) {
+				return
+			}
+			lo = end
+		}
+	}
 }
 
 // Scopes returns the functions of the module and what was inlined into them,

@@ -46,7 +46,10 @@ func (f frame) compareHashes(g frame) int {
 	return cmp.Or(cmp.Compare(f.hash(), g.hash()), cmp.Compare(f.name, g.name))
 }
 
-func (f frame) hash() uint64 {
+func (f frame) hash() uint64 { return f.hashWith(pseudoprobe.GUID(f.name)) }
+
+// hashWith does so with the GUID of the callee.
+func (f frame) hashWith(guid uint64) uint64 {
 	call := uint64(f.call.Offset)<<32 | uint64(f.call.Discriminator)
-	return pseudoprobe.GUID(f.name) + call<<5 + call
+	return guid + call<<5 + call
 }

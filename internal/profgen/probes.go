@@ -29,7 +29,7 @@ type binaryProbes struct {
 // inference that can find functions which no sample met: it leaves out none.
 func ReadProbes(code *machinecode.Set, programs []*objfile.Program, r *unwind.Result) (*Probes, error) {
 	p := &Probes{code: code}
-	var met map[*machinecode.Binary]map[uint64]bool
+	var met map[*machinecode.Binary]map[int]bool
 	if r != nil {
 		met = metFunctions(code, r)
 	}
@@ -40,7 +40,7 @@ func ReadProbes(code *machinecode.Set, programs []*objfile.Program, r *unwind.Re
 		if of.funcs, err = pseudoprobe.ReadDescriptions(prog.Probed); err != nil {
 			return nil, fmt.Errorf("%s: .pseudo_probe_desc: %w", prog.Path, err)
 		}
-		wanted := met[b]
+		wanted := guidsOf(b, met[b])
 		of.table, err = pseudoprobe.Read(prog.Probes, pseudoprobe.Options{
 			Start: b.ProbeStart,
 			Keep:  func(guid uint64) bool { return met == nil || wanted[guid] },
@@ -65,9 +65,9 @@ func (p *Probes) HaveCalls() bool {
 	return true
 }
 
-// metFunctions returns the GUIDs of the functions that have an instruction of the
-// result.
-func metFunctions(code *machinecode.Set, r *unwind.Result) map[*machinecode.Binary]map[uint64]bool {
+// metFunctions returns the functions that have an instruction of the result, by their
+// indexes.
+func metFunctions(code *machinecode.Set, r *unwind.Result) map[*machinecode.Binary]map[int]bool {
 	seen := make([]bool, code.Len())
 	for i := range r.Contexts {
 		c := &r.Contexts[i]
@@ -81,27 +81,32 @@ func metFunctions(code *machinecode.Set, r *unwind.Result) map[*machinecode.Bina
 			seen[x.From], seen[x.To] = true, true
 		}
 	}
-	met := map[*machinecode.Binary]map[uint64]bool{}
+	met := map[*machinecode.Binary]map[int]bool{}
 	for _, b := range code.Binaries() {
-		guids, done := map[uint64]bool{}, map[int]bool{}
+		met[b] = map[int]bool{}
 		for x := b.First; x < b.End; x++ {
 			if !seen[x] {
 				continue
 			}
-			fr := b.RangeAt(code.Address(x))
-			if fr == nil || done[fr.Function] {
-				continue
-			}
-			done[fr.Function] = true
-			f := &b.Functions()[fr.Function]
-			guids[pseudoprobe.GUID(f.Name)] = true
-			for _, name := range f.Aliases {
-				guids[pseudoprobe.GUID(name)] = true
+			if fr := b.RangeAt(code.Address(x)); fr != nil {
+				met[b][fr.Function] = true
 			}
 		}
-		met[b] = guids
 	}
 	return met
+}
+
+// guidsOf returns the GUIDs of all names of functions.
+func guidsOf(b *machinecode.Binary, functions map[int]bool) map[uint64]bool {
+	guids := map[uint64]bool{}
+	for i := range functions {
+		f := &b.Functions()[i]
+		guids[pseudoprobe.GUID(f.Name)] = true
+		for _, name := range f.Aliases {
+			guids[pseudoprobe.GUID(name)] = true
+		}
+	}
+	return guids
 }
 
 // probe is a probe of a binary.

@@ -1,0 +1,283 @@
+package profgen
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/pseudoprobe"
+	"github.com/cairnprof/cairn/format/sampleprof"
+)
+
+// Preinline decides, for a whole program and before any module of it is compiled,
+// which calls should be inlined: the contexts of these are kept and say so, all others
+// become parts of their functions' own profiles. A compiler that sees one module at a
+// time could not give the samples of a context back to a function that is elsewhere.
+//
+// Callers come before what they call. Of each, calls are taken by their counts, for
+// as long as what was inlined does not make it grow too large. How large a callee may
+// be depends on how hot the call is.
+//
+// These are the decisions of LLVM's CSPreInliner, and its constants.
+type Preinline struct {
+	// Sizes are those of machine code. Without them a function is as large as the
+	// number of places that its samples have.
+	Sizes *Sizes
+	// Replay inlines what was inlined in the program that ran, and nothing else.
+	Replay bool
+
+	HotSize  int // of a callee that a tenth of all counts are above, in hundredths of bytes
+	ColdSize int // of a callee that is cold, in bytes
+	// Again is by how much larger callees may be that were inlined in the program
+	// that ran: its compiler knew more of them than their size.
+	Again int
+	// Growth is how many times its size a function may reach, within limits in bytes.
+	Growth, MinLimit, MaxLimit int
+}
+
+// NewPreinline returns what LLVM decides by unless it is told otherwise.
+func NewPreinline() Preinline {
+	return Preinline{HotSize: 1500, Again: 100, Growth: 12, MinLimit: 100, MaxLimit: 50_000}
+}
+
+// hottestCutoff is the share of all counts, in millionths, at whose smallest count a
+// call is as hot as can be. The greatest count itself would differ from run to run.
+const hottestCutoff = 100_000
+
+// preinliner is the state of Preinline.Contexts.
+type preinliner struct {
+	Preinline
+
+	root          node
+	at            map[*sampleprof.Samples]*node
+	of            map[string][]*sampleprof.Samples // by function
+	merged        map[*sampleprof.Samples]bool     // into others
+	inlined       map[*sampleprof.Samples]bool
+	guids         map[string]uint64
+	cold, hottest uint64 // counts
+}
+
+// Preinlined is what was decided.
+type Preinlined struct {
+	Inlined int // contexts
+	// Lost is the total of contexts that are in no function's own profile, as it
+	// was done with when they came to be: of functions that call each other.
+	Lost          uint64
+	Before, After int // contexts
+}
+
+// Contexts decides about contexts, whose samples it takes over.
+func (o Preinline) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context, Preinlined) {
+	summary := sampleprof.Summarize(contexts)
+	p := &preinliner{
+		Preinline: o,
+		at:        map[*sampleprof.Samples]*node{},
+		of:        map[string][]*sampleprof.Samples{},
+		merged:    map[*sampleprof.Samples]bool{},
+		inlined:   map[*sampleprof.Samples]bool{},
+		guids:     map[string]uint64{},
+		cold:      summary.Least(coldCutoff), hottest: summary.Least(hottestCutoff),
+	}
+	for _, c := range contexts {
+		n := p.root.path(c.Frames)
+		n.samples = c.Samples
+		p.at[c.Samples] = n
+	}
+	p.list()
+	for _, name := range topDown(&p.root, p.cold) {
+		p.function(name)
+	}
+	done := Preinlined{Before: len(contexts), Inlined: len(p.inlined)}
+	for _, n := range p.root.next {
+		done.Lost += p.prune(n)
+	}
+	out := p.root.list()
+	done.After = len(out)
+	return out, done
+}
+
+// list lists the contexts of each function, those with the fewest callers first.
+func (p *preinliner) list() {
+	level := []*node{&p.root}
+	for len(level) > 0 {
+		var next []*node
+		for _, n := range level {
+			if n.samples != nil {
+				p.of[n.frame.name] = append(p.of[n.frame.name], n.samples)
+			}
+			next = append(next, p.children(n)...)
+		}
+		level = next
+	}
+}
+
+// children returns what n called in LLVM's order, of which the result depends where
+// contexts of one call are merged, and calls are alike.
+func (p *preinliner) children(n *node) []*node {
+	out := make([]*node, 0, len(n.next))
+	for _, child := range n.next {
+		out = append(out, child)
+	}
+	if len(out) > 1 {
+		slices.SortFunc(out, func(a, b *node) int {
+			return cmp.Or(cmp.Compare(p.hash(a.frame), p.hash(b.frame)), cmp.Compare(a.frame.name, b.frame.name))
+		})
+	}
+	return out
+}
+
+func (p *preinliner) guid(name string) uint64 {
+	g, ok := p.guids[name]
+	if !ok {
+		g = pseudoprobe.GUID(name)
+		p.guids[name] = g
+	}
+	return g
+}
+
+func (p *preinliner) hash(f frame) uint64 { return f.hashWith(p.guid(f.name)) }
+
+// function decides what is inlined into a function.
+func (p *preinliner) function(name string) {
+	n := p.base(name)
+	if n == nil || n.samples == nil {
+		return
+	}
+	size := p.size(n)
+	limit := max(min(size*p.Growth, p.MaxLimit), p.MinLimit)
+	var calls candidates
+	p.candidates(&calls, n)
+	for len(calls) > 0 && size < limit {
+		c := calls.pop()
+		if !p.should(&c) {
+			continue
+		}
+		p.inlined[c.callee.samples] = true
+		c.callee.samples.Attributes |= sampleprof.ShouldBeInlined
+		size += c.size
+		p.candidates(&calls, c.callee)
+	}
+}
+
+// base merges all contexts of a function that are not inlined into its own profile,
+// and returns that, nil if there is none.
+func (p *preinliner) base(name string) *node {
+	base := p.root.next[frame{name: name}]
+	for _, s := range p.of[name] {
+		if p.inlined[s] || p.merged[s] || p.at[s] == base {
+			continue
+		}
+		n := p.at[s]
+		delete(n.parent.next, n.frame)
+		base = p.move(n, &p.root, frame{name: name})
+	}
+	return base
+}
+
+// move makes n what parent called, and merges it and all that it called with what is
+// there. It returns what then is there.
+func (p *preinliner) move(n, parent *node, as frame) *node {
+	to := parent.next[as]
+	if to == nil {
+		if parent.next == nil {
+			parent.next = map[frame]*node{}
+		}
+		n.parent, n.frame = parent, as
+		parent.next[as] = n
+		return n
+	}
+	switch {
+	case n.samples == nil:
+	case to.samples == nil:
+		to.samples = n.samples
+		p.at[to.samples] = to
+	default:
+		to.samples.Add(n.samples)
+		to.samples.Attributes |= n.samples.Attributes & sampleprof.ShouldBeInlined
+		p.merged[n.samples] = true
+	}
+	for _, child := range p.children(n) {
+		p.move(child, to, child.frame)
+	}
+	n.next = nil
+	return to
+}
+
+// should reports whether a call should be inlined.
+func (p *preinliner) should(c *candidate) bool {
+	was := c.callee.samples.Attributes&sampleprof.WasInlined != 0
+	if p.Replay {
+		return was
+	}
+	size := p.ColdSize
+	if c.count > p.cold {
+		cold, hottest := float64(p.cold), float64(p.hottest)
+		heat := min((float64(c.count)-cold)/(hottest-cold), 1)
+		size = int(float64(p.HotSize)*heat*100 + float64(p.ColdSize) + 1)
+		if was {
+			size *= p.Again
+		}
+	}
+	return c.size < size
+}
+
+// size returns the size of a context.
+func (p *preinliner) size(n *node) int {
+	if p.Sizes == nil {
+		return len(n.samples.Body)
+	}
+	return p.Sizes.of(n)
+}
+
+// prune removes the samples of contexts below n that are neither inlined nor a
+// function's own, and returns their total.
+func (p *preinliner) prune(n *node) (lost uint64) {
+	for _, child := range n.next {
+		if s := child.samples; s != nil && !p.inlined[s] {
+			lost += s.Total()
+			child.samples = nil
+		}
+		lost += p.prune(child)
+	}
+	return lost
+}
+
+// candidate is a call that may be inlined.
+type candidate struct {
+	callee *node
+	guid   uint64
+	count  uint64
+	size   int
+}
+
+// before reports whether c is to be taken before d: what has no code left costs
+// nothing, and else the hottest comes first.
+func (c *candidate) before(d *candidate) bool {
+	switch {
+	case (c.size == 0) != (d.size == 0):
+		return c.size == 0
+	case c.count != d.count:
+		return c.count > d.count
+	case c.size != d.size:
+		return c.size < d.size
+	}
+	return c.guid > d.guid
+}
+
+// candidates adds the calls from n.
+func (p *preinliner) candidates(to *candidates, n *node) {
+	for _, callee := range p.children(n) {
+		if callee.samples != nil {
+			to.push(candidate{callee, p.guid(callee.frame.name), callee.calls(), p.size(callee)})
+		}
+	}
+}
+
+// calls returns how often n was called from where it was: as its caller counted or as
+// it began itself, whichever is more.
+func (n *node) calls() uint64 {
+	count := n.samples.EntryCount()
+	if l := n.parent.samples.Body[n.frame.call]; l != nil {
+		count = max(count, l.Callees[n.frame.name])
+	}
+	return count
+}
