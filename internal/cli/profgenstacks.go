@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -94,15 +95,10 @@ func (r *profgenRun) sampled(s *Streams, counts *unwind.Result) (func(io.Writer)
 			return nil, err
 		}
 	}
-	by, err := r.stackInferrer(counts)
+	w, err := r.stacks(s, counts)
 	if err != nil {
 		return nil, err
 	}
-	stacks := profgen.SampledStacks(counts, r.code, by)
-	if stacks.Inferred > 0 {
-		note(s, "samples on whose stacks frames were put back: %s (%s)", report.Count(stacks.Inferred), percent(stacks.Inferred, stacks.Samples))
-	}
-	w := stackWriter{stacks, r.names.names(), r.binaries}
 	switch r.format {
 	case formatFolded:
 		return w.folded, nil
@@ -110,6 +106,31 @@ func (r *profgenRun) sampled(s *Streams, counts *unwind.Result) (func(io.Writer)
 		return w.pprof, nil
 	}
 	return w.flame, nil
+}
+
+// readStacks returns the stacks of samples, without a check of the flags.
+func (r *profgenRun) readStacks(ctx context.Context, s *Streams, files []string) (stackWriter, error) {
+	if err := r.loadBinaries(s); err != nil {
+		return stackWriter{}, err
+	}
+	counts, err := r.count(ctx, s, files)
+	if err != nil {
+		return stackWriter{}, err
+	}
+	return r.stacks(s, counts)
+}
+
+// stacks returns the stacks that were sampled, with frames put back.
+func (r *profgenRun) stacks(s *Streams, counts *unwind.Result) (stackWriter, error) {
+	by, err := r.stackInferrer(counts)
+	if err != nil {
+		return stackWriter{}, err
+	}
+	stacks := profgen.SampledStacks(counts, r.code, by)
+	if stacks.Inferred > 0 {
+		note(s, "samples on whose stacks frames were put back: %s (%s)", report.Count(stacks.Inferred), percent(stacks.Inferred, stacks.Samples))
+	}
+	return stackWriter{stacks, r.names.names(), r.binaries}, nil
 }
 
 // stackInferrer returns what finds missing frames, nil if nothing is to.
@@ -183,6 +204,12 @@ func (w stackWriter) pprof(out io.Writer) error {
 }
 
 func (w stackWriter) flame(out io.Writer) error {
+	_, err := flamegraph.WriteHTML(out, w.drawing(), flamegraph.Options{})
+	return err
+}
+
+// drawing returns what a flame graph shows.
+func (w stackWriter) drawing() *flamegraph.Profile {
 	doc := &flamegraph.Profile{
 		Unit: flamegraph.Samples, Name: w.name, Groups: []flamegraph.Group{{Trie: w.Merged()}},
 		Notes: []string{report.Count(w.Samples) + " samples."},
@@ -196,8 +223,7 @@ func (w stackWriter) flame(out io.Writer) error {
 	if w.Inferred > 0 {
 		doc.Notes = append(doc.Notes, fmt.Sprintf("Frames that tail calls erased were put back in %s of them.", report.Count(w.Inferred)))
 	}
-	_, err := flamegraph.WriteHTML(out, doc, flamegraph.Options{})
-	return err
+	return doc
 }
 
 // fdata returns what writes the branches for llvm-bolt.
