@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,9 +24,13 @@ import (
 //	profile         functions: head, name, total, body, inlined copies
 //	symbol list     empty: no names of functions that never ran
 //	metadata        checksums and attributes
+//
+// Sections can be compressed: both sizes, then zlib. The plain binary format, which has
+// no contexts and is older, is summary, name table and profile without a table.
 const (
-	magicExtBinary   = 0x5350524f46343204 // "SPROF42" and the number of the format
-	versionExtBinary = 103
+	magicExtBinary = 0x5350524f46343204 // "SPROF42" and the number of the format
+	magicBinary    = 0x5350524f463432ff
+	versionBinary  = 103
 )
 
 // The types of sections.
@@ -40,31 +46,42 @@ const (
 
 // The flags of sections; those above 32 bits are each type's own.
 const (
-	flagFullContexts = 2 << 32 // of the summary
-	flagUniqueNames  = 4 << 32 // of the names: some have a suffix that tells statics apart
-	flagProbes       = 1 << 32 // of the metadata
-	flagAttributes   = 2 << 32 // as above
+	flagCompressed = 1
+
+	// Of the summary.
+	flagFullContexts = 2 << 32
+	flagFS           = 4 << 32 // discriminators tell copies of code apart, too
+	flagPreInlined   = 16 << 32
+	flagVtables      = 32 << 32
+
+	// Of the names.
+	flagMD5         = 1 << 32 // in place of names, as variable-length numbers
+	flagFixedMD5    = 2 << 32 // or of 8 bytes each
+	flagUniqueNames = 4 << 32 // some have a suffix that tells statics apart
+
+	// Of the metadata.
+	flagProbes     = 1 << 32
+	flagAttributes = 2 << 32
 )
 
 // WriteExtBinary writes p in LLVM's extensible binary format, which
 // -fprofile-sample-use and llvm-profdata read.
 func WriteExtBinary(w io.Writer, p Profile) error {
-	var list []Context
-	for name, s := range p {
-		list = append(list, Context{[]Frame{{Func: name}}, s})
-	}
-	return writeExtBinary(w, list, false)
+	var f File
+	f.SetProfile(p)
+	return f.WriteExtBinary(w)
 }
 
 // WriteContextsExtBinary writes a profile with contexts in LLVM's extensible binary
 // format. It changes the order of the slice.
 func WriteContextsExtBinary(w io.Writer, contexts []Context) error {
-	return writeExtBinary(w, contexts, true)
+	return (&File{Contexts: contexts, HasContexts: true}).WriteExtBinary(w)
 }
 
-// extWriter is the state of writeExtBinary.
+// extWriter is the state of WriteExtBinary.
 type extWriter struct {
 	contexts bool
+	md5      bool
 	attrs    bool
 	names    map[string]uint64
 	table    []string
@@ -84,11 +101,14 @@ func (x *extWriter) cut() []byte {
 	return b
 }
 
-func writeExtBinary(w io.Writer, list []Context, contexts bool) error {
+// WriteExtBinary writes f in LLVM's extensible binary format. It changes the order of
+// the contexts.
+func (f *File) WriteExtBinary(w io.Writer) error {
+	list := f.Contexts
 	slices.SortFunc(list, func(a, b Context) int {
 		return cmp.Or(cmp.Compare(b.Samples.Total(), a.Samples.Total()), a.Compare(&b))
 	})
-	x := &extWriter{contexts: contexts, names: map[string]uint64{}}
+	x := &extWriter{contexts: f.HasContexts, md5: f.MD5, names: map[string]uint64{}}
 	probes := false
 	for i := range list {
 		x.collect(&list[i])
@@ -111,9 +131,14 @@ func writeExtBinary(w io.Writer, list []Context, contexts bool) error {
 		x.metadata(x.key(&list[i], i), list[i].Samples, probes)
 	}
 	metadata := x.cut()
+	names, err := x.nameTable()
+	if err != nil {
+		return err
+	}
+	kind := flag(f.HasContexts, flagFullContexts) | flag(f.FS, flagFS) | flag(f.PreInlined, flagPreInlined)
 	return x.write(w, []extSection{
-		{sectionSummary, flag(contexts, flagFullContexts), Summarize(list).append(nil)},
-		{sectionNames, flag(slices.ContainsFunc(x.table, isUnique), flagUniqueNames), x.nameTable()},
+		{sectionSummary, kind, Summarize(list).append(nil)},
+		{sectionNames, flag(f.MD5, flagMD5|flagFixedMD5) | flag(slices.ContainsFunc(x.table, isUnique), flagUniqueNames), names},
 		{sectionContexts, 0, x.contextTable(list)},
 		{sectionOffsets, 0, places},
 		{sectionProfile, 0, profile},
@@ -165,12 +190,20 @@ func (x *extWriter) number() {
 	}
 }
 
-func (x *extWriter) nameTable() []byte {
+func (x *extWriter) nameTable() ([]byte, error) {
 	x.put(uint64(len(x.table)))
 	for _, name := range x.table {
-		x.b = append(append(x.b, name...), 0)
+		if !x.md5 {
+			x.b = append(append(x.b, name...), 0)
+			continue
+		}
+		sum, err := strconv.ParseUint(name, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not the MD5 of a name", name)
+		}
+		x.b = binary.LittleEndian.AppendUint64(x.b, sum)
 	}
-	return x.cut()
+	return x.cut(), nil
 }
 
 // key is what stands for a function: its name, or the number of its context.
@@ -259,7 +292,7 @@ type extSection struct {
 func (x *extWriter) write(w io.Writer, sections []extSection) error {
 	out := bufio.NewWriter(w)
 	head := binary.AppendUvarint(nil, magicExtBinary)
-	head = binary.AppendUvarint(head, versionExtBinary)
+	head = binary.AppendUvarint(head, versionBinary)
 	head = binary.LittleEndian.AppendUint64(head, uint64(len(sections)))
 	at := uint64(len(head) + 32*len(sections))
 	for _, s := range sections {

@@ -21,6 +21,11 @@ const (
 type File struct {
 	Contexts    []Context // in the order of the file; without contexts each has one frame
 	HasContexts bool
+
+	// What the binary formats tell besides.
+	MD5        bool // names are the lower halves of their MD5, in decimal
+	FS         bool // discriminators tell copies of code apart, too (-enable-fs-discriminator)
+	PreInlined bool // functions are nested as llvm-profgen's pre-inliner would inline them
 }
 
 // Profile returns the functions of a profile without contexts.
@@ -32,14 +37,44 @@ func (f *File) Profile() Profile {
 	return p
 }
 
-// Read reads a profile that is text. What a function or place has twice is summed.
-// Errors tell the line.
+// SetProfile puts functions without contexts in the place of what f has.
+func (f *File) SetProfile(p Profile) {
+	f.Contexts, f.HasContexts = make([]Context, 0, len(p)), false
+	for name, s := range p {
+		f.Contexts = append(f.Contexts, Context{[]Frame{{Func: name}}, s})
+	}
+}
+
+// Write writes f as text. It changes the order of the contexts.
+func (f *File) Write(w io.Writer) error {
+	if f.HasContexts {
+		return WriteContexts(w, f.Contexts)
+	}
+	return Write(w, f.Profile())
+}
+
+// Read reads a profile that is text, or in one of LLVM's binary formats. What a function
+// or place has twice is summed. Errors tell the line, or the offset.
 func Read(r io.Reader) (*File, error) {
 	in := bufio.NewReader(r)
-	magic := binary.AppendUvarint(nil, magicExtBinary)
-	if head, _ := in.Peek(len(magic)); bytes.Equal(head, magic) {
-		return nil, errors.New("it is binary: make text of it with llvm-profdata merge --sample --text")
+	head, _ := in.Peek(len(binary.AppendUvarint(nil, magicBinary)))
+	switch magic, _ := binary.Uvarint(head); {
+	case magic == magicExtBinary || magic == magicBinary:
+		data, err := io.ReadAll(io.LimitReader(in, maxBinary+1))
+		if err != nil {
+			return nil, err
+		}
+		if len(data) > maxBinary {
+			return nil, errors.New("it has more than 2 GB")
+		}
+		return readBinary(data)
+	case bytes.IndexByte(head, 0) >= 0 || magic>>8 == magicBinary>>8:
+		return nil, errors.New("it is no sample profile: neither text, nor LLVM's binary or extbinary")
 	}
+	return readText(in)
+}
+
+func readText(in io.Reader) (*File, error) {
 	p := parser{file: &File{}, known: map[string]*Samples{}}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -12,12 +13,7 @@ import (
 func text(t testing.TB, f *File) string {
 	t.Helper()
 	var b bytes.Buffer
-	err := Write(&b, f.Profile())
-	if f.HasContexts {
-		b.Reset()
-		err = WriteContexts(&b, f.Contexts)
-	}
-	if err != nil {
+	if err := f.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -98,14 +94,16 @@ func TestMergeAgainstLLVM(t *testing.T) {
 		t.Skip(err)
 	}
 	for name, c := range map[string]struct {
-		inputs []string
-		differ int
+		inputs  []string
+		differ  int
+		weights []string // of the first inputs
 	}{
-		"one":      {[]string{flatText}, 0},
-		"twice":    {[]string{flatText, flatText}, 0},
-		"nested":   {[]string{flatText, otherText}, 1},
-		"reversed": {[]string{otherText, flatText}, 1},
-		"contexts": {[]string{callersText, otherCallers, callersText}, 1},
+		"one":      {[]string{flatText}, 0, nil},
+		"twice":    {[]string{flatText, flatText}, 0, nil},
+		"nested":   {[]string{flatText, otherText}, 1, nil},
+		"reversed": {[]string{otherText, flatText}, 1, nil},
+		"weights":  {[]string{flatText, otherText, flatText}, 1, []string{"3", "18446744073709551615"}},
+		"contexts": {[]string{callersText, otherCallers, callersText}, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,8 +115,18 @@ func TestMergeAgainstLLVM(t *testing.T) {
 				if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				args = append(args, path)
-				n, err := m.Add(read(t, s))
+				f := read(t, s)
+				if i < len(c.weights) {
+					weight, err := strconv.ParseUint(c.weights[i], 10, 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					f.Scale(weight)
+					args = append(args, "--weighted-input="+c.weights[i]+","+path)
+				} else {
+					args = append(args, path)
+				}
+				n, err := m.Add(f)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -194,7 +202,8 @@ func TestReadErrors(t *testing.T) {
 		"[m:1:1\n":                      "line 1: not a context",
 		deep.String():                   "line 4097: more than 4096 functions are nested",
 		"[" + strings.Repeat("f:1 @ ", maxDepth) + "f]:1:1\n": "line 1: a context of more than 4096 functions",
-		"\x84\xe4\xd0\xb1\xf4\xc9\x94\xa8\x53\x67":            "it is binary",
+		"\x7fELF\x02\x01\x01\x00\x00":                         "it is no sample profile",
+		"\x83\xe4\xd0\xb1\xf4\xc9\x94\xa8\x53\x67":            "it is no sample profile", // LLVM's old gcc format
 		"f:1:1\n 1: " + strings.Repeat("x", maxLine):          "line 2: ",
 	} {
 		if _, err := Read(strings.NewReader(in)); err == nil || !strings.HasPrefix(err.Error(), want) {

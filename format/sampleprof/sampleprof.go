@@ -1,6 +1,6 @@
-// Package sampleprof reads and writes LLVM sample profiles (AutoFDO), the text that
-// clang -fprofile-sample-use and llvm-profdata --sample read. The format is
-// that of LLVM's ProfileData/SampleProfReader.h:
+// Package sampleprof reads and writes LLVM sample profiles (AutoFDO), which clang
+// -fprofile-sample-use and llvm-profdata --sample read, and sums them. They are text, in
+// the format of LLVM's ProfileData/SampleProfReader.h, or binary (see extbinary.go):
 //
 //	name:total:head
 //	 offset[.discriminator]: count [callee:count ...]

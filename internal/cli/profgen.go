@@ -25,6 +25,7 @@ type profgenFlags struct {
 	json          bool
 	keepTailJumps bool
 	merge         bool // profiles, in place of making one
+	weights       []string
 	profgenStages
 }
 
@@ -77,12 +78,14 @@ an option asks for it: there is no pre-inliner, --csprof-merge-cold-context and
 samples at tail jumps, whose stacks lack a frame: they are left out unless
 --keep-tail-jumps or --infer-missing-frames=llvm is given.
 
---merge sums profiles that are text, cairn's or others', as llvm-profdata merge does.`,
+--merge sums profiles, cairn's or others', as llvm-profdata merge does: text, extbinary
+and LLVM's older binary, compressed or not.`,
 		Example: `  cairn profgen --binary app -o app.prof perf.data
   cairn profgen --binary app --binary libengine.so -o app.prof app.perf
   cairn profgen --binary app --format flame -o app.html perf.data
   clang -O2 -fpseudo-probe-for-profiling -fprofile-sample-use=app.prof app.c
-  cairn profgen --merge -o week.prof monday.prof tuesday.prof.gz`,
+  cairn profgen --merge -o week.prof monday.prof tuesday.prof.gz
+  cairn profgen --merge --weighted-input 3,new.prof --format extbinary -o both.prof old.prof`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.merge {
 				return f.mergeProfiles(s, args)
@@ -109,7 +112,8 @@ samples at tail jumps, whose stacks lack a frame: they are left out unless
 	fl.BoolVar(&f.explained, "explain", false, "print the calls behind which frames are missing, and what is known of those, in place of a profile")
 	f.names.registerMangled(c)
 	fl.BoolVar(&f.json, "json", false, "with --explain: print JSON")
-	fl.BoolVar(&f.merge, "merge", false, "sum profiles that are text, which are given in place of samples")
+	fl.BoolVar(&f.merge, "merge", false, "sum profiles, which are given in place of samples")
+	fl.StringArrayVar(&f.weights, "weighted-input", nil, "with --merge: a profile all of whose counts are multiplied, as `N,FILE`; repeatable")
 	f.profgenStages.register(fl)
 	return c
 }
@@ -123,16 +127,12 @@ const (
 // inputs returns the files of samples, and checks the flags.
 func (f *profgenFlags) inputs(args []string) ([]string, error) {
 	files := append(append(args, f.perfData...), f.perfScript...)
-	switch f.infer {
-	case inferFull, inferLLVM, inferNone:
-	case "1", "true":
-		f.infer = inferFull
-	case "0", "false":
-		f.infer = inferNone
-	default:
-		return nil, usagef("--infer-missing-frames %s: there is full, llvm and none", f.infer)
+	if err := f.checkInfer(); err != nil {
+		return nil, err
 	}
 	switch {
+	case len(f.weights) > 0:
+		return nil, usagef("--weighted-input is for --merge")
 	case f.json && !f.explained:
 		return nil, usagef("--json is for --explain; a profile is text or extbinary")
 	case f.explained && (f.infer == inferNone || f.onlyCount):
@@ -159,6 +159,21 @@ func (f *profgenFlags) inputs(args []string) ([]string, error) {
 		}
 	}
 	return files, f.check()
+}
+
+// checkInfer finds what is wrong with --infer-missing-frames, and understands how
+// llvm-profgen has it.
+func (f *profgenFlags) checkInfer() error {
+	switch f.infer {
+	case inferFull, inferLLVM, inferNone:
+	case "1", "true":
+		f.infer = inferFull
+	case "0", "false":
+		f.infer = inferNone
+	default:
+		return usagef("--infer-missing-frames %s: there is full, llvm and none", f.infer)
+	}
+	return nil
 }
 
 // unlimited makes of a depth of -1 the 0 that means no limit within.

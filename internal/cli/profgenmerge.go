@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/internal/logfile"
@@ -12,20 +14,21 @@ func (f *profgenFlags) mergeProfiles(s *Streams, args []string) error {
 	if err := f.checkMerge(args); err != nil {
 		return err
 	}
-	paths, err := logfile.Expand(args)
+	inputs, err := f.weighted(args)
 	if err != nil {
 		return err
 	}
 	var m sampleprof.Merger
 	differ := 0
-	for _, path := range paths {
-		p, err := readSampleProfile(s, path)
+	for _, in := range inputs {
+		p, err := readSampleProfile(s, in.path)
 		if err != nil {
 			return err
 		}
+		p.Scale(in.weight)
 		n, err := m.Add(p)
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", in.path, err)
 		}
 		differ += n
 	}
@@ -33,13 +36,37 @@ func (f *profgenFlags) mergeProfiles(s *Streams, args []string) error {
 		note(s, "left out, of other code than before, as checksums say: %s", plural(differ, "function"))
 	}
 	sum := m.Sum()
-	if sum.HasContexts {
-		return writeFile(s, f.out, f.writeContexts(s, sum.Contexts, f.format))
+	if len(sum.Contexts) == 0 {
+		return fmt.Errorf("%s: there is no function in it, nor in what else is to be summed", inputs[0].path)
 	}
-	return writeFile(s, f.out, f.writeFlat(s, sum.Profile(), f.format))
+	return writeFile(s, f.out, f.write(s, sum, f.format))
 }
 
-// readSampleProfile reads a profile that is text.
+// weightedInput is a profile to be summed.
+type weightedInput struct {
+	path   string
+	weight uint64 // what all counts are multiplied by
+}
+
+// weighted returns the profiles to be summed.
+func (f *profgenFlags) weighted(args []string) ([]weightedInput, error) {
+	var inputs []weightedInput
+	for _, x := range f.weights {
+		number, path, _ := strings.Cut(x, ",")
+		weight, err := strconv.ParseUint(number, 10, 64)
+		if err != nil || weight == 0 || path == "" {
+			return nil, usagef("--weighted-input %s: give a number of 1 or more, a comma and a file", x)
+		}
+		inputs = append(inputs, weightedInput{path, weight})
+	}
+	paths, err := logfile.Expand(args)
+	for _, path := range paths {
+		inputs = append(inputs, weightedInput{path, 1})
+	}
+	return inputs, err
+}
+
+// readSampleProfile reads a profile.
 func readSampleProfile(s *Streams, path string) (*sampleprof.File, error) {
 	stream, err := logfile.OpenStream(path, s.In)
 	if err != nil {
@@ -56,7 +83,7 @@ func readSampleProfile(s *Streams, path string) (*sampleprof.File, error) {
 // checkMerge checks the flags of a run that sums profiles.
 func (f *profgenFlags) checkMerge(args []string) error {
 	switch {
-	case len(args) == 0:
+	case len(args) == 0 && len(f.weights) == 0:
 		return usagef("profgen --merge: which profiles?")
 	case len(f.binaries) > 0 || len(f.perfData) > 0 || len(f.perfScript) > 0 || f.unsymbolized != "":
 		return usagef("profgen --merge sums profiles: it takes no samples and no binary")

@@ -68,7 +68,7 @@ var rules = map[string]rule{
 	"format/folded":      {pure: true},
 
 	"format/mip":        {ours: "format/mip/wire prof internal/bytecur", others: "go.yaml.in/yaml/v3", pure: true},
-	"format/sampleprof": {pure: true},
+	"format/sampleprof": {ours: "internal/bytecur", pure: true},
 	"format/fdata":      {pure: true},
 	"internal/objfile":  {ours: "prof internal/bytecur"},
 	"format/orderfile":  {pure: true},
