@@ -18,12 +18,21 @@ import (
 // them by into an archive, with more flags if they are given.
 func hookRuntime(t *testing.T, flags ...string) string {
 	t.Helper()
-	archive := timedRuntime(t, "gcc", flags...)
+	shared := timedRuntime(t, "gcc", flags...)
+	data, err := os.ReadFile(shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	archive := filepath.Join(dir, "libtimed.a")
+	if err := os.WriteFile(archive, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, o := range append(HookObjects(), Object{"hook_names.o", []string{"hook_names.S"}}) {
 		args := append([]string{"-Os"}, TimedFlags...)
-		args = append(append(append(args, flags...), "-c", "-o", o.Name), o.Args...)
-		runTool(t, filepath.Dir(archive), "gcc", args...)
-		runTool(t, filepath.Dir(archive), "ar", "rcs", archive, o.Name)
+		args = append(append(append(args, flags...), "-c", "-o", filepath.Join(dir, o.Name)), o.Args...)
+		runTool(t, filepath.Dir(shared), "gcc", args...) // where the sources are
+		runTool(t, dir, "ar", "rcs", archive, o.Name)
 	}
 	return archive
 }

@@ -100,7 +100,7 @@ func TimedObjects(o TimedOptions) []Object {
 // timedSources returns the source files of the timed modes.
 func timedSources() []File {
 	out := []File{{"timedwire.h", timedHeader()}}
-	for _, name := range append(append([]string{"timed.h", "tree.h", "flight.h", "registers.h", "elf.h"}, flightMembers...), timedMembers...) {
+	for _, name := range append(append([]string{"timed.h", "create.h", "tree.h", "flight.h", "registers.h", "elf.h"}, flightMembers...), timedMembers...) {
 		data, err := timedFiles.ReadFile("c/timed/" + name)
 		if err != nil {
 			panic(err) // embedded above

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -23,16 +24,59 @@ func timedRuntime(t *testing.T, compiler string, flags ...string) string {
 	return timedRuntimeFor(t, TimedOptions{}, compiler, flags...)
 }
 
-// timedRuntimeFor compiles that for some options.
+// archives are the runtimes that tests share: each is compiled once, in a directory
+// that TestMain makes.
+var archives struct {
+	dir   string
+	mutex sync.Mutex
+	made  map[string]func() (string, error)
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(withArchives(m))
+}
+
+func withArchives(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "cairn-nativert-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	archives.dir, archives.made = dir, map[string]func() (string, error){}
+	return m.Run()
+}
+
+// timedRuntimeFor compiles that for some options. Nobody may change it, or anything
+// beside it.
 func timedRuntimeFor(t *testing.T, options TimedOptions, compiler string, flags ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(compiler); err != nil {
 		t.Skipf("needs %s", compiler)
 	}
-	dir := t.TempDir()
+	key := fmt.Sprintf("%+v %s %q", options, compiler, flags)
+	archives.mutex.Lock()
+	made := archives.made[key]
+	if made == nil {
+		dir := filepath.Join(archives.dir, strconv.Itoa(len(archives.made)))
+		made = sync.OnceValues(func() (string, error) { return makeArchive(dir, options, compiler, flags) })
+		archives.made[key] = made
+	}
+	archives.mutex.Unlock()
+	archive, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive
+}
+
+func makeArchive(dir string, options TimedOptions, compiler string, flags []string) (string, error) {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
 	for _, f := range Sources() {
 		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
-			t.Fatal(err)
+			return "", err
 		}
 	}
 	archive := filepath.Join(dir, "libtimed.a")
@@ -40,19 +84,28 @@ func timedRuntimeFor(t *testing.T, options TimedOptions, compiler string, flags 
 	for _, o := range TimedObjects(options) {
 		args := append([]string{"-Os"}, TimedFlags...)
 		args = append(append(append(args, flags...), "-c", "-o", o.Name), o.Args...)
-		runTool(t, dir, compiler, args...)
+		if err := toolIn(dir, compiler, args...); err != nil {
+			return "", err
+		}
 		members = append(members, o.Name)
 	}
-	runTool(t, dir, "ar", members...)
-	return archive
+	return archive, toolIn(dir, "ar", members...)
+}
+
+// toolIn runs a tool that is to succeed in a directory.
+func toolIn(dir, name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return nil
 }
 
 func runTool(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	if err := toolIn(dir, name, args...); err != nil {
+		t.Fatal(err)
 	}
 }
 

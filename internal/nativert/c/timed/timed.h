@@ -423,10 +423,10 @@ HIDDEN void __cairn_numbered_text(u64 number, u32 kind, u64 sp, u64 pc, const ch
 enum {
   SYS_read = 0, SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_mmap = 9, SYS_munmap = 11, SYS_rt_sigprocmask = 14,
   SYS_pwrite = 18, SYS_madvise = 28, SYS_getpid = 39, SYS_exit = 60, SYS_ftruncate = 77, SYS_mkdir = 83,
-  SYS_readlink = 89, SYS_getrlimit = 97, SYS_getrusage = 98, SYS_getuid = 102, SYS_getgid = 104, SYS_geteuid = 107,
-  SYS_getegid = 108, SYS_setpriority = 141, SYS_sched_setscheduler = 144, SYS_prctl = 157, SYS_setrlimit = 160,
+  SYS_unlink = 87, SYS_readlink = 89, SYS_getrlimit = 97, SYS_getrusage = 98, SYS_getuid = 102, SYS_getgid = 104,
+  SYS_geteuid = 107, SYS_getegid = 108, SYS_setpriority = 141, SYS_sched_setscheduler = 144, SYS_prctl = 157, SYS_setrlimit = 160,
   SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228, SYS_clock_nanosleep = 230, SYS_exit_group = 231,
-  SYS_tgkill = 234, SYS_fallocate = 285, SYS_process_vm_readv = 310, SYS_memfd_create = 319
+  SYS_tgkill = 234, SYS_linkat = 265, SYS_fallocate = 285, SYS_process_vm_readv = 310, SYS_memfd_create = 319
 };
 enum { EINTR = 4, EBADF = 9, EACCES = 13, EEXIST = 17, ESRCH = 3, EFBIG = 27, ENOSPC = 28, ENAMETOOLONG = 36, EOPNOTSUPP = 95 };
 enum { O_RDONLY = 0, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_CLOEXEC = 02000000 };

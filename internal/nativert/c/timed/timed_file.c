@@ -3,7 +3,7 @@
  * before it is mapped, as a full disk would end the program by SIGBUS. The
  * layout is drawn in package format/tracelog/wire. */
 
-#include "timed.h"
+#include "create.h"
 
 static u32 sum(const u8 *b, u64 n) {
   u32 h = 2166136261u;
@@ -108,8 +108,8 @@ u8 *__cairn_file_seen(struct process *p) {
   return f->seen ? f->seen + LOG_CHUNK_HEADER_SIZE : 0;
 }
 
-/* put_path puts directory/module.id.pid.n and the suffix. */
-static void put_path(struct process *p, char *to, u32 n) {
+/* put_path puts directory/module.id.pid. and returns its end. */
+static char *put_path(struct process *p, char *to) {
   const char *base = p->exe, *s;
   char *q = put(to, p->dir);
   *q++ = '/';
@@ -119,9 +119,7 @@ static void put_path(struct process *p, char *to, u32 n) {
   *q++ = '.';
   for (u32 i = 0; i < p->exe_id_len && i < 6; i++) q = put_hex(q, p->exe_id[i], 2);
   *q++ = '.';
-  q = put_number(q, (u64)p->pid);
-  *q++ = '.';
-  put(put_number(q, n), LOG_SUFFIX);
+  return put(put_number(q, (u64)p->pid), ".");
 }
 
 static void put_header(struct process *p, u8 *h) {
@@ -145,26 +143,14 @@ int __cairn_file_open(struct process *p) {
   struct file *f = &p->file;
   char *path = (char *)p->scratch + 8192;
   u8 h[LOG_HEADER_SIZE] = {0};
-  i64 fd = -1;
   if (f->fd >= 0) return 1;
   if (f->failed || !p->dir) return 0;
   sys2(SYS_mkdir, p->dir, 0777);
-  for (u32 n = 0; n < 10000; n++) {
-    put_path(p, path, n);
-    fd = sys3(SYS_open, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd != -EEXIST) break;
-  }
+  put_header(p, h);
+  i64 fd = create(p->dir, path, put_path(p, path), h);
   if (fd < 0) {
     complain(path, fd);
     f->failed = 1;
-    return 0;
-  }
-  put_header(p, h);
-  int fit = fits(sizeof h);
-  if (!fit || sys4(SYS_pwrite, fd, h, sizeof h, 0) != sizeof h) {
-    complain(path, fit ? -ENOSPC : -EFBIG);
-    f->failed = 1;
-    sys1(SYS_close, fd);
     return 0;
   }
   f->fd = (i32)fd;

@@ -6,6 +6,7 @@
  * the kernel is called. */
 
 #include "trace.h"
+#include "create.h"
 
 #define CHUNK ((u64)LOG_CHUNK_SIZE)
 
@@ -106,21 +107,15 @@ static void put_header(struct tracer *t, u8 *h, int forked) {
 static i64 open_file(struct tracer *t, int forked) {
   char path[TRACE_DIR + 256], *end;
   u8 h[LOG_HEADER_SIZE] = {0};
-  i64 err = -EEXIST;
   sys2(SYS_mkdir, t->dir, 0777);
   end = put_number(put(__cairn_trace_name(put(put(path, t->dir), "/")), "."), (u64)t->pid);
-  for (u32 n = 0; n < 10000 && err == -EEXIST; n++) {
-    put(put_number(put(end, "."), n), LOG_SUFFIX);
-    err = sys3(SYS_open, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  }
+  put_header(t, h, forked);
+  i64 err = create(t->dir, path, put(end, "."), h);
   if ((t->fd = (i32)err) < 0) {
     __cairn_trace_complain(path, err);
     return err;
   }
-  put_header(t, h, forked);
-  if (!fits(sizeof h)) err = -EFBIG;
-  else if (sys4(SYS_pwrite, t->fd, h, sizeof h, 0) != sizeof h) err = -ENOSPC;
-  if (err >= 0 && (t->first = extend(t, 1, &err)) && (err = room(t, t->first, CHUNK)) >= 0) {
+  if ((t->first = extend(t, 1, &err)) && (err = room(t, t->first, CHUNK)) >= 0) {
     u32 *c = (u32 *)t->first;
     c[0] = LOG_CHUNK_MAGIC, c[1] = LOG_KIND_RECORDS, c[2] = (u32)t->pid;
     ((u64 *)c)[3] = ((u64 *)c)[4] = t->origin;

@@ -1,0 +1,46 @@
+/* The file of a log, made so that no reader finds one without its header, however
+ * the process ends: it gets its name when the header is in it. */
+
+#include "timed.h"
+
+enum { CREATE_NAMES = 10000 }; /* of one process, or of those with its number */
+
+static i64 put_file_header(i64 fd, const u8 *h) {
+  if (!fits(LOG_HEADER_SIZE)) return -EFBIG;
+  return sys4(SYS_pwrite, fd, h, LOG_HEADER_SIZE, 0) == LOG_HEADER_SIZE ? 0 : -ENOSPC;
+}
+
+/* create_nameless makes it where file systems have files without a name, and where
+ * /proc can give them one. */
+static i64 create_nameless(const char *dir, char *path, char *end, const u8 *h) {
+  enum { O_TMPFILE = 020200000, AT_FDCWD = -100, AT_SYMLINK_FOLLOW = 0x400 };
+  char link[64];
+  i64 err, fd = sys3(SYS_open, dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  if (fd < 0) return fd;
+  put_number(put(link, "/proc/thread-self/fd/"), (u64)fd);
+  err = put_file_header(fd, h);
+  for (u32 n = 0; err >= 0 && n < CREATE_NAMES; n++) {
+    put(put_number(end, n), LOG_SUFFIX);
+    i64 named = sys6(SYS_linkat, AT_FDCWD, (i64)link, AT_FDCWD, (i64)path, AT_SYMLINK_FOLLOW, 0);
+    if (named >= 0) return fd;
+    if (named != -EEXIST) err = named;
+  }
+  sys1(SYS_close, fd);
+  return err < 0 ? err : -EEXIST;
+}
+
+/* create makes the file of a log in a directory: at path, once the first number that is
+ * free and the suffix are put at end, which is inside of it. It returns the descriptor. */
+static i64 create(const char *dir, char *path, char *end, const u8 *h) {
+  i64 err = 0, fd = create_nameless(dir, path, end, h);
+  if (fd >= 0) return fd;
+  fd = -EEXIST;
+  for (u32 n = 0; n < CREATE_NAMES && fd == -EEXIST; n++) {
+    put(put_number(end, n), LOG_SUFFIX);
+    fd = sys3(SYS_open, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  }
+  if (fd < 0 || (err = put_file_header(fd, h)) >= 0) return fd;
+  sys1(SYS_close, fd);
+  sys1(SYS_unlink, path);
+  return err;
+}
