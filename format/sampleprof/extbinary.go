@@ -135,7 +135,7 @@ func (f *File) WriteExtBinary(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	kind := flag(f.HasContexts, flagFullContexts) | flag(f.FS, flagFS) | flag(f.PreInlined, flagPreInlined)
+	kind := flag(f.HasContexts, flagFullContexts) | flag(f.FS, flagFS) | flag(f.PreInlined || x.attrs, flagPreInlined)
 	return x.write(w, []extSection{
 		{sectionSummary, kind, Summarize(list).append(nil)},
 		{sectionNames, flag(f.MD5, flagMD5|flagFixedMD5) | flag(slices.ContainsFunc(x.table, isUnique), flagUniqueNames), names},

@@ -31,7 +31,7 @@ func (m *Merger) Add(f *File) (differ int, err error) {
 	case len(f.Contexts) == 0 || len(m.sum.Contexts) == 0: // nothing to be mixed with
 	case f.HasContexts != m.sum.HasContexts:
 		return 0, ErrContexts
-	case f.probes() != m.sum.probes():
+	case f.HasProbes() != m.sum.HasProbes():
 		return 0, ErrKeys
 	case f.MD5 != m.sum.MD5:
 		return 0, ErrNames
@@ -53,16 +53,6 @@ func (m *Merger) Add(f *File) (differ int, err error) {
 
 // Sum returns the sum of what was added.
 func (m *Merger) Sum() *File { return &m.sum }
-
-// probes reports whether a profile is keyed by pseudo probes.
-func (f *File) probes() bool {
-	for _, c := range f.Contexts {
-		if c.Samples.Probes {
-			return true
-		}
-	}
-	return false
-}
 
 // Scale multiplies all counts by n.
 func (f *File) Scale(n uint64) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,11 +22,12 @@ const (
 type File struct {
 	Contexts    []Context // in the order of the file; without contexts each has one frame
 	HasContexts bool
+	Form        Form
 
 	// What the binary formats tell besides.
 	MD5        bool // names are the lower halves of their MD5, in decimal
 	FS         bool // discriminators tell copies of code apart, too (-enable-fs-discriminator)
-	PreInlined bool // functions are nested as llvm-profgen's pre-inliner would inline them
+	PreInlined bool // a pre-inliner chose what compilers should inline
 }
 
 // Profile returns the functions of a profile without contexts.
@@ -35,6 +37,21 @@ func (f *File) Profile() Profile {
 		p[c.Frames[0].Func] = c.Samples
 	}
 	return p
+}
+
+// Form is what a profile was read from.
+type Form string
+
+// The forms.
+const (
+	Text      Form = "text"
+	Binary    Form = "binary"
+	ExtBinary Form = "extbinary"
+)
+
+// HasProbes reports whether a profile is keyed by pseudo probes.
+func (f *File) HasProbes() bool {
+	return slices.ContainsFunc(f.Contexts, func(c Context) bool { return c.Samples.Probes })
 }
 
 // SetProfile puts functions without contexts in the place of what f has.
@@ -51,6 +68,21 @@ func (f *File) Write(w io.Writer) error {
 		return WriteContexts(w, f.Contexts)
 	}
 	return Write(w, f.Profile())
+}
+
+// Detect reports whether a file that begins with head is likely a profile that Read
+// reads.
+func Detect(head []byte) bool {
+	if magic, _ := binary.Uvarint(head); magic == magicExtBinary || magic == magicBinary {
+		return true
+	}
+	for line := range bytes.Lines(head) {
+		if text := string(bytes.TrimRight(line, "\r\n")); text != "" && text[0] != '#' {
+			p := newParser()
+			return p.line(text) == nil
+		}
+	}
+	return false
 }
 
 // Read reads a profile that is text, or in one of LLVM's binary formats. What a function
@@ -75,7 +107,7 @@ func Read(r io.Reader) (*File, error) {
 }
 
 func readText(in io.Reader) (*File, error) {
-	p := parser{file: &File{}, known: map[string]*Samples{}}
+	p := newParser()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
 	n := 0
@@ -99,6 +131,10 @@ type parser struct {
 	file  *File
 	known map[string]*Samples // by what stands in front of the total
 	stack []*Samples          // the function at hand, and what is nested in it
+}
+
+func newParser() parser {
+	return parser{file: &File{Form: Text}, known: map[string]*Samples{}}
 }
 
 func (p *parser) line(s string) error {
@@ -238,6 +274,7 @@ func (p *parser) metadata(s string) error {
 		in.Probes, in.Checksum = true, n
 	case err == nil && key == "!Attributes" && n <= 0xff:
 		in.Attributes = Attributes(n)
+		p.file.PreInlined = p.file.PreInlined || in.Attributes&ShouldBeInlined != 0
 	default:
 		return fmt.Errorf("%q is not known: there are !CFGChecksum: number and !Attributes: number", s)
 	}

@@ -30,13 +30,14 @@ type binaryReader struct {
 
 // readBinary reads all bytes of a binary profile. Errors tell the offset.
 func readBinary(data []byte) (*File, error) {
-	r := binaryReader{file: &File{}, index: newContextIndex()}
+	r := binaryReader{file: &File{Form: ExtBinary}, index: newContextIndex()}
 	c := bytecur.New(data, 0)
 	magic, version := c.Uvarint(), c.Uvarint()
 	if c.Err() == nil && version != versionBinary {
 		return nil, fmt.Errorf("it is of version %d of LLVM's binary formats; what is known is %d", version, versionBinary)
 	}
 	if magic == magicBinary {
+		r.file.Form = Binary
 		r.plain(c)
 		return r.file, c.Err()
 	}

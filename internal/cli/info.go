@@ -28,8 +28,10 @@ func newInfoCmd(s *Streams) *cobra.Command {
 		Short: "Say what a profile, a map, a raw file or a binary holds",
 		Long: `info sums up a file of any kind that cairn knows: a profile (.mip), a map
 (.mipmap), a raw file (.mipraw), a pack of raw files (.mippack) or an
-instrumented binary.`,
-		Example: "  cairn info -p app.mip",
+instrumented binary. Of a sample profile, text or binary, as cairn profgen and
+llvm-profdata write them, it tells the totals, and how few of the places have
+most of the counts.`,
+		Example: "  cairn info -p app.mip\n  cairn info app.prof",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 || (len(args) == 1) == (path != "") {
 				return usagef("info takes one file (see cairn info -h)")
@@ -43,6 +45,11 @@ instrumented binary.`,
 			style, err := d.style(s)
 			if err != nil {
 				return err
+			}
+			if p, err := inspectSampleProfile(s, path); err != nil {
+				return err
+			} else if p != nil {
+				return p.write(s, d.json, style)
 			}
 			infos, err := inspect(path)
 			if err != nil {

@@ -14,6 +14,9 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/format/perfdata"
+	"github.com/cairnprof/cairn/format/perfscript"
+	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/objfile"
 	"github.com/cairnprof/cairn/prof"
@@ -197,6 +200,10 @@ func kindName(head []byte) string {
 		return "a pack of raw files"
 	case tracelog.Detect(head):
 		return "a log of spikes (cairn spikes shows it)"
+	case sampleprof.Detect(head):
+		return "a sample profile (cairn info sums it up)"
+	case perfdata.Detect(head), perfscript.Detect(head):
+		return "samples (cairn samples says what is in them, cairn profgen and cairn flame take them with --binary)"
 	case len(head) == 0:
 		return "empty"
 	}
