@@ -70,20 +70,29 @@ var errEscape = errors.New(`a backslash that is neither \\ nor \x and two digits
 // Parse returns the names and the value of a line as Write writes it, without its
 // line feed.
 func Parse(line string) (stack []string, value uint64, err error) {
-	at := strings.LastIndexByte(line, ' ')
-	if at < 0 {
-		return nil, 0, errors.New("no value behind the stack")
-	}
-	if value, err = strconv.ParseUint(line[at+1:], 10, 64); err != nil {
+	names, value, err := cut(line)
+	if err != nil {
 		return nil, 0, err
 	}
-	for name := range strings.SplitSeq(line[:at], ";") {
+	for name := range strings.SplitSeq(names, ";") {
 		if name, err = unescape(name); err != nil {
 			return nil, 0, err
 		}
 		stack = append(stack, name)
 	}
 	return stack, value, nil
+}
+
+// cut parts the names of a line and its value.
+func cut(line string) (names string, value uint64, err error) {
+	at := strings.LastIndexByte(line, ' ')
+	if at >= 0 {
+		value, err = strconv.ParseUint(line[at+1:], 10, 64)
+	}
+	if at < 0 || err != nil {
+		return "", 0, errors.New("no value behind the stack")
+	}
+	return line[:at], value, nil
 }
 
 func unescape(name string) (string, error) {

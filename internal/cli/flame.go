@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/account"
-	"github.com/cairnprof/cairn/internal/calltrie"
 	"github.com/cairnprof/cairn/internal/flamegraph"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/trace"
@@ -30,16 +29,27 @@ type flameFlags struct {
 	minPercent float64
 	maxStacks  int
 	width      int
+
+	// Of samples in place of logs.
+	binaries []string
+	infer    string
 }
 
 func newFlameCmd(s *Streams) *cobra.Command {
 	var f flameFlags
 	c := &cobra.Command{
 		Use:   "flame LOG... [-o FILE.html]",
-		Short: "Draw the call stacks of logs as a flame graph",
-		Long: `flame replays logs of calls that XRay wrote and draws them: each function is a bar
-below the bar of its caller, as wide as its share of the time. Bars below a
-function are not in the order of time, the widest comes first.
+		Short: "Draw the call stacks of logs or samples as a flame graph",
+		Long: `flame replays logs of calls and draws them: each function is a bar below the bar of
+its caller, as wide as its share of the time. Bars below a function are not in the
+order of time, the widest comes first. In place of logs it takes
+
+  samples          of perf record or cairn record, with --binary for each file whose
+                   code counts; frames that tail calls erased are put back
+                   (see cairn profgen -h)
+  folded stacks    as cairn and other tools write them: main;work 12
+
+and the width is the number of samples.
 
   html  a page to look around in: zoom, search, time or calls, callers instead of
         callees, the median and percentiles of single calls, a table of functions
@@ -52,7 +62,9 @@ caller; the table and all sums have them still.
 
 With --regexp, the functions that match are outermost, whoever called them.`,
 		Example: `  cairn flame --map ./app xray-log.app.*
-  cairn flame --by calls --per-thread --map ./app -o calls.svg log.zst`,
+  cairn flame --by calls --per-thread --map ./app -o calls.svg log.zst
+  cairn flame --binary ./app perf.data
+  perf script | stackcollapse-perf.pl | cairn flame -`,
 		Args: exactFiles("flame", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
@@ -67,6 +79,8 @@ With --regexp, the functions that match are outermost, whoever called them.`,
 	fl.StringVar(&f.title, "title", "", "`text` at the top (default the names of the logs)")
 	registerRegexp(c, &f.regexp, "begin with the functions that match this `pattern`")
 	fl.IntVar(&f.width, "width", flamegraph.DefaultWidth, "width of an SVG in `pixels`")
+	fl.StringSliceVar(&f.binaries, "binary", nil, "draw samples: of code in this `file`; repeatable")
+	fl.StringVar(&f.infer, "infer-missing-frames", inferFull, "with --binary: `how` frames that tail calls erased are put back: full, llvm, none")
 	f.names.registerNames(c)
 	return c
 }
@@ -106,21 +120,11 @@ func (f *flameFlags) run(ctx context.Context, s *Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	set, err := f.open(s, args, f.names.names())
+	doc, err := f.document(ctx, s, args, filter)
 	if err != nil {
 		return err
 	}
-	defer set.Close()
-	f.by = set.known(f.by)
-	results, err := set.account(ctx, f.options())
-	if err != nil {
-		return err
-	}
-	doc := f.profile(set, results, filter)
-	switch {
-	case doc.Groups == nil && hasCalls(results): // a page without them is no use, and may replace one
-		return fmt.Errorf("%s: no call to draw of a function that matches %s", set.Logs[0].Info().File, f.regexp)
-	case doc.Groups == nil:
+	if doc.Groups == nil {
 		note(s, "no call to draw")
 	}
 	write := flamegraph.WriteHTML
@@ -136,8 +140,40 @@ func (f *flameFlags) run(ctx context.Context, s *Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	f.say(s, sum)
+	f.say(s, sum, doc.Unit)
 	return nil
+}
+
+// document returns what is to be drawn of whatever the inputs are, without groups if
+// there is nothing.
+func (f *flameFlags) document(ctx context.Context, s *Streams, args []string, filter nameFilter) (*flamegraph.Profile, error) {
+	if len(f.binaries) > 0 {
+		return f.ofSamples(ctx, s, args, filter)
+	}
+	s, isFolded := foldedInput(s, args[0])
+	if isFolded {
+		return f.ofFolded(s, args, filter)
+	}
+	return f.ofLogs(ctx, s, args, filter)
+}
+
+// ofLogs returns the calls of logs.
+func (f *flameFlags) ofLogs(ctx context.Context, s *Streams, args []string, filter nameFilter) (*flamegraph.Profile, error) {
+	set, err := f.open(s, args, f.names.names())
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	f.by = set.known(f.by)
+	results, err := set.account(ctx, f.options())
+	if err != nil {
+		return nil, err
+	}
+	doc := f.profile(set, results, filter)
+	if doc.Groups == nil && hasCalls(results) { // a page without them is no use, and may replace one
+		return nil, fmt.Errorf("%s: no call to draw of a function that matches %s", set.Logs[0].Info().File, f.regexp)
+	}
+	return doc, nil
 }
 
 func hasCalls(results []*account.Result) bool {
@@ -147,12 +183,15 @@ func hasCalls(results []*account.Result) bool {
 }
 
 // say prints where the drawing is and what is not in it.
-func (f *flameFlags) say(s *Streams, sum flamegraph.Summary) {
+func (f *flameFlags) say(s *Streams, sum flamegraph.Summary, unit string) {
 	text := plural(sum.Stacks, "stack")
 	if sum.Merged > 0 {
 		what := "time"
-		if f.by == string(flamegraph.ByCalls) {
+		switch {
+		case f.by == string(flamegraph.ByCalls):
 			what = "calls"
+		case unit == flamegraph.Samples:
+			what = unit
 		}
 		text += fmt.Sprintf(" (%s merged, with %.2g%% of the %s)", report.Count(sum.Merged), 100*sum.MergedShare, what)
 	}
@@ -165,34 +204,40 @@ func (f *flameFlags) say(s *Streams, sum flamegraph.Summary) {
 
 // profile returns what is to be drawn, without groups if there is nothing.
 func (f *flameFlags) profile(set *traceSet, results []*account.Result, filter nameFilter) *flamegraph.Profile {
-	match := func(id trace.FuncID) bool { return filter.match(set.Funcs.Name(id)) }
-	doc := &flamegraph.Profile{Title: f.title, Unit: set.Clock.Unit(), Name: set.name}
-	if doc.Title == "" {
-		doc.Title = set.title()
-	}
-	add := func(label string, trie *calltrie.Trie) {
-		if f.regexp != "" {
-			trie = flamegraph.Below(trie, match)
-		}
-		if trie.Len() > 1 {
-			doc.Groups = append(doc.Groups, flamegraph.Group{Label: label, Trie: trie})
-		}
-	}
+	doc := &flamegraph.Profile{Title: set.title(), Unit: set.Clock.Unit(), Name: set.name}
 	for _, g := range set.groups(results, f.perThread) {
-		add(g.label, g.trie)
+		doc.Groups = append(doc.Groups, flamegraph.Group{Label: g.label, Trie: g.trie})
 	}
-	doc.Notes = flameNotes(set, results, doc)
-	if doc.Groups == nil {
-		doc.Notes = []string{"There is no call to draw."}
+	f.choose(doc, func(id trace.FuncID) bool { return filter.match(set.Funcs.Name(id)) })
+	doc.Notes = append(flameNotes(set, results, doc), doc.Notes...)
+	return doc
+}
+
+// choose leaves of a document what was asked for.
+func (f *flameFlags) choose(doc *flamegraph.Profile, match func(trace.FuncID) bool) {
+	if f.title != "" {
+		doc.Title = f.title
 	}
+	var kept []flamegraph.Group
+	for _, g := range doc.Groups {
+		if f.regexp != "" {
+			g.Trie = flamegraph.Below(g.Trie, match)
+		}
+		if g.Trie.Len() > 1 {
+			kept = append(kept, g)
+		}
+	}
+	doc.Groups = kept
 	if f.regexp != "" {
 		doc.Notes = append(doc.Notes, "Only calls of functions that match "+f.regexp+".")
 	}
-	return doc
 }
 
 // flameNotes say how much was drawn and what its numbers are worth.
 func flameNotes(set *traceSet, results []*account.Result, doc *flamegraph.Profile) []string {
+	if doc.Groups == nil {
+		return []string{"There is no call to draw."}
+	}
 	var calls, deduced, open uint64
 	for _, g := range doc.Groups {
 		for _, n := range g.Trie.Nodes() {

@@ -1,0 +1,71 @@
+package folded
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+)
+
+// maxLine bounds the length of a line, in bytes.
+const maxLine = 16 << 20
+
+// Stack is a line.
+type Stack struct {
+	Names []string // outermost first
+	Value uint64
+}
+
+// Read yields the stacks of a text, Write's or another tool's: where a backslash
+// is no escape, the names of a line are what is written there. A line that is no
+// stack is yielded as an error that has its number, and reading goes on behind it;
+// an error of the reader ends it. Empty lines are left out.
+func Read(r io.Reader) iter.Seq2[Stack, error] {
+	return func(yield func(Stack, error) bool) {
+		lines := bufio.NewScanner(r)
+		lines.Buffer(nil, maxLine)
+		n := 0
+		for lines.Scan() {
+			n++
+			line := strings.TrimSpace(lines.Text())
+			if line == "" {
+				continue
+			}
+			stack, err := parseAny(line)
+			if err != nil {
+				err = fmt.Errorf("line %d: %w", n, err)
+			}
+			if !yield(stack, err) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(Stack{}, fmt.Errorf("line %d: %w", n+1, err))
+		}
+	}
+}
+
+// parseAny parses a line, whoever wrote it.
+func parseAny(line string) (Stack, error) {
+	names, value, err := cut(line)
+	if err != nil {
+		return Stack{}, err
+	}
+	if stack, _, err := Parse(line); err == nil {
+		return Stack{stack, value}, nil
+	}
+	return Stack{strings.Split(names, ";"), value}, nil
+}
+
+// Detect reports whether a file that begins with head looks like folded stacks. Of a
+// line that is longer than head there is no value to look at.
+func Detect(head []byte) bool {
+	line, _, whole := bytes.Cut(head, []byte("\n"))
+	if bytes.IndexByte(line, 0) >= 0 {
+		return false
+	}
+	_, err := parseAny(strings.TrimSpace(string(line)))
+	return err == nil || !whole && bytes.IndexByte(line, ';') >= 0
+}
