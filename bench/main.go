@@ -1,8 +1,8 @@
 // Command bench measures what cairn costs and how fast it merges, next to what
 // gcc and LLVM offer for the same purposes, and says which of the project's
 // targets are met. Run it with make bench, from the root of the repository: it
-// works in bench/out and writes bench/RESULTS.md, bench/STARTUP.md and
-// bench/TRACE.md.
+// works in bench/out and writes bench/RESULTS.md, and of some parts reports of
+// their own beside it.
 package main
 
 import (
@@ -30,8 +30,10 @@ type bench struct {
 	rounds    int      // interleaved pairs for each ratio
 	traceRows int      // of trace
 	log       io.Writer
-	report    bytes.Buffer // Markdown
-	targets   []target
+	// The builds of missing whose name has this.
+	missingOnly string
+	report      bytes.Buffer // Markdown
+	targets     []target
 }
 
 // parts are the measurements in the order of the report.
@@ -48,13 +50,15 @@ var parts = []struct {
 	{"trace", (*bench).trace, true},
 	{"timed", (*bench).timed, true},
 	{"profgen", (*bench).profgen, true},
+	{"missing", (*bench).missing, true},
 }
 
 func main() {
 	b := &bench{log: os.Stderr}
-	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,timed,profgen", "what to measure; startup writes STARTUP.md, trace TRACE.md, timed TIMED.md, profgen PROFGEN.md, all others together RESULTS.md")
+	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,timed,profgen,missing", "what to measure; startup writes STARTUP.md, trace TRACE.md, timed TIMED.md, profgen PROFGEN.md, missing MISSING.md, all others together RESULTS.md")
 	flag.IntVar(&b.traceRows, "trace-rows", defaultTraceRows, "rows of the workload whose trace is the largest but one; the report is kept only of the default")
 	flag.IntVar(&b.rounds, "rounds", 7, "interleaved pairs of runs behind each time ratio")
+	flag.StringVar(&b.missingOnly, "missing-only", "", "of missing, the builds whose name has this, as \"Lua gcc -O2\"; the report is kept only of all")
 	programs := flag.String("guests", "sqlite3,git,python,cost", "what startup measures now; of the rest it takes what it measured last")
 	flag.Parse()
 	b.guests = strings.Split(*programs, ",")
@@ -86,7 +90,7 @@ func (b *bench) run(ctx context.Context, only []string) error {
 		}
 	}
 	if done < len(only) || done == 0 {
-		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, timed and profgen", strings.Join(only, ","))
+		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, timed, profgen and missing", strings.Join(only, ","))
 	}
 	if reported == 0 {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -181,12 +182,16 @@ func (b *bench) llvmStack(ctx context.Context, program string, logs []*tracedRun
 
 // runTimed runs a command and returns how long it took and its peak memory in MB.
 func runTimed(ctx context.Context, env []string, argv ...string) (seconds, peak float64, err error) {
-	cmd := command(ctx, "", env, argv...)
+	return timeOf(command(ctx, "", env, argv...))
+}
+
+// timeOf does what runTimed does.
+func timeOf(cmd *exec.Cmd) (seconds, peak float64, err error) {
 	var said lastBytes
 	cmd.Stdout, cmd.Stderr = io.Discard, &said
 	start := time.Now()
 	if err := cmd.Run(); err != nil {
-		return 0, 0, fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, said.text)
+		return 0, 0, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, said.text)
 	}
 	seconds = time.Since(start).Seconds()
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {

@@ -8,7 +8,7 @@ base=(binutils gcc g++ libc6-dev)
 peers=(clang-22 lld-22 llvm-22 libclang-rt-22-dev valgrind)
 case "${1:-}" in
   test) want=("${base[@]}" "${peers[@]}" gfortran cmake mold musl-tools lcov libc6-dbg bolt-22 graphviz) ;;
-  bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev uftrace) ;;
+  bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace) ;;
   *) echo "usage: need.sh test|bench" >&2; exit 2 ;;
 esac
 

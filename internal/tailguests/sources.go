@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,12 +32,13 @@ func Module(ctx context.Context, version string) (string, error) {
 	cmd.Dir = os.TempDir() // outside of any module
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	text, err := cmd.Output()
+	text, runErr := cmd.Output()
 	var got struct{ Dir, Error string }
-	if json.Unmarshal(text, &got) == nil && got.Dir != "" {
+	err := json.Unmarshal(text, &got)
+	if err == nil && got.Dir != "" {
 		return got.Dir, nil
 	}
-	return "", fmt.Errorf("%s is not to be had: %w: %s%s", version, err, got.Error, stderr.String())
+	return "", fmt.Errorf("%s is not to be had: %w: %s%s", version, errors.Join(runErr, err), got.Error, stderr.String())
 }
 
 // sourceFiles returns the files to compile.
@@ -44,8 +46,11 @@ func (g *Guest) sourceFiles(sources string) ([]string, error) {
 	var files []string
 	for _, glob := range g.files {
 		found, err := filepath.Glob(filepath.Join(sources, filepath.FromSlash(glob)))
-		if err != nil || len(found) == 0 {
-			return nil, fmt.Errorf("%s: no files %s: %w", sources, glob, err)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s has no files %s", sources, glob)
 		}
 		files = append(files, found...)
 	}
