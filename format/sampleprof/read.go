@@ -241,7 +241,7 @@ func (s *Samples) count(at Place, text string) error {
 	number, calls, _ := strings.Cut(text, " ")
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
-		return fmt.Errorf("not a count: %q", number)
+		return fmt.Errorf("not a count: %.60q", number)
 	}
 	l := s.At(at)
 	l.Count = saturate(l.Count, n)
@@ -250,7 +250,7 @@ func (s *Samples) count(at Place, text string) error {
 	for from, i := 0, 0; i < len(words); i++ {
 		if _, _, ok := cutNumber(words[i]); !ok {
 			if i == len(words)-1 {
-				return fmt.Errorf("not a call with its count: %q", words[i])
+				return fmt.Errorf("not a call with its count: %.60q", words[i])
 			}
 			continue
 		}
@@ -276,7 +276,7 @@ func (p *parser) metadata(s string) error {
 		in.Attributes = Attributes(n)
 		p.file.PreInlined = p.file.PreInlined || in.Attributes&ShouldBeInlined != 0
 	default:
-		return fmt.Errorf("%q is not known: there are !CFGChecksum: number and !Attributes: number", s)
+		return fmt.Errorf("%.60q is not known: there are !CFGChecksum: number and !Attributes: number", s)
 	}
 	return nil
 }
