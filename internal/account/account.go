@@ -15,7 +15,9 @@
 // middle, an exception left functions without an exit. What is counted then:
 //
 //   - An exit of the function on top of the stack ends its call. A tail exit does
-//     the same: what the function jumped to is called by its caller.
+//     the same: what the function jumped to is called by its caller. With
+//     Options.TailCalls it is called by the function where that is certain, whose call
+//     then lasts as long; see TailCalls.
 //   - An exit of a function further down says that those above it have ended, but
 //     not when: some time after the thread's event before, by this exit at the
 //     latest. They are closed at the event before, or at the exit with
@@ -83,6 +85,8 @@ type Options struct {
 	UpperBound bool // close deduced calls as late as they may have ended, not as early
 	Slowest    int  // how many calls Result.Slowest is to have
 	MaxNodes   int  // nodes of a thread's trie at most; 0 is 4 million
+	// TailCalls, if not nil, put what a function jumped to below it.
+	TailCalls *TailCalls
 	// Progress, if not nil, is called now and then with the number of bytes of
 	// the log that are done, never by two goroutines at once.
 	Progress func(bytes int64)

@@ -37,6 +37,9 @@ type chunk struct {
 	pieces []piece
 	begin  uint64 // time of the first event
 	ended  bool   // the event that comes is not of the chunk
+	// follows: the event that comes is the first one, or right behind an underflow. What
+	// is entered then may be what a frame of the unknown stack jumped to.
+	follows bool
 }
 
 // A segment is cut where it has too many pieces, of which a chunk counts as some,
@@ -60,6 +63,12 @@ type piece struct {
 	first  bool   // it is the first event of the chunk
 	enters uint64 // enters of the chunk before it
 	border int    // the replayer's: settled, inherited or 0
+	// following: the piece is one call, of the function follower since some time, with
+	// what it called: c.follows was set when it was entered. Resumed: it has ended at time at, and what
+	// comes next is called from the level of the unknown stack.
+	following, resumed bool
+	follower           trace.FuncID
+	since              uint64
 }
 
 // replaySegment replays some parts of a thread from an unknown stack.
@@ -68,6 +77,13 @@ func replaySegment(ctx context.Context, log trace.Log, thread, from, to int, opt
 	c := newChunk(s, newReplayer(log, thread, opt))
 	s.budget = c.r.opt.pieces
 	nodes := 0
+	again := func() *replayer {
+		r := newReplayer(log, thread, opt)
+		if r.tails != nil {
+			r.tails.cache = c.r.tails.cache
+		}
+		return r
+	}
 	s.err = eachBatch(ctx, log, thread, from, to, &s.damage, func(b *trace.Batch) bool {
 		for at := 0; ; {
 			before := c.r.stats.Events
@@ -85,7 +101,7 @@ func replaySegment(ctx context.Context, log trace.Log, thread, from, to int, opt
 				return false
 			}
 			c.end()
-			c = newChunk(s, newReplayer(log, thread, opt))
+			c = newChunk(s, again())
 		}
 		s.cut = nodes+c.r.trie.Len() > c.r.opt.nodes
 		return !s.cut
@@ -99,6 +115,7 @@ func newChunk(s *segment, r *replayer) *chunk {
 	c := &chunk{of: s, r: r}
 	r.trie = calltrie.New() // without a limit
 	r.chunk, r.border = c, inherited
+	c.follows = r.tails != nil
 	s.chunks = append(s.chunks, c)
 	c.next()
 	return c
@@ -122,12 +139,7 @@ func (c *chunk) end() *piece {
 // nowhere is an exit of a function that was not entered within the chunk.
 func (c *chunk) nowhere(r *replayer, fn trace.FuncID, t uint64, how End) {
 	if len(r.stack) > 0 || c.of.budget == 0 && r.stats.Events > 1 {
-		// As if it had not been there.
-		c.ended, r.stopped = true, true
-		r.stats.Events--
-		if t < r.last {
-			r.stats.Backwards--
-		}
+		c.leave(r, t)
 		if how == Tail {
 			r.stats.TailExits--
 		} else {
@@ -141,6 +153,28 @@ func (c *chunk) nowhere(r *replayer, fn trace.FuncID, t uint64, how End) {
 	p.first = r.stats.Events == 1
 	p.enters, p.border = r.stats.Enters, r.border
 	r.border = inherited
+	c.follows = r.tails != nil && r.tails.holds(how)
+	c.next()
+}
+
+// leave ends the chunk before the event of time t, as if it had not been there.
+func (c *chunk) leave(r *replayer, t uint64) {
+	c.ended, r.stopped = true, true
+	r.stats.Events--
+	if t < r.last {
+		r.stats.Backwards--
+	}
+}
+
+// continues reports whether what is open on the stack may be what a frame of the
+// unknown one jumped to.
+func (c *chunk) continues() bool { return c.pieces[len(c.pieces)-1].following }
+
+// resume ends a piece that is a single call.
+func (c *chunk) resume(at uint64, how End) {
+	p := c.end()
+	p.resumed, p.at, p.how = true, at, how
+	p.enters = c.r.stats.Enters
 	c.next()
 }
 
@@ -158,6 +192,9 @@ func (c *chunk) fits(r *replayer) bool {
 func (r *replayer) stitch(c *chunk) {
 	l := c.r
 	if l.stats.Events == 0 {
+		if !c.follows {
+			r.settle()
+		}
 		r.takeBorder(l.border)
 		return
 	}
@@ -175,6 +212,7 @@ func (r *replayer) stitch(c *chunk) {
 		if !last {
 			end = c.pieces[i+1].root
 		}
+		inferred := r.arrive(c, p, last)
 		level[i], depth[i] = frame{node: r.base}, len(r.stack)
 		if n := len(r.stack); n > 0 {
 			r.stack[n-1].child += p.child
@@ -184,10 +222,20 @@ func (r *replayer) stitch(c *chunk) {
 		}
 		r.trie.MergeFrom(level[i].node, l.trie, p.root, end, where)
 		r.stats.MaxDepth = max(r.stats.MaxDepth, len(r.stack)+p.depth)
+		if inferred && !p.resumed {
+			l.stack[0].inferred = true
+		}
 		if last {
 			break
 		}
 		r.stats.Enters = enters + p.enters
+		if p.resumed {
+			if inferred {
+				r.trie.Node(where[p.root+1]).Inferred++
+				r.release(p.at, p.how)
+			}
+			continue
+		}
 		if !p.first {
 			r.last = p.before
 		}
@@ -200,6 +248,18 @@ func (r *replayer) stitch(c *chunk) {
 	r.takeBorder(l.border)
 	r.takeSlowest(c, where, level, depth, enters)
 	r.takeFrames(l, where, enters)
+}
+
+// arrive makes the stack the one that a piece is called from. It reports whether that
+// is a frame that had ended by a jump to the piece.
+func (r *replayer) arrive(c *chunk, p *piece, last bool) (inferred bool) {
+	switch {
+	case p.following && r.tails.held:
+		inferred, _ = r.follow(p.follower, p.since)
+	case !last || !c.follows:
+		r.settle()
+	}
+	return inferred
 }
 
 // takeBorder is what a chunk says of the border, before its frames are there.
@@ -239,11 +299,14 @@ func (r *replayer) takeFrames(l *replayer, where []calltrie.NodeID, enters uint6
 		f.at = f.at.Moved(where[f.at.Node()])
 		f.args += uint32(len(r.args))
 		r.stack = append(r.stack, f)
-		if r.open != nil {
+		if r.open != nil && !f.tailed {
 			r.open[f.fn]++
 		}
 	}
 	r.args = append(r.args, l.args...)
+	if l.tails != nil && l.tails.held {
+		r.hold(l.tails.at, l.tails.how)
+	}
 }
 
 // rest replays what comes in a segment after so many events.

@@ -88,8 +88,8 @@ func everything(th Thread, slow []Call) string {
 	fmt.Fprintf(&w, "%+v first %d last %d busy %d\n", th.Stats, th.First, th.Last, th.Busy)
 	for id, n := range th.Trie.Nodes() {
 		l := &n.Latency
-		fmt.Fprintf(&w, "%d: %d below %d: %d calls %d %d, %d to %d, %d deduced, %d open, %v\n", id, n.Func, n.Parent,
-			n.Calls, n.Total, n.Self, n.Min, n.Max, n.Deduced, n.Open, l.Buckets())
+		fmt.Fprintf(&w, "%d: %d below %d: %d calls %d %d, %d to %d, %d deduced, %d open, %d inferred, %v\n", id, n.Func, n.Parent,
+			n.Calls, n.Total, n.Self, n.Min, n.Max, n.Deduced, n.Open, n.Inferred, l.Buckets())
 	}
 	for _, c := range slow {
 		fmt.Fprintf(&w, "%+v\n", c)
@@ -99,6 +99,7 @@ func everything(th Thread, slow []Call) string {
 
 func drawOptions(t *rapid.T) Options {
 	return Options{
+		TailCalls:  drawTailCalls(t),
 		DropOpen:   rapid.Bool().Draw(t, "drop"),
 		UpperBound: rapid.Bool().Draw(t, "upper"),
 		Slowest:    rapid.IntRange(0, 6).Draw(t, "slowest"),
@@ -111,7 +112,14 @@ func drawOptions(t *rapid.T) Options {
 }
 
 func drawParts(t *rapid.T) []trace.Part {
-	return decode(rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "events"))
+	one := rapid.Byte()
+	if rapid.Bool().Draw(t, "mostly tail exits and new parts") {
+		one = rapid.Custom(func(t *rapid.T) byte {
+			op := rapid.SampledFrom([]byte{0, 0, 0, 0, 10, 10, 10, 8, 11, 12, 14, 14, 14, 15}).Draw(t, "op")
+			return op | rapid.ByteRange(0, 4).Draw(t, "arg")<<4
+		})
+	}
+	return decode(rapid.SliceOfN(one, 0, 300).Draw(t, "events"))
 }
 
 // TestChunks: wherever a thread is cut, what comes out is the same.

@@ -21,6 +21,8 @@ type frame struct {
 	fn    trace.FuncID
 	args  uint32 // where its arguments begin in replayer.args
 	cpu   uint16
+	// tailed: it ended by a jump to the call above it. inferred: so did its caller.
+	tailed, inferred bool
 }
 
 // replayer is a thread's stack and what came of it so far.
@@ -41,6 +43,7 @@ type replayer struct {
 	// looked is how many frames were looked at for exits that were nowhere. When
 	// they get too many, open counts the frames of each function.
 	looked int
+	tails  *tails // nil: tail calls stand as they are recorded
 	open   map[trace.FuncID]int
 
 	// border is the height of the stack where a block began, as long as no exit
@@ -83,6 +86,7 @@ func newReplayer(log trace.Log, thread int, opt Options) *replayer {
 	r.trie.SetLimit(opt.MaxNodes)
 	r.first = math.MaxUint64
 	r.slow.limit = opt.Slowest
+	r.tails = newTails(opt.TailCalls)
 	return r
 }
 
@@ -156,6 +160,7 @@ func (r *replayer) run(ctx context.Context, log trace.Log, from, to int) error {
 // batch replays the events of b from the given one on.
 func (r *replayer) batch(b *trace.Batch, from int) {
 	if b.Break && from == 0 {
+		r.settle()
 		r.border = len(r.stack)
 	}
 	for i := from; i < len(b.Events); i++ {
@@ -178,8 +183,10 @@ func (r *replayer) batch(b *trace.Batch, from int) {
 			r.exit(e.Func, t, Tail)
 		case trace.Custom:
 			r.stats.CustomEvents++
+			r.settle()
 		case trace.Typed:
 			r.stats.TypedEvents++
+			r.settle()
 		}
 		if r.stopped {
 			return
@@ -205,6 +212,14 @@ func (r *replayer) turn(t uint64) {
 }
 
 func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
+	inferred := false
+	if r.tails != nil {
+		var ok bool
+		if inferred, ok = r.precede(e.Func, t); !ok {
+			r.chunk.leave(r, t)
+			return
+		}
+	}
 	r.stats.Enters++
 	n := len(r.stack)
 	if n >= r.opt.depth {
@@ -229,6 +244,7 @@ func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
 	f := &r.stack[n]
 	f.start, f.child, f.id, f.node, f.fn = t, 0, r.stats.Enters, node, e.Func
 	f.at, f.args, f.cpu = calltrie.First(node), uint32(len(r.args)), e.CPU
+	f.tailed, f.inferred = false, inferred
 	if len(args) > 0 {
 		r.args = append(r.args, args...)
 	}
@@ -245,6 +261,7 @@ func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
 
 // exit ends a call of fn by the rules of the package.
 func (r *replayer) exit(fn trace.FuncID, t uint64, how End) {
+	r.settle()
 	n := len(r.stack)
 	if r.over > 0 {
 		r.over--
@@ -255,6 +272,10 @@ func (r *replayer) exit(fn trace.FuncID, t uint64, how End) {
 			r.nowhere(fn, t, how)
 			return
 		}
+	}
+	if r.tails != nil && r.tails.holds(how) {
+		r.hold(t, how)
+		return
 	}
 	r.pop(t, how)
 	if len(r.stack) < r.border {
@@ -269,7 +290,7 @@ func (r *replayer) unwind(fn trace.FuncID, t uint64) bool {
 		return false
 	}
 	for i := len(r.stack) - 1; i >= 0; i-- {
-		if r.stack[i].fn == fn {
+		if r.stack[i].fn == fn && !r.stack[i].tailed {
 			r.deduce(i+1, t)
 			return true
 		}
@@ -278,7 +299,9 @@ func (r *replayer) unwind(fn trace.FuncID, t uint64) bool {
 	if r.looked += len(r.stack); r.looked > r.opt.looked && r.open == nil {
 		r.open = make(map[trace.FuncID]int)
 		for i := range r.stack {
-			r.open[r.stack[i].fn]++
+			if !r.stack[i].tailed {
+				r.open[r.stack[i].fn]++
+			}
 		}
 	}
 	return false
@@ -334,8 +357,8 @@ func (r *replayer) pop(end uint64, how End) {
 	}
 	n := r.trie.Node(f.node)
 	n.Add(total, self)
-	if how > Tail || r.trie.OfOthers(f.node) {
-		r.count(f.node, n, total-self, how)
+	if how > Tail || f.inferred || r.trie.OfOthers(f.node) {
+		r.count(f, n, total-self, how)
 	}
 	if n := len(r.stack); n > 0 {
 		r.stack[n-1].child += total
@@ -350,12 +373,18 @@ func (r *replayer) pop(end uint64, how End) {
 	if int(f.args) < len(r.args) {
 		r.args = r.args[:f.args]
 	}
+	if r.tails != nil {
+		r.release(end, how)
+	}
 }
 
 // count puts down what is special of a call, besides its time.
-func (r *replayer) count(id calltrie.NodeID, n *calltrie.Node, child uint64, how End) {
-	if r.trie.OfOthers(id) {
+func (r *replayer) count(f *frame, n *calltrie.Node, child uint64, how End) {
+	if r.trie.OfOthers(f.node) {
 		n.Total -= child
+	}
+	if f.inferred {
+		n.Inferred++
 	}
 	switch how {
 	case Deduced:
@@ -389,6 +418,7 @@ func (r *replayer) tell(f *frame, total, self uint64, how End) {
 
 // finish ends what is open at the end of the thread.
 func (r *replayer) finish() {
+	r.settle()
 	r.stats.Open += uint64(len(r.stack))
 	if r.opt.DropOpen {
 		r.stack = r.stack[:0]

@@ -69,6 +69,7 @@ func stillOpen(ctx context.Context, log trace.Log, thread int, opt Options) (map
 	if err := r.run(ctx, log, 0, log.Threads()[thread].Parts); err != nil {
 		return nil, err
 	}
+	r.settle()
 	open := make(map[uint64]bool, len(r.stack))
 	for i := range r.stack {
 		open[r.stack[i].id] = true

@@ -71,6 +71,9 @@ func show(t *calltrie.Trie) string {
 		if n.Open > 0 {
 			row += fmt.Sprintf(" open %d", n.Open)
 		}
+		if n.Inferred > 0 {
+			row += fmt.Sprintf(" inferred %d", n.Inferred)
+		}
 		rows = append(rows, row)
 	}
 	return strings.Join(rows, "; ")

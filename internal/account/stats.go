@@ -19,6 +19,8 @@ type Stats struct {
 	Backwards uint64 // events before the event before them
 	TooDeep   uint64 // enters that were not counted, see the package
 	EnterOnly uint64 // threads whose enters were counted as calls of no duration
+	TailCalls uint64 // calls that were put below the function that jumped there
+	TailsLeft uint64 // those that may be such, too, and were left with its caller
 	MaxDepth  int    // frames of the deepest stack, without those too deep
 
 	// Shortest is the duration of the shortest of the Leaves. These are calls that
@@ -47,6 +49,8 @@ func (s *Stats) add(other *Stats) {
 	s.Backwards += other.Backwards
 	s.TooDeep += other.TooDeep
 	s.EnterOnly += other.EnterOnly
+	s.TailCalls += other.TailCalls
+	s.TailsLeft += other.TailsLeft
 	s.MaxDepth = max(s.MaxDepth, other.MaxDepth)
 	if other.Leaves > 0 && (s.Leaves == 0 || other.Shortest < s.Shortest) {
 		s.Shortest = other.Shortest

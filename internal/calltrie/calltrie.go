@@ -46,6 +46,9 @@ type Stats struct {
 	// returned first: their time is a lower bound. Open is how many were still
 	// running when the log ended.
 	Deduced, Open uint64
+	// Inferred is how many of the calls were made by a jump at the end of the caller,
+	// whose frame the log had ended.
+	Inferred uint64
 }
 
 // Add counts a call that took total, self of which in itself.
@@ -79,6 +82,7 @@ func (s *Stats) Merge(other *Stats) {
 	s.Self += other.Self
 	s.Deduced += other.Deduced
 	s.Open += other.Open
+	s.Inferred += other.Inferred
 	s.Latency.Merge(&other.Latency)
 }
 
