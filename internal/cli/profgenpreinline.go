@@ -15,13 +15,15 @@ import (
 // preinlineFlags are those of the pre-inliner.
 type preinlineFlags struct {
 	preinline bool
-	byPlaces  bool
+	bySize    bool
 	decide    profgen.Preinline
 }
 
 func (f *preinlineFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.preinline, "csspgo-preinliner", false, "decide which calls are to be inlined, and keep the contexts of these only")
 	f.decide = profgen.NewPreinline()
+	fl.BoolVar(&f.bySize, "use-context-cost-for-preinliner", true, "with it: the cost of inlining is the size of machine code, and not the number of places")
+	fl.BoolVar(&f.decide.Replay, "csspgo-replay-preinline", false, "with it: inline what was inlined in the binary")
 }
 
 // loadScopes reads what was inlined where, if the pre-inliner is to know.
@@ -44,7 +46,9 @@ func (r *profgenRun) preinlined(s *Streams, list []sampleprof.Context, counts *u
 	if !r.preinline {
 		return list
 	}
-	r.decide.Sizes = profgen.NewSizes(r.code, r.scopes, probes, counts)
+	if r.bySize {
+		r.decide.Sizes = profgen.NewSizes(r.code, r.scopes, probes, counts)
+	}
 	list, done := r.decide.Contexts(list)
 	note(s, "pre-inliner: of %s %s are kept, to be inlined", plural(done.Before, "context"), report.Count(done.Inlined))
 	return list

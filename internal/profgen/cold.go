@@ -15,6 +15,11 @@ type Cold struct {
 	Merge bool // contexts are merged into those of their innermost frames
 	Depth int  // so many; 1 is the function itself
 	Trim  bool // what is cold after that is left out
+	// Own: of what is cold, functions' own profiles only are left out, and contexts
+	// that are to be inlined stay. Merging takes them all the same.
+	Own bool
+	// Summary says what is cold; if nil, that of the contexts does.
+	Summary *sampleprof.Summary
 }
 
 // Cut is what was done about cold contexts.
@@ -25,14 +30,18 @@ type Cut struct {
 
 // Contexts applies c to contexts, whose samples it takes over.
 func (c Cold) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context, Cut) {
-	cut := Cut{sampleprof.Summarize(contexts).Least(hotCutoff), len(contexts), len(contexts)}
+	if c.Summary == nil {
+		summary := sampleprof.Summarize(contexts)
+		c.Summary = &summary
+	}
+	cut := Cut{c.Summary.Least(hotCutoff), len(contexts), len(contexts)}
 	if cut.Threshold == 0 {
 		return contexts, cut
 	}
 	var hot, merged node
 	for _, x := range contexts {
 		switch {
-		case x.Samples.Total() >= cut.Threshold:
+		case x.Samples.Total() >= cut.Threshold, c.Own && !c.Merge && len(x.Frames) > 1:
 			hot.path(x.Frames).samples = x.Samples
 		case c.Merge:
 			inner := x.Frames[max(len(x.Frames)-c.Depth, 0):]

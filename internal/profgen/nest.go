@@ -50,6 +50,6 @@ func (f frame) hash() uint64 { return f.hashWith(pseudoprobe.GUID(f.name)) }
 
 // hashWith does so with the GUID of the callee.
 func (f frame) hashWith(guid uint64) uint64 {
-	call := uint64(f.call.Offset)<<32 | uint64(f.call.Discriminator)
+	call := uint64(f.call.Discriminator)<<32 | uint64(f.call.Offset)
 	return guid + call<<5 + call
 }

@@ -58,6 +58,8 @@ type preinliner struct {
 
 // Preinlined is what was decided.
 type Preinlined struct {
+	Summary sampleprof.Summary // of the contexts before
+
 	Inlined int // contexts
 	// Lost is the total of contexts that are in no function's own profile, as it
 	// was done with when they came to be: of functions that call each other.
@@ -86,7 +88,7 @@ func (o Preinline) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context
 	for _, name := range topDown(&p.root, p.cold) {
 		p.function(name)
 	}
-	done := Preinlined{Before: len(contexts), Inlined: len(p.inlined)}
+	done := Preinlined{Summary: summary, Before: len(contexts), Inlined: len(p.inlined)}
 	for _, n := range p.root.next {
 		done.Lost += p.prune(n)
 	}
@@ -276,6 +278,9 @@ func (p *preinliner) candidates(to *candidates, n *node) {
 // it began itself, whichever is more.
 func (n *node) calls() uint64 {
 	count := n.samples.EntryCount()
+	if count == 0 && n.samples.Total() > 0 {
+		count = 1
+	}
 	if l := n.parent.samples.Body[n.frame.call]; l != nil {
 		count = max(count, l.Callees[n.frame.name])
 	}

@@ -94,7 +94,7 @@ func (z *Sizes) scope(stack []objfile.Scope, byProbes bool) *sizeNode {
 		} else {
 			call = sampleprof.Place{
 				Offset:        uint32(uint16(stack[i].CallLine - stack[i-1].Line)),
-				Discriminator: sampleprof.BaseDiscriminator(d),
+				Discriminator: d,
 			}
 		}
 	}
