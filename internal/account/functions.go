@@ -24,6 +24,7 @@ type Costs struct {
 	// Deduced and Open are how many of the calls have no exit in the log, as in
 	// calltrie.Stats.
 	Deduced, Open uint64
+	Inferred      uint64 // see calltrie.Stats
 }
 
 // NewCosts returns the costs of a node or of what was merged of several, whose
@@ -32,7 +33,7 @@ func NewCosts(s *calltrie.Stats, total uint64) Costs {
 	return Costs{
 		Calls: s.Calls, Total: total, TotalRaw: s.Total, Self: s.Self,
 		Min: s.Min, Median: percentile(s, 0.5), P90: percentile(s, 0.9), P99: percentile(s, 0.99), Max: s.Max,
-		Deduced: s.Deduced, Open: s.Open,
+		Deduced: s.Deduced, Open: s.Open, Inferred: s.Inferred,
 	}
 }
 

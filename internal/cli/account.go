@@ -329,10 +329,12 @@ type costsJSON struct {
 	Self   uint64 `json:"self"`
 	NoExit uint64 `json:"no_exit,omitempty"`
 	Open   uint64 `json:"open,omitempty"`
+	// Inferred are calls that a jump at the end of the caller made.
+	Inferred uint64 `json:"inferred,omitempty"`
 }
 
 func costsToJSON(c *account.Costs) costsJSON {
-	return costsJSON{c.Calls, c.Min, c.Median, c.P90, c.P99, c.Max, c.Total, c.TotalRaw, c.Self, c.Deduced, c.Open}
+	return costsJSON{c.Calls, c.Min, c.Median, c.P90, c.P99, c.Max, c.Total, c.TotalRaw, c.Self, c.Deduced, c.Open, c.Inferred}
 }
 
 func (f *accountFlags) writeJSON(w io.Writer, tables []accountTable, unit string) error {

@@ -111,6 +111,10 @@ func (x *scopeEvents) Close() error {
 
 // events writes all that the threads did.
 func (v *converter) events(ctx context.Context, out eventWriter, function func(trace.FuncID) int) error {
+	opt, err := v.set.withTails(ctx, v.options())
+	if err != nil {
+		return err
+	}
 	logs, stop := v.set.watch()
 	e := &eventCopy{out: out, function: function, functions: make(map[trace.FuncID]int)}
 	origins, pids := v.origins(), processIDs(v.set.Logs)
@@ -123,7 +127,7 @@ func (v *converter) events(ctx context.Context, out eventWriter, function func(t
 				stop()
 				return err
 			}
-			replay := account.NewReplay(log, t, v.options())
+			replay := account.NewReplay(log, t, opt)
 			damage, err := e.copy(replay.Steps(ctx), origins[i])
 			if err != nil {
 				stop()

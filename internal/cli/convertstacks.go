@@ -24,7 +24,7 @@ func stackWeight(by string) func(*calltrie.Stats) uint64 {
 // groups returns the stacks to write, and says if they are cut.
 func (v *converter) groups() []stackGroup {
 	v.set.noteDepth(v.results)
-	return v.set.groups(v.results, v.perThread)
+	return v.set.markedGroups(v.results, v.perThread)
 }
 
 // noteDepth says that stacks were cut.

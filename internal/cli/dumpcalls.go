@@ -26,9 +26,11 @@ func (p *recordPrinter) open(file *logfile.File, maps []string) (*dumpLog, error
 			return nil, err
 		}
 		if !p.mapped {
-			if p.set.Funcs, err = loadMaps(p.set.streams, maps); err != nil {
+			loaded, err := loadMaps(p.set.streams, maps)
+			if err != nil {
 				return nil, err
 			}
+			p.set.Funcs = loaded.Funcs
 			p.mapped = true
 			clear(p.set.shown)
 		}

@@ -205,7 +205,7 @@ func (f *flameFlags) say(s *Streams, sum flamegraph.Summary, unit string) {
 // profile returns what is to be drawn, without groups if there is nothing.
 func (f *flameFlags) profile(set *traceSet, results []*account.Result, filter nameFilter) *flamegraph.Profile {
 	doc := &flamegraph.Profile{Title: set.title(), Unit: set.Clock.Unit(), Name: set.name}
-	for _, g := range set.groups(results, f.perThread) {
+	for _, g := range set.markedGroups(results, f.perThread) {
 		doc.Groups = append(doc.Groups, flamegraph.Group{Label: g.label, Trie: g.trie})
 	}
 	f.choose(doc, func(id trace.FuncID) bool { return filter.match(set.Funcs.Name(id)) })

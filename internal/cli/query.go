@@ -287,9 +287,13 @@ func (f *queryFlags) keep(ctx context.Context, s *Streams, db *tracedb.DB, set *
 
 // writeCalls writes every call as Parquet, with progress.
 func (t *traceSet) writeCalls(ctx context.Context, w io.Writer, data *tracedb.Data, opt account.Options) error {
+	opt, err := t.withTails(ctx, opt)
+	if err != nil {
+		return err
+	}
 	var stop func()
 	opt.Progress, stop = t.progress()
 	defer stop()
-	_, err := tracedb.WriteCalls(ctx, w, data, opt)
+	_, err = tracedb.WriteCalls(ctx, w, data, opt)
 	return err
 }

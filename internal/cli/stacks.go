@@ -113,7 +113,7 @@ func (f *stacksFlags) run(ctx context.Context, s *Streams, args []string) error 
 	if err != nil {
 		return err
 	}
-	groups := set.groups(results, f.perThread)
+	groups := set.markedGroups(results, f.perThread)
 	if f.folded {
 		set.noteDepth(results)
 		return set.writeFolded(s.Out, groups, stackWeight(f.by), filter)
@@ -248,6 +248,7 @@ type frameJSON struct {
 	Calls     uint64 `json:"calls"`
 	Total     uint64 `json:"total"`
 	Self      uint64 `json:"self"`
+	Inferred  uint64 `json:"inferred,omitempty"`
 }
 
 // writeJSON writes stack by stack: all of them, each with its frames, can be much
@@ -284,8 +285,8 @@ func (l *stackList) json(set *traceSet, id calltrie.NodeID) *stackJSON {
 		n := l.trie.Node(node)
 		fn := set.Funcs[n.Func]
 		out.Frames = append(out.Frames, frameJSON{
-			ID: uint32(n.Func), Name: set.symbol(n.Func), Demangled: set.name(n.Func), File: fn.File, Line: fn.Line,
-			Calls: n.Calls, Total: n.Total, Self: n.Self,
+			ID: uint32(set.number(n.Func)), Name: set.symbol(n.Func), Demangled: set.name(n.Func), File: fn.File, Line: fn.Line,
+			Calls: n.Calls, Total: n.Total, Self: n.Self, Inferred: n.Inferred,
 		})
 	}
 	return out

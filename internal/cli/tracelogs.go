@@ -32,6 +32,7 @@ type traceFlags struct {
 	workers  int
 	dropOpen bool
 	upper    bool
+	tails    tailChoice
 	spike    spikeChoice
 }
 
@@ -50,6 +51,7 @@ func (f *traceFlags) register(c *cobra.Command) {
 	c.Flags().IntVarP(&f.workers, "jobs", "j", 0, "work on `n` cores; 0 for all")
 	c.Flags().BoolVar(&f.dropOpen, "drop-open", false, "leave out calls that were still running when the log ended")
 	c.Flags().BoolVar(&f.upper, "upper-bound", false, "let a call without an exit end when its caller did, not at the last event seen in it")
+	c.Flags().Var(&f.tails, "tail-calls", "where calls stand that a function makes by a jump at its end: as-recorded, below its\ncaller, or logical, below the function, where its code makes that certain")
 }
 
 // idList is the value of a flag: numbers with commas between, added up where the
@@ -90,6 +92,12 @@ type traceSet struct {
 	maps    int // that were given
 	spike   spikeChoice
 	objects tracelog.Objects
+
+	logical  bool // tail calls are to be told
+	programs []codeFile
+	tails    *account.TailCalls // nil until they are needed
+	marks    map[trace.FuncID]trace.FuncID
+	unmarked map[trace.FuncID]trace.FuncID
 }
 
 // isTraceLog reports whether the file at path is a log of calls.
@@ -131,7 +139,10 @@ const otherStacks = "(other stacks)"
 // open opens the logs that args name, files or patterns. The caller closes the
 // set.
 func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *traceSet, err error) {
-	t := &traceSet{streams: s, names: names, shown: make(map[trace.FuncID]string), maps: len(f.maps), spike: f.spike}
+	t := &traceSet{
+		streams: s, names: names, shown: make(map[trace.FuncID]string), maps: len(f.maps), spike: f.spike,
+		logical: bool(f.tails), marks: make(map[trace.FuncID]trace.FuncID), unmarked: make(map[trace.FuncID]trace.FuncID),
+	}
 	defer func() {
 		if err != nil {
 			t.Close()
@@ -160,8 +171,8 @@ func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *tr
 	return t, nil
 }
 
-// loadMaps returns the functions of what --map names.
-func loadMaps(s *Streams, texts []string) (trace.Funcs, error) {
+// loadMaps loads what --map names.
+func loadMaps(s *Streams, texts []string) (*symbolize.Program, error) {
 	specs := make([]symbolize.Spec, len(texts))
 	for i, text := range texts {
 		var err error
@@ -176,7 +187,7 @@ func loadMaps(s *Streams, texts []string) (trace.Funcs, error) {
 	for _, text := range p.Notes {
 		note(s, "%s", text)
 	}
-	return p.Funcs, nil
+	return p, nil
 }
 
 func (t *traceSet) openLog(path string) (trace.Log, error) {
@@ -291,6 +302,10 @@ func (t *traceSet) account(ctx context.Context, opt account.Options) ([]*account
 func (t *traceSet) run(ctx context.Context, opt account.Options) ([]*account.Result, error) {
 	progress, stop := t.progress()
 	defer stop()
+	opt, err := t.withTails(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
 	before := int64(0) // bytes of the logs that are done
 	opt.Progress = func(n int64) { progress(before + n) }
 	var results []*account.Result

@@ -21,7 +21,14 @@ func (t *traceSet) loadFuncs(maps []string) (trace.Funcs, error) {
 	}
 	switch own {
 	case 0:
-		return loadMaps(t.streams, maps)
+		p, err := loadMaps(t.streams, maps)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range p.Objects {
+			t.programs = append(t.programs, codeFile{o.Path, o.Funcs})
+		}
+		return p.Funcs, nil
 	case len(t.Logs):
 		return t.ownFuncs(maps)
 	}
@@ -115,6 +122,8 @@ func (t *traceSet) addFuncs(funcs trace.Funcs, objects []tracelog.Object, key, p
 		note(t.streams, "%v", err)
 	}
 	base := filepath.Base(path)
+	own := make(trace.Funcs)
+	defer func() { t.programs = append(t.programs, codeFile{path, own}) }()
 	for _, o := range objects {
 		if o.Path+"\x00"+o.BuildID != key {
 			continue
@@ -133,7 +142,7 @@ func (t *traceSet) addFuncs(funcs trace.Funcs, objects []tracelog.Object, key, p
 					fn.File, fn.Line = file, line
 				}
 			}
-			funcs[o.Function(addr)] = fn
+			funcs[o.Function(addr)], own[o.Function(addr)] = fn, fn
 		}
 	}
 	return nil

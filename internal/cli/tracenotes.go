@@ -51,6 +51,7 @@ func (t *traceSet) noteDamage(file string, list []*trace.Damage) {
 func (t *traceSet) noteResult(info *trace.Info, r *account.Result) {
 	t.noteDamage(info.File, r.Damage)
 	st := r.Total()
+	t.noteTails(info, &st)
 	var odd []string
 	add := func(n uint64, one, many string) {
 		if n > 0 {

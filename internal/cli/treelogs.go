@@ -18,6 +18,9 @@ func accountLog(ctx context.Context, log trace.Log, opt account.Options) (*accou
 	if stacks == nil {
 		return account.Run(ctx, log, opt)
 	}
+	if opt.TailCalls != nil {
+		return nil, usagef("--tail-calls: a log of mode stacks has sums")
+	}
 	if opt.DropOpen || opt.UpperBound {
 		return nil, fmt.Errorf("%s: --drop-open and --upper-bound are about single calls, and a log of mode stacks has sums", log.Info().File)
 	}

@@ -115,7 +115,7 @@ var rules = map[string]rule{
 	"internal/machinecode": {ours: "internal/objfile internal/x86 format/pseudoprobe", pure: true},
 	"internal/unwind":      {ours: "sample internal/machinecode", pure: true},
 	"internal/tailtruth":   {ours: "sample internal/machinecode internal/unwind internal/tailcall", pure: true},
-	"internal/tailcall":    {ours: "internal/machinecode internal/unwind", pure: true},
+	"internal/tailcall":    {ours: "trace internal/machinecode internal/unwind", pure: true},
 	"internal/tailguests":  {ours: "sample format/perfscript internal/machinecode internal/objfile internal/profgen internal/tailtruth"},
 
 	"internal/profgen": {ours: "format/sampleprof format/pseudoprobe trace internal/calltrie internal/machinecode internal/objfile internal/tailcall internal/unwind", pure: true},
