@@ -97,6 +97,7 @@ func (b *Binary) disassemble(s *Set, section objfile.CodeSection, symbols []objf
 			end = min(size, symbols[i+1].Addr-section.Addr)
 		}
 		restored := false // the frame pointer, by the instruction before
+		var here span
 		for off < end && off < size {
 			inst, err := x86.Decode(section.Data[off:])
 			if err != nil {
@@ -107,6 +108,18 @@ func (b *Binary) disassemble(s *Set, section objfile.CodeSection, symbols []objf
 			class := classOf(inst.Class)
 			if restored && class >= Jump {
 				s.jumps = append(s.jumps, s.end())
+			}
+			switch class {
+			case Jump, Conditional:
+				addr := t.addr + off
+				if !here.has(addr) {
+					here = b.span(addr)
+				}
+				if to := inst.Target(addr); !here.has(to) && b.RangeAt(to) != here.of {
+					s.leaving = append(s.leaving, s.end())
+				}
+			case IndirectJump:
+				s.computed = append(s.computed, s.end())
 			}
 			t.starts.set(uint32(off))
 			s.add(uint32(off), class, inst.Len)

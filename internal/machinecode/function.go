@@ -41,14 +41,21 @@ func (b *Binary) Ranges() []Range { return b.ranges }
 
 // RangeAt returns the range that has an address, nil if there is none.
 func (b *Binary) RangeAt(addr uint64) *Range {
-	i, found := slices.BinarySearchFunc(b.ranges, addr, compareLo)
-	if !found {
-		i--
-	}
+	i := b.rangeBefore(addr)
 	if i < 0 || addr >= b.ranges[i].Hi {
 		return nil
 	}
 	return &b.ranges[i]
+}
+
+// rangeBefore returns the index of the last range that starts at an address or
+// before it, -1 if there is none.
+func (b *Binary) rangeBefore(addr uint64) int {
+	i, found := slices.BinarySearchFunc(b.ranges, addr, compareLo)
+	if !found {
+		i--
+	}
+	return i
 }
 
 // RangeFrom returns the range that starts at an address, nil if there is none.

@@ -21,6 +21,9 @@ type Set struct {
 	barriers, dubious, departures bitset
 	entries                       bitset // where functions are entered
 	jumps                         []Ref  // of departures
+
+	leaving  []Ref // direct jumps out of their range of code, ascending
+	computed []Ref // indirect jumps, ascending
 }
 
 // shape is the class of an instruction and its length.

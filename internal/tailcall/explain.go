@@ -45,7 +45,7 @@ func Explain(g *Graph, by Inferrer, contexts []unwind.Context) []Pair {
 		out = append(out, *p)
 	}
 	slices.SortFunc(out, func(a, b Pair) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Next, b.Next), slices.Compare(a.Jumps, b.Jumps))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Next, b.Next), cmp.Compare(a.Rule, b.Rule), slices.Compare(a.Jumps, b.Jumps))
 	})
 	return out
 }

@@ -24,13 +24,18 @@ type Graph struct {
 	// code that they start with.
 	namesakes map[*machinecode.Range]function
 
-	called map[ref][]function // by calls, as branches showed
-	seen   edges              // tail calls that were taken
-	all    edges              // those, and direct ones that the code has
-	taken  [][]function       // whose address the code of a function takes, ascending
-
-	computed [][]ref // jumps of functions to computed addresses, outside of them as it looks
+	called   map[ref][]function // by calls, as branches showed
+	seen     edges              // tail calls that were taken
+	all      edges              // those, and direct ones that the code has
+	pieces   [][]piece          // of functions
+	computed [][]ref            // jumps of functions to computed addresses, outside of them as it looks
 	contexts []unwind.Context
+}
+
+// piece is a range of code of a binary.
+type piece struct {
+	binary int
+	rng    *machinecode.Range
 }
 
 // edges are tail calls, by the function that makes them.
@@ -55,7 +60,7 @@ func NewGraph(code *machinecode.Set, contexts []unwind.Context) *Graph {
 	g.tellNamesakes()
 	seen, all := make([][]edge, g.count), make([][]edge, g.count)
 	g.computed = make([][]ref, g.count)
-	g.taken = make([][]function, g.count)
+	g.findPieces()
 	g.read(all)
 	g.observe(contexts, seen)
 	for f := range seen {
@@ -118,6 +123,18 @@ func (g *Graph) tellNamesakes() {
 	}
 }
 
+// findPieces finds the code of functions.
+func (g *Graph) findPieces() {
+	g.pieces = make([][]piece, g.count)
+	for i, b := range g.code.Binaries() {
+		for k := range b.Ranges() {
+			r := &b.Ranges()[k]
+			f := g.of(i, r)
+			g.pieces[f] = append(g.pieces[f], piece{i, r})
+		}
+	}
+}
+
 // of returns the function of a range of a binary.
 func (g *Graph) of(binary int, r *machinecode.Range) function {
 	if f, ok := g.namesakes[r]; ok {
@@ -126,37 +143,36 @@ func (g *Graph) of(binary int, r *machinecode.Range) function {
 	return g.first[binary] + function(r.Function)
 }
 
-// read takes what the instructions say: direct tail calls, and addresses of
-// functions.
+// read takes what the instructions say: direct tail calls, and jumps to computed
+// addresses.
 func (g *Graph) read(all [][]edge) {
-	for i, b := range g.code.Binaries() {
-		for k, r := range b.Ranges() {
-			f := g.of(i, &b.Ranges()[k])
-			for at := b.From(r.Lo); at < b.End && g.code.Address(at) < r.Hi; at++ {
-				switch g.code.Class(at) {
-				case machinecode.Jump, machinecode.Conditional:
-					if to := g.target(at); to != none && to != f {
-						all[f] = append(all[f], edge{at, to})
-					}
-				case machinecode.IndirectJump:
-					// The others are of switch statements.
-					if g.code.Departs(at) {
-						g.computed[f] = append(g.computed[f], at)
-					}
-				case machinecode.Other:
-					if addr, ok := g.code.Constant(at); ok {
-						if t := b.RangeFrom(addr); t != nil && t.Entry {
-							g.taken[f] = append(g.taken[f], g.of(i, t))
-						}
-					}
+	for _, at := range g.code.LeavingJumps() {
+		if f, to := g.function(at), g.target(at); f != none && to != none && f != to {
+			all[f] = append(all[f], edge{at, to})
+		}
+	}
+	for _, at := range g.code.IndirectJumps() {
+		// The others are of switch statements.
+		if f := g.function(at); f != none && g.code.Departs(at) {
+			g.computed[f] = append(g.computed[f], at)
+		}
+	}
+}
+
+// taken returns the functions whose address the code of a function takes, ascending.
+func (g *Graph) taken(f function) (out []function) {
+	for _, p := range g.pieces[f] {
+		b := g.code.Binaries()[p.binary]
+		for at := b.From(p.rng.Lo); at < b.End && g.code.Address(at) < p.rng.Hi; at++ {
+			if addr, ok := g.code.Constant(at); ok {
+				if t := b.RangeFrom(addr); t != nil && t.Entry {
+					out = append(out, g.of(p.binary, t))
 				}
 			}
 		}
 	}
-	for f := range g.taken {
-		slices.Sort(g.taken[f])
-		g.taken[f] = slices.Compact(g.taken[f])
-	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // observe takes what was seen to happen.

@@ -82,6 +82,7 @@ type Full struct {
 	seen     searches
 	all      searches
 	evidence evidence
+	takes    map[function][]function // whose address functions take, as far as was asked
 }
 
 // NewFull returns an inferrer over a graph. It is not safe for concurrent use. Place
@@ -94,7 +95,7 @@ func NewFull(g *Graph, place func(at machinecode.Ref) uint64) *Full {
 		seen, all = seen.merged(place), all.merged(place)
 	}
 	again := all.cyclic()
-	return &Full{g, newSearches(&seen, again), newSearches(&all, again), newEvidence(g, place)}
+	return &Full{g, newSearches(&seen, again), newSearches(&all, again), newEvidence(g, place), map[function][]function{}}
 }
 
 // Infer returns the jumps between stack[i] and stack[i+1] and the rule that found
@@ -187,6 +188,16 @@ func (f *Full) indirect(stack []ref, to function) verdict {
 	return a.verdict(RuleSeen)
 }
 
+// taken returns the functions whose address the code of a function takes.
+func (f *Full) taken(by function) []function {
+	t, ok := f.takes[by]
+	if !ok {
+		t = f.graph.taken(by)
+		f.takes[by] = t
+	}
+	return t
+}
+
 // byStack looks for the innermost function of a stack that takes the address of
 // one that leads there.
 func (f *Full) byStack(stack []ref, to function) verdict {
@@ -197,7 +208,7 @@ func (f *Full) byStack(stack []ref, to function) verdict {
 			continue
 		}
 		var a answer
-		for _, c := range f.graph.taken[taker] {
+		for _, c := range f.taken(taker) {
 			if reach[c] {
 				a.add(f.all.between(c, to))
 			}

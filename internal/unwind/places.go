@@ -12,14 +12,20 @@ import (
 type places struct {
 	code   *machinecode.Set
 	spaces sample.Spaces
-	// windows are where binaries are, by process. They are made when they are
-	// asked for and forgotten when a mapping changes.
-	windows map[int32][]window
-	mapped  bool // a binary was mapped anywhere
+	// layouts are made when they are asked for and forgotten when a mapping changes.
+	layouts map[int32]layout // by process
+	made    uint32           // layouts ever
+	mapped  bool             // a binary was mapped anywhere
 	strange map[string]bool
 
-	pid     int32 // whose current is
-	current []window
+	pid int32 // whose layout is
+	layout
+}
+
+// layout is where the binaries are in a process. No other has its id, which is not 0.
+type layout struct {
+	id      uint32
+	windows []window
 }
 
 // window is where a piece of a binary is.
@@ -39,7 +45,7 @@ func (p *places) apply(events []sample.Event) {
 		return
 	}
 	p.spaces.Apply(events)
-	p.windows, p.current = nil, nil
+	p.layouts, p.layout = nil, layout{}
 	for i := range events {
 		if e := &events[i]; e.Kind == sample.Map && p.binary(&e.Mapping) != nil {
 			p.mapped = true
@@ -49,24 +55,25 @@ func (p *places) apply(events []sample.Event) {
 
 // enter makes pid the process whose addresses ref is asked for.
 func (p *places) enter(pid int32) {
-	if p.windows == nil {
-		p.windows = map[int32][]window{}
-	} else if pid == p.pid && p.current != nil {
+	if p.layouts == nil {
+		p.layouts = map[int32]layout{}
+	} else if pid == p.pid && p.id != 0 {
 		return
 	}
-	w, ok := p.windows[pid]
+	l, ok := p.layouts[pid]
 	if !ok {
-		w = p.find(pid)
-		p.windows[pid] = w
+		p.made++
+		l = layout{p.made, p.find(pid)}
+		p.layouts[pid] = l
 	}
-	p.pid, p.current = pid, w
+	p.pid, p.layout = pid, l
 }
 
 // find returns where the binaries are in a process. As long as none was seen to be
 // mapped, they are taken to be where they were linked to, which is right for
 // programs that are not position-independent.
 func (p *places) find(pid int32) []window {
-	found := []window{} // not nil, even if empty
+	var found []window
 	if !p.mapped {
 		for _, b := range p.code.Binaries() {
 			found = append(found, window{0, ^uint64(0), 0, b})
@@ -109,8 +116,8 @@ func sameBuild(a, b string) bool { return strings.HasPrefix(a, b) || strings.Has
 
 // ref returns the instruction at an address of the process.
 func (p *places) ref(addr uint64) ref {
-	for i := range p.current {
-		w := &p.current[i]
+	for i := range p.windows {
+		w := &p.windows[i]
 		if off := addr - w.start; off < w.size {
 			if r := w.binary.At(off + w.link); r != machinecode.External {
 				return r

@@ -12,7 +12,7 @@ import (
 
 // Result is what samples amount to.
 type Result struct {
-	Contexts []Context // ascending by their frames
+	Contexts []Context // ascending by their frames, then by what is known
 	Moments  []Moment  // ascending by their frames, if Options asked for them
 	Stats    Stats
 }
@@ -41,6 +41,7 @@ type Count struct {
 // Result returns the sums over what was added. The unwinder must not be used
 // after it.
 func (u *Unwinder) Result() *Result {
+	u.settleSteps()
 	c := contexts{u: u, index: map[string]int{}, ofNode: make([]int32, len(u.frames.nodes))}
 	for i := range u.ranges.slots {
 		if s := &u.ranges.slots[i]; s.count != 0 {
@@ -58,7 +59,9 @@ func (u *Unwinder) Result() *Result {
 		c.list[i].Ranges = sum(c.list[i].Ranges)
 		c.list[i].Branches = sum(c.list[i].Branches)
 	}
-	slices.SortFunc(c.list, func(a, b Context) int { return slices.Compare(a.Frames, b.Frames) })
+	slices.SortFunc(c.list, func(a, b Context) int {
+		return cmp.Or(slices.Compare(a.Frames, b.Frames), slices.CompareFunc(a.Known, b.Known, compareBools))
+	})
 	r := &Result{Contexts: c.list, Moments: u.sampled(), Stats: u.stats}
 	r.Stats.Mapped = u.places.mapped
 	r.Stats.StrangeBinaries = slices.Sorted(maps.Keys(u.places.strange))
@@ -172,6 +175,7 @@ func CompressRecursion[T comparable](stack []T) []T {
 
 // merge adds what another unwinder counted.
 func (u *Unwinder) merge(o *Unwinder) {
+	o.settleSteps()
 	same := make([]uint32, len(o.frames.nodes)) // nodes of u by those of o
 	for n := 1; n < len(o.frames.nodes); n++ {
 		x := o.frames.nodes[n]

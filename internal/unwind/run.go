@@ -52,6 +52,7 @@ func Start(code *machinecode.Set, opt Options, workers int) *Runner {
 				u.Add(w.batch)
 				w.batch.Release()
 			}
+			u.settleSteps()
 		})
 	}
 	return r

@@ -1,7 +1,5 @@
 package unwind
 
-import "github.com/cairnprof/cairn/internal/machinecode"
-
 // Problem: a function that ended with a jump to another one is on no stack. But
 // where the jump is among the branches of the sample, it was seen.
 //
@@ -21,7 +19,6 @@ const known ref = 1 << 31
 type chains struct {
 	links []chainLink
 	open  []openCall // calls within the branches, outermost first
-	after []chain    // by branch: of the function that ran behind it
 
 	jumps []ref   // for reading a chain
 	of    []chain // of the functions on a stack
@@ -49,26 +46,24 @@ type openCall struct {
 func (u *Unwinder) follow() chain {
 	c := &u.chains
 	c.links, c.open = append(c.links[:0], chainLink{}, chainLink{}), c.open[:0]
-	c.after = append(c.after[:0], make([]chain, len(u.taken))...)
 	now := unseen
-	for k := len(u.taken) - 1; k >= 0; k-- {
-		t := u.taken[k]
-		class := u.code.Class(t.from)
-		switch {
-		case class.IsCall(), t.from == external && u.code.CallBefore(t.to) == machinecode.None:
+	for i := len(u.moves) - 1; i >= 0; i-- {
+		t := &u.taken[u.moves[i]]
+		switch t.does {
+		case calls:
 			c.open = append(c.open, openCall{t.from, now})
 			now = seen
-		case class == machinecode.Return, t.from == external:
+		case returns:
+			t.made = now
 			now = unseen
 			if n := len(c.open); n > 0 {
 				now = c.open[n-1].caller
 				c.open = c.open[:n-1]
 			}
-		case u.code.TailCall(t.from, t.to):
+		case departs:
 			c.links = append(c.links, chainLink{now, t.from})
 			now = chain(len(c.links) - 1)
 		}
-		c.after[k] = now
 	}
 	return now
 }

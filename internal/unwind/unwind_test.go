@@ -3,6 +3,7 @@ package unwind
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -331,4 +332,43 @@ func FuzzSample(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestSteps: what an unwinder remembers of samples changes nothing for others. Each
+// alone, in one that remembers nothing, gives the same sums.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	set := code(t)
+	random := rand.New(rand.NewPCG(5, 6))
+	// Mostly what the program does, in any order.
+	likely := [][2]uint64{{0x02, 0x20}, {0x08, 0x30}, {0x0e, 0x40}, {0x22, 0x30}, {0x28, 0x07}, {0x34, 0x27}, {0x34, 0x0d}, {0x34, 0x13}, {0x43, 0x30}, {0xff, 0x30}, {0x22, 0xff}}
+	for _, opt := range []Options{{}, {TailCalls: true}, {TailCalls: true, Moments: true}, {Flat: true}} {
+		together := New(set, opt)
+		var apart *Unwinder
+		for range 400 {
+			s := sample.Sample{PID: 7, Count: uint64(random.IntN(3) + 1), Stack: [][]uint64{
+				stack(0x32, 0x27, 0x07), stack(0x07), stack(0x32, 0x13), stack(0xff, 0x27), stack(0x32, 0xff, 0x27, 0x07),
+			}[random.IntN(5)]}
+			for range random.IntN(9) {
+				b := likely[random.IntN(len(likely))]
+				s.Branches = append(s.Branches, branches(b[0], b[1])...)
+			}
+			one := New(set, opt)
+			for _, u := range []*Unwinder{together, one} {
+				u.Add(&sample.Batch{Samples: []sample.Sample{s}})
+			}
+			if apart == nil {
+				apart = one
+			} else {
+				apart.merge(one)
+			}
+		}
+		got, want := together.Result(), apart.Result()
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v: got  %s, %+v\nwant %s, %+v", opt, show(set, got), got.Stats, show(set, want), want.Stats)
+		}
+		if len(got.Contexts) == 0 || got.Stats.Mismatched == 0 && !opt.Flat {
+			t.Errorf("%+v: %+v", opt, got.Stats)
+		}
+	}
 }

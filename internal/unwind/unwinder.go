@@ -46,28 +46,29 @@ type Unwinder struct {
 
 	frames   trie
 	chains   chains
+	steps    steps
 	ranges   counter
 	branches counter
 	moments  counter // from is the instruction that ran, to None
 	stats    Stats
+	memo     branchMemo
 
 	// Of the sample at hand. The walk is at the instruction leaf of a frame, which
 	// the node parent called.
 	stack  []ref // innermost first
 	taken  []taken
+	moves  []int // indexes of taken: those that do something to the stack
 	parent uint32
 	leaf   ref
 	count  uint64
 }
 
-// taken is a branch.
-type taken struct{ from, to ref }
-
 // New returns an unwinder for samples of these binaries.
 func New(code *machinecode.Set, opt Options) *Unwinder {
 	return &Unwinder{
 		code: code, opt: opt, places: newPlaces(code),
-		frames: newTrie(), ranges: newCounter(), branches: newCounter(), moments: newCounter(),
+		frames: newTrie(), steps: newSteps(), ranges: newCounter(), branches: newCounter(), moments: newCounter(),
+		memo: newBranchMemo(),
 	}
 }
 
@@ -155,17 +156,6 @@ func (u *Unwinder) readStack(addrs []uint64) bool {
 	return true
 }
 
-// readBranches leaves out what happened between other binaries.
-func (u *Unwinder) readBranches(branches []sample.Branch) {
-	u.taken = u.taken[:0]
-	for _, b := range branches {
-		t := taken{u.places.ref(b.From), u.places.ref(b.To)}
-		if t.from != external || t.to != external {
-			u.taken = append(u.taken, t)
-		}
-	}
-}
-
 // flat counts the branches and what ran between them in the empty context.
 func (u *Unwinder) flat() {
 	end := external
@@ -178,113 +168,4 @@ func (u *Unwinder) flat() {
 		}
 		end = t.from
 	}
-}
-
-// walk undoes the branches, the newest first.
-func (u *Unwinder) walk() {
-	u.parent = u.stacked()
-	if u.opt.Moments {
-		u.moments.add(edge{u.parent, u.stack[0], machinecode.None}, u.count)
-		if len(u.taken) == 0 {
-			return
-		}
-	}
-	// The sampled address is at some distance behind the last branch. What ran
-	// there is not known to have run as a whole.
-	u.leaf = u.taken[0].to
-	valid := true
-	for k, t := range u.taken {
-		if k > 0 && !u.linear(t.to) {
-			valid = false
-		}
-		u.undo(k, valid)
-		if t.to == external {
-			continue
-		}
-		at := u.parent
-		switch {
-		case t.from == external:
-			at = root
-		case u.opt.Inlining != nil:
-			at = u.frames.child(u.parent, u.leaf)
-		}
-		u.branches.add(edge{at, t.from, t.to}, u.count)
-	}
-}
-
-// stacked returns the node of the sample's stack.
-func (u *Unwinder) stacked() uint32 {
-	if u.tailCalls() {
-		return u.start(u.follow())
-	}
-	node := uint32(root)
-	for i := len(u.stack) - 1; i > 0; i-- {
-		node = u.frames.child(node, u.stack[i])
-	}
-	return node
-}
-
-func (u *Unwinder) tailCalls() bool { return u.opt.TailCalls && u.opt.Inlining == nil }
-
-// linear counts what ran from the target of a branch to where the walk is, and
-// reports whether that is possible.
-func (u *Unwinder) linear(target ref) bool {
-	switch {
-	case target == external && u.leaf == external:
-		u.stats.Outside += u.count
-		return true
-	case target == external || u.leaf == external:
-		u.stats.Unpaired += u.count
-		return false
-	case !u.code.Runs(target, u.leaf):
-		u.stats.Impossible += u.count
-		return false
-	case u.opt.Inlining == nil:
-		u.ranges.add(edge{u.parent, target, u.leaf}, u.count)
-		return true
-	}
-	// A range of several inlined functions is several ranges.
-	end := u.leaf
-	for r := u.leaf; r >= target; r-- {
-		stack := u.opt.Inlining.Inlined(r)
-		if r == target || stack == 0 || stack != u.opt.Inlining.Inlined(r-1) {
-			u.ranges.add(edge{u.frames.child(u.parent, end), r, end}, u.count)
-			end = r - 1
-		}
-	}
-	return true
-}
-
-// undo goes back over branch k.
-func (u *Unwinder) undo(k int, valid bool) {
-	t := u.taken[k]
-	if !valid {
-		u.parent, u.leaf = root, t.from
-		return
-	}
-	class := u.code.Class(t.from)
-	returned := class == machinecode.Return
-	if t.from == external {
-		returned = u.code.CallBefore(t.to) != machinecode.None
-	}
-	switch {
-	case class.IsCall() || t.from == external && !returned:
-		caller := u.frames.nodes[u.parent]
-		if u.parent != root && caller.at&^known == t.from {
-			u.parent = caller.parent
-		} else if u.parent != root {
-			u.stats.Mismatched += u.count
-		}
-	case returned && u.tailCalls():
-		made := unseen
-		if k+1 < len(u.taken) {
-			made = u.chains.after[k+1]
-		}
-		u.parent = u.called(u.parent, u.code.CallBefore(t.to), made)
-	case returned:
-		u.parent = u.frames.child(u.parent, u.code.CallBefore(t.to))
-	case u.tailCalls() && u.parent != root && u.frames.nodes[u.parent].at == t.from:
-		u.parent = u.frames.nodes[u.parent].parent // a tail call
-	}
-	u.leaf = t.from
 }

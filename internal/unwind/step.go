@@ -1,0 +1,76 @@
+package unwind
+
+// Problem: to undo a branch is to ask for classes of instructions, to look for
+// nodes, and to count in two tables.
+//
+// Choice: where the walk goes by a branch depends on where it is and on the branch
+// alone. So it is found once and then looked up, and it is the steps that are
+// counted. What they say of code and branches is counted at the end.
+
+// step is a branch that the walk undoes: from the function of a node, where end is
+// the last instruction of what ran behind the branch, None if that is not known.
+type step struct {
+	node uint32
+	end  ref
+	// from has the bit known if the branch is a return to a function that was seen
+	// to be called.
+	from, to ref
+}
+
+// steps counts steps and knows where they lead.
+type steps struct {
+	slots []stepSlot // those with count 0 are free
+	used  int
+}
+
+type stepSlot struct {
+	step
+	next  uint32 // the node of the function that took the branch
+	count uint64
+}
+
+func newSteps() steps { return steps{slots: make([]stepSlot, firstSlots)} }
+
+// find returns the slot of a step, or the free one that it belongs into.
+func (s *steps) find(x step) *stepSlot {
+	mask := uint32(len(s.slots) - 1)
+	for i := x.hash() & mask; ; i = (i + 1) & mask {
+		if slot := &s.slots[i]; slot.count == 0 || slot.step == x {
+			return slot
+		}
+	}
+}
+
+// fill takes a free slot.
+func (s *steps) fill(slot *stepSlot, x step, next uint32, count uint64) {
+	*slot = stepSlot{x, next, count}
+	if s.used++; 3*s.used > 2*len(s.slots) {
+		s.grow()
+	}
+}
+
+func (s *steps) grow() {
+	old := s.slots
+	s.slots = make([]stepSlot, 2*len(old))
+	for i := range old {
+		if x := &old[i]; x.count != 0 {
+			*s.find(x.step) = *x
+		}
+	}
+}
+
+func (x step) hash() uint32 {
+	h := (uint64(x.node)<<32 | uint64(x.end)) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>29 ^ uint64(x.from)<<32 ^ uint64(x.to)) * 0xbf58476d1ce4e5b9
+	return uint32(h >> 32)
+}
+
+// settleSteps counts what the steps say.
+func (u *Unwinder) settleSteps() {
+	for i := range u.steps.slots {
+		if s := &u.steps.slots[i]; s.count != 0 {
+			u.settle(s.step, s.next, s.count)
+		}
+	}
+	u.steps = newSteps()
+}
