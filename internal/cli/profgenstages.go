@@ -55,7 +55,9 @@ func (f *profgenStages) write(s *Streams, p *sampleprof.File, form string) func(
 func (f *profgenStages) cutContexts(s *Streams, p *sampleprof.File) {
 	if f.mergeCold || f.trimCold {
 		var cut profgen.Cut
-		p.Contexts, cut = profgen.Cold{Merge: f.mergeCold, Depth: f.coldDepth, Trim: f.trimCold}.Contexts(p.Contexts)
+		p.Contexts, cut = profgen.Cold{
+			Merge: f.mergeCold, Depth: f.coldDepth, Trim: f.trimCold, Own: f.preinline, Summary: f.before,
+		}.Contexts(p.Contexts)
 		note(s, "cold are contexts with a total below %s: of %s there are %s left",
 			report.Count(cut.Threshold), plural(cut.Before, "context"), report.Count(cut.After))
 	}

@@ -59,17 +59,15 @@ type preinliner struct {
 // Preinlined is what was decided.
 type Preinlined struct {
 	Summary sampleprof.Summary // of the contexts before
-
-	Inlined int // contexts
-	// Lost is the total of contexts that are in no function's own profile, as it
-	// was done with when they came to be: of functions that call each other.
-	Lost          uint64
-	Before, After int // contexts
+	Before  int                // contexts
+	Inlined int
+	Own     int // functions' own profiles
 }
 
-// Contexts decides about contexts, whose samples it takes over.
+// Contexts decides about contexts, whose samples it takes over. No count is lost: what
+// is not inlined is in its function's own profile.
 func (o Preinline) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context, Preinlined) {
-	summary := sampleprof.Summarize(contexts)
+	done := Preinlined{Summary: sampleprof.Summarize(contexts), Before: len(contexts)}
 	p := &preinliner{
 		Preinline: o,
 		at:        map[*sampleprof.Samples]*node{},
@@ -77,7 +75,7 @@ func (o Preinline) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context
 		merged:    map[*sampleprof.Samples]bool{},
 		inlined:   map[*sampleprof.Samples]bool{},
 		guids:     map[string]uint64{},
-		cold:      summary.Least(coldCutoff), hottest: summary.Least(hottestCutoff),
+		cold:      done.Summary.Least(coldCutoff), hottest: done.Summary.Least(hottestCutoff),
 	}
 	for _, c := range contexts {
 		n := p.root.path(c.Frames)
@@ -88,12 +86,13 @@ func (o Preinline) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context
 	for _, name := range topDown(&p.root, p.cold) {
 		p.function(name)
 	}
-	done := Preinlined{Summary: summary, Before: len(contexts), Inlined: len(p.inlined)}
-	for _, n := range p.root.next {
-		done.Lost += p.prune(n)
-	}
 	out := p.root.list()
-	done.After = len(out)
+	for _, c := range out {
+		if len(c.Frames) == 1 {
+			done.Own++
+		}
+	}
+	done.Inlined = len(out) - done.Own
 	return out, done
 }
 
@@ -228,19 +227,6 @@ func (p *preinliner) size(n *node) int {
 		return len(n.samples.Body)
 	}
 	return p.Sizes.of(n)
-}
-
-// prune removes the samples of contexts below n that are neither inlined nor a
-// function's own, and returns their total.
-func (p *preinliner) prune(n *node) (lost uint64) {
-	for _, child := range n.next {
-		if s := child.samples; s != nil && !p.inlined[s] {
-			lost += s.Total()
-			child.samples = nil
-		}
-		lost += p.prune(child)
-	}
-	return lost
 }
 
 // candidate is a call that may be inlined.
