@@ -207,9 +207,18 @@ func (r *profgenRun) count(ctx context.Context, s *Streams, files []string) (*un
 	counter = nil
 	r.report(s, &result.Stats)
 	if result.Stats.Used == 0 {
-		return nil, fmt.Errorf("no sample of %s could be used (cairn samples says what is in an input)", strings.Join(r.binaries, ", "))
+		return nil, r.nothingUsed(&result.Stats)
 	}
 	return result, nil
+}
+
+// nothingUsed says why there is no profile.
+func (r *profgenRun) nothingUsed(st *unwind.Stats) error {
+	binaries := strings.Join(r.binaries, ", ")
+	if !st.Mapped && len(st.OtherFiles) > 0 {
+		return fmt.Errorf("no sample is in %s: the name must be that of the file when it ran, whatever the directory, and what ran is %s", binaries, strings.Join(st.OtherFiles, ", "))
+	}
+	return fmt.Errorf("no sample of %s could be used (cairn samples says what is in an input)", binaries)
 }
 
 // countInput reads one input.
@@ -272,7 +281,10 @@ func (r *profgenRun) report(s *Streams, st *unwind.Stats) {
 	for _, path := range st.StrangeBinaries {
 		note(s, "%s was mapped with another build id than the binary of its name here has: its samples are left out", path)
 	}
-	if !st.Mapped {
+	if st.Used > 0 && st.Used < st.Samples/10 {
+		note(s, "hardly any sample could be used: did %s run, in this build? (cairn samples says what is in an input)", strings.Join(r.binaries, ", "))
+	}
+	if !st.Mapped && (st.Used > 0 || len(st.OtherFiles) == 0) {
 		note(s, "nothing says where the binaries were mapped: addresses are taken to be those that they were linked to")
 	}
 }

@@ -17,6 +17,7 @@ type sampleInput struct {
 	sample.Source
 
 	in   io.Closer
+	text bool          // of perf script
 	note func() string // what could not be unpacked, when all was read
 }
 
@@ -48,14 +49,14 @@ func samplesOf(stream *logfile.Stream) (*sampleInput, error) {
 			file.Close()
 			return nil, err
 		}
-		return &sampleInput{src, file, func() string { return file.Note }}, nil
+		return &sampleInput{Source: src, in: file, note: func() string { return file.Note }}, nil
 	case perfscript.Detect(head):
 		src, err := perfscript.Open(stream, stream.Name, stream.Size)
 		if err != nil {
 			stream.Close()
 			return nil, err
 		}
-		return &sampleInput{src, stream, stream.Note}, nil
+		return &sampleInput{Source: src, in: stream, text: true, note: stream.Note}, nil
 	}
 	defer stream.Close()
 	what := kindName(head)
@@ -79,6 +80,10 @@ func (in *sampleInput) notes(s *Streams) {
 	}
 	if stats.Lost > 0 {
 		note(s, "%s: the kernel could not write %s records: perf record was too slow (see its -m)", info.File, report.Count(stats.Lost))
+	}
+	// A frame and its caller are two at least.
+	if hasStacks(info.Kind) && stats.Samples >= 100 && stats.Frames < stats.Samples+stats.Samples/4 {
+		note(s, "%s: most stacks have one frame only, and no callers: compile what runs with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer", info.File)
 	}
 	for _, d := range stats.Damage {
 		note(s, "%v", d)

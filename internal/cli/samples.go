@@ -143,7 +143,7 @@ func (f *samplesFlags) explain(s *Streams, in *sampleInput, r *survey.Result) {
 		note(s, "%s: there are no samples in it", file)
 	case r.Mappings == 0:
 		note(s, "%s: nothing says where binaries were mapped: print it with --show-mmap-events", file)
-	case r.Unmapped+r.ByReason[survey.NoMapping] > total/2:
+	case in.text && r.Unmapped+r.ByReason[survey.NoMapping] > total/2:
 		note(s, "%s: most stacks are in no mapping: some versions of perf script (6.1) print offsets into files for addresses; use perf.data itself", file)
 	}
 	if len(f.binaries) > 0 && total > 0 && r.Mappings > 0 && r.ByReason[survey.Usable] == 0 {

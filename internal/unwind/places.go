@@ -2,6 +2,7 @@ package unwind
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/machinecode"
@@ -17,6 +18,7 @@ type places struct {
 	made    uint32           // layouts ever
 	mapped  bool             // a binary was mapped anywhere
 	strange map[string]bool
+	others  []string // Stats.OtherFiles
 
 	pid int32 // whose layout is
 	layout
@@ -47,9 +49,23 @@ func (p *places) apply(events []sample.Event) {
 	p.spaces.Apply(events)
 	p.layouts, p.layout = nil, layout{}
 	for i := range events {
-		if e := &events[i]; e.Kind == sample.Map && p.binary(&e.Mapping) != nil {
-			p.mapped = true
+		e := &events[i]
+		if e.Kind != sample.Map || !e.Mapping.Exec {
+			continue
 		}
+		if p.binary(&e.Mapping) != nil {
+			p.mapped = true
+		} else {
+			p.other(e.Mapping.Path)
+		}
+	}
+}
+
+// other notes a file that is none of the binaries. The program itself is mapped first.
+func (p *places) other(path string) {
+	const most = 4
+	if len(p.others) < most && filepath.IsAbs(path) && !strings.HasPrefix(path, "//") && !slices.Contains(p.others, path) {
+		p.others = append(p.others, path)
 	}
 }
 

@@ -64,6 +64,7 @@ func (u *Unwinder) Result() *Result {
 	})
 	r := &Result{Contexts: c.list, Moments: u.sampled(), Stats: u.stats}
 	r.Stats.Mapped = u.places.mapped
+	r.Stats.OtherFiles = u.places.others
 	r.Stats.StrangeBinaries = slices.Sorted(maps.Keys(u.places.strange))
 	return r
 }

@@ -27,6 +27,9 @@ type Stats struct {
 	// StrangeBinaries are mapped files with the name of a binary and the build id
 	// of another.
 	StrangeBinaries []string
+	// OtherFiles are the first few files that were mapped and have the name of no
+	// binary.
+	OtherFiles []string
 	// Mapped: a binary was seen to be mapped. If not, addresses were taken to be
 	// those that the binaries were linked to.
 	Mapped bool
