@@ -26,6 +26,7 @@ type profgenFlags struct {
 	keepTailJumps bool
 	merge         bool // profiles, in place of making one
 	weights       []string
+	inlines       bool
 	profgenStages
 }
 
@@ -65,17 +66,19 @@ what was found, by which rule, and what is ambiguous.
 information:
 
   folded  the stacks of the samples, a line each, as flame graph tools read them
-  pprof   the same for go tool pprof
+  pprof   the same for go tool pprof, with lines and inlined functions as far as there
+          is debug information
   flame   the same as a page for a browser
   fdata   the branches for llvm-bolt, of one binary
 
 Stacks need no branches. Functions whose frames were put back are "name [inferred]".
 
 Options that llvm-profgen has mean the same, but nothing is done with contexts unless
-an option asks for it: there is no pre-inliner, --csprof-merge-cold-context and
---gen-cs-nested-profile are off. Profiles are the same as those of llvm-profgen
---csspgo-preinliner=0 --csprof-merge-cold-context=0 --gen-cs-nested-profile=0, but for
-samples at tail jumps, whose stacks lack a frame: they are left out unless
+an option asks for it: --csspgo-preinliner, --csprof-merge-cold-context and
+--gen-cs-nested-profile are off. With --csspgo-preinliner profiles are those that
+llvm-profgen makes unless told otherwise; without, those of llvm-profgen
+--csspgo-preinliner=0 --csprof-merge-cold-context=0 --gen-cs-nested-profile=0. The
+exception are samples at tail jumps, whose stacks lack a frame: they are left out unless
 --keep-tail-jumps or --infer-missing-frames=llvm is given.
 
 --merge sums profiles, cairn's or others', as llvm-profdata merge does: text, extbinary
@@ -87,6 +90,9 @@ and LLVM's older binary, compressed or not.`,
   cairn profgen --merge -o week.prof monday.prof tuesday.prof.gz
   cairn profgen --merge --weighted-input 3,new.prof --format extbinary -o both.prof old.prof`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.checkPreinline(c.Flags().Changed); err != nil {
+				return err
+			}
 			if f.merge {
 				return f.mergeProfiles(s, args)
 			}
@@ -110,6 +116,7 @@ and LLVM's older binary, compressed or not.`,
 	fl.BoolVar(&f.onlyCount, "skip-symbolization", false, "write counts of addresses, from which a profile can be made later")
 	fl.BoolVar(&f.keepTailJumps, "keep-tail-jumps", false, "believe the stacks of samples at tail jumps, as llvm-profgen does")
 	fl.BoolVar(&f.explained, "explain", false, "print the calls behind which frames are missing, and what is known of those, in place of a profile")
+	fl.BoolVar(&f.inlines, "inlines", false, "with --format folded or flame: functions that were inlined have frames of their own")
 	f.names.registerMangled(c)
 	fl.BoolVar(&f.json, "json", false, "with --explain: print JSON")
 	fl.BoolVar(&f.merge, "merge", false, "sum profiles, which are given in place of samples")

@@ -27,6 +27,7 @@ type profgenRun struct {
 	programs []*objfile.Program
 	code     *machinecode.Set
 	lines    *profgen.Lines        // nil for profiles keyed by pseudo probes
+	source   *profgen.Source       // of stacks, if that was asked for
 	scopes   []*objfile.ScopeTable // for the pre-inliner
 	flat     bool                  // without contexts
 }
@@ -80,7 +81,7 @@ func (r *profgenRun) loadBinaries(s *Streams) error {
 		r.programs = append(r.programs, p)
 	}
 	if !r.forCompilers() {
-		return r.loadSymbols()
+		return r.loadSymbols(s, open)
 	}
 	if without := r.withoutProbes(); without != "" || r.byLines {
 		if without != "" && len(r.programs) > 1 && !r.byLines && r.withProbes() {

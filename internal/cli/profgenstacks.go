@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -46,6 +47,8 @@ func (f *profgenFlags) checkForm() error {
 	switch {
 	case !f.forCompilers() && !f.ofStacks() && f.format != formatFdata:
 		return usagef("--format %s: there are text and extbinary for compilers, and folded, pprof, flame and fdata", f.format)
+	case f.inlines && f.format != formatFolded && f.format != formatFlame:
+		return usagef("--inlines is for --format folded and flame: %s has what was inlined, or cannot have it", f.format)
 	case f.format != formatText && f.onlyCount:
 		return usagef("--skip-symbolization writes text, and no %s", f.format)
 	case f.forCompilers():
@@ -76,13 +79,41 @@ func (f *profgenFlags) lacks(in *sample.Info) error {
 }
 
 // loadSymbols makes the code of the binaries, with symbols as its functions: what
-// is read by people needs no debug information.
-func (r *profgenRun) loadSymbols() (err error) {
+// is read by people needs no debug information, but takes lines from it.
+func (r *profgenRun) loadSymbols(s *Streams, files []*objfile.File) (err error) {
 	for _, p := range r.programs {
 		p.Ranges = nil
 	}
-	r.code, err = machinecode.NewSet(r.programs...)
+	if r.code, err = machinecode.NewSet(r.programs...); err == nil && (r.format == formatPprof || r.inlines) {
+		r.source, err = readSource(r.code, files)
+	}
+	for i, f := range files {
+		if err == nil && r.inlines && !r.source.HasLines(i) {
+			note(s, "%s: it has no debug information: what was inlined is part of its functions", f.Path())
+		}
+	}
 	return err
+}
+
+// readSource reads what debug information says of the source, as far as there is any.
+func readSource(code *machinecode.Set, files []*objfile.File) (*profgen.Source, error) {
+	info := make([]profgen.DebugInfo, len(files))
+	names := make([]*objfile.SourceFiles, len(files))
+	for i, f := range files {
+		var err error
+		if info[i].Lines, err = f.Lines(); errors.Is(err, objfile.ErrNoDebug) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		if names[i], err = f.SourceFiles(); err != nil {
+			return nil, err
+		}
+		if info[i].Scopes, err = f.Scopes(); err != nil && !errors.Is(err, objfile.ErrNoScopes) {
+			return nil, err
+		}
+	}
+	return profgen.NewSource(code, info, names), nil
 }
 
 // sampled returns what writes a form that is not for compilers.
@@ -126,11 +157,18 @@ func (r *profgenRun) stacks(s *Streams, counts *unwind.Result) (stackWriter, err
 	if err != nil {
 		return stackWriter{}, err
 	}
-	stacks := profgen.SampledStacks(counts, r.code, by)
+	opt := profgen.StackOptions{Inferrer: by, Source: r.source}
+	switch {
+	case r.format == formatPprof:
+		opt.Detail = profgen.Addresses
+	case r.inlines:
+		opt.Detail = profgen.Inlined
+	}
+	stacks := profgen.SampledStacks(counts, r.code, opt)
 	if stacks.Inferred > 0 {
 		note(s, "samples on whose stacks frames were put back: %s (%s)", report.Count(stacks.Inferred), percent(stacks.Inferred, stacks.Samples))
 	}
-	return stackWriter{stacks, r.names.names(), r.binaries}, nil
+	return stackWriter{stacks, r.names.names(), r.programs, r.source}, nil
 }
 
 // stackInferrer returns what finds missing frames, nil if nothing is to.
@@ -153,15 +191,19 @@ func (r *profgenRun) stackInferrer(counts *unwind.Result) (tailcall.Inferrer, er
 type stackWriter struct {
 	*profgen.Stacks
 	names    *report.Names
-	binaries []string
+	programs []*objfile.Program
+	source   *profgen.Source // nil if it was not read
 }
 
-// show returns a symbol as it is displayed.
+// show returns a symbol as it is displayed: what is said of a frame stays behind it.
 func (w stackWriter) show(symbol string) string {
-	if name, ok := strings.CutSuffix(symbol, profgen.InferredSuffix); ok {
-		return w.names.Show(name) + profgen.InferredSuffix
+	marks := ""
+	for _, mark := range []string{profgen.InferredSuffix, profgen.InlinedSuffix} {
+		if name, ok := strings.CutSuffix(symbol, mark); ok {
+			symbol, marks = name, mark+marks
+		}
 	}
-	return w.names.Show(symbol)
+	return w.names.Show(symbol) + marks
 }
 
 func (w stackWriter) name(id trace.FuncID) string {
@@ -196,11 +238,49 @@ func (w stackWriter) pprof(out io.Writer) error {
 		}
 		groups = append(groups, g)
 	}
-	p := export.StackPprof(groups, w.Funcs, export.StackOptions{Sampled: true, Name: w.Funcs.Name, Show: w.show})
+	opt := export.StackOptions{Sampled: true, Name: w.Funcs.Name, Show: w.show}
+	opt.Mappings, opt.Place = w.places()
+	p := export.StackPprof(groups, w.Funcs, opt)
 	if err := p.CheckValid(); err != nil {
 		return err
 	}
 	return p.Write(out)
+}
+
+// places returns the mappings of the binaries, and what tells where frames stand.
+func (w stackWriter) places() ([]export.StackMapping, func(trace.FuncID) export.StackPlace) {
+	var mappings []export.StackMapping
+	first := map[string]int{} // the first mapping of a binary, by its path
+	for i, p := range w.programs {
+		first[p.Path] = len(mappings)
+		file, err := filepath.Abs(p.Path)
+		if err != nil {
+			file = p.Path
+		}
+		for _, seg := range p.Segments {
+			if seg.Exec {
+				mappings = append(mappings, export.StackMapping{
+					File: file, BuildID: p.BuildID, Start: seg.Addr, Limit: seg.Addr + seg.Size, Offset: seg.Offset,
+					HasLines: w.source.HasLines(i),
+				})
+			}
+		}
+	}
+	return mappings, func(id trace.FuncID) export.StackPlace {
+		at := w.Places[id]
+		place := export.StackPlace{Mapping: -1, Addr: at.Addr}
+		if at.Binary != nil {
+			for i := first[at.Binary.Path]; i < len(mappings) && place.Mapping < 0; i++ {
+				if mappings[i].Start <= at.Addr && at.Addr < mappings[i].Limit {
+					place.Mapping = i
+				}
+			}
+		}
+		for _, f := range at.Frames {
+			place.Frames = append(place.Frames, export.Frame{Func: f.Func, File: f.File, Line: f.Line, Start: f.Start})
+		}
+		return place
+	}
 }
 
 func (w stackWriter) flame(out io.Writer) error {
@@ -214,11 +294,11 @@ func (w stackWriter) drawing() *flamegraph.Profile {
 		Unit: flamegraph.Samples, Name: w.name, Groups: []flamegraph.Group{{Trie: w.Merged()}},
 		Notes: []string{report.Count(w.Samples) + " samples."},
 	}
-	for i, b := range w.binaries {
+	for i, p := range w.programs {
 		if i > 0 {
 			doc.Title += ", "
 		}
-		doc.Title += filepath.Base(b)
+		doc.Title += filepath.Base(p.Path)
 	}
 	if w.Inferred > 0 {
 		doc.Notes = append(doc.Notes, fmt.Sprintf("Frames that tail calls erased were put back in %s of them.", report.Count(w.Inferred)))

@@ -25,6 +25,24 @@ type StackOptions struct {
 	Show            func(string) string       // gives the name to display for a symbol; may be nil
 	Comments        []string                  // what a reader should know
 	Name            func(trace.FuncID) string // gives a function's symbol
+	// Mappings and Place say where in code frames stand, that lines and disassembly can
+	// be shown. Without them a location is a whole function.
+	Mappings []StackMapping
+	Place    func(trace.FuncID) StackPlace
+}
+
+// StackMapping is a piece of a module that is loaded, at its link-time address.
+type StackMapping struct {
+	File, BuildID        string
+	Start, Limit, Offset uint64
+	HasLines             bool // places in it have files and lines
+}
+
+// StackPlace is an instruction.
+type StackPlace struct {
+	Mapping int // index of the mapping that it is in, -1 for none
+	Addr    uint64
+	Frames  []Frame // the function and what was inlined there, outermost first; not empty
 }
 
 // StackPprof returns the calls of a trace in pprof's format: a sample for each
@@ -34,7 +52,10 @@ type StackOptions struct {
 // not in a trace. Of stacks of more than MaxFrames the middle is left out, and of
 // shorter ones too where all stacks would be too much to hold.
 func StackPprof(groups []Stacks, funcs trace.Funcs, opt StackOptions) *profile.Profile {
-	b := stackBuilder{funcs: funcs, opt: opt, locs: make(map[trace.FuncID]*profile.Location), objects: make(map[uint8]*profile.Mapping)}
+	b := stackBuilder{
+		funcs: funcs, opt: opt, locs: make(map[trace.FuncID]*profile.Location), objects: make(map[uint8]*profile.Mapping),
+		names: make(map[fileFunction]*profile.Function),
+	}
 	b.p = &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "calls", Unit: "count"}, {Type: "time", Unit: opt.Unit}},
 		DefaultSampleType: "time",
@@ -50,6 +71,7 @@ func StackPprof(groups []Stacks, funcs trace.Funcs, opt StackOptions) *profile.P
 	for _, g := range groups {
 		all += g.Trie.Len()
 	}
+	b.mappings()
 	// No sum of all values may overflow.
 	b.limit = math.MaxInt64 / uint64(all)
 	most := frameLimit(groups)
@@ -89,6 +111,7 @@ type stackBuilder struct {
 	limit   uint64 // of a value
 	locs    map[trace.FuncID]*profile.Location
 	objects map[uint8]*profile.Mapping
+	names   map[fileFunction]*profile.Function // where there are places
 }
 
 func (b *stackBuilder) add(g Stacks, most int) {
@@ -135,18 +158,21 @@ func (b *stackBuilder) location(id trace.FuncID) *profile.Location {
 	if loc != nil {
 		return loc
 	}
+	if b.opt.Place != nil && id != LeftOut {
+		return b.place(id)
+	}
 	f := b.funcs[id]
 	name := LeftOutName
 	if id != LeftOut {
 		name = b.opt.Name(id)
 	}
 	fn := &profile.Function{
-		ID: uint64(len(b.locs) + 1), Name: name, SystemName: name, Filename: f.File, StartLine: int64(f.Line),
+		ID: uint64(len(b.p.Function) + 1), Name: name, SystemName: name, Filename: f.File, StartLine: int64(f.Line),
 	}
 	if b.opt.Show != nil {
 		fn.Name = b.opt.Show(name)
 	}
-	loc = &profile.Location{ID: fn.ID, Address: f.Addr, Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
+	loc = &profile.Location{ID: uint64(len(b.locs) + 1), Address: f.Addr, Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
 	if id != LeftOut {
 		loc.Mapping = b.mapping(id, &f)
 	}

@@ -23,12 +23,21 @@ func (f *File) SetDebugRoot(dir string) { f.debugRoot = dir }
 // module, so it needs no more files.
 func (f *File) Lines() (*LineTable, error) { return f.lines() }
 
-func (f *File) loadLines() (t *LineTable, err error) {
-	from := f
+// withLines returns the file that has line tables: f, or its separate debug file, which
+// the caller closes.
+func (f *File) withLines() (*File, error) {
 	if s := f.elf.Section(".debug_line"); s == nil || s.FileSize == 0 || s.Type == elf.SHT_NOBITS {
-		if from, err = f.openDebug(); err != nil {
-			return nil, err
-		}
+		return f.openDebug()
+	}
+	return f, nil
+}
+
+func (f *File) loadLines() (t *LineTable, err error) {
+	from, err := f.withLines()
+	if err != nil {
+		return nil, err
+	}
+	if from != f {
 		defer from.Close()
 	}
 	// Which addresses hold code is asked of the module: a debug file's section
@@ -43,23 +52,33 @@ func (f *File) loadLines() (t *LineTable, err error) {
 	return t, nil
 }
 
-// parseLines reads all units of .debug_line, one after another.
+// parseLines runs the line-number programs of all units.
 func (f *File) parseLines(code []span) (*LineTable, error) {
+	b := &builder{code: code, fileIDs: map[string]uint32{}}
+	err := f.eachLineUnit(func(_ int64, u *unit, program *bytecur.Cursor) error { return u.run(b, program) })
+	if err != nil {
+		return nil, err
+	}
+	return b.finish(), nil
+}
+
+// eachLineUnit calls visit with the units of .debug_line, one after another: where each
+// begins, its header, and its line-number program.
+func (f *File) eachLineUnit(visit func(off int64, u *unit, program *bytecur.Cursor) error) error {
 	var l lineSections
 	for name, data := range map[string]*[]byte{".debug_line": &l.line, ".debug_line_str": &l.lineStr, ".debug_str": &l.str} {
 		var err error
 		if *data, _, _, _, err = f.Section(name); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	b := &builder{code: code, fileIDs: map[string]uint32{}}
 	var dirs map[uint64]string // by offset in .debug_line
 	for c := bytecur.New(l.line, 0); c.Len() > 0; {
 		off := c.Off()
 		rest, is64 := nextUnit(c)
 		u, err := l.parseUnit(rest, is64)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if u == nil {
 			continue
@@ -68,11 +87,11 @@ func (f *File) parseLines(code []span) (*LineTable, error) {
 			dirs = f.compDirs(&l)
 		}
 		u.compDir = dirs[uint64(off)]
-		if err := u.run(b, rest); err != nil {
-			return nil, err
+		if err := visit(off, u, rest); err != nil {
+			return err
 		}
 	}
-	return b.finish(), nil
+	return nil
 }
 
 // compDirs returns the compilation directories of the units, by the offset of

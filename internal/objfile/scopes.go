@@ -30,6 +30,9 @@ type Scope struct {
 	// CallLine and CallDiscriminator are where Parent called it.
 	CallLine          int
 	CallDiscriminator uint32
+	// Unit and CallFile are the file of that call, see SourceFiles.
+	Unit     uint32 // offset in .debug_line
+	CallFile int32
 }
 
 // ScopeTable maps addresses of a module to functions and what was inlined into
@@ -172,6 +175,7 @@ type scopeReader struct {
 	ranges    []scopeRange
 	functions []ScopeRange
 	origins   map[dwarf.Offset]origin
+	unit      uint32 // offset of the line table of the unit at hand
 }
 
 // read walks all entries.
@@ -214,6 +218,8 @@ func (s *scopeReader) read() error {
 func (s *scopeReader) entry(e *dwarf.Entry, in int) (int, error) {
 	switch {
 	case e.Tag == dwarf.TagCompileUnit:
+		line, _ := e.Val(dwarf.AttrStmtList).(int64)
+		s.unit = uint32(line)
 		return -1, nil
 	case e.Tag == dwarf.TagSubprogram:
 		in = -1
@@ -239,6 +245,7 @@ func (s *scopeReader) entry(e *dwarf.Entry, in int) (int, error) {
 	s.scopes = append(s.scopes, Scope{
 		Name: o.name, Line: o.line, Parent: in,
 		CallLine: number(e, dwarf.AttrCallLine), CallDiscriminator: uint32(number(e, attrGNUDiscriminator)),
+		Unit: s.unit, CallFile: int32(number(e, dwarf.AttrCallFile)),
 	})
 	for _, r := range ranges {
 		// Address 0 marks what the linker dropped.

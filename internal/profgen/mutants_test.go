@@ -101,8 +101,13 @@ func everything(path string, text []byte) error {
 	if info.Scopes, err = f.Scopes(); err != nil {
 		return err
 	}
+	files, err := f.SourceFiles()
+	if err != nil {
+		return err
+	}
+	source := NewSource(code, []DebugInfo{info}, []*objfile.SourceFiles{files})
 	lines := NewLines(code, []DebugInfo{info})
-	for _, opt := range []unwind.Options{{TailCalls: true}, {Flat: true}, {Inlining: lines}} {
+	for _, opt := range []unwind.Options{{TailCalls: true, Moments: true}, {Flat: true}, {Inlining: lines}} {
 		src, err := perfscript.Open(bytes.NewReader(text), "samples", int64(len(text)))
 		if err != nil {
 			return err
@@ -115,6 +120,7 @@ func everything(path string, text []byte) error {
 			ContextsByLines(r, lines, Options{})
 			continue
 		}
+		SampledStacks(r, code, StackOptions{Detail: Addresses, Source: source})
 		FlatByLines(r, lines)
 		probes, err := ReadProbes(code, []*objfile.Program{p}, r)
 		if err != nil {

@@ -15,12 +15,43 @@ import (
 // that were put back.
 const InferredSuffix = " [inferred]"
 
+// InlinedSuffix ends the names of functions that were inlined, where these have frames
+// of their own.
+const InlinedSuffix = " [inlined]"
+
 // outsideName is the function of what is in none of the binaries.
 const outsideName = "[outside]"
 
+// StackDetail says what the frames of stacks are.
+type StackDetail uint8
+
+// The details.
+const (
+	Functions StackDetail = iota // what was inlined is part of the function that it is in
+	Inlined                      // of functions that were inlined as well
+	Addresses                    // instructions; Stacks.Places tells what is there
+)
+
+// StackOptions say how stacks are named.
+type StackOptions struct {
+	Inferrer tailcall.Inferrer // nil where stacks are taken as they are
+	Detail   StackDetail
+	Source   *Source // may be nil: then nothing is known to be inlined
+}
+
+// Place is where an instruction stands.
+type Place struct {
+	Binary *machinecode.Binary // nil outside of all
+	Addr   uint64              // link-time address
+	// Frames are the function and what was inlined there, outermost first. The first
+	// has the name of its symbol, with InferredSuffix if the frame was put back.
+	Frames []SourceFrame
+}
+
 // Stacks are stacks of functions that were sampled.
 type Stacks struct {
-	Funcs trace.Funcs
+	Funcs  trace.Funcs
+	Places map[trace.FuncID]Place // of Addresses only
 	// ByRules has them by the rules that put frames back: ascending, with commas
 	// between, "" where nothing was put back. Total and Self are samples, and there
 	// are no calls.
@@ -29,12 +60,13 @@ type Stacks struct {
 	Inferred uint64 // those of Samples whose stacks have frames that were put back
 }
 
-// SampledStacks names the moments of a result, and puts back the frames that by
-// finds; by may be nil. What was inlined is part of the function that it is in.
-func SampledStacks(r *unwind.Result, code *machinecode.Set, by tailcall.Inferrer) *Stacks {
+// SampledStacks names the moments of a result, and puts back the frames that are
+// missing.
+func SampledStacks(r *unwind.Result, code *machinecode.Set, opt StackOptions) *Stacks {
 	b := stackBuilder{
-		code: code, by: by, ids: map[sampledFunction]trace.FuncID{}, entries: map[*machinecode.Binary][]uint64{},
-		out: &Stacks{Funcs: trace.Funcs{}, ByRules: map[string]*calltrie.Trie{}},
+		code: code, opt: opt, ids: map[sampledFunction]trace.FuncID{}, chains: map[chainKey][]trace.FuncID{},
+		entries: map[*machinecode.Binary][]uint64{},
+		out:     &Stacks{Funcs: trace.Funcs{}, Places: map[trace.FuncID]Place{}, ByRules: map[string]*calltrie.Trie{}},
 	}
 	for i := range r.Moments {
 		b.add(&r.Moments[i])
@@ -63,8 +95,9 @@ func (s *Stacks) Rules() []string {
 
 type stackBuilder struct {
 	code    *machinecode.Set
-	by      tailcall.Inferrer
+	opt     StackOptions
 	ids     map[sampledFunction]trace.FuncID
+	chains  map[chainKey][]trace.FuncID
 	entries map[*machinecode.Binary][]uint64 // of its functions
 	out     *Stacks
 
@@ -77,6 +110,14 @@ type stackBuilder struct {
 type sampledFunction struct {
 	binary   *machinecode.Binary
 	function int
+	inferred bool
+	inlined  string // the function that was inlined, not that it is in
+	at       ref    // of Addresses
+}
+
+// chainKey is an instruction on a stack.
+type chainKey struct {
+	at       ref
 	inferred bool
 }
 
@@ -107,8 +148,10 @@ func (b *stackBuilder) add(m *unwind.Moment) {
 	}
 	node := calltrie.Root
 	for _, f := range b.frames {
-		node = trie.Child(node, b.function(f))
-		trie.Node(node).Total += m.Count
+		for _, id := range b.chain(chainKey{f.At, f.Rule != ""}) {
+			node = trie.Child(node, id)
+			trie.Node(node).Total += m.Count
+		}
 	}
 	trie.Node(node).Self += m.Count
 	b.out.Samples += m.Count
@@ -143,8 +186,8 @@ func (b *stackBuilder) part(m *unwind.Moment, start, end int, leaf machinecode.R
 }
 
 func (b *stackBuilder) restore(c *unwind.Context, leaf machinecode.Ref) []tailcall.Frame {
-	if b.by != nil {
-		return tailcall.Restore(b.code, b.by, c, leaf)
+	if b.opt.Inferrer != nil {
+		return tailcall.Restore(b.code, b.opt.Inferrer, c, leaf)
 	}
 	out := make([]tailcall.Frame, len(c.Frames))
 	for i, r := range c.Frames {
@@ -153,20 +196,58 @@ func (b *stackBuilder) restore(c *unwind.Context, leaf machinecode.Ref) []tailca
 	return out
 }
 
-// function returns the number of the function of a frame.
-func (b *stackBuilder) function(f tailcall.Frame) trace.FuncID {
-	key := sampledFunction{b.code.Binary(f.At), -1, f.Rule != ""}
+// chain returns the numbers of what stands on a stack for an instruction, outermost
+// first.
+func (b *stackBuilder) chain(at chainKey) []trace.FuncID {
+	ids, ok := b.chains[at]
+	if ok {
+		return ids
+	}
+	key := sampledFunction{binary: b.code.Binary(at.at), function: -1, inferred: at.inferred}
 	if key.binary != nil {
-		if r := key.binary.RangeAt(b.code.Address(f.At)); r != nil {
+		if r := key.binary.RangeAt(b.code.Address(at.at)); r != nil {
 			key.function = r.Function
 		}
 	}
+	switch b.opt.Detail {
+	case Addresses:
+		if key.binary != nil {
+			key.at = at.at
+		}
+		ids = append(ids, b.number(key))
+	case Inlined:
+		ids = append(ids, b.number(key))
+		for _, f := range b.inlined(at.at) {
+			key.inlined = f.Func
+			ids = append(ids, b.number(key))
+		}
+	default:
+		ids = append(ids, b.number(key))
+	}
+	b.chains[at] = ids
+	return ids
+}
+
+// inlined returns what was inlined at an instruction, outermost first.
+func (b *stackBuilder) inlined(r ref) []SourceFrame {
+	if b.opt.Source == nil || !r.IsInstruction() {
+		return nil
+	}
+	frames := b.opt.Source.Frames(r)
+	return frames[min(1, len(frames)):]
+}
+
+// number returns the number of a function.
+func (b *stackBuilder) number(key sampledFunction) trace.FuncID {
 	id, ok := b.ids[key]
 	if !ok {
 		object := uint8(slices.Index(b.code.Binaries(), key.binary)) // 255 is outside
 		id = trace.MakeFuncID(object, uint32(len(b.ids)+1))
 		b.ids[key] = id
 		b.out.Funcs[id] = b.describe(key)
+		if b.opt.Detail == Addresses {
+			b.out.Places[id] = b.place(key, b.out.Funcs[id].Name)
+		}
 	}
 	return id
 }
@@ -179,10 +260,30 @@ func (b *stackBuilder) describe(f sampledFunction) trace.Func {
 	if f.function >= 0 {
 		out.Name, out.Addr = f.binary.Functions()[f.function].Name, b.entry(f.binary, f.function)
 	}
+	if f.inlined != "" {
+		out.Name, out.Addr = f.inlined+InlinedSuffix, 0
+	}
 	if f.inferred {
 		out.Name += InferredSuffix
 	}
 	return out
+}
+
+// place returns where an instruction stands, whose function has a name.
+func (b *stackBuilder) place(f sampledFunction, name string) Place {
+	p := Place{Binary: f.binary, Frames: []SourceFrame{{Func: name}}}
+	if f.binary == nil {
+		return p
+	}
+	p.Addr = b.code.Address(f.at)
+	if b.opt.Source == nil {
+		return p
+	}
+	if frames := b.opt.Source.Frames(f.at); len(frames) > 0 {
+		p.Frames = frames
+		p.Frames[0].Func = name
+	}
+	return p
 }
 
 // entry returns the address of a function: where it is entered, or else its first.

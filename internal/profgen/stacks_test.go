@@ -71,7 +71,7 @@ func TestSampledStacks(t *testing.T) {
 			if !c.none {
 				by = tailcall.NewFull(tailcall.NewGraph(code, r.Contexts), nil)
 			}
-			s := SampledStacks(r, code, by)
+			s := SampledStacks(r, code, StackOptions{Inferrer: by})
 			if got := showStacks(t, s); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}

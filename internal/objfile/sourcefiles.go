@@ -1,0 +1,52 @@
+package objfile
+
+import (
+	"fmt"
+
+	"github.com/cairnprof/cairn/internal/bytecur"
+)
+
+// SourceFiles are the names of source files that the scopes of a module refer to.
+type SourceFiles struct {
+	units map[uint64]*unit // by offset in .debug_line
+	names map[sourceFile]string
+}
+
+// sourceFile is a file by its number in a unit.
+type sourceFile struct {
+	unit  uint64
+	index int
+}
+
+// SourceFiles reads the lists of files of all units. Like Lines it looks into the
+// module or its separate debug file, and returns ErrNoDebug where neither has any.
+func (f *File) SourceFiles() (*SourceFiles, error) {
+	from, err := f.withLines()
+	if err != nil {
+		return nil, err
+	}
+	if from != f {
+		defer from.Close()
+	}
+	s := &SourceFiles{units: map[uint64]*unit{}, names: map[sourceFile]string{}}
+	err = from.eachLineUnit(func(off int64, u *unit, _ *bytecur.Cursor) error {
+		s.units[uint64(off)] = u
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: .debug_line: %w", from.path, err)
+	}
+	return s, nil
+}
+
+// Caller returns the file that the call of a scope that was inlined stands in, "" if
+// that is not known.
+func (s *SourceFiles) Caller(scope *Scope) string {
+	key := sourceFile{uint64(scope.Unit), int(scope.CallFile)}
+	name, ok := s.names[key]
+	if u := s.units[key.unit]; !ok && u != nil && key.index < len(u.names) {
+		name = u.path(u.names[key.index])
+		s.names[key] = name
+	}
+	return name
+}
