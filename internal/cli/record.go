@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +26,7 @@ type recordFlags struct {
 	truth string
 	every uint64
 	depth int
+	dsos  []string
 	cc    string
 }
 
@@ -79,6 +78,7 @@ The program must be linked dynamically, for Linux on x86-64. Its exit code becom
 	c.Flags().StringVar(&f.truth, "truth", "", "write the true stacks to `FILE`")
 	c.Flags().Uint64Var(&f.every, "every", 10007, "sample one in `N` taken branches")
 	c.Flags().IntVar(&f.depth, "depth", 32, "keep the last `N` branches in a sample")
+	c.Flags().StringArrayVar(&f.dsos, "dso", nil, "record the branches of the library `NAME` too, a name or a path; all: of all")
 	c.Flags().StringVar(&f.cc, "cc", "gcc", "compile the runtime with `COMPILER`, once")
 	return c
 }
@@ -88,7 +88,11 @@ func (f *recordFlags) run(ctx context.Context, s *Streams, argv []string) error 
 	if err != nil {
 		return usagef("record: %v", err)
 	}
-	image, err := planLBR(path)
+	interpreter, err := interpreterOf(path)
+	if err != nil {
+		return err
+	}
+	libraries, err := f.libraries(ctx, path, interpreter)
 	if err != nil {
 		return err
 	}
@@ -101,8 +105,8 @@ func (f *recordFlags) run(ctx context.Context, s *Streams, argv []string) error 
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	plan, raw := filepath.Join(tmp, "plan"), filepath.Join(tmp, "samples")
-	if err := writeImage(plan, path, image); err != nil {
+	raw := filepath.Join(tmp, "samples")
+	if err := f.writePlans(s, tmp, path, libraries); err != nil {
 		return err
 	}
 	if err := os.WriteFile(raw, nil, 0o600); err != nil {
@@ -113,7 +117,7 @@ func (f *recordFlags) run(ctx context.Context, s *Streams, argv []string) error 
 		truth = "1"
 	}
 	cmd := inPlaceOfUs(ctx, s, path, argv, []string{
-		preload(library), "CAIRN_LBR=" + plan, "CAIRN_LBR_OUT=" + raw,
+		preload(library), "CAIRN_LBR=" + tmp, "CAIRN_LBR_OUT=" + raw,
 		"CAIRN_LBR_EVERY=" + strconv.FormatUint(f.every, 10), "CAIRN_LBR_DEPTH=" + strconv.Itoa(f.depth), "CAIRN_LBR_TRUTH=" + truth,
 	})
 	if f.out == "-" || f.truth == "-" {
@@ -132,37 +136,17 @@ func (f *recordFlags) run(ctx context.Context, s *Streams, argv []string) error 
 	return nil
 }
 
-// planLBR plans the copy of a program's code.
-func planLBR(path string) (*lbr.Image, error) {
+// interpreterOf returns the loader of a program.
+func interpreterOf(path string) (string, error) {
 	file, err := objfile.Open(path)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer file.Close()
 	if !file.Interpreted() {
-		return nil, fmt.Errorf("%s: linked statically: what records branches cannot be loaded into it; link it dynamically", path)
+		return "", fmt.Errorf("%s: linked statically: what records branches cannot be loaded into it; link it dynamically", path)
 	}
-	p, err := file.Program()
-	if err != nil {
-		return nil, err
-	}
-	image, err := lbr.Plan(lbr.ModuleOf(p))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return image, nil
-}
-
-func writeImage(plan, program string, image *lbr.Image) error {
-	info, err := os.Stat(program)
-	if err != nil {
-		return err
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return fmt.Errorf("%s: no inode", program)
-	}
-	return os.WriteFile(plan, image.Encode(uint64(st.Dev), st.Ino), 0o600)
+	return file.Interpreter(), nil
 }
 
 // library returns the runtime, which is compiled on first use.
@@ -200,8 +184,7 @@ func (f *recordFlags) write(s *Streams, raw string) error {
 	}
 	defer file.Close()
 	var samples, branches, lost uint64
-	var pid int32
-	var pending [][]byte // mappings of processes before their first sample
+	maps := mappings{own: filepath.Dir(raw) + "/", last: map[int32]string{}}
 	began := false
 	err = writeFile(s, f.out, func(out io.Writer) error {
 		w := bufio.NewWriterSize(out, 1<<20)
@@ -214,16 +197,13 @@ func (f *recordFlags) write(s *Streams, raw string) error {
 			switch {
 			case rec.Maps != nil:
 				began = true
-				pending = append(pending, bytes.Clone(rec.Maps))
-			case rec.Sample != nil:
-				pid = rec.Sample.PID
-				line = line[:0]
-				for _, m := range pending {
-					line = lbr.AppendMaps(line, pid, m)
+				if _, err := w.Write(maps.unseen(rec)); err != nil {
+					return err
 				}
-				pending = nil
+			case rec.Sample != nil:
+				line = rec.Sample.Append(line[:0])
 				samples++
-				if _, err := w.Write(rec.Sample.Append(line)); err != nil {
+				if _, err := w.Write(line); err != nil {
 					return err
 				}
 			case rec.End != nil:
@@ -257,6 +237,25 @@ func (f *recordFlags) write(s *Streams, raw string) error {
 	}
 	fmt.Fprintf(s.Err, "cairn: %s%s written to %s\n", plural(int(samples), "sample"), of, f.out)
 	return nil
+}
+
+// mappings remember what was written of each process.
+type mappings struct {
+	own  string // a directory: files in it are ours
+	last map[int32]string
+}
+
+// unseen are the mappings of a record that were not in the last one of the process.
+func (m *mappings) unseen(rec lbr.Record) []byte {
+	var out []byte
+	all := string(lbr.AppendMaps(nil, rec.PID, rec.Maps))
+	for line := range strings.Lines(all) {
+		if !strings.Contains(line, m.own) && !strings.Contains(m.last[rec.PID], line) {
+			out = append(out, line...)
+		}
+	}
+	m.last[rec.PID] = all
+	return out
 }
 
 func (f *recordFlags) writeTruth(s *Streams, raw *os.File) error {

@@ -32,10 +32,14 @@ const (
 	slotGo                  // where to go on
 	slotFrom                // of a computed branch: what its event begins with
 	slotPosition            // in the buffer of events
-	slotDispatch            // the runtime's routine for computed branches
 )
 
-const kindShift = 28 // of the kind in an event's first word
+// In an event, the kind is in the high bits of its first word, and the module in those
+// of its last.
+const (
+	kindShift   = 28
+	moduleShift = 16
+)
 
 var errFar = errors.New("an operand is out of the reach of the copy")
 
@@ -50,15 +54,32 @@ func (p *planner) linkTo(to uint32) {
 	p.links = append(p.links, link{uint32(len(p.Code)), to})
 }
 
-// relative appends the displacement to an address of the original, relative to Lo,
-// from the end of an instruction that has after more bytes behind it.
-func (p *planner) relative(to int64, after int) error {
-	d := to - p.Distance - int64(len(p.Code)+4+after)
+// reach returns the displacement to an address of the original, relative to Lo, from
+// the end of an instruction at which Code is to be long, and notes that it is in the
+// four bytes that end at offset.
+func (p *planner) reach(to int64, end, offset int) (uint32, error) {
+	d := to - p.Distance - int64(end)
 	if d < math.MinInt32 || d > math.MaxInt32 {
-		return errFar
+		return 0, errFar
 	}
-	p.word(uint32(d))
-	return nil
+	p.Far = append(p.Far, uint32(offset))
+	p.Nearest, p.Farthest = min(p.Nearest, d), max(p.Farthest, d)
+	return uint32(d), nil
+}
+
+// relative appends the displacement to an address of the original, relative to Lo,
+// which ends an instruction.
+func (p *planner) relative(to int64) error {
+	end := len(p.Code) + 4
+	d, err := p.reach(to, end, end)
+	p.word(d)
+	return err
+}
+
+// toWord appends the displacement to a word, which ends an instruction.
+func (p *planner) toWord(i int) {
+	p.word(0)
+	p.wordRefs = append(p.wordRefs, wordRef{uint32(len(p.Code)), i})
 }
 
 // instruction writes the copy of one instruction.
@@ -117,12 +138,10 @@ func (p *planner) plain(in *instruction) error {
 	if !in.RIP {
 		return nil
 	}
-	d := int64(in.Disp) + int64(in.at) - p.Distance - int64(at)
-	if d < math.MinInt32 || d > math.MaxInt32 {
-		return errFar
-	}
-	put32(p.Code[at+int(in.DispOff):], uint32(d))
-	return nil
+	offset := at + int(in.DispOff)
+	d, err := p.reach(int64(in.at)+int64(in.Len)+int64(in.Disp), len(p.Code), offset+4)
+	put32(p.Code[offset:], d)
+	return err
 }
 
 // event stores an event of a branch that is known in advance.
@@ -134,7 +153,8 @@ func (p *planner) event(from, to uint32, kind Kind) {
 	p.bytes(0xc7, 0x40, 4)
 	p.word(to)
 	p.bytes(0x89, 0x60, 8)
-	p.bytes(0xc7, 0x40, 12, 0, 0, 0, 0)
+	p.bytes(0xc7, 0x40, 12)
+	p.word(uint32(p.Number) << moduleShift)
 	p.bytes(0x48, 0x8d, 0x40, 16)
 	p.saveRAX(slotPosition)
 	p.loadRAX(slotSave)
@@ -156,15 +176,15 @@ func (p *planner) dispatch(from uint32, kind Kind) {
 	p.bytes(0x65, 0xc7, 0x04, 0x25)
 	p.word(slotFrom)
 	p.word(from | uint32(kind)<<kindShift)
-	p.bytes(0x65, 0xff, 0x24, 0x25)
-	p.word(slotDispatch)
+	p.bytes(0xff, 0x25)
+	p.toWord(0)
 }
 
 // leave goes to an address of the original that has no copy.
 func (p *planner) leave(from uint32, to int64, kind Kind) error {
 	p.saveRAX(slotSave)
 	p.bytes(0x48, 0x8d, 0x05) // lea to(%rip), %rax
-	if err := p.relative(to, 0); err != nil {
+	if err := p.relative(to); err != nil {
 		return err
 	}
 	p.dispatch(from, kind)
@@ -174,9 +194,8 @@ func (p *planner) leave(from uint32, to int64, kind Kind) error {
 // pushReturn pushes the address that a call returns to.
 func (p *planner) pushReturn(in *instruction) {
 	p.bytes(0xff, 0x35)
-	p.word(0)
-	p.returnRefs = append(p.returnRefs, uint32(len(p.Code)))
-	p.Returns = append(p.Returns, p.Lo+uint64(in.at)+uint64(in.Len))
+	p.toWord(len(p.Words))
+	p.Words = append(p.Words, p.Lo+uint64(in.at)+uint64(in.Len))
 }
 
 func (p *planner) call(in *instruction) error {
@@ -244,7 +263,7 @@ prefixes:
 	p.Code[start] &^= 0x38 // rax
 	if in.RIP {
 		p.Code = p.Code[:len(p.Code)-4]
-		if err := p.relative(int64(in.at)+int64(in.Len)+int64(in.Disp), 0); err != nil {
+		if err := p.relative(int64(in.at) + int64(in.Len) + int64(in.Disp)); err != nil {
 			return err
 		}
 	}

@@ -9,8 +9,10 @@ import (
 	"github.com/cairnprof/cairn/internal/x86"
 )
 
-// Module is what Plan needs to know of a program. Addresses are link-time ones.
+// Module is what Plan needs to know of a program or a library. Addresses are link-time
+// ones.
 type Module struct {
+	Number    int       // 0 is the program; less than MaxModules
 	Sections  []Section // executable ones, ascending, without overlaps
 	Functions []uint64  // where functions begin, ascending
 	Fixed     bool      // it is loaded at its link-time addresses
@@ -52,17 +54,27 @@ const (
 	belowPIE   = -(1 << 30)
 )
 
+// MaxModules is how many modules of a process can have copies. It is in c/lbr.h, too.
+const MaxModules = 64
+
 // ErrTooLarge says that a module has more code than events can name.
 var ErrTooLarge = errors.New("more than 256 MiB of code")
 
 // Image is the copy of a module's code and what the runtime needs with it.
 type Image struct {
 	Lo, Hi   uint64 // what the original takes, whole pages
-	Distance int64  // from the original to the copy
+	Number   int    // of the module
+	Distance int64  // from the original to the copy, if there is room
 	Code     []byte // the copy, loaded at Lo + Distance
-	// Returns has a word for each call: the address it returns to in the original.
-	// It is loaded behind Code, with the module's bias added to each.
-	Returns []uint64
+	// Words are loaded behind Code. The first is where the runtime's routine for
+	// computed branches is. Behind it is one for each call: the address it returns to
+	// in the original, to which the module's bias is added.
+	Words []uint64
+	// Far are ends of displacements, in Code, that lead out of the copy. They have to
+	// be put right if it is at another distance. Nearest and Farthest are the least and
+	// the greatest of them, or 0.
+	Far               []uint32
+	Nearest, Farthest int64
 	// Entry has, for each byte from Lo to Hi, one more than where the copy of the
 	// instruction that begins there is in Code, or 0.
 	Entry     []uint32
@@ -75,10 +87,10 @@ type Image struct {
 // planner is the state of Plan.
 type planner struct {
 	*Image
-	insns      []instruction
-	links      []link
-	returnRefs []uint32        // ends of displacements to words of Returns, in their order
-	starts     map[uint32]bool // functions
+	insns    []instruction
+	links    []link
+	wordRefs []wordRef
+	starts   map[uint32]bool // functions
 }
 
 // instruction is one of the original.
@@ -94,9 +106,18 @@ type link struct {
 	end, to uint32
 }
 
+// wordRef is a 32-bit displacement in Code that ends at end and leads to a word.
+type wordRef struct {
+	end  uint32
+	word int
+}
+
 // Plan makes the copy.
 func Plan(m Module) (*Image, error) {
-	p := &planner{Image: &Image{}, starts: map[uint32]bool{}}
+	p := &planner{Image: &Image{Number: m.Number, Words: make([]uint64, 1)}, starts: map[uint32]bool{}}
+	if m.Number < 0 || m.Number >= MaxModules {
+		return nil, fmt.Errorf("module %d: there can be %d", m.Number, MaxModules)
+	}
 	if len(m.Sections) == 0 {
 		return nil, errors.New("no code")
 	}
@@ -154,21 +175,42 @@ func (p *planner) emit() error {
 	p.Entry = make([]uint32, p.Hi-p.Lo)
 	for i := range p.insns {
 		in := &p.insns[i]
-		p.Entry[in.at] = uint32(len(p.Code)) + 1
-		if err := p.instruction(in); err != nil {
-			return fmt.Errorf("instruction at %#x: %w", p.Lo+uint64(in.at), err)
-		}
-		end := in.at + uint32(in.Len)
-		if !in.Ends() && (i+1 == len(p.insns) || p.insns[i+1].at != end) {
-			if err := p.leave(end, int64(end), Jump); err != nil {
-				return err
+		before := p.mark()
+		err := p.instruction(in)
+		switch {
+		case errors.Is(err, errFar):
+			// Data between functions, which look like instructions that reach far.
+			p.back(before)
+			p.Unknown += int(in.Len)
+			err = p.leave(in.at, int64(in.at), Jump)
+		case err == nil:
+			p.Entry[in.at] = uint32(before.code) + 1
+			end := in.at + uint32(in.Len)
+			if !in.Ends() && (i+1 == len(p.insns) || p.insns[i+1].at != end) {
+				err = p.leave(end, int64(end), Jump)
 			}
+		}
+		if err != nil {
+			return fmt.Errorf("instruction at %#x: %w", p.Lo+uint64(in.at), err)
 		}
 	}
 	if len(p.Code) > maxText<<2 {
 		return ErrTooLarge
 	}
 	return nil
+}
+
+// mark is how far a copy is made.
+type mark struct{ code, words, far, links, wordRefs, branches int }
+
+func (p *planner) mark() mark {
+	return mark{len(p.Code), len(p.Words), len(p.Far), len(p.links), len(p.wordRefs), p.Branches}
+}
+
+// back takes back what was made since.
+func (p *planner) back(m mark) {
+	p.Code, p.Words, p.Far = p.Code[:m.code], p.Words[:m.words], p.Far[:m.far]
+	p.links, p.wordRefs, p.Branches = p.links[:m.links], p.wordRefs[:m.wordRefs], m.branches
 }
 
 // resolve fills in the links between the parts of the copy.
@@ -191,9 +233,9 @@ func (p *planner) resolve() error {
 	for len(p.Code)%page != 0 {
 		p.Code = append(p.Code, 0xcc)
 	}
-	// The words of calls are behind the code, whose length is known now.
-	for i, r := range p.returnRefs {
-		put32(p.Code[r-4:], uint32(len(p.Code)+8*i)-r)
+	// The words are behind the code, whose length is known now.
+	for _, r := range p.wordRefs {
+		put32(p.Code[r.end-4:], uint32(len(p.Code)+8*r.word)-r.end)
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ import (
 
 // Record is one of those that the runtime writes. One field is set.
 type Record struct {
-	Maps   []byte  // /proc/self/maps of a process, before its first sample
+	PID    int32   // of the process of Maps
+	Maps   []byte  // its /proc/self/maps, before its first sample and when a module was loaded
 	Sample *Sample // only until the next record
 	End    *Totals // a process ended in order
 	Lost   uint64  // an address in code that has no copy: from there on nothing is recorded
@@ -92,6 +93,8 @@ func decode(kind uint32, c *bytecur.Cursor, s *Sample) (Record, error) {
 	var rec Record
 	switch kind {
 	case recordMaps:
+		rec.PID = int32(c.U32())
+		c.U32()
 		rec.Maps = c.Bytes(uint64(c.Len()))
 	case recordSample:
 		s.decode(c)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,6 +63,12 @@ func library(t *testing.T) string {
 // plan makes the image of a program.
 func plan(t *testing.T, path string) *Image {
 	t.Helper()
+	return planAs(t, 0, path)
+}
+
+// planAs makes the image of a module.
+func planAs(t *testing.T, number int, path string) *Image {
+	t.Helper()
 	file, err := objfile.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +78,9 @@ func plan(t *testing.T, path string) *Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image, err := Plan(ModuleOf(p))
+	m := ModuleOf(p)
+	m.Number = number
+	image, err := Plan(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,30 +89,44 @@ func plan(t *testing.T, path string) *Image {
 
 // A recording is what a run left.
 type recording struct {
-	maps    []byte
-	samples []Sample
+	maps    [][]byte
+	samples []stamped
 	totals  []Totals
 	stdout  string
 	code    int
 }
 
+// stamped is a sample, with how many records of mappings there were before.
+type stamped struct {
+	Sample
+	maps int
+}
+
 func record(t *testing.T, library, path string, settings string, args ...string) *recording {
 	t.Helper()
+	return recordWith(t, library, []string{path}, settings, args...)
+}
+
+// recordWith runs the first module, and records the others where it loads them.
+func recordWith(t *testing.T, library string, modules []string, settings string, args ...string) *recording {
+	t.Helper()
 	dir := t.TempDir()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
+	for i, path := range modules {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := info.Sys().(*syscall.Stat_t)
+		if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), planAs(t, i, path).Encode(st.Dev, st.Ino), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	st := info.Sys().(*syscall.Stat_t)
-	planFile, out := filepath.Join(dir, "plan"), filepath.Join(dir, "out")
-	if err := os.WriteFile(planFile, plan(t, path).Encode(st.Dev, st.Ino), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path, out := modules[0], filepath.Join(dir, "out")
 	if err := os.WriteFile(out, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), path, args...)
-	cmd.Env = append(os.Environ(), "LD_PRELOAD="+library, "CAIRN_LBR="+planFile, "CAIRN_LBR_OUT="+out)
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+library, "CAIRN_LBR="+dir, "CAIRN_LBR_OUT="+out)
 	cmd.Env = append(cmd.Env, strings.Fields(settings)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -121,12 +144,12 @@ func record(t *testing.T, library, path string, settings string, args ...string)
 		case err != nil:
 			t.Fatal(err)
 		case rec.Maps != nil:
-			r.maps = bytes.Clone(rec.Maps)
+			r.maps = append(r.maps, bytes.Clone(rec.Maps))
 		case rec.Sample != nil:
 			s := *rec.Sample
 			s.Stack, s.Calls = append([]uint64(nil), s.Stack...), append([]OpenCall(nil), s.Calls...)
 			s.Branches = append([]sample.Branch(nil), s.Branches...)
-			r.samples = append(r.samples, s)
+			r.samples = append(r.samples, stamped{s, len(r.maps)})
 		case rec.End != nil:
 			r.totals = append(r.totals, *rec.End)
 		default:

@@ -5,6 +5,7 @@ package lbr
 import (
 	"os/exec"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -131,17 +132,9 @@ func TestSteps(t *testing.T) {
 }
 
 // find returns where in all the branches stand that end after from, and little later.
-func find(all, branches []sample.Branch, from int) int {
+func find[B comparable](all, branches []B, from int) int {
 	for end := from + 1; end <= len(all) && end < from+64; end++ {
-		start := end - len(branches)
-		if start < 0 {
-			continue
-		}
-		same := true
-		for i, b := range branches {
-			same = same && b == all[start+i]
-		}
-		if same {
+		if start := end - len(branches); start >= 0 && slices.Equal(all[start:end], branches) {
 			return end
 		}
 	}

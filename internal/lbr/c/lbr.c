@@ -13,16 +13,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-u64 lbr_lo, lbr_size, lbr_code;
-const u32 *lbr_entry;
 struct settings lbr_settings;
 
-static u64 code_size;
 static struct state *states;
 static u32 states_lock;
-static int given_up;
 
-static void fail(const char *what, const char *file) {
+void lbr_fail(const char *what, const char *file) {
   char b[512];
   u64 n = 0;
   for (const char *parts[] = {"cairn: branches are not recorded: ", what, *file ? ": " : "", file, "\n", 0}, **p = parts; *p; p++)
@@ -48,7 +44,7 @@ static struct state *taken(void) {
 }
 
 static struct state *new_state(void) {
-  enum { BUFFER = (HISTORY + CAPACITY) * sizeof(struct event), CALLS = MAX_DEPTH * sizeof(struct call) };
+  enum { BUFFER = (HISTORY + CAPACITY) * sizeof(struct event), CALLS = MAX_DEPTH * sizeof(struct branch) };
   u64 size = PAGE + BUFFER + PAGE + SCRATCH + (lbr_settings.truth ? CALLS : 0);
   int error = errno;
   while (__atomic_exchange_n(&states_lock, 1, __ATOMIC_ACQUIRE)) syscall(SYS_sched_yield);
@@ -59,8 +55,7 @@ static struct state *new_state(void) {
       s = (struct state *)m;
       s->end = (struct event *)(m + PAGE + BUFFER);
       s->scratch = m + PAGE + BUFFER + PAGE;
-      if (lbr_settings.truth) s->calls = (struct call *)(s->scratch + SCRATCH);
-      s->dispatch = lbr_dispatch;
+      if (lbr_settings.truth) s->calls = (struct branch *)(s->scratch + SCRATCH);
       s->next = states;
       __atomic_store_n(&states, s, __ATOMIC_RELEASE);
     }
@@ -71,6 +66,7 @@ static struct state *new_state(void) {
     s->thread = thread_pointer();
     s->depth = s->cut = s->stack_lo = s->stack_hi = s->history = 0;
     s->wait = lbr_settings.every;
+    s->moved = lbr_moved;
     s->position = s->armed = s->end; /* full: the first event arms it */
     memset(s->end - HISTORY, 0, HISTORY * sizeof *s->end);
   }
@@ -89,62 +85,75 @@ struct state *lbr_mine(void) {
 
 /* ---- faults ---- */
 
-int lbr_in_copy(u64 pc) {
-  return pc - (lbr_code + 1) < code_size || pc - (u64)lbr_dispatch < (u64)(lbr_dispatch_end - (char *)lbr_dispatch);
-}
+static int in_dispatch(u64 pc) { return pc - (u64)lbr_dispatch < (u64)(lbr_dispatch_end - (char *)lbr_dispatch); }
+
+int lbr_in_copy(u64 pc) { return lbr_module_of_copy(pc) || in_dispatch(pc); }
 
 u64 lbr_original(u64 pc) {
-  u64 at = pc - lbr_code; /* as entries have it */
-  if (at - 1 >= code_size) return pc;
-  u64 lo = 0, hi = lbr_size; /* entries ascend, but for the zeros between them */
+  const struct module *m = lbr_module_of_copy(pc);
+  if (!m) return pc;
+  u64 at = pc - m->code;        /* as entries have it */
+  u64 lo = 0, hi = m->span; /* entries ascend, but for the zeros between them */
   while (hi - lo > 1) {
-    u64 mid = lo + (hi - lo) / 2, m = mid;
-    while (m > lo && !lbr_entry[m]) m--;
-    if (lbr_entry[m] && lbr_entry[m] <= at) lo = mid;
-    else if (m == lo) lo = mid;
-    else hi = m;
+    u64 mid = lo + (hi - lo) / 2, k = mid;
+    while (k > lo && !m->entry[k]) k--;
+    if (m->entry[k] && m->entry[k] <= at) lo = mid;
+    else if (k == lo) lo = mid;
+    else hi = k;
   }
-  while (lo && !lbr_entry[lo]) lo--;
-  return lbr_lo + lo;
+  while (lo && !m->entry[lo]) lo--;
+  return m->lo + lo;
 }
 
-/* give_up lets the original run: there is code in it that was not found. */
-static void give_up(u64 pc) {
-  if (__atomic_exchange_n(&given_up, 1, __ATOMIC_RELAXED)) return;
-  mprotect((void *)lbr_lo, lbr_size, PROT_READ | PROT_EXEC);
-  lbr_emit(RECORD_LOST, &pc, sizeof pc);
-}
-
-/* enter leads what came to the original to the copy. */
-static void enter(ucontext_t *u) {
-  u64 to = (u64)u->uc_mcontext.gregs[REG_RIP] - lbr_lo;
+/* enter leads what came to the original of a module to its copy. */
+static void enter(struct module *m, ucontext_t *u) {
+  u64 pc = (u64)u->uc_mcontext.gregs[REG_RIP], to = pc - m->lo;
   struct state *s = lbr_mine();
-  if (!s || !lbr_entry[to]) {
-    give_up(to + lbr_lo);
+  if (!s || !m->entry[to]) {
+    lbr_release(m);
+    lbr_emit(RECORD_LOST, &pc, sizeof pc);
     return;
   }
-  if (s->position == s->end) s->position = lbr_full(s, u, (u32)FROM_OUTSIDE << KIND_SHIFT);
-  *s->position++ = (struct event){(u32)FROM_OUTSIDE << KIND_SHIFT, (u32)to, (u32)u->uc_mcontext.gregs[REG_RSP], 0};
-  u->uc_mcontext.gregs[REG_RIP] = (i64)(lbr_code + lbr_entry[to]);
+  if (s->position == s->end) s->position = lbr_full(s, u, 0, FROM_OUTSIDE);
+  *s->position++ = (struct event){(u32)FROM_OUTSIDE << KIND_SHIFT, (u32)to, (u32)u->uc_mcontext.gregs[REG_RSP], 0, (u16)(m - lbr_modules)};
+  u->uc_mcontext.gregs[REG_RIP] = (i64)(m->code + m->entry[to]);
+}
+
+/* released tells whether a module is at an address whose original runs again. */
+static int released(u64 pc) {
+  for (struct module *m = lbr_modules; m < lbr_modules + lbr_module_count; m++)
+    if (pc - m->lo < m->span && !m->size && m->code_size) return 1;
+  return 0;
+}
+
+/* filled handles the fault of storing an event behind the end of the buffer. */
+static void filled(struct state *s, ucontext_t *u) {
+  u64 pc = (u64)u->uc_mcontext.gregs[REG_RIP];
+  const struct module *m = lbr_module_of_copy(pc);
+  /* It is either the store of a constant, c7 00 and four bytes, or one in lbr.S. */
+  u32 from = m ? *(u32 *)(pc + 2) : (u32)s->from;
+  if (!m) m = &lbr_modules[s->module >> 16];
+  s->position = lbr_full(s, u, m->lo + (from & FROM_MASK), from >> KIND_SHIFT);
+  u->uc_mcontext.gregs[REG_RAX] = (i64)s->position;
 }
 
 static void on_fault(int number, siginfo_t *info, void *context) {
   ucontext_t *u = context;
   greg_t *regs = u->uc_mcontext.gregs;
   u64 at = (u64)info->si_addr, pc = (u64)regs[REG_RIP];
+  struct module *m = at == pc ? lbr_module_at(pc) : 0;
+  struct state *s;
   int error = errno;
-  if (at == pc && pc - lbr_lo < lbr_size && !given_up) {
-    enter(u);
-  } else if (lbr_in_copy(pc)) {
-    struct state *s = lbr_mine();
-    if (s && at - (u64)s->end < PAGE && (u64)regs[REG_RAX] == (u64)s->end) {
-      /* either the store of a constant, c7 00 and four bytes, or that in lbr.S */
-      u32 next = pc - (lbr_code + 1) < code_size ? *(u32 *)(pc + 2) : (u32)s->from;
-      s->position = lbr_full(s, u, next);
-      regs[REG_RAX] = (i64)s->position;
-    } else {
-      lbr_forward(number, info, u);
-    }
+  if (m) {
+    enter(m, u);
+  } else if (at == pc && released(pc)) {
+    /* by another thread, meanwhile */
+  } else if (pc == lbr_loader_tells && pc) {
+    lbr_loader_changed();
+    regs[REG_RIP] = *(greg_t *)regs[REG_RSP]; /* all that the function does is return */
+    regs[REG_RSP] += 8;
+  } else if (lbr_in_copy(pc) && (s = lbr_mine()) && at - (u64)s->end < PAGE && (u64)regs[REG_RAX] == (u64)s->end) {
+    filled(s, u);
   } else {
     lbr_forward(number, info, u);
   }
@@ -159,72 +168,56 @@ static int find_bias(struct dl_phdr_info *info, size_t size, void *bias) {
   return 1; /* the program is the first */
 }
 
-/* load maps the plan, whose file stays mapped. */
-static const char *load(const struct plan *p, int fd) {
-  u64 bias = 0;
-  dl_iterate_phdr(find_bias, &bias);
-  lbr_lo = p->lo + bias;
-  lbr_size = p->hi - p->lo;
-  u64 copy = lbr_lo + (u64)p->distance, words = (p->returns * 8 + PAGE - 1) & ~(PAGE - 1ul);
-  u64 *returns = (u64 *)(copy + p->code_size);
-  if (mmap((void *)copy, p->code_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, (off_t)p->code_at) != (void *)copy)
-    return "no room for the copy of its code";
-  if (words && mmap(returns, words, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, (off_t)p->returns_at) != returns)
-    return "no room behind the copy of its code";
-  for (u64 i = 0; i < p->returns; i++) returns[i] += bias;
-  lbr_code = copy - 1;
-  code_size = p->code_size;
-  u64 tables = p->functions_at + p->functions * 4 - p->entry_at;
-  u8 *t = mmap(0, tables, PROT_READ, MAP_PRIVATE, fd, (off_t)p->entry_at);
-  if (t == MAP_FAILED) return "no memory";
-  lbr_entry = (const u32 *)t;
-  lbr_settings.functions = (const u32 *)(t + p->functions_at - p->entry_at);
-  lbr_settings.function_count = p->functions;
-  return 0;
-}
-
 static u64 number(const char *name, u64 otherwise) {
   const char *v = getenv(name);
   return v ? strtoull(v, 0, 10) : otherwise;
 }
 
-/* emit_maps records what is mapped executable, as /proc/self/maps has it. */
-static void emit_maps(void) {
-  static char text[1 << 18];
+/* emit_maps records what is mapped executable, as /proc/self/maps has it. It is called
+ * by one thread at a time. */
+void lbr_emit_maps(void) {
+  static struct {
+    u32 pid, unused;
+    char text[1 << 18];
+  } r;
   u64 n = 0;
-  i64 r;
+  i64 got;
   int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  while (fd >= 0 && n < sizeof text && (r = read(fd, text + n, sizeof text - n)) > 0) n += (u64)r;
+  while (fd >= 0 && n < sizeof r.text && (got = read(fd, r.text + n, sizeof r.text - n)) > 0) n += (u64)got;
   if (fd >= 0) close(fd);
-  lbr_emit(RECORD_MAPS, text, n);
+  r.pid = (u32)getpid();
+  lbr_emit(RECORD_MAPS, &r, n + 8);
+}
+
+/* begin loads the program and what is recorded besides; it returns why not. */
+static const char *begin(void) {
+  u64 bias = 0;
+  dl_iterate_phdr(find_bias, &bias);
+  lbr_emit_maps();
+  if (!new_state()) return "no memory";
+  lbr_handle(SIGSEGV, on_fault);
+  const char *why = lbr_load(&lbr_modules[0], bias);
+  if (!why) lbr_watch_loader();
+  return why;
 }
 
 __attribute__((constructor)) static void start(void) {
-  const char *file = getenv("CAIRN_LBR"), *out = getenv("CAIRN_LBR_OUT");
-  static struct plan plan; /* the file has a page of it */
+  const char *plans = getenv("CAIRN_LBR"), *out = getenv("CAIRN_LBR_OUT"), *why;
   struct stat self;
-  if (!file || !out) return;
-  int fd = open(file, O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || read(fd, &plan, sizeof plan) != sizeof plan || memcmp(plan.magic, "cairnlbr", 8) || plan.version != PLAN_VERSION) {
-    fail("the plan cannot be read", file);
-  } else if (stat("/proc/self/exe", &self) < 0 || self.st_dev != plan.device || self.st_ino != plan.inode) {
-    /* another program, that this one started */
-  } else if ((lbr_settings.out = open(out, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0) {
-    fail("the output cannot be opened", out);
-  } else {
-    lbr_settings.every = number("CAIRN_LBR_EVERY", 1009);
-    lbr_settings.depth = (u32)number("CAIRN_LBR_DEPTH", 32);
-    lbr_settings.truth = (u32)number("CAIRN_LBR_TRUTH", 0);
-    emit_maps();
-    const char *why = load(&plan, fd);
-    if (!why && !new_state()) why = "no memory";
-    if (!why) {
-      lbr_handle(SIGSEGV, on_fault);
-      if (mprotect((void *)lbr_lo, lbr_size, PROT_READ) < 0) why = "the kernel does not take the right to run from its code";
-    }
-    if (why) fail(why, "");
+  if (!plans || !out) return;
+  if ((why = lbr_read_plans(plans))) {
+    lbr_fail(why, plans);
+    return;
   }
-  if (fd >= 0) close(fd);
+  if (stat("/proc/self/exe", &self) < 0 || self.st_dev != lbr_modules[0].device || self.st_ino != lbr_modules[0].inode) return; /* another program, that this one started */
+  if ((lbr_settings.out = open(out, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0) {
+    lbr_fail("the output cannot be opened", out);
+    return;
+  }
+  lbr_settings.every = number("CAIRN_LBR_EVERY", 1009);
+  lbr_settings.depth = (u32)number("CAIRN_LBR_DEPTH", 32);
+  lbr_settings.truth = (u32)number("CAIRN_LBR_TRUTH", 0);
+  if ((why = begin())) lbr_fail(why, "");
 }
 
 __attribute__((destructor)) static void end(void) {

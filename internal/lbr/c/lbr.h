@@ -2,7 +2,9 @@
  * program and runs the copy of its code that package lbr made. See doc.go there.
  *
  *   lbr.S          branches to computed addresses
- *   lbr.c          the start, and faults: into the copy, and where buffers end
+ *   lbr.c          the start, threads, and faults: into copies, and where buffers end
+ *   lbr_module.c   the copies of the program and of its libraries
+ *   lbr_loader.c   which libraries there are, also those that are loaded later
  *   lbr_sample.c   what events tell: samples, and the true stack
  *   lbr_signal.c   signals of the program
  *
@@ -27,21 +29,79 @@ typedef int64_t i64;
 #define HIDDEN __attribute__((visibility("hidden")))
 #define VISIBLE __attribute__((visibility("default")))
 
-/* ---- the plan, as Image.WriteTo writes it ---- */
+/* ---- plans, as Image.Encode writes them ---- */
 
-enum { PAGE = 4096, PLAN_VERSION = 1 };
+enum { PAGE = 4096, PLAN_VERSION = 2 };
 
 struct plan {
   char magic[8]; /* "cairnlbr" */
-  u32 version, unused;
-  u64 lo, hi; /* of the original, link-time */
-  i64 distance;
+  u32 version;
+  u32 number;  /* of the module; its events have it */
+  u64 lo, hi;  /* of the original, link-time */
+  i64 distance; /* to where its copy is best; anywhere else it has to be put right */
   u64 code_at, code_size; /* in the file; whole pages */
-  u64 returns_at, returns;
+  u64 words_at, words;    /* behind the code: where the routine in lbr.S is, then return addresses */
   u64 entry_at;
   u64 functions_at, functions;
-  u64 device, inode; /* of the program */
+  u64 far_at, far;    /* displacements in the code that lead out of it: where they end */
+  i64 nearest, farthest; /* the least and the greatest of them */
+  u64 device, inode;  /* of the module */
 };
+
+/* ---- modules ---- */
+
+enum { MAX_MODULES = 64, DISPATCH_SIZE = 256 };
+
+/* A module that has a copy, or will. lbr.S knows the first fields, and the size of
+ * all. */
+struct module {
+  u64 lo, size; /* the original, as loaded; the size is 0 if its copy is not to be run */
+  const u32 *entry;
+  u64 code;      /* the copy less one */
+  u64 code_size; /* 0 if it is not loaded */
+  u64 span;      /* the size of the original, whatever becomes of its copy */
+  const u32 *functions;
+  u64 function_count;
+  const u32 *far;
+  u64 copy_size;    /* with the words behind it */
+  const void *link; /* what the loader knows it by; 0 if it is not loaded */
+  u64 bias;
+  u64 device, inode; /* of its file */
+  u32 failed;        /* it could not be loaded, once */
+  u32 seen;          /* while loaded modules are looked through */
+  u64 unused;
+};
+_Static_assert(sizeof(struct module) == 128, "as lbr.S has it");
+
+HIDDEN extern struct module lbr_modules[MAX_MODULES];
+HIDDEN extern u64 lbr_module_count; /* that are planned */
+HIDDEN extern u32 lbr_moved;        /* goes up when a module is unloaded: something else may be there next */
+
+/* Whose page an address is in: for each 2^30 bytes of addresses a byte for each page,
+ * one more than the number of the module. */
+enum { REGION_SHIFT = 30, REGIONS = 1 << 17, REGION_PAGES = 1 << 18 };
+HIDDEN extern u8 *lbr_regions[REGIONS];
+
+/* read_plans reads the heads of all plans in a directory. */
+HIDDEN const char *lbr_read_plans(const char *dir);
+/* load makes the copy of a module that was loaded with a bias; it returns why not. */
+HIDDEN const char *lbr_load(struct module *m, u64 bias);
+HIDDEN void lbr_unload(struct module *m);
+/* release lets the original run: there is code in it that was not found. */
+HIDDEN void lbr_release(struct module *m);
+/* module_at returns the module whose original is at an address, module_of_copy the
+ * one whose copy is; or 0. */
+HIDDEN struct module *lbr_module_at(u64 addr);
+HIDDEN struct module *lbr_module_of_copy(u64 pc);
+
+/* watch_loader loads the modules that are there, and each other one once it is.
+ * loader_changed is called when the loader tells of a change, at lbr_loader_tells. */
+HIDDEN void lbr_watch_loader(void);
+HIDDEN void lbr_loader_changed(void);
+HIDDEN extern u64 lbr_loader_tells;
+
+HIDDEN void lbr_fail(const char *what, const char *file);
+HIDDEN void lbr_emit_maps(void);
 
 /* ---- events ---- */
 
@@ -49,26 +109,26 @@ enum kind { JUMP, CALL, RETURN, TAIL_CALL, INDIRECT_JUMP, INDIRECT_CALL, FROM_OU
 enum { KIND_SHIFT = 28, FROM_MASK = (1 << KIND_SHIFT) - 1 };
 
 struct event {
-  u32 from; /* relative to lo, and the kind */
-  u32 to;   /* low and high half, relative to lo */
+  u32 from; /* relative to lo of the module, and the kind */
+  u32 to;   /* low 32 of 48 bits, relative to lo as well */
   u32 sp;   /* low half */
-  u32 to_high;
+  u16 to_high, module;
+};
+
+/* A branch: an event with addresses as they are. */
+struct branch {
+  u64 from, to; /* from is 0 for FROM_OUTSIDE */
+  u32 kind, sp;
 };
 
 enum { HISTORY = 64, CAPACITY = 8192 - HISTORY, SCRATCH = 1 << 18, MAX_STACK = 127, MAX_DEPTH = 1 << 16 };
-
-/* A call that is open, in the true stack. */
-struct call {
-  u64 to;
-  u32 from, sp; /* sp: where its return address is */
-};
 
 /* The state of a thread, which gs leads to. The first fields are known to the
  * copy (emit.go). */
 struct state {
   u64 save, save_rcx, flags, target, go, from;
   struct event *position;
-  void (*dispatch)(void);
+  u64 module; /* its number << 16, while its routine in lbr.S runs */
   u64 thread; /* its thread pointer */
   i32 tid;
   struct state *next;
@@ -78,13 +138,11 @@ struct state {
   u64 stack_lo, stack_hi;    /* memory that may be read */
   u64 depth, cut;            /* of calls; not kept because there were too many */
   u64 samples, history; /* events of this thread */
-  struct call *calls;
+  u32 moved;            /* lbr_moved when its events were looked at last */
+  struct branch *calls; /* that are open, the true stack; sp is where the return address is */
   u8 *scratch;
 };
 
-HIDDEN extern u64 lbr_lo, lbr_size; /* the original, as loaded */
-HIDDEN extern u64 lbr_code;         /* the copy less one */
-HIDDEN extern const u32 *lbr_entry;
 HIDDEN void lbr_dispatch(void);
 HIDDEN extern char lbr_dispatch_end[];
 
@@ -92,15 +150,13 @@ HIDDEN extern struct settings {
   i32 out;
   u32 depth, truth;
   u64 every;
-  const u32 *functions;
-  u64 function_count;
 } lbr_settings;
 
 /* mine returns the thread's state, which is made if it has none; 0: no memory. */
 HIDDEN struct state *lbr_mine(void);
-/* full is called when the buffer is, with the event to come; it returns the
- * position to go on at. */
-HIDDEN struct event *lbr_full(struct state *s, const ucontext_t *u, u32 next);
+/* full is called when the buffer is, with where the branch to come is and its kind;
+ * it returns the position to go on at. */
+HIDDEN struct event *lbr_full(struct state *s, const ucontext_t *u, u64 from, u32 kind);
 HIDDEN void lbr_emit(u32 type, const void *data, u64 n);
 /* original returns where in the original the copy at pc is of; pc if in none. */
 HIDDEN u64 lbr_original(u64 pc);

@@ -21,32 +21,34 @@ void lbr_emit(u32 type, const void *data, u64 n) {
 
 /* ---- the true stack ---- */
 
-/* begins tells whether a function begins at an address relative to lo. */
-static int begins(u64 at) {
-  const u32 *f = lbr_settings.functions;
-  u64 lo = 0, hi = lbr_settings.function_count;
+/* functions_before counts the functions of a module that begin below an address. */
+static u64 functions_before(const struct module *m, u64 addr) {
+  u64 lo = 0, hi = m->function_count, at = addr - m->lo;
   while (lo < hi) {
     u64 mid = lo + (hi - lo) / 2;
-    if (f[mid] < at) lo = mid + 1;
+    if (m->functions[mid] < at) lo = mid + 1;
     else hi = mid;
   }
-  return lo < lbr_settings.function_count && f[lo] == at;
+  return lo;
 }
 
-/* same_function tells whether no function begins in (first, last]. */
-static int same_function(u64 a, u64 b) {
-  const u32 *f = lbr_settings.functions;
-  u64 first = a < b ? a : b, last = a < b ? b : a, lo = 0, hi = lbr_settings.function_count;
-  while (lo < hi) {
-    u64 mid = lo + (hi - lo) / 2;
-    if (f[mid] <= first) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo == lbr_settings.function_count || f[lo] > last;
+/* begins tells whether a function begins at an address in a module. */
+static int begins(const struct module *m, u64 addr) {
+  u64 n = functions_before(m, addr);
+  return n < m->function_count && m->functions[n] == addr - m->lo;
 }
 
-static void push(struct state *s, u32 from, u64 to, u32 sp) {
-  if (s->depth < MAX_DEPTH) s->calls[s->depth++] = (struct call){to, from, sp};
+/* leaves tells whether a jump in a module, to a computed address, goes to another
+ * function. */
+static int leaves(const struct module *own, const struct branch *b) {
+  const struct module *m = b->to - own->lo < own->span ? own : lbr_module_at(b->to);
+  if (!m) return 1;
+  if (!begins(m, b->to)) return 0;
+  return m != own || functions_before(m, b->from + 1) != functions_before(m, b->to + 1);
+}
+
+static void push(struct state *s, const struct branch *b, u32 kind, u32 sp) {
+  if (s->depth < MAX_DEPTH) s->calls[s->depth++] = (struct branch){b->from, b->to, kind, sp};
   else s->cut++;
 }
 
@@ -58,33 +60,41 @@ static void pop(struct state *s, u32 sp) {
   }
 }
 
-static void follow(struct state *s, const struct event *e) {
-  u64 to = (u64)e->to_high << 32 | e->to;
-  switch (e->from >> KIND_SHIFT) {
+/* come follows code without a copy to a module. */
+static void come(struct state *s, const struct module *m, const struct branch *b) {
+  if (!begins(m, b->to)) { /* it returns, or jumps out of calls */
+    pop(s, b->sp - 8);
+    return;
+  }
+  /* A call that is open at the same sp may have jumped here, by way of the other code:
+   * it still is what will return. So it is when the loader looks for a function at
+   * its first call. What came from outside there is gone. */
+  pop(s, b->sp - 8);
+  for (u64 n = s->depth; n && s->calls[n - 1].sp == b->sp; n--)
+    if (s->calls[n - 1].kind == FROM_OUTSIDE) s->depth = n - 1;
+  push(s, b, FROM_OUTSIDE, b->sp);
+}
+
+/* follow keeps the true stack at a branch of a module, which may be unloaded by now. */
+static void follow(struct state *s, const struct module *m, const struct branch *b) {
+  switch (b->kind) {
   case CALL: /* sp is the one before the call */
-    pop(s, e->sp - 8);
-    push(s, e->from, to, e->sp - 8);
+    pop(s, b->sp - 8);
+    push(s, b, CALL, b->sp - 8);
     break;
   case INDIRECT_CALL: /* behind */
-    pop(s, e->sp);
-    push(s, e->from, to, e->sp);
+    pop(s, b->sp);
+    push(s, b, INDIRECT_CALL, b->sp);
     break;
-  case RETURN: pop(s, e->sp - 8); break;
+  case RETURN: pop(s, b->sp - 8); break;
   case INDIRECT_JUMP:
-    if (to < lbr_size && (!begins(to) || same_function(e->from & FROM_MASK, to))) break;
+    if (!leaves(m, b)) break;
     /* fall through */
   case TAIL_CALL:
-    pop(s, e->sp - 8);
-    push(s, (u32)TAIL_CALL << KIND_SHIFT | (e->from & FROM_MASK), to, e->sp);
+    pop(s, b->sp - 8);
+    push(s, b, TAIL_CALL, b->sp);
     break;
-  case FROM_OUTSIDE:
-    if (begins(to)) {
-      pop(s, e->sp);
-      push(s, e->from, to, e->sp);
-    } else {
-      pop(s, e->sp - 8);
-    }
-    break;
+  case FROM_OUTSIDE: come(s, m, b); break;
   }
 }
 
@@ -132,48 +142,63 @@ static u32 walk(struct state *s, const ucontext_t *u, u64 pc, u64 *out) {
 
 /* ---- samples ---- */
 
-static void sample(struct state *s, const ucontext_t *u, u32 next) {
+/* branch returns an event with its addresses. */
+static struct branch branch(const struct event *e) {
+  u32 kind = e->from >> KIND_SHIFT;
+  u64 lo = lbr_modules[e->module].lo, to = lo + ((u64)(i64)(int16_t)e->to_high << 32 | e->to);
+  return (struct branch){kind == FROM_OUTSIDE ? 0 : lo + (e->from & FROM_MASK), to, kind, e->sp};
+}
+
+static void sample(struct state *s, const ucontext_t *u, u64 pc) {
   struct sample *out = (struct sample *)s->scratch;
   u64 *w = (u64 *)(out + 1), outside = (u64)lbr_dispatch;
   u64 seen = s->history < lbr_settings.depth ? s->history : lbr_settings.depth;
   out->pid = (u32)getpid();
   out->tid = (u32)syscall(SYS_gettid);
-  out->ip = lbr_lo + (next & FROM_MASK);
+  out->ip = pc;
   out->stack = walk(s, u, out->ip, w);
   w += out->stack;
   for (const struct event *e = s->end - seen; e < s->end; e++) {
-    u64 to = lbr_lo + ((u64)e->to_high << 32 | e->to);
-    *w++ = e->from >> KIND_SHIFT == FROM_OUTSIDE ? outside : lbr_lo + (e->from & FROM_MASK);
-    *w++ = to;
-    if (to - lbr_lo >= lbr_size) outside = to;
+    struct branch b = branch(e);
+    *w++ = b.kind == FROM_OUTSIDE ? outside : b.from;
+    *w++ = b.to;
+    if (!lbr_module_at(b.to)) outside = b.to;
   }
   out->branches = (u32)seen;
   u64 room = (SCRATCH - (u64)((u8 *)w - s->scratch)) / 24;
   out->calls = (u32)(s->depth < room ? s->depth : room);
   out->cut = (u32)(s->cut + s->depth - out->calls);
   for (u32 i = 0; i < out->calls; i++) {
-    const struct call *c = &s->calls[i];
-    *w++ = c->from >> KIND_SHIFT;
-    *w++ = c->from >> KIND_SHIFT == FROM_OUTSIDE ? 0 : lbr_lo + (c->from & FROM_MASK);
-    *w++ = lbr_lo + c->to;
+    const struct branch *c = &s->calls[i];
+    *w++ = c->kind;
+    *w++ = c->from;
+    *w++ = c->to;
   }
   s->samples++;
   lbr_emit(RECORD_SAMPLE, out, (u64)((u8 *)w - s->scratch));
 }
 
-struct event *lbr_full(struct state *s, const ucontext_t *u, u32 next) {
+struct event *lbr_full(struct state *s, const ucontext_t *u, u64 from, u32 kind) {
   s->branches += (u64)(s->end - s->armed);
   s->history += (u64)(s->end - s->armed);
-  if (s->calls)
-    for (const struct event *e = s->armed; e < s->end; e++) follow(s, e);
+  if (s->calls) {
+    for (const struct event *e = s->armed; e < s->end; e++) {
+      struct branch b = branch(e);
+      follow(s, &lbr_modules[e->module], &b);
+    }
+  }
+  if (s->moved != lbr_moved) { /* older events may be of code that is gone */
+    s->moved = lbr_moved;
+    s->history = 0;
+    s->wait += lbr_settings.depth;
+  }
   u64 n = s->wait;
   if (!n) {
     /* At a return or a jump to another function the frame pointer is the caller's
      * already, and so is each sample's next branch: one that is neither is near. */
-    u32 kind = next >> KIND_SHIFT;
     n = 1;
     if (kind == JUMP || kind == CALL || kind == INDIRECT_CALL) {
-      sample(s, u, next);
+      sample(s, u, from);
       s->wait = lbr_settings.every;
       n = s->wait;
     } else {

@@ -51,12 +51,13 @@ static void relay(int number, siginfo_t *info, void *context) {
     return;
   }
   struct state *s = lbr_mine();
-  u64 slots[6] = {s->save, s->save_rcx, s->flags, s->target, s->go, s->from};
+  u64 slots[7] = {s->save, s->save_rcx, s->flags, s->target, s->go, s->from, s->module};
   struct event *position = s->position;
   regs[REG_RIP] = (i64)(original = lbr_original(pc));
   call(number, info, u);
   s->save = slots[0], s->save_rcx = slots[1], s->flags = slots[2];
   s->target = slots[3], s->go = slots[4], s->from = slots[5];
+  s->module = slots[6];
   if (regs[REG_RIP] != (i64)original) return; /* the handler chose where to go on */
   regs[REG_RIP] = (i64)pc;
   if ((u64)regs[REG_RAX] == (u64)position) {
@@ -65,7 +66,7 @@ static void relay(int number, siginfo_t *info, void *context) {
     regs[REG_RAX] = (i64)s->position;
   } else if ((u64)regs[REG_RAX] == (u64)(position + 1)) {
     struct event done = *position;
-    if (s->position == s->end) s->position = lbr_full(s, u, done.from);
+    if (s->position == s->end) s->position = lbr_full(s, u, lbr_modules[done.module].lo + (done.from & FROM_MASK), done.from >> KIND_SHIFT);
     *s->position = done;
     regs[REG_RAX] = (i64)(s->position + 1);
   }
@@ -95,7 +96,7 @@ void lbr_forward(int number, siginfo_t *info, ucontext_t *u) {
 /* ---- what the program calls ---- */
 
 VISIBLE int sigaction(int number, const struct sigaction *act, struct sigaction *old) {
-  if (number <= 0 || number >= SIGNALS || !lbr_code) return real()(number, act, old);
+  if (number <= 0 || number >= SIGNALS || !lbr_modules[0].code) return real()(number, act, old);
   struct sigaction was = handler[number], ours;
   int r = 0;
   if (number == SIGSEGV) {
@@ -128,7 +129,7 @@ VISIBLE void (*signal(int number, void (*f)(int)))(int) {
 
 /* passable is the set without the signal of faults. */
 static const sigset_t *passable(const sigset_t *set, sigset_t *copy) {
-  if (!set || !lbr_code) return set;
+  if (!set || !lbr_modules[0].code) return set;
   *copy = *set;
   sigdelset(copy, SIGSEGV);
   return copy;

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cairnprof/cairn/internal/lbr"
+	"github.com/cairnprof/cairn/internal/objfile"
+)
+
+// allLibraries is the --dso that stands for all that a program is linked with.
+const allLibraries = "all"
+
+// asTheyAre begin the names of libraries of which there is no copy: the runtime itself
+// needs the C library, and the tools of sanitizers take signals.
+var asTheyAre = []string{
+	"ld-linux", "ld-musl", "libc.so", "libpthread.so", "libdl.so", "librt.so",
+	"libasan.so", "libtsan.so", "libubsan.so", "liblsan.so", "libmsan.so", "libhwasan.so", "libcairn-",
+}
+
+func runsAsItIs(library string) bool {
+	return slices.ContainsFunc(asTheyAre, func(begin string) bool {
+		return strings.HasPrefix(filepath.Base(library), begin)
+	})
+}
+
+// libraries are the paths of the libraries that --dso names.
+func (f *recordFlags) libraries(ctx context.Context, program, interpreter string) ([]string, error) {
+	var linked, out []string
+	for _, name := range f.dsos {
+		if !strings.Contains(name, "/") && linked == nil {
+			linked = librariesOf(ctx, interpreter, program)
+		}
+		found, err := named(name, linked)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range found {
+			whole, err := filepath.EvalSymlinks(path)
+			if err != nil {
+				return nil, usagef("record: --dso %s: %v", name, err)
+			}
+			if runsAsItIs(path) || runsAsItIs(whole) {
+				return nil, usagef("record: --dso %s: the C library and sanitizers run as they are", name)
+			}
+			if !slices.Contains(out, whole) {
+				out = append(out, whole)
+			}
+		}
+	}
+	if len(out) >= lbr.MaxModules {
+		return nil, usagef("record: --dso: %s: there can be %d", plural(len(out), "library"), lbr.MaxModules-1)
+	}
+	return out, nil
+}
+
+// named returns the libraries that one --dso means, of those that a program is linked
+// with unless it is a path.
+func named(name string, linked []string) ([]string, error) {
+	if strings.Contains(name, "/") {
+		return []string{name}, nil
+	}
+	var out []string
+	for _, path := range linked {
+		switch base := filepath.Base(path); {
+		case name == allLibraries:
+			if !runsAsItIs(path) {
+				out = append(out, path)
+			}
+		case base == name, strings.HasPrefix(base, name+"."):
+			out = append(out, path)
+		}
+	}
+	if len(out) == 0 && name != allLibraries {
+		return nil, usagef("record: --dso %s: the program is not linked with it; of a library that it loads later give the path", name)
+	}
+	return out, nil
+}
+
+// writePlans plans the copies of the program and of libraries, and writes them where
+// the runtime looks for them. Libraries that cannot be copied are an error unless all
+// were asked for.
+func (f *recordFlags) writePlans(s *Streams, dir, program string, libraries []string) error {
+	number := 0
+	for _, path := range append([]string{program}, libraries...) {
+		image, err := planLBR(path, number)
+		if err != nil {
+			if number > 0 && slices.Contains(f.dsos, allLibraries) {
+				note(s, "record: %v: it runs as it is", err)
+				continue
+			}
+			return err
+		}
+		if err := writeImage(filepath.Join(dir, strconv.Itoa(number)), path, image); err != nil {
+			return err
+		}
+		number++
+	}
+	return nil
+}
+
+// planLBR plans the copy of a module's code.
+func planLBR(path string, number int) (*lbr.Image, error) {
+	file, err := objfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	p, err := file.Program()
+	if err != nil {
+		return nil, err
+	}
+	m := lbr.ModuleOf(p)
+	m.Number = number
+	image, err := lbr.Plan(m)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return image, nil
+}
+
+func writeImage(plan, module string, image *lbr.Image) error {
+	info, err := os.Stat(module)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fmt.Errorf("%s: no inode", module)
+	}
+	return os.WriteFile(plan, image.Encode(uint64(st.Dev), st.Ino), 0o600)
+}

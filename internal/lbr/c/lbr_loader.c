@@ -1,0 +1,97 @@
+/* Which libraries there are. Before and after the loader changes its list of them, it
+ * calls an empty function, for debuggers. Its first byte is made hlt, which programs
+ * may not execute: so each change leads to the handler of faults. A plug-in that is
+ * just being loaded has not run any of its code then. To stand in for dlopen would
+ * not do: the loader looks at who calls it. */
+
+#include "lbr.h"
+
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+u64 lbr_loader_tells;
+static const struct r_debug *loader;
+
+/* find_loader reads what the loader left for debuggers in the program. */
+static int find_loader(struct dl_phdr_info *info, size_t size, void *unused) {
+  (void)size, (void)unused;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    for (const ElfW(Dyn) *d = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr); d->d_tag != DT_NULL; d++)
+      if (d->d_tag == DT_DEBUG) loader = (const struct r_debug *)d->d_un.d_ptr;
+  }
+  return 1; /* the program is the first */
+}
+
+/* next is the list of another namespace: see struct r_debug_extended in <link.h>. */
+static const struct r_debug *next(const struct r_debug *d) {
+  return d->r_version >= 2 ? *(const struct r_debug *const *)(d + 1) : 0;
+}
+
+static struct module *known(const struct link_map *l) {
+  for (struct module *m = lbr_modules + 1; m < lbr_modules + lbr_module_count; m++)
+    if (m->link == l && m->bias == l->l_addr) return m;
+  return 0;
+}
+
+/* planned returns the module that a file is, if it is not loaded already. */
+static struct module *planned(const char *file) {
+  struct stat st;
+  if (!*file || stat(file, &st) < 0) return 0;
+  for (struct module *m = lbr_modules + 1; m < lbr_modules + lbr_module_count; m++)
+    if (!m->link && !m->failed && m->device == st.st_dev && m->inode == st.st_ino) return m;
+  return 0;
+}
+
+/* forget unloads what is no longer there. */
+static void forget(void) {
+  struct module *m;
+  for (m = lbr_modules + 1; m < lbr_modules + lbr_module_count; m++) m->seen = 0;
+  for (const struct r_debug *d = loader; d; d = next(d))
+    for (const struct link_map *l = d->r_map; l; l = l->l_next)
+      if ((m = known(l))) m->seen = 1;
+  for (m = lbr_modules + 1; m < lbr_modules + lbr_module_count; m++) {
+    if (!m->link || m->seen) continue;
+    lbr_unload(m);
+    m->link = 0;
+  }
+}
+
+void lbr_loader_changed(void) {
+  for (const struct r_debug *d = loader; d; d = next(d))
+    if (d->r_state != RT_CONSISTENT) return; /* it calls again */
+  forget();
+  int told = 0;
+  for (const struct r_debug *d = loader; d; d = next(d)) {
+    for (const struct link_map *l = d->r_map; l; l = l->l_next) {
+      struct module *m;
+      if (known(l) || !(m = planned(l->l_name))) continue;
+      if (!told++) lbr_emit_maps(); /* while its code can be run yet */
+      const char *why = lbr_load(m, l->l_addr);
+      m->failed = why != 0;
+      if (why) lbr_fail(why, l->l_name);
+      else m->link = l;
+    }
+  }
+}
+
+void lbr_watch_loader(void) {
+  static const u8 ret[] = {0xc3}, endbr_ret[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xc3};
+  if (lbr_module_count < 2) return;
+  dl_iterate_phdr(find_loader, 0);
+  if (!loader) {
+    lbr_fail("the loader does not tell what it loads", "");
+    return;
+  }
+  lbr_loader_changed();
+  u8 *f = (u8 *)loader->r_brk, *page = (u8 *)((u64)f & ~(PAGE - 1ul));
+  if ((memcmp(f, ret, sizeof ret) && memcmp(f, endbr_ret, sizeof endbr_ret)) || mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) < 0) {
+    lbr_fail("libraries that are loaded later are not seen", "");
+    return;
+  }
+  *f = 0xf4;
+  mprotect(page, PAGE, PROT_READ | PROT_EXEC);
+  lbr_loader_tells = (u64)f;
+}
