@@ -81,7 +81,14 @@ func (t *Table) Between(lo, hi uint64) []uint32 {
 
 // search returns the position in byAddr of the first probe at addr or behind.
 func (t *Table) search(addr uint64) int {
-	i, _ := slices.BinarySearchFunc(t.byAddr, addr, func(i uint32, addr uint64) int { return cmp.Compare(t.Probes[i].Addr, addr) })
+	i, end := 0, len(t.byAddr)
+	for i < end {
+		if mid := int(uint(i+end) / 2); t.Probes[t.byAddr[mid]].Addr < addr {
+			i = mid + 1
+		} else {
+			end = mid
+		}
+	}
 	return i
 }
 

@@ -1,9 +1,7 @@
 package machinecode
 
 import (
-	"cmp"
 	"path/filepath"
-	"slices"
 
 	"github.com/cairnprof/cairn/format/pseudoprobe"
 	"github.com/cairnprof/cairn/internal/objfile"
@@ -201,13 +199,15 @@ func (b *Binary) LinkAddress(offset uint64) (uint64, bool) {
 
 // textOf returns the section that has an instruction.
 func (b *Binary) textOf(r Ref) *text {
-	i, found := slices.BinarySearchFunc(b.texts, r, func(t text, r Ref) int { return cmp.Compare(t.first, r) })
-	if !found {
-		i--
-	}
-	// Sections without instructions begin at the same number as the next one.
-	for i+1 < len(b.texts) && b.texts[i+1].first == r {
-		i++
+	// The last one that does not begin behind it: those without instructions begin
+	// at the same number as the next one.
+	i, end := 0, len(b.texts)
+	for i+1 < end {
+		if mid := int(uint(i+end) / 2); b.texts[mid].first <= r {
+			i = mid
+		} else {
+			end = mid
+		}
 	}
 	return &b.texts[i]
 }

@@ -203,3 +203,30 @@ func classByName(text string) string {
 	}
 	return ""
 }
+
+// TestLeavingJumps: those that leave their range of code are all that do, and code
+// parts where its ranges do.
+func TestLeavingJumps(t *testing.T) {
+	t.Parallel()
+	_, s := load(t, build(t, "-g", "-fpseudo-probe-for-profiling"))
+	b := s.Binaries()[0]
+	var leaving, indirect []Ref
+	for r := firstRef; r < s.end(); r++ {
+		here := b.RangeAt(s.Address(r))
+		switch s.Class(r) {
+		case Jump, Conditional:
+			if to, _ := s.Target(r); b.RangeAt(to) != here {
+				leaving = append(leaving, r)
+			}
+		case IndirectJump:
+			indirect = append(indirect, r)
+		}
+		in, end := s.Extent(r)
+		if in != here || end <= r || in != nil && end < s.end() && b.RangeAt(s.Address(end)) == in || in != nil && b.RangeAt(s.Address(end-1)) != in {
+			t.Fatalf("%#x is in %v until %#x, want %v", s.Address(r), in, s.Address(end), here)
+		}
+	}
+	if len(leaving) == 0 || !slices.Equal(leaving, s.LeavingJumps()) || !slices.Equal(indirect, s.IndirectJumps()) {
+		t.Errorf("jumps %v, want %v; %v, want %v", s.LeavingJumps(), leaving, s.IndirectJumps(), indirect)
+	}
+}

@@ -110,6 +110,9 @@ func (s *Set) Binary(r Ref) *Binary {
 	if !r.IsInstruction() {
 		return nil
 	}
+	if len(s.binaries) == 1 {
+		return s.binaries[0]
+	}
 	i, found := slices.BinarySearchFunc(s.binaries, r, func(b *Binary, r Ref) int { return cmp.Compare(b.First, r) })
 	if !found {
 		i--

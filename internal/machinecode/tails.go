@@ -15,6 +15,14 @@ type span struct {
 
 func (p *span) has(addr uint64) bool { return addr-p.lo < p.hi-p.lo }
 
+// Extent returns the range of code that an instruction is in, nil if there is none, and
+// the first instruction behind it that is not in it.
+func (s *Set) Extent(r Ref) (in *Range, end Ref) {
+	b := s.Binary(r)
+	p := b.span(s.Address(r))
+	return p.of, b.From(p.hi)
+}
+
 // span returns addresses around one.
 func (b *Binary) span(addr uint64) span {
 	i := b.rangeBefore(addr)

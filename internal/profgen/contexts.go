@@ -6,7 +6,6 @@ import (
 	"github.com/cairnprof/cairn/format/pseudoprobe"
 	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/internal/machinecode"
-	"github.com/cairnprof/cairn/internal/tailcall"
 	"github.com/cairnprof/cairn/internal/unwind"
 )
 
@@ -83,40 +82,25 @@ type byProbes struct {
 	opt  Options
 	root node
 
-	// Of the context at hand.
-	context  *unwind.Context
-	prefixes map[*machinecode.Range][]sampleprof.Frame // callers, by what is called
-	nodes    map[nodeKey]*node
-}
-
-// nodeKey is what the node of a probe depends on.
-type nodeKey struct {
-	copy *pseudoprobe.Copy
-	in   *machinecode.Range // the code that the probe is at; nil without inference
+	callers []sampleprof.Frame // of the body at hand
+	nodes   map[*pseudoprobe.Copy]*node
 }
 
 // ContextsByProbes makes a profile with contexts that is keyed by pseudo probes.
 func ContextsByProbes(r *unwind.Result, p *Probes, opt Options) []sampleprof.Context {
-	g := byProbes{Probes: p, opt: opt}
-	for i := range r.Contexts {
-		c := &r.Contexts[i]
-		g.context = c
-		g.prefixes = map[*machinecode.Range][]sampleprof.Frame{}
-		g.nodes = map[nodeKey]*node{}
-		g.body(c.Ranges)
-		g.calls(c.Branches)
+	g := byProbes{Probes: p, opt: opt, nodes: map[*pseudoprobe.Copy]*node{}}
+	for _, b := range gather(r.Contexts, p, opt.Inferrer) {
+		g.callers = b.callers
+		clear(g.nodes)
+		g.body(b.ranges)
+		g.calls(b.branches)
 	}
 	return g.root.list()
 }
 
 // body counts the blocks in ranges.
 func (g *byProbes) body(ranges []unwind.Count) {
-	type counted struct {
-		in   *binaryProbes
-		copy uint32
-		to   *node
-	}
-	ran := map[counted]bool{}
+	var ran []probe // one of each copy
 	for _, piece := range disjoint(ranges) {
 		if piece.Count == 0 {
 			continue
@@ -126,8 +110,10 @@ func (g *byProbes) body(ranges []unwind.Count) {
 			if b.Kind != pseudoprobe.Block {
 				return
 			}
+			if g.nodes[p.copy()] == nil {
+				ran = append(ran, p)
+			}
 			n := g.node(p)
-			ran[counted{p.in, b.Copy, n}] = true
 			add(n.samples, b, piece.Count)
 			if b.IsEntry() {
 				n.samples.Head += piece.Count
@@ -136,11 +122,10 @@ func (g *byProbes) body(ranges []unwind.Count) {
 		})
 	}
 	// A block that never ran is told apart from one that has no code.
-	for c := range ran {
-		copy := &c.in.table.Copies[c.copy]
-		own := c.in.table.Probes[copy.First : copy.First+copy.Count]
+	for _, p := range ran {
+		own := p.in.table.Probes[p.copy().First:][:p.copy().Count]
 		for i := range own {
-			add(c.to.samples, &own[i], 0)
+			add(g.node(p).samples, &own[i], 0)
 		}
 	}
 }
@@ -194,36 +179,16 @@ func add(s *sampleprof.Samples, p *pseudoprobe.Probe, count uint64) {
 
 // node returns the node of the function that a probe is of, with its samples.
 func (g *byProbes) node(p probe) *node {
-	key := nodeKey{copy: p.copy()}
-	if g.opt.Inferrer != nil {
-		b := g.code.Binary(g.leaf(p))
-		key.in = b.RangeAt(p.get().Addr)
-	}
-	n := g.nodes[key]
+	n := g.nodes[p.copy()]
 	if n == nil {
-		n = g.makeNode(p, key.in)
-		g.nodes[key] = n
+		n = g.makeNode(p)
+		g.nodes[p.copy()] = n
 	}
 	return n
 }
 
-// leaf returns the instruction that a probe is at.
-func (g *byProbes) leaf(p probe) ref {
-	for i := range g.of {
-		if &g.of[i] == p.in {
-			return g.code.Binaries()[i].At(p.get().Addr)
-		}
-	}
-	return machinecode.None
-}
-
-func (g *byProbes) makeNode(p probe, in *machinecode.Range) *node {
-	prefix, ok := g.prefixes[in]
-	if !ok {
-		prefix = g.callers(p)
-		g.prefixes[in] = prefix
-	}
-	stack := p.in.expand(slices.Clone(prefix), p.index)
+func (g *byProbes) makeNode(p probe) *node {
+	stack := p.in.expand(slices.Clone(g.callers), p.index)
 	last := len(stack) - 1
 	leaf := sampleprof.Frame{Func: stack[last].Func}
 	callers := unwind.CompressRecursion(stack[:last])
@@ -237,32 +202,6 @@ func (g *byProbes) makeNode(p probe, in *machinecode.Range) *node {
 		s.Attributes |= sampleprof.WasInlined
 	}
 	return n
-}
-
-// callers returns the frames of the context at hand, which a probe ran in. They
-// end, seen from the probe, at the first call without a probe: a compiler would
-// not know what to do with callers behind a call that it does not know.
-func (g *byProbes) callers(p probe) []sampleprof.Frame {
-	path := g.context.Frames
-	if g.opt.Inferrer != nil {
-		path = nil
-		for _, f := range tailcall.Restore(g.code, g.opt.Inferrer, g.context, g.leaf(p)) {
-			path = append(path, f.At)
-		}
-	}
-	var calls []probe
-	for _, r := range slices.Backward(path) {
-		c, ok := g.call(r)
-		if !ok {
-			break
-		}
-		calls = append(calls, c)
-	}
-	var stack []sampleprof.Frame
-	for _, c := range slices.Backward(calls) {
-		stack = c.in.expand(stack, c.index)
-	}
-	return stack
 }
 
 // expand appends the function of a probe to a stack, with those that it was
