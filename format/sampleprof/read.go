@@ -143,6 +143,8 @@ func (p *parser) line(s string) error {
 	switch {
 	case rest == "" || s[0] == '#':
 		return nil
+	case strings.ContainsFunc(s, control):
+		return errors.New("it has control characters, which no text and no name has")
 	case depth == 0:
 		return p.function(s)
 	case depth > len(p.stack):
@@ -154,6 +156,9 @@ func (p *parser) line(s string) error {
 	}
 	return p.place(rest)
 }
+
+// control reports whether a character cannot be in a name: text could not be read again.
+func control(r rune) bool { return r < ' ' || r == 0x7f }
 
 // function reads the line that a function begins with: name:total:head.
 func (p *parser) function(s string) error {

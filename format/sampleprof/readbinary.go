@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
@@ -140,10 +141,13 @@ func (r *binaryReader) nameTable(c *bytecur.Cursor, flags uint64) {
 	if flags&flagFixedMD5 != 0 {
 		size = 8
 	}
+	if r.names != nil {
+		c.Failf("a second table of names")
+	}
 	n := c.Count("names", unlimited, size)
 	r.file.MD5, r.names = md5, make([]string, 0, n)
 	for range n {
-		var name string
+		at, name := c.Off(), ""
 		switch {
 		case size == 8:
 			name = strconv.FormatUint(c.U64(), 10)
@@ -151,6 +155,9 @@ func (r *binaryReader) nameTable(c *bytecur.Cursor, flags uint64) {
 			name = strconv.FormatUint(c.Uvarint(), 10)
 		default:
 			name = string(c.CString("a name", maxName))
+			if strings.ContainsFunc(name, control) {
+				c.FailAt(at, "the name %.60q has control characters", name)
+			}
 		}
 		if c.Err() != nil {
 			return
