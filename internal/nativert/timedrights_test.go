@@ -7,16 +7,40 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
 )
 
 // TestTimedRights runs a program that has capabilities of its file for a user who has
 // none: it obeys nothing of its environment, and writes no log.
 func TestTimedRights(t *testing.T) {
 	t.Parallel()
+	program := timedProgram(t, "gcc", timedRuntime(t, "gcc"), []string{"storms.c"}, withUnwinder...)
+	testRights(t, program, "spikes", "5")
+}
+
+// TestRights does so for the runtime that writes raw files.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	dir := build(t)
+	source, program := filepath.Join(dir, "main.c"), filepath.Join(dir, "program")
+	text := `__attribute__((section("` + wire.RawSection + `"))) char ran;
+int main(void) { return ran++; }
+`
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	runTool(t, dir, "gcc", "-Wl,--build-id", "-o", program, source, "rt.o")
+	testRights(t, program)
+}
+
+// testRights runs a program for a user without rights, as it is and with a capability
+// of its file: the first leaves one file in CAIRN_DIR, and the second none.
+func testRights(t *testing.T, program string, args ...string) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives a file capabilities")
 	}
-	program := timedProgram(t, "gcc", timedRuntime(t, "gcc"), []string{"storms.c"}, withUnwinder...)
 	dir, err := os.MkdirTemp("", "rights") // others may enter it
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +54,7 @@ func TestTimedRights(t *testing.T) {
 	if err := os.WriteFile(own, code, 0o755); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
-	logs := filepath.Join(dir, "logs")
+	files := filepath.Join(dir, "files")
 	for path, mode := range map[string]os.FileMode{dir: 0o755, own: 0o755} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
@@ -38,29 +62,30 @@ func TestTimedRights(t *testing.T) {
 	}
 	run := func() int {
 		t.Helper()
-		if err := os.RemoveAll(logs); err != nil {
+		if err := os.RemoveAll(files); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Mkdir(logs, 0o777); err != nil {
+		if err := os.Mkdir(files, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(logs, 0o777); err != nil { // whatever the umask is
+		if err := os.Chmod(files, 0o777); err != nil { // whatever the umask is
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(t.Context(), own, "spikes", "5")
-		cmd.Env = []string{"CAIRN_SPIKE=" + stormSet, "CAIRN_DIR=" + logs}
+		cmd := exec.CommandContext(t.Context(), own, args...)
+		cmd.Dir = files // where raw files go without CAIRN_DIR
+		cmd.Env = []string{"CAIRN_SPIKE=" + stormSet, "CAIRN_DIR=" + files}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Skipf("%v: %s", err, out)
 		}
-		files, err := os.ReadDir(logs)
+		made, err := os.ReadDir(files)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(files)
+		return len(made)
 	}
 	if n := run(); n != 1 {
-		t.Errorf("without capabilities: %d logs", n)
+		t.Errorf("without capabilities: %d files", n)
 	}
 	// Revision 2 of struct vfs_cap_data, effective: CAP_NET_BIND_SERVICE.
 	caps := make([]byte, 20)
@@ -70,6 +95,6 @@ func TestTimedRights(t *testing.T) {
 		t.Skip(err)
 	}
 	if n := run(); n != 0 {
-		t.Errorf("with capabilities: %d logs", n)
+		t.Errorf("with capabilities: %d files", n)
 	}
 }

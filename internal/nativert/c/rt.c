@@ -64,9 +64,14 @@ struct state {
   i32 pid;         /* whose records these are */
   u32 n;           /* number in the file name */
   u32 sig;         /* of our handler; 0: there is none */
-  u8 claimed;      /* the file of number n is ours: replace it */
-  u8 mapped;       /* continuous: the records are the file */
-  u8 dumped;       /* a dump was asked for since the last reset */
+  union {
+    struct {
+      u8 claimed; /* the file of number n is ours: replace it */
+      u8 mapped;  /* continuous: the records are the file */
+      u8 dumped;  /* a dump was asked for since the last reset */
+    };
+    u32 done; /* all three */
+  };
 };
 static struct state st;
 
@@ -98,10 +103,11 @@ enum {
   SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_mmap = 9, SYS_munmap = 11,
   SYS_rt_sigaction = 13, SYS_getpid = 39, SYS_rename = 82, SYS_mkdir = 83,
   SYS_link = 86, SYS_unlink = 87, SYS_readlink = 89, SYS_getuid = 102,
-  SYS_getgid = 104, SYS_geteuid = 107, SYS_getegid = 108
+  SYS_getgid = 104, SYS_geteuid = 107, SYS_getegid = 108, SYS_prctl = 157
 };
 enum { EEXIST = 17, ENAMETOOLONG = 36, ENOSPC = 28 };
 enum { O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_CLOEXEC = 02000000 };
+enum { PR_GET_DUMPABLE = 3 };
 enum { PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20 };
 
 static long map(void *at, u64 size, long flags, long fd, u64 offset) {
@@ -123,7 +129,7 @@ INLINE long sys2(long n, const void *a, long b) {
   __asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b) : "rcx", "r11", "memory");
   return r;
 }
-INLINE long sys0(long n) {
+INLINE int sys0(long n) { /* of numbers that fit: ids */
   long r;
   __asm__ volatile("syscall" : "=a"(r) : "a"(n) : "rcx", "r11", "memory");
   return r;
@@ -380,7 +386,7 @@ static void restart(int fresh) {
     clear(raw_start, raw_size());
     clear(order_start, order_size());
   }
-  if (fresh) st.claimed = st.dumped = st.mapped = 0;
+  if (fresh) st.done = 0;
   if (live) st.mapped = !emit(1);
 }
 
@@ -497,9 +503,11 @@ static void watch(const char *s) {
 static void start(int argc, char **argv, char **envp) {
   (void)argc, (void)argv;
   /* A program with more rights than its caller takes no orders from the
-   * caller's environment, nor writes files for it. */
+   * caller's environment, nor writes files for it. Where the rights are capabilities
+   * of its file, the kernel says so by not dumping its memory (0, or 2: only root may
+   * see it). */
   if (sys0(SYS_getuid) != sys0(SYS_geteuid) ||
-      sys0(SYS_getgid) != sys0(SYS_getegid))
+      sys0(SYS_getgid) != sys0(SYS_getegid) || !((int)sys2(SYS_prctl, (void *)PR_GET_DUMPABLE, 0) & ~2))
     return;
 #if !GLIBC
   envp = &environ ? environ : 0;
