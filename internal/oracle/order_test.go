@@ -19,8 +19,8 @@ func TestSQLiteOrder(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ mode, compiler, flags string }{
 		{"order", "gcc", "-O2"},
-		{"order --order-slots 4096", "gcc", "-O1"},
-		{"block+order", "clang-22", "-O1"},
+		{"order --order-slots 4096", "gcc", "-O1 -ffunction-sections"},
+		{"block+order", "clang-22", "-O1 -ffunction-sections"},
 	} {
 		t.Run(test.mode+" "+test.compiler, func(t *testing.T) {
 			t.Parallel()

@@ -109,7 +109,7 @@ func TestProfgenSQLite(t *testing.T) {
 	t.Parallel()
 	mustHave(t, "clang-22")
 	mustHave(t, llvmProfgen)
-	source := goModule(t, "github.com/mattn/go-sqlite3@v1.14.52")
+	source := goModule(t, sqliteModule)
 	program := filepath.Join(t.TempDir(), "sqlite")
 	output(t, command(t, "clang-22", append(profiled, "-o", program, "-I"+source, "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",
 		filepath.Join("testdata", "sqlite.c"), filepath.Join(source, "sqlite3-binding.c"), "-lm")...))

@@ -18,24 +18,20 @@ import (
 // as never executed is executed.
 func TestSQLiteSplit(t *testing.T) {
 	t.Parallel()
-	src := goModule(t, "github.com/mattn/go-sqlite3@v1.14.52")
-	for _, compiler := range [][]string{{"gcc", "-O1"}, {"clang-22", "-O1", "-fno-integrated-as"}} {
-		t.Run(compiler[0], func(t *testing.T) {
+	flags := []string{"-O1", "-ffunction-sections"}
+	for _, compiler := range []string{"gcc", "clang-22"} {
+		t.Run(compiler, func(t *testing.T) {
 			t.Parallel()
-			mustHave(t, compiler[0])
 			dir := t.TempDir()
-			// The big file is compiled once and assembled thrice.
-			asm := filepath.Join(dir, "sqlite3.s")
-			output(t, command(t, compiler[0], append(compiler[1:], "-w", "-S", "-ffunction-sections",
-				"-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",
-				filepath.Join(src, "sqlite3-binding.c"), "-o", asm)...))
-			sources := append(compiler[1:len(compiler):len(compiler)], "-w", "-I"+src, filepath.Join("testdata", "sqlite.c"), asm, "-lm")
-			_, few := run(t, build(t, "block", compiler[0], sources...), sqliteArgs(t, "2")...)
+			sources := []string{
+				"-O1", "-w", "-I" + goModule(t, sqliteModule), filepath.Join("testdata", "sqlite.c"), assemblySQLite(t, compiler, flags), "-lm",
+			}
+			_, few := run(t, build(t, "block", compiler, sources...), sqliteArgs(t, "2")...)
 			for name, m := range map[string]*prof.Module{"real": few, "random": atRandom(few)} {
 				file := filepath.Join(dir, name+".mip")
 				writeProfile(t, file, m)
 				program := filepath.Join(dir, name)
-				summary := output(t, command(t, cairn, append(append([]string{"build", "--json", "--use", file, "--", compiler[0]},
+				summary := output(t, command(t, cairn, append(append([]string{"build", "--json", "--use", file, "--", compiler},
 					sources...), "-o", program)...))
 				checkSplit(t, name, summary)
 				checkAnswer(t, answerOf(t, program, sqliteArgs(t, allPhases)...), sqliteAnswer(t))

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/tailguests"
@@ -31,13 +32,44 @@ func goModule(t *testing.T, version string) string {
 	return dir
 }
 
+const sqliteModule = "github.com/mattn/go-sqlite3@v1.14.52"
+
+// sqliteDefines are for compilers.
+var sqliteDefines = []string{"-w", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION"}
+
+// compiled holds the assembly of SQLite by compiler and flags. What takes a compiler
+// half a minute is done once: cairn's part of a build begins there.
+var compiled sync.Map
+
+// assemblySQLite returns the assembly file that a compiler makes of SQLite. Of gcc it
+// is as the timed modes want it.
+func assemblySQLite(t *testing.T, compiler string, flags []string) string {
+	t.Helper()
+	mustHave(t, compiler)
+	source := filepath.Join(goModule(t, sqliteModule), "sqlite3-binding.c")
+	args := append(slices.Clone(flags), "-dp", "-fno-ipa-ra")
+	if strings.HasPrefix(compiler, "clang") {
+		args = append(slices.Clone(flags), "-fno-integrated-as")
+	}
+	file := filepath.Join(workDir, strings.Join(append([]string{compiler}, args...), "")+".s")
+	once, _ := compiled.LoadOrStore(file, sync.OnceValues(func() ([]byte, error) {
+		args = append(append(args, sqliteDefines...), "-S", source, "-o", file)
+		return exec.Command(compiler, args...).CombinedOutput()
+	}))
+	if out, err := once.(func() ([]byte, error))(); err != nil {
+		t.Fatalf("%s of SQLite: %v\n%s", compiler, err, out)
+	}
+	return file
+}
+
 // buildSQLite links SQLite and a driver that runs a script of SQL.
 func buildSQLite(t *testing.T, mode, compiler string, flags ...string) string {
 	t.Helper()
-	dir := goModule(t, "github.com/mattn/go-sqlite3@v1.14.52")
-	return build(t, mode, compiler, append(flags, "-w", "-I"+dir,
-		"-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",
-		filepath.Join("testdata", "sqlite.c"), filepath.Join(dir, "sqlite3-binding.c"), "-lm")...)
+	forCompiler := slices.DeleteFunc(slices.Clone(flags), func(f string) bool {
+		return strings.HasPrefix(f, "-Wl,") || strings.HasPrefix(f, "-fuse-ld=")
+	})
+	return build(t, mode, compiler, append(flags, "-w", "-I"+goModule(t, sqliteModule),
+		filepath.Join("testdata", "sqlite.c"), assemblySQLite(t, compiler, forCompiler), "-lm")...)
 }
 
 // allPhases is more than the script has.
@@ -61,14 +93,16 @@ func sqliteAnswer(t *testing.T) string {
 
 func TestSQLiteWithoutProbes(t *testing.T) {
 	t.Parallel()
-	plain := buildSQLite(t, "", "gcc", "-O0")
+	dir := goModule(t, sqliteModule)
+	plain := build(t, "", "gcc", append(sqliteDefines, "-O0", "-I"+dir, filepath.Join("testdata", "sqlite.c"),
+		filepath.Join(dir, "sqlite3-binding.c"), "-lm")...)
 	checkAnswer(t, answerOf(t, plain, sqliteArgs(t, allPhases)...), sqliteAnswer(t))
 }
 
 // TestSQLite compares everything on a program of 2000 functions.
 func TestSQLite(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ compiler, flags string }{{"gcc", "-O1"}, {"clang-22", "-O1 -no-pie"}} {
+	for _, test := range []struct{ compiler, flags string }{{"gcc", "-O1 -ffunction-sections"}, {"clang-22", "-O1 -no-pie"}} {
 		t.Run(test.compiler, func(t *testing.T) {
 			t.Parallel()
 			full := buildSQLite(t, "full", test.compiler, strings.Fields(test.flags)...)
@@ -91,7 +125,7 @@ func TestSQLite(t *testing.T) {
 // TestSQLiteBlocks compares the coverage of blocks where nothing is counted.
 func TestSQLiteBlocks(t *testing.T) {
 	t.Parallel()
-	answer, ran, m := callgrind(t, buildSQLite(t, "block", "gcc", "-O1"), sqliteArgs(t, allPhases)...)
+	answer, ran, m := callgrind(t, buildSQLite(t, "block", "gcc", "-O1", "-ffunction-sections"), sqliteArgs(t, allPhases)...)
 	checkAnswer(t, answer, sqliteAnswer(t))
 	checkCovered(t, m, ran)
 }

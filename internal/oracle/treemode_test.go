@@ -90,7 +90,7 @@ func TestTreeFork(t *testing.T) {
 func TestTreeCallgrind(t *testing.T) {
 	t.Parallel()
 	mustHave(t, "valgrind")
-	program := buildSQLite(t, "stacks", "gcc", "-O2", "-g")
+	program := buildSQLite(t, "stacks", "gcc", "-O2")
 	dir := t.TempDir()
 	cg := filepath.Join(dir, "callgrind.out")
 	cmd := command(t, "valgrind", append([]string{
@@ -140,10 +140,7 @@ func TestTreeCallgrind(t *testing.T) {
 func TestTreeXRay(t *testing.T) {
 	t.Parallel()
 	_, fdr := recordSQLite(t)
-	dir := goModule(t, "github.com/mattn/go-sqlite3@v1.14.52")
-	program := build(t, "stacks", xrayC, "-O1", "-g", "-w", "-I"+dir, "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",
-		filepath.Join("testdata", "sqlite.c"), filepath.Join(dir, "sqlite3-binding.c"), "-lm")
-	_, logs := stacksOf(t, program, sqliteArgs(t, "3")...)
+	_, logs := stacksOf(t, buildSQLite(t, "stacks", xrayC, "-O1", "-ffunction-sections"), sqliteArgs(t, "3")...)
 	want := parseFolded(t, onLog(t, fdr, "convert", "--to", "folded", "--by", "calls", "--mangled"))
 	sameStacks(t, "stacks", logs[0], without(want, logs[0]))
 }

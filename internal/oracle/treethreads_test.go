@@ -105,8 +105,8 @@ func TestTreeSanitized(t *testing.T) {
 // program makes while it runs.
 func TestTreeReplay(t *testing.T) {
 	t.Parallel()
-	told, trees := stacksOf(t, buildSQLite(t, "stacks", "gcc", "-O1"), sqliteArgs(t, "3")...)
-	said, events := callLogs(t, "file", append([]string{buildSQLite(t, "trace", "gcc", "-O1")}, sqliteArgs(t, "3")...)...)
+	told, trees := stacksOf(t, buildSQLite(t, "stacks", "gcc", "-O1", "-ffunction-sections"), sqliteArgs(t, "3")...)
+	said, events := callLogs(t, "file", append([]string{buildSQLite(t, "trace", "gcc", "-O1", "-ffunction-sections")}, sqliteArgs(t, "3")...)...)
 	if told != said {
 		t.Fatal("the program's answers differ")
 	}

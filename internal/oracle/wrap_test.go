@@ -34,13 +34,14 @@ void *malloc(size_t n) {
 func TestWrapSQLite(t *testing.T) {
 	t.Parallel()
 	mustHave(t, "gcc")
-	dir, sqlite := t.TempDir(), goModule(t, "github.com/mattn/go-sqlite3@v1.14.52")
+	dir, sqlite := t.TempDir(), goModule(t, sqliteModule)
 	object := func(source string) string {
 		path := filepath.Join(dir, filepath.Base(source)+".o")
-		output(t, command(t, "gcc", "-O1", "-g", "-w", "-I"+sqlite, "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "-c", source, "-o", path))
+		output(t, command(t, "gcc", "-O1", "-g", "-w", "-I"+sqlite, "-c", source, "-o", path))
 		return path
 	}
-	objects := []string{object(filepath.Join("testdata", "sqlite.c")), object(filepath.Join(sqlite, "sqlite3-binding.c")), "-lm"}
+	big := assemblySQLite(t, "gcc", []string{"-O1", "-ffunction-sections"})
+	objects := []string{object(filepath.Join("testdata", "sqlite.c")), object(big), "-lm"}
 	preload := filepath.Join(dir, "slow.so")
 	if err := os.WriteFile(preload+".c", []byte(slowMalloc), 0o666); err != nil {
 		t.Fatal(err)

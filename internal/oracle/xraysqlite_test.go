@@ -23,7 +23,7 @@ var sqliteLogs struct {
 func recordSQLite(t *testing.T) (basic, fdr *xrayLog) {
 	t.Helper()
 	mustHave(t, xrayC)
-	dir := goModule(t, "github.com/mattn/go-sqlite3@v1.14.52")
+	dir := goModule(t, sqliteModule)
 	s := &sqliteLogs
 	s.Do(func() { s.basic, s.fdr, s.err = traceSQLite(t, dir) })
 	if s.err != nil {
