@@ -84,6 +84,8 @@ type graphNode struct {
 type graphEdge struct {
 	from, to int
 	account.Costs
+	tail     bool // jumps in place of calls
+	inferred bool // it was not seen
 }
 
 func (f *graphFlags) run(ctx context.Context, s *Streams, args []string) error {
@@ -173,7 +175,7 @@ func (g *costGraph) build(trie *calltrie.Trie, logs *traceSet, least float64, ma
 		from, to := index[e.Caller], index[e.Callee]
 		a, b := &nodes[from], &nodes[to]
 		if keep(a) && keep(b) && float64(e.Total) >= least && (!a.outside && match(a) || match(b)) {
-			g.edges = append(g.edges, graphEdge{from, to, e.Costs})
+			g.edges = append(g.edges, graphEdge{from: from, to: to, Costs: e.Costs})
 			used[from], used[to] = true, true
 		}
 	}

@@ -31,7 +31,7 @@ func graphOf(names ...string) *costGraph {
 	for i, name := range names {
 		costs := account.Costs{Calls: uint64(i + 1)}
 		g.nodes = append(g.nodes, graphNode{shown: report.Printable(name), Function: account.Function{Costs: costs}})
-		g.edges = append(g.edges, graphEdge{i, (i + 1) % len(names), costs})
+		g.edges = append(g.edges, graphEdge{from: i, to: (i + 1) % len(names), Costs: costs})
 	}
 	return g
 }

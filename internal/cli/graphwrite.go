@@ -44,6 +44,21 @@ func (g *costGraph) nodeLines(n *graphNode) []string {
 	return lines
 }
 
+// edgeLines are the lines of an edge's label.
+func (g *costGraph) edgeLines(e *graphEdge) []string {
+	var lines []string
+	if g.edgeLabel != nil {
+		lines = append(lines, g.edgeLabel.text(&e.Costs, g.unit))
+	}
+	if e.tail {
+		lines = append(lines, "tail call")
+	}
+	if e.inferred {
+		lines = append(lines, "inferred")
+	}
+	return lines
+}
+
 // legend says what a drawing shows.
 func (g *costGraph) legend() string {
 	var parts []string
@@ -95,8 +110,11 @@ func writeDot(w io.Writer, g *costGraph) error {
 	for i := range g.edges {
 		e := &g.edges[i]
 		label := ""
-		if g.edgeLabel != nil {
-			label = fmt.Sprintf("label=\"%s\", ", dotText(g.edgeLabel.text(&e.Costs, g.unit)))
+		if lines := g.edgeLines(e); len(lines) > 0 {
+			label = fmt.Sprintf("label=\"%s\", ", dotText(strings.Join(lines, "\n")))
+		}
+		if e.inferred {
+			label += "style=dashed, "
 		}
 		x := edgeShade(&e.Costs)
 		fmt.Fprintf(b, "  n%d -> n%d [%scolor=\"%s\", penwidth=%.2f];\n", e.from, e.to, label, mixColor(edgeCold, edgeHot, x), 1+2*x)
@@ -140,11 +158,14 @@ func writeMermaid(w io.Writer, g *costGraph) error {
 	}
 	for i := range g.edges {
 		e := &g.edges[i]
-		label := ""
-		if g.edgeLabel != nil {
-			label = fmt.Sprintf("|\"%s\"|", mermaidText(g.edgeLabel.text(&e.Costs, g.unit)))
+		label, arrow := "", "-->"
+		if lines := g.edgeLines(e); len(lines) > 0 {
+			label = fmt.Sprintf("|\"%s\"|", mermaidText(strings.Join(lines, ", ")))
 		}
-		fmt.Fprintf(b, "  n%d -->%s n%d\n", e.from, label, e.to)
+		if e.inferred {
+			arrow = "-.->"
+		}
+		fmt.Fprintf(b, "  n%d %s%s n%d\n", e.from, arrow, label, e.to)
 		if g.shade != nil {
 			x := edgeShade(&e.Costs)
 			fmt.Fprintf(b, "  linkStyle %d stroke:%s,stroke-width:%.2fpx\n", i, mixColor(edgeCold, edgeHot, x), 1+2*x)

@@ -27,6 +27,7 @@ type profgenFlags struct {
 	merge         bool // profiles, in place of making one
 	weights       []string
 	inlines       bool
+	minPercent    float64
 	profgenStages
 }
 
@@ -70,6 +71,9 @@ information:
           is debug information
   flame   the same as a page for a browser
   fdata   the branches for llvm-bolt, of one binary
+  callgraph, dot, mermaid
+          who called whom, as a table or --json, and to draw: by the branches of calls
+          and tail calls, and on how many stacks each is
 
 Stacks need no branches. Functions whose frames were put back are "name [inferred]".
 
@@ -105,7 +109,7 @@ and LLVM's older binary, compressed or not.`,
 	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization in place of samples")
 	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or a library of it: this `file`; repeatable")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	fl.StringVar(&f.format, "format", formatText, "the `form` to write: text or extbinary, which takes less room, folded, pprof, flame, fdata")
+	fl.StringVar(&f.format, "format", formatText, "the `form` to write: text or extbinary, which takes less room, folded, pprof, flame, fdata, callgraph, dot, mermaid")
 	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
 	fl.StringVar(&f.infer, "infer-missing-frames", inferFull, "`how` frames that tail calls erased are put back: full, llvm, none")
 	fl.Lookup("infer-missing-frames").NoOptDefVal = inferFull
@@ -118,7 +122,8 @@ and LLVM's older binary, compressed or not.`,
 	fl.BoolVar(&f.explained, "explain", false, "print the calls behind which frames are missing, and what is known of those, in place of a profile")
 	fl.BoolVar(&f.inlines, "inlines", false, "with --format folded or flame: functions that were inlined have frames of their own")
 	f.names.registerMangled(c)
-	fl.BoolVar(&f.json, "json", false, "with --explain: print JSON")
+	fl.Float64Var(&f.minPercent, "min-percent", 0, "with call graphs: leave out edges with less than this `share` of all calls, and of all samples")
+	fl.BoolVar(&f.json, "json", false, "with --explain, or --format callgraph: print JSON")
 	fl.BoolVar(&f.merge, "merge", false, "sum profiles, which are given in place of samples")
 	fl.StringArrayVar(&f.weights, "weighted-input", nil, "with --merge: a profile all of whose counts are multiplied, as `N,FILE`; repeatable")
 	f.profgenStages.register(fl)
@@ -140,8 +145,8 @@ func (f *profgenFlags) inputs(args []string) ([]string, error) {
 	switch {
 	case len(f.weights) > 0:
 		return nil, usagef("--weighted-input is for --merge")
-	case f.json && !f.explained:
-		return nil, usagef("--json is for --explain; a profile is text or extbinary")
+	case f.json && !f.explained && f.format != formatCallgraph:
+		return nil, usagef("--json is for --explain and --format callgraph; a profile is text or extbinary")
 	case f.explained && (f.infer == inferNone || f.onlyCount):
 		return nil, usagef("--explain: nothing is inferred")
 	case len(f.binaries) == 0:

@@ -249,7 +249,7 @@ func (r *profgenRun) options() unwind.Options {
 		Flat: r.flat, MaxDepth: unlimited(r.countedDepth), PID: r.pid, OnePID: r.pid != 0,
 		TailCalls:       r.infer == inferFull && !r.onlyCount,
 		TrustDepartures: r.keepTailJumps || r.infer == inferLLVM,
-		Moments:         r.ofStacks(),
+		Moments:         r.ofStacks() || r.ofCalls() && !r.flat,
 	}
 	if r.lines != nil && !r.flat {
 		opt.Inlining = r.lines

@@ -45,8 +45,12 @@ func (f *profgenFlags) ofStacks() bool {
 // checkForm finds what does not go with --format.
 func (f *profgenFlags) checkForm() error {
 	switch {
-	case !f.forCompilers() && !f.ofStacks() && f.format != formatFdata:
-		return usagef("--format %s: there are text and extbinary for compilers, and folded, pprof, flame and fdata", f.format)
+	case !f.forCompilers() && !f.ofStacks() && !f.ofCalls() && f.format != formatFdata:
+		return usagef("--format %s: there are text and extbinary for compilers, and folded, pprof, flame, fdata, callgraph, dot and mermaid", f.format)
+	case f.minPercent != 0 && !f.ofCalls():
+		return usagef("--min-percent is for call graphs: --format callgraph, dot and mermaid")
+	case !(f.minPercent >= 0 && f.minPercent <= 100):
+		return usagef("--min-percent %v is not between 0 and 100", f.minPercent)
 	case f.inlines && f.format != formatFolded && f.format != formatFlame:
 		return usagef("--inlines is for --format folded and flame: %s has what was inlined, or cannot have it", f.format)
 	case f.format != formatText && f.onlyCount:
@@ -72,6 +76,7 @@ func (f *profgenFlags) lacks(in *sample.Info) error {
 	switch {
 	case f.ofStacks() && in.Kind != sample.Stacks && in.Kind != sample.Hybrid:
 		return fmt.Errorf("%s: it has %v, and no stacks: record it with perf record --call-graph fp, or with cairn record --lbr", in.File, in.Kind)
+	case f.ofCalls() && in.Kind != sample.Nothing:
 	case !f.ofStacks() && (in.Kind == sample.Stacks || in.Kind == sample.Nothing):
 		return fmt.Errorf("%s: it has %v, and no branches: record it with perf record -b, or with cairn record --lbr", in.File, in.Kind)
 	}
@@ -120,6 +125,9 @@ func readSource(code *machinecode.Set, files []*objfile.File) (*profgen.Source, 
 func (r *profgenRun) sampled(s *Streams, counts *unwind.Result) (func(io.Writer) error, error) {
 	if r.format == formatFdata {
 		return r.fdata(counts)
+	}
+	if r.ofCalls() {
+		return r.calls(s, counts)
 	}
 	if r.format == formatPprof {
 		if err := notOnTerminal(s, r.out, "pprof", "-o"); err != nil {

@@ -63,11 +63,7 @@ type Stacks struct {
 // SampledStacks names the moments of a result, and puts back the frames that are
 // missing.
 func SampledStacks(r *unwind.Result, code *machinecode.Set, opt StackOptions) *Stacks {
-	b := stackBuilder{
-		code: code, opt: opt, ids: map[sampledFunction]trace.FuncID{}, chains: map[chainKey][]trace.FuncID{},
-		entries: map[*machinecode.Binary][]uint64{},
-		out:     &Stacks{Funcs: trace.Funcs{}, Places: map[trace.FuncID]Place{}, ByRules: map[string]*calltrie.Trie{}},
-	}
+	b := newStackBuilder(code, opt)
 	for i := range r.Moments {
 		b.add(&r.Moments[i])
 	}
@@ -105,6 +101,14 @@ type stackBuilder struct {
 	rules  []string
 }
 
+func newStackBuilder(code *machinecode.Set, opt StackOptions) *stackBuilder {
+	return &stackBuilder{
+		code: code, opt: opt, ids: map[sampledFunction]trace.FuncID{}, chains: map[chainKey][]trace.FuncID{},
+		entries: map[*machinecode.Binary][]uint64{},
+		out:     &Stacks{Funcs: trace.Funcs{}, Places: map[trace.FuncID]Place{}, ByRules: map[string]*calltrie.Trie{}},
+	}
+}
+
 // sampledFunction is one that stands on stacks. Function is -1 where the code is in
 // none, and binary nil where it is in none of those either.
 type sampledFunction struct {
@@ -121,7 +125,8 @@ type chainKey struct {
 	inferred bool
 }
 
-func (b *stackBuilder) add(m *unwind.Moment) {
+// read sets frames to those of a moment.
+func (b *stackBuilder) read(m *unwind.Moment) {
 	b.frames = b.frames[:0]
 	// Other binaries part a stack: nothing can be told of what they called.
 	start := 0
@@ -132,7 +137,10 @@ func (b *stackBuilder) add(m *unwind.Moment) {
 		}
 	}
 	b.part(m, start, len(m.Frames), m.Leaf)
+}
 
+func (b *stackBuilder) add(m *unwind.Moment) {
+	b.read(m)
 	b.rules = b.rules[:0]
 	for _, f := range b.frames {
 		if f.Rule != "" && !slices.Contains(b.rules, f.Rule) {
@@ -203,12 +211,8 @@ func (b *stackBuilder) chain(at chainKey) []trace.FuncID {
 	if ok {
 		return ids
 	}
-	key := sampledFunction{binary: b.code.Binary(at.at), function: -1, inferred: at.inferred}
-	if key.binary != nil {
-		if r := key.binary.RangeAt(b.code.Address(at.at)); r != nil {
-			key.function = r.Function
-		}
-	}
+	key := b.key(at.at)
+	key.inferred = at.inferred
 	switch b.opt.Detail {
 	case Addresses:
 		if key.binary != nil {
@@ -227,6 +231,20 @@ func (b *stackBuilder) chain(at chainKey) []trace.FuncID {
 	b.chains[at] = ids
 	return ids
 }
+
+// key returns what is known of the function at an instruction.
+func (b *stackBuilder) key(at ref) sampledFunction {
+	key := sampledFunction{binary: b.code.Binary(at), function: -1}
+	if key.binary != nil {
+		if r := key.binary.RangeAt(b.code.Address(at)); r != nil {
+			key.function = r.Function
+		}
+	}
+	return key
+}
+
+// function returns the number of the function at an instruction.
+func (b *stackBuilder) function(at ref) trace.FuncID { return b.number(b.key(at)) }
 
 // inlined returns what was inlined at an instruction, outermost first.
 func (b *stackBuilder) inlined(r ref) []SourceFrame {
