@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -139,6 +141,11 @@ const (
 // inputs returns the files of samples, and checks the flags.
 func (f *profgenFlags) inputs(args []string) ([]string, error) {
 	files := append(append(args, f.perfData...), f.perfScript...)
+	for _, how := range []string{inferFull, inferLLVM, inferNone} {
+		if _, err := os.Stat(how); slices.Contains(args, how) && err != nil {
+			return nil, usagef("%s is no file: write --infer-missing-frames=%s, with =", how, how)
+		}
+	}
 	if err := f.checkInfer(); err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@ const preinlineFlag = "csspgo-preinliner"
 func (f *preinlineFlags) register(fl *pflag.FlagSet) {
 	f.decide = profgen.NewPreinline()
 	fl.BoolVar(&f.preinline, preinlineFlag, false, "decide which calls are to be inlined, and keep the contexts of these only; nested, as if --gen-cs-nested-profile were given")
-	fl.BoolVar(&f.bySize, "use-context-cost-for-preinliner", true, "with it: what inlining costs is the size of machine code, and not how many places have counts")
-	fl.BoolVar(&f.decide.Replay, "csspgo-replay-preinline", false, "with it: inline what was inlined in the binary")
+	fl.BoolVar(&f.bySize, "use-context-cost-for-preinliner", true, "with --csspgo-preinliner: what inlining costs is the size of machine code, and not how many places have counts")
+	fl.BoolVar(&f.decide.Replay, "csspgo-replay-preinline", false, "with --csspgo-preinliner: inline what was inlined in the binary")
 	for _, x := range f.limits() {
 		fl.IntVar(x.value, x.name, *x.value, x.help)
 		// They are for those who tune LLVM, whose names they have.

@@ -23,7 +23,7 @@ func (f *profgenStages) register(fl *pflag.FlagSet) {
 	f.preinlineFlags.register(fl)
 	fl.BoolVar(&f.nested, "gen-cs-nested-profile", false, "nest contexts in their callers, as if calls had been inlined")
 	fl.BoolVar(&f.mergeCold, "csprof-merge-cold-context", false, "merge contexts with few samples into their function's own profile")
-	fl.IntVar(&f.coldDepth, "csprof-max-cold-context-depth", 1, "with it: keep the innermost `n` functions, of which 1 is the function itself")
+	fl.IntVar(&f.coldDepth, "csprof-max-cold-context-depth", 1, "with --csprof-merge-cold-context: keep the innermost `n` functions, of which 1 is the function itself")
 	fl.BoolVar(&f.trimCold, "trim-cold-profile", false, "leave out contexts, or functions without contexts, that have few samples")
 }
 

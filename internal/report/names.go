@@ -46,7 +46,21 @@ func (n *Names) Show(symbol string) string {
 			wrapper, mangled = prefix, name
 		}
 	}
+	if !n.LLVM {
+		mangled = withoutUnique(mangled)
+	}
 	s := Printable(wrapper + demangle.Filter(mangled, options...))
 	n.cache[symbol] = s
 	return s
+}
+
+// withoutUnique leaves out the number that clang gives functions of one file, so that
+// profiles can tell them apart from those of other files: it gives pseudo probes
+// together with it.
+func withoutUnique(symbol string) string {
+	name, rest, found := strings.Cut(symbol, ".__uniq.")
+	if !found {
+		return symbol
+	}
+	return name + strings.TrimLeft(rest, "0123456789")
 }

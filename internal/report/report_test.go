@@ -175,6 +175,9 @@ func TestNames(t *testing.T) {
 		"__wrap__ZN3foo3barEi": "__wrap_foo::bar(int)",
 		"__wrap_malloc":        "__wrap_malloc",
 		"_RNvC6_123foo3bar":    "123foo::bar",
+
+		"_ZL6f_callP9lua_StatePv.__uniq.30932350642477982": "f_call(lua_State*, void*)",
+		"_ZL1fv.__uniq.12.cold":                            "f() [clone .cold]",
 	} {
 		if got := names.Show(symbol); got != want {
 			t.Errorf("Show(%s) = %s, want %s", symbol, got, want)
