@@ -110,6 +110,7 @@ func (r *profgenRun) preinlined(s *Streams, list []sampleprof.Context, counts *u
 	if r.bySize {
 		r.decide.Sizes = profgen.NewSizes(r.code, r.scopes, probes, counts)
 	}
+	r.decide.Lossy = r.infer != inferFull
 	list, done := r.decide.Contexts(list)
 	r.before = &done.Summary
 	note(s, "pre-inliner: of %s %s are to be inlined, and %s are functions' own profiles",

@@ -30,6 +30,11 @@ type Preinline struct {
 	// Again is by how much larger callees may be that were inlined in the program
 	// that ran: its compiler knew more of them than their size.
 	Again int
+	// Lossy: where a function called itself from the same place several times in a row,
+	// counts of the innermost calls go to contexts that were merged already, and are
+	// lost. LLVM has it so.
+	Lossy bool
+
 	// Growth is how many times its size a function may reach, within limits in bytes.
 	Growth, MinLimit, MaxLimit int
 }
@@ -64,8 +69,8 @@ type Preinlined struct {
 	Own     int // functions' own profiles
 }
 
-// Contexts decides about contexts, whose samples it takes over. No count is lost: what
-// is not inlined is in its function's own profile.
+// Contexts decides about contexts, whose samples it takes over. Unless it is Lossy, no
+// count is lost: what is not inlined is in its function's own profile.
 func (o Preinline) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context, Preinlined) {
 	done := Preinlined{Summary: sampleprof.Summarize(contexts), Before: len(contexts)}
 	p := &preinliner{
@@ -168,8 +173,12 @@ func (p *preinliner) base(name string) *node {
 			continue
 		}
 		n := p.at[s]
-		delete(n.parent.next, n.frame)
+		parent, call := n.parent, n.frame
+		if !p.Lossy {
+			delete(parent.next, call)
+		}
 		base = p.move(n, &p.root, frame{name: name})
+		delete(parent.next, call)
 	}
 	return base
 }
@@ -196,11 +205,22 @@ func (p *preinliner) move(n, parent *node, as frame) *node {
 		to.samples.Attributes |= n.samples.Attributes & sampleprof.ShouldBeInlined
 		p.merged[n.samples] = true
 	}
-	for _, child := range p.children(n) {
+	for children := p.children(n); len(children) > 0; {
+		child := children[0]
+		known := len(n.next)
 		p.move(child, to, child.frame)
+		if children = children[1:]; len(n.next) > known {
+			children = p.behind(n, child) // they came to n itself, see Lossy
+		}
 	}
 	n.next = nil
 	return to
+}
+
+// behind returns the children of n that come behind one.
+func (p *preinliner) behind(n, child *node) []*node {
+	all := p.children(n)
+	return all[slices.Index(all, child)+1:]
 }
 
 // should reports whether a call should be inlined.

@@ -31,7 +31,7 @@ func ReadProbes(code *machinecode.Set, programs []*objfile.Program, r *unwind.Re
 	p := &Probes{code: code}
 	var met map[*machinecode.Binary]map[int]bool
 	if r != nil {
-		met = metFunctions(code, r)
+		met = metFunctions(code, r, true)
 	}
 	for i, prog := range programs {
 		b := code.Binaries()[i]
@@ -66,13 +66,15 @@ func (p *Probes) HaveCalls() bool {
 }
 
 // metFunctions returns the functions that have an instruction of the result, by their
-// indexes.
-func metFunctions(code *machinecode.Set, r *unwind.Result) map[*machinecode.Binary]map[int]bool {
+// indexes: those that ran, and if callers is set those that were on stacks as well.
+func metFunctions(code *machinecode.Set, r *unwind.Result, callers bool) map[*machinecode.Binary]map[int]bool {
 	seen := make([]bool, code.Len())
 	for i := range r.Contexts {
 		c := &r.Contexts[i]
-		for _, f := range c.Frames {
-			seen[f] = true
+		if callers {
+			for _, f := range c.Frames {
+				seen[f] = true
+			}
 		}
 		for _, x := range c.Ranges {
 			seen[x.From] = true

@@ -46,7 +46,8 @@ func (n *sizeNode) add(bytes int) {
 // size 0.
 func NewSizes(code *machinecode.Set, scopes []*objfile.ScopeTable, p *Probes, r *unwind.Result) *Sizes {
 	z := &Sizes{}
-	met := metFunctions(code, r)
+	// LLVM has no addresses of callers where contexts are keyed by lines.
+	met := metFunctions(code, r, p != nil)
 	for i, b := range code.Binaries() {
 		if scopes[i] != nil {
 			z.measure(code, b, scopes[i], met[b], p != nil)
