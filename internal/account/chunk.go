@@ -240,7 +240,11 @@ func (r *replayer) stitch(c *chunk) {
 			r.last = p.before
 		}
 		r.takeBorder(p.border)
-		r.exit(p.fn, p.at, p.how)
+		if r.tails != nil {
+			r.tailedExit(p.fn, p.at, p.how)
+		} else {
+			r.exit(p.fn, p.at, p.how)
+		}
 	}
 	r.stats.Enters = enters
 	r.stats.add(&l.stats)

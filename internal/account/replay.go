@@ -163,6 +163,10 @@ func (r *replayer) batch(b *trace.Batch, from int) {
 		r.settle()
 		r.border = len(r.stack)
 	}
+	if r.tails != nil {
+		r.tailedBatch(b, from)
+		return
+	}
 	for i := from; i < len(b.Events); i++ {
 		e := &b.Events[i]
 		t := r.clock.time(e.Time)
@@ -183,10 +187,8 @@ func (r *replayer) batch(b *trace.Batch, from int) {
 			r.exit(e.Func, t, Tail)
 		case trace.Custom:
 			r.stats.CustomEvents++
-			r.settle()
 		case trace.Typed:
 			r.stats.TypedEvents++
-			r.settle()
 		}
 		if r.stopped {
 			return
@@ -212,14 +214,6 @@ func (r *replayer) turn(t uint64) {
 }
 
 func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
-	inferred := false
-	if r.tails != nil {
-		var ok bool
-		if inferred, ok = r.precede(e.Func, t); !ok {
-			r.chunk.leave(r, t)
-			return
-		}
-	}
 	r.stats.Enters++
 	n := len(r.stack)
 	if n >= r.opt.depth {
@@ -244,7 +238,6 @@ func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
 	f := &r.stack[n]
 	f.start, f.child, f.id, f.node, f.fn = t, 0, r.stats.Enters, node, e.Func
 	f.at, f.args, f.cpu = calltrie.First(node), uint32(len(r.args)), e.CPU
-	f.tailed, f.inferred = false, inferred
 	if len(args) > 0 {
 		r.args = append(r.args, args...)
 	}
@@ -261,26 +254,37 @@ func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
 
 // exit ends a call of fn by the rules of the package.
 func (r *replayer) exit(fn trace.FuncID, t uint64, how End) {
-	r.settle()
-	n := len(r.stack)
-	if r.over > 0 {
-		r.over--
-		return
+	if r.onTop(fn) || r.reach(fn, t, how) {
+		r.leave(t, how)
 	}
-	if n == 0 || r.stack[n-1].fn != fn {
-		if !r.unwind(fn, t) {
-			r.nowhere(fn, t, how)
-			return
-		}
-	}
-	if r.tails != nil && r.tails.holds(how) {
-		r.hold(t, how)
-		return
-	}
+}
+
+// leave ends the call on top of the stack, as its exit says.
+func (r *replayer) leave(t uint64, how End) {
 	r.pop(t, how)
 	if len(r.stack) < r.border {
 		r.border = settled
 	}
+}
+
+// onTop reports whether the innermost call is one of fn.
+func (r *replayer) onTop(fn trace.FuncID) bool {
+	n := len(r.stack)
+	return n > 0 && r.stack[n-1].fn == fn && r.over == 0
+}
+
+// reach makes an exit of fn that is not on top be one of the call on top, or reports
+// that it is of none.
+func (r *replayer) reach(fn trace.FuncID, t uint64, how End) bool {
+	if r.over > 0 {
+		r.over--
+		return false
+	}
+	if r.unwind(fn, t) {
+		return true
+	}
+	r.nowhere(fn, t, how)
+	return false
 }
 
 // unwind closes the frames above the innermost one of fn and reports whether
@@ -339,7 +343,7 @@ func (r *replayer) nowhere(fn trace.FuncID, t uint64, how End) {
 func (r *replayer) pop(end uint64, how End) {
 	f := &r.stack[len(r.stack)-1]
 	r.stack = r.stack[:len(r.stack)-1]
-	if r.open != nil {
+	if r.open != nil && !f.tailed {
 		r.open[f.fn]--
 	}
 	var total, self uint64
@@ -372,9 +376,6 @@ func (r *replayer) pop(end uint64, how End) {
 	}
 	if int(f.args) < len(r.args) {
 		r.args = r.args[:f.args]
-	}
-	if r.tails != nil {
-		r.release(end, how)
 	}
 }
 

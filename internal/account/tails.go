@@ -124,10 +124,67 @@ func (r *replayer) settle() {
 	}
 	if r.tails.held {
 		r.tails.held = false
-		r.pop(r.tails.at, r.tails.how)
-		if len(r.stack) < r.border {
-			r.border = settled
+		r.leave(r.tails.at, r.tails.how)
+		r.release(r.tails.at, r.tails.how)
+	}
+}
+
+// tailedBatch is batch where tail calls are told.
+func (r *replayer) tailedBatch(b *trace.Batch, from int) {
+	for i := from; i < len(b.Events) && !r.stopped; i++ {
+		e := &b.Events[i]
+		t := r.clock.time(e.Time)
+		if t < r.last || r.stats.Events == 0 {
+			r.turn(t)
 		}
+		r.stats.Events++
+		switch e.Kind {
+		case trace.Enter:
+			r.tailedEnter(e, t, nil)
+		case trace.EnterArgs:
+			r.tailedEnter(e, t, argsOf(b, e))
+		case trace.Exit:
+			r.stats.Exits++
+			r.tailedExit(e.Func, t, Returned)
+		case trace.TailExit:
+			r.stats.TailExits++
+			r.tailedExit(e.Func, t, Tail)
+		case trace.Custom:
+			r.stats.CustomEvents++
+			r.settle()
+		case trace.Typed:
+			r.stats.TypedEvents++
+			r.settle()
+		}
+		if !r.stopped {
+			r.last = t
+		}
+	}
+}
+
+func (r *replayer) tailedEnter(e *trace.Event, t uint64, args []uint64) {
+	inferred, ok := r.precede(e.Func, t)
+	if !ok {
+		r.chunk.leave(r, t)
+		return
+	}
+	n := len(r.stack)
+	r.enter(e, t, args)
+	if len(r.stack) > n {
+		r.stack[n].tailed, r.stack[n].inferred = false, inferred
+	}
+}
+
+// tailedExit ends a call of fn, or holds its end back.
+func (r *replayer) tailedExit(fn trace.FuncID, t uint64, how End) {
+	r.settle()
+	switch {
+	case !r.onTop(fn) && !r.reach(fn, t, how): // it is of no call
+	case r.tails.holds(how):
+		r.hold(t, how)
+	default:
+		r.leave(t, how)
+		r.release(t, how)
 	}
 }
 
@@ -193,15 +250,10 @@ func (r *replayer) release(end uint64, how End) {
 	if how == Returned {
 		how = Tail
 	}
-	n := len(r.stack)
-	if n > 0 && r.stack[n-1].tailed {
-		if r.open != nil {
-			r.open[r.stack[n-1].fn]++ // pop takes it back
-		}
-		r.pop(end, how) // and those that jumped there
-		return
+	for n := len(r.stack); n > 0 && r.stack[n-1].tailed; n-- {
+		r.leave(end, how)
 	}
-	if c := r.chunk; c != nil && n == 0 && c.continues() {
+	if c := r.chunk; c != nil && len(r.stack) == 0 && c.continues() {
 		c.resume(end, how)
 	}
 }
