@@ -129,12 +129,13 @@ func (u *Unwinder) ran(node uint32, from, to ref, count uint64) {
 		u.ranges.add(edge{node, from, to}, count)
 		return
 	}
-	// A range of several inlined functions is several ranges.
+	// A range of several inlined functions is several ranges. Each belongs to what is at
+	// its beginning: two functions that were inlined by one call are one range.
 	end := to
 	for r := to; r >= from; r-- {
 		stack := u.opt.Inlining.Inlined(r)
 		if r == from || stack == 0 || stack != u.opt.Inlining.Inlined(r-1) {
-			u.ranges.add(edge{u.frames.child(node, end), r, end}, count)
+			u.ranges.add(edge{u.frames.child(node, r), r, end}, count)
 			end = r - 1
 		}
 	}
