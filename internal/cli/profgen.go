@@ -30,6 +30,7 @@ type profgenFlags struct {
 	weights       []string
 	inlines       bool
 	minPercent    float64
+	llvmFlags
 	profgenStages
 }
 
@@ -96,6 +97,7 @@ and LLVM's older binary, compressed or not.`,
   cairn profgen --merge -o week.prof monday.prof tuesday.prof.gz
   cairn profgen --merge --weighted-input 3,new.prof --format extbinary -o both.prof old.prof`,
 		RunE: func(c *cobra.Command, args []string) error {
+			f.tell(s)
 			if err := f.checkPreinline(c.Flags().Changed); err != nil {
 				return err
 			}
@@ -129,6 +131,7 @@ and LLVM's older binary, compressed or not.`,
 	fl.BoolVar(&f.merge, "merge", false, "sum profiles, which are given in place of samples")
 	fl.StringArrayVar(&f.weights, "weighted-input", nil, "with --merge: a profile all of whose counts are multiplied, as `N,FILE`; repeatable")
 	f.profgenStages.register(fl)
+	f.llvmFlags.register(fl)
 	return c
 }
 
@@ -156,6 +159,8 @@ func (f *profgenFlags) inputs(args []string) ([]string, error) {
 		return nil, usagef("--json is for --explain and --format callgraph; a profile is text or extbinary")
 	case f.explained && (f.infer == inferNone || f.onlyCount):
 		return nil, usagef("--explain: nothing is inferred")
+	case f.debugBinary != "" && len(f.binaries) > 1:
+		return nil, usagef("--debug-binary: it is of one binary, not of %d", len(f.binaries))
 	case len(f.binaries) == 0:
 		return nil, usagef("profgen: which program ran? Give it and its libraries with --binary")
 	case f.unsymbolized == "" && len(files) == 0:

@@ -71,12 +71,17 @@ func (r *profgenRun) loadBinaries(s *Streams) error {
 			return err
 		}
 		open = append(open, f)
+		if r.debugBinary != "" {
+			if err := f.SetDebugFile(r.debugBinary); err != nil {
+				return err
+			}
+		}
 		p, err := f.Program()
 		if err != nil {
 			return err
 		}
 		if len(p.Symbols) == 0 {
-			return fmt.Errorf("%s: it has no symbols (it is stripped; give the unstripped binary)", path)
+			return fmt.Errorf("%s: it has no symbols (it is stripped; give the unstripped binary, or its debug file with --debug-binary)", path)
 		}
 		r.programs = append(r.programs, p)
 	}
@@ -153,6 +158,9 @@ func (r *profgenRun) readCounts(s *Streams) (*unwind.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(p.Counts) == 0 {
+		return nil, fmt.Errorf("%s: it has no counts", stream.Name)
+	}
 	r.flat = !p.HasContexts || r.ignoreStacks
 	if !r.flat && r.byLines {
 		return nil, fmt.Errorf("%s: its contexts are addresses, and those of a profile that is keyed by lines are names", stream.Name)
@@ -162,7 +170,7 @@ func (r *profgenRun) readCounts(s *Streams) (*unwind.Result, error) {
 			p.Counts[i].Context = nil
 		}
 	}
-	result, lost, err := unwind.ReadCounts(p.Counts, r.code, r.code.Binaries()[0].Base)
+	result, lost, err := unwind.ReadCounts(p.Counts, r.code, r.countedBase())
 	if lost > 0 {
 		note(s, "%s: %s where %s has no code: is it of another build?", stream.Name, plural(lost, "count"), r.binaries[0])
 	}
@@ -244,6 +252,17 @@ func countInput(ctx context.Context, s *Streams, in *sampleInput, counter *unwin
 	return nil
 }
 
+// countedBase returns what addresses in unsymbolized profiles are relative to.
+func (r *profgenRun) countedBase() uint64 {
+	switch {
+	case !r.offsets:
+		return 0
+	case r.firstBase:
+		return r.code.Binaries()[0].Loaded
+	}
+	return r.code.Binaries()[0].Base
+}
+
 func (r *profgenRun) options() unwind.Options {
 	opt := unwind.Options{
 		Flat: r.flat, MaxDepth: unlimited(r.countedDepth), PID: r.pid, OnePID: r.pid != 0,
@@ -299,7 +318,7 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 		if r.lines != nil && !r.flat {
 			return nil, errors.New("--skip-symbolization: contexts are addresses, and those of a profile that is keyed by lines are names: give --ignore-stack-samples")
 		}
-		p := &unsymbolized.Profile{HasContexts: !r.flat, Counts: counts.Counts(r.code, r.code.Binaries()[0].Base)}
+		p := &unsymbolized.Profile{HasContexts: !r.flat, Counts: counts.Counts(r.code, r.countedBase())}
 		return func(w io.Writer) error { return unsymbolized.Write(w, p) }, nil
 	}
 	if r.explained && (r.lines != nil || r.flat) {

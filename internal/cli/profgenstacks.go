@@ -74,10 +74,11 @@ func (f *profgenFlags) checkForm() error {
 // lacks says why an input is of no use.
 func (f *profgenFlags) lacks(in *sample.Info) error {
 	switch {
+	case in.Kind == sample.Nothing:
+		return fmt.Errorf("%s: it has no samples (cairn samples tells what is in it)", in.File)
 	case f.ofStacks() && in.Kind != sample.Stacks && in.Kind != sample.Hybrid:
 		return fmt.Errorf("%s: it has %v, and no stacks: record it with perf record --call-graph fp, or with cairn record --lbr", in.File, in.Kind)
-	case f.ofCalls() && in.Kind != sample.Nothing:
-	case !f.ofStacks() && (in.Kind == sample.Stacks || in.Kind == sample.Nothing):
+	case !f.ofStacks() && !f.ofCalls() && in.Kind == sample.Stacks:
 		return fmt.Errorf("%s: it has %v, and no branches: record it with perf record -b, or with cairn record --lbr", in.File, in.Kind)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"io"
 
 	"github.com/spf13/pflag"
@@ -34,6 +35,9 @@ func (f *profgenStages) check() error {
 	return nil
 }
 
+// errNoFunction: compilers do not read profiles of nothing.
+var errNoFunction = errors.New("no function has counts: did other binaries run, or this code at other places?")
+
 // write returns what writes a profile in a form. It takes the profile over.
 func (f *profgenStages) write(s *Streams, p *sampleprof.File, form string) func(io.Writer) error {
 	if p.HasContexts {
@@ -44,6 +48,9 @@ func (f *profgenStages) write(s *Streams, p *sampleprof.File, form string) func(
 		note(s, "cold are functions with a total below %s: %s of %s left out",
 			report.Count(cut.Threshold), report.Count(cut.Before-cut.After), report.Count(cut.Before))
 		p.SetProfile(functions)
+	}
+	if len(p.Contexts) == 0 {
+		return func(io.Writer) error { return errNoFunction }
 	}
 	if form == formatExtBinary {
 		return p.WriteExtBinary

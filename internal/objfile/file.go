@@ -17,6 +17,7 @@ type File struct {
 	elf       *elf.File
 	size      uint64
 	debugRoot string
+	debugFile string // that was said to be the separate debug file, "" for any
 
 	lines func() (*LineTable, error) // computed once
 }

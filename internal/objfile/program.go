@@ -50,8 +50,8 @@ type ScopeRange struct {
 	Lo, Hi uint64
 }
 
-// Program reads all there is of the kind. A module without symbols or debug
-// information has none; what is damaged is an error, and so is code that is not for
+// Program reads all there is of the kind, of a stripped module from its separate debug
+// file. A module without symbols or debug information has none; what is damaged is an error, and so is code that is not for
 // x86-64.
 func (f *File) Program() (*Program, error) {
 	if f.elf.Machine != elf.EM_X86_64 {
@@ -71,9 +71,6 @@ func (f *File) Program() (*Program, error) {
 	if p.Code, err = f.codeSections(); err != nil {
 		return nil, err
 	}
-	if p.Symbols, err = f.tableSymbols(); err != nil {
-		return nil, err
-	}
 	scopes, err := f.Scopes()
 	if err != nil && !errors.Is(err, ErrNoScopes) {
 		return nil, err
@@ -81,11 +78,28 @@ func (f *File) Program() (*Program, error) {
 	if err == nil {
 		p.Ranges = scopes.functions
 	}
+	if err := p.readStripped(f); err != nil || len(p.Symbols) > 0 {
+		return p, err
+	}
+	d, err := f.openDebug()
+	if err != nil {
+		return p, nil // there is none
+	}
+	defer d.Close()
+	return p, p.readStripped(d)
+}
+
+// readStripped reads what strip removes, from the module or its separate debug file,
+// which has the same sections.
+func (p *Program) readStripped(f *File) (err error) {
+	if p.Symbols, err = f.tableSymbols(); err != nil {
+		return err
+	}
 	if p.Probes, _, _, _, err = f.Section(".pseudo_probe"); err != nil {
-		return nil, err
+		return err
 	}
 	p.Probed, _, _, _, err = f.Section(".pseudo_probe_desc")
-	return p, err
+	return err
 }
 
 func (f *File) codeSections() ([]CodeSection, error) {

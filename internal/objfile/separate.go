@@ -9,11 +9,29 @@ import (
 	"path/filepath"
 )
 
+// SetDebugFile says which file has the debug information and symbols that the module
+// lacks. It must be called before what reads them.
+func (f *File) SetDebugFile(path string) error {
+	d, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if id, err := f.BuildID(); err == nil && !d.hasID(string(id)) {
+		return fmt.Errorf("%s: it is not of the build of %s, as build ids say", path, f.path)
+	}
+	f.debugFile = path
+	return nil
+}
+
 // openDebug opens the module's separate debug file. The places are those that
-// gdb looks in: by build id below the debug root, then by the name that
+// gdb looks in, if it was not said which it is: by build id below the debug root, then by the name that
 // .gnu_debuglink gives, beside the module, in .debug beside it, and below the
 // debug root.
 func (f *File) openDebug() (*File, error) {
+	if f.debugFile != "" {
+		return Open(f.debugFile)
+	}
 	id, idErr := f.BuildID()
 	if idErr == nil && len(id) > 1 {
 		hex := id.String()
