@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,9 +59,12 @@ func TestBinaries(t *testing.T) {
 	}
 
 	var programs []*objfile.Program
+	alone := "" // flat profiles of one binary each
 	for _, name := range []string{"caller", "libapply.so"} {
 		r := recording{program: path(name)}
 		r.compareProbes(t, text)
+		r.compareLines(t, text, true)
+		alone += r.llvm(t, withoutStacks(text))
 		programs = append(programs, r.load(t, false).program)
 	}
 	both := &loaded{}
@@ -77,5 +81,36 @@ func TestBinaries(t *testing.T) {
 		if !strings.Contains(profile, context) {
 			t.Errorf("there is no context %s...] in\n%s", context, profile)
 		}
+	}
+	counts = both.unwind(t, withoutStacks(text), true, 1)
+	if probes, err = ReadProbes(both.code, programs, counts); err != nil {
+		t.Fatal(err)
+	}
+	onlyCallsBetween(t, flatText(t, FlatByProbes(counts, probes)), alone)
+}
+
+// onlyCallsBetween: the flat profile of both is those of each, but that it has whom
+// calls between them are of.
+func onlyCallsBetween(t *testing.T, both, alone string) {
+	t.Helper()
+	lines := func(text string) []string { return slices.Sorted(strings.Lines(text)) }
+	known := map[string]int{}
+	for _, l := range lines(alone) {
+		known[l]++
+	}
+	var more []string
+	for _, l := range lines(both) {
+		if known[l]--; known[l] < 0 {
+			more = append(more, l)
+		}
+	}
+	between := 0
+	for _, l := range more {
+		if strings.Contains(l, " apply:") || strings.Contains(l, "callback") {
+			between++
+		}
+	}
+	if between == 0 || between != len(more) {
+		t.Errorf("of %d lines that are in no profile of one binary %d are calls between them:\n%s", len(more), between, strings.Join(more, ""))
 	}
 }
