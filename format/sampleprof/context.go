@@ -1,12 +1,8 @@
 package sampleprof
 
 import (
-	"bufio"
 	"cmp"
-	"fmt"
-	"io"
 	"slices"
-	"strings"
 )
 
 // Frame is a function in a calling context.
@@ -31,33 +27,16 @@ func (c *Context) Compare(d *Context) int {
 	})
 }
 
-// WriteContexts writes a profile with contexts as text, the context with the
-// greatest total first. It changes the order of the slice.
-func WriteContexts(w io.Writer, contexts []Context) error {
-	totals := make(map[*Samples]uint64, len(contexts))
-	for i := range contexts {
-		totals[contexts[i].Samples] = contexts[i].Samples.Total()
-	}
-	slices.SortFunc(contexts, func(a, b Context) int {
-		return cmp.Or(cmp.Compare(totals[b.Samples], totals[a.Samples]), a.Compare(&b))
-	})
-	b := bufio.NewWriter(w)
-	for i := range contexts {
-		c := &contexts[i]
-		fmt.Fprintf(b, "[%s]:%d:%d\n", c.name(), totals[c.Samples], c.Samples.Head)
-		c.Samples.write(b, 1)
-	}
-	return b.Flush()
-}
-
 // name returns the context as the text has it, without brackets.
-func (c *Context) name() string {
-	var b strings.Builder
+func (c *Context) name() string { return string(c.appendName(nil)) }
+
+// appendName appends the name to a text.
+func (c *Context) appendName(b []byte) []byte {
 	for i, f := range c.Frames {
-		b.WriteString(f.Func)
+		b = append(b, f.Func...)
 		if i < len(c.Frames)-1 {
-			b.WriteString(":" + f.Call.String() + " @ ")
+			b = append(f.Call.append(append(b, ':')), " @ "...)
 		}
 	}
-	return b.String()
+	return b
 }

@@ -23,12 +23,7 @@
 package sampleprof
 
 import (
-	"bufio"
 	"cmp"
-	"fmt"
-	"io"
-	"maps"
-	"slices"
 )
 
 // Profile holds the samples of a program's functions by their linkage names.
@@ -201,61 +196,10 @@ func saturate(a, b uint64) uint64 {
 	return a + b
 }
 
-// Write writes p as text, the function with the greatest total first.
-func Write(w io.Writer, p Profile) error {
-	totals := make(map[string]uint64, len(p))
-	for name, s := range p {
-		totals[name] = s.Total()
-	}
-	names := slices.SortedFunc(maps.Keys(p), func(a, b string) int {
-		return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b))
-	})
-	b := bufio.NewWriter(w)
-	for _, name := range names {
-		fmt.Fprintf(b, "%s:%d:%d\n", name, totals[name], p[name].Head)
-		p[name].write(b, 1)
-	}
-	return b.Flush()
-}
+func (p Place) compare(q Place) int { return cmp.Compare(p.key(), q.key()) }
 
-// write writes the lines of s, each after so many blanks.
-func (s *Samples) write(b *bufio.Writer, indent int) {
-	for _, at := range slices.SortedFunc(maps.Keys(s.Body), Place.compare) {
-		l := s.Body[at]
-		fmt.Fprintf(b, "%*s%s: %d", indent, "", at, l.Count)
-		for _, callee := range slices.SortedFunc(maps.Keys(l.Callees), func(x, y string) int {
-			return cmp.Or(cmp.Compare(l.Callees[y], l.Callees[x]), cmp.Compare(x, y))
-		}) {
-			fmt.Fprintf(b, " %s:%d", callee, l.Callees[callee])
-		}
-		b.WriteByte('\n')
-	}
-	for _, at := range slices.SortedFunc(maps.Keys(s.Inlined), Place.compare) {
-		for _, name := range slices.Sorted(maps.Keys(s.Inlined[at])) {
-			c := s.Inlined[at][name]
-			fmt.Fprintf(b, "%*s%s: %s:%d\n", indent, "", at, name, c.Total())
-			c.write(b, indent+1)
-		}
-	}
-	if s.Probes {
-		fmt.Fprintf(b, "%*s!CFGChecksum: %d\n", indent, "", s.Checksum)
-	}
-	if s.Attributes != 0 {
-		fmt.Fprintf(b, "%*s!Attributes: %d\n", indent, "", s.Attributes)
-	}
-}
-
-// String returns the place as the text has it.
-func (p Place) String() string {
-	if p.Discriminator == 0 {
-		return fmt.Sprint(p.Offset)
-	}
-	return fmt.Sprintf("%d.%d", p.Offset, p.Discriminator)
-}
-
-func (p Place) compare(q Place) int {
-	return cmp.Or(cmp.Compare(p.Offset, q.Offset), cmp.Compare(p.Discriminator, q.Discriminator))
-}
+// key orders places.
+func (p Place) key() uint64 { return uint64(p.Offset)<<32 | uint64(p.Discriminator) }
 
 // AddTotal adds to the total and nothing else, and so states it.
 func (s *Samples) AddTotal(n uint64) {

@@ -25,6 +25,10 @@ type bodies struct {
 	list  []*body
 	index map[string]*body // by calls: all that were open, and those that count
 
+	// start, end and in are the range of code that was asked for last.
+	start, end ref
+	in         *machinecode.Range
+
 	context *unwind.Context
 	of      map[*machinecode.Range]*body // of the context, by the code that ran
 	key     []byte
@@ -46,8 +50,7 @@ func gather(contexts []unwind.Context, p *Probes, by tailcall.Inferrer) []*body 
 		g.split(c.Ranges)
 		for _, x := range c.Branches {
 			if x.From.IsInstruction() {
-				in, _ := p.code.Extent(x.From)
-				b := g.at(x.From, in)
+				b := g.at(x.From)
 				b.branches = append(b.branches, x)
 			}
 		}
@@ -60,27 +63,29 @@ func gather(contexts []unwind.Context, p *Probes, by tailcall.Inferrer) []*body 
 func (g *bodies) split(ranges []unwind.Count) {
 	for _, x := range ranges {
 		for x.From <= x.To {
-			in, end := g.code.Extent(x.From)
+			to := g.at(x.From)
 			piece := x
-			piece.To = min(x.To, end-1)
-			to := g.at(x.From, in)
+			piece.To = min(x.To, g.end-1)
 			to.ranges = append(to.ranges, piece)
-			x.From = end
+			x.From = g.end
 		}
 	}
 }
 
-// at returns the body of the context that an instruction belongs to, which is in a
-// range of code.
-func (g *bodies) at(leaf ref, in *machinecode.Range) *body {
-	b := g.of[in]
+// at returns the body of the context that an instruction belongs to.
+func (g *bodies) at(leaf ref) *body {
+	if leaf < g.start || leaf >= g.end {
+		g.start = leaf
+		g.in, g.end = g.code.Extent(leaf)
+	}
+	b := g.of[g.in]
 	if b == nil {
 		var path []ref
 		for _, f := range tailcall.Restore(g.code, g.by, g.context, leaf) {
 			path = append(path, f.At)
 		}
 		b = g.body(path)
-		g.of[in] = b
+		g.of[g.in] = b
 	}
 	return b
 }

@@ -83,6 +83,7 @@ type Full struct {
 	all      searches
 	evidence evidence
 	takes    map[function][]function // whose address functions take, as far as was asked
+	sites    map[ref]site            // instructions on stacks, as far as was asked
 }
 
 // NewFull returns an inferrer over a graph. It is not safe for concurrent use. Place
@@ -95,12 +96,15 @@ func NewFull(g *Graph, place func(at machinecode.Ref) uint64) *Full {
 		seen, all = seen.merged(place), all.merged(place)
 	}
 	again := all.cyclic()
-	return &Full{g, newSearches(&seen, again), newSearches(&all, again), newEvidence(g, place), map[function][]function{}}
+	return &Full{g, newSearches(&seen, again), newSearches(&all, again), newEvidence(g, place), map[function][]function{}, map[ref]site{}}
 }
 
 // Infer returns the jumps between stack[i] and stack[i+1] and the rule that found
 // them, or why there are none; known says that nothing else is missing.
 func (f *Full) Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Ref, rule string, known bool) {
+	if f.certain(stack[i], stack[i+1]) {
+		return nil, Direct, true
+	}
 	v := f.infer(stack, i)
 	return v.jumps, v.rule, v.known()
 }

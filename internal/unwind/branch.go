@@ -19,8 +19,8 @@ const (
 type taken struct {
 	from, to ref
 	does     effect
-	// made are the tail calls that the function which a return goes to had made,
-	// as far as follow was asked for them.
+	// made are the tail calls that the function which a return leaves had made, if
+	// those were looked for.
 	made chain
 }
 

@@ -43,24 +43,18 @@ type Count struct {
 func (u *Unwinder) Result() *Result {
 	u.settleSteps()
 	c := contexts{u: u, index: map[string]int{}, ofNode: make([]int32, len(u.frames.nodes))}
-	for i := range u.ranges.slots {
-		if s := &u.ranges.slots[i]; s.count != 0 {
-			x := c.of(s.node)
-			x.Ranges = append(x.Ranges, Count{s.from, s.to, s.count})
-		}
-	}
-	for i := range u.branches.slots {
-		if s := &u.branches.slots[i]; s.count != 0 {
-			x := c.of(s.node)
-			x.Branches = append(x.Branches, Count{s.from, s.to, s.count})
-		}
-	}
+	c.find(&u.ranges)
+	c.find(&u.branches)
+	ranges, branches := c.share(&u.ranges), c.share(&u.branches)
 	for i := range c.list {
-		c.list[i].Ranges = sum(c.list[i].Ranges)
-		c.list[i].Branches = sum(c.list[i].Branches)
+		x := &c.list[i]
+		x.Ranges, x.Branches = sum(ranges[i]), sum(branches[i])
 	}
 	slices.SortFunc(c.list, func(a, b Context) int {
-		return cmp.Or(slices.Compare(a.Frames, b.Frames), slices.CompareFunc(a.Known, b.Known, compareBools))
+		if c := slices.Compare(a.Frames, b.Frames); c != 0 {
+			return c
+		}
+		return slices.CompareFunc(a.Known, b.Known, compareBools)
 	})
 	r := &Result{Contexts: c.list, Moments: u.sampled(), Stats: u.stats}
 	r.Stats.Mapped = u.places.mapped
@@ -83,9 +77,42 @@ type contexts struct {
 	through bool
 }
 
-func (c *contexts) of(n uint32) *Context {
+// find makes the contexts of what was counted.
+func (c *contexts) find(counts *counter) {
+	for i := range counts.slots {
+		if s := &counts.slots[i]; s.count != 0 {
+			c.of(s.node)
+		}
+	}
+}
+
+// share shares counts out to their contexts.
+func (c *contexts) share(from *counter) [][]Count {
+	sizes := make([]int, len(c.list))
+	for i := range from.slots {
+		if s := &from.slots[i]; s.count != 0 {
+			sizes[c.of(s.node)]++
+		}
+	}
+	// One piece of memory serves all: most contexts have few counts.
+	all := make([]Count, from.used)
+	out := make([][]Count, len(c.list))
+	for x, n := range sizes {
+		out[x], all = all[:0:n], all[n:]
+	}
+	for i := range from.slots {
+		if s := &from.slots[i]; s.count != 0 {
+			x := c.of(s.node)
+			out[x] = append(out[x], Count{s.from, s.to, s.count})
+		}
+	}
+	return out
+}
+
+// of returns the index of the context of a node.
+func (c *contexts) of(n uint32) int {
 	if i := c.ofNode[n]; i != 0 {
-		return &c.list[i-1]
+		return int(i - 1)
 	}
 	c.read(n)
 	c.key = c.key[:0]
@@ -99,7 +126,7 @@ func (c *contexts) of(n uint32) *Context {
 		c.list = append(c.list, c.context())
 	}
 	c.ofNode[n] = int32(i + 1)
-	return &c.list[i]
+	return i
 }
 
 // context makes a context of frames.
@@ -140,9 +167,12 @@ func (c *contexts) read(n uint32) {
 	}
 }
 
+// key orders counts by where they are from, then by where they lead.
+func (c *Count) key() uint64 { return uint64(c.From)<<32 | uint64(c.To) }
+
 // sum sorts counts and adds up those of the same place.
 func sum(counts []Count) []Count {
-	slices.SortFunc(counts, func(a, b Count) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	slices.SortFunc(counts, func(a, b Count) int { return cmp.Compare(a.key(), b.key()) })
 	kept := counts[:0]
 	for _, c := range counts {
 		if n := len(kept); n > 0 && kept[n-1].From == c.From && kept[n-1].To == c.To {

@@ -6,6 +6,9 @@ package unwind
 // Choice: where the walk goes by a branch depends on where it is and on the branch
 // alone. So it is found once and then looked up, and it is the steps that are
 // counted. What they say of code and branches is counted at the end.
+//
+// Each step also remembers which one came after it last. That is mostly the next one,
+// too, and is known before the place of the next one is.
 
 // step is a branch that the walk undoes: from the function of a node, where end is
 // the last instruction of what ran behind the branch, None if that is not known.
@@ -26,24 +29,26 @@ type steps struct {
 type stepSlot struct {
 	step
 	next  uint32 // the node of the function that took the branch
+	after uint32 // index of the slot of the step that came after it last
 	count uint64
 }
 
 func newSteps() steps { return steps{slots: make([]stepSlot, firstSlots)} }
 
-// find returns the slot of a step, or the free one that it belongs into.
-func (s *steps) find(x step) *stepSlot {
+// find returns the index of the slot of a step, or of the free one that it belongs
+// into.
+func (s *steps) find(x step) uint32 {
 	mask := uint32(len(s.slots) - 1)
 	for i := x.hash() & mask; ; i = (i + 1) & mask {
 		if slot := &s.slots[i]; slot.count == 0 || slot.step == x {
-			return slot
+			return i
 		}
 	}
 }
 
 // fill takes a free slot.
-func (s *steps) fill(slot *stepSlot, x step, next uint32, count uint64) {
-	*slot = stepSlot{x, next, count}
+func (s *steps) fill(i uint32, x step, next uint32, count uint64) {
+	s.slots[i] = stepSlot{x, next, 0, count}
 	if s.used++; 3*s.used > 2*len(s.slots) {
 		s.grow()
 	}
@@ -54,7 +59,8 @@ func (s *steps) grow() {
 	s.slots = make([]stepSlot, 2*len(old))
 	for i := range old {
 		if x := &old[i]; x.count != 0 {
-			*s.find(x.step) = *x
+			i := s.find(x.step)
+			s.slots[i] = stepSlot{x.step, x.next, 0, x.count}
 		}
 	}
 }
@@ -67,10 +73,13 @@ func (x step) hash() uint32 {
 
 // settleSteps counts what the steps say.
 func (u *Unwinder) settleSteps() {
+	// A stretch of code is behind two branches or so, and a branch before as many.
+	u.ranges.reserve(u.steps.used / 2)
+	u.branches.reserve(u.steps.used / 2)
 	for i := range u.steps.slots {
 		if s := &u.steps.slots[i]; s.count != 0 {
 			u.settle(s.step, s.next, s.count)
 		}
 	}
-	u.steps = newSteps()
+	u.steps, u.last = newSteps(), 0
 }

@@ -98,13 +98,25 @@ func (c *counter) add(e edge, n uint64) {
 	}
 	c.slots[i] = slot{e, n}
 	if c.used++; 3*c.used > 2*len(c.slots) {
-		c.grow()
+		c.resize(2 * len(c.slots))
 	}
 }
 
-func (c *counter) grow() {
+// reserve makes room for so many edges in all.
+func (c *counter) reserve(n int) {
+	size := len(c.slots)
+	for 3*n > 2*size {
+		size *= 2
+	}
+	if size > len(c.slots) {
+		c.resize(size)
+	}
+}
+
+// resize takes a number of slots that is a power of two.
+func (c *counter) resize(size int) {
 	old := c.slots
-	c.slots = make([]slot, 2*len(old))
+	c.slots = make([]slot, size)
 	mask := uint32(len(c.slots) - 1)
 	for _, s := range old {
 		if s.count != 0 {

@@ -1,5 +1,7 @@
 package unwind
 
+import "slices"
+
 // Problem: a function that ended with a jump to another one is on no stack. But
 // where the jump is among the branches of the sample, it was seen.
 //
@@ -19,9 +21,9 @@ const known ref = 1 << 31
 type chains struct {
 	links []chainLink
 	open  []openCall // calls within the branches, outermost first
+	now   chain      // of the function that runs
 
-	jumps []ref   // for reading a chain
-	of    []chain // of the functions on a stack
+	jumps []ref // for reading a chain
 }
 
 type chain int32
@@ -41,14 +43,13 @@ type openCall struct {
 	caller chain // of the function that made it
 }
 
-// follow replays the branches, which are newest first, and returns the chain of
-// the function that runs at the end.
-func (u *Unwinder) follow() chain {
-	c := &u.chains
+// follow replays the branches that move tell of, which are newest first. Of returns it
+// says what the functions had made that they leave.
+func (c *chains) follow(branches []taken, moves []int) {
 	c.links, c.open = append(c.links[:0], chainLink{}, chainLink{}), c.open[:0]
 	now := unseen
-	for i := len(u.moves) - 1; i >= 0; i-- {
-		t := &u.taken[u.moves[i]]
+	for _, i := range slices.Backward(moves) {
+		t := &branches[i]
 		switch t.does {
 		case calls:
 			c.open = append(c.open, openCall{t.from, now})
@@ -65,53 +66,51 @@ func (u *Unwinder) follow() chain {
 			now = chain(len(c.links) - 1)
 		}
 	}
-	return now
+	c.now = now
 }
 
 // called returns the node of a function that was called by a call of the function
 // of node, and has made the tail calls of a chain since.
 func (u *Unwinder) called(node uint32, call ref, made chain) uint32 {
+	switch made {
+	case unseen:
+		return u.frames.child(node, call)
+	case seen:
+		return u.frames.child(node, call|known)
+	}
 	c := &u.chains
 	c.jumps = c.jumps[:0]
 	for made > seen {
 		c.jumps = append(c.jumps, c.links[made].jump)
 		made = c.links[made].before
 	}
-	if made == seen {
-		call |= known
-	}
-	node = u.frames.child(node, call)
-	for i := len(c.jumps) - 1; i >= 0; i-- {
-		node = u.frames.child(node, c.jumps[i])
+	node = u.called(node, call, made)
+	for _, jump := range slices.Backward(c.jumps) {
+		node = u.frames.child(node, jump)
 	}
 	return node
 }
 
-// start returns the node of the sample's stack, whose innermost function has the
-// chain made.
-func (u *Unwinder) start(made chain) uint32 {
-	calls := u.stack[1:] // innermost first
+// start returns the node of the sample's stack.
+func (u *Unwinder) start() uint32 {
+	u.chains.follow(u.taken, u.moves)
+	calls, open := u.stack[1:], u.chains.open
 	// What the branches opened are the innermost calls of the stack, if it is whole.
-	open := u.chains.open
-	of := u.chains.of[:0]
-	for range calls {
-		of = append(of, unseen)
-	}
-	u.chains.of = of
-	for i := range calls {
-		if i == len(open) {
-			of[i] = made
-			break
-		}
-		o := open[len(open)-1-i]
-		if o.call != calls[i] {
-			break
-		}
-		of[i], made = made, o.caller
+	n := 0
+	for n < len(calls) && n < len(open) && open[len(open)-1-n].call == calls[n] {
+		n++
 	}
 	node := uint32(root)
 	for i := len(calls) - 1; i >= 0; i-- {
-		node = u.called(node, calls[i], of[i])
+		made := unseen
+		switch {
+		case i > n, i == n && n < len(open):
+		case i == 0:
+			made = u.chains.now
+		default:
+			made = open[len(open)-i].caller
+		}
+		node = u.called(node, calls[i], made)
 	}
 	return node
 }

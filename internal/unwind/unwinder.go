@@ -55,9 +55,10 @@ type Unwinder struct {
 
 	// Of the sample at hand. The walk is at the instruction leaf of a frame, which
 	// the node parent called.
-	stack  []ref // innermost first
-	taken  []taken
-	moves  []int // indexes of taken: those that do something to the stack
+	stack  []ref   // innermost first
+	taken  []taken // newest first
+	moves  []int   // indexes of taken: those that do something to the stack
+	last   uint32  // index of the slot of the last step
 	parent uint32
 	leaf   ref
 	count  uint64

@@ -34,12 +34,20 @@ func (u *Unwinder) walk() {
 
 // take counts a step, and returns where it leads.
 func (u *Unwinder) take(s step, t *taken) uint32 {
-	slot := u.steps.find(s)
-	if slot.count == 0 {
-		next := u.before(t)
-		u.steps.fill(slot, s, next, u.count)
-		return next
+	last := &u.steps.slots[u.last]
+	slot := &u.steps.slots[last.after]
+	if slot.count == 0 || slot.step != s {
+		i := u.steps.find(s)
+		last.after = i
+		slot = &u.steps.slots[i]
+		if slot.count == 0 {
+			next := u.before(t)
+			u.steps.fill(i, s, next, u.count)
+			u.last = 0
+			return next
+		}
 	}
+	u.last = last.after
 	slot.count = saturate(slot.count, u.count)
 	return slot.next
 }
@@ -47,7 +55,7 @@ func (u *Unwinder) take(s step, t *taken) uint32 {
 // stacked returns the node of the sample's stack.
 func (u *Unwinder) stacked() uint32 {
 	if u.tailCalls() {
-		return u.start(u.follow())
+		return u.start()
 	}
 	node := uint32(root)
 	for i := len(u.stack) - 1; i > 0; i-- {
