@@ -9,9 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/cairnprof/cairn/format/mip"
@@ -48,36 +46,14 @@ func (f *orderFlags) runRecorded(ctx context.Context, s *Streams, argv []string)
 	return m, rec.Run.Status, err
 }
 
-// recordRun runs a program under breakpoints. Our terminal is the program's:
-// an interrupt is for it to handle, and we wait for its end. Where our own
-// standard output is wanted for something else the program gets standard error.
+// recordRun runs a program under breakpoints.
 func recordRun(ctx context.Context, s *Streams, argv []string, scenario string, keepOut bool) (*ptrace.Recording, error) {
-	opts := &ptrace.Options{Stdin: s.In, Stdout: s.Out, Stderr: s.Err}
-	if keepOut {
-		opts.Stdout = s.Err
-	}
-	// The terminal sends these to the program, too. They are caught, as a
-	// program started while they are ignored would ignore them.
-	fromTerminal := make(chan os.Signal, 1)
-	signal.Notify(fromTerminal, syscall.SIGINT, syscall.SIGQUIT)
-	defer signal.Stop(fromTerminal)
-	forUs := make(chan os.Signal, 1)
-	signal.Notify(forUs, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(forUs)
-	opts.Signals = forUs
-
-	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() {
-		// The command's context also ends with the signals above.
-		select {
-		case <-fromTerminal:
-		case <-running.Done():
-		case <-time.After(2 * time.Second):
-			cancel()
-		}
-	})()
-	return ptrace.Record(running, argv, scenario, opts)
+	var rec *ptrace.Recording
+	err := traced(ctx, s, keepOut, func(ctx context.Context, opts *ptrace.Options) (err error) {
+		rec, err = ptrace.Record(ctx, argv, scenario, opts)
+		return err
+	})
+	return rec, err
 }
 
 // reportRun says what the run cost and what it does not tell.

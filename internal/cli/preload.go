@@ -6,14 +6,43 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
+
+	"github.com/cairnprof/cairn/internal/ptrace"
 )
 
 // preload is the variable that has the loader put a library into a program, in
-// front of what the user wants there.
-func preload(library string) string {
-	return "LD_PRELOAD=" + strings.TrimSuffix(library+":"+os.Getenv("LD_PRELOAD"), ":")
+// front of what the user wants there. Loaders part the variable at spaces and colons:
+// a library whose path has some gets a link in dir, which privateDir made and which has
+// to stay while the program runs.
+func preload(library, dir string) (string, error) {
+	if !preloadable(library) {
+		link := filepath.Join(dir, filepath.Base(library))
+		if err := os.Symlink(library, link); err != nil {
+			return "", err
+		}
+		library = link
+	}
+	return "LD_PRELOAD=" + strings.TrimSuffix(library+":"+os.Getenv("LD_PRELOAD"), ":"), nil
+}
+
+// preloadable reports whether a path can stand in the variable. What follows a $ is
+// replaced there.
+func preloadable(path string) bool { return !strings.ContainsAny(path, " \t\n\v\f\r:;$") }
+
+// privateDir makes a directory for what a program is given, and for preload.
+func privateDir(pattern string) (string, error) {
+	dir, err := filepath.Abs(os.TempDir())
+	if err != nil {
+		return "", err
+	}
+	if !preloadable(dir) {
+		dir = "/tmp"
+	}
+	return os.MkdirTemp(dir, pattern)
 }
 
 // inPlaceOfUs is the program at path with our streams, and env besides our
@@ -41,4 +70,36 @@ func runThrough(cmd *exec.Cmd) (int, error) {
 		return 128 + int(status.Signal()), nil
 	}
 	return exit.ExitCode(), nil
+}
+
+// traced has a program run that is followed from outside. Our terminal is the program's:
+// an interrupt is for it to handle, and we wait for its end. Where our own standard
+// output is wanted for something else the program gets standard error.
+func traced(ctx context.Context, s *Streams, keepOut bool, run func(context.Context, *ptrace.Options) error) error {
+	opts := &ptrace.Options{Stdin: s.In, Stdout: s.Out, Stderr: s.Err}
+	if keepOut {
+		opts.Stdout = s.Err
+	}
+	// The terminal sends these to the program, too. They are caught, as a
+	// program started while they are ignored would ignore them.
+	fromTerminal := make(chan os.Signal, 1)
+	signal.Notify(fromTerminal, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(fromTerminal)
+	forUs := make(chan os.Signal, 1)
+	signal.Notify(forUs, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(forUs)
+	opts.Signals = forUs
+
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		// The command's context also ends with the signals above.
+		select {
+		case <-fromTerminal:
+		case <-running.Done():
+		case <-time.After(2 * time.Second):
+			cancel()
+		}
+	})()
+	return run(running, opts)
 }

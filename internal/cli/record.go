@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,7 @@ type recordFlags struct {
 	every uint64
 	depth int
 	dsos  []string
+	step  bool
 	cc    string
 }
 
@@ -68,6 +70,8 @@ The program must be linked dynamically, for Linux on x86-64. Its exit code becom
 				return usagef("record: --every %d: one branch in 1 to 2^40", f.every)
 			case f.depth < 1 || f.depth > lbr.MaxDepth:
 				return usagef("record: --depth %d: 1 to %d branches", f.depth, lbr.MaxDepth)
+			case f.step && len(f.dsos) > 0:
+				return usagef("record: --dso: all libraries are recorded with --step")
 			}
 			return nil
 		},
@@ -79,6 +83,7 @@ The program must be linked dynamically, for Linux on x86-64. Its exit code becom
 	c.Flags().Uint64Var(&f.every, "every", 10007, "sample one in `N` taken branches")
 	c.Flags().IntVar(&f.depth, "depth", 32, "keep the last `N` branches in a sample")
 	c.Flags().StringArrayVar(&f.dsos, "dso", nil, "record the branches of the library `NAME` too, a name or a path; all: of all")
+	c.Flags().BoolVar(&f.step, "step", false, "stop the program at each branch: for any program, and slow")
 	c.Flags().StringVar(&f.cc, "cc", "gcc", "compile the runtime with `COMPILER`, once")
 	return c
 }
@@ -88,42 +93,29 @@ func (f *recordFlags) run(ctx context.Context, s *Streams, argv []string) error 
 	if err != nil {
 		return usagef("record: %v", err)
 	}
-	interpreter, err := interpreterOf(path)
+	p, err := recordableAt(path)
 	if err != nil {
 		return err
 	}
-	libraries, err := f.libraries(ctx, path, interpreter)
-	if err != nil {
-		return err
-	}
-	library, err := f.library(ctx)
-	if err != nil {
-		return err
-	}
-	tmp, err := os.MkdirTemp("", "cairn-record-")
+	tmp, err := privateDir("cairn-record-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
 	raw := filepath.Join(tmp, "samples")
-	if err := f.writePlans(s, tmp, path, libraries); err != nil {
-		return err
-	}
 	if err := os.WriteFile(raw, nil, 0o600); err != nil {
 		return err
 	}
-	truth := "0"
-	if f.truth != "" {
-		truth = "1"
+	var code int
+	switch {
+	case f.step:
+		code, err = f.stopping(ctx, s, argv, raw)
+	case p.whyStep != "":
+		note(s, "record: %s: %s: it is stopped at each branch instead, which is a thousand times slower", path, p.whyStep)
+		code, err = f.stopping(ctx, s, argv, raw)
+	default:
+		code, err = f.copying(ctx, s, p, argv, raw)
 	}
-	cmd := inPlaceOfUs(ctx, s, path, argv, []string{
-		preload(library), "CAIRN_LBR=" + tmp, "CAIRN_LBR_OUT=" + raw,
-		"CAIRN_LBR_EVERY=" + strconv.FormatUint(f.every, 10), "CAIRN_LBR_DEPTH=" + strconv.Itoa(f.depth), "CAIRN_LBR_TRUTH=" + truth,
-	})
-	if f.out == "-" || f.truth == "-" {
-		cmd.Stdout = s.Err
-	}
-	code, err := runThrough(cmd)
 	if err != nil {
 		return err
 	}
@@ -136,17 +128,73 @@ func (f *recordFlags) run(ctx context.Context, s *Streams, argv []string) error 
 	return nil
 }
 
-// interpreterOf returns the loader of a program.
-func interpreterOf(path string) (string, error) {
+// copying runs a program with the runtime, which runs copies of its code.
+func (f *recordFlags) copying(ctx context.Context, s *Streams, p *recordable, argv []string, raw string) (code int, err error) {
+	libraries, err := f.libraries(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	library, err := f.library(ctx)
+	if err != nil {
+		return 0, err
+	}
+	plans := filepath.Dir(raw)
+	if err := f.writePlans(s, plans, p.path, libraries); err != nil {
+		return 0, err
+	}
+	truth := "0"
+	if f.truth != "" {
+		truth = "1"
+	}
+	loaded, err := preload(library, plans)
+	if err != nil {
+		return 0, err
+	}
+	cmd := inPlaceOfUs(ctx, s, p.path, argv, []string{
+		loaded, "CAIRN_LBR=" + plans, "CAIRN_LBR_OUT=" + raw,
+		"CAIRN_LBR_EVERY=" + strconv.FormatUint(f.every, 10), "CAIRN_LBR_DEPTH=" + strconv.Itoa(f.depth), "CAIRN_LBR_TRUTH=" + truth,
+	})
+	if f.out == "-" || f.truth == "-" {
+		cmd.Stdout = s.Err
+	}
+	return runThrough(cmd)
+}
+
+// recordable is a program whose branches can be recorded.
+type recordable struct {
+	path, interpreter string
+	whyStep           string // why the runtime cannot be loaded into it, or ""
+}
+
+// recordableAt looks at a program.
+func recordableAt(path string) (*recordable, error) {
+	if script(path) {
+		return nil, usagef("record: %s is a script: write its interpreter in front", path)
+	}
 	file, err := objfile.Open(path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer file.Close()
-	if !file.Interpreted() {
-		return "", fmt.Errorf("%s: linked statically: what records branches cannot be loaded into it; link it dynamically", path)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !file.X86_64():
+		return nil, fmt.Errorf("record: %s: it is not for x86-64", path)
+	case info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 && os.Geteuid() != 0:
+		return nil, fmt.Errorf("record: %s: it runs with more rights than its user (setuid, setgid), and so can be neither changed nor followed", path)
 	}
-	return file.Interpreter(), nil
+	p := &recordable{path: path, interpreter: file.Interpreter()}
+	switch {
+	case p.interpreter == "":
+		p.whyStep = "linked statically, so that what records branches cannot be loaded into it"
+	case strings.Contains(filepath.Base(p.interpreter), "musl"):
+		p.whyStep = "its C library is musl, for which there is nothing that records branches"
+	case slices.ContainsFunc(file.LoadedSections(), func(s objfile.LoadedSection) bool { return s.Name == ".gopclntab" }):
+		p.whyStep = "a Go program, which does without the C library where that would have to be told"
+	}
+	return p, nil
 }
 
 // library returns the runtime, which is compiled on first use.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cairnprof/cairn/internal/ehframe"
 	"github.com/cairnprof/cairn/internal/lbr"
 	"github.com/cairnprof/cairn/internal/objfile"
 )
@@ -31,11 +32,11 @@ func runsAsItIs(library string) bool {
 }
 
 // libraries are the paths of the libraries that --dso names.
-func (f *recordFlags) libraries(ctx context.Context, program, interpreter string) ([]string, error) {
+func (f *recordFlags) libraries(ctx context.Context, p *recordable) ([]string, error) {
 	var linked, out []string
 	for _, name := range f.dsos {
 		if !strings.Contains(name, "/") && linked == nil {
-			linked = librariesOf(ctx, interpreter, program)
+			linked = librariesOf(ctx, p.interpreter, p.path)
 		}
 		found, err := named(name, linked)
 		if err != nil {
@@ -118,11 +119,41 @@ func planLBR(path string, number int) (*lbr.Image, error) {
 	}
 	m := lbr.ModuleOf(p)
 	m.Number = number
+	if len(m.Functions) == 0 {
+		if m.Functions, err = functionStarts(file); err != nil {
+			return nil, err
+		}
+	}
 	image, err := lbr.Plan(m)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return image, nil
+}
+
+// functionStarts are where functions begin, ascending: by symbols and by what unwinds the
+// stack, which is left where symbols were stripped.
+func functionStarts(file *objfile.File) ([]uint64, error) {
+	symbols, err := file.FunctionSymbols()
+	if err != nil {
+		return nil, err
+	}
+	var out []uint64
+	for _, s := range symbols {
+		out = append(out, s.Addr)
+	}
+	data, addr, _, ok, err := file.Section(".eh_frame")
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		frames, _ := ehframe.Read(data, addr) // symbols may do
+		for _, f := range frames {
+			out = append(out, f.Lo)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }
 
 func writeImage(plan, module string, image *lbr.Image) error {

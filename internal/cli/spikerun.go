@@ -92,7 +92,7 @@ func (f *spikeRunFlags) run(ctx context.Context, s *Streams, argv []string) erro
 	if err != nil {
 		return fmt.Errorf("spike run: %w", err)
 	}
-	tmp, err := os.MkdirTemp("", "cairn-spike-")
+	tmp, err := privateDir("cairn-spike-")
 	if err != nil {
 		return err
 	}
@@ -129,8 +129,12 @@ func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]strin
 	if err := os.WriteFile(summary, nil, 0o600); err != nil {
 		return nil, err
 	}
+	loaded, err := preload(library, tmp)
+	if err != nil {
+		return nil, fmt.Errorf("spike run: %w", err)
+	}
 	env := []string{
-		preload(library), "CAIRN_DIR=" + dir, "CAIRN_SPIKE=" + words, "CAIRN_HOOK_SUMMARY=" + summary,
+		loaded, "CAIRN_DIR=" + dir, "CAIRN_SPIKE=" + words, "CAIRN_HOOK_SUMMARY=" + summary,
 	}
 	if plan == nil {
 		return env, nil

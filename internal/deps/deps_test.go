@@ -102,7 +102,7 @@ var rules = map[string]rule{
 	"internal/nativert":   {ours: "prof format/mip/wire format/tracelog/wire"},
 	"internal/driver":     {pure: true},
 	"internal/lbr":        {ours: "sample internal/bytecur internal/objfile internal/x86", pure: true},
-	"internal/ptrace":     {ours: "prof internal/objfile"},
+	"internal/ptrace":     {ours: "prof internal/objfile internal/x86"},
 	"internal/heatmap":    {pure: true},
 	"internal/webpage":    {pure: true},
 	"internal/wrap":       {ours: "internal/objfile", others: "github.com/ianlancetaylor/demangle", pure: true},

@@ -131,6 +131,9 @@ func (p *planner) plain(in *instruction) error {
 	at := len(p.Code)
 	p.bytes(in.bytes...)
 	if in.Relative() { // xbegin
+		if !p.inside(in.target()) {
+			return errFar
+		}
 		put32(p.Code[len(p.Code)-4:], 0)
 		p.links = append(p.links, link{uint32(len(p.Code)), uint32(in.target())})
 		return nil

@@ -29,6 +29,13 @@ type trap interface {
 	unset(s *session, pid int) error
 }
 
+// mover is a trap that says how threads go on, and looks at their system calls.
+type mover interface {
+	trap
+	resume(s *session, tid int, sig syscall.Signal) error
+	syscallStop(s *session, tid int) error
+}
+
 // session is a program that is being followed. All of its methods are for one
 // thread, as ptrace is.
 type session struct {
@@ -63,7 +70,10 @@ type change struct {
 }
 
 // task is a thread that is being followed.
-type task struct{ process int } // its process id
+type task struct {
+	process int // its process id
+	branch  branchTask
+}
 
 // follow runs a program under a trap to its end.
 func follow(ctx context.Context, argv []string, bin *objfile.File, t trap, opts *Options) (s *session, status Status, err error) {
@@ -355,7 +365,11 @@ func (s *session) stopped(tid int, ws syscall.WaitStatus) error {
 	}
 	sig := ws.StopSignal()
 	if sig == syscall.SIGTRAP|0x80 {
-		if err := s.syscallStop(tid); err != nil {
+		look := s.syscallStop
+		if m, ok := s.trap.(mover); ok {
+			look = func(tid int) error { return m.syscallStop(s, tid) }
+		}
+		if err := look(tid); err != nil {
 			return err
 		}
 		return s.resume(tid, 0)
@@ -386,6 +400,9 @@ func (s *session) stopped(tid int, ws syscall.WaitStatus) error {
 
 // resume lets a stopped thread run, with a signal or 0.
 func (s *session) resume(tid int, sig syscall.Signal) error {
+	if m, ok := s.trap.(mover); ok {
+		return m.resume(s, tid, sig)
+	}
 	if s.guard.sig != 0 {
 		return syscall.PtraceSyscall(tid, int(sig))
 	}

@@ -30,3 +30,8 @@ func WarmFaults(context.Context, []string, *Options) (*Faults, error) {
 func ColdFaults(context.Context, []string, *Options) (*Faults, error) {
 	return nil, ErrUnsupported
 }
+
+// Branches is not there on this system.
+func Branches(context.Context, []string, BranchWatcher, *Options) (*BranchRun, error) {
+	return nil, ErrUnsupported
+}
