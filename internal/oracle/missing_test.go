@@ -25,7 +25,8 @@ func TestMissingFrames(t *testing.T) {
 			t.Run(g.Name, func(t *testing.T) {
 				t.Parallel()
 				mustHave(t, g.Compiler)
-				r := recordGuest(t, g)
+				r, program, perf := recordGuest(t, g)
+				likeLLVM(t, program, perf, g.Probed())
 				for _, depth := range []int{32, 16, 8, -1} {
 					got := judgeMissing(t, r, depth)
 					mu.Lock()
@@ -83,8 +84,9 @@ func judgeMissing(t *testing.T, r *tailtruth.Recording, depth int) []tailtruth.T
 	return got
 }
 
-// recordGuest compiles and runs a guest.
-func recordGuest(t *testing.T, g *tailguests.Guest) *tailtruth.Recording {
+// recordGuest compiles and runs a guest. Besides, it returns the files of the program
+// and of its samples.
+func recordGuest(t *testing.T, g *tailguests.Guest) (r *tailtruth.Recording, program, perf string) {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -98,7 +100,8 @@ func recordGuest(t *testing.T, g *tailguests.Guest) *tailtruth.Recording {
 		}
 		t.Skip(err)
 	}
-	program, perf, truth := filepath.Join(dir, "program"), filepath.Join(dir, "perf"), filepath.Join(dir, "truth")
+	program, perf = filepath.Join(dir, "program"), filepath.Join(dir, "perf")
+	truth := filepath.Join(dir, "truth")
 	compile, err := g.Command(root, sources, program)
 	if err != nil {
 		t.Fatal(err)
@@ -111,5 +114,5 @@ func recordGuest(t *testing.T, g *tailguests.Guest) *tailtruth.Recording {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { run.Close() })
-	return &run.Recording
+	return &run.Recording, program, perf
 }
