@@ -7,8 +7,9 @@ PACKAGES := ./...
 
 # The packages with goroutines or locks, for the race detector. The scripts of
 # internal/cli go without it: they start thousands of processes, and one that
-# looks for races takes a second to start and end.
+# looks for races takes a second to start and end. So do long tests of one goroutine.
 CONCURRENT := ./internal/cli ./internal/objfile ./internal/account ./format/calls ./format/xray ./format/perfscript ./internal/unwind
+UNRACED    := '^(TestScript|TestHostileSizes|TestLLVMRealLogs|TestMutants)$$'
 
 # A number of executions, as Go 1.26 may report the end of a time limit as a
 # failure (golang/go#75804).
@@ -36,7 +37,7 @@ test: ## what the tests need (from apt), the lint and all tests
 	@./scripts/need.sh test
 	@$(MAKE) --no-print-directory lint
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
-		set -x; go test -race -timeout $(TIMEOUT) -skip '^TestScript$$' $(CONCURRENT); fi
+		set -x; go test -race -timeout $(TIMEOUT) -skip $(UNRACED) $(CONCURRENT); fi
 	go test -timeout $(TIMEOUT) $(PACKAGES)
 
 lint: ## go vet, gofumpt and staticcheck

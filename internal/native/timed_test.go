@@ -303,7 +303,7 @@ func TestTimedSQLite(t *testing.T) {
 	}
 	for _, build := range [][]string{
 		{"gcc", "-O2", "-dp", "-fno-ipa-ra"},
-		{"clang-22", "-O2", "-fno-integrated-as"},
+		{"clang-22", "-O1", "-fno-integrated-as"},
 	} {
 		t.Run(build[0], func(t *testing.T) {
 			t.Parallel()
