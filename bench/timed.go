@@ -256,9 +256,7 @@ func (b *bench) reportTimed(ctx context.Context, all []*watched) error {
 		if w.limit > 0 {
 			m := median(w.ratios)
 			targets = append(targets, target{w.label, fmt.Sprintf("<= %.2f", w.limit), fmt.Sprintf("%.3f", m), m <= w.limit})
-		}
-		if w.limit > 0 {
-			m := median(w.others)
+			m = median(w.others)
 			targets = append(targets, target{w.label + ": other threads, of one core", "<= 3 %", fmt.Sprintf("%.1f %%", 100*m), m <= 0.03})
 		}
 	}

@@ -54,6 +54,7 @@ CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 	f.displayFlags.register(c)
 	f.registerShort(c)
 	c.Flags().StringVar(&f.sort, "sort", "total", "order of the functions: `key` is "+keyList(append(costNames(), "name", "id")))
+	otherWord(c, "sort", "by") // as it is called in cairn stacks
 	c.Flags().BoolVar(&f.reverse, "reverse", false, "turn the order round")
 	c.Flags().IntVar(&f.top, "top", 0, "only the first `n` functions; 0 for all")
 	registerRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")

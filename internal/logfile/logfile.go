@@ -159,7 +159,7 @@ func unpack(r io.Reader, name string, look func([]byte) error) (*File, error) {
 	}
 	f := &File{Name: name}
 	if err := f.fill(begin); err != nil {
-		if kind == nil || errors.As(err, new(*fs.PathError)) || f.Size == 0 {
+		if kind == nil || errors.As(err, new(*fs.PathError)) || errors.As(err, new(*noRoomError)) || f.Size == 0 {
 			return nil, errors.Join(fmt.Errorf("reading %s: %w", name, err), f.Close())
 		}
 		f.Note = fmt.Sprintf("%s: the %s data is cut off or damaged after %d bytes (%v); these are used", name, kind.name, f.Size, err)
@@ -182,10 +182,11 @@ func (f *File) fill(r io.Reader) error {
 	if err := os.Remove(tmp.Name()); err != nil {
 		return errors.Join(err, tmp.Close())
 	}
-	if _, err := memory.WriteTo(tmp); err != nil {
+	to := &spool{file: tmp}
+	if _, err := memory.WriteTo(to); err != nil {
 		return errors.Join(err, tmp.Close())
 	}
-	n, err = io.Copy(tmp, r)
+	n, err = io.Copy(to, r)
 	f.ReaderAt, f.Size, f.file = tmp, f.Size+n, tmp
 	return err
 }

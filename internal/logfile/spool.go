@@ -1,0 +1,53 @@
+package logfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// A spool writes a temporary file and leaves the disk some room: an input can have no
+// end, and others need the disk as well.
+type spool struct {
+	file    *os.File
+	size    int64
+	checked int64 // size at which the disk was looked at last
+}
+
+// checkEach is how many bytes are written between two looks at the disk.
+const checkEach = 1 << 20
+
+// reserve is the greatest room in bytes that is left; of small disks it is a twentieth.
+const reserve = 512 << 20
+
+// noRoomError says that the disk is full, or nearly.
+type noRoomError struct {
+	dir  string
+	size int64
+}
+
+func (e *noRoomError) Error() string {
+	return fmt.Sprintf("no room is left in %s after %d bytes of it: set TMPDIR to a directory that has more", e.dir, e.size)
+}
+
+func (s *spool) Write(b []byte) (int, error) {
+	if s.size-s.checked >= checkEach {
+		s.checked = s.size
+		// Where it cannot be told, the disk says when it is full.
+		if free, total, ok := diskSpace(s.file); ok && free < min(reserve, total/20) {
+			return 0, s.noRoom()
+		}
+	}
+	n, err := s.file.Write(b)
+	s.size += int64(n)
+	if errors.Is(err, syscall.ENOSPC) {
+		err = s.noRoom()
+	}
+	return n, err
+}
+
+func (s *spool) noRoom() error {
+	return &noRoomError{filepath.Dir(s.file.Name()), s.size}
+}
