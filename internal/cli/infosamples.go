@@ -100,7 +100,9 @@ func (j *sampleProfileJSON) table() *report.Table {
 // shareTable has the shares of all counts.
 func (j *sampleProfileJSON) shareTable() *report.Table {
 	t := &report.Table{Columns: []report.Column{
-		{Title: "SHARE OF COUNTS", Align: report.Right}, {Title: "PLACES", Align: report.Right}, {Title: "OF ALL", Align: report.Right},
+		{Title: "SHARE OF COUNTS", Align: report.Right},
+		{Title: "PLACES", Align: report.Right},
+		{Title: "OF ALL", Align: report.Right},
 		{Title: "LEAST COUNT", Align: report.Right},
 	}}
 	for _, x := range j.Shares {

@@ -78,8 +78,12 @@ func callKind(e *profgen.CallEdge) string {
 // table writes the edges, those with the most calls first, then with the most samples.
 func (g callWriter) table(w io.Writer) error {
 	t := report.Table{Columns: []report.Column{
-		{Title: "CALLS", Align: report.Right}, {Title: "SAMPLES", Align: report.Right}, {Title: "KIND"},
-		{Title: "CALLER", Shrink: report.Shorten}, {Title: "CALLEE", Shrink: report.Shorten}, {Title: "INFERRED BY"},
+		{Title: "CALLS", Align: report.Right},
+		{Title: "SAMPLES", Align: report.Right},
+		{Title: "KIND"},
+		{Title: "CALLER", Shrink: report.Shorten},
+		{Title: "CALLEE", Shrink: report.Shorten},
+		{Title: "INFERRED BY"},
 	}}
 	edges := slices.Clone(g.Edges)
 	slices.SortStableFunc(edges, func(a, b profgen.CallEdge) int {
