@@ -30,8 +30,10 @@ type bench struct {
 	rounds    int      // interleaved pairs for each ratio
 	traceRows int      // of trace
 	log       io.Writer
-	// The builds of missing whose name has this.
+	// The builds of missing whose name has this, and whether what was recorded of
+	// them stays.
 	missingOnly string
+	missingKeep bool
 	report      bytes.Buffer // Markdown
 	targets     []target
 }
@@ -59,6 +61,7 @@ func main() {
 	flag.IntVar(&b.traceRows, "trace-rows", defaultTraceRows, "rows of the workload whose trace is the largest but one; the report is kept only of the default")
 	flag.IntVar(&b.rounds, "rounds", 7, "interleaved pairs of runs behind each time ratio")
 	flag.StringVar(&b.missingOnly, "missing-only", "", "of missing, the builds whose name has this, as \"Lua gcc -O2\"; the report is kept only of all")
+	flag.BoolVar(&b.missingKeep, "missing-keep", false, "of missing, keep the recordings and judge those that are there, for work on the rules")
 	programs := flag.String("guests", "sqlite3,git,python,cost", "what startup measures now; of the rest it takes what it measured last")
 	flag.Parse()
 	b.guests = strings.Split(*programs, ",")

@@ -72,7 +72,7 @@ func (b *bench) missing(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.reportMissing(ctx, cells); err != nil || b.missingOnly != "" {
+	if err := b.reportMissing(ctx, cells); err != nil || b.missingKeep {
 		return err
 	}
 	return os.RemoveAll(dir)
@@ -96,12 +96,14 @@ func (b *bench) missingBuilds() []*tailguests.Guest {
 // missingOf builds a program, records it with each period and judges the inference.
 func (b *bench) missingOf(ctx context.Context, dir, sources string, g *tailguests.Guest) ([]*missingCell, error) {
 	program := filepath.Join(dir, g.Name+"-"+g.Compiler+g.Level)
-	argv, err := g.Command(b.root, sources, program)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := output(ctx, dir, argv...); err != nil {
-		return nil, err
+	if !b.missingKeep || !exists(program) {
+		argv, err := g.Command(b.root, sources, program)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := output(ctx, dir, argv...); err != nil {
+			return nil, err
+		}
 	}
 	var cells []*missingCell
 	for _, period := range missingPeriods {
@@ -117,17 +119,13 @@ func (b *bench) missingOf(ctx context.Context, dir, sources string, g *tailguest
 // missingAt records a program once, and judges the inference at each depth: samples of
 // less depth are those of the greatest without their last branches.
 func (b *bench) missingAt(ctx context.Context, g *tailguests.Guest, program string, period int) ([]*missingCell, error) {
-	perf, truth := program+".perf", program+".truth"
-	defer os.Remove(perf)
-	defer os.Remove(truth)
-	every, err := strconv.Atoi(g.Every)
+	perf, truth, err := b.recordMissing(ctx, g, program, period)
 	if err != nil {
 		return nil, err
 	}
-	// About as many samples as in tests, whatever the period.
-	argv := append([]string{b.cairn, "record", "--lbr", "--every", strconv.Itoa(period), "--truth", truth, "-o", perf, "--", program}, g.Args(b.root, max(1, period/every))...)
-	if _, err := output(ctx, filepath.Dir(program), argv...); err != nil {
-		return nil, err
+	if !b.missingKeep {
+		defer os.Remove(perf)
+		defer os.Remove(truth)
 	}
 	run, err := tailguests.Open(program, perf, truth, g.Probed())
 	if err != nil {
@@ -156,4 +154,27 @@ func (b *bench) missingAt(ctx context.Context, g *tailguests.Guest, program stri
 		cells = append(cells, c)
 	}
 	return cells, nil
+}
+
+// recordMissing records a program, unless that is kept from before, and returns the
+// files of samples and of true stacks.
+func (b *bench) recordMissing(ctx context.Context, g *tailguests.Guest, program string, period int) (perf, truth string, err error) {
+	name := program + "-" + strconv.Itoa(period)
+	perf, truth = name+".perf", name+".truth"
+	if b.missingKeep && exists(truth) { // which is written last
+		return perf, truth, nil
+	}
+	every, err := strconv.Atoi(g.Every)
+	if err != nil {
+		return "", "", err
+	}
+	// About as many samples as in tests, whatever the period.
+	argv := []string{b.cairn, "record", "--lbr", "--every", strconv.Itoa(period), "--truth", truth, "-o", perf, "--", program}
+	_, err = output(ctx, filepath.Dir(program), append(argv, g.Args(b.root, max(1, period/every))...)...)
+	return perf, truth, err
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }

@@ -38,7 +38,12 @@ func (s *missingSum) add(c *missingCell) {
 }
 
 // share returns n of all in percent.
-func share(n, all int) string { return fmt.Sprintf("%.2f %%", 100*float64(n)/float64(max(all, 1))) }
+func share(n, all int) string {
+	if all == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%.2f %%", 100*float64(n)/float64(all))
+}
 
 // bad returns what was inserted but is not right, as a part of the missing pairs.
 func bad(t *tailtruth.Tally) float64 { return float64(t.Wrong+t.False) / float64(max(t.Missing, 1)) }
@@ -110,6 +115,8 @@ Samples are those of a whole run, so figures repeat but for where threads and me
 		depths[c.depth].add(c)
 	}
 	writeTargets(&text, missingTargets(&all, programs, depths))
+	fmt.Fprintf(&text, "Judged were %s pairs with missing frames and %s without. gcc makes no tail calls at -O1.\n\n",
+		thousands(int64(all.full.Missing)), thousands(int64(all.full.Plain)))
 	missingTable(&text, "program", cells, func(c *missingCell) string { return c.program })
 	missingTable(&text, "branches in a sample", cells, func(c *missingCell) string { return strconv.Itoa(c.depth) })
 	missingTable(&text, "one sample in branches", cells, func(c *missingCell) string { return thousands(int64(c.period)) })
