@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -11,12 +12,46 @@ import (
 	"strings"
 )
 
-// A profileUse is a build of Lua with a profile, or without one.
+// A profileUse is a build of a program with a profile, or without one.
 type profileUse struct {
-	label        string
-	profile      string // file; "" is none
-	instructions int64
-	mispredicted int64 // conditional and indirect branches, by callgrind's model
+	program, label string
+	instructions   int64
+	mispredicted   int64 // conditional and indirect branches, by callgrind's model
+}
+
+// A profiled is a program that is built with profiles.
+type profiled struct {
+	name  string
+	files []string // of the compiler
+	args  []string // of the program
+}
+
+// A profileForm is a way to make a profile of "probed" and its samples "perf", as
+// "profile".
+type profileForm struct {
+	label string
+	argv  []string
+}
+
+// The profiles that tools make unless they are told otherwise.
+const (
+	plainBuild  = "plain"
+	oursBuild   = "cairn profgen"
+	theirsBuild = "llvm-profgen"
+)
+
+// profileForms returns what is compared: of each tool the profile that it makes unless
+// it is told otherwise, and the form that the other's has.
+func (b *bench) profileForms() []profileForm {
+	ours := []string{b.cairn, "profgen", "--binary", "probed", "-o", "profile", "perf"}
+	theirs := []string{"llvm-profgen-22", "--binary=probed", "--perfscript=perf", "--format=text", "--output=profile"}
+	return []profileForm{
+		{label: plainBuild},
+		{oursBuild, ours},
+		{theirsBuild, theirs},
+		{oursBuild + " --csspgo-preinliner", append(slices.Clone(ours), "--csspgo-preinliner")},
+		{theirsBuild + ", all contexts", append(slices.Clone(theirs), "--csspgo-preinliner=0", "--csprof-merge-cold-context=0", "--gen-cs-nested-profile=0")},
+	}
 }
 
 const luaScript = `local function fib(n) if n < 2 then return n end return fib(n-1) + fib(n-2) end
@@ -30,57 +65,89 @@ for i = 1, 3000 do x = x + mt[i] end
 print(fib(25), t[3], e, x, mt + mt)
 `
 
-// useProfiles builds Lua with profiles of the same samples, and counts what each
+// useProfiles builds programs with profiles of the same samples, and counts what each
 // build executes.
 func (b *bench) useProfiles(ctx context.Context, dir string) ([]*profileUse, error) {
-	fmt.Fprintln(b.log, "building Lua by profiles")
+	lua, err := b.profiledLua(ctx, filepath.Join(dir, "source"))
+	if err != nil {
+		return nil, err
+	}
+	sqlite := &profiled{
+		name:  "SQLite",
+		files: []string{filepath.Join(b.out, "speed.c"), filepath.Join(b.out, "sqlite3.c"), "-lpthread"},
+		args:  []string{"1000", ":memory:"},
+	}
+	var uses []*profileUse
+	for _, p := range []*profiled{lua, sqlite} {
+		of := filepath.Join(dir, p.name)
+		if err := os.MkdirAll(of, 0o755); err != nil {
+			return nil, err
+		}
+		more, err := b.usesOf(ctx, of, p)
+		if err != nil {
+			return nil, err
+		}
+		uses = append(uses, more...)
+	}
+	return uses, nil
+}
+
+// usesOf builds one program.
+func (b *bench) usesOf(ctx context.Context, dir string, p *profiled) ([]*profileUse, error) {
+	fmt.Fprintf(b.log, "building %s by profiles\n", p.name)
+	if err := p.build(ctx, dir, "probed"); err != nil {
+		return nil, err
+	}
+	record := append([]string{b.cairn, "record", "--lbr", "-o", "perf", "--every", "997", "--", "./probed"}, p.args...)
+	if _, err := output(ctx, dir, record...); err != nil {
+		return nil, err
+	}
+	var uses []*profileUse
+	for _, form := range b.profileForms() {
+		var flags []string
+		if form.argv != nil {
+			if _, err := output(ctx, dir, form.argv...); err != nil {
+				return nil, err
+			}
+			flags = []string{"-fprofile-sample-use=profile"}
+		}
+		if err := p.build(ctx, dir, "built", flags...); err != nil {
+			return nil, err
+		}
+		u := &profileUse{program: p.name, label: form.label}
+		if err := u.count(ctx, dir, append([]string{"./built"}, p.args...)); err != nil {
+			return nil, err
+		}
+		uses = append(uses, u)
+	}
+	return uses, nil
+}
+
+// profiledLua fetches Lua, whose interpreter makes many tail calls.
+func (b *bench) profiledLua(ctx context.Context, dir string) (*profiled, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	if _, err := output(ctx, b.root, "scripts/debian-source.sh", "lua5.4", dir); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "script.lua"), []byte(luaScript), 0o644); err != nil {
+	script := filepath.Join(dir, "script.lua")
+	if err := os.WriteFile(script, []byte(luaScript), 0o644); err != nil {
 		return nil, err
 	}
-	if err := b.buildLua(ctx, dir, "probed"); err != nil {
-		return nil, err
-	}
-	for _, argv := range [][]string{
-		{b.cairn, "record", "--lbr", "-o", "lua.perf", "--every", "997", "--", "./probed", "script.lua"},
-		{b.cairn, "profgen", "--binary", "probed", "-o", "ours.prof", "lua.perf"},
-		{"llvm-profgen-22", "--binary=probed", "--perfscript=lua.perf", "--format=text", "--output=theirs.prof"},
-	} {
-		if _, err := output(ctx, dir, argv...); err != nil {
-			return nil, err
-		}
-	}
-	uses := []*profileUse{{label: "plain"}, {label: "cairn profgen", profile: "ours.prof"}, {label: "llvm-profgen", profile: "theirs.prof"}}
-	for i, u := range uses {
-		name := "lua" + strconv.Itoa(i)
-		var flags []string
-		if u.profile != "" {
-			flags = []string{"-fprofile-sample-use=" + filepath.Join(dir, u.profile)}
-		}
-		if err := b.buildLua(ctx, dir, name, flags...); err != nil {
-			return nil, err
-		}
-		if err := u.count(ctx, dir, name); err != nil {
-			return nil, err
-		}
-	}
-	return uses, nil
-}
-
-func (b *bench) buildLua(ctx context.Context, dir, name string, flags ...string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "src", "l*.c"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	files = slices.DeleteFunc(files, func(f string) bool { return filepath.Base(f) == "luac.c" })
+	return &profiled{name: "Lua", files: files, args: []string{script}}, nil
+}
+
+// build compiles the program.
+func (p *profiled) build(ctx context.Context, dir, name string, flags ...string) error {
 	argv := append([]string{"clang-22", optimize, "-w", "-g1", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-fpseudo-probe-for-profiling"}, flags...)
-	argv = append(append(argv, files...), "-o", name, "-lm")
-	_, err = output(ctx, dir, argv...)
+	argv = append(append(argv, p.files...), "-o", name, "-lm")
+	_, err := output(ctx, dir, argv...)
 	return err
 }
 
@@ -88,12 +155,13 @@ var branchesCollected = regexp.MustCompile(`Collected : (\d+) \d+ (\d+) \d+ (\d+
 
 // count runs the program under callgrind, which does not understand the debug
 // information of this compiler.
-func (u *profileUse) count(ctx context.Context, dir, name string) error {
-	if _, err := output(ctx, dir, "strip", name); err != nil {
+func (u *profileUse) count(ctx context.Context, dir string, program []string) error {
+	if _, err := output(ctx, dir, "strip", program[0]); err != nil {
 		return err
 	}
 	log := filepath.Join(dir, "callgrind.log")
-	if _, err := output(ctx, dir, "valgrind", "--tool=callgrind", "--branch-sim=yes", "--callgrind-out-file=/dev/null", "--log-file="+log, "./"+name, "script.lua"); err != nil {
+	argv := append([]string{"valgrind", "--tool=callgrind", "--branch-sim=yes", "--callgrind-out-file=/dev/null", "--log-file=" + log}, program...)
+	if _, err := output(ctx, dir, argv...); err != nil {
 		return err
 	}
 	text, err := os.ReadFile(log)
@@ -112,4 +180,33 @@ func (u *profileUse) count(ctx context.Context, dir, name string) error {
 	}
 	u.mispredicted = conditional + indirect
 	return nil
+}
+
+// worstUse returns by how much more instructions a build with our profile executes
+// than one with llvm-profgen's, of the program where that is the most.
+func worstUse(uses []*profileUse) float64 {
+	worst := -1.0
+	for _, ours := range uses {
+		for _, theirs := range uses {
+			if ours.program == theirs.program && ours.label == oursBuild && theirs.label == theirsBuild {
+				worst = max(worst, growth(ours.instructions, theirs.instructions))
+			}
+		}
+	}
+	return worst
+}
+
+func writeUses(text *bytes.Buffer, uses []*profileUse) {
+	text.WriteString("## What the profiles are worth\n\nPrograms built by clang with each profile of the same samples and run under callgrind: instructions,\n" +
+		"and branches that its model of a predictor gets wrong. Each tool's profile is the one it makes unless\n" +
+		"it is told otherwise; below, each in the other's form.\n\n")
+	rows := [][]string{{"program", "build", "instructions", "against plain", "mispredicted"}}
+	plain := int64(0)
+	for _, u := range uses {
+		if u.label == plainBuild {
+			plain = u.instructions
+		}
+		rows = append(rows, []string{u.program, u.label, thousands(u.instructions), percent(growth(u.instructions, plain)), thousands(u.mispredicted)})
+	}
+	table(text, rows)
 }
