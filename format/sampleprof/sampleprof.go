@@ -206,6 +206,18 @@ func (s *Samples) AddTotal(n uint64) {
 	s.Sum, s.Stated = saturate(s.Total(), n), true
 }
 
+// RecountTotal makes the total the sum of all counts, those of inlined copies included,
+// whatever was stated.
+func (s *Samples) RecountTotal() {
+	for _, copies := range s.Inlined {
+		for _, c := range copies {
+			c.RecountTotal()
+		}
+	}
+	s.Stated, s.Sum = false, 0
+	s.AddTotal(0)
+}
+
 // RaiseCalls makes the count of each place at least the sum of the calls from it. The
 // total stays.
 func (s *Samples) RaiseCalls() {

@@ -89,8 +89,8 @@ func (f *profgenFlags) checkMerge(args []string) error {
 		return usagef("profgen --merge sums profiles: it takes no samples and no binary")
 	case f.explained || f.onlyCount:
 		return usagef("profgen --merge sums profiles: leave out --explain and --skip-symbolization")
-	case f.json || f.inlines || f.minPercent != 0 || f.debugBinary != "":
-		return usagef("profgen --merge sums profiles: leave out --json, --inlines, --min-percent and --debug-binary")
+	case f.json || f.inlines || f.minPercent != 0 || f.debugBinary != "" || f.recount:
+		return usagef("profgen --merge sums profiles: leave out --json, --inlines, --min-percent, --debug-binary and --update-total-samples")
 	case f.format != formatText && f.format != formatExtBinary:
 		return usagef("--format %s: profiles are summed to text or extbinary", f.format)
 	}

@@ -324,7 +324,7 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 	if r.explained && (r.lines != nil || r.flat) {
 		return nil, errors.New("--explain: frames are put back into contexts that are keyed by pseudo probes only")
 	}
-	opt := profgen.Options{MaxDepth: unlimited(r.contextDepth)}
+	opt := profgen.Options{MaxDepth: unlimited(r.contextDepth), Recount: r.recount}
 	if r.lines != nil {
 		if r.flat {
 			return r.writeFlat(s, profgen.FlatByLines(counts, r.lines), r.format), nil

@@ -18,6 +18,7 @@ type profgenStages struct {
 	mergeCold bool
 	trimCold  bool
 	coldDepth int
+	recount   bool // totals
 }
 
 func (f *profgenStages) register(fl *pflag.FlagSet) {
@@ -26,6 +27,7 @@ func (f *profgenStages) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.mergeCold, "csprof-merge-cold-context", false, "merge contexts with few samples into their function's own profile")
 	fl.IntVar(&f.coldDepth, "csprof-max-cold-context-depth", 1, "with --csprof-merge-cold-context: keep the innermost `n` functions, of which 1 is the function itself")
 	fl.BoolVar(&f.trimCold, "trim-cold-profile", false, "leave out contexts, or functions without contexts, that have few samples")
+	fl.BoolVar(&f.recount, "update-total-samples", false, "by lines: make the total of a function the sum of its counts, not of what its instructions ran")
 }
 
 func (f *profgenStages) check() error {
@@ -79,6 +81,11 @@ func (f *profgenStages) cutContexts(s *Streams, p *sampleprof.File) {
 func (f *profgenStages) writeFlat(s *Streams, p sampleprof.Profile, form string) func(io.Writer) error {
 	var file sampleprof.File
 	file.SetProfile(p)
+	if f.recount {
+		for _, c := range file.Contexts {
+			c.Samples.RecountTotal()
+		}
+	}
 	return f.write(s, &file, form)
 }
 

@@ -83,6 +83,9 @@ func ContextsByLines(r *unwind.Result, l *Lines, opt Options) []sampleprof.Conte
 	inferCalls(&g.root)
 	contexts := g.root.list()
 	for i := range contexts {
+		if opt.Recount {
+			contexts[i].Samples.RecountTotal()
+		}
 		contexts[i].Samples.RaiseCalls()
 	}
 	return contexts

@@ -18,4 +18,7 @@ type Options struct {
 	Inferrer tailcall.Inferrer
 	// MaxDepth cuts contexts to so many innermost callers; 0 does not.
 	MaxDepth int
+	// Recount makes the total of a context that is keyed by lines the sum of its
+	// counts, and not of what instructions ran. Calls that were raised do not count.
+	Recount bool
 }
