@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/cairnprof/cairn/format/tracelog"
@@ -46,9 +45,6 @@ type codeFile struct {
 	path  string
 	funcs trace.Funcs
 }
-
-// errNoMarks: nothing tells which functions of a program are in logs.
-var errNoMarks = errors.New("it was not built with cairn cc --mode trace, or is stripped")
 
 // withTails adds to options how tail calls are to be told, if they are. What is known
 // of the code and of the logs is found out once.
@@ -117,10 +113,8 @@ func (t *traceSet) functionsOfCode() (*tailcall.Functions, error) {
 	for i, file := range t.programs {
 		in, marks := tailcall.Everything, 0
 		if isOwn(t.Logs[0]) {
-			marks = 1
-			if in = tailcall.Callers(code, i, symbolAddress(programs[i], native.TraceFull)); len(in) == 0 {
-				return nil, fmt.Errorf("--tail-calls=%s: %s: %w", asLogical, file.path, errNoMarks)
-			}
+			// Every function that logs its calls can run into a full chunk.
+			in, marks = tailcall.Callers(code, i, symbolAddress(programs[i], native.TraceFull)), 1
 		}
 		for id, fn := range file.funcs {
 			if in.Has(fn.Addr) {
