@@ -14,10 +14,12 @@ import (
 
 // Bounds of what the binary formats may have.
 const (
-	maxBinary = 1 << 31 // bytes of a file, and of its sections when they are unpacked
-	maxRatio  = 1040    // of what deflate can make smaller
-	maxName   = 1 << 20 // bytes of a name
-	unlimited = math.MaxUint64
+	maxBinary   = 1 << 31        // bytes of a file
+	maxUnpacked = 1 << 29        // bytes of its sections that were compressed
+	maxRatio    = 1040           // of what deflate can make smaller
+	maxName     = 1 << 20        // bytes of a name
+	maxTable    = 1 << 26        // names, or contexts
+	unlimited   = math.MaxUint64 // but for the bytes that are left
 )
 
 // binaryReader reads either of LLVM's binary formats.
@@ -92,11 +94,11 @@ func (r *binaryReader) unpack(c *bytecur.Cursor) *bytecur.Cursor {
 	at := c.Off()
 	size, packed := c.Uvarint(), c.Uvarint()
 	from := c.Bytes(packed)
-	r.unpacked += min(size, maxBinary)
+	r.unpacked += min(size, maxUnpacked+1)
 	switch {
 	case c.Err() != nil:
 		return c
-	case size > uint64(len(from))*maxRatio || r.unpacked > maxBinary:
+	case size > uint64(len(from))*maxRatio || r.unpacked > maxUnpacked:
 		c.FailAt(at, "%d bytes are said to be compressed to %d", size, packed)
 		return c
 	}
@@ -144,7 +146,7 @@ func (r *binaryReader) nameTable(c *bytecur.Cursor, flags uint64) {
 	if r.names != nil {
 		c.Failf("a second table of names")
 	}
-	n := c.Count("names", unlimited, size)
+	n := c.Count("names", maxTable, size)
 	r.file.MD5, r.names = md5, make([]string, 0, n)
 	for range n {
 		at, name := c.Off(), ""
@@ -190,7 +192,7 @@ func (r *binaryReader) place(c *bytecur.Cursor) Place {
 
 func (r *binaryReader) contextTable(c *bytecur.Cursor) {
 	const frameBytes = 3
-	n := c.Count("contexts", unlimited, 1)
+	n := c.Count("contexts", maxTable, 1)
 	r.contexts = make([][]Frame, 0, n)
 	for range n {
 		at := c.Off()
