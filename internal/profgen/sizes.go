@@ -141,7 +141,8 @@ func (z *Sizes) copy(in *binaryProbes, c *pseudoprobe.Copy) *sizeNode {
 }
 
 // of returns the size of a context: that of the code that has the most of its callers
-// around it, or else that of any copy which was inlined.
+// around it, or else that of any copy which was inlined. As with LLVM, a function that
+// there is nothing of has the size of another one.
 func (z *Sizes) of(n *node) int {
 	at, before := &z.root, &z.root
 	known, bytes := false, 0
