@@ -19,7 +19,9 @@ type File struct {
 	debugRoot string
 	debugFile string // that was said to be the separate debug file, "" for any
 
-	lines func() (*LineTable, error) // computed once
+	// Computed once.
+	lines  func() (*LineTable, error)
+	scopes func() (*ScopeTable, error)
 }
 
 // DefaultDebugRoot is where distributions put separate debug files.
@@ -52,6 +54,7 @@ func newFile(path string, f *os.File) (*File, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	file.lines = sync.OnceValues(file.loadLines)
+	file.scopes = sync.OnceValues(file.loadScopes)
 	return file, nil
 }
 

@@ -101,7 +101,9 @@ func (t *ScopeTable) Pieces(lo, hi uint64) iter.Seq2[[2]uint64, []Scope] {
 // Scopes returns the functions of the module and what was inlined into them,
 // from the module itself or its separate debug file. Where there is nothing of
 // the kind the error is ErrNoScopes, with the path in front.
-func (f *File) Scopes() (t *ScopeTable, err error) {
+func (f *File) Scopes() (*ScopeTable, error) { return f.scopes() }
+
+func (f *File) loadScopes() (t *ScopeTable, err error) {
 	from := f
 	if f.elf.Section(".debug_info") == nil {
 		d, err := f.openDebug()

@@ -6,7 +6,8 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// SourceFiles are the names of source files that the scopes of a module refer to.
+// SourceFiles are the names of source files that the scopes of a module refer to. They
+// are for one goroutine.
 type SourceFiles struct {
 	units map[uint64]*unit // by offset in .debug_line
 	names map[sourceFile]string
