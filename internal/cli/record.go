@@ -43,11 +43,21 @@ virtual machines have none. The output is the text of perf script -F ip,brstack,
 cairn profgen, cairn samples and llvm-profgen.
 
 The program's code runs as a copy that notes each branch, several times slower than
-the original; its libraries run as they are. Stacks are walked by frame pointers,
-as perf's are: compile with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer.
-Samples are taken at branches, one in --every, but not at returns and tail calls,
-where the frame pointer is the caller's already. Threads and forked processes are
-recorded; other programs that it starts are not.
+the original. Its libraries run as they are unless --dso names them: by the name of one
+that the program is linked with (libsqlite3.so), by the path of one that it loads later,
+or all of those that it is linked with, but for the C library. A library that makes many
+calls of the C library is slow: each return from there costs some microseconds.
+
+Stacks are walked by frame pointers, as perf's are: compile with
+-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer. Samples are taken at branches, one
+in --every, but not at returns and tail calls, where the frame pointer is the caller's
+already. Threads and forked processes are recorded; other programs that it starts are
+not, nor is one that it becomes (exec).
+
+Into some programs nothing can be loaded: those that are linked statically, those of musl,
+and Go programs. They are stopped at each branch instead, by ptrace, a thousand times
+slower; --step does so with any program. Then the branches of all libraries are recorded,
+the C library's too, and forked processes are not.
 
 --truth writes the true stack of each sample, a line for each in the same order, with
 the tail calls that no walk of the stack finds: what inference of missing frames
@@ -55,8 +65,9 @@ can be judged by. Calls are outermost first, with the addresses of the call and 
 function: C401000>401200 is a call, T a tail call, O one from outside; L is where
 the sample was taken.
 
-The program must be linked dynamically, for Linux on x86-64. Its exit code becomes ours.`,
+It is for programs for Linux on x86-64. Their exit code becomes ours.`,
 		Example: `  cairn record --lbr -o app.perf -- ./app --benchmark
+  cairn record --lbr -o app.perf --dso libx.so --dso ./plugins/y.so -- ./app
   llvm-profgen --perfscript=app.perf --binary=app --output=app.prof`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {

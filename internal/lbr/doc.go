@@ -29,8 +29,20 @@
 // stack, and all pointers to functions, are those of the original. So unwinding,
 // exceptions, longjmp, new threads, signal handlers and whatever else comes from
 // code that is not copied lands in the original, where the fault of that leads to
-// the copy. The libraries of the program run as they are; their branches are
-// not recorded, and look as branches of code outside of the binary do in any profile.
+// the copy. Code without a copy, such as the C library, runs as it is; its branches are
+// not recorded, and look as branches of code outside of the binaries do in any profile.
+//
+// # Libraries
+//
+// Each module has its own copy, at a distance of its own, and a number that its events
+// have: their addresses are relative to the module. Its routine for computed branches
+// looks up the pages of other modules too. The runtime loads copies when the
+// loader tells that a library has come, and removes them when it has gone.
+//
+// # From outside
+//
+// Observer does the runtime's part for programs that nothing can be loaded into: somebody
+// tells it of each branch, as package ptrace can.
 //
 // # Truth
 //

@@ -19,6 +19,13 @@ import (
 // Where the kernel leads a thread elsewhere it is followed by a single step. The same
 // goes for what is no ordinary branch, and for code that takes no breakpoint.
 
+// mover is a trap that says how threads go on, and looks at their system calls.
+type mover interface {
+	trap
+	resume(s *session, tid int, sig syscall.Signal) error
+	syscallStop(s *session, tid int) error
+}
+
 // Branches runs a program to its end and tells w of every branch that its threads take,
 // in its libraries too. Processes that it forks are let go.
 func Branches(ctx context.Context, argv []string, w BranchWatcher, opts *Options) (*BranchRun, error) {

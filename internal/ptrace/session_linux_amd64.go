@@ -29,13 +29,6 @@ type trap interface {
 	unset(s *session, pid int) error
 }
 
-// mover is a trap that says how threads go on, and looks at their system calls.
-type mover interface {
-	trap
-	resume(s *session, tid int, sig syscall.Signal) error
-	syscallStop(s *session, tid int) error
-}
-
 // session is a program that is being followed. All of its methods are for one
 // thread, as ptrace is.
 type session struct {
