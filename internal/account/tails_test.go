@@ -207,3 +207,30 @@ func drawTailCalls(t *rapid.T) *TailCalls {
 	}
 	return &TailCalls{Code: c, Told: rapid.Bool().Draw(t, "told"), Whole: rapid.Bool().Draw(t, "whole")}
 }
+
+// TestUnfiltered: one short call in many tells nothing.
+func TestUnfiltered(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		events string
+		hz     uint64
+		want   bool
+	}{
+		"short calls":                   {"+a +b -b -a", 1e9, true},
+		"a call of a microsecond":       {"+a @2000 -a", 1e9, false},
+		"ticks of unknown length":       {"+a +b -b -a", 0, false},
+		"one with arguments":            {"+a (b -b @5000 -a", 1e9, false},
+		"one that calls":                {"+a +b @5000 -b -a", 1e9, false},
+		"one that a block parts":        {"+a || -a", 1e9, false},
+		"few of them":                   {"+a -a" + strings.Repeat(" !", 600), 1e9, false},
+		"the end of one, the next's":    {"+a @3000 -a +b @9000 -b", 1e9, false},
+		"a clock that is slow to count": {"+a -a", 1e6, false},
+		"nothing":                       {"", 1e9, false},
+	} {
+		log := memory(script(c.events))
+		log.About.Clock.Hz = c.hz
+		if got, err := Unfiltered(t.Context(), log); got != c.want || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}

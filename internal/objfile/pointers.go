@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"slices"
 )
@@ -19,8 +20,13 @@ func (f *File) Pointers() ([]uint64, error) {
 		if s.Code {
 			continue
 		}
-		// At any byte: structures may be packed.
-		for data := s.Data; len(data) >= 8; data = data[1:] {
+		// What is loaded anywhere has its addresses in relocations, which are aligned, as
+		// are those in place. Elsewhere they may be in packed structures, at any byte.
+		data, step := s.Data, 1
+		if f.elf.Type == elf.ET_DYN {
+			data, step = data[min(-s.Addr%8, uint64(len(data))):], 8
+		}
+		for ; len(data) >= 8; data = data[min(step, len(data)):] {
 			addr := binary.LittleEndian.Uint64(data)
 			if slices.ContainsFunc(code, func(s span) bool { return addr-s.lo < s.hi-s.lo }) {
 				all = append(all, addr)

@@ -22,4 +22,8 @@
 //   - that copies of a jump are one, where a profile has the same place for them.
 //
 // Nothing is inserted where more than one answer is left.
+//
+// Logs of calls have other gaps: the frame of B is over before C begins, and what was
+// called last is known. Functions says of their functions which may enter which, so that
+// internal/account can tell what is certain.
 package tailcall
