@@ -59,6 +59,11 @@ func samplesOf(stream *logfile.Stream) (*sampleInput, error) {
 		return &sampleInput{Source: src, in: stream, text: true, note: stream.Note}, nil
 	}
 	defer stream.Close()
+	if len(head) == 0 { // nothing is in it, or nothing of it can be unpacked
+		if _, err := stream.Read(make([]byte, 1)); err != nil && err != io.EOF {
+			return nil, err
+		}
+	}
 	what := kindName(head)
 	if unsymbolized.Detect(head) {
 		what = "an unsymbolized profile, whose samples are counted already"
