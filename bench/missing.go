@@ -137,7 +137,7 @@ func (b *bench) missingAt(ctx context.Context, g *tailguests.Guest, program stri
 		r := run.Recording
 		r.Depth = depth
 		got, err := r.Judge(ctx, func(graph *tailcall.Graph) []tailtruth.Inferrer {
-			return []tailtruth.Inferrer{{Inferrer: tailcall.NewLLVM(graph), Alone: true}, {Inferrer: tailcall.NewFull(graph, r.Place)}}
+			return []tailtruth.Inferrer{{Inferrer: tailcall.NewLLVM(graph, 0), Alone: true}, {Inferrer: tailcall.NewFull(graph, r.Place)}}
 		})
 		if err != nil {
 			return nil, err

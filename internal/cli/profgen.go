@@ -20,6 +20,7 @@ type profgenFlags struct {
 	infer         string
 	contextDepth  int
 	countedDepth  int
+	searchDepth   int
 	ignoreStacks  bool
 	byLines       bool
 	onlyCount     bool
@@ -117,6 +118,7 @@ and LLVM's older binary, compressed or not.`,
 	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
 	fl.StringVar(&f.infer, "infer-missing-frames", inferFull, "`how` frames that tail calls erased are put back: full, llvm, none")
 	fl.Lookup("infer-missing-frames").NoOptDefVal = inferFull
+	fl.IntVar(&f.searchDepth, "max-search-depth", -1, "with --infer-missing-frames=llvm, put back at most `n` frames in one place; -1 for all")
 	fl.IntVar(&f.contextDepth, "csprof-max-context-depth", -1, "keep the innermost `n` callers; -1 for all")
 	fl.IntVar(&f.countedDepth, "csprof-max-unsymbolized-context-depth", -1, "the same of addresses, before they have names: `n`")
 	fl.BoolVar(&f.ignoreStacks, "ignore-stack-samples", false, "make a profile without contexts of samples with stacks")
@@ -177,6 +179,7 @@ func (f *profgenFlags) inputs(args []string) ([]string, error) {
 	}
 	for name, depth := range map[string]int{
 		"csprof-max-context-depth": f.contextDepth, "csprof-max-unsymbolized-context-depth": f.countedDepth,
+		"max-search-depth": f.searchDepth,
 	} {
 		if depth < -1 || depth == 0 {
 			return nil, usagef("--%s %d: it is 1 or more, or -1 for no limit", name, depth)

@@ -18,7 +18,7 @@ func (r *profgenRun) inferrer(g *tailcall.Graph, place func(machinecode.Ref) uin
 	case inferFull:
 		return tailcall.NewFull(g, place)
 	case inferLLVM:
-		return tailcall.NewLLVM(g)
+		return tailcall.NewLLVM(g, unlimited(r.searchDepth))
 	}
 	return nil
 }

@@ -26,6 +26,10 @@ type Binary struct {
 	ranges    []Range // ascending by Lo
 
 	probeStarts map[uint64]uint64 // addresses of symbols by the GUIDs of their names
+
+	symbols  []objfile.TableSymbol
+	pointers []objfile.Pointer
+	exports  []uint64
 }
 
 // text is a section: which of its bytes begin an instruction.
@@ -40,7 +44,7 @@ const pageSize = 0x1000
 
 // newBinary disassembles a program and adds its instructions to those of s.
 func newBinary(s *Set, p *objfile.Program) *Binary {
-	b := &Binary{Path: p.Path, Name: filepath.Base(p.Path), BuildID: p.BuildID, First: s.end()}
+	b := &Binary{Path: p.Path, Name: filepath.Base(p.Path), BuildID: p.BuildID, First: s.end(), symbols: p.Symbols, pointers: p.Pointers, exports: p.Exports}
 	for i, seg := range p.Segments {
 		if i == 0 {
 			b.Loaded = seg.Addr &^ (pageSize - 1)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Program is what of a module tells which instruction is at an address and whose
@@ -19,6 +20,8 @@ type Program struct {
 	Ranges   []ScopeRange  // of functions by debug information; empty without
 	Probes   []byte        // .pseudo_probe
 	Probed   []byte        // .pseudo_probe_desc
+	Pointers []Pointer     // to code, and to type information of C++; ascending by place
+	Exports  []uint64      // addresses that other modules may use by name, ascending
 }
 
 // Segment is a piece of a module that is loaded.
@@ -78,15 +81,33 @@ func (f *File) Program() (*Program, error) {
 	if err == nil {
 		p.Ranges = scopes.functions
 	}
-	if err := p.readStripped(f); err != nil || len(p.Symbols) > 0 {
+	if err := p.readStripped(f); err != nil {
 		return p, err
 	}
-	d, err := f.openDebug()
-	if err != nil {
-		return p, nil // there is none
+	if len(p.Symbols) == 0 {
+		if d, err := f.openDebug(); err == nil { // else there is none
+			defer d.Close()
+			if err := p.readStripped(d); err != nil {
+				return p, err
+			}
+		}
 	}
-	defer d.Close()
-	return p, p.readStripped(d)
+	return p, p.readPointers(f)
+}
+
+// readPointers reads what points to the code, and what other modules may.
+func (p *Program) readPointers(f *File) (err error) {
+	types := map[uint64]bool{}
+	for i := range p.Symbols {
+		if strings.HasPrefix(p.Symbols[i].Name, "_ZTI") {
+			types[p.Symbols[i].Addr] = true
+		}
+	}
+	if p.Pointers, err = f.pointers(p.Code, types); err != nil {
+		return err
+	}
+	p.Exports, err = f.exports()
+	return err
 }
 
 // readStripped reads what strip removes, from the module or its separate debug file,

@@ -15,10 +15,12 @@
 //   - whom an indirect call may reach: a function whose address is taken by one that
 //     is on the same stack, the innermost one first. A callback is mostly handed
 //     down by a frame that is still there;
-//   - what branches showed behind the same call where the frames further in were the
-//     same as well;
+//   - what branches showed behind the same call where the same ran further in;
 //   - that a jump to a computed address, if there is one only, is what led to where
 //     no known one leads;
+//   - whose addresses there are at all, in data and code: what a pointer may lead to.
+//     Of virtual calls it is what virtual tables have at that place, and of one of this
+//     the tables of the classes that it can be of;
 //   - that copies of a jump are one, where a profile has the same place for them.
 //
 // Nothing is inserted where more than one answer is left.

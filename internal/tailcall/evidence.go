@@ -2,134 +2,263 @@ package tailcall
 
 import (
 	"encoding/binary"
-	"slices"
+
+	"github.com/cairnprof/cairn/internal/machinecode"
 )
 
 // Problem: what an indirect call leads to is often not to be told from the code.
 // But of other calls at that place the branches show it.
 //
-// Choice: a chain that was seen is believed where the frames further in are the same
-// as well: of a destructor that has children to delete, and not only of one.
-// That does not mix up how often a chain begins with how long it lasts, as
-// counting chains by their ends alone would: a frame that lasts is looked at with
-// what it does meanwhile. Where two chains were seen with the same frames, nothing is
-// believed.
+// Choice: chains are told apart by what runs meanwhile: by the calls further in, the
+// function there, and if that runs with several chains, by an instruction that ran, or
+// one that must have run before it: of a destructor that deletes children, and not of
+// one that has none. How often a chain begins says nothing, as some last longer.
+//
+// Records of few branches show the beginning of short chains only, and would make
+// believe that there are no others. The end of a chain they show of all alike. So a
+// chain is believed if no other end was seen, and where ends were seen only, what
+// stands before an end that all have is inferred as if the branches of the sample had
+// shown that end.
 
-// depth is how many frames further in are compared, and enough how many stretches
-// of code must have been seen to run with a chain there. A sample has dozens.
+// depth is how many frames further in are looked at, and enough how many stretches
+// of code must have been seen to run with a chain there. A sample has as many of
+// them as branches.
 const (
 	depth  = 4
-	enough = 48
+	enough = 16
 )
 
-// surroundings are a call and the frames further in: calls, at the end the
-// function that ran, as a negative number. Behind it there is 0.
-type surroundings [1 + depth]int64
-
-// evidence has the chains that branches showed.
+// evidence has the chains that branches showed. It is read call by call, as it is
+// asked for.
 type evidence struct {
-	of     map[surroundings]sighting
-	chains [][]ref
+	graph *Graph
+	place func(ref) uint64
 
-	place   func(ref) uint64
-	numbers map[string]int32 // of chains, by their places
+	positions map[ref][]position // of calls among the innermost ones of contexts
+	calls     map[ref]map[inner][]sighting
+	verdicts  map[question]verdict
+	flows     map[*machinecode.Range]*machinecode.Flow
+	numbers   map[string]int32 // of chains, by their places
+	chains    []chain
 }
 
+// position is a frame of a context.
+type position struct{ context, frame int32 }
+
+// inner are the calls further in than one, and the function that ran there.
+type inner struct {
+	calls [depth - 1]ref
+	leaf  function
+}
+
+// sighting is a stretch of code that ran with a chain, or with the end of one that
+// began before the branches.
 type sighting struct {
-	chain int32 // several if there were different ones
-	count uint64
+	from, to ref
+	chain    int32
+	whole    bool
+	count    uint64
 }
 
-const several = -1
+// question asks for the chain behind a call where an instruction ran further in; None
+// is any of the function.
+type question struct {
+	call ref
+	inner
+	at ref
+}
+
+// ending is the rule of jumps that a chain ends with.
+const ending = "ending"
 
 func newEvidence(g *Graph, place func(ref) uint64) evidence {
-	e := evidence{of: map[surroundings]sighting{}, place: place, numbers: map[string]int32{}}
-	var stack []ref
-	var chains [][]ref // behind each frame of stack; nil if not known
-	for i := range g.contexts {
-		c := &g.contexts[i]
+	return evidence{
+		graph: g, place: place,
+		calls: map[ref]map[inner][]sighting{}, verdicts: map[question]verdict{},
+		flows: map[*machinecode.Range]*machinecode.Flow{}, numbers: map[string]int32{},
+	}
+}
+
+// findCalls finds where calls are in contexts.
+func (e *evidence) findCalls() {
+	e.positions = map[ref][]position{}
+	for i := range e.graph.contexts {
+		c := &e.graph.contexts[i]
 		if c.Known == nil {
 			continue
 		}
-		stack, chains = stack[:0], chains[:0]
-		for k, r := range c.Frames {
-			switch n := len(chains); {
-			case g.code.Class(r).IsCall():
-				stack, chains = append(stack, r), append(chains, nil)
-				if c.Known[k] {
-					chains[n] = []ref{}
-				}
-			case n > 0 && chains[n-1] != nil:
-				chains[n-1] = append(chains[n-1], r)
+		n := 0
+		for k := len(c.Frames) - 1; k >= 0 && n < depth; k-- {
+			if r := c.Frames[k]; e.graph.code.Class(r).IsCall() {
+				e.positions[r] = append(e.positions[r], position{int32(i), int32(k)})
+				n++
 			}
 		}
-		leaves := map[function]uint64{}
+	}
+}
+
+// of returns what was seen behind a call.
+func (e *evidence) of(call ref) map[inner][]sighting {
+	if e.positions == nil {
+		e.findCalls()
+	}
+	seen, ok := e.calls[call]
+	if ok {
+		return seen
+	}
+	seen = map[inner][]sighting{}
+	for _, p := range e.positions[call] {
+		c := &e.graph.contexts[p.context]
+		next := int(p.frame) + 1
+		for next < len(c.Frames) && !e.graph.code.Class(c.Frames[next]).IsCall() {
+			next++
+		}
+		s := sighting{chain: e.number(c.Frames[p.frame+1 : next]), whole: c.Known[p.frame]}
+		var key inner
+		n := 0
+		for _, r := range c.Frames[next:] {
+			if e.graph.code.Class(r).IsCall() {
+				key.calls[n] = r
+				n++
+			}
+		}
 		for _, r := range c.Ranges {
-			leaves[g.function(r.From)] += r.Count
-		}
-		for leaf, count := range leaves {
-			for k := range stack {
-				if chains[k] != nil && leaf != none {
-					e.see(g.around(stack[k:], leaf), chains[k], count)
-				}
-			}
+			key.leaf = e.graph.function(r.From)
+			s.from, s.to, s.count = r.From, r.To, r.Count
+			seen[key] = append(seen[key], s)
 		}
 	}
-	return e
+	e.calls[call] = seen
+	return seen
 }
 
-// around returns the surroundings of the first call of a stack.
-func (g *Graph) around(calls []ref, leaf function) (s surroundings) {
-	for i := range s {
-		if i == len(calls) {
-			s[i] = -1 - int64(leaf)
-			break
-		}
-		s[i] = int64(calls[i])
-	}
-	return s
-}
-
-func (e *evidence) see(s surroundings, chain []ref, count uint64) {
+// number returns the number of a chain. Those with the same places have one.
+func (e *evidence) number(jumps []ref) int32 {
+	c := chain{jumps: jumps}
 	var key []byte
-	for _, r := range chain {
+	for _, r := range jumps {
 		at := uint64(r)
 		if e.place != nil {
 			if p := e.place(r); p != 0 {
 				at = p
 			}
 		}
+		c.places = append(c.places, at)
 		key = binary.LittleEndian.AppendUint64(key, at)
 	}
 	n, ok := e.numbers[string(key)]
 	if !ok {
 		n = int32(len(e.chains))
 		e.numbers[string(key)] = n
-		e.chains = append(e.chains, slices.Clone(chain))
+		e.chains = append(e.chains, c)
 	}
-	was, ok := e.of[s]
-	if ok && was.chain != n {
-		n = several
-	}
-	e.of[s] = sighting{n, was.count + count}
+	return n
 }
 
-// like returns the chain that was seen behind stack[i], in the same surroundings.
-func (f *Full) like(stack []ref, i int) verdict {
-	g := f.graph
-	last := len(stack) - 1
-	leaf := g.function(stack[last])
-	if leaf == none {
-		return verdict{rule: NotFunction}
+// seenAt tells what was seen where a function further in runs, and if that was several
+// chains, where an instruction of it ran, or one that must have run before.
+func (e *evidence) seenAt(q question, at ref) verdict {
+	q.at = machinecode.None
+	v := e.ask(q)
+	if v.rule != Ambiguous && v.rule != ending {
+		return v
 	}
-	seen := f.evidence.of[g.around(stack[i:last], leaf)]
+	for _, q.at = range e.flow(at).Before(at) {
+		switch w := e.ask(q); {
+		case w.rule == ending:
+			if v.rule == Ambiguous {
+				v = w
+			}
+		case w.known():
+			return w
+		}
+	}
+	return v
+}
+
+// flow returns the flow of control in the function that has an instruction.
+func (e *evidence) flow(at ref) *machinecode.Flow {
+	r := e.graph.rangeOf(at)
+	if r == nil {
+		return nil
+	}
+	f, ok := e.flows[r]
+	if !ok {
+		f = e.graph.code.Flow(e.graph.code.Binary(at), r)
+		e.flows[r] = f
+	}
+	return f
+}
+
+// ask answers a question.
+func (e *evidence) ask(q question) verdict {
+	v, ok := e.verdicts[q]
+	if ok {
+		return v
+	}
+	whole, ends := map[int32]uint64{}, map[int32]uint64{}
+	for _, s := range e.of(q.call)[q.inner] {
+		switch {
+		case q.at != machinecode.None && (q.at < s.from || q.at > s.to):
+		case s.whole:
+			whole[s.chain] += s.count
+		case len(e.chains[s.chain].jumps) > 0: // else the branches do not reach back
+			ends[s.chain] += s.count
+		}
+	}
+	v = e.agreed(whole, ends)
+	e.verdicts[q] = v
+	return v
+}
+
+// agreed returns the chain that was seen, or if its beginning was not, the end that
+// all have.
+func (e *evidence) agreed(whole, ends map[int32]uint64) verdict {
+	var only, end chain
+	count, chains, first := uint64(0), uint64(0), true
+	for _, seen := range []map[int32]uint64{whole, ends} {
+		for n, times := range seen {
+			if first {
+				end, first = e.chains[n], false
+			}
+			end = end.common(e.chains[n])
+			count += times
+		}
+	}
+	for n, times := range whole {
+		only, chains = e.chains[n], times
+	}
+	if len(whole) == 1 {
+		for n := range ends {
+			if len(only.common(e.chains[n]).jumps) < len(e.chains[n].jumps) {
+				return verdict{rule: Ambiguous}
+			}
+		}
+	}
 	switch {
-	case seen.count < enough:
+	case count < enough:
 		return verdict{rule: Unknown}
-	case seen.chain == several:
-		return verdict{rule: Ambiguous}
-	case len(f.evidence.chains[seen.chain]) == 0:
+	case len(whole) == 1 && chains >= enough && len(only.jumps) == 0:
 		return verdict{rule: Direct}
+	case len(whole) == 1 && chains >= enough:
+		return verdict{only.jumps, RuleAlike}
+	case len(end.jumps) == 0:
+		return verdict{rule: Ambiguous}
 	}
-	return verdict{f.evidence.chains[seen.chain], RuleAlike}
+	return verdict{end.jumps, ending}
+}
+
+// chain are jumps, and the places of them.
+type chain struct {
+	jumps  []ref
+	places []uint64
+}
+
+// common returns the last jumps that two chains have in common.
+func (c chain) common(o chain) chain {
+	n, m := len(c.places), len(o.places)
+	for n > 0 && m > 0 && c.places[n-1] == o.places[m-1] {
+		n, m = n-1, m-1
+	}
+	return chain{c.jumps[n:], c.places[n:]}
 }

@@ -1,6 +1,7 @@
 package tailcall
 
 import (
+	"math"
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/machinecode"
@@ -14,7 +15,9 @@ const (
 	// RuleComputed: the only jump to a computed address on the way from what was
 	// called; nothing else can have begun the chain.
 	RuleComputed = "computed"
-	RuleAlike    = "alike" // what branches showed where the frames further in were the same
+	RuleAlike    = "alike"   // what branches showed where the same ran further in
+	RuleVirtual  = "virtual" // of the functions at that place of virtual tables one leads there
+	RuleAddress  = "address" // of those whose address the program has one leads there
 )
 
 // Why nothing is inserted.
@@ -41,8 +44,16 @@ type LLVM struct {
 	ways  searches
 }
 
-// NewLLVM returns an inferrer over a graph. It is not safe for concurrent use.
-func NewLLVM(g *Graph) *LLVM { return &LLVM{g, newSearches(&g.seen, nil)} }
+// NewLLVM returns an inferrer over a graph, which finds chains of at most so many
+// jumps; 0 is no limit. It is not safe for concurrent use.
+func NewLLVM(g *Graph, jumps int) *LLVM {
+	l := &LLVM{g, newSearches(&g.seen, nil)}
+	l.ways.longest = jumps
+	if jumps == 0 {
+		l.ways.longest = math.MaxInt
+	}
+	return l
+}
 
 // Infer returns the jumps between stack[i] and stack[i+1] and the rule that found
 // them, or why there are none; known says that nothing else is missing.
@@ -84,6 +95,7 @@ type Full struct {
 	evidence evidence
 	takes    map[function][]function // whose address functions take, as far as was asked
 	sites    map[ref]site            // instructions on stacks, as far as was asked
+	world    world
 }
 
 // NewFull returns an inferrer over a graph. It is not safe for concurrent use. Place
@@ -96,7 +108,12 @@ func NewFull(g *Graph, place func(at machinecode.Ref) uint64) *Full {
 		seen, all = seen.merged(place), all.merged(place)
 	}
 	again := all.cyclic()
-	return &Full{g, newSearches(&seen, again), newSearches(&all, again), newEvidence(g, place), map[function][]function{}, map[ref]site{}}
+	f := &Full{
+		graph: g, seen: newSearches(&seen, again), all: newSearches(&all, again),
+		evidence: newEvidence(g, place), takes: map[function][]function{}, sites: map[ref]site{},
+	}
+	f.world = world{graph: g, known: &f.all, place: place}
+	return f
 }
 
 // Infer returns the jumps between stack[i] and stack[i+1] and the rule that found
@@ -109,13 +126,21 @@ func (f *Full) Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Ref, r
 	return v.jumps, v.rule, v.known()
 }
 
-func (f *Full) infer(stack []ref, i int) verdict {
+func (f *Full) infer(stack []ref, i int) verdict { return f.inferWithin(stack, i, 0) }
+
+// inferWithin infers where so many jumps are known that come behind.
+func (f *Full) inferWithin(stack []ref, i, jumps int) verdict {
 	v := f.byCode(stack, i)
-	if v.rule == RuleStack || v.rule == NotFunction {
+	if v.rule == RuleStack || v.rule == NotFunction || v.known() && f.graph.code.Class(stack[i]) == machinecode.Call {
 		return v
 	}
-	if l := f.like(stack, i); l.rule != Unknown {
+	if l := f.like(stack, i, jumps); l.rule != Unknown {
 		return l
+	}
+	if v.rule == Unknown || v.rule == Ambiguous {
+		if w := f.world.infer(stack[i], f.graph.function(stack[i+1])); w.rule != Unknown {
+			return w
+		}
 	}
 	return v
 }

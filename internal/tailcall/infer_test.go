@@ -66,6 +66,13 @@ func seen(s *machinecode.Set, count uint64, leaf uint64, frames ...uint64) unwin
 	return c
 }
 
+// ends is a context with a call that was made before the branches.
+func ends(s *machinecode.Set, count uint64, leaf uint64, frames ...uint64) unwind.Context {
+	c := seen(s, count, leaf, frames...)
+	c.Known[0] = false
+	return c
+}
+
 func TestFull(t *testing.T) {
 	t.Parallel()
 	s := code(t)
@@ -88,12 +95,34 @@ func TestFull(t *testing.T) {
 		{"an address on the stack", nil, []uint64{0x11, 0x40}, RuleStack, []uint64{0x51}, true},
 		{"an indirect call of it", nil, []uint64{0x11, 0x50}, Direct, nil, true},
 		{"a computed address", nil, []uint64{0x13, 0x70}, RuleComputed, []uint64{0x61}, true},
-		{"a function that others jump to", nil, []uint64{0x13, 0x40}, Unknown, nil, false},
+		{"a function that others jump to", nil, []uint64{0x13, 0x40}, RuleAddress, []uint64{0x61, 0x51}, true},
 		{"as elsewhere", []unwind.Context{seen(s, enough, 0x40, 0x13, 0x61)}, []uint64{0x13, 0x40}, RuleAlike, []uint64{0x61}, true},
-		{"as elsewhere, seldom", []unwind.Context{seen(s, enough-1, 0x40, 0x13, 0x61)}, []uint64{0x13, 0x40}, Unknown, nil, false},
+		{"as elsewhere, seldom", []unwind.Context{seen(s, enough-1, 0x40, 0x13, 0x61)}, []uint64{0x13, 0x40}, RuleAddress, []uint64{0x61, 0x51}, true},
 		{
 			"two ways elsewhere",
 			[]unwind.Context{seen(s, enough, 0x40, 0x13, 0x61), seen(s, 1, 0x40, 0x13)},
+			[]uint64{0x13, 0x40},
+			Ambiguous, nil, false,
+		},
+		{
+			"two ways elsewhere, with different instructions",
+			[]unwind.Context{seen(s, enough, 0x40, 0x13, 0x61), seen(s, enough, 0x41, 0x13, 0x61, 0x51)},
+			[]uint64{0x13, 0x41},
+			RuleAlike,
+			[]uint64{0x61, 0x51},
+			true,
+		},
+		{
+			"the end elsewhere",
+			[]unwind.Context{ends(s, enough, 0x40, 0x13, 0x51)},
+			[]uint64{0x13, 0x40},
+			RuleAlike,
+			[]uint64{0x61, 0x51},
+			true,
+		},
+		{
+			"the end of another way",
+			[]unwind.Context{seen(s, enough, 0x40, 0x13, 0x61), ends(s, 1, 0x40, 0x13, 0x51)},
 			[]uint64{0x13, 0x40},
 			Ambiguous, nil, false,
 		},

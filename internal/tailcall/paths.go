@@ -15,6 +15,9 @@ type search struct {
 	steps int
 	path  []ref
 	on    map[function]bool // of path
+	// longest is how many jumps a way has at most: what is longer is none. Of 0, there
+	// are ways of maxJumps, and what is longer is ambiguous.
+	longest int
 	// again has the functions of which it is not known how often they ran; nil: each
 	// ran once.
 	again []bool
@@ -68,7 +71,10 @@ func (s *search) walk(f function) answer {
 	if s.again != nil && (s.again[f] || s.again[s.to]) {
 		return answer{ways: 2}
 	}
-	if s.steps++; s.steps > maxSteps || len(s.path) == maxJumps {
+	if s.longest > 0 && len(s.path) == s.longest {
+		return out
+	}
+	if s.steps++; s.steps > maxSteps || s.longest == 0 && len(s.path) == maxJumps {
 		return answer{ways: 2}
 	}
 	s.on[f] = true
@@ -156,14 +162,15 @@ func (e *edges) cyclic() []bool {
 
 // searches keeps what was prepared, and the answers.
 type searches struct {
-	edges *edges
-	again []bool
-	to    map[function]*search
-	known map[[2]function]answer
+	edges   *edges
+	again   []bool
+	longest int
+	to      map[function]*search
+	known   map[[2]function]answer
 }
 
 func newSearches(e *edges, again []bool) searches {
-	return searches{e, again, map[function]*search{}, map[[2]function]answer{}}
+	return searches{edges: e, again: again, to: map[function]*search{}, known: map[[2]function]answer{}}
 }
 
 // between returns the ways between two functions.
@@ -181,7 +188,7 @@ func (s *searches) reaching(to function) *search {
 	p := s.to[to]
 	if p == nil {
 		p = newSearch(s.edges, to)
-		p.again = s.again
+		p.again, p.longest = s.again, s.longest
 		s.to[to] = p
 	}
 	return p

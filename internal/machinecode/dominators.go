@@ -1,0 +1,200 @@
+package machinecode
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Flow knows of the instructions of a range which ones must have run before others.
+type Flow struct {
+	leaders []Ref // first instructions of basic blocks, ascending
+	end     Ref   // behind the last block
+	// before is the immediate dominator of each block. Blocks that are entered from
+	// outside have the one behind the last, which has itself.
+	before []int
+}
+
+// Flow returns the flow of control in a range of a binary. Where that goes to
+// computed addresses within the function, or may come from there, it is nil.
+func (s *Set) Flow(b *Binary, r *Range) *Flow {
+	first, end := b.From(r.Lo), b.From(r.Hi)
+	if !r.Start || first >= end {
+		return nil
+	}
+	inside := func(at Ref) (Ref, bool) {
+		addr, ok := s.Target(at)
+		to := b.At(addr)
+		return to, ok && to >= first && to < end
+	}
+	leaders := []Ref{first}
+	entries := map[Ref]bool{first: true} // blocks that others than those before them lead to
+	for at := first; at < end; at++ {
+		switch s.Class(at) {
+		case Jump, Conditional:
+			if to, ok := inside(at); ok {
+				leaders = append(leaders, to)
+			}
+			leaders = append(leaders, at+1)
+		case Return:
+			leaders = append(leaders, at+1)
+		case IndirectJump:
+			if !s.Departs(at) {
+				return nil
+			}
+			leaders = append(leaders, at+1)
+		}
+	}
+	// The rest of a function that was split may come back.
+	for i := range b.ranges {
+		if o := &b.ranges[i]; o.Function == r.Function && o != r {
+			for at := b.From(o.Lo); at < b.From(o.Hi); at++ {
+				if to, ok := inside(at); ok {
+					leaders = append(leaders, to)
+					entries[to] = true
+				}
+			}
+		}
+	}
+	slices.Sort(leaders)
+	leaders = slices.Compact(leaders)
+	if leaders[len(leaders)-1] == end {
+		leaders = leaders[:len(leaders)-1]
+	}
+	f := &Flow{leaders: leaders, end: end}
+	f.dominate(s.successors(f, inside), entries)
+	return f
+}
+
+// successors returns the blocks that may run behind each block.
+func (s *Set) successors(f *Flow, inside func(Ref) (Ref, bool)) [][]int {
+	out := make([][]int, len(f.leaders))
+	for i := range f.leaders {
+		last := f.last(i)
+		class := s.Class(last)
+		if class == Jump || class == Conditional {
+			if to, ok := inside(last); ok {
+				out[i] = append(out[i], f.block(to))
+			}
+		}
+		if class != Jump && class != IndirectJump && class != Return && i+1 < len(out) {
+			out[i] = append(out[i], i+1)
+		}
+	}
+	return out
+}
+
+// block returns the number of the block that has an instruction.
+func (f *Flow) block(at Ref) int {
+	i, found := slices.BinarySearchFunc(f.leaders, at, cmp.Compare[Ref])
+	if !found {
+		i--
+	}
+	return i
+}
+
+// dominate computes immediate dominators after Cooper, Harvey and Kennedy (2001).
+// Blocks that nothing leads to are entered from outside, as by exceptions.
+func (f *Flow) dominate(successors [][]int, entries map[Ref]bool) {
+	n := len(f.leaders)
+	predecessors := make([][]int, n+1)
+	for i, out := range successors {
+		for _, to := range out {
+			predecessors[to] = append(predecessors[to], i)
+		}
+	}
+	successors = append(successors, nil)
+	for i := range n {
+		if len(predecessors[i]) == 0 || entries[f.leaders[i]] {
+			predecessors[i] = append(predecessors[i], n)
+			successors[n] = append(successors[n], i)
+		}
+	}
+	order := postorder(successors, n)
+	const unknown = -1
+	f.before = slices.Repeat([]int{unknown}, n+1)
+	f.before[n] = n
+	rank := make([]int, n+1)
+	for k, i := range order {
+		rank[i] = k
+	}
+	for changed := true; changed; {
+		changed = false
+		for k := len(order) - 2; k >= 0; k-- { // without the outside
+			i, before := order[k], unknown
+			for _, p := range predecessors[i] {
+				switch {
+				case f.before[p] == unknown:
+				case before == unknown:
+					before = p
+				default:
+					before = f.meet(before, p, rank)
+				}
+			}
+			if before != f.before[i] {
+				f.before[i], changed = before, true
+			}
+		}
+	}
+	for i := range f.before {
+		if f.before[i] == unknown {
+			f.before[i] = n // a circle that nothing leads to
+		}
+	}
+}
+
+// meet returns the last block that dominates two.
+func (f *Flow) meet(a, b int, rank []int) int {
+	for a != b {
+		for rank[a] < rank[b] {
+			a = f.before[a]
+		}
+		for rank[b] < rank[a] {
+			b = f.before[b]
+		}
+	}
+	return a
+}
+
+// postorder returns the blocks that one leads to, each behind those that it leads to.
+func postorder(successors [][]int, first int) (order []int) {
+	seen := make([]bool, len(successors))
+	type visit struct{ block, next int }
+	stack := []visit{{block: first}}
+	seen[first] = true
+	for len(stack) > 0 {
+		v := &stack[len(stack)-1]
+		if v.next == len(successors[v.block]) {
+			order = append(order, v.block)
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		to := successors[v.block][v.next]
+		v.next++
+		if !seen[to] {
+			seen[to] = true
+			stack = append(stack, visit{block: to})
+		}
+	}
+	return order
+}
+
+// Before returns instructions that must have run for one to run, itself first and
+// then one of each basic block, backwards. Of a nil Flow that is itself only.
+func (f *Flow) Before(at Ref) []Ref {
+	out := []Ref{at}
+	if f == nil {
+		return out
+	}
+	for i := f.before[f.block(at)]; i < len(f.leaders); i = f.before[i] {
+		out = append(out, f.last(i)) // which is how the block was left
+	}
+	return out
+}
+
+// last returns the last instruction of a block.
+func (f *Flow) last(i int) Ref {
+	if i+1 < len(f.leaders) {
+		return f.leaders[i+1] - 1
+	}
+	return f.end - 1
+}
