@@ -9,10 +9,9 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// Descriptions are the functions of .pseudo_probe_desc. They refer to its bytes,
-// which must not change.
+// Descriptions are the functions of .pseudo_probe_desc.
 type Descriptions struct {
-	data  []byte
+	data  string        // the section: names are parts of it, and take no memory
 	funcs []description // ascending by guid
 }
 
@@ -28,7 +27,7 @@ func ReadDescriptions(section []byte) (*Descriptions, error) {
 	if len(section) > math.MaxUint32 {
 		return nil, errTooLarge
 	}
-	d := &Descriptions{data: section}
+	d := &Descriptions{data: string(section)}
 	for c := bytecur.New(section, 0); c.Len() > 0; {
 		f := description{guid: c.U64(), checksum: c.U64()}
 		name := c.Bytes(c.Uvarint())
@@ -49,7 +48,7 @@ func (d *Descriptions) Len() int { return len(d.funcs) }
 // Name returns the linkage name of a function, "" if there is no such.
 func (d *Descriptions) Name(guid uint64) string {
 	if f := d.find(guid); f != nil {
-		return string(d.data[f.name : f.name+f.length])
+		return d.data[f.name : f.name+f.length]
 	}
 	return ""
 }

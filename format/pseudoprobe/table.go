@@ -1,9 +1,6 @@
 package pseudoprobe
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Kind is what a probe is of.
 type Kind uint8
@@ -61,7 +58,14 @@ func (t *Table) index() {
 		t.byAddr[i] = uint32(i)
 	}
 	slices.SortFunc(t.byAddr, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(t.Probes[a].Addr, t.Probes[b].Addr), cmp.Compare(a, b))
+		x, y := t.Probes[a].Addr, t.Probes[b].Addr
+		switch {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return int(a) - int(b)
 	})
 }
 

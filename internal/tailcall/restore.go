@@ -1,8 +1,6 @@
 package tailcall
 
 import (
-	"slices"
-
 	"github.com/cairnprof/cairn/internal/machinecode"
 	"github.com/cairnprof/cairn/internal/unwind"
 )
@@ -34,11 +32,31 @@ const RuleWindow = "window"
 // where it ran. Each chain of jumps is whole or left out: where the beginning of
 // one cannot be known, the jumps that the branches show are left out as well.
 func Restore(code *machinecode.Set, by Inferrer, c *unwind.Context, leaf machinecode.Ref) []Frame {
-	stack := append(slices.Clone(c.Frames), leaf)
-	out := make([]Frame, 0, len(stack))
+	r := Restorer{code: code, by: by}
+	return r.Restore(c, leaf)
+}
+
+// Restorer restores many contexts, in memory that they share.
+type Restorer struct {
+	code  *machinecode.Set
+	by    Inferrer
+	stack []ref
+	out   []Frame
+}
+
+// NewRestorer returns a Restorer that asks by. It is not safe for concurrent use.
+func NewRestorer(code *machinecode.Set, by Inferrer) *Restorer {
+	return &Restorer{code: code, by: by}
+}
+
+// Restore returns what the function Restore does. The frames are valid until it is
+// called again.
+func (t *Restorer) Restore(c *unwind.Context, leaf machinecode.Ref) []Frame {
+	stack := append(append(t.stack[:0], c.Frames...), leaf)
+	out := t.out[:0]
 	whole := true
 	for i, r := range c.Frames {
-		if !code.Class(r).IsCall() {
+		if !t.code.Class(r).IsCall() {
 			if whole {
 				out = append(out, Frame{r, RuleWindow})
 			}
@@ -48,11 +66,12 @@ func Restore(code *machinecode.Set, by Inferrer, c *unwind.Context, leaf machine
 		if whole = c.Known != nil && c.Known[i]; whole {
 			continue
 		}
-		jumps, rule, known := by.Infer(stack, i)
+		jumps, rule, known := t.by.Infer(stack, i)
 		for _, j := range jumps {
 			out = append(out, Frame{j, rule})
 		}
 		whole = known
 	}
+	t.stack, t.out = stack, out
 	return out
 }

@@ -48,8 +48,8 @@ type openCall struct {
 func (c *chains) follow(branches []taken, moves []int) {
 	c.links, c.open = append(c.links[:0], chainLink{}, chainLink{}), c.open[:0]
 	now := unseen
-	for _, i := range slices.Backward(moves) {
-		t := &branches[i]
+	for i := len(moves) - 1; i >= 0; i-- {
+		t := &branches[moves[i]]
 		switch t.does {
 		case calls:
 			c.open = append(c.open, openCall{t.from, now})

@@ -372,3 +372,27 @@ func TestSteps(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkAdd unwinds samples of up to 8 branches.
+func BenchmarkAdd(b *testing.B) {
+	set := code(b)
+	// The program of code, from the end on: main calls f, which calls g, then g, then h.
+	all := branches(0x34, 0x13, 0x43, 0x30, 0x0e, 0x40, 0x34, 0x0d, 0x08, 0x30, 0x28, 0x07, 0x34, 0x27, 0x22, 0x30, 0x02, 0x20)
+	var batch sample.Batch
+	for i := range 1000 {
+		s := sample.Sample{PID: 7, Count: 1, Stack: stack(0x32, 0x13), Branches: all[1 : len(all)-i%4]}
+		batch.Samples = append(batch.Samples, s)
+	}
+	for _, tailCalls := range []bool{false, true} {
+		b.Run(fmt.Sprintf("tail calls %v", tailCalls), func(b *testing.B) {
+			u := New(set, Options{TailCalls: tailCalls})
+			for b.Loop() {
+				u.Add(&batch)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(batch.Samples)), "ns/sample")
+			if u.stats.Used != u.stats.Samples || u.stats.Mismatched+u.stats.Impossible != 0 {
+				b.Errorf("%+v", u.stats)
+			}
+		})
+	}
+}
