@@ -12,10 +12,11 @@ import (
 //
 // Two things make it so. Either every jump by which B may end enters a function that
 // the log has, and the log says that B ended by one: then the next enter is what it
-// jumped to. That needs a log in which no call was left out as too short. Or C is
-// entered by direct branches of functions in the log alone, and A has no call of it:
+// jumped to. Or C is entered by direct branches of functions in the log alone, and A has no call of it:
 // then only the jump is left, which B has. That they are close in time proves nothing: a
-// function without records may be as quick, and clocks are coarse.
+// function without records may be as quick, and clocks are coarse. And nothing is
+// certain in a log from which calls were left out as too short: one of them may have
+// jumped to C.
 //
 // How: the exit of a call that may go on in another is held back until the event
 // behind it. If that is the enter of such a one, the frame stays, as tailed, and goes
@@ -41,14 +42,12 @@ type Code interface {
 	MayCall(caller, fn trace.FuncID) bool
 }
 
-// TailCalls say how to put what a function jumped to below it. Code must be safe for
-// concurrent use.
+// TailCalls say how to put what a function jumped to below it. They are for logs that
+// have calls of any length, see Unfiltered. Code must be safe for concurrent use.
 type TailCalls struct {
 	Code Code
 	// Told says that the log has TailExit where a function ends by a jump.
 	Told bool
-	// Whole says that no short calls were left out, see Unfiltered.
-	Whole bool
 }
 
 // entered is how it is that one function was entered after the end of another.
@@ -104,7 +103,7 @@ func (t *tails) decide(from, to trace.FuncID) entered {
 	switch {
 	case !t.Code.Jumps(from, to):
 		return called
-	case t.Told && t.Whole && t.Code.Closed(from):
+	case t.Told && t.Code.Closed(from):
 		return jumped
 	}
 	return either

@@ -39,17 +39,14 @@ func TestTailCalls(t *testing.T) {
 	const asRecorded = "a 1 50 30; a/b 1 10 10; a/c 1 10 10 "
 	for name, c := range map[string]struct {
 		code, events, want string
-		told, whole        bool
+		told               bool
 	}{
 		"all jumps lead to functions in the log": {
-			told: true, whole: true, code: "b>c a.c", events: "+a +b ~b +c -c -a",
+			told: true, code: "b>c a.c", events: "+a +b ~b +c -c -a",
 			want: "a 1 50 30; a/b 1 20 10; a/b/c 1 10 10 inferred 1",
 		},
-		"short calls may be missing": {
-			told: true, code: "b>c a.c", events: "+a +b ~b +c -c -a", want: asRecorded + "left 1",
-		},
 		"a jump leads elsewhere": {
-			told: true, whole: true, code: "b>c b>? a.c", events: "+a +b ~b +c -c -a", want: asRecorded + "left 1",
+			told: true, code: "b>c b>? a.c", events: "+a +b ~b +c -c -a", want: asRecorded + "left 1",
 		},
 		"but the caller does not call it": {
 			told: true, code: "b>c b>?", events: "+a +b ~b +c -c -a",
@@ -58,60 +55,60 @@ func TestTailCalls(t *testing.T) {
 		"and unknown code may": {
 			told: true, code: "b>c b>? ?.c", events: "+a +b ~b +c -c -a", want: asRecorded + "left 1",
 		},
-		"no jump leads there": {told: true, whole: true, code: "b>d", events: "+a +b ~b +c -c -a", want: asRecorded},
-		"a plain exit":        {told: true, whole: true, code: "b>c", events: "+a +b -b +c -c -a", want: asRecorded},
+		"no jump leads there": {told: true, code: "b>d", events: "+a +b ~b +c -c -a", want: asRecorded},
+		"a plain exit":        {told: true, code: "b>c", events: "+a +b -b +c -c -a", want: asRecorded},
 		"plain exits that say nothing": {
 			code: "b>c", events: "+a +b -b +c -c -a", want: "a 1 50 30; a/b 1 20 10; a/b/c 1 10 10 inferred 1",
 		},
 		"plain exits, and all jumps are known": {
-			whole: true, code: "b>c a.c", events: "+a +b -b +c -c -a", want: asRecorded + "left 1",
+			code: "b>c a.c", events: "+a +b -b +c -c -a", want: asRecorded + "left 1",
 		},
 		"something happens before": {
-			told: true, whole: true, code: "b>c", events: "+a +b ~b ! +c -c -a",
+			told: true, code: "b>c", events: "+a +b ~b ! +c -c -a",
 			want: "a 1 60 40; a/b 1 10 10; a/c 1 10 10",
 		},
 		"events may be missing before": {
-			told: true, whole: true, code: "b>c", events: "+a +b ~b || +c -c -a", want: asRecorded,
+			told: true, code: "b>c", events: "+a +b ~b || +c -c -a", want: asRecorded,
 		},
 		"a part of the log ends": {
-			told: true, whole: true, code: "b>c", events: "+a +b ~b | +c | -c | -a",
+			told: true, code: "b>c", events: "+a +b ~b | +c | -c | -a",
 			want: "a 1 50 30; a/b 1 20 10; a/b/c 1 10 10 inferred 1",
 		},
 		"a chain": {
-			told: true, whole: true, code: "b>c c>d", events: "+a +b ~b +c +e -e ~c +d -d +e -e -a",
+			told: true, code: "b>c c>d", events: "+a +b ~b +c +e -e ~c +d -d +e -e -a",
 			want: "a 1 110 50; a/b 1 50 10; a/b/c 1 40 20 inferred 1; a/b/c/e 1 10 10; a/b/c/d 1 10 10 inferred 1; a/e 1 10 10",
 		},
 		"a circle": {
-			told: true, whole: true, code: "b>c c>b", events: "+a +b ~b +c ~c +b ~b +c -c -a",
+			told: true, code: "b>c c>b", events: "+a +b ~b +c ~c +b ~b +c -c -a",
 			want: "a 1 90 50; a/b 2 40 20; a/b/c 2 20 20 inferred 2 left 1",
 		},
 		"without a caller": {
-			told: true, whole: true, code: "b>c", events: "+b ~b +c -c", want: "b 1 20 10; b/c 1 10 10 inferred 1",
+			told: true, code: "b>c", events: "+b ~b +c -c", want: "b 1 20 10; b/c 1 10 10 inferred 1",
 		},
 		"without a caller who is known not to call": {
-			told: true, code: "b>c", events: "+b ~b +c -c", want: "b 1 10 10; c 1 10 10 left 1",
+			told: true, code: "b>c b>?", events: "+b ~b +c -c", want: "b 1 10 10; c 1 10 10 left 1",
 		},
 		"the caller of the chain is asked": {
-			told: true, code: "b>c c>d", events: "+a +b ~b +c ~c +d -d -a",
+			told: true, code: "b>c b>? c>d c>?", events: "+a +b ~b +c ~c +d -d -a",
 			want: "a 1 70 40; a/b 1 30 10; a/b/c 1 20 10 inferred 1; a/b/c/d 1 10 10 inferred 1",
 		},
 		"an exit further down": {
-			told: true, whole: true, code: "b>c", events: "+a +b ~b +c +d -a",
+			told: true, code: "b>c", events: "+a +b ~b +c +d -a",
 			want: "a 1 50 30; a/b 1 20 10 deduced 1; a/b/c 1 10 10 deduced 1 inferred 1; a/b/c/d 1 0 0 deduced 1",
 		},
 		"the end": {
-			told: true, whole: true, code: "b>c", events: "+a +b ~b +c !",
+			told: true, code: "b>c", events: "+a +b ~b +c !",
 			want: "a 1 40 20 open 1; a/b 1 20 10 open 1; a/b/c 1 10 10 open 1 inferred 1",
 		},
-		"an end that is held back": {told: true, whole: true, code: "b>c", events: "+a +b ~b", want: "a 1 20 10 open 1; a/b 1 10 10"},
+		"an end that is held back": {told: true, code: "b>c", events: "+a +b ~b", want: "a 1 20 10 open 1; a/b 1 10 10"},
 		"a second exit": {
-			told: true, whole: true, code: "b>c", events: "+a +b ~b +c -b -c -a",
+			told: true, code: "b>c", events: "+a +b ~b +c -b -c -a",
 			want: "a 1 60 30; a/b 1 30 10; a/b/c 1 20 20 inferred 1",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opt := Options{TailCalls: &TailCalls{Code: words(c.code), Told: c.told, Whole: c.whole}}
+			opt := Options{TailCalls: &TailCalls{Code: words(c.code), Told: c.told}}
 			res, err := Run(t.Context(), memory(script(c.events)), opt)
 			if err != nil {
 				t.Fatal(err)
@@ -205,7 +202,7 @@ func drawTailCalls(t *rapid.T) *TailCalls {
 		c[string(from)+">?"] = rapid.IntRange(0, 2).Draw(t, "open") == 0
 		c["?."+string(from)] = rapid.IntRange(0, 4).Draw(t, "strays") == 0
 	}
-	return &TailCalls{Code: c, Told: rapid.Bool().Draw(t, "told"), Whole: rapid.Bool().Draw(t, "whole")}
+	return &TailCalls{Code: c, Told: rapid.Bool().Draw(t, "told")}
 }
 
 // TestUnfiltered: one short call in many tells nothing.
