@@ -1,6 +1,8 @@
 package profgen
 
 import (
+	"cmp"
+
 	"github.com/cairnprof/cairn/format/pseudoprobe"
 	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/internal/machinecode"
@@ -20,6 +22,7 @@ type sizeNode struct {
 	known bool
 	bytes int
 	next  map[frame]*sizeNode
+	least *sizeNode // of next, see first
 }
 
 func (n *sizeNode) get(f frame) *sizeNode {
@@ -164,14 +167,19 @@ func (z *Sizes) of(n *node) int {
 	return bytes
 }
 
-// first returns the first of the nodes below n in LLVM's order.
+// first returns the first of the nodes below n in LLVM's order. It is looked for once:
+// below the root are all functions.
 func (n *sizeNode) first() *sizeNode {
-	var least frame
-	found := false
-	for f := range n.next {
-		if !found || f.compareHashes(least) < 0 {
-			least, found = f, true
+	if n.least != nil {
+		return n.least
+	}
+	var name string
+	var hash uint64
+	for f, below := range n.next {
+		h := f.hash()
+		if n.least == nil || cmp.Or(cmp.Compare(h, hash), cmp.Compare(f.name, name)) < 0 {
+			n.least, hash, name = below, h, f.name
 		}
 	}
-	return n.next[least]
+	return n.least
 }
