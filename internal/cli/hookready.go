@@ -129,7 +129,7 @@ func entriesText(n int) string {
 	return report.Count(n) + " entries"
 }
 
-var loaded = regexp.MustCompile(`(?m)^\s*(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$`)
+var loaded = regexp.MustCompile(`(?m)^\s*(?:.* => )?(\S*/.*) \(0x[0-9a-f]+\)$`)
 
 // librariesOf lists the libraries that a program is loaded with, as its loader says
 // without running it. Those of the system have nothing ready and cost little.

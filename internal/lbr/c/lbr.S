@@ -34,7 +34,7 @@ lbr_dispatch:
 	.set	n, 0
 	.rept	MAX_MODULES
 	.set	own, n << MODULE_SHIFT
-	.balign	256				/* DISPATCH_SIZE */
+	.org	lbr_dispatch + n * 256		/* DISPATCH_SIZE */
 	movq	%rcx, %gs:SAVE_RCX
 	movq	%rax, %gs:TARGET
 	lahf
@@ -43,12 +43,11 @@ lbr_dispatch:
 	movq	%gs:TARGET, %rcx
 	subq	lbr_modules+own+LO(%rip), %rcx
 	cmpq	lbr_modules+own+SIZE(%rip), %rcx
-	movl	$n << 16, %gs:MODULE
-	jae	elsewhere
+	jae	2f
 	movq	lbr_modules+own+ENTRY(%rip), %rax
 	movl	(%rax,%rcx,4), %eax
 	testl	%eax, %eax
-	jz	elsewhere
+	jz	2f
 	addq	lbr_modules+own+CODE(%rip), %rax
 	movq	%rax, %gs:GO
 	movq	%gs:POSITION, %rax
@@ -65,9 +64,12 @@ lbr_dispatch:
 	movq	%gs:SAVE_RCX, %rcx
 	movq	%gs:SAVE, %rax
 	jmp	*%gs:GO
+2:	movl	$n << 16, %gs:MODULE
+	jmp	elsewhere
 	.set	n, n + 1
 	.endr
 
+	.org	lbr_dispatch + MAX_MODULES * 256
 /* elsewhere finds the module of the target's page. */
 elsewhere:
 	movq	%gs:TARGET, %rcx

@@ -132,7 +132,10 @@ static void filled(struct state *s, ucontext_t *u) {
   const struct module *m = lbr_module_of_copy(pc);
   /* It is either the store of a constant, c7 00 and four bytes, or one in lbr.S. */
   u32 from = m ? *(u32 *)(pc + 2) : (u32)s->from;
-  if (!m) m = &lbr_modules[s->module >> 16];
+  if (!m) {
+    u64 routine = (pc - (u64)lbr_dispatch) / DISPATCH_SIZE; /* or behind all */
+    m = &lbr_modules[routine < MAX_MODULES ? routine : s->module >> 16];
+  }
   s->position = lbr_full(s, u, m->lo + (from & FROM_MASK), from >> KIND_SHIFT);
   u->uc_mcontext.gregs[REG_RAX] = (i64)s->position;
 }

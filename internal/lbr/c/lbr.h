@@ -128,7 +128,7 @@ enum { HISTORY = 64, CAPACITY = 8192 - HISTORY, SCRATCH = 1 << 18, MAX_STACK = 1
 struct state {
   u64 save, save_rcx, flags, target, go, from;
   struct event *position;
-  u64 module; /* its number << 16, while its routine in lbr.S runs */
+  u64 module; /* its number << 16, while a target elsewhere is looked up in lbr.S */
   u64 thread; /* its thread pointer */
   i32 tid;
   struct state *next;
