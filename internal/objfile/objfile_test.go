@@ -383,6 +383,9 @@ func use(f *File) {
 	f.FuncSymbols()
 	f.FunctionMap()
 	f.LinkSymbols()
+	f.Program()
+	f.Pointers()
+	f.SourceFiles()
 	f.Section(".text")
 	f.Section(".debug_info")
 	if c, err := f.Code(); err == nil {
