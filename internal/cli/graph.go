@@ -84,8 +84,8 @@ type graphNode struct {
 type graphEdge struct {
 	from, to int
 	account.Costs
-	tail     bool // jumps in place of calls
-	inferred bool // it was not seen
+	kind     string // of edges that are no calls
+	inferred bool   // it was not seen
 }
 
 func (f *graphFlags) run(ctx context.Context, s *Streams, args []string) error {

@@ -50,8 +50,8 @@ func (g *costGraph) edgeLines(e *graphEdge) []string {
 	if g.edgeLabel != nil {
 		lines = append(lines, g.edgeLabel.text(&e.Costs, g.unit))
 	}
-	if e.tail {
-		lines = append(lines, "tail call")
+	if e.kind != "" {
+		lines = append(lines, e.kind)
 	}
 	if e.inferred {
 		lines = append(lines, "inferred")

@@ -67,14 +67,6 @@ func (g callWriter) small(e *profgen.CallEdge, share float64) bool {
 	return share > 0 && less(e.Calls, g.CallGraph.Calls) && less(e.Samples, g.CallGraph.Samples)
 }
 
-// callKind is what an edge is, in words.
-func callKind(e *profgen.CallEdge) string {
-	if e.Tail {
-		return "tail call"
-	}
-	return "call"
-}
-
 // table writes the edges, those with the most calls first, then with the most samples.
 func (g callWriter) table(w io.Writer) error {
 	t := report.Table{Columns: []report.Column{
@@ -95,7 +87,7 @@ func (g callWriter) table(w io.Writer) error {
 		if e.Inferred() {
 			rules = strings.Join(e.Rules, ", ")
 		}
-		t.Add(report.Text(report.Count(e.Calls)), report.Text(report.Count(e.Samples)), report.Text(callKind(e)),
+		t.Add(report.Text(report.Count(e.Calls)), report.Text(report.Count(e.Samples)), report.Text(e.Kind.String()),
 			report.Text(g.names.Show(g.Nodes[e.Caller].Name)), report.Text(g.names.Show(g.Nodes[e.Callee].Name)), report.Text(rules))
 	}
 	return t.Write(w, report.Style{})
@@ -112,9 +104,11 @@ func (g callWriter) drawing() *costGraph {
 	if g.Samples == 0 {
 		d.label, d.shade = key("calls"), key("calls")
 	}
+	weight := func(e *profgen.CallEdge) uint64 { return e.Calls }
 	if g.CallGraph.Calls == 0 {
-		d.edgeLabel = key("total")
+		d.edgeLabel, weight = key("total"), func(e *profgen.CallEdge) uint64 { return e.Samples }
 	}
+	d.shade.name += ", of edges " + d.edgeLabel.name
 	at := make([]int, len(g.Nodes)) // index of a node in the drawing, 1 more
 	node := func(i int) int {
 		if at[i] == 0 {
@@ -130,11 +124,19 @@ func (g callWriter) drawing() *costGraph {
 	for i := range g.Edges {
 		e := &g.Edges[i]
 		d.edges = append(d.edges, graphEdge{
-			from: node(e.Caller), to: node(e.Callee), Costs: account.Costs{Calls: e.Calls, Total: e.Samples},
-			tail: e.Tail, inferred: e.Inferred(),
+			from: node(e.Caller), to: node(e.Callee), Costs: account.Costs{Calls: e.Calls, Total: e.Samples, Self: weight(e)},
+			kind: edgeKind(e), inferred: e.Inferred(),
 		})
 	}
 	return d
+}
+
+// edgeKind is what a drawing says of an edge that is no plain call.
+func edgeKind(e *profgen.CallEdge) string {
+	if e.Kind == profgen.PlainCall {
+		return ""
+	}
+	return e.Kind.String()
 }
 
 // json writes all that is known.
@@ -153,7 +155,7 @@ func (g callWriter) json(w io.Writer) error {
 	type edgeJSON struct {
 		From     uint32   `json:"from"`
 		To       uint32   `json:"to"`
-		Kind     string   `json:"kind"` // call or tail call
+		Kind     string   `json:"kind"` // call, tail call or frames missing
 		Calls    uint64   `json:"calls"`
 		Samples  uint64   `json:"samples"`
 		Inferred bool     `json:"inferred,omitempty"` // no branch of it was seen
@@ -172,7 +174,7 @@ func (g callWriter) json(w io.Writer) error {
 	for i := range g.Edges {
 		e := &g.Edges[i]
 		doc.Edges = append(doc.Edges, edgeJSON{
-			uint32(g.Nodes[e.Caller].ID), uint32(g.Nodes[e.Callee].ID), callKind(e), e.Calls, e.Samples, e.Inferred(), e.Rules,
+			uint32(g.Nodes[e.Caller].ID), uint32(g.Nodes[e.Callee].ID), e.Kind.String(), e.Calls, e.Samples, e.Inferred(), e.Rules,
 		})
 	}
 	return report.WriteJSON(w, doc)

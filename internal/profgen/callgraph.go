@@ -15,7 +15,7 @@ import (
 // taken, and by the stacks.
 type CallGraph struct {
 	Nodes   []CallNode // ascending by their numbers
-	Edges   []CallEdge // by caller, callee, then calls before tail calls
+	Edges   []CallEdge // by caller, callee, then kind
 	Samples uint64     // that have a stack
 	Calls   uint64     // of all edges
 }
@@ -30,10 +30,27 @@ type CallNode struct {
 	Self    uint64 // samples that were taken in it
 }
 
-// CallEdge is the calls of a function by another one, or jumps in place of calls.
+// CallKind is what leads from a function to another one.
+type CallKind uint8
+
+// The kinds.
+const (
+	PlainCall CallKind = iota
+	TailCall           // a jump in place of a call
+	// Incomplete is a call of another function than the one that is next on stacks:
+	// frames are missing between, and were not found.
+	Incomplete
+)
+
+// String names the kind.
+func (k CallKind) String() string {
+	return [...]string{"call", "tail call", "frames missing"}[k]
+}
+
+// CallEdge is the calls of a function by another one.
 type CallEdge struct {
 	Caller, Callee int // indexes of nodes
-	Tail           bool
+	Kind           CallKind
 	Calls          uint64   // branches that were taken
 	Samples        uint64   // on whose stacks it is
 	Rules          []string // those that put it on stacks, ascending
@@ -41,14 +58,6 @@ type CallEdge struct {
 
 // Inferred reports whether the edge was not seen, but follows from others.
 func (e *CallEdge) Inferred() bool { return e.Calls == 0 && len(e.Rules) > 0 }
-
-// kind puts tail calls behind calls.
-func (e *CallEdge) kind() int {
-	if e.Tail {
-		return 1
-	}
-	return 0
-}
 
 // Calls makes the call graph of a result, whose stacks get the frames that are missing;
 // by may be nil. Functions are those of code, and what was inlined is part of them.
@@ -79,7 +88,7 @@ type callBuilder struct {
 // callKey is what makes calls one edge.
 type callKey struct {
 	caller, callee trace.FuncID
-	tail           bool
+	kind           CallKind
 }
 
 func (g *callBuilder) node(at ref) *CallNode {
@@ -92,11 +101,11 @@ func (g *callBuilder) node(at ref) *CallNode {
 	return n
 }
 
-func (g *callBuilder) edge(caller, callee *CallNode, tail bool) *CallEdge {
-	key := callKey{caller.ID, callee.ID, tail}
+func (g *callBuilder) edge(caller, callee *CallNode, kind CallKind) *CallEdge {
+	key := callKey{caller.ID, callee.ID, kind}
 	e := g.edges[key]
 	if e == nil {
-		e = &CallEdge{Tail: tail}
+		e = &CallEdge{Kind: kind}
 		g.edges[key] = e
 	}
 	return e
@@ -108,13 +117,31 @@ func (g *callBuilder) branch(b unwind.Count) {
 	if entered(g.code, b.To) == "" {
 		return
 	}
-	tail := b.From.IsInstruction() && !g.code.Class(b.From).IsCall()
-	if tail && (g.code.Class(b.From) == machinecode.Return || g.function(b.From) == g.function(b.To)) {
-		return
+	kind := PlainCall
+	if b.From.IsInstruction() && !g.code.Class(b.From).IsCall() {
+		kind = TailCall
+		if g.code.Class(b.From) == machinecode.Return || g.function(b.From) == g.function(b.To) {
+			return
+		}
 	}
 	callee := g.node(b.To)
 	callee.Calls += b.Count
-	g.edge(g.node(b.From), callee, tail).Calls += b.Count
+	g.edge(g.node(b.From), callee, kind).Calls += b.Count
+}
+
+// kind returns what leads from a frame to the next one.
+func (g *callBuilder) kind(f tailcall.Frame, next *CallNode) CallKind {
+	if f.Rule != "" {
+		return TailCall
+	}
+	if g.code.Class(f.At) == machinecode.Call {
+		target, _ := g.code.Target(f.At)
+		to := g.code.Binary(f.At).At(target) // in no function if it is a stub of the dynamic linker
+		if to.IsInstruction() && g.key(to).function >= 0 && g.function(to) != next.ID {
+			return Incomplete
+		}
+	}
+	return PlainCall
 }
 
 // stack counts the functions and edges of a stack, each once.
@@ -130,14 +157,14 @@ func (g *callBuilder) stack(m *unwind.Moment) {
 			n.Total += m.Count
 		}
 		if i > 0 {
-			rule := g.frames[i-1].Rule
-			e := g.edge(caller, n, rule != "")
+			before := g.frames[i-1]
+			e := g.edge(caller, n, g.kind(before, n))
 			if !edges[e] {
 				edges[e] = true
 				e.Samples += m.Count
 			}
-			if rule != "" && !slices.Contains(e.Rules, rule) {
-				e.Rules = append(e.Rules, rule)
+			if before.Rule != "" && !slices.Contains(e.Rules, before.Rule) {
+				e.Rules = append(e.Rules, before.Rule)
 			}
 		}
 		caller = n
@@ -161,7 +188,7 @@ func (g *callBuilder) graph() *CallGraph {
 		out.Calls += e.Calls
 	}
 	slices.SortFunc(out.Edges, func(a, b CallEdge) int {
-		return cmp.Or(cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Callee, b.Callee), cmp.Compare(a.kind(), b.kind()))
+		return cmp.Or(cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Callee, b.Callee), cmp.Compare(a.Kind, b.Kind))
 	})
 	return out
 }

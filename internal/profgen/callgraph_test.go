@@ -51,12 +51,10 @@ func TestCallsAgainstObjdump(t *testing.T) {
 	got := map[string]uint64{}
 	tails := 0
 	for _, e := range g.Edges {
-		kind := "call"
-		if e.Tail {
-			kind = "tail call"
+		if e.Kind == TailCall {
 			tails++
 		}
-		got[g.Nodes[e.Caller].Name+" "+kind+" "+g.Nodes[e.Callee].Name] = e.Calls
+		got[g.Nodes[e.Caller].Name+" "+e.Kind.String()+" "+g.Nodes[e.Callee].Name] = e.Calls
 		if e.Samples != 0 || e.Inferred() {
 			t.Errorf("%+v without stacks", e)
 		}
@@ -100,13 +98,15 @@ func TestCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		stack    []uint64
 		branches []sample.Branch
+		none     bool // no inference
 		want     []string
 	}{
 		"a stack":         {stack: []uint64{0x1032, 0x1027, 0x1007}, want: []string{"main call f 0 3 []", "f call g 0 3 []"}},
-		"recursion":       {stack: []uint64{0x1032, 0x1027, 0x1027, 0x1007}, want: []string{"main call f 0 3 []", "f call f 0 3 []", "f call g 0 3 []"}},
-		"by the code":     {stack: []uint64{0x1032, 0x100d}, want: []string{"main call h 0 3 []", "h tail g 0 3 [static] inferred"}},
-		"by branches":     {stack: []uint64{0x1032, 0x100d}, branches: []sample.Branch{{From: 0x1043, To: 0x1030}, {From: 0x1008, To: 0x1040}}, want: []string{"main call h 3 3 []", "h tail g 3 3 [window]"}},
-		"of a library":    {stack: []uint64{outside, 0x1027, 0x1007}, want: []string{"main call f 0 3 []", "f call [outside] 0 3 []"}},
+		"recursion":       {stack: []uint64{0x1032, 0x1027, 0x1027, 0x1007}, want: []string{"main call f 0 3 []", "f frames missing f 0 3 []", "f call g 0 3 []"}},
+		"by the code":     {stack: []uint64{0x1032, 0x100d}, want: []string{"main call h 0 3 []", "h tail call g 0 3 [static] inferred"}},
+		"by branches":     {stack: []uint64{0x1032, 0x100d}, branches: []sample.Branch{{From: 0x1043, To: 0x1030}, {From: 0x1008, To: 0x1040}}, want: []string{"main call h 3 3 []", "h tail call g 3 3 [window]"}},
+		"not inferred":    {stack: []uint64{0x1032, 0x100d}, none: true, want: []string{"main frames missing g 0 3 []"}},
+		"of a library":    {stack: []uint64{outside, 0x1027, 0x1007}, want: []string{"main call f 0 3 []", "f frames missing [outside] 0 3 []"}},
 		"from one":        {stack: []uint64{0x1032, 0x1027, 0x1007}, branches: []sample.Branch{{From: outside, To: 0x1030}}, want: []string{"main call f 0 3 []", "f call g 0 3 []", "[outside] call g 3 0 []"}},
 		"a loop is none":  {stack: []uint64{0x1042, 0x100d}, branches: []sample.Branch{{From: 0x1043, To: 0x1040}}, want: []string{"main call h 0 3 []"}},
 		"a return either": {stack: []uint64{0x100a}, branches: []sample.Branch{{From: 0x1034, To: 0x1007}}, want: nil},
@@ -117,10 +117,14 @@ func TestCalls(t *testing.T) {
 			u := unwind.New(code, unwind.Options{Moments: true, TailCalls: true})
 			u.Add(&sample.Batch{Samples: []sample.Sample{{Stack: c.stack, Branches: c.branches, Count: 3}}})
 			r := u.Result()
-			g := Calls(r, code, tailcall.NewFull(tailcall.NewGraph(code, r.Contexts), nil))
+			var by tailcall.Inferrer
+			if !c.none {
+				by = tailcall.NewFull(tailcall.NewGraph(code, r.Contexts), nil)
+			}
+			g := Calls(r, code, by)
 			var got []string
 			for _, e := range g.Edges {
-				line := fmt.Sprint(g.Nodes[e.Caller].Name, map[bool]string{false: " call ", true: " tail "}[e.Tail], g.Nodes[e.Callee].Name, " ", e.Calls, " ", e.Samples, " ", e.Rules)
+				line := fmt.Sprint(g.Nodes[e.Caller].Name, " ", e.Kind, " ", g.Nodes[e.Callee].Name, " ", e.Calls, " ", e.Samples, " ", e.Rules)
 				if e.Inferred() {
 					line += " inferred"
 				}
