@@ -213,8 +213,8 @@ func buildModules(t *testing.T, compiler, flags string) []string {
 	return []string{
 		build("program", "testdata/modules.c", library, "-Wl,-rpath,"+dir),
 		library,
-		build("small.so", "-fPIC", "-shared", "testdata/plugin.c"),
-		build("large.so", "-fPIC", "-shared", "-DPADDING=9000000", "testdata/plugin.c"),
+		build("bulky.so", "-fPIC", "-shared", "-DBULK", "testdata/plugin.c"),
+		build("padded.so", "-fPIC", "-shared", "-DPADDING=9000000", "testdata/plugin.c"),
 	}
 }
 

@@ -5,6 +5,10 @@
 #define PADDING 1
 #endif
 
+#ifdef BULK /* a copy that is so large that it is in the way of others, and has to be elsewhere */
+__asm__(".text\nbulk:\n.rept 100000\njmp 1f\n1:\n.endr\nret\n");
+#endif
+
 static int loads;
 static char padding[PADDING];
 
