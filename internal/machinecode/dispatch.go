@@ -41,6 +41,21 @@ func (s *Set) Dispatches(b *Binary, r *Range) map[Ref]Dispatch {
 	return out
 }
 
+// OfSwitch reports whether an indirect jump is of a switch statement, as far as the
+// instructions right before it tell.
+func (s *Set) OfSwitch(at Ref) bool {
+	const enough = 8
+	b := s.Binary(at)
+	r := b.RangeAt(s.Address(at))
+	if r == nil || s.Departs(at) {
+		return false
+	}
+	w := &walk{code: s, binary: b, first: max(b.From(r.Lo), at-min(at, enough)), end: at + 1}
+	found := map[Ref]Dispatch{}
+	w.run(found)
+	return found[at].Source == FromCases
+}
+
 // Numbers of registers.
 const (
 	regAX = iota

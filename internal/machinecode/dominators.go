@@ -14,9 +14,10 @@ type Flow struct {
 	before []int
 }
 
-// Flow returns the flow of control in a range of a binary. Where that goes to
-// computed addresses within the function, or may come from there, it is nil.
-func (s *Set) Flow(b *Binary, r *Range) *Flow {
+// Flow returns the flow of control in a range of a binary. Cases are where jumps to
+// computed addresses were seen to go. Of the rest of a function it is nil, as it is not
+// known how that is entered.
+func (s *Set) Flow(b *Binary, r *Range, cases map[Ref][]Ref) *Flow {
 	first, end := b.From(r.Lo), b.From(r.Hi)
 	if !r.Start || first >= end {
 		return nil
@@ -38,10 +39,7 @@ func (s *Set) Flow(b *Binary, r *Range) *Flow {
 		case Return:
 			leaders = append(leaders, at+1)
 		case IndirectJump:
-			if !s.Departs(at) {
-				return nil
-			}
-			leaders = append(leaders, at+1)
+			leaders = append(append(leaders, at+1), within(cases[at], first, end)...)
 		}
 	}
 	// The rest of a function that was split may come back.
@@ -61,12 +59,12 @@ func (s *Set) Flow(b *Binary, r *Range) *Flow {
 		leaders = leaders[:len(leaders)-1]
 	}
 	f := &Flow{leaders: leaders, end: end}
-	f.dominate(s.successors(f, inside), entries)
+	f.dominate(s.successors(f, inside, cases), entries)
 	return f
 }
 
 // successors returns the blocks that may run behind each block.
-func (s *Set) successors(f *Flow, inside func(Ref) (Ref, bool)) [][]int {
+func (s *Set) successors(f *Flow, inside func(Ref) (Ref, bool), cases map[Ref][]Ref) [][]int {
 	out := make([][]int, len(f.leaders))
 	for i := range f.leaders {
 		last := f.last(i)
@@ -76,8 +74,21 @@ func (s *Set) successors(f *Flow, inside func(Ref) (Ref, bool)) [][]int {
 				out[i] = append(out[i], f.block(to))
 			}
 		}
+		for _, to := range within(cases[last], f.leaders[0], f.end) {
+			out[i] = append(out[i], f.block(to))
+		}
 		if class != Jump && class != IndirectJump && class != Return && i+1 < len(out) {
 			out[i] = append(out[i], i+1)
+		}
+	}
+	return out
+}
+
+// within returns the instructions in [first, end).
+func within(refs []Ref, first, end Ref) (out []Ref) {
+	for _, r := range refs {
+		if r >= first && r < end {
+			out = append(out, r)
 		}
 	}
 	return out
@@ -179,14 +190,17 @@ func postorder(successors [][]int, first int) (order []int) {
 }
 
 // Before returns instructions that must have run for one to run, itself first and
-// then one of each basic block, backwards. Of a nil Flow that is itself only.
+// then the last and the first of each basic block, backwards. Of a nil Flow that is
+// itself only.
 func (f *Flow) Before(at Ref) []Ref {
 	out := []Ref{at}
 	if f == nil {
 		return out
 	}
-	for i := f.before[f.block(at)]; i < len(f.leaders); i = f.before[i] {
-		out = append(out, f.last(i)) // which is how the block was left
+	i := f.block(at)
+	for out = append(out, f.leaders[i]); f.before[i] < len(f.leaders); {
+		i = f.before[i]
+		out = append(out, f.last(i), f.leaders[i])
 	}
 	return out
 }

@@ -16,9 +16,9 @@ func TestFlow(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 9))
 	for range 400 {
-		s, jumps := randomFunction(t, rnd)
+		s, jumps, cases := randomFunction(t, rnd)
 		b := s.Binaries()[0]
-		f := s.Flow(b, &b.Ranges()[0])
+		f := s.Flow(b, &b.Ranges()[0], cases)
 		for at := b.First; at < b.End; at++ {
 			before := f.Before(at)
 			if before[0] != at {
@@ -41,16 +41,17 @@ func TestFlow(t *testing.T) {
 }
 
 // randomFunction makes a function of jumps to its own instructions, nops, and
-// returns.
-func randomFunction(t *testing.T, rnd *rand.Rand) (*Set, map[Ref][]Ref) {
+// returns. Cases are where jumps to computed addresses go.
+func randomFunction(t *testing.T, rnd *rand.Rand) (s *Set, jumps, cases map[Ref][]Ref) {
 	t.Helper()
 	const size, text = 6, 0x401000 // of each instruction
 	n := 2 + rnd.IntN(12)
-	code, jumps := []byte{}, map[Ref][]Ref{}
+	code := []byte{}
+	jumps, cases = map[Ref][]Ref{}, map[Ref][]Ref{}
 	for i := range n {
 		at, to := firstRef+Ref(i), rnd.IntN(n)
 		rel := binary.LittleEndian.AppendUint32(nil, uint32(int32((to-i-1)*size)))
-		switch rnd.IntN(5) {
+		switch rnd.IntN(6) {
 		case 0:
 			code = append(append(code, 0x2e, 0xe9), rel...) // jmp, with a prefix
 			jumps[at] = []Ref{firstRef + Ref(to)}
@@ -60,6 +61,12 @@ func randomFunction(t *testing.T, rnd *rand.Rand) (*Set, map[Ref][]Ref) {
 		case 3:
 			code = append(code, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0xc3) // ret
 			jumps[at] = nil
+		case 4:
+			code = append(code, 0x2e, 0x2e, 0x2e, 0x2e, 0xff, 0xe0) // jmp *%rax
+			for range rnd.IntN(4) {
+				cases[at] = append(cases[at], firstRef+Ref(rnd.IntN(n)))
+			}
+			jumps[at] = cases[at]
 		default:
 			code = append(code, 0x66, 0x0f, 0x1f, 0x44, 0, 0) // nop
 			jumps[at] = []Ref{at + 1}
@@ -73,7 +80,7 @@ func randomFunction(t *testing.T, rnd *rand.Rand) (*Set, map[Ref][]Ref) {
 	if err != nil || s.end() != firstRef+Ref(n) {
 		t.Fatal(err, n, s.end())
 	}
-	return s, jumps
+	return s, jumps, cases
 }
 
 // runs reports whether control comes to an instruction without passing some other one:
@@ -104,7 +111,7 @@ func runs(next map[Ref][]Ref, first, end, at, without Ref) bool {
 func targets(next map[Ref][]Ref) (out []Ref) {
 	for at, to := range next {
 		for _, x := range to {
-			if x != at+1 {
+			if x != at+1 || len(to) > 2 {
 				out = append(out, x)
 			}
 		}

@@ -184,7 +184,7 @@ func (e *evidence) flow(at ref) *machinecode.Flow {
 	}
 	f, ok := e.flows[r]
 	if !ok {
-		f = e.graph.code.Flow(e.graph.code.Binary(at), r)
+		f = e.graph.code.Flow(e.graph.code.Binary(at), r, e.graph.cases)
 		e.flows[r] = f
 	}
 	return f

@@ -25,6 +25,7 @@ type Graph struct {
 	namesakes map[*machinecode.Range]function
 
 	called   map[ref][]function // by calls, as branches showed
+	cases    map[ref][]ref      // where jumps led within their function, as branches showed
 	seen     edges              // tail calls that were taken
 	all      edges              // those, and direct ones that the code has
 	pieces   [][]piece          // of functions
@@ -52,7 +53,7 @@ type edge struct {
 
 // NewGraph finds the tail calls of the code, and what branches say of them.
 func NewGraph(code *machinecode.Set, contexts []unwind.Context) *Graph {
-	g := &Graph{code: code, called: map[ref][]function{}, contexts: contexts}
+	g := &Graph{code: code, called: map[ref][]function{}, cases: map[ref][]ref{}, contexts: contexts}
 	for _, b := range code.Binaries() {
 		g.first = append(g.first, function(g.count))
 		g.count += len(b.Functions())
@@ -192,7 +193,10 @@ func (g *Graph) observe(contexts []unwind.Context, tails [][]edge) {
 			case machinecode.Call, machinecode.IndirectCall:
 				g.called[c.From] = append(g.called[c.From], callee)
 			case machinecode.Jump, machinecode.IndirectJump:
-				if f := g.function(c.From); from != to && f != callee {
+				switch f := g.function(c.From); {
+				case from == to && g.code.Class(c.From) == machinecode.IndirectJump:
+					g.cases[c.From] = append(g.cases[c.From], c.To)
+				case from != to && f != callee:
 					tails[f] = append(tails[f], edge{c.From, callee})
 				}
 			}

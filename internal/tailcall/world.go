@@ -120,6 +120,9 @@ func (w *world) make() {
 	w.readClasses()
 	w.readPointers()
 	for _, at := range w.graph.code.IndirectJumps() {
+		if w.graph.code.OfSwitch(at) {
+			continue
+		}
 		h, f := hop{at, w.targetOf(at)}, w.graph.function(at)
 		if h.to.source == machinecode.FromCases || f == none {
 			continue
