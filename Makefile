@@ -30,7 +30,7 @@ help: ## this list
 build: ## the program, as ./cairn
 	CGO_ENABLED=0 go build -trimpath -o cairn ./cmd/cairn
 
-demo: build ## SQLite instrumented, run, looked at, laid out anew and traced, in about a minute
+demo: build ## SQLite instrumented, run, laid out anew, traced and sampled, in about a minute
 	@./demo/demo.sh
 
 test: ## what the tests need (from apt), the lint and all tests

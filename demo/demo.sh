@@ -1,7 +1,7 @@
 #!/bin/bash
 # demo.sh: instruments SQLite, runs three scenarios, looks at what they did, builds
-# it anew by what they did, traces every call of it, and finds the one that stalls a
-# program.
+# it anew by what they did, traces every call of it, finds the one that stalls a
+# program, and takes samples whose stacks are whole.
 # Run it with `make demo`. Everything it makes is in demo/out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -137,7 +137,14 @@ awk '
   on { name[++n] = $1 }' differences.txt
 echo "  The whole list, with the blocks and the calls that differ: differences.txt"
 
-# The second scene's program takes its time to compile: that goes on meanwhile.
+# The programs of later scenes take their time to compile: that goes on meanwhile.
+framed="-O1 -g -w -foptimize-sibling-calls -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer"
+(
+  t=$(date +%s%N)
+  gcc $framed -o sampled shell.c sqlite3.c -lm
+  elapsed "$t" >sampled.time
+) &
+sampler=$!
 xray="-O1 -g -w -fxray-instrument -fxray-instruction-threshold=1"
 tracer=
 if command -v clang-22 >/dev/null && echo 'int main(void) { return 0; }' | clang-22 $xray -x c - -o traced 2>/dev/null; then
@@ -240,6 +247,36 @@ cairn spikes --html spikes.html spikes 2>/dev/null
 echo
 echo "  ${bold}Its time line, in a browser: $out/spikes.html${off}"
 
+# ---------------------------------------------------------------------------
+section "What stacks of samples lack" \
+  "The fourth scene. A function that ends with a call of another one jumps there, and is on
+no stack while that runs. Samples of perf have that gap, and cairn fills it by the branches
+that they have as well. cairn records such samples where hardware does not. The build has
+frame pointers, and was made while other steps ran:"
+shown "gcc $framed -o sampled shell.c sqlite3.c -lm"
+wait "$sampler"
+echo "  built in $(cat sampled.time)"
+echo
+cp loaded.db sampled.db
+run "cairn record --lbr -o query.perf --every 10007 -- ./sampled sampled.db query.sql >sampled.out"
+run "cairn profgen --binary sampled --format folded -o whole.folded query.perf"
+echo
+# The stack with the most samples of those that a frame was put back into, without and with.
+awk -v on="$green" -v off="$off" '
+  { n = $NF; stack = $0; sub(/ [0-9]+$/, "", stack) }
+  stack ~ / \[inferred\]/ && n > most { most = n; whole = stack }
+  END {
+    if (!whole) { print "  no frame was missing"; exit }
+    found = whole
+    gsub(/[^;]* \[inferred\];/, "", found)
+    gsub(/[^;]* \[inferred\]/, on "&" off, whole)
+    gsub(/;/, " > ", found); gsub(/;/, " > ", whole)
+    printf "  %d samples have this stack:\n    %s\n  and it was this one:\n    %s\n", most, found, whole
+  }' whole.folded
+cairn profgen --binary sampled --format flame -o samples.html query.perf 2>/dev/null
+echo
+echo "  ${bold}All of them as a flame graph: $out/samples.html${off}"
+
 section "Done in $(elapsed "$begin")" \
   "All files are in demo/out. Try next, there, with PATH=\$PATH:../.. :"
 [ -z "$tracer" ] || cat <<'TRY'
@@ -252,5 +289,6 @@ cat <<'TRY'
   cairn callgraph -p query.mip | dot -Tsvg -o query.svg   who called whom (needs graphviz)
   genhtml all.info -o html                                the lines as web pages (needs lcov)
   cairn yaml -p all.mip | less                            every fact in the profile
+  cairn samples query.perf                                what is in samples, also in perf.data
   cairn cc gcc ...                                        and now your own program: see README.md
 TRY
