@@ -258,24 +258,29 @@ wait "$sampler"
 echo "  built in $(cat sampled.time)"
 echo
 cp loaded.db sampled.db
-run "cairn record --lbr -o query.perf --every 10007 -- ./sampled sampled.db query.sql >sampled.out"
-run "cairn profgen --binary sampled --format folded -o whole.folded query.perf"
-echo
-# The stack with the most samples of those that a frame was put back into, without and with.
-awk -v on="$green" -v off="$off" '
-  { n = $NF; stack = $0; sub(/ [0-9]+$/, "", stack) }
-  stack ~ / \[inferred\]/ && n > most { most = n; whole = stack }
-  END {
-    if (!whole) { print "  no frame was missing"; exit }
-    found = whole
-    gsub(/[^;]* \[inferred\];/, "", found)
-    gsub(/[^;]* \[inferred\]/, on "&" off, whole)
-    gsub(/;/, " > ", found); gsub(/;/, " > ", whole)
-    printf "  %d samples have this stack:\n    %s\n  and it was this one:\n    %s\n", most, found, whole
-  }' whole.folded
-cairn profgen --binary sampled --format flame -o samples.html query.perf 2>/dev/null
-echo
-echo "  ${bold}All of them as a flame graph: $out/samples.html${off}"
+shown "cairn record --lbr -o query.perf --every 10007 -- ./sampled sampled.db query.sql >sampled.out"
+if cairn record --lbr -o query.perf --every 10007 -- ./sampled sampled.db query.sql >sampled.out 2>record.log; then
+  sed 's/^/  /' record.log
+  run "cairn profgen --binary sampled --format folded -o whole.folded query.perf"
+  echo
+  # The stack with the most samples of those that a frame was put back into, without and with.
+  awk -v on="$green" -v off="$off" '
+    { n = $NF; stack = $0; sub(/ [0-9]+$/, "", stack) }
+    stack ~ / \[inferred\]/ && n > most { most = n; whole = stack }
+    END {
+      if (!whole) { print "  no frame was missing"; exit }
+      found = whole
+      gsub(/[^;]* \[inferred\];/, "", found)
+      gsub(/[^;]* \[inferred\]/, on "&" off, whole)
+      gsub(/;/, " > ", found); gsub(/;/, " > ", whole)
+      printf "  %d samples have this stack:\n    %s\n  and it was this one:\n    %s\n", most, found, whole
+    }' whole.folded
+  cairn profgen --binary sampled --format flame -o samples.html query.perf 2>/dev/null
+  echo
+  echo "  ${bold}All of them as a flame graph: $out/samples.html${off}"
+else
+  echo "  It cannot be sampled here: $(sed -n 's/^cairn: //p' record.log | tail -1)"
+fi
 
 section "Done in $(elapsed "$begin")" \
   "All files are in demo/out. Try next, there, with PATH=\$PATH:../.. :"
@@ -283,12 +288,12 @@ section "Done in $(elapsed "$begin")" \
   cairn query --map traced query.xray --view slowest      the longest calls of the trace
   cairn convert --map traced query.xray -o calls.parquet  every call as a row, for DuckDB
 TRY
+[ ! -e query.perf ] || echo "  cairn samples query.perf                                what is in samples, also in perf.data"
 cat <<'TRY'
   cairn show -p all.mip --debug shell -r '^sqlite3Vdbe' --sort calls | less
   cairn covered -p all.mip --missed --debug shell         what no run has needed
   cairn callgraph -p query.mip | dot -Tsvg -o query.svg   who called whom (needs graphviz)
   genhtml all.info -o html                                the lines as web pages (needs lcov)
   cairn yaml -p all.mip | less                            every fact in the profile
-  cairn samples query.perf                                what is in samples, also in perf.data
   cairn cc gcc ...                                        and now your own program: see README.md
 TRY
