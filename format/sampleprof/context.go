@@ -27,10 +27,7 @@ func (c *Context) Compare(d *Context) int {
 	})
 }
 
-// name returns the context as the text has it, without brackets.
-func (c *Context) name() string { return string(c.appendName(nil)) }
-
-// appendName appends the name to a text.
+// appendName appends the context to a text, without brackets.
 func (c *Context) appendName(b []byte) []byte {
 	for i, f := range c.Frames {
 		b = append(b, f.Func...)
