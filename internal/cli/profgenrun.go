@@ -101,6 +101,9 @@ func (r *profgenRun) loadBinaries(s *Streams) error {
 	if r.code, err = machinecode.NewSet(r.programs...); err != nil {
 		return err
 	}
+	if err := r.checkDiscriminators(); err != nil {
+		return err
+	}
 	if !r.byLines {
 		return r.loadScopes(open)
 	}
@@ -110,10 +113,23 @@ func (r *profgenRun) loadBinaries(s *Streams) error {
 		if err != nil {
 			return err
 		}
+		d.FS = r.fs
 		info = append(info, d)
 		r.scopes = append(r.scopes, d.Scopes)
 	}
 	r.lines = profgen.NewLines(r.code, info)
+	return nil
+}
+
+// checkDiscriminators finds out what discriminators are: a profile has one kind.
+func (r *profgenRun) checkDiscriminators() error {
+	for i, p := range r.programs {
+		if i == 0 {
+			r.fs = p.FSDiscriminators()
+		} else if r.fs != p.FSDiscriminators() {
+			return fmt.Errorf("of %s and %s one was compiled with -enable-fs-discriminator, and the other was not: make a profile of each", r.programs[0].Path, p.Path)
+		}
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 // profgenStages are what is done with a profile before it is written.
 type profgenStages struct {
+	fs bool // the discriminators of the binaries are flow-sensitive
 	preinlineFlags
 	nested    bool
 	mergeCold bool
@@ -79,7 +80,7 @@ func (f *profgenStages) cutContexts(s *Streams, p *sampleprof.File) {
 
 // writeFlat returns what writes a profile without contexts in a form.
 func (f *profgenStages) writeFlat(s *Streams, p sampleprof.Profile, form string) func(io.Writer) error {
-	var file sampleprof.File
+	file := sampleprof.File{FS: f.fs}
 	file.SetProfile(p)
 	if f.recount {
 		for _, c := range file.Contexts {
@@ -91,5 +92,5 @@ func (f *profgenStages) writeFlat(s *Streams, p sampleprof.Profile, form string)
 
 // writeContexts returns what writes a profile with contexts in a form.
 func (f *profgenStages) writeContexts(s *Streams, list []sampleprof.Context, form string) func(io.Writer) error {
-	return f.write(s, &sampleprof.File{Contexts: list, HasContexts: true}, form)
+	return f.write(s, &sampleprof.File{Contexts: list, HasContexts: true, FS: f.fs, PreInlined: f.preinline}, form)
 }

@@ -37,10 +37,9 @@ func (g *byLines) leaf(r ref) (sampleprof.Place, bool) {
 // ranAt notes that an instruction ran. Of all instructions of a place the one that
 // ran most counts; where copies of the place were made, each has a part of what
 // the place ran.
-func ranAt(s *sampleprof.Samples, at sampleprof.Place, count uint64) {
-	count *= uint64(sampleprof.DuplicationFactor(at.Discriminator))
-	l := s.At(base(at))
-	l.Count = max(l.Count, count)
+func (g *byLines) ranAt(s *sampleprof.Samples, at sampleprof.Place, count uint64) {
+	l := s.At(g.base(at))
+	l.Count = max(l.Count, count*g.copies(at))
 }
 
 // stated returns the samples of a node, whose total is stated: it counts each
@@ -103,7 +102,7 @@ func (g *byLines) node(key []ref, opt Options) *node {
 		}
 		inlined = len(frames) > 1
 		for _, f := range frames {
-			stack = append(stack, sampleprof.Frame{Func: f.Func, Call: base(f.Call)})
+			stack = append(stack, sampleprof.Frame{Func: f.Func, Call: g.base(f.Call)})
 		}
 	}
 	if len(stack) == 0 {
@@ -129,7 +128,7 @@ func (g *byLines) body(s *sampleprof.Samples, ranges []unwind.Count) {
 		}
 		for r := piece.From; r <= piece.To; r++ {
 			if at, ok := g.leaf(r); ok {
-				ranAt(s, at, piece.Count)
+				g.ranAt(s, at, piece.Count)
 				s.AddTotal(piece.Count)
 			}
 		}
@@ -144,7 +143,7 @@ func (g *byLines) calls(n *node, branches []unwind.Count) {
 		}
 		var call sampleprof.Place
 		if at, ok := g.leaf(b.From); ok && n != &g.root {
-			n.samples.At(base(at)).Call(name, b.Count)
+			n.samples.At(g.base(at)).Call(name, b.Count)
 			call = at
 		}
 		n.get(frame{call, name}).stated().Head += b.Count
@@ -182,9 +181,9 @@ func FlatByLines(r *unwind.Result, l *Lines) sampleprof.Profile {
 			for x := piece.From; x <= piece.To; x++ {
 				// Totals are in bytes, as LLVM has them: thresholds of its
 				// consumers were made for that.
-				if s := nested(out, g.frames(x), piece.Count*l.code.Size(x)); s != nil {
+				if s := g.nested(out, g.frames(x), piece.Count*l.code.Size(x)); s != nil {
 					at, _ := g.leaf(x)
-					ranAt(s, at, piece.Count)
+					g.ranAt(s, at, piece.Count)
 				}
 			}
 		}
@@ -193,9 +192,9 @@ func FlatByLines(r *unwind.Result, l *Lines) sampleprof.Profile {
 			if name == "" {
 				continue
 			}
-			if s := nested(out, g.frames(b.From), 0); s != nil {
+			if s := g.nested(out, g.frames(b.From), 0); s != nil {
 				at, _ := g.leaf(b.From)
-				s.At(base(at)).Call(name, b.Count)
+				s.At(g.base(at)).Call(name, b.Count)
 			}
 			out.Func(name).Head += b.Count
 		}
@@ -206,13 +205,13 @@ func FlatByLines(r *unwind.Result, l *Lines) sampleprof.Profile {
 
 // nested returns the samples of the innermost of some frames, nested in those of
 // the others, and adds to the totals of all. It is nil if there are none.
-func nested(out sampleprof.Profile, frames []sampleprof.Frame, total uint64) *sampleprof.Samples {
+func (g *byLines) nested(out sampleprof.Profile, frames []sampleprof.Frame, total uint64) *sampleprof.Samples {
 	var s *sampleprof.Samples
 	for i, f := range frames {
 		if i == 0 {
 			s = out.Func(f.Func)
 		} else {
-			s = s.Inline(base(frames[i-1].Call), f.Func)
+			s = s.Inline(g.base(frames[i-1].Call), f.Func)
 		}
 		s.AddTotal(total)
 	}

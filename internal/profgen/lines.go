@@ -1,6 +1,7 @@
 package profgen
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -13,6 +14,8 @@ import (
 type DebugInfo struct {
 	Lines  *objfile.LineTable
 	Scopes *objfile.ScopeTable
+	// FS: discriminators are flow-sensitive. They are in all binaries or in none.
+	FS bool
 }
 
 // Lines are the places in the source of the instructions of a run, with the
@@ -20,6 +23,7 @@ type DebugInfo struct {
 type Lines struct {
 	code *machinecode.Set
 	info []DebugInfo // parallel to the binaries
+	fs   bool
 
 	// stacks have, for each Ref, the number of the inlined functions at it, one
 	// more than Inlined returns; 0 is not known yet.
@@ -40,7 +44,8 @@ const noInlining = 1 // the number of the stack that is nothing but a function
 // NewLines returns the places that debug information, parallel to the binaries of
 // code, has.
 func NewLines(code *machinecode.Set, info []DebugInfo) *Lines {
-	return &Lines{code: code, info: info, stacks: make([]atomic.Uint32, code.Len()), ids: map[inlinedCall]uint32{}}
+	fs := slices.ContainsFunc(info, func(d DebugInfo) bool { return d.FS })
+	return &Lines{code: code, info: info, fs: fs, stacks: make([]atomic.Uint32, code.Len()), ids: map[inlinedCall]uint32{}}
 }
 
 // Inlined makes Lines an unwind.Inlining.
@@ -109,8 +114,19 @@ func (l *Lines) of(r ref) *DebugInfo {
 }
 
 // base returns a place with the base discriminator, which tells blocks of a line
-// apart but not copies of a block.
-func base(p sampleprof.Place) sampleprof.Place {
-	p.Discriminator = sampleprof.BaseDiscriminator(p.Discriminator)
+// apart but not copies of a block. One that is flow-sensitive stays whole.
+func (l *Lines) base(p sampleprof.Place) sampleprof.Place {
+	if !l.fs {
+		p.Discriminator = sampleprof.BaseDiscriminator(p.Discriminator)
+	}
 	return p
+}
+
+// copies returns how many copies were made of the code at a place that are not told
+// apart.
+func (l *Lines) copies(p sampleprof.Place) uint64 {
+	if l.fs {
+		return 1
+	}
+	return uint64(sampleprof.DuplicationFactor(p.Discriminator))
 }

@@ -40,6 +40,7 @@ func recordings() []*recording {
 		{name: "tail-g1", source: "tail.c", flags: []string{"-O2", "-g1", "-fpseudo-probe-for-profiling", "-mllvm", "-hot-cold-split=true"}, rounds: "8"},
 		{name: "tail-O1-nodebug", source: "tail.c", flags: []string{"-O1", "-fpseudo-probe-for-profiling"}, rounds: "8"},
 		{name: "tail-lines", source: "tail.c", flags: []string{"-O2", "-g", "-fdebug-info-for-profiling"}, rounds: "12"},
+		{name: "tail-fs-lines", source: "tail.c", flags: []string{"-O2", "-g", "-fdebug-info-for-profiling", "-mllvm", "-enable-fs-discriminator"}, rounds: "12"},
 		{name: "virtual", source: "virtual.cc", flags: append([]string{"-O2"}, probed...), rounds: "6"},
 		{name: "virtual-O3-lines", source: "virtual.cc", flags: []string{"-O3", "-g", "-fdebug-info-for-profiling"}, rounds: "4"},
 	}
@@ -106,7 +107,10 @@ func (r *recording) load(t *testing.T, byLines bool) *loaded {
 		t.Fatal(err)
 	}
 	if byLines {
-		info := DebugInfo{}
+		info := DebugInfo{FS: l.program.FSDiscriminators()}
+		if want := slices.Contains(r.flags, "-enable-fs-discriminator"); info.FS != want {
+			t.Fatalf("the discriminators are flow-sensitive: %v, want %v", info.FS, want)
+		}
 		if info.Lines, err = f.Lines(); err != nil {
 			t.Fatal(err)
 		}
