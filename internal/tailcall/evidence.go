@@ -196,24 +196,27 @@ func (e *evidence) ask(q question) verdict {
 	if ok {
 		return v
 	}
-	whole, ends := map[int32]uint64{}, map[int32]uint64{}
+	whole, ends, hidden := map[int32]uint64{}, map[int32]uint64{}, uint64(0)
 	for _, s := range e.of(q.call)[q.inner] {
 		switch {
 		case q.at != machinecode.None && (q.at < s.from || q.at > s.to):
 		case s.whole:
 			whole[s.chain] += s.count
-		case len(e.chains[s.chain].jumps) > 0: // else the branches do not reach back
+		case len(e.chains[s.chain].jumps) > 0:
 			ends[s.chain] += s.count
+		case q.at != machinecode.None:
+			hidden += s.count // the branches do not reach back
 		}
 	}
-	v = e.agreed(whole, ends)
+	v = e.agreed(whole, ends, hidden)
 	e.verdicts[q] = v
 	return v
 }
 
 // agreed returns the chain that was seen, or if its beginning was not, the end that
-// all have.
-func (e *evidence) agreed(whole, ends map[int32]uint64) verdict {
+// all have. Hidden is how often neither was: what is seen of an instruction that runs
+// late are the chains with which it runs early, which says nothing of the others.
+func (e *evidence) agreed(whole, ends map[int32]uint64, hidden uint64) verdict {
 	var only, end chain
 	count, chains, first := uint64(0), uint64(0), true
 	for _, seen := range []map[int32]uint64{whole, ends} {
@@ -236,7 +239,7 @@ func (e *evidence) agreed(whole, ends map[int32]uint64) verdict {
 		}
 	}
 	switch {
-	case count < enough:
+	case count < enough, count < hidden:
 		return verdict{rule: Unknown}
 	case len(whole) == 1 && chains >= enough && len(only.jumps) == 0:
 		return verdict{rule: Direct}
