@@ -153,17 +153,13 @@ func (w *branchWatcher) miss(addr uint64) error {
 
 // look reads what is mapped, and tells of it if it has changed.
 func (w *branchWatcher) look() error {
-	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", w.pid))
+	all, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", w.pid))
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(maps, w.maps) {
-		if err := w.observer.Maps(int32(w.pid), maps); err != nil {
-			return err
-		}
-	}
-	w.maps, w.code = maps, nil
-	for line := range strings.Lines(string(maps)) {
+	var maps []byte // of code
+	w.code = nil
+	for line := range strings.Lines(string(all)) {
 		c, known := w.lines[line]
 		if !known {
 			c = loadedFrom(line)
@@ -171,9 +167,14 @@ func (w *branchWatcher) look() error {
 		}
 		if c.hi > c.lo {
 			w.code = append(w.code, c)
+			maps = append(maps, line...)
 		}
 	}
-	return nil
+	if bytes.Equal(maps, w.maps) {
+		return nil
+	}
+	w.maps = maps
+	return w.observer.Maps(int32(w.pid), maps)
 }
 
 // loadedFrom reads a line of /proc/PID/maps, and of the file what functions it has.

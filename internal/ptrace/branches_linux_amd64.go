@@ -196,7 +196,7 @@ func (b *branches) signal(s *session, tid int, sig syscall.Signal) (syscall.Sign
 	case t.step && (info.code == trapStep || info.code == trapCall || info.code == trapHandler):
 		return 0, b.stepped(s, tid, t, &regs)
 	case info.code != siKernel:
-		return sig, nil // sent by a process
+		return sig, s.passing(tid) // sent by a process
 	case !b.started && at == b.entry:
 		return 0, b.start(s, tid, &regs)
 	case b.started && b.isPlanted(s, at):
@@ -204,10 +204,13 @@ func (b *branches) signal(s *session, tid int, sig syscall.Signal) (syscall.Sign
 		if err := b.replant(s, t); err != nil {
 			return 0, err
 		}
+		if err := s.repair(tid); err != nil {
+			return 0, err
+		}
 		regs.Rip = at
 		return 0, b.run(s, tid, t, &regs)
 	}
-	return sig, nil // an int3 of its own
+	return sig, s.passing(tid) // an int3 of its own
 }
 
 // isPlanted reports whether a breakpoint is at an address, or was when a thread ran
@@ -343,6 +346,11 @@ func (b *branches) syscallStop(s *session, tid int) error {
 	b.stops++
 	if !b.started {
 		return nil
+	}
+	if s.guard.sig != 0 {
+		if err := s.syscallStop(tid); err != nil {
+			return err
+		}
 	}
 	var regs syscall.PtraceRegs
 	if err := syscall.PtraceGetRegs(tid, &regs); err != nil {

@@ -106,6 +106,21 @@ func ends(in x86.Inst) bool {
 	return in.Ends() || in.Class == x86.Call || in.Class == x86.CallIndirect
 }
 
+// sameWithBranches wants a program to do the same while its branches are watched.
+func sameWithBranches(t *testing.T, argv ...string) *collector {
+	t.Helper()
+	plain := exec.Command(argv[0], argv[1:]...)
+	want, _ := plain.Output()
+	var c collector
+	var out bytes.Buffer
+	run, err := Branches(limit(t), argv, &c, &Options{Stdout: &out})
+	check(t, err)
+	if out.String() != string(want) || run.Status.Code != plain.ProcessState.ExitCode() {
+		t.Errorf("it says %q and ends with %v; as it is, it says %q", out.String(), run.Status, want)
+	}
+	return &c
+}
+
 // TestBranches holds the branches of a program against single steps: they are the same,
 // with signals, faults and jumps out of handlers.
 func TestBranches(t *testing.T) {
@@ -114,17 +129,10 @@ func TestBranches(t *testing.T) {
 		t.Run(compiler, func(t *testing.T) {
 			t.Parallel()
 			path := build(t, compiler, "branches.c", "-O2", "-static", "-mno-red-zone")
-			plain := exec.Command(path)
-			want, _ := plain.Output()
-			var c collector
-			var out bytes.Buffer
-			run, err := Branches(limit(t), []string{path}, &c, &Options{Stdout: &out})
-			check(t, err)
-			if out.String() != string(want) || run.Status.Code != plain.ProcessState.ExitCode() {
-				t.Fatalf("it says %q and ends with %v; as it is, it says %q", out.String(), run.Status, want)
-			}
+			sameWithBranches(t, path, "trap")
+			c := sameWithBranches(t, path)
 			stepped := steps(t, path)
-			t.Logf("%d branches, %d of them by the kernel; %d stops", len(c.jumps), c.kernel, run.Stops)
+			t.Logf("%d branches, %d of them by the kernel", len(c.jumps), c.kernel)
 			if slices.Equal(stepped, c.jumps) {
 				return
 			}
@@ -145,15 +153,7 @@ func TestBranchesOfThreads(t *testing.T) {
 		t.Run(source, func(t *testing.T) {
 			t.Parallel()
 			path := build(t, "gcc", source, "-O2", "-pthread", "-static")
-			plain := exec.Command(path)
-			want, _ := plain.Output()
-			var c collector
-			var out bytes.Buffer
-			run, err := Branches(limit(t), []string{path}, &c, &Options{Stdout: &out})
-			check(t, err)
-			if out.String() != string(want) || run.Status.Code != plain.ProcessState.ExitCode() {
-				t.Errorf("it says %q and ends with %v; as it is, it says %q", out.String(), run.Status, want)
-			}
+			c := sameWithBranches(t, path)
 			if source == "threads.c" && len(c.threads) < 3 {
 				t.Errorf("branches of threads: %v", c.threads)
 			}

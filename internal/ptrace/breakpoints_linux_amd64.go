@@ -165,7 +165,7 @@ func (b *breakpoints) signal(s *session, tid int, sig syscall.Signal) (syscall.S
 		return 0, err
 	}
 	if info.code != siKernel {
-		return sig, b.passing(s, tid) // sent by a process, or by single steps of its own
+		return sig, s.passing(tid) // sent by a process, or by single steps of its own
 	}
 	var regs syscall.PtraceRegs
 	if err := syscall.PtraceGetRegs(tid, &regs); err != nil {
@@ -174,12 +174,12 @@ func (b *breakpoints) signal(s *session, tid int, sig syscall.Signal) (syscall.S
 	addr := regs.Rip - 1
 	i, ours := b.index[addr]
 	if !ours {
-		return sig, b.passing(s, tid)
+		return sig, s.passing(tid)
 	}
 	switch b.state[i] {
 	case entryOwn:
 		b.note(s, i, regs.Rsp)
-		return sig, b.passing(s, tid)
+		return sig, s.passing(tid)
 	case entryDone:
 		// The program may have put an int3 there itself since.
 		var now [1]byte
@@ -187,7 +187,7 @@ func (b *breakpoints) signal(s *session, tid int, sig syscall.Signal) (syscall.S
 			return 0, err
 		}
 		if now[0] == int3 {
-			return sig, b.passing(s, tid)
+			return sig, s.passing(tid)
 		}
 	case entryArmed:
 		if _, err := s.mem.WriteAt(b.orig[i:i+1], int64(addr)); err != nil {
@@ -199,15 +199,6 @@ func (b *breakpoints) signal(s *session, tid int, sig syscall.Signal) (syscall.S
 		return 0, err
 	}
 	return 0, s.repair(tid)
-}
-
-// passing is for the program's own SIGTRAPs: one that handles them is going to
-// run code with SIGTRAP blocked.
-func (b *breakpoints) passing(s *session, tid int) error {
-	if s.guard.sig != 0 || signalSet(tid, "SigCgt:")&maskOf(syscall.SIGTRAP) == 0 {
-		return nil
-	}
-	return s.protectSignal(tid, syscall.SIGTRAP)
 }
 
 // note records the first execution of entry i with the stack at sp.

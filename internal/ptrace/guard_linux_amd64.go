@@ -42,6 +42,15 @@ func (s *session) protectSignal(tid int, sig syscall.Signal) error {
 	return err
 }
 
+// passing is for the program's own SIGTRAPs: one that handles them is going to
+// run code with SIGTRAP blocked.
+func (s *session) passing(tid int) error {
+	if s.guard.sig != 0 || signalSet(tid, "SigCgt:")&maskOf(syscall.SIGTRAP) == 0 {
+		return nil
+	}
+	return s.protectSignal(tid, syscall.SIGTRAP)
+}
+
 // syscallStop looks at a system call of a thread: of rt_sigaction at its end.
 func (s *session) syscallStop(tid int) error {
 	var regs syscall.PtraceRegs

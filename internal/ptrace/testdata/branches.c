@@ -79,13 +79,22 @@ OWN void interrupted(void) {
   raise(SIGCHLD);
 }
 
-int main(void) {
+/* trapped has a handler run with the signal of breakpoints blocked. */
+OWN void trapped(void) {
+  signal(SIGTRAP, on_signal);
+  raise(SIGTRAP);
+  raise(SIGTRAP);
+}
+
+int main(int argc, char **argv) {
+  (void)argv;
   int v[7];
   for (unsigned i = 0; i < 32; i++) conditions(i);
   for (unsigned long i = 0; i < 4; i++) loops(i), forms(1 + i % 3);
   for (int i = 0; i < 7; i++) v[i] = i * 5 % 7;
   qsort(v, 7, sizeof *v, compare);
   interrupted();
+  if (argc > 1) trapped();
   printf("%d %d\n", total, v[3]);
   return total & 63;
 }
