@@ -37,12 +37,12 @@ func FuzzSet(f *testing.F) {
 		if err != nil {
 			return
 		}
-		walk(t, s)
+		askAll(t, s)
 	})
 }
 
-// walk asks for all that is known of instructions.
-func walk(t *testing.T, s *Set) {
+// askAll asks for all that is known of instructions.
+func askAll(t *testing.T, s *Set) {
 	t.Helper()
 	b := s.Binaries()[0]
 	for r := b.First; r < b.End; r++ {
