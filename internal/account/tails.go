@@ -201,9 +201,9 @@ func (r *replayer) precede(fn trace.FuncID, t uint64) (inferred, ok bool) {
 	return false, true
 }
 
-// follow is about an enter of fn at time t right behind an exit that was held back: it leaves the
-// frame that ended as the caller, or none. False means that what follows is not for
-// this chunk.
+// follow is about an enter of fn at time t right behind an exit that was held back: it
+// leaves the frame that ended as the caller, or none. False means that what follows is
+// not for this chunk.
 func (r *replayer) follow(fn trace.FuncID, t uint64) (inferred, ok bool) {
 	top := len(r.stack) - 1
 	how := r.tails.after(r.stack[top].fn, fn)
