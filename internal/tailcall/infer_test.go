@@ -113,6 +113,14 @@ func TestFull(t *testing.T) {
 			true,
 		},
 		{
+			"the same, but mostly nothing is seen of how it began",
+			[]unwind.Context{
+				seen(s, enough, 0x40, 0x13, 0x61), seen(s, enough, 0x41, 0x13, 0x61, 0x51), ends(s, enough+1, 0x41, 0x13),
+			},
+			[]uint64{0x13, 0x41},
+			Ambiguous, nil, false,
+		},
+		{
 			"the end elsewhere",
 			[]unwind.Context{ends(s, enough, 0x40, 0x13, 0x51)},
 			[]uint64{0x13, 0x40},
