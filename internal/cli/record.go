@@ -272,7 +272,7 @@ func (f *recordFlags) write(s *Streams, raw string) error {
 			}
 		}
 		if !began {
-			return errors.New("the program did not start with what records its branches")
+			return errors.New("the program did not start with what records its branches; --step needs nothing in the program")
 		}
 		return w.Flush()
 	})
