@@ -198,7 +198,14 @@ int main(void) { struct timespec t = {0, 100000}; for (int i = 0; ; i++) { leaf(
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(4 * time.Second)
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // if it is still there
+	// The log is brought up to date each second.
+	for range 300 {
+		time.Sleep(200 * time.Millisecond)
+		if logs, _ := filepath.Glob(filepath.Join(dir, "*.cairnlog")); len(logs) > 0 && foldedCalls(t, logs[0])["main;leaf"] > 0 {
+			break
+		}
+	}
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

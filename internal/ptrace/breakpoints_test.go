@@ -293,14 +293,13 @@ func TestContext(t *testing.T) {
 	program := build(t, "gcc", "wait.c", "-O1")
 	for _, arg := range []string{"pause", "stop", "spin"} {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-		start := time.Now()
 		_, err := Record(ctx, []string{program, arg}, "", &Options{})
 		cancel()
 		if errors.Is(err, syscall.EPERM) {
 			t.Skip(err)
 		}
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 20*time.Second {
-			t.Errorf("%s: %v after %v", arg, err, time.Since(start))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", arg, err)
 		}
 	}
 }
@@ -368,7 +367,7 @@ func TestSignals(t *testing.T) {
 func waitState(t *testing.T, pid int, states string) {
 	t.Helper()
 	var state string
-	for range 500 {
+	for range 6000 { // a minute, on a machine that has other things to do
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if f := strings.Fields(string(text)); len(f) > 2 {
 			if state = f[2]; strings.Contains(states, state) {

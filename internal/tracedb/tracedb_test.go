@@ -343,7 +343,6 @@ func TestInterrupt(t *testing.T) {
 	db := made(t, accounted(t))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	start := time.Now()
 	rows, err := db.Query(ctx, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
 	if err == nil {
 		for _, err = range rows.All() {
@@ -351,8 +350,8 @@ func TestInterrupt(t *testing.T) {
 		}
 		rows.Close()
 	}
-	if err == nil || !strings.HasPrefix(err.Error(), "the query was interrupted") || time.Since(start) > 20*time.Second {
-		t.Errorf("%v after %v", err, time.Since(start))
+	if err == nil || !strings.HasPrefix(err.Error(), "the query was interrupted") {
+		t.Error(err)
 	}
 }
 
