@@ -286,7 +286,7 @@ func (f *recordFlags) write(s *Streams, raw string) error {
 	}
 	switch {
 	case lost != 0:
-		note(s, "record: the program ran code at %#x in which no instructions were found; nothing is recorded after that", lost)
+		note(s, "record: the program ran code at %#x in which no instructions were found; from there on that file runs as it is", lost)
 	case samples == 0:
 		note(s, "record: the program took few branches: no samples; give a smaller --every")
 	}

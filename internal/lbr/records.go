@@ -18,7 +18,7 @@ type Record struct {
 	Maps   []byte  // its /proc/self/maps, before its first sample and when a module was loaded
 	Sample *Sample // only until the next record
 	End    *Totals // a process ended in order
-	Lost   uint64  // an address in code that has no copy: from there on nothing is recorded
+	Lost   uint64  // an address in code that has no copy: from there on its module runs as it is
 }
 
 // Sample is a sample with the true stack of calls.
