@@ -184,6 +184,27 @@ func TestStorms(t *testing.T) {
 	}
 }
 
+// TestStormsInLibraries has exceptions thrown and threads started by copies of libraries.
+func TestStormsInLibraries(t *testing.T) {
+	t.Parallel()
+	modules := []string{program(t, "g++", "storms.cc", "-O2", "-pthread")}
+	for _, name := range []string{"libstdc++.so.6", "libgcc_s.so.1", "libm.so.6"} {
+		out, err := exec.CommandContext(t.Context(), "g++", "-print-file-name="+name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := filepath.EvalSymlinks(strings.TrimSpace(string(out)))
+		if err != nil {
+			t.Skip(err)
+		}
+		modules = append(modules, path)
+	}
+	r := recordWith(t, library(t), modules, "CAIRN_LBR_EVERY=211 CAIRN_LBR_TRUTH=1", "40")
+	if want := "child 960\n960 960 960 960 10 ticks\n"; r.stdout != want || r.code != 3 || len(r.samples) < 1000 {
+		t.Fatalf("it says %q and ends with %d; %d samples", r.stdout, r.code, len(r.samples))
+	}
+}
+
 // TestTruth holds the true stacks against what frame pointers tell: calls that are no
 // tail calls are in both.
 func TestTruth(t *testing.T) {
