@@ -2,6 +2,8 @@ package tailcall
 
 import (
 	"encoding/binary"
+	"maps"
+	"slices"
 
 	"github.com/cairnprof/cairn/internal/machinecode"
 )
@@ -220,12 +222,12 @@ func (e *evidence) agreed(whole, ends map[int32]uint64, hidden uint64) verdict {
 	var only, end chain
 	count, chains, first := uint64(0), uint64(0), true
 	for _, seen := range []map[int32]uint64{whole, ends} {
-		for n, times := range seen {
+		for _, n := range slices.Sorted(maps.Keys(seen)) { // of copies of a jump always the same one
 			if first {
 				end, first = e.chains[n], false
 			}
 			end = end.common(e.chains[n])
-			count += times
+			count += seen[n]
 		}
 	}
 	for n, times := range whole {
