@@ -15,7 +15,6 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/format/mippack"
 	"github.com/cairnprof/cairn/format/perfdata"
-	"github.com/cairnprof/cairn/format/perfscript"
 	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/objfile"
@@ -202,7 +201,7 @@ func kindName(head []byte) string {
 		return "a log of spikes (cairn spikes shows it)"
 	case sampleprof.Detect(head):
 		return "a sample profile (cairn info sums it up)"
-	case perfdata.Detect(head), perfscript.Detect(head):
+	case perfdata.Detect(head), bytes.Contains(head, []byte("PERF_RECORD_MMAP")): // text of samples can be anything
 		return "samples (cairn samples says what is in them, cairn profgen and cairn flame take them with --binary)"
 	case len(head) == 0:
 		return "empty"
