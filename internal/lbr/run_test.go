@@ -179,6 +179,8 @@ func TestStorms(t *testing.T) {
 			}
 			if len(r.totals) != 2 || r.totals[1].Threads < 5 || len(r.samples) < 1000 {
 				t.Errorf("%+v, %d samples", r.totals, len(r.samples))
+			} else if child := r.totals[0].Samples; child == 0 || child+r.totals[1].Samples != uint64(len(r.samples)) {
+				t.Errorf("%d samples, by processes %+v: a process tells of itself alone", len(r.samples), r.totals)
 			}
 		})
 	}
@@ -200,7 +202,7 @@ func TestStormsInLibraries(t *testing.T) {
 		modules = append(modules, path)
 	}
 	r := recordWith(t, library(t), modules, "CAIRN_LBR_EVERY=211 CAIRN_LBR_TRUTH=1", "40")
-	if want := "child 960\n960 960 960 960 10 ticks\n"; r.stdout != want || r.code != 3 || len(r.samples) < 1000 {
+	if want := "child 960 960 960 960\n960 960 960 960 10 ticks\n"; r.stdout != want || r.code != 3 || len(r.samples) < 1000 {
 		t.Fatalf("it says %q and ends with %d; %d samples", r.stdout, r.code, len(r.samples))
 	}
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -81,6 +82,18 @@ struct state *lbr_mine(void) {
   syscall(SYS_arch_prctl, ARCH_GET_GS, &gs);
   struct state *s = (struct state *)gs; /* threads begin with that of their maker */
   return s && s->thread == thread_pointer() ? s : new_state();
+}
+
+/* forked puts the states right in a process that was forked: this thread has another
+ * number, the others are not there, and what they did is told by the maker. */
+static void forked(void) {
+  u64 tp = thread_pointer();
+  states_lock = 0; /* whoever had it */
+  for (struct state *s = states; s; s = s->next) {
+    s->branches = (u64)(s->armed - s->position);
+    s->samples = 0;
+    if (s->thread == tp) s->tid = tid();
+  }
 }
 
 /* ---- faults ---- */
@@ -197,7 +210,7 @@ static const char *begin(void) {
   u64 bias = 0;
   dl_iterate_phdr(find_bias, &bias);
   lbr_emit_maps();
-  if (!new_state()) return "no memory";
+  if (!new_state() || pthread_atfork(0, 0, forked)) return "no memory";
   lbr_handle(SIGSEGV, on_fault);
   const char *why = lbr_load(&lbr_modules[0], bias);
   if (!why) lbr_watch_loader();

@@ -97,8 +97,11 @@ int main(int argc, char **argv) {
   fflush(stdout);
   pid_t child = fork();
   if (!child) {
+    std::vector<std::thread> more;
+    for (int i = 0; i < 3; i++) more.emplace_back(work, &r[i], rounds);
     work(&mine, rounds);
-    printf("child %ld\n", mine);
+    for (auto &x : more) x.join();
+    printf("child %ld %ld %ld %ld\n", mine, r[0], r[1], r[2]);
     return 0;
   }
   int status;
