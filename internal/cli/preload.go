@@ -33,10 +33,14 @@ func preload(library, dir string) (string, error) {
 // replaced there.
 func preloadable(path string) bool { return !strings.ContainsAny(path, " \t\n\v\f\r:;$") }
 
-// privateDir makes a directory for what a program is given, and for preload.
+// privateDir makes a directory for what a program is given, and for preload. It has the
+// name that the program's mappings have.
 func privateDir(pattern string) (string, error) {
 	dir, err := filepath.Abs(os.TempDir())
 	if err != nil {
+		return "", err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "", err
 	}
 	if !preloadable(dir) {

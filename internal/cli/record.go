@@ -77,6 +77,8 @@ It is for programs for Linux on x86-64. Their exit code becomes ours.`,
 				return usagef("record: only branches can be recorded: give --lbr")
 			case f.out == "":
 				return usagef("record: name the output with -o FILE")
+			case f.truth == f.out:
+				return usagef("record: -o and --truth are the same: %s", f.out)
 			case f.every < 1 || f.every > 1<<40:
 				return usagef("record: --every %d: one branch in 1 to 2^40", f.every)
 			case f.depth < 1 || f.depth > lbr.MaxDepth:
@@ -108,6 +110,9 @@ func (f *recordFlags) run(ctx context.Context, s *Streams, argv []string) error 
 	if err != nil {
 		return err
 	}
+	if err := f.checkOutputs(); err != nil {
+		return err
+	}
 	tmp, err := privateDir("cairn-record-")
 	if err != nil {
 		return err
@@ -135,6 +140,23 @@ func (f *recordFlags) run(ctx context.Context, s *Streams, argv []string) error 
 	}
 	if code != 0 {
 		return exitError{code}
+	}
+	return nil
+}
+
+// checkOutputs finds out, before the program runs, whether there are directories for
+// what is written afterwards.
+func (f *recordFlags) checkOutputs() error {
+	for _, path := range []string{f.out, f.truth} {
+		if path == "" || path == "-" {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return fmt.Errorf("record: %s is a directory", path)
+		}
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("record: writing %s: %w", path, err)
+		}
 	}
 	return nil
 }
