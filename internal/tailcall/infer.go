@@ -70,10 +70,7 @@ func (l *LLVM) infer(stack []ref, i int) verdict {
 	case slices.Contains(callees, to):
 		return verdict{rule: Direct}
 	}
-	var a answer
-	for _, c := range callees {
-		a.add(l.ways.between(c, to))
-	}
+	a := l.ways.fromAny(callees, to)
 	return a.verdict(RuleSeen)
 }
 
@@ -210,10 +207,7 @@ func (f *Full) indirect(stack []ref, to function) verdict {
 	if slices.Contains(callees, to) {
 		return verdict{rule: Direct}
 	}
-	var a answer
-	for _, c := range callees {
-		a.add(f.seen.between(c, to))
-	}
+	a := f.seen.fromAny(callees, to)
 	return a.verdict(RuleSeen)
 }
 

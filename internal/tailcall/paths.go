@@ -175,11 +175,25 @@ func newSearches(e *edges, again []bool) searches {
 
 // between returns the ways between two functions.
 func (s *searches) between(from, to function) answer {
+	p := s.reaching(to)
+	if !p.reach[from] { // as of most callees of calls that have hundreds
+		return answer{}
+	}
 	key := [2]function{from, to}
 	a, ok := s.known[key]
 	if !ok {
-		a = s.reaching(to).from(from)
+		a = p.from(from)
 		s.known[key] = a
+	}
+	return a
+}
+
+// fromAny returns the ways from any of some functions to another one.
+func (s *searches) fromAny(callees []function, to function) (a answer) {
+	for _, c := range callees {
+		if a.add(s.between(c, to)); a.ways > 1 {
+			break
+		}
 	}
 	return a
 }

@@ -39,6 +39,13 @@ type world struct {
 	virtual    map[function]bool
 	jumps      map[function][]hop
 	ways       map[function]*ways // to functions
+	verdicts   map[gap]verdict
+}
+
+// gap is a call, and the function that a stack has next.
+type gap struct {
+	call ref
+	to   function
 }
 
 // hop is a jump to a computed address.
@@ -71,6 +78,15 @@ type classTable struct {
 // infer finds what is missing between a call and a function.
 func (w *world) infer(call ref, to function) verdict {
 	w.make()
+	v, ok := w.verdicts[gap{call, to}]
+	if !ok {
+		v = w.find(call, to)
+		w.verdicts[gap{call, to}] = v
+	}
+	return v
+}
+
+func (w *world) find(call ref, to function) verdict {
 	g := w.graph
 	var callees []function
 	rule := RuleVirtual
@@ -116,7 +132,7 @@ func (w *world) make() {
 	w.made = true
 	w.dispatches = map[*machinecode.Range]map[ref]machinecode.Dispatch{}
 	w.sets = map[target][]function{}
-	w.jumps, w.ways = map[function][]hop{}, map[function]*ways{}
+	w.jumps, w.ways, w.verdicts = map[function][]hop{}, map[function]*ways{}, map[gap]verdict{}
 	w.readClasses()
 	w.readPointers()
 	for _, at := range w.graph.code.IndirectJumps() {
@@ -330,11 +346,12 @@ func method[C any](name string, classes map[string]C) (class string, scalars boo
 	}
 	rest = strings.TrimPrefix(rest, "K")
 	for i := range rest {
+		parameters, ok := cutMethod(rest[i:])
+		if !ok || i == 0 {
+			continue
+		}
 		for _, class := range []string{rest[:i], "N" + rest[:i] + "E"} {
-			if _, ok := classes[class]; !ok || class == "" {
-				continue
-			}
-			if parameters, ok := cutMethod(rest[i:]); ok {
+			if _, ok := classes[class]; ok {
 				return class, strings.Trim(parameters, "vwbcahstijlmxynofdez") == ""
 			}
 		}
