@@ -233,6 +233,9 @@ func recordableAt(path string) (*recordable, error) {
 // library returns the runtime, which is compiled on first use.
 func (f *recordFlags) library(ctx context.Context) (string, error) {
 	const name = "libcairn-lbr.so"
+	if _, err := exec.LookPath(f.cc); err != nil {
+		return "", usagef("record: no compiler %q found to build what records branches: name one with --cc, or give --step, which needs none", f.cc)
+	}
 	c, err := findCompiler(f.cc)
 	if err != nil {
 		return "", err
