@@ -7,9 +7,9 @@ import "slices"
 type ways struct {
 	world *world
 	to    function
-	// reach has by number of hops the functions that there is a way from with at most
-	// so many.
-	reach [maxHops + 2][]bool
+	// least has by function how many hops the ways from it have at least; more than
+	// maxHops + 1 are none.
+	least []uint8
 
 	steps int
 	path  []ref
@@ -21,30 +21,33 @@ func (w *world) waysTo(to function) *ways {
 	if p != nil {
 		return p
 	}
-	p = &ways{world: w, to: to}
-	p.reach[0] = w.known.reaching(to).reach
-	for k := 1; k < len(p.reach); k++ {
-		p.reach[k] = w.before(p.reach[k-1])
+	p = &ways{world: w, to: to, least: make([]uint8, w.graph.count)}
+	for f, known := range w.known.reaching(to).reach {
+		if !known {
+			p.least[f] = maxHops + 2
+		}
+	}
+	for hops := range uint8(maxHops + 1) {
+		p.extend(hops)
 	}
 	w.ways[to] = p
 	return p
 }
 
-// before returns the functions that reach others with one hop more.
-func (w *world) before(reach []bool) []bool {
-	out := slices.Clone(reach)
-	leads := map[target]bool{}
+// extend finds the functions whose ways have one hop more than so many.
+func (p *ways) extend(hops uint8) {
+	w := p.world
 	var queue []function
-	for f, jumps := range w.jumps {
-		for _, j := range jumps {
-			lead, ok := leads[j.to]
-			if !ok {
-				lead = slices.ContainsFunc(w.members(j.to), func(m function) bool { return reach[m] })
-				leads[j.to] = lead
-			}
-			if lead && !out[f] {
-				out[f] = true
-				queue = append(queue, f)
+	reach := func(f function) {
+		if p.least[f] > hops+1 {
+			p.least[f] = hops + 1
+			queue = append(queue, f)
+		}
+	}
+	for to, jumpers := range w.jumpers {
+		if slices.ContainsFunc(w.members(to), func(m function) bool { return p.least[m] <= hops }) {
+			for _, f := range jumpers {
+				reach(f)
 			}
 		}
 	}
@@ -52,36 +55,33 @@ func (w *world) before(reach []bool) []bool {
 		f := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		for _, from := range w.known.edges.in[f] {
-			if !out[from] {
-				out[from] = true
-				queue = append(queue, from)
-			}
+			reach(from)
 		}
 	}
-	return out
 }
 
 // from returns the ways from any of some functions that have as few hops as can be,
 // or one more.
 func (p *ways) from(callees []function) (a answer) {
 	p.steps, p.path = 0, p.path[:0]
-	for hops := range maxHops + 1 {
-		if !slices.ContainsFunc(callees, func(f function) bool { return p.reach[hops][f] }) {
-			continue
+	least := uint8(maxHops + 1)
+	for _, f := range callees {
+		least = min(least, p.least[f])
+	}
+	if least > maxHops {
+		return a
+	}
+	for _, f := range callees {
+		if p.least[f] <= least+1 && a.ways < 2 {
+			a.add(p.walk(f, least+1))
 		}
-		for _, f := range callees {
-			if p.reach[hops+1][f] && a.ways < 2 {
-				a.add(p.walk(f, hops+1))
-			}
-		}
-		break
 	}
 	return a
 }
 
 // walk goes on from a function. What was passed already may be passed again, as
 // hops are few.
-func (p *ways) walk(f function, hops int) (out answer) {
+func (p *ways) walk(f function, hops uint8) (out answer) {
 	w := p.world
 	if p.steps++; p.steps > maxSteps || len(p.path) >= maxJumps || w.known.again[f] {
 		return answer{ways: 2}
@@ -89,8 +89,8 @@ func (p *ways) walk(f function, hops int) (out answer) {
 	if f == p.to {
 		out = answer{1, slices.Clone(p.path)}
 	}
-	try := func(at ref, to function, hops int) {
-		if out.ways < 2 && p.reach[hops][to] {
+	try := func(at ref, to function, hops uint8) {
+		if out.ways < 2 && p.least[to] <= hops {
 			p.path = append(p.path, at)
 			out.add(p.walk(to, hops))
 			p.path = p.path[:len(p.path)-1]

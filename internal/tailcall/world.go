@@ -38,7 +38,8 @@ type world struct {
 	free       []function // that a pointer from anywhere may have, ascending
 	virtual    map[function]bool
 	jumps      map[function][]hop
-	ways       map[function]*ways // to functions
+	jumpers    map[target][]function // those that have a jump
+	ways       map[function]*ways    // to functions
 	verdicts   map[gap]verdict
 }
 
@@ -132,7 +133,8 @@ func (w *world) make() {
 	w.made = true
 	w.dispatches = map[*machinecode.Range]map[ref]machinecode.Dispatch{}
 	w.sets = map[target][]function{}
-	w.jumps, w.ways, w.verdicts = map[function][]hop{}, map[function]*ways{}, map[gap]verdict{}
+	w.jumps, w.jumpers = map[function][]hop{}, map[target][]function{}
+	w.ways, w.verdicts = map[function]*ways{}, map[gap]verdict{}
 	w.readClasses()
 	w.readPointers()
 	for _, at := range w.graph.code.IndirectJumps() {
@@ -146,6 +148,7 @@ func (w *world) make() {
 		same := func(o hop) bool { return o.to == h.to && w.place(o.at) == w.place(at) }
 		if w.place == nil || w.place(at) == 0 || !slices.ContainsFunc(w.jumps[f], same) {
 			w.jumps[f] = append(w.jumps[f], h)
+			w.jumpers[h.to] = append(w.jumpers[h.to], f)
 		}
 	}
 }
