@@ -60,7 +60,7 @@ func (t *traceSet) withTails(ctx context.Context, opt account.Options) (account.
 				return opt, err
 			}
 			if !whole {
-				note(t.streams, "%s: it may lack calls for being short, as few are below a microsecond: no tail call is certain, and all stand as recorded", log.Info().File)
+				note(t.streams, "%s: it may lack calls for being short, as few are below a microsecond: no tail call is certain, and all stand as recorded (XRay keeps all with func_duration_threshold_us=0)", log.Info().File)
 				t.logical = false
 				return opt, nil
 			}
