@@ -202,7 +202,7 @@ func TestStormsInLibraries(t *testing.T) {
 		modules = append(modules, path)
 	}
 	r := recordWith(t, library(t), modules, "CAIRN_LBR_EVERY=211 CAIRN_LBR_TRUTH=1", "40")
-	if want := "child 960 960 960 960\n960 960 960 960 10 ticks\n"; r.stdout != want || r.code != 3 || len(r.samples) < 1000 {
+	if want := "child 960 480 480 480\n960 960 960 960 10 ticks\n"; r.stdout != want || r.code != 3 || len(r.samples) < 1000 {
 		t.Fatalf("it says %q and ends with %d; %d samples", r.stdout, r.code, len(r.samples))
 	}
 }

@@ -98,7 +98,7 @@ int main(int argc, char **argv) {
   pid_t child = fork();
   if (!child) {
     std::vector<std::thread> more;
-    for (int i = 0; i < 3; i++) more.emplace_back(work, &r[i], rounds);
+    for (int i = 0; i < 3; i++) more.emplace_back(work, &r[i], rounds / 2);
     work(&mine, rounds);
     for (auto &x : more) x.join();
     printf("child %ld %ld %ld %ld\n", mine, r[0], r[1], r[2]);
