@@ -143,7 +143,7 @@ func (g *Graph) candidates(call ref, to function) (chains [][]ref) {
 	steps := 0
 	var walk func(f function)
 	walk = func(f function) {
-		if steps++; steps > maxSteps || len(chains) == maxCandidates || len(path) > maxJumps || !s.reach[f] || s.on[f] {
+		if steps++; steps > maxSteps || len(chains) == maxCandidates || len(path) > maxJumps || !s.reach.has(f) || s.on[f] {
 			return
 		}
 		if f == to {

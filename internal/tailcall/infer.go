@@ -232,7 +232,7 @@ func (f *Full) byStack(stack []ref, to function) verdict {
 		}
 		var a answer
 		for _, c := range f.taken(taker) {
-			if reach[c] {
+			if reach.has(c) {
 				a.add(f.all.between(c, to))
 			}
 		}

@@ -11,7 +11,7 @@ const (
 type search struct {
 	edges *edges
 	to    function
-	reach []bool // functions that there is a way from
+	reach functionSet // that there is a way from
 	steps int
 	path  []ref
 	on    map[function]bool // of path
@@ -23,16 +23,25 @@ type search struct {
 	again []bool
 }
 
+// functionSet has a bit for each function. There is a set for each function that any
+// search is for.
+type functionSet []uint64
+
+func newFunctionSet(functions int) functionSet { return make(functionSet, (functions+63)/64) }
+
+func (s functionSet) has(f function) bool { return s[f/64]>>(f%64)&1 != 0 }
+func (s functionSet) add(f function)      { s[f/64] |= 1 << (f % 64) }
+
 // newSearch prepares searches for ways to a function.
 func newSearch(e *edges, to function) *search {
-	s := &search{edges: e, to: to, reach: make([]bool, len(e.out)), on: map[function]bool{}}
-	s.reach[to] = true
+	s := &search{edges: e, to: to, reach: newFunctionSet(len(e.out)), on: map[function]bool{}}
+	s.reach.add(to)
 	for queue := []function{to}; len(queue) > 0; {
 		f := queue[0]
 		queue = queue[1:]
 		for _, from := range e.in[f] {
-			if !s.reach[from] {
-				s.reach[from] = true
+			if !s.reach.has(from) {
+				s.reach.add(from)
 				queue = append(queue, from)
 			}
 		}
@@ -65,7 +74,7 @@ func (s *search) walk(f function) answer {
 		return answer{1, append([]ref(nil), s.path...)}
 	}
 	var out answer
-	if !s.reach[f] || s.on[f] {
+	if !s.reach.has(f) || s.on[f] {
 		return out
 	}
 	if s.again != nil && (s.again[f] || s.again[s.to]) {
@@ -176,7 +185,7 @@ func newSearches(e *edges, again []bool) searches {
 // between returns the ways between two functions.
 func (s *searches) between(from, to function) answer {
 	p := s.reaching(to)
-	if !p.reach[from] { // as of most callees of calls that have hundreds
+	if !p.reach.has(from) { // as of most callees of calls that have hundreds
 		return answer{}
 	}
 	key := [2]function{from, to}

@@ -22,8 +22,9 @@ func (w *world) waysTo(to function) *ways {
 		return p
 	}
 	p = &ways{world: w, to: to, least: make([]uint8, w.graph.count)}
-	for f, known := range w.known.reaching(to).reach {
-		if !known {
+	reach := w.known.reaching(to).reach
+	for f := range p.least {
+		if !reach.has(function(f)) {
 			p.least[f] = maxHops + 2
 		}
 	}
