@@ -189,6 +189,14 @@ static u64 number(const char *name, u64 otherwise) {
   return v ? strtoull(v, 0, 10) : otherwise;
 }
 
+/* keep copies a variable of the environment; it returns 0 if there is none. */
+static int keep(char *to, const char *name) {
+  const char *v = getenv(name);
+  if (!v || strlen(v) >= PATH) return 0;
+  strcpy(to, v);
+  return 1;
+}
+
 /* emit_maps records what is mapped executable, as /proc/self/maps has it. It is called
  * by one thread at a time. */
 void lbr_emit_maps(void) {
@@ -218,16 +226,16 @@ static const char *begin(void) {
 }
 
 __attribute__((constructor)) static void start(void) {
-  const char *plans = getenv("CAIRN_LBR"), *out = getenv("CAIRN_LBR_OUT"), *why;
+  const char *why;
   struct stat self;
-  if (!plans || !out) return;
-  if ((why = lbr_read_plans(plans))) {
-    lbr_fail(why, plans);
+  if (!keep(lbr_settings.plans, "CAIRN_LBR") || !keep(lbr_settings.out, "CAIRN_LBR_OUT")) return;
+  if ((why = lbr_read_plans())) {
+    lbr_fail(why, lbr_settings.plans);
     return;
   }
   if (stat("/proc/self/exe", &self) < 0 || self.st_dev != lbr_modules[0].device || self.st_ino != lbr_modules[0].inode) return; /* another program, that this one started */
-  if ((lbr_settings.out = open(out, O_WRONLY | O_APPEND | O_CLOEXEC)) < 0) {
-    lbr_fail("the output cannot be opened", out);
+  if (!lbr_open_output()) {
+    lbr_fail("the output cannot be opened", lbr_settings.out);
     return;
   }
   lbr_settings.every = number("CAIRN_LBR_EVERY", 1009);

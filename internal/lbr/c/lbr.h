@@ -31,7 +31,7 @@ typedef int64_t i64;
 
 /* ---- plans, as Image.Encode writes them ---- */
 
-enum { PAGE = 4096, PLAN_VERSION = 2 };
+enum { PAGE = 4096, PATH = 4096, PLAN_VERSION = 2 };
 
 struct plan {
   char magic[8]; /* "cairnlbr" */
@@ -82,8 +82,8 @@ HIDDEN extern u32 lbr_moved;        /* goes up when a module is unloaded: someth
 enum { REGION_SHIFT = 30, REGIONS = 1 << 17, REGION_PAGES = 1 << 18 };
 HIDDEN extern u8 *lbr_regions[REGIONS];
 
-/* read_plans reads the heads of all plans in a directory. */
-HIDDEN const char *lbr_read_plans(const char *dir);
+/* read_plans reads the heads of all plans. */
+HIDDEN const char *lbr_read_plans(void);
 /* load makes the copy of a module that was loaded with a bias; it returns why not. */
 HIDDEN const char *lbr_load(struct module *m, u64 bias);
 HIDDEN void lbr_unload(struct module *m);
@@ -146,10 +146,12 @@ struct state {
 HIDDEN void lbr_dispatch(void);
 HIDDEN extern char lbr_dispatch_end[];
 
+/* Paths are copies: programs write over their environment, to change how they are
+ * listed. */
 HIDDEN extern struct settings {
-  i32 out;
   u32 depth, truth;
   u64 every;
+  char plans[PATH], out[PATH];
 } lbr_settings;
 
 /* mine returns the thread's state, which is made if it has none; 0: no memory. */
@@ -157,6 +159,7 @@ HIDDEN struct state *lbr_mine(void);
 /* full is called when the buffer is, with where the branch to come is and its kind;
  * it returns the position to go on at. */
 HIDDEN struct event *lbr_full(struct state *s, const ucontext_t *u, u64 from, u32 kind);
+HIDDEN int lbr_open_output(void);
 HIDDEN void lbr_emit(u32 type, const void *data, u64 n);
 /* original returns where in the original the copy at pc is of; pc if in none. */
 HIDDEN u64 lbr_original(u64 pc);

@@ -12,14 +12,11 @@ u64 lbr_module_count;
 u32 lbr_moved;
 u8 *lbr_regions[REGIONS];
 
-static const char *plans; /* the directory */
-
 /* open_plan opens the plan of a module and reads its head. */
 static int open_plan(u64 number, struct plan *p) {
-  char path[4096];
-  u64 n = strlen(plans);
-  if (n > sizeof path - 8) return -1;
-  memcpy(path, plans, n);
+  char path[PATH + 8];
+  u64 n = strlen(lbr_settings.plans);
+  memcpy(path, lbr_settings.plans, n);
   path[n++] = '/';
   if (number >= 10) path[n++] = (char)('0' + number / 10);
   path[n++] = (char)('0' + number % 10);
@@ -31,8 +28,7 @@ static int open_plan(u64 number, struct plan *p) {
   return -1;
 }
 
-const char *lbr_read_plans(const char *dir) {
-  plans = dir;
+const char *lbr_read_plans(void) {
   struct plan p;
   for (int fd; lbr_module_count < MAX_MODULES && (fd = open_plan(lbr_module_count, &p)) >= 0; lbr_module_count++) {
     lbr_modules[lbr_module_count].device = p.device;

@@ -4,10 +4,33 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* ---- output ---- */
+
+static int output = -1;
+static u64 device, inode; /* of its file */
+
+int lbr_open_output(void) {
+  struct stat st;
+  enum { OUT_OF_THE_WAY = 500 }; /* programs may know which number comes next */
+  int low = open(lbr_settings.out, O_WRONLY | O_APPEND | O_CLOEXEC), fd = fcntl(low, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+  if (fd >= 0) close(low);
+  else fd = low;
+  if (fd < 0 || fstat(fd, &st) < 0) return 0;
+  device = st.st_dev, inode = st.st_ino;
+  output = fd;
+  return 1;
+}
+
+/* open_still makes sure that the output is open. Programs close all that they find, and
+ * get its number for a file of theirs. */
+static int open_still(void) {
+  struct stat st;
+  return fstat(output, &st) == 0 && st.st_dev == device && st.st_ino == inode ? 1 : lbr_open_output();
+}
 
 /* emit appends a record, in one piece: other processes may write to the file. */
 void lbr_emit(u32 type, const void *data, u64 n) {
@@ -16,7 +39,7 @@ void lbr_emit(u32 type, const void *data, u64 n) {
     const void *at;
     u64 n;
   } parts[2] = {{head, sizeof head}, {data, n}};
-  syscall(SYS_writev, lbr_settings.out, parts, 2);
+  if (open_still()) syscall(SYS_writev, output, parts, 2);
 }
 
 /* ---- the true stack ---- */
