@@ -57,9 +57,9 @@ func writesOne(in x86.Inst) uint16 {
 		return low | low>>4
 	case op >= 0x50 && op <= 0x57, op >= 0x70 && op <= 0x7f, op == 0x68, op == 0x6a: // push, jumps
 		return 0
-	case op == 0x84, op == 0x85, op == 0xa8, op == 0xa9, op == 0xc6, op == 0xc7 && in.Mod() != 3, op == 0xcc: // test, mov to memory
+	case op == 0x84, op == 0x85, op == 0xa8, op == 0xa9, op == 0xcc: // test
 		return 0
-	case op == 0x88, op == 0x89, op == 0xc7, op == 0x8f, op == 0xc0, op == 0xc1, op >= 0xd0 && op <= 0xd3, op == 0xfe:
+	case op == 0x88, op == 0x89, op == 0xc6, op == 0xc7, op == 0x8f, op == 0xc0, op == 0xc1, op >= 0xd0 && op <= 0xd3, op == 0xfe:
 		return memoryOr(in)
 	case op == 0x8a, op == 0x8b, op == 0x8d, op == 0x63, op == 0x69, op == 0x6b:
 		return field(in, in.Reg())
@@ -87,7 +87,7 @@ func writesOne(in x86.Inst) uint16 {
 		return 0
 	case op == 0xe8, op == 0xe9, op == 0xeb, op == 0xc2, op == 0xc3:
 		return 0
-	case op == 0xc9: // leave
+	case op == 0xc8, op == 0xc9: // enter, leave
 		return 1 << regBP
 	case op == 0x98, op == 0x99:
 		return 1<<regAX | 1<<regDX
