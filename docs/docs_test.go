@@ -166,7 +166,7 @@ func TestStarts(t *testing.T) {
 // cairn's processes set for each other.
 var (
 	variables = regexp.MustCompile("(?m)^\\| `([A-Z_]+)`")
-	read      = regexp.MustCompile(`(?:env|Getenv|LookupEnv)\("([A-Z_]+)"\)`)
+	read      = regexp.MustCompile(`(?:(?:env|Getenv|LookupEnv)\(|keep\([\w.]+, )"([A-Z_]+)"\)`)
 	// The C runtime takes the common prefix for granted.
 	readByRuntime = regexp.MustCompile(`\benv\(envp, "([A-Z_]+)"\)`)
 )
