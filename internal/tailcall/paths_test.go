@@ -51,6 +51,29 @@ func TestBetween(t *testing.T) {
 	}
 }
 
+// TestFromAny: several functions that lead there are as ambiguous as several ways of one.
+func TestFromAny(t *testing.T) {
+	t.Parallel()
+	e := graph(5, [2]function{0, 3}, [2]function{1, 3}, [2]function{2, 4})
+	for _, c := range []struct {
+		callees []function
+		ways    int
+		path    string
+	}{
+		{nil, 0, "[]"},
+		{[]function{2, 4}, 0, "[]"},
+		{[]function{2, 1, 4}, 1, "[2]"},
+		{[]function{0, 2, 1}, 2, ""},
+		{[]function{1, 3}, 2, ""},
+	} {
+		s := newSearches(e, nil)
+		got := s.fromAny(c.callees, 3)
+		if got.ways != c.ways || c.ways < 2 && fmt.Sprint(got.path) != c.path {
+			t.Errorf("%v: %d ways, %v", c.callees, got.ways, got.path)
+		}
+	}
+}
+
 // TestRandom holds searches against all simple paths, listed one by one, and circles
 // against what reaches itself.
 func TestRandom(t *testing.T) {

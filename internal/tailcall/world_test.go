@@ -11,8 +11,8 @@ import (
 )
 
 // virtual is a program with the classes A, B, which derives from it, and C. Its data
-// has further pointers to offsets of the code.
-func virtual(t *testing.T, pointers ...uint64) *machinecode.Set {
+// has further pointers to offsets of the code. Other modules may derive from A if it is open.
+func virtual(t *testing.T, open bool, pointers ...uint64) *machinecode.Set {
 	t.Helper()
 	c := slices.Repeat([]byte{0x90}, 0xc0)
 	copy(c[0x00:], []byte{0x48, 0x8b, 0x07, 0xff, 0x10})          // main: mov (%rdi),%rax; call *(%rax)
@@ -54,6 +54,9 @@ func virtual(t *testing.T, pointers ...uint64) *machinecode.Set {
 			p.Pointers = append(p.Pointers, objfile.Pointer{At: info + 16, To: data + 0x40})
 		}
 	}
+	if open {
+		p.Exports = []uint64{data + 0x40}
+	}
 	for i, to := range pointers {
 		p.Pointers = append(p.Pointers, objfile.Pointer{At: data + 0x1000 + uint64(i)*8, To: text + to})
 	}
@@ -76,20 +79,22 @@ func TestWorld(t *testing.T) {
 		call, stack uint64
 		rule        string
 		jumps       []uint64
+		open        bool
 	}{
-		{"one class has what leads there", nil, 0, 0, 0x03, 0x70, RuleVirtual, []uint64{0x31}},
-		{"two classes have it", nil, 0, 0, 0x08, 0x80, Ambiguous, nil},
-		{"this is of a class and those derived from it", nil, 0, 0, 0x0d, 0x80, RuleVirtual, []uint64{0x24, 0x51}},
-		{"a pointer in data", []uint64{0x90}, 0, 0, 0x0b, 0xa0, RuleAddress, []uint64{0x91}},
-		{"no pointer", nil, 0, 0, 0x0b, 0xa0, Unknown, nil},
-		{"two functions whose address is known", nil, 0, 0, 0x0b, 0x80, Ambiguous, nil},
-		{"a function that hands calls on", []uint64{0x90, 0xb0}, 0, 0, 0x0b, 0xa0, Ambiguous, nil},
-		{"one that is called itself", []uint64{0xa0}, 0, 0, 0x0b, 0xa0, Direct, nil},
-		{"one that is called itself or not", []uint64{0x90, 0xa0}, 0, 0, 0x0b, 0xa0, Ambiguous, nil},
-		{"something unknown was called", []uint64{0x90}, 0x0b, 0x70, 0x0b, 0xa0, Unknown, nil},
-		{"a pointer at the place of a virtual function", []uint64{0x50}, 0, 0, 0x03, 0x80, RuleVirtual, []uint64{0x51}},
+		{"one class has what leads there", nil, 0, 0, 0x03, 0x70, RuleVirtual, []uint64{0x31}, false},
+		{"two classes have it", nil, 0, 0, 0x08, 0x80, Ambiguous, nil, false},
+		{"this is of a class and those derived from it", nil, 0, 0, 0x0d, 0x80, RuleVirtual, []uint64{0x24, 0x51}, false},
+		{"a pointer in data", []uint64{0x90}, 0, 0, 0x0b, 0xa0, RuleAddress, []uint64{0x91}, false},
+		{"no pointer", nil, 0, 0, 0x0b, 0xa0, Unknown, nil, false},
+		{"two functions whose address is known", nil, 0, 0, 0x0b, 0x80, Ambiguous, nil, false},
+		{"a function that hands calls on", []uint64{0x90, 0xb0}, 0, 0, 0x0b, 0xa0, Ambiguous, nil, false},
+		{"one that is called itself", []uint64{0xa0}, 0, 0, 0x0b, 0xa0, Direct, nil, false},
+		{"one that is called itself or not", []uint64{0x90, 0xa0}, 0, 0, 0x0b, 0xa0, Ambiguous, nil, false},
+		{"something unknown was called", []uint64{0x90}, 0x0b, 0x70, 0x0b, 0xa0, Unknown, nil, false},
+		{"a pointer at the place of a virtual function", []uint64{0x50}, 0, 0, 0x03, 0x80, RuleVirtual, []uint64{0x51}, false},
+		{"a class that others may derive from", nil, 0, 0, 0x0d, 0x80, Ambiguous, nil, true},
 	} {
-		s := virtual(t, c.pointers...)
+		s := virtual(t, c.open, c.pointers...)
 		var contexts []unwind.Context
 		if c.from != 0 {
 			r := refs(s, c.from, c.to)
