@@ -16,9 +16,10 @@ import (
 const (
 	maxBinary   = 1 << 31        // bytes of a file
 	maxUnpacked = 1 << 29        // bytes of its sections that were compressed
-	maxRatio    = 1040           // of what deflate can make smaller
+	maxRatio    = 100            // of a compressed section; names and counts are far from it, deflate could reach a thousand
+	smallest    = 1 << 20        // bytes of a section from which on that counts
 	maxName     = 1 << 20        // bytes of a name
-	maxTable    = 1 << 26        // names, or contexts
+	maxTable    = 1 << 24        // names, or contexts
 	unlimited   = math.MaxUint64 // but for the bytes that are left
 )
 
@@ -98,7 +99,7 @@ func (r *binaryReader) unpack(c *bytecur.Cursor) *bytecur.Cursor {
 	switch {
 	case c.Err() != nil:
 		return c
-	case size > uint64(len(from))*maxRatio || r.unpacked > maxUnpacked:
+	case size > max(smallest, uint64(len(from))*maxRatio) || r.unpacked > maxUnpacked:
 		c.FailAt(at, "%d bytes are said to be compressed to %d", size, packed)
 		return c
 	}
