@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -65,7 +66,10 @@ func (r *profgenRun) loadBinaries(s *Streams) error {
 			f.Close()
 		}
 	}()
-	for _, path := range r.binaries {
+	for i, path := range r.binaries {
+		if slices.Contains(r.binaries[:i], path) {
+			continue
+		}
 		f, err := objfile.Open(path)
 		if err != nil {
 			return err

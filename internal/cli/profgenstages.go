@@ -43,6 +43,9 @@ var errNoFunction = errors.New("no function has counts: did other binaries run, 
 
 // write returns what writes a profile in a form. It takes the profile over.
 func (f *profgenStages) write(s *Streams, p *sampleprof.File, form string) func(io.Writer) error {
+	if !p.HasContexts && (f.preinline || f.mergeCold || f.nested) {
+		note(s, "the profile has no contexts: there is nothing to inline, to nest or to merge")
+	}
 	if p.HasContexts {
 		f.cutContexts(s, p)
 	} else if f.trimCold {
