@@ -35,6 +35,7 @@ var rules = map[string]rule{
 	"prof":             {pure: true},
 	"internal/bytecur": {pure: true},
 	"trace":            {pure: true},
+	"internal/domtree": {pure: true},
 	"internal/sketch":  {pure: true},
 	"internal/x86":     {pure: true},
 
@@ -98,7 +99,7 @@ var rules = map[string]rule{
 	"internal/control": {},
 	"mark":             {ours: "internal/marklog format/tracelog/wire"},
 
-	"internal/native":     {ours: "prof format/mip/wire format/tracelog/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
+	"internal/native":     {ours: "prof internal/domtree format/mip/wire format/tracelog/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
 	"internal/nativert":   {ours: "prof format/mip/wire format/tracelog/wire"},
 	"internal/driver":     {pure: true},
 	"internal/lbr":        {ours: "sample internal/bytecur internal/objfile internal/x86", pure: true},
@@ -112,7 +113,7 @@ var rules = map[string]rule{
 	"internal/stackdiff":  {ours: "trace internal/calltrie internal/account", pure: true},
 	"internal/report":     {ours: "prof", others: "github.com/ianlancetaylor/demangle", pure: true},
 
-	"internal/machinecode": {ours: "internal/objfile internal/x86 format/pseudoprobe", pure: true},
+	"internal/machinecode": {ours: "internal/domtree internal/objfile internal/x86 format/pseudoprobe", pure: true},
 	"internal/unwind":      {ours: "sample internal/machinecode", pure: true},
 	"internal/tailtruth":   {ours: "sample internal/machinecode internal/unwind internal/tailcall", pure: true},
 	"internal/tailcall":    {ours: "trace internal/machinecode internal/unwind", pure: true},

@@ -3,6 +3,8 @@ package machinecode
 import (
 	"cmp"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/domtree"
 )
 
 // Flow knows of the instructions of a range which ones must have run before others.
@@ -103,8 +105,8 @@ func (f *Flow) block(at Ref) int {
 	return i
 }
 
-// dominate computes immediate dominators after Cooper, Harvey and Kennedy (2001).
-// Blocks that nothing leads to are entered from outside, as by exceptions.
+// dominate computes immediate dominators. Blocks that nothing leads to are entered from
+// outside, as by exceptions.
 func (f *Flow) dominate(successors [][]int, entries map[Ref]bool) {
 	n := len(f.leaders)
 	predecessors := make([][]int, n+1)
@@ -120,73 +122,12 @@ func (f *Flow) dominate(successors [][]int, entries map[Ref]bool) {
 			successors[n] = append(successors[n], i)
 		}
 	}
-	order := postorder(successors, n)
-	const unknown = -1
-	f.before = slices.Repeat([]int{unknown}, n+1)
-	f.before[n] = n
-	rank := make([]int, n+1)
-	for k, i := range order {
-		rank[i] = k
-	}
-	for changed := true; changed; {
-		changed = false
-		for k := len(order) - 2; k >= 0; k-- { // without the outside
-			i, before := order[k], unknown
-			for _, p := range predecessors[i] {
-				switch {
-				case f.before[p] == unknown:
-				case before == unknown:
-					before = p
-				default:
-					before = f.meet(before, p, rank)
-				}
-			}
-			if before != f.before[i] {
-				f.before[i], changed = before, true
-			}
-		}
-	}
+	f.before, _ = domtree.Of(n, successors, predecessors)
 	for i := range f.before {
-		if f.before[i] == unknown {
+		if f.before[i] < 0 {
 			f.before[i] = n // a circle that nothing leads to
 		}
 	}
-}
-
-// meet returns the last block that dominates two.
-func (f *Flow) meet(a, b int, rank []int) int {
-	for a != b {
-		for rank[a] < rank[b] {
-			a = f.before[a]
-		}
-		for rank[b] < rank[a] {
-			b = f.before[b]
-		}
-	}
-	return a
-}
-
-// postorder returns the blocks that one leads to, each behind those that it leads to.
-func postorder(successors [][]int, first int) (order []int) {
-	seen := make([]bool, len(successors))
-	type visit struct{ block, next int }
-	stack := []visit{{block: first}}
-	seen[first] = true
-	for len(stack) > 0 {
-		v := &stack[len(stack)-1]
-		if v.next == len(successors[v.block]) {
-			order = append(order, v.block)
-			stack = stack[:len(stack)-1]
-			continue
-		}
-		to := successors[v.block][v.next]
-		v.next++
-		if !seen[to] {
-			seen[to] = true
-			stack = append(stack, visit{block: to})
-		}
-	}
-	return order
 }
 
 // Before returns instructions that must have run for one to run, itself first and

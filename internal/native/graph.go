@@ -1,5 +1,7 @@
 package native
 
+import "github.com/cairnprof/cairn/internal/domtree"
+
 // graph is the control flow of one function as the assembly shows it. Node 0
 // is the way in from outside, node 1 the way out, block i is node i+2.
 //
@@ -81,7 +83,7 @@ func (f *function) jumpsTo(name string) bool {
 // stranded lists the blocks without a path from root.
 func stranded(root int, next [][]int) (list []int) {
 	seen := make([]bool, len(next))
-	for _, n := range postorder(root, next) {
+	for _, n := range domtree.Postorder(root, next) {
 		seen[n] = true
 	}
 	for n := nodes; n < len(seen); n++ {
@@ -141,87 +143,6 @@ func (g *graph) edge(from, to int) {
 	}
 	g.succs[from] = append(g.succs[from], to)
 	g.preds[to] = append(g.preds[to], from)
-}
-
-// dominators returns each node's immediate dominator on the paths from root
-// along succs, and its depth in the tree they form. Root is its own; a node
-// without a path has -1 for both.
-// Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
-func dominators(root int, succs, preds [][]int) (idom []int, depth []int) {
-	order := postorder(root, succs)
-	rank := make([]int, len(succs)) // position in postorder
-	idom = make([]int, len(succs))
-	depth = make([]int, len(succs))
-	for i := range idom {
-		idom[i], rank[i], depth[i] = -1, -1, -1
-	}
-	for i, n := range order {
-		rank[n] = i
-	}
-	idom[root] = root
-	for changed := true; changed; {
-		changed = false
-		for i := len(order) - 2; i >= 0; i-- {
-			n, best := order[i], -1
-			for _, p := range preds[n] {
-				if rank[p] < 0 || idom[p] < 0 {
-					continue
-				}
-				if best < 0 {
-					best = p
-					continue
-				}
-				for a, b := p, best; ; {
-					switch {
-					case rank[a] < rank[b]:
-						a = idom[a]
-						continue
-					case rank[b] < rank[a]:
-						b = idom[b]
-						continue
-					}
-					best = a
-					break
-				}
-			}
-			if best != idom[n] {
-				idom[n], changed = best, true
-			}
-		}
-	}
-	for i := len(order) - 1; i >= 0; i-- {
-		if n := order[i]; n == root {
-			depth[n] = 0
-		} else {
-			depth[n] = depth[idom[n]] + 1
-		}
-	}
-	return idom, depth
-}
-
-// postorder lists the nodes reachable from root, each after all that the
-// depth-first search found through it.
-func postorder(root int, succs [][]int) []int {
-	type frame struct{ node, next int }
-	seen := make([]bool, len(succs))
-	order := make([]int, 0, len(succs))
-	stack := []frame{{node: root}}
-	seen[root] = true
-	for len(stack) > 0 {
-		top := &stack[len(stack)-1]
-		if top.next == len(succs[top.node]) {
-			order = append(order, top.node)
-			stack = stack[:len(stack)-1]
-			continue
-		}
-		s := succs[top.node][top.next]
-		top.next++
-		if !seen[s] {
-			seen[s] = true
-			stack = append(stack, frame{node: s})
-		}
-	}
-	return order
 }
 
 // dominates reports whether a dominates b in the tree given.

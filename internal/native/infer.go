@@ -1,6 +1,10 @@
 package native
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/domtree"
+)
 
 // Problem: a probe in every block makes the code of SQLite 37 % larger, and
 // many of them say what others have said already. Example: in
@@ -59,8 +63,8 @@ func (f *function) implied(u *Unit) [][]int {
 	g := f.flowGraph(u.taken, u.returns)
 	n := len(g.succs)
 	inf := &inference{class: make([]int, n), derived: make([][]int, n), resolved: make([][]int, n)}
-	idom, depth := dominators(nodeIn, g.succs, g.preds)
-	ipdom, pdepth := dominators(nodeOut, g.preds, g.succs)
+	idom, depth := domtree.Of(nodeIn, g.succs, g.preds)
+	ipdom, pdepth := domtree.Of(nodeOut, g.preds, g.succs)
 	inf.equate(idom, ipdom, pdepth)
 	for b := nodes; b < n; b++ {
 		inf.union(b, g.succs[b], idom, depth)   // rule 2
