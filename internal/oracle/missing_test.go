@@ -86,22 +86,29 @@ func judgeMissing(t *testing.T, r *tailtruth.Recording, depth int) []tailtruth.T
 	return got
 }
 
-// recordGuest compiles and runs a guest. Besides, it returns the files of the program
-// and of its samples.
-func recordGuest(t *testing.T, g *tailguests.Guest) (r *tailtruth.Recording, program, perf string) {
+// fetchGuest gets the sources of a guest. Where they cannot be had the test is skipped,
+// but not in continuous integration.
+func fetchGuest(t *testing.T, g *tailguests.Guest) (root, dir, sources string) {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	sources, err := g.Fetch(t.Context(), root, dir)
-	if err != nil {
+	dir = t.TempDir()
+	if sources, err = g.Fetch(t.Context(), root, dir); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal(err)
 		}
 		t.Skip(err)
 	}
+	return root, dir, sources
+}
+
+// recordGuest compiles and runs a guest. Besides, it returns the files of the program
+// and of its samples.
+func recordGuest(t *testing.T, g *tailguests.Guest) (r *tailtruth.Recording, program, perf string) {
+	t.Helper()
+	root, dir, sources := fetchGuest(t, g)
 	program, perf = filepath.Join(dir, "program"), filepath.Join(dir, "perf")
 	truth := filepath.Join(dir, "truth")
 	compile, err := g.Command(root, sources, program)

@@ -202,18 +202,7 @@ func TestTailCallsOfLua(t *testing.T) {
 	mustHave(t, xrayC)
 	i := slices.IndexFunc(tailguests.All, func(g *tailguests.Guest) bool { return g.Name == "Lua" })
 	g := tailguests.All[i].With(xrayC, "-O1")
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	sources, err := g.Fetch(t.Context(), root, dir)
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	root, dir, sources := fetchGuest(t, g)
 	var calls [2][]stackedCall
 	for i, flag := range []string{"-foptimize-sibling-calls", "-fno-optimize-sibling-calls"} {
 		program := filepath.Join(dir, []string{"one", "two"}[i])
