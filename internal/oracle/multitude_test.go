@@ -153,8 +153,9 @@ func TestMultitude(t *testing.T) {
 	}{
 		{"coarse", "", "", "100000000", nil, 1},
 		{"crowded", "", "", "10000000", []string{"taskset", "-c", "0"}, 1},
-		{"signal", "", ",tick=signal", "30000000", nil, 0.01},
-		{"signal crowded", "", ",tick=signal", "10000000", []string{"taskset", "-c", "0"}, 0.01},
+		// The kernel may be late with a signal on a machine that is busy otherwise.
+		{"signal", "", ",tick=signal", "30000000", nil, 0.1},
+		{"signal crowded", "", ",tick=signal", "10000000", []string{"taskset", "-c", "0"}, 0.1},
 		{"exact", "--clock exact", "", "30000000", nil, 0},
 		{"exact crowded", "--clock exact", "", "10000000", []string{"taskset", "-c", "0"}, 0},
 	} {
