@@ -72,12 +72,6 @@ func WriteExtBinary(w io.Writer, p Profile) error {
 	return f.WriteExtBinary(w)
 }
 
-// WriteContextsExtBinary writes a profile with contexts in LLVM's extensible binary
-// format. It changes the order of the slice.
-func WriteContextsExtBinary(w io.Writer, contexts []Context) error {
-	return (&File{Contexts: contexts, HasContexts: true}).WriteExtBinary(w)
-}
-
 // extWriter is the state of WriteExtBinary.
 type extWriter struct {
 	contexts bool

@@ -68,7 +68,7 @@ func TestExtBinary(t *testing.T) {
 		{
 			"contexts",
 			func(b *bytes.Buffer) error { return WriteContexts(b, probeContexts()) },
-			func(b *bytes.Buffer) error { return WriteContextsExtBinary(b, probeContexts()) },
+			func(b *bytes.Buffer) error { return (&File{Contexts: probeContexts(), HasContexts: true}).WriteExtBinary(b) },
 		},
 		{
 			"empty",
