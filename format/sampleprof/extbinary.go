@@ -64,14 +64,6 @@ const (
 	flagAttributes = 2 << 32
 )
 
-// WriteExtBinary writes p in LLVM's extensible binary format, which
-// -fprofile-sample-use and llvm-profdata read.
-func WriteExtBinary(w io.Writer, p Profile) error {
-	var f File
-	f.SetProfile(p)
-	return f.WriteExtBinary(w)
-}
-
 // extWriter is the state of WriteExtBinary.
 type extWriter struct {
 	contexts bool
@@ -95,7 +87,8 @@ func (x *extWriter) cut() []byte {
 	return b
 }
 
-// WriteExtBinary writes f in LLVM's extensible binary format. It changes the order of
+// WriteExtBinary writes f in LLVM's extensible binary format, which
+// -fprofile-sample-use and llvm-profdata read. It changes the order of
 // the contexts.
 func (f *File) WriteExtBinary(w io.Writer) error {
 	list := f.Contexts

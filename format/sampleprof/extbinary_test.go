@@ -63,17 +63,19 @@ func TestExtBinary(t *testing.T) {
 		{
 			"nested",
 			func(b *bytes.Buffer) error { return Write(b, lineProfile()) },
-			func(b *bytes.Buffer) error { return WriteExtBinary(b, lineProfile()) },
+			func(b *bytes.Buffer) error { return fileOf(lineProfile()).WriteExtBinary(b) },
 		},
 		{
 			"contexts",
 			func(b *bytes.Buffer) error { return WriteContexts(b, probeContexts()) },
-			func(b *bytes.Buffer) error { return (&File{Contexts: probeContexts(), HasContexts: true}).WriteExtBinary(b) },
+			func(b *bytes.Buffer) error {
+				return (&File{Contexts: probeContexts(), HasContexts: true}).WriteExtBinary(b)
+			},
 		},
 		{
 			"empty",
 			func(b *bytes.Buffer) error { return Write(b, Profile{}) },
-			func(b *bytes.Buffer) error { return WriteExtBinary(b, Profile{}) },
+			func(b *bytes.Buffer) error { return fileOf(Profile{}).WriteExtBinary(b) },
 		},
 	} {
 		var text, ext bytes.Buffer
@@ -109,4 +111,10 @@ func TestExtBinary(t *testing.T) {
 			t.Errorf("%s: it is not written twice the same: %v", c.name, err)
 		}
 	}
+}
+
+func fileOf(p Profile) *File {
+	var f File
+	f.SetProfile(p)
+	return &f
 }
