@@ -151,6 +151,22 @@ func (c Clock) Nanoseconds(ticks uint64) uint64 {
 	return q
 }
 
+// Ticks returns the least number of ticks that are worth so many nanoseconds; without
+// a known rate the number itself.
+func (c Clock) Ticks(nanoseconds uint64) uint64 {
+	const second = 1e9
+	if c.Hz == second || c.Hz == 0 {
+		return nanoseconds
+	}
+	hi, lo := bits.Mul64(nanoseconds, c.Hz)
+	lo, carry := bits.Add64(lo, second-1, 0)
+	if hi += carry; hi >= second {
+		return 1<<64 - 1
+	}
+	q, _ := bits.Div64(hi, lo, second)
+	return q
+}
+
 // Unit is the unit of what Nanoseconds returns: "ns", or "ticks".
 func (c Clock) Unit() string {
 	if c.Hz == 0 {

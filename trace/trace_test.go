@@ -139,6 +139,21 @@ func TestNanoseconds(t *testing.T) {
 	})
 }
 
+func TestTicks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := Clock{Hz: rapid.Uint64Range(1, 1<<40).Draw(t, "hz")}
+		n := rapid.Uint64Range(0, 1<<50).Draw(t, "nanoseconds")
+		ticks := c.Ticks(n)
+		if ticks == 1<<64-1 {
+			return
+		}
+		if c.Nanoseconds(ticks) < n || ticks > 0 && c.Nanoseconds(ticks-1) >= n {
+			t.Fatalf("%d ns at %d Hz: %d ticks", n, c.Hz, ticks)
+		}
+	})
+}
+
 func TestNames(t *testing.T) {
 	t.Parallel()
 	id := MakeFuncID(3, 7)

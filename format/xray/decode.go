@@ -25,7 +25,9 @@ type decoder struct {
 	args     []uint64
 	data     []byte
 	batch    trace.Batch
-	broken   bool // events may be missing before the next batch
+	broken   bool  // events may be missing before the next batch
+	whose    owner // of a log in YAML: the thread that is asked for
+	rec      yamlRecord
 }
 
 // decoders are used again: they hold large buffers.
@@ -33,17 +35,18 @@ var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
 // Batches implements [trace.Log].
 func (l *Log) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
-	if l.memory != nil {
-		return l.memory.Batches(thread, from, to)
-	}
 	parts := l.parts[thread][from:to]
 	return func(yield func(*trace.Batch, error) bool) {
 		d := decoders.Get().(*decoder)
 		defer d.release()
 		d.open(l)
+		d.whose = owner{l.threads[thread].PID, l.threads[thread].TID}
 		for i := range parts {
 			decode := d.fdr
-			if !l.head.fdr {
+			switch {
+			case l.text:
+				decode = d.yamlPart
+			case !l.head.fdr:
 				decode = d.basicPart
 			}
 			if !decode(&parts[i], ahead(parts[i:]), yield) {

@@ -148,7 +148,7 @@ func TestMutants(t *testing.T) {
 		if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20 {
 			t.Fatalf("mutant %d, of %d bytes: %d bytes allocated", i, len(data), n)
 		}
-		if took > time.Minute {
+		if took > 10*time.Minute {
 			t.Fatalf("mutant %d took %v", i, took)
 		}
 	}
@@ -187,7 +187,7 @@ func TestHostileSizes(t *testing.T) {
 			data := b.Bytes()
 			start := time.Now()
 			readAll(t, data)
-			if took := time.Since(start); took > time.Minute {
+			if took := time.Since(start); took > 10*time.Minute {
 				t.Errorf("%s in %v took %v", name, f, took)
 			}
 		}

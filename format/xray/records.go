@@ -19,7 +19,7 @@ func (l *Log) Records() iter.Seq2[Record, error] { return l.RecordsFrom(0) }
 func (l *Log) RecordsFrom(off int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		switch {
-		case l.memory != nil:
+		case l.text:
 			yield(Record{}, fmt.Errorf("%s: a log in YAML has no records of its own: it is text", l.info.File))
 		case l.head.fdr:
 			l.fdrRecords(off, yield)

@@ -29,7 +29,7 @@
 //
 // Damage is skipped and reported. A file may end anywhere.
 //
-// Logs that llvm-xray converted to YAML are read as well, if they are small.
+// Logs in YAML, as llvm-xray converts to, are read as well (yaml.go).
 package xray
 
 import (
@@ -40,7 +40,7 @@ import (
 )
 
 // Detect reports whether a file that begins with head is an XRay log, of which it
-// needs 32 bytes, or some hundred of one in YAML. There is no magic number: a small
+// needs 32 bytes, or of one in YAML all that is above its records. There is no magic number: a small
 // version and type and a rate that a clock can have are all there is to see.
 func Detect(head []byte) bool {
 	_, ok := sniff(head, lastFDR)
@@ -53,14 +53,14 @@ type Log struct {
 	head    header
 	info    trace.Info
 	threads []trace.Thread
-	parts   [][]part      // of each thread, in order
-	memory  *trace.Memory // of a log in YAML, nil of others
+	parts   [][]part // of each thread, in order
+	text    bool     // it is in YAML
 }
 
 // Open reads what a log of size bytes consists of. Messages call it name. Damage
 // is no error: it is in the Info of the log.
 func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
-	var head [512]byte
+	var head [headSize]byte
 	if n, _ := r.ReadAt(head[:min(size, int64(len(head)))], 0); isYAML(head[:n]) {
 		return openYAML(r, size, name)
 	}

@@ -2,32 +2,58 @@ package xray
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/cairnprof/cairn/trace"
 )
 
-// Limits of a log in YAML, which is in memory as a whole: its size, and that of one
-// record. Records are parsed one by one, as a parsed one takes twenty times as much
-// as its text.
+// Logs in YAML are what llvm-xray converts a log to, or somebody wrote by hand:
+//
+//	# comments and blank lines anywhere
+//	---
+//	header:
+//	  version: 1
+//	  type: 0
+//	  cycle-frequency: 0
+//	records:
+//	  - { type: 0, func-id: 1, cpu: 1, thread: 111, kind: function-enter, tsc: 10000 }
+//	...
+//
+// Such a text is gone over once when it is opened, which finds its threads and
+// divides it into pieces of some hundred KiB between records. A part of a thread is
+// a piece with records of it; they are parsed again when they are asked for.
+
+// Limits of a log in YAML: what is above its records, and one record.
 const (
-	maxYAML       = 64 << 20
+	maxYAMLHeader = 1 << 20
 	maxYAMLRecord = 1 << 20
 )
 
-// isYAML tells whether head begins a log as llvm-xray convert -f yaml writes it.
+// headSize is how much of a file tells what it is.
+const headSize = 4096
+
+// isYAML tells whether head begins a log in YAML.
 func isYAML(head []byte) bool {
-	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("---")), " \r\n")
+	head = bytes.TrimPrefix(head, []byte("\ufeff"))
+	for len(head) > 0 {
+		line, rest, _ := bytes.Cut(head, []byte("\n"))
+		if !isIdle(line) && !bytes.HasPrefix(line, []byte("---")) && line[0] != '%' {
+			break
+		}
+		head = rest
+	}
 	rest, ok := bytes.CutPrefix(head, []byte("header:"))
 	return ok && bytes.Contains(rest, []byte("version:")) && bytes.Contains(rest, []byte("cycle-frequency:"))
+}
+
+// isIdle tells whether a line has nothing, or a comment only.
+func isIdle(line []byte) bool {
+	line = bytes.TrimLeft(line, " \t\r\n")
+	return len(line) == 0 || line[0] == '#'
 }
 
 type yamlHeader struct {
@@ -38,64 +64,56 @@ type yamlHeader struct {
 	} `yaml:"header"`
 }
 
-type yamlRecord struct {
-	Type    uint16   `yaml:"type"`
-	Func    int64    `yaml:"func-id"`
-	Args    []uint64 `yaml:"args"`
-	CPU     uint16   `yaml:"cpu"`
-	Thread  uint32   `yaml:"thread"`
-	Process uint32   `yaml:"process"`
-	Kind    string   `yaml:"kind"`
-	TSC     uint64   `yaml:"tsc"`
-	Data    string   `yaml:"data"`
-}
-
-var yamlKinds = map[string]trace.Kind{
-	"function-enter": trace.Enter, "function-exit": trace.Exit, "function-tail-exit": trace.TailExit,
-	"function-enter-arg": trace.EnterArgs, "custom-event": trace.Custom, "typed-event": trace.Typed,
-}
-
-// openYAML reads a log in YAML, of any version. Records of a thread are taken in
-// the order of the file.
+// openYAML makes the index of a log in YAML, of any version. Records of a thread are
+// taken in the order of the file.
 func openYAML(r io.ReaderAt, size int64, name string) (*Log, error) {
-	if size > maxYAML {
-		return nil, fmt.Errorf("%s: a log in YAML of %d MiB, and up to %d can be read: give the log that it was made from", name, size>>20, maxYAML>>20)
+	l := &Log{r: r, text: true, info: trace.Info{File: name, Size: size}}
+	lines := newYAMLLines(r, 0, size)
+	if err := l.yamlHeader(lines); err != nil {
+		return nil, err
 	}
-	text := make([]byte, size)
-	if n, err := r.ReadAt(text, 0); int64(n) < size {
+	x := &yamlIndex{index: &index{log: l, ids: make(map[owner]int32)}}
+	if err := x.all(lines); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	above, records, line := splitYAML(text)
+	l.note(x.index)
+	return l, nil
+}
+
+// yamlHeader reads what is above the records.
+func (l *Log) yamlHeader(lines *yamlLines) error {
+	name := l.info.File
+	var above []byte
+	for {
+		line, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if rest, ok := bytes.CutPrefix(line, []byte("records:")); ok {
+			rest = bytes.TrimSpace(rest)
+			if !isIdle(rest) && string(rest) != "[]" {
+				return fmt.Errorf("%s: line %d: records begin in lines of their own", name, lines.line)
+			}
+			break
+		}
+		if len(above)+len(line) > maxYAMLHeader {
+			return fmt.Errorf("%s: header: no records within %d bytes", name, maxYAMLHeader)
+		}
+		if line[0] == '%' { // the version of YAML: the parser takes the first only
+			continue
+		}
+		above = append(above, line...)
+	}
 	var doc yamlHeader
 	if err := unmarshal(above, &doc); err != nil {
-		return nil, fmt.Errorf("%s: header: %w", name, err)
+		return fmt.Errorf("%s: header: %w", name, err)
 	}
-	m := &trace.Memory{}
-	index := make(map[owner]int)
-	for line, record := range yamlRecords(records, line) {
-		if len(record) > maxYAMLRecord {
-			return nil, fmt.Errorf("%s: line %d: a record of %d bytes, and up to %d can be read", name, line, len(record), maxYAMLRecord)
-		}
-		var list []yamlRecord
-		if err := unmarshal(record, &list); err != nil || len(list) != 1 {
-			return nil, fmt.Errorf("%s: record in line %d: %w", name, line, cmp.Or(err, errors.New("no record")))
-		}
-		rec := &list[0]
-		kind, ok := yamlKinds[rec.Kind]
-		if !ok {
-			return nil, fmt.Errorf("%s: record in line %d: kind %q: there is function-enter, function-exit, function-tail-exit, function-enter-arg, custom-event and typed-event", name, line, rec.Kind)
-		}
-		o := owner{rec.Process, rec.Thread}
-		t, ok := index[o]
-		if !ok {
-			t = len(m.List)
-			index[o] = t
-			m.List = append(m.List, trace.Thread{PID: o.pid, TID: o.tid})
-			m.Content = append(m.Content, []trace.Part{{}})
-		}
-		addYAML(&m.Content[t][0], kind, rec)
-	}
-	return yamlAsLog(&doc, m, size, name), nil
+	l.head = header{fdr: doc.Header.Type == 1, version: doc.Header.Version, hz: doc.Header.Hz}
+	l.info.Format = fmt.Sprintf("XRay log in YAML (%s, version %d)", l.head.mode(), l.head.version)
+	return nil
 }
 
 // unmarshal parses text and returns what is wrong with it in one line.
@@ -103,97 +121,153 @@ func unmarshal(text []byte, into any) error {
 	err := yaml.Unmarshal(text, into)
 	var te *yaml.TypeError
 	if errors.As(err, &te) && len(te.Errors) > 0 {
-		_, what, _ := strings.Cut(te.Errors[0], ": ") // behind a line number of its own
-		return errors.New(what)
+		_, what, _ := bytes.Cut([]byte(te.Errors[0]), []byte(": ")) // behind a line number of its own
+		return errors.New(string(what))
 	}
 	return err
 }
 
-// splitYAML parts the header from the lines of the records, and returns the number
-// of the first of those.
-func splitYAML(text []byte) (above, records []byte, line int) {
-	mark := []byte("\nrecords:")
-	i := bytes.Index(text, mark)
-	if i < 0 {
-		return text, nil, 0
-	}
-	above, records = text[:i+1], text[i+1:]
-	if end := bytes.IndexByte(records, '\n'); end >= 0 {
-		records = records[end+1:]
-	} else {
-		records = nil
-	}
-	return above, records, bytes.Count(above, []byte("\n")) + 2
+// yamlIndex goes over the records of a log in YAML.
+type yamlIndex struct {
+	*index
+	threads []yamlThread // by owner
+	cur     int32        // the thread of the record before, and who that is
+	curIs   owner
+	// The piece that records are added to.
+	off, end int64
+	number   int     // counted from 1; 0 before the first
+	whose    []int32 // the threads that have a part in it
+	broken   bool    // something before it was skipped
+	lost     bool    // something was skipped since
 }
 
-// yamlRecords yields the text of each record and the number of its first line. A
-// record begins where the first one does in its line.
-func yamlRecords(text []byte, line int) iter.Seq2[int, []byte] {
-	return func(yield func(int, []byte) bool) {
-		item := []byte(strings.Repeat(" ", len(text)-len(bytes.TrimLeft(text, " "))) + "- ")
-		begin, first := 0, line // of the record
-		at := 0
-		for next := range bytes.Lines(text) {
-			if bytes.HasPrefix(next, []byte("...")) {
-				break
-			}
-			if bytes.HasPrefix(next, item) && at > begin {
-				if !yield(first, text[begin:at]) {
-					return
-				}
-				begin, first = at, line
-			}
-			at += len(next)
-			line++
+type yamlThread struct {
+	parts []part
+	piece int   // of the last part
+	bytes int64 // of its records
+}
+
+// all goes over the records.
+func (x *yamlIndex) all(lines *yamlLines) error {
+	items := yamlItems{lines: lines}
+	var rec yamlRecord
+	for {
+		it, err := items.next()
+		if errors.Is(err, io.EOF) {
+			break
 		}
-		if record := text[begin:at]; len(bytes.TrimSpace(record)) > 0 {
-			yield(first, record)
+		if err != nil {
+			return err
 		}
+		if what := it.parse(&rec); what != "" {
+			x.damagef(it.off, it.size, fmt.Sprintf("line %d: %s", it.line, what))
+			x.lost = true
+			continue
+		}
+		x.record(&rec, it.off, it.size)
+	}
+	x.close()
+	x.finishYAML()
+	return nil
+}
+
+// record takes a record.
+func (x *yamlIndex) record(rec *yamlRecord, off, size int64) {
+	// Of a text that is nothing but damage not every record is a piece.
+	fresh := x.lost && len(x.log.info.Damage) < maxDamage
+	if x.number == 0 || fresh || off+size-x.off > chunk {
+		x.close()
+		x.off, x.broken, x.lost = off, x.lost, false
+		x.number++
+	}
+	x.end = off + size
+	if o := (owner{rec.pid, rec.tid}); o != x.curIs || len(x.threads) == 0 {
+		x.cur, x.curIs = x.id(o), o
+		if int(x.cur) == len(x.threads) {
+			x.threads = append(x.threads, yamlThread{})
+		}
+	}
+	x.objects = x.objects || rec.fn.Object() != 0
+	t := &x.threads[x.cur]
+	t.bytes += size
+	if t.piece != x.number {
+		t.piece = x.number
+		t.parts = append(t.parts, part{off: x.off, first: rec.time, timed: true, owner: x.cur, lost: x.broken})
+		x.whose = append(x.whose, x.cur)
 	}
 }
 
-func addYAML(p *trace.Part, kind trace.Kind, rec *yamlRecord) {
-	e := trace.Event{Time: rec.TSC, Func: trace.FuncID(rec.Func), CPU: rec.CPU, Kind: kind}
-	if len(rec.Args) > 0 && kind == trace.Enter {
-		e.Kind = trace.EnterArgs
+// close ends the piece.
+func (x *yamlIndex) close() {
+	for _, id := range x.whose {
+		parts := x.threads[id].parts
+		parts[len(parts)-1].size = x.end - x.off
 	}
-	if kind >= trace.Custom {
+	x.whose = x.whose[:0]
+}
+
+func (x *yamlIndex) finishYAML() {
+	for i := range x.threads {
+		x.parts = append(x.parts, x.threads[i].parts...)
+	}
+	x.finish()
+	x.stepped = 0 // the order is that of the file
+	l := x.log
+	for i := range l.threads {
+		t := &l.threads[i]
+		t.Bytes = x.threads[x.ids[owner{t.PID, t.TID}]].bytes
+	}
+}
+
+// yamlPart decodes the records that a thread has in a piece.
+func (d *decoder) yamlPart(p *part, _ int64, yield func(*trace.Batch, error) bool) bool {
+	d.broken = d.broken || p.lost
+	lines := newYAMLLines(d.win.r, p.off, p.size)
+	defer lines.release()
+	items := yamlItems{lines: lines}
+	rec := &d.rec
+	for {
+		it, err := items.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			yield(nil, fmt.Errorf("%s: %w", d.win.name, err))
+			return false
+		}
+		// What cannot be read was reported when the log was opened.
+		if it.parse(rec) != "" || (owner{rec.pid, rec.tid}) != d.whose {
+			continue
+		}
+		if d.full() && !d.flush(yield) {
+			return false
+		}
+		d.takeYAML(rec)
+	}
+	return d.flush(yield)
+}
+
+// takeYAML makes an event of a record.
+func (d *decoder) takeYAML(rec *yamlRecord) {
+	e := trace.Event{Time: rec.time, Func: rec.fn, CPU: rec.cpu, Kind: rec.kind}
+	switch {
+	case rec.kind >= trace.Custom:
 		e.Func = 0 // llvm-xray gives it that of the record before
-		p.Payloads = append(p.Payloads, trace.Payload{Data: []byte(rec.Data)})
-		if kind == trace.Typed {
-			p.Payloads[len(p.Payloads)-1].Type = rec.Type
+		at := len(d.data)
+		d.data = append(d.data, rec.data...)
+		p := trace.Payload{Data: d.data[at:len(d.data):len(d.data)]}
+		if rec.kind == trace.Typed {
+			p.Type = rec.typ
 		}
-		e.Payload = uint32(len(p.Payloads))
-	} else if len(rec.Args) > 0 && e.Kind == trace.EnterArgs {
-		p.Payloads = append(p.Payloads, trace.Payload{Args: rec.Args})
-		e.Payload = uint32(len(p.Payloads))
+		d.payloads = append(d.payloads, p)
+		e.Payload = uint32(len(d.payloads))
+	case rec.kind.IsEnter() && len(rec.args) > 0:
+		e.Kind = trace.EnterArgs
+		at := len(d.args)
+		d.args = append(d.args, rec.args...)
+		d.payloads = append(d.payloads, trace.Payload{Args: d.args[at:len(d.args):len(d.args)]})
+		e.Payload = uint32(len(d.payloads))
 	}
-	p.Events = append(p.Events, e)
-}
-
-// yamlAsLog returns what was read as a log.
-func yamlAsLog(doc *yamlHeader, m *trace.Memory, size int64, name string) *Log {
-	order := make([]int, len(m.List))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		x, y := m.List[a], m.List[b]
-		return cmp.Or(cmp.Compare(x.PID, y.PID), cmp.Compare(x.TID, y.TID))
-	})
-	sorted := &trace.Memory{}
-	var first []part
-	for _, i := range order {
-		sorted.List = append(sorted.List, m.List[i])
-		sorted.Content = append(sorted.Content, m.Content[i])
-		first = append(first, part{first: m.Content[i][0].Events[0].Time, timed: true})
-	}
-	h := header{fdr: doc.Header.Type == 1, version: doc.Header.Version, hz: doc.Header.Hz}
-	l := &Log{head: h, memory: sorted, threads: sorted.Threads()}
-	l.info = trace.Info{
-		File: name, Size: size, Clock: clock(&h, first),
-		Format: fmt.Sprintf("XRay log in YAML (%s, version %d)", h.mode(), h.version),
-	}
-	l.note(&index{})
-	return l
+	d.events[d.n] = e
+	d.n++
 }
