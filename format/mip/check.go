@@ -36,6 +36,9 @@ func checkFunc(f *prof.Func, rawSize uint64) error {
 	if f.Mode.Timed() {
 		return fmt.Errorf("mode %s has no records: it writes a log instead", f.Mode)
 	}
+	if f.Atomic && !f.Mode.HasCalls() {
+		return fmt.Errorf("mode %s counts nothing, by locked instructions or others", f.Mode)
+	}
 	if len(f.Fragments) == 0 || len(f.Fragments) > MaxFragments {
 		return fmt.Errorf("%d code fragments, 1 to %d are allowed", len(f.Fragments), MaxFragments)
 	}
@@ -211,6 +214,9 @@ func checkProfile(p *prof.Profile) error {
 			}
 		}
 		if err := checkTraces(m); err != nil {
+			return fmt.Errorf("module %q: %w", m.Module, err)
+		}
+		if err := checkRuns(m); err != nil {
 			return fmt.Errorf("module %q: %w", m.Module, err)
 		}
 	}

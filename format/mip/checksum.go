@@ -1,6 +1,10 @@
 package mip
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+)
 
 // The checksum of a raw file is FNV-1a with 32 bits: three lines of code in a
 // runtime that may call nothing. Each byte waits for the multiplication of the
@@ -49,9 +53,15 @@ func flagTable() (t [512]uint32) {
 	return t
 }
 
-// checksum returns the FNV-1a sum of data.
-func checksum(data []byte) uint32 {
-	h := uint32(fnvOffset)
+// checksum returns the FNV-1a sum of a raw file, with zeros where it has its own.
+func checksum(file []byte) uint32 {
+	h := addSum(fnvOffset, file[:wire.RawChecksumOffset])
+	h = fnv(h, make([]byte, wire.RawPIDOffset-wire.RawChecksumOffset))
+	return addSum(h, file[wire.RawPIDOffset:])
+}
+
+// addSum returns the FNV-1a sum of data behind what has the sum h.
+func addSum(h uint32, data []byte) uint32 {
 	for len(data) >= 8 {
 		w := binary.LittleEndian.Uint64(data)
 		if w&^flagMask == 0 {

@@ -1,7 +1,7 @@
 // Package mip reads and writes the machine profile formats: what the rewriter
 // puts into a binary, what a run leaves behind and what the tools make of it.
 //
-//	.debug_cairn  in the binary, not loaded: which record belongs to which code
+//	.debug.cairn  in the binary, not loaded: which record belongs to which code
 //	.mipmap       the same as a file of its own, for when the binary is stripped
 //	.mipraw       one run: the image of the raw section when the process ended
 //	.mip          a profile: maps with the sums of many runs
@@ -33,13 +33,13 @@
 // the offset of its record, plus one, goes to the next slot; behind the last
 // comes the first again. How many there were is a u32 in the raw section.
 //
-// # Map section (.debug_cairn)
+// # Map section (.debug.cairn)
 //
 // Records stand one after the other, as the linker put them:
 //
 //	u32   length of the record in bytes, this field included
 //	u8    version, 1
-//	u8    mode
+//	u8    mode, +128 if it counts by locked instructions
 //	u16   number of fragments, at least 1
 //	u64   address of the function's record in the raw section
 //	u32   control-flow signature
@@ -85,12 +85,13 @@
 // # Raw file (.mipraw)
 //
 //	0   [8]   "CAIRNRAW"
-//	8   u16   version, 2
-//	10  u16   flags: 1 the file was the live memory of the process
+//	8   u16   version, 3
+//	10  u16   flags: 1 the file was the live memory of the process, 2 the
+//	          process never had a second thread, 4 with 1: it ended in order
 //	12  u32   offset of the image in the file
 //	16  u64   size of the raw section
 //	24  u64   bytes of its image in the file; the rest is zero
-//	32  u32   FNV-1a of all that follows the header; 0 in live memory
+//	32  u32   FNV-1a of the file with zeros here; 0 in live memory without 4
 //	36  u32   process id
 //	40  u8    length of the build id
 //	41  u8    length of the scenario's name, at most 200
@@ -98,7 +99,8 @@
 //	64  u32   slots of the order buffer; 0 if there is none
 //	68  u32   first executions; 0 in live memory
 //	72  u64   in live memory, where in the raw section their number is; else 0
-//	80        scenario's name (CAIRN_SCENARIO), then the image, or at the next
+//	80  u64   what tells this run from all others, as good as random
+//	88        scenario's name (CAIRN_SCENARIO), then the image, or at the next
 //	          page if it was live memory, then the slots: those in use, all in
 //	          live memory
 //
@@ -110,30 +112,32 @@
 // block 1 ran. work was called 300 times, second, first from 0x401020, and may
 // have been called more often; its cold part did not run. The scenario is boot.
 //
-//	00000000  43 41 49 52 4e 52 41 57  02 00 00 00 54 00 00 00  |CAIRNRAW....T...|
+//	00000000  43 41 49 52 4e 52 41 57  03 00 02 00 5c 00 00 00  |CAIRNRAW....\...|
 //	00000010  20 00 00 00 00 00 00 00  1d 00 00 00 00 00 00 00  | ...............|
-//	00000020  28 0b 0e da 07 00 00 00  04 04 00 00 ca 1c 0f fe  |(...............|
+//	00000020  dd 27 59 5b 07 00 00 00  04 04 00 00 ca 1c 0f fe  |.'Y[............|
 //	00000030  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|
 //	00000040  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|
-//	00000050  62 6f 6f 74 ff ff ff ff  01 00 00 00 00 00 00 80  |boot............|
-//	00000060  01 00 00 00 d4 fe ff ff  02 00 00 80 10 d0 ff ff  |................|
-//	00000070  01                                                |.|
+//	00000050  88 77 66 55 44 33 22 11  62 6f 6f 74 ff ff ff ff  |.wfUD3".boot....|
+//	00000060  01 00 00 00 00 00 00 80  01 00 00 00 d4 fe ff ff  |................|
+//	00000070  02 00 00 80 10 d0 ff ff  01                       |.........|
 //
 // Example: the same in mode order, where work, whose record is at 1, ran before
 // main, whose record is at 0; their number is at 4.
 //
-//	00000000  43 41 49 52 4e 52 41 57  02 00 00 00 50 00 00 00  |CAIRNRAW....P...|
+//	00000000  43 41 49 52 4e 52 41 57  03 00 00 00 58 00 00 00  |CAIRNRAW....X...|
 //	00000010  08 00 00 00 00 00 00 00  05 00 00 00 00 00 00 00  |................|
-//	00000020  c4 b6 06 29 07 00 00 00  04 00 00 00 ca 1c 0f fe  |...)............|
+//	00000020  60 8b 4f 32 07 00 00 00  04 00 00 00 ca 1c 0f fe  |`.O2............|
 //	00000030  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|
 //	00000040  02 00 00 00 02 00 00 00  00 00 00 00 00 00 00 00  |................|
-//	00000050  01 01 00 00 02 02 00 00  00 01 00 00 00           |.............|
+//	00000050  89 77 66 55 44 33 22 11  01 01 00 00 02 02 00 00  |.wfUD3".........|
+//	00000060  00 01 00 00 00                                    |.....|
 //
 // # Container of .mipmap and .mip
 //
 //	0   [8]   "CAIRNMAP" or "CAIRNMIP"
 //	8   u16   major version, 1: readers refuse a higher one
-//	10  u16   minor version, 0: readers skip what a higher one has at its end
+//	10  u16   minor version, 0 or, of a profile, 1: readers skip what a higher one
+//	          has at its end
 //	12  u32   CRC-32 (IEEE) of the body
 //	16  u64   length of the body
 //	24        body
@@ -151,7 +155,8 @@
 //	str    the rest
 //	uv   number of functions, ascending by address, then by record, each:
 //	u8     mode, +8 if it has more than one fragment, +16 if it has calls,
-//	       +32 if it has blocks without a probe
+//	       +32 if it has blocks without a probe, +64 if it counts by locked
+//	       instructions
 //	uv     name, a string's number
 //	sv     source file, a string's number, from that of the function before
 //	u32    signature
@@ -188,7 +193,7 @@
 //	uv     raw files
 //	       counts of each function in the order of the map, each:
 //	u8       which of these follow: 1 runs, 2 calls, 4 order, 8 blocks,
-//	         16 callers; 32 is that the function is inexact
+//	         16 callers; 32 is that there may have been more calls
 //	rv       raw files in which it ran
 //	uv       calls in all raw files
 //	uv       sum of its orders
@@ -207,13 +212,18 @@
 //	u8       1 if the first functions are missing, else 0
 //	uv       number of functions in the order of first execution, each:
 //	sv         its number in the map, from the one that follows the one before
+//	     behind all modules, since minor version 1, for each:
+//	u8     1 if the runs are a sketch, else 0
+//	uv     number of runs that are known to be in the sums, ascending, each:
+//	uv       hash of its number and process, from the one before; in a sketch
+//	         only the first 40 bits of it
 //
 // An rv is a uv that counts raw files: 0 is none, 1 is all, and any other
 // number is one less than written. Example: the run above, of scenario "open",
 // and one in which work was not called and that is no trace.
 //
-//	00000000  43 41 49 52 4e 4d 49 50  01 00 00 00 95 23 e0 71  |CAIRNMIP.....#.q|
-//	00000010  7b 00 00 00 00 00 00 00  01 04 ca 1c 0f fe 03 61  |{..............a|
+//	00000000  43 41 49 52 4e 4d 49 50  01 00 01 00 ba c8 db 2c  |CAIRNMIP.......,|
+//	00000010  88 00 00 00 00 00 00 00  01 04 ca 1c 0f fe 03 61  |...............a|
 //	00000020  70 70 80 80 81 02 20 04  00 05 61 70 70 2e 63 00  |pp.... ...app.c.|
 //	00000030  04 6d 61 69 6e 00 04 70  75 74 73 00 04 77 6f 72  |.main..puts..wor|
 //	00000040  6b 02 34 01 00 44 33 22  11 00 ff bf 01 40 02 12  |k.4..D3".....@..|
@@ -221,7 +231,7 @@
 //	00000060  55 06 02 00 20 01 08 bf  21 10 01 00 02 1f 01 02  |U... ...!.......|
 //	00000070  02 02 01 01 01 3f 02 ac  02 02 02 00 02 3f 02 02  |.....?.......?..|
 //	00000080  01 04 6f 70 65 6e 01 99  00 00 00 00 00 00 00 00  |..open..........|
-//	00000090  02 00 00                                          |...|
+//	00000090  02 00 00 00 02 80 20 88  cf 99 ab c5 e8 8c 91 11  |...... .........|
 //
 // The text form of the same profile is testdata/example.yaml.
 package mip

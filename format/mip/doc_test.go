@@ -12,7 +12,7 @@ func exampleRaw(t testing.TB) []byte {
 	image := make([]byte, 32)
 	copy(image, "\xff\xff\xff\xff\x01\x00\x00\x00\x00\x00\x00\x80\x01")
 	copy(image[16:], "\xd4\xfe\xff\xff\x02\x00\x00\x80\x10\xd0\xff\xff\x01")
-	raw, err := AppendRaw(nil, Raw{BuildID: example().BuildID, PID: 7, Size: 32, Data: image, Scenario: "boot"})
+	raw, err := AppendRaw(nil, Raw{BuildID: example().BuildID, PID: 7, Run: 0x1122334455667788, Single: true, Size: 32, Data: image, Scenario: "boot"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func exampleRaw(t testing.TB) []byte {
 // exampleOrder is a run of the example in mode order.
 func exampleOrder(t testing.TB) []byte {
 	raw, err := AppendRaw(nil, Raw{
-		BuildID: example().BuildID, PID: 7, Size: 8, Data: []byte{1, 1, 0, 0, 2}, Slots: 2, Next: 2, Order: []uint32{1, 0},
+		BuildID: example().BuildID, PID: 7, Run: 0x1122334455667789, Size: 8, Data: []byte{1, 1, 0, 0, 2}, Slots: 2, Next: 2, Order: []uint32{1, 0},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,9 @@ func seeds(t testing.TB) map[string][][]byte {
 		{Name: "_ZN1aE", Mode: prof.ModeCover, Record: 0, Fragments: []prof.Fragment{{Addr: 0x100, Size: 1}}},
 		{Name: "_ZN1bE", Mode: prof.ModeBlock, Record: 1, Fragments: []prof.Fragment{{Addr: 0x110, Size: 9}}},
 	}}
-	two := &prof.Profile{Modules: []prof.Module{p.Modules[0], {Map: *cover, Raws: 9, Counts: []prof.Counts{{Runs: 9}, {Runs: 3}}}}}
+	two := &prof.Profile{Modules: []prof.Module{p.Modules[0], {
+		Map: *cover, Raws: 9, Counts: []prof.Counts{{Runs: 9}, {Runs: 3}}, Held: prof.RunSet{IDs: []uint64{1 << 40}, Sketch: true},
+	}}}
 	live, err := AppendRaw(nil, Raw{BuildID: "\x01", Size: 2, Continuous: true, Data: []byte{1, 0}})
 	if err != nil {
 		t.Fatal(err)
@@ -33,10 +35,14 @@ func seeds(t testing.TB) map[string][][]byte {
 		t.Fatal(err)
 	}
 	raw := exampleRaw(t)
+	sealed, err := AppendRaw(nil, Raw{BuildID: "\x01", Run: 9, Size: 2, Continuous: true, Sealed: true, Single: true, Data: []byte{1, 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return map[string][][]byte{
 		"FuzzReadMapSection": {section(m), section(cover), section(m)[:70]},
 		"FuzzReadMap":        {encodeMap(t, m), encodeMap(t, cover)},
-		"FuzzParseRaw":       {raw, raw[:90], live, exampleOrder(t), liveOrder, cut},
+		"FuzzParseRaw":       {raw, raw[:90], live, exampleOrder(t), liveOrder, cut, sealed},
 		"FuzzReadProfile":    {encodeProfile(t, p), encodeProfile(t, two)},
 		"FuzzReadText":       {encodeText(t, p), encodeText(t, two), []byte("cairn: profile\nversion: 1\nmodules: []\n")},
 	}

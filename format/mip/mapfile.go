@@ -15,7 +15,8 @@ const (
 	funcFragments = 1 << 3 // it has more than one fragment
 	funcCalls     = 1 << 4 // it has calls
 	funcImplied   = 1 << 5 // it has blocks without a probe
-	funcBits      = funcModeMask | funcFragments | funcCalls | funcImplied
+	funcAtomic    = 1 << 6 // its calls are counted by locked instructions
+	funcBits      = funcModeMask | funcFragments | funcCalls | funcImplied | funcAtomic
 
 	minFunc   = 1 + 1 + 1 + 4 + 1 + 1 + 1 // bytes of a function in a map
 	minModule = 2 + 1 + 1 + 1 + 1 + 1 + 1 // bytes of a module in a profile
@@ -92,6 +93,9 @@ func appendFunc(b []byte, f *prof.Func, index map[string]uint64, d *deltas) []by
 	}
 	if len(f.Implied) > 0 {
 		bits |= funcImplied
+	}
+	if f.Atomic {
+		bits |= funcAtomic
 	}
 	b = append(b, bits)
 	b = binary.AppendUvarint(b, index[f.Name])
@@ -183,7 +187,7 @@ func readFunc(c *bytecur.Cursor, table []string, d *deltas) (f prof.Func, file u
 	if bits&^funcBits != 0 {
 		c.Failf("a function with unknown bits %#02x", bits)
 	}
-	f.Mode = prof.Mode(bits & funcModeMask)
+	f.Mode, f.Atomic = prof.Mode(bits&funcModeMask), bits&funcAtomic != 0
 	f.Name = lookup(c, table, c.Uvarint())
 	file = readDelta(c, d.file)
 	f.File = lookup(c, table, file)

@@ -78,7 +78,8 @@ func (d *sectionReader) record(c *bytecur.Cursor, start int64) {
 	} else if v != wire.MapVersion {
 		c.FailAt(start, "a record of version %d", v)
 	}
-	f := prof.Func{Mode: prof.Mode(c.U8())}
+	mode := c.U8()
+	f := prof.Func{Mode: prof.Mode(mode &^ wire.MapAtomic), Atomic: mode&wire.MapAtomic != 0}
 	fragments := c.U16()
 	record := c.U64()
 	f.Signature = c.U32()

@@ -40,7 +40,8 @@ const (
 	ProfileMagic = "CAIRNMIP"
 
 	versionMajor = 1
-	versionMinor = 0
+	mapMinor     = 0
+	profileMinor = 1 // runs are behind all modules
 
 	headerSize = 24
 )
@@ -79,12 +80,20 @@ func Detect(head []byte) Kind {
 	return KindUnknown
 }
 
+// minorOf returns the minor version of a kind of file.
+func minorOf(magic string) uint16 {
+	if magic == ProfileMagic {
+		return profileMinor
+	}
+	return mapMinor
+}
+
 // writeContainer writes a header and body.
 func writeContainer(w io.Writer, magic string, body []byte) error {
 	header := make([]byte, 0, headerSize)
 	header = append(header, magic...)
 	header = binary.LittleEndian.AppendUint16(header, versionMajor)
-	header = binary.LittleEndian.AppendUint16(header, versionMinor)
+	header = binary.LittleEndian.AppendUint16(header, minorOf(magic))
 	header = binary.LittleEndian.AppendUint32(header, crc32.ChecksumIEEE(body))
 	header = binary.LittleEndian.AppendUint64(header, uint64(len(body)))
 	if _, err := w.Write(header); err != nil {
@@ -123,10 +132,14 @@ func openContainer(data []byte, magic, what string) (*bytecur.Cursor, error) {
 	return body, nil
 }
 
+// containerMinor returns the minor version of a file that openContainer took.
+func containerMinor(data []byte) uint16 {
+	return binary.LittleEndian.Uint16(data[len(MapMagic)+2:])
+}
+
 // closeContainer turns the state of body after decoding into an error.
 func closeContainer(data []byte, body *bytecur.Cursor, what string) error {
-	minor := binary.LittleEndian.Uint16(data[len(MapMagic)+2:])
-	if body.Len() > 0 && minor <= versionMinor {
+	if body.Len() > 0 && containerMinor(data) <= minorOf(string(data[:len(MapMagic)])) {
 		body.Failf("%d bytes are left over", body.Len())
 	}
 	if err := body.Err(); err != nil {

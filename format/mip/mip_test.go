@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"hash/crc32"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/bytecur"
 	"github.com/cairnprof/cairn/prof"
 
 	"pgregory.net/rapid"
@@ -51,6 +53,7 @@ func exampleProfile() *prof.Profile {
 		},
 		TracesSeen: 2,
 		Traces:     []prof.Trace{{Scenario: "open", Weight: 1, Key: 0x99, Funcs: []uint32{0, 1}}},
+		Held:       prof.RunSet{IDs: []uint64{0x1000, 0x1122334455667788}},
 	}}}
 }
 
@@ -60,6 +63,9 @@ func appendRecord(b []byte, f *prof.Func, rawAddr uint64) []byte {
 	le := binary.LittleEndian
 	at := len(b)
 	b = append(b, 0, 0, 0, 0, wire.MapVersion, byte(f.Mode))
+	if f.Atomic {
+		b[len(b)-1] |= wire.MapAtomic
+	}
 	b = le.AppendUint16(b, uint16(len(f.Fragments)))
 	b = le.AppendUint64(b, rawAddr+f.Record)
 	b = le.AppendUint32(b, f.Signature)
@@ -228,6 +234,7 @@ func drawTraces(t *rapid.T, m *prof.Module) {
 	}
 	slices.SortFunc(m.Traces, func(a, b prof.Trace) int { return CompareTraces(&a, &b) })
 	m.TracesSeen = uint64(len(m.Traces)) + uint64(rapid.Uint32().Draw(t, "seen"))
+	m.Held = drawRuns(t, m.Raws)
 }
 
 func drawProfile(t *rapid.T) *prof.Profile {
@@ -241,6 +248,70 @@ func drawProfile(t *rapid.T) *prof.Profile {
 	}
 	slices.SortFunc(p.Modules, func(a, b prof.Module) int { return map[bool]int{true: -1, false: 1}[moduleLess(&a, &b)] })
 	return p
+}
+
+// drawRuns draws a set of at most so many runs, now and then a sketch.
+func drawRuns(t *rapid.T, most uint64) prof.RunSet {
+	s := prof.RunSet{Sketch: rapid.Bool().Draw(t, "sketch")}
+	ids := rapid.SliceOfNDistinct(rapid.Uint64Range(1, 1<<prof.SketchBits-1), 0, int(min(most, 9)), rapid.ID).Draw(t, "runs")
+	for _, id := range ids {
+		s.IDs = append(s.IDs, id<<(64-prof.SketchBits))
+		if !s.Sketch {
+			s.IDs[len(s.IDs)-1] |= id & 0xff
+		}
+	}
+	slices.Sort(s.IDs)
+	return s
+}
+
+// TestRunsErrors has sets of runs that no writer may write, nor a reader return.
+func TestRunsErrors(t *testing.T) {
+	t.Parallel()
+	many := make([]uint64, prof.MaxExactRuns+1)
+	for i := range many {
+		many[i] = uint64(i) + 1
+	}
+	for name, tc := range map[string]struct {
+		runs prof.RunSet
+		raws uint64
+		want string
+	}{
+		"too many":     {prof.RunSet{IDs: many}, 1 << 20, "8193 runs are remembered"},
+		"more than":    {prof.RunSet{IDs: []uint64{1, 2, 3}}, 2, "3 runs are remembered of 2 raw files"},
+		"order":        {prof.RunSet{IDs: []uint64{2, 1}}, 2, "run 0x1: out of order"},
+		"twice":        {prof.RunSet{IDs: []uint64{2, 2}}, 2, "run 0x2: out of order"},
+		"zero":         {prof.RunSet{IDs: []uint64{0}}, 2, "a run of number 0"},
+		"sketch, long": {prof.RunSet{IDs: []uint64{1 << 23}, Sketch: true}, 2, "more than the 40 bits"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := exampleProfile()
+			p.Modules[0].Raws, p.Modules[0].Held = tc.raws, tc.runs
+			if err := WriteProfile(io.Discard, p); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("WriteProfile = %v, want %s", err, tc.want)
+			}
+			m := prof.Module{Raws: tc.raws}
+			c := bytecur.New(appendRuns(nil, &tc.runs), 0)
+			if readRuns(c, &m); c.Err() == nil && name != "sketch, long" {
+				t.Errorf("readRuns took %d runs", len(m.Held.IDs))
+			}
+		})
+	}
+}
+
+// TestOldProfile reads a profile of a version that did not remember its runs.
+func TestOldProfile(t *testing.T) {
+	t.Parallel()
+	p := exampleProfile()
+	p.Modules[0].Held = prof.RunSet{}
+	data := encodeProfile(t, p)
+	data = data[:len(data)-2]
+	data[10] = 0
+	binary.LittleEndian.PutUint32(data[12:], crc32.ChecksumIEEE(data[headerSize:]))
+	binary.LittleEndian.PutUint64(data[16:], uint64(len(data)-headerSize))
+	if got, err := ReadProfile(data); err != nil || !reflect.DeepEqual(got, p) {
+		t.Errorf("%v\n%+v", err, got)
+	}
 }
 
 func TestMapSectionRoundTrip(t *testing.T) {

@@ -39,6 +39,9 @@ func WriteProfile(w io.Writer, p *prof.Profile) error {
 		}
 		b = appendTraces(b, m)
 	}
+	for i := range p.Modules {
+		b = appendRuns(b, &p.Modules[i].Held)
+	}
 	return writeContainer(w, ProfileMagic, b)
 }
 
@@ -58,6 +61,11 @@ func ReadProfile(data []byte) (*prof.Profile, error) {
 			break
 		}
 		p.Modules = append(p.Modules, m)
+	}
+	if containerMinor(data) >= profileMinor {
+		for i := range p.Modules {
+			readRuns(c, &p.Modules[i])
+		}
 	}
 	if c.Err() == nil {
 		if err := checkOrder(p); err != nil {

@@ -17,8 +17,19 @@ import (
 type Raw struct {
 	BuildID    prof.BuildID
 	PID        uint32
+	Run        uint64 // tells this run from all others, with PID
 	Size       uint64 // bytes of the raw section
 	Continuous bool   // the file was the live memory of the process
+	// Single is set if the process is known to have had one thread only until
+	// this was written: its counts are exact.
+	Single bool
+	// Sealed is set for live memory of a process that ended in order. Only then
+	// it has a checksum.
+	Sealed bool
+	// Changed is set by readers for live memory whose checksum does not fit: the
+	// process ran on after it had sealed it, as destructors of other modules may
+	// have it do, or the file is damaged.
+	Changed bool
 	// Data is the start of the section; the rest, up to Size, is zero.
 	Data []byte
 	// Scenario is what the run was about, as CAIRN_SCENARIO said; "" if it did
@@ -74,10 +85,11 @@ func ParseRawHeader(data []byte) (h RawHeader, err error) {
 	c := bytecur.New(data, 0)
 	c.Bytes(wire.RawVersionOffset)
 	version, flags := c.U16(), c.U16()
-	if c.Err() == nil && (version > wire.RawVersion || flags&^wire.RawContinuous != 0) {
+	const known = wire.RawContinuous | wire.RawSingle | wire.RawSealed
+	if c.Err() == nil && (version > wire.RawVersion || flags&^known != 0) {
 		return RawHeader{}, fmt.Errorf("raw file of version %d with flags %#x: %w", version, flags, ErrNewer)
 	}
-	h.Continuous = flags&wire.RawContinuous != 0
+	h.Continuous, h.Single, h.Sealed = flags&wire.RawContinuous != 0, flags&wire.RawSingle != 0, flags&wire.RawSealed != 0
 	h.Offset = uint64(c.U32())
 	h.Size, h.Stored = c.U64(), c.U64()
 	h.sum, h.PID = c.U32(), c.U32()
@@ -86,10 +98,15 @@ func ParseRawHeader(data []byte) (h RawHeader, err error) {
 	c.Bytes(wire.RawIDOffset - wire.RawScenarioLenOffset - 1)
 	id := c.Bytes(wire.MaxBuildID)
 	h.Slots, h.Next, h.NextAt = c.U32(), c.U32(), c.U64()
+	h.Run = c.U64()
 	switch {
 	case c.Err() != nil:
 	case version < wire.RawVersion:
 		c.FailAt(wire.RawVersionOffset, "version %d, which no release wrote", version)
+	case h.Sealed && !h.Continuous:
+		c.FailAt(wire.RawFlagsOffset, "flags %#x, of which one is for live memory only", flags)
+	case h.Continuous && !h.Sealed && (h.sum != 0 || h.Single):
+		c.FailAt(wire.RawFlagsOffset, "flags %#x of live memory, with a checksum of %#08x", flags, h.sum)
 	case idLen == 0 || idLen > wire.MaxBuildID:
 		c.FailAt(wire.RawIDLenOffset, "build id of %d bytes, 1 to %d are allowed", idLen, wire.MaxBuildID)
 	case h.scenario > wire.MaxScenario:
@@ -134,8 +151,12 @@ func ParseRaw(data []byte) (Raw, error) {
 	case end < have && !h.Continuous: // live memory ends with a page
 		return damaged(end, "%d bytes too many", have-end)
 	}
-	if !h.Continuous { // the sum of live memory would be out of date at once
-		if got := checksum(data[wire.RawHeaderSize:]); got != h.sum {
+	if !h.Continuous || h.Sealed { // the sum of live memory would be out of date at once
+		switch got := checksum(data[:end]); {
+		case got == h.sum:
+		case h.Continuous:
+			h.Changed = true
+		default:
 			return damaged(wire.RawChecksumOffset, "checksum %#08x, the data has %#08x", h.sum, got)
 		}
 	}
@@ -223,14 +244,26 @@ func AppendRaw(b []byte, r Raw) ([]byte, error) {
 	h[wire.RawScenarioLenOffset] = uint8(len(r.Scenario))
 	copy(h[wire.RawIDOffset:], r.BuildID)
 	le.PutUint32(h[wire.RawSlotsOffset:], r.Slots)
+	le.PutUint64(h[wire.RawRunOffset:], r.Run)
+	flags := uint16(0)
+	for _, f := range []struct {
+		set  bool
+		flag uint16
+	}{{r.Continuous, wire.RawContinuous}, {r.Single, wire.RawSingle}, {r.Sealed, wire.RawSealed}} {
+		if f.set {
+			flags |= f.flag
+		}
+	}
+	le.PutUint16(h[wire.RawFlagsOffset:], flags)
 	copy(h[wire.RawHeaderSize:], r.Scenario)
 	file := slices.Concat(h, data, slots)
 	if r.Continuous {
-		le.PutUint16(file[wire.RawFlagsOffset:], wire.RawContinuous)
 		le.PutUint64(file[wire.RawNextAtOffset:], r.NextAt)
 	} else {
 		le.PutUint32(file[wire.RawNextOffset:], r.Next)
-		le.PutUint32(file[wire.RawChecksumOffset:], checksum(file[wire.RawHeaderSize:]))
+	}
+	if !r.Continuous || r.Sealed {
+		le.PutUint32(file[wire.RawChecksumOffset:], checksum(file))
 	}
 	return append(b, file...), nil
 }
@@ -240,6 +273,8 @@ func (r *Raw) check() error {
 	switch {
 	case len(r.BuildID) == 0 || len(r.BuildID) > wire.MaxBuildID:
 		return fmt.Errorf("build id of %d bytes, 1 to %d are allowed", len(r.BuildID), wire.MaxBuildID)
+	case r.Sealed && !r.Continuous || r.Continuous && r.Single && !r.Sealed:
+		return fmt.Errorf("only live memory is sealed, and knows of its threads then")
 	case len(r.Scenario) > wire.MaxScenario:
 		return fmt.Errorf("scenario of %d bytes, at most %d are allowed", len(r.Scenario), wire.MaxScenario)
 	case r.Size > MaxRawSize || uint64(len(r.Data)) > r.Size:

@@ -25,7 +25,7 @@ func TestChecksum(t *testing.T) {
 		data := rapid.OneOf(rapid.SliceOf(b), rapid.SliceOf(rapid.ByteRange(0, 1))).Draw(t, "data")
 		h := hashfnv.New32a()
 		h.Write(data)
-		if got := checksum(data); got != h.Sum32() {
+		if got := addSum(fnvOffset, data); got != h.Sum32() {
 			t.Fatalf("checksum(%x) = %#x, want %#x", data, got, h.Sum32())
 		}
 	})
@@ -35,9 +35,12 @@ func drawRaw(t *rapid.T) Raw {
 	r := Raw{
 		BuildID:    prof.BuildID(rapid.SliceOfN(rapid.Byte(), 1, wire.MaxBuildID).Draw(t, "id")),
 		PID:        rapid.Uint32().Draw(t, "pid"),
+		Run:        rapid.Uint64().Draw(t, "run"),
 		Continuous: rapid.Bool().Draw(t, "continuous"),
 		Data:       rapid.SliceOfN(rapid.ByteRange(0, 2), 0, 40).Draw(t, "data"),
 	}
+	r.Sealed = r.Continuous && rapid.Bool().Draw(t, "sealed")
+	r.Single = r.Continuous == r.Sealed && rapid.Bool().Draw(t, "single")
 	r.Size = uint64(len(r.Data)) + rapid.Uint64Range(0, 100).Draw(t, "tail")
 	r.Scenario = rapid.StringN(0, -1, wire.MaxScenario).Draw(t, "scenario")
 	if r.Size < wire.SlotSize || rapid.Bool().Draw(t, "without slots") {
@@ -95,6 +98,10 @@ func TestParseRawErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sealed, err := AppendRaw(nil, Raw{BuildID: "\x12\x34", Size: 3, Data: []byte{1, 0, 1}, Continuous: true, Sealed: true, Single: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	order := Raw{BuildID: "\x12\x34", Size: 9, Data: []byte{1, 0, 1}, Scenario: "boot", Slots: 4, Next: 2, Order: []uint32{2, 0}}
 	ordered, err := AppendRaw(nil, order)
 	if err != nil {
@@ -116,22 +123,28 @@ func TestParseRawErrors(t *testing.T) {
 		{"empty", nil, nil, "not a raw file: bad magic", ErrMagic},
 		{"other", []byte("\x7fELF...."), nil, "not a raw file: bad magic", ErrMagic},
 		{"header cut", good[:40], nil, "at offset 0x28: cut short", nil},
-		{"newer", good, func(b []byte) []byte { b[8] = 3; return b }, "version 3 with flags 0x0: it needs a newer cairn", ErrNewer},
-		{"flags", good, func(b []byte) []byte { b[10] = 2; return b }, "flags 0x2: it needs a newer cairn", ErrNewer},
-		{"older", good, func(b []byte) []byte { b[8] = 1; return b }, "at offset 0x8: version 1, which no release wrote", nil},
-		{"data offset", good, func(b []byte) []byte { b[12] = 79; return b }, "at offset 0xc: data at 79", nil},
+		{"newer", good, func(b []byte) []byte { b[8] = 4; return b }, "version 4 with flags 0x0: it needs a newer cairn", ErrNewer},
+		{"flags", good, func(b []byte) []byte { b[10] = 8; return b }, "flags 0x8: it needs a newer cairn", ErrNewer},
+		{"older", good, func(b []byte) []byte { b[8] = 2; return b }, "at offset 0x8: version 2, which no release wrote", nil},
+		{"data offset", good, func(b []byte) []byte { b[12] = 87; return b }, "at offset 0xc: data at 87", nil},
 		{"size", good, func(b []byte) []byte { le.PutUint64(b[16:], 1<<40); return b }, "at offset 0x10: raw section of", nil},
 		{"stored", good, func(b []byte) []byte { b[24] = 10; return b }, "at offset 0x18: 10 bytes stored", nil},
-		{"checksum", good, func(b []byte) []byte { b[80] = 0; return b }, "at offset 0x20: checksum", nil},
+		{"flag", good, func(b []byte) []byte { b[10] = wire.RawSingle; return b }, "at offset 0x20: checksum", nil},
+		{"live flag", good, func(b []byte) []byte { b[10] = wire.RawContinuous; return b }, "at offset 0xa: flags 0x1 of live memory", nil},
+		{"sealed flag", good, func(b []byte) []byte { b[10] = wire.RawSealed; return b }, "at offset 0xa: flags 0x4", nil},
+		{"unsealed", sealed, func(b []byte) []byte { b[10] = wire.RawContinuous; return b }, "at offset 0xa: flags 0x1 of live memory", nil},
+		{"live threads", live, func(b []byte) []byte { b[10] |= wire.RawSingle; return b }, "at offset 0xa: flags 0x3 of live memory", nil},
+		{"run", good, func(b []byte) []byte { b[80] ^= 1; return b }, "at offset 0x20: checksum", nil},
+		{"checksum", good, func(b []byte) []byte { b[88] = 0; return b }, "at offset 0x20: checksum", nil},
 		{"id length", good, func(b []byte) []byte { b[40] = 21; return b }, "at offset 0x28: build id of 21 bytes", nil},
-		{"cut", good[:82], nil, "at offset 0x52: cut short: its header says 83 bytes", nil},
-		{"long", good, func(b []byte) []byte { return append(b, 0) }, "at offset 0x53: 1 bytes too many", nil},
+		{"cut", good[:90], nil, "at offset 0x5a: cut short: its header says 91 bytes", nil},
+		{"long", good, func(b []byte) []byte { return append(b, 0) }, "at offset 0x5b: 1 bytes too many", nil},
 		{"live cut", live[:4098], nil, "at offset 0x1002: cut short: its header says 4099 bytes", nil},
 		{"scenario", ordered, func(b []byte) []byte { b[41] = 201; return b }, "at offset 0x29: scenario of 201 bytes, at most 200", nil},
-		{"scenario and data", ordered, func(b []byte) []byte { b[41] = 5; return b }, "at offset 0xc: data at 84, 85 to", nil},
-		{"scenario checksum", ordered, func(b []byte) []byte { b[80] = 'f'; return b }, "at offset 0x20: checksum", nil},
+		{"scenario and data", ordered, func(b []byte) []byte { b[41] = 5; return b }, "at offset 0xc: data at 92, 93 to", nil},
+		{"scenario checksum", ordered, func(b []byte) []byte { b[88] = 'f'; return b }, "at offset 0x20: checksum", nil},
 		{"slot checksum", ordered, func(b []byte) []byte { b[len(b)-1] = 1; return b }, "at offset 0x20: checksum", nil},
-		{"slots cut", ordered[:94], nil, "at offset 0x5e: cut short: its header says 95 bytes", nil},
+		{"slots cut", ordered[:102], nil, "at offset 0x66: cut short: its header says 103 bytes", nil},
 		{"many slots", ordered, func(b []byte) []byte { le.PutUint32(b[64:], 1<<24+1); return b }, "at offset 0x40: 16777217 slots, at most", nil},
 		{"no slots", ordered, func(b []byte) []byte { b[64] = 0; return b }, "at offset 0x44: 2 first executions where", nil},
 		{"a count elsewhere", ordered, func(b []byte) []byte { b[72] = 1; return b }, "at offset 0x48: first executions counted at 1, where", nil},
@@ -218,6 +231,6 @@ func BenchmarkChecksum(b *testing.B) {
 	}
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		checksum(data)
+		addSum(fnvOffset, data)
 	}
 }

@@ -35,6 +35,9 @@ type (
 
 		TracesSeen uint64      `yaml:"traces_seen,omitempty"`
 		Traces     []textTrace `yaml:"traces,omitempty"`
+
+		Held       []hexNumber `yaml:"runs_held,omitempty,flow"`
+		HeldSketch bool        `yaml:"runs_sketch,omitempty"` // they are cut short
 	}
 	textTrace struct {
 		Scenario  text      `yaml:"scenario"`
@@ -47,6 +50,7 @@ type (
 		Name      text           `yaml:"name"`
 		File      text           `yaml:"file,omitempty"`
 		Mode      string         `yaml:"mode"`
+		Atomic    bool           `yaml:"atomic,omitempty"`
 		Signature hexNumber      `yaml:"signature"`
 		Record    hexNumber      `yaml:"record"`
 		Code      []textFragment `yaml:"code"`
@@ -177,6 +181,7 @@ func textOf(m *prof.Module) textModule {
 	t := textModule{
 		Module: text(m.Module), BuildID: text(m.BuildID.String()),
 		RawAddr: hexNumber(m.RawAddr), RawSize: m.RawSize, Raws: m.Raws, TracesSeen: m.TracesSeen,
+		Held: convert[hexNumber](m.Held.IDs), HeldSketch: m.Held.Sketch,
 	}
 	for i := range m.Traces {
 		tr := &m.Traces[i]
@@ -185,7 +190,7 @@ func textOf(m *prof.Module) textModule {
 	for i := range m.Funcs {
 		f, c := &m.Funcs[i], &m.Counts[i]
 		tf := textFunc{
-			Name: text(f.Name), File: text(f.File), Mode: f.Mode.String(),
+			Name: text(f.Name), File: text(f.File), Mode: f.Mode.String(), Atomic: f.Atomic,
 			Signature: hexNumber(f.Signature), Record: hexNumber(f.Record),
 			Runs: c.Runs, Count: c.Calls, OrderSum: c.OrderSum, Inexact: c.Inexact,
 		}
@@ -225,6 +230,7 @@ func (t *textModule) module() (m prof.Module, err error) {
 		}
 	}
 	m.TracesSeen = t.TracesSeen
+	m.Held = prof.RunSet{IDs: convert[uint64](t.Held), Sketch: t.HeldSketch}
 	for _, tr := range t.Traces {
 		funcs := tr.Functions
 		if len(funcs) == 0 {
@@ -244,7 +250,7 @@ func (t *textFunc) function(f *prof.Func, c *prof.Counts) error {
 		return fmt.Errorf("signature %#x does not fit into 32 bits", uint64(t.Signature))
 	}
 	*f = prof.Func{
-		Name: string(t.Name), File: string(t.File), Mode: mode,
+		Name: string(t.Name), File: string(t.File), Mode: mode, Atomic: t.Atomic,
 		Signature: uint32(t.Signature), Record: uint64(t.Record),
 	}
 	for _, fr := range t.Code {

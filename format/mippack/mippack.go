@@ -13,7 +13,7 @@
 // behind its length as uv.
 //
 //	0   [8]   "CAIRNPCK"
-//	8   u16   version, 1: readers refuse a higher one
+//	8   u16   version, 2: readers refuse any other
 //	10  u16   0
 //	12  u32   CRC-32 (IEEE) of the body
 //	16  u64   length of the body
@@ -24,9 +24,11 @@
 //	uv    number of files, each:
 //	u8      1 if it is coded field by field, 0 if byte for byte, as live memory
 //	        and damaged files are; +2 if its name is
-//	        MODULE.BUILDID.PID.N.mipraw
+//	        MODULE.BUILDID.PID.N.mipraw; +4, only with 1, if the process never
+//	        had a second thread
 //	uv      build, only with 1
 //	uv      process id, only with 1
+//	u64     run, only with 1
 //	uv      size of the raw section, only with 1
 //	uv      bytes of its image in the file, or of the file byte for byte
 //	str     scenario, only with 1
@@ -63,15 +65,16 @@ const (
 	MaxTotal  = 1 << 28 // bytes of all files unpacked, and of one
 	MaxFirsts = 1 << 24 // first executions in all files: some two minutes' work
 
-	version    = 1
+	version    = 2
 	headerSize = 24
 	minFile    = 4       // bytes of a file in the list
 	maxRatio   = 1 << 14 // a zero takes log2(1/(1-bitFloor/bitOne)) bits, a byte's 11363rd part
 )
 
 const (
-	kindCoded = 1
-	flagNamed = 2
+	kindCoded  = 1
+	flagNamed  = 2
+	flagSingle = 4
 )
 
 // ErrNewer is in the error of a reader that is older than its input.

@@ -184,7 +184,7 @@ func TestUnpackDamage(t *testing.T) {
 		Unpack(resum(good[:i]))
 	}
 	bad := bytes.Clone(good)
-	bad[8] = 2
+	bad[8] = version + 1
 	if _, err := Unpack(bad); !errors.Is(err, ErrNewer) {
 		t.Error(err)
 	}

@@ -67,6 +67,9 @@ func (p *packer) add(f File) {
 			if b := &p.builds[e.build]; b.fileName(raw.PID, e.number) == f.Name {
 				e.kind |= flagNamed
 			}
+			if raw.Single {
+				e.kind |= flagSingle
+			}
 		}
 	}
 	p.entries = append(p.entries, e)
@@ -124,6 +127,7 @@ func (p *packer) list() []byte {
 		if e.kind&kindCoded != 0 {
 			b = binary.AppendUvarint(b, uint64(e.build))
 			b = binary.AppendUvarint(b, uint64(e.raw.PID))
+			b = binary.LittleEndian.AppendUint64(b, e.raw.Run)
 			b = binary.AppendUvarint(b, e.raw.Size)
 			b = binary.AppendUvarint(b, e.stored)
 			b = appendString(b, e.raw.Scenario)

@@ -87,7 +87,7 @@ func (u *unpacker) list(c *bytecur.Cursor) {
 	for i := 0; i < n && c.Err() == nil; i++ {
 		off := c.Off()
 		e := entry{kind: c.U8()}
-		if e.kind&^(kindCoded|flagNamed) != 0 || e.kind == flagNamed {
+		if e.kind&^(kindCoded|flagNamed|flagSingle) != 0 || e.kind&kindCoded == 0 && e.kind != 0 {
 			c.FailAt(off, "a file of kind %d", e.kind)
 		}
 		if e.kind&kindCoded != 0 {
@@ -135,6 +135,7 @@ func (u *unpacker) fields(c *bytecur.Cursor, e *entry) {
 	e.build = int(number(uint64(len(u.builds) - 1)))
 	e.raw.BuildID = u.builds[e.build].id
 	e.raw.PID = uint32(number(1<<32 - 1))
+	e.raw.Run, e.raw.Single = c.U64(), e.kind&flagSingle != 0
 	e.raw.Size = number(mip.MaxRawSize)
 	e.stored = number(e.raw.Size)
 	e.raw.Scenario = string(c.String("scenario", wire.MaxScenario))

@@ -64,6 +64,7 @@ type record struct {
 	seen    *Seen
 	setting *Setting
 	frames  *Frames
+	usage   *Usage
 	tid     uint32 // of episodes, parents and texts
 	number  uint64 // of the episode of parents and texts
 }
@@ -73,7 +74,8 @@ type wanted uint32
 
 const (
 	allTypes     wanted = 1<<32 - 1
-	episodeTypes wanted = 1<<wire.TypeEpisode | 1<<wire.TypeParent | 1<<wire.TypeText
+	episodeTypes wanted = 1<<wire.TypeEpisode | 1<<wire.TypeParent | 1<<wire.TypeText | 1<<wire.TypeUsage
+	callerTypes  wanted = 1<<wire.TypeParent | 1<<wire.TypeUsage
 	seenTypes    wanted = 1 << wire.TypeSeen
 )
 
@@ -82,7 +84,7 @@ var least = [...]int{
 	wire.TypeModule: wire.ModuleSize, wire.TypeEpisode: wire.EpisodeSize, wire.TypeParent: wire.ParentSize,
 	wire.TypeThread: wire.ThreadSize, wire.TypeStall: wire.StallSize, wire.TypeTrailer: wire.TrailerLeast,
 	wire.TypeText: wire.TextSize, wire.TypeSeen: wire.SeenSize, wire.TypeSetting: wire.SettingSize,
-	wire.TypeFrames: wire.FramesSize,
+	wire.TypeFrames: wire.FramesSize, wire.TypeUsage: wire.UsageSize,
 }
 
 // decode reads the record in data, which starts at offset base of the file.
@@ -120,6 +122,9 @@ func decode(data []byte, base int64) (record, error) {
 	case wire.TypeText:
 		r.tid, r.number = a, c.U64()
 		r.text = decodeText(c)
+	case wire.TypeUsage:
+		r.tid, r.number = a, c.U64()
+		r.usage = decodeUsage(c)
 	case wire.TypeFrames:
 		r.frames = decodeFrames(c)
 	case wire.TypeSetting:
@@ -194,6 +199,13 @@ func decodeParent(c *bytecur.Cursor) *Parent {
 	p := &Parent{Ended: c.U64(), Time: interval(c), PC: c.U64(), Threshold: c.U64()}
 	p.Flags, p.SP = EntryFlags(c.U32()), c.U32()
 	return p
+}
+
+func decodeUsage(c *bytecur.Cursor) *Usage {
+	u := &Usage{Ended: c.U64(), CPU: interval(c), Since: c.U64(), Minor: c.U32(), Major: c.U32(), Voluntary: c.U32(), Involuntary: c.U32(), SP: c.U32()}
+	u.Call = int(c.U32()) - 1
+	u.Waits, u.InCall, u.Ready = c.U16(), c.U16(), c.U16()
+	return u
 }
 
 func decodeText(c *bytecur.Cursor) *Text {

@@ -105,7 +105,7 @@ func (f *Follower) chunk(chunk []byte, at int64) bool {
 	if sealed {
 		most = 1 << 30
 	}
-	f.log.chunk(chunk, at, allTypes, func(rec record, err error) bool {
+	f.log.chunk(chunk, at, allTypes, nil, func(rec record, err error) bool {
 		now++
 		if now > c.taken && now <= most {
 			c.taken = now

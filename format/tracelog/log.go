@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
@@ -67,7 +68,9 @@ type Log struct {
 	// Lost are records that the process had no room for, as chunks say.
 	Lost uint64
 
-	r io.ReaderAt
+	r      io.ReaderAt
+	queued []int64 // chunks with queues, as Open has seen them
+	last   []byte  // the last record that may be in a queue as well
 }
 
 // Open reads a log of size bytes but for its episodes. Messages call it name.
@@ -135,7 +138,7 @@ func (l *Log) take(rec *record, names map[uint32]string) {
 		l.Trailer = rec.trailer
 	case rec.episode != nil:
 		l.Written++
-	case rec.parent != nil, rec.text != nil, rec.seen != nil:
+	case rec.parent != nil, rec.text != nil, rec.seen != nil, rec.usage != nil:
 	default:
 		l.Unknown++
 	}
@@ -233,6 +236,10 @@ func (j *joiner) add(rec *record) bool {
 	switch {
 	case e == nil || e.Number != rec.number:
 		j.orphans++
+	case rec.usage != nil:
+		if rec.usage.Ended == e.Time {
+			e.Usage = rec.usage
+		}
 	case rec.parent != nil && len(e.Parents) < maxParents:
 		e.Parents = append(e.Parents, *rec.parent)
 	case rec.text != nil && len(e.Texts) < maxTexts:
@@ -259,40 +266,101 @@ func (j *joiner) flush() bool {
 	return true
 }
 
+// Callers yields the ends of all callers of episodes, those too that Episodes does not
+// join: of episodes that were only counted, and those before the last. A caller
+// of several comes once for each. Damage is left to Episodes.
+func (l *Log) Callers() iter.Seq2[*Caller, error] {
+	return func(yield func(*Caller, error) bool) {
+		var last *Caller // its usage may follow
+		for rec, err := range l.records(callerTypes) {
+			var d *trace.Damage
+			switch {
+			case errors.As(err, &d):
+			case err != nil:
+				yield(nil, err)
+				return
+			case rec.usage != nil:
+				if u := rec.usage; last != nil && last.TID == rec.tid && last.Ended == u.Ended && last.SP == u.SP {
+					last.Usage = u
+				}
+			default:
+				if last != nil && !yield(last, nil) {
+					return
+				}
+				last = &Caller{TID: rec.tid, Parent: *rec.parent}
+			}
+		}
+		if last != nil {
+			yield(last, nil)
+		}
+	}
+}
+
 // Seen yields how often each stack was seen. Damage is left to Episodes.
 func (l *Log) Seen() iter.Seq2[*Seen, error] {
 	return func(yield func(*Seen, error) bool) {
+		queued := l.queuedSeen()
 		for rec, err := range l.records(seenTypes) {
 			var d *trace.Damage
 			if errors.As(err, &d) || err == nil && rec.seen == nil {
 				continue
 			}
+			if err == nil {
+				k := stack{rec.seen.PC, rec.seen.Hash}
+				if more := queued[k]; more != nil {
+					rec.seen.with(more)
+					delete(queued, k)
+				}
+			}
 			if !yield(rec.seen, err) {
+				return
+			}
+		}
+		byEpisode := func(a, b *Seen) int { return cmp.Compare(a.Episode, b.Episode) }
+		for _, s := range slices.SortedFunc(maps.Values(queued), byEpisode) {
+			if !yield(s, nil) {
 				return
 			}
 		}
 	}
 }
 
-// records yields the records of the wanted types, chunk by chunk.
+// records yields the records of the wanted types, chunk by chunk, those that are in
+// queues at the end.
 func (l *Log) records(want wanted) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		buf := make([]byte, wire.ChunkSize)
+		var queued []int64
+		var last []byte
 		for off := int64(wire.ChunkSize); off < l.Size; off += wire.ChunkSize {
 			chunk := buf[:min(int64(len(buf)), l.Size-off)]
 			if n, err := l.r.ReadAt(chunk, off); n < len(chunk) {
 				yield(record{}, fmt.Errorf("%s: offset %#x: %w", l.Name, off, err))
 				return
 			}
-			if !l.chunk(chunk, off, want, yield) {
+			if isQueue(chunk) {
+				queued = append(queued, off)
+				continue
+			}
+			if !l.chunk(chunk, off, want, &last, yield) {
 				return
 			}
 		}
+		if want == allTypes {
+			l.queued, l.last = queued, last
+		}
+		l.queues(queued, last, want, yield)
 	}
 }
 
-// chunk yields the records of one chunk, the last of a file may be cut short.
-func (l *Log) chunk(chunk []byte, base int64, want wanted, yield func(record, error) bool) bool {
+func isQueue(chunk []byte) bool {
+	le := binary.LittleEndian
+	return len(chunk) >= wire.ChunkHeaderSize && le.Uint32(chunk) == wire.ChunkMagic && le.Uint16(chunk[wire.ChunkKindOffset:]) == wire.KindQueue
+}
+
+// chunk yields the records of one chunk, the last of a file may be cut short. It keeps
+// its last record of those that come from queues, if that is asked for.
+func (l *Log) chunk(chunk []byte, base int64, want wanted, last *[]byte, yield func(record, error) bool) bool {
 	damage := func(from int, what string) bool {
 		return yield(record{}, &trace.Damage{File: l.Name, Offset: base + int64(from), Size: int64(len(chunk) - from), What: what})
 	}
@@ -301,6 +369,12 @@ func (l *Log) chunk(chunk []byte, base int64, want wanted, yield func(record, er
 		return false
 	}
 	at := wire.ChunkHeaderSize
+	var record []byte
+	defer func() {
+		if last != nil && record != nil {
+			*last = append((*last)[:0], record...)
+		}
+	}()
 	for at+wire.RecordHeaderSize <= end {
 		kind := binary.LittleEndian.Uint16(chunk[at:])
 		size := int(binary.LittleEndian.Uint16(chunk[at+2:]))
@@ -315,6 +389,9 @@ func (l *Log) chunk(chunk []byte, base int64, want wanted, yield func(record, er
 		}
 		if size > end-at {
 			return damage(at, fmt.Sprintf("a record of %d bytes is cut short: %d are left", size, end-at))
+		}
+		if kind < 32 && episodeTypes>>kind&1 != 0 {
+			record = chunk[at : at+size]
 		}
 		if kind < 32 && want>>kind&1 != 0 || want == allTypes {
 			rec, err := decode(chunk[at:at+size], base+int64(at))

@@ -78,6 +78,27 @@ type Parent struct {
 	Flags     EntryFlags
 }
 
+// Caller is a parent of some episode.
+type Caller struct {
+	TID uint32
+	Parent
+	Usage *Usage // nil if it is not known
+}
+
+// Usage is what the kernel says of a thread in the time of a call.
+type Usage struct {
+	Ended uint64
+	SP    uint32   // of the call
+	CPU   Interval // processor time of the call
+	Since uint64   // when the counts began, not after the call; 0: with the thread
+	// Page faults, and times that the thread gave up its processor and lost it.
+	Minor, Major, Voluntary, Involuntary uint32
+	Call                                 int // number of the system call that it waited in most, -1 if it is not known
+	// Samples in the time of the call: in which the thread waited, of those in that system
+	// call, and of those for a processor.
+	Waits, InCall, Ready uint16
+}
+
 // Text is what the program said of a call.
 type Text struct {
 	Kind TextKind
@@ -132,9 +153,11 @@ type Episode struct {
 	// Parents are in the order in which they ended.
 	Parents []Parent
 	Texts   []Text
+	Usage   *Usage // nil if it is not known
 }
 
-// Stall is a time in which the clock stood still for longer than the threshold.
+// Stall is a time in which the clock stood still for longer than it should. Of short ones
+// some may be missing: Trailer.Late counts all.
 type Stall struct {
 	From, To uint64
 	Waited   uint64 // of that, time in which the clock's thread waited for a processor; 0 if not known

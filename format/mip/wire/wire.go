@@ -11,8 +11,11 @@ const (
 	RawSection = "cairn_raw"
 	// MapSection is the section that describes the records. It is not
 	// allocated, and its name starts with .debug so that strip removes it and
-	// objcopy --only-keep-debug carries it along.
-	MapSection = ".debug_cairn"
+	// objcopy --only-keep-debug carries it along. It does not start with
+	// .debug_, which dwz takes for DWARF and refuses when it does not know it.
+	MapSection = ".debug.cairn"
+	// OldMapSection is the name of that section in binaries of earlier builds.
+	OldMapSection = ".debug_cairn"
 	// OrderSection is the allocated, zero-initialised section of the slots for
 	// first executions in modes with slots: an array of u32, each the offset of
 	// a record in RawSection plus one, or 0.
@@ -31,7 +34,7 @@ const (
 //
 //	u32  length of the record in bytes, this field included
 //	u8   MapVersion
-//	u8   mode (prof.Mode)
+//	u8   mode (prof.Mode), with MapAtomic if it counts by locked instructions
 //	u16  number of fragments, at least 1
 //	u64  address of the function's data in RawSection
 //	u32  control-flow signature
@@ -45,7 +48,10 @@ const (
 // all little-endian, no padding between fields or records. A record whose
 // first fragment or data has address 0 belongs to a function that the linker
 // dropped.
-const MapVersion = 1
+const (
+	MapVersion = 1
+	MapAtomic  = 1 << 7
+)
 
 // Records in RawSection, by mode.
 const (
@@ -68,7 +74,7 @@ const (
 // Raw file header.
 const (
 	RawMagic   = "CAIRNRAW"
-	RawVersion = 2
+	RawVersion = 3
 
 	RawMagicOffset       = 0  // 8 bytes
 	RawVersionOffset     = 8  // u16
@@ -76,7 +82,7 @@ const (
 	RawDataOffset        = 12 // u32 file offset of the section image
 	RawSizeOffset        = 16 // u64 size of the section in memory
 	RawStoredOffset      = 24 // u64 bytes of the image in the file; the rest is zero
-	RawChecksumOffset    = 32 // u32 FNV-1a of all behind the header; 0 if RawContinuous
+	RawChecksumOffset    = 32 // u32 FNV-1a of the file with zeros here; 0 if RawContinuous and not RawSealed
 	RawPIDOffset         = 36 // u32
 	RawIDLenOffset       = 40 // u8 length of the build id
 	RawScenarioLenOffset = 41 // u8 length of the scenario's name, which follows the header
@@ -84,10 +90,15 @@ const (
 	RawSlotsOffset       = 64 // u32 slots of the order buffer, which follow the image; 0: there is none
 	RawNextOffset        = 68 // u32 first executions that were put there; 0 if RawContinuous
 	RawNextAtOffset      = 72 // u64 where in the section this number is, if RawContinuous
-	RawHeaderSize        = 80
+	RawRunOffset         = 80 // u64 what tells this run from all others, as good as random
+	RawHeaderSize        = 88
 	MaxBuildID           = 20
 	MaxScenario          = 200 // bytes; what is longer is cut
 
-	RawContinuous = 1 << 0 // flag: the file was the live memory of the process
-	PageSize      = 4096   // alignment of RawSection and of a continuous file's image
+	// Flags.
+	RawContinuous = 1 << 0 // the file was the live memory of the process
+	RawSingle     = 1 << 1 // the process never had a second thread
+	RawSealed     = 1 << 2 // with RawContinuous: the process ended in order, and the header is complete
+
+	PageSize = 4096 // alignment of RawSection and of a continuous file's image
 )

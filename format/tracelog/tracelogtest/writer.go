@@ -157,6 +157,9 @@ func (w *Writer) Episode(e *tracelog.Episode) {
 		}
 	}
 	w.record(wire.KindRecords, wire.TypeEpisode, e.TID, b)
+	if e.Usage != nil {
+		w.Usage(e.TID, e.Number, e.Usage)
+	}
 	for i := range e.Texts {
 		w.Text(e.TID, e.Number, &e.Texts[i])
 	}
@@ -169,6 +172,13 @@ func (w *Writer) Episode(e *tracelog.Episode) {
 func (w *Writer) Parent(tid uint32, number uint64, p *tracelog.Parent) {
 	b := u64(nil, number, p.Ended, p.Time.Lo, p.Time.Hi, p.PC, p.Threshold)
 	w.record(wire.KindRecords, wire.TypeParent, tid, u32(b, uint32(p.Flags), p.SP))
+}
+
+// Usage writes what the kernel says of a call.
+func (w *Writer) Usage(tid uint32, number uint64, u *tracelog.Usage) {
+	b := u64(nil, number, u.Ended, u.CPU.Lo, u.CPU.Hi, u.Since)
+	b = u32(b, u.Minor, u.Major, u.Voluntary, u.Involuntary, u.SP, uint32(u.Call+1))
+	w.record(wire.KindRecords, wire.TypeUsage, tid, u16(b, int(u.Waits), int(u.InCall), int(u.Ready), 0))
 }
 
 // Text writes what the program said. An episode of number 0 is the next one of
@@ -219,3 +229,27 @@ func (w *Writer) Seen(s *tracelog.Seen) {
 
 // Raw writes a record of any type.
 func (w *Writer) Raw(t uint16, a uint32, payload []byte) { w.record(wire.KindRecords, t, a, payload) }
+
+// Queue writes a chunk whose first queue has what write puts into it: the thread has
+// put in before bytes already, which were taken out.
+func (w *Writer) Queue(before uint64, write func(q *Writer)) {
+	q := New(w.head)
+	write(q)
+	records := q.data[wire.ChunkSize+wire.ChunkHeaderSize:]
+	w.Close()
+	w.begin(wire.KindQueue)
+	ring := make([]byte, wire.QueueRoom)
+	at := before
+	for len(records) > 0 {
+		size := uint64(le.Uint16(records[2:]))
+		if rest := wire.QueueRoom - at%wire.QueueRoom; rest < size {
+			le.PutUint16(ring[at%wire.QueueRoom:], wire.QueueSkip)
+			at += rest
+		}
+		copy(ring[at%wire.QueueRoom:], records[:size])
+		at += size
+		records = records[size:]
+	}
+	w.data = append(u64(w.data, at, before), ring...)
+	w.data = append(w.data, make([]byte, wire.ChunkSize-len(w.chunk()))...)
+}

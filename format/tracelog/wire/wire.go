@@ -27,7 +27,7 @@
 //	 0  u32 magic
 //	 4  u16 kind              6  u16 form, 0
 //	 8  u32 pid              12  u32 tid, 0: chunk of the process
-//	16  u32 sequence, from 0, for each tid
+//	16  u32 sequence, from 0, for each tid; of queues 0
 //	20  u32 bytes of payload in use; 0: live, the end is the first record of type 0
 //	24  u64 time of the first record      32  u64 time of the last
 //	40  u64 records dropped before this chunk was begun
@@ -79,12 +79,27 @@
 //	40  u64 pc (in the function, not that of the stack entry)
 //	48  u64 its threshold    56  u32 flags of an entry   60  u32 its stack pointer, as in the entry
 //
+// Usage, a = tid, behind an episode or the parents that are one call: what the kernel says of
+// the thread in the time of the call.
+//
+//	 8  u64 episode          16  u64 time the call ended
+//	24  u64 processor time of the call, at least     32  u64 at most
+//	40  u64 time from which the following was counted, 0: since the thread began
+//	48  u32 minor page faults       52  u32 major ones
+//	56  u32 times it gave up the processor, 60  u32 was made to give it up
+//	64  u32 stack pointer of the call    68  u32 number of the system call that it waited
+//	                                         in most, plus 1; 0: not known
+//	72  u16 samples in its time in which the thread waited
+//	74  u16 of those, in that system call
+//	76  u16 of those, for a processor    78  u16 0
+//
 // Thread, a = tid, when it is first seen and when it has a new name:
 //
 //	 8  u64 time             16  u16 length of the name   18  u16 0   20  u32 0
 //	24  name, zero-padded to a multiple of 8
 //
-// Stall: the clock stood still for longer than the threshold:
+// Stall: the clock was late, for longer than two periods. Of those that were not late for
+// the threshold 64 are kept until the log is written to again, once in a second at least:
 //
 //	 8  u64 from             16  u64 to
 //	24  u64 of that, time the clock's thread waited for a processor; 0: not known
@@ -147,6 +162,17 @@
 //	56  u32 shift                    60  u32 buckets in use
 //	64  1024 buckets, each of 1 << shift frames: u32 longest in us, u32 longer than the budget
 //	8256  64 longest frames, in no order: u64 number, 0: none; u64 time it ended, u64 duration
+//
+// Queue, a chunk of its own kind, live for ever: what threads have found and the
+// process had not yet put into chunks of records, where it would come next. Four
+// queues of 16368 bytes, each
+//
+//	 0  u64 bytes ever put in         8  u64 bytes of those that were taken out
+//	16  ring of 16352 bytes: records; 0xffff in place of a type skips the rest of it
+//
+// The first record of a queue may be the last of the chunks of records as well: the
+// process ended between. Of an episode the blind time is 0. Records of type Frames
+// are for the process alone.
 //
 // # Mode trace
 //
@@ -264,6 +290,17 @@ const (
 	KindFlight  = 4
 	KindTree    = 8
 	KindFrames  = 9
+	KindQueue   = 10
+)
+
+// Queues.
+const (
+	Queues          = 4 // in a chunk
+	QueueSize       = MaxPayload / Queues
+	QueueHeaderSize = 16
+	QueueRoom       = QueueSize - QueueHeaderSize
+	QueueSkip       = 0xffff // in place of a type: the rest of the ring is not used
+	QueueReadOffset = 8
 )
 
 // Record types.
@@ -277,6 +314,7 @@ const (
 	TypeText    = 7
 	TypeSeen    = 8
 	TypeTrace   = 9
+	TypeUsage   = 10
 	TypeTree    = 20
 	TypeNode    = 21
 	TypeSetting = 24
@@ -297,6 +335,7 @@ const (
 	TextSize         = 40  // then the text
 	SeenSize         = 64
 	SettingSize      = 48
+	UsageSize        = 80
 	FramesSize       = 64 + 8*FrameBuckets + 24*FramesLongest
 	FrameBuckets     = 1024
 	FramesLongest    = 64
