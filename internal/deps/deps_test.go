@@ -39,6 +39,8 @@ var rules = map[string]rule{
 	"internal/sketch":  {pure: true},
 	"internal/x86":     {pure: true},
 
+	"internal/debuginfod": {},
+
 	"internal/ehframe":    {ours: "internal/bytecur", pure: true},
 	"internal/detour":     {ours: "internal/x86 internal/ehframe", pure: true},
 	"internal/detourfile": {ours: "internal/detour internal/ehframe internal/objfile"},
@@ -71,7 +73,7 @@ var rules = map[string]rule{
 	"format/mip":        {ours: "format/mip/wire prof internal/bytecur", others: "go.yaml.in/yaml/v3", pure: true},
 	"format/sampleprof": {ours: "internal/bytecur", pure: true},
 	"format/fdata":      {pure: true},
-	"internal/objfile":  {ours: "prof internal/bytecur"},
+	"internal/objfile":  {ours: "prof internal/bytecur internal/debuginfod"},
 	"format/orderfile":  {pure: true},
 	"format/xraymap":    {pure: true},
 	"format/profdata":   {ours: "prof", pure: true},
@@ -81,17 +83,23 @@ var rules = map[string]rule{
 
 	"format/mippack": {ours: "format/mip format/mip/wire prof internal/bytecur", pure: true},
 
-	"internal/merge":     {ours: "prof format/mip/wire", pure: true},
-	"internal/coverage":  {ours: "prof", pure: true},
+	"internal/merge":      {ours: "prof format/mip/wire", pure: true},
+	"internal/sourcefunc": {ours: "prof", pure: true},
+
+	"internal/coverage":  {ours: "prof internal/domtree internal/sourcefunc internal/x86", pure: true},
 	"internal/callgraph": {ours: "prof", pure: true},
 	"internal/compare":   {ours: "prof", pure: true},
 	"internal/order":     {ours: "prof", pure: true},
 	"internal/resolve":   {ours: "prof", pure: true},
 	"internal/symbolize": {ours: "trace format/xraymap internal/objfile"},
 	"internal/linkorder": {pure: true},
+	"internal/catch":     {pure: true},
 	"internal/pages":     {ours: "prof", pure: true},
 
 	"internal/export": {ours: "prof trace internal/calltrie internal/callgraph internal/coverage format/sampleprof format/fdata", others: "github.com/google/pprof/profile", pure: true},
+
+	"internal/join":     {ours: "prof format/mip/wire internal/merge", pure: true},
+	"internal/rawfiles": {ours: "prof format/mip format/mip/wire internal/merge"},
 
 	"internal/logfile": {others: "github.com/klauspost/compress/zstd"},
 
@@ -106,10 +114,11 @@ var rules = map[string]rule{
 	"internal/ptrace":     {ours: "prof internal/objfile internal/x86"},
 	"internal/heatmap":    {pure: true},
 	"internal/webpage":    {pure: true},
+	"internal/prove":      {ours: "internal/bytecur internal/objfile internal/x86", pure: true},
 	"internal/wrap":       {ours: "internal/objfile", others: "github.com/ianlancetaylor/demangle", pure: true},
 	"internal/flamegraph": {ours: "trace internal/calltrie internal/report internal/webpage", pure: true},
 	"internal/spikes":     {ours: "trace format/tracelog internal/sketch internal/report internal/webpage", pure: true},
-	"internal/tracedb":    {ours: "trace internal/calltrie internal/account format/calls", others: "modernc.org/sqlite"},
+	"internal/tracedb":    {ours: "trace internal/calltrie internal/account format/calls", others: "modernc.org/sqlite modernc.org/sqlite/vtab"},
 	"internal/stackdiff":  {ours: "trace internal/calltrie internal/account", pure: true},
 	"internal/report":     {ours: "prof", others: "github.com/ianlancetaylor/demangle", pure: true},
 
@@ -124,6 +133,8 @@ var rules = map[string]rule{
 	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
 	"cmd/cairn":    {ours: "internal/cli"},
 	"bench":        {ours: "format/mip format/xray internal/ptrace internal/tailcall internal/tailguests internal/tailtruth"},
+	"corpus":       {},
+	"torture":      {ours: "format/mip"},
 	"docs":         {},
 
 	"internal/deps":   {},

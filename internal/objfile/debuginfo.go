@@ -37,9 +37,7 @@ func (f *File) loadLines() (t *LineTable, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if from != f {
-		defer from.Close()
-	}
+	defer f.done(from)
 	// Which addresses hold code is asked of the module: a debug file's section
 	// headers say the same, but the module's are the ones that ran.
 	t, err = from.parseLines(f.code())

@@ -141,6 +141,22 @@ func (f *File) Section(name string) (data []byte, addr, size uint64, ok bool, er
 	return data, s.Addr, uint64(len(data)), true, nil
 }
 
+// StrippedSection is Section for what strip removes: where the module has it not, its
+// separate debug file may.
+func (f *File) StrippedSection(name string) ([]byte, error) {
+	data, _, _, _, err := f.Section(name)
+	if err != nil || data != nil {
+		return data, err
+	}
+	d, err := f.openDebug()
+	if err != nil {
+		return nil, nil // then it is nowhere
+	}
+	defer d.Close()
+	data, _, _, _, err = d.Section(name)
+	return data, err
+}
+
 // read returns the bytes of a section.
 func (f *File) read(s *elf.Section) (data []byte, err error) {
 	defer func() {

@@ -73,20 +73,14 @@ func (f *File) functionMap(id prof.BuildID) (*prof.Map, error) {
 
 // functions returns one symbol for each address, ascending.
 func (f *File) functions() ([]symbol, error) {
-	table := f
-	s := f.symbolSection(elf.SHT_SYMTAB)
-	if s == nil {
-		if d, err := f.openDebug(); err == nil {
-			defer d.Close()
-			table, s = d, d.symbolSection(elf.SHT_SYMTAB)
-		}
-	}
+	table, s := f.openSymbols()
 	if s == nil {
 		table, s = f, f.symbolSection(elf.SHT_DYNSYM)
 	}
 	if s == nil {
 		return nil, nil
 	}
+	defer f.done(table)
 	code := f.functionSections()
 	var funcs []symbol
 	err := table.eachSymbol(s, func(sym *symbol) {

@@ -16,15 +16,16 @@ type LinkSymbol struct {
 	Ordinal int
 }
 
-// LinkSymbols returns the function symbols of .symtab, ascending by address. A
-// module without .symtab has none.
+// LinkSymbols returns the function symbols of .symtab, ascending by address, of a
+// stripped module those of its separate debug file. Without either there are none.
 func (f *File) LinkSymbols() ([]LinkSymbol, error) {
-	s := f.symbolSection(elf.SHT_SYMTAB)
+	table, s := f.openSymbols()
 	if s == nil {
 		return nil, nil
 	}
+	defer f.done(table)
 	var all []symbol
-	err := f.eachSymbol(s, func(sym *symbol) {
+	err := table.eachSymbol(s, func(sym *symbol) {
 		if sym.name != "" && sym.section != elf.SHN_UNDEF && sym.section != elf.SHN_ABS {
 			all = append(all, *sym)
 		}

@@ -71,7 +71,34 @@ func ReadObjects(path string) ([]Object, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	o.Path = path
+	if err := o.nameStripped(); err != nil {
+		return nil, err
+	}
 	return []Object{*o}, nil
+}
+
+// nameStripped gives a stripped module the functions of its separate debug file, which
+// has the same sections.
+func (o *Object) nameStripped() error {
+	if !o.Linked {
+		return nil
+	}
+	f, err := Open(o.Path)
+	if err != nil {
+		return nil // of another machine
+	}
+	defer f.Close()
+	table, s := f.openSymbols()
+	if s == nil || table == f {
+		return nil
+	}
+	defer table.Close()
+	d, err := readObject(io.NewSectionReader(table.f, 0, int64(table.size)))
+	if err != nil {
+		return fmt.Errorf("%s: %w", table.path, err)
+	}
+	o.Funcs = d.Funcs
+	return nil
 }
 
 // ErrNoObject: the file is nothing that ReadObjects reads.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // ErrNoScopes: neither the module nor a separate debug file says what was
@@ -33,6 +34,8 @@ type Scope struct {
 	// Unit and CallFile are the file of that call, see SourceFiles.
 	Unit     uint32 // offset in .debug_line
 	CallFile int32
+	// Plain says that the compiler did not optimise, as gcc writes down.
+	Plain bool
 }
 
 // ScopeTable maps addresses of a module to functions and what was inlined into
@@ -178,6 +181,7 @@ type scopeReader struct {
 	functions []ScopeRange
 	origins   map[dwarf.Offset]origin
 	unit      uint32 // offset of the line table of the unit at hand
+	plain     bool   // that unit was compiled without optimisation
 }
 
 // read walks all entries.
@@ -222,6 +226,8 @@ func (s *scopeReader) entry(e *dwarf.Entry, in int) (int, error) {
 	case e.Tag == dwarf.TagCompileUnit:
 		line, _ := e.Val(dwarf.AttrStmtList).(int64)
 		s.unit = uint32(line)
+		producer, _ := e.Val(dwarf.AttrProducer).(string)
+		s.plain = plainProducer(producer)
 		return -1, nil
 	case e.Tag == dwarf.TagSubprogram:
 		in = -1
@@ -247,7 +253,7 @@ func (s *scopeReader) entry(e *dwarf.Entry, in int) (int, error) {
 	s.scopes = append(s.scopes, Scope{
 		Name: o.name, Line: o.line, Parent: in,
 		CallLine: number(e, dwarf.AttrCallLine), CallDiscriminator: uint32(number(e, attrGNUDiscriminator)),
-		Unit: s.unit, CallFile: int32(number(e, dwarf.AttrCallFile)),
+		Unit: s.unit, CallFile: int32(number(e, dwarf.AttrCallFile)), Plain: s.plain,
 	})
 	for _, r := range ranges {
 		// Address 0 marks what the linker dropped.
@@ -262,6 +268,23 @@ func (s *scopeReader) entry(e *dwarf.Entry, in int) (int, error) {
 		return 0, fmt.Errorf("more than %d functions or %d ranges", maxScopes, maxScopeRanges)
 	}
 	return n, nil
+}
+
+// plainProducer reports whether what a compiler says of itself in a unit has its options
+// and none that optimises. Only gcc has them unless it is told to.
+func plainProducer(producer string) bool {
+	options := strings.Fields(producer)
+	if len(options) < 2 || options[0] != "GNU" {
+		return false
+	}
+	said, plain := false, true
+	for _, o := range options[1:] {
+		said = said || strings.HasPrefix(o, "-m") // as it always has -mtune
+		if strings.HasPrefix(o, "-O") {
+			plain = o == "-O0"
+		}
+	}
+	return said && plain
 }
 
 // origin returns the name and line of e, from e itself or from the entries it

@@ -3,11 +3,22 @@ package objfile
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"path/filepath"
+
+	"github.com/cairnprof/cairn/internal/debuginfod"
 )
+
+// servers is where debug files are looked for that are not on this machine's disk, nil
+// for nowhere.
+var servers *debuginfod.Client
+
+// SetDebuginfod makes c the last place that separate debug files are looked for in. It
+// must be called before files are opened.
+func SetDebuginfod(c *debuginfod.Client) { servers = c }
 
 // SetDebugFile says which file has the debug information and symbols that the module
 // lacks. It must be called before what reads them.
@@ -27,11 +38,34 @@ func (f *File) SetDebugFile(path string) error {
 // openDebug opens the module's separate debug file. The places are those that
 // gdb looks in, if it was not said which it is: by build id below the debug root, then by the name that
 // .gnu_debuglink gives, beside the module, in .debug beside it, and below the
-// debug root.
+// debug root; then debuginfod's cache and servers.
 func (f *File) openDebug() (*File, error) {
 	if f.debugFile != "" {
 		return Open(f.debugFile)
 	}
+	d, missing := f.openInstalled()
+	if d != nil {
+		return d, nil
+	}
+	id, err := f.BuildID()
+	if servers == nil || err != nil {
+		return nil, missing
+	}
+	path, err := servers.Find(id.String())
+	if errors.Is(err, debuginfod.ErrNone) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w (debuginfod: %w)", missing, err)
+	}
+	if d := openIf(path, func(d *File) bool { return d.hasID(string(id)) }); d != nil {
+		return d, nil
+	}
+	return nil, fmt.Errorf("%w (debuginfod: %s is not of this build)", missing, path)
+}
+
+// openInstalled opens the separate debug file that is on this machine's disk.
+func (f *File) openInstalled() (*File, error) {
 	id, idErr := f.BuildID()
 	if idErr == nil && len(id) > 1 {
 		hex := id.String()

@@ -18,18 +18,19 @@ type Symbol struct {
 const symbolSize = 24 // bytes of an Elf64_Sym
 
 // FuncSymbols returns the module's function symbols with an address, ascending
-// by address, then by name: those of .symtab, or of .dynsym in a stripped
-// module. No symbols at all is an empty slice.
+// by address, then by name: those of .symtab, of a stripped module those of its
+// debug file, or else of .dynsym. No symbols at all is an empty slice.
 func (f *File) FuncSymbols() ([]Symbol, error) {
-	s := f.symbolSection(elf.SHT_SYMTAB)
+	table, s := f.openSymbols()
 	if s == nil {
-		s = f.symbolSection(elf.SHT_DYNSYM)
+		table, s = f, f.symbolSection(elf.SHT_DYNSYM)
 	}
 	if s == nil {
 		return nil, nil
 	}
+	defer f.done(table)
 	var syms []Symbol
-	err := f.eachSymbol(s, func(sym *symbol) {
+	err := table.eachSymbol(s, func(sym *symbol) {
 		if sym.isFunc() {
 			syms = append(syms, Symbol{Name: sym.name, Addr: sym.addr, Size: sym.size})
 		}
@@ -44,6 +45,32 @@ func (f *File) FuncSymbols() ([]Symbol, error) {
 		return syms[i].Name < syms[j].Name
 	})
 	return syms, nil
+}
+
+// openSymbols returns .symtab and the file that has it: the module, or, if that is
+// stripped, its separate debug file. The caller gives it to done. There is no
+// section if neither has one.
+func (f *File) openSymbols() (*File, *elf.Section) {
+	if s := f.symbolSection(elf.SHT_SYMTAB); s != nil {
+		return f, s
+	}
+	d, err := f.openDebug()
+	if err != nil {
+		return f, nil
+	}
+	s := d.symbolSection(elf.SHT_SYMTAB)
+	if s == nil {
+		d.Close()
+		return f, nil
+	}
+	return d, s
+}
+
+// done closes the file that something was read from in place of the module.
+func (f *File) done(from *File) {
+	if from != f {
+		from.Close()
+	}
 }
 
 // symbolSection returns the first symbol table of this kind, or nil.

@@ -1,0 +1,231 @@
+// Package debuginfod finds separate debug files by build id where the clients of
+// debuginfod look for them: in the cache that they share, then on the servers that
+// DEBUGINFOD_URLS names. It follows the environment variables and the layout of the
+// cache of elfutils (debuginfod_find_debuginfo(3)), so that what gdb or perf has
+// downloaded is found, and what is downloaded here is found by them.
+package debuginfod
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ErrNone: neither the cache nor a server has the file, or no server is set.
+var ErrNone = errors.New("not in debuginfod's cache, nor on a server of DEBUGINFOD_URLS")
+
+const (
+	fileName       = "debuginfo"
+	missFor        = 10 * time.Minute // that a server has no file is remembered, as elfutils does
+	defaultTimeout = 90 * time.Second // without a byte
+	defaultMaxSize = 4 << 30          // bytes of a file
+	maxID          = 64               // bytes of a build id
+)
+
+// Client looks for files. The zero value finds nothing.
+type Client struct {
+	Cache   string        // directory, "" for none: then servers are not asked either
+	URLs    []string      // of servers, in the order in which they are asked
+	Timeout time.Duration // for which a server may be silent
+	MaxSize int64         // bytes of a file that is downloaded
+	// Started, if not nil, is called before a server is asked, as this may take long.
+	Started func(url string)
+
+	mu     sync.Mutex
+	misses map[string]error // by build id
+}
+
+// FromEnvironment returns the client that the environment describes:
+// DEBUGINFOD_CACHE_PATH, XDG_CACHE_HOME and HOME; DEBUGINFOD_URLS;
+// DEBUGINFOD_TIMEOUT in seconds; DEBUGINFOD_MAXSIZE in bytes.
+func FromEnvironment(getenv func(string) string) *Client {
+	c := &Client{
+		Cache: cacheDir(getenv), URLs: strings.Fields(getenv("DEBUGINFOD_URLS")),
+		Timeout: defaultTimeout, MaxSize: defaultMaxSize,
+	}
+	if n, err := strconv.ParseInt(getenv("DEBUGINFOD_TIMEOUT"), 10, 32); err == nil && n > 0 {
+		c.Timeout = time.Duration(n) * time.Second
+	}
+	if n, err := strconv.ParseInt(getenv("DEBUGINFOD_MAXSIZE"), 10, 64); err == nil && n > 0 {
+		c.MaxSize = n
+	}
+	return c
+}
+
+func cacheDir(getenv func(string) string) string {
+	if dir := getenv("DEBUGINFOD_CACHE_PATH"); dir != "" {
+		return dir
+	}
+	home := getenv("HOME")
+	if home != "" {
+		// The place of earlier versions is used on if it is there.
+		old := filepath.Join(home, ".debuginfod_client_cache")
+		if st, err := os.Stat(old); err == nil && st.IsDir() {
+			return old
+		}
+	}
+	if dir := getenv("XDG_CACHE_HOME"); dir != "" {
+		return filepath.Join(dir, "debuginfod_client")
+	}
+	if home != "" {
+		return filepath.Join(home, ".cache", "debuginfod_client")
+	}
+	return ""
+}
+
+// Find returns the path of the debug file of the build, whose id is in hexadecimal.
+// What the file holds is for the caller to check. Without a file the error is
+// ErrNone, or wraps what went wrong with a server.
+func (c *Client) Find(id string) (string, error) {
+	if c.Cache == "" || !isID(id) {
+		return "", ErrNone
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.misses[id]; err != nil {
+		return "", err
+	}
+	path := filepath.Join(c.Cache, id, fileName)
+	st, err := os.Stat(path)
+	if err == nil && st.Mode().IsRegular() && st.Size() > 0 {
+		return path, nil
+	}
+	if err == nil && time.Since(st.ModTime()) < missFor {
+		err = ErrNone
+	} else {
+		err = c.ask(id, path)
+	}
+	if err != nil {
+		if c.misses == nil {
+			c.misses = map[string]error{}
+		}
+		c.misses[id] = err
+		return "", err
+	}
+	return path, nil
+}
+
+func isID(id string) bool {
+	return len(id) > 2 && len(id) <= 2*maxID && strings.Trim(id, "0123456789abcdef") == ""
+}
+
+// ask downloads the file from the first server that has it. If all of them say
+// that they have not, an empty file remembers that.
+func (c *Client) ask(id, path string) error {
+	if len(c.URLs) == 0 {
+		return ErrNone
+	}
+	var failed error
+	for _, url := range c.URLs {
+		url = strings.TrimSuffix(url, "/") + "/buildid/" + id + "/" + fileName
+		if c.Started != nil {
+			c.Started(url)
+		}
+		err := c.download(url, path)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, ErrNone) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		os.WriteFile(path, nil, 0o600) //nolint:errcheck // it only saves the next question
+	}
+	return ErrNone
+}
+
+// transport serves file: URLs, too, as curl does for elfutils.
+var transport = sync.OnceValue(func() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.RegisterProtocol("file", http.NewFileTransport(http.Dir("/")))
+	return t
+})
+
+// download puts what url serves at path, whole or not at all.
+func (c *Client) download(url, path string) error {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	silence := time.AfterFunc(c.Timeout, func() { cancel(fmt.Errorf("no answer for %v", c.Timeout)) })
+	defer silence.Stop()
+	err := func() error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		response, err := (&http.Client{Transport: transport()}).Do(request)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		switch {
+		case response.StatusCode == http.StatusNotFound:
+			return ErrNone
+		case response.StatusCode != http.StatusOK:
+			return fmt.Errorf("%s: %s", url, response.Status)
+		case response.ContentLength > c.MaxSize:
+			return fmt.Errorf("%s: %d bytes exceed %d (DEBUGINFOD_MAXSIZE)", url, response.ContentLength, c.MaxSize)
+		}
+		return c.save(&awake{response.Body, silence, c.Timeout}, url, path)
+	}()
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return fmt.Errorf("%s: %w", url, cause)
+	}
+	return err
+}
+
+// awake puts off the end of a download while bytes come.
+type awake struct {
+	r       io.Reader
+	silence *time.Timer
+	timeout time.Duration
+}
+
+func (a *awake) Read(p []byte) (int, error) {
+	n, err := a.r.Read(p)
+	if n > 0 {
+		a.silence.Reset(a.timeout)
+	}
+	return n, err
+}
+
+func (c *Client) save(body io.Reader, url, path string) (err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, fileName+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	n, err := io.Copy(f, io.LimitReader(body, c.MaxSize+1))
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", url, err)
+	}
+	if n > c.MaxSize {
+		return fmt.Errorf("%s: more than %d bytes (DEBUGINFOD_MAXSIZE)", url, c.MaxSize)
+	}
+	if err := os.Chmod(f.Name(), 0o400); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

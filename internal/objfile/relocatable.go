@@ -1,0 +1,135 @@
+package objfile
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+)
+
+// Relocatable is an object file of x86-64 as plain data, for comparing two of them.
+type Relocatable struct {
+	Sections []ObjectSection // by number; 0 is none
+	Symbols  []ObjectSymbol  // of .symtab, by number; 0 is none
+}
+
+// ObjectSection is a section of an object.
+type ObjectSection struct {
+	Name   string
+	Alloc  bool // it is in memory when the program runs
+	Code   bool // it is executable
+	Flags  uint64
+	Size   uint64
+	Data   []byte // nil of one that takes no room in the file
+	Relocs []Reloc
+}
+
+// Reloc is a relocation, by the x86-64 ELF supplement.
+type Reloc struct {
+	Off    uint64 // of the field, in its section
+	Type   uint32
+	Symbol uint32 // in Symbols
+	Addend int64
+}
+
+// ObjectSymbol is an entry of an object's symbol table.
+type ObjectSymbol struct {
+	Name    string
+	Section int // in Sections; 0 if it is not defined here
+	Value   uint64
+	Size    uint64
+	Func    bool
+	Local   bool
+	Names   bool // it stands for its whole section, or for a source file
+}
+
+// OpenRelocatable reads the object at path.
+func OpenRelocatable(path string) (*Relocatable, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if f.elf.Type != elf.ET_REL || f.elf.Machine != elf.EM_X86_64 {
+		return nil, fmt.Errorf("%s: not an object file of x86-64", path)
+	}
+	o := &Relocatable{Sections: make([]ObjectSection, len(f.elf.Sections))}
+	total := uint64(0)
+	for i, s := range f.elf.Sections {
+		to := &o.Sections[i]
+		*to = ObjectSection{
+			Name: s.Name, Size: s.Size, Flags: uint64(s.Flags),
+			Alloc: s.Flags&elf.SHF_ALLOC != 0, Code: s.Flags&elf.SHF_EXECINSTR != 0,
+		}
+		if s.Type == elf.SHT_NOBITS || !to.Alloc {
+			continue
+		}
+		// Damaged headers can have many sections share the same bytes.
+		if total += s.Size; total > f.size {
+			return nil, fmt.Errorf("%s: its sections have more bytes than the file", path)
+		}
+		if to.Data, err = f.read(s); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.readRelocs(f); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return o, o.readSymbols(f)
+}
+
+func (o *Relocatable) readRelocs(f *File) error {
+	const size = 24 // of an Elf64_Rela
+	for _, s := range f.elf.Sections {
+		if s.Type != elf.SHT_RELA || int(s.Info) >= len(o.Sections) || !o.Sections[s.Info].Alloc {
+			continue
+		}
+		data, err := f.read(s)
+		if err != nil {
+			return err
+		}
+		to := &o.Sections[s.Info]
+		for ; len(data) >= size; data = data[size:] {
+			info := binary.LittleEndian.Uint64(data[8:])
+			to.Relocs = append(to.Relocs, Reloc{
+				Off: binary.LittleEndian.Uint64(data), Type: uint32(info), Symbol: uint32(info >> 32),
+				Addend: int64(binary.LittleEndian.Uint64(data[16:])),
+			})
+		}
+	}
+	return nil
+}
+
+func (o *Relocatable) readSymbols(f *File) error {
+	s := f.symbolSection(elf.SHT_SYMTAB)
+	if s == nil {
+		return nil
+	}
+	data, err := f.read(s)
+	if err != nil {
+		return err
+	}
+	if int(s.Link) >= len(f.elf.Sections) {
+		return fmt.Errorf("%s: section %s: string table %d does not exist", f.path, s.Name, s.Link)
+	}
+	strtab, err := f.read(f.elf.Sections[s.Link])
+	if err != nil {
+		return err
+	}
+	names := string(strtab) // names are slices of this one string
+	for ; len(data) >= symbolSize; data = data[symbolSize:] {
+		kind := elf.ST_TYPE(data[4])
+		sym := ObjectSymbol{
+			Name:    cstring(names, uint64(binary.LittleEndian.Uint32(data))),
+			Section: int(binary.LittleEndian.Uint16(data[6:])),
+			Value:   binary.LittleEndian.Uint64(data[8:]), Size: binary.LittleEndian.Uint64(data[16:]),
+			Func:  kind == elf.STT_FUNC || kind == elf.STT_GNU_IFUNC,
+			Local: elf.ST_BIND(data[4]) == elf.STB_LOCAL,
+			Names: kind == elf.STT_SECTION || kind == elf.STT_FILE,
+		}
+		if sym.Section >= len(o.Sections) { // absolute, common
+			sym.Section = 0
+		}
+		o.Symbols = append(o.Symbols, sym)
+	}
+	return nil
+}
