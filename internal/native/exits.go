@@ -21,8 +21,7 @@ import (
 // loop has no exit there. Neither has a frame that an exception or a longjmp
 // unwinds.
 
-// body is the code that runs in one frame: a function with its cold fragments,
-// or a piece split off that is entered by calls.
+// body is the code that runs in one frame: a function with its cold fragments.
 type body struct {
 	fn      *function
 	name    string
@@ -67,39 +66,13 @@ const (
 	RefuseThunk     = "it calls into itself, as inline thunks for indirect branches do"
 	RefuseShort     = "a branch that cannot reach further, over an exit"
 	RefuseRegisters = "its calls follow a convention of their own"
-	RefuseCold      = "a cold fragment without its function"
 )
 
-// bodies returns the bodies of fn with their exits.
-func (t *timer) bodies(fn *function) []*body {
-	var out []*body
-	byName := map[string]*body{}
-	for i, f := range fn.frags {
-		if i > 0 && !f.called {
-			continue
-		}
-		b := &body{fn: fn, name: f.name, frags: []*fragment{f}}
-		byName[f.name] = b
-		out = append(out, b)
-	}
-	for _, f := range fn.frags[1:] {
-		if f.called {
-			continue
-		}
-		owner := out[0]
-		if m := coldName.FindStringSubmatch(f.name); m != nil && byName[m[1]] != nil {
-			owner = byName[m[1]]
-		} else if len(out) > 1 {
-			for _, b := range out { // it could belong to any of them
-				b.refuse(RefuseCold)
-			}
-		}
-		owner.frags = append(owner.frags, f)
-	}
-	for _, b := range out {
-		t.read(b)
-	}
-	return out
+// bodyOf returns the body of fn with its exits.
+func (t *timer) bodyOf(fn *function) *body {
+	b := &body{fn: fn, name: fn.name, frags: fn.frags}
+	t.read(b)
+	return b
 }
 
 func (b *body) refuse(why string) {

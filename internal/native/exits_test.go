@@ -210,6 +210,13 @@ func TestSmall(t *testing.T) {
 		{"string", "rep stosb\nret", true},
 		{"not a string", "rep ret", false},
 		{"recursion", "call f\nret", false},
+		{"sleeps", "call usleep@PLT\nret", true},
+		{"reads", "call *read@GOTPCREL(%rip)\nret", true},
+		{"a checked variant", "callq __read_chk\nret", true},
+		{"the kernel", "syscall\nret", true},
+		{"allocates", "call malloc@PLT\nret", false},
+		{"another of a like name", "call readme@PLT\nret", false},
+		{"sleeps when it has left", "jmp usleep@PLT", false},
 		{"computed goto", ".L1:\njmp *%rax # *indirect_jump\n.data\n.quad .L1\n.text", true},
 		{"loop without a way in", "ret\n.L1:\njmp .L1", false},
 	} {

@@ -13,6 +13,7 @@ type fragment struct {
 	probe    int // offset for the entry probe
 	stub     int // offset for the first-call stub ahead of it, or -1
 	sizeLine int // offset behind its .size line, or -1
+	behind   int // offset behind its .size line and the end of its unwind entry, or -1
 	end      int // offset behind its last code
 	blocks   []block
 	labels   []blockLabel
@@ -21,7 +22,6 @@ type fragment struct {
 	insns    int
 	state    blockState
 	entered  bool // probe is final
-	called   bool // split off, and entered by calls rather than branches
 	hasAsm   bool
 	compiled bool // has an instruction that a naked function cannot have
 	short    bool // has a branch that cannot reach further
@@ -68,19 +68,20 @@ type call struct {
 
 // function is a symbol with an entry, and its fragments.
 type function struct {
-	name  string
-	frags []*fragment
+	name   string
+	frags  []*fragment
+	orphan bool // a cold fragment whose function is not here
 }
 
 // main returns the fragment of the entry.
 func (f *function) main() *fragment { return f.frags[0] }
 
-// The names that gcc and clang give to the pieces they split off a function:
-// f.cold, f.cold.3, f.part.0, f.part.0.isra.0, f.__part.1. A piece can be split
-// again, as f.part.0.cold is.
+// coldName is the name that gcc and clang give to code they move out of a
+// function: f.cold, f.cold.3, and f.part.0.cold, as f.part.0 is a function;
+// partName that of a function they make of a part of one.
 var (
 	coldName = regexp.MustCompile(`^(.+)\.cold(?:\.\d+)?$`)
-	partName = regexp.MustCompile(`^(.+)\.(?:__)?part\.\d+(?:\..+)?$`)
+	partName = regexp.MustCompile(`^(.+?)\.(?:(?:__)?part|cold)(?:\.\d+)?(?:\..+)?$`)
 )
 
 // enter makes the entry probe's place final: before pos.
@@ -151,34 +152,55 @@ func (f *fragment) transfer(kind flow, target []byte, isTrap bool) {
 	}
 }
 
-// adopt gives split-off fragments to the function they came from. A .part
-// whose function is not here, or is in another COMDAT group and may be
-// dropped without it, is a function of its own. A cold fragment is never: if it
-// has lost its function, the blocks that it goes on to have a way in that is
-// not seen.
+// adopt gives cold fragments to the function they came from. A cold fragment
+// without its function is one of its own that gets no probes: the blocks that it
+// goes on to have a way in that is not seen.
+//
+// What is entered by calls is a function, whatever it is named. gcc makes
+// f.part.0 of a function whose first test it inlines elsewhere, and clang makes
+// f.cold.1 of code that it outlines: callers of both need never enter f.
 func (p *parser) adopt() {
+	called := p.called()
 	kept := p.unit.funcs[:0]
 	for _, fn := range p.unit.funcs {
-		parent := p.parentOf(fn.name)
-		if parent != nil && parent.main().sec.group == fn.main().sec.group {
+		m := coldName.FindStringSubmatch(fn.name)
+		if m == nil || called[fn.name] {
+			kept = append(kept, fn)
+			continue
+		}
+		parent := p.parentOf(m[1])
+		if parent != nil && parent != fn && parent.main().sec.group == fn.main().sec.group {
 			fn.join(parent)
 			continue
 		}
 		kept = append(kept, fn)
-		if coldName.MatchString(fn.name) {
-			for _, b := range fn.main().blocks {
-				p.taken[string(b.target)] = true
-			}
+		fn.orphan = true
+		for _, b := range fn.main().blocks {
+			p.taken[string(b.target)] = true
 		}
 	}
 	p.unit.funcs = kept
+}
+
+// called returns the cold fragments that the unit calls.
+func (p *parser) called() map[string]bool {
+	called := map[string]bool{}
+	for _, fn := range p.unit.funcs {
+		for _, fr := range fn.frags {
+			for _, c := range fr.calls {
+				if !c.tail && coldName.MatchString(c.callee) {
+					called[c.callee] = true
+				}
+			}
+		}
+	}
+	return called
 }
 
 // join makes the fragments of fn those of parent. What was the entry block
 // becomes a block like any other, or nothing if a label stands before all code.
 func (fn *function) join(parent *function) {
 	f := fn.main()
-	f.called = !coldName.MatchString(f.name)
 	for _, fr := range fn.frags {
 		fr.parent = parent
 	}
@@ -199,18 +221,14 @@ func (fn *function) join(parent *function) {
 	}
 }
 
-// parentOf returns the function that name was split from, or nil: the nearest
-// that is here, or the one that this was split from in turn.
+// parentOf returns the function that has the code under the symbol name, or nil.
+// What was moved out of code that was moved out itself is its function's.
 func (p *parser) parentOf(name string) *function {
-	m := coldName.FindStringSubmatch(name)
-	if m == nil {
-		m = partName.FindStringSubmatch(name)
+	if fn := p.byName[name]; fn != nil {
+		return fn.main().parent
 	}
-	if m == nil {
-		return nil
+	if m := coldName.FindStringSubmatch(name); m != nil {
+		return p.parentOf(m[1])
 	}
-	if parent := p.byName[m[1]]; parent != nil {
-		return parent.main().parent
-	}
-	return p.parentOf(m[1])
+	return nil
 }

@@ -48,7 +48,7 @@ func (f *function) flowGraph(taken, returns map[string]bool) *graph {
 	}
 	first := nodes
 	for _, fr := range f.frags {
-		if len(fr.blocks) > 0 && (fr.called || f.jumpsTo(fr.name)) {
+		if len(fr.blocks) > 0 && f.jumpsTo(fr.name) {
 			g.edge(nodeIn, first)
 		}
 		leaves := fr.leaving(returns)

@@ -11,12 +11,11 @@ import (
 )
 
 // testProgram is a function with a known control flow, as compilers would
-// write it: f, perhaps with f.cold, which branches share with it, and with
-// f.part.0, which anybody may call.
+// write it: f, perhaps with f.cold, which branches share with it.
 type testProgram struct {
-	blocks     []testBlock
-	cold, part int // first block of each; the number of blocks if there is none
-	pads       []int
+	blocks []testBlock
+	cold   int // first block of f.cold; the number of blocks if there is none
+	pads   []int
 }
 
 // testBlock is one block: calls, and then its end.
@@ -168,11 +167,9 @@ func (p *testProgram) text() string {
 	name := "f"
 	open(name, ".text")
 	for i := range p.blocks {
-		if i == p.cold && i < p.part || i == p.part {
+		if i == p.cold {
 			fmt.Fprintf(&code, "\t.size\t%s, .-%s\n", name, name)
-			if name = "f.cold"; i == p.part {
-				name = "f.part.0"
-			}
+			name = "f.cold"
 			open(name, ".text.unlikely")
 		}
 		p.blocks[i].write(&code, &data, i)
@@ -232,19 +229,15 @@ func (b *testBlock) write(code, data *strings.Builder, i int) {
 // drawProgram draws a program of up to 14 blocks.
 func drawProgram(t *rapid.T) *testProgram {
 	n := rapid.IntRange(1, 14).Draw(t, "blocks")
-	p := &testProgram{blocks: make([]testBlock, n), cold: n, part: n}
-	if n > 2 && rapid.Bool().Draw(t, "hasPart") {
-		p.part = rapid.IntRange(1, n-1).Draw(t, "part")
-	}
-	p.cold = p.part
-	if p.part > 1 && rapid.Bool().Draw(t, "hasCold") {
-		p.cold = rapid.IntRange(1, p.part-1).Draw(t, "cold")
+	p := &testProgram{blocks: make([]testBlock, n), cold: n}
+	if n > 1 && rapid.Bool().Draw(t, "hasCold") {
+		p.cold = rapid.IntRange(1, n-1).Draw(t, "cold")
 	}
 	for i := range p.blocks {
 		p.draw(t, i)
 	}
-	if p.part > 1 && rapid.IntRange(0, 3).Draw(t, "catches") == 0 {
-		p.pads = rapid.SliceOfN(rapid.IntRange(1, p.part-1), 1, 2).Draw(t, "pads")
+	if n > 1 && rapid.IntRange(0, 3).Draw(t, "catches") == 0 {
+		p.pads = rapid.SliceOfN(rapid.IntRange(1, n-1), 1, 2).Draw(t, "pads")
 	}
 	for _, pad := range p.pads {
 		p.blocks[pad].label = true
@@ -260,7 +253,7 @@ func drawProgram(t *rapid.T) *testProgram {
 // draw draws block i.
 func (p *testProgram) draw(t *rapid.T, i int) {
 	b := &p.blocks[i]
-	if i != 0 && i != p.part {
+	if i != 0 {
 		b.label = rapid.Bool().Draw(t, "label")
 	}
 	calls := []string{callLeaf, callOuter, "memcpy@PLT", callMaybe, callHang, callGlobal, callExt, callValue, callTrunc}
@@ -268,12 +261,9 @@ func (p *testProgram) draw(t *rapid.T, i int) {
 	if rapid.IntRange(0, 2).Draw(t, "hasCalls") == 0 {
 		b.calls = rapid.SliceOfN(rapid.SampledFrom(calls), 1, 2).Draw(t, "calls")
 	}
-	first, end := 1, p.part // what it can jump to
-	if i >= p.part {
-		first, end = p.part, len(p.blocks)
-	}
+	first, end := 1, len(p.blocks) // what it can jump to
 	ends := []testEnd{endReturn, endTail, endTrap}
-	if i+1 != p.cold && i+1 != p.part && i+1 != len(p.blocks) {
+	if i+1 != p.cold && i+1 != len(p.blocks) {
 		ends = append(ends, endNext, endNext, endTailIf)
 	}
 	if len(b.calls) > 0 && leaves(b.calls[len(b.calls)-1]) {
@@ -285,7 +275,7 @@ func (p *testProgram) draw(t *rapid.T, i int) {
 			ends = append(ends, endBranch, endBranch, endBranch, endBranch, endBranch, endCall)
 		}
 	}
-	if i < p.part && p.cold < p.part {
+	if p.cold < len(p.blocks) {
 		ends = append(ends, endCold)
 	}
 	target := rapid.IntRange(first, max(first, end-1))
@@ -296,10 +286,10 @@ func (p *testProgram) draw(t *rapid.T, i int) {
 		b.to = rapid.SliceOfN(target, 1, 4).Draw(t, "to")
 	}
 	// A block begins with a label or behind a branch.
-	if i > 0 && i != p.cold && i != p.part && p.blocks[i-1].end != endBranch && p.blocks[i-1].end != endTailIf {
+	if i > 0 && i != p.cold && p.blocks[i-1].end != endBranch && p.blocks[i-1].end != endTailIf {
 		b.label = true
 	}
-	if i == p.cold && i < p.part {
+	if i == p.cold {
 		b.label = rapid.Bool().Draw(t, "coldLabel")
 	}
 }
@@ -380,9 +370,6 @@ func (p *testProgram) run(r *rand.Rand) []bool {
 	w := walk{p: p, r: r, dist: p.distances(), ran: make([]bool, len(p.blocks)), turn: make([]int, len(p.blocks))}
 	for range 1 + r.IntN(3) {
 		at := 0
-		if p.part < len(p.blocks) && r.IntN(3) == 0 {
-			at = p.part
-		}
 		for steps := 0; at >= 0 && steps < mostSteps; steps++ {
 			w.ran[at] = true
 			at = w.step(at, steps > strollSteps)
@@ -398,7 +385,7 @@ func (w *walk) step(i int, hurry bool) int {
 		never := b.end == endNever && k == len(b.calls)-1 || c == callTrunc
 		switch {
 		case !leaves(c) || !never && !hurry && w.r.IntN(4) > 0:
-		case len(pads) > 0 && i < w.p.part && !hurry && w.r.IntN(2) == 0:
+		case len(pads) > 0 && !hurry && w.r.IntN(2) == 0:
 			return pads[w.r.IntN(len(pads))]
 		default:
 			return -1
@@ -423,13 +410,13 @@ func (p *testProgram) indexes(t *rapid.T, f *function) []int {
 	out := make([]int, len(p.blocks))
 	first := 0
 	for _, fr := range f.frags {
-		at := map[string]int{"f": 0, "f.cold": p.cold, "f.part.0": p.part}[fr.name]
+		at := map[string]int{"f": 0, "f.cold": p.cold}[fr.name]
 		out[at] = first
 		labels := make(map[string]int)
 		for _, l := range fr.labels {
 			labels[string(l.name)] = l.block
 		}
-		end := map[string]int{"f": p.cold, "f.cold": p.part, "f.part.0": len(p.blocks)}[fr.name]
+		end := map[string]int{"f": p.cold, "f.cold": len(p.blocks)}[fr.name]
 		for i := at; i < end; i++ {
 			if n, ok := labels[fmt.Sprintf(".L%d", i)]; ok {
 				out[i] = first + n
@@ -539,10 +526,6 @@ func TestImpliedShapes(t *testing.T) {
 			"cold fragment entered by its name",
 			"je .L1\njmp f.cold\n.L1:\nje .L2\nnop\n.L2:\nret\n.size f, .-f\n.section .text.unlikely\n.type f.cold, @function\nf.cold:\nnop\njmp .L2",
 			"4<2,3,5",
-		},
-		{
-			"part entered by calls", "call f.part.0\n.L1:\nret\n.size f, .-f\n.section .text.unlikely\n.type f.part.0, @function\nf.part.0:\nje .L2\nnop\n.L2:\nret",
-			"4<2",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

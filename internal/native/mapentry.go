@@ -49,7 +49,7 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 	t := r.tail
 	t = fmt.Appendf(t, "\t.section\t%s,\"%s\",@progbits,.Lcairn_f%d%s\n", wire.MapSection, flags, anchor, group)
 	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.value\t%d\n\t.quad\t%v\n\t.long\t%d\n",
-		length, wire.MapVersion, r.opts.Mode, len(fn.frags), rec, fn.signature())
+		length, wire.MapVersion, r.mapMode(), len(fn.frags), rec, fn.signature())
 	for i, l := range labels {
 		f := fragmentLabel(n, i)
 		t = fmt.Appendf(t, "\t.quad\t.Lcairn_f%s\n\t.long\t.Lcairn_e%s-.Lcairn_f%s, %d\n", f, f, f, len(l))
@@ -77,6 +77,15 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 		t = fmt.Appendf(t, "\t.long\t%d\n\t.asciz\t%s\n", c.Block, asmQuote(c.Callee))
 	}
 	r.tail = fmt.Appendf(t, "\t.asciz\t%s\n\t.asciz\t%s\n", asmQuote(fn.name), asmQuote(r.source))
+}
+
+// mapMode returns the mode as the map has it.
+func (r *rewriter) mapMode() int {
+	mode := int(r.opts.Mode)
+	if r.opts.Atomic && r.opts.Mode.HasCalls() {
+		mode |= wire.MapAtomic
+	}
+	return mode
 }
 
 // directCalls lists the calls with block numbers that count through all

@@ -1,6 +1,9 @@
 package native
 
 import (
+	"hash/fnv"
+	"io"
+	"path"
 	"regexp"
 	"strings"
 
@@ -22,8 +25,11 @@ type Options struct {
 	Only, Skip []*regexp.Regexp
 	// MinInsns leaves out functions with fewer instructions.
 	MinInsns int
+	// Groups, unless 0, leaves out functions that are not in group Group of so many,
+	// from 0. In which a function is depends on its name and on its file's.
+	Groups, Group int
 	// Small leaves out, in timed modes, functions with fewer instructions and
-	// without a loop: on their own they hardly take long. 0 leaves out none.
+	// without a loop that call nothing that can block: on their own they hardly take long. 0 leaves out none.
 	Small int
 	// Flight records, in mode spike, each entry in a ring of its thread.
 	Flight bool
@@ -48,6 +54,7 @@ const OptOutSection = ".text.cairn_skip"
 // Reasons for leaving a function alone.
 const (
 	SkipFiltered = "filtered by --only or --skip"
+	SkipGroup    = "in another group (--group)"
 	SkipOptOut   = "opted out in the source"
 	SkipNaked    = "naked: all of it is inline assembly"
 	SkipSmall    = "below --min-instructions"
@@ -77,14 +84,31 @@ func (o *Options) reason(fn *function, source string) string {
 		return SkipNaked
 	case strings.HasPrefix(fn.name, "__x86_indirect_") || strings.HasPrefix(fn.name, "__x86_return_"):
 		return SkipThunk
-	case strings.Contains(fn.name, ".cold"):
+	case fn.orphan:
 		return SkipOrphan
 	case insns < o.MinInsns:
 		return SkipSmall
 	case !o.wanted(fn.name, source):
 		return SkipFiltered
+	case o.Groups > 0 && groupOf(fn.name, source, o.Groups) != o.Group:
+		return SkipGroup
 	}
 	return ""
+}
+
+// groupOf returns the group of a function, of so many. All that the compiler makes of a
+// function of the source is in one. Where its file lies makes no difference: builds of
+// the same program in other places must agree.
+func groupOf(name, source string, groups int) int {
+	if m := partName.FindStringSubmatch(name); m != nil {
+		name = m[1]
+	}
+	h := fnv.New64a()
+	io.WriteString(h, name+"\x00"+path.Base(source))
+	z := h.Sum64() // FNV's high bits depend little on the last bytes
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return int((z ^ z>>31) % uint64(groups))
 }
 
 func (o *Options) wanted(name, source string) bool {
@@ -92,6 +116,9 @@ func (o *Options) wanted(name, source string) bool {
 		return true
 	}
 	texts := []string{name, demangle.Filter(name), source}
+	if m := partName.FindStringSubmatch(name); m != nil { // what its function is, it is
+		texts = append(texts, m[1], demangle.Filter(m[1]))
+	}
 	return (len(o.Only) == 0 || anyMatch(o.Only, texts)) && !anyMatch(o.Skip, texts)
 }
 

@@ -35,6 +35,7 @@ type parser struct {
 	isFunc    map[string]bool // named by .type as functions
 	global    map[string]bool // visible outside the unit
 	byName    map[string]*function
+	sized     *fragment       // whose .size was last, until an unwind entry ends
 	taken     map[string]bool // local labels that something other than a branch refers to
 	app       bool            // inside inline assembly
 	appBranch bool            // it names a local label
@@ -170,7 +171,7 @@ func (p *parser) label(name []byte, pos, next int) {
 // begin opens the fragment of a function symbol.
 func (p *parser) begin(name string, next int) {
 	f := &fragment{
-		name: name, sec: p.sec, label: next, probe: next, end: next, stub: -1, sizeLine: -1,
+		name: name, sec: p.sec, label: next, probe: next, end: next, stub: -1, sizeLine: -1, behind: -1,
 		blocks: []block{{}},
 	}
 	if p.sec.content {
@@ -245,6 +246,14 @@ func (p *parser) directive(s statement, pos, next int) error {
 		}
 	case ".size":
 		p.size(unquote(operand(s.rest)), next)
+	case ".cfi_startproc":
+		p.sized = nil
+	case ".cfi_endproc":
+		// clang has it behind .size.
+		if p.sized != nil && p.sized.sec == p.sec {
+			p.sized.behind = next
+		}
+		p.sized = nil
 	case ".file":
 		if p.unit.Source == "" {
 			p.unit.Source = quotedString(s.rest)
@@ -303,7 +312,8 @@ func (p *parser) size(name []byte, next int) {
 	}
 	f := fn.main()
 	if p.sec == f.sec {
-		f.sizeLine = next
+		f.sizeLine, f.behind = next, next
+		p.sized = f
 	}
 	if f.sec.cur == f {
 		f.sec.cur = nil

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -215,14 +216,59 @@ func (r *rewriter) entry(f *fragment, n int, rec position) {
 		probe = "lock " + probe
 	}
 	r.insert(f.probe, "\t", probe, ".Lcairn_s", num, "\n.Lcairn_r", num, ":\n")
-	at := f.stub
+	at, row := f.stub, ""
 	if at < 0 {
-		at = f.sizeLine
+		at, row = r.behind(f)
 	}
-	if at < 0 {
-		at = f.end
+	r.insert(at, row, ".Lcairn_s", num, ":\n\tcall\t", first, "\n\tjmp\t.Lcairn_r", num, "\n")
+}
+
+// behind returns where the first-call stub of f stands that has no room ahead of f, and
+// the directives that give it the row of the entry, in which it runs, should that be in
+// the unwind entry of f: clang ends that behind the .size line. Tools that take
+// functions to be as long as their unwind entries, as BOLT does, then see all of f.
+func (r *rewriter) behind(f *fragment) (at int, row string) {
+	if f.sizeLine < 0 {
+		return f.end, ""
 	}
-	r.insert(at, ".Lcairn_s", num, ":\n\tcall\t", first, "\n\tjmp\t.Lcairn_r", num, "\n")
+	if f.behind == f.sizeLine {
+		return f.sizeLine, ""
+	}
+	saved, ok := savedRegisters(r.unit.Src[f.label:f.sizeLine])
+	if !ok {
+		return f.behind, ""
+	}
+	return f.sizeLine, entryRow(saved)
+}
+
+// savedRegisters returns the registers that the unwind directives in a text have rules
+// for, and false if they have something else than places in the frame.
+func savedRegisters(text []byte) (saved []string, ok bool) {
+	for line := range bytes.Lines(text) {
+		fields := bytes.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		switch string(fields[0]) {
+		case ".cfi_offset", ".cfi_rel_offset":
+			if reg := string(bytes.TrimSuffix(fields[1], []byte(","))); !slices.Contains(saved, reg) {
+				saved = append(saved, reg)
+			}
+		case ".cfi_escape", ".cfi_register", ".cfi_undefined", ".cfi_same_value":
+			return nil, false
+		}
+	}
+	return saved, true
+}
+
+// entryRow returns the directives that lead from any row with these registers saved to
+// that of a function's entry.
+func entryRow(saved []string) string {
+	row := "\t.cfi_def_cfa 7, 8\n"
+	for _, reg := range saved {
+		row += "\t.cfi_restore " + reg + "\n"
+	}
+	return row
 }
 
 // blockProbes plans the labels of the non-entry blocks, the probes of those

@@ -82,24 +82,19 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 		t.scanPads()
 		t.scanCFA()
 	}
-	bodies := map[*function][]*body{}
 	for _, fn := range u.funcs {
-		bodies[fn] = t.bodies(fn)
-		t.all = append(t.all, bodies[fn]...)
+		t.all = append(t.all, t.bodyOf(fn))
 	}
 	for _, b := range t.all {
 		t.names[b.name] = true
 	}
 	t.analyse()
-	for _, fn := range u.funcs {
-		why := opts.reason(fn, t.source)
-		for _, b := range bodies[fn] {
-			if reason := t.reason(b, why); reason != "" {
-				t.result.Skipped = append(t.result.Skipped, Skipped{b.name, reason})
-				continue
-			}
-			t.body(b)
+	for _, b := range t.all {
+		if reason := t.reason(b, opts.reason(b.fn, t.source)); reason != "" {
+			t.result.Skipped = append(t.result.Skipped, Skipped{b.name, reason})
+			continue
 		}
+		t.body(b)
 	}
 	if t.result.Functions == 0 {
 		return u.Src, t.result
@@ -135,7 +130,7 @@ func (t *timer) reason(b *body, why string) string {
 		return b.refused
 	case slices.ContainsFunc(b.frags, t.savesScratch), b.takesR11():
 		return RefuseRegisters
-	case t.opts.Mode == prof.ModeSpike && b.size() < t.opts.Small && !b.hasLoop():
+	case t.opts.Mode == prof.ModeSpike && b.size() < t.opts.Small && !b.hasLoop() && !b.mayBlock():
 		return SkipQuick
 	case t.opts.Mode == prof.ModeTrace && !aligns(t.unit.Src, b.frags[0].label):
 		return RefuseUnaligned
@@ -222,11 +217,7 @@ func (t *timer) stubUnwind(f *fragment, unwound bool) string {
 	if !unwound {
 		return ""
 	}
-	cfi := "\t.cfi_def_cfa 7, 8\n"
-	for _, reg := range t.unwound[f] {
-		cfi += "\t.cfi_restore " + reg + "\n"
-	}
-	return cfi
+	return entryRow(t.unwound[f])
 }
 
 func (t *timer) savesScratch(f *fragment) bool {

@@ -1,0 +1,163 @@
+// Package sourcefunc tells which functions of a program the compiler made of one
+// function of the source. It is pure.
+//
+// An optimiser makes variants of a function, each a body of its own
+// (f.isra.0, f.constprop.0), and splits parts off (f.part.0, and what clang
+// outlines, f.cold.1), which callers enter without f when they have inlined what
+// comes before. Each has a record, and what the source function did is what they
+// did together. The names tell: within a source file they are the compiler's.
+package sourcefunc
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+var (
+	variantName = regexp.MustCompile(`^(.+)\.(?:isra|constprop|specialized)\.\d+$`)
+	partName    = regexp.MustCompile(`^(.+)\.(?:__)?part\.\d+$`)
+	outlineName = regexp.MustCompile(`^(.+)\.cold(?:\.\d+)?$`)
+)
+
+// kind is what a compiler made of a source function.
+type kind uint8
+
+const (
+	whole   kind = iota // it, or a variant of it
+	part                // entered at most once for each call of it
+	outline             // entered any number of times
+)
+
+// analyse returns the name of the source function of symbol, what symbol is of
+// it, and its name without the marks of variants: parts that share that are
+// variants of one part.
+func analyse(symbol string) (name string, k kind, bare string) {
+	name = symbol
+	for {
+		if m := variantName.FindStringSubmatch(name); m != nil {
+			name = m[1]
+			continue
+		}
+		m := partName.FindStringSubmatchIndex(name)
+		if m != nil {
+			k = max(k, part)
+		} else if m = outlineName.FindStringSubmatchIndex(name); m != nil {
+			k = outline
+		} else {
+			return name, k, name + bare
+		}
+		name, bare = name[:m[3]], name[m[3]:]+bare
+	}
+}
+
+// Name returns the name of the source function that symbol was made of.
+func Name(symbol string) string {
+	name, _, _ := analyse(symbol)
+	return name
+}
+
+// Func is a function of the source.
+type Func struct {
+	Name string
+	// Funcs are indexes into Map.Funcs, the one of its name first if there is
+	// one, then by address.
+	Funcs []int
+	// Split says that parts of it are entered without it: its calls are known to
+	// be so many, and may be more.
+	Split bool
+}
+
+// Of returns the source functions of a map, in the order of the first function
+// of each.
+func Of(m *prof.Map) []Func {
+	type key struct{ file, name string }
+	byKey := map[key][]int{} // into out: a file can be compiled twice
+	out := make([]Func, 0, len(m.Funcs))
+	var rest []int
+	for i := range m.Funcs {
+		f := &m.Funcs[i]
+		if name := Name(f.Name); name != f.Name {
+			rest = append(rest, i)
+			continue
+		}
+		k := key{f.File, f.Name}
+		byKey[k] = append(byKey[k], len(out))
+		out = append(out, Func{Name: f.Name, Funcs: []int{i}})
+	}
+	for _, i := range rest {
+		f := &m.Funcs[i]
+		name, kind, _ := analyse(f.Name)
+		k := key{f.File, name}
+		if len(byKey[k]) == 0 {
+			byKey[k] = []int{len(out)}
+			out = append(out, Func{Name: name})
+		}
+		own := &out[nearest(m, out, byKey[k], f.Addr())]
+		own.Funcs = append(own.Funcs, i)
+		own.Split = own.Split || kind != whole
+	}
+	slices.SortStableFunc(out, func(a, b Func) int { return a.Funcs[0] - b.Funcs[0] })
+	return out
+}
+
+// nearest returns which of the source functions in list begins nearest to addr:
+// what was made of one function is in one object.
+func nearest(m *prof.Map, funcs []Func, list []int, addr uint64) int {
+	best, least := list[0], ^uint64(0)
+	for _, k := range list {
+		if len(funcs[k].Funcs) == 0 {
+			continue
+		}
+		at := m.Funcs[funcs[k].Funcs[0]].Addr()
+		if d := max(at, addr) - min(at, addr); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// Counts returns what is known of f in all its code together: the runs and the
+// calls are those that there were at least, exact unless f is Split. Blocks are
+// those of no function, and nil.
+func (f *Func) Counts(m *prof.Module) prof.Counts {
+	if len(f.Funcs) == 1 && !f.Split {
+		c := m.Counts[f.Funcs[0]]
+		c.Blocks = nil
+		return c
+	}
+	var sum prof.Counts
+	parts := map[string]uint64{}
+	for _, i := range f.Funcs {
+		c := &m.Counts[i]
+		sum.Runs = max(sum.Runs, c.Runs)
+		sum.Inexact = sum.Inexact || c.Inexact
+		if order := c.MeanOrder(); order > 0 && (sum.OrderSum == 0 || c.OrderSum < sum.OrderSum) {
+			sum.OrderSum = c.OrderSum
+		}
+		switch _, kind, bare := analyse(m.Funcs[i].Name); kind {
+		case whole:
+			sum.Calls = saturate(sum.Calls, c.Calls)
+		case part:
+			parts[bare] = saturate(parts[bare], c.Calls)
+		}
+	}
+	// A call of f enters each part at most once.
+	for _, calls := range parts {
+		sum.Calls = max(sum.Calls, calls)
+	}
+	return sum
+}
+
+// Ran reports whether any code of f did.
+func (f *Func) Ran(m *prof.Module) bool {
+	return slices.ContainsFunc(f.Funcs, func(i int) bool { return m.Counts[i].Runs > 0 })
+}
+
+func saturate(a, b uint64) uint64 {
+	if a+b < a {
+		return ^uint64(0)
+	}
+	return a + b
+}
