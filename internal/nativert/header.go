@@ -28,7 +28,10 @@ func header() []byte {
 	number("RAW_ID_OFFSET", wire.RawIDOffset)
 	number("RAW_SLOTS_OFFSET", wire.RawSlotsOffset)
 	number("RAW_NEXT_AT_OFFSET", wire.RawNextAtOffset)
+	number("RAW_RUN_OFFSET", wire.RawRunOffset)
 	number("RAW_CONTINUOUS", wire.RawContinuous)
+	number("RAW_SINGLE", wire.RawSingle)
+	number("RAW_SEALED", wire.RawSealed)
 	number("MAX_BUILD_ID", wire.MaxBuildID)
 	number("MAX_SCENARIO", wire.MaxScenario)
 	number("SLOT_SIZE", wire.SlotSize)
@@ -59,6 +62,11 @@ func timedHeader() []byte {
 		{"CHUNK_HEADER_SIZE", tracewire.ChunkHeaderSize},
 		{"KIND_RECORDS", tracewire.KindRecords},
 		{"KIND_SEEN", tracewire.KindSeen},
+		{"KIND_QUEUE", tracewire.KindQueue},
+		{"QUEUES", tracewire.Queues},
+		{"QUEUE_SIZE", tracewire.QueueSize},
+		{"QUEUE_HEADER_SIZE", tracewire.QueueHeaderSize},
+		{"QUEUE_ROOM", tracewire.QueueRoom},
 		{"TYPE_MODULE", tracewire.TypeModule},
 		{"TYPE_EPISODE", tracewire.TypeEpisode},
 		{"TYPE_PARENT", tracewire.TypeParent},
@@ -67,6 +75,8 @@ func timedHeader() []byte {
 		{"TYPE_TRAILER", tracewire.TypeTrailer},
 		{"TYPE_TEXT", tracewire.TypeText},
 		{"TYPE_SEEN", tracewire.TypeSeen},
+		{"TYPE_USAGE", tracewire.TypeUsage},
+		{"USAGE_SIZE", tracewire.UsageSize},
 		{"KIND_TREE", tracewire.KindTree},
 		{"TYPE_TREE", tracewire.TypeTree},
 		{"TYPE_NODE", tracewire.TypeNode},

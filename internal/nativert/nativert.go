@@ -8,9 +8,11 @@ import (
 	"bytes"
 	"embed"
 	"strconv"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
 )
 
-//go:embed c/rt.c c/record.h c/first.S c/order.S c/cairn.h c/cairn_mark.h
+//go:embed c/rt.c c/rt_kernel.h c/rt_name.h c/rt_header.h c/record.h c/first.S c/order.S c/cairn.h c/cairn_mark.h
 var files embed.FS
 
 // File is a source file of the runtime.
@@ -38,7 +40,7 @@ var Flags = []string{
 // Sources returns the source files.
 func Sources() []File {
 	out := []File{{"wire.h", header()}}
-	for _, name := range []string{"rt.c", "record.h", "first.S", "order.S", "cairn.h"} {
+	for _, name := range []string{"rt.c", "rt_kernel.h", "rt_name.h", "rt_header.h", "record.h", "first.S", "order.S", "cairn.h"} {
 		data, err := files.ReadFile("c/" + name)
 		if err != nil {
 			panic(err) // embedded above
@@ -72,4 +74,16 @@ func Objects(defaultDir string) []Object {
 		{"first_full.o", []string{"-DNAME=__cairn_first_full", "-DFULL=1", "first.S"}},
 		{"order.o", []string{"order.S"}},
 	}
+}
+
+// Hidden returns a version script for GNU ld, which gives shared objects dynamic symbols
+// for the bounds of our sections, though all that refers to them says they are hidden.
+func Hidden() []byte {
+	var b bytes.Buffer
+	b.WriteString("{ local:")
+	for _, section := range []string{wire.RawSection, wire.OrderSection, "cairn_channels", "cairn_hook"} {
+		b.WriteString(" __start_" + section + "; __stop_" + section + ";")
+	}
+	b.WriteString(" };\n")
+	return b.Bytes()
 }

@@ -1,6 +1,7 @@
 package nativert
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -39,17 +40,21 @@ func controlled(t *testing.T, program, path string) (dial func() net.Conn, cmd *
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	go func() { _, _ = io.Copy(io.Discard, stdout) }()
-	return func() net.Conn {
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			if c, err := net.Dial("unix", path); err == nil {
-				_ = c.SetDeadline(time.Now().Add(30 * time.Second))
-				t.Cleanup(func() { c.Close() })
-				return c
-			} else if time.Now().After(end) {
-				t.Fatal(err)
-			}
+	return func() net.Conn { return dialed(t, path) }, cmd
+}
+
+// dialed connects to a socket, which a program may yet have to make.
+func dialed(t *testing.T, path string) net.Conn {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if c, err := net.Dial("unix", path); err == nil {
+			_ = c.SetDeadline(time.Now().Add(5 * time.Minute))
+			t.Cleanup(func() { c.Close() })
+			return c
+		} else if time.Now().After(end) {
+			t.Fatal(err)
 		}
-	}, cmd
+	}
 }
 
 // ask sends a request and returns the whole answer.
@@ -65,6 +70,22 @@ func ask(t *testing.T, c net.Conn, request string) string {
 	return string(text)
 }
 
+// answeredMeanwhile tells whether a client is answered while another is connected that
+// says nothing. That one is sent away after a while, so a slow machine may need some
+// tries.
+func answeredMeanwhile(t *testing.T, dial func() net.Conn) bool {
+	t.Helper()
+	for range 5 {
+		silent := dial()
+		ask(t, dial(), "show\n")
+		_ = silent.SetReadDeadline(time.Now().Add(time.Millisecond))
+		if _, err := silent.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+			return true
+		}
+	}
+	return false
+}
+
 // TestControlHostile lets clients do what they should not: the program goes on and
 // serves the next one.
 func TestControlHostile(t *testing.T) {
@@ -74,7 +95,7 @@ func TestControlHostile(t *testing.T) {
 	dial, cmd := controlled(t, program, path)
 	fine := func(after string) {
 		t.Helper()
-		for end := time.Now().Add(30 * time.Second); ; {
+		for end := time.Now().Add(5 * time.Minute); ; {
 			text := ask(t, dial(), "show\n")
 			if strings.HasPrefix(text, "cairn 1\npid ") && strings.HasSuffix(text, "\nend\n") {
 				return
@@ -111,6 +132,9 @@ func TestControlHostile(t *testing.T) {
 	_, _ = io.WriteString(mute, "show\n")
 	dial().Close()
 	fine("clients that hang")
+	if !answeredMeanwhile(t, dial) {
+		t.Error("a client that says nothing is waited for")
+	}
 	if cmd.ProcessState != nil || syscall.Kill(cmd.Process.Pid, 0) != nil {
 		t.Error("the program ended")
 	}
@@ -136,16 +160,12 @@ func TestControlWakesClock(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	time.Sleep(3 * time.Second)
-	c, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ask(t, c, "set threshold=2ms\n")
+	ask(t, dialed(t, path), "set threshold=2ms\n")
 	_, _ = io.WriteString(stdin, "x")
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if l := one(t, readLogs(t, filepath.Dir(path))); l.judged() == 0 {
+	if l := one(t, readLogs(t, filepath.Dir(path))); l.judged() == 0 && l.trailer.blind < stormSpike/4 {
 		t.Errorf("nothing was found: %+v", l.trailer)
 	}
 }
@@ -161,7 +181,7 @@ func TestControlReplaces(t *testing.T) {
 	dial, cmd := controlled(t, program, path)
 	ask(t, dial(), "show\n")
 	pid := func(path string) string {
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			c, err := net.Dial("unix", path)
 			if err != nil {
 				continue
@@ -184,7 +204,7 @@ func TestControlReplaces(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	_, third := controlled(t, program, path)
-	for end := time.Now().Add(20 * time.Second); pid(path) != pidOf(third); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); pid(path) != pidOf(third); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the socket of a killed process was not replaced")
 		}

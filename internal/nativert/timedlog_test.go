@@ -88,15 +88,21 @@ func parseLog(t *testing.T, name string, data []byte) *spikeLog {
 		pid: le.Uint32(data[wire.PIDOffset:]), flags: le.Uint32(data[wire.FlagsOffset:]),
 		started: le.Uint64(data[wire.MonotonicOffset:]), threads: map[uint32]string{},
 	}
+	var queues [][]byte
 	flight := l.flags&wire.Flight != 0
 	for at, n := wire.ChunkSize, uint32(0); at < len(data); at, n = at+wire.ChunkSize, n+1 {
 		c := data[at:]
-		if flight && len(c) >= wire.ChunkSize && (le.Uint16(c[wire.ChunkKindOffset:]) == wire.KindFlight || le.Uint32(c) == 0) {
-			n-- // calls, or room for calls
+		if len(c) >= wire.ChunkSize && (flight && le.Uint16(c[wire.ChunkKindOffset:]) == wire.KindFlight || le.Uint32(c) == 0) {
+			n-- // calls, or room that was not used
 			continue
 		}
 		if len(c) < wire.ChunkSize || le.Uint32(c) != wire.ChunkMagic {
 			t.Fatalf("%s: no chunk at %d", name, at)
+		}
+		if le.Uint16(c[wire.ChunkKindOffset:]) == wire.KindQueue {
+			queues = append(queues, c[wire.ChunkHeaderSize:wire.ChunkSize])
+			n--
+			continue
 		}
 		if s := le.Uint32(c[wire.ChunkSequenceOffset:]); s != n {
 			t.Errorf("%s: chunk %d has number %d", name, n, s)
@@ -115,7 +121,37 @@ func parseLog(t *testing.T, name string, data []byte) *spikeLog {
 			p = p[size:]
 		}
 	}
+	for _, q := range queues {
+		for ; len(q) >= wire.QueueSize; q = q[wire.QueueSize:] {
+			l.queue(t, q)
+		}
+	}
 	return l
+}
+
+// queue takes in what a thread has left in its queue, unless it is the end of what was
+// put into the log.
+func (l *spikeLog) queue(t *testing.T, q []byte) {
+	t.Helper()
+	head, read, ring := le.Uint64(q), le.Uint64(q[8:]), q[wire.QueueHeaderSize:]
+	for read < head {
+		r := ring[read%wire.QueueRoom:]
+		if le.Uint16(r) == wire.QueueSkip {
+			read += uint64(len(r))
+			continue
+		}
+		size := le.Uint16(r[2:])
+		if size < wire.RecordHeaderSize || int(size) > len(r) || uint64(size) > head-read {
+			t.Fatalf("a record of %d bytes in a queue", size)
+		}
+		read += uint64(size)
+		if n := len(l.episodes); le.Uint16(r) == wire.TypeEpisode && n > 0 && l.episodes[n-1].number == le.Uint64(r[8:]) {
+			continue
+		}
+		if le.Uint16(r) != wire.TypeFrames {
+			l.record(r[:size])
+		}
+	}
 }
 
 func (l *spikeLog) record(r []byte) {

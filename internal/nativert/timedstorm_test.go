@@ -28,11 +28,7 @@ func TestTimedStorms(t *testing.T) {
 		t.Helper()
 		_, logs := runTimed(t, stormSet, append([]string{program}, args...)...)
 		for _, l := range logs {
-			for _, e := range l.episodes {
-				if e.lo < e.t || e.hi < e.lo || e.end-e.hi < l.started-uint64(time.Hour) {
-					t.Errorf("episode %+v", e)
-				}
-			}
+			checkSpans(t, l)
 		}
 		return logs
 	}
@@ -52,8 +48,9 @@ func TestTimedStorms(t *testing.T) {
 		if os.Geteuid() != 0 {
 			least = 500
 		}
-		if int(l.trailer.threads) < least {
-			t.Errorf("%d threads seen, want %d", l.trailer.threads, least)
+		hidden := int(l.trailer.blind / 100_000) // each by a clock that was late by a part of its call
+		if int(l.trailer.threads)+hidden < least {
+			t.Errorf("%d threads seen, %d that the clock may have hidden, want %d", l.trailer.threads, hidden, least)
 		}
 	})
 	t.Run("small", func(t *testing.T) {
@@ -70,6 +67,19 @@ func TestTimedStorms(t *testing.T) {
 	t.Run("jump", func(t *testing.T) { atLeast(t, one(t, storm(t, "jump", "100000")), 1) })
 	t.Run("signals", func(t *testing.T) { atLeast(t, one(t, storm(t, "signals")), 40) })
 	t.Run("chain", func(t *testing.T) { testChain(t, one(t, storm(t, "chain", "20"))) })
+}
+
+// checkSpans wants episodes that are as long as their thresholds, and none that began
+// long before the log did: only a child of fork has calls that are older.
+func checkSpans(t *testing.T, l *spikeLog) {
+	t.Helper()
+	for _, e := range l.episodes {
+		if e.lo < e.t || e.hi < e.lo || e.end < e.hi || e.end-e.hi+uint64(time.Hour) < l.started {
+			t.Errorf("episode %d of thread %d: %d..%d, threshold %d, ended at %d, log since %d",
+				e.number, e.tid, e.lo, e.hi, e.t, e.end, l.started)
+			return // the others are like it
+		}
+	}
 }
 
 // testForks wants a log of each child, which tells of the calls that were
@@ -100,6 +110,9 @@ func testForks(t *testing.T, logs []*spikeLog, n int) {
 func testBottom(t *testing.T, l *spikeLog) {
 	if len(l.episodes) == 0 && (l.trailer.blind > stormSpike/4 || l.trailer.borderline > 0) {
 		t.Skip("the clock stood still")
+	}
+	if len(l.episodes) == 0 {
+		t.Fatalf("no episode; %+v", l.trailer)
 	}
 	e := l.episodes[0]
 	if e.frames < 1000 || e.flags&wire.EpisodeCut == 0 {

@@ -1,9 +1,12 @@
 package nativert
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // traceMembers are the sources of mode trace's members of the archive.
-var traceMembers = []string{"trace.S", "trace.c", "trace_module.c", "trace_depth.S"}
+var traceMembers = []string{"trace.S", "trace.c", "trace_module.c", "trace_depth.S", "bus.c", "leader.c"}
 
 // MaxTraceDepth bounds the depth of mode trace: each thread has a word for each
 // call above it.
@@ -34,6 +37,9 @@ func TraceObjects(defaultDir string, depth int) []Object {
 func traceSources() []File {
 	var out []File
 	for _, name := range append([]string{"trace.h"}, traceMembers...) {
+		if !strings.HasPrefix(name, "trace") {
+			continue // it is one of the other timed modes as well
+		}
 		data, err := timedFiles.ReadFile("c/timed/" + name)
 		if err != nil {
 			panic(err) // embedded above

@@ -3,7 +3,10 @@
 
 #include "timed.h"
 
-enum { CREATE_NAMES = 10000 }; /* of one process, or of those with its number */
+enum {
+  CREATE_NAMES = 10000, /* of one process, or of those with its number */
+  CREATE_MODE = 0644    /* nobody else is to make a log shorter, whatever the umask */
+};
 
 static i64 put_file_header(i64 fd, const u8 *h) {
   if (!fits(LOG_HEADER_SIZE)) return -EFBIG;
@@ -15,7 +18,7 @@ static i64 put_file_header(i64 fd, const u8 *h) {
 static i64 create_nameless(const char *dir, char *path, char *end, const u8 *h) {
   enum { O_TMPFILE = 020200000, AT_FDCWD = -100, AT_SYMLINK_FOLLOW = 0x400 };
   char link[64];
-  i64 err, fd = sys3(SYS_open, dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  i64 err, fd = sys3(SYS_open, dir, O_TMPFILE | O_RDWR | O_CLOEXEC, CREATE_MODE);
   if (fd < 0) return fd;
   put_number(put(link, "/proc/thread-self/fd/"), (u64)fd);
   err = put_file_header(fd, h);
@@ -29,17 +32,27 @@ static i64 create_nameless(const char *dir, char *path, char *end, const u8 *h) 
   return err < 0 ? err : -EEXIST;
 }
 
+/* out_of_the_way gives a file a number that programs do not count on. */
+static i64 out_of_the_way(i64 fd) {
+  u64 limit[2];
+  if (fd < 0 || sys2(SYS_getrlimit, 7 /* RLIMIT_NOFILE */, limit) < 0) return fd;
+  i64 high = sys3(SYS_fcntl, fd, 1030 /* F_DUPFD_CLOEXEC */, less(least(limit[0], 1024), 24));
+  if (high < 0) return fd;
+  sys1(SYS_close, fd);
+  return high;
+}
+
 /* create makes the file of a log in a directory: at path, once the first number that is
  * free and the suffix are put at end, which is inside of it. It returns the descriptor. */
 static i64 create(const char *dir, char *path, char *end, const u8 *h) {
   i64 err = 0, fd = create_nameless(dir, path, end, h);
-  if (fd >= 0) return fd;
+  if (fd >= 0) return out_of_the_way(fd);
   fd = -EEXIST;
   for (u32 n = 0; n < CREATE_NAMES && fd == -EEXIST; n++) {
     put(put_number(end, n), LOG_SUFFIX);
-    fd = sys3(SYS_open, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd = sys3(SYS_open, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, CREATE_MODE);
   }
-  if (fd < 0 || (err = put_file_header(fd, h)) >= 0) return fd;
+  if (fd < 0 || (err = put_file_header(fd, h)) >= 0) return out_of_the_way(fd);
   sys1(SYS_close, fd);
   sys1(SYS_unlink, path);
   return err;

@@ -31,14 +31,6 @@ static void append_time(struct process *p, u64 ns) { append(LOG_FLIGHT_TIME, (u3
 
 /* ---- chunks ---- */
 
-static u64 block_signals(void) {
-  u64 all = NONE, before;
-  sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, 8);
-  return before;
-}
-
-static void unblock_signals(u64 before) { sys4(SYS_rt_sigprocmask, 2, &before, 0, 8); }
-
 static u8 *anonymous(u64 size) {
   u8 *m = (u8 *)map(0, size + CHUNK, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return failed(m) ? 0 : (u8 *)(((u64)m + CHUNK - 1) & ~(CHUNK - 1));
@@ -60,6 +52,7 @@ static i64 room(struct process *p, struct chunk *c) {
   i64 n = sys4(SYS_pwrite, p->file.fd, p->flight->zeros, CHUNK, (c->number + 1) * CHUNK);
   if (n < 0) return n;
   if ((u64)n < CHUNK) return -ENOSPC;
+  __cairn_file_reached(p, (c->number + 2ul) * CHUNK);
   sys3(SYS_madvise, c->at, CHUNK, POPULATE_WRITE); /* at once, not page by page */
   return 0;
 }
@@ -149,7 +142,7 @@ static int in_sink(struct process *p, struct ring *r) {
 }
 
 /* recording tells whether there is a log to record in. */
-static int recording(struct process *p) { return p->flight_chunks && !p->flight->failed && load(&p->file.first); }
+static int recording(struct process *p) { return p->flight_chunks && !p->flight->failed && !p->file.failed && load(&p->file.first); }
 
 static struct ring *ring_of(struct process *p) {
   struct thread *t = __cairn_thread(p);
@@ -172,7 +165,7 @@ static void next(struct process *p, struct ring *r, u64 now) {
 
 /* begin_thread gives a thread a ring at its first event. */
 static void begin_thread(struct process *p, u64 sp, u64 now) {
-  u64 mask = block_signals(); /* lest a handler makes the thread's state as well */
+  u64 mask = block_most(); /* lest a handler makes the thread's state as well */
   struct ring *r = ring_of(p);
   if (r) {
     r->tid = (u32)sys0(SYS_gettid);
@@ -180,7 +173,7 @@ static void begin_thread(struct process *p, u64 sp, u64 now) {
     r->since = now;
   }
   next(p, r, now);
-  unblock_signals(mask);
+  unblock(mask);
 }
 
 /* more is where inserted code comes to, from a function whose stack pointer at
@@ -208,9 +201,9 @@ HIDDEN void __cairn_flight_more(u64 sp) {
     append_time(p, now);
     if (!full(at->position)) return;
   }
-  mask = block_signals();
+  mask = block_most();
   next(p, r, now);
-  unblock_signals(mask);
+  unblock(mask);
 }
 
 /* left notes that the call with stack pointer sp has ended, and when. */
@@ -219,9 +212,9 @@ static void left(struct process *p, u64 sp) {
   if (at->position == FLIGHT_NONE || !load(word(p, ALIVE))) return;
   u64 now = __cairn_now(p);
   if ((u16)at->position > (u16)(CHUNK - 24)) { /* no room for two */
-    u64 mask = block_signals();
+    u64 mask = block_most();
     next(p, ring_of(p), now);
-    unblock_signals(mask);
+    unblock(mask);
   }
   append_time(p, now);
   append(LOG_FLIGHT_EXIT, (u32)sp);
@@ -275,7 +268,7 @@ static void freeze(struct process *p, struct thread *t, u64 number, u64 lo, u64 
   u64 from = less(e, (1 + LOG_FLIGHT_LEAD) * hi);
   u32 n = 0;
   if (!r || !r->last || in_sink(p, r)) return;
-  u64 mask = block_signals();
+  u64 mask = block_most();
   struct chunk *first = r->oldest;
   while (first->next && (first->next->begun <= from || first->begun < r->since)) first = first->next;
   for (struct chunk *c = first; c; c = c->next) n++;
@@ -291,7 +284,7 @@ static void freeze(struct process *p, struct thread *t, u64 number, u64 lo, u64 
   unlock(&f->lock);
   if (ok) next(p, r, e);
   else add(&p->flight_missed, 1);
-  unblock_signals(mask);
+  unblock(mask);
 }
 
 /* ---- the process ---- */

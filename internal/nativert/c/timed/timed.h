@@ -5,6 +5,7 @@
  *   timed_mark.c    what programs say: thresholds, pauses, texts
  *   timed_scope.c   scopes that programs mark
  *   timed_stack.c   the stack of an episode
+ *   timed_usage.c   why a call took long
  *   timed_frame.c   frames of the program
  *   timed_snapshot.c  a stack that the program asks for
  *   timed_callback.c  what the program is told of its spikes
@@ -12,8 +13,11 @@
  *   timed_signal.c  the coarse clock kept by signals
  *   timed_tsc.c     the exact clock
  *   timed_stamp.c   beginnings of calls, by either
+ *   timed_queue.c   what threads leave for the log
  *   timed_log.c     the log and the thread that writes it
  *   timed_file.c    chunks of the log's file
+ *   bus.c           files of logs that others make shorter
+ *   leader.c        processes of which the runtime is all that is left
  *   timed_module.c  modules of the process
  *   timed_words.c   the words of CAIRN_SPIKE
  *   timed_channel.c names of conditions
@@ -30,25 +34,8 @@
 #define CAIRN_TIMED_H
 
 #include "timedwire.h"
-
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef int i32;
-typedef unsigned long u64;
-typedef long i64;
-
-#define HIDDEN __attribute__((visibility("hidden")))
-#define WEAK __attribute__((weak, visibility("default")))
-#define INLINE static inline __attribute__((always_inline))
-#define barrier() __asm__ volatile("" ::: "memory")
-#define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
-#define store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
-#define add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
-
-enum { MS = 1000000, SECOND = 1000000000 };
-#define NEVER 0x7fffffffu /* inline threshold that no call reaches */
-#define NONE (~0ul)
+#include "kernel.h"
+#include "bus.h"
 
 /* ---- what is shared by all modules of a process ---- */
 
@@ -62,7 +49,7 @@ struct tick {
 enum { LEVELS = 5, LEVEL_SHIFT = 3, LEVEL_TICKS = 2048, TICK_MARGIN = 64 };
 
 enum { STALLS = 64, MODULES = 512, SEEN_SLOTS = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_SEEN_SIZE, SEEN_INDEX = 2048, LIMITED = 1024, BASES = 64 };
-enum { THREAD_STACK = 32768, SCRATCH = 16384, CONTROL_PATH = 2048 };
+enum { THREAD_STACK = 32768, SCRATCH = 16384, CONTROL_PATH = 2048, CONTROL_LINE = 4096, CONTROL_CLIENTS = 8, MAX_DIR = 1024 };
 
 struct module {
   u64 start, end, bias;
@@ -75,7 +62,8 @@ struct module {
 struct file {
   i32 fd; /* -1: none */
   u64 device, inode; /* a program may close what it does not know, and open its own */
-  u8 failed;
+  u64 size;          /* at least, as it was written */
+  u8 failed, full;   /* full: no more chunks */
   u32 chunks; /* in the file */
   u32 sequence;
   u8 *first; /* the chunk with the trailer */
@@ -98,12 +86,19 @@ struct timer {
   u32 round; /* when the thread was seen last */
 };
 enum { TIMERS = 1024, OWN_THREADS = 8 };
+/* Who has connected to the control socket, and what was said so far. */
+struct client {
+  i32 fd; /* -1: nobody */
+  u64 n, since;
+  char line[CONTROL_LINE];
+};
 struct rate {
   u64 hz, error; /* of the TSC; of that, in 10^-9 */
 };
 enum { RATES = 8 };
 
 struct thread;
+struct usage;
 struct trees;
 struct spikes;
 struct summary;
@@ -138,13 +133,14 @@ struct process {
   u32 thread_count;
   int (*gettime)(int, u64 *); /* in the vDSO; 0: ask the kernel */
   u64 xsave_mask; /* 0: fxsave */
-  const char *dir;
+  char dir[MAX_DIR]; /* of logs; "": none */
   u32 bases;
   u64 base_word[BASES]; /* where modules keep the window's address */
   u64 start_real, start_mono, start_tsc;
   /* of mode stacks, see tree.c; 0: none */
   struct trees *trees;
   void (*tree_write)(struct process *, int final);
+  u64 tree_pause; /* until it is written again */
   void (*tree_forked)(struct process *);
   /* of the flight recorder, see flight.c; 0: none */
   struct flight *flight;
@@ -155,9 +151,12 @@ struct process {
   struct hooks *hooks; /* of functions that others compiled, see hook.h; 0: none */
   struct summary *frames; /* in the log; 0: none ended */
   u64 frames_from, frame_end, budget;
+  struct usage *usage; /* of threads, see timed_usage.c */
+  u32 frames_shift;
   struct spikes *spikes; /* that the program wants to be told; 0: none */
   u64 snapshots;         /* of the episodes */
-  u32 ended;             /* the program ends in order */
+  u32 ended, finished;   /* the program ends in order, and waits no more */
+  u32 deserted;          /* its threads have ended, and those of the runtime shall */
   /* what can be changed while it runs, see timed_control.c */
   u8 quiet;         /* switched off for now */
   u8 fixed_period;  /* the environment has set it */
@@ -174,6 +173,7 @@ struct process {
   char control_path[CONTROL_PATH]; /* of the socket that is there */
   char log_path[CONTROL_PATH];
   char control_reply[8192];
+  struct client client[CONTROL_CLIENTS];
   u64 setting[4]; /* threshold, period, rate and quiet, when the log was told */
   u32 settings;   /* records of that */
   u8 control_stack[THREAD_STACK] __attribute__((aligned(64)));
@@ -206,11 +206,14 @@ struct process {
   u32 pending; /* something is to be written */
   u32 wake;    /* futex of the writer */
   u32 flush_want, flush_done;
+  u32 awaited; /* a thread has waited for the log to be opened */
+  u32 queue_lock, queues_left;
+  u8 *queue_chunk; /* of the log, with parts of queues that nobody has yet */
 
   /* the writer writes */
   struct file file __attribute__((aligned(64)));
   u64 log_switches; /* of its thread */
-  u64 limited, second, in_second;
+  u64 limited, second, in_second, parent_second, in_parent_second;
   u64 left_out[LIMITED]; /* numbers of episodes */
   struct module module[MODULES];
   u32 modules, module_numbers;
@@ -221,6 +224,7 @@ struct process {
   u32 exe_id_len;
   char exe[4096];
   u8 scratch[SCRATCH] __attribute__((aligned(16)));
+  u8 taken[4096] __attribute__((aligned(16))); /* a record of a queue */
   u8 clock_stack[THREAD_STACK] __attribute__((aligned(64)));
   u8 log_stack[THREAD_STACK] __attribute__((aligned(64)));
 };
@@ -267,6 +271,14 @@ struct pause {
   u64 from, to;
 };
 
+/* What the kernel counts for a thread: processor time; faults, minor and major; switches,
+ * voluntary and not. */
+struct reading {
+  u64 at, cpu;
+  u32 count[4];
+};
+
+enum { READING_RINGS = 5, READINGS = 8 };
 enum { CALLS = 1024, NOTES = 64, OPEN = 16, PAUSES = 32, QUEUE = 1 << 19, QUEUE_BLOCK = 65536, XSAVE = 2816 };
 
 struct thread {
@@ -276,7 +288,9 @@ struct thread {
   i32 owner;  /* tid; 0: free */
   u32 busy, inactive, paused;
   u64 busy_since;
-  u64 switches, switches_at;
+  struct reading reading[READING_RINGS][READINGS], now, was; /* see timed_usage.c */
+  u32 readings[READING_RINGS];
+  u64 reported; /* how long the last call took that was reported */
   u64 parents, parents_sp, parents_at; /* threshold for the frames above */
   u64 left_at; /* where the unwinder meets the call that is judged */
   struct calls *made; /* its open calls, see hook_calls.c; 0: none */
@@ -288,9 +302,15 @@ struct thread {
   struct pause pause[PAUSES];     /* ring of pauses */
   u64 calls;
   struct slow_call call[CALLS]; /* ring */
-  /* queue of records for the writer: this thread moves head, the writer the
-   * others; up to tail and a lap there is room */
+  /* queue of records for the writer, see timed_queue.c: this thread moves heads, the
+   * writer the others. In memory there is room up to tail and a lap. */
   u64 head, tail, read;
+  u64 parent_at; /* the writer's: when the last caller in the log ended, and its frame */
+  u32 parent_sp;
+  u64 log_head, log_next, log_read; /* of the part in the log; next: what the writer sees */
+  u8 *logged;                       /* that part; 0: none yet */
+  u8 *log_chunk;                    /* that this thread has made, for others as well */
+  u8 in_log;                        /* what was reserved is there */
   struct ring *ring; /* of the flight recorder */
   char name[64]; /* given by the program */
   u32 name_len;
@@ -345,18 +365,27 @@ HIDDEN u64 __cairn_ticks(struct process *p, u64 ns);
 HIDDEN void __cairn_set_low(struct process *p, u64 threshold);
 HIDDEN void __cairn_clock_thread(struct process *p);
 HIDDEN void __cairn_log_thread(struct process *p);
+HIDDEN int __cairn_deserted(i32 pid);
+HIDDEN void __cairn_follow(i32 pid);
 HIDDEN u64 __cairn_late_between(struct process *p, u64 from, u64 to);
 HIDDEN struct thread *__cairn_thread(struct process *p);
 HIDDEN void __cairn_wake(struct process *p);
 HIDDEN void __cairn_frame_ended(struct process *p, const u64 *f);
 HIDDEN void __cairn_flush(struct process *p);
+HIDDEN void __cairn_end(struct process *p);
 HIDDEN void __cairn_callback_spike(struct process *p, const u64 *episode, i32 tid, const char *thread, u64 n);
 HIDDEN void __cairn_callback_text(struct process *p, u64 number, const char *text, u64 n);
 HIDDEN int __cairn_callback_ready(struct process *p, int all);
 HIDDEN void __cairn_callback_end(struct process *p);
+HIDDEN void __cairn_callback_desert(struct process *p);
 HIDDEN void __cairn_section_of(const struct thread *t, u64 sp, char *to, u64 room);
 HIDDEN void __cairn_settle(struct thread *t, u64 frame);
 HIDDEN u64 __cairn_switches(int who);
+HIDDEN void __cairn_usage_start(struct process *p);
+HIDDEN void __cairn_usage_forget(struct thread *t);
+HIDDEN void __cairn_usage_tick(struct process *p, u64 now);
+HIDDEN u32 __cairn_usage_read(struct process *p, struct thread *t, u64 t0, u64 e);
+HIDDEN void __cairn_usage_write(struct process *p, struct thread *t, u64 number, const struct slow_call *c);
 
 /* stack fills entries of the stack from the frame that is left at site with
  * stack pointer sp, and returns how many; see timed_stack.c. */
@@ -367,13 +396,22 @@ struct entry {
 /* call_times gives entries the times of calls that compilers hook; see hook_calls.c. */
 HIDDEN void __cairn_call_times(struct process *p, struct thread *t, struct entry *stack, u32 n, u64 e) __attribute__((weak));
 HIDDEN u8 *__cairn_reserve(struct thread *t, u64 size);
+HIDDEN void __cairn_commit(struct thread *t, u8 *record, u32 type, u64 size);
 HIDDEN void __cairn_publish(struct process *p, struct thread *t, u8 *record, u32 type, u64 size);
+HIDDEN void __cairn_queue_ready(struct process *p, struct thread *t);
+HIDDEN void __cairn_queue_forget(struct thread *t);
+HIDDEN int __cairn_queue_empty(struct thread *t);
+HIDDEN void __cairn_queue_drain(struct process *p, struct thread *t, void (*take)(struct process *, struct thread *, u8 *));
+HIDDEN void __cairn_file_copy(struct process *p, const u8 *record, u32 size, u64 time);
 HIDDEN u64 __cairn_rule(struct process *p, struct thread *t, u64 sp, u64 t0, u32 *flags);
 HIDDEN u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp, u64 e, struct entry *out,
                          u32 max, u32 *frames, u32 *flags);
 
 HIDDEN int __cairn_file_open(struct process *p);
 HIDDEN void __cairn_file_drop(struct process *p);
+HIDDEN void __cairn_file_unmap(u8 *chunk);
+HIDDEN void __cairn_file_look(struct process *p);
+HIDDEN void __cairn_file_reached(struct process *p, u64 size);
 HIDDEN void *__cairn_file_record(struct process *p, u32 type, u32 size, u32 a, u64 time);
 HIDDEN u8 *__cairn_file_seen(struct process *p);
 HIDDEN u8 *__cairn_file_chunk(struct process *p, u32 kind, u64 time);
@@ -417,109 +455,5 @@ HIDDEN u32 __cairn_scopes(struct process *p, struct thread *t, u64 sp, u64 e, st
 /* scope_names writes the names of those scopes that are sections. */
 HIDDEN void __cairn_scope_names(struct thread *t, u64 number, u64 sp);
 HIDDEN void __cairn_numbered_text(u64 number, u32 kind, u64 sp, u64 pc, const char *text, u64 len);
-
-/* ---- the kernel ---- */
-
-enum {
-  SYS_read = 0, SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_mmap = 9, SYS_munmap = 11, SYS_rt_sigprocmask = 14,
-  SYS_pwrite = 18, SYS_madvise = 28, SYS_getpid = 39, SYS_exit = 60, SYS_ftruncate = 77, SYS_mkdir = 83,
-  SYS_unlink = 87, SYS_readlink = 89, SYS_getrlimit = 97, SYS_getrusage = 98, SYS_getuid = 102, SYS_getgid = 104,
-  SYS_geteuid = 107, SYS_getegid = 108, SYS_setpriority = 141, SYS_sched_setscheduler = 144, SYS_prctl = 157, SYS_setrlimit = 160,
-  SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228, SYS_clock_nanosleep = 230, SYS_exit_group = 231,
-  SYS_tgkill = 234, SYS_linkat = 265, SYS_fallocate = 285, SYS_process_vm_readv = 310, SYS_memfd_create = 319
-};
-enum { EINTR = 4, EBADF = 9, EACCES = 13, EEXIST = 17, ESRCH = 3, EFBIG = 27, ENOSPC = 28, ENAMETOOLONG = 36, EOPNOTSUPP = 95 };
-enum { O_RDONLY = 0, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_CLOEXEC = 02000000 };
-enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_NORESERVE = 0x4000 };
-enum { MADV_DONTNEED = 4, MADV_NOHUGEPAGE = 15, MADV_DONTDUMP = 16, MADV_WIPEONFORK = 18 };
-enum { REALTIME = 0, MONOTONIC = 1, PROCESS_CPU = 2, THREAD_CPU = 3 };
-enum { FUTEX_WAIT = 128, FUTEX_WAKE = 129 };
-enum { AT_SECURE = 23, AT_SYSINFO_EHDR = 33 };
-
-INLINE i64 sys6(i64 n, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
-  register i64 r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
-  i64 r;
-  __asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                   : "rcx", "r11", "memory");
-  return r;
-}
-#define sys4(n, a, b, c, d) sys6(n, (i64)(a), (i64)(b), (i64)(c), (i64)(d), 0, 0)
-#define sys3(n, a, b, c) sys4(n, a, b, c, 0)
-#define sys2(n, a, b) sys4(n, a, b, 0, 0)
-#define sys1(n, a) sys4(n, a, 0, 0, 0)
-#define sys0(n) sys4(n, 0, 0, 0, 0)
-#define map(at, size, prot, flags, fd, offset) sys6(SYS_mmap, (i64)(at), (i64)(size), prot, flags, fd, (i64)(offset))
-#define failed(r) ((u64)(r) > -4096ul)
-
-INLINE void copy(void *to, const void *from, u64 n) {
-  __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
-}
-INLINE void clear(void *to, u64 n) {
-  __asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(0) : "memory");
-}
-INLINE u64 length(const char *s) {
-  u64 n = 0;
-  while (s[n]) n++;
-  return n;
-}
-INLINE u64 least(u64 a, u64 b) { return a < b ? a : b; }
-INLINE u64 most(u64 a, u64 b) { return a > b ? a : b; }
-INLINE u64 less(u64 a, u64 b) { return a > b ? a - b : 0; } /* a - b, or 0 */
-/* muldiv is a * b / c, which fits 64 bits; the compiler would call libgcc. */
-INLINE u64 muldiv(u64 a, u64 b, u64 c) {
-  u64 high;
-  __asm__("mulq %2\n\tdivq %3" : "+a"(a), "=&d"(high) : "r"(b), "r"(c) : "cc");
-  return a;
-}
-INLINE u64 up8(u64 n) { return (n + 7) & ~7ul; }
-
-/* Text for messages and names. */
-INLINE char *put(char *p, const char *s) {
-  while (*s) *p++ = *s++;
-  *p = 0;
-  return p;
-}
-INLINE char *put_number(char *p, u64 v) {
-  char b[24], *q = b + 23;
-  *q = 0;
-  do *--q = (char)('0' + v % 10);
-  while (v /= 10);
-  return put(p, q);
-}
-INLINE char *put_hex(char *p, u64 v, int digits) {
-  for (int i = digits - 1; i >= 0; i--) *p++ = "0123456789abcdef"[v >> 4 * i & 15];
-  *p = 0;
-  return p;
-}
-/* A lock for what is rarely held, and by no slow exit. */
-/* fits tells whether a file may be that long (ulimit -f). To write more would end the
- * program by SIGXFSZ. */
-INLINE int fits(u64 size) {
-  u64 limit[2];
-  return sys2(SYS_getrlimit, 1 /* RLIMIT_FSIZE */, limit) < 0 || size <= limit[0];
-}
-/* auxiliary returns what the kernel told the process at its start, 0 if it did not, or
- * -errno. */
-INLINE i64 auxiliary(u64 type) {
-  u64 aux[2];
-  i64 value = 0, fd = sys3(SYS_open, "/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return fd;
-  while (sys3(SYS_read, fd, aux, sizeof aux) == sizeof aux && aux[0])
-    if (aux[0] == type) value = (i64)aux[1];
-  sys1(SYS_close, fd);
-  return value;
-}
-/* is_privileged tells whether the program has more rights than its caller: set-uid,
- * set-gid, or capabilities of its file, with which it may not look at itself. */
-INLINE int is_privileged(void) {
-  if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid)) return 1;
-  i64 secure = auxiliary(AT_SECURE);
-  return secure > 0 || secure == -EACCES;
-}
-INLINE void lock(u32 *l) {
-  while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) sys0(24 /* sched_yield */);
-}
-INLINE void unlock(u32 *l) { store(l, 0); }
-INLINE void say(const char *text, u64 n) { sys3(SYS_write, 2, text, n); }
 
 #endif

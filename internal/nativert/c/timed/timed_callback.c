@@ -48,10 +48,11 @@ int __cairn_on_spike(void (*told)(const struct spike *)) {
 
 /* spike_thread calls the function for ever. What it does is no spike. */
 void *__cairn_spike_thread(void *none) {
+  (void)none;
   struct process *p = __cairn_state;
   struct spikes *s = load(&p->spikes);
   struct spike one;
-  u64 signals = ~(3ul << 31); /* but for two that the C library needs */
+  u64 signals = ~(3ul << 31 | 1ul << 6); /* but for two that the C library needs, and SIGBUS */
   sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &signals, 0, 8);
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-spikes");
   __cairn_thread_active(0);
@@ -66,9 +67,9 @@ void *__cairn_spike_thread(void *none) {
       add(&s->done, 1);
       sys3(SYS_futex, &s->done, FUTEX_WAKE, NEVER);
     }
+    if (load(&p->deserted)) __cairn_follow(p->pid);
     sys4(SYS_futex, &s->wake, FUTEX_WAIT, wake, 0);
   }
-  return none;
 }
 
 /* ---- on the log's thread ---- */
@@ -115,6 +116,14 @@ int __cairn_callback_ready(struct process *p, int all) {
     sys3(SYS_futex, &s->wake, FUTEX_WAKE, NEVER);
   }
   return s->ready < s->head;
+}
+
+/* callback_desert ends the thread that tells: nobody is left to be told. */
+void __cairn_callback_desert(struct process *p) {
+  struct spikes *s = load(&p->spikes);
+  if (!s) return;
+  add(&s->wake, 1);
+  sys3(SYS_futex, &s->wake, FUTEX_WAKE, NEVER);
 }
 
 /* callback_end waits for a while until the program was told all. */

@@ -98,7 +98,7 @@ static void stall(struct process *p, u64 from, u64 to, u64 waited) {
   u64 *s = p->stall[n % STALLS];
   s[0] = from, s[1] = to, s[2] = waited;
   store(&p->stalls, n + 1);
-  store(&p->pending, 1);
+  if (to - from > p->threshold) store(&p->pending, 1);
 }
 
 /* account sums up what a tick is late by. */
@@ -189,6 +189,7 @@ static int is_idle(struct process *p, struct idleness *s, u64 n) {
   u64 w = __cairn_switches(0) - __cairn_switches(1) - load(&p->log_switches);
   int still = s->at && w == s->switches && (i64)(c - s->cpu) < (i64)(n - s->at) / 100;
   p->clock_cpu = own;
+  if (__cairn_deserted(p->pid)) store(&p->pending, 1); /* the log's thread sees to it */
   if (!still) s->since = 0;
   else if (!s->since) s->since = s->at;
   s->at = n, s->cpu = c, s->switches = w;
@@ -207,6 +208,7 @@ void __cairn_clock_thread(struct process *p) {
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
   if (p->kind == KIND_EXACT) __cairn_exact_thread(p);
   __cairn_tick(p); /* until the thread came to run */
+  __cairn_usage_start(p);
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   i32 priority = 1;
   if (sys3(SYS_sched_setscheduler, 0, 1 /* SCHED_FIFO */, &priority) < 0) sys3(SYS_setpriority, 0, 0, -20);
@@ -214,12 +216,16 @@ void __cairn_clock_thread(struct process *p) {
     u64 ts[2] = {p->pace / SECOND, p->pace % SECOND};
     sys4(SYS_futex, &p->hurry, FUTEX_WAIT, hurry, ts);
     hurry = load(&p->hurry);
+    if (load(&p->deserted)) __cairn_follow(p->pid);
     u64 last = p->last_tick, gap = __cairn_tick(p), n = p->last_tick, pace = p->period;
     __cairn_signal_scan(p, n);
+    __cairn_usage_tick(p, __cairn_now(p));
     if (gap > p->threshold) {
       u64 d = run_delay();
       stall(p, last, last + gap, less(d, waited));
       waited = d;
+    } else if (gap > most(2 * p->period, p->pace + p->period)) {
+      stall(p, last, last + gap, 0); /* as account says */
     }
     if (is_idle(p, &idle, n)) {
       pace *= 2;

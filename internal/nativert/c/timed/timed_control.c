@@ -3,8 +3,8 @@
  * and words of CAIRN_SPIKE; the answer is lines of a name and a value, the last one
  * "end", and then the connection is closed. See internal/control for the other side.
  *
- * Whoever connects is not trusted: lengths and times are bounded, one client is
- * served at a time, and only the user that the process runs as is answered. The
+ * Whoever connects is not trusted: lengths and times are bounded, nobody is
+ * waited for, and only the user that the process runs as is answered. The
  * thread has a table of files of its own, so that it neither holds open what the
  * program closes nor takes connections from a file that the program opened in the
  * socket's place. */
@@ -16,9 +16,9 @@ enum {
   SYS_getsockopt = 55, SYS_lstat = 6, SYS_fchmod = 91, SYS_unshare = 272, SYS_accept4 = 288, SYS_close_range = 436
 };
 enum { AF_UNIX = 1, SOCK_STREAM = 1, SOCK_NONBLOCK = 04000, SOCK_CLOEXEC = 02000000, SOL_SOCKET = 1, SO_PEERCRED = 17 };
-enum { POLLIN = 1, POLLOUT = 4, MSG_DONTWAIT = 0x40, MSG_NOSIGNAL = 0x4000, O_PATH = 010000000, O_DIRECTORY = 0200000 };
+enum { POLLIN = 1, MSG_DONTWAIT = 0x40, MSG_NOSIGNAL = 0x4000, O_PATH = 010000000, O_DIRECTORY = 0200000 };
 enum { EAGAIN = 11, ECONNREFUSED = 111, EADDRINUSE = 98 };
-enum { LINE = 4096, REPLY = 8192, PATIENCE = SECOND };
+enum { LINE = CONTROL_LINE, REPLY = 8192, PATIENCE = SECOND };
 
 struct address {
   u16 family;
@@ -63,7 +63,7 @@ static i64 listen_at(i64 dir, const char *name) {
     sys1(SYS_unlink, a.path);
     r = sys3(SYS_bind, fd, &a, sizeof a);
   }
-  if (r >= 0) r = sys2(SYS_listen, fd, 8);
+  if (r >= 0) r = sys2(SYS_listen, fd, 128);
   if (r >= 0) return fd;
   sys1(SYS_close, fd);
   return r;
@@ -108,37 +108,14 @@ static i64 open_socket(struct process *p) {
   return fd;
 }
 
-/* ---- a client ---- */
+/* ---- clients ---- */
 
-static int ready(i64 fd, u16 events, u64 left) {
-  struct {
-    i32 fd;
-    u16 events, got;
-  } f = {(i32)fd, events, 0};
-  return sys3(SYS_poll, &f, 1, left / MS + 1) > 0;
-}
-
-/* receive reads a line and returns its length, or NONE. */
-static u64 receive(struct process *p, i64 fd, char *line) {
-  u64 n = 0, end = __cairn_now(p) + PATIENCE, now;
-  while (n < LINE && (now = __cairn_now(p)) < end && ready(fd, POLLIN, end - now)) {
-    i64 r = sys3(SYS_read, fd, line + n, LINE - n);
-    if (r == -EAGAIN) continue;
-    if (r <= 0) break;
-    for (u64 to = n + (u64)r; n < to; n++)
-      if (line[n] == '\n') {
-        line[n] = 0;
-        return n;
-      }
-  }
-  return NONE;
-}
-
-static void answer(struct process *p, i64 fd, const char *text, u64 n) {
-  u64 end = __cairn_now(p) + PATIENCE, now;
-  while (n && (now = __cairn_now(p)) < end && ready(fd, POLLOUT, end - now)) {
+/* answer sends what has room in the socket's buffer, which a whole answer has. Who has
+ * filled it does not read: nobody waits for that. */
+static void answer(i64 fd, const char *text, u64 n) {
+  while (n) {
     i64 r = sys6(SYS_sendto, fd, (i64)text, (i64)n, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
-    if (r == -EAGAIN) continue;
+    if (r == -EINTR) continue;
     if (r <= 0) return;
     text += r, n -= (u64)r;
   }
@@ -175,12 +152,11 @@ static void commas(char *s) {
   }
 }
 
-/* serve answers one request. */
-static void serve(struct process *p, i64 fd) {
+/* serve answers a request, which n bytes were read of; n is NONE if it did not come. */
+static void serve(struct process *p, i64 fd, char *line, u64 n) {
   static const char set[] = "set ";
-  char line[LINE], *reply = p->control_reply, *q;
+  char *reply = p->control_reply, *q;
   const char *wrong = 0;
-  u64 n = receive(p, fd, line);
   int sets = n != NONE;
   for (u64 i = 0; sets && set[i]; i++) sets = line[i] == set[i];
   if (n == NONE || (!sets && !(__cairn_word_is(line, "show")))) {
@@ -198,7 +174,7 @@ static void serve(struct process *p, i64 fd) {
   } else {
     q = describe(p, reply, reply + REPLY);
   }
-  answer(p, fd, reply, (u64)(q - reply));
+  answer(fd, reply, (u64)(q - reply));
 }
 
 /* is_ours tells whether a client is the user that the process runs as. */
@@ -206,6 +182,64 @@ static int is_ours(i64 fd) {
   u32 cred[3] = {0, ~0u, 0}, size = sizeof cred;
   i64 r = sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (i64)cred, (i64)&size, 0);
   return r >= 0 && cred[1] == (u32)sys0(SYS_geteuid);
+}
+
+/* part ends a connection. */
+static void part(struct client *c) {
+  sys1(SYS_close, c->fd);
+  c->fd = -1;
+}
+
+/* hear reads what a client has sent, and answers when it is a line. */
+static void hear(struct process *p, struct client *c) {
+  i64 r = sys3(SYS_read, c->fd, c->line + c->n, CONTROL_LINE - c->n);
+  if (r == -EAGAIN || r == -EINTR) return;
+  for (u64 to = c->n + (u64)(r > 0 ? r : 0); c->n < to; c->n++)
+    if (c->line[c->n] == '\n') {
+      c->line[c->n] = 0;
+      serve(p, c->fd, c->line, c->n);
+      part(c);
+      return;
+    }
+  if (r > 0 && c->n < CONTROL_LINE) return;
+  serve(p, c->fd, 0, NONE);
+  part(c);
+}
+
+/* welcome takes in a client, in the place of the one that is there for longest if there
+ * are many: whoever connects and says nothing keeps nobody from being served. */
+static void welcome(struct process *p, i64 fd) {
+  struct client *place = p->client;
+  if (!is_ours(fd)) {
+    sys1(SYS_close, fd);
+    return;
+  }
+  for (struct client *c = p->client; c < p->client + CONTROL_CLIENTS; c++)
+    if (place->fd >= 0 && (c->fd < 0 || c->since < place->since)) place = c;
+  if (place->fd >= 0) part(place);
+  place->fd = (i32)fd, place->n = 0, place->since = __cairn_now(p);
+}
+
+/* attend waits until a client has something to say, one comes, or a second has gone by. */
+static void attend(struct process *p, i64 fd) {
+  struct {
+    i32 fd;
+    u16 events, got;
+  } f[CONTROL_CLIENTS + 1];
+  for (u32 i = 0; i < CONTROL_CLIENTS; i++) f[i].fd = p->client[i].fd, f[i].events = POLLIN, f[i].got = 0;
+  f[CONTROL_CLIENTS].fd = (i32)fd, f[CONTROL_CLIENTS].events = POLLIN, f[CONTROL_CLIENTS].got = 0;
+  if (sys3(SYS_poll, f, CONTROL_CLIENTS + 1, SECOND / MS) < 0) return;
+  u64 now = __cairn_now(p);
+  for (struct client *c = p->client; c < p->client + CONTROL_CLIENTS; c++) {
+    if (c->fd < 0) continue;
+    if (f[c - p->client].got) hear(p, c);
+    else if (now - c->since > PATIENCE) part(c);
+  }
+  if (!f[CONTROL_CLIENTS].got) return;
+  i64 client = sys4(SYS_accept4, fd, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  u64 ts[2] = {0, 10 * MS};
+  if (client >= 0) welcome(p, client);
+  else if (client != -EAGAIN) sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
 }
 
 void __cairn_control_thread(struct process *p) {
@@ -216,19 +250,11 @@ void __cairn_control_thread(struct process *p) {
     __cairn_wake(p);
     sys1(SYS_exit, 0);
   }
+  for (u32 i = 0; i < CONTROL_CLIENTS; i++) p->client[i].fd = -1;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if (load(&p->ended)) __cairn_control_end(p); /* that looked for the socket before it was there */
-  for (;;) {
-    ready(fd, POLLIN, 3600ul * SECOND);
-    i64 client = sys4(SYS_accept4, fd, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (client < 0) {
-      u64 ts[2] = {0, 10 * MS};
-      if (client != -EAGAIN) sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
-      continue;
-    }
-    if (is_ours(client)) serve(p, client);
-    sys1(SYS_close, client);
-  }
+  while (!load(&p->deserted)) attend(p, fd);
+  __cairn_follow(p->pid);
 }
 
 /* control_end takes the socket away, when the process is known to end. */

@@ -19,19 +19,27 @@ static void complain(const char *what, i64 err) {
   say(b, (u64)(p - b));
 }
 
-/* identify tells which file a descriptor is of. */
-static i64 identify(i32 fd, u64 *device, u64 *inode) {
-  u64 stat[18];
-  i64 err = sys2(5 /* fstat */, fd, stat);
-  if (err >= 0) *device = stat[0], *inode = stat[1];
-  return err;
+/* own tells whether the descriptor is still that of the log. */
+int __cairn_file_own(struct process *p) { return is_file(p->file.fd, p->file.device, p->file.inode) >= 0; }
+
+/* reached notes that the file is so long now. */
+void __cairn_file_reached(struct process *p, u64 size) {
+  u64 was = load(&p->file.size);
+  while (size > was && !__atomic_compare_exchange_n(&p->file.size, &was, size, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  }
 }
 
-/* own tells whether the descriptor is still that of the log: programs close all that
- * they find, and get its number for a file of theirs. */
-int __cairn_file_own(struct process *p) {
-  u64 device, inode;
-  return p->file.fd >= 0 && identify(p->file.fd, &device, &inode) >= 0 && device == p->file.device && inode == p->file.inode;
+/* look ends the log if somebody has made it shorter: what was there makes no sense
+ * without the rest. */
+void __cairn_file_look(struct process *p) {
+  static const char why[] = ": it was made shorter\n";
+  struct file *f = &p->file;
+  char b[CONTROL_PATH + 128], *q;
+  i64 size = f->failed || f->fd < 0 ? -1 : is_file(f->fd, f->device, f->inode);
+  if (size < 0 || (u64)size >= load(&f->size)) return;
+  f->failed = 1;
+  q = put(put(put(b, "cairn: nothing more is logged to "), p->log_path), why);
+  say(b, (u64)(q - b));
 }
 
 /* room makes the file long enough for chunk n, with blocks on the disk. */
@@ -49,6 +57,7 @@ static i64 room(i32 fd, u32 n) {
 /* new_chunk maps another chunk; 0 if there is no room for it. */
 static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
   struct file *f = &p->file;
+  if (f->full) return 0;
   u32 n = add(&f->chunks, 1);
   i64 err = __cairn_file_own(p) ? room(f->fd, n) : -EBADF;
   u8 *c = 0;
@@ -56,19 +65,29 @@ static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
     c = (u8 *)map(0, LOG_CHUNK_SIZE, PROT_RW, MAP_SHARED, f->fd, (u64)(n + 1) * LOG_CHUNK_SIZE);
     if (failed(c)) err = (i64)c;
   }
+  if (err >= 0) {
+    __cairn_bus_add(c, LOG_CHUNK_SIZE);
+    __cairn_file_reached(p, (n + 2ul) * LOG_CHUNK_SIZE);
+  }
   if (err < 0) {
     complain("no room for the log", err);
-    f->failed = 1;
+    f->full = 1; /* there may be room in those that it has */
     return 0;
   }
   u32 *h = (u32 *)c;
   h[0] = LOG_CHUNK_MAGIC;
   h[1] = kind;
   h[2] = (u32)p->pid;
-  h[4] = f->sequence++;
+  if (kind != LOG_KIND_QUEUE) h[4] = f->sequence++; /* other threads make those */
   *(u64 *)(c + 24) = *(u64 *)(c + 32) = time;
   *(u64 *)(c + 40) = load(&p->dropped);
   return c;
+}
+
+/* unmap lets go of a chunk. */
+void __cairn_file_unmap(u8 *c) {
+  __cairn_bus_drop(c);
+  sys2(SYS_munmap, c, LOG_CHUNK_SIZE);
 }
 
 /* seal closes a chunk: it says how much of it is used. */
@@ -77,28 +96,47 @@ static void seal(struct file *f) {
   *(u64 *)(c + 32) = f->last;
   *(u32 *)(c + 20) = f->used;
   *(u32 *)(c + 60) = sum(c, 60);
-  if (c != f->first) sys2(SYS_munmap, c, LOG_CHUNK_SIZE);
+  if (c != f->first) __cairn_file_unmap(c);
   f->chunk = 0;
+}
+
+/* next returns room for a record, or 0. */
+static u8 *next(struct process *p, u32 size, u64 time) {
+  struct file *f = &p->file;
+  if (f->fd < 0 || f->failed || size > LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) return 0;
+  if (f->chunk && f->used + size > LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) seal(f);
+  if (!f->chunk) {
+    if (!(f->chunk = new_chunk(p, LOG_KIND_RECORDS, time))) {
+      f->failed = 1;
+      return 0;
+    }
+    f->used = 0;
+  }
+  u8 *r = f->chunk + LOG_CHUNK_HEADER_SIZE + f->used;
+  f->used += size;
+  f->last = time;
+  return r;
 }
 
 /* record returns room for a record, its header filled in, or 0. The type is
  * stored first, the caller fills in the rest: a process killed in between
  * leaves a record of zeros, which readers refuse one by one. */
 void *__cairn_file_record(struct process *p, u32 type, u32 size, u32 a, u64 time) {
-  struct file *f = &p->file;
-  if (f->fd < 0 || f->failed) return 0;
-  if (f->chunk && f->used + size > LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) seal(f);
-  if (!f->chunk) {
-    if (!(f->chunk = new_chunk(p, LOG_KIND_RECORDS, time))) return 0;
-    f->used = 0;
-  }
-  u8 *r = f->chunk + LOG_CHUNK_HEADER_SIZE + f->used;
-  f->used += size;
-  f->last = time;
+  u8 *r = next(p, size, time);
+  if (!r) return 0;
   ((u32 *)r)[1] = a;
   ((u16 *)r)[1] = (u16)size;
   store((u16 *)r, (u16)type);
   return r;
+}
+
+/* copy puts a record of a queue into the log. The type comes last: readers see it whole
+ * here, or in the queue. */
+void __cairn_file_copy(struct process *p, const u8 *record, u32 size, u64 time) {
+  u8 *r = next(p, size, time);
+  if (!r) return;
+  copy(r + 2, record + 2, size - 2);
+  store((u16 *)r, *(const u16 *)record);
 }
 
 u8 *__cairn_file_seen(struct process *p) {
@@ -144,7 +182,7 @@ int __cairn_file_open(struct process *p) {
   char *path = (char *)p->scratch + 8192;
   u8 h[LOG_HEADER_SIZE] = {0};
   if (f->fd >= 0) return 1;
-  if (f->failed || !p->dir) return 0;
+  if (f->failed || !p->dir[0]) return 0;
   sys2(SYS_mkdir, p->dir, 0777);
   put_header(p, h);
   i64 fd = create(p->dir, path, put_path(p, path), h);
@@ -173,16 +211,18 @@ i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number) {
   *number = add(&p->file.chunks, n);
   *at = (u8 *)(((u64)m + LOG_CHUNK_SIZE - 1) & ~(LOG_CHUNK_SIZE - 1ul));
   i64 err = map(*at, size, PROT_RW, MAP_SHARED | MAP_FIXED, p->file.fd, (u64)(*number + 1) * LOG_CHUNK_SIZE);
-  return failed(err) ? err : 0;
+  if (failed(err)) return err;
+  __cairn_bus_add(*at, size);
+  return 0;
 }
 
 /* drop leaves a parent's file alone. */
 void __cairn_file_drop(struct process *p) {
   struct file *f = &p->file;
-  if (f->chunk && f->chunk != f->first) sys2(SYS_munmap, f->chunk, LOG_CHUNK_SIZE);
-  if (f->first) sys2(SYS_munmap, f->first, LOG_CHUNK_SIZE);
-  if (f->seen) sys2(SYS_munmap, f->seen, LOG_CHUNK_SIZE);
-  if (p->frames) sys2(SYS_munmap, (u8 *)p->frames - LOG_CHUNK_HEADER_SIZE, LOG_CHUNK_SIZE);
+  if (f->chunk && f->chunk != f->first) __cairn_file_unmap(f->chunk);
+  if (f->first) __cairn_file_unmap(f->first);
+  if (f->seen) __cairn_file_unmap(f->seen);
+  if (p->frames) __cairn_file_unmap((u8 *)p->frames - LOG_CHUNK_HEADER_SIZE);
   p->frames = 0;
   if (f->fd >= 0) sys1(SYS_close, f->fd);
   clear(f, sizeof *f);
@@ -194,15 +234,16 @@ void __cairn_trailer(struct process *p, int final) {
   u8 *r = p->file.first + LOG_CHUNK_HEADER_SIZE;
   u64 *f = (u64 *)r;
   ((u32 *)r)[1] = (((u32 *)r)[1] & ~LOG_TRAILER_OFF) | (p->quiet ? LOG_TRAILER_OFF : 0);
+  int over = final || load(&p->finished);
+  if (over) ((u32 *)r)[1] |= LOG_TRAILER_FINAL;
   if (final) {
-    ((u32 *)r)[1] |= LOG_TRAILER_FINAL;
     __cairn_file_header(p); /* the rate of the TSC is known by now */
   }
   u64 now = __cairn_now(p), gap = less(now, p->last_tick), late = less(gap, 2 * p->period), idle = 0;
   int exact = p->kind == KIND_EXACT;
   if (exact) gap = late = 0; /* there is no clock that could be late */
   if (gap < p->threshold / 2 + p->period) idle = late, late = 0; /* as long as it may be while all is idle */
-  if (!final && !late) gap = idle = 0;                            /* its tick will say */
+  if (!over && !late) gap = idle = 0;                            /* its tick will say */
   f[1] = now;
   f[2] = load(&p->ticks), f[3] = p->blind + late, f[4] = p->late + !!late, f[5] = most(p->worst, gap);
   f[6] = load(&p->borderline), f[7] = load(&p->slow), f[8] = load(&p->dropped);
@@ -222,12 +263,12 @@ void __cairn_trailer(struct process *p, int final) {
 /* header writes it again: what it says was not all known at the start. */
 void __cairn_file_header(struct process *p) {
   u8 h[LOG_HEADER_SIZE] = {0};
-  if (!__cairn_file_own(p)) return;
+  if (p->file.failed || !__cairn_file_own(p)) return;
   put_header(p, h);
   sys4(SYS_pwrite, p->file.fd, h, sizeof h, 0);
 }
 
-/* chunk maps a chunk of another kind, which stays live. */
+/* chunk maps a chunk of another kind, which stays live. Any thread may call it. */
 u8 *__cairn_file_chunk(struct process *p, u32 kind, u64 time) {
   struct file *f = &p->file;
   return f->fd < 0 || f->failed ? 0 : new_chunk(p, kind, time);

@@ -23,8 +23,7 @@ void __cairn_next_frame(void) {
   u64 *f = (u64 *)__cairn_reserve(t, SIZE);
   if (f) {
     f[1] = number, f[2] = now, f[3] = now - last;
-    ((u16 *)f)[0] = LOG_TYPE_FRAMES, ((u16 *)f)[1] = SIZE;
-    store(&t->head, t->head + SIZE);
+    __cairn_commit(t, (u8 *)f, LOG_TYPE_FRAMES, SIZE);
   } else {
     add(&p->dropped, 1);
   }
@@ -62,7 +61,6 @@ static void halve(struct summary *s) {
   }
   clear(&s->bucket[LOG_FRAME_BUCKETS / 2], sizeof s->bucket / 2);
   s->used = LOG_FRAME_BUCKETS / 2;
-  s->shift++;
 }
 
 /* keep puts a frame among the longest, in the place of the shortest. */
@@ -83,14 +81,17 @@ void __cairn_frame_ended(struct process *p, const u64 *f) {
     p->frames = (struct summary *)(c + LOG_CHUNK_HEADER_SIZE);
     p->frames->size = LOG_FRAMES_SIZE;
     p->frames_from = number;
+    p->frames_shift = 0;
     store(&p->frames->type, LOG_TYPE_FRAMES);
   }
   struct summary *s = p->frames;
   store(&s->edition, s->edition + 1);
   u64 at = less(number, p->frames_from);
-  while (at >> s->shift >= LOG_FRAME_BUCKETS) halve(s);
-  struct bucket *b = &s->bucket[at >> s->shift];
-  s->used = (u32)most(s->used, (at >> s->shift) + 1);
+  while (at >> p->frames_shift >= LOG_FRAME_BUCKETS) halve(s), p->frames_shift++;
+  at >>= p->frames_shift; /* what is mapped is no index: others may change the file */
+  s->shift = p->frames_shift;
+  struct bucket *b = &s->bucket[at];
+  s->used = (u32)most(s->used, at + 1);
   b->worst = (u32)most(b->worst, least(took / 1000, ~0u));
   s->count++, s->end = end, s->sum += took, s->worst = most(s->worst, took), s->budget = budget;
   if (took > budget) s->over++, b->over++;

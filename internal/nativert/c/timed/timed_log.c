@@ -20,8 +20,8 @@ static u64 stack_hash(const struct entry *x, u32 n) {
 
 /* count_seen adds an episode to the counters of its peak and stack, and returns
  * how often it was seen, now included. The last slot is for all that found no
- * slot. */
-static u64 count_seen(struct process *p, u64 number, u64 pc, u64 hash, u64 lo, u64 time) {
+ * slot. worst is set if it is the longest of its stack by far. */
+static u64 count_seen(struct process *p, u64 number, u64 pc, u64 hash, u64 lo, u64 time, int *worst) {
   struct file *f = &p->file;
   u8 *slots = __cairn_file_seen(p), *r;
   if (!slots) return 1;
@@ -42,6 +42,7 @@ static u64 count_seen(struct process *p, u64 number, u64 pc, u64 hash, u64 lo, u
   }
 found:;
   u64 *s = (u64 *)r;
+  *worst = less(lo, s[4]) > s[4] / 16;
   s[4] = most(s[4], lo);
   s[5] += lo;
   s[6] = time;
@@ -115,6 +116,16 @@ static int wanted(struct process *p, u64 time, u64 seen) {
   return 0;
 }
 
+/* A call that ended too late is a parent of each spike in it. All are there for readers
+ * to find out what of its time they explain, those too that were counted only; once. */
+static int wanted_parent(struct process *p, struct thread *t, const u64 *f) {
+  enum { LONG = SECOND / 16 };
+  if (p->left_out[f[1] % LIMITED] != f[1]) return 1;
+  if (f[2] == t->parent_at && (u32)(f[7] >> 32) == t->parent_sp) return 0;
+  if (f[2] / SECOND != p->parent_second) p->parent_second = f[2] / SECOND, p->in_parent_second = 0;
+  return p->in_parent_second++ < 10 * p->rate || f[3] >= LONG;
+}
+
 /* list_again lists the modules for addresses that are in none: at once, less often
  * if that brings nothing, as with code that is made while the program runs. */
 static void list_again(struct process *p) {
@@ -136,9 +147,9 @@ static void take(struct process *p, struct thread *t, u8 *q) {
   }
   if (type == LOG_TYPE_EPISODE) {
     const struct entry *x = (const struct entry *)(q + LOG_EPISODE_SIZE);
-    int spike = !((u32)f[7] & LOG_EPISODE_SNAPSHOT);
-    u64 seen = spike ? count_seen(p, f[1], x->pc, stack_hash(x, (u32)f[8] & 0xffff), f[3], time) : OFTEN;
-    if (!wanted(p, time, seen)) {
+    int spike = !((u32)f[7] & LOG_EPISODE_SNAPSHOT), worst = 0;
+    u64 seen = spike ? count_seen(p, f[1], x->pc, stack_hash(x, (u32)f[8] & 0xffff), f[3], time, &worst) : OFTEN;
+    if (!wanted(p, time, worst ? 1 : seen)) {
       p->left_out[f[1] % LIMITED] = f[1];
       if (!spike) p->limited--; /* that is of spikes */
       return;
@@ -152,14 +163,19 @@ static void take(struct process *p, struct thread *t, u8 *q) {
       __cairn_callback_spike(p, f, t->owner, name, name_of(t, name));
     }
   }
-  if ((type == LOG_TYPE_PARENT || type == LOG_TYPE_TEXT) && f[1] && p->left_out[f[1] % LIMITED] == f[1]) return;
+  if (type == LOG_TYPE_USAGE && p->left_out[f[1] % LIMITED] == f[1] && (f[2] != t->parent_at || (u32)f[8] != t->parent_sp)) return;
+  if (type == LOG_TYPE_TEXT && f[1] && p->left_out[f[1] % LIMITED] == f[1]) return;
+  if (type == LOG_TYPE_PARENT) {
+    if (!wanted_parent(p, t, f)) return;
+    t->parent_at = f[2], t->parent_sp = (u32)(f[7] >> 32);
+  }
   if (type == LOG_TYPE_TEXT) __cairn_callback_text(p, f[1], (const char *)q + LOG_TEXT_SIZE, f[3] >> 16 & 0xffff);
   if (!load(&t->named)) put_thread(p, t, time);
-  u8 *r = __cairn_file_record(p, type, size, ((u32 *)q)[1], time);
-  if (r) copy(r + 8, q + 8, size - 8);
+  __cairn_file_copy(p, q, size, time);
 }
 
 static void put_stalls(struct process *p) {
+  if (p->file.fd < 0) return;
   for (u64 n = p->stalls_read, end = load(&p->stalls); n < end; n++) {
     const u64 *s = p->stall[n % STALLS];
     u64 *r = __cairn_file_record(p, LOG_TYPE_STALL, LOG_STALL_SIZE, 0, s[1]);
@@ -187,34 +203,13 @@ static void put_settings(struct process *p) {
   copy(was, now, sizeof now);
 }
 
-/* advance gives back to the kernel what was read, a block at a time: queues are
- * long for bursts, and should not stay in memory. Only then may the thread write
- * there again. */
-static void advance(struct thread *t, u64 to) {
-  u64 block = t->read / QUEUE_BLOCK;
-  if (to / QUEUE_BLOCK != block) {
-    sys3(SYS_madvise, t->queue + block * QUEUE_BLOCK % QUEUE, QUEUE_BLOCK, MADV_DONTNEED);
-    store(&t->tail, to / QUEUE_BLOCK * QUEUE_BLOCK);
-  }
-  t->read = to;
-}
-
-/* drain empties all queues. Of each thread no more than was there, so that one
- * that never stops does not keep the others waiting. */
+/* drain empties all queues. */
 static void drain(struct process *p) {
-  int any = p->stalls != p->stalls_read;
-  for (struct thread *t = load(&p->threads); t; t = t->next) any |= load(&t->head) != t->read;
+  int any = p->file.fd >= 0 && p->stalls != p->stalls_read; /* they alone are no reason for a log */
+  for (struct thread *t = load(&p->threads); t; t = t->next) any |= !__cairn_queue_empty(t);
   if (any) __cairn_begin(p);
   if (any && less(p->last_tick, p->modules_at) > 100 * MS) __cairn_modules(p);
-  for (struct thread *t = load(&p->threads); t; t = t->next) {
-    u64 head = load(&t->head);
-    while (t->read != head) {
-      u8 *q = t->queue + t->read % QUEUE;
-      u64 size = *(u16 *)q == 0xffff ? QUEUE - t->read % QUEUE : ((u16 *)q)[1];
-      if (*(u16 *)q != 0xffff) take(p, t, q);
-      advance(t, t->read + size);
-    }
-  }
+  for (struct thread *t = load(&p->threads); t; t = t->next) __cairn_queue_drain(p, t, take);
   put_stalls(p);
 }
 
@@ -222,7 +217,7 @@ static void drain(struct process *p) {
 static void bury(struct process *p) {
   for (struct thread *t = load(&p->threads); t; t = t->next) {
     i32 tid = load(&t->owner);
-    if (tid && sys3(SYS_tgkill, p->pid, tid, 0) == -ESRCH && t->read == load(&t->head))
+    if (tid && sys3(SYS_tgkill, p->pid, tid, 0) == -ESRCH && __cairn_queue_empty(t))
       store(&t->owner, 0);
   }
 }
@@ -236,28 +231,70 @@ void __cairn_flush(struct process *p) {
     sys4(SYS_futex, &p->flush_done, FUTEX_WAIT, load(&p->flush_done), ts);
 }
 
+/* to_write tells how long the writer may be waited for at the end: not at all if it has
+ * written all, and not for long if the rest is in the log, in queues. */
+static u64 to_write(struct process *p) {
+  int any = 0, all = p->trees || p->to_stderr || p->spikes || p->stalls != load(&p->stalls_read);
+  for (struct thread *t = load(&p->threads); t; t = t->next) {
+    any |= !__cairn_queue_empty(t);
+    all |= load(&t->head) != load(&t->read);
+  }
+  return all || !load(&p->file.first) ? 2ul * SECOND : any ? 100 * MS : 0;
+}
+
+/* end has the log finished where the program ends in order, without a call of the kernel:
+ * the program may have a filter that allows nothing any more. The clock's thread sees that
+ * something is pending. */
+void __cairn_end(struct process *p) {
+  u32 want = add(&p->flush_want, 1) + 1;
+  u64 patience = p->file.failed ? 0 : to_write(p), end = __cairn_now(p) + patience;
+  while (patience && (i32)(load(&p->flush_done) - want) < 0) {
+    store(&p->pending, 1);
+    if (__cairn_now(p) > end) break;
+    for (u32 i = 0; i < 100; i++) __builtin_ia32_pause();
+  }
+  store(&p->finished, 1);
+  if (load(&p->file.first) && !p->file.failed) __cairn_trailer(p, 0);
+}
+
+/* leave ends the threads of the runtime, when the log is whole. */
+static void leave(struct process *p) {
+  store(&p->deserted, 1);
+  __cairn_control_end(p);
+  add(&p->hurry, 1);
+  sys3(SYS_futex, &p->hurry, FUTEX_WAKE, NEVER);
+  __cairn_callback_desert(p);
+  __cairn_follow(p->pid);
+}
+
 void __cairn_log_thread(struct process *p) {
+  int rated = 0;
   u64 buried = 0, opened_at = __cairn_now(p) + (p->forked ? 100 * MS : 0);
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-log");
   for (;;) {
     u32 wake = load(&p->wake), want = load(&p->flush_want);
     u64 now = __cairn_now(p);
+    int deserted = __cairn_deserted(p->pid);
     /* A child that runs another program at once has no log. */
     if (now >= opened_at || want != p->flush_done) __cairn_begin(p);
+    __cairn_file_look(p);
     drain(p);
     __cairn_control(p);
     put_settings(p);
     if (want != p->flush_done && p->unknown && p->modules_at) __cairn_modules(p);
-    if (p->trees) p->tree_write(p, want != p->flush_done);
+    if (p->trees) p->tree_write(p, want != p->flush_done || deserted);
     if (now - buried > 100 * MS) bury(p), buried = now;
-    int ended = load(&p->ended) && want != p->flush_done;
+    if (!rated && now - p->start_mono > 100 * MS) __cairn_file_header(p), rated = 1; /* which did not know the TSC's rate */
+    int ended = deserted || (load(&p->ended) && want != p->flush_done);
     int told_later = __cairn_callback_ready(p, ended);
     __cairn_trailer(p, ended);
     if (want != p->flush_done) {
       store(&p->flush_done, want);
       sys3(SYS_futex, &p->flush_done, FUTEX_WAKE, NEVER);
     }
+    if (deserted) leave(p);
     u64 ts[2] = {1, 0};
+    if (p->trees && p->tree_pause < SECOND) ts[0] = 0, ts[1] = most(p->tree_pause, MS);
     if (p->file.fd < 0 && !p->file.failed) ts[0] = 0, ts[1] = 100 * MS;
     if (told_later) ts[0] = 0, ts[1] = 20 * MS;
     store(&p->log_switches, __cairn_switches(1) + 1); /* with the one to come */

@@ -10,7 +10,7 @@ enum { MAX_PHDRS = 64 };
 /* peek copies memory that may be gone at any moment. */
 static int peek(struct process *p, u64 at, void *to, u64 n) {
   u64 local[2] = {(u64)to, n}, remote[2] = {at, n};
-  return sys6(SYS_process_vm_readv, p->pid, (i64)local, 1, (i64)remote, 1, 0) == (i64)n;
+  return sys6(SYS_process_vm_readv, (i32)sys0(SYS_gettid), (i64)local, 1, (i64)remote, 1, 0) == (i64)n;
 }
 
 /* find_id looks for the build id in a note segment. */
@@ -161,7 +161,7 @@ void __cairn_modules(struct process *p) {
 /* begin opens the file, whose name needs the executable's id. */
 int __cairn_begin(struct process *p) {
   if (p->file.fd >= 0) return 1;
-  if (p->file.failed || !p->dir) return 0;
+  if (p->file.failed || !p->dir[0]) return 0;
   p->seeking = 1;
   __cairn_modules(p);
   p->seeking = 0;

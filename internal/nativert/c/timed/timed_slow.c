@@ -8,7 +8,7 @@
  * caller of a slow call is slow as well, and the ring of slow calls has no
  * holes: the chain below the peak can be read from it.
  *
- * The thread allocates nothing but its own state, once, takes no lock and
+ * The thread allocates nothing but its own state and queue, once, takes no lock and
  * prints nothing: it leaves records in its queue for the log's thread. */
 
 #include "timed.h"
@@ -35,6 +35,7 @@ static __attribute__((noinline)) struct thread *find_thread(struct process *p) {
       struct thread *next = t->next;
       t->calls = t->opened = t->notes = t->pauses = t->busy = t->inactive = t->paused = t->named = 0;
       t->parents = t->name_len = t->paused_before = 0;
+      __cairn_usage_forget(t);
       t->next = next;
       break;
     }
@@ -68,39 +69,12 @@ void __cairn_forget_threads(struct process *p) {
   __asm__("movq %%fs:0, %0" : "=r"(tp));
   for (struct thread *t = p->threads; t; t = t->next) {
     int mine = t->owner && t->tp == tp && tid;
-    t->read = t->head;
-    t->tail = t->head / QUEUE_BLOCK * QUEUE_BLOCK;
+    __cairn_queue_forget(t);
     t->busy = t->named = t->opened = 0;
+    __cairn_usage_forget(t);
     t->owner = mine ? tid : 0;
     if (mine) tid = 0; /* of two that lived there one after the other the newer comes first */
   }
-}
-
-/* ---- the queue ---- */
-
-/* __cairn_reserve returns room for a record at the queue's head, or 0. Nothing of it is
- * seen before
- * __cairn_publish. A record is in one piece: the rest of the ring's end is
- * skipped if it does not fit there. */
-u8 *__cairn_reserve(struct thread *t, u64 size) {
-  u64 at = t->head % QUEUE;
-  if (QUEUE - at < size) {
-    if (t->head + (QUEUE - at) + size - load(&t->tail) > QUEUE) return 0;
-    *(u16 *)(t->queue + at) = 0xffff;
-    store(&t->head, t->head + (QUEUE - at));
-    at = 0;
-  } else if (t->head + size - load(&t->tail) > QUEUE) {
-    return 0;
-  }
-  return t->queue + at;
-}
-
-void __cairn_publish(struct process *p, struct thread *t, u8 *record, u32 type, u64 size) {
-  ((u16 *)record)[0] = (u16)type;
-  ((u16 *)record)[1] = (u16)size;
-  ((u32 *)record)[1] = (u32)t->owner;
-  store(&t->head, t->head + size);
-  store(&p->pending, 1);
 }
 
 /* ---- thresholds and mark-up ---- */
@@ -181,15 +155,6 @@ static u32 children(struct process *p, struct thread *t, const struct slow_call 
   return n;
 }
 
-static u64 involuntary(struct thread *t) {
-  u64 r[18];
-  clear(r, sizeof r);
-  sys2(SYS_getrusage, 1, r);
-  u64 was = t->switches;
-  t->switches = r[17];
-  return r[17] - was;
-}
-
 enum { MAX_CHILDREN = 16 };
 
 static u64 open_episode(struct process *p, struct thread *t, const struct slow_call *c, u64 frame, u64 rbp, u64 lo, u64 hi,
@@ -197,19 +162,19 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   u64 number = add(&p->episodes, 1) + 1;
   struct open_episode *o = &t->open[t->opened++ % OPEN];
   o->number = number, o->sp = c->sp, o->t0 = c->t0;
+  __cairn_queue_ready(p, t);
   u8 *r = __cairn_reserve(t, LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE);
   if (!r) {
     add(&p->dropped, 1);
     return 0;
   }
   u64 *f = (u64 *)r;
-  u32 flags = 0, frames = 0, switched = (u32)involuntary(t);
+  u32 flags = 0, frames = 0, switched = __cairn_usage_read(p, t, c->t0, c->e);
   struct entry *entries = (struct entry *)(r + LOG_EPISODE_SIZE);
   const struct slow_call *found[MAX_CHILDREN];
   u32 stack = __cairn_stack(p, t, c->site, frame, rbp, c->e, entries, LOG_MAX_ENTRIES - MAX_CHILDREN, &frames, &flags);
   if (t->notes) stack = __cairn_scopes(p, t, c->sp, c->e, entries, stack, LOG_MAX_ENTRIES - MAX_CHILDREN);
   u32 below = children(p, t, c, entries + stack, found, MAX_CHILDREN, &flags);
-  if (switched) flags |= LOG_EPISODE_PREEMPTED;
   if (c->t0 < p->fork_time) flags |= LOG_EPISODE_BEFORE_FORK;
   entries[0].lo = lo, entries[0].hi = hi;
   f[1] = number, f[2] = c->e, f[3] = lo, f[4] = hi, f[5] = threshold, f[6] = load(&p->frame);
@@ -217,6 +182,8 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   f[8] = stack | below << 16 | (u64)frames << 32;
   f[9] = 0; /* the writer knows */
   __cairn_publish(p, t, r, LOG_TYPE_EPISODE, LOG_EPISODE_SIZE + (stack + below) * LOG_ENTRY_SIZE);
+  __cairn_usage_write(p, t, number, c);
+  t->reported = lo;
   if (t->notes) __cairn_scope_names(t, number, c->sp);
   for (u32 i = 0; i < below; i++)
     if (found[i]->section[0])
@@ -243,6 +210,12 @@ static u64 parent_of(struct process *p, struct thread *t, const struct slow_call
     f[7] = flags | (c->t0 < p->fork_time ? LOG_ENTRY_BEFORE_FORK : 0u) | (u64)(u32)c->sp << 32;
     __cairn_publish(p, t, r, LOG_TYPE_PARENT, LOG_PARENT_SIZE);
   }
+  if (!parent) return 0;
+  if (less(lo, t->reported) >= threshold) { /* it is more than the way to what took long */
+    __cairn_usage_read(p, t, c->t0, c->e);
+    __cairn_usage_write(p, t, parent, c);
+  }
+  t->reported = lo;
   return parent;
 }
 
@@ -291,10 +264,7 @@ u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp) {
   t->calls++;
   add(&p->slow, 1);
   number = judge(p, t, c, frame, rbp);
-  if (e - t->switches_at > p->threshold) {
-    t->switches_at = e;
-    involuntary(t);
-  }
+  if (e - t->now.at > p->threshold) __cairn_usage_read(p, t, e, e);
   t->left_at = 0;
   barrier();
   t->busy = 0;

@@ -79,8 +79,6 @@ static const char *env(char **e, const char *name) {
   return 0;
 }
 
-enum { MAX_DIR = 1024 };
-
 /* wants_masked tells whether the environment asks for the smaller window, which is
  * there before all else is read. */
 static int wants_masked(char **envp) {
@@ -104,16 +102,17 @@ static void configure(struct process *p, char **envp) {
     return;
   }
   __cairn_options(p, env(envp, "SPIKE"));
-  p->dir = env(envp, "DIR");
-  if (!p->dir || !*p->dir) p->dir = CAIRN_DEFAULT_DIR;
-  if (length(p->dir) >= MAX_DIR) {
+  const char *dir = env(envp, "DIR");
+  if (!dir || !*dir) dir = CAIRN_DEFAULT_DIR;
+  /* A copy: programs that change their title write over the environment. */
+  if (!absolute(p->dir, MAX_DIR, dir)) {
     __cairn_misread("", "CAIRN_DIR is too long; no spikes are logged");
-    p->dir = 0;
+    p->dir[0] = 0;
   }
-  if (p->dir && !*p->dir) p->dir = 0;
-  if (!p->dir && !p->to_stderr) p->off = 1;
+  if (!p->dir[0] && !p->to_stderr) p->off = 1;
   if (!p->off) __cairn_reload_start(p);
   if (p->quiet && !p->control && !p->reload_signal) p->off = 1; /* for good */
+  if (!p->off && p->dir[0]) __cairn_bus_start();
 }
 
 /* ---- threads ---- */
@@ -135,12 +134,11 @@ i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
 }
 
 static void start_threads(struct process *p) {
-  u64 all = NONE, before;
   __cairn_signal_start(p);
-  sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, 8);
+  u64 before = block_own();
   i64 r = __cairn_spawn(__cairn_clock_thread, p, p->clock_stack);
   if (r > 0) r = __cairn_spawn(__cairn_log_thread, p, p->log_stack);
-  sys4(SYS_rt_sigprocmask, 2, &before, 0, 8);
+  unblock(before);
   if (r > 0) __cairn_signal_thread(p, (i32)sys0(SYS_gettid));
   if (r > 0) return;
   __cairn_misread("", "no threads can be made; no spikes are looked for");
@@ -172,12 +170,13 @@ static void forked(void) {
   p->stalls_read = p->stalls;
   p->thread_count = 1;
   p->pending = p->flush_want = p->flush_done = 0;
+  p->awaited = p->queue_lock = p->queues_left = 0;
   p->modules = p->module_numbers = 0;
   p->modules_at = 0;
   clear(p->left_out, sizeof p->left_out);
   p->words_lock = p->reload = p->control_failed = 0;
   p->controlled = 0;
-  p->snapshots = p->ended = 0;
+  p->snapshots = p->ended = p->finished = 0;
   p->frame_end = 0;
   p->spikes = 0; /* its thread is the parent's */
   p->settings = 0;
@@ -247,7 +246,9 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   __cairn_flight_start(p, first);
 #endif
   store(&__cairn_base, p->base);
-  if (first && !p->off) start_threads(p);
+  if (!first || p->off) return;
+  __cairn_begin(p); /* now: the program may be killed, or may do what leaves no room for a log */
+  start_threads(p);
 }
 
 /* Handlers of fork are registered when the C library is ready for it. */
@@ -261,14 +262,16 @@ static void late_start(int argc, char **argv, char **envp) {
 #endif
 }
 
-/* finish waits until the log has everything. */
+/* finish waits until the log has everything. It asks the kernel for something only in a
+ * program that wants to be told of its spikes, or to be talked to. */
 static void finish(void) {
   struct process *p = __cairn_state;
-  if (!p || p->off || !load(word(p, ALIVE)) || sys0(SYS_getpid) != p->pid) return;
+  if (!p || p->off || !load(word(p, ALIVE))) return;
+  if ((p->check_pid || p->control || p->spikes) && sys0(SYS_getpid) != p->pid) return;
   store(&p->ended, 1);
-  __cairn_control_end(p);
-  __cairn_flush(p);
-  __cairn_callback_end(p);
+  if (p->control) __cairn_control_end(p);
+  __cairn_end(p);
+  if (p->spikes) __cairn_callback_end(p);
 }
 
 __attribute__((section(".init_array.00000"), used)) static void (*const init)(int, char **, char **) = late_start;

@@ -126,6 +126,7 @@ void __cairn_exact_thread(struct process *p) {
       sys2(SYS_clock_gettime, THREAD_CPU, cpu);
       p->clock_cpu = cpu[0] * SECOND + cpu[1];
     }
+    if (load(&p->deserted)) __cairn_follow(p->pid);
     if (load(&p->pending)) __cairn_wake(p);
   }
 }

@@ -11,6 +11,8 @@
 #define CHUNK ((u64)LOG_CHUNK_SIZE)
 
 HIDDEN void __cairn_trace_reset(void);
+HIDDEN int __cairn_deserted(i32 pid);
+HIDDEN void __cairn_follow(i32 pid);
 
 u64 __cairn_trace_now(void) {
   u64 ts[2];
@@ -38,10 +40,12 @@ void __cairn_trace_complain(const char *what, i64 err) {
 enum { POPULATE_WRITE = 23 };
 
 /* room has the kernel find memory and blocks on the disk for a chunk: a full
- * disk would end the program by SIGBUS. */
+ * disk would end the program by SIGBUS. A file that somebody made shorter gets no more. */
 static i64 room(struct tracer *t, u8 *c, u64 at) {
+  i64 size = is_file(t->fd, t->device, t->inode);
+  if (size >= 0 && (u64)size < (t->file_chunks + 1) * CHUNK) return -ESTALE;
   i64 err = sys3(SYS_madvise, c, CHUNK, POPULATE_WRITE);
-  if (err >= 0) return 0;
+  if (err >= 0 || size < 0 /* the program has closed it */) return err < 0 ? err : 0;
   err = sys4(SYS_fallocate, t->fd, 0, at, CHUNK);
   return err == -EOPNOTSUPP ? 0 : err;
 }
@@ -55,7 +59,8 @@ static u8 *extend(struct tracer *t, u64 n, i64 *err) {
     return 0;
   }
   u8 *c = (u8 *)(((u64)m + CHUNK - 1) & ~(CHUNK - 1));
-  *err = fits(at + size) ? sys2(SYS_ftruncate, t->fd, at + size) : -EFBIG;
+  if (is_file(t->fd, t->device, t->inode) < (i64)(t->file_chunks ? at : LOG_HEADER_SIZE)) *err = -EBADF;
+  else *err = fits(at + size) ? sys2(SYS_ftruncate, t->fd, at + size) : -EFBIG;
   if (*err >= 0) *err = map(c, size, PROT_RW, MAP_SHARED | MAP_FIXED, t->fd, at);
   if (failed(*err)) {
     sys2(SYS_munmap, m, size + CHUNK);
@@ -64,6 +69,7 @@ static u8 *extend(struct tracer *t, u64 n, i64 *err) {
   if (c > m) sys2(SYS_munmap, m, c - m);
   if (c + size < m + size + CHUNK) sys2(SYS_munmap, c + size, m + CHUNK - c);
   t->file_chunks += n;
+  __cairn_bus_add(c, size);
   return c;
 }
 
@@ -115,6 +121,7 @@ static i64 open_file(struct tracer *t, int forked) {
     __cairn_trace_complain(path, err);
     return err;
   }
+  identify(t->fd, &t->device, &t->inode);
   if ((t->first = extend(t, 1, &err)) && (err = room(t, t->first, CHUNK)) >= 0) {
     u32 *c = (u32 *)t->first;
     c[0] = LOG_CHUNK_MAGIC, c[1] = LOG_KIND_RECORDS, c[2] = (u32)t->pid;
@@ -144,16 +151,21 @@ static u64 tick(struct tracer *t) {
   return now;
 }
 
+enum { LOOK = 20 * MS };
+
 static void run_clock(struct tracer *t) {
   i32 priority = 1;
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   if (sys3(SYS_sched_setscheduler, 0, 1 /* SCHED_FIFO */, &priority) < 0) sys3(SYS_setpriority, 0, 0, -20);
-  for (;;) {
+  for (u64 looked = 0;;) {
     u64 ts[2] = {t->period / SECOND, t->period % SECOND};
     sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
-    tick(t);
+    u64 now = tick(t);
     status(t);
+    if (now - looked < LOOK) continue;
+    looked = now;
+    if (__cairn_deserted(t->pid)) __cairn_follow(t->pid);
   }
 }
 
@@ -181,7 +193,7 @@ static i64 start_clock(struct tracer *t) {
 static void copy_modules(struct tracer *t, const u8 *from, u32 used) {
   for (u32 i = LOG_CHUNK_HEADER_SIZE; i + 8 <= used;) {
     u16 type = *(const u16 *)(from + i), size = *(const u16 *)(from + i + 2);
-    if (size < 8) return;
+    if (size < 8 || i + size > used) return; /* it is a file */
     u8 *r = type == LOG_TYPE_MODULE ? __cairn_trace_record(t, type, size, *(const u32 *)(from + i + 4)) : 0;
     if (r) copy(r + 8, from + i + 8, size - 8);
     i += size;
@@ -272,7 +284,7 @@ static u8 *take(struct tracer *t, u8 *old) {
   }
   u8 *c = t->ring_chunks ? ring_chunk(t, tid) : next_of_file(t);
   if (!c) {
-    __cairn_trace_complain("no room for more chunks of the log", -ENOSPC);
+    __cairn_trace_complain("the log was made shorter, or there is no room for more of it", 0);
     t->off = 1;
     return t->sink;
   }
@@ -296,8 +308,7 @@ static void acquire(struct tracer *t) {
 
 /* enter locks the state of a process whose log is begun. */
 static u64 enter(struct tracer *t, int *child) {
-  u64 all = NONE, mask;
-  sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &mask, 8);
+  u64 mask = block_most();
   *child = t->alive && !load(t->alive);
   if (*child) store(&t->lock, 0); /* another thread of the parent may have had it */
   acquire(t);
@@ -308,7 +319,7 @@ static u64 enter(struct tracer *t, int *child) {
 
 static void leave(struct tracer *t, u64 mask) {
   store(&t->lock, 0);
-  sys4(SYS_rt_sigprocmask, 2, &mask, 0, 8);
+  unblock(mask);
 }
 
 /* next is called with the address of the chunk that is full, 0 for a thread that

@@ -27,6 +27,7 @@ struct tracer {
   u32 configured, off, fork_handler;
   u32 *alive; /* on a page of its own, which is zero in a child; 0: not begun */
   i32 pid, fd;
+  u64 device, inode; /* of the log */
   u64 origin; /* when the clock was 0 */
   u64 period, worst;
   u64 ring_chunks; /* 0: the file grows without end */

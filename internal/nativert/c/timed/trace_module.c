@@ -245,7 +245,6 @@ void __cairn_trace_configure(struct tracer *t) {
   _Static_assert(sizeof CAIRN_DEFAULT_DIR <= TRACE_DIR, "--default-dir is too long");
   t->period = MS;
   t->ring_chunks = (16ul << 20) / LOG_CHUNK_SIZE;
-  put(t->dir, CAIRN_DEFAULT_DIR);
   environment = work();
   if (is_privileged() || !environment) {
     t->off = 1;
@@ -254,12 +253,11 @@ void __cairn_trace_configure(struct tracer *t) {
   read_environment();
   options(t, env("CAIRN_TRACE"));
   const char *dir = env("CAIRN_DIR");
-  if (length(dir) >= TRACE_DIR) {
+  if (!absolute(t->dir, TRACE_DIR, *dir ? dir : CAIRN_DEFAULT_DIR)) {
     __cairn_trace_complain("CAIRN_DIR is too long", 0);
     t->off = 1;
-  } else if (*dir) {
-    put(t->dir, dir);
   }
   if (!t->dir[0]) t->off = 1;
+  if (!t->off) __cairn_bus_start();
   sys2(SYS_munmap, environment, WORK);
 }

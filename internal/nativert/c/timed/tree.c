@@ -45,7 +45,8 @@ static struct trees *shared(struct process *p) {
  * among the stacks of threads can have two of them share slots. So it is made before
  * there are threads that could do it at the same time, and give up theirs. */
 static void start(void) {
-  if (__cairn_state) shared(__cairn_state);
+  struct trees *s = __cairn_state ? shared(__cairn_state) : 0;
+  if (s) __cairn_tree_reserve(__cairn_state, s);
 }
 __attribute__((section(".init_array.00001"), used)) static void (*const init_trees)(void) = start;
 
@@ -159,9 +160,8 @@ static void join(struct trees *s, struct tree *t, u64 c) {
 /* adopt returns the tree of a thread that ended, or 0. It looks at a few only: there
  * are as many that ended as that makes likely. */
 static struct tree *adopt(struct process *p, struct trees *s) {
-  u64 all = NONE, mask;
+  u64 mask = block_most();
   struct tree *found = 0;
-  sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &mask, 8);
   if (!__atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE)) {
     for (u32 i = 0; i < TREE_LOOKS && !found; i++) {
       struct tree *t = s->look ? s->look : load(&s->list);
@@ -176,7 +176,7 @@ static struct tree *adopt(struct process *p, struct trees *s) {
     }
     store(&s->lock, 0);
   }
-  sys4(SYS_rt_sigprocmask, 2, &mask, 0, 8);
+  unblock(mask);
   return found;
 }
 

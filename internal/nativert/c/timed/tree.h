@@ -67,7 +67,7 @@ _Static_assert(sizeof(struct block) <= NODE, "the head has room");
 enum { TREE_CHUNKS = 130000, TREE_HEAD = 2 << 20, TREE_KEPT = 128, TREE_LOOKS = 4 };
 struct trees {
   u64 used, size;
-  u64 written_at, took;
+  u64 due, pause; /* of the next writing */
   u32 records, chunks;
   u32 lock, count;
   struct tree *list; /* only ever grows */
@@ -118,6 +118,7 @@ HIDDEN void __cairn_tree_at(u64 sp);
 HIDDEN void __cairn_tree_switch(u64 sp);
 HIDDEN u64 __cairn_tree_time(i64 time, u64 c, u32 *open);
 HIDDEN void __cairn_tree_write(struct process *p, int final);
+HIDDEN void __cairn_tree_reserve(struct process *p, struct trees *s);
 HIDDEN void __cairn_tree_forked(struct process *p);
 HIDDEN void __cairn_tree_leaving(u64 ends);
 

@@ -92,7 +92,7 @@ void __cairn_tree_write(struct process *p, int final) {
   struct trees *s = load(&p->trees);
   u64 now = __cairn_now(p), c = clock_word(p);
   u32 before = s->records;
-  if (!final && now - s->written_at < most(SECOND, 20 * s->took)) return;
+  if (!final && now < s->due) return;
   if (!__cairn_begin(p)) return;
   lock(&s->lock);
   if (!s->records) __cairn_file_header(p); /* which did not know of the tree */
@@ -112,8 +112,19 @@ void __cairn_tree_write(struct process *p, int final) {
   if (first) first[2] = s->lost.calls, first[3] = deeper;
   unlock(&s->lock);
   if (s->records != before) __cairn_modules(p);
-  s->took = __cairn_now(p) - now;
-  s->written_at = now;
+  /* Soon at first: a program may be killed before it is a second old. */
+  s->pause = s->pause ? least(2 * s->pause, SECOND) : 10 * MS;
+  p->tree_pause = most(s->pause, 20 * (__cairn_now(p) - now));
+  s->due = now + p->tree_pause;
+}
+
+/* reserve makes room for the first nodes: at the end the program may have no descriptors,
+ * or be allowed no more of a file. */
+void __cairn_tree_reserve(struct process *p, struct trees *s) {
+  if (!load(&p->file.first)) return;
+  lock(&s->lock);
+  record(p, s, 1);
+  unlock(&s->lock);
 }
 
 /* leaving writes the log where the process is about to end without the C library's
@@ -143,12 +154,12 @@ void __cairn_tree_forked(struct process *p) {
   struct node *current = __cairn_node;
   u64 c = clock_word(p);
   for (u32 i = 0; i < s->chunks; i++) {
-    if (s->chunk[i]) sys2(SYS_munmap, s->chunk[i], LOG_CHUNK_SIZE);
+    if (s->chunk[i]) __cairn_file_unmap(s->chunk[i]);
     s->chunk[i] = 0;
   }
   s->chunks = s->records = s->lock = s->count = 0;
   s->lost.calls = 0;
-  s->written_at = 0;
+  s->due = s->pause = 0;
   s->list = s->look = s->ended = 0;
   if (current->function == TREE_NONE || current->function == TREE_LOST) return;
   struct tree *t = block_of(current)->tree;

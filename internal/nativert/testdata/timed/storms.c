@@ -209,6 +209,15 @@ static void memory(int n) {
   printf("%ld %ld\n", kb[0], kb[1]);
 }
 
+static void end(const char *how) {
+  if (!strcmp(how, "_exit")) _exit(0);
+  if (!strcmp(how, "quick_exit")) quick_exit(0);
+  if (!strcmp(how, "abort")) abort();
+  if (!strcmp(how, "segv")) *(volatile int *)8 = 1;
+  if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
+  if (!strcmp(how, "exec")) execl("/bin/true", "true", (char *)0);
+}
+
 int main(int argc, char **argv) {
   const char *what = argv[1];
   uint64_t n = argc > 2 ? strtoull(argv[2], 0, 10) : 1;
@@ -268,6 +277,11 @@ int main(int argc, char **argv) {
     char c;
     if (read(0, &c, 1) == 1)
       for (int i = 0; i < 40; i++) spike(SPIKE_NS);
+  } else if (!strcmp(what, "end")) { /* right behind a spike; with a number in a child as well */
+    pid_t child = argc > 3 ? fork() : 0;
+    if (child) waitpid(child, 0, 0);
+    spike(SPIKE_NS);
+    end(argv[2]);
   } else if (!strcmp(what, "sleep")) {
     usleep((useconds_t)n);
   }

@@ -1,0 +1,90 @@
+/* The module's name and identity, for rt.c. */
+
+struct note {
+  u32 name_len, desc_len, type;
+  char name[];
+};
+struct phdr {
+  u32 type, flags;
+  u64 offset, vaddr, paddr, filesz, memsz, align;
+};
+struct ehdr {
+  u8 ident[16];
+  u16 type, machine;
+  u32 version;
+  u64 entry, phoff, shoff;
+  u32 flags;
+  u16 ehsize, phentsize, phnum;
+};
+enum { PT_NOTE = 4, NT_GNU_BUILD_ID = 3 };
+
+extern const struct ehdr ehdr __asm__("__ehdr_start") HIDDEN WEAK;
+
+/* find_note returns the description of a note of the module whose program
+ * headers are given, or 0. name4 is the first four bytes of the note's name; its
+ * type is 3 for both that are looked for.
+ * The notes are found from the load address, or from the ELF header: they are
+ * in the segment that starts with it. */
+static const u8 *find_note(const struct phdr *ph, u32 n, u64 base, const struct ehdr *h, u32 name4, u32 *len) {
+  for (; n--; ph++) {
+    if (ph->type != PT_NOTE) continue;
+    const u8 *p = h ? (const u8 *)h + ph->offset : (const u8 *)(base + ph->vaddr), *end = p + ph->memsz;
+    u32 align = ph->align == 8 ? 7 : 3;
+    while (end - p >= 16) {
+      const struct note *note = (const struct note *)p;
+      p += (12 + note->name_len + align) & ~align;
+      *len = note->desc_len;
+      if (note->type == NT_GNU_BUILD_ID && *(const u32 *)note->name == name4) return p;
+      p += (note->desc_len + align) & ~align;
+    }
+  }
+  *len = 0;
+  return 0;
+}
+
+/* build_id finds the module's own id. */
+static const u8 *build_id(u32 *len) {
+  const struct ehdr *h = &ehdr;
+  *len = 0;
+  if (!h) return 0;
+  const u8 *id = find_note((const struct phdr *)((const u8 *)h + h->phoff), h->phnum, 0, h,
+                           0x554e47 /* GNU */, len);
+  if (*len > CAIRN_MAX_BUILD_ID) *len = CAIRN_MAX_BUILD_ID;
+  return id;
+}
+
+struct dl_info {
+  u64 addr;
+  const char *name;
+  const struct phdr *phdr;
+  u16 phnum;
+};
+extern int dl_iterate_phdr(int (*)(struct dl_info *, u64, void *), void *) WEAK;
+
+/* own_name keeps the name of the shared object that this code is in: the one
+ * that was loaded at our ELF header. */
+static int own_name(struct dl_info *i, u64 size, void *arg) {
+  (void)size;
+  if (i->addr != (u64)&ehdr) return 0;
+  *(const char **)arg = i->name;
+  return 1;
+}
+
+/* put_module puts the base name of the module: of the shared object, or of the
+ * executable, which has no name there. It says which, in *main. */
+static char *put_module(char *p, u8 *main) {
+  char exe[1024];
+  const char *own = 0, *name;
+  if (dl_iterate_phdr) dl_iterate_phdr(own_name, &own);
+  if (!(name = own) || !*name) {
+    long n = sys4(SYS_readlink, (long)"/proc/self/exe", (long)exe, sizeof exe - 1, 0);
+    exe[n > 0 ? n : 0] = 0;
+    name = exe;
+    *main = 1;
+  }
+  const char *base = name;
+  for (; *name; name++)
+    if (*name == '/') base = name + 1;
+  for (u32 i = 0; i < MAX_MODULE && *base; i++) *p++ = *base++;
+  return p;
+}

@@ -1,0 +1,105 @@
+#include "kernel.h"
+#include "bus.h"
+
+enum { SIGBUS = 7, PAGE = 4096, RANGES = 1 << 16, REUSED = 64, SYS_rt_sigaction = 13, SIG_SIZE = 8 };
+enum { SA_SIGINFO = 4, SA_RESTORER = 0x04000000, SA_ONSTACK = 0x08000000, SA_NODEFER = 0x40000000 };
+
+struct action {
+  void (*handler)(int, void *, void *);
+  u64 flags;
+  void (*restorer)(void);
+  u64 mask;
+};
+
+struct range {
+  u64 start, end; /* start 0: free */
+};
+
+/* One for all modules of a process, of whatever mode. */
+struct bus {
+  struct range *range;
+  u32 ranges, installed, cut, pad;
+  struct action old;
+};
+extern struct bus __cairn_bus_1 __attribute__((visibility("default")));
+__asm__(".pushsection .bss.cairn_bus,\"aw\",@nobits\n"
+        ".globl __cairn_bus_1\n.type __cairn_bus_1, @gnu_unique_object\n.size __cairn_bus_1, 64\n"
+        ".balign 64\n__cairn_bus_1: .zero 64\n.popsection\n");
+_Static_assert(sizeof(struct bus) <= 64, "as above");
+
+__asm__(".text\n.balign 16\n\tnop\n.hidden __cairn_bus_restore\n.globl __cairn_bus_restore\n.type __cairn_bus_restore, @function\n"
+        "__cairn_bus_restore:\n\tmovq $15, %rax\n\tsyscall\n.size __cairn_bus_restore, . - __cairn_bus_restore\n");
+HIDDEN void __cairn_bus_restore(void);
+
+/* replace puts memory where the rest of a log was, from the page of an address on. */
+static int replace(struct bus *b, u64 at) {
+  for (u32 i = 0, n = load(&b->ranges); i < n && i < RANGES; i++) {
+    struct range *r = &b->range[i];
+    u64 start = load(&r->start), end = load(&r->end);
+    if (!start || at < start || at >= end) continue;
+    at &= ~(PAGE - 1ul);
+    if (failed(map(at, end - at, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0))) return 0;
+    add(&b->cut, 1);
+    return 1;
+  }
+  return 0;
+}
+
+/* pass_on does what happens without this handler. */
+static void pass_on(struct bus *b, int number, void *info, void *context) {
+  struct action *old = &b->old;
+  int sent = ((i32 *)info)[2] <= 0; /* by a process, and not for an access */
+  if ((u64)old->handler > 1) {
+    old->handler(number, info, context);
+    return;
+  }
+  sys4(SYS_rt_sigaction, number, old, 0, SIG_SIZE); /* the access is made again */
+  if (sent) sys3(SYS_tgkill, sys0(SYS_getpid), sys0(SYS_gettid), number);
+}
+
+static void on_bus(int number, void *info, void *context) {
+  struct bus *b = &__cairn_bus_1;
+  if (((i32 *)info)[2] > 0 && replace(b, ((u64 *)info)[2])) return;
+  pass_on(b, number, info, context);
+}
+
+void __cairn_bus_start(void) {
+  struct bus *b = &__cairn_bus_1;
+  struct action ours = {on_bus, SA_SIGINFO | SA_RESTORER | SA_ONSTACK, __cairn_bus_restore, 0};
+  if (__atomic_exchange_n(&b->installed, 1, __ATOMIC_ACQ_REL)) return;
+  struct range *r = (struct range *)map(0, RANGES * sizeof *r, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (failed(r)) return;
+  b->range = r;
+  /* Who ignores it means it: programs that are started later inherit that. */
+  if (sys4(SYS_rt_sigaction, SIGBUS, 0, &b->old, SIG_SIZE) < 0 || (u64)b->old.handler == 1) return;
+  ours.mask = b->old.mask;
+  sys4(SYS_rt_sigaction, SIGBUS, &ours, 0, SIG_SIZE);
+}
+
+void __cairn_bus_add(void *at, u64 size) {
+  struct bus *b = &__cairn_bus_1;
+  struct range *r = b->range;
+  if (!r) return;
+  for (u32 i = 0; i < RANGES; i++) {
+    u64 nobody = 0;
+    if (i == REUSED) i = (u32)most(i, load(&b->ranges));
+    if (i >= RANGES) return;
+    if (load(&r[i].start) || !__atomic_compare_exchange_n(&r[i].start, &nobody, (u64)at, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+    store(&r[i].end, (u64)at + size);
+    for (u32 n = load(&b->ranges); n <= i && !__atomic_compare_exchange_n(&b->ranges, &n, i + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);) {
+    }
+    return;
+  }
+}
+
+void __cairn_bus_drop(void *at) {
+  struct bus *b = &__cairn_bus_1;
+  for (u32 i = 0, n = load(&b->ranges); i < n && i < RANGES; i++)
+    if (load(&b->range[i].start) == (u64)at) {
+      store(&b->range[i].end, 0);
+      store(&b->range[i].start, 0);
+      return;
+    }
+}
+
+u32 __cairn_bus_cut(void) { return load(&__cairn_bus_1.cut); }

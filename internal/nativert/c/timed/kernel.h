@@ -1,0 +1,156 @@
+/* What the runtimes of the timed modes take from the compiler and the kernel. */
+#ifndef CAIRN_KERNEL_H
+#define CAIRN_KERNEL_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef int i32;
+typedef unsigned long u64;
+typedef long i64;
+
+#define HIDDEN __attribute__((visibility("hidden")))
+#define WEAK __attribute__((weak, visibility("default")))
+#define INLINE static inline __attribute__((always_inline))
+#define barrier() __asm__ volatile("" ::: "memory")
+#define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+#define add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
+
+enum { MS = 1000000, SECOND = 1000000000 };
+#define NEVER 0x7fffffffu /* inline threshold that no call reaches */
+#define NONE (~0ul)
+
+/* ---- the kernel ---- */
+
+enum {
+  SYS_read = 0, SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_fstat = 5, SYS_mmap = 9, SYS_munmap = 11, SYS_rt_sigprocmask = 14,
+  SYS_pwrite = 18, SYS_madvise = 28, SYS_getpid = 39, SYS_exit = 60, SYS_fcntl = 72, SYS_ftruncate = 77, SYS_mkdir = 83,
+  SYS_unlink = 87, SYS_readlink = 89, SYS_getrlimit = 97, SYS_getrusage = 98, SYS_getuid = 102, SYS_getgid = 104,
+  SYS_geteuid = 107, SYS_getegid = 108, SYS_setpriority = 141, SYS_sched_setscheduler = 144, SYS_prctl = 157, SYS_setrlimit = 160,
+  SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228, SYS_clock_nanosleep = 230, SYS_exit_group = 231,
+  SYS_tgkill = 234, SYS_linkat = 265, SYS_fallocate = 285, SYS_process_vm_readv = 310, SYS_memfd_create = 319
+};
+enum { EINTR = 4, EBADF = 9, EACCES = 13, EEXIST = 17, ESRCH = 3, EFBIG = 27, ENOSPC = 28, ENAMETOOLONG = 36, EOPNOTSUPP = 95, ESTALE = 116 };
+enum { O_RDONLY = 0, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_CLOEXEC = 02000000 };
+enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_NORESERVE = 0x4000 };
+enum { MADV_DONTNEED = 4, MADV_NOHUGEPAGE = 15, MADV_DONTDUMP = 16, MADV_WIPEONFORK = 18 };
+enum { REALTIME = 0, MONOTONIC = 1, PROCESS_CPU = 2, THREAD_CPU = 3 };
+enum { FUTEX_WAIT = 128, FUTEX_WAKE = 129 };
+enum { AT_SECURE = 23, AT_SYSINFO_EHDR = 33 };
+
+INLINE i64 sys6(i64 n, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
+  register i64 r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+  i64 r;
+  __asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  return r;
+}
+#define sys4(n, a, b, c, d) sys6(n, (i64)(a), (i64)(b), (i64)(c), (i64)(d), 0, 0)
+#define sys3(n, a, b, c) sys4(n, a, b, c, 0)
+#define sys2(n, a, b) sys4(n, a, b, 0, 0)
+#define sys1(n, a) sys4(n, a, 0, 0, 0)
+#define sys0(n) sys4(n, 0, 0, 0, 0)
+#define map(at, size, prot, flags, fd, offset) sys6(SYS_mmap, (i64)(at), (i64)(size), prot, flags, fd, (i64)(offset))
+#define failed(r) ((u64)(r) > -4096ul)
+
+INLINE void copy(void *to, const void *from, u64 n) {
+  __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+}
+INLINE void clear(void *to, u64 n) {
+  __asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(0) : "memory");
+}
+INLINE u64 length(const char *s) {
+  u64 n = 0;
+  while (s[n]) n++;
+  return n;
+}
+INLINE u64 least(u64 a, u64 b) { return a < b ? a : b; }
+INLINE u64 most(u64 a, u64 b) { return a > b ? a : b; }
+INLINE u64 less(u64 a, u64 b) { return a > b ? a - b : 0; } /* a - b, or 0 */
+/* muldiv is a * b / c, which fits 64 bits; the compiler would call libgcc. */
+INLINE u64 muldiv(u64 a, u64 b, u64 c) {
+  u64 high;
+  __asm__("mulq %2\n\tdivq %3" : "+a"(a), "=&d"(high) : "r"(b), "r"(c) : "cc");
+  return a;
+}
+INLINE u64 up8(u64 n) { return (n + 7) & ~7ul; }
+
+/* Text for messages and names. */
+INLINE char *put(char *p, const char *s) {
+  while (*s) *p++ = *s++;
+  *p = 0;
+  return p;
+}
+INLINE char *put_number(char *p, u64 v) {
+  char b[24], *q = b + 23;
+  *q = 0;
+  do *--q = (char)('0' + v % 10);
+  while (v /= 10);
+  return put(p, q);
+}
+INLINE char *put_hex(char *p, u64 v, int digits) {
+  for (int i = digits - 1; i >= 0; i--) *p++ = "0123456789abcdef"[v >> 4 * i & 15];
+  *p = 0;
+  return p;
+}
+/* fits tells whether a file may be that long (ulimit -f). To write more would end the
+ * program by SIGXFSZ. */
+INLINE int fits(u64 size) {
+  u64 limit[2];
+  return sys2(SYS_getrlimit, 1 /* RLIMIT_FSIZE */, limit) < 0 || size <= limit[0];
+}
+/* auxiliary returns what the kernel told the process at its start, 0 if it did not, or
+ * -errno. */
+INLINE i64 auxiliary(u64 type) {
+  u64 aux[2];
+  i64 value = 0, fd = sys3(SYS_open, "/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return fd;
+  while (sys3(SYS_read, fd, aux, sizeof aux) == sizeof aux && aux[0])
+    if (aux[0] == type) value = (i64)aux[1];
+  sys1(SYS_close, fd);
+  return value;
+}
+/* is_privileged tells whether the program has more rights than its caller: set-uid,
+ * set-gid, or capabilities of its file, with which it may not look at itself. */
+INLINE int is_privileged(void) {
+  if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid)) return 1;
+  i64 secure = auxiliary(AT_SECURE);
+  return secure > 0 || secure == -EACCES;
+}
+/* identify tells which file a descriptor is of, and is_file how long it is, or -1 if it is
+ * of another: programs close all descriptors that they find, and get the number for a
+ * file of theirs. */
+INLINE i64 identify(i32 fd, u64 *device, u64 *inode) {
+  u64 stat[18];
+  i64 err = sys2(SYS_fstat, fd, stat);
+  if (err >= 0) *device = stat[0], *inode = stat[1], err = (i64)stat[6];
+  return err;
+}
+INLINE i64 is_file(i32 fd, u64 device, u64 inode) {
+  u64 d = 0, i = 0;
+  i64 size = fd < 0 ? -1 : identify(fd, &d, &i);
+  return size >= 0 && d == device && i == inode ? size : -1;
+}
+/* absolute copies the path of a directory, so that it does not matter where the program
+ * goes later; a directory whose own path is longer stays as it is. It returns 0 if there
+ * is no room. */
+INLINE int absolute(char *to, u64 room, const char *path) {
+  u64 n = 0;
+  if (*path && *path != '/') {
+    i64 got = sys2(79 /* getcwd */, to, room);
+    if (got > 1 && to[0] == '/') n = (u64)got - 1; /* it may be out of sight */
+    if (n && n + 2 < room && to[n - 1] != '/') to[n++] = '/';
+  }
+  if (n + length(path) + 1 > room) return 0;
+  put(to + n, path);
+  return 1;
+}
+/* A lock for what is rarely held, and by no slow exit. */
+INLINE void lock(u32 *l) {
+  while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) sys0(24 /* sched_yield */);
+}
+INLINE void unlock(u32 *l) { store(l, 0); }
+INLINE void say(const char *text, u64 n) { sys3(SYS_write, 2, text, n); }
+
+#endif

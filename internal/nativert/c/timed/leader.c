@@ -1,0 +1,84 @@
+/* Threads of the runtime keep a process alive whose first thread ended alone, by the
+ * system call exit or for a call that its filter of system calls does not allow. They
+ * block all signals, so that nobody could end it in order. So they look whether they
+ * are all that is left, and end then: the status of the process is that of its first
+ * thread. */
+
+#include "kernel.h"
+
+HIDDEN int __cairn_deserted(i32 pid);
+HIDDEN void __cairn_follow(i32 pid);
+
+enum { SYS_rt_sigaction = 13, SYS_getdents64 = 217 };
+
+/* is_there tells whether a thread has memory: it does not when it has ended and waits for
+ * the others. */
+static int is_there(i32 tid) {
+  u64 word = 0, got, local[2] = {(u64)&got, sizeof got}, remote[2] = {(u64)&word, sizeof word};
+  return sys6(SYS_process_vm_readv, tid, (i64)local, 1, (i64)remote, 1, 0) != -ESRCH;
+}
+
+/* is_own tells whether a thread is of a runtime, by its name. */
+static int is_own(const char *tid) {
+  static const char own[] = "cairn-";
+  char b[64];
+  put(put(put(b, "/proc/self/task/"), tid), "/comm");
+  i64 fd = sys3(SYS_open, b, O_RDONLY | O_CLOEXEC, 0), n;
+  if (fd < 0) return 1; /* it is gone */
+  n = sys3(SYS_read, fd, b, sizeof b);
+  sys1(SYS_close, fd);
+  for (u32 i = 0; i < sizeof own - 1; i++)
+    if ((i64)i >= n || b[i] != own[i]) return 0;
+  return 1;
+}
+
+/* deserted tells whether the threads of the program have ended. Where nobody tells which
+ * there are, they end with the first. */
+int __cairn_deserted(i32 pid) {
+  char b[2048];
+  i64 n, fd;
+  int others = 0;
+  if (is_there(pid)) return 0;
+  fd = sys3(SYS_open, "/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return 1;
+  while (!others && (n = sys3(SYS_getdents64, fd, b, sizeof b)) > 0)
+    for (i64 at = 0; at < n && !others; at += *(u16 *)(b + at + 16)) {
+      const char *name = b + at + 19;
+      i32 tid = 0;
+      for (const char *s = name; *s >= '0' && *s <= '9'; s++) tid = tid * 10 + (*s - '0');
+      others = tid && tid != pid && !is_own(name);
+    }
+  sys1(SYS_close, fd);
+  return !others;
+}
+
+/* ended_with reads how the first thread ended, as wait tells it. */
+static u32 ended_with(i32 pid) {
+  enum { FIELD = 49 }; /* of those behind the name, from 0 */
+  char b[1024], *q = put_number(put(b, "/proc/self/task/"), (u64)(u32)pid);
+  put(q, "/stat");
+  i64 fd = sys3(SYS_open, b, O_RDONLY | O_CLOEXEC, 0), n = 0;
+  if (fd >= 0) n = sys3(SYS_read, fd, b, sizeof b - 1);
+  if (fd >= 0) sys1(SYS_close, fd);
+  if (n <= 0) return 0;
+  b[n] = 0;
+  const char *s = b + n;
+  while (s > b && *s != ')') s--;
+  for (u32 field = 0; *s && field < FIELD + 1; s++) field += *s == ' ';
+  u32 code = 0;
+  for (; *s >= '0' && *s <= '9'; s++) code = code * 10 + (u32)(*s - '0');
+  return code;
+}
+
+/* follow ends this thread as the first one ended: what the last thread says is the status
+ * of the process. */
+void __cairn_follow(i32 pid) {
+  u32 code = ended_with(pid), number = code & 127;
+  u64 standard[4] = {0}, mask = number ? ~(1ul << (number - 1)) : 0;
+  if (number) {
+    sys4(SYS_rt_sigaction, number, standard, 0, 8);
+    sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, 0, 8);
+    sys3(SYS_tgkill, sys0(SYS_getpid), sys0(SYS_gettid), number);
+  }
+  sys1(SYS_exit, code >> 8 & 255);
+}

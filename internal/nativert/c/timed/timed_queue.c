@@ -1,0 +1,187 @@
+/* The queue of a thread: records of spikes for the thread that writes the log. It begins
+ * in the log itself, so that what a thread found is there however the process ends; what
+ * has no room there is in memory, where there is room for bursts.
+ *
+ * The thread moves heads, the writer the rest. A record goes into the log only while the
+ * part in memory is empty. So what is in the log is older than what is in memory, if the
+ * heads are read in that order: memory first.
+ *
+ * The part in the log is a file's, which others may change or make shorter: the writer
+ * copies each record once, and believes nothing that it says of lengths. */
+
+#include "timed.h"
+
+enum { SKIP = 0xffff /* in place of a type: the rest of the ring is not used */, AWAIT = 200 * MS };
+
+/* ---- the thread ---- */
+
+/* await waits for the log to be opened, once in a process: it may end before the writer
+ * came to run. A child that forks and runs another program makes no spikes. */
+static void await(struct process *p) {
+  if (p->file.failed || !p->dir[0] || __atomic_exchange_n(&p->awaited, 1, __ATOMIC_RELAXED)) return;
+  u32 want = add(&p->flush_want, 1) + 1;
+  u64 end = __cairn_now(p) + AWAIT, ts[2] = {0, 10 * MS};
+  __cairn_wake(p);
+  while ((i32)(load(&p->flush_done) - want) < 0 && !load(&p->file.first) && !p->file.failed && __cairn_now(p) < end)
+    sys4(SYS_futex, &p->flush_done, FUTEX_WAIT, load(&p->flush_done), ts);
+}
+
+/* give gives a thread its part of the log, which has several in a chunk. Who comes while
+ * another is here goes without for now: a lock would be waited for. */
+static void give(struct process *p, struct thread *t) {
+  u64 mask = block_most();
+  if (!__atomic_exchange_n(&p->queue_lock, 1, __ATOMIC_ACQUIRE)) {
+    if (!p->queues_left) {
+      p->queue_chunk = __cairn_file_chunk(p, LOG_KIND_QUEUE, p->last_tick);
+      p->queues_left = p->queue_chunk ? LOG_QUEUES : 0;
+      t->log_chunk = p->queue_chunk;
+    }
+    if (p->queues_left)
+      t->logged = p->queue_chunk + LOG_CHUNK_HEADER_SIZE + (LOG_QUEUES - p->queues_left--) * LOG_QUEUE_SIZE;
+    t->log_head = t->log_read = 0;
+    store(&p->queue_lock, 0);
+  }
+  unblock(mask);
+}
+
+static u8 *reserve_in_log(struct process *p, struct thread *t, u64 size) {
+  if (!t->logged && !p->file.failed && load(&p->file.first)) give(p, t);
+  if (!t->logged) return 0;
+  u64 at = t->log_head % LOG_QUEUE_ROOM, rest = LOG_QUEUE_ROOM - at, used = t->log_head - load(&t->log_read);
+  u8 *ring = t->logged + LOG_QUEUE_HEADER_SIZE;
+  if (rest >= size) return used + size > LOG_QUEUE_ROOM ? 0 : ring + at;
+  if (used + rest + size > LOG_QUEUE_ROOM) return 0;
+  *(u16 *)(ring + at) = SKIP;
+  t->log_head += rest; /* nobody sees it before there is a record behind it */
+  return ring;
+}
+
+static u8 *reserve_in_memory(struct thread *t, u64 size) {
+  u64 at = t->head % QUEUE;
+  if (QUEUE - at < size) {
+    if (t->head + (QUEUE - at) + size - load(&t->tail) > QUEUE) return 0;
+    *(u16 *)(t->queue + at) = SKIP;
+    store(&t->head, t->head + (QUEUE - at));
+    at = 0;
+  } else if (t->head + size - load(&t->tail) > QUEUE) {
+    return 0;
+  }
+  return t->queue + at;
+}
+
+/* reserve returns room for a record at the queue's head, or 0. Nothing of it is seen
+ * before publish. A record is in one piece: the rest of the ring's end is skipped if it
+ * does not fit there. */
+u8 *__cairn_reserve(struct thread *t, u64 size) {
+  struct process *p = __cairn_state;
+  u8 *r = 0;
+  if (load(&t->read) == t->head) r = reserve_in_log(p, t, size);
+  t->in_log = r != 0;
+  return r ? r : reserve_in_memory(t, size);
+}
+
+/* commit adds what was reserved, as far as it was used. */
+void __cairn_commit(struct thread *t, u8 *record, u32 type, u64 size) {
+  ((u16 *)record)[0] = (u16)type;
+  ((u16 *)record)[1] = (u16)size;
+  if (!t->in_log) {
+    store(&t->head, t->head + size);
+    return;
+  }
+  store(&t->log_next, t->log_head + size);
+  t->log_head += size;
+  store((u64 *)t->logged, t->log_head); /* for who reads the log when all is over */
+}
+
+void __cairn_publish(struct process *p, struct thread *t, u8 *record, u32 type, u64 size) {
+  ((u32 *)record)[1] = (u32)t->owner;
+  __cairn_commit(t, record, type, size);
+  store(&p->pending, 1);
+}
+
+/* ready has the log opened for a thread that has found a spike. */
+void __cairn_queue_ready(struct process *p, struct thread *t) {
+  if (!t->logged && !load(&p->file.first)) await(p);
+}
+
+/* forget leaves, in a child made by fork, a queue without records, and the log to the
+ * parent. */
+void __cairn_queue_forget(struct thread *t) {
+  if (t->log_chunk) __cairn_file_unmap(t->log_chunk);
+  t->log_chunk = t->logged = 0;
+  t->log_head = t->log_next = t->log_read = 0;
+  t->read = t->head;
+  t->tail = t->head / QUEUE_BLOCK * QUEUE_BLOCK;
+}
+
+/* ---- the writer ---- */
+
+/* is_sound tells whether the lengths in a record are right. */
+static int is_sound(const u8 *r, u64 size) {
+  const u64 *f = (const u64 *)r;
+  switch (*(const u16 *)r) {
+  case LOG_TYPE_FRAMES: return size >= 32;
+  case LOG_TYPE_PARENT: return size >= LOG_PARENT_SIZE;
+  case LOG_TYPE_USAGE: return size >= LOG_USAGE_SIZE;
+  case LOG_TYPE_TEXT: return size >= LOG_TEXT_SIZE && (f[3] >> 16 & 0xffff) <= size - LOG_TEXT_SIZE;
+  case LOG_TYPE_EPISODE:
+    return size >= LOG_EPISODE_SIZE && (f[8] & 0xffff) + (f[8] >> 16 & 0xffff) <= (size - LOG_EPISODE_SIZE) / LOG_ENTRY_SIZE;
+  }
+  return 0;
+}
+
+/* fetch copies the first record of a part that has left bytes, of which room are in one
+ * piece, and returns its size; with skipped set, what there is in place of one. 0: it is
+ * none. */
+static u64 fetch(struct process *p, const u8 *from, u64 left, u64 room, int *skipped) {
+  u64 size = *(const volatile u16 *)(from + 2);
+  *skipped = *(const volatile u16 *)from == SKIP;
+  if (*skipped) return room <= left ? room : 0;
+  if (size < 8 || size % 8 || size > least(left, room) || size > sizeof p->taken) return 0;
+  copy(p->taken, from, size);
+  ((u16 *)p->taken)[1] = (u16)size;
+  return is_sound(p->taken, size) ? size : 0;
+}
+
+/* advance gives back to the kernel what was read, a block at a time: queues are long
+ * for bursts, and should not stay in memory. Only then may the thread write there
+ * again. */
+static void advance(struct thread *t, u64 to) {
+  u64 block = t->read / QUEUE_BLOCK;
+  if (to / QUEUE_BLOCK != block) {
+    sys3(SYS_madvise, t->queue + block * QUEUE_BLOCK % QUEUE, QUEUE_BLOCK, MADV_DONTNEED);
+    store(&t->tail, to / QUEUE_BLOCK * QUEUE_BLOCK);
+  }
+  store(&t->read, to);
+}
+
+/* advance_in_log leaves records for who reads the log, as long as there is room, if the
+ * log could not take them. */
+static void advance_in_log(struct process *p, struct thread *t, u64 to) {
+  u64 *told = (u64 *)t->logged + 1;
+  if (!p->file.failed || to - *told > LOG_QUEUE_ROOM - 2 * sizeof p->taken) *told = to;
+  store(&t->log_read, to);
+}
+
+int __cairn_queue_empty(struct thread *t) { return load(&t->head) == t->read && load(&t->log_next) == t->log_read; }
+
+/* drain has take called for what was in a queue, so that a thread that never stops does
+ * not keep the others waiting. A record leaves the queue when the log has it. */
+void __cairn_queue_drain(struct process *p, struct thread *t, void (*take)(struct process *, struct thread *, u8 *)) {
+  u64 head = load(&t->head), log_head = load(&t->log_next), size;
+  int skipped;
+  while (t->log_read != log_head) {
+    u64 at = t->log_read % LOG_QUEUE_ROOM, left = log_head - t->log_read;
+    size = fetch(p, t->logged + LOG_QUEUE_HEADER_SIZE + at, left, LOG_QUEUE_ROOM - at, &skipped);
+    if (!size) size = left, add(&p->dropped, 1);
+    else if (!skipped) take(p, t, p->taken);
+    advance_in_log(p, t, t->log_read + size);
+  }
+  while (t->read != head) {
+    u64 at = t->read % QUEUE;
+    size = fetch(p, t->queue + at, head - t->read, QUEUE - at, &skipped);
+    if (!size) size = head - t->read, add(&p->dropped, 1);
+    else if (!skipped) take(p, t, p->taken);
+    advance(t, t->read + size);
+  }
+}

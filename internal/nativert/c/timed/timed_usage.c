@@ -1,0 +1,237 @@
+/* Why a call took long: whether its thread ran or waited, and in which system call,
+ * and how often it faulted and was switched away from.
+ *
+ * What the kernel counts for a thread is known when it is asked, and a call that turns
+ * out to be long was not asked about when it began. So the clock's thread samples the
+ * processor time of the others at its ticks, and a long call's share lies between
+ * two samples. What a thread that did not run waits in is read once for each wait. The
+ * other counts only the thread itself can have cheaply: it reads them when a call
+ * was slow, so that they are of the time since a reading before. Sampling takes about a
+ * hundredth of a processor at most, whatever the number of threads. */
+
+#include "timed.h"
+
+enum { SAMPLES = 256, SHIFT = 4, RINGS = 2, THREADS = 64, LAP = 8, COST = 100000, READ_PAUSE = 500000, LIST_PAUSE = 100 * MS };
+enum { RAN = -1, UNKNOWN = -2, READY = -3 }; /* waits for a processor */
+
+/* A sample: the thread had run for so long. in is the system call that it had waited in
+ * since the sample before. */
+struct sample {
+  u64 at, cpu;
+  i64 in;
+};
+struct sampled {
+  i32 tid; /* 0: free */
+  u64 n;
+  struct sample ring[RINGS][SAMPLES]; /* every one, and every 16th */
+};
+struct usage {
+  struct sampled thread[THREADS];
+  u32 next, count;
+  u64 listed, read;
+};
+
+/* ---- the clock's thread ---- */
+
+static struct sampled *sampled_of(struct usage *u, i32 tid) {
+  for (u32 i = 0; i < THREADS; i++)
+    if (load(&u->thread[((u32)tid + i) % THREADS].tid) == tid) return &u->thread[((u32)tid + i) % THREADS];
+  return 0;
+}
+
+static void sample_too(struct process *p, struct usage *u, i32 tid) {
+  for (u32 i = 0; i < OWN_THREADS; i++)
+    if (load(&p->own[i]) == tid) return;
+  if (u->count == THREADS || sampled_of(u, tid)) return;
+  for (u32 i = 0; i < THREADS; i++) {
+    struct sampled *s = &u->thread[((u32)tid + i) % THREADS];
+    if (s->tid) continue;
+    s->n = 0;
+    store(&s->tid, tid);
+    u->count++;
+    return;
+  }
+}
+
+/* list looks for threads that are new. */
+static void list(struct process *p, struct usage *u) {
+  char b[2048];
+  i64 n, fd = sys3(SYS_open, "/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return;
+  for (u32 reads = 0; reads < 8 && (n = sys3(217 /* getdents64 */, fd, b, sizeof b)) > 0; reads++)
+    for (i64 at = 0; at < n; at += *(u16 *)(b + at + 16)) {
+      i32 tid = 0;
+      for (const char *s = b + at + 19; *s >= '0' && *s <= '9'; s++) tid = tid * 10 + (*s - '0');
+      if (tid) sample_too(p, u, tid);
+    }
+  sys1(SYS_close, fd);
+}
+
+/* waits_in reads which system call a thread is in. */
+static i64 waits_in(i32 tid) {
+  char b[128];
+  put(put_number(put(b, "/proc/self/task/"), (u64)(u32)tid), "/syscall");
+  i64 fd = sys3(SYS_open, b, O_RDONLY | O_CLOEXEC, 0), n, nr = 0, i = 0;
+  if (fd < 0) return UNKNOWN;
+  n = sys3(SYS_read, fd, b, sizeof b - 1);
+  sys1(SYS_close, fd);
+  if (n > 0 && b[0] == 'r') return READY; /* "running", or about to */
+  for (; i < n && i < 4 && b[i] >= '0' && b[i] <= '9'; i++) nr = nr * 10 + (b[i] - '0');
+  return i ? nr : UNKNOWN;
+}
+
+static void sample(struct usage *u, struct sampled *s, u64 now) {
+  u64 ts[2], n = s->n;
+  /* The clock of a thread's processor time has a number made of the thread's. */
+  if (sys2(SYS_clock_gettime, (i64)(i32)(~(u32)s->tid << 3 | 6), ts) < 0) {
+    store(&s->tid, 0);
+    u->count--;
+    return;
+  }
+  struct sample x = {now, ts[0] * SECOND + ts[1], RAN};
+  const struct sample *last = &s->ring[0][(n - 1) % SAMPLES];
+  if (n && x.cpu - last->cpu < (now - last->at) / 2) {
+    x.in = last->in >= 0 && x.cpu == last->cpu ? last->in : UNKNOWN;
+    if (x.in < 0 && now - u->read >= READ_PAUSE) x.in = waits_in(s->tid), u->read = now;
+  }
+  for (u32 r = 0; r < RINGS && !(n & ((1ul << r * SHIFT) - 1)); r++) s->ring[r][(n >> r * SHIFT) % SAMPLES] = x;
+  store(&s->n, n + 1);
+}
+
+/* usage_tick samples some threads. */
+void __cairn_usage_tick(struct process *p, u64 now) {
+  struct usage *u = p->usage;
+  if (!u || load(&p->owned) < 2 /* the log's thread is not known yet */) return;
+  if (now - u->listed >= LIST_PAUSE || !u->listed) {
+    u->listed = now;
+    sample_too(p, u, p->pid);
+    list(p, u);
+  }
+  u32 budget = (u32)most(1, p->period / COST);
+  for (u32 i = 0; i < THREADS && budget; i++) {
+    struct sampled *s = &u->thread[u->next++ % THREADS];
+    if (s->tid) sample(u, s, now), budget--;
+  }
+}
+
+/* usage_start is for the clock's thread, in a child made by fork as well. */
+void __cairn_usage_start(struct process *p) {
+  struct usage *u = p->usage;
+  if (p->trees || p->kind == KIND_EXACT) return;
+  if (u) {
+    for (u32 i = 0; i < THREADS; i++) u->thread[i].tid = 0;
+    u->next = u->count = 0;
+    u->listed = 0;
+    return;
+  }
+  u = (struct usage *)map(0, (sizeof *u + 4095) & ~4095ul, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (!failed(u)) store(&p->usage, u);
+}
+
+/* ---- a thread ---- */
+
+/* usage_forget is for a thread of which the kernel counts anew. */
+void __cairn_usage_forget(struct thread *t) {
+  clear(t->readings, sizeof t->readings);
+  clear(&t->now, sizeof t->now);
+  t->reported = 0;
+}
+
+/* Of readings some are kept, the older they are the fewer. */
+static void keep(struct process *p, struct thread *t, const struct reading *now) {
+  u64 apart = p->threshold / 2;
+  for (u32 i = 0; i < READING_RINGS; i++, apart *= 8) {
+    u32 *n = &t->readings[i];
+    if (*n && now->at - t->reading[i][(*n - 1) % READINGS].at < apart) return;
+    t->reading[i][(*n)++ % READINGS] = *now;
+  }
+}
+
+/* read_now reads what the kernel counts for this thread. */
+static struct reading read_now(u64 e) {
+  u64 r[18], ts[2] = {0, 0};
+  clear(r, sizeof r);
+  sys2(SYS_getrusage, 1, r);
+  sys2(SYS_clock_gettime, THREAD_CPU, ts);
+  return (struct reading){e, ts[0] * SECOND + ts[1], {(u32)r[8], (u32)r[9], (u32)r[16], (u32)r[17]}};
+}
+
+/* before finds the last reading that is not after a moment. The first of a thread, of
+ * which all is 0, is as old as it. */
+static struct reading before(const struct thread *t, u64 at) {
+  struct reading best = {0, 0, {0, 0, 0, 0}};
+  for (u32 i = 0; i < READING_RINGS; i++)
+    for (u32 k = 0; k < READINGS && k < t->readings[i]; k++)
+      if (t->reading[i][k].at <= at && t->reading[i][k].at > best.at) best = t->reading[i][k];
+  return best;
+}
+
+/* Waits that were seen in a call. */
+struct seen {
+  u64 waits, in; /* samples */
+  i64 call;      /* the system call that most of them were in */
+  u64 ready;
+};
+
+/* look bounds how long the thread had run when the call began, from its samples, and
+ * counts what it waited in since. */
+static void look(struct process *p, i32 tid, u64 t0, u64 t1, u64 *least_cpu, u64 *most_cpu, struct seen *seen) {
+  enum { KINDS = 8 };
+  struct sampled *s = p->usage ? sampled_of(p->usage, tid) : 0;
+  i64 kind[KINDS];
+  u64 times[KINDS], kinds = 0;
+  if (!s) return;
+  for (u32 r = RINGS; r--;) {
+    u64 n = load(&s->n), first;
+    n = n ? ((n - 1) >> r * SHIFT) + 1 : 0;
+    first = less(n, SAMPLES - LAP);
+    if (first && s->ring[r][first % SAMPLES].at > t0 && r) first = less(n, 1); /* not for so long */
+    int covers = n && s->ring[r][first % SAMPLES].at <= t1;
+    if (covers || !r) kinds = 0, clear(seen, sizeof *seen), seen->call = -1;
+    for (u64 i = first; i < n; i++) {
+      struct sample x = s->ring[r][i % SAMPLES];
+      if (x.at <= t0) *least_cpu = most(*least_cpu, x.cpu);
+      if (x.at < t1) continue;
+      *most_cpu = least(*most_cpu, x.cpu);
+      if (!covers && r) continue;
+      if (x.in == RAN || x.in == UNKNOWN) continue;
+      seen->waits++;
+      seen->ready += x.in == READY;
+      if (x.in < 0) continue;
+      u64 k = 0;
+      while (k < kinds && kind[k] != x.in) k++;
+      if (k == kinds && kinds < KINDS) kind[kinds] = x.in, times[kinds++] = 0;
+      if (k < kinds && ++times[k] > seen->in) seen->in = times[k], seen->call = x.in;
+    }
+  }
+}
+
+/* usage_read reads what the kernel counts at the end of a call that was entered at t0 at the
+ * earliest, and returns how often the thread lost its processor since a reading before. */
+u32 __cairn_usage_read(struct process *p, struct thread *t, u64 t0, u64 e) {
+  t->now = read_now(e);
+  t->was = before(t, t0);
+  keep(p, t, &t->now);
+  return t->now.count[3] - t->was.count[3];
+}
+
+/* usage_write writes, after that, why the call took long, for an episode. */
+void __cairn_usage_write(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {
+  const struct reading *now = &t->now, *was = &t->was;
+  u64 least_cpu = was->cpu, most_cpu = now->cpu;
+  struct seen seen = {0, 0, -1, 0};
+  look(p, t->owner, c->t0, c->t1, &least_cpu, &most_cpu, &seen);
+  u8 *r = __cairn_reserve(t, LOG_USAGE_SIZE);
+  if (!r) {
+    add(&p->dropped, 1);
+    return;
+  }
+  u64 *f = (u64 *)r;
+  f[1] = number, f[2] = c->e, f[4] = least(less(now->cpu, least_cpu), c->e - c->t0);
+  f[3] = least(less(now->cpu, most_cpu), f[4]);
+  f[5] = was->at;
+  for (u32 i = 0; i < 4; i++) ((u32 *)(f + 6))[i] = now->count[i] - was->count[i];
+  f[8] = (u32)c->sp | (u64)(u32)(seen.call + 1) << 32;
+  f[9] = least(seen.waits, 0xffff) | least(seen.in, 0xffff) << 16 | least(seen.ready, 0xffff) << 32;
+  __cairn_publish(p, t, r, LOG_TYPE_USAGE, LOG_USAGE_SIZE);
+}
