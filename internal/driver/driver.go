@@ -7,7 +7,6 @@ package driver
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -41,16 +40,20 @@ type Command struct {
 	LTO      bool
 	GC       bool   // links with --gc-sections
 	Output   string // operand of -o, "" for the default
-	Linker   string // operand of -fuse-ld=, "" for the default
+	Linker   string // operand of -fuse-ld=, "" for the default; of what is found there if it was asked
 	Language bool   // -x is in force at the end of the arguments
 	Strips   bool   // the link would strip the map; Args leaves that out
 	Static   bool   // links the C library in
 	Shared   bool   // makes a shared object
+	Bare     bool   // links a program without a C library, and without a loader that brings one
 	Musl     bool   // a musl target by its own name
 	NoID     bool   // asks the linker for no build id
+	Versions bool   // gives the linker a version script
 	Refusal  string // why it cannot be instrumented and what to do; "" if it can
 
-	words []string // the arguments with response files in place
+	words      []string // the arguments with response files in place
+	headers    bool     // precompiles headers
+	integrated bool     // says which assembler clang takes
 }
 
 // ReadFunc returns the text of a response file.
@@ -74,6 +77,8 @@ type parser struct {
 	cmd     Command
 	read    ReadFunc
 	inputs  int
+	headers int  // of the inputs
+	codes   bool // inputs of the compiler's own language
 	stop    bool // -E, -S, -fsyntax-only, --version ...: no object, no link
 	compile bool // -c
 	partial bool // -r
@@ -133,13 +138,25 @@ var sourceSuffixes = map[string]bool{
 	".cppm": true,
 }
 
+// headerSuffixes are the inputs that a driver precompiles: it makes neither an object
+// of them nor a program.
+var headerSuffixes = map[string]bool{
+	".h": true, ".H": true, ".hh": true, ".hpp": true, ".hxx": true, ".hp": true, ".HPP": true, ".h++": true, ".tcc": true,
+}
+
 func (p *parser) input(name string) {
 	p.inputs++
-	compiled := sourceSuffixes[path.Ext(name)]
+	suffix := path.Ext(name)
+	compiled, header := sourceSuffixes[suffix], headerSuffixes[suffix]
+	p.codes = p.codes || p.cmd.Family == Clang && (suffix == ".ll" || suffix == ".bc")
 	if p.lang != "" && p.lang != "none" {
-		compiled = !strings.HasPrefix(p.lang, "assembler") && !strings.HasSuffix(p.lang, "-header")
+		header = strings.HasSuffix(p.lang, "-header")
+		compiled = !header && !strings.HasPrefix(p.lang, "assembler")
 	}
-	if compiled {
+	switch {
+	case header:
+		p.headers++
+	case compiled:
 		p.cmd.Sources = append(p.cmd.Sources, name)
 	}
 }
@@ -177,6 +194,8 @@ func (p *parser) option(arg string) {
 		p.cmd.Strips = true
 	case "-m32", "-mx32", "-m16", "-miamcu":
 		p.refuse(arg + " makes code that is not 64-bit x86: build for x86-64 (-m64)")
+	case "-fintegrated-as", "-fno-integrated-as", "-integrated-as", "-no-integrated-as":
+		p.cmd.integrated = true
 	case "-masm=intel":
 		p.refuse("-masm=intel makes assembly in Intel syntax: drop it, the code will be the same")
 	case "-mcmodel=large":
@@ -221,13 +240,41 @@ func (p *parser) linker(word string) {
 	case "-shared", "--shared", "-Bshareable":
 		p.cmd.Shared = true
 	}
+	script, _, _ := strings.Cut(word, "=")
+	p.cmd.Versions = p.cmd.Versions || script == "--version-script" || script == "-version-script"
 	p.cmd.Strips = p.cmd.Strips || stripWords[word]
+}
+
+func foreign(triple string) string {
+	return fmt.Sprintf("target %s is not supported: cairn instruments x86-64 ELF", triple)
+}
+
+// Cross returns why a driver cannot be instrumented whose name says that it makes code
+// for another machine, as aarch64-linux-gnu-gcc does, and "" for others.
+func Cross(name string) string {
+	triple := path.Base(name)
+	for _, tool := range []string{"-gcc", "-g++", "-cc", "-c++", "-clang", "-gfortran"} {
+		if i := strings.LastIndex(triple, tool); i >= 0 && strings.Count(triple[:i], "-") >= 2 {
+			return Foreign(triple[:i])
+		}
+	}
+	return ""
+}
+
+// Foreign returns why a driver cannot be instrumented that makes code for triple, and ""
+// if it can: those of 32-bit x86 may be asked for 64 bits.
+func Foreign(triple string) string {
+	machine, _, _ := strings.Cut(triple, "-")
+	if machine == "" || machine == "x86_64" || machine == "amd64" || len(machine) == 4 && machine[0] == 'i' && machine[2:] == "86" {
+		return ""
+	}
+	return foreign(triple)
 }
 
 func (p *parser) target(triple string) {
 	p.cmd.Musl = strings.Contains(triple, "musl")
 	if !strings.HasPrefix(triple, "x86_64") && !strings.HasPrefix(triple, "amd64") {
-		p.refuse(fmt.Sprintf("target %s is not supported: cairn instruments x86-64 ELF", triple))
+		p.refuse(foreign(triple))
 	}
 }
 
@@ -240,9 +287,11 @@ func (p *parser) refuse(why string) {
 func (p *parser) finish() Command {
 	c := &p.cmd
 	works := !p.stop && p.inputs > 0
-	c.Compiles = works && (len(c.Sources) > 0 || c.Family == GCC)
-	c.Links = works && !p.compile && !p.partial
+	c.headers = works && p.headers > 0
+	c.Compiles = works && (len(c.Sources) > 0 || c.headers || p.codes || c.Family == GCC)
+	c.Links = works && !p.compile && !p.partial && p.headers < p.inputs
 	c.Language = p.lang != "" && p.lang != "none"
+	c.Bare = c.Links && c.Static && !c.Shared && isBare(c.words)
 	if c.Family == Clang && c.LTO {
 		p.refuse("clang -flto makes bitcode that its linker compiles: build with -fno-lto, or with gcc -flto")
 	}
@@ -250,6 +299,28 @@ func (p *parser) finish() Command {
 		c.Refusal = ""
 	}
 	return *c
+}
+
+// NotBare is why the timed modes do not go into a program without a C library.
+const NotBare = "a program without a C library (-nostdlib -static) has no thread-local storage, no unwinder and nobody who" +
+	" calls constructors: modes spike, stacks and trace need them; link one, or use a mode that counts, such as full"
+
+// isBare reports whether the arguments of a static link leave out the C library and do
+// not name one themselves.
+func isBare(words []string) bool {
+	bare := false
+	for i, w := range words {
+		if w == "-l" && i+1 < len(words) {
+			w += words[i+1]
+		}
+		switch {
+		case w == "-nostdlib", w == "-nodefaultlibs":
+			bare = true
+		case w == "-lc", w == "-l:libc.a", path.Base(w) == "libc.a":
+			return false
+		}
+	}
+	return bare
 }
 
 // SplitResponse splits the text of a response file as gcc does: at white
@@ -286,202 +357,6 @@ func SplitResponse(text string) []string {
 	}
 	if inWord {
 		out = append(out, word.String())
-	}
-	return out
-}
-
-// Toolchain is the directory that a driver is pointed to: with our assembler,
-// our header and the runtime's archive.
-type Toolchain struct {
-	Bin     string // holds as
-	Include string // holds cairn.h
-	Archive string // libcairn.a
-	Musl    bool   // the compiler's C library is musl
-	Timed   bool   // every exit of a function gets code, too
-	Trace   bool   // that of mode trace
-}
-
-// Names that the runtimes are reached by: of the records, and of the clock.
-const (
-	needRecords = "__cairn_link_with_cairn_cc"
-	needClock   = "__cairn_base"
-	// processSymbol is where the modules of a process find what they share.
-	processSymbol = "__cairn_process"
-	// nodeSymbol is the current node of a thread in mode stacks.
-	nodeSymbol = "__cairn_node"
-	// flightSymbol is where a thread records its calls.
-	flightSymbol = "__cairn_flight_at"
-	// preinitSymbol starts the clock of an executable before all constructors.
-	preinitSymbol = "__cairn_preinit"
-	needTrace     = "__cairn_trace_full"
-)
-
-// traceSymbols are what the modules of a process share in mode trace.
-var traceSymbols = []string{"__cairn_tracer", "__cairn_trace_at"}
-
-// Args returns the driver's arguments with ours among them. Ours that a user
-// may override come first.
-func (c *Command) Args(args []string, tc Toolchain) []string {
-	var out []string
-	if c.Compiles {
-		out = append(out, "-B"+tc.Bin+"/")
-		if c.Family == Clang {
-			out = append(out, "-fno-integrated-as")
-		}
-	}
-	if len(c.Sources) > 0 {
-		out = append(out, "-idirafter", tc.Include)
-	}
-	args = c.timedArgs(args, tc)
-	if !c.Links {
-		return append(out, args...)
-	}
-	out = append(out, "-Wl,--build-id")
-	if c.Strips {
-		args = withoutStrip(c.timedArgs(c.words, tc))
-	}
-	out = append(out, args...)
-	if c.NoID {
-		out = append(out, "-Wl,--build-id") // raw files are told apart by it
-	}
-	if c.GC && (c.Linker == "" || c.Linker == "bfd" || c.Linker == "lld") {
-		// Without it the runtime's use of __start_ keeps records of functions
-		// that are gone. Other linkers do not know the option.
-		out = append(out, "-Wl,-z,start-stop-gc")
-	}
-	if c.LTO {
-		// The objects that need the runtime come into being after the linker
-		// has looked through the archives.
-		need := needRecords
-		switch {
-		case tc.Trace:
-			need = needTrace
-		case tc.Timed:
-			need = needClock
-		}
-		out = append(out, "-Wl,-u,"+need)
-	}
-	if tc.Timed {
-		out = append(out, c.timedLink(tc)...)
-	}
-	if c.Static && (c.Musl || tc.Musl) {
-		// The runtime's weak reference does not fetch it from libc.a, and
-		// without it a forked child's counts are lost. In glibc it comes with
-		// fork.
-		out = append(out, "-Wl,-u,pthread_atfork")
-	}
-	if c.Language {
-		out = append(out, "-x", "none")
-	}
-	return append(out, tc.Archive)
-}
-
-// timedArgs returns args with what the timed modes ask of the compiler: gcc is
-// to name the pattern of each instruction, which tells tail calls from jump
-// tables, and not to look into functions for registers that they leave alone.
-func (c *Command) timedArgs(args []string, tc Toolchain) []string {
-	if !tc.Timed || !c.Compiles {
-		return args
-	}
-	args = append([]string{"-DCAIRN_ON"}, args...)
-	if c.Family == GCC {
-		args = append(args, "-dp", "-fno-ipa-ra")
-	}
-	return args
-}
-
-// TimedLinkerArgs returns what the timed modes ask of a linker that no driver
-// starts: an executable starts the clock, and shares it with shared objects.
-func TimedLinkerArgs(args []string) []string {
-	for _, a := range args {
-		if a == "-shared" || a == "--shared" || a == "-Bshareable" {
-			return nil
-		}
-	}
-	return []string{"-u", preinitSymbol, "--export-dynamic-symbol=" + processSymbol, "--export-dynamic-symbol=" + nodeSymbol, "--export-dynamic-symbol=" + flightSymbol}
-}
-
-// timedLink returns what the timed modes ask of the linker: an executable
-// starts the clock, and shares it with the shared objects; and the unwinder,
-// which C programs do without, is there for the stacks.
-func (c *Command) timedLink(tc Toolchain) []string {
-	var out []string
-	if tc.Trace {
-		return c.traceLink()
-	}
-	if !c.Shared {
-		out = append(out, "-Wl,-u,"+preinitSymbol)
-	}
-	if !c.Static && !c.Shared {
-		out = append(out, "-Wl,--export-dynamic-symbol="+processSymbol, "-Wl,--export-dynamic-symbol="+nodeSymbol, "-Wl,--export-dynamic-symbol="+flightSymbol)
-	}
-	switch {
-	case c.Musl || tc.Musl: // gcc's unwinder may be one for another C library
-	case c.Static:
-		out = append(out, "-Wl,-u,_Unwind_Backtrace")
-	default:
-		out = append(out, "-Wl,--push-state,--no-as-needed", "-lgcc_s", "-Wl,--pop-state")
-	}
-	return out
-}
-
-// traceLink returns what mode trace asks of the linker: all modules of a process
-// share what is in the executable, and none is unloaded, as the clock may run in
-// it.
-func (c *Command) traceLink() []string {
-	var out []string
-	switch {
-	case c.Shared:
-		return []string{"-Wl,-z,nodelete"}
-	case !c.Static:
-		for _, name := range traceSymbols {
-			out = append(out, "-Wl,--export-dynamic-symbol="+name)
-		}
-	}
-	return out
-}
-
-// UseArgs returns the driver's arguments for a build by a profile: bin holds
-// the assembler's stand-in, "" for none, and link is for the linker.
-func (c *Command) UseArgs(args []string, bin string, link []string) []string {
-	var out []string
-	if c.Compiles && bin != "" && c.Refusal == "" {
-		out = append(out, "-B"+bin+"/")
-		if c.Family == Clang {
-			out = append(out, "-fno-integrated-as")
-		}
-	}
-	if c.Compiles {
-		out = append(out, "-ffunction-sections")
-	}
-	out = append(out, args...)
-	if c.Links {
-		out = append(out, link...)
-	}
-	return out
-}
-
-// withoutStrip returns args less what would strip the map.
-func withoutStrip(args []string) []string {
-	var out []string
-	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		words, forLinker := strings.CutPrefix(arg, "-Wl,")
-		switch {
-		case arg == "-s":
-		case arg == "-Xlinker" && i+1 < len(args) && stripWords[args[i+1]]:
-			i++
-		case separate[arg] && i+1 < len(args):
-			i++
-			out = append(out, arg, args[i])
-		case forLinker:
-			kept := slices.DeleteFunc(strings.Split(words, ","), func(w string) bool { return stripWords[w] })
-			if len(kept) > 0 {
-				out = append(out, "-Wl,"+strings.Join(kept, ","))
-			}
-		default:
-			out = append(out, arg)
-		}
 	}
 	return out
 }

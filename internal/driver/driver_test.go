@@ -13,6 +13,8 @@ var responses = map[string]string{
 	"link":   "a.o -s -o app",
 	"nested": "@args -m32",
 	"loop":   "@loop x.c",
+
+	"integrated": "-fintegrated-as -g",
 }
 
 func readTest(name string) (string, error) {
@@ -105,7 +107,7 @@ func TestParse(t *testing.T) {
 
 func TestArgs(t *testing.T) {
 	t.Parallel()
-	tc := Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a"}
+	tc := Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Hidden: "/t/hidden"}
 	for _, test := range []struct {
 		args   string
 		family Family
@@ -144,6 +146,21 @@ func TestArgs(t *testing.T) {
 			want: "-B/t/bin/ -Wl,--build-id a.o -Wl,--build-id=none -Wl,--build-id /t/libcairn.a",
 		},
 		{args: "a.o -static", want: "-B/t/bin/ -Wl,--build-id a.o -static /t/libcairn.a"},
+		// Headers are precompiled, whatever else is left out.
+		{args: "s.hpp", want: "-B/t/bin/ -idirafter /t/inc s.hpp"},
+		{args: "s.h", family: Clang, want: "-B/t/bin/ -fno-integrated-as -idirafter /t/inc s.h"},
+		{args: "-x c++-header s -o s.gch", want: "-B/t/bin/ -idirafter /t/inc -x c++-header s -o s.gch"},
+		{args: "-x c++-header s -x none a.o", want: "-B/t/bin/ -idirafter /t/inc -Wl,--build-id -x c++-header s -x none a.o /t/libcairn.a"},
+		// Only one assembler of clang's takes probes.
+		{args: "-fintegrated-as -c a.c", family: Clang, want: "-B/t/bin/ -fno-integrated-as -idirafter /t/inc -c a.c"},
+		{args: "-c a.c -o -fintegrated-as @integrated", family: Clang, want: "-B/t/bin/ -fno-integrated-as -idirafter /t/inc -c a.c -o -fintegrated-as -g"},
+		{args: "-integrated-as a.c -s", family: Clang, want: "-B/t/bin/ -fno-integrated-as -idirafter /t/inc -Wl,--build-id a.c /t/libcairn.a"},
+		{args: "-c a.ll", family: Clang, want: "-B/t/bin/ -fno-integrated-as -c a.ll"},
+		// GNU ld alone exports what is hidden.
+		{args: "-shared a.o", want: "-B/t/bin/ -Wl,--build-id -shared a.o -Wl,--version-script=/t/hidden /t/libcairn.a"},
+		{args: "-shared a.o -fuse-ld=lld", want: "-B/t/bin/ -Wl,--build-id -shared a.o -fuse-ld=lld /t/libcairn.a"},
+		{args: "-shared a.o -Wl,--version-script=a", want: "-B/t/bin/ -Wl,--build-id -shared a.o -Wl,--version-script=a /t/libcairn.a"},
+		{args: "-shared a.o -Wl,--version-script,a", want: "-B/t/bin/ -Wl,--build-id -shared a.o -Wl,--version-script,a /t/libcairn.a"},
 	} {
 		args := strings.Fields(test.args)
 		c := Parse(test.family, args, readTest)
@@ -183,6 +200,30 @@ func TestTimedArgs(t *testing.T) {
 	}
 }
 
+// TestBare: programs without a C library are told from those that bring one.
+func TestBare(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]bool{
+		"-nostdlib -static a.c":                true,
+		"-static-pie -nodefaultlibs a.o":       true,
+		"-nostdlib -static a.o -lgcc":          true,
+		"-nostdlib a.o":                        false,
+		"-static a.c":                          false,
+		"-nostdlib -static -c a.c":             false,
+		"-nostdlib -shared -static a.o":        false,
+		"-nostdlib -static a.o -lc":            false,
+		"-nostdlib -static a.o -l c":           false,
+		"-nostdlib -static crt1.o /lib/libc.a": false,
+		"-nostartfiles -static a.o":            false,
+	} {
+		for _, family := range []Family{GCC, Clang} {
+			if c := Parse(family, strings.Fields(args), readTest); c.Bare != want {
+				t.Errorf("%s: %t", args, c.Bare)
+			}
+		}
+	}
+}
+
 func TestSplitResponse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
@@ -215,5 +256,43 @@ func TestFamilyOf(t *testing.T) {
 	}
 	if got := FamilyOf("/usr/lib/ccache/clang", "/usr/bin/ccache"); got != Clang {
 		t.Errorf("clang through ccache: %v, want %v", got, Clang)
+	}
+}
+
+func TestCross(t *testing.T) {
+	t.Parallel()
+	for name, foreign := range map[string]bool{
+		"/usr/bin/aarch64-linux-gnu-gcc": true, "aarch64-linux-gnu-g++-12": true, "arm-none-eabi-gcc": true, "riscv64-unknown-elf-c++": true,
+		"gcc": false, "x86_64-linux-gnu-gcc-12": false, "i686-linux-gnu-gcc": false, "clang++-22": false, "musl-gcc": false, "afl-clang-fast": false,
+		"x86_64-w64-mingw32-gcc": false, "c++": false, "my-own-wrapper": false,
+	} {
+		if why := Cross(name); (why != "") != foreign {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
+
+func TestLinkerArgs(t *testing.T) {
+	t.Parallel()
+	const clock = "-u __cairn_preinit --export-dynamic-symbol=__cairn_process --export-dynamic-symbol=__cairn_node --export-dynamic-symbol=__cairn_flight_at"
+	for _, test := range []struct {
+		args, linker string
+		timed        bool
+		want         string
+	}{
+		{args: "a.o", linker: "bfd"},
+		{args: "a.o", linker: "bfd", timed: true, want: clock},
+		{args: "-shared a.o", linker: "bfd", want: "--version-script=/t/hidden"},
+		{args: "-Bshareable a.o --gc-sections", linker: "bfd", timed: true, want: "--version-script=/t/hidden -z start-stop-gc"},
+		{args: "-shared a.o --version-script a", linker: "bfd"},
+		{args: "-shared a.o", linker: "gold"},
+		{args: "a.o --gc-sections", linker: "mold"},
+		{args: "a.o --gc-sections", linker: "lld", want: "-z start-stop-gc"},
+		{args: "a.o --gc-sections"},
+	} {
+		tc := Toolchain{Hidden: "/t/hidden", Timed: test.timed}
+		if got := strings.Join(LinkerArgs(strings.Fields(test.args), tc, test.linker), " "); got != test.want {
+			t.Errorf("%s (%s):\n got %s\nwant %s", test.args, test.linker, got, test.want)
+		}
 	}
 }

@@ -1,0 +1,37 @@
+// Package catch is the library that cairn build has loaded into every program of a
+// build, so that compilers become cairn whoever starts them. It is C, compiled on first
+// use; this package holds its text and the names of what passes between the two.
+package catch
+
+import _ "embed"
+
+// The environment of a build.
+const (
+	EnvBuild  = "CAIRN_BUILD"     // directory with the flags of the build, and cairn
+	EnvLog    = "CAIRN_BUILD_LOG" // file that gets a JSON line per object
+	EnvTool   = "CAIRN_TOOL"      // path of the tool that cairn is started for
+	EnvCaught = "CAIRN_CAUGHT"    // set below a compiler that was caught: it has what it needs
+	EnvLaunch = "CAIRN_LAUNCH"    // set below a compiler cache that was caught, the number of its run
+)
+
+// Program is the name of cairn in the directory of EnvBuild.
+const Program = "cairn"
+
+// Library is the file's name.
+const Library = "libcairn-catch.so"
+
+//go:embed c/catch.c
+var source []byte
+
+// SourceName is what the library is compiled from.
+const SourceName = "catch.c"
+
+// Source returns the library's text.
+func Source() []byte { return source }
+
+// Flags are a compiler's arguments in front of the output and the source, LinkFlags
+// those behind them.
+var (
+	Flags     = []string{"-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-stack-protector", "-w"}
+	LinkFlags = []string{"-ldl"}
+)

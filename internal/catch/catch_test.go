@@ -1,0 +1,42 @@
+package catch
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNames: the library knows tools by the same names as the command, whose table is the
+// script build_catch and the patterns in internal/cli.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("needs a compiler")
+	}
+	dir := t.TempDir()
+	main := "#define CATCH_TEST\n#include \"catch.c\"\nint main(int n, char **v) { for (int i = 1; i < n; i++) putchar('0' + isTool(v[i])); return 0; }\n"
+	for name, text := range map[string]string{"catch.c": string(Source()), "main.c": main} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.Command(cc, "-w", "-o", filepath.Join(dir, "main"), filepath.Join(dir, "main.c"), "-ldl")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	yes := []string{
+		"gcc", "cc", "c++", "g++-12", "gcc-4.8", "clang-22", "clang++", "gfortran", "ld", "ld.lld-22", "ld.bfd", "mold",
+		"x86_64-linux-gnu-gcc", "x86_64-linux-gnu-g++-12", "x86_64-pc-linux-gnu-gcc", "x86_64-linux-musl-gcc", "musl-gcc", "x86_64-linux-gnu-ld.bfd",
+	}
+	no := []string{
+		"", "as", "gcc-ar", "gcc-nm", "cc1", "gcc-", "-12", "12", "gcc.12", "gcc-12a", "aarch64-linux-gnu-gcc", "collect2", "clang-format",
+		"x86_64-linux-gnu-", "x86_64-w64-mingw32-gcc", "make", "cairn", "ldd", "ld.so", "ld-2.36.so",
+	}
+	out, err := exec.Command(filepath.Join(dir, "main"), append(yes, no...)...).Output()
+	if want := strings.Repeat("1", len(yes)) + strings.Repeat("0", len(no)); err != nil || string(out) != want {
+		t.Errorf("%v\ngot  %s\nwant %s", err, out, want)
+	}
+}
