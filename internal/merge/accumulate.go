@@ -3,6 +3,7 @@ package merge
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/prof"
@@ -54,6 +55,7 @@ type Accumulator struct {
 	orders  []uint64 // by function: sum of the indexes of its slots; nil before the first
 	seen    []uint64 // by function: the last image with a slot of it
 	traces  sample
+	ids     []uint64 // of runs
 }
 
 // NewAccumulator returns the sum of no runs. Of their traces it will keep so
@@ -74,8 +76,12 @@ func NewAccumulator(l *Layout, traces int) *Accumulator {
 func (a *Accumulator) Raws() uint64 { return a.raws }
 
 // Add adds an image of the raw section, which may be shorter than the section
-// if the rest is zero. A damaged image changes nothing.
-func (a *Accumulator) Add(data []byte) error {
+// if the rest is zero, of a process that had one thread. A damaged image changes
+// nothing.
+func (a *Accumulator) Add(data []byte) error { return a.addImage(data, true) }
+
+// addImage adds an image, of a process that had one thread if single is set.
+func (a *Accumulator) addImage(data []byte, single bool) error {
 	if uint64(len(data)) > a.l.m.RawSize {
 		return fmt.Errorf("image of %d bytes of a raw section of %d", len(data), a.l.m.RawSize)
 	}
@@ -87,7 +93,7 @@ func (a *Accumulator) Add(data []byte) error {
 	if a.pending++; a.pending == maxPending {
 		a.flush()
 	}
-	a.addCounters(data)
+	a.addCounters(data, !single)
 	a.addUnions(data)
 	return nil
 }
@@ -188,24 +194,25 @@ func (a *Accumulator) flush() {
 	}
 }
 
-// addCounters adds the counters of data.
-func (a *Accumulator) addCounters(data []byte) {
+// addCounters adds the counters of data. If racing is set, threads may have lost
+// counts to each other.
+func (a *Accumulator) addCounters(data []byte, racing bool) {
 	last := uint64(0) // the highest order in data, once it is needed
 	for i := range a.l.counters {
 		c := &a.l.counters[i]
 		if c.off+wire.FullHeaderSize > len(data) {
-			a.addLast(data, i, &last)
+			a.addLast(data, i, racing, &last)
 			return
 		}
 		if binary.LittleEndian.Uint64(data[c.off:]) != 0 {
-			a.addCounter(i, data[c.off:][:wire.FullHeaderSize], data, &last)
+			a.addCounter(i, data[c.off:][:wire.FullHeaderSize], data, racing, &last)
 		}
 	}
 }
 
 // addLast adds the counters from the i-th on, which may be cut by the end of
 // the data.
-func (a *Accumulator) addLast(data []byte, i int, last *uint64) {
+func (a *Accumulator) addLast(data []byte, i int, racing bool, last *uint64) {
 	for ; i < len(a.l.counters); i++ {
 		c := &a.l.counters[i]
 		if c.off >= len(data) {
@@ -214,7 +221,7 @@ func (a *Accumulator) addLast(data []byte, i int, last *uint64) {
 		var record [wire.FullHeaderSize]byte
 		copy(record[:], data[c.off:])
 		if binary.LittleEndian.Uint64(record[:]) != 0 {
-			a.addCounter(i, record[:], data, last)
+			a.addCounter(i, record[:], data, racing, last)
 		}
 	}
 }
@@ -227,13 +234,13 @@ func (a *Accumulator) addLast(data []byte, i int, last *uint64) {
 // that is what it counts as: to leave it out of the sum would make it one of
 // the first in the mean. One whose order is set and whose count is not was
 // called at least once, or exactly 1<<32 times: its count is inexact.
-func (a *Accumulator) addCounter(i int, record, data []byte, last *uint64) {
+func (a *Accumulator) addCounter(i int, record, data []byte, racing bool, last *uint64) {
 	t := &a.tallies[i]
 	word := binary.LittleEndian.Uint32(record)
 	order := binary.LittleEndian.Uint32(record[wire.OrderOffset:])
 	t.runs++
 	t.calls += uint64(-word)
-	t.inexact = t.inexact || word == 0 || order&wire.OrderInexact != 0
+	t.inexact = t.inexact || word == 0 || order&wire.OrderInexact != 0 || racing && !a.l.counters[i].atomic
 	index := uint64(order &^ wire.OrderInexact)
 	if index == 0 {
 		if *last == 0 {
@@ -312,11 +319,16 @@ func (a *Accumulator) Merge(other *Accumulator) {
 		a.orders[i] += v
 	}
 	a.traces.merge(&other.traces)
+	a.ids = append(a.ids, other.ids...)
 }
 
 // Module returns the map with the sums.
 func (a *Accumulator) Module() prof.Module {
-	return prof.Module{Map: *a.l.m, Raws: a.raws, Counts: a.Counts(), Traces: a.traces.byScenario(), TracesSeen: a.traces.seen}
+	return prof.Module{
+		Map: *a.l.m, Raws: a.raws, Counts: a.Counts(),
+		Traces: a.traces.byScenario(), TracesSeen: a.traces.seen,
+		Held: runSet(slices.Clone(a.ids), false),
+	}
 }
 
 // Counts returns the sums in the order of the map's functions.

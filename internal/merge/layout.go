@@ -60,6 +60,8 @@ type counter struct {
 	off  int // in the section
 	size int // wire.CountSize or wire.FullHeaderSize
 	fn   int
+
+	atomic bool // counted by locked instructions
 }
 
 // NewLayout returns the layout of m, which must obey the rules that package mip
@@ -75,7 +77,7 @@ func NewLayout(m *prof.Map) *Layout {
 			if f.Mode.HasBlocks() {
 				size = wire.FullHeaderSize
 			}
-			l.counters = append(l.counters, counter{off: int(f.Record), size: size, fn: i})
+			l.counters = append(l.counters, counter{off: int(f.Record), size: size, fn: i, atomic: f.Atomic})
 		}
 		start, n := flagsOf(f)
 		chunks = appendChunks(chunks, start, n)

@@ -14,6 +14,13 @@ import (
 // ErrConflict is in the error of a merge of different maps of one build.
 var ErrConflict = errors.New("same build id, but another map")
 
+// ErrHeld is the error of a merge of a profile whose runs are all there already.
+var ErrHeld = errors.New("all of its runs are there already")
+
+// ErrPartly is in the error of a merge of profiles of which neither holds all runs of
+// the other, but some: their sums cannot be told apart.
+var ErrPartly = errors.New("some of its runs are there already, and some are not")
+
 // Modules adds the sums of b to a, saturating. Both must have the same build id
 // and the same map; a module name may differ, as binaries get copied, and the
 // first in the alphabet stays. On error nothing has changed.
@@ -27,6 +34,7 @@ func Modules(a, b *prof.Module) error {
 		addCounts(&a.Counts[i], &b.Counts[i])
 	}
 	joinTraces(a, b)
+	a.Held = joinRuns(&a.Held, &b.Held)
 	return nil
 }
 
@@ -62,10 +70,60 @@ func Profiles(dst, src *prof.Profile) error {
 	return nil
 }
 
+// Join adds src to dst as Profiles does, but no run twice. A module whose runs are
+// all there already adds nothing, and one that has all that are there and others
+// takes the place. On error nothing has changed.
+func Join(dst, src *prof.Profile) error {
+	index := make(map[prof.BuildID]*prof.Module, len(dst.Modules))
+	for i := range dst.Modules {
+		index[dst.Modules[i].BuildID] = &dst.Modules[i]
+	}
+	rest := new(prof.Profile)
+	held := false
+	for i := range src.Modules {
+		m := &src.Modules[i]
+		have := index[m.BuildID]
+		if have == nil {
+			rest.Modules = append(rest.Modules, *m)
+			continue
+		}
+		if err := compatible(have, m); err != nil {
+			return err
+		}
+		switch Compare(have, m) {
+		case Apart:
+			rest.Modules = append(rest.Modules, *m)
+		case Within:
+			held = true
+		case Around:
+			rest.Modules = append(rest.Modules, *m)
+		case Partly:
+			return fmt.Errorf("%s (%s): %w", m.Module, m.BuildID.Short(), ErrPartly)
+		}
+	}
+	if held && len(rest.Modules) == 0 {
+		return ErrHeld
+	}
+	for i := range rest.Modules {
+		if have := index[rest.Modules[i].BuildID]; have != nil && Compare(have, &rest.Modules[i]) == Around {
+			*have = empty(have)
+		}
+	}
+	return Profiles(dst, rest)
+}
+
+// empty returns m without its runs.
+func empty(m *prof.Module) prof.Module {
+	e := NewAccumulator(NewLayout(&m.Map), 0).Module()
+	e.Module = m.Module
+	return e
+}
+
 // clone returns a copy of m whose counts are its own.
 func clone(m *prof.Module) prof.Module {
 	c := *m
 	c.Traces = slices.Clone(m.Traces)
+	c.Held.IDs = slices.Clone(m.Held.IDs)
 	c.Counts = slices.Clone(m.Counts)
 	for i := range c.Counts {
 		c.Counts[i].Blocks = slices.Clone(c.Counts[i].Blocks)
@@ -92,7 +150,7 @@ func sameMap(a, b *prof.Map) bool {
 		return true
 	}
 	return slices.EqualFunc(a.Funcs, b.Funcs, func(f, g prof.Func) bool {
-		return f.Name == g.Name && f.File == g.File && f.Mode == g.Mode &&
+		return f.Name == g.Name && f.File == g.File && f.Mode == g.Mode && f.Atomic == g.Atomic &&
 			f.Signature == g.Signature && f.Record == g.Record &&
 			slices.Equal(f.Calls, g.Calls) &&
 			slices.EqualFunc(f.Implied, g.Implied, func(p, q prof.Implied) bool {

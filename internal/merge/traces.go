@@ -12,7 +12,11 @@ import (
 
 // Run is what one run of a module left behind.
 type Run struct {
-	Data []byte // image of the raw section, which may be shorter if the rest is zero
+	ID uint64 // tells it from all others, see RunID; 0 if it is unknown
+	// Single says that the process had one thread, or that what Data has was not
+	// counted by threads at all: its counts are exact.
+	Single bool
+	Data   []byte // image of the raw section, which may be shorter if the rest is zero
 	// Slots are the records of first executions, oldest first, of functions
 	// whose mode has slots. Next is the number of all first executions: if it
 	// is higher than the number of slots, the first are missing.
@@ -50,8 +54,11 @@ func (a *Accumulator) AddRun(r *Run) error {
 		}
 		slots[i] = fn
 	}
-	if err := a.Add(r.Data); err != nil {
+	if err := a.addImage(r.Data, r.Single); err != nil {
 		return err
+	}
+	if r.ID != 0 {
+		a.ids = append(a.ids, r.ID)
 	}
 	a.addSlots(r, slots)
 	if len(r.Funcs) == 0 && len(a.l.slots) == 0 && len(a.l.counters) == 0 || len(r.Slots) == 0 && isZero(r.Data) {
