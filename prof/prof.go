@@ -18,6 +18,13 @@ type BuildID string
 // String returns the build id in lower-case hexadecimal, as readelf -n prints it.
 func (id BuildID) String() string { return hex.EncodeToString([]byte(id)) }
 
+// Short is a build id as messages print it: enough to tell builds apart.
+func (id BuildID) Short() string {
+	const digits = 12
+	s := id.String()
+	return s[:min(len(s), digits)]
+}
+
 // Mode says what a function's record holds. The numbers are part of the file
 // formats.
 type Mode uint8
@@ -117,6 +124,7 @@ type Func struct {
 	Name      string // symbol name, mangled
 	File      string // source file as the compiler named it, "" if unknown
 	Mode      Mode
+	Atomic    bool       // calls are counted with locked instructions: no thread's is lost
 	Signature uint32     // hash of the control-flow graph; equal code shape, equal signature
 	Record    uint64     // offset in bytes of its record in the module's raw section
 	Fragments []Fragment // at least one
@@ -179,8 +187,9 @@ type Counts struct {
 	Runs     uint64 // raw files in which the function ran
 	Calls    uint64 // calls in all runs, saturating; 0 if the mode does not count
 	OrderSum uint64 // sum over Runs of the first-execution index, which starts at 1
-	// Inexact is set where increments were lost to a race on the first call
-	// or a 32-bit counter wrapped.
+	// Inexact is set where Calls may be less than there were: the function ran in a
+	// process that is not known to have had one thread only, and was not counted by
+	// locked instructions, or a 32-bit counter wrapped.
 	Inexact bool
 	// Blocks holds, for each non-entry block in the order of
 	// Func.BlockAddr(1...), the number of raw files in which it ran. Nil if the
@@ -217,7 +226,27 @@ type Module struct {
 	// TracesSeen is the number of runs that Traces were sampled from, at least
 	// len(Traces).
 	TracesSeen uint64
+	Held       RunSet // which runs the sums are of
 }
+
+// RunSet remembers runs, so that none is summed twice. Of a raw file whose run is
+// unknown it has nothing.
+type RunSet struct {
+	// IDs are hashes of what tells runs apart, ascending and distinct. Of more than
+	// MaxRuns the lowest are kept.
+	IDs []uint64
+	// Sketch is set where IDs have only their first SketchBits bits and zeros behind
+	// them, as there were more than MaxExactRuns: of new runs a few may seem to be
+	// among them.
+	Sketch bool
+}
+
+// What a RunSet holds.
+const (
+	MaxExactRuns = 1 << 13
+	MaxRuns      = 1 << 24
+	SketchBits   = 40
+)
 
 // Trace is the order in which one run first executed a module's functions.
 type Trace struct {

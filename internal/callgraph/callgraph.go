@@ -1,8 +1,12 @@
 // Package callgraph derives from a profile who called whom. It is pure.
 //
 // There are two kinds of evidence. An observed edge comes from a return address
-// that the callee saved on its first call: that caller did call. It is exact,
-// but a run tells only of the first caller of each function. An implied edge
+// that the callee saved on its first call. It is exact, but a run tells only of the
+// first caller of each function. The caller called what came to the callee: where its
+// block calls the callee, or where nothing else that ran does, it was the callee. Where
+// it calls a function that leads to the callee by calls that ran, that one jumped (a
+// tail call), and there is no edge. Else it called by a pointer, and the edge is
+// possible. Of modules without blocks or calls none of that is known. An implied edge
 // comes from the code: the caller holds a direct call in a block that ran, and
 // the callee ran. Between them, only indirect calls after the first can be
 // missing.
@@ -23,12 +27,18 @@ type Kind uint8
 const (
 	Observed Kind = iota // a return address says so
 	Implied              // code that ran says so
+	// Possible: a return address says that the caller called something that came to
+	// the callee, by a pointer: the callee itself, or a function that jumped to it.
+	Possible
 )
 
 // String returns the kind as it appears in JSON.
 func (k Kind) String() string {
-	if k == Observed {
+	switch k {
+	case Observed:
 		return "observed"
+	case Possible:
+		return "possible"
 	}
 	return "implied"
 }
@@ -93,6 +103,9 @@ func (b *builder) add(from, to Node, kind Kind, block int, runs uint64) {
 		e = &Edge{Kind: kind}
 		b.edges[key] = e
 	}
+	if e.Kind == Possible {
+		e.Kind = kind // what is sure says more
+	}
 	e.Runs += runs
 	if at, found := slices.BinarySearch(e.Blocks, block); block >= 0 && !found {
 		e.Blocks = slices.Insert(e.Blocks, at, block)
@@ -103,6 +116,7 @@ func (b *builder) add(from, to Node, kind Kind, block int, runs uint64) {
 func (b *builder) observed(m int, external bool) {
 	mod := &b.profile.Modules[m]
 	code := NewCodeIndex(mod.Funcs)
+	made := newMadeCalls(mod)
 	for callee := range mod.Counts {
 		for _, site := range mod.Counts[callee].Callers {
 			// A return address may stand behind the last instruction of a
@@ -110,7 +124,9 @@ func (b *builder) observed(m int, external bool) {
 			caller, block, ok := code.Find(site.Addr - 1)
 			switch {
 			case site.Addr != 0 && ok:
-				b.add(b.node(m, caller), b.node(m, callee), Observed, block, site.Runs)
+				if kind, made := made.kind(caller, block, callee); made {
+					b.add(b.node(m, caller), b.node(m, callee), kind, block, site.Runs)
+				}
 			case external:
 				b.add(outside(Outside), b.node(m, callee), Observed, -1, site.Runs)
 			}

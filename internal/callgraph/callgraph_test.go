@@ -85,3 +85,34 @@ func TestEmpty(t *testing.T) {
 		t.Errorf("got %+v", g)
 	}
 }
+
+// A return address is that of the last call, which the callee may have been jumped to from.
+func TestTailCalls(t *testing.T) {
+	t.Parallel()
+	p := program()
+	m := &p.Modules[0]
+	main, helper := &m.Funcs[0], &m.Funcs[2]
+	main.Calls = []prof.Call{{Block: 0, Callee: "helper"}}
+	helper.Calls = []prof.Call{{Block: 0, Callee: "late"}}
+	late := prof.Func{Name: "late", File: "b.c", Mode: prof.ModeFull, Fragments: []prof.Fragment{{Addr: 0x600, Size: 16}}}
+	m.Funcs = append(m.Funcs, late)
+	m.Counts[1].Callers = nil
+	m.Counts[2].Callers = []prof.Site{{Addr: 0x108, Runs: 1}}
+	m.Counts = append(m.Counts, prof.Counts{Runs: 1, Callers: []prof.Site{{Addr: 0x108, Runs: 1}}})
+	want := "main -> helper#2 observed [0] 1\nhelper -> late#5 implied [0] 0\n"
+	if got := text(Build(p, false)); got != want {
+		t.Errorf("jumped:\n%swant\n%s", got, want)
+	}
+	// Block 1 of main calls nothing directly: a pointer to late, or to helper.
+	m.Counts[5].Callers[0].Addr = 0x118
+	want = "main -> helper#2 observed [0] 1\nmain -> late#5 possible [1] 1\nhelper -> late#5 implied [0] 0\n"
+	if got := text(Build(p, false)); got != want {
+		t.Errorf("by a pointer:\n%swant\n%s", got, want)
+	}
+	// Nothing calls late by its name: it was the pointer.
+	m.Funcs[2].Calls = nil
+	want = "main -> helper#2 observed [0] 1\nmain -> late#5 observed [1] 1\n"
+	if got := text(Build(p, false)); got != want {
+		t.Errorf("by its pointer:\n%swant\n%s", got, want)
+	}
+}

@@ -33,6 +33,9 @@ func (s *Side) CallsPerRun() float64 {
 	return float64(s.Counts.Calls) / float64(s.Raws)
 }
 
+// Inexact reports whether there may have been more calls than were counted.
+func (s *Side) Inexact() bool { return s.Func != nil && s.Counts.Inexact }
+
 // Func is a function of either profile.
 type Func struct {
 	Module, Name, File string

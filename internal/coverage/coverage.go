@@ -3,14 +3,17 @@
 // profile and a line lookup in, plain rows out.
 //
 // Instrumentation sees blocks, source files hold lines, and one line may be
-// spread over many blocks, or over many functions once it is inlined. The rule
-// is: a line was hit if any block that holds an instruction of it ran.
+// spread over many blocks, or over many functions once it is inlined. A line ran
+// if any block that holds an instruction of it did. That none did does not say that
+// it did not run: optimisers merge, move and drop its code. State says when it does.
 package coverage
 
 import (
+	"fmt"
 	"iter"
 	"sort"
 
+	"github.com/cairnprof/cairn/internal/sourcefunc"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -22,10 +25,12 @@ type Lines interface {
 	Lines(lo, hi uint64) iter.Seq2[string, int]
 }
 
-// Module is a module and its line lookup, nil if there is none.
+// Module is a module with its line lookup and its code, both nil if there is none.
+// Without code all of a line counts as being where lines have it.
 type Module struct {
 	*prof.Module
 	Lines Lines
+	Code  Code
 }
 
 // Source returns where f is defined: file and line by the line lookup, or else
@@ -83,18 +88,15 @@ func firstBlock(fr *prof.Fragment) uint64 {
 	return fr.Addr + uint64(fr.Size)
 }
 
-// hits returns how often block i ran, as well as the profile can tell: calls
-// for the entry block if they were counted, else runs.
-func hits(c *prof.Counts, i int) uint64 {
+// blockRuns returns the number of runs in which block i did.
+func blockRuns(c *prof.Counts, i int) uint64 {
 	switch {
-	case i > 0 && i-1 < len(c.Blocks):
+	case i == 0:
+		return c.Runs
+	case i-1 < len(c.Blocks):
 		return c.Blocks[i-1]
-	case i > 0:
-		return 0
-	case c.Runs > 0 && c.Calls > 0:
-		return c.Calls
 	}
-	return c.Runs
+	return 0
 }
 
 // Tally counts things and how many of them were covered.
@@ -118,6 +120,23 @@ func (t Tally) Percent() float64 {
 		return 0
 	}
 	return 100 * float64(t.Covered) / float64(t.Total)
+}
+
+// InexactText says in a line how many counts of m are lower bounds, or returns "".
+func InexactText(m *prof.Module) string {
+	counted, inexact := 0, 0
+	for i := range m.Counts {
+		if m.Counts[i].Calls > 0 {
+			counted++
+		}
+		if m.Counts[i].Inexact {
+			inexact++
+		}
+	}
+	if inexact == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d call counts are lower bounds: more than one thread may have counted (cc --atomic is exact)", inexact, counted)
 }
 
 // FuncBlocks tallies the blocks of a function.
@@ -176,22 +195,24 @@ type Path struct {
 	Blocks    Tally
 }
 
-// Paths tallies functions by the file they are defined in, ascending by file.
+// Paths tallies functions of the source by the file they are defined in,
+// ascending by file.
 func Paths(modules []Module) []Path {
 	byFile := map[string]*Path{}
 	for i := range modules {
 		m := &modules[i]
-		for k := range m.Funcs {
-			f, c := &m.Funcs[k], &m.Counts[k]
-			file, _ := m.Source(f)
+		for _, src := range sourcefunc.Of(&m.Map) {
+			file, _ := m.Source(&m.Funcs[src.Funcs[0]])
 			p := byFile[file]
 			if p == nil {
 				p = &Path{File: file}
 				byFile[file] = p
 			}
-			p.Functions.add(c.Runs > 0)
-			if f.Mode.HasBlocks() {
-				p.Blocks = p.Blocks.Plus(FuncBlocks(f, c))
+			p.Functions.add(src.Ran(m.Module))
+			for _, k := range src.Funcs {
+				if f := &m.Funcs[k]; f.Mode.HasBlocks() {
+					p.Blocks = p.Blocks.Plus(FuncBlocks(f, &m.Counts[k]))
+				}
 			}
 		}
 	}

@@ -119,10 +119,10 @@ func TestPaths(t *testing.T) {
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	modules := sample()
-	if got, want := CoveredSpans(modules, false), []Span{{"/src/hot.c", 3, 6}, {"/src/hot.c", 8, 8}}; !reflect.DeepEqual(got, want) {
+	if got, want := StateSpans(modules, Ran), []Span{{"/src/hot.c", 3, 6}, {"/src/hot.c", 8, 8}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("covered %v, want %v", got, want)
 	}
-	if got, want := CoveredSpans(modules, true), []Span{{"/src/cold.c", 10, 11}, {"/src/hot.c", 7, 7}}; !reflect.DeepEqual(got, want) {
+	if got, want := StateSpans(modules, Missed), []Span{{"/src/cold.c", 10, 11}, {"/src/hot.c", 7, 7}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("missed %v, want %v", got, want)
 	}
 	if got, want := modules[0].BlockSpans(Block{Lo: 0x1010, Hi: 0x1018}), []Span{{"/src/hot.c", 5, 5}, {"/src/hot.c", 8, 8}}; !reflect.DeepEqual(got, want) {
@@ -160,10 +160,10 @@ func TestCopiesAreOne(t *testing.T) {
 	t.Parallel()
 	a, b := sample()[0], sample()[0]
 	files, _ := Files([]Module{a, b})
-	if fn := files[1].Funcs; len(fn) != 1 || fn[0].Hits != 1400 {
+	if fn := files[1].Funcs; len(fn) != 1 || fn[0].Runs != 4 {
 		t.Errorf("functions %+v", fn)
 	}
-	if l := files[1].Lines[0]; l != (Line{3, 700}) {
+	if l := files[1].Lines[0]; l != (Line{3, Ran, 2}) {
 		t.Errorf("line %+v", l)
 	}
 }

@@ -11,13 +11,17 @@ import (
 //
 //	SF:path
 //	FN:line,name     for each function
-//	FNDA:hits,name   for each function
+//	FNDA:runs,name   for each function
 //	FNF:functions
 //	FNH:functions hit
-//	DA:line,hits     for each line with instructions
+//	DA:line,runs     for each line with instructions of which it is known
 //	LF:lines
 //	LH:lines hit
 //	end_of_record
+//
+// Both counts are of runs of the program, since that is what is known of lines. The
+// format has two states: lines that cannot be told are not in it, as if they had no
+// instructions.
 //
 // Names stay mangled: demangled ones hold commas, which end fields here, and
 // genhtml --demangle-cpp demangles them itself.
@@ -38,25 +42,29 @@ func writeRecord(b *bufio.Writer, f *SourceFile) {
 		b.WriteByte('\n')
 	}
 	b.WriteString("SF:" + oneLine(f.File) + "\n")
-	var funcsHit, linesHit uint64
+	var funcsHit, lines, linesHit uint64
 	for _, fn := range f.Funcs {
 		field("FN:", uint64(fn.Line), ","+oneLine(fn.Name))
 	}
 	for _, fn := range f.Funcs {
-		field("FNDA:", fn.Hits, ","+oneLine(fn.Name))
-		if fn.Hits > 0 {
+		field("FNDA:", fn.Runs, ","+oneLine(fn.Name))
+		if fn.Runs > 0 {
 			funcsHit++
 		}
 	}
 	field("FNF:", uint64(len(f.Funcs)), "")
 	field("FNH:", funcsHit, "")
 	for _, l := range f.Lines {
-		field("DA:", uint64(l.Number), ","+strconv.FormatUint(l.Hits, 10))
-		if l.Hits > 0 {
+		if l.State == Unknown {
+			continue
+		}
+		field("DA:", uint64(l.Number), ","+strconv.FormatUint(l.Runs, 10))
+		lines++
+		if l.State == Ran {
 			linesHit++
 		}
 	}
-	field("LF:", uint64(len(f.Lines)), "")
+	field("LF:", lines, "")
 	field("LH:", linesHit, "")
 	b.WriteString("end_of_record\n")
 }

@@ -1,10 +1,11 @@
 package coverage
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
-	"github.com/cairnprof/cairn/prof"
+	"github.com/cairnprof/cairn/internal/sourcefunc"
 )
 
 // Span is a range of consecutive lines of one file, both ends included.
@@ -18,31 +19,38 @@ func (m *Module) BlockSpans(b Block) []Span {
 	if m.Lines == nil {
 		return nil
 	}
-	set := lineSet{}
+	var lines []lineOf
 	for file, line := range m.Lines.Lines(b.Lo, b.Hi) {
-		set.add(file, line, 0)
+		lines = append(lines, lineOf{file, line})
 	}
+	slices.SortFunc(lines, func(x, y lineOf) int {
+		return cmp.Or(cmp.Compare(x.file, y.file), cmp.Compare(x.line, y.line))
+	})
 	var spans []Span
-	for _, file := range slices.Sorted(maps.Keys(set)) {
-		for _, n := range slices.Sorted(maps.Keys(set[file])) {
-			if k := len(spans) - 1; k >= 0 && spans[k].File == file && spans[k].To+1 == n {
-				spans[k].To = n
-				continue
-			}
-			spans = append(spans, Span{file, n, n})
+	for _, l := range slices.Compact(lines) {
+		if k := len(spans) - 1; k >= 0 && spans[k].File == l.file && spans[k].To+1 == l.line {
+			spans[k].To = l.line
+			continue
 		}
+		spans = append(spans, Span{l.file, l.line, l.line})
 	}
 	return spans
 }
 
-// CoveredSpans returns the lines that were hit, or with missed those that were
-// not, of all modules together.
-func CoveredSpans(modules []Module, missed bool) []Span {
-	set := lineSet{}
+// StateSpans returns the lines of all modules together that are in a state.
+func StateSpans(modules []Module, state State) []Span {
+	o := newObserver()
 	for i := range modules {
-		set.addModule(&modules[i])
+		o.module(&modules[i])
 	}
-	return set.spans(func(n uint64) bool { return (n > 0) != missed })
+	set := map[string]map[int]State{}
+	for at, s := range o.states() {
+		if set[at.file] == nil {
+			set[at.file] = map[int]State{}
+		}
+		set[at.file][at.line] = s
+	}
+	return spans(set, state)
 }
 
 // SourceFile is what was covered of one source file, line by line.
@@ -52,120 +60,92 @@ type SourceFile struct {
 	Lines []Line       // ascending
 }
 
-// SourceFunc is a function as its source file shows it: the copies that several
-// modules or compilations have of it are one.
+// SourceFunc is a function as its source file shows it: all that the compiler
+// made of it, and the copies that several modules or compilations have, are one.
 type SourceFunc struct {
 	Name string // mangled
 	Line int
-	Hits uint64 // calls if they were counted, else runs
+	Runs uint64 // in which it was entered: so many at least
 }
 
 // Line is a line that has instructions.
 type Line struct {
 	Number int
-	Hits   uint64 // the most that any of its blocks ran
+	State  State
+	Runs   uint64 // in which it ran, by the code of it that ran in most
 }
 
 // Files returns the line coverage of all source files, ascending by name.
 // Functions without a known line are left out; unplaced says how many.
 func Files(modules []Module) (files []SourceFile, unplaced int) {
-	set := lineSet{}
+	o := newObserver()
+	for i := range modules {
+		o.module(&modules[i])
+	}
+	byName := map[string]*SourceFile{}
+	file := func(name string) *SourceFile {
+		if byName[name] == nil {
+			byName[name] = &SourceFile{File: name}
+		}
+		return byName[name]
+	}
 	funcs := map[string]map[string]*SourceFunc{}
 	for i := range modules {
 		m := &modules[i]
-		set.addModule(m)
-		for k := range m.Funcs {
-			file, line := m.Source(&m.Funcs[k])
+		for _, src := range sourcefunc.Of(&m.Map) {
+			first := &m.Funcs[src.Funcs[0]]
+			name, line := m.Source(first)
 			if line == 0 {
 				unplaced++
 				continue
 			}
-			if funcs[file] == nil {
-				funcs[file] = map[string]*SourceFunc{}
+			if funcs[name] == nil {
+				funcs[name] = map[string]*SourceFunc{}
 			}
-			addFunc(funcs[file], m.Funcs[k].Name, line, hits(&m.Counts[k], 0))
+			c := src.Counts(m.Module)
+			addFunc(funcs[name], src.Name, line, max(c.Runs, o.inlined(m, first)))
 		}
 	}
-	for file := range funcs {
-		set.file(file)
-	}
-	for _, file := range slices.Sorted(maps.Keys(set)) {
-		sf := SourceFile{File: file}
-		for _, f := range funcs[file] {
-			sf.Funcs = append(sf.Funcs, *f)
+	for name, list := range funcs {
+		f := file(name)
+		for _, fn := range list {
+			f.Funcs = append(f.Funcs, *fn)
 		}
-		slices.SortFunc(sf.Funcs, func(a, b SourceFunc) int {
-			if a.Line != b.Line {
-				return a.Line - b.Line
-			}
-			if a.Name < b.Name {
-				return -1
-			}
-			return 1
+		slices.SortFunc(f.Funcs, func(a, b SourceFunc) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
 		})
-		for _, n := range slices.Sorted(maps.Keys(set[file])) {
-			sf.Lines = append(sf.Lines, Line{n, set[file][n]})
-		}
-		files = append(files, sf)
+	}
+	for at, s := range o.states() {
+		f := file(at.file)
+		f.Lines = append(f.Lines, Line{at.line, s, o.runs[at]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		f := byName[name]
+		slices.SortFunc(f.Lines, func(a, b Line) int { return a.Number - b.Number })
+		files = append(files, *f)
 	}
 	return files, unplaced
 }
 
-func addFunc(funcs map[string]*SourceFunc, name string, line int, n uint64) {
+func addFunc(funcs map[string]*SourceFunc, name string, line int, runs uint64) {
 	f := funcs[name]
 	if f == nil {
-		funcs[name] = &SourceFunc{name, line, n}
+		funcs[name] = &SourceFunc{name, line, runs}
 		return
 	}
 	f.Line = min(f.Line, line)
-	f.Hits = saturate(f.Hits, n)
+	f.Runs = saturate(f.Runs, runs)
 }
 
-// lineSet holds hits by file and line.
-type lineSet map[string]map[int]uint64
-
-func (s lineSet) file(name string) map[int]uint64 {
-	lines := s[name]
-	if lines == nil {
-		lines = map[int]uint64{}
-		s[name] = lines
-	}
-	return lines
-}
-
-func (s lineSet) add(file string, line int, n uint64) {
-	lines := s.file(file)
-	lines[line] = max(lines[line], n)
-}
-
-func (s lineSet) addModule(m *Module) {
-	if m.Lines == nil {
-		return
-	}
-	for i := range m.Funcs {
-		s.addFunc(m.Lines, &m.Funcs[i], &m.Counts[i])
-	}
-}
-
-func (s lineSet) addFunc(lines Lines, f *prof.Func, c *prof.Counts) {
-	for b := range Blocks(f) {
-		n := hits(c, b.Index)
-		for file, line := range lines.Lines(b.Lo, b.Hi) {
-			s.add(file, line, n)
-		}
-	}
-}
-
-// spans joins the lines that keep accepts, file by file. A line without
-// instructions between two lines does not part them; a line that keep rejects
-// does.
-func (s lineSet) spans(keep func(uint64) bool) []Span {
+// spans joins the lines in a state, file by file. A line without instructions between
+// two lines does not part them; a line in another state does.
+func spans(set map[string]map[int]State, state State) []Span {
 	var spans []Span
-	for _, file := range slices.Sorted(maps.Keys(s)) {
+	for _, file := range slices.Sorted(maps.Keys(set)) {
 		open := false
-		for _, n := range slices.Sorted(maps.Keys(s[file])) {
+		for _, n := range slices.Sorted(maps.Keys(set[file])) {
 			switch {
-			case !keep(s[file][n]):
+			case set[file][n] != state:
 				open = false
 			case open:
 				spans[len(spans)-1].To = n

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/cairnprof/cairn/internal/coverage"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -21,6 +22,9 @@ func Pprof(m *prof.Module, src Source, sites []Site, sampleType string, show fun
 	b.p = &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: sampleType, Unit: "count"}},
 		Mapping:    []*profile.Mapping{b.mapping()},
+	}
+	if text := coverage.InexactText(m); text != "" {
+		b.p.Comments = []string{text}
 	}
 	rest := make([]uint64, len(m.Funcs))
 	for i := range m.Funcs {

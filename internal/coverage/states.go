@@ -1,0 +1,385 @@
+package coverage
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// State is what is known of a source line.
+type State uint8
+
+// The states, from the least that code of a line says to the most.
+const (
+	// Missed lines did not run.
+	Missed State = iota
+	// Unknown lines left no trace, and need not have: what the optimiser kept of them
+	// did not run, and they may have run in other code that knew their result, or has
+	// their last instructions in common with another line.
+	Unknown
+	// Ran lines ran.
+	Ran
+)
+
+// Code is the machine code of a module, and what its debug information says of it.
+type Code interface {
+	// Bytes returns the code of [lo, hi), nil if it is not known.
+	Bytes(lo, hi uint64) []byte
+	// Frames returns the function that has the instruction at addr and what was
+	// inlined into it there, outermost first; nil if that is not known.
+	Frames(addr uint64) []Frame
+	// Plain reports whether the code at addr was certainly compiled without
+	// optimisation: each line has its code, and all of it.
+	Plain(addr uint64) bool
+}
+
+// Frame is a function, or a copy of one that was inlined into the frame before it.
+type Frame struct {
+	Func string
+	Line int // of its definition, 0 if not known
+	// CallFile and CallLine are where the frame before it calls it.
+	CallFile string
+	CallLine int
+}
+
+// owner is a function of the source, as debug information names it.
+type owner struct {
+	name string
+	line int
+}
+
+// bodies are the marks of the several bodies that constructors and destructors have in
+// mangled names. Which one it is depends on who calls it.
+var bodies = strings.NewReplacer("C1E", "C4E", "C2E", "C4E", "D0E", "D4E", "D1E", "D4E", "D2E", "D4E")
+
+func (f *Frame) owner() owner { return owner{bodies.Replace(f.Func), f.Line} }
+
+// lineOf is a line of a file.
+type lineOf struct {
+	file string
+	line int
+}
+
+// remnant is code of a line that did not run.
+type remnant struct {
+	at     lineOf
+	frames []Frame
+	flow   *flow // nil if not known
+	piece  int
+	// What of the line the piece has.
+	insts  int
+	plain  bool // not optimised: all that the line is
+	solid  bool // something other than padding, and jumps behind another line
+	stores bool
+	calls  []uint64 // what it calls, 0 for computed addresses
+}
+
+// observer collects what modules say of their lines.
+type observer struct {
+	runs     map[lineOf]uint64 // runs in which code of a line ran
+	doubtful map[lineOf]bool   // whose code is where one cannot tell whether it ran
+	remnants []remnant
+	entered  map[owner]uint64 // runs of functions, wherever their code is
+	separate map[owner]bool   // functions that have code of their own
+	// lostCalls are calls that ran and are of no line, by what they call.
+	lostCalls map[uint64]bool
+	callers   map[owner]map[lineOf]bool // lines that call what was inlined
+}
+
+func newObserver() *observer {
+	return &observer{
+		runs: map[lineOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{},
+		separate: map[owner]bool{}, lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{},
+	}
+}
+
+// module adds the lines of m.
+func (o *observer) module(m *Module) {
+	if m.Lines == nil {
+		return
+	}
+	for i := range m.Funcs {
+		f, c := &m.Funcs[i], &m.Counts[i]
+		if m.Code != nil {
+			if fl := newFlow(&m.Map, f, m.Code); fl != nil {
+				o.flow(m, fl, f, c)
+				continue
+			}
+		}
+		o.blocks(m, f, c)
+	}
+}
+
+// ran notes that code of a line ran in so many runs, 0 that there is some.
+func (o *observer) ran(at lineOf, runs uint64) { o.runs[at] = max(o.runs[at], runs) }
+
+// blocks adds the lines of a function whose code is not known.
+func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
+	plain := m.Code == nil || m.Code.Plain(f.Addr())
+	for b := range Blocks(f) {
+		runs := blockRuns(c, b.Index)
+		var frames []Frame
+		if m.Code != nil {
+			frames = m.Code.Frames(b.Lo)
+			o.enter(frames, runs)
+		}
+		for file, line := range m.Lines.Lines(b.Lo, b.Hi) {
+			at := lineOf{file, line}
+			o.ran(at, runs)
+			if runs == 0 && !plain {
+				o.remnants = append(o.remnants, remnant{at: at, frames: frames, insts: 1})
+			}
+		}
+	}
+}
+
+// enter notes code that ran in so many runs.
+func (o *observer) enter(frames []Frame, runs uint64) {
+	for i := range frames {
+		f := &frames[i]
+		w := f.owner()
+		if runs > 0 {
+			o.entered[w] = max(o.entered[w], runs)
+		}
+		if i == 0 {
+			o.separate[w] = true
+		}
+		if f.CallLine == 0 {
+			continue
+		}
+		at := lineOf{f.CallFile, f.CallLine}
+		if o.callers[w] == nil {
+			o.callers[w] = map[lineOf]bool{}
+		}
+		o.callers[w][at] = true
+		// A line that calls what was inlined ran if that did.
+		if runs > 0 {
+			o.ran(at, runs)
+		}
+	}
+}
+
+// flow adds the lines of a function.
+func (o *observer) flow(m *Module, fl *flow, f *prof.Func, c *prof.Counts) {
+	s := scan{observer: o, m: m, fl: fl, plain: m.Code.Plain(f.Addr())}
+	var sure map[int]bool
+	if !f.Mode.HasBlocks() && c.Runs > 0 {
+		// All that is known is that it was entered.
+		sure = map[int]bool{}
+		for i := 0; i != nowhere && !sure[i]; i = fl.after[i] {
+			sure[i] = true
+		}
+	}
+	for i := range fl.pieces {
+		p := &fl.pieces[i]
+		s.piece, s.runs, s.doubtful = i, blockRuns(c, p.block), sure != nil && !sure[i]
+		s.stays = s.runs > 0 && !p.exit && len(p.succs) > 0
+		for _, next := range p.succs {
+			s.stays = s.stays && blockRuns(c, fl.pieces[next].block) == 0
+		}
+		p.ran, s.begun = s.runs > 0, false
+		s.lines(p)
+	}
+}
+
+// scan goes through the instructions of a function.
+type scan struct {
+	*observer
+	m     *Module
+	fl    *flow
+	plain bool
+
+	// Of the piece at hand.
+	piece    int
+	runs     uint64
+	doubtful bool // it cannot be told whether it ran
+	stays    bool // nothing that it leads to ran: a call in it did not come back
+
+	begun bool // some of it is behind
+
+	rest remnant // the line at hand, and what of it there is so far
+}
+
+func (s *scan) lines(p *piece) {
+	for k := range p.insts {
+		in := &p.insts[k]
+		frames := s.m.Code.Frames(in.addr)
+		if !s.doubtful {
+			s.enter(frames, s.runs)
+		}
+		placed := false
+		for file, line := range s.m.Lines.Lines(in.addr, in.addr+1) {
+			placed = true
+			s.line(lineOf{file, line}, frames)
+		}
+		if !placed {
+			s.line(lineOf{}, nil)
+			s.lose(in)
+		}
+		s.rest.insts++
+		s.rest.solid = s.rest.solid || in.kind != none && (!in.jump || !s.begun)
+		s.begun = s.begun || in.kind != none
+		if len(frames) > 0 {
+			p.owner = frames[len(frames)-1].owner()
+		}
+		switch in.kind {
+		case stores:
+			s.rest.stores = true
+		case calls:
+			s.rest.calls = append(s.rest.calls, in.target)
+			s.doubtful = s.doubtful || s.stays
+		}
+	}
+	s.line(lineOf{}, nil)
+}
+
+// lose notes an instruction that no line has: where compilers make one instruction of
+// several they leave it without.
+func (s *scan) lose(in *inst) {
+	switch {
+	case s.runs == 0:
+	case in.kind == stores:
+		s.fl.lostStore = true
+	case in.kind == calls:
+		s.lostCalls[in.target] = true
+	}
+}
+
+// line ends the line at hand and begins another one.
+func (s *scan) line(at lineOf, frames []Frame) {
+	if at == s.rest.at {
+		return
+	}
+	if s.rest.at.line > 0 && s.runs == 0 {
+		s.remnants = append(s.remnants, s.rest)
+	}
+	s.rest = remnant{at: at, frames: frames, flow: s.fl, piece: s.piece, plain: s.plain}
+	switch {
+	case at.line == 0:
+	case s.doubtful:
+		s.observer.doubtful[at] = true
+		s.ran(at, 0)
+	default:
+		s.ran(at, s.runs)
+	}
+}
+
+// inlined returns in how many runs f ran where it was inlined, as far as that is known.
+func (o *observer) inlined(m *Module, f *prof.Func) uint64 {
+	if m.Code == nil {
+		return 0
+	}
+	frames := m.Code.Frames(f.Addr())
+	if len(frames) == 0 {
+		return 0
+	}
+	return o.entered[frames[0].owner()]
+}
+
+// states returns the state of each line that has code.
+func (o *observer) states() map[lineOf]State {
+	states := make(map[lineOf]State, len(o.runs))
+	for at, runs := range o.runs {
+		switch {
+		case runs > 0:
+			states[at] = Ran
+		case o.doubtful[at]:
+			states[at] = Unknown
+		default:
+			states[at] = Missed
+		}
+	}
+	certain := map[lineOf]bool{} // by code that there is, and so far
+	for i := range o.remnants {
+		r := &o.remnants[i]
+		if was, seen := certain[r.at]; states[r.at] == Missed && r.insts > 0 && (was || !seen) {
+			certain[r.at] = o.certain(r)
+		}
+	}
+	for i := range o.remnants {
+		if at := o.remnants[i].at; states[at] == Missed && !certain[at] {
+			states[at] = Unknown
+		}
+	}
+	return states
+}
+
+// maybeEntered reports whether a function ran, or was called where nothing may be left
+// of it.
+func (o *observer) maybeEntered(w owner) bool {
+	if o.entered[w] > 0 {
+		return true
+	}
+	for at := range o.callers[w] {
+		if o.runs[at] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// certain reports whether r's line did not run as far as this code of it tells.
+func (o *observer) certain(r *remnant) bool {
+	switch {
+	case r.plain:
+		return r.solid || !o.bypassed(r)
+	case len(r.frames) == 0 || r.flow == nil:
+		return false
+	}
+	last := &r.frames[len(r.frames)-1]
+	if !slices.ContainsFunc(r.frames, func(f Frame) bool { return o.maybeEntered(f.owner()) }) {
+		// No code of the function ran. That of a deleting destructor, whose lines are the
+		// destructor's, says nothing of it.
+		return r.flow.lasting && !strings.Contains(r.frames[0].Func, "D0E") && (!o.copied(last) || r.stores || len(r.calls) > 0)
+	}
+	if o.copied(last) && o.maybeEntered(last.owner()) || !o.guarded(r) {
+		return false
+	}
+	// A call does not vanish, but it may have become one with another.
+	for _, target := range r.calls {
+		if !o.lostCalls[target] {
+			return true
+		}
+	}
+	// Stores do where a copy of the function is followed by others to the same place.
+	return r.stores && !r.flow.lostStore && !slices.ContainsFunc(r.frames, func(f Frame) bool { return o.copied(&f) })
+}
+
+// guarded reports whether all that decided against r's code is of the functions that r
+// is of. The rest of a test may be in code that was inlined beside it, and the line have
+// run up to there.
+func (o *observer) guarded(r *remnant) bool {
+	for _, p := range r.flow.deciders(r.piece) {
+		if !slices.ContainsFunc(r.frames, func(f Frame) bool { return f.owner() == p.owner }) {
+			return false
+		}
+	}
+	return true
+}
+
+// bypassed reports whether r, a jump or padding, may be left of a line that ran: even
+// without optimisation, compilers lead jumps to jumps straight to where they end.
+func (o *observer) bypassed(r *remnant) bool {
+	if len(r.flow.preds[r.piece]) == 0 {
+		return true
+	}
+	for _, p := range r.flow.deciders(r.piece) {
+		for _, next := range r.flow.pieces[r.piece].succs {
+			if slices.Contains(p.succs, next) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// copied reports whether there is more than one body of f.
+func (o *observer) copied(f *Frame) bool {
+	w := f.owner()
+	n := len(o.callers[w])
+	if o.separate[w] {
+		n++
+	}
+	return n > 1
+}
