@@ -45,6 +45,9 @@
 //     no calls, and exits are taken to be of it until as many have come. Once a
 //     thread's trie has Options.MaxNodes nodes, further stacks share one, see
 //     calltrie.Trie.SetLimit.
+//   - Where stacks take more than Options.Memory, the least lose their place: what their
+//     calls took is their callers' own time from there on. Stats.Folded has how much that
+//     is, and what a stack lacks at most.
 //   - A log that was filtered lacks all calls below a duration. Nothing can be told
 //     of them, but Stats.Shortest shows it: no leaf took less, except those with
 //     arguments and those that a block's border parts, which no runtime drops.
@@ -85,6 +88,9 @@ type Options struct {
 	UpperBound bool // close deduced calls as late as they may have ended, not as early
 	Slowest    int  // how many calls Result.Slowest is to have
 	MaxNodes   int  // nodes of a thread's trie at most; 0 is 4 million
+	// Memory is how many bytes the tries of all threads may take, about, for Run; 0 for
+	// any. Beyond, the least stacks are folded into their callers, see Stats.Folded.
+	Memory int64
 	// TailCalls, if not nil, put what a function jumped to below it.
 	TailCalls *TailCalls
 	// Progress, if not nil, is called now and then with the number of bytes of
@@ -96,6 +102,7 @@ type Options struct {
 	pieces int   // pieces of a segment at most, 0 is maxPieces
 	nodes  int   // nodes of a segment at most, 0 is maxChunkNodes
 	looked int   // frames that are looked at in vain at most, 0 is maxLooked
+	room   int   // nodes of the trie when it is folded, 0 for never
 }
 
 // End is how a call ended.

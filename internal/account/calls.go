@@ -19,6 +19,9 @@ type Replay struct {
 // what only Run gives.
 func NewReplay(log trace.Log, thread int, opt Options) *Replay {
 	opt.Slowest = 0
+	if opt.Memory > 0 {
+		opt.room = max(minRoom, int(opt.Memory/calltrie.NodeBytes))
+	}
 	return &Replay{log, newReplayer(log, thread, opt)}
 }
 
@@ -59,14 +62,15 @@ func (p *Replay) run(ctx context.Context, yield func(*Call, error) bool) error {
 }
 
 // Trie returns the trie that the nodes of calls are in. It has the calls that
-// were yielded so far.
+// were yielded so far, and with Options.Memory it may forget stacks that have ended: see
+// calltrie.Trie.Folds.
 func (p *Replay) Trie() *calltrie.Trie { return p.r.trie }
 
 // Thread returns what Run would, of the calls that were yielded so far.
 func (p *Replay) Thread() Thread { return p.r.result(p.log.Threads()[p.r.thread]) }
 
 // Calls yields the calls of a thread, see Replay.All. The nodes are those that
-// Run gives.
+// Run gives, unless it folds stacks.
 func Calls(ctx context.Context, log trace.Log, thread int, opt Options) iter.Seq2[*Call, error] {
 	return NewReplay(log, thread, opt).All(ctx)
 }

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"math"
 	"sort"
 
 	"github.com/cairnprof/cairn/internal/calltrie"
@@ -114,6 +115,7 @@ func replaySegment(ctx context.Context, log trace.Log, thread, from, to int, opt
 func newChunk(s *segment, r *replayer) *chunk {
 	c := &chunk{of: s, r: r}
 	r.trie = calltrie.New() // without a limit
+	r.room = math.MaxInt
 	r.chunk, r.border = c, inherited
 	c.follows = r.tails != nil
 	s.chunks = append(s.chunks, c)
@@ -252,6 +254,9 @@ func (r *replayer) stitch(c *chunk) {
 	r.takeBorder(l.border)
 	r.takeSlowest(c, where, level, depth, enters)
 	r.takeFrames(l, where, enters)
+	if r.trie.Len() >= r.room {
+		r.fold()
+	}
 }
 
 // arrive makes the stack the one that a piece is called from. It reports whether that

@@ -92,28 +92,11 @@ func groupNodes(t *calltrie.Trie, key func(*calltrie.Node) uint64) []*group {
 // trie once and keeps for each group how many of its nodes are on the path, as
 // looking up all paths would take the square of their length.
 func addOuter(t *calltrie.Trie, groups []*group, of []int32) {
-	type step struct {
-		node calltrie.NodeID
-		next int // child to visit
-	}
-	children := t.Children()
 	above := make([]uint32, len(groups))
-	path := []step{{node: calltrie.Root}}
-	for len(path) > 0 {
-		top := &path[len(path)-1]
-		if top.next < len(children[top.node]) {
-			child := children[top.node][top.next]
-			top.next++
-			if above[of[child]] == 0 {
-				groups[of[child]].outer += t.Node(child).Total
-			}
-			above[of[child]]++
-			path = append(path, step{node: child})
-			continue
+	t.Walk(func(id calltrie.NodeID) {
+		if above[of[id]] == 0 {
+			groups[of[id]].outer += t.Node(id).Total
 		}
-		if top.node != calltrie.Root {
-			above[of[top.node]]--
-		}
-		path = path[:len(path)-1]
-	}
+		above[of[id]]++
+	}, func(id calltrie.NodeID) { above[of[id]]-- })
 }

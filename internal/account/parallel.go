@@ -1,10 +1,12 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"sync"
 
+	"github.com/cairnprof/cairn/internal/calltrie"
 	"github.com/cairnprof/cairn/trace"
 )
 
@@ -53,7 +55,12 @@ func runAll(ctx context.Context, log trace.Log, opt Options) ([]*replayer, error
 		s.workers = runtime.GOMAXPROCS(0)
 	}
 	s.moved.L = &s.mu
+	rooms := rooms(s.threads, opt.Memory)
+	if opt.Memory > 0 {
+		s.opt.nodes = min(cmp.Or(opt.nodes, maxChunkNodes), max(minRoom, int(opt.Memory/calltrie.NodeBytes/8)))
+	}
 	for i, t := range s.threads {
+		opt.room = rooms[i]
 		s.lines = append(s.lines, &line{
 			r: newReplayer(log, i, opt), cuts: cuts(t, s.workers, opt.chunk), ready: make(map[int]*segment),
 		})
@@ -222,7 +229,7 @@ func (r *replayer) take(ctx context.Context, log trace.Log, s *segment) error {
 // is replayed once more to count them apart.
 func (r *replayer) conclude(ctx context.Context, log trace.Log) (*replayer, error) {
 	if r.stats.Exits+r.stats.TailExits == 0 && r.stats.Enters > 1 {
-		again := newReplayer(log, r.thread, r.opt)
+		again := newReplayer(log, r.thread, r.opt) // which has the room of the thread
 		if err := again.prescan(ctx, log); err != nil {
 			return nil, err
 		}

@@ -31,6 +31,7 @@ type replayer struct {
 	clock  ticker
 	thread int
 	trie   *calltrie.Trie
+	room   int             // nodes when the trie is folded
 	flat   bool            // the thread has enters only
 	base   calltrie.NodeID // what is called from outside the stack is below this node
 	at     calltrie.Place  // of the next call from there
@@ -84,6 +85,7 @@ func newReplayer(log trace.Log, thread int, opt Options) *replayer {
 	opt.looked = cmp.Or(opt.looked, maxLooked)
 	r := &replayer{opt: opt, clock: newTicker(log.Info().Clock), thread: thread, trie: calltrie.New(), border: settled}
 	r.trie.SetLimit(opt.MaxNodes)
+	r.room = cmp.Or(opt.room, math.MaxInt)
 	r.first = math.MaxUint64
 	r.slow.limit = opt.Slowest
 	r.tails = newTails(opt.TailCalls)
@@ -227,6 +229,12 @@ func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
 	}
 	node, ok := r.trie.Expect(at, e.Func)
 	if !ok {
+		if r.trie.Len() >= r.room {
+			r.fold()
+			if parent, at = r.base, r.at; n > 0 {
+				parent, at = r.stack[n-1].node, r.stack[n-1].at
+			}
+		}
 		node = r.trie.ChildAt(at, parent, e.Func)
 	}
 	if n == cap(r.stack) {

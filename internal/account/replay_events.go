@@ -25,7 +25,7 @@ type Step struct {
 	// where the clock did, time stands still until it has caught up.
 	At uint64
 	// Call is what begins or ends. Of what begins it has the function, the ids,
-	// the depth, the start, the arguments and the CPU.
+	// the depth, the start, the arguments and the CPU; of an event the CPU.
 	Call Call
 	// Kind and Payload are of an event. Payload may be nil.
 	Kind    trace.Kind
@@ -126,7 +126,7 @@ func (s *stepper) event(b *trace.Batch, i int) {
 			s.begins(&r.stack[n-1], n)
 		}
 	case e.Kind == trace.Custom || e.Kind == trace.Typed:
-		s.step = Step{What: Happened, Kind: e.Kind}
+		s.step = Step{What: Happened, Kind: e.Kind, Call: Call{CPU: e.CPU}}
 		if n := e.Payload; n != 0 && int(n) <= len(b.Payloads) {
 			s.step.Payload = &b.Payloads[n-1]
 		}

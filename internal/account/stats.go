@@ -29,6 +29,12 @@ type Stats struct {
 	// less than 5 microseconds, the log was probably filtered when it was written.
 	Shortest, Leaves uint64
 
+	// Folded are the calls that lost their stacks for want of memory, and FoldedSelf what
+	// they took, which is their callers' own time. No stack lacks more than MostFolded of
+	// its time and MostFoldedCalls of its calls.
+	Folded, FoldedSelf          uint64
+	MostFolded, MostFoldedCalls uint64
+
 	// OrphansByFunc are the orphans of each function; of the first 1024.
 	OrphansByFunc map[trace.FuncID]uint64
 }
@@ -56,6 +62,10 @@ func (s *Stats) add(other *Stats) {
 		s.Shortest = other.Shortest
 	}
 	s.Leaves += other.Leaves
+	s.Folded += other.Folded
+	s.FoldedSelf += other.FoldedSelf
+	s.MostFolded += other.MostFolded
+	s.MostFoldedCalls += other.MostFoldedCalls
 	for _, fn := range sortedOrphans(other.OrphansByFunc) {
 		s.orphansOf(fn, other.OrphansByFunc[fn])
 	}

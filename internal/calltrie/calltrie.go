@@ -49,6 +49,8 @@ type Stats struct {
 	// Inferred is how many of the calls were made by a jump at the end of the caller,
 	// whose frame the log had ended.
 	Inferred uint64
+	// Folded is what of Self was in callees that lost their place, see Trie.Fold.
+	Folded uint64
 }
 
 // Add counts a call that took total, self of which in itself.
@@ -83,6 +85,7 @@ func (s *Stats) Merge(other *Stats) {
 	s.Deduced += other.Deduced
 	s.Open += other.Open
 	s.Inferred += other.Inferred
+	s.Folded += other.Folded
 	s.Latency.Merge(&other.Latency)
 }
 
@@ -94,6 +97,7 @@ type Trie struct {
 	index    index
 	limit    int    // nodes at most, with the root and without the node for other stacks
 	other    NodeID // Root until there is one
+	folds    int
 }
 
 type child struct {
@@ -233,21 +237,6 @@ func (t *Trie) Stack(id NodeID) []trace.FuncID {
 	}
 	slices.Reverse(stack)
 	return stack
-}
-
-// Outermost returns for each node whether its function is not among its callers:
-// only the totals of such nodes add up to a function's time, or recursion would
-// count twice. Index it with a NodeID; the root is false.
-func (t *Trie) Outermost() []bool {
-	outer := make([]bool, t.nodes.n)
-	for i := 1; i < t.nodes.n; i++ {
-		p := t.nodes.at(NodeID(i)).Parent
-		for p != Root && t.nodes.at(p).Func != t.nodes.at(NodeID(i)).Func {
-			p = t.nodes.at(p).Parent
-		}
-		outer[i] = p == Root
-	}
-	return outer
 }
 
 // Merge adds what other has below its root below node at, and returns where each

@@ -1,6 +1,7 @@
 package calltrie
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -84,5 +85,42 @@ func TestOutermost(t *testing.T) {
 	kids := trie.Children()
 	if !slices.Equal(kids[Root], []NodeID{f}) || !slices.Equal(kids[g], []NodeID{ff}) || len(kids[ff]) != 0 {
 		t.Errorf("children %v", kids)
+	}
+}
+
+// TestRanks: ranks are the order of the stacks, and what is outermost is so by its
+// stack.
+func TestRanks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		trie := drawTrie(t, "trie")
+		ranks, outer := trie.Ranks(), trie.Outermost()
+		for a, n := range trie.Nodes() {
+			stack := trie.Stack(a)
+			if want := !slices.Contains(stack[:len(stack)-1], n.Func); outer[a] != want {
+				t.Fatalf("%v: outermost is %v", stack, outer[a])
+			}
+			for b := range trie.Nodes() {
+				if want := slices.Compare(stack, trie.Stack(b)); want != cmp.Compare(ranks[a], ranks[b]) {
+					t.Fatalf("%v and %v: ranks %d and %d", stack, trie.Stack(b), ranks[a], ranks[b])
+				}
+			}
+		}
+	})
+}
+
+// TestDeep: a stack of many functions is walked over as any other. Were it gone
+// up for each node, that were 3*10^10 steps.
+func TestDeep(t *testing.T) {
+	t.Parallel()
+	const depth = 250_000
+	trie := New()
+	at := Root
+	for i := range depth {
+		at = trie.Child(at, trace.FuncID(1+i%(depth-1)))
+	}
+	ranks, outer := trie.Ranks(), trie.Outermost()
+	if ranks[at] != depth || outer[at] || !outer[at-1] {
+		t.Errorf("rank %d, outermost %v and %v", ranks[at], outer[at], outer[at-1])
 	}
 }

@@ -41,6 +41,12 @@ func WriteJSON(w io.Writer, doc any) error {
 	return err
 }
 
+// A JSONAppender is an item of a list that encodes itself, each line but the first with
+// prefix ahead: the library takes five times as long, which counts where items are millions.
+type JSONAppender interface {
+	AppendJSON(b []byte, prefix, indent string) []byte
+}
+
 // WriteJSONList writes what WriteJSON writes of doc with one more key, the last,
 // whose value is the list of items. Of these one at a time is in memory.
 func WriteJSONList(w io.Writer, doc any, key string, items iter.Seq[any]) error {
@@ -52,9 +58,12 @@ func WriteJSONList(w io.Writer, doc any, key string, items iter.Seq[any]) error 
 	b.Write(bytes.TrimSuffix(head.Bytes(), []byte("\n}\n")))
 	b.WriteString(",\n" + jsonIndent + strconv.Quote(key) + ": [")
 	between, end := "\n", "]\n}\n"
+	var body []byte
 	for item := range items {
-		body, err := encodeJSON(item, jsonIndent+jsonIndent)
-		if err != nil {
+		var err error
+		if a, ok := item.(JSONAppender); ok {
+			body = a.AppendJSON(body[:0], jsonIndent+jsonIndent, jsonIndent)
+		} else if body, err = encodeJSON(item, jsonIndent+jsonIndent); err != nil {
 			return err
 		}
 		b.WriteString(between + jsonIndent + jsonIndent)

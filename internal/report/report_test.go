@@ -270,3 +270,26 @@ func TestTableOptional(t *testing.T) {
 		t.Error("the table has lost a column")
 	}
 }
+
+// TestTableParts: a table in parts has one head, and columns that grow.
+func TestTableParts(t *testing.T) {
+	t.Parallel()
+	table := Table{Columns: []Column{{Title: "n", Align: Right}, {Title: "text"}}}
+	var b strings.Builder
+	for _, row := range [][]string{{"1", "a"}, {"", ""}, {"222", "b"}, {"", ""}, {"3", "c"}} {
+		if row[0] != "" {
+			table.Add(Text(row[0]), Text(row[1]))
+		} else if err := table.WritePart(&b, Style{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if table.Len() != 1 {
+		t.Errorf("%d rows are kept", table.Len())
+	}
+	if err := table.Write(&b, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "n  text\n1  a\n222  b\n  3  c\n"; b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}

@@ -41,6 +41,7 @@ func Text(s string) Cell { return Cell{Text: s} }
 type Table struct {
 	Columns []Column
 	rows    [][]Cell
+	written []int // widths of the rows that are written; nil if none are
 }
 
 // Add appends a row, one cell for each column.
@@ -62,10 +63,31 @@ const (
 	maxPadded = 60
 )
 
+// WritePart writes the rows that were added since it was called last, and forgets them, so
+// that a table of any length is never in memory as a whole. Rows of later parts move their
+// columns where they are wider; on a terminal they are shortened to what the first part took. None of the columns is to be Optional.
+func (t *Table) WritePart(w io.Writer, s Style) error {
+	err := t.write(w, s)
+	t.rows = t.rows[:0]
+	return err
+}
+
 // Write writes the table, head first. An empty table is written as nothing.
 func (t *Table) Write(w io.Writer, s Style) error {
+	if t.written != nil {
+		return t.WritePart(w, s)
+	}
+	part := *t
+	return part.write(w, s)
+}
+
+// write writes the rows, behind the head or behind those that were written.
+func (t *Table) write(w io.Writer, s Style) error {
 	if len(t.rows) == 0 {
 		return nil
+	}
+	if t.written != nil {
+		return t.more(w, s)
 	}
 	widths, total := t.fit(s.Width)
 	for s.Width > 0 && total > s.Width {
@@ -89,9 +111,26 @@ func (t *Table) Write(w io.Writer, s Style) error {
 	if titled {
 		t.line(b, head, widths, s)
 	}
+	return t.lines(b, widths, s)
+}
+
+// more writes rows behind others.
+func (t *Table) more(w io.Writer, s Style) error {
+	widths := t.written
+	if s.Width == 0 {
+		widths, _ = t.fit(0)
+		for i, n := range t.written {
+			widths[i] = max(widths[i], n)
+		}
+	}
+	return t.lines(bufio.NewWriter(w), widths, s)
+}
+
+func (t *Table) lines(b *bufio.Writer, widths []int, s Style) error {
 	for _, row := range t.rows {
 		t.line(b, row, widths, s)
 	}
+	t.written = widths
 	return b.Flush()
 }
 

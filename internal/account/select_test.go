@@ -1,0 +1,134 @@
+package account
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cairnprof/cairn/trace"
+)
+
+// wholeCall is a call of the whole log, with what decides whether it is wanted.
+type wholeCall struct {
+	Call
+	inside int
+}
+
+// TestSelect: what is selected of a log are those calls of the whole one, cut to the
+// time that is looked at.
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		parts := drawParts(rt)
+		opt := Options{UpperBound: rapid.Bool().Draw(rt, "upper")}
+		want := trace.Selection{Depth: rapid.IntRange(0, 3).Draw(rt, "depth")}
+		if rapid.Bool().Draw(rt, "steady") {
+			last := steady(parts)
+			want.Longer = rapid.Uint64Range(0, 6).Draw(rt, "longer")
+			if rapid.Bool().Draw(rt, "window") {
+				want.From = rapid.Uint64Range(0, last+2).Draw(rt, "from")
+				want.To = rapid.Uint64Range(want.From, last+3).Draw(rt, "to")
+			}
+		}
+		if want.To == 0 {
+			opt.DropOpen = rapid.Bool().Draw(rt, "drop")
+		}
+		if rapid.Bool().Draw(rt, "within some") {
+			fn := trace.FuncID(rapid.IntRange(1, 4).Draw(rt, "within"))
+			want.Within = func(id trace.FuncID) bool { return id == fn }
+		}
+		want.UpperBound, want.DropOpen = opt.UpperBound, opt.DropOpen
+		log := memory(parts)
+		selected := trace.Select(log, want)
+		got := callTexts(rt, t, selected, opt)
+		expected := selectedTexts(rt, t, log, want, opt)
+		slices.Sort(got)
+		slices.Sort(expected)
+		if !slices.Equal(got, expected) {
+			rt.Fatalf("%+v\ngot\n%s\nwant\n%s", want, strings.Join(got, "\n"), strings.Join(expected, "\n"))
+		}
+		if want.Within == nil && want.To == 0 && customs(selected) != customs(log) {
+			rt.Fatalf("%d custom events of %d", customs(selected), customs(log))
+		}
+	})
+}
+
+// steady makes the times of a log never go back, and returns the last.
+func steady(parts []trace.Part) (last uint64) {
+	for i := range parts {
+		for k := range parts[i].Events {
+			e := &parts[i].Events[k]
+			last = max(last, e.Time)
+			e.Time = last
+		}
+	}
+	return last
+}
+
+func customs(log trace.Log) (n int) {
+	for it := range trace.ByTime(log) {
+		if it.Kind == trace.Custom || it.Kind == trace.Typed {
+			n++
+		}
+	}
+	return n
+}
+
+func callText(c *Call, depth int, from, to uint64) string {
+	start, end := max(c.Start, from), min(c.Start+c.Duration, to)
+	return fmt.Sprintf("%d at depth %d from %d to %d args %v", c.Func, depth, start, end, c.Args)
+}
+
+func callTexts(rt *rapid.T, t *testing.T, log trace.Log, opt Options) (texts []string) {
+	for c, err := range Calls(t.Context(), log, 0, opt) {
+		if err != nil {
+			rt.Fatal(err)
+		}
+		texts = append(texts, callText(c, c.Depth, 0, math.MaxUint64))
+	}
+	return texts
+}
+
+// selectedTexts are those of the calls of the whole log that are wanted.
+func selectedTexts(rt *rapid.T, t *testing.T, log trace.Log, want trace.Selection, opt Options) (texts []string) {
+	all := make(map[uint64]*wholeCall)
+	// Calls that are left out may have others below them, so take in all.
+	for c, err := range Calls(t.Context(), log, 0, Options{UpperBound: opt.UpperBound}) {
+		if err != nil {
+			rt.Fatal(err)
+		}
+		x := &wholeCall{Call: *c}
+		x.Args = slices.Clone(c.Args)
+		all[c.ID] = x
+	}
+	from, to := want.From, want.To
+	if to == 0 {
+		to = math.MaxUint64
+	}
+	ids := make([]uint64, 0, len(all))
+	for id := range all {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids) // callers come first
+	for _, id := range ids {
+		c := all[id]
+		if p := all[c.Parent]; p != nil && p.inside > 0 {
+			c.inside = p.inside + 1
+		} else if want.Within == nil || want.Within(c.Func) {
+			c.inside = 1
+		}
+		end := c.Start + c.Duration
+		switch {
+		case c.inside == 0, want.Depth > 0 && c.inside > want.Depth, c.Duration < want.Longer:
+		case c.Start >= to, end <= from && c.Start < from:
+		case opt.DropOpen && c.End == Open:
+		default:
+			texts = append(texts, callText(&c.Call, c.inside, from, to))
+		}
+	}
+	return texts
+}
