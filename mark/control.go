@@ -22,7 +22,7 @@ var control struct {
 
 const (
 	maxRequest = 4096
-	// patience is how long a client has for one request: they are served one by one.
+	// patience is how long a client has for one request.
 	patience = time.Second
 )
 

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -33,12 +35,49 @@ func serve() {
 			client, _, err := syscall.Accept4(fd, syscall.SOCK_CLOEXEC)
 			switch {
 			case err == nil:
-				answer(client)
+				clients.welcome(client)
+				go func() {
+					answer(client)
+					clients.part(client)
+				}()
 			case !errors.Is(err, syscall.EINTR):
 				time.Sleep(10 * time.Millisecond)
 			}
 		}
 	}()
+}
+
+// clients are those that are being served, the first one the longest. There are few, and
+// who comes when there are too many takes the place of the first: one that says nothing
+// keeps nobody from being served.
+var clients clientList
+
+type clientList struct {
+	mu  sync.Mutex
+	fds []int
+	one sync.Mutex // held while a request is obeyed
+}
+
+const maxClients = 8
+
+func (c *clientList) welcome(fd int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.fds) >= maxClients {
+		_ = syscall.Shutdown(c.fds[0], syscall.SHUT_RDWR) // whoever serves it parts then
+		c.fds = slices.Delete(c.fds, 0, 1)
+	}
+	c.fds = append(c.fds, fd)
+}
+
+// part closes the connection. In the list its number could be that of another by then.
+func (c *clientList) part(fd int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.fds, fd); i >= 0 {
+		c.fds = slices.Delete(c.fds, i, i+1)
+	}
+	syscall.Close(fd)
 }
 
 // listen makes a socket for this user alone. The socket that a dead process left there
@@ -62,7 +101,7 @@ func listen(path string) (int, error) {
 		err = syscall.Bind(fd, address)
 	}
 	if err == nil {
-		err = syscall.Listen(fd, 8)
+		err = syscall.Listen(fd, 128)
 	}
 	if err != nil {
 		syscall.Close(fd)
@@ -90,10 +129,9 @@ func isStale(address *syscall.SockaddrUnix) bool {
 	return errors.Is(syscall.Connect(fd, address), syscall.ECONNREFUSED)
 }
 
-// answer serves one client and closes its connection. Only the user that the process
+// answer serves one client. Only the user that the process
 // runs as is answered.
 func answer(fd int) {
-	defer syscall.Close(fd)
 	cred, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	if err != nil || int(cred.Uid) != os.Geteuid() {
 		return
@@ -103,7 +141,10 @@ func answer(fd int) {
 		syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_SNDTIMEO, &wait) != nil {
 		return
 	}
-	text := []byte(reply(receive(fd)))
+	line, ok := receive(fd)
+	clients.one.Lock()
+	text := []byte(reply(line, ok))
+	clients.one.Unlock()
 	for end := time.Now().Add(patience); len(text) > 0 && time.Now().Before(end); {
 		n, err := syscall.SendmsgN(fd, text, nil, nil, syscall.MSG_NOSIGNAL)
 		if err != nil && !errors.Is(err, syscall.EINTR) {

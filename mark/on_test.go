@@ -29,12 +29,12 @@ func TestMain(m *testing.M) {
 }
 
 // caught returns what is reported while f runs with a threshold. A host that stalls
-// makes spikes of its own, and a clock that is late misses some: f runs again, some
-// times, if what is reported is not what is wanted.
+// makes spikes of its own, and a clock that is late misses some: f runs again, many
+// times on a busy machine, if what is reported is not what is wanted.
 func caught(t *testing.T, threshold time.Duration, want string, f func()) []*Spike {
 	t.Helper()
 	var list []*Spike
-	for range 6 {
+	for range tries {
 		var mu sync.Mutex
 		list = nil
 		OnSpike(func(s *Spike) {
@@ -48,15 +48,18 @@ func caught(t *testing.T, threshold time.Duration, want string, f func()) []*Spi
 		if want == anything || peaks(list) == want {
 			return list
 		}
-		for _, s := range list {
-			t.Logf("%s", s.text(0))
-		}
+	}
+	for _, s := range list {
+		t.Logf("%s", s.text(0))
 	}
 	t.Fatalf("reported %q, want %q", peaks(list), want)
 	return nil
 }
 
 const anything = "*"
+
+// tries is how often a machine may disturb what is to be seen.
+const tries = 200
 
 func short(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
@@ -363,20 +366,25 @@ func TestFrameAndLabel(t *testing.T) {
 
 // The time of a callback is nobody's, and marks in it do nothing.
 func TestCallbackIsFree(t *testing.T) {
-	calls := 0
-	OnSpike(func(s *Spike) {
-		calls++
-		leaf(50 * ms)
-		if s.Parent && s.Max > 60*ms {
-			t.Errorf("%s: %v..%v", s.Name, s.Min, s.Max)
-		}
-	})
+	var calls int
+	var longest time.Duration
 	defer OnSpike(nil)
 	SetThreshold(10 * ms)
-	middle(15 * ms)
-	if calls != 2 {
-		t.Errorf("%d calls", calls)
+	for range tries {
+		calls, longest = 0, 0
+		OnSpike(func(s *Spike) {
+			calls++
+			leaf(50 * ms)
+			if s.Parent {
+				longest = s.Max
+			}
+		})
+		middle(15 * ms)
+		if calls == 2 && longest <= 60*ms {
+			return
+		}
 	}
+	t.Errorf("%d calls, the longest of %v", calls, longest)
 }
 
 // Spans that were never ended, and those ended twice or elsewhere, hurt nobody.

@@ -145,21 +145,25 @@ func TestStorm(t *testing.T) {
 
 // While nothing happens the clock sleeps, and the next call wakes it.
 func TestSleep(t *testing.T) {
-	SetThreshold(ms)
-	for range 100 {
-		if clock.word.Load()&asleep != 0 {
-			break
+	var list []*Spike
+	for range tries { // a machine that is busy may be late with a call, or with the clock
+		SetThreshold(ms)
+		for range 6000 {
+			if clock.word.Load()&asleep != 0 {
+				break
+			}
+			time.Sleep(10 * ms)
 		}
-		time.Sleep(10 * ms)
+		if clock.word.Load()&asleep == 0 {
+			t.Fatal("the clock does not sleep")
+		}
+		time.Sleep(20 * ms)
+		list = caughtQuietly(5*ms, func() { plant(10*ms, false) })
+		if len(list) == 1 && list[0].Max <= 12*ms+list[0].Min {
+			return
+		}
 	}
-	if clock.word.Load()&asleep == 0 {
-		t.Fatal("the clock does not sleep")
-	}
-	time.Sleep(20 * ms)
-	list := caughtQuietly(5*ms, func() { plant(10*ms, false) })
-	if len(list) != 1 || list[0].Max > 12*ms+list[0].Min {
-		t.Errorf("%d reports", len(list))
-	}
+	t.Errorf("%d reports", len(list))
 }
 
 func BenchmarkFunc(b *testing.B) {

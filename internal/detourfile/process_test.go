@@ -100,7 +100,7 @@ func runUnder(t *testing.T, command []string, program string, file []byte, args 
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	command = append(append(slices.Clone(command), program), args...)
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)

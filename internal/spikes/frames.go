@@ -1,35 +1,83 @@
 package spikes
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// FrameSpikes are the spikes of a process by the frame that they ended in.
-type FrameSpikes map[uint64][]*Spike
+// InFrame is what took too long in a frame.
+type InFrame struct {
+	Spikes []uint64 // numbers of the first ones
+	Eaters []Eater  // the most time first
+}
 
-// Frames returns the spikes in the longest frames of each log.
-func (s *Set) Frames(each func(func(log int, e *tracelog.Episode) error) error) ([]FrameSpikes, error) {
-	out := make([]FrameSpikes, len(s.Logs))
+// Eater is a function that took the time of a frame.
+type Eater struct {
+	At     Address
+	isCall bool
+	Time   uint64 // ns, lower bounds, that calls below do not explain
+	Calls  uint64
+}
+
+// Name is the function.
+func (e *Eater) Name(name Namer) Place {
+	loc := name(e.At, e.isCall)
+	return loc.Outer()
+}
+
+// Frames returns what took too long in the longest frames of each log, by their numbers,
+// when all is settled. A call that explains nothing of its caller's time is part of it.
+func (s *Set) Frames(name Namer) []map[uint64]*InFrame {
+	out := make([]map[uint64]*InFrame, len(s.Logs))
 	for i := range s.Logs {
-		out[i] = make(FrameSpikes)
+		out[i] = make(map[uint64]*InFrame)
 		if f := s.Logs[i].Frames; f != nil {
 			for _, x := range f.Longest {
-				out[i][x.Number] = nil
+				out[i][x.Number] = s.inFrame(i, &x, name)
 			}
 		}
 	}
-	const most = 8 // of a frame
-	err := each(func(log int, e *tracelog.Episode) error {
-		if list, ok := out[log][e.Frame]; ok && len(list) < most && e.Flags&tracelog.Snapshot == 0 {
-			out[log][e.Frame] = append(list, s.Spike(log, e))
+	return out
+}
+
+// inFrame returns what took too long in one frame.
+func (s *Set) inFrame(log int, x *tracelog.Frame, name Namer) *InFrame {
+	const most = 8 // spikes of a frame
+	in := &InFrame{Spikes: []uint64{}}
+	by := make(map[function]int)
+	start := since(x.End, x.Took)
+	for i := range s.long {
+		c := &s.long[i]
+		if c.log != log {
+			continue
 		}
-		return nil
-	})
-	return out, err
+		if c.peak && c.frame == x.Number && len(in.Spikes) < most {
+			in.Spikes = append(in.Spikes, c.episode)
+		}
+		if c.end <= start || c.end > x.End || c.lasting || c.quiet || s.absorbed(c) {
+			continue
+		}
+		took := min(c.blame.Lo, since(c.end, start))
+		if took == 0 {
+			continue
+		}
+		loc := name(c.at, !c.exact)
+		k, ok := by[functionOf(&loc)]
+		if !ok {
+			k = len(in.Eaters)
+			by[functionOf(&loc)] = k
+			in.Eaters = append(in.Eaters, Eater{At: c.at, isCall: !c.exact})
+		}
+		in.Eaters[k].Time += took
+		in.Eaters[k].Calls++
+	}
+	slices.SortStableFunc(in.Eaters, func(a, b Eater) int { return cmp.Compare(b.Time, a.Time) })
+	return in
 }
 
 // FramesText says how long the frames of a process took.

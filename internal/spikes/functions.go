@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Row is a function in which spikes happened: it was the first of its chain to
-// take too long.
+// Row is a function that took too long by itself: the first of a chain to, or a caller
+// whose time the calls below do not explain.
 type Row struct {
 	Place   Place // of the function's beginning
 	Module  string
-	Seen    uint64
-	Stacks  int
-	Worst   uint64 // ns, lower bound
-	Mean    uint64 // ns, of the lower bounds of those in the logs
-	Blind   uint64 // ns in which the clock was late
-	Sum     uint64 // ns, lower bounds
-	written uint64
+	Seen    uint64 // calls that took too long, those too that were counted only
+	Callers int    // functions that called it then
+	Worst   uint64 // ns, lower bound, of the longest call
+	Most    uint64 // ns, lower bound, that no call below explains of one call
+	Self    uint64 // ns, lower bounds, outside all calls below that took too long
+	last    uint64
+	callers map[function]bool
 }
 
 // function tells functions apart.
@@ -27,53 +27,71 @@ func functionOf(l *Location) function {
 	return function{l.Module, cmp.Or(p.Symbol, p.Function), p.File}
 }
 
-// Rows returns the functions that peaks are in, in an order; by time, that in
-// which the last spike happened comes first.
+// rows makes a row of each function.
+type rows struct {
+	name  Namer
+	by    map[function]*Row
+	order []*Row
+}
+
+// of returns the row of the function with an address, nil if it has none and is to have
+// none.
+func (t *rows) of(a Address, call, begin bool) *Row {
+	loc := t.name(a, call)
+	r := t.by[functionOf(&loc)]
+	if r == nil && begin {
+		r = &Row{Place: loc.Outer(), Module: loc.Module, callers: make(map[function]bool)}
+		r.Place.Line = cmp.Or(r.Place.Opening, r.Place.Line)
+		t.by[functionOf(&loc)] = r
+		t.order = append(t.order, r)
+	}
+	return r
+}
+
+// Rows returns the functions that took too long by themselves, in an order; by time, that
+// in which the last spike happened comes first.
 func (s *Set) Rows(by Order, name Namer) []Row {
-	rows := make(map[function]*Row)
-	var list []*Row
-	last := make(map[*Row]uint64)
-	for _, g := range s.Groups {
-		if len(g.Worst.Addrs) == 0 {
+	t := rows{name: name, by: make(map[function]*Row)}
+	for _, g := range slices.Concat(s.Groups, s.Callers) {
+		if len(g.Worst.Addrs) == 0 || g.waits() {
 			continue
 		}
-		loc := name(g.Worst.Addrs[0], g.Worst.isCall(0))
-		r := rows[functionOf(&loc)]
-		if r == nil {
-			r = &Row{Place: loc.Outer(), Module: loc.Module}
-			r.Place.Line = cmp.Or(r.Place.Opening, r.Place.Line)
-			rows[functionOf(&loc)] = r
-			list = append(list, r)
+		r := t.of(g.Worst.Addrs[0], g.Worst.isCall(0), true)
+		if g.Worst.Blame == nil {
+			r.Seen = add(r.Seen, g.Seen)
 		}
-		r.Seen = add(r.Seen, g.Seen)
-		r.Stacks++
-		r.Worst = max(r.Worst, g.Limit)
-		r.Blind, r.Sum = add(r.Blind, g.Blind), add(r.Sum, g.Sum)
-		r.written += g.Written
-		last[r] = max(last[r], s.wall(g.Last))
+		r.Most, r.Worst = max(r.Most, g.Limit), max(r.Worst, g.Limit)
+		r.last = max(r.last, s.wall(g.Last))
+		if len(g.Worst.Addrs) > 1 {
+			loc := name(g.Worst.Addrs[1], g.Worst.isCall(1))
+			r.callers[functionOf(&loc)] = true
+		}
 	}
-	key := func(r *Row) uint64 { return r.Worst }
+	for i := range s.long {
+		c := &s.long[i]
+		r := t.of(c.at, !c.exact, false)
+		if r == nil || c.lasting {
+			continue
+		}
+		if !c.peak {
+			r.Seen = add(r.Seen, 1)
+		}
+		r.Worst, r.Self = max(r.Worst, c.time.Lo), add(r.Self, c.own.Lo)
+	}
+	key := func(r *Row) uint64 { return r.Most }
 	switch by {
 	case BySeen:
 		key = func(r *Row) uint64 { return r.Seen }
 	case ByTime:
-		key = func(r *Row) uint64 { return last[r] }
+		key = func(r *Row) uint64 { return r.last }
 	}
-	slices.SortStableFunc(list, func(a, b *Row) int {
-		return cmp.Or(cmp.Compare(key(b), key(a)), cmp.Compare(b.Worst, a.Worst), cmp.Compare(a.Place.Function, b.Place.Function))
+	slices.SortStableFunc(t.order, func(a, b *Row) int {
+		return cmp.Or(cmp.Compare(key(b), key(a)), cmp.Compare(b.Most, a.Most), cmp.Compare(a.Place.Function, b.Place.Function))
 	})
-	out := make([]Row, len(list))
-	for i, r := range list {
+	out := make([]Row, len(t.order))
+	for i, r := range t.order {
 		out[i] = *r
-		out[i].Mean = r.Sum / max(1, r.written)
+		out[i].Callers = len(r.callers)
 	}
 	return out
-}
-
-// BlindShare is the part of the spikes' time in which the clock was late, 0 to 1.
-func (r *Row) BlindShare() float64 {
-	if r.Sum == 0 {
-		return 0
-	}
-	return min(1, float64(r.Blind)/float64(r.Sum))
 }

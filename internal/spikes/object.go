@@ -37,6 +37,11 @@ type Object struct {
 
 	Window *WindowObject `json:"window,omitempty"` // nil if the calls around it are not known
 
+	// Caller is set if it is a caller of spikes that took too long by itself. Then it is
+	// the peak here, and Children are what it called, by function.
+	Caller *CallerObject `json:"caller,omitempty"`
+	Why    *WhyObject    `json:"why,omitempty"` // nil if it is not known
+
 	Peak     Site          `json:"peak"`
 	Stack    []StackObject `json:"stack"` // outermost first, the peak last
 	Children []ChildObject `json:"children"`
@@ -81,7 +86,30 @@ type ChildObject struct {
 	Site
 	Section  string  `json:"section,omitempty"`
 	Interval Range   `json:"interval_ns"`
-	Share    float64 `json:"share"` // of the peak, 0 to 1
+	Share    float64 `json:"share"`                // of the peak, 0 to 1
+	Calls    uint64  `json:"calls,omitempty"`      // of callers: of how many the interval is the sum
+	Longest  *Range  `json:"longest_ns,omitempty"` // of those
+}
+
+// WhyObject is what the kernel says of a thread in the time of a call.
+type WhyObject struct {
+	Text  string `json:"text"`
+	CPU   Range  `json:"cpu_ns"`
+	Slept Range  `json:"slept_ns"`
+	Call  string `json:"system_call,omitempty"` // that it waited in most
+	// What follows is counted from so long before the end, all of the thread's life if that is 0.
+	Counted     uint64 `json:"counted_ns"`
+	Minor       uint32 `json:"minor_faults"`
+	Major       uint32 `json:"major_faults"`
+	Voluntary   uint32 `json:"voluntary_switches"`
+	Involuntary uint32 `json:"involuntary_switches"`
+	Waits       bool   `json:"waits_for_work,omitempty"` // it is not ranked for that
+}
+
+// CallerObject is what is known of a caller that took too long.
+type CallerObject struct {
+	Own         Range `json:"self_ns"`        // outside all calls that took too long
+	Unexplained Range `json:"unexplained_ns"` // outside those that took an eighth of it, or more
 }
 
 // EndObject is a call of the stack that ended too late as well.
@@ -107,7 +135,7 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 	if l.Trailer != nil {
 		o.Period = l.Trailer.Period
 	}
-	if win, ok := l.Windows[sp.Number]; ok {
+	if win, ok := l.Windows[sp.Number]; ok && sp.Blame == nil {
 		o.Window = &WindowObject{win.Calls, since(win.To, win.From)}
 	}
 	for _, t := range sp.Texts {
@@ -129,7 +157,26 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 		c := &sp.Children[i]
 		a := w.Set.address(sp.Log, c.PC, sp.Time)
 		loc := w.Name(a, c.Flags&tracelog.Exact == 0)
-		o.Children = append(o.Children, ChildObject{beginning(&loc, a), sp.said(c.SP, tracelog.Section), bounds(c.Time), sp.Share(c)})
+		o.Children = append(o.Children, ChildObject{Site: beginning(&loc, a), Section: sp.said(c.SP, tracelog.Section), Interval: bounds(c.Time), Share: sp.Share(c)})
+	}
+	if y := sp.Why(); y != nil {
+		o.Why = &WhyObject{
+			Text: y.Text(sp.Peak), CPU: bounds(y.CPU), Slept: bounds(y.Slept), Call: y.Call, Minor: y.Minor, Major: y.Major,
+			Voluntary: y.Voluntary, Involuntary: y.Involuntary, Waits: y.waitsForWork(sp.Peak),
+		}
+		if y.Since != 0 {
+			o.Why.Counted = since(sp.Time, y.Since)
+		}
+	}
+	if b := sp.Blame; b != nil {
+		o.Caller = &CallerObject{bounds(b.Own), bounds(b.Unexplained)}
+		for i := range b.Below {
+			x := &b.Below[i]
+			loc, longest := w.Name(x.At, x.isCall), bounds(x.Longest)
+			o.Children = append(o.Children, ChildObject{
+				Site: beginning(&loc, x.At), Interval: bounds(x.Time), Share: sp.part(x.Time), Calls: x.Calls, Longest: &longest,
+			})
+		}
 	}
 	for i := range sp.Parents {
 		p := &sp.Parents[i]

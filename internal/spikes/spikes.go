@@ -75,6 +75,9 @@ type Spike struct {
 	tracelog.Episode
 	// Addrs are the addresses of Stack.
 	Addrs []Address
+	// Blame is set for a caller that took too long by itself: it is what is called a
+	// peak here, and its calls are no children.
+	Blame *Blame
 }
 
 // isCall reports whether the address of an entry on the stack is that behind a
@@ -91,8 +94,11 @@ type Group struct {
 	// Worst is the longest, Last that which ended last.
 	Worst, Last *Spike
 	// Limit is the greatest lower bound of all, those too that were counted only,
-	// of which no more is known.
+	// of which no more is known. Of callers it is the time that no call below explains.
 	Limit uint64
+
+	waiting uint64 // of those in the logs, that only waited for work
+	of      int32  // of callers: the call that Worst is
 }
 
 // Memory is bounded by the number of different stacks and that of the calls on
@@ -104,6 +110,12 @@ type Set struct {
 	Logs     []Log
 	Groups   []*Group
 	Episodes uint64
+	// Callers are the calls that took too long for more than what the calls below
+	// explain, by their stacks, and Lasting those around all; Settle finds them.
+	Callers []*Group
+	Lasting []Lasting
+	// Unranked are calls of which there were too many to look for their callers.
+	Unranked uint64
 	// Snapshots are stacks that the programs asked for. They are no spikes.
 	Snapshots []*Spike
 	// Ungrouped are episodes of stacks that there were too many of.
@@ -116,6 +128,7 @@ type Set struct {
 	firsts  map[episodeID]*share
 	calls   map[Address]*durations
 	address Addresser
+	long    []call // that took too long, peaks and callers
 	key     []byte
 	kept    int // entries of the groups' first episodes
 }
@@ -201,6 +214,7 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	}
 	s.Episodes++
 	s.count(sp)
+	s.peak(sp)
 	key := s.stackKey(sp.Addrs)
 	g := s.byStack[string(key)]
 	if g == nil {
@@ -216,6 +230,9 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	s.share(g, log, e).written++
 	g.Seen++
 	g.Written++
+	if sp.Why().waitsForWork(sp.Peak) {
+		g.waiting++
+	}
 	g.Sum = add(g.Sum, e.Peak.Lo)
 	g.Blind = add(g.Blind, e.Blind)
 	g.Limit = max(g.Limit, e.Peak.Lo)
@@ -305,7 +322,7 @@ func (s *Set) Thread(sp *Spike) string { return s.Logs[sp.Log].Threads[sp.TID] }
 
 // WorstText is the duration of the longest of a group, for people.
 func (g *Group) WorstText() string {
-	if g.Limit > g.Worst.Peak.Lo {
+	if g.Worst.Blame == nil && g.Limit > g.Worst.Peak.Lo {
 		return "at least " + Interval(exact(g.Limit))
 	}
 	return Interval(g.Worst.Peak)
@@ -321,7 +338,13 @@ const (
 	ByTime  Order = "time"
 )
 
-// Ranked returns the groups in an order, total on ties.
+// waits reports whether all of a group only waited for work.
+func (g *Group) waits() bool {
+	return g.waiting > 0 && g.waiting == g.Written && len(g.Worst.Addrs) > 0
+}
+
+// Ranked returns the groups in an order, total on ties: of peaks, and of callers that
+// took too long by themselves. What only waited for work is not ranked.
 func (s *Set) Ranked(by Order) []*Group {
 	key := func(g *Group) uint64 { return g.Limit }
 	switch by {
@@ -330,7 +353,8 @@ func (s *Set) Ranked(by Order) []*Group {
 	case ByTime:
 		key = func(g *Group) uint64 { return s.wall(g.Last) }
 	}
-	return slices.SortedFunc(slices.Values(s.Groups), func(a, b *Group) int {
+	ranked := slices.DeleteFunc(slices.Concat(s.Groups, s.Callers), (*Group).waits)
+	return slices.SortedFunc(slices.Values(ranked), func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(key(b), key(a)), cmp.Compare(b.Limit, a.Limit), cmp.Compare(a.Number, b.Number))
 	})
 }

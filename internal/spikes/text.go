@@ -40,7 +40,7 @@ const maxFunction, maxFile = 48, 60
 func (w *Writer) Spike(out io.Writer, g *Group, sp *Spike) error {
 	b := bufio.NewWriter(out)
 	fmt.Fprintln(b, w.head(g, sp))
-	if win, ok := w.Set.Logs[sp.Log].Windows[sp.Number]; ok {
+	if win, ok := w.Set.Logs[sp.Log].Windows[sp.Number]; ok && sp.Blame == nil {
 		fmt.Fprintln(b, w.Style.Paint(report.Dim, fmt.Sprintf("  window: %s in the %s before its end (--window %d)",
 			count(win.Calls, "call", "calls"), Duration(since(win.To, win.From)), sp.Number)))
 	}
@@ -48,6 +48,9 @@ func (w *Writer) Spike(out io.Writer, g *Group, sp *Spike) error {
 	var below []line
 	for i := range sp.Children {
 		below = append(below, w.child(sp, &sp.Children[i]))
+	}
+	if sp.Blame != nil {
+		below = w.below(sp)
 	}
 	lines = append(lines, fold(below)...)
 	for _, t := range sp.Texts {
@@ -98,6 +101,11 @@ func (w *Writer) head(g *Group, sp *Spike) string {
 		text += "  frame " + strconv.FormatUint(sp.Frame, 10)
 	}
 	text += "  at " + seconds(s.At(sp))
+	if y := sp.Why(); y != nil {
+		if why := y.Text(sp.Peak); why != "" {
+			text += ": " + paint(report.Bold, why)
+		}
+	}
 	var more []string
 	if g.Seen > 1 {
 		text := "seen " + report.Count(g.Seen) + " times"
@@ -176,6 +184,9 @@ func (w *Writer) frame(sp *Spike, i int, loc *Location) []line {
 	l := w.place(loc.Outer(), loc)
 	l.index = strconv.Itoa(len(sp.Stack)-1-i) + ")"
 	switch {
+	case i == 0 && sp.Blame != nil:
+		l.rest, l.color = Interval(sp.Peak)+"   LONG CALLER, "+Interval(sp.Blame.Own)+" of it in no long call", report.Bold
+		l.file = opening(loc)
 	case i == 0 && !sp.Snapshot():
 		l.rest, l.color = Interval(sp.Peak)+"   PEAK CHILD", report.Bold
 		// Where the call ended is not where the time went: the function is.
@@ -255,6 +266,28 @@ func (w *Writer) child(sp *Spike, c *tracelog.Entry) line {
 		l.rest += fmt.Sprintf(" (%.0f %%)", 100*part)
 	}
 	return l
+}
+
+// below is a line for each function that a long caller called.
+func (w *Writer) below(sp *Spike) []line {
+	var lines []line
+	for i := range sp.Blame.Below {
+		b := &sp.Blame.Below[i]
+		loc := w.Name(b.At, b.isCall)
+		l := line{index: "of which", function: loc.Outer().Function, file: opening(&loc), rest: Interval(b.Time)}
+		l.rest += fmt.Sprintf(" (%.0f %%)", 100*sp.part(b.Time))
+		if b.Calls > 1 {
+			t := w.Set.Logs[sp.Log].Trailer
+			l.rest += " in " + report.Count(b.Calls) + " calls" + either(t != nil && t.Limited > 0, " or more", "") + ", the longest " + Interval(b.Longest)
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// part is the part of a spike's time that some time is, 0 to 1.
+func (sp *Spike) part(of tracelog.Interval) float64 {
+	return min(1, float64(mean(of))/float64(max(1, mean(sp.Peak))))
 }
 
 // Share is the part of a peak's time that a child took, 0 to 1; -1 if not known.

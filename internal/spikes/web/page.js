@@ -53,6 +53,8 @@ function facts(s) {
   if (s.frame) list.push("frame " + s.frame);
   list.push("at " + (s.at_ns / 1e9).toFixed(3) + " s");
   if (s.seen > 1) list.push("seen " + s.seen.toLocaleString("en") + " times" + (s.worst_ns > s.interval_ns[0] ? ", worst at least " + duration(s.worst_ns) : ""));
+  if (s.why && s.why.text) list.push(s.why.text);
+  if (s.caller) list.push("a caller: " + interval(s.caller.self_ns) + " of it in no long call");
   if (s.blind_ns) list.push("the clock was late for " + duration(s.blind_ns) + " of it");
   return list.concat(s.remarks || []).join(" · ");
 }
@@ -85,7 +87,8 @@ function stack(s) {
     if (f.gap) row(table, "", "(calls left out)", "", "");
   });
   for (const c of s.children) {
-    row(table, "", "of which " + c.function, place(c), interval(c.interval_ns) + (c.share >= 0 ? " (" + Math.round(100 * c.share) + " %)" : ""), "child");
+    const many = c.calls > 1 ? " in " + c.calls.toLocaleString("en") + " calls, the longest " + interval(c.longest_ns) : "";
+    row(table, "", "of which " + c.function, place(c), interval(c.interval_ns) + (c.share >= 0 ? " (" + Math.round(100 * c.share) + " %)" : "") + many, "child");
   }
   for (const m of s.msgs || []) row(table, "", "“" + m + "”", "", "", "child").classList.add("quote");
   return table;
@@ -124,10 +127,10 @@ function legend(s) {
     e.append(element("i", undefined, cls), element("span", text));
     box.append(e);
   };
-  add("peak", "the peak: the first call to take too long");
+  add("peak", s.caller ? "the caller: the calls below do not explain its time" : "the peak: the first call to take too long");
   add("limit", "the threshold, " + duration(s.threshold_ns));
   add("fade", "the call began, or ended, in here");
-  if (s.children.length) add("child", "calls of the peak: their length, not their place, is known");
+  if (s.children.length) add("child", (s.caller ? "calls of the caller, by function" : "calls of the peak") + ": their length, not their place, is known");
   add("tick", "the clock moved" + (s.period_ns ? ", every " + duration(s.period_ns) + " if it was not late" : ""));
   if ((s.stalls || []).length) add("blind", "the clock stood still");
 }

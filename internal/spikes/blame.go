@@ -1,0 +1,200 @@
+package spikes
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+)
+
+// Problem: calls end before their callers, so the first call of a chain to take too
+// long is not the one to blame: of a call that takes 255 ms in 150 calls of 1.7 ms
+// only those are spikes. What is wanted is each call that took too long by the time
+// that the calls below it do not explain.
+//
+// Choice: peaks and the callers that ended too late are all calls that reached
+// their thresholds, so a call's reported descendants are those of them that are
+// inside it: on its thread, in its time, below its stack pointer. A call below
+// explains its time if it took a noticeable part of it. Of a hundred calls that are
+// short by that measure none is the reason, the caller is, which makes a hundred.
+
+// noticeable is the part of a call's time from which on a call below explains its own:
+// an eighth.
+const noticeable = 8
+
+// call is one that took too long: a peak, or a caller that ended later.
+type call struct {
+	log       int
+	tid, sp   uint32
+	peak      bool
+	lasting   bool   // around all that its thread does
+	quiet     bool   // mark-up says not to report it
+	episode   uint64 // of a peak its own, of a caller one within it; 0: none is known
+	frame     uint64 // of a peak
+	end       uint64
+	time      tracelog.Interval
+	threshold uint64
+	at        Address         // in the function
+	usage     *tracelog.Usage // of a caller
+	exact     bool            // at is the instruction itself
+
+	parent, first, next int32             // in the list of calls, -1 for none: who made it, the last that it made, the one before that its caller made
+	own                 tracelog.Interval // its time outside all calls that are listed
+	blame               tracelog.Interval // outside those that explain their time
+}
+
+// begin is when a call may have begun, at the earliest.
+func (c *call) begin() uint64 { return since(c.end, c.time.Hi) }
+
+// inside reports whether a call was made by another, or by one that it made. Of
+// stack pointers the low halves are known. A call of the coarse clock may seem to begin
+// before its caller by what that is not known better than.
+func (c *call) inside(by *call) bool {
+	slop := by.time.Hi - by.time.Lo
+	return c.log == by.log && c.tid == by.tid && int32(c.sp-by.sp) < 0 && c.end <= by.end && add(c.begin(), slop) >= by.begin() &&
+		c.end >= since(by.end, by.time.Hi) && c.time.Lo <= by.time.Hi
+}
+
+// maxCalls bounds the calls that are looked at: some hours of a program that has as
+// many spikes as a log takes.
+const maxCalls = 2_000_000
+
+// remember keeps a call for Settle.
+func (s *Set) remember(c call) {
+	if len(s.long) >= maxCalls {
+		s.Unranked++
+		return
+	}
+	c.parent, c.first, c.next = -1, -1, -1
+	c.own, c.blame = c.time, c.time
+	s.long = append(s.long, c)
+}
+
+// peak keeps the peak of an episode.
+func (s *Set) peak(sp *Spike) {
+	if len(sp.Stack) == 0 {
+		return
+	}
+	s.remember(call{
+		log: sp.Log, tid: sp.TID, sp: sp.Stack[0].SP, peak: true, episode: sp.Number, frame: sp.Frame, end: sp.Time, time: sp.Peak,
+		threshold: sp.Threshold, at: sp.Addrs[0], exact: !sp.isCall(0),
+	})
+}
+
+// AddCaller adds the end of a caller of an episode, which may be of one that was only
+// counted. It may be added for several.
+func (s *Set) AddCaller(log int, c *tracelog.Caller) {
+	if n := len(s.long) - 1; n >= 0 {
+		if l := &s.long[n]; !l.peak && l.log == log && l.tid == c.TID && l.end == c.Ended && l.sp == c.SP {
+			if c.Usage != nil {
+				l.usage = c.Usage
+			}
+			return
+		}
+	}
+	s.remember(call{
+		log: log, tid: c.TID, sp: c.SP, quiet: c.Flags&tracelog.Ignored != 0, end: c.Ended, time: c.Time, threshold: c.Threshold,
+		at: s.address(log, c.PC, c.Ended), usage: c.Usage,
+	})
+}
+
+// nest finds who made which call, and what no call below explains.
+func (s *Set) nest() {
+	slices.SortStableFunc(s.long, func(a, b call) int {
+		return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.tid, b.tid), cmp.Compare(a.end, b.end), cmp.Compare(a.time.Hi, b.time.Hi),
+			cmp.Compare(int32(a.sp-b.sp), 0), cmp.Compare(b.begin(), a.begin()))
+	})
+	s.long = slices.CompactFunc(s.long, func(a, b call) bool {
+		return !a.peak && !b.peak && a.log == b.log && a.tid == b.tid && a.end == b.end && a.sp == b.sp
+	})
+	// open are calls without a caller yet, in the order of their ends: what a call
+	// made is at the end of it.
+	var open []int32
+	for i := range s.long {
+		c := &s.long[i]
+		const most = 64 // that are of other stacks, among those that ended in its time
+		others := 0
+		var kept []int32
+		for len(open) > 0 && others < most {
+			k := open[len(open)-1]
+			d := &s.long[k]
+			if d.log != c.log || d.tid != c.tid || d.end < c.begin() {
+				break
+			}
+			open = open[:len(open)-1]
+			if !d.inside(c) {
+				kept = append(kept, k)
+				others++
+				continue
+			}
+			d.parent, d.next, c.first = int32(i), c.first, k
+			if c.episode == 0 {
+				c.episode = d.episode
+			}
+		}
+		slices.Reverse(kept)
+		open = append(append(open, kept...), int32(i))
+		s.judge(c)
+	}
+}
+
+// judge finds what of a call's time the calls below do not explain, when those are
+// known.
+func (s *Set) judge(c *call) {
+	var all, large tracelog.Interval
+	for k := c.first; k >= 0; k = s.long[k].next {
+		d := &s.long[k]
+		all = plus(all, d.time)
+		if d.time.Hi >= c.time.Lo/noticeable {
+			large = plus(large, d.time)
+		}
+	}
+	c.own, c.blame = less(c.time, all), less(c.time, large)
+}
+
+// plus is the sum of two durations.
+func plus(a, b tracelog.Interval) tracelog.Interval {
+	return tracelog.Interval{Lo: add(a.Lo, b.Lo), Hi: add(a.Hi, b.Hi)}
+}
+
+// less is what is left of a duration without parts of it.
+func less(of, parts tracelog.Interval) tracelog.Interval {
+	return tracelog.Interval{Lo: since(of.Lo, parts.Hi), Hi: since(of.Hi, parts.Lo)}
+}
+
+// listed reports whether a caller is listed: what the calls below do not explain is
+// too long by itself. If all spikes below were only counted, one of them may be the
+// reason, unless it took many times as long as a spike has to.
+func (c *call) listed() bool {
+	least := max(1, c.threshold)
+	if c.first < 0 {
+		least = max(1, mul(c.threshold, noticeable))
+	}
+	return !c.peak && !c.quiet && !c.lasting && c.blame.Lo >= least
+}
+
+// mul is a product that stays at the largest number there is.
+func mul(a, b uint64) uint64 {
+	if hi, lo := bits.Mul64(a, b); hi == 0 {
+		return lo
+	}
+	return math.MaxUint64
+}
+
+// absorbed reports whether the time of a call counts as its caller's, as it explains
+// nothing by itself.
+func (s *Set) absorbed(c *call) bool {
+	for c.parent >= 0 {
+		p := &s.long[c.parent]
+		if p.lasting {
+			return false
+		}
+		if c.time.Hi < p.time.Lo/noticeable {
+			return true
+		}
+		c = p
+	}
+	return false
+}
