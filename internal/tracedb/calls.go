@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/calls"
 	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/calltrie"
 	"github.com/cairnprof/cairn/trace"
 )
 
@@ -34,7 +35,7 @@ func WriteCalls(ctx context.Context, w io.Writer, data *Data, opt account.Option
 	opt.Progress = nil
 	for i := range x.threads {
 		th := &x.threads[i]
-		if err := writeThread(ctx, out, data.Sources[th.log].Log, th, outermost, opt); err != nil {
+		if err := writeThread(ctx, out, data.Sources[th.log].Log, th, x.stacks, outermost, opt); err != nil {
 			return 0, err
 		}
 		if done += th.Bytes; progress != nil {
@@ -48,20 +49,29 @@ func WriteCalls(ctx context.Context, w io.Writer, data *Data, opt account.Option
 }
 
 // writeThread writes the calls of a thread.
-func writeThread(ctx context.Context, out *calls.Writer, log trace.Log, th *thread, outermost []bool, opt account.Options) error {
+func writeThread(ctx context.Context, out *calls.Writer, log trace.Log, th *thread, stacks *calltrie.Trie, outermost []bool, opt account.Options) error {
 	row := calls.Call{Log: int32(th.log + 1), Thread: int32(th.id), PID: int64(th.PID), TID: int64(th.TID)}
-	for c, err := range account.Calls(ctx, log, th.index, opt) {
+	replay, finder := account.NewReplay(log, th.index, opt), &stackFinder{all: stacks}
+	finder.begin(replay.Trie())
+	for c, err := range replay.All(ctx) {
 		if c == nil {
 			if damage := (*trace.Damage)(nil); errors.As(err, &damage) {
 				continue
 			}
 			return err
 		}
-		stack := th.stack[c.Node]
+		stack, outer := calltrie.Root, false
+		if th.Stats.Folded == 0 {
+			stack = th.stack[c.Node]
+			outer = outermost[stack]
+		} else {
+			// The trie of the thread has other nodes than this replay's.
+			stack, outer = finder.find(c.Node).NodeID, finder.outermost(c.Node)
+		}
 		row.Call, row.Parent = th.call(c.ID), th.call(c.Parent)
 		row.Func, row.Stack, row.Depth = int64(c.Func), int32(stack), int32(c.Depth)
 		row.Start, row.Duration, row.Self = th.since(c.Start), integer(c.Duration), integer(c.Self)
-		row.Outermost, row.Ended, row.Args = outermost[stack], endings[c.End], c.Args
+		row.Outermost, row.Ended, row.Args = outer, endings[c.End], c.Args
 		row.CPU = int32(c.CPU)
 		if err := out.Write(&row); err != nil {
 			return err

@@ -20,7 +20,12 @@ func New(ctx context.Context, data *Data) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := open(ctx, "file::memory:?"+options)
+	var db *DB
+	if data.Replay != nil {
+		db, err = openLive(ctx, newLive(data, x))
+	} else {
+		db, err = open(ctx, "file::memory:?"+options)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ type Rows struct {
 	rows    *sql.Rows
 	query   string
 	ctx     context.Context
+	live    *live
 }
 
 // Query starts a query: one statement that reads. Close the rows.
@@ -26,16 +27,19 @@ func (db *DB) Query(ctx context.Context, query string) (*Rows, error) {
 	if err := checkQuery(query); err != nil {
 		return nil, err
 	}
+	if db.live != nil {
+		db.live.ctx, db.live.err = ctx, nil
+	}
 	rows, err := db.conn.QueryContext(ctx, query)
 	if err != nil {
-		return nil, explain(ctx, query, err)
+		return nil, db.live.cause(explain(ctx, query, err))
 	}
 	columns, err := rows.Columns()
 	if err != nil {
 		rows.Close()
 		return nil, err
 	}
-	return &Rows{columns, rows, query, ctx}, nil
+	return &Rows{columns, rows, query, ctx, db.live}, nil
 }
 
 // All yields the rows. Values are nil, int64, float64, string and []byte; their
@@ -57,7 +61,7 @@ func (r *Rows) All() iter.Seq2[[]any, error] {
 			}
 		}
 		if err := r.rows.Err(); err != nil {
-			yield(nil, explain(r.ctx, r.query, err))
+			yield(nil, r.live.cause(explain(r.ctx, r.query, err)))
 		}
 	}
 }
@@ -67,7 +71,9 @@ func (r *Rows) Close() error { return r.rows.Close() }
 
 // Names returns the views and tables that there are, views first.
 func (db *DB) Names(ctx context.Context) ([]string, error) {
-	rows, err := db.conn.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY type DESC, rowid")
+	rows, err := db.conn.QueryContext(ctx, `SELECT name FROM (
+		SELECT 0 AS temp, type, rowid AS n, name FROM sqlite_schema UNION ALL SELECT 1, type, rowid, name FROM temp.sqlite_schema)
+		WHERE type IN ('table', 'view') ORDER BY type DESC, temp, n`)
 	if err != nil {
 		return nil, plain(err)
 	}
@@ -210,13 +216,16 @@ const readOnly = 8
 // message names a word that occurs once.
 func explain(ctx context.Context, query string, err error) error {
 	if ctx.Err() != nil {
-		return errors.New("the query was interrupted")
+		return fmt.Errorf("the query was interrupted: %w", ctx.Err())
 	}
 	var se *sqlite.Error
 	if errors.As(err, &se) && se.Code()&0xff == readOnly {
 		return errors.New("the database can only be read")
 	}
 	text := plain(err).Error()
+	if text == "no such table: calls" || text == "no such table: events" {
+		return errors.New(text + " in a database that was saved: ask the log itself, or what --calls wrote")
+	}
 	m := culprit.FindStringSubmatch(text)
 	if m == nil {
 		return errors.New(text)

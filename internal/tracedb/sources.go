@@ -15,6 +15,8 @@ import (
 type Source struct {
 	Log    trace.Log
 	Result *account.Result // of account.Run
+	// SumsOnly says that the log has no single calls.
+	SumsOnly bool
 }
 
 // Data is what a database is made of.
@@ -22,6 +24,9 @@ type Data struct {
 	Sources []Source // of one program; all clocks tell nanoseconds, or none does
 	Funcs   trace.Funcs
 	Show    func(symbol string) string // the name for people, demangled
+	// Replay, if not nil, is how single calls are read from the logs for queries. The
+	// logs must stay open then for as long as the database is.
+	Replay *account.Options
 }
 
 // index gives what is in sources the numbers that both halves know it by.

@@ -1,8 +1,9 @@
 // Package tracedb makes an SQLite database of what traces say: functions, stacks,
 // edges, threads and the slowest calls, for questions that no verb foresaw.
-// schema.sql describes the tables. Every single call goes to a Parquet file with
-// the same ids and columns (WriteCalls, format/calls), because SQLite is slow at
-// counting millions of rows.
+// schema.sql describes the tables. Every single call is a row of a table that is read
+// from the log while a query runs (live.sql), and goes to a Parquet file with the same
+// ids and columns (WriteCalls, format/calls), because SQLite is slow at counting
+// millions of rows.
 //
 // A database can be read by whoever opens it: queries cannot change it, attach
 // other files, or go on after their context ended.
@@ -43,6 +44,9 @@ func Detect(head []byte) bool { return strings.HasPrefix(string(head), Magic) }
 type DB struct {
 	pool *sql.DB
 	conn *sql.Conn
+
+	live    *live // nil if there are no tables of single calls
+	modules map[string]releaser
 }
 
 // limitAttached is the number of sqlite3_limit's SQLITE_LIMIT_ATTACHED.
@@ -62,7 +66,7 @@ func open(ctx context.Context, dsn string) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{pool, conn}, nil
+	return &DB{pool: pool, conn: conn}, nil
 }
 
 // Open opens a database that Bytes gave, for reading.
@@ -115,7 +119,13 @@ func (db *DB) protect(ctx context.Context) error {
 }
 
 // Close releases the database.
-func (db *DB) Close() error { return errors.Join(db.conn.Close(), db.pool.Close()) }
+func (db *DB) Close() error {
+	err := errors.Join(db.conn.Close(), db.pool.Close())
+	for _, m := range db.modules {
+		m.release()
+	}
+	return err
+}
 
 // Bytes returns the database as a file has it.
 func (db *DB) Bytes() ([]byte, error) {
