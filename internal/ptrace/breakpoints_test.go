@@ -367,7 +367,7 @@ func TestSignals(t *testing.T) {
 func waitState(t *testing.T, pid int, states string) {
 	t.Helper()
 	var state string
-	for range 6000 { // a minute, on a machine that has other things to do
+	for range 60000 { // ten minutes, on a machine that has other things to do
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if f := strings.Fields(string(text)); len(f) > 2 {
 			if state = f[2]; strings.Contains(states, state) {

@@ -33,7 +33,7 @@ func build(t *testing.T, compiler, source string, flags ...string) string {
 
 // limit returns a context that ends before the tests do.
 func limit(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -26,8 +26,17 @@ func (g *Guest) Fetch(ctx context.Context, root, dir string) (string, error) {
 }
 
 // Module returns the directory of a version of a Go module in the module cache. It
-// is fetched if it is not there.
-func Module(ctx context.Context, version string) (string, error) {
+// is fetched if it is not there, again if a server does not answer.
+func Module(ctx context.Context, version string) (dir string, err error) {
+	for range 3 {
+		if dir, err = module(ctx, version); err == nil {
+			return dir, nil
+		}
+	}
+	return "", err
+}
+
+func module(ctx context.Context, version string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", version)
 	cmd.Dir = os.TempDir() // outside of any module
 	var stderr bytes.Buffer
