@@ -27,6 +27,7 @@ type accountFlags struct {
 	pattern   string
 	csv       bool
 	recursive bool
+	only      bool // calls that are of recursion
 	perThread bool
 }
 
@@ -60,6 +61,7 @@ CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 	registerRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
 	c.Flags().BoolVar(&f.csv, "csv", false, "print comma-separated values (RFC 4180)")
 	c.Flags().BoolVar(&f.recursive, "recursive", false, "count the time of calls within calls of the same function again")
+	c.Flags().BoolVar(&f.only, "recursive-calls-only", false, "only calls within calls of the same function, and those that have such calls within")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "a table for each thread")
 	return c
 }
@@ -180,6 +182,12 @@ func (f *accountFlags) run(ctx context.Context, s *Streams, args []string) error
 	f.sort = logs.known(f.sort)
 	if order, err = f.order(); err != nil {
 		return err
+	}
+	if f.only {
+		if err := logs.noEvents("--recursive-calls-only"); err != nil {
+			return err
+		}
+		logs.replay = account.RunRecursive
 	}
 	results, err := logs.account(ctx, f.options())
 	if err != nil {

@@ -1,45 +1,47 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
+	"context"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/native"
+	"github.com/cairnprof/cairn/internal/catch"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/prof"
 )
 
 func newBuildCmd(s *Streams) *cobra.Command {
 	var f instrumentFlags
-	var asJSON bool
+	b := build{s: s}
+	var way string
 	c := &cobra.Command{
 		Use:   "build [flags] -- COMMAND ARGS...",
 		Short: "Run a whole build, with probes or by a profile",
-		Long: `build runs a build command with wrappers for every compiler and linker on PATH,
-so that what it compiles is instrumented as by cairn cc, and says at the end
-what was: files, functions, blocks, and what was left alone and why. Nothing of
-the build is edited. Compilers that the environment names (CC, CXX, FC, LD...)
-are wrapped as well; a compiler that the build starts by an absolute path of
-its own is not.
+		Long: `build runs a build command so that what it compiles is instrumented as by cairn cc,
+and says at the end what was: files, functions, blocks, and what was left alone
+and why. Nothing of the build is edited, and nothing of cairn stays in what it
+remembers: a tree that CMake or configure prepared before is as good as a new one.
+
+A library in all programs of the build (LD_PRELOAD) catches compilers and linkers,
+whoever starts them and by whatever path. Where there is none (no C compiler to
+make it with, a compiler that is linked statically), and with --catch path, wrappers
+on PATH do: compilers that the environment names (CC, CXX, FC, LD...) are wrapped as
+well, those that a build starts by an absolute path of its own are not caught.
+
+A build in which nothing was compiled fails: it was up to date, or its compilers
+could not be caught. --allow-nothing is for those where that may be.
 
 With --use nothing is instrumented: what the build compiles and links is laid
 out by a profile, as by cairn cc --use.`,
 		Example: `  cairn build -- make -j2
   cairn build --mode full -- sh -c './configure && make'
   cairn build --mode block -- sh -c 'cmake -B out . && cmake --build out'
+  cairn build --prove --certificate app.json -- make -B
   cairn build --use app.mip -- make -B`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -51,73 +53,121 @@ out by a profile, as by cairn cc --use.`,
 			if err := f.check(c.Flags()); err != nil {
 				return err
 			}
-			return runBuild(s, f, args, asJSON)
+			if b.certificate != "" && !f.shim.Prove {
+				return usagef("--certificate writes what --prove found: give --prove, too")
+			}
+			if way != catchPreload && way != catchPath {
+				return usagef("--catch %s: there is preload and path", way)
+			}
+			b.opts = wrapperOptions{Shim: f.shim, DefaultDir: f.defaultDir}
+			return runBuild(c.Context(), &b, way, args)
 		},
 	}
 	c.Flags().SetInterspersed(false)
 	f.register(c.Flags())
 	f.registerUse(c.Flags())
-	c.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON on standard output")
+	c.Flags().StringVar(&way, "catch", catchPreload, "how compilers are caught: `preload`, by a library in all programs of the build, or path, by wrappers on PATH")
+	c.Flags().BoolVar(&b.nothing, "allow-nothing", false, "succeed if nothing was compiled")
+	c.Flags().StringVar(&b.certificate, "certificate", "", "with --prove: write what was proved of each object to this `file`, as JSON")
+	c.Flags().BoolVar(&b.asJSON, "json", false, "print the summary as JSON on standard output")
 	return c
 }
 
-// compilerVariables are the environment's names for compilers and linkers.
-var compilerVariables = []string{"CC", "CXX", "FC", "F77", "CPP", "LD", "HOSTCC", "HOSTCXX", "CC_FOR_BUILD", "OBJC"}
+// build is one run of cairn build.
+type build struct {
+	s       *Streams
+	opts    wrapperOptions
+	log     string // file that gets a JSON line per object
+	raws    string // directory for what programs record while the build runs, or ""
+	nothing bool   // a build in which nothing is compiled is no error
+	asJSON  bool
 
-// runBuild runs the command with the wrappers first on PATH.
-func runBuild(s *Streams, f instrumentFlags, args []string, asJSON bool) error {
-	opts := wrapperOptions{Shim: f.shim, DefaultDir: f.defaultDir}
-	dir, err := wrapperDir(s, opts)
-	if err != nil {
-		return err
-	}
+	certificate string // with --prove: file for what was proved
+}
+
+// runBuild runs the command so that its compilers become cairn.
+func runBuild(ctx context.Context, b *build, way string, args []string) error {
+	// What we compile for ourselves is not for a build around this one to catch.
+	outer := os.Environ()
+	os.Setenv(catch.EnvCaught, "1")
 	log, err := os.CreateTemp("", "cairn-build-*.jsonl")
 	if err != nil {
 		return err
 	}
 	log.Close()
 	defer os.Remove(log.Name())
+	b.log = log.Name()
 
-	env := append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), envLog+"="+log.Name())
-	for _, name := range compilerVariables {
-		if v := os.Getenv(name); v != "" {
-			wrapped, err := wrapVariable(s, dir, v, opts)
-			if err != nil {
-				return err
-			}
-			env = append(env, name+"="+wrapped)
-		}
-	}
 	path, err := exec.LookPath(args[0])
 	if err != nil {
 		return usagef("build: %w", err)
 	}
-	if wrapper := filepath.Join(dir, args[0]); filepath.Base(args[0]) == args[0] && exists(wrapper) {
-		path = wrapper // the command is a compiler itself
+	env, end, err := b.environment(ctx, way)
+	if err != nil {
+		return err
 	}
+	defer end()
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Args[0] = args[0]
-	cmd.Env = env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
-	if asJSON {
-		cmd.Stdout = s.Err // standard output is for the summary
+	cmd.Env = append(outer, env...)
+	if standsInFor(filepath.Base(args[0])) { // the command is a compiler itself
+		if cmd.Path, err = os.Executable(); err != nil {
+			return err
+		}
+		if path, err = filepath.Abs(path); err != nil {
+			return err
+		}
+		cmd.Env = append(cmd.Env, catch.EnvTool+"="+path)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = b.s.In, b.s.Out, b.s.Err
+	if b.asJSON {
+		cmd.Stdout = b.s.Err // standard output is for the summary
 	}
 	failure := runForeground(cmd)
-	sum, err := readBuildLog(log.Name(), f.shim.Mode)
-	if err == nil && asJSON {
-		err = report.WriteJSON(s.Out, sum)
-	} else if err == nil && f.shim.Use != nil {
-		cmp.Or(sum.Use, &useSummary{}).print(s, &f.use)
-	} else if err == nil {
-		sum.print(s)
+	return cmp.Or(failure, b.summary())
+}
+
+// summary says what became of the build. It fails if that is nothing.
+func (b *build) summary() error {
+	sum, err := readBuildLog(b.log, b.opts.Shim.Mode)
+	if err != nil {
+		return err
 	}
-	return cmp.Or(failure, err)
+	if b.opts.Shim.Prove {
+		if err := sum.certify(b.s, b.certificate); err != nil {
+			return err
+		}
+	}
+	switch use := b.opts.Shim.Use; {
+	case b.asJSON:
+		err = report.WriteJSON(b.s.Out, sum)
+	case use != nil:
+		sum.printUse(b.s, use)
+	default:
+		sum.print(b.s)
+	}
+	b.noteRaws()
+	if err == nil && sum.Proof.different() {
+		return exitError{exitFail}
+	}
+	if err == nil && !b.nothing {
+		err = sum.nothing(b.opts.Shim.Use)
+	}
+	return err
+}
+
+// noteRaws says what programs of the build recorded in vain.
+func (b *build) noteRaws() {
+	if entries, err := os.ReadDir(b.raws); b.raws != "" && err == nil && len(entries) > 0 {
+		note(b.s, "programs that ran in the build recorded %s, which are not kept: set CAIRN_DIR to keep such", plural(len(entries), "file"))
+	}
 }
 
 // runForeground runs a command that shares our terminal. An interrupt reaches
 // both; we wait for the child and take over its exit code. The signal is caught
 // and not ignored: the child would ignore it, too, and never stop.
 func runForeground(cmd *exec.Cmd) error {
+	ranProgram.Store(true)
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
@@ -142,114 +192,4 @@ func runForeground(cmd *exec.Cmd) error {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// buildEvent is a line of the build log: an object that was instrumented, or
-// one that was left as it is.
-type buildEvent struct {
-	native.Result
-	Untouched string      `json:",omitempty"` // why
-	Split     *splitEvent `json:",omitempty"` // of a build by a profile
-}
-
-// logEvent appends to the log of cairn build, if there is one. One write of a
-// line to a file opened for appending is not torn by parallel builds.
-func logEvent(e buildEvent) error {
-	path := os.Getenv(envLog)
-	if path == "" {
-		return nil
-	}
-	line, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	// The log is gone where a wrapper outlives its build; that is no failure.
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(line, '\n'))
-	return errors.Join(err, f.Close())
-}
-
-// buildSummary is what cairn build says at its end.
-type buildSummary struct {
-	Mode      string              `json:"mode"`
-	Files     int                 `json:"files"`
-	Functions int                 `json:"functions"`
-	Blocks    int                 `json:"blocks"`
-	Skipped   map[string][]string `json:"skipped"`    // reason -> functions
-	EntryOnly []string            `json:"entry_only"` // functions without block probes
-	Untouched map[string][]string `json:"untouched"`  // reason -> files
-
-	Use *useSummary `json:"use,omitempty"` // of a build by a profile
-}
-
-func readBuildLog(path, mode string) (*buildSummary, error) {
-	sum := &buildSummary{Mode: mode, EntryOnly: []string{}, Skipped: map[string][]string{}, Untouched: map[string][]string{}}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var e buildEvent
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return nil, fmt.Errorf("build: %s: %w", path, err)
-		}
-		if e.Untouched != "" {
-			sum.Untouched[e.Untouched] = append(sum.Untouched[e.Untouched], e.Source)
-			continue
-		}
-		if e.Split != nil {
-			if sum.Use == nil {
-				sum.Use = &useSummary{Refused: map[string][]string{}}
-			}
-			sum.Use.add(e.Split)
-			continue
-		}
-		sum.Files++
-		sum.Functions += e.Functions
-		sum.Blocks += e.Blocks
-		sum.EntryOnly = append(sum.EntryOnly, e.EntryOnly...)
-		for _, k := range e.Skipped {
-			sum.Skipped[k.Reason] = append(sum.Skipped[k.Reason], k.Name)
-		}
-	}
-	return sum, lines.Err()
-}
-
-// print writes the summary for a reader.
-func (b *buildSummary) print(s *Streams) {
-	if b.Files == 0 {
-		fmt.Fprintln(s.Err, "cairn: build: nothing was instrumented: no compiler was started through PATH, or all was up to date already (try a clean build)")
-	} else {
-		blocks := ""
-		if mode, _ := prof.ParseMode(b.Mode); mode.HasBlocks() {
-			blocks = fmt.Sprintf(", %s blocks", report.Count(uint64(b.Blocks)))
-		}
-		fmt.Fprintf(s.Err, "cairn: build: instrumented %s in mode %s: %s%s\n",
-			plural(b.Files, "file"), b.Mode, plural(b.Functions, "function"), blocks)
-	}
-	printReasons(s, "left alone", "function", b.Skipped)
-	if len(b.EntryOnly) > 0 {
-		printReasons(s, "entry only", "function", map[string][]string{"a branch that cannot reach further": b.EntryOnly})
-	}
-	printReasons(s, "untouched", "file", b.Untouched)
-}
-
-func printReasons(s *Streams, what, unit string, reasons map[string][]string) {
-	for _, why := range slices.Sorted(maps.Keys(reasons)) {
-		names := reasons[why]
-		shown := strings.Join(names[:min(len(names), 3)], ", ")
-		if len(names) > 3 {
-			shown += ", ..."
-		}
-		fmt.Fprintf(s.Err, "  %s: %s, %s (%s)\n", what, plural(len(names), unit), why, shown)
-	}
 }

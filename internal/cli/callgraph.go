@@ -22,8 +22,10 @@ func newCallgraphCmd(s *Streams) *cobra.Command {
 		Use:   "callgraph -p FILE.mip [flags]",
 		Short: "Draw who called whom",
 		Long: `callgraph joins two kinds of evidence. An edge is observed (solid) where a run
-saved the return address of a function's first call. It is implied (dashed)
-where a block that ran holds a direct call of a function that ran. The profile
+saved the return address of a function's first call, and the caller calls that
+function. It is implied (dashed) where a block that ran holds a direct call of a
+function that ran. It is possible (dotted) where a return address says that a
+pointer was called, to the function or to another that jumped to it. The profile
 must be of mode full, or hold runs of cairn order --run, which tell observed
 edges only.`,
 		Example: "  cairn callgraph -p app.mip | dot -Tsvg -o app.svg",
@@ -78,8 +80,11 @@ func graphDot(w io.Writer, p *prof.Profile, g *callgraph.Graph, names *report.Na
 	}
 	for _, e := range g.Edges {
 		style := "solid"
-		if e.Kind == callgraph.Implied {
+		switch e.Kind {
+		case callgraph.Implied:
 			style = "dashed"
+		case callgraph.Possible:
+			style = "dotted"
 		}
 		fmt.Fprintf(b, "  n%d -> n%d [style=%s];\n", e.From, e.To, style)
 	}
@@ -102,6 +107,7 @@ func graphJSON(w io.Writer, p *prof.Profile, g *callgraph.Graph) error {
 		External  bool    `json:"external,omitempty"`
 		Runs      uint64  `json:"runs,omitempty"`
 		Calls     *uint64 `json:"calls,omitempty"`
+		Inexact   bool    `json:"calls_inexact,omitempty"`
 	}
 	type edgeJSON struct {
 		From   string `json:"from"`
@@ -123,7 +129,7 @@ func graphJSON(w io.Writer, p *prof.Profile, g *callgraph.Graph) error {
 			fn, c := &m.Funcs[n.Func], &m.Counts[n.Func]
 			j.Module, j.File, j.Runs = m.Module, fn.File, c.Runs
 			if fn.Mode.HasCalls() {
-				j.Calls = &c.Calls
+				j.Calls, j.Inexact = &c.Calls, c.Inexact
 			}
 		}
 		out.Nodes[i] = j

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cairnprof/cairn/internal/catch"
 	"github.com/cairnprof/cairn/internal/driver"
 	"github.com/cairnprof/cairn/internal/native"
 	"github.com/cairnprof/cairn/internal/order"
@@ -32,7 +34,9 @@ func (f *instrumentFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.shim.Only, "only", nil, "instrument only functions whose name (mangled or demangled) or source path matches this `regexp`; repeatable")
 	flags.StringArrayVar(&f.shim.Skip, "skip", nil, "leave out functions whose name or source path matches this `regexp`; repeatable")
 	flags.IntVar(&f.shim.MinInsns, "min-instructions", 0, "leave out functions with fewer than `n` instructions")
-	flags.IntVar(&f.shim.Small, "small", defaultSmall, "with mode spike: leave out functions with fewer than `n` instructions and no loop; 0 for none")
+	flags.IntVar(&f.shim.Groups, "groups", 0, "instrument a part of the functions only: share them out among `n` groups")
+	flags.IntVar(&f.shim.Group, "group", 0, "with --groups: instrument group `i`, from 0; cairn merge --join makes one profile of all")
+	flags.IntVar(&f.shim.Small, "small", defaultSmall, "with mode spike: leave out functions with fewer than `n` instructions and no loop that call nothing that\ncan block; 0 for none")
 	flags.StringVar(&f.shim.Clock, "clock", clockCoarse, "with mode spike: the clock that calls are timed by, coarse, which a thread keeps, or exact, the processor's counter, which costs more")
 	flags.StringVar(&f.shim.Tick, "tick", tickThread, "with modes spike and stacks: what keeps the coarse clock while CAIRN_SPIKE does not say, thread or signal, which is timers of each thread as well")
 	flags.StringVar(&f.shim.Threshold, "threshold", "", "with mode spike: how long a call must take to be a spike while CAIRN_SPIKE does not say, such as `1ms`; 10ms if not given")
@@ -43,6 +47,7 @@ func (f *instrumentFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.frames, "frames", false, "with mode spike: for programs that count frames by CAIRN_FRAME(): a threshold of 1ms if none is given")
 	flags.BoolVar(&f.shim.Control, "control", false, "with mode spike: have the program listen to cairn spike set though CAIRN_SPIKE does not say so")
 	flags.StringVar(&f.defaultDir, "default-dir", ".", "where the program writes its raw files while CAIRN_DIR is unset; none for nowhere")
+	flags.BoolVar(&f.shim.Prove, "prove", false, "assemble each file without probes, too, and check that the code with probes does the same")
 	flags.BoolVar(&f.shim.Lenient, "lenient", false, "build what cannot be instrumented as it is, without an error")
 }
 
@@ -69,6 +74,12 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 	if err := f.checkTimed(flags); err != nil {
 		return err
 	}
+	if err := f.checkProve(); err != nil {
+		return err
+	}
+	if err := f.checkGroups(flags); err != nil {
+		return err
+	}
 	for _, patterns := range [][]string{f.shim.Only, f.shim.Skip} {
 		if _, err := compileAll(patterns); err != nil {
 			return err
@@ -82,7 +93,7 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 
 // checkUse validates the flags of a build by a profile and reads it.
 func (f *instrumentFlags) checkUse(flags *pflag.FlagSet) error {
-	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "small", "threshold", "clock", "tick", "frames", "control", "flight", "counts", "max", "depth", "default-dir", "lenient"} {
+	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "groups", "group", "small", "threshold", "clock", "tick", "frames", "control", "flight", "counts", "max", "depth", "default-dir", "prove", "lenient"} {
 		if flags.Changed(name) {
 			return usagef("--use builds without probes: --%s is for a build with them", name)
 		}
@@ -126,10 +137,10 @@ count and full record that order in any case: count+order is count, full+order
 is full. In modes order and block+order, --order-slots says how many first
 executions a run can tell; with fewer slots than functions, the oldest give way.
 
-The program writes a raw file per module and process when it exits:
+The program makes a raw file per module and process, which is its memory:
   CAIRN_DIR=DIR           the directory for raw files, made if missing
-  CAIRN_CONTINUOUS=1      the file is the program's memory: kill -9 loses none;
-                          programs that end without C's exit need it (Go, _exit)
+  CAIRN_CONTINUOUS=0      it is written at exit, and lost by those that end without
+                          C's exit (kill, _exit, Go)
   CAIRN_SIGNAL=N          write the files on signal number N as well
   CAIRN_SCENARIO=NAME     what the run is about: it is kept with its order
 A program can ask for it: #include <cairn.h>, cairn_dump(), cairn_reset().
@@ -158,6 +169,11 @@ In mode trace every start and end of a call is an event in the log, with the tim
 of such a clock. Each thread writes its own part of the log, kill -9 or not:
   CAIRN_TRACE=WORD,...    size=16MB keeps the last so many; file keeps all;
                           period=1ms is how often the clock moves; off
+
+With --prove each file is assembled without probes as well, and the two objects
+are held against each other: the same instructions but for the probes, and probes
+that leave registers, flags and the stack as the code behind them needs them. An
+object that differs is removed, and the exit code is 1.
 
 With --use nothing is instrumented: functions are laid out in the order that
 the profile gives (see cairn order), for whichever linker is in use, and blocks
@@ -191,39 +207,93 @@ left as they are. Use the same compiler and flags as for the profile.`,
 // runCompiler becomes the compiler, with our arguments among its own. It
 // returns only if that fails.
 func runCompiler(ctx context.Context, s *Streams, f instrumentFlags, name string, args []string) error {
+	os.Setenv(catch.EnvCaught, "1") // what we compile for ourselves is not for a build around us
 	c, err := findCompiler(name)
 	if err != nil {
 		return err
 	}
+	if launcherAt(c.path) != "" {
+		behind, rest, err := throughLauncher(c.path, args)
+		if err != nil {
+			return err
+		}
+		if behind == nil {
+			return become(c.path, append([]string{name}, args...))
+		}
+		c, name, args = *behind, behind.path, rest
+	}
 	cmd := driver.Parse(c.family, args, readResponse)
 	argv := append([]string{name}, args...)
+	if cmd.Compiles && os.Getenv(catch.EnvLaunch) != "" {
+		if err := logEvent(buildEvent{Ran: true}); err != nil {
+			return err
+		}
+	}
+	if asksIdentity(args) {
+		if err := f.tellIdentity(s, c); err != nil {
+			return err
+		}
+		return c.become(ctx, argv, "")
+	}
+	check := isCheck(&cmd)
 	if f.shim.Use != nil {
-		if !cmd.Compiles && !cmd.Links {
-			return become(c.path, argv)
+		if !cmd.Compiles && !cmd.Links || check {
+			return c.become(ctx, argv, "")
 		}
 		return useCompiler(ctx, s, c, cmd, f.shim, argv)
 	}
-	if cmd.Refusal != "" && !f.shim.Lenient {
-		return fmt.Errorf("cc: %s; or build it uninstrumented with --lenient", cmd.Refusal)
+	if cmd.Refusal == "" && (cmd.Compiles || cmd.Links) {
+		cmd.Refusal = driver.Cross(c.path)
+	}
+	if cmd.Refusal == "" && cmd.Bare && f.shim.timed() {
+		cmd.Refusal = driver.NotBare
+	}
+	if !cmd.Compiles && !cmd.Links && cmd.Refusal == "" {
+		return c.become(ctx, argv, "")
+	}
+	var tc driver.Toolchain
+	if cmd.Refusal == "" {
+		tc, err = prepare(ctx, c, f.shim, f.defaultDir)
+	}
+	var foreign foreignError
+	switch {
+	case errors.As(err, &foreign):
+		cmd.Refusal = foreign.Error()
+	case err != nil:
+		return err
+	}
+	if cmd.Refusal != "" && check {
+		return c.become(ctx, argv, "")
 	}
 	if cmd.Refusal != "" {
-		for _, src := range cmd.Sources {
-			if err := logEvent(buildEvent{Result: native.Result{Source: src}, Untouched: cmd.Refusal}); err != nil {
-				return err
-			}
+		return f.refuse(ctx, c, &cmd, argv)
+	}
+	if check {
+		return runCheck(ctx, c, &cmd, argv, tc.Archive)
+	}
+	if cmd.Links && (cmd.GC || cmd.Shared) {
+		if l := c.linker(ctx, &cmd); l.err == nil {
+			cmd.Linker = l.word()
 		}
-	}
-	if cmd.Refusal != "" || !cmd.Compiles && !cmd.Links {
-		return become(c.path, argv)
-	}
-	tc, err := prepare(ctx, c, f.shim, f.defaultDir)
-	if err != nil {
-		return err
 	}
 	if cmd.Links && cmd.Strips {
 		fmt.Fprintln(s.Err, "cairn: cc: not stripping at link time, the map would be lost; run strip after cairn map")
 	}
-	return become(c.path, append(argv[:1:1], cmd.Args(args, tc)...), driverEnv(cmd)...)
+	return c.become(ctx, append(argv[:1:1], cmd.Args(args, tc)...), filepath.Dir(tc.Bin), driverEnv(cmd)...)
+}
+
+// refuse says why a command cannot be instrumented, or, if it may be built without
+// probes, becomes the compiler.
+func (f *instrumentFlags) refuse(ctx context.Context, c compiler, cmd *driver.Command, argv []string) error {
+	if !f.shim.Lenient {
+		return fmt.Errorf("cc: %s; or build it uninstrumented with --lenient", cmd.Refusal)
+	}
+	for _, src := range cmd.Sources {
+		if err := logEvent(buildEvent{Result: native.Result{Source: src}, Untouched: cmd.Refusal}); err != nil {
+			return err
+		}
+	}
+	return c.become(ctx, argv, "")
 }
 
 // driverEnv is what a driver that has our arguments hands down to the tools
@@ -233,14 +303,14 @@ func driverEnv(cmd driver.Command) []string {
 	if sources := absolute(cmd.Sources); len(sources) > 0 {
 		env = append(env, envSources+"="+strings.Join(sources, "\n"))
 	}
-	if cmd.Links {
-		env = append(env, envLinks+"=1")
-	}
 	return env
 }
 
-// become replaces the process by a program, with env added to its environment.
+// become replaces the process by a program, with env added to its environment. No tool
+// below it is caught by a build around us: a driver that has our arguments hands them
+// down, in response files, too.
 func become(path string, argv []string, env ...string) error {
+	env = append(env, catch.EnvCaught+"=1")
 	if err := syscall.Exec(path, argv, append(os.Environ(), env...)); err != nil {
 		return fmt.Errorf("cc: running %s: %w", path, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cairnprof/cairn/format/xrayyaml"
 	"github.com/cairnprof/cairn/internal/account"
 	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/trace"
 )
 
@@ -35,6 +36,7 @@ func traceFormats() []traceFormat {
 		{"folded", "a line for each stack, for flamegraph.pl and others", []string{".folded", ".txt"}, false, true, (*converter).folded},
 		{"parquet", "a row for each call, for DuckDB, ClickHouse and Spark", []string{".parquet"}, true, true, (*converter).parquet},
 		{"yaml", "the records as llvm-xray convert -f yaml writes them", []string{".yaml", ".yml"}, false, false, (*converter).yaml},
+		{"raw", "a basic log of XRay, as llvm-xray convert -f raw writes it", []string{".xray"}, true, false, (*converter).raw},
 	}
 }
 
@@ -67,7 +69,8 @@ pprof, folded and --sums have what the stacks cost: the calls that ended there a
 the time spent in the innermost function itself. Of stacks deeper than 512 the
 middle is left out.
 
-yaml has one log, record by record, in the order of time, with the log's ticks.`,
+yaml and raw have one log, record by record, in the order of time, with the log's ticks;
+raw has no arguments and events.`,
 		Example: `  cairn convert --map ./app xray-log.app.* -o app.json.gz
   cairn convert --map ./app log -o app.pb.gz && go tool pprof -http : app.pb.gz
   cairn convert --map ./app log --format folded | flamegraph.pl > app.svg`,
@@ -90,7 +93,6 @@ yaml has one log, record by record, in the order of time, with the log's ticks.`
 	c.Flags().BoolVar(&f.sums, "sums", false, "speedscope: sums of stacks and not every call")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "pprof: label stacks with their thread; folded: put it under them;\n--sums: a profile for each; yaml: one after the other")
 	f.names.registerNames(c)
-	otherWord(c, "format", "to")
 	return c
 }
 
@@ -132,6 +134,8 @@ func (f *convertFlags) check(c *cobra.Command, format string) error {
 		return usagef("--sums is for speedscope: %s has no choice", format)
 	case c.Flags().Changed("by") && format != "folded" && !f.sums:
 		return usagef("--by is for folded, and speedscope with --sums: %s has no choice", format)
+	case f.perThread && format == "raw":
+		return usagef("--per-thread: raw has the records of all threads in the order of time")
 	case f.perThread && (format == "chrome" || format == "perfetto" || format == "parquet" || format == "speedscope" && !f.sums):
 		return usagef("--per-thread: %s always has each thread apart", format)
 	}
@@ -158,8 +162,8 @@ func (f *convertFlags) run(ctx context.Context, s *Streams, x *traceFormat, args
 		return err
 	}
 	defer set.Close()
-	if len(set.Logs) > 1 && x.name == "yaml" {
-		return fmt.Errorf("yaml has one log, and these are %d: convert them one by one", len(set.Logs))
+	if len(set.Logs) > 1 && (x.name == "yaml" || x.name == "raw") {
+		return fmt.Errorf("%s has one log, and these are %d: convert them one by one", x.name, len(set.Logs))
 	}
 	if !x.sums && !f.sums {
 		if err := set.noEvents(x.name); err != nil {
@@ -212,6 +216,32 @@ func (v *converter) yaml(ctx context.Context, w io.Writer) error {
 	return out.Close()
 }
 
+// raw writes a basic log.
+func (v *converter) raw(ctx context.Context, w io.Writer) error {
+	logs, stop := v.set.watch()
+	defer stop()
+	version, hz := 3, v.set.Clock.Hz
+	if h := yamlHeader(v.set.Logs[0]); h.Version > 0 {
+		hz = h.Hz
+		if h.Type == 0 {
+			version = min(version, int(h.Version))
+		}
+	}
+	out := xray.NewRawWriter(w, version, hz)
+	if err := v.records(ctx, out, logs[0]); err != nil {
+		return err
+	}
+	if out.Left > 0 {
+		note(v.set.streams, "raw has no room for arguments and events: %s left out", report.Count(uint64(out.Left)))
+	}
+	return out.Close()
+}
+
+// recordWriter takes records one by one.
+type recordWriter interface {
+	Write(pid, tid uint32, e *trace.Event, data *trace.Payload) error
+}
+
 // singleThreads returns the threads of a log as logs of their own.
 func singleThreads(log trace.Log) []trace.Log {
 	var logs []trace.Log
@@ -223,7 +253,7 @@ func singleThreads(log trace.Log) []trace.Log {
 }
 
 // records writes the records of a log in the order of time.
-func (v *converter) records(ctx context.Context, out *xrayyaml.Writer, log trace.Log) error {
+func (v *converter) records(ctx context.Context, out recordWriter, log trace.Log) error {
 	threads := log.Threads()
 	for it, err := range trace.ByTime(log) {
 		if ctx.Err() != nil {
@@ -247,7 +277,11 @@ func (v *converter) records(ctx context.Context, out *xrayyaml.Writer, log trace
 // yamlHeader returns the header of a log. The flags of a clock are set in all
 // logs, whatever the machine.
 func yamlHeader(log trace.Log) xrayyaml.Header {
-	if part, ok := log.(interface{ Unwrap() trace.Log }); ok {
+	for {
+		part, ok := log.(interface{ Unwrap() trace.Log })
+		if !ok {
+			break
+		}
 		log = part.Unwrap()
 	}
 	out := xrayyaml.Header{ConstantTSC: true, NonstopTSC: true}

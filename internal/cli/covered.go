@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ type coveredFlags struct {
 	profileFlags
 	displayFlags
 	pattern                    string
-	missed                     bool
+	missed, unknown            bool
 	lines, paths, blocks, lcov bool
 	out                        string
 }
@@ -24,9 +25,11 @@ func newCoveredCmd(s *Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "covered -p FILE.mip [flags]",
 		Short: "List what ran, or what did not",
-		Long: `covered lists the functions that ran, in any of the merged runs. Other views
-are source files (--paths), source lines (--lines), blocks (--blocks) and an
-lcov tracefile for genhtml and editors (--lcov). Lines need --debug.`,
+		Long: `covered lists the functions that ran, in any of the merged runs. A function of
+the source that the compiler split or cloned is one: it ran if any of its code
+did. Other views are source files (--paths), source lines (--lines), blocks
+(--blocks) and an lcov tracefile for genhtml and editors (--lcov). Lines need
+--debug.`,
 		Example: "  cairn covered -p app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html",
 		Args:    noArgs,
 		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
@@ -36,6 +39,7 @@ lcov tracefile for genhtml and editors (--lcov). Lines need --debug.`,
 	f.displayFlags.register(c)
 	registerRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
 	c.Flags().BoolVar(&f.missed, "missed", false, "what did not run instead")
+	c.Flags().BoolVar(&f.unknown, "unknown", false, "with --lines, the lines of which it cannot be told")
 	c.Flags().BoolVar(&f.lines, "lines", false, "ranges of source lines")
 	c.Flags().BoolVar(&f.paths, "paths", false, "source files with their covered functions and blocks")
 	c.Flags().BoolVar(&f.blocks, "blocks", false, "the blocks of each function, as source lines")
@@ -70,6 +74,10 @@ func (f *coveredFlags) view() (coveredView, error) {
 		return nil, usagef("--lcov writes everything, in a format of its own: leave out --json, --missed and -r")
 	case (f.lines || f.paths) && f.pattern != "":
 		return nil, usagef("-r selects functions: it does not go with --lines or --paths")
+	case f.unknown && !f.lines:
+		return nil, usagef("--unknown selects lines: it goes with --lines")
+	case f.unknown && f.missed:
+		return nil, usagef("--missed and --unknown: choose one")
 	case f.paths && f.missed:
 		return nil, usagef("--paths shows both what ran and what did not: leave out --missed")
 	case (f.lines || f.lcov) && len(f.debug) == 0:
@@ -109,8 +117,24 @@ func (f *coveredFlags) each(modules []coverage.Module, names *report.Names, visi
 	for i := range modules {
 		m := &modules[i]
 		for k := range m.Funcs {
-			fn := shownFunc{m, &m.Funcs[k], &m.Counts[k], names.Show(m.Funcs[k].Name)}
+			fn := shownFunc{module: m, fn: &m.Funcs[k], counts: &m.Counts[k], name: names.Show(m.Funcs[k].Name)}
 			if filter.match(fn.fn.Name) {
+				visit(fn)
+			}
+		}
+	}
+	return nil
+}
+
+// eachSource calls visit for each function of the source that the flags select.
+func (f *coveredFlags) eachSource(modules []coverage.Module, names *report.Names, visit func(sourceFunc)) error {
+	filter, err := newNameFilter(f.pattern)
+	if err != nil {
+		return err
+	}
+	for i := range modules {
+		for _, fn := range sourceFuncs(&modules[i], names) {
+			if filter.match(fn.src.Name) || slices.ContainsFunc(fn.parts(), filter.match) {
 				visit(fn)
 			}
 		}
@@ -123,12 +147,12 @@ func (f *coveredFlags) writeFuncs(_ *Streams, w io.Writer, modules []coverage.Mo
 	t := report.Table{Columns: []report.Column{{Shrink: report.Shorten}, {Shrink: report.ShortenPath}}}
 	out := []funcJSON{}
 	names := f.names()
-	err := f.each(modules, names, func(fn shownFunc) {
+	err := f.eachSource(modules, names, func(fn sourceFunc) {
 		if (fn.counts.Runs > 0) == f.missed {
 			return
 		}
-		out = append(out, newFuncJSON(fn.module, fn.fn, fn.counts, fn.name))
-		src := sourceText(fn.module.Source(fn.fn))
+		out = append(out, fn.json())
+		src := sourceText(fn.module.Source(fn.first()))
 		t.Add(report.Text(fn.name), report.Cell{Text: src, Color: report.Dim})
 	})
 	if err != nil {
@@ -145,7 +169,14 @@ func (f *coveredFlags) writeFuncs(_ *Streams, w io.Writer, modules []coverage.Mo
 // writeLines lists ranges of source lines, one on each line so that editors
 // and grep can work with them.
 func (f *coveredFlags) writeLines(_ *Streams, w io.Writer, modules []coverage.Module, _ report.Style) error {
-	spans := coverage.CoveredSpans(modules, f.missed)
+	state := coverage.Ran
+	switch {
+	case f.missed:
+		state = coverage.Missed
+	case f.unknown:
+		state = coverage.Unknown
+	}
+	spans := coverage.StateSpans(modules, state)
 	if f.json {
 		return report.WriteJSON(w, struct {
 			Lines []spanJSON `json:"lines"`

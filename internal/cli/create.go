@@ -3,13 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/merge"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -42,12 +40,12 @@ its binary or the .debug file of its binary.`,
 					return err
 				}
 			}
-			if err := writeFile(s, path, func(w io.Writer) error { return mip.WriteProfile(w, p) }); err != nil {
+			if err := writeProfile(s, path, p); err != nil {
 				return err
 			}
 			for i := range p.Modules {
 				m := &p.Modules[i]
-				fmt.Fprintf(s.Err, "%s: %s (%s): %s\n", path, m.Module, shortID(m.BuildID), plural(len(m.Funcs), "function"))
+				fmt.Fprintf(s.Err, "%s: %s (%s): %s\n", path, m.Module, m.BuildID.Short(), plural(len(m.Funcs), "function"))
 			}
 			return nil
 		},

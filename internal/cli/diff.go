@@ -203,11 +203,22 @@ func (f *diffFlags) movedTable(r *compare.Result, name func(*compare.Func) repor
 		if fn.Delta() > 0 {
 			sign, color = "+", report.Red
 		}
-		t.Add(report.Cell{}, report.Text(report.Decimal(fn.A.CallsPerRun())), report.Text(report.Decimal(fn.B.CallsPerRun())),
-			report.Cell{Text: sign + report.Decimal(fn.Delta()), Color: color},
+		t.Add(report.Cell{}, report.Text(sideText(&fn.A)), report.Text(sideText(&fn.B)),
+			report.Cell{Text: deltaMark(fn) + sign + report.Decimal(fn.Delta()), Color: color},
 			report.Text(ratioText(fn)), name(fn), report.Cell{Text: changedText(fn), Color: report.Amber})
 	}
 	return t
+}
+
+// sideText returns the calls per run of one profile.
+func sideText(s *compare.Side) string {
+	return atLeast(s.Inexact()) + report.Decimal(s.CallsPerRun())
+}
+
+// deltaMark returns what is to stand in front of a change: how it can be wrong if one
+// of its sides is a lower bound.
+func deltaMark(fn *compare.Func) string {
+	return map[[2]bool]string{{true, false}: "<= ", {false, true}: ">= ", {true, true}: "~ "}[[2]bool{fn.A.Inexact(), fn.B.Inexact()}]
 }
 
 // ratioText returns B's calls per run as a multiple of A's.
@@ -219,7 +230,7 @@ func ratioText(fn *compare.Func) string {
 	if ratio > 0 && ratio < 0.01 {
 		return "<0.01x"
 	}
-	return report.Decimal(ratio) + "x"
+	return deltaMark(fn) + report.Decimal(ratio) + "x"
 }
 
 // diffFuncJSON is a function in diff's JSON.
@@ -233,6 +244,8 @@ type diffFuncJSON struct {
 	Gained    []int    `json:"blocks_gained,omitempty"`
 	CallsA    *float64 `json:"calls_per_run_a,omitempty"`
 	CallsB    *float64 `json:"calls_per_run_b,omitempty"`
+	InexactA  bool     `json:"calls_inexact_a,omitempty"`
+	InexactB  bool     `json:"calls_inexact_b,omitempty"`
 }
 
 func diffJSON(w io.Writer, r *compare.Result) error {
@@ -245,6 +258,7 @@ func diffJSON(w io.Writer, r *compare.Result) error {
 				Name: fn.Name, Demangled: names.Show(fn.Name), Module: fn.Module, File: fn.File,
 				Changed: fn.Changed, Lost: fn.Lost, Gained: fn.Gained,
 				CallsA: callsPerRun(&fn.A), CallsB: callsPerRun(&fn.B),
+				InexactA: fn.A.Inexact(), InexactB: fn.B.Inexact(),
 			}
 		}
 		return out

@@ -170,6 +170,7 @@ func runExport(s *Streams, f *profileFlags, x *exportFormat, binary, out string)
 		return fmt.Errorf("%s: %s needs %s", f.path, x.name, what)
 	}
 	e := &exporter{streams: s, m: m}
+	noteInexact(s, m)
 	if binary != "" {
 		if e.bin, err = objfile.Open(binary); err != nil {
 			return err

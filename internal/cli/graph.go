@@ -60,7 +60,6 @@ which neither end matches.`,
 	c.Flags().Float64Var(&f.minPercent, "min-percent", 0, "leave out what took less than this `share` of all time")
 	registerRegexp(c, &f.pattern, "only edges from or to functions whose name matches this `pattern`")
 	f.names.registerNames(c)
-	otherWord(c, "format", "to")
 	return c
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/bits"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/format/orderfile"
 	"github.com/cairnprof/cairn/format/profdata"
 	"github.com/cairnprof/cairn/internal/merge"
@@ -97,9 +95,9 @@ func (f *importFlags) run(ctx context.Context, s *Streams, args []string) error 
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	for i := range p.Modules {
-		merge.Sample(&p.Modules[i], f.traces.limit)
+		merge.Sample(&p.Modules[i], f.traces.Limit)
 	}
-	return writeFile(s, path, func(w io.Writer) error { return mip.WriteProfile(w, p) })
+	return writeProfile(s, path, p)
 }
 
 // importer turns the traces of files into runs of a module.
@@ -120,7 +118,7 @@ func newImporter(s *Streams, f *importFlags) (*importer, error) {
 	im := &importer{
 		s: s, f: f, m: m,
 		resolver: resolve.New(m, aliases),
-		sum:      merge.NewAccumulator(merge.NewLayout(m), f.traces.limit),
+		sum:      merge.NewAccumulator(merge.NewLayout(m), f.traces.Limit),
 		hashes:   make(orderfile.Names),
 	}
 	if f.mapping != "" {
@@ -150,7 +148,7 @@ func readFunctions(s *Streams, path string) (*prof.Map, []resolve.Alias, error) 
 	}
 	defer bin.Close()
 	var m *prof.Map
-	if data, _, _, ok, _ := bin.Section(wire.MapSection); ok && data != nil {
+	if data, noMap := mapSection(bin); noMap == nil && data != nil {
 		m, err = readBinaryMap(s, path)
 	} else {
 		m, err = bin.FunctionMap()
@@ -193,8 +191,8 @@ func (im *importer) add(ctx context.Context, path string) error {
 			note(im.s, "%s: %s belong to several functions of %s, which were taken by address", name, plural(found.Ambiguous, "name"), im.f.binary)
 		}
 		r := merge.FirstExecutions(im.m, found.Funcs)
-		r.Scenario, r.Weight = im.f.traces.scenario, times(im.f.traces.weight, max(t.weight, 1))
-		r.Key = im.f.traces.key(path, &mip.Raw{PID: uint32(i), Data: r.Data})
+		r.Scenario, r.Weight = im.f.traces.Scenario, times(im.f.traces.Weight, max(t.weight, 1))
+		r.Key = im.f.traces.Key(path, &mip.Raw{PID: uint32(i), Data: r.Data})
 		if err := im.sum.AddRun(r); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -78,6 +78,8 @@ type infoJSON struct {
 	Modes        []string   `json:"modes,omitempty"`
 	RawSize      uint64     `json:"raw_size"`
 	Raws         *uint64    `json:"raws,omitempty"`
+	RunsHeld     *int       `json:"runs_held,omitempty"` // of these it is known which they are
+	RunsSketch   bool       `json:"runs_sketch,omitempty"`
 	Functions    *tallyJSON `json:"functions,omitempty"`
 	Blocks       *tallyJSON `json:"blocks,omitempty"`
 	Calls        *uint64    `json:"calls,omitempty"`
@@ -169,6 +171,9 @@ func profileInfo(m *prof.Module, edges int) infoJSON {
 	sum := coverage.Summarize(m)
 	functions, blocks := newTallyJSON(sum.Functions), newTallyJSON(sum.Blocks)
 	j.Raws, j.Functions = &m.Raws, &functions
+	if n := len(m.Held.IDs); n > 0 {
+		j.RunsHeld, j.RunsSketch = &n, m.Held.Sketch
+	}
 	if sum.Blocks.Total > 0 {
 		j.Blocks = &blocks
 	}
@@ -239,11 +244,11 @@ func inspectBinary(path string) ([]infoJSON, error) {
 		return nil, fmt.Errorf("%s is not instrumented: it has no section %s (build it with cairn cc)", path, wire.RawSection)
 	}
 	m := prof.Map{BuildID: id, RawAddr: addr, RawSize: size}
-	data, _, _, hasMap, err := bin.Section(wire.MapSection)
+	data, err := mapSection(bin)
 	if err != nil {
 		return nil, err
 	}
-	if !hasMap {
+	if data == nil {
 		return []infoJSON{{Kind: "binary", BuildID: id.String(), RawSize: size}}, nil
 	}
 	if m.Funcs, _, err = mip.ReadMapSection(data, addr, size); err != nil {
@@ -292,16 +297,12 @@ func (j *infoJSON) table() *report.Table {
 		row("order", fmt.Sprintf("%s first executions, room for %s", report.Count(uint64(*j.First)), report.Count(uint64(*j.Slots))), report.Plain)
 	}
 	if j.Raws != nil {
-		row("runs merged", report.Count(*j.Raws), report.Plain)
+		row("runs merged", j.runsText(), report.Plain)
 	}
 	j.tallyRow(row, "functions", j.Functions)
 	j.tallyRow(row, "blocks", j.Blocks)
 	if j.Calls != nil {
-		calls := report.Count(*j.Calls)
-		if j.CallsInexact {
-			calls += " or more"
-		}
-		row("calls", calls, report.Plain)
+		row("calls", atLeast(j.CallsInexact)+report.Count(*j.Calls), report.Plain)
 	}
 	if j.Edges != nil {
 		row("call edges", report.Count(*j.Edges), report.Plain)
@@ -310,6 +311,19 @@ func (j *infoJSON) table() *report.Table {
 		row("traces", j.tracesText(), report.Plain)
 	}
 	return t
+}
+
+// runsText says how many runs there are, and how well it is known which.
+func (j *infoJSON) runsText() string {
+	text := report.Count(*j.Raws)
+	switch {
+	case j.RunsHeld == nil:
+	case j.RunsSketch:
+		text += " (remembered by a sketch)"
+	case uint64(*j.RunsHeld) < *j.Raws:
+		text += fmt.Sprintf(" (%s remembered)", report.Count(*j.RunsHeld))
+	}
+	return text
 }
 
 // tracesText says how many traces there are and of which scenarios.

@@ -12,23 +12,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mippack"
-)
-
-// complaint is an input that was not merged.
-type complaint struct {
-	index  int    // of the raw file, to sort by
-	File   string `json:"file"`
-	Kind   string `json:"kind"` // one of the kinds below
-	Reason string `json:"reason"`
-}
-
-// Kinds of complaints.
-const (
-	complaintUnreadable = "unreadable"
-	complaintUnknown    = "unknown"  // no file of cairn's
-	complaintDamaged    = "damaged"  // cut off or overwritten
-	complaintBuild      = "build"    // of a build that the profile does not hold
-	complaintConflict   = "conflict" // another map for a build that it holds
+	"github.com/cairnprof/cairn/internal/rawfiles"
 )
 
 // rawSuffix is what raw files in a directory are called.
@@ -42,7 +26,7 @@ const maxListLine = 1 << 16
 // what they begin with.
 type inputs struct {
 	raws, maps, profiles []string
-	bad                  []complaint
+	bad                  []rawfiles.Complaint
 	// packed are raw files in packs, by a path that begins with the pack's.
 	packed map[string][]byte
 }
@@ -100,7 +84,7 @@ func (in *inputs) addPath(path string) {
 	path = filepath.Clean(path)
 	st, err := os.Stat(path)
 	if err != nil {
-		in.complain(path, complaintUnreadable, reason(err))
+		in.complain(path, rawfiles.Unreadable, reason(err))
 		return
 	}
 	if st.IsDir() {
@@ -108,12 +92,12 @@ func (in *inputs) addPath(path string) {
 		return
 	}
 	if !st.Mode().IsRegular() {
-		in.complain(path, complaintUnreadable, "not a regular file")
+		in.complain(path, rawfiles.Unreadable, "not a regular file")
 		return
 	}
 	head, err := readHead(path)
 	if err != nil {
-		in.complain(path, complaintUnreadable, reason(err))
+		in.complain(path, rawfiles.Unreadable, reason(err))
 		return
 	}
 	switch kind := mip.Detect(head); {
@@ -126,7 +110,7 @@ func (in *inputs) addPath(path string) {
 	case kind == mip.KindMap || isELF(head):
 		in.maps = append(in.maps, path)
 	default:
-		in.complain(path, complaintUnknown, "neither a raw file, a map, a profile nor a binary: it is "+kindName(head))
+		in.complain(path, rawfiles.Unknown, "neither a raw file, a map, a profile nor a binary: it is "+kindName(head))
 	}
 }
 
@@ -134,7 +118,7 @@ func (in *inputs) addPath(path string) {
 func (in *inputs) addPack(path string) {
 	files, err := readPack(path)
 	if err != nil {
-		in.complain(path, complaintDamaged, trimPath(err, path))
+		in.complain(path, rawfiles.Damaged, trimPath(err, path))
 		return
 	}
 	if in.packed == nil {
@@ -154,10 +138,10 @@ func (in *inputs) addDir(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			in.complain(path, complaintUnreadable, reason(err))
+			in.complain(path, rawfiles.Unreadable, reason(err))
 		case !d.IsDir() && strings.HasSuffix(path, rawSuffix):
 			if !d.Type().IsRegular() && !linksToRegular(path, d) {
-				in.complain(path, complaintUnreadable, "not a regular file")
+				in.complain(path, rawfiles.Unreadable, "not a regular file")
 				break
 			}
 			in.raws = append(in.raws, path)
@@ -175,7 +159,7 @@ func linksToRegular(path string, d fs.DirEntry) bool {
 }
 
 func (in *inputs) complain(path, kind, reason string) {
-	in.bad = append(in.bad, complaint{index: -1, File: path, Kind: kind, Reason: reason})
+	in.bad = append(in.bad, rawfiles.Complaint{File: path, Kind: kind, Reason: reason})
 }
 
 // reason is err without the path, which messages have in front already.

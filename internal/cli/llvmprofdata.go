@@ -33,6 +33,7 @@ func profdataText(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer temporary.add(dir)()
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "profile.proftext")
 	in, err := filepath.Abs(path) // may start with a dash

@@ -31,10 +31,10 @@ func newMapCmd(s *Streams) *cobra.Command {
 to a file: which record of a raw file belongs to which function. Raw files are
 of no use without the map of their build. The default name is BINARY.mipmap.
 
-The map is in the section .debug_cairn, which strip removes. These keep it too:
+The map is in the section .debug.cairn, which strip removes. These keep it too:
 
   objcopy --only-keep-debug app app.debug && strip app
-  objcopy --dump-section .debug_cairn=app.section app
+  objcopy --dump-section .debug.cairn=app.section app
 
 The first makes a file that cairn takes wherever it takes a binary. The second
 copies the bare section, which cairn does not read on its own, as it lacks the
@@ -71,7 +71,7 @@ Sections survive strip, names do not: with its debug file beside it (or below
 			if err := writeFile(s, path, func(w io.Writer) error { return mip.WriteMap(w, m) }); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Err, "%s: %d functions of %s (%s)\n", path, len(m.Funcs), m.Module, shortID(m.BuildID))
+			fmt.Fprintf(s.Err, "%s: %d functions of %s (%s)\n", path, len(m.Funcs), m.Module, m.BuildID.Short())
 			return nil
 		},
 	}
@@ -124,11 +124,11 @@ func readBinaryMap(s *Streams, path string) (*prof.Map, error) {
 		return nil, err
 	}
 	defer bin.Close()
-	data, _, _, ok, err := bin.Section(wire.MapSection)
+	data, err := mapSection(bin)
 	if err != nil {
 		return nil, err
 	}
-	if !ok || data == nil {
+	if data == nil {
 		return nil, fmt.Errorf("%s: no map (%s) in it: it is stripped or was not built with cairn cc; use the unstripped binary or its .debug file or the .mipmap", path, wire.MapSection)
 	}
 	_, rawAddr, rawSize, ok, err := bin.Section(wire.RawSection)
@@ -163,6 +163,22 @@ func readBinaryMap(s *Streams, path string) (*prof.Map, error) {
 	}
 	m.Funcs = funcs
 	return m, nil
+}
+
+// mapSection returns the map section of a binary or of its separate debug file, nil if
+// there is none. Records
+// under the section's old name, of objects that an earlier cairn built, follow
+// those under today's.
+func mapSection(bin *objfile.File) ([]byte, error) {
+	var all []byte
+	for _, name := range []string{wire.MapSection, wire.OldMapSection} {
+		data, err := bin.StrippedSection(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, data...)
+	}
+	return all, nil
 }
 
 // readHead returns the bytes that tell a file's kind, fewer if it is shorter.
@@ -207,11 +223,4 @@ func kindName(head []byte) string {
 		return "empty"
 	}
 	return "nothing that cairn knows"
-}
-
-// shortID is a build id as messages print it: enough to tell builds apart.
-func shortID(id prof.BuildID) string {
-	const digits = 12
-	s := id.String()
-	return s[:min(len(s), digits)]
 }

@@ -5,23 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/merge"
+	"github.com/cairnprof/cairn/internal/rawfiles"
 	"github.com/cairnprof/cairn/prof"
 )
-
-// maxListed is how many complaints of a kind are printed.
-const maxListed = 10
 
 type mergeFlags struct {
 	profile, output string
 	strict, json    bool
+	again, join     bool
 	traces          runFlags
 }
 
@@ -46,9 +44,21 @@ block) is kept as a trace under the name of its scenario, which is what
 CAIRN_SCENARIO was, or --scenario. Of more than --traces runs a uniform sample
 is kept; equal --seed, equal sample.
 
-Raw files of other builds and damaged ones are named and left out. With --strict
-they make merge fail and nothing is written. If no raw file was good, merge
-fails in any case.`,
+A profile remembers which runs it holds: what is merged a second time is left out,
+with a note, unless --again forces it. It remembers 8,192 runs of a module exactly
+and of more a sketch, which takes one in a million of new runs for one of a million
+that it holds. Profiles with runs in common, of which neither holds all of the
+other's, cannot be joined. A live file of a process that goes on is a run, too: merge
+it when the process has ended.
+
+With --join, modules of one name become one, by what their functions are (name, file,
+shape of the code) and not by build ids: variants that cairn cc --groups made, or builds
+of which most functions did not change. The profile whose file is named first has the
+last word on functions that did. Runs are of all builds together.
+
+Raw files of other builds and damaged ones are named and left out; where there are
+many, all names are in FILE.mip.refused. With --strict they make merge fail and
+nothing is written. If no raw file was good, merge fails in any case.`,
 		Example: `  cairn create -p app.mip app && cairn merge -p app.mip raws/
   cairn merge -o app.mip app.mipmap raws/ more/*.mipraw
   cairn merge -o all.mip monday.mip tuesday.mip`,
@@ -59,6 +69,8 @@ fails in any case.`,
 	c.Flags().StringVarP(&f.output, "output", "o", "", "write this profile, a .mip `file`, or - for standard output")
 	f.traces.register(c)
 	c.Flags().BoolVar(&f.strict, "strict", false, "fail, and write nothing, if any file cannot be merged")
+	c.Flags().BoolVar(&f.again, "again", false, "merge runs that the profile holds already once more")
+	c.Flags().BoolVar(&f.join, "join", false, "join builds of one program into one, by what functions are")
 	c.Flags().BoolVar(&f.json, "json", false, "print a summary as JSON")
 	return c
 }
@@ -69,6 +81,8 @@ func (f *mergeFlags) run(ctx context.Context, s *Streams, args []string) error {
 		return usagef("merge: give either -p FILE.mip, to add to a profile, or -o FILE.mip, to write a new one")
 	case f.json && f.output == "-":
 		return usagef("merge: --json and -o - both want standard output")
+	case f.join && f.profile != "":
+		return usagef("merge: --join makes a new profile: give -o FILE.mip")
 	}
 	var in inputs
 	for _, arg := range args {
@@ -76,6 +90,7 @@ func (f *mergeFlags) run(ctx context.Context, s *Streams, args []string) error {
 			return err
 		}
 	}
+	first := slices.Concat(in.profiles, in.maps)
 	in.dedupe()
 	path, p := f.output, new(prof.Profile)
 	if f.profile != "" {
@@ -90,16 +105,27 @@ func (f *mergeFlags) run(ctx context.Context, s *Streams, args []string) error {
 	if err := f.traces.check(); err != nil {
 		return err
 	}
-	sum, err := mergeInputs(ctx, s, p, &in, path, f.traces)
+	modules := len(p.Modules)
+	sum, err := f.mergeInputs(ctx, s, p, &in, path)
 	if err != nil {
 		return err
 	}
-	sum.print(s)
+	if err := sum.print(s); err != nil {
+		return err
+	}
 	if err := f.verdict(sum, p, path); err != nil {
 		return err
 	}
-	if err := writeFile(s, path, func(w io.Writer) error { return mip.WriteProfile(w, p) }); err != nil {
-		return err
+	if f.join {
+		if p, err = joinBuilds(s, p, first); err != nil {
+			return err
+		}
+		sum.joined(p)
+	}
+	if f.profile == "" || sum.Raws+sum.Profiles > 0 || len(p.Modules) > modules {
+		if err := writeProfile(s, path, p); err != nil {
+			return err
+		}
 	}
 	sum.printTotal(s)
 	if !f.json {
@@ -116,11 +142,11 @@ func (f *mergeFlags) verdict(sum *mergeSummary, p *prof.Profile, path string) er
 	if f.profile != "" {
 		state = "unchanged"
 	}
-	files := sum.Raws + sum.Profiles + len(sum.Refused)
+	files := sum.Raws + sum.Profiles + sum.Repeated + len(sum.Refused)
 	switch {
 	case files == 0:
 		return fmt.Errorf("nothing to merge: no raw file and no profile among the arguments; %s is %s", path, state)
-	case sum.Raws+sum.Profiles == 0:
+	case sum.Raws+sum.Profiles+sum.Repeated == 0:
 		return fmt.Errorf("nothing could be merged of %s; %s is %s", plural(files, "file"), path, state)
 	case f.strict && len(sum.Refused) > 0:
 		return fmt.Errorf("%d of %s could not be merged (--strict); %s is %s", len(sum.Refused), plural(files, "file"), path, state)
@@ -151,7 +177,7 @@ func openForMerge(ctx context.Context, path string) (file string, p *prof.Profil
 
 // mergeInputs adds the inputs to p: maps first, as raw files need them, then
 // profiles, which may bring more maps, then raw files.
-func mergeInputs(ctx context.Context, s *Streams, p *prof.Profile, in *inputs, name string, traces runFlags) (*mergeSummary, error) {
+func (f *mergeFlags) mergeInputs(ctx context.Context, s *Streams, p *prof.Profile, in *inputs, name string) (*mergeSummary, error) {
 	sum := &mergeSummary{Profile: name}
 	for _, path := range in.maps {
 		if err := addMap(s, p, path); err != nil {
@@ -161,19 +187,28 @@ func mergeInputs(ctx context.Context, s *Streams, p *prof.Profile, in *inputs, n
 	for _, path := range in.profiles {
 		other, err := readProfile(path)
 		if err != nil {
-			in.complain(path, complaintDamaged, trimPath(err, path))
+			in.complain(path, rawfiles.Damaged, trimPath(err, path))
 			continue
 		}
-		if err := merge.Profiles(p, other); err != nil {
-			in.complain(path, complaintConflict, err.Error())
-			continue
+		add := merge.Join
+		if f.again {
+			add = merge.Profiles
 		}
-		sum.Profiles++
+		switch err := add(p, other); {
+		case errors.Is(err, merge.ErrHeld):
+			sum.Repeated++
+		case errors.Is(err, merge.ErrPartly):
+			in.complain(path, rawfiles.Repeated, err.Error()+": merge raw files, or give --again to count these runs twice")
+		case err != nil:
+			in.complain(path, rawfiles.Conflict, err.Error())
+		default:
+			sum.Profiles++
+		}
 	}
-	raws := newRawFiles(in.raws, p, name, traces)
-	raws.packed = in.packed
-	stop := startProgress(s.Err, "raw files", &raws.done, len(in.raws))
-	added, bad := raws.sum(ctx)
+	raws := rawfiles.New(in.raws, in.packed, p, name, f.traces.Traces)
+	raws.Again = f.again
+	stop := startProgress(s.Err, "raw files", &raws.Done, len(in.raws))
+	added, bad := raws.Run(ctx)
 	stop()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("interrupted; %s is as it was", name)
@@ -182,9 +217,10 @@ func mergeInputs(ctx context.Context, s *Streams, p *prof.Profile, in *inputs, n
 		return nil, err
 	}
 	for i := range p.Modules {
-		merge.Sample(&p.Modules[i], traces.limit)
+		merge.Sample(&p.Modules[i], f.traces.Limit)
 	}
-	sum.Raws = len(in.raws) - len(bad)
+	sum.Raws = len(in.raws) - len(bad) - raws.Repeated
+	sum.Repeated += raws.Repeated
 	sum.Refused = append(in.bad, bad...)
 	sum.modules(p, added)
 	return sum, nil

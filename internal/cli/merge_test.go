@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/rawfiles"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -135,7 +136,7 @@ func TestMergeRefuses(t *testing.T) {
 	app := coverMap("\x12\xab", "app", 3)
 	writeTestRaw(t, dir+"/bad/flag.mipraw", app, 1, 7)
 	writeTestRaw(t, dir+"/bad/whole.mipraw", app, 1, 1, 1)
-	if err := os.Truncate(dir+"/bad/whole.mipraw", 82); err != nil {
+	if err := os.Truncate(dir+"/bad/whole.mipraw", 90); err != nil {
 		t.Fatal(err)
 	}
 	wider := coverMap("\x12\xab", "app", 4)
@@ -145,9 +146,9 @@ func TestMergeRefuses(t *testing.T) {
 	complaints := strings.Join([]string{
 		"cairn: $W/gone: no such file or directory",
 		"cairn: $W/raws/notes.txt: neither a raw file, a map, a profile nor a binary: it is nothing that cairn knows",
-		"cairn: $W/bad/flag.mipraw: damaged raw file: at offset 0x51: flag of app_f1 is 0x7, only 0 and 1 are ever written",
+		"cairn: $W/bad/flag.mipraw: damaged raw file: at offset 0x59: flag of app_f1 is 0x7, only 0 and 1 are ever written",
 		"cairn: $W/bad/text.mipraw: not a raw file: bad magic",
-		"cairn: $W/bad/whole.mipraw: damaged raw file: at offset 0x52: cut short: its header says 83 bytes",
+		"cairn: $W/bad/whole.mipraw: damaged raw file: at offset 0x5a: cut short: its header says 91 bytes",
 		"cairn: $W/bad/wider.mipraw: a raw section of 4 bytes, that of app has 3",
 		"cairn: $W/lib.mipraw: is of build 34cd, $W/app.mip holds app (12ab): merge it with its own binary", "",
 	}, "\n")
@@ -167,7 +168,7 @@ func TestMergeRefuses(t *testing.T) {
 		t.Errorf("exit code %d\n%s\nwant\n%s", code, talk, want)
 	}
 	var sum mergeSummary
-	if err := json.Unmarshal([]byte(out), &sum); err != nil || sum.Raws != 3 || len(sum.Refused) != 7 || sum.Refused[6].Kind != complaintBuild || sum.Modules[0].Ran != 2 {
+	if err := json.Unmarshal([]byte(out), &sum); err != nil || sum.Raws != 3 || len(sum.Refused) != 7 || sum.Refused[6].Kind != rawfiles.OtherBuild || sum.Modules[0].Ran != 2 {
 		t.Errorf("--json: %v\n%s", err, out)
 	}
 	before, err := os.ReadFile(dir + "/app.mip")
@@ -219,13 +220,21 @@ func TestMergeListsTen(t *testing.T) {
 	if n := strings.Count(talk, "is of build"); n != 10 || !strings.Contains(talk, "cairn: and 20 more of other builds\n") {
 		t.Errorf("%d complaints\n%s", n, talk)
 	}
+	list, err := os.ReadFile(dir + "/app.mip.refused")
+	if n := strings.Count(string(list), "is of build"); err != nil || n != 30 || !strings.Contains(talk, "cairn: all 30 files that were left out are named in $W/app.mip.refused\n") {
+		t.Errorf("%v: %d complaints in the list\n%s", err, n, talk)
+	}
+	code, _, talk := cairn(t, dir, "merge", "-o", "/dev/null", "$W/app.mipmap", "$W/raws")
+	if n := strings.Count(talk, "is of build"); n != 30 || code != 0 {
+		t.Errorf("%d complaints where there is no place for a list\n%s", n, talk)
+	}
 }
 
 // TestMergeLongRaw has a section larger than a worker's first buffer.
 func TestMergeLongRaw(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	m := coverMap("\x12", "app", 5*rawBufSize)
+	m := coverMap("\x12", "app", 5*(64<<10))
 	writeTestMap(t, dir+"/app.mipmap", m)
 	data := bytes.Repeat([]byte{1}, int(m.RawSize))
 	writeTestRaw(t, dir+"/a.mipraw", m, data...)
@@ -263,32 +272,5 @@ func TestMergeAtOnce(t *testing.T) {
 	wg.Wait()
 	if got := runsOf(t, dir+"/app.mip"); !reflect.DeepEqual(got, []uint64{2 * merges, merges, 0}) {
 		t.Errorf("runs %d", got)
-	}
-}
-
-// BenchmarkMerge merges 2,000 raw files of a program of 10,000 functions.
-func BenchmarkMerge(b *testing.B) {
-	dir := b.TempDir()
-	m := coverMap("\x12", "app", 10_000)
-	data := make([]byte, m.RawSize)
-	for i := range data {
-		data[i] = byte(i / 3 % 5 & 1)
-	}
-	data[len(data)-1] = 1
-	const files = 2000
-	for i := range files {
-		writeTestRaw(b, fmt.Sprintf("%s/raws/%d/%d.mipraw", dir, i%10, i), m, data...)
-	}
-	p := &prof.Profile{Modules: []prof.Module{{Map: *m}}}
-	b.SetBytes(files * int64(len(data)))
-	for b.Loop() {
-		var in inputs
-		if err := in.add(dir + "/raws"); err != nil {
-			b.Fatal(err)
-		}
-		sum, bad := newRawFiles(in.raws, p, "app.mip", runFlags{}).sum(b.Context())
-		if len(bad) > 0 || sum.Modules[0].Raws != files {
-			b.Fatalf("%d refused", len(bad))
-		}
 	}
 }

@@ -2,19 +2,29 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/rawfiles"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/prof"
 )
 
+// maxListed is how many complaints of a kind are printed.
+const maxListed = 10
+
+// refusedSuffix is what the file with all complaints is called behind the profile.
+const refusedSuffix = ".refused"
+
 // mergeSummary is what merge has to say in the end.
 type mergeSummary struct {
-	Profile  string          `json:"profile"`
-	Raws     int             `json:"raws"`     // raw files merged
-	Profiles int             `json:"profiles"` // profiles merged
-	Refused  []complaint     `json:"refused"`
-	Modules  []moduleSummary `json:"modules"`
+	Profile  string               `json:"profile"`
+	Raws     int                  `json:"raws"`     // raw files merged
+	Profiles int                  `json:"profiles"` // profiles merged
+	Repeated int                  `json:"repeated"` // files of which all runs were there already
+	Refused  []rawfiles.Complaint `json:"refused"`
+	Modules  []moduleSummary      `json:"modules"`
 }
 
 type moduleSummary struct {
@@ -34,7 +44,7 @@ func (sum *mergeSummary) modules(p, added *prof.Profile) {
 	}
 	sum.Modules = []moduleSummary{}
 	if sum.Refused == nil {
-		sum.Refused = []complaint{}
+		sum.Refused = []rawfiles.Complaint{}
 	}
 	for i := range p.Modules {
 		m := &p.Modules[i]
@@ -51,25 +61,58 @@ func (sum *mergeSummary) modules(p, added *prof.Profile) {
 	}
 }
 
-// print names the files that were not merged, of each kind the first few.
-func (sum *mergeSummary) print(s *Streams) {
+// joined says of the modules of p, which those of the summary became, what there is.
+func (sum *mergeSummary) joined(p *prof.Profile) {
+	added := make(map[string]uint64)
+	for i := range sum.Modules {
+		added[sum.Modules[i].Module] += sum.Modules[i].Added
+	}
+	sum.modules(p, new(prof.Profile))
+	for i := range sum.Modules {
+		sum.Modules[i].Added = added[sum.Modules[i].Module]
+	}
+}
+
+// print names the files that were not merged, of each kind the first few; if that
+// is not all of them, all are in a file beside the profile.
+func (sum *mergeSummary) print(s *Streams) error {
+	st, err := os.Stat(sum.Profile)
+	beside := sum.Profile != "-" && (err != nil || st.Mode().IsRegular())
 	seen := make(map[string]int)
 	for _, c := range sum.Refused {
-		if seen[c.Kind]++; seen[c.Kind] <= maxListed {
+		if seen[c.Kind]++; seen[c.Kind] <= maxListed || !beside {
 			fmt.Fprintf(s.Err, "cairn: %s: %s\n", c.File, c.Reason)
 		}
 	}
-	for _, kind := range []string{complaintUnreadable, complaintUnknown, complaintDamaged, complaintBuild, complaintConflict} {
+	if !beside {
+		return nil
+	}
+	list := ""
+	for _, kind := range []string{rawfiles.Unreadable, rawfiles.Unknown, rawfiles.Damaged, rawfiles.OtherBuild, rawfiles.Conflict, rawfiles.Repeated} {
 		if more := seen[kind] - maxListed; more > 0 {
+			list = sum.Profile + refusedSuffix
 			fmt.Fprintf(s.Err, "cairn: and %d more %s\n", more, map[string]string{
-				complaintUnreadable: "that cannot be read",
-				complaintUnknown:    "that are nothing that cairn knows",
-				complaintDamaged:    "that are damaged",
-				complaintBuild:      "of other builds",
-				complaintConflict:   "with other maps",
+				rawfiles.Unreadable: "that cannot be read",
+				rawfiles.Unknown:    "that are nothing that cairn knows",
+				rawfiles.Damaged:    "that are damaged",
+				rawfiles.OtherBuild: "of other builds",
+				rawfiles.Conflict:   "with other maps",
+				rawfiles.Repeated:   "with some runs that are there already",
 			}[kind])
 		}
 	}
+	if list == "" {
+		return nil
+	}
+	fmt.Fprintf(s.Err, "cairn: all %s that were left out are named in %s\n", plural(len(sum.Refused), "file"), list)
+	return writeFile(s, list, func(w io.Writer) error {
+		for _, c := range sum.Refused {
+			if _, err := fmt.Fprintf(w, "%s: %s\n", c.File, c.Reason); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // printTotal says what was written.
@@ -84,6 +127,12 @@ func (sum *mergeSummary) printTotal(s *Streams) {
 	refused := ""
 	if n := len(sum.Refused); n > 0 {
 		refused = fmt.Sprintf(", %s left out", plural(n, "file"))
+	}
+	if sum.Repeated > 0 {
+		note(s, "%s: nothing in it but runs that %s holds already: left out (--again merges them once more)", plural(sum.Repeated, "file"), sum.Profile)
+	}
+	if len(what) == 0 {
+		what = append(what, "nothing")
 	}
 	fmt.Fprintf(s.Err, "%s: merged %s%s\n", sum.Profile, strings.Join(what, " and "), refused)
 	for i := range sum.Modules {

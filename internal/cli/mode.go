@@ -175,3 +175,19 @@ func parseMode(name string) (prof.Mode, bool) {
 	}
 	return parts[0], true
 }
+
+// maxGroups bounds --groups.
+const maxGroups = 1 << 16
+
+// checkGroups validates --groups and --group.
+func (f *instrumentFlags) checkGroups(flags *pflag.FlagSet) error {
+	switch {
+	case flags.Changed("group") != flags.Changed("groups"):
+		return usagef("--groups N and --group I belong together: how many groups there are, and which of them to instrument")
+	case flags.Changed("groups") && (f.shim.Groups < 1 || f.shim.Groups > maxGroups):
+		return usagef("--groups %d: from 1 to %d", f.shim.Groups, maxGroups)
+	case flags.Changed("group") && (f.shim.Group < 0 || f.shim.Group >= f.shim.Groups):
+		return usagef("--group %d: from 0 to %d, as there are %d", f.shim.Group, f.shim.Groups-1, f.shim.Groups)
+	}
+	return nil
+}

@@ -48,54 +48,36 @@ func (f *linkFlags) resolveFormat(ctx context.Context) (linkorder.Format, error)
 		}
 		return format, nil
 	}
-	path, err := f.findLinker(ctx)
+	l, err := f.findLinker(ctx)
 	if err != nil {
 		return "", err
 	}
-	linker, version, err := linkerOf(ctx, path)
-	if err != nil {
-		return "", err
+	if l.err != nil {
+		return "", fmt.Errorf("%w: name the format with --format", l.err)
 	}
-	format, err := linker.Format(version)
+	format, err := l.kind.Format(l.version)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
+		return "", fmt.Errorf("%s: %w", l.name, err)
 	}
 	return format, nil
 }
 
-// findLinker returns the path of the linker that --linker names, or of the
-// compiler's.
-func (f *linkFlags) findLinker(ctx context.Context) (string, error) {
+// findLinker returns the linker that --linker names, or the compiler's.
+func (f *linkFlags) findLinker(ctx context.Context) (foundLinker, error) {
 	if f.linker == "" {
-		cc := cmp.Or(os.Getenv("CC"), "gcc")
-		words := strings.Fields(cc) // CC may hold arguments
+		words := strings.Fields(cmp.Or(os.Getenv("CC"), "gcc")) // CC may hold arguments
 		if len(words) == 0 {
-			return "", usagef("which linker? $CC is blank: name the linker with --linker, or the format with --format")
+			return foundLinker{}, usagef("which linker? $CC is blank: name the linker with --linker, or the format with --format")
 		}
-		out, err := exec.CommandContext(ctx, words[0], append(words[1:], "-print-prog-name=ld")...).Output()
-		if err != nil {
-			return "", fmt.Errorf("asking %s for its linker: %w (name it with --linker)", cc, err)
-		}
-		return exec.LookPath(strings.TrimSpace(string(out)))
+		return linkerOfDriver(ctx, words[0], words[1:]), nil
 	}
 	// -fuse-ld=lld runs ld.lld.
 	for _, name := range []string{"ld." + f.linker, f.linker} {
 		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
+			return linkerAt(ctx, path), nil
 		}
 	}
-	return "", usagef("--linker %s: there is no such program", f.linker)
-}
-
-// linkerOf asks the linker at path what it is.
-func linkerOf(ctx context.Context, path string) (linkorder.Linker, linkorder.Version, error) {
-	for _, option := range []string{"--version", "-v"} { // the latter is Apple's
-		out, _ := exec.CommandContext(ctx, path, option).CombinedOutput()
-		if linker, version := linkorder.DetectLinker(string(out)); linker != "" {
-			return linker, version, nil
-		}
-	}
-	return "", linkorder.Version{}, fmt.Errorf("%s --version does not say which linker it is: name the format with --format", path)
+	return foundLinker{}, usagef("--linker %s: there is no such program", f.linker)
 }
 
 // load reads the symbol tables of the link. Without any, those functions stand

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/merge"
 	"github.com/cairnprof/cairn/internal/ptrace"
 	"github.com/cairnprof/cairn/prof"
@@ -109,7 +107,7 @@ func addToProfile(ctx context.Context, s *Streams, path string, m *prof.Module) 
 	}
 	i = slices.IndexFunc(p.Modules, func(o prof.Module) bool { return o.BuildID == m.BuildID })
 	merge.Sample(&p.Modules[i], defaultTraces)
-	return &p.Modules[i], writeFile(s, path, func(w io.Writer) error { return mip.WriteProfile(w, p) })
+	return &p.Modules[i], writeProfile(s, path, p)
 }
 
 // traceOnly returns the traces of from for a module that another map describes,

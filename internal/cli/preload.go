@@ -62,6 +62,7 @@ func inPlaceOfUs(ctx context.Context, s *Streams, path string, argv, env []strin
 // runThrough runs a program whose terminal is ours: an interrupt is for it to
 // handle. It returns its exit code.
 func runThrough(cmd *exec.Cmd) (int, error) {
+	ranProgram.Store(true)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGQUIT)
 	defer signal.Stop(signals)
@@ -80,6 +81,7 @@ func runThrough(cmd *exec.Cmd) (int, error) {
 // an interrupt is for it to handle, and we wait for its end. Where our own standard
 // output is wanted for something else the program gets standard error.
 func traced(ctx context.Context, s *Streams, keepOut bool, run func(context.Context, *ptrace.Options) error) error {
+	ranProgram.Store(true)
 	opts := &ptrace.Options{Stdin: s.In, Stdout: s.Out, Stderr: s.Err}
 	if keepOut {
 		opts.Stdout = s.Err

@@ -97,12 +97,14 @@ func (f *profileFlags) addLines(s *Streams, modules []coverage.Module, path stri
 		switch {
 		case errors.Is(err, objfile.ErrNoDebug):
 			note(s, "%v", err)
+			return nil
 		case err != nil:
 			return err
 		default:
 			m.Lines = table
+			m.Code, err = newCoverageCode(bin)
 		}
-		return nil
+		return err
 	}
 	return fmt.Errorf("%s: its build id %s is not in %s: give the binary that ran", path, id, f.path)
 }

@@ -53,7 +53,7 @@ type proof struct {
 	expect  []string
 }
 
-func prove(ts *testscript.TestScript, neg bool, args []string) {
+func proveModes(ts *testscript.TestScript, neg bool, args []string) {
 	fs := flag.NewFlagSet("prove", flag.ContinueOnError)
 	compilers := fs.String("cc", "gcc,clang-22", "")
 	modes := fs.String("modes", "cover,full", "")

@@ -48,6 +48,10 @@ means. These views answer common questions, with --view or in SQL:
   callers          who calls a function
   callees          whom a function calls
 
+Every single call is a row of the table calls, and what the program logged one of
+events. Both are read from the logs while the query runs: conditions on id, time,
+thread and function say what of them.
+
 --save keeps the database for later, and for any other program that reads
 SQLite. Queries can read it and nothing else.
 
@@ -57,6 +61,7 @@ and column names, for engines that count billions of rows:
   duckdb -c "SELECT function, count(*), sum(self) FROM 'calls.parquet' GROUP BY ALL"`,
 		Example: `  cairn query --map ./app log --view top_functions
   cairn query --map ./app log "SELECT path, self FROM hot_stacks WHERE depth > 3 LIMIT 5"
+  cairn query --map ./app log "SELECT begin, duration FROM calls WHERE function = 'parse'"
   cairn query --map ./app log --save trace.db --calls calls.parquet
   cairn query trace.db "SELECT caller, calls FROM callers WHERE function = 'parse'"`,
 		Args: f.args,
@@ -119,7 +124,7 @@ func isFile(path string) bool {
 
 func (f *queryFlags) run(ctx context.Context, s *Streams) error {
 	if f.schema {
-		_, err := io.WriteString(s.Out, tracedb.Schema)
+		_, err := io.WriteString(s.Out, tracedb.Schema+tracedb.LiveSchema)
 		return err
 	}
 	for flag, path := range map[string]string{"--save": f.save, "--calls": f.calls} {
@@ -134,11 +139,11 @@ func (f *queryFlags) run(ctx context.Context, s *Streams) error {
 	if err := f.readSQL(s); err != nil {
 		return err
 	}
-	db, err := f.openDatabase(ctx, s)
+	db, done, err := f.openDatabase(ctx, s)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	defer done()
 	if f.view != "" {
 		if f.sql, err = viewQuery(ctx, db, f.view, f.top); err != nil {
 			return err
@@ -196,8 +201,8 @@ func viewQuery(ctx context.Context, db *tracedb.DB, view string, top int) (strin
 }
 
 // openDatabase opens the database that was named, or makes one of the logs and
-// writes what is to be kept.
-func (f *queryFlags) openDatabase(ctx context.Context, s *Streams) (*tracedb.DB, error) {
+// writes what is to be kept. The logs stay open until done is called, with the database.
+func (f *queryFlags) openDatabase(ctx context.Context, s *Streams) (db *tracedb.DB, done func(), err error) {
 	for _, path := range f.logs {
 		if path == "-" {
 			continue
@@ -208,17 +213,28 @@ func (f *queryFlags) openDatabase(ctx context.Context, s *Streams) (*tracedb.DB,
 		}
 		switch {
 		case strings.HasPrefix(string(head), "PAR1"):
-			return nil, usagef("%s: calls as Parquet are for engines such as DuckDB: duckdb -c \"SELECT count(*) FROM '%s'\"", path, path)
+			return nil, nil, usagef("%s: calls as Parquet are for engines such as DuckDB: duckdb -c \"SELECT count(*) FROM '%s'\"", path, path)
 		case !tracedb.Detect(head):
 		case len(f.logs) > 1:
-			return nil, usagef("%s is a database: query it alone", path)
+			return nil, nil, usagef("%s is a database: query it alone", path)
 		case f.save+f.calls != "" || len(f.maps)+len(f.threads)+len(f.pids) > 0 || f.display.mangled || f.display.short:
-			return nil, usagef("%s is a database already: --save, --calls, --map, --thread, --process, --mangled and --short-names are for logs", path)
+			return nil, nil, usagef("%s is a database already: --save, --calls, --map, --thread, --process, --mangled and --short-names are for logs", path)
 		default:
-			return tracedb.Open(ctx, path)
+			if db, err = tracedb.Open(ctx, path); err != nil {
+				return nil, nil, err
+			}
+			return db, func() { db.Close() }, nil
 		}
 	}
-	return f.makeDatabase(ctx, s)
+	set, err := f.open(s, f.logs, f.display.names())
+	if err != nil {
+		return nil, nil, err
+	}
+	if db, err = f.makeDatabase(ctx, s, set); err != nil {
+		set.Close()
+		return nil, nil, err
+	}
+	return db, func() { db.Close(); set.Close() }, nil
 }
 
 // readStart returns the first n bytes of a file, or all if it has fewer. A pipe
@@ -235,12 +251,7 @@ func readStart(path string, n int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, int64(n)))
 }
 
-func (f *queryFlags) makeDatabase(ctx context.Context, s *Streams) (*tracedb.DB, error) {
-	set, err := f.open(s, f.logs, f.display.names())
-	if err != nil {
-		return nil, err
-	}
-	defer set.Close()
+func (f *queryFlags) makeDatabase(ctx context.Context, s *Streams, set *traceSet) (*tracedb.DB, error) {
 	opt := f.options()
 	opt.Slowest = f.slowest
 	results, err := set.account(ctx, opt)
@@ -248,6 +259,11 @@ func (f *queryFlags) makeDatabase(ctx context.Context, s *Streams) (*tracedb.DB,
 		return nil, err
 	}
 	data := set.database(results)
+	replay, err := set.withTails(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	data.Replay = &replay
 	db, err := tracedb.New(ctx, data)
 	if err != nil {
 		return nil, err
@@ -263,7 +279,7 @@ func (f *queryFlags) makeDatabase(ctx context.Context, s *Streams) (*tracedb.DB,
 func (t *traceSet) database(results []*account.Result) *tracedb.Data {
 	data := &tracedb.Data{Funcs: t.Funcs, Show: t.names.Show}
 	for i, log := range t.Logs {
-		data.Sources = append(data.Sources, tracedb.Source{Log: log, Result: results[i]})
+		data.Sources = append(data.Sources, tracedb.Source{Log: log, Result: results[i], SumsOnly: stacksOf(log) != nil})
 	}
 	return data
 }

@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/debuginfod"
+	"github.com/cairnprof/cairn/internal/objfile"
 )
 
 // Streams are the three standard streams of a command.
@@ -57,7 +61,7 @@ var verbs = []struct {
 	{"look", "Look:", []func(*Streams) *cobra.Command{
 		newInfoCmd, newShowCmd, newCoveredCmd, newDiffCmd, newCallgraphCmd, newPagesCmd, newYAMLCmd,
 	}},
-	{"trace", "Look at logs of calls:", []func(*Streams) *cobra.Command{newStacksCmd, newQueryCmd, newAccountCmd, newGraphCmd, newFlameCmd, newConvertCmd, newDumpCmd, newSpikesCmd, newSpikeCmd}},
+	{"trace", "Look at logs of calls:", []func(*Streams) *cobra.Command{newStacksCmd, newQueryCmd, newAccountCmd, newGraphCmd, newFlameCmd, newReplayCmd, newConvertCmd, newDumpCmd, newSpikesCmd, newSpikeCmd}},
 	{"sample", "Sample, and put back the frames that are missing:", []func(*Streams) *cobra.Command{newRecordCmd, newSamplesCmd, newProfgenCmd}},
 	{"use", "Hand on to linkers, compilers and other tools:", []func(*Streams) *cobra.Command{newOrderCmd, newExportCmd}},
 	{"", "", []func(*Streams) *cobra.Command{newVersionCmd}},
@@ -72,6 +76,12 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	if w, ok := asWrapper(args); ok {
 		return exitCode(w.run(ctx, &s, args[1:]), s.Err)
 	}
+	if asksIdentity(args[1:]) {
+		return exitCode(tellOwnIdentity(s), s.Err)
+	}
+	servers := debuginfod.FromEnvironment(os.Getenv)
+	servers.Started = func(url string) { note(&s, "asking for %s", url) }
+	objfile.SetDebuginfod(servers)
 	root := newRoot(&s)
 	root.SetArgs(args[1:])
 	return exitCode(root.ExecuteContext(ctx), s.Err)

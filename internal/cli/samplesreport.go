@@ -204,7 +204,7 @@ func (doc *samplesJSON) binaryTable(top int) *report.Table {
 		if hasStacks(doc.kind) {
 			cells = append(cells, report.Text(report.Count(b.Frames)))
 		}
-		const idDigits = 12 // as shortID has
+		const idDigits = 12 // as prof.BuildID.Short has
 		cells = append(cells, report.Text(strconv.Itoa(b.Loads)+"x"), report.Text(b.BuildID[:min(idDigits, len(b.BuildID))]), report.Text(b.Path))
 		t.Add(doc.of(b.Samples, cells...)...)
 	}

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(m, map[string]func(){
 		"cairn": func() {
-			os.Exit(Main(context.Background(), os.Args, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+			os.Exit(Run(os.Args, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 		},
 	})
 }
@@ -32,7 +32,7 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"prove": prove, "covers": covers, "tracelog": makeTraceLog, "spikelog": spikelog, "holds": holds},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"prove": proveModes, "covers": covers, "tracelog": makeTraceLog, "spikelog": spikelog, "holds": holds},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CAIRN_CACHE", cache)
 			env.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
@@ -52,5 +52,6 @@ func scriptEnv(env *testscript.Env) error {
 		}
 		env.Setenv(name, path)
 	}
+	env.Setenv("DEBUGINFOD_URLS", "")
 	return nil
 }

@@ -18,13 +18,9 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Environment of the stand-ins for assembler and linker, set by cairn cc and
-// cairn build.
-const (
-	envSources = "CAIRN_SOURCES"   // paths of the sources, one a line
-	envLog     = "CAIRN_BUILD_LOG" // file that gets a JSON line per object
-	envLinks   = "CAIRN_LINKS"     // set if a driver links with our arguments: its linker needs no more
-)
+// envSources is set by cairn cc and cairn build for the stand-in for the assembler: paths
+// of the sources, one a line.
+const envSources = "CAIRN_SOURCES"
 
 // shim is one run of cairn in the place of the assembler.
 type shim struct {
@@ -45,6 +41,9 @@ func asShim(args []string, s Streams) (*shim, bool) {
 	sh.broken = err
 	return sh, found
 }
+
+// lineMarker is the first line of what a preprocessor made.
+var lineMarker = regexp.MustCompile(`^# [01] "([^"\\\n]+)"`)
 
 // readOptions reads the file beside a stand-in and reports whether it is
 // there.
@@ -103,6 +102,9 @@ func (sh *shim) run(ctx context.Context, args []string) error {
 		if !piped {
 			name = args[inputs[0]]
 		}
+		if m := lineMarker.FindSubmatch(src); m != nil {
+			name = string(m[1]) // a .S, which comes from the preprocessor under another name
+		}
 		if err := logEvent(buildEvent{Result: native.Result{Source: name}, Untouched: "assembly written by hand"}); err != nil {
 			return err
 		}
@@ -113,7 +115,12 @@ func (sh *shim) run(ctx context.Context, args []string) error {
 	}
 	out, result, err := sh.rewrite(src, x64)
 	switch {
-	case err != nil && sh.opts.Lenient, err == nil && result.Functions == 0 && len(result.Skipped) == 0:
+	case err != nil && sh.opts.Lenient:
+		return asIs()
+	case err == nil && result.Functions == 0 && len(result.Skipped) == 0:
+		if err := logEvent(buildEvent{Result: native.Result{Source: result.Source}, Empty: true}); err != nil {
+			return err
+		}
 		return asIs()
 	case err != nil:
 		return err
@@ -121,12 +128,38 @@ func (sh *shim) run(ctx context.Context, args []string) error {
 	if err := logEvent(buildEvent{Result: result}); err != nil {
 		return err
 	}
-	if err := sh.assemble(ctx, withoutInput(args, inputs, piped), out); err != nil {
-		fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler refused the instrumented code; leave the function out with --skip, and report it\n",
-			result.Source)
+	if err := sh.assembleRewritten(ctx, args, inputs, piped, src, out, result.Source); err != nil {
 		return err
 	}
+	if sh.opts.Prove {
+		return sh.proveObject(ctx, withoutInput(args, inputs, piped), src, result.Source)
+	}
 	return nil
+}
+
+// assembleRewritten assembles out, which is made of src. Where the assembler refuses
+// that, it is asked for src: it may refuse that as well, what is written in inline
+// assembly, or the output's name.
+func (sh *shim) assembleRewritten(ctx context.Context, args []string, inputs []int, piped bool, src, out []byte, name string) error {
+	from := withoutInput(args, inputs, piped)
+	var messages bytes.Buffer
+	failure := sh.assembleTo(ctx, &messages, from, out)
+	if failure == nil {
+		_, err := messages.WriteTo(sh.streams.Err)
+		return err
+	}
+	if err := sh.assemble(ctx, from, src); err != nil {
+		return err
+	}
+	object := outputOf(args)
+	if info, err := os.Lstat(object); err == nil && info.Mode().IsRegular() { // not /dev/null
+		os.Remove(object) // without probes: a build must not take it
+	}
+	if _, err := messages.WriteTo(sh.streams.Err); err != nil {
+		return err
+	}
+	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler refused the instrumented code; leave the function out with --skip, and report it\n", name)
+	return failure
 }
 
 // withoutInput returns args less the input file, which comes through a pipe
@@ -156,7 +189,7 @@ func (sh *shim) rewrite(src []byte, x64 bool) ([]byte, native.Result, error) {
 	if !ok {
 		return nil, native.Result{}, fmt.Errorf("as: %s: unknown mode %q", shimOptionsFile, sh.opts.Mode)
 	}
-	opts := native.Options{Mode: mode, Atomic: sh.opts.Atomic, MinInsns: sh.opts.MinInsns, Slots: sh.opts.OrderSlots, Small: sh.opts.Small, Flight: sh.opts.Flight, Counts: sh.opts.Counts, Longest: sh.opts.Longest, Depth: sh.opts.Depth, Exact: sh.opts.exact()}
+	opts := native.Options{Mode: mode, Atomic: sh.opts.Atomic, MinInsns: sh.opts.MinInsns, Groups: sh.opts.Groups, Group: sh.opts.Group, Slots: sh.opts.OrderSlots, Small: sh.opts.Small, Flight: sh.opts.Flight, Counts: sh.opts.Counts, Longest: sh.opts.Longest, Depth: sh.opts.Depth, Exact: sh.opts.exact()}
 	var err error
 	if opts.Only, err = compileAll(sh.opts.Only); err != nil {
 		return nil, native.Result{}, err
@@ -190,11 +223,16 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 // assemble runs the real assembler. src goes to its standard input, unless it
 // is nil.
 func (sh *shim) assemble(ctx context.Context, args []string, src []byte) error {
+	return sh.assembleTo(ctx, sh.streams.Err, args, src)
+}
+
+// assembleTo is assemble with the assembler's messages written to w.
+func (sh *shim) assembleTo(ctx context.Context, w io.Writer, args []string, src []byte) error {
 	cmd := exec.CommandContext(ctx, sh.opts.Assembler, args...)
 	if src != nil {
 		cmd.Stdin = bytes.NewReader(src)
 	}
-	cmd.Stdout, cmd.Stderr = sh.streams.Out, sh.streams.Err
+	cmd.Stdout, cmd.Stderr = sh.streams.Out, w
 	return childError(cmd.Run())
 }
 

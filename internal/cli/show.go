@@ -32,7 +32,9 @@ func newShowCmd(s *Streams) *cobra.Command {
 		Short: "Show what a profile says of each function",
 		Long: `show prints one paragraph for each function: where it is defined, how often it
 was called, when it first ran and in how many runs, and which of its blocks ran.
-What the profile's mode did not record is left out.`,
+What the profile's mode did not record is left out. A function that the compiler
+split (f.part.0) or cloned (f.isra.0, f.constprop.0) has a paragraph for each
+piece, which says what the function of the source did as a whole.`,
 		Example: "  cairn show -p app.mip --debug ./app -r '^parse' --sort calls --limit 10",
 		Args:    noArgs,
 		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
@@ -54,6 +56,9 @@ type shownFunc struct {
 	fn     *prof.Func
 	counts *prof.Counts
 	name   string // as displayed
+	// source is the function of the source that it was made of, if others were
+	// made of that too, or have its name.
+	source *sourceFunc
 }
 
 // The keys of --sort. Ties keep the order of the profile.
@@ -96,12 +101,13 @@ func (f *showFlags) run(s *Streams) error {
 	var funcs []shownFunc
 	for i := range modules {
 		m := &modules[i]
+		sources := sourcesByFunc(m, names)
 		for k := range m.Funcs {
 			fn, c := &m.Funcs[k], &m.Counts[k]
 			if f.ran && c.Runs == 0 || !filter.match(fn.Name) {
 				continue
 			}
-			funcs = append(funcs, shownFunc{m, fn, c, names.Show(fn.Name)})
+			funcs = append(funcs, shownFunc{m, fn, c, names.Show(fn.Name), sources[k]})
 		}
 	}
 	slices.SortStableFunc(funcs, order)
@@ -117,7 +123,7 @@ func (f *showFlags) run(s *Streams) error {
 	return showText(s.Out, funcs, style, len(modules) > 1)
 }
 
-const inexactLegend = "~ a lower bound: threads raced for the first call, or the counter wrapped"
+const inexactLegend = ">= a lower bound: more than one thread may have counted (cc --atomic is exact), or the counter wrapped"
 
 func showText(w io.Writer, funcs []shownFunc, style report.Style, withModule bool) error {
 	b := bufio.NewWriter(w)
@@ -158,11 +164,28 @@ func (f *shownFunc) write(w io.Writer, style report.Style, withModule bool) {
 		field("Order", "%s", report.Decimal(order))
 	}
 	field("Runs", "%s of %s", report.Count(f.counts.Runs), report.Count(f.module.Raws))
+	if f.source != nil {
+		field("Source Function", "%s", f.source.text())
+	}
 	if f.fn.Mode.HasBlocks() {
 		t := coverage.FuncBlocks(f.fn, f.counts)
 		field("Block Coverage", "%d of %d", t.Covered, t.Total)
 		fmt.Fprintln(w, f.heat(style))
 	}
+}
+
+// sourcesByFunc returns, by function of m, the function of the source that it is
+// not all of.
+func sourcesByFunc(m *coverage.Module, names *report.Names) map[int]*sourceFunc {
+	sources := map[int]*sourceFunc{}
+	for _, src := range sourceFuncs(m, names) {
+		for _, i := range src.src.Funcs {
+			if len(src.parts()) > 0 {
+				sources[i] = &src
+			}
+		}
+	}
+	return sources
 }
 
 // heat returns the row of HOT and COLD words, one for each block, wrapped.
@@ -183,11 +206,22 @@ func (f *shownFunc) heat(style report.Style) string {
 }
 
 // callText returns a call count with its mark.
-func callText(c *prof.Counts) string {
-	if c.Inexact {
-		return report.Count(c.Calls) + " ~"
+func callText(c *prof.Counts) string { return atLeast(c.Inexact) + report.Count(c.Calls) }
+
+// atLeast returns the mark of a number that is a lower bound.
+func atLeast(inexact bool) string {
+	if inexact {
+		return ">= "
 	}
-	return report.Count(c.Calls)
+	return ""
+}
+
+// noteInexact says how many counts of m are lower bounds, where there is no place to
+// mark each.
+func noteInexact(s *Streams, m *prof.Module) {
+	if line := coverage.InexactText(m); line != "" {
+		note(s, "%s", line)
+	}
 }
 
 // sourceText returns file:line as far as they are known.
@@ -204,6 +238,8 @@ func sourceText(file string, line int) string {
 type funcJSON struct {
 	Name         string      `json:"name"` // symbol
 	Demangled    string      `json:"demangled"`
+	Source       string      `json:"source_function,omitempty"` // that it is a piece of
+	Parts        []string    `json:"parts,omitempty"`           // symbols of its other pieces
 	Module       string      `json:"module"`
 	BuildID      string      `json:"build_id"`
 	File         string      `json:"file,omitempty"`
@@ -251,6 +287,9 @@ func showJSON(w io.Writer, funcs []shownFunc) error {
 		j := newFuncJSON(f.module, f.fn, f.counts, f.name)
 		if f.fn.Mode.HasBlocks() {
 			j.Blocks = blocksJSON(f.fn, f.counts)
+		}
+		if f.source != nil {
+			j.Source = f.source.src.Name
 		}
 		out.Functions[i] = j
 	}

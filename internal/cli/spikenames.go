@@ -245,13 +245,13 @@ func (n *spikeNames) find(m *namedModule) *objfile.File {
 		case err != nil:
 			why = append(why, err.Error())
 		default:
-			why = append(why, fmt.Sprintf("%s is another build, %s", path, shortID(id)))
+			why = append(why, fmt.Sprintf("%s is another build, %s", path, id.Short()))
 		}
 		f.Close()
 	}
 	build := "without a build id"
 	if m.id != "" {
-		build = "of build " + shortID(m.id)
+		build = "of build " + m.id.Short()
 	}
 	note(n.streams, "no functions of %s %s: %s; give the program or its debug file with --debug", m.path, build, why[0])
 	return nil

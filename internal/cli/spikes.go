@@ -46,7 +46,8 @@ func newSpikesCmd(s *Streams) *cobra.Command {
 		Long: `spikes reads the logs that programs of mode spike leave behind (*.cairnlog) and
 shows each call that took too long: the stack it happened on, with how long the
 callers had been running; what below it took the time; and the callers as they
-ended. Spikes with one stack are shown once. A directory stands for the logs in
+ended. Callers whose time the long calls below do not explain are ranked with them.
+Spikes with one stack are shown once, the worst of them. A directory stands for the logs in
 it; logs can be compressed with gzip or zstd, and be of processes that still run
 or were killed.
 
@@ -57,15 +58,16 @@ Functions are named by the programs and libraries themselves, if they are where
 the log says, or beside the log, and of the build that wrote it; --debug gives
 others, or debug files.
 
-  --table  a line for each function that spikes began in
-  --json   every spike as an object on a line of its own, then {"suggestions": ...}
-           and {"reach": ...}
+  --table  a line for each function that took too long by itself
+  --json   every spike as an object on a line of its own, then the callers that are
+           ranked with them, then {"suggestions": ...}, for each log when its clock was
+           late, {"gaps_ns": [[from, to]], ...}, and {"reach": ...}
   --html   a page with a picture of each spike over time
   --window who called whom before a spike and in it, as a tree: of programs that
            were built with --flight. cairn stacks, account, graph, flame, query and
            convert read that as well, with --spike
   --frames how long the frames took that the program counts by CAIRN_FRAME(), and
-           which spikes were in the longest; CAIRN_SPIKE=budget=16.7ms says what
+           which functions took the time of the longest; CAIRN_SPIKE=budget=16.7ms says what
            is too long
   --follow what comes from now on, of programs that run or begin a log in a
            directory, until all have ended or Ctrl-C; with --json each as a line.
@@ -278,12 +280,12 @@ func (t *spikeSet) address(log int, pc, time uint64) spikes.Address {
 	return spikes.Address{Module: t.modules[log][i], Offset: pc - l.Modules[i].Bias}
 }
 
-// wants reports whether an episode is of a thread that was asked for.
-func (t *spikeSet) wants(log int, e *tracelog.Episode) bool {
+// wants reports whether a thread was asked for.
+func (t *spikeSet) wants(log int, tid uint32) bool {
 	if len(t.threads) == 0 {
 		return true
 	}
-	id, name := strconv.FormatUint(uint64(e.TID), 10), t.set.Logs[log].Threads[e.TID]
+	id, name := strconv.FormatUint(uint64(tid), 10), t.set.Logs[log].Threads[tid]
 	for _, want := range t.threads {
 		if want == id || want == name {
 			return true
@@ -301,7 +303,7 @@ func (t *spikeSet) each(do func(log int, e *tracelog.Episode) error) error {
 			case errors.As(err, &d): // was said
 			case err != nil:
 				return err
-			case t.wants(i, e):
+			case t.wants(i, e.TID):
 				if err := do(i, e); err != nil {
 					return err
 				}
@@ -324,14 +326,32 @@ func (t *spikeSet) fill() error {
 		if len(t.set.Groups) == 0 {
 			note(t.streams, "no spike is of such a thread")
 		}
-		return nil // counts are of all threads
 	}
 	for i, log := range t.logs {
+		if err := t.callers(i, log); err != nil {
+			return err
+		}
+		if len(t.threads) > 0 {
+			continue // counts are of all threads
+		}
 		for n, err := range log.Seen() {
 			if err != nil {
 				return err
 			}
 			t.set.Count(i, n)
+		}
+	}
+	return t.set.Settle(t.names.name, t.each)
+}
+
+// callers reads the ends of callers that are wanted.
+func (t *spikeSet) callers(i int, log *tracelog.Log) error {
+	for c, err := range log.Callers() {
+		if err != nil {
+			return err
+		}
+		if t.wants(i, c.TID) {
+			t.set.AddCaller(i, c)
 		}
 	}
 	return nil
@@ -346,9 +366,14 @@ func (f *spikesFlags) shown(t *spikeSet, top int) []*spikes.Group {
 	return groups
 }
 
+// left is how many stacks are not among those shown.
+func (f *spikesFlags) left(t *spikeSet, groups []*spikes.Group) int {
+	return len(t.set.Ranked(spikes.Order(f.sort))) - len(groups)
+}
+
 // of is the spike of a group that is shown for all.
 func (f *spikesFlags) of(g *spikes.Group) *spikes.Spike {
-	if spikes.Order(f.sort) == spikes.ByTime {
+	if spikes.Order(f.sort) == spikes.ByTime && g.Worst.Blame == nil {
 		return g.Last
 	}
 	return g.Worst
@@ -363,11 +388,16 @@ func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
 		}
 		b.WriteByte('\n')
 	}
-	if n := len(t.set.Groups) - len(groups); n > 0 {
+	if n := f.left(t, groups); n > 0 {
 		fmt.Fprintf(b, "%s more (--top 0 shows all)\n\n", plural(n, "stack"))
 	}
-	if len(t.set.Groups) == 0 {
+	if len(groups) == 0 {
 		fmt.Fprint(b, "no spike\n\n")
+	}
+	for _, text := range []string{t.writer.Lasting(), t.writer.Waiting()} {
+		if text != "" {
+			fmt.Fprintf(b, "%s\n\n", text)
+		}
 	}
 	if err := f.writeSnapshots(b, t); err != nil {
 		return err
@@ -406,11 +436,11 @@ func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
 		rows = rows[:f.top]
 	}
 	table := &report.Table{Columns: []report.Column{
-		{Title: "seen", Align: report.Right},
-		{Title: "stacks", Align: report.Right},
+		{Title: "most", Align: report.Right},
+		{Title: "self", Align: report.Right},
 		{Title: "worst", Align: report.Right},
-		{Title: "mean", Align: report.Right},
-		{Title: "blind", Align: report.Right},
+		{Title: "calls", Align: report.Right},
+		{Title: "callers", Align: report.Right},
 		{Title: "function", Shrink: report.Shorten},
 		{Shrink: report.ShortenPath},
 	}}
@@ -422,8 +452,8 @@ func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
 		} else if r.Place.Line > 0 {
 			place += ":" + strconv.Itoa(r.Place.Line)
 		}
-		table.Add(report.Text(report.Count(r.Seen)), report.Text(report.Count(r.Stacks)), report.Text(spikes.Duration(r.Worst)),
-			report.Text(spikes.Duration(r.Mean)), report.Text(report.Decimal(100*r.BlindShare())+" %"),
+		table.Add(report.Text(spikes.Duration(r.Most)), report.Text(spikes.Duration(r.Self)), report.Text(spikes.Duration(r.Worst)),
+			report.Text(report.Count(r.Seen)), report.Text(report.Count(r.Callers)),
 			report.Text(r.Place.Function), report.Cell{Text: place, Color: report.Dim})
 	}
 	if err := table.Write(b, style); err != nil {
@@ -435,7 +465,8 @@ func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
 	if table.Len() == 0 {
 		fmt.Fprintln(b, "no spike")
 	} else {
-		fmt.Fprintln(b, "\nworst and mean are lower bounds; blind is the share of the time in which the clock was late")
+		fmt.Fprintln(b, "\nmost: of one call, what no call below explains that took an eighth of it; self: outside all calls below that"+
+			"\ntook too long; worst: the longest call; calls: that took too long. Times are lower bounds")
 	}
 	b.WriteByte('\n')
 	t.writeEnd(b, style)
@@ -460,6 +491,26 @@ func (t *spikeSet) suggestions() []suggestionJSON {
 	return list
 }
 
+// gapsJSON is when the clock of a process was late, in nanoseconds since its log began: calls
+// that began or ended then may not have been found.
+type gapsJSON struct {
+	Gaps    [][2]uint64 `json:"gaps_ns"`
+	Late    uint64      `json:"late"` // gaps that there were, of which short ones may not be listed
+	Log     string      `json:"log"`
+	Version int         `json:"version"`
+}
+
+func gapsOf(l *spikes.Log) gapsJSON {
+	out := gapsJSON{Gaps: [][2]uint64{}, Log: l.Name, Version: 1}
+	if l.Trailer != nil {
+		out.Late = l.Trailer.Late
+	}
+	for _, s := range l.Stalls {
+		out.Gaps = append(out.Gaps, [2]uint64{s.From - min(s.From, l.Header.Monotonic), s.To - min(s.To, l.Header.Monotonic)})
+	}
+	return out
+}
+
 // writeJSON prints an object for each spike, in the order of the logs.
 func (t *spikeSet) writeJSON(w io.Writer) error {
 	b := bufio.NewWriter(w)
@@ -479,8 +530,18 @@ func (t *spikeSet) writeJSON(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	for _, g := range t.set.Callers {
+		if err := enc.Encode(t.writer.Object(g, g.Worst)); err != nil {
+			return err
+		}
+	}
 	if err := enc.Encode(map[string]any{"version": 1, "suggestions": t.suggestions()}); err != nil {
 		return err
+	}
+	for i := range t.set.Logs {
+		if err := enc.Encode(gapsOf(&t.set.Logs[i])); err != nil {
+			return err
+		}
 	}
 	if err := enc.Encode(map[string]any{"version": 1, "reach": t.set.Reach()}); err != nil {
 		return err

@@ -263,7 +263,7 @@ func (w *spikeFollower) show(l *followedLog, list []*tracelog.Episode) error {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	for _, e := range list {
-		if !w.t.wants(l.number, e) {
+		if !w.t.wants(l.number, e.TID) {
 			continue
 		}
 		w.t.set.Add(l.number, e)

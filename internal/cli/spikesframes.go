@@ -14,10 +14,7 @@ import (
 
 // writeFrames lists the longest frames of each process.
 func (f *spikesFlags) writeFrames(t *spikeSet, style report.Style) error {
-	inFrames, err := t.set.Frames(t.each)
-	if err != nil {
-		return err
-	}
+	inFrames := t.set.Frames(t.names.name)
 	b := bufio.NewWriter(t.streams.Out)
 	var list []framesJSON
 	for i := range t.set.Logs {
@@ -47,7 +44,7 @@ func (f *spikesFlags) writeFrames(t *spikeSet, style report.Style) error {
 	return b.Flush()
 }
 
-func (f *spikesFlags) writeFramesOf(b *bufio.Writer, t *spikeSet, l *spikes.Log, in spikes.FrameSpikes, style report.Style) error {
+func (f *spikesFlags) writeFramesOf(b *bufio.Writer, t *spikeSet, l *spikes.Log, in map[uint64]*spikes.InFrame, style report.Style) error {
 	if len(t.set.Logs) > 1 {
 		fmt.Fprintf(b, "process %d: ", l.Header.PID)
 	}
@@ -70,7 +67,7 @@ func (f *spikesFlags) writeFramesOf(b *bufio.Writer, t *spikeSet, l *spikes.Log,
 		{Title: "frame", Align: report.Right},
 		{Title: "took", Align: report.Right},
 		{Title: "ended at", Align: report.Right},
-		{Title: "spikes", Shrink: report.Shorten},
+		{Title: "taken by", Shrink: report.Shorten},
 	}}
 	longest := l.Frames.Longest
 	if f.top > 0 {
@@ -82,7 +79,7 @@ func (f *spikesFlags) writeFramesOf(b *bufio.Writer, t *spikeSet, l *spikes.Log,
 			color = report.Hot
 		}
 		table.Add(report.Text(strconv.FormatUint(x.Number, 10)), report.Cell{Text: spikes.Duration(x.Took), Color: color},
-			report.Text(report.Decimal(float64(x.End-min(x.End, l.Header.Monotonic))/1e9)+" s"), report.Text(t.frameSpikes(in[x.Number])))
+			report.Text(report.Decimal(float64(x.End-min(x.End, l.Header.Monotonic))/1e9)+" s"), report.Text(t.eaters(in[x.Number])))
 	}
 	if err := table.Write(b, style); err != nil {
 		return err
@@ -91,13 +88,17 @@ func (f *spikesFlags) writeFramesOf(b *bufio.Writer, t *spikeSet, l *spikes.Log,
 	return nil
 }
 
-// frameSpikes names the spikes in a frame.
-func (t *spikeSet) frameSpikes(list []*spikes.Spike) string {
+// eaters names the functions that took a frame's time.
+func (t *spikeSet) eaters(in *spikes.InFrame) string {
+	const most = 6
 	var names []string
-	for _, sp := range list {
-		if len(sp.Addrs) > 0 {
-			names = append(names, report.Printable(t.names.name(sp.Addrs[0], true).Outer().Function)+" "+spikes.Interval(sp.Peak))
+	for i := range in.Eaters[:min(most, len(in.Eaters))] {
+		e := &in.Eaters[i]
+		text := report.Printable(e.Name(t.names.name).Function) + " " + spikes.Duration(e.Time)
+		if e.Calls > 1 {
+			text += " in " + report.Count(e.Calls) + " calls"
 		}
+		names = append(names, text)
 	}
 	return strings.Join(names, ", ")
 }
@@ -120,10 +121,12 @@ type longFrameJSON struct {
 	Number uint64   `json:"frame"`
 	Took   uint64   `json:"took_ns"`
 	At     uint64   `json:"ended_at_ns"` // since the log began
-	Spikes []uint64 `json:"spikes"`      // numbers
+	Spikes []uint64 `json:"spikes"`      // numbers of the first ones
+	// Eaters are the functions that took its time, the most first.
+	Eaters []eaterJSON `json:"taken_by"`
 }
 
-func (t *spikeSet) framesJSON(l *spikes.Log, in spikes.FrameSpikes) framesJSON {
+func (t *spikeSet) framesJSON(l *spikes.Log, in map[uint64]*spikes.InFrame) framesJSON {
 	f := l.Frames
 	out := framesJSON{
 		PID: l.Header.PID, Log: l.Name, Frames: f.Count, Sum: f.Sum, Worst: f.Worst, Budget: f.Budget, Over: f.Over,
@@ -138,10 +141,18 @@ func (t *spikeSet) framesJSON(l *spikes.Log, in spikes.FrameSpikes) framesJSON {
 	return out
 }
 
-func (t *spikeSet) longFrameJSON(x tracelog.Frame, l *spikes.Log, list []*spikes.Spike) longFrameJSON {
-	out := longFrameJSON{Number: x.Number, Took: x.Took, At: x.End - min(x.End, l.Header.Monotonic), Spikes: []uint64{}}
-	for _, sp := range list {
-		out.Spikes = append(out.Spikes, sp.Number)
+// eaterJSON is a function that took the time of a frame.
+type eaterJSON struct {
+	Function string `json:"function"`
+	Time     uint64 `json:"took_ns"` // that calls below do not explain, a lower bound
+	Calls    uint64 `json:"calls"`
+}
+
+func (t *spikeSet) longFrameJSON(x tracelog.Frame, l *spikes.Log, in *spikes.InFrame) longFrameJSON {
+	out := longFrameJSON{Number: x.Number, Took: x.Took, At: x.End - min(x.End, l.Header.Monotonic), Spikes: in.Spikes, Eaters: []eaterJSON{}}
+	for i := range in.Eaters {
+		e := &in.Eaters[i]
+		out.Eaters = append(out.Eaters, eaterJSON{e.Name(t.names.name).Function, e.Time, e.Calls})
 	}
 	return out
 }

@@ -18,7 +18,7 @@ func (f *spikesFlags) writeHTML(t *spikeSet) error {
 		top = pageSpikes
 	}
 	groups := f.shown(t, top)
-	page := &spikes.Page{Title: "Spikes of " + t.title(), Reach: t.set.Reach().Lines(), Left: len(t.set.Groups) - len(groups)}
+	page := &spikes.Page{Title: "Spikes of " + t.title(), Reach: t.set.Reach().Lines(), Left: f.left(t, groups)}
 	for _, g := range groups {
 		page.Spikes = append(page.Spikes, t.writer.Object(g, f.of(g)))
 	}

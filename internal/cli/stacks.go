@@ -139,11 +139,15 @@ func (f *stacksFlags) rank(g stackGroup, set *traceSet, key func(*calltrie.Stats
 		}
 	}
 	l.found = len(l.nodes)
+	var ranks []uint32 // of stacks: for those with equal keys
 	slices.SortFunc(l.nodes, func(a, b calltrie.NodeID) int {
 		if c := cmp.Compare(key(&trie.Node(b).Stats), key(&trie.Node(a).Stats)); c != 0 {
 			return c
 		}
-		return slices.Compare(trie.Stack(a), trie.Stack(b)) // slow, and rarely needed
+		if ranks == nil {
+			ranks = trie.Ranks()
+		}
+		return cmp.Compare(ranks[a], ranks[b])
 	})
 	if f.top > 0 {
 		l.nodes = l.nodes[:min(f.top, len(l.nodes))]
@@ -189,7 +193,16 @@ func (f *stacksFlags) writeStack(w io.Writer, set *traceSet, l *stackList, rank 
 		fmt.Fprintf(w, "%s %s\n", number, calls)
 	}
 	t.Columns = append(t.Columns, report.Column{Title: "function", Shrink: report.Shorten}, report.Column{Shrink: report.ShortenPath, Optional: true})
-	for depth, node := range path(l.trie, id) {
+	nodes := path(l.trie, id)
+	for depth, node := range nodes {
+		if middle := len(nodes) - 2*stackEnd; middle > stackEnd && depth >= stackEnd && depth < len(nodes)-stackEnd {
+			if depth == stackEnd {
+				t.Add(append(make([]report.Cell, len(t.Columns)-2), report.Cell{
+					Text: strings.Repeat(" ", maxIndent) + "... " + plural(middle, "function") + " between", Color: report.Dim,
+				}, report.Cell{})...)
+			}
+			continue
+		}
 		n := l.trie.Node(node)
 		name := strings.Repeat(" ", min(depth, maxIndent)) + set.name(n.Func)
 		color := report.Plain
@@ -207,6 +220,9 @@ func (f *stacksFlags) writeStack(w io.Writer, set *traceSet, l *stackList, rank 
 
 // maxIndent is how far stacks are indented: deeper ones go on straight down.
 const maxIndent = 40
+
+// stackEnd is how many functions of a deep stack are shown, outermost and innermost.
+const stackEnd = 50
 
 // path returns the nodes from the outermost to id.
 func path(t *calltrie.Trie, id calltrie.NodeID) []calltrie.NodeID {

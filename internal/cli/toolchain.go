@@ -29,7 +29,10 @@ type shimOptions struct {
 	Only      []string `json:"only,omitempty"`
 	Skip      []string `json:"skip,omitempty"`
 	MinInsns  int      `json:"min_instructions,omitempty"`
+	Groups    int      `json:"groups,omitempty"` // of functions, of which one is instrumented
+	Group     int      `json:"group,omitempty"`  // that one, from 0
 	Lenient   bool     `json:"lenient,omitempty"`
+	Prove     bool     `json:"prove,omitempty"` // hold each object against the plain one
 	Small     int      `json:"small,omitempty"` // timed modes leave out smaller functions without a loop
 	Threshold string   `json:"threshold,omitempty"`
 	Control   bool     `json:"control,omitempty"` // of mode spike: programs have a control socket
@@ -72,6 +75,7 @@ type compiler struct {
 	path   string // as found, absolute
 	real   string // links resolved
 	family driver.Family
+	cache  *launch // what it is run through by become, or nil
 }
 
 func findCompiler(name string) (compiler, error) {
@@ -129,6 +133,7 @@ func prepare(ctx context.Context, c compiler, opts shimOptions, defaultDir strin
 		Bin:     filepath.Join(dir, "bin"),
 		Include: filepath.Join(dir, "include"),
 		Archive: filepath.Join(dir, "libcairn.a"),
+		Hidden:  filepath.Join(dir, hiddenFile),
 		Timed:   opts.timed(),
 		Trace:   opts.traces(),
 	}
@@ -152,18 +157,27 @@ func usable(bin string) error {
 	return options.Close()
 }
 
-// muslFile is there if the compiler's C library is musl.
-const muslFile = "musl"
+const (
+	// muslFile is there if the compiler's C library is musl.
+	muslFile = "musl"
+	// hiddenFile is a version script of what stays inside a shared object.
+	hiddenFile = "hidden.map"
+)
 
-// isMusl asks the driver for its target. musl-gcc, a glibc gcc in disguise,
-// has it in its name only.
-func isMusl(ctx context.Context, c compiler) bool {
-	if strings.Contains(filepath.Base(c.path), "musl") {
-		return true
+// target asks the driver which machine and system it makes code for; "" if it does
+// not say.
+func (c compiler) target(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, c.path, "-dumpmachine").Output()
+	if err != nil {
+		return ""
 	}
-	target, err := exec.CommandContext(ctx, c.path, "-dumpmachine").Output()
-	return err == nil && bytes.Contains(target, []byte("musl"))
+	return strings.TrimSpace(string(out))
 }
+
+// foreignError is why a compiler for another machine is refused.
+type foreignError string
+
+func (e foreignError) Error() string { return string(e) }
 
 // toolchainKey names a toolchain by everything that it depends on.
 func toolchainKey(self string, c compiler, opts shimOptions, defaultDir string) (string, error) {
@@ -201,10 +215,27 @@ func cached(prefix, what string, c compiler, opts shimOptions, defaultDir string
 	if exists(dir) {
 		return dir, nil
 	}
-	if err := fillCache(dir, func(tmp string) error { return fill(tmp, self) }); err != nil {
+	if err := fillCache(dir, func(tmp string) error {
+		if err := writeIdentity(tmp, filepath.Base(dir)); err != nil {
+			return err
+		}
+		return fill(tmp, self)
+	}); err != nil {
 		return "", fmt.Errorf("preparing %s: %w", what, err)
 	}
 	return dir, nil
+}
+
+// identityFile is in each directory whose name stands for a configuration, and has that
+// name as its content: caches of compilers can be told of one or the other.
+const identityFile = "identity"
+
+func writeIdentity(dir, name string) error {
+	return os.WriteFile(filepath.Join(dir, identityFile), []byte(name+"\n"), 0o644)
+}
+
+func identity(dir string) (key, file string) {
+	return "cairn-" + filepath.Base(dir), filepath.Join(dir, identityFile)
 }
 
 // fillCache has fill fill a temporary directory and renames it to dir. Whoever
@@ -217,6 +248,7 @@ func fillCache(dir string, fill func(tmp string) error) error {
 	if err != nil {
 		return err
 	}
+	defer temporary.add(tmp)()
 	defer os.RemoveAll(tmp)
 	if err := fill(tmp); err != nil {
 		return err
@@ -234,6 +266,10 @@ func fillCache(dir string, fill func(tmp string) error) error {
 // fillToolchain puts the stand-in for the assembler, the header and the runtime
 // into tmp.
 func fillToolchain(ctx context.Context, tmp, self string, c compiler, opts shimOptions, defaultDir string) error {
+	target := c.target(ctx)
+	if why := driver.Foreign(target); why != "" {
+		return foreignError(why)
+	}
 	var err error
 	if opts.Assembler, err = realAssembler(ctx, c, self); err != nil {
 		return err
@@ -249,7 +285,11 @@ func fillToolchain(ctx context.Context, tmp, self string, c compiler, opts shimO
 	if err := os.WriteFile(filepath.Join(tmp, "include", "cairn.h"), nativert.Header(), 0o644); err != nil {
 		return err
 	}
-	if isMusl(ctx, c) {
+	if err := os.WriteFile(filepath.Join(tmp, hiddenFile), nativert.Hidden(), 0o644); err != nil {
+		return err
+	}
+	// musl-gcc, a glibc gcc in disguise, has it in its name only.
+	if strings.Contains(filepath.Base(c.path), "musl") || strings.Contains(target, "musl") {
 		if err := os.WriteFile(filepath.Join(tmp, muslFile), nil, 0o644); err != nil {
 			return err
 		}
@@ -315,7 +355,7 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions,
 }
 
 // compileObject compiles one member, as small as the compiler can: gcc before
-// 12 has no -Oz.
+// 12 has no -Oz. Its names are those of the runtime alone then.
 func compileObject(ctx context.Context, src string, c compiler, flags []string, o nativert.Object) error {
 	var failure error
 	for _, size := range []string{"-Oz", "-Os"} {
@@ -329,7 +369,7 @@ func compileObject(ctx context.Context, src string, c compiler, flags []string, 
 		cmd.Dir = src
 		out, err := cmd.CombinedOutput()
 		if err == nil {
-			return nil
+			return renameLocals(ctx, src, o.Name)
 		}
 		failure = fmt.Errorf("compiling %s: %w: %s", o.Name, err, bytes.TrimSpace(out))
 	}

@@ -34,6 +34,8 @@ type traceFlags struct {
 	upper    bool
 	tails    tailChoice
 	spike    spikeChoice
+	selected selectFlags
+	memory   sizeFlag
 }
 
 // registerLogs adds the flags of every verb that reads logs.
@@ -48,9 +50,12 @@ func (f *traceFlags) registerLogs(c *cobra.Command) {
 // register adds those of verbs that account time to calls.
 func (f *traceFlags) register(c *cobra.Command) {
 	f.registerLogs(c)
+	f.selected.register(c)
 	c.Flags().IntVarP(&f.workers, "jobs", "j", 0, "work on `n` cores; 0 for all")
 	c.Flags().BoolVar(&f.dropOpen, "drop-open", false, "leave out calls that were still running when the log ended")
 	c.Flags().BoolVar(&f.upper, "upper-bound", false, "let a call without an exit end when its caller did, not at the last event seen in it")
+	f.memory = 256 << 20
+	c.Flags().Var(&f.memory, "memory", "let stacks take this `size`, 64MB or 2GB; beyond it the least count as time of their callers")
 	c.Flags().Var(&f.tails, "tail-calls", "where calls stand that a function makes by a jump at its end: as-recorded, below its\ncaller, or logical, below the function, where its code makes that certain")
 }
 
@@ -74,7 +79,7 @@ func (*idList) String() string { return "" }
 
 // options are how to account.
 func (f *traceFlags) options() account.Options {
-	return account.Options{Workers: f.workers, DropOpen: f.dropOpen, UpperBound: f.upper}
+	return account.Options{Workers: f.workers, DropOpen: f.dropOpen, UpperBound: f.upper, Memory: int64(f.memory)}
 }
 
 // traceSet is the logs of one command and what names their functions.
@@ -92,6 +97,8 @@ type traceSet struct {
 	maps    int // that were given
 	spike   spikeChoice
 	objects tracelog.Objects
+
+	replay func(context.Context, trace.Log, account.Options) (*account.Result, error)
 
 	logical  bool // tail calls are to be told
 	programs []codeFile
@@ -140,7 +147,7 @@ const otherStacks = "(other stacks)"
 // set.
 func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *traceSet, err error) {
 	t := &traceSet{
-		streams: s, names: names, shown: make(map[trace.FuncID]string), maps: len(f.maps), spike: f.spike,
+		replay: accountLog, streams: s, names: names, shown: make(map[trace.FuncID]string), maps: len(f.maps), spike: f.spike,
 		logical: bool(f.tails), marks: make(map[trace.FuncID]trace.FuncID), unmarked: make(map[trace.FuncID]trace.FuncID),
 	}
 	defer func() {
@@ -148,6 +155,9 @@ func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *tr
 			t.Close()
 		}
 	}()
+	if err := f.selected.check(bool(f.tails)); err != nil {
+		return nil, err
+	}
 	paths, err := logfile.Expand(args)
 	if err != nil {
 		return nil, err
@@ -167,6 +177,11 @@ func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *tr
 	}
 	if t.Funcs, err = t.loadFuncs(f.maps); err != nil {
 		return nil, err
+	}
+	for i := range t.Logs {
+		if t.Logs[i], err = f.selected.apply(t.Logs[i], t.Funcs, f.upper, f.dropOpen); err != nil {
+			return nil, err
+		}
 	}
 	return t, nil
 }
@@ -309,8 +324,15 @@ func (t *traceSet) run(ctx context.Context, opt account.Options) ([]*account.Res
 	before := int64(0) // bytes of the logs that are done
 	opt.Progress = func(n int64) { progress(before + n) }
 	var results []*account.Result
+	all, memory := int64(0), opt.Memory
 	for _, log := range t.Logs {
-		r, err := accountLog(ctx, log, opt)
+		all += bytesOf(log)
+	}
+	for _, log := range t.Logs {
+		if all > 0 {
+			opt.Memory = max(1, int64(float64(memory)*float64(bytesOf(log))/float64(all)))
+		}
+		r, err := t.replay(ctx, log, opt)
 		if err != nil {
 			return nil, err
 		}
@@ -320,8 +342,11 @@ func (t *traceSet) run(ctx context.Context, opt account.Options) ([]*account.Res
 	return results, nil
 }
 
-// merged returns one trie of all threads of all logs.
+// merged returns one trie of all threads of all logs. It may be that of a thread itself.
 func merged(results []*account.Result) *calltrie.Trie {
+	if len(results) == 1 && len(results[0].Threads) == 1 {
+		return results[0].Threads[0].Trie
+	}
 	trie := calltrie.New()
 	for _, r := range results {
 		for i := range r.Threads {

@@ -50,7 +50,7 @@ func (f *traceMapFlags) wanted(path string) (bool, error) {
 		return true, nil // a map in YAML
 	}
 	defer im.Close()
-	return !im.Has(wire.MapSection), nil
+	return !im.Has(wire.MapSection) && !im.Has(wire.OldMapSection), nil
 }
 
 func (f *traceMapFlags) run(s *Streams, path, output string) error {

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,6 +67,10 @@ func (t *traceSet) noteResult(info *trace.Info, r *account.Result) {
 	add(st.TooDeep, "call too deep to follow", "calls too deep to follow")
 	if len(odd) > 0 {
 		note(t.streams, "%s: %s", info.File, strings.Join(odd, ", "))
+	}
+	if st.Folded > 0 {
+		note(t.streams, "%s: %s in more stacks than --memory has room for count as time of their callers, %s in all; no stack lacks more than %s and %s",
+			info.File, plural(int(min(st.Folded, math.MaxInt)), "call"), t.duration(st.FoldedSelf), t.duration(st.MostFolded), plural(int(min(st.MostFoldedCalls, math.MaxInt)), "call"))
 	}
 	if text := filterNote(info, &st); text != "" {
 		note(t.streams, "%s: %s", info.File, text)

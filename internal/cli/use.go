@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -118,11 +119,7 @@ func useCompiler(ctx context.Context, s *Streams, c compiler, cmd driver.Command
 	}
 	var link []string
 	if cmd.Links {
-		linker, err := c.linker(ctx, cmd.Linker)
-		if err != nil {
-			return err
-		}
-		if link, err = b.linkArgs(ctx, s, linker, cmd.Output); err != nil {
+		if link, err = b.linkArgs(ctx, s, c.linker(ctx, &cmd), cmd.Output); err != nil {
 			return err
 		}
 	}
@@ -130,38 +127,23 @@ func useCompiler(ctx context.Context, s *Streams, c compiler, cmd driver.Command
 	if b.opts.NoSplit {
 		bin = ""
 	}
-	return become(c.path, append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...), driverEnv(cmd)...)
+	return c.become(ctx, append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...), b.dir, driverEnv(cmd)...)
 }
 
-// linker asks the driver for the linker that it starts if -fuse-ld= names it,
-// "" for the default.
-func (c compiler) linker(ctx context.Context, name string) (string, error) {
-	if filepath.IsAbs(name) {
-		return name, nil
-	}
-	prog := "ld"
-	if name != "" {
-		prog = "ld." + name
-	}
-	out, err := exec.CommandContext(ctx, c.path, "-print-prog-name="+prog).Output()
-	if err != nil {
-		return "", fmt.Errorf("asking %s for its linker: %w", c.path, err)
-	}
-	return strings.TrimSpace(string(out)), nil
-}
-
-// linkArgs returns the arguments of a driver that make its linker, a program,
-// lay out the module output by the profile. A linker that takes no order gets
-// none, with a note.
-func (b *useBuild) linkArgs(ctx context.Context, s *Streams, linker, output string) ([]string, error) {
-	kind, version, err := linkerOf(ctx, linker)
+// linkArgs returns the arguments of a driver that make its linker lay out the module
+// output by the profile. A linker that takes no order gets none, with a note.
+func (b *useBuild) linkArgs(ctx context.Context, s *Streams, l foundLinker, output string) ([]string, error) {
+	err := l.err
 	var format linkorder.Format
 	if err == nil {
-		format, err = kind.Format(version)
+		format, err = l.kind.Format(l.version)
 	}
 	if err != nil {
-		note(s, "%s: the functions stay in their order: %v", linker, err)
+		note(s, "%s: the functions stay in their order: %v", l.name, err)
 		return nil, nil
+	}
+	if err := logEvent(buildEvent{Laid: cmp.Or(output, "a.out")}); err != nil {
+		return nil, err
 	}
 	path := filepath.Join(b.dir, fmt.Sprintf("%s.%s.order", orderName(output), format))
 	if exists(path) {
@@ -250,10 +232,15 @@ func (sh *shim) runSplit(ctx context.Context, args []string, inputs []int, src [
 	if err := logEvent(buildEvent{Split: event}); err != nil {
 		return err
 	}
-	if err := sh.assemble(ctx, args, out); err != nil {
-		fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler refused the split code: report it; the file is built without\n", event.Source)
-		return sh.assemble(ctx, args, src)
+	var messages bytes.Buffer
+	if sh.assembleTo(ctx, &messages, args, out) == nil {
+		_, err := messages.WriteTo(sh.streams.Err)
+		return err
 	}
+	if err := sh.assemble(ctx, args, src); err != nil {
+		return err // it is not the split that it refuses
+	}
+	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler refused the split code: report it; the file is built without\n", event.Source)
 	return nil
 }
 
@@ -348,6 +335,7 @@ func hasBlocks(p *prof.Profile) bool {
 // useSummary is what cairn build --use says at its end.
 type useSummary struct {
 	Files   int                 `json:"files"`
+	Laid    int                 `json:"laid"`    // modules that were linked in the profile's order
 	Split   int                 `json:"split"`   // functions whose cold blocks went away
 	Moved   int                 `json:"moved"`   // functions that never ran, moved away whole
 	Hot     int                 `json:"hot"`     // functions without cold blocks worth moving
@@ -368,14 +356,10 @@ func (u *useSummary) add(r *splitEvent) {
 	}
 }
 
-func (u *useSummary) print(s *Streams, opts *useOptions) {
-	profile := opts.Profile
-	if opts.NoSplit {
-		fmt.Fprintf(s.Err, "cairn: build: laid out by %s; no function was split\n", profile)
-		return
-	}
+func (u *useSummary) print(s *Streams, use *useOptions) {
+	profile := use.Profile
 	if u.Files == 0 {
-		fmt.Fprintf(s.Err, "cairn: build: nothing was compiled by %s: no compiler was started through PATH, or all was up to date already (try a clean build)\n", profile)
+		fmt.Fprintf(s.Err, "cairn: build: laid out by %s: %s; no function was split\n", profile, plural(u.Laid, "module"))
 		return
 	}
 	fmt.Fprintf(s.Err, "cairn: build: built %s by %s: %s split, %s moved away whole, %s left as they are\n",
@@ -395,7 +379,7 @@ func (w *wrapper) useLinker(ctx context.Context, s *Streams, c compiler, path st
 	if err != nil {
 		return err
 	}
-	link, err := b.linkArgs(ctx, s, path, outputOf(argv))
+	link, err := b.linkArgs(ctx, s, linkerAt(ctx, path), outputOf(argv))
 	if err != nil {
 		return err
 	}

@@ -171,6 +171,7 @@ func (f *wrapFlags) link(ctx context.Context, s *Streams, link *wrapLink, text [
 	if err != nil {
 		return err
 	}
+	defer temporary.add(dir)()
 	defer os.RemoveAll(dir)
 	source, object := filepath.Join(dir, "wrap.c"), filepath.Join(dir, "wrap.o")
 	if err := os.WriteFile(source, text, 0o666); err != nil {

@@ -35,8 +35,7 @@ func newWrapLink(ctx context.Context, command []string) (*wrapLink, error) {
 		return nil, err
 	}
 	l.cmd = driver.Parse(c.family, l.args, readResponse)
-	linker := linkerOfDriver(ctx, c, &l.cmd)
-	l.view.LLD = linker == linkorder.LLD
+	l.view.LLD = c.linker(ctx, &l.cmd).kind == linkorder.LLD
 	if c.family == driver.Clang && l.cmd.LTO && len(l.cmd.Sources) == 0 && l.view.LLD {
 		// lld takes bitcode as it is. cairn cc has to refuse what makes it.
 		l.args = slices.DeleteFunc(slices.Clone(l.args), func(a string) bool { return a == "-flto" || strings.HasPrefix(a, "-flto=") })
@@ -66,18 +65,6 @@ func newWrapLink(ctx context.Context, command []string) (*wrapLink, error) {
 		}
 	}
 	return l, nil
-}
-
-// linkerOfDriver asks the driver's linker what it is; "" if it does not say.
-func linkerOfDriver(ctx context.Context, c compiler, cmd *driver.Command) linkorder.Linker {
-	args := cmd.Forward()
-	if cmd.Linker != "" {
-		args = append(args, "-fuse-ld="+cmd.Linker)
-	}
-	// Without an output it would be a.out, if a linker took no notice.
-	out, _ := exec.CommandContext(ctx, c.path, append(args, "-o", "/dev/null", "-Wl,--version")...).Output()
-	linker, _ := linkorder.DetectLinker(string(out))
-	return linker
 }
 
 // load reads the inputs of the link.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,13 +16,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/catch"
 	"github.com/cairnprof/cairn/internal/driver"
 )
 
-// A wrapper is cairn under the name of a compiler or linker, in a directory
-// that cairn build puts first on PATH. The directory stays: a build that
-// remembers a compiler's path (CMake does) goes on working, instrumented the
-// same way, when it is run again without cairn build.
+// A wrapper is cairn in the place of a compiler or linker: caught by the library that
+// cairn build has loaded into a build's programs, or under the tool's name in a directory
+// that is first on PATH. The directory stays, in case a build remembers a path in it
+// (CMake does); without a cairn build around it a wrapper becomes the tool as it is.
 
 // wrapperFile holds, beside the wrappers, the flags of cairn build.
 const wrapperFile = "cairn-build.json"
@@ -34,15 +36,23 @@ type wrapperOptions struct {
 }
 
 var (
-	compilerName = regexp.MustCompile(`^(?:x86_64-[a-z0-9]+-(?:gnu|musl)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95)(?:-\d+(?:\.\d+)*)?$`)
-	linkerName   = regexp.MustCompile(`^(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+)?$`)
+	compilerName = regexp.MustCompile(`^(?:x86_64-(?:[^/]*?-)?(?:gnu|musl)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95)(?:-\d+(?:\.\d+)*)?$`)
+	linkerName   = regexp.MustCompile(`^(?:x86_64-(?:[^/]*?-)?(?:gnu|musl)-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
 )
 
-// wrapperDir returns the directory of wrappers for the options, with a wrapper
-// for the one tool that they name, or for each compiler and linker that PATH
-// has today.
+// standsInFor reports whether cairn build catches programs of that name.
+func standsInFor(name string) bool {
+	return compilerName.MatchString(name) || linkerName.MatchString(name) || launcherName.MatchString(name)
+}
+
+// wrapperDir returns the directory with the flags of a build, and cairn. It is another one
+// for each of its configurations: of the flags, of a profile's content, of cairn itself.
 func wrapperDir(s *Streams, opts wrapperOptions) (string, error) {
 	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(self)
 	if err != nil {
 		return "", err
 	}
@@ -54,7 +64,7 @@ func wrapperDir(s *Streams, opts wrapperOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	key := sha256.Sum256(append([]byte(self+"\n"), text...))
+	key := sha256.Sum256(fmt.Appendf(nil, "%s %d %d\n%s", self, info.Size(), info.ModTime().UnixNano(), text))
 	dir := filepath.Join(cache, "build-"+hex.EncodeToString(key[:8]))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -67,16 +77,26 @@ func wrapperDir(s *Streams, opts wrapperOptions) (string, error) {
 			return "", err
 		}
 	}
-	names := []string{filepath.Base(opts.Tool)}
-	if opts.Tool == "" {
-		names = toolsOnPath(dir)
-	}
-	for _, name := range names {
-		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrExist) {
+	if _, file := identity(dir); !exists(file) {
+		if err := writeBytes(s, file, []byte(filepath.Base(dir)+"\n")); err != nil {
 			return "", err
 		}
 	}
-	return dir, nil
+	return dir, linkTools(dir, []string{catch.Program})
+}
+
+// linkTools puts cairn into dir under each of the names.
+func linkTools(dir string, names []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // wrapVariable returns the value of a variable that names a compiler or linker
@@ -108,6 +128,9 @@ func wrapVariable(s *Streams, dir, value string, opts wrapperOptions) (string, e
 		if dir, err = wrapperDir(s, opts); err != nil {
 			return "", err
 		}
+		if err := linkTools(dir, []string{name}); err != nil {
+			return "", err
+		}
 	}
 	return filepath.Join(dir, name) + args, nil
 }
@@ -131,7 +154,7 @@ func toolsOnPath(except string) []string {
 			continue // PATH often names directories that are not there
 		}
 		for _, e := range entries {
-			if n := e.Name(); compilerName.MatchString(n) || linkerName.MatchString(n) {
+			if n := e.Name(); standsInFor(n) {
 				names = append(names, n)
 			}
 		}
@@ -143,16 +166,53 @@ func toolsOnPath(except string) []string {
 // wrapper is one run of cairn in the place of a compiler or linker.
 type wrapper struct {
 	name   string
+	tool   string // path of what was caught, "" for a wrapper on PATH
+	dir    string // where opts are
 	opts   wrapperOptions
 	broken error // why opts could not be read
 }
 
-// asWrapper returns the wrapper if args say that cairn was started as one. A
-// tool found through PATH is started under its bare name, so PATH is asked for
-// the directory as well.
+// asWrapper returns the wrapper if args say that cairn was started as one, or the
+// environment says what was caught.
 func asWrapper(args []string) (*wrapper, bool) {
+	if tool, dir := os.Getenv(catch.EnvTool), os.Getenv(catch.EnvBuild); tool != "" && dir != "" {
+		w := &wrapper{name: filepath.Base(args[0]), tool: asCalled(tool, args[0]), dir: dir}
+		if !standsInFor(w.name) {
+			w.name = filepath.Base(tool)
+		}
+		var found bool
+		if found, w.broken = readOptions(filepath.Join(dir, wrapperFile), &w.opts); !found {
+			w.broken = fmt.Errorf("%s is not there: it was removed while the build ran; start the build again", filepath.Join(dir, wrapperFile))
+		}
+		return w, true
+	}
+	return asWrapperOnPath(args)
+}
+
+// asCalled returns the path of a caught tool by which it was called. A driver that was
+// caught at its start is known by its file alone, and there are links to one file that ask
+// for different languages.
+func asCalled(tool, name string) string {
+	candidates := []string{name}
+	if filepath.Base(name) == name {
+		candidates = nil
+		for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+			candidates = append(candidates, filepath.Join(dir, name))
+		}
+	}
+	for _, path := range candidates {
+		if sameFile(path, tool) {
+			return path
+		}
+	}
+	return tool
+}
+
+// asWrapperOnPath is asWrapper for the directories of wrappers. A tool found through PATH is
+// started under its bare name, so PATH is asked for the directory as well.
+func asWrapperOnPath(args []string) (*wrapper, bool) {
 	name := filepath.Base(args[0])
-	if !compilerName.MatchString(name) && !linkerName.MatchString(name) {
+	if !standsInFor(name) {
 		return nil, false
 	}
 	dirs := []string{filepath.Dir(args[0])}
@@ -163,7 +223,7 @@ func asWrapper(args []string) (*wrapper, bool) {
 		if !exists(filepath.Join(dir, name)) {
 			continue
 		}
-		w := &wrapper{name: name}
+		w := &wrapper{name: name, dir: dir}
 		found, err := readOptions(filepath.Join(dir, wrapperFile), &w.opts)
 		if w.broken = err; found {
 			return w, true
@@ -174,45 +234,64 @@ func asWrapper(args []string) (*wrapper, bool) {
 
 // run becomes the real tool.
 func (w *wrapper) run(ctx context.Context, s *Streams, args []string) error {
+	caught := os.Getenv(catch.EnvCaught) != ""
+	os.Unsetenv(catch.EnvTool)
+	os.Setenv(catch.EnvCaught, "1") // what we compile for ourselves is not caught
 	if w.broken != nil {
 		return fmt.Errorf("build: %w", w.broken)
 	}
-	path := w.opts.Tool
+	path := cmp.Or(w.tool, w.opts.Tool)
 	if path == "" {
 		var err error
-		if path, err = realTool(w.name); err != nil {
+		// What a launcher finds on PATH is us, and we are past it.
+		if path, err = toolOnPath(w.name, !caught && os.Getenv(catch.EnvLaunch) == ""); err != nil {
 			return err
 		}
 	}
-	if linkerName.MatchString(w.name) {
+	switch {
+	case caught || !building():
+		return become(path, append([]string{path}, args...))
+	case launcherAt(path) != "":
+		return w.launch(ctx, s, path, args)
+	case linkerName.MatchString(w.name):
 		return w.link(ctx, s, path, args)
 	}
 	return runCompiler(ctx, s, instrumentFlags{shim: w.opts.Shim, defaultDir: w.opts.DefaultDir}, path, args)
 }
 
+// building reports whether the cairn build that a wrapper is of is under way. What a build
+// leaves running (servers, watchers) keeps its environment.
+func building() bool {
+	for log := range strings.SplitSeq(os.Getenv(catch.EnvLog), "\n") {
+		if log != "" && exists(log) {
+			return true
+		}
+	}
+	return false
+}
+
 // realTool finds a tool on PATH past the wrappers, those of another cairn build
-// included.
-func realTool(name string) (string, error) {
+// included, and past launchers.
+func realTool(name string) (string, error) { return toolOnPath(name, false) }
+
+func toolOnPath(name string, launchers bool) (string, error) {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		path := filepath.Join(dir, name)
 		if exists(filepath.Join(dir, wrapperFile)) {
 			continue
 		}
-		if found, err := exec.LookPath(path); err == nil {
+		found, err := exec.LookPath(path)
+		if err == nil && (launchers || launcherName.MatchString(name) || launcherAt(found) == "") {
 			return found, nil
 		}
 	}
-	return "", fmt.Errorf("build: no %s on PATH besides cairn's wrapper", name)
+	return "", fmt.Errorf("build: no %s on PATH besides cairn's wrapper and compiler caches", name)
 }
 
 // link runs a linker that the build starts itself, with the runtime behind its
 // own arguments. A linker that a wrapped driver starts has it already.
 func (w *wrapper) link(ctx context.Context, s *Streams, path string, args []string) error {
 	argv := append([]string{w.name}, args...)
-	// The arguments alone do not tell: drivers put them into response files.
-	if os.Getenv(envLinks) != "" {
-		return become(path, argv)
-	}
 	for _, a := range args {
 		switch {
 		case a == "-r" || a == "-i" || a == "--relocatable" || a == "--version" || a == "-v" || a == "-V" || a == "--help",
@@ -240,9 +319,8 @@ func (w *wrapper) link(ctx context.Context, s *Streams, path string, args []stri
 			return err
 		}
 		argv = append(append(argv[:1:1], "--build-id"), args...)
-		if tc.Timed {
-			argv = append(argv, driver.TimedLinkerArgs(args)...)
-		}
+		linker := linkerAt(ctx, path)
+		argv = append(argv, driver.LinkerArgs(args, tc, linker.word())...)
 		return become(path, append(argv, tc.Archive))
 	}
 	return errors.New("build: no cc on PATH to compile the runtime with")

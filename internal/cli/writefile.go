@@ -9,6 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // writeBytes is writeFile of data.
@@ -19,11 +22,23 @@ func writeBytes(s *Streams, path string, data []byte) error {
 	})
 }
 
+// writeProfile writes a profile that is on the disk when it returns: raw files may be
+// removed then.
+func writeProfile(s *Streams, path string, p *prof.Profile) error {
+	return replaceFile(s, path, true, func(w io.Writer) error { return mip.WriteProfile(w, p) })
+}
+
 // writeFile writes path whole or not at all: fill writes to a temporary file
 // beside it, which is then renamed. A file that is there keeps its permissions,
 // and a link its place. The path "-" is standard output; devices and pipes are
 // written to as they are, for nothing may take their place.
-func writeFile(s *Streams, path string, fill func(io.Writer) error) (err error) {
+func writeFile(s *Streams, path string, fill func(io.Writer) error) error {
+	return replaceFile(s, path, false, fill)
+}
+
+// replaceFile is writeFile. If durable is set, neither the file nor its name is lost
+// with the machine's power.
+func replaceFile(s *Streams, path string, durable bool, fill func(io.Writer) error) (err error) {
 	if path == "-" {
 		return fill(s.Out)
 	}
@@ -49,10 +64,11 @@ func writeFile(s *Streams, path string, fill func(io.Writer) error) (err error) 
 			return err
 		}
 	}
-	tmp, err := createBeside(path)
+	tmp, done, err := createBeside(path)
 	if err != nil {
 		return err
 	}
+	defer done()
 	defer func() {
 		err = withoutPath(err, tmp.Name())
 		if err != nil {
@@ -68,10 +84,28 @@ func writeFile(s *Streams, path string, fill func(io.Writer) error) (err error) 
 			return err
 		}
 	}
+	if durable {
+		if err := tmp.Sync(); err != nil {
+			return err
+		}
+	}
 	if err := tmp.Close(); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), path)
+	if err := os.Rename(tmp.Name(), path); err != nil || !durable {
+		return err
+	}
+	syncDir(filepath.Dir(path))
+	return nil
+}
+
+// syncDir writes the names in dir to the disk. Some file systems cannot, or the
+// directory may not be read: the file is written in any case.
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync()
+		d.Close()
+	}
 }
 
 // writeThrough writes to what is at path: a device, a pipe, a terminal.
@@ -85,15 +119,21 @@ func writeThrough(path string, fill func(io.Writer) error) error {
 }
 
 // createBeside creates an empty file in the directory of path, with the
-// permissions that new files have. os.CreateTemp's are for secrets.
-func createBeside(path string) (*os.File, error) {
+// permissions that new files have. os.CreateTemp's are for secrets. It is a temporary
+// file until done is called.
+func createBeside(path string) (f *os.File, done func(), err error) {
 	const attempts = 100
 	dir, base := filepath.Split(path)
 	for n := 0; ; n++ {
 		name := dir + "." + base + "." + strconv.FormatUint(rand.Uint64(), 36)
+		done := temporary.add(name)
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if err == nil || !errors.Is(err, fs.ErrExist) || n == attempts {
-			return f, withoutPath(err, name)
+		if err == nil {
+			return f, done, nil
+		}
+		done()
+		if !errors.Is(err, fs.ErrExist) || n == attempts {
+			return nil, nil, withoutPath(err, name)
 		}
 	}
 }

@@ -53,5 +53,5 @@ func profileFromText(s *Streams, from, out string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
-	return writeFile(s, out, func(w io.Writer) error { return mip.WriteProfile(w, p) })
+	return writeProfile(s, out, p)
 }
