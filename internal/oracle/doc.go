@@ -8,6 +8,7 @@
 //	coverage of blocks     callgrind: whether a block's first instruction ran
 //	first-execution order  a tracer with a breakpoint on every function's entry
 //	first callers          the same tracer: the return address on the stack
+//	source lines           gcov and clang's source coverage, in builds of their own
 //	answers                the same program without probes
 //	builds by a profile    the same program as it was
 //	counts after kill -9   an orderly run of the same work

@@ -140,7 +140,7 @@ func TestFlightStorm(t *testing.T) {
 			if len(logs) == 0 {
 				t.Fatal("no log")
 			}
-			got := parseFolded(t, output(t, command(t, cairn, "convert", "--to", "folded", "--by", "calls", "--mangled", "--spike", "0", logs[0])))
+			got := parseFolded(t, output(t, command(t, cairn, "convert", "--format", "folded", "--by", "calls", "--mangled", "--spike", "0", logs[0])))
 			sameStacks(t, line, got, parseFolded(t, said))
 		})
 	}
@@ -161,7 +161,7 @@ func TestFlightTrace(t *testing.T) {
 			t.Fatalf("%d logs", len(logs))
 		}
 		foldedOf := func(args ...string) string {
-			return output(t, command(t, cairn, append([]string{"convert", "--to", "folded", "--by", "calls"}, args...)...))
+			return output(t, command(t, cairn, append([]string{"convert", "--format", "folded", "--by", "calls"}, args...)...))
 		}
 		theirs, ours := foldedOf(want[0].Info().File), foldedOf("--spike", "0", logs[0])
 		if ours != theirs || strings.Count(ours, "\n") < 20 {

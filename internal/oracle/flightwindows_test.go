@@ -36,7 +36,7 @@ func spikesOf(t *testing.T, file string) map[uint64]*tracelog.Episode {
 // stacksAround returns the calls around a spike by stack.
 func stacksAround(t *testing.T, file string, spike uint64) map[string]uint64 {
 	t.Helper()
-	return parseFolded(t, output(t, command(t, cairn, "convert", "--to", "folded", "--by", "calls", "--spike", fmt.Sprint(spike), file)))
+	return parseFolded(t, output(t, command(t, cairn, "convert", "--format", "folded", "--by", "calls", "--spike", fmt.Sprint(spike), file)))
 }
 
 // holdsPlanted reports whether the planted call is in a window, with all it called.

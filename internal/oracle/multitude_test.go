@@ -153,7 +153,7 @@ func TestMultitude(t *testing.T) {
 	}{
 		{"coarse", "", "", "100000000", nil, 1},
 		{"crowded", "", "", "10000000", []string{"taskset", "-c", "0"}, 1},
-		// The kernel may be late with a signal on a machine that is busy otherwise.
+		// The kernel may be late with signals on a machine that is busy otherwise.
 		{"signal", "", ",tick=signal", "30000000", nil, 0.1},
 		{"signal crowded", "", ",tick=signal", "10000000", []string{"taskset", "-c", "0"}, 0.1},
 		{"exact", "--clock exact", "", "30000000", nil, 0},
@@ -182,7 +182,11 @@ func TestMultitude(t *testing.T) {
 				t.Errorf("%d of %d calls that are sure to be found are not: %+v", missed, due, l.Trailer)
 			}
 			due, missed = m.missed(found, func(*timedCall) uint64 { return sure })
-			if float64(missed) > c.share*float64(due) {
+			allowed := c.share * float64(due)
+			if c.share > 0 { // and what the clock hid, late by half a threshold at least
+				allowed += float64(l.Trailer.Blind) / 1e6
+			}
+			if float64(missed) > allowed {
 				t.Errorf("%d of %d calls of 1.5 thresholds are missed", missed, due)
 			}
 			t.Logf("%d spikes; of %d planted calls of 1.5 thresholds %d missed; clock late %.1f ms, worst %.1f ms; %d borderline",

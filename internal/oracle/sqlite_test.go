@@ -23,10 +23,7 @@ import (
 func goModule(t *testing.T, version string) string {
 	t.Helper()
 	dir, err := tailguests.Module(t.Context(), version)
-	switch {
-	case err != nil && os.Getenv("CI") != "":
-		t.Fatal(err)
-	case err != nil:
+	if err != nil {
 		t.Skip(err)
 	}
 	return dir

@@ -33,7 +33,7 @@ func stacksOf(t *testing.T, program string, args ...string) (string, []map[strin
 
 func foldedCalls(t *testing.T, file string) map[string]uint64 {
 	t.Helper()
-	return parseFolded(t, output(t, command(t, cairn, "convert", "--to", "folded", "--by", "calls", "--mangled", file)))
+	return parseFolded(t, output(t, command(t, cairn, "convert", "--format", "folded", "--by", "calls", "--mangled", file)))
 }
 
 func sameStacks(t *testing.T, what string, got, want map[string]uint64) {
@@ -141,7 +141,7 @@ func TestTreeXRay(t *testing.T) {
 	t.Parallel()
 	_, fdr := recordSQLite(t)
 	_, logs := stacksOf(t, buildSQLite(t, "stacks", xrayC, "-O1", "-ffunction-sections"), sqliteArgs(t, "3")...)
-	want := parseFolded(t, onLog(t, fdr, "convert", "--to", "folded", "--by", "calls", "--mangled"))
+	want := parseFolded(t, onLog(t, fdr, "convert", "--format", "folded", "--by", "calls", "--mangled"))
 	sameStacks(t, "stacks", logs[0], without(want, logs[0]))
 }
 
