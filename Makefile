@@ -5,23 +5,23 @@
 TOOL     := go tool -modfile=tools/go.mod
 PACKAGES := ./...
 
-# The packages with goroutines or locks, for the race detector. The scripts of
-# internal/cli go without it: they start thousands of processes, and one that
-# looks for races takes a second to start and end. So do long tests of one goroutine.
-CONCURRENT := ./internal/cli ./internal/objfile ./internal/account ./format/calls ./format/xray ./format/perfscript ./internal/unwind
-UNRACED    := '^(TestScript|TestHostileSizes|TestLLVMRealLogs|TestMutants)$$'
+# The packages that work on several processors, for the race detector. internal/cli
+# is not among them: with all that it imports it takes minutes to compile. Long tests
+# of one goroutine go without it.
+CONCURRENT := ./internal/rawfiles ./internal/objfile ./internal/account ./format/calls ./format/xray ./format/perfscript ./internal/unwind
+UNRACED    := '^(TestHostileSizes|TestLLVMRealLogs|TestMutants)$$'
 
 # A number of executions, as Go 1.26 may report the end of a time limit as a
 # failure (golang/go#75804).
 FUZZTIME ?= 100000x
-TIMEOUT  ?= 30m
+TIMEOUT  ?= 60m
 
 # Every fuzz target, as package:name.
 FUZZ = $(shell grep -rho --include='*_test.go' -H '^func Fuzz[A-Za-z0-9_]*' . | \
 	sed -E 's,^(.*)/[^/]+:func (.*),\1:\2,')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint bench fuzz clean
+.PHONY: help build demo test lint bench corpus torture fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name what; do \
@@ -42,7 +42,7 @@ test: ## what the tests need (from apt), the lint and all tests
 
 lint: ## go vet, gofumpt and staticcheck
 	go vet $(PACKAGES)
-	@bad=$$(find . -path ./bench/out -prune -o -path ./demo/out -prune -o -path '*/testdata' -prune -o \
+	@bad=$$(find . -path ./bench/out -prune -o -path ./corpus/out -prune -o -path ./demo/out -prune -o -path '*/testdata' -prune -o \
 		-name '*.go' -print | xargs $(TOOL) gofumpt -l) || exit 1; \
 		if [ -n "$$bad" ]; then echo "gofumpt would change:"; echo "$$bad"; exit 1; fi
 	$(TOOL) staticcheck $(PACKAGES)
@@ -51,10 +51,22 @@ bench: build ## cost and speed next to gcc's and LLVM's own tools
 	@./scripts/need.sh bench
 	go run ./bench
 
+corpus: ## real programs built as they come, in each mode and by their profiles: hours
+	@./scripts/need.sh corpus
+	go run ./corpus
+
+# Arguments of the command, as -programs 100, or -gcc-tests DIR for gcc's own tests
+# (gcc.c-torture/execute in its sources; Debian has them in gcc-12-source).
+TORTURE ?= -report torture/TORTURE.md
+
+torture: build ## random programs in every mode, until it is told to stop
+	@./scripts/need.sh torture
+	go run ./torture $(TORTURE)
+
 fuzz: ## each fuzz target for FUZZTIME (100000x) executions
 	@set -e; for target in $(FUZZ); do \
 		echo "fuzz $$target"; \
 		go test -run '^$$' -fuzzminimizetime 10x -fuzz "^$${target##*:}\$$" -fuzztime $(FUZZTIME) "$${target%%:*}"; done
 
 clean: ## remove what the targets above made here
-	rm -rf cairn demo/out bench/out
+	rm -rf cairn demo/out bench/out corpus/out

@@ -113,6 +113,7 @@ func (p *program) multiply(n int) error {
 	var buf []byte
 	for i := len(names); i < n; i++ {
 		raw := raws[i%len(raws)]
+		raw.Run = random.Uint64()
 		raw.Data = append([]byte(nil), raw.Data...)
 		for range 50 {
 			// The last bytes may be padding.

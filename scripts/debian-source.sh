@@ -12,7 +12,7 @@ mkdir -p "$tmp/lists/partial" "$tmp/cache/archives/partial" "$tmp/src" "$dir"
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 echo "deb-src [signed-by=$keys] http://deb.debian.org/debian $release main" >"$tmp/sources.list"
 apt() {
-  apt-get -q -o Dir::Etc::sourcelist="$tmp/sources.list" -o Dir::Etc::sourceparts=- \
+  apt-get -q -o Acquire::Retries=5 -o Dir::Etc::sourcelist="$tmp/sources.list" -o Dir::Etc::sourceparts=- \
     -o Dir::State::lists="$tmp/lists" -o Dir::Cache="$tmp/cache" -o APT::Sandbox::User= "$@" >>"$tmp/log" 2>&1 || {
     tail -n 5 "$tmp/log" >&2
     echo "debian-source.sh: cannot fetch the source package $package" >&2

@@ -1,5 +1,5 @@
 #!/bin/bash
-# need.sh WHAT: installs the Debian packages that WHAT (test or bench) uses and
+# need.sh WHAT: installs the Debian packages that WHAT (test, torture, bench or corpus) uses and
 # that are not there. Where apt cannot be used it names what is missing and
 # succeeds: tests skip what they cannot run.
 set -u
@@ -7,9 +7,11 @@ set -u
 base=(binutils gcc g++ libc6-dev)
 peers=(clang-22 lld-22 llvm-22 libclang-rt-22-dev valgrind)
 case "${1:-}" in
-  test) want=("${base[@]}" "${peers[@]}" gfortran cmake mold musl-tools lcov libc6-dbg bolt-22 graphviz) ;;
+  test) want=("${base[@]}" "${peers[@]}" gfortran ccache cmake mold musl-tools lcov libc6-dbg bolt-22 graphviz dwz elfutils csmith libcsmith-dev) ;;
+  torture) want=("${base[@]}" clang-22 csmith libcsmith-dev) ;;
   bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace) ;;
-  *) echo "usage: need.sh test|bench" >&2; exit 2 ;;
+  corpus) want=("${base[@]}" gfortran cmake ninja-build meson ccache autoconf automake libtool bison flex libonig-dev tcl curl debhelper dpkg-dev golang-go) ;;
+  *) echo "usage: need.sh test|torture|bench|corpus" >&2; exit 2 ;;
 esac
 
 missing() {
@@ -37,7 +39,7 @@ fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=120 "$@" >>"$log" 2>&1; }
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=5 -o DPkg::Lock::Timeout=600 "$@" >>"$log" 2>&1; }
 
 echo "need.sh: installing ${lack[*]}" >&2
 apt update || echo "need.sh: apt-get update failed, trying with the package lists that are here" >&2

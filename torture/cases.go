@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// mode is a way to build with cairn.
+type mode struct {
+	name  string
+	flags []string // of cairn cc
+	reads []string // the verb that must accept what the run leaves
+}
+
+var modes = []mode{
+	{"cover", []string{"--mode", "cover", "--prove"}, merge},
+	{"block", []string{"--mode", "block", "--prove"}, merge},
+	{"count", []string{"--mode", "count", "--prove"}, merge},
+	{"full", []string{"--mode", "full", "--prove"}, merge},
+	{"atomic", []string{"--mode", "full", "--atomic", "--prove"}, merge},
+	{"order", []string{"--mode", "order", "--prove"}, merge},
+	{"block+order", []string{"--mode", "block+order", "--order-slots", "16", "--prove"}, merge},
+	{"spike", []string{"--mode", "spike", "--small", "0"}, []string{"spikes"}},
+	{"exact", []string{"--mode", "spike", "--small", "0", "--clock", "exact", "--threshold", "5us"}, []string{"spikes"}},
+	{"flight", []string{"--mode", "spike", "--flight"}, []string{"spikes"}},
+	{"trace", []string{"--mode", "trace"}, []string{"account"}},
+	{"stacks", []string{"--mode", "stacks"}, []string{"account"}},
+	{"use", nil, nil},
+}
+
+// merge is for raw files: the profile is used by the mode use.
+var merge = []string{"merge", "--strict", "-o", "program.mip", "program"}
+
+// limit is how long a program may run. Plain ones that take a fifteenth of it are left out.
+const limit = 30 * time.Second
+
+// program is a program on trial.
+type program struct {
+	*torture
+	dir      string
+	source   source
+	compiler []string
+	want     answer
+}
+
+// answer is what a program does.
+type answer struct {
+	output []byte
+	status string
+}
+
+// plain builds and runs the program without cairn. why is set where it is no program to
+// compare with.
+func (p *program) plain(ctx context.Context) (why string) {
+	if why := p.source.write(p.dir); why != "" {
+		return why
+	}
+	p.compiler = p.source.draw()
+	if err := p.build(ctx, "plain"); err != nil {
+		return "it does not build without cairn"
+	}
+	start := time.Now()
+	got, err := p.answer(ctx, "plain", "")
+	if err != nil || time.Since(start) > limit/15 {
+		return "it runs too long"
+	}
+	again, err := p.answer(ctx, "plain", "")
+	if err != nil || again.status != got.status || !bytes.Equal(again.output, got.output) {
+		return "it does not answer the same twice"
+	}
+	p.want = got
+	return ""
+}
+
+// build compiles and links the program, with what stands before the compiler.
+func (p *program) build(ctx context.Context, to string, before ...string) error {
+	argv := slices.Concat(before, p.compiler, []string{"-w", "-std=gnu11", "-I/usr/include/csmith", "-o", to, "program.c", "-lm"})
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = p.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building: %w: %.300s", err, out)
+	}
+	return nil
+}
+
+// errLong is of a program that does not end.
+var errLong = errors.New("it does not end")
+
+// answer runs the program, with a directory for what cairn records.
+func (p *program) answer(ctx context.Context, name, records string) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(p.dir, name))
+	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), "CAIRN_DIR="+records)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return answer{}, errLong
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return answer{}, err
+	}
+	return answer{out, cmd.ProcessState.String()}, nil
+}
+
+// try builds and runs the program in a mode, and compares.
+func (p *program) try(ctx context.Context, m *mode) error {
+	before := append([]string{p.cairn, "cc"}, m.flags...)
+	if m.flags == nil {
+		profile, err := p.randomProfile()
+		if err != nil {
+			return err
+		}
+		before = append(before, "--use", profile)
+	}
+	if err := p.build(ctx, "program", before...); err != nil {
+		return err
+	}
+	records := filepath.Join(p.dir, "records-"+m.name)
+	got, err := p.answer(ctx, "program", records)
+	if err != nil {
+		return err
+	}
+	if got.status != p.want.status || !bytes.Equal(got.output, p.want.output) {
+		return fmt.Errorf("it ends with %s and says %.200q; without cairn with %s and %.200q", got.status, got.output, p.want.status, p.want.output)
+	}
+	return p.read(ctx, m, records)
+}
+
+// read has cairn read what a run left: a program that ends by a signal may leave nothing.
+func (p *program) read(ctx context.Context, m *mode, records string) error {
+	left, err := filepath.Glob(filepath.Join(records, "*"))
+	if err != nil || m.reads == nil {
+		return err
+	}
+	if len(left) == 0 {
+		if p.want.status == "exit status 0" {
+			return errors.New("it left no record")
+		}
+		return nil
+	}
+	args := append(slices.Clone(m.reads), left...)
+	cmd := exec.CommandContext(ctx, p.cairn, args...)
+	cmd.Dir = p.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("cairn %s: %w: %.300s", m.reads[0], err, out)
+	}
+	return nil
+}

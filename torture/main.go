@@ -1,0 +1,176 @@
+// Command torture builds programs that nobody wrote for cairn with probes, in every mode
+// and by both compilers, and compares what they answer with what they answer without. It
+// takes random programs of csmith and the execution tests of gcc. Run it with make
+// torture, from the root of the repository: it goes on until it is told to stop, by
+// SIGINT or -programs, and says each program that differs and how to make it again.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	t := torture{log: os.Stderr}
+	flag.StringVar(&t.cairn, "cairn", "./cairn", "the program under test")
+	flag.StringVar(&t.out, "out", "torture/out", "directory for what differs")
+	first := flag.Uint64("seed", 1, "first seed of csmith")
+	programs := flag.Int("programs", 0, "how many programs to try; 0 for no end")
+	tests := flag.String("gcc-tests", "", "directory gcc.c-torture/execute of gcc's sources: its programs come first")
+	report := flag.String("report", "", "write a report to this Markdown `file`")
+	jobs := flag.Int("jobs", runtime.NumCPU(), "programs at a time")
+	flag.Parse()
+	if err := t.prepare(); err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		os.Exit(1)
+	}
+	next, err := sources(*tests, *first, *programs)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		os.Exit(1)
+	}
+	t.run(ctx, next, *jobs)
+	if *report != "" {
+		if err := os.WriteFile(*report, []byte(t.markdown()), 0o666); err != nil {
+			fmt.Fprintln(os.Stderr, "torture:", err)
+			os.Exit(1)
+		}
+	}
+	fmt.Fprint(os.Stderr, t.markdown())
+	if t.failed > 0 {
+		os.Exit(1)
+	}
+}
+
+// torture is one run and what it has found.
+type torture struct {
+	cairn string
+	out   string
+	log   io.Writer
+
+	mu       sync.Mutex
+	programs int                // that were tried
+	left     map[string]int     // programs that were not, by the reason
+	cases    map[string]*result // by mode
+	by       map[string]int     // programs by compiler and level
+	failed   int
+	started  time.Time
+	took     time.Duration
+}
+
+// result counts the cases of a mode.
+type result struct{ tried, failed int }
+
+// prepare finds what a run needs.
+func (t *torture) prepare() (err error) {
+	t.started = time.Now()
+	t.left, t.cases, t.by = map[string]int{}, map[string]*result{}, map[string]int{}
+	for i := range modes {
+		t.cases[modes[i].name] = &result{}
+	}
+	if t.cairn, err = filepath.Abs(t.cairn); err != nil {
+		return err
+	}
+	if _, err := os.Stat(t.cairn); err != nil {
+		return fmt.Errorf("%w (make build makes it)", err)
+	}
+	if t.out, err = filepath.Abs(t.out); err != nil {
+		return err
+	}
+	if _, err := exec.LookPath("gcc"); err != nil {
+		return err
+	}
+	return nil
+}
+
+// run tries programs until there are no more or ctx ends.
+func (t *torture) run(ctx context.Context, next func() (source, bool), jobs int) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for range jobs {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				mu.Lock()
+				src, ok := next()
+				mu.Unlock()
+				if !ok {
+					return
+				}
+				t.try(ctx, src)
+			}
+		})
+	}
+	wg.Wait()
+	t.took = time.Since(t.started)
+}
+
+// try tries one program in all modes.
+func (t *torture) try(ctx context.Context, src source) {
+	dir, err := os.MkdirTemp("", "cairn-torture-")
+	if err != nil {
+		t.leave("no directory for it")
+		return
+	}
+	defer os.RemoveAll(dir)
+	p := program{torture: t, dir: dir, source: src}
+	if why := p.plain(ctx); why != "" {
+		t.leave(why)
+		return
+	}
+	t.mu.Lock()
+	t.programs++
+	t.by[strings.Join(p.compiler, " ")]++
+	t.mu.Unlock()
+	for i := range modes {
+		err := p.try(ctx, &modes[i])
+		if ctx.Err() != nil {
+			return
+		}
+		t.note(&p, &modes[i], err)
+	}
+}
+
+func (t *torture) leave(why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.left[why]++
+}
+
+// errNothing is of a mode that has nothing to do for a program.
+var errNothing = errors.New("nothing to do")
+
+// note counts a case, and keeps what is needed to make one that failed again.
+func (t *torture) note(p *program, m *mode, err error) {
+	if errors.Is(err, errNothing) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.cases[m.name]
+	r.tried++
+	if err == nil {
+		return
+	}
+	r.failed++
+	t.failed++
+	fmt.Fprintf(t.log, "torture: %s: %s, %s: %v\n", p.source.name, strings.Join(p.compiler, " "), m.name, err)
+	keep := filepath.Join(t.out, strings.NewReplacer("/", "-", " ", "-").Replace(p.source.name+"-"+m.name))
+	if os.MkdirAll(keep, 0o777) == nil {
+		os.CopyFS(keep, os.DirFS(p.dir))
+		fmt.Fprintf(t.log, "torture: kept in %s\n", keep)
+	}
+}

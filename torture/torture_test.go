@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSample tries a few programs in all modes, by csmith where it is there.
+func TestSample(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("needs gcc")
+	}
+	dir := t.TempDir()
+	cairn := filepath.Join(dir, "cairn")
+	build := exec.Command("go", "build", "-o", cairn, "../cmd/cairn")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var log strings.Builder
+	tr := torture{cairn: cairn, out: filepath.Join(dir, "out"), log: &log}
+	if err := tr.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	count, want := 2, 2
+	if _, err := os.Stat("/usr/include/csmith/csmith.h"); err == nil {
+		count, want = 3, 2 // that of csmith may be left out
+	}
+	next, err := sources("testdata", 3, count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.run(t.Context(), next, 2)
+	if tr.failed > 0 || tr.programs < want {
+		t.Errorf("%d programs, %d cases failed:\n%s%s", tr.programs, tr.failed, log.String(), tr.markdown())
+	}
+}
+
+// TestCatches proves that a program which answers otherwise is found.
+func TestCatches(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "program"), []byte("#!/bin/sh\necho 7\nexit 3\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	// It stands in the place of the compiler, and makes nothing.
+	p := program{torture: &torture{cairn: "true"}, dir: dir, compiler: []string{"true"}}
+	for _, c := range []struct {
+		want answer
+		same bool
+	}{
+		{answer{[]byte("7\n"), "exit status 3"}, true},
+		{answer{[]byte("8\n"), "exit status 3"}, false},
+		{answer{[]byte("7\n"), "exit status 0"}, false},
+		{answer{[]byte("7\n"), "signal: aborted"}, false},
+	} {
+		p.want = c.want
+		if err := p.try(t.Context(), &mode{name: "cover", flags: []string{}}); (err == nil) != c.same {
+			t.Errorf("%+v: %v", c.want, err)
+		}
+	}
+}
