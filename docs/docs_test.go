@@ -166,13 +166,13 @@ func TestStarts(t *testing.T) {
 // cairn's processes set for each other.
 var (
 	variables = regexp.MustCompile("(?m)^\\| `([A-Z_]+)`")
-	read      = regexp.MustCompile(`(?:(?:env|Getenv|LookupEnv)\(|keep\([\w.]+, )"([A-Z_]+)"\)`)
+	read      = regexp.MustCompile(`(?:(?:env|[gG]etenv|LookupEnv)\(|keep\([\w.]+, )"([A-Z_]+)"\)`)
 	// The C runtime takes the common prefix for granted.
 	readByRuntime = regexp.MustCompile(`\benv\(envp, "([A-Z_]+)"\)`)
 )
 
 // foreign variables belong to others and are documented there.
-var foreign = map[string]bool{"PATH": true, "TERM": true, "TMPDIR": true}
+var foreign = map[string]bool{"HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true}
 
 // TestEnvironment holds the environment page against the sources.
 func TestEnvironment(t *testing.T) {
