@@ -21,6 +21,9 @@
 // object or a program that can be loaded anywhere a dynamic relocation may hold
 // them, which must have been applied before.
 //
+// An entry that no compiler can have written makes the whole table an error: what
+// is damaged in one field moves the numbers of all functions behind it.
+//
 // # Numbers of functions
 //
 // No entry says the number of its function. The first is 1, and each entry whose
@@ -50,6 +53,9 @@ const (
 	IndexName   = "xray_fn_idx"
 )
 
+// maxVersion is the last version of entries that is known.
+const maxVersion = 2
+
 // MaxFunctions is how many functions of one object a log can tell apart: the
 // number has 24 bits.
 const MaxFunctions = 1<<24 - 1
@@ -57,7 +63,7 @@ const MaxFunctions = 1<<24 - 1
 // Kind is what happens at a sled.
 type Kind uint8
 
-// The kinds of sleds. Others are kept as they are.
+// The kinds of sleds. An entry of another kind is damage.
 const (
 	Enter        Kind = iota // a function begins
 	Exit                     // it returns
@@ -148,8 +154,12 @@ func (m *Map) notef(format string, args ...any) {
 type Section struct {
 	Data      []byte
 	Addr      uint64 // link-time address of Data[0]
+	Offset    uint64 // of Data[0] in its file, for errors
 	Word      int    // bytes of an address of the machine, 4 or 8
 	BigEndian bool
+	// Code reports whether there is code at a link-time address. With nil it is not
+	// checked that sleds and functions are in code.
+	Code func(addr uint64) bool
 }
 
 // entry returns the size of a sled's entry.
@@ -178,90 +188,90 @@ func (s *Section) address(v uint64) uint64 {
 
 // Read reads the sled tables of one object. A linked program has one; an object
 // file has one for each function, and numbers go on from one to the next. A
-// table without entries is an error, since no log can come from it.
+// table without entries is an error, since no log can come from it, and so is one
+// that is damaged: an entry that is cut short, of a version or kind that is not
+// known, or with addresses at which there is no code. Errors have the name of the
+// section and the offset in the file.
 func Read(tables ...Section) (*Map, error) {
 	m := &Map{}
 	total := 0
 	for i := range tables {
-		if w := tables[i].Word; w != 4 && w != 8 {
-			return nil, fmt.Errorf("%s: addresses of %d bytes, not 4 or 8", SectionName, w)
+		s := &tables[i]
+		if s.Word != 4 && s.Word != 8 {
+			return nil, fmt.Errorf("%s: addresses of %d bytes, not 4 or 8", SectionName, s.Word)
 		}
-		total += len(tables[i].Data) / tables[i].entry()
+		if n := len(s.Data) % s.entry(); n > 0 {
+			return nil, s.damage(len(s.Data)-n, "the last %d bytes are no whole entry of %d (cut off?)", n, s.entry())
+		}
+		total += len(s.Data) / s.entry()
 	}
 	if total == 0 {
 		return nil, fmt.Errorf("%s: no entries (no function was instrumented)", SectionName)
 	}
 	m.Sleds = make([]Sled, 0, total)
-	var strange strangeness
 	for i := range tables {
-		m.read(&tables[i], &strange)
+		if err := m.read(&tables[i]); err != nil {
+			return nil, err
+		}
 	}
-	strange.report(m)
 	if n := m.Sleds[len(m.Sleds)-1].Func; n > MaxFunctions {
 		return nil, fmt.Errorf("%s: %d functions, at most %d can be numbered in logs", SectionName, n, MaxFunctions)
 	}
 	return m, nil
 }
 
+// damage is an error at an offset of the section.
+func (s *Section) damage(at int, format string, args ...any) error {
+	return fmt.Errorf("%s: offset %#x: %s", SectionName, s.Offset+uint64(at), fmt.Sprintf(format, args...))
+}
+
 // read appends the entries of a table.
-func (m *Map) read(s *Section, strange *strangeness) {
+func (m *Map) read(s *Section) error {
 	id, last := uint32(0), uint64(0)
 	if n := len(m.Sleds); n > 0 {
 		id, last = m.Sleds[n-1].Func, m.Sleds[n-1].Function
 	}
-	data, size := s.Data, s.entry()
-	strange.cut += len(data) % size
-	for at := 0; at+size <= len(data); at += size {
-		rest := data[at+2*s.Word:]
-		sled := Sled{Address: s.word(at), Function: s.word(at + s.Word), Kind: Kind(rest[0]), Always: rest[1] != 0, Version: rest[2]}
-		if sled.Version >= 2 {
-			sled.Address += s.Addr + uint64(at)
-			sled.Function += s.Addr + uint64(at+s.Word)
+	for at := 0; at < len(s.Data); at += s.entry() {
+		sled, err := s.sled(at)
+		if err != nil {
+			return err
 		}
-		sled.Address, sled.Function = s.address(sled.Address), s.address(sled.Function)
 		if id == 0 || sled.Function != last {
 			id, last = id+1, sled.Function
 		}
 		sled.Func = id
-		strange.see(&sled)
 		m.Sleds = append(m.Sleds, sled)
 	}
+	return nil
 }
 
-// strangeness counts what is odd about entries.
-type strangeness struct {
-	kinds, versions, nowhere, cut int
-	kind                          Kind
-	version                       uint8
-}
-
-func (x *strangeness) see(s *Sled) {
-	if s.Kind >= kinds {
-		x.kinds++
-		x.kind = s.Kind
+// sled reads the entry at an offset.
+func (s *Section) sled(at int) (Sled, error) {
+	rest := s.Data[at+2*s.Word:]
+	sled := Sled{Address: s.word(at), Function: s.word(at + s.Word), Kind: Kind(rest[0]), Always: rest[1] != 0, Version: rest[2]}
+	switch {
+	case sled.Version > maxVersion:
+		return sled, s.damage(at+2*s.Word+2, "an entry of version %d, at most %d is known", sled.Version, maxVersion)
+	case sled.Kind >= kinds:
+		return sled, s.damage(at+2*s.Word, "a sled of kind %d, at most %d is known", sled.Kind, kinds-1)
+	case rest[1] > 1:
+		return sled, s.damage(at+2*s.Word+1, "%d where it is 0 or 1 whether a function is always instrumented", rest[1])
 	}
-	if s.Version > 2 {
-		x.versions++
-		x.version = s.Version
+	if sled.Version == 2 {
+		sled.Address += s.Addr + uint64(at)
+		sled.Function += s.Addr + uint64(at+s.Word)
 	}
-	if s.Version < 2 && s.Function == 0 {
-		x.nowhere++
+	sled.Address, sled.Function = s.address(sled.Address), s.address(sled.Function)
+	if s.Code == nil {
+		return sled, nil
 	}
-}
-
-func (x *strangeness) report(m *Map) {
-	if x.kinds > 0 {
-		m.notef("%d sleds are of a kind that is not known, such as %d; they are kept", x.kinds, x.kind)
+	if !s.Code(sled.Address) {
+		return sled, s.damage(at, "a sled at address %#x, where there is no code", sled.Address)
 	}
-	if x.versions > 0 {
-		m.notef("%d sleds are of a version that is not known, such as %d; they are read like version 2", x.versions, x.version)
+	if !s.Code(sled.Function) {
+		return sled, s.damage(at+s.Word, "a function at address %#x, where there is no code", sled.Function)
 	}
-	if x.nowhere > 0 {
-		m.notef("%d sleds say that their function is at address 0: relocations are missing", x.nowhere)
-	}
-	if x.cut > 0 {
-		m.notef("%d bytes at the end of %s are no whole entry", x.cut, SectionName)
-	}
+	return sled, nil
 }
 
 // CheckIndex compares the map, read from table, with the index of functions of

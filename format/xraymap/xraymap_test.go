@@ -118,29 +118,41 @@ func TestReadMany(t *testing.T) {
 	}
 }
 
-func TestReadStrange(t *testing.T) {
+// TestReadDamaged changes tables in ways that no compiler does. Each is one error
+// with the place in the file.
+func TestReadDamaged(t *testing.T) {
 	t.Parallel()
-	s := table(0x1000, 8, false, row{0x10, 0x10, 9, false, 2}, row{0x20, 0x20, Enter, false, 7}, row{0x30, 0, Enter, false, 1})
-	s.Data = append(s.Data, 1, 2, 3)
-	m, err := Read(s)
-	if err != nil {
-		t.Fatal(err)
+	code := func(addr uint64) bool { return addr >= 0x10 && addr < 0x40 }
+	good := func(word int) Section {
+		s := table(0x1000, word, false, row{0x10, 0x10, Enter, false, 2}, row{0x3f, 0x20, Enter, true, 0})
+		s.Offset, s.Code = 0x500, code
+		return s
 	}
-	if m.Sleds[0].Kind.String() != "kind-9" || m.Sleds[1].Address != 0x20 {
-		t.Errorf("%+v", m.Sleds)
+	for _, word := range []int{4, 8} {
+		if _, err := Read(good(word)); err != nil {
+			t.Errorf("%d bytes: %v", word, err)
+		}
 	}
-	want := []string{
-		"1 sleds are of a kind that is not known, such as 9; they are kept",
-		"1 sleds are of a version that is not known, such as 7; they are read like version 2",
-		"1 sleds say that their function is at address 0: relocations are missing",
-		"3 bytes at the end of xray_instr_map are no whole entry",
-	}
-	if !slices.Equal(m.Notes, want) {
-		t.Errorf("%q", m.Notes)
-	}
-	for _, bad := range []Section{{Word: 8}, {Data: make([]byte, 64), Word: 2}, {Data: make([]byte, 31), Word: 8}} {
-		if _, err := Read(bad); err == nil {
-			t.Errorf("%+v was read", bad)
+	for _, test := range []struct {
+		change func(*Section)
+		want   string
+	}{
+		{func(s *Section) { s.Data = append(s.Data, 1, 2, 3) }, "offset 0x540: the last 3 bytes are no whole entry of 32 (cut off?)"},
+		{func(s *Section) { s.Data = s.Data[:63] }, "offset 0x520: the last 31 bytes are no whole entry of 32 (cut off?)"},
+		{func(s *Section) { s.Data[32+16] = 6 }, "offset 0x530: a sled of kind 6, at most 5 is known"},
+		{func(s *Section) { s.Data[17] = 0xff }, "offset 0x511: 255 where it is 0 or 1 whether a function is always instrumented"},
+		{func(s *Section) { s.Data[18] = 3 }, "offset 0x512: an entry of version 3, at most 2 is known"},
+		{func(s *Section) { s.Data[0]-- }, "offset 0x500: a sled at address 0xf, where there is no code"},
+		{func(s *Section) { s.Data[15]-- }, "offset 0x508: a function at address 0xff00000000000010, where there is no code"},
+		{func(s *Section) { s.Data[18] = 1 }, "offset 0x500: a sled at address 0xfffffffffffff010, where there is no code"},
+		{func(s *Section) { clear(s.Data[32+8:][:8]) }, "offset 0x528: a function at address 0x0, where there is no code"},
+		{func(s *Section) { s.Data = nil }, "no entries (no function was instrumented)"},
+		{func(s *Section) { s.Word = 2 }, "addresses of 2 bytes, not 4 or 8"},
+	} {
+		s := good(8)
+		test.change(&s)
+		if _, err := Read(s); err == nil || err.Error() != "xray_instr_map: "+test.want {
+			t.Errorf("%v, want xray_instr_map: %s", err, test.want)
 		}
 	}
 }
@@ -200,7 +212,7 @@ func TestYAML(t *testing.T) {
 	m := &Map{Sleds: []Sled{
 		{1, 0x24610, 0x24610, Enter, true, 2, "leaf(long)"},
 		{1, 0x2461f, 0x24610, TypedEvent, true, 2, "leaf(long)"},
-		{2, 0xffffffffffffffff, 0x24700, 77, false, 0, ""},
+		{2, 0xffffffffffffffff, 0x24700, Exit, false, 0, ""},
 		{3, 1, 2, TailExit, false, 1, "main"},
 		{4, 1, 3, LogArgsEnter, false, 2, `operator""_x, it's`},
 		{5, 1, 4, Exit, false, 2, "true"},
@@ -214,7 +226,7 @@ func TestYAML(t *testing.T) {
 	want := `---
 - { id: 1, address: 0x24610, function: 0x24610, kind: function-enter, always-instrument: true, function-name: 'leaf(long)', version: 2 }
 - { id: 1, address: 0x2461F, function: 0x24610, kind: typed-event, always-instrument: true, function-name: 'leaf(long)', version: 2 }
-- { id: 2, address: 0xFFFFFFFFFFFFFFFF, function: 0x24700, kind: kind-77, always-instrument: false, function-name: '' }
+- { id: 2, address: 0xFFFFFFFFFFFFFFFF, function: 0x24700, kind: function-exit, always-instrument: false, function-name: '' }
 - { id: 3, address: 0x1, function: 0x2, kind: tail-exit, always-instrument: false, function-name: main, version: 1 }
 - { id: 4, address: 0x1, function: 0x3, kind: log-args-enter, always-instrument: false, function-name: 'operator""_x, it''s', version: 2 }
 - { id: 5, address: 0x1, function: 0x4, kind: function-exit, always-instrument: false, function-name: 'true', version: 2 }
@@ -291,7 +303,8 @@ func TestReadYAMLErrors(t *testing.T) {
 		"- {id: 0, address: 1, function: 1, kind: function-enter}":                          "id 0: functions are counted from 1",
 		"- {id: 1, address: 1, function: 1}":                                                "without kind",
 		"- {id: 1, address: 1, function: 1, kind: x}":                                       `kind: "x" is none of function-enter`,
-		"- {id: 1, address: 1, function: 1, kind: kind-300}":                                `kind: "kind-300" is none of`,
+		"- {id: 1, address: 1, function: 1, kind: kind-6}":                                  `kind: "kind-6" is none of`,
+		"- {id: 1, address: 1, function: 1, kind: function-exit, version: 3}":               "version 3: at most 2 is known",
 		"- {id: 1, address: 1, function: 1, kind: function-exit, always-instrument: maybe}": "neither true nor false",
 		"- {id: 4294967296, address: 1, function: 1, kind: function-exit}":                  "not a number of 32 bits",
 		"- {id: 1, address: 1, function: 1, kind: function-exit, version: 256}":             "not a number of 8 bits",
@@ -305,17 +318,28 @@ func TestReadYAMLErrors(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(table(0x1000, 8, false, row{0x10, 0x10, Enter, true, 2}, row{0x20, 0x20, 9, false, 0}).Data, uint64(0x1000), false, false)
+	f.Add(table(0x1000, 8, false, row{0x10, 0x10, Enter, true, 2}, row{0x20, 0x20, TypedEvent, false, 0}).Data, uint64(0x1000), false, false)
+	f.Add(table(0x1000, 4, false, row{0x10, 0x10, Enter, true, 2}, row{0x14, 0x10, Exit, true, 2}, row{0x20, 0x20, 9, false, 2}).Data, uint64(0x1000), true, false)
+	f.Add(table(0x1000, 8, false, row{0x10, 0x10, Enter, true, 3}).Data[:31], uint64(0x1000), false, false)
 	f.Add(table(0x1000, 4, true, row{0x10, 0x10, Enter, true, 2}, row{0x20, 0x20, Exit, false, 1}).Data, uint64(0x1000), true, true)
 	f.Add(index(0x1000, false, []uint64{0x1000, 0x1020}, []uint64{1, 1}).Data, uint64(0), false, false)
 	f.Fuzz(func(t *testing.T, data []byte, addr uint64, narrow, big bool) {
-		s := Section{Data: data, Addr: addr, Word: 8, BigEndian: big}
+		code := func(addr uint64) bool { return addr < 1<<20 }
+		s := Section{Data: data, Addr: addr, Word: 8, BigEndian: big, Code: code}
 		if narrow {
 			s.Word = 4
 		}
 		m, err := Read(s, s)
 		if err != nil {
+			if text := err.Error(); !strings.HasPrefix(text, SectionName+": ") || strings.Contains(text, "\n") {
+				t.Fatalf("%q", text)
+			}
 			return
+		}
+		for _, sled := range m.Sleds {
+			if !code(sled.Address) || !code(sled.Function) || sled.Kind > TypedEvent || sled.Version > 2 {
+				t.Fatalf("a made-up sled: %+v", sled)
+			}
 		}
 		m.CheckIndex(s, s)
 		sleds := 0
@@ -334,7 +358,7 @@ func FuzzRead(f *testing.F) {
 
 func FuzzReadYAML(f *testing.F) {
 	f.Add([]byte("---\n- { id: 1, address: 0x24610, function: 0x24610, kind: function-enter, always-instrument: true, function-name: 'leaf''(long)', version: 2 }\n...\n"))
-	f.Add([]byte("- id: 1\n  address: 1\n  function: 1 # c\n  kind: kind-200\n  function-name: \"a\\x20\\u1234\"\n-\n id: 2\n"))
+	f.Add([]byte("- id: 1\n  address: 1\n  function: 1 # c\n  kind: typed-event\n  function-name: \"a\\x20\\u1234\"\n-\n id: 2\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := ReadYAML(data)
 		if err != nil {

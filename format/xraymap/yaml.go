@@ -12,8 +12,7 @@ import (
 // WriteYAML writes the map as llvm-xray extract does, byte for byte: one line for
 // each sled, addresses as they are after linking whatever the version. A map with
 // names gives what extract -symbolize gives, if the names are demangled alike.
-// Typed events and unknown kinds, which extract refuses, are "typed-event" and
-// "kind-N".
+// Typed events, which extract refuses, are "typed-event".
 func WriteYAML(w io.Writer, m *Map) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("---\n")
@@ -115,7 +114,6 @@ func doubleQuote(s string) string {
 func ReadYAML(data []byte) (*Map, error) {
 	m := &Map{}
 	p := yamlParser{data: data, line: 1}
-	var strange strangeness
 	last := "" // rows of one function share their name
 	for p.next() {
 		row, line := yamlRow{}, p.line
@@ -128,9 +126,6 @@ func ReadYAML(data []byte) (*Map, error) {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 		last = s.Name
-		if s.Kind >= kinds || s.Version > 2 {
-			strange.see(&s)
-		}
 		m.Sleds = append(m.Sleds, s)
 	}
 	if p.err != nil {
@@ -139,7 +134,6 @@ func ReadYAML(data []byte) (*Map, error) {
 	if len(m.Sleds) == 0 {
 		return nil, fmt.Errorf("no rows of an instrumentation map")
 	}
-	strange.report(m)
 	return m, nil
 }
 
@@ -194,6 +188,8 @@ func (r *yamlRow) sled(last string) (s Sled, err error) {
 		return s, err
 	case s.Func == 0:
 		return s, fmt.Errorf("id 0: functions are counted from 1")
+	case s.Version > maxVersion:
+		return s, fmt.Errorf("version %d: at most %d is known", s.Version, maxVersion)
 	case r.kind == nil:
 		return s, fmt.Errorf("a sled without kind")
 	}
@@ -217,11 +213,6 @@ func parseKind(text string) (Kind, error) {
 	for k, name := range kindNames {
 		if text == name {
 			return Kind(k), nil
-		}
-	}
-	if digits, ok := strings.CutPrefix(text, "kind-"); ok {
-		if n, err := strconv.ParseUint(digits, 10, 8); err == nil {
-			return Kind(n), nil
 		}
 	}
 	return 0, fmt.Errorf("kind: %q is none of %s", text, strings.Join(kindNames[:], ", "))

@@ -43,7 +43,8 @@ build id.
 Of a program that was built with -fxray-instrument instead, map prints XRay's
 instrumentation map: which number in traces is which function, and where its
 probes go. A binary with both is taken for cairn's own build; --xray or --format
-asks for the other. Objects and YAML maps are read too. The formats:
+asks for the other. Objects, Mach-O files and YAML maps are read too; a damaged map is an error. The
+formats:
 
   text  a table of sleds, one on each line; the default
   yaml  what llvm-xray extract --symbolize prints

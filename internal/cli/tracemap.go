@@ -79,14 +79,15 @@ func (f *traceMapFlags) run(s *Streams, path, output string) error {
 	})
 }
 
-// named returns the map with the names of its functions.
+// named returns the map with the names of its functions; those without one have their
+// address, as in llvm-xray.
 func (f *traceMapFlags) named(o *symbolize.Object) *xraymap.Map {
 	names := f.names()
 	names.LLVM = true
 	m := &xraymap.Map{Sleds: slices.Clone(o.Map.Sleds)}
 	for i := range m.Sleds {
 		sled := &m.Sleds[i]
-		sled.Name = names.Show(o.Funcs[trace.FuncID(sled.Func)].Name)
+		sled.Name = names.Show(o.Funcs.Name(trace.FuncID(sled.Func)))
 	}
 	return m
 }

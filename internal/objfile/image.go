@@ -2,21 +2,24 @@ package objfile
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
-// Image is an ELF file of any word size and byte order, linked or not, as far
-// as instrumentation maps need it: tables with their relocations applied, names
-// of functions and where they are declared. File, which everything else is read
-// through, is for linked 64-bit little-endian modules.
+// Image is an ELF file of any word size and byte order, or a Mach-O file, linked or
+// not, as far as instrumentation maps need it: tables with their relocations
+// applied, names of functions and where they are declared. File, which everything
+// else is read through, is for linked 64-bit little-endian modules of ELF.
 //
-// The sections of a relocatable object have no addresses. Here they get some, as
-// a linker might give them: code first, from 0 on in the order of the file.
+// The sections of a relocatable ELF object have no addresses. Here they get some, as
+// a linker might give them: code first, from 0 on in the order of the file. Those of
+// a Mach-O object have some already.
 type Image struct {
 	path      string
 	r         io.ReaderAt
@@ -31,6 +34,8 @@ type Image struct {
 	sections []imageSection
 	symbols  map[uint32][]imageSymbol   // by symbol table, those that were needed
 	relocs   map[uint32][]*imageSection // by the section they are for, in an object; 0 in a module
+	code     []span                     // sections with code, ascending
+	macho    *machO                     // nil in an ELF file
 	taken    uint64                     // bytes read so far
 }
 
@@ -48,6 +53,7 @@ type imageSection struct {
 type Table struct {
 	Data      []byte
 	Addr      uint64 // link-time address
+	Offset    uint64 // in the file
 	Word      int    // bytes of an address, 4 or 8
 	BigEndian bool
 }
@@ -66,7 +72,7 @@ const maxImageSections = 1 << 23
 // more than a few times.
 const maxReads = 16
 
-// OpenImage opens the ELF file at path.
+// OpenImage opens the ELF or Mach-O file at path.
 func OpenImage(path string) (*Image, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -88,11 +94,26 @@ func newImage(path string, f *os.File) (*Image, error) {
 	if !st.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
-	return readImage(path, f, uint64(st.Size()), f.Close)
+	return readAnyImage(path, f, uint64(st.Size()), f.Close)
 }
 
+// readAnyImage reads a file that is ELF or Mach-O.
+func readAnyImage(path string, r io.ReaderAt, size uint64, closer func() error) (*Image, error) {
+	var magic [4]byte
+	if n, _ := r.ReadAt(magic[:], 0); isMachO(magic[:n]) {
+		im := emptyImage(path, r, size, closer)
+		return im, im.readMachO()
+	}
+	return readImage(path, r, size, closer)
+}
+
+func emptyImage(path string, r io.ReaderAt, size uint64, closer func() error) *Image {
+	return &Image{path: path, r: r, close: closer, size: size, debugRoot: DefaultDebugRoot, symbols: map[uint32][]imageSymbol{}}
+}
+
+// readImage reads an ELF file.
 func readImage(path string, r io.ReaderAt, size uint64, closer func() error) (*Image, error) {
-	im := &Image{path: path, r: r, close: closer, size: size, debugRoot: DefaultDebugRoot, symbols: map[uint32][]imageSymbol{}}
+	im := emptyImage(path, r, size, closer)
 	return im, im.readHeaders()
 }
 
@@ -137,9 +158,29 @@ func (im *Image) Tables(name string) ([]Table, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: section %s: %w", im.path, name, err)
 		}
-		tables = append(tables, Table{data, s.addr, im.word, im.order == binary.BigEndian})
+		tables = append(tables, Table{data, s.addr, s.offset, im.word, im.order == binary.BigEndian})
 	}
 	return tables, nil
+}
+
+// HasCode reports whether a section with code is at a link-time address.
+func (im *Image) HasCode(addr uint64) bool {
+	if im.code == nil {
+		im.code = []span{}
+		for i := range im.sections {
+			if s := &im.sections[i]; s.flags&elf.SHF_EXECINSTR != 0 && s.flags&elf.SHF_ALLOC != 0 && s.size > 0 && s.addr+s.size > s.addr {
+				im.code = append(im.code, span{s.addr, s.addr + s.size})
+			}
+		}
+		slices.SortFunc(im.code, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	}
+	i, _ := slices.BinarySearchFunc(im.code, addr, func(s span, a uint64) int {
+		if s.hi <= a {
+			return -1
+		}
+		return 1
+	})
+	return i < len(im.code) && im.code[i].lo <= addr
 }
 
 // fields reads what headers are made of, front to back. What lies behind the
@@ -180,8 +221,10 @@ func notELF(head []byte) error {
 	switch {
 	case bytes.HasPrefix(head, []byte(arMagic)), bytes.HasPrefix(head, []byte(thinMagic)):
 		return errors.New("an archive, not a program: take its objects out (ar x)")
-	case len(head) >= 4 && (binary.LittleEndian.Uint32(head)|1 == 0xfeedfacf || binary.BigEndian.Uint32(head)|1 == 0xfeedfacf):
-		return errors.New("a Mach-O file, not ELF: make a map of it with llvm-xray extract, and give that")
+	case isMachO(head):
+		return errors.New("a Mach-O file, not ELF: of those only instrumentation maps are read (cairn map --xray)")
+	case isUniversal(head):
+		return errors.New("a Mach-O file for several machines: take one out (lipo -thin)")
 	}
 	return ErrNotELF
 }

@@ -56,6 +56,9 @@ var dynamicRelative = map[elf.Machine]uint32{
 // relocate applies to data, the contents of section number target, the
 // relocations that are its own in an object, or the dynamic ones in a module.
 func (im *Image) relocate(target uint32, data []byte) error {
+	if im.macho != nil {
+		return im.relocateMachO(target, data)
+	}
 	if im.relocs == nil {
 		im.relocs = map[uint32][]*imageSection{}
 		for i := range im.sections {
@@ -96,7 +99,10 @@ func (im *Image) applyAll(table *imageSection, target uint32, data []byte) error
 	if explicit {
 		size += im.word
 	}
-	for ; len(raw) >= size; raw = raw[size:] {
+	if n := len(raw) % size; n > 0 {
+		return fmt.Errorf("offset %#x: the last %d bytes are no whole entry of %d", table.offset+uint64(len(raw)-n), n, size)
+	}
+	for ; len(raw) > 0; raw = raw[size:] {
 		f := im.fields(raw)
 		at, info := f.word(), f.word()
 		addend := uint64(0)

@@ -24,6 +24,11 @@ func (im *Image) symbolTable(table uint32) ([]imageSymbol, error) {
 	if int(table) >= len(im.sections) {
 		return nil, fmt.Errorf("symbol table %d does not exist", table)
 	}
+	if im.macho != nil {
+		syms, err := im.machOSymbols()
+		im.symbols[table] = syms
+		return syms, err
+	}
 	s := &im.sections[table]
 	data, err := im.contents(s)
 	if err != nil {

@@ -335,6 +335,17 @@ func TestYAML(t *testing.T) {
 	}
 }
 
+// mapOffset returns where the map of an ELF file is.
+func mapOffset(t *testing.T, path string) uint64 {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return f.Section(xraymap.SectionName).Offset
+}
+
 // dynamicRelocations returns how many of them a file has in its map.
 func dynamicRelocations(t *testing.T, path string) int {
 	t.Helper()

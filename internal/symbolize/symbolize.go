@@ -44,7 +44,7 @@ func (o *Object) notef(format string, args ...any) {
 	o.Notes = append(o.Notes, fmt.Sprintf(format, args...))
 }
 
-// Load reads the map of the ELF file, or the YAML that llvm-xray extract prints,
+// Load reads the map of the ELF or Mach-O file, or the YAML that llvm-xray extract prints,
 // at path, and names its functions. Names are symbols, mangled, or what debug
 // information has where there is no symbol; those of a YAML map are what it has.
 // Lines are those of the declarations; where debug information has none, of the
@@ -153,7 +153,7 @@ func (o *Object) loadYAML() error {
 func (o *Object) loadProgram() error {
 	im, err := objfile.OpenImage(o.Path)
 	if errors.Is(err, objfile.ErrNotELF) {
-		return fmt.Errorf("%w, nor an instrumentation map in YAML", err)
+		return fmt.Errorf("%w nor Mach-O, nor an instrumentation map in YAML", err)
 	} else if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (o *Object) readMap(im *objfile.Image) error {
 	}
 	sections := make([]xraymap.Section, len(tables))
 	for i, t := range tables {
-		sections[i] = xraymap.Section(t)
+		sections[i] = section(im, t)
 	}
 	if o.Map, err = xraymap.Read(sections...); err != nil {
 		return fmt.Errorf("%s: %w", o.Path, err)
@@ -190,10 +190,14 @@ func (o *Object) readMap(im *objfile.Image) error {
 	if len(sections) == 1 {
 		index, err := im.Tables(xraymap.IndexName)
 		if err == nil && len(index) == 1 {
-			o.Map.CheckIndex(sections[0], xraymap.Section(index[0]))
+			o.Map.CheckIndex(sections[0], section(im, index[0]))
 		}
 	}
 	return nil
+}
+
+func section(im *objfile.Image, t objfile.Table) xraymap.Section {
+	return xraymap.Section{Data: t.Data, Addr: t.Addr, Offset: t.Offset, Word: t.Word, BigEndian: t.BigEndian, Code: im.HasCode}
 }
 
 // name finds the names and lines of the map's functions.

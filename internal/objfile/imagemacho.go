@@ -1,0 +1,304 @@
+package objfile
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Problem: clang has sleds for macOS too, in Mach-O files, which have segments with
+// sections in them, one symbol table, and relocations that go in pairs.
+//
+// Choice: an Image is filled as if the file were ELF: sections of the kinds and with
+// the flags of ELF, symbols with its types. What differs is how headers, symbols and
+// relocations are stored.
+
+// machO is where a Mach-O file has what sections do not say.
+type machO struct {
+	symbols, count uint64 // where the table is, and its entries
+	names          uint64 // of symbols
+	namesSize      uint64
+	relocs         []machORelocs // by section
+}
+
+// machORelocs is where the relocations of a section are.
+type machORelocs struct{ offset, count uint64 }
+
+// Numbers of the format, as Apple's <mach-o/loader.h>, <mach-o/nlist.h> and
+// <mach-o/reloc.h> have them.
+const (
+	machOMagic   = 0xfeedface
+	machOMagic64 = 0xfeedfacf
+	fatMagic     = 0xcafebabe
+	maxFat       = 0x2b // Java's classes begin alike, with a version from 45 on
+
+	machOX86  = 0x01000007
+	machOARM  = 0x0100000c
+	machOObj  = 1  // MH_OBJECT
+	machODSYM = 10 // MH_DSYM
+
+	loadSymtab, loadSegment = 2, 0x19
+
+	machOHeader, machOSectionHeader, machOSymbol = 32, 80, 16 // bytes
+
+	sectionType         = 0xff
+	zeroFill            = 1
+	zeroFillLarge       = 0xc
+	zeroFillThread      = 0x12
+	onlyInstructions    = 0x80000000
+	someInstructions    = 0x400
+	symbolDebug         = 0xe0 // bits of n_type
+	symbolType          = 0x0e
+	symbolSection       = 0x0e
+	symbolExternal      = 0x01
+	symbolWeak          = 0x80 // a bit of n_desc
+	relocUnsigned       = 0
+	relocScattered      = 1 << 31
+	maxMachOCommands    = 1 << 16
+	maxMachOCommandSize = 1 << 24
+)
+
+func isMachO(head []byte) bool {
+	if len(head) < 4 {
+		return false
+	}
+	little, big := binary.LittleEndian.Uint32(head), binary.BigEndian.Uint32(head)
+	return little == machOMagic || little == machOMagic64 || big == machOMagic || big == machOMagic64
+}
+
+func isUniversal(head []byte) bool {
+	return len(head) >= 8 && binary.BigEndian.Uint32(head) == fatMagic && binary.BigEndian.Uint32(head[4:]) < maxFat
+}
+
+// readMachO reads the header and the load commands.
+func (im *Image) readMachO() error {
+	h := make([]byte, 32)
+	if n, err := im.r.ReadAt(h, 0); n < len(h) {
+		return fmt.Errorf("a Mach-O file that is too short (%w)", err)
+	}
+	if binary.LittleEndian.Uint32(h) != machOMagic64 {
+		return errors.New("a Mach-O file of 32 bits, or big-endian: there are no sleds in those")
+	}
+	im.order, im.word = binary.LittleEndian, 8
+	f := im.fields(h[4:])
+	switch machine := f.u32(); machine {
+	case machOX86:
+		im.machine = elf.EM_X86_64
+	case machOARM:
+		im.machine = elf.EM_AARCH64
+	default:
+		return fmt.Errorf("a Mach-O file for machine %#x, which is neither x86-64 nor arm64", machine)
+	}
+	f.u32() // which of the machines
+	kind, count, size := f.u32(), f.u32(), f.u32()
+	im.kind = elf.ET_DYN
+	if kind == machOObj {
+		im.kind = elf.ET_REL
+	}
+	if count > maxMachOCommands || size > maxMachOCommandSize {
+		return fmt.Errorf("%d load commands of %d bytes together, at most %d of %d are allowed", count, size, maxMachOCommands, maxMachOCommandSize)
+	}
+	data, err := im.bytes("load commands", machOHeader, uint64(size))
+	if err != nil {
+		return err
+	}
+	im.macho = &machO{}
+	// Numbers of sections are counted from 1, as those of ELF.
+	im.sections = []imageSection{{kind: elf.SHT_NULL}}
+	im.macho.relocs = []machORelocs{{}}
+	for at := uint64(0); count > 0; count-- {
+		n := uint64(0)
+		if len(data) >= 8 {
+			n = uint64(im.order.Uint32(data[4:]))
+		}
+		if n < 8 || n > uint64(len(data)) {
+			return fmt.Errorf("offset %#x: a load command of %d bytes, %d are left", machOHeader+at, n, len(data))
+		}
+		if err := im.loadCommand(data[:n], kind == machODSYM); err != nil {
+			return fmt.Errorf("offset %#x: %w", machOHeader+at, err)
+		}
+		data, at = data[n:], at+n
+	}
+	if im.macho.count > 0 {
+		im.sections = append(im.sections, imageSection{name: "symbols", kind: elf.SHT_SYMTAB})
+		im.macho.relocs = append(im.macho.relocs, machORelocs{})
+	}
+	return nil
+}
+
+// loadCommand reads a load command. Of a file that has debug information only, other
+// sections have no contents.
+func (im *Image) loadCommand(data []byte, debugOnly bool) error {
+	f := im.fields(data)
+	switch kind := f.u32(); kind {
+	case loadSymtab:
+		f.u32() // size
+		m := im.macho
+		m.symbols, m.count, m.names, m.namesSize = uint64(f.u32()), uint64(f.u32()), uint64(f.u32()), uint64(f.u32())
+	case loadSegment:
+		f.take(4 + 16 + 4*8 + 2*4) // size, name, addresses, protection
+		count := uint64(f.u32())
+		f.u32() // flags
+		if room := uint64(len(f.data) / machOSectionHeader); count > room {
+			return fmt.Errorf("a segment of %d sections, there is room for %d", count, room)
+		}
+		for range count {
+			im.machOSection(im.fields(f.take(machOSectionHeader)), debugOnly)
+		}
+	}
+	return nil
+}
+
+// machOSection reads the header of a section.
+func (im *Image) machOSection(f *fields, debugOnly bool) {
+	var s imageSection
+	name, segment := machOName(f.take(16)), machOName(f.take(16))
+	s.name = name
+	s.addr, s.size = f.word(), f.word()
+	s.offset = uint64(f.u32())
+	f.u32() // alignment
+	relocs := machORelocs{offset: uint64(f.u32()), count: uint64(f.u32())}
+	flags := f.u32()
+	s.kind = elf.SHT_PROGBITS
+	switch flags & sectionType {
+	case zeroFill, zeroFillLarge, zeroFillThread:
+		s.kind = elf.SHT_NOBITS
+	}
+	if segment == "__DWARF" {
+		s.name = debugName(name)
+	} else {
+		s.flags = elf.SHF_ALLOC
+		if debugOnly {
+			s.kind = elf.SHT_NOBITS
+		}
+	}
+	if flags&(onlyInstructions|someInstructions) != 0 {
+		s.flags |= elf.SHF_EXECINSTR
+	}
+	im.sections = append(im.sections, s)
+	im.macho.relocs = append(im.macho.relocs, relocs)
+}
+
+func machOName(b []byte) string {
+	name, _, _ := bytes.Cut(b, []byte{0})
+	return string(name)
+}
+
+// debugName returns the name that ELF has for a section of debug information. Names
+// have 16 bytes at most here.
+func debugName(name string) string {
+	if name == "__debug_str_offs" {
+		return ".debug_str_offsets"
+	}
+	return "." + strings.TrimPrefix(name, "__")
+}
+
+// machOSymbols reads the symbol table. Names lose the underscore that the compiler
+// puts in front.
+func (im *Image) machOSymbols() ([]imageSymbol, error) {
+	m := im.macho
+	data, err := im.bytes("symbols", m.symbols, m.count*machOSymbol)
+	if err != nil {
+		return nil, err
+	}
+	text, err := im.bytes("names of symbols", m.names, m.namesSize)
+	if err != nil {
+		return nil, err
+	}
+	names := string(text) // names are slices of this one string
+	syms := make([]imageSymbol, m.count)
+	for i := range syms {
+		f := im.fields(data[i*machOSymbol:][:machOSymbol])
+		name, kind, section, desc, value := f.u32(), f.u8(), f.u8(), f.u16(), f.word()
+		s := &syms[i]
+		s.name, s.addr = cstring(names, uint64(name)), value
+		if kind&symbolDebug != 0 || kind&symbolType != symbolSection || int(section) >= len(im.sections) {
+			continue // for debuggers, or of another file
+		}
+		s.defined = true
+		switch {
+		case kind&symbolExternal == 0:
+			s.bind = elf.STB_LOCAL
+		case desc&symbolWeak != 0:
+			s.bind = elf.STB_WEAK
+		default:
+			s.bind = elf.STB_GLOBAL
+		}
+		var own bool
+		if s.name, own = strings.CutPrefix(s.name, "_"); own {
+			s.kind = elf.STT_FUNC
+		} else {
+			s.kind = elf.STT_SECTION // such as ltmp0, with which a section of an object begins
+		}
+	}
+	return syms, nil
+}
+
+// relocateMachO applies to data, the contents of section number target, its
+// relocations. A linked file has none: what its tables have is relative.
+func (im *Image) relocateMachO(target uint32, data []byte) error {
+	r := im.macho.relocs[target]
+	if r.count == 0 || !im.Relocatable() {
+		return nil
+	}
+	raw, err := im.bytes("relocations", r.offset, r.count*8)
+	if err != nil {
+		return err
+	}
+	syms, err := im.symbolTable(uint32(len(im.sections) - 1))
+	if err != nil {
+		return err
+	}
+	subtract := uint64(0) // what the relocation before takes off
+	for at := uint64(0); at < uint64(len(raw)); at += 8 {
+		f := im.fields(raw[at:])
+		place, word := uint64(f.u32()), f.u32()
+		if err := im.applyMachO(data, place, word, syms, &subtract); err != nil {
+			return fmt.Errorf("relocation at offset %#x: %w", r.offset+at, err)
+		}
+	}
+	return nil
+}
+
+// applyMachO does one relocation. One of two for a difference takes off what it
+// says from what the next puts in.
+func (im *Image) applyMachO(data []byte, place uint64, word uint32, syms []imageSymbol, subtract *uint64) error {
+	symbol, length, external, kind := word&0xffffff, word>>25&3, word>>27&1 != 0, word>>28
+	subtractor := uint32(5)
+	if im.machine == elf.EM_AARCH64 {
+		subtractor = 1
+	}
+	size := uint64(1) << length
+	switch {
+	case place&relocScattered != 0:
+		return errors.New("it is of a kind that these machines do not have")
+	case kind != relocUnsigned && kind != subtractor:
+		return fmt.Errorf("type %d of machine %v is not known", kind, im.machine)
+	case length < 2:
+		return fmt.Errorf("a field of %d bytes", size)
+	case place > uint64(len(data)) || size > uint64(len(data))-place:
+		return errors.New("it reaches beyond the section")
+	}
+	value := uint64(0) // where a section is, its address is in the field
+	if external {
+		if int64(symbol) >= int64(len(syms)) {
+			return fmt.Errorf("symbol %d does not exist", symbol)
+		}
+		value = syms[symbol].addr
+	}
+	if kind == subtractor {
+		*subtract = value
+		return nil
+	}
+	value, *subtract = value-*subtract, 0
+	field := data[place:]
+	if size == 8 {
+		im.order.PutUint64(field, im.order.Uint64(field)+value)
+	} else {
+		im.order.PutUint32(field, im.order.Uint32(field)+uint32(value))
+	}
+	return nil
+}
