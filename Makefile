@@ -21,7 +21,7 @@ FUZZ = $(shell grep -rho --include='*_test.go' -H '^func Fuzz[A-Za-z0-9_]*' . | 
 	sed -E 's,^(.*)/[^/]+:func (.*),\1:\2,')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint bench corpus torture fuzz clean
+.PHONY: help build demo test long lint bench corpus torture fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name what; do \
@@ -39,6 +39,10 @@ test: ## what the tests need (from apt), the lint and all tests
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
 		set -x; go test -race -timeout $(TIMEOUT) -skip $(UNRACED) $(CONCURRENT); fi
 	go test -timeout $(TIMEOUT) $(PACKAGES)
+
+long: ## the tests that make test has a sample of: SQLite by all compilers, half an hour
+	@./scripts/need.sh test
+	CAIRN_TEST_LONG=1 go test -timeout $(TIMEOUT) ./internal/oracle ./internal/native
 
 lint: ## go vet, gofumpt and staticcheck
 	go vet $(PACKAGES)

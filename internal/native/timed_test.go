@@ -306,6 +306,9 @@ func TestTimedSQLite(t *testing.T) {
 		{"clang-22", "-O1", "-fno-integrated-as"},
 	} {
 		t.Run(build[0], func(t *testing.T) {
+			if build[0] != "gcc" && os.Getenv("CAIRN_TEST_LONG") == "" {
+				t.Skip("it takes long; make long runs it")
+			}
 			t.Parallel()
 			dir := t.TempDir()
 			command(t, dir, append(slices.Clone(build), "-w", "-pipe", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",

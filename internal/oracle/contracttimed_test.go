@@ -218,12 +218,12 @@ func heldStacks(t *testing.T, c *contractCell) string {
 	if wrong != "" {
 		return wrong
 	}
-	if n == c.work() && slices.Contains(partly, c.name) {
+	if n <= c.work() && slices.Contains(partly, c.name) {
 		return part
 	}
 	return c.verdict(t, n, c.work(), logs)
 }
 
 // partly are the situations in which mode stacks keeps what it had written last, which
-// may be all.
+// may be all, or nothing on a busy machine: TestTreeKilled has a program that lives longer.
 var partly = []string{"segv", "kill", "bus error", "own bus handler"}

@@ -28,6 +28,9 @@ func TestHookedSQLite(t *testing.T) {
 		{"functions", "clang-22", "-O0 -finstrument-functions"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name == "entries" {
+				takesLong(t)
+			}
 			t.Parallel()
 			mustHave(t, c.compiler)
 			program, logs := buildSQLite(t, "", c.compiler, strings.Fields(c.flags)...), t.TempDir()

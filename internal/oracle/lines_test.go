@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,9 +15,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/tailguests"
 )
-
-// linesEnv has TestLines look at more than the smallest program.
-const linesEnv = "CAIRN_TEST_LINES"
 
 // sourceLine is a line of a file.
 type sourceLine struct {
@@ -32,15 +28,15 @@ type sourceLine struct {
 // block with others' ends, clang gives the lines behind a return a count.
 func TestLines(t *testing.T) {
 	t.Parallel()
-	programs := []string{"tinyxml2"}
-	if os.Getenv(linesEnv) != "" {
-		programs = []string{"tinyxml2", "Lua", "H3", "pugixml"}
-	}
+	programs := []string{"tinyxml2", "Lua", "H3", "pugixml"}
 	for _, g := range tailguests.All {
 		if !slices.Contains(programs, g.Name) {
 			continue
 		}
 		t.Run(g.Name, func(t *testing.T) {
+			if g.Name != "tinyxml2" {
+				takesLong(t)
+			}
 			t.Parallel()
 			mustHave(t, "gcov")
 			mustHave(t, "llvm-cov-22")

@@ -22,6 +22,9 @@ func TestMissingFrames(t *testing.T) {
 	t.Run("programs", func(t *testing.T) {
 		for _, g := range tailguests.All {
 			t.Run(g.Name, func(t *testing.T) {
+				if g.Name == "SQLite" || g.Name == "Duktape" {
+					takesLong(t)
+				}
 				t.Parallel()
 				mustHave(t, g.Compiler)
 				r, program, perf := recordGuest(t, g)

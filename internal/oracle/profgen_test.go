@@ -106,6 +106,7 @@ func firstDifference(got, want string) string {
 
 // TestProfgenSQLite: profiles of a big program are those of llvm-profgen.
 func TestProfgenSQLite(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	mustHave(t, "clang-22")
 	mustHave(t, llvmProfgen)

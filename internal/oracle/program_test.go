@@ -32,6 +32,14 @@ func mustHave(t *testing.T, tool string) {
 	}
 }
 
+// takesLong skips a test that make long runs, and make test only a sample of.
+func takesLong(t *testing.T) {
+	t.Helper()
+	if os.Getenv("CAIRN_TEST_LONG") == "" {
+		t.Skip("it takes long; make long runs it")
+	}
+}
+
 // command is a process that ends with the test and sees none of the
 // environment that would change what cairn does.
 func command(t *testing.T, name string, args ...string) *exec.Cmd {

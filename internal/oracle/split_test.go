@@ -21,6 +21,9 @@ func TestSQLiteSplit(t *testing.T) {
 	flags := []string{"-O1", "-ffunction-sections"}
 	for _, compiler := range []string{"gcc", "clang-22"} {
 		t.Run(compiler, func(t *testing.T) {
+			if compiler != "gcc" {
+				takesLong(t)
+			}
 			t.Parallel()
 			dir := t.TempDir()
 			sources := []string{

@@ -101,6 +101,9 @@ func TestSQLite(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ compiler, flags string }{{"gcc", "-O1 -ffunction-sections"}, {"clang-22", "-O1 -no-pie"}} {
 		t.Run(test.compiler, func(t *testing.T) {
+			if test.compiler != "gcc" {
+				takesLong(t)
+			}
 			t.Parallel()
 			full := buildSQLite(t, "full", test.compiler, strings.Fields(test.flags)...)
 			t.Run("callgrind", func(t *testing.T) {

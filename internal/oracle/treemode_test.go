@@ -96,7 +96,7 @@ func TestTreeCallgrind(t *testing.T) {
 	cmd := command(t, "valgrind", append([]string{
 		"--tool=callgrind", "-q", "--dump-instr=yes", "--compress-strings=no", "--compress-pos=no",
 		"--callgrind-out-file=" + cg, program,
-	}, sqliteArgs(t, "3")...)...)
+	}, sqliteArgs(t, "2")...)...)
 	cmd.Env = append(cmd.Env, "CAIRN_DIR="+dir)
 	output(t, cmd)
 	f, err := os.Open(cg)
