@@ -221,6 +221,7 @@ func (f *mergeFlags) mergeInputs(ctx context.Context, s *Streams, p *prof.Profil
 	}
 	sum.Raws = len(in.raws) - len(bad) - raws.Repeated
 	sum.Repeated += raws.Repeated
+	sum.Running = raws.Running
 	sum.Refused = append(in.bad, bad...)
 	sum.modules(p, added)
 	return sum, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/rawfiles"
@@ -20,9 +21,10 @@ const refusedSuffix = ".refused"
 // mergeSummary is what merge has to say in the end.
 type mergeSummary struct {
 	Profile  string               `json:"profile"`
-	Raws     int                  `json:"raws"`     // raw files merged
-	Profiles int                  `json:"profiles"` // profiles merged
-	Repeated int                  `json:"repeated"` // files of which all runs were there already
+	Raws     int                  `json:"raws"`              // raw files merged
+	Profiles int                  `json:"profiles"`          // profiles merged
+	Repeated int                  `json:"repeated"`          // files of which all runs were there already
+	Running  []string             `json:"running,omitempty"` // files that processes still count into
 	Refused  []rawfiles.Complaint `json:"refused"`
 	Modules  []moduleSummary      `json:"modules"`
 }
@@ -130,6 +132,10 @@ func (sum *mergeSummary) printTotal(s *Streams) {
 	}
 	if sum.Repeated > 0 {
 		note(s, "%s: nothing in it but runs that %s holds already: left out (--again merges them once more)", plural(sum.Repeated, "file"), sum.Profile)
+	}
+	if n := len(sum.Running); n > 0 {
+		slices.Sort(sum.Running)
+		note(s, "%s of programs that still run, %s: what they count from now on is left out when %s gets these files again", plural(n, "file"), sum.Running[0], sum.Profile)
 	}
 	if len(what) == 0 {
 		what = append(what, "nothing")

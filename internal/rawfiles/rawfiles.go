@@ -50,6 +50,8 @@ type Sum struct {
 	Again bool
 	// Repeated is, after Run, the number of files that were left out for that.
 	Repeated int
+	// Running are, after Run, the files that their processes still count into.
+	Running []string
 
 	paths   []string
 	layouts map[prof.BuildID]*merge.Layout
@@ -150,6 +152,7 @@ func (r *Sum) Run(ctx context.Context) (*prof.Profile, []Complaint) {
 	for _, w := range workers {
 		bad = append(bad, w.bad...)
 		r.Repeated += w.repeated
+		r.Running = append(r.Running, w.running...)
 		for id, acc := range w.accs {
 			if total[id] == nil {
 				total[id] = acc
@@ -174,6 +177,7 @@ type worker struct {
 	bad  []Complaint
 
 	repeated int // files of runs that are in the sums already
+	running  []string
 }
 
 func (w *worker) run(ctx context.Context) {
@@ -230,6 +234,8 @@ func (w *worker) add(path string) (kind string, err error) {
 	err = acc.AddRun(run)
 	if err != nil {
 		w.r.giveBack(taken)
+	} else if isRunning(path, &raw) {
+		w.running = append(w.running, path)
 	}
 	if bad := (*merge.FlagError)(nil); errors.As(err, &bad) {
 		return Damaged, fmt.Errorf("damaged raw file: at offset %#x: flag of %s is %#x, only 0 and 1 are ever written", h.Offset+uint64(bad.Off), bad.Func, bad.Value)
