@@ -47,6 +47,7 @@ func (f *instrumentFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.frames, "frames", false, "with mode spike: for programs that count frames by CAIRN_FRAME(): a threshold of 1ms if none is given")
 	flags.BoolVar(&f.shim.Control, "control", false, "with mode spike: have the program listen to cairn spike set though CAIRN_SPIKE does not say so")
 	flags.StringVar(&f.defaultDir, "default-dir", ".", "where the program writes its raw files while CAIRN_DIR is unset; none for nowhere")
+	flags.StringVar(&f.shim.Runtime, "shared-runtime", "", "keep the runtime in a file in this `directory`, which programs map when they start, and not in each program;\nwhere it is missing they run and record nothing")
 	flags.BoolVar(&f.shim.Prove, "prove", false, "assemble each file without probes, too, and check that the code with probes does the same")
 	flags.BoolVar(&f.shim.Lenient, "lenient", false, "build what cannot be instrumented as it is, without an error")
 }
@@ -80,6 +81,9 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 	if err := f.checkGroups(flags); err != nil {
 		return err
 	}
+	if err := f.checkSharedRuntime(); err != nil {
+		return err
+	}
 	for _, patterns := range [][]string{f.shim.Only, f.shim.Skip} {
 		if _, err := compileAll(patterns); err != nil {
 			return err
@@ -93,7 +97,7 @@ func (f *instrumentFlags) check(flags *pflag.FlagSet) error {
 
 // checkUse validates the flags of a build by a profile and reads it.
 func (f *instrumentFlags) checkUse(flags *pflag.FlagSet) error {
-	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "groups", "group", "small", "threshold", "clock", "tick", "frames", "control", "flight", "counts", "max", "depth", "default-dir", "prove", "lenient"} {
+	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "groups", "group", "small", "threshold", "clock", "tick", "frames", "control", "flight", "counts", "max", "depth", "default-dir", "shared-runtime", "prove", "lenient"} {
 		if flags.Changed(name) {
 			return usagef("--use builds without probes: --%s is for a build with them", name)
 		}
@@ -145,6 +149,14 @@ The program makes a raw file per module and process, which is its memory:
   CAIRN_SCENARIO=NAME     what the run is about: it is kept with its order
 A program can ask for it: #include <cairn.h>, cairn_dump(), cairn_reset().
 CAIRN_SKIP in front of a function leaves it out.
+
+The runtime is 4 KB in each program. With --shared-runtime DIR it is a file in
+DIR, written by this command, which programs map when they start; they grow by
+0.6 KB. The path is in them as it is at the build: bring the file along to where
+they run. A program that does not find it runs as ever and records nothing. The
+name has a digest of the content, so one program never gets the runtime of another
+version. Who may write the file may run code in the programs. Modes that measure
+time have their runtime linked in.
 
 In mode spike every call's start and end is looked at, by a clock that a thread
 of the program keeps. Functions with fewer than --small instructions and no loop

@@ -44,6 +44,8 @@ type shimOptions struct {
 	Tick      string   `json:"tick,omitempty"`    // of modes spike and stacks: signal, or thread if empty
 	// OrderSlots is a power of two, or 0 for a slot for each function.
 	OrderSlots int `json:"order_slots,omitempty"`
+	// Runtime is the directory that programs map the runtime from; "" if it is linked in.
+	Runtime string `json:"runtime,omitempty"`
 
 	Use *useOptions `json:"use,omitempty"` // no probes: build by a profile
 }
@@ -141,6 +143,9 @@ func prepare(ctx context.Context, c compiler, opts shimOptions, defaultDir strin
 		return tc, fmt.Errorf("the runtime for %s in the cache is of no use: %w; remove %s or set CAIRN_CACHE", c.path, err, dir)
 	}
 	tc.Musl = exists(filepath.Join(dir, muslFile))
+	if opts.Runtime != "" {
+		return tc, placeRuntime(dir, opts.Runtime)
+	}
 	return tc, nil
 }
 
@@ -324,7 +329,15 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions,
 	}
 	// A C++ or Fortran driver compiles C as well, if the file says so.
 	members := []string{"rcs", filepath.Join(tmp, "libcairn.a")}
-	for _, o := range nativert.Objects(defaultDir) {
+	objects := nativert.Objects(defaultDir)
+	if opts.Runtime != "" {
+		path, err := buildImage(ctx, tmp, src, c, opts.Runtime, defaultDir)
+		if err != nil {
+			return err
+		}
+		objects = nativert.MappedObjects(path)
+	}
+	for _, o := range objects {
 		if err := compileObject(ctx, src, c, nativert.Flags, o); err != nil {
 			return err
 		}
@@ -332,7 +345,7 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions,
 	}
 	if opts.timed() {
 		mode, _ := prof.ParseMode(opts.Mode)
-		objects := nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Control: opts.Control, Mode: mode, Flight: opts.Flight, Counts: opts.Counts, Depth: opts.Depth, Exact: opts.exact(), Signals: opts.Tick == tickSignal})
+		objects = nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Control: opts.Control, Mode: mode, Flight: opts.Flight, Counts: opts.Counts, Depth: opts.Depth, Exact: opts.exact(), Signals: opts.Tick == tickSignal})
 		if opts.traces() {
 			objects = nativert.TraceObjects(defaultDir, opts.Depth)
 		}

@@ -17,7 +17,9 @@ func recordModes() (modes []contractMode) {
 	for _, name := range []string{"cover", "block", "count", "full", "order", "block+order"} {
 		modes = append(modes, contractMode{name: name, flags: name, holds: heldRecords})
 	}
-	return append(modes, contractMode{name: "full, at exit", flags: "full", env: []string{"CAIRN_CONTINUOUS=0"}, holds: heldRecords})
+	return append(modes,
+		contractMode{name: "full, at exit", flags: "full", env: []string{"CAIRN_CONTINUOUS=0"}, holds: heldRecords},
+		contractMode{name: "full, shared", flags: "full --shared-runtime " + filepath.Join(workDir, "runtime"), holds: heldRecords})
 }
 
 // heldRecords compares the sum of all raw files with what the program did.

@@ -1,6 +1,7 @@
 /* The runtime of cairn's machine profiles: it gets the records of its module
  * out of the process. One copy, all of it hidden, is linked into every
- * instrumented executable and shared object.
+ * instrumented executable and shared object, or, with CAIRN_MAPPED, is a file that
+ * each of them maps.
  *
  * It calls the kernel itself and needs no C library, so that it works in
  * static, musl and freestanding programs. A few names of a C library are
@@ -22,36 +23,9 @@
 
 #include "wire.h"
 #include "rt_kernel.h"
+#include "rt_module.h"
 #include "rt_name.h"
 #include "rt_header.h"
-
-/* The records. The linker sets both symbols. */
-extern u8 raw_start[] __asm__("__start_" CAIRN_RAW_SECTION) HIDDEN;
-extern u8 raw_stop[] __asm__("__stop_" CAIRN_RAW_SECTION) HIDDEN;
-/* gcc does not say so of a symbol that it was given the name of, and ld and
- * gold would export them. */
-__asm__(".hidden __start_" CAIRN_RAW_SECTION ", __stop_" CAIRN_RAW_SECTION ", __ehdr_start\n");
-
-/* An empty piece at the end of the section that rounds its end up to a page,
- * and with its alignment the start: a file can be mapped over exactly it. */
-__asm__(".pushsection " CAIRN_RAW_SECTION ",\"aw\",@nobits\n"
-        ".balign 4096\n.Lcairn_page_end:\n"
-        ".popsection\n"
-        ".pushsection .text\n.reloc ., R_X86_64_NONE, .Lcairn_page_end\n.popsection\n");
-
-/* The order buffer and what order.S has for it. In a module without, the
- * section is empty and nothing else is asked for. */
-extern u8 order_start[] __asm__("__start_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
-extern u8 order_stop[] __asm__("__stop_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
-extern u32 __cairn_next HIDDEN WEAK;       /* first executions so far; it lies among the records */
-extern const u32 __cairn_ring HIDDEN WEAK; /* slots; 0: as many as the section has room for */
-__asm__(".hidden __start_" CAIRN_ORDER_SECTION ", __stop_" CAIRN_ORDER_SECTION "\n");
-
-/* Referred to by instrumented objects, to be linked. */
-HIDDEN const u8 __cairn_link_with_cairn_cc = 0;
-
-/* Index of the last function that was called for the first time. */
-HIDDEN u32 __cairn_order;
 
 struct state {
   /* What the end needs is copied at the start: programs write over their environment,
@@ -81,23 +55,6 @@ static void complain(const char *what, const char *path, long err) {
   p = put(put_number(p, (u32)-err), "\n");
   sys4(SYS_write, 2, (long)b, p - b, 0);
 }
-
-/* ---- the C library ---- */
-
-/* glibc hands the environment to constructors, and takes fork handlers away
- * with the module they belong to. Other libraries have the usual names. Each
- * name costs a hundred bytes of tables for the dynamic linker. */
-#if __has_include(<gnu/libc-version.h>)
-#define GLIBC 1
-extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) WEAK;
-extern void *__dso_handle HIDDEN WEAK;
-extern char __libc_single_threaded WEAK;
-#else
-#define GLIBC 0
-extern char **environ WEAK;
-extern int pthread_create(void) WEAK;
-extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
-#endif
 
 /* ---- files ---- */
 
@@ -353,6 +310,7 @@ HIDDEN int __cairn_lost_module(u64 at) {
   return -(back(head, head + CAIRN_PAGE_SIZE, at) || back(raw_start, raw_stop, at) || back(order_start, order_stop, at));
 }
 
+#if !CAIRN_MAPPED
 /* A note tells other modules' copies of this runtime where the three are,
  * without exporting a symbol. */
 __asm__(".pushsection .note.cairn,\"a\",@note\n"
@@ -361,6 +319,7 @@ __asm__(".pushsection .note.cairn,\"a\",@note\n"
         ".long __cairn_lost_module - .Lcairn_calls\n"
         ".popsection\n"
         ".pushsection .text\n.reloc ., R_X86_64_NONE, .Lcairn_calls\n.popsection\n");
+#endif
 
 enum { DUMP, RESET, LOST }; /* as they are in the note */
 
@@ -503,7 +462,11 @@ static void finish(void) {
   unhandle(st.bus, on_bus, 0);
 }
 
+#if !CAIRN_MAPPED
 /* First in, last out: before the module's other constructors, after its other
  * destructors. */
 __attribute__((section(".init_array.00000"), used)) static void (*const init)(int, char **, char **) = start;
 __attribute__((section(".fini_array.00000"), used)) static void (*const fini)(void) = finish;
+#endif
+
+#include "rt_mapped.h"

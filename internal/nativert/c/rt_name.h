@@ -18,8 +18,6 @@ struct ehdr {
 };
 enum { PT_NOTE = 4, NT_GNU_BUILD_ID = 3 };
 
-extern const struct ehdr ehdr __asm__("__ehdr_start") HIDDEN WEAK;
-
 /* find_note returns the description of a note of the module whose program
  * headers are given, or 0. name4 is the first four bytes of the note's name; its
  * type is 3 for both that are looked for.
@@ -44,7 +42,7 @@ static const u8 *find_note(const struct phdr *ph, u32 n, u64 base, const struct 
 
 /* build_id finds the module's own id. */
 static const u8 *build_id(u32 *len) {
-  const struct ehdr *h = &ehdr;
+  const struct ehdr *h = &elf;
   *len = 0;
   if (!h) return 0;
   const u8 *id = find_note((const struct phdr *)((const u8 *)h + h->phoff), h->phnum, 0, h,
@@ -59,13 +57,12 @@ struct dl_info {
   const struct phdr *phdr;
   u16 phnum;
 };
-extern int dl_iterate_phdr(int (*)(struct dl_info *, u64, void *), void *) WEAK;
 
 /* own_name keeps the name of the shared object that this code is in: the one
  * that was loaded at our ELF header. */
 static int own_name(struct dl_info *i, u64 size, void *arg) {
   (void)size;
-  if (i->addr != (u64)&ehdr) return 0;
+  if (i->addr != (u64)&elf) return 0;
   *(const char **)arg = i->name;
   return 1;
 }

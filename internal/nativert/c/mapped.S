@@ -1,0 +1,168 @@
+/* What is linked into a module whose runtime is a file: it maps the file, a flat image
+ * of machine code, and calls its first byte. Where there is no such file, the program runs
+ * without. The image is rt.c with CAIRN_MAPPED; what its calls do is in rt_mapped.h.
+ *
+ * Each module maps the file for itself, with memory for its variables behind it, so that
+ * all is as where the runtime is linked in. Nothing of a C library is needed for that.
+ *
+ * Who may write the file, runs code in the program, as with any shared object. Nothing in
+ * the environment leads to another file. */
+
+#include "wire.h"
+#include "rt_mapped.h"
+
+        .text
+/* mapped_start(argc, argv, envp) */
+mapped_start:
+        endbr64
+        pushq   %rdx
+        leaq    file(%rip), %rdi
+        movl    $02000000, %esi         /* O_CLOEXEC, to read */
+        pushq   $2                      /* open */
+        popq    %rax
+        syscall
+        testl   %eax, %eax
+        js      2f
+        xchgl   %eax, %r8d
+        xorl    %edi, %edi
+        movl    $CAIRN_IMAGE_ROOM, %esi
+        pushq   $5                      /* to read and to execute */
+        popq    %rdx
+        pushq   $2                      /* private */
+        popq    %r10
+        xorl    %r9d, %r9d
+        pushq   $9                      /* mmap */
+        popq    %rax
+        syscall
+        pushq   %rax
+        movl    %r8d, %edi
+        pushq   $3                      /* close */
+        popq    %rax
+        syscall
+        popq    %rax
+        testq   %rax, %rax
+        js      2f
+        leaq    table(%rip), %rdi
+        pushq   $CAIRN_START
+        popq    %rsi
+        movq    (%rsp), %rdx
+        movq    __ehdr_start@GOTPCREL(%rip), %rcx
+        movq    __cairn_order_table@GOTPCREL(%rip), %r8
+        movq    __dso_handle@GOTPCREL(%rip), %r9
+        call    *%rax
+        movq    %rax, image(%rip)
+2:      popq    %rdx
+        ret
+
+/* Calls of the image, with rdi as it is and the number of the call in rsi. Without an
+ * image all but CAIRN_LOST, which is 0, return -1: that takes care of nothing. */
+        .globl  __cairn_dump, __cairn_reset
+        .hidden __cairn_dump, __cairn_reset
+__cairn_dump:
+        pushq   $CAIRN_DUMP_ALL
+        jmp     1f
+__cairn_reset:
+        pushq   $CAIRN_RESET_ALL
+        jmp     1f
+mapped_dump:
+        endbr64
+        pushq   $CAIRN_DUMP
+        jmp     1f
+mapped_reset:
+        endbr64
+        pushq   $CAIRN_RESET
+        jmp     1f
+mapped_lost:
+        endbr64
+        pushq   $CAIRN_LOST
+1:      popq    %rsi
+call_image:
+        movq    image(%rip), %rax
+        testq   %rax, %rax
+        jz      3f
+        jmp     *%rax
+3:      negl    %esi
+        sbbl    %eax, %eax
+        ret
+
+/* The image says how much of it is to be unmapped. */
+mapped_finish:
+        endbr64
+        pushq   $CAIRN_FINISH
+        popq    %rsi
+        pushq   image(%rip)
+        call    call_image
+        popq    %rdi
+        testl   %eax, %eax
+        jle     4f
+        xchgl   %eax, %esi
+        andq    $0, image(%rip)
+        pushq   $11                     /* munmap */
+        popq    %rax
+        syscall
+4:      ret
+
+        .reloc  mapped_start, R_X86_64_NONE, .Lcairn_page_end
+        .reloc  mapped_start, R_X86_64_NONE, .Lcairn_calls
+        .hidden __start_cairn_raw, __stop_cairn_raw, __ehdr_start, __cairn_order_table, __dso_handle
+        .weak   __ehdr_start, __cairn_order_table, __dso_handle
+
+/* Where things are, from here: see enter in rt_mapped.h. */
+        .section .rodata.cairn, "a", @progbits
+        .balign 4
+table:
+        .long   __start_cairn_raw - table
+        .long   __stop_cairn_raw - table
+        .long   __cairn_order - table
+        .long   dl_iterate_phdr@GOTPCREL + 12
+        .weak   dl_iterate_phdr
+#if __has_include(<gnu/libc-version.h>)
+        .long   __register_atfork@GOTPCREL + 16
+        .long   __libc_single_threaded@GOTPCREL + 20
+        .weak   __register_atfork, __libc_single_threaded
+#else
+        .long   pthread_atfork@GOTPCREL + 16
+        .long   pthread_create@GOTPCREL + 20
+        .long   environ@GOTPCREL + 24
+        .weak   pthread_atfork, pthread_create, environ
+#endif
+        .globl  __cairn_link_with_cairn_cc
+        .hidden __cairn_link_with_cairn_cc
+__cairn_link_with_cairn_cc:
+file:   .asciz  CAIRN_RUNTIME
+
+        .bss
+        .balign 8
+image:  .skip   8
+        .globl  __cairn_order
+        .hidden __cairn_order
+__cairn_order:
+        .skip   4
+
+/* See rt_module.h. */
+        .section CAIRN_RAW_SECTION, "aw", @nobits
+        .balign 4096
+.Lcairn_page_end:
+
+/* See rt.c. */
+        .section .note.cairn, "a", @note
+        .balign 4
+        .long   6, 12, 3
+        .asciz  "CAIRN"
+        .balign 4
+.Lcairn_calls:
+        .long   mapped_dump - .Lcairn_calls, mapped_reset - .Lcairn_calls, mapped_lost - .Lcairn_calls
+
+        .section .init_array.00000, "aw"
+        .balign 8
+        .quad   mapped_start
+        .section .fini_array.00000, "aw"
+        .balign 8
+        .quad   mapped_finish
+
+        .section .note.gnu.property, "a"
+        .balign 8
+        .long   4, 16, 5
+        .asciz  "GNU"
+        .long   0xc0000002, 4, 3, 0
+        .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,76 @@
+/* The calls of a runtime that is a file, between mapped.S, in the module, and rt.c. The name
+ * of the file has a digest of it, so that both are of one build.
+ *
+ * The first byte of the file is enter. Behind the file's end, up to CAIRN_IMAGE_ROOM, is
+ * room for variables, which the module maps with the file and start has memory put over. */
+
+#define CAIRN_IMAGE_ROOM 0x10000
+
+/* What is called: numbers in the second argument. */
+#define CAIRN_LOST 0
+#define CAIRN_DUMP 1
+#define CAIRN_RESET 2
+#define CAIRN_DUMP_ALL 3
+#define CAIRN_RESET_ALL 4
+#define CAIRN_START 5
+#define CAIRN_FINISH 6
+
+#if CAIRN_MAPPED
+
+/* The bounds of the variables. The linker's script sets them. */
+extern u8 image_start[] HIDDEN, bss_start[] HIDDEN, bss_stop[] HIDDEN;
+
+/* attach takes over what the module says of itself. The table has distances from it: to
+ * what is meant, or to a pointer to that. Order has the same, from its own start, or
+ * is 0. */
+static void attach(const i32 *table, const struct ehdr *header, const i32 *order, void *dso_handle) {
+  u8 *at = (u8 *)table;
+  raw_start = at + table[0];
+  raw_stop = at + table[1];
+  module.order = (u32 *)(at + table[2]);
+  module.iterate = *(void **)(at + table[3]);
+  module.atfork = *(void **)(at + table[4]);
+  module.threads = *(void **)(at + table[5]);
+#if !GLIBC
+  module.environment = *(void **)(at + table[6]);
+#endif
+  module.header = header;
+  module.handle = dso_handle;
+  if (order) {
+    at = (u8 *)order;
+    order_start = at + order[0];
+    order_stop = at + order[1];
+    module.next = (u32 *)(at + order[2]);
+    module.ring = (const u32 *)(at + order[3]);
+  }
+}
+
+/* enter is the file's first byte. Of start it returns where the file is, or 0 if it is of
+ * no use. Of finish, how much of it is to be unmapped: a library's, unless there are other
+ * threads, which may be in it when the process ends. */
+__attribute__((section(".text.enter"), used)) long enter(u64 at, u32 call, char **envp, const struct ehdr *header,
+                                                         const i32 *order, void *dso_handle) {
+  switch (call) {
+  case CAIRN_START:
+    if (map(bss_start, (u64)(bss_stop - bss_start), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) < 0) return 0;
+    attach((const i32 *)at, header, order, dso_handle);
+    start(0, 0, envp);
+    return (long)image_start;
+  case CAIRN_DUMP:
+    return __cairn_dump_module(at);
+  case CAIRN_RESET:
+    return __cairn_reset_module(at);
+  case CAIRN_LOST:
+    return __cairn_lost_module(at);
+  case CAIRN_DUMP_ALL:
+    return __cairn_dump();
+  case CAIRN_RESET_ALL:
+    __cairn_reset();
+    return 0;
+  default:
+    finish();
+    return !st.main && single() ? CAIRN_IMAGE_ROOM : 0;
+  }
+}
+
+#endif

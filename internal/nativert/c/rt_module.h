@@ -1,0 +1,90 @@
+/* What rt.c knows of the module that it works for. */
+
+#if __has_include(<gnu/libc-version.h>)
+#define GLIBC 1
+#else
+#define GLIBC 0
+#endif
+
+struct ehdr;
+struct dl_info;
+
+#if !CAIRN_MAPPED
+
+/* It is linked into the module. The linker sets the bounds of the sections. */
+extern u8 raw_start[] __asm__("__start_" CAIRN_RAW_SECTION) HIDDEN;
+extern u8 raw_stop[] __asm__("__stop_" CAIRN_RAW_SECTION) HIDDEN;
+/* gcc does not say so of a symbol that it was given the name of, and ld and
+ * gold would export them. */
+__asm__(".hidden __start_" CAIRN_RAW_SECTION ", __stop_" CAIRN_RAW_SECTION ", __ehdr_start\n");
+
+/* An empty piece at the end of the section that rounds its end up to a page,
+ * and with its alignment the start: a file can be mapped over exactly it. */
+__asm__(".pushsection " CAIRN_RAW_SECTION ",\"aw\",@nobits\n"
+        ".balign 4096\n.Lcairn_page_end:\n"
+        ".popsection\n"
+        ".pushsection .text\n.reloc ., R_X86_64_NONE, .Lcairn_page_end\n.popsection\n");
+
+/* The order buffer and what order.S has for it. In a module without, the
+ * section is empty and nothing else is asked for. */
+extern u8 order_start[] __asm__("__start_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
+extern u8 order_stop[] __asm__("__stop_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
+extern u32 __cairn_next HIDDEN WEAK;       /* first executions so far; it lies among the records */
+extern const u32 __cairn_ring HIDDEN WEAK; /* slots; 0: as many as the section has room for */
+__asm__(".hidden __start_" CAIRN_ORDER_SECTION ", __stop_" CAIRN_ORDER_SECTION "\n");
+
+/* Referred to by instrumented objects, to be linked. */
+HIDDEN const u8 __cairn_link_with_cairn_cc = 0;
+
+/* Index of the last function that was called for the first time. */
+HIDDEN u32 __cairn_order;
+
+extern const struct ehdr elf __asm__("__ehdr_start") HIDDEN WEAK;
+
+/* What a C library may have. glibc hands the environment to constructors, and takes
+ * fork handlers away with the module they belong to. Other libraries have the usual
+ * names. Each name costs a hundred bytes of tables for the dynamic linker. */
+extern int dl_iterate_phdr(int (*)(struct dl_info *, u64, void *), void *) WEAK;
+#if GLIBC
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) WEAK;
+extern void *__dso_handle HIDDEN WEAK;
+extern char __libc_single_threaded WEAK;
+#else
+extern char **environ WEAK;
+extern int pthread_create(void) WEAK;
+extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
+#endif
+
+#else
+
+/* It is a file, which the module has mapped for itself alone: see mapped.S, which
+ * says at start where everything is. */
+static struct {
+  u8 *raw_from, *raw_to, *order_from, *order_to;
+  u32 *next, *order;
+  const u32 *ring;
+  const struct ehdr *header;
+  void *handle;
+  int (*iterate)(int (*)(struct dl_info *, u64, void *), void *);
+  /* of glibc: __register_atfork, __libc_single_threaded; of others: pthread_atfork,
+   * pthread_create and environ */
+  void *atfork, *threads, *environment;
+} module;
+
+#define raw_start module.raw_from
+#define raw_stop module.raw_to
+#define order_start module.order_from
+#define order_stop module.order_to
+#define __cairn_next (*module.next)
+#define __cairn_order (*module.order)
+#define __cairn_ring (*module.ring)
+#define elf (*module.header)
+#define __dso_handle (*(char *)module.handle)
+#define dl_iterate_phdr module.iterate
+#define __register_atfork ((int (*)(void (*)(void), void (*)(void), void (*)(void), void *))module.atfork)
+#define __libc_single_threaded (*(char *)module.threads)
+#define pthread_atfork ((int (*)(void (*)(void), void (*)(void), void (*)(void)))module.atfork)
+#define pthread_create module.threads
+#define environ (*(char ***)module.environment)
+
+#endif
