@@ -1,6 +1,9 @@
 package trace
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Only returns log with only the threads that keep wants. What else the whole log
 // can do is in reach through the method Unwrap of the result.
@@ -24,7 +27,7 @@ type only struct {
 // Unwrap returns the whole log.
 func (o *only) Unwrap() Log { return o.Log }
 
-func (o *only) Threads() []Thread { return o.threads }
+func (o *only) Threads() []Thread { return slices.Clone(o.threads) }
 
 func (o *only) Batches(thread, from, to int) iter.Seq2[*Batch, error] {
 	return o.Log.Batches(o.index[thread], from, to)

@@ -23,6 +23,10 @@ type Selection struct {
 	// UpperBound and DropOpen say how calls without an exit end: where their callers
 	// do and not at the last event in them, and not at all if the log ends first.
 	UpperBound, DropOpen bool
+	// Places, of all threads of the log, are where reading begins if From is behind
+	// one, and are added to on the way there. It may be nil. Damage before such a place
+	// is not told of.
+	Places *Places
 }
 
 // Select returns log with what is wanted of it. Each call in it has an end, unless
@@ -67,10 +71,35 @@ func (s *selected) Batches(thread, from, to int) iter.Seq2[*Batch, error] {
 		if s.want.Within != nil {
 			x.known = make(map[FuncID]bool)
 		}
-		for b, err := range s.Log.Batches(thread, 0, s.parts[thread]) {
+		if !s.read(x, thread, yield) {
+			return
+		}
+		x.end()
+		yield(x.take(), nil)
+	}
+}
+
+// read gives x the events of a thread, from the last place before what is wanted on,
+// and yields what it makes of them. It reports whether more is wanted.
+func (s *selected) read(x *selector, thread int, yield func(*Batch, error) bool) bool {
+	at, parts := 0, s.parts[thread]
+	step, places := max(1, parts), s.want.Places
+	if places != nil {
+		step = places.step(parts, s.threads[thread].Bytes)
+		if p := places.before(s.origin(thread), s.want.From); p != nil {
+			x.resume(p)
+			at = p.part
+		}
+	}
+	for ; at < parts && !x.ended; at += step {
+		if places != nil && at > 0 && x.now < s.want.From {
+			places.add(s.origin(thread), x.place(at))
+		}
+		for b, err := range s.Log.Batches(thread, at, min(at+step, parts)) {
 			if err != nil {
-				if !yield(nil, err) {
-					return
+				damage := (*Damage)(nil)
+				if !yield(nil, err) || !errors.As(err, &damage) {
+					return false
 				}
 				continue
 			}
@@ -80,12 +109,19 @@ func (s *selected) Batches(thread, from, to int) iter.Seq2[*Batch, error] {
 			}
 			// Also if there is nothing: readers look there whether to go on.
 			if !yield(x.take(), nil) {
-				return
+				return false
 			}
 		}
-		x.end()
-		yield(x.take(), nil)
 	}
+	return true
+}
+
+// origin returns the index that a thread has in the whole log.
+func (s *selected) origin(thread int) int {
+	if o, ok := s.Log.(*only); ok {
+		return o.index[thread]
+	}
+	return thread
 }
 
 // maxFrames is how deep a stack is followed; what is called from there is left out.
@@ -203,15 +239,21 @@ func (x *selector) enter(e *Event, p *Payload) {
 	if p != nil {
 		f.args = slices.Clone(p.Args)
 	}
+	x.push(f)
+	x.tell(e.Time)
+}
+
+// push puts a call on the stack, after it found out whether it is wanted.
+func (x *selector) push(f selectFrame) {
+	n := len(x.stack)
 	switch {
 	case n > 0 && x.stack[n-1].inside > 0:
 		f.inside = x.stack[n-1].inside + 1
-	case x.within(e.Func):
+	case x.within(f.enter.Func):
 		f.inside = 1
 	}
-	f.wanted = f.inside > 0 && (x.Depth == 0 || f.inside <= x.Depth) && x.now < x.To
+	f.wanted = f.inside > 0 && (x.Depth == 0 || f.inside <= x.Depth) && f.began < x.To
 	x.stack = append(x.stack, f)
-	x.tell(e.Time)
 }
 
 func (x *selector) within(fn FuncID) bool {

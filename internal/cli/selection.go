@@ -49,8 +49,8 @@ func (f *selectFlags) check(tails bool) error {
 	return nil
 }
 
-// apply returns a log with what is wanted of it.
-func (f *selectFlags) apply(log trace.Log, funcs trace.Funcs, upper, dropOpen bool) (trace.Log, error) {
+// apply returns a log with what is wanted of it, read from places if there are any.
+func (f *selectFlags) apply(log trace.Log, funcs trace.Funcs, places *keptPlaces, upper, dropOpen bool) (trace.Log, error) {
 	if !f.given() {
 		return log, nil
 	}
@@ -59,6 +59,9 @@ func (f *selectFlags) apply(log trace.Log, funcs trace.Funcs, upper, dropOpen bo
 		return nil, fmt.Errorf("%s: a log of mode stacks has sums and no single calls to select by --from, --to, --within, --longer and --depth", info.File)
 	}
 	want := trace.Selection{Depth: f.depth, UpperBound: upper, DropOpen: dropOpen}
+	if places != nil {
+		want.Places = places.Places
+	}
 	var err error
 	ticks := func(flag string, v *timeFlag, base uint64) (n uint64) {
 		if v.given && err == nil {

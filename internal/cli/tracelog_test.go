@@ -40,6 +40,30 @@ func makeTraceLog(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), w.b.Bytes(), 0o666))
 }
 
+// makeLongLog is the script command longlog, that makes a log of the flight data recorder
+// of two threads with nested calls, 100 ns apart: longlog OUT CALLS.
+func makeLongLog(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: longlog OUT CALLS")
+	}
+	calls, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	b := xraytest.New(xraytest.Format{FDR: true, Version: 5})
+	threads := []*xraytest.Thread{b.Thread(1, 7), b.Thread(1, 8)}
+	var open [2][]trace.FuncID
+	for i := range uint64(calls) {
+		n := i / 3 % 2
+		for len(open[n]) > int(i%17)+1 {
+			last := len(open[n]) - 1
+			threads[n].Exit(open[n][last], 1000+100*i)
+			open[n] = open[n][:last]
+		}
+		open[n] = append(open[n], trace.FuncID(1+i%29))
+		threads[n].Enter(open[n][len(open[n])-1], 1050+100*i)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o666))
+}
+
 // A logWriter makes a log line by line.
 type logWriter struct {
 	ts      *testscript.TestScript

@@ -97,6 +97,7 @@ type traceSet struct {
 	maps    int // that were given
 	spike   spikeChoice
 	objects tracelog.Objects
+	places  []*keptPlaces
 
 	replay func(context.Context, trace.Log, account.Options) (*account.Result, error)
 
@@ -167,6 +168,11 @@ func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *tr
 		if err != nil {
 			return nil, err
 		}
+		var places *keptPlaces
+		if f.selected.from.given && !f.spike.given {
+			places = placesOf(path, log)
+		}
+		t.places = append(t.places, places)
 		t.Logs = append(t.Logs, f.only(log))
 	}
 	if t.Clock, err = commonClock(t.Logs); err != nil {
@@ -179,7 +185,7 @@ func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *tr
 		return nil, err
 	}
 	for i := range t.Logs {
-		if t.Logs[i], err = f.selected.apply(t.Logs[i], t.Funcs, f.upper, f.dropOpen); err != nil {
+		if t.Logs[i], err = f.selected.apply(t.Logs[i], t.Funcs, t.places[i], f.upper, f.dropOpen); err != nil {
 			return nil, err
 		}
 	}
@@ -266,6 +272,9 @@ func commonClock(logs []trace.Log) (trace.Clock, error) {
 
 // Close closes the logs.
 func (t *traceSet) Close() {
+	for _, p := range t.places {
+		p.keep()
+	}
 	for _, f := range t.files {
 		f.Close()
 	}
