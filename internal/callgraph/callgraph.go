@@ -3,10 +3,10 @@
 // There are two kinds of evidence. An observed edge comes from a return address
 // that the callee saved on its first call. It is exact, but a run tells only of the
 // first caller of each function. The caller called what came to the callee: where its
-// block calls the callee, or where nothing else that ran does, it was the callee. Where
-// it calls a function that leads to the callee by calls that ran, that one jumped (a
-// tail call), and there is no edge. Else it called by a pointer, and the edge is
-// possible. Of modules without blocks or calls none of that is known. An implied edge
+// block calls the callee, it was the callee. Where it calls a function that leads to the
+// callee by calls that ran, that one jumped (a tail call), and there is no edge. Else there
+// was a pointer in the way, to the callee or to what jumped to it, or what was called
+// jumped by one, and the edge is possible. Of modules without blocks or calls none of that is known. An implied edge
 // comes from the code: the caller holds a direct call in a block that ran, and
 // the callee ran. Between them, only indirect calls after the first can be
 // missing.
@@ -28,7 +28,8 @@ const (
 	Observed Kind = iota // a return address says so
 	Implied              // code that ran says so
 	// Possible: a return address says that the caller called something that came to
-	// the callee, by a pointer: the callee itself, or a function that jumped to it.
+	// the callee, by a pointer: the callee itself, or a function that jumped to it. Or
+	// it called a function by its name that jumped by a pointer.
 	Possible
 )
 

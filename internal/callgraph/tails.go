@@ -6,14 +6,13 @@ import "github.com/cairnprof/cairn/prof"
 type madeCalls struct {
 	mod     *prof.Module
 	byBlock map[place][]int
-	of      map[int][]int   // callees of a function
-	called  map[uint64]bool // addresses that something calls
+	of      map[int][]int // callees of a function
 }
 
 type place struct{ fn, block int }
 
 func newMadeCalls(mod *prof.Module) *madeCalls {
-	c := &madeCalls{mod, map[place][]int{}, map[int][]int{}, map[uint64]bool{}}
+	c := &madeCalls{mod, map[place][]int{}, map[int][]int{}}
 	names := newNameIndex(mod.Funcs)
 	for i := range mod.Funcs {
 		f := &mod.Funcs[i]
@@ -25,17 +24,17 @@ func newMadeCalls(mod *prof.Module) *madeCalls {
 			at := place{i, int(call.Block)}
 			c.byBlock[at] = append(c.byBlock[at], callee)
 			c.of[i] = append(c.of[i], callee)
-			c.called[mod.Funcs[callee].Addr()] = true
 		}
 	}
 	return c
 }
 
 // kind returns what a return address in a block of the caller says of a callee that
-// found it on the stack: which kind of edge there is, if any.
+// found it on the stack: which kind of edge there is, if any. That nothing calls the callee
+// by its name does not make it the one that was called: wrappers end by jumping to a pointer.
 func (c *madeCalls) kind(caller, block, callee int) (kind Kind, made bool) {
 	to := c.mod.Funcs[callee].Addr()
-	if c.mod.Funcs[caller].Mode != prof.ModeFull || !c.called[to] {
+	if c.mod.Funcs[caller].Mode != prof.ModeFull {
 		return Observed, true
 	}
 	direct := c.byBlock[place{caller, block}]

@@ -25,9 +25,9 @@ func newCallgraphCmd(s *Streams) *cobra.Command {
 saved the return address of a function's first call, and the caller calls that
 function. It is implied (dashed) where a block that ran holds a direct call of a
 function that ran. It is possible (dotted) where a return address says that a
-pointer was called, to the function or to another that jumped to it. The profile
-must be of mode full, or hold runs of cairn order --run, which tell observed
-edges only.`,
+pointer was called, to the function or to another that jumped to it, or that one
+was called that jumped to a pointer. The profile must be of mode full, or hold
+runs of cairn order --run, which tell observed edges only.`,
 		Example: "  cairn callgraph -p app.mip | dot -Tsvg -o app.svg",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {

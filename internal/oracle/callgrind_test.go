@@ -18,8 +18,9 @@ import (
 
 // execution is what callgrind counted in one object, by link-time address.
 type execution struct {
-	instr map[uint64]uint64 // executions of the instruction there
-	calls map[uint64]uint64 // calls, as callgrind understands them, of the code there
+	instr map[uint64]uint64    // executions of the instruction there
+	calls map[uint64]uint64    // calls, as callgrind understands them, of the code there
+	edges map[[2]uint64]uint64 // those from an instruction of the object to the code there
 }
 
 // callgrind runs a program with probes on valgrind's processor. It returns its
@@ -56,8 +57,9 @@ func callgrind(t *testing.T, program string, args ...string) (string, execution,
 //	calls=N 0xADDR LINE       N calls of the code at ADDR
 //	0xADDR LINE N             after calls: the cost of the callee, not of this place
 func readCallgrind(r io.Reader, object string) (execution, error) {
-	e := execution{instr: map[uint64]uint64{}, calls: map[uint64]uint64{}}
+	e := execution{instr: map[uint64]uint64{}, calls: map[uint64]uint64{}, edges: map[[2]uint64]uint64{}}
 	ob, cob, callCost := "", "", false
+	var called, calls uint64 // by the instruction of the next line; 0 for another object
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
 	for n := 1; lines.Scan(); n++ {
@@ -69,10 +71,13 @@ func readCallgrind(r io.Reader, object string) (execution, error) {
 			if err != nil {
 				return e, fmt.Errorf("line %d: %w", n, err)
 			}
-			if ob == object && !callCost {
+			switch {
+			case ob == object && !callCost:
 				e.instr[addr] += count
+			case ob == object && calls > 0:
+				e.edges[[2]uint64{addr, called}] += calls
 			}
-			callCost = false
+			callCost, calls = false, 0
 		case isHeader && name == "ob":
 			ob = value
 		case isHeader && name == "cob":
@@ -87,6 +92,7 @@ func readCallgrind(r io.Reader, object string) (execution, error) {
 					return e, fmt.Errorf("line %d: %w", n, err)
 				}
 				e.calls[addr] += count
+				called, calls = addr, count
 			}
 			cob, callCost = "", true
 		}
@@ -164,6 +170,9 @@ totals: 99
 	}
 	if calls := map[uint64]uint64{0x10: 7}; !maps.Equal(got.calls, calls) {
 		t.Errorf("calls %v, want %v", got.calls, calls)
+	}
+	if edges := map[[2]uint64]uint64{{0x24, 0x10}: 2}; !maps.Equal(got.edges, edges) {
+		t.Errorf("calls by instruction %v, want %v", got.edges, edges)
 	}
 	if _, err := readCallgrind(strings.NewReader("0x10 1 2 3\n"), "/bin/app"); err == nil {
 		t.Error("took a line with two costs")
