@@ -366,25 +366,3 @@ func buildRuntime(ctx context.Context, tmp string, c compiler, opts shimOptions,
 	}
 	return nil
 }
-
-// compileObject compiles one member, as small as the compiler can: gcc before
-// 12 has no -Oz. Its names are those of the runtime alone then.
-func compileObject(ctx context.Context, src string, c compiler, flags []string, o nativert.Object) error {
-	var failure error
-	for _, size := range []string{"-Oz", "-Os"} {
-		lang := "c"
-		if strings.HasSuffix(o.Args[len(o.Args)-1], ".S") {
-			lang = "assembler-with-cpp"
-		}
-		args := append([]string{size, "-x", lang}, flags...)
-		args = append(append(args, "-c", "-o", o.Name), o.Args...)
-		cmd := exec.CommandContext(ctx, c.path, args...)
-		cmd.Dir = src
-		out, err := cmd.CombinedOutput()
-		if err == nil {
-			return renameLocals(ctx, src, o.Name)
-		}
-		failure = fmt.Errorf("compiling %s: %w: %s", o.Name, err, bytes.TrimSpace(out))
-	}
-	return failure
-}
