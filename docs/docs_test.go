@@ -33,6 +33,7 @@ func TestBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	cache := t.TempDir() // of runtimes, which are the same for all pages
 	for _, page := range []string{"../README.md", "guide.md", "logs.md", "spikes.md", "markup.md", "wrap.md", "hooks.md", "detours.md", "samples.md"} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +55,7 @@ func TestBlocks(t *testing.T) {
 			}
 			cmd := exec.Command("bash", "-x", "-c", script.String())
 			cmd.Dir = t.TempDir()
-			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "CAIRN_CACHE="+t.TempDir(), "CAIRN_DIR=")
+			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "CAIRN_CACHE="+cache, "CAIRN_DIR=")
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)

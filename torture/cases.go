@@ -84,6 +84,7 @@ func (p *program) build(ctx context.Context, to string, before ...string) error 
 	argv := slices.Concat(before, p.compiler, []string{"-w", "-std=gnu11", "-I/usr/include/csmith", "-o", to, "program.c", "-lm"})
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), "CAIRN_CACHE="+filepath.Join(p.out, "cache"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building: %w: %.300s", err, out)
 	}
