@@ -150,9 +150,9 @@ The program makes a raw file per module and process, which is its memory:
 A program can ask for it: #include <cairn.h>, cairn_dump(), cairn_reset().
 CAIRN_SKIP in front of a function leaves it out.
 
-The runtime is 4 KB in each program. With --shared-runtime DIR it is a file in
+The runtime is 4.5 KB in each program. With --shared-runtime DIR it is a file in
 DIR, written by this command, which programs map when they start; they grow by
-0.6 KB. The path is in them as it is at the build: bring the file along to where
+0.7 KB. The path is in them as it is at the build: bring the file along to where
 they run. A program that does not find it runs as ever and records nothing. The
 name has a digest of the content, so one program never gets the runtime of another
 version. Who may write the file may run code in the programs. Modes that measure

@@ -15,7 +15,7 @@ import (
 // maxSize is what the runtime may add to a program, code and constants: 4,480
 // bytes less what the linker makes for it of dynamic symbols and relocations,
 // see "a small program" in bench.
-const maxSize = 4480 - 232
+const maxSize = 4480 - 340
 
 // maxMapped is that for programs that map it.
 const maxMapped = 384

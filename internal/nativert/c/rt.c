@@ -60,13 +60,11 @@ static void complain(const char *what, const char *path, long err) {
 
 /* set_path makes the path of a directory, up to the process. It is absolute, where
  * the directory that the program runs in has a name of no unusual length. */
-static void set_path(const char *dir) {
+static void set_path(const char *dir, long dir_len) {
   char *p = st.path;
-  const char *s = dir;
   u32 len;
   const u8 *id = build_id(&len);
-  while (*s) s++;
-  if (*dir != '/' && sys2(SYS_getcwd, p, MAX_DIR - (s - dir) - 1) > 0 && *p == '/') {
+  if (*dir != '/' && sys2(SYS_getcwd, p, MAX_DIR - dir_len - 1) > 0 && *p == '/') {
     while (*p) p++;
     *p++ = '/';
   }
@@ -75,9 +73,9 @@ static void set_path(const char *dir) {
   *p++ = '/';
   p = put_module(p, &st.main);
   *p++ = '.';
-  for (; len--; id++) {
-    *p++ = "0123456789abcdef"[*id >> 4];
-    *p++ = "0123456789abcdef"[*id & 15];
+  for (u32 i = 0; i < 2 * len; i++) {
+    u8 digit = i & 1 ? id[i / 2] & 15 : id[i / 2] >> 4;
+    *p++ = digit + (digit < 10 ? '0' : 'a' - 10);
   }
   *p++ = '.';
   *p = 0;
@@ -167,7 +165,7 @@ static u8 *fill(struct header *h, int live) {
   u64 order = order_size();
   u32 len;
   const u8 *id = build_id(&len);
-  copy(h->magic, CAIRN_RAW_MAGIC, 8);
+  *(u64 *)h->magic = *(const u64 *)CAIRN_RAW_MAGIC;
   h->version = CAIRN_RAW_VERSION;
   h->pid = (u32)st.pid;
   h->run = st.run;
@@ -385,8 +383,7 @@ static void on_bus(int sig, const i32 *info) {
   int access = info[2] > 0;
   if (access && call_all(LOST, *(const u64 *)(info + 4))) return;
   /* There may be another handler, which passes on what it does not know. */
-  struct kernel_sigaction a = {0};
-  sys4(SYS_rt_sigaction, sig, (long)&a, 0, 8);
+  set_handler(sig, 0, 0);
   if (!access) sys4(SYS_tgkill, sys0(SYS_getpid), sys0(SYS_gettid), sig, 0);
 }
 
@@ -427,7 +424,7 @@ static void start(int argc, char **argv, char **envp) {
       complain("write ", "CAIRN_DIR", -ENAMETOOLONG);
       return;
     }
-  set_path(dir);
+  set_path(dir, s - dir);
   st.pid = (i32)sys0(SYS_getpid);
 #if GLIBC
   /* Without a handle it would outlive its module. */
@@ -436,7 +433,7 @@ static void start(int argc, char **argv, char **envp) {
   if (pthread_atfork) pthread_atfork(0, 0, forked);
 #endif
   s = env(envp, "SCENARIO");
-  for (u32 i = 0; s && *s && i < CAIRN_MAX_SCENARIO; i++) st.scenario[i] = *s++;
+  if (s) put_some(st.scenario, s, CAIRN_MAX_SCENARIO);
   name_run();
   s = env(envp, "CONTINUOUS");
   /* Some linker scripts do not have them fill whole pages. */

@@ -75,24 +75,28 @@ struct kernel_sigaction {
 void restorer(void) __asm__(".Lcairn_restorer") HIDDEN;
 __asm__(".pushsection .text\n.Lcairn_restorer:\nmov $15, %eax\nsyscall\n.popsection\n");
 
+/* handler_of returns what handles a signal, or -1 if there is no such signal. */
+static __attribute__((noinline)) u64 handler_of(u32 sig) {
+  struct kernel_sigaction a;
+  return sys4(SYS_rt_sigaction, sig, 0, (long)&a, 8) < 0 ? -1UL : a.handler;
+}
+
+static __attribute__((noinline)) void set_handler(u32 sig, u64 handler, u64 flags) {
+  struct kernel_sigaction a = {handler, flags, (u64)restorer, 0};
+  sys4(SYS_rt_sigaction, sig, (long)&a, 0, 8);
+}
+
 /* handle installs a handler for a signal, unless the program or another module
  * has one. There is no signal 0. */
 static u32 handle(u32 sig, void *handler, u64 flags) {
-  struct kernel_sigaction a;
-  if (sys4(SYS_rt_sigaction, sig, 0, (long)&a, 8) < 0 || a.handler) return 0;
-  a.handler = (u64)handler;
-  a.flags = flags;
-  a.restorer = (u64)restorer;
-  sys4(SYS_rt_sigaction, sig, (long)&a, 0, 8);
+  if (handler_of(sig)) return 0;
+  set_handler(sig, (u64)handler, flags);
   return sig;
 }
 
 /* unhandle takes it away: the module may be about to be unloaded. */
 static void unhandle(u32 sig, void *handler, u64 instead) {
-  struct kernel_sigaction a;
-  if (!sig || sys4(SYS_rt_sigaction, sig, 0, (long)&a, 8) < 0 || a.handler != (u64)handler) return;
-  a.handler = instead;
-  sys4(SYS_rt_sigaction, sig, (long)&a, 0, 8);
+  if (sig && handler_of(sig) == (u64)handler) set_handler(sig, instead, 0);
 }
 
 /* ---- text ---- */
@@ -102,6 +106,12 @@ enum { MAX_DIR = 1024, MAX_MODULE = 128, MAX_PATH = MAX_DIR + MAX_MODULE + 128 }
 
 static char *put(char *p, const char *s) {
   while ((*p = *s++)) p++;
+  return p;
+}
+
+/* put_some puts no more than so many bytes, and no zero. */
+static __attribute__((noinline)) char *put_some(char *p, const char *s, u32 most) {
+  for (; most && *s; most--) *p++ = *s++;
   return p;
 }
 

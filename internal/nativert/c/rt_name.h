@@ -82,6 +82,5 @@ static char *put_module(char *p, u8 *main) {
   const char *base = name;
   for (; *name; name++)
     if (*name == '/') base = name + 1;
-  for (u32 i = 0; i < MAX_MODULE && *base; i++) *p++ = *base++;
-  return p;
+  return put_some(p, base, MAX_MODULE);
 }
