@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-//go:embed c/speed.c c/small.c
+//go:embed c/speed.c c/small.c c/calls.c
 var sources embed.FS
 
 // bench is one run of the benchmark: where it works and what it has found.
@@ -50,6 +50,7 @@ var parts = []struct {
 	{"merge", (*bench).merge, false},
 	{"startup", (*bench).startup, true},
 	{"trace", (*bench).trace, true},
+	{"logs", (*bench).logs, true},
 	{"timed", (*bench).timed, true},
 	{"profgen", (*bench).profgen, true},
 	{"missing", (*bench).missing, true},
@@ -57,7 +58,7 @@ var parts = []struct {
 
 func main() {
 	b := &bench{log: os.Stderr}
-	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,timed,profgen,missing", "what to measure; startup writes STARTUP.md, trace TRACE.md, timed TIMED.md, profgen PROFGEN.md, missing MISSING.md, all others together RESULTS.md")
+	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,logs,timed,profgen,missing", "what to measure; startup writes STARTUP.md, trace TRACE.md, logs LOGS.md, timed TIMED.md, profgen PROFGEN.md, missing MISSING.md, all others together RESULTS.md")
 	flag.IntVar(&b.traceRows, "trace-rows", defaultTraceRows, "rows of the workload whose trace is the largest but one; the report is kept only of the default")
 	flag.IntVar(&b.rounds, "rounds", 7, "interleaved pairs of runs behind each time ratio")
 	flag.StringVar(&b.missingOnly, "missing-only", "", "of missing, the builds whose name has this, as \"Lua gcc -O2\"; the report is kept only of all")
@@ -93,7 +94,7 @@ func (b *bench) run(ctx context.Context, only []string) error {
 		}
 	}
 	if done < len(only) || done == 0 {
-		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, timed, profgen and missing", strings.Join(only, ","))
+		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, logs, timed, profgen and missing", strings.Join(only, ","))
 	}
 	if reported == 0 {
 		return nil
@@ -139,7 +140,7 @@ func (b *bench) setUp(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(b.out, "go.mod"), []byte("module out\n"), 0o644); err != nil {
 		return err
 	}
-	for _, name := range []string{"speed.c", "small.c"} {
+	for _, name := range []string{"speed.c", "small.c", "calls.c"} {
 		text, err := sources.ReadFile("c/" + name)
 		if err != nil {
 			return err
