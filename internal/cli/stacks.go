@@ -139,9 +139,15 @@ func (f *stacksFlags) rank(g stackGroup, set *traceSet, key func(*calltrie.Stats
 		}
 	}
 	l.found = len(l.nodes)
+	keyOf := func(id calltrie.NodeID) uint64 { return key(&trie.Node(id).Stats) }
+	if f.top > 0 && f.top < len(l.nodes) {
+		// Millions of stacks are not sorted for ten.
+		least := leastOfTop(l.nodes, f.top, keyOf)
+		l.nodes = slices.DeleteFunc(l.nodes, func(id calltrie.NodeID) bool { return keyOf(id) < least })
+	}
 	var ranks []uint32 // of stacks: for those with equal keys
 	slices.SortFunc(l.nodes, func(a, b calltrie.NodeID) int {
-		if c := cmp.Compare(key(&trie.Node(b).Stats), key(&trie.Node(a).Stats)); c != 0 {
+		if c := cmp.Compare(keyOf(b), keyOf(a)); c != 0 {
 			return c
 		}
 		if ranks == nil {
@@ -153,6 +159,26 @@ func (f *stacksFlags) rank(g stackGroup, set *traceSet, key func(*calltrie.Stats
 		l.nodes = l.nodes[:min(f.top, len(l.nodes))]
 	}
 	return l
+}
+
+// leastOfTop returns the least key of the n nodes with the greatest, of which there are
+// more than n.
+func leastOfTop(nodes []calltrie.NodeID, n int, key func(calltrie.NodeID) uint64) uint64 {
+	top := make([]uint64, 0, 2*n)
+	least := uint64(0)
+	for _, id := range nodes {
+		k := key(id)
+		if k < least {
+			continue
+		}
+		if top = append(top, k); len(top) == cap(top) {
+			slices.Sort(top)
+			top = top[:copy(top, top[len(top)-n:])]
+			least = top[0]
+		}
+	}
+	slices.Sort(top)
+	return top[len(top)-n]
 }
 
 func (f *stacksFlags) writeText(w io.Writer, set *traceSet, lists []*stackList, style report.Style) error {
