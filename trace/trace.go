@@ -93,6 +93,7 @@ type Batch struct {
 // Thread is a thread that a log has events of.
 type Thread struct {
 	PID, TID uint32 // PID is 0 where the log does not tell
+	Stack    uint32 // which of the thread's stacks, where each is a thread of the log: 0 is its own
 	// Parts is the number of pieces that can be read apart from each other, and
 	// Bytes their size together. All parts of a thread are of about one size.
 	Parts int

@@ -46,6 +46,7 @@ func readHeader(head []byte, name string) (Header, error) {
 		TSC:       le.Uint64(head[wire.TSCOffset:]),
 		TSCHz:     le.Uint64(head[wire.TSCHzOffset:]),
 		Forked:    le.Uint32(head[wire.FlagsOffset:])&wire.Forked != 0,
+		Ends:      le.Uint32(head[wire.FlagsOffset:])&wire.Ends != 0,
 		Mode:      le.Uint32(head[wire.ModeOffset:]),
 	}
 	return h, nil
@@ -168,9 +169,13 @@ func interval(c *bytecur.Cursor) Interval {
 	return i
 }
 
+// flagBits are those below the number of a stack.
+const flagBits = 1<<wire.StackShift - 1
+
 func decodeEpisode(c *bytecur.Cursor, tid uint32) *Episode {
 	e := &Episode{TID: tid, Number: c.U64(), Time: c.U64(), Peak: interval(c), Threshold: c.U64(), Frame: c.U64()}
-	e.Flags, e.Switches = EpisodeFlags(c.U32()), c.U32()
+	flags := c.U32()
+	e.Flags, e.On, e.Switches = EpisodeFlags(flags&flagBits), flags>>wire.StackShift, c.U32()
 	stack, children := int(c.U16()), int(c.U16())
 	e.Found, e.Blind = c.U32(), c.U64()
 	if stack+children > wire.MaxEntries {
@@ -197,7 +202,8 @@ func decodeEpisode(c *bytecur.Cursor, tid uint32) *Episode {
 
 func decodeParent(c *bytecur.Cursor) *Parent {
 	p := &Parent{Ended: c.U64(), Time: interval(c), PC: c.U64(), Threshold: c.U64()}
-	p.Flags, p.SP = EntryFlags(c.U32()), c.U32()
+	flags := c.U32()
+	p.Flags, p.On, p.SP = EntryFlags(flags&flagBits), flags>>wire.StackShift, c.U32()
 	return p
 }
 

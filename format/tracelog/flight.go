@@ -5,22 +5,30 @@ import (
 	"github.com/cairnprof/cairn/trace"
 )
 
-// Problem: tell from entries and their stack pointers which calls had ended.
+// Problem: tell from entries, their stack pointers and some ends which calls had ended.
 //
 // Choice: the calls that go on are a stack by falling stack pointers. Whoever is
 // entered ends all that have the same stack pointer or one below. That also takes
 // away what an exception or a longjmp left.
 //
-// A thread has other stacks than its own: that of signal handlers, those of
-// coroutines. What is entered on another stack is called by whoever was running, and
-// ends at the latest when something is entered on the thread's own stack. So calls of a
-// coroutine that was switched away from are lost when it goes on: what they call then
-// is shown as called by whoever switched to it.
+// A handler of a signal may be on a stack of its own. What is entered there is called by
+// whoever was running, and ends at the latest when something is entered on the stack
+// that it interrupted. So it is with stacks of which nothing was told: that may be a
+// coroutine in a program without an unwinder, and then who called is not certain.
 
-// flight replays the events of a window.
+// uncertain is in the number of a function whose caller is not certain.
+const uncertain trace.FuncID = 1 << 31
+
+// Uncertain returns the number that a function has in windows where its caller is not
+// certain, and false if there is none for it.
+func Uncertain(fn trace.FuncID) (trace.FuncID, bool) { return fn | uncertain, fn&uncertain == 0 }
+
+// flight replays the events of one stack of a window.
 type flight struct {
 	decoder
-	top    uint32 // of the thread's own stack, or near it
+	window *Window
+	ends   bool // the log has the ends of calls that no later entry tells
+	at     int  // the stack that the thread is on, handlers apart
 	stack  []flightCall
 	begins []int  // indexes of the first calls on other stacks
 	last   uint64 // time of the last event
@@ -29,21 +37,28 @@ type flight struct {
 
 type flightCall struct {
 	sp uint32
-	fn trace.FuncID
+	fn trace.FuncID // as in the events
 }
 
 const (
-	aboveTop    = 64 << 10  // calls may come from further out than the thread's first
-	ownStack    = 256 << 20 // a thread's stack is no larger
-	nearby      = 1 << 20   // two calls of one other stack are as near
-	otherStacks = 16        // at most; beyond, all are left
+	nearby      = 1 << 20 // two calls of one other stack are as near
+	otherStacks = 16      // at most; beyond, all are left
 )
 
-func (f *flight) event(function, sp uint32, now uint64) {
-	switch function {
-	case wire.FlightTime:
-	case wire.FlightExit:
-		found := f.turn(sp)
+// event takes in an event of a chunk, which says where the thread's own stack ends.
+func (f *flight) event(top, function, sp uint32, now uint64) {
+	if !isPlace(function) {
+		return
+	}
+	on := f.window.stackOf(sp, top)
+	if !f.window.handles(on) {
+		f.at = on
+	}
+	if f.at != f.window.Stack {
+		return
+	}
+	found := f.turn(sp, on == f.at)
+	if function == wire.FlightExit {
 		f.last = now
 		if found {
 			f.end(sp)
@@ -51,26 +66,29 @@ func (f *flight) event(function, sp uint32, now uint64) {
 		if n := len(f.begins); n > 0 && f.begins[n-1] == len(f.stack) {
 			f.begins = f.begins[:n-1]
 		}
-	default:
-		if f.turn(sp) {
-			f.end(sp)
-		} else {
-			if len(f.begins) == otherStacks {
-				f.leave(0)
-			}
-			f.begins = append(f.begins, len(f.stack))
-		}
-		f.last = now
-		fn := f.function(function)
-		f.stack = append(f.stack, flightCall{sp, fn})
-		f.out = append(f.out, trace.Event{Time: now, Func: fn, Kind: trace.Enter})
+		return
 	}
+	if found {
+		f.end(sp)
+	} else {
+		if len(f.begins) == otherStacks {
+			f.leave(0)
+		}
+		f.begins = append(f.begins, len(f.stack))
+	}
+	f.last = now
+	fn := f.function(function)
+	if len(f.stack) > 0 && (!f.ends || !found && on == noStackNumber) {
+		fn, _ = Uncertain(fn)
+	}
+	f.stack = append(f.stack, flightCall{sp, fn})
+	f.out = append(f.out, trace.Event{Time: now, Func: fn, Kind: trace.Enter})
 }
 
-// turn leaves the stacks that are not that of sp. It returns false if sp is on a
-// stack on which there is no call.
-func (f *flight) turn(sp uint32) bool {
-	if f.top+aboveTop-sp < ownStack {
+// turn leaves the stacks that are not that of sp, which may be home, the one that this
+// is about. It returns false if sp is on a stack on which there is no call.
+func (f *flight) turn(sp uint32, home bool) bool {
+	if home {
 		f.leave(0)
 		return true
 	}

@@ -30,7 +30,7 @@ type followed struct{ seen, taken int }
 // Follow begins to follow a log. What it has already is not given, if skip is set.
 func (l *Log) Follow(skip bool) (*Follower, error) {
 	f := &Follower{log: l, next: wire.ChunkSize, chunks: make(map[int64]*followed), since: make(map[uint32]int)}
-	f.joiner = joiner{open: make(map[uint32]*Episode), texts: make(map[uint32][]Text), yield: func(e *Episode, _ error) bool {
+	f.joiner = joiner{open: make(map[uint32][]*Episode), texts: make(map[uint32][]Text), yield: func(e *Episode, _ error) bool {
 		f.ready = append(f.ready, e)
 		return true
 	}}
@@ -44,6 +44,7 @@ func (l *Log) Follow(skip bool) (*Follower, error) {
 		}
 	}
 	clear(f.joiner.open)
+	f.joiner.opened = 0
 	f.ready = nil
 	return f, nil
 }
@@ -60,7 +61,8 @@ func (f *Follower) Read(size int64) ([]*Episode, error) {
 	const patience = 2
 	for _, tid := range slices.Sorted(maps.Keys(f.joiner.open)) {
 		if first, ok := f.since[tid]; ok && f.count-first >= patience {
-			f.ready = append(f.ready, f.joiner.open[tid])
+			f.ready = append(f.ready, f.joiner.open[tid]...)
+			f.joiner.opened -= len(f.joiner.open[tid])
 			delete(f.joiner.open, tid)
 			delete(f.since, tid)
 		}

@@ -180,7 +180,7 @@ func (l *Log) ModuleIndex(pc, time uint64) int {
 // ends the log.
 func (l *Log) Episodes() iter.Seq2[*Episode, error] {
 	return func(yield func(*Episode, error) bool) {
-		j := joiner{open: make(map[uint32]*Episode), texts: make(map[uint32][]Text), yield: yield}
+		j := joiner{open: make(map[uint32][]*Episode), texts: make(map[uint32][]Text), yield: yield}
 		for rec, err := range l.records(episodeTypes) {
 			switch {
 			case err != nil:
@@ -197,11 +197,12 @@ func (l *Log) Episodes() iter.Seq2[*Episode, error] {
 	}
 }
 
-// joiner puts together what belongs to an episode. A thread has one at a time to
+// joiner puts together what belongs to an episode. A stack has one at a time to
 // which callers are added: the last.
 type joiner struct {
-	open    map[uint32]*Episode // by thread
-	texts   map[uint32][]Text   // that come before their episode, by thread
+	open    map[uint32][]*Episode // by thread: of its stacks, the oldest first
+	opened  int
+	texts   map[uint32][]Text // that come before their episode, by thread
 	orphans uint64
 	count   uint64 // of episodes
 	yield   func(*Episode, error) bool
@@ -212,18 +213,15 @@ const maxParents, maxTexts = 1 << 12, 1 << 8
 
 func (j *joiner) add(rec *record) bool {
 	if e := rec.episode; e != nil {
-		if old := j.open[rec.tid]; old != nil && !j.yield(old, nil) {
-			return false
-		}
-		delete(j.open, rec.tid)
-		if len(j.open) >= maxPending && !j.flush() {
+		if !j.replace(e) || j.opened >= maxPending && !j.flush() {
 			return false
 		}
 		e.Order = j.count
 		j.count++
 		e.Texts = j.texts[rec.tid]
 		delete(j.texts, rec.tid)
-		j.open[rec.tid] = e
+		j.open[rec.tid] = append(j.open[rec.tid], e)
+		j.opened++
 		return true
 	}
 	if rec.text != nil && rec.number == 0 {
@@ -232,9 +230,12 @@ func (j *joiner) add(rec *record) bool {
 		}
 		return true
 	}
-	e := j.open[rec.tid]
+	var e *Episode
+	if i := slices.IndexFunc(j.open[rec.tid], func(e *Episode) bool { return e.Number == rec.number }); i >= 0 {
+		e = j.open[rec.tid][i]
+	}
 	switch {
-	case e == nil || e.Number != rec.number:
+	case e == nil:
 		j.orphans++
 	case rec.usage != nil:
 		if rec.usage.Ended == e.Time {
@@ -248,13 +249,31 @@ func (j *joiner) add(rec *record) bool {
 	return true
 }
 
+// replace yields the episode that no callers are added to any more when e has come.
+func (j *joiner) replace(e *Episode) bool {
+	const stacks = 64 // of a thread
+	list := j.open[e.TID]
+	i := slices.IndexFunc(list, func(old *Episode) bool { return old.On == e.On })
+	if i < 0 && len(list) >= stacks {
+		i = 0
+	}
+	if i < 0 {
+		return true
+	}
+	old := list[i]
+	j.open[e.TID] = slices.Delete(list, i, i+1)
+	j.opened--
+	return j.yield(old, nil)
+}
+
 // flush yields what is open, by number.
 func (j *joiner) flush() bool {
-	list := make([]*Episode, 0, len(j.open))
-	for _, e := range j.open {
-		list = append(list, e)
+	list := make([]*Episode, 0, j.opened)
+	for _, of := range j.open {
+		list = append(list, of...)
 	}
 	clear(j.open)
+	j.opened = 0
 	slices.SortFunc(list, func(a, b *Episode) int {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.TID, b.TID))
 	})

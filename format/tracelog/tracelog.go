@@ -18,6 +18,7 @@ type Header struct {
 	Monotonic uint64 // ns of CLOCK_MONOTONIC at the same moment; all times of the log are of that clock
 	TSC       uint64 // time-stamp counter at the same moment
 	TSCHz     uint64 // its rate, 0 if not known
+	Ends      bool   // the flight recorder has the ends of calls that no later entry tells
 	Forked    bool   // a child made by fork, which goes on with its parent's stack
 	Mode      uint32 // prof.Mode
 }
@@ -75,6 +76,7 @@ type Parent struct {
 	Time      Interval
 	Threshold uint64 // that it was held against
 	SP        uint32 // as in its entry
+	On        uint32 // number of the stack that it was on: 0 for the thread's own
 	Flags     EntryFlags
 }
 
@@ -98,6 +100,10 @@ type Usage struct {
 	// call, and of those for a processor.
 	Waits, InCall, Ready uint16
 }
+
+// UnknownStack is the number of all stacks of a thread that cannot be told apart, besides
+// its own.
+const UnknownStack = wire.StackUnknown
 
 // Text is what the program said of a call.
 type Text struct {
@@ -143,6 +149,7 @@ type Episode struct {
 	Threshold uint64   // that it was held against
 	Blind     uint64   // time in it that the clock did not see
 	Frame     uint64   // what the program counts as frames, 0 if it does not
+	On        uint32   // number of the stack that it happened on: 0 for the thread's own
 	Flags     EpisodeFlags
 	Switches  uint32 // involuntary context switches since the thread's last slow call
 	Found     uint32 // frames that there were, of which Stack may have a part

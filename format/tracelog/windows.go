@@ -19,14 +19,17 @@ func DetectWindows(head []byte) bool {
 		binary.LittleEndian.Uint32(head[wire.FlagsOffset:])&wire.Flight != 0
 }
 
-// Window is what one thread called in some time.
+// Window is what one thread called in some time, on one of its stacks.
 type Window struct {
 	Episode  uint64 // the spike that it led to; 0: what was in the thread's ring at the end
 	TID      uint32
+	Stack    int    // 0: the thread's own; each other that it changed to is a window as well
 	From, To uint64 // ns of CLOCK_MONOTONIC
 	Calls    uint64
 
 	chunks []flightChunk
+	tops   []stackTop // of its other stacks
+	end    uint64     // of all of its stacks
 }
 
 // AllWindows selects the windows of all spikes.
@@ -35,9 +38,12 @@ const AllWindows = 1<<64 - 1
 // Windows is an open log of spikes, of which it has the calls around them. It
 // implements trace.Log, in which each window is a thread.
 //
-// Only entries are recorded, with their stack pointers. A call is taken to have
-// ended at the event before the first one that is entered with the same stack pointer
-// or one above. Ends of calls that took long by the coarse clock are in the log.
+// Entries are recorded with their stack pointers, and the ends of calls that no later
+// entry on their stack tells by that, or that took long by the coarse clock. A call is
+// taken to have ended at the event before what tells it.
+//
+// Older recorders have ends of long calls only. Then whoever called is not certain: see
+// Uncertain.
 type Windows struct {
 	Windows []Window // by the thread and the time of their ends
 	events  *Events  // has the modules
@@ -70,12 +76,16 @@ func OpenWindows(r io.ReaderAt, size int64, name string, objects *Objects, spike
 	if err := w.find(spike); err != nil {
 		return nil, err
 	}
+	var parts []Window
 	for i := range w.Windows {
-		if err := w.measure(&w.Windows[i]); err != nil {
+		of, err := w.measure(&w.Windows[i])
+		if err != nil {
 			return nil, err
 		}
+		parts = append(parts, of...)
 	}
-	slices.SortStableFunc(w.Windows, func(a, b Window) int { return cmp.Or(cmp.Compare(a.TID, b.TID), cmp.Compare(a.To, b.To)) })
+	w.Windows = parts
+	slices.SortStableFunc(w.Windows, byThread)
 	if objects == nil {
 		objects = &Objects{}
 	}
@@ -128,39 +138,84 @@ func (w *Windows) find(spike uint64) error {
 	return nil
 }
 
-// measure counts the calls of a window and finds its time.
-func (w *Windows) measure(win *Window) error {
+// measure counts the calls of a window and finds its time, stack by stack.
+func (w *Windows) measure(win *Window) ([]Window, error) {
 	r := flightReader{windows: w, buf: make([]byte, wire.MaxPayload)}
-	win.From = max(win.chunks[0].first, w.events.Header.Monotonic)
-	win.To = win.From
-	for i := range win.chunks {
-		c := &win.chunks[i]
-		err := r.chunk(c, func(function, _ uint32, now uint64) bool {
-			if function != wire.FlightTime && function != wire.FlightExit {
-				if win.Calls++; win.Calls == 1 {
-					win.From = now
-				}
+	err := r.all(win, func(_ *flightChunk, function, sp uint32, _ uint64) {
+		if function == wire.FlightStack || function == wire.FlightHandlers {
+			win.addTop(stackTop{sp, function == wire.FlightHandlers})
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]Window, len(win.tops)+1)
+	at, last := ownStackNumber, max(win.chunks[0].first, w.events.Header.Monotonic)
+	for i := range parts {
+		parts[i] = win.part(i)
+	}
+	err = r.all(win, func(c *flightChunk, function, sp uint32, now uint64) {
+		last = max(last, now)
+		if !isPlace(function) {
+			return
+		}
+		if stack := win.stackOf(sp, c.top); !win.handles(stack) {
+			at = stack
+		}
+		p := &parts[at]
+		if p.To = max(p.To, now); function != wire.FlightExit {
+			if p.Calls++; p.Calls == 1 {
+				p.From = now
 			}
-			win.To = max(win.To, now)
-			return true
-		})
-		if err != nil {
-			return err
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	parts = slices.DeleteFunc(parts, func(p Window) bool { return p.Calls == 0 && p.Stack != ownStackNumber })
+	if len(parts) > 1 && parts[0].Calls == 0 {
+		parts = parts[1:]
+	}
+	for i := range parts {
+		p := &parts[i]
+		p.end = last
+		if p.To = max(p.To, p.From); p.Stack == ownStackNumber || len(parts) == 1 {
+			p.To = last
+		}
+		if p.Calls == 0 {
+			p.From = p.To
+		}
+		if w.info.Clock.Start == 0 || p.From < w.info.Clock.Start {
+			w.info.Clock.Start = p.From
 		}
 	}
-	if win.Calls == 0 {
-		win.From = win.To
-	}
-	if w.info.Clock.Start == 0 || win.From < w.info.Clock.Start {
-		w.info.Clock.Start = win.From
-	}
-	return nil
+	return parts, nil
+}
+
+// isPlace reports whether an event is of a call, by what stands for its function.
+func isPlace(function uint32) bool {
+	return function != wire.FlightTime && function != wire.FlightStack && function != wire.FlightHandlers
 }
 
 // flightReader reads the events of chunks.
 type flightReader struct {
 	windows *Windows
 	buf     []byte
+}
+
+// all hands out the events of all chunks of a window, with the time that holds for each.
+func (r *flightReader) all(win *Window, emit func(c *flightChunk, function, sp uint32, now uint64)) error {
+	for i := range win.chunks {
+		c := &win.chunks[i]
+		err := r.chunk(c, func(function, sp uint32, now uint64) bool {
+			emit(c, function, sp, now)
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // chunk hands out the events of a chunk with the time that holds for each, until
@@ -198,7 +253,11 @@ func (w *Windows) notes(t *Trailer) {
 	if len(w.Windows) == 0 {
 		return
 	}
-	add("these are the calls around spikes, and no others; that a call has ended is told by those that follow")
+	if w.events.Header.Ends {
+		add("these are the calls around spikes, and no others")
+	} else {
+		add("these are the calls around spikes, and no others; that a call has ended is told by those that follow, so who called is not certain")
+	}
 	if t != nil {
 		add("times are of a clock that moves every %d us (at worst it stood for %d us): sums over many calls mean more than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)
@@ -213,7 +272,7 @@ func (w *Windows) Threads() []trace.Thread {
 	list := make([]trace.Thread, len(w.Windows))
 	for i := range w.Windows {
 		win := &w.Windows[i]
-		list[i] = trace.Thread{PID: w.events.Header.PID, TID: win.TID, Parts: 1, Bytes: int64(len(win.chunks)) * wire.ChunkSize}
+		list[i] = trace.Thread{PID: w.events.Header.PID, TID: win.TID, Stack: uint32(win.Stack), Parts: 1, Bytes: int64(len(win.chunks)) * wire.ChunkSize}
 	}
 	return list
 }
@@ -226,16 +285,15 @@ func (w *Windows) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
 			return
 		}
 		win := &w.Windows[thread]
-		f := flight{decoder: decoder{events: w.events}}
+		f := flight{decoder: decoder{events: w.events}, window: win, ends: w.events.Header.Ends}
 		r := flightReader{windows: w, buf: make([]byte, wire.MaxPayload)}
 		for i := range win.chunks {
 			c := &win.chunks[i]
-			f.top = c.top
 			if i > 0 && c.sequence != win.chunks[i-1].sequence+1 {
 				f.closeAll()
 			}
 			err := r.chunk(c, func(function, sp uint32, now uint64) bool {
-				f.event(function, sp, now)
+				f.event(c.top, function, sp, now)
 				return true
 			})
 			if err == nil && len(f.out) > 0 && !yield(&trace.Batch{Events: f.out}, nil) {

@@ -117,6 +117,85 @@ func TestWindowsNesting(t *testing.T) {
 	}
 }
 
+// withEnds is a log of a recorder that has the ends of calls that no later entry tells.
+func withEnds(file []byte) []byte {
+	le.PutUint32(file[wire.FlagsOffset:], wire.Flight|wire.Ends)
+	le.PutUint32(file[wire.ChecksumOffset:], fnv32(file[:wire.ChecksumOffset]))
+	return file
+}
+
+// nestings spells the calls of all threads, with ? before one whose caller is not certain.
+func nestings(t testing.TB, file []byte) (list []string) {
+	t.Helper()
+	w, err := tracelog.OpenWindows(bytes.NewReader(file), int64(len(file)), "x", nil, tracelog.AllWindows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, th := range w.Threads() {
+		s := fmt.Sprintf("%d/%d ", th.TID, th.Stack)
+		for it, err := range trace.Events(w, i) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if it.Kind != trace.Enter {
+				s += ")"
+				continue
+			}
+			if _, plain := tracelog.Uncertain(it.Func); !plain {
+				s += "?"
+			}
+			s += string(rune('a' + byte(it.Func.Index()&255/4)))
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// TestWindowsStacks holds apart the stacks of a thread, and what is certain.
+func TestWindowsStacks(t *testing.T) {
+	t.Parallel()
+	const one, two, heap = 0x1000_0000, 0x1000_0000 + 32<<10, 0x8000_0000 // below the top
+	stack := func(below uint32) event { return event{wire.FlightStack, flightTop - below} }
+	handlers := func(below uint32) event { return event{wire.FlightHandlers, flightTop - below} }
+	for _, test := range []struct {
+		name   string
+		events []event
+		want   []string
+	}{
+		{"an end between", []event{called('a', 0), called('b', 64), left(64), called('c', 128)}, []string{"9/0 ab)c"}},
+		{
+			"two that change",
+			[]event{
+				called('a', 0), called('r', 64), stack(one), called('b', one+64), called('c', one+128), left(64), called('r', 128),
+				stack(two), called('d', two+64), called('e', two+128), called('f', one+192), called('g', two+192), left(one + 128), called('h', one+256),
+			},
+			[]string{"9/0 ar)r", "9/1 bcf))h", "9/2 deg"},
+		},
+		{"told later", []event{called('b', one+64), called('a', 0), called('c', one+128), stack(one)}, []string{"9/0 a", "9/1 bc"}},
+		{"told twice", []event{stack(one), called('b', one+64), stack(one), called('c', one+128)}, []string{"9/1 bc"}},
+		{"a handler on its stack", []event{called('a', 0), called('b', 64), handlers(heap), called('s', heap+64), called('t', heap+128), called('c', 128)}, []string{"9/0 abst))c"}},
+		{
+			"a handler in a coroutine",
+			[]event{called('a', 0), stack(one), handlers(heap), called('b', one+64), called('s', heap+64), called('c', one+128)},
+			[]string{"9/0 a", "9/1 bs)c"},
+		},
+		{"on a stack of which nothing is known", []event{called('a', 0), called('s', heap), called('t', heap+64), called('c', 64)}, []string{"9/0 a?st))c"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			file := slices.Concat(withEnds(flightHeader()), flightChunk(9, 0, 3, append([]event{at(10)}, test.events...)...))
+			if got := nestings(t, file); !slices.Equal(got, test.want) {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+	// Without the ends no caller is certain.
+	file := slices.Concat(flightHeader(), flightChunk(9, 0, 3, at(10), called('a', 0), called('b', 64), called('c', 128)))
+	if got := nestings(t, file); !slices.Equal(got, []string{"9/0 a?b?c"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestWindowsChoice holds apart the windows of spikes, and what is in rings.
 func TestWindowsChoice(t *testing.T) {
 	t.Parallel()

@@ -377,7 +377,7 @@ func (f *accountFlags) writeJSON(w io.Writer, tables []accountTable, unit string
 	threads := make([]tableJSON, len(tables))
 	for i := range tables {
 		t := &tables[i]
-		threads[i] = tableJSON{threadJSON{t.thread.Log.File, t.thread.PID, t.thread.TID}, convert(t.rows)}
+		threads[i] = tableJSON{threadJSON{t.thread.Log.File, t.thread.PID, t.thread.TID, t.thread.Thread.Thread.Stack}, convert(t.rows)}
 	}
 	return report.WriteJSON(w, struct {
 		Unit    string      `json:"unit"`

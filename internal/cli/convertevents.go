@@ -123,7 +123,7 @@ func (v *converter) events(ctx context.Context, out eventWriter, function func(t
 		results[i] = &account.Result{}
 		for t, th := range log.Threads() {
 			pid := pids[i][th.PID]
-			if err := out.Thread(pid, th.TID, processName(log, th, pid), fmt.Sprintf("thread %d", th.TID)); err != nil {
+			if err := out.Thread(pid, trackOf(th), processName(log, th, pid), "thread "+threadText(th)); err != nil {
 				stop()
 				return err
 			}
@@ -252,4 +252,17 @@ func processName(log trace.Log, th trace.Thread, pid uint32) string {
 		name += fmt.Sprintf(" (process %d)", th.PID)
 	}
 	return name
+}
+
+// trackOf is the number of the track that shows one stack of a thread: that of the thread
+// for its own. The kernel's numbers of threads take 22 bits.
+func trackOf(th trace.Thread) uint32 { return th.TID + th.Stack<<22 }
+
+// threadText names a thread of a log: "12", or "12, stack 1" for another stack of it.
+func threadText(th trace.Thread) string {
+	text := strconv.FormatUint(uint64(th.TID), 10)
+	if th.Stack > 0 {
+		text += ", stack " + strconv.FormatUint(uint64(th.Stack), 10)
+	}
+	return text
 }

@@ -115,7 +115,7 @@ func newReplayPrinter(w *bufio.Writer, set *traceSet, style report.Style, log tr
 	}
 	widest := len("thread")
 	for _, th := range log.Threads() {
-		text := strconv.FormatUint(uint64(th.TID), 10)
+		text := threadText(th)
 		if len(pids) > 1 {
 			text = strconv.FormatUint(uint64(th.PID), 10) + "/" + text
 		}

@@ -95,7 +95,7 @@ func (f *selectFlags) functions(funcs trace.Funcs) (func(trace.FuncID) bool, err
 			numbers[name] = true
 		}
 		for id := range funcs {
-			symbol := funcs.Name(id)
+			symbol := unsuffixed(funcs.Name(id))
 			shown := full.Show(symbol)
 			bare, _, _ := strings.Cut(shown, "(")
 			if slices.Contains([]string{symbol, shown, bare, short.Show(symbol)}, name) {

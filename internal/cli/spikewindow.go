@@ -69,7 +69,7 @@ func (f *spikesFlags) drawWindows(t *spikeSet, page *spikes.Page, groups []*spik
 		}
 		// What there is to say of the log was said.
 		quiet := &Streams{Out: io.Discard, Err: io.Discard}
-		set := &traceSet{streams: quiet, names: f.names(), shown: make(map[trace.FuncID]string), files: t.files[log : log+1]}
+		set := &traceSet{streams: quiet, names: f.names(), shown: make(map[trace.FuncID]string), unmarked: make(map[trace.FuncID]trace.FuncID), files: t.files[log : log+1]}
 		w, err := tracelog.OpenWindows(file, file.Size, file.Name, &set.objects, tracelog.AllWindows)
 		if err != nil {
 			return err
@@ -80,8 +80,11 @@ func (f *spikesFlags) drawWindows(t *spikeSet, page *spikes.Page, groups []*spik
 		}
 		for i, g := range groups {
 			sp := f.of(g)
-			at := slices.IndexFunc(w.Windows, func(win tracelog.Window) bool { return win.Episode == sp.Number && win.TID == sp.TID })
-			if sp.Log != log || at < 0 {
+			if sp.Log != log || len(sp.Stack) == 0 {
+				continue
+			}
+			at := w.Of(sp.Number, sp.TID, sp.Stack[0].SP)
+			if at < 0 {
 				continue
 			}
 			if page.Timelines[i], err = spikes.NewTimeline(w, at, sp.Time, set.name); err != nil {
@@ -104,7 +107,11 @@ func windowsOf(file *logfile.File) (map[uint64]spikes.Window, error) {
 	list := make(map[uint64]spikes.Window)
 	for i := range w.Windows {
 		win := &w.Windows[i]
-		list[win.Episode] = spikes.Window{Calls: win.Calls, From: win.From, To: win.To}
+		all, ok := list[win.Episode]
+		if !ok {
+			all = spikes.Window{From: win.From, To: win.To}
+		}
+		list[win.Episode] = spikes.Window{Calls: all.Calls + win.Calls, From: min(all.From, win.From), To: max(all.To, win.To)}
 	}
 	return list, nil
 }

@@ -279,6 +279,8 @@ type threadJSON struct {
 	Log string `json:"log"`
 	PID uint32 `json:"pid"`
 	TID uint32 `json:"tid"`
+	// Stack is which of the thread's stacks, where each is shown apart: 0 is its own.
+	Stack uint32 `json:"stack,omitempty"`
 }
 
 // frameJSON is a function of a stack, and what its calls there cost.
@@ -322,7 +324,7 @@ func (l *stackList) json(set *traceSet, id calltrie.NodeID) *stackJSON {
 	costs := account.NewCosts(n, n.Total)
 	out := &stackJSON{costsJSON: costsToJSON(&costs)}
 	if th := l.thread; th != nil {
-		out.Thread = &threadJSON{th.Log.File, th.PID, th.TID}
+		out.Thread = &threadJSON{th.Log.File, th.PID, th.TID, th.Thread.Thread.Stack}
 	}
 	for _, node := range path(l.trie, id) {
 		n := l.trie.Node(node)

@@ -385,7 +385,7 @@ func (t *traceSet) perThread(results []*account.Result) []threadTrie {
 		info := t.Logs[i].Info()
 		for j := range r.Threads {
 			th := &r.Threads[j]
-			label := "thread " + strconv.FormatUint(uint64(th.TID), 10)
+			label := "thread " + threadText(th.Thread)
 			if len(pids) > 1 {
 				label += " of process " + strconv.FormatUint(uint64(th.PID), 10)
 			}

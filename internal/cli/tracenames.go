@@ -84,6 +84,7 @@ func (t *traceSet) ownFuncs(maps []string) (trace.Funcs, error) {
 			return nil, err
 		}
 	}
+	t.addUncertain(funcs)
 	return funcs, nil
 }
 

@@ -72,10 +72,10 @@ var exitForms = []struct{ name, body, want string }{
 
 // exitPattern finds the inserted sequences in text whose lines are joined.
 var exitPatterns = []struct{ code, name string }{
-	{exitCode(regR10|regR11, "X"), "check-save1011"},
-	{exitCode(regR10, "X"), "check-save10"},
-	{exitCode(regR11, "X"), "check-save11"},
-	{exitCode(0, "X"), "check10"},
+	{exitCode(regR10|regR11, "", "X"), "check-save1011"},
+	{exitCode(regR10, "", "X"), "check-save10"},
+	{exitCode(regR11, "", "X"), "check-save11"},
+	{exitCode(0, "", "X"), "check10"},
 }
 
 // TestExitForms has a function for each row of exitForms.

@@ -65,7 +65,7 @@ type timer struct {
 	early   map[string]string      // functions that run before the clock is there -> why
 	unwound map[*fragment][]string // registers that unwind directives say are saved
 	all     []*body
-	pads    map[string]bool // labels of landing pads, in mode stacks
+	pads    map[string]bool // labels of landing pads, in mode stacks and for the flight recorder
 	cfa     []cfaChange     // in mode stacks
 }
 
@@ -78,8 +78,10 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	}
 	t.result.Source = t.source
 	t.scanEarly()
-	if opts.Mode == prof.ModeStacks {
+	if opts.Mode == prof.ModeStacks || opts.Flight {
 		t.scanPads()
+	}
+	if opts.Mode == prof.ModeStacks {
 		t.scanCFA()
 	}
 	for _, fn := range u.funcs {
@@ -113,7 +115,7 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	}
 	t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)
 	if t.opts.Flight {
-		t.tail = append(t.tail, "\t.hidden\t"+flightSlow+"\n"...)
+		t.tail = append(t.tail, "\t.hidden\t"+flightSlow+"\n\t.hidden\t"+flightLeft+"\n"...)
 	}
 	return t.render(), t.result
 }
@@ -176,7 +178,11 @@ func (t *timer) exit(keep regSet, slow string) string {
 	if t.opts.Exact {
 		return exactExit(keep, slow)
 	}
-	return exitCode(keep, slow)
+	first := ""
+	if t.opts.Flight {
+		first = flightEnd
+	}
+	return exitCode(keep, first, slow)
 }
 
 // fragment plans the exits of fragment i of b, and the stubs behind its end.

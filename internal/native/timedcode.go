@@ -60,9 +60,10 @@ func stampBy(reg, low string) string {
 }
 
 // exitCode returns the code that compares the stamp and goes to a stub if the
-// call was long. It changes the flags, and r10 and r11 unless they are in keep.
-func exitCode(keep regSet, slow string) string {
-	return spill(keep, false) + loadBase + "%r10\n" + loadStack + "\tmovl\t(%r10,%r11), %r11d\n" +
+// call was long, behind what is to be done first. It changes the flags, and r10 and r11
+// unless they are in keep; the first part may change r11.
+func exitCode(keep regSet, first, slow string) string {
+	return spill(keep, false) + first + loadBase + "%r10\n" + loadStack + "\tmovl\t(%r10,%r11), %r11d\n" +
 		"\tsubl\t" + clockOffset + "(%r10), %r11d\n\taddl\t" + lowOffset + "(%r10), %r11d\n" +
 		spill(keep, true) + "\tjs\t" + slow + "\n"
 }

@@ -16,7 +16,7 @@ import (
 //
 // Choice: peaks and the callers that ended too late are all calls that reached
 // their thresholds, so a call's reported descendants are those of them that are
-// inside it: on its thread, in its time, below its stack pointer. A call below
+// inside it: on its thread and stack, in its time, below its stack pointer. A call below
 // explains its time if it took a noticeable part of it. Of a hundred calls that are
 // short by that measure none is the reason, the caller is, which makes a hundred.
 
@@ -28,6 +28,7 @@ const noticeable = 8
 type call struct {
 	log       int
 	tid, sp   uint32
+	on        uint32 // number of its stack
 	peak      bool
 	lasting   bool   // around all that its thread does
 	quiet     bool   // mark-up says not to report it
@@ -53,7 +54,7 @@ func (c *call) begin() uint64 { return since(c.end, c.time.Hi) }
 // before its caller by what that is not known better than.
 func (c *call) inside(by *call) bool {
 	slop := by.time.Hi - by.time.Lo
-	return c.log == by.log && c.tid == by.tid && int32(c.sp-by.sp) < 0 && c.end <= by.end && add(c.begin(), slop) >= by.begin() &&
+	return c.log == by.log && c.tid == by.tid && c.on == by.on && int32(c.sp-by.sp) < 0 && c.end <= by.end && add(c.begin(), slop) >= by.begin() &&
 		c.end >= since(by.end, by.time.Hi) && c.time.Lo <= by.time.Hi
 }
 
@@ -78,7 +79,7 @@ func (s *Set) peak(sp *Spike) {
 		return
 	}
 	s.remember(call{
-		log: sp.Log, tid: sp.TID, sp: sp.Stack[0].SP, peak: true, episode: sp.Number, frame: sp.Frame, end: sp.Time, time: sp.Peak,
+		log: sp.Log, tid: sp.TID, sp: sp.Stack[0].SP, on: sp.On, peak: true, episode: sp.Number, frame: sp.Frame, end: sp.Time, time: sp.Peak,
 		threshold: sp.Threshold, at: sp.Addrs[0], exact: !sp.isCall(0),
 	})
 }
@@ -95,7 +96,7 @@ func (s *Set) AddCaller(log int, c *tracelog.Caller) {
 		}
 	}
 	s.remember(call{
-		log: log, tid: c.TID, sp: c.SP, quiet: c.Flags&tracelog.Ignored != 0, end: c.Ended, time: c.Time, threshold: c.Threshold,
+		log: log, tid: c.TID, sp: c.SP, on: c.On, quiet: c.Flags&tracelog.Ignored != 0, end: c.Ended, time: c.Time, threshold: c.Threshold,
 		at: s.address(log, c.PC, c.Ended), usage: c.Usage,
 	})
 }

@@ -45,11 +45,17 @@ type Reach struct {
 	Changes    uint64    `json:"changes"`   // of settings while the processes ran
 	Ring       uint64    `json:"ring"`      // calls of a thread that are recorded, the most; 0: none
 	NoWindow   uint64    `json:"no_window"` // spikes whose calls were not kept
+	Unjudged   uint64    `json:"unjudged"`  // calls on stacks of coroutines that cannot be told apart
 }
 
 // Reach sums what the logs say of themselves.
 func (s *Set) Reach() *Reach {
 	r := &Reach{Logs: len(s.Logs), Written: s.Episodes, Stacks: len(s.Groups), Ungrouped: s.Ungrouped, Uncounted: s.Uncounted}
+	for i := range s.long {
+		if s.long[i].on == tracelog.UnknownStack {
+			r.Unjudged++
+		}
+	}
 	for i := range s.Logs {
 		l := &s.Logs[i]
 		r.Damaged += l.Lost
@@ -198,7 +204,7 @@ func (r *Reach) Lines() []string {
 		if r.SureIdle > r.Sure {
 			idle = fmt.Sprintf(" (%s if nothing ran before it)", Duration(r.SureIdle))
 		}
-		say("%s call is sure to be found if it took %s%s%s.", late, Duration(r.Sure), idle,
+		say("%s call%s is sure to be found if it took %s%s%s.", late, either(r.Unjudged > 0, " on its thread's own stack", ""), Duration(r.Sure), idle,
 			either(r.Gaps > 0, " and neither began nor ended in a gap", ""))
 		missed := []string{
 			either(r.Borderline > 0, count(r.Borderline, "call", "calls")+" on the border of the threshold not listed", "no call was on the border of the threshold"),
@@ -222,6 +228,10 @@ func (r *Reach) Lines() []string {
 				"those around each spike were kept unless longer ones took the room"))
 	}
 	say("Functions without probes are not judged: their time is their callers'.")
+	if r.Unjudged > 0 {
+		say("%s on stacks that cannot be told apart, for want of an unwinder: others may be missing there, taken for callers of calls on another stack.",
+			count(r.Unjudged, "call was", "calls were"))
+	}
 	if r.Changes > 0 {
 		say("The settings were changed %s while it ran.", count(r.Changes, "time", "times"))
 	}

@@ -38,3 +38,17 @@ func TestSure(t *testing.T) {
 		}
 	}
 }
+
+// TestUnjudged: a call on a stack that cannot be told apart limits what is sure.
+func TestUnjudged(t *testing.T) {
+	t.Parallel()
+	for on, want := range map[uint32]uint64{0: 0, 3: 0, tracelog.UnknownStack: 1} {
+		s := spikes.New([]spikes.Log{{Trailer: &tracelog.Trailer{Threshold: 10 * ms, Period: ms, Final: true}}}, address)
+		s.AddCaller(0, &tracelog.Caller{TID: 1, Parent: tracelog.Parent{Ended: 100 * ms, SP: 64, On: on}})
+		r := s.Reach()
+		text := strings.Join(r.Lines(), "\n")
+		if said := strings.Contains(text, "call on its thread's own stack is sure"); r.Unjudged != want || said != (want > 0) {
+			t.Errorf("stack %d: %d not judged: %s", on, r.Unjudged, text)
+		}
+	}
+}

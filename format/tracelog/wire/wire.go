@@ -260,6 +260,7 @@ const (
 
 	Forked = 1 << 0 // flag: a child made by fork, which goes on with its parent's stack
 	Flight = 1 << 1 // flag: threads record their calls
+	Ends   = 1 << 2 // flag: and the ends of calls that no later entry tells
 )
 
 // Chunks.
@@ -378,6 +379,13 @@ const (
 	EntryIgnored    = 1 << 4 // mark-up says not to report it
 )
 
+// Above the flags of episodes and parents is the number of the stack that the call was
+// on: 0 for the thread's own, or one for each that it changed to.
+const (
+	StackShift   = 8
+	StackUnknown = 1<<24 - 1 // none of the thread's own, and no more is known
+)
+
 // Flags of trailers.
 const (
 	TrailerFinal = 1 << 0 // the process ended in order
@@ -418,8 +426,10 @@ const ModeTrace = 9
 
 // Events of flight recorders that are no calls, by what stands for the function.
 const (
-	FlightTime = 0 // the clock
-	FlightExit = 1 // a call has ended
+	FlightTime     = 0 // the clock
+	FlightExit     = 1 // a call has ended
+	FlightStack    = 2 // a stack that is not the thread's own ends there
+	FlightHandlers = 3 // as well, of a stack for handlers of signals
 
 	// ChunkCalls is how many calls a chunk has at most: it begins with a time, and its
 	// last place is not used.

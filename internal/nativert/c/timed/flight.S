@@ -1,11 +1,17 @@
-/* What inserted code of the flight recorder refers to: the thread's position, and
+/* What inserted code of the flight recorder refers to: the thread's position;
  * __cairn_flight_slow, where it comes when the clock has moved since the thread's
- * last event or its chunk is full.
+ * last event or its chunk is full; and __cairn_flight_left, where it comes when the
+ * entry to be recorded may not tell that the last exit was.
  *
  *   begin: ...
  *          movq  __cairn_flight_at@gottpoff(%rip), %r11
  *          cmpl  %eax, %fs:8(%r11)
  *          jne   slow
+ *          movl  %esp, %eax
+ *          subl  %fs:12(%r11), %eax
+ *          shrl  $12, %eax
+ *          jnz   left
+ *          ...
  *          movq  %fs:(%r11), %rax
  *          addw  $8, %ax
  *          jz    slow
@@ -13,20 +19,23 @@
  *          ...
  *   slow:  call  __cairn_flight_slow
  *          jmp   begin
+ *   left:  call  __cairn_flight_left
+ *          jmp   begin
  *
- * It keeps every register but %r11; the code behind it is compiled without vector
+ * They keep every register but %r11; the code behind them is compiled without vector
  * registers. */
 
 #include "registers.h"
+#include "timedwire.h"
 
 /* A thread has one, whichever modules were loaded how. */
         .globl  __cairn_flight_at
         .type   __cairn_flight_at, @gnu_unique_object
-        .size   __cairn_flight_at, 16
+        .size   __cairn_flight_at, 32
         .section .tdata.cairn, "awT", @progbits
         .balign 16
 __cairn_flight_at:
-        .quad   0xfff8, 0
+        .quad   0xfff8, 0, 0, 0
 
         .text
         .globl  __cairn_flight_slow
@@ -41,5 +50,41 @@ __cairn_flight_slow:
         RETURN_REGISTERS
         .cfi_endproc
         .size   __cairn_flight_slow, . - __cairn_flight_slow
+
+/* The word at 12 is the stack pointer of the last exit, odd if there was none since
+ * the last entry. It becomes that of this entry, which passes the test. */
+        .globl  __cairn_flight_left
+        .hidden __cairn_flight_left, __cairn_flight_turn
+        .type   __cairn_flight_left, @function
+__cairn_flight_left:
+        .cfi_startproc
+        movq    %rax, -16(%rsp)         /* the red zone, below what is pushed here */
+        movq    __cairn_flight_at@gottpoff(%rip), %r11
+        testb   $1, %fs:12(%r11)
+        jnz     1f
+        movq    %fs:(%r11), %rax
+        addw    $8, %ax
+        jz      2f
+        movq    %rax, %fs:(%r11)
+        movl    %fs:12(%r11), %r11d
+        movl    %r11d, -4(%rax)
+        movl    $LOG_FLIGHT_EXIT, -8(%rax)
+        movq    __cairn_flight_at@gottpoff(%rip), %r11
+1:      leaq    8(%rsp), %rax
+        movl    %eax, %fs:12(%r11)
+        subq    %fs:16(%r11), %rax      /* is it on the stack where the thread was? */
+        cmpq    %fs:24(%r11), %rax
+        movq    -16(%rsp), %rax
+        jae     3f
+        ret
+2:      movq    -16(%rsp), %rax
+        jmp     __cairn_flight_slow
+3:      SAVE_REGISTERS
+        andq    $-16, %rsp
+        leaq    16(%rbp), %rdi
+        call    __cairn_flight_turn
+        RETURN_REGISTERS
+        .cfi_endproc
+        .size   __cairn_flight_left, . - __cairn_flight_left
 
         PROPERTIES

@@ -106,6 +106,10 @@ static void seal(struct chunk *c, u64 position, u64 now) {
   store((u32 *)(c->at + LOG_CHUNK_USED_OFFSET), (u32)c->used);
 }
 
+/* tell_stack records where a stack ends that is not the thread's own. Each chunk has
+ * those that are known: of a window the first ones may be gone. */
+static void tell_stack(const struct region *r) { append(r->handlers ? LOG_FLIGHT_HANDLERS : LOG_FLIGHT_STACK, (u32)r->top); }
+
 /* begin makes c the chunk that the ring's thread records in. */
 static void begin(struct process *p, struct ring *r, struct chunk *c, u64 now) {
   u8 *h = c->at;
@@ -125,6 +129,8 @@ static void begin(struct process *p, struct ring *r, struct chunk *c, u64 now) {
   r->chunks++;
   __cairn_flight_at.position = (u64)h + LOG_CHUNK_HEADER_SIZE;
   append_time(p, now);
+  struct thread *t = __cairn_thread(p);
+  for (u32 i = 0; t && i < t->regions; i++) tell_stack(&t->region[i]);
 }
 
 /* ---- rings ---- */
@@ -163,6 +169,8 @@ static void next(struct process *p, struct ring *r, u64 now) {
   else to_sink(p, r);
 }
 
+HIDDEN void __cairn_flight_turn(u64 sp);
+
 /* begin_thread gives a thread a ring at its first event. */
 static void begin_thread(struct process *p, u64 sp, u64 now) {
   u64 mask = block_most(); /* lest a handler makes the thread's state as well */
@@ -194,6 +202,8 @@ HIDDEN void __cairn_flight_more(u64 sp) {
   u64 now = __cairn_now(p), mask;
   if (at->position == FLIGHT_NONE) {
     begin_thread(p, sp, now);
+    __cairn_flight_turn(sp);
+    at->left = (u32)sp;
     return;
   }
   struct ring *r = ring_of(p);
@@ -206,7 +216,24 @@ HIDDEN void __cairn_flight_more(u64 sp) {
   unblock(mask);
 }
 
-/* left notes that the call with stack pointer sp has ended, and when. */
+/* turn is where inserted code comes to if a call was entered elsewhere than on the part
+ * of a stack where the thread was. A stack is told when it is met first. */
+HIDDEN void __cairn_flight_turn(u64 sp) {
+  struct process *p = __cairn_state;
+  struct flight_at *at = &__cairn_flight_at;
+  if (!load(word(p, ALIVE))) return;
+  u64 mask = block_most();
+  struct thread *t = __cairn_thread(p);
+  u32 known = t ? t->region_number : 0;
+  if (t) {
+    struct region *r = __cairn_stack_at(p, t, sp, &at->low, &at->size);
+    if (r && t->region_number != known) tell_stack(r);
+  }
+  unblock(mask);
+}
+
+/* left notes that the call with stack pointer sp has ended, and when. The next entry
+ * need not tell it once more. */
 static void left(struct process *p, u64 sp) {
   struct flight_at *at = &__cairn_flight_at;
   if (at->position == FLIGHT_NONE || !load(word(p, ALIVE))) return;
@@ -218,6 +245,7 @@ static void left(struct process *p, u64 sp) {
   }
   append_time(p, now);
   append(LOG_FLIGHT_EXIT, (u32)sp);
+  at->left = (u32)sp | 1;
 }
 
 /* ---- windows ---- */

@@ -6,7 +6,8 @@
  *
  * Each thread has a position in a chunk of the log's file, which is mapped.
  * Inserted code moves it by 8 bytes and stores an event there: the low half of
- * the function's address and of the stack pointer. The chunks of a thread are a
+ * the function's address and of the stack pointer. An exit that later entries do not
+ * tell is an event as well. The chunks of a thread are a
  * ring: when there are as many as there may be, the oldest is the next one. When a
  * spike is found its thread's youngest chunks are taken out of the ring. They are
  * the spike's window, and stay as they are. */
@@ -16,10 +17,13 @@
 #include "timed.h"
 
 /* Where a thread records: position is behind its last event, clock what the clock
- * was at that event. Inserted code knows the layout. */
+ * was at that event. Left is the stack pointer of the last exit, or odd if none was
+ * since the last entry. Inserted code knows the layout so far. The stack that the thread
+ * was on begins at low and has that size, as far as it is known. */
 struct flight_at {
   u64 position;
-  u64 clock; /* its low half */
+  u32 clock, left;
+  u64 low, size;
 };
 extern __thread struct flight_at __cairn_flight_at __attribute__((tls_model("initial-exec"), visibility("default")));
 enum { FLIGHT_NONE = 0xfff8 }; /* a position that is full */

@@ -5,6 +5,7 @@
  *   timed_mark.c    what programs say: thresholds, pauses, texts
  *   timed_scope.c   scopes that programs mark
  *   timed_stack.c   the stack of an episode
+ *   timed_region.c  which stack a call is on
  *   timed_usage.c   why a call took long
  *   timed_frame.c   frames of the program
  *   timed_snapshot.c  a stack that the program asks for
@@ -113,7 +114,7 @@ struct channels {
  * after the name of this layout: modules with another layout keep to themselves.
  * The first three fields are where all layouts with that name have them. */
 enum { KIND_SPIKE, KIND_EXACT, KIND_STACKS };
-#define TIMED_ABI 0x32435400u
+#define TIMED_ABI 0x33435400u
 struct process {
   u32 abi, size;
   struct process *other; /* of another kind */
@@ -137,6 +138,7 @@ struct process {
   u32 bases;
   u64 base_word[BASES]; /* where modules keep the window's address */
   u64 start_real, start_mono, start_tsc;
+  u64 main_top; /* of the first thread's stack; 0: not known */
   /* of mode stacks, see tree.c; 0: none */
   struct trees *trees;
   void (*tree_write)(struct process *, int final);
@@ -248,6 +250,7 @@ extern struct process *__cairn_state HIDDEN;
 /* A slow exit: entered in [t0, t1], left at e. */
 struct slow_call {
   u64 site, sp, t0, t1, e;
+  u32 stack; /* its number, see timed_region.c */
   char section[32]; /* the beginning of its name, if it is one */
 };
 
@@ -265,6 +268,14 @@ enum { NOTE_IGNORE = 1, NOTE_IGNORE_CHILDREN = 2, NOTE_SCOPE = 4 };
 
 struct open_episode {
   u64 number, sp, t0;
+  u32 stack;
+};
+
+/* A stack that is not the thread's own: its outermost frame, and the lowest that was seen.
+ * Handlers of signals have theirs. */
+struct region {
+  u64 lo, top;
+  u32 number, handlers;
 };
 
 struct pause {
@@ -279,7 +290,7 @@ struct reading {
 };
 
 enum { READING_RINGS = 5, READINGS = 8 };
-enum { CALLS = 1024, NOTES = 64, OPEN = 16, PAUSES = 32, QUEUE = 1 << 19, QUEUE_BLOCK = 65536, XSAVE = 2816 };
+enum { CALLS = 1024, NOTES = 64, OPEN = 16, REGIONS = 64, PAUSES = 32, QUEUE = 1 << 19, QUEUE_BLOCK = 65536, XSAVE = 2816 };
 
 struct thread {
   u8 vectors[XSAVE] __attribute__((aligned(64)));
@@ -312,6 +323,9 @@ struct thread {
   u8 *log_chunk;                    /* that this thread has made, for others as well */
   u8 in_log;                        /* what was reserved is there */
   struct ring *ring; /* of the flight recorder */
+  u64 own_lo, own_hi; /* its stack, but that of the first thread; 0: not known yet */
+  u32 regions, region_number; /* number: the last that was given */
+  struct region region[REGIONS];
   char name[64]; /* given by the program */
   u32 name_len;
   u8 queue[QUEUE] __attribute__((aligned(4096)));
@@ -404,6 +418,16 @@ HIDDEN int __cairn_queue_empty(struct thread *t);
 HIDDEN void __cairn_queue_drain(struct process *p, struct thread *t, void (*take)(struct process *, struct thread *, u8 *));
 HIDDEN void __cairn_file_copy(struct process *p, const u8 *record, u32 size, u64 time);
 HIDDEN u64 __cairn_rule(struct process *p, struct thread *t, u64 sp, u64 t0, u32 *flags);
+HIDDEN void __cairn_regions_start(struct process *p);
+/* region returns the number of the stack that sp is on, from a call on it or from a
+ * handler of a signal that came there; LOG_STACK_UNKNOWN if that cannot be told. */
+HIDDEN u32 __cairn_region(struct process *p, struct thread *t, u64 sp);
+/* stack_at gives the bounds of the stack that sp is on, as far as they are known, and
+ * what is known of it, 0 for the thread's own. They are 0 if that cannot be told. */
+HIDDEN struct region *__cairn_stack_at(struct process *p, struct thread *t, u64 sp, u64 *low, u64 *size);
+HIDDEN int __cairn_has_unwinder(void);
+HIDDEN void __cairn_keep_vectors(struct process *p, u8 *area);
+HIDDEN void __cairn_restore_vectors(struct process *p, u8 *area);
 HIDDEN u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp, u64 e, struct entry *out,
                          u32 max, u32 *frames, u32 *flags);
 

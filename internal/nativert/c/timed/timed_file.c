@@ -35,8 +35,9 @@ void __cairn_file_look(struct process *p) {
   static const char why[] = ": it was made shorter\n";
   struct file *f = &p->file;
   char b[CONTROL_PATH + 128], *q;
+  u64 known = load(&f->size); /* first: others make it longer meanwhile */
   i64 size = f->failed || f->fd < 0 ? -1 : is_file(f->fd, f->device, f->inode);
-  if (size < 0 || (u64)size >= load(&f->size)) return;
+  if (size < 0 || (u64)size >= known) return;
   f->failed = 1;
   q = put(put(put(b, "cairn: nothing more is logged to "), p->log_path), why);
   say(b, (u64)(q - b));
@@ -171,7 +172,7 @@ static void put_header(struct process *p, u8 *h) {
   ((u64 *)h)[4] = p->start_tsc;
   /* By what went by since the start, if that is long enough for six digits. */
   ((u64 *)h)[5] = ns < 50 * MS ? 0 : muldiv(ticks, SECOND, ns);
-  ((u32 *)h)[12] = (p->forked ? LOG_FORKED : 0) | (p->flight ? LOG_FLIGHT : 0);
+  ((u32 *)h)[12] = (p->forked ? LOG_FORKED : 0) | (p->flight ? LOG_FLIGHT | LOG_FLIGHT_ENDS : 0);
   ((u32 *)h)[13] = p->kind == KIND_STACKS ? 8 /* prof.ModeStacks */ : 7 /* prof.ModeSpike */;
   ((u32 *)h)[14] = sum(h, 56);
 }

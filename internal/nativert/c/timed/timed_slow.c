@@ -35,6 +35,7 @@ static __attribute__((noinline)) struct thread *find_thread(struct process *p) {
       struct thread *next = t->next;
       t->calls = t->opened = t->notes = t->pauses = t->busy = t->inactive = t->paused = t->named = 0;
       t->parents = t->name_len = t->paused_before = 0;
+      t->own_hi = t->regions = 0;
       __cairn_usage_forget(t);
       t->next = next;
       break;
@@ -132,7 +133,7 @@ static u32 children(struct process *p, struct thread *t, const struct slow_call 
     u64 inner_entry = NONE;
     for (u64 i = last; i-- > first;) {
       const struct slow_call *c = &t->call[i % CALLS];
-      if (c->sp >= of->sp || c->t0 + p->slop < of->t0) {
+      if (c->sp >= of->sp || c->t0 + p->slop < of->t0 || c->stack != of->stack) {
         if (c->e < of->t0) goto scanned;
         continue;
       }
@@ -157,11 +158,25 @@ static u32 children(struct process *p, struct thread *t, const struct slow_call 
 
 enum { MAX_CHILDREN = 16 };
 
+/* add_open makes a call one that those which end later may have made. Among the ones
+ * that are kept a newer one of the same stack does for an older one: whoever made that
+ * made this, or has ended. */
+static void add_open(struct thread *t, u64 number, const struct slow_call *c) {
+  u32 n = t->opened++, first = n < OPEN ? n : n - OPEN, gone = first;
+  for (u32 i = n; n >= OPEN && i-- > first;)
+    for (u32 k = i + 1; k < n; k++)
+      if (t->open[k % OPEN].stack == t->open[i % OPEN].stack) gone = i;
+  for (; gone > first; gone--) t->open[gone % OPEN] = t->open[(gone - 1) % OPEN];
+  t->open[n % OPEN] = (struct open_episode){number, c->sp, c->t0, c->stack};
+}
+
+/* stack_bits are those of the flags of a record that say which stack a call is on. */
+static u32 stack_bits(const struct slow_call *c) { return c->stack << LOG_STACK_SHIFT; }
+
 static u64 open_episode(struct process *p, struct thread *t, const struct slow_call *c, u64 frame, u64 rbp, u64 lo, u64 hi,
                         u64 threshold) {
   u64 number = add(&p->episodes, 1) + 1;
-  struct open_episode *o = &t->open[t->opened++ % OPEN];
-  o->number = number, o->sp = c->sp, o->t0 = c->t0;
+  add_open(t, number, c);
   __cairn_queue_ready(p, t);
   u8 *r = __cairn_reserve(t, LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE);
   if (!r) {
@@ -178,7 +193,7 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   if (c->t0 < p->fork_time) flags |= LOG_EPISODE_BEFORE_FORK;
   entries[0].lo = lo, entries[0].hi = hi;
   f[1] = number, f[2] = c->e, f[3] = lo, f[4] = hi, f[5] = threshold, f[6] = load(&p->frame);
-  f[7] = flags | (u64)switched << 32;
+  f[7] = flags | stack_bits(c) | (u64)switched << 32;
   f[8] = stack | below << 16 | (u64)frames << 32;
   f[9] = 0; /* the writer knows */
   __cairn_publish(p, t, r, LOG_TYPE_EPISODE, LOG_EPISODE_SIZE + (stack + below) * LOG_ENTRY_SIZE);
@@ -198,7 +213,7 @@ static u64 parent_of(struct process *p, struct thread *t, const struct slow_call
   u64 parent = 0;
   for (u32 i = (u32)less(t->opened, OPEN); i < t->opened; i++) {
     struct open_episode *o = &t->open[i % OPEN];
-    if (!o->number || o->sp >= c->sp || c->t0 > o->t0 + p->slop) continue;
+    if (!o->number || o->stack != c->stack || o->sp >= c->sp || c->t0 > o->t0 + p->slop) continue;
     parent = o->number;
     u8 *r = __cairn_reserve(t, LOG_PARENT_SIZE);
     if (!r) {
@@ -207,7 +222,7 @@ static u64 parent_of(struct process *p, struct thread *t, const struct slow_call
     }
     u64 *f = (u64 *)r;
     f[1] = o->number, f[2] = c->e, f[3] = lo, f[4] = hi, f[5] = c->site, f[6] = threshold;
-    f[7] = flags | (c->t0 < p->fork_time ? LOG_ENTRY_BEFORE_FORK : 0u) | (u64)(u32)c->sp << 32;
+    f[7] = flags | (c->t0 < p->fork_time ? LOG_ENTRY_BEFORE_FORK : 0u) | stack_bits(c) | (u64)(u32)c->sp << 32;
     __cairn_publish(p, t, r, LOG_TYPE_PARENT, LOG_PARENT_SIZE);
   }
   if (!parent) return 0;
@@ -260,6 +275,7 @@ u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp) {
   barrier();
   struct slow_call *c = &t->call[t->calls % CALLS];
   c->site = site, c->sp = sp, c->t0 = t0, c->t1 = t1, c->e = e;
+  c->stack = __cairn_region(p, t, sp);
   __cairn_section_of(t, sp, c->section, sizeof c->section);
   t->calls++;
   add(&p->slow, 1);

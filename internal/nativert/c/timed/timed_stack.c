@@ -24,12 +24,12 @@ extern u64 _Unwind_GetRegionStart(struct context *) WEAK;
 
 /* All vectors, the x87 stack and their control words: others' code may use
  * them, and a return value or an argument is in them. */
-static void keep_vectors(struct process *p, u8 *area) {
+void __cairn_keep_vectors(struct process *p, u8 *area) {
   u32 lo = (u32)p->xsave_mask, hi = 0;
   if (lo) __asm__ volatile("xsave64 (%0)" : : "r"(area), "a"(lo), "d"(hi) : "memory");
   else __asm__ volatile("fxsave64 (%0)" : : "r"(area) : "memory");
 }
-static void restore_vectors(struct process *p, u8 *area) {
+void __cairn_restore_vectors(struct process *p, u8 *area) {
   u32 lo = (u32)p->xsave_mask, hi = 0;
   if (lo) __asm__ volatile("xrstor64 (%0)" : : "r"(area), "a"(lo), "d"(hi) : "memory");
   else __asm__ volatile("fxrstor64 (%0)" : : "r"(area) : "memory");
@@ -157,7 +157,7 @@ static void by_frame_pointers(struct walk *w, u64 rbp) {
   }
 }
 
-static int has_unwinder(void) {
+int __cairn_has_unwinder(void) {
   if (!_Unwind_Backtrace || !_Unwind_GetIPInfo || !_Unwind_GetCFA || !_Unwind_GetRegionStart) return 0;
 #if GLIBC
   return _dl_find_object != 0;
@@ -181,10 +181,10 @@ u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp
   struct walk w;
   w.p = p, w.hooks = load(&p->hooks), w.site = site, w.at = t->left_at ? t->left_at : site;
   w.sp = sp, w.e = e, w.out = out, w.max = max, w.count = w.started = w.stamped = 0;
-  if (has_unwinder()) {
-    keep_vectors(p, t->vectors);
+  if (__cairn_has_unwinder()) {
+    __cairn_keep_vectors(p, t->vectors);
     _Unwind_Backtrace(frame, &w);
-    restore_vectors(p, t->vectors);
+    __cairn_restore_vectors(p, t->vectors);
   }
   if (w.count < 2) {
     *flags |= LOG_EPISODE_NO_UNWINDER;

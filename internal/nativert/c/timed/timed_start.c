@@ -200,6 +200,7 @@ static struct process *new_process(char **e) {
   p->file.fd = -1;
   find_gettime(p);
   find_vectors(p);
+  __cairn_regions_start(p);
   p->start_mono = __cairn_now(p);
   sys2(SYS_clock_gettime, REALTIME, ts);
   p->start_real = ts[0] * SECOND + ts[1];

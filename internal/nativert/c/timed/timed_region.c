@@ -1,0 +1,159 @@
+/* Which stack of its thread a call is on. Coroutines have stacks of their own, and change
+ * between them while calls go on: of two calls on different stacks none made the other,
+ * wherever their stack pointers are. The thread's own stack has the number 0; that of
+ * the process ends where the kernel put the name of the program, that of another thread
+ * at the thread pointer. What is elsewhere is told by the outermost frame that the
+ * unwinder finds. A handler on a stack for signals is so on that which it interrupted. */
+
+#include "timed.h"
+
+struct context;
+extern int _Unwind_Backtrace(int (*)(struct context *, void *), void *) WEAK;
+extern u64 _Unwind_GetIPInfo(struct context *, int *) WEAK;
+extern u64 _Unwind_GetCFA(struct context *) WEAK;
+
+enum {
+  AT_EXECFN = 31,
+  MAIN_STACK = 128 << 20, /* nothing else is mapped so near below its top */
+  SLACK = 2048,           /* two stacks are no nearer to one another */
+  SIGNAL_FRAME = 16384,   /* what the kernel puts between a handler and what it interrupts */
+  BUFFER = 512            /* a coroutine may have little room */
+};
+
+void __cairn_regions_start(struct process *p) {
+  i64 at = auxiliary(AT_EXECFN);
+  if (at > 0) p->main_top = (u64)at;
+}
+
+/* ---- the thread's own stack ---- */
+
+struct mapping {
+  u64 start, end, *value;
+};
+
+/* digit takes a character of a listing of mappings; it returns 0 behind the two addresses. */
+static int digit(struct mapping *m, char c) {
+  u8 d = (u8)c;
+  if (c == '-') m->value = &m->end;
+  else if (d - '0' < 10u || d - 'a' < 6u) *m->value = *m->value << 4 | (d <= '9' ? d - '0' : d - 'a' + 10u);
+  else return 0;
+  return 1;
+}
+
+/* find_own finds the mapping that the thread pointer is in. A guard is below it. */
+static void find_own(struct thread *t) {
+  char b[BUFFER];
+  i64 n, fd = sys3(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+  struct mapping m = {0, 0, &m.start};
+  int in = 1;
+  t->own_lo = t->own_hi = t->tp;
+  while (fd >= 0 && (n = sys3(SYS_read, fd, b, sizeof b)) > 0)
+    for (i64 i = 0; i < n; i++) {
+      if (b[i] == '\n') {
+        m = (struct mapping){0, 0, &m.start};
+        in = 1;
+      } else if (in && !(in = digit(&m, b[i])) && t->tp >= m.start && t->tp < m.end) {
+        t->own_lo = m.start;
+      }
+    }
+  if (fd >= 0) sys1(SYS_close, fd);
+}
+
+static int is_own(struct process *p, struct thread *t, u64 sp) {
+  if (!p->main_top || p->main_top - sp < MAIN_STACK) return 1;
+  if (!t->own_hi) find_own(t);
+  return sp >= t->own_lo && sp < t->own_hi;
+}
+
+/* ---- others ---- */
+
+struct outermost {
+  u64 sp, signal; /* signal: the outermost frame of a handler on a stack for signals, if one came between */
+  u32 frames;
+};
+
+static int outer(struct context *c, void *arg) {
+  struct outermost *o = arg;
+  int exact = 0;
+  u64 pc = _Unwind_GetIPInfo(c, &exact);
+  u64 sp = _Unwind_GetCFA(c);
+  if (exact && o->frames && !o->signal && sp - o->sp > SIGNAL_FRAME) o->signal = o->sp;
+  o->sp = sp;
+  return !pc || ++o->frames == 4096 ? 5 /* _URC_END_OF_STACK */ : 0;
+}
+
+static struct region *find(struct thread *t, u64 sp) {
+  for (u32 i = 0; i < t->regions; i++)
+    if (sp + SLACK >= t->region[i].lo && sp <= t->region[i].top) return &t->region[i];
+  return 0;
+}
+
+/* learn gives the stack with that outermost frame a number. Stacks that were in its
+ * place are gone. */
+static struct region *learn(struct thread *t, u64 sp, u64 top, u32 handlers) {
+  struct region *r = 0;
+  for (u32 i = 0; i < t->regions; i++) {
+    struct region *x = &t->region[i];
+    if (x->top == top) {
+      x->lo = least(x->lo, sp);
+      return x;
+    }
+    if (x->lo <= top && sp <= x->top) r = x;
+  }
+  if (!r && t->regions < REGIONS) r = &t->region[t->regions++];
+  if (!r) r = &t->region[t->region_number % REGIONS];
+  t->region_number = t->region_number % (LOG_STACK_UNKNOWN - 1) + 1;
+  *r = (struct region){sp, top, t->region_number, handlers};
+  return r;
+}
+
+/* walk finds the outermost frame of those that made the call which the caller is in. */
+static int walk(struct process *p, struct thread *t, struct outermost *o) {
+  *o = (struct outermost){0, 0, 0};
+  if (!__cairn_has_unwinder()) return 0;
+  __cairn_keep_vectors(p, t->vectors);
+  _Unwind_Backtrace(outer, o);
+  __cairn_restore_vectors(p, t->vectors);
+  return o->frames > 1;
+}
+
+/* other is the stack of sp, which is none of the thread's own. */
+static struct region *other(struct process *p, struct thread *t, u64 sp) {
+  struct outermost o;
+  struct region *r = find(t, sp);
+  if (r) return r;
+  if (!walk(p, t, &o)) return 0;
+  if (!o.signal) return learn(t, sp, o.sp, 0);
+  return learn(t, sp, o.signal, 1);
+}
+
+struct region *__cairn_stack_at(struct process *p, struct thread *t, u64 sp, u64 *low, u64 *size) {
+  struct region *r = 0;
+  *low = *size = 0;
+  if (is_own(p, t, sp)) {
+    int first = p->main_top - sp < MAIN_STACK;
+    *low = !p->main_top ? 0 : first ? p->main_top - MAIN_STACK : t->own_lo;
+    *size = !p->main_top ? NONE : first ? MAIN_STACK : t->own_hi - t->own_lo;
+  } else if ((r = find(t, sp)) || !t->busy) { /* else the unwinder is at work below */
+    if (!r) {
+      t->busy_since = __cairn_now(p);
+      t->busy = 1;
+      r = other(p, t, sp);
+      t->busy = 0;
+    }
+    if (r) *low = r->lo - SLACK, *size = r->top + 1 - *low;
+  }
+  return r;
+}
+
+u32 __cairn_region(struct process *p, struct thread *t, u64 sp) {
+  struct outermost o;
+  if (is_own(p, t, sp)) return 0;
+  struct region *r = other(p, t, sp);
+  if (!r) return LOG_STACK_UNKNOWN;
+  if (!r->handlers) return r->number;
+  if (!walk(p, t, &o)) return LOG_STACK_UNKNOWN;
+  if (is_own(p, t, o.sp)) return 0;
+  r = find(t, o.sp);
+  return r ? r->number : LOG_STACK_UNKNOWN;
+}

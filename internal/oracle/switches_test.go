@@ -1,0 +1,164 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const switchesSource = "switches.c"
+
+// saidCall is a call by what the program said of it.
+type saidCall struct {
+	name      string
+	coroutine int
+	ns        uint64
+}
+
+func saidCalls(t *testing.T, out string) (list []saidCall) {
+	t.Helper()
+	for line := range strings.Lines(out) {
+		var c saidCall
+		if _, err := fmt.Sscan(line, &c.name, &c.coroutine, &c.ns); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// shownSpike is a spike, or a caller that is ranked with them, as cairn spikes --json has it.
+type shownSpike struct {
+	Interval [2]uint64 `json:"interval_ns"`
+	Peak     *struct{ Function string }
+	Stack    []struct{ Function string }
+	Children []struct{ Function string }
+	Parents  []struct {
+		Function string
+		Interval [2]uint64 `json:"interval_ns"`
+	}
+}
+
+func shownSpikes(t *testing.T, file string) (list []shownSpike) {
+	t.Helper()
+	for line := range strings.Lines(output(t, command(t, cairn, "spikes", "--json", file))) {
+		var s shownSpike
+		if err := json.Unmarshal([]byte(line), &s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Peak != nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// TestSwitches holds the spikes of coroutines against what the program says: no call has a
+// role in what was on another stack, and by the exact clock each that was long enough is
+// there, as a peak or as a caller on the stack of one.
+func TestSwitches(t *testing.T) {
+	t.Parallel()
+	own := []string{"schedule", "run", "main"} // on the thread's own stack
+	for _, mode := range []string{" --clock exact", "", " --flight"} {
+		program := build(t, "spike --small 0"+mode, "gcc", "-O1", filepath.Join("testdata", switchesSource), "-lpthread")
+		for _, args := range []string{"2 4", "5 3 thread"} {
+			out, logs := flightLogs(t, "threshold=2ms,rate=1000000", program, strings.Fields(args)...)
+			if len(logs) != 1 {
+				t.Fatalf("%d logs", len(logs))
+			}
+			found := make(map[string]map[[2]uint64]bool) // intervals by function
+			add := func(function string, interval [2]uint64) {
+				if found[function] == nil {
+					found[function] = make(map[[2]uint64]bool)
+				}
+				found[function][interval] = true
+			}
+			for _, s := range shownSpikes(t, logs[0]) {
+				add(s.Peak.Function, s.Interval)
+				for _, c := range s.Children {
+					if (c.Function == "resume" || c.Function == "body") && !slices.Contains(own, s.Peak.Function) {
+						t.Errorf("%s%s: %s is shown below %s", args, mode, c.Function, s.Peak.Function)
+					}
+				}
+				for _, p := range s.Parents {
+					add(p.Function, p.Interval)
+					if !slices.ContainsFunc(s.Stack, func(f struct{ Function string }) bool { return f.Function == p.Function }) {
+						t.Errorf("%s%s: %s is a caller of %s, but not on its stack", args, mode, p.Function, s.Peak.Function)
+					}
+				}
+			}
+			if !strings.Contains(mode, "exact") {
+				continue // the clock may be late
+			}
+			const sure = 2_100_000
+			said := make(map[string]int)
+			for _, c := range saidCalls(t, out) {
+				if c.ns >= sure {
+					said[c.name]++
+				}
+			}
+			for name, n := range said {
+				if len(found[name]) < n {
+					t.Errorf("%s%s: %d calls of %s were long, %d are there", args, mode, n, name, len(found[name]))
+				}
+			}
+			if said["outer"] == 0 || said["work"] == 0 {
+				t.Errorf("%s: the program says %v", args, said)
+			}
+		}
+	}
+}
+
+// TestFlightSwitches: what is recorded of coroutines is what the program did, each on its
+// own stack.
+func TestFlightSwitches(t *testing.T) {
+	t.Parallel()
+	for _, compiler := range []string{"gcc", "clang-22"} {
+		program := build(t, "spike --small 0 --flight --only ^(work|yield|inner|outer|body|resume|schedule)$", compiler, "-O1", filepath.Join("testdata", switchesSource), "-lpthread")
+		for _, args := range []string{"3 0", "8 0 thread"} {
+			out, logs := flightLogs(t, recordAll, program, strings.Fields(args)...)
+			if len(logs) != 1 {
+				t.Fatalf("%d logs", len(logs))
+			}
+			var n, odd uint64
+			fmt.Sscan(args, &n)
+			odd = n / 2
+			resumed := uint64(0)
+			for _, c := range saidCalls(t, out) {
+				if c.name == "resume" {
+					resumed++
+				}
+			}
+			want := map[string]uint64{
+				"schedule": 1, "schedule;resume": resumed, "body": n, "body;outer": 2 * n, "body;outer;inner": 2 * n,
+				"body;outer;inner;work": 4 * n, "body;outer;inner;yield": 2 * n, "body;outer;yield": 2*n + 2*odd,
+			}
+			sameStacks(t, compiler+" "+args, parseFolded(t, output(t, command(t, cairn, "convert", "--format", "folded", "--by", "calls", "--spike", "0", logs[0]))), want)
+		}
+	}
+}
+
+// TestFlightCallers has functions without probes between those that have one, which is
+// the default: no window shows a call below one that had ended.
+func TestFlightCallers(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"gcc -O0", "clang-22 -O2", "g++ -O2", "clang++-22 -O1"} {
+		words := strings.Fields(line)
+		source := filepath.Join("testdata", "between.c")
+		if strings.Contains(words[0], "++") {
+			words = append(words, "-x", "c++")
+		}
+		program := build(t, "spike --small 0 --flight --only ^_?p_", words[0], append(words[1:], source)...)
+		out, logs := flightLogs(t, recordAll, program)
+		if len(logs) != 1 {
+			t.Fatalf("%d logs", len(logs))
+		}
+		got := output(t, command(t, cairn, "convert", "--format", "folded", "--by", "calls", "--mangled", "--spike", "0", logs[0]))
+		sameStacks(t, line, parseFolded(t, got), parseFolded(t, out))
+	}
+}
