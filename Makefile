@@ -37,12 +37,12 @@ test: ## what the tests need (from apt), the lint and all tests
 	@./scripts/need.sh test
 	@$(MAKE) --no-print-directory lint
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
-		set -x; go test -race -timeout $(TIMEOUT) -skip $(UNRACED) $(CONCURRENT); fi
-	go test -timeout $(TIMEOUT) $(PACKAGES)
+		set -x; go test -race -short -timeout $(TIMEOUT) -skip $(UNRACED) $(CONCURRENT); fi
+	go test -short -timeout $(TIMEOUT) $(PACKAGES)
 
-long: ## the tests that make test has a sample of: SQLite by all compilers, half an hour
+long: ## the tests that make test has a sample of: SQLite by all compilers, every mode with every option: an hour
 	@./scripts/need.sh test
-	CAIRN_TEST_LONG=1 go test -timeout $(TIMEOUT) ./internal/oracle ./internal/native
+	CAIRN_TEST_LONG=1 go test -timeout $(TIMEOUT) ./internal/oracle ./internal/native ./internal/cli ./format/tracelog ./format/xray
 
 lint: ## go vet, gofumpt and staticcheck
 	go vet $(PACKAGES)

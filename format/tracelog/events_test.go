@@ -231,7 +231,11 @@ func TestEventsMutants(t *testing.T) {
 			places = append(places, i)
 		}
 	}
-	for range 10_000 {
+	mutants := 10_000
+	if testing.Short() {
+		mutants = 500
+	}
+	for range mutants {
 		undo := map[int]byte{}
 		for range 1 + rng.IntN(4) {
 			at := places[rng.IntN(len(places))]

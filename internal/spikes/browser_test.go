@@ -53,9 +53,6 @@ func TestPage(t *testing.T) {
 // The page in a browser, under its own policy.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a browser takes seconds to start")
-	}
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -52,7 +52,8 @@ static void relay(int number, siginfo_t *info, void *context) {
   }
   struct state *s = lbr_mine();
   u64 slots[7] = {s->save, s->save_rcx, s->flags, s->target, s->go, s->from, s->module};
-  struct event *position = s->position;
+  struct event *position = s->position, begun = {0};
+  if (position != s->end) begun = *position; /* what the handler's events overwrite */
   regs[REG_RIP] = (i64)(original = lbr_original(pc));
   call(number, info, u);
   s->save = slots[0], s->save_rcx = slots[1], s->flags = slots[2];
@@ -61,13 +62,13 @@ static void relay(int number, siginfo_t *info, void *context) {
   if (regs[REG_RIP] != (i64)original) return; /* the handler chose where to go on */
   regs[REG_RIP] = (i64)pc;
   if ((u64)regs[REG_RAX] == (u64)position) {
-    /* Where nothing is stored yet, or part of an event: that is stored again. */
-    if (s->position != s->end && s->position != position) *s->position = *position;
+    /* Where nothing is stored yet, or part of an event: that is stored again. Behind the
+     * end of the buffer nothing is, and it cannot be read. */
+    if (s->position != s->end && position != s->end) *s->position = begun;
     regs[REG_RAX] = (i64)s->position;
   } else if ((u64)regs[REG_RAX] == (u64)(position + 1)) {
-    struct event done = *position;
-    if (s->position == s->end) s->position = lbr_full(s, u, lbr_modules[done.module].lo + (done.from & FROM_MASK), done.from >> KIND_SHIFT);
-    *s->position = done;
+    if (s->position == s->end) s->position = lbr_full(s, u, lbr_modules[begun.module].lo + (begun.from & FROM_MASK), begun.from >> KIND_SHIFT);
+    *s->position = begun;
     regs[REG_RAX] = (i64)(s->position + 1);
   }
 }
