@@ -197,6 +197,10 @@ type Counts struct {
 	Blocks []uint64
 	// Callers are the return addresses of the first calls, ascending by Addr.
 	Callers []Site
+	// Unprobed is the number of raw files that can say nothing of the function: in a
+	// module that was joined of several builds, those of the builds in which it has no
+	// probe.
+	Unprobed uint64
 }
 
 // Site is a place the function was first called from.
@@ -228,6 +232,10 @@ type Module struct {
 	TracesSeen uint64
 	Held       RunSet // which runs the sums are of
 }
+
+// RunsOf returns the number of raw files that say whether the function with the counts c
+// ran.
+func (m *Module) RunsOf(c *Counts) uint64 { return m.Raws - c.Unprobed }
 
 // RunSet remembers runs, so that none is summed twice. Of a raw file whose run is
 // unknown it has nothing.

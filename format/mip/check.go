@@ -172,6 +172,8 @@ func checkCounts(c *prof.Counts, f *prof.Func, raws uint64) error {
 		return fmt.Errorf("counts of %d blocks, the map has %d", len(c.Blocks), want)
 	case c.Runs > raws:
 		return fmt.Errorf("%d runs in %d raw files", c.Runs, raws)
+	case c.Unprobed > raws:
+		return fmt.Errorf("%d of %d raw files are of builds without its probe", c.Unprobed, raws)
 	case !f.Mode.HasCalls() && (c.Calls != 0 || c.Inexact):
 		return fmt.Errorf("calls in mode %s", f.Mode)
 	case !f.Mode.HasOrder() && (c.OrderSum != 0 || len(c.Callers) != 0):

@@ -193,7 +193,7 @@
 //	uv     raw files
 //	       counts of each function in the order of the map, each:
 //	u8       which of these follow: 1 runs, 2 calls, 4 order, 8 blocks,
-//	         16 callers; 32 is that there may have been more calls
+//	         16 callers, 64 unprobed; 32 is that there may have been more calls
 //	rv       raw files in which it ran
 //	uv       calls in all raw files
 //	uv       sum of its orders
@@ -204,6 +204,7 @@
 //	         then each in the module, ascending by address:
 //	sv         return address, from the one before, at first from the function
 //	rv         raw files
+//	uv       unprobed: raw files of joined builds in which it has no probe
 //	uv     runs that the traces are a sample of
 //	uv     number of traces, ascending by scenario, then by key; each:
 //	str      scenario

@@ -194,7 +194,7 @@ func drawModule(t *rapid.T) prof.Module {
 	m.Counts = make([]prof.Counts, len(m.Funcs))
 	for i := range m.Counts {
 		c, f := &m.Counts[i], &m.Funcs[i]
-		c.Runs = runs()
+		c.Runs, c.Unprobed = runs(), rapid.Uint64Range(0, m.Raws).Draw(t, "unprobed")
 		if n := f.NumBlocks() - 1; n > 0 && f.Mode.HasBlocks() {
 			c.Blocks = make([]uint64, n)
 			for k := range c.Blocks {

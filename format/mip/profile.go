@@ -18,6 +18,7 @@ const (
 	countBlocks
 	countCallers
 	countInexact
+	countUnprobed
 	countBits = 1<<iota - 1
 )
 
@@ -125,6 +126,7 @@ func appendCounts(b []byte, n *prof.Counts, f *prof.Func, raws uint64) []byte {
 	if n.Inexact {
 		b[at] |= countInexact
 	}
+	put(countUnprobed, n.Unprobed)
 	return b
 }
 
@@ -154,6 +156,7 @@ func readCounts(c *bytecur.Cursor, n *prof.Counts, f *prof.Func, raws uint64) {
 		n.Callers = readSites(c, f.Addr(), raws)
 	}
 	n.Inexact = bits&countInexact != 0
+	n.Unprobed = get(countUnprobed)
 }
 
 // appendSites writes callers as distances from one to the next, the first from

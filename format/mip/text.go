@@ -63,6 +63,7 @@ type (
 		Inexact   bool       `yaml:"inexact,omitempty"`
 		BlockRuns []uint64   `yaml:"block_runs,omitempty,flow"`
 		Callers   []textSite `yaml:"callers,omitempty"`
+		Unprobed  uint64     `yaml:"unprobed,omitempty"` // raw files of builds without its probe
 	}
 	textFragment struct {
 		Addr   hexNumber   `yaml:"addr"`
@@ -192,7 +193,7 @@ func textOf(m *prof.Module) textModule {
 		tf := textFunc{
 			Name: text(f.Name), File: text(f.File), Mode: f.Mode.String(), Atomic: f.Atomic,
 			Signature: hexNumber(f.Signature), Record: hexNumber(f.Record),
-			Runs: c.Runs, Count: c.Calls, OrderSum: c.OrderSum, Inexact: c.Inexact,
+			Runs: c.Runs, Count: c.Calls, OrderSum: c.OrderSum, Inexact: c.Inexact, Unprobed: c.Unprobed,
 		}
 		for k := range f.Fragments {
 			fr := &f.Fragments[k]
@@ -267,7 +268,7 @@ func (t *textFunc) function(f *prof.Func, c *prof.Counts) error {
 	for _, call := range t.Calls {
 		f.Calls = append(f.Calls, prof.Call{Block: call.Block, Callee: string(call.Callee)})
 	}
-	*c = prof.Counts{Runs: t.Runs, Calls: t.Count, OrderSum: t.OrderSum, Inexact: t.Inexact, Blocks: t.BlockRuns}
+	*c = prof.Counts{Runs: t.Runs, Calls: t.Count, OrderSum: t.OrderSum, Inexact: t.Inexact, Unprobed: t.Unprobed, Blocks: t.BlockRuns}
 	if blocks := f.NumBlocks() - 1; len(c.Blocks) == 0 && blocks > 0 && mode.HasBlocks() {
 		c.Blocks = make([]uint64, blocks)
 	}

@@ -163,7 +163,7 @@ func (f *shownFunc) write(w io.Writer, style report.Style, withModule bool) {
 	if order := f.counts.MeanOrder(); order > 0 {
 		field("Order", "%s", report.Decimal(order))
 	}
-	field("Runs", "%s of %s", report.Count(f.counts.Runs), report.Count(f.module.Raws))
+	field("Runs", "%s of %s", report.Count(f.counts.Runs), report.Count(f.module.RunsOf(f.counts)))
 	if f.source != nil {
 		field("Source Function", "%s", f.source.text())
 	}
@@ -267,7 +267,7 @@ func newFuncJSON(m *coverage.Module, fn *prof.Func, c *prof.Counts, demangled st
 	j := funcJSON{
 		Name: fn.Name, Demangled: demangled, Module: m.Module.Module, BuildID: m.BuildID.String(),
 		Address: fn.Addr(), Size: fn.Size(), Mode: fn.Mode.String(),
-		Covered: c.Runs > 0, Runs: c.Runs, Raws: m.Raws, CallsInexact: c.Inexact,
+		Covered: c.Runs > 0, Runs: c.Runs, Raws: m.RunsOf(c), CallsInexact: c.Inexact,
 	}
 	j.File, j.Line = m.Source(fn)
 	if fn.Mode.HasCalls() {

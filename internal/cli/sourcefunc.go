@@ -56,7 +56,7 @@ func (f *sourceFunc) json() funcJSON {
 // text says what f did as a whole, in one line.
 func (f *sourceFunc) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s in %s of %s runs", f.name, report.Count(f.counts.Runs), report.Count(f.module.Raws))
+	fmt.Fprintf(&b, "%s in %s of %s runs", f.name, report.Count(f.counts.Runs), report.Count(f.module.RunsOf(&f.counts)))
 	if f.first().Mode.HasCalls() {
 		fmt.Fprintf(&b, ", %s%s calls", atLeast(f.src.Split || f.counts.Inexact), report.Count(f.counts.Calls))
 	}

@@ -19,7 +19,7 @@ import (
 type Side struct {
 	Func   *prof.Func // nil if that profile has no such function
 	Counts *prof.Counts
-	Raws   uint64 // raw files of the module
+	Raws   uint64 // raw files that say whether it ran
 }
 
 // Ran reports whether the function ran.
@@ -177,7 +177,7 @@ func pairFuncs(a, b *prof.Module) []Func {
 	return funcs
 }
 
-func side(m *prof.Module, i int) Side { return Side{&m.Funcs[i], &m.Counts[i], m.Raws} }
+func side(m *prof.Module, i int) Side { return Side{&m.Funcs[i], &m.Counts[i], m.RunsOf(&m.Counts[i])} }
 
 // keys returns the keys of the functions of m, in their order.
 func keys(m *prof.Module, sameBuild bool) []key {

@@ -28,14 +28,6 @@ func effectOf(in x86.Inst) effect {
 	return weak
 }
 
-// lasts reports whether a weak instruction leaves a trace in most places that its
-// function is inlined in: it loads or decides.
-func lasts(in x86.Inst) bool {
-	const lea = 0x8d
-	return in.Class == x86.JumpCond || in.HasModRM && in.Mod() != 3 && !onStack(in) && !in.RIP &&
-		in.Class != x86.Nop && (in.Map != x86.MapOne || in.Opcode != lea)
-}
-
 // onStack reports whether a memory operand is relative to the stack pointer: there
 // are copies of registers, which come and go.
 func onStack(in x86.Inst) bool {

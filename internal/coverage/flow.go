@@ -13,8 +13,8 @@ type flow struct {
 	preds  [][]int
 	after  []int // what must run after a piece: index of a piece, or nowhere
 
-	lasting   bool // some code of it reads or changes memory, calls or decides
-	lostStore bool // a store that ran is of no line
+	bodies   map[owner]*body // of the function, and of what was inlined into it
+	ranCalls map[uint64]bool // targets of calls that ran, 0 for computed addresses
 }
 
 // piece is code that runs from its first instruction to its last.
@@ -142,11 +142,10 @@ func (d *decoder) cut() *flow {
 			leader[next] = true
 		}
 	}
-	fl := &flow{}
+	fl := &flow{bodies: map[owner]*body{}, ranCalls: map[uint64]bool{}}
 	of := make([]int, n) // piece of each instruction
 	first := 0
 	for i := 1; i <= n; i++ {
-		fl.lasting = fl.lasting || d.insts[i-1].kind >= stores || lasts(d.raw[i-1]) && !d.probed(i-1)
 		if !leader[i] {
 			continue
 		}
@@ -163,10 +162,35 @@ func (d *decoder) cut() *flow {
 	return fl
 }
 
-// probed reports whether instruction i is what a probe decides by.
-func (d *decoder) probed(i int) bool {
-	return i > 0 && d.raw[i].Class == x86.JumpCond && d.raw[i-1].RIP && d.insts[i-1].kind == none
+// body is the code of a function of the source in one place.
+type body struct {
+	insts int // that are no probe and no padding
+	calls []uint64
 }
+
+// body returns the one of a function, which may be empty.
+func (fl *flow) body(w owner) *body {
+	b := fl.bodies[w]
+	if b == nil {
+		b = new(body)
+		fl.bodies[w] = b
+	}
+	return b
+}
+
+func (b *body) add(in *inst) {
+	if in.kind != none {
+		b.insts++
+	}
+	if in.kind == calls {
+		b.calls = append(b.calls, in.target)
+	}
+}
+
+// small is a number of instructions. All that a function with fewer of them does may be
+// known where it is inlined, if it calls nothing: objects that it reads or makes were in
+// registers there, or constants.
+const small = 12
 
 // end returns the address behind instruction i.
 func (d *decoder) end(i int) uint64 { return d.insts[i].addr + uint64(d.raw[i].Len) }

@@ -222,26 +222,24 @@ func (s *scan) lines(p *piece) {
 		s.begun = s.begun || in.kind != none
 		if len(frames) > 0 {
 			p.owner = frames[len(frames)-1].owner()
+			s.fl.body(p.owner).add(in)
 		}
 		switch in.kind {
 		case stores:
 			s.rest.stores = true
 		case calls:
 			s.rest.calls = append(s.rest.calls, in.target)
+			s.fl.ranCalls[in.target] = s.fl.ranCalls[in.target] || s.runs > 0
 			s.doubtful = s.doubtful || s.stays
 		}
 	}
 	s.line(lineOf{}, nil)
 }
 
-// lose notes an instruction that no line has: where compilers make one instruction of
-// several they leave it without.
+// lose notes a call that no line has: where compilers make one instruction of several
+// they leave it without.
 func (s *scan) lose(in *inst) {
-	switch {
-	case s.runs == 0:
-	case in.kind == stores:
-		s.fl.lostStore = true
-	case in.kind == calls:
+	if s.runs > 0 && in.kind == calls {
 		s.lostCalls[in.target] = true
 	}
 }
@@ -331,19 +329,20 @@ func (o *observer) certain(r *remnant) bool {
 	if !slices.ContainsFunc(r.frames, func(f Frame) bool { return o.maybeEntered(f.owner()) }) {
 		// No code of the function ran. That of a deleting destructor, whose lines are the
 		// destructor's, says nothing of it.
-		return r.flow.lasting && !strings.Contains(r.frames[0].Func, "D0E") && (!o.copied(last) || r.stores || len(r.calls) > 0)
+		return o.lasts(r.flow.bodies[last.owner()]) && !strings.Contains(r.frames[0].Func, "D0E") && (!o.copied(last) || r.stores || len(r.calls) > 0)
 	}
 	if o.copied(last) && o.maybeEntered(last.owner()) || !o.guarded(r) {
 		return false
 	}
-	// A call does not vanish, but it may have become one with another.
-	for _, target := range r.calls {
-		if !o.lostCalls[target] {
-			return true
-		}
-	}
-	// Stores do where a copy of the function is followed by others to the same place.
-	return r.stores && !r.flow.lostStore && !slices.ContainsFunc(r.frames, func(f Frame) bool { return o.copied(&f) })
+	// A call does not vanish, but it may have become one with another. A store may have
+	// become a part of one beside it.
+	return slices.ContainsFunc(r.calls, func(target uint64) bool { return !o.lostCalls[target] && !r.flow.ranCalls[target] })
+}
+
+// lasts reports whether some code of a function is left wherever it is inlined, if b is
+// one of its copies.
+func (o *observer) lasts(b *body) bool {
+	return b != nil && (b.insts >= small || slices.ContainsFunc(b.calls, func(target uint64) bool { return !o.lostCalls[target] }))
 }
 
 // guarded reports whether all that decided against r's code is of the functions that r

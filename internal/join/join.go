@@ -180,6 +180,7 @@ func (j *joiner) translate(m *prof.Module, numbers, renumbered []int) prof.Modul
 		return renumbered[numbers[i]]
 	}
 	for i := range part.Counts {
+		part.Counts[i].Unprobed = m.Raws // but for those that m has
 		if f := &all.Funcs[i]; f.Mode.HasBlocks() && f.NumBlocks() > 1 {
 			part.Counts[i].Blocks = make([]uint64, f.NumBlocks()-1)
 		}

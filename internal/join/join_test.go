@@ -51,7 +51,7 @@ func names(m *prof.Module) (list []string) {
 			}
 			callers = append(callers, fmt.Sprint(who, " ", s.Runs))
 		}
-		list = append(list, fmt.Sprintf("%s/%d: %d calls, from %s", m.Funcs[i].Name, m.Funcs[i].Signature, m.Counts[i].Calls, strings.Join(callers, ", ")))
+		list = append(list, fmt.Sprintf("%s/%d: %d calls, %d of %d runs, from %s", m.Funcs[i].Name, m.Funcs[i].Signature, m.Counts[i].Calls, m.Counts[i].Runs, m.RunsOf(&m.Counts[i]), strings.Join(callers, ", ")))
 	}
 	return list
 }
@@ -65,22 +65,22 @@ func TestModules(t *testing.T) {
 	}{
 		"variants": {
 			[]prof.Module{module("1", function("a", 1, 0x4000), function("ccc", 1, 0x4100)), module("2", function("bb", 2, 0x4200))},
-			[]string{"a/1: 1 calls, from a 1", "bb/2: 2 calls, from bb 1", "ccc/1: 3 calls, from a 1"},
+			[]string{"a/1: 1 calls, 1 of 1 runs, from a 1", "bb/2: 2 calls, 1 of 1 runs, from bb 1", "ccc/1: 3 calls, 1 of 1 runs, from a 1"},
 			0,
 		},
 		"two builds": {
 			[]prof.Module{module("1", function("a", 1, 0x4000), function("bb", 1, 0x4100)), module("2", function("bb", 1, 0x4000), function("a", 1, 0x4300))},
-			[]string{"a/1: 2 calls, from a 1, bb 1", "bb/1: 4 calls, from a 1, bb 1"},
+			[]string{"a/1: 2 calls, 2 of 2 runs, from a 1, bb 1", "bb/1: 4 calls, 2 of 2 runs, from a 1, bb 1"},
 			0,
 		},
 		"changed": {
 			[]prof.Module{module("1", function("a", 1, 0x4000)), module("2", function("a", 2, 0x4000), function("bb", 1, 0x4100))},
-			[]string{"a/1: 1 calls, from a 1", "bb/1: 2 calls, from ? 1"},
+			[]string{"a/1: 1 calls, 1 of 1 runs, from a 1", "bb/1: 2 calls, 1 of 1 runs, from ? 1"},
 			1,
 		},
 		"two of a name": {
 			[]prof.Module{module("1", function("a", 1, 0x4000), function("a", 1, 0x4100)), module("2", function("a", 1, 0x4200))},
-			[]string{"a/1: 2 calls, from a 2", "a/1: 1 calls, from a 1"},
+			[]string{"a/1: 2 calls, 2 of 2 runs, from a 2", "a/1: 1 calls, 1 of 1 runs, from a 1"},
 			0,
 		},
 	} {

@@ -20,17 +20,32 @@ type Flow struct {
 // computed addresses were seen to go. Of the rest of a function it is nil, as it is not
 // known how that is entered.
 func (s *Set) Flow(b *Binary, r *Range, cases map[Ref][]Ref) *Flow {
-	first, end := b.From(r.Lo), b.From(r.Hi)
-	if !r.Start || first >= end {
+	if !r.Start {
 		return nil
 	}
-	inside := func(at Ref) (Ref, bool) {
+	leaders, entries, inside := s.leaders(b, r, cases)
+	if len(leaders) == 0 {
+		return nil
+	}
+	f := &Flow{leaders: leaders, end: b.From(r.Hi)}
+	f.dominate(s.successors(f, inside, cases), entries)
+	return f
+}
+
+// leaders returns the first instructions of the basic blocks of a range, ascending, those
+// that others than the blocks before them lead to, and what tells where a jump inside goes.
+func (s *Set) leaders(b *Binary, r *Range, cases map[Ref][]Ref) (leaders []Ref, entries map[Ref]bool, inside func(Ref) (Ref, bool)) {
+	first, end := b.From(r.Lo), b.From(r.Hi)
+	if first >= end {
+		return nil, nil, nil
+	}
+	inside = func(at Ref) (Ref, bool) {
 		addr, ok := s.Target(at)
 		to := b.At(addr)
 		return to, ok && to >= first && to < end
 	}
-	leaders := []Ref{first}
-	entries := map[Ref]bool{first: true} // blocks that others than those before them lead to
+	leaders = []Ref{first}
+	entries = map[Ref]bool{first: true}
 	for at := first; at < end; at++ {
 		switch s.Class(at) {
 		case Jump, Conditional:
@@ -60,9 +75,7 @@ func (s *Set) Flow(b *Binary, r *Range, cases map[Ref][]Ref) *Flow {
 	if leaders[len(leaders)-1] == end {
 		leaders = leaders[:len(leaders)-1]
 	}
-	f := &Flow{leaders: leaders, end: end}
-	f.dominate(s.successors(f, inside, cases), entries)
-	return f
+	return leaders, entries, inside
 }
 
 // successors returns the blocks that may run behind each block.

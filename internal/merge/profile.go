@@ -167,6 +167,7 @@ func addCounts(a, b *prof.Counts) {
 	a.Calls = add(a.Calls, b.Calls)
 	a.OrderSum = add(a.OrderSum, b.OrderSum)
 	a.Inexact = a.Inexact || b.Inexact
+	a.Unprobed = add(a.Unprobed, b.Unprobed)
 	for i := range a.Blocks {
 		a.Blocks[i] = add(a.Blocks[i], b.Blocks[i])
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -28,7 +29,7 @@ type sourceLine struct {
 // block with others' ends, clang gives the lines behind a return a count.
 func TestLines(t *testing.T) {
 	t.Parallel()
-	programs := []string{"tinyxml2", "Lua", "H3", "pugixml"}
+	programs := []string{"tinyxml2", "Lua", "H3", "pugixml", "SQLite"}
 	for _, g := range tailguests.All {
 		if !slices.Contains(programs, g.Name) {
 			continue
@@ -93,16 +94,32 @@ func clangLines(t *testing.T, g *tailguests.Guest, root, dir, sources string) ma
 	return readLCOV(t, output(t, command(t, "llvm-cov-22", "export", "-format=lcov", "-instr-profile", data, program)))
 }
 
-// gcovLines returns the lines that ran or did not by gcov.
+// gcovLines returns the lines that ran or did not by gcov, in each of ten runs: some
+// lines depend on addresses and the time.
 func gcovLines(t *testing.T, g *tailguests.Guest, root, dir, sources string) map[sourceLine]bool {
 	t.Helper()
 	program := filepath.Join(dir, "gcov")
 	compileGuest(t, g, variant{"gcc", "-O0"}, root, sources, program, nil, "--coverage")
-	output(t, command(t, program, g.Args(root, 1)...))
-	counts, err := filepath.Glob(filepath.Join(dir, "gcov-*.gcda"))
+	lines := gcovRun(t, program, g.Args(root, 1))
+	for range 9 {
+		lines = agreed(lines, gcovRun(t, program, g.Args(root, 1)))
+	}
+	return lines
+}
+
+// gcovRun returns the lines that ran or did not in a run of a program with gcov's probes.
+func gcovRun(t *testing.T, program string, args []string) map[sourceLine]bool {
+	t.Helper()
+	output(t, command(t, program, args...))
+	counts, err := filepath.Glob(program + "-*.gcda")
 	if err != nil || len(counts) == 0 {
 		t.Fatalf("gcov has no counts of the run: %v", err)
 	}
+	defer func() {
+		for _, name := range counts {
+			os.Remove(name)
+		}
+	}()
 	lines := map[sourceLine]bool{}
 	d := json.NewDecoder(strings.NewReader(output(t, command(t, "gcov", append([]string{"--json-format", "--stdout"}, counts...)...))))
 	for {

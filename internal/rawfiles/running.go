@@ -17,18 +17,18 @@ func isRunning(path string, raw *mip.Raw) bool {
 	if !raw.Continuous || raw.Sealed {
 		return false
 	}
-	path, err := filepath.Abs(path)
+	maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", raw.PID))
+	if err != nil { // mostly, as it ended
+		return false
+	}
+	defer maps.Close()
+	path, err = filepath.Abs(path)
 	if err != nil {
 		return false
 	}
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return false
 	}
-	maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", raw.PID))
-	if err != nil {
-		return false
-	}
-	defer maps.Close()
 	for s := bufio.NewScanner(maps); s.Scan(); {
 		if strings.HasSuffix(s.Text(), " "+path) {
 			return true

@@ -127,12 +127,13 @@ func (f *Func) Counts(m *prof.Module) prof.Counts {
 		c.Blocks = nil
 		return c
 	}
-	var sum prof.Counts
+	sum := prof.Counts{Unprobed: m.Raws}
 	parts := map[string]uint64{}
 	for _, i := range f.Funcs {
 		c := &m.Counts[i]
 		sum.Runs = max(sum.Runs, c.Runs)
 		sum.Inexact = sum.Inexact || c.Inexact
+		sum.Unprobed = min(sum.Unprobed, c.Unprobed)
 		if order := c.MeanOrder(); order > 0 && (sum.OrderSum == 0 || c.OrderSum < sum.OrderSum) {
 			sum.OrderSum = c.OrderSum
 		}

@@ -230,7 +230,7 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	s.share(g, log, e).written++
 	g.Seen++
 	g.Written++
-	if sp.Why().waitsForWork(sp.Peak) {
+	if sp.WaitedForWork() {
 		g.waiting++
 	}
 	g.Sum = add(g.Sum, e.Peak.Lo)

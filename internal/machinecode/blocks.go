@@ -1,0 +1,43 @@
+package machinecode
+
+// Block is a basic block of a range of code.
+type Block struct {
+	First, Last Ref
+	Next        []int // indexes of the blocks that may run behind it
+	// Entered says that control may come to it from elsewhere, and Left that it may go
+	// elsewhere behind it.
+	Entered, Left bool
+}
+
+// Blocks returns the flow of control in a range of a binary, ascending. Where jumps to
+// computed addresses go is not known: behind them control is elsewhere, and blocks that no
+// other leads to are entered from elsewhere.
+func (s *Set) Blocks(b *Binary, r *Range) []Block {
+	leaders, entries, inside := s.leaders(b, r, nil)
+	if len(leaders) == 0 {
+		return nil
+	}
+	f := &Flow{leaders: leaders, end: b.From(r.Hi)}
+	next := s.successors(f, inside, nil)
+	out := make([]Block, len(leaders))
+	led := make([]bool, len(leaders))
+	for i := range out {
+		x := &out[i]
+		*x = Block{First: leaders[i], Last: f.last(i), Next: next[i], Entered: entries[leaders[i]]}
+		for _, to := range x.Next {
+			led[to] = true
+		}
+		switch s.Class(x.Last) {
+		case Return, IndirectJump:
+			x.Left = true
+		case Jump, Conditional:
+			_, ok := inside(x.Last)
+			x.Left = !ok
+		}
+		x.Left = x.Left || len(x.Next) == 0
+	}
+	for i := range out {
+		out[i].Entered = out[i].Entered || !led[i]
+	}
+	return out
+}
