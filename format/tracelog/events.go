@@ -293,6 +293,11 @@ func (e *Events) Info() *trace.Info { return &e.info }
 // Threads implements trace.Log.
 func (e *Events) Threads() []trace.Thread { return slices.Clone(e.threads) }
 
+// PartTime implements trace.PartTimer.
+func (e *Events) PartTime(thread, part int) (ticks uint64, ok bool) {
+	return e.chunks[thread][part].first, true
+}
+
 // Batches implements trace.Log.
 func (e *Events) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
 	return func(yield func(*trace.Batch, error) bool) {

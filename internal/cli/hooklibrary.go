@@ -15,8 +15,21 @@ import (
 // hookLibraryName is the file that is preloaded into programs to hook them.
 const hookLibraryName = "libcairn-spike.so"
 
-// hookLibrary returns the path of the library, which it builds on first use.
+// attachLibraryName is the file that is put into running programs to hook them.
+const attachLibraryName = "libcairn-attach.so"
+
+// hookLibrary returns the path of the library that is preloaded, which it builds on first
+// use.
 func hookLibrary(ctx context.Context) (string, error) {
+	return libraryOf(ctx, "hooks-", hookLibraryName, nativert.TimedFlags, nativert.LibraryObjects(), nativert.LibraryLinkFlags)
+}
+
+// attachLibrary is hookLibrary for the library that is put into running programs.
+func attachLibrary(ctx context.Context) (string, error) {
+	return libraryOf(ctx, "attach-", attachLibraryName, nativert.AttachFlags, nativert.AttachObjects(), nativert.AttachLinkFlags)
+}
+
+func libraryOf(ctx context.Context, prefix, library string, flags []string, objects []nativert.Object, link []string) (string, error) {
 	for _, name := range []string{"cc", "gcc", "clang"} {
 		path, err := realTool(name)
 		if err != nil {
@@ -26,19 +39,19 @@ func hookLibrary(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		dir, err := cached("hooks-", "the library for hooks", c, shimOptions{}, "", func(tmp, _ string) error {
-			return buildHookLibrary(ctx, tmp, c)
+		dir, err := cached(prefix, "the library for hooks", c, shimOptions{}, "", func(tmp, _ string) error {
+			return buildLibrary(ctx, tmp, c, library, flags, objects, link)
 		})
 		if err != nil {
 			return "", err
 		}
-		return filepath.Join(dir, hookLibraryName), nil
+		return filepath.Join(dir, library), nil
 	}
 	return "", errors.New("no C compiler (cc, gcc, clang) on PATH to build the library for hooks with")
 }
 
-// buildHookLibrary compiles and links the library in tmp.
-func buildHookLibrary(ctx context.Context, tmp string, c compiler) error {
+// buildLibrary compiles and links a library in tmp.
+func buildLibrary(ctx context.Context, tmp string, c compiler, library string, flags []string, objects []nativert.Object, linkFlags []string) error {
 	src := filepath.Join(tmp, "src")
 	if err := os.Mkdir(src, 0o755); err != nil {
 		return err
@@ -48,17 +61,17 @@ func buildHookLibrary(ctx context.Context, tmp string, c compiler) error {
 			return err
 		}
 	}
-	link := []string{"-o", filepath.Join(tmp, hookLibraryName)}
-	for _, o := range nativert.LibraryObjects() {
-		if err := compileObject(ctx, src, c, nativert.TimedFlags, o); err != nil {
+	link := []string{"-o", filepath.Join(tmp, library)}
+	for _, o := range objects {
+		if err := compileObject(ctx, src, c, flags, o); err != nil {
 			return err
 		}
 		link = append(link, o.Name)
 	}
-	cmd := exec.CommandContext(ctx, c.path, append(link, nativert.LibraryLinkFlags...)...)
+	cmd := exec.CommandContext(ctx, c.path, append(link, linkFlags...)...)
 	cmd.Dir = src
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("linking %s: %w: %s", hookLibraryName, err, bytes.TrimSpace(out))
+		return fmt.Errorf("linking %s: %w: %s", library, err, bytes.TrimSpace(out))
 	}
 	return nil
 }

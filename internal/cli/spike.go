@@ -3,7 +3,7 @@ package cli
 import "github.com/spf13/cobra"
 
 // spikeVerbs are what can be done with running programs of mode spike.
-var spikeVerbs = []func(*Streams) *cobra.Command{newSpikeShowCmd, newSpikeSetCmd, newSpikeRunCmd}
+var spikeVerbs = []func(*Streams) *cobra.Command{newSpikeShowCmd, newSpikeSetCmd, newSpikeRunCmd, newSpikeAttachCmd, newSpikeDetachCmd}
 
 func newSpikeCmd(s *Streams) *cobra.Command {
 	c := &cobra.Command{

@@ -20,16 +20,19 @@ import (
 
 // detourFlags choose what is hooked of a program as it is.
 type detourFlags struct {
+	verb       string // whose flags they are
 	only, skip []string
 	small      int
 	verbose    bool
 }
 
-func (f *detourFlags) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.only, "only", nil, "with --detours: hook only functions whose name (mangled or demangled) matches this `regexp`; repeatable")
-	flags.StringArrayVar(&f.skip, "skip", nil, "with --detours: leave out functions whose name matches this `regexp`; repeatable")
-	flags.IntVar(&f.small, "small", defaultSmall, "with --detours: leave out functions with fewer than `n` instructions and no loop; 0 for none")
-	flags.BoolVar(&f.verbose, "verbose", false, "with --detours: say why functions are not hooked, and name some")
+// register registers the flags of a verb. with is put in front of what each says.
+func (f *detourFlags) register(flags *pflag.FlagSet, verb, with string) {
+	f.verb = verb
+	flags.StringArrayVar(&f.only, "only", nil, with+"hook only functions whose name (mangled or demangled) matches this `regexp`; repeatable")
+	flags.StringArrayVar(&f.skip, "skip", nil, with+"leave out functions whose name matches this `regexp`; repeatable")
+	flags.IntVar(&f.small, "small", defaultSmall, with+"leave out functions with fewer than `n` instructions and no loop; 0 for none")
+	flags.BoolVar(&f.verbose, "verbose", false, with+"say why functions are not hooked, and name some")
 }
 
 // detourFlagNames are the names of those flags.
@@ -78,8 +81,9 @@ func attachByPreload(s *Streams, c *cobra.Command) {
 
 // detours are the hooks of one program.
 type detours struct {
-	plan *detour.Plan
-	file []byte // for the library in the process
+	plan  *detour.Plan
+	entry uint64 // link-time address at which the program starts
+	file  []byte // for the library in the process
 }
 
 // planDetours plans the hooks of the program at path.
@@ -104,9 +108,9 @@ func (f *detourFlags) planDetours(path string) (*detours, error) {
 	if err != nil && !errors.Is(err, objfile.ErrNoBuildID) {
 		return nil, err
 	}
-	d := &detours{plan: detour.Make(module, detour.Options{Chosen: chosen, Small: f.small})}
+	d := &detours{plan: detour.Make(module, detour.Options{Chosen: chosen, Small: f.small}), entry: module.Entry}
 	if len(d.plan.Sites) == 0 {
-		return nil, fmt.Errorf("spike run: %s: none of %s can be hooked:%s", path, plural(len(d.plan.Refused), "function"), reasonList(d.plan))
+		return nil, fmt.Errorf("%s: %s: none of %s can be hooked:%s", f.verb, path, plural(len(d.plan.Refused), "function"), reasonList(d.plan))
 	}
 	d.file = detour.Encode([]detour.Planned{{Plan: d.plan, BuildID: []byte(id), Main: true}})
 	return d, nil

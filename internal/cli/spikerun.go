@@ -66,7 +66,7 @@ done, and is not.`,
 func (f *spikeRunFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.dir, "dir", "", "write the logs to this `directory`; if not given, to CAIRN_DIR or here")
 	c.Flags().StringVar(&f.threshold, "threshold", "", "calls that take longer are spikes, such as `5ms`; 10ms if neither this nor CAIRN_SPIKE says")
-	f.choose.register(c.Flags())
+	f.choose.register(c.Flags(), "spike run", "with --detours: ")
 }
 
 func (f *spikeRunFlags) run(ctx context.Context, s *Streams, argv []string) error {

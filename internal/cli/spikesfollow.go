@@ -278,6 +278,9 @@ func (w *spikeFollower) show(l *followedLog, list []*tracelog.Episode) error {
 			}
 			continue
 		}
+		if sp.WaitedForWork() {
+			continue
+		}
 		if w.shown++; w.shown > followRate {
 			w.left++
 			continue

@@ -21,7 +21,6 @@ var (
 // Read reads all that a plan needs of a module. Functions without a symbol have
 // their extent from unwind tables, and no name.
 func Read(f *objfile.File) (*detour.Module, error) {
-	m := &detour.Module{Entry: f.Entry()}
 	sections, err := f.Contents()
 	if err != nil {
 		return nil, err
@@ -29,6 +28,23 @@ func Read(f *objfile.File) (*detour.Module, error) {
 	if err := suitable(f, sections); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path(), err)
 	}
+	return readModule(f, sections)
+}
+
+// ReadLibrary is Read for a shared library.
+func ReadLibrary(f *objfile.File) (*detour.Module, error) {
+	sections, err := f.Contents()
+	if err != nil {
+		return nil, err
+	}
+	if !f.X86_64() {
+		return nil, fmt.Errorf("%s: %w", f.Path(), ErrMachine)
+	}
+	return readModule(f, sections)
+}
+
+func readModule(f *objfile.File, sections []objfile.Contents) (*detour.Module, error) {
+	m := &detour.Module{Entry: f.Entry()}
 	for _, s := range f.LoadedSections() {
 		m.End = max(m.End, s.Addr+s.Size)
 	}

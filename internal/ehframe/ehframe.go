@@ -15,6 +15,7 @@ import (
 type Frame struct {
 	Lo, Hi uint64
 	LSDA   uint64 // address of its exception table; 0: none
+	At     uint64 // address of the description
 	// Called says that at Lo the return address is at the stack pointer and every
 	// register the caller's, as behind a call. That is so at the start of
 	// functions, and of a few parts.
@@ -26,17 +27,37 @@ const maxString = 16
 
 // cie is what frames share.
 type cie struct {
-	pointers, lsda byte // encodings
-	sized          bool // frames tell the size of their augmentation
-	rules          rules
+	pointers, lsda byte   // encodings
+	sized          bool   // frames tell the size of their augmentation
+	signal         bool   // they are handlers' of signals
+	code           uint64 // what advances are multiplied by
+	data           int64  // what offsets are multiplied by
+	rules          rules  // at the start of each, for Read
+	start          state  // the same, for Rows
 }
 
 // Read reads the contents of .eh_frame, which is at addr. What it has read up to
 // an error is whole.
 func Read(section []byte, addr uint64) ([]Frame, error) {
-	c := bytecur.New(section, int64(addr))
 	var frames []Frame
 	shared := map[uint64]*cie{}
+	err := entries(section, addr, func(at uint64, c *bytecur.Cursor) {
+		shared[at] = readCIE(c)
+	}, func(at, of uint64, c *bytecur.Cursor) {
+		if common := shared[of]; common != nil {
+			if f, ok := readFDE(c, common); ok {
+				f.At = at
+				frames = append(frames, f)
+			}
+		}
+	})
+	return frames, err
+}
+
+// entries goes through the entries of .eh_frame up to an error: it calls shared with each
+// CIE, and frame with each other one and where the CIE is that it refers to.
+func entries(section []byte, addr uint64, shared func(at uint64, c *bytecur.Cursor), frame func(at, of uint64, c *bytecur.Cursor)) error {
+	c := bytecur.New(section, int64(addr))
 	for c.Len() > 0 {
 		at := uint64(c.Off())
 		n := uint64(c.U32())
@@ -48,61 +69,63 @@ func Read(section []byte, addr uint64) ([]Frame, error) {
 		}
 		entry := c.Sub(n)
 		if c.Err() != nil {
-			return frames, c.Err()
+			return c.Err()
 		}
 		here := uint64(entry.Off())
-		id := entry.U32()
-		if id == 0 {
-			shared[at] = readCIE(entry)
-		} else if common := shared[here-uint64(id)]; common != nil {
-			if f, ok := readFDE(entry, common); ok {
-				frames = append(frames, f)
-			}
+		if id := entry.U32(); id == 0 {
+			shared(at, entry)
+		} else {
+			frame(at, here-uint64(id), entry)
 		}
 		if err := entry.Err(); err != nil {
-			return frames, err
+			return err
 		}
 	}
-	return frames, c.Err()
+	return c.Err()
 }
 
 // readCIE returns nil for what it does not know.
 func readCIE(c *bytecur.Cursor) *cie {
+	out, ok := readHead(c)
+	if !ok {
+		return nil
+	}
+	out.rules = rules{offset: -1}
+	out.rules.run(c)
+	return &out
+}
+
+// readHead reads a CIE up to its instructions. It returns false for what it does not know.
+func readHead(c *bytecur.Cursor) (out cie, ok bool) {
 	version := c.U8()
 	letters := c.CString("an augmentation", maxString)
-	c.Uvarint() // of code
-	c.Sleb()    // of data
+	out = cie{pointers: absolute, lsda: omitted, code: c.Uvarint(), data: c.Sleb()}
 	if version == 1 {
 		c.U8()
 	} else {
 		c.Uvarint()
 	}
-	out := &cie{pointers: absolute, lsda: omitted}
-	if bytes.HasPrefix(letters, []byte("z")) {
-		out.sized = true
-		data := c.Sub(c.Uvarint())
-		for _, l := range letters[1:] {
-			switch l {
-			case 'R':
-				out.pointers = data.U8()
-			case 'L':
-				out.lsda = data.U8()
-			case 'P':
-				pointer(data, data.U8())
-			case 'S', 'B':
-			default:
-				return nil
-			}
-		}
-		if data.Err() != nil {
-			return nil
-		}
-	} else if len(letters) > 0 {
-		return nil
+	if !bytes.HasPrefix(letters, []byte("z")) {
+		return out, len(letters) == 0
 	}
-	out.rules = rules{offset: -1}
-	out.rules.run(c)
-	return out
+	out.sized = true
+	data := c.Sub(c.Uvarint())
+	for _, l := range letters[1:] {
+		switch l {
+		case 'R':
+			out.pointers = data.U8()
+		case 'L':
+			out.lsda = data.U8()
+		case 'P':
+			pointer(data, data.U8())
+		case 'S':
+			out.signal = true
+		case 'B':
+		default:
+			return out, false
+		}
+	}
+	return out, data.Err() == nil
 }
 
 // readFDE returns false for frames of code that the linker dropped.

@@ -299,11 +299,11 @@ func TestTimedSQLite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, build := range [][]string{
-		{"gcc", "-O2", "-dp", "-fno-ipa-ra"},
+		{"gcc", "-O1", "-dp", "-fno-ipa-ra"},
 		{"clang-22", "-O1", "-fno-integrated-as"},
 	} {
 		t.Run(build[0], func(t *testing.T) {
-			if build[0] != "gcc" && os.Getenv("CAIRN_TEST_LONG") == "" {
+			if build[0] != "gcc" && testing.Short() {
 				t.Skip("it takes long; make long runs it")
 			}
 			t.Parallel()

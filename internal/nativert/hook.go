@@ -3,6 +3,7 @@ package nativert
 import (
 	"embed"
 	"slices"
+	"strings"
 )
 
 //go:embed c/hook
@@ -42,6 +43,30 @@ var LibraryLinkFlags = []string{
 	"-Wl,--push-state,--no-as-needed", "-lgcc_s", "-Wl,--pop-state",
 }
 
+// attachMembers are what the library has besides that is put into running programs.
+var attachMembers = []string{"attach.c", "attach_unwind.c"}
+
+// AttachObjects lists the objects of the library that is put into running programs, to
+// hook their functions. They are compiled with AttachFlags and linked, in this order, with
+// AttachLinkFlags.
+func AttachObjects() []Object {
+	out := plainObjects(attachMembers)
+	for _, o := range TimedObjects(TimedOptions{}) {
+		// That is for executables, and for mode stacks.
+		if o.Name != "timed_preinit.o" && !strings.HasPrefix(o.Name, "tree") {
+			out = append(out, o)
+		}
+	}
+	return append(out, plainObjects(hookMembers)...)
+}
+
+// AttachFlags are TimedFlags for a library without memory for each thread.
+var AttachFlags = append(slices.Clone(TimedFlags), "-DCAIRN_ATTACH")
+
+// AttachLinkFlags are those of the compiler's driver that links AttachObjects. The
+// library needs no other.
+var AttachLinkFlags = []string{"-shared", "-nostdlib", "-Wl,-Bsymbolic,-z,norelro,-z,noseparate-code,-z,noexecstack,--build-id=none"}
+
 func plainObjects(members []string) []Object {
 	var out []Object
 	for _, name := range members {
@@ -53,7 +78,7 @@ func plainObjects(members []string) []Object {
 // hookSources returns the source files of the hooks.
 func hookSources() []File {
 	var out []File
-	for _, list := range [][]string{{"hook.h", "detour.h", "hook_init.c"}, hookMembers, libraryMembers} {
+	for _, list := range [][]string{{"hook.h", "detour.h", "attach.h", "hook_init.c"}, hookMembers, libraryMembers, attachMembers} {
 		for _, name := range list {
 			data, err := hookFiles.ReadFile("c/hook/" + name)
 			if err != nil {

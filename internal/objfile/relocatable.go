@@ -104,18 +104,10 @@ func (o *Relocatable) readSymbols(f *File) error {
 	if s == nil {
 		return nil
 	}
-	data, err := f.read(s)
+	data, names, err := f.readSymbolTable(s)
 	if err != nil {
 		return err
 	}
-	if int(s.Link) >= len(f.elf.Sections) {
-		return fmt.Errorf("%s: section %s: string table %d does not exist", f.path, s.Name, s.Link)
-	}
-	strtab, err := f.read(f.elf.Sections[s.Link])
-	if err != nil {
-		return err
-	}
-	names := string(strtab) // names are slices of this one string
 	for ; len(data) >= symbolSize; data = data[symbolSize:] {
 		kind := elf.ST_TYPE(data[4])
 		sym := ObjectSymbol{

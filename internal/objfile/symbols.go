@@ -101,18 +101,10 @@ func (s *symbol) isFunc() bool {
 // eachSymbol calls visit with the entries of the table s in its order, but those
 // that name a source file; the symbol is visit's only until it returns.
 func (f *File) eachSymbol(s *elf.Section, visit func(*symbol)) error {
-	data, err := f.read(s)
+	data, names, err := f.readSymbolTable(s)
 	if err != nil {
 		return err
 	}
-	if int(s.Link) >= len(f.elf.Sections) {
-		return fmt.Errorf("%s: section %s: string table %d does not exist", f.path, s.Name, s.Link)
-	}
-	strtab, err := f.read(f.elf.Sections[s.Link])
-	if err != nil {
-		return err
-	}
-	names := string(strtab) // names are slices of this one string
 	file := ""
 	for ; len(data) >= symbolSize; data = data[symbolSize:] {
 		sym := symbol{
@@ -133,6 +125,22 @@ func (f *File) eachSymbol(s *elf.Section, visit func(*symbol)) error {
 		visit(&sym)
 	}
 	return nil
+}
+
+// readSymbolTable returns the entries of the symbol table s and the strings that hold
+// their names, of which each name can be a slice.
+func (f *File) readSymbolTable(s *elf.Section) (entries []byte, names string, err error) {
+	if entries, err = f.read(s); err != nil {
+		return nil, "", err
+	}
+	if int(s.Link) >= len(f.elf.Sections) {
+		return nil, "", fmt.Errorf("%s: section %s: string table %d does not exist", f.path, s.Name, s.Link)
+	}
+	strtab, err := f.read(f.elf.Sections[s.Link])
+	if err != nil {
+		return nil, "", err
+	}
+	return entries, string(strtab), nil
 }
 
 // cstring returns the NUL-terminated string at off, at most maxSymbolName long.

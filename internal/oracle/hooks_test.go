@@ -28,7 +28,7 @@ func TestHookedSQLite(t *testing.T) {
 		{"functions", "clang-22", "-O0 -finstrument-functions"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.name == "entries" {
+			if c.name != "fentry" {
 				takesLong(t)
 			}
 			t.Parallel()

@@ -39,6 +39,10 @@ func most(part, whole, of, in uint64) bool {
 	return float64(part)*float64(in) >= float64(whole)*float64(of)
 }
 
+// WaitedForWork reports whether a spike was nothing but a wait for something to do, which
+// is not ranked.
+func (sp *Spike) WaitedForWork() bool { return sp.Why().waitsForWork(sp.Peak) }
+
 // waitsForWork reports whether a call did nothing but wait in a system call in which
 // programs wait for what they are to do.
 func (y *Why) waitsForWork(time tracelog.Interval) bool {

@@ -44,7 +44,7 @@ static struct hooks *reserve(void) {
     u64 got = (u64)map(at, 2 * WINDOW, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (failed(got)) continue;
     if (got != at) { /* a kernel that does not know the flag */
-      sys2(SYS_munmap, got, 2 * WINDOW);
+      unmap(got, 2 * WINDOW);
       continue;
     }
     /* As with the window of stamps. */
@@ -55,7 +55,7 @@ static struct hooks *reserve(void) {
     h->stub_end = (u64)places[i].end;
     return h;
   }
-  sys2(SYS_munmap, h, sizeof *h);
+  unmap(h, sizeof *h);
   return 0;
 }
 

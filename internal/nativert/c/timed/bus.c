@@ -102,4 +102,14 @@ void __cairn_bus_drop(void *at) {
     }
 }
 
+#ifdef CAIRN_ATTACH
+/* bus_end puts back what the program had. */
+HIDDEN void __cairn_bus_end(void) {
+  struct bus *b = &__cairn_bus_1;
+  struct action now;
+  if (sys4(SYS_rt_sigaction, SIGBUS, 0, &now, SIG_SIZE) < 0 || now.handler != on_bus) return;
+  sys4(SYS_rt_sigaction, SIGBUS, &b->old, 0, SIG_SIZE);
+}
+#endif
+
 u32 __cairn_bus_cut(void) { return load(&__cairn_bus_1.cut); }

@@ -51,8 +51,20 @@ INLINE i64 sys6(i64 n, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
 #define sys2(n, a, b) sys4(n, a, b, 0, 0)
 #define sys1(n, a) sys4(n, a, 0, 0, 0)
 #define sys0(n) sys4(n, 0, 0, 0, 0)
-#define map(at, size, prot, flags, fd, offset) sys6(SYS_mmap, (i64)(at), (i64)(size), prot, flags, fd, (i64)(offset))
 #define failed(r) ((u64)(r) > -4096ul)
+#ifdef CAIRN_ATTACH
+/* Of a library that is put into a running program, all memory is known to who takes it
+ * out again, and messages are for who put it in; see attach.c. */
+HIDDEN i64 __cairn_mapped(i64 at, u64 size);
+HIDDEN void __cairn_unmapped(u64 at, u64 size);
+HIDDEN void __cairn_say(const char *text, u64 n);
+#else
+#define __cairn_mapped(at, size) (at)
+#define __cairn_unmapped(at, size) ((void)0)
+#endif
+#define map(at, size, prot, flags, fd, offset) \
+  __cairn_mapped(sys6(SYS_mmap, (i64)(at), (i64)(size), prot, flags, fd, (i64)(offset)), size)
+#define unmap(at, size) (__cairn_unmapped((u64)(at), size), sys2(SYS_munmap, at, size))
 
 INLINE void copy(void *to, const void *from, u64 n) {
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
@@ -151,6 +163,10 @@ INLINE void lock(u32 *l) {
   while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) sys0(24 /* sched_yield */);
 }
 INLINE void unlock(u32 *l) { store(l, 0); }
+#ifdef CAIRN_ATTACH
+INLINE void say(const char *text, u64 n) { __cairn_say(text, n); }
+#else
 INLINE void say(const char *text, u64 n) { sys3(SYS_write, 2, text, n); }
+#endif
 
 #endif

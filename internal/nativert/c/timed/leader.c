@@ -9,6 +9,11 @@
 HIDDEN int __cairn_deserted(i32 pid);
 HIDDEN void __cairn_follow(i32 pid);
 
+/* leaving tells whether the runtime is to leave a program that goes on: in attach.c, and
+ * else never. A weak definition, as gold finds an address for a function that is weak and
+ * nowhere. */
+HIDDEN __attribute__((weak)) int __cairn_leaving(void) { return 0; }
+
 enum { SYS_rt_sigaction = 13, SYS_getdents64 = 217 };
 
 /* is_there tells whether a thread has memory: it does not when it has ended and waits for
@@ -73,6 +78,7 @@ static u32 ended_with(i32 pid) {
 /* follow ends this thread as the first one ended: what the last thread says is the status
  * of the process. */
 void __cairn_follow(i32 pid) {
+  if (__cairn_leaving()) sys1(SYS_exit, 0); /* only this thread ends */
   u32 code = ended_with(pid), number = code & 127;
   u64 standard[4] = {0}, mask = number ? ~(1ul << (number - 1)) : 0;
   if (number) {

@@ -39,7 +39,7 @@ int __cairn_on_spike(void (*told)(const struct spike *)) {
     s = (struct spikes *)map(0, sizeof *s, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (failed(s)) return 0;
     first = __atomic_compare_exchange_n(&p->spikes, &none, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    if (!first) sys2(SYS_munmap, s, sizeof *s);
+    if (!first) unmap(s, sizeof *s);
     if (!first) s = none;
   }
   store(&s->told, told);

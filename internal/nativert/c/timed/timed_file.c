@@ -88,7 +88,7 @@ static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
 /* unmap lets go of a chunk. */
 void __cairn_file_unmap(u8 *c) {
   __cairn_bus_drop(c);
-  sys2(SYS_munmap, c, LOG_CHUNK_SIZE);
+  unmap(c, LOG_CHUNK_SIZE);
 }
 
 /* seal closes a chunk: it says how much of it is used. */

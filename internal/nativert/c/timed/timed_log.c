@@ -257,8 +257,14 @@ void __cairn_end(struct process *p) {
   if (load(&p->file.first) && !p->file.failed) __cairn_trailer(p, 0);
 }
 
+HIDDEN int __cairn_leaving(void); /* see leader.c */
+
+/* What a library that leaves the process takes along is in attach.c. */
+HIDDEN __attribute__((weak)) void __cairn_take_along(struct process *p) { (void)p; }
+
 /* leave ends the threads of the runtime, when the log is whole. */
 static void leave(struct process *p) {
+  __cairn_take_along(p);
   store(&p->deserted, 1);
   __cairn_control_end(p);
   add(&p->hurry, 1);
@@ -274,7 +280,7 @@ void __cairn_log_thread(struct process *p) {
   for (;;) {
     u32 wake = load(&p->wake), want = load(&p->flush_want);
     u64 now = __cairn_now(p);
-    int deserted = __cairn_deserted(p->pid);
+    int deserted = __cairn_leaving() || __cairn_deserted(p->pid);
     /* A child that runs another program at once has no log. */
     if (now >= opened_at || want != p->flush_done) __cairn_begin(p);
     __cairn_file_look(p);

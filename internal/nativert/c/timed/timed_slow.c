@@ -13,7 +13,13 @@
 
 #include "timed.h"
 
+#ifdef CAIRN_ATTACH
+static struct thread *own_thread; /* none: there is no room for one in threads that run */
+#define remember(t) ((void)(t))
+#else
 static __thread struct thread *own_thread __attribute__((tls_model("initial-exec")));
+#define remember(t) (own_thread = (t))
+#endif
 
 /* ---- the state of a thread ---- */
 
@@ -54,7 +60,7 @@ static __attribute__((noinline)) struct thread *find_thread(struct process *p) {
   add(&p->thread_count, 1);
   __cairn_signal_thread(p, tid);
 out:
-  own_thread = t;
+  remember(t);
   return t;
 }
 

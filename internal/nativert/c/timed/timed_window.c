@@ -53,7 +53,7 @@ static struct process *reserve(u64 window) {
   p->check_pid = sys3(SYS_madvise, p->base - PAGE, PAGE, MADV_WIPEONFORK) < 0;
   return p;
 none:
-  sys2(SYS_munmap, m, total);
+  unmap(m, total);
   return 0;
 }
 
@@ -76,7 +76,7 @@ static struct process *reserve_all(void) {
 static int leaves(u64 window) {
   i64 m = map(0, 2 * TOTAL(window), PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(m)) return 0;
-  sys2(SYS_munmap, m, 2 * TOTAL(window));
+  unmap(m, 2 * TOTAL(window));
   return 1;
 }
 
@@ -108,4 +108,4 @@ struct process *__cairn_window(u32 kind, int masked) {
   return 0;
 }
 
-void __cairn_window_free(struct process *p) { sys2(SYS_munmap, p, TOTAL(p->window)); }
+void __cairn_window_free(struct process *p) { unmap(p, TOTAL(p->window)); }

@@ -35,7 +35,7 @@ static struct trees *shared(struct process *p) {
     p->tree_write = __cairn_tree_write;
     p->tree_forked = __cairn_tree_forked;
     if (__atomic_compare_exchange_n(&p->trees, &none, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return s;
-    sys2(SYS_munmap, m, size);
+    unmap(m, size);
     return none;
   }
   return 0;

@@ -1,0 +1,156 @@
+//go:build linux && amd64
+
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// whyNotTraced makes a sentence of what ptrace, or the opening of memory, says.
+func whyNotTraced(pid int, err error) error {
+	if errors.Is(err, syscall.ESRCH) || errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("process %d: %w", pid, ErrEnded)
+	}
+	if !errors.Is(err, syscall.EPERM) && !errors.Is(err, syscall.EACCES) {
+		return fmt.Errorf("process %d: %w", pid, err)
+	}
+	status := fmt.Sprintf("/proc/%d/status", pid)
+	if tracer := statusField(status, "TracerPid"); tracer != "" && tracer != "0" {
+		return fmt.Errorf("process %d is traced already, by process %s (a debugger, strace?)", pid, tracer)
+	}
+	uids := strings.Fields(statusField(status, "Uid"))
+	if os.Geteuid() != 0 && len(uids) > 0 && uids[0] != strconv.Itoa(os.Geteuid()) {
+		return fmt.Errorf("process %d is of another user (id %s): only that user and root may attach to it", pid, uids[0])
+	}
+	if scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); len(scope) > 0 && scope[0] != '0' {
+		return fmt.Errorf("process %d: this system lets only root attach to programs (kernel.yama.ptrace_scope is %c): run cairn with sudo", pid, scope[0])
+	}
+	return fmt.Errorf("process %d: this system does not allow to attach to it: %w (a container may need --cap-add=SYS_PTRACE)", pid, err)
+}
+
+// Check refuses processes of which is known, by what the kernel tells, that nothing can be
+// put into them.
+func Check(pid int) error {
+	if pid == os.Getpid() {
+		return errors.New("that is this process itself")
+	}
+	path := fmt.Sprintf("/proc/%d/status", pid)
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("process %d: %w", pid, ErrEnded)
+	}
+	field := func(name string) string { return statusField(path, name) }
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("process %d: %s", pid, fmt.Sprintf(format, args...))
+	}
+	if tgid := field("Tgid"); tgid != strconv.Itoa(pid) {
+		return refuse("that is a thread of process %s", tgid)
+	}
+	switch state := field("State"); {
+	case strings.HasPrefix(state, "Z"), strings.HasPrefix(state, "X"):
+		return refuse("it has ended")
+	case strings.HasPrefix(state, "T"):
+		return refuse("it is stopped (SIGSTOP, Ctrl-Z): let it go on first")
+	}
+	if tracer := field("TracerPid"); tracer != "0" {
+		return refuse("it is traced already, by process %s (a debugger, strace?)", tracer)
+	}
+	if strings.Contains(field("x86_Thread_features"), "shstk") {
+		return refuse("it has a shadow stack (CET), which does not let a return address be changed; start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off")
+	}
+	for _, name := range []string{"Uid", "Gid"} {
+		ids := strings.Fields(field(name))
+		if len(ids) > 1 && ids[0] != ids[1] {
+			return refuse("it runs with more rights than its user (setuid, setgid), and takes no orders")
+		}
+	}
+	maps, err := readMaps(pid)
+	if err != nil {
+		return whyNotTraced(pid, err)
+	}
+	if len(maps) == 0 {
+		return refuse("it has no program: it is a thread of the kernel")
+	}
+	for _, m := range maps {
+		switch {
+		case m.name == ourName:
+			return refuse("cairn is attached already (cairn spike detach %d)", pid)
+		case strings.Contains(m.name, "libcairn-spike.so"):
+			return refuse("it was started with hooks")
+		case strings.Contains(m.name, "/ld-musl"):
+			return refuse("its C library is musl, for which there are no hooks")
+		}
+	}
+	if limit := limitOf(pid, "Max file size"); limit < 1<<20 {
+		return refuse("it may write files of %d bytes only (ulimit -f)", limit)
+	}
+	if secure, err := auxiliary(pid, atSecure); err == nil && secure != 0 {
+		return refuse("it runs with more rights than its user (setuid, setgid), and takes no orders")
+	}
+	return checkSeccomp(pid, field("Seccomp"))
+}
+
+// limitOf is a limit of a process, the largest number for none.
+func limitOf(pid int, name string) uint64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
+	_, after, ok := strings.Cut(string(text), name)
+	if f := strings.Fields(after); ok && len(f) > 0 {
+		if n, err := strconv.ParseUint(f[0], 10, 64); err == nil {
+			return n
+		}
+	}
+	return ^uint64(0)
+}
+
+// Entries of the vector that the kernel gives a program at its start.
+const (
+	atEntry  = 9
+	atSecure = 23
+)
+
+// auxiliary is such an entry, 0 if it is not there.
+func auxiliary(pid int, kind uint64) (uint64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
+	for ; len(data) >= 16; data = data[16:] {
+		if le.Uint64(data) == kind {
+			return le.Uint64(data[8:]), err
+		}
+	}
+	return 0, err
+}
+
+func checkSeccomp(pid int, mode string) error {
+	if mode == "" || mode == "0" {
+		return nil
+	}
+	return fmt.Errorf("process %d: a filter (seccomp) says which system calls it may make, and may end it for those that are needed", pid)
+}
+
+// MakeDir makes a directory for logs of a process, if it is not there, which the user of the
+// process can write to. The process makes it itself where it sees other files than we do.
+func MakeDir(pid int, dir string) error {
+	if !sameNamespace(pid) {
+		return nil
+	}
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	status := fmt.Sprintf("/proc/%d/status", pid)
+	uids, gids := strings.Fields(statusField(status, "Uid")), strings.Fields(statusField(status, "Gid"))
+	if os.Geteuid() != 0 || len(uids) < 4 || len(gids) < 4 {
+		return nil
+	}
+	uid, err := strconv.Atoi(uids[3])
+	gid, err2 := strconv.Atoi(gids[3])
+	if err != nil || err2 != nil || uid == 0 {
+		return nil
+	}
+	return os.Chown(dir, uid, gid)
+}

@@ -1,0 +1,461 @@
+package attach
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	drainPatience = 5 * time.Second // until no thread is in what is taken out
+	endPatience   = 5 * time.Second // until the library's threads have ended
+	staleAfter    = time.Second     // what is on a stack as long is left over there
+)
+
+// Detach takes out of a process what Attach put in. What an Attach left that was killed it
+// takes out as well.
+func Detach(ctx context.Context, pid int) error {
+	return onOneThread(func() error {
+		at, err := findHeader(pid)
+		if err != nil {
+			return err
+		}
+		p, err := openProcess(ctx, pid)
+		if err != nil {
+			return whyNotTraced(pid, err)
+		}
+		defer p.close()
+		maps, err := readMaps(pid)
+		if err != nil {
+			return whyNotTraced(pid, err)
+		}
+		p.unwind = readModules(pid, maps).unwind
+		if err := p.stop(); err != nil {
+			return err
+		}
+		if err := p.refuseChild(at); err != nil {
+			return err
+		}
+		return p.takeOut(at)
+	})
+}
+
+// refuseChild refuses a process that has the hooks from its parent: the threads that would
+// close the log and put back handlers are only there.
+func (p *process) refuseChild(at uint64) error {
+	if at == 0 {
+		return nil
+	}
+	h, err := p.readHeaderAt(at)
+	if err != nil || h.u64(offProcess) == 0 || h.u64(offLeaving) != 0 || h.u64(offRefused) != 0 {
+		return err
+	}
+	list, err := tasks(p.pid)
+	if err != nil {
+		return err
+	}
+	for _, tid := range list {
+		if isOwn(p.pid, tid) {
+			return nil
+		}
+	}
+	return fmt.Errorf("process %d has its hooks from the process that forked it: they find nothing, and stay until it ends", p.pid)
+}
+
+// rollBack takes out what was put in so far.
+func (a *attacher) rollBack() error {
+	if a.fd == noFile {
+		return nil
+	}
+	path := ""
+	if a.header != 0 {
+		path, _ = a.logPath()
+	}
+	if err := a.takeOut(a.header); err != nil {
+		return err
+	}
+	if path != "" {
+		_ = os.Remove(path) // nothing is in it
+	}
+	return nil
+}
+
+// takeOut is for a process whose threads are stopped. at is 0 where nothing was begun.
+func (p *process) takeOut(at uint64) error {
+	if p.calls != nil {
+		p.calls.restore()
+		p.calls = nil
+	}
+	if at == 0 {
+		return p.unload(nil, 0, nil)
+	}
+	h, err := p.readHeaderAt(at)
+	if err != nil {
+		return err
+	}
+	sites, err := p.sitesOf(h)
+	if err != nil {
+		return err
+	}
+	unwinder, others := split(sites)
+	if err := p.unhook(others); err != nil {
+		return err
+	}
+	// What an unwinder was told of the stub it may use until its exception is caught. None
+	// that is thrown later asks for it: no call returns to the stub any more.
+	if err := p.drain(h, h.u64(offFindLo) != 0); err != nil {
+		return err
+	}
+	if len(unwinder) > 0 {
+		if err := p.unhook(unwinder); err != nil {
+			return err
+		}
+		if err := p.drain(h, false); err != nil {
+			return err
+		}
+	}
+	// A thread whose sender was killed may have begun the library's work meanwhile.
+	if h, err = p.readHeaderAt(at); err != nil {
+		return err
+	}
+	if err := p.endThreads(h, at); err != nil {
+		return err
+	}
+	if h, err = p.readHeaderAt(at); err != nil {
+		return err
+	}
+	return p.unload(h, at, sites)
+}
+
+func (p *process) sitesOf(h header) ([]site, error) {
+	data := make([]byte, min(h.u64(offSiteCount), 1<<24)*siteSize)
+	if len(data) == 0 {
+		return nil, nil
+	}
+	err := p.read(data, h.u64(offSites))
+	return decodeSites(data), err
+}
+
+// unhook writes back the code.
+func (p *process) unhook(sites []site) error {
+	return p.writeSites(sites, func(s *site) (from, to [5]byte) { return s.jump, s.original })
+}
+
+// drain waits until no thread is in the library or its trampolines, nor will return there,
+// and until each was seen where it throws no exception, if an unwinder may hold what it was
+// told of the stub.
+func (p *process) drain(h header, throws bool) error {
+	start := time.Now()
+	out := map[int]bool{} // threads that throw nothing that began before
+	for nap := 100 * time.Microsecond; ; nap = min(2*nap, 20*time.Millisecond) {
+		if err := p.restoreReturns(h); err != nil {
+			return err
+		}
+		why, err := p.inside(h, throws, out, time.Since(start) > staleAfter)
+		if err != nil || why == "" {
+			return err
+		}
+		if time.Since(start) > drainPatience {
+			return fmt.Errorf("process %d: %s: its functions are not hooked any more, but the library stays in its memory; detach again later", p.pid, why)
+		}
+		if err := p.run(); err != nil {
+			return err
+		}
+		time.Sleep(nap)
+		if err := p.stop(); err != nil {
+			return err
+		}
+	}
+}
+
+// restoreReturns puts back the return addresses of all calls that are under way. The
+// window has each at the lower half of the address where it belongs, with what the upper
+// half is in its upper 16 bits.
+func (p *process) restoreReturns(h header) error {
+	const window = 1 << 32
+	returns, stub := h.u64(offReturns), h.u64(offStub)
+	if returns == 0 {
+		return nil
+	}
+	f, err := os.Open(fmt.Sprintf("/proc/%d/pagemap", p.pid))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	entries := make([]byte, 1<<20)
+	page := make([]byte, 4096)
+	for at := uint64(0); at < window; at += uint64(len(entries)) / 8 * 4096 {
+		if n, err := f.ReadAt(entries, int64((returns+at)/4096*8)); n < len(entries) {
+			return fmt.Errorf("reading its page map: %w", err)
+		}
+		for i := 0; i < len(entries); i += 8 {
+			if entries[i+7]&0xc0 == 0 { // neither present nor swapped
+				continue
+			}
+			low := at + uint64(i)/8*4096
+			if err := p.read(page, returns+low); err != nil {
+				return err
+			}
+			if err := p.restorePage(page, low, stub); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *process) restorePage(page []byte, low, stub uint64) error {
+	for i := 0; i < len(page); i += 8 {
+		v := le.Uint64(page[i:])
+		if v == 0 {
+			continue
+		}
+		at := v>>48<<32 | low + uint64(i)
+		if now, err := p.word(at); err != nil || now != stub {
+			continue // the call was left by longjmp, or its stack is gone
+		}
+		if err := p.setWord(at, v<<16>>16); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inside says which thread is in what is to be taken out, "" if none is, and adds to out
+// those that are not. stale says that return addresses on stacks that cannot be unwound, and
+// have been there for long, are left over.
+func (p *process) inside(h header, throws bool, out map[int]bool, stale bool) (why string, err error) {
+	maps, err := readMaps(p.pid)
+	if err != nil {
+		return "", err
+	}
+	ours := append(h.mapped(), ourMemory(maps)...)
+	var unwinder []region
+	for _, m := range maps {
+		if throws && m.exec && strings.Contains(m.name, "/libgcc_s.so") {
+			unwinder = append(unwinder, m.region)
+		}
+	}
+	for _, th := range p.threads {
+		one, err := p.threadInside(th, maps, ours, unwinder, stale)
+		switch {
+		case err != nil:
+			return "", err
+		case one == inHook:
+			why = fmt.Sprintf("thread %d is in a hook", th.tid)
+		case one == inUnwinder && !out[th.tid]:
+			why = fmt.Sprintf("thread %d throws an exception", th.tid)
+		default:
+			out[th.tid] = true
+		}
+	}
+	return why, nil
+}
+
+// place is where a thread is that matters here.
+type place int
+
+const (
+	inProgram place = iota
+	inHook
+	inUnwinder
+)
+
+// threadInside looks at the frames of a thread and, where they cannot be followed to their
+// end, for addresses on its stack.
+func (p *process) threadInside(th *thread, maps []mapping, ours, unwinder []region, stale bool) (at place, err error) {
+	isOurs := func(addr uint64) bool { return within(ours, addr) }
+	isUnwinder := func(addr uint64) bool { return within(unwinder, addr) }
+	whole := p.frames(th, func(pc uint64) bool {
+		switch {
+		case isOurs(pc):
+			at = inHook
+		case isUnwinder(pc):
+			at = inUnwinder
+		}
+		return at != inHook
+	})
+	if whole || at == inHook {
+		return at, nil
+	}
+	// The library calls the kernel's code that tells the time.
+	if m := find(maps, th.regs.Rip); m != nil && m.name == "[vdso]" && p.onStack(th.regs.Rsp, 64, isOurs) {
+		return inHook, nil
+	}
+	if !stale && p.onStack(th.regs.Rsp, 2048, isUnwinder) {
+		at = inUnwinder
+	}
+	err = p.interrupted(th, maps, func(pc, _ uint64) error {
+		if isOurs(pc) {
+			at = inHook
+		}
+		return nil
+	})
+	return at, err
+}
+
+// onStack reports whether one of the n words from at on is wanted.
+func (p *process) onStack(at uint64, n int, wanted func(uint64) bool) bool {
+	b := make([]byte, 8*n)
+	got, _ := p.mem.ReadAt(b, int64(at))
+	for b = b[:got]; len(b) >= 8; b = b[8:] {
+		if wanted(le.Uint64(b)) {
+			return true
+		}
+	}
+	return false
+}
+
+// interrupted calls found with each place where a signal's handler goes back to that the
+// thread is in, and with where that is saved.
+func (p *process) interrupted(th *thread, maps []mapping, found func(pc, slot uint64) error) error {
+	const (
+		most   = 8 << 20 // bytes of stack
+		frames = 64
+	)
+	sp := th.regs.Rsp
+	for range frames {
+		m := find(maps, sp)
+		if m == nil {
+			return nil
+		}
+		stack := make([]byte, min(m.hi-sp&^7, most))
+		n, _ := p.mem.ReadAt(stack, int64(sp&^7))
+		at, ok := p.handlerFrame(stack[:n], maps)
+		if !ok {
+			return nil
+		}
+		frame := stack[at:n]
+		slot := sp&^7 + uint64(at) + frameRegs + 16*8
+		if err := found(le.Uint64(frame[frameRegs+16*8:]), slot); err != nil {
+			return err
+		}
+		next := le.Uint64(frame[frameRegs+15*8:])
+		if m.has(next) && next <= sp {
+			return nil // it is none
+		}
+		sp = next
+	}
+	return nil
+}
+
+// handlerFrame returns where in a stack the kernel's frame of a handler is: it begins with
+// the address of code that goes back.
+func (p *process) handlerFrame(stack []byte, maps []mapping) (int, bool) {
+	var code [9]byte
+	seen := map[uint64]bool{} // that are none
+	for i := 0; i+frameSize <= len(stack); i += 8 {
+		v := le.Uint64(stack[i:])
+		if v < 4096 || v>>47 != 0 || seen[v] {
+			continue
+		}
+		seen[v] = true
+		if m := find(maps, v); m == nil || !m.exec || p.read(code[:], v) != nil {
+			continue
+		}
+		if bytes.Equal(code[:], sigReturn) || bytes.HasPrefix(code[:], []byte{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// endThreads has the library's threads end, and waits for it. The program runs meanwhile.
+func (p *process) endThreads(h header, at uint64) error {
+	if h.u64(offProcess) == 0 {
+		return nil
+	}
+	if err := p.setWord(at+offLeaving, 1); err != nil {
+		return err
+	}
+	if wake := h.u64(offWake); wake != 0 {
+		var b [4]byte
+		if err := p.read(b[:], wake); err != nil {
+			return err
+		}
+		le.PutUint32(b[:], le.Uint32(b[:])+1)
+		if err := p.write(b[:], wake); err != nil {
+			return err
+		}
+		maps, err := readMaps(p.pid)
+		if err != nil {
+			return err
+		}
+		if err := p.newCaller(maps); err == nil { // else it wakes within a second
+			_, err = p.calls.syscall(syscall.SYS_FUTEX, wake, 129 /* FUTEX_WAKE, private */, 1)
+			p.calls.restore()
+			p.calls = nil
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if err := p.run(); err != nil {
+		return err
+	}
+	for end := time.Now().Add(endPatience); ; {
+		list, err := tasks(p.pid)
+		if err != nil {
+			return fmt.Errorf("process %d: %w", p.pid, ErrEnded)
+		}
+		own := 0
+		for _, tid := range list {
+			if p.threads[tid] == nil && isOwn(p.pid, tid) {
+				own++
+			}
+		}
+		if own == 0 {
+			return p.stop()
+		}
+		if time.Now().After(end) {
+			return errors.Join(fmt.Errorf("process %d: the threads of the library do not end; detach again later", p.pid), p.stop())
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// forgetPages has the kernel drop its copies of pages of code that are as in the file
+// again.
+func (p *process) forgetPages(maps []mapping, sites []site) error {
+	const dontNeed = 4 // MADV_DONTNEED
+	files := map[string]*os.File{}
+	defer func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}()
+	now, was := make([]byte, 4096), make([]byte, 4096)
+	last := uint64(0)
+	for _, s := range sites {
+		page := s.addr &^ 4095
+		m := find(maps, page)
+		if page == last || m == nil || m.inode == 0 {
+			continue
+		}
+		last = page
+		f := files[m.name]
+		if f == nil {
+			path := pathOf(p.pid, m)
+			if path == "" {
+				continue
+			}
+			var err error
+			if f, err = os.Open(path); err != nil {
+				continue
+			}
+			files[m.name] = f
+		}
+		if n, _ := f.ReadAt(was, int64(m.offset+page-m.lo)); n < 4096 || p.read(now, page) != nil || !bytes.Equal(now, was) {
+			continue
+		}
+		if _, err := p.calls.syscall(syscall.SYS_MADVISE, page, 4096, dontNeed); err != nil {
+			return err
+		}
+	}
+	return nil
+}

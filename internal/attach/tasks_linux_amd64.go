@@ -1,0 +1,345 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// Requests, options and events that package syscall lacks; from
+// include/uapi/linux/ptrace.h.
+const (
+	requestGetRegSet  = 0x4204
+	requestSeize      = 0x4206
+	requestInterrupt  = 0x4207
+	requestGetSigMask = 0x420a
+	requestSetSigMask = 0x420b
+
+	noteXState = 0x202 // NT_X86_XSTATE
+	eventStop  = 128
+	offsetRIP  = 128 // of rip in struct user
+
+	// The thread stops within that time, unless it waits where it cannot be disturbed.
+	stopPatience = 5 * time.Second
+)
+
+func request(req, tid int, addr, data uintptr) error {
+	for {
+		_, _, errno := syscall.Syscall6(syscall.SYS_PTRACE, uintptr(req), uintptr(tid), addr, data, 0, 0)
+		switch errno {
+		case 0:
+			return nil
+		case syscall.EINTR:
+		default:
+			return errno
+		}
+	}
+}
+
+func sigMask(req, tid int, mask *uint64) error {
+	return request(req, tid, unsafe.Sizeof(*mask), uintptr(unsafe.Pointer(mask)))
+}
+
+// thread is one of the program's threads that is held.
+type thread struct {
+	tid     int
+	stopped bool
+	regs    syscall.PtraceRegs // of when it was stopped
+	changed bool               // regs are to be written before it goes on
+}
+
+// process is a running program whose threads can be stopped. All is done by one thread of
+// ours, as ptrace wants it. Whatever becomes of us, the kernel lets the threads go.
+type process struct {
+	ctx     context.Context
+	pid     int
+	mem     *os.File
+	threads map[int]*thread
+	calls   *caller
+	unwind  []unwindModule // what is known of frames
+}
+
+func openProcess(ctx context.Context, pid int) (*process, error) {
+	mem, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &process{ctx: ctx, pid: pid, mem: mem, threads: map[int]*thread{}}, nil
+}
+
+func (p *process) read(b []byte, at uint64) error {
+	if n, err := p.mem.ReadAt(b, int64(at)); n < len(b) {
+		return fmt.Errorf("reading its memory at %#x: %w", at, err)
+	}
+	return nil
+}
+
+func (p *process) write(b []byte, at uint64) error {
+	if n, err := p.mem.WriteAt(b, int64(at)); n < len(b) {
+		return fmt.Errorf("writing its memory at %#x: %w", at, err)
+	}
+	return nil
+}
+
+func (p *process) word(at uint64) (uint64, error) {
+	var b [8]byte
+	err := p.read(b[:], at)
+	return le.Uint64(b[:]), err
+}
+
+func (p *process) setWord(at, v uint64) error { return p.write(le.AppendUint64(nil, v), at) }
+
+// tasks lists its threads.
+func tasks(pid int) ([]int, error) {
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil, err
+	}
+	var out []int
+	for _, e := range entries {
+		if tid, err := strconv.Atoi(e.Name()); err == nil {
+			out = append(out, tid)
+		}
+	}
+	return out, nil
+}
+
+// isOwn reports whether a thread is of the library that is put into programs. It takes no
+// signals, and runs no code of the program.
+func isOwn(pid, tid int) bool {
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
+	if err != nil || !strings.HasPrefix(string(name), "cairn-") {
+		return false
+	}
+	blocked, _ := strconv.ParseUint(statusField(fmt.Sprintf("/proc/%d/task/%d/status", pid, tid), "SigBlk"), 16, 64)
+	return blocked&^(1<<6) == ^uint64(1<<6)&^(1<<8|1<<18)
+}
+
+// statusField returns a field of a status file, "" if it is not there.
+func statusField(path, field string) string {
+	text, _ := os.ReadFile(path)
+	_, after, ok := strings.Cut("\n"+string(text), "\n"+field+":")
+	if !ok {
+		return ""
+	}
+	line, _, _ := strings.Cut(after, "\n")
+	return strings.TrimSpace(line)
+}
+
+// stop stops all threads of the program, but those of the library.
+func (p *process) stop() error {
+	deadline := time.Now().Add(stopPatience)
+	for {
+		list, err := tasks(p.pid)
+		if err != nil {
+			return fmt.Errorf("process %d: %w", p.pid, ErrEnded)
+		}
+		found := 0
+		for _, tid := range list {
+			if th := p.threads[tid]; th == nil && !isOwn(p.pid, tid) {
+				found++
+				if err := p.seize(tid); err != nil {
+					return err
+				}
+			} else if th != nil && !th.stopped {
+				found++
+				if err := request(requestInterrupt, tid, 0, 0); err != nil && !errors.Is(err, syscall.ESRCH) {
+					return err
+				}
+			}
+		}
+		for _, th := range p.threads {
+			if th.stopped {
+				continue
+			}
+			if err := p.await(th, deadline); err != nil {
+				return err
+			}
+		}
+		if found == 0 {
+			return p.ctx.Err()
+		}
+	}
+}
+
+func (p *process) seize(tid int) error {
+	err := request(requestSeize, tid, 0, syscall.PTRACE_O_TRACESYSGOOD)
+	if errors.Is(err, syscall.ESRCH) {
+		return nil // it has ended
+	}
+	if err != nil {
+		return whyNotTraced(p.pid, err)
+	}
+	p.threads[tid] = &thread{tid: tid}
+	if err := request(requestInterrupt, tid, 0, 0); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
+}
+
+// errGone says that a thread has ended.
+var errGone = errors.New("the thread has ended")
+
+// wait waits for what a thread does next.
+func (p *process) wait(tid int, deadline time.Time) (syscall.WaitStatus, error) {
+	for nap := 20 * time.Microsecond; ; nap = min(2*nap, time.Millisecond) {
+		var ws syscall.WaitStatus
+		got, err := syscall.Wait4(tid, &ws, syscall.WALL|syscall.WNOHANG, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.ECHILD):
+			return 0, errGone
+		case err != nil:
+			return 0, err
+		case got == tid && ws.Stopped():
+			return ws, nil
+		case got == tid:
+			return 0, errGone
+		case time.Now().After(deadline):
+			return 0, fmt.Errorf("thread %d does not stop: it waits where it cannot be disturbed", tid)
+		}
+		time.Sleep(nap)
+	}
+}
+
+// await waits until a thread has stopped for our sake. Signals that come first it gets.
+func (p *process) await(th *thread, deadline time.Time) error {
+	for {
+		ws, err := p.wait(th.tid, deadline)
+		if errors.Is(err, errGone) {
+			delete(p.threads, th.tid)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch event := int(ws) >> 16; {
+		case event == eventStop:
+			th.stopped = true
+			if err := syscall.PtraceGetRegs(th.tid, &th.regs); err != nil {
+				return p.lost(th, err)
+			}
+			th.changed = false
+			th.goOn()
+			return nil
+		case ws.StopSignal() == syscall.SIGTRAP|0x80:
+			err = request(syscall.PTRACE_CONT, th.tid, 0, 0)
+		case event == 0:
+			err = request(syscall.PTRACE_CONT, th.tid, 0, uintptr(ws.StopSignal()))
+		default:
+			err = request(syscall.PTRACE_CONT, th.tid, 0, 0)
+		}
+		if err != nil {
+			return p.lost(th, err)
+		}
+	}
+}
+
+// lost forgets a thread that has ended meanwhile.
+func (p *process) lost(th *thread, err error) error {
+	if errors.Is(err, syscall.ESRCH) {
+		delete(p.threads, th.tid)
+		return nil
+	}
+	return err
+}
+
+// endedByStops are system calls that say EINTR where a thread was stopped and goes on
+// (signal(7)). They have done nothing then, and are made again.
+var endedByStops = map[uint64]bool{
+	syscall.SYS_EPOLL_WAIT: true, syscall.SYS_EPOLL_PWAIT: true, 441: true, // epoll_pwait2
+	syscall.SYS_SEMOP: true, syscall.SYS_SEMTIMEDOP: true, syscall.SYS_RT_SIGTIMEDWAIT: true,
+	syscall.SYS_IO_GETEVENTS: true, 333: true, 426: true, // io_pgetevents, io_uring_enter
+	syscall.SYS_RECVFROM: true, syscall.SYS_RECVMSG: true, 299: true, // recvmmsg
+	syscall.SYS_ACCEPT: true, syscall.SYS_ACCEPT4: true,
+}
+
+// Results of system calls that the kernel makes again, unless a handler runs; from
+// include/linux/errno.h.
+const (
+	restartSys     = -512
+	restartNoIntr  = -513
+	restartNoHand  = -514
+	restartByBlock = -516
+)
+
+// inCall reports whether the thread was stopped in a system call.
+func (th *thread) inCall() bool { return int64(th.regs.Orig_rax) >= 0 }
+
+// goOn has a system call made again that a stop ended.
+func (th *thread) goOn() {
+	if th.inCall() && int64(th.regs.Rax) == -int64(syscall.EINTR) && endedByStops[th.regs.Orig_rax] {
+		var again int64 = restartNoHand
+		th.regs.Rax = uint64(again)
+		th.changed = true
+	}
+}
+
+// setPC sets where a thread goes on.
+func (th *thread) setPC(pc uint64) {
+	th.regs.Rip, th.changed = pc, true
+}
+
+// settle writes the registers of stopped threads.
+func (p *process) settle() error {
+	for _, th := range p.threads {
+		if th.stopped && th.changed {
+			if err := syscall.PtraceSetRegs(th.tid, &th.regs); err != nil {
+				if err := p.lost(th, err); err != nil {
+					return err
+				}
+				continue
+			}
+			th.changed = false
+		}
+	}
+	return nil
+}
+
+// run lets all threads go on, and keeps hold of them.
+func (p *process) run() error {
+	if err := p.settle(); err != nil {
+		return err
+	}
+	for _, th := range p.threads {
+		if th.stopped {
+			th.stopped = false
+			if err := request(syscall.PTRACE_CONT, th.tid, 0, 0); err != nil {
+				if err := p.lost(th, err); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// release lets all threads go. Those that do not stand still are stopped for that.
+func (p *process) release() {
+	if p.calls != nil {
+		p.calls.restore()
+	}
+	deadline := time.Now().Add(stopPatience)
+	for _, th := range p.threads {
+		if !th.stopped {
+			_ = request(requestInterrupt, th.tid, 0, 0)
+			_ = p.await(th, deadline)
+		}
+	}
+	_ = p.settle()
+	for _, th := range p.threads {
+		_ = request(syscall.PTRACE_DETACH, th.tid, 0, 0)
+	}
+	p.threads = map[int]*thread{}
+}
+
+func (p *process) close() {
+	p.release()
+	p.mem.Close()
+}

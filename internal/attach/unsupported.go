@@ -1,0 +1,17 @@
+//go:build !linux || !amd64
+
+package attach
+
+import "context"
+
+// Attach is not there on this system.
+func Attach(context.Context, *Options) (*Result, error) { return nil, ErrUnsupported }
+
+// Detach is not there on this system.
+func Detach(context.Context, int) error { return ErrUnsupported }
+
+// Check is not there on this system.
+func Check(int) error { return ErrUnsupported }
+
+// MakeDir is not there on this system.
+func MakeDir(int, string) error { return ErrUnsupported }

@@ -1,0 +1,349 @@
+package ehframe
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/bytecur"
+)
+
+// CFA says where the canonical frame address is: what the stack pointer was in front of
+// the call.
+type CFA uint8
+
+// The ways that compilers and linkers write it in.
+const (
+	CFAUnknown CFA = iota
+	CFAStack       // behind the stack pointer, by Offset
+	CFAFrame       // behind the frame pointer, by Offset
+	CFAAtFrame     // in the word that is Offset behind the frame pointer
+	CFAPLT         // 8 behind the stack pointer, 16 from byte Offset of each 16 of code on
+	CFASignal      // a handler of a signal returns here: the kernel has put all by
+)
+
+// FramePointer says where the caller's frame pointer is.
+type FramePointer uint8
+
+// The ways.
+const (
+	FrameSame    FramePointer = iota
+	FrameAtCFA                // in the word that is FrameOffset behind the canonical frame address
+	FrameAtFrame              // in the word that is FrameOffset behind the frame pointer
+)
+
+// Return says where the return address is.
+type Return uint8
+
+// The ways.
+const (
+	ReturnPlain    Return = iota // in front of the canonical frame address
+	ReturnNone                   // there is no caller
+	ReturnComputed               // by an expression
+)
+
+// Row says how to go on to the caller from an address, up to the next row's.
+type Row struct {
+	PC          uint64
+	CFA         CFA
+	Frame       FramePointer
+	Return      Return
+	Offset      int32
+	FrameOffset int16
+}
+
+// Rows reads the contents of .eh_frame, which is at addr, as rows that are ascending by
+// address. What does not tell, or tells in an unusual way, has rows with CFAUnknown. What
+// was read up to an error is whole.
+func Rows(section []byte, addr uint64) ([]Row, error) {
+	t := &table{shared: map[uint64]*cie{}}
+	err := entries(section, addr, func(at uint64, c *bytecur.Cursor) {
+		t.shared[at] = readStart(c)
+	}, func(_, of uint64, c *bytecur.Cursor) {
+		if common := t.shared[of]; common != nil {
+			t.frame(c, common)
+		}
+	})
+	slices.SortStableFunc(t.rows, func(a, b Row) int { return cmp.Compare(a.PC, b.PC) })
+	return compact(t.rows), err
+}
+
+// compact drops rows that say what the row in front of them says. Of several at one
+// address the last that tells something counts: the end of a frame is not more than the
+// start of the next.
+func compact(rows []Row) []Row {
+	out := rows[:0]
+	for _, r := range rows {
+		n := len(out)
+		if n > 0 && out[n-1].PC == r.PC {
+			if r.CFA == CFAUnknown {
+				continue
+			}
+			n--
+			out = out[:n]
+		}
+		if n > 0 {
+			same := out[n-1]
+			same.PC = r.PC
+			if same == r {
+				continue
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+type table struct {
+	shared map[uint64]*cie
+	rows   []Row
+}
+
+// readStart is readCIE with the state that its frames start in.
+func readStart(c *bytecur.Cursor) *cie {
+	out, ok := readHead(c)
+	if !ok {
+		return nil
+	}
+	m := unwinder{cie: &out}
+	m.run(c, nil)
+	out.start = m.state
+	return &out
+}
+
+func (t *table) frame(c *bytecur.Cursor, common *cie) {
+	lo := pointer(c, common.pointers)
+	hi := lo + pointer(c, common.pointers&formMask)
+	if common.sized {
+		c.Sub(c.Uvarint())
+	}
+	if lo == 0 || hi <= lo || c.Err() != nil {
+		return
+	}
+	m := unwinder{cie: common, state: common.start, pc: lo}
+	m.run(c, func() {
+		if m.pc < hi {
+			t.rows = append(t.rows, m.row())
+		}
+	})
+	t.rows = append(t.rows, Row{PC: hi})
+}
+
+// state is what holds at an address.
+type state struct {
+	register uint64 // of the canonical frame address
+	offset   int64
+	cfa      CFA  // if an expression says it, or CFAUnknown
+	plain    bool // register and offset say it
+	frame    FramePointer
+	frameAt  int64
+	ret      Return
+}
+
+const framePointer = 6
+
+// unwinder executes the instructions of frames.
+type unwinder struct {
+	cie *cie
+	state
+	stack []state
+	pc    uint64
+	tell  func() // of a row that is complete
+}
+
+func (m *unwinder) row() Row {
+	r := Row{PC: m.pc, CFA: m.cfa, Frame: m.frame, Return: m.ret, Offset: int32(m.offset), FrameOffset: int16(m.frameAt)}
+	switch {
+	case !m.plain:
+	case m.register == stackPointer:
+		r.CFA = CFAStack
+	case m.register == framePointer:
+		r.CFA = CFAFrame
+	default:
+		r.CFA = CFAUnknown
+	}
+	if int64(r.Offset) != m.offset || int64(r.FrameOffset) != m.frameAt || r.CFA == CFAUnknown {
+		return Row{PC: m.pc}
+	}
+	return r
+}
+
+// maxStates bounds how many states a frame may put by.
+const maxStates = 64
+
+func (m *unwinder) run(c *bytecur.Cursor, tell func()) {
+	m.tell = tell
+	for c.Len() > 0 {
+		op := c.U8()
+		low := uint64(op & 0x3f)
+		switch op & 0xc0 {
+		case 0x40:
+			m.advance(low)
+		case 0x80:
+			m.saved(low, int64(c.Uvarint())*m.cie.data)
+		case 0xc0:
+			m.restore(low)
+		default:
+			if !m.step(op, c) {
+				m.state = state{}
+				c.Bytes(uint64(c.Len()))
+			}
+		}
+	}
+	if tell != nil {
+		tell()
+	}
+}
+
+func (m *unwinder) advance(by uint64) {
+	if m.tell != nil {
+		m.tell()
+	}
+	m.pc += by * m.cie.code
+}
+
+func (m *unwinder) saved(register uint64, offset int64) {
+	switch register {
+	case framePointer:
+		m.frame, m.frameAt = FrameAtCFA, offset
+	case returnColumn:
+		m.ret = ReturnPlain
+		if offset != -8 {
+			m.ret = ReturnComputed
+		}
+	}
+}
+
+func (m *unwinder) restore(register uint64) {
+	switch register {
+	case framePointer:
+		m.frame, m.frameAt = m.cie.start.frame, m.cie.start.frameAt
+	case returnColumn:
+		m.ret = m.cie.start.ret
+	}
+}
+
+// define says where the canonical frame address is.
+func (m *unwinder) define(register uint64, offset int64) {
+	m.register, m.offset, m.plain, m.cfa = register, offset, true, CFAUnknown
+}
+
+// step executes one instruction that has no operand in its opcode. It returns false for
+// one that is not known, behind which nothing is.
+func (m *unwinder) step(op byte, c *bytecur.Cursor) bool {
+	switch op {
+	case 0x00: // nop
+	case 0x01:
+		if m.tell != nil {
+			m.tell()
+		}
+		m.pc = pointer(c, m.cie.pointers)
+	case 0x02:
+		m.advance(uint64(c.U8()))
+	case 0x03:
+		m.advance(uint64(c.U16()))
+	case 0x04:
+		m.advance(uint64(c.U32()))
+	case 0x05:
+		r := c.Uvarint()
+		m.saved(r, int64(c.Uvarint())*m.cie.data)
+	case 0x06:
+		m.restore(c.Uvarint())
+	case 0x07: // undefined
+		if c.Uvarint() == returnColumn {
+			m.ret = ReturnNone
+		}
+	case 0x08: // same
+		if c.Uvarint() == framePointer {
+			m.frame, m.frameAt = FrameSame, 0
+		}
+	case 0x09: // in another register
+		m.elsewhere(c.Uvarint())
+		c.Uvarint()
+	case 0x0a:
+		if len(m.stack) == maxStates {
+			return false
+		}
+		m.stack = append(m.stack, m.state)
+	case 0x0b:
+		if n := len(m.stack); n > 0 {
+			m.state, m.stack = m.stack[n-1], m.stack[:n-1]
+		}
+	case 0x0c:
+		r := c.Uvarint()
+		m.define(r, int64(c.Uvarint()))
+	case 0x0d:
+		m.define(c.Uvarint(), m.offset)
+	case 0x0e:
+		m.define(m.register, int64(c.Uvarint()))
+	case 0x11:
+		r := c.Uvarint()
+		m.saved(r, c.Sleb()*m.cie.data)
+	case 0x12:
+		r := c.Uvarint()
+		m.define(r, c.Sleb()*m.cie.data)
+	case 0x13:
+		m.define(m.register, c.Sleb()*m.cie.data)
+	case 0x2e:
+		c.Uvarint() // size of arguments
+	default:
+		return m.expression(op, c)
+	}
+	return true
+}
+
+// expression executes instructions that have one.
+func (m *unwinder) expression(op byte, c *bytecur.Cursor) bool {
+	switch op {
+	case 0x0f:
+		m.cfaExpression(block(c))
+	case 0x10, 0x16: // a register is where it says, or is what it says
+		r := c.Uvarint()
+		code := block(c)
+		if r == framePointer && op == 0x10 && len(code) > 1 && code[0] == 0x70+framePointer {
+			e := bytecur.New(code[1:], 0)
+			if off := e.Sleb(); e.Len() == 0 && e.Err() == nil {
+				m.frame, m.frameAt = FrameAtFrame, off
+				return true
+			}
+		}
+		m.elsewhere(r)
+	case 0x14, 0x15: // a register is an address near the canonical frame address
+		m.elsewhere(c.Uvarint())
+		c.Uvarint()
+	default:
+		return false
+	}
+	return true
+}
+
+// elsewhere says that a register is where rows do not tell.
+func (m *unwinder) elsewhere(register uint64) {
+	if register == returnColumn {
+		m.ret = ReturnComputed
+	}
+}
+
+func block(c *bytecur.Cursor) []byte { return c.Bytes(c.Uvarint()) }
+
+// pltTail is what linkers write for the stubs of their tables behind the number of the
+// byte: whether the address is behind it, times 8, more.
+var pltTail = []byte{0x2a, 0x33, 0x24, 0x22}
+
+func (m *unwinder) cfaExpression(code []byte) {
+	m.plain, m.cfa, m.offset = false, CFAUnknown, 0
+	if len(code) < 2 {
+		return
+	}
+	e := bytecur.New(code[1:], 0)
+	off := e.Sleb()
+	rest := e.Bytes(uint64(e.Len()))
+	switch {
+	case code[0] == 0x70+framePointer && bytes.Equal(rest, []byte{0x06}):
+		m.cfa, m.offset = CFAAtFrame, off
+	case code[0] == 0x70+stackPointer && off == 8 && len(rest) == 9 && bytes.Equal(rest[:4], []byte{0x80, 0, 0x3f, 0x1a}) && bytes.Equal(rest[5:], pltTail):
+		m.cfa, m.offset = CFAPLT, int64(rest[4]-0x30)
+	case m.cie.signal:
+		m.cfa = CFASignal
+	}
+}

@@ -1,0 +1,311 @@
+package oracle
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+)
+
+// attached is a program of testdata/attached.cc that runs.
+type attached struct {
+	t     *testing.T
+	pid   int
+	stdin io.WriteCloser
+	lines chan string
+	calls []string // lines about calls
+}
+
+func startAttached(t *testing.T) *attached {
+	t.Helper()
+	program := build(t, "", "g++", "-O2", "-pthread", "testdata/attached.cc")
+	cmd := exec.Command(program) // which outlives the test by its cleanup
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	a := &attached{t: t, pid: cmd.Process.Pid, stdin: stdin, lines: make(chan string, 1<<16)}
+	go func() {
+		defer close(a.lines)
+		for s := bufio.NewScanner(stdout); s.Scan(); {
+			a.lines <- s.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		stdin.Close()
+		last := ""
+		for line := range a.lines {
+			last = line
+		}
+		if err := cmd.Wait(); err != nil || last != "ended in order" {
+			t.Errorf("the program: %v, %q", err, last)
+		}
+	})
+	return a
+}
+
+// mark asks the program what time it is.
+func (a *attached) mark() (at uint64) {
+	a.t.Helper()
+	if _, err := io.WriteString(a.stdin, "\n"); err != nil {
+		a.t.Fatal(err)
+	}
+	for line := range a.lines {
+		if _, err := fmt.Sscanf(line, "mark %d", &at); err == nil {
+			return at
+		}
+		a.calls = append(a.calls, line)
+	}
+	a.t.Fatal("the program has ended")
+	return 0
+}
+
+// await waits until the program has told of n more calls.
+func (a *attached) await(n int) {
+	a.t.Helper()
+	for range n {
+		line, ok := <-a.lines
+		if !ok {
+			a.t.Fatal("the program has ended")
+		}
+		a.calls = append(a.calls, line)
+	}
+}
+
+// look is what can be seen of the program from outside, but for what it does itself.
+func (a *attached) look() string {
+	a.t.Helper()
+	var b bytes.Buffer
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", a.pid))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", a.pid))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer mem.Close()
+	for line := range strings.Lines(string(maps)) {
+		var lo, hi uint64
+		var rights string
+		if _, err := fmt.Sscanf(line, "%x-%x %s", &lo, &hi, &rights); err != nil {
+			a.t.Fatal(err)
+		}
+		if strings.Contains(line, "[heap]") || strings.Contains(line, "[stack]") {
+			continue // they grow
+		}
+		fmt.Fprint(&b, line)
+		if strings.Contains(rights, "x") && !strings.Contains(line, "[v") {
+			code := make([]byte, hi-lo)
+			if _, err := mem.ReadAt(code, int64(lo)); err != nil {
+				a.t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "  %x\n", sha256.Sum256(code))
+		}
+	}
+	for _, dir := range []string{"fd", "task"} {
+		entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/%s", a.pid, dir))
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		for _, e := range entries {
+			to, _ := os.Readlink(fmt.Sprintf("/proc/%d/%s/%s", a.pid, dir, e.Name()))
+			fmt.Fprintln(&b, dir, e.Name(), to)
+		}
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.pid))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, field := range regexp.MustCompile(`(?m)^(Sig(Blk|Ign|Cgt)|Threads|TracerPid):.*`).FindAllString(string(status), -1) {
+		fmt.Fprintln(&b, field)
+	}
+	return b.String()
+}
+
+// sameAs compares what is seen now with what was seen before.
+func (a *attached) sameAs(before, when string) {
+	a.t.Helper()
+	if after := a.look(); after != before {
+		was := strings.Split(before, "\n")
+		for _, line := range strings.Split(after, "\n") {
+			if !slices.Contains(was, line) {
+				a.t.Errorf("%s: + %s", when, line)
+			}
+		}
+		is := strings.Split(after, "\n")
+		for _, line := range was {
+			if !slices.Contains(is, line) {
+				a.t.Errorf("%s: - %s", when, line)
+			}
+		}
+	}
+}
+
+func (a *attached) attach(dir string) *exec.Cmd {
+	return command(a.t, cairn, "spike", "attach", "--background", "--small", "0", "--threshold", "5ms", "--dir", dir, strconv.Itoa(a.pid))
+}
+
+func (a *attached) detach() (string, error) {
+	out, err := command(a.t, cairn, "spike", "detach", strconv.Itoa(a.pid)).CombinedOutput()
+	return string(out), err
+}
+
+// mayAttach skips a test where only root may attach to programs.
+func mayAttach(t *testing.T) {
+	t.Helper()
+	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
+	if len(scope) > 0 && scope[0] != '0' && os.Geteuid() != 0 {
+		t.Skip("kernel.yama.ptrace_scope lets only root attach to programs")
+	}
+}
+
+// TestAttach attaches to a program that runs, throws and gets signals: the spikes are the
+// calls that the program says took long, and nothing is left in it.
+func TestAttach(t *testing.T) {
+	t.Parallel()
+	mayAttach(t)
+	a := startAttached(t)
+	a.await(3)
+	before := a.look()
+	for round := range 2 {
+		dir := t.TempDir()
+		if out, err := a.attach(dir).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		from := a.mark()
+		a.await(20)
+		to := a.mark()
+		if out, err := a.detach(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		a.sameAs(before, fmt.Sprintf("round %d", round))
+		l := openLog(t, dir)
+		if l.Trailer == nil || !l.Trailer.Final {
+			t.Errorf("the log has no end: %+v", l.Trailer)
+		}
+		checkAttached(t, l, a.calls, from, to)
+	}
+}
+
+func openLog(t *testing.T, dir string) *tracelog.Log {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.cairnlog"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%d logs, %v", len(files), err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tracelog.Open(bytes.NewReader(data), int64(len(data)), files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// checkAttached holds the spikes of a log against the calls that a program says it made,
+// all of which took long. Those between two moments must be there, unless the log says that
+// its clock was late where they began or ended.
+func checkAttached(t *testing.T, l *tracelog.Log, calls []string, from, to uint64) {
+	t.Helper()
+	found := episodes(t, l)
+	late := func(at uint64) bool {
+		for _, s := range l.Stalls {
+			if at+2e6 >= s.From && at <= s.To+2e6 {
+				return true
+			}
+		}
+		return false
+	}
+	reported, sure := 0, 0
+	for _, line := range calls {
+		var tid uint32
+		var outerStart, outerEnd, start, end uint64
+		if _, err := fmt.Sscan(line, &tid, &outerStart, &outerEnd, &start, &end); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		seen := false
+		for _, e := range found {
+			if e.TID != tid || e.Time < end || e.Time > outerEnd {
+				continue
+			}
+			seen = true
+			reported++
+			if outer := outerEnd - outerStart; e.Peak.Lo > outer || e.Peak.Hi < end-start {
+				t.Errorf("%d..%d is reported as %d..%d", end-start, outer, e.Peak.Lo, e.Peak.Hi)
+			}
+			if len(e.Stack) < 4 || e.Flags&(tracelog.CallerOnly|tracelog.NoUnwinder) != 0 {
+				t.Errorf("a stack of %d frames", len(e.Stack))
+			}
+		}
+		if outerStart > from && outerEnd < to && !late(outerStart) && !late(outerEnd) {
+			sure++
+			if !seen {
+				t.Errorf("no spike for the call of %d ns at %d", end-start, start)
+			}
+		}
+	}
+	if reported == 0 {
+		t.Errorf("%d episodes, none is a call that was made", len(found))
+	}
+	t.Logf("%d calls, %d sure, %d reported, %d episodes", len(calls), sure, reported, len(found))
+}
+
+// TestAttachKilled kills cairn while it attaches, at any moment: the program goes on, and
+// what is left in it can be taken out.
+func TestAttachKilled(t *testing.T) {
+	t.Parallel()
+	mayAttach(t)
+	a := startAttached(t)
+	a.await(1)
+	before := a.look()
+	if out, err := a.attach(t.TempDir()).CombinedOutput(); err != nil { // with all that is built once
+		t.Fatalf("%v\n%s", err, out)
+	}
+	start := time.Now()
+	if _, err := a.detach(); err != nil {
+		t.Fatal(err)
+	}
+	takes := max(10*time.Millisecond, time.Since(start))
+	kills := 20
+	if testing.Short() {
+		kills = 5
+	}
+	for i := range kills {
+		cmd := a.attach(t.TempDir())
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(takes * time.Duration(i) * 4 / time.Duration(kills))
+		_ = cmd.Process.Signal(syscall.SIGKILL)
+		_ = cmd.Wait()
+		a.await(1)
+		if out, err := a.detach(); err != nil && !strings.Contains(out, "cairn is not attached to it") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	a.await(3)
+	a.sameAs(before, "after all")
+}
