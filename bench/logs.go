@@ -255,7 +255,8 @@ SQLite, the amalgamation and ` + "`bench/c/speed.c`" + ` at -O1; deep recursion 
 of ` + "`bench/c/calls.c`" + `. Nothing is left out of them. A record is a call that begins or ends.
 Bytes read are those of system calls, the program's symbols among them; llvm-xray maps
 files instead. It is run once, on YAML of version 1, the only one that it reads. With --from
-the second run has in the cache what the first left there. Memory is the largest
-resident set.
+the second run has in the cache what the first left there. All others but the first of the
+three find where the blocks of the log are there, which spares reading basic logs and YAML
+twice. Memory is the largest resident set.
 
 `

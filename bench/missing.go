@@ -169,7 +169,7 @@ func (b *bench) recordMissing(ctx context.Context, g *tailguests.Guest, program 
 		return "", "", err
 	}
 	// About as many samples as in tests, whatever the period.
-	argv := []string{b.cairn, "record", "--lbr", "--every", strconv.Itoa(period), "--truth", truth, "-o", perf, "--", program}
+	argv := []string{b.cairn, "record", "--lbr", "--event", "branches", "--every", strconv.Itoa(period), "--truth", truth, "-o", perf, "--", program}
 	_, err = output(ctx, filepath.Dir(program), append(argv, g.Args(b.root, max(1, period/every))...)...)
 	return perf, truth, err
 }

@@ -40,7 +40,7 @@ func (b *bench) profgen(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintln(b.log, "recording its branches")
-	if _, err := output(ctx, dir, b.cairn, "record", "--lbr", "-o", input, "--every", strconv.Itoa(profgenEvery), "--", program, strconv.Itoa(profgenRows), "speed.db"); err != nil {
+	if _, err := output(ctx, dir, b.cairn, "record", "--lbr", "-o", input, "--event", "branches", "--every", strconv.Itoa(profgenEvery), "--", program, strconv.Itoa(profgenRows), "speed.db"); err != nil {
 		return err
 	}
 	info, err := os.Stat(input)

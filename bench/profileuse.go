@@ -98,7 +98,7 @@ func (b *bench) usesOf(ctx context.Context, dir string, p *profiled) ([]*profile
 	if err := p.build(ctx, dir, "probed"); err != nil {
 		return nil, err
 	}
-	record := append([]string{b.cairn, "record", "--lbr", "-o", "perf", "--every", "997", "--", "./probed"}, p.args...)
+	record := append([]string{b.cairn, "record", "--lbr", "-o", "perf", "--event", "branches", "--every", "997", "--", "./probed"}, p.args...)
 	if _, err := output(ctx, dir, record...); err != nil {
 		return nil, err
 	}

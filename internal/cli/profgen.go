@@ -53,7 +53,8 @@ perf.data or what perf script prints of it (see cairn samples).
 
 Samples that have stacks give a profile with contexts: calls of a function are told
 apart by their callers, as far as stacks and branches show them. Those of branches
-alone, or of all with --ignore-stack-samples, give one without. A profile is keyed by
+alone, or of all with --ignore-stack-samples, give one without. Of samples without
+branches counts are inferred, by the flow of control in each function. A profile is keyed by
 pseudo probes where all binaries have them (clang -fpseudo-probe-for-profiling), and
 else by the lines of debug information.
 
@@ -179,11 +180,13 @@ func (f *profgenFlags) inputs(args []string) ([]string, error) {
 	}
 	for name, depth := range map[string]int{
 		"csprof-max-context-depth": f.contextDepth, "csprof-max-unsymbolized-context-depth": f.countedDepth,
-		"max-search-depth": f.searchDepth,
 	} {
-		if depth < -1 || depth == 0 {
-			return nil, usagef("--%s %d: it is 1 or more, or -1 for no limit", name, depth)
+		if depth < -1 {
+			return nil, usagef("--%s %d: it is 0 or more, or -1 for no limit", name, depth)
 		}
+	}
+	if f.searchDepth < -1 || f.searchDepth == 0 {
+		return nil, usagef("--max-search-depth %d: it is 1 or more, or -1 for no limit", f.searchDepth)
 	}
 	return files, f.check()
 }
@@ -201,6 +204,15 @@ func (f *profgenFlags) checkInfer() error {
 		return usagef("--infer-missing-frames %s: there is full, llvm and none", f.infer)
 	}
 	return nil
+}
+
+// contextLimit makes of a depth of -1 the 0 that means no limit to unwind.Innermost, and of
+// 0 the -1 that leaves nothing.
+func contextLimit(depth int) int {
+	if depth <= 0 {
+		return -1 - depth
+	}
+	return depth
 }
 
 // unlimited makes of a depth of -1 the 0 that means no limit within.

@@ -31,6 +31,8 @@ type profgenRun struct {
 	source   *profgen.Source       // of stacks, if that was asked for
 	scopes   []*objfile.ScopeTable // for the pre-inliner
 	flat     bool                  // without contexts
+	// addresses: the samples have no branches, and counts are inferred from where they are
+	addresses bool
 }
 
 func (f *profgenFlags) run(ctx context.Context, s *Streams, args []string) error {
@@ -222,7 +224,8 @@ func (r *profgenRun) count(ctx context.Context, s *Streams, files []string) (*un
 			if err := r.lacks(first); err != nil {
 				return nil, err
 			}
-			r.flat = r.ignoreStacks || first.Kind == sample.Branches || r.format == formatFdata
+			r.addresses = first.Kind == sample.Stacks && r.forCompilers()
+			r.flat = r.addresses || r.ignoreStacks || first.Kind == sample.Branches || r.format == formatFdata
 			counter = unwind.Start(r.code, r.options(), runtime.GOMAXPROCS(0))
 		case in.Info().Kind != first.Kind && !r.ignoreStacks:
 			return nil, fmt.Errorf("%s has %v and %s %v: make a profile of each, or give --ignore-stack-samples",
@@ -237,6 +240,10 @@ func (r *profgenRun) count(ctx context.Context, s *Streams, files []string) (*un
 	r.report(s, &result.Stats)
 	if result.Stats.Used == 0 {
 		return nil, r.nothingUsed(&result.Stats)
+	}
+	if r.addresses {
+		note(s, "the samples have no branches: counts are inferred from the instructions they were taken at, by the flow of control")
+		result = profgen.FromAddresses(result, r.code)
 	}
 	return result, nil
 }
@@ -285,9 +292,10 @@ func (r *profgenRun) countedBase() uint64 {
 
 func (r *profgenRun) options() unwind.Options {
 	opt := unwind.Options{
-		Flat: r.flat, MaxDepth: unlimited(r.countedDepth), PID: r.pid, OnePID: r.pid != 0,
+		Flat: r.flat, Addresses: r.addresses, MaxDepth: contextLimit(r.countedDepth), PID: r.pid, OnePID: r.pid != 0,
 		TailCalls:       r.infer == inferFull && !r.onlyCount,
 		TrustDepartures: r.keepTailJumps || r.infer == inferLLVM,
+		Frameless:       r.infer == inferFull && !r.onlyCount,
 		Moments:         r.ofStacks() || r.ofCalls() && !r.flat,
 	}
 	if r.lines != nil && !r.flat {
@@ -309,6 +317,7 @@ func (r *profgenRun) report(s *Streams, st *unwind.Stats) {
 		{"left out, no stack", st.NoStack, st.Samples},
 		{"left out, in prologues and epilogues, where stacks lack a frame", st.NoFrame, st.Samples},
 		{"left out, at tail jumps, where stacks lack a frame", st.Departing, st.Samples},
+		{"used with the frame that branches show, in prologues, epilogues and at tail jumps", st.Recovered, st.Samples},
 		{"stacks cut at an address that no call returns to (frame pointers are missing)", st.CutStacks, st.Samples},
 		{"branches followed by code that does not lead to the next one; callers before them are not known", st.Impossible, st.Branches},
 		{"branches to other binaries or from them, one way only; callers before them are not known", st.Unpaired, st.Branches},
@@ -344,7 +353,7 @@ func (r *profgenRun) profile(s *Streams, counts *unwind.Result) (func(io.Writer)
 	if r.explained && (r.lines != nil || r.flat) {
 		return nil, errors.New("--explain: frames are put back into contexts that are keyed by pseudo probes only")
 	}
-	opt := profgen.Options{MaxDepth: unlimited(r.contextDepth), Recount: r.recount}
+	opt := profgen.Options{MaxDepth: contextLimit(r.contextDepth), Recount: r.recount}
 	if r.lines != nil {
 		if r.flat {
 			return r.writeFlat(s, profgen.FlatByLines(counts, r.lines), r.format), nil

@@ -77,7 +77,7 @@ func (f *profgenFlags) lacks(in *sample.Info) error {
 		return fmt.Errorf("%s: it has no samples (cairn samples tells what is in it)", in.File)
 	case f.ofStacks() && in.Kind != sample.Stacks && in.Kind != sample.Hybrid:
 		return fmt.Errorf("%s: it has %v, and no stacks: record it with perf record --call-graph fp, or with cairn record --lbr", in.File, in.Kind)
-	case !f.ofStacks() && !f.ofCalls() && in.Kind == sample.Stacks:
+	case in.Kind == sample.Stacks && (f.explained || f.onlyCount || f.format == formatFdata):
 		return fmt.Errorf("%s: it has %v, and no branches: record it with perf record -b, or with cairn record --lbr", in.File, in.Kind)
 	}
 	return nil

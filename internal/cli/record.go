@@ -26,11 +26,17 @@ type recordFlags struct {
 	out   string
 	truth string
 	every uint64
+	event string
 	depth int
 	dsos  []string
 	step  bool
 	cc    string
 }
+
+// defaultEvery is some ten thousand branches, and a prime.
+const defaultEvery = 50021
+
+func (f *recordFlags) byBranches() bool { return f.event == "branches" }
 
 func newRecordCmd(s *Streams) *cobra.Command {
 	var f recordFlags
@@ -45,13 +51,17 @@ cairn profgen, cairn samples and llvm-profgen.
 The program's code runs as a copy that notes each branch, several times slower than
 the original. Its libraries run as they are unless --dso names them: by the name of one
 that the program is linked with (libsqlite3.so), by the path of one that it loads later,
-or all of those that it is linked with, but for the C library. A library that makes many
-calls of the C library is slow: each return from there costs some microseconds.
+or all of those that it is linked with, but for the C library. Each
+return from a library that runs as it is costs some microseconds, unless it is from one
+of the usual functions of the C library or that of C++.
 
 Stacks are walked by frame pointers, as perf's are: compile with
--fno-omit-frame-pointer -mno-omit-leaf-frame-pointer. Samples are taken at branches, one
-in --every, but not at returns and tail calls, where the frame pointer is the caller's
-already. Threads and forked processes are recorded; other programs that it starts are
+-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer. One instruction in --every is
+sampled, wherever it is: functions have samples by how many instructions they executed, as
+with perf record -e instructions:u. In prologues and epilogues, where the frame pointer is
+the caller's, stacks are whole all the same. With --event branches one taken branch in
+--every is sampled, by which loops of few instructions have more. An instruction that
+repeats (rep) is one. Threads and forked processes are recorded; other programs that it starts are
 not, nor is one that it becomes (exec).
 
 Into some programs nothing can be loaded: those that are linked statically, those of musl,
@@ -80,7 +90,9 @@ It is for programs for Linux on x86-64. Their exit code becomes ours.`,
 			case f.truth == f.out:
 				return usagef("record: -o and --truth are the same: %s", f.out)
 			case f.every < 1 || f.every > 1<<40:
-				return usagef("record: --every %d: one branch in 1 to 2^40", f.every)
+				return usagef("record: --every %d: one in 1 to 2^40", f.every)
+			case f.event != "instructions" && f.event != "branches":
+				return usagef("record: --event %s: instructions or branches", f.event)
 			case f.depth < 1 || f.depth > lbr.MaxDepth:
 				return usagef("record: --depth %d: 1 to %d branches", f.depth, lbr.MaxDepth)
 			case f.step && len(f.dsos) > 0:
@@ -93,7 +105,8 @@ It is for programs for Linux on x86-64. Their exit code becomes ours.`,
 	c.Flags().BoolVar(&f.lbr, "lbr", false, "record the branches taken last")
 	c.Flags().StringVarP(&f.out, "out", "o", "", "write the samples to `FILE`")
 	c.Flags().StringVar(&f.truth, "truth", "", "write the true stacks to `FILE`")
-	c.Flags().Uint64Var(&f.every, "every", 10007, "sample one in `N` taken branches")
+	c.Flags().Uint64Var(&f.every, "every", defaultEvery, "sample one in `N` instructions")
+	c.Flags().StringVar(&f.event, "event", "instructions", "count `instructions` or branches: what --every is of")
 	c.Flags().IntVar(&f.depth, "depth", 32, "keep the last `N` branches in a sample")
 	c.Flags().StringArrayVar(&f.dsos, "dso", nil, "record the branches of the library `NAME` too, a name or a path; all: of all")
 	c.Flags().BoolVar(&f.step, "step", false, "stop the program at each branch: for any program, and slow")
@@ -163,7 +176,7 @@ func (f *recordFlags) checkOutputs() error {
 
 // copying runs a program with the runtime, which runs copies of its code.
 func (f *recordFlags) copying(ctx context.Context, s *Streams, p *recordable, argv []string, raw string) (code int, err error) {
-	libraries, err := f.libraries(ctx, p)
+	libraries, err := f.libraries(ctx, s, p)
 	if err != nil {
 		return 0, err
 	}
@@ -175,17 +188,14 @@ func (f *recordFlags) copying(ctx context.Context, s *Streams, p *recordable, ar
 	if err := f.writePlans(s, plans, p.path, libraries); err != nil {
 		return 0, err
 	}
-	truth := "0"
-	if f.truth != "" {
-		truth = "1"
-	}
+	flag := map[bool]string{false: "0", true: "1"}
 	loaded, err := preload(library, plans)
 	if err != nil {
 		return 0, err
 	}
 	cmd := inPlaceOfUs(ctx, s, p.path, argv, []string{
 		loaded, "CAIRN_LBR=" + plans, "CAIRN_LBR_OUT=" + raw,
-		"CAIRN_LBR_EVERY=" + strconv.FormatUint(f.every, 10), "CAIRN_LBR_DEPTH=" + strconv.Itoa(f.depth), "CAIRN_LBR_TRUTH=" + truth,
+		"CAIRN_LBR_BRANCHES=" + flag[f.byBranches()], "CAIRN_LBR_EVERY=" + strconv.FormatUint(f.every, 10), "CAIRN_LBR_DEPTH=" + strconv.Itoa(f.depth), "CAIRN_LBR_TRUTH=" + flag[f.truth != ""],
 	})
 	if f.out == "-" || f.truth == "-" {
 		cmd.Stdout = s.Err
@@ -267,7 +277,8 @@ func (f *recordFlags) write(s *Streams, raw string) error {
 		return err
 	}
 	defer file.Close()
-	var samples, branches, lost uint64
+	var samples, instructions, branches, lost uint64
+	var plain []string // why
 	maps := mappings{own: filepath.Dir(raw) + "/", last: map[int32]string{}}
 	began := false
 	err = writeFile(s, f.out, func(out io.Writer) error {
@@ -292,6 +303,11 @@ func (f *recordFlags) write(s *Streams, raw string) error {
 				}
 			case rec.End != nil:
 				branches += rec.End.Branches
+				instructions += rec.End.Instructions
+			case rec.Plain != "":
+				if !slices.Contains(plain, rec.Plain) {
+					plain = append(plain, rec.Plain)
+				}
 			default:
 				lost = rec.Lost
 			}
@@ -309,15 +325,18 @@ func (f *recordFlags) write(s *Streams, raw string) error {
 			return err
 		}
 	}
+	for _, why := range plain {
+		note(s, "record: it runs as it is: %s", why)
+	}
 	switch {
 	case lost != 0:
 		note(s, "record: the program ran code at %#x in which no instructions were found; from there on that file runs as it is", lost)
-	case samples == 0:
-		note(s, "record: the program took few branches: no samples; give a smaller --every")
+	case samples == 0 && len(plain) == 0:
+		note(s, "record: the program executed too little for a sample: give a smaller --every")
 	}
 	of := ""
 	if branches > 0 { // told by processes that end in order
-		of = " of " + report.Count(int(branches)) + " taken branches"
+		of = " of " + report.Count(int(instructions)) + " instructions with " + report.Count(int(branches)) + " taken branches"
 	}
 	fmt.Fprintf(s.Err, "cairn: %s%s written to %s\n", plural(int(samples), "sample"), of, f.out)
 	return nil

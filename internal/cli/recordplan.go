@@ -32,7 +32,7 @@ func runsAsItIs(library string) bool {
 }
 
 // libraries are the paths of the libraries that --dso names.
-func (f *recordFlags) libraries(ctx context.Context, p *recordable) ([]string, error) {
+func (f *recordFlags) libraries(ctx context.Context, s *Streams, p *recordable) ([]string, error) {
 	var linked, out []string
 	for _, name := range f.dsos {
 		if !strings.Contains(name, "/") && linked == nil {
@@ -56,7 +56,11 @@ func (f *recordFlags) libraries(ctx context.Context, p *recordable) ([]string, e
 		}
 	}
 	if len(out) >= lbr.MaxModules {
-		return nil, usagef("record: --dso: %s: there can be %d", plural(len(out), "library"), lbr.MaxModules-1)
+		if !slices.Contains(f.dsos, allLibraries) {
+			return nil, usagef("record: --dso: %d libraries: there can be %d", len(out), lbr.MaxModules-1)
+		}
+		note(s, "record: of %d libraries the first %d are recorded", len(out), lbr.MaxModules-1)
+		out = out[:lbr.MaxModules-1]
 	}
 	return out, nil
 }

@@ -25,8 +25,8 @@ func (f *recordFlags) stopping(ctx context.Context, s *Streams, argv []string, r
 	}
 	defer out.Close()
 	w := bufio.NewWriterSize(out, 1<<20)
-	watcher := &branchWatcher{lines: map[string]loadedCode{}, observer: lbr.Observer{Every: f.every, Depth: f.depth, Truth: f.truth != "", Out: w}}
-	watcher.observer.Function, watcher.observer.Word = watcher.function, watcher.word
+	watcher := &branchWatcher{lines: map[string]loadedCode{}, observer: lbr.Observer{Every: f.every, Branches: f.byBranches(), Depth: f.depth, Truth: f.truth != "", Out: w}}
+	watcher.observer.Function, watcher.observer.Word, watcher.observer.Code = watcher.function, watcher.word, watcher.instruction
 	var run *ptrace.BranchRun
 	err = traced(ctx, s, f.out == "-" || f.truth == "-", func(ctx context.Context, opts *ptrace.Options) error {
 		run, err = ptrace.Branches(ctx, argv, watcher, opts)
@@ -67,7 +67,10 @@ func (w *branchWatcher) Start(pid int, read func(b []byte, addr uint64) error) e
 }
 
 // Mapped forgets what is mapped where.
-func (w *branchWatcher) Mapped() { w.code, w.missed = nil, nil }
+func (w *branchWatcher) Mapped() {
+	w.code, w.missed = nil, nil
+	w.observer.Changed()
+}
 
 func (w *branchWatcher) Branch(b *ptrace.Branch) error {
 	// A branch to what is not known yet has it looked for, in front of the samples there.
@@ -101,6 +104,19 @@ func (w *branchWatcher) word(addr uint64) (uint64, bool) {
 	var b [8]byte
 	err := w.read(b[:], addr)
 	return binary.LittleEndian.Uint64(b[:]), err == nil
+}
+
+// instruction returns the bytes of an instruction, and of what is behind it.
+func (w *branchWatcher) instruction(addr uint64) []byte {
+	code := make([]byte, x86.MaxLen)
+	const page = 4096
+	if err := w.read(code, addr); err != nil {
+		code = code[:min(x86.MaxLen, page-addr%page)] // it may be the last of its mapping
+		if err := w.read(code, addr); err != nil {
+			return nil
+		}
+	}
+	return code
 }
 
 // function returns where the function at an address begins.

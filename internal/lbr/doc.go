@@ -29,7 +29,8 @@
 // stack, and all pointers to functions, are those of the original. So unwinding,
 // exceptions, longjmp, new threads, signal handlers and whatever else comes from
 // code that is not copied lands in the original, where the fault of that leads to
-// the copy. Code without a copy, such as the C library, runs as it is; its branches are
+// the copy. Usual functions of libraries return to the copy by a way that needs no fault
+// (lbr_leaves.c). Code without a copy, such as the C library, runs as it is; its branches are
 // not recorded, and look as branches of code outside of the binaries do in any profile.
 //
 // # Libraries

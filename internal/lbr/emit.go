@@ -34,11 +34,20 @@ const (
 	slotPosition            // in the buffer of events
 )
 
+// Words that the runtime fills in.
+const (
+	wordDispatch = iota
+	wordSystemCall
+	wordReturns // and all behind
+)
+
 // In an event, the kind is in the high bits of its first word, and the module in those
-// of its last.
+// of its last. The low bits of the first are the number of the branch. Those of the last
+// are the high bits of the target's address, or say that the target is a number.
 const (
 	kindShift   = 28
 	moduleShift = 16
+	toNumber    = 0x8000
 )
 
 var errFar = errors.New("an operand is out of the reach of the copy")
@@ -87,7 +96,7 @@ func (p *planner) instruction(in *instruction) error {
 	switch {
 	case in.Class == x86.Jump:
 		p.Branches++
-		return p.jump(in.at, in.target(), p.kind(in))
+		return p.jump(in.number, in.target(), p.kind(in))
 	case in.Class == x86.Call:
 		p.Branches++
 		return p.call(in)
@@ -105,7 +114,18 @@ func (p *planner) instruction(in *instruction) error {
 		p.ret(in)
 		return nil
 	}
+	if in.Len == 2 && in.bytes[0] == 0x0f && in.bytes[1] == 0x05 {
+		p.systemCall()
+	}
 	return p.plain(in)
+}
+
+// systemCall asks the runtime whether the system call behind is to be done otherwise. The
+// kernel takes rcx and r11 for itself.
+func (p *planner) systemCall() {
+	p.bytes(0x4c, 0x8d, 0x1d, 6, 0, 0, 0) // lea behind(%rip), %r11
+	p.bytes(0xff, 0x25)
+	p.toWord(wordSystemCall)
 }
 
 // target is where a branch goes, relative to Lo; it may be outside of the code.
@@ -147,8 +167,14 @@ func (p *planner) plain(in *instruction) error {
 	return err
 }
 
-// event stores an event of a branch that is known in advance.
+// event stores an event of a branch that is known in advance, from the instruction with a
+// number to what is at to.
 func (p *planner) event(from, to uint32, kind Kind) {
+	last := uint32(p.Number) << moduleShift
+	if number, ok := p.InstructionAt(to); ok {
+		to = number
+		last |= toNumber
+	}
 	p.saveRAX(slotSave)
 	p.loadRAX(slotPosition)
 	p.bytes(0xc7, 0x00)
@@ -157,13 +183,13 @@ func (p *planner) event(from, to uint32, kind Kind) {
 	p.word(to)
 	p.bytes(0x89, 0x60, 8)
 	p.bytes(0xc7, 0x40, 12)
-	p.word(uint32(p.Number) << moduleShift)
+	p.word(last)
 	p.bytes(0x48, 0x8d, 0x40, 16)
 	p.saveRAX(slotPosition)
 	p.loadRAX(slotSave)
 }
 
-// jump goes to what is at to.
+// jump goes from the instruction with a number to what is at to.
 func (p *planner) jump(from uint32, to int64, kind Kind) error {
 	if !p.inside(to) {
 		return p.leave(from, to, kind)
@@ -180,7 +206,7 @@ func (p *planner) dispatch(from uint32, kind Kind) {
 	p.word(slotFrom)
 	p.word(from | uint32(kind)<<kindShift)
 	p.bytes(0xff, 0x25)
-	p.toWord(0)
+	p.toWord(wordDispatch)
 }
 
 // leave goes to an address of the original that has no copy.
@@ -205,9 +231,9 @@ func (p *planner) call(in *instruction) error {
 	to := in.target()
 	if !p.inside(to) {
 		p.pushReturn(in)
-		return p.leave(in.at, to, IndirectCall)
+		return p.leave(in.number, to, IndirectCall)
 	}
-	p.event(in.at, uint32(to), Call)
+	p.event(in.number, uint32(to), Call)
 	p.pushReturn(in)
 	p.bytes(0xe9)
 	p.linkTo(uint32(to))
@@ -227,7 +253,7 @@ func (p *planner) conditional(in *instruction) error {
 		p.word(0)
 	}
 	around := len(p.Code)
-	if err := p.jump(in.at, in.target(), p.kind(in)); err != nil {
+	if err := p.jump(in.number, in.target(), p.kind(in)); err != nil {
 		return err
 	}
 	n := len(p.Code) - around
@@ -273,7 +299,7 @@ prefixes:
 	if kind == IndirectCall {
 		p.pushReturn(in)
 	}
-	p.dispatch(in.at, kind)
+	p.dispatch(in.number, kind)
 	return nil
 }
 
@@ -287,5 +313,5 @@ func (p *planner) ret(in *instruction) {
 	p.bytes(0x48, 0x8b, 0x04, 0x24)
 	p.bytes(0x48, 0x8d, 0xa4, 0x24)
 	p.word(pop)
-	p.dispatch(in.at, Return)
+	p.dispatch(in.number, Return)
 }

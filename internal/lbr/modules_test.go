@@ -232,7 +232,7 @@ func TestModules(t *testing.T) {
 			paths := buildModules(t, c.compiler, c.flags)
 			m := openModules(t, paths...)
 			want := m.stepped(t, paths[2], paths[3])
-			r := recordWith(t, lib, paths, "CAIRN_LBR_EVERY=7 CAIRN_LBR_DEPTH=20 CAIRN_LBR_TRUTH=1", paths[2], paths[3])
+			r := recordWith(t, lib, paths, "CAIRN_LBR_BRANCHES=1 CAIRN_LBR_EVERY=7 CAIRN_LBR_DEPTH=20 CAIRN_LBR_TRUTH=1", paths[2], paths[3])
 			// The runtime ends before the ends of libraries do.
 			if n := uint64(len(want)); len(r.totals) != 1 || r.totals[0].Branches > n || r.totals[0].Branches < n-20 {
 				t.Errorf("%+v, single steps find %d branches", r.totals, n)

@@ -3,6 +3,7 @@ package lbr
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/objfile"
@@ -14,6 +15,7 @@ import (
 type Module struct {
 	Number    int       // 0 is the program; less than MaxModules
 	Sections  []Section // executable ones, ascending, without overlaps
+	Mapped    []Range   // executable segments, ascending; empty: from the first section to the last
 	Functions []uint64  // where functions begin, ascending
 	Fixed     bool      // it is loaded at its link-time addresses
 }
@@ -24,11 +26,19 @@ type Section struct {
 	Data []byte
 }
 
+// Range is addresses, from Lo up to Hi.
+type Range struct{ Lo, Hi uint64 }
+
 // ModuleOf returns what Plan needs to know of a program.
 func ModuleOf(p *objfile.Program) Module {
 	m := Module{Fixed: len(p.Segments) > 0 && p.Segments[0].Addr != 0}
 	for _, c := range p.Code {
 		m.Sections = append(m.Sections, Section{Addr: c.Addr, Data: c.Data})
+	}
+	for _, s := range p.Segments {
+		if s.Exec && s.Size > 0 {
+			m.Mapped = append(m.Mapped, Range{s.Addr, s.Addr + s.Size})
+		}
 	}
 	for _, s := range p.Symbols {
 		if s.Func {
@@ -66,8 +76,8 @@ type Image struct {
 	Number   int    // of the module
 	Distance int64  // from the original to the copy, if there is room
 	Code     []byte // the copy, loaded at Lo + Distance
-	// Words are loaded behind Code. The first is where the runtime's routine for
-	// computed branches is. Behind it is one for each call: the address it returns to
+	// Words are loaded behind Code. The first two are where the runtime's routines for
+	// computed branches and for system calls are. Behind them is one for each call: the address it returns to
 	// in the original, to which the module's bias is added.
 	Words []uint64
 	// Far are ends of displacements, in Code, that lead out of the copy. They have to
@@ -78,10 +88,47 @@ type Image struct {
 	// Entry has, for each byte from Lo to Hi, one more than where the copy of the
 	// instruction that begins there is in Code, or 0.
 	Entry     []uint32
+	Mapped    []uint32 // pairs: where the pages of the original that can be run begin and end, relative to Lo
 	Functions []uint32 // where functions begin, relative to Lo, ascending
+	// Starts are where instructions begin, relative to Lo, ascending: events have the
+	// numbers of instructions, which are indexes of it. Ranks find the number of the
+	// instruction at an address.
+	Starts []uint32
+	Ranks  []Rank
 
 	Instructions, Branches int
 	Unknown                int // bytes that are no instruction, and have no copy
+}
+
+// Rank tells of 64 bytes of code where instructions begin, a bit for each byte, and how
+// many begin before.
+type Rank struct{ Bits, Before uint64 }
+
+// InstructionAt returns the number of the instruction at an address, relative to Lo. It
+// reports false, and the number of the next one, if none begins there.
+func (m *Image) InstructionAt(at uint32) (uint32, bool) {
+	if int(at/64) >= len(m.Ranks) {
+		return 0, false
+	}
+	r := m.Ranks[at/64]
+	bit := uint64(1) << (at % 64)
+	return uint32(r.Before) + uint32(bits.OnesCount64(r.Bits&(bit-1))), r.Bits&bit != 0
+}
+
+// rank fills in Starts and Ranks.
+func (p *planner) rank() {
+	p.Ranks = make([]Rank, (p.Hi-p.Lo)/64)
+	p.Starts = make([]uint32, len(p.insns))
+	for i := range p.insns {
+		at := p.insns[i].at
+		p.Starts[i] = at
+		p.Ranks[at/64].Bits |= 1 << (at % 64)
+	}
+	before := 0
+	for i := range p.Ranks {
+		p.Ranks[i].Before = uint64(before)
+		before += bits.OnesCount64(p.Ranks[i].Bits)
+	}
 }
 
 // planner is the state of Plan.
@@ -96,8 +143,9 @@ type planner struct {
 // instruction is one of the original.
 type instruction struct {
 	x86.Inst
-	at    uint32 // relative to Lo
-	bytes []byte
+	at     uint32 // relative to Lo
+	number uint32
+	bytes  []byte
 }
 
 // link is a 32-bit displacement in Code that ends at end and leads to the copy of
@@ -114,7 +162,7 @@ type wordRef struct {
 
 // Plan makes the copy.
 func Plan(m Module) (*Image, error) {
-	p := &planner{Image: &Image{Number: m.Number, Words: make([]uint64, 1)}, starts: map[uint32]bool{}}
+	p := &planner{Image: &Image{Number: m.Number, Words: make([]uint64, wordReturns)}, starts: map[uint32]bool{}}
 	if m.Number < 0 || m.Number >= MaxModules {
 		return nil, fmt.Errorf("module %d: there can be %d", m.Number, MaxModules)
 	}
@@ -127,6 +175,7 @@ func Plan(m Module) (*Image, error) {
 	if p.Hi <= p.Lo || p.Hi-p.Lo > maxText {
 		return nil, ErrTooLarge
 	}
+	p.mapped(m.Mapped)
 	p.Distance = belowPIE
 	if m.Fixed {
 		p.Distance = aboveFixed
@@ -141,10 +190,31 @@ func Plan(m Module) (*Image, error) {
 		p.decode(&m.Sections[i])
 	}
 	p.Instructions = len(p.insns)
+	p.rank()
 	if err := p.emit(); err != nil {
 		return nil, err
 	}
 	return p.Image, p.resolve()
+}
+
+// mapped notes which pages are the module's: between segments may be holes, in which there
+// is something else, or nothing.
+func (p *planner) mapped(ranges []Range) {
+	if len(ranges) == 0 {
+		ranges = []Range{{p.Lo, p.Hi}}
+	}
+	for _, r := range ranges {
+		lo, hi := max(r.Lo&^(page-1), p.Lo), min((r.Hi+page-1)&^(page-1), p.Hi)
+		if lo >= hi {
+			continue
+		}
+		from, to := uint32(lo-p.Lo), uint32(hi-p.Lo)
+		if n := len(p.Mapped); n > 0 && p.Mapped[n-1] >= from {
+			p.Mapped[n-1] = max(p.Mapped[n-1], to)
+			continue
+		}
+		p.Mapped = append(p.Mapped, from, to)
+	}
 }
 
 // decode finds the instructions of a section. What cannot be read is passed byte
@@ -159,7 +229,7 @@ func (p *planner) decode(s *Section) {
 			at++
 			continue
 		}
-		p.insns = append(p.insns, instruction{in, base + uint32(at), s.Data[at : at+n]})
+		p.insns = append(p.insns, instruction{in, base + uint32(at), uint32(len(p.insns)), s.Data[at : at+n]})
 		at += n
 	}
 }
@@ -182,12 +252,12 @@ func (p *planner) emit() error {
 			// Data between functions, which look like instructions that reach far.
 			p.back(before)
 			p.Unknown += int(in.Len)
-			err = p.leave(in.at, int64(in.at), Jump)
+			err = p.leave(in.number, int64(in.at), Jump)
 		case err == nil:
 			p.Entry[in.at] = uint32(before.code) + 1
 			end := in.at + uint32(in.Len)
 			if !in.Ends() && (i+1 == len(p.insns) || p.insns[i+1].at != end) {
-				err = p.leave(end, int64(end), Jump)
+				err = p.leave(in.number, int64(end), Jump)
 			}
 		}
 		if err != nil {
@@ -224,7 +294,8 @@ func (p *planner) resolve() error {
 		} else if to, ok = strays[l.to]; !ok {
 			to = uint32(len(p.Code))
 			strays[l.to] = to
-			if err := p.leave(l.to, int64(l.to), Jump); err != nil {
+			number, _ := p.InstructionAt(l.to) // or of what is next
+			if err := p.leave(number, int64(l.to), Jump); err != nil {
 				return err
 			}
 		}

@@ -18,13 +18,14 @@ type Record struct {
 	Maps   []byte  // its /proc/self/maps, before its first sample and when a module was loaded
 	Sample *Sample // only until the next record
 	End    *Totals // a process ended in order
+	Plain  string  // why a process, or a library, runs as it is
 	Lost   uint64  // an address in code that has no copy: from there on its module runs as it is
 }
 
 // Sample is a sample with the true stack of calls.
 type Sample struct {
 	PID, TID int32
-	IP       uint64          // a branch that is about to be taken
+	IP       uint64          // the instruction that was sampled
 	Stack    []uint64        // IP, then return addresses outwards, by frame pointers
 	Branches []sample.Branch // taken last before, oldest first
 	Calls    []OpenCall      // outermost first; empty if they were not asked for
@@ -41,6 +42,8 @@ type OpenCall struct {
 // Totals are what a process did.
 type Totals struct {
 	Branches, Samples, Threads uint64
+	Faults                     uint64 // that led to copies
+	Instructions               uint64
 }
 
 // The types of records, and the size of the largest: c/lbr.h.
@@ -49,6 +52,7 @@ const (
 	recordSample = 2
 	recordEnd    = 3
 	recordLost   = 4
+	recordPlain  = 5
 	maxRecord    = 1 << 20
 )
 
@@ -100,9 +104,11 @@ func decode(kind uint32, c *bytecur.Cursor, s *Sample) (Record, error) {
 		s.decode(c)
 		rec.Sample = s
 	case recordEnd:
-		rec.End = &Totals{c.U64(), c.U64(), c.U64()}
+		rec.End = &Totals{c.U64(), c.U64(), c.U64(), c.U64(), c.U64()}
 	case recordLost:
 		rec.Lost = c.U64()
+	case recordPlain:
+		rec.Plain = string(c.Bytes(uint64(c.Len())))
 	default:
 		c.Failf("a record of type %d", kind)
 	}

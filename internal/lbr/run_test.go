@@ -92,6 +92,7 @@ type recording struct {
 	maps    [][]byte
 	samples []stamped
 	totals  []Totals
+	plain   []string
 	stdout  string
 	code    int
 }
@@ -152,6 +153,8 @@ func recordWith(t *testing.T, library string, modules []string, settings string,
 			r.samples = append(r.samples, stamped{s, len(r.maps)})
 		case rec.End != nil:
 			r.totals = append(r.totals, *rec.End)
+		case rec.Plain != "":
+			r.plain = append(r.plain, rec.Plain)
 		default:
 			t.Fatalf("lost at %#x", rec.Lost)
 		}
@@ -173,7 +176,7 @@ func TestStorms(t *testing.T) {
 		t.Run(c.compiler+c.flags, func(t *testing.T) {
 			t.Parallel()
 			path := program(t, c.compiler, "storms.cc", append(strings.Fields(c.flags), "-pthread")...)
-			r := record(t, lib, path, "CAIRN_LBR_EVERY=211 CAIRN_LBR_TRUTH=1", "1000")
+			r := record(t, lib, path, "CAIRN_LBR_EVERY=1009 CAIRN_LBR_TRUTH=1", "1000")
 			if plain, _ := exec.CommandContext(t.Context(), path, "1000").Output(); string(plain) != r.stdout || r.code != 3 {
 				t.Fatalf("it says %q and ends with %d; as it is, it says %q", r.stdout, r.code, plain)
 			}
@@ -201,7 +204,7 @@ func TestStormsInLibraries(t *testing.T) {
 		}
 		modules = append(modules, path)
 	}
-	r := recordWith(t, library(t), modules, "CAIRN_LBR_EVERY=211 CAIRN_LBR_TRUTH=1", "40")
+	r := recordWith(t, library(t), modules, "CAIRN_LBR_EVERY=1009 CAIRN_LBR_TRUTH=1", "40")
 	if want := "child 960 480 480 480\n960 960 960 960 10 ticks\n"; r.stdout != want || r.code != 3 || len(r.samples) < 1000 {
 		t.Fatalf("it says %q and ends with %d; %d samples", r.stdout, r.code, len(r.samples))
 	}
@@ -213,7 +216,7 @@ func TestTruth(t *testing.T) {
 	t.Parallel()
 	lib := library(t)
 	path := program(t, "g++", "storms.cc", "-O2", "-pthread", "-no-pie", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
-	r := record(t, lib, path, "CAIRN_LBR_EVERY=97 CAIRN_LBR_TRUTH=1", "300")
+	r := record(t, lib, path, "CAIRN_LBR_EVERY=397 CAIRN_LBR_TRUTH=1", "300")
 	image := plan(t, path)
 	same, tails := 0, 0
 	for i := range r.samples {

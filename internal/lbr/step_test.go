@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -18,8 +19,9 @@ import (
 const outsideAddress = 1
 
 // stepped returns the branches that a program takes, one instruction after the
-// other: those that begin or end in its own code.
-func stepped(t *testing.T, path string, image *Image, code *objfile.Code) []sample.Branch {
+// other: those that begin or end in its own code. It also returns the addresses of the
+// instructions there, in order.
+func stepped(t *testing.T, path string, image *Image, code *objfile.Code) (out []sample.Branch, ran []uint64) {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -41,7 +43,6 @@ func stepped(t *testing.T, path string, image *Image, code *objfile.Code) []samp
 		}
 		return outsideAddress
 	}
-	var out []sample.Branch
 	var regs syscall.PtraceRegs
 	for last := uint64(outsideAddress); ; {
 		if err := syscall.PtraceGetRegs(pid, &regs); err != nil {
@@ -53,6 +54,9 @@ func stepped(t *testing.T, path string, image *Image, code *objfile.Code) []samp
 			}
 		}
 		last = regs.Rip
+		if inside(last) {
+			ran = append(ran, last)
+		}
 		if err := syscall.PtraceSingleStep(pid); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +64,7 @@ func stepped(t *testing.T, path string, image *Image, code *objfile.Code) []samp
 			t.Fatal(err)
 		}
 		if status.Exited() {
-			return out
+			return out, ran
 		}
 	}
 }
@@ -101,8 +105,9 @@ func TestSteps(t *testing.T) {
 				t.Fatal(err)
 			}
 			image := plan(t, path)
-			want := stepped(t, path, image, code)
-			r := record(t, lib, path, "CAIRN_LBR_EVERY=7 CAIRN_LBR_DEPTH=64")
+			want, ran := stepped(t, path, image, code)
+			compareInstructions(t, lib, path, image, ran)
+			r := record(t, lib, path, "CAIRN_LBR_EVERY=7 CAIRN_LBR_BRANCHES=1 CAIRN_LBR_DEPTH=64")
 			// What runs before the runtime's own start is not in its records.
 			if n := uint64(len(want)); len(r.totals) != 1 || r.totals[0].Branches > n || r.totals[0].Branches < n-200 {
 				t.Fatalf("%+v, single steps find %d branches", r.totals, n)
@@ -128,6 +133,39 @@ func TestSteps(t *testing.T) {
 				t.Errorf("%d samples of %d branches", len(r.samples), len(want))
 			}
 		})
+	}
+}
+
+// compareInstructions holds samples of instructions against single steps: one in so many is
+// sampled, wherever it is, and the last branches before it are those of the sample.
+func compareInstructions(t *testing.T, lib, path string, image *Image, ran []uint64) {
+	t.Helper()
+	const every = 13
+	r := record(t, lib, path, "CAIRN_LBR_EVERY="+strconv.Itoa(every)+" CAIRN_LBR_DEPTH=8")
+	n := int(r.totals[0].Instructions)
+	if n > len(ran) || n < len(ran)-1000 || len(r.samples) != n/every {
+		t.Fatalf("%d samples of %d instructions, single steps find %d", len(r.samples), n, len(ran))
+	}
+	ran = ran[len(ran)-n:] // what runs before the runtime's own start is not in its records
+	blocks := 0
+	for i := range r.samples {
+		s := &r.samples[i]
+		at := (i+1)*every - 1
+		if s.IP != ran[at] {
+			t.Fatalf("sample %d is at %#x, single steps are at %#x", i, s.IP, ran[at])
+		}
+		// From where the last branch went, instructions follow each other to the sample.
+		if k := len(s.Branches); k > 0 && s.Branches[k-1].To >= image.Lo && s.Branches[k-1].To < image.Hi {
+			for s.Branches[k-1].To != ran[at] {
+				if at--; at < 0 || ran[at] >= ran[at+1] {
+					t.Fatalf("sample %d at %#x is not reached from %#x", i, s.IP, s.Branches[k-1].To)
+				}
+			}
+			blocks++
+		}
+	}
+	if blocks < len(r.samples)/2 {
+		t.Errorf("of %d samples %d have a branch before them", len(r.samples), blocks)
 	}
 }
 

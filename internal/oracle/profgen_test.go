@@ -28,7 +28,7 @@ func sample(t *testing.T, every, program string, args ...string) *sampled {
 	t.Helper()
 	s := &sampled{dir: t.TempDir()}
 	s.samples = filepath.Join(s.dir, "samples")
-	record := append([]string{"record", "--lbr", "-o", s.samples, "--every", every, "--", program}, args...)
+	record := append([]string{"record", "--lbr", "-o", s.samples, "--event", "branches", "--every", every, "--", program}, args...)
 	if out, err := command(t, cairn, record...).CombinedOutput(); err != nil {
 		t.Fatalf("recording: %v\n%s", err, out)
 	}

@@ -111,9 +111,7 @@ func (g *byLines) node(key []ref, opt Options) *node {
 	last := len(stack) - 1
 	leaf := sampleprof.Frame{Func: stack[last].Func}
 	callers := unwind.CompressRecursion(stack[:last])
-	if d := opt.MaxDepth; d > 0 && len(callers) > d {
-		callers = callers[len(callers)-d:]
-	}
+	callers = unwind.Innermost(callers, opt.MaxDepth)
 	n := g.root.path(append(callers, leaf))
 	if s := n.stated(); inlined {
 		s.Attributes |= sampleprof.WasInlined

@@ -192,9 +192,7 @@ func (g *byProbes) makeNode(p probe) *node {
 	last := len(stack) - 1
 	leaf := sampleprof.Frame{Func: stack[last].Func}
 	callers := unwind.CompressRecursion(stack[:last])
-	if d := g.opt.MaxDepth; d > 0 && len(callers) > d {
-		callers = callers[len(callers)-d:]
-	}
+	callers = unwind.Innermost(callers, g.opt.MaxDepth)
 	n := g.root.path(append(callers, leaf))
 	s := n.counted()
 	s.Probes, s.Checksum = true, p.in.funcs.Checksum(p.copy().GUID)

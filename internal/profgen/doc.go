@@ -16,7 +16,7 @@ import "github.com/cairnprof/cairn/internal/tailcall"
 type Options struct {
 	// Inferrer is nil where stacks are taken as they are.
 	Inferrer tailcall.Inferrer
-	// MaxDepth cuts contexts to so many innermost callers; 0 does not.
+	// MaxDepth cuts contexts to so many innermost callers, as unwind.Innermost does.
 	MaxDepth int
 	// Recount makes the total of a context that is keyed by lines the sum of its
 	// counts, and not of what instructions ran. Calls that were raised do not count.

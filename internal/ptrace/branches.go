@@ -31,7 +31,7 @@ type BranchRun struct {
 // BranchWatcher is told of branches, one after the other.
 type BranchWatcher interface {
 	// Start is called at the program's first instruction: what it is loaded with is
-	// in its memory, which read reads.
+	// in its memory, which read reads as it is without breakpoints.
 	Start(pid int, read func(b []byte, addr uint64) error) error
 	// Mapped is called when other code may be mapped than before.
 	Mapped()

@@ -164,12 +164,20 @@ func (b *branches) code(s *session, at uint64) []byte {
 			return nil
 		}
 	}
+	b.hide(code, at)
+	return code
+}
+
+// hide puts what is at an address in the place of breakpoints.
+func (b *branches) hide(code []byte, at uint64) {
 	for i := range code {
-		if was, ok := b.planted[at+uint64(i)]; ok && code[i] == int3 {
+		if code[i] != int3 {
+			continue
+		}
+		if was, ok := b.planted[at+uint64(i)]; ok {
 			code[i] = was
 		}
 	}
-	return code
 }
 
 // signal handles our stops, and has a thread stepped that is to get a signal.
@@ -233,7 +241,12 @@ func (b *branches) start(s *session, tid int, regs *syscall.PtraceRegs) error {
 	if err := b.unplant(s, b.entry); err != nil {
 		return err
 	}
-	if err := b.watcher.Start(s.pid, s.read); err != nil {
+	read := func(data []byte, at uint64) error {
+		err := s.read(data, at)
+		b.hide(data, at)
+		return err
+	}
+	if err := b.watcher.Start(s.pid, read); err != nil {
 		return err
 	}
 	regs.Rip = b.entry

@@ -49,10 +49,10 @@ func compareBools(a, b bool) int {
 // the stack cannot be believed.
 func (u *Unwinder) Moment(s *sample.Sample) (c Context, leaf ref, ok bool) {
 	u.places.enter(s.PID)
+	u.readBranches(s.Branches)
 	if !u.readStack(s.Stack) || u.stack[0] == external {
 		return c, leaf, false
 	}
-	u.readBranches(s.Branches)
 	x := contexts{u: u, whole: true}
 	x.read(u.stacked())
 	return x.context(), u.stack[0], true

@@ -162,9 +162,16 @@ func (c *contexts) read(n uint32) {
 		return // the names of frames are compressed, with what is inlined between
 	}
 	c.frames = CompressRecursion(c.frames)
-	if d := c.u.opt.MaxDepth; d > 0 && len(c.frames) > d {
-		c.frames = c.frames[len(c.frames)-d:]
+	c.frames = Innermost(c.frames, c.u.opt.MaxDepth)
+}
+
+// Innermost returns the last n of the frames of a stack, outermost first: all of them if n
+// is 0, and none if it is negative.
+func Innermost[T any](stack []T, n int) []T {
+	if n == 0 {
+		return stack
 	}
+	return stack[len(stack)-min(max(n, 0), len(stack)):]
 }
 
 // key orders counts by where they are from, then by where they lead.

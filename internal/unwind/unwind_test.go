@@ -165,6 +165,28 @@ func TestSample(t *testing.T) {
 			stack: stack(0x43, 0x13), branches: branches(0x0e, 0x40), opt: Options{TrustDepartures: true},
 			want: "[] e>40",
 		},
+		"a prologue that the stack lacks the caller of": {
+			stack: stack(0x31, 0x07), branches: branches(0x22, 0x30, 0x02, 0x20), opt: Options{Frameless: true},
+			want:  "[] 2>20; [2] 20-22 22>30",
+			stats: Stats{Recovered: 1},
+		},
+		"a prologue with a whole stack": {
+			stack: stack(0x31, 0x27, 0x07), branches: branches(0x22, 0x30, 0x02, 0x20), opt: Options{Frameless: true},
+			want: "[] 2>20; [2] 20-22 22>30",
+		},
+		"an epilogue behind a call": {
+			stack: stack(0x28), branches: branches(0x34, 0x27, 0x22, 0x30, 0x02, 0x20), opt: Options{Frameless: true},
+			want:  "[] 2>20; [2] 20-22 22>30; [2 22] 30-34 34>27",
+			stats: Stats{Recovered: 1},
+		},
+		"an epilogue of what a direct call calls": {
+			stack: stack(0x34, 0x27), branches: branches(0x33, 0x32), opt: Options{Frameless: true},
+			want: "[22] 33>32",
+		},
+		"an epilogue, and nothing is known": {
+			stack: stack(0x34, 0x07), branches: branches(0x33, 0x32), opt: Options{Frameless: true},
+			stats: Stats{NoFrame: 1},
+		},
 		"flat": {
 			stack: stack(0x31), branches: branches(0x34, 0x27, 0x22, 0x30, 0xff, 0x20, 0x08, 0x30), opt: Options{Flat: true},
 			want: "[] 20-22 30-34 out>20 8>30 22>30 34>27",
@@ -313,7 +335,7 @@ func FuzzSample(f *testing.F) {
 		for ; len(pairs) > 1; pairs = pairs[2:] {
 			s.Branches = append(s.Branches, branches(uint64(pairs[0]), uint64(pairs[1]))...)
 		}
-		u := New(set, Options{Flat: mode&1 != 0, TrustDepartures: mode&2 != 0, TailCalls: mode&4 != 0, MaxDepth: int(mode >> 4)})
+		u := New(set, Options{Flat: mode&1 != 0, TrustDepartures: mode&2 != 0, TailCalls: mode&4 != 0, Frameless: mode&8 != 0, MaxDepth: int(mode >> 4)})
 		u.Add(&sample.Batch{Samples: []sample.Sample{s}})
 		r := u.Result()
 		for _, c := range r.Contexts {

@@ -14,7 +14,7 @@ type Options struct {
 	// Inlining tells, for profiles that are keyed by lines, what was inlined
 	// where. It is nil for those keyed by pseudo probes, which know it themselves.
 	Inlining Inlining
-	// MaxDepth cuts contexts to so many innermost frames; 0 does not.
+	// MaxDepth cuts contexts to so many innermost frames, as Innermost does.
 	MaxDepth int
 	// TailCalls puts frames of tail calls into contexts that were seen among the
 	// branches. It does nothing for profiles that are keyed by lines.
@@ -22,9 +22,15 @@ type Options struct {
 	// TrustDepartures believes the stacks of samples at tail jumps, as LLVM does,
 	// although the caller's frame is off the stack already.
 	TrustDepartures bool
+	// Frameless uses samples of prologues, epilogues and tail jumps, if their stacks are
+	// whole or can be made so.
+	Frameless bool
 	// Moments also counts the stacks of the samples themselves. Samples without
 	// branches are used then.
 	Moments bool
+	// Addresses counts the instructions that samples were taken at, and nothing else, as
+	// moments without calls.
+	Addresses bool
 	// PID is the only process whose samples count, if OnePID. Samples that do not
 	// tell their process are taken to be of it.
 	PID    int32
@@ -94,10 +100,14 @@ func (u *Unwinder) Add(b *sample.Batch) {
 func (u *Unwinder) sample(s *sample.Sample) {
 	u.count = s.Count
 	u.stats.Samples += s.Count
-	if !u.opt.Flat && !u.readStack(s.Stack) {
+	if u.opt.Addresses {
+		u.address(s)
 		return
 	}
 	u.readBranches(s.Branches)
+	if !u.opt.Flat && !u.readStack(s.Stack) {
+		return
+	}
 	switch {
 	case u.opt.Moments && len(u.stack) == 1 && u.stack[0] == external:
 		u.stats.Elsewhere += s.Count
@@ -116,7 +126,7 @@ func (u *Unwinder) sample(s *sample.Sample) {
 }
 
 // readStack makes calls of return addresses, and reports whether the stack can be
-// believed.
+// believed. The branches were read before.
 func (u *Unwinder) readStack(addrs []uint64) bool {
 	u.stack = u.stack[:0]
 	for i, addr := range addrs {
@@ -147,6 +157,8 @@ func (u *Unwinder) readStack(addrs []uint64) bool {
 		return false
 	case u.stack[0] == external:
 		return true
+	case u.opt.Frameless && (u.code.Dubious(u.stack[0]) || u.code.Departs(u.stack[0])) && u.complete():
+		return true
 	case u.code.Dubious(u.stack[0]):
 		u.stats.NoFrame += u.count
 		return false
@@ -155,6 +167,21 @@ func (u *Unwinder) readStack(addrs []uint64) bool {
 		return false
 	}
 	return true
+}
+
+// address counts where a sample was taken.
+func (u *Unwinder) address(s *sample.Sample) {
+	if len(s.Stack) == 0 {
+		u.stats.NoStack += s.Count
+		return
+	}
+	at := u.places.ref(s.Stack[0])
+	if at == external {
+		u.stats.Elsewhere += s.Count
+		return
+	}
+	u.stats.Used += s.Count
+	u.moments.add(edge{root, at, machinecode.None}, s.Count)
 }
 
 // flat counts the branches and what ran between them in the empty context.

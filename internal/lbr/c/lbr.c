@@ -22,9 +22,11 @@ static u32 states_lock;
 void lbr_fail(const char *what, const char *file) {
   char b[512];
   u64 n = 0;
-  for (const char *parts[] = {"cairn: branches are not recorded: ", what, *file ? ": " : "", file, "\n", 0}, **p = parts; *p; p++)
+  int error = errno;
+  for (const char *parts[] = {file, *file ? ": " : "", what, 0}, **p = parts; *p; p++)
     for (const char *c = *p; *c && n < sizeof b; c++) b[n++] = *c;
-  if (write(2, b, n) < 0) return;
+  lbr_emit(RECORD_PLAIN, b, n);
+  errno = error;
 }
 
 /* ---- threads ---- */
@@ -35,51 +37,68 @@ static u64 thread_pointer(void) {
   return tp;
 }
 
-static i32 tid(void) { return (i32)syscall(SYS_gettid); }
+static i32 tid(void) { return (i32)lbr_raw(SYS_gettid, 0, 0, 0, 0, 0, 0); }
+
+static int ended(const struct state *s) { return s->tid && lbr_raw(SYS_tgkill, (u64)getpid(), (u64)s->tid, 0, 0, 0, 0) == -ESRCH; }
 
 /* taken returns a state whose thread has ended, for another one. */
 static struct state *taken(void) {
   for (struct state *s = __atomic_load_n(&states, __ATOMIC_ACQUIRE); s; s = s->next)
-    if (s->tid && syscall(SYS_tgkill, getpid(), s->tid, 0) < 0 && errno == ESRCH) return s;
+    if (ended(s)) return s;
   return 0;
 }
 
 static struct state *new_state(void) {
-  enum { BUFFER = (HISTORY + CAPACITY) * sizeof(struct event), CALLS = MAX_DEPTH * sizeof(struct branch) };
-  u64 size = PAGE + BUFFER + PAGE + SCRATCH + (lbr_settings.truth ? CALLS : 0);
+  enum { BUFFER = (HISTORY + CAPACITY) * sizeof(struct event), SEEN = (ROOM + FRAMES) * sizeof(struct seen), CALLS = MAX_DEPTH * sizeof(struct branch) };
+  u64 size = PAGE + BUFFER + PAGE + SCRATCH + STACK + SEEN + (lbr_settings.truth ? CALLS : 0);
   int error = errno;
-  while (__atomic_exchange_n(&states_lock, 1, __ATOMIC_ACQUIRE)) syscall(SYS_sched_yield);
+  u64 all = ~0ul, mask; /* a handler of this thread would wait for it forever */
+  lbr_raw(SYS_rt_sigprocmask, SIG_SETMASK, (u64)&all, (u64)&mask, 8, 0, 0);
+  while (__atomic_exchange_n(&states_lock, 1, __ATOMIC_ACQUIRE)) lbr_raw(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
   struct state *s = taken();
   if (!s) {
-    u8 *m = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (m != MAP_FAILED && mprotect(m + PAGE + BUFFER, PAGE, PROT_NONE) == 0) {
+    u8 *m = lbr_mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (m != MAP_FAILED && lbr_mprotect(m + PAGE + BUFFER, PAGE, PROT_NONE) == 0) {
       s = (struct state *)m;
       s->end = (struct event *)(m + PAGE + BUFFER);
       s->scratch = m + PAGE + BUFFER + PAGE;
-      if (lbr_settings.truth) s->calls = (struct branch *)(s->scratch + SCRATCH);
+      s->stack = s->scratch + SCRATCH;
+      s->frames = (struct seen *)(s->stack + STACK);
+      if (lbr_settings.truth) s->calls = (struct branch *)(s->stack + STACK + SEEN);
       s->next = states;
       __atomic_store_n(&states, s, __ATOMIC_RELEASE);
     }
   }
   if (s) {
-    s->branches += (u64)(s->position - s->armed);
+    if (s->counted) lbr_rest(s, 0); /* what the thread before has left */
     s->tid = tid();
     s->thread = thread_pointer();
     s->depth = s->cut = s->stack_lo = s->stack_hi = s->history = 0;
     s->wait = lbr_settings.every;
+    s->rate = 0;
     s->moved = lbr_moved;
-    s->position = s->armed = s->end; /* full: the first event arms it */
+    s->position = s->armed = s->counted = s->end; /* full: the first event arms it */
+    s->followed = s->end;
+    s->top = s->bottom = ROOM;
+    s->walked = 0;
     memset(s->end - HISTORY, 0, HISTORY * sizeof *s->end);
   }
   __atomic_store_n(&states_lock, 0, __ATOMIC_RELEASE);
-  if (s) syscall(SYS_arch_prctl, ARCH_SET_GS, s);
+  if (s) {
+    stack_t ours = {.ss_sp = s->stack, .ss_size = STACK};
+    s->masked = s->pending = 0;
+    lbr_raw(SYS_arch_prctl, ARCH_SET_GS, (u64)s, 0, 0, 0, 0);
+    lbr_raw(SYS_sigaltstack, (u64)&ours, (u64)&s->given, 0, 0, 0, 0);
+    s->given.ss_flags &= ~SS_ONSTACK;
+  }
+  lbr_raw(SYS_rt_sigprocmask, SIG_SETMASK, (u64)&mask, 0, 8, 0, 0);
   errno = error;
   return s;
 }
 
 struct state *lbr_mine(void) {
   u64 gs = 0;
-  syscall(SYS_arch_prctl, ARCH_GET_GS, &gs);
+  lbr_raw(SYS_arch_prctl, ARCH_GET_GS, (u64)&gs, 0, 0, 0, 0);
   struct state *s = (struct state *)gs; /* threads begin with that of their maker */
   return s && s->thread == thread_pointer() ? s : new_state();
 }
@@ -90,9 +109,10 @@ static void forked(void) {
   u64 tp = thread_pointer();
   states_lock = 0; /* whoever had it */
   for (struct state *s = states; s; s = s->next) {
-    s->branches = (u64)(s->armed - s->position);
-    s->samples = 0;
     if (s->thread == tp) s->tid = tid();
+    if (s->thread == tp) lbr_rest(s, 1);
+    s->counted = s->position;
+    s->branches = s->instructions = s->samples = s->faults = 0;
   }
 }
 
@@ -127,7 +147,8 @@ static void enter(struct module *m, ucontext_t *u) {
     lbr_emit(RECORD_LOST, &pc, sizeof pc);
     return;
   }
-  if (s->position == s->end) s->position = lbr_full(s, u, 0, FROM_OUTSIDE);
+  if (s->position == s->end) s->position = lbr_full(s, u, FROM_OUTSIDE);
+  s->faults++;
   *s->position++ = (struct event){(u32)FROM_OUTSIDE << KIND_SHIFT, (u32)to, (u32)u->uc_mcontext.gregs[REG_RSP], 0, (u16)(m - lbr_modules)};
   u->uc_mcontext.gregs[REG_RIP] = (i64)(m->code + m->entry[to]);
 }
@@ -145,11 +166,7 @@ static void filled(struct state *s, ucontext_t *u) {
   const struct module *m = lbr_module_of_copy(pc);
   /* It is either the store of a constant, c7 00 and four bytes, or one in lbr.S. */
   u32 from = m ? *(u32 *)(pc + 2) : (u32)s->from;
-  if (!m) {
-    u64 routine = (pc - (u64)lbr_dispatch) / DISPATCH_SIZE; /* or behind all */
-    m = &lbr_modules[routine < MAX_MODULES ? routine : s->module >> 16];
-  }
-  s->position = lbr_full(s, u, m->lo + (from & FROM_MASK), from >> KIND_SHIFT);
+  s->position = lbr_full(s, u, from >> KIND_SHIFT);
   u->uc_mcontext.gregs[REG_RAX] = (i64)s->position;
 }
 
@@ -174,6 +191,13 @@ static void on_fault(int number, siginfo_t *info, void *context) {
     lbr_forward(number, info, u);
   }
   errno = error;
+}
+
+void lbr_give_up(const char *why) {
+  for (struct module *m = lbr_modules; m < lbr_modules + lbr_module_count; m++)
+    if (m->size) lbr_release(m);
+  lbr_unwatch_loader();
+  lbr_fail(why, "");
 }
 
 /* ---- the start ---- */
@@ -206,11 +230,23 @@ void lbr_emit_maps(void) {
   } r;
   u64 n = 0;
   i64 got;
-  int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  while (fd >= 0 && n < sizeof r.text && (got = read(fd, r.text + n, sizeof r.text - n)) > 0) n += (u64)got;
-  if (fd >= 0) close(fd);
+  int fd = lbr_open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  while (fd >= 0 && n < sizeof r.text && (got = lbr_read(fd, r.text + n, sizeof r.text - n)) > 0) n += (u64)got;
+  if (fd >= 0) lbr_close(fd);
   r.pid = (u32)getpid();
   lbr_emit(RECORD_MAPS, &r, n + 8);
+}
+
+/* is_traced tells whether the process is, as a program is that another one of it debugs. */
+static int is_traced(void) {
+  static const char field[] = "TracerPid:\t";
+  char text[4096];
+  int fd = lbr_open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  i64 n = fd < 0 ? 0 : lbr_read(fd, text, sizeof text - 1);
+  if (fd >= 0) lbr_close(fd);
+  text[n > 0 ? n : 0] = 0;
+  const char *at = strstr(text, field);
+  return at && at[sizeof field - 1] != '0';
 }
 
 /* begin loads the program and what is recorded besides; it returns why not. */
@@ -218,11 +254,19 @@ static const char *begin(void) {
   u64 bias = 0;
   dl_iterate_phdr(find_bias, &bias);
   lbr_emit_maps();
+  if (is_traced()) return "it is traced, and a tracer sees what leads to the copy of its code";
   if (!new_state() || pthread_atfork(0, 0, forked)) return "no memory";
+  /* From here on the loader itself may come to the program: to its own malloc. */
   lbr_handle(SIGSEGV, on_fault);
   const char *why = lbr_load(&lbr_modules[0], bias);
-  if (!why) lbr_watch_loader();
-  return why;
+  if (why) {
+    lbr_unhandle(SIGSEGV);
+    lbr_modules[0].code = 0; /* signals are the program's alone */
+    return why;
+  }
+  lbr_find_leaves();
+  lbr_watch_loader();
+  return 0;
 }
 
 __attribute__((constructor)) static void start(void) {
@@ -230,26 +274,26 @@ __attribute__((constructor)) static void start(void) {
   struct stat self;
   if (!keep(lbr_settings.plans, "CAIRN_LBR") || !keep(lbr_settings.out, "CAIRN_LBR_OUT")) return;
   if ((why = lbr_read_plans())) {
-    lbr_fail(why, lbr_settings.plans);
     return;
   }
   if (stat("/proc/self/exe", &self) < 0 || self.st_dev != lbr_modules[0].device || self.st_ino != lbr_modules[0].inode) return; /* another program, that this one started */
-  if (!lbr_open_output()) {
-    lbr_fail("the output cannot be opened", lbr_settings.out);
-    return;
-  }
+  if (!lbr_open_output()) return; /* of which cairn tells: nothing was recorded */
   lbr_settings.every = number("CAIRN_LBR_EVERY", 1009);
   lbr_settings.depth = (u32)number("CAIRN_LBR_DEPTH", 32);
   lbr_settings.truth = (u32)number("CAIRN_LBR_TRUTH", 0);
+  lbr_settings.branches = (u32)number("CAIRN_LBR_BRANCHES", 0);
   if ((why = begin())) lbr_fail(why, "");
 }
 
 __attribute__((destructor)) static void end(void) {
-  u64 sums[3] = {0};
+  u64 sums[5] = {0}, tp = thread_pointer();
   for (struct state *s = __atomic_load_n(&states, __ATOMIC_ACQUIRE); s; s = s->next) {
-    sums[0] += s->branches + (u64)(s->position - s->armed);
+    if (s->thread == tp || ended(s)) lbr_rest(s, 0); /* others may be running yet */
+    sums[0] += s->branches + (u64)(s->position - s->counted);
     sums[1] += s->samples;
     sums[2]++;
+    sums[3] += s->faults;
+    sums[4] += s->instructions;
   }
   if (sums[2]) lbr_emit(RECORD_END, sums, sizeof sums);
 }

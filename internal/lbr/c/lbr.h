@@ -5,8 +5,12 @@
  *   lbr.c          the start, threads, and faults: into copies, and where buffers end
  *   lbr_module.c   the copies of the program and of its libraries
  *   lbr_loader.c   which libraries there are, also those that are loaded later
- *   lbr_sample.c   what events tell: samples, and the true stack
+ *   lbr_leaves.c   functions that return to the copy without a fault
+ *   lbr_maps.c     what is mapped where
+ *   lbr_window.c   what events tell: how many instructions ran, and where samples are
+ *   lbr_sample.c   what samples are, and the true stack
  *   lbr_signal.c   signals of the program
+ *   lbr_calls.c    masks, threads, and system calls
  *
  * Everything runs in signal handlers or before the program: no memory is taken
  * from the C library, no lock of it is taken. */
@@ -17,6 +21,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 typedef uint8_t u8;
@@ -29,9 +34,34 @@ typedef int64_t i64;
 #define HIDDEN __attribute__((visibility("hidden")))
 #define VISIBLE __attribute__((visibility("default")))
 
+enum { PAGE = 4096 };
+
+/* raw does a system call: syscall() is the program's, and ours stands in for it. It returns
+ * what the kernel does, an error as a negative number. */
+static inline i64 lbr_raw(i64 n, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f) {
+  i64 r;
+  register u64 r10 __asm__("r10") = d;
+  register u64 r8 __asm__("r8") = e;
+  register u64 r9 __asm__("r9") = f;
+  __asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+  return r;
+}
+
+/* The same of what the runtime needs: libraries of the program may stand in for functions of
+ * the C library, and be recorded. */
+static inline void *lbr_mmap(void *at, u64 n, int rights, int flags, int fd, i64 offset) {
+  i64 r = lbr_raw(SYS_mmap, (u64)at, n, (u64)rights, (u64)flags, (u64)(i64)fd, (u64)offset);
+  return r < 0 && r > -PAGE ? (void *)-1 : (void *)r;
+}
+static inline int lbr_munmap(void *at, u64 n) { return (int)lbr_raw(SYS_munmap, (u64)at, n, 0, 0, 0, 0); }
+static inline int lbr_mprotect(void *at, u64 n, int rights) { return (int)lbr_raw(SYS_mprotect, (u64)at, n, (u64)rights, 0, 0, 0); }
+static inline int lbr_open(const char *path, int flags) { return (int)lbr_raw(SYS_open, (u64)path, (u64)flags, 0, 0, 0, 0); }
+static inline int lbr_close(int fd) { return (int)lbr_raw(SYS_close, (u64)fd, 0, 0, 0, 0, 0); }
+static inline i64 lbr_read(int fd, void *to, u64 n) { return lbr_raw(SYS_read, (u64)fd, (u64)to, n, 0, 0, 0); }
+
 /* ---- plans, as Image.Encode writes them ---- */
 
-enum { PAGE = 4096, PATH = 4096, PLAN_VERSION = 2 };
+enum { PATH = 4096, PLAN_VERSION = 4 };
 
 struct plan {
   char magic[8]; /* "cairnlbr" */
@@ -40,12 +70,20 @@ struct plan {
   u64 lo, hi;  /* of the original, link-time */
   i64 distance; /* to where its copy is best; anywhere else it has to be put right */
   u64 code_at, code_size; /* in the file; whole pages */
-  u64 words_at, words;    /* behind the code: where the routine in lbr.S is, then return addresses */
+  u64 words_at, words;    /* behind the code: where the routines in lbr.S are, then return addresses */
   u64 entry_at;
   u64 functions_at, functions;
   u64 far_at, far;    /* displacements in the code that lead out of it: where they end */
+  u64 mapped_at, mapped; /* pairs: which pages of the original can be run, relative to lo */
+  u64 starts_at, starts; /* where instructions begin; their numbers are indexes of it */
+  u64 ranks_at;          /* of each 64 bytes of the original */
   i64 nearest, farthest; /* the least and the greatest of them */
   u64 device, inode;  /* of the module */
+};
+
+/* Where instructions begin in 64 bytes, and how many begin before. */
+struct rank {
+  u64 bits, before;
 };
 
 /* ---- modules ---- */
@@ -69,9 +107,14 @@ struct module {
   u64 device, inode; /* of its file */
   u32 failed;        /* it could not be loaded, once */
   u32 seen;          /* while loaded modules are looked through */
-  u64 unused;
+  const u32 *mapped; /* pairs: which pages it has, relative to lo */
+  u64 mapped_count;
+  const u32 *starts;
+  u64 start_count;
+  const struct rank *ranks;
+  u64 unused[12];
 };
-_Static_assert(sizeof(struct module) == 128, "as lbr.S has it");
+_Static_assert(sizeof(struct module) == 256, "as lbr.S has it");
 
 HIDDEN extern struct module lbr_modules[MAX_MODULES];
 HIDDEN extern u64 lbr_module_count; /* that are planned */
@@ -98,8 +141,26 @@ HIDDEN struct module *lbr_module_of_copy(u64 pc);
  * loader_changed is called when the loader tells of a change, at lbr_loader_tells. */
 HIDDEN void lbr_watch_loader(void);
 HIDDEN void lbr_loader_changed(void);
+HIDDEN void lbr_unwatch_loader(void);
 HIDDEN extern u64 lbr_loader_tells;
 
+/* What lbr.S calls so that it returns without a fault. find_leaves has all that are there
+ * when the program begins, of libraries that stay. */
+enum { LEAVES = 4096, MOST_LEAVES = 512 };
+HIDDEN extern u64 lbr_leaves[LEAVES + MOST_LEAVES];
+HIDDEN void lbr_find_leaves(void);
+
+struct mapping {
+  u64 lo, hi;
+  char rights[4]; /* "r-xp" */
+};
+
+/* mappings calls a function with each mapping, ascending. */
+HIDDEN void lbr_mappings(void (*each)(const struct mapping *, void *), void *to);
+/* mapped_as tells whether all of a range is mapped with rights. */
+HIDDEN int lbr_mapped_as(u64 lo, u64 hi, const char *rights);
+
+/* fail tells that the program, or a library, runs as it is, and why. */
 HIDDEN void lbr_fail(const char *what, const char *file);
 HIDDEN void lbr_emit_maps(void);
 
@@ -109,11 +170,13 @@ enum kind { JUMP, CALL, RETURN, TAIL_CALL, INDIRECT_JUMP, INDIRECT_CALL, FROM_OU
 enum { KIND_SHIFT = 28, FROM_MASK = (1 << KIND_SHIFT) - 1 };
 
 struct event {
-  u32 from; /* relative to lo of the module, and the kind */
-  u32 to;   /* low 32 of 48 bits, relative to lo as well */
+  u32 from; /* the number of the instruction, and the kind */
+  u32 to;   /* low 32 of 48 bits, relative to lo of the module; or a number as well */
   u32 sp;   /* low half */
   u16 to_high, module;
 };
+
+enum { TO_NUMBER = 0x8000 }; /* in to_high */
 
 /* A branch: an event with addresses as they are. */
 struct branch {
@@ -121,7 +184,19 @@ struct branch {
   u32 kind, sp;
 };
 
+/* The stack for faults, and the least that the kernel takes for one. */
+enum { STACK = 1 << 16, LEAST_STACK = 2048 };
+
 enum { HISTORY = 64, CAPACITY = 8192 - HISTORY, SCRATCH = 1 << 18, MAX_STACK = 127, MAX_DEPTH = 1 << 16 };
+
+/* A frame of the stack as it can be seen: a return address, and where it is. Calls of a
+ * window have ROOM in front of the FRAMES that were walked. */
+struct seen {
+  u64 back;
+  u32 sp, unused;
+};
+
+enum { ROOM = CAPACITY, FRAMES = 4 * MAX_STACK };
 
 /* The state of a thread, which gs leads to. The first fields are known to the
  * copy (emit.go). */
@@ -132,15 +207,26 @@ struct state {
   u64 thread; /* its thread pointer */
   i32 tid;
   struct state *next;
-  u64 branches; /* before armed */
-  u64 wait;     /* branches until a sample, once the buffer is full */
+  u64 branches, instructions; /* before counted */
+  u64 wait; /* instructions until a sample, or branches, from counted on */
+  u64 rate; /* instructions in a branch, lately */
   struct event *armed, *end; /* events from armed on are new */
+  struct event *counted;     /* those before it were counted */
+  struct seen *frames;      /* innermost first, from top to bottom */
+  u64 top, bottom, walked;
+  const struct event *followed; /* the frames are those before it */
   u64 stack_lo, stack_hi;    /* memory that may be read */
   u64 depth, cut;            /* of calls; not kept because there were too many */
-  u64 samples, history; /* events of this thread */
+  u64 samples;
+  i64 history; /* events of this thread before armed */
+  u64 faults;  /* that led to copies */
   u32 moved;            /* lbr_moved when its events were looked at last */
   struct branch *calls; /* that are open, the true stack; sp is where the return address is */
   u8 *scratch;
+  u8 *stack;      /* for faults */
+  stack_t given;  /* what the program believes its stack for signals to be */
+  u32 masked;     /* the program believes that the signal of faults is blocked, */
+  u32 pending;    /* and it was sent meanwhile */
 };
 
 HIDDEN void lbr_dispatch(void);
@@ -149,16 +235,32 @@ HIDDEN extern char lbr_dispatch_end[];
 /* Paths are copies: programs write over their environment, to change how they are
  * listed. */
 HIDDEN extern struct settings {
-  u32 depth, truth;
-  u64 every;
+  u32 depth, truth, branches;
+  u64 every; /* one instruction in so many is sampled, or one branch if branches is set */
   char plans[PATH], out[PATH];
 } lbr_settings;
 
 /* mine returns the thread's state, which is made if it has none; 0: no memory. */
 HIDDEN struct state *lbr_mine(void);
-/* full is called when the buffer is, with where the branch to come is and its kind;
- * it returns the position to go on at. */
-HIDDEN struct event *lbr_full(struct state *s, const ucontext_t *u, u64 from, u32 kind);
+/* full is called when the buffer is, with the kind of the branch to come; it returns the
+ * position to go on at. */
+HIDDEN struct event *lbr_full(struct state *s, const ucontext_t *u, u32 kind);
+/* window takes the samples that are due before an event, unless it is to be quiet. */
+HIDDEN void lbr_window(struct state *s, struct event *end, int quiet);
+/* rest is window for all that a thread has stored: when it has ended, or stores nothing
+ * meanwhile. */
+HIDDEN void lbr_rest(struct state *s, int quiet);
+/* moves is called before a module is unloaded. */
+HIDDEN void lbr_moves(void);
+/* sample writes a sample at an address, with so many events before one. */
+HIDDEN void lbr_sample(struct state *s, u64 ip, const struct event *before, u32 branches);
+/* follow_truth keeps the true stack at an event. */
+HIDDEN void lbr_follow_truth(struct state *s, const struct event *e);
+HIDDEN void lbr_find_stack(struct state *s, u64 sp);
+HIDDEN u64 lbr_address(const struct module *m, u32 number);
+HIDDEN struct branch lbr_branch(const struct event *e);
+/* begins tells whether a function begins at an address in a module. */
+HIDDEN int lbr_begins(const struct module *m, u64 addr);
 HIDDEN int lbr_open_output(void);
 HIDDEN void lbr_emit(u32 type, const void *data, u64 n);
 /* original returns where in the original the copy at pc is of; pc if in none. */
@@ -166,10 +268,20 @@ HIDDEN u64 lbr_original(u64 pc);
 HIDDEN int lbr_in_copy(u64 pc);
 /* forward gives a fault that is the program's to the program. */
 HIDDEN void lbr_forward(int number, siginfo_t *info, ucontext_t *u);
+/* switch goes on in lbr_run, on the stack that a frame of the kernel's is on. */
+HIDDEN _Noreturn void lbr_switch(void *frame, int number, siginfo_t *info, void *context);
+HIDDEN void lbr_run(int number, siginfo_t *info, ucontext_t *u);
+/* call does a system call that lbr.S leaves to it: it returns what the kernel would. */
+HIDDEN i64 lbr_call(i64 n, u64 *args);
+HIDDEN i64 lbr_call_failed(i64 r);
+HIDDEN void lbr_system_call(void);
+/* give_up has the process run as it is from now on. */
+HIDDEN void lbr_give_up(const char *why);
 HIDDEN void lbr_handle(int number, void (*f)(int, siginfo_t *, void *));
+HIDDEN void lbr_unhandle(int number);
 
 /* Records of the output: u32 size, u32 type, then data. */
-enum { RECORD_MAPS = 1, RECORD_SAMPLE = 2, RECORD_END = 3, RECORD_LOST = 4 };
+enum { RECORD_MAPS = 1, RECORD_SAMPLE = 2, RECORD_END = 3, RECORD_LOST = 4, RECORD_PLAIN = 5 };
 
 struct sample {
   u32 pid, tid;

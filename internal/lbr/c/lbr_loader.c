@@ -77,6 +77,15 @@ void lbr_loader_changed(void) {
   }
 }
 
+static u8 told_at; /* what the loader's function begins with */
+
+void lbr_unwatch_loader(void) {
+  u8 *f = (u8 *)lbr_loader_tells, *page = (u8 *)((u64)f & ~(PAGE - 1ul));
+  if (!f || lbr_mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) < 0) return;
+  *f = told_at;
+  lbr_mprotect(page, PAGE, PROT_READ | PROT_EXEC);
+}
+
 void lbr_watch_loader(void) {
   static const u8 ret[] = {0xc3}, endbr_ret[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xc3};
   if (lbr_module_count < 2) return;
@@ -87,11 +96,12 @@ void lbr_watch_loader(void) {
   }
   lbr_loader_changed();
   u8 *f = (u8 *)loader->r_brk, *page = (u8 *)((u64)f & ~(PAGE - 1ul));
-  if ((memcmp(f, ret, sizeof ret) && memcmp(f, endbr_ret, sizeof endbr_ret)) || mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) < 0) {
+  if ((memcmp(f, ret, sizeof ret) && memcmp(f, endbr_ret, sizeof endbr_ret)) || lbr_mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) < 0) {
     lbr_fail("libraries that are loaded later are not seen", "");
     return;
   }
+  told_at = *f;
   *f = 0xf4;
-  mprotect(page, PAGE, PROT_READ | PROT_EXEC);
+  lbr_mprotect(page, PAGE, PROT_READ | PROT_EXEC);
   lbr_loader_tells = (u64)f;
 }

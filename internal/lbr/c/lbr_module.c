@@ -21,10 +21,10 @@ static int open_plan(u64 number, struct plan *p) {
   if (number >= 10) path[n++] = (char)('0' + number / 10);
   path[n++] = (char)('0' + number % 10);
   path[n] = 0;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = lbr_open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
-  if (read(fd, p, sizeof *p) == sizeof *p && !memcmp(p->magic, "cairnlbr", 8) && p->version == PLAN_VERSION && p->number == number) return fd;
-  close(fd);
+  if (lbr_read(fd, p, sizeof *p) == sizeof *p && !memcmp(p->magic, "cairnlbr", 8) && p->version == PLAN_VERSION && p->number == number) return fd;
+  lbr_close(fd);
   return -1;
 }
 
@@ -33,25 +33,35 @@ const char *lbr_read_plans(void) {
   for (int fd; lbr_module_count < MAX_MODULES && (fd = open_plan(lbr_module_count, &p)) >= 0; lbr_module_count++) {
     lbr_modules[lbr_module_count].device = p.device;
     lbr_modules[lbr_module_count].inode = p.inode;
-    close(fd);
+    lbr_close(fd);
   }
   return lbr_module_count ? 0 : "the plan cannot be read";
 }
 
 /* ---- pages ---- */
 
-/* own gives the pages of a range to a module, or to none: 0. */
-static int own(u64 lo, u64 size, u8 module) {
-  for (u64 page = lo / PAGE; page < (lo + size) / PAGE; page++) {
-    u8 **region = &lbr_regions[page / REGION_PAGES];
-    if (!*region) {
-      void *m = mmap(0, REGION_PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (m == MAP_FAILED) return 0;
-      __atomic_store_n(region, m, __ATOMIC_RELEASE);
+/* own gives the pages of a module to it, or to none: 0. */
+static int own(const struct module *m, u8 number) {
+  for (u64 i = 0; i < m->mapped_count; i++) {
+    for (u64 page = (m->lo + m->mapped[2 * i]) / PAGE; page < (m->lo + m->mapped[2 * i + 1]) / PAGE; page++) {
+      u8 **region = &lbr_regions[page / REGION_PAGES];
+      if (!*region) {
+        void *r = lbr_mmap(0, REGION_PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (r == MAP_FAILED) return 0;
+        __atomic_store_n(region, r, __ATOMIC_RELEASE);
+      }
+      (*region)[page % REGION_PAGES] = number;
     }
-    (*region)[page % REGION_PAGES] = module;
   }
   return 1;
+}
+
+/* protect sets the rights of the first mappings of a module; it returns how many took
+ * them. */
+static u64 protect(const struct module *m, u64 count, int rights) {
+  u64 i = 0;
+  while (i < count && lbr_mprotect((void *)(m->lo + m->mapped[2 * i]), m->mapped[2 * i + 1] - m->mapped[2 * i], rights) == 0) i++;
+  return i;
 }
 
 struct module *lbr_module_at(u64 addr) {
@@ -78,9 +88,9 @@ static u64 place(const struct plan *p, u64 lo, u64 size, i64 *moved) {
     *moved = distance - p->distance;
     if (i && (p->nearest - *moved < INT32_MIN || p->farthest - *moved > INT32_MAX)) continue;
     u64 at = lo + (u64)distance;
-    void *m = mmap((void *)at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    void *m = lbr_mmap((void *)at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (m == (void *)at) return at;
-    if (m != MAP_FAILED) munmap(m, size); /* a kernel that takes the address as a hint */
+    if (m != MAP_FAILED) lbr_munmap(m, size); /* a kernel that takes the address as a hint */
   }
   return 0;
 }
@@ -89,10 +99,11 @@ static u64 place(const struct plan *p, u64 lo, u64 size, i64 *moved) {
 static const char *map_copy(const struct plan *p, int fd, u64 at, u64 bias, i64 moved, const u32 *far) {
   u64 size = (p->words * 8 + PAGE - 1) & ~(PAGE - 1ul), *words = (u64 *)(at + p->code_size);
   int rights = PROT_READ | (moved ? PROT_WRITE : PROT_EXEC);
-  if (mmap((void *)at, p->code_size, rights, MAP_PRIVATE | MAP_FIXED, fd, (off_t)p->code_at) == MAP_FAILED) return "no memory";
-  if (mmap(words, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, (off_t)p->words_at) == MAP_FAILED) return "no memory";
+  if (lbr_mmap((void *)at, p->code_size, rights, MAP_PRIVATE | MAP_FIXED, fd, (off_t)p->code_at) == MAP_FAILED) return "no memory";
+  if (lbr_mmap(words, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, (off_t)p->words_at) == MAP_FAILED) return "no memory";
   words[0] = (u64)lbr_dispatch + (u64)p->number * DISPATCH_SIZE;
-  for (u64 i = 1; i < p->words; i++) words[i] += bias;
+  words[1] = (u64)lbr_system_call;
+  for (u64 i = 2; i < p->words; i++) words[i] += bias;
   if (!moved) return 0;
   for (u64 i = 0; i < p->far; i++) {
     u8 *d = (u8 *)(at + far[i] - 4);
@@ -101,19 +112,24 @@ static const char *map_copy(const struct plan *p, int fd, u64 at, u64 bias, i64 
     v -= (i32)moved;
     memcpy(d, &v, sizeof v);
   }
-  return mprotect((void *)at, p->code_size, PROT_READ | PROT_EXEC) < 0 ? "the kernel does not take a changed copy" : 0;
+  return lbr_mprotect((void *)at, p->code_size, PROT_READ | PROT_EXEC) < 0 ? "the kernel does not take a changed copy" : 0;
 }
 
 /* map_tables maps what does not depend on where a module is loaded. It stays mapped: events
  * are looked at later than they happen. */
 static int map_tables(struct module *m, const struct plan *p, int fd) {
   if (m->entry) return 1;
-  const u8 *t = mmap(0, p->far_at + p->far * 4 - p->entry_at, PROT_READ, MAP_PRIVATE, fd, (off_t)p->entry_at);
+  const u8 *t = lbr_mmap(0, p->starts_at + p->starts * 4 - p->entry_at, PROT_READ, MAP_PRIVATE, fd, (off_t)p->entry_at);
   if (t == MAP_FAILED) return 0;
   m->entry = (const u32 *)t;
   m->functions = (const u32 *)(t + p->functions_at - p->entry_at);
   m->function_count = p->functions;
   m->far = (const u32 *)(t + p->far_at - p->entry_at);
+  m->mapped = (const u32 *)(t + p->mapped_at - p->entry_at);
+  m->mapped_count = p->mapped;
+  m->starts = (const u32 *)(t + p->starts_at - p->entry_at);
+  m->start_count = p->starts;
+  m->ranks = (const struct rank *)(t + p->ranks_at - p->entry_at);
   return 1;
 }
 
@@ -127,7 +143,7 @@ static const char *fill(struct module *m, const struct plan *p, int fd, u64 bias
   if (!copy) return "no room for the copy of its code";
   const char *why = map_copy(p, fd, copy, bias, moved, m->far);
   if (why) {
-    munmap((void *)copy, m->copy_size);
+    lbr_munmap((void *)copy, m->copy_size);
     return why;
   }
   m->lo = lo;
@@ -138,31 +154,50 @@ static const char *fill(struct module *m, const struct plan *p, int fd, u64 bias
   return 0;
 }
 
+/* runnable tells whether the pages of a module are mapped as those of its file are: can be
+ * read and run, and not written. Others are not taken the right from. */
+static int runnable(const struct module *m) {
+  for (u64 i = 0; i < m->mapped_count; i++)
+    if (!lbr_mapped_as(m->lo + m->mapped[2 * i], m->lo + m->mapped[2 * i + 1], "r-xp")) return 0;
+  return 1;
+}
+
+/* take takes the right to run from the original: from all of it, or from none. */
+static const char *take(struct module *m) {
+  u64 taken = protect(m, m->mapped_count, PROT_READ);
+  if (taken == m->mapped_count) return 0;
+  protect(m, taken, PROT_READ | PROT_EXEC);
+  return "the kernel does not take the right to run from its code";
+}
+
 const char *lbr_load(struct module *m, u64 bias) {
   struct plan p;
   u64 number = (u64)(m - lbr_modules);
   int fd = open_plan(number, &p);
   if (fd < 0) return "the plan cannot be read";
   const char *why = fill(m, &p, fd, bias);
-  close(fd);
+  lbr_close(fd);
   if (why) return why;
-  __atomic_store_n(&m->size, m->span, __ATOMIC_RELEASE);
-  if (!own(m->lo, m->span, (u8)(number + 1))) why = "no memory";
-  else if (mprotect((void *)m->lo, m->span, PROT_READ) < 0) why = "the kernel does not take the right to run from its code";
+  if (!runnable(m)) {
+    why = "its code is not mapped as its file says, or can be written to";
+  } else {
+    __atomic_store_n(&m->size, m->span, __ATOMIC_RELEASE);
+    why = own(m, (u8)(number + 1)) ? take(m) : "no memory";
+  }
   if (why) lbr_unload(m);
   return why;
 }
 
 void lbr_unload(struct module *m) {
-  lbr_moved++;
-  own(m->lo, m->span, 0);
+  lbr_moves();
+  own(m, 0);
   __atomic_store_n(&m->size, 0, __ATOMIC_RELEASE);
   m->code_size = 0;
-  munmap((void *)(m->code + 1), m->copy_size);
+  lbr_munmap((void *)(m->code + 1), m->copy_size);
 }
 
 void lbr_release(struct module *m) {
-  own(m->lo, m->span, 0);
+  own(m, 0);
   __atomic_store_n(&m->size, 0, __ATOMIC_RELEASE);
-  mprotect((void *)m->lo, m->span, PROT_READ | PROT_EXEC);
+  protect(m, m->mapped_count, PROT_READ | PROT_EXEC);
 }

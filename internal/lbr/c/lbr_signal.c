@@ -1,6 +1,12 @@
-/* Signals of the program. A fault is how the copy is come to, so the signal of
- * faults must not be blocked, nor taken. Other handlers are called by one of ours: a
- * handler runs code that stores events, as the code does that it interrupts. */
+/* Signals of the program. A fault is how the copy is come to, so the signal of faults is
+ * never blocked, nor taken from us: what the program does with it is kept here. Other
+ * handlers are called by one of ours: a handler runs code that stores events, as the code
+ * does that it interrupts.
+ *
+ * Handlers of ours run on a stack of our own, as the program's may be as small as it likes.
+ * Before the program's handler runs, what the kernel put there is moved to where the
+ * kernel would have put it: to the program's stack for signals, or to the one that it
+ * runs on. */
 
 #include "lbr.h"
 
@@ -10,9 +16,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SIGNALS = 65 };
+enum { SIGNALS = 65, RED_ZONE = 128, DISARM = (int)(1u << 31) /* SS_AUTODISARM */ };
+
+/* What the kernel has of a context; that of the C library is longer. */
+enum { CONTEXT = offsetof(ucontext_t, uc_sigmask) + 8 };
 
 static struct sigaction handler[SIGNALS]; /* the program's */
+
+static u64 bit(int number) { return 1ul << (number - 1); }
+
+/* word is what the kernel knows of a set. */
+static u64 *word(sigset_t *set) { return (u64 *)set; }
 
 static int (*real(void))(int, const struct sigaction *, struct sigaction *) {
   static int (*f)(int, const struct sigaction *, struct sigaction *);
@@ -24,74 +38,157 @@ void lbr_handle(int number, void (*f)(int, siginfo_t *, void *)) {
   struct sigaction a;
   memset(&a, 0, sizeof a);
   a.sa_sigaction = f;
-  a.sa_flags = SA_SIGINFO;
+  a.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigfillset(&a.sa_mask); /* a handler of the program's cannot come between */
   real()(number, &a, &handler[number]);
 }
+
+void lbr_unhandle(int number) { real()(number, &handler[number], 0); }
 
 static int is_default(const struct sigaction *a) {
   return !(a->sa_flags & SA_SIGINFO) && (a->sa_handler == SIG_DFL || a->sa_handler == SIG_IGN);
 }
 
-static void call(int number, siginfo_t *info, ucontext_t *u) {
-  const struct sigaction *a = &handler[number];
-  if (a->sa_flags & SA_SIGINFO) a->sa_sigaction(number, info, u);
-  else a->sa_handler(number);
+static void set_mask(u64 mask) { lbr_raw(SYS_rt_sigprocmask, SIG_SETMASK, (u64)&mask, 0, 8, 0, 0); }
+
+/* ---- what is interrupted ---- */
+
+/* What a handler interrupted may have been about to store an event: then the slots of the
+ * state are in use, and the position is in rax, which may be another one afterwards. */
+struct interrupted {
+  u64 pc, original, slots[7];
+  struct event *position, begun;
+};
+
+static int interrupt(struct state *s, ucontext_t *u, struct interrupted *i) {
+  greg_t *regs = u->uc_mcontext.gregs;
+  i->pc = (u64)regs[REG_RIP];
+  if (!s || !lbr_in_copy(i->pc)) return 0;
+  u64 slots[7] = {s->save, s->save_rcx, s->flags, s->target, s->go, s->from, s->module};
+  memcpy(i->slots, slots, sizeof slots);
+  i->position = s->position;
+  if (s->position != s->end) i->begun = *s->position; /* what the handler's events overwrite */
+  regs[REG_RIP] = (i64)(i->original = lbr_original(i->pc));
+  return 1;
 }
 
-/* relay calls the program's handler. What it interrupted may have been about to
- * store an event: then the slots of the state are in use, and the position is in
- * rax, which may be another one now. */
-static void relay(int number, siginfo_t *info, void *context) {
-  ucontext_t *u = context;
+static void resume(struct state *s, ucontext_t *u, const struct interrupted *i) {
   greg_t *regs = u->uc_mcontext.gregs;
-  u64 pc = (u64)regs[REG_RIP], original;
-  if (!lbr_in_copy(pc)) {
-    call(number, info, u);
+  s->save = i->slots[0], s->save_rcx = i->slots[1], s->flags = i->slots[2];
+  s->target = i->slots[3], s->go = i->slots[4], s->from = i->slots[5];
+  s->module = i->slots[6];
+  if (regs[REG_RIP] != (i64)i->original) return; /* the handler chose where to go on */
+  regs[REG_RIP] = (i64)i->pc;
+  u64 rax = (u64)regs[REG_RAX], behind = rax - (u64)i->position;
+  if (behind && behind != sizeof *i->position) return;
+  /* Where nothing is stored yet, or part of an event, or all of it: that is stored again,
+   * and for that there has to be room. Of the frame here nothing is known. If the buffer was full before, storing fails as it would have. */
+  if (i->position == s->end && s->position == s->end) return;
+  if (i->position != s->end) {
+    if (s->position == s->end) s->position = lbr_full(s, u, FROM_OUTSIDE);
+    *s->position = i->begun;
+  }
+  regs[REG_RAX] = (i64)((u64)s->position + behind);
+}
+
+/* ---- handlers ---- */
+
+static int on_given(const struct state *s, u64 sp) {
+  return !(s->given.ss_flags & (SS_DISABLE | DISARM)) && sp - (u64)s->given.ss_sp - 1 < s->given.ss_size;
+}
+
+/* lbr_run calls the program's handler, on the stack that it wants; all signals are blocked
+ * until then, and afterwards. */
+void lbr_run(int number, siginfo_t *info, ucontext_t *u) {
+  struct sigaction a = handler[number];
+  struct interrupted i;
+  struct state *s = lbr_mine();
+  int in = interrupt(s, u, &i);
+  u64 *mask = word(&u->uc_sigmask), during;
+  if (number == SIGSEGV && a.sa_flags & (int)SA_RESETHAND) { /* else the kernel has done it */
+    handler[number].sa_flags = 0;
+    handler[number].sa_handler = SIG_DFL;
+  }
+  if (s) {
+    if (s->masked) *mask |= bit(SIGSEGV);
+    u->uc_stack = s->given;
+    if (s->given.ss_flags & DISARM) s->given = (stack_t){.ss_flags = SS_DISABLE};
+  }
+  during = *mask | *word(&a.sa_mask);
+  if (!(a.sa_flags & SA_NODEFER)) during |= bit(number);
+  if (s) s->masked = (during & bit(SIGSEGV)) != 0;
+  set_mask(during & ~bit(SIGSEGV));
+  if (a.sa_flags & SA_SIGINFO) a.sa_sigaction(number, info, u);
+  else a.sa_handler(number);
+  set_mask(~0ul);
+  if ((s = lbr_mine())) {
+    s->masked = (*mask & bit(SIGSEGV)) != 0;
+    s->given = u->uc_stack;
+    u->uc_stack = (stack_t){.ss_sp = s->stack, .ss_size = STACK};
+    if (in) resume(s, u, &i);
+  }
+  *mask &= ~bit(SIGSEGV);
+}
+
+/* What the kernel puts on a stack for a handler: rt_sigframe. */
+struct frame {
+  u64 back;
+  u8 context[CONTEXT];
+  siginfo_t info;
+};
+
+/* registers_size is how long the vector registers of a context are. */
+static u64 registers_size(const ucontext_t *u) {
+  enum { LEGACY = 512, SOFTWARE = 464, MAGIC = 0x46505853 };
+  const u32 *software = (const u32 *)((const u8 *)u->uc_mcontext.fpregs + SOFTWARE);
+  if (!u->uc_mcontext.fpregs) return 0;
+  return software[0] == MAGIC ? software[1] : LEGACY;
+}
+
+/* deliver gives a signal to the program's handler, and does not return if it is on our
+ * stack. */
+static void deliver(int number, siginfo_t *info, ucontext_t *u) {
+  struct state *s = lbr_mine();
+  u64 sp = (u64)u->uc_mcontext.gregs[REG_RSP], n = registers_size(u);
+  if (!s || (u64)u - (u64)s->stack >= STACK) { /* the thread's first */
+    lbr_run(number, info, u);
     return;
   }
-  struct state *s = lbr_mine();
-  u64 slots[7] = {s->save, s->save_rcx, s->flags, s->target, s->go, s->from, s->module};
-  struct event *position = s->position, begun = {0};
-  if (position != s->end) begun = *position; /* what the handler's events overwrite */
-  regs[REG_RIP] = (i64)(original = lbr_original(pc));
-  call(number, info, u);
-  s->save = slots[0], s->save_rcx = slots[1], s->flags = slots[2];
-  s->target = slots[3], s->go = slots[4], s->from = slots[5];
-  s->module = slots[6];
-  if (regs[REG_RIP] != (i64)original) return; /* the handler chose where to go on */
-  regs[REG_RIP] = (i64)pc;
-  if ((u64)regs[REG_RAX] == (u64)position) {
-    /* Where nothing is stored yet, or part of an event: that is stored again. Behind the
-     * end of the buffer nothing is, and it cannot be read. */
-    if (s->position != s->end && position != s->end) *s->position = begun;
-    regs[REG_RAX] = (i64)s->position;
-  } else if ((u64)regs[REG_RAX] == (u64)(position + 1)) {
-    if (s->position == s->end) s->position = lbr_full(s, u, lbr_modules[begun.module].lo + (begun.from & FROM_MASK), begun.from >> KIND_SHIFT);
-    *s->position = begun;
-    regs[REG_RAX] = (i64)(s->position + 1);
-  }
+  if (handler[number].sa_flags & SA_ONSTACK && !(s->given.ss_flags & SS_DISABLE) && !on_given(s, sp)) sp = (u64)s->given.ss_sp + s->given.ss_size;
+  else sp -= RED_ZONE;
+  u64 registers = (sp - n) & ~63ul;
+  struct frame *f = (struct frame *)(((registers - sizeof *f) & ~15ul) - 8);
+  memcpy((void *)registers, u->uc_mcontext.fpregs, n);
+  f->back = ((const u64 *)u)[-1];
+  memcpy(f->context, u, sizeof f->context);
+  f->info = *info;
+  if (n) *(u64 *)(f->context + offsetof(ucontext_t, uc_mcontext.fpregs)) = registers;
+  lbr_switch(f, number, &f->info, f->context);
+}
+
+static void relay(int number, siginfo_t *info, void *context) {
+  int error = errno;
+  deliver(number, info, context);
+  errno = error;
 }
 
 void lbr_forward(int number, siginfo_t *info, ucontext_t *u) {
-  u64 pc = (u64)u->uc_mcontext.gregs[REG_RIP];
-  if (!is_default(&handler[number])) {
-    /* It is the program's code, which is come to by faults: ours is left. */
-    sigset_t mask;
-    sigorset(&mask, &u->uc_sigmask, &handler[number].sa_mask);
-    sigdelset(&mask, number);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
-    if (lbr_in_copy(pc)) {
-      relay(number, info, u);
-    } else {
-      call(number, info, u);
-    }
+  struct state *s = lbr_mine();
+  struct sigaction a = handler[number];
+  int sent = info->si_code <= 0;
+  if (sent && s && s->masked) { /* until the program takes it */
+    s->pending = 1;
     return;
   }
-  struct sigaction a;
+  if (!is_default(&a)) {
+    deliver(number, info, u);
+    return;
+  }
+  if (sent && a.sa_handler == SIG_IGN) return;
   memset(&a, 0, sizeof a);
   a.sa_handler = SIG_DFL;
   real()(number, &a, 0); /* and the fault comes again */
+  if (sent) lbr_raw(SYS_tgkill, (u64)getpid(), lbr_raw(SYS_gettid, 0, 0, 0, 0, 0, 0), (u64)number, 0, 0, 0);
 }
 
 /* ---- what the program calls ---- */
@@ -108,8 +205,8 @@ VISIBLE int sigaction(int number, const struct sigaction *act, struct sigaction 
   } else {
     ours = *act;
     ours.sa_sigaction = relay;
-    ours.sa_flags |= SA_SIGINFO;
-    sigdelset(&ours.sa_mask, SIGSEGV);
+    ours.sa_flags |= SA_SIGINFO | SA_ONSTACK;
+    sigfillset(&ours.sa_mask);
     handler[number] = *act;
     struct sigaction before;
     r = real()(number, &ours, &before);
@@ -120,35 +217,42 @@ VISIBLE int sigaction(int number, const struct sigaction *act, struct sigaction 
   return r;
 }
 
-VISIBLE void (*signal(int number, void (*f)(int)))(int) {
+static void (*set_handler(int number, void (*f)(int), int flags))(int) {
   struct sigaction a, old;
   memset(&a, 0, sizeof a);
   a.sa_handler = f;
-  a.sa_flags = SA_RESTART;
+  a.sa_flags = flags;
   return sigaction(number, &a, &old) < 0 ? SIG_ERR : old.sa_handler;
 }
 
-/* passable is the set without the signal of faults. */
-static const sigset_t *passable(const sigset_t *set, sigset_t *copy) {
-  if (!set || !lbr_modules[0].code) return set;
-  *copy = *set;
-  sigdelset(copy, SIGSEGV);
-  return copy;
-}
+VISIBLE void (*signal(int number, void (*f)(int)))(int) { return set_handler(number, f, SA_RESTART); }
+VISIBLE void (*bsd_signal(int number, void (*f)(int)))(int) { return set_handler(number, f, SA_RESTART); }
+VISIBLE void (*ssignal(int number, void (*f)(int)))(int) { return set_handler(number, f, SA_RESTART); }
+VISIBLE void (*sysv_signal(int number, void (*f)(int)))(int) { return set_handler(number, f, (int)(SA_RESETHAND | SA_NODEFER)); }
+VISIBLE void (*__sysv_signal(int number, void (*f)(int)))(int) { return sysv_signal(number, f); }
 
-#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-
-VISIBLE int sigprocmask(int how, const sigset_t *set, sigset_t *old) {
-  sigset_t copy;
-  return NEXT(sigprocmask)(how, how == SIG_UNBLOCK ? set : passable(set, &copy), old);
-}
-
-VISIBLE int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
-  sigset_t copy;
-  return NEXT(pthread_sigmask)(how, how == SIG_UNBLOCK ? set : passable(set, &copy), old);
-}
-
-VISIBLE int sigsuspend(const sigset_t *set) {
-  sigset_t copy;
-  return NEXT(sigsuspend)(passable(set, &copy));
+/* sigaltstack keeps what the program gives, and checks it as the kernel does. */
+VISIBLE int sigaltstack(const stack_t *give, stack_t *old) {
+  struct state *s = lbr_modules[0].code ? lbr_mine() : 0;
+  int on = s && on_given(s, (u64)__builtin_frame_address(0)), error = 0;
+  if (!s) error = (int)-lbr_raw(SYS_sigaltstack, (u64)give, (u64)old, 0, 0, 0, 0);
+  if (!s && !error) return 0;
+  stack_t was = s ? s->given : (stack_t){0}, next;
+  if (on) was.ss_flags |= SS_ONSTACK;
+  if (s && give) {
+    next = *give;
+    int mode = next.ss_flags & ~DISARM;
+    if (on) error = EPERM;
+    else if (mode && mode != SS_ONSTACK && mode != SS_DISABLE) error = EINVAL;
+    else if (mode == SS_DISABLE) next.ss_sp = 0, next.ss_size = 0;
+    else if (next.ss_size < LEAST_STACK) error = ENOMEM;
+    else next.ss_flags &= DISARM;
+    if (!error) s->given = next;
+  }
+  if (error) {
+    errno = error;
+    return -1;
+  }
+  if (old) *old = was;
+  return 0;
 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// TestRecorder runs some of the programs of RECORDER.md plain and recorded, and wants the
+// same answers.
+func TestRecorder(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("gcc"); err != nil || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("needs gcc, Linux and x86-64")
+	}
+	dir := t.TempDir()
+	b := &bench{cairn: filepath.Join(dir, "cairn"), rounds: 1}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", b.cairn, "../cmd/cairn")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := writeRecorderFiles(dir); err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for i := range recorderGuests {
+		g := &recorderGuests[i]
+		if !map[string]bool{"Perl": true, "bash": true, "mawk": true, "gcc": true}[g.name] && os.Getenv("CAIRN_RECORDER") == "" {
+			continue
+		}
+		r := b.recordGuest(t.Context(), dir, g)
+		switch {
+		case r.bad:
+			t.Errorf("%s: %s", g.name, r.why)
+		case r.why != "":
+			t.Logf("%s: %s", g.name, r.why)
+		default:
+			ran++
+			t.Logf("%s: %.2f s, recorded %.2f s, %s samples %s", g.name, r.plain, r.copied, r.samples, r.note)
+		}
+	}
+	if ran == 0 {
+		t.Skip("none of the programs is here")
+	}
+}
