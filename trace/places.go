@@ -22,7 +22,6 @@ type Places struct {
 	mu      sync.Mutex
 	threads [][]place // ascending by part
 	frames  int       // of all
-	every   int       // parts from one to the next, 0 as many as take a while to read
 	changed bool
 }
 
@@ -53,11 +52,8 @@ const (
 	maxPlaceArgs   = 16      // of a call
 )
 
-// step returns how many parts of a thread are from one place to the next.
-func (p *Places) step(parts int, bytes int64) int {
-	if p.every > 0 {
-		return p.every
-	}
+// stepOf returns how many parts of a thread are from one place to the next.
+func stepOf(parts int, bytes int64) int {
 	return max(parts/maxPlaces+1, int(placeBytes*int64(parts)/max(1, bytes)))
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"reflect"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -86,21 +87,22 @@ func TestPlaces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawn(t)
 		places := NewPlaces(len(m.List))
-		places.every = rapid.IntRange(1, 3).Draw(t, "every")
+		step := rapid.IntRange(1, 3).Draw(t, "step")
 		for range 3 {
 			want := drawSelection(t)
 			var log Log = &counted{Memory: m}
 			if rapid.Bool().Draw(t, "some threads") {
 				log = Only(log, func(th Thread) bool { return th.TID > 0 })
 			}
+			want.whole = true
 			expected := items(t, Select(log, want))
+			want.whole, want.step = false, step
 			if want.Places = places; rapid.Bool().Draw(t, "read again") {
 				key := []byte("log")
 				again, err := ReadPlaces(places.AppendTo(nil, key), key, m.Threads())
 				if err != nil {
 					t.Fatal(err)
 				}
-				again.every = places.every
 				places, want.Places = again, again
 			}
 			if got := items(t, Select(log, want)); !reflect.DeepEqual(got, expected) {
@@ -119,11 +121,11 @@ func TestPlaces(t *testing.T) {
 // counted counts the parts that are read.
 type counted struct {
 	*Memory
-	parts int
+	parts atomic.Int64
 }
 
 func (c *counted) Batches(thread, from, to int) iter.Seq2[*Batch, error] {
-	c.parts += to - from
+	c.parts.Add(int64(to - from))
 	return c.Memory.Batches(thread, from, to)
 }
 
@@ -135,24 +137,23 @@ func TestPlacesSkip(t *testing.T) {
 		m.Content[0] = append(m.Content[0], Part{Events: []Event{{Time: 10 * i, Func: FuncID(i), Kind: Enter}, {Time: 10*i + 5, Func: FuncID(i + i%2), Kind: Exit}}})
 	}
 	places := NewPlaces(1)
-	places.every = 1
 	for range 2 {
 		log := &counted{Memory: m}
-		for _, err := range Select(log, Selection{From: 500, To: 530, Places: places}).Batches(0, 0, 1) {
+		for _, err := range Select(log, Selection{From: 500, To: 530, Places: places, step: 1}).Batches(0, 0, 1) {
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		if first := len(places.threads[0]) == 0; !first && log.parts > 160 {
-			t.Errorf("%d parts were read", log.parts)
+		if first := len(places.threads[0]) == 0; !first && log.parts.Load() > 160 {
+			t.Errorf("%d parts were read", log.parts.Load())
 		}
 	}
 	log := &counted{Memory: m}
-	for range Select(log, Selection{From: 500, To: 530, Places: places}).Batches(0, 0, 1) {
+	for range Select(log, Selection{From: 500, To: 530, Places: places, step: 1}).Batches(0, 0, 1) {
 		continue
 	}
 	// All parts are announced to what looks for exits, which ends at the first.
-	if got := log.parts - 100; got > 5 {
+	if got := log.parts.Load() - 100; got > 5 {
 		t.Errorf("%d parts were read of 3 that are wanted", got)
 	}
 }
@@ -162,15 +163,37 @@ func TestPlacesError(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
 	places := NewPlaces(1)
-	places.every = 1
 	errs := 0
-	for _, err := range Select(damaged{made([]uint64{1, 2, 3, 4, 5, 6, 7}), gone}, Selection{From: 100, Places: places}).Batches(0, 0, 1) {
+	for _, err := range Select(damaged{made([]uint64{1, 2, 3, 4, 5, 6, 7}), gone}, Selection{From: 100, Places: places, step: 1}).Batches(0, 0, 1) {
 		if errors.Is(err, gone) {
 			errs++
 		}
 	}
 	if errs != 1 {
 		t.Errorf("%d errors", errs)
+	}
+}
+
+// TestPlacesOfOneLog: what is read again of one log begins at a place of the first time.
+func TestPlacesOfOneLog(t *testing.T) {
+	t.Parallel()
+	m := &Memory{List: []Thread{{TID: 1}}, Content: [][]Part{{}}}
+	for i := range uint64(100) {
+		m.Content[0] = append(m.Content[0], Part{Events: []Event{{Time: 10 * i, Func: 1, Kind: Enter}, {Time: 10*i + 5, Func: 1, Kind: Exit}}})
+	}
+	whole := &counted{Memory: m}
+	log := Select(whole, Selection{From: 900, To: 910, Places: NewPlaces(1), step: 1})
+	for range 2 {
+		before := whole.parts.Load()
+		for _, err := range log.Batches(0, 0, 1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Asking for exits announces all parts.
+		if n := whole.parts.Load() - before - 100; before > 0 && n > 5 {
+			t.Errorf("%d parts were read the second time", n)
+		}
 	}
 }
 

@@ -27,6 +27,16 @@ type Selection struct {
 	// one, and are added to on the way there. It may be nil. Damage before such a place
 	// is not told of.
 	Places *Places
+	// Lookback, if it is not 0, is how many bytes of a thread at most are read for what is
+	// open when From begins, where the log tells the times of its parts. Calls that began
+	// before are missing then; Blind tells in how many threads.
+	Lookback int64
+	// Workers is how many goroutines look for what is open when From begins; 0 is
+	// GOMAXPROCS.
+	Workers int
+
+	step  int  // parts that are read at a time, 0 for as many as take a while to read
+	whole bool // follow all events, also those before From
 }
 
 // Select returns log with what is wanted of it. Each call in it has an end, unless
@@ -42,7 +52,11 @@ func Select(log Log, want Selection) Log {
 		// What is open at the beginning of a part depends on those before.
 		all[i], threads[i].Parts = threads[i].Parts, min(threads[i].Parts, 1)
 	}
-	return &selected{Log: log, want: want, threads: threads, parts: all}
+	s := &selected{Log: log, want: want, threads: threads, parts: all, slots: make(chan struct{}, workers(want.Workers))}
+	for i := range threads {
+		s.starts = append(s.starts, s.startOf(i))
+	}
+	return s
 }
 
 type selected struct {
@@ -50,6 +64,8 @@ type selected struct {
 	want    Selection
 	threads []Thread
 	parts   []int // of the whole log's threads
+	slots   chan struct{}
+	starts  []start // by thread, as it was when the log was made
 }
 
 // Unwrap returns the whole log.
@@ -82,35 +98,93 @@ func (s *selected) Batches(thread, from, to int) iter.Seq2[*Batch, error] {
 // read gives x the events of a thread, from the last place before what is wanted on,
 // and yields what it makes of them. It reports whether more is wanted.
 func (s *selected) read(x *selector, thread int, yield func(*Batch, error) bool) bool {
-	at, parts := 0, s.parts[thread]
-	step, places := max(1, parts), s.want.Places
-	if places != nil {
-		step = places.step(parts, s.threads[thread].Bytes)
-		if p := places.before(s.origin(thread), s.want.From); p != nil {
-			x.resume(p)
-			at = p.part
+	from := s.startOf(thread) // of the places that there are by now
+	at, parts, step := from.part, s.parts[thread], s.want.step
+	if step == 0 {
+		step = stepOf(parts, s.threads[thread].Bytes)
+	}
+	if p := from.place; p != nil {
+		x.resume(p)
+		// Most likely what is wanted begins before the next place.
+		at = min(p.part+step, parts)
+		if !s.parted(x, thread, p.part, at, yield) {
+			return false
+		}
+	}
+	if x.now < s.want.From && !x.flat && !s.want.whole {
+		var more bool
+		if at, more = s.skip(x, thread, at, step, yield); !more {
+			return false
 		}
 	}
 	for ; at < parts && !x.ended; at += step {
-		if places != nil && at > 0 && x.now < s.want.From {
-			places.add(s.origin(thread), x.place(at))
+		s.keep(x, thread, at)
+		if !s.parted(x, thread, at, min(at+step, parts), yield) {
+			return false
 		}
-		for b, err := range s.Log.Batches(thread, at, min(at+step, parts)) {
-			if err != nil {
-				damage := (*Damage)(nil)
-				if !yield(nil, err) || !errors.As(err, &damage) {
-					return false
-				}
-				continue
+	}
+	return true
+}
+
+// skip goes on from a part to the first from which something may be wanted, which it
+// returns, with the stack alone.
+func (s *selected) skip(x *selector, thread, at, step int, yield func(*Batch, error) bool) (int, bool) {
+	parts := s.parts[thread]
+	ahead := startDigests(s.Log, thread, at, parts, step, s.slots)
+	defer ahead.end()
+	for ; at < parts; at += step {
+		d := ahead.next()
+		if d == nil || max(x.now, d.now) >= s.want.From {
+			break
+		}
+		s.keep(x, thread, at)
+		if !x.fits(d) {
+			if !s.parted(x, thread, at, min(at+step, parts), yield) {
+				return at, false
 			}
-			x.batch(b)
-			if x.ended {
-				break
+			continue
+		}
+		x.digested(d)
+		for _, err := range d.damage {
+			if !yield(nil, err) {
+				return at, false
 			}
-			// Also if there is nothing: readers look there whether to go on.
-			if !yield(x.take(), nil) {
+		}
+		if d.err != nil {
+			yield(nil, d.err)
+			return at, false
+		}
+		if !yield(x.take(), nil) {
+			return at, false
+		}
+	}
+	return at, true
+}
+
+// keep keeps the place before a part, if it is before what is wanted.
+func (s *selected) keep(x *selector, thread, at int) {
+	if places := s.want.Places; places != nil && at > 0 && x.now < s.want.From && !s.starts[thread].blind {
+		places.add(s.origin(thread), x.place(at))
+	}
+}
+
+// parted gives x the events of some parts.
+func (s *selected) parted(x *selector, thread, from, to int, yield func(*Batch, error) bool) bool {
+	for b, err := range s.Log.Batches(thread, from, to) {
+		if err != nil {
+			damage := (*Damage)(nil)
+			if !yield(nil, err) || !errors.As(err, &damage) {
 				return false
 			}
+			continue
+		}
+		x.batch(b)
+		if x.ended {
+			break
+		}
+		// Also if there is nothing: readers look there whether to go on.
+		if !yield(x.take(), nil) {
+			return false
 		}
 	}
 	return true

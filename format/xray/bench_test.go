@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cairnprof/cairn/format/xray"
@@ -91,11 +92,11 @@ func nested(f xraytest.Format, calls int) []byte {
 // counted counts the bytes that are read.
 type counted struct {
 	io.ReaderAt
-	n int64
+	n atomic.Int64
 }
 
 func (c *counted) ReadAt(p []byte, off int64) (int, error) {
-	c.n += int64(len(p))
+	c.n.Add(int64(len(p)))
 	return c.ReaderAt.ReadAt(p, off)
 }
 
@@ -116,7 +117,7 @@ func window(t testing.TB, data []byte, places *trace.Places) (events int, read i
 		}
 		events += len(b.Events)
 	}
-	return events, r.n
+	return events, r.n.Load()
 }
 
 // TestWindow: of a log that was looked at before, the headers of blocks are read and

@@ -88,6 +88,12 @@ func (l *Log) Info() *trace.Info { return &l.info }
 // Threads implements [trace.Log].
 func (l *Log) Threads() []trace.Thread { return l.threads }
 
+// PartTime implements [trace.PartTimer].
+func (l *Log) PartTime(thread, part int) (ticks uint64, ok bool) {
+	p := &l.parts[thread][part]
+	return p.first, p.timed
+}
+
 func (l *Log) window() window {
 	return window{r: l.r, name: l.info.File, size: l.info.Size}
 }

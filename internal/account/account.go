@@ -91,6 +91,9 @@ type Options struct {
 	// Memory is how many bytes the tries of all threads may take, about, for Run; 0 for
 	// any. Beyond, the least stacks are folded into their callers, see Stats.Folded.
 	Memory int64
+	// CallsOnly says that single calls are all that is wanted of a Replay or of Pieces:
+	// the nodes of their tries have no sums.
+	CallsOnly bool
 	// TailCalls, if not nil, put what a function jumped to below it.
 	TailCalls *TailCalls
 	// Progress, if not nil, is called now and then with the number of bytes of

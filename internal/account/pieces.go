@@ -66,7 +66,7 @@ func NewPieces(ctx context.Context, log trace.Log, thread int, opt Options) (*Pi
 }
 
 func newPieces(ctx context.Context, log trace.Log, thread int, opt Options, step int) (*Pieces, error) {
-	opt.Slowest, opt.MaxNodes = 0, placeNodes
+	opt.Slowest, opt.MaxNodes, opt.CallsOnly = 0, placeNodes, true
 	r := newReplayer(log, thread, opt)
 	if err := r.prescan(ctx, log); err != nil {
 		return nil, err

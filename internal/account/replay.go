@@ -367,10 +367,12 @@ func (r *replayer) pop(end uint64, how End) {
 	if how == Returned && f.id == r.stats.Enters && len(r.stack)+1 != r.border && int(f.args) == len(r.args) {
 		r.stats.leaf(total)
 	}
-	n := r.trie.Node(f.node)
-	n.Add(total, self)
-	if how > Tail || f.inferred || r.trie.OfOthers(f.node) {
-		r.count(f, n, total-self, how)
+	if !r.opt.CallsOnly {
+		n := r.trie.Node(f.node)
+		n.Add(total, self)
+		if how > Tail || f.inferred || r.trie.OfOthers(f.node) {
+			r.count(f, n, total-self, how)
+		}
 	}
 	if n := len(r.stack); n > 0 {
 		r.stack[n-1].child += total

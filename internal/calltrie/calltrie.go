@@ -130,14 +130,20 @@ func (t *Trie) Child(parent NodeID, fn trace.FuncID) NodeID {
 	if t.OfOthers(parent) {
 		return parent
 	}
-	id, ok := t.Find(parent, fn)
-	if !ok {
-		if t.nodes.n >= t.limit {
-			return t.theOther()
-		}
-		id = t.add(parent, fn)
-		t.index.insert(&t.nodes, id)
+	h := hash(parent, fn)
+	if id, ok := t.index.find(&t.nodes, h, parent, fn); ok {
+		return id
 	}
+	return t.newChild(h, parent, fn)
+}
+
+// newChild makes the node of fn below parent, where there is none.
+func (t *Trie) newChild(h uint32, parent NodeID, fn trace.FuncID) NodeID {
+	if t.nodes.n >= t.limit {
+		return t.theOther()
+	}
+	id := t.add(parent, fn)
+	t.index.insert(id, h)
 	return id
 }
 
@@ -178,13 +184,17 @@ func (t *Trie) add(parent NodeID, fn trace.FuncID) NodeID {
 	id := t.nodes.add()
 	n := t.nodes.at(id)
 	n.Func, n.Parent = fn, parent
+	if len(t.expected)+2 > cap(t.expected) {
+		// By half again: append's quarter would copy a large trie twice as often.
+		t.expected = slices.Grow(t.expected, max(2, len(t.expected)/2))
+	}
 	t.expected = append(t.expected, child{}, child{})
 	return id
 }
 
 // Find returns the node of fn below parent, if there is one.
 func (t *Trie) Find(parent NodeID, fn trace.FuncID) (NodeID, bool) {
-	return t.index.find(&t.nodes, parent, fn)
+	return t.index.find(&t.nodes, hash(parent, fn), parent, fn)
 }
 
 // theOther returns the node for other stacks. It is not in the index, so that no

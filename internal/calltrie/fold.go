@@ -1,7 +1,6 @@
 package calltrie
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -56,13 +55,20 @@ func (t *Trie) Fold(keep int, stay []NodeID) (where []NodeID, lost Folded) {
 	t.nodes.truncate(int(kept))
 	t.other = where[t.other]
 	t.expected = make([]child, 2*int(kept), 3*int(kept))
-	t.index = index{}
-	for id := NodeID(1); id < kept; id++ {
+	t.reindex()
+	return where, lost
+}
+
+// reindex makes the index of all nodes anew, in a table of the size that it had: a trie
+// that is folded grows again.
+func (t *Trie) reindex() {
+	clear(t.index.slots)
+	t.index.used = 0
+	for id, n := range t.Nodes() {
 		if id != t.other {
-			t.index.insert(&t.nodes, id)
+			t.index.insert(id, hash(n.Parent, n.Func))
 		}
 	}
-	return where, lost
 }
 
 // weights returns for each node what it is worth to be kept: the time of its calls, and
@@ -84,12 +90,12 @@ func threshold(weight []uint64, keep int) (least uint64, ties int) {
 		return 0, len(weight)
 	}
 	sorted := slices.Clone(weight)
-	slices.SortFunc(sorted, func(a, b uint64) int { return cmp.Compare(b, a) })
-	if least = sorted[keep]; least == math.MaxUint64 {
+	slices.Sort(sorted)
+	if least = sorted[len(sorted)-1-keep]; least == math.MaxUint64 {
 		return least - 1, 0 // those that must stay are more
 	}
-	above, _ := slices.BinarySearchFunc(sorted, least, func(a, b uint64) int { return cmp.Compare(b, a) })
-	return least, keep - above
+	upTo, _ := slices.BinarySearch(sorted, least+1)
+	return least, keep - (len(sorted) - upTo)
 }
 
 func (f *Folded) add(s *Stats) {

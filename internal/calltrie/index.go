@@ -3,8 +3,9 @@ package calltrie
 import "github.com/cairnprof/cairn/trace"
 
 // index finds nodes by parent and function: a table with open addressing. A slot
-// has the number of a node and the upper half of its hash; 0 is empty, as the
-// root is not in the table. At most half of the slots are used.
+// has the number of a node below the hash of it; 0 is empty, as the root is not in
+// the table. At most half of the slots are used. As the hash tells the slot, a larger
+// table is made of the slots alone: the nodes of a large trie are in no cache.
 type index struct {
 	slots []uint64
 	used  int
@@ -13,26 +14,25 @@ type index struct {
 const minSlots = 64
 
 // hash mixes a parent and a function. Both are small numbers, so it multiplies
-// them to the upper bits and folds these back.
-func hash(parent NodeID, fn trace.FuncID) uint64 {
+// them to the upper bits, folds these back, and takes the upper bits again.
+func hash(parent NodeID, fn trace.FuncID) uint32 {
 	h := (uint64(parent)<<32 | uint64(fn)) * 0x9e3779b97f4a7c15
 	h ^= h >> 32
-	return h * 0xd6e8feb86659fd93
+	return uint32(h * 0xd6e8feb86659fd93 >> 32)
 }
 
-// find returns the node of fn below parent.
-func (x *index) find(nodes *nodes, parent NodeID, fn trace.FuncID) (NodeID, bool) {
+// find returns the node of fn below parent, whose hash is h.
+func (x *index) find(nodes *nodes, h uint32, parent NodeID, fn trace.FuncID) (NodeID, bool) {
 	if len(x.slots) == 0 {
 		return Root, false
 	}
-	h := hash(parent, fn)
-	mask := uint64(len(x.slots) - 1)
+	mask := uint32(len(x.slots) - 1)
 	for i := h & mask; ; i = (i + 1) & mask {
 		slot := x.slots[i]
 		if slot == 0 {
 			return Root, false
 		}
-		if slot>>32 == h>>32 {
+		if uint32(slot>>32) == h {
 			id := NodeID(slot)
 			if n := nodes.at(id); n.Func == fn && n.Parent == parent {
 				return id, true
@@ -41,26 +41,28 @@ func (x *index) find(nodes *nodes, parent NodeID, fn trace.FuncID) (NodeID, bool
 	}
 }
 
-// insert adds a node that is not in the table.
-func (x *index) insert(nodes *nodes, id NodeID) {
+// insert adds a node that is not in the table, whose hash is h.
+func (x *index) insert(id NodeID, h uint32) {
 	if x.used++; 2*x.used > len(x.slots) {
-		old := x.slots
-		x.slots = make([]uint64, max(minSlots, 2*len(old)))
-		for _, slot := range old {
-			if slot != 0 {
-				n := nodes.at(NodeID(slot))
-				x.put(slot, hash(n.Parent, n.Func))
-			}
-		}
+		x.grow(2 * len(x.slots))
 	}
-	n := nodes.at(id)
-	h := hash(n.Parent, n.Func)
-	x.put(h>>32<<32|uint64(id), h)
+	x.put(uint64(h)<<32 | uint64(id))
 }
 
-func (x *index) put(slot, h uint64) {
-	mask := uint64(len(x.slots) - 1)
-	i := h & mask
+// grow makes the table so large, a power of 2 or less than the least size.
+func (x *index) grow(slots int) {
+	old := x.slots
+	x.slots = make([]uint64, max(minSlots, slots))
+	for _, slot := range old {
+		if slot != 0 {
+			x.put(slot)
+		}
+	}
+}
+
+func (x *index) put(slot uint64) {
+	mask := uint32(len(x.slots) - 1)
+	i := uint32(slot>>32) & mask
 	for x.slots[i] != 0 {
 		i = (i + 1) & mask
 	}

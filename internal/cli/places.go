@@ -50,16 +50,23 @@ func placesOf(path string, log trace.Log) *keptPlaces {
 	k := &keptPlaces{path: filepath.Join(cache, "places", fmt.Sprintf("%x", key[:16])), key: key}
 	threads := log.Threads()
 	k.Places = trace.NewPlaces(len(threads))
-	if st, err := os.Stat(k.path); err == nil && st.Size() <= placesMost {
-		data, err := os.ReadFile(k.path)
-		if err != nil {
-			return k
-		}
-		if p, err := trace.ReadPlaces(data, key, threads); err == nil {
-			k.Places = p
-		}
+	if p, err := trace.ReadPlaces(readKept(k.path), key, threads); err == nil {
+		k.Places = p
 	}
 	return k
+}
+
+// readKept returns what is in a file of the cache, nil if there is none.
+func readKept(path string) []byte {
+	st, err := os.Stat(path)
+	if err != nil || st.Size() > placesMost {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 // placesKey says which file it is, of which time, and what is in it, as far as that
@@ -89,8 +96,12 @@ func (k *keptPlaces) keep() {
 	if k == nil || !k.Changed() {
 		return
 	}
-	data := k.AppendTo(nil, k.key)
-	dir := filepath.Dir(k.path)
+	writeKept(k.path, k.AppendTo(nil, k.key))
+}
+
+// writeKept writes a file of the cache as a whole, and forgets old ones beside it.
+func writeKept(path string, data []byte) {
+	dir := filepath.Dir(path)
 	if len(data) > placesMost || os.MkdirAll(dir, 0o755) != nil {
 		return
 	}
@@ -100,17 +111,17 @@ func (k *keptPlaces) keep() {
 	}
 	_, err = f.Write(data)
 	if err = cmp.Or(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), k.path)
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		os.Remove(f.Name())
 		return
 	}
-	forgetPlaces(dir)
+	forgetKept(dir)
 }
 
-// forgetPlaces removes those that were written longest ago, if there are many.
-func forgetPlaces(dir string) {
+// forgetKept removes those that were written longest ago, if there are many.
+func forgetKept(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) <= placesFiles {
 		return

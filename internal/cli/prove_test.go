@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -89,12 +90,12 @@ func proveModes(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// sampled returns every other mode, another half at each turn; all of them in make long.
+// sampled returns every third mode, another third at each turn; all of them without -short.
 func sampled(modes []string, turn int) (out []string) {
-	if os.Getenv("CAIRN_TEST_LONG") != "" || len(modes) == 1 {
+	if !testing.Short() || len(modes) == 1 {
 		return modes
 	}
-	for i := turn % 2; i < len(modes); i += 2 {
+	for i := turn % min(3, len(modes)); i < len(modes); i += 3 {
 		out = append(out, modes[i])
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/account"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/trace"
 )
@@ -16,6 +17,7 @@ import (
 // selectFlags say which calls of logs are looked at.
 type selectFlags struct {
 	from, to timeFlag
+	lookback sizeFlag
 	within   []string
 	longer   timeFlag
 	depth    int
@@ -24,6 +26,7 @@ type selectFlags struct {
 func (f *selectFlags) register(c *cobra.Command) {
 	c.Flags().Var(&f.from, "from", "only what is from this `time` on, counted from the log's first event: 1.2s, 350ms")
 	c.Flags().Var(&f.to, "to", "only what is before this `time`")
+	c.Flags().Var(&f.lookback, "lookback", "with --from, look for its callers in this `size` of each thread's log before it only:\nan unknown log opens at once, and calls that began before are missing")
 	c.Flags().StringArrayVar(&f.within, "within", nil, "only calls of this `function` and all below them; repeatable")
 	c.Flags().Var(&f.longer, "longer", "only calls that took this `time` or more: 5ms. The rest is their callers'")
 	c.Flags().IntVar(&f.depth, "depth", 0, "only calls so many deep, `n`, with --within counted from there; 0 for all")
@@ -43,6 +46,8 @@ func (f *selectFlags) check(tails bool) error {
 		return usagef("--to %s: it is not after --from %s", f.to.text, f.from.text)
 	case f.to.given && f.to.value == 0:
 		return usagef("--to %s: nothing is before that", f.to.text)
+	case f.lookback != 0 && !f.from.given:
+		return usagef("--lookback: it says how much of a log is read before --from")
 	case tails && f.given():
 		return usagef("--tail-calls=logical: who called is certain in the whole log only, not in a part of it")
 	}
@@ -50,7 +55,7 @@ func (f *selectFlags) check(tails bool) error {
 }
 
 // apply returns a log with what is wanted of it, read from places if there are any.
-func (f *selectFlags) apply(log trace.Log, funcs trace.Funcs, places *keptPlaces, upper, dropOpen bool) (trace.Log, error) {
+func (f *selectFlags) apply(log trace.Log, funcs trace.Funcs, places *keptPlaces, opt account.Options) (trace.Log, error) {
 	if !f.given() {
 		return log, nil
 	}
@@ -58,7 +63,7 @@ func (f *selectFlags) apply(log trace.Log, funcs trace.Funcs, places *keptPlaces
 	if stacksOf(log) != nil {
 		return nil, fmt.Errorf("%s: a log of mode stacks has sums and no single calls to select by --from, --to, --within, --longer and --depth", info.File)
 	}
-	want := trace.Selection{Depth: f.depth, UpperBound: upper, DropOpen: dropOpen}
+	want := trace.Selection{Depth: f.depth, UpperBound: opt.UpperBound, DropOpen: opt.DropOpen, Workers: opt.Workers, Lookback: int64(f.lookback)}
 	if places != nil {
 		want.Places = places.Places
 	}

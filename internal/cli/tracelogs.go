@@ -185,8 +185,12 @@ func (f *traceFlags) open(s *Streams, args []string, names *report.Names) (_ *tr
 		return nil, err
 	}
 	for i := range t.Logs {
-		if t.Logs[i], err = f.selected.apply(t.Logs[i], t.Funcs, t.places[i], f.upper, f.dropOpen); err != nil {
+		if t.Logs[i], err = f.selected.apply(t.Logs[i], t.Funcs, t.places[i], f.options()); err != nil {
 			return nil, err
+		}
+		if n := trace.Blind(t.Logs[i]); n > 0 {
+			note(s, "%s: of %s only %s before --from was read: calls that had begun before are missing, and stacks begin below them",
+				t.Logs[i].Info().File, plural(n, "thread"), f.selected.lookback.String())
 		}
 	}
 	return t, nil
@@ -229,7 +233,7 @@ func (t *traceSet) openLog(path string) (trace.Log, error) {
 	case tracelog.DetectStacks(head):
 		log, err = tracelog.OpenStacks(file, file.Size, file.Name, &t.objects)
 	default:
-		log, err = xray.Open(file, file.Size, file.Name)
+		log, err = openXRay(path, file)
 	}
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func WriteCalls(ctx context.Context, w io.Writer, data *Data, opt account.Option
 	defer out.Abort()
 	outermost := x.stacks.Outermost()
 	progress, done := opt.Progress, int64(0)
-	opt.Progress = nil
+	opt.Progress, opt.CallsOnly = nil, true
 	for i := range x.threads {
 		th := &x.threads[i]
 		if err := writeThread(ctx, out, data.Sources[th.log].Log, th, x.stacks, outermost, opt); err != nil {

@@ -7,6 +7,7 @@ import (
 	_ "embed" // for the schema
 	"fmt"
 	"strings"
+	"sync"
 
 	"modernc.org/sqlite"
 	"modernc.org/sqlite/vtab"
@@ -26,15 +27,17 @@ type live struct {
 	x    *index
 	opt  account.Options
 
-	ctx    context.Context // of the query
-	err    error           // that ended a scan: SQLite does not hand it on
+	ctx context.Context // of the query
+	err error           // that ended a scan: SQLite does not hand it on
+
+	mu     sync.Mutex // of what follows: each cursor has a goroutine
 	pieces []*account.Pieces
 	shown  map[trace.FuncID]string
 }
 
 func newLive(data *Data, x *index) *live {
 	l := &live{data: data, x: x, opt: *data.Replay, pieces: make([]*account.Pieces, len(x.threads)), shown: make(map[trace.FuncID]string)}
-	l.opt.Slowest, l.opt.Progress = 0, nil
+	l.opt.Slowest, l.opt.Progress, l.opt.CallsOnly = 0, nil, true
 	return l
 }
 
@@ -52,6 +55,8 @@ func (l *live) tables() map[string]releaser {
 
 // name is what a function is called.
 func (l *live) name(fn trace.FuncID) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	name, ok := l.shown[fn]
 	if !ok {
 		_, name = l.data.name(fn)
@@ -62,6 +67,8 @@ func (l *live) name(fn trace.FuncID) string {
 
 // piecesOf returns the pieces of a thread, which are made when they are needed first.
 func (l *live) piecesOf(i int) (*account.Pieces, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.pieces[i] == nil {
 		th := &l.x.threads[i]
 		p, err := account.NewPieces(l.ctx, l.data.Sources[th.log].Log, th.index, l.opt)

@@ -4,7 +4,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -220,71 +219,100 @@ func interval(op byte, v vtab.Value) (lo, hi int64, ok bool) {
 // folded returns a name so that those that any collation of SQLite takes for equal are.
 func folded(s string) string { return strings.ToLower(strings.TrimRight(s, " ")) }
 
-// A cursor goes over the rows of a scan, which it takes in blocks: changing from one
-// goroutine to another for each would be most of the cost.
+// A cursor goes over the rows of a scan. A goroutine of its own reads the log meanwhile,
+// some blocks of rows ahead.
 type cursor[R any] struct {
 	table *virtual[R]
-	next  func() ([]R, error, bool)
-	stop  func()
+	scan  *scan[R] // nil if no row can be wanted
 	block []R
 	at    int
 }
 
 // Blocks grow, so that a query with LIMIT 1 reads little in vain.
 const (
-	firstBlock = 4
-	mostBlock  = 512
+	firstBlock  = 4
+	mostBlock   = 512
+	blocksAhead = 2
 )
+
+// scan is a goroutine that makes rows.
+type scan[R any] struct {
+	full chan []R // closed at the end, when err is set
+	free chan []R // blocks whose rows were taken
+	stop chan struct{}
+	err  error
+}
 
 func (c *cursor[R]) Filter(_ int, text string, args []vtab.Value) error {
 	if err := c.Close(); err != nil {
 		return err
 	}
+	c.block, c.at = nil, 0
 	w := c.table.wanted(text, args)
 	if w.none {
-		c.block, c.at = nil, 0
 		return nil
 	}
-	c.next, c.stop = iter.Pull2(c.table.blocks(w))
+	c.scan = &scan[R]{full: make(chan []R, blocksAhead), free: make(chan []R, blocksAhead+2), stop: make(chan struct{})}
+	go c.scan.run(c.table, w)
 	return c.fill()
 }
 
-// blocks yields the rows that are wanted. The memory of a block is used again.
-func (t *virtual[R]) blocks(w *want) iter.Seq2[[]R, error] {
-	return func(yield func([]R, error) bool) {
-		block, most, more := make([]R, 0, firstBlock), firstBlock, true
-		err := t.scan(w, func(r *R) bool {
-			for _, b := range w.bounds {
-				if n := t.number(r, b.column); n < b.lo || n > b.hi {
-					return true
-				}
+// run gives the rows that w wants, until it is told to stop.
+func (s *scan[R]) run(t *virtual[R], w *want) {
+	defer close(s.full)
+	block, most := make([]R, 0, firstBlock), firstBlock
+	s.err = t.scan(w, func(r *R) bool {
+		for _, b := range w.bounds {
+			if n := t.number(r, b.column); n < b.lo || n > b.hi {
+				return true
 			}
-			if block = append(block, *r); len(block) >= most {
-				more = yield(block, nil)
-				block, most = block[:0], min(2*most, mostBlock)
-			}
-			return more
-		})
-		if more && len(block) > 0 {
-			more = yield(block, nil)
 		}
-		if more && err != nil {
-			yield(nil, err)
+		if block = append(block, *r); len(block) < most {
+			return true
 		}
+		most = min(2*most, mostBlock)
+		more := s.give(block)
+		block = s.another()
+		return more
+	})
+	if len(block) > 0 {
+		s.give(block)
+	}
+}
+
+// give hands a block over. It reports whether more are wanted.
+func (s *scan[R]) give(block []R) bool {
+	select {
+	case s.full <- block:
+		return true
+	case <-s.stop:
+		return false
+	}
+}
+
+// another returns an empty block, one whose rows were taken if there is one.
+func (s *scan[R]) another() []R {
+	select {
+	case block := <-s.free:
+		return block[:0]
+	default:
+		return nil
 	}
 }
 
 // fill takes the next block.
 func (c *cursor[R]) fill() error {
-	block, err, more := c.next()
-	c.block, c.at = block, 0
-	if err != nil {
-		c.block = nil
-		c.table.live.err = err
-		return err
+	if c.block != nil {
+		select {
+		case c.scan.free <- c.block:
+		default:
+		}
 	}
-	if !more {
-		c.block = nil
+	block, more := <-c.scan.full
+	c.block, c.at = block, 0
+	if !more && c.scan.err != nil {
+		c.table.live.err = c.scan.err
+		return c.scan.err
 	}
 	return nil
 }
@@ -304,10 +332,15 @@ func (c *cursor[R]) Column(i int) (vtab.Value, error) {
 
 func (c *cursor[R]) Rowid() (int64, error) { return c.table.rowid(&c.block[c.at]), nil }
 
+// Close ends the scan, and waits until it reads the log no more.
 func (c *cursor[R]) Close() error {
-	if c.stop != nil {
-		c.stop()
-		c.stop = nil
+	if c.scan == nil {
+		return nil
 	}
+	close(c.scan.stop)
+	for range c.scan.full {
+		continue
+	}
+	c.scan = nil
 	return nil
 }

@@ -1,0 +1,201 @@
+package xray
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Problem: opening a log finds its blocks, for which the heads of all of them are read,
+// and of basic logs and YAML every record: seconds for 10 GB, of which a millisecond may
+// be looked at.
+//
+// Choice: what Open found can be written down, some ten bytes for a block of 16 KiB, and
+// opens the log the next time.
+
+// indexMagic begins what AppendIndex writes. The number is that of the form and of what
+// Open makes of a log: an index that was made otherwise is of no use.
+const indexMagic = "cairn xray index 1\n"
+
+var errIndex = errors.New("this is no index of this log")
+
+// Flags of a part in an index.
+const (
+	partCut = 1 << iota
+	partLost
+	partTimed
+	partFlags
+)
+
+// AppendIndex appends what Open found to b, for OpenIndex. The key says what log it is of.
+func (l *Log) AppendIndex(b, key []byte) []byte {
+	start := len(b)
+	put := func(values ...uint64) {
+		for _, v := range values {
+			b = binary.AppendUvarint(b, v)
+		}
+	}
+	text := func(s string) {
+		put(uint64(len(s)))
+		b = append(b, s...)
+	}
+	b = append(b, indexMagic...)
+	text(string(key))
+	put(uint64(l.info.Size), bit(l.text), bit(l.head.big), bit(l.head.fdr), uint64(l.head.version), l.head.hz, l.head.buffer)
+	c := &l.info.Clock
+	put(c.Hz, c.Claimed, c.Start, bit(c.Epoch), uint64(l.info.Duplicates))
+	text(l.info.Format)
+	put(uint64(len(l.info.Damage)))
+	for _, d := range l.info.Damage {
+		put(uint64(d.Offset), uint64(d.Size))
+		text(d.What)
+	}
+	put(uint64(len(l.info.Notes)))
+	for _, n := range l.info.Notes {
+		text(n)
+	}
+	put(uint64(len(l.threads)))
+	for i, t := range l.threads {
+		put(uint64(t.PID), uint64(t.TID), uint64(len(l.parts[i])))
+		var before part
+		for _, p := range l.parts[i] {
+			flags := bit(p.cut)*partCut | bit(p.lost)*partLost | bit(p.timed)*partTimed
+			b = binary.AppendVarint(append(b, byte(flags)), p.off-before.off)
+			b = binary.AppendVarint(binary.AppendUvarint(b, uint64(p.size)), int64(p.first-before.first))
+			before = p
+		}
+	}
+	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b[start:]))
+}
+
+func bit(is bool) uint64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// OpenIndex opens a log as Open does, from what AppendIndex appended for the same key.
+// Anything else is an error.
+func OpenIndex(r io.ReaderAt, size int64, name string, data, key []byte) (*Log, error) {
+	n := len(data) - 4
+	if n < 0 || crc32.ChecksumIEEE(data[:n]) != binary.LittleEndian.Uint32(data[n:]) {
+		return nil, errIndex
+	}
+	return readIndex(r, size, name, data[:n], key)
+}
+
+// readIndex reads what is before the checksum.
+func readIndex(r io.ReaderAt, size int64, name string, data, key []byte) (*Log, error) {
+	data, ok := bytes.CutPrefix(data, []byte(indexMagic))
+	x := indexReader{data: data}
+	if !ok || x.text() != string(key) || x.number(1<<62) != uint64(size) {
+		return nil, errIndex
+	}
+	l := &Log{r: r, text: x.bool(), info: trace.Info{File: name, Size: size}}
+	l.head = header{big: x.bool(), fdr: x.bool(), version: int(x.number(1 << 31)), hz: x.any(), buffer: x.any()}
+	l.info.Clock = trace.Clock{Hz: x.any(), Claimed: x.any(), Start: x.any(), Epoch: x.bool()}
+	l.info.Duplicates = int(x.number(1 << 62))
+	l.info.Format = x.text()
+	for n := x.count(); n > 0 && !x.bad; n-- {
+		l.info.Damage = append(l.info.Damage, &trace.Damage{File: name, Offset: int64(x.number(1 << 62)), Size: int64(x.number(1 << 62)), What: x.text()})
+	}
+	for n := x.count(); n > 0 && !x.bad; n-- {
+		l.info.Notes = append(l.info.Notes, x.text())
+	}
+	all := int64(0)
+	for n := x.count(); n > 0 && !x.bad; n-- {
+		t := trace.Thread{PID: uint32(x.number(1<<32 - 1)), TID: uint32(x.number(1<<32 - 1)), Parts: x.count()}
+		parts := x.parts(t.Parts, size)
+		if !l.text && !l.head.good(parts) {
+			return nil, errIndex
+		}
+		for i := range parts {
+			t.Bytes += parts[i].size
+		}
+		if all += t.Bytes; all > size && !l.text { // no two parts have a byte in common
+			return nil, errIndex
+		}
+		l.threads, l.parts = append(l.threads, t), append(l.parts, parts)
+	}
+	if x.bad || len(x.data) > 0 || l.head.version > lastFDR && !l.text {
+		return nil, errIndex
+	}
+	return l, nil
+}
+
+// indexReader reads numbers; bad says that one was not there, or too great.
+type indexReader struct {
+	data []byte
+	bad  bool
+}
+
+func (x *indexReader) any() uint64 { return x.number(1<<64 - 1) }
+func (x *indexReader) bool() bool  { return x.number(1) == 1 }
+
+// count reads how many of something there are, each of a byte at least.
+func (x *indexReader) count() int { return int(x.number(uint64(len(x.data)))) }
+
+func (x *indexReader) number(most uint64) uint64 {
+	v, n := binary.Uvarint(x.data)
+	if n <= 0 || v > most {
+		x.bad, x.data = true, nil
+		return 0
+	}
+	x.data = x.data[n:]
+	return v
+}
+
+func (x *indexReader) signed() int64 {
+	v, n := binary.Varint(x.data)
+	if n <= 0 {
+		x.bad, x.data = true, nil
+		return 0
+	}
+	x.data = x.data[n:]
+	return v
+}
+
+func (x *indexReader) text() string {
+	n := x.count()
+	if n > len(x.data) { // it was less than that and the number itself
+		x.bad, x.data = true, nil
+		return ""
+	}
+	s := string(x.data[:n])
+	x.data = x.data[n:]
+	return s
+}
+
+// good reports whether parts can be of a log with this header: behind it, and of whole
+// records if the log is basic.
+func (h *header) good(parts []part) bool {
+	for i := range parts {
+		if p := &parts[i]; p.off < headerSize || !h.fdr && p.size%basicSize != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// parts reads the parts of a thread, which are within a file of that size.
+func (x *indexReader) parts(n int, size int64) []part {
+	list := make([]part, 0, min(n, len(x.data)/4))
+	var p part
+	for ; n > 0 && !x.bad; n-- {
+		flags := x.number(partFlags - 1)
+		p.off += x.signed()
+		p.size = int64(x.number(uint64(size)))
+		p.first += uint64(x.signed())
+		p.cut, p.lost, p.timed = flags&partCut != 0, flags&partLost != 0, flags&partTimed != 0
+		if p.off < 0 || p.off > size-p.size || p.size == 0 {
+			x.bad, x.data = true, nil
+		}
+		list = append(list, p)
+	}
+	return list
+}
