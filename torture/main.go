@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -32,6 +33,7 @@ func main() {
 	programs := flag.Int("programs", 0, "how many programs to try; 0 for no end")
 	tests := flag.String("gcc-tests", "", "directory gcc.c-torture/execute of gcc's sources: its programs come first")
 	report := flag.String("report", "", "write a report to this Markdown `file`")
+	flag.IntVar(&t.modes, "modes", 0, "how many modes to try each program in, drawn for each; 0 for all")
 	jobs := flag.Int("jobs", runtime.NumCPU(), "programs at a time")
 	flag.Parse()
 	if err := t.prepare(); err != nil {
@@ -61,6 +63,7 @@ type torture struct {
 	cairn string
 	out   string
 	log   io.Writer
+	modes int // for each program, 0 for all
 
 	mu       sync.Mutex
 	programs int                // that were tried
@@ -134,14 +137,26 @@ func (t *torture) try(ctx context.Context, src source) {
 	t.mu.Lock()
 	t.programs++
 	t.by[strings.Join(p.compiler, " ")]++
+	if t.programs%100 == 0 {
+		fmt.Fprintf(t.log, "torture: %d programs, %d failed, after %v\n", t.programs, t.failed, time.Since(t.started).Round(time.Second))
+	}
 	t.mu.Unlock()
-	for i := range modes {
+	for _, i := range t.draw() {
 		err := p.try(ctx, &modes[i])
 		if ctx.Err() != nil {
 			return
 		}
 		t.note(&p, &modes[i], err)
 	}
+}
+
+// draw returns the indexes of the modes that a program is tried in.
+func (t *torture) draw() []int {
+	drawn := rand.Perm(len(modes))
+	if t.modes > 0 && t.modes < len(modes) {
+		return drawn[:t.modes]
+	}
+	return drawn
 }
 
 func (t *torture) leave(why string) {

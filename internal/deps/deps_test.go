@@ -35,9 +35,9 @@ var rules = map[string]rule{
 	"prof":             {pure: true},
 	"internal/bytecur": {pure: true},
 	"trace":            {pure: true},
-	"internal/domtree": {pure: true},
-	"internal/sketch":  {pure: true},
-	"internal/x86":     {pure: true},
+	"internal/domtree": {pure: true}, "internal/flowcount": {pure: true},
+	"internal/sketch": {pure: true},
+	"internal/x86":    {pure: true},
 
 	"internal/debuginfod": {},
 
@@ -128,7 +128,9 @@ var rules = map[string]rule{
 	"internal/tailcall":    {ours: "trace internal/machinecode internal/unwind", pure: true},
 	"internal/tailguests":  {ours: "sample format/perfscript internal/machinecode internal/objfile internal/profgen internal/tailtruth"},
 
-	"internal/profgen": {ours: "format/sampleprof format/pseudoprobe trace internal/calltrie internal/machinecode internal/objfile internal/tailcall internal/unwind", pure: true},
+	"internal/profgen": {ours: "format/sampleprof format/pseudoprobe trace internal/calltrie internal/flowcount internal/machinecode internal/objfile internal/tailcall internal/unwind", pure: true},
+
+	"internal/attach": {ours: "internal/detour internal/detourfile internal/ehframe internal/objfile"},
 
 	"internal/cli": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
 	"cmd/cairn":    {ours: "internal/cli"},

@@ -30,12 +30,25 @@ func callgrind(t *testing.T, program string, args ...string) (string, execution,
 	mustHave(t, "valgrind")
 	dir := t.TempDir()
 	out, raws := filepath.Join(dir, "callgrind.out"), filepath.Join(dir, "raws")
-	cmd := command(t, "valgrind", append([]string{
-		"--tool=callgrind", "-q", "--dump-instr=yes", "--compress-strings=no", "--compress-pos=no",
-		"--callgrind-out-file=" + out, program,
-	}, args...)...)
+	argv := underCallgrind(out, "--dump-instr=yes", program, args...)
+	cmd := command(t, argv[0], argv[1:]...)
 	cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws)
 	answer := output(t, cmd)
+	return answer, executed(t, out, program), profile(t, program, raws)
+}
+
+// underCallgrind is the command that runs a program and writes the file out, which tells
+// what option says.
+func underCallgrind(out, option, program string, args ...string) []string {
+	return append([]string{
+		"valgrind", "--tool=callgrind", "-q", option, "--compress-strings=no", "--compress-pos=no",
+		"--callgrind-out-file=" + out, program,
+	}, args...)
+}
+
+// executed reads what a callgrind file says of a program.
+func executed(t *testing.T, out, program string) execution {
+	t.Helper()
 	f, err := os.Open(out)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +58,7 @@ func callgrind(t *testing.T, program string, args ...string) (string, execution,
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer, ran, profile(t, program, raws)
+	return ran
 }
 
 // readCallgrind reads what a callgrind file says of one object. The format is

@@ -15,6 +15,9 @@ func TestSQLiteOrderRun(t *testing.T) {
 	t.Parallel()
 	for compiler, flags := range map[string]string{"gcc": "-O2", "clang-22": "-O1 -ffunction-sections"} {
 		t.Run(compiler, func(t *testing.T) {
+			if compiler != "gcc" {
+				takesLong(t)
+			}
 			t.Parallel()
 			program := buildSQLite(t, "order", compiler, strings.Fields(flags)...)
 			dir := t.TempDir()

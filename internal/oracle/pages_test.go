@@ -4,7 +4,6 @@ package oracle
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 )
@@ -83,21 +82,10 @@ func predictedPages(t *testing.T, program, profile string) (pages map[uint64]boo
 func realPages(t *testing.T, program string, from, to uint64, args ...string) map[uint64]bool {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "callgrind.out")
-	output(t, command(t, "valgrind", append([]string{
-		"--tool=callgrind", "-q", "--dump-instr=yes", "--compress-strings=no", "--compress-pos=no",
-		"--callgrind-out-file=" + out, program,
-	}, args...)...))
-	f, err := os.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	ran, err := readCallgrind(f, program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	argv := underCallgrind(out, "--dump-instr=yes", program, args...)
+	output(t, command(t, argv[0], argv[1:]...))
 	pages := map[uint64]bool{}
-	for addr := range ran.instr {
+	for addr := range executed(t, out, program).instr {
 		if from <= addr && addr < to {
 			pages[addr/4096] = true
 		}

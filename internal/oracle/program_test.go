@@ -35,7 +35,7 @@ func mustHave(t *testing.T, tool string) {
 // takesLong skips a test that make long runs, and make test only a sample of.
 func takesLong(t *testing.T) {
 	t.Helper()
-	if os.Getenv("CAIRN_TEST_LONG") == "" {
+	if testing.Short() {
 		t.Skip("it takes long; make long runs it")
 	}
 }

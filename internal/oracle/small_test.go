@@ -66,6 +66,9 @@ func TestShapes(t *testing.T) {
 		{"clang++-22", "-O2 -std=c++17"},
 	} {
 		t.Run(v.compiler+v.flags, func(t *testing.T) {
+			if strings.HasPrefix(v.flags, "-O0") {
+				takesLong(t)
+			}
 			t.Parallel()
 			everything(t, want, v.compiler, v.args(source)...)
 		})
@@ -84,6 +87,9 @@ func TestBlst(t *testing.T) {
 	want := answerOf(t, build(t, "", "gcc", append(files, "-O0")...))
 	for _, compiler := range []string{"gcc", "clang-22"} {
 		t.Run(compiler, func(t *testing.T) {
+			if compiler != "gcc" {
+				takesLong(t)
+			}
 			t.Parallel()
 			everything(t, want, compiler, append(files[:len(files):len(files)], "-O2")...)
 		})

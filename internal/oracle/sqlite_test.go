@@ -59,9 +59,13 @@ func assemblySQLite(t *testing.T, compiler string, flags []string) string {
 	return file
 }
 
-// buildSQLite links SQLite and a driver that runs a script of SQL.
+// buildSQLite links SQLite and a driver that runs a script of SQL. With -short one
+// compilation by gcc serves all tests that ask for -O2 and for -O1.
 func buildSQLite(t *testing.T, mode, compiler string, flags ...string) string {
 	t.Helper()
+	if testing.Short() && compiler == "gcc" && slices.Equal(flags, []string{"-O2"}) {
+		flags = []string{"-O1", "-ffunction-sections"}
+	}
 	forCompiler := slices.DeleteFunc(slices.Clone(flags), func(f string) bool {
 		return strings.HasPrefix(f, "-Wl,") || strings.HasPrefix(f, "-fuse-ld=")
 	})

@@ -207,21 +207,10 @@ func TestTraceModeCallgrind(t *testing.T) {
 	mustHave(t, "valgrind")
 	program := buildSQLite(t, "trace", "gcc", "-O2")
 	out := filepath.Join(t.TempDir(), "callgrind.out")
-	argv := append([]string{
-		"valgrind", "--tool=callgrind", "-q", "--dump-instr=yes", "--compress-strings=no", "--compress-pos=no",
-		"--callgrind-out-file=" + out, program,
-	}, sqliteArgs(t, allPhases)...)
+	argv := underCallgrind(out, "--dump-instr=yes", program, sqliteArgs(t, allPhases)...)
 	answer, logs := callLogs(t, "file,period=1ms", argv...)
 	checkAnswer(t, answer, sqliteAnswer(t))
-	f, err := os.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	ran, err := readCallgrind(f, program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ran := executed(t, out, program)
 	counts := entered(t, logs)
 	c := tally{t: t}
 	total := uint64(0)

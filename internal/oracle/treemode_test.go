@@ -93,21 +93,11 @@ func TestTreeCallgrind(t *testing.T) {
 	program := buildSQLite(t, "stacks", "gcc", "-O2")
 	dir := t.TempDir()
 	cg := filepath.Join(dir, "callgrind.out")
-	cmd := command(t, "valgrind", append([]string{
-		"--tool=callgrind", "-q", "--dump-instr=yes", "--compress-strings=no", "--compress-pos=no",
-		"--callgrind-out-file=" + cg, program,
-	}, sqliteArgs(t, "2")...)...)
+	argv := underCallgrind(cg, "--dump-instr=yes", program, sqliteArgs(t, "2")...)
+	cmd := command(t, argv[0], argv[1:]...)
 	cmd.Env = append(cmd.Env, "CAIRN_DIR="+dir)
 	output(t, cmd)
-	f, err := os.Open(cg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	ran, err := readCallgrind(f, program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ran := executed(t, cg, program)
 	calls := map[string]uint64{}
 	for stack, n := range foldedCalls(t, mustGlob(t, filepath.Join(dir, "*.cairnlog"))[0]) {
 		calls[lastOf(stack)] += n

@@ -192,8 +192,10 @@ func flagsOne(in x86.Inst, code []byte) (reads, writes flagSet) {
 		return noFlags, carry
 	case op == 0x9c, op == 0x9f: // pushf, lahf
 		return allFlags, noFlags
-	case op == 0xda, op == 0xdb: // fcmov
+	case (op == 0xda || op == 0xdb) && in.ModRM >= 0xc0 && in.ModRM < 0xe0: // fcmov
 		return carry | zero | parity, noFlags
+	case (op == 0xdb || op == 0xdf) && in.ModRM >= 0xe8 && in.ModRM < 0xf8: // fucomi, fcomi
+		return noFlags, allFlags
 	}
 	return noFlags, noFlags
 }

@@ -33,6 +33,13 @@ func TestFlags(t *testing.T) {
 		{"pushf", []byte{0x9c}, allFlags, noFlags},
 		{"not %eax", []byte{0xf7, 0xd0}, noFlags, noFlags},
 		{"ret", []byte{0xc3}, noFlags, allFlags},
+		{"fildl -4(%rsp)", []byte{0xdb, 0x44, 0x24, 0xfc}, noFlags, noFlags},
+		{"fisubl -8(%rsp)", []byte{0xda, 0x64, 0x24, 0xf8}, noFlags, noFlags},
+		{"fcmovb %st(1), %st", []byte{0xda, 0xc1}, carry | zero | parity, noFlags},
+		{"fcmovnu %st(1), %st", []byte{0xdb, 0xd9}, carry | zero | parity, noFlags},
+		{"fucomi %st(1), %st", []byte{0xdb, 0xe9}, noFlags, allFlags},
+		{"fcomip %st(1), %st", []byte{0xdf, 0xf1}, noFlags, allFlags},
+		{"fnclex", []byte{0xdb, 0xe2}, noFlags, noFlags},
 	} {
 		in, err := x86.Decode(c.code)
 		if err != nil {
