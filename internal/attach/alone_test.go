@@ -189,7 +189,8 @@ func TestLeavesAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := &attacher{fd: noFile, o: &Options{PID: pid, Library: library, Entry: entry, Words: []string{
-			"CAIRN_DIR=" + t.TempDir(), "CAIRN_SPIKE=threshold=5ms"}}}
+			"CAIRN_DIR=" + t.TempDir(), "CAIRN_SPIKE=threshold=5ms",
+		}}}
 		err = onOneThread(func() (err error) {
 			if err := a.prepare(); err != nil {
 				return err
@@ -205,7 +206,8 @@ func TestLeavesAlone(t *testing.T) {
 				return err
 			}
 			for _, step := range []func() error{
-				func() error { return a.newCaller(a.maps) }, a.makeHeader, a.load, a.begin} {
+				func() error { return a.newCaller(a.maps) }, a.makeHeader, a.load, a.begin,
+			} {
 				if err := step(); err != nil {
 					return err
 				}
