@@ -8,7 +8,7 @@ PACKAGES := ./...
 # The packages that work on several processors, for the race detector. internal/cli
 # is not among them: with all that it imports it takes minutes to compile. Long tests
 # of one goroutine go without it.
-CONCURRENT := ./internal/rawfiles ./internal/objfile ./internal/account ./format/calls ./format/xray ./format/perfscript ./internal/unwind
+CONCURRENT := ./internal/profile/rawfiles ./internal/binary/objfile ./internal/calls/account ./format/calls ./format/xray ./format/perfscript ./internal/samples/unwind
 UNRACED    := '^(TestHostileSizes|TestLLVMRealLogs|TestMutants)$$'
 
 # A number of executions, as Go 1.26 may report the end of a time limit as a
@@ -42,7 +42,7 @@ test: ## what the tests need (from apt), the lint and all tests
 
 long: ## the tests that make test has a sample of: SQLite by all compilers, every mode with every option: an hour
 	@./scripts/need.sh test
-	go test -timeout $(TIMEOUT) ./internal/oracle ./internal/native ./internal/cli ./format/tracelog ./format/xray
+	go test -timeout $(TIMEOUT) ./internal/oracle ./internal/instrument/native ./internal/cli ./format/tracelog ./format/xray
 
 lint: ## go vet, gofumpt and staticcheck
 	go vet $(PACKAGES)

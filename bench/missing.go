@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cairnprof/cairn/internal/tailcall"
-	"github.com/cairnprof/cairn/internal/tailguests"
-	"github.com/cairnprof/cairn/internal/tailtruth"
+	"github.com/cairnprof/cairn/internal/samples/tailcall"
+	"github.com/cairnprof/cairn/internal/samples/tailguests"
+	"github.com/cairnprof/cairn/internal/samples/tailtruth"
 )
 
 // Over what missing frames are looked for.

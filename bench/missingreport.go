@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/cairnprof/cairn/internal/tailguests"
-	"github.com/cairnprof/cairn/internal/tailtruth"
+	"github.com/cairnprof/cairn/internal/samples/tailguests"
+	"github.com/cairnprof/cairn/internal/samples/tailtruth"
 )
 
 // A missingSum adds up cells. Different pairs are those of a cell: a pair that two

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/ptrace"
+	"github.com/cairnprof/cairn/internal/watch/ptrace"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cairnprof/cairn/internal/marklog"
+	"github.com/cairnprof/cairn/internal/spikes/marklog"
 )
 
 // off is set by CAIRN_SPIKE=off.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
-	"github.com/cairnprof/cairn/internal/marklog"
+	"github.com/cairnprof/cairn/internal/spikes/marklog"
 )
 
 // report is what the goroutines of the process report to. They write themselves:

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
-	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/trace"
 )
 

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/driver"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
 )
 
 // Checks are what build systems compile to learn of the compiler and the system: configure

@@ -3,7 +3,7 @@ package cli
 import (
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/driver"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
 )
 
 func TestIsCheck(t *testing.T) {
@@ -35,7 +35,7 @@ func TestIsCheck(t *testing.T) {
 }
 
 // TestStandsInFor holds the command's names against those that the library in a build's
-// programs catches (internal/catch TestNames).
+// programs catches (internal/instrument/catch TestNames).
 func TestStandsInFor(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/catch"
-	"github.com/cairnprof/cairn/internal/native"
+	"github.com/cairnprof/cairn/internal/instrument/catch"
+	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/prof"
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/cairnprof/cairn/format/chrometrace"
 	"github.com/cairnprof/cairn/format/perfetto"
 	"github.com/cairnprof/cairn/format/speedscope"
-	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/trace"
 )
 

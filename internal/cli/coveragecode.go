@@ -3,8 +3,8 @@ package cli
 import (
 	"errors"
 
-	"github.com/cairnprof/cairn/internal/coverage"
-	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
 )
 
 // coverageCode is the code of a binary, and whose it is, for states of lines.

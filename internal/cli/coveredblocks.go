@@ -5,7 +5,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/cairnprof/cairn/internal/coverage"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/merge"
+	"github.com/cairnprof/cairn/internal/profile/merge"
 	"github.com/cairnprof/cairn/prof"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/compare"
+	"github.com/cairnprof/cairn/internal/profile/compare"
 	"github.com/cairnprof/cairn/internal/report"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/prof"
 )
 

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 
 	"github.com/cairnprof/cairn/format/folded"
-	"github.com/cairnprof/cairn/internal/calltrie"
-	"github.com/cairnprof/cairn/internal/flamegraph"
-	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/flamegraph"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/trace"
 )

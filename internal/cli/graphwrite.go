@@ -8,7 +8,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/report"
 )
 

@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/nativert"
+	"github.com/cairnprof/cairn/internal/instrument/nativert"
 )
 
 func newHeaderCmd(s *Streams) *cobra.Command {

@@ -14,9 +14,9 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/orderfile"
 	"github.com/cairnprof/cairn/format/profdata"
-	"github.com/cairnprof/cairn/internal/merge"
-	"github.com/cairnprof/cairn/internal/objfile"
-	"github.com/cairnprof/cairn/internal/resolve"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/profile/resolve"
 	"github.com/cairnprof/cairn/prof"
 )
 

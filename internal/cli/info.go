@@ -13,9 +13,9 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/format/mippack"
-	"github.com/cairnprof/cairn/internal/callgraph"
-	"github.com/cairnprof/cairn/internal/coverage"
-	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/profile/callgraph"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/prof"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mippack"
-	"github.com/cairnprof/cairn/internal/rawfiles"
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 )
 
 // rawSuffix is what raw files in a directory are called.

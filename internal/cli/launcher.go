@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cairnprof/cairn/internal/catch"
-	"github.com/cairnprof/cairn/internal/driver"
-	"github.com/cairnprof/cairn/internal/native"
+	"github.com/cairnprof/cairn/internal/instrument/catch"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/native"
 )
 
 // A launcher is started in a compiler's place, as "ccache gcc -c x.c" or by a link called

@@ -6,8 +6,8 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/driver"
-	"github.com/cairnprof/cairn/internal/linkorder"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
 )
 
 // foundLinker is a linker and what it says of itself.

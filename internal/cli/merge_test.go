@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/internal/rawfiles"
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/prof"
 )
 

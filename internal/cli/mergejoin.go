@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/join"
+	"github.com/cairnprof/cairn/internal/profile/join"
 	"github.com/cairnprof/cairn/prof"
 )
 

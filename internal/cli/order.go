@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/callgraph"
-	"github.com/cairnprof/cairn/internal/linkorder"
-	"github.com/cairnprof/cairn/internal/order"
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
+	"github.com/cairnprof/cairn/internal/layout/order"
+	"github.com/cairnprof/cairn/internal/profile/callgraph"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/prof"
 )

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cairnprof/cairn/internal/merge"
-	"github.com/cairnprof/cairn/internal/ptrace"
+	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/watch/ptrace"
 	"github.com/cairnprof/cairn/prof"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/linkorder"
-	"github.com/cairnprof/cairn/internal/order"
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
+	"github.com/cairnprof/cairn/internal/layout/order"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/prof"
 )

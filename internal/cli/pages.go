@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/heatmap"
-	"github.com/cairnprof/cairn/internal/objfile"
-	"github.com/cairnprof/cairn/internal/order"
-	"github.com/cairnprof/cairn/internal/pages"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/layout/heatmap"
+	"github.com/cairnprof/cairn/internal/layout/order"
+	"github.com/cairnprof/cairn/internal/layout/pages"
 	"github.com/cairnprof/cairn/prof"
 )
 

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/pages"
-	"github.com/cairnprof/cairn/internal/ptrace"
+	"github.com/cairnprof/cairn/internal/layout/pages"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/watch/ptrace"
 )
 
 // measuredPage is the size in bytes of the pages that are measured, whatever

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/cairnprof/cairn/internal/heatmap"
-	"github.com/cairnprof/cairn/internal/pages"
+	"github.com/cairnprof/cairn/internal/layout/heatmap"
+	"github.com/cairnprof/cairn/internal/layout/pages"
 	"github.com/cairnprof/cairn/internal/report"
 )
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cairnprof/cairn/internal/ptrace"
+	"github.com/cairnprof/cairn/internal/watch/ptrace"
 )
 
 // preload is the variable that has the loader put a library into a program, in

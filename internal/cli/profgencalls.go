@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/account"
-	"github.com/cairnprof/cairn/internal/profgen"
+	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/tailcall"
-	"github.com/cairnprof/cairn/internal/unwind"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/samples/tailcall"
+	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
 // The forms of call graphs.

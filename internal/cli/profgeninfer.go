@@ -5,10 +5,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/machinecode"
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/tailcall"
-	"github.com/cairnprof/cairn/internal/unwind"
+	"github.com/cairnprof/cairn/internal/samples/tailcall"
+	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
 // inferrer returns what finds missing frames in a graph of tail calls, nil if

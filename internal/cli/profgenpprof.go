@@ -5,10 +5,10 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/export"
-	"github.com/cairnprof/cairn/internal/machinecode"
-	"github.com/cairnprof/cairn/internal/objfile"
-	"github.com/cairnprof/cairn/internal/profgen"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/trace"
 )
 

@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 
 	"github.com/cairnprof/cairn/format/unsymbolized"
-	"github.com/cairnprof/cairn/internal/logfile"
-	"github.com/cairnprof/cairn/internal/machinecode"
-	"github.com/cairnprof/cairn/internal/objfile"
-	"github.com/cairnprof/cairn/internal/profgen"
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/tailcall"
-	"github.com/cairnprof/cairn/internal/unwind"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/samples/tailcall"
+	"github.com/cairnprof/cairn/internal/samples/unwind"
 	"github.com/cairnprof/cairn/sample"
 )
 

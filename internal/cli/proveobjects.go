@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/objfile"
-	"github.com/cairnprof/cairn/internal/prove"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/prove"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/prof"
 )

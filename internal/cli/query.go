@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/account"
-	"github.com/cairnprof/cairn/internal/tracedb"
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/tracedb"
 )
 
 type queryFlags struct {

@@ -11,8 +11,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/cairnprof/cairn/internal/calls/tracedb"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/tracedb"
 )
 
 // sqlText is a value as SQL has it. NULL is nothing.

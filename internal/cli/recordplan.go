@@ -10,9 +10,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/cairnprof/cairn/internal/ehframe"
-	"github.com/cairnprof/cairn/internal/lbr"
-	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/watch/lbr"
 )
 
 // allLibraries is the --dso that stands for all that a program is linked with.

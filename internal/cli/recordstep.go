@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/lbr"
-	"github.com/cairnprof/cairn/internal/objfile"
-	"github.com/cairnprof/cairn/internal/ptrace"
-	"github.com/cairnprof/cairn/internal/x86"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/binary/x86"
+	"github.com/cairnprof/cairn/internal/watch/lbr"
+	"github.com/cairnprof/cairn/internal/watch/ptrace"
 )
 
 // stopping records the branches of a program from outside, by stopping it at each:

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/debuginfod"
-	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/binary/debuginfod"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
 // Streams are the three standard streams of a command.

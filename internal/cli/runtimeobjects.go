@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cairnprof/cairn/internal/nativert"
+	"github.com/cairnprof/cairn/internal/instrument/nativert"
 )
 
 // A runtime has some thirty objects, of which one or two depend on the options of

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/survey"
+	"github.com/cairnprof/cairn/internal/samples/survey"
 	"github.com/cairnprof/cairn/sample"
 )
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/cairnprof/cairn/internal/nativert"
+	"github.com/cairnprof/cairn/internal/instrument/nativert"
 )
 
 // With --shared-runtime programs map the runtime from a file when they start. Its path is

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/cairnprof/cairn/internal/native"
+	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/prof"
 )
 

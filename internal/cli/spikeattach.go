@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/attach"
+	"github.com/cairnprof/cairn/internal/watch/attach"
 )
 
 // spikeAttachFlags are those of cairn spike attach.

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/cairnprof/cairn/internal/detour"
-	"github.com/cairnprof/cairn/internal/detourfile"
-	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/detour"
+	"github.com/cairnprof/cairn/internal/instrument/detourfile"
 	"github.com/cairnprof/cairn/internal/report"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/control"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/spikes"
+	"github.com/cairnprof/cairn/internal/spikes/control"
+	"github.com/cairnprof/cairn/internal/spikes/spikes"
 )
 
 // spikeTargets say which running programs are meant.

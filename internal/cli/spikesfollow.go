@@ -15,9 +15,9 @@ import (
 
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
-	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/spikes"
+	"github.com/cairnprof/cairn/internal/spikes/spikes"
 )
 
 // spikeFollower prints spikes of running programs as they come.

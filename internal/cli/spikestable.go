@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/spikes"
+	"github.com/cairnprof/cairn/internal/spikes/spikes"
 )
 
 // writeTable prints a line for each function that took too long by itself.

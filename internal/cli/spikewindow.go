@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/internal/calltrie"
-	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/spikes"
+	"github.com/cairnprof/cairn/internal/spikes/spikes"
 	"github.com/cairnprof/cairn/trace"
 )
 

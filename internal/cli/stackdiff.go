@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/cairnprof/cairn/internal/calltrie"
-	"github.com/cairnprof/cairn/internal/flamegraph"
-	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/flamegraph"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/calls/stackdiff"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/stackdiff"
 	"github.com/cairnprof/cairn/trace"
 )
 

@@ -5,8 +5,8 @@ import (
 	"io"
 	"math"
 
+	"github.com/cairnprof/cairn/internal/calls/stackdiff"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/stackdiff"
 )
 
 // value is a value of the key, as tables have it.

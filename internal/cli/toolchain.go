@@ -14,8 +14,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/cairnprof/cairn/internal/driver"
-	"github.com/cairnprof/cairn/internal/nativert"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/nativert"
 	"github.com/cairnprof/cairn/prof"
 )
 

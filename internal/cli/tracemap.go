@@ -11,9 +11,9 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/format/xraymap"
-	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/binary/symbolize"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/symbolize"
 	"github.com/cairnprof/cairn/trace"
 )
 

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/internal/objfile"
-	"github.com/cairnprof/cairn/internal/symbolize"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/binary/symbolize"
 	"github.com/cairnprof/cairn/trace"
 )
 

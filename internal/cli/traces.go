@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/internal/rawfiles"
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 )
 
 // defaultTraces is how many traces a profile keeps: at two bytes for a function

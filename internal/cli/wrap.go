@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/cairnprof/cairn/internal/driver"
-	"github.com/cairnprof/cairn/internal/wrap"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/wrap"
 )
 
 // wrapFlags are those of cairn wrap.

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/driver"
-	"github.com/cairnprof/cairn/internal/linkorder"
-	"github.com/cairnprof/cairn/internal/objfile"
-	"github.com/cairnprof/cairn/internal/wrap"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/wrap"
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
 )
 
 // wrapLink is the link that cairn wrap is to do.

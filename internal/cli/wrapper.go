@@ -16,8 +16,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/catch"
-	"github.com/cairnprof/cairn/internal/driver"
+	"github.com/cairnprof/cairn/internal/instrument/catch"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
 )
 
 // A wrapper is cairn in the place of a compiler or linker: caught by the library that

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/cairnprof/cairn/format/fdata"
-	"github.com/cairnprof/cairn/internal/coverage"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/prof"
 )
 

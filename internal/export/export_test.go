@@ -15,7 +15,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/fdata"
 	"github.com/cairnprof/cairn/format/sampleprof"
-	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/prof"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/sampleprof"
-	"github.com/cairnprof/cairn/internal/coverage"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/prof"
 )
 

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/callgraph"
-	"github.com/cairnprof/cairn/internal/coverage"
+	"github.com/cairnprof/cairn/internal/profile/callgraph"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/prof"
 )
 

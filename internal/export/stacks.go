@@ -1,7 +1,7 @@
 package export
 
 import (
-	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/trace"
 )
 

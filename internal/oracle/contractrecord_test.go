@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/internal/merge"
+	"github.com/cairnprof/cairn/internal/profile/merge"
 )
 
 // recordModes are the columns of modes that keep records.

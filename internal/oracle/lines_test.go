@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/tailguests"
+	"github.com/cairnprof/cairn/internal/samples/tailguests"
 )
 
 // sourceLine is a line of a file.

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/tailcall"
-	"github.com/cairnprof/cairn/internal/tailguests"
-	"github.com/cairnprof/cairn/internal/tailtruth"
+	"github.com/cairnprof/cairn/internal/samples/tailcall"
+	"github.com/cairnprof/cairn/internal/samples/tailguests"
+	"github.com/cairnprof/cairn/internal/samples/tailtruth"
 )
 
 // TestMissingFrames holds the frames that are put back against the true stacks of

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/tailguests"
+	"github.com/cairnprof/cairn/internal/samples/tailguests"
 )
 
 // shares are what functions executed of all instructions of a program, its libraries left

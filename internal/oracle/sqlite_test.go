@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/tailguests"
+	"github.com/cairnprof/cairn/internal/samples/tailguests"
 	"github.com/cairnprof/cairn/prof"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/tailguests"
+	"github.com/cairnprof/cairn/internal/samples/tailguests"
 )
 
 // A stackedCall is the functions on the stack when a call began, outermost first.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/callgraph"
-	"github.com/cairnprof/cairn/internal/tailguests"
+	"github.com/cairnprof/cairn/internal/profile/callgraph"
+	"github.com/cairnprof/cairn/internal/samples/tailguests"
 	"github.com/cairnprof/cairn/prof"
 )
 

@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/internal/account"
-	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/calls/account"
 	calls "github.com/cairnprof/cairn/trace"
 )
 

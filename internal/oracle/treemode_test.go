@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairnprof/cairn/internal/objfile"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
 // stacksOf runs a program of mode stacks and returns what it says and the calls

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/nativert"
+	"github.com/cairnprof/cairn/internal/instrument/nativert"
 )
 
 // TestTreeCoroutines holds the tree of threads that change between coroutines at

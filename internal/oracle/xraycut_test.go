@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/xray"
-	"github.com/cairnprof/cairn/internal/account"
+	"github.com/cairnprof/cairn/internal/calls/account"
 )
 
 // TestXRayCut cuts real logs off everywhere: whatever is whole before the cut is

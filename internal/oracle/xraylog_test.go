@@ -14,8 +14,8 @@ import (
 
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xraymap"
-	"github.com/cairnprof/cairn/internal/account"
-	"github.com/cairnprof/cairn/internal/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	calls "github.com/cairnprof/cairn/trace"
 )
 

@@ -1,0 +1,221 @@
+package machinecode
+
+import (
+	"path/filepath"
+
+	"github.com/cairnprof/cairn/format/pseudoprobe"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/binary/x86"
+)
+
+// Binary is one module of a Set.
+type Binary struct {
+	Path    string
+	Name    string // base name
+	BuildID string // in lower-case hexadecimal, "" if there is none
+
+	// Base is where the first executable segment wants to be, a multiple of the
+	// page size, and Loaded where the first segment of any kind does.
+	Base, Loaded uint64
+
+	First, End Ref // its instructions are [First, End)
+
+	segments  []objfile.Segment // executable ones
+	texts     []text
+	functions []Function
+	ranges    []Range // ascending by Lo
+
+	probeStarts map[uint64]uint64 // addresses of symbols by the GUIDs of their names
+
+	symbols  []objfile.TableSymbol
+	pointers []objfile.Pointer
+	exports  []uint64
+}
+
+// text is a section: which of its bytes begin an instruction.
+type text struct {
+	addr   uint64
+	data   []byte
+	starts bitset
+	first  Ref // of its first instruction
+}
+
+const pageSize = 0x1000
+
+// newBinary disassembles a program and adds its instructions to those of s.
+func newBinary(s *Set, p *objfile.Program) *Binary {
+	b := &Binary{Path: p.Path, Name: filepath.Base(p.Path), BuildID: p.BuildID, First: s.end(), symbols: p.Symbols, pointers: p.Pointers, exports: p.Exports}
+	for i, seg := range p.Segments {
+		if i == 0 {
+			b.Loaded = seg.Addr &^ (pageSize - 1)
+		}
+		if seg.Exec {
+			b.segments = append(b.segments, seg)
+		}
+	}
+	if len(b.segments) > 0 {
+		b.Base = b.segments[0].Addr &^ (pageSize - 1)
+	}
+	b.readFunctions(p)
+	names := map[int][]objfile.TableSymbol{}
+	for _, sym := range p.Symbols {
+		names[sym.Section] = append(names[sym.Section], sym)
+		b.markEntry(&sym)
+	}
+	if len(p.Probes) > 0 {
+		b.probeStarts = probeStarts(p.Symbols)
+	}
+	for _, section := range p.Code {
+		// Stubs of the dynamic linker belong to no function.
+		if section.Name != ".plt" {
+			b.disassemble(s, section, names[section.Index])
+		}
+	}
+	b.End = s.end()
+	return b
+}
+
+// probeStarts returns the addresses of functions by the GUIDs of their names. Of
+// several functions with one name the last counts, as it does with LLVM.
+func probeStarts(symbols []objfile.TableSymbol) map[uint64]uint64 {
+	starts := map[uint64]uint64{}
+	for i := range symbols {
+		if symbols[i].Func {
+			starts[pseudoprobe.GUID(symbols[i].Name)] = symbols[i].Addr
+		}
+	}
+	return starts
+}
+
+// disassemble adds a section, from symbol to symbol: what stands before the first
+// one is not known to be code.
+func (b *Binary) disassemble(s *Set, section objfile.CodeSection, symbols []objfile.TableSymbol) {
+	t := text{addr: section.Addr, data: section.Data, first: s.end()}
+	t.starts = newBitset(len(section.Data))
+	size := uint64(len(section.Data))
+	for i := range symbols {
+		off, end := symbols[i].Addr-section.Addr, size
+		if i+1 < len(symbols) {
+			end = min(size, symbols[i+1].Addr-section.Addr)
+		}
+		restored := false // the frame pointer, by the instruction before
+		var here span
+		for off < end && off < size {
+			inst, err := x86.Decode(section.Data[off:])
+			if err != nil {
+				off++
+				restored = false
+				continue
+			}
+			class := classOf(inst.Class)
+			if restored && class >= Jump {
+				s.jumps = append(s.jumps, s.end())
+			}
+			switch class {
+			case Jump, Conditional:
+				addr := t.addr + off
+				if !here.has(addr) {
+					here = b.span(addr)
+				}
+				if to := inst.Target(addr); !here.has(to) && b.RangeAt(to) != here.of {
+					s.leaving = append(s.leaving, s.end())
+				}
+			case IndirectJump:
+				s.computed = append(s.computed, s.end())
+			}
+			t.starts.set(uint32(off))
+			s.add(uint32(off), class, inst.Len)
+			restored = restoresFrame(inst)
+			off += uint64(inst.Len)
+		}
+	}
+	t.starts.count()
+	b.texts = append(b.texts, t)
+}
+
+// restoresFrame reports whether the instruction is pop %rbp or leave.
+func restoresFrame(inst x86.Inst) bool {
+	const popRBP, leave = 0x5d, 0xc9
+	return inst.Map == x86.MapOne && (inst.Opcode == popRBP && inst.Rex&1 == 0 || inst.Opcode == leave)
+}
+
+func classOf(c x86.Class) Class {
+	switch c {
+	case x86.Call:
+		return Call
+	case x86.CallIndirect:
+		return IndirectCall
+	case x86.Return:
+		return Return
+	case x86.Jump:
+		return Jump
+	case x86.JumpIndirect:
+		return IndirectJump
+	case x86.JumpCond, x86.Loop:
+		return Conditional
+	}
+	return Other
+}
+
+// At returns the instruction that starts at a link-time address, or External.
+func (b *Binary) At(addr uint64) Ref {
+	for i := range b.texts {
+		t := &b.texts[i]
+		if off := addr - t.addr; off < uint64(len(t.data)) {
+			if rank, ok := t.starts.rank(uint32(off)); ok {
+				return t.first + Ref(rank)
+			}
+			return External
+		}
+	}
+	return External
+}
+
+// From returns the first instruction at a link-time address or behind it, which
+// is b.End if there is none.
+func (b *Binary) From(addr uint64) Ref {
+	for i := range b.texts {
+		t := &b.texts[i]
+		if addr < t.addr {
+			return t.first
+		}
+		if off := addr - t.addr; off < uint64(len(t.data)) {
+			rank, _ := t.starts.rank(uint32(off))
+			return t.first + Ref(rank)
+		}
+	}
+	return b.End
+}
+
+// LinkAddress returns the link-time address of a place in the file, and whether
+// it is in a segment that is executed.
+func (b *Binary) LinkAddress(offset uint64) (uint64, bool) {
+	for _, seg := range b.segments {
+		// A mapping has whole pages, so what is before the segment in its first
+		// page is there as well.
+		page := seg.Offset &^ (pageSize - 1)
+		if offset-page < seg.Size+seg.Offset-page {
+			return offset - seg.Offset + seg.Addr, true
+		}
+	}
+	return 0, false
+}
+
+// textOf returns the section that has an instruction.
+func (b *Binary) textOf(r Ref) *text {
+	// The last one that does not begin behind it: those without instructions begin
+	// at the same number as the next one.
+	i, end := 0, len(b.texts)
+	for i+1 < end {
+		if mid := int(uint(i+end) / 2); b.texts[mid].first <= r {
+			i = mid
+		} else {
+			end = mid
+		}
+	}
+	return &b.texts[i]
+}
+
+// ProbeStart returns the address of the symbol whose name has a GUID of
+// pseudoprobe's, 0 if there is none.
+func (b *Binary) ProbeStart(guid uint64) uint64 { return b.probeStarts[guid] }

@@ -1,0 +1,47 @@
+// Package machinecode knows the instructions of programs: where each one starts,
+// what kind of branch it is, which function has it, and which of them a sampled
+// profile may believe a stack at. It takes what internal/binary/objfile reads and
+// disassembles it from symbol to symbol.
+//
+// A Set holds the instructions of all binaries of a run under numbers without
+// gaps (Ref), in the order of the binaries and of the addresses. Whatever walks
+// millions of samples works with these numbers: to ask for the class of an
+// instruction, the one before it, or whether control can run from one to another
+// is to look into an array.
+package machinecode
+
+// Ref is the number of an instruction in a Set.
+type Ref uint32
+
+// Refs that are no instructions.
+const (
+	None     Ref = 0 // nothing is known
+	External Ref = 1 // an address that is in none of the binaries
+	firstRef Ref = 2
+)
+
+// IsInstruction reports whether r is neither None nor External.
+func (r Ref) IsInstruction() bool { return r >= firstRef }
+
+// Class is what an instruction does to the flow of control.
+type Class uint8
+
+// The classes. Those from Call to Jump are never run over: what is behind them
+// runs after a branch only.
+const (
+	Other Class = iota
+	Call
+	IndirectCall
+	Return
+	Jump // to a fixed address
+	IndirectJump
+	Conditional
+)
+
+// IsCall reports whether the instruction is a call of any kind.
+func (c Class) IsCall() bool { return c == Call || c == IndirectCall }
+
+// ends reports whether a run of instructions without a taken branch ends here.
+// An indirect jump is not among them, since LLVM has it so and profiles are to
+// be the same: data in code that looks like one would cut a range.
+func (c Class) ends() bool { return c >= Call && c <= Jump }

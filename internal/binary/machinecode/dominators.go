@@ -1,0 +1,168 @@
+package machinecode
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/domtree"
+)
+
+// Flow knows of the instructions of a range which ones must have run before others.
+type Flow struct {
+	leaders []Ref // first instructions of basic blocks, ascending
+	end     Ref   // behind the last block
+	// before is the immediate dominator of each block. Blocks that are entered from
+	// outside have the one behind the last, which has itself.
+	before []int
+}
+
+// Flow returns the flow of control in a range of a binary. Cases are where jumps to
+// computed addresses were seen to go. Of the rest of a function it is nil, as it is not
+// known how that is entered.
+func (s *Set) Flow(b *Binary, r *Range, cases map[Ref][]Ref) *Flow {
+	if !r.Start {
+		return nil
+	}
+	leaders, entries, inside := s.leaders(b, r, cases)
+	if len(leaders) == 0 {
+		return nil
+	}
+	f := &Flow{leaders: leaders, end: b.From(r.Hi)}
+	f.dominate(s.successors(f, inside, cases), entries)
+	return f
+}
+
+// leaders returns the first instructions of the basic blocks of a range, ascending, those
+// that others than the blocks before them lead to, and what tells where a jump inside goes.
+func (s *Set) leaders(b *Binary, r *Range, cases map[Ref][]Ref) (leaders []Ref, entries map[Ref]bool, inside func(Ref) (Ref, bool)) {
+	first, end := b.From(r.Lo), b.From(r.Hi)
+	if first >= end {
+		return nil, nil, nil
+	}
+	inside = func(at Ref) (Ref, bool) {
+		addr, ok := s.Target(at)
+		to := b.At(addr)
+		return to, ok && to >= first && to < end
+	}
+	leaders = []Ref{first}
+	entries = map[Ref]bool{first: true}
+	for at := first; at < end; at++ {
+		switch s.Class(at) {
+		case Jump, Conditional:
+			if to, ok := inside(at); ok {
+				leaders = append(leaders, to)
+			}
+			leaders = append(leaders, at+1)
+		case Return:
+			leaders = append(leaders, at+1)
+		case IndirectJump:
+			leaders = append(append(leaders, at+1), within(cases[at], first, end)...)
+		}
+	}
+	// The rest of a function that was split may come back.
+	for i := range b.ranges {
+		if o := &b.ranges[i]; o.Function == r.Function && o != r {
+			for at := b.From(o.Lo); at < b.From(o.Hi); at++ {
+				if to, ok := inside(at); ok {
+					leaders = append(leaders, to)
+					entries[to] = true
+				}
+			}
+		}
+	}
+	slices.Sort(leaders)
+	leaders = slices.Compact(leaders)
+	if leaders[len(leaders)-1] == end {
+		leaders = leaders[:len(leaders)-1]
+	}
+	return leaders, entries, inside
+}
+
+// successors returns the blocks that may run behind each block.
+func (s *Set) successors(f *Flow, inside func(Ref) (Ref, bool), cases map[Ref][]Ref) [][]int {
+	out := make([][]int, len(f.leaders))
+	for i := range f.leaders {
+		last := f.last(i)
+		class := s.Class(last)
+		if class == Jump || class == Conditional {
+			if to, ok := inside(last); ok {
+				out[i] = append(out[i], f.block(to))
+			}
+		}
+		for _, to := range within(cases[last], f.leaders[0], f.end) {
+			out[i] = append(out[i], f.block(to))
+		}
+		if class != Jump && class != IndirectJump && class != Return && i+1 < len(out) {
+			out[i] = append(out[i], i+1)
+		}
+	}
+	return out
+}
+
+// within returns the instructions in [first, end).
+func within(refs []Ref, first, end Ref) (out []Ref) {
+	for _, r := range refs {
+		if r >= first && r < end {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// block returns the number of the block that has an instruction.
+func (f *Flow) block(at Ref) int {
+	i, found := slices.BinarySearchFunc(f.leaders, at, cmp.Compare[Ref])
+	if !found {
+		i--
+	}
+	return i
+}
+
+// dominate computes immediate dominators. Blocks that nothing leads to are entered from
+// outside, as by exceptions.
+func (f *Flow) dominate(successors [][]int, entries map[Ref]bool) {
+	n := len(f.leaders)
+	predecessors := make([][]int, n+1)
+	for i, out := range successors {
+		for _, to := range out {
+			predecessors[to] = append(predecessors[to], i)
+		}
+	}
+	successors = append(successors, nil)
+	for i := range n {
+		if len(predecessors[i]) == 0 || entries[f.leaders[i]] {
+			predecessors[i] = append(predecessors[i], n)
+			successors[n] = append(successors[n], i)
+		}
+	}
+	f.before, _ = domtree.Of(n, successors, predecessors)
+	for i := range f.before {
+		if f.before[i] < 0 {
+			f.before[i] = n // a circle that nothing leads to
+		}
+	}
+}
+
+// Before returns instructions that must have run for one to run, itself first and
+// then the last and the first of each basic block, backwards. Of a nil Flow that is
+// itself only.
+func (f *Flow) Before(at Ref) []Ref {
+	out := []Ref{at}
+	if f == nil {
+		return out
+	}
+	i := f.block(at)
+	for out = append(out, f.leaders[i]); f.before[i] < len(f.leaders); {
+		i = f.before[i]
+		out = append(out, f.last(i), f.leaders[i])
+	}
+	return out
+}
+
+// last returns the last instruction of a block.
+func (f *Flow) last(i int) Ref {
+	if i+1 < len(f.leaders) {
+		return f.leaders[i+1] - 1
+	}
+	return f.end - 1
+}

@@ -1,0 +1,184 @@
+package machinecode
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+)
+
+// Function is a function of a binary: all ranges of code that have its name.
+type Function struct {
+	Name   string // linkage name, without what compilers append to clones and parts
+	Ranges int    // how many it has
+	// Aliases are other names of it, those of symbols. Debug information that has
+	// nothing but line tables does not have linkage names.
+	Aliases []string
+	// symbol: debug information does not have it.
+	symbol bool
+}
+
+// Range is a piece of a function.
+type Range struct {
+	Lo, Hi   uint64 // link-time addresses [Lo, Hi)
+	Function int    // index into Functions
+	// Entry: the function is entered at Lo, as far as symbols tell. The rest of a
+	// function that was split is not.
+	Entry bool
+	// Start: a symbol stands at Lo that is not named as the rest of a function is.
+	// Debug information may have one name for several functions, as it has no
+	// parameters of templates in anonymous namespaces.
+	Start bool
+}
+
+// Functions returns the functions of the binary.
+func (b *Binary) Functions() []Function { return b.functions }
+
+// Ranges returns the ranges of all functions, ascending. They start at different
+// addresses; one inside of another is possible in damaged debug information only.
+func (b *Binary) Ranges() []Range { return b.ranges }
+
+// RangeAt returns the range that has an address, nil if there is none.
+func (b *Binary) RangeAt(addr uint64) *Range {
+	i := b.rangeBefore(addr)
+	if i < 0 || addr >= b.ranges[i].Hi {
+		return nil
+	}
+	return &b.ranges[i]
+}
+
+// rangeBefore returns the index of the last range that starts at an address or
+// before it, -1 if there is none.
+func (b *Binary) rangeBefore(addr uint64) int {
+	// As slices.BinarySearchFunc does it, at half the time: there are millions of
+	// these.
+	i, end := -1, len(b.ranges)
+	for i+1 < end {
+		if mid := int(uint(i+end) / 2); b.ranges[mid].Lo <= addr {
+			i = mid
+		} else {
+			end = mid
+		}
+	}
+	return i
+}
+
+// RangeFrom returns the range that starts at an address, nil if there is none.
+func (b *Binary) RangeFrom(addr uint64) *Range {
+	i := b.rangeBefore(addr)
+	if i < 0 || b.ranges[i].Lo != addr {
+		return nil
+	}
+	return &b.ranges[i]
+}
+
+// Entered returns the name of the function that is entered at an address, without
+// what link-time optimisation appends; "" if there is none.
+func (b *Binary) Entered(addr uint64) string {
+	if r := b.RangeFrom(addr); r != nil && r.Entry {
+		return CanonicalName(b.functions[r.Function].Name)
+	}
+	return ""
+}
+
+// readFunctions takes functions from debug information, and from symbols where it
+// says nothing: programs with pseudo probes often have none. Where there are no
+// probes debug information is what profiles are keyed by, and symbols add nothing. Where
+// there is neither, functions are symbols.
+func (b *Binary) readFunctions(p *objfile.Program) {
+	byName := map[string]int{}
+	add := func(name string, lo, hi uint64, symbol bool) {
+		k, ok := byName[name]
+		if !ok {
+			k = len(b.functions)
+			byName[name] = k
+			b.functions = append(b.functions, Function{Name: name, symbol: symbol})
+		}
+		b.functions[k].Ranges++
+		b.ranges = append(b.ranges, Range{Lo: lo, Hi: hi, Function: k})
+	}
+	for _, r := range p.Ranges {
+		if r.Lo >= b.Base && r.Lo < r.Hi {
+			add(r.Name, r.Lo, r.Hi, false)
+		}
+	}
+	b.sortRanges()
+	if len(p.Probes) == 0 && len(p.Ranges) > 0 {
+		return
+	}
+	known := &Binary{ranges: b.ranges}
+	covered := uint64(0) // by the symbols before
+	for _, sym := range p.Symbols {
+		end := sym.Addr + sym.Size
+		if !sym.Func || end <= sym.Addr {
+			continue
+		}
+		name := cutSuffixes(sym.Name, cloneSuffixes)
+		if r := known.RangeAt(sym.Addr); r != nil {
+			if f := &b.functions[r.Function]; f.Name != name && !slices.Contains(f.Aliases, name) {
+				f.Aliases = append(f.Aliases, name)
+			}
+		} else if sym.Addr >= covered {
+			add(name, sym.Addr, end, true)
+			covered = end
+		}
+	}
+	b.sortRanges()
+}
+
+// sortRanges puts ranges in order. Of those with one start the first that was read
+// stays.
+func (b *Binary) sortRanges() {
+	sorted := slices.Clone(b.ranges)
+	slices.SortStableFunc(sorted, func(x, y Range) int { return cmp.Compare(x.Lo, y.Lo) })
+	b.ranges = slices.CompactFunc(sorted, func(x, y Range) bool { return x.Lo == y.Lo })
+}
+
+// markEntry notes that a symbol stands at a function's beginning.
+func (b *Binary) markEntry(sym *objfile.TableSymbol) {
+	r := b.RangeAt(sym.Addr)
+	if r != nil && r.Lo == sym.Addr && sym.Func && cutSuffixes(sym.Name, restSuffixes) == sym.Name {
+		r.Start = true
+	}
+	if r == nil || r.Entry {
+		return
+	}
+	f := &b.functions[r.Function]
+	r.Entry = f.Ranges == 1 || f.symbol || len(f.Aliases) > 0 || f.Name == cutSuffixes(sym.Name, partSuffixes)
+}
+
+var (
+	// partSuffixes are what optimisers append to the name of a function that stays
+	// what it was for a profile.
+	partSuffixes = []string{".llvm.", ".part."}
+	// restSuffixes are those of code that was moved away from its function.
+	restSuffixes = []string{".cold", ".warm"}
+	// cloneSuffixes are what debug information does not have.
+	cloneSuffixes = []string{
+		".cleanup", ".destroy", ".resume", ".cold", ".warm",
+		".llvm.", ".part.", ".isra.", ".constprop.", ".lto_priv.",
+	}
+)
+
+// CanonicalName is a name without what link-time optimisation appends.
+func CanonicalName(name string) string { return cutSuffixes(name, partSuffixes) }
+
+// cutSuffixes removes suffixes from a name, each once and in this order, if the
+// name ends with it and maybe a number.
+func cutSuffixes(name string, suffixes []string) string {
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 {
+		return name
+	}
+	for _, s := range suffixes {
+		at := strings.LastIndex(name, s)
+		if at < 0 {
+			continue
+		}
+		if dot := strings.LastIndexByte(name, '.'); dot == at || dot == at+len(s)-1 {
+			name = name[:at]
+		}
+	}
+	return name
+}

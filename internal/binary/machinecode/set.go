@@ -1,0 +1,184 @@
+package machinecode
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/binary/x86"
+)
+
+// Set holds the instructions of the binaries of a run. It is immutable.
+type Set struct {
+	binaries []*Binary
+
+	// Of instruction firstRef+i. Together they take 9 bits and 4 bytes.
+	offsets []uint32 // from the start of its section
+	shapes  []shape
+	// barriers are the instructions that a run never goes beyond, dubious those
+	// at which a stack may lack a frame, departures jumps at which it does.
+	barriers, dubious, departures bitset
+	entries                       bitset // where functions are entered
+	jumps                         []Ref  // of departures
+
+	leaving  []Ref // direct jumps out of their range of code, ascending
+	computed []Ref // indirect jumps, ascending
+}
+
+// shape is the class of an instruction and its length.
+type shape uint8
+
+func (s shape) class() Class { return Class(s >> 4) }
+func (s shape) size() uint64 { return uint64(s & 15) }
+
+// errTooMany: what Refs can number is exceeded.
+var errTooMany = errors.New("the binaries have more than 1 GB of code together")
+
+const maxInstructions = 1 << 30 // unwinding needs a bit of Ref for itself
+
+// NewSet disassembles programs.
+func NewSet(programs ...*objfile.Program) (*Set, error) {
+	s := &Set{}
+	for _, p := range programs {
+		bytes := 0
+		for _, c := range p.Code {
+			bytes += len(c.Data)
+		}
+		if bytes > maxInstructions-len(s.shapes) {
+			return nil, errTooMany
+		}
+		s.binaries = append(s.binaries, newBinary(s, p))
+	}
+	s.barriers = newBitset(len(s.shapes))
+	for i, sh := range s.shapes {
+		if sh.class().ends() {
+			s.barriers.set(uint32(i))
+		}
+	}
+	s.dubious, s.entries = newBitset(len(s.shapes)), newBitset(len(s.shapes))
+	s.markDubious()
+	s.departures = newBitset(len(s.shapes))
+	for _, r := range s.jumps {
+		s.departures.set(uint32(r - firstRef))
+	}
+	s.barriers.count()
+	return s, nil
+}
+
+// markDubious marks where functions are entered, and where frame pointers do not show all frames: the first two
+// instructions of functions, which make the frame, and returns with the instruction
+// before, which takes it down.
+func (s *Set) markDubious() {
+	for _, b := range s.binaries {
+		for i := range b.ranges {
+			r := b.From(b.ranges[i].Lo)
+			if x := &b.ranges[i]; (x.Entry || x.Start) && r < b.End {
+				s.entries.set(uint32(r - firstRef))
+			}
+			for range 2 {
+				if r < b.End {
+					s.dubious.set(uint32(r - firstRef))
+				}
+				r++
+			}
+		}
+	}
+	for i, sh := range s.shapes {
+		if sh.class() == Return {
+			s.dubious.set(uint32(i))
+			s.dubious.set(uint32(max(i, 1) - 1))
+		}
+	}
+}
+
+func (s *Set) end() Ref { return firstRef + Ref(len(s.shapes)) }
+
+func (s *Set) add(offset uint32, c Class, size uint8) {
+	s.offsets = append(s.offsets, offset)
+	s.shapes = append(s.shapes, shape(c)<<4|shape(size))
+}
+
+// Binaries returns the binaries in their order.
+func (s *Set) Binaries() []*Binary { return s.binaries }
+
+// Len returns a number that all Refs of the set are below.
+func (s *Set) Len() int { return int(s.end()) }
+
+// Binary returns the binary that has an instruction, nil if r is none.
+func (s *Set) Binary(r Ref) *Binary {
+	if !r.IsInstruction() {
+		return nil
+	}
+	if len(s.binaries) == 1 {
+		return s.binaries[0]
+	}
+	i, found := slices.BinarySearchFunc(s.binaries, r, func(b *Binary, r Ref) int { return cmp.Compare(b.First, r) })
+	if !found {
+		i--
+	}
+	for i+1 < len(s.binaries) && s.binaries[i+1].First == r {
+		i++ // binaries without instructions begin where the next one does
+	}
+	return s.binaries[i]
+}
+
+// Address returns the link-time address of an instruction.
+func (s *Set) Address(r Ref) uint64 {
+	return s.Binary(r).textOf(r).addr + uint64(s.offsets[r-firstRef])
+}
+
+// Class returns the class of an instruction; Other if r is none.
+func (s *Set) Class(r Ref) Class {
+	if !r.IsInstruction() {
+		return Other
+	}
+	return s.shapes[r-firstRef].class()
+}
+
+// Size returns the bytes of an instruction.
+func (s *Set) Size(r Ref) uint64 { return s.shapes[r-firstRef].size() }
+
+// Target returns where a direct call or jump goes, conditional ones included: the
+// link-time address in its binary.
+func (s *Set) Target(r Ref) (uint64, bool) {
+	switch s.Class(r) {
+	case Call, Jump, Conditional:
+		t := s.Binary(r).textOf(r)
+		off := s.offsets[r-firstRef]
+		inst, err := x86.Decode(t.data[off:])
+		return inst.Target(t.addr + uint64(off)), err == nil
+	}
+	return 0, false
+}
+
+// CallBefore returns the call that a return to r comes from: the instruction
+// before it if that is a call, else None. Of External it is External.
+func (s *Set) CallBefore(r Ref) Ref {
+	if r == External {
+		return External
+	}
+	if r > firstRef && s.shapes[r-firstRef-1].class().IsCall() {
+		return r - 1
+	}
+	return None
+}
+
+// Runs reports whether control can go from first to last without a taken branch.
+func (s *Set) Runs(first, last Ref) bool {
+	if first > last || !first.IsInstruction() {
+		return false
+	}
+	from, _ := s.barriers.rank(uint32(first - firstRef))
+	to, _ := s.barriers.rank(uint32(last - firstRef))
+	return from == to
+}
+
+// Dubious reports whether a stack that was walked by frame pointers at this
+// instruction may lack a frame, as LLVM has it.
+func (s *Set) Dubious(r Ref) bool { return s.dubious.has(uint32(r - firstRef)) }
+
+// Departs reports whether the instruction is a jump that comes right after the
+// caller's frame pointer was restored, as tail calls do. A stack lacks a frame
+// there, too, which LLVM does not know.
+func (s *Set) Departs(r Ref) bool { return s.departures.has(uint32(r - firstRef)) }

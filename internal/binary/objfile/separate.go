@@ -1,0 +1,149 @@
+package objfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path/filepath"
+
+	"github.com/cairnprof/cairn/internal/binary/debuginfod"
+)
+
+// servers is where debug files are looked for that are not on this machine's disk, nil
+// for nowhere.
+var servers *debuginfod.Client
+
+// SetDebuginfod makes c the last place that separate debug files are looked for in. It
+// must be called before files are opened.
+func SetDebuginfod(c *debuginfod.Client) { servers = c }
+
+// SetDebugFile says which file has the debug information and symbols that the module
+// lacks. It must be called before what reads them.
+func (f *File) SetDebugFile(path string) error {
+	d, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if id, err := f.BuildID(); err == nil && !d.hasID(string(id)) {
+		return fmt.Errorf("%s: it is not of the build of %s, as build ids say", path, f.path)
+	}
+	f.debugFile = path
+	return nil
+}
+
+// openDebug opens the module's separate debug file. The places are those that
+// gdb looks in, if it was not said which it is: by build id below the debug root, then by the name that
+// .gnu_debuglink gives, beside the module, in .debug beside it, and below the
+// debug root; then debuginfod's cache and servers.
+func (f *File) openDebug() (*File, error) {
+	if f.debugFile != "" {
+		return Open(f.debugFile)
+	}
+	d, missing := f.openInstalled()
+	if d != nil {
+		return d, nil
+	}
+	id, err := f.BuildID()
+	if servers == nil || err != nil {
+		return nil, missing
+	}
+	path, err := servers.Find(id.String())
+	if errors.Is(err, debuginfod.ErrNone) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w (debuginfod: %w)", missing, err)
+	}
+	if d := openIf(path, func(d *File) bool { return d.hasID(string(id)) }); d != nil {
+		return d, nil
+	}
+	return nil, fmt.Errorf("%w (debuginfod: %s is not of this build)", missing, path)
+}
+
+// openInstalled opens the separate debug file that is on this machine's disk.
+func (f *File) openInstalled() (*File, error) {
+	id, idErr := f.BuildID()
+	if idErr == nil && len(id) > 1 {
+		hex := id.String()
+		path := filepath.Join(f.debugRoot, ".build-id", hex[:2], hex[2:]+".debug")
+		if d := openIf(path, func(d *File) bool { return d.hasID(string(id)) }); d != nil {
+			return d, nil
+		}
+	}
+	name, crc, ok := f.debugLink()
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", f.path, ErrNoDebug)
+	}
+	dir := filepath.Dir(f.path)
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	matches := func(d *File) bool {
+		if idErr == nil {
+			return d.hasID(string(id))
+		}
+		return d.crc() == crc
+	}
+	for _, path := range []string{
+		filepath.Join(dir, name),
+		filepath.Join(dir, ".debug", name),
+		filepath.Join(f.debugRoot, abs, name),
+	} {
+		if d := openIf(path, matches); d != nil {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: its debug file %s is missing or of another build: %w", f.path, name, ErrNoDebug)
+}
+
+// openIf opens the debug file at path if it is there and accept says it belongs
+// to the module.
+func openIf(path string, accept func(*File) bool) *File {
+	d, err := Open(path)
+	if err != nil {
+		return nil
+	}
+	if !accept(d) {
+		d.Close()
+		return nil
+	}
+	return d
+}
+
+func (f *File) hasID(id string) bool {
+	got, err := f.BuildID()
+	return err == nil && string(got) == id
+}
+
+// crc returns the checksum of the whole file, 0 if it cannot be read.
+func (f *File) crc() uint32 {
+	h := crc32.NewIEEE()
+	if _, err := io.Copy(h, io.NewSectionReader(f.f, 0, int64(f.size))); err != nil {
+		return 0
+	}
+	return h.Sum32()
+}
+
+// debugLink reads .gnu_debuglink: a file name, NUL, padding to four bytes, the
+// checksum of that file.
+func (f *File) debugLink() (name string, crc uint32, ok bool) {
+	data, _, _, ok, err := f.Section(".gnu_debuglink")
+	if err != nil || !ok || len(data) > maxDebugLink || len(data) < 8 {
+		return "", 0, false
+	}
+	n := bytes.IndexByte(data[:len(data)-4], 0)
+	if n <= 0 {
+		return "", 0, false
+	}
+	name = string(data[:n])
+	// A name that leads elsewhere is not a link's to give.
+	if name != filepath.Base(name) {
+		return "", 0, false
+	}
+	return name, binary.LittleEndian.Uint32(data[len(data)-4:]), true
+}

@@ -1,0 +1,211 @@
+// Package account makes of the events of a log what is said of it: it replays
+// each thread's enters and exits on a stack, and adds up the calls in a trie.
+// It also gives every single call as it ends, and the slowest ones.
+//
+// # Time
+//
+// Times are nanoseconds where the log's clock has a rate and its ticks
+// otherwise, as trace.Clock.Nanoseconds gives them; they are not relative to
+// the log's start. Each event is converted once, and durations are differences
+// of what came out.
+//
+// # Rules
+//
+// Logs lack records: a ring was overwritten, a thread was attached to in the
+// middle, an exception left functions without an exit. What is counted then:
+//
+//   - An exit of the function on top of the stack ends its call. A tail exit does
+//     the same: what the function jumped to is called by its caller. With
+//     Options.TailCalls it is called by the function where that is certain, whose call
+//     then lasts as long; see TailCalls.
+//   - An exit of a function further down says that those above it have ended, but
+//     not when: some time after the thread's event before, by this exit at the
+//     latest. They are closed at the event before, or at the exit with
+//     Options.UpperBound, and counted in Stats.Deduced and in their nodes.
+//   - An exit of a function that is nowhere on the stack is an orphan: counted,
+//     and nothing more.
+//   - But where a log's block begins (trace.Batch.Break) events may be missing.
+//     The first exit after that border of what was open at the border tells. If
+//     it is an orphan, and all that began since has ended, the stack is not what
+//     it was: a gap. All frames are closed as deduced, and the next enter begins
+//     a stack of its own.
+//   - Calls still open at the end are closed at the thread's last event, or left
+//     out with Options.DropOpen. What they called is counted in either case.
+//   - Where the clock went back, a call that would take less than no time takes
+//     none, and one whose callees took longer than itself has no self time. Both
+//     are counted in Stats.Clamped.
+//   - A node is a stack, so recursion counts nothing twice in a node. Sums over
+//     nodes of one function are to use calltrie.Trie.Outermost.
+//   - A child process inherits the stack but not its enters: its threads are
+//     others, and exits of what it inherited are orphans.
+//   - A program that was built to log enters alone would pile them up. In a thread
+//     without any exit, in which a function is entered twice, each enter is a
+//     deduced call of no duration, below the root.
+//   - Stacks deeper than 65536 are cut: what is above is counted in TooDeep and has
+//     no calls, and exits are taken to be of it until as many have come. Once a
+//     thread's trie has Options.MaxNodes nodes, further stacks share one, see
+//     calltrie.Trie.SetLimit.
+//   - Where stacks take more than Options.Memory, the least lose their place: what their
+//     calls took is their callers' own time from there on. Stats.Folded has how much that
+//     is, and what a stack lacks at most.
+//   - A log that was filtered lacks all calls below a duration. Nothing can be told
+//     of them, but Stats.Shortest shows it: no leaf took less, except those with
+//     arguments and those that a block's border parts, which no runtime drops.
+//
+// # Parallelism
+//
+// A thread is cut into segments that are replayed at the same time, each without
+// knowing the stack that it begins with, and are put together in order; see
+// segment and chunk. The result does not depend on where the cuts are.
+package account
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// maxDepth is the number of frames that a stack has at most.
+const maxDepth = 1 << 16
+
+// defaultMaxNodes is Options.MaxNodes when it is 0.
+const defaultMaxNodes = 1 << 22
+
+// maxOrphanFuncs bounds Stats.OrphansByFunc, and maxDamage Result.Damage.
+const (
+	maxOrphanFuncs = 1024
+	maxDamage      = 1024
+)
+
+// Options say how calls are counted. The zero value counts everything.
+type Options struct {
+	Workers    int  // goroutines that work at the same time; 0 is GOMAXPROCS
+	DropOpen   bool // leave out calls that had not ended when the log did
+	UpperBound bool // close deduced calls as late as they may have ended, not as early
+	Slowest    int  // how many calls Result.Slowest is to have
+	MaxNodes   int  // nodes of a thread's trie at most; 0 is 4 million
+	// Memory is how many bytes the tries of all threads may take, about, for Run; 0 for
+	// any. Beyond, the least stacks are folded into their callers, see Stats.Folded.
+	Memory int64
+	// CallsOnly says that single calls are all that is wanted of a Replay or of Pieces:
+	// the nodes of their tries have no sums.
+	CallsOnly bool
+	// TailCalls, if not nil, put what a function jumped to below it.
+	TailCalls *TailCalls
+	// Progress, if not nil, is called now and then with the number of bytes of
+	// the log that are done, never by two goroutines at once.
+	Progress func(bytes int64)
+
+	depth  int   // frames at most, 0 is maxDepth
+	chunk  int64 // bytes that a segment is to have, 0 to choose
+	pieces int   // pieces of a segment at most, 0 is maxPieces
+	nodes  int   // nodes of a segment at most, 0 is maxChunkNodes
+	looked int   // frames that are looked at in vain at most, 0 is maxLooked
+	room   int   // nodes of the trie when it is folded, 0 for never
+}
+
+// End is how a call ended.
+type End uint8
+
+// The ways a call ends.
+const (
+	Returned End = iota // there is an exit
+	Tail                // there is a tail exit: it jumped to another function
+	Deduced             // a caller's exit, or a gap, says that it ended before
+	Open                // the log ends first
+)
+
+func (e End) String() string {
+	if int(e) < len(endNames) {
+		return endNames[e]
+	}
+	return "unknown"
+}
+
+var endNames = [...]string{Returned: "returned", Tail: "tail", Deduced: "deduced", Open: "open"}
+
+// Call is one call.
+type Call struct {
+	Thread int // index into the log's threads
+	// ID is the number of the call within its thread, from 1 in the order of
+	// entering, and Parent that of its caller, 0 if there is none.
+	ID, Parent uint64
+	Func       trace.FuncID
+	Node       calltrie.NodeID // in the trie of the thread
+	Depth      int             // 1 for what a thread begins in
+	// Start and Duration are in the unit of the package, and so is Self, the part
+	// of Duration that was not in callees.
+	Start, Duration, Self uint64
+	End                   End
+	Args                  []uint64 // nil if none were recorded
+	CPU                   uint16   // where it began
+}
+
+// Thread is what a thread did.
+type Thread struct {
+	trace.Thread
+	Trie  *calltrie.Trie
+	Stats Stats
+	// First and Last are the least and the greatest time of its events.
+	First, Last uint64
+	// Busy is the total of the calls without a caller.
+	Busy uint64
+}
+
+// Result is what a log's threads did.
+type Result struct {
+	Threads []Thread // as the log has them
+	Slowest []Call   // the longest calls first; ties by thread, start and id
+	// Damage is what was found broken on the way, the first 1024 of it; what was
+	// known when the log was opened is in its Info.
+	Damage []*trace.Damage
+}
+
+// Merged returns one trie of all threads. It shares nothing with theirs.
+func (r *Result) Merged() *calltrie.Trie {
+	all := calltrie.New()
+	for i := range r.Threads {
+		all.Merge(calltrie.Root, r.Threads[i].Trie, nil)
+	}
+	return all
+}
+
+// Total returns the sums over all threads.
+func (r *Result) Total() Stats {
+	var all Stats
+	for i := range r.Threads {
+		all.add(&r.Threads[i].Stats)
+	}
+	return all
+}
+
+// Run replays the threads of a log. Damage in it is in the result; any other
+// error of the log ends it.
+func Run(ctx context.Context, log trace.Log, opt Options) (*Result, error) {
+	threads := log.Threads()
+	res := &Result{Threads: make([]Thread, len(threads))}
+	runs, err := runAll(ctx, log, opt)
+	if err != nil {
+		return nil, err
+	}
+	slow := slowest{limit: opt.Slowest}
+	for i, r := range runs {
+		res.Threads[i] = r.result(threads[i])
+		slow.merge(r.slow.calls)
+		res.Damage = append(res.Damage, r.damage...)
+	}
+	res.Damage = res.Damage[:min(len(res.Damage), maxDamage)]
+	res.Slowest = slow.sorted()
+	return res, nil
+}
+
+// sortedOrphans returns the functions that m counts, the most frequent first.
+func sortedOrphans(m map[trace.FuncID]uint64) []trace.FuncID {
+	return slices.SortedFunc(maps.Keys(m), func(a, b trace.FuncID) int {
+		return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b))
+	})
+}

@@ -1,0 +1,333 @@
+package account
+
+import (
+	"context"
+	"math"
+	"sort"
+
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// A segment is some parts of a thread that are replayed without knowing the stack
+// that they begin with, and what came of it: chunks.
+type segment struct {
+	from, to int // parts
+	chunks   []*chunk
+	budget   int  // pieces that it may still have
+	cut      bool // it is not whole: the chunks end before the parts do
+	damage   []*trace.Damage
+	err      error
+}
+
+// A chunk is a run of events that are replayed from an unknown stack.
+//
+// What is called from that stack goes to a piece, a trie of its own. An exit when
+// all that began within the chunk has ended is an underflow: it ends a frame of
+// the unknown stack, or is an orphan, and what is called next is on another level
+// in any case; so it ends the piece. Later, when the stack is known, stitch hangs
+// the pieces below its nodes and handles the underflows one by one, with the same
+// functions that replay events.
+//
+// An exit that matches nothing within the chunk while calls of the chunk are open
+// may be either, too, and the difference is in what follows. There the chunk ends,
+// and the next begins with that exit, which is an underflow then.
+type chunk struct {
+	of     *segment
+	r      *replayer
+	pieces []piece
+	begin  uint64 // time of the first event
+	ended  bool   // the event that comes is not of the chunk
+	// follows: the event that comes is the first one, or right behind an underflow. What
+	// is entered then may be what a frame of the unknown stack jumped to.
+	follows bool
+}
+
+// A segment is cut where it has too many pieces, of which a chunk counts as some,
+// or too many nodes. What is left is replayed when the stack is known.
+const (
+	maxPieces     = 1 << 14
+	chunkPieces   = 16
+	maxChunkNodes = 1 << 18
+)
+
+// piece is what was called from one level of the unknown stack.
+type piece struct {
+	root  calltrie.NodeID
+	child uint64 // what calls from that level took that have ended
+	depth int    // frames of its deepest stack
+	// The underflow that ended it; the last piece has none.
+	fn     trace.FuncID
+	how    End
+	at     uint64 // its time
+	before uint64 // time of the event before it
+	first  bool   // it is the first event of the chunk
+	enters uint64 // enters of the chunk before it
+	border int    // the replayer's: settled, inherited or 0
+	// following: the piece is one call, of the function follower since some time, with
+	// what it called: c.follows was set when it was entered. Resumed: it has ended at time at, and what
+	// comes next is called from the level of the unknown stack.
+	following, resumed bool
+	follower           trace.FuncID
+	since              uint64
+}
+
+// replaySegment replays some parts of a thread from an unknown stack.
+func replaySegment(ctx context.Context, log trace.Log, thread, from, to int, opt Options) *segment {
+	s := &segment{from: from, to: to}
+	c := newChunk(s, newReplayer(log, thread, opt))
+	s.budget = c.r.opt.pieces
+	nodes := 0
+	again := func() *replayer {
+		r := newReplayer(log, thread, opt)
+		if r.tails != nil {
+			r.tails.cache = c.r.tails.cache
+		}
+		return r
+	}
+	s.err = eachBatch(ctx, log, thread, from, to, &s.damage, func(b *trace.Batch) bool {
+		for at := 0; ; {
+			before := c.r.stats.Events
+			if before == 0 && at < len(b.Events) {
+				c.begin = c.r.clock.time(b.Events[at].Time)
+			}
+			c.r.batch(b, at)
+			if !c.ended {
+				break
+			}
+			at += int(c.r.stats.Events - before)
+			nodes += c.r.trie.Len()
+			if s.budget -= chunkPieces; s.budget < 0 {
+				s.cut = true
+				return false
+			}
+			c.end()
+			c = newChunk(s, again())
+		}
+		s.cut = nodes+c.r.trie.Len() > c.r.opt.nodes
+		return !s.cut
+	})
+	c.end()
+	return s
+}
+
+// newChunk begins a chunk.
+func newChunk(s *segment, r *replayer) *chunk {
+	c := &chunk{of: s, r: r}
+	r.trie = calltrie.New() // without a limit
+	r.room = math.MaxInt
+	r.chunk, r.border = c, inherited
+	c.follows = r.tails != nil
+	s.chunks = append(s.chunks, c)
+	c.next()
+	return c
+}
+
+// next begins a piece.
+func (c *chunk) next() {
+	c.r.base = c.r.trie.NewRoot()
+	c.r.at = calltrie.First(c.r.base)
+	c.pieces = append(c.pieces, piece{root: c.r.base})
+}
+
+// end ends the piece that was begun last and returns it.
+func (c *chunk) end() *piece {
+	p := &c.pieces[len(c.pieces)-1]
+	p.child, c.r.busy = c.r.busy, 0
+	p.depth, c.r.stats.MaxDepth = c.r.stats.MaxDepth, 0
+	return p
+}
+
+// nowhere is an exit of a function that was not entered within the chunk.
+func (c *chunk) nowhere(r *replayer, fn trace.FuncID, t uint64, how End) {
+	if len(r.stack) > 0 || c.of.budget == 0 && r.stats.Events > 1 {
+		c.leave(r, t)
+		if how == Tail {
+			r.stats.TailExits--
+		} else {
+			r.stats.Exits--
+		}
+		return
+	}
+	c.of.budget = max(0, c.of.budget-1)
+	p := c.end()
+	p.fn, p.how, p.at, p.before = fn, how, t, r.last
+	p.first = r.stats.Events == 1
+	p.enters, p.border = r.stats.Enters, r.border
+	r.border = inherited
+	c.follows = r.tails != nil && r.tails.holds(how)
+	c.next()
+}
+
+// leave ends the chunk before the event of time t, as if it had not been there.
+func (c *chunk) leave(r *replayer, t uint64) {
+	c.ended, r.stopped = true, true
+	r.stats.Events--
+	if t < r.last {
+		r.stats.Backwards--
+	}
+}
+
+// continues reports whether what is open on the stack may be what a frame of the
+// unknown one jumped to.
+func (c *chunk) continues() bool { return c.pieces[len(c.pieces)-1].following }
+
+// resume ends a piece that is a single call.
+func (c *chunk) resume(at uint64, how End) {
+	p := c.end()
+	p.resumed, p.at, p.how = true, at, how
+	p.enters = c.r.stats.Enters
+	c.next()
+}
+
+// fits reports whether the chunk can be put on the stack of r: not if that would
+// be too deep, as the chunk could not know.
+func (c *chunk) fits(r *replayer) bool {
+	deepest := 0
+	for i := range c.pieces {
+		deepest = max(deepest, c.pieces[i].depth)
+	}
+	return r.over == 0 && c.r.stats.TooDeep == 0 && len(r.stack)+deepest <= r.opt.depth
+}
+
+// stitch puts what a chunk did on the stack of r, which is what it began with.
+func (r *replayer) stitch(c *chunk) {
+	l := c.r
+	if l.stats.Events == 0 {
+		if !c.follows {
+			r.settle()
+		}
+		r.takeBorder(l.border)
+		return
+	}
+	if r.stats.Events > 0 && c.begin < r.last {
+		r.turn(c.begin)
+	}
+	where := make([]calltrie.NodeID, l.trie.Len())
+	level := make([]frame, len(c.pieces)) // the callers of the pieces
+	depth := make([]int, len(c.pieces))
+	enters := r.stats.Enters // before the chunk
+	for i := range c.pieces {
+		p := &c.pieces[i]
+		end := calltrie.NodeID(l.trie.Len())
+		last := i == len(c.pieces)-1
+		if !last {
+			end = c.pieces[i+1].root
+		}
+		inferred := r.arrive(c, p, last)
+		level[i], depth[i] = frame{node: r.base}, len(r.stack)
+		if n := len(r.stack); n > 0 {
+			r.stack[n-1].child += p.child
+			level[i] = r.stack[n-1]
+		} else {
+			r.busy += p.child
+		}
+		r.trie.MergeFrom(level[i].node, l.trie, p.root, end, where)
+		r.stats.MaxDepth = max(r.stats.MaxDepth, len(r.stack)+p.depth)
+		if inferred && !p.resumed {
+			l.stack[0].inferred = true
+		}
+		if last {
+			break
+		}
+		r.stats.Enters = enters + p.enters
+		if p.resumed {
+			if inferred {
+				r.trie.Node(where[p.root+1]).Inferred++
+				r.release(p.at, p.how)
+			}
+			continue
+		}
+		if !p.first {
+			r.last = p.before
+		}
+		r.takeBorder(p.border)
+		if r.tails != nil {
+			r.tailedExit(p.fn, p.at, p.how)
+		} else {
+			r.exit(p.fn, p.at, p.how)
+		}
+	}
+	r.stats.Enters = enters
+	r.stats.add(&l.stats)
+	r.first, r.most, r.last = min(r.first, l.first), max(r.most, l.most), l.last
+	r.takeBorder(l.border)
+	r.takeSlowest(c, where, level, depth, enters)
+	r.takeFrames(l, where, enters)
+	if r.trie.Len() >= r.room {
+		r.fold()
+	}
+}
+
+// arrive makes the stack the one that a piece is called from. It reports whether that
+// is a frame that had ended by a jump to the piece.
+func (r *replayer) arrive(c *chunk, p *piece, last bool) (inferred bool) {
+	switch {
+	case p.following && r.tails.held:
+		inferred, _ = r.follow(p.follower, p.since)
+	case !last || !c.follows:
+		r.settle()
+	}
+	return inferred
+}
+
+// takeBorder is what a chunk says of the border, before its frames are there.
+func (r *replayer) takeBorder(border int) {
+	if border >= 0 {
+		border += len(r.stack)
+	}
+	if border != inherited {
+		r.border = border
+	}
+}
+
+// takeSlowest takes the slowest calls of a chunk, whose nodes, callers, depths and
+// numbers are its own.
+func (r *replayer) takeSlowest(c *chunk, where []calltrie.NodeID, level []frame, depth []int, enters uint64) {
+	for _, call := range c.r.slow.calls {
+		i := sort.Search(len(c.pieces), func(i int) bool { return c.pieces[i].root > call.Node }) - 1
+		call.Node = where[call.Node]
+		call.ID += enters
+		call.Depth += depth[i]
+		if call.Parent > 0 {
+			call.Parent += enters
+		} else {
+			call.Parent = level[i].id
+		}
+		if r.slow.wants(call.Duration) {
+			r.slow.add(call)
+		}
+	}
+}
+
+// takeFrames takes over what is open at the end of a chunk.
+func (r *replayer) takeFrames(l *replayer, where []calltrie.NodeID, enters uint64) {
+	for _, f := range l.stack {
+		f.id += enters
+		f.node = where[f.node]
+		f.at = f.at.Moved(where[f.at.Node()])
+		f.args += uint32(len(r.args))
+		r.stack = append(r.stack, f)
+		if r.open != nil && !f.tailed {
+			r.open[f.fn]++
+		}
+	}
+	r.args = append(r.args, l.args...)
+	if l.tails != nil && l.tails.held {
+		r.hold(l.tails.at, l.tails.how)
+	}
+}
+
+// rest replays what comes in a segment after so many events.
+func (r *replayer) rest(ctx context.Context, log trace.Log, s *segment, after uint64) error {
+	return eachBatch(ctx, log, r.thread, s.from, s.to, &r.damage, func(b *trace.Batch) bool {
+		n := uint64(len(b.Events))
+		if after > 0 && after >= n {
+			after -= n
+			return true
+		}
+		r.batch(b, int(after))
+		after = 0
+		return true
+	})
+}

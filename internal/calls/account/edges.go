@@ -1,0 +1,35 @@
+package account
+
+import (
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Outside is the caller of the functions that threads begin in. No log has it:
+// it would be function 2^24-1 of object 255.
+const Outside = ^trace.FuncID(0)
+
+// Edge is what the calls of a function by another cost, on whatever stack. A
+// function that calls itself directly has an edge to itself. The Total of an
+// edge leaves out its calls below calls of the same edge.
+type Edge struct {
+	Caller, Callee trace.FuncID
+	Costs
+}
+
+// Edges returns who called whom in a trie, ascending by caller and then by
+// callee. Calls of unknown callers have the caller Outside and come last.
+func Edges(t *calltrie.Trie) []Edge {
+	groups := groupNodes(t, func(n *calltrie.Node) uint64 {
+		caller := Outside
+		if n.Parent != calltrie.Root {
+			caller = t.Node(n.Parent).Func
+		}
+		return uint64(caller)<<32 | uint64(n.Func)
+	})
+	list := make([]Edge, len(groups))
+	for i, g := range groups {
+		list[i] = Edge{trace.FuncID(g.key >> 32), trace.FuncID(g.key), NewCosts(&g.stats, g.outer)}
+	}
+	return list
+}

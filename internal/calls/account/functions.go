@@ -1,0 +1,102 @@
+package account
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Costs are calls and what they cost, in the unit of the trie they are from.
+type Costs struct {
+	Calls uint64
+	// Total is the time from enter to exit of the outermost calls only: a
+	// function that calls itself, also by way of others, is counted once.
+	Total uint64
+	// TotalRaw is the same of all calls. With recursion it is more than the time
+	// that passed; it is what llvm-xray calls the sum.
+	TotalRaw uint64
+	Self     uint64 // time outside of callees
+	// Of the times of single calls. Percentiles are exact up to sketch.Exact
+	// calls and 1.6 % off at most beyond.
+	Min, Median, P90, P99, Max uint64
+	// Deduced and Open are how many of the calls have no exit in the log, as in
+	// calltrie.Stats.
+	Deduced, Open uint64
+	Inferred      uint64 // see calltrie.Stats
+}
+
+// NewCosts returns the costs of a node or of what was merged of several, whose
+// outermost calls took total.
+func NewCosts(s *calltrie.Stats, total uint64) Costs {
+	return Costs{
+		Calls: s.Calls, Total: total, TotalRaw: s.Total, Self: s.Self,
+		Min: s.Min, Median: percentile(s, 0.5), P90: percentile(s, 0.9), P99: percentile(s, 0.99), Max: s.Max,
+		Deduced: s.Deduced, Open: s.Open, Inferred: s.Inferred,
+	}
+}
+
+// percentile returns a quantile of single calls. The middle of a bucket may be
+// outside of what was seen.
+func percentile(s *calltrie.Stats, q float64) uint64 {
+	return min(max(s.Latency.Quantile(q), s.Min), s.Max)
+}
+
+// Function is what the calls of a function cost, whoever made them.
+type Function struct {
+	Func trace.FuncID
+	Costs
+}
+
+// Functions returns the functions of a trie, ascending by id. Those that only
+// have a place in it, because their calls were not counted, have zero calls.
+func Functions(t *calltrie.Trie) []Function {
+	groups := groupNodes(t, func(n *calltrie.Node) uint64 { return uint64(n.Func) })
+	list := make([]Function, len(groups))
+	for i, g := range groups {
+		list[i] = Function{trace.FuncID(g.key), NewCosts(&g.stats, g.outer)}
+	}
+	return list
+}
+
+// group is the nodes of a trie that are counted together.
+type group struct {
+	key   uint64
+	stats calltrie.Stats
+	outer uint64 // total of those nodes that are not below one of the group
+}
+
+// groupNodes puts the nodes with the same key together, ascending by key.
+func groupNodes(t *calltrie.Trie, key func(*calltrie.Node) uint64) []*group {
+	index := make(map[uint64]int32)
+	var groups []*group
+	of := make([]int32, t.Len())
+	for id, n := range t.Nodes() {
+		k := key(n)
+		g, ok := index[k]
+		if !ok {
+			g = int32(len(groups))
+			index[k] = g
+			groups = append(groups, &group{key: k})
+		}
+		of[id] = g
+		groups[g].stats.Merge(&n.Stats)
+	}
+	addOuter(t, groups, of)
+	slices.SortFunc(groups, func(a, b *group) int { return cmp.Compare(a.key, b.key) })
+	return groups
+}
+
+// addOuter adds to each group the totals of its outermost nodes. It walks the
+// trie once and keeps for each group how many of its nodes are on the path, as
+// looking up all paths would take the square of their length.
+func addOuter(t *calltrie.Trie, groups []*group, of []int32) {
+	above := make([]uint32, len(groups))
+	t.Walk(func(id calltrie.NodeID) {
+		if above[of[id]] == 0 {
+			groups[of[id]].outer += t.Node(id).Total
+		}
+		above[of[id]]++
+	}, func(id calltrie.NodeID) { above[of[id]]-- })
+}

@@ -1,0 +1,245 @@
+package account
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"sync"
+
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Segments have so many bytes of a log, of 8 bytes an event mostly, so that putting
+// one together takes little of the time of replaying it, and so that a short log
+// has work for all.
+const (
+	minSegment      = 1 << 20
+	maxSegment      = 64 << 20
+	segmentsPerCore = 3
+)
+
+// line is a thread that is worked on: its stack as far as it is known, and the
+// segments beyond that.
+type line struct {
+	r     *replayer
+	cuts  []int // segment i has the parts from cuts[i] to cuts[i+1]
+	done  int   // segments that are in r
+	busy  bool  // somebody works on r
+	ready map[int]*segment
+}
+
+// schedule hands the segments of all threads to workers, in order.
+type schedule struct {
+	ctx     context.Context
+	log     trace.Log
+	threads []trace.Thread
+	opt     Options
+	workers int
+
+	mu     sync.Mutex
+	moved  sync.Cond // a line's done has grown, or err was set
+	lines  []*line
+	thread int // of the segment to hand out next
+	index  int
+	err    error
+
+	progress sync.Mutex
+	bytes    int64
+}
+
+// runAll replays all threads.
+func runAll(ctx context.Context, log trace.Log, opt Options) ([]*replayer, error) {
+	s := &schedule{ctx: ctx, log: log, threads: log.Threads(), opt: opt, workers: opt.Workers}
+	if s.workers <= 0 {
+		s.workers = runtime.GOMAXPROCS(0)
+	}
+	s.moved.L = &s.mu
+	rooms := rooms(s.threads, opt.Memory)
+	if opt.Memory > 0 {
+		s.opt.nodes = min(cmp.Or(opt.nodes, maxChunkNodes), max(minRoom, int(opt.Memory/calltrie.NodeBytes/8)))
+	}
+	for i, t := range s.threads {
+		opt.room = rooms[i]
+		s.lines = append(s.lines, &line{
+			r: newReplayer(log, i, opt), cuts: cuts(t, s.workers, opt.chunk), ready: make(map[int]*segment),
+		})
+	}
+	var all sync.WaitGroup
+	for range s.workers {
+		all.Go(s.work)
+	}
+	all.Wait()
+	if s.err != nil {
+		return nil, s.err
+	}
+	runs := make([]*replayer, len(s.lines))
+	for i, l := range s.lines {
+		runs[i] = l.r
+	}
+	return runs, nil
+}
+
+// cuts returns where to cut a thread: the parts that segments begin with, and the
+// number of all parts.
+func cuts(t trace.Thread, workers int, size int64) []int {
+	if size <= 0 {
+		size = min(max(t.Bytes/int64(segmentsPerCore*workers), minSegment), maxSegment)
+	}
+	step := t.Parts
+	if t.Bytes > size {
+		step = int(max(1, int64(t.Parts)*size/t.Bytes))
+	}
+	var list []int
+	for at := 0; at < t.Parts; at += step {
+		list = append(list, at)
+	}
+	return append(list, t.Parts)
+}
+
+// work takes segments until there are no more.
+func (s *schedule) work() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		l, thread, i := s.take()
+		if l == nil {
+			return
+		}
+		var seg *segment
+		from, to := l.cuts[i], l.cuts[i+1]
+		direct := i == l.done && !l.busy
+		l.busy = l.busy || direct
+		s.mu.Unlock()
+		var err error
+		if direct {
+			err = l.r.run(s.ctx, s.log, from, to)
+		} else {
+			seg = replaySegment(s.ctx, s.log, thread, from, to, s.opt)
+			err = seg.err
+		}
+		s.report(thread, from, to)
+		s.mu.Lock()
+		if direct {
+			l.busy = false
+			l.done++
+		} else {
+			l.ready[i] = seg
+		}
+		s.fail(err)
+		s.drain(l)
+		s.moved.Broadcast()
+	}
+}
+
+// take returns the next segment: its thread and its number there. It waits where
+// stitching is so far behind that segments would pile up, and returns nil at the
+// end. It is called with the lock held.
+func (s *schedule) take() (l *line, thread, index int) {
+	for s.err == nil && s.thread < len(s.lines) {
+		l = s.lines[s.thread]
+		switch {
+		case s.index >= len(l.cuts)-1:
+			empty := s.index == 0 // it has no parts
+			s.thread, s.index = s.thread+1, 0
+			if empty {
+				s.finish(l)
+			}
+		case s.index-l.done > 2*s.workers:
+			s.moved.Wait()
+		default:
+			s.index++
+			return l, s.thread, s.index - 1
+		}
+	}
+	return nil, 0, 0
+}
+
+// drain stitches the segments that are next, unless somebody does. It is called
+// with the lock held and lets go of it meanwhile.
+func (s *schedule) drain(l *line) {
+	for !l.busy && s.err == nil {
+		seg := l.ready[l.done]
+		if seg == nil {
+			break
+		}
+		delete(l.ready, l.done)
+		l.busy = true
+		s.mu.Unlock()
+		err := l.r.take(s.ctx, s.log, seg)
+		s.mu.Lock()
+		l.busy = false
+		l.done++
+		s.fail(err)
+		s.moved.Broadcast()
+	}
+	if !l.busy && s.err == nil && l.done == len(l.cuts)-1 {
+		s.finish(l)
+	}
+}
+
+// finish ends a thread whose segments are all done, with the lock held.
+func (s *schedule) finish(l *line) {
+	l.busy = true // for good
+	s.mu.Unlock()
+	r, err := l.r.conclude(s.ctx, s.log)
+	s.mu.Lock()
+	l.r = r
+	s.fail(err)
+}
+
+func (s *schedule) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// report tells of progress.
+func (s *schedule) report(thread, from, to int) {
+	if s.opt.Progress == nil {
+		return
+	}
+	// Differences of rounded positions add up to the whole.
+	t := s.threads[thread]
+	at := func(part int) int64 { return int64(float64(t.Bytes) * (float64(part) / float64(t.Parts))) }
+	s.progress.Lock()
+	defer s.progress.Unlock()
+	s.bytes += at(to) - at(from)
+	s.opt.Progress(s.bytes)
+}
+
+// take puts a segment on the stack, and what it left out.
+func (r *replayer) take(ctx context.Context, log trace.Log, s *segment) error {
+	var events uint64
+	for _, c := range s.chunks {
+		if !c.fits(r) {
+			return r.rest(ctx, log, s, events)
+		}
+		r.stitch(c)
+		events += c.r.stats.Events
+	}
+	if s.cut {
+		return r.rest(ctx, log, s, events)
+	}
+	r.damage = append(r.damage, s.damage[:min(len(s.damage), maxDamage-len(r.damage))]...)
+	return nil
+}
+
+// conclude ends a thread that was replayed as a whole. If its enters piled up, it
+// is replayed once more to count them apart.
+func (r *replayer) conclude(ctx context.Context, log trace.Log) (*replayer, error) {
+	if r.stats.Exits+r.stats.TailExits == 0 && r.stats.Enters > 1 {
+		again := newReplayer(log, r.thread, r.opt) // which has the room of the thread
+		if err := again.prescan(ctx, log); err != nil {
+			return nil, err
+		}
+		if again.flat {
+			r = again
+			if err := r.run(ctx, log, 0, log.Threads()[r.thread].Parts); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r.finish()
+	return r, nil
+}

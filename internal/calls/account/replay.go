@@ -1,0 +1,440 @@
+package account
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// frame is a call that has not ended.
+type frame struct {
+	start uint64
+	child uint64 // what its callees took so far
+	id    uint64
+	node  calltrie.NodeID
+	at    calltrie.Place // of its next call
+	fn    trace.FuncID
+	args  uint32 // where its arguments begin in replayer.args
+	cpu   uint16
+	// tailed: it ended by a jump to the call above it. inferred: so did its caller.
+	tailed, inferred bool
+}
+
+// replayer is a thread's stack and what came of it so far.
+type replayer struct {
+	opt    Options
+	clock  ticker
+	thread int
+	trie   *calltrie.Trie
+	room   int             // nodes when the trie is folded
+	flat   bool            // the thread has enters only
+	base   calltrie.NodeID // what is called from outside the stack is below this node
+	at     calltrie.Place  // of the next call from there
+	chunk  *chunk          // if the stack began as an unknown one
+
+	stack []frame
+	args  []uint64 // of the frames, the outermost first
+	over  uint64   // frames that are not on the stack as it was full
+
+	// looked is how many frames were looked at for exits that were nowhere. When
+	// they get too many, open counts the frames of each function.
+	looked int
+	tails  *tails // nil: tail calls stand as they are recorded
+	open   map[trace.FuncID]int
+
+	// border is the height of the stack where a block began, as long as no exit
+	// has told whether the frames below are still what is open; or settled, or
+	// inherited.
+	border int
+	last   uint64 // time of the event before
+
+	stats       Stats
+	first, most uint64 // least and greatest time; most does not include last
+	busy        uint64
+	slow        slowest
+	damage      []*trace.Damage
+
+	// emit, if not nil, gets every call. Once it returned false it gets no more.
+	emit    func(*Call) bool
+	call    Call // that is being told of
+	stopped bool
+}
+
+// maxLooked is the number of frames that are looked at in vain before those that
+// are open are counted.
+const maxLooked = 1 << 20
+
+// What replayer.border is besides a height.
+const (
+	settled   = -1 // no question is open
+	inherited = -2 // of a chunk: as it was before
+)
+
+func newReplayer(log trace.Log, thread int, opt Options) *replayer {
+	if opt.MaxNodes <= 0 {
+		opt.MaxNodes = defaultMaxNodes
+	}
+	opt.depth = cmp.Or(opt.depth, maxDepth)
+	opt.pieces = cmp.Or(opt.pieces, maxPieces)
+	opt.nodes = cmp.Or(opt.nodes, maxChunkNodes)
+	opt.looked = cmp.Or(opt.looked, maxLooked)
+	r := &replayer{opt: opt, clock: newTicker(log.Info().Clock), thread: thread, trie: calltrie.New(), border: settled}
+	r.trie.SetLimit(opt.MaxNodes)
+	r.room = cmp.Or(opt.room, math.MaxInt)
+	r.first = math.MaxUint64
+	r.slow.limit = opt.Slowest
+	r.tails = newTails(opt.TailCalls)
+	return r
+}
+
+// result returns what came of the thread.
+func (r *replayer) result(t trace.Thread) Thread {
+	th := Thread{Thread: t, Trie: r.trie, Stats: r.stats, Busy: r.busy}
+	if r.stats.Events > 0 {
+		th.First, th.Last = r.first, max(r.most, r.last)
+	}
+	return th
+}
+
+// eachBatch calls do with the batches of some parts of a thread until it returns
+// false, and collects the damage between them, up to maxDamage places. It returns
+// the first error that is not damage.
+func eachBatch(ctx context.Context, log trace.Log, thread, from, to int,
+	damage *[]*trace.Damage, do func(*trace.Batch) bool,
+) error {
+	for b, err := range log.Batches(thread, from, to) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var d *trace.Damage
+		switch {
+		case errors.As(err, &d):
+			if len(*damage) < maxDamage {
+				*damage = append(*damage, d)
+			}
+		case err != nil:
+			return err
+		case !do(b):
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// prescan finds out whether the thread is one whose enters pile up: it has no
+// exit, and a function is entered twice, or more functions than a stack can have. Usually the first events tell.
+func (r *replayer) prescan(ctx context.Context, log trace.Log) error {
+	seen := map[trace.FuncID]bool{}
+	exit, twice := false, false
+	var ignored []*trace.Damage
+	err := eachBatch(ctx, log, r.thread, 0, log.Threads()[r.thread].Parts, &ignored, func(b *trace.Batch) bool {
+		for i := range b.Events {
+			switch e := &b.Events[i]; {
+			case e.Kind.IsExit():
+				exit = true
+				return false
+			case e.Kind.IsEnter() && !twice:
+				twice = seen[e.Func] || len(seen) == maxDepth
+				seen[e.Func] = true
+			}
+		}
+		return true
+	})
+	if r.flat = twice && !exit; r.flat {
+		r.stats.EnterOnly = 1
+	}
+	return err
+}
+
+// run replays some parts of the thread.
+func (r *replayer) run(ctx context.Context, log trace.Log, from, to int) error {
+	return eachBatch(ctx, log, r.thread, from, to, &r.damage, func(b *trace.Batch) bool {
+		r.batch(b, 0)
+		return true
+	})
+}
+
+// batch replays the events of b from the given one on.
+func (r *replayer) batch(b *trace.Batch, from int) {
+	if b.Break && from == 0 {
+		r.settle()
+		r.border = len(r.stack)
+	}
+	if r.tails != nil {
+		r.tailedBatch(b, from)
+		return
+	}
+	for i := from; i < len(b.Events); i++ {
+		e := &b.Events[i]
+		t := r.clock.time(e.Time)
+		if t < r.last || r.stats.Events == 0 {
+			r.turn(t)
+		}
+		r.stats.Events++
+		switch e.Kind {
+		case trace.Enter:
+			r.enter(e, t, nil)
+		case trace.EnterArgs:
+			r.enter(e, t, argsOf(b, e))
+		case trace.Exit:
+			r.stats.Exits++
+			r.exit(e.Func, t, Returned)
+		case trace.TailExit:
+			r.stats.TailExits++
+			r.exit(e.Func, t, Tail)
+		case trace.Custom:
+			r.stats.CustomEvents++
+		case trace.Typed:
+			r.stats.TypedEvents++
+		}
+		if r.stopped {
+			return
+		}
+		r.last = t
+	}
+}
+
+func argsOf(b *trace.Batch, e *trace.Event) []uint64 {
+	if e.Payload == 0 || int(e.Payload) > len(b.Payloads) {
+		return nil
+	}
+	return b.Payloads[e.Payload-1].Args
+}
+
+// turn is for the first event and for those before the event before them.
+func (r *replayer) turn(t uint64) {
+	if r.stats.Events > 0 {
+		r.stats.Backwards++
+		r.most = max(r.most, r.last)
+	}
+	r.first = min(r.first, t)
+}
+
+func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
+	r.stats.Enters++
+	n := len(r.stack)
+	if n >= r.opt.depth {
+		r.over++
+		r.stats.TooDeep++
+		return
+	}
+	parent, at := r.base, r.at
+	if n > 0 {
+		parent, at = r.stack[n-1].node, r.stack[n-1].at
+	}
+	node, ok := r.trie.Expect(at, e.Func)
+	if !ok {
+		if r.trie.Len() >= r.room {
+			r.fold()
+			if parent, at = r.base, r.at; n > 0 {
+				parent, at = r.stack[n-1].node, r.stack[n-1].at
+			}
+		}
+		node = r.trie.ChildAt(at, parent, e.Func)
+	}
+	if n == cap(r.stack) {
+		r.stack = slices.Grow(r.stack, 1)
+	}
+	r.stack = r.stack[:n+1]
+	// Field by field: a frame that is made elsewhere and copied here costs a third
+	// of the whole loop, as the copy waits for what was just written.
+	f := &r.stack[n]
+	f.start, f.child, f.id, f.node, f.fn = t, 0, r.stats.Enters, node, e.Func
+	f.at, f.args, f.cpu = calltrie.First(node), uint32(len(r.args)), e.CPU
+	if len(args) > 0 {
+		r.args = append(r.args, args...)
+	}
+	if n >= r.stats.MaxDepth {
+		r.stats.MaxDepth = n + 1
+	}
+	if r.open != nil {
+		r.open[e.Func]++
+	}
+	if r.flat {
+		r.pop(t, Deduced)
+	}
+}
+
+// exit ends a call of fn by the rules of the package.
+func (r *replayer) exit(fn trace.FuncID, t uint64, how End) {
+	if r.onTop(fn) || r.reach(fn, t, how) {
+		r.leave(t, how)
+	}
+}
+
+// leave ends the call on top of the stack, as its exit says.
+func (r *replayer) leave(t uint64, how End) {
+	r.pop(t, how)
+	if len(r.stack) < r.border {
+		r.border = settled
+	}
+}
+
+// onTop reports whether the innermost call is one of fn.
+func (r *replayer) onTop(fn trace.FuncID) bool {
+	n := len(r.stack)
+	return n > 0 && r.stack[n-1].fn == fn && r.over == 0
+}
+
+// reach makes an exit of fn that is not on top be one of the call on top, or reports
+// that it is of none.
+func (r *replayer) reach(fn trace.FuncID, t uint64, how End) bool {
+	if r.over > 0 {
+		r.over--
+		return false
+	}
+	if r.unwind(fn, t) {
+		return true
+	}
+	r.nowhere(fn, t, how)
+	return false
+}
+
+// unwind closes the frames above the innermost one of fn and reports whether
+// there is one.
+func (r *replayer) unwind(fn trace.FuncID, t uint64) bool {
+	if r.open != nil && r.open[fn] == 0 {
+		return false
+	}
+	for i := len(r.stack) - 1; i >= 0; i-- {
+		if r.stack[i].fn == fn && !r.stack[i].tailed {
+			r.deduce(i+1, t)
+			return true
+		}
+	}
+	// Looking for millions of orphans on a deep stack would take for ever.
+	if r.looked += len(r.stack); r.looked > r.opt.looked && r.open == nil {
+		r.open = make(map[trace.FuncID]int)
+		for i := range r.stack {
+			if !r.stack[i].tailed {
+				r.open[r.stack[i].fn]++
+			}
+		}
+	}
+	return false
+}
+
+// deduce closes the frames above a height, as an event at time t says.
+func (r *replayer) deduce(height int, t uint64) {
+	end := r.last
+	if r.opt.UpperBound {
+		end = t
+	}
+	for len(r.stack) > height {
+		r.pop(end, Deduced)
+	}
+}
+
+// nowhere is an exit of a function that is not on the stack.
+func (r *replayer) nowhere(fn trace.FuncID, t uint64, how End) {
+	if r.chunk != nil {
+		r.chunk.nowhere(r, fn, t, how)
+		return
+	}
+	r.stats.Orphans++
+	r.stats.orphansOf(fn, 1)
+	if len(r.stack) == r.border {
+		if len(r.stack) > 0 {
+			r.stats.Gaps++
+		}
+		r.deduce(0, t)
+		r.border = settled
+	}
+}
+
+// pop ends the call on top of the stack.
+func (r *replayer) pop(end uint64, how End) {
+	f := &r.stack[len(r.stack)-1]
+	r.stack = r.stack[:len(r.stack)-1]
+	if r.open != nil && !f.tailed {
+		r.open[f.fn]--
+	}
+	var total, self uint64
+	if end >= f.start {
+		total = end - f.start
+	}
+	if total >= f.child {
+		self = total - f.child
+	}
+	if end < f.start || total < f.child {
+		r.stats.Clamped++
+	}
+	if how == Returned && f.id == r.stats.Enters && len(r.stack)+1 != r.border && int(f.args) == len(r.args) {
+		r.stats.leaf(total)
+	}
+	if !r.opt.CallsOnly {
+		n := r.trie.Node(f.node)
+		n.Add(total, self)
+		if how > Tail || f.inferred || r.trie.OfOthers(f.node) {
+			r.count(f, n, total-self, how)
+		}
+	}
+	if n := len(r.stack); n > 0 {
+		r.stack[n-1].child += total
+		r.stack[n-1].at = calltrie.After(f.node)
+	} else {
+		r.busy += total
+		r.at = calltrie.After(f.node)
+	}
+	if r.emit != nil || r.slow.wants(total) {
+		r.tell(f, total, self, how)
+	}
+	if int(f.args) < len(r.args) {
+		r.args = r.args[:f.args]
+	}
+}
+
+// count puts down what is special of a call, besides its time.
+func (r *replayer) count(f *frame, n *calltrie.Node, child uint64, how End) {
+	if r.trie.OfOthers(f.node) {
+		n.Total -= child
+	}
+	if f.inferred {
+		n.Inferred++
+	}
+	switch how {
+	case Deduced:
+		n.Deduced++
+		r.stats.Deduced++
+	case Open:
+		n.Open++
+	}
+}
+
+// tell gives a call to those who want single ones.
+func (r *replayer) tell(f *frame, total, self uint64, how End) {
+	c := &r.call // a new one for each call would be garbage for each
+	*c = Call{
+		Thread: r.thread, ID: f.id, Func: f.fn, Node: f.node, Depth: len(r.stack) + 1,
+		Start: f.start, Duration: total, Self: self, End: how, CPU: f.cpu,
+	}
+	if n := len(r.stack); n > 0 {
+		c.Parent = r.stack[n-1].id
+	}
+	if int(f.args) < len(r.args) {
+		c.Args = r.args[f.args:]
+	}
+	if r.slow.wants(total) {
+		r.slow.add(*c)
+	}
+	if r.emit != nil && !r.stopped {
+		r.stopped = !r.emit(c)
+	}
+}
+
+// finish ends what is open at the end of the thread.
+func (r *replayer) finish() {
+	r.settle()
+	r.stats.Open += uint64(len(r.stack))
+	if r.opt.DropOpen {
+		r.stack = r.stack[:0]
+	}
+	for len(r.stack) > 0 {
+		r.pop(r.last, Open)
+	}
+}

@@ -1,0 +1,109 @@
+// Package flamegraph draws tries of calls: each function is a bar below the bar
+// of its caller, as wide as its share. It writes a page for a browser (HTML),
+// which can be zoomed, searched and turned round, and a picture (SVG); both are
+// one file that needs nothing else. It is pure: the same data give the same
+// bytes.
+//
+// There are two documents. A Profile is what one trace did, of which each thread
+// may have a part of its own. A Diff is two sides of one tree: bars are coloured
+// by what changed.
+//
+//	summary, err := flamegraph.WriteHTML(w, &flamegraph.Profile{...}, flamegraph.Options{})
+//	summary, err := flamegraph.WriteSVG(w, &flamegraph.Diff{...}, flamegraph.Options{Width: 1600})
+//
+// A tree may have more nodes than a browser or an eye can take. Nodes below a
+// share of the whole are merged, for each parent, into one bar "n more": the sums
+// stay what they were. The table of functions is computed before that.
+package flamegraph
+
+import (
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Document is a Profile or a Diff.
+type Document interface {
+	// tree returns what is to be drawn, whole.
+	tree() (*tree, error)
+}
+
+// Profile is what one or several logs tell.
+type Profile struct {
+	Title string
+	Notes []string // sentences that stand below the title
+	Unit  string   // of all times: "ns", "ticks" where the clock's rate is not known, or Samples
+	// Groups is one trie, or one for each thread.
+	Groups []Group
+	// Name returns what a function is shown as.
+	Name func(trace.FuncID) string
+}
+
+// Samples is the unit of profiles whose times are numbers of samples. They have no
+// calls.
+const Samples = "samples"
+
+// Group is a trie and what its bar says. Without a label its outermost functions
+// stand at the top; groups with labels, such as "thread 12", have a bar of their
+// own there.
+type Group struct {
+	Label string
+	Trie  *calltrie.Trie
+}
+
+// Diff is a tree with two values for each node.
+type Diff struct {
+	Title string
+	Notes []string
+	Unit  string // of the times of both sides
+	// Before and After are what the sides are called, such as "before.log".
+	Before, After string
+	Names         []string // of functions, as they are shown
+	Nodes         []DiffNode
+}
+
+// DiffNode is a function under its callers, and what it did on each side. A side
+// on which it was not called has the zero Stats.
+type DiffNode struct {
+	Func   int // index into Names
+	Parent int // index into Nodes, less than the node's own; -1 for the outermost
+	A, B   calltrie.Stats
+}
+
+// Measure is what the width of a bar stands for.
+type Measure string
+
+// The measures. A bar is as wide as what is below it in all of them.
+const (
+	ByTotal Measure = "total" // time from enter to exit
+	BySelf  Measure = "self"  // time of the function and of those below, without their callees'
+	ByCalls Measure = "calls" // calls of the function and of those below
+)
+
+// Measures returns all of them.
+func Measures() []Measure { return []Measure{ByTotal, BySelf, ByCalls} }
+
+// Options say how to draw. The zero value is fine.
+type Options struct {
+	By Measure // "" is ByTotal; a page can be switched
+	// MinShare is the share of the whole, from 0 to 1, below which nodes are
+	// merged: one that has it in time or in calls is kept.
+	MinShare float64
+	// MaxNodes is how many of the largest are kept at most, 0 for DefaultNodes.
+	MaxNodes int
+	Width    int // of a picture, in its units (pixels); 0 for DefaultWidth
+}
+
+// What Options stand for where they are zero.
+const (
+	DefaultNodes = 20_000
+	DefaultWidth = 1200
+)
+
+// Summary says what was drawn.
+type Summary struct {
+	Stacks int // nodes of the tree
+	Merged int // of them, those that are part of a bar "n more"
+	// MergedShare is the share of the time (of the calls, by that measure) that
+	// was spent in merged stacks themselves.
+	MergedShare float64
+}

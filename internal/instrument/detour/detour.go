@@ -1,0 +1,184 @@
+// Package detour plans how functions of a program that is built already are
+// hooked: what is written over the first bytes of each, and the trampoline that
+// does what was there. A plan is made outside the process; in it, bytes are
+// copied and distances filled in, by internal/instrument/nativert/c/hook/detour.c.
+//
+// Five bytes become a jump, which does not fit everywhere. Whatever can reach a
+// byte behind the first of them, anywhere in the module, forbids the function:
+// branches, landing pads, jump tables, and words of data that are an address
+// there. A function that cannot be read to its end is left alone, too.
+//
+//	site:        jmp trampoline              was: the function's first instructions
+//	trampoline:  .quad site
+//	      entry: call *slot(%rip)            the hook, see c/hook/hook.h
+//	             the first instructions      with distances adjusted
+//	             jmp site + their length
+//
+// Trampolines are in one piece of memory, blob, which starts with slot and is put
+// within reach of all of the module.
+package detour
+
+import "github.com/cairnprof/cairn/internal/binary/ehframe"
+
+// Section is a part of a module that is in memory, with its contents.
+type Section struct {
+	Addr uint64 // link-time address, as all here
+	Data []byte
+	Code bool
+	// Functions says that hooks may be in it: it is code, and not that of the
+	// linker's own making.
+	Functions bool
+}
+
+// Function is a function of a module.
+type Function struct {
+	Name     string
+	Addr     uint64
+	Size     uint64 // bytes
+	Resolver bool   // the loader calls it to choose another one
+}
+
+// Module is what a plan is made of.
+type Module struct {
+	Sections  []Section
+	Functions []Function // in any order; several may be at one address
+	Frames    []ehframe.Frame
+	Pads      []uint64 // where exceptions go on
+	Entry     uint64   // where the program starts, 0 for none
+	End       uint64   // of its memory, where that goes on behind all sections
+}
+
+// Options chooses functions.
+type Options struct {
+	// Chosen says which functions are to be hooked, by name; nil: all.
+	Chosen func(name string) bool
+	// Small leaves out functions with fewer instructions and no loop.
+	Small int
+}
+
+// Reason says why a function is not hooked.
+type Reason string
+
+// The reasons. The first group is choice, the second what cannot be done.
+const (
+	NotChosen Reason = "left out by --only and --skip"
+	Quick     Reason = "small and without a loop, see --small"
+
+	NoFrame    Reason = "no unwind information: it may not be a function"
+	NotCalled  Reason = "part of a function, or where a program or thread starts"
+	Resolves   Reason = "the loader calls it, to choose a function"
+	Intimate   Reason = "uses its own return address"
+	Twice      Reason = "returns twice, or to another stack"
+	Unreadable Reason = "an instruction that is not known, or data in the code"
+	Short      Reason = "shorter than a jump"
+	Entered    Reason = "something leads into its first bytes"
+	Looped     Reason = "a loop starts with its first instruction"
+	Calls      Reason = "a call in its first bytes that would return there"
+	ShortOnly  Reason = "loop, jrcxz or xbegin in its first bytes"
+	Outside    Reason = "its first bytes refer to something outside the module"
+	Traps      Reason = "a breakpoint or trap in its first bytes"
+)
+
+// Site is a function that will be hooked.
+type Site struct {
+	Name     string
+	Func     uint64  // where the function starts
+	At       uint64  // where the jump is written: behind an endbr64
+	Entry    uint32  // of its trampoline, offset in the blob
+	Original [5]byte // what the jump replaces
+	// Inner says, for each byte behind the first, where in the trampoline the
+	// instruction is that starts there, from Entry on; 0: none does. A thread
+	// that is stopped at it goes on there.
+	Inner [4]uint8
+}
+
+// Kind is how a place in the blob is filled in.
+type Kind uint32
+
+// The kinds. Distances are from the end of their four bytes.
+const (
+	Distance Kind = iota // four bytes: to Target in the module
+	Address              // eight bytes: Target, where the module is loaded
+)
+
+// Fixup is a place in the blob that depends on where things are loaded.
+type Fixup struct {
+	At     uint32
+	Kind   Kind
+	Target uint64
+}
+
+// Refusal is a function that is left alone.
+type Refusal struct {
+	Name   string
+	Addr   uint64
+	Reason Reason
+}
+
+// Plan is what is done to one module.
+type Plan struct {
+	Lo, Hi  uint64 // of the module
+	Sites   []Site // ascending
+	Fixups  []Fixup
+	Blob    []byte
+	Refused []Refusal // ascending by address
+}
+
+const (
+	patchSize = 5 // jmp
+	slotSize  = 8
+)
+
+// Make plans the hooks of a module.
+func Make(m *Module, o Options) *Plan {
+	s := newScan(m)
+	s.readFunctions()
+	s.readData()
+	p := &Plan{Blob: make([]byte, slotSize)}
+	p.Lo, p.Hi = m.bounds()
+	for i := range s.funcs {
+		f := &s.funcs[i]
+		reason := s.refusal(f, o)
+		if reason == "" {
+			reason = p.hook(s, f)
+		}
+		if reason != "" {
+			p.Refused = append(p.Refused, Refusal{f.Name, f.Addr, reason})
+		}
+	}
+	return p
+}
+
+func (m *Module) bounds() (lo, hi uint64) {
+	lo, hi = ^uint64(0), m.End
+	for _, s := range m.Sections {
+		lo, hi = min(lo, s.Addr), max(hi, s.Addr+uint64(len(s.Data)))
+	}
+	return min(lo, hi), hi
+}
+
+// refusal says what forbids to hook f, but for its first instructions.
+func (s *scan) refusal(f *function, o Options) Reason {
+	frame, ok := s.frames[f.Addr]
+	switch {
+	case o.Chosen != nil && !o.Chosen(f.Name):
+		return NotChosen
+	case f.Resolver:
+		return Resolves
+	case special(f.Name) != "":
+		return special(f.Name)
+	case !ok:
+		return NoFrame
+	case !frame.Called || f.Addr == s.module.Entry || f.jumpedTo:
+		return NotCalled
+	case f.unreadable:
+		return Unreadable
+	case f.insns < o.Small && !f.loops:
+		return Quick
+	case f.entered:
+		return Entered
+	case f.looped:
+		return Looped
+	}
+	return ""
+}

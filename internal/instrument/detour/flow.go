@@ -1,0 +1,123 @@
+package detour
+
+import (
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/x86"
+)
+
+// flow is the control flow of a function, as far as it tells whether there is a
+// loop in it.
+type flow struct {
+	function *function
+	ends     []uint64 // addresses behind branches, ascending
+	edges    []edge   // ascending by from
+	tables   []uint64 // where computed jumps may lead
+	computed bool     // there are some
+	repeats  bool     // some instruction is a loop by itself
+}
+
+// edge is a branch within the function; to 0 is a computed one.
+type edge struct{ from, to uint64 }
+
+// add adds the next instruction.
+func (f *flow) add(addr uint64, i x86.Inst) {
+	// rep movs and the like are loops.
+	if i.Map == x86.MapOne && i.Prefix&(x86.PrefixRep|x86.PrefixRepne) != 0 &&
+		(i.Opcode >= 0xa4 && i.Opcode <= 0xa7 || i.Opcode >= 0xaa && i.Opcode <= 0xaf) {
+		f.repeats = true
+	}
+	switch i.Class {
+	case x86.Jump, x86.JumpCond, x86.Loop:
+		f.edges = append(f.edges, edge{addr, i.Target(addr)})
+	case x86.JumpIndirect:
+		f.computed = true
+		// An index into a table of addresses, which the scan of all data finds, but
+		// not whose it is: code that is written so mostly has loops.
+		f.repeats = f.repeats || i.Mod() != 3 && i.ModRM&7 == 4 && i.SIB>>3&7 != 4
+		f.edges = append(f.edges, edge{addr, 0})
+	case x86.Return, x86.Trap:
+	default:
+		return
+	}
+	if i.Ends() {
+		f.ends = append(f.ends, addr)
+	}
+}
+
+// cyclic says whether some path comes back to where it was. A way back needs a
+// branch to a lower address; most functions have none.
+func (f *flow) cyclic() bool {
+	if f.repeats {
+		return true
+	}
+	lo, hi := f.function.Addr, f.function.Addr+uint64(len(f.function.code))
+	back := f.computed && len(f.tables) > 0
+	for _, e := range f.edges {
+		back = back || e.to != 0 && e.to <= e.from && e.to >= lo
+	}
+	return back && f.search(lo, hi)
+}
+
+// search looks for a cycle from lo on. Its nodes are the places that branches lead
+// to; from each, control runs on to the next instruction that ends, and along all
+// branches up to there.
+func (f *flow) search(lo, hi uint64) bool {
+	const open, done = 1, 2
+	state := map[uint64]int{}
+	type visit struct {
+		node uint64
+		next []uint64
+	}
+	stack := []visit{{lo, f.leads(lo, lo, hi)}}
+	state[lo] = open
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if len(top.next) == 0 {
+			state[top.node] = done
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		to := top.next[0]
+		top.next = top.next[1:]
+		switch state[to] {
+		case open:
+			return true
+		case 0:
+			state[to] = open
+			stack = append(stack, visit{to, f.leads(to, lo, hi)})
+		}
+	}
+	return false
+}
+
+// leads returns where control can get from node by one step: along the branches
+// of its block, or to the block behind it.
+func (f *flow) leads(node, lo, hi uint64) []uint64 {
+	k, _ := slices.BinarySearchFunc(f.edges, node, func(e edge, at uint64) int {
+		if e.from < at {
+			return -1
+		}
+		return 1
+	})
+	e, _ := slices.BinarySearch(f.ends, node)
+	end := hi
+	if e < len(f.ends) {
+		end = f.ends[e]
+	}
+	if k == len(f.edges) || f.edges[k].from > end {
+		return nil
+	}
+	// The block of node ends with its first branch.
+	branch := f.edges[k]
+	var to []uint64
+	if branch.to == 0 {
+		to = slices.DeleteFunc(slices.Clone(f.tables), func(t uint64) bool { return t < lo || t >= hi })
+	} else if branch.to >= lo && branch.to < hi {
+		to = append(to, branch.to)
+	}
+	if branch.from != end {
+		to = append(to, branch.from+1) // within the branch: the next step starts behind it
+	}
+	return to
+}

@@ -1,0 +1,183 @@
+package detour
+
+import (
+	"encoding/binary"
+
+	"github.com/cairnprof/cairn/internal/binary/x86"
+)
+
+// trampolineAlign is what entries of trampolines are aligned to.
+const trampolineAlign = 16
+
+// trampoline is the copy of a function's first instructions while it is made.
+type trampoline struct {
+	blob    []byte
+	fixups  []Fixup
+	lo, hi  uint64 // what can be in reach of it
+	outside bool   // something is not
+}
+
+// around is how far outside its sections a module may refer to memory: to its
+// headers, and to the end of its data.
+const around = 1 << 16
+
+// hook adds a site and its trampoline, or says why that cannot be.
+func (p *Plan) hook(s *scan, f *function) Reason {
+	skip := int(f.at - f.Addr)
+	t := trampoline{blob: p.Blob, fixups: p.Fixups, lo: p.Lo - min(p.Lo, around), hi: p.Hi + around}
+	entry := t.begin(f.Addr)
+	site := Site{Name: f.Name, Func: f.Addr, At: f.at, Entry: entry}
+	taken, ended := 0, false
+	for taken < patchSize && !ended && skip+taken < len(f.code) {
+		i, err := x86.Decode(f.code[skip+taken:])
+		if err != nil {
+			return Unreadable
+		}
+		if taken > 0 {
+			site.Inner[taken-1] = uint8(len(t.blob) - int(entry))
+		}
+		if called := i.Class == x86.Call || i.Class == x86.CallIndirect; called && taken+int(i.Len) < patchSize {
+			return Calls
+		}
+		if reason := t.move(f.at+uint64(taken), i, f.code[skip+taken:]); reason != "" {
+			return reason
+		}
+		taken += int(i.Len)
+		// A call that was moved returns to the function itself.
+		ended = i.Ends() || i.Class == x86.Call || i.Class == x86.CallIndirect
+	}
+	if taken < patchSize && (!ended || !s.filled(f, f.at+uint64(taken), f.at+patchSize)) {
+		return Short
+	}
+	if t.outside {
+		return Outside
+	}
+	if !ended {
+		t.jump(f.at + uint64(taken))
+	}
+	p.Blob, p.Fixups = t.blob, t.fixups
+	copy(site.Original[:], s.module.codeAt(f.at, patchSize))
+	p.Sites = append(p.Sites, site)
+	return ""
+}
+
+// filled says whether the bytes of [from, to), behind f, only fill the space
+// between two functions.
+func (s *scan) filled(f *function, from, to uint64) bool {
+	if f.Addr+f.Size > from || s.near(to-1) != f {
+		return false
+	}
+	for from < to {
+		i, err := s.decode(from)
+		if err != nil || i.Class != x86.Nop && !(i.Class == x86.Trap && i.Opcode == 0xcc) {
+			return false
+		}
+		from += uint64(i.Len)
+	}
+	return true
+}
+
+// decode reads the instruction at addr, in a function or not.
+func (s *scan) decode(addr uint64) (x86.Inst, error) {
+	for n := uint64(x86.MaxLen); n > 0; n-- {
+		if code := s.module.codeAt(addr, n); code != nil {
+			return x86.Decode(code)
+		}
+	}
+	return x86.Inst{}, x86.ErrTruncated
+}
+
+// begin starts a trampoline and returns the offset of its entry.
+func (t *trampoline) begin(site uint64) uint32 {
+	for (len(t.blob)+8)%trampolineAlign != 0 {
+		t.blob = append(t.blob, 0xcc)
+	}
+	t.fixup(Address, site)
+	t.bytes(make([]byte, 8)...)
+	entry := len(t.blob)
+	t.bytes(0xff, 0x15)
+	t.blob = binary.LittleEndian.AppendUint32(t.blob, uint32(-int32(len(t.blob)+4))) // slot is at 0
+	return uint32(entry)
+}
+
+func (t *trampoline) bytes(b ...byte) { t.blob = append(t.blob, b...) }
+
+// fixup notes that what comes next depends on target.
+func (t *trampoline) fixup(kind Kind, target uint64) {
+	t.fixups = append(t.fixups, Fixup{uint32(len(t.blob)), kind, target})
+}
+
+// distance adds four bytes for the distance to target, with this many bytes of
+// the instruction behind them.
+func (t *trampoline) distance(target uint64, behind int) {
+	t.outside = t.outside || target < t.lo || target >= t.hi
+	t.fixup(Distance, target-uint64(behind))
+	t.bytes(0, 0, 0, 0)
+}
+
+func (t *trampoline) jump(target uint64) {
+	t.bytes(0xe9)
+	t.distance(target, 0)
+}
+
+// move adds the instruction at addr, which code starts with, so that it does the
+// same where it is now.
+func (t *trampoline) move(addr uint64, i x86.Inst, code []byte) Reason {
+	code = code[:i.Len]
+	switch i.Class {
+	case x86.Call, x86.CallIndirect:
+		return t.call(addr, i)
+	case x86.Loop:
+		return ShortOnly
+	case x86.Trap:
+		return Traps
+	case x86.Jump:
+		t.jump(i.Target(addr))
+		return ""
+	case x86.JumpCond:
+		if i.Opcode == 0xc7 {
+			return ShortOnly
+		}
+		t.bytes(0x0f, 0x80|i.Opcode&0x0f)
+		t.distance(i.Target(addr), 0)
+		return ""
+	}
+	if !i.RIP {
+		t.bytes(code...)
+		return ""
+	}
+	if i.Prefix&x86.PrefixAddress != 0 {
+		return Unreadable // the address is cut to 32 bits where the instruction is
+	}
+	t.bytes(code[:i.DispOff]...)
+	behind := code[i.DispOff+i.DispSize:]
+	t.distance(i.Memory(addr), len(behind))
+	t.bytes(behind...)
+	return ""
+}
+
+// call moves a call: the address that it returns to in the function is pushed, so
+// that unwinders find the function and not the trampoline.
+//
+//	push 1f(%rip)
+//	jmp  target, or jmp *target(%rip)
+//	1: .quad address behind the call
+func (t *trampoline) call(addr uint64, i x86.Inst) Reason {
+	jump := 5
+	if i.Class == x86.CallIndirect {
+		if !i.RIP || i.Reg() != 2 {
+			return Calls // far, or of an operand that can be on the stack and would move
+		}
+		jump = 6
+	}
+	t.bytes(0xff, 0x35, byte(jump), 0, 0, 0)
+	if i.RIP {
+		t.bytes(0xff, 0x25)
+		t.distance(i.Memory(addr), 0)
+	} else {
+		t.jump(i.Target(addr))
+	}
+	t.fixup(Address, addr+uint64(i.Len))
+	t.bytes(make([]byte, 8)...)
+	return ""
+}

@@ -1,0 +1,231 @@
+package detour
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/binary/x86"
+)
+
+// function is a function with what is found of it.
+type function struct {
+	Function
+	at    uint64 // where the jump would be
+	code  []byte // from Addr on, to its end
+	insns int    // but those that fill space
+
+	loops      bool // its control flow has a cycle
+	unreadable bool
+	entered    bool // something leads into the bytes of the jump
+	looped     bool // a branch of its own leads to the first instruction
+	jumpedTo   bool // a conditional branch of another function leads to its start
+}
+
+// scan looks for everything in a module that leads into the first bytes of a
+// function.
+type scan struct {
+	module *Module
+	funcs  []function // ascending, one for each address
+	frames map[uint64]ehframe.Frame
+	tables []uint64 // addresses of data that code of computed jumps has at hand
+}
+
+func newScan(m *Module) *scan {
+	s := &scan{module: m, frames: make(map[uint64]ehframe.Frame, len(m.Frames))}
+	for _, f := range m.Frames {
+		s.frames[f.Lo] = f
+	}
+	list := slices.SortedFunc(slices.Values(m.Functions), func(a, b Function) int {
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(b.Size, a.Size), cmp.Compare(a.Name, b.Name))
+	})
+	for _, f := range list {
+		if n := len(s.funcs); n > 0 && s.funcs[n-1].Addr == f.Addr {
+			s.funcs[n-1].Resolver = s.funcs[n-1].Resolver || f.Resolver
+			continue
+		}
+		if code := m.codeAt(f.Addr, f.Size); code != nil {
+			s.funcs = append(s.funcs, function{Function: f, at: f.Addr + endbr(code), code: code})
+		}
+	}
+	return s
+}
+
+// endbr returns the length of the endbr64 that code starts with, or 0. What
+// computed calls lead to must stay one.
+func endbr(code []byte) uint64 {
+	if i, err := x86.Decode(code); err == nil && i.Class == x86.EndBranch {
+		return uint64(i.Len)
+	}
+	return 0
+}
+
+// codeAt returns the instructions at addr where functions may be, or nil.
+func (m *Module) codeAt(addr, size uint64) []byte {
+	for _, s := range m.Sections {
+		if off := addr - s.Addr; s.Functions && addr >= s.Addr && off < uint64(len(s.Data)) && size <= uint64(len(s.Data))-off && size > 0 {
+			return s.Data[off : off+size : off+size]
+		}
+	}
+	return nil
+}
+
+// near returns the function whose first bytes addr is among: from its start to
+// the end of the jump.
+func (s *scan) near(addr uint64) *function {
+	i, found := slices.BinarySearchFunc(s.funcs, addr, func(f function, addr uint64) int { return cmp.Compare(f.Addr, addr) })
+	if !found {
+		i--
+	}
+	if i < 0 || addr >= s.funcs[i].at+patchSize {
+		return nil
+	}
+	return &s.funcs[i]
+}
+
+// note notes that something leads to addr. The start of a function is what is led
+// to by right, and so is what is behind its endbr64, though nothing is known to.
+func (s *scan) note(addr uint64) {
+	if f := s.near(addr); f != nil && addr > f.at {
+		f.entered = true
+	}
+}
+
+// readFunctions decodes all functions, and notes where their branches lead.
+func (s *scan) readFunctions() {
+	for i := range s.funcs {
+		f := &s.funcs[i]
+		if i > 0 {
+			before := &s.funcs[i-1]
+			before.entered = before.entered || f.Addr < min(before.at+patchSize, before.Addr+before.Size)
+		}
+		s.readFunction(f)
+	}
+	for _, pad := range s.module.Pads {
+		if f := s.near(pad); f != nil {
+			f.entered = true
+		}
+	}
+	s.readTables()
+}
+
+// readFunction decodes f.
+func (s *scan) readFunction(f *function) {
+	flow := flow{function: f}
+	var loaded []uint64
+	for off := 0; off < len(f.code); {
+		i, err := x86.Decode(f.code[off:])
+		if err != nil {
+			f.unreadable = true
+			break
+		}
+		addr := f.Addr + uint64(off)
+		if i.Relative() {
+			s.branch(f, addr, i)
+		}
+		if i.RIP {
+			loaded = append(loaded, i.Memory(addr))
+			s.note(i.Memory(addr))
+		}
+		if i.Class != x86.Nop && i.Class != x86.EndBranch {
+			f.insns++
+		}
+		flow.add(addr, i)
+		off += int(i.Len)
+	}
+	if flow.computed {
+		s.tables = append(s.tables, loaded...)
+		for _, t := range loaded {
+			flow.tables = append(flow.tables, s.tableTargets(t, ^uint64(0))...)
+		}
+	}
+	f.loops = flow.cyclic()
+}
+
+// branch notes a branch of f.
+func (s *scan) branch(f *function, addr uint64, i x86.Inst) {
+	to := i.Target(addr)
+	s.note(to)
+	own := to >= f.Addr && to <= f.at
+	if own && i.Class != x86.Call {
+		f.looped = true
+	}
+	if !own && i.Class == x86.JumpCond {
+		if g := s.near(to); g != nil && g != f && to <= g.at {
+			g.jumpedTo = true
+		}
+	}
+}
+
+// maxTable bounds what is taken for one table of jumps.
+const maxTable = 1 << 14
+
+// tableTargets returns the places in code that a table of distances from itself
+// leads to, which is how compilers write switches where code can be loaded
+// anywhere. It ends before end at the latest, and may be shorter.
+func (s *scan) tableTargets(at, end uint64) []uint64 {
+	data := s.module.dataAt(at)
+	data = data[:min(uint64(len(data)), end-at)]
+	var targets []uint64
+	for ; len(data) >= 4 && len(targets) < maxTable; data = data[4:] {
+		to := at + uint64(int64(int32(binary.LittleEndian.Uint32(data))))
+		if !s.module.inCode(to) {
+			break
+		}
+		targets = append(targets, to)
+	}
+	return targets
+}
+
+// readTables notes where tables lead. Nothing says how long one is, but where the
+// next begins it ends: its distances would be from elsewhere.
+func (s *scan) readTables() {
+	slices.Sort(s.tables)
+	s.tables = slices.Compact(s.tables)
+	for i, t := range s.tables {
+		end := ^uint64(0)
+		if i+1 < len(s.tables) {
+			end = s.tables[i+1]
+		}
+		for _, to := range s.tableTargets(t, end) {
+			s.note(to)
+		}
+	}
+}
+
+// dataAt returns the data from addr on to the end of its section, nil in code.
+func (m *Module) dataAt(addr uint64) []byte {
+	for _, s := range m.Sections {
+		if off := addr - s.Addr; !s.Code && addr >= s.Addr && off < uint64(len(s.Data)) {
+			return s.Data[off:]
+		}
+	}
+	return nil
+}
+
+func (m *Module) inCode(addr uint64) bool {
+	return slices.ContainsFunc(m.Sections, func(s Section) bool {
+		return s.Code && addr-s.Addr < uint64(len(s.Data)) && addr >= s.Addr
+	})
+}
+
+// readData notes every word of data that could be an address: pointers, tables of
+// jumps that are addresses, and what relocations will make such.
+func (s *scan) readData() {
+	if len(s.funcs) == 0 {
+		return
+	}
+	lo, hi := s.funcs[0].Addr, s.funcs[len(s.funcs)-1].at+patchSize
+	for _, sec := range s.module.Sections {
+		if sec.Code {
+			continue
+		}
+		skip := min(-sec.Addr&7, uint64(len(sec.Data)))
+		for data := sec.Data[skip:]; len(data) >= 8; data = data[8:] {
+			if v := binary.LittleEndian.Uint64(data); v >= lo && v < hi {
+				s.note(v)
+			}
+		}
+	}
+}

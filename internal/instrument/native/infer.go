@@ -1,0 +1,149 @@
+package native
+
+import (
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/domtree"
+)
+
+// Problem: a probe in every block makes the code of SQLite 37 % larger, and
+// many of them say what others have said already. Example: in
+//
+//	A: test; jz C      B: ...      C: ...; jnz A      D: ret
+//
+// A, C and D ran in the same runs (every way to C and D comes through A, every
+// way on from A leads to them): of the four, B and one more probe tell all.
+//
+// Choice: three exact rules on the flow graph, whose way out can be taken in
+// the middle of any block with a call that may not come back, so that no rule
+// assumes that a call returns.
+//
+//  1. Equivalence. If a dominates b and b post-dominates a, one ran if and
+//     only if the other did. They share a probe.
+//  2. Successors. If a block is left only through known branches and
+//     dominates all it branches to, it ran if and only if one of those did.
+//  3. Predecessors. If all ways into a block are known and come from blocks
+//     that it post-dominates, it ran if and only if one of those did.
+//
+// Why no more: a block follows from others in all runs if and only if those of
+// them that imply it, which it dominates or post-dominates, cut all ways to it
+// or all ways on from it. Rules 2 and 3 find the cuts that are one step away,
+// and by repetition nearly all others: looking further would save two probes
+// on SQLite. The order does not matter either: a rule leads from a class to
+// classes that strictly imply it, and never back.
+//
+// What is taken for granted: a loop without calls ends unless it has no way
+// out, and instructions do not fault. A process that ends while a thread is in
+// such a loop, or just between two probes, is reported as if the thread had
+// gone on, or not come there yet.
+//
+// Cost: two dominator trees per function, linear in practice. On SQLite at -O2
+// 31,813 of 44,033 probes stay, and the code is 27 % larger; 35 runs, most of
+// them ended by exit in the middle, bore out all that the rest was said to
+// follow from. If all calls came back 28,657 would stay.
+// Exact targets for jump tables, or counting on recursions to end, would each
+// save 50 and are not worth their code. LLVM's BlockCoverageInference (used by
+// -pgo-block-coverage) follows rules 2 and 3, and assumes that calls return.
+
+// maxEvidence bounds the probes that a block's coverage may be derived from.
+const maxEvidence = 16
+
+// inference is the state of one function: classes of equivalent blocks, named
+// by their topmost node.
+type inference struct {
+	class    []int
+	derived  [][]int // class -> classes it is the union of; nil if it has a probe
+	resolved [][]int // class -> classes with probes; nil if not yet known
+}
+
+// implied returns, for each block of f, nil if it needs a probe, or the blocks
+// with probes of which at least one ran if and only if it did. The entry block
+// has a probe.
+func (f *function) implied(u *Unit) [][]int {
+	g := f.flowGraph(u.taken, u.returns)
+	n := len(g.succs)
+	inf := &inference{class: make([]int, n), derived: make([][]int, n), resolved: make([][]int, n)}
+	idom, depth := domtree.Of(nodeIn, g.succs, g.preds)
+	ipdom, pdepth := domtree.Of(nodeOut, g.preds, g.succs)
+	inf.equate(idom, ipdom, pdepth)
+	for b := nodes; b < n; b++ {
+		inf.union(b, g.succs[b], idom, depth)   // rule 2
+		inf.union(b, g.preds[b], ipdom, pdepth) // rule 3
+	}
+	out := make([][]int, n-nodes)
+	for b := nodes + 1; b < n; b++ {
+		c := inf.class[b]
+		evidence := inf.resolve(c)
+		if len(evidence) == 1 && evidence[0] == b {
+			continue
+		}
+		out[b-nodes] = make([]int, len(evidence))
+		for i, e := range evidence {
+			out[b-nodes][i] = e - nodes
+		}
+	}
+	return out
+}
+
+// equate finds the classes. It is enough to compare a block with its immediate
+// dominator: what lies between two equivalent blocks in the tree is equivalent.
+func (inf *inference) equate(idom, ipdom, pdepth []int) {
+	for b := range inf.class {
+		inf.class[b] = -1
+	}
+	var find func(b int) int
+	find = func(b int) int {
+		if inf.class[b] >= 0 {
+			return inf.class[b]
+		}
+		inf.class[b] = b
+		if a := idom[b]; a >= nodes && dominates(b, a, ipdom, pdepth) {
+			inf.class[b] = find(a)
+		}
+		return inf.class[b]
+	}
+	for b := nodes; b < len(inf.class); b++ {
+		find(b)
+	}
+}
+
+// settled reports whether a class has its rule, or must have a probe, as the
+// entry's.
+func (inf *inference) settled(c int) bool { return inf.derived[c] != nil || c == nodes }
+
+// union makes the class of b the union of those of its neighbours, all ways on
+// from it or all ways to it, if b dominates each of them in the tree of that
+// direction.
+func (inf *inference) union(b int, neighbours, idom, depth []int) {
+	c := inf.class[b]
+	if inf.settled(c) {
+		return
+	}
+	var from []int
+	for _, s := range neighbours {
+		if s < nodes || s == b || inf.class[s] == c || !dominates(b, s, idom, depth) {
+			return
+		}
+		from = append(from, inf.class[s])
+	}
+	inf.derived[c] = from
+}
+
+// resolve returns the classes with probes that tell whether c ran. A rule that
+// leads to too many gives way to a probe.
+func (inf *inference) resolve(c int) []int {
+	if inf.resolved[c] != nil {
+		return inf.resolved[c]
+	}
+	var all []int
+	for _, d := range inf.derived[c] {
+		all = append(all, inf.resolve(d)...)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if len(all) == 0 || len(all) > maxEvidence {
+		all = []int{c}
+	}
+	inf.resolved[c] = all
+	return all
+}

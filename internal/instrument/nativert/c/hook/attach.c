@@ -1,0 +1,129 @@
+/* What is put into a running program: internal/watch/attach loads this library without the
+ * program's loader, has a thread of the program call attach, and writes jumps over
+ * functions while all threads are stopped. It does not need the program's C library, nor
+ * memory for each thread.
+ *
+ * Nobody tells it of fork: in a child the clock stands still, no call looks slow, and
+ * functions return to where they should. */
+
+#include "attach.h"
+
+struct attach *__cairn_attached;
+HIDDEN const u8 __cairn_hook_starter = 0;
+
+/* ---- for the runtime ---- */
+
+i64 __cairn_mapped(i64 at, u64 size) {
+  struct attach *a = __cairn_attached;
+  if (failed(at)) return at;
+  for (u32 i = 0; a && i < MAPPINGS; i++) {
+    u64 nobody = 0;
+    if (a->mapped[i].at || !__atomic_compare_exchange_n(&a->mapped[i].at, &nobody, (u64)at, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+    a->mapped[i].size = size;
+    return at;
+  }
+  if (a) add(&a->lost, 1);
+  return at;
+}
+
+void __cairn_unmapped(u64 at, u64 size) {
+  struct attach *a = __cairn_attached;
+  for (u32 i = 0; a && i < MAPPINGS; i++)
+    if (a->mapped[i].at && a->mapped[i].at - at < size) store(&a->mapped[i].at, 0);
+}
+
+void __cairn_say(const char *text, u64 n) {
+  struct attach *a = __cairn_attached;
+  if (!a) return;
+  n = least(n, SAID - least(SAID, a->said_length));
+  copy(a->said + a->said_length, text, n);
+  a->said_length += n;
+}
+
+int __cairn_leaving(void) { return load(&__cairn_attached->leaving) != 0; }
+
+HIDDEN void __cairn_bus_end(void);
+
+/* take_along leaves neither an open file nor a handler. */
+void __cairn_take_along(struct process *p) {
+  if (p->file.fd >= 0 && !__cairn_file_own(p)) p->file.fd = -1; /* the program has closed it */
+  __cairn_file_drop(p);
+  __cairn_bus_end();
+}
+
+/* ---- the start ---- */
+
+static const char *room(void) {
+  enum { RLIMIT_AS = 9 };
+  u64 limit[2], need = 4ul << 30;
+  if (sys2(SYS_getrlimit, RLIMIT_AS, limit) >= 0 && limit[0] != NONE) return "its address space is limited (ulimit -v)";
+  need += (sizeof(struct process) + (1ul << 20)) & ~4095ul;
+  i64 at = map(0, need, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (failed(at)) return "4 GiB of addresses cannot be reserved in it (vm.overcommit_memory?)";
+  unmap(at, need);
+  return 0;
+}
+
+static const char *begin(struct attach *a) {
+  const char *why = room();
+  if (why) return why;
+  __cairn_timed_start(0, 0, (char **)a->words);
+  struct process *p = __cairn_state;
+  a->process = (u64)p;
+  a->wake = (u64)&p->wake;
+  a->hook = (u64)__cairn_hook_trampoline;
+  if (p->file.failed) return "no log can be made in the directory";
+  if (p->off) return "spikes are not looked for in it";
+  a->log_path = (u64)p->log_path;
+  a->modules = p->modules;
+  if (!p->modules) return "it does not see /proc, which tells what is in its memory";
+  if ((why = __cairn_hook_start())) return why;
+  a->stub = p->hooks->stub, a->stub_end = p->hooks->stub_end, a->returns = p->hooks->returns;
+  return 0;
+}
+
+/* attach is called by attach_enter. Who sent the thread here puts it back to where it was
+ * when it is done; it goes back by itself if that takes too long, as nobody may be left. */
+HIDDEN void __cairn_attach(struct attach *a) {
+  u64 patience[2] = {1, 0};
+  __cairn_attached = a;
+  a->refused = (u64)begin(a);
+  store(&a->done, 1);
+  sys4(SYS_futex, &a->done, FUTEX_WAIT, 1, patience);
+}
+
+/* ---- code that is jumped to ---- */
+
+/* attach_enter is where a thread of the program is sent: %rdi is the struct attach, %rbx
+ * a frame as that of a signal's handler, by which the kernel puts the thread back. It
+ * takes the stack as it is behind the handler's ret.
+ *
+ * find_fde comes first in the unwinder's _Unwind_Find_FDE (%rdi pc, %rsi what it is told
+ * besides), called by a trampoline. It answers for the stub, of which the unwinder does
+ * not know. */
+__asm__(".text\n"
+        ".globl __cairn_attach_enter, __cairn_find_fde\n"
+        ".type __cairn_attach_enter, @function\n"
+        ".type __cairn_find_fde, @function\n"
+        "__cairn_attach_enter:\n"
+        "  call __cairn_attach\n"
+        "  leaq 8(%rbx), %rsp\n"
+        "  movl $15, %eax\n"
+        "  syscall\n"
+        "  hlt\n"
+        ".size __cairn_attach_enter, . - __cairn_attach_enter\n"
+        "__cairn_find_fde:\n"
+        "  movq __cairn_attached(%rip), %rax\n"
+        "  cmpq 32(%rax), %rdi\n"
+        "  jb 1f\n"
+        "  cmpq 40(%rax), %rdi\n"
+        "  jae 1f\n"
+        "  movq 56(%rax), %rcx\n"
+        "  movq $0, (%rsi)\n"
+        "  movq $0, 8(%rsi)\n"
+        "  movq %rcx, 16(%rsi)\n"
+        "  movq 48(%rax), %rax\n"
+        "  leaq 8(%rsp), %rsp\n"
+        "1: ret\n"
+        ".size __cairn_find_fde, . - __cairn_find_fde\n");
+_Static_assert(__builtin_offsetof(struct attach, find_lo) == 32, "as above");

@@ -1,0 +1,349 @@
+/* What is changed while the program runs: a socket that a thread of its own serves,
+ * or a file that is read again on a signal. A request is a line, "show" or "set"
+ * and words of CAIRN_SPIKE; the answer is lines of a name and a value, the last one
+ * "end", and then the connection is closed. See internal/spikes/control for the other side.
+ *
+ * Whoever connects is not trusted: lengths and times are bounded, nobody is
+ * waited for, and only the user that the process runs as is answered. The
+ * thread has a table of files of its own, so that it neither holds open what the
+ * program closes nor takes connections from a file that the program opened in the
+ * socket's place. */
+
+#include "timed.h"
+
+enum {
+  SYS_poll = 7, SYS_rt_sigaction = 13, SYS_socket = 41, SYS_connect = 42, SYS_sendto = 44, SYS_bind = 49, SYS_listen = 50,
+  SYS_getsockopt = 55, SYS_lstat = 6, SYS_fchmod = 91, SYS_unshare = 272, SYS_accept4 = 288, SYS_close_range = 436
+};
+enum { AF_UNIX = 1, SOCK_STREAM = 1, SOCK_NONBLOCK = 04000, SOCK_CLOEXEC = 02000000, SOL_SOCKET = 1, SO_PEERCRED = 17 };
+enum { POLLIN = 1, MSG_DONTWAIT = 0x40, MSG_NOSIGNAL = 0x4000, O_PATH = 010000000, O_DIRECTORY = 0200000 };
+enum { EAGAIN = 11, ECONNREFUSED = 111, EADDRINUSE = 98 };
+enum { LINE = CONTROL_LINE, REPLY = 8192, PATIENCE = SECOND };
+
+struct address {
+  u16 family;
+  char path[108];
+};
+
+/* ---- the socket ---- */
+
+/* own_files gives the thread an empty table of files. */
+static int own_files(void) {
+  if (sys3(SYS_close_range, 0, ~0u, 2 /* CLOSE_RANGE_UNSHARE */) >= 0) return 1;
+  u64 limit[2] = {0, 0};
+  if (sys1(SYS_unshare, 0x400 /* CLONE_FILES */) < 0) return 0;
+  sys2(SYS_getrlimit, 7 /* RLIMIT_NOFILE */, limit);
+  for (u64 fd = 0; fd < least(limit[0], 1 << 16); fd++) sys1(SYS_close, fd);
+  return 1;
+}
+
+/* is_stale tells whether there is a socket at an address, and nobody listens. */
+static int is_stale(const struct address *a) {
+  u32 info[36];
+  _Static_assert(sizeof info == 144, "struct stat");
+  if (sys2(SYS_lstat, a->path, info) < 0 || (info[6] & 0170000) != 0140000 /* S_IFSOCK */) return 0;
+  i64 fd = sys3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  i64 r = fd < 0 ? fd : sys3(SYS_connect, fd, a, sizeof *a);
+  if (fd >= 0) sys1(SYS_close, fd);
+  return r == -ECONNREFUSED;
+}
+
+/* listen_at makes the socket name in an open directory, whose path may be longer
+ * than addresses are. The socket that a dead process left there makes room. */
+static i64 listen_at(i64 dir, const char *name) {
+  struct address a = {AF_UNIX, {0}};
+  char *q = put(put_number(put(a.path, "/proc/thread-self/fd/"), (u64)dir), "/");
+  if (length(name) >= sizeof a.path - (u64)(q - a.path)) return -ENAMETOOLONG;
+  put(q, name);
+  i64 fd = sys3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return fd;
+  sys2(SYS_fchmod, fd, 0600); /* what bind makes has these permissions */
+  i64 r = sys3(SYS_bind, fd, &a, sizeof a);
+  if (r == -EADDRINUSE && is_stale(&a)) {
+    sys1(SYS_unlink, a.path);
+    r = sys3(SYS_bind, fd, &a, sizeof a);
+  }
+  if (r >= 0) r = sys2(SYS_listen, fd, 128);
+  if (r >= 0) return fd;
+  sys1(SYS_close, fd);
+  return r;
+}
+
+/* whole makes a path from that of a directory, of which fd is open. */
+static int whole(char *to, u64 room, i64 fd, const char *name) {
+  char link[64];
+  put(put_number(put(link, "/proc/thread-self/fd/"), (u64)fd), "");
+  i64 n = sys3(SYS_readlink, link, to, room);
+  if (n <= 0 || (u64)n + length(name) + 2 > room) return 0;
+  to[n] = '/';
+  put(to + n + 1, name);
+  return 1;
+}
+
+/* open_socket makes the socket where it was asked for, or beside the log. Where
+ * another process has it, the name gets the number of this one. */
+static i64 open_socket(struct process *p) {
+  char path[CONTROL_PATH + 32], *slash = 0;
+  if (p->control_at[0]) {
+    put(path, p->control_at);
+  } else {
+    u64 n = less(length(p->log_path), length(LOG_SUFFIX));
+    copy(path, p->log_path, n);
+    put(path + n, ".sock");
+  }
+  for (char *s = path; *s; s++)
+    if (*s == '/') slash = s;
+  char *name = slash ? slash + 1 : path;
+  const char *dir = slash == path ? "/" : slash ? path : ".";
+  if (slash) *slash = 0;
+  i64 d = sys3(SYS_open, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+  if (d < 0) return d;
+  i64 fd = listen_at(d, name);
+  if (fd == -EADDRINUSE) {
+    put_number(put(name + length(name), "."), (u64)p->pid);
+    fd = listen_at(d, name);
+  }
+  if (fd >= 0 && !whole(p->control_path, sizeof p->control_path, d, name)) p->control_path[0] = 0;
+  sys1(SYS_close, d);
+  return fd;
+}
+
+/* ---- clients ---- */
+
+/* answer sends what has room in the socket's buffer, which a whole answer has. Who has
+ * filled it does not read: nobody waits for that. */
+static void answer(i64 fd, const char *text, u64 n) {
+  while (n) {
+    i64 r = sys6(SYS_sendto, fd, (i64)text, (i64)n, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+    if (r == -EINTR) continue;
+    if (r <= 0) return;
+    text += r, n -= (u64)r;
+  }
+}
+
+/* put_text puts a name, and a value without what would end the line. */
+static char *put_text(char *q, const char *name, const char *value) {
+  q = put(put(q, name), " ");
+  for (; *value; value++) *q++ = (u8)*value < ' ' ? '?' : *value;
+  return put(q, "\n");
+}
+static char *put_value(char *q, const char *name, u64 v) { return put(put_number(put(put(q, name), " "), v), "\n"); }
+
+/* describe writes what the process has now. */
+static char *describe(struct process *p, char *q, const char *end) {
+  q = put_value(put(q, "cairn 1\n"), "pid", (u64)p->pid);
+  q = put_text(q, "program", p->exe);
+  q = put_text(q, "log", p->file.fd >= 0 ? p->log_path : "");
+  q = put_text(q, "state", p->quiet ? "off" : "on");
+  q = put_value(q, "threshold", load(&p->threshold));
+  q = put_value(q, "period", load(&p->period));
+  q = put_value(q, "rate", load(&p->rate));
+  q = put_value(q, "episodes", load(&p->episodes) - load(&p->snapshots));
+  q = put_value(q, "frame", load(&p->frame));
+  q = __cairn_put_channels(p, q, end - 8);
+  return put(q, "end\n");
+}
+
+/* commas has blanks separate words as commas do; from a # on it is a comment. */
+static void commas(char *s) {
+  for (int comment = 0; *s; s++) {
+    comment = *s == '#' || (comment && *s != '\n');
+    if (comment || *s == ' ' || *s == '\t' || *s == '\n' || *s == '\r') *s = ',';
+  }
+}
+
+/* serve answers a request, which n bytes were read of; n is NONE if it did not come. */
+static void serve(struct process *p, i64 fd, char *line, u64 n) {
+  static const char set[] = "set ";
+  char *reply = p->control_reply, *q;
+  const char *wrong = 0;
+  int sets = n != NONE;
+  for (u64 i = 0; sets && set[i]; i++) sets = line[i] == set[i];
+  if (n == NONE || (!sets && !(__cairn_word_is(line, "show")))) {
+    wrong = "a request is a line, show or set with words";
+  } else if (sets) {
+    commas(line + sizeof set - 1);
+    if (!(wrong = __cairn_set(p, line + sizeof set - 1))) __cairn_wake(p);
+  }
+  if (wrong && sets) {
+    q = put(reply, "error ");
+    for (u32 i = 0; *wrong && *wrong != ',' && i < 100; i++, wrong++) *q++ = (u8)*wrong < ' ' ? '?' : *wrong;
+    q = put(q, " is not understood, or names no channel here; nothing is changed\n");
+  } else if (wrong) {
+    q = put_text(reply, "error", wrong);
+  } else {
+    q = describe(p, reply, reply + REPLY);
+  }
+  answer(fd, reply, (u64)(q - reply));
+}
+
+/* is_ours tells whether a client is the user that the process runs as. */
+static int is_ours(i64 fd) {
+  u32 cred[3] = {0, ~0u, 0}, size = sizeof cred;
+  i64 r = sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (i64)cred, (i64)&size, 0);
+  return r >= 0 && cred[1] == (u32)sys0(SYS_geteuid);
+}
+
+/* part ends a connection. */
+static void part(struct client *c) {
+  sys1(SYS_close, c->fd);
+  c->fd = -1;
+}
+
+/* hear reads what a client has sent, and answers when it is a line. */
+static void hear(struct process *p, struct client *c) {
+  i64 r = sys3(SYS_read, c->fd, c->line + c->n, CONTROL_LINE - c->n);
+  if (r == -EAGAIN || r == -EINTR) return;
+  for (u64 to = c->n + (u64)(r > 0 ? r : 0); c->n < to; c->n++)
+    if (c->line[c->n] == '\n') {
+      c->line[c->n] = 0;
+      serve(p, c->fd, c->line, c->n);
+      part(c);
+      return;
+    }
+  if (r > 0 && c->n < CONTROL_LINE) return;
+  serve(p, c->fd, 0, NONE);
+  part(c);
+}
+
+/* welcome takes in a client, in the place of the one that is there for longest if there
+ * are many: whoever connects and says nothing keeps nobody from being served. */
+static void welcome(struct process *p, i64 fd) {
+  struct client *place = p->client;
+  if (!is_ours(fd)) {
+    sys1(SYS_close, fd);
+    return;
+  }
+  for (struct client *c = p->client; c < p->client + CONTROL_CLIENTS; c++)
+    if (place->fd >= 0 && (c->fd < 0 || c->since < place->since)) place = c;
+  if (place->fd >= 0) part(place);
+  place->fd = (i32)fd, place->n = 0, place->since = __cairn_now(p);
+}
+
+/* attend waits until a client has something to say, one comes, or a second has gone by. */
+static void attend(struct process *p, i64 fd) {
+  struct {
+    i32 fd;
+    u16 events, got;
+  } f[CONTROL_CLIENTS + 1];
+  for (u32 i = 0; i < CONTROL_CLIENTS; i++) f[i].fd = p->client[i].fd, f[i].events = POLLIN, f[i].got = 0;
+  f[CONTROL_CLIENTS].fd = (i32)fd, f[CONTROL_CLIENTS].events = POLLIN, f[CONTROL_CLIENTS].got = 0;
+  if (sys3(SYS_poll, f, CONTROL_CLIENTS + 1, SECOND / MS) < 0) return;
+  u64 now = __cairn_now(p);
+  for (struct client *c = p->client; c < p->client + CONTROL_CLIENTS; c++) {
+    if (c->fd < 0) continue;
+    if (f[c - p->client].got) hear(p, c);
+    else if (now - c->since > PATIENCE) part(c);
+  }
+  if (!f[CONTROL_CLIENTS].got) return;
+  i64 client = sys4(SYS_accept4, fd, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  u64 ts[2] = {0, 10 * MS};
+  if (client >= 0) welcome(p, client);
+  else if (client != -EAGAIN) sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
+}
+
+void __cairn_control_thread(struct process *p) {
+  sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-control");
+  i64 fd = own_files() ? open_socket(p) : -EAGAIN;
+  if (fd < 0) {
+    store(&p->control_failed, (u32)-fd); /* the log's thread has a standard error */
+    __cairn_wake(p);
+    sys1(SYS_exit, 0);
+  }
+  for (u32 i = 0; i < CONTROL_CLIENTS; i++) p->client[i].fd = -1;
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (load(&p->ended)) __cairn_control_end(p); /* that looked for the socket before it was there */
+  while (!load(&p->deserted)) attend(p, fd);
+  __cairn_follow(p->pid);
+}
+
+/* control_end takes the socket away, when the process is known to end. */
+void __cairn_control_end(struct process *p) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (p->control_path[0]) sys1(SYS_unlink, p->control_path);
+}
+
+/* ---- the file that is read on a signal ---- */
+
+static void on_reload(int sig) {
+  struct process *p = __cairn_state;
+  (void)sig;
+  if (!p) return;
+  store(&p->reload, 1);
+  __cairn_wake(p);
+}
+
+static void restorer(void) __asm__(".Lcairn_timed_restorer") __attribute__((used));
+__asm__(".pushsection .text\n.Lcairn_timed_restorer:\nmov $15, %eax\nsyscall\n.popsection\n");
+
+/* signal_of reads a number, or one of the names that are common for such; 0 if it
+ * is none. */
+i32 __cairn_signal_of(const char *s) {
+  static const struct {
+    const char *name;
+    i32 number;
+  } names[] = {{"SIGHUP", 1}, {"SIGUSR1", 10}, {"SIGUSR2", 12}, {"SIGWINCH", 28}, {"SIGURG", 23}, {"SIGIO", 29}};
+  for (u32 i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (__cairn_word_is(s, names[i].name) || __cairn_word_is(s, names[i].name + 3)) return names[i].number;
+  u32 v = 0;
+  for (; *s >= '0' && *s <= '9' && v < 100; s++) v = v * 10 + (u32)(*s - '0');
+  return v > 64 || (*s && *s != ',') ? 0 : (i32)v;
+}
+
+/* reload_start installs the handler, unless the program's caller gave the signal
+ * another meaning. A program that installs its own takes it over. */
+void __cairn_reload_start(struct process *p) {
+  struct {
+    u64 handler, flags, restorer, mask;
+  } a;
+  if (!p->reload_signal) return;
+  if (!p->reload_file[0]) {
+    __cairn_misread("reload", " needs file=PATH, what is to be read; ignored");
+  } else if (sys4(SYS_rt_sigaction, p->reload_signal, 0, &a, 8) < 0 || a.handler) {
+    __cairn_misread("reload", ": the signal has another use; ignored");
+  } else {
+    a.handler = (u64)on_reload;
+    a.flags = 0x1c000000; /* SA_RESTORER | SA_ONSTACK | SA_RESTART */
+    a.restorer = (u64)restorer;
+    a.mask = 0;
+    if (sys4(SYS_rt_sigaction, p->reload_signal, &a, 0, 8) >= 0) return;
+    __cairn_misread("reload", ": the signal cannot be handled; ignored");
+  }
+  p->reload_signal = 0;
+}
+
+/* reload reads the file and obeys it. */
+static void reload(struct process *p) {
+  char line[LINE];
+  u64 n = 0;
+  i64 r, fd = sys3(SYS_open, p->reload_file, O_RDONLY | O_CLOEXEC | 04000 /* O_NONBLOCK */, 0);
+  while (fd >= 0 && n < LINE && (r = sys3(SYS_read, fd, line + n, LINE - n)) > 0) n += (u64)r;
+  if (fd >= 0) sys1(SYS_close, fd);
+  if (fd < 0 || n == LINE) {
+    __cairn_misread(p->reload_file, fd < 0 ? " cannot be read; nothing is changed" : " is too long; nothing is changed");
+    return;
+  }
+  line[n] = 0;
+  commas(line);
+  const char *wrong = __cairn_set(p, line);
+  if (wrong) __cairn_misread(wrong, " is not understood, or names no channel here; nothing is changed");
+}
+
+/* control is what the log's thread does for all this, now and then. */
+void __cairn_control(struct process *p) {
+  u32 err = load(&p->control_failed);
+  if (load(&p->reload)) {
+    store(&p->reload, 0);
+    reload(p);
+  }
+  if (err) {
+    char b[64];
+    put_number(put(b, ": no socket: errno "), err);
+    __cairn_misread("control", b);
+    store(&p->control_failed, 0);
+  }
+  int placed = p->control_at[0] || p->file.fd >= 0;
+  if (!p->control || p->controlled || !placed) return;
+  p->controlled = 1;
+  if (__cairn_spawn(__cairn_control_thread, p, p->control_stack) < 0) store(&p->control_failed, EAGAIN);
+}

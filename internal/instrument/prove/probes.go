@@ -1,0 +1,152 @@
+package prove
+
+import (
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/x86"
+)
+
+// probe judges the probe that begins with the instruction in at b and returns its
+// length, 0 if it is none. ok is false where a probe is not harmless.
+//
+// The forms are those of the record modes: a store of 1 to a byte, which changes
+// nothing else; and a count or a comparison, with a branch to the path of a first call.
+func (w *walker) probe(in x86.Inst) (n int64, ok bool) {
+	if !in.RIP || in.Map != x86.MapOne || in.Prefix&^x86.PrefixLock != 0 || in.Rex != 0 || in.ImmSize != 1 {
+		return 0, true
+	}
+	record, is := w.record(in)
+	if !is {
+		return 0, true
+	}
+	imm := w.dataB[w.b+int64(in.ImmOff)]
+	size, condition := uint64(1), uint8(0)
+	switch reg := in.Reg(); {
+	case in.Opcode == 0xc6 && reg == 0 && imm == 1 && in.Prefix == 0: // movb $1
+	case in.Opcode == 0x83 && reg == 5 && imm == 1: // subl $1, then jc
+		size, condition = 4, 2
+	case in.Opcode == 0x80 && reg == 7 && imm == 0 && in.Prefix == 0: // cmpb $0, then je
+		condition = 4
+	default:
+		w.differ(w.s, "the instruction at %#x changes a record, and is no probe", w.b)
+		return 0, false
+	}
+	if !w.claim(record, size) {
+		return 0, false
+	}
+	w.kind[w.b] = probe
+	if condition == 0 {
+		return int64(in.Len), true
+	}
+	return w.firstCall(in, condition)
+}
+
+// record returns the offset in the raw section of what the instruction in at b refers to.
+func (w *walker) record(in x86.Inst) (off uint64, ok bool) {
+	r := w.prover.b.relocs[w.code.b][uint64(w.b)+uint64(in.DispOff)]
+	if r == nil || !relative(r.Type) {
+		return 0, false
+	}
+	t, ok := w.prover.b.target(r, int64(in.Len)-int64(in.DispOff))
+	if !ok || t.name != "" || t.section >= len(w.prover.b.Sections) || w.prover.b.Sections[t.section].Name != "cairn_raw" {
+		return 0, false
+	}
+	// Objects have several sections of the name: the number of one keeps them apart.
+	return uint64(t.section)<<32 | uint64(uint32(t.off)), true
+}
+
+// claim gives the bytes of a record to one probe.
+func (w *walker) claim(record, size uint64) bool {
+	s := &w.prover.b.Sections[record>>32]
+	if off := record & 0xffffffff; off >= s.Size || size > s.Size-off {
+		w.differ(w.s, "the probe at %#x changes memory outside the records", w.b)
+		return false
+	}
+	for i := range size {
+		if w.records[record+i] {
+			w.differ(w.s, "the probe at %#x changes the record of another one", w.b)
+			return false
+		}
+		w.records[record+i] = true
+	}
+	return true
+}
+
+// firstCall judges a probe that branches to a first-call path.
+func (w *walker) firstCall(in x86.Inst, condition uint8) (n int64, ok bool) {
+	at := w.b + int64(in.Len)
+	jump, err := x86.Decode(w.dataB[at:w.s.b.hi])
+	if err != nil || jump.Class != x86.JumpCond || jump.Opcode&0xf != condition || len(w.prover.b.within(w.code.b, at, jump.Len)) != 0 {
+		w.differ(w.s, "the probe at %#x is not followed by its branch", w.b)
+		return 0, false
+	}
+	w.kind[at] = probeRest
+	end := at + int64(jump.Len)
+	st := w.stubs[int64(jump.Target(uint64(at)))]
+	if st == nil || st.back != end || st.at >= 0 {
+		w.differ(w.s, "the probe at %#x leads to no first-call path of its own", w.b)
+		return 0, false
+	}
+	st.at = w.a
+	if live, known := w.flagsLive(w.a); live {
+		w.differ(w.s, "the probe at %#x changes flags that are read later", w.b)
+		return 0, false
+	} else if !known {
+		w.unknown(w.s, "the probe at %#x changes flags, and it is not known whether they are read later", w.b)
+	}
+	if !w.atEntry() {
+		w.differ(w.s, "the probe at %#x may call, and is not at the start of the function", w.b)
+		return 0, false
+	}
+	w.s.called = append(w.s.called, w.b)
+	return end - w.b, true
+}
+
+// findStubs finds the first-call paths of a section: a call of the runtime and a jump
+// back to behind a probe. They stand behind their function or in front of it.
+func (p *prover) findStubs(c *code) {
+	c.stubs = map[int64]*stub{}
+	for i := range p.b.Sections[c.b].Relocs {
+		r := &p.b.Sections[c.b].Relocs[i]
+		if !relative(r.Type) || int64(r.Symbol) >= int64(len(p.b.Symbols)) || r.Addend != -4 ||
+			!strings.HasPrefix(p.b.Symbols[r.Symbol].Name, "__cairn_first_") || r.Off == 0 || r.Off+4 > uint64(len(c.dataB)) {
+			continue
+		}
+		lo, at := int64(r.Off)-1, int64(r.Off)+4
+		call, err := x86.Decode(c.dataB[lo:])
+		if err != nil || call.Class != x86.Call || call.Len != 5 {
+			continue
+		}
+		jump, err := x86.Decode(c.dataB[at:])
+		if err != nil || jump.Class != x86.Jump || len(p.b.within(c.b, at, jump.Len)) != 0 {
+			continue
+		}
+		c.stubs[lo] = &stub{lo: lo, hi: at + int64(jump.Len), back: int64(jump.Target(uint64(at))), at: -1}
+		c.kind[lo], c.kind[at] = stubPart, stubPart
+	}
+}
+
+// atEntry reports whether only landing marks, padding and the calls that profilers put
+// at entries (fentry) stand between the start of the function and a.
+func (w *walker) atEntry() bool {
+	for at := w.s.a.lo; at < w.a; {
+		in, err := x86.Decode(w.dataA[at:w.a])
+		if err != nil || in.Class != x86.Nop && in.Class != x86.EndBranch && !w.isFentry(in, at) {
+			return false
+		}
+		at += int64(in.Len)
+	}
+	return true
+}
+
+func (w *walker) isFentry(in x86.Inst, at int64) bool {
+	if in.Class != x86.Call && in.Class != x86.CallIndirect {
+		return false
+	}
+	for _, r := range w.prover.a.within(w.code.a, at, in.Len) {
+		if int64(r.Symbol) < int64(len(w.prover.a.Symbols)) && w.prover.a.Symbols[r.Symbol].Name == "__fentry__" {
+			return true
+		}
+	}
+	return false
+}

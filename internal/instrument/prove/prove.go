@@ -1,0 +1,237 @@
+// Package prove checks that an object with probes does what the same object without
+// them does. It knows nothing of how the probes were placed: it takes the two objects
+// that the assembler made, decodes both and holds them against each other.
+//
+// An object is proved function by function:
+//
+//   - The instructions are the same, one for one, but for probes and for padding.
+//     Branches, tables of jumps and pointers lead to the same instruction, or to the
+//     probe in front of it, never into one.
+//   - A probe is one of the known forms and touches a byte or a counter of the
+//     records, one that no other probe touches. One that changes the flags stands where
+//     the code behind reads none before it writes them, by a search over the plain
+//     code; one that may call stands at the start of its function, where nothing is
+//     below the stack pointer.
+//   - The unwind table has for each instruction, and for each of a probe in front of
+//     it, the row that the plain object has; an exception finds the same landing pads and
+//     handlers.
+//   - All other sections that are loaded have the same bytes and relocations, and all
+//     symbols stand for the same.
+//
+// What the routines of the runtime do that probes call is not looked at: they save all
+// registers, which has tests of its own.
+//
+// A function that is not proved is either different, with the place, or it has something
+// that this package cannot follow, which is said as such.
+package prove
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+)
+
+// Certificate says what was proved of an object.
+type Certificate struct {
+	Functions    int       `json:"functions"`    // symbols of code
+	Proved       int       `json:"proved"`       // functions without a finding
+	Instructions int       `json:"instructions"` // of the plain object that have their twin
+	Probes       int       `json:"probes"`       // that were found harmless
+	Findings     []Finding `json:"findings,omitempty"`
+}
+
+// Finding is why a function is not proved. There is one for each function, the first.
+type Finding struct {
+	Function  string `json:"function"`  // "" where it is of the whole object
+	Different bool   `json:"different"` // else it is not known
+	Why       string `json:"why"`
+}
+
+// Different reports whether something differs that must not.
+func (c *Certificate) Different() bool {
+	return slices.ContainsFunc(c.Findings, func(f Finding) bool { return f.Different })
+}
+
+// Objects holds an object with probes against the plain one of the same source.
+func Objects(plain, probed *objfile.Relocatable) Certificate {
+	p := &prover{a: newObject(plain), b: newObject(probed), found: map[*segment]Finding{}, records: map[uint64]bool{}}
+	if p.pairSections() {
+		p.run()
+	}
+	return p.certificate()
+}
+
+// prover holds the two objects, a without and b with probes, and what was found.
+type prover struct {
+	a, b  *object
+	codes map[int]*code // pairs of code sections, by number in a
+	order []*code
+	// later are branches and pointers into code, judged when all code is paired.
+	later   []reference
+	found   map[*segment]Finding
+	whole   *Finding        // of the whole object
+	records map[uint64]bool // bytes of records that a probe touches
+	// By section: places in data that code refers to, where tables begin; and places in
+	// code that data refers to. Both ascending, of a.
+	bases, interior map[int][]int64
+	probes          int
+	insns           int
+}
+
+// reference is a place in code that something in both objects leads to.
+type reference struct {
+	from *segment // nil: a section of data
+	what string
+	a, b place
+}
+
+// place is an offset in a section.
+type place struct {
+	section int
+	off     int64
+}
+
+func (p *prover) run() {
+	p.order = p.pairCode()
+	p.bases = p.findBases()
+	p.interior = p.findInterior()
+	for _, c := range p.order {
+		for i := range c.segments {
+			p.walk(c, &c.segments[i])
+		}
+	}
+	p.compareData()
+	p.compareSymbols()
+	p.compareFrames()
+	for _, r := range p.later {
+		p.judge(r)
+	}
+}
+
+// judge notes a reference that does not lead to the same in both objects.
+func (p *prover) judge(r reference) {
+	c := p.codes[r.a.section]
+	if c != nil && r.b.section == c.b && c.leads(r.a.off, r.b.off) {
+		return
+	}
+	if c != nil {
+		if s := c.at(r.a.off); s != nil {
+			if _, open := p.found[s]; open {
+				// Its instructions are not paired: that is the finding. Its start is known.
+				if r.from != nil && s != r.from && r.a.off != s.a.lo {
+					p.unknown(r.from, "%s leads into %s, which is not proved", r.what, s.name)
+				}
+				return
+			}
+		}
+	}
+	p.differ(r.from, "%s leads elsewhere: to %#x, which is %#x with probes", r.what, r.a.off, r.b.off)
+}
+
+// differ notes that something differs in a function, nil for the whole object.
+func (p *prover) differ(s *segment, format string, args ...any) { p.note(s, true, format, args...) }
+
+// unknown notes that something cannot be followed.
+func (p *prover) unknown(s *segment, format string, args ...any) { p.note(s, false, format, args...) }
+
+func (p *prover) note(s *segment, different bool, format string, args ...any) {
+	f := Finding{Different: different, Why: fmt.Sprintf(format, args...)}
+	if s == nil {
+		if p.whole == nil || different && !p.whole.Different {
+			p.whole = &f
+		}
+		return
+	}
+	f.Function = s.name
+	if old, ok := p.found[s]; !ok || different && !old.Different {
+		p.found[s] = f
+	}
+}
+
+func (p *prover) certificate() Certificate {
+	c := Certificate{Instructions: p.insns, Probes: p.probes}
+	if p.whole != nil {
+		c.Findings = append(c.Findings, *p.whole)
+	}
+	for _, code := range p.order {
+		for i := range code.segments {
+			c.Functions++
+			if f, ok := p.found[&code.segments[i]]; ok {
+				c.Findings = append(c.Findings, f)
+			} else {
+				c.Proved++
+			}
+		}
+	}
+	if p.whole != nil && p.whole.Different {
+		c.Proved = 0
+	}
+	return c
+}
+
+// object is an object with what is looked up in it.
+type object struct {
+	*objfile.Relocatable
+	relocs []map[uint64]*objfile.Reloc // of each section, by offset
+	pair   []int                       // of each section, its number in the other object
+}
+
+func newObject(r *objfile.Relocatable) *object {
+	o := &object{Relocatable: r, relocs: make([]map[uint64]*objfile.Reloc, len(r.Sections))}
+	for i := range r.Sections {
+		s := &r.Sections[i]
+		// The order of the table is the assembler's.
+		slices.SortStableFunc(s.Relocs, func(a, b objfile.Reloc) int { return cmp.Compare(a.Off, b.Off) })
+		s.Relocs = slices.DeleteFunc(s.Relocs, func(r objfile.Reloc) bool { return r.Type == relNone })
+		o.relocs[i] = make(map[uint64]*objfile.Reloc, len(s.Relocs))
+		for k := range s.Relocs {
+			o.relocs[i][s.Relocs[k].Off] = &s.Relocs[k]
+		}
+	}
+	return o
+}
+
+// ours are the sections that probes bring.
+func ours(name string) bool {
+	switch name {
+	case "cairn_raw", "cairn_order", ".rodata.cairn", ".debug.cairn":
+		return true
+	}
+	return false
+}
+
+// pairSections finds for each loaded section of a the one of b: the n-th of its name.
+func (p *prover) pairSections() bool {
+	p.a.pair, p.b.pair = make([]int, len(p.a.Sections)), make([]int, len(p.b.Sections))
+	byName := map[string][]int{}
+	for i, s := range p.b.Sections {
+		if s.Alloc && !ours(s.Name) {
+			byName[s.Name] = append(byName[s.Name], i)
+		}
+	}
+	for i, s := range p.a.Sections {
+		if !s.Alloc {
+			continue
+		}
+		of := byName[s.Name]
+		if len(of) == 0 {
+			p.differ(nil, "section %s is missing", s.Name)
+			return false
+		}
+		p.a.pair[i], p.b.pair[of[0]] = of[0], i
+		byName[s.Name] = of[1:]
+		if t := &p.b.Sections[of[0]]; t.Flags != s.Flags || t.Code != s.Code || (t.Data == nil) != (s.Data == nil) {
+			p.differ(nil, "section %s is of another kind", s.Name)
+			return false
+		}
+	}
+	for name, rest := range byName {
+		if len(rest) > 0 {
+			p.differ(nil, "section %s is new", name)
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,293 @@
+package prove
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+)
+
+// Types of relocations, by the x86-64 ELF supplement.
+const (
+	relNone      = 0
+	rel64        = 1
+	relPC32      = 2
+	relPLT32     = 4
+	relGOTPCREL  = 9
+	rel32        = 10
+	rel32S       = 11
+	relPC64      = 24
+	relGOTPCRELX = 41
+	relREXGOT    = 42
+)
+
+func sprint(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
+// fieldSize returns the bytes of the field of a relocation.
+func fieldSize(kind uint32) int64 {
+	switch kind {
+	case rel64, relPC64, 16, 17, 18, 25, 27, 28, 29, 30, 31: // those of 8 bytes
+		return 8
+	}
+	return 4
+}
+
+// sameKind reports whether two types mean the same to a linker.
+func sameKind(a, b uint32) bool {
+	norm := func(k uint32) uint32 {
+		switch k {
+		case relPLT32:
+			return relPC32
+		case relGOTPCRELX, relREXGOT:
+			return relGOTPCREL
+		}
+		return k
+	}
+	return norm(a) == norm(b)
+}
+
+func relative(kind uint32) bool { return kind == relPC32 || kind == relPLT32 || kind == relPC64 }
+
+// within returns the relocations in a range of a section.
+func (o *object) within(section int, off int64, size uint8) []*objfile.Reloc {
+	var out []*objfile.Reloc
+	for i := range uint64(size) {
+		if r := o.relocs[section][uint64(off)+i]; r != nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// target is what a relocation means: a place in this object, or a name.
+type target struct {
+	name string // "" for a place
+	place
+}
+
+// target resolves a relocation; adjust is what stands between the field and the end of
+// its instruction, for one that is relative to it.
+func (o *object) target(r *objfile.Reloc, adjust int64) (target, bool) {
+	if int64(r.Symbol) >= int64(len(o.Symbols)) {
+		return target{}, false
+	}
+	s := &o.Symbols[r.Symbol]
+	if s.Section == 0 || !s.Local {
+		return target{name: s.Name, place: place{-1, r.Addend}}, true
+	}
+	off := int64(s.Value) + r.Addend
+	if relative(r.Type) {
+		off += adjust
+	}
+	return target{place: place{s.Section, off}}, true
+}
+
+// describe returns a target in a form that is the same in both objects, if it is in no
+// code: sections of data keep their places.
+func (o *object) describe(t target) string {
+	name := t.name
+	if name == "" && t.section < len(o.Sections) {
+		name = o.Sections[t.section].Name
+	}
+	return sprint("%s%+d", name, t.off)
+}
+
+// sameReference compares what the relocations of two instructions mean.
+func (w *walker) sameReference(a, b *objfile.Reloc, adjust int64) bool {
+	ta, okA := w.prover.a.target(a, adjust)
+	tb, okB := w.prover.b.target(b, adjust)
+	if !okA || !okB || !sameKind(a.Type, b.Type) || !w.sameTarget(w.s, sprint("the instruction at %#x", w.a), ta, tb) {
+		w.differ(w.s, "the instruction at %#x refers to something else at %#x", w.a, w.b)
+		return false
+	}
+	return true
+}
+
+// sameTarget compares two targets. Places in code are judged later.
+func (p *prover) sameTarget(from *segment, what string, a, b target) bool {
+	if a.name != b.name {
+		return false
+	}
+	if a.name != "" {
+		return a.off == b.off
+	}
+	if a.section >= len(p.a.Sections) || p.a.pair[a.section] != b.section {
+		return false
+	}
+	if p.a.Sections[a.section].Code {
+		p.later = append(p.later, reference{from, what, a.place, b.place})
+		return true
+	}
+	return a.off == b.off
+}
+
+// compareData compares all loaded sections but code and those that describe it.
+func (p *prover) compareData() {
+	for i := range p.a.Sections {
+		s := &p.a.Sections[i]
+		if !s.Alloc || s.Code || describes(s.Name) {
+			continue
+		}
+		t := &p.b.Sections[p.a.pair[i]]
+		if s.Size != t.Size || len(s.Relocs) != len(t.Relocs) {
+			p.differ(nil, "section %s has another size", s.Name)
+			continue
+		}
+		x, y := bytes.Clone(s.Data), bytes.Clone(t.Data)
+		for k := range s.Relocs {
+			a, b := &s.Relocs[k], &t.Relocs[k]
+			end := a.Off + uint64(fieldSize(a.Type))
+			if a.Off != b.Off || a.Type != b.Type || end > uint64(len(x)) {
+				p.differ(nil, "section %s has another relocation at %#x", s.Name, a.Off)
+				break
+			}
+			clear(x[a.Off:end])
+			clear(y[a.Off:end])
+			p.comparePointer(i, a, b)
+		}
+		if !bytes.Equal(x, y) {
+			p.differ(nil, "section %s has other contents", s.Name)
+		}
+	}
+}
+
+// describes reports whether a section is about code and has addresses of it in a form
+// of its own.
+func describes(name string) bool {
+	return name == ".eh_frame" || len(name) >= 17 && name[:17] == ".gcc_except_table"
+}
+
+// comparePointer compares a pointer in data.
+func (p *prover) comparePointer(section int, a, b *objfile.Reloc) {
+	name := p.a.Sections[section].Name
+	ta, okA := p.a.target(a, 0)
+	tb, okB := p.b.target(b, 0)
+	if !okA || !okB {
+		p.differ(nil, "section %s has a relocation of no symbol at %#x", name, a.Off)
+		return
+	}
+	what := sprint("the pointer at %#x of section %s", a.Off, name)
+	if shift := p.tableOffset(section, a, ta); shift != 0 {
+		ta.off -= shift
+		tb.off -= shift
+	}
+	if !p.sameTarget(nil, what, ta, tb) {
+		p.differ(nil, "%s leads elsewhere", what)
+	}
+}
+
+// tableOffset returns how far into a table of jumps the pointer of a is, 0 if it is in
+// none. Such tables have distances from their start, which code refers to, and the
+// assembler has added where in the table the entry is.
+func (p *prover) tableOffset(section int, r *objfile.Reloc, t target) int64 {
+	if t.name != "" || !relative(r.Type) || t.section >= len(p.a.Sections) || !p.a.Sections[t.section].Code {
+		return 0
+	}
+	bases := p.bases[section]
+	i := sort.Search(len(bases), func(i int) bool { return bases[i] > int64(r.Off) })
+	if i == 0 {
+		return 0
+	}
+	return int64(r.Off) - bases[i-1]
+}
+
+// findBases returns the places in data sections whose address code takes.
+func (p *prover) findBases() map[int][]int64 {
+	out := map[int][]int64{}
+	for _, c := range p.order {
+		for i := range p.a.Sections[c.a].Relocs {
+			r := &p.a.Sections[c.a].Relocs[i]
+			// A lea has its ModRM byte in front of the field. A load by a fixed place in a
+			// table, as of its first entry, begins no table.
+			if r.Off < 2 || r.Off > uint64(len(c.dataA)) || c.dataA[r.Off-2] != 0x8d {
+				continue
+			}
+			t, ok := p.a.target(r, 4)
+			if ok && t.name == "" && t.section < len(p.a.Sections) && !p.a.Sections[t.section].Code {
+				out[t.section] = append(out[t.section], t.off)
+			}
+		}
+	}
+	return sorted(out)
+}
+
+// findInterior returns the places in code that data sections refer to, for jumps; the
+// room for patching in front of functions is no target of any.
+func (p *prover) findInterior() map[int][]int64 {
+	out := map[int][]int64{}
+	for i := range p.a.Sections {
+		s := &p.a.Sections[i]
+		if !s.Alloc || s.Code || describes(s.Name) || s.Name == "__patchable_function_entries" {
+			continue
+		}
+		for k := range s.Relocs {
+			t, ok := p.a.target(&s.Relocs[k], 0)
+			if ok && t.name == "" {
+				out[t.section] = append(out[t.section], t.off-p.tableOffset(i, &s.Relocs[k], t))
+			}
+		}
+	}
+	return sorted(out)
+}
+
+func sorted(m map[int][]int64) map[int][]int64 {
+	for i := range m {
+		slices.Sort(m[i])
+	}
+	return m
+}
+
+// addressed returns the places within the span of a section of a, but for its start,
+// that data refers to.
+func (p *prover) addressed(section int, s span) []int64 {
+	list := p.interior[section]
+	i := sort.Search(len(list), func(i int) bool { return list[i] > s.lo })
+	k := sort.Search(len(list), func(i int) bool { return list[i] >= s.hi })
+	return list[i:max(i, k)]
+}
+
+// eachSymbol calls visit with the symbols of a and their twins, in their order, as far
+// as both have them.
+func (p *prover) eachSymbol(visit func(a, b *objfile.ObjectSymbol)) {
+	a, b := named(p.a), named(p.b)
+	for i := range min(len(a), len(b)) {
+		visit(a[i], b[i])
+	}
+}
+
+// named returns the symbols that are not of probes, without those of sections.
+func named(o *object) []*objfile.ObjectSymbol {
+	var out []*objfile.ObjectSymbol
+	for i := range o.Symbols {
+		s := &o.Symbols[i]
+		if i > 0 && !s.Names && !bytes.HasPrefix([]byte(s.Name), []byte("__cairn_")) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// compareSymbols compares what names stand for.
+func (p *prover) compareSymbols() {
+	a, b := named(p.a), named(p.b)
+	if len(a) != len(b) {
+		p.differ(nil, "there are %d symbols, %d with probes", len(a), len(b))
+		return
+	}
+	for i := range a {
+		x, y := a[i], b[i]
+		if x.Name != y.Name || x.Func != y.Func || x.Local != y.Local || x.Section != 0 && p.a.pair[x.Section] != y.Section && p.a.Sections[x.Section].Alloc {
+			p.differ(nil, "symbol %s is another one", x.Name)
+			return
+		}
+		switch {
+		case x.Section == 0 || !p.a.Sections[x.Section].Alloc || describes(p.a.Sections[x.Section].Name):
+		case p.a.Sections[x.Section].Code:
+			p.later = append(p.later, reference{nil, "symbol " + x.Name, place{x.Section, int64(x.Value)}, place{y.Section, int64(y.Value)}})
+		case x.Value != y.Value || x.Size != y.Size:
+			p.differ(nil, "symbol %s stands for something else", x.Name)
+		}
+	}
+}

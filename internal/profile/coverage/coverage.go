@@ -1,0 +1,225 @@
+// Package coverage turns what ran into what a reader of the source asks:
+// which functions, which blocks, which lines of which files. It is pure: a
+// profile and a line lookup in, plain rows out.
+//
+// Instrumentation sees blocks, source files hold lines, and one line may be
+// spread over many blocks, or over many functions once it is inlined. A line ran
+// if any block that holds an instruction of it did. That none did does not say that
+// it did not run: optimisers merge, move and drop its code. State says when it does.
+package coverage
+
+import (
+	"fmt"
+	"iter"
+	"sort"
+
+	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Lines looks source lines up by link-time address.
+type Lines interface {
+	// Entry returns the line of the function that starts at addr.
+	Entry(addr uint64) (file string, line int, ok bool)
+	// Lines yields the lines of the instructions in [lo, hi).
+	Lines(lo, hi uint64) iter.Seq2[string, int]
+}
+
+// Module is a module with its line lookup and its code, both nil if there is none.
+// Without code all of a line counts as being where lines have it.
+type Module struct {
+	*prof.Module
+	Lines Lines
+	Code  Code
+}
+
+// Source returns where f is defined: file and line by the line lookup, or else
+// the file that the compiler named and line 0.
+func (m *Module) Source(f *prof.Func) (file string, line int) {
+	if m.Lines != nil {
+		if file, line, ok := m.Lines.Entry(f.Addr()); ok {
+			return file, line
+		}
+	}
+	return f.File, 0
+}
+
+// Block is a basic block, or a piece of one: a function without block
+// instrumentation is one block in as many pieces as it has fragments.
+type Block struct {
+	Index  int    // 0 is the entry block
+	Lo, Hi uint64 // link-time addresses [Lo, Hi)
+}
+
+// Blocks yields the blocks of f in the order of their indexes, block 0 first.
+func Blocks(f *prof.Func) iter.Seq[Block] {
+	return func(yield func(Block) bool) {
+		index := 0
+		for i := range f.Fragments {
+			fr := &f.Fragments[i]
+			end := fr.Addr + uint64(fr.Size)
+			// Bytes ahead of the first block belong to the entry block. Behind
+			// the first fragment that happens only without block
+			// instrumentation.
+			if first := firstBlock(fr); first > fr.Addr && (i == 0 || !f.Mode.HasBlocks()) {
+				if !yield(Block{0, fr.Addr, first}) {
+					return
+				}
+			}
+			for k, off := range fr.Blocks {
+				index++
+				hi := end
+				if k+1 < len(fr.Blocks) {
+					hi = fr.Addr + uint64(fr.Blocks[k+1])
+				}
+				if !yield(Block{index, fr.Addr + uint64(off), hi}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// firstBlock returns the address of the first block that fr lists, or fr's end.
+func firstBlock(fr *prof.Fragment) uint64 {
+	if len(fr.Blocks) > 0 {
+		return fr.Addr + uint64(fr.Blocks[0])
+	}
+	return fr.Addr + uint64(fr.Size)
+}
+
+// blockRuns returns the number of runs in which block i did.
+func blockRuns(c *prof.Counts, i int) uint64 {
+	switch {
+	case i == 0:
+		return c.Runs
+	case i-1 < len(c.Blocks):
+		return c.Blocks[i-1]
+	}
+	return 0
+}
+
+// Tally counts things and how many of them were covered.
+type Tally struct {
+	Covered, Total int
+}
+
+func (t *Tally) add(covered bool) {
+	t.Total++
+	if covered {
+		t.Covered++
+	}
+}
+
+// Plus returns the sum of two tallies.
+func (t Tally) Plus(u Tally) Tally { return Tally{t.Covered + u.Covered, t.Total + u.Total} }
+
+// Percent returns the covered share, 0 of nothing being 0.
+func (t Tally) Percent() float64 {
+	if t.Total == 0 {
+		return 0
+	}
+	return 100 * float64(t.Covered) / float64(t.Total)
+}
+
+// InexactText says in a line how many counts of m are lower bounds, or returns "".
+func InexactText(m *prof.Module) string {
+	counted, inexact := 0, 0
+	for i := range m.Counts {
+		if m.Counts[i].Calls > 0 {
+			counted++
+		}
+		if m.Counts[i].Inexact {
+			inexact++
+		}
+	}
+	if inexact == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d call counts are lower bounds: more than one thread may have counted (cc --atomic is exact)", inexact, counted)
+}
+
+// FuncBlocks tallies the blocks of a function.
+func FuncBlocks(f *prof.Func, c *prof.Counts) Tally {
+	var t Tally
+	for i := range f.NumBlocks() {
+		t.add(c.Covered(i))
+	}
+	return t
+}
+
+// Summary is what a module's runs covered in all.
+type Summary struct {
+	Modes     []prof.Mode // those that occur, ascending
+	Functions Tally
+	Blocks    Tally // of functions with block instrumentation
+	Calls     uint64
+	Inexact   bool // some function's calls are
+	Callers   int  // first callers seen
+}
+
+// Summarize adds up a module.
+func Summarize(m *prof.Module) Summary {
+	var s Summary
+	var modes [256]bool
+	for i := range m.Funcs {
+		f, c := &m.Funcs[i], &m.Counts[i]
+		modes[f.Mode] = true
+		s.Functions.add(c.Runs > 0)
+		if f.Mode.HasBlocks() {
+			s.Blocks = s.Blocks.Plus(FuncBlocks(f, c))
+		}
+		s.Calls = saturate(s.Calls, c.Calls)
+		s.Inexact = s.Inexact || c.Inexact
+		s.Callers += len(c.Callers)
+	}
+	for m, ok := range modes {
+		if ok {
+			s.Modes = append(s.Modes, prof.Mode(m))
+		}
+	}
+	return s
+}
+
+func saturate(a, b uint64) uint64 {
+	if a+b < a {
+		return ^uint64(0)
+	}
+	return a + b
+}
+
+// Path is a source file and what of it was covered.
+type Path struct {
+	File      string // "" holds the functions of unknown origin
+	Functions Tally
+	Blocks    Tally
+}
+
+// Paths tallies functions of the source by the file they are defined in,
+// ascending by file.
+func Paths(modules []Module) []Path {
+	byFile := map[string]*Path{}
+	for i := range modules {
+		m := &modules[i]
+		for _, src := range sourcefunc.Of(&m.Map) {
+			file, _ := m.Source(&m.Funcs[src.Funcs[0]])
+			p := byFile[file]
+			if p == nil {
+				p = &Path{File: file}
+				byFile[file] = p
+			}
+			p.Functions.add(src.Ran(m.Module))
+			for _, k := range src.Funcs {
+				if f := &m.Funcs[k]; f.Mode.HasBlocks() {
+					p.Blocks = p.Blocks.Plus(FuncBlocks(f, &m.Counts[k]))
+				}
+			}
+		}
+	}
+	paths := make([]Path, 0, len(byFile))
+	for _, p := range byFile {
+		paths = append(paths, *p)
+	}
+	sort.Slice(paths, func(i, j int) bool { return paths[i].File < paths[j].File })
+	return paths
+}

@@ -1,0 +1,289 @@
+package coverage
+
+import (
+	"github.com/cairnprof/cairn/internal/binary/domtree"
+	"github.com/cairnprof/cairn/internal/binary/x86"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// flow is the flow graph of a function's machine code. Its nodes are pieces of the
+// blocks of the map, which has blocks for what probes must tell apart only.
+type flow struct {
+	pieces []piece // ascending by address within each fragment
+	preds  [][]int
+	after  []int // what must run after a piece: index of a piece, or nowhere
+
+	bodies   map[owner]*body // of the function, and of what was inlined into it
+	ranCalls map[uint64]bool // targets of calls that ran, 0 for computed addresses
+}
+
+// piece is code that runs from its first instruction to its last.
+type piece struct {
+	insts []inst
+	block int // of the map
+	succs []int
+	exit  bool // leaves the function
+
+	ran   bool
+	owner owner // of its last instruction
+}
+
+type inst struct {
+	addr   uint64
+	kind   effect
+	jump   bool   // not conditional
+	target uint64 // of a direct call
+}
+
+// nowhere is what must run after code that never ends, or in several ways.
+const nowhere = -1
+
+// decoder reads the code of one function.
+type decoder struct {
+	m    *prof.Map
+	code Code
+
+	insts  []inst
+	blocks []int // parallel to insts
+	raw    []x86.Inst
+}
+
+// newFlow returns the flow graph of f, nil if its code is not there or not to be
+// read.
+func newFlow(m *prof.Map, f *prof.Func, code Code) *flow {
+	d := decoder{m: m, code: code}
+	for b := range Blocks(f) {
+		if !d.block(b) {
+			return nil
+		}
+	}
+	if len(d.insts) == 0 {
+		return nil
+	}
+	// Blocks come in the order of their numbers, which is that of fragments and of
+	// addresses in them, but for an entry that is not ahead of all.
+	fl := d.cut()
+	fl.join()
+	return fl
+}
+
+// block decodes the instructions of b.
+func (d *decoder) block(b Block) bool {
+	data := d.code.Bytes(b.Lo, b.Hi)
+	if len(data) == 0 && b.Lo < b.Hi {
+		return false
+	}
+	for off := uint64(0); off < uint64(len(data)); {
+		in, err := x86.Decode(data[off:])
+		if err != nil {
+			return false
+		}
+		addr := b.Lo + off
+		one := inst{addr: addr, kind: effectOf(in), jump: in.Class == x86.Jump}
+		if in.RIP && in.Memory(addr)-d.m.RawAddr < d.m.RawSize {
+			one.kind = none // a probe
+		}
+		if in.Class == x86.Call {
+			one.target = in.Target(addr)
+			if d.stub(addr + uint64(in.Len)) {
+				one.kind = none
+			}
+		}
+		d.insts = append(d.insts, one)
+		d.raw, d.blocks = append(d.raw, in), append(d.blocks, b.Index)
+		off += uint64(in.Len)
+	}
+	return true
+}
+
+// stub reports whether a call that returns to addr is what a probe does at the first
+// call of a function: it jumps back behind the conditional jump that led to it.
+func (d *decoder) stub(addr uint64) bool {
+	data := d.code.Bytes(addr, addr+5)
+	if data == nil {
+		data = d.code.Bytes(addr, addr+2)
+	}
+	back, err := x86.Decode(data)
+	if err != nil || back.Class != x86.Jump {
+		return false
+	}
+	to := back.Target(addr)
+	const call = 5
+	for _, n := range []uint64{6, 2} {
+		from := d.code.Bytes(to-n, to)
+		if jcc, err := x86.Decode(from); err == nil && jcc.Class == x86.JumpCond && uint64(jcc.Len) == n && jcc.Target(to-n) == addr-call {
+			return true
+		}
+	}
+	return false
+}
+
+// cut makes pieces of the instructions.
+func (d *decoder) cut() *flow {
+	n := len(d.insts)
+	at := make(map[uint64]int, n)
+	for i := range d.insts {
+		at[d.insts[i].addr] = i
+	}
+	leader := make([]bool, n+1)
+	leader[0], leader[n] = true, true
+	for i := range d.insts {
+		next := i + 1
+		if next < n && (d.blocks[next] != d.blocks[i] || d.insts[next].addr != d.end(i)) {
+			leader[next] = true
+		}
+		switch d.raw[i].Class {
+		case x86.Jump, x86.JumpCond, x86.Loop:
+			if to, ok := at[d.raw[i].Target(d.insts[i].addr)]; ok {
+				leader[to] = true
+			}
+			leader[next] = true
+		case x86.Return, x86.JumpIndirect, x86.Trap:
+			leader[next] = true
+		}
+	}
+	fl := &flow{bodies: map[owner]*body{}, ranCalls: map[uint64]bool{}}
+	of := make([]int, n) // piece of each instruction
+	first := 0
+	for i := 1; i <= n; i++ {
+		if !leader[i] {
+			continue
+		}
+		for k := first; k < i; k++ {
+			of[k] = len(fl.pieces)
+		}
+		fl.pieces = append(fl.pieces, piece{insts: d.insts[first:i], block: d.blocks[first]})
+		first = i
+	}
+	for i := range fl.pieces {
+		p := &fl.pieces[i]
+		d.leave(p, at[p.insts[len(p.insts)-1].addr], at, of)
+	}
+	return fl
+}
+
+// body is the code of a function of the source in one place.
+type body struct {
+	insts int // that are no probe and no padding
+	calls []uint64
+}
+
+// body returns the one of a function, which may be empty.
+func (fl *flow) body(w owner) *body {
+	b := fl.bodies[w]
+	if b == nil {
+		b = new(body)
+		fl.bodies[w] = b
+	}
+	return b
+}
+
+func (b *body) add(in *inst) {
+	if in.kind != none {
+		b.insts++
+	}
+	if in.kind == calls {
+		b.calls = append(b.calls, in.target)
+	}
+}
+
+// small is a number of instructions. All that a function with fewer of them does may be
+// known where it is inlined, if it calls nothing: objects that it reads or makes were in
+// registers there, or constants.
+const small = 12
+
+// end returns the address behind instruction i.
+func (d *decoder) end(i int) uint64 { return d.insts[i].addr + uint64(d.raw[i].Len) }
+
+// leave notes where control goes from the last instruction of p.
+func (d *decoder) leave(p *piece, last int, at map[uint64]int, of []int) {
+	in, addr := d.raw[last], d.insts[last].addr
+	switch in.Class {
+	case x86.Jump, x86.JumpCond, x86.Loop:
+		if to, ok := at[in.Target(addr)]; ok {
+			p.succs = append(p.succs, of[to])
+		} else if in.Class == x86.Jump {
+			p.exit = true
+		}
+	case x86.Return:
+		p.exit = true
+	}
+	if next, ok := at[d.end(last)]; ok && !in.Ends() {
+		p.succs = append(p.succs, of[next])
+	}
+	if in.Class == x86.JumpIndirect {
+		p.succs = append(p.succs, computed) // until all are known
+	}
+}
+
+// computed stands for where a jump to a computed address goes.
+const computed = -1
+
+// join completes the graph and finds what must follow what. A jump to a computed
+// address goes to the pieces that nothing else leads to; where there are none it is a
+// call of another function.
+func (fl *flow) join() {
+	n := len(fl.pieces)
+	entered := make([]bool, n)
+	for i := range fl.pieces {
+		for _, s := range fl.pieces[i].succs {
+			if s != computed {
+				entered[s] = true
+			}
+		}
+	}
+	var loose []int
+	for i := 1; i < n; i++ {
+		if !entered[i] {
+			loose = append(loose, i)
+		}
+	}
+	exit := n
+	succs, preds := make([][]int, n+1), make([][]int, n+1)
+	for i := range fl.pieces {
+		p := &fl.pieces[i]
+		if k := len(p.succs) - 1; k >= 0 && p.succs[k] == computed {
+			p.succs = append(p.succs[:k:k], loose...)
+			p.exit = p.exit || len(loose) == 0
+		}
+		if succs[i] = p.succs; p.exit {
+			succs[i] = append(p.succs[:len(p.succs):len(p.succs)], exit)
+		}
+		for _, s := range succs[i] {
+			preds[s] = append(preds[s], i)
+		}
+	}
+	fl.preds = preds
+	fl.after, _ = domtree.Of(exit, preds, succs)
+	for i := range fl.pieces {
+		// Code that never leaves is followed by what it goes to, if that is one.
+		if fl.after[i] < 0 && len(succs[i]) == 1 {
+			fl.after[i] = succs[i][0]
+		}
+		if fl.after[i] == exit {
+			fl.after[i] = nowhere
+		}
+	}
+}
+
+// deciders returns the pieces that ran and lead to piece i, which did not, by way of
+// others that did not run.
+func (fl *flow) deciders(i int) (deciders []*piece) {
+	seen := map[int]bool{i: true}
+	for todo := []int{i}; len(todo) > 0; {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, pred := range fl.preds[at] {
+			if seen[pred] {
+				continue
+			}
+			seen[pred] = true
+			if p := &fl.pieces[pred]; p.ran {
+				deciders = append(deciders, p)
+			} else {
+				todo = append(todo, pred)
+			}
+		}
+	}
+	return deciders
+}

@@ -1,0 +1,270 @@
+// Package join makes one module of several that are builds of the same program, by what
+// functions are and not by build ids: variants in each of which another group of
+// functions has probes, or builds of which most functions did not change. It is pure.
+//
+// A function is its symbol name, its source file and the signature of its control flow;
+// where a module has several of those, the first is the first, by address. What a
+// function is in the first module that has it, it is in the result: another signature
+// under its name and file is another version of it, which is left out.
+//
+// The result has addresses of its own, as no binary has them all: functions stand one
+// behind the other. Callers are found again by the function that they are in; one that
+// has no probes in its build is in no map, so it is not known.
+package join
+
+import (
+	"cmp"
+	"crypto/sha1"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// base is the address of the first function, of which none may be 0.
+const base = 0x1000
+
+// align is that of functions.
+const align = 16
+
+// Result is the joined module, and what is not in it.
+type Result struct {
+	Module  prof.Module
+	Changed int // functions that an earlier module has in another shape
+	Unknown int // first callers whose function has no probes
+}
+
+// identity is what a function is.
+type identity struct {
+	name, file string
+	signature  uint32
+	nth        int // of those in one module
+}
+
+// version is a function in any shape.
+type version struct{ name, file string }
+
+// joiner has what is known so far.
+type joiner struct {
+	res     Result
+	index   map[identity]int   // into the result's functions
+	shape   map[version]uint32 // the signature that counts
+	numbers [][]int            // by module and function: its number in the result, or -1
+}
+
+// Modules joins modules. Of functions that differ, the first module has the last word.
+func Modules(modules []prof.Module) (*Result, error) {
+	if len(modules) == 0 {
+		return nil, fmt.Errorf("there is no module to join")
+	}
+	j := &joiner{index: map[identity]int{}, shape: map[version]uint32{}}
+	j.res.Module.Module = modules[0].Module
+	for i := range modules {
+		if err := j.functions(&modules[i]); err != nil {
+			return nil, err
+		}
+	}
+	addrs, err := j.layOut()
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]prof.Module, len(modules))
+	for i := range modules {
+		parts[i] = j.translate(&modules[i], j.numbers[i], addrs)
+	}
+	j.res.Module = parts[0]
+	for i := range parts[1:] {
+		if err := merge.Modules(&j.res.Module, &parts[i+1]); err != nil {
+			return nil, err
+		}
+	}
+	return &j.res, nil
+}
+
+// functions adds the functions of m that are not there yet.
+func (j *joiner) functions(m *prof.Module) error {
+	all := &j.res.Module.Funcs
+	seen := map[identity]int{}
+	numbers := make([]int, len(m.Funcs))
+	for i := range m.Funcs {
+		f := &m.Funcs[i]
+		id := identity{f.Name, f.File, f.Signature, 0}
+		id.nth = seen[id]
+		seen[identity{f.Name, f.File, f.Signature, 0}]++
+		v := version{f.Name, f.File}
+		k, ok := j.index[id]
+		switch shape, known := j.shape[v]; {
+		case ok && !fits(&(*all)[k], f):
+			return fmt.Errorf("%s is in mode %s in one build (%s) and in mode %s in another, or their probes differ: join builds of one mode by one compiler", f.Name, f.Mode, m.BuildID.Short(), (*all)[k].Mode)
+		case ok:
+			numbers[i] = k
+		case known && shape != f.Signature && !slices.ContainsFunc(m.Funcs, func(g prof.Func) bool { return g.Name == f.Name && g.File == f.File && g.Signature == shape }):
+			numbers[i] = -1
+			j.res.Changed++
+		default:
+			if !known {
+				j.shape[v] = f.Signature
+			}
+			numbers[i] = len(*all)
+			j.index[id] = numbers[i]
+			*all = append(*all, *f)
+		}
+	}
+	j.numbers = append(j.numbers, numbers)
+	return nil
+}
+
+// fits reports whether the records of two functions of one signature say the same.
+func fits(f, g *prof.Func) bool {
+	return f.Mode == g.Mode && f.Atomic == g.Atomic && f.NumBlocks() == g.NumBlocks() && len(f.Fragments) == len(g.Fragments) &&
+		slices.EqualFunc(f.Implied, g.Implied, func(p, q prof.Implied) bool {
+			return p.Block == q.Block && slices.Equal(p.By, q.By)
+		})
+}
+
+// layOut brings the functions into an order that depends on what they are alone, and
+// gives them addresses and records. It returns the numbers that they have then.
+func (j *joiner) layOut() (renumbered []int, err error) {
+	m := &j.res.Module
+	order := make([]int, len(m.Funcs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		f, g := &m.Funcs[a], &m.Funcs[b]
+		return cmp.Or(cmp.Compare(f.File, g.File), cmp.Compare(f.Name, g.Name), cmp.Compare(f.Signature, g.Signature))
+	})
+	funcs := make([]prof.Func, len(order))
+	renumbered = make([]int, len(order))
+	addr, record := uint64(base), uint64(0)
+	digest := sha1.New()
+	for i, k := range order {
+		f := m.Funcs[k]
+		renumbered[k] = i
+		f.Fragments = slices.Clone(f.Fragments)
+		for n := range f.Fragments {
+			fr := &f.Fragments[n]
+			fr.Addr = addr
+			addr += (uint64(fr.Size) + align) &^ (align - 1)
+			fmt.Fprintf(digest, "%d %d\n", fr.Size, fr.Blocks)
+		}
+		f.Record = record
+		record += wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumProbes())
+		record = (record + wire.RecordAlign - 1) &^ (wire.RecordAlign - 1)
+		fmt.Fprintf(digest, "%q %q %d %t %#x %v %v\n", f.Name, f.File, f.Mode, f.Atomic, f.Signature, f.Implied, f.Calls)
+		funcs[i] = f
+	}
+	if record > math.MaxUint32 {
+		return nil, fmt.Errorf("records of %d bytes are too many to join", record)
+	}
+	var word [8]byte
+	binary.LittleEndian.PutUint64(word[:], addr)
+	digest.Write(word[:])
+	m.BuildID = prof.BuildID(digest.Sum(nil))
+	m.RawAddr, m.RawSize, m.Funcs = addr, record, funcs
+	return renumbered, nil
+}
+
+// translate returns what m says of the functions of the result.
+func (j *joiner) translate(m *prof.Module, numbers, renumbered []int) prof.Module {
+	all := &j.res.Module
+	part := prof.Module{Map: all.Map, Raws: m.Raws, TracesSeen: m.TracesSeen, Held: m.Held, Counts: make([]prof.Counts, len(all.Funcs))}
+	number := func(i int) int {
+		if numbers[i] < 0 {
+			return -1
+		}
+		return renumbered[numbers[i]]
+	}
+	for i := range part.Counts {
+		part.Counts[i].Unprobed = m.Raws // but for those that m has
+		if f := &all.Funcs[i]; f.Mode.HasBlocks() && f.NumBlocks() > 1 {
+			part.Counts[i].Blocks = make([]uint64, f.NumBlocks()-1)
+		}
+	}
+	code := newCode(m.Funcs)
+	for i := range m.Counts {
+		k := number(i)
+		if k < 0 {
+			continue
+		}
+		c := m.Counts[i]
+		c.Blocks = slices.Clone(c.Blocks)
+		if c.Blocks == nil {
+			c.Blocks = part.Counts[k].Blocks
+		}
+		c.Callers = j.callers(m, c.Callers, code, number)
+		part.Counts[k] = c
+	}
+	for _, t := range m.Traces {
+		funcs := make([]uint32, 0, len(t.Funcs))
+		for _, fn := range t.Funcs {
+			if k := number(int(fn)); k >= 0 {
+				funcs = append(funcs, uint32(k))
+			}
+		}
+		if t.Funcs = funcs; len(funcs) > 0 {
+			part.Traces = append(part.Traces, t)
+		}
+	}
+	return part
+}
+
+// callers translates return addresses. Those of functions without probes become the
+// one that is outside.
+func (j *joiner) callers(m *prof.Module, sites []prof.Site, code []piece, number func(int) int) []prof.Site {
+	runs := map[uint64]uint64{}
+	for _, s := range sites {
+		addr := uint64(0)
+		if p, ok := find(code, s.Addr); ok && s.Addr != 0 {
+			if k := number(p.fn); k >= 0 {
+				from, to := &m.Funcs[p.fn].Fragments[p.fragment], &j.res.Module.Funcs[k].Fragments[p.fragment]
+				addr = to.Addr + min(s.Addr-from.Addr, uint64(to.Size))
+			}
+		}
+		if addr == 0 && s.Addr != 0 {
+			j.res.Unknown++
+		}
+		runs[addr] = min(runs[addr]+s.Runs, m.Raws)
+	}
+	out := make([]prof.Site, 0, len(runs))
+	for addr, n := range runs {
+		out = append(out, prof.Site{Addr: addr, Runs: n})
+	}
+	slices.SortFunc(out, func(a, b prof.Site) int { return cmp.Compare(a.Addr, b.Addr) })
+	return slices.Clip(out)
+}
+
+// piece is a fragment of code.
+type piece struct {
+	lo, hi       uint64
+	fn, fragment int
+}
+
+func newCode(funcs []prof.Func) []piece {
+	var code []piece
+	for i := range funcs {
+		for k, fr := range funcs[i].Fragments {
+			code = append(code, piece{fr.Addr, fr.Addr + uint64(fr.Size), i, k})
+		}
+	}
+	slices.SortFunc(code, func(a, b piece) int { return cmp.Compare(a.lo, b.lo) })
+	return code
+}
+
+// find returns the piece that a call which returns to addr is in.
+func find(code []piece, addr uint64) (piece, bool) {
+	i, _ := slices.BinarySearchFunc(code, addr, func(p piece, addr uint64) int {
+		if p.lo < addr {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 || addr > code[i-1].hi {
+		return piece{}, false
+	}
+	return code[i-1], true
+}

@@ -1,0 +1,299 @@
+// Package rawfiles reads what runs of programs left behind and sums it, on all
+// processors at once.
+package rawfiles
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/prof"
+)
+
+const (
+	batch   = 64       // files that a worker takes at a time
+	bufSize = 64 << 10 // bytes of a worker's first buffer
+)
+
+// Complaint is a file that was not merged.
+type Complaint struct {
+	index  int    // of the raw file, to sort by
+	File   string `json:"file"`
+	Kind   string `json:"kind"` // one of the kinds below
+	Reason string `json:"reason"`
+}
+
+// Kinds of complaints.
+const (
+	Unreadable = "unreadable"
+	Unknown    = "unknown"  // no file of cairn's
+	Damaged    = "damaged"  // cut off or overwritten
+	OtherBuild = "build"    // of a build that the profile does not hold
+	Conflict   = "conflict" // another map for a build that it holds
+	Repeated   = "repeated" // a profile with some of the runs that it holds, and others
+)
+
+// Sum sums raw files. The layouts are what all workers share.
+type Sum struct {
+	// Done is the number of files that were looked at so far.
+	Done atomic.Int64
+	// Again has runs summed that the profile holds, or that are there twice.
+	Again bool
+	// Repeated is, after Run, the number of files that were left out for that.
+	Repeated int
+	// Running are, after Run, the files that their processes still count into.
+	Running []string
+
+	paths   []string
+	layouts map[prof.BuildID]*merge.Layout
+	holds   string // what the profile holds, for those who bring something else
+	limit   uint64 // bytes of the largest raw file that can be good
+	traces  Traces
+	packed  map[string][]byte // what is at those of paths that are in packs
+	held    map[prof.BuildID]*prof.RunSet
+
+	next  atomic.Int64
+	mu    sync.Mutex
+	taken map[runOf]bool // runs that a worker has summed, or is about to
+}
+
+// runOf is a run of a module.
+type runOf struct {
+	l  *merge.Layout
+	id uint64
+}
+
+// take reports whether a run is not in the sums yet, and that it is from now on.
+func (r *Sum) take(run runOf) bool {
+	if run.id == 0 || r.Again {
+		return true
+	}
+	if merge.Holds(r.held[run.l.Map().BuildID], run.id) {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.taken[run] {
+		return false
+	}
+	r.taken[run] = true
+	return true
+}
+
+// giveBack says that a run that was taken is not in the sums: its file is damaged,
+// and there may be another one.
+func (r *Sum) giveBack(run runOf) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.taken, run)
+}
+
+// New prepares to sum the files at paths into the modules of p, which is called
+// name. What is in packs has its content in packed.
+func New(paths []string, packed map[string][]byte, p *prof.Profile, name string, traces Traces) *Sum {
+	r := &Sum{
+		paths: paths, packed: packed, traces: traces,
+		layouts: make(map[prof.BuildID]*merge.Layout, len(p.Modules)), holds: name + " holds " + holdings(p),
+		held: make(map[prof.BuildID]*prof.RunSet, len(p.Modules)), taken: make(map[runOf]bool),
+	}
+	size := uint64(0)
+	for i := range p.Modules {
+		m := &p.Modules[i].Map
+		r.layouts[m.BuildID] = merge.NewLayout(m)
+		r.held[m.BuildID] = &p.Modules[i].Held
+		size = max(size, m.RawSize)
+	}
+	// Live memory ends with a page.
+	r.limit = 2*mip.MaxRawOffset + size + wire.SlotSize*wire.MaxSlots
+	return r
+}
+
+// holdings names the modules of p, at most three of them.
+func holdings(p *prof.Profile) string {
+	const most = 3
+	if len(p.Modules) == 0 {
+		return "no map"
+	}
+	s := ""
+	for i := range p.Modules {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", s, len(p.Modules)-most)
+		}
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%s (%s)", p.Modules[i].Module, p.Modules[i].BuildID.Short())
+	}
+	return s
+}
+
+// Run returns a profile with the sums of the files, and the files that are not
+// in it. It ends early with ctx.
+func (r *Sum) Run(ctx context.Context) (*prof.Profile, []Complaint) {
+	workers := make([]*worker, min(runtime.GOMAXPROCS(0), (len(r.paths)+batch-1)/batch))
+	var wg sync.WaitGroup
+	for i := range workers {
+		w := &worker{r: r, accs: make(map[prof.BuildID]*merge.Accumulator)}
+		workers[i] = w
+		wg.Go(func() { w.run(ctx) })
+	}
+	wg.Wait()
+	var bad []Complaint
+	total := make(map[prof.BuildID]*merge.Accumulator)
+	for _, w := range workers {
+		bad = append(bad, w.bad...)
+		r.Repeated += w.repeated
+		r.Running = append(r.Running, w.running...)
+		for id, acc := range w.accs {
+			if total[id] == nil {
+				total[id] = acc
+			} else {
+				total[id].Merge(acc)
+			}
+		}
+	}
+	slices.SortFunc(bad, func(a, b Complaint) int { return cmp.Compare(a.index, b.index) })
+	p := new(prof.Profile)
+	for _, acc := range total {
+		p.Modules = append(p.Modules, acc.Module())
+	}
+	return p, bad
+}
+
+// worker sums the files that it takes from the common list.
+type worker struct {
+	r    *Sum
+	buf  []byte
+	accs map[prof.BuildID]*merge.Accumulator
+	bad  []Complaint
+
+	repeated int // files of runs that are in the sums already
+	running  []string
+}
+
+func (w *worker) run(ctx context.Context) {
+	w.buf = make([]byte, min(bufSize, w.r.limit))
+	for ctx.Err() == nil {
+		from := int(w.r.next.Add(batch)) - batch
+		if from >= len(w.r.paths) {
+			return
+		}
+		to := min(from+batch, len(w.r.paths))
+		for i := from; i < to; i++ {
+			if kind, err := w.add(w.r.paths[i]); err != nil {
+				w.bad = append(w.bad, Complaint{index: i, File: w.r.paths[i], Kind: kind, Reason: err.Error()})
+			}
+		}
+		w.r.Done.Add(int64(to - from))
+	}
+}
+
+// add adds the file at path, or says what is wrong with it.
+func (w *worker) add(path string) (kind string, err error) {
+	data, err := w.read(path)
+	if err != nil {
+		return Unreadable, err
+	}
+	h, err := mip.ParseRawHeader(data)
+	if errors.Is(err, mip.ErrMagic) {
+		return Unknown, err
+	} else if err != nil {
+		return Damaged, err
+	}
+	l := w.r.layouts[h.BuildID]
+	if l == nil {
+		return OtherBuild, fmt.Errorf("is of build %s, %s: merge it with its own binary", h.BuildID.Short(), w.r.holds)
+	}
+	if want := l.Map().RawSize; h.Size != want {
+		return Damaged, fmt.Errorf("a raw section of %d bytes, that of %s has %d", h.Size, l.Map().Module, want)
+	}
+	raw, err := mip.ParseRaw(data)
+	if err != nil {
+		return Damaged, err
+	}
+	run := w.r.traces.run(path, &raw)
+	taken := runOf{l, run.ID}
+	if !w.r.take(taken) {
+		w.repeated++
+		return "", nil
+	}
+	acc := w.accs[h.BuildID]
+	if acc == nil {
+		acc = merge.NewAccumulator(l, w.r.traces.Limit)
+		w.accs[h.BuildID] = acc
+	}
+	err = acc.AddRun(run)
+	if err != nil {
+		w.r.giveBack(taken)
+	} else if isRunning(path, &raw) {
+		w.running = append(w.running, path)
+	}
+	if bad := (*merge.FlagError)(nil); errors.As(err, &bad) {
+		return Damaged, fmt.Errorf("damaged raw file: at offset %#x: flag of %s is %#x, only 0 and 1 are ever written", h.Offset+uint64(bad.Off), bad.Func, bad.Value)
+	}
+	return Damaged, err
+}
+
+// read reads the file at path into the worker's buffer, as far as it can be of
+// use. With a hundred thousand small files the calls to the system are most of
+// the work: there are three here, and no allocation, where os.ReadFile has six.
+func (w *worker) read(path string) ([]byte, error) {
+	if data, ok := w.r.packed[path]; ok {
+		return data, nil
+	}
+	var fd int
+	if err := retry(func() (err error) {
+		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	defer syscall.Close(fd)
+	n := 0
+	for {
+		var got int
+		if err := retry(func() (err error) {
+			got, err = syscall.Read(fd, w.buf[n:])
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		n += got
+		switch {
+		case got == 0, n < len(w.buf) && complete(w.buf[:n]):
+			return w.buf[:n], nil
+		case n < len(w.buf):
+		case uint64(n) >= w.r.limit:
+			return w.buf[:n], nil
+		default:
+			buf := make([]byte, min(uint64(n)*2, w.r.limit))
+			copy(buf, w.buf)
+			w.buf = buf
+		}
+	}
+}
+
+// complete reports whether data holds a whole raw file, so that there is no
+// need to ask for its end.
+func complete(data []byte) bool {
+	h, err := mip.ParseRawHeader(data)
+	return err == nil && h.End() <= uint64(len(data))
+}
+
+// retry calls f until no signal interrupts it.
+func retry(f func() error) error {
+	for {
+		if err := f(); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}

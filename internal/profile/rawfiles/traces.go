@@ -1,0 +1,54 @@
+package rawfiles
+
+import (
+	"cmp"
+	"hash/crc32"
+	"hash/fnv"
+	"path/filepath"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/profile/merge"
+)
+
+// Traces say what becomes of the traces of runs.
+type Traces struct {
+	Limit        int    // how many are kept, a uniform sample of all
+	Seed, Weight uint64 // of the sample; how often each counts
+	Scenario     string // instead of what the raw files name
+}
+
+// run returns what a raw file adds to a profile.
+func (t *Traces) run(path string, raw *mip.Raw) *merge.Run {
+	return &merge.Run{
+		ID: merge.RunID(raw.Run, raw.PID), Single: raw.Single && !raw.Changed,
+		Data: raw.Data, Slots: raw.Order, Next: uint64(raw.Next),
+		Scenario: cmp.Or(t.Scenario, raw.Scenario), Weight: t.Weight, Key: t.Key(path, raw),
+	}
+}
+
+// Key draws the number that decides whether the run's trace is in the sample. Of a
+// run that is not known it depends on the name of the file, which has the process and
+// a number in it; all that may be the same in two containers, hence the content, too.
+func (t *Traces) Key(path string, raw *mip.Raw) uint64 {
+	h := fnv.New64a()
+	put := func(v uint64) {
+		var b [8]byte
+		for i := range b {
+			b[i] = byte(v >> (8 * i))
+		}
+		h.Write(b[:])
+	}
+	put(t.Seed)
+	if raw.Run != 0 {
+		put(raw.Run)
+	} else {
+		h.Write([]byte(filepath.Base(path)))
+	}
+	put(uint64(raw.PID))
+	put(uint64(crc32.ChecksumIEEE(raw.Data)))
+	// FNV's high bits depend little on the last bytes: mix as splitmix64 does.
+	z := h.Sum64()
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}

@@ -1,0 +1,125 @@
+package profgen
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/samples/unwind"
+)
+
+// FlatByProbes makes a profile without contexts that is keyed by pseudo probes, of
+// counts that were made without stacks.
+func FlatByProbes(r *unwind.Result, p *Probes) sampleprof.Profile {
+	out := sampleprof.Profile{}
+	for i := range r.Contexts {
+		c := &r.Contexts[i]
+		for _, piece := range disjoint(withFunctions(p.code, c.Ranges)) {
+			p.between(piece.From, piece.To, func(x probe) {
+				s := p.samples(out, x)
+				add(s, x.get(), piece.Count)
+				if x.get().IsEntry() {
+					s.Head += piece.Count
+				}
+			})
+		}
+		for _, b := range c.Branches {
+			name := p.entered(b.To)
+			if x, ok := p.call(b.From); ok && name != "" {
+				p.samples(out, x).At(place(x.get())).Call(name, b.Count)
+			}
+		}
+	}
+	finish(out)
+	return out
+}
+
+// samples returns the samples of the function that a probe is of, nested in those
+// that it was inlined into.
+func (p *Probes) samples(out sampleprof.Profile, x probe) *sampleprof.Samples {
+	var s *sampleprof.Samples
+	stack := x.in.expand(nil, x.index)
+	guids := x.in.guids(x, len(stack))
+	for i, f := range stack {
+		if i == 0 {
+			s = out.Func(f.Func)
+		} else {
+			s = s.Inline(stack[i-1].Call, f.Func)
+		}
+		s.Probes, s.Checksum = true, x.in.funcs.Checksum(guids[i])
+	}
+	return s
+}
+
+// guids returns the functions of the innermost n frames of a probe, outermost first.
+func (b *binaryProbes) guids(x probe, n int) []uint64 {
+	out := make([]uint64, n)
+	c := x.copy()
+	for i := n - 1; i >= 0; i-- {
+		out[i] = c.GUID
+		if c.Inlined() {
+			c = &b.table.Copies[c.Parent]
+		}
+	}
+	return out
+}
+
+// withFunctions adds all ranges of the functions that ranges begin in, with a
+// count of zero: what of a function did not run is known not to have run.
+func withFunctions(code *machinecode.Set, ranges []unwind.Count) []unwind.Count {
+	type function struct {
+		in    *machinecode.Binary
+		index int
+	}
+	met := map[function]bool{}
+	for _, r := range ranges {
+		b := code.Binary(r.From)
+		if fr := b.RangeAt(code.Address(r.From)); fr != nil {
+			met[function{b, fr.Function}] = true
+		}
+	}
+	out := slices.Clone(ranges)
+	for _, b := range code.Binaries() {
+		for _, fr := range b.Ranges() {
+			if !met[function{b, fr.Function}] {
+				continue
+			}
+			if first, last := b.From(fr.Lo), b.From(fr.Hi)-1; first <= last {
+				out = append(out, unwind.Count{From: first, To: last})
+			}
+		}
+	}
+	return out
+}
+
+// finish raises the counts of calls that more branches were seen of than code ran
+// before them: the newest branch of a sample has no code behind it.
+func finish(p sampleprof.Profile) {
+	for _, s := range p {
+		s.RaiseCalls()
+	}
+	dropAmbiguous(p)
+}
+
+// dropAmbiguous drops functions that no compiler could tell apart by their names.
+func dropAmbiguous(p sampleprof.Profile) {
+	maps.DeleteFunc(p, func(name string, _ *sampleprof.Samples) bool { return ambiguous(name) })
+	for _, s := range p {
+		dropInlined(s)
+	}
+}
+
+// dropInlined does so with what was inlined. The totals stay.
+func dropInlined(s *sampleprof.Samples) {
+	for _, copies := range s.Inlined {
+		for name, c := range copies {
+			if !ambiguous(name) {
+				dropInlined(c)
+				continue
+			}
+			s.AddTotal(0)
+			delete(copies, name)
+		}
+	}
+}

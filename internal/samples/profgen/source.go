@@ -1,0 +1,64 @@
+package profgen
+
+import (
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+)
+
+// SourceFrame is a function at an instruction, or one that was inlined there.
+type SourceFrame struct {
+	Func string // linkage name, or else the name in the source
+	// File and Line are where the instruction comes from, or where the next function
+	// was called that was inlined; "" and 0 if that is not known.
+	File  string
+	Line  int
+	Start int // line of the definition, 0 if not known
+}
+
+// Source tells from which lines of which functions instructions come, for people: with
+// files, and as far as it is known. Compilers' profiles have Lines.
+type Source struct {
+	code  *machinecode.Set
+	info  []DebugInfo // parallel to the binaries
+	files []*objfile.SourceFiles
+}
+
+// NewSource returns what debug information has, which is parallel to the binaries of
+// code. Of a binary without any all is nil.
+func NewSource(code *machinecode.Set, info []DebugInfo, files []*objfile.SourceFiles) *Source {
+	return &Source{code, info, files}
+}
+
+// HasLines reports whether there are lines of the binary with this index.
+func (s *Source) HasLines(binary int) bool { return s != nil && s.info[binary].Lines != nil }
+
+// Frames returns the function that an instruction is in and what was inlined there,
+// outermost first. Without line tables it is empty. Where nothing says what was inlined
+// it is one frame without a name.
+func (s *Source) Frames(r ref) []SourceFrame {
+	i := slices.Index(s.code.Binaries(), s.code.Binary(r))
+	info := &s.info[i]
+	if info.Lines == nil {
+		return nil
+	}
+	addr := s.code.Address(r)
+	last := SourceFrame{}
+	last.File, last.Line, _ = info.Lines.Lookup(addr)
+	if info.Scopes == nil {
+		return []SourceFrame{last}
+	}
+	scopes := info.Scopes.At(addr)
+	frames := make([]SourceFrame, len(scopes))
+	for k := range scopes {
+		f := &frames[k]
+		if k+1 < len(scopes) {
+			f.File, f.Line = s.files[i].Caller(&scopes[k+1]), scopes[k+1].CallLine
+		} else {
+			*f = last
+		}
+		f.Func, f.Start = scopes[k].Name, scopes[k].Line
+	}
+	return frames
+}

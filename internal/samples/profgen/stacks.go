@@ -1,0 +1,322 @@
+package profgen
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/samples/tailcall"
+	"github.com/cairnprof/cairn/internal/samples/unwind"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// InferredSuffix ends the names of functions whose frames tail calls erased and
+// that were put back.
+const InferredSuffix = " [inferred]"
+
+// InlinedSuffix ends the names of functions that were inlined, where these have frames
+// of their own.
+const InlinedSuffix = " [inlined]"
+
+// outsideName is the function of what is in none of the binaries.
+const outsideName = "[outside]"
+
+// StackDetail says what the frames of stacks are.
+type StackDetail uint8
+
+// The details.
+const (
+	Functions StackDetail = iota // what was inlined is part of the function that it is in
+	Inlined                      // of functions that were inlined as well
+	Addresses                    // instructions; Stacks.Places tells what is there
+)
+
+// StackOptions say how stacks are named.
+type StackOptions struct {
+	Inferrer tailcall.Inferrer // nil where stacks are taken as they are
+	Detail   StackDetail
+	Source   *Source // may be nil: then nothing is known to be inlined
+}
+
+// Place is where an instruction stands.
+type Place struct {
+	Binary *machinecode.Binary // nil outside of all
+	Addr   uint64              // link-time address
+	// Frames are the function and what was inlined there, outermost first. The first
+	// has the name of its symbol, with InferredSuffix if the frame was put back.
+	Frames []SourceFrame
+}
+
+// Stacks are stacks of functions that were sampled.
+type Stacks struct {
+	Funcs  trace.Funcs
+	Places map[trace.FuncID]Place // of Addresses only
+	// ByRules has them by the rules that put frames back: ascending, with commas
+	// between, "" where nothing was put back. Total and Self are samples, and there
+	// are no calls.
+	ByRules  map[string]*calltrie.Trie
+	Samples  uint64
+	Inferred uint64 // those of Samples whose stacks have frames that were put back
+}
+
+// SampledStacks names the moments of a result, and puts back the frames that are
+// missing.
+func SampledStacks(r *unwind.Result, code *machinecode.Set, opt StackOptions) *Stacks {
+	b := newStackBuilder(code, opt)
+	for i := range r.Moments {
+		b.add(&r.Moments[i])
+	}
+	return b.out
+}
+
+// Merged returns all stacks.
+func (s *Stacks) Merged() *calltrie.Trie {
+	t := calltrie.New()
+	for _, rules := range s.Rules() {
+		t.Merge(calltrie.Root, s.ByRules[rules], nil)
+	}
+	return t
+}
+
+// Rules returns what ByRules has, ascending.
+func (s *Stacks) Rules() []string {
+	var out []string
+	for rules := range s.ByRules {
+		out = append(out, rules)
+	}
+	slices.Sort(out)
+	return out
+}
+
+type stackBuilder struct {
+	code    *machinecode.Set
+	opt     StackOptions
+	ids     map[sampledFunction]trace.FuncID
+	chains  map[chainKey][]trace.FuncID
+	entries map[*machinecode.Binary][]uint64 // of its functions
+	out     *Stacks
+
+	frames []tailcall.Frame // of the moment at hand, with what ran
+	rules  []string
+}
+
+func newStackBuilder(code *machinecode.Set, opt StackOptions) *stackBuilder {
+	return &stackBuilder{
+		code: code, opt: opt, ids: map[sampledFunction]trace.FuncID{}, chains: map[chainKey][]trace.FuncID{},
+		entries: map[*machinecode.Binary][]uint64{},
+		out:     &Stacks{Funcs: trace.Funcs{}, Places: map[trace.FuncID]Place{}, ByRules: map[string]*calltrie.Trie{}},
+	}
+}
+
+// sampledFunction is one that stands on stacks. Function is -1 where the code is in
+// none, and binary nil where it is in none of those either.
+type sampledFunction struct {
+	binary   *machinecode.Binary
+	function int
+	inferred bool
+	inlined  string // the function that was inlined, not that it is in
+	at       ref    // of Addresses
+}
+
+// chainKey is an instruction on a stack.
+type chainKey struct {
+	at       ref
+	inferred bool
+}
+
+// read sets frames to those of a moment.
+func (b *stackBuilder) read(m *unwind.Moment) {
+	b.frames = b.frames[:0]
+	// Other binaries part a stack: nothing can be told of what they called.
+	start := 0
+	for i, r := range m.Frames {
+		if r == machinecode.External {
+			b.part(m, start, i, r)
+			start = i + 1
+		}
+	}
+	b.part(m, start, len(m.Frames), m.Leaf)
+}
+
+func (b *stackBuilder) add(m *unwind.Moment) {
+	b.read(m)
+	b.rules = b.rules[:0]
+	for _, f := range b.frames {
+		if f.Rule != "" && !slices.Contains(b.rules, f.Rule) {
+			b.rules = append(b.rules, f.Rule)
+		}
+	}
+	slices.Sort(b.rules)
+	key := strings.Join(b.rules, ",")
+	trie := b.out.ByRules[key]
+	if trie == nil {
+		trie = calltrie.New()
+		b.out.ByRules[key] = trie
+	}
+	node := calltrie.Root
+	for _, f := range b.frames {
+		for _, id := range b.chain(chainKey{f.At, f.Rule != ""}) {
+			node = trie.Child(node, id)
+			trie.Node(node).Total += m.Count
+		}
+	}
+	trie.Node(node).Self += m.Count
+	b.out.Samples += m.Count
+	if key != "" {
+		b.out.Inferred += m.Count
+	}
+}
+
+// part adds the frames [start, end) of a moment, which led to leaf.
+func (b *stackBuilder) part(m *unwind.Moment, start, end int, leaf machinecode.Ref) {
+	outside := leaf == machinecode.External
+	last := tailcall.Frame{At: leaf}
+	if outside && end > start {
+		// To the binaries, what ran is the function that called the other one.
+		end--
+		last.At = m.Frames[end]
+		if !b.code.Class(last.At).IsCall() {
+			last.Rule = tailcall.RuleWindow
+		}
+	}
+	if !outside || last.At != leaf {
+		c := unwind.Context{Frames: m.Frames[start:end]}
+		if m.Known != nil {
+			c.Known = m.Known[start:end]
+		}
+		b.frames = append(b.frames, b.restore(&c, last.At)...)
+		b.frames = append(b.frames, last)
+	}
+	if outside {
+		b.frames = append(b.frames, tailcall.Frame{At: leaf})
+	}
+}
+
+func (b *stackBuilder) restore(c *unwind.Context, leaf machinecode.Ref) []tailcall.Frame {
+	if b.opt.Inferrer != nil {
+		return tailcall.Restore(b.code, b.opt.Inferrer, c, leaf)
+	}
+	out := make([]tailcall.Frame, len(c.Frames))
+	for i, r := range c.Frames {
+		out[i].At = r
+	}
+	return out
+}
+
+// chain returns the numbers of what stands on a stack for an instruction, outermost
+// first.
+func (b *stackBuilder) chain(at chainKey) []trace.FuncID {
+	ids, ok := b.chains[at]
+	if ok {
+		return ids
+	}
+	key := b.key(at.at)
+	key.inferred = at.inferred
+	switch b.opt.Detail {
+	case Addresses:
+		if key.binary != nil {
+			key.at = at.at
+		}
+		ids = append(ids, b.number(key))
+	case Inlined:
+		ids = append(ids, b.number(key))
+		for _, f := range b.inlined(at.at) {
+			key.inlined = f.Func
+			ids = append(ids, b.number(key))
+		}
+	default:
+		ids = append(ids, b.number(key))
+	}
+	b.chains[at] = ids
+	return ids
+}
+
+// key returns what is known of the function at an instruction.
+func (b *stackBuilder) key(at ref) sampledFunction {
+	key := sampledFunction{binary: b.code.Binary(at), function: -1}
+	if key.binary != nil {
+		if r := key.binary.RangeAt(b.code.Address(at)); r != nil {
+			key.function = r.Function
+		}
+	}
+	return key
+}
+
+// function returns the number of the function at an instruction.
+func (b *stackBuilder) function(at ref) trace.FuncID { return b.number(b.key(at)) }
+
+// inlined returns what was inlined at an instruction, outermost first.
+func (b *stackBuilder) inlined(r ref) []SourceFrame {
+	if b.opt.Source == nil || !r.IsInstruction() {
+		return nil
+	}
+	frames := b.opt.Source.Frames(r)
+	return frames[min(1, len(frames)):]
+}
+
+// number returns the number of a function.
+func (b *stackBuilder) number(key sampledFunction) trace.FuncID {
+	id, ok := b.ids[key]
+	if !ok {
+		object := uint8(slices.Index(b.code.Binaries(), key.binary)) // 255 is outside
+		id = trace.MakeFuncID(object, uint32(len(b.ids)+1))
+		b.ids[key] = id
+		b.out.Funcs[id] = b.describe(key)
+		if b.opt.Detail == Addresses {
+			b.out.Places[id] = b.place(key, b.out.Funcs[id].Name)
+		}
+	}
+	return id
+}
+
+func (b *stackBuilder) describe(f sampledFunction) trace.Func {
+	if f.binary == nil {
+		return trace.Func{Name: outsideName}
+	}
+	out := trace.Func{Name: "[" + f.binary.Name + "]", Object: f.binary.Name}
+	if f.function >= 0 {
+		out.Name, out.Addr = f.binary.Functions()[f.function].Name, b.entry(f.binary, f.function)
+	}
+	if f.inlined != "" {
+		out.Name, out.Addr = f.inlined+InlinedSuffix, 0
+	}
+	if f.inferred {
+		out.Name += InferredSuffix
+	}
+	return out
+}
+
+// place returns where an instruction stands, whose function has a name.
+func (b *stackBuilder) place(f sampledFunction, name string) Place {
+	p := Place{Binary: f.binary, Frames: []SourceFrame{{Func: name}}}
+	if f.binary == nil {
+		return p
+	}
+	p.Addr = b.code.Address(f.at)
+	if b.opt.Source == nil {
+		return p
+	}
+	if frames := b.opt.Source.Frames(f.at); len(frames) > 0 {
+		p.Frames = frames
+		p.Frames[0].Func = name
+	}
+	return p
+}
+
+// entry returns the address of a function: where it is entered, or else its first.
+func (b *stackBuilder) entry(in *machinecode.Binary, function int) uint64 {
+	at := b.entries[in]
+	if at == nil {
+		at = make([]uint64, len(in.Functions()))
+		for _, entry := range []bool{true, false} {
+			for _, r := range in.Ranges() {
+				if at[r.Function] == 0 && (r.Entry || !entry) {
+					at[r.Function] = r.Lo
+				}
+			}
+		}
+		b.entries[in] = at
+	}
+	return at[function]
+}

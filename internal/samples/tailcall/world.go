@@ -1,0 +1,383 @@
+package tailcall
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+)
+
+// Problem: whom an indirect call or a jump to a computed address reaches, if no
+// branch has shown it.
+//
+// Choice: a function can be reached so only if its address is in the program: in an
+// instruction, in data, or exported. A virtual call reaches what is at its place of a
+// virtual table, of the class of this and those derived from it where the object is
+// this. What branches showed must be among it, or nothing is said. That is still far
+// too much where pointers lead to functions that jump through pointers themselves, so
+// ways count by how often they do: of the ways that do it as seldom as can be, or once
+// more, there must be only one. Those once more are of functions that hand a call on
+// to another one of their kind.
+//
+// All that is found when it is first asked for: many programs never need it.
+
+// maxHops is how many jumps to addresses that no branch has shown a way may have.
+const maxHops = 1
+
+// world is all that calls and jumps through pointers may reach.
+type world struct {
+	graph *Graph
+	known *searches // over tail calls that are known
+	place func(ref) uint64
+
+	made       bool
+	dispatches map[*machinecode.Range]map[ref]machinecode.Dispatch
+	sets       map[target][]function
+	classes    map[string]*class
+	free       []function // that a pointer from anywhere may have, ascending
+	virtual    map[function]bool
+	jumps      map[function][]hop
+	jumpers    map[target][]function // those that have a jump
+	ways       map[function]*ways    // to functions
+	verdicts   map[gap]verdict
+}
+
+// gap is a call, and the function that a stack has next.
+type gap struct {
+	call ref
+	to   function
+}
+
+// hop is a jump to a computed address.
+type hop struct {
+	at ref
+	to target
+}
+
+// target is what a pointer may be of.
+type target struct {
+	source machinecode.Source
+	slot   int32
+	class  string // with those derived from it; "" for any
+}
+
+// class is one of C++, with its virtual tables in all binaries.
+type class struct {
+	name    string
+	tables  []classTable
+	derived []string
+	// anything: what derives from the class is not known.
+	anything bool
+}
+
+type classTable struct {
+	binary int
+	table  machinecode.VirtualTable
+}
+
+// infer finds what is missing between a call and a function.
+func (w *world) infer(call ref, to function) verdict {
+	w.make()
+	v, ok := w.verdicts[gap{call, to}]
+	if !ok {
+		v = w.find(call, to)
+		w.verdicts[gap{call, to}] = v
+	}
+	return v
+}
+
+func (w *world) find(call ref, to function) verdict {
+	g := w.graph
+	var callees []function
+	rule := RuleVirtual
+	if f := g.target(call); f != none {
+		callees = []function{f}
+	} else if g.code.Class(call) == machinecode.IndirectCall {
+		t := w.targetOf(call)
+		callees, rule = w.members(t), t.rule()
+		for _, f := range g.called[call] {
+			if _, found := slices.BinarySearch(callees, f); !found {
+				return verdict{rule: Unknown}
+			}
+		}
+	}
+	a := w.waysTo(to).from(callees)
+	v := a.verdict(rule)
+	switch {
+	case v.rule != rule:
+		return v
+	case len(v.jumps) == 0:
+		return verdict{rule: Direct}
+	}
+	for _, j := range v.jumps {
+		if g.code.Class(j) == machinecode.IndirectJump && w.targetOf(j).rule() == RuleAddress {
+			v.rule = RuleAddress
+		}
+	}
+	return v
+}
+
+func (t target) rule() string {
+	if t.source == machinecode.FromTable {
+		return RuleVirtual
+	}
+	return RuleAddress
+}
+
+// make reads what it takes.
+func (w *world) make() {
+	if w.made {
+		return
+	}
+	w.made = true
+	w.dispatches = map[*machinecode.Range]map[ref]machinecode.Dispatch{}
+	w.sets = map[target][]function{}
+	w.jumps, w.jumpers = map[function][]hop{}, map[target][]function{}
+	w.ways, w.verdicts = map[function]*ways{}, map[gap]verdict{}
+	w.readClasses()
+	w.readPointers()
+	for _, at := range w.graph.code.IndirectJumps() {
+		if w.graph.code.OfSwitch(at) {
+			continue
+		}
+		h, f := hop{at, w.targetOf(at)}, w.graph.function(at)
+		if h.to.source == machinecode.FromCases || f == none {
+			continue
+		}
+		same := func(o hop) bool { return o.to == h.to && w.place(o.at) == w.place(at) }
+		if w.place == nil || w.place(at) == 0 || !slices.ContainsFunc(w.jumps[f], same) {
+			w.jumps[f] = append(w.jumps[f], h)
+			w.jumpers[h.to] = append(w.jumpers[h.to], f)
+		}
+	}
+}
+
+// readClasses takes the virtual tables of all binaries.
+func (w *world) readClasses() {
+	w.classes = map[string]*class{}
+	of := func(name string) *class {
+		c := w.classes[name]
+		if c == nil {
+			c = &class{name: name}
+			w.classes[name] = c
+		}
+		return c
+	}
+	for i, b := range w.graph.code.Binaries() {
+		for _, v := range b.VirtualTables() {
+			c := of(v.Class)
+			for _, t := range v.Tables {
+				c.tables = append(c.tables, classTable{i, t})
+			}
+			c.anything = c.anything || v.Open
+			for _, base := range v.Bases {
+				of(base).derived = append(of(base).derived, v.Class)
+			}
+			if !v.Known {
+				// It may be of any class.
+				of("").tables = append(of("").tables, c.tables...)
+			}
+		}
+	}
+}
+
+// readPointers finds the functions whose address is anywhere but in virtual tables.
+func (w *world) readPointers() {
+	g := w.graph
+	w.virtual = map[function]bool{}
+	for i, b := range g.code.Binaries() {
+		var tables []machinecode.VirtualTable
+		for _, c := range w.classes {
+			for _, t := range c.tables {
+				if t.binary == i {
+					tables = append(tables, t.table)
+				}
+			}
+		}
+		slices.SortFunc(tables, func(a, b machinecode.VirtualTable) int { return cmp.Compare(a.Start, b.Start) })
+		for _, p := range b.Pointers(0, ^uint64(0)) {
+			for len(tables) > 0 && p.At >= tables[0].End {
+				tables = tables[1:]
+			}
+			switch f := g.entered(i, p.To); {
+			case f == none:
+			case len(tables) > 0 && p.At >= tables[0].Start:
+				w.virtual[f] = true
+			default:
+				w.free = append(w.free, f)
+			}
+		}
+		for _, addr := range slices.Concat(b.Exports(), b.Taken()) {
+			if f := g.entered(i, addr); f != none {
+				w.free = append(w.free, f)
+			}
+		}
+	}
+	slices.Sort(w.free)
+	w.free = slices.Compact(w.free)
+}
+
+// entered returns the function that starts at an address of a binary.
+func (g *Graph) entered(binary int, addr uint64) function {
+	if r := g.code.Binaries()[binary].RangeFrom(addr); r != nil {
+		return g.of(binary, r)
+	}
+	return none
+}
+
+// targetOf tells what an indirect call or jump may reach.
+func (w *world) targetOf(at ref) target {
+	b, r := w.graph.code.Binary(at), w.graph.rangeOf(at)
+	if r == nil {
+		return target{}
+	}
+	known, ok := w.dispatches[r]
+	if !ok {
+		known = w.graph.code.Dispatches(b, r)
+		w.dispatches[r] = known
+	}
+	d := known[at]
+	if d.Source == machinecode.FromCases && w.graph.code.Departs(at) {
+		d = machinecode.Dispatch{} // not of a switch statement
+	}
+	t := target{source: d.Source, slot: d.Slot}
+	if d.This {
+		t.class = w.classOf(b, r, w.graph.function(at))
+	}
+	return t
+}
+
+// members returns the functions that a pointer may have, ascending.
+func (w *world) members(t target) []function {
+	set, ok := w.sets[t]
+	if ok {
+		return set
+	}
+	switch {
+	case t.source == machinecode.FromPointer:
+		set = slices.Clone(w.free)
+		for f := range w.virtual {
+			set = append(set, f)
+		}
+	case t.class != "":
+		set = w.at(t.slot, w.descendants(t.class))
+	default:
+		set = slices.Clone(w.free)
+		for _, c := range w.classes {
+			set = append(set, w.at(t.slot, []*class{c})...)
+		}
+	}
+	slices.Sort(set)
+	set = slices.Compact(set)
+	w.sets[t] = set
+	return set
+}
+
+// at returns the functions at a place of the virtual tables of classes.
+func (w *world) at(slot int32, classes []*class) (out []function) {
+	for _, c := range classes {
+		for _, t := range c.tables {
+			at := t.table.Start + uint64(slot)
+			if at >= t.table.End {
+				continue
+			}
+			for _, p := range w.graph.code.Binaries()[t.binary].Pointers(at, at+1) {
+				if f := w.graph.entered(t.binary, p.To); f != none {
+					out = append(out, f)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// descendants returns a class, those that derive from it, and tables of which it is
+// not known; nil if not all can be known.
+func (w *world) descendants(name string) []*class {
+	out := []*class{w.classes[name]}
+	for i := 0; i < len(out); i++ {
+		if out[i].anything {
+			return nil
+		}
+		for _, d := range out[i].derived {
+			if c := w.classes[d]; !slices.Contains(out, c) {
+				out = append(out, c)
+			}
+		}
+	}
+	if c := w.classes[""]; c != nil {
+		out = append(out, c)
+	}
+	return out
+}
+
+// classOf returns the class that a function is a method of, "" if that is not known.
+func (w *world) classOf(b *machinecode.Binary, r *machinecode.Range, f function) string {
+	names := b.Names(r.Lo)
+	if len(names) == 0 {
+		return ""
+	}
+	class := ""
+	for _, name := range names {
+		of, scalars := method(name, w.classes)
+		// The name does not tell static methods from others. But this is the only
+		// pointer where the parameters are none, and static methods are not virtual.
+		if of == "" || class != "" && of != class || !scalars && !w.virtual[f] {
+			return ""
+		}
+		class = of
+	}
+	if len(w.descendants(class)) == 0 {
+		return ""
+	}
+	return class
+}
+
+// method returns the class of which a function is a method, by its mangled name, if
+// it is one of some classes, and whether its parameters are all numbers.
+func method[C any](name string, classes map[string]C) (class string, scalars bool) {
+	if dot := strings.IndexByte(name, '.'); dot >= 0 {
+		if clone := name[dot:]; !strings.HasPrefix(clone, ".__uniq.") && !strings.HasPrefix(clone, ".llvm.") {
+			return "", false // it may have other parameters
+		}
+		name = name[:dot]
+	}
+	rest, ok := strings.CutPrefix(name, "_ZN")
+	if !ok {
+		return "", false
+	}
+	rest = strings.TrimPrefix(rest, "K")
+	for i := range rest {
+		parameters, ok := cutMethod(rest[i:])
+		if !ok || i == 0 {
+			continue
+		}
+		for _, class := range []string{rest[:i], "N" + rest[:i] + "E"} {
+			if _, ok := classes[class]; ok {
+				return class, strings.Trim(parameters, "vwbcahstijlmxynofdez") == ""
+			}
+		}
+	}
+	return "", false
+}
+
+// cutMethod cuts the last part of a nested name off: an identifier with its length,
+// or a destructor.
+func cutMethod(s string) (rest string, ok bool) {
+	length, digits := 0, 0
+	for digits < len(s) && s[digits] >= '0' && s[digits] <= '9' && digits < 6 {
+		length = length*10 + int(s[digits]-'0')
+		digits++
+	}
+	if digits == 0 {
+		if len(s) < 2 || s[0] != 'D' {
+			return "", false
+		}
+		length = 2
+	}
+	if digits+length >= len(s) || s[digits+length] != 'E' {
+		return "", false
+	}
+	return s[digits+length+1:], true
+}

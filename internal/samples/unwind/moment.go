@@ -1,0 +1,69 @@
+package unwind
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// Moment is a stack that was sampled.
+type Moment struct {
+	// Context has the calls with recursion whole and no counts. Calls that other
+	// binaries made are External, however many there are in a row.
+	Context
+	Leaf  machinecode.Ref // what ran; External in another binary
+	Count uint64          // samples
+}
+
+// sampled returns the stacks of the samples.
+func (u *Unwinder) sampled() []Moment {
+	x := contexts{u: u, whole: true, through: true}
+	var out []Moment
+	for i := range u.moments.slots {
+		if s := &u.moments.slots[i]; s.count != 0 {
+			x.read(s.node)
+			out = append(out, Moment{x.context(), s.from, s.count})
+		}
+	}
+	slices.SortFunc(out, func(a, b Moment) int {
+		return cmp.Or(slices.Compare(a.Frames, b.Frames), cmp.Compare(a.Leaf, b.Leaf), slices.CompareFunc(a.Known, b.Known, compareBools))
+	})
+	return out
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// Moment returns the stack of a sample as a context, calls outermost first and
+// recursion whole, with the tail calls that its branches show if Options ask for
+// them, and the instruction that was sampled. It is not counted. There is none if
+// the stack cannot be believed.
+func (u *Unwinder) Moment(s *sample.Sample) (c Context, leaf ref, ok bool) {
+	u.places.enter(s.PID)
+	u.readBranches(s.Branches)
+	if !u.readStack(s.Stack) || u.stack[0] == external {
+		return c, leaf, false
+	}
+	x := contexts{u: u, whole: true}
+	x.read(u.stacked())
+	return x.context(), u.stack[0], true
+}
+
+// Instruction returns the instruction at an address of a process, External if it is
+// in none of the binaries.
+func (u *Unwinder) Instruction(pid int32, addr uint64) machinecode.Ref {
+	u.places.enter(pid)
+	return u.places.ref(addr)
+}
+
+// Events takes what happened to address spaces.
+func (u *Unwinder) Events(events []sample.Event) { u.places.apply(events) }

@@ -1,0 +1,257 @@
+package unwind
+
+import (
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// Result is what samples amount to.
+type Result struct {
+	Contexts []Context // ascending by their frames, then by what is known
+	Moments  []Moment  // ascending by their frames, if Options asked for them
+	Stats    Stats
+}
+
+// Context is what ran in a calling context.
+type Context struct {
+	// Frames are the calls that were open, outermost first, repetitions of
+	// recursion left out. It is empty where the callers are not known, and in flat
+	// profiles. Of profiles that are keyed by lines the last frame is not a call
+	// but an instruction of the function that ran.
+	// Jumps among them are tail calls that were seen, if Options asked for those.
+	Frames []machinecode.Ref
+	// Known says of a frame that no tail call is missing between it and what
+	// follows. It is nil unless tail calls were looked for.
+	Known    []bool
+	Ranges   []Count // runs of instructions [From, To]
+	Branches []Count // From may be External
+}
+
+// Count says how often something ran.
+type Count struct {
+	From, To machinecode.Ref
+	Count    uint64
+}
+
+// Result returns the sums over what was added. The unwinder must not be used
+// after it.
+func (u *Unwinder) Result() *Result {
+	u.settleSteps()
+	c := contexts{u: u, index: map[string]int{}, ofNode: make([]int32, len(u.frames.nodes))}
+	c.find(&u.ranges)
+	c.find(&u.branches)
+	ranges, branches := c.share(&u.ranges), c.share(&u.branches)
+	for i := range c.list {
+		x := &c.list[i]
+		x.Ranges, x.Branches = sum(ranges[i]), sum(branches[i])
+	}
+	slices.SortFunc(c.list, func(a, b Context) int {
+		if c := slices.Compare(a.Frames, b.Frames); c != 0 {
+			return c
+		}
+		return slices.CompareFunc(a.Known, b.Known, compareBools)
+	})
+	r := &Result{Contexts: c.list, Moments: u.sampled(), Stats: u.stats}
+	r.Stats.Mapped = u.places.mapped
+	r.Stats.OtherFiles = u.places.others
+	r.Stats.StrangeBinaries = slices.Sorted(maps.Keys(u.places.strange))
+	return r
+}
+
+// contexts makes contexts of the nodes of a trie. Several nodes can be one
+// context.
+type contexts struct {
+	u      *Unwinder
+	list   []Context
+	index  map[string]int // of list, by frames
+	ofNode []int32        // index+1 of a node's context; 0 is not known yet
+	frames []ref
+	key    []byte
+	whole  bool // with all of recursion
+	// through: other binaries are frames as well, of External.
+	through bool
+}
+
+// find makes the contexts of what was counted.
+func (c *contexts) find(counts *counter) {
+	for i := range counts.slots {
+		if s := &counts.slots[i]; s.count != 0 {
+			c.of(s.node)
+		}
+	}
+}
+
+// share shares counts out to their contexts.
+func (c *contexts) share(from *counter) [][]Count {
+	sizes := make([]int, len(c.list))
+	for i := range from.slots {
+		if s := &from.slots[i]; s.count != 0 {
+			sizes[c.of(s.node)]++
+		}
+	}
+	// One piece of memory serves all: most contexts have few counts.
+	all := make([]Count, from.used)
+	out := make([][]Count, len(c.list))
+	for x, n := range sizes {
+		out[x], all = all[:0:n], all[n:]
+	}
+	for i := range from.slots {
+		if s := &from.slots[i]; s.count != 0 {
+			x := c.of(s.node)
+			out[x] = append(out[x], Count{s.from, s.to, s.count})
+		}
+	}
+	return out
+}
+
+// of returns the index of the context of a node.
+func (c *contexts) of(n uint32) int {
+	if i := c.ofNode[n]; i != 0 {
+		return int(i - 1)
+	}
+	c.read(n)
+	c.key = c.key[:0]
+	for _, r := range c.frames {
+		c.key = binary.LittleEndian.AppendUint32(c.key, uint32(r))
+	}
+	i, ok := c.index[string(c.key)]
+	if !ok {
+		i = len(c.list)
+		c.index[string(c.key)] = i
+		c.list = append(c.list, c.context())
+	}
+	c.ofNode[n] = int32(i + 1)
+	return i
+}
+
+// context makes a context of frames.
+func (c *contexts) context() Context {
+	x := Context{Frames: slices.Clone(c.frames)}
+	if c.u.tailCalls() {
+		x.Known = make([]bool, len(x.Frames))
+		for i, r := range x.Frames {
+			x.Frames[i] = r &^ known
+			x.Known[i] = r&known != 0 || !c.u.code.Class(x.Frames[i]).IsCall()
+		}
+	}
+	return x
+}
+
+// read sets frames to those of a node. Callers of code that is in none of the
+// binaries are no callers that a compiler could see, so the stack begins anew
+// behind it.
+func (c *contexts) read(n uint32) {
+	c.frames = c.frames[:0]
+	for n != root {
+		node := c.u.frames.nodes[n]
+		if node.at&^known == external && !c.through {
+			break
+		}
+		if node.at&^known != machinecode.None {
+			c.frames = append(c.frames, node.at)
+		}
+		n = node.parent
+	}
+	slices.Reverse(c.frames)
+	if c.u.opt.Inlining != nil || c.whole {
+		return // the names of frames are compressed, with what is inlined between
+	}
+	c.frames = CompressRecursion(c.frames)
+	c.frames = Innermost(c.frames, c.u.opt.MaxDepth)
+}
+
+// Innermost returns the last n of the frames of a stack, outermost first: all of them if n
+// is 0, and none if it is negative.
+func Innermost[T any](stack []T, n int) []T {
+	if n == 0 {
+		return stack
+	}
+	return stack[len(stack)-min(max(n, 0), len(stack)):]
+}
+
+// key orders counts by where they are from, then by where they lead.
+func (c *Count) key() uint64 { return uint64(c.From)<<32 | uint64(c.To) }
+
+// sum sorts counts and adds up those of the same place.
+func sum(counts []Count) []Count {
+	slices.SortFunc(counts, func(a, b Count) int { return cmp.Compare(a.key(), b.key()) })
+	kept := counts[:0]
+	for _, c := range counts {
+		if n := len(kept); n > 0 && kept[n-1].From == c.From && kept[n-1].To == c.To {
+			kept[n-1].Count = saturate(kept[n-1].Count, c.Count)
+			continue
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}
+
+// CompressRecursion removes repetitions from a stack: of neighbouring runs that
+// are alike, one stays, runs of one frame first, then those of two, and so on. It
+// changes its argument and returns what is left of it.
+func CompressRecursion[T comparable](stack []T) []T {
+	for width := 1; width <= len(stack)/2; width++ {
+		kept, i := width, width
+		for i+width <= len(stack) {
+			if slices.Equal(stack[kept-width:kept], stack[i:i+width]) {
+				i += width
+				continue
+			}
+			stack[kept] = stack[i]
+			kept++
+			i++
+		}
+		stack = append(stack[:kept], stack[i:]...)
+	}
+	return stack
+}
+
+// merge adds what another unwinder counted.
+func (u *Unwinder) merge(o *Unwinder) {
+	o.settleSteps()
+	same := make([]uint32, len(o.frames.nodes)) // nodes of u by those of o
+	for n := 1; n < len(o.frames.nodes); n++ {
+		x := o.frames.nodes[n]
+		same[n] = u.frames.child(same[x.parent], x.at)
+	}
+	for from, to := range map[*counter]*counter{&o.ranges: &u.ranges, &o.branches: &u.branches, &o.moments: &u.moments} {
+		for i := range from.slots {
+			if s := &from.slots[i]; s.count != 0 {
+				to.add(edge{same[s.node], s.from, s.to}, s.count)
+			}
+		}
+	}
+	u.stats.add(&o.stats)
+	maps.Copy(u.places.strange, o.places.strange)
+	u.places.mapped = u.places.mapped || o.places.mapped
+}
+
+// Counts returns the contexts as unsymbolized profiles have them: with addresses
+// relative to base, which means something for a single binary only.
+func (r *Result) Counts(code *machinecode.Set, base uint64) []sample.Counts {
+	at := func(r ref) uint64 {
+		if !r.IsInstruction() {
+			return uint64(r) - base // as LLVM writes what is external
+		}
+		return code.Address(r) - base
+	}
+	out := make([]sample.Counts, len(r.Contexts))
+	for i := range r.Contexts {
+		from, to := &r.Contexts[i], &out[i]
+		for _, f := range from.Frames {
+			to.Context = append(to.Context, at(f))
+		}
+		for _, c := range from.Ranges {
+			to.Ranges = append(to.Ranges, sample.RangeCount{First: at(c.From), Last: at(c.To), Count: c.Count})
+		}
+		for _, c := range from.Branches {
+			to.Branches = append(to.Branches, sample.BranchCount{Branch: sample.Branch{From: at(c.From), To: at(c.To)}, Count: c.Count})
+		}
+	}
+	return out
+}

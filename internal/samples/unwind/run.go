@@ -1,0 +1,87 @@
+package unwind
+
+import (
+	"context"
+	"sync"
+
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// Run counts all samples of a source on so many goroutines. The result does not
+// depend on how many they are. An error of the source ends it; what the source
+// skipped is in its own Stats.
+func Run(ctx context.Context, src sample.Source, code *machinecode.Set, opt Options, workers int) (*Result, error) {
+	r := Start(code, opt, workers)
+	for b, err := range src.Batches(ctx) {
+		if err != nil {
+			r.Result()
+			return nil, err
+		}
+		r.Add(b)
+	}
+	return r.Result(), nil
+}
+
+// Runner shares batches out to several unwinders.
+type Runner struct {
+	unwinders []*Unwinder
+	work      []chan work
+	running   sync.WaitGroup
+	next      int // whose turn it is
+}
+
+// work is a batch, or of one that goes to another unwinder the events.
+type work struct {
+	batch  *sample.Batch
+	events []sample.Event
+}
+
+// Start returns a Runner with so many goroutines, which end with Result.
+func Start(code *machinecode.Set, opt Options, workers int) *Runner {
+	r := &Runner{}
+	for range max(workers, 1) {
+		u, in := New(code, opt), make(chan work, 4)
+		r.unwinders, r.work = append(r.unwinders, u), append(r.work, in)
+		r.running.Go(func() {
+			for w := range in {
+				if w.batch == nil {
+					u.places.apply(w.events)
+					continue
+				}
+				u.Add(w.batch)
+				w.batch.Release()
+			}
+			u.settleSteps()
+		})
+	}
+	return r
+}
+
+// Add takes a batch, and releases it when it is done with it. Each unwinder learns
+// of all events before the samples that come after them.
+func (r *Runner) Add(b *sample.Batch) {
+	events := b.Events // the batch may be released before all have them
+	for i, in := range r.work {
+		switch {
+		case i == r.next:
+			in <- work{batch: b}
+		case len(events) > 0:
+			in <- work{events: events}
+		}
+	}
+	r.next = (r.next + 1) % len(r.work)
+}
+
+// Result waits for the unwinders and returns the sums.
+func (r *Runner) Result() *Result {
+	for _, in := range r.work {
+		close(in)
+	}
+	r.running.Wait()
+	u := r.unwinders[0]
+	for _, other := range r.unwinders[1:] {
+		u.merge(other)
+	}
+	return u.Result()
+}

@@ -1,0 +1,229 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/detour"
+	"github.com/cairnprof/cairn/internal/instrument/detourfile"
+)
+
+// placeAll places the trampolines of the program, and that of its unwinder.
+func (a *attacher) placeAll() error {
+	hook, err := a.word(a.header + offHook)
+	if err != nil {
+		return err
+	}
+	if err := a.place(a.o.Plan, a.bias, hook, true); err != nil {
+		return err
+	}
+	if len(a.sites) == 0 {
+		return errors.New("its code in memory is not that of its file: nothing is hooked")
+	}
+	if a.modules.unwinder == "" {
+		return nil
+	}
+	if err := a.placeUnwinder(); err != nil {
+		return fmt.Errorf("its unwinder (%s): %w", a.modules.unwinder, err)
+	}
+	return nil
+}
+
+// placeUnwinder hooks what tells the program's unwinder of frames, which is to know the
+// stub that hooked functions return to.
+func (a *attacher) placeUnwinder() error {
+	f, err := objfile.Open(a.modules.unwinder)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	module, err := detourfile.ReadLibrary(f)
+	if err != nil {
+		return err
+	}
+	// By another name: hooks that tell of calls are not for functions of the unwinder.
+	const asked, renamed = "_Unwind_Find_FDE", "its search for frames"
+	for i := range module.Functions {
+		if module.Functions[i].Name == asked {
+			module.Functions[i].Name = renamed
+		}
+	}
+	plan := detour.Make(module, detour.Options{Chosen: func(name string) bool { return name == renamed }})
+	if len(plan.Sites) != 1 {
+		for _, r := range plan.Refused {
+			if r.Reason != detour.NotChosen {
+				return fmt.Errorf("%s: %s", r.Name, r.Reason)
+			}
+		}
+		return errors.New("it has no " + asked)
+	}
+	for _, r := range a.fdes {
+		lo, hi := r.Lo+a.image, r.Hi+a.image
+		if a.stub.lo < lo || a.stub.lo >= hi {
+			continue
+		}
+		var b []byte
+		for _, v := range []uint64{lo, hi, r.At + a.image, lo} {
+			b = le.AppendUint64(b, v)
+		}
+		if err := a.write(b, a.header+offFindLo); err != nil {
+			return err
+		}
+		for i := range a.maps {
+			m := &a.maps[i]
+			if m.exec && pathOf(a.pid, m) == a.modules.unwinder {
+				if b, ok := bias(f, m); ok {
+					return a.place(plan, b, a.image+a.library.Symbols["__cairn_find_fde"], false)
+				}
+			}
+		}
+	}
+	return errors.New("it is not in memory")
+}
+
+// place puts the trampolines of a plan near the code, and takes its sites in.
+func (a *attacher) place(plan *detour.Plan, bias, hook uint64, program bool) error {
+	maps, err := readMaps(a.pid) // the library has taken some
+	if err != nil {
+		return err
+	}
+	size := uint64(len(plan.Blob)+4095) &^ 4095
+	at, ok := unused(maps, bias+plan.Lo, bias+plan.Hi, size)
+	if !ok {
+		return errors.New("there is no free memory near its code")
+	}
+	if at, err = a.memory(at, size); err != nil {
+		return err
+	}
+	blob := slices.Clone(plan.Blob)
+	le.PutUint64(blob, hook)
+	for _, f := range plan.Fixups {
+		if f.Kind == detour.Address {
+			le.PutUint64(blob[f.At:], bias+f.Target)
+			continue
+		}
+		d := int64(bias + f.Target - (at + uint64(f.At) + 4))
+		if d != int64(int32(d)) {
+			return errors.New("it is too large for hooks in reach of all of it")
+		}
+		le.PutUint32(blob[f.At:], uint32(d))
+	}
+	if err := a.write(blob, at); err != nil {
+		return err
+	}
+	if err := a.protect(at, size, protRX); err != nil {
+		return err
+	}
+	for _, s := range plan.Sites {
+		addr := bias + s.At
+		var now [5]byte
+		if err := a.read(now[:], addr); err != nil {
+			return err
+		}
+		if now != s.Original || addr>>12 != (addr+4)>>12 { // a write is to one page, and whole
+			if program {
+				a.changed++
+			}
+			continue
+		}
+		entry := at + uint64(s.Entry)
+		x := site{addr: addr, original: s.Original, jump: [5]byte{0xe9}, unwinder: !program}
+		le.PutUint32(x.jump[1:], uint32(entry-(addr+5)))
+		a.sites = append(a.sites, x)
+		for i, off := range s.Inner {
+			if off != 0 {
+				a.inner[addr+uint64(i)+1] = entry + uint64(off)
+			}
+		}
+	}
+	return nil
+}
+
+// hook notes what is going to be changed, moves threads out of it, and changes it.
+func (a *attacher) hook() error {
+	data := encodeSites(a.sites)
+	at, err := a.memory(0, uint64(len(data)))
+	if err != nil {
+		return err
+	}
+	if err := a.write(data, at); err != nil {
+		return err
+	}
+	if err := a.setWord(a.header+offSites, at); err != nil {
+		return err
+	}
+	if err := a.setWord(a.header+offSiteCount, uint64(len(a.sites))); err != nil {
+		return err
+	}
+	if err := a.closeFile(a.fd); err != nil {
+		return err
+	}
+	if err := a.moveOut(); err != nil {
+		return err
+	}
+	unwinder, others := split(a.sites)
+	for _, sites := range [][]site{unwinder, others} {
+		if err := a.writeSites(sites, func(s *site) (from, to [5]byte) { return s.original, s.jump }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveOut has threads that stand behind the first byte of what will be changed, or that
+// signals came to there, go on in the trampoline.
+func (a *attacher) moveOut() error {
+	for _, th := range a.threads {
+		if to, ok := a.inner[th.regs.Rip]; ok {
+			th.setPC(to)
+		}
+		err := a.interrupted(th, a.maps, func(pc, slot uint64) error {
+			if to, ok := a.inner[pc]; ok {
+				return a.setWord(slot, to)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if a.calls != nil {
+		a.calls.restore()
+		a.calls = nil
+	}
+	return a.settle()
+}
+
+// writeSites changes code page by page. What is not as it should be stays so.
+func (p *process) writeSites(sites []site, change func(*site) (from, to [5]byte)) error {
+	slices.SortFunc(sites, func(x, y site) int {
+		if x.addr < y.addr {
+			return -1
+		}
+		return 1
+	})
+	page := make([]byte, 4096)
+	for i := 0; i < len(sites); {
+		at := sites[i].addr &^ 4095
+		if err := p.read(page, at); err != nil {
+			return err
+		}
+		dirty := false
+		for ; i < len(sites) && sites[i].addr&^4095 == at; i++ {
+			from, to := change(&sites[i])
+			if code := page[sites[i].addr-at:][:5]; [5]byte(code) == from {
+				copy(code, to[:])
+				dirty = true
+			}
+		}
+		if !dirty {
+			continue
+		}
+		if err := p.write(page, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
