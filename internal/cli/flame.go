@@ -238,10 +238,10 @@ func flameNotes(set *traceSet, results []*account.Result, doc *flamegraph.Profil
 	if doc.Groups == nil {
 		return []string{"There is no call to draw."}
 	}
-	var calls, deduced, open uint64
+	var made, deduced, open uint64
 	for _, g := range doc.Groups {
 		for _, n := range g.Trie.Nodes() {
-			calls += n.Calls
+			made += n.Calls
 			deduced += n.Deduced
 			open += n.Open
 		}
@@ -250,7 +250,7 @@ func flameNotes(set *traceSet, results []*account.Result, doc *flamegraph.Profil
 	for _, r := range results {
 		threads += len(r.Threads)
 	}
-	notes := []string{fmt.Sprintf("%s in %s.", plural(int(calls), "call"), plural(threads, "thread"))}
+	notes := []string{fmt.Sprintf("%s in %s.", plural(int(made), "call"), plural(threads, "thread"))}
 	if deduced > 0 {
 		notes = append(notes, fmt.Sprintf("%s no exit in the log: the time is a lower bound.",
 			report.Count(deduced)+" "+either(deduced, "call has", "calls have")))

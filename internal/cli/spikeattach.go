@@ -86,13 +86,13 @@ attach that shows spikes of the program ends.`,
 }
 
 // pidArg wants the number of one process.
-func pidArg(verb string) cobra.PositionalArgs {
+func pidArg(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usagef("spike %s: one process, by its number; write: cairn spike %[1]s 4711", verb)
+			return usagef("spike %s: one process, by its number; write: cairn spike %[1]s 4711", name)
 		}
 		if pid, err := strconv.Atoi(args[0]); err != nil || pid <= 0 {
-			return usagef("spike %s: %q is not the number of a process", verb, args[0])
+			return usagef("spike %s: %q is not the number of a process", name, args[0])
 		}
 		return nil
 	}

@@ -39,10 +39,10 @@ func (f *detourFlags) register(flags *pflag.FlagSet, verb, with string) {
 var detourFlagNames = []string{"only", "skip", "small", "verbose"}
 
 // refuseFlags refuses flags of c that are given without the one they belong to.
-func refuseFlags(c *cobra.Command, verb, with string, names ...string) error {
+func refuseFlags(c *cobra.Command, command, with string, names ...string) error {
 	for _, name := range names {
 		if c.Flags().Changed(name) {
-			return usagef("%s: --%s is for %s", verb, name, with)
+			return usagef("%s: --%s is for %s", command, name, with)
 		}
 	}
 	return nil

@@ -125,13 +125,13 @@ func (f *spikesFlags) runWindow(ctx context.Context, s *Streams, args []string, 
 	if len(paths) != 1 {
 		return usagef("--window: spikes have numbers within a log: give one log, not %d", len(paths))
 	}
-	calls := traceFlags{spike: f.window}
-	set, err := calls.open(s, paths, f.names())
+	logs := traceFlags{spike: f.window}
+	set, err := logs.open(s, paths, f.names())
 	if err != nil {
 		return err
 	}
 	defer set.Close()
-	results, err := set.account(ctx, calls.options())
+	results, err := set.account(ctx, logs.options())
 	if err != nil {
 		return err
 	}
