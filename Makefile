@@ -5,7 +5,7 @@
 TOOL     := go tool -modfile=tools/go.mod
 PACKAGES := ./...
 
-# The packages that work on several processors, for the race detector. internal/cli
+# The packages that work on several processors, for the race detector. cmd/cairn
 # is not among them: with all that it imports it takes minutes to compile. Long tests
 # of one goroutine go without it.
 CONCURRENT := ./internal/profile/rawfiles ./internal/binary/objfile ./internal/calls/account ./format/calls ./format/xray ./format/perfscript ./internal/samples/unwind
@@ -42,7 +42,7 @@ test: ## what the tests need (from apt), the lint and all tests
 
 long: ## the tests that make test has a sample of: SQLite by all compilers, every mode with every option: an hour
 	@./scripts/need.sh test
-	go test -timeout $(TIMEOUT) ./internal/oracle ./internal/instrument/native ./internal/cli ./format/tracelog ./format/xray
+	go test -timeout $(TIMEOUT) ./internal/oracle ./internal/instrument/native ./cmd/cairn ./format/tracelog ./format/xray
 
 lint: ## go vet, gofumpt and staticcheck
 	go vet $(PACKAGES)

@@ -1,13 +1,69 @@
-// Command cairn instruments native programs at the level of their machine
-// code and turns what their functions did into coverage, counts and orders.
+// Command cairn instruments native programs at the level of their machine code, collects
+// what their functions did, and turns it into coverage, counts, link orders, call stacks
+// with the time they cost, spikes, and profiles that compilers read.
+//
+// Data flows one way, and at the end back into a build:
+//
+//	build    compilers' assembly -> probes and a map     instrument, runtime in the program
+//	collect  raw files of runs -> profile (.mip)         format/mip, profile
+//	look     profile -> coverage, counts, call graph     profile, layout
+//	calls    logs of calls -> stacks, times, spikes      format/xray, format/tracelog, calls, spikes
+//	sample   samples -> restored stacks -> profile       watch, samples
+//	use      profile -> orders, builds by a profile      layout, export, instrument
+//
+// The table below has the verbs of each step. A verb is a file of internal/cli/STEP, which
+// reads flags, opens files, and calls the packages of internal that do the work;
+// docs/architecture.md has the map.
 package main
 
 import (
 	"os"
 
-	"github.com/cairnprof/cairn/internal/cli"
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/cli/build"
+	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/cli/diff"
+	"github.com/cairnprof/cairn/internal/cli/flame"
+	"github.com/cairnprof/cairn/internal/cli/info"
+	"github.com/cairnprof/cairn/internal/cli/layout"
+	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/cli/samples"
+	"github.com/cairnprof/cairn/internal/cli/spikes"
+	"github.com/cairnprof/cairn/internal/verb"
 )
 
+// group is commands by what one does with them. Without a title they are cobra's
+// "additional" ones.
+type group struct {
+	id, title string
+	commands  []func(*verb.Streams) *cobra.Command
+}
+
+// commands lists the groups in the order in which a newcomer needs them.
+var commands = []group{
+	{"build", "Build, with probes or by a profile:", []func(*verb.Streams) *cobra.Command{
+		build.CC, build.Build, build.Wrap, build.Header,
+	}},
+	{"collect", "Collect what runs left behind:", []func(*verb.Streams) *cobra.Command{
+		profile.Map, profile.Create, profile.Merge, profile.Pack, profile.Unpack, profile.Import,
+	}},
+	{"look", "Look:", []func(*verb.Streams) *cobra.Command{
+		info.Info, profile.Show, profile.Covered, diff.Diff, profile.Callgraph, layout.Pages, profile.YAML,
+	}},
+	{"trace", "Look at logs of calls:", []func(*verb.Streams) *cobra.Command{
+		calls.Stacks, calls.Query, calls.Account, calls.Graph, flame.Flame, calls.Replay, calls.Convert, calls.Dump,
+		spikes.Spikes, spikes.Spike,
+	}},
+	{"sample", "Sample, and put back the frames that are missing:", []func(*verb.Streams) *cobra.Command{
+		samples.Record, samples.Samples, samples.Profgen,
+	}},
+	{"use", "Hand on to linkers, compilers and other tools:", []func(*verb.Streams) *cobra.Command{
+		layout.Order, layout.Export,
+	}},
+	{"", "", []func(*verb.Streams) *cobra.Command{newVersionCmd}},
+}
+
 func main() {
-	os.Exit(cli.Run(os.Args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(run(os.Args, verb.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/binary/debuginfod"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/toolchain"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// execute runs the command line args (args[0] is the program's name) and returns
+// the exit code.
+func execute(ctx context.Context, args []string, s verb.Streams) int {
+	if sh, ok := toolchain.AsShim(args, s); ok {
+		return exitCode(sh.Run(ctx, args[1:]), s.Err)
+	}
+	if w, ok := toolchain.AsWrapper(args); ok {
+		return exitCode(w.Run(ctx, &s, args[1:]), s.Err)
+	}
+	if toolchain.AsksIdentity(args[1:]) {
+		return exitCode(toolchain.TellOwnIdentity(s), s.Err)
+	}
+	servers := debuginfod.FromEnvironment(os.Getenv)
+	servers.Started = func(url string) { verb.Note(&s, "asking for %s", url) }
+	objfile.SetDebuginfod(servers)
+	root := newRoot(&s)
+	root.SetArgs(args[1:])
+	return exitCode(root.ExecuteContext(ctx), s.Err)
+}
+
+func newRoot(s *verb.Streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cairn",
+		Short: "Exact, function-level profiling that is cheap enough to ship",
+		Example: `  cairn build --mode full -- make            build with probes
+  CAIRN_DIR=raws ./app                       run, as often as you like
+  cairn merge -o app.mip app raws            collect
+  cairn show -p app.mip --sort calls         look
+  cairn build --use app.mip -- make -B       build by what ran`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+
+		SuggestionsMinimumDistance: 2,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+				return verb.Usagef("unknown command %q; did you mean %s?", args[0], like[0])
+			}
+			return verb.Usagef("unknown command %q (see cairn -h)", args[0])
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		CompletionOptions: cobra.CompletionOptions{
+			HiddenDefaultCmd: true,
+		},
+	}
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return verb.Usagef("%w (see %s -h)", err, c.CommandPath())
+	})
+	for _, g := range commands {
+		if g.id != "" {
+			root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		}
+		for _, newCommand := range g.commands {
+			c := newCommand(s)
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
+	return root
+}
+
+// exitCode prints err as one line and turns it into an exit code.
+func exitCode(err error, w io.Writer) int {
+	if err == nil {
+		return verb.ExitOK
+	}
+	var exit verb.ExitError
+	if errors.As(err, &exit) {
+		return int(exit)
+	}
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(w, "cairn: interrupted")
+		return verb.ExitInterrupted
+	}
+	fmt.Fprintf(w, "cairn: %v\n", err)
+	var usage verb.UsageError
+	if errors.As(err, &usage) {
+		return verb.ExitUsage
+	}
+	return verb.ExitFail
+}
+
+// standsIn reports whether args are those of a tool that cairn was started in
+// the place of, rather than a command line of its own.
+func standsIn(args []string) bool {
+	_, shim := toolchain.AsShim(args, verb.Streams{})
+	_, wrapper := toolchain.AsWrapper(args)
+	return shim || wrapper
+}

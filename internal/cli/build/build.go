@@ -1,0 +1,195 @@
+// Package build has the commands that build programs, with probes or by a profile. The
+// stand-ins for compilers and assemblers that they start are in internal/instrument/toolchain.
+package build
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/instrument/catch"
+	"github.com/cairnprof/cairn/internal/instrument/toolchain"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// Build returns the command cairn build.
+func Build(s *verb.Streams) *cobra.Command {
+	var f toolchain.InstrumentFlags
+	b := build{s: s}
+	var way string
+	c := &cobra.Command{
+		Use:   "build [flags] -- COMMAND ARGS...",
+		Short: "Run a whole build, with probes or by a profile",
+		Long: `build runs a build command so that what it compiles is instrumented as by cairn cc,
+and says at the end what was: files, functions, blocks, and what was left alone
+and why. Nothing of the build is edited, and nothing of cairn stays in what it
+remembers: a tree that CMake or configure prepared before is as good as a new one.
+
+A library in all programs of the build (LD_PRELOAD) catches compilers and linkers,
+whoever starts them and by whatever path. Where there is none (no C compiler to
+make it with, a compiler that is linked statically), and with --catch path, wrappers
+on PATH do: compilers that the environment names (CC, CXX, FC, LD...) are wrapped as
+well, those that a build starts by an absolute path of its own are not caught.
+
+A build in which nothing was compiled fails: it was up to date, or its compilers
+could not be caught. --allow-nothing is for those where that may be.
+
+With --use nothing is instrumented: what the build compiles and links is laid
+out by a profile, as by cairn cc --use.`,
+		Example: `  cairn build -- make -j2
+  cairn build --mode full -- sh -c './configure && make'
+  cairn build --mode block -- sh -c 'cmake -B out . && cmake --build out'
+  cairn build --prove --certificate app.json -- make -B
+  cairn build --use app.mip -- make -B`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return verb.Usagef("build: no command given; write: cairn build -- make")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.Check(c.Flags()); err != nil {
+				return err
+			}
+			if b.certificate != "" && !f.Shim.Prove {
+				return verb.Usagef("--certificate writes what --prove found: give --prove, too")
+			}
+			if way != catchPreload && way != catchPath {
+				return verb.Usagef("--catch %s: there is preload and path", way)
+			}
+			b.opts = toolchain.WrapperOptions{Shim: f.Shim, DefaultDir: f.DefaultDir}
+			return runBuild(c.Context(), &b, way, args)
+		},
+	}
+	c.Flags().SetInterspersed(false)
+	f.Register(c.Flags())
+	f.RegisterUse(c.Flags())
+	c.Flags().StringVar(&way, "catch", catchPreload, "how compilers are caught: `preload`, by a library in all programs of the build, or path, by wrappers on PATH")
+	c.Flags().BoolVar(&b.nothing, "allow-nothing", false, "succeed if nothing was compiled")
+	c.Flags().StringVar(&b.certificate, "certificate", "", "with --prove: write what was proved of each object to this `file`, as JSON")
+	c.Flags().BoolVar(&b.asJSON, "json", false, "print the summary as JSON on standard output")
+	return c
+}
+
+// build is one run of cairn build.
+type build struct {
+	s       *verb.Streams
+	opts    toolchain.WrapperOptions
+	log     string // file that gets a JSON line per object
+	raws    string // directory for what programs record while the build runs, or ""
+	nothing bool   // a build in which nothing is compiled is no error
+	asJSON  bool
+
+	certificate string // with --prove: file for what was proved
+}
+
+// runBuild runs the command so that its compilers become cairn.
+func runBuild(ctx context.Context, b *build, way string, args []string) error {
+	// What we compile for ourselves is not for a build around this one to catch.
+	outer := os.Environ()
+	os.Setenv(catch.EnvCaught, "1")
+	log, err := os.CreateTemp("", "cairn-build-*.jsonl")
+	if err != nil {
+		return err
+	}
+	log.Close()
+	defer os.Remove(log.Name())
+	b.log = log.Name()
+
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		return verb.Usagef("build: %w", err)
+	}
+	env, end, err := b.environment(ctx, way)
+	if err != nil {
+		return err
+	}
+	defer end()
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Args[0] = args[0]
+	cmd.Env = append(outer, env...)
+	if toolchain.StandsInFor(filepath.Base(args[0])) { // the command is a compiler itself
+		if cmd.Path, err = os.Executable(); err != nil {
+			return err
+		}
+		if path, err = filepath.Abs(path); err != nil {
+			return err
+		}
+		cmd.Env = append(cmd.Env, catch.EnvTool+"="+path)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = b.s.In, b.s.Out, b.s.Err
+	if b.asJSON {
+		cmd.Stdout = b.s.Err // standard output is for the summary
+	}
+	failure := runForeground(cmd)
+	return cmp.Or(failure, b.summary())
+}
+
+// summary says what became of the build. It fails if that is nothing.
+func (b *build) summary() error {
+	sum, err := toolchain.ReadBuildLog(b.log, b.opts.Shim.Mode)
+	if err != nil {
+		return err
+	}
+	if b.opts.Shim.Prove {
+		if err := sum.Certify(b.s, b.certificate); err != nil {
+			return err
+		}
+	}
+	switch use := b.opts.Shim.Use; {
+	case b.asJSON:
+		err = report.WriteJSON(b.s.Out, sum)
+	case use != nil:
+		sum.PrintUse(b.s, use)
+	default:
+		sum.Print(b.s)
+	}
+	b.noteRaws()
+	if err == nil && sum.Proof.Different() {
+		return verb.ExitError(verb.ExitFail)
+	}
+	if err == nil && !b.nothing {
+		err = sum.Nothing(b.opts.Shim.Use)
+	}
+	return err
+}
+
+// noteRaws says what programs of the build recorded in vain.
+func (b *build) noteRaws() {
+	if entries, err := os.ReadDir(b.raws); b.raws != "" && err == nil && len(entries) > 0 {
+		verb.Note(b.s, "programs that ran in the build recorded %s, which are not kept: set CAIRN_DIR to keep such", verb.Plural(len(entries), "file"))
+	}
+}
+
+// runForeground runs a command that shares our terminal. An interrupt reaches
+// both; we wait for the child and take over its exit code. The signal is caught
+// and not ignored: the child would ignore it, too, and never stop.
+func runForeground(cmd *exec.Cmd) error {
+	verb.RanProgram.Store(true)
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	terminate := make(chan os.Signal, 1)
+	signal.Notify(terminate, syscall.SIGTERM)
+	defer signal.Stop(terminate)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-terminate: // for us alone
+			cmd.Process.Signal(syscall.SIGTERM)
+		case <-ended:
+		}
+	}()
+	return toolchain.ChildError(cmd.Wait())
+}

@@ -1,0 +1,388 @@
+package calls
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+type accountFlags struct {
+	TraceFlags
+	verb.DisplayFlags
+	sort      string
+	reverse   bool
+	top       int
+	pattern   string
+	csv       bool
+	recursive bool
+	only      bool // calls that are of recursion
+	perThread bool
+}
+
+// Account returns the command cairn account.
+func Account(s *verb.Streams) *cobra.Command {
+	var f accountFlags
+	c := &cobra.Command{
+		Use:   "account LOG... [flags]",
+		Short: "Tell what each function cost in a trace",
+		Long: `account prints a table of the functions in logs of calls: how often each was
+called, the shortest, median, 90th and 99th percentile and longest of its calls,
+the time of all of them with their callees (total), and without (self). Logs and
+threads are taken together; a function that calls itself is counted once in its
+total, unless --recursive asks for the sum of all calls, as llvm-xray prints it.
+
+Percentiles are exact up to 32 calls and at most 1.6 % off beyond. The column "no
+exit" counts calls whose end is not in the log; their times are lower bounds.
+CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
+		Example: "  cairn account --map ./app --top 20 --sort self xray-log.app.*",
+		Args:    verb.ExactFiles("account", "logs of calls", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(c.Context(), s, args)
+		},
+	}
+	f.TraceFlags.Register(c)
+	f.DisplayFlags.Register(c)
+	f.RegisterShort(c)
+	c.Flags().StringVar(&f.sort, "sort", "total", "order of the functions: `key` is "+keyList(append(costNames(), "name", "id")))
+	verb.OtherWord(c, "sort", "by") // as it is called in cairn stacks
+	c.Flags().BoolVar(&f.reverse, "reverse", false, "turn the order round")
+	c.Flags().IntVar(&f.top, "top", 0, "only the first `n` functions; 0 for all")
+	verb.RegisterRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
+	c.Flags().BoolVar(&f.csv, "csv", false, "print comma-separated values (RFC 4180)")
+	c.Flags().BoolVar(&f.recursive, "recursive", false, "count the time of calls within calls of the same function again")
+	c.Flags().BoolVar(&f.only, "recursive-calls-only", false, "only calls within calls of the same function, and those that have such calls within")
+	c.Flags().BoolVar(&f.perThread, "per-thread", false, "a table for each thread")
+	return c
+}
+
+// A CostKey is a number of Costs by name.
+type CostKey struct {
+	Name string
+	of   func(*account.Costs) uint64
+}
+
+// costKeys are the numbers that account and graph know, in the order of their
+// columns. The sum is what llvm-xray calls so.
+var costKeys = []CostKey{
+	{"calls", func(c *account.Costs) uint64 { return c.Calls }},
+	{"min", func(c *account.Costs) uint64 { return c.Min }},
+	{"median", func(c *account.Costs) uint64 { return c.Median }},
+	{"p90", func(c *account.Costs) uint64 { return c.P90 }},
+	{"p99", func(c *account.Costs) uint64 { return c.P99 }},
+	{"max", func(c *account.Costs) uint64 { return c.Max }},
+	{"total", func(c *account.Costs) uint64 { return c.Total }},
+	{"sum", func(c *account.Costs) uint64 { return c.TotalRaw }},
+	{"self", func(c *account.Costs) uint64 { return c.Self }},
+}
+
+func costNames() []string {
+	names := make([]string, len(costKeys))
+	for i, k := range costKeys {
+		names[i] = k.Name
+	}
+	return names
+}
+
+// keyList joins words as a sentence does.
+func keyList(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// FindCostKey returns the key of a name, which may be one of llvm-xray's.
+func FindCostKey(name string) (CostKey, bool) {
+	if also, ok := map[string]string{"count": "calls", "med": "median", "90p": "p90", "99p": "p99"}[name]; ok {
+		name = also
+	}
+	i := slices.IndexFunc(costKeys, func(k CostKey) bool { return k.Name == name })
+	if i < 0 {
+		return CostKey{}, false
+	}
+	return costKeys[i], true
+}
+
+// text returns a number as tables have it.
+func (k CostKey) text(c *account.Costs, unit string) string {
+	if k.Name == "calls" {
+		return report.Count(c.Calls)
+	}
+	return report.Duration(k.of(c), unit)
+}
+
+// accountRow is a function on its way to the output.
+type accountRow struct {
+	account.Function
+	trace.Func        // name, file and line
+	shown      string // the name as displayed
+}
+
+// order returns how --sort compares. Numbers descend; ties are in the order of
+// the functions' ids.
+func (f *accountFlags) order() (func(a, b accountRow) int, error) {
+	var compare func(a, b accountRow) int
+	key, ok := FindCostKey(f.sort)
+	switch {
+	case ok:
+		compare = func(a, b accountRow) int { return cmp.Compare(key.of(&b.Costs), key.of(&a.Costs)) }
+	case f.sort == "name" || f.sort == "func":
+		compare = func(a, b accountRow) int { return cmp.Compare(a.shown, b.shown) }
+	case f.sort == "id" || f.sort == "funcid":
+		compare = func(a, b accountRow) int { return cmp.Compare(a.Function.Func, b.Function.Func) }
+	default:
+		return nil, verb.Usagef("--sort %s: there is %s", f.sort, keyList(append(costNames(), "name", "id")))
+	}
+	if f.reverse {
+		forward := compare
+		compare = func(a, b accountRow) int { return forward(b, a) }
+	}
+	return func(a, b accountRow) int {
+		return cmp.Or(compare(a, b), cmp.Compare(a.Function.Func, b.Function.Func))
+	}, nil
+}
+
+// accountTable is what is printed of all threads, or of one.
+type accountTable struct {
+	thread *threadTrie // nil for all
+	rows   []accountRow
+	funcs  int // before --top
+}
+
+func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	style, err := f.Style(s)
+	if err != nil {
+		return err
+	}
+	if f.Json && f.csv {
+		return verb.Usagef("--json and --csv: choose one")
+	}
+	order, err := f.order()
+	if err != nil {
+		return err
+	}
+	filter, err := verb.NewNameFilter(f.pattern)
+	if err != nil {
+		return err
+	}
+	logs, err := f.Open(s, args, f.Names())
+	if err != nil {
+		return err
+	}
+	defer logs.Close()
+	f.sort = logs.Known(f.sort)
+	if order, err = f.order(); err != nil {
+		return err
+	}
+	if f.only {
+		if err := logs.noEvents("--recursive-calls-only"); err != nil {
+			return err
+		}
+		logs.replay = account.RunRecursive
+	}
+	results, err := logs.Account(ctx, f.Options())
+	if err != nil {
+		return err
+	}
+	build := func(trie *calltrie.Trie) accountTable {
+		t := accountTable{rows: accountRows(trie, logs, filter)}
+		slices.SortFunc(t.rows, order)
+		t.funcs = len(t.rows)
+		if f.top > 0 {
+			t.rows = t.rows[:min(f.top, len(t.rows))]
+		}
+		return t
+	}
+	var tables []accountTable
+	for _, g := range logs.groups(results, f.perThread) {
+		t := build(g.Trie)
+		t.thread = g.thread
+		tables = append(tables, t)
+	}
+	unit := logs.Clock.Unit()
+	switch {
+	case f.Json:
+		return f.writeJSON(s.Out, tables, unit)
+	case f.csv:
+		return f.writeCSV(s.Out, tables)
+	}
+	return f.writeText(s, tables, logs, style)
+}
+
+// accountRows returns the functions that had calls and that are asked for.
+func accountRows(trie *calltrie.Trie, logs *TraceSet, filter verb.NameFilter) []accountRow {
+	var rows []accountRow
+	for _, fn := range account.Functions(trie) {
+		if fn.Calls == 0 {
+			continue
+		}
+		known := logs.Funcs[fn.Func]
+		known.Name = logs.Symbol(fn.Func)
+		if filter.Match(known.Name) {
+			rows = append(rows, accountRow{fn, known, logs.Name(fn.Func)})
+		}
+	}
+	return rows
+}
+
+func (f *accountFlags) writeText(s *verb.Streams, tables []accountTable, logs *TraceSet, style report.Style) error {
+	shown := 0
+	for i := range tables {
+		t := &tables[i]
+		if t.thread != nil && len(t.rows) > 0 {
+			if shown > 0 {
+				fmt.Fprintln(s.Out)
+			}
+			fmt.Fprintln(s.Out, style.Paint(report.Bold, t.thread.Label+":"))
+		}
+		shown += len(t.rows)
+		if err := f.table(t.rows, logs).Write(s.Out, style); err != nil {
+			return err
+		}
+		if more := t.funcs - len(t.rows); more > 0 {
+			fmt.Fprintln(s.Out, style.Paint(report.Dim, fmt.Sprintf("and %s more", verb.Plural(more, "function"))))
+		}
+	}
+	if shown == 0 {
+		verb.Note(s, "no function to show")
+	}
+	return nil
+}
+
+func (f *accountFlags) table(rows []accountRow, logs *TraceSet) *report.Table {
+	var keys []CostKey
+	table := &report.Table{}
+	for _, k := range costKeys {
+		if k.Name == "total" && f.recursive || k.Name == "sum" && !f.recursive || !logs.knows(k.Name) {
+			continue
+		}
+		keys = append(keys, k)
+		table.Columns = append(table.Columns, report.Column{Title: k.Name, Align: report.Right})
+	}
+	endless := slices.ContainsFunc(rows, func(r accountRow) bool { return r.Deduced+r.Open > 0 })
+	if endless {
+		table.Columns = append(table.Columns, report.Column{Title: "no exit", Align: report.Right})
+	}
+	table.Columns = append(table.Columns, report.Column{Title: "function", Shrink: report.Shorten}, report.Column{Shrink: report.ShortenPath, Optional: true})
+	for i := range rows {
+		r := &rows[i]
+		var cells []report.Cell
+		for _, k := range keys {
+			cells = append(cells, report.Text(k.text(&r.Costs, logs.Clock.Unit())))
+		}
+		if endless {
+			text := ""
+			if n := r.Deduced + r.Open; n > 0 {
+				text = report.Count(n)
+			}
+			cells = append(cells, report.Cell{Text: text, Color: report.Amber})
+		}
+		table.Add(append(cells, report.Text(r.shown), report.Cell{Text: verb.SourceText(r.File, r.Line), Color: report.Dim})...)
+	}
+	return table
+}
+
+// writeCSV writes one row for each function, of each thread if they are apart.
+func (f *accountFlags) writeCSV(w io.Writer, tables []accountTable) error {
+	out := csv.NewWriter(w)
+	out.UseCRLF = true // RFC 4180
+	var head []string
+	if f.perThread {
+		head = append(head, "log", "pid", "tid")
+	}
+	head = append(append(append(head, "id"), costNames()...), "no_exit", "open", "function", "symbol", "file", "line")
+	_ = out.Write(head) // Error has it
+	number := func(n uint64) string { return strconv.FormatUint(n, 10) }
+	for i := range tables {
+		t := &tables[i]
+		for k := range t.rows {
+			r := &t.rows[k]
+			var record []string
+			if t.thread != nil {
+				record = append(record, t.thread.Log.File, number(uint64(t.thread.PID)), number(uint64(t.thread.TID)))
+			}
+			record = append(record, number(uint64(r.Function.Func)))
+			for _, key := range costKeys {
+				record = append(record, number(key.of(&r.Costs)))
+			}
+			line := ""
+			if r.Line > 0 {
+				line = strconv.Itoa(r.Line)
+			}
+			_ = out.Write(append(record, number(r.Deduced), number(r.Open), r.shown, r.Name, r.File, line))
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// costsJSON is Costs in JSON, in the unit that the document names.
+type costsJSON struct {
+	Calls  uint64 `json:"calls"`
+	Min    uint64 `json:"min"`
+	Median uint64 `json:"median"`
+	P90    uint64 `json:"p90"`
+	P99    uint64 `json:"p99"`
+	Max    uint64 `json:"max"`
+	Total  uint64 `json:"total"`
+	Sum    uint64 `json:"sum"`
+	Self   uint64 `json:"self"`
+	NoExit uint64 `json:"no_exit,omitempty"`
+	Open   uint64 `json:"open,omitempty"`
+	// Inferred are calls that a jump at the end of the caller made.
+	Inferred uint64 `json:"inferred,omitempty"`
+}
+
+func costsToJSON(c *account.Costs) costsJSON {
+	return costsJSON{c.Calls, c.Min, c.Median, c.P90, c.P99, c.Max, c.Total, c.TotalRaw, c.Self, c.Deduced, c.Open, c.Inferred}
+}
+
+func (f *accountFlags) writeJSON(w io.Writer, tables []accountTable, unit string) error {
+	type functionJSON struct {
+		ID        uint32 `json:"id"`
+		Name      string `json:"name"`
+		Demangled string `json:"demangled"`
+		Object    string `json:"object,omitempty"`
+		File      string `json:"file,omitempty"`
+		Line      int    `json:"line,omitempty"`
+		costsJSON
+	}
+	type tableJSON struct {
+		threadJSON
+		Functions []functionJSON `json:"functions"`
+	}
+	convert := func(rows []accountRow) []functionJSON {
+		list := make([]functionJSON, len(rows))
+		for i := range rows {
+			r := &rows[i]
+			list[i] = functionJSON{uint32(r.Function.Func), r.Name, r.shown, r.Object, r.File, r.Line, costsToJSON(&r.Costs)}
+		}
+		return list
+	}
+	if !f.perThread {
+		return report.WriteJSON(w, struct {
+			Unit      string         `json:"unit"`
+			Functions []functionJSON `json:"functions"`
+		}{unit, convert(tables[0].rows)})
+	}
+	threads := make([]tableJSON, len(tables))
+	for i := range tables {
+		t := &tables[i]
+		threads[i] = tableJSON{threadJSON{t.thread.Log.File, t.thread.PID, t.thread.TID, t.thread.Thread.Thread.Stack}, convert(t.rows)}
+	}
+	return report.WriteJSON(w, struct {
+		Unit    string      `json:"unit"`
+		Threads []tableJSON `json:"threads"`
+	}{unit, threads})
+}

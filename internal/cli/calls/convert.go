@@ -1,0 +1,298 @@
+package calls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/format/xrayyaml"
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// traceFormat is a format of cairn convert.
+type traceFormat struct {
+	name, help string
+	suffixes   []string
+	binary     bool // it is no text
+	sums       bool // it has sums of calls
+	write      func(*converter, context.Context, io.Writer) error
+}
+
+// traceFormats is a function, for its rows refer to methods that refer to it.
+func traceFormats() []traceFormat {
+	return []traceFormat{
+		{"chrome", "JSON for ui.perfetto.dev and chrome://tracing", []string{".json"}, false, false, (*converter).chrome},
+		{"perfetto", "for ui.perfetto.dev and trace_processor, a sixth of the size", []string{".perfetto-trace", ".pftrace", ".perfetto"}, true, false, (*converter).perfetto},
+		{"speedscope", "for speedscope.app", []string{".speedscope.json", ".speedscope"}, false, false, (*converter).speedscope},
+		{"pprof", "calls and times by stack, for go tool pprof", []string{".pb", ".pprof"}, true, true, (*converter).pprof},
+		{"folded", "a line for each stack, for flamegraph.pl and others", []string{".folded", ".txt"}, false, true, (*converter).folded},
+		{"parquet", "a row for each call, for DuckDB, ClickHouse and Spark", []string{".parquet"}, true, true, (*converter).parquet},
+		{"yaml", "the records as llvm-xray convert -f yaml writes them", []string{".yaml", ".yml"}, false, false, (*converter).yaml},
+		{"raw", "a basic log of XRay, as llvm-xray convert -f raw writes it", []string{".xray"}, true, false, (*converter).raw},
+	}
+}
+
+type convertFlags struct {
+	TraceFlags
+	names           verb.DisplayFlags
+	to, out, by     string
+	perThread, sums bool
+}
+
+// Convert returns the command cairn convert.
+func Convert(s *verb.Streams) *cobra.Command {
+	var f convertFlags
+	var formats strings.Builder
+	for _, x := range traceFormats() {
+		fmt.Fprintf(&formats, "  %-11s %s (%s)\n", x.name, x.help, strings.Join(x.suffixes, ", "))
+	}
+	c := &cobra.Command{
+		Use:   "convert LOG... -o FILE",
+		Short: "Write logs of calls in the formats of other viewers and tools",
+		Long: `convert writes logs of calls in another format. The suffix of FILE says which,
+or --format; .gz or .zst behind it compresses the file.
+
+` + formats.String() + `
+The first three have every call, to the nanosecond; chrome and perfetto also have
+arguments and custom and typed events. Calls without an exit end where cairn stacks
+has them end. Browsers get slow with some millions of calls: perfetto takes most,
+and speedscope with --sums has the stacks of a log of any length.
+
+pprof, folded and --sums have what the stacks cost: the calls that ended there and
+the time spent in the innermost function itself. Of stacks deeper than 512 the
+middle is left out.
+
+yaml and raw have one log, record by record, in the order of time, with the log's ticks;
+raw has no arguments and events.`,
+		Example: `  cairn convert --map ./app xray-log.app.* -o app.json.gz
+  cairn convert --map ./app log -o app.pb.gz && go tool pprof -http : app.pb.gz
+  cairn convert --map ./app log --format folded | flamegraph.pl > app.svg`,
+		Args: verb.ExactFiles("convert", "a log", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error {
+			x, err := f.format()
+			if err != nil {
+				return err
+			}
+			if err := f.check(c, x.name); err != nil {
+				return err
+			}
+			return f.run(c.Context(), s, x, args)
+		},
+	}
+	f.Register(c)
+	c.Flags().StringVar(&f.to, "format", "", "`format` to write, one of the above")
+	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	c.Flags().StringVar(&f.by, "by", "self", "folded and --sums: weigh stacks by this `key`: self or calls")
+	c.Flags().BoolVar(&f.sums, "sums", false, "speedscope: sums of stacks and not every call")
+	c.Flags().BoolVar(&f.perThread, "per-thread", false, "pprof: label stacks with their thread; folded: put it under them;\n--sums: a profile for each; yaml: one after the other")
+	f.names.RegisterNames(c)
+	return c
+}
+
+// format returns the format that --format or the suffix of the file names.
+func (f *convertFlags) format() (*traceFormat, error) {
+	var known []string
+	var found *traceFormat
+	longest := 0
+	path := strings.ToLower(strings.TrimSuffix(f.out, logfile.Suffix(f.out)))
+	for _, x := range traceFormats() {
+		if x.name == f.to {
+			return &x, nil
+		}
+		known = append(known, x.name)
+		for _, suffix := range x.suffixes {
+			if strings.HasSuffix(path, suffix) && len(suffix) > longest {
+				found, longest = &x, len(suffix)
+			}
+		}
+	}
+	switch {
+	case f.to != "":
+		return nil, verb.Usagef("--format %s: there is %s", f.to, strings.Join(known, ", "))
+	case found == nil:
+		return nil, verb.Usagef("which format? Give --format, one of %s, or -o FILE with a suffix that tells", strings.Join(known, ", "))
+	}
+	return found, nil
+}
+
+// check refuses flags that the format has no use for.
+func (f *convertFlags) check(c *cobra.Command, format string) error {
+	if f.by == "time" { // the word of before
+		f.by = "self"
+	}
+	switch {
+	case f.by != "self" && f.by != "calls":
+		return verb.Usagef("--by %s: there is self and calls", f.by)
+	case f.sums && format != "speedscope":
+		return verb.Usagef("--sums is for speedscope: %s has no choice", format)
+	case c.Flags().Changed("by") && format != "folded" && !f.sums:
+		return verb.Usagef("--by is for folded, and speedscope with --sums: %s has no choice", format)
+	case f.perThread && format == "raw":
+		return verb.Usagef("--per-thread: raw has the records of all threads in the order of time")
+	case f.perThread && (format == "chrome" || format == "perfetto" || format == "parquet" || format == "speedscope" && !f.sums):
+		return verb.Usagef("--per-thread: %s always has each thread apart", format)
+	}
+	return nil
+}
+
+// converter writes the logs of one command.
+type converter struct {
+	*convertFlags
+	set     *TraceSet
+	results []*account.Result // of each log, if the format has sums
+}
+
+func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *traceFormat, args []string) error {
+	if x.binary {
+		if err := verb.NotOnTerminal(s, f.out, x.name, "-o"); err != nil {
+			return err
+		}
+	}
+	names := f.names.Names()
+	names.LLVM = x.name == "yaml"
+	set, err := f.Open(s, args, names)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	if len(set.Logs) > 1 && (x.name == "yaml" || x.name == "raw") {
+		return fmt.Errorf("%s has one log, and these are %d: convert them one by one", x.name, len(set.Logs))
+	}
+	if !x.sums && !f.sums {
+		if err := set.noEvents(x.name); err != nil {
+			return err
+		}
+	}
+	if f.by == "self" && (x.name == "folded" || f.sums) {
+		f.by = set.Known(f.by)
+	}
+	v := &converter{convertFlags: f, set: set}
+	if x.sums || f.sums {
+		if v.results, err = set.Account(ctx, f.Options()); err != nil {
+			return err
+		}
+	}
+	return verb.WriteFile(s, f.out, func(w io.Writer) error {
+		z, err := logfile.Compress(w, f.packing(x))
+		if err != nil {
+			return err
+		}
+		return errors.Join(x.write(v, ctx, z), z.Close())
+	})
+}
+
+// packing is the path whose suffix says how to compress the file. What packs
+// itself is not packed twice.
+func (f *convertFlags) packing(x *traceFormat) string {
+	if x.name == "pprof" && strings.EqualFold(logfile.Suffix(f.out), ".gz") {
+		return ""
+	}
+	return f.out
+}
+
+func (v *converter) parquet(ctx context.Context, w io.Writer) error {
+	return v.set.writeCalls(ctx, w, v.set.database(v.results), v.Options())
+}
+
+func (v *converter) yaml(ctx context.Context, w io.Writer) error {
+	logs, stop := v.set.watch()
+	defer stop()
+	out := xrayyaml.NewWriter(w, yamlHeader(v.set.Logs[0]), v.set.Name)
+	if v.perThread {
+		logs = singleThreads(logs[0])
+	}
+	for _, log := range logs {
+		if err := v.records(ctx, out, log); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// raw writes a basic log.
+func (v *converter) raw(ctx context.Context, w io.Writer) error {
+	logs, stop := v.set.watch()
+	defer stop()
+	version, hz := 3, v.set.Clock.Hz
+	if h := yamlHeader(v.set.Logs[0]); h.Version > 0 {
+		hz = h.Hz
+		if h.Type == 0 {
+			version = min(version, int(h.Version))
+		}
+	}
+	out := xray.NewRawWriter(w, version, hz)
+	if err := v.records(ctx, out, logs[0]); err != nil {
+		return err
+	}
+	if out.Left > 0 {
+		verb.Note(v.set.Streams, "raw has no room for arguments and events: %s left out", report.Count(uint64(out.Left)))
+	}
+	return out.Close()
+}
+
+// recordWriter takes records one by one.
+type recordWriter interface {
+	Write(pid, tid uint32, e *trace.Event, data *trace.Payload) error
+}
+
+// singleThreads returns the threads of a log as logs of their own.
+func singleThreads(log trace.Log) []trace.Log {
+	var logs []trace.Log
+	for i := range log.Threads() {
+		n := -1
+		logs = append(logs, trace.Only(log, func(trace.Thread) bool { n++; return n == i }))
+	}
+	return logs
+}
+
+// records writes the records of a log in the order of time.
+func (v *converter) records(ctx context.Context, out recordWriter, log trace.Log) error {
+	threads := log.Threads()
+	for it, err := range trace.ByTime(log) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if damage := (*trace.Damage)(nil); errors.As(err, &damage) {
+			verb.Note(v.set.Streams, "%v", damage)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		th := &threads[it.Thread]
+		if err := out.Write(th.PID, th.TID, &it.Event, it.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// yamlHeader returns the header of a log. The flags of a clock are set in all
+// logs, whatever the machine.
+func yamlHeader(log trace.Log) xrayyaml.Header {
+	for {
+		part, ok := log.(interface{ Unwrap() trace.Log })
+		if !ok {
+			break
+		}
+		log = part.Unwrap()
+	}
+	out := xrayyaml.Header{ConstantTSC: true, NonstopTSC: true}
+	if x, ok := log.(*xray.Log); ok {
+		h := x.About()
+		out.Version, out.Hz = uint16(h.Version), h.Hz
+		if h.FDR {
+			out.Type = 1
+		}
+	}
+	return out
+}

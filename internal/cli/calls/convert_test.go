@@ -1,0 +1,52 @@
+package calls
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Viewers know processes by their number alone.
+func TestProcessIDs(t *testing.T) {
+	t.Parallel()
+	log := func(pids ...uint32) trace.Log {
+		m := &trace.Memory{}
+		for _, pid := range pids {
+			m.List = append(m.List, trace.Thread{PID: pid, TID: 1})
+			m.Content = append(m.Content, nil)
+		}
+		return m
+	}
+	for _, test := range []struct {
+		logs []trace.Log
+		want string
+	}{
+		{[]trace.Log{log(0, 7, 8), log(7, 9)}, "[map[0:10 7:7 8:8] map[7:11 9:9]]"},
+		{[]trace.Log{log(5), log(5), log(6)}, "[map[5:5] map[5:7] map[6:6]]"},
+		{[]trace.Log{log(1, 1<<31, 1<<31-1, 1<<31-2)}, "[map[1:1 2147483646:2147483646 2147483647:2147483647 2147483648:2]]"},
+	} {
+		if got := fmt.Sprint(processIDs(test.logs)); got != test.want {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
+	}
+}
+
+// The longest suffix tells.
+func TestConvertFormat(t *testing.T) {
+	t.Parallel()
+	for out, want := range map[string]string{
+		"a.json": "chrome", "a.JSON.gz": "chrome", "a.speedscope.json": "speedscope", "x/a.pb.gz": "pprof", "a.pb.zst": "pprof",
+		"a.perfetto-trace": "perfetto", "a.folded": "folded", "a.yaml.zst": "yaml", "a.parquet": "parquet",
+	} {
+		f := convertFlags{out: out}
+		if x, err := f.format(); err != nil || x.name != want {
+			t.Errorf("%s is %v, %v; want %s", out, x, err, want)
+		}
+	}
+	for _, f := range []convertFlags{{out: "-"}, {out: "a.gz"}, {out: "a.json", to: "xml"}, {out: "json"}} {
+		if x, err := f.format(); err == nil {
+			t.Errorf("%+v is %s", f, x.name)
+		}
+	}
+}

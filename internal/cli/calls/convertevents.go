@@ -1,0 +1,269 @@
+package calls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/cairnprof/cairn/format/chrometrace"
+	"github.com/cairnprof/cairn/format/perfetto"
+	"github.com/cairnprof/cairn/format/speedscope"
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// manyCalls is how many calls make a browser slow.
+const manyCalls = 5_000_000
+
+// eventWriter writes what threads did, one thread after the other. Times are
+// since the start of the trace.
+type eventWriter interface {
+	Thread(pid, tid uint32, process, thread string) error
+	Begin(at uint64, fn int, args []uint64) error
+	End(at uint64) error
+	Instant(at uint64, kind trace.Kind, p *trace.Payload) error
+	Close() error
+}
+
+func (v *converter) chrome(ctx context.Context, w io.Writer) error {
+	start := v.origins()[0]
+	meta := []chrometrace.Meta{{Key: "start", Value: strconv.FormatUint(start, 10)}, {Key: "unit", Value: v.set.Clock.Unit()}}
+	for i, log := range v.set.Logs {
+		key := "log"
+		if len(v.set.Logs) > 1 {
+			key = fmt.Sprintf("log %d", i+1)
+		}
+		meta = append(meta, chrometrace.Meta{Key: key, Value: log.Info().File})
+	}
+	out := chrometrace.NewWriter(w, meta)
+	return v.events(ctx, out, func(id trace.FuncID) int { return out.Function(v.set.Name(id)) })
+}
+
+func (v *converter) perfetto(ctx context.Context, w io.Writer) error {
+	clock := perfetto.Boottime
+	if v.set.Clock.Epoch {
+		clock = perfetto.Realtime
+	}
+	out := perfetto.NewWriter(w, v.origins()[0], clock)
+	return v.events(ctx, out, func(id trace.FuncID) int { return out.Function(v.set.Name(id)) })
+}
+
+func (v *converter) speedscope(ctx context.Context, w io.Writer) error {
+	if v.sums {
+		return v.speedscopeSums(w)
+	}
+	out := &scopeEvents{Writer: speedscope.NewWriter(w, v.set.Title()), unit: v.scopeUnit()}
+	err := v.events(ctx, out, func(id trace.FuncID) int { return out.Function(v.frame(id)) })
+	if err == nil && out.instants > 0 {
+		verb.Note(v.set.Streams, "%s left out: speedscope has no place for custom and typed events", verb.Plural(out.instants, "event"))
+	}
+	return err
+}
+
+func (v *converter) frame(id trace.FuncID) speedscope.Frame {
+	fn := v.set.Funcs[id]
+	return speedscope.Frame{Name: v.set.Name(id), File: fn.File, Line: fn.Line}
+}
+
+func (v *converter) scopeUnit() speedscope.Unit {
+	if v.set.Clock.Hz == 0 {
+		return speedscope.None
+	}
+	return speedscope.Nanoseconds
+}
+
+// scopeEvents writes threads as speedscope's profiles.
+type scopeEvents struct {
+	*speedscope.Writer
+	unit     speedscope.Unit
+	threads  int
+	instants int
+}
+
+func (x *scopeEvents) Thread(_, _ uint32, process, thread string) error {
+	if x.threads++; x.threads > 1 {
+		if err := x.EndEvented(); err != nil {
+			return err
+		}
+	}
+	return x.Evented(thread+" of "+process, x.unit)
+}
+
+func (x *scopeEvents) Begin(at uint64, fn int, _ []uint64) error { return x.Writer.Begin(at, fn) }
+
+func (x *scopeEvents) Instant(uint64, trace.Kind, *trace.Payload) error {
+	x.instants++
+	return nil
+}
+
+func (x *scopeEvents) Close() error {
+	if x.threads == 0 { // a file without a profile is none
+		x.Evented("no threads", x.unit)
+	}
+	return errors.Join(x.EndEvented(), x.Writer.Close())
+}
+
+// events writes all that the threads did.
+func (v *converter) events(ctx context.Context, out eventWriter, function func(trace.FuncID) int) error {
+	opt, err := v.set.withTails(ctx, v.Options())
+	if err != nil {
+		return err
+	}
+	logs, stop := v.set.watch()
+	e := &eventCopy{out: out, function: function, functions: make(map[trace.FuncID]int)}
+	origins, pids := v.origins(), processIDs(v.set.Logs)
+	results := make([]*account.Result, len(logs))
+	for i, log := range logs {
+		results[i] = &account.Result{}
+		for t, th := range log.Threads() {
+			pid := pids[i][th.PID]
+			if err := out.Thread(pid, trackOf(th), processName(log, th, pid), "thread "+threadText(th)); err != nil {
+				stop()
+				return err
+			}
+			replay := account.NewReplay(log, t, opt)
+			damage, err := e.copy(replay.Steps(ctx), origins[i])
+			if err != nil {
+				stop()
+				return err
+			}
+			results[i].Threads = append(results[i].Threads, replay.Thread())
+			results[i].Damage = append(results[i].Damage, damage...)
+		}
+	}
+	stop()
+	for i, r := range results {
+		v.set.noteResult(logs[i].Info(), r)
+	}
+	v.set.noteNames(results)
+	if _, small := out.(*perfetto.Writer); !small && e.calls > manyCalls {
+		verb.Note(v.set.Streams, "%s: that is much for a browser; --format perfetto makes a smaller file, and --format speedscope --sums one of the stacks alone", verb.Plural(e.calls, "call"))
+	}
+	return out.Close()
+}
+
+// An eventCopy hands steps to a writer.
+type eventCopy struct {
+	out       eventWriter
+	function  func(trace.FuncID) int
+	functions map[trace.FuncID]int // what function returned
+	calls     int
+}
+
+// copy writes the steps of a thread, relative to origin.
+func (e *eventCopy) copy(steps iter.Seq2[*account.Step, error], origin uint64) (damage []*trace.Damage, err error) {
+	for s, err := range steps {
+		if d := (*trace.Damage)(nil); errors.As(err, &d) {
+			damage = append(damage, d)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		at := s.At - min(s.At, origin)
+		switch s.What {
+		case account.Begins:
+			err = e.out.Begin(at, e.number(s.Call.Func), s.Call.Args)
+		case account.Ends:
+			e.calls++
+			err = e.out.End(at)
+		case account.Happened:
+			p := s.Payload
+			if p == nil {
+				p = &trace.Payload{}
+			}
+			err = e.out.Instant(at, s.Kind, p)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return damage, nil
+}
+
+func (e *eventCopy) number(id trace.FuncID) int {
+	n, ok := e.functions[id]
+	if !ok {
+		n = e.function(id)
+		e.functions[id] = n
+	}
+	return n
+}
+
+// origins returns, for each log, the time that its times are shown relative to:
+// where all clocks may be one, the earliest.
+func (v *converter) origins() []uint64 {
+	starts := make([]uint64, len(v.set.Logs))
+	one := true
+	for i, log := range v.set.Logs {
+		c := log.Info().Clock
+		starts[i] = c.Nanoseconds(c.Start)
+		one = one && c.Epoch == v.set.Clock.Epoch && (c.Epoch || c.Hz == v.set.Clock.Hz)
+	}
+	if one {
+		first := slices.Min(starts)
+		for i := range starts {
+			starts[i] = first
+		}
+	}
+	return starts
+}
+
+// processIDs returns, for each log, the number to show for each of its processes.
+// That is its id, but viewers know processes by that alone: of two logs with one
+// id the second gets another, and so do ids that viewers do not take for one.
+func processIDs(logs []trace.Log) []map[uint32]uint32 {
+	used := make(map[uint32]bool)
+	shown := make([]map[uint32]uint32, len(logs))
+	next := uint32(1)
+	for i, log := range logs {
+		shown[i] = make(map[uint32]uint32)
+		for _, th := range log.Threads() {
+			if _, ok := shown[i][th.PID]; !ok && !used[th.PID] && th.PID > 0 && th.PID <= math.MaxInt32 {
+				used[th.PID], shown[i][th.PID] = true, th.PID
+				next = max(next, th.PID+1)
+			}
+		}
+	}
+	for i, log := range logs {
+		for _, th := range log.Threads() {
+			if _, ok := shown[i][th.PID]; ok {
+				continue
+			}
+			for used[next] || next == 0 || next > math.MaxInt32 {
+				next = (next + 1) % math.MaxInt32
+			}
+			used[next], shown[i][th.PID] = true, next
+		}
+	}
+	return shown
+}
+
+// processName is what to call a thread's process, which is shown as pid.
+func processName(log trace.Log, th trace.Thread, pid uint32) string {
+	name := filepath.Base(log.Info().File)
+	if th.PID != pid && th.PID != 0 {
+		name += fmt.Sprintf(" (process %d)", th.PID)
+	}
+	return name
+}
+
+// trackOf is the number of the track that shows one stack of a thread: that of the thread
+// for its own. The kernel's numbers of threads take 22 bits.
+func trackOf(th trace.Thread) uint32 { return th.TID + th.Stack<<22 }
+
+// threadText names a thread of a log: "12", or "12, stack 1" for another stack of it.
+func threadText(th trace.Thread) string {
+	text := strconv.FormatUint(uint64(th.TID), 10)
+	if th.Stack > 0 {
+		text += ", stack " + strconv.FormatUint(uint64(th.Stack), 10)
+	}
+	return text
+}

@@ -1,0 +1,152 @@
+package calls
+
+import (
+	"context"
+	"io"
+
+	"github.com/cairnprof/cairn/format/folded"
+	"github.com/cairnprof/cairn/format/speedscope"
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/export"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// stackWeight returns what a stack weighs of itself: its calls or its time.
+func stackWeight(by string) func(*calltrie.Stats) uint64 {
+	if by == "calls" {
+		return func(s *calltrie.Stats) uint64 { return s.Calls }
+	}
+	return func(s *calltrie.Stats) uint64 { return s.Self }
+}
+
+// groups returns the stacks to write, and says if they are cut.
+func (v *converter) groups() []stackGroup {
+	v.set.noteDepth(v.results)
+	return v.set.MarkedGroups(v.results, v.perThread)
+}
+
+// noteDepth says that stacks were cut.
+func (t *TraceSet) noteDepth(results []*account.Result) {
+	for i, r := range results {
+		if depth := r.Total().MaxDepth; depth > export.MaxFrames {
+			verb.Note(t.Streams, "%s: stacks are up to %d frames deep: beyond %d the middle is left out", t.Logs[i].Info().File, depth, export.MaxFrames)
+		}
+	}
+}
+
+func (v *converter) folded(_ context.Context, w io.Writer) error {
+	return v.set.writeFolded(w, v.groups(), stackWeight(v.by), verb.NameFilter{})
+}
+
+// writeFolded writes the stacks that weigh something and whose innermost function
+// is asked for.
+func (t *TraceSet) writeFolded(w io.Writer, groups []stackGroup, weight func(*calltrie.Stats) uint64, filter verb.NameFilter) error {
+	out := folded.NewWriter(w)
+	var names []string
+	for _, g := range groups {
+		err := export.EachStack(g.Trie, export.MaxFrames, func(stack []trace.FuncID, n *calltrie.Node) error {
+			if weight(&n.Stats) == 0 || !filter.Match(t.Funcs.Name(n.Func)) {
+				return nil
+			}
+			names = names[:0]
+			if g.Label != "" {
+				names = append(names, g.Label)
+			}
+			for _, fn := range stack {
+				names = append(names, t.Name(fn))
+			}
+			return out.Write(names, weight(&n.Stats))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+func (v *converter) speedscopeSums(w io.Writer) error {
+	unit, weight := v.scopeUnit(), stackWeight(v.by)
+	if v.by == "calls" {
+		unit = speedscope.None
+	}
+	out := speedscope.NewWriter(w, v.set.Title())
+	numbers := make(map[trace.FuncID]int)
+	var frames []int
+	for _, g := range v.groups() {
+		label := g.Label
+		if label == "" {
+			label = "all threads"
+		}
+		err := out.Sampled(label, unit, func(yield func([]int, uint64) error) error {
+			return export.EachStack(g.Trie, export.MaxFrames, func(stack []trace.FuncID, n *calltrie.Node) error {
+				if weight(&n.Stats) == 0 {
+					return nil
+				}
+				frames = frames[:0]
+				for _, fn := range stack {
+					number, ok := numbers[fn]
+					if !ok {
+						number = out.Function(v.frame(fn))
+						numbers[fn] = number
+					}
+					frames = append(frames, number)
+				}
+				return yield(frames, weight(&n.Stats))
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+func (v *converter) pprof(_ context.Context, w io.Writer) error {
+	opt := export.StackOptions{Unit: "nanoseconds", Show: v.set.Names.Show, Name: v.set.Funcs.Name}
+	if v.set.Clock.Hz == 0 {
+		opt.Unit = "ticks"
+	} else {
+		opt.Start, opt.Duration = v.span()
+	}
+	for _, log := range v.set.Logs {
+		opt.Comments = append(opt.Comments, log.Info().File)
+	}
+	var groups []export.Stacks
+	for _, g := range v.groups() {
+		s := export.Stacks{Trie: g.Trie}
+		if th := g.thread; th != nil {
+			s.Numbers = map[string]uint32{"thread": th.TID, "process": th.PID}
+			if len(v.set.Logs) > 1 {
+				s.Labels = map[string]string{"log": th.Log.File}
+			}
+		}
+		groups = append(groups, s)
+	}
+	p := export.StackPprof(groups, v.set.Funcs, opt)
+	if err := p.CheckValid(); err != nil {
+		return err
+	}
+	if logfile.Suffix(v.out) == "" || v.packing(&traceFormat{name: "pprof"}) == "" {
+		return p.Write(w) // which packs with gzip
+	}
+	return p.WriteUncompressed(w)
+}
+
+// span returns when the trace begins, 0 if its clock does not tell, and how long
+// it takes.
+func (v *converter) span() (start, duration uint64) {
+	for i, origin := range v.origins() {
+		for _, th := range v.results[i].Threads {
+			if th.Last > origin {
+				duration = max(duration, th.Last-origin)
+			}
+		}
+	}
+	if v.set.Clock.Epoch {
+		start = v.origins()[0]
+	}
+	return start, duration
+}

@@ -1,0 +1,81 @@
+package calls
+
+import (
+	"iter"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// dumpLog is a log whose records are printed. Those of mode trace are made to
+// look like XRay's.
+type dumpLog struct {
+	trace.Log
+	about   xray.About
+	records func(from int64) iter.Seq2[xray.Record, error]
+}
+
+// open opens a log, and sees to the names of its functions.
+func (p *recordPrinter) open(file *logfile.File, maps []string) (*dumpLog, error) {
+	if !tracelog.DetectTrace(file.Head(logfile.HeadSize)) {
+		log, err := xray.Open(file, file.Size, file.Name)
+		if err != nil {
+			return nil, err
+		}
+		if !p.mapped {
+			loaded, err := loadMaps(p.set.Streams, maps)
+			if err != nil {
+				return nil, err
+			}
+			p.set.Funcs = loaded.Funcs
+			p.mapped = true
+			clear(p.set.Shown)
+		}
+		return &dumpLog{log, log.About(), log.RecordsFrom}, nil
+	}
+	set := &TraceSet{Streams: p.set.Streams, Files: []*logfile.File{file}}
+	log, err := tracelog.OpenEvents(file, file.Size, file.Name, &set.Objects)
+	if err != nil {
+		return nil, err
+	}
+	if p.set.Funcs, err = set.ownFuncs(maps); err != nil {
+		return nil, err
+	}
+	p.mapped = false
+	clear(p.set.Shown)
+	about := xray.About{FDR: true, Hz: log.Info().Clock.Hz, Buffer: wire.ChunkSize}
+	return &dumpLog{log, about, func(from int64) iter.Seq2[xray.Record, error] { return callRecords(log, from) }}, nil
+}
+
+// callRecords yields the events of a log of mode trace from an offset on.
+func callRecords(log *tracelog.Events, from int64) iter.Seq2[xray.Record, error] {
+	return func(yield func(xray.Record, error) bool) {
+		for _, d := range log.Info().Damage {
+			if d.Offset >= from && !yield(xray.Record{Offset: d.Offset, Size: d.Size}, d) {
+				return
+			}
+		}
+		last := make(map[uint32]uint64) // by thread
+		for e, err := range log.Records() {
+			if e.Offset < from {
+				continue
+			}
+			r := xray.Record{
+				Kind: xray.Call, Offset: e.Offset, Size: wire.EventSize, PID: log.Header.PID, TID: e.TID,
+				Time: e.Time, Event: e.Kind, Func: e.Func,
+			}
+			if before, ok := last[e.TID]; ok {
+				r.Delta = int64(e.Time - before)
+			}
+			if err == nil {
+				last[e.TID] = e.Time
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package calls
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+type graphFlags struct {
+	TraceFlags
+	names                   verb.DisplayFlags
+	format, out             string
+	label, edgeLabel, shade string
+	minPercent              float64
+	pattern                 string
+}
+
+// Graph returns the command cairn graph.
+func Graph(s *verb.Streams) *cobra.Command {
+	var f graphFlags
+	c := &cobra.Command{
+		Use:   "graph LOG... [flags]",
+		Short: "Draw who called whom in a trace, and what that cost",
+		Long: `graph joins the calls in logs to one graph: a node for each function, an edge for
+each pair of a caller and a callee, whatever the rest of the stack was. Nodes and
+edges can be labelled and coloured by the same numbers that cairn account has;
+those of an edge are of the calls along it. The node "outside" is where threads
+begin.
+
+A big program makes a big graph. --min-percent leaves out functions, and edges,
+whose total is below that share of the traced time; --regexp leaves out edges at
+which neither end matches.`,
+		Example: `  cairn graph --map ./app --shade self --min-percent 1 xray-log.app.* | dot -Tsvg -o app.svg
+  cairn graph --map ./app --format mermaid --edge-label calls xray-log.app.*`,
+		Args: verb.ExactFiles("graph", "logs of calls", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.names.Json && c.Flags().Changed("format") && f.format != "json" {
+				return verb.Usagef("--json and --format %s: choose one", f.format)
+			}
+			if f.names.Json {
+				f.format = "json"
+			}
+			f.names.Json = f.format == "json"
+			return f.run(c.Context(), s, args)
+		},
+	}
+	f.Register(c)
+	keys := keyList(append(costNames(), "none"))
+	c.Flags().StringVar(&f.format, "format", "dot", "`format` of the graph: dot, json or mermaid")
+	c.Flags().BoolVar(&f.names.Json, "json", false, "the same as --format json")
+	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	c.Flags().StringVar(&f.label, "label", "total", "label nodes with this `key`: "+keys)
+	c.Flags().StringVar(&f.edgeLabel, "edge-label", "calls", "label edges with this `key`")
+	c.Flags().StringVar(&f.shade, "shade", "self", "colour nodes and edges by this `key`")
+	c.Flags().Float64Var(&f.minPercent, "min-percent", 0, "leave out what took less than this `share` of all time")
+	verb.RegisterRegexp(c, &f.pattern, "only edges from or to functions whose name matches this `pattern`")
+	f.names.RegisterNames(c)
+	return c
+}
+
+// CostGraph is a graph that is ready to be written.
+type CostGraph struct {
+	Nodes []GraphNode // by id; the outside, if it has an edge, comes last
+	Edges []GraphEdge // by caller, then callee
+	Unit  string
+	// What to show; nil for nothing. JSON has all.
+	Label, EdgeLabel, Shade *CostKey
+}
+
+type GraphNode struct {
+	account.Function
+	trace.Func
+	Shown   string
+	Outside bool
+}
+
+// GraphEdge is an edge between two nodes, by index.
+type GraphEdge struct {
+	From, To int
+	account.Costs
+	Kind     string // of edges that are no calls
+	Inferred bool   // it was not seen
+}
+
+func (f *graphFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	writers := map[string]func(io.Writer, *CostGraph) error{"dot": WriteDot, "mermaid": WriteMermaid, "json": writeGraphJSON}
+	write, ok := writers[f.format]
+	if !ok {
+		return verb.Usagef("--format %s: there is dot, json and mermaid", f.format)
+	}
+	if !(f.minPercent >= 0 && f.minPercent <= 100) {
+		return verb.Usagef("--min-percent %v is not between 0 and 100", f.minPercent)
+	}
+	var g CostGraph
+	for _, k := range []struct {
+		flag, name string
+		key        **CostKey
+	}{{"label", f.label, &g.Label}, {"edge-label", f.edgeLabel, &g.EdgeLabel}, {"shade", f.shade, &g.Shade}} {
+		key, ok := FindCostKey(k.name)
+		switch {
+		case ok:
+			*k.key = &key
+		case k.name != "none":
+			return verb.Usagef("--%s %s: there is %s", k.flag, k.name, keyList(append(costNames(), "none")))
+		}
+	}
+	filter, err := verb.NewNameFilter(f.pattern)
+	if err != nil {
+		return err
+	}
+	logs, err := f.Open(s, args, f.names.Names())
+	if err != nil {
+		return err
+	}
+	defer logs.Close()
+	g.keep(logs)
+	results, err := logs.Account(ctx, f.Options())
+	if err != nil {
+		return err
+	}
+	trie := Merged(results)
+	g.Unit = logs.Clock.Unit()
+	left := g.build(trie, logs, f.threshold(trie), func(n *GraphNode) bool { return filter.Match(n.Name) })
+	if len(g.Nodes) == 0 {
+		verb.Note(s, "the graph is empty")
+	} else if left > 0 {
+		verb.Note(s, "%s with their edges left out", verb.Plural(left, "function"))
+	}
+	return verb.WriteFile(s, f.out, func(w io.Writer) error { return write(w, &g) })
+}
+
+// keep puts calls in the place of numbers that the logs do not have.
+func (g *CostGraph) keep(logs *TraceSet) {
+	calls, _ := FindCostKey("calls")
+	for _, k := range []**CostKey{&g.Label, &g.EdgeLabel, &g.Shade} {
+		if *k != nil && !logs.knows((*k).Name) {
+			*k = &calls
+		}
+	}
+}
+
+// threshold returns the time below which functions and edges are left out.
+func (f *graphFlags) threshold(trie *calltrie.Trie) float64 {
+	var all uint64
+	for _, n := range trie.Nodes() {
+		if n.Parent == calltrie.Root {
+			all += n.Total
+		}
+	}
+	return float64(all) * f.minPercent / 100
+}
+
+// build fills in nodes and edges and returns how many functions it left out:
+// those whose total is below least, and those without an edge that match takes.
+func (g *CostGraph) build(trie *calltrie.Trie, logs *TraceSet, least float64, match func(*GraphNode) bool) (left int) {
+	var nodes []GraphNode
+	index := make(map[trace.FuncID]int)
+	for _, fn := range account.Functions(trie) {
+		known := logs.Funcs[fn.Func]
+		known.Name = logs.Symbol(fn.Func)
+		index[fn.Func] = len(nodes)
+		nodes = append(nodes, GraphNode{Function: fn, Func: known, Shown: logs.Name(fn.Func)})
+	}
+	index[account.Outside] = len(nodes)
+	nodes = append(nodes, GraphNode{Outside: true, Shown: "outside"})
+	keep := func(n *GraphNode) bool { return n.Outside || float64(n.Total) >= least }
+	used := make([]bool, len(nodes))
+	for _, e := range account.Edges(trie) {
+		from, to := index[e.Caller], index[e.Callee]
+		a, b := &nodes[from], &nodes[to]
+		if keep(a) && keep(b) && float64(e.Total) >= least && (!a.Outside && match(a) || match(b)) {
+			g.Edges = append(g.Edges, GraphEdge{From: from, To: to, Costs: e.Costs})
+			used[from], used[to] = true, true
+		}
+	}
+	// A function whose every edge is too small is left out with them, unless it
+	// is big itself.
+	at := make([]int, len(nodes))
+	for i := range nodes {
+		n := &nodes[i]
+		if used[i] || !n.Outside && keep(n) && match(n) {
+			at[i] = len(g.Nodes)
+			g.Nodes = append(g.Nodes, *n)
+		} else if !n.Outside {
+			left++
+		}
+	}
+	for i := range g.Edges {
+		e := &g.Edges[i]
+		e.From, e.To = at[e.From], at[e.To]
+	}
+	return left
+}
+
+// shade returns how much of a value there is next to the largest one, from 0 to
+// 1. It is the root of the share, as otherwise most functions would look alike.
+func (g *CostGraph) shades() (node, edge func(*account.Costs) float64) {
+	most := func(list []*account.Costs) func(*account.Costs) float64 {
+		if g.Shade == nil || len(list) == 0 {
+			return func(*account.Costs) float64 { return 0 }
+		}
+		top := slices.MaxFunc(list, func(a, b *account.Costs) int { return compareBy(g.Shade, a, b) })
+		return func(c *account.Costs) float64 { return rootShare(g.Shade.of(c), g.Shade.of(top)) }
+	}
+	var nodes, edges []*account.Costs
+	for i := range g.Nodes {
+		nodes = append(nodes, &g.Nodes[i].Costs)
+	}
+	for i := range g.Edges {
+		edges = append(edges, &g.Edges[i].Costs)
+	}
+	return most(nodes), most(edges)
+}

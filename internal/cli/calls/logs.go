@@ -1,0 +1,457 @@
+// Package calls has the commands that read logs of calls: as stacks, tables, graphs,
+// databases and the formats of other viewers.
+package calls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/internal/binary/symbolize"
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/export"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// TraceFlags say which logs a verb reads, how it names functions, and how it
+// counts calls that have no end.
+type TraceFlags struct {
+	Maps     []string
+	threads  idList
+	pids     idList
+	workers  int
+	dropOpen bool
+	upper    bool
+	tails    tailChoice
+	Spike    SpikeChoice
+	selected selectFlags
+	memory   verb.SizeFlag
+}
+
+// registerLogs adds the flags of every verb that reads logs.
+func (f *TraceFlags) registerLogs(c *cobra.Command) {
+	c.Flags().StringArrayVarP(&f.Maps, "map", "m", nil,
+		"name functions by this `file`: the program, N=FILE for shared object N, a YAML map,\nor a list of lines \"N FILE\"; repeatable")
+	c.Flags().Var(&f.threads, "thread", "only threads with these `ids`")
+	c.Flags().Var(&f.pids, "process", "only processes with these `ids`")
+	c.Flags().Var(&f.Spike, "spike", "of logs of spikes: the calls around spike `n` only, not those around all spikes;\n0 for the last calls of each thread")
+}
+
+// Register adds those of verbs that account time to calls.
+func (f *TraceFlags) Register(c *cobra.Command) {
+	f.registerLogs(c)
+	f.selected.register(c)
+	c.Flags().IntVarP(&f.workers, "jobs", "j", 0, "work on `n` cores; 0 for all")
+	c.Flags().BoolVar(&f.dropOpen, "drop-open", false, "leave out calls that were still running when the log ended")
+	c.Flags().BoolVar(&f.upper, "upper-bound", false, "let a call without an exit end when its caller did, not at the last event seen in it")
+	f.memory = 256 << 20
+	c.Flags().Var(&f.memory, "memory", "let stacks take this `size`, 64MB or 2GB; beyond it the least count as time of their callers")
+	c.Flags().Var(&f.tails, "tail-calls", "where calls stand that a function makes by a jump at its end: as-recorded, below its\ncaller, or logical, below the function, where its code makes that certain")
+}
+
+// idList is the value of a flag: numbers with commas between, added up where the
+// flag is repeated.
+type idList []uint32
+
+func (l *idList) Set(text string) error {
+	for _, word := range strings.Split(text, ",") {
+		n, err := strconv.ParseUint(word, 10, 32)
+		if err != nil {
+			return fmt.Errorf("%q is no number", word)
+		}
+		*l = append(*l, uint32(n))
+	}
+	return nil
+}
+
+func (*idList) Type() string { return "ids" }
+
+func (*idList) String() string { return "" }
+
+// Options are how to account.
+func (f *TraceFlags) Options() account.Options {
+	return account.Options{Workers: f.workers, DropOpen: f.dropOpen, UpperBound: f.upper, Memory: int64(f.memory)}
+}
+
+// TraceSet is the logs of one command and what names their functions.
+type TraceSet struct {
+	Logs  []trace.Log
+	Funcs trace.Funcs
+	// Clock has the unit of all times that accounting gives. Its Start is the
+	// first log's.
+	Clock trace.Clock
+
+	Streams *verb.Streams
+	Names   *report.Names
+	Files   []*logfile.File
+	Shown   map[trace.FuncID]string
+	Maps    int // that were given
+	spike   SpikeChoice
+	Objects tracelog.Objects
+	places  []*keptPlaces
+
+	replay func(context.Context, trace.Log, account.Options) (*account.Result, error)
+
+	logical  bool // tail calls are to be told
+	programs []codeFile
+	tails    *account.TailCalls // nil until they are needed
+	marks    map[trace.FuncID]trace.FuncID
+	Unmarked map[trace.FuncID]trace.FuncID
+}
+
+// IsTraceLog reports whether the file at path is a log of calls.
+func IsTraceLog(path string, s *verb.Streams) bool {
+	is := false
+	f, err := logfile.Open(path, s.In, func(head []byte) error {
+		is = isCalls(head)
+		return errors.New("no more is read")
+	})
+	if err == nil {
+		f.Close()
+	}
+	return is
+}
+
+// isCalls reports whether a file that begins with head is a log of calls.
+func isCalls(head []byte) bool {
+	return xray.Detect(head) || tracelog.DetectTrace(head) || tracelog.DetectStacks(head) || tracelog.DetectWindows(head)
+}
+
+// OpenLogFile opens a file that is to be of a kind, and says what it is if it is
+// not.
+func OpenLogFile(s *verb.Streams, path, unlike string, detect func(head []byte) bool) (*logfile.File, error) {
+	file, err := logfile.Open(path, s.In, func(head []byte) error {
+		if !detect(head) {
+			return fmt.Errorf("%s: it is %s", unlike, verb.KindName(head))
+		}
+		return nil
+	})
+	if err == nil && file.Note != "" {
+		verb.Note(s, "%s", file.Note)
+	}
+	return file, err
+}
+
+// otherStacks is the name of calltrie.Other.
+const otherStacks = "(other stacks)"
+
+// Open opens the logs that args name, files or patterns. The caller closes the
+// set.
+func (f *TraceFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ *TraceSet, err error) {
+	t := &TraceSet{
+		replay: accountLog, Streams: s, Names: names, Shown: make(map[trace.FuncID]string), Maps: len(f.Maps), spike: f.Spike,
+		logical: bool(f.tails), marks: make(map[trace.FuncID]trace.FuncID), Unmarked: make(map[trace.FuncID]trace.FuncID),
+	}
+	defer func() {
+		if err != nil {
+			t.Close()
+		}
+	}()
+	if err := f.selected.check(bool(f.tails)); err != nil {
+		return nil, err
+	}
+	paths, err := logfile.Expand(args)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		log, err := t.openLog(path)
+		if err != nil {
+			return nil, err
+		}
+		var places *keptPlaces
+		if f.selected.from.given && !f.Spike.Given {
+			places = placesOf(path, log)
+		}
+		t.places = append(t.places, places)
+		t.Logs = append(t.Logs, f.only(log))
+	}
+	if t.Clock, err = CommonClock(t.Logs); err != nil {
+		return nil, err
+	}
+	if len(f.threads)+len(f.pids) > 0 && !slices.ContainsFunc(t.Logs, func(l trace.Log) bool { return len(l.Threads()) > 0 }) {
+		return nil, errors.New("no log has such a thread (cairn dump --summary lists them)")
+	}
+	if t.Funcs, err = t.LoadFuncs(f.Maps); err != nil {
+		return nil, err
+	}
+	for i := range t.Logs {
+		if t.Logs[i], err = f.selected.apply(t.Logs[i], t.Funcs, t.places[i], f.Options()); err != nil {
+			return nil, err
+		}
+		if n := trace.Blind(t.Logs[i]); n > 0 {
+			verb.Note(s, "%s: of %s only %s before --from was read: calls that had begun before are missing, and stacks begin below them",
+				t.Logs[i].Info().File, verb.Plural(n, "thread"), f.selected.lookback.String())
+		}
+	}
+	return t, nil
+}
+
+// loadMaps loads what --map names.
+func loadMaps(s *verb.Streams, texts []string) (*symbolize.Program, error) {
+	specs := make([]symbolize.Spec, len(texts))
+	for i, text := range texts {
+		var err error
+		if specs[i], err = symbolize.ParseSpec(text); err != nil {
+			return nil, verb.Usagef("--map %s: %w", text, err)
+		}
+	}
+	p, err := symbolize.LoadAll(specs)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range p.Notes {
+		verb.Note(s, "%s", text)
+	}
+	return p, nil
+}
+
+func (t *TraceSet) openLog(path string) (trace.Log, error) {
+	file, err := OpenLogFile(t.Streams, path, "no log of calls", isCalls)
+	if err != nil {
+		return nil, err
+	}
+	t.Files = append(t.Files, file)
+	var log trace.Log
+	head := file.Head(logfile.HeadSize)
+	switch {
+	case tracelog.DetectWindows(head):
+		log, err = t.openWindows(file)
+	case t.spike.Given:
+		return nil, verb.Usagef("--spike: %s is no log of spikes with the calls around them", file.Name)
+	case tracelog.DetectTrace(head):
+		log, err = tracelog.OpenEvents(file, file.Size, file.Name, &t.Objects)
+	case tracelog.DetectStacks(head):
+		log, err = tracelog.OpenStacks(file, file.Size, file.Name, &t.Objects)
+	default:
+		log, err = openXRay(path, file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.noteLog(log.Info())
+	return log, nil
+}
+
+// only keeps the threads that were asked for.
+func (f *TraceFlags) only(log trace.Log) trace.Log {
+	if len(f.threads)+len(f.pids) == 0 {
+		return log
+	}
+	return trace.Only(log, func(t trace.Thread) bool { return f.wants(t.PID, t.TID) })
+}
+
+// wants reports whether a thread is one that was asked for.
+func (f *TraceFlags) wants(pid, tid uint32) bool {
+	return (len(f.threads) == 0 || slices.Contains(f.threads, tid)) &&
+		(len(f.pids) == 0 || slices.Contains(f.pids, pid))
+}
+
+// CommonClock returns the clock of results of all logs together.
+func CommonClock(logs []trace.Log) (trace.Clock, error) {
+	if len(logs) == 0 {
+		return trace.Clock{}, nil
+	}
+	first := logs[0].Info()
+	for _, log := range logs[1:] {
+		if info := log.Info(); (info.Clock.Hz == 0) != (first.Clock.Hz == 0) {
+			known, unknown := first, info
+			if first.Clock.Hz == 0 {
+				known, unknown = info, first
+			}
+			return trace.Clock{}, fmt.Errorf("%s has ticks of an unknown length, and %s has not: look at them one by one", unknown.File, known.File)
+		}
+	}
+	return first.Clock, nil
+}
+
+// Close closes the logs.
+func (t *TraceSet) Close() {
+	for _, p := range t.places {
+		p.keep()
+	}
+	for _, f := range t.Files {
+		f.Close()
+	}
+}
+
+// Symbol returns the symbol of a function, or what stands for it.
+func (t *TraceSet) Symbol(id trace.FuncID) string {
+	switch id {
+	case calltrie.Other:
+		return otherStacks
+	case export.LeftOut:
+		return export.LeftOutName
+	}
+	return t.Funcs.Name(id)
+}
+
+// Name returns the name to display for a function.
+func (t *TraceSet) Name(id trace.FuncID) string {
+	text, ok := t.Shown[id]
+	if !ok {
+		text = t.Names.Show(t.Symbol(id))
+		t.Shown[id] = text
+	}
+	return text
+}
+
+// Duration is a time for people.
+func (t *TraceSet) Duration(n uint64) string { return report.Duration(n, t.Clock.Unit()) }
+
+// Place is where a function is declared, file:line, "" if not known.
+func (t *TraceSet) Place(id trace.FuncID) string {
+	fn := t.Funcs[id]
+	return verb.SourceText(fn.File, fn.Line)
+}
+
+// Account replays all logs, with progress, and says what was odd about them.
+func (t *TraceSet) Account(ctx context.Context, opt account.Options) ([]*account.Result, error) {
+	results, err := t.run(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range results {
+		t.noteResult(t.Logs[i].Info(), r)
+	}
+	t.noteNames(results)
+	return results, nil
+}
+
+func (t *TraceSet) run(ctx context.Context, opt account.Options) ([]*account.Result, error) {
+	progress, stop := t.progress()
+	defer stop()
+	opt, err := t.withTails(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	before := int64(0) // bytes of the logs that are done
+	opt.Progress = func(n int64) { progress(before + n) }
+	var results []*account.Result
+	all, memory := int64(0), opt.Memory
+	for _, log := range t.Logs {
+		all += bytesOf(log)
+	}
+	for _, log := range t.Logs {
+		if all > 0 {
+			opt.Memory = max(1, int64(float64(memory)*float64(bytesOf(log))/float64(all)))
+		}
+		r, err := t.replay(ctx, log, opt)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+		before += bytesOf(log)
+	}
+	return results, nil
+}
+
+// Merged returns one trie of all threads of all logs. It may be that of a thread itself.
+func Merged(results []*account.Result) *calltrie.Trie {
+	if len(results) == 1 && len(results[0].Threads) == 1 {
+		return results[0].Threads[0].Trie
+	}
+	trie := calltrie.New()
+	for _, r := range results {
+		for i := range r.Threads {
+			trie.Merge(calltrie.Root, r.Threads[i].Trie, nil)
+		}
+	}
+	return trie
+}
+
+// threadTrie is what one thread did.
+type threadTrie struct {
+	Log   *trace.Info
+	Label string // "thread 12", with its process or log where there are several
+	*account.Thread
+}
+
+// perThread returns the threads of all logs.
+func (t *TraceSet) perThread(results []*account.Result) []threadTrie {
+	pids := make(map[uint32]bool)
+	for _, r := range results {
+		for i := range r.Threads {
+			pids[r.Threads[i].PID] = true
+		}
+	}
+	var list []threadTrie
+	for i, r := range results {
+		info := t.Logs[i].Info()
+		for j := range r.Threads {
+			th := &r.Threads[j]
+			label := "thread " + threadText(th.Thread)
+			if len(pids) > 1 {
+				label += " of process " + strconv.FormatUint(uint64(th.PID), 10)
+			}
+			if len(results) > 1 {
+				label += " in " + info.File
+			}
+			list = append(list, threadTrie{Log: info, Label: label, Thread: th})
+		}
+	}
+	return list
+}
+
+// stackGroup is stacks that are shown together.
+type stackGroup struct {
+	Label  string      // "" for those of all threads
+	thread *threadTrie // nil for all
+	Trie   *calltrie.Trie
+}
+
+// groups returns the stacks of all threads, or those of each.
+func (t *TraceSet) groups(results []*account.Result, perThread bool) []stackGroup {
+	if !perThread {
+		return []stackGroup{{Trie: Merged(results)}}
+	}
+	var list []stackGroup
+	for _, th := range t.perThread(results) {
+		list = append(list, stackGroup{th.Label, &th, th.Trie})
+	}
+	return list
+}
+
+// Title is the names of the logs, without their directories.
+func (t *TraceSet) Title() string {
+	var names []string
+	for _, log := range t.Logs {
+		names = append(names, filepath.Base(log.Info().File))
+	}
+	const most = 3
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more logs", names[0], len(names)-1)
+	}
+	return strings.Join(names, ", ")
+}
+
+// programOf guesses the program that wrote a log from the log's name, which
+// XRay makes of it: xray-log.app.Ab3xYz. It returns "" unless there is a file of
+// that name here or beside the log.
+func programOf(log string) string {
+	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(log), ".gz"), ".zst")
+	parts := strings.Split(base, ".")
+	if len(parts) < 3 {
+		return ""
+	}
+	program := strings.Join(parts[1:len(parts)-1], ".")
+	for _, path := range []string{program, filepath.Join(filepath.Dir(log), program)} {
+		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
+}

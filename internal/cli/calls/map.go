@@ -1,0 +1,157 @@
+package calls
+
+import (
+	"cmp"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/format/xraymap"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/binary/symbolize"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// TraceMapFlags are those of cairn map on a program that XRay traces.
+type TraceMapFlags struct {
+	verb.DisplayFlags // without json, which is a format
+	xray              bool
+	format            string
+}
+
+func (f *TraceMapFlags) Register(c *cobra.Command) {
+	c.Flags().BoolVar(&f.xray, "xray", false, "print the instrumentation map, even if there is a map of cairn's own")
+	c.Flags().StringVar(&f.format, "format", "", "print the instrumentation map in this `format`: text, yaml or json")
+	f.RegisterNames(c)
+	f.RegisterColor(c)
+}
+
+// Wanted reports whether it is the instrumentation map of the file at path that
+// is asked for: there is one and no map of our own, or the flags say so.
+func (f *TraceMapFlags) Wanted(path string) (bool, error) {
+	switch f.format {
+	case "", "text", "yaml", "json":
+	default:
+		return false, verb.Usagef("--format %s: there is text, yaml and json", f.format)
+	}
+	if f.xray || f.format != "" {
+		return true, nil
+	}
+	if !symbolize.Holds(path) {
+		return false, nil
+	}
+	im, err := objfile.OpenImage(path)
+	if err != nil {
+		return true, nil // a map in YAML
+	}
+	defer im.Close()
+	return !im.Has(wire.MapSection) && !im.Has(wire.OldMapSection), nil
+}
+
+func (f *TraceMapFlags) Run(s *verb.Streams, path, output string) error {
+	o, err := symbolize.Load(path, 0)
+	if err != nil {
+		return err
+	}
+	for _, text := range o.Notes {
+		verb.Note(s, "%s: %s", path, text)
+	}
+	path = cmp.Or(output, "-")
+	return verb.WriteFile(s, path, func(w io.Writer) error {
+		switch f.format {
+		case "yaml":
+			return xraymap.WriteYAML(w, f.named(o))
+		case "json":
+			return traceMapJSON(w, o)
+		}
+		var style report.Style // a file has neither colours nor a width
+		if path == "-" {
+			if style, err = f.Style(s); err != nil {
+				return err
+			}
+		}
+		return f.table(w, o, style)
+	})
+}
+
+// named returns the map with the names of its functions; those without one have their
+// address, as in llvm-xray.
+func (f *TraceMapFlags) named(o *symbolize.Object) *xraymap.Map {
+	names := f.Names()
+	names.LLVM = true
+	m := &xraymap.Map{Sleds: slices.Clone(o.Map.Sleds)}
+	for i := range m.Sleds {
+		sled := &m.Sleds[i]
+		sled.Name = names.Show(o.Funcs.Name(trace.FuncID(sled.Func)))
+	}
+	return m
+}
+
+func (f *TraceMapFlags) table(w io.Writer, o *symbolize.Object, style report.Style) error {
+	t := report.Table{Columns: []report.Column{
+		{Title: "ID", Align: report.Right},
+		{Title: "ADDRESS", Align: report.Right},
+		{Title: "KIND"},
+		{Title: "ALWAYS"},
+		{Title: "VERSION", Align: report.Right},
+		{Title: "FUNCTION", Shrink: report.Shorten},
+		{Title: "SOURCE", Shrink: report.Shorten, Optional: true},
+	}}
+	names := f.Names()
+	for i := range o.Map.Sleds {
+		sled := &o.Map.Sleds[i]
+		id := trace.FuncID(sled.Func)
+		fn, always := o.Funcs[id], "no"
+		if sled.Always {
+			always = "yes"
+		}
+		t.Add(report.Text(strconv.FormatUint(uint64(id), 10)), report.Text(hexAddress(sled.Address)), report.Text(sled.Kind.String()),
+			report.Text(always), report.Text(strconv.Itoa(int(sled.Version))), report.Text(names.Show(o.Funcs.Name(id))), report.Text(verb.SourceText(fn.File, fn.Line)))
+	}
+	return t.Write(w, style)
+}
+
+func hexAddress(addr uint64) string { return "0x" + strconv.FormatUint(addr, 16) }
+
+func traceMapJSON(w io.Writer, o *symbolize.Object) error {
+	type sledJSON struct {
+		Address uint64 `json:"address"`
+		Kind    string `json:"kind"`
+		Always  bool   `json:"always"`
+		Version uint8  `json:"version"`
+	}
+	type functionJSON struct {
+		ID        uint32     `json:"id"`
+		Address   uint64     `json:"address"`
+		Name      string     `json:"name"`
+		Demangled string     `json:"demangled"`
+		File      string     `json:"file,omitempty"`
+		Line      int        `json:"line,omitempty"`
+		Sleds     []sledJSON `json:"sleds"`
+	}
+	var names report.Names
+	functions := []functionJSON{}
+	at := map[uint32]int{}
+	for _, f := range o.Map.Functions() {
+		fn := o.Funcs[trace.FuncID(f.ID)]
+		at[f.ID] = len(functions)
+		functions = append(functions, functionJSON{
+			ID: f.ID, Address: f.Address, Name: fn.Name, Demangled: names.Show(fn.Name), File: fn.File, Line: fn.Line,
+		})
+	}
+	for i := range o.Map.Sleds {
+		sled := &o.Map.Sleds[i]
+		f := &functions[at[sled.Func]]
+		f.Sleds = append(f.Sleds, sledJSON{sled.Address, sled.Kind.String(), sled.Always, sled.Version})
+	}
+	return report.WriteJSON(w, struct {
+		Object    string         `json:"object"`
+		Functions []functionJSON `json:"functions"`
+	}{filepath.Base(o.Path), functions})
+}

@@ -1,0 +1,150 @@
+package calls
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// MaxDamage is how many damaged places of a log are named one by one.
+const MaxDamage = 5
+
+// noteLog says what a user should know of a log that was opened.
+func (t *TraceSet) noteLog(info *trace.Info) {
+	t.noteDamage(info.File, info.Damage)
+	for _, text := range info.Notes {
+		verb.Note(t.Streams, "%s: %s", info.File, text)
+	}
+	if c := info.Clock; c.Claimed != 0 || c.Hz == 0 {
+		verb.Note(t.Streams, "%s", clockNote(info))
+	}
+}
+
+func clockNote(info *trace.Info) string {
+	c := info.Clock
+	if c.Hz == 0 {
+		return info.File + ": the log does not say how long a tick is: times are in ticks"
+	}
+	const mega = 1e6
+	return fmt.Sprintf("%s: ticks are taken to be %.1f MHz, estimated from the log's wall-clock marks; its header says %.1f MHz",
+		info.File, float64(c.Hz)/mega, float64(c.Claimed)/mega)
+}
+
+func (t *TraceSet) noteDamage(file string, list []*trace.Damage) {
+	for i, d := range list {
+		if i == MaxDamage {
+			verb.Note(t.Streams, "%s: %d more damaged places were skipped (cairn dump shows them)", file, len(list)-i)
+			break
+		}
+		verb.Note(t.Streams, "%v", d)
+	}
+}
+
+// noteResult says what of a log's calls could not be seen whole.
+func (t *TraceSet) noteResult(info *trace.Info, r *account.Result) {
+	t.noteDamage(info.File, r.Damage)
+	st := r.Total()
+	t.noteTails(info, &st)
+	var odd []string
+	add := func(n uint64, one, many string) {
+		if n > 0 {
+			odd = append(odd, report.Count(n)+" "+verb.Either(n, one, many))
+		}
+	}
+	add(st.Orphans, "exit without its enter (left out)", "exits without their enter (left out)")
+	add(st.Deduced, "call without an exit (its time is a lower bound)", "calls without an exit (their times are lower bounds)")
+	add(st.Open, "call still running at the end", "calls still running at the end")
+	add(st.Gaps, "gap where events are missing", "gaps where events are missing")
+	add(st.Clamped, "time where the clock went back (taken as 0)", "times where the clock went back (taken as 0)")
+	add(st.TooDeep, "call too deep to follow", "calls too deep to follow")
+	if len(odd) > 0 {
+		verb.Note(t.Streams, "%s: %s", info.File, strings.Join(odd, ", "))
+	}
+	if st.Folded > 0 {
+		verb.Note(t.Streams, "%s: %s in more stacks than --memory has room for count as time of their callers, %s in all; no stack lacks more than %s and %s",
+			info.File, verb.Plural(int(min(st.Folded, math.MaxInt)), "call"), t.Duration(st.FoldedSelf), t.Duration(st.MostFolded), verb.Plural(int(min(st.MostFoldedCalls, math.MaxInt)), "call"))
+	}
+	if text := filterNote(info, &st); text != "" {
+		verb.Note(t.Streams, "%s: %s", info.File, text)
+	}
+}
+
+// filterNote guesses whether the runtime left out short calls: XRay does so by
+// default below 5 microseconds. With a few leaf calls that is no guess to make.
+func filterNote(info *trace.Info, st *account.Stats) string {
+	const threshold, least = 5000, 50 // ns, leaf calls
+	if info.Clock.Hz == 0 || st.Leaves < least || st.Shortest < threshold || st.Shortest > 2*threshold {
+		return ""
+	}
+	return "no leaf call is shorter than 5 us: the program probably ran with func_duration_threshold_us=5, so counts are lower bounds"
+}
+
+// noteNames says how to name functions that have no name, and which objects
+// they are in.
+func (t *TraceSet) noteNames(results []*account.Result) {
+	nameless, all := t.nameless(results)
+	mapped := make(map[uint8]bool)
+	for id := range t.Funcs {
+		mapped[id.Object()] = true
+	}
+	var objects, strange []uint8 // without a map, and with one that lacks functions
+	count := 0
+	for _, o := range slices.Sorted(maps.Keys(nameless)) {
+		if mapped[o] {
+			strange = append(strange, o)
+			continue
+		}
+		objects = append(objects, o)
+		count += nameless[o]
+	}
+	for _, o := range strange {
+		verb.Note(t.Streams, "the map of object %d lacks %s of the log: is it of another program, or of another build?", o, verb.Plural(nameless[o], "function"))
+	}
+	if len(objects) == 0 {
+		return
+	}
+	if t.Maps == 0 && slices.Equal(objects, []uint8{0}) {
+		hint := "PROGRAM"
+		if program := programOf(t.Logs[0].Info().File); program != "" {
+			hint = program
+		}
+		verb.Note(t.Streams, "functions are shown by their numbers; name them with --map %s", hint)
+		return
+	}
+	texts := make([]string, len(objects))
+	for i, o := range objects {
+		texts[i] = strconv.Itoa(int(o))
+	}
+	verb.Note(t.Streams, "%s of %s functions have no names, in %s %s: name them with --map PROGRAM (object 0) and --map N=FILE",
+		report.Count(count), report.Count(all), verb.Either(uint64(len(objects)), "object", "objects"), strings.Join(texts, ", "))
+}
+
+// nameless counts the functions of each object that have no name, and all that
+// were called.
+func (t *TraceSet) nameless(results []*account.Result) (nameless map[uint8]int, all int) {
+	nameless = make(map[uint8]int)
+	seen := make(map[trace.FuncID]bool)
+	for _, r := range results {
+		for i := range r.Threads {
+			for _, n := range r.Threads[i].Trie.Nodes() {
+				if seen[n.Func] {
+					continue
+				}
+				seen[n.Func] = true
+				if _, ok := t.Funcs[n.Func]; !ok && n.Func != calltrie.Other {
+					nameless[n.Func.Object()]++
+				}
+			}
+		}
+	}
+	return nameless, len(seen)
+}

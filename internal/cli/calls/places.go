@@ -1,0 +1,140 @@
+package calls
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// Problem: with --from a long log is read from its beginning, for the calls that are
+// open there.
+//
+// Choice: the places that a command finds on the way are kept in the cache, for the
+// next that looks at the same log. They are a help only: what goes wrong with them
+// is not told.
+
+const (
+	placesLeast = 4 << 20   // bytes of a log that they are kept of
+	placesMost  = 256 << 20 // bytes of them
+	placesFiles = 64        // logs that they are kept of
+)
+
+// keptPlaces are the places of a log and where they are kept.
+type keptPlaces struct {
+	*trace.Places
+	path string
+	key  []byte
+}
+
+// placesOf returns the places of the log in a file, those that are kept or none so
+// far; nil if they are of no use.
+func placesOf(path string, log trace.Log) *keptPlaces {
+	info := log.Info()
+	if path == "-" || info.Size < placesLeast {
+		return nil
+	}
+	key, err := placesKey(path, log)
+	if err != nil {
+		return nil
+	}
+	cache, err := verb.CacheDir()
+	if err != nil {
+		return nil
+	}
+	k := &keptPlaces{path: filepath.Join(cache, "places", fmt.Sprintf("%x", key[:16])), key: key}
+	threads := log.Threads()
+	k.Places = trace.NewPlaces(len(threads))
+	if p, err := trace.ReadPlaces(readKept(k.path), key, threads); err == nil {
+		k.Places = p
+	}
+	return k
+}
+
+// readKept returns what is in a file of the cache, nil if there is none.
+func readKept(path string) []byte {
+	st, err := os.Stat(path)
+	if err != nil || st.Size() > placesMost {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// placesKey says which file it is, of which time, and what is in it, as far as that
+// is known without reading all of it.
+func placesKey(path string, log trace.Log) ([]byte, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fs.ErrInvalid
+	}
+	info, sum := log.Info(), sha256.New()
+	fmt.Fprintf(sum, "%q %d %d %d %v %q\n", path, st.Size(), st.ModTime().UnixNano(), info.Size, info.Clock, info.Notes)
+	for _, t := range log.Threads() {
+		fmt.Fprintln(sum, t.PID, t.TID, t.Parts, t.Bytes)
+	}
+	return sum.Sum(nil), nil
+}
+
+// keep writes the places, if there are new ones.
+func (k *keptPlaces) keep() {
+	if k == nil || !k.Changed() {
+		return
+	}
+	writeKept(k.path, k.AppendTo(nil, k.key))
+}
+
+// writeKept writes a file of the cache as a whole, and forgets old ones beside it.
+func writeKept(path string, data []byte) {
+	dir := filepath.Dir(path)
+	if len(data) > placesMost || os.MkdirAll(dir, 0o755) != nil {
+		return
+	}
+	f, err := os.CreateTemp(dir, "new")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(data)
+	if err = cmp.Or(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return
+	}
+	forgetKept(dir)
+}
+
+// forgetKept removes those that were written longest ago, if there are many.
+func forgetKept(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) <= placesFiles {
+		return
+	}
+	written := make(map[string]int64, len(entries))
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			written[e.Name()] = info.ModTime().UnixNano()
+		}
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(written[a.Name()], written[b.Name()]) })
+	for _, e := range entries[:len(entries)-placesFiles] {
+		os.Remove(filepath.Join(dir, e.Name()))
+	}
+}

@@ -1,0 +1,64 @@
+package calls
+
+import (
+	"iter"
+	"sync/atomic"
+
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// progress shows on a terminal how much of the logs is done. Call report with
+// the bytes that are, and stop at the end.
+func (t *TraceSet) progress() (report func(bytes int64), stop func()) {
+	const mega = 1 << 20
+	var total int64
+	for _, log := range t.Logs {
+		total += bytesOf(log)
+	}
+	var done atomic.Int64
+	return func(bytes int64) { done.Store(min(bytes, total) / mega) }, verb.StartProgress(t.Streams.Err, "MB", &done, int(total/mega))
+}
+
+// bytesOf is the size of all threads of a log.
+func bytesOf(log trace.Log) (n int64) {
+	for _, th := range log.Threads() {
+		n += th.Bytes
+	}
+	return n
+}
+
+// watch returns the logs so that reading them, by one goroutine, shows progress.
+func (t *TraceSet) watch() (logs []trace.Log, stop func()) {
+	report, stop := t.progress()
+	var bytes int64
+	for _, log := range t.Logs {
+		logs = append(logs, &watchedLog{log, func(n int64) {
+			bytes += n
+			report(bytes)
+		}})
+	}
+	return logs, stop
+}
+
+type watchedLog struct {
+	trace.Log
+	read func(bytes int64)
+}
+
+// Batches reads some parts at a time, and tells how many bytes they were.
+func (w *watchedLog) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
+	const step = 16
+	return func(yield func(*trace.Batch, error) bool) {
+		th := w.Threads()[thread]
+		for ; from < to; from += step {
+			end := min(from+step, to)
+			for b, err := range w.Log.Batches(thread, from, end) {
+				if !yield(b, err) {
+					return
+				}
+			}
+			w.read(th.Bytes * int64(end-from) / int64(th.Parts))
+		}
+	}
+}

@@ -1,0 +1,317 @@
+package calls
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/tracedb"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+type queryFlags struct {
+	TraceFlags
+	display verb.DisplayFlags
+	file    string // with the SQL
+	view    string
+	top     int
+	slowest int
+	save    string
+	calls   string
+	json    bool
+	csv     bool
+	schema  bool
+
+	logs []string
+	sql  string // "" for none
+}
+
+// Query returns the command cairn query.
+func Query(s *verb.Streams) *cobra.Command {
+	var f queryFlags
+	c := &cobra.Command{
+		Use:   "query LOG... \"SELECT ...\" | query LOG... --save FILE.db | query FILE.db \"SELECT ...\"",
+		Short: "Ask a log of calls in SQL",
+		Long: `query makes an SQLite database of logs and answers one query. There are tables of
+logs, threads, functions, stacks, edges and the slowest calls, with calls, total
+and self time and percentiles; --schema prints them, with what each column
+means. These views answer common questions, with --view or in SQL:
+
+  top_functions    what took most time of its own
+  hot_stacks       the same with all callers, as a path
+  slowest          the longest calls
+  thread_activity  what each thread did
+  callers          who calls a function
+  callees          whom a function calls
+
+Every single call is a row of the table calls, and what the program logged one of
+events. Both are read from the logs while the query runs: conditions on id, time,
+thread and function say what of them.
+
+--save keeps the database for later, and for any other program that reads
+SQLite. Queries can read it and nothing else.
+
+--calls writes every single call as a row of a Parquet file, with the same ids
+and column names, for engines that count billions of rows:
+
+  duckdb -c "SELECT function, count(*), sum(self) FROM 'calls.parquet' GROUP BY ALL"`,
+		Example: `  cairn query --map ./app log --view top_functions
+  cairn query --map ./app log "SELECT path, self FROM hot_stacks WHERE depth > 3 LIMIT 5"
+  cairn query --map ./app log "SELECT begin, duration FROM calls WHERE function = 'parse'"
+  cairn query --map ./app log --save trace.db --calls calls.parquet
+  cairn query trace.db "SELECT caller, calls FROM callers WHERE function = 'parse'"`,
+		Args: f.args,
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
+	}
+	f.TraceFlags.Register(c)
+	f.display.RegisterColor(c)
+	f.display.RegisterNames(c)
+	fl := c.Flags()
+	fl.StringVarP(&f.file, "file", "f", "", "read the SQL from this `file`, - for standard input")
+	fl.StringVar(&f.view, "view", "", "print the view or table of this `name`")
+	fl.IntVar(&f.top, "top", 20, "with --view: `n` rows, 0 for all")
+	fl.IntVar(&f.slowest, "slowest", 100, "how many of the longest calls the database has: `n`")
+	fl.StringVar(&f.save, "save", "", "write the database to this `file`")
+	fl.StringVar(&f.calls, "calls", "", "write every call to this Parquet `file`")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
+	fl.BoolVar(&f.csv, "csv", false, "print comma-separated values")
+	fl.BoolVar(&f.schema, "schema", false, "print the tables and views of the database, and nothing else")
+	return c
+}
+
+// args tells logs from SQL, which is the last argument unless a flag has it.
+func (f *queryFlags) args(_ *cobra.Command, args []string) error {
+	switch {
+	case f.schema && len(args) > 0:
+		return verb.Usagef("--schema is of any database: give no log")
+	case f.schema:
+		return nil
+	case f.json && f.csv:
+		return verb.Usagef("--json and --csv: one of them")
+	case f.file != "" && f.view != "":
+		return verb.Usagef("--file and --view: one of them")
+	}
+	f.logs = args
+	named := f.file != "" || f.view != ""
+	if n := len(args) - 1; n >= 0 && !named && f.isSQL(args[n], n == 0) {
+		f.logs, f.sql = args[:n], args[n]
+	}
+	switch {
+	case len(f.logs) == 0:
+		return verb.Usagef("query: give a log, or a database that --save wrote (see cairn query -h)")
+	case f.sql == "" && !named && f.save+f.calls == "":
+		return verb.Usagef(`query: what is the question? Give it behind the logs: "SELECT * FROM top_functions", or --view top_functions`)
+	case f.save == "-" && f.calls == "-", (f.save == "-" || f.calls == "-") && (named || f.sql != ""):
+		return verb.Usagef("query: only one thing can go to standard output")
+	}
+	return nil
+}
+
+// isSQL reports whether the last argument is a question. What is neither a file
+// nor SQL is taken for SQL if a question is missing, for the better message.
+func (f *queryFlags) isSQL(last string, only bool) bool {
+	return !isFile(last) && (tracedb.LooksLikeQuery(last) || !only && f.save+f.calls == "")
+}
+
+func isFile(path string) bool {
+	_, err := os.Stat(path)
+	return path == "-" || err == nil
+}
+
+func (f *queryFlags) run(ctx context.Context, s *verb.Streams) error {
+	if f.schema {
+		_, err := io.WriteString(s.Out, tracedb.Schema+tracedb.LiveSchema)
+		return err
+	}
+	for flag, path := range map[string]string{"--save": f.save, "--calls": f.calls} {
+		if err := verb.NotOnTerminal(s, path, "what "+flag+" writes", flag); err != nil {
+			return err
+		}
+	}
+	style, err := f.display.Style(s)
+	if err != nil {
+		return err
+	}
+	if err := f.readSQL(s); err != nil {
+		return err
+	}
+	db, done, err := f.openDatabase(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if f.view != "" {
+		if f.sql, err = viewQuery(ctx, db, f.view, f.top); err != nil {
+			return err
+		}
+	}
+	if f.sql == "" {
+		return nil
+	}
+	rows, err := db.Query(ctx, f.sql)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	switch {
+	case f.csv:
+		return writeRowsCSV(s.Out, rows)
+	case f.json:
+		return writeRowsJSON(s.Out, rows)
+	}
+	return writeRowsTable(s, rows, style)
+}
+
+// readSQL reads the file with the question.
+func (f *queryFlags) readSQL(s *verb.Streams) error {
+	if f.file == "" {
+		return nil
+	}
+	var data []byte
+	var err error
+	if f.file == "-" {
+		data, err = io.ReadAll(s.In)
+	} else {
+		data, err = verb.ReadFile(f.file)
+	}
+	f.sql = string(data)
+	if err == nil && strings.TrimSpace(f.sql) == "" {
+		err = fmt.Errorf("%s: no SQL in it", f.file)
+	}
+	return err
+}
+
+// viewQuery returns the query for the rows of a view or table.
+func viewQuery(ctx context.Context, db *tracedb.DB, view string, top int) (string, error) {
+	names, err := db.Names(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !slices.Contains(names, view) {
+		return "", verb.Usagef("--view %s: there is %s", view, strings.Join(names, ", "))
+	}
+	if top <= 0 {
+		top = -1 // no limit
+	}
+	return fmt.Sprintf(`SELECT * FROM "%s" LIMIT %d`, strings.ReplaceAll(view, `"`, `""`), top), nil
+}
+
+// openDatabase opens the database that was named, or makes one of the logs and
+// writes what is to be kept. The logs stay open until done is called, with the database.
+func (f *queryFlags) openDatabase(ctx context.Context, s *verb.Streams) (db *tracedb.DB, done func(), err error) {
+	for _, path := range f.logs {
+		if path == "-" {
+			continue
+		}
+		head, err := readStart(path, len(tracedb.Magic))
+		if err != nil {
+			continue // a pattern, or a message by who opens it
+		}
+		switch {
+		case strings.HasPrefix(string(head), "PAR1"):
+			return nil, nil, verb.Usagef("%s: calls as Parquet are for engines such as DuckDB: duckdb -c \"SELECT count(*) FROM '%s'\"", path, path)
+		case !tracedb.Detect(head):
+		case len(f.logs) > 1:
+			return nil, nil, verb.Usagef("%s is a database: query it alone", path)
+		case f.save+f.calls != "" || len(f.Maps)+len(f.threads)+len(f.pids) > 0 || f.display.Mangled || f.display.Short:
+			return nil, nil, verb.Usagef("%s is a database already: --save, --calls, --map, --thread, --process, --mangled and --short-names are for logs", path)
+		default:
+			if db, err = tracedb.Open(ctx, path); err != nil {
+				return nil, nil, err
+			}
+			return db, func() { db.Close() }, nil
+		}
+	}
+	set, err := f.Open(s, f.logs, f.display.Names())
+	if err != nil {
+		return nil, nil, err
+	}
+	if db, err = f.makeDatabase(ctx, s, set); err != nil {
+		set.Close()
+		return nil, nil, err
+	}
+	return db, func() { db.Close(); set.Close() }, nil
+}
+
+// readStart returns the first n bytes of a file, or all if it has fewer. A pipe
+// gives what it has once only, and is left to who reads the log.
+func readStart(path string, n int) ([]byte, error) {
+	if verb.IsStream(path) {
+		return nil, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, int64(n)))
+}
+
+func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *TraceSet) (*tracedb.DB, error) {
+	opt := f.Options()
+	opt.Slowest = f.slowest
+	results, err := set.Account(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	data := set.database(results)
+	replay, err := set.withTails(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	data.Replay = &replay
+	db, err := tracedb.New(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.keep(ctx, s, db, set, data); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// database returns what the database and the Parquet file of a set are made of.
+func (t *TraceSet) database(results []*account.Result) *tracedb.Data {
+	data := &tracedb.Data{Funcs: t.Funcs, Show: t.Names.Show}
+	for i, log := range t.Logs {
+		data.Sources = append(data.Sources, tracedb.Source{Log: log, Result: results[i], SumsOnly: stacksOf(log) != nil})
+	}
+	return data
+}
+
+// keep writes the database and the calls, if that was asked for.
+func (f *queryFlags) keep(ctx context.Context, s *verb.Streams, db *tracedb.DB, set *TraceSet, data *tracedb.Data) error {
+	if f.save != "" {
+		file, err := db.Bytes()
+		if err != nil {
+			return err
+		}
+		if err := verb.WriteBytes(s, f.save, file); err != nil {
+			return err
+		}
+	}
+	if f.calls == "" {
+		return nil
+	}
+	return verb.WriteFile(s, f.calls, func(w io.Writer) error { return set.writeCalls(ctx, w, data, f.Options()) })
+}
+
+// writeCalls writes every call as Parquet, with progress.
+func (t *TraceSet) writeCalls(ctx context.Context, w io.Writer, data *tracedb.Data, opt account.Options) error {
+	opt, err := t.withTails(ctx, opt)
+	if err != nil {
+		return err
+	}
+	var stop func()
+	opt.Progress, stop = t.progress()
+	defer stop()
+	_, err = tracedb.WriteCalls(ctx, w, data, opt)
+	return err
+}

@@ -1,0 +1,220 @@
+package calls
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+type replayFlags struct {
+	TraceFlags
+	verb.DisplayFlags
+	out string
+}
+
+// Replay returns the command cairn replay.
+func Replay(s *verb.Streams) *cobra.Command {
+	var f replayFlags
+	c := &cobra.Command{
+		Use:   "replay LOG...",
+		Short: "Print the calls of a log in the order of time, indented by who called",
+		Long: `replay prints what happened, call by call: when, in which thread, and how long it
+took, at the line where the call ends. A call that makes none has one line. All threads of a log are
+in one order; a log of several is after the one before.
+
+A log of a second is millions of lines: --from and --to, --within, --longer, --depth
+and --thread say what of it to print. A call that has no end in the log is marked.`,
+		Example: `  cairn replay --map ./app --from 1.2s --to 1.21s xray-log.app.*
+  cairn replay --map ./app --within handle_request --longer 1ms log | less`,
+		Args: verb.ExactFiles("replay", "a log of calls", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	f.TraceFlags.Register(c)
+	f.RegisterNames(c)
+	f.RegisterColor(c)
+	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	return c
+}
+
+func (f *replayFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	var style report.Style // a file has no colours
+	if f.out == "-" {
+		var err error
+		if style, err = f.Style(s); err != nil {
+			return err
+		}
+	}
+	set, err := f.Open(s, args, f.Names())
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	if err := set.noEvents("replay"); err != nil {
+		return err
+	}
+	opt, err := set.withTails(ctx, f.Options())
+	if err != nil {
+		return err
+	}
+	return verb.WriteFile(s, f.out, func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		var results []*account.Result
+		for i, log := range set.Logs {
+			if len(set.Logs) > 1 {
+				fmt.Fprintf(b, "%s:\n", log.Info().File)
+			}
+			p := newReplayPrinter(b, set, style, log)
+			for step, err := range account.ByTime(ctx, log, opt, func(r *account.Result) { results = append(results, r) }) {
+				if damage := (*trace.Damage)(nil); errors.As(err, &damage) {
+					continue // it is in the result
+				}
+				if err == nil {
+					err = p.print(step)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			set.noteResult(log.Info(), results[i])
+		}
+		set.noteNames(results)
+		return b.Flush()
+	})
+}
+
+// A replayPrinter prints the steps of a log.
+type replayPrinter struct {
+	w       *bufio.Writer
+	set     *TraceSet
+	style   report.Style
+	start   uint64
+	threads []replayThread
+}
+
+type replayThread struct {
+	text  string // what stands for it
+	depth int    // of the calls that are open
+	leaf  bool   // the end that comes next is printed already
+}
+
+func newReplayPrinter(w *bufio.Writer, set *TraceSet, style report.Style, log trace.Log) *replayPrinter {
+	c := log.Info().Clock
+	p := &replayPrinter{w: w, set: set, style: style, start: c.Nanoseconds(c.Start)}
+	pids := make(map[uint32]bool)
+	for _, th := range log.Threads() {
+		pids[th.PID] = true
+	}
+	widest := len("thread")
+	for _, th := range log.Threads() {
+		text := threadText(th)
+		if len(pids) > 1 {
+			text = strconv.FormatUint(uint64(th.PID), 10) + "/" + text
+		}
+		p.threads = append(p.threads, replayThread{text: text})
+		widest = max(widest, len(text))
+	}
+	for i := range p.threads {
+		p.threads[i].text = fmt.Sprintf("%*s", widest, p.threads[i].text)
+	}
+	fmt.Fprintln(w, style.Paint(report.Bold, fmt.Sprintf("%15s  %9s  %*s  call", "time", "took", widest, "thread")))
+	return p
+}
+
+// time is when something was, since the log began.
+func (p *replayPrinter) time(at uint64) string {
+	at -= min(at, p.start)
+	if p.set.Clock.Hz == 0 {
+		return strconv.FormatUint(at, 10)
+	}
+	const second = 1e9
+	return fmt.Sprintf("%d.%09d", at/second, at%second)
+}
+
+// print prints a step.
+func (p *replayPrinter) print(s *account.ThreadStep) error {
+	th := &p.threads[s.Thread]
+	depth := s.Call.Depth - 1
+	var took, text string
+	switch s.What {
+	case account.Begins:
+		th.depth, th.leaf = s.Call.Depth, s.Leaf != nil
+		if text = p.call(&s.Call); th.leaf {
+			took, text = p.set.Duration(s.Leaf.Call.Duration), text+";"+p.missing(s.Leaf.Call.End)
+		} else {
+			text += " {"
+		}
+	case account.Ends:
+		th.depth = depth
+		if th.leaf {
+			th.leaf = false
+			return nil
+		}
+		took, text = p.set.Duration(s.Call.Duration), "} "+p.remark(p.set.Name(s.Call.Func))+p.missing(s.Call.End)
+	case account.Happened:
+		depth, text = th.depth, p.remark(eventText(s.Kind, s.Payload))
+	}
+	indent := strings.Repeat("  ", min(depth, maxIndent))
+	if depth > maxIndent {
+		indent += fmt.Sprintf("(%d) ", depth)
+	}
+	_, err := fmt.Fprintf(p.w, "%15s  %9s  %s  %s%s\n", p.time(s.At), took, th.text, indent, text)
+	return err
+}
+
+// call is a call with its arguments, of which logs have the numbers.
+func (p *replayPrinter) call(c *account.Call) string {
+	name := p.set.Name(c.Func)
+	if len(c.Args) == 0 {
+		return name
+	}
+	args := make([]string, len(c.Args))
+	for i, a := range c.Args {
+		args[i] = strconv.FormatUint(a, 10)
+	}
+	return name + " " + p.remark("args "+strings.Join(args, ", "))
+}
+
+// remark is text that is not of the calls.
+func (p *replayPrinter) remark(text string) string {
+	return p.style.Paint(report.Dim, "/* "+text+" */")
+}
+
+// missing says that a call has no end in the log.
+func (p *replayPrinter) missing(how account.End) string {
+	switch how {
+	case account.Deduced:
+		return " " + p.remark("no exit")
+	case account.Open:
+		return " " + p.remark("still running")
+	}
+	return ""
+}
+
+// eventText is a custom or typed event in words.
+func eventText(kind trace.Kind, p *trace.Payload) string {
+	text := kind.String()
+	if p == nil {
+		return text
+	}
+	if kind == trace.Typed {
+		text += " " + strconv.Itoa(int(p.Type))
+	}
+	const most = 64
+	data := p.Data[:min(most, len(p.Data))]
+	text += ": " + strings.ReplaceAll(strconv.QuoteToASCII(string(data)), "*/", `*\/`)
+	if len(p.Data) > most {
+		text += fmt.Sprintf(" and %d bytes more", len(p.Data)-most)
+	}
+	return text
+}

@@ -1,0 +1,157 @@
+package calls
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// selectFlags say which calls of logs are looked at.
+type selectFlags struct {
+	from, to timeFlag
+	lookback verb.SizeFlag
+	within   []string
+	longer   timeFlag
+	depth    int
+}
+
+func (f *selectFlags) register(c *cobra.Command) {
+	c.Flags().Var(&f.from, "from", "only what is from this `time` on, counted from the log's first event: 1.2s, 350ms")
+	c.Flags().Var(&f.to, "to", "only what is before this `time`")
+	c.Flags().Var(&f.lookback, "lookback", "with --from, look for its callers in this `size` of each thread's log before it only:\nan unknown log opens at once, and calls that began before are missing")
+	c.Flags().StringArrayVar(&f.within, "within", nil, "only calls of this `function` and all below them; repeatable")
+	c.Flags().Var(&f.longer, "longer", "only calls that took this `time` or more: 5ms. The rest is their callers'")
+	c.Flags().IntVar(&f.depth, "depth", 0, "only calls so many deep, `n`, with --within counted from there; 0 for all")
+}
+
+// given reports whether anything is to be left out.
+func (f *selectFlags) given() bool {
+	return f.from.given || f.to.given || f.longer.given || len(f.within) > 0 || f.depth != 0
+}
+
+// check refuses what makes no sense of any log.
+func (f *selectFlags) check(tails bool) error {
+	switch {
+	case f.depth < 0:
+		return verb.Usagef("--depth %d: it is counted from 1", f.depth)
+	case f.from.given && f.to.given && f.from.unit == f.to.unit && f.to.value <= f.from.value:
+		return verb.Usagef("--to %s: it is not after --from %s", f.to.text, f.from.text)
+	case f.to.given && f.to.value == 0:
+		return verb.Usagef("--to %s: nothing is before that", f.to.text)
+	case f.lookback != 0 && !f.from.given:
+		return verb.Usagef("--lookback: it says how much of a log is read before --from")
+	case tails && f.given():
+		return verb.Usagef("--tail-calls=logical: who called is certain in the whole log only, not in a part of it")
+	}
+	return nil
+}
+
+// apply returns a log with what is wanted of it, read from places if there are any.
+func (f *selectFlags) apply(log trace.Log, funcs trace.Funcs, places *keptPlaces, opt account.Options) (trace.Log, error) {
+	if !f.given() {
+		return log, nil
+	}
+	info := log.Info()
+	if stacksOf(log) != nil {
+		return nil, fmt.Errorf("%s: a log of mode stacks has sums and no single calls to select by --from, --to, --within, --longer and --depth", info.File)
+	}
+	want := trace.Selection{Depth: f.depth, UpperBound: opt.UpperBound, DropOpen: opt.DropOpen, Workers: opt.Workers, Lookback: int64(f.lookback)}
+	if places != nil {
+		want.Places = places.Places
+	}
+	var err error
+	ticks := func(flag string, v *timeFlag, base uint64) (n uint64) {
+		if v.given && err == nil {
+			n, err = v.ticks(flag, info)
+			n = max(n+base, n)
+		}
+		return n
+	}
+	want.From = ticks("from", &f.from, info.Clock.Start)
+	want.To = ticks("to", &f.to, info.Clock.Start)
+	want.Longer = ticks("longer", &f.longer, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.within) > 0 {
+		if want.Within, err = f.functions(funcs); err != nil {
+			return nil, err
+		}
+	}
+	return trace.Select(log, want), nil
+}
+
+// functions returns what tells the functions that --within names.
+func (f *selectFlags) functions(funcs trace.Funcs) (func(trace.FuncID) bool, error) {
+	full, short := &report.Names{}, &report.Names{Short: true}
+	wanted := make(map[trace.FuncID]bool)
+	numbers := make(map[string]bool) // names of functions that have none
+	for _, name := range f.within {
+		found := strings.HasPrefix(name, "#")
+		if found {
+			numbers[name] = true
+		}
+		for id := range funcs {
+			symbol := unsuffixed(funcs.Name(id))
+			shown := full.Show(symbol)
+			bare, _, _ := strings.Cut(shown, "(")
+			if slices.Contains([]string{symbol, shown, bare, short.Show(symbol)}, name) {
+				wanted[id], found = true, true
+			}
+		}
+		if !found {
+			hint := ""
+			if len(funcs) == 0 {
+				hint = " (name them with --map)"
+			}
+			return nil, fmt.Errorf("--within %s: no function has this name%s", name, hint)
+		}
+	}
+	return func(id trace.FuncID) bool {
+		return wanted[id] || len(numbers) > 0 && numbers[funcs.Name(id)]
+	}, nil
+}
+
+// timeFlag is a time on the command line: a duration, or a number in the unit in which
+// results have times.
+type timeFlag struct {
+	text  string
+	given bool
+	unit  bool   // it has one
+	value uint64 // in nanoseconds, or in that unit
+}
+
+func (v *timeFlag) Set(text string) error {
+	v.text, v.given = text, true
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		v.unit, v.value = false, n
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is no time: 1.2s, 350ms, 20us, or a number of nanoseconds", text)
+	}
+	v.unit, v.value = true, uint64(d)
+	return nil
+}
+
+func (*timeFlag) Type() string { return "time" }
+
+func (v *timeFlag) String() string { return v.text }
+
+// ticks returns how many ticks of a log's clock the time is.
+func (v *timeFlag) ticks(flag string, info *trace.Info) (uint64, error) {
+	if v.unit && info.Clock.Hz == 0 {
+		return 0, fmt.Errorf("--%s %s: %s does not say how long a tick is: give a number of ticks", flag, v.text, info.File)
+	}
+	return info.Clock.Ticks(v.value), nil
+}

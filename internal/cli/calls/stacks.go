@@ -1,0 +1,340 @@
+package calls
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+type stacksFlags struct {
+	TraceFlags
+	verb.DisplayFlags
+	by        string
+	top       int
+	perThread bool
+	folded    bool
+	regexp    string
+}
+
+// Stacks returns the command cairn stacks.
+func Stacks(s *verb.Streams) *cobra.Command {
+	var f stacksFlags
+	c := &cobra.Command{
+		Use:   "stacks LOG...",
+		Short: "List the call stacks that took most time or most calls",
+		Long: `stacks replays logs of calls that XRay wrote, basic or FDR, and lists the stacks
+that cost most: by the time spent in the innermost function itself (self), with
+what it called (total), or by the number of calls. A stack is a function
+and all its callers; stacks of all threads are added up.
+
+Logs are recognised by their content and can be compressed with gzip or zstd; -
+is standard input. They hold numbers of functions: --map names them.
+
+A call without an exit, which exceptions and longjmp leave behind, ends at the
+last event seen in it: a lower bound. An exit without its enter, say at the
+beginning of a ring buffer, is counted and left out.`,
+		Example: `  cairn stacks --map ./app xray-log.app.*
+  cairn stacks --by calls --top 3 --per-thread --map ./app log.zst
+  cairn stacks --folded --map ./app log | flamegraph.pl > app.svg`,
+		Args: verb.ExactFiles("stacks", "a log", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	f.TraceFlags.Register(c)
+	f.DisplayFlags.Register(c)
+	f.RegisterShort(c)
+	c.Flags().StringVar(&f.by, "by", "self", "rank stacks by this `key`: self, total or calls")
+	verb.OtherWord(c, "by", "sort") // as it is called in cairn account
+	c.Flags().IntVar(&f.top, "top", 10, "list `n` stacks; 0 for all")
+	c.Flags().BoolVar(&f.perThread, "per-thread", false, "rank the stacks of each thread apart")
+	c.Flags().BoolVar(&f.folded, "folded", false, "print every stack on a line, outermost function first, with its self time or,\nwith --by calls, its calls: what flamegraph.pl and speedscope read")
+	verb.RegisterRegexp(c, &f.regexp, "only stacks whose innermost function matches this `pattern`")
+	return c
+}
+
+// stackKey returns what a node is ranked by.
+func stackKey(by string) (func(*calltrie.Stats) uint64, error) {
+	switch by {
+	case "self":
+		return func(s *calltrie.Stats) uint64 { return s.Self }, nil
+	case "total":
+		return func(s *calltrie.Stats) uint64 { return s.Total }, nil
+	case "calls":
+		return func(s *calltrie.Stats) uint64 { return s.Calls }, nil
+	}
+	return nil, verb.Usagef("--by %s: there is self, total and calls", by)
+}
+
+// A stackList is the ranked stacks of a trie.
+type stackList struct {
+	stackGroup
+	nodes []calltrie.NodeID
+	sum   uint64 // of self times
+	found int    // stacks that matched
+}
+
+func (f *stacksFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	if f.by == "count" { // llvm-xray's word
+		f.by = "calls"
+	}
+	if _, err := stackKey(f.by); err != nil {
+		return err
+	}
+	if f.folded && f.Json {
+		return verb.Usagef("--folded and --json: one of them")
+	}
+	filter, err := verb.NewNameFilter(f.regexp)
+	if err != nil {
+		return err
+	}
+	style, err := f.Style(s)
+	if err != nil {
+		return err
+	}
+	set, err := f.Open(s, args, f.Names())
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	f.by = set.Known(f.by)
+	key, err := stackKey(f.by)
+	if err != nil {
+		return err
+	}
+	results, err := set.Account(ctx, f.Options())
+	if err != nil {
+		return err
+	}
+	groups := set.MarkedGroups(results, f.perThread)
+	if f.folded {
+		set.noteDepth(results)
+		return set.writeFolded(s.Out, groups, stackWeight(f.by), filter)
+	}
+	var lists []*stackList
+	for _, g := range groups {
+		lists = append(lists, f.rank(g, set, key, filter))
+	}
+	if f.Json {
+		return f.writeJSON(s.Out, set, lists)
+	}
+	return f.writeText(s.Out, set, lists, style)
+}
+
+// rank returns the stacks of a group to show.
+func (f *stacksFlags) rank(g stackGroup, set *TraceSet, key func(*calltrie.Stats) uint64, filter verb.NameFilter) *stackList {
+	l, trie := &stackList{stackGroup: g}, g.Trie
+	for id, n := range trie.Nodes() {
+		l.sum += n.Self
+		if n.Calls > 0 && filter.Match(set.Funcs.Name(n.Func)) {
+			l.nodes = append(l.nodes, id)
+		}
+	}
+	l.found = len(l.nodes)
+	keyOf := func(id calltrie.NodeID) uint64 { return key(&trie.Node(id).Stats) }
+	if f.top > 0 && f.top < len(l.nodes) {
+		// Millions of stacks are not sorted for ten.
+		least := leastOfTop(l.nodes, f.top, keyOf)
+		l.nodes = slices.DeleteFunc(l.nodes, func(id calltrie.NodeID) bool { return keyOf(id) < least })
+	}
+	var ranks []uint32 // of stacks: for those with equal keys
+	slices.SortFunc(l.nodes, func(a, b calltrie.NodeID) int {
+		if c := cmp.Compare(keyOf(b), keyOf(a)); c != 0 {
+			return c
+		}
+		if ranks == nil {
+			ranks = trie.Ranks()
+		}
+		return cmp.Compare(ranks[a], ranks[b])
+	})
+	if f.top > 0 {
+		l.nodes = l.nodes[:min(f.top, len(l.nodes))]
+	}
+	return l
+}
+
+// leastOfTop returns the least key of the n nodes with the greatest, of which there are
+// more than n.
+func leastOfTop(nodes []calltrie.NodeID, n int, key func(calltrie.NodeID) uint64) uint64 {
+	top := make([]uint64, 0, 2*n)
+	least := uint64(0)
+	for _, id := range nodes {
+		k := key(id)
+		if k < least {
+			continue
+		}
+		if top = append(top, k); len(top) == cap(top) {
+			slices.Sort(top)
+			top = top[:copy(top, top[len(top)-n:])]
+			least = top[0]
+		}
+	}
+	slices.Sort(top)
+	return top[len(top)-n]
+}
+
+func (f *stacksFlags) writeText(w io.Writer, set *TraceSet, lists []*stackList, style report.Style) error {
+	b := bufio.NewWriter(w)
+	for i, l := range lists {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		head := fmt.Sprintf("top %d of %s by %s", len(l.nodes), verb.Plural(l.found, "stack"), rankText[f.by])
+		if l.Label != "" {
+			head = l.Label + ": " + head
+		}
+		fmt.Fprintln(b, style.Paint(report.Bold, head))
+		for rank, id := range l.nodes {
+			b.WriteByte('\n')
+			if err := f.writeStack(b, set, l, rank, id, style); err != nil {
+				return err
+			}
+		}
+	}
+	return b.Flush()
+}
+
+var rankText = map[string]string{"self": "self time", "total": "total time", "calls": "calls"}
+
+// writeStack prints one stack: its figures, then its functions, outermost first,
+// each with what the calls on this stack took.
+func (f *stacksFlags) writeStack(w io.Writer, set *TraceSet, l *stackList, rank int, id calltrie.NodeID, style report.Style) error {
+	leaf := l.Trie.Node(id)
+	number, calls := style.Paint(report.Bold, "#"+strconv.Itoa(rank+1)), verb.Plural(int(leaf.Calls), "call")
+	t := &report.Table{Columns: []report.Column{{Title: "calls", Align: report.Right}}}
+	timed := set.knows("total")
+	if timed {
+		fmt.Fprintf(w, "%s %s self (%s), %s total, %s\n", number,
+			style.Paint(report.Amber, set.Duration(leaf.Self)), share(leaf.Self, l.sum), set.Duration(leaf.Total), calls)
+		t.Columns = append(t.Columns, report.Column{Title: "total", Align: report.Right}, report.Column{Title: "self", Align: report.Right})
+	} else {
+		fmt.Fprintf(w, "%s %s\n", number, calls)
+	}
+	t.Columns = append(t.Columns, report.Column{Title: "function", Shrink: report.Shorten}, report.Column{Shrink: report.ShortenPath, Optional: true})
+	nodes := path(l.Trie, id)
+	for depth, node := range nodes {
+		if middle := len(nodes) - 2*stackEnd; middle > stackEnd && depth >= stackEnd && depth < len(nodes)-stackEnd {
+			if depth == stackEnd {
+				t.Add(append(make([]report.Cell, len(t.Columns)-2), report.Cell{
+					Text: strings.Repeat(" ", maxIndent) + "... " + verb.Plural(middle, "function") + " between", Color: report.Dim,
+				}, report.Cell{})...)
+			}
+			continue
+		}
+		n := l.Trie.Node(node)
+		name := strings.Repeat(" ", min(depth, maxIndent)) + set.Name(n.Func)
+		color := report.Plain
+		if node == id {
+			color = report.Bold
+		}
+		cells := []report.Cell{report.Text(report.Count(n.Calls))}
+		if timed {
+			cells = append(cells, report.Text(set.Duration(n.Total)), report.Text(set.Duration(n.Self)))
+		}
+		t.Add(append(cells, report.Cell{Text: name, Color: color}, report.Cell{Text: set.Place(n.Func), Color: report.Dim})...)
+	}
+	return t.Write(w, style)
+}
+
+// maxIndent is how far stacks are indented: deeper ones go on straight down.
+const maxIndent = 40
+
+// stackEnd is how many functions of a deep stack are shown, outermost and innermost.
+const stackEnd = 50
+
+// path returns the nodes from the outermost to id.
+func path(t *calltrie.Trie, id calltrie.NodeID) []calltrie.NodeID {
+	var nodes []calltrie.NodeID
+	for ; id != calltrie.Root; id = t.Node(id).Parent {
+		nodes = append(nodes, id)
+	}
+	slices.Reverse(nodes)
+	return nodes
+}
+
+// share is part of whole in percent.
+func share(part, whole uint64) string {
+	if whole == 0 {
+		return "0 %"
+	}
+	return report.Decimal(100*float64(part)/float64(whole)) + " %"
+}
+
+// stackJSON is a stack in JSON. Times are in the document's unit.
+type stackJSON struct {
+	Thread *threadJSON `json:"thread,omitempty"`
+	costsJSON
+	Frames []frameJSON `json:"frames"` // outermost first
+}
+
+type threadJSON struct {
+	Log string `json:"log"`
+	PID uint32 `json:"pid"`
+	TID uint32 `json:"tid"`
+	// Stack is which of the thread's stacks, where each is shown apart: 0 is its own.
+	Stack uint32 `json:"stack,omitempty"`
+}
+
+// frameJSON is a function of a stack, and what its calls there cost.
+type frameJSON struct {
+	ID        uint32 `json:"id"`
+	Name      string `json:"name"`
+	Demangled string `json:"demangled"`
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Calls     uint64 `json:"calls"`
+	Total     uint64 `json:"total"`
+	Self      uint64 `json:"self"`
+	Inferred  uint64 `json:"inferred,omitempty"`
+}
+
+// writeJSON writes stack by stack: all of them, each with its frames, can be much
+// more than the trie that they come from.
+func (f *stacksFlags) writeJSON(w io.Writer, set *TraceSet, lists []*stackList) error {
+	doc := struct {
+		Unit  string `json:"unit"`
+		Found int    `json:"found"` // stacks, before --top
+		Self  uint64 `json:"self"`  // of all stacks
+	}{Unit: set.Clock.Unit()}
+	for _, l := range lists {
+		doc.Found += l.found
+		doc.Self += l.sum
+	}
+	return report.WriteJSONList(w, doc, "stacks", func(yield func(any) bool) {
+		for _, l := range lists {
+			for _, id := range l.nodes {
+				if !yield(l.json(set, id)) {
+					return
+				}
+			}
+		}
+	})
+}
+
+func (l *stackList) json(set *TraceSet, id calltrie.NodeID) *stackJSON {
+	n := &l.Trie.Node(id).Stats
+	costs := account.NewCosts(n, n.Total)
+	out := &stackJSON{costsJSON: costsToJSON(&costs)}
+	if th := l.thread; th != nil {
+		out.Thread = &threadJSON{th.Log.File, th.PID, th.TID, th.Thread.Thread.Stack}
+	}
+	for _, node := range path(l.Trie, id) {
+		n := l.Trie.Node(node)
+		fn := set.Funcs[n.Func]
+		out.Frames = append(out.Frames, frameJSON{
+			ID: uint32(set.number(n.Func)), Name: set.Symbol(n.Func), Demangled: set.Name(n.Func), File: fn.File, Line: fn.Line,
+			Calls: n.Calls, Total: n.Total, Self: n.Self, Inferred: n.Inferred,
+		})
+	}
+	return out
+}

@@ -1,0 +1,229 @@
+package calls
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/samples/tailcall"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// tailChoice is the value of --tail-calls: whether what a function jumps to is to
+// stand below it.
+type tailChoice bool
+
+const asRecorded, asLogical = "as-recorded", "logical"
+
+func (c *tailChoice) Set(text string) error {
+	if text != asRecorded && text != asLogical {
+		return fmt.Errorf("there is %s and %s", asRecorded, asLogical)
+	}
+	*c = text == asLogical
+	return nil
+}
+
+func (*tailChoice) Type() string { return "how" }
+
+func (c *tailChoice) String() string {
+	if *c {
+		return asLogical
+	}
+	return asRecorded
+}
+
+// codeFile is a program whose functions logs have.
+type codeFile struct {
+	path  string
+	funcs trace.Funcs
+}
+
+// withTails adds to options how tail calls are to be told, if they are. What is known
+// of the code and of the logs is found out once.
+func (t *TraceSet) withTails(ctx context.Context, opt account.Options) (account.Options, error) {
+	if !t.logical {
+		return opt, nil
+	}
+	if t.tails == nil {
+		tails := &account.TailCalls{Told: true}
+		for _, log := range t.Logs {
+			told, whole, err := tellsTails(ctx, log)
+			if err != nil {
+				return opt, err
+			}
+			if !whole {
+				verb.Note(t.Streams, "%s: it may lack calls for being short, as few are below a microsecond: no tail call is certain, and all stand as recorded (XRay keeps all with func_duration_threshold_us=0)", log.Info().File)
+				t.logical = false
+				return opt, nil
+			}
+			tails.Told = tails.Told && told
+		}
+		code, err := t.functionsOfCode()
+		if err != nil {
+			return opt, err
+		}
+		tails.Code, t.tails = code, tails
+	}
+	opt.TailCalls = t.tails
+	return opt, nil
+}
+
+// tellsTails reports whether a log has tail exits as such, and calls of any length.
+func tellsTails(ctx context.Context, log trace.Log) (told, whole bool, err error) {
+	all := log
+	for {
+		l, ok := log.(interface{ Unwrap() trace.Log })
+		if !ok {
+			break
+		}
+		log = l.Unwrap()
+	}
+	switch l := log.(type) {
+	case *tracelog.Events:
+		return true, true, nil
+	case *xray.Log:
+		whole, err = account.Unfiltered(ctx, all)
+		return l.About().FDR || l.About().Version > 1, whole, err
+	}
+	return false, false, verb.Usagef("--tail-calls=%s: %s is no log of XRay or of mode trace", asLogical, log.Info().File)
+}
+
+// functionsOfCode reads what the code of the logs' programs does.
+func (t *TraceSet) functionsOfCode() (*tailcall.Functions, error) {
+	if len(t.programs) == 0 {
+		return nil, verb.Usagef("--tail-calls=%s: where a function jumped to is told by the code of the program: name it with --map", asLogical)
+	}
+	var programs []*objfile.Program
+	var pointed [][]uint64
+	for _, file := range t.programs {
+		p, addrs, err := readCode(file.path)
+		if err != nil {
+			return nil, fmt.Errorf("--tail-calls=%s: %w", asLogical, err)
+		}
+		programs, pointed = append(programs, p), append(pointed, addrs)
+	}
+	code, err := machinecode.NewSet(programs...)
+	if err != nil {
+		return nil, err
+	}
+	var recorded []tailcall.Recorded
+	for i, file := range t.programs {
+		in, marks := tailcall.Everything, 0
+		if isOwn(t.Logs[0]) {
+			// Every function that logs its calls can run into a full chunk.
+			in, marks = tailcall.Callers(code, i, symbolAddress(programs[i], native.TraceFull)), 1
+		}
+		for id, fn := range file.funcs {
+			if in.Has(fn.Addr) {
+				recorded = append(recorded, tailcall.Recorded{ID: id, Binary: i, Entry: fn.Addr, Marks: marks})
+			}
+		}
+	}
+	return tailcall.NewFunctions(code, recorded, pointed), nil
+}
+
+// readCode reads a program whose functions are its symbols, and the addresses that are
+// in its data.
+func readCode(path string) (*objfile.Program, []uint64, error) {
+	f, err := objfile.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	p, err := f.Program()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(p.Symbols) == 0 {
+		return nil, nil, fmt.Errorf("%s: it has no symbols (it is stripped; give the unstripped one)", path)
+	}
+	p.Ranges, p.Probes = nil, nil
+	pointed, err := f.Pointers()
+	return p, pointed, err
+}
+
+func symbolAddress(p *objfile.Program, name string) uint64 {
+	for i := range p.Symbols {
+		if p.Symbols[i].Name == name {
+			return p.Symbols[i].Addr
+		}
+	}
+	return 0
+}
+
+// noteTails says how many calls were put below the function that jumped there.
+func (t *TraceSet) noteTails(info *trace.Info, st *account.Stats) {
+	if !t.logical {
+		return
+	}
+	text := "no call was put below a function that jumped there"
+	if st.TailCalls > 0 {
+		text = fmt.Sprintf("%s put below the function that jumped there", verb.Plural(int(st.TailCalls), "call"))
+	}
+	if st.TailsLeft > 0 {
+		text += fmt.Sprintf("; %s may be such as well, and stayed", report.Count(st.TailsLeft))
+	}
+	verb.Note(t.Streams, "%s: %s", info.File, text)
+}
+
+// MarkedGroups are groups whose functions are marked where their place was inferred.
+func (t *TraceSet) MarkedGroups(results []*account.Result, perThread bool) []stackGroup {
+	groups := t.groups(results, perThread)
+	for i := range groups {
+		if t.logical {
+			groups[i].Trie = t.mark(groups[i].Trie)
+		}
+	}
+	return groups
+}
+
+// mark returns a trie in which functions have another number, and with it another name,
+// below the ones that jumped to them.
+func (t *TraceSet) mark(trie *calltrie.Trie) *calltrie.Trie {
+	out := calltrie.New()
+	where := make([]calltrie.NodeID, trie.Len())
+	for id, n := range trie.Nodes() {
+		fn := n.Func
+		if n.Inferred > 0 {
+			fn = t.marked(fn)
+		}
+		where[id] = out.Child(where[n.Parent], fn)
+		out.Node(where[id]).Merge(&n.Stats)
+	}
+	return out
+}
+
+// firstMark is the first of the numbers of functions that are marked, downward. No log
+// has them: they would be among the last of object 255.
+const firstMark = calltrie.Other - 1<<10
+
+func (t *TraceSet) marked(fn trace.FuncID) trace.FuncID {
+	id, ok := t.marks[fn]
+	if !ok {
+		id = firstMark - trace.FuncID(len(t.marks))
+		t.marks[fn] = id
+		t.Unmarked[id] = fn
+		known := t.Funcs[fn]
+		known.Name = t.Symbol(fn)
+		t.Funcs[id] = known
+		t.Shown[id] = t.Name(fn) + profgen.InferredSuffix
+	}
+	return id
+}
+
+// number returns the number that logs have for a function.
+func (t *TraceSet) number(id trace.FuncID) trace.FuncID {
+	if fn, ok := t.Unmarked[id]; ok {
+		return fn
+	}
+	return id
+}

@@ -1,0 +1,126 @@
+package calls
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// accountLog accounts for a log: it replays its events, or takes the sums that a log of
+// mode stacks has.
+func accountLog(ctx context.Context, log trace.Log, opt account.Options) (*account.Result, error) {
+	stacks := stacksOf(log)
+	if stacks == nil {
+		return account.Run(ctx, log, opt)
+	}
+	if opt.TailCalls != nil {
+		return nil, verb.Usagef("--tail-calls: a log of mode stacks has sums")
+	}
+	if opt.DropOpen || opt.UpperBound {
+		return nil, fmt.Errorf("%s: --drop-open and --upper-bound are about single calls, and a log of mode stacks has sums", log.Info().File)
+	}
+	wanted := make(map[uint32]bool)
+	for _, t := range log.Threads() {
+		wanted[t.TID] = true
+	}
+	res := &account.Result{}
+	for i, t := range stacks.Threads() {
+		if wanted[t.TID] {
+			res.Threads = append(res.Threads, stackThread(t, stacks.Nodes(i)))
+		}
+	}
+	return res, nil
+}
+
+// stacksOf returns the log of mode stacks that log is or has threads of, or nil.
+func stacksOf(log trace.Log) *tracelog.Stacks {
+	for {
+		switch l := log.(type) {
+		case *tracelog.Stacks:
+			return l
+		case interface{ Unwrap() trace.Log }:
+			log = l.Unwrap()
+		default:
+			return nil
+		}
+	}
+}
+
+// stackThread makes of a thread's nodes what a replay would give.
+func stackThread(t trace.Thread, nodes []tracelog.StackNode) account.Thread {
+	out := account.Thread{Thread: t, Trie: calltrie.New()}
+	callees := make([]uint64, len(nodes)) // their time, by caller
+	ids := make([]calltrie.NodeID, len(nodes))
+	depth := make([]int, len(nodes))
+	for i, n := range nodes {
+		parent := calltrie.Root
+		if n.Parent >= 0 {
+			parent = ids[n.Parent]
+			callees[n.Parent] += n.Total
+			depth[i] = depth[n.Parent]
+		} else {
+			out.Busy += n.Total
+		}
+		depth[i]++
+		out.Stats.MaxDepth = max(out.Stats.MaxDepth, depth[i])
+		ids[i] = out.Trie.Child(parent, n.Func)
+	}
+	for i, n := range nodes {
+		into := &out.Trie.Node(ids[i]).Stats
+		into.Calls += n.Calls
+		into.Total += n.Total
+		into.Max = max(into.Max, n.Longest)
+		into.Self += n.Total - min(callees[i], n.Total)
+		into.Deduced += n.Unwound
+		into.Open += n.Open
+		out.Stats.Enters += n.Calls
+		out.Stats.Open += n.Open
+		out.Stats.Deduced += n.Unwound
+	}
+	out.Stats.Exits = out.Stats.Enters - min(out.Stats.Enters, out.Stats.Open+out.Stats.Deduced)
+	out.Stats.Events = out.Stats.Enters + out.Stats.Exits
+	return out
+}
+
+// noEvents refuses logs that have sums only, for what needs single calls.
+func (t *TraceSet) noEvents(what string) error {
+	if i := slices.IndexFunc(t.Logs, func(l trace.Log) bool { return stacksOf(l) != nil }); i >= 0 {
+		return fmt.Errorf("%s: a log of mode stacks has sums and no single calls, which %s needs", t.Logs[i].Info().File, what)
+	}
+	return nil
+}
+
+// knows reports whether any of the logs has a number of calls, by its name.
+func (t *TraceSet) knows(number string) bool {
+	return slices.ContainsFunc(t.Logs, func(l trace.Log) bool {
+		s := stacksOf(l)
+		if s == nil {
+			return true
+		}
+		switch number {
+		case "calls":
+			return true
+		case "total", "sum", "self":
+			return s.Timed
+		case "max":
+			return s.Longest
+		}
+		return false
+	})
+}
+
+// Known returns the key to rank by: calls where a key of time is none that the
+// logs have. It says so.
+func (t *TraceSet) Known(key string) string {
+	if _, ok := FindCostKey(key); !ok || t.knows(key) {
+		return key
+	}
+	verb.Note(t.Streams, "the logs do not have %s: by calls", key)
+	return "calls"
+}

@@ -1,0 +1,54 @@
+package calls
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// SpikeChoice is the value of a flag: the number of a spike.
+type SpikeChoice struct {
+	Number uint64
+	Given  bool
+}
+
+func (c *SpikeChoice) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return fmt.Errorf("%q is no number of a spike", text)
+	}
+	c.Number, c.Given = n, true
+	return nil
+}
+
+func (*SpikeChoice) Type() string { return "n" }
+
+func (*SpikeChoice) String() string { return "" }
+
+// openWindows opens the calls around the spikes of a log.
+func (t *TraceSet) openWindows(file *logfile.File) (trace.Log, error) {
+	spike := uint64(tracelog.AllWindows)
+	if t.spike.Given {
+		spike = t.spike.Number
+	}
+	w, err := tracelog.OpenWindows(file, file.Size, file.Name, &t.Objects, spike)
+	if err != nil {
+		return nil, err
+	}
+	if len(w.Windows) > 0 {
+		return w, nil
+	}
+	switch {
+	case !t.spike.Given:
+		verb.Note(t.Streams, "%s: no spike of it has a window (--spike 0 has the last calls of each thread)", file.Name)
+	case t.spike.Number == 0:
+		verb.Note(t.Streams, "%s: the flight recorder is empty", file.Name)
+	default:
+		return nil, fmt.Errorf("%s: spike %d has no window: there is none of that number, or longer ones took its room (cairn spikes lists them)", file.Name, t.spike.Number)
+	}
+	return w, nil
+}

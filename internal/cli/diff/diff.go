@@ -1,0 +1,285 @@
+// Package diff has the command that compares two profiles, or two logs of calls.
+package diff
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/profile/compare"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+type diffFlags struct {
+	verb.DisplayFlags
+	check bool
+	top   int
+	logs  stackDiffFlags
+}
+
+// Diff returns the command cairn diff.
+func Diff(s *verb.Streams) *cobra.Command {
+	var f diffFlags
+	c := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare two profiles, or two logs of calls, of one build or of two",
+		Long: `diff lists the functions that only one of two profiles covered, the functions
+that ran through other blocks, and those whose calls per run moved. Functions of
+different builds match by name and source file; "changed" marks those whose code
+has another shape, so that their blocks cannot be compared.
+
+With --check the exit code is 1 if B misses a function or a block that A covered
+and that B's build still has.
+
+Of two logs of calls it lists the functions and the stacks whose time moved, and
+the stacks that only one of them has. Functions match by name along the whole
+stack, so the logs can be of different builds: --map-a and --map-b name the
+programs. A pattern in quotes stands for several logs, of which the mean is taken.`,
+		Example: `  cairn diff --check before.mip after.mip
+  cairn diff --map-a old/app --map-b new/app --flame diff.html old.log new.log`,
+		Args: verb.ExactFiles("diff", "two profiles, or two logs of calls", 2, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			logs, err := areLogs(s, args)
+			switch {
+			case err != nil:
+				return err
+			case logs:
+				return f.runLogs(c.Context(), c, s, args)
+			}
+			return f.run(s, args[0], args[1])
+		},
+	}
+	f.Register(c)
+	c.Flags().BoolVar(&f.check, "check", false, "exit with 1 if B misses what A covered")
+	c.Flags().IntVar(&f.top, "top", 20, "list `n` functions whose calls moved, and of logs of each list; 0 for all")
+	f.logs.register(c)
+	f.RegisterShort(c)
+	verb.OtherWord(c, "top", "limit")
+	return c
+}
+
+func (f *diffFlags) run(s *verb.Streams, pathA, pathB string) error {
+	if err := f.logs.forProfiles(); err != nil {
+		return err
+	}
+	style, err := f.Style(s)
+	if err != nil {
+		return err
+	}
+	a, err := verb.ReadProfile(pathA)
+	if err != nil {
+		return err
+	}
+	b, err := verb.ReadProfile(pathB)
+	if err != nil {
+		return err
+	}
+	r := compare.Profiles(a, b)
+	if f.Json {
+		err = diffJSON(s.Out, r)
+	} else {
+		err = f.writeText(s.Out, r, style)
+	}
+	if err == nil && f.check && r.Missing() {
+		return fmt.Errorf("%s misses what %s covered: %d functions, and blocks of %d", pathB, pathA, len(r.OnlyA), lostBlocks(r))
+	}
+	return err
+}
+
+// lostBlocks returns in how many functions B misses blocks.
+func lostBlocks(r *compare.Result) int {
+	n := 0
+	for i := range r.Blocks {
+		if len(r.Blocks[i].Lost) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// A diffList is one of the lists of functions, with what heads it.
+type diffList struct {
+	key, title string
+	color      report.Color
+	funcs      []compare.Func
+}
+
+func diffLists(r *compare.Result) []diffList {
+	return []diffList{
+		{"only_a", "ran only in A", report.Red, r.OnlyA},
+		{"only_b", "ran only in B", report.Green, r.OnlyB},
+		{"gone", "ran in A, not in B's build", report.Amber, r.Gone},
+		{"new", "ran in B, not in A's build", report.Blue, r.New},
+	}
+}
+
+func (f *diffFlags) writeText(w io.Writer, r *compare.Result, style report.Style) error {
+	names := f.Names()
+	name := func(fn *compare.Func) report.Cell { return report.Text(names.Show(fn.Name)) }
+	section := func(title string, color report.Color, n int, t *report.Table) error {
+		if n == 0 {
+			return nil
+		}
+		fmt.Fprintf(w, "%s: %s\n", style.Paint(color, title), report.Count(n))
+		if err := t.Write(w, style); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(w)
+		return err
+	}
+	for _, list := range diffLists(r) {
+		t := &report.Table{Columns: []report.Column{{}, {Shrink: report.Shorten}, {Shrink: report.ShortenPath}, {}}}
+		for i := range list.funcs {
+			fn := &list.funcs[i]
+			t.Add(report.Cell{}, name(fn), report.Cell{Text: fn.File, Color: report.Dim}, report.Cell{Text: changedText(fn), Color: report.Amber})
+		}
+		if err := section(list.title, list.color, len(list.funcs), t); err != nil {
+			return err
+		}
+	}
+	if err := section("ran through other blocks", report.Bold, len(r.Blocks), blocksTable(r, name)); err != nil {
+		return err
+	}
+	if err := section("calls per run moved", report.Bold, len(r.Moved), f.movedTable(r, name)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s functions ran in both, %s of them alike\n", report.Count(r.Both), report.Count(r.Same))
+	return err
+}
+
+func changedText(fn *compare.Func) string {
+	if fn.Changed {
+		return "changed"
+	}
+	return ""
+}
+
+func blocksTable(r *compare.Result, name func(*compare.Func) report.Cell) *report.Table {
+	t := &report.Table{Columns: []report.Column{{}, {Title: "lost"}, {Title: "gained"}, {Title: "function", Shrink: report.Shorten}}}
+	for i := range r.Blocks {
+		fn := &r.Blocks[i]
+		t.Add(report.Cell{},
+			report.Cell{Text: blockList(fn.Lost), Color: report.Red},
+			report.Cell{Text: blockList(fn.Gained), Color: report.Green}, name(fn))
+	}
+	return t
+}
+
+// maxBlockList is how many block numbers a cell of text names.
+const maxBlockList = 8
+
+func blockList(blocks []int) string {
+	text := ""
+	for i, b := range blocks {
+		if i == maxBlockList {
+			return text + fmt.Sprintf(" and %d more", len(blocks)-i)
+		}
+		if i > 0 {
+			text += " "
+		}
+		text += strconv.Itoa(b)
+	}
+	return text
+}
+
+func (f *diffFlags) movedTable(r *compare.Result, name func(*compare.Func) report.Cell) *report.Table {
+	t := &report.Table{Columns: []report.Column{
+		{},
+		{Title: "A", Align: report.Right},
+		{Title: "B", Align: report.Right},
+		{Title: "change", Align: report.Right},
+		{Title: "ratio", Align: report.Right},
+		{Title: "function", Shrink: report.Shorten},
+		{},
+	}}
+	for i := range r.Moved {
+		if f.top > 0 && i == f.top {
+			t.Add(report.Cell{}, report.Cell{}, report.Cell{}, report.Cell{}, report.Cell{},
+				report.Cell{Text: fmt.Sprintf("and %d more (--top 0 lists all)", len(r.Moved)-i), Color: report.Dim}, report.Cell{})
+			break
+		}
+		fn := &r.Moved[i]
+		sign, color := "", report.Green
+		if fn.Delta() > 0 {
+			sign, color = "+", report.Red
+		}
+		t.Add(report.Cell{}, report.Text(sideText(&fn.A)), report.Text(sideText(&fn.B)),
+			report.Cell{Text: deltaMark(fn) + sign + report.Decimal(fn.Delta()), Color: color},
+			report.Text(ratioText(fn)), name(fn), report.Cell{Text: changedText(fn), Color: report.Amber})
+	}
+	return t
+}
+
+// sideText returns the calls per run of one profile.
+func sideText(s *compare.Side) string {
+	return verb.AtLeast(s.Inexact()) + report.Decimal(s.CallsPerRun())
+}
+
+// deltaMark returns what is to stand in front of a change: how it can be wrong if one
+// of its sides is a lower bound.
+func deltaMark(fn *compare.Func) string {
+	return map[[2]bool]string{{true, false}: "<= ", {false, true}: ">= ", {true, true}: "~ "}[[2]bool{fn.A.Inexact(), fn.B.Inexact()}]
+}
+
+// ratioText returns B's calls per run as a multiple of A's.
+func ratioText(fn *compare.Func) string {
+	if fn.A.CallsPerRun() == 0 {
+		return "new"
+	}
+	ratio := fn.B.CallsPerRun() / fn.A.CallsPerRun()
+	if ratio > 0 && ratio < 0.01 {
+		return "<0.01x"
+	}
+	return deltaMark(fn) + report.Decimal(ratio) + "x"
+}
+
+// diffFuncJSON is a function in diff's JSON.
+type diffFuncJSON struct {
+	Name      string   `json:"name"`
+	Demangled string   `json:"demangled"`
+	Module    string   `json:"module"`
+	File      string   `json:"file,omitempty"`
+	Changed   bool     `json:"changed,omitempty"`
+	Lost      []int    `json:"blocks_lost,omitempty"`
+	Gained    []int    `json:"blocks_gained,omitempty"`
+	CallsA    *float64 `json:"calls_per_run_a,omitempty"`
+	CallsB    *float64 `json:"calls_per_run_b,omitempty"`
+	InexactA  bool     `json:"calls_inexact_a,omitempty"`
+	InexactB  bool     `json:"calls_inexact_b,omitempty"`
+}
+
+func diffJSON(w io.Writer, r *compare.Result) error {
+	var names report.Names
+	convert := func(funcs []compare.Func) []diffFuncJSON {
+		out := make([]diffFuncJSON, len(funcs))
+		for i := range funcs {
+			fn := &funcs[i]
+			out[i] = diffFuncJSON{
+				Name: fn.Name, Demangled: names.Show(fn.Name), Module: fn.Module, File: fn.File,
+				Changed: fn.Changed, Lost: fn.Lost, Gained: fn.Gained,
+				CallsA: callsPerRun(&fn.A), CallsB: callsPerRun(&fn.B),
+				InexactA: fn.A.Inexact(), InexactB: fn.B.Inexact(),
+			}
+		}
+		return out
+	}
+	doc := map[string]any{
+		"blocks": convert(r.Blocks), "moved": convert(r.Moved),
+		"both": r.Both, "same": r.Same, "missing": r.Missing(),
+	}
+	for _, list := range diffLists(r) {
+		doc[list.key] = convert(list.funcs)
+	}
+	return report.WriteJSON(w, doc)
+}
+
+func callsPerRun(s *compare.Side) *float64 {
+	if s.Func == nil || !s.Func.Mode.HasCalls() {
+		return nil
+	}
+	x := s.CallsPerRun()
+	return &x
+}

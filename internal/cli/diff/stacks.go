@@ -1,0 +1,220 @@
+package diff
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/flamegraph"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/calls/stackdiff"
+	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// stackDiffFlags are those of cairn diff that are for logs of calls only.
+type stackDiffFlags struct {
+	calls.TraceFlags
+	mapsA, mapsB []string
+	sort         string
+	flame        string
+	all          *pflag.FlagSet // these flags
+}
+
+func (f *stackDiffFlags) register(c *cobra.Command) {
+	own := &cobra.Command{}
+	f.TraceFlags.Register(own)
+	f.all = own.Flags()
+	f.all.StringArrayVar(&f.mapsA, "map-a", nil, "as --map, for A alone: `file`")
+	f.all.StringArrayVar(&f.mapsB, "map-b", nil, "as --map, for B alone: `file`")
+	f.all.StringVar(&f.sort, "sort", "self", "order by the change of this `key`: self, total or calls")
+	f.all.StringVar(&f.flame, "flame", "", "draw the change as a flame graph to this `file`, .html or .svg")
+	f.all.VisitAll(func(flag *pflag.Flag) {
+		flag.Usage = "of logs: " + flag.Usage
+		c.Flags().AddFlag(flag)
+	})
+}
+
+// forProfiles returns an error if a flag for logs was given.
+func (f *stackDiffFlags) forProfiles() (err error) {
+	f.all.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed && err == nil {
+			err = verb.Usagef("--%s is for logs of calls, and these are profiles", flag.Name)
+		}
+	})
+	return err
+}
+
+// A diffSide is the logs of one side of a comparison.
+type diffSide struct {
+	label string
+	trie  *calltrie.Trie
+	set   *calls.TraceSet
+}
+
+// logDiff is a comparison of logs on its way to the output.
+type logDiff struct {
+	*stackdiff.Result
+	a, b  diffSide
+	key   stackdiff.Key
+	unit  string
+	names *report.Names
+	limit int // of each list; 0 for none
+}
+
+// areLogs reports whether the arguments of cairn diff, files or patterns, are
+// logs of calls. It is an error if one of them is.
+func areLogs(s *verb.Streams, args []string) (bool, error) {
+	var logs, others []string
+	for _, arg := range args {
+		paths, err := logfile.Expand([]string{arg})
+		if err != nil {
+			return false, err
+		}
+		if len(paths) > 0 && (verb.IsStream(paths[0]) || calls.IsTraceLog(paths[0], s)) {
+			logs = append(logs, arg)
+		} else {
+			others = append(others, arg)
+		}
+	}
+	if len(logs) > 0 && len(others) > 0 {
+		return false, fmt.Errorf("%s is a log of calls, and %s is not: they cannot be compared", logs[0], others[0])
+	}
+	return len(logs) > 0, nil
+}
+
+func (f *diffFlags) runLogs(ctx context.Context, c *cobra.Command, s *verb.Streams, args []string) error {
+	style, err := f.Style(s)
+	if err != nil {
+		return err
+	}
+	d := &logDiff{names: f.Names(), limit: f.top}
+	switch f.logs.sort {
+	case "self":
+		d.key = stackdiff.Self
+	case "total":
+		d.key = stackdiff.Total
+	case "calls":
+		d.key = stackdiff.Calls
+	default:
+		return verb.Usagef("--sort %s: there is self, total and calls", f.logs.sort)
+	}
+	if f.check {
+		return verb.Usagef("--check is for profiles: logs do not tell what a run covered")
+	}
+	if err := f.logs.compare(ctx, s, d, args); err != nil {
+		return err
+	}
+	defer d.a.set.Close()
+	defer d.b.set.Close()
+	if d.a.set.Known(f.logs.sort) == "calls" || d.b.set.Known(f.logs.sort) == "calls" {
+		d.key = stackdiff.Calls
+	}
+	if f.logs.flame != "" {
+		if err := d.writeFlame(s, f.logs.flame); err != nil {
+			return err
+		}
+	}
+	if f.Json {
+		if !c.Flags().Changed("top") {
+			d.limit = 0
+		}
+		return d.writeJSON(s.Out)
+	}
+	return d.writeText(s.Out, style)
+}
+
+// compare opens and accounts both sides and holds them against each other.
+func (f *stackDiffFlags) compare(ctx context.Context, s *verb.Streams, d *logDiff, args []string) (err error) {
+	sides := [2]*diffSide{&d.a, &d.b}
+	defer func() {
+		for _, side := range sides {
+			if err != nil && side.set != nil {
+				side.set.Close()
+			}
+		}
+	}()
+	for i, maps := range [2][]string{f.mapsA, f.mapsB} {
+		flags := f.TraceFlags
+		if len(maps) > 0 {
+			flags.Maps = maps
+		}
+		side := sides[i]
+		if side.set, err = flags.Open(s, args[i:i+1], d.names); err != nil {
+			return err
+		}
+		results, err := side.set.Account(ctx, flags.Options())
+		if err != nil {
+			return err
+		}
+		side.trie, side.label = calls.Merged(results), args[i]
+	}
+	both := append(append([]trace.Log{}, d.a.set.Logs...), d.b.set.Logs...)
+	if _, err := calls.CommonClock(both); err != nil {
+		return err
+	}
+	d.unit = d.a.set.Clock.Unit()
+	if d.a.set.Maps == 0 || d.b.set.Maps == 0 {
+		verb.Note(s, "functions without names match by number, which means the same in one build only (--map, --map-a and --map-b name them)")
+	}
+	side := func(x *diffSide) stackdiff.Side {
+		return stackdiff.Side{Trie: x.trie, Name: x.set.Symbol, Runs: len(x.set.Logs)}
+	}
+	d.Result = stackdiff.Tries(side(&d.a), side(&d.b))
+	return nil
+}
+
+// writeFlame draws both sides as one flame graph.
+func (d *logDiff) writeFlame(s *verb.Streams, path string) error {
+	doc := &flamegraph.Diff{
+		Title: fmt.Sprintf("%s and %s", filepath.Base(d.a.label), filepath.Base(d.b.label)),
+		Unit:  d.unit, Before: d.a.label, After: d.b.label,
+	}
+	if a, b := len(d.a.set.Logs), len(d.b.set.Logs); a > 1 || b > 1 {
+		doc.Notes = append(doc.Notes, fmt.Sprintf("Calls and times are means of %s and of %s.", verb.Plural(a, "log"), verb.Plural(b, "log")))
+	}
+	for _, name := range d.Names {
+		doc.Names = append(doc.Names, d.names.Show(name))
+	}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		doc.Nodes = append(doc.Nodes, flamegraph.DiffNode{
+			Func: n.Func, Parent: n.Parent,
+			A: meanStats(n.StatsA, &n.A), B: meanStats(n.StatsB, &n.B),
+		})
+	}
+	draw := flamegraph.WriteHTML
+	if strings.HasSuffix(path, ".svg") {
+		draw = flamegraph.WriteSVG
+	}
+	err := verb.WriteFile(s, path, func(w io.Writer) error {
+		_, err := draw(w, doc, flamegraph.Options{})
+		return err
+	})
+	if err == nil && path != "-" {
+		verb.Note(s, "the flame graph is in %s", path)
+	}
+	return err
+}
+
+// meanStats returns the statistics of a stack, nil if a side has none, with what
+// a run took on average.
+func meanStats(s *calltrie.Stats, mean *stackdiff.Values) calltrie.Stats {
+	if s == nil {
+		return calltrie.Stats{}
+	}
+	out := *s
+	out.Calls, out.Total, out.Self = roundedUp(mean.Calls), roundedUp(mean.Total), roundedUp(mean.Self)
+	return out
+}
+
+func roundedUp(x float64) uint64 { return uint64(math.Ceil(x)) }

@@ -1,0 +1,272 @@
+// Package flame has the command that draws stacks, of logs of calls or of samples, as flame
+// graphs.
+package flame
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/flamegraph"
+	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/cli/samples"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+type flameFlags struct {
+	calls.TraceFlags
+	names      verb.DisplayFlags
+	out        string
+	format     string
+	by         string
+	title      string
+	regexp     string
+	perThread  bool
+	minPercent float64
+	maxStacks  int
+	width      int
+
+	// Of samples in place of logs.
+	binaries []string
+	infer    string
+}
+
+// Flame returns the command cairn flame.
+func Flame(s *verb.Streams) *cobra.Command {
+	var f flameFlags
+	c := &cobra.Command{
+		Use:   "flame LOG... [-o FILE.html]",
+		Short: "Draw the call stacks of logs or samples as a flame graph",
+		Long: `flame replays logs of calls and draws them: each function is a bar below the bar of
+its caller, as wide as its share of the time. Bars below a function are not in the
+order of time, the widest comes first. In place of logs it takes
+
+  samples          of perf record or cairn record, with --binary for each file whose
+                   code counts; frames that tail calls erased are put back
+                   (see cairn profgen -h)
+  folded stacks    as cairn and other tools write them: main;work 12
+
+and the width is the number of samples.
+
+  html  a page to look around in: zoom, search, time or calls, callers instead of
+        callees, the median and percentiles of single calls, a table of functions
+  svg   a picture; what is known of a bar shows where the mouse is
+
+Both are one file that loads nothing, in light and dark. Only the largest stacks,
+by time or by calls, have a bar of their own: as many as --max-stacks, and with
+--min-percent those of such a share. The others are one bar "n more" for each
+caller; the table and all sums have them still.
+
+With --regexp, the functions that match are outermost, whoever called them.`,
+		Example: `  cairn flame --map ./app xray-log.app.*
+  cairn flame --by calls --per-thread --map ./app -o calls.svg log.zst
+  cairn flame --binary ./app perf.data
+  perf script | stackcollapse-perf.pl | cairn flame -`,
+		Args: verb.ExactFiles("flame", "a log", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	f.TraceFlags.Register(c)
+	fl := c.Flags()
+	fl.StringVarP(&f.out, "output", "o", "flame.html", "write to this `file`, - for standard output")
+	fl.StringVar(&f.format, "format", "", "`format` of the file: html or svg (default by its name, else html)")
+	fl.StringVar(&f.by, "by", string(flamegraph.ByTotal), "make bars as wide as this `key`: total, self or calls; a page can be switched")
+	fl.BoolVar(&f.perThread, "per-thread", false, "draw each thread apart")
+	fl.IntVar(&f.maxStacks, "max-stacks", flamegraph.DefaultNodes, "draw the `n` largest stacks, and merge the others")
+	fl.Float64Var(&f.minPercent, "min-percent", 0, "merge stacks below this share of the whole, in `percent`")
+	fl.StringVar(&f.title, "title", "", "`text` at the top (default the names of the logs)")
+	verb.RegisterRegexp(c, &f.regexp, "begin with the functions that match this `pattern`")
+	fl.IntVar(&f.width, "width", flamegraph.DefaultWidth, "width of an SVG in `pixels`")
+	fl.StringSliceVar(&f.binaries, "binary", nil, "draw samples: of code in this `file`; repeatable")
+	fl.StringVar(&f.infer, "infer-missing-frames", samples.InferFull, "with --binary: `how` frames that tail calls erased are put back: full, llvm, none")
+	f.names.RegisterNames(c)
+	return c
+}
+
+// check finds what is wrong before a long log is read, and completes the format.
+func (f *flameFlags) check() error {
+	if f.format == "" {
+		f.format = "html"
+		if ext := strings.ToLower(filepath.Ext(f.out)); ext == ".svg" {
+			f.format = "svg"
+		}
+	}
+	if f.format != "html" && f.format != "svg" {
+		return verb.Usagef("--format %s: there is html and svg", f.format)
+	}
+	if !slices.Contains(flamegraph.Measures(), flamegraph.Measure(f.by)) {
+		return verb.Usagef("--by %s: there is total, self and calls", f.by)
+	}
+	if math.IsNaN(f.minPercent) || f.minPercent < 0 || f.minPercent > 100 {
+		return verb.Usagef("--min-percent %v: it is from 0 to 100", f.minPercent)
+	}
+	const most = 1_000_000
+	if f.maxStacks < 1 || f.maxStacks > most {
+		return verb.Usagef("--max-stacks %d: it is from 1 to %d", f.maxStacks, most)
+	}
+	if f.width < 200 || f.width > 20_000 {
+		return verb.Usagef("--width %d: it is from 200 to 20000", f.width)
+	}
+	return nil
+}
+
+func (f *flameFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	filter, err := verb.NewNameFilter(f.regexp)
+	if err != nil {
+		return err
+	}
+	doc, err := f.document(ctx, s, args, filter)
+	if err != nil {
+		return err
+	}
+	if doc.Groups == nil {
+		verb.Note(s, "no call to draw")
+	}
+	write := flamegraph.WriteHTML
+	if f.format == "svg" {
+		write = flamegraph.WriteSVG
+	}
+	opt := flamegraph.Options{By: flamegraph.Measure(f.by), MinShare: f.minPercent / 100, MaxNodes: f.maxStacks, Width: f.width}
+	var sum flamegraph.Summary
+	err = verb.WriteFile(s, f.out, func(w io.Writer) (err error) {
+		sum, err = write(w, doc, opt)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	f.say(s, sum, doc.Unit)
+	return nil
+}
+
+// document returns what is to be drawn of whatever the inputs are, without groups if
+// there is nothing.
+func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []string, filter verb.NameFilter) (*flamegraph.Profile, error) {
+	if len(f.binaries) > 0 {
+		return f.ofSamples(ctx, s, args, filter)
+	}
+	s, isFolded := foldedInput(s, args[0])
+	if isFolded {
+		return f.ofFolded(s, args, filter)
+	}
+	return f.ofLogs(ctx, s, args, filter)
+}
+
+// ofLogs returns the calls of logs.
+func (f *flameFlags) ofLogs(ctx context.Context, s *verb.Streams, args []string, filter verb.NameFilter) (*flamegraph.Profile, error) {
+	set, err := f.Open(s, args, f.names.Names())
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	f.by = set.Known(f.by)
+	results, err := set.Account(ctx, f.Options())
+	if err != nil {
+		return nil, err
+	}
+	doc := f.profile(set, results, filter)
+	if doc.Groups == nil && hasCalls(results) { // a page without them is no use, and may replace one
+		return nil, fmt.Errorf("%s: no call to draw of a function that matches %s", set.Logs[0].Info().File, f.regexp)
+	}
+	return doc, nil
+}
+
+func hasCalls(results []*account.Result) bool {
+	return slices.ContainsFunc(results, func(r *account.Result) bool {
+		return slices.ContainsFunc(r.Threads, func(th account.Thread) bool { return th.Trie.Len() > 1 })
+	})
+}
+
+// say prints where the drawing is and what is not in it.
+func (f *flameFlags) say(s *verb.Streams, sum flamegraph.Summary, unit string) {
+	text := verb.Plural(sum.Stacks, "stack")
+	if sum.Merged > 0 {
+		what := "time"
+		switch {
+		case f.by == string(flamegraph.ByCalls):
+			what = "calls"
+		case unit == flamegraph.Samples:
+			what = unit
+		}
+		text += fmt.Sprintf(" (%s merged, with %.2g%% of the %s)", report.Count(sum.Merged), 100*sum.MergedShare, what)
+	}
+	where := f.out
+	if where == "-" {
+		where = f.format
+	}
+	fmt.Fprintf(s.Err, "%s: %s\n", where, text)
+}
+
+// profile returns what is to be drawn, without groups if there is nothing.
+func (f *flameFlags) profile(set *calls.TraceSet, results []*account.Result, filter verb.NameFilter) *flamegraph.Profile {
+	doc := &flamegraph.Profile{Title: set.Title(), Unit: set.Clock.Unit(), Name: set.Name}
+	for _, g := range set.MarkedGroups(results, f.perThread) {
+		doc.Groups = append(doc.Groups, flamegraph.Group{Label: g.Label, Trie: g.Trie})
+	}
+	f.choose(doc, func(id trace.FuncID) bool { return filter.Match(set.Funcs.Name(id)) })
+	doc.Notes = append(flameNotes(set, results, doc), doc.Notes...)
+	return doc
+}
+
+// choose leaves of a document what was asked for.
+func (f *flameFlags) choose(doc *flamegraph.Profile, match func(trace.FuncID) bool) {
+	if f.title != "" {
+		doc.Title = f.title
+	}
+	var kept []flamegraph.Group
+	for _, g := range doc.Groups {
+		if f.regexp != "" {
+			g.Trie = flamegraph.Below(g.Trie, match)
+		}
+		if g.Trie.Len() > 1 {
+			kept = append(kept, g)
+		}
+	}
+	doc.Groups = kept
+	if f.regexp != "" {
+		doc.Notes = append(doc.Notes, "Only calls of functions that match "+f.regexp+".")
+	}
+}
+
+// flameNotes say how much was drawn and what its numbers are worth.
+func flameNotes(set *calls.TraceSet, results []*account.Result, doc *flamegraph.Profile) []string {
+	if doc.Groups == nil {
+		return []string{"There is no call to draw."}
+	}
+	var made, deduced, open uint64
+	for _, g := range doc.Groups {
+		for _, n := range g.Trie.Nodes() {
+			made += n.Calls
+			deduced += n.Deduced
+			open += n.Open
+		}
+	}
+	threads := 0
+	for _, r := range results {
+		threads += len(r.Threads)
+	}
+	notes := []string{fmt.Sprintf("%s in %s.", verb.Plural(int(made), "call"), verb.Plural(threads, "thread"))}
+	if deduced > 0 {
+		notes = append(notes, fmt.Sprintf("%s no exit in the log: the time is a lower bound.",
+			report.Count(deduced)+" "+verb.Either(deduced, "call has", "calls have")))
+	}
+	if open > 0 {
+		notes = append(notes, fmt.Sprintf("%s still running at the end.",
+			report.Count(open)+" "+verb.Either(open, "call was", "calls were")))
+	}
+	if set.Clock.Hz == 0 {
+		notes = append(notes, "The log does not say how long a tick is.")
+	}
+	return notes
+}

@@ -1,0 +1,362 @@
+// Package info has the command that says what is in a file, whatever it is.
+package info
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/profile/callgraph"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Info returns the command cairn info.
+func Info(s *verb.Streams) *cobra.Command {
+	var path string
+	var d verb.DisplayFlags
+	c := &cobra.Command{
+		Use:   "info [-p] FILE",
+		Short: "Say what a profile, a map, a raw file or a binary holds",
+		Long: `info sums up a file of any kind that cairn knows: a profile (.mip), a map
+(.mipmap), a raw file (.mipraw), a pack of raw files (.mippack) or an
+instrumented binary. Of a sample profile, text or binary, as cairn profgen and
+llvm-profdata write them, it tells the totals, and how few of the places have
+most of the counts.`,
+		Example: "  cairn info -p app.mip\n  cairn info app.prof",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 || (len(args) == 1) == (path != "") {
+				return verb.Usagef("info takes one file (see cairn info -h)")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if path == "" {
+				path = args[0]
+			}
+			style, err := d.Style(s)
+			if err != nil {
+				return err
+			}
+			if p, err := inspectSampleProfile(s, path); err != nil {
+				return err
+			} else if p != nil {
+				return p.write(s, d.Json, style)
+			}
+			infos, err := inspect(path)
+			if err != nil {
+				return err
+			}
+			if d.Json {
+				return report.WriteJSON(s.Out, struct {
+					Modules []infoJSON `json:"modules"`
+				}{infos})
+			}
+			return writeInfos(s.Out, infos, style)
+		},
+	}
+	c.Flags().StringVarP(&path, "profile", "p", "", "the `file`")
+	c.Flags().BoolVar(&d.Json, "json", false, "print JSON")
+	d.RegisterColor(c)
+	return c
+}
+
+// infoJSON is what info says of a module. Pointers are nil where the kind of
+// file does not tell.
+type infoJSON struct {
+	Kind         string             `json:"kind"` // profile, map, raw or binary
+	Module       string             `json:"module,omitempty"`
+	BuildID      string             `json:"build_id"`
+	Modes        []string           `json:"modes,omitempty"`
+	RawSize      uint64             `json:"raw_size"`
+	Raws         *uint64            `json:"raws,omitempty"`
+	RunsHeld     *int               `json:"runs_held,omitempty"` // of these it is known which they are
+	RunsSketch   bool               `json:"runs_sketch,omitempty"`
+	Functions    *profile.TallyJSON `json:"functions,omitempty"`
+	Blocks       *profile.TallyJSON `json:"blocks,omitempty"`
+	Calls        *uint64            `json:"calls,omitempty"`
+	CallsInexact bool               `json:"calls_inexact,omitempty"`
+	Edges        *int               `json:"edges,omitempty"`
+	Traces       *int               `json:"traces,omitempty"`
+	TracesSeen   uint64             `json:"traces_seen,omitempty"` // runs that traces are a sample of
+	Scenarios    []string           `json:"scenarios,omitempty"`
+	PID          *uint32            `json:"pid,omitempty"`
+	Continuous   bool               `json:"continuous,omitempty"`
+	Slots        *uint32            `json:"order_slots,omitempty"`      // of the order buffer
+	First        *uint32            `json:"first_executions,omitempty"` // of which the last are in the buffer
+}
+
+// inspect reads the file at path, whatever it is.
+func inspect(path string) ([]infoJSON, error) {
+	head, err := verb.ReadHead(path)
+	if err != nil {
+		return nil, err
+	}
+	if verb.IsELF(head) {
+		return inspectBinary(path)
+	}
+	data, err := verb.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var infos []infoJSON
+	switch mip.Detect(data) {
+	case mip.KindProfile:
+		infos, err = inspectProfile(data)
+	case mip.KindMap:
+		var m *prof.Map
+		if m, err = mip.ReadMap(data); err == nil {
+			infos = []infoJSON{mapInfo("map", m)}
+		}
+	case mip.KindRaw:
+		var raw mip.Raw
+		if raw, err = mip.ParseRaw(data); err == nil {
+			infos = []infoJSON{rawInfo(&raw)}
+		}
+	default:
+		if !mippack.Detect(head) {
+			return nil, fmt.Errorf("%s is no profile, map, raw file, pack or binary: it is %s", path, verb.KindName(head))
+		}
+		infos, err = inspectPack(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return infos, nil
+}
+
+func inspectPack(data []byte) ([]infoJSON, error) {
+	files, err := mippack.Unpack(data)
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]infoJSON, 0, len(files))
+	for i := range files {
+		raw, err := mip.ParseRaw(files[i].Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", files[i].Name, err)
+		}
+		infos = append(infos, rawInfo(&raw))
+	}
+	return infos, nil
+}
+
+func inspectProfile(data []byte) ([]infoJSON, error) {
+	p, err := mip.ReadProfile(data)
+	if err != nil {
+		return nil, err
+	}
+	edges := make([]int, len(p.Modules))
+	graph := callgraph.Build(p, false)
+	for _, e := range graph.Edges {
+		edges[graph.Nodes[e.From].Module]++
+	}
+	infos := make([]infoJSON, len(p.Modules))
+	for i := range p.Modules {
+		infos[i] = profileInfo(&p.Modules[i], edges[i])
+	}
+	return infos, nil
+}
+
+func profileInfo(m *prof.Module, edges int) infoJSON {
+	j := mapInfo("profile", &m.Map)
+	sum := coverage.Summarize(m)
+	functions, blocks := profile.NewTallyJSON(sum.Functions), profile.NewTallyJSON(sum.Blocks)
+	j.Raws, j.Functions = &m.Raws, &functions
+	if n := len(m.Held.IDs); n > 0 {
+		j.RunsHeld, j.RunsSketch = &n, m.Held.Sketch
+	}
+	if sum.Blocks.Total > 0 {
+		j.Blocks = &blocks
+	}
+	for _, mode := range sum.Modes {
+		if mode.HasCalls() {
+			j.Calls, j.CallsInexact = &sum.Calls, sum.Inexact
+		}
+		if mode == prof.ModeFull || edges > 0 { // order --run sees some, too
+			j.Edges = &edges
+		}
+	}
+	if n := len(m.Traces); n > 0 { // of order --run if the mode records none
+		j.Traces, j.TracesSeen, j.Scenarios = &n, m.TracesSeen, scenarios(m)
+	}
+	return j
+}
+
+// scenarios returns the names of the scenarios that m has traces of.
+func scenarios(m *prof.Module) []string {
+	var names []string
+	for i := range m.Traces {
+		names = append(names, m.Traces[i].Scenario)
+	}
+	return slices.Compact(names)
+}
+
+// mapInfo describes a map as a profile of no runs.
+func mapInfo(kind string, m *prof.Map) infoJSON {
+	sum := coverage.Summarize(&prof.Module{Map: *m, Counts: make([]prof.Counts, len(m.Funcs))})
+	functions, blocks := profile.NewTallyJSON(sum.Functions), profile.NewTallyJSON(sum.Blocks)
+	j := infoJSON{Kind: kind, Module: m.Module, BuildID: m.BuildID.String(), RawSize: m.RawSize, Functions: &functions}
+	if sum.Blocks.Total > 0 {
+		j.Blocks = &blocks
+	}
+	for _, mode := range sum.Modes {
+		j.Modes = append(j.Modes, mode.String())
+	}
+	return j
+}
+
+func rawInfo(raw *mip.Raw) infoJSON {
+	j := infoJSON{Kind: "raw", BuildID: raw.BuildID.String(), RawSize: raw.Size, PID: &raw.PID, Continuous: raw.Continuous}
+	if raw.Scenario != "" {
+		j.Scenarios = []string{raw.Scenario}
+	}
+	if raw.Slots > 0 {
+		j.Slots, j.First = &raw.Slots, &raw.Next
+	}
+	return j
+}
+
+// inspectBinary describes an ELF module by its sections.
+func inspectBinary(path string) ([]infoJSON, error) {
+	bin, err := objfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Close()
+	id, err := bin.BuildID()
+	if err != nil && !errors.Is(err, objfile.ErrNoBuildID) {
+		return nil, err
+	}
+	_, addr, size, ok, err := bin.Section(wire.RawSection)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s is not instrumented: it has no section %s (build it with cairn cc)", path, wire.RawSection)
+	}
+	m := prof.Map{BuildID: id, RawAddr: addr, RawSize: size}
+	data, err := profile.MapSection(bin)
+	if err != nil {
+		return nil, err
+	}
+	if data == nil {
+		return []infoJSON{{Kind: "binary", BuildID: id.String(), RawSize: size}}, nil
+	}
+	if m.Funcs, _, err = mip.ReadMapSection(data, addr, size); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return []infoJSON{mapInfo("binary", &m)}, nil
+}
+
+// writeInfos prints one block of lines for each module.
+func writeInfos(w io.Writer, infos []infoJSON, style report.Style) error {
+	for i := range infos {
+		if i > 0 {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		if err := infos[i].table().Write(w, style); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *infoJSON) table() *report.Table {
+	t := &report.Table{Columns: []report.Column{{}, {}}}
+	row := func(key, value string, color report.Color) {
+		t.Add(report.Cell{Text: key, Color: report.Dim}, report.Cell{Text: value, Color: color})
+	}
+	if j.Module != "" {
+		row("module", j.Module, report.Bold)
+	}
+	row("kind", j.Kind, report.Plain)
+	row("build id", cmp.Or(j.BuildID, "none"), report.Plain)
+	if len(j.Modes) > 0 {
+		row("mode", strings.Join(j.Modes, ", "), report.Plain)
+	}
+	row("raw section", report.Count(j.RawSize)+" bytes", report.Plain)
+	if j.PID != nil {
+		row("process", fmt.Sprint(*j.PID), report.Plain)
+		row("written", map[bool]string{false: "at exit", true: "live, page by page"}[j.Continuous], report.Plain)
+	}
+	if j.PID != nil && len(j.Scenarios) > 0 {
+		row("scenario", j.Scenarios[0], report.Plain)
+	}
+	if j.Slots != nil {
+		row("order", fmt.Sprintf("%s first executions, room for %s", report.Count(uint64(*j.First)), report.Count(uint64(*j.Slots))), report.Plain)
+	}
+	if j.Raws != nil {
+		row("runs merged", j.runsText(), report.Plain)
+	}
+	j.tallyRow(row, "functions", j.Functions)
+	j.tallyRow(row, "blocks", j.Blocks)
+	if j.Calls != nil {
+		row("calls", verb.AtLeast(j.CallsInexact)+report.Count(*j.Calls), report.Plain)
+	}
+	if j.Edges != nil {
+		row("call edges", report.Count(*j.Edges), report.Plain)
+	}
+	if j.Traces != nil {
+		row("traces", j.tracesText(), report.Plain)
+	}
+	return t
+}
+
+// runsText says how many runs there are, and how well it is known which.
+func (j *infoJSON) runsText() string {
+	text := report.Count(*j.Raws)
+	switch {
+	case j.RunsHeld == nil:
+	case j.RunsSketch:
+		text += " (remembered by a sketch)"
+	case uint64(*j.RunsHeld) < *j.Raws:
+		text += fmt.Sprintf(" (%s remembered)", report.Count(*j.RunsHeld))
+	}
+	return text
+}
+
+// tracesText says how many traces there are and of which scenarios.
+func (j *infoJSON) tracesText() string {
+	text := report.Count(*j.Traces)
+	if j.TracesSeen > uint64(*j.Traces) {
+		text += " of " + report.Count(j.TracesSeen)
+	}
+	const most = 8
+	names := j.Scenarios
+	if len(names) == 0 || len(names) == 1 && names[0] == "" {
+		return text
+	}
+	for i, name := range names[:min(most, len(names))] {
+		text += map[bool]string{true: " (", false: ", "}[i == 0] + cmp.Or(name, "no scenario")
+	}
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text + ")"
+}
+
+// tallyRow prints a tally: with a share where there were runs, else the total.
+func (j *infoJSON) tallyRow(row func(key, value string, color report.Color), key string, t *profile.TallyJSON) {
+	switch {
+	case t == nil:
+	case j.Raws == nil:
+		row(key, report.Count(t.Total), report.Plain)
+	default:
+		row(key, fmt.Sprintf("%s of %s ran (%s)", report.Count(t.Covered), report.Count(t.Total), report.Percent(t.Covered, t.Total)), report.Plain)
+	}
+}

@@ -1,0 +1,343 @@
+// Package layout has the commands about where functions stand in a program: orders for
+// linkers and compilers, and the pages that runs touch.
+package layout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/instrument/toolchain"
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
+	"github.com/cairnprof/cairn/internal/layout/order"
+	"github.com/cairnprof/cairn/internal/profile/callgraph"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// orderFlags are those of cairn order.
+type orderFlags struct {
+	profile.ProfileFlags
+	link      linkFlags
+	algorithm string
+	scenarios []string
+	weights   []string
+	compress  bool
+	out       string
+	json      bool
+	record    bool
+}
+
+// Order returns the command cairn order.
+func Order(s *verb.Streams) *cobra.Command {
+	var f orderFlags
+	c := &cobra.Command{
+		Use:   "order -p FILE.mip [flags] | order --run [-p FILE.mip] [flags] -- PROGRAM [ARG...]",
+		Short: "Write the order in which a linker lays out functions",
+		Long: `order ranks the functions that ran and writes the file that a linker lays them
+out by: programs whose startup code lies together touch fewer pages. Compile
+with -ffunction-sections. Formats:
+
+  lld        symbols, for lld: -Wl,--symbol-ordering-file=FILE
+  ld64       symbols with an underscore, for ld64: -Wl,-order_file,FILE
+  gold       section names, for gold: -Wl,--section-ordering-file=FILE
+  ld         for GNU ld from 2.43 on: -Wl,--section-ordering-file=FILE
+  ld-script  for any GNU ld: -Wl,-T,FILE
+  auto       what --linker takes, or else the linker of the compiler $CC (gcc)
+
+symbols is another name of lld, and sections one of gold. mold takes no order.
+cairn cc --use and cairn build --use do all of this by themselves.
+
+Algorithms:
+
+  startup    by signature, then by hot what is in no trace; the default
+  signature  functions that the same traces run lie together
+  bp         balanced partitioning with the rules of llvm-profdata order
+  bp-lld     balanced partitioning with the rules of lld
+  first      the traces one after the other
+  mean       by mean first execution; needs no traces
+  hot        callees near their callers, by cache-directed sort: for throughput
+  c3         the same by call-chain clustering (hfsort)
+
+With --binary or --objects, functions are looked up in the link that is to be
+ordered: names that are gone are left out and reported, and sections have the
+names that they have there. Give the binary as it was linked last.
+
+--run records the program that follows: as it is, without instrumentation, with
+a breakpoint on each of its functions. The trace is added to the profile, which
+is created if it is not there, under the name that --scenario gives; without -p
+the order is that of this run. Its exit code becomes ours. Without -o its
+standard output goes to standard error. Linux on x86-64 only.
+
+The summary counts 4 KiB pages that each scenario touches now and in the new
+order, and the fewest that its functions fit in. With two or more scenarios it
+also says which of them runs code that no other does.`,
+		Example: `  cairn order -p app.mip --binary app -o app.order
+  clang -fuse-ld=lld -ffunction-sections -Wl,--symbol-ordering-file=app.order *.c -o app
+  cairn order --run -o app.order -- ./app --help`,
+		Args: f.args,
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	f.ProfileFlags.Register(c)
+	f.link.register(c)
+	var names []string
+	for _, a := range order.Algorithms() {
+		names = append(names, string(a))
+	}
+	fl := c.Flags()
+	fl.SetInterspersed(false) // the program's flags are its own
+	fl.BoolVar(&f.record, "run", false, "record a run of the program that follows, and order by that")
+	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	fl.StringVar(&f.algorithm, "algorithm", "", "`how` to order: "+strings.Join(names, ", ")+` (default "`+names[0]+`")`)
+	fl.StringArrayVar(&f.scenarios, "scenario", nil, "only the traces of this scenario, by its `name`; repeatable. With --run, the run's name")
+	fl.StringArrayVar(&f.weights, "weight", nil, "let the traces of a scenario count so many times: `NAME=W`; repeatable")
+	fl.BoolVar(&f.compress, "compress", false, "lay code that no run reached so that it compresses better (needs --binary of the same build)")
+	fl.BoolVar(&f.json, "json", false, "print the summary as JSON on standard output (needs -o)")
+	return c
+}
+
+// args takes a program with --run and nothing else.
+func (f *orderFlags) args(c *cobra.Command, args []string) error {
+	if !f.record {
+		return verb.NoArgs(c, args)
+	}
+	if len(args) == 0 {
+		return verb.Usagef("order: which program? Give it behind --run -- PROGRAM [ARG...]")
+	}
+	return nil
+}
+
+// check finds what is wrong before a program is run for nothing.
+func (f *orderFlags) check() error {
+	if _, err := parseWeights(f.weights); err != nil {
+		return err
+	}
+	algorithm := order.Algorithm(f.algorithm)
+	if algorithm != "" && !slices.Contains(order.Algorithms(), algorithm) {
+		return verb.Usagef("--algorithm %s: there is %s", algorithm, toolchain.JoinAlgorithms())
+	}
+	switch algorithm {
+	case order.Hot, order.C3, order.Mean:
+		if len(f.scenarios) > 0 && !f.record {
+			return verb.Usagef("--scenario chooses traces, and --algorithm %s goes by the counts of all runs", algorithm)
+		}
+	}
+	if !f.record {
+		return nil
+	}
+	if len(f.scenarios) > 1 {
+		return verb.Usagef("order: --run records one scenario: name it once")
+	}
+	return f.checkAddable()
+}
+
+// checkAddable finds out whether a run could be added to the profile.
+func (f *orderFlags) checkAddable() error {
+	if f.Path == "" {
+		return nil
+	}
+	_, err := os.Stat(f.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(filepath.Dir(f.Path)) // it is made there
+		return err
+	}
+	if err == nil {
+		_, err = verb.ReadProfile(f.Path)
+	}
+	return err
+}
+
+func (f *orderFlags) run(ctx context.Context, s *verb.Streams, argv []string) error {
+	if f.json && f.out == "-" {
+		return verb.Usagef("--json prints the summary on standard output: give the order a file with -o FILE")
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	format, err := f.link.resolveFormat(ctx)
+	if err != nil {
+		return err
+	}
+	m, code, err := f.loadModule(ctx, s, argv)
+	if err != nil {
+		return err
+	}
+	if err := f.write(s, m, format); err != nil || code == 0 {
+		return err
+	}
+	return verb.ExitError(code)
+}
+
+// write writes the order of a module and says what it buys.
+func (f *orderFlags) write(s *verb.Streams, m *prof.Module, format linkorder.Format) error {
+	m, err := f.selectTraces(m)
+	if err != nil {
+		return err
+	}
+	link, sameBuild, err := f.link.load(m)
+	if err != nil {
+		return err
+	}
+	r, err := f.rank(s, m)
+	if err != nil {
+		return err
+	}
+	res := linkorder.Resolve(toolchain.Listed(m, r.ranked, sameBuild), link)
+	text, skipped := linkorder.Render(format, res.Entries)
+	if err := verb.WriteBytes(s, f.out, text); err != nil {
+		return err
+	}
+	sum := newOrderSummary(r, res, format, skipped)
+	if f.json {
+		return report.WriteJSON(s.Out, sum)
+	}
+	return sum.print(s.Err)
+}
+
+// loadModule returns what is to be ordered: from the profile, or from a run,
+// whose exit code is returned.
+func (f *orderFlags) loadModule(ctx context.Context, s *verb.Streams, argv []string) (m *prof.Module, code int, err error) {
+	if f.record {
+		m, status, err := f.runRecorded(ctx, s, argv)
+		return m, status.Code, err
+	}
+	p, err := f.Open()
+	if err != nil {
+		return nil, 0, err
+	}
+	m, err = onlyModule(&f.ProfileFlags, p)
+	return m, 0, err
+}
+
+// onlyModule returns the one module of p: an order file is for one link.
+func onlyModule(f *profile.ProfileFlags, p *prof.Profile) (*prof.Module, error) {
+	if len(p.Modules) == 1 {
+		return &p.Modules[0], nil
+	}
+	if len(p.Modules) == 0 {
+		return nil, fmt.Errorf("%s: the profile is empty", f.Path)
+	}
+	names := make([]string, len(p.Modules))
+	for i := range p.Modules {
+		names[i] = p.Modules[i].Module
+	}
+	return nil, verb.Usagef("%s has several modules: choose one with --module (%s)", f.Path, strings.Join(names, ", "))
+}
+
+// parseWeights returns the weights of scenarios that --weight gives.
+func parseWeights(flags []string) (map[string]uint64, error) {
+	weights := make(map[string]uint64)
+	for _, w := range flags {
+		at := strings.LastIndexByte(w, '=')
+		if at < 0 {
+			return nil, verb.Usagef("--weight %s: write NAME=W", w)
+		}
+		n, err := strconv.ParseUint(w[at+1:], 10, 32)
+		if err != nil || n == 0 {
+			return nil, verb.Usagef("--weight %s: the weight is a number from 1 to %d", w, uint32(math.MaxUint32))
+		}
+		weights[w[:at]] = n
+	}
+	return weights, nil
+}
+
+// selectTraces returns m with the traces that --scenario asks for, weighted as
+// --weight says. Counts are sums over all runs: with --scenario they say nothing.
+func (f *orderFlags) selectTraces(m *prof.Module) (*prof.Module, error) {
+	weights, err := parseWeights(f.weights)
+	if err != nil {
+		return nil, err
+	}
+	if len(weights) == 0 && len(f.scenarios) == 0 {
+		return m, nil
+	}
+	have := make(map[string]bool)
+	for i := range m.Traces {
+		have[m.Traces[i].Scenario] = true
+	}
+	wanted := slices.Clone(f.scenarios)
+	for name := range weights {
+		wanted = append(wanted, name)
+	}
+	for _, name := range wanted {
+		if !have[name] {
+			return nil, verb.Usagef("the profile has no trace of scenario %q (cairn info lists them)", name)
+		}
+	}
+	out := *m
+	out.Traces = nil
+	for _, t := range m.Traces {
+		if len(f.scenarios) > 0 && !slices.Contains(f.scenarios, t.Scenario) {
+			continue
+		}
+		t.Weight = cmp.Or(weights[t.Scenario], t.Weight)
+		out.Traces = append(out.Traces, t)
+	}
+	if len(f.scenarios) > 0 {
+		out.Counts = make([]prof.Counts, len(m.Counts))
+	}
+	return &out, nil
+}
+
+// ranking is an order and what it was computed from.
+type ranking struct {
+	in        *order.Input
+	algorithm order.Algorithm
+	opts      order.Options
+	ranked    []uint32 // functions that the linker is told of; the rest follows by address
+}
+
+// rank computes the order.
+func (f *orderFlags) rank(s *verb.Streams, m *prof.Module) (*ranking, error) {
+	r := &ranking{algorithm: order.Algorithm(f.algorithm), opts: order.Options{Compress: f.compress}}
+	if f.algorithm == "" {
+		r.algorithm = order.Algorithms()[0]
+	}
+	if len(m.Traces) == 0 && !recordsOrder(m) {
+		verb.Note(s, "%s does not record when functions first ran: they are listed by address (use --mode=order or count)", f.Path)
+	}
+	graph := callgraph.Build(&prof.Profile{Modules: []prof.Module{*m}}, false)
+	r.in = order.FromModule(m, toolchain.OrderEdges(graph, 0, m))
+	if f.compress {
+		if err := f.link.readContent(m, r.in); err != nil {
+			return nil, err
+		}
+	}
+	result, err := order.Compute(r.in, r.algorithm, r.opts)
+	if err != nil {
+		return nil, err
+	}
+	r.ranked = result.Ran(r.in)
+	if len(r.ranked) == 0 {
+		return nil, f.nothingRan(m)
+	}
+	return r, nil
+}
+
+func (f *orderFlags) nothingRan(m *prof.Module) error {
+	if f.record && f.Path == "" {
+		return fmt.Errorf("%s: none of its functions ran: there is nothing to order", m.Module)
+	}
+	return fmt.Errorf("%s: no function of %s ran: there is nothing to order (merge the raw files of runs first)", f.Path, m.Module)
+}
+
+func recordsOrder(m *prof.Module) bool {
+	for i := range m.Funcs {
+		if m.Funcs[i].Mode.HasOrder() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,236 @@
+package layout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/toolchain"
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
+	"github.com/cairnprof/cairn/internal/layout/order"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// linkFlags describe the link that is to be ordered.
+type linkFlags struct {
+	format  string
+	linker  string
+	binary  string
+	objects []string
+}
+
+func (f *linkFlags) register(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringVar(&f.format, "format", "", "`format` of the file: lld, ld64, gold, ld, ld-script or auto (default \"lld\", with --linker \"auto\")")
+	fl.StringVar(&f.linker, "linker", "", "write what this linker takes: its `path`, or a name as for -fuse-ld")
+	fl.StringVar(&f.binary, "binary", "", "the `program` to be ordered, as it was linked last, with symbols")
+	fl.StringArrayVar(&f.objects, "objects", nil, "its objects: an object, an archive or a `directory` of them; repeatable")
+}
+
+// resolveFormat returns the format to write.
+func (f *linkFlags) resolveFormat(ctx context.Context) (linkorder.Format, error) {
+	name := f.format
+	if name == "" && f.linker == "" {
+		name = string(linkorder.FormatLLD)
+	}
+	if name != "" && name != "auto" {
+		format, err := linkorder.ParseFormat(name)
+		if err != nil {
+			return "", verb.Usagef("--format: %w", err)
+		}
+		return format, nil
+	}
+	l, err := f.findLinker(ctx)
+	if err != nil {
+		return "", err
+	}
+	if l.Err != nil {
+		return "", fmt.Errorf("%w: name the format with --format", l.Err)
+	}
+	format, err := l.Kind.Format(l.Version)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", l.Name, err)
+	}
+	return format, nil
+}
+
+// findLinker returns the linker that --linker names, or the compiler's.
+func (f *linkFlags) findLinker(ctx context.Context) (toolchain.FoundLinker, error) {
+	if f.linker == "" {
+		words := strings.Fields(cmp.Or(os.Getenv("CC"), "gcc")) // CC may hold arguments
+		if len(words) == 0 {
+			return toolchain.FoundLinker{}, verb.Usagef("which linker? $CC is blank: name the linker with --linker, or the format with --format")
+		}
+		return toolchain.LinkerOfDriver(ctx, words[0], words[1:]), nil
+	}
+	// -fuse-ld=lld runs ld.lld.
+	for _, name := range []string{"ld." + f.linker, f.linker} {
+		if path, err := exec.LookPath(name); err == nil {
+			return toolchain.LinkerAt(ctx, path), nil
+		}
+	}
+	return toolchain.FoundLinker{}, verb.Usagef("--linker %s: there is no such program", f.linker)
+}
+
+// load reads the symbol tables of the link. Without any, those functions stand
+// in for it that the profile has. sameBuild is set if addresses in the profile
+// are those of the link.
+func (f *linkFlags) load(m *prof.Module) (link *linkorder.Link, sameBuild bool, err error) {
+	link = &linkorder.Link{}
+	for _, path := range f.objects {
+		if err := addObjects(link, path); err != nil {
+			return nil, false, err
+		}
+	}
+	if len(f.objects) > 0 && len(link.Objects) == 0 {
+		return nil, false, fmt.Errorf("%s: no object with functions in it", strings.Join(f.objects, ", "))
+	}
+	if f.binary != "" {
+		objects, err := objfile.ReadObjects(f.binary)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(objects) != 1 || !objects[0].Linked {
+			return nil, false, verb.Usagef("--binary %s: it is not linked; give objects and archives with --objects", f.binary)
+		}
+		if link.Binary = symbols(&objects[0]); len(link.Binary) == 0 {
+			return nil, false, fmt.Errorf("%s: no function symbols: give the program before it is stripped", f.binary)
+		}
+		return link, isBuild(f.binary, m.BuildID), nil
+	}
+	if len(link.Objects) > 0 {
+		return link, false, nil
+	}
+	link.Binary = profileSymbols(m)
+	return link, true, nil
+}
+
+// isBuild reports whether the module at path has a build id.
+func isBuild(path string, id prof.BuildID) bool {
+	bin, err := objfile.Open(path)
+	if err != nil {
+		return false
+	}
+	defer bin.Close()
+	got, err := bin.BuildID()
+	return err == nil && got == id
+}
+
+// profileSymbols returns the functions of a profile as a symbol table. Of two
+// functions of one name, at least one is local.
+func profileSymbols(m *prof.Module) []linkorder.Symbol {
+	count := make(map[string]int)
+	for i := range m.Funcs {
+		count[m.Funcs[i].Name]++
+	}
+	syms := make([]linkorder.Symbol, len(m.Funcs))
+	for i := range m.Funcs {
+		fn := &m.Funcs[i]
+		syms[i] = linkorder.Symbol{
+			Name: fn.Name, Addr: fn.Addr(), Size: uint64(fn.Fragments[0].Size), Source: fn.File, Local: count[fn.Name] > 1,
+		}
+	}
+	return syms
+}
+
+// maxObjects bounds what a directory of objects may hold.
+const maxObjects = 1 << 20
+
+// addObjects appends the objects at path: a file, or all objects and archives
+// below a directory.
+func addObjects(link *linkorder.Link, path string) error {
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !st.IsDir() {
+		return addObject(link, path, verb.Usagef("--objects %s: it is linked; give it with --binary", path))
+	}
+	return filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		switch filepath.Ext(file) {
+		case ".o", ".a", ".obj", ".lo":
+			if !d.Type().IsRegular() {
+				return nil
+			}
+			if len(link.Objects) >= maxObjects {
+				return fmt.Errorf("%s: more than %d objects", path, maxObjects)
+			}
+			return addObject(link, file, nil)
+		}
+		return nil
+	})
+}
+
+// addObject appends the objects of a file. A linked file is the error linked.
+func addObject(link *linkorder.Link, path string, linked error) error {
+	objects, err := objfile.ReadObjects(path)
+	if err != nil {
+		if linked == nil && errors.Is(err, objfile.ErrNoObject) {
+			return nil // bitcode, a script: a directory may hold anything
+		}
+		return err
+	}
+	for i := range objects {
+		o := &objects[i]
+		if o.Linked {
+			return linked
+		}
+		if len(o.Funcs) > 0 {
+			link.Objects = append(link.Objects, linkorder.Object{
+				Path: filepath.ToSlash(o.Path), Member: o.Member, Funcs: symbols(o),
+			})
+		}
+	}
+	return nil
+}
+
+func symbols(o *objfile.Object) []linkorder.Symbol {
+	syms := make([]linkorder.Symbol, len(o.Funcs))
+	for i := range o.Funcs {
+		fn := &o.Funcs[i]
+		syms[i] = linkorder.Symbol{
+			Name: fn.Name, Addr: fn.Addr, Size: fn.Size,
+			Section: fn.Section, Index: fn.Index, Local: fn.Local, Source: fn.Source,
+		}
+	}
+	return syms
+}
+
+// readContent gives the functions of in their code, from the binary that ran.
+func (f *linkFlags) readContent(m *prof.Module, in *order.Input) error {
+	if f.binary == "" {
+		return verb.Usagef("--compress looks at the code: give the program with --binary")
+	}
+	if !isBuild(f.binary, m.BuildID) {
+		return verb.Usagef("--compress looks at the code at the profile's addresses: %s is another build", f.binary)
+	}
+	bin, err := objfile.Open(f.binary)
+	if err != nil {
+		return err
+	}
+	defer bin.Close()
+	code, addr, _, ok, err := bin.Section(".text")
+	if err != nil || !ok {
+		return err
+	}
+	for i := range in.Funcs {
+		fn := &in.Funcs[i]
+		if at := fn.Addr - addr; fn.Addr >= addr && at <= uint64(len(code)) && fn.Size <= uint64(len(code))-at {
+			fn.Content = code[at : at+fn.Size]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,12 @@
+package layout
+
+import "testing"
+
+// Runs without a name are left out one by one; the table shows one row of them.
+func TestHeldOutPages(t *testing.T) {
+	t.Parallel()
+	got := heldOutPages([]orderHeldOutJSON{{Pages: 10}, {Scenario: "open", Pages: 7}, {Pages: 20}, {Pages: 33}})
+	if len(got) != 2 || got[""] != 21 || got["open"] != 7 {
+		t.Errorf("%v", got)
+	}
+}

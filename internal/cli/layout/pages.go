@@ -1,0 +1,335 @@
+package layout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/layout/heatmap"
+	"github.com/cairnprof/cairn/internal/layout/order"
+	"github.com/cairnprof/cairn/internal/layout/pages"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+type pagesFlags struct {
+	profile.ProfileFlags
+	verb.DisplayFlags
+	before   string
+	scenario string
+	choose   bool // the scenario, whose name may be empty
+	pageSize uint64
+	svg      string
+	html     string
+	loo      bool
+	measure  bool
+	args     []string // of the program, for measure
+}
+
+// Pages returns the command cairn pages.
+func Pages(s *verb.Streams) *cobra.Command {
+	var f pagesFlags
+	c := &cobra.Command{
+		Use:   "pages BINARY -p FILE.mip [--before BINARY] [flags] [-- ARGS...]",
+		Short: "Show which pages of a binary the runs of a profile touch",
+		Long: `pages predicts which pages of a binary's code each scenario of a profile
+touches: a page is touched when a function on it runs. The binary need not be
+the one that ran: give it one that was linked in another order, and the old one
+with --before. Functions are found by their names.
+
+The columns:
+
+  functions, bytes  what ran, and the size of its code
+  before, pages     pages touched in the --before binary and in this one
+  least             as few as so many bytes could do with
+  by block          pages with a block that any run ran, if blocks are recorded
+  64K               windows of 64 KiB: Linux maps these whole from a warm cache
+
+--svg and --html draw the pages as a map.
+
+With --measure the binaries are run, with the arguments after --, and what they
+really touch stands beside the prediction.`,
+		Example: `  cairn pages app -p app.mip --before app.old --html pages.html
+  cairn pages app -p app.mip --scenario open --measure -- open file.txt`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if dash := c.ArgsLenAtDash(); dash >= 0 {
+				args, f.args = args[:dash], args[dash:]
+			}
+			f.choose = c.Flags().Changed("scenario")
+			if len(args) != 1 {
+				return verb.Usagef("pages takes one binary (see cairn pages -h)")
+			}
+			return f.run(c.Context(), s, args[0])
+		},
+	}
+	f.ProfileFlags.Register(c)
+	f.DisplayFlags.Register(c)
+	c.Flags().StringVar(&f.before, "before", "", "compare with this `binary`, the same program in another layout")
+	c.Flags().StringVar(&f.scenario, "scenario", "", "only the scenario of this `name`")
+	c.Flags().Uint64Var(&f.pageSize, "page-size", 4096, "`bytes` in a page")
+	c.Flags().StringVar(&f.svg, "svg", "", "draw one scenario into this SVG `file`, - for standard output")
+	c.Flags().StringVar(&f.html, "html", "", "draw all scenarios into this HTML `file`, - for standard output")
+	c.Flags().BoolVar(&f.loo, "loo", false, "also what an order means for a scenario that it was computed without")
+	c.Flags().BoolVar(&f.measure, "measure", false, "run the binaries and measure")
+	return c
+}
+
+func (f *pagesFlags) check() error {
+	switch {
+	case bits.OnesCount64(f.pageSize) != 1 || f.pageSize < 256 || f.pageSize > 1<<30:
+		return verb.Usagef("--page-size %d: it is a power of two from 256 to %d", f.pageSize, 1<<30)
+	case len(f.args) > 0 && !f.measure:
+		return verb.Usagef("arguments after -- are for --measure")
+	case f.svg == "-" && f.html == "-":
+		return verb.Usagef("--svg - and --html - both want standard output")
+	case f.Json && f.drawsOut():
+		return verb.Usagef("--json and a picture both want standard output: give the picture a file")
+	}
+	return nil
+}
+
+// drawsOut reports whether a picture has standard output for itself.
+func (f *pagesFlags) drawsOut() bool { return f.svg == "-" || f.html == "-" }
+
+// pageMap is all that the verb shows.
+type pageMap struct {
+	module    *prof.Module
+	scenarios []pages.Scenario
+	programs  []*linkedProgram // before, if there is one, and the binary
+	summaries [][]pages.Summary
+	pageSize  uint64
+	heldOut   []order.HeldOut
+	measured  []measurement // parallel to programs; nil without --measure
+}
+
+// linkedProgram is a binary and where the profile's functions are in it.
+type linkedProgram struct {
+	pages.Program
+	path string
+	// all are the functions of the binary, with probes or without.
+	all *pages.Layout
+}
+
+func (f *pagesFlags) run(ctx context.Context, s *verb.Streams, binary string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	style, err := f.Style(s)
+	if err != nil {
+		return err
+	}
+	p, err := f.Open()
+	if err != nil {
+		return err
+	}
+	m, err := onlyModule(&f.ProfileFlags, p)
+	if err != nil {
+		return err
+	}
+	pm := &pageMap{module: m, pageSize: f.pageSize}
+	if pm.scenarios, err = f.scenarios(s, m); err != nil {
+		return err
+	}
+	paths := []string{binary}
+	if f.before != "" {
+		paths = []string{f.before, binary}
+	}
+	for _, path := range paths {
+		if err := pm.add(s, path); err != nil {
+			return err
+		}
+	}
+	if f.loo {
+		pm.leaveOneOut(s)
+	}
+	if f.measure {
+		if err := pm.measure(ctx, s, f.args); err != nil {
+			return err
+		}
+	}
+	if err := f.draw(s, pm); err != nil {
+		return err
+	}
+	if f.drawsOut() {
+		return nil
+	}
+	if f.Json {
+		return pm.writeJSON(s.Out)
+	}
+	return pm.writeTables(s.Out, style)
+}
+
+// scenarios returns the runs of m, or one stand-in for them.
+func (f *pagesFlags) scenarios(s *verb.Streams, m *prof.Module) ([]pages.Scenario, error) {
+	traces := m.Traces
+	if len(traces) == 0 {
+		in := order.FromModule(m, nil)
+		r, err := order.Compute(in, order.Mean, order.Options{})
+		if err != nil {
+			return nil, err
+		}
+		ran := r.Ran(in)
+		if len(ran) == 0 {
+			return nil, fmt.Errorf("%s: no function of %s ran", f.Path, m.Module)
+		}
+		if !slices.ContainsFunc(m.Funcs, func(fn prof.Func) bool { return fn.Mode.HasOrder() }) {
+			verb.Note(s, "%s does not record when functions first ran: that which page is touched first is a guess", f.Path)
+		}
+		traces = []prof.Trace{{Scenario: "all runs", Weight: 1, Funcs: ran}}
+	}
+	for _, line := range cutWarning(traces) {
+		verb.Note(s, "%s", line)
+	}
+	scenarios := pages.Scenarios(traces)
+	if !f.choose {
+		return scenarios, nil
+	}
+	var have []string
+	for i := range scenarios {
+		if scenarios[i].Name == f.scenario {
+			return scenarios[i : i+1], nil
+		}
+		have = append(have, fmt.Sprintf("%q", scenarios[i].Name))
+	}
+	return nil, fmt.Errorf("%s: no scenario %q; it has %s", f.Path, f.scenario, strings.Join(have, ", "))
+}
+
+// add reads a binary and computes what the scenarios do to it.
+func (pm *pageMap) add(s *verb.Streams, path string) error {
+	p, err := openProgram(path, pm.module)
+	if err != nil {
+		return err
+	}
+	pm.programs = append(pm.programs, p)
+	sums := make([]pages.Summary, len(pm.scenarios))
+	missing := 0.0
+	for i := range pm.scenarios {
+		sums[i] = p.Summarize(pm.module, &pm.scenarios[i], pm.pageSize)
+		if sums[i].Functions == 0 {
+			return fmt.Errorf("%s: none of the functions that ran in scenario %q is there (is it the same program, and unstripped?)", path, pm.scenarios[i].Name)
+		}
+		missing = max(missing, sums[i].Missing)
+	}
+	pm.summaries = append(pm.summaries, sums)
+	if missing > 0 {
+		verb.Note(s, "%s: up to %s of a run not there by name (inlined, renamed or stripped)", path, verb.Plural(int(math.Ceil(missing)), "function"))
+	}
+	if n := p.Match.Guessed; n > 0 {
+		verb.Note(s, "%s: %s with a name that others have, told apart by size only", path, verb.Plural(n, "function"))
+	}
+	return nil
+}
+
+// openProgram reads the layout of a binary and finds the functions of m in it.
+func openProgram(path string, m *prof.Module) (*linkedProgram, error) {
+	bin, err := objfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Close()
+	text, err := textSpan(bin)
+	if err != nil {
+		return nil, err
+	}
+	symbols, err := bin.FuncSymbols()
+	if err != nil {
+		return nil, err
+	}
+	id, err := bin.BuildID()
+	if err != nil && !errors.Is(err, objfile.ErrNoBuildID) {
+		return nil, err
+	}
+	plain := make([]pages.Symbol, len(symbols))
+	for i, sym := range symbols {
+		plain[i] = pages.Symbol(sym)
+	}
+	p := &linkedProgram{path: path, all: pages.FromSymbols(text, plain)}
+	if id != "" && m.BuildID == id[:min(len(id), len(m.BuildID))] {
+		p.Program = pages.Program{Layout: pages.FromMap(text, &m.Map), Match: pages.Same(&m.Map)}
+		if len(p.all.Funcs) < len(m.Funcs) { // stripped
+			p.all = p.Layout
+		}
+		return p, nil
+	}
+	if len(symbols) == 0 {
+		return nil, fmt.Errorf("%s has no function symbols to find functions by: give the binary before it is stripped", path)
+	}
+	p.Program = pages.Program{Layout: p.all, Match: pages.MatchNames(&m.Map, p.all)}
+	return p, nil
+}
+
+// textSections are where linkers put functions; most make one of them.
+var textSections = []string{".text", ".text.hot", ".text.startup", ".text.unlikely", ".text.exit", ".text.split"}
+
+// maxText bounds the text section: four times what one instruction can reach.
+const maxText = 4 << 30
+
+// textSpan returns the addresses from the first text section to the last.
+func textSpan(bin *objfile.File) (pages.Span, error) {
+	lo, hi := ^uint64(0), uint64(0)
+	for _, name := range textSections {
+		data, addr, _, ok, err := bin.Section(name)
+		if err != nil {
+			return pages.Span{}, err
+		}
+		if ok && len(data) > 0 && addr+uint64(len(data)) > addr {
+			lo, hi = min(lo, addr), max(hi, addr+uint64(len(data)))
+		}
+	}
+	if lo >= hi {
+		return pages.Span{}, fmt.Errorf("%s: no section .text with code in it (a file of debug information only?)", bin.Path())
+	}
+	if hi-lo > maxText {
+		return pages.Span{}, fmt.Errorf("%s: text from %#x to %#x exceeds %d bytes", bin.Path(), lo, hi, uint64(maxText))
+	}
+	return pages.Span{Addr: lo, Size: hi - lo}, nil
+}
+
+// leaveOneOut asks how well an order serves what it has not seen.
+func (pm *pageMap) leaveOneOut(s *verb.Streams) {
+	pm.heldOut = order.LeaveOneOut(order.FromModule(pm.module, nil), order.Startup, order.Options{}, pm.pageSize)
+	if len(pm.heldOut) == 0 {
+		verb.Note(s, "--loo needs runs of two scenarios at least (set CAIRN_SCENARIO)")
+	}
+}
+
+// draw writes the pictures asked for.
+func (f *pagesFlags) draw(s *verb.Streams, pm *pageMap) error {
+	if f.svg == "" && f.html == "" {
+		return nil
+	}
+	doc := pm.document(f.Names())
+	if f.html != "" {
+		if err := verb.WriteFile(s, f.html, func(w io.Writer) error { return heatmap.WriteHTML(w, doc) }); err != nil {
+			return err
+		}
+	}
+	if f.svg == "" {
+		return nil
+	}
+	if len(pm.scenarios) > 1 {
+		verb.Note(s, "%s shows scenario %q, the first of %d: choose with --scenario", f.svg, doc.Scenarios[0].Name, len(pm.scenarios))
+	}
+	return verb.WriteFile(s, f.svg, func(w io.Writer) error { return heatmap.WriteSVG(w, doc, 0) })
+}
+
+// shownName is what a scenario is called where it is shown.
+func shownName(scenario string) string {
+	if scenario == "" {
+		return "(no name)"
+	}
+	return scenario
+}
+
+// base is the file name of a program.
+func (p *linkedProgram) base() string { return filepath.Base(p.path) }

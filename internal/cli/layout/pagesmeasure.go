@@ -1,0 +1,153 @@
+package layout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/layout/pages"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/internal/watch/ptrace"
+)
+
+// measuredPage is the size in bytes of the pages that are measured, whatever
+// size is predicted for.
+const measuredPage = 4096
+
+// measurement is what runs of a binary really did. Pages are those of the text
+// section, faults those of the whole process.
+type measurement struct {
+	Predicted  int    `json:"predicted"`   // pages touched, of those that are watched
+	Touched    int    `json:"touched"`     // pages touched
+	WarmFaults int64  `json:"warm_faults"` // with the binary in the page cache
+	ColdFaults *int64 `json:"cold_faults"` // from disk, with nothing of it there; null if not to be had
+	TextRead   *int   `json:"text_read"`   // pages read from disk, needed or ahead
+	ReadAhead  bool   `json:"read_ahead"`  // all was read ahead: cold faults tell nothing
+}
+
+// measure runs each binary with the arguments, three times. It has no streams:
+// its output is not asked for, and children that outlive it hold up nothing.
+func (pm *pageMap) measure(ctx context.Context, s *verb.Streams, args []string) error {
+	if len(pm.scenarios) > 1 {
+		return verb.Usagef("--measure runs one scenario: choose it with --scenario")
+	}
+	pm.measured = make([]measurement, len(pm.programs))
+	for k, p := range pm.programs {
+		path, err := filepath.Abs(p.path)
+		if err != nil {
+			return err
+		}
+		argv := append([]string{path}, args...)
+		err = pm.measureTouched(ctx, s, k, argv)
+		if err == nil {
+			err = pm.measured[k].faults(ctx, s, argv)
+		}
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+		if err != nil {
+			return fmt.Errorf("measuring %s: %w", p.path, err)
+		}
+	}
+	if slices.ContainsFunc(pm.measured, func(m measurement) bool { return m.ReadAhead }) {
+		verb.Note(s, "the disk read all of the text ahead, so that faults with a cold cache say little")
+	}
+	return nil
+}
+
+// measureTouched counts the pages that program k touches, and those that it is
+// expected to in the range that can be watched.
+func (pm *pageMap) measureTouched(ctx context.Context, s *verb.Streams, k int, argv []string) error {
+	touched, err := ptrace.TouchedPages(ctx, argv, new(ptrace.Options))
+	if err != nil {
+		return err
+	}
+	if touched.Status.Code != 0 {
+		verb.Note(s, "%s ended with %v", pm.programs[k].path, touched.Status)
+	}
+	if touched.Replaced {
+		verb.Note(s, "%s executed another program in its place, of which nothing is known", pm.programs[k].path)
+	}
+	m := &pm.measured[k]
+	m.Touched = len(touched.Pages)
+	run, _, _ := pm.programs[k].Trace(pm.scenarios[0].Longest(), measuredPage)
+	m.Predicted = expected(run, touched.Lo, touched.Hi)
+	return nil
+}
+
+// expected counts the pages of a run between two addresses.
+func expected(run *pages.Run, lo, hi uint64) int {
+	n := 0
+	for i, page := range run.Pages {
+		if addr := run.Addr + uint64(i)*run.PageSize; page.Step > 0 && lo <= addr && addr < hi {
+			n++
+		}
+	}
+	return n
+}
+
+// faults runs the program with a warm cache and with a cold one. That a file
+// cannot be dropped from the cache is no failure.
+func (m *measurement) faults(ctx context.Context, s *verb.Streams, argv []string) error {
+	warm, err := ptrace.WarmFaults(ctx, argv, new(ptrace.Options))
+	if err != nil {
+		return err
+	}
+	m.WarmFaults = warm.Minor + warm.Major
+	cold, err := ptrace.ColdFaults(ctx, argv, new(ptrace.Options))
+	if err != nil {
+		verb.Note(s, "no faults with a cold cache: %v", err)
+		return nil
+	}
+	m.ColdFaults, m.TextRead, m.ReadAhead = &cold.Major, &cold.Resident, cold.ReadAhead
+	return nil
+}
+
+// measuredTable sets what was measured beside what was predicted.
+func (pm *pageMap) measuredTable() *report.Table {
+	t := &report.Table{Columns: []report.Column{{Title: "measured"}}}
+	for k := range pm.measured {
+		title := "pages"
+		if len(pm.measured) > 1 {
+			title = layoutLabels[k]
+		}
+		t.Columns = append(t.Columns, report.Column{Title: title, Align: report.Right})
+	}
+	if pm.measured == nil {
+		return t
+	}
+	for _, row := range []struct {
+		name  string
+		value func(*measurement) *int64
+	}{
+		{"text pages, predicted", func(m *measurement) *int64 { return int64Of(m.Predicted) }},
+		{"text pages, touched", func(m *measurement) *int64 { return int64Of(m.Touched) }},
+		{"faults of the process, warm cache", func(m *measurement) *int64 { return &m.WarmFaults }},
+		{"faults from disk, cold cache", func(m *measurement) *int64 { return m.ColdFaults }},
+		{"text pages read, cold cache", func(m *measurement) *int64 {
+			if m.TextRead == nil {
+				return nil
+			}
+			return int64Of(*m.TextRead)
+		}},
+	} {
+		cells := []report.Cell{report.Text(row.name)}
+		for k := range pm.measured {
+			text := "-"
+			if v := row.value(&pm.measured[k]); v != nil {
+				text = report.Count(uint64(max(*v, 0)))
+			}
+			cells = append(cells, report.Text(text))
+		}
+		t.Add(cells...)
+	}
+	return t
+}
+
+func int64Of(n int) *int64 {
+	v := int64(n)
+	return &v
+}

@@ -1,0 +1,134 @@
+package profile
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/profile/callgraph"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Callgraph returns the command cairn callgraph.
+func Callgraph(s *verb.Streams) *cobra.Command {
+	var f ProfileFlags
+	var format, out string
+	var external, mangled bool
+	c := &cobra.Command{
+		Use:   "callgraph -p FILE.mip [flags]",
+		Short: "Draw who called whom",
+		Long: `callgraph joins two kinds of evidence. An edge is observed (solid) where a run
+saved the return address of a function's first call, and the caller calls that
+function. It is implied (dashed) where a block that ran holds a direct call of a
+function that ran. It is possible (dotted) where a return address says that a
+pointer was called, to the function or to another that jumped to it, or that one
+was called that jumped to a pointer. The profile must be of mode full, or hold
+runs of cairn order --run, which tell observed edges only.`,
+		Example: "  cairn callgraph -p app.mip | dot -Tsvg -o app.svg",
+		Args:    verb.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if format != "dot" && format != "json" {
+				return verb.Usagef("--format %s: there is dot and json", format)
+			}
+			p, err := f.Open()
+			if err != nil {
+				return err
+			}
+			g := callgraph.Build(p, external)
+			if len(g.Edges) == 0 {
+				verb.Note(s, "%s has no call edges (they need --mode=full, or runs of cairn order --run)", f.Path)
+			}
+			names := &report.Names{Mangled: mangled}
+			return verb.WriteFile(s, out, func(w io.Writer) error {
+				if format == "json" {
+					return graphJSON(w, p, g)
+				}
+				return graphDot(w, p, g, names)
+			})
+		},
+	}
+	f.Register(c)
+	c.Flags().StringVar(&format, "format", "dot", "`format` of the graph: dot or json")
+	c.Flags().StringVarP(&out, "output", "o", "-", "write to this `file`")
+	c.Flags().BoolVar(&external, "external", false, "also functions outside the profile, such as the C library's")
+	c.Flags().BoolVar(&mangled, "mangled", false, "show symbol names as they are, not demangled")
+	return c
+}
+
+func graphDot(w io.Writer, p *prof.Profile, g *callgraph.Graph, names *report.Names) error {
+	b := bufio.NewWriter(w)
+	b.WriteString(`digraph calls {
+  rankdir=LR;
+  node [shape=box, style="rounded,filled", fillcolor="#fdf6e3", color="#93a1a1", fontname="monospace", fontsize=10];
+  edge [color="#586e75", fontname="monospace", fontsize=8];
+`)
+	for i, n := range g.Nodes {
+		label, extra := verb.DotEscape(report.Shorten(names.Show(n.Name), verb.MaxDotLabel)), ""
+		if n.Module < 0 {
+			extra = `, style="rounded,dashed"`
+		} else if c := &p.Modules[n.Module].Counts[n.Func]; c.Calls > 0 {
+			label += `\n` + callText(c) + " calls"
+		}
+		fmt.Fprintf(b, "  n%d [label=\"%s\"%s];\n", i, label, extra)
+	}
+	for _, e := range g.Edges {
+		style := "solid"
+		switch e.Kind {
+		case callgraph.Implied:
+			style = "dashed"
+		case callgraph.Possible:
+			style = "dotted"
+		}
+		fmt.Fprintf(b, "  n%d -> n%d [style=%s];\n", e.From, e.To, style)
+	}
+	b.WriteString("}\n")
+	return b.Flush()
+}
+
+func graphJSON(w io.Writer, p *prof.Profile, g *callgraph.Graph) error {
+	type nodeJSON struct {
+		ID        string  `json:"id"`
+		Name      string  `json:"name"`
+		Demangled string  `json:"demangled"`
+		Module    string  `json:"module,omitempty"`
+		File      string  `json:"file,omitempty"`
+		External  bool    `json:"external,omitempty"`
+		Runs      uint64  `json:"runs,omitempty"`
+		Calls     *uint64 `json:"calls,omitempty"`
+		Inexact   bool    `json:"calls_inexact,omitempty"`
+	}
+	type edgeJSON struct {
+		From   string `json:"from"`
+		To     string `json:"to"`
+		Kind   string `json:"kind"`
+		Blocks []int  `json:"blocks,omitempty"`
+		Runs   uint64 `json:"runs,omitempty"`
+	}
+	out := struct {
+		Nodes []nodeJSON `json:"nodes"`
+		Edges []edgeJSON `json:"edges"`
+	}{make([]nodeJSON, len(g.Nodes)), make([]edgeJSON, len(g.Edges))}
+	id := func(i int) string { return "n" + strconv.Itoa(i) }
+	var names report.Names
+	for i, n := range g.Nodes {
+		j := nodeJSON{ID: id(i), Name: n.Name, Demangled: names.Show(n.Name), External: n.Module < 0}
+		if !j.External {
+			m := &p.Modules[n.Module]
+			fn, c := &m.Funcs[n.Func], &m.Counts[n.Func]
+			j.Module, j.File, j.Runs = m.Module, fn.File, c.Runs
+			if fn.Mode.HasCalls() {
+				j.Calls, j.Inexact = &c.Calls, c.Inexact
+			}
+		}
+		out.Nodes[i] = j
+	}
+	for i, e := range g.Edges {
+		out.Edges[i] = edgeJSON{id(e.From), id(e.To), e.Kind.String(), e.Blocks, e.Runs}
+	}
+	return report.WriteJSON(w, out)
+}

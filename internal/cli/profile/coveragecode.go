@@ -1,0 +1,55 @@
+package profile
+
+import (
+	"errors"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+)
+
+// coverageCode is the code of a binary, and whose it is, for states of lines.
+type coverageCode struct {
+	*objfile.Code
+	scopes *objfile.ScopeTable // nil if nothing says whose code is
+	files  *objfile.SourceFiles
+}
+
+// newCoverageCode reads a binary that has line tables.
+func newCoverageCode(bin *objfile.File) (coverage.Code, error) {
+	c := &coverageCode{}
+	var err error
+	if c.Code, err = bin.Code(); err != nil {
+		return nil, err
+	}
+	if c.scopes, err = bin.Scopes(); errors.Is(err, objfile.ErrNoScopes) {
+		return c, nil
+	} else if err != nil {
+		return nil, err
+	}
+	c.files, err = bin.SourceFiles()
+	return c, err
+}
+
+func (c *coverageCode) Frames(addr uint64) []coverage.Frame {
+	if c.scopes == nil {
+		return nil
+	}
+	scopes := c.scopes.At(addr)
+	frames := make([]coverage.Frame, len(scopes))
+	for i := range scopes {
+		s := &scopes[i]
+		frames[i] = coverage.Frame{Func: s.Name, Line: s.Line, CallLine: s.CallLine}
+		if s.CallLine > 0 {
+			frames[i].CallFile = c.files.Caller(s)
+		}
+	}
+	return frames
+}
+
+func (c *coverageCode) Plain(addr uint64) bool {
+	if c.scopes == nil {
+		return false
+	}
+	scopes := c.scopes.At(addr)
+	return len(scopes) > 0 && scopes[0].Plain
+}

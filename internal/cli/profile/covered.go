@@ -1,0 +1,283 @@
+package profile
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+type coveredFlags struct {
+	ProfileFlags
+	verb.DisplayFlags
+	pattern                    string
+	missed, unknown            bool
+	lines, paths, blocks, lcov bool
+	out                        string
+}
+
+// Covered returns the command cairn covered.
+func Covered(s *verb.Streams) *cobra.Command {
+	var f coveredFlags
+	c := &cobra.Command{
+		Use:   "covered -p FILE.mip [flags]",
+		Short: "List what ran, or what did not",
+		Long: `covered lists the functions that ran, in any of the merged runs. A function of
+the source that the compiler split or cloned is one: it ran if any of its code
+did. Other views are source files (--paths), source lines (--lines), blocks
+(--blocks) and an lcov tracefile for genhtml and editors (--lcov). Lines need
+--debug.`,
+		Example: "  cairn covered -p app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html",
+		Args:    verb.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
+	}
+	f.ProfileFlags.Register(c)
+	f.registerDebug(c)
+	f.DisplayFlags.Register(c)
+	verb.RegisterRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
+	c.Flags().BoolVar(&f.missed, "missed", false, "what did not run instead")
+	c.Flags().BoolVar(&f.unknown, "unknown", false, "with --lines, the lines of which it cannot be told")
+	c.Flags().BoolVar(&f.lines, "lines", false, "ranges of source lines")
+	c.Flags().BoolVar(&f.paths, "paths", false, "source files with their covered functions and blocks")
+	c.Flags().BoolVar(&f.blocks, "blocks", false, "the blocks of each function, as source lines")
+	c.Flags().BoolVar(&f.lcov, "lcov", false, "an lcov tracefile")
+	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	return c
+}
+
+// coveredView prints one view of a profile, as text or JSON.
+type coveredView func(f *coveredFlags, s *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error
+
+// view returns the view asked for.
+func (f *coveredFlags) view() (coveredView, error) {
+	view, n := coveredView((*coveredFlags).writeFuncs), 0
+	for _, v := range []struct {
+		on    bool
+		write coveredView
+	}{
+		{f.lines, (*coveredFlags).writeLines},
+		{f.paths, (*coveredFlags).writePaths},
+		{f.blocks, (*coveredFlags).writeBlocks},
+		{f.lcov, (*coveredFlags).writeLCOV},
+	} {
+		if v.on {
+			view, n = v.write, n+1
+		}
+	}
+	switch {
+	case n > 1:
+		return nil, verb.Usagef("--lines, --paths, --blocks and --lcov: choose one")
+	case f.lcov && (f.Json || f.missed || f.pattern != ""):
+		return nil, verb.Usagef("--lcov writes everything, in a format of its own: leave out --json, --missed and -r")
+	case (f.lines || f.paths) && f.pattern != "":
+		return nil, verb.Usagef("-r selects functions: it does not go with --lines or --paths")
+	case f.unknown && !f.lines:
+		return nil, verb.Usagef("--unknown selects lines: it goes with --lines")
+	case f.unknown && f.missed:
+		return nil, verb.Usagef("--missed and --unknown: choose one")
+	case f.paths && f.missed:
+		return nil, verb.Usagef("--paths shows both what ran and what did not: leave out --missed")
+	case (f.lines || f.lcov) && len(f.debug) == 0:
+		return nil, verb.Usagef("source lines are in the binary's debug information: give it with --debug BINARY")
+	}
+	return view, nil
+}
+
+func (f *coveredFlags) run(s *verb.Streams) error {
+	style, err := f.Style(s)
+	if err != nil {
+		return err
+	}
+	view, err := f.view()
+	if err != nil {
+		return err
+	}
+	modules, err := f.openModules(s)
+	if err != nil {
+		return err
+	}
+	if (f.lines || f.lcov) && !hasLines(modules) {
+		return fmt.Errorf("%s: none of the modules has source lines", f.Path)
+	}
+	if f.out != "-" {
+		style = report.Style{}
+	}
+	return verb.WriteFile(s, f.out, func(w io.Writer) error { return view(f, s, w, modules, style) })
+}
+
+// each calls visit for each function that the flags select.
+func (f *coveredFlags) each(modules []coverage.Module, names *report.Names, visit func(shownFunc)) error {
+	filter, err := verb.NewNameFilter(f.pattern)
+	if err != nil {
+		return err
+	}
+	for i := range modules {
+		m := &modules[i]
+		for k := range m.Funcs {
+			fn := shownFunc{module: m, fn: &m.Funcs[k], counts: &m.Counts[k], name: names.Show(m.Funcs[k].Name)}
+			if filter.Match(fn.fn.Name) {
+				visit(fn)
+			}
+		}
+	}
+	return nil
+}
+
+// eachSource calls visit for each function of the source that the flags select.
+func (f *coveredFlags) eachSource(modules []coverage.Module, names *report.Names, visit func(sourceFunc)) error {
+	filter, err := verb.NewNameFilter(f.pattern)
+	if err != nil {
+		return err
+	}
+	for i := range modules {
+		for _, fn := range sourceFuncs(&modules[i], names) {
+			if filter.Match(fn.src.Name) || slices.ContainsFunc(fn.parts(), filter.Match) {
+				visit(fn)
+			}
+		}
+	}
+	return nil
+}
+
+// writeFuncs lists functions.
+func (f *coveredFlags) writeFuncs(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+	t := report.Table{Columns: []report.Column{{Shrink: report.Shorten}, {Shrink: report.ShortenPath}}}
+	out := []funcJSON{}
+	names := f.Names()
+	err := f.eachSource(modules, names, func(fn sourceFunc) {
+		if (fn.counts.Runs > 0) == f.missed {
+			return
+		}
+		out = append(out, fn.json())
+		src := verb.SourceText(fn.module.Source(fn.first()))
+		t.Add(report.Text(fn.name), report.Cell{Text: src, Color: report.Dim})
+	})
+	if err != nil {
+		return err
+	}
+	if f.Json {
+		return report.WriteJSON(w, struct {
+			Functions []funcJSON `json:"functions"`
+		}{out})
+	}
+	return t.Write(w, style)
+}
+
+// writeLines lists ranges of source lines, one on each line so that editors
+// and grep can work with them.
+func (f *coveredFlags) writeLines(_ *verb.Streams, w io.Writer, modules []coverage.Module, _ report.Style) error {
+	state := coverage.Ran
+	switch {
+	case f.missed:
+		state = coverage.Missed
+	case f.unknown:
+		state = coverage.Unknown
+	}
+	spans := coverage.StateSpans(modules, state)
+	if f.Json {
+		return report.WriteJSON(w, struct {
+			Lines []spanJSON `json:"lines"`
+		}{spansJSON(spans)})
+	}
+	for _, sp := range spans {
+		if _, err := fmt.Fprintln(w, spanText(sp)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type spanJSON struct {
+	File string `json:"file"`
+	From int    `json:"from"`
+	To   int    `json:"to"`
+}
+
+func spansJSON(spans []coverage.Span) []spanJSON {
+	out := make([]spanJSON, len(spans))
+	for i, sp := range spans {
+		out[i] = spanJSON(sp)
+	}
+	return out
+}
+
+// writeLCOV writes the tracefile.
+func (f *coveredFlags) writeLCOV(s *verb.Streams, w io.Writer, modules []coverage.Module, _ report.Style) error {
+	files, unplaced := coverage.Files(modules)
+	if unplaced > 0 {
+		verb.Note(s, "%d functions have no known source line and are left out", unplaced)
+	}
+	return coverage.WriteLCOV(w, files)
+}
+
+type TallyJSON struct {
+	Covered int     `json:"covered"`
+	Total   int     `json:"total"`
+	Percent float64 `json:"percent"`
+}
+
+// NewTallyJSON returns a tally as JSON has it.
+func NewTallyJSON(t coverage.Tally) TallyJSON { return TallyJSON{t.Covered, t.Total, t.Percent()} }
+
+// writePaths lists source files.
+func (f *coveredFlags) writePaths(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+	paths := coverage.Paths(modules)
+	if f.Json {
+		type pathJSON struct {
+			File      string    `json:"file"`
+			Functions TallyJSON `json:"functions"`
+			Blocks    TallyJSON `json:"blocks"`
+		}
+		out := make([]pathJSON, len(paths))
+		for i, p := range paths {
+			out[i] = pathJSON{p.File, NewTallyJSON(p.Functions), NewTallyJSON(p.Blocks)}
+		}
+		return report.WriteJSON(w, struct {
+			Paths []pathJSON `json:"paths"`
+		}{out})
+	}
+	t := report.Table{Columns: []report.Column{
+		{Title: "file", Shrink: report.ShortenPath},
+		{Title: "functions", Align: report.Right},
+		{Align: report.Right},
+		{Title: "blocks", Align: report.Right},
+		{Align: report.Right},
+	}}
+	var funcs, blocks coverage.Tally
+	for _, p := range paths {
+		name := p.File
+		if name == "" {
+			name = "(unknown)"
+		}
+		t.Add(append([]report.Cell{report.Text(name)}, append(tallyCells(p.Functions), tallyCells(p.Blocks)...)...)...)
+		funcs, blocks = funcs.Plus(p.Functions), blocks.Plus(p.Blocks)
+	}
+	if len(paths) > 1 {
+		t.Add(append([]report.Cell{{Text: "total", Color: report.Bold}}, append(tallyCells(funcs), tallyCells(blocks)...)...)...)
+	}
+	return t.Write(w, style)
+}
+
+// tallyCells returns "covered/total" and the percentage, coloured by how much
+// that is; blank for nothing.
+func tallyCells(t coverage.Tally) []report.Cell {
+	if t.Total == 0 {
+		return []report.Cell{{}, {}}
+	}
+	color := report.Amber
+	switch {
+	case t.Covered == t.Total:
+		color = report.Green
+	case t.Covered == 0:
+		color = report.Red
+	}
+	return []report.Cell{
+		report.Text(report.Count(t.Covered) + "/" + report.Count(t.Total)),
+		{Text: report.Percent(t.Covered, t.Total), Color: color},
+	}
+}

@@ -1,0 +1,96 @@
+package profile
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// writeBlocks lists the blocks of each function with HOT or COLD and their
+// source lines, or their addresses where lines are not known.
+func (f *coveredFlags) writeBlocks(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+	names := f.Names()
+	var out []funcJSON
+	var failed error
+	first := true
+	err := f.each(modules, names, func(fn shownFunc) {
+		t := coverage.FuncBlocks(fn.fn, fn.counts)
+		// Without --missed, what never ran is no news; with it, what ran whole.
+		if failed != nil || !fn.fn.Mode.HasBlocks() || !f.missed && t.Covered == 0 || f.missed && t.Covered == t.Total {
+			return
+		}
+		if f.Json {
+			j := newFuncJSON(fn.module, fn.fn, fn.counts, fn.name)
+			j.Blocks = blocksJSON(fn.fn, fn.counts)
+			for b := range coverage.Blocks(fn.fn) {
+				for _, sp := range fn.module.BlockSpans(b) {
+					j.Blocks[b.Index].Lines = append(j.Blocks[b.Index].Lines, spanText(sp))
+				}
+			}
+			out = append(out, j)
+			return
+		}
+		if !first {
+			fmt.Fprintln(w)
+		}
+		first = false
+		failed = f.writeFuncBlocks(w, fn, t, style)
+	})
+	switch {
+	case err != nil:
+		return err
+	case f.Json:
+		return report.WriteJSON(w, struct {
+			Functions []funcJSON `json:"functions"`
+		}{append([]funcJSON{}, out...)})
+	}
+	return failed
+}
+
+func (f *coveredFlags) writeFuncBlocks(w io.Writer, fn shownFunc, tally coverage.Tally, style report.Style) error {
+	file, line := fn.module.Source(fn.fn)
+	fmt.Fprintf(w, "%s  %s\n", style.Paint(report.Bold, fn.name), style.Paint(report.Dim, verb.SourceText(file, line)))
+	table := report.Table{Columns: []report.Column{{}, {Align: report.Right}, {}, {Shrink: report.ShortenPath}}}
+	for b := range coverage.Blocks(fn.fn) {
+		hot := fn.counts.Covered(b.Index)
+		if f.missed && hot {
+			continue
+		}
+		word := report.Cell{Text: "COLD", Color: report.Cold}
+		if hot {
+			word = report.Cell{Text: "HOT", Color: report.Hot}
+		}
+		where := localSpans(fn.module.BlockSpans(b), file)
+		if where == "" {
+			where = fmt.Sprintf("%#x-%#x", b.Lo, b.Hi)
+		}
+		table.Add(report.Cell{}, report.Text(strconv.Itoa(b.Index)), word, report.Text(where))
+	}
+	return table.Write(w, style)
+}
+
+// localSpans is spansText with the spans of file first and without its name:
+// the function's head line has said it.
+func localSpans(spans []coverage.Span, file string) string {
+	var own, others []coverage.Span
+	for _, sp := range spans {
+		if sp.File == file {
+			sp.File = ""
+			own = append(own, sp)
+		} else {
+			others = append(others, sp)
+		}
+	}
+	text := ""
+	if len(own) > 0 {
+		text = "line " + spansText(own)
+	}
+	if len(own) > 0 && len(others) > 0 {
+		text += ", "
+	}
+	return text + spansText(others)
+}

@@ -1,0 +1,71 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Create returns the command cairn create.
+func Create(s *verb.Streams) *cobra.Command {
+	var (
+		path  string
+		force bool
+	)
+	c := &cobra.Command{
+		Use:   "create -p FILE.mip MAP|BINARY...",
+		Short: "Create an empty profile from maps or binaries",
+		Long: `create makes a profile that knows the functions of one or more modules and has
+no runs yet; cairn merge -p adds them. A module is named by its map (.mipmap),
+its binary or the .debug file of its binary.`,
+		Example: "  cairn create -p app.mip app.mipmap libfoo.so",
+		Args:    verb.ExactFiles("create", "a map or a binary", 1, -1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if path == "" {
+				return verb.Usagef("create: which profile? Give it with -p FILE.mip")
+			}
+			if _, err := os.Lstat(path); err == nil && !force {
+				return fmt.Errorf("%s is there already: merge into it, or start anew with --force", path)
+			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			p := new(prof.Profile)
+			for _, arg := range args {
+				if err := addMap(s, p, arg); err != nil {
+					return err
+				}
+			}
+			if err := verb.WriteProfile(s, path, p); err != nil {
+				return err
+			}
+			for i := range p.Modules {
+				m := &p.Modules[i]
+				fmt.Fprintf(s.Err, "%s: %s (%s): %s\n", path, m.Module, m.BuildID.Short(), verb.Plural(len(m.Funcs), "function"))
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVarP(&path, "profile", "p", "", "the profile to create, a .mip `file`, or - for standard output")
+	c.Flags().BoolVarP(&force, "force", "f", false, "overwrite a profile that is there")
+	return c
+}
+
+// addMap adds a module without runs for the map or binary at path.
+func addMap(s *verb.Streams, p *prof.Profile, path string) error {
+	m, err := readAnyMap(s, path)
+	if err != nil {
+		return err
+	}
+	empty := merge.NewAccumulator(merge.NewLayout(m), 0).Module()
+	if err := merge.Profiles(p, &prof.Profile{Modules: []prof.Module{empty}}); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/orderfile"
+	"github.com/cairnprof/cairn/format/profdata"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/profile/resolve"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+type importFlags struct {
+	profile, output string
+	binary, mapping string
+	traces          runFlags
+}
+
+// Import returns the command cairn import.
+func Import(s *verb.Streams) *cobra.Command {
+	var f importFlags
+	c := &cobra.Command{
+		Use:   "import --binary BINARY (-p FILE.mip | -o FILE.mip) FILE...",
+		Short: "Make a profile of first executions that LLVM recorded",
+		Long: `import reads in which order runs first called functions, from what LLVM's own
+instrumentation leaves behind, and finds those functions in a binary. cairn
+order and the other verbs then work with the profile as with one of cairn's
+runs. The reverse is cairn export --format llvm-temporal.
+
+A FILE is one of these, told apart by what is in it:
+
+  a temporal profile: .proftext, or .profdata and .profraw, which need an
+    llvm-profdata on PATH. Compile with -fprofile-generate -ftemporal-profile,
+    or -mllvm -pgo-temporal-instrumentation before clang 20.
+  an order-file dump: .order, of programs that clang 9 to 20 built with
+    -forder-file-instrumentation. --mapping names the file that
+    -orderfile-write-mapping made; without it, names are found by the hashes of
+    the binary's symbols.
+
+BINARY is the program to be ordered, which need not be the one that ran. It may
+be one that cairn cc built, whose map is used, or any other, of which the symbol
+table is; it needs a build id. Names that it has no function for are counted and
+left out: mostly the compiler had not inlined them where the traces were
+recorded.`,
+		Example: `  cairn import --binary app -o app.mip run.profdata && cairn order -p app.mip -o app.order
+  cairn import --binary app -p app.mip --scenario open default.profraw.order`,
+		Args: verb.ExactFiles("import", "profiles or dumps", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	c.Flags().StringVarP(&f.profile, "profile", "p", "", "add to this profile, a .mip `file`, in place")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "write this profile, a .mip `file`, or - for standard output")
+	c.Flags().StringVar(&f.binary, "binary", "", "the `binary` that the functions are in")
+	c.Flags().StringVar(&f.mapping, "mapping", "", "names of the hashes in order-file dumps, a `file` of the compiler's")
+	f.traces.register(c)
+	return c
+}
+
+func (f *importFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	switch {
+	case (f.profile == "") == (f.output == ""):
+		return verb.Usagef("import: give either -p FILE.mip, to add to a profile, or -o FILE.mip, to write a new one")
+	case f.binary == "":
+		return verb.Usagef("import: which binary are the functions in? Give it with --binary")
+	}
+	if err := f.traces.check(); err != nil {
+		return err
+	}
+	im, err := newImporter(s, f)
+	if err != nil {
+		return err
+	}
+	for _, path := range args {
+		if err := im.add(ctx, path); err != nil {
+			return err
+		}
+	}
+	path, p := f.output, new(prof.Profile)
+	if f.profile != "" {
+		var unlock func()
+		if path, p, unlock, err = OpenForMerge(ctx, f.profile); err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	if err := merge.Profiles(p, &prof.Profile{Modules: []prof.Module{im.sum.Module()}}); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for i := range p.Modules {
+		merge.Sample(&p.Modules[i], f.traces.Limit)
+	}
+	return verb.WriteProfile(s, path, p)
+}
+
+// importer turns the traces of files into runs of a module.
+type importer struct {
+	s        *verb.Streams
+	f        *importFlags
+	m        *prof.Map
+	resolver *resolve.Resolver
+	sum      *merge.Accumulator
+	hashes   orderfile.Names
+}
+
+func newImporter(s *verb.Streams, f *importFlags) (*importer, error) {
+	m, aliases, err := readFunctions(s, f.binary)
+	if err != nil {
+		return nil, err
+	}
+	im := &importer{
+		s: s, f: f, m: m,
+		resolver: resolve.New(m, aliases),
+		sum:      merge.NewAccumulator(merge.NewLayout(m), f.traces.Limit),
+		hashes:   make(orderfile.Names),
+	}
+	if f.mapping != "" {
+		data, err := verb.ReadFile(f.mapping)
+		if err != nil {
+			return nil, err
+		}
+		if im.hashes, err = orderfile.ReadMapping(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.mapping, err)
+		}
+	}
+	for i := range m.Funcs {
+		im.hashes.Add(m.Funcs[i].Name)
+	}
+	for _, a := range aliases {
+		im.hashes.Add(a.Symbol)
+	}
+	return im, nil
+}
+
+// readFunctions returns the map in the binary at path, or one made of its
+// symbols, and all the names that its functions have.
+func readFunctions(s *verb.Streams, path string) (*prof.Map, []resolve.Alias, error) {
+	bin, err := objfile.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer bin.Close()
+	var m *prof.Map
+	if data, noMap := MapSection(bin); noMap == nil && data != nil {
+		m, err = readBinaryMap(s, path)
+	} else {
+		m, err = bin.FunctionMap()
+	}
+	if errors.Is(err, objfile.ErrNoBuildID) {
+		return nil, nil, fmt.Errorf("%w: link with -Wl,--build-id", err)
+	} else if err != nil {
+		return nil, nil, err
+	}
+	symbols, err := bin.FuncSymbols()
+	if err != nil {
+		return nil, nil, err
+	}
+	aliases := make([]resolve.Alias, len(symbols))
+	for i := range symbols {
+		aliases[i] = resolve.Alias{Symbol: symbols[i].Name, Addr: symbols[i].Addr}
+	}
+	return m, aliases, nil
+}
+
+// add adds the traces in the file at path.
+func (im *importer) add(ctx context.Context, path string) error {
+	traces, err := im.read(ctx, path)
+	if err != nil {
+		return err
+	}
+	for i, t := range traces {
+		name := path
+		if len(traces) > 1 {
+			name = fmt.Sprintf("%s: trace %d", path, i+1)
+		}
+		found := im.resolver.Trace(t.names)
+		if len(found.Funcs) == 0 {
+			return fmt.Errorf("%s: none of its %s is a function of %s: is that the program that ran?", name, verb.Plural(len(t.names), "name"), im.f.binary)
+		}
+		if n := len(found.Unresolved); n > 0 {
+			verb.Note(im.s, "%s: %d of %s are no functions of %s (inlined or renamed): %s", name, n, verb.Plural(len(t.names), "name"), im.f.binary, someOf(found.Unresolved))
+		}
+		if found.Ambiguous > 0 {
+			verb.Note(im.s, "%s: %s belong to several functions of %s, which were taken by address", name, verb.Plural(found.Ambiguous, "name"), im.f.binary)
+		}
+		r := merge.FirstExecutions(im.m, found.Funcs)
+		r.Scenario, r.Weight = im.f.traces.Scenario, times(im.f.traces.Weight, max(t.weight, 1))
+		r.Key = im.f.traces.Key(path, &mip.Raw{PID: uint32(i), Data: r.Data})
+		if err := im.sum.AddRun(r); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		fmt.Fprintf(im.s.Err, "%s: first executions of %s\n", name, verb.Plural(len(found.Funcs), "function"))
+	}
+	return nil
+}
+
+// times multiplies weights. A product that does not fit is the largest weight.
+func times(a, b uint64) uint64 {
+	if hi, lo := bits.Mul64(a, b); hi == 0 {
+		return lo
+	}
+	return math.MaxUint64
+}
+
+// someOf lists the first few of names.
+func someOf(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// foreignTrace is a trace as a file has it.
+type foreignTrace struct {
+	weight uint64
+	names  []resolve.Name
+}
+
+// read reads the traces in the file at path, whatever its kind.
+func (im *importer) read(ctx context.Context, path string) ([]foreignTrace, error) {
+	data, err := verb.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	switch kind := profdata.Detect(data); {
+	case kind == profdata.KindIndexed, kind == profdata.KindRaw:
+		if data, err = profdataText(ctx, path); err != nil {
+			return nil, err
+		}
+	case kind == profdata.KindText:
+	case len(data) == orderfile.DumpSize, len(data) == orderfile.MaxDumpSize, filepath.Ext(path) == ".order":
+		return im.readDump(path, data)
+	default:
+		return nil, fmt.Errorf("%s: neither a profile of LLVM's nor an order-file dump: it is %s", path, verb.KindName(data))
+	}
+	p, err := profdata.Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var traces []foreignTrace
+	for i := range p.Traces {
+		t := foreignTrace{weight: p.Traces[i].Weight}
+		for _, full := range p.Traces[i].Names {
+			file, name := profdata.SplitName(full)
+			t.names = append(t.names, resolve.Name{File: file, Symbol: name})
+		}
+		traces = append(traces, t)
+	}
+	return traces, nil
+}
+
+func (im *importer) readDump(path string, data []byte) ([]foreignTrace, error) {
+	d, err := orderfile.ReadDump(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	symbols, unknown := d.Resolve(im.hashes)
+	if len(symbols) == 0 {
+		return nil, fmt.Errorf("%s: none of its %d hashes is that of a name in %s: is that the program that ran?", path, unknown, im.f.binary)
+	}
+	if unknown > 0 {
+		verb.Note(im.s, "%s: %d of %d hashes are of no known name (give the compiler's mapping with --mapping)", path, unknown, len(d.Hashes))
+	}
+	if d.Full {
+		verb.Note(im.s, "%s is full: later functions are missing", path)
+	}
+	t := foreignTrace{weight: 1}
+	for _, name := range symbols {
+		t.names = append(t.names, resolve.Name{Symbol: name})
+	}
+	return []foreignTrace{t}, nil
+}

@@ -1,0 +1,173 @@
+package profile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// rawSuffix is what raw files in a directory are called.
+const rawSuffix = ".mipraw"
+
+// maxListLine bounds a line of an @list file.
+const maxListLine = 1 << 16
+
+// inputs are the files on the command line by kind. Files that a directory
+// holds are taken for raw files by their name; all others are told apart by
+// what they begin with.
+type inputs struct {
+	raws, maps, profiles []string
+	bad                  []rawfiles.Complaint
+	// packed are raw files in packs, by a path that begins with the pack's.
+	packed map[string][]byte
+}
+
+// add adds a file, the raw files below a directory, or the files and
+// directories that @list names, one on each line.
+func (in *inputs) add(arg string) error {
+	list, ok := strings.CutPrefix(arg, "@")
+	if !ok {
+		in.addPath(arg)
+		return nil
+	}
+	f, err := os.Open(list)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, maxListLine)
+	n := 0
+	for lines.Scan() {
+		n++
+		if path := strings.TrimSuffix(lines.Text(), "\r"); path != "" {
+			in.addPath(path)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s:%d: %w", list, n+1, err)
+	}
+	return nil
+}
+
+// dedupe leaves one of each file that was named more than once, say by itself
+// and by its directory: its runs happened once.
+func (in *inputs) dedupe() {
+	for _, list := range []*[]string{&in.raws, &in.maps, &in.profiles} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+}
+
+// dropProfile leaves the profile at path out.
+func (in *inputs) dropProfile(path string) {
+	self, err := os.Stat(path)
+	if err != nil {
+		return
+	}
+	in.profiles = slices.DeleteFunc(in.profiles, func(other string) bool {
+		st, err := os.Stat(other)
+		return err == nil && os.SameFile(self, st)
+	})
+}
+
+func (in *inputs) addPath(path string) {
+	path = filepath.Clean(path)
+	st, err := os.Stat(path)
+	if err != nil {
+		in.complain(path, rawfiles.Unreadable, reason(err))
+		return
+	}
+	if st.IsDir() {
+		in.addDir(path)
+		return
+	}
+	if !st.Mode().IsRegular() {
+		in.complain(path, rawfiles.Unreadable, "not a regular file")
+		return
+	}
+	head, err := verb.ReadHead(path)
+	if err != nil {
+		in.complain(path, rawfiles.Unreadable, reason(err))
+		return
+	}
+	switch kind := mip.Detect(head); {
+	case kind == mip.KindRaw:
+		in.raws = append(in.raws, path)
+	case kind == mip.KindProfile:
+		in.profiles = append(in.profiles, path)
+	case mippack.Detect(head):
+		in.addPack(path)
+	case kind == mip.KindMap || verb.IsELF(head):
+		in.maps = append(in.maps, path)
+	default:
+		in.complain(path, rawfiles.Unknown, "neither a raw file, a map, a profile nor a binary: it is "+verb.KindName(head))
+	}
+}
+
+// addPack adds the raw files in a pack.
+func (in *inputs) addPack(path string) {
+	files, err := readPack(path)
+	if err != nil {
+		in.complain(path, rawfiles.Damaged, verb.TrimPath(err, path))
+		return
+	}
+	if in.packed == nil {
+		in.packed = make(map[string][]byte)
+	}
+	for _, f := range files {
+		name := filepath.Join(path, f.Name)
+		in.packed[name] = f.Data
+		in.raws = append(in.raws, name)
+	}
+}
+
+// addDir adds the raw files below dir.
+func (in *inputs) addDir(dir string) {
+	// The function never returns an error: a directory that cannot be read
+	// costs its own files only.
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			in.complain(path, rawfiles.Unreadable, reason(err))
+		case !d.IsDir() && strings.HasSuffix(path, rawSuffix):
+			if !d.Type().IsRegular() && !linksToRegular(path, d) {
+				in.complain(path, rawfiles.Unreadable, "not a regular file")
+				break
+			}
+			in.raws = append(in.raws, path)
+		}
+		return nil
+	})
+}
+
+func linksToRegular(path string, d fs.DirEntry) bool {
+	if d.Type() != fs.ModeSymlink {
+		return false
+	}
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
+func (in *inputs) complain(path, kind, reason string) {
+	in.bad = append(in.bad, rawfiles.Complaint{File: path, Kind: kind, Reason: reason})
+}
+
+// reason is err without the path, which messages have in front already.
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,167 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Map returns the command cairn map.
+func Map(s *verb.Streams) *cobra.Command {
+	var output string
+	var traced calls.TraceMapFlags
+	c := &cobra.Command{
+		Use:   "map BINARY [-o FILE.mipmap] | map PROGRAM [--xray] [flags]",
+		Short: "Extract the map of a binary, or print XRay's instrumentation map",
+		Long: `map writes the map of a binary or shared library that was built with cairn cc
+to a file: which record of a raw file belongs to which function. Raw files are
+of no use without the map of their build. The default name is BINARY.mipmap.
+
+The map is in the section .debug.cairn, which strip removes. These keep it too:
+
+  objcopy --only-keep-debug app app.debug && strip app
+  objcopy --dump-section .debug.cairn=app.section app
+
+The first makes a file that cairn takes wherever it takes a binary. The second
+copies the bare section, which cairn does not read on its own, as it lacks the
+build id.
+
+Of a program that was built with -fxray-instrument instead, map prints XRay's
+instrumentation map: which number in traces is which function, and where its
+probes go. A binary with both is taken for cairn's own build; --xray or --format
+asks for the other. Objects, Mach-O files and YAML maps are read too; a damaged map is an error. The
+formats:
+
+  text  a table of sleds, one on each line; the default
+  yaml  what llvm-xray extract --symbolize prints
+  json  functions with their sleds and where they are declared
+
+Sections survive strip, names do not: with its debug file beside it (or below
+/usr/lib/debug) a stripped program has them.`,
+		Example: `  cairn map app -o app.mipmap && strip app
+  clang++ -g -fxray-instrument app.cc -o traced && cairn map traced`,
+		Args: verb.ExactFiles("map", "a binary", 1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if wanted, err := traced.Wanted(args[0]); err != nil {
+				return err
+			} else if wanted {
+				return traced.Run(s, args[0], output)
+			}
+			path := output
+			if path == "" {
+				path = args[0] + ".mipmap"
+			}
+			m, err := readAnyMap(s, args[0])
+			if err != nil {
+				return err
+			}
+			if err := verb.WriteFile(s, path, func(w io.Writer) error { return mip.WriteMap(w, m) }); err != nil {
+				return err
+			}
+			fmt.Fprintf(s.Err, "%s: %d functions of %s (%s)\n", path, len(m.Funcs), m.Module, m.BuildID.Short())
+			return nil
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "the map to write, a .mipmap `file`, or - for standard output, where an instrumentation map goes without it")
+	traced.Register(c)
+	return c
+}
+
+// readAnyMap reads the map at path, be it a .mipmap file or in a binary.
+func readAnyMap(s *verb.Streams, path string) (*prof.Map, error) {
+	head, err := verb.ReadHead(path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case mip.Detect(head) == mip.KindMap:
+		data, err := verb.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		m, err := mip.ReadMap(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return m, nil
+	case verb.IsELF(head):
+		return readBinaryMap(s, path)
+	}
+	return nil, fmt.Errorf("%s: neither a binary nor a map: it is %s", path, verb.KindName(head))
+}
+
+// readBinaryMap reads the map section of the binary at path. Records that are
+// no good are reported and left out.
+func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
+	bin, err := objfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Close()
+	data, err := MapSection(bin)
+	if err != nil {
+		return nil, err
+	}
+	if data == nil {
+		return nil, fmt.Errorf("%s: no map (%s) in it: it is stripped or was not built with cairn cc; use the unstripped binary or its .debug file or the .mipmap", path, wire.MapSection)
+	}
+	_, rawAddr, rawSize, ok, err := bin.Section(wire.RawSection)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s: a map (%s), but no records (%s): it is an object file, or a linker script dropped them", path, wire.MapSection, wire.RawSection)
+	}
+	id, err := bin.BuildID()
+	if errors.Is(err, objfile.ErrNoBuildID) {
+		return nil, fmt.Errorf("%w: link with -Wl,--build-id", err)
+	} else if err != nil {
+		return nil, err
+	}
+	m := &prof.Map{
+		BuildID: id[:min(len(id), wire.MaxBuildID)], // as much as raw files hold
+		Module:  strings.TrimSuffix(filepath.Base(path), ".debug"),
+		RawAddr: rawAddr, RawSize: rawSize,
+	}
+	funcs, _, err := mip.ReadMapSection(data, rawAddr, rawSize)
+	if errors.Is(err, mip.ErrNewer) && len(funcs) == 0 {
+		return nil, fmt.Errorf("%s: %s: %w", path, wire.MapSection, mip.ErrNewer)
+	}
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			fmt.Fprintf(s.Err, "cairn: %s: function left out: %s: %s\n", path, wire.MapSection, strings.TrimSpace(line))
+		}
+		if len(funcs) == 0 {
+			return nil, fmt.Errorf("%s: no good record in %s", path, wire.MapSection)
+		}
+	}
+	m.Funcs = funcs
+	return m, nil
+}
+
+// MapSection returns the map section of a binary or of its separate debug file, nil if
+// there is none. Records
+// under the section's old name, of objects that an earlier cairn built, follow
+// those under today's.
+func MapSection(bin *objfile.File) ([]byte, error) {
+	var all []byte
+	for _, name := range []string{wire.MapSection, wire.OldMapSection} {
+		data, err := bin.StrippedSection(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, data...)
+	}
+	return all, nil
+}

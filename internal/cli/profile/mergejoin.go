@@ -1,0 +1,62 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/profile/join"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// joinBuilds makes one module of those of p that have the same name. Of builds that
+// differ, the one whose profile or map is first among paths has the last word.
+func joinBuilds(s *verb.Streams, p *prof.Profile, paths []string) (*prof.Profile, error) {
+	rank := buildRanks(s, paths)
+	modules := slices.Clone(p.Modules)
+	slices.SortStableFunc(modules, func(a, b prof.Module) int {
+		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(rank[a.BuildID], rank[b.BuildID]))
+	})
+	joined := new(prof.Profile)
+	for len(modules) > 0 {
+		n := 1
+		for n < len(modules) && modules[n].Module == modules[0].Module {
+			n++
+		}
+		res, err := join.Modules(modules[:n])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", modules[0].Module, err)
+		}
+		if res.Changed > 0 {
+			verb.Note(s, "%s: %s left out, which the build that is named first has in another shape", modules[0].Module, verb.Plural(res.Changed, "function"))
+		}
+		if res.Unknown > 0 {
+			verb.Note(s, "%s: %s are in functions without probes, and not known", modules[0].Module, verb.Plural(res.Unknown, "first caller"))
+		}
+		joined.Modules = append(joined.Modules, res.Module)
+		modules = modules[n:]
+	}
+	return joined, nil
+}
+
+// buildRanks returns at which place builds are first named. What cannot be read has
+// been complained of.
+func buildRanks(s *verb.Streams, paths []string) map[prof.BuildID]int {
+	rank := make(map[prof.BuildID]int)
+	add := func(id prof.BuildID, i int) {
+		if _, ok := rank[id]; !ok {
+			rank[id] = i + 1
+		}
+	}
+	for i, path := range paths {
+		if p, err := verb.ReadProfile(path); err == nil {
+			for k := range p.Modules {
+				add(p.Modules[k].BuildID, i)
+			}
+		} else if m, err := readAnyMap(s, path); err == nil {
+			add(m.BuildID, i)
+		}
+	}
+	return rank
+}

@@ -1,0 +1,148 @@
+package profile
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// MaxListed is how many complaints of a kind are printed.
+const MaxListed = 10
+
+// refusedSuffix is what the file with all complaints is called behind the profile.
+const refusedSuffix = ".refused"
+
+// MergeSummary is what merge has to say in the end.
+type MergeSummary struct {
+	Profile  string               `json:"profile"`
+	Raws     int                  `json:"raws"`              // raw files merged
+	Profiles int                  `json:"profiles"`          // profiles merged
+	Repeated int                  `json:"repeated"`          // files of which all runs were there already
+	Running  []string             `json:"running,omitempty"` // files that processes still count into
+	Refused  []rawfiles.Complaint `json:"refused"`
+	Modules  []moduleSummary      `json:"modules"`
+}
+
+type moduleSummary struct {
+	Module    string `json:"module"`
+	BuildID   string `json:"build_id"`
+	Added     uint64 `json:"added"` // raw files merged now
+	Raws      uint64 `json:"raws"`  // raw files in the profile
+	Functions int    `json:"functions"`
+	Ran       int    `json:"ran"` // functions that ran
+}
+
+// modules fills in what became of p when added was merged into it.
+func (sum *MergeSummary) modules(p, added *prof.Profile) {
+	raws := make(map[prof.BuildID]uint64)
+	for i := range added.Modules {
+		raws[added.Modules[i].BuildID] = added.Modules[i].Raws
+	}
+	sum.Modules = []moduleSummary{}
+	if sum.Refused == nil {
+		sum.Refused = []rawfiles.Complaint{}
+	}
+	for i := range p.Modules {
+		m := &p.Modules[i]
+		ms := moduleSummary{
+			Module: m.Module, BuildID: m.BuildID.String(),
+			Added: raws[m.BuildID], Raws: m.Raws, Functions: len(m.Funcs),
+		}
+		for k := range m.Counts {
+			if m.Counts[k].Runs > 0 {
+				ms.Ran++
+			}
+		}
+		sum.Modules = append(sum.Modules, ms)
+	}
+}
+
+// joined says of the modules of p, which those of the summary became, what there is.
+func (sum *MergeSummary) joined(p *prof.Profile) {
+	added := make(map[string]uint64)
+	for i := range sum.Modules {
+		added[sum.Modules[i].Module] += sum.Modules[i].Added
+	}
+	sum.modules(p, new(prof.Profile))
+	for i := range sum.Modules {
+		sum.Modules[i].Added = added[sum.Modules[i].Module]
+	}
+}
+
+// print names the files that were not merged, of each kind the first few; if that
+// is not all of them, all are in a file beside the profile.
+func (sum *MergeSummary) print(s *verb.Streams) error {
+	st, err := os.Stat(sum.Profile)
+	beside := sum.Profile != "-" && (err != nil || st.Mode().IsRegular())
+	seen := make(map[string]int)
+	for _, c := range sum.Refused {
+		if seen[c.Kind]++; seen[c.Kind] <= MaxListed || !beside {
+			fmt.Fprintf(s.Err, "cairn: %s: %s\n", c.File, c.Reason)
+		}
+	}
+	if !beside {
+		return nil
+	}
+	list := ""
+	for _, kind := range []string{rawfiles.Unreadable, rawfiles.Unknown, rawfiles.Damaged, rawfiles.OtherBuild, rawfiles.Conflict, rawfiles.Repeated} {
+		if more := seen[kind] - MaxListed; more > 0 {
+			list = sum.Profile + refusedSuffix
+			fmt.Fprintf(s.Err, "cairn: and %d more %s\n", more, map[string]string{
+				rawfiles.Unreadable: "that cannot be read",
+				rawfiles.Unknown:    "that are nothing that cairn knows",
+				rawfiles.Damaged:    "that are damaged",
+				rawfiles.OtherBuild: "of other builds",
+				rawfiles.Conflict:   "with other maps",
+				rawfiles.Repeated:   "with some runs that are there already",
+			}[kind])
+		}
+	}
+	if list == "" {
+		return nil
+	}
+	fmt.Fprintf(s.Err, "cairn: all %s that were left out are named in %s\n", verb.Plural(len(sum.Refused), "file"), list)
+	return verb.WriteFile(s, list, func(w io.Writer) error {
+		for _, c := range sum.Refused {
+			if _, err := fmt.Fprintf(w, "%s: %s\n", c.File, c.Reason); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// printTotal says what was written.
+func (sum *MergeSummary) printTotal(s *verb.Streams) {
+	var what []string
+	if sum.Raws > 0 {
+		what = append(what, verb.Plural(sum.Raws, "raw file"))
+	}
+	if sum.Profiles > 0 {
+		what = append(what, verb.Plural(sum.Profiles, "profile"))
+	}
+	refused := ""
+	if n := len(sum.Refused); n > 0 {
+		refused = fmt.Sprintf(", %s left out", verb.Plural(n, "file"))
+	}
+	if sum.Repeated > 0 {
+		verb.Note(s, "%s: nothing in it but runs that %s holds already: left out (--again merges them once more)", verb.Plural(sum.Repeated, "file"), sum.Profile)
+	}
+	if n := len(sum.Running); n > 0 {
+		slices.Sort(sum.Running)
+		verb.Note(s, "%s of programs that still run, %s: what they count from now on is left out when %s gets these files again", verb.Plural(n, "file"), sum.Running[0], sum.Profile)
+	}
+	if len(what) == 0 {
+		what = append(what, "nothing")
+	}
+	fmt.Fprintf(s.Err, "%s: merged %s%s\n", sum.Profile, strings.Join(what, " and "), refused)
+	for i := range sum.Modules {
+		m := &sum.Modules[i]
+		fmt.Fprintf(s.Err, "  %s (%.12s): %s, %d new; %d of %d functions ran\n", m.Module, m.BuildID, verb.Plural(int(m.Raws), "raw file"), m.Added, m.Ran, m.Functions)
+	}
+}

@@ -1,0 +1,162 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// Pack returns the command cairn pack.
+func Pack(s *verb.Streams) *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "pack -o FILE.mippack FILE|DIR|@LIST...",
+		Short: "Pack raw files for transport",
+		Long: `pack makes one small file of raw files, to be sent to where their maps are. Of a
+directory all .mipraw files are taken, below it too; @LIST is a file with a path
+on each line. No map is needed.
+
+In modes order and block+order a run takes about a byte for each function that
+ran, and a run like earlier ones of the same build half of that. cairn merge
+takes packs as it takes raw files; cairn unpack makes the files again, to the
+byte.`,
+		Example: `  cairn pack -o monday.mippack raws/
+  cairn pack -o - raws/ | ssh host 'cat > monday.mippack'`,
+		Args: verb.ExactFiles("pack", "raw files or directories", 1, -1),
+		RunE: func(_ *cobra.Command, args []string) error { return runPack(s, output, args) },
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "the pack to write, a .mippack `file`, or - for standard output")
+	return c
+}
+
+func runPack(s *verb.Streams, output string, args []string) error {
+	if output == "" {
+		return verb.Usagef("pack: give the pack to write with -o FILE.mippack")
+	}
+	var in inputs
+	for _, arg := range args {
+		if err := in.add(arg); err != nil {
+			return err
+		}
+	}
+	in.dedupe()
+	switch {
+	case len(in.bad) > 0:
+		return fmt.Errorf("%s: %s", in.bad[0].File, in.bad[0].Reason)
+	case len(in.maps)+len(in.profiles) > 0:
+		return fmt.Errorf("%s: no raw file: only those are packed", append(in.maps, in.profiles...)[0])
+	case len(in.raws) == 0:
+		return errors.New("nothing to pack: no raw file among the arguments")
+	}
+	var files []mippack.File
+	total := 0
+	names := make(map[string]bool)
+	for _, path := range in.raws {
+		data, ok := in.packed[path]
+		if !ok {
+			var err error
+			if data, err = verb.ReadFile(path); err != nil {
+				return err
+			}
+		}
+		total += len(data)
+		if total > mippack.MaxTotal {
+			return fmt.Errorf("more than %d MiB of raw files: make several packs", mippack.MaxTotal>>20)
+		}
+		files = append(files, mippack.File{Name: freeName(names, filepath.Base(path)), Data: data})
+	}
+	pack, err := mippack.Pack(files)
+	if err != nil {
+		return err
+	}
+	if err := verb.WriteBytes(s, output, pack); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Err, "%s: %s, %s bytes in %s\n", output, verb.Plural(len(files), "raw file"), report.Count(total), report.Count(len(pack)))
+	return nil
+}
+
+// freeName returns name, with a number in it if another file has it: containers
+// number their processes alike. The name is taken then.
+func freeName(names map[string]bool, name string) string {
+	free := name
+	for n := 2; names[free]; n++ {
+		stem := strings.TrimSuffix(name, rawSuffix)
+		free = fmt.Sprintf("%s-%d%s", stem, n, name[len(stem):])
+	}
+	names[free] = true
+	return free
+}
+
+// readPack returns the files in the pack at path.
+func readPack(path string) ([]mippack.File, error) {
+	data, err := verb.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	files, err := mippack.Unpack(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return files, nil
+}
+
+// Unpack returns the command cairn unpack.
+func Unpack(s *verb.Streams) *cobra.Command {
+	var dir string
+	var force bool
+	c := &cobra.Command{
+		Use:   "unpack FILE.mippack... [-C DIR]",
+		Short: "Make the raw files of a pack again",
+		Long: `unpack writes the raw files in packs, each as it was when cairn pack took it. If
+one of that name is there already, nothing is written, unless --force is given.
+There is no need to unpack in order to merge: cairn merge takes packs.`,
+		Example: "  cairn unpack monday.mippack -C raws",
+		Args:    verb.ExactFiles("unpack", "a pack", 1, -1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			for _, path := range args {
+				if err := unpack(s, path, dir, force); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVarP(&dir, "directory", "C", ".", "write to this `directory`, which is made if missing")
+	c.Flags().BoolVarP(&force, "force", "f", false, "overwrite files that are there")
+	return c
+}
+
+func unpack(s *verb.Streams, path, dir string, force bool) error {
+	files, err := readPack(path)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		name := filepath.Join(dir, f.Name)
+		if _, err := os.Lstat(name); err == nil && !force {
+			return fmt.Errorf("%s is there already: nothing of %s was written (use --force, or another directory with -C)", name, path)
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := verb.WriteBytes(s, filepath.Join(dir, f.Name), f.Data); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(s.Err, "%s: %s\n", dir, verb.Plural(len(files), "raw file"))
+	return nil
+}

@@ -1,0 +1,115 @@
+// Package profile has the commands that make profiles of raw files, and show them.
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// ProfileFlags name the profile that a verb reads and what of it.
+type ProfileFlags struct {
+	Path   string
+	module string
+	debug  []string
+}
+
+func (f *ProfileFlags) Register(c *cobra.Command) {
+	c.Flags().StringVarP(&f.Path, "profile", "p", "", "the profile, a .mip `file`")
+	c.Flags().StringVar(&f.module, "module", "", "only the module of this `name`, as cairn info prints it")
+}
+
+func (f *ProfileFlags) registerDebug(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.debug, "debug", nil, "take source lines from this `binary`, or its .debug file; repeatable")
+}
+
+// Open reads the profile and keeps the module asked for.
+func (f *ProfileFlags) Open() (*prof.Profile, error) {
+	if f.Path == "" {
+		return nil, verb.Usagef("which profile? Give it with -p FILE.mip")
+	}
+	p, err := verb.ReadProfile(f.Path)
+	if err != nil || f.module == "" {
+		return p, err
+	}
+	var kept []prof.Module
+	var have []string
+	for _, m := range p.Modules {
+		have = append(have, m.Module)
+		if m.Module == f.module || strings.HasPrefix(m.BuildID.String(), f.module) {
+			kept = append(kept, m)
+		}
+	}
+	if len(kept) == 0 {
+		return nil, fmt.Errorf("%s: no module %s; it has %s", f.Path, f.module, strings.Join(have, ", "))
+	}
+	return &prof.Profile{Modules: kept}, nil
+}
+
+// openModules is open with the line lookups that --debug names.
+func (f *ProfileFlags) openModules(s *verb.Streams) ([]coverage.Module, error) {
+	p, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	modules := make([]coverage.Module, len(p.Modules))
+	for i := range modules {
+		modules[i].Module = &p.Modules[i]
+	}
+	for _, path := range f.debug {
+		if err := f.addLines(s, modules, path); err != nil {
+			return nil, err
+		}
+	}
+	return modules, nil
+}
+
+// addLines gives the module that was built as the binary at path its lines. A
+// binary of another build is an error, one without lines is not.
+func (f *ProfileFlags) addLines(s *verb.Streams, modules []coverage.Module, path string) error {
+	bin, err := objfile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer bin.Close()
+	id, err := bin.BuildID()
+	if err != nil {
+		return fmt.Errorf("%w: it cannot be matched with a profile (link with -Wl,--build-id)", err)
+	}
+	for i := range modules {
+		m := &modules[i]
+		if m.BuildID != id {
+			continue
+		}
+		table, err := bin.Lines()
+		switch {
+		case errors.Is(err, objfile.ErrNoDebug):
+			verb.Note(s, "%v", err)
+			return nil
+		case err != nil:
+			return err
+		default:
+			m.Lines = table
+			m.Code, err = newCoverageCode(bin)
+		}
+		return err
+	}
+	return fmt.Errorf("%s: its build id %s is not in %s: give the binary that ran", path, id, f.Path)
+}
+
+// hasLines reports whether any module has a line lookup.
+func hasLines(modules []coverage.Module) bool {
+	for i := range modules {
+		if modules[i].Lines != nil {
+			return true
+		}
+	}
+	return false
+}

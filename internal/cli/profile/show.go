@@ -1,0 +1,326 @@
+package profile
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+type showFlags struct {
+	ProfileFlags
+	verb.DisplayFlags
+	pattern  string
+	sort     string
+	limit    int
+	all, ran bool
+}
+
+// Show returns the command cairn show.
+func Show(s *verb.Streams) *cobra.Command {
+	var f showFlags
+	c := &cobra.Command{
+		Use:   "show -p FILE.mip [flags]",
+		Short: "Show what a profile says of each function",
+		Long: `show prints one paragraph for each function: where it is defined, how often it
+was called, when it first ran and in how many runs, and which of its blocks ran.
+What the profile's mode did not record is left out. A function that the compiler
+split (f.part.0) or cloned (f.isra.0, f.constprop.0) has a paragraph for each
+piece, which says what the function of the source did as a whole.`,
+		Example: "  cairn show -p app.mip --debug ./app -r '^parse' --sort calls --limit 10",
+		Args:    verb.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
+	}
+	f.ProfileFlags.Register(c)
+	f.registerDebug(c)
+	f.DisplayFlags.Register(c)
+	verb.RegisterRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
+	c.Flags().StringVar(&f.sort, "sort", "addr", "order of the functions: `key` is name, calls, order or addr")
+	c.Flags().IntVar(&f.limit, "limit", 0, "only the first `n` functions; 0 for all")
+	c.Flags().BoolVar(&f.all, "all", false, "also functions that never ran (the default)")
+	c.Flags().BoolVar(&f.ran, "ran", false, "only functions that ran")
+	return c
+}
+
+// shownFunc is a function on its way to the output.
+type shownFunc struct {
+	module *coverage.Module
+	fn     *prof.Func
+	counts *prof.Counts
+	name   string // as displayed
+	// source is the function of the source that it was made of, if others were
+	// made of that too, or have its name.
+	source *sourceFunc
+}
+
+// The keys of --sort. Ties keep the order of the profile.
+var showOrders = map[string]func(a, b shownFunc) int{
+	"addr": func(a, b shownFunc) int { return 0 },
+	"name": func(a, b shownFunc) int { return cmp.Compare(a.name, b.name) },
+	"calls": func(a, b shownFunc) int {
+		return cmp.Or(cmp.Compare(b.counts.Calls, a.counts.Calls), cmp.Compare(b.counts.Runs, a.counts.Runs))
+	},
+	"order": func(a, b shownFunc) int {
+		x, y := a.counts.MeanOrder(), b.counts.MeanOrder()
+		if (x == 0) != (y == 0) { // what never ran comes last
+			return cmp.Compare(y, x)
+		}
+		return cmp.Compare(x, y)
+	},
+}
+
+func (f *showFlags) run(s *verb.Streams) error {
+	style, err := f.Style(s)
+	if err != nil {
+		return err
+	}
+	if f.all && f.ran {
+		return verb.Usagef("--all and --ran: choose one")
+	}
+	order, ok := showOrders[f.sort]
+	if !ok {
+		return verb.Usagef("--sort %s: there is name, calls, order and addr", f.sort)
+	}
+	filter, err := verb.NewNameFilter(f.pattern)
+	if err != nil {
+		return err
+	}
+	modules, err := f.openModules(s)
+	if err != nil {
+		return err
+	}
+	names := f.Names()
+	var funcs []shownFunc
+	for i := range modules {
+		m := &modules[i]
+		sources := sourcesByFunc(m, names)
+		for k := range m.Funcs {
+			fn, c := &m.Funcs[k], &m.Counts[k]
+			if f.ran && c.Runs == 0 || !filter.Match(fn.Name) {
+				continue
+			}
+			funcs = append(funcs, shownFunc{m, fn, c, names.Show(fn.Name), sources[k]})
+		}
+	}
+	slices.SortStableFunc(funcs, order)
+	if f.limit > 0 && len(funcs) > f.limit {
+		funcs = funcs[:f.limit]
+	}
+	if f.Json {
+		return showJSON(s.Out, funcs)
+	}
+	if len(funcs) == 0 {
+		verb.Note(s, "no function to show")
+	}
+	return showText(s.Out, funcs, style, len(modules) > 1)
+}
+
+const inexactLegend = ">= a lower bound: more than one thread may have counted (cc --atomic is exact), or the counter wrapped"
+
+func showText(w io.Writer, funcs []shownFunc, style report.Style, withModule bool) error {
+	b := bufio.NewWriter(w)
+	inexact := false
+	for i := range funcs {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		funcs[i].write(b, style, withModule)
+		inexact = inexact || funcs[i].counts.Inexact
+	}
+	if inexact {
+		fmt.Fprintf(b, "\n%s\n", style.Paint(report.Dim, inexactLegend))
+	}
+	return b.Flush()
+}
+
+// write prints the paragraph of one function.
+func (f *shownFunc) write(w io.Writer, style report.Style, withModule bool) {
+	field := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "  %s %s\n", style.Paint(report.Dim, name+":"), fmt.Sprintf(format, args...))
+	}
+	color := report.Bold
+	if f.counts.Runs == 0 {
+		color = report.Plain
+	}
+	fmt.Fprintln(w, style.Paint(color, report.Shorten(f.name, style.Width)))
+	if withModule {
+		field("Module", "%s", report.Printable(f.module.Module.Module))
+	}
+	if src := verb.SourceText(f.module.Source(f.fn)); src != "" {
+		field("Source Info", "%s", src)
+	}
+	if f.fn.Mode.HasCalls() {
+		field("Call Count", "%s", callText(f.counts))
+	}
+	if order := f.counts.MeanOrder(); order > 0 {
+		field("Order", "%s", report.Decimal(order))
+	}
+	field("Runs", "%s of %s", report.Count(f.counts.Runs), report.Count(f.module.RunsOf(f.counts)))
+	if f.source != nil {
+		field("Source Function", "%s", f.source.text())
+	}
+	if f.fn.Mode.HasBlocks() {
+		t := coverage.FuncBlocks(f.fn, f.counts)
+		field("Block Coverage", "%d of %d", t.Covered, t.Total)
+		fmt.Fprintln(w, f.heat(style))
+	}
+}
+
+// sourcesByFunc returns, by function of m, the function of the source that it is
+// not all of.
+func sourcesByFunc(m *coverage.Module, names *report.Names) map[int]*sourceFunc {
+	sources := map[int]*sourceFunc{}
+	for _, src := range sourceFuncs(m, names) {
+		for _, i := range src.src.Funcs {
+			if len(src.parts()) > 0 {
+				sources[i] = &src
+			}
+		}
+	}
+	return sources
+}
+
+// heat returns the row of HOT and COLD words, one for each block, wrapped.
+func (f *shownFunc) heat(style report.Style) string {
+	words, widths := make([]string, f.fn.NumBlocks()), make([]int, f.fn.NumBlocks())
+	for i := range words {
+		word, color := "COLD", report.Cold
+		if f.counts.Covered(i) {
+			word, color = "HOT", report.Hot
+		}
+		words[i], widths[i] = style.Paint(color, word), len(word)
+	}
+	limit := 78
+	if style.Width > 0 {
+		limit = min(limit, style.Width)
+	}
+	return report.Wrap(words, widths, "    ", limit)
+}
+
+// callText returns a call count with its mark.
+func callText(c *prof.Counts) string { return verb.AtLeast(c.Inexact) + report.Count(c.Calls) }
+
+// NoteInexact says how many counts of m are lower bounds, where there is no place to
+// mark each.
+func NoteInexact(s *verb.Streams, m *prof.Module) {
+	if line := coverage.InexactText(m); line != "" {
+		verb.Note(s, "%s", line)
+	}
+}
+
+// funcJSON is a function in the JSON of several verbs. Pointers are nil where
+// the mode did not record the value.
+type funcJSON struct {
+	Name         string      `json:"name"` // symbol
+	Demangled    string      `json:"demangled"`
+	Source       string      `json:"source_function,omitempty"` // that it is a piece of
+	Parts        []string    `json:"parts,omitempty"`           // symbols of its other pieces
+	Module       string      `json:"module"`
+	BuildID      string      `json:"build_id"`
+	File         string      `json:"file,omitempty"`
+	Line         int         `json:"line,omitempty"`
+	Address      uint64      `json:"address"`
+	Size         uint64      `json:"size"`
+	Mode         string      `json:"mode"`
+	Covered      bool        `json:"covered"`
+	Runs         uint64      `json:"runs"`
+	Raws         uint64      `json:"raws"`
+	Calls        *uint64     `json:"calls,omitempty"`
+	CallsInexact bool        `json:"calls_inexact,omitempty"`
+	MeanOrder    *float64    `json:"mean_order,omitempty"`
+	Blocks       []blockJSON `json:"blocks,omitempty"`
+}
+
+type blockJSON struct {
+	Address uint64   `json:"address"`
+	Covered bool     `json:"covered"`
+	Runs    uint64   `json:"runs"`
+	Lines   []string `json:"lines,omitempty"`
+}
+
+func newFuncJSON(m *coverage.Module, fn *prof.Func, c *prof.Counts, demangled string) funcJSON {
+	j := funcJSON{
+		Name: fn.Name, Demangled: demangled, Module: m.Module.Module, BuildID: m.BuildID.String(),
+		Address: fn.Addr(), Size: fn.Size(), Mode: fn.Mode.String(),
+		Covered: c.Runs > 0, Runs: c.Runs, Raws: m.RunsOf(c), CallsInexact: c.Inexact,
+	}
+	j.File, j.Line = m.Source(fn)
+	if fn.Mode.HasCalls() {
+		j.Calls = &c.Calls
+	}
+	if order := c.MeanOrder(); order > 0 {
+		j.MeanOrder = &order
+	}
+	return j
+}
+
+func showJSON(w io.Writer, funcs []shownFunc) error {
+	out := struct {
+		Functions []funcJSON `json:"functions"`
+	}{make([]funcJSON, len(funcs))}
+	for i, f := range funcs {
+		j := newFuncJSON(f.module, f.fn, f.counts, f.name)
+		if f.fn.Mode.HasBlocks() {
+			j.Blocks = blocksJSON(f.fn, f.counts)
+		}
+		if f.source != nil {
+			j.Source = f.source.src.Name
+		}
+		out.Functions[i] = j
+	}
+	return report.WriteJSON(w, out)
+}
+
+func blocksJSON(fn *prof.Func, c *prof.Counts) []blockJSON {
+	blocks := make([]blockJSON, fn.NumBlocks())
+	for i := range blocks {
+		blocks[i] = blockJSON{Address: fn.BlockAddr(i), Covered: c.Covered(i), Runs: c.Runs}
+		if i > 0 && i-1 < len(c.Blocks) {
+			blocks[i].Runs = c.Blocks[i-1]
+		}
+	}
+	return blocks
+}
+
+// spanText returns a span as file:from-to.
+func spanText(sp coverage.Span) string {
+	text := strconv.Itoa(sp.From)
+	if sp.File != "" {
+		text = verb.SourceText(sp.File, sp.From)
+	}
+	if sp.From == sp.To {
+		return text
+	}
+	return fmt.Sprintf("%s-%d", text, sp.To)
+}
+
+// spansText joins spans, naming a file once for the spans that follow.
+func spansText(spans []coverage.Span) string {
+	var b strings.Builder
+	for i, sp := range spans {
+		switch {
+		case i == 0:
+			b.WriteString(spanText(sp))
+			continue
+		case sp.File != spans[i-1].File:
+			b.WriteString(", " + spanText(sp))
+			continue
+		}
+		b.WriteByte(',')
+		fmt.Fprintf(&b, "%d", sp.From)
+		if sp.To != sp.From {
+			fmt.Fprintf(&b, "-%d", sp.To)
+		}
+	}
+	return b.String()
+}

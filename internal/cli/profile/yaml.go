@@ -1,0 +1,59 @@
+package profile
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// YAML returns the command cairn yaml.
+func YAML(s *verb.Streams) *cobra.Command {
+	var in, from, out string
+	c := &cobra.Command{
+		Use:   "yaml (-p FILE.mip | --from FILE.yaml) [-o FILE]",
+		Short: "Turn a profile into text, or text into a profile",
+		Long: `yaml prints a profile as YAML, in which every fact has a line of its own, for
+reading, comparing and editing. With --from it makes a profile from such a text.`,
+		Example: "  cairn yaml -p app.mip -o app.yaml && cairn yaml --from app.yaml -o app.mip",
+		Args:    verb.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			switch {
+			case (in == "") == (from == ""):
+				return verb.Usagef("yaml takes either -p FILE.mip or --from FILE.yaml")
+			case from != "":
+				return profileFromText(s, from, out)
+			}
+			p, err := verb.ReadProfile(in)
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				out = "-"
+			}
+			return verb.WriteFile(s, out, func(w io.Writer) error { return mip.WriteText(w, p) })
+		},
+	}
+	c.Flags().StringVarP(&in, "profile", "p", "", "the profile, a .mip `file`")
+	c.Flags().StringVar(&from, "from", "", "make a profile from this `file`")
+	c.Flags().StringVarP(&out, "output", "o", "", "write to this `file`; without it, text goes to standard output")
+	return c
+}
+
+func profileFromText(s *verb.Streams, from, out string) error {
+	if out == "" {
+		return verb.Usagef("a profile is binary: say where to write it with -o FILE.mip")
+	}
+	data, err := verb.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	p, err := mip.ReadText(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	return verb.WriteProfile(s, out, p)
+}

@@ -1,0 +1,221 @@
+package samples
+
+import (
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// ProfgenFlags are those of cairn profgen.
+type ProfgenFlags struct {
+	perfData, perfScript []string
+	unsymbolized         string
+	Binaries             []string
+	out, Format          string
+	Names                verb.DisplayFlags
+
+	pid           int32
+	Infer         string
+	contextDepth  int
+	countedDepth  int
+	searchDepth   int
+	ignoreStacks  bool
+	byLines       bool
+	onlyCount     bool
+	explained     bool // print what was inferred
+	json          bool
+	keepTailJumps bool
+	merge         bool // profiles, in place of making one
+	weights       []string
+	inlines       bool
+	minPercent    float64
+	llvmFlags
+	profgenStages
+}
+
+// How missing frames are inferred.
+const (
+	inferNone = "none"
+	inferLLVM = "llvm"
+	InferFull = "full"
+)
+
+// Profgen returns the command cairn profgen.
+func Profgen(s *verb.Streams) *cobra.Command {
+	var f ProfgenFlags
+	c := &cobra.Command{
+		Use:   "profgen --binary FILE -o FILE [flags] INPUT...",
+		Short: "Make a profile for compilers of branch samples",
+		Long: `profgen makes a sample profile, as clang -fprofile-sample-use and llvm-profdata
+--sample read, of what perf record -b or cairn record --lbr recorded. An INPUT is
+perf.data or what perf script prints of it (see cairn samples).
+
+Samples that have stacks give a profile with contexts: calls of a function are told
+apart by their callers, as far as stacks and branches show them. Those of branches
+alone, or of all with --ignore-stack-samples, give one without. Of samples without
+branches counts are inferred, by the flow of control in each function. A profile is keyed by
+pseudo probes where all binaries have them (clang -fpseudo-probe-for-profiling), and
+else by the lines of debug information.
+
+--infer-missing-frames says what is done about frames that tail calls erased:
+
+  full  puts back what the branches of a sample show, and else what the code and all
+        branches leave but one possibility of; the default
+  llvm  as llvm-profgen does: what branches leave one possibility of
+  none  nothing
+
+Profiles for compilers have that only with contexts and pseudo probes. --explain prints
+what was found, by which rule, and what is ambiguous.
+
+--format has forms for others, too. They take functions from symbols, and need no debug
+information:
+
+  folded  the stacks of the samples, a line each, as flame graph tools read them
+  pprof   the same for go tool pprof, with lines and inlined functions as far as there
+          is debug information
+  flame   the same as a page for a browser
+  fdata   the branches for llvm-bolt, of one binary
+  callgraph, dot, mermaid
+          who called whom, as a table or --json, and to draw: by the branches of calls
+          and tail calls, and on how many stacks each is
+
+Stacks need no branches. Functions whose frames were put back are "name [inferred]".
+
+Options that llvm-profgen has mean the same, but nothing is done with contexts unless
+an option asks for it: --csspgo-preinliner, --csprof-merge-cold-context and
+--gen-cs-nested-profile are off. With --csspgo-preinliner profiles are those that
+llvm-profgen makes unless told otherwise; without, those of llvm-profgen
+--csspgo-preinliner=0 --csprof-merge-cold-context=0 --gen-cs-nested-profile=0. The
+exception are samples at tail jumps, whose stacks lack a frame: they are left out unless
+--keep-tail-jumps or --infer-missing-frames=llvm is given.
+
+--merge sums profiles, cairn's or others', as llvm-profdata merge does: text, extbinary
+and LLVM's older binary, compressed or not.`,
+		Example: `  cairn profgen --binary app -o app.prof perf.data
+  cairn profgen --binary app --binary libengine.so -o app.prof app.perf
+  cairn profgen --binary app --format flame -o app.html perf.data
+  clang -O2 -fpseudo-probe-for-profiling -fprofile-sample-use=app.prof app.c
+  cairn profgen --merge -o week.prof monday.prof tuesday.prof.gz
+  cairn profgen --merge --weighted-input 3,new.prof --format extbinary -o both.prof old.prof`,
+		RunE: func(c *cobra.Command, args []string) error {
+			f.tell(s)
+			if err := f.checkPreinline(c.Flags().Changed); err != nil {
+				return err
+			}
+			if f.merge {
+				return f.mergeProfiles(s, args)
+			}
+			return f.run(c.Context(), s, args)
+		},
+	}
+	fl := c.Flags()
+	fl.StringSliceVar(&f.perfData, "perfdata", nil, "an INPUT, as llvm-profgen calls `perf.data`")
+	fl.StringSliceVar(&f.perfScript, "perfscript", nil, "an INPUT, as llvm-profgen calls the `text` of perf script")
+	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization in place of samples")
+	fl.StringSliceVar(&f.Binaries, "binary", nil, "the program that ran, or a library of it: this `file`; repeatable")
+	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	fl.StringVar(&f.Format, "format", formatText, "the `form` to write: text or extbinary, which takes less room, folded, pprof, flame, fdata, callgraph, dot, mermaid")
+	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
+	fl.StringVar(&f.Infer, "infer-missing-frames", InferFull, "`how` frames that tail calls erased are put back: full, llvm, none")
+	fl.Lookup("infer-missing-frames").NoOptDefVal = InferFull
+	fl.IntVar(&f.searchDepth, "max-search-depth", -1, "with --infer-missing-frames=llvm, put back at most `n` frames in one place; -1 for all")
+	fl.IntVar(&f.contextDepth, "csprof-max-context-depth", -1, "keep the innermost `n` callers; -1 for all")
+	fl.IntVar(&f.countedDepth, "csprof-max-unsymbolized-context-depth", -1, "the same of addresses, before they have names: `n`")
+	fl.BoolVar(&f.ignoreStacks, "ignore-stack-samples", false, "make a profile without contexts of samples with stacks")
+	fl.BoolVar(&f.byLines, "use-dwarf-correlation", false, "use lines of debug information though there are pseudo probes")
+	fl.BoolVar(&f.onlyCount, "skip-symbolization", false, "write counts of addresses, from which a profile can be made later")
+	fl.BoolVar(&f.keepTailJumps, "keep-tail-jumps", false, "believe the stacks of samples at tail jumps, as llvm-profgen does")
+	fl.BoolVar(&f.explained, "explain", false, "print the calls behind which frames are missing, and what is known of those, in place of a profile")
+	fl.BoolVar(&f.inlines, "inlines", false, "with --format folded or flame: functions that were inlined have frames of their own")
+	f.Names.RegisterMangled(c)
+	fl.Float64Var(&f.minPercent, "min-percent", 0, "with call graphs: leave out edges with less than this `share` of all calls, and of all samples")
+	fl.BoolVar(&f.json, "json", false, "with --explain, or --format callgraph: print JSON")
+	fl.BoolVar(&f.merge, "merge", false, "sum profiles, which are given in place of samples")
+	fl.StringArrayVar(&f.weights, "weighted-input", nil, "with --merge: a profile all of whose counts are multiplied, as `N,FILE`; repeatable")
+	f.profgenStages.register(fl)
+	f.llvmFlags.register(fl)
+	return c
+}
+
+// The forms of profiles.
+const (
+	formatText      = "text"
+	formatExtBinary = "extbinary"
+)
+
+// inputs returns the files of samples, and checks the flags.
+func (f *ProfgenFlags) inputs(args []string) ([]string, error) {
+	files := append(append(args, f.perfData...), f.perfScript...)
+	for _, how := range []string{InferFull, inferLLVM, inferNone} {
+		if _, err := os.Stat(how); slices.Contains(args, how) && err != nil {
+			return nil, verb.Usagef("%s is no file: write --infer-missing-frames=%s, with =", how, how)
+		}
+	}
+	if err := f.CheckInfer(); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(f.weights) > 0:
+		return nil, verb.Usagef("--weighted-input is for --merge")
+	case f.json && !f.explained && f.Format != formatCallgraph:
+		return nil, verb.Usagef("--json is for --explain and --format callgraph; a profile is text or extbinary")
+	case f.explained && (f.Infer == inferNone || f.onlyCount):
+		return nil, verb.Usagef("--explain: nothing is inferred")
+	case f.debugBinary != "" && len(f.Binaries) > 1:
+		return nil, verb.Usagef("--debug-binary: it is of one binary, not of %d", len(f.Binaries))
+	case len(f.Binaries) == 0:
+		return nil, verb.Usagef("profgen: which program ran? Give it and its libraries with --binary")
+	case f.unsymbolized == "" && len(files) == 0:
+		return nil, verb.Usagef("profgen: give what perf record or cairn record wrote (see cairn profgen -h)")
+	case f.unsymbolized != "" && len(files) > 0:
+		return nil, verb.Usagef("profgen: --unsymbolized-profile takes the place of samples: leave out %s", files[0])
+	case f.unsymbolized != "" && f.onlyCount:
+		return nil, verb.Usagef("profgen: --skip-symbolization would write what --unsymbolized-profile reads")
+	case f.onlyCount && len(f.Binaries) > 1, f.unsymbolized != "" && len(f.Binaries) > 1:
+		return nil, verb.Usagef("profgen: counts of addresses are of one binary, not of %d", len(f.Binaries))
+	}
+	if err := f.checkForm(); err != nil {
+		return nil, err
+	}
+	for name, depth := range map[string]int{
+		"csprof-max-context-depth": f.contextDepth, "csprof-max-unsymbolized-context-depth": f.countedDepth,
+	} {
+		if depth < -1 {
+			return nil, verb.Usagef("--%s %d: it is 0 or more, or -1 for no limit", name, depth)
+		}
+	}
+	if f.searchDepth < -1 || f.searchDepth == 0 {
+		return nil, verb.Usagef("--max-search-depth %d: it is 1 or more, or -1 for no limit", f.searchDepth)
+	}
+	return files, f.check()
+}
+
+// CheckInfer finds what is wrong with --infer-missing-frames, and understands how
+// llvm-profgen has it.
+func (f *ProfgenFlags) CheckInfer() error {
+	switch f.Infer {
+	case InferFull, inferLLVM, inferNone:
+	case "1", "true":
+		f.Infer = InferFull
+	case "0", "false":
+		f.Infer = inferNone
+	default:
+		return verb.Usagef("--infer-missing-frames %s: there is full, llvm and none", f.Infer)
+	}
+	return nil
+}
+
+// contextLimit makes of a depth of -1 the 0 that means no limit to unwind.Innermost, and of
+// 0 the -1 that leaves nothing.
+func contextLimit(depth int) int {
+	if depth <= 0 {
+		return -1 - depth
+	}
+	return depth
+}
+
+// unlimited makes of a depth of -1 the 0 that means no limit within.
+func unlimited(depth int) int { return max(depth, 0) }

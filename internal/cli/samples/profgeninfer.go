@@ -1,0 +1,106 @@
+package samples
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/tailcall"
+	"github.com/cairnprof/cairn/internal/samples/unwind"
+)
+
+// inferrer returns what finds missing frames in a graph of tail calls, nil if
+// nothing is to. Place may be nil, see tailcall.NewFull.
+func (r *ProfgenRun) inferrer(g *tailcall.Graph, place func(machinecode.Ref) uint64) tailcall.Inferrer {
+	switch r.Infer {
+	case InferFull:
+		return tailcall.NewFull(g, place)
+	case inferLLVM:
+		return tailcall.NewLLVM(g, unlimited(r.searchDepth))
+	}
+	return nil
+}
+
+// explanation is what --explain prints.
+type explanation struct {
+	Pairs []explainedPair `json:"pairs"`
+}
+
+// explainedPair is a call and what stacks have next, with what is missing between.
+type explainedPair struct {
+	Count      uint64       `json:"count"`
+	Rule       string       `json:"rule"`
+	Call       codePlace    `json:"call"`
+	Callees    []string     `json:"callees"`
+	Next       string       `json:"next"`
+	Missing    []codePlace  `json:"missing"` // jumps, in their order
+	Candidates []codePlaces `json:"candidates,omitempty"`
+}
+
+// codePlace is an instruction and the function that it is in.
+type codePlace struct {
+	Function string `json:"function"`
+	Address  uint64 `json:"address"`
+}
+
+type codePlaces []codePlace
+
+// explain returns what writes the pairs with missing frames.
+func (r *ProfgenRun) explain(g *tailcall.Graph, by tailcall.Inferrer, counts *unwind.Result) func(io.Writer) error {
+	places := func(refs []machinecode.Ref) codePlaces {
+		out := codePlaces{}
+		for _, x := range refs {
+			out = append(out, codePlace{g.Name(x), r.code.Address(x)})
+		}
+		return out
+	}
+	doc := explanation{Pairs: []explainedPair{}}
+	for _, p := range tailcall.Explain(g, by, counts.Contexts) {
+		x := explainedPair{
+			Count: p.Count, Rule: p.Rule, Call: codePlace{g.Name(p.Call), r.code.Address(p.Call)},
+			Callees: g.Callees(p.Call), Next: p.Next, Missing: places(p.Jumps),
+		}
+		for _, c := range p.Candidates {
+			x.Candidates = append(x.Candidates, places(c))
+		}
+		doc.Pairs = append(doc.Pairs, x)
+	}
+	if r.json {
+		return func(w io.Writer) error { return report.WriteJSON(w, doc) }
+	}
+	return doc.write
+}
+
+// write writes a table, with the candidates of ambiguous pairs below theirs.
+func (d explanation) write(w io.Writer) error {
+	t := report.Table{Columns: []report.Column{
+		{Title: "COUNT", Align: report.Right}, {Title: "RULE"}, {Title: "CALL"}, {Title: "OF"}, {Title: "MISSING"}, {Title: "NEXT"},
+	}}
+	var names report.Names
+	for _, p := range d.Pairs {
+		callees := make([]string, len(p.Callees))
+		for i, c := range p.Callees {
+			callees[i] = names.Show(c)
+		}
+		t.Add(report.Text(report.Count(p.Count)), report.Text(p.Rule), report.Text(p.Call.show(&names)),
+			report.Text(strings.Join(callees, " or ")), report.Text(codePlaces(p.Missing).show(&names)), report.Text(names.Show(p.Next)))
+		for _, c := range p.Candidates {
+			t.Add(report.Text(""), report.Text("  or"), report.Text(""), report.Text(""), report.Text(c.show(&names)), report.Text(""))
+		}
+	}
+	return t.Write(w, report.Style{})
+}
+
+func (p codePlace) show(names *report.Names) string {
+	return fmt.Sprintf("%s:%#x", names.Show(p.Function), p.Address)
+}
+
+func (p codePlaces) show(names *report.Names) string {
+	out := make([]string, len(p))
+	for i := range p {
+		out[i] = p[i].show(names)
+	}
+	return strings.Join(out, " > ")
+}

@@ -1,0 +1,92 @@
+package samples
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/export"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/trace"
+)
+
+// readSource reads what debug information says of the source, as far as there is any.
+func readSource(code *machinecode.Set, files []*objfile.File) (*profgen.Source, error) {
+	info := make([]profgen.DebugInfo, len(files))
+	names := make([]*objfile.SourceFiles, len(files))
+	for i, f := range files {
+		var err error
+		if info[i].Lines, err = f.Lines(); errors.Is(err, objfile.ErrNoDebug) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		if names[i], err = f.SourceFiles(); err != nil {
+			return nil, err
+		}
+		if info[i].Scopes, err = f.Scopes(); err != nil && !errors.Is(err, objfile.ErrNoScopes) {
+			return nil, err
+		}
+	}
+	return profgen.NewSource(code, info, names), nil
+}
+
+// pprof writes the stacks, with the rules that put frames back as labels.
+func (w stackWriter) pprof(out io.Writer) error {
+	var groups []export.Stacks
+	for _, rules := range w.Rules() {
+		g := export.Stacks{Trie: w.ByRules[rules]}
+		if rules != "" {
+			g.Labels = map[string]string{"inferred by": rules}
+		}
+		groups = append(groups, g)
+	}
+	opt := export.StackOptions{Sampled: true, Name: w.Funcs.Name, Show: w.show}
+	opt.Mappings, opt.Place = w.places()
+	p := export.StackPprof(groups, w.Funcs, opt)
+	if err := p.CheckValid(); err != nil {
+		return err
+	}
+	return p.Write(out)
+}
+
+// places returns the mappings of the binaries, and what tells where frames stand.
+func (w stackWriter) places() ([]export.StackMapping, func(trace.FuncID) export.StackPlace) {
+	var mappings []export.StackMapping
+	type span struct{ first, end int }
+	of := map[string]span{} // the mappings of a binary, by its path
+	for i, p := range w.programs {
+		first := len(mappings)
+		file, err := filepath.Abs(p.Path)
+		if err != nil {
+			file = p.Path
+		}
+		for _, seg := range p.Segments {
+			if seg.Exec {
+				mappings = append(mappings, export.StackMapping{
+					File: file, BuildID: p.BuildID, Start: seg.Addr, Limit: seg.Addr + seg.Size, Offset: seg.Offset,
+					HasLines: w.source.HasLines(i),
+				})
+			}
+		}
+		of[p.Path] = span{first, len(mappings)}
+	}
+	return mappings, func(id trace.FuncID) export.StackPlace {
+		at := w.Places[id]
+		place := export.StackPlace{Mapping: -1, Addr: at.Addr}
+		if at.Binary != nil {
+			own := of[at.Binary.Path]
+			for i, m := range mappings[own.first:own.end] {
+				if m.Start <= at.Addr && at.Addr < m.Limit {
+					place.Mapping = own.first + i
+				}
+			}
+		}
+		for _, f := range at.Frames {
+			place.Frames = append(place.Frames, export.Frame{Func: f.Func, File: f.File, Line: f.Line, Start: f.Start})
+		}
+		return place
+	}
+}

@@ -1,0 +1,120 @@
+package samples
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/samples/unwind"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// preinlineFlags are those of the pre-inliner.
+type preinlineFlags struct {
+	preinline bool
+	bySize    bool
+	decide    profgen.Preinline
+	// before is the summary of what it decided about, which stages after it have
+	// their thresholds from.
+	before *sampleprof.Summary
+}
+
+const preinlineFlag = "csspgo-preinliner"
+
+func (f *preinlineFlags) register(fl *pflag.FlagSet) {
+	f.decide = profgen.NewPreinline()
+	fl.BoolVar(&f.preinline, preinlineFlag, false, "decide which calls are to be inlined, and keep the contexts of these only; nested, as if --gen-cs-nested-profile were given")
+	fl.BoolVar(&f.bySize, "use-context-cost-for-preinliner", true, "with --csspgo-preinliner: what inlining costs is the size of machine code, and not how many places have counts")
+	fl.BoolVar(&f.decide.Replay, "csspgo-replay-preinline", false, "with --csspgo-preinliner: inline what was inlined in the binary")
+	for _, x := range f.limits() {
+		fl.IntVar(x.value, x.name, *x.value, x.help)
+		// They are for those who tune LLVM, whose names they have.
+		fl.Lookup(x.name).Hidden = true
+	}
+}
+
+type preinlineLimit struct {
+	name, help string
+	value      *int
+}
+
+// limits returns the flags that are numbers.
+func (f *preinlineFlags) limits() []preinlineLimit {
+	return []preinlineLimit{
+		{"sample-profile-hot-inline-threshold", "inline callees that are smaller where calls are hottest: hundreds of `bytes`", &f.decide.HotSize},
+		{"sample-profile-cold-inline-threshold", "inline callees that are smaller where calls are cold: `bytes`", &f.decide.ColdSize},
+		{"csspgo-preinliner-multiplier-for-previous-inlining", "callees that were inlined in the binary may be larger by this `factor`", &f.decide.Again},
+		{"sample-profile-inline-growth-limit", "inline until a function has grown by this `factor`", &f.decide.Growth},
+		{"sample-profile-inline-limit-min", "inline until a function has so many `bytes` in any case", &f.decide.MinLimit},
+		{"sample-profile-inline-limit-max", "inline until a function has so many `bytes` at most", &f.decide.MaxLimit},
+	}
+}
+
+// preinlineMost is what sizes and factors are at most: their products fit in 64 bits.
+const preinlineMost = 1_000_000
+
+// checkPreinline finds what does not go with other flags, and sets those that it
+// implies. given says which flags were given.
+func (f *ProfgenFlags) checkPreinline(given func(name string) bool) error {
+	names := []string{"use-context-cost-for-preinliner", "csspgo-replay-preinline"}
+	for _, x := range f.limits() {
+		if *x.value < 0 || *x.value > preinlineMost {
+			return verb.Usagef("--%s %d: it is 0 to %d", x.name, *x.value, preinlineMost)
+		}
+		names = append(names, x.name)
+	}
+	for _, name := range names {
+		if given(name) && !f.preinline {
+			return verb.Usagef("--%s is about --%s, which is not given", name, preinlineFlag)
+		}
+	}
+	switch {
+	case !f.preinline:
+		return nil
+	case f.merge:
+		return verb.Usagef("--%s decides by the code that was sampled, and --merge knows profiles only", preinlineFlag)
+	case f.onlyCount, f.explained, !f.forCompilers():
+		return verb.Usagef("--%s is about profiles for compilers, and what is to be written is none", preinlineFlag)
+	}
+	if !given("gen-cs-nested-profile") {
+		f.nested = true
+	}
+	return nil
+}
+
+// loadScopes reads what was inlined where, if the pre-inliner is to know. Without
+// debug information it does with what pseudo probes tell.
+func (r *ProfgenRun) loadScopes(files []*objfile.File) error {
+	if !r.preinline || !r.bySize {
+		return nil
+	}
+	for _, f := range files {
+		scopes, err := f.Scopes()
+		if err != nil && !errors.Is(err, objfile.ErrNoScopes) && !errors.Is(err, objfile.ErrNoDebug) {
+			return err
+		}
+		r.scopes = append(r.scopes, scopes)
+	}
+	return nil
+}
+
+// preinlined runs the pre-inliner on contexts, if that is asked for. probes are nil if
+// they are keyed by lines.
+func (r *ProfgenRun) preinlined(s *verb.Streams, list []sampleprof.Context, counts *unwind.Result, probes *profgen.Probes) []sampleprof.Context {
+	if !r.preinline {
+		return list
+	}
+	if r.bySize {
+		r.decide.Sizes = profgen.NewSizes(r.code, r.scopes, probes, counts)
+	}
+	r.decide.Lossy = r.Infer != InferFull
+	list, done := r.decide.Contexts(list)
+	r.before = &done.Summary
+	verb.Note(s, "pre-inliner: of %s %s are to be inlined, and %s are functions' own profiles",
+		verb.Plural(done.Before, "context"), report.Count(done.Inlined), report.Count(done.Own))
+	return list
+}

@@ -1,0 +1,388 @@
+package samples
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/toolchain"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/internal/watch/lbr"
+)
+
+// recordFlags are those of cairn record.
+type recordFlags struct {
+	lbr   bool
+	out   string
+	truth string
+	every uint64
+	event string
+	depth int
+	dsos  []string
+	step  bool
+	cc    string
+}
+
+// defaultEvery is some ten thousand branches, and a prime.
+const defaultEvery = 50021
+
+func (f *recordFlags) byBranches() bool { return f.event == "branches" }
+
+// Record returns the command cairn record.
+func Record(s *verb.Streams) *cobra.Command {
+	var f recordFlags
+	c := &cobra.Command{
+		Use:   "record --lbr -o FILE [flags] -- PROGRAM [ARG...]",
+		Short: "Sample the branches that a program takes, on any machine",
+		Long: `record runs a program and writes samples of its stack and of the branches it took
+last, as perf record -b does where the processor has records of branches (LBR); most
+virtual machines have none. The output is the text of perf script -F ip,brstack, for
+cairn profgen, cairn samples and llvm-profgen.
+
+The program's code runs as a copy that notes each branch, several times slower than
+the original. Its libraries run as they are unless --dso names them: by the name of one
+that the program is linked with (libsqlite3.so), by the path of one that it loads later,
+or all of those that it is linked with, but for the C library. Each
+return from a library that runs as it is costs some microseconds, unless it is from one
+of the usual functions of the C library or that of C++.
+
+Stacks are walked by frame pointers, as perf's are: compile with
+-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer. One instruction in --every is
+sampled, wherever it is: functions have samples by how many instructions they executed, as
+with perf record -e instructions:u. In prologues and epilogues, where the frame pointer is
+the caller's, stacks are whole all the same. With --event branches one taken branch in
+--every is sampled, by which loops of few instructions have more. An instruction that
+repeats (rep) is one. Threads and forked processes are recorded; other programs that it starts are
+not, nor is one that it becomes (exec).
+
+Into some programs nothing can be loaded: those that are linked statically, those of musl,
+and Go programs. They are stopped at each branch instead, by ptrace, a thousand times
+slower; --step does so with any program. Then the branches of all libraries are recorded,
+the C library's too, and forked processes are not.
+
+--truth writes the true stack of each sample, a line for each in the same order, with
+the tail calls that no walk of the stack finds: what inference of missing frames
+can be judged by. Calls are outermost first, with the addresses of the call and of the
+function: C401000>401200 is a call, T a tail call, O one from outside; L is where
+the sample was taken.
+
+It is for programs for Linux on x86-64. Their exit code becomes ours.`,
+		Example: `  cairn record --lbr -o app.perf -- ./app --benchmark
+  cairn record --lbr -o app.perf --dso libx.so --dso ./plugins/y.so -- ./app
+  llvm-profgen --perfscript=app.perf --binary=app --output=app.prof`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return verb.Usagef("record: no program given; write: cairn record --lbr -o app.perf -- ./app")
+			case !f.lbr:
+				return verb.Usagef("record: only branches can be recorded: give --lbr")
+			case f.out == "":
+				return verb.Usagef("record: name the output with -o FILE")
+			case f.truth == f.out:
+				return verb.Usagef("record: -o and --truth are the same: %s", f.out)
+			case f.every < 1 || f.every > 1<<40:
+				return verb.Usagef("record: --every %d: one in 1 to 2^40", f.every)
+			case f.event != "instructions" && f.event != "branches":
+				return verb.Usagef("record: --event %s: instructions or branches", f.event)
+			case f.depth < 1 || f.depth > lbr.MaxDepth:
+				return verb.Usagef("record: --depth %d: 1 to %d branches", f.depth, lbr.MaxDepth)
+			case f.step && len(f.dsos) > 0:
+				return verb.Usagef("record: --dso: all libraries are recorded with --step")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	c.Flags().BoolVar(&f.lbr, "lbr", false, "record the branches taken last")
+	c.Flags().StringVarP(&f.out, "out", "o", "", "write the samples to `FILE`")
+	c.Flags().StringVar(&f.truth, "truth", "", "write the true stacks to `FILE`")
+	c.Flags().Uint64Var(&f.every, "every", defaultEvery, "sample one in `N` instructions")
+	c.Flags().StringVar(&f.event, "event", "instructions", "count `instructions` or branches: what --every is of")
+	c.Flags().IntVar(&f.depth, "depth", 32, "keep the last `N` branches in a sample")
+	c.Flags().StringArrayVar(&f.dsos, "dso", nil, "record the branches of the library `NAME` too, a name or a path; all: of all")
+	c.Flags().BoolVar(&f.step, "step", false, "stop the program at each branch: for any program, and slow")
+	c.Flags().StringVar(&f.cc, "cc", "gcc", "compile the runtime with `COMPILER`, once")
+	return c
+}
+
+func (f *recordFlags) run(ctx context.Context, s *verb.Streams, argv []string) error {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return verb.Usagef("record: %v", err)
+	}
+	p, err := recordableAt(path)
+	if err != nil {
+		return err
+	}
+	if err := f.checkOutputs(); err != nil {
+		return err
+	}
+	tmp, err := verb.PrivateDir("cairn-record-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	raw := filepath.Join(tmp, "samples")
+	if err := os.WriteFile(raw, nil, 0o600); err != nil {
+		return err
+	}
+	var code int
+	switch {
+	case f.step:
+		code, err = f.stopping(ctx, s, argv, raw)
+	case p.whyStep != "":
+		verb.Note(s, "record: %s: %s: it is stopped at each branch instead, which is a thousand times slower", path, p.whyStep)
+		code, err = f.stopping(ctx, s, argv, raw)
+	default:
+		code, err = f.copying(ctx, s, p, argv, raw)
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.write(s, raw); err != nil {
+		return err
+	}
+	if code != 0 {
+		return verb.ExitError(code)
+	}
+	return nil
+}
+
+// checkOutputs finds out, before the program runs, whether there are directories for
+// what is written afterwards.
+func (f *recordFlags) checkOutputs() error {
+	for _, path := range []string{f.out, f.truth} {
+		if path == "" || path == "-" {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return fmt.Errorf("record: %s is a directory", path)
+		}
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("record: writing %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// copying runs a program with the runtime, which runs copies of its code.
+func (f *recordFlags) copying(ctx context.Context, s *verb.Streams, p *recordable, argv []string, raw string) (code int, err error) {
+	libraries, err := f.libraries(ctx, s, p)
+	if err != nil {
+		return 0, err
+	}
+	library, err := f.library(ctx)
+	if err != nil {
+		return 0, err
+	}
+	plans := filepath.Dir(raw)
+	if err := f.writePlans(s, plans, p.path, libraries); err != nil {
+		return 0, err
+	}
+	flag := map[bool]string{false: "0", true: "1"}
+	loaded, err := verb.Preload(library, plans)
+	if err != nil {
+		return 0, err
+	}
+	cmd := verb.InPlaceOfUs(ctx, s, p.path, argv, []string{
+		loaded, "CAIRN_LBR=" + plans, "CAIRN_LBR_OUT=" + raw,
+		"CAIRN_LBR_BRANCHES=" + flag[f.byBranches()], "CAIRN_LBR_EVERY=" + strconv.FormatUint(f.every, 10), "CAIRN_LBR_DEPTH=" + strconv.Itoa(f.depth), "CAIRN_LBR_TRUTH=" + flag[f.truth != ""],
+	})
+	if f.out == "-" || f.truth == "-" {
+		cmd.Stdout = s.Err
+	}
+	return verb.RunThrough(cmd)
+}
+
+// recordable is a program whose branches can be recorded.
+type recordable struct {
+	path, interpreter string
+	whyStep           string // why the runtime cannot be loaded into it, or ""
+}
+
+// recordableAt looks at a program.
+func recordableAt(path string) (*recordable, error) {
+	if verb.Script(path) {
+		return nil, verb.Usagef("record: %s is a script: write its interpreter in front", path)
+	}
+	file, err := objfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !file.X86_64():
+		return nil, fmt.Errorf("record: %s: it is not for x86-64", path)
+	case info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 && os.Geteuid() != 0:
+		return nil, fmt.Errorf("record: %s: it runs with more rights than its user (setuid, setgid), and so can be neither changed nor followed", path)
+	}
+	p := &recordable{path: path, interpreter: file.Interpreter()}
+	switch {
+	case p.interpreter == "":
+		p.whyStep = "linked statically, so that what records branches cannot be loaded into it"
+	case strings.Contains(filepath.Base(p.interpreter), "musl"):
+		p.whyStep = "its C library is musl, for which there is nothing that records branches"
+	case slices.ContainsFunc(file.LoadedSections(), func(s objfile.LoadedSection) bool { return s.Name == ".gopclntab" }):
+		p.whyStep = "a Go program, which does without the C library where that would have to be told"
+	}
+	return p, nil
+}
+
+// library returns the runtime, which is compiled on first use.
+func (f *recordFlags) library(ctx context.Context) (string, error) {
+	const name = "libcairn-lbr.so"
+	if _, err := exec.LookPath(f.cc); err != nil {
+		return "", verb.Usagef("record: no compiler %q found to build what records branches: name one with --cc, or give --step, which needs none", f.cc)
+	}
+	c, err := toolchain.FindCompiler(f.cc)
+	if err != nil {
+		return "", err
+	}
+	dir, err := toolchain.Cached("lbr-", "what records branches, with "+c.Path, c, toolchain.ShimOptions{}, "", func(tmp, _ string) error {
+		args := append([]string{"-o", name}, lbr.Flags...)
+		for _, src := range lbr.Sources() {
+			if err := os.WriteFile(filepath.Join(tmp, src.Name), src.Data, 0o644); err != nil {
+				return err
+			}
+			if filepath.Ext(src.Name) != ".h" {
+				args = append(args, src.Name)
+			}
+		}
+		cmd := exec.CommandContext(ctx, c.Path, append(args, "-ldl")...)
+		cmd.Dir = tmp
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
+		}
+		return nil
+	})
+	return filepath.Join(dir, name), err
+}
+
+// write turns the runtime's output into text, and tells what was recorded.
+func (f *recordFlags) write(s *verb.Streams, raw string) error {
+	file, err := os.Open(raw)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var samples, instructions, branches, lost uint64
+	var plain []string // why
+	maps := mappings{own: filepath.Dir(raw) + "/", last: map[int32]string{}}
+	began := false
+	err = verb.WriteFile(s, f.out, func(out io.Writer) error {
+		w := bufio.NewWriterSize(out, 1<<20)
+		var line []byte
+		for rec, err := range lbr.Records(file) {
+			if err != nil {
+				verb.Note(s, "record: %v; what is before it is kept", err)
+				break
+			}
+			switch {
+			case rec.Maps != nil:
+				began = true
+				if _, err := w.Write(maps.unseen(rec)); err != nil {
+					return err
+				}
+			case rec.Sample != nil:
+				line = rec.Sample.Append(line[:0])
+				samples++
+				if _, err := w.Write(line); err != nil {
+					return err
+				}
+			case rec.End != nil:
+				branches += rec.End.Branches
+				instructions += rec.End.Instructions
+			case rec.Plain != "":
+				if !slices.Contains(plain, rec.Plain) {
+					plain = append(plain, rec.Plain)
+				}
+			default:
+				lost = rec.Lost
+			}
+		}
+		if !began {
+			return errors.New("the program did not start with what records its branches; --step needs nothing in the program")
+		}
+		return w.Flush()
+	})
+	if err != nil {
+		return err
+	}
+	if f.truth != "" {
+		if err := f.writeTruth(s, file); err != nil {
+			return err
+		}
+	}
+	for _, why := range plain {
+		verb.Note(s, "record: it runs as it is: %s", why)
+	}
+	switch {
+	case lost != 0:
+		verb.Note(s, "record: the program ran code at %#x in which no instructions were found; from there on that file runs as it is", lost)
+	case samples == 0 && len(plain) == 0:
+		verb.Note(s, "record: the program executed too little for a sample: give a smaller --every")
+	}
+	of := ""
+	if branches > 0 { // told by processes that end in order
+		of = " of " + report.Count(int(instructions)) + " instructions with " + report.Count(int(branches)) + " taken branches"
+	}
+	fmt.Fprintf(s.Err, "cairn: %s%s written to %s\n", verb.Plural(int(samples), "sample"), of, f.out)
+	return nil
+}
+
+// mappings remember what was written of each process.
+type mappings struct {
+	own  string // a directory: files in it are ours
+	last map[int32]string
+}
+
+// unseen are the mappings of a record that were not in the last one of the process.
+func (m *mappings) unseen(rec lbr.Record) []byte {
+	var out []byte
+	all := string(lbr.AppendMaps(nil, rec.PID, rec.Maps))
+	for line := range strings.Lines(all) {
+		if !strings.Contains(line, m.own) && !strings.Contains(m.last[rec.PID], line) {
+			out = append(out, line...)
+		}
+	}
+	m.last[rec.PID] = all
+	return out
+}
+
+func (f *recordFlags) writeTruth(s *verb.Streams, raw *os.File) error {
+	if _, err := raw.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return verb.WriteFile(s, f.truth, func(out io.Writer) error {
+		w := bufio.NewWriterSize(out, 1<<20)
+		var line []byte
+		for rec, err := range lbr.Records(raw) {
+			if err != nil {
+				break // told of already
+			}
+			if rec.Sample == nil {
+				continue
+			}
+			line = rec.Sample.AppendTruth(line[:0])
+			if _, err := w.Write(line); err != nil {
+				return err
+			}
+		}
+		return w.Flush()
+	})
+}

@@ -1,0 +1,174 @@
+package samples
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/internal/watch/lbr"
+)
+
+// allLibraries is the --dso that stands for all that a program is linked with.
+const allLibraries = "all"
+
+// asTheyAre begin the names of libraries of which there is no copy: the runtime itself
+// needs the C library, and the tools of sanitizers take signals.
+var asTheyAre = []string{
+	"ld-linux", "ld-musl", "libc.so", "libpthread.so", "libdl.so", "librt.so",
+	"libasan.so", "libtsan.so", "libubsan.so", "liblsan.so", "libmsan.so", "libhwasan.so", "libcairn-",
+}
+
+func runsAsItIs(library string) bool {
+	return slices.ContainsFunc(asTheyAre, func(begin string) bool {
+		return strings.HasPrefix(filepath.Base(library), begin)
+	})
+}
+
+// libraries are the paths of the libraries that --dso names.
+func (f *recordFlags) libraries(ctx context.Context, s *verb.Streams, p *recordable) ([]string, error) {
+	var linked, out []string
+	for _, name := range f.dsos {
+		if !strings.Contains(name, "/") && linked == nil {
+			linked = verb.LibrariesOf(ctx, p.interpreter, p.path)
+		}
+		found, err := named(name, linked)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range found {
+			whole, err := filepath.EvalSymlinks(path)
+			if err != nil {
+				return nil, verb.Usagef("record: --dso %s: %v", name, err)
+			}
+			if runsAsItIs(path) || runsAsItIs(whole) {
+				return nil, verb.Usagef("record: --dso %s: the C library and sanitizers run as they are", name)
+			}
+			if !slices.Contains(out, whole) {
+				out = append(out, whole)
+			}
+		}
+	}
+	if len(out) >= lbr.MaxModules {
+		if !slices.Contains(f.dsos, allLibraries) {
+			return nil, verb.Usagef("record: --dso: %d libraries: there can be %d", len(out), lbr.MaxModules-1)
+		}
+		verb.Note(s, "record: of %d libraries the first %d are recorded", len(out), lbr.MaxModules-1)
+		out = out[:lbr.MaxModules-1]
+	}
+	return out, nil
+}
+
+// named returns the libraries that one --dso means, of those that a program is linked
+// with unless it is a path.
+func named(name string, linked []string) ([]string, error) {
+	if strings.Contains(name, "/") {
+		return []string{name}, nil
+	}
+	var out []string
+	for _, path := range linked {
+		switch base := filepath.Base(path); {
+		case name == allLibraries:
+			if !runsAsItIs(path) {
+				out = append(out, path)
+			}
+		case base == name, strings.HasPrefix(base, name+"."):
+			out = append(out, path)
+		}
+	}
+	if len(out) == 0 && name != allLibraries {
+		return nil, verb.Usagef("record: --dso %s: the program is not linked with it; of a library that it loads later give the path", name)
+	}
+	return out, nil
+}
+
+// writePlans plans the copies of the program and of libraries, and writes them where
+// the runtime looks for them. Libraries that cannot be copied are an error unless all
+// were asked for.
+func (f *recordFlags) writePlans(s *verb.Streams, dir, program string, libraries []string) error {
+	number := 0
+	for _, path := range append([]string{program}, libraries...) {
+		image, err := planLBR(path, number)
+		if err != nil {
+			if number > 0 && slices.Contains(f.dsos, allLibraries) {
+				verb.Note(s, "record: %v: it runs as it is", err)
+				continue
+			}
+			return err
+		}
+		if err := writeImage(filepath.Join(dir, strconv.Itoa(number)), path, image); err != nil {
+			return err
+		}
+		number++
+	}
+	return nil
+}
+
+// planLBR plans the copy of a module's code.
+func planLBR(path string, number int) (*lbr.Image, error) {
+	file, err := objfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	p, err := file.Program()
+	if err != nil {
+		return nil, err
+	}
+	m := lbr.ModuleOf(p)
+	m.Number = number
+	if len(m.Functions) == 0 {
+		if m.Functions, err = functionStarts(file); err != nil {
+			return nil, err
+		}
+	}
+	image, err := lbr.Plan(m)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return image, nil
+}
+
+// functionStarts are where functions begin, ascending: by symbols and by what unwinds the
+// stack, which is left where symbols were stripped.
+func functionStarts(file *objfile.File) ([]uint64, error) {
+	symbols, err := file.FunctionSymbols()
+	if err != nil {
+		return nil, err
+	}
+	var out []uint64
+	for _, s := range symbols {
+		out = append(out, s.Addr)
+	}
+	data, addr, _, ok, err := file.Section(".eh_frame")
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		frames, _ := ehframe.Read(data, addr) // symbols may do
+		for _, f := range frames {
+			out = append(out, f.Lo)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+func writeImage(plan, module string, image *lbr.Image) error {
+	info, err := os.Stat(module)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fmt.Errorf("%s: no inode", module)
+	}
+	return os.WriteFile(plan, image.Encode(uint64(st.Dev), st.Ino), 0o600)
+}

@@ -1,0 +1,230 @@
+package samples
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/binary/x86"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/internal/watch/lbr"
+	"github.com/cairnprof/cairn/internal/watch/ptrace"
+)
+
+// stopping records the branches of a program from outside, by stopping it at each:
+// slow, but it needs nothing in the program. It writes what the runtime would.
+func (f *recordFlags) stopping(ctx context.Context, s *verb.Streams, argv []string, raw string) (code int, err error) {
+	out, err := os.OpenFile(raw, os.O_WRONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer out.Close()
+	w := bufio.NewWriterSize(out, 1<<20)
+	watcher := &branchWatcher{lines: map[string]loadedCode{}, observer: lbr.Observer{Every: f.every, Branches: f.byBranches(), Depth: f.depth, Truth: f.truth != "", Out: w}}
+	watcher.observer.Function, watcher.observer.Word, watcher.observer.Code = watcher.function, watcher.word, watcher.instruction
+	var run *ptrace.BranchRun
+	err = verb.Traced(ctx, s, f.out == "-" || f.truth == "-", func(ctx context.Context, opts *ptrace.Options) error {
+		run, err = ptrace.Branches(ctx, argv, watcher, opts)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if err := watcher.observer.End(); err != nil {
+		return 0, err
+	}
+	if run.Replaced {
+		verb.Note(s, "record: the program started another one in its place, which is not recorded")
+	}
+	return run.Status.Code, w.Flush()
+}
+
+// branchWatcher hands branches on to an observer, and knows what functions are where.
+type branchWatcher struct {
+	observer lbr.Observer
+	pid      int
+	read     func(b []byte, addr uint64) error
+	maps     []byte
+	code     []loadedCode          // ascending
+	lines    map[string]loadedCode // of maps, that were read
+	missed   map[uint64]bool       // pages that are in none
+}
+
+// loadedCode is a mapping of code.
+type loadedCode struct {
+	lo, hi uint64
+	starts []uint64 // of functions, ascending
+}
+
+func (w *branchWatcher) Start(pid int, read func(b []byte, addr uint64) error) error {
+	w.pid, w.read = pid, read
+	return w.look()
+}
+
+// Mapped forgets what is mapped where.
+func (w *branchWatcher) Mapped() {
+	w.code, w.missed = nil, nil
+	w.observer.Changed()
+}
+
+func (w *branchWatcher) Branch(b *ptrace.Branch) error {
+	// A branch to what is not known yet has it looked for, in front of the samples there.
+	if w.find(b.To) == nil {
+		if err := w.miss(b.To); err != nil {
+			return err
+		}
+	}
+	return w.observer.Branch(&lbr.Taken{
+		PID: int32(b.PID), TID: int32(b.TID), Kind: kindOf(b.Class), From: b.From, To: b.To, SP: b.SP, FP: b.FP,
+	})
+}
+
+func kindOf(c x86.Class) lbr.Kind {
+	switch c {
+	case x86.Call:
+		return lbr.Call
+	case x86.CallIndirect:
+		return lbr.IndirectCall
+	case x86.Return:
+		return lbr.Return
+	case x86.JumpIndirect:
+		return lbr.IndirectJump
+	case x86.Other:
+		return lbr.FromOutside
+	}
+	return lbr.Jump
+}
+
+func (w *branchWatcher) word(addr uint64) (uint64, bool) {
+	var b [8]byte
+	err := w.read(b[:], addr)
+	return binary.LittleEndian.Uint64(b[:]), err == nil
+}
+
+// instruction returns the bytes of an instruction, and of what is behind it.
+func (w *branchWatcher) instruction(addr uint64) []byte {
+	code := make([]byte, x86.MaxLen)
+	const page = 4096
+	if err := w.read(code, addr); err != nil {
+		code = code[:min(x86.MaxLen, page-addr%page)] // it may be the last of its mapping
+		if err := w.read(code, addr); err != nil {
+			return nil
+		}
+	}
+	return code
+}
+
+// function returns where the function at an address begins.
+func (w *branchWatcher) function(addr uint64) (uint64, bool) {
+	c := w.find(addr)
+	if c == nil {
+		return 0, false
+	}
+	i, found := slices.BinarySearch(c.starts, addr)
+	if found {
+		return addr, true
+	}
+	if i == 0 {
+		return 0, false
+	}
+	return c.starts[i-1], true
+}
+
+func (w *branchWatcher) find(addr uint64) *loadedCode {
+	i, found := slices.BinarySearchFunc(w.code, addr, func(c loadedCode, addr uint64) int {
+		switch {
+		case c.hi <= addr:
+			return -1
+		case c.lo > addr:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return nil
+	}
+	return &w.code[i]
+}
+
+// miss looks for an address that is in no known mapping, once for each page.
+func (w *branchWatcher) miss(addr uint64) error {
+	const page = 4096
+	if w.missed[addr/page] {
+		return nil
+	}
+	if err := w.look(); err != nil {
+		return err
+	}
+	if w.missed == nil {
+		w.missed = map[uint64]bool{}
+	}
+	w.missed[addr/page] = true
+	return nil
+}
+
+// look reads what is mapped, and tells of it if it has changed.
+func (w *branchWatcher) look() error {
+	all, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", w.pid))
+	if err != nil {
+		return err
+	}
+	var maps []byte // of code
+	w.code = nil
+	for line := range strings.Lines(string(all)) {
+		c, known := w.lines[line]
+		if !known {
+			c = loadedFrom(line)
+			w.lines[line] = c
+		}
+		if c.hi > c.lo {
+			w.code = append(w.code, c)
+			maps = append(maps, line...)
+		}
+	}
+	if bytes.Equal(maps, w.maps) {
+		return nil
+	}
+	w.maps = maps
+	return w.observer.Maps(int32(w.pid), maps)
+}
+
+// loadedFrom reads a line of /proc/PID/maps, and of the file what functions it has.
+// A file that cannot be read has none. What is no code is empty.
+func loadedFrom(line string) (c loadedCode) {
+	var rights string
+	var offset uint64
+	if n, _ := fmt.Sscanf(line, "%x-%x %s %x", &c.lo, &c.hi, &rights, &offset); n < 4 || len(rights) < 3 || rights[2] != 'x' {
+		return loadedCode{}
+	}
+	name := strings.IndexByte(line, '/')
+	if name < 0 {
+		return c
+	}
+	file, err := objfile.Open(strings.TrimSuffix(line[name:], "\n"))
+	if err != nil {
+		return c
+	}
+	defer file.Close()
+	starts, err := functionStarts(file)
+	if err != nil {
+		return c
+	}
+	for _, s := range file.LoadedSections() {
+		if s.Code && s.InFile && s.Offset >= offset && s.Offset < offset+(c.hi-c.lo) {
+			bias := c.lo - offset + s.Offset - s.Addr
+			for _, a := range starts {
+				if a+bias >= c.lo && a+bias < c.hi {
+					c.starts = append(c.starts, a+bias)
+				}
+			}
+			break
+		}
+	}
+	return c
+}

@@ -1,0 +1,240 @@
+package samples
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/survey"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// samplesJSON is what cairn samples says of an input.
+type samplesJSON struct {
+	File      string              `json:"file"`
+	Format    string              `json:"format"`
+	Kind      string              `json:"kind"`
+	Command   string              `json:"command,omitempty"`
+	Host      string              `json:"host,omitempty"`
+	Events    []string            `json:"events"`
+	Bytes     int64               `json:"bytes"`
+	Samples   uint64              `json:"samples"`
+	Records   uint64              `json:"records"` // fewer than samples if these are counted together
+	ByReason  map[string]uint64   `json:"samples_by_reason"`
+	InKernel  uint64              `json:"samples_in_kernel"`
+	Elsewhere uint64              `json:"samples_elsewhere"`
+	CutStacks uint64              `json:"cut_stacks"`
+	Frames    uint64              `json:"frames"`
+	Branches  uint64              `json:"branches"`
+	Depths    []depthJSON         `json:"branch_depths"`
+	Lost      uint64              `json:"lost_records"`
+	Mappings  int                 `json:"mappings"`
+	Conflicts int                 `json:"mapping_conflicts"`
+	Binaries  []sampleBinaryJSON  `json:"binaries"`
+	Processes []sampleProcessJSON `json:"processes"`
+	Damage    []sampleDamageJSON  `json:"damage"`
+
+	kind sample.Kind
+}
+
+type depthJSON struct {
+	// Branches is how many a sample has; the last element of all, for samples
+	// with more than hardware remembers, has one more than that.
+	Branches int    `json:"branches"`
+	Samples  uint64 `json:"samples"`
+}
+
+type sampleBinaryJSON struct {
+	Path      string `json:"path"`
+	BuildID   string `json:"build_id"`
+	Samples   uint64 `json:"samples"`
+	Frames    uint64 `json:"frames"`
+	Branches  uint64 `json:"branches"`
+	Processes int    `json:"processes"`
+	Loads     int    `json:"load_addresses"`
+}
+
+type sampleProcessJSON struct {
+	PID     *int32 `json:"pid"` // null if samples do not tell
+	Name    string `json:"name"`
+	Samples uint64 `json:"samples"`
+}
+
+type sampleDamageJSON struct {
+	What   string `json:"what"`
+	Count  uint64 `json:"count"`
+	Line   int64  `json:"line,omitempty"`
+	Offset int64  `json:"offset"`
+}
+
+func newSamplesJSON(in *sampleInput, r *survey.Result) *samplesJSON {
+	info, stats := in.Info(), in.Stats()
+	doc := &samplesJSON{
+		File: info.File, Format: info.Format, Kind: info.Kind.String(), kind: info.Kind,
+		Command: info.Command, Host: info.Host, Events: append([]string{}, info.Events...),
+		Bytes: stats.Bytes, Samples: stats.Samples, Records: stats.Records, ByReason: map[string]uint64{},
+		InKernel: r.InKernel, Elsewhere: r.Elsewhere, CutStacks: r.CutStacks,
+		Frames: stats.Frames, Branches: stats.Branches, Depths: []depthJSON{}, Lost: stats.Lost,
+		Mappings: r.Mappings, Conflicts: r.Conflicts,
+		Binaries: []sampleBinaryJSON{}, Processes: []sampleProcessJSON{}, Damage: []sampleDamageJSON{},
+	}
+	for reason, n := range r.ByReason {
+		doc.ByReason[survey.Reason(reason).Key()] = n
+	}
+	for depth, n := range stats.ByDepth {
+		if n > 0 {
+			doc.Depths = append(doc.Depths, depthJSON{depth, n})
+		}
+	}
+	for _, b := range r.Binaries {
+		doc.Binaries = append(doc.Binaries, sampleBinaryJSON{b.Path, b.BuildID, b.Samples, b.Frames, b.Branches, b.Processes, b.Loads})
+	}
+	for _, p := range r.Processes {
+		row := sampleProcessJSON{Name: p.Name, Samples: p.Samples}
+		if p.PID != sample.UnknownPID {
+			row.PID = &p.PID
+		}
+		doc.Processes = append(doc.Processes, row)
+	}
+	for _, d := range stats.Damage {
+		doc.Damage = append(doc.Damage, sampleDamageJSON{d.What, d.Count, d.Line, d.Offset})
+	}
+	return doc
+}
+
+// write writes it as tables.
+func (doc *samplesJSON) write(w io.Writer, style report.Style, top int) error {
+	together := ""
+	if doc.Records < doc.Samples {
+		together = fmt.Sprintf(" in %s, as equal ones were counted together", verb.Plural(int(doc.Records), "record"))
+	}
+	fmt.Fprintf(w, "%s: %s, %s with %s%s\n", report.Printable(doc.File), doc.Format, verb.Plural(int(doc.Samples), "sample"), doc.kind, together)
+	if doc.Command != "" {
+		fmt.Fprintf(w, "recorded by: %s\n", report.Printable(doc.Command))
+	}
+	tables := []*report.Table{doc.reasons()}
+	if hasBranches(doc.kind) {
+		tables = append(tables, doc.depths())
+	}
+	tables = append(tables, doc.binaryTable(top), doc.processTable(top))
+	for _, t := range tables {
+		if t.Len() == 0 {
+			continue
+		}
+		fmt.Fprintln(w)
+		if err := t.Write(w, style); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sampleTable returns a table whose first columns are numbers of samples.
+func sampleTable(columns ...report.Column) *report.Table {
+	first := []report.Column{{Title: "SAMPLES", Align: report.Right}, {Title: "SHARE", Align: report.Right}}
+	return &report.Table{Columns: append(first, columns...)}
+}
+
+// of returns the first cells of a row of such a table.
+func (doc *samplesJSON) of(n uint64, cells ...report.Cell) []report.Cell {
+	first := []report.Cell{report.Text(report.Count(n)), report.Text(report.Percent(int(n), int(doc.Samples)))}
+	return append(first, cells...)
+}
+
+func (doc *samplesJSON) reasons() *report.Table {
+	t := sampleTable(report.Column{Title: "WHAT OF THEM"})
+	for reason := range survey.Reasons {
+		if n := doc.ByReason[reason.Key()]; n > 0 || reason == survey.Usable {
+			t.Add(doc.of(n, report.Text(reason.String()))...)
+		}
+	}
+	return t
+}
+
+// depthRanges are the rows of the table of depths: those that hardware has, and what
+// is between.
+var depthRanges = []struct {
+	last int
+	name string
+}{{0, "none"}, {7, "1 to 7"}, {8, "8"}, {15, "9 to 15"}, {16, "16"}, {31, "17 to 31"}, {32, "32"}, {63, "33 to 63"}, {64, "64"}}
+
+func (doc *samplesJSON) depths() *report.Table {
+	t := sampleTable(report.Column{Title: "BRANCHES"})
+	rest := doc.Depths
+	for _, r := range depthRanges {
+		n := uint64(0)
+		for len(rest) > 0 && rest[0].Branches <= r.last {
+			n += rest[0].Samples
+			rest = rest[1:]
+		}
+		if n > 0 {
+			t.Add(doc.of(n, report.Text(r.name))...)
+		}
+	}
+	for _, d := range rest {
+		t.Add(doc.of(d.Samples, report.Text("more"))...)
+	}
+	return t
+}
+
+func (doc *samplesJSON) binaryTable(top int) *report.Table {
+	optional := func(title string) report.Column {
+		return report.Column{Title: title, Align: report.Right, Optional: true}
+	}
+	var columns []report.Column
+	if hasBranches(doc.kind) {
+		columns = append(columns, optional("BRANCHES"))
+	}
+	if hasStacks(doc.kind) {
+		columns = append(columns, optional("FRAMES"))
+	}
+	t := sampleTable(append(
+		columns, optional("LOADED"), report.Column{Title: "BUILD ID", Optional: true},
+		report.Column{Title: "BINARY", Shrink: report.ShortenPath},
+	)...)
+	for i, b := range doc.Binaries {
+		if i == top && top > 0 {
+			break
+		}
+		var cells []report.Cell
+		if hasBranches(doc.kind) {
+			cells = append(cells, report.Text(report.Count(b.Branches)))
+		}
+		if hasStacks(doc.kind) {
+			cells = append(cells, report.Text(report.Count(b.Frames)))
+		}
+		const idDigits = 12 // as prof.BuildID.Short has
+		cells = append(cells, report.Text(strconv.Itoa(b.Loads)+"x"), report.Text(b.BuildID[:min(idDigits, len(b.BuildID))]), report.Text(b.Path))
+		t.Add(doc.of(b.Samples, cells...)...)
+	}
+	for _, other := range []struct {
+		samples uint64
+		name    string
+	}{{doc.InKernel, "(the kernel)"}, {doc.Elsewhere, "(no file)"}} {
+		if other.samples > 0 {
+			cells := make([]report.Cell, len(columns)+3)
+			cells[len(cells)-1] = report.Text(other.name)
+			t.Add(doc.of(other.samples, cells...)...)
+		}
+	}
+	return t
+}
+
+func (doc *samplesJSON) processTable(top int) *report.Table {
+	t := sampleTable(report.Column{Title: "PROCESS", Align: report.Right}, report.Column{Title: "NAME"})
+	for i, p := range doc.Processes {
+		if i == top && top > 0 {
+			break
+		}
+		if p.PID == nil {
+			if len(doc.Processes) > 1 {
+				t.Add(doc.of(p.Samples, report.Text("?"), report.Text("not told"))...)
+			}
+			continue
+		}
+		t.Add(doc.of(p.Samples, report.Text(strconv.Itoa(int(*p.PID))), report.Text(p.Name))...)
+	}
+	return t
+}

@@ -1,0 +1,170 @@
+// Package samples has the commands that record samples, show them, and turn them into
+// profiles for compilers.
+package samples
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/unsymbolized"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/survey"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/sample"
+)
+
+type samplesFlags struct {
+	verb.DisplayFlags
+	binaries []string
+	top      int
+}
+
+// Samples returns the command cairn samples.
+func Samples(s *verb.Streams) *cobra.Command {
+	var f samplesFlags
+	c := &cobra.Command{
+		Use:   "samples FILE...",
+		Short: "Say what is in an input of samples, and how much of it can be used",
+		Long: `samples reads what perf record writes, or what perf script prints of it, and says
+what a profile could be made of: whether there are stacks, branches or both, of which
+processes and binaries the samples are, how many can be used, and why the others
+cannot. An input may be compressed with gzip or zstd, or be - for standard input;
+inputs of any length are read in little memory. Of unsymbolized profiles, which
+llvm-profgen writes, it prints the sums.
+
+A sample counts as usable if one of its addresses is in a file that was mapped, or
+in one of those that --binary names, and its branches fit together. What only the
+binary tells is not looked at: that a stack ends too early, for one.
+
+Text should be printed by
+
+  perf script -F pid,tid,ip,brstack --show-mmap-events
+
+Without pid in -F the samples of several processes cannot be told apart; without
+--show-mmap-events nothing is known of where binaries were.`,
+		Example: `  cairn samples perf.data
+  perf script -F ip,brstack --show-mmap-events | cairn samples --binary app -`,
+		Args: verb.ExactFiles("samples", "a file of perf record or perf script", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	c.Flags().StringSliceVar(&f.binaries, "binary", nil, "samples in this `file` are usable, others are not; repeatable")
+	c.Flags().IntVar(&f.top, "top", 10, "show `n` binaries and processes; 0 for all. --json has all")
+	c.Flags().BoolVar(&f.Json, "json", false, "print JSON")
+	f.RegisterColor(c)
+	return c
+}
+
+func (f *samplesFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	if f.top < 0 {
+		return verb.Usagef("--top %d: it is 0 or more", f.top)
+	}
+	style, err := f.Style(s)
+	if err != nil {
+		return err
+	}
+	paths, err := logfile.Expand(args)
+	if err != nil {
+		return err
+	}
+	opt := survey.Options{}
+	for _, b := range f.binaries {
+		opt.Binaries = append(opt.Binaries, filepath.Base(b))
+	}
+	var all []samplesDoc
+	for i, path := range paths {
+		doc, err := f.read(ctx, s, path, opt)
+		if err != nil {
+			return err
+		}
+		if f.Json {
+			all = append(all, doc)
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(s.Out)
+		}
+		if err := doc.write(s.Out, style, f.top); err != nil {
+			return err
+		}
+	}
+	if f.Json {
+		return report.WriteJSON(s.Out, struct {
+			Inputs []samplesDoc `json:"inputs"`
+		}{all})
+	}
+	return nil
+}
+
+// samplesDoc is what is said of one input.
+type samplesDoc interface {
+	// write writes it as tables with so many rows, 0 for all.
+	write(w io.Writer, style report.Style, top int) error
+}
+
+// read counts what is in one input.
+func (f *samplesFlags) read(ctx context.Context, s *verb.Streams, path string, opt survey.Options) (samplesDoc, error) {
+	stream, err := logfile.OpenStream(path, s.In)
+	if err != nil {
+		return nil, err
+	}
+	if unsymbolized.Detect(stream.Peek(SampleHead)) {
+		defer stream.Close()
+		return readCounts(s, stream)
+	}
+	in, err := samplesOf(stream)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	const mega = 1 << 20
+	var done atomic.Int64
+	stop := func() {}
+	if size := in.Info().Size; size > 0 {
+		stop = verb.StartProgress(s.Err, "MB", &done, int(size/mega))
+	}
+	r, err := survey.Run(ctx, in, opt, func(bytes int64) { done.Store(bytes / mega) })
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	in.notes(s)
+	f.explain(s, in, r)
+	return newSamplesJSON(in, r), nil
+}
+
+// explain says what to do about samples that cannot be used.
+func (f *samplesFlags) explain(s *verb.Streams, in *sampleInput, r *survey.Result) {
+	file, total := in.Info().File, in.Stats().Samples
+	switch {
+	case total == 0:
+		verb.Note(s, "%s: there are no samples in it", file)
+	case r.Mappings == 0:
+		verb.Note(s, "%s: nothing says where binaries were mapped: print it with --show-mmap-events", file)
+	case in.text && r.Unmapped+r.ByReason[survey.NoMapping] > total/2:
+		verb.Note(s, "%s: most stacks are in no mapping: some versions of perf script (6.1) print offsets into files for addresses; use perf.data itself", file)
+	}
+	if len(f.binaries) > 0 && total > 0 && r.Mappings > 0 && r.ByReason[survey.Usable] == 0 {
+		verb.Note(s, "%s: no sample is in %s: the name is that of the file when it ran, without directories", file, strings.Join(f.binaries, " or "))
+	}
+	if !in.Info().HasPIDs && r.Conflicts > 0 {
+		verb.Note(s, "%s: different files were mapped at one address (%s) and samples do not tell their process: print it with pid in -F",
+			file, verb.Plural(r.Conflicts, "time"))
+	}
+	if r.CutStacks > 0 {
+		verb.Note(s, "%s: stacks of %s are as deep as the kernel goes (sysctl kernel.perf_event_max_stack): callers may be missing",
+			file, verb.Plural(int(r.CutStacks), "sample"))
+	}
+}
+
+// hasStacks reports whether samples of a kind have stacks.
+func hasStacks(k sample.Kind) bool { return k == sample.Stacks || k == sample.Hybrid }
+
+// hasBranches reports whether they have branches.
+func hasBranches(k sample.Kind) bool { return k == sample.Branches || k == sample.Hybrid }

@@ -1,0 +1,181 @@
+package spikes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/instrument/toolchain"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/internal/watch/attach"
+)
+
+// spikeAttachFlags are those of cairn spike attach.
+type spikeAttachFlags struct {
+	dir, threshold string
+	background     bool
+	choose         detourFlags
+	show           spikesFlags
+}
+
+func newSpikeAttachCmd(s *verb.Streams) *cobra.Command {
+	var f spikeAttachFlags
+	c := &cobra.Command{
+		Use:   "attach [flags] PID",
+		Short: "Find spikes in a program that runs already",
+		Long: `attach hooks the functions of a running program, which need not be built for it nor
+started again, and shows the calls that take too long as they come, until Ctrl-C or
+the program's end. At Ctrl-C the hooks are taken out again, and nothing is left in
+the program. The program stands still for some milliseconds at both.
+
+The program writes a log as in mode spike, with the rights that it has: its user
+must be able to write to the directory. Names of functions and source lines come from
+the program, or from separate debug files where it is stripped.
+
+Only the user of the program, and root, may attach. Programs that are linked
+statically or in Go, that run with more rights than their user, that another
+program traces or whose system calls are filtered are refused, and run on.`,
+		Example: `  cairn spike attach --threshold 5ms 4711
+  cairn spike attach --background --dir /tmp/raws $(pidof redis-server)
+  cairn spike detach 4711`,
+		Args: pidArg("attach"),
+		RunE: func(c *cobra.Command, args []string) error {
+			pid, _ := strconv.Atoi(args[0])
+			return f.run(c.Context(), s, pid)
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.dir, "dir", "", "have the program write its log to this `directory`; if not given, to CAIRN_DIR or here")
+	fl.StringVar(&f.threshold, "threshold", "10ms", "calls that take longer are spikes, such as `5ms`")
+	fl.BoolVar(&f.background, "background", false, "return at once; cairn spike detach takes the hooks out again")
+	fl.BoolVar(&f.show.Json, "json", false, "print each spike as an object on a line")
+	fl.StringArrayVar(&f.show.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id; repeatable")
+	fl.BoolVar(&f.show.noInlined, "no-inlined", false, "leave out functions that were inlined (large programs are read faster)")
+	f.choose.register(fl, "spike attach", "")
+	f.show.RegisterColor(c)
+	return c
+}
+
+func newSpikeDetachCmd(s *verb.Streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "detach PID",
+		Short: "Take the hooks of spike attach out of a program",
+		Long: `detach takes out of a running program all that cairn spike attach put in: its code is
+what it was, and no thread, memory or open file of cairn's is left. The log stays. An
+attach that shows spikes of the program ends.`,
+		Example: `  cairn spike detach 4711`,
+		Args:    pidArg("detach"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			pid, _ := strconv.Atoi(args[0])
+			// It is not left in the middle.
+			if err := attach.Detach(context.Background(), pid); err != nil {
+				return fmt.Errorf("spike detach: %w", err)
+			}
+			verb.Note(s, "process %d: the hooks are taken out", pid)
+			return nil
+		},
+	}
+}
+
+// pidArg wants the number of one process.
+func pidArg(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return verb.Usagef("spike %s: one process, by its number; write: cairn spike %[1]s 4711", name)
+		}
+		if pid, err := strconv.Atoi(args[0]); err != nil || pid <= 0 {
+			return verb.Usagef("spike %s: %q is not the number of a process", name, args[0])
+		}
+		return nil
+	}
+}
+
+func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) error {
+	spelled := toolchain.InstrumentFlags{Shim: toolchain.ShimOptions{Threshold: f.threshold}}
+	if err := spelled.CheckThreshold(); err != nil {
+		return err
+	}
+	if _, err := f.show.Style(s); err != nil {
+		return err
+	}
+	r, err := f.attach(ctx, s, pid, spelled.Shim.Threshold)
+	if err != nil {
+		return err
+	}
+	changed := ""
+	if r.Changed > 0 {
+		changed = fmt.Sprintf(", %s not, whose code is not that of the file or is on two pages", verb.Plural(r.Changed, "function"))
+	}
+	verb.Note(s, "process %d: %s hooked%s; it stood still for %.1f ms", pid, verb.Plural(r.Hooked, "function"), changed, float64(r.Stopped)/float64(time.Millisecond))
+	verb.Note(s, "log: %s", r.Log)
+	if f.background {
+		verb.Note(s, "to take the hooks out: cairn spike detach %d", pid)
+		return nil
+	}
+	return f.follow(ctx, s, pid, r.Log)
+}
+
+// attach puts the hooks into the program.
+func (f *spikeAttachFlags) attach(ctx context.Context, s *verb.Streams, pid int, threshold string) (*attach.Result, error) {
+	if err := attach.Check(pid); err != nil {
+		return nil, fmt.Errorf("spike attach: %w", err)
+	}
+	exe := fmt.Sprintf("/proc/%d/exe", pid)
+	plan, err := f.choose.planDetours(exe)
+	if err != nil {
+		name, _ := os.Readlink(exe)
+		return nil, errors.New(strings.ReplaceAll(err.Error(), exe, cmp.Or(name, exe)))
+	}
+	if err := f.choose.tell(s, plan); err != nil {
+		return nil, err
+	}
+	library, err := toolchain.AttachLibrary(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("spike attach: %w", err)
+	}
+	dir, err := filepath.Abs(cmp.Or(f.dir, os.Getenv("CAIRN_DIR"), "."))
+	if err != nil {
+		return nil, err
+	}
+	if err := attach.MakeDir(pid, dir); err != nil {
+		return nil, fmt.Errorf("spike attach: %w", err)
+	}
+	r, err := attach.Attach(ctx, &attach.Options{
+		PID: pid, Library: library, Plan: plan.plan, Entry: plan.entry,
+		Words: []string{"CAIRN_DIR=" + dir, "CAIRN_SPIKE=threshold=" + threshold},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("spike attach: %w", err)
+	}
+	return r, nil
+}
+
+// follow shows spikes until the user wants no more, and takes the hooks out.
+func (f *spikeAttachFlags) follow(ctx context.Context, s *verb.Streams, pid int, log string) error {
+	verb.RanProgram.Store(true) // an interrupt is no reason to leave it in the middle
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
+	defer stop()
+	f.show.following = true
+	f.show.sort = "worst"
+	followed := f.show.run(ctx, s, []string{log})
+	err := attach.Detach(context.WithoutCancel(ctx), pid)
+	switch {
+	case errors.Is(err, attach.ErrNotAttached), errors.Is(err, attach.ErrEnded):
+		err = nil // another detach was faster, or the program has ended
+	case err == nil:
+		verb.Note(s, "process %d: the hooks are taken out", pid)
+	default:
+		err = fmt.Errorf("spike detach: %w", err)
+	}
+	return errors.Join(followed, err)
+}

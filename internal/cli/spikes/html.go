@@ -1,0 +1,48 @@
+package spikes
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/cairnprof/cairn/internal/spikes/spikes"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// pageSpikes is how many stacks a page has unless it is told.
+const pageSpikes = 200
+
+// writeHTML writes a page with the spikes that are shown.
+func (f *spikesFlags) writeHTML(t *spikeSet) error {
+	top := f.top
+	if !f.topGiven {
+		top = pageSpikes
+	}
+	groups := f.shown(t, top)
+	page := &spikes.Page{Title: "Spikes of " + t.title(), Reach: t.set.Reach().Lines(), Left: f.left(t, groups)}
+	for _, g := range groups {
+		page.Spikes = append(page.Spikes, t.writer.Object(g, f.of(g)))
+	}
+	if err := f.drawWindows(t, page, groups); err != nil {
+		return err
+	}
+	page.Suggestions = t.set.Suggest(t.names.name)
+	err := verb.WriteFile(t.streams, f.html, func(w io.Writer) error { return spikes.WriteHTML(w, page) })
+	if err == nil {
+		fmt.Fprintf(t.streams.Err, "%s: %s\n", f.html, verb.Plural(len(groups), "stack"))
+	}
+	return err
+}
+
+// title is the names of the logs, without their directories.
+func (t *spikeSet) title() string {
+	if len(t.logs) > 1 {
+		return fmt.Sprintf("%d processes", len(t.logs))
+	}
+	for i := range t.logs[0].Modules {
+		if m := &t.logs[0].Modules[i]; m.Main {
+			return filepath.Base(m.Path)
+		}
+	}
+	return filepath.Base(t.logs[0].Name)
+}

@@ -1,0 +1,258 @@
+package spikes
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/spikes/spikes"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// spikeNames names the addresses of logs of spikes by the files of the programs
+// that wrote them. A file is opened when an address in it is to be named, and
+// only taken if its build id is that of the log.
+type spikeNames struct {
+	streams *verb.Streams
+	names   *report.Names
+	inlined bool
+	debug   map[prof.BuildID]*objfile.File // files that were given, by build id
+	modules []*namedModule
+	known   map[string]int // by build id and path
+	shown   map[shownAddress]spikes.Location
+}
+
+type shownAddress struct {
+	spikes.Address
+	call bool
+}
+
+// namedModule is a program or shared object, as one or several logs have it.
+type namedModule struct {
+	path    string
+	beside  string // directory of the log
+	id      prof.BuildID
+	opened  bool
+	file    *objfile.File // nil if there is none
+	given   bool          // by the user: closed elsewhere
+	funcs   []prof.Func   // ascending
+	lines   *objfile.LineTable
+	scopes  *objfile.ScopeTable
+	openers map[string]uint64 // addresses of functions by name
+}
+
+func newSpikeNames(s *verb.Streams, names *report.Names, debug []string, inlined bool) (*spikeNames, error) {
+	n := &spikeNames{
+		streams: s, names: names, inlined: inlined, known: make(map[string]int),
+		debug: make(map[prof.BuildID]*objfile.File), shown: make(map[shownAddress]spikes.Location),
+	}
+	for _, path := range debug {
+		f, err := objfile.Open(path)
+		if err != nil {
+			n.Close()
+			return nil, err
+		}
+		id, err := f.BuildID()
+		if err != nil {
+			f.Close()
+			n.Close()
+			return nil, fmt.Errorf("--debug %w: a log cannot tell whether it is the program that wrote it", err)
+		}
+		if n.debug[id] != nil {
+			f.Close()
+			continue
+		}
+		n.debug[id] = f
+	}
+	return n, nil
+}
+
+// Close closes the files.
+func (n *spikeNames) Close() {
+	for _, f := range n.debug {
+		f.Close()
+	}
+	for _, m := range n.modules {
+		if m.file != nil && !m.given {
+			m.file.Close()
+		}
+	}
+}
+
+// module returns the number of a log's module.
+func (n *spikeNames) module(m *tracelog.Module, log string) int {
+	key := string(m.BuildID) + "\x00" + m.Path
+	i, ok := n.known[key]
+	if !ok {
+		i = len(n.modules)
+		n.known[key] = i
+		n.modules = append(n.modules, &namedModule{path: m.Path, id: prof.BuildID(m.BuildID), beside: filepath.Dir(log)})
+	}
+	return i
+}
+
+// name is a spikes.Namer.
+func (n *spikeNames) name(a spikes.Address, call bool) spikes.Location {
+	key := shownAddress{a, call}
+	loc, ok := n.shown[key]
+	if !ok {
+		loc = n.locate(a, call)
+		n.shown[key] = loc
+	}
+	return loc
+}
+
+func (n *spikeNames) locate(a spikes.Address, call bool) spikes.Location {
+	if a.Module < 0 {
+		return spikes.Location{Places: []spikes.Place{{Function: "0x" + strconv.FormatUint(a.Offset, 16)}}}
+	}
+	m := n.modules[a.Module]
+	loc := spikes.Location{Module: m.path}
+	n.open(m)
+	addr := a.Offset
+	if call && addr > 0 {
+		addr-- // of the call itself: a return address may be another function's first
+	}
+	fn := m.function(addr)
+	if fn == nil {
+		text := filepath.Base(m.path) + "+0x" + strconv.FormatUint(a.Offset, 16)
+		loc.Places = []spikes.Place{{Function: report.Printable(text)}}
+		return loc
+	}
+	loc.Places = n.places(m, fn, addr)
+	return loc
+}
+
+// places are the function at addr and what was inlined into it there.
+func (n *spikeNames) places(m *namedModule, fn *prof.Func, addr uint64) []spikes.Place {
+	symbol, start := fn.Name, fn.Fragments[0].Addr
+	if whole, ok := strings.CutSuffix(symbol, ".cold"); ok { // gcc's name of the other half
+		symbol = whole
+		if at, ok := m.openers[whole]; ok {
+			start = at
+		}
+	}
+	p := spikes.Place{Symbol: symbol, Function: n.names.Show(verb.Unversioned(symbol))}
+	if m.lines == nil {
+		return []spikes.Place{p}
+	}
+	if file, line, ok := m.lines.Entry(start); ok {
+		p.File, p.Opening = file, line
+	}
+	file, line, found := m.lines.Lookup(addr)
+	var scopes []objfile.Scope
+	if m.scopes != nil {
+		scopes = m.scopes.At(addr)
+	}
+	if len(scopes) < 2 {
+		if found && line > 0 {
+			p.File, p.Line = file, line
+		}
+		return []spikes.Place{p}
+	}
+	p.Line = scopes[1].CallLine
+	list := []spikes.Place{p}
+	for i, s := range scopes[1:] {
+		if strings.HasPrefix(s.Name, "cairn_") && strings.HasSuffix(s.Name, "_") {
+			break // what a mark of cairn.h is made of
+		}
+		in := spikes.Place{Symbol: s.Name, Function: n.names.Show(s.Name), Opening: s.Line}
+		if i+2 < len(scopes) {
+			in.Line = scopes[i+2].CallLine // its file is not known: it is not said
+		} else if found {
+			in.File, in.Line = file, line
+		}
+		list = append(list, in)
+	}
+	return list
+}
+
+// function returns the function that holds addr, nil if there is none.
+func (m *namedModule) function(addr uint64) *prof.Func {
+	i := sort.Search(len(m.funcs), func(i int) bool { return m.funcs[i].Fragments[0].Addr > addr }) - 1
+	if i < 0 {
+		return nil
+	}
+	f := &m.funcs[i]
+	if part := f.Fragments[0]; addr-part.Addr >= uint64(part.Size) {
+		return nil
+	}
+	return f
+}
+
+// open finds the file of a module and reads what names its functions. What is
+// wrong is said once.
+func (n *spikeNames) open(m *namedModule) {
+	if m.opened {
+		return
+	}
+	m.opened = true
+	if m.path == "" || m.path[0] == '[' || strings.HasPrefix(m.path, "linux-vdso") { // of the kernel
+		return
+	}
+	if m.file = n.debug[m.id]; m.file != nil {
+		m.given = true
+	} else if m.file = n.find(m); m.file == nil {
+		return
+	}
+	table, _, err := m.file.IdentifiedMap()
+	if err != nil {
+		verb.Note(n.streams, "%v", err)
+		return
+	}
+	m.funcs = table.Funcs
+	m.openers = make(map[string]uint64, len(m.funcs))
+	for i := range m.funcs {
+		m.openers[m.funcs[i].Name] = m.funcs[i].Fragments[0].Addr
+	}
+	// A library without debug information is as good as it gets.
+	if m.lines, err = m.file.Lines(); err != nil && !errors.Is(err, objfile.ErrNoDebug) {
+		verb.Note(n.streams, "%v", err)
+	}
+	if n.inlined && m.lines != nil {
+		if m.scopes, err = m.file.Scopes(); err != nil && !errors.Is(err, objfile.ErrNoScopes) {
+			verb.Note(n.streams, "%v", err)
+		}
+	}
+}
+
+// find opens the file that a log names, or one of that name beside the log.
+func (n *spikeNames) find(m *namedModule) *objfile.File {
+	var why []string
+	for _, path := range slices.Compact([]string{m.path, filepath.Join(m.beside, filepath.Base(m.path))}) {
+		f, err := objfile.Open(path)
+		if err != nil {
+			why = append(why, err.Error())
+			continue
+		}
+		id, err := f.BuildID()
+		switch {
+		case m.id == "":
+			if err == nil { // Go programs do not know theirs, and have one
+				verb.Note(n.streams, "%s is taken for the build that wrote the log, which does not say", path)
+			}
+			return f
+		case err == nil && id == m.id:
+			return f
+		case err != nil:
+			why = append(why, err.Error())
+		default:
+			why = append(why, fmt.Sprintf("%s is another build, %s", path, id.Short()))
+		}
+		f.Close()
+	}
+	build := "without a build id"
+	if m.id != "" {
+		build = "of build " + m.id.Short()
+	}
+	verb.Note(n.streams, "no functions of %s %s: %s; give the program or its debug file with --debug", m.path, build, why[0])
+	return nil
+}

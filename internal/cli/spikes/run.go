@@ -1,0 +1,225 @@
+package spikes
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/instrument/toolchain"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// spikeRunFlags are those of cairn spike run.
+type spikeRunFlags struct {
+	dir, threshold string
+	detours        bool
+	choose         detourFlags
+}
+
+func newSpikeRunCmd(s *verb.Streams) *cobra.Command {
+	var f spikeRunFlags
+	c := &cobra.Command{
+		Use:   "run [flags] PROGRAM ARGS...",
+		Short: "Find spikes in a program that was not built with cairn",
+		Long: `run starts a program with a library that hooks its functions, and says what it
+hooked. The program writes a log as in mode spike: see cairn spikes.
+
+The functions must have been made ready by the compiler, in the program or in its
+libraries, with any of
+  -finstrument-functions
+  -pg -mfentry, or -pg alone
+  -fpatchable-function-entry=5, or more
+With --detours, the functions of the program are hooked as they are.
+
+All but -finstrument-functions tell of entries only: there, the return address is
+swapped for that of the library. Where shadow stacks (CET) are on, that cannot be
+done, and is not.`,
+		Example: `  cairn spike run --threshold 5ms --dir raws -- ./app args
+  cairn spike run --detours ./app
+  cairn spikes raws`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return verb.Usagef("spike run: no program given; write: cairn spike run ./app")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if !f.detours {
+				if err := refuseFlags(c, "spike run", "--detours", detourFlagNames...); err != nil {
+					return err
+				}
+			}
+			return f.run(c.Context(), s, args)
+		},
+	}
+	c.Flags().SetInterspersed(false)
+	f.register(c)
+	c.Flags().BoolVar(&f.detours, "detours", false, "hook the functions of the program as they are")
+	return c
+}
+
+// register registers all but --detours.
+func (f *spikeRunFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.dir, "dir", "", "write the logs to this `directory`; if not given, to CAIRN_DIR or here")
+	c.Flags().StringVar(&f.threshold, "threshold", "", "calls that take longer are spikes, such as `5ms`; 10ms if neither this nor CAIRN_SPIKE says")
+	f.choose.register(c.Flags(), "spike run", "with --detours: ")
+}
+
+func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string) error {
+	spelled := toolchain.InstrumentFlags{Shim: toolchain.ShimOptions{Threshold: f.threshold}}
+	if err := spelled.CheckThreshold(); err != nil {
+		return err
+	}
+	f.threshold = spelled.Shim.Threshold
+	h, err := hookableAt(ctx, argv[0])
+	if err != nil {
+		return err
+	}
+	var plan *detours
+	if f.detours {
+		if plan, err = f.choose.planDetours(h.path); err != nil {
+			return err
+		}
+	}
+	if plan == nil && len(h.ready) == 0 {
+		return fmt.Errorf("spike run: no function of %s or its libraries is ready to be hooked: compile with -finstrument-functions, -pg -mfentry or -fpatchable-function-entry=5, or hook them as they are with --detours", h.path)
+	}
+	library, err := toolchain.HookLibrary(ctx)
+	if err != nil {
+		return fmt.Errorf("spike run: %w", err)
+	}
+	tmp, err := verb.PrivateDir("cairn-spike-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	env, err := f.environment(tmp, library, plan)
+	if err != nil {
+		return err
+	}
+	for _, text := range h.ready {
+		verb.Note(s, "%s", text)
+	}
+	if plan != nil {
+		if err := f.choose.tell(s, plan); err != nil {
+			return err
+		}
+	}
+	return runHooked(ctx, s, h, argv, env, filepath.Join(tmp, summaryFile))
+}
+
+// summaryFile is where the library writes what it did.
+const summaryFile = "summary"
+
+// environment is what the program gets besides ours.
+func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]string, error) {
+	dir, err := filepath.Abs(cmp.Or(f.dir, os.Getenv("CAIRN_DIR"), "."))
+	if err != nil {
+		return nil, err
+	}
+	words := os.Getenv("CAIRN_SPIKE")
+	if f.threshold != "" {
+		words = strings.TrimPrefix(words+",threshold="+f.threshold, ",")
+	}
+	summary := filepath.Join(tmp, summaryFile)
+	if err := os.WriteFile(summary, nil, 0o600); err != nil {
+		return nil, err
+	}
+	loaded, err := verb.Preload(library, tmp)
+	if err != nil {
+		return nil, fmt.Errorf("spike run: %w", err)
+	}
+	env := []string{
+		loaded, "CAIRN_DIR=" + dir, "CAIRN_SPIKE=" + words, "CAIRN_HOOK_SUMMARY=" + summary,
+	}
+	if plan == nil {
+		return env, nil
+	}
+	file := filepath.Join(tmp, "plan")
+	return append(env, "CAIRN_DETOURS="+file), os.WriteFile(file, plan.file, 0o600)
+}
+
+// runHooked runs the program and says what the library did in it.
+func runHooked(ctx context.Context, s *verb.Streams, h *hookable, argv, env []string, summary string) error {
+	cmd := verb.InPlaceOfUs(ctx, s, h.path, argv, env)
+	code, err := verb.RunThrough(cmd)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(summary)
+	if err != nil {
+		return err
+	}
+	for _, line := range summaryOf(string(text), cmd.Process.Pid) {
+		verb.Note(s, "%s", line)
+	}
+	if code != 0 {
+		return verb.ExitError(code)
+	}
+	return nil
+}
+
+var entriesLine = regexp.MustCompile(`^entries (\d+)(?: short=(\d+))?(?: unknown=(\d+))?(?: failed=(\d+) errno=(\d+))?(?: (.+))? in (\S.*)$`)
+
+// summaryOf makes sentences of what the library wrote in the process pid. Processes
+// that it started have the library, too.
+func summaryOf(text string, pid int) []string {
+	var out []string
+	for line := range strings.Lines(text) {
+		by, what, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if by != strconv.Itoa(pid) {
+			continue
+		}
+		switch kind, rest, _ := strings.Cut(what, " "); kind {
+		case "refused":
+			out = append(out, "no return address was swapped: "+rest)
+		case "entries":
+			out = append(out, entriesSentence(what))
+		case "detours":
+			out = append(out, detoursSentence(rest))
+		default:
+			out = append(out, what)
+		}
+	}
+	return out
+}
+
+// detoursSentence says what became of the plan of --detours.
+func detoursSentence(rest string) string {
+	what, detail, _ := strings.Cut(rest, " ")
+	if n, err := strconv.Atoi(detail); err == nil && what == "hooked" {
+		return verb.Plural(n, "function") + " hooked"
+	}
+	return "functions are not hooked: " + detail
+}
+
+// entriesSentence says how many entries of -fpatchable-function-entry are hooked in a
+// module, and why others are not.
+func entriesSentence(line string) string {
+	m := entriesLine.FindStringSubmatch(line)
+	if m == nil {
+		return line
+	}
+	hooked, _ := strconv.Atoi(m[1])
+	text := entriesText(hooked) + " hooked in " + m[7]
+	for _, c := range []struct{ n, why string }{
+		{m[2], "have no room for 5 bytes"},
+		{m[3], "are of functions of which it is not known where they begin"},
+		{m[4], "could not be changed (errno " + m[5] + ")"},
+	} {
+		if c.n != "" {
+			text += ", " + c.n + " " + c.why
+		}
+	}
+	if m[6] != "" {
+		text += ": " + m[6]
+	}
+	return text
+}

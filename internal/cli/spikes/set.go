@@ -1,0 +1,236 @@
+package spikes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/spikes/control"
+	"github.com/cairnprof/cairn/internal/spikes/spikes"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// spikeTargets say which running programs are meant.
+type spikeTargets struct {
+	dir     string
+	pids    []int
+	sockets []string
+	json    bool
+	color   verb.DisplayFlags
+}
+
+func (f *spikeTargets) register(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringVar(&f.dir, "dir", "", "programs whose logs are in this `directory`; if not given, in CAIRN_DIR or here")
+	fl.IntSliceVar(&f.pids, "pid", nil, "of those only processes with these `ids`")
+	fl.StringArrayVar(&f.sockets, "socket", nil, "the program that listens at this `path`; repeatable")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
+	f.color.RegisterColor(c)
+}
+
+func newSpikeShowCmd(s *verb.Streams) *cobra.Command {
+	var f spikeTargets
+	c := &cobra.Command{
+		Use:   "show",
+		Short: "Show how running programs look for spikes",
+		Long: `show asks running programs what is a spike for them now and how many they found.
+Programs answer if they were started with CAIRN_SPIKE=control, or built by cairn cc
+--control; each has a socket beside its log. Only the user that a program runs as
+is answered.`,
+		Example: `  CAIRN_DIR=raws CAIRN_SPIKE=control ./app &
+  cairn spike show --dir raws`,
+		Args: verb.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.Context(), s, func(ctx context.Context, socket string) (*control.Status, error) {
+				return control.Show(ctx, socket)
+			})
+		},
+	}
+	f.register(c)
+	return c
+}
+
+func newSpikeSetCmd(s *verb.Streams) *cobra.Command {
+	var f spikeTargets
+	c := &cobra.Command{
+		Use:   "set [flags] WORD...",
+		Short: "Change what is a spike in running programs",
+		Long: `set changes running programs, those that cairn spike show shows, and prints what
+holds then. The words are those of CAIRN_SPIKE:
+
+  threshold=5ms     what takes as long is a spike
+  on, off           look for spikes, or not for now
+  rate=10           write that many in a second, and count the others
+  budget=8ms        what frames may take, see cairn spikes --frames
+  +ai, -net         switch channels of marks on and off
+  channels=ai+net   have these on and all others off
+
+A program that does not understand a word, or has no such channel, is left as it is.
+Flags come before the words; where the first word begins with -, write -- before it.`,
+		Example: `  cairn spike set --dir raws threshold=5ms
+  cairn spike set --pid 4711 off
+  cairn spike set -- -net +ai`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return verb.Usagef("set: no word given; write: cairn spike set threshold=5ms")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, word := range args {
+				if strings.ContainsAny(word, "\n#") || word == "" {
+					return verb.Usagef("set: %q is no word", word)
+				}
+			}
+			return f.run(c.Context(), s, func(ctx context.Context, socket string) (*control.Status, error) {
+				return control.Set(ctx, socket, args)
+			})
+		},
+	}
+	c.Flags().SetInterspersed(false)
+	f.register(c)
+	return c
+}
+
+// run does what ask does with every program that is meant, and shows what it says.
+func (f *spikeTargets) run(ctx context.Context, s *verb.Streams, ask func(context.Context, string) (*control.Status, error)) error {
+	style, err := f.color.Style(s)
+	if err != nil {
+		return err
+	}
+	sockets, err := f.find(ctx, s)
+	if err != nil {
+		return err
+	}
+	var list []*control.Status
+	failed := 0
+	for _, socket := range sockets {
+		st, err := ask(ctx, socket)
+		if err != nil {
+			failed++
+			verb.Note(s, "%v", err)
+			continue
+		}
+		list = append(list, st)
+	}
+	switch {
+	case f.json:
+		err = report.WriteJSON(s.Out, struct {
+			Programs []spikeStatus `json:"programs"`
+		}{spikeStatusJSON(list)})
+	case len(list) > 0:
+		err = writeSpikeStatus(s, style, list)
+	}
+	if err == nil && failed > 0 {
+		err = fmt.Errorf("%d of %s did not do it", failed, verb.Plural(len(sockets), "program"))
+	}
+	return err
+}
+
+// find returns the sockets that are meant and that somebody listens at.
+func (f *spikeTargets) find(ctx context.Context, s *verb.Streams) ([]string, error) {
+	if len(f.sockets) > 0 {
+		if f.dir != "" || len(f.pids) > 0 {
+			return nil, verb.Usagef("--socket names a program: --dir and --pid look for some")
+		}
+		return f.sockets, nil
+	}
+	dir := cmp.Or(f.dir, os.Getenv("CAIRN_DIR"), ".")
+	all, err := control.Find(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var live []string
+	missing := slices.Clone(f.pids)
+	for _, socket := range all {
+		st, err := control.Show(ctx, socket)
+		switch {
+		case errors.Is(err, control.ErrGone), errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			if len(f.pids) == 0 {
+				verb.Note(s, "%v", err)
+			}
+			continue
+		case len(f.pids) > 0 && !slices.Contains(f.pids, st.PID):
+			continue
+		}
+		missing = slices.DeleteFunc(missing, func(pid int) bool { return pid == st.PID })
+		live = append(live, socket)
+	}
+	switch {
+	case len(missing) > 0:
+		return nil, fmt.Errorf("process %d has no socket in %s: start it with CAIRN_SPIKE=control", missing[0], dir)
+	case len(live) == 0:
+		return nil, fmt.Errorf("no program listens in %s: start one with CAIRN_SPIKE=control, or name its directory with --dir", dir)
+	}
+	return live, nil
+}
+
+// writeSpikeStatus prints a line for each program.
+func writeSpikeStatus(s *verb.Streams, style report.Style, list []*control.Status) error {
+	table := &report.Table{Columns: []report.Column{
+		{Title: "process", Align: report.Right},
+		{Title: "program", Shrink: report.ShortenPath},
+		{Title: ""},
+		{Title: "threshold", Align: report.Right},
+		{Title: "rate", Align: report.Right},
+		{Title: "spikes", Align: report.Right},
+		{Title: "channels", Shrink: report.Shorten},
+	}}
+	for _, st := range list {
+		state, color := "on", report.Green
+		if !st.On {
+			state, color = "off", report.Amber
+		}
+		var channels []string
+		for _, c := range st.Channels {
+			channels = append(channels, map[bool]string{true: "+", false: "-"}[c.On]+report.Printable(c.Name))
+		}
+		slices.SortFunc(channels, func(a, b string) int { return cmp.Compare(a[1:], b[1:]) })
+		table.Add(report.Text(strconv.Itoa(st.PID)), report.Text(report.Printable(filepath.Base(st.Program))),
+			report.Cell{Text: state, Color: color}, report.Text(spikes.Duration(uint64(max(st.Threshold, 0)))),
+			report.Text(report.Count(st.Rate)), report.Text(report.Count(st.Episodes)), report.Text(strings.Join(channels, " ")))
+	}
+	return table.Write(s.Out, style)
+}
+
+// spikeStatus is a program in JSON. Durations are nanoseconds.
+type spikeStatus struct {
+	PID       int             `json:"pid"`
+	Program   string          `json:"program"`
+	Socket    string          `json:"socket"`
+	Log       string          `json:"log,omitempty"`
+	On        bool            `json:"on"`
+	Threshold int64           `json:"threshold_ns"`
+	Period    int64           `json:"period_ns"`
+	Rate      uint64          `json:"rate"`
+	Spikes    uint64          `json:"spikes"`
+	Frame     uint64          `json:"frame,omitempty"`
+	Channels  map[string]bool `json:"channels"`
+}
+
+func spikeStatusJSON(list []*control.Status) []spikeStatus {
+	out := []spikeStatus{}
+	for _, st := range list {
+		x := spikeStatus{
+			PID: st.PID, Program: st.Program, Socket: st.Socket, Log: st.Log, On: st.On, Threshold: int64(st.Threshold),
+			Period: int64(st.Period), Rate: st.Rate, Spikes: st.Episodes, Frame: st.Frame, Channels: map[string]bool{},
+		}
+		for _, c := range st.Channels {
+			x.Channels[c.Name] = c.On
+		}
+		out = append(out, x)
+	}
+	return out
+}

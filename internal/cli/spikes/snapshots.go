@@ -1,0 +1,28 @@
+package spikes
+
+import (
+	"bufio"
+	"fmt"
+
+	"github.com/cairnprof/cairn/internal/spikes/spikes"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// writeSnapshots prints the stacks that programs asked for, the last ones.
+func (f *spikesFlags) writeSnapshots(b *bufio.Writer, t *spikeSet) error {
+	list := t.set.Snapshots
+	left := 0
+	if f.top > 0 && len(list) > f.top {
+		left = len(list) - f.top
+	}
+	for _, sp := range list[left:] {
+		if err := t.writer.Spike(b, spikes.Alone(sp), sp); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "%s before them (--top 0 shows all)\n\n", verb.Plural(left, "snapshot"))
+	}
+	return nil
+}

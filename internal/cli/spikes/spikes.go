@@ -1,0 +1,488 @@
+// Package spikes has the commands that find the calls which took too long, in programs that
+// are built for it, started by cairn, or run already.
+package spikes
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/spikes/spikes"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/trace"
+)
+
+type spikesFlags struct {
+	verb.DisplayFlags
+	sort      string
+	top       int
+	threads   []string
+	table     bool
+	html      string
+	window    calls.SpikeChoice
+	debug     []string
+	noInlined bool
+	following bool
+	frames    bool
+	topGiven  bool
+}
+
+// Spikes returns the command cairn spikes.
+func Spikes(s *verb.Streams) *cobra.Command {
+	var f spikesFlags
+	c := &cobra.Command{
+		Use:   "spikes LOG...",
+		Short: "Show the calls that took too long, with their stacks",
+		Long: `spikes reads the logs that programs of mode spike leave behind (*.cairnlog) and
+shows each call that took too long: the stack it happened on, with how long the
+callers had been running; what below it took the time; and the callers as they
+ended. Callers whose time the long calls below do not explain are ranked with them.
+Spikes with one stack are shown once, the worst of them. A directory stands for the logs in
+it; logs can be compressed with gzip or zstd, and be of processes that still run
+or were killed.
+
+A duration is an interval, 16.2..16.4 ms: the truth lies between. Nothing is
+shown whose lower bound is below the threshold.
+
+Functions are named by the programs and libraries themselves, if they are where
+the log says, or beside the log, and of the build that wrote it; --debug gives
+others, or debug files.
+
+  --table  a line for each function that took too long by itself
+  --json   every spike as an object on a line of its own, then the callers that are
+           ranked with them, then {"suggestions": ...}, for each log when its clock was
+           late, {"gaps_ns": [[from, to]], ...}, and {"reach": ...}
+  --html   a page with a picture of each spike over time
+  --window who called whom before a spike and in it, as a tree: of programs that
+           were built with --flight. cairn stacks, account, graph, flame, query and
+           convert read that as well, with --spike
+  --frames how long the frames took that the program counts by CAIRN_FRAME(), and
+           which functions took the time of the longest; CAIRN_SPIKE=budget=16.7ms says what
+           is too long
+  --follow what comes from now on, of programs that run or begin a log in a
+           directory, until all have ended or Ctrl-C; with --json each as a line.
+           Callers that end much later than the spike are not shown
+
+At the end stands what the logs can show: the threshold, how often the clock
+moved, when it was late, and what was left out.`,
+		Example: `  cairn spikes raws
+  cairn spikes --sort seen --top 3 --debug app.debug raws/*.cairnlog
+  cairn spikes --window 3 raws/app.*.cairnlog
+  cairn spikes --html spikes.html raws`,
+		Args: verb.ExactFiles("spikes", "a log", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error {
+			f.topGiven = c.Flags().Changed("top")
+			return f.run(c.Context(), s, args)
+		},
+	}
+	f.DisplayFlags.Register(c)
+	fl := c.Flags()
+	fl.StringVar(&f.sort, "sort", string(spikes.ByWorst), "what comes first: the worst, the most often seen, or the last in time\n(worst, seen or time)")
+	fl.IntVar(&f.top, "top", 10, "show `n` stacks, or functions with --table; 0 for all. --html has 200 unless this\nis given, --json always all")
+	fl.StringSliceVar(&f.threads, "thread", nil, "only threads with these names or `ids`")
+	fl.BoolVar(&f.table, "table", false, "list functions, not spikes")
+	fl.StringVar(&f.html, "html", "", "write a page to this `file`, - for standard output")
+	fl.Var(&f.window, "window", "show what was called before spike `n` and in it, of a program built with --flight;\n0 for the last calls of each thread")
+	fl.StringArrayVar(&f.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id; repeatable")
+	fl.BoolVar(&f.following, "follow", false, "show new spikes of running programs as they come, until all have ended")
+	fl.BoolVar(&f.frames, "frames", false, "list the longest frames, with the spikes in them")
+	fl.BoolVar(&f.noInlined, "no-inlined", false, "leave out functions that were inlined (large programs are read faster)")
+	return c
+}
+
+// check finds what is wrong with the command line.
+func (f *spikesFlags) check() error {
+	switch spikes.Order(f.sort) {
+	case spikes.ByWorst, spikes.BySeen, spikes.ByTime:
+	default:
+		return verb.Usagef("--sort %s: there is worst, seen and time", f.sort)
+	}
+	if f.top < 0 {
+		return verb.Usagef("--top %d: it is 0 or more", f.top)
+	}
+	n := 0
+	for _, is := range []bool{f.table, f.Json, f.html != "", f.window.Given} {
+		if is {
+			n++
+		}
+	}
+	if f.frames && (f.following || f.table || f.html != "" || f.window.Given) {
+		return verb.Usagef("--frames lists frames, not spikes: --follow, --table, --html and --window go without it")
+	}
+	if f.following && (f.table || f.html != "" || f.window.Given) {
+		return verb.Usagef("--follow shows spikes as they come: --table, --html and --window are for what was logged")
+	}
+	if n > 1 {
+		return verb.Usagef("--table, --json, --html and --window: one of them")
+	}
+	return nil
+}
+
+// spikeSet is the logs of one command.
+type spikeSet struct {
+	logs    []*tracelog.Log
+	files   []*logfile.File
+	set     *spikes.Set
+	names   *spikeNames
+	writer  *spikes.Writer
+	streams *verb.Streams
+	threads []string
+	modules [][]int // numbers of the modules of each log
+}
+
+func (f *spikesFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	style, err := f.Style(s)
+	if err != nil {
+		return err
+	}
+	if f.window.Given {
+		return f.runWindow(ctx, s, args, style)
+	}
+	t := &spikeSet{streams: s, threads: f.threads}
+	defer t.Close()
+	if t.names, err = newSpikeNames(s, f.Names(), f.debug, !f.noInlined); err != nil {
+		return err
+	}
+	if f.following {
+		return f.follow(ctx, t, style, args)
+	}
+	if err := t.open(args); err != nil {
+		return err
+	}
+	t.writer = &spikes.Writer{Set: t.set, Name: t.names.name, Style: style, Short: f.noInlined}
+	if err := t.fill(); err != nil {
+		return err
+	}
+	switch {
+	case f.frames:
+		return f.writeFrames(t, style)
+	case f.Json:
+		return t.writeJSON(s.Out)
+	case f.html != "":
+		return f.writeHTML(t)
+	case f.table:
+		return f.writeTable(t, style)
+	}
+	return f.writeText(t, style)
+}
+
+// Close closes all files.
+func (t *spikeSet) Close() {
+	for _, f := range t.files {
+		f.Close()
+	}
+	if t.names != nil {
+		t.names.Close()
+	}
+}
+
+// spikeLogs are the logs that arguments name: files, patterns, directories.
+func spikeLogs(args []string) ([]string, error) {
+	paths, err := logfile.Expand(args)
+	if err != nil {
+		return nil, err
+	}
+	var logs []string
+	for _, path := range paths {
+		if st, err := os.Stat(path); err != nil || !st.IsDir() {
+			logs = append(logs, path)
+			continue
+		}
+		found := len(logs)
+		err := filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+			name := strings.TrimSuffix(strings.TrimSuffix(file, ".gz"), ".zst")
+			if err == nil && d.Type().IsRegular() && strings.HasSuffix(name, wire.Suffix) {
+				logs = append(logs, file)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(logs) == found {
+			return nil, fmt.Errorf("%s: no log of spikes (*%s) is in it", path, wire.Suffix)
+		}
+	}
+	return logs, nil
+}
+
+// open opens the logs that args name.
+func (t *spikeSet) open(args []string) error {
+	paths, err := spikeLogs(args)
+	if err != nil {
+		return err
+	}
+	var about []spikes.Log
+	for _, path := range paths {
+		file, err := calls.OpenLogFile(t.streams, path, "no log of spikes", tracelog.Detect)
+		if err != nil {
+			return err
+		}
+		t.files = append(t.files, file)
+		log, err := tracelog.Open(file, file.Size, file.Name)
+		if err != nil {
+			return err
+		}
+		t.logs = append(t.logs, log)
+		windows, err := windowsOf(file)
+		if err != nil {
+			return err
+		}
+		about = append(about, t.about(log, windows))
+	}
+	t.set = spikes.New(about, t.address)
+	return nil
+}
+
+// about is what a log says besides its spikes.
+func (t *spikeSet) about(log *tracelog.Log, windows map[uint64]spikes.Window) spikes.Log {
+	for i, d := range log.Damage {
+		if i == calls.MaxDamage {
+			verb.Note(t.streams, "%s: %d more damaged places were skipped", log.Name, len(log.Damage)-i)
+			break
+		}
+		verb.Note(t.streams, "%v", d)
+	}
+	threads := make(map[uint32]string)
+	for _, th := range log.Threads {
+		threads[th.TID] = th.Name
+	}
+	numbers := make([]int, len(log.Modules))
+	for i := range log.Modules {
+		numbers[i] = t.names.module(&log.Modules[i], log.Name)
+	}
+	t.modules = append(t.modules, numbers)
+	return spikes.Log{
+		Name: log.Name, Header: log.Header, Threads: threads, Trailer: log.Trailer, Stalls: log.Stalls, Settings: log.Settings, Frames: log.Frames, Lost: log.Damaged, Windows: windows,
+	}
+}
+
+// address is a spikes.Addresser.
+func (t *spikeSet) address(log int, pc, time uint64) spikes.Address {
+	l := t.logs[log]
+	i := l.ModuleIndex(pc, time)
+	if i < 0 {
+		return spikes.Address{Module: -1, Offset: pc}
+	}
+	return spikes.Address{Module: t.modules[log][i], Offset: pc - l.Modules[i].Bias}
+}
+
+// wants reports whether a thread was asked for.
+func (t *spikeSet) wants(log int, tid uint32) bool {
+	if len(t.threads) == 0 {
+		return true
+	}
+	id, name := strconv.FormatUint(uint64(tid), 10), t.set.Logs[log].Threads[tid]
+	for _, want := range t.threads {
+		if want == id || want == name {
+			return true
+		}
+	}
+	return false
+}
+
+// each calls do for every episode of every log that is wanted.
+func (t *spikeSet) each(do func(log int, e *tracelog.Episode) error) error {
+	for i, log := range t.logs {
+		for e, err := range log.Episodes() {
+			var d *trace.Damage
+			switch {
+			case errors.As(err, &d): // was said
+			case err != nil:
+				return err
+			case t.wants(i, e.TID):
+				if err := do(i, e); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fill reads all spikes, and how often each was seen.
+func (t *spikeSet) fill() error {
+	err := t.each(func(log int, e *tracelog.Episode) error {
+		t.set.Add(log, e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(t.threads) > 0 {
+		if len(t.set.Groups) == 0 {
+			verb.Note(t.streams, "no spike is of such a thread")
+		}
+	}
+	for i, log := range t.logs {
+		if err := t.callers(i, log); err != nil {
+			return err
+		}
+		if len(t.threads) > 0 {
+			continue // counts are of all threads
+		}
+		for n, err := range log.Seen() {
+			if err != nil {
+				return err
+			}
+			t.set.Count(i, n)
+		}
+	}
+	return t.set.Settle(t.names.name, t.each)
+}
+
+// callers reads the ends of callers that are wanted.
+func (t *spikeSet) callers(i int, log *tracelog.Log) error {
+	for c, err := range log.Callers() {
+		if err != nil {
+			return err
+		}
+		if t.wants(i, c.TID) {
+			t.set.AddCaller(i, c)
+		}
+	}
+	return nil
+}
+
+// shown returns the stacks to show.
+func (f *spikesFlags) shown(t *spikeSet, top int) []*spikes.Group {
+	groups := t.set.Ranked(spikes.Order(f.sort))
+	if top > 0 {
+		groups = groups[:min(top, len(groups))]
+	}
+	return groups
+}
+
+// left is how many stacks are not among those shown.
+func (f *spikesFlags) left(t *spikeSet, groups []*spikes.Group) int {
+	return len(t.set.Ranked(spikes.Order(f.sort))) - len(groups)
+}
+
+// of is the spike of a group that is shown for all.
+func (f *spikesFlags) of(g *spikes.Group) *spikes.Spike {
+	if spikes.Order(f.sort) == spikes.ByTime && g.Worst.Blame == nil {
+		return g.Last
+	}
+	return g.Worst
+}
+
+func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
+	b := bufio.NewWriter(t.streams.Out)
+	groups := f.shown(t, f.top)
+	for _, g := range groups {
+		if err := t.writer.Spike(b, g, f.of(g)); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
+	if n := f.left(t, groups); n > 0 {
+		fmt.Fprintf(b, "%s more (--top 0 shows all)\n\n", verb.Plural(n, "stack"))
+	}
+	if len(groups) == 0 {
+		fmt.Fprint(b, "no spike\n\n")
+	}
+	for _, text := range []string{t.writer.Lasting(), t.writer.Waiting()} {
+		if text != "" {
+			fmt.Fprintf(b, "%s\n\n", text)
+		}
+	}
+	if err := f.writeSnapshots(b, t); err != nil {
+		return err
+	}
+	t.writeEnd(b, style)
+	return b.Flush()
+}
+
+// suggestionJSON is a line of mark-up in JSON.
+type suggestionJSON struct {
+	Function string `json:"function"`
+	Symbol   string `json:"symbol"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Markup   string `json:"markup"`
+	Why      string `json:"why"`
+}
+
+func (t *spikeSet) suggestions() []suggestionJSON {
+	list := []suggestionJSON{}
+	for _, g := range t.set.Suggest(t.names.name) {
+		list = append(list, suggestionJSON{g.Place.Function, g.Place.Symbol, g.Place.File, g.Place.Line, g.Markup, g.Why})
+	}
+	return list
+}
+
+// gapsJSON is when the clock of a process was late, in nanoseconds since its log began: calls
+// that began or ended then may not have been found.
+type gapsJSON struct {
+	Gaps    [][2]uint64 `json:"gaps_ns"`
+	Late    uint64      `json:"late"` // gaps that there were, of which short ones may not be listed
+	Log     string      `json:"log"`
+	Version int         `json:"version"`
+}
+
+func gapsOf(l *spikes.Log) gapsJSON {
+	out := gapsJSON{Gaps: [][2]uint64{}, Log: l.Name, Version: 1}
+	if l.Trailer != nil {
+		out.Late = l.Trailer.Late
+	}
+	for _, s := range l.Stalls {
+		out.Gaps = append(out.Gaps, [2]uint64{s.From - min(s.From, l.Header.Monotonic), s.To - min(s.To, l.Header.Monotonic)})
+	}
+	return out
+}
+
+// writeJSON prints an object for each spike, in the order of the logs.
+func (t *spikeSet) writeJSON(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	err := t.each(func(log int, e *tracelog.Episode) error {
+		sp := t.set.Spike(log, e)
+		g := t.set.GroupOf(log, e)
+		if sp.Snapshot() {
+			g = spikes.Alone(sp)
+		}
+		if g == nil {
+			return nil
+		}
+		return enc.Encode(t.writer.Object(g, sp))
+	})
+	if err != nil {
+		return err
+	}
+	for _, g := range t.set.Callers {
+		if err := enc.Encode(t.writer.Object(g, g.Worst)); err != nil {
+			return err
+		}
+	}
+	if err := enc.Encode(map[string]any{"version": 1, "suggestions": t.suggestions()}); err != nil {
+		return err
+	}
+	for i := range t.set.Logs {
+		if err := enc.Encode(gapsOf(&t.set.Logs[i])); err != nil {
+			return err
+		}
+	}
+	if err := enc.Encode(map[string]any{"version": 1, "reach": t.set.Reach()}); err != nil {
+		return err
+	}
+	return b.Flush()
+}

@@ -1,0 +1,79 @@
+package spikes
+
+import (
+	"bufio"
+	"fmt"
+	"strconv"
+
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/spikes/spikes"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// writeTable prints a line for each function that took too long by itself.
+func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
+	b := bufio.NewWriter(t.streams.Out)
+	rows := t.set.Rows(spikes.Order(f.sort), t.names.name)
+	left := 0
+	if f.top > 0 && len(rows) > f.top {
+		left = len(rows) - f.top
+		rows = rows[:f.top]
+	}
+	table := &report.Table{Columns: []report.Column{
+		{Title: "most", Align: report.Right},
+		{Title: "self", Align: report.Right},
+		{Title: "worst", Align: report.Right},
+		{Title: "calls", Align: report.Right},
+		{Title: "callers", Align: report.Right},
+		{Title: "function", Shrink: report.Shorten},
+		{Shrink: report.ShortenPath},
+	}}
+	for i := range rows {
+		r := &rows[i]
+		place := r.Place.File
+		if place == "" {
+			place = r.Module
+		} else if r.Place.Line > 0 {
+			place += ":" + strconv.Itoa(r.Place.Line)
+		}
+		table.Add(report.Text(spikes.Duration(r.Most)), report.Text(spikes.Duration(r.Self)), report.Text(spikes.Duration(r.Worst)),
+			report.Text(report.Count(r.Seen)), report.Text(report.Count(r.Callers)),
+			report.Text(r.Place.Function), report.Cell{Text: place, Color: report.Dim})
+	}
+	if err := table.Write(b, style); err != nil {
+		return err
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "%s more (--top 0 shows all)\n", verb.Plural(left, "function"))
+	}
+	if table.Len() == 0 {
+		fmt.Fprintln(b, "no spike")
+	} else {
+		fmt.Fprintln(b, "\nmost: of one call, what no call below explains that took an eighth of it; self: outside all calls below that"+
+			"\ntook too long; worst: the longest call; calls: that took too long. Times are lower bounds")
+	}
+	b.WriteByte('\n')
+	t.writeEnd(b, style)
+	return b.Flush()
+}
+
+// writeEnd prints suggestions and the reach.
+func (t *spikeSet) writeEnd(b *bufio.Writer, style report.Style) {
+	const most = 5
+	if list := t.set.Suggest(t.names.name); len(list) > 0 {
+		fmt.Fprintln(b, style.Paint(report.Bold, "mark-up that would silence what may be no news:"))
+		for _, sug := range list[:min(most, len(list))] {
+			place := sug.Place.File
+			if place != "" && sug.Place.Line > 0 {
+				place = "  " + place + ":" + strconv.Itoa(sug.Place.Line)
+			}
+			fmt.Fprintf(b, "  %s%s\n      %s\n      %s\n", report.Printable(sug.Place.Function), style.Paint(report.Dim, report.Printable(place)),
+				style.Paint(report.Green, sug.Markup), sug.Why)
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintln(b, style.Paint(report.Bold, "what the logs can show:"))
+	for _, text := range t.set.Reach().Lines() {
+		fmt.Fprintln(b, "  "+text)
+	}
+}

@@ -1,0 +1,66 @@
+package toolchain
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+)
+
+// Checks are what build systems compile to learn of the compiler and the system: configure
+// scripts of autoconf, zlib, nginx, QEMU and FFmpeg by the names of their files, CMake,
+// meson, waf and SCons by their directories. They get no probes. Their counts say nothing
+// of the program, the files that they would write when they are run lie in the source
+// tree, and what they tell of libraries and directories is remembered.
+var (
+	checkFile = regexp.MustCompile(`/(?:conftest[^/]*|ztest\d+[^/]*|objs/autotest[^/]*|qemu-conf[^/]*)$`)
+	checkDir  = regexp.MustCompile(`/(?:CMakeFiles/(?:CMakeTmp|CMakeScratch|[^/]+/CompilerId[^/]*)|meson-private|\.conf_check_[^/]*|\.sconf_temp|ffconf\.[^/]*)/`)
+)
+
+// isCheck reports whether a driver compiles or links a check, in the working directory.
+func isCheck(cmd *driver.Command) bool {
+	dir, err := os.Getwd()
+	if err != nil {
+		return false
+	}
+	return isCheckIn(dir, cmd)
+}
+
+func isCheckIn(dir string, cmd *driver.Command) bool {
+	if checkDir.MatchString(dir + "/") {
+		return true
+	}
+	for _, name := range append([]string{cmd.Output}, cmd.Sources...) {
+		if name == "" || name == "-" {
+			continue
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		if checkFile.MatchString(name) || checkDir.MatchString(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// runCheck becomes the compiler of a check. It adds the runtime to a link, for objects and
+// archives that have probes already, but not where the output of -v is what the check wants:
+// CMake and libtool keep the paths that they find in it.
+func runCheck(ctx context.Context, c Compiler, cmd *driver.Command, argv []string, archive string) error {
+	if cmd.Compiles {
+		if err := logEvent(buildEvent{Check: true}); err != nil {
+			return err
+		}
+	}
+	if cmd.Links && !slices.Contains(argv, "-v") {
+		if cmd.Language {
+			argv = append(argv, "-x", "none")
+		}
+		argv = append(argv, archive)
+	}
+	return c.become(ctx, argv, "")
+}

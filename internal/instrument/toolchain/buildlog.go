@@ -1,0 +1,249 @@
+package toolchain
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/catch"
+	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// buildEvent is a line of the build log: an object that was instrumented, or
+// one that was left as it is.
+type buildEvent struct {
+	native.Result
+	Untouched string      `json:",omitempty"` // why
+	Empty     bool        `json:",omitempty"` // it has no function that the flags ask for
+	Check     bool        `json:",omitempty"` // it is a check of the build system
+	Split     *splitEvent `json:",omitempty"` // of a build by a profile
+	Proof     *proofEvent `json:",omitempty"` // of an object with probes
+	Laid      string      `json:",omitempty"` // a module that was linked in the order of a profile
+	Ran       bool        `json:",omitempty"` // a cache had to start its compiler
+	PassedBy  string      `json:",omitempty"` // a launcher that was passed by
+	Cache     string      `json:",omitempty"` // a compiler cache that was asked for Source
+	Launch    string      `json:",omitempty"` // the number of that question, of what answers it as well
+	Uncaught  string      `json:",omitempty"` // a compiler that could not be caught
+}
+
+// logEvent appends to the log of cairn build, if there is one, and to those of builds
+// around it.
+func logEvent(e buildEvent) error {
+	logs := os.Getenv(catch.EnvLog)
+	if logs == "" {
+		return nil
+	}
+	if e.Launch == "" {
+		e.Launch = os.Getenv(catch.EnvLaunch)
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	for path := range strings.SplitSeq(logs, "\n") {
+		if err := appendLine(path, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendLine writes a line at the end of a file that is there. One write to a file opened
+// for appending is not torn by parallel builds.
+func appendLine(path string, line []byte) error {
+	// The log is gone where a wrapper outlives its build; that is no failure.
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// buildSummary is what cairn build says at its end.
+type buildSummary struct {
+	Mode      string              `json:"mode"`
+	Files     int                 `json:"files"`
+	Functions int                 `json:"functions"`
+	Blocks    int                 `json:"blocks"`
+	Skipped   map[string][]string `json:"skipped"`    // reason -> functions
+	EntryOnly []string            `json:"entry_only"` // functions without block probes
+	Untouched map[string][]string `json:"untouched"`  // reason -> files
+
+	Empty    int      `json:"empty"`               // files without a function that the flags ask for
+	Checks   int      `json:"checks"`              // files that build systems compiled to learn of the system
+	Cached   int      `json:"cached"`              // files that a compiler cache had
+	PassedBy []string `json:"passed_by,omitempty"` // launchers that were passed by
+	Uncaught []string `json:"uncaught,omitempty"`  // compilers that were not caught
+
+	Use   *useSummary   `json:"use,omitempty"`   // of a build by a profile
+	Proof *proofSummary `json:"proof,omitempty"` // of a build with --prove
+}
+
+// ReadBuildLog sums up the log of a build, in which all stand-ins wrote what they did.
+func ReadBuildLog(path, mode string) (*buildSummary, error) {
+	sum := &buildSummary{Mode: mode, EntryOnly: []string{}, Skipped: map[string][]string{}, Untouched: map[string][]string{}}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 64<<20)
+	launched := map[string]bool{} // by number: not answered by a compiler
+	for lines.Scan() {
+		var e buildEvent
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return nil, fmt.Errorf("build: %s: %w", path, err)
+		}
+		if e.Cache != "" {
+			launched[e.Launch] = true
+			continue
+		}
+		delete(launched, e.Launch)
+		if !e.Ran {
+			sum.add(&e)
+		}
+	}
+	sum.Cached = len(launched)
+	return sum, lines.Err()
+}
+
+func (b *buildSummary) add(e *buildEvent) {
+	switch {
+	case e.Untouched != "":
+		b.Untouched[e.Untouched] = append(b.Untouched[e.Untouched], e.Source)
+	case e.Check:
+		b.Checks++
+	case e.Empty:
+		b.Empty++
+	case e.PassedBy != "":
+		if !slices.Contains(b.PassedBy, e.PassedBy) {
+			b.PassedBy = append(b.PassedBy, e.PassedBy)
+		}
+	case e.Uncaught != "":
+		if !slices.Contains(b.Uncaught, e.Uncaught) {
+			b.Uncaught = append(b.Uncaught, e.Uncaught)
+		}
+	case e.Proof != nil:
+		if b.Proof == nil {
+			b.Proof = newProofSummary(b.Mode)
+		}
+		b.Proof.add(e.Proof)
+	case e.Split != nil, e.Laid != "":
+		if b.Use == nil {
+			b.Use = &useSummary{Refused: map[string][]string{}}
+		}
+		if e.Laid != "" {
+			b.Use.Laid++
+		} else {
+			b.Use.add(e.Split)
+		}
+	default:
+		b.Files++
+		b.Functions += e.Functions
+		b.Blocks += e.Blocks
+		b.EntryOnly = append(b.EntryOnly, e.EntryOnly...)
+		for _, k := range e.Skipped {
+			b.Skipped[k.Reason] = append(b.Skipped[k.Reason], k.Name)
+		}
+	}
+}
+
+// cleanFirst is what to do where nothing was compiled.
+const cleanFirst = "all was up to date already (make -B, ninja -t clean or cmake --build --clean-first build it anew), or its compilers could not be caught; --allow-nothing if that is right"
+
+// Nothing is the error of a build in which nothing was compiled.
+func (b *buildSummary) Nothing(use *useOptions) error {
+	switch {
+	case b.Cached > 0:
+	case use != nil && (b.Use == nil || b.Use.Files == 0 && b.Use.Laid == 0):
+		return fmt.Errorf("build: nothing was built by %s: %s", use.Profile, cleanFirst)
+	case use == nil && b.Files == 0 && b.Empty > 0:
+		return fmt.Errorf("build: nothing was instrumented: of %s compiled none has a function that the flags ask for (--only, --skip, --min-instructions); --allow-nothing if that is right", verb.Plural(b.Empty, "file"))
+	case use == nil && b.Files == 0 && b.Checks > 0 && len(b.Untouched) == 0:
+		return fmt.Errorf("build: nothing was instrumented: %s compiled are checks of the build system, and the rest was up to date, or nothing; --allow-nothing if that is right", verb.Plural(b.Checks, "file"))
+	case use == nil && b.Files == 0 && len(b.Untouched) == 0:
+		return fmt.Errorf("build: nothing was instrumented: %s", cleanFirst)
+	case use == nil && b.Files == 0:
+		return errors.New("build: nothing was instrumented: all that was compiled is listed above as untouched; --allow-nothing if that is right")
+	}
+	return nil
+}
+
+// Print writes the summary for a reader.
+func (b *buildSummary) Print(s *verb.Streams) {
+	if b.Files > 0 {
+		blocks := ""
+		if mode, _ := prof.ParseMode(b.Mode); mode.HasBlocks() {
+			blocks = fmt.Sprintf(", %s blocks", report.Count(uint64(b.Blocks)))
+		}
+		fmt.Fprintf(s.Err, "cairn: build: instrumented %s in mode %s: %s%s\n",
+			verb.Plural(b.Files, "file"), b.Mode, verb.Plural(b.Functions, "function"), blocks)
+	}
+	if b.Proof != nil {
+		b.Proof.print(s)
+	}
+	printReasons(s, "left alone", "function", b.Skipped)
+	if len(b.EntryOnly) > 0 {
+		printReasons(s, "entry only", "function", map[string][]string{"a branch that cannot reach further": b.EntryOnly})
+	}
+	printReasons(s, "untouched", "file", b.Untouched)
+	b.printCaught(s)
+}
+
+// PrintUse writes the summary of a build by a profile.
+func (b *buildSummary) PrintUse(s *verb.Streams, use *useOptions) {
+	if b.Use != nil {
+		b.Use.print(s, use)
+	}
+	b.printCaught(s)
+}
+
+// printCaught says what other programs did for compilers or instead of them.
+func (b *buildSummary) printCaught(s *verb.Streams) {
+	if b.Cached > 0 {
+		fmt.Fprintf(s.Err, "cairn: build: %s came from ccache, as cairn with the same flags built them before\n", verb.Plural(b.Cached, "file"))
+	}
+	for _, name := range b.PassedBy {
+		fmt.Fprintf(s.Err, "  not used: %s, which compiles where cairn is not; all was compiled here\n", name)
+	}
+	for _, path := range b.Uncaught {
+		fmt.Fprintf(s.Err, "  not caught: %s compiled something without cairn; have the build start cairn cc %s\n", path, path)
+	}
+}
+
+func printReasons(s *verb.Streams, what, unit string, reasons map[string][]string) {
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		names := reasons[why]
+		shown := strings.Join(shownNames(names[:min(len(names), 3)], unit), ", ")
+		if len(names) > 3 {
+			shown += ", ..."
+		}
+		fmt.Fprintf(s.Err, "  %s: %s, %s (%s)\n", what, verb.Plural(len(names), unit), why, shown)
+	}
+}
+
+// shownNames are names as people know them.
+func shownNames(names []string, unit string) []string {
+	if unit != "function" {
+		return names
+	}
+	short := report.Names{Short: true}
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = short.Show(name)
+	}
+	return shown
+}

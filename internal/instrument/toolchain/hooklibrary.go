@@ -1,0 +1,77 @@
+package toolchain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/cairnprof/cairn/internal/instrument/nativert"
+)
+
+// hookLibraryName is the file that is preloaded into programs to hook them.
+const hookLibraryName = "libcairn-spike.so"
+
+// attachLibraryName is the file that is put into running programs to hook them.
+const attachLibraryName = "libcairn-attach.so"
+
+// HookLibrary returns the path of the library that is preloaded, which it builds on first
+// use.
+func HookLibrary(ctx context.Context) (string, error) {
+	return libraryOf(ctx, "hooks-", hookLibraryName, nativert.TimedFlags, nativert.LibraryObjects(), nativert.LibraryLinkFlags)
+}
+
+// AttachLibrary is HookLibrary for the library that is put into running programs.
+func AttachLibrary(ctx context.Context) (string, error) {
+	return libraryOf(ctx, "attach-", attachLibraryName, nativert.AttachFlags, nativert.AttachObjects(), nativert.AttachLinkFlags)
+}
+
+func libraryOf(ctx context.Context, prefix, library string, flags []string, objects []nativert.Object, link []string) (string, error) {
+	for _, name := range []string{"cc", "gcc", "clang"} {
+		path, err := RealTool(name)
+		if err != nil {
+			continue
+		}
+		c, err := FindCompiler(path)
+		if err != nil {
+			return "", err
+		}
+		dir, err := Cached(prefix, "the library for hooks", c, ShimOptions{}, "", func(tmp, _ string) error {
+			return buildLibrary(ctx, tmp, c, library, flags, objects, link)
+		})
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(dir, library), nil
+	}
+	return "", errors.New("no C compiler (cc, gcc, clang) on PATH to build the library for hooks with")
+}
+
+// buildLibrary compiles and links a library in tmp.
+func buildLibrary(ctx context.Context, tmp string, c Compiler, library string, flags []string, objects []nativert.Object, linkFlags []string) error {
+	src := filepath.Join(tmp, "src")
+	if err := os.Mkdir(src, 0o755); err != nil {
+		return err
+	}
+	for _, f := range nativert.Sources() {
+		if err := os.WriteFile(filepath.Join(src, f.Name), f.Data, 0o644); err != nil {
+			return err
+		}
+	}
+	link := []string{"-o", filepath.Join(tmp, library)}
+	for _, o := range objects {
+		if err := compileObject(ctx, src, c, flags, o); err != nil {
+			return err
+		}
+		link = append(link, o.Name)
+	}
+	cmd := exec.CommandContext(ctx, c.Path, append(link, linkFlags...)...)
+	cmd.Dir = src
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("linking %s: %w: %s", library, err, bytes.TrimSpace(out))
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package toolchain
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cairnprof/cairn/internal/instrument/catch"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// A launcher is started in a compiler's place, as "ccache gcc -c x.c" or by a link called
+// gcc, and starts the compiler or does without. ccache takes objects of earlier builds: our
+// configuration becomes a part of what it knows them by. The others compile on other
+// machines or in servers, where cairn is not; the compiler is started in their place.
+
+// ccache is the launcher that is kept.
+const ccache = "ccache"
+
+var launcherName = regexp.MustCompile(`^(?:ccache|distcc|icecc|sccache)$`)
+
+// launcherAt returns the name of the launcher that a path leads to, "" for none.
+func launcherAt(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || !launcherName.MatchString(filepath.Base(real)) {
+		return ""
+	}
+	return filepath.Base(real)
+}
+
+// launch is a launcher's command line.
+type launch struct {
+	launcher string   // its name
+	path     string   // its executable, as called
+	words    []string // argv up to the compiler's arguments
+	compiler string   // as the command line has it
+	args     []string // the compiler's
+}
+
+// parseLaunch takes a launcher's command line apart. It is nil if no compiler is started:
+// the launcher was asked for something else, or is one for another language.
+func parseLaunch(path string, args []string) *launch {
+	l := &launch{launcher: launcherAt(path), path: path, words: []string{path}, args: args}
+	if l.launcher != filepath.Base(path) { // a link that is called as a compiler
+		l.compiler = filepath.Base(path)
+		return l
+	}
+	n := 0
+	for n < len(args) && l.launcher == ccache && strings.Contains(args[n], "=") {
+		n++ // settings
+	}
+	l.words = append(l.words, args[:n]...)
+	for n < len(args) && launcherName.MatchString(filepath.Base(args[n])) {
+		n++ // one that the first would start, and that is passed by
+	}
+	if n == len(args) || !compilerName.MatchString(filepath.Base(args[n])) {
+		return nil
+	}
+	l.words = append(l.words, args[n])
+	l.compiler = args[n]
+	if launcherAt(args[n]) != "" {
+		l.compiler = filepath.Base(args[n])
+	}
+	l.args = args[n+1:]
+	return l
+}
+
+// behind returns the compiler that a launcher starts in the end.
+func (l *launch) behind() (string, error) {
+	if filepath.Base(l.compiler) != l.compiler {
+		return l.compiler, nil
+	}
+	return RealTool(l.compiler)
+}
+
+// environment is what makes ccache keep objects of one configuration apart from all others:
+// key is its name and file has it as content. Versions before 4.5 know no name.
+func (l *launch) environment(ctx context.Context, key, file string) []string {
+	namespace := key
+	if old := os.Getenv("CCACHE_NAMESPACE"); old != "" && old != key {
+		namespace = old + "-" + key
+	}
+	// What users list themselves counts on, in the environment or their settings.
+	files, set := os.LookupEnv("CCACHE_EXTRAFILES")
+	if real, err := filepath.EvalSymlinks(l.path); err == nil && !set {
+		cmd := exec.CommandContext(ctx, real, "--get-config", "extra_files_to_hash")
+		cmd.Env = append(os.Environ(), catch.EnvLaunch+"=0")
+		if out, err := cmd.Output(); err == nil {
+			files = strings.TrimSpace(string(out))
+		}
+	}
+	if files != "" {
+		file = files + ":" + file
+	}
+	return []string{"CCACHE_NAMESPACE=" + namespace, "CCACHE_EXTRAFILES=" + file}
+}
+
+// launch goes on with a launcher that was caught in a build.
+func (w *wrapper) launch(ctx context.Context, s *verb.Streams, path string, args []string) error {
+	l := parseLaunch(path, args)
+	switch {
+	case l == nil:
+		return becomeOpen(path, append([]string{path}, args...), catch.EnvLaunch+"=0")
+	case l.launcher != ccache:
+		if err := logEvent(buildEvent{PassedBy: l.launcher}); err != nil {
+			return err
+		}
+		compiler, err := l.behind()
+		if err != nil {
+			return err
+		}
+		return RunCompiler(ctx, s, InstrumentFlags{Shim: w.opts.Shim, DefaultDir: w.opts.DefaultDir}, compiler, l.args)
+	}
+	id, err := logLaunch(l)
+	if err != nil {
+		return err
+	}
+	key, file := identity(cmp.Or(w.dir, os.Getenv(catch.EnvBuild)))
+	return becomeOpen(path, append(l.words[:len(l.words):len(l.words)], l.args...), append(l.environment(ctx, key, file), id)...)
+}
+
+// logLaunch notes what a cache may answer without its compiler. Other command lines it
+// hands on. It returns the variable by which the answers of compilers are known.
+func logLaunch(l *launch) (variable string, err error) {
+	id := fmt.Sprintf("%d.%d", os.Getpid(), time.Now().UnixNano())
+	variable = catch.EnvLaunch + "=" + id
+	cmd := driver.Parse(driver.FamilyOf(l.compiler), l.args, ReadResponse)
+	if !cmd.Compiles || cmd.Links || len(cmd.Sources) != 1 || cmd.Refusal != "" || isCheck(&cmd) {
+		return variable, nil
+	}
+	return variable, logEvent(buildEvent{Result: native.Result{Source: cmd.Sources[0]}, Cache: l.launcher, Launch: id})
+}
+
+// becomeOpen is become for what starts compilers that are to be caught.
+func becomeOpen(path string, argv []string, env ...string) error {
+	os.Unsetenv(catch.EnvCaught)
+	if err := syscall.Exec(path, argv, append(os.Environ(), env...)); err != nil {
+		return fmt.Errorf("build: running %s: %w", path, err)
+	}
+	return nil
+}
+
+// throughLauncher returns the compiler that a launcher is to start for cairn cc, and its
+// arguments. Through ccache it is run by become.
+func throughLauncher(path string, args []string) (*Compiler, []string, error) {
+	l := parseLaunch(path, args)
+	if l == nil {
+		return nil, nil, nil
+	}
+	behind, err := l.behind()
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := FindCompiler(behind)
+	if err != nil {
+		return nil, nil, err
+	}
+	if l.launcher == ccache {
+		c.cache = l
+	}
+	return &c, l.args, nil
+}
+
+// become replaces the process by the compiler, through the cache in front of it. dir is the
+// directory of ours that knows the configuration, "" if the compiler does nothing of ours.
+func (c *Compiler) become(ctx context.Context, argv []string, dir string, env ...string) error {
+	if c.cache == nil {
+		return become(c.Path, argv, env...)
+	}
+	if dir != "" {
+		key, file := identity(dir)
+		env = append(env, c.cache.environment(ctx, key, file)...)
+		id, err := logLaunch(c.cache)
+		if err != nil {
+			return err
+		}
+		env = append(env, id, "CCACHE_PREFIX=") // other machines have no cairn
+	}
+	words := c.cache.words
+	return become(c.cache.path, append(words[:len(words):len(words)], argv[1:]...), env...)
+}

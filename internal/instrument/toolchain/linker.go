@@ -1,0 +1,62 @@
+package toolchain
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
+)
+
+// FoundLinker is a linker and what it says of itself.
+type FoundLinker struct {
+	Name    string // for messages
+	Kind    linkorder.Linker
+	Version linkorder.Version
+	Err     error // it does not say which linker it is
+}
+
+// word returns the linker as -fuse-ld= names it, "" if it is not known.
+func (l *FoundLinker) word() string { return strings.TrimPrefix(string(l.Kind), "ld.") }
+
+// LinkerAt asks the linker at path what it is.
+func LinkerAt(ctx context.Context, path string) FoundLinker {
+	l := FoundLinker{Name: path}
+	for _, option := range []string{"--version", "-v"} { // the latter is Apple's
+		out, _ := exec.CommandContext(ctx, path, option).CombinedOutput()
+		if l.Kind, l.Version = linkorder.DetectLinker(string(out)); l.Kind != "" {
+			return l
+		}
+	}
+	l.Err = fmt.Errorf("%s --version does not say which linker it is", path)
+	return l
+}
+
+// Linker asks the driver for the linker that the command starts.
+func (c Compiler) Linker(ctx context.Context, cmd *driver.Command) FoundLinker {
+	args := cmd.Forward()
+	if cmd.Linker != "" {
+		args = append(args, "-fuse-ld="+cmd.Linker)
+	}
+	return LinkerOfDriver(ctx, c.Path, args)
+}
+
+// LinkerOfDriver has the driver at path, with args, start its linker, which says what it
+// is. The driver alone knows where it finds it: by -B, COMPILER_PATH, --ld-path or the
+// tables that it was built with.
+func LinkerOfDriver(ctx context.Context, path string, args []string) FoundLinker {
+	// Without an output it would be a.out, if a linker took no notice.
+	args = append(args[:len(args):len(args)], "-o", "/dev/null", "-Wl,--version")
+	cmd := exec.CommandContext(ctx, path, args...)
+	out, err := cmd.Output()
+	l := FoundLinker{Name: "the linker of " + path}
+	if l.Kind, l.Version = linkorder.DetectLinker(string(out)); l.Kind != "" {
+		return l
+	}
+	if l.Err = fmt.Errorf("%s does not say which linker it starts", cmd); err != nil {
+		l.Err = fmt.Errorf("%w (%w)", l.Err, err)
+	}
+	return l
+}

@@ -1,0 +1,181 @@
+package toolchain
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/prove"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// proofEvent is what was proved of an object: a line of the build log.
+type proofEvent struct {
+	Source string `json:"source"`
+	Object string `json:"sha256"` // of the object with probes
+	prove.Certificate
+}
+
+// checkProve refuses --prove for builds whose objects are not judged.
+func (f *InstrumentFlags) checkProve() error {
+	if mode, _ := prof.ParseMode(f.Shim.Mode); f.Shim.Prove && mode.Timed() {
+		return verb.Usagef("--prove judges probes that record, and not those that measure time: mode %s is not proved", f.Shim.Mode)
+	}
+	return nil
+}
+
+// proveObject holds the object that the assembler made of a text with probes against
+// the one that it makes of the plain text, src. An object that differs is removed.
+func (sh *shim) proveObject(ctx context.Context, args []string, src []byte, source string) error {
+	output := asOutput(args)
+	if info, err := os.Stat(output); err == nil && !info.Mode().IsRegular() {
+		return nil // /dev/null, which configure likes: there is no object to judge
+	}
+	dir, err := os.MkdirTemp("", "cairn-prove-")
+	if err != nil {
+		return fmt.Errorf("as: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	twin := filepath.Join(dir, "plain.o")
+	if err := sh.assemble(ctx, append(withoutOutputs(args), "-o", twin), src); err != nil {
+		return err
+	}
+	plain, err := objfile.OpenRelocatable(twin)
+	if err != nil {
+		return fmt.Errorf("as: %s: the object without probes: %w", source, err)
+	}
+	probed, err := objfile.OpenRelocatable(output)
+	if err != nil {
+		return fmt.Errorf("as: %w", err)
+	}
+	data, err := os.ReadFile(output)
+	if err != nil {
+		return fmt.Errorf("as: %w", err)
+	}
+	digest := sha256.Sum256(data)
+	event := proofEvent{Source: source, Object: hex.EncodeToString(digest[:]), Certificate: prove.Objects(plain, probed)}
+	if err := logEvent(buildEvent{Proof: &event}); err != nil {
+		return err
+	}
+	if !event.Different() {
+		return nil
+	}
+	for _, f := range event.Findings {
+		if f.Different {
+			fmt.Fprintf(sh.streams.Err, "cairn: %s: %sthe code with probes is not the plain code: %s\n", source, functionPrefix(f.Function), f.Why)
+		}
+	}
+	fmt.Fprintf(sh.streams.Err, "cairn: %s: the object is removed; leave the function out with --skip, and report it\n", source)
+	os.Remove(output)
+	return verb.ExitError(1)
+}
+
+func functionPrefix(name string) string {
+	if name == "" {
+		return ""
+	}
+	return name + ": "
+}
+
+// asOutput returns the file that an assembler writes.
+func asOutput(args []string) string {
+	output := "a.out"
+	for i, a := range args {
+		switch {
+		case a == "-o" && i+1 < len(args):
+			output = args[i+1]
+		case strings.HasPrefix(a, "-o") && len(a) > 2:
+			output = a[2:]
+		}
+	}
+	return output
+}
+
+// withoutOutputs returns an assembler's arguments less those that name files to write.
+func withoutOutputs(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "-o" || a == "--MD":
+			i++
+		case strings.HasPrefix(a, "-o"), strings.HasPrefix(a, "-a") && !strings.HasPrefix(a, "-arch"):
+		default:
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// proofSummary is what a build has proved of its objects: the certificate.
+type proofSummary struct {
+	Version      string       `json:"cairn"`
+	Mode         string       `json:"mode"`
+	Functions    int          `json:"functions"`
+	Proved       int          `json:"proved"`
+	Instructions int          `json:"instructions"`
+	Probes       int          `json:"probes"`
+	Objects      []proofEvent `json:"objects"`
+}
+
+func newProofSummary(mode string) *proofSummary {
+	return &proofSummary{Version: verb.BuildVersion(debug.ReadBuildInfo()).Version, Mode: mode, Objects: []proofEvent{}}
+}
+
+func (p *proofSummary) add(e *proofEvent) {
+	p.Functions += e.Functions
+	p.Proved += e.Proved
+	p.Instructions += e.Instructions
+	p.Probes += e.Probes
+	p.Objects = append(p.Objects, *e)
+}
+
+// Certify writes the certificate of a build to a file, if one is named.
+func (b *buildSummary) Certify(s *verb.Streams, file string) error {
+	if b.Proof == nil {
+		b.Proof = newProofSummary(b.Mode)
+	}
+	if file != "" {
+		return verb.WriteFile(s, file, func(w io.Writer) error { return report.WriteJSON(w, b.Proof) })
+	}
+	return nil
+}
+
+// Different reports whether an object is not the plain one. Its compiler failed, but the
+// build may have gone on.
+func (p *proofSummary) Different() bool {
+	return p != nil && slices.ContainsFunc(p.Objects, func(e proofEvent) bool { return e.Different() })
+}
+
+// maxFindings bounds the functions that the summary names as not proved.
+const maxFindings = 8
+
+// print writes the share of functions that are proved, and why others are not.
+func (p *proofSummary) print(s *verb.Streams) {
+	fmt.Fprintf(s.Err, "  proved: %s of %s do what they do without probes: %s instructions, %s probes\n",
+		report.Count(uint64(p.Proved)), verb.Plural(p.Functions, "function"), report.Count(uint64(p.Instructions)), report.Count(uint64(p.Probes)))
+	left := maxFindings
+	for i := range p.Objects {
+		for _, f := range p.Objects[i].Findings {
+			what := "not proved"
+			if f.Different {
+				what = "different"
+			}
+			if left--; left >= 0 {
+				fmt.Fprintf(s.Err, "  %s: %s: %s%s\n", what, p.Objects[i].Source, functionPrefix(f.Function), f.Why)
+			}
+		}
+	}
+	if left < 0 {
+		fmt.Fprintf(s.Err, "  not proved: %s more; --certificate FILE lists them\n", verb.Plural(-left, "function"))
+	}
+}

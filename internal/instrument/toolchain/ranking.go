@@ -1,0 +1,55 @@
+package toolchain
+
+import (
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
+	"github.com/cairnprof/cairn/internal/layout/order"
+	"github.com/cairnprof/cairn/internal/profile/callgraph"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// JoinAlgorithms lists the algorithms of orders for help texts.
+func JoinAlgorithms() string {
+	var names []string
+	for _, a := range order.Algorithms() {
+		names = append(names, string(a))
+	}
+	return strings.Join(names, ", ")
+}
+
+// OrderEdges returns the calls of g within the module of the given index. The
+// calls of a function are shared out among those that call it; where calls are
+// not counted, the runs that observed an edge are its weight.
+func OrderEdges(g *callgraph.Graph, module int, m *prof.Module) []order.Edge {
+	callers := make([]uint64, len(g.Nodes))
+	for _, e := range g.Edges {
+		callers[e.To]++
+	}
+	var edges []order.Edge
+	for _, e := range g.Edges {
+		from, to := g.Nodes[e.From], g.Nodes[e.To]
+		if from.Module != module || to.Module != module {
+			continue
+		}
+		weight := max(e.Runs, 1)
+		if c := m.Counts[to.Func].Calls; c > 0 {
+			weight = max(weight, c/callers[e.To])
+		}
+		edges = append(edges, order.Edge{Caller: uint32(from.Func), Callee: uint32(to.Func), Weight: weight})
+	}
+	return edges
+}
+
+// Listed returns the ranked functions in the terms of linkorder.
+func Listed(m *prof.Module, ranked []uint32, sameBuild bool) []linkorder.Func {
+	funcs := make([]linkorder.Func, len(ranked))
+	for i, k := range ranked {
+		f := &m.Funcs[k]
+		funcs[i] = linkorder.Func{Name: f.Name, File: f.File, Split: len(f.Fragments) > 1}
+		if sameBuild {
+			funcs[i].Addr = f.Addr()
+		}
+	}
+	return funcs
+}

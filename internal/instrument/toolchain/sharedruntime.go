@@ -1,0 +1,111 @@
+package toolchain
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cairnprof/cairn/internal/instrument/nativert"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// With --shared-runtime programs map the runtime from a file when they start. Its path is
+// in each program, and its name has a digest of what is in it, so that runtimes of different
+// versions and modes lie side by side and a program never finds one that it does not know.
+
+// maxRuntimeDir bounds the directory: the path is in each program.
+const maxRuntimeDir = 1024
+
+// checkSharedRuntime validates --shared-runtime and makes it absolute.
+func (f *InstrumentFlags) checkSharedRuntime() error {
+	dir := f.Shim.Runtime
+	if dir == "" {
+		return nil
+	}
+	if f.Shim.Timed() {
+		return verb.Usagef("--shared-runtime: mode %s has a runtime of another kind, which is linked in; modes that record have one", f.Shim.Mode)
+	}
+	if strings.ContainsFunc(dir, func(r rune) bool { return r < ' ' || r == 0x7f }) || !utf8.ValidString(dir) {
+		return verb.Usagef("--shared-runtime %q: the path is to be in programs as text", dir)
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if len(abs) > maxRuntimeDir {
+		return verb.Usagef("--shared-runtime: a path of %d bytes, %d are allowed", len(abs), maxRuntimeDir)
+	}
+	f.Shim.Runtime = abs
+	return nil
+}
+
+// runtimeCopy is the directory of a toolchain that has the file.
+const runtimeCopy = "runtime"
+
+// buildImage makes the file of a runtime for programs that map it from dir, puts a copy into
+// tmp, and returns its path in dir.
+func buildImage(ctx context.Context, tmp, src string, c Compiler, dir, defaultDir string) (string, error) {
+	o := nativert.Image(defaultDir)
+	if err := compileObject(ctx, src, c, nativert.Flags, o); err != nil {
+		return "", err
+	}
+	const linked, image = "image", "image.bin"
+	for _, argv := range [][]string{
+		append([]string{c.Path, "-o", linked, o.Name}, nativert.ImageLinkFlags...),
+		{"objcopy", "-O", "binary", "-j", nativert.ImageSection, linked, image},
+	} {
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		cmd.Dir = src
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("linking the shared runtime: %s: %w: %s", argv[0], err, bytes.TrimSpace(out))
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(src, image))
+	if err != nil {
+		return "", err
+	}
+	digest := sha256.Sum256(data)
+	name := fmt.Sprintf("cairn-%x.rt", digest[:6])
+	if err := os.Mkdir(filepath.Join(tmp, runtimeCopy), 0o755); err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, name), os.WriteFile(filepath.Join(tmp, runtimeCopy, name), data, 0o644)
+}
+
+// placeRuntime writes the file of a toolchain's runtime to dir, if it is not there.
+func placeRuntime(toolchain, dir string) error {
+	from := filepath.Join(toolchain, runtimeCopy)
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(from, e.Name()))
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, e.Name())
+		old, err := os.ReadFile(path)
+		if err == nil && bytes.Equal(old, data) {
+			continue
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("--shared-runtime: %w", err)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("--shared-runtime: %w", err)
+		}
+		if err := verb.WriteBytes(&verb.Streams{}, path, data); err != nil {
+			return fmt.Errorf("--shared-runtime: %w", err)
+		}
+	}
+	return nil
+}

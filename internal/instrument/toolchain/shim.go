@@ -1,0 +1,252 @@
+package toolchain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// envSources is set by cairn cc and cairn build for the stand-in for the assembler: paths
+// of the sources, one a line.
+const envSources = "CAIRN_SOURCES"
+
+// shim is one run of cairn in the place of the assembler.
+type shim struct {
+	opts    ShimOptions
+	dir     string // it was started from
+	broken  error  // why opts could not be read
+	streams verb.Streams
+}
+
+// AsShim returns the shim if args say that cairn was started as one: under
+// the name as, with its options beside it.
+func AsShim(args []string, s verb.Streams) (*shim, bool) {
+	if filepath.Base(args[0]) != "as" {
+		return nil, false
+	}
+	sh := &shim{streams: s, dir: filepath.Dir(args[0])}
+	found, err := readOptions(filepath.Join(filepath.Dir(args[0]), shimOptionsFile), &sh.opts)
+	sh.broken = err
+	return sh, found
+}
+
+// lineMarker is the first line of what a preprocessor made.
+var lineMarker = regexp.MustCompile(`^# [01] "([^"\\\n]+)"`)
+
+// readOptions reads the file beside a stand-in and reports whether it is
+// there.
+func readOptions(path string, opts any) (found bool, err error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	if err := json.Unmarshal(text, opts); err != nil {
+		return true, fmt.Errorf("%s: %w; remove the directory it is in", path, err)
+	}
+	return true, nil
+}
+
+// asInputs splits an assembler's arguments into its inputs, by index, and
+// reports whether it is to make 64-bit x86 code.
+func asInputs(args []string) (inputs []int, x64 bool) {
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "--64":
+			x64 = true
+		case a == "-o" || a == "-I" || a == "--defsym" || a == "--MD" || a == "--debug-prefix-map":
+			i++
+		case a == "-" || a == "--" || !strings.HasPrefix(a, "-"):
+			inputs = append(inputs, i)
+		}
+	}
+	return inputs, x64
+}
+
+// Run assembles what the driver asked for, with probes if it is a compiler's
+// output.
+func (sh *shim) Run(ctx context.Context, args []string) error {
+	if sh.broken != nil {
+		return fmt.Errorf("as: %w", sh.broken)
+	}
+	inputs, x64 := asInputs(args)
+	if len(inputs) > 1 {
+		return sh.assemble(ctx, args, nil)
+	}
+	src, piped, err := sh.read(args, inputs)
+	if err != nil {
+		return fmt.Errorf("as: %w", err)
+	}
+	asIs := func() error {
+		if piped {
+			return sh.assemble(ctx, args, src)
+		}
+		return sh.assemble(ctx, args, nil)
+	}
+	if !native.IsCompilerOutput(src) {
+		name := "standard input"
+		if !piped {
+			name = args[inputs[0]]
+		}
+		if m := lineMarker.FindSubmatch(src); m != nil {
+			name = string(m[1]) // a .S, which comes from the preprocessor under another name
+		}
+		if err := logEvent(buildEvent{Result: native.Result{Source: name}, Untouched: "assembly written by hand"}); err != nil {
+			return err
+		}
+		return asIs()
+	}
+	if sh.opts.Use != nil {
+		return sh.runSplit(ctx, args, inputs, src, piped, x64)
+	}
+	out, result, err := sh.rewrite(src, x64)
+	switch {
+	case err != nil && sh.opts.Lenient:
+		return asIs()
+	case err == nil && result.Functions == 0 && len(result.Skipped) == 0:
+		if err := logEvent(buildEvent{Result: native.Result{Source: result.Source}, Empty: true}); err != nil {
+			return err
+		}
+		return asIs()
+	case err != nil:
+		return err
+	}
+	if err := logEvent(buildEvent{Result: result}); err != nil {
+		return err
+	}
+	if err := sh.assembleRewritten(ctx, args, inputs, piped, src, out, result.Source); err != nil {
+		return err
+	}
+	if sh.opts.Prove {
+		return sh.proveObject(ctx, withoutInput(args, inputs, piped), src, result.Source)
+	}
+	return nil
+}
+
+// assembleRewritten assembles out, which is made of src. Where the assembler refuses
+// that, it is asked for src: it may refuse that as well, what is written in inline
+// assembly, or the output's name.
+func (sh *shim) assembleRewritten(ctx context.Context, args []string, inputs []int, piped bool, src, out []byte, name string) error {
+	from := withoutInput(args, inputs, piped)
+	var messages bytes.Buffer
+	failure := sh.assembleTo(ctx, &messages, from, out)
+	if failure == nil {
+		_, err := messages.WriteTo(sh.streams.Err)
+		return err
+	}
+	if err := sh.assemble(ctx, from, src); err != nil {
+		return err
+	}
+	object := outputOf(args)
+	if info, err := os.Lstat(object); err == nil && info.Mode().IsRegular() { // not /dev/null
+		os.Remove(object) // without probes: a build must not take it
+	}
+	if _, err := messages.WriteTo(sh.streams.Err); err != nil {
+		return err
+	}
+	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler refused the instrumented code; leave the function out with --skip, and report it\n", name)
+	return failure
+}
+
+// withoutInput returns args less the input file, which comes through a pipe
+// instead.
+func withoutInput(args []string, inputs []int, piped bool) []string {
+	if piped {
+		return args
+	}
+	return append(args[:inputs[0]:inputs[0]], args[inputs[0]+1:]...)
+}
+
+// read returns the text to assemble and whether it came through a pipe.
+func (sh *shim) read(args []string, inputs []int) (src []byte, piped bool, err error) {
+	if len(inputs) == 0 || args[inputs[0]] == "-" || args[inputs[0]] == "--" {
+		src, err = io.ReadAll(sh.streams.In)
+		return src, true, err
+	}
+	src, err = os.ReadFile(args[inputs[0]])
+	return src, false, err
+}
+
+func (sh *shim) rewrite(src []byte, x64 bool) ([]byte, native.Result, error) {
+	if !x64 {
+		return nil, native.Result{}, errors.New("as: the compiler makes code for another machine: cairn instruments x86-64 ELF; use --lenient to build it as it is")
+	}
+	mode, ok := prof.ParseMode(sh.opts.Mode)
+	if !ok {
+		return nil, native.Result{}, fmt.Errorf("as: %s: unknown mode %q", shimOptionsFile, sh.opts.Mode)
+	}
+	opts := native.Options{Mode: mode, Atomic: sh.opts.Atomic, MinInsns: sh.opts.MinInsns, Groups: sh.opts.Groups, Group: sh.opts.Group, Slots: sh.opts.OrderSlots, Small: sh.opts.Small, Flight: sh.opts.Flight, Counts: sh.opts.Counts, Longest: sh.opts.Longest, Depth: sh.opts.Depth, Exact: sh.opts.exact()}
+	var err error
+	if opts.Only, err = CompileAll(sh.opts.Only); err != nil {
+		return nil, native.Result{}, err
+	}
+	if opts.Skip, err = CompileAll(sh.opts.Skip); err != nil {
+		return nil, native.Result{}, err
+	}
+	if s := os.Getenv(envSources); s != "" {
+		opts.Sources = strings.Split(s, "\n")
+	}
+	unit, err := native.Parse(src)
+	if err != nil {
+		return nil, native.Result{}, fmt.Errorf("as: the compiler's output, %w", err)
+	}
+	out, result := native.Rewrite(unit, opts)
+	return out, result, nil
+}
+
+// CompileAll compiles regular expressions.
+func CompileAll(patterns []string) ([]*regexp.Regexp, error) {
+	out := make([]*regexp.Regexp, len(patterns))
+	for i, p := range patterns {
+		re, err := regexp.Compile(p)
+		if err != nil {
+			return nil, verb.Usagef("pattern %q: %w", p, err)
+		}
+		out[i] = re
+	}
+	return out, nil
+}
+
+// assemble runs the real assembler. src goes to its standard input, unless it
+// is nil.
+func (sh *shim) assemble(ctx context.Context, args []string, src []byte) error {
+	return sh.assembleTo(ctx, sh.streams.Err, args, src)
+}
+
+// assembleTo is assemble with the assembler's messages written to w.
+func (sh *shim) assembleTo(ctx context.Context, w io.Writer, args []string, src []byte) error {
+	cmd := exec.CommandContext(ctx, sh.opts.Assembler, args...)
+	if src != nil {
+		cmd.Stdin = bytes.NewReader(src)
+	}
+	cmd.Stdout, cmd.Stderr = sh.streams.Out, w
+	return ChildError(cmd.Run())
+}
+
+// ChildError turns the failure of a child that has said what is wrong into
+// its exit code.
+func ChildError(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return verb.ExitError(128 + int(status.Signal()))
+		}
+		return verb.ExitError(exit.ExitCode())
+	}
+	return err
+}

@@ -1,0 +1,412 @@
+package toolchain
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
+	"github.com/cairnprof/cairn/internal/layout/order"
+	"github.com/cairnprof/cairn/internal/profile/callgraph"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// useOptions are what cairn cc --use tells its stand-ins.
+type useOptions struct {
+	Profile   string `json:"profile"` // absolute path
+	Digest    string `json:"digest"`  // of its content: the cache's key has it
+	Algorithm string `json:"algorithm"`
+	NoSplit   bool   `json:"no_split,omitempty"`
+}
+
+// useProfile is the copy of the profile in the cache, so that all of a build
+// sees the same one.
+const useProfile = "use.mip"
+
+// usePrefix starts the names of the directories in the cache.
+const usePrefix = "use-"
+
+// load reads the profile that opts name and notes its content.
+func (u *useOptions) load() (*prof.Profile, error) {
+	path, err := filepath.Abs(u.Profile)
+	if err != nil {
+		return nil, err
+	}
+	data, err := verb.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := mip.ReadProfile(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", u.Profile, err)
+	}
+	if len(p.Modules) == 0 {
+		return nil, fmt.Errorf("%s: the profile is empty", u.Profile)
+	}
+	sum := sha256.Sum256(data)
+	u.Profile, u.Digest = path, hex.EncodeToString(sum[:])
+	return p, nil
+}
+
+// useBuild is what a compiler or linker needs to build by a profile.
+type useBuild struct {
+	dir  string // in the cache
+	opts useOptions
+}
+
+// prepareUse returns the directory for a compiler and a profile, which it
+// fills on first use.
+func prepareUse(ctx context.Context, c Compiler, opts ShimOptions) (*useBuild, error) {
+	dir, err := Cached(usePrefix, "to build by "+opts.Use.Profile, c, opts, "", func(tmp, self string) error {
+		return fillUse(ctx, tmp, self, c, opts)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &useBuild{dir: dir, opts: *opts.Use}, nil
+}
+
+// fillUse puts the stand-in for the assembler and the profile into tmp.
+func fillUse(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions) error {
+	data, err := verb.ReadFile(opts.Use.Profile)
+	if err != nil {
+		return err
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != opts.Use.Digest {
+		return errors.New("the profile has changed since the build began: start the build again")
+	}
+	if err := os.WriteFile(filepath.Join(tmp, useProfile), data, 0o644); err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(tmp, "bin"), 0o755); err != nil {
+		return err
+	}
+	if opts.Assembler, err = realAssembler(ctx, c, self); err != nil {
+		return err
+	}
+	return writeShim(filepath.Join(tmp, "bin"), self, opts)
+}
+
+// writeShim puts the stand-in for the assembler into bin.
+func writeShim(bin, self string, opts ShimOptions) error {
+	if err := os.Symlink(self, filepath.Join(bin, "as")); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(opts, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(bin, shimOptionsFile), text, 0o644)
+}
+
+// useCompiler becomes the compiler, which then builds by the profile.
+func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Command, shim ShimOptions, argv []string) error {
+	b, err := prepareUse(ctx, c, shim)
+	if err != nil {
+		return err
+	}
+	var link []string
+	if cmd.Links {
+		if link, err = b.linkArgs(ctx, s, c.Linker(ctx, &cmd), cmd.Output); err != nil {
+			return err
+		}
+	}
+	bin := filepath.Join(b.dir, "bin")
+	if b.opts.NoSplit {
+		bin = ""
+	}
+	return c.become(ctx, append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...), b.dir, driverEnv(cmd)...)
+}
+
+// linkArgs returns the arguments of a driver that make its linker lay out the module
+// output by the profile. A linker that takes no order gets none, with a note.
+func (b *useBuild) linkArgs(ctx context.Context, s *verb.Streams, l FoundLinker, output string) ([]string, error) {
+	err := l.Err
+	var format linkorder.Format
+	if err == nil {
+		format, err = l.Kind.Format(l.Version)
+	}
+	if err != nil {
+		verb.Note(s, "%s: the functions stay in their order: %v", l.Name, err)
+		return nil, nil
+	}
+	if err := logEvent(buildEvent{Laid: cmp.Or(output, "a.out")}); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(b.dir, fmt.Sprintf("%s.%s.order", orderName(output), format))
+	if Exists(path) {
+		return format.Args(path), nil
+	}
+	p, err := verb.ReadProfile(filepath.Join(b.dir, useProfile))
+	if err != nil {
+		return nil, err
+	}
+	funcs, err := rankedFuncs(p, filepath.Base(output), order.Algorithm(b.opts.Algorithm))
+	if err != nil {
+		return nil, err
+	}
+	if !b.opts.NoSplit {
+		funcs = append(funcs, coldParts(funcs)...)
+	}
+	rendered, _ := linkorder.Render(format, linkorder.Resolve(funcs, &linkorder.Link{}).Entries)
+	err = verb.WriteBytes(s, path, rendered)
+	return format.Args(path), err
+}
+
+// orderName is a file name for the order of a module.
+func orderName(output string) string {
+	base := filepath.Base(output)
+	if output == "" || len(base) > 100 {
+		sum := sha256.Sum256([]byte(base))
+		return hex.EncodeToString(sum[:8])
+	}
+	return base
+}
+
+// rankedFuncs ranks the functions of the module that is called name; of all
+// modules, one after the other, if none is.
+func rankedFuncs(p *prof.Profile, name string, alg order.Algorithm) ([]linkorder.Func, error) {
+	modules := []int{}
+	for i := range p.Modules {
+		if p.Modules[i].Module == name {
+			modules = append(modules, i)
+		}
+	}
+	if len(modules) == 0 {
+		for i := range p.Modules {
+			modules = append(modules, i)
+		}
+	}
+	graph := callgraph.Build(p, false)
+	var funcs []linkorder.Func
+	for _, i := range modules {
+		m := &p.Modules[i]
+		in := order.FromModule(m, OrderEdges(graph, i, m))
+		r, err := order.Compute(in, alg, order.Options{})
+		if err != nil {
+			return nil, err
+		}
+		funcs = append(funcs, Listed(m, r.Ran(in), false)...)
+	}
+	return funcs, nil
+}
+
+// coldParts returns what was split off functions, in their order. A run of
+// another kind than those of the profile needs some of it: where it lies
+// together, that touches fewer pages.
+func coldParts(funcs []linkorder.Func) []linkorder.Func {
+	var parts []linkorder.Func
+	for i := range funcs {
+		name := funcs[i].Name
+		sections := []string{native.ColdSection + name, ".text.unlikely." + name, ".text.split." + name}
+		for _, suffix := range native.ColdSuffixes {
+			parts = append(parts, linkorder.Func{Name: name + suffix, File: funcs[i].File, Sections: sections})
+		}
+	}
+	return parts
+}
+
+// runSplit assembles a compiler's output with its cold blocks moved away. Should
+// the assembler refuse that, the output is assembled as it is.
+func (sh *shim) runSplit(ctx context.Context, args []string, inputs []int, src []byte, piped, x64 bool) error {
+	args = withoutInput(args, inputs, piped)
+	out, event, err := sh.split(src, x64)
+	if err != nil {
+		return err
+	}
+	if event == nil {
+		return sh.assemble(ctx, args, src)
+	}
+	if err := logEvent(buildEvent{Split: event}); err != nil {
+		return err
+	}
+	var messages bytes.Buffer
+	if sh.assembleTo(ctx, &messages, args, out) == nil {
+		_, err := messages.WriteTo(sh.streams.Err)
+		return err
+	}
+	if err := sh.assemble(ctx, args, src); err != nil {
+		return err // it is not the split that it refuses
+	}
+	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler refused the split code: report it; the file is built without\n", event.Source)
+	return nil
+}
+
+// split returns the text of the compiler's output with its cold blocks moved
+// away.
+func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
+	if !x64 {
+		return src, nil, nil
+	}
+	p, err := verb.ReadProfile(filepath.Join(sh.dir, "..", useProfile))
+	if err != nil {
+		return nil, nil, err
+	}
+	unit, err := native.Parse(src)
+	if err != nil {
+		return nil, nil, fmt.Errorf("as: the compiler's output, %w", err)
+	}
+	cold := newColdModules(p)
+	opts := native.SplitOptions{MinInsns: native.DefaultMinInsns, Whole: true}
+	if s := os.Getenv(envSources); s != "" {
+		opts.Sources = strings.Split(s, "\n")
+	}
+	out, result := native.Split(unit, cold.blocks, opts)
+	return out, &splitEvent{result, cold.stale, cold.missing}, nil
+}
+
+// splitEvent is what became of an object by a profile.
+type splitEvent struct {
+	native.SplitResult
+	Stale   int // functions that the profile has in another shape
+	Missing int // functions that it does not have
+}
+
+// coldModules asks all modules of a profile: the same source may be in several.
+type coldModules struct {
+	modules        []*native.ColdProfile
+	stale, missing int
+}
+
+func newColdModules(p *prof.Profile) *coldModules {
+	c := new(coldModules)
+	for i := range p.Modules {
+		c.modules = append(c.modules, native.NewColdProfile(&p.Modules[i]))
+	}
+	return c
+}
+
+// blocks is a native.ColdBlocks: a block is cold if it ran in no module, and
+// nothing is known of a function that one of them has in another shape. Other
+// modules may have functions of that name from other sources.
+func (c *coldModules) blocks(f native.FuncInfo) ([]bool, bool) {
+	var cold []bool
+	best := 0
+	for _, m := range c.modules {
+		best = max(best, m.Match(f))
+	}
+	for _, m := range c.modules {
+		if m.Match(f) < best {
+			continue
+		}
+		stale := m.Stale
+		blocks, ok := m.Blocks(f)
+		switch {
+		case m.Stale > stale:
+			c.stale++
+			return nil, false
+		case !ok:
+		case cold == nil:
+			cold = blocks
+		default:
+			for i := range cold {
+				cold[i] = cold[i] && blocks[i]
+			}
+		}
+	}
+	if cold == nil {
+		c.missing++
+	}
+	return cold, cold != nil
+}
+
+// hasBlocks reports whether p tells of blocks.
+func hasBlocks(p *prof.Profile) bool {
+	for i := range p.Modules {
+		if slices.ContainsFunc(p.Modules[i].Funcs, func(f prof.Func) bool { return f.Mode.HasBlocks() }) {
+			return true
+		}
+	}
+	return false
+}
+
+// useSummary is what cairn build --use says at its end.
+type useSummary struct {
+	Files   int                 `json:"files"`
+	Laid    int                 `json:"laid"`    // modules that were linked in the profile's order
+	Split   int                 `json:"split"`   // functions whose cold blocks went away
+	Moved   int                 `json:"moved"`   // functions that never ran, moved away whole
+	Hot     int                 `json:"hot"`     // functions without cold blocks worth moving
+	Stale   int                 `json:"stale"`   // functions that the profile has in another shape
+	Missing int                 `json:"missing"` // functions that the profile does not have
+	Refused map[string][]string `json:"refused"` // reason -> functions with cold blocks that were left
+}
+
+func (u *useSummary) add(r *splitEvent) {
+	u.Files++
+	u.Split += len(r.Split)
+	u.Moved += len(r.Moved)
+	u.Hot += r.Hot
+	u.Stale += r.Stale
+	u.Missing += r.Missing
+	for _, k := range r.Refused {
+		u.Refused[k.Reason] = append(u.Refused[k.Reason], k.Name)
+	}
+}
+
+func (u *useSummary) print(s *verb.Streams, use *useOptions) {
+	profile := use.Profile
+	if u.Files == 0 {
+		fmt.Fprintf(s.Err, "cairn: build: laid out by %s: %s; no function was split\n", profile, verb.Plural(u.Laid, "module"))
+		return
+	}
+	fmt.Fprintf(s.Err, "cairn: build: built %s by %s: %s split, %s moved away whole, %s left as they are\n",
+		verb.Plural(u.Files, "file"), profile, verb.Plural(u.Split, "function"), verb.Plural(u.Moved, "function"), verb.Plural(u.Hot, "function"))
+	if u.Stale > 0 {
+		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken, left as they are\n", verb.Plural(u.Stale, "function"))
+	}
+	if u.Missing > 0 {
+		fmt.Fprintf(s.Err, "  unknown: %s not in the profile, or without blocks there\n", verb.Plural(u.Missing, "function"))
+	}
+	printReasons(s, "not split", "function", u.Refused)
+}
+
+// useLinker becomes a linker that a build starts itself.
+func (w *wrapper) useLinker(ctx context.Context, s *verb.Streams, c Compiler, path string, argv []string) error {
+	b, err := prepareUse(ctx, c, w.opts.Shim)
+	if err != nil {
+		return err
+	}
+	link, err := b.linkArgs(ctx, s, LinkerAt(ctx, path), outputOf(argv))
+	if err != nil {
+		return err
+	}
+	return become(path, append(argv, linkByHand(link)...))
+}
+
+// linkByHand returns the arguments for a linker that a build starts itself:
+// what a driver would make of driverArgs.
+func linkByHand(driverArgs []string) []string {
+	var out []string
+	for i, a := range driverArgs {
+		switch words, ok := strings.CutPrefix(a, "-Wl,"); {
+		case ok:
+			out = append(out, strings.Split(words, ",")...)
+		case a == "-Xlinker":
+		default:
+			out = append(out, driverArgs[i])
+		}
+	}
+	return out
+}
+
+// outputOf returns the operand of -o.
+func outputOf(args []string) string {
+	if i := slices.Index(args, "-o"); i >= 0 && i+1 < len(args) {
+		return args[i+1]
+	}
+	return "a.out"
+}

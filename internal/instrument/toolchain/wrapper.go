@@ -1,0 +1,328 @@
+package toolchain
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/catch"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// A wrapper is cairn in the place of a compiler or linker: caught by the library that
+// cairn build has loaded into a build's programs, or under the tool's name in a directory
+// that is first on PATH. The directory stays, in case a build remembers a path in it
+// (CMake does); without a cairn build around it a wrapper becomes the tool as it is.
+
+// wrapperFile holds, beside the wrappers, the flags of cairn build.
+const wrapperFile = "cairn-build.json"
+
+// WrapperOptions is the content of wrapperFile.
+type WrapperOptions struct {
+	Shim       ShimOptions `json:"shim"`
+	DefaultDir string      `json:"default_dir"`
+	Tool       string      `json:"tool,omitempty"` // the only one wrapped; "" for those on PATH
+}
+
+var (
+	compilerName = regexp.MustCompile(`^(?:x86_64-(?:[^/]*?-)?(?:gnu|musl)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95)(?:-\d+(?:\.\d+)*)?$`)
+	linkerName   = regexp.MustCompile(`^(?:x86_64-(?:[^/]*?-)?(?:gnu|musl)-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
+)
+
+// StandsInFor reports whether cairn build catches programs of that name.
+func StandsInFor(name string) bool {
+	return compilerName.MatchString(name) || linkerName.MatchString(name) || launcherName.MatchString(name)
+}
+
+// WrapperDir returns the directory with the flags of a build, and cairn. It is another one
+// for each of its configurations: of the flags, of a profile's content, of cairn itself.
+func WrapperDir(s *verb.Streams, opts WrapperOptions) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(self)
+	if err != nil {
+		return "", err
+	}
+	cache, err := verb.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	text, err := json.MarshalIndent(opts, "", "\t")
+	if err != nil {
+		return "", err
+	}
+	key := sha256.Sum256(fmt.Appendf(nil, "%s %d %d\n%s", self, info.Size(), info.ModTime().UnixNano(), text))
+	dir := filepath.Join(cache, "build-"+hex.EncodeToString(key[:8]))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	// Wrappers of another build may be reading it, and the cache may be one
+	// that is only read.
+	file := filepath.Join(dir, wrapperFile)
+	if old, err := os.ReadFile(file); err != nil || !bytes.Equal(old, text) {
+		if err := verb.WriteBytes(s, file, text); err != nil {
+			return "", err
+		}
+	}
+	if _, file := identity(dir); !Exists(file) {
+		if err := verb.WriteBytes(s, file, []byte(filepath.Base(dir)+"\n")); err != nil {
+			return "", err
+		}
+	}
+	return dir, LinkTools(dir, []string{catch.Program})
+}
+
+// LinkTools puts cairn into dir under each of the names.
+func LinkTools(dir string, names []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// WrapVariable returns the value of a variable that names a compiler or linker
+// by its absolute path, maybe with arguments, with a wrapper in its place: the
+// one in dir if it stands for the same file, else one for that file alone. Any
+// other value is returned as it is.
+func WrapVariable(s *verb.Streams, dir, value string, opts WrapperOptions) (string, error) {
+	value = strings.TrimSpace(value)
+	tool, args := value, ""
+	if i := strings.IndexAny(value, " \t"); i >= 0 {
+		tool, args = value[:i], value[i:]
+	}
+	name := filepath.Base(tool)
+	if !filepath.IsAbs(tool) || !compilerName.MatchString(name) && !linkerName.MatchString(name) {
+		return value, nil
+	}
+	// It may be the wrapper of a cairn build around this one.
+	var outer WrapperOptions
+	if found, err := readOptions(filepath.Join(filepath.Dir(tool), wrapperFile), &outer); err != nil {
+		return "", fmt.Errorf("build: %w", err)
+	} else if found {
+		tool = outer.Tool
+	}
+	if tool == "" {
+		return filepath.Join(dir, name) + args, nil
+	}
+	if onPath, err := RealTool(name); err != nil || !sameFile(tool, onPath) {
+		opts.Tool = tool
+		if dir, err = WrapperDir(s, opts); err != nil {
+			return "", err
+		}
+		if err := LinkTools(dir, []string{name}); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(dir, name) + args, nil
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// ToolsOnPath lists the names of compilers and linkers on PATH, except in the
+// directory given.
+func ToolsOnPath(except string) []string {
+	var names []string
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if dir == except {
+			continue
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // PATH often names directories that are not there
+		}
+		for _, e := range entries {
+			if n := e.Name(); StandsInFor(n) {
+				names = append(names, n)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// wrapper is one run of cairn in the place of a compiler or linker.
+type wrapper struct {
+	name   string
+	tool   string // path of what was caught, "" for a wrapper on PATH
+	dir    string // where opts are
+	opts   WrapperOptions
+	broken error // why opts could not be read
+}
+
+// AsWrapper returns the wrapper if args say that cairn was started as one, or the
+// environment says what was caught.
+func AsWrapper(args []string) (*wrapper, bool) {
+	if tool, dir := os.Getenv(catch.EnvTool), os.Getenv(catch.EnvBuild); tool != "" && dir != "" {
+		w := &wrapper{name: filepath.Base(args[0]), tool: asCalled(tool, args[0]), dir: dir}
+		if !StandsInFor(w.name) {
+			w.name = filepath.Base(tool)
+		}
+		var found bool
+		if found, w.broken = readOptions(filepath.Join(dir, wrapperFile), &w.opts); !found {
+			w.broken = fmt.Errorf("%s is not there: it was removed while the build ran; start the build again", filepath.Join(dir, wrapperFile))
+		}
+		return w, true
+	}
+	return asWrapperOnPath(args)
+}
+
+// asCalled returns the path of a caught tool by which it was called. A driver that was
+// caught at its start is known by its file alone, and there are links to one file that ask
+// for different languages.
+func asCalled(tool, name string) string {
+	candidates := []string{name}
+	if filepath.Base(name) == name {
+		candidates = nil
+		for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+			candidates = append(candidates, filepath.Join(dir, name))
+		}
+	}
+	for _, path := range candidates {
+		if sameFile(path, tool) {
+			return path
+		}
+	}
+	return tool
+}
+
+// asWrapperOnPath is AsWrapper for the directories of wrappers. A tool found through PATH is
+// started under its bare name, so PATH is asked for the directory as well.
+func asWrapperOnPath(args []string) (*wrapper, bool) {
+	name := filepath.Base(args[0])
+	if !StandsInFor(name) {
+		return nil, false
+	}
+	dirs := []string{filepath.Dir(args[0])}
+	if dirs[0] == "." {
+		dirs = filepath.SplitList(os.Getenv("PATH"))
+	}
+	for _, dir := range dirs {
+		if !Exists(filepath.Join(dir, name)) {
+			continue
+		}
+		w := &wrapper{name: name, dir: dir}
+		found, err := readOptions(filepath.Join(dir, wrapperFile), &w.opts)
+		if w.broken = err; found {
+			return w, true
+		}
+	}
+	return nil, false
+}
+
+// Run becomes the real tool.
+func (w *wrapper) Run(ctx context.Context, s *verb.Streams, args []string) error {
+	caught := os.Getenv(catch.EnvCaught) != ""
+	os.Unsetenv(catch.EnvTool)
+	os.Setenv(catch.EnvCaught, "1") // what we compile for ourselves is not caught
+	if w.broken != nil {
+		return fmt.Errorf("build: %w", w.broken)
+	}
+	path := cmp.Or(w.tool, w.opts.Tool)
+	if path == "" {
+		var err error
+		// What a launcher finds on PATH is us, and we are past it.
+		if path, err = toolOnPath(w.name, !caught && os.Getenv(catch.EnvLaunch) == ""); err != nil {
+			return err
+		}
+	}
+	switch {
+	case caught || !building():
+		return become(path, append([]string{path}, args...))
+	case launcherAt(path) != "":
+		return w.launch(ctx, s, path, args)
+	case linkerName.MatchString(w.name):
+		return w.link(ctx, s, path, args)
+	}
+	return RunCompiler(ctx, s, InstrumentFlags{Shim: w.opts.Shim, DefaultDir: w.opts.DefaultDir}, path, args)
+}
+
+// building reports whether the cairn build that a wrapper is of is under way. What a build
+// leaves running (servers, watchers) keeps its environment.
+func building() bool {
+	for log := range strings.SplitSeq(os.Getenv(catch.EnvLog), "\n") {
+		if log != "" && Exists(log) {
+			return true
+		}
+	}
+	return false
+}
+
+// RealTool finds a tool on PATH past the wrappers, those of another cairn build
+// included, and past launchers.
+func RealTool(name string) (string, error) { return toolOnPath(name, false) }
+
+func toolOnPath(name string, launchers bool) (string, error) {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		path := filepath.Join(dir, name)
+		if Exists(filepath.Join(dir, wrapperFile)) {
+			continue
+		}
+		found, err := exec.LookPath(path)
+		if err == nil && (launchers || launcherName.MatchString(name) || launcherAt(found) == "") {
+			return found, nil
+		}
+	}
+	return "", fmt.Errorf("build: no %s on PATH besides cairn's wrapper and compiler caches", name)
+}
+
+// link runs a linker that the build starts itself, with the runtime behind its
+// own arguments. A linker that a wrapped driver starts has it already.
+func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args []string) error {
+	argv := append([]string{w.name}, args...)
+	for _, a := range args {
+		switch {
+		case a == "-r" || a == "-i" || a == "--relocatable" || a == "--version" || a == "-v" || a == "-V" || a == "--help",
+			filepath.Base(a) == "libcairn.a":
+			return become(path, argv)
+		}
+	}
+	if !slices.ContainsFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }) {
+		return become(path, argv)
+	}
+	for _, name := range []string{"cc", "gcc", "clang"} {
+		found, err := RealTool(name)
+		if err != nil {
+			continue
+		}
+		c, err := FindCompiler(found)
+		if err != nil {
+			return err
+		}
+		if w.opts.Shim.Use != nil {
+			return w.useLinker(ctx, s, c, path, argv)
+		}
+		tc, err := prepare(ctx, c, w.opts.Shim, w.opts.DefaultDir)
+		if err != nil {
+			return err
+		}
+		argv = append(append(argv[:1:1], "--build-id"), args...)
+		linker := LinkerAt(ctx, path)
+		argv = append(argv, driver.LinkerArgs(args, tc, linker.word())...)
+		return become(path, append(argv, tc.Archive))
+	}
+	return errors.New("build: no cc on PATH to compile the runtime with")
+}

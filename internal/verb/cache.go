@@ -1,0 +1,35 @@
+package verb
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// CacheDir returns the directory for what cairn builds for itself.
+func CacheDir() (string, error) {
+	if dir := os.Getenv("CAIRN_CACHE"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	// Build sandboxes often have no home, or one that is not there.
+	if base, err := os.UserCacheDir(); err == nil {
+		dir := filepath.Join(base, "cairn")
+		if os.MkdirAll(dir, 0o755) == nil {
+			return dir, nil
+		}
+	}
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("cairn-%d", os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(stat.Uid) != os.Getuid() {
+		return "", fmt.Errorf("%s is not a directory of this user alone; set CAIRN_CACHE", dir)
+	}
+	return dir, nil
+}

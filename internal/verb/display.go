@@ -1,0 +1,129 @@
+package verb
+
+import (
+	"os"
+	"regexp"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/cairnprof/cairn/internal/report"
+)
+
+// DisplayFlags say how a verb shows its result.
+type DisplayFlags struct {
+	Json    bool
+	Mangled bool
+	Short   bool // only verbs of traces have it
+	color   string
+}
+
+func (d *DisplayFlags) Register(c *cobra.Command) {
+	c.Flags().BoolVar(&d.Json, "json", false, "print JSON")
+	d.RegisterMangled(c)
+	d.RegisterColor(c)
+}
+
+func (d *DisplayFlags) RegisterMangled(c *cobra.Command) {
+	c.Flags().BoolVar(&d.Mangled, "mangled", false, "show symbol names as they are, not demangled")
+}
+
+// RegisterNames adds the flags of how verbs of traces show functions.
+func (d *DisplayFlags) RegisterNames(c *cobra.Command) {
+	d.RegisterMangled(c)
+	d.RegisterShort(c)
+}
+
+func (d *DisplayFlags) RegisterShort(c *cobra.Command) {
+	c.Flags().BoolVar(&d.Short, "short-names", false, "show functions without their parameters and template arguments")
+}
+
+func (d *DisplayFlags) RegisterColor(c *cobra.Command) {
+	c.Flags().StringVar(&d.color, "color", "auto", "colour the output: `when` is auto, always or never")
+}
+
+// Style returns how to write to s.Out.
+func (d *DisplayFlags) Style(s *Streams) (report.Style, error) {
+	var st report.Style
+	f, tty := outTerminal(s)
+	if tty {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			st.Width = w
+		}
+	}
+	switch d.color {
+	case "always":
+		st.Color = true
+	case "never":
+	case "auto", "":
+		st.Color = tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	default:
+		return st, Usagef("--color %s: there is auto, always and never", d.color)
+	}
+	return st, nil
+}
+
+// outTerminal returns the terminal that standard output is, if it is one.
+func outTerminal(s *Streams) (*os.File, bool) {
+	f, ok := s.Out.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+// NotOnTerminal refuses to write what only programs can read to a terminal.
+func NotOnTerminal(s *Streams, path, what, flag string) error {
+	if _, tty := outTerminal(s); tty && path == "-" {
+		return Usagef("%s is not for a terminal: give a file with %s, or send it to a program", what, flag)
+	}
+	return nil
+}
+
+// Names returns how to show symbols. JSON always has both forms of a name, whole.
+func (d *DisplayFlags) Names() *report.Names {
+	return &report.Names{Mangled: d.Mangled && !d.Json, Short: d.Short && !d.Json}
+}
+
+// NameFilter selects functions by their symbol or by what that demangles to.
+type NameFilter struct {
+	re   *regexp.Regexp
+	full *report.Names // whatever is displayed
+}
+
+// NewNameFilter compiles a regular expression of function names; "" matches all.
+func NewNameFilter(pattern string) (NameFilter, error) {
+	if pattern == "" {
+		return NameFilter{}, nil
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return NameFilter{}, Usagef("--regexp: %w", err)
+	}
+	return NameFilter{re, &report.Names{}}, nil
+}
+
+func (f NameFilter) Match(symbol string) bool {
+	return f.re == nil || f.re.MatchString(symbol) || f.re.MatchString(f.full.Show(symbol))
+}
+
+// RegisterRegexp adds the flag whose pattern selects functions.
+func RegisterRegexp(c *cobra.Command, pattern *string, usage string) {
+	c.Flags().StringVarP(pattern, "regexp", "r", "", usage)
+}
+
+// OtherWord lets a flag have a second name, which help does not list.
+func OtherWord(c *cobra.Command, flag, word string) {
+	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == word {
+			name = flag
+		}
+		return pflag.NormalizedName(name)
+	})
+}
+
+// NoArgs is cobra.NoArgs with the exit code of a wrong command line.
+func NoArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usagef("%s takes no argument %q (see %s -h)", c.Name(), args[0], c.CommandPath())
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package verb
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/format/perfdata"
+	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// ExactFiles is a check of the number of arguments; most < 0 is any number.
+func ExactFiles(verb, what string, least, most int) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least {
+			return Usagef("%s: give %s (see cairn %s -h)", verb, what, verb)
+		}
+		if most >= 0 && len(args) > most {
+			return Usagef("%s: give %s, not %d (see cairn %s -h)", verb, what, len(args), verb)
+		}
+		return nil
+	}
+}
+
+// ReadHead returns the bytes that tell a file's kind, fewer if it is shorter.
+func ReadHead(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, mip.DetectSize)
+	n, err := io.ReadFull(f, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	return head[:n], nil
+}
+
+// IsELF reports whether a file that begins with head is an ELF file.
+func IsELF(head []byte) bool { return bytes.HasPrefix(head, []byte("\x7fELF")) }
+
+// KindName says what a file with this head is.
+func KindName(head []byte) string {
+	switch mip.Detect(head) {
+	case mip.KindRaw:
+		return "a raw file"
+	case mip.KindMap:
+		return "a map"
+	case mip.KindProfile:
+		return "a profile"
+	}
+	switch {
+	case IsELF(head):
+		return "a binary"
+	case mippack.Detect(head):
+		return "a pack of raw files"
+	case tracelog.Detect(head):
+		return "a log of spikes (cairn spikes shows it)"
+	case sampleprof.Detect(head):
+		return "a sample profile (cairn info sums it up)"
+	case perfdata.Detect(head), bytes.Contains(head, []byte("PERF_RECORD_MMAP")): // text of samples can be anything
+		return "samples (cairn samples says what is in them, cairn profgen and cairn flame take them with --binary)"
+	case len(head) == 0:
+		return "empty"
+	}
+	return "nothing that cairn knows"
+}
+
+// maxFile bounds the files that are read whole.
+const maxFile = 1 << 30
+
+// Note prints a remark that is no failure.
+func Note(s *Streams, format string, args ...any) {
+	fmt.Fprintf(s.Err, "cairn: note: %s\n", fmt.Sprintf(format, args...))
+}
+
+// ReadProfile reads the .mip file at path.
+func ReadProfile(path string) (*prof.Profile, error) {
+	data, err := ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	switch mip.Detect(data) {
+	case mip.KindRaw:
+		return nil, fmt.Errorf("%s is a raw file: merge it into a profile first (cairn merge -h)", path)
+	case mip.KindMap:
+		return nil, fmt.Errorf("%s is a map: create a profile from it first (cairn create -h)", path)
+	}
+	switch {
+	case IsELF(data):
+		return nil, fmt.Errorf("%s is a binary: give the profile of its runs (cairn merge -h)", path)
+	case mippack.Detect(data):
+		return nil, fmt.Errorf("%s is a pack of raw files: merge it into a profile first (cairn merge -h)", path)
+	}
+	p, err := mip.ReadProfile(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+// ReadFile reads a regular file of at most maxFile bytes.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s: larger than %d bytes", path, maxFile)
+	}
+	return data, err
+}
+
+// IsStream reports whether path can be read once only, so that looking at what it
+// begins with would lose that.
+func IsStream(path string) bool {
+	st, err := os.Stat(path)
+	return path == logfile.Stdin || err == nil && !st.Mode().IsRegular() && !st.IsDir()
+}

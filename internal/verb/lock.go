@@ -1,0 +1,54 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// LockProfile keeps other merges out of the profile at path until unlock is
+// called, so that two of them at once lose nothing. The lock is on the file
+// itself; as each merge replaces it, the lock counts only if the path still
+// leads to the file that was locked.
+func LockProfile(ctx context.Context, path string) (unlock func(), err error) {
+	for {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := lockFile(ctx, f); err != nil {
+			f.Close()
+			return nil, err
+		}
+		locked, err1 := f.Stat()
+		now, err2 := os.Stat(path)
+		if err1 == nil && err2 == nil && os.SameFile(locked, now) {
+			return func() { f.Close() }, nil
+		}
+		f.Close()
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lockFile waits for the lock on f, or for the end of ctx.
+func lockFile(ctx context.Context, f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil || errors.Is(err, syscall.ENOLCK) || errors.Is(err, errors.ErrUnsupported):
+			return nil // or a file system without locks: better merge than not
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(20 * time.Millisecond):
+			}
+		case !errors.Is(err, syscall.EINTR):
+			return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package verb
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// SizeFlag is a number of bytes on the command line.
+type SizeFlag int64
+
+// units of sizes, of 1024 of the one before.
+var sizeUnits = []string{"B", "KB", "MB", "GB", "TB"}
+
+func (v *SizeFlag) Set(text string) error {
+	digits := strings.TrimRight(text, "KMGTBkmgtb")
+	unit := -1
+	for i, u := range sizeUnits {
+		if strings.EqualFold(text[len(digits):], u) {
+			unit = i
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil || unit < 0 || n == 0 || bits.Len64(n)+10*unit > 62 {
+		return fmt.Errorf("%q is no size: 64MB, 2GB", text)
+	}
+	*v = SizeFlag(n << (10 * unit))
+	return nil
+}
+
+func (*SizeFlag) Type() string { return "size" }
+
+func (v *SizeFlag) String() string {
+	n, unit := int64(*v), 0
+	for n != 0 && n%1024 == 0 && unit+1 < len(sizeUnits) {
+		n, unit = n/1024, unit+1
+	}
+	return strconv.FormatInt(n, 10) + sizeUnits[unit]
+}

@@ -1,0 +1,43 @@
+// Package verb holds what all commands of cairn share: their streams, errors and exit
+// codes, flags for what is shown and how, and files that are read and written whole or not
+// at all.
+package verb
+
+import (
+	"fmt"
+	"io"
+)
+
+// Streams are the three standard streams of a command.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer // data
+	Err io.Writer // talk
+}
+
+// Exit codes, as the help text states them.
+const (
+	ExitOK    = 0
+	ExitFail  = 1 // the command failed, or a --strict or --check gate did
+	ExitUsage = 2 // an error of the command line
+
+	ExitInterrupted = 128 + 2 // as shells have it for SIGINT
+)
+
+// UsageError marks an error of the command line itself.
+type UsageError struct{ err error }
+
+func (e UsageError) Error() string { return e.err.Error() }
+
+func (e UsageError) Unwrap() error { return e.err }
+
+// Usagef returns an error that ends the command with exit code 2.
+func Usagef(format string, args ...any) error {
+	return UsageError{fmt.Errorf(format, args...)}
+}
+
+// ExitError ends the command with a code of its own and prints nothing more:
+// the child that a wrapper ran has spoken already.
+type ExitError int
+
+func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }

@@ -1,0 +1,52 @@
+package verb
+
+import (
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+)
+
+type versionJSON struct {
+	Version  string `json:"cairn"`
+	Revision string `json:"revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // the sources differed from the revision
+	Go       string `json:"go"`
+}
+
+// BuildVersion takes from the build information what there is of it: a build
+// from a module cache has a version, one from a checkout a revision.
+func BuildVersion(info *debug.BuildInfo, ok bool) versionJSON {
+	v := versionJSON{Version: "unknown"}
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	v.Go = info.GoVersion
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Revision = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
+}
+
+func (v versionJSON) Write(w io.Writer) error {
+	words := []string{"cairn", v.Version}
+	if v.Revision != "" {
+		words = append(words, v.Revision)
+	}
+	if v.Modified {
+		words = append(words, "modified")
+	}
+	if v.Go != "" {
+		words = append(words, v.Go)
+	}
+	_, err := fmt.Fprintln(w, strings.Join(words, " "))
+	return err
+}
