@@ -1,4 +1,4 @@
-// Corpus builds real programs by build systems that know nothing of cairn, in each
+// Command corpus builds real programs by build systems that know nothing of cairn, in each
 // mode, by their profiles, and through a compiler cache, runs their own tests, and says
 // whether they answer what they answer without probes.
 //

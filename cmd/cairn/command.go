@@ -11,7 +11,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/debuginfod"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/instrument/toolchain"
+	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 

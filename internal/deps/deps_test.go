@@ -1,8 +1,14 @@
-// Package deps holds the import rule of docs/architecture.md as a table. To add
-// an edge, add it here and there, and say why in the commit.
+// Package deps holds the import rule of docs/architecture.md: which room of the tree may
+// import which, which packages may reach the machine, and which modules of others are used
+// where. To add an edge, add it here, say why in the commit, and run
+//
+//	go test ./internal/deps -update
 package deps
 
 import (
+	"flag"
+	"fmt"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -16,146 +22,80 @@ import (
 	"testing"
 )
 
+var update = flag.Bool("update", false, "write the tables of docs/architecture.md anew")
+
 const module = "github.com/cairnprof/cairn"
 
-// rule says what a package may import besides the standard library.
-type rule struct {
-	ours   string // our packages, parted by blanks; "*" for all
-	others string // modules of others
-	// pure packages take plain data and give plain data: nothing of the
-	// standard library that reaches the machine.
-	pure bool
+// room is a part of the tree whose packages may import each other, as far as there is no
+// cycle, and those of the rooms that it uses.
+type room struct {
+	name, holds string
+	dirs        string // its packages, and those below them, parted by blanks
+	uses        string // names of rooms, parted by blanks
 }
 
-// rules has a line for each package. Rows import from rows above.
-var rules = map[string]rule{
-	"format/mip/wire":      {pure: true},
-	"format/tracelog/wire": {pure: true},
+// rooms are in the order in which data meets them: each uses only those above it.
+var rooms = []room{
+	{"ground", "the nouns as plain data; the cursor that reads bytes, and what opens large inputs", "prof trace sample internal/bytecur internal/logfile", ""},
+	{"format", "readers and writers of files, each with a drawing of its format", "format", "ground"},
+	{"binary", "what is read of programs: sections, symbols, lines, instructions", "internal/binary", "ground format"},
+	{"report", "tables, JSON, colour and pages", "internal/report", "ground"},
+	{"profile", "raw files to profiles; coverage, call graph, differences", "internal/profile", "ground format binary"},
+	{"layout", "where functions stand: orders and pages", "internal/layout", "ground"},
+	{"calls", "logs of calls to tries, tables, pictures and databases", "internal/calls", "ground format report"},
+	{"spikes", "the calls that took too long", "internal/spikes", "ground format report calls"},
+	{"mark", "spikes in Go programs: linked into programs of others", "mark", "format spikes"},
+	{"samples", "samples to restored stacks and profiles for compilers", "internal/samples", "ground format binary calls"},
+	{"export", "profiles for compilers, linkers and other profilers", "internal/export", "ground format profile calls"},
+	{"instrument", "probes, wrappers and hooks, and the runtime in the program", "internal/instrument", "ground format binary"},
+	{"watch", "programs as they are, watched from outside or changed while they run", "internal/watch", "ground binary instrument"},
+	{"verb", "what all commands share", "internal/verb", "ground format binary report export watch"},
+	{"toolchain", "what stands in for compilers, assemblers and linkers", "internal/toolchain", "ground format binary report profile layout instrument verb"},
+	{
+		"cli", "the commands: flags, files, and calls of the rooms above", "internal/cli",
+		"ground format binary report profile layout calls spikes samples export instrument watch verb toolchain",
+	},
+	{"cmd", "the table of commands", "cmd/cairn", "binary report verb toolchain cli"},
+	{
+		"proof", "tests against independent programs; benchmarks, real programs, random programs",
+		"internal/oracle internal/deps docs bench corpus torture", "ground format binary samples watch",
+	},
+}
 
-	"prof":                    {pure: true},
-	"internal/bytecur":        {pure: true},
-	"trace":                   {pure: true},
-	"internal/binary/domtree": {pure: true}, "internal/samples/flowcount": {pure: true},
-	"internal/calls/sketch": {pure: true},
-	"internal/binary/x86":   {pure: true},
+// reaches are the packages that reach the machine: files, processes, sockets, the clock. All
+// others are pure: plain data in, plain data out.
+var reaches = strings.Fields(`
+	internal/logfile
+	internal/binary/debuginfod internal/binary/objfile internal/binary/symbolize
+	internal/profile/rawfiles
+	internal/samples/tailguests
+	internal/spikes/control internal/spikes/marklog mark
+	internal/toolchain internal/verb
+	internal/watch/attach internal/watch/ptrace
+	internal/cli/build internal/cli/calls internal/cli/flame internal/cli/layout internal/cli/profile internal/cli/samples internal/cli/spikes
+	cmd/cairn
+	internal/oracle internal/deps docs bench corpus torture`)
 
-	"internal/binary/debuginfod": {},
-
-	"internal/binary/ehframe":        {ours: "internal/bytecur", pure: true},
-	"internal/instrument/detour":     {ours: "internal/binary/x86 internal/binary/ehframe", pure: true},
-	"internal/instrument/detourfile": {ours: "internal/instrument/detour internal/binary/ehframe internal/binary/objfile"},
-	"sample":                         {pure: true},
-
-	"format/unsymbolized": {ours: "sample", pure: true},
-	"format/perfscript":   {ours: "sample", pure: true},
-
-	"internal/samples/survey":      {ours: "sample", pure: true},
-	"format/perfdata":              {ours: "sample", others: "github.com/klauspost/compress/zstd", pure: true},
-	"format/perfdata/perfdatatest": {ours: "sample", others: "github.com/klauspost/compress/zstd", pure: true},
-
-	"format/xray":          {ours: "trace", others: "go.yaml.in/yaml/v3", pure: true},
-	"format/xray/xraytest": {ours: "trace", pure: true},
-
-	"format/tracelog":              {ours: "format/tracelog/wire trace internal/bytecur", pure: true},
-	"format/tracelog/tracelogtest": {ours: "format/tracelog format/tracelog/wire", pure: true},
-
-	"format/pseudoprobe": {ours: "internal/bytecur", pure: true},
-
-	"internal/calls/calltrie": {ours: "trace internal/calls/sketch", pure: true},
-	"internal/calls/account":  {ours: "trace internal/calls/calltrie", pure: true},
-
-	"format/chrometrace": {ours: "trace", pure: true},
-	"format/perfetto":    {ours: "trace", pure: true},
-	"format/xrayyaml":    {ours: "trace", pure: true},
-	"format/speedscope":  {pure: true},
-	"format/folded":      {pure: true},
-
-	"format/mip":              {ours: "format/mip/wire prof internal/bytecur", others: "go.yaml.in/yaml/v3", pure: true},
-	"format/sampleprof":       {ours: "internal/bytecur", pure: true},
-	"format/fdata":            {pure: true},
-	"internal/binary/objfile": {ours: "prof internal/bytecur internal/binary/debuginfod"},
-	"format/orderfile":        {pure: true},
-	"format/xraymap":          {pure: true},
-	"format/profdata":         {ours: "prof", pure: true},
-
-	"format/calls":           {others: "github.com/parquet-go/parquet-go github.com/parquet-go/parquet-go/compress/zstd", pure: true},
-	"format/calls/callstest": {ours: "format/calls", others: "github.com/parquet-go/parquet-go", pure: true},
-
-	"format/mippack": {ours: "format/mip format/mip/wire prof internal/bytecur", pure: true},
-
-	"internal/profile/merge":      {ours: "prof format/mip/wire", pure: true},
-	"internal/profile/sourcefunc": {ours: "prof", pure: true},
-
-	"internal/profile/coverage":  {ours: "prof internal/binary/domtree internal/profile/sourcefunc internal/binary/x86", pure: true},
-	"internal/profile/callgraph": {ours: "prof", pure: true},
-	"internal/profile/compare":   {ours: "prof", pure: true},
-	"internal/layout/order":      {ours: "prof", pure: true},
-	"internal/profile/resolve":   {ours: "prof", pure: true},
-	"internal/binary/symbolize":  {ours: "trace format/xraymap internal/binary/objfile"},
-	"internal/layout/linkorder":  {pure: true},
-	"internal/instrument/catch":  {pure: true},
-	"internal/layout/pages":      {ours: "prof", pure: true},
-
-	"internal/export": {ours: "prof trace internal/calls/calltrie internal/profile/callgraph internal/profile/coverage format/sampleprof format/fdata", others: "github.com/google/pprof/profile", pure: true},
-
-	"internal/profile/join":     {ours: "prof format/mip/wire internal/profile/merge", pure: true},
-	"internal/profile/rawfiles": {ours: "prof format/mip format/mip/wire internal/profile/merge"},
-
-	"internal/calls/logfile": {others: "github.com/klauspost/compress/zstd"},
-
-	"internal/spikes/marklog": {ours: "format/tracelog/wire"},
-	"internal/spikes/control": {},
-	"mark":                    {ours: "internal/spikes/marklog format/tracelog/wire"},
-
-	"internal/instrument/native":   {ours: "prof internal/binary/domtree format/mip/wire format/tracelog/wire", others: "github.com/ianlancetaylor/demangle", pure: true},
-	"internal/instrument/nativert": {ours: "prof format/mip/wire format/tracelog/wire"},
-	"internal/instrument/driver":   {pure: true},
-	"internal/watch/lbr":           {ours: "sample internal/bytecur internal/binary/objfile internal/binary/x86", pure: true},
-	"internal/watch/ptrace":        {ours: "prof internal/binary/objfile internal/binary/x86"},
-	"internal/layout/heatmap":      {pure: true},
-	"internal/report/webpage":      {pure: true},
-	"internal/instrument/prove":    {ours: "internal/bytecur internal/binary/objfile internal/binary/x86", pure: true},
-	"internal/instrument/wrap":     {ours: "internal/binary/objfile", others: "github.com/ianlancetaylor/demangle", pure: true},
-	"internal/calls/flamegraph":    {ours: "trace internal/calls/calltrie internal/report internal/report/webpage", pure: true},
-	"internal/spikes/spikes":       {ours: "trace format/tracelog internal/calls/sketch internal/report internal/report/webpage", pure: true},
-	"internal/calls/tracedb":       {ours: "trace internal/calls/calltrie internal/calls/account format/calls", others: "modernc.org/sqlite modernc.org/sqlite/vtab"},
-	"internal/calls/stackdiff":     {ours: "trace internal/calls/calltrie internal/calls/account", pure: true},
-	"internal/report":              {ours: "prof", others: "github.com/ianlancetaylor/demangle", pure: true},
-
-	"internal/binary/machinecode": {ours: "internal/binary/domtree internal/binary/objfile internal/binary/x86 format/pseudoprobe", pure: true},
-	"internal/samples/unwind":     {ours: "sample internal/binary/machinecode", pure: true},
-	"internal/samples/tailtruth":  {ours: "sample internal/binary/machinecode internal/samples/unwind internal/samples/tailcall", pure: true},
-	"internal/samples/tailcall":   {ours: "trace internal/binary/machinecode internal/samples/unwind", pure: true},
-	"internal/samples/tailguests": {ours: "sample format/perfscript internal/binary/machinecode internal/binary/objfile internal/samples/profgen internal/samples/tailtruth"},
-
-	"internal/samples/profgen": {ours: "format/sampleprof format/pseudoprobe trace internal/calls/calltrie internal/samples/flowcount internal/binary/machinecode internal/binary/objfile internal/samples/tailcall internal/samples/unwind", pure: true},
-
-	"internal/watch/attach": {ours: "internal/instrument/detour internal/instrument/detourfile internal/binary/ehframe internal/binary/objfile"},
-
-	"internal/verb":                 {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term"},
-	"internal/instrument/toolchain": {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag"},
-	"internal/cli/build":            {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag"},
-	"internal/cli/calls":            {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag"},
-	"internal/cli/diff":             {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag"},
-	"internal/cli/flame":            {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag"},
-	"internal/cli/info":             {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag"},
-	"internal/cli/layout":           {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag"},
-	"internal/cli/profile":          {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag"},
-	"internal/cli/samples":          {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag"},
-	"internal/cli/spikes":           {ours: "*", others: "github.com/spf13/cobra github.com/spf13/pflag"},
-
-	"cmd/cairn": {ours: "*", others: "github.com/spf13/cobra"},
-	"bench":     {ours: "format/mip format/xray internal/watch/ptrace internal/samples/tailcall internal/samples/tailguests internal/samples/tailtruth"},
-	"corpus":    {},
-	"torture":   {ours: "format/mip"},
-	"docs":      {},
-
-	"internal/deps":   {},
-	"internal/oracle": {},
+// modules are those of others, with the packages that import them.
+var modules = map[string]string{
+	"github.com/google/pprof/profile":                "internal/export",
+	"github.com/ianlancetaylor/demangle":             "internal/instrument/native internal/instrument/wrap internal/report",
+	"github.com/klauspost/compress/zstd":             "format/perfdata format/perfdata/perfdatatest internal/logfile",
+	"github.com/parquet-go/parquet-go":               "format/calls format/calls/callstest",
+	"github.com/parquet-go/parquet-go/compress/zstd": "format/calls",
+	"github.com/spf13/cobra":                         "cmd/cairn internal/cli internal/verb",
+	"github.com/spf13/pflag":                         "internal/cli internal/verb internal/toolchain",
+	"go.yaml.in/yaml/v3":                             "format/mip format/xray",
+	"golang.org/x/term":                              "internal/verb",
+	"modernc.org/sqlite":                             "internal/calls/tracedb",
+	"modernc.org/sqlite/vtab":                        "internal/calls/tracedb",
 }
 
 // impure are the packages, and those below them, that a pure one may not have.
 var impure = []string{"os", "net", "log", "time", "syscall", "io/ioutil", "math/rand", "crypto/rand", "unsafe", "plugin"}
+
+// parsers are allowed where impure forbids what is around them.
+var parsers = []string{"net/url"}
 
 // owners are packages of the standard library that one package of ours wraps.
 var owners = map[string]string{
@@ -163,33 +103,50 @@ var owners = map[string]string{
 	"debug/macho": "internal/binary/objfile", "debug/pe": "internal/binary/objfile",
 }
 
+// below reports whether a package is one of a list, or is below one.
+func below(pkg, list string) bool {
+	return slices.ContainsFunc(strings.Fields(list), func(dir string) bool {
+		return pkg == dir || strings.HasPrefix(pkg, dir+"/")
+	})
+}
+
+func roomOf(pkg string) *room {
+	for i := range rooms {
+		if below(pkg, rooms[i].dirs) {
+			return &rooms[i]
+		}
+	}
+	return nil
+}
+
 // check returns what is wrong with pkg importing imp.
 func check(pkg, imp string) string {
-	r, ok := rules[pkg]
+	r := roomOf(pkg)
 	name, isOurs := strings.CutPrefix(imp, module+"/")
 	first, _, _ := strings.Cut(imp, "/")
 	switch {
-	case !ok:
-		return "is not in the table of internal/deps"
-	case isOurs && (r.ours == "*" || slices.Contains(strings.Fields(r.ours), name)):
+	case r == nil:
+		return "is in no room of internal/deps"
 	case isOurs:
-		return "may not import " + name
+		to := roomOf(name)
+		if to == nil || to != r && !slices.Contains(strings.Fields(r.uses), to.name) {
+			return "may not import " + name
+		}
 	case strings.Contains(first, "."):
-		if !slices.Contains(strings.Fields(r.others), imp) {
+		if !below(pkg, modules[imp]) {
 			return "may not import " + imp
 		}
 	case owners[imp] != "" && owners[imp] != pkg:
 		return "may not import " + imp + ", which is for " + owners[imp]
-	case r.pure && slices.ContainsFunc(impure, func(p string) bool { return imp == p || strings.HasPrefix(imp, p+"/") }):
+	case !slices.Contains(reaches, pkg) && !slices.Contains(parsers, imp) && slices.ContainsFunc(impure, func(p string) bool { return below(imp, p) }):
 		return "is pure and may not import " + imp
 	}
 	return ""
 }
 
-func TestImports(t *testing.T) {
-	t.Parallel()
-	files := 0
-	seen := map[string]bool{}
+// walk calls found with each Go file and its package.
+func walk(t *testing.T, found func(file, rel, pkg string)) {
+	t.Helper()
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -202,36 +159,55 @@ func TestImports(t *testing.T) {
 			return nil
 		}
 		rel, err := filepath.Rel(root, file)
-		if err != nil {
-			return err
+		if err == nil {
+			found(file, rel, path.Dir(filepath.ToSlash(rel)))
 		}
-		pkg := path.Dir(filepath.ToSlash(rel))
-		files++
-		seen[pkg] = true
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	packages, used := map[string]bool{}, map[string]bool{}
+	walk(t, func(file, rel, pkg string) {
+		packages[pkg] = true
+		test := strings.HasSuffix(file, "_test.go")
 		for _, imp := range imports(t, file) {
 			complaint := check(pkg, imp)
-			if strings.HasSuffix(file, "_test.go") {
+			if test {
 				// Tests may reach further, but not up to the command line.
 				complaint = ""
 				if strings.HasPrefix(imp, module+"/internal/cli/") && imp != module+"/"+pkg && pkg != "cmd/cairn" {
 					complaint = "tests the command line from outside it"
 				}
+			} else {
+				used[imp] = true
 			}
 			if complaint != "" {
 				t.Errorf("%s: %s %s", rel, pkg, complaint)
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
+	for _, pkg := range reaches {
+		if !packages[pkg] {
+			t.Errorf("%s is listed as reaching the machine, but not in the tree", pkg)
+		}
 	}
-	if files == 0 {
-		t.Fatal("found no file to check")
+	for imp := range modules {
+		if !used[imp] {
+			t.Errorf("%s is listed, but nothing imports it", imp)
+		}
 	}
-	for _, pkg := range slices.Sorted(maps.Keys(rules)) {
-		if !seen[pkg] {
-			t.Errorf("%s is in the table, but not in the tree", pkg)
+	place := map[string]int{}
+	for i, r := range rooms {
+		place[r.name] = i
+		for _, to := range strings.Fields(r.uses) {
+			if at, ok := place[to]; !ok || at == i {
+				t.Errorf("%s uses %s, which does not stand above it", r.name, to)
+			}
 		}
 	}
 }
@@ -266,11 +242,13 @@ func TestCheck(t *testing.T) {
 		{"internal/profile/merge", "net/http", "is pure and may not import net/http"},
 		{"internal/profile/merge", "ostrich", ""},
 		{"internal/profile/coverage", module + "/prof", ""},
-		{"internal/profile/coverage", module + "/internal/binary/objfile", "may not import internal/binary/objfile"},
+		{"internal/profile/coverage", module + "/internal/layout/order", "may not import internal/layout/order"},
+		{"internal/layout/order", module + "/internal/binary/objfile", "may not import internal/binary/objfile"},
 		{"internal/profile/coverage", "example.org/x", "may not import example.org/x"},
 		{"internal/cli/profile", module + "/internal/profile/coverage", ""},
+		{"internal/profile/merge", module + "/internal/cli/profile", "may not import internal/cli/profile"},
 		{"internal/cli/profile", "debug/elf", "may not import debug/elf, which is for internal/binary/objfile"},
-		{"internal/util", "fmt", "is not in the table of internal/deps"},
+		{"internal/util", "fmt", "is in no room of internal/deps"},
 	}
 	for _, test := range tests {
 		if got := check(test.pkg, test.imp); got != test.want {
@@ -279,16 +257,74 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The page names every package that the table has.
+const (
+	pageBegin = "<!-- What follows is written by go test ./internal/deps -update. -->\n"
+	pageEnd   = "<!-- End of what is written. -->\n"
+)
+
+// The page has the tables that are made of the rooms and of what packages say of
+// themselves.
 func TestArchitecturePage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
+	name := filepath.Join("..", "..", "docs", "architecture.md")
+	page, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pkg := range slices.Sorted(maps.Keys(rules)) {
-		if !strings.Contains(string(page), "`"+pkg+"`") {
-			t.Errorf("docs/architecture.md does not mention `%s`", pkg)
+	front, rest, ok := strings.Cut(string(page), pageBegin)
+	_, back, ok2 := strings.Cut(rest, pageEnd)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no place for the tables", name)
+	}
+	want := front + pageBegin + tables(t) + pageEnd + back
+	if want == string(page) {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s is not what the rooms are: go test ./internal/deps -update", name)
+	}
+	if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tables is the rooms, and the packages of each.
+func tables(t *testing.T) string {
+	about := map[string]string{}
+	walk(t, func(file, _, pkg string) {
+		if strings.HasSuffix(file, "_test.go") && pkg != "internal/deps" {
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := new(doc.Package).Synopsis(f.Doc.Text()); about[pkg] == "" || text != "" {
+			about[pkg] = text
+		}
+	})
+	var b strings.Builder
+	b.WriteString("\n| room | holds | may import |\n|---|---|---|\n")
+	for _, r := range rooms {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.name, r.holds, strings.Join(strings.Fields(r.uses), ", "))
+	}
+	for _, r := range rooms {
+		fmt.Fprintf(&b, "\n### %s\n\n", r.name)
+		for _, pkg := range slices.Sorted(maps.Keys(about)) {
+			if roomOf(pkg) != &r && (roomOf(pkg) == nil || roomOf(pkg).name != r.name) {
+				continue
+			}
+			text := about[pkg]
+			for _, start := range []string{"Package ", "Command "} {
+				if rest, ok := strings.CutPrefix(text, start); ok {
+					_, text, _ = strings.Cut(rest, " ")
+				}
+			}
+			if slices.Contains(reaches, pkg) {
+				text = "(reaches the machine) " + text
+			}
+			fmt.Fprintf(&b, "- `%s` %s\n", pkg, strings.TrimSpace(text))
 		}
 	}
+	return b.String() + "\n"
 }

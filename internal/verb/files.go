@@ -13,7 +13,7 @@ import (
 	"github.com/cairnprof/cairn/format/perfdata"
 	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/prof"
 )
 

@@ -1,5 +1,5 @@
 // Package build has the commands that build programs, with probes or by a profile. The
-// stand-ins for compilers and assemblers that they start are in internal/instrument/toolchain.
+// stand-ins for compilers and assemblers that they start are in internal/toolchain.
 package build
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/instrument/catch"
-	"github.com/cairnprof/cairn/internal/instrument/toolchain"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/toolchain"
 	"github.com/cairnprof/cairn/internal/instrument/wrap"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
+	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 

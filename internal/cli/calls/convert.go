@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xrayyaml"
 	"github.com/cairnprof/cairn/internal/calls/account"
-	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/trace"

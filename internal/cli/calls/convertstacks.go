@@ -8,8 +8,8 @@ import (
 	"github.com/cairnprof/cairn/format/speedscope"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/internal/calls/logfile"
 	"github.com/cairnprof/cairn/internal/export"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/trace"
 )

@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"github.com/cairnprof/cairn/format/xray"
-	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/trace"
 )

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/trace"
 )

@@ -13,9 +13,9 @@ import (
 
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
-	"github.com/cairnprof/cairn/internal/calls/logfile"
 	"github.com/cairnprof/cairn/internal/calls/stackdiff"
 	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/trace"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/cairnprof/cairn/format/sampleprof"
-	"github.com/cairnprof/cairn/internal/calls/logfile"
 	"github.com/cairnprof/cairn/internal/cli/samples"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/cairnprof/cairn/format/unsymbolized"
-	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )

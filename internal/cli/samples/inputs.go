@@ -7,7 +7,7 @@ import (
 	"github.com/cairnprof/cairn/format/perfdata"
 	"github.com/cairnprof/cairn/format/perfscript"
 	"github.com/cairnprof/cairn/format/unsymbolized"
-	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/sample"

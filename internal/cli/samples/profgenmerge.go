@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/sampleprof"
-	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/unsymbolized"
-	"github.com/cairnprof/cairn/internal/calls/logfile"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/survey"
 	"github.com/cairnprof/cairn/internal/verb"

@@ -9,7 +9,7 @@ import (
 )
 
 // TestNames: the library knows tools by the same names as the command, whose table is the
-// script build_catch and the patterns in internal/instrument/toolchain.
+// script build_catch and the patterns in internal/toolchain.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	cc, err := exec.LookPath("cc")
