@@ -86,7 +86,7 @@ func checkHeader(r io.ReaderAt, size uint64) error {
 	case string(h[:4]) != elf.ELFMAG:
 		return errors.New("not an ELF file")
 	case h[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h[elf.EI_DATA] != byte(elf.ELFDATA2LSB):
-		return errors.New("not a 64-bit little-endian ELF file")
+		return ErrClass
 	}
 	le := binary.LittleEndian
 	shoff, shnum, shstrndx := le.Uint64(h[0x28:]), uint64(le.Uint16(h[0x3c:])), uint64(le.Uint16(h[0x3e:]))

@@ -43,8 +43,9 @@ must be able to write to the directory. Names of functions and source lines come
 the program, or from separate debug files where it is stripped.
 
 Only the user of the program, and root, may attach. Programs that are linked
-statically or in Go, that run with more rights than their user, that another
-program traces or whose system calls are filtered are refused, and run on.`,
+statically or in Go, that run with more rights than their user or that another
+program traces are refused, and run on; so are those with a filter of system calls
+(seccomp) that does not allow what is needed. Only root may ask the kernel for it.`,
 		Example: `  cairn spike attach --threshold 5ms 4711
   cairn spike attach --background --dir /tmp/raws $(pidof redis-server)
   cairn spike detach 4711`,

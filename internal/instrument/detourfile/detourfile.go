@@ -77,13 +77,13 @@ func suitable(f *objfile.File, sections []objfile.Contents) error {
 	if !f.X86_64() {
 		return ErrMachine
 	}
-	if !f.Interpreted() {
-		return ErrStatic
-	}
-	for _, s := range sections {
+	for _, s := range sections { // most are linked statically: their remedy is another
 		if s.Name == ".gopclntab" || s.Name == ".data.rel.ro.gopclntab" {
 			return ErrGo
 		}
+	}
+	if !f.Interpreted() {
+		return ErrStatic
 	}
 	return nil
 }

@@ -77,6 +77,9 @@ func attach(ctx context.Context, o *Options) (*Result, error) {
 	if err := p.stop(); err != nil {
 		return nil, err
 	}
+	if err := p.checkFilters(); err != nil {
+		return nil, err
+	}
 	r, err := a.putIn()
 	if err != nil {
 		if left := a.rollBack(); left != nil {

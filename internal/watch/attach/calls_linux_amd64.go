@@ -63,12 +63,20 @@ func (p *process) newCaller(maps []mapping) error {
 	if c.gadget == 0 || c.restorer == 0 {
 		return errors.New("its C library is not one that is known: it has no code to make system calls with")
 	}
+	var known []filtered
+	forbidden := ""
 	for _, th := range p.candidates(maps) {
+		if forbidden = p.forbids(th.tid, callerCalls, &known); forbidden != "" {
+			continue
+		}
 		c.th = th
 		if err := c.putFrame(c.restorer); err == nil {
 			p.calls = c
 			return nil
 		}
+	}
+	if forbidden != "" {
+		return errors.New(forbidden)
 	}
 	return errNoThread
 }

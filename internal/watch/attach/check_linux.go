@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
 // whyNotTraced makes a sentence of what ptrace, or the opening of memory, says.
@@ -81,9 +83,10 @@ func Check(pid int) error {
 			return refuse("cairn is attached already (cairn spike detach %d)", pid)
 		case strings.Contains(m.name, "libcairn-spike.so"):
 			return refuse("it was started with hooks")
-		case strings.Contains(m.name, "/ld-musl"):
-			return refuse("its C library is musl, for which there are no hooks")
 		}
+	}
+	if why := whyNotProgram(pid); why != "" {
+		return refuse("%s", why)
 	}
 	if limit := limitOf(pid, "Max file size"); limit < 1<<20 {
 		return refuse("it may write files of %d bytes only (ulimit -f)", limit)
@@ -92,6 +95,25 @@ func Check(pid int) error {
 		return refuse("it runs with more rights than its user (setuid, setgid), and takes no orders")
 	}
 	return checkSeccomp(pid, field("Seccomp"))
+}
+
+// whyNotProgram says what is wrong with the file of a program, "" if nothing is.
+func whyNotProgram(pid int) string {
+	f, err := objfile.Open(fmt.Sprintf("/proc/%d/exe", pid))
+	if errors.Is(err, objfile.ErrClass) { // nor is what the kernel says of it as below
+		return "it is not a program for x86-64"
+	}
+	if err != nil {
+		return "" // who plans the hooks says so
+	}
+	defer f.Close()
+	switch {
+	case !f.X86_64():
+		return "it is not a program for x86-64"
+	case strings.Contains(f.Interpreter(), "/ld-musl"): // which distributions have in files of other names
+		return "its C library is musl, for which there are no hooks"
+	}
+	return ""
 }
 
 // limitOf is a limit of a process, the largest number for none.
@@ -123,11 +145,27 @@ func auxiliary(pid int, kind uint64) (uint64, error) {
 	return 0, err
 }
 
+const (
+	whyFiltered = "a filter (seccomp) says which system calls it may make, and may end it for those that are needed"
+	whyStrict   = "it may read, write and end, and make no other system call (seccomp, strict)"
+)
+
+// isFiltered reports whether there are rules on the system calls of a thread.
+func isFiltered(tid int) bool {
+	mode := statusField(fmt.Sprintf("/proc/%d/status", tid), "Seccomp")
+	return mode != "" && mode != "0"
+}
+
+// checkSeccomp refuses what may make no system call, or whose filters we may not read.
+// Others are judged when the program's threads are stopped.
 func checkSeccomp(pid int, mode string) error {
-	if mode == "" || mode == "0" {
-		return nil
+	switch {
+	case mode == "1":
+		return fmt.Errorf("process %d: %s", pid, whyStrict)
+	case mode == "2" && os.Geteuid() != 0:
+		return fmt.Errorf("process %d: %s: only root may read it", pid, whyFiltered)
 	}
-	return fmt.Errorf("process %d: a filter (seccomp) says which system calls it may make, and may end it for those that are needed", pid)
+	return nil
 }
 
 // MakeDir makes a directory for logs of a process, if it is not there, which the user of the

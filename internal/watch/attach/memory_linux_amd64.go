@@ -103,7 +103,7 @@ func (p *process) unload(h header, at uint64, sites []site) error {
 		return err
 	}
 	if err := p.newCaller(maps); err != nil {
-		return err
+		return fmt.Errorf("process %d: no function is hooked any more, but what was put into it stays in its memory: %w", p.pid, err)
 	}
 	if err := p.forgetPages(maps, sites); err != nil {
 		return err

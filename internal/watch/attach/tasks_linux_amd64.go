@@ -272,9 +272,15 @@ const (
 // inCall reports whether the thread was stopped in a system call.
 func (th *thread) inCall() bool { return int64(th.regs.Orig_rax) >= 0 }
 
-// goOn has a system call made again that a stop ended.
+// goOn has a system call made again that a stop ended. Calls that the kernel makes again as
+// restart_syscall are made as they were, from their beginning, where a filter may end the
+// program for that one.
 func (th *thread) goOn() {
-	if th.inCall() && int64(th.regs.Rax) == -int64(syscall.EINTR) && endedByStops[th.regs.Orig_rax] {
+	if !th.inCall() {
+		return
+	}
+	result := int64(th.regs.Rax)
+	if result == -int64(syscall.EINTR) && endedByStops[th.regs.Orig_rax] || result == restartByBlock && isFiltered(th.tid) {
 		var again int64 = restartNoHand
 		th.regs.Rax = uint64(again)
 		th.changed = true

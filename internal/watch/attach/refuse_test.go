@@ -1,0 +1,175 @@
+//go:build linux && amd64
+
+package attach
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// askVariable has the test's program say what Check says of a process: another user runs it.
+const askVariable = "CAIRN_TEST_CHECK"
+
+func TestMain(m *testing.M) {
+	if pid, err := strconv.Atoi(os.Getenv(askVariable)); err == nil {
+		fmt.Print(Check(pid))
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+const nobody = 65534
+
+// publicCopy copies a program to where other users may run it.
+func publicCopy(t *testing.T, program string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "cairn-attach-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	data, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(dir, "program")
+	if err := os.WriteFile(to, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func needsRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to be two users")
+	}
+}
+
+func TestRefusesOtherUser(t *testing.T) {
+	t.Parallel()
+	needsRoot(t)
+	s := start(t, build(t, "gcc", busy), "waits")
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(publicCopy(t, own))
+	cmd.Dir = "/"
+	cmd.Env = []string{fmt.Sprintf("%s=%d", askVariable, s.Process.Pid)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if want := "is of another user (id 0): only that user and root may attach to it"; !strings.HasSuffix(string(out), want) {
+		t.Errorf("got %s, want %s", out, want)
+	}
+	if got := s.end(t); got != "right" {
+		t.Errorf("the program says %q", got)
+	}
+}
+
+func TestRefusesSetuid(t *testing.T) {
+	t.Parallel()
+	needsRoot(t)
+	program := publicCopy(t, build(t, "gcc", busy))
+	if err := os.Chown(program, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(program, 0o755|os.ModeSetuid); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, program, "waits")
+	if uids := strings.Fields(statusField(fmt.Sprintf("/proc/%d/status", s.Process.Pid), "Uid")); uids[0] == uids[1] {
+		t.Skip("programs here cannot be set-uid")
+	}
+	refuses(t, s, "it runs with more rights than its user (setuid, setgid), and takes no orders")
+}
+
+// refuses expects an end of what Check says, and that the program runs on.
+func refuses(t *testing.T, s *started, want string) {
+	t.Helper()
+	if err := Check(s.Process.Pid); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+	if got := s.end(t); got != "right" {
+		t.Errorf("the program says %q", got)
+	}
+}
+
+func TestRefusesMusl(t *testing.T) {
+	t.Parallel()
+	source := strings.Replace(busy, "#include <immintrin.h>\n", "", 1)
+	refuses(t, start(t, build(t, "musl-gcc", source), "waits"), "its C library is musl, for which there are no hooks")
+}
+
+func TestRefusesStopped(t *testing.T) {
+	t.Parallel()
+	s := start(t, build(t, "gcc", busy), "waits")
+	status := fmt.Sprintf("/proc/%d/status", s.Process.Pid)
+	if err := s.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for !strings.HasPrefix(statusField(status, "State"), "T") {
+		time.Sleep(time.Millisecond)
+	}
+	if err := Check(s.Process.Pid); err == nil || !strings.HasSuffix(err.Error(), "it is stopped (SIGSTOP, Ctrl-Z): let it go on first") {
+		t.Errorf("stopped: %v", err)
+	}
+	if err := s.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	for strings.HasPrefix(statusField(status, "State"), "T") {
+		time.Sleep(time.Millisecond)
+	}
+	if err := Check(s.Process.Pid); err != nil {
+		t.Errorf("going on: %v", err)
+	}
+	if got := s.end(t); got != "right" {
+		t.Errorf("the program says %q", got)
+	}
+}
+
+func TestRefusesTraced(t *testing.T) {
+	t.Parallel()
+	s := start(t, build(t, "gcc", busy), "waits")
+	pid := s.Process.Pid
+	err := onOneThread(func() error {
+		if err := request(requestSeize, pid, 0, 0); err != nil {
+			return err
+		}
+		want := fmt.Sprintf("it is traced already, by process %s (a debugger, strace?)", statusField(fmt.Sprintf("/proc/%d/status", pid), "TracerPid"))
+		if err := Check(pid); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+		// A debugger that came in between is found when the threads are to be stopped.
+		if err := whyNotTraced(pid, syscall.EPERM); !strings.Contains(err.Error(), "is traced already, by process") {
+			t.Errorf("got %v", err)
+		}
+		if err := request(requestInterrupt, pid, 0, 0); err != nil {
+			return err
+		}
+		var ws syscall.WaitStatus
+		if _, err := syscall.Wait4(pid, &ws, syscall.WALL, nil); err != nil {
+			return err
+		}
+		return request(syscall.PTRACE_DETACH, pid, 0, 0)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.end(t); got != "right" {
+		t.Errorf("the program says %q", got)
+	}
+}
