@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -40,7 +41,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "torture:", err)
 		os.Exit(1)
 	}
-	next, err := sources(*tests, *first, *programs)
+	next, err := sources(*tests, true, *first, *programs)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "torture:", err)
 		os.Exit(1)
@@ -70,18 +71,27 @@ type torture struct {
 	left     map[string]int     // programs that were not, by the reason
 	cases    map[string]*result // by mode
 	by       map[string]int     // programs by compiler and level
+	from     map[string]int     // programs by where they come from
 	failed   int
 	started  time.Time
 	took     time.Duration
 }
 
-// result counts the cases of a mode.
-type result struct{ tried, failed int }
+// result counts the cases of a mode, and those that failed by what went wrong.
+type result struct {
+	tried   int
+	refused int // cairn did not build it
+	differs int // it answers otherwise
+	other   int // it ran too long, or what it left cannot be read
+}
+
+func (r *result) failed() int { return r.refused + r.differs + r.other }
 
 // prepare finds what a run needs.
 func (t *torture) prepare() (err error) {
 	t.started = time.Now()
-	t.left, t.cases, t.by = map[string]int{}, map[string]*result{}, map[string]int{}
+	t.left, t.cases = map[string]int{}, map[string]*result{}
+	t.by, t.from = map[string]int{}, map[string]int{}
 	for i := range modes {
 		t.cases[modes[i].name] = &result{}
 	}
@@ -137,11 +147,12 @@ func (t *torture) try(ctx context.Context, src source) {
 	t.mu.Lock()
 	t.programs++
 	t.by[strings.Join(p.compiler, " ")]++
+	t.from[src.origin()]++
 	if t.programs%100 == 0 {
 		fmt.Fprintf(t.log, "torture: %d programs, %d failed, after %v\n", t.programs, t.failed, time.Since(t.started).Round(time.Second))
 	}
 	t.mu.Unlock()
-	for _, i := range t.draw() {
+	for _, i := range t.draw(src.seed) {
 		err := p.try(ctx, &modes[i])
 		if ctx.Err() != nil {
 			return
@@ -150,13 +161,22 @@ func (t *torture) try(ctx context.Context, src source) {
 	}
 }
 
-// draw returns the indexes of the modes that a program is tried in.
-func (t *torture) draw() []int {
-	drawn := rand.Perm(len(modes))
+// draw returns the indexes of the modes that a program is tried in, by its seed. The mode
+// use comes last, and behind one that leaves it a profile.
+func (t *torture) draw(seed uint64) []int {
+	drawn := rand.New(rand.NewPCG(seed, 3)).Perm(len(modes))
 	if t.modes > 0 && t.modes < len(modes) {
-		return drawn[:t.modes]
+		drawn = drawn[:t.modes]
 	}
-	return drawn
+	last := slices.Index(drawn, useMode)
+	if last < 0 {
+		return drawn
+	}
+	drawn = slices.Delete(drawn, last, last+1)
+	if !slices.ContainsFunc(drawn, func(i int) bool { return modes[i].records() }) {
+		drawn = append(drawn, fullMode)
+	}
+	return append(drawn, useMode)
 }
 
 func (t *torture) leave(why string) {
@@ -180,7 +200,14 @@ func (t *torture) note(p *program, m *mode, err error) {
 	if err == nil {
 		return
 	}
-	r.failed++
+	switch {
+	case errors.Is(err, errRefused):
+		r.refused++
+	case errors.Is(err, errDiffers):
+		r.differs++
+	default:
+		r.other++
+	}
 	t.failed++
 	fmt.Fprintf(t.log, "torture: %s: %s, %s: %v\n", p.source.name, strings.Join(p.compiler, " "), m.name, err)
 	keep := filepath.Join(t.out, strings.NewReplacer("/", "-", " ", "-").Replace(p.source.name+"-"+m.name))

@@ -14,11 +14,23 @@ type source struct {
 	name string
 	file string // "" for csmith
 	seed uint64 // of csmith; it also draws the compiler and the level
+	test bool   // it ends with 0, unless it does what C does not define
 }
 
-// sources returns the programs one by one: those of a directory, then csmith's. count
-// bounds them, 0 for no end.
-func sources(dir string, seed uint64, count int) (next func() (source, bool), err error) {
+// origin is who wrote it.
+func (s *source) origin() string {
+	switch {
+	case s.file == "":
+		return "csmith"
+	case s.test:
+		return "gcc's tests"
+	}
+	return "ours"
+}
+
+// sources returns the programs one by one: those of a directory, which may be tests that
+// end with 0, then csmith's. count bounds them, 0 for no end.
+func sources(dir string, tests bool, seed uint64, count int) (next func() (source, bool), err error) {
 	var files []string
 	if dir != "" {
 		if files, err = filepath.Glob(filepath.Join(dir, "*.c")); err != nil {
@@ -37,7 +49,7 @@ func sources(dir string, seed uint64, count int) (next func() (source, bool), er
 		if len(files) > 0 {
 			file := files[0]
 			files = files[1:]
-			return source{name: filepath.Base(file), file: file, seed: seed + uint64(given)}, true
+			return source{name: filepath.Base(file), file: file, seed: seed + uint64(given), test: tests}, true
 		}
 		s := source{name: fmt.Sprintf("csmith-%d", seed), seed: seed}
 		seed++

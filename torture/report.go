@@ -12,21 +12,31 @@ import (
 func (t *torture) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Programs that nobody wrote for cairn\n\n")
-	tried, failed := 0, 0
+	var all result
 	for _, r := range t.cases {
-		tried += r.tried
-		failed += r.failed
+		all.tried += r.tried
+		all.refused += r.refused
+		all.differs += r.differs
+		all.other += r.other
 	}
-	fmt.Fprintf(&b, "%d programs in %d cases, %d failed, in %s. Each program is built by one compiler at one\n"+
-		"level, drawn by its seed, without cairn and in each mode; the answers, the exit status and\n"+
-		"the signals are compared, the objects of the modes that record are proved (`--prove`), and\n"+
-		"what a run leaves is read. Mode use is `--use` with a random profile.\n\n",
-		t.programs, tried, failed, t.took.Round(time.Second))
-	fmt.Fprintf(&b, "| mode | cases | failed |\n|---|---:|---:|\n")
+	drawn := "each mode"
+	if t.modes > 0 {
+		drawn = fmt.Sprintf("%d modes, drawn by its seed", t.modes)
+	}
+	fmt.Fprintf(&b, "%d programs (%s) in %d cases, %d failed, in %s. Each program is built by one compiler\n"+
+		"at one level, drawn by its seed, without cairn and in %s; the answers, the\n"+
+		"exit status and the signals are compared, the objects of the modes that record are\n"+
+		"proved (`--prove`), and what a run leaves is read. Mode use is `--use` with a random\n"+
+		"profile of a run in another mode.\n\n",
+		t.programs, t.origins(), all.tried, all.failed(), t.took.Round(time.Second), drawn)
+	fmt.Fprintf(&b, "| mode | cases | answers that differ | refused | failed otherwise |\n|---|---:|---:|---:|---:|\n")
+	row := func(name string, r *result) {
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", name, r.tried, r.differs, r.refused, r.other)
+	}
 	for i := range modes {
-		r := t.cases[modes[i].name]
-		fmt.Fprintf(&b, "| %s | %d | %d |\n", modes[i].name, r.tried, r.failed)
+		row(modes[i].name, t.cases[modes[i].name])
 	}
+	row("all", &all)
 	fmt.Fprintf(&b, "\n| compiler | programs |\n|---|---:|\n")
 	for _, name := range slices.Sorted(maps.Keys(t.by)) {
 		fmt.Fprintf(&b, "| %s | %d |\n", name, t.by[name])
@@ -38,4 +48,13 @@ func (t *torture) markdown() string {
 		}
 	}
 	return b.String()
+}
+
+// origins says where the programs come from.
+func (t *torture) origins() string {
+	var parts []string
+	for _, from := range slices.Sorted(maps.Keys(t.from)) {
+		parts = append(parts, fmt.Sprintf("%d of %s", t.from[from], from))
+	}
+	return strings.Join(parts, ", ")
 }

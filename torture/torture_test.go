@@ -30,7 +30,7 @@ func TestSample(t *testing.T) {
 	if _, err := os.Stat("/usr/include/csmith/csmith.h"); err == nil {
 		count, want = 3, 2 // that of csmith may be left out
 	}
-	next, err := sources("testdata", 3, count)
+	next, err := sources("testdata", false, 3, count)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +53,10 @@ func TestCatches(t *testing.T) {
 		want answer
 		same bool
 	}{
-		{answer{[]byte("7\n"), "exit status 3"}, true},
-		{answer{[]byte("8\n"), "exit status 3"}, false},
-		{answer{[]byte("7\n"), "exit status 0"}, false},
-		{answer{[]byte("7\n"), "signal: aborted"}, false},
+		{answer{output: []byte("7\n"), status: "exit status 3"}, true},
+		{answer{output: []byte("8\n"), status: "exit status 3"}, false},
+		{answer{output: []byte("7\n"), status: "exit status 0"}, false},
+		{answer{output: []byte("7\n"), status: "signal: aborted"}, false},
 	} {
 		p.want = c.want
 		if err := p.try(t.Context(), &mode{name: "cover", flags: []string{}}); (err == nil) != c.same {
