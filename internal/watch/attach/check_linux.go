@@ -3,9 +3,11 @@
 package attach
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -80,7 +82,7 @@ func Check(pid int) error {
 	for _, m := range maps {
 		switch {
 		case m.name == ourName:
-			return refuse("cairn is attached already (cairn spike detach %d)", pid)
+			return whyAttached(pid)
 		case strings.Contains(m.name, "libcairn-spike.so"):
 			return refuse("it was started with hooks")
 		}
@@ -95,6 +97,19 @@ func Check(pid int) error {
 		return refuse("it runs with more rights than its user (setuid, setgid), and takes no orders")
 	}
 	return checkSeccomp(pid, field("Seccomp"))
+}
+
+// whyAttached refuses a process that has hooks, its own or those of who forked it.
+func whyAttached(pid int) error {
+	if p, err := openProcess(context.Background(), pid); err == nil {
+		defer p.mem.Close()
+		if at, err := findHeader(pid); err == nil {
+			if err := p.refuseChild(at); err != nil {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("process %d: cairn is attached already (cairn spike detach %[1]d)", pid)
 }
 
 // whyNotProgram says what is wrong with the file of a program, "" if nothing is.
@@ -166,6 +181,50 @@ func checkSeccomp(pid int, mode string) error {
 		return fmt.Errorf("process %d: %s: only root may read it", pid, whyFiltered)
 	}
 	return nil
+}
+
+// tasks lists its threads.
+func tasks(pid int) ([]int, error) {
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil, err
+	}
+	var out []int
+	for _, e := range entries {
+		if tid, err := strconv.Atoi(e.Name()); err == nil {
+			out = append(out, tid)
+		}
+	}
+	return out, nil
+}
+
+// isOwn reports whether a thread is of the library that is put into programs. It takes no
+// signals, and runs no code of the program.
+func isOwn(pid, tid int) bool {
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
+	if err != nil || !strings.HasPrefix(string(name), "cairn-") {
+		return false
+	}
+	blocked, _ := strconv.ParseUint(statusField(fmt.Sprintf("/proc/%d/task/%d/status", pid, tid), "SigBlk"), 16, 64)
+	return blocked&^(1<<6) == ^uint64(1<<6)&^(1<<8|1<<18)
+}
+
+// hasOwn reports whether the threads of an attached library are there: not in a child that
+// the program forked.
+func hasOwn(pid int) bool {
+	list, _ := tasks(pid)
+	return slices.ContainsFunc(list, func(tid int) bool { return isOwn(pid, tid) })
+}
+
+// statusField returns a field of a status file, "" if it is not there.
+func statusField(path, field string) string {
+	text, _ := os.ReadFile(path)
+	_, after, ok := strings.Cut("\n"+string(text), "\n"+field+":")
+	if !ok {
+		return ""
+	}
+	line, _, _ := strings.Cut(after, "\n")
+	return strings.TrimSpace(line)
 }
 
 // MakeDir makes a directory for logs of a process, if it is not there, which the user of the

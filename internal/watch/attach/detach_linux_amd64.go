@@ -55,14 +55,8 @@ func (p *process) refuseChild(at uint64) error {
 	if err != nil || h.u64(offProcess) == 0 || h.u64(offLeaving) != 0 || h.u64(offRefused) != 0 {
 		return err
 	}
-	list, err := tasks(p.pid)
-	if err != nil {
-		return err
-	}
-	for _, tid := range list {
-		if isOwn(p.pid, tid) {
-			return nil
-		}
+	if hasOwn(p.pid) {
+		return nil
 	}
 	return fmt.Errorf("process %d has its hooks from the process that forked it: they find nothing, and stay until it ends", p.pid)
 }

@@ -173,3 +173,58 @@ func TestRefusesTraced(t *testing.T) {
 		t.Errorf("the program says %q", got)
 	}
 }
+
+// forks has a child for each line of its input, which says its number and ends with it.
+const forks = `
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) int step(int i) {
+  volatile int sum = 0;
+  for (int k = 0; k < i; k++) sum += k;
+  return sum;
+}
+int main(void) {
+  char c;
+  puts("ready"), fflush(stdout);
+  while (read(0, &c, 1) > 0) {
+    if (fork()) continue;
+    printf("%d\n", getpid()), fflush(stdout);
+    while (read(0, &c, 1) > 0) step(c);
+    _exit(0);
+  }
+  while (wait(0) > 0) step(1);
+  puts("right");
+}
+`
+
+// TestRefusesChild attaches to a process and then to its child, which has the hooks already
+// and no thread that would make a log.
+func TestRefusesChild(t *testing.T) {
+	t.Parallel()
+	program, library := build(t, "gcc", forks), attachLibrary(t)
+	s := start(t, program)
+	if _, err := attachTo(t, s.Process.Pid, program, library); err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(s.Process.Pid); err == nil || !strings.Contains(err.Error(), "cairn is attached already (cairn spike detach") {
+		t.Errorf("the parent: %v", err)
+	}
+	if _, err := s.stdin.WriteString("\n"); err != nil || !s.lines.Scan() {
+		t.Fatal("no child", err)
+	}
+	child, err := strconv.Atoi(s.lines.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "has its hooks from the process that forked it: they find nothing, and stay until it ends"
+	if err := Check(child); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("the child: %v", err)
+	}
+	if err := Detach(t.Context(), s.Process.Pid); err != nil {
+		t.Error(err)
+	}
+	if got := s.end(t); got != "right" {
+		t.Errorf("the program says %q", got)
+	}
+}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 	"unsafe"
@@ -94,43 +92,6 @@ func (p *process) word(at uint64) (uint64, error) {
 }
 
 func (p *process) setWord(at, v uint64) error { return p.write(le.AppendUint64(nil, v), at) }
-
-// tasks lists its threads.
-func tasks(pid int) ([]int, error) {
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
-		return nil, err
-	}
-	var out []int
-	for _, e := range entries {
-		if tid, err := strconv.Atoi(e.Name()); err == nil {
-			out = append(out, tid)
-		}
-	}
-	return out, nil
-}
-
-// isOwn reports whether a thread is of the library that is put into programs. It takes no
-// signals, and runs no code of the program.
-func isOwn(pid, tid int) bool {
-	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
-	if err != nil || !strings.HasPrefix(string(name), "cairn-") {
-		return false
-	}
-	blocked, _ := strconv.ParseUint(statusField(fmt.Sprintf("/proc/%d/task/%d/status", pid, tid), "SigBlk"), 16, 64)
-	return blocked&^(1<<6) == ^uint64(1<<6)&^(1<<8|1<<18)
-}
-
-// statusField returns a field of a status file, "" if it is not there.
-func statusField(path, field string) string {
-	text, _ := os.ReadFile(path)
-	_, after, ok := strings.Cut("\n"+string(text), "\n"+field+":")
-	if !ok {
-		return ""
-	}
-	line, _, _ := strings.Cut(after, "\n")
-	return strings.TrimSpace(line)
-}
 
 // stop stops all threads of the program, but those of the library.
 func (p *process) stop() error {
