@@ -3,9 +3,9 @@ package calls
 import (
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/logfile"
@@ -37,17 +37,13 @@ func openXRay(path string, file *logfile.File) (trace.Log, error) {
 }
 
 // indexOf returns where the index of a log is kept, "" for nowhere, and its key: which
-// file it is, when it was last written to or renamed, and what is at both of its ends.
+// file it is, when it was last written to, and what is at both of its ends.
 func indexOf(path string, file *logfile.File) (kept string, key []byte) {
 	if path == logfile.Stdin || file.Size < indexLeast {
 		return "", nil
 	}
-	st, err := os.Stat(path)
-	if err != nil || !st.Mode().IsRegular() {
-		return "", nil
-	}
-	sys, ok := st.Sys().(*syscall.Stat_t)
-	if !ok {
+	version, err := versionOf(path)
+	if err != nil {
 		return "", nil
 	}
 	cache, err := verb.CacheDir()
@@ -55,11 +51,28 @@ func indexOf(path string, file *logfile.File) (kept string, key []byte) {
 		return "", nil
 	}
 	sum := sha256.New()
-	fmt.Fprintln(sum, sys.Dev, sys.Ino, sys.Mtim, sys.Ctim, st.Size(), file.Size)
+	fmt.Fprintln(sum, version, file.Size)
 	end := make([]byte, logfile.HeadSize)
 	n, _ := file.ReadAt(end, file.Size-int64(len(end)))
 	sum.Write(file.Head(logfile.HeadSize))
 	sum.Write(end[:n])
 	key = sum.Sum(nil)
 	return filepath.Join(cache, "indexes", fmt.Sprintf("%x", key[:16])), key
+}
+
+// versionOf says which regular file is at a path, and which version of it: its size and the
+// time of the last write.
+func versionOf(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !st.Mode().IsRegular() {
+		return "", fs.ErrInvalid
+	}
+	return fmt.Sprintf("%q %d %d", path, st.Size(), st.ModTime().UnixNano()), nil
 }

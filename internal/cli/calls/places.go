@@ -73,19 +73,12 @@ func readKept(path string) []byte {
 // placesKey says which file it is, of which time, and what is in it, as far as that
 // is known without reading all of it.
 func placesKey(path string, log trace.Log) ([]byte, error) {
-	path, err := filepath.Abs(path)
+	version, err := versionOf(path)
 	if err != nil {
 		return nil, err
-	}
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, fs.ErrInvalid
 	}
 	info, sum := log.Info(), sha256.New()
-	fmt.Fprintf(sum, "%q %d %d %d %v %q\n", path, st.Size(), st.ModTime().UnixNano(), info.Size, info.Clock, info.Notes)
+	fmt.Fprintf(sum, "%s %d %v %q\n", version, info.Size, info.Clock, info.Notes)
 	for _, t := range log.Threads() {
 		fmt.Fprintln(sum, t.PID, t.TID, t.Parts, t.Bytes)
 	}
