@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/debuginfod"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -24,6 +25,7 @@ func execute(ctx context.Context, args []string, s verb.Streams) int {
 	if w, ok := toolchain.AsWrapper(args); ok {
 		return exitCode(w.Run(ctx, &s, args[1:]), s.Err)
 	}
+	args, _ = samples.AsLLVMProfgen(args)
 	if toolchain.AsksIdentity(args[1:]) {
 		return exitCode(toolchain.TellOwnIdentity(s), s.Err)
 	}

@@ -13,8 +13,8 @@ var recordMark = []byte("PERF_RECORD_")
 // other takes a line that is more than an address: rest is line without its
 // margin, and begins with an address of n digits.
 func (p *parser) other(line, rest []byte, addr uint64, n int) {
-	if line[0] == '#' {
-		return
+	if line[0] == '#' || bytes.HasPrefix(line, []byte("//")) {
+		return // a comment
 	}
 	if isDecimal(line) { // too long for an address
 		p.count(line)

@@ -76,6 +76,7 @@ func TestForms(t *testing.T) {
 		{"empty", "", ""},
 		{"blank", "\n\n \n\t\n", ""},
 		{"comments", "# captured on: x\n#\n" + hybrid, hybridRead},
+		{"comments behind", hybrid + "\n// 0x1/0x2/P/-/-/0 | jmp | movl\n", hybridRead},
 		{
 			"branches", "401431 0x1/0x2/P/-/-/0 0x3/0x4/P/-/-/0\n 0x5/0x6/P 0x7/0x8\n 2\n3\n 0x9/0xa\n",
 			"-1/-1 x1 [] [{1 2} {3 4}] 0\n-1/-1 x1 [] [{5 6} {7 8}] 0\n-1/-1 x1 [2 3] [{9 a}] 0\n",

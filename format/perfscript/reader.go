@@ -18,7 +18,8 @@
 //
 // A branch is from/to/prediction, where M is mispredicted, and more fields, which
 // are not used. A branch that cannot be read ends its line, as there; the branches
-// before it are used. Lines that are nothing of all this are counted and skipped.
+// before it are used. Lines that begin with # or // are comments, and those that are nothing
+// of all this are counted and skipped.
 //
 // The text is read in blocks that end between samples, on all processors.
 package perfscript

@@ -27,6 +27,9 @@ func (c *Context) Compare(d *Context) int {
 	})
 }
 
+// Name returns the context as it stands in texts, without brackets.
+func (c *Context) Name() string { return string(c.appendName(nil)) }
+
 // appendName appends the context to a text, without brackets.
 func (c *Context) appendName(b []byte) []byte {
 	for i, f := range c.Frames {

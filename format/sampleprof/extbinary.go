@@ -3,6 +3,7 @@ package sampleprof
 import (
 	"bufio"
 	"cmp"
+	"crypto/md5"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -22,7 +23,8 @@ import (
 //	contexts        frames: name, place of the call
 //	offsets         where in the profile each function begins
 //	profile         functions: head, name, total, body, inlined copies
-//	symbol list     empty: no names of functions that never ran
+//	symbol list     names of functions, each ended by a zero byte: what is among them and
+//	                not in the profile never ran. It may be empty
 //	metadata        checksums and attributes
 //
 // Sections can be compressed: both sizes, then zlib. The plain binary format, which has
@@ -67,7 +69,8 @@ const (
 // extWriter is the state of WriteExtBinary.
 type extWriter struct {
 	contexts bool
-	md5      bool
+	md5      bool // names are those already
+	hash     bool // make them so
 	attrs    bool
 	names    map[string]uint64
 	table    []string
@@ -95,7 +98,7 @@ func (f *File) WriteExtBinary(w io.Writer) error {
 	slices.SortFunc(list, func(a, b Context) int {
 		return cmp.Or(cmp.Compare(b.Samples.Total(), a.Samples.Total()), a.Compare(&b))
 	})
-	x := &extWriter{contexts: f.HasContexts, md5: f.MD5, names: map[string]uint64{}}
+	x := &extWriter{contexts: f.HasContexts, md5: f.MD5, hash: f.HashNames && !f.MD5, names: map[string]uint64{}}
 	probes := false
 	for i := range list {
 		x.collect(&list[i])
@@ -125,11 +128,11 @@ func (f *File) WriteExtBinary(w io.Writer) error {
 	kind := flag(f.HasContexts, flagFullContexts) | flag(f.FS, flagFS) | flag(f.PreInlined || x.attrs, flagPreInlined)
 	return x.write(w, []extSection{
 		{sectionSummary, kind, Summarize(list).append(nil)},
-		{sectionNames, flag(f.MD5, flagMD5|flagFixedMD5) | flag(slices.ContainsFunc(x.table, isUnique), flagUniqueNames), names},
+		{sectionNames, flag(x.md5 || x.hash, flagMD5|flagFixedMD5) | flag(slices.ContainsFunc(x.table, isUnique), flagUniqueNames), names},
 		{sectionContexts, 0, x.contextTable(list)},
 		{sectionOffsets, 0, places},
 		{sectionProfile, 0, profile},
-		{sectionSymbols, 0, nil},
+		{sectionSymbols, 0, symbolList(f.Symbols)},
 		{sectionMetadata, flag(probes, flagProbes) | flag(x.attributes(), flagAttributes), metadata},
 	})
 }
@@ -180,7 +183,12 @@ func (x *extWriter) number() {
 func (x *extWriter) nameTable() ([]byte, error) {
 	x.put(uint64(len(x.table)))
 	for _, name := range x.table {
-		if !x.md5 {
+		switch {
+		case x.hash:
+			sum := md5.Sum([]byte(name))
+			x.b = append(x.b, sum[:8]...)
+			continue
+		case !x.md5:
 			x.b = append(append(x.b, name...), 0)
 			continue
 		}
@@ -191,6 +199,15 @@ func (x *extWriter) nameTable() ([]byte, error) {
 		x.b = binary.LittleEndian.AppendUint64(x.b, sum)
 	}
 	return x.cut(), nil
+}
+
+// symbolList returns the section of that name.
+func symbolList(names []string) (b []byte) {
+	sorted := slices.Sorted(slices.Values(names))
+	for _, name := range slices.Compact(sorted) {
+		b = append(append(b, name...), 0)
+	}
+	return b
 }
 
 // key is what stands for a function: its name, or the number of its context.

@@ -28,6 +28,10 @@ type File struct {
 	MD5        bool // names are the lower halves of their MD5, in decimal
 	FS         bool // discriminators tell copies of code apart, too (-enable-fs-discriminator)
 	PreInlined bool // a pre-inliner chose what compilers should inline
+
+	// What only WriteExtBinary uses.
+	HashNames bool     // write the MD5 of names in their place
+	Symbols   []string // functions of the program, sampled or not, for compilers to tell which never ran
 }
 
 // Profile returns the functions of a profile without contexts.

@@ -31,11 +31,11 @@ type Share struct {
 	Counts int
 }
 
-// Least returns the smallest of the greatest counts that are a share of all, which is
-// one of those that summaries tell of, in millionths.
+// Least returns the smallest of the greatest counts that are a share of all, in millionths,
+// or the next greater one that summaries tell of; 0 if there is none.
 func (s Summary) Least(cutoff uint64) uint64 {
 	for _, x := range s.Shares {
-		if x.Cutoff == cutoff {
+		if x.Cutoff >= cutoff {
 			return x.Least
 		}
 	}

@@ -38,6 +38,9 @@ type Profile struct {
 	// is at most one element of Counts, and its Context is empty.
 	HasContexts bool
 	Counts      []sample.Counts
+	// Keys are the names of the contexts, if those are not addresses: of functions and
+	// places in them. Such a profile is written only.
+	Keys []string
 }
 
 // Write writes a profile. It sorts the counts.
@@ -51,6 +54,9 @@ func Write(w io.Writer, p *Profile) error {
 	for i := range p.Counts {
 		p.Counts[i].Sort()
 		entries[i] = entry{key(p.Counts[i].Context), &p.Counts[i]}
+		if p.Keys != nil {
+			entries[i].key = p.Keys[i]
+		}
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 	indent := ""

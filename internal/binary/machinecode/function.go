@@ -19,6 +19,9 @@ type Function struct {
 	symbol bool
 }
 
+// BySymbol reports whether only a symbol tells of the function.
+func (f *Function) BySymbol() bool { return f.symbol }
+
 // Range is a piece of a function.
 type Range struct {
 	Lo, Hi   uint64 // link-time addresses [Lo, Hi)

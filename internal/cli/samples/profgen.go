@@ -1,6 +1,7 @@
 package samples
 
 import (
+	"errors"
 	"os"
 	"slices"
 
@@ -21,6 +22,7 @@ type ProfgenFlags struct {
 	Infer         string
 	contextDepth  int
 	countedDepth  int
+	recursion     int // length of repetitions that contexts are without
 	searchDepth   int
 	ignoreStacks  bool
 	byLines       bool
@@ -90,7 +92,8 @@ an option asks for it: --csspgo-preinliner, --csprof-merge-cold-context and
 llvm-profgen makes unless told otherwise; without, those of llvm-profgen
 --csspgo-preinliner=0 --csprof-merge-cold-context=0 --gen-cs-nested-profile=0. The
 exception are samples at tail jumps, whose stacks lack a frame: they are left out unless
---keep-tail-jumps or --infer-missing-frames=llvm is given.
+--keep-tail-jumps or --infer-missing-frames=llvm is given. With --llvm-defaults, or where
+cairn is called llvm-profgen (by a link), all is as there unless told otherwise.
 
 --merge sums profiles, cairn's or others', as llvm-profdata merge does: text, extbinary
 and LLVM's older binary, compressed or not.`,
@@ -101,11 +104,14 @@ and LLVM's older binary, compressed or not.`,
   cairn profgen --merge -o week.prof monday.prof tuesday.prof.gz
   cairn profgen --merge --weighted-input 3,new.prof --format extbinary -o both.prof old.prof`,
 		RunE: func(c *cobra.Command, args []string) error {
-			f.tell(s)
-			if err := f.checkPreinline(c.Flags().Changed); err != nil {
+			if err := f.tell(s); err != nil {
 				return err
 			}
-			if f.merge {
+			f.likeLLVM(c.Flags().Changed)
+			if err := errors.Join(f.set(c.Flags().Changed), f.checkPreinline(c.Flags().Changed)); err != nil {
+				return err
+			}
+			if f.merge || f.from != "" {
 				return f.mergeProfiles(s, args)
 			}
 			return f.run(c.Context(), s, args)
@@ -124,6 +130,7 @@ and LLVM's older binary, compressed or not.`,
 	fl.IntVar(&f.searchDepth, "max-search-depth", -1, "with --infer-missing-frames=llvm, put back at most `n` frames in one place; -1 for all")
 	fl.IntVar(&f.contextDepth, "csprof-max-context-depth", -1, "keep the innermost `n` callers; -1 for all")
 	fl.IntVar(&f.countedDepth, "csprof-max-unsymbolized-context-depth", -1, "the same of addresses, before they have names: `n`")
+	fl.IntVar(&f.recursion, "compress-recursion", -1, "leave repetitions of up to `n` callers out of contexts; -1 for all, 0 for none")
 	fl.BoolVar(&f.ignoreStacks, "ignore-stack-samples", false, "make a profile without contexts of samples with stacks")
 	fl.BoolVar(&f.byLines, "use-dwarf-correlation", false, "use lines of debug information though there are pseudo probes")
 	fl.BoolVar(&f.onlyCount, "skip-symbolization", false, "write counts of addresses, from which a profile can be made later")
@@ -181,7 +188,7 @@ func (f *ProfgenFlags) inputs(args []string) ([]string, error) {
 		return nil, err
 	}
 	for name, depth := range map[string]int{
-		"csprof-max-context-depth": f.contextDepth, "csprof-max-unsymbolized-context-depth": f.countedDepth,
+		"csprof-max-context-depth": f.contextDepth, "csprof-max-unsymbolized-context-depth": f.countedDepth, "compress-recursion": f.recursion,
 	} {
 		if depth < -1 {
 			return nil, verb.Usagef("--%s %d: it is 0 or more, or -1 for no limit", name, depth)

@@ -1,19 +1,27 @@
 package samples
 
 import (
+	"path/filepath"
+	"strings"
+
 	"github.com/spf13/pflag"
 
+	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // llvmFlags are options of llvm-profgen that few people give. docs/samples.md has a
 // table of all its options.
 type llvmFlags struct {
+	like      bool // everything is as llvm-profgen has it unless something else is asked for
 	offsets   bool // addresses in unsymbolized profiles are relative
 	firstBase bool // to where the first segment is loaded, not the first executable one
 	// debugBinary has the symbols and the debug information of a stripped binary.
 	debugBinary string
+	from        string // the profile that takes the place of samples
+	fillZero    bool   // functions that did not run have counts of 0
 	idle        []string
+	dumps       []string
 }
 
 // llvmShort are llvm-profgen's short names of options.
@@ -29,36 +37,144 @@ var llvmIdle = map[string]string{
 	"show-mmap-events":           "cairn samples tells what was mapped",
 }
 
+// llvmDumps are options that print something else in place of a profile, with what does
+// that here.
+var llvmDumps = map[string]string{
+	"show-disassembly-only": "objdump -d disassembles",
+	"disassemble-functions": "objdump -d --disassemble=NAME disassembles",
+	"show-source-locations": "objdump -d -l shows lines",
+	"show-canonical-fname":  "objdump -d shows the names of functions",
+	"show-pseudo-probe":     "llvm-profgen --show-disassembly-only --show-pseudo-probe prints probes",
+	"dwp":                   "split debug information is not read: compile without -gsplit-dwarf",
+	"data-access-perftrace": "samples of memory accesses are not read",
+	"kernel":                "addresses of the kernel are left out",
+}
+
+const (
+	llvmDefaultsFlag = "llvm-defaults"
+	llvmProfileFlag  = "llvm-sample-profile"
+)
+
 func (f *llvmFlags) register(fl *pflag.FlagSet) {
+	fl.BoolVar(&f.like, llvmDefaultsFlag, false, "what is not said is as llvm-profgen has it: its pre-inliner, its inference of missing frames, extbinary")
 	fl.BoolVar(&f.offsets, "use-offset", true, "with --skip-symbolization or --unsymbolized-profile: addresses are relative to the first executable segment")
 	fl.BoolVar(&f.firstBase, "use-first-loadable-segment-as-base", false, "with these: relative to the first segment of any kind")
 	fl.StringVar(&f.debugBinary, "debug-binary", "", "the separate debug `file` of a stripped binary; where gdb finds it, it is found without this")
+	fl.StringVar(&f.from, llvmProfileFlag, "", "read this `profile` in place of samples, for what can be done with contexts afterwards")
+	fl.BoolVar(&f.fillZero, "fill-zero-for-all-funcs", false, "by lines, without contexts: functions that did not run are in the profile, with counts of 0")
 	for name, instead := range llvmIdle {
-		fl.AddFlag(&pflag.Flag{Name: name, Usage: instead, Value: &idleFlag{f, name}, NoOptDefVal: "1", Hidden: true})
+		fl.AddFlag(&pflag.Flag{Name: name, Usage: instead, Value: &llvmFlag{&f.idle, name}, NoOptDefVal: "1", Hidden: true})
+	}
+	for name, instead := range llvmDumps {
+		fl.AddFlag(&pflag.Flag{Name: name, Usage: instead, Value: &llvmFlag{&f.dumps, name}, NoOptDefVal: "1", Hidden: true})
 	}
 	for short, long := range llvmShort {
 		fl.AddFlag(&pflag.Flag{Name: short, Usage: fl.Lookup(long).Usage, Value: fl.Lookup(long).Value, Hidden: true})
 	}
 }
 
-// idleFlag is a flag that is taken, and remembered.
-type idleFlag struct {
-	f    *llvmFlags
-	name string
+// llvmFlag is a flag that is remembered if it is given, and not off.
+type llvmFlag struct {
+	given *[]string
+	name  string
 }
 
-func (i *idleFlag) String() string { return "" }
+func (i *llvmFlag) String() string { return "" }
+func (i *llvmFlag) Type() string   { return "" }
 
-func (i *idleFlag) Type() string { return "" }
-
-func (i *idleFlag) Set(string) error {
-	i.f.idle = append(i.f.idle, i.name)
+func (i *llvmFlag) Set(value string) error {
+	if value != "0" && value != "false" {
+		*i.given = append(*i.given, i.name)
+	}
 	return nil
 }
 
-// tell says of options that do nothing that they do not.
-func (f *llvmFlags) tell(s *verb.Streams) {
+// tell says of options that do nothing that they do not. Those in place of which
+// something else is to be used are an error.
+func (f *llvmFlags) tell(s *verb.Streams) error {
 	for _, name := range f.idle {
 		verb.Note(s, "--%s does nothing here: %s", name, llvmIdle[name])
 	}
+	if len(f.dumps) > 0 {
+		return verb.Usagef("--%s is not there: %s", f.dumps[0], llvmDumps[f.dumps[0]])
+	}
+	return nil
+}
+
+// likeLLVM sets what llvm-profgen has on, where it is not given.
+func (f *ProfgenFlags) likeLLVM(given func(name string) bool) {
+	if !f.like {
+		return
+	}
+	if !given("format") {
+		f.Format = formatExtBinary
+		if f.onlyCount {
+			f.Format = formatText
+		}
+	}
+	if !given("infer-missing-frames") || f.Infer == InferFull {
+		f.Infer = inferLLVM
+	}
+	f.keepTailJumps, f.quiet = true, true
+	compiled := f.forCompilers() && !f.onlyCount && !f.explained
+	if compiled && !given(preinlineFlag) {
+		f.preinline = f.unsymbolized == "" || !f.byLines
+	}
+	if compiled && !given("csprof-merge-cold-context") {
+		f.mergeCold = !f.preinline
+	}
+	if compiled && !given("gen-cs-nested-profile") {
+		f.nested = true
+	}
+}
+
+// thresholds are the flags that say which counts are hot and which are cold.
+type thresholds struct {
+	profgen.Thresholds
+
+	hot, cold uint64
+}
+
+func (f *thresholds) register(fl *pflag.FlagSet) {
+	fl.Uint64Var(&f.HotCutoff, "profile-summary-cutoff-hot", profgen.HotCutoff, "counts that are hot make this `share` of all, in millionths")
+	fl.Uint64Var(&f.ColdCutoff, "profile-summary-cutoff-cold", profgen.ColdCutoff, "counts that are not cold make this `share` of all, in millionths")
+	fl.Uint64Var(&f.hot, "profile-summary-hot-count", 0, "in place of that: `counts` from this on are hot")
+	fl.Uint64Var(&f.cold, "profile-summary-cold-count", 0, "in place of that: `counts` below this are cold")
+	for _, name := range []string{"profile-summary-cutoff-hot", "profile-summary-cutoff-cold", "profile-summary-hot-count", "profile-summary-cold-count"} {
+		// They are for those who tune LLVM, whose names they have.
+		fl.Lookup(name).Hidden = true
+	}
+}
+
+// set takes what was given.
+func (f *thresholds) set(given func(name string) bool) error {
+	if given("profile-summary-hot-count") {
+		f.Hot = &f.hot
+	}
+	if given("profile-summary-cold-count") {
+		f.Cold = &f.cold
+	}
+	for name, share := range map[string]uint64{"hot": f.HotCutoff, "cold": f.ColdCutoff} {
+		if share < 1 || share > profgen.ColdCutoff {
+			return verb.Usagef("--profile-summary-cutoff-%s %d: it is 1 to %d, which are millionths", name, share, profgen.ColdCutoff)
+		}
+	}
+	return nil
+}
+
+// AsLLVMProfgen returns the arguments for cairn if it was started by the name of
+// llvm-profgen, with or without a version behind it. LLVM's tools take long names with one
+// dash, too.
+func AsLLVMProfgen(args []string) ([]string, bool) {
+	if len(args) == 0 || !strings.HasPrefix(filepath.Base(args[0]), "llvm-profgen") {
+		return args, false
+	}
+	out := []string{args[0], "profgen", "--" + llvmDefaultsFlag}
+	for _, a := range args[1:] {
+		if name, _, _ := strings.Cut(a, "="); len(name) > 2 && name[0] == '-' && name[1] != '-' {
+			a = "-" + a
+		}
+		out = append(out, a)
+	}
+	return out, true
 }

@@ -7,11 +7,16 @@ import (
 
 	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/samples/unwind"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // mergeProfiles sums the profiles that are given in place of samples.
 func (f *ProfgenFlags) mergeProfiles(s *verb.Streams, args []string) error {
+	if f.from != "" && !f.merge {
+		args = append(args, f.from)
+	}
 	if err := f.checkMerge(args); err != nil {
 		return err
 	}
@@ -40,7 +45,44 @@ func (f *ProfgenFlags) mergeProfiles(s *verb.Streams, args []string) error {
 	if len(sum.Contexts) == 0 {
 		return fmt.Errorf("%s: there is no function in it, nor in what else is to be summed", inputs[0].path)
 	}
+	if f.from != "" && !sum.HasContexts {
+		functions := sum.Profile()
+		profgen.DropAmbiguous(functions)
+		sum.SetProfile(functions)
+	}
+	if f.preinline && sum.HasContexts {
+		if err := f.preinlineProfile(s, sum); err != nil {
+			return err
+		}
+	}
 	return verb.WriteFile(s, f.out, f.write(s, sum, f.Format))
+}
+
+// preinlineProfile runs the pre-inliner on a profile, by the sizes of the binaries that it
+// is of.
+func (f *ProfgenFlags) preinlineProfile(s *verb.Streams, p *sampleprof.File) error {
+	r := ProfgenRun{ProfgenFlags: f}
+	if err := r.loadBinaries(s); err != nil {
+		return err
+	}
+	all := &unwind.Result{Contexts: []unwind.Context{{}}}
+	for _, b := range r.code.Binaries() {
+		for _, x := range b.Ranges() {
+			if at := b.From(x.Lo); at < b.End {
+				all.Contexts[0].Ranges = append(all.Contexts[0].Ranges, unwind.Count{From: at, To: at, Count: 1})
+			}
+		}
+	}
+	var probes *profgen.Probes
+	if r.lines == nil {
+		var err error
+		if probes, err = profgen.ReadProbes(r.code, r.programs, nil); err != nil {
+			return err
+		}
+	}
+	p.Contexts, p.PreInlined = r.preinlined(s, p.Contexts, all, probes), true
+	f.before = r.before
+	return nil
 }
 
 // weightedInput is a profile to be summed.
@@ -86,7 +128,9 @@ func (f *ProfgenFlags) checkMerge(args []string) error {
 	switch {
 	case len(args) == 0 && len(f.weights) == 0:
 		return verb.Usagef("profgen --merge: which profiles?")
-	case len(f.Binaries) > 0 || len(f.perfData) > 0 || len(f.perfScript) > 0 || f.unsymbolized != "":
+	case f.from != "" && f.merge:
+		return verb.Usagef("--%s takes the place of samples: with --merge, write %s behind the flags", llvmProfileFlag, f.from)
+	case len(f.Binaries) > 0 && f.from == "" || len(f.perfData) > 0 || len(f.perfScript) > 0 || f.unsymbolized != "":
 		return verb.Usagef("profgen --merge sums profiles: it takes no samples and no binary")
 	case f.explained || f.onlyCount:
 		return verb.Usagef("profgen --merge sums profiles: leave out --explain and --skip-symbolization")

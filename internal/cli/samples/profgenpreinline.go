@@ -68,14 +68,14 @@ func (f *ProfgenFlags) checkPreinline(given func(name string) bool) error {
 		names = append(names, x.name)
 	}
 	for _, name := range names {
-		if given(name) && !f.preinline {
+		if given(name) && !f.preinline && !f.like {
 			return verb.Usagef("--%s is about --%s, which is not given", name, preinlineFlag)
 		}
 	}
 	switch {
 	case !f.preinline:
 		return nil
-	case f.merge:
+	case f.merge, f.from != "" && len(f.Binaries) == 0:
 		return verb.Usagef("--%s decides by the code that was sampled, and --merge knows profiles only", preinlineFlag)
 	case f.onlyCount, f.explained, !f.forCompilers():
 		return verb.Usagef("--%s is about profiles for compilers, and what is to be written is none", preinlineFlag)
@@ -111,6 +111,7 @@ func (r *ProfgenRun) preinlined(s *verb.Streams, list []sampleprof.Context, coun
 	if r.bySize {
 		r.decide.Sizes = profgen.NewSizes(r.code, r.scopes, probes, counts)
 	}
+	r.decide.Thresholds = r.Thresholds
 	r.decide.Lossy = r.Infer != InferFull
 	list, done := r.decide.Contexts(list)
 	r.before = &done.Summary

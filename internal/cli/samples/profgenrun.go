@@ -54,6 +54,9 @@ func (f *ProfgenFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	if err != nil {
 		return err
 	}
+	if r.listSymbols {
+		r.symbols = profgen.FunctionNames(r.code, r.lines != nil)
+	}
 	write, err := r.profile(s, counts)
 	if err != nil {
 		return err
@@ -181,7 +184,7 @@ func (r *ProfgenRun) readCounts(s *verb.Streams) (*unwind.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Counts) == 0 {
+	if len(p.Counts) == 0 && !r.fillZero {
 		return nil, fmt.Errorf("%s: it has no counts", stream.Name)
 	}
 	r.flat = !p.HasContexts || r.ignoreStacks
@@ -227,7 +230,9 @@ func (r *ProfgenRun) count(ctx context.Context, s *verb.Streams, files []string)
 			}
 			r.addresses = first.Kind == sample.Stacks && r.forCompilers()
 			r.flat = r.addresses || r.ignoreStacks || first.Kind == sample.Branches || r.Format == formatFdata
-			counter = unwind.Start(r.code, r.options(), runtime.GOMAXPROCS(0))
+			opt := r.options()
+			opt.CheckStacks = r.like && first.Kind == sample.Hybrid
+			counter = unwind.Start(r.code, opt, runtime.GOMAXPROCS(0))
 		case in.Info().Kind != first.Kind && !r.ignoreStacks:
 			return nil, fmt.Errorf("%s has %v and %s %v: make a profile of each, or give --ignore-stack-samples",
 				first.File, first.Kind, in.Info().File, in.Info().Kind)
@@ -293,7 +298,7 @@ func (r *ProfgenRun) countedBase() uint64 {
 
 func (r *ProfgenRun) options() unwind.Options {
 	opt := unwind.Options{
-		Flat: r.flat, Addresses: r.addresses, MaxDepth: contextLimit(r.countedDepth), PID: r.pid, OnePID: r.pid != 0,
+		Flat: r.flat, Addresses: r.addresses, MaxDepth: contextLimit(r.countedDepth), Recursion: contextLimit(r.recursion), PID: r.pid, OnePID: r.pid != 0,
 		TailCalls:       r.Infer == InferFull && !r.onlyCount,
 		TrustDepartures: r.keepTailJumps || r.Infer == inferLLVM,
 		Frameless:       r.Infer == InferFull && !r.onlyCount,
@@ -345,18 +350,23 @@ func (r *ProfgenRun) profile(s *verb.Streams, counts *unwind.Result) (func(io.Wr
 		return r.sampled(s, counts)
 	}
 	if r.onlyCount {
+		p := &unsymbolized.Profile{HasContexts: !r.flat}
 		if r.lines != nil && !r.flat {
-			return nil, errors.New("--skip-symbolization: contexts are addresses, and those of a profile that is keyed by lines are names: give --ignore-stack-samples")
+			opt := profgen.Options{MaxDepth: contextLimit(r.contextDepth), Recursion: contextLimit(r.recursion)}
+			counts, p.Keys = profgen.NamedContexts(counts, r.lines, opt)
 		}
-		p := &unsymbolized.Profile{HasContexts: !r.flat, Counts: counts.Counts(r.code, r.countedBase())}
+		p.Counts = counts.Counts(r.code, r.countedBase())
 		return func(w io.Writer) error { return unsymbolized.Write(w, p) }, nil
 	}
 	if r.explained && (r.lines != nil || r.flat) {
 		return nil, errors.New("--explain: frames are put back into contexts that are keyed by pseudo probes only")
 	}
-	opt := profgen.Options{MaxDepth: contextLimit(r.contextDepth), Recount: r.recount}
+	opt := profgen.Options{MaxDepth: contextLimit(r.contextDepth), Recursion: contextLimit(r.recursion), Recount: r.recount}
 	if r.lines != nil {
 		if r.flat {
+			if r.fillZero {
+				profgen.AllFunctions(counts, r.code)
+			}
 			return r.writeFlat(s, profgen.FlatByLines(counts, r.lines), r.Format), nil
 		}
 		return r.writeContexts(s, r.preinlined(s, profgen.ContextsByLines(counts, r.lines, opt), counts, nil), r.Format), nil

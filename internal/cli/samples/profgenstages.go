@@ -16,15 +16,23 @@ import (
 type profgenStages struct {
 	fs bool // the discriminators of the binaries are flow-sensitive
 	preinlineFlags
+	thresholds
 	nested    bool
 	mergeCold bool
 	trimCold  bool
 	coldDepth int
 	recount   bool // totals
+
+	hashNames, listSymbols bool
+	quiet                  bool     // about stages that were not asked for
+	symbols                []string // of the binaries, if they are to be listed
 }
 
 func (f *profgenStages) register(fl *pflag.FlagSet) {
 	f.preinlineFlags.register(fl)
+	f.thresholds.register(fl)
+	fl.BoolVar(&f.hashNames, "use-md5", false, "with --format extbinary: write the MD5 of names in their place")
+	fl.BoolVar(&f.listSymbols, "populate-profile-symbol-list", false, "with --format extbinary: list the functions of the binaries, so that compilers can tell which never ran")
 	fl.BoolVar(&f.nested, "gen-cs-nested-profile", false, "nest contexts in their callers, as if calls had been inlined")
 	fl.BoolVar(&f.mergeCold, "csprof-merge-cold-context", false, "merge contexts with few samples into their function's own profile")
 	fl.IntVar(&f.coldDepth, "csprof-max-cold-context-depth", 1, "with --csprof-merge-cold-context: keep the innermost `n` functions, of which 1 is the function itself")
@@ -44,14 +52,14 @@ var errNoFunction = errors.New("no function has counts: did other binaries run, 
 
 // write returns what writes a profile in a form. It takes the profile over.
 func (f *profgenStages) write(s *verb.Streams, p *sampleprof.File, form string) func(io.Writer) error {
-	if !p.HasContexts && (f.preinline || f.mergeCold || f.nested) {
+	if !p.HasContexts && (f.preinline || f.mergeCold || f.nested) && !f.quiet {
 		verb.Note(s, "the profile has no contexts: there is nothing to inline, to nest or to merge")
 	}
 	if p.HasContexts {
 		f.cutContexts(s, p)
 	} else if f.trimCold {
 		functions := p.Profile()
-		cut := profgen.Cold{Trim: true}.Functions(functions)
+		cut := profgen.Cold{Trim: true, Thresholds: f.Thresholds}.Functions(functions)
 		verb.Note(s, "cold are functions with a total below %s: %s of %s left out",
 			report.Count(cut.Threshold), report.Count(cut.Before-cut.After), report.Count(cut.Before))
 		p.SetProfile(functions)
@@ -60,6 +68,7 @@ func (f *profgenStages) write(s *verb.Streams, p *sampleprof.File, form string) 
 		return func(io.Writer) error { return errNoFunction }
 	}
 	if form == formatExtBinary {
+		p.HashNames, p.Symbols = f.hashNames, f.symbols
 		return p.WriteExtBinary
 	}
 	return p.Write
@@ -70,7 +79,7 @@ func (f *profgenStages) cutContexts(s *verb.Streams, p *sampleprof.File) {
 	if f.mergeCold || f.trimCold {
 		var cut profgen.Cut
 		p.Contexts, cut = profgen.Cold{
-			Merge: f.mergeCold, Depth: f.coldDepth, Trim: f.trimCold, Own: f.preinline, Summary: f.before,
+			Merge: f.mergeCold, Depth: f.coldDepth, Trim: f.trimCold, Own: f.preinline, Summary: f.before, Thresholds: f.Thresholds,
 		}.Contexts(p.Contexts)
 		verb.Note(s, "cold are contexts with a total below %s: of %s there are %s left",
 			report.Count(cut.Threshold), verb.Plural(cut.Before, "context"), report.Count(cut.After))

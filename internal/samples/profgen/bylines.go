@@ -59,20 +59,7 @@ type lineContext struct {
 // that were made with the same Lines.
 func ContextsByLines(r *unwind.Result, l *Lines, opt Options) []sampleprof.Context {
 	g := byLines{Lines: l, cache: map[ref][]sampleprof.Frame{}}
-	var order []*node
-	merged := map[*node]*lineContext{}
-	for i := range r.Contexts {
-		c := &r.Contexts[i]
-		n := g.node(c.Frames, opt)
-		m := merged[n]
-		if m == nil {
-			m = &lineContext{}
-			merged[n] = m
-			order = append(order, n)
-		}
-		m.ranges = append(m.ranges, c.Ranges...)
-		m.branches = append(m.branches, c.Branches...)
-	}
+	order, merged := g.merge(r, opt)
 	for _, n := range order {
 		if n != &g.root {
 			g.body(n.samples, merged[n].ranges)
@@ -110,13 +97,45 @@ func (g *byLines) node(key []ref, opt Options) *node {
 	}
 	last := len(stack) - 1
 	leaf := sampleprof.Frame{Func: stack[last].Func}
-	callers := unwind.CompressRecursion(stack[:last])
+	callers := unwind.CompressRecursion(stack[:last], opt.Recursion)
 	callers = unwind.Innermost(callers, opt.MaxDepth)
 	n := g.root.path(append(callers, leaf))
 	if s := n.stated(); inlined {
 		s.Attributes |= sampleprof.WasInlined
 	}
 	return n
+}
+
+// merge makes the nodes of all contexts, in order.
+func (g *byLines) merge(r *unwind.Result, opt Options) (order []*node, merged map[*node]*lineContext) {
+	merged = map[*node]*lineContext{}
+	for i := range r.Contexts {
+		c := &r.Contexts[i]
+		n := g.node(c.Frames, opt)
+		m := merged[n]
+		if m == nil {
+			m = &lineContext{}
+			merged[n] = m
+			order = append(order, n)
+		}
+		m.ranges = append(m.ranges, c.Ranges...)
+		m.branches = append(m.branches, c.Branches...)
+	}
+	return order, merged
+}
+
+// NamedContexts returns counts that were made with the same Lines with all contexts of the
+// same names as one, and the names.
+func NamedContexts(r *unwind.Result, l *Lines, opt Options) (*unwind.Result, []string) {
+	g := byLines{Lines: l, cache: map[ref][]sampleprof.Frame{}}
+	order, merged := g.merge(r, opt)
+	out, keys := &unwind.Result{Stats: r.Stats}, []string(nil)
+	for _, n := range order {
+		out.Contexts = append(out.Contexts, unwind.Context{Ranges: unwind.Sum(merged[n].ranges), Branches: unwind.Sum(merged[n].branches)})
+		c := sampleprof.Context{Frames: n.stack()}
+		keys = append(keys, c.Name())
+	}
+	return out, keys
 }
 
 func (g *byLines) body(s *sampleprof.Samples, ranges []unwind.Count) {

@@ -1,14 +1,41 @@
 package profgen
 
-import "github.com/cairnprof/cairn/format/sampleprof"
+import (
+	"cmp"
 
-// The shares of all counts, in millionths, whose smallest count is where LLVM calls
-// contexts cold, and functions without contexts. The second is lower: what a context
-// tells is of use only where code is hot.
-const (
-	hotCutoff  = 990_000
-	coldCutoff = 999_999
+	"github.com/cairnprof/cairn/format/sampleprof"
 )
+
+// Thresholds say which counts are hot and which are cold. What is not said is as LLVM has
+// it.
+type Thresholds struct {
+	// The shares of all counts, in millionths, whose smallest count is where counts are
+	// hot, and where they no longer are cold. They are rounded up to those that summaries
+	// tell of.
+	HotCutoff, ColdCutoff uint64
+	// The counts themselves, if they are given.
+	Hot, Cold *uint64
+}
+
+// LLVM's shares.
+const (
+	HotCutoff  = 990_000
+	ColdCutoff = 999_999
+)
+
+func (t *Thresholds) hot(s *sampleprof.Summary) uint64 {
+	if t.Hot != nil {
+		return *t.Hot
+	}
+	return s.Least(cmp.Or(t.HotCutoff, HotCutoff))
+}
+
+func (t *Thresholds) cold(s *sampleprof.Summary) uint64 {
+	if t.Cold != nil {
+		return *t.Cold
+	}
+	return s.Least(cmp.Or(t.ColdCutoff, ColdCutoff))
+}
 
 // Cold says what becomes of contexts and functions with few samples.
 type Cold struct {
@@ -19,7 +46,8 @@ type Cold struct {
 	// that are to be inlined stay. Merging takes them all the same.
 	Own bool
 	// Summary says what is cold; if nil, that of the contexts does.
-	Summary *sampleprof.Summary
+	Summary    *sampleprof.Summary
+	Thresholds Thresholds
 }
 
 // Cut is what was done about cold contexts.
@@ -28,13 +56,14 @@ type Cut struct {
 	Before, After int    // contexts
 }
 
-// Contexts applies c to contexts, whose samples it takes over.
+// Contexts applies c to contexts, whose samples it takes over. Cold are those that are not
+// hot: what a context tells is of use only there.
 func (c Cold) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context, Cut) {
 	if c.Summary == nil {
 		summary := sampleprof.Summarize(contexts)
 		c.Summary = &summary
 	}
-	cut := Cut{c.Summary.Least(hotCutoff), len(contexts), len(contexts)}
+	cut := Cut{c.Thresholds.hot(c.Summary), len(contexts), len(contexts)}
 	if cut.Threshold == 0 {
 		return contexts, cut
 	}
@@ -62,7 +91,8 @@ func (c Cold) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context, Cut
 
 // Functions leaves out of p what is cold, if c says so.
 func (c Cold) Functions(p sampleprof.Profile) Cut {
-	cut := Cut{sampleprof.SummarizeProfile(p).Least(coldCutoff), len(p), len(p)}
+	summary := sampleprof.SummarizeProfile(p)
+	cut := Cut{c.Thresholds.cold(&summary), len(p), len(p)}
 	if c.Trim {
 		for name, s := range p {
 			if s.Total() < cut.Threshold {

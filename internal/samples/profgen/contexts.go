@@ -55,6 +55,18 @@ func (n *node) path(stack []sampleprof.Frame) *node {
 	return n
 }
 
+// stack returns the frames of a node.
+func (n *node) stack() []sampleprof.Frame {
+	var stack []sampleprof.Frame
+	var call sampleprof.Place
+	for ; n.parent != nil; n = n.parent {
+		stack = append(stack, sampleprof.Frame{Func: n.frame.name, Call: call})
+		call = n.frame.call
+	}
+	slices.Reverse(stack)
+	return stack
+}
+
 // list returns the contexts that have samples, in the order of their names.
 func (n *node) list() []sampleprof.Context {
 	var out []sampleprof.Context
@@ -191,7 +203,7 @@ func (g *byProbes) makeNode(p probe) *node {
 	stack := p.in.expand(slices.Clone(g.callers), p.index)
 	last := len(stack) - 1
 	leaf := sampleprof.Frame{Func: stack[last].Func}
-	callers := unwind.CompressRecursion(stack[:last])
+	callers := unwind.CompressRecursion(stack[:last], g.opt.Recursion)
 	callers = unwind.Innermost(callers, g.opt.MaxDepth)
 	n := g.root.path(append(callers, leaf))
 	s := n.counted()

@@ -18,6 +18,9 @@ type Options struct {
 	Inferrer tailcall.Inferrer
 	// MaxDepth cuts contexts to so many innermost callers, as unwind.Innermost does.
 	MaxDepth int
+	// Recursion is how long repetitions are that contexts are without, as
+	// unwind.CompressRecursion has it.
+	Recursion int
 	// Recount makes the total of a context that is keyed by lines the sum of its
 	// counts, and not of what instructions ran. Calls that were raised do not count.
 	Recount bool

@@ -93,17 +93,32 @@ func withFunctions(code *machinecode.Set, ranges []unwind.Count) []unwind.Count 
 	return out
 }
 
+// AllFunctions adds all functions to counts that were made without stacks, as if the
+// instructions of each were known not to have run.
+func AllFunctions(r *unwind.Result, code *machinecode.Set) {
+	if len(r.Contexts) == 0 {
+		r.Contexts = []unwind.Context{{}}
+	}
+	for _, b := range code.Binaries() {
+		for _, fr := range b.Ranges() {
+			if first := b.From(fr.Lo); first < b.From(fr.Hi) {
+				r.Contexts[0].Ranges = append(r.Contexts[0].Ranges, unwind.Count{From: first, To: first})
+			}
+		}
+	}
+}
+
 // finish raises the counts of calls that more branches were seen of than code ran
 // before them: the newest branch of a sample has no code behind it.
 func finish(p sampleprof.Profile) {
 	for _, s := range p {
 		s.RaiseCalls()
 	}
-	dropAmbiguous(p)
+	DropAmbiguous(p)
 }
 
-// dropAmbiguous drops functions that no compiler could tell apart by their names.
-func dropAmbiguous(p sampleprof.Profile) {
+// DropAmbiguous drops functions that no compiler could tell apart by their names.
+func DropAmbiguous(p sampleprof.Profile) {
 	maps.DeleteFunc(p, func(name string, _ *sampleprof.Samples) bool { return ambiguous(name) })
 	for _, s := range p {
 		dropInlined(s)

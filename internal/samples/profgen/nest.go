@@ -22,7 +22,7 @@ func Nest(contexts []sampleprof.Context) sampleprof.Profile {
 	}
 	out := sampleprof.Profile{}
 	root.nest(out)
-	dropAmbiguous(out)
+	DropAmbiguous(out)
 	return out
 }
 

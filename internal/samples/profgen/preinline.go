@@ -37,6 +37,8 @@ type Preinline struct {
 
 	// Growth is how many times its size a function may reach, within limits in bytes.
 	Growth, MinLimit, MaxLimit int
+
+	Thresholds Thresholds
 }
 
 // NewPreinline returns what LLVM decides by unless it is told otherwise.
@@ -80,7 +82,7 @@ func (o Preinline) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context
 		merged:    map[*sampleprof.Samples]bool{},
 		inlined:   map[*sampleprof.Samples]bool{},
 		guids:     map[string]uint64{},
-		cold:      done.Summary.Least(coldCutoff), hottest: done.Summary.Least(hottestCutoff),
+		cold:      o.Thresholds.cold(&done.Summary), hottest: done.Summary.Least(hottestCutoff),
 	}
 	for _, c := range contexts {
 		n := p.root.path(c.Frames)

@@ -48,7 +48,7 @@ func (u *Unwinder) Result() *Result {
 	ranges, branches := c.share(&u.ranges), c.share(&u.branches)
 	for i := range c.list {
 		x := &c.list[i]
-		x.Ranges, x.Branches = sum(ranges[i]), sum(branches[i])
+		x.Ranges, x.Branches = Sum(ranges[i]), Sum(branches[i])
 	}
 	slices.SortFunc(c.list, func(a, b Context) int {
 		if c := slices.Compare(a.Frames, b.Frames); c != 0 {
@@ -161,7 +161,7 @@ func (c *contexts) read(n uint32) {
 	if c.u.opt.Inlining != nil || c.whole {
 		return // the names of frames are compressed, with what is inlined between
 	}
-	c.frames = CompressRecursion(c.frames)
+	c.frames = CompressRecursion(c.frames, c.u.opt.Recursion)
 	c.frames = Innermost(c.frames, c.u.opt.MaxDepth)
 }
 
@@ -177,8 +177,8 @@ func Innermost[T any](stack []T, n int) []T {
 // key orders counts by where they are from, then by where they lead.
 func (c *Count) key() uint64 { return uint64(c.From)<<32 | uint64(c.To) }
 
-// sum sorts counts and adds up those of the same place.
-func sum(counts []Count) []Count {
+// Sum sorts counts and adds up those of the same place. It changes its argument.
+func Sum(counts []Count) []Count {
 	slices.SortFunc(counts, func(a, b Count) int { return cmp.Compare(a.key(), b.key()) })
 	kept := counts[:0]
 	for _, c := range counts {
@@ -192,10 +192,14 @@ func sum(counts []Count) []Count {
 }
 
 // CompressRecursion removes repetitions from a stack: of neighbouring runs that
-// are alike, one stays, runs of one frame first, then those of two, and so on. It
-// changes its argument and returns what is left of it.
-func CompressRecursion[T comparable](stack []T) []T {
-	for width := 1; width <= len(stack)/2; width++ {
+// are alike, one stays, runs of one frame first, then those of two, and so on, up to
+// longest: 0 for all, and none if it is negative. It changes the stack and returns what is
+// left of it.
+func CompressRecursion[T comparable](stack []T, longest int) []T {
+	if longest == 0 {
+		longest = len(stack)
+	}
+	for width := 1; width <= min(len(stack)/2, longest); width++ {
 		kept, i := width, width
 		for i+width <= len(stack) {
 			if slices.Equal(stack[kept-width:kept], stack[i:i+width]) {

@@ -286,8 +286,13 @@ func TestCompressRecursion(t *testing.T) {
 		"": "", "a": "a", "aa": "a", "aabbab": "ab", "abab": "ab", "abcabcabcd": "abcd", "abcbc": "abc",
 		"aabaab": "ab", "abcab": "abcab", "xabcabcyy": "xabcy", "abababa": "aba",
 	} {
-		if got := string(CompressRecursion([]byte(in))); got != want {
+		if got := string(CompressRecursion([]byte(in), 0)); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+	for longest, want := range map[int]string{-1: "aabbabab", 1: "ababab", 2: "ab", 9: "ab"} {
+		if got := string(CompressRecursion([]byte("aabbabab"), longest)); got != want {
+			t.Errorf("without repetitions of %d: %q, want %q", longest, got, want)
 		}
 	}
 }

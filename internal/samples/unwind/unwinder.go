@@ -11,11 +11,17 @@ const external = machinecode.External
 type Options struct {
 	// Flat ignores stacks: everything is counted in one context.
 	Flat bool
+	// CheckStacks leaves out samples whose stacks cannot be believed although they are not
+	// used, as LLVM does.
+	CheckStacks bool
 	// Inlining tells, for profiles that are keyed by lines, what was inlined
 	// where. It is nil for those keyed by pseudo probes, which know it themselves.
 	Inlining Inlining
 	// MaxDepth cuts contexts to so many innermost frames, as Innermost does.
 	MaxDepth int
+	// Recursion is how long repetitions are that contexts are without, as
+	// CompressRecursion has it.
+	Recursion int
 	// TailCalls puts frames of tail calls into contexts that were seen among the
 	// branches. It does nothing for profiles that are keyed by lines.
 	TailCalls bool
@@ -105,7 +111,7 @@ func (u *Unwinder) sample(s *sample.Sample) {
 		return
 	}
 	u.readBranches(s.Branches)
-	if !u.opt.Flat && !u.readStack(s.Stack) {
+	if (!u.opt.Flat || u.opt.CheckStacks) && !u.readStack(s.Stack) {
 		return
 	}
 	switch {
