@@ -5,6 +5,7 @@ package oracle
 import (
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,46 @@ import (
 )
 
 const switchesSource = "switches.c"
+
+// switcher is a way to change stacks: that of the C library, or of one that knows nothing
+// of cairn, and that cairn does not know.
+type switcher struct {
+	name     string
+	compiler string
+	flags    []string
+	threads  bool // it is for all threads, and not for the first alone
+}
+
+// switchers returns the ways for which there are libraries here.
+func switchers(t *testing.T) []switcher {
+	t.Helper()
+	source := filepath.Join("testdata", switchesSource)
+	out := []switcher{{"ucontext", "gcc", []string{"-O1", source, "-lpthread"}, true}}
+	for _, s := range []switcher{
+		{"Pth", "gcc", []string{"-O1", "-DPTH", source, "-lpth"}, false},
+		{"Boost", "g++", []string{"-O1", "-x", "c++", source, "-x", "none", "-lboost_context", "-lpthread"}, true},
+	} {
+		if err := exec.Command(s.compiler, append(slices.Clone(s.flags), "-o", filepath.Join(t.TempDir(), "a"))...).Run(); err != nil {
+			t.Logf("%s: none here: %v", s.name, err)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// args are those of a program, with a thread if there may be one.
+func (s *switcher) args(alone, thread string) []string {
+	if s.threads {
+		return []string{alone, thread + " thread"}
+	}
+	return []string{alone, thread}
+}
+
+// plainNames makes names of C++ functions those of C.
+func plainNames(text string) string {
+	return strings.NewReplacer("(int)", "", "()", "").Replace(text)
+}
 
 // saidCall is a call by what the program said of it.
 type saidCall struct {
@@ -46,7 +87,7 @@ type shownSpike struct {
 
 func shownSpikes(t *testing.T, file string) (list []shownSpike) {
 	t.Helper()
-	for line := range strings.Lines(output(t, command(t, cairn, "spikes", "--json", file))) {
+	for line := range strings.Lines(plainNames(output(t, command(t, cairn, "spikes", "--json", file)))) {
 		var s shownSpike
 		if err := json.Unmarshal([]byte(line), &s); err != nil {
 			t.Fatal(err)
@@ -63,82 +104,122 @@ func shownSpikes(t *testing.T, file string) (list []shownSpike) {
 // there, as a peak or as a caller on the stack of one.
 func TestSwitches(t *testing.T) {
 	t.Parallel()
-	own := []string{"schedule", "run", "main"} // on the thread's own stack
-	for _, mode := range []string{" --clock exact", "", " --flight"} {
-		program := build(t, "spike --small 0"+mode, "gcc", "-O1", filepath.Join("testdata", switchesSource), "-lpthread")
-		for _, args := range []string{"2 4", "5 3 thread"} {
-			out, logs := flightLogs(t, "threshold=2ms,rate=1000000", program, strings.Fields(args)...)
-			if len(logs) != 1 {
-				t.Fatalf("%d logs", len(logs))
-			}
-			found := make(map[string]map[[2]uint64]bool) // intervals by function
-			add := func(function string, interval [2]uint64) {
-				if found[function] == nil {
-					found[function] = make(map[[2]uint64]bool)
-				}
-				found[function][interval] = true
-			}
-			for _, s := range shownSpikes(t, logs[0]) {
-				add(s.Peak.Function, s.Interval)
-				for _, c := range s.Children {
-					if (c.Function == "resume" || c.Function == "body") && !slices.Contains(own, s.Peak.Function) {
-						t.Errorf("%s%s: %s is shown below %s", args, mode, c.Function, s.Peak.Function)
-					}
-				}
-				for _, p := range s.Parents {
-					add(p.Function, p.Interval)
-					if !slices.ContainsFunc(s.Stack, func(f struct{ Function string }) bool { return f.Function == p.Function }) {
-						t.Errorf("%s%s: %s is a caller of %s, but not on its stack", args, mode, p.Function, s.Peak.Function)
-					}
-				}
-			}
-			if !strings.Contains(mode, "exact") {
-				continue // the clock may be late
-			}
-			const sure = 2_100_000
-			said := make(map[string]int)
-			for _, c := range saidCalls(t, out) {
-				if c.ns >= sure {
-					said[c.name]++
-				}
-			}
-			for name, n := range said {
-				if len(found[name]) < n {
-					t.Errorf("%s%s: %d calls of %s were long, %d are there", args, mode, n, name, len(found[name]))
-				}
-			}
-			if said["outer"] == 0 || said["work"] == 0 {
-				t.Errorf("%s: the program says %v", args, said)
-			}
+	for _, w := range switchers(t) {
+		for _, mode := range []string{" --clock exact", "", " --flight"} {
+			t.Run(w.name+mode, func(t *testing.T) { testSwitches(t, &w, mode) })
 		}
 	}
 }
+
+func testSwitches(t *testing.T, w *switcher, mode string) {
+	t.Parallel()
+	own := []string{"schedule", "run", "main"} // on the thread's own stack
+	program := build(t, "spike --small 0"+mode, w.compiler, w.flags...)
+	for _, args := range w.args("2 4", "5 3") {
+		out, logs := flightLogs(t, "threshold=2ms,rate=1000000", program, strings.Fields(args)...)
+		if len(logs) != 1 {
+			t.Fatalf("%d logs", len(logs))
+		}
+		found := make(map[string]map[[2]uint64]bool) // intervals by function
+		add := func(function string, interval [2]uint64) {
+			if found[function] == nil {
+				found[function] = make(map[[2]uint64]bool)
+			}
+			found[function][interval] = true
+		}
+		for _, s := range shownSpikes(t, logs[0]) {
+			add(s.Peak.Function, s.Interval)
+			for _, c := range s.Children {
+				if (c.Function == "resume" || c.Function == "body") && !slices.Contains(own, s.Peak.Function) {
+					t.Errorf("%s%s: %s is shown below %s", args, mode, c.Function, s.Peak.Function)
+				}
+			}
+			for _, p := range s.Parents {
+				add(p.Function, p.Interval)
+				if !slices.ContainsFunc(s.Stack, func(f struct{ Function string }) bool { return f.Function == p.Function }) {
+					t.Errorf("%s%s: %s is a caller of %s, but not on its stack", args, mode, p.Function, s.Peak.Function)
+				}
+			}
+		}
+		if !strings.Contains(mode, "exact") {
+			continue // the clock may be late
+		}
+		const sure = 2_100_000
+		said := make(map[string]int)
+		for _, c := range saidCalls(t, out) {
+			if c.ns >= sure {
+				said[c.name]++
+			}
+		}
+		for name, n := range said {
+			if len(found[name]) < n {
+				t.Errorf("%s%s: %d calls of %s were long, %d are there", args, mode, n, name, len(found[name]))
+			}
+		}
+		if said["outer"] == 0 || said["work"] == 0 {
+			t.Errorf("%s: the program says %v", args, said)
+		}
+	}
+}
+
+// switching are the functions of which the program tells, in C and C++.
+const switching = " --only ^_?Z?[0-9]*(work|yield|inner|outer|body|resume|schedule)[iv]?$"
 
 // TestFlightSwitches: what is recorded of coroutines is what the program did, each on its
 // own stack.
 func TestFlightSwitches(t *testing.T) {
 	t.Parallel()
-	for _, compiler := range []string{"gcc", "clang-22"} {
-		program := build(t, "spike --small 0 --flight --only ^(work|yield|inner|outer|body|resume|schedule)$", compiler, "-O1", filepath.Join("testdata", switchesSource), "-lpthread")
-		for _, args := range []string{"3 0", "8 0 thread"} {
+	ways := switchers(t)
+	ways = append(ways, switcher{"ucontext, clang", "clang-22", ways[0].flags, true})
+	for _, w := range ways {
+		program := build(t, "spike --small 0 --flight"+switching, w.compiler, w.flags...)
+		for _, args := range w.args("3 0", "8 0") {
 			out, logs := flightLogs(t, recordAll, program, strings.Fields(args)...)
 			if len(logs) != 1 {
 				t.Fatalf("%d logs", len(logs))
 			}
-			var n, odd uint64
-			fmt.Sscan(args, &n)
-			odd = n / 2
-			resumed := uint64(0)
-			for _, c := range saidCalls(t, out) {
-				if c.name == "resume" {
-					resumed++
-				}
+			got := output(t, command(t, cairn, "convert", "--format", "folded", "--by", "calls", "--spike", "0", logs[0]))
+			sameStacks(t, w.name+" "+args, parseFolded(t, plainNames(got)), switchedStacks(t, args, out, ""))
+		}
+	}
+}
+
+// switchedStacks is how often each stack was called, by what the program said. root is
+// where a coroutine begins.
+func switchedStacks(t *testing.T, args, said, root string) map[string]uint64 {
+	var n, resumed uint64
+	fmt.Sscan(args, &n)
+	odd := n / 2
+	for _, c := range saidCalls(t, said) {
+		if c.name == "resume" {
+			resumed++
+		}
+	}
+	return map[string]uint64{
+		"schedule": 1, "schedule;resume": resumed, root + "body": n, root + "body;outer": 2 * n, root + "body;outer;inner": 2 * n,
+		root + "body;outer;inner;work": 4 * n, root + "body;outer;inner;yield": 2 * n, root + "body;outer;yield": 2*n + 2*odd,
+	}
+}
+
+// TestStacksSwitches: mode stacks has each coroutine's calls below what switched to it
+// first. Mode trace mixes them, and says how many ends it has not understood.
+func TestStacksSwitches(t *testing.T) {
+	t.Parallel()
+	for _, w := range switchers(t) {
+		program := build(t, "stacks"+switching, w.compiler, w.flags...)
+		for _, args := range w.args("3 0", "8 0") {
+			out, logs := flightLogs(t, "", program, strings.Fields(args)...)
+			if len(logs) != 1 {
+				t.Fatalf("%d logs", len(logs))
 			}
-			want := map[string]uint64{
-				"schedule": 1, "schedule;resume": resumed, "body": n, "body;outer": 2 * n, "body;outer;inner": 2 * n,
-				"body;outer;inner;work": 4 * n, "body;outer;inner;yield": 2 * n, "body;outer;yield": 2*n + 2*odd,
-			}
-			sameStacks(t, compiler+" "+args, parseFolded(t, output(t, command(t, cairn, "convert", "--format", "folded", "--by", "calls", "--spike", "0", logs[0]))), want)
+			got := output(t, command(t, cairn, "convert", "--format", "folded", "--by", "calls", logs[0]))
+			sameStacks(t, w.name+" "+args, parseFolded(t, plainNames(got)), switchedStacks(t, args, out, "schedule;resume;"))
+		}
+		program = build(t, "trace"+switching, w.compiler, w.flags...)
+		_, logs := flightLogs(t, "", program, "3", "0")
+		text, err := command(t, cairn, "account", logs[0]).CombinedOutput()
+		if err != nil || !strings.Contains(string(text), "exits without their enter (left out)") {
+			t.Errorf("%s: trace: %v\n%s", w.name, err, text)
 		}
 	}
 }
