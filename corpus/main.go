@@ -9,8 +9,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -95,7 +97,11 @@ func run(only, cases, report string, limit time.Duration, keep bool) error {
 		if err := writeRows(filepath.Join(c.out, rowsFile), rows); err != nil {
 			return err
 		}
-		if err := os.WriteFile(report, table(rows), 0o644); err != nil {
+		earlier, err := os.ReadFile(report)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := os.WriteFile(report, table(rows, earlier), 0o644); err != nil {
 			return err
 		}
 	}

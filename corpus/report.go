@@ -51,8 +51,9 @@ func replaced(rows, found []row) []row {
 	return append(rows, found...)
 }
 
-// table returns the report.
-func table(rows []row) []byte {
+// table returns the report. What an earlier one says of programs of which there are no
+// rows, as their trees are gone, stays.
+func table(rows []row, earlier []byte) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Real programs, built as they come
 
@@ -82,6 +83,10 @@ compared. Sizes are of the stripped program, against a plain build.
 		if known {
 			continue
 		}
+		if lines := linesOf(earlier, g.name); len(lines) > 0 && !slices.ContainsFunc(rows, func(r row) bool { return r.Guest == g.name }) {
+			b.WriteString(lines)
+			continue
+		}
 		why := "left out of the last run"
 		if j := slices.IndexFunc(rows, func(r row) bool { return r.Guest == g.name }); j >= 0 {
 			why = rows[j].Why
@@ -95,6 +100,17 @@ compared. Sizes are of the stripped program, against a plain build.
 		fmt.Fprintf(&b, "- %s\n", cell(what))
 	}
 	return b.Bytes()
+}
+
+// linesOf returns the rows of a program in a report.
+func linesOf(report []byte, guest string) string {
+	var b strings.Builder
+	for line := range strings.Lines(string(report)) {
+		if strings.HasPrefix(line, "| "+guest+" | ") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 // line is the row in the table.
