@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/saturate"
 )
 
 // Bounds of what Read takes.
@@ -182,7 +184,7 @@ func (p *parser) function(s string) error {
 		p.file.Contexts = append(p.file.Contexts, c)
 	}
 	known.AddTotal(total)
-	known.Head = saturate(known.Head, head)
+	known.Head = saturate.Add(known.Head, head)
 	p.stack = append(p.stack[:0], known)
 	return nil
 }
@@ -253,7 +255,7 @@ func (s *Samples) count(at Place, text string) error {
 		return fmt.Errorf("not a count: %.60q", number)
 	}
 	l := s.At(at)
-	l.Count = saturate(l.Count, n)
+	l.Count = saturate.Add(l.Count, n)
 	// Names can have blanks: one goes on to the first number behind a colon.
 	words := strings.Fields(calls)
 	for from, i := 0, 0; i < len(words); i++ {

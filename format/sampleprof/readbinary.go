@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
@@ -239,7 +241,7 @@ func (r *binaryReader) functions(c *bytecur.Cursor) {
 			r.file.Contexts = append(r.file.Contexts, Context{frames, &Samples{}})
 		}
 		s := r.file.Contexts[i].Samples
-		s.Head = saturate(s.Head, head)
+		s.Head = saturate.Add(s.Head, head)
 		r.samples(c, s, 1)
 	}
 }
@@ -258,7 +260,7 @@ func (r *binaryReader) samples(c *bytecur.Cursor, s *Samples, depth int) {
 			return
 		}
 		l := s.At(at)
-		l.Count = saturate(l.Count, count)
+		l.Count = saturate.Add(l.Count, count)
 		for range c.Count("callees", unlimited, callBytes) {
 			if name, n := r.name(c), c.Uvarint(); c.Err() == nil {
 				l.Call(name, n)

@@ -24,6 +24,8 @@ package sampleprof
 
 import (
 	"cmp"
+
+	"github.com/cairnprof/cairn/internal/saturate"
 )
 
 // Profile holds the samples of a program's functions by their linkage names.
@@ -108,7 +110,7 @@ func (l *Line) Call(name string, count uint64) {
 	if l.Callees == nil {
 		l.Callees = map[string]uint64{}
 	}
-	l.Callees[name] = saturate(l.Callees[name], count)
+	l.Callees[name] = saturate.Add(l.Callees[name], count)
 }
 
 // Add adds the counts of t to s, which stays without attributes of t. Where checksums
@@ -125,10 +127,10 @@ func (s *Samples) Add(t *Samples) (differ int) {
 	if s.Stated || t.Stated {
 		s.AddTotal(t.Total())
 	}
-	s.Head = saturate(s.Head, t.Head)
+	s.Head = saturate.Add(s.Head, t.Head)
 	for at, from := range t.Body {
 		l := s.At(at)
-		l.Count = saturate(l.Count, from.Count)
+		l.Count = saturate.Add(l.Count, from.Count)
 		for name, n := range from.Callees {
 			l.Call(name, n)
 		}
@@ -179,21 +181,14 @@ func (s *Samples) Total() uint64 {
 	}
 	var n uint64
 	for _, l := range s.Body {
-		n = saturate(n, l.Count)
+		n = saturate.Add(n, l.Count)
 	}
 	for _, copies := range s.Inlined {
 		for _, c := range copies {
-			n = saturate(n, c.Total())
+			n = saturate.Add(n, c.Total())
 		}
 	}
 	return n
-}
-
-func saturate(a, b uint64) uint64 {
-	if a+b < a {
-		return ^uint64(0)
-	}
-	return a + b
 }
 
 func (p Place) compare(q Place) int { return cmp.Compare(p.key(), q.key()) }
@@ -203,7 +198,7 @@ func (p Place) key() uint64 { return uint64(p.Offset)<<32 | uint64(p.Discriminat
 
 // AddTotal adds to the total and nothing else, and so states it.
 func (s *Samples) AddTotal(n uint64) {
-	s.Sum, s.Stated = saturate(s.Total(), n), true
+	s.Sum, s.Stated = saturate.Add(s.Total(), n), true
 }
 
 // RecountTotal makes the total the sum of all counts, those of inlined copies included,
@@ -225,7 +220,7 @@ func (s *Samples) RaiseCalls() {
 	for _, l := range s.Body {
 		var calls uint64
 		for _, n := range l.Callees {
-			calls = saturate(calls, n)
+			calls = saturate.Add(calls, n)
 		}
 		l.Count = max(l.Count, calls)
 	}
@@ -256,7 +251,7 @@ func (s *Samples) EntryCount() uint64 {
 	}
 	var n uint64
 	for _, c := range s.Inlined[first] {
-		n = saturate(n, c.EntryCount())
+		n = saturate.Add(n, c.EntryCount())
 	}
 	return n
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/saturate"
 )
 
 // cutoffs are the shares of all counts, in millionths, that a summary tells of: those
@@ -62,7 +64,7 @@ func SummarizeProfile(p Profile) Summary {
 	}
 	slices.SortFunc(counts, func(a, b uint64) int { return cmp.Compare(b, a) })
 	for _, n := range counts {
-		out.Total = saturate(out.Total, n)
+		out.Total = saturate.Add(out.Total, n)
 	}
 	if len(counts) > 0 {
 		out.Max = counts[0]
@@ -73,10 +75,10 @@ func SummarizeProfile(p Profile) Summary {
 		hi, lo := bits.Mul64(out.Total, c)
 		want, _ := bits.Div64(hi, lo, 1_000_000)
 		for i < len(counts) && sum < want {
-			sum = saturate(sum, counts[i])
+			sum = saturate.Add(sum, counts[i])
 			i++
 			for i < len(counts) && counts[i] == counts[i-1] { // all that are alike
-				sum = saturate(sum, counts[i])
+				sum = saturate.Add(sum, counts[i])
 				i++
 			}
 		}

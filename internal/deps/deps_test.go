@@ -36,7 +36,7 @@ type room struct {
 
 // rooms are in the order in which data meets them: each uses only those above it.
 var rooms = []room{
-	{"ground", "the nouns as plain data; the cursor that reads bytes, and what opens large inputs", "prof trace sample internal/bytecur internal/logfile", ""},
+	{"ground", "the nouns as plain data; the cursor that reads bytes, and what opens large inputs", "prof trace sample internal/bytecur internal/logfile internal/saturate", ""},
 	{"format", "readers and writers of files, each with a drawing of its format", "format", "ground"},
 	{"binary", "what is read of programs: sections, symbols, lines, instructions", "internal/binary", "ground format"},
 	{"report", "tables, JSON, colour and pages", "internal/report", "ground"},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/report/webpage"
 )
@@ -42,10 +44,10 @@ func (t *tree) functions() []function {
 			f := &list[n.name]
 			for k := range f.side {
 				s := n.side[k]
-				f.side[k].self = sum(f.side[k].self, s.Self)
-				f.side[k].calls = sum(f.side[k].calls, s.Calls)
+				f.side[k].self = saturate.Add(f.side[k].self, s.Self)
+				f.side[k].calls = saturate.Add(f.side[k].calls, s.Calls)
 				if active[n.name] == 0 {
-					f.side[k].total = sum(f.side[k].total, s.Total)
+					f.side[k].total = saturate.Add(f.side[k].total, s.Total)
 				}
 			}
 			active[n.name]++
@@ -63,9 +65,9 @@ func (d *drawing) listed() []function {
 	bySelf := slices.Clone(all)
 	slices.SortStableFunc(bySelf, func(a, b function) int {
 		for _, v := range [3][2]uint64{
-			{sum(a.side[0].self, a.side[1].self), sum(b.side[0].self, b.side[1].self)},
-			{sum(a.side[0].total, a.side[1].total), sum(b.side[0].total, b.side[1].total)},
-			{sum(a.side[0].calls, a.side[1].calls), sum(b.side[0].calls, b.side[1].calls)},
+			{saturate.Add(a.side[0].self, a.side[1].self), saturate.Add(b.side[0].self, b.side[1].self)},
+			{saturate.Add(a.side[0].total, a.side[1].total), saturate.Add(b.side[0].total, b.side[1].total)},
+			{saturate.Add(a.side[0].calls, a.side[1].calls), saturate.Add(b.side[0].calls, b.side[1].calls)},
 		} {
 			if c := cmp.Compare(v[1], v[0]); c != 0 {
 				return c

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/report/webpage"
@@ -211,7 +213,7 @@ func (p *picture) bar(i int, y float64) {
 
 // uncertain returns how many calls have no exit.
 func (b *bar) uncertain() uint64 {
-	return sum(sum(b.side[0].Deduced, b.side[0].Open), sum(b.side[1].Deduced, b.side[1].Open))
+	return saturate.Add(saturate.Add(b.side[0].Deduced, b.side[0].Open), saturate.Add(b.side[1].Deduced, b.side[1].Open))
 }
 
 // classes returns what a bar and its text are.

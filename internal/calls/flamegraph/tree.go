@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/trace"
@@ -310,12 +312,12 @@ func (b *bar) swallow(n *node, outermost bool) {
 	b.merged++
 	for k := range b.side {
 		s, o := &b.side[k], n.side[k]
-		s.Calls = sum(s.Calls, o.Calls)
-		s.Self = sum(s.Self, o.Self)
+		s.Calls = saturate.Add(s.Calls, o.Calls)
+		s.Self = saturate.Add(s.Self, o.Self)
 		s.Deduced += o.Deduced
 		s.Open += o.Open
 		if outermost {
-			s.Total = sum(s.Total, o.Total)
+			s.Total = saturate.Add(s.Total, o.Total)
 		}
 	}
 }
@@ -332,7 +334,7 @@ func (d *drawing) fillLabels() {
 		for k := len(above) - 2; k >= 0 && d.bars[above[k]].label; k-- {
 			for side := range b.side {
 				s := &d.bars[above[k]].side[side]
-				s.Total = sum(s.Total, b.side[side].Total)
+				s.Total = saturate.Add(s.Total, b.side[side].Total)
 			}
 		}
 	}
@@ -365,12 +367,4 @@ func (d *drawing) summarize() {
 	if all > 0 {
 		d.MergedShare = merged / all
 	}
-}
-
-// sum adds without wrapping round.
-func sum(a, b uint64) uint64 {
-	if a+b < a {
-		return math.MaxUint64
-	}
-	return a + b
 }

@@ -13,6 +13,8 @@ import (
 	"iter"
 	"sort"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -169,7 +171,7 @@ func Summarize(m *prof.Module) Summary {
 		if f.Mode.HasBlocks() {
 			s.Blocks = s.Blocks.Plus(FuncBlocks(f, c))
 		}
-		s.Calls = saturate(s.Calls, c.Calls)
+		s.Calls = saturate.Add(s.Calls, c.Calls)
 		s.Inexact = s.Inexact || c.Inexact
 		s.Callers += len(c.Callers)
 	}
@@ -179,13 +181,6 @@ func Summarize(m *prof.Module) Summary {
 		}
 	}
 	return s
-}
-
-func saturate(a, b uint64) uint64 {
-	if a+b < a {
-		return ^uint64(0)
-	}
-	return a + b
 }
 
 // Path is a source file and what of it was covered.

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 )
 
@@ -134,7 +136,7 @@ func addFunc(funcs map[string]*SourceFunc, name string, line int, runs uint64) {
 		return
 	}
 	f.Line = min(f.Line, line)
-	f.Runs = saturate(f.Runs, runs)
+	f.Runs = saturate.Add(f.Runs, runs)
 }
 
 // spans joins the lines in a state, file by file. A line without instructions between

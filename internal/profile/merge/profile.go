@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"math/bits"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/saturate"
 
 	"github.com/cairnprof/cairn/prof"
 )
@@ -29,7 +29,7 @@ func Modules(a, b *prof.Module) error {
 		return err
 	}
 	a.Module = min(a.Module, b.Module)
-	a.Raws = add(a.Raws, b.Raws)
+	a.Raws = saturate.Add(a.Raws, b.Raws)
 	for i := range a.Counts {
 		addCounts(&a.Counts[i], &b.Counts[i])
 	}
@@ -163,13 +163,13 @@ func sameMap(a, b *prof.Map) bool {
 }
 
 func addCounts(a, b *prof.Counts) {
-	a.Runs = add(a.Runs, b.Runs)
-	a.Calls = add(a.Calls, b.Calls)
-	a.OrderSum = add(a.OrderSum, b.OrderSum)
+	a.Runs = saturate.Add(a.Runs, b.Runs)
+	a.Calls = saturate.Add(a.Calls, b.Calls)
+	a.OrderSum = saturate.Add(a.OrderSum, b.OrderSum)
 	a.Inexact = a.Inexact || b.Inexact
-	a.Unprobed = add(a.Unprobed, b.Unprobed)
+	a.Unprobed = saturate.Add(a.Unprobed, b.Unprobed)
 	for i := range a.Blocks {
-		a.Blocks[i] = add(a.Blocks[i], b.Blocks[i])
+		a.Blocks[i] = saturate.Add(a.Blocks[i], b.Blocks[i])
 	}
 	a.Callers = joinSites(append(a.Callers, b.Callers...))
 }
@@ -183,19 +183,10 @@ func joinSites(sites []prof.Site) []prof.Site {
 	joined := sites[:0]
 	for _, s := range sites {
 		if last := len(joined) - 1; last >= 0 && joined[last].Addr == s.Addr {
-			joined[last].Runs = add(joined[last].Runs, s.Runs)
+			joined[last].Runs = saturate.Add(joined[last].Runs, s.Runs)
 			continue
 		}
 		joined = append(joined, s)
 	}
 	return joined
-}
-
-// add returns a+b, or the highest number if that is higher.
-func add(a, b uint64) uint64 {
-	sum, carry := bits.Add64(a, b, 0)
-	if carry != 0 {
-		return math.MaxUint64
-	}
-	return sum
 }

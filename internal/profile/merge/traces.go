@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -208,7 +210,7 @@ func (s *sample) add(t prof.Trace) {
 }
 
 func (s *sample) merge(o *sample) {
-	seen := add(s.seen, o.seen)
+	seen := saturate.Add(s.seen, o.seen)
 	for i := range o.traces {
 		s.add(o.traces[i])
 	}
@@ -238,7 +240,7 @@ func Sample(m *prof.Module, n int) {
 
 // joinTraces adds the traces of b to a.
 func joinTraces(a, b *prof.Module) {
-	a.TracesSeen = add(a.TracesSeen, b.TracesSeen)
+	a.TracesSeen = saturate.Add(a.TracesSeen, b.TracesSeen)
 	s := sample{traces: slices.Concat(a.Traces, b.Traces)}
 	a.Traces = s.byScenario()
 }

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -139,9 +141,9 @@ func (f *Func) Counts(m *prof.Module) prof.Counts {
 		}
 		switch _, kind, bare := analyse(m.Funcs[i].Name); kind {
 		case whole:
-			sum.Calls = saturate(sum.Calls, c.Calls)
+			sum.Calls = saturate.Add(sum.Calls, c.Calls)
 		case part:
-			parts[bare] = saturate(parts[bare], c.Calls)
+			parts[bare] = saturate.Add(parts[bare], c.Calls)
 		}
 	}
 	// A call of f enters each part at most once.
@@ -154,11 +156,4 @@ func (f *Func) Counts(m *prof.Module) prof.Counts {
 // Ran reports whether any code of f did.
 func (f *Func) Ran(m *prof.Module) bool {
 	return slices.ContainsFunc(f.Funcs, func(i int) bool { return m.Counts[i].Runs > 0 })
-}
-
-func saturate(a, b uint64) uint64 {
-	if a+b < a {
-		return ^uint64(0)
-	}
-	return a + b
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/sample"
 )
@@ -183,7 +185,7 @@ func Sum(counts []Count) []Count {
 	kept := counts[:0]
 	for _, c := range counts {
 		if n := len(kept); n > 0 && kept[n-1].From == c.From && kept[n-1].To == c.To {
-			kept[n-1].Count = saturate(kept[n-1].Count, c.Count)
+			kept[n-1].Count = saturate.Add(kept[n-1].Count, c.Count)
 			continue
 		}
 		kept = append(kept, c)

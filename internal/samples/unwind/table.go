@@ -1,6 +1,9 @@
 package unwind
 
-import "github.com/cairnprof/cairn/internal/binary/machinecode"
+import (
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/saturate"
+)
 
 type ref = machinecode.Ref
 
@@ -91,7 +94,7 @@ func (c *counter) add(e edge, n uint64) {
 	i := e.hash() & mask
 	for c.slots[i].count != 0 {
 		if c.slots[i].edge == e {
-			c.slots[i].count = saturate(c.slots[i].count, n)
+			c.slots[i].count = saturate.Add(c.slots[i].count, n)
 			return
 		}
 		i = (i + 1) & mask
@@ -133,11 +136,4 @@ func (e edge) hash() uint32 {
 	h := (uint64(e.node)<<32 | uint64(e.from)) * 0x9e3779b97f4a7c15
 	h = (h ^ h>>29 ^ uint64(e.to)) * 0xbf58476d1ce4e5b9
 	return uint32(h >> 32)
-}
-
-func saturate(a, b uint64) uint64 {
-	if a+b < a {
-		return ^uint64(0)
-	}
-	return a + b
 }

@@ -1,6 +1,9 @@
 package unwind
 
-import "github.com/cairnprof/cairn/internal/binary/machinecode"
+import (
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/saturate"
+)
 
 // astray is the node of code whose callers are not known, because what ran after it
 // does not follow from it. What it is counted in is the root.
@@ -48,7 +51,7 @@ func (u *Unwinder) take(s step, t *taken) uint32 {
 		}
 	}
 	u.last = last.after
-	slot.count = saturate(slot.count, u.count)
+	slot.count = saturate.Add(slot.count, u.count)
 	return slot.next
 }
 

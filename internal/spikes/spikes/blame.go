@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/format/tracelog"
 )
 
@@ -54,7 +56,7 @@ func (c *call) begin() uint64 { return since(c.end, c.time.Hi) }
 // before its caller by what that is not known better than.
 func (c *call) inside(by *call) bool {
 	slop := by.time.Hi - by.time.Lo
-	return c.log == by.log && c.tid == by.tid && c.on == by.on && int32(c.sp-by.sp) < 0 && c.end <= by.end && add(c.begin(), slop) >= by.begin() &&
+	return c.log == by.log && c.tid == by.tid && c.on == by.on && int32(c.sp-by.sp) < 0 && c.end <= by.end && saturate.Add(c.begin(), slop) >= by.begin() &&
 		c.end >= since(by.end, by.time.Hi) && c.time.Lo <= by.time.Hi
 }
 
@@ -157,7 +159,7 @@ func (s *Set) judge(c *call) {
 
 // plus is the sum of two durations.
 func plus(a, b tracelog.Interval) tracelog.Interval {
-	return tracelog.Interval{Lo: add(a.Lo, b.Lo), Hi: add(a.Hi, b.Hi)}
+	return tracelog.Interval{Lo: saturate.Add(a.Lo, b.Lo), Hi: saturate.Add(a.Hi, b.Hi)}
 }
 
 // less is what is left of a duration without parts of it.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/report"
 )
@@ -164,7 +166,7 @@ func (g *callerGroups) add(i int32, in *Spike) {
 	}
 	group.Seen++
 	group.Written++
-	group.Sum = add(group.Sum, c.blame.Lo)
+	group.Sum = saturate.Add(group.Sum, c.blame.Lo)
 	if c.blame.Lo >= group.Limit {
 		group.Limit, group.Worst, group.of = c.blame.Lo, sp, i
 	}

@@ -3,6 +3,8 @@ package spikes
 import (
 	"cmp"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/saturate"
 )
 
 // Row is a function that took too long by itself: the first of a chain to, or a caller
@@ -58,7 +60,7 @@ func (s *Set) Rows(by Order, name Namer) []Row {
 		}
 		r := t.of(g.Worst.Addrs[0], g.Worst.isCall(0), true)
 		if g.Worst.Blame == nil {
-			r.Seen = add(r.Seen, g.Seen)
+			r.Seen = saturate.Add(r.Seen, g.Seen)
 		}
 		r.Most, r.Worst = max(r.Most, g.Limit), max(r.Worst, g.Limit)
 		r.last = max(r.last, s.wall(g.Last))
@@ -74,9 +76,9 @@ func (s *Set) Rows(by Order, name Namer) []Row {
 			continue
 		}
 		if !c.peak {
-			r.Seen = add(r.Seen, 1)
+			r.Seen = saturate.Add(r.Seen, 1)
 		}
-		r.Worst, r.Self = max(r.Worst, c.time.Lo), add(r.Self, c.own.Lo)
+		r.Worst, r.Self = max(r.Worst, c.time.Lo), saturate.Add(r.Self, c.own.Lo)
 	}
 	key := func(r *Row) uint64 { return r.Most }
 	switch by {

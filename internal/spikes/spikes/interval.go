@@ -86,14 +86,5 @@ func Duration(ns uint64) string {
 // seconds is a time since the start, with three decimals.
 func seconds(ns uint64) string { return decimal(ns/1e6, 3) + " s" }
 
-// add is a sum that stays at the largest number there is.
-func add(a, b uint64) uint64 {
-	sum, carry := bits.Add64(a, b, 0)
-	if carry != 0 {
-		return ^uint64(0)
-	}
-	return sum
-}
-
 // since is t-start, 0 for what was before.
 func since(t, start uint64) uint64 { return t - min(t, start) }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/report"
 )
@@ -85,7 +87,7 @@ func (s *Set) Reach() *Reach {
 				end = l.Settings[i+1].Time
 			}
 			if set.Off {
-				r.OffTime = add(r.OffTime, since(end, set.Time))
+				r.OffTime = saturate.Add(r.OffTime, since(end, set.Time))
 			}
 		}
 		r.Signal = r.Signal || t.Signal
@@ -111,7 +113,7 @@ func (s *Set) Reach() *Reach {
 			{&r.Blocked, uint64(t.Blocked)},
 			{&r.Backwards, t.Backwards},
 		} {
-			*sum.to = add(*sum.to, sum.n)
+			*sum.to = saturate.Add(*sum.to, sum.n)
 		}
 	}
 	return r
@@ -127,17 +129,17 @@ func (r *Reach) holds(threshold, period uint64, t *tracelog.Trailer) {
 	}
 	widen(&r.Threshold, threshold)
 	if t.Exact {
-		r.Sure = max(r.Sure, add(threshold, threshold/1000*uint64(t.RateError)/1e6+exactReading))
+		r.Sure = max(r.Sure, saturate.Add(threshold, threshold/1000*uint64(t.RateError)/1e6+exactReading))
 		return
 	}
 	widen(&r.Period, period)
-	interval := add(period, period)
+	interval := saturate.Add(period, period)
 	if t.Signal {
 		period /= 2 // ticks of several threads may be remembered as often
 	}
 	r.Sure = max(r.Sure, sure(threshold, period, interval))
 	if t.Idle > 0 {
-		interval := max(add(period, add(period, period)), add(threshold/2, period))
+		interval := max(saturate.Add(period, saturate.Add(period, period)), saturate.Add(threshold/2, period))
 		r.SureIdle = max(r.SureIdle, sure(threshold, period, interval))
 	}
 }
@@ -151,7 +153,7 @@ func sure(threshold, period, interval uint64) uint64 {
 	const remembered, shift, levels, largest = 1984, 3, 5, 1 << 48
 	period, interval = min(period, largest), min(interval, largest)
 	for level := range levels {
-		if at := add(threshold, interval<<(shift*level)); level == levels-1 || at <= remembered*period<<(shift*level) {
+		if at := saturate.Add(threshold, interval<<(shift*level)); level == levels-1 || at <= remembered*period<<(shift*level) {
 			return at
 		}
 	}

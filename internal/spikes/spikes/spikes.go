@@ -13,6 +13,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/calls/sketch"
 )
@@ -233,8 +235,8 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	if sp.WaitedForWork() {
 		g.waiting++
 	}
-	g.Sum = add(g.Sum, e.Peak.Lo)
-	g.Blind = add(g.Blind, e.Blind)
+	g.Sum = saturate.Add(g.Sum, e.Peak.Lo)
+	g.Blind = saturate.Add(g.Blind, e.Blind)
 	g.Limit = max(g.Limit, e.Peak.Lo)
 	if e.Peak.Lo > g.Worst.Peak.Lo {
 		g.Worst = sp
@@ -300,10 +302,10 @@ func (s *Set) count(sp *Spike) {
 func (s *Set) Count(log int, n *tracelog.Seen) {
 	sh := s.firsts[episodeID{log, n.Episode}]
 	if sh == nil || n.PC == 0 {
-		s.Uncounted = add(s.Uncounted, n.Count)
+		s.Uncounted = saturate.Add(s.Uncounted, n.Count)
 		return
 	}
-	sh.group.Seen = add(sh.group.Seen, since(n.Count, sh.written))
+	sh.group.Seen = saturate.Add(sh.group.Seen, since(n.Count, sh.written))
 	sh.group.Limit = max(sh.group.Limit, n.Worst)
 }
 
@@ -311,7 +313,7 @@ func (s *Set) Count(log int, n *tracelog.Seen) {
 // several processes have one order.
 func (s *Set) wall(sp *Spike) uint64 {
 	h := &s.Logs[sp.Log].Header
-	return add(h.Realtime, since(sp.Time, h.Monotonic))
+	return saturate.Add(h.Realtime, since(sp.Time, h.Monotonic))
 }
 
 // At is when a spike ended, in nanoseconds since its log began.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/saturate"
+
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/report"
 )
@@ -130,7 +132,7 @@ func (w *Writer) Waiting() string {
 		if g.waits() {
 			loc := w.Name(g.Worst.Addrs[0], g.Worst.isCall(0))
 			name := report.Printable(loc.Outer().Function) + " in " + g.Worst.Why().Call
-			seen[name] = add(seen[name], g.Seen)
+			seen[name] = saturate.Add(seen[name], g.Seen)
 		}
 	}
 	if len(seen) == 0 {

@@ -1,0 +1,16 @@
+// Package saturate adds counts and durations that must not wrap round.
+package saturate
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Add returns a+b, or the largest number if that is larger.
+func Add(a, b uint64) uint64 {
+	sum, carry := bits.Add64(a, b, 0)
+	if carry != 0 {
+		return math.MaxUint64
+	}
+	return sum
+}
