@@ -159,15 +159,12 @@ func (r *replayer) run(ctx context.Context, log trace.Log, from, to int) error {
 	})
 }
 
-// batch replays the events of b from the given one on.
+// batch replays the events of b from the given one on. Where tail calls are told, an exit is
+// held back until the next event says whether it was one.
 func (r *replayer) batch(b *trace.Batch, from int) {
 	if b.Break && from == 0 {
 		r.settle()
 		r.border = len(r.stack)
-	}
-	if r.tails != nil {
-		r.tailedBatch(b, from)
-		return
 	}
 	for i := from; i < len(b.Events); i++ {
 		e := &b.Events[i]
@@ -178,25 +175,44 @@ func (r *replayer) batch(b *trace.Batch, from int) {
 		r.stats.Events++
 		switch e.Kind {
 		case trace.Enter:
-			r.enter(e, t, nil)
+			r.begins(e, t, nil)
 		case trace.EnterArgs:
-			r.enter(e, t, argsOf(b, e))
+			r.begins(e, t, argsOf(b, e))
 		case trace.Exit:
 			r.stats.Exits++
-			r.exit(e.Func, t, Returned)
+			r.ends(e.Func, t, Returned)
 		case trace.TailExit:
 			r.stats.TailExits++
-			r.exit(e.Func, t, Tail)
+			r.ends(e.Func, t, Tail)
 		case trace.Custom:
 			r.stats.CustomEvents++
+			r.settle()
 		case trace.Typed:
 			r.stats.TypedEvents++
+			r.settle()
 		}
 		if r.stopped {
 			return
 		}
 		r.last = t
 	}
+}
+
+// begins and ends replay an event by the rule of tail calls in force.
+func (r *replayer) begins(e *trace.Event, t uint64, args []uint64) {
+	if r.tails != nil {
+		r.tailedEnter(e, t, args)
+		return
+	}
+	r.enter(e, t, args)
+}
+
+func (r *replayer) ends(fn trace.FuncID, t uint64, how End) {
+	if r.tails != nil {
+		r.tailedExit(fn, t, how)
+		return
+	}
+	r.exit(fn, t, how)
 }
 
 func argsOf(b *trace.Batch, e *trace.Event) []uint64 {

@@ -129,39 +129,6 @@ func (r *replayer) settle() {
 	}
 }
 
-// tailedBatch is batch where tail calls are told.
-func (r *replayer) tailedBatch(b *trace.Batch, from int) {
-	for i := from; i < len(b.Events) && !r.stopped; i++ {
-		e := &b.Events[i]
-		t := r.clock.time(e.Time)
-		if t < r.last || r.stats.Events == 0 {
-			r.turn(t)
-		}
-		r.stats.Events++
-		switch e.Kind {
-		case trace.Enter:
-			r.tailedEnter(e, t, nil)
-		case trace.EnterArgs:
-			r.tailedEnter(e, t, argsOf(b, e))
-		case trace.Exit:
-			r.stats.Exits++
-			r.tailedExit(e.Func, t, Returned)
-		case trace.TailExit:
-			r.stats.TailExits++
-			r.tailedExit(e.Func, t, Tail)
-		case trace.Custom:
-			r.stats.CustomEvents++
-			r.settle()
-		case trace.Typed:
-			r.stats.TypedEvents++
-			r.settle()
-		}
-		if !r.stopped {
-			r.last = t
-		}
-	}
-}
-
 func (r *replayer) tailedEnter(e *trace.Event, t uint64, args []uint64) {
 	inferred, ok := r.precede(e.Func, t)
 	if !ok {
