@@ -9,7 +9,10 @@
 // a profile is a map with the sum of many raw files.
 package prof
 
-import "encoding/hex"
+import (
+	"encoding/hex"
+	"fmt"
+)
 
 // BuildID is a module's ELF build id, as raw bytes. It is the identity that
 // ties a binary, its map and its raw files together.
@@ -90,6 +93,24 @@ func ParseMode(name string) (Mode, bool) {
 		}
 	}
 	return 0, false
+}
+
+// MarshalText returns the name of a mode.
+func (m Mode) MarshalText() ([]byte, error) {
+	if !m.Valid() {
+		return nil, fmt.Errorf("%d is not a mode", m)
+	}
+	return []byte(m.String()), nil
+}
+
+// UnmarshalText reads the name of a mode.
+func (m *Mode) UnmarshalText(name []byte) error {
+	mode, ok := ParseMode(string(name))
+	if !ok {
+		return fmt.Errorf("unknown mode %q", name)
+	}
+	*m = mode
+	return nil
 }
 
 // Fragment is one contiguous piece of a function's code. The first fragment of

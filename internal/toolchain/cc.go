@@ -27,24 +27,27 @@ func Exists(path string) bool {
 
 // InstrumentFlags are the flags that cc and build share.
 type InstrumentFlags struct {
-	Shim       ShimOptions
-	use        useOptions
-	DefaultDir string
-	frames     bool
+	Shim ShimOptions
+	use  useOptions
+
+	// As they are spelled.
+	mode, clock, tick string
+	only, skip        []string
+	frames            bool
 }
 
 func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Shim.Mode, "mode", "cover", "what to record: cover, block, count, full, order, block+order, spike, stacks or trace")
-	flags.IntVar(&f.Shim.OrderSlots, "order-slots", 0, "with modes order and block+order: room for the last `n` first executions; 0 for as many as there are functions")
+	flags.StringVar(&f.mode, "mode", "cover", "what to record: cover, block, count, full, order, block+order, spike, stacks or trace")
+	flags.IntVar(&f.Shim.Slots, "order-slots", 0, "with modes order and block+order: room for the last `n` first executions; 0 for as many as there are functions")
 	flags.BoolVar(&f.Shim.Atomic, "atomic", false, "count with locked instructions: exact under threads, slower")
-	flags.StringArrayVar(&f.Shim.Only, "only", nil, "instrument only functions whose name (mangled or demangled) or source path matches this `regexp`; repeatable")
-	flags.StringArrayVar(&f.Shim.Skip, "skip", nil, "leave out functions whose name or source path matches this `regexp`; repeatable")
+	flags.StringArrayVar(&f.only, "only", nil, "instrument only functions whose name (mangled or demangled) or source path matches this `regexp`; repeatable")
+	flags.StringArrayVar(&f.skip, "skip", nil, "leave out functions whose name or source path matches this `regexp`; repeatable")
 	flags.IntVar(&f.Shim.MinInsns, "min-instructions", 0, "leave out functions with fewer than `n` instructions")
 	flags.IntVar(&f.Shim.Groups, "groups", 0, "instrument a part of the functions only: share them out among `n` groups")
 	flags.IntVar(&f.Shim.Group, "group", 0, "with --groups: instrument group `i`, from 0; cairn merge --join makes one profile of all")
 	flags.IntVar(&f.Shim.Small, "small", DefaultSmall, "with mode spike: leave out functions with fewer than `n` instructions and no loop that call nothing that\ncan block; 0 for none")
-	flags.StringVar(&f.Shim.Clock, "clock", clockCoarse, "with mode spike: the clock that calls are timed by, coarse, which a thread keeps, or exact, the processor's counter, which costs more")
-	flags.StringVar(&f.Shim.Tick, "tick", tickThread, "with modes spike and stacks: what keeps the coarse clock while CAIRN_SPIKE does not say, thread or signal, which is timers of each thread as well")
+	flags.StringVar(&f.clock, "clock", clockCoarse, "with mode spike: the clock that calls are timed by, coarse, which a thread keeps, or exact, the processor's counter, which costs more")
+	flags.StringVar(&f.tick, "tick", tickThread, "with modes spike and stacks: what keeps the coarse clock while CAIRN_SPIKE does not say, thread or signal, which is timers of each thread as well")
 	flags.StringVar(&f.Shim.Threshold, "threshold", "", "with mode spike: how long a call must take to be a spike while CAIRN_SPIKE does not say, such as `1ms`; 10ms if not given")
 	flags.BoolVar(&f.Shim.Counts, "counts", false, "with mode stacks: count calls, and measure no time")
 	flags.BoolVar(&f.Shim.Longest, "max", false, "with mode stacks: tell the longest call of each stack, too")
@@ -52,7 +55,7 @@ func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Shim.Flight, "flight", false, "with mode spike: record which functions were called, so that the calls before and in a spike are kept")
 	flags.BoolVar(&f.frames, "frames", false, "with mode spike: for programs that count frames by CAIRN_FRAME(): a threshold of 1ms if none is given")
 	flags.BoolVar(&f.Shim.Control, "control", false, "with mode spike: have the program listen to cairn spike set though CAIRN_SPIKE does not say so")
-	flags.StringVar(&f.DefaultDir, "default-dir", ".", "where the program writes its raw files while CAIRN_DIR is unset; none for nowhere")
+	flags.StringVar(&f.Shim.DefaultDir, "default-dir", ".", "where the program writes its raw files while CAIRN_DIR is unset; none for nowhere")
 	flags.StringVar(&f.Shim.Runtime, "shared-runtime", "", "keep the runtime in a file in this `directory`, which programs map when they start, and not in each program;\nwhere it is missing they run and record nothing")
 	flags.BoolVar(&f.Shim.Prove, "prove", false, "assemble each file without probes, too, and check that the code with probes does the same")
 	flags.BoolVar(&f.Shim.Lenient, "lenient", false, "build what cannot be instrumented as it is, without an error")
@@ -90,23 +93,29 @@ func (f *InstrumentFlags) Check(flags *pflag.FlagSet) error {
 	if err := f.checkSharedRuntime(); err != nil {
 		return err
 	}
-	for _, patterns := range [][]string{f.Shim.Only, f.Shim.Skip} {
-		if _, err := CompileAll(patterns); err != nil {
-			return err
-		}
+	if f.Shim.DefaultDir == "none" {
+		f.Shim.DefaultDir = ""
 	}
-	if f.DefaultDir == "none" {
-		f.DefaultDir = ""
+	var err error
+	if f.Shim.Only, err = CompileAll(f.only); err != nil {
+		return err
 	}
-	return nil
+	f.Shim.Skip, err = CompileAll(f.skip)
+	return err
 }
 
 // checkUse validates the flags of a build by a profile and reads it.
 func (f *InstrumentFlags) checkUse(flags *pflag.FlagSet) error {
-	for _, name := range []string{"mode", "atomic", "order-slots", "only", "skip", "min-instructions", "groups", "group", "small", "threshold", "clock", "tick", "frames", "control", "flight", "counts", "max", "depth", "default-dir", "shared-runtime", "prove", "lenient"} {
-		if flags.Changed(name) {
-			return verb.Usagef("--use builds without probes: --%s is for a build with them", name)
+	ofProbes := pflag.NewFlagSet("", pflag.ContinueOnError)
+	new(InstrumentFlags).Register(ofProbes)
+	var err error
+	ofProbes.VisitAll(func(flag *pflag.Flag) {
+		if err == nil && flags.Changed(flag.Name) {
+			err = verb.Usagef("--use builds without probes: --%s is for a build with them", flag.Name)
 		}
+	})
+	if err != nil {
+		return err
 	}
 	if !slices.Contains(order.Algorithms(), order.Algorithm(f.use.Algorithm)) {
 		return verb.Usagef("--algorithm %s: there is %s", f.use.Algorithm, JoinAlgorithms())
@@ -161,7 +170,7 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 	if cmd.Refusal == "" && (cmd.Compiles || cmd.Links) {
 		cmd.Refusal = driver.Cross(c.Path)
 	}
-	if cmd.Refusal == "" && cmd.Bare && f.Shim.Timed() {
+	if cmd.Refusal == "" && cmd.Bare && f.Shim.Mode.Timed() {
 		cmd.Refusal = driver.NotBare
 	}
 	if !cmd.Compiles && !cmd.Links && cmd.Refusal == "" {
@@ -169,7 +178,7 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 	}
 	var tc driver.Toolchain
 	if cmd.Refusal == "" {
-		tc, err = prepare(ctx, c, f.Shim, f.DefaultDir)
+		tc, err = prepare(ctx, c, f.Shim)
 	}
 	var foreign foreignError
 	switch {

@@ -25,7 +25,7 @@ func (f *InstrumentFlags) tellIdentity(s *verb.Streams, c Compiler) error {
 	if err != nil {
 		return err
 	}
-	key, err := toolchainKey(self, c, f.Shim, f.DefaultDir)
+	key, err := toolchainKey(self, c, f.Shim)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func libraryOf(ctx context.Context, prefix, library string, flags []string, obje
 		if err != nil {
 			return "", err
 		}
-		dir, err := Cached(prefix, "the library for hooks", c, ShimOptions{}, "", func(tmp, _ string) error {
+		dir, err := Cached(prefix, "the library for hooks", c, ShimOptions{}, func(tmp, _ string) error {
 			return buildLibrary(ctx, tmp, c, library, flags, objects, link)
 		})
 		if err != nil {

@@ -118,7 +118,7 @@ func (w *wrapper) launch(ctx context.Context, s *verb.Streams, path string, args
 		if err != nil {
 			return err
 		}
-		return RunCompiler(ctx, s, InstrumentFlags{Shim: w.opts.Shim, DefaultDir: w.opts.DefaultDir}, compiler, l.args)
+		return RunCompiler(ctx, s, InstrumentFlags{Shim: w.opts.Shim}, compiler, l.args)
 	}
 	id, err := logLaunch(l)
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 // checkMode validates the mode and the size of its order buffer, and spells
 // both in one way: what says the same finds the same runtime.
 func (f *InstrumentFlags) checkMode() error {
-	mode, ok := parseMode(f.Shim.Mode)
+	mode, ok := parseMode(f.mode)
 	if !ok {
-		return verb.Usagef("--mode %s: there is cover, block, count, full, order, block+order, spike, stacks and trace", f.Shim.Mode)
+		return verb.Usagef("--mode %s: there is cover, block, count, full, order, block+order, spike, stacks and trace", f.mode)
 	}
-	f.Shim.Mode = mode.String()
-	switch n := f.Shim.OrderSlots; {
+	f.Shim.Mode = mode
+	switch n := f.Shim.Slots; {
 	case n == 0:
 		return nil
 	case !mode.HasSlots():
@@ -31,7 +31,7 @@ func (f *InstrumentFlags) checkMode() error {
 	case n < wire.MinSlots || n > wire.MaxSlots:
 		return verb.Usagef("--order-slots %d: %d to %d are allowed, 0 for a slot for each function", n, wire.MinSlots, wire.MaxSlots)
 	default:
-		f.Shim.OrderSlots = 1 << bits.Len(uint(n-1))
+		f.Shim.Slots = 1 << bits.Len(uint(n-1))
 		return nil
 	}
 }
@@ -71,53 +71,48 @@ const maxDepth = 1 << 20
 
 // checkTimed validates the flags that only some modes know.
 func (f *InstrumentFlags) checkTimed(flags *pflag.FlagSet) error {
+	f.Shim.Exact, f.Shim.Signals = f.clock == clockExact, f.tick == tickSignal
 	switch {
-	case f.Shim.Timed() && flags.Changed("atomic"):
+	case f.Shim.Mode.Timed() && flags.Changed("atomic"):
 		return verb.Usagef("--atomic: mode %s counts nothing", f.Shim.Mode)
-	case !f.Shim.spikes() && flags.Changed("small"):
+	case f.Shim.Mode != prof.ModeSpike && flags.Changed("small"):
 		return verb.Usagef("--small: mode %s has all functions, or see --min-instructions; mode spike has --small", f.Shim.Mode)
-	case !f.Shim.Timed() && flags.Changed("threshold"):
+	case !f.Shim.Mode.Timed() && flags.Changed("threshold"):
 		return verb.Usagef("--threshold: mode %s measures no time; mode spike does", f.Shim.Mode)
-	case !f.Shim.spikes() && flags.Changed("threshold"):
+	case f.Shim.Mode != prof.ModeSpike && flags.Changed("threshold"):
 		return verb.Usagef("--threshold: mode %s looks for no spikes; mode spike does", f.Shim.Mode)
 	case f.Shim.Counts && f.Shim.Longest:
 		return verb.Usagef("--counts and --max: without times there is no longest call")
-	case !f.Shim.stacks() && (f.Shim.Counts || f.Shim.Longest):
+	case f.Shim.Mode != prof.ModeStacks && (f.Shim.Counts || f.Shim.Longest):
 		return verb.Usagef("--counts and --max are for mode stacks: mode %s has no choice", f.Shim.Mode)
 	case f.Shim.Depth < 0 || f.Shim.Depth > maxDepth:
 		return verb.Usagef("--depth %d: from 1 to %d calls, or 0 for any", f.Shim.Depth, maxDepth)
-	case f.Shim.traces() && f.Shim.Depth > nativert.MaxTraceDepth:
+	case f.Shim.Mode == prof.ModeTrace && f.Shim.Depth > nativert.MaxTraceDepth:
 		return verb.Usagef("--depth %d: mode trace can tell up to %d", f.Shim.Depth, nativert.MaxTraceDepth)
-	case f.Shim.Depth > 0 && !f.Shim.stacks() && !f.Shim.traces():
+	case f.Shim.Depth > 0 && f.Shim.Mode != prof.ModeStacks && f.Shim.Mode != prof.ModeTrace:
 		return verb.Usagef("--depth: mode %s has no use for it: modes stacks and trace have one", f.Shim.Mode)
-	case !f.Shim.spikes() && f.Shim.Flight:
+	case f.Shim.Mode != prof.ModeSpike && f.Shim.Flight:
 		return verb.Usagef("--flight: mode %s looks for no spikes; mode spike does, and trace keeps every call", f.Shim.Mode)
-	case !f.Shim.spikes() && (f.frames || f.Shim.Control):
+	case f.Shim.Mode != prof.ModeSpike && (f.frames || f.Shim.Control):
 		return verb.Usagef("--frames and --control: mode %s looks for no spikes; mode spike does", f.Shim.Mode)
-	case !f.Shim.spikes() && flags.Changed("clock"):
+	case f.Shim.Mode != prof.ModeSpike && flags.Changed("clock"):
 		return verb.Usagef("--clock: mode %s has one clock; mode spike has two", f.Shim.Mode)
-	case f.Shim.Clock != clockCoarse && f.Shim.Clock != clockExact:
-		return verb.Usagef("--clock %s: there is coarse and exact", f.Shim.Clock)
-	case !f.Shim.spikes() && !f.Shim.stacks() && flags.Changed("tick"):
+	case f.clock != clockCoarse && f.clock != clockExact:
+		return verb.Usagef("--clock %s: there is coarse and exact", f.clock)
+	case f.Shim.Mode != prof.ModeSpike && f.Shim.Mode != prof.ModeStacks && flags.Changed("tick"):
 		return verb.Usagef("--tick: mode %s has no clock of that kind; modes spike and stacks do", f.Shim.Mode)
-	case f.Shim.Tick != tickThread && f.Shim.Tick != tickSignal:
-		return verb.Usagef("--tick %s: there is thread and signal", f.Shim.Tick)
-	case f.Shim.exact() && flags.Changed("tick"):
+	case f.tick != tickThread && f.tick != tickSignal:
+		return verb.Usagef("--tick %s: there is thread and signal", f.tick)
+	case f.Shim.Exact && flags.Changed("tick"):
 		return verb.Usagef("--tick: nothing keeps the exact clock")
-	case f.Shim.exact() && f.Shim.Flight:
+	case f.Shim.Exact && f.Shim.Flight:
 		return verb.Usagef("--flight: its events have the time of the coarse clock, not of --clock exact")
 	case f.Shim.Small < 0:
 		return verb.Usagef("--small %d: the least is 0, for all functions", f.Shim.Small)
 	}
 	// One toolchain for what is the same.
-	if !f.Shim.spikes() {
+	if f.Shim.Mode != prof.ModeSpike {
 		f.Shim.Small = 0
-	}
-	if f.Shim.Clock == clockCoarse {
-		f.Shim.Clock = ""
-	}
-	if f.Shim.Tick == tickThread {
-		f.Shim.Tick = ""
 	}
 	if f.frames && f.Shim.Threshold == "" {
 		f.Shim.Threshold = frameThreshold
@@ -131,7 +126,7 @@ func (f *InstrumentFlags) CheckThreshold() error {
 		return nil
 	}
 	least := minThreshold
-	if f.Shim.exact() {
+	if f.Shim.Exact {
 		least = minThresholdExact
 	}
 	d, err := time.ParseDuration(f.Shim.Threshold)
@@ -175,6 +170,12 @@ func parseMode(name string) (prof.Mode, bool) {
 		return prof.ModeBlockOrder, true
 	}
 	return parts[0], true
+}
+
+// MeasuresTime reports whether a mode of that name measures the time of calls.
+func MeasuresTime(name string) bool {
+	mode, ok := parseMode(name)
+	return ok && mode.Timed()
 }
 
 // maxGroups bounds --groups.

@@ -16,7 +16,6 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/prove"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/prof"
 )
 
 // proofEvent is what was proved of an object: a line of the build log.
@@ -28,7 +27,7 @@ type proofEvent struct {
 
 // checkProve refuses --prove for builds whose objects are not judged.
 func (f *InstrumentFlags) checkProve() error {
-	if mode, _ := prof.ParseMode(f.Shim.Mode); f.Shim.Prove && mode.Timed() {
+	if f.Shim.Prove && f.Shim.Mode.Timed() {
 		return verb.Usagef("--prove judges probes that record, and not those that measure time: mode %s is not proved", f.Shim.Mode)
 	}
 	return nil

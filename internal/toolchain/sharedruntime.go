@@ -30,7 +30,7 @@ func (f *InstrumentFlags) checkSharedRuntime() error {
 	if dir == "" {
 		return nil
 	}
-	if f.Shim.Timed() {
+	if f.Shim.Mode.Timed() {
 		return verb.Usagef("--shared-runtime: mode %s has a runtime of another kind, which is linked in; modes that record have one", f.Shim.Mode)
 	}
 	if strings.ContainsFunc(dir, func(r rune) bool { return r < ' ' || r == 0x7f }) || !utf8.ValidString(dir) {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/prof"
 )
 
 // envSources is set by cairn cc and cairn build for the stand-in for the assembler: paths
@@ -186,18 +185,7 @@ func (sh *shim) rewrite(src []byte, x64 bool) ([]byte, native.Result, error) {
 	if !x64 {
 		return nil, native.Result{}, errors.New("as: the compiler makes code for another machine: cairn instruments x86-64 ELF; use --lenient to build it as it is")
 	}
-	mode, ok := prof.ParseMode(sh.opts.Mode)
-	if !ok {
-		return nil, native.Result{}, fmt.Errorf("as: %s: unknown mode %q", shimOptionsFile, sh.opts.Mode)
-	}
-	opts := native.Options{Mode: mode, Atomic: sh.opts.Atomic, MinInsns: sh.opts.MinInsns, Groups: sh.opts.Groups, Group: sh.opts.Group, Slots: sh.opts.OrderSlots, Small: sh.opts.Small, Flight: sh.opts.Flight, Counts: sh.opts.Counts, Longest: sh.opts.Longest, Depth: sh.opts.Depth, Exact: sh.opts.exact()}
-	var err error
-	if opts.Only, err = CompileAll(sh.opts.Only); err != nil {
-		return nil, native.Result{}, err
-	}
-	if opts.Skip, err = CompileAll(sh.opts.Skip); err != nil {
-		return nil, native.Result{}, err
-	}
+	opts := sh.opts.Options
 	if s := os.Getenv(envSources); s != "" {
 		opts.Sources = strings.Split(s, "\n")
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -26,50 +27,15 @@ import (
 // assembler. They lie in a file beside it, so that they reach it whoever
 // starts it: the driver, a link-time optimiser, a compiler cache.
 type ShimOptions struct {
-	Assembler string   `json:"assembler"` // the real one
-	Mode      string   `json:"mode"`
-	Atomic    bool     `json:"atomic,omitempty"`
-	Only      []string `json:"only,omitempty"`
-	Skip      []string `json:"skip,omitempty"`
-	MinInsns  int      `json:"min_instructions,omitempty"`
-	Groups    int      `json:"groups,omitempty"` // of functions, of which one is instrumented
-	Group     int      `json:"group,omitempty"`  // that one, from 0
-	Lenient   bool     `json:"lenient,omitempty"`
-	Prove     bool     `json:"prove,omitempty"` // hold each object against the plain one
-	Small     int      `json:"small,omitempty"` // timed modes leave out smaller functions without a loop
-	Threshold string   `json:"threshold,omitempty"`
-	Control   bool     `json:"control,omitempty"` // of mode spike: programs have a control socket
-	Flight    bool     `json:"flight,omitempty"`  // of mode spike: threads record their calls
-	Counts    bool     `json:"counts,omitempty"`  // of mode stacks: no times
-	Longest   bool     `json:"longest,omitempty"` // of mode stacks: the longest call of each stack
-	Depth     int      `json:"depth,omitempty"`   // of modes stacks and trace: deeper calls are not told apart
-	Clock     string   `json:"clock,omitempty"`   // of mode spike: exact, or coarse if empty
-	Tick      string   `json:"tick,omitempty"`    // of modes spike and stacks: signal, or thread if empty
-	// OrderSlots is a power of two, or 0 for a slot for each function.
-	OrderSlots int `json:"order_slots,omitempty"`
+	native.Options
+	Assembler string `json:"assembler"` // the real one
+	Lenient   bool   `json:"lenient,omitempty"`
+	Prove     bool   `json:"prove,omitempty"` // hold each object against the plain one
 	// Runtime is the directory that programs map the runtime from; "" if it is linked in.
 	Runtime string `json:"runtime,omitempty"`
 
 	Use *useOptions `json:"use,omitempty"` // no probes: build by a profile
 }
-
-// Timed reports whether the mode is one that measures time.
-func (o *ShimOptions) Timed() bool {
-	mode, _ := prof.ParseMode(o.Mode)
-	return mode.Timed()
-}
-
-// spikes reports whether the mode is the one that looks for spikes.
-func (o *ShimOptions) spikes() bool { return o.Mode == prof.ModeSpike.String() }
-
-// stacks reports whether the mode is the one that adds calls up by stack.
-func (o *ShimOptions) stacks() bool { return o.Mode == prof.ModeStacks.String() }
-
-// exact reports whether calls are timed by the processor's counter.
-func (o *ShimOptions) exact() bool { return o.Clock == clockExact }
-
-// traces reports whether the mode is the one that logs all calls.
-func (o *ShimOptions) traces() bool { return o.Mode == prof.ModeTrace.String() }
 
 // shimOptionsFile is the file that tells cairn, called as, that it is to
 // stand in for the assembler.
@@ -101,9 +67,9 @@ func FindCompiler(name string) (Compiler, error) {
 
 // prepare returns the toolchain for a compiler and options, which it builds
 // on first use.
-func prepare(ctx context.Context, c Compiler, opts ShimOptions, defaultDir string) (driver.Toolchain, error) {
-	dir, err := Cached("", "the runtime for "+c.Path, c, opts, defaultDir, func(tmp, self string) error {
-		return fillToolchain(ctx, tmp, self, c, opts, defaultDir)
+func prepare(ctx context.Context, c Compiler, opts ShimOptions) (driver.Toolchain, error) {
+	dir, err := Cached("", "the runtime for "+c.Path, c, opts, func(tmp, self string) error {
+		return fillToolchain(ctx, tmp, self, c, opts)
 	})
 	if err != nil {
 		return driver.Toolchain{}, err
@@ -113,8 +79,8 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, defaultDir strin
 		Include: filepath.Join(dir, "include"),
 		Archive: filepath.Join(dir, "libcairn.a"),
 		Hidden:  filepath.Join(dir, hiddenFile),
-		Timed:   opts.Timed(),
-		Trace:   opts.traces(),
+		Timed:   opts.Mode.Timed(),
+		Trace:   opts.Mode == prof.ModeTrace,
 	}
 	if err := usable(tc.Bin); err != nil {
 		return tc, fmt.Errorf("the runtime for %s in the cache is of no use: %w; remove %s or set CAIRN_CACHE", c.Path, err, dir)
@@ -162,7 +128,7 @@ type foreignError string
 func (e foreignError) Error() string { return string(e) }
 
 // toolchainKey names a toolchain by everything that it depends on.
-func toolchainKey(self string, c Compiler, opts ShimOptions, defaultDir string) (string, error) {
+func toolchainKey(self string, c Compiler, opts ShimOptions) (string, error) {
 	h := sha256.New()
 	for _, path := range []string{self, c.real} {
 		info, err := os.Stat(path)
@@ -171,7 +137,7 @@ func toolchainKey(self string, c Compiler, opts ShimOptions, defaultDir string) 
 		}
 		fmt.Fprintf(h, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
 	}
-	fmt.Fprintf(h, "%s %q\n", c.Path, defaultDir)
+	fmt.Fprintln(h, c.Path)
 	if err := json.NewEncoder(h).Encode(opts); err != nil {
 		return "", err
 	}
@@ -180,7 +146,7 @@ func toolchainKey(self string, c Compiler, opts ShimOptions, defaultDir string) 
 
 // Cached returns the directory of the cache for a compiler and options. If it
 // is not there, fill fills it with what it is for; self is this program.
-func Cached(prefix, what string, c Compiler, opts ShimOptions, defaultDir string, fill func(tmp, self string) error) (dir string, err error) {
+func Cached(prefix, what string, c Compiler, opts ShimOptions, fill func(tmp, self string) error) (dir string, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -189,7 +155,7 @@ func Cached(prefix, what string, c Compiler, opts ShimOptions, defaultDir string
 	if err != nil {
 		return "", err
 	}
-	key, err := toolchainKey(self, c, opts, defaultDir)
+	key, err := toolchainKey(self, c, opts)
 	if err != nil {
 		return "", err
 	}
@@ -247,7 +213,7 @@ func fillCache(dir string, fill func(tmp string) error) error {
 
 // fillToolchain puts the stand-in for the assembler, the header and the runtime
 // into tmp.
-func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions, defaultDir string) error {
+func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions) error {
 	target := c.target(ctx)
 	if why := driver.Foreign(target); why != "" {
 		return foreignError(why)
@@ -276,7 +242,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 			return err
 		}
 	}
-	return buildRuntime(ctx, tmp, c, opts, defaultDir)
+	return buildRuntime(ctx, tmp, c, opts)
 }
 
 // realAssembler asks the driver for its assembler.
@@ -297,7 +263,7 @@ func realAssembler(ctx context.Context, c Compiler, self string) (string, error)
 
 // buildRuntime compiles the runtime and archives it, in a timed mode with that
 // of the clock.
-func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions, defaultDir string) error {
+func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions) error {
 	src := filepath.Join(tmp, "src")
 	for _, f := range nativert.Sources() {
 		if err := os.WriteFile(filepath.Join(src, f.Name), f.Data, 0o644); err != nil {
@@ -306,9 +272,9 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions,
 	}
 	// A C++ or Fortran driver compiles C as well, if the file says so.
 	members := []string{"rcs", filepath.Join(tmp, "libcairn.a")}
-	objects := nativert.Objects(defaultDir)
+	objects := nativert.Objects(opts.DefaultDir)
 	if opts.Runtime != "" {
-		path, err := buildImage(ctx, tmp, src, c, opts.Runtime, defaultDir)
+		path, err := buildImage(ctx, tmp, src, c, opts.Runtime, opts.DefaultDir)
 		if err != nil {
 			return err
 		}
@@ -320,13 +286,12 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions,
 		}
 		members = append(members, o.Name)
 	}
-	if opts.Timed() {
-		mode, _ := prof.ParseMode(opts.Mode)
-		objects = nativert.TimedObjects(nativert.TimedOptions{Dir: defaultDir, Threshold: opts.Threshold, Control: opts.Control, Mode: mode, Flight: opts.Flight, Counts: opts.Counts, Depth: opts.Depth, Exact: opts.exact(), Signals: opts.Tick == tickSignal})
-		if opts.traces() {
-			objects = nativert.TraceObjects(defaultDir, opts.Depth)
+	if opts.Mode.Timed() {
+		objects = nativert.TimedObjects(opts.Options)
+		if opts.Mode == prof.ModeTrace {
+			objects = nativert.TraceObjects(opts.DefaultDir, opts.Depth)
 		}
-		if opts.spikes() {
+		if opts.Mode == prof.ModeSpike {
 			objects = append(objects, nativert.HookObjects()...)
 		}
 		for _, o := range objects {

@@ -70,7 +70,7 @@ type useBuild struct {
 // prepareUse returns the directory for a compiler and a profile, which it
 // fills on first use.
 func prepareUse(ctx context.Context, c Compiler, opts ShimOptions) (*useBuild, error) {
-	dir, err := Cached(usePrefix, "to build by "+opts.Use.Profile, c, opts, "", func(tmp, self string) error {
+	dir, err := Cached(usePrefix, "to build by "+opts.Use.Profile, c, opts, func(tmp, self string) error {
 		return fillUse(ctx, tmp, self, c, opts)
 	})
 	if err != nil {

@@ -31,9 +31,8 @@ const wrapperFile = "cairn-build.json"
 
 // WrapperOptions is the content of wrapperFile.
 type WrapperOptions struct {
-	Shim       ShimOptions `json:"shim"`
-	DefaultDir string      `json:"default_dir"`
-	Tool       string      `json:"tool,omitempty"` // the only one wrapped; "" for those on PATH
+	Shim ShimOptions `json:"shim"`
+	Tool string      `json:"tool,omitempty"` // the only one wrapped; "" for those on PATH
 }
 
 var (
@@ -257,7 +256,7 @@ func (w *wrapper) Run(ctx context.Context, s *verb.Streams, args []string) error
 	case linkerName.MatchString(w.name):
 		return w.link(ctx, s, path, args)
 	}
-	return RunCompiler(ctx, s, InstrumentFlags{Shim: w.opts.Shim, DefaultDir: w.opts.DefaultDir}, path, args)
+	return RunCompiler(ctx, s, InstrumentFlags{Shim: w.opts.Shim}, path, args)
 }
 
 // building reports whether the cairn build that a wrapper is of is under way. What a build
@@ -315,7 +314,7 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 		if w.opts.Shim.Use != nil {
 			return w.useLinker(ctx, s, c, path, argv)
 		}
-		tc, err := prepare(ctx, c, w.opts.Shim, w.opts.DefaultDir)
+		tc, err := prepare(ctx, c, w.opts.Shim)
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ out by a profile, as by cairn cc --use.`,
 			if way != catchPreload && way != catchPath {
 				return verb.Usagef("--catch %s: there is preload and path", way)
 			}
-			b.opts = toolchain.WrapperOptions{Shim: f.Shim, DefaultDir: f.DefaultDir}
+			b.opts = toolchain.WrapperOptions{Shim: f.Shim}
 			return runBuild(c.Context(), &b, way, args)
 		},
 	}
@@ -134,7 +134,7 @@ func runBuild(ctx context.Context, b *build, way string, args []string) error {
 
 // summary says what became of the build. It fails if that is nothing.
 func (b *build) summary() error {
-	sum, err := toolchain.ReadBuildLog(b.log, b.opts.Shim.Mode)
+	sum, err := toolchain.ReadBuildLog(b.log, b.opts.Shim.Mode.String())
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (b *build) environment(ctx context.Context, way string) (env []string, end 
 	}
 	// Programs that run in the build are its own tools and tests: what they record would
 	// lie about in the source tree.
-	if b.opts.DefaultDir == "." && os.Getenv("CAIRN_DIR") == "" {
+	if b.opts.Shim.DefaultDir == "." && os.Getenv("CAIRN_DIR") == "" {
 		b.raws = filepath.Join(tmp, "raws")
 		env = append(env, "CAIRN_DIR="+b.raws)
 	}
@@ -147,7 +147,7 @@ func catchLibrary(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		dir, err := toolchain.Cached("catch-", "the library that catches compilers", c, toolchain.ShimOptions{}, "", func(tmp, _ string) error {
+		dir, err := toolchain.Cached("catch-", "the library that catches compilers", c, toolchain.ShimOptions{}, func(tmp, _ string) error {
 			return buildCatchLibrary(ctx, tmp, c)
 		})
 		if err == nil {

@@ -230,8 +230,8 @@ func parseCC(command []string) (flags, compiler []string, err error) {
 	if err := set.Parse(command[2:]); err != nil {
 		return nil, nil, verb.Usagef("wrap: cairn cc: %w", err)
 	}
-	if set.Changed("mode") && !f.Shim.Timed() {
-		return nil, nil, verb.Usagef("wrap: --mode %s measures no time, and wrappers do: take mode spike", f.Shim.Mode)
+	if mode := set.Lookup("mode"); mode.Changed && !toolchain.MeasuresTime(mode.Value.String()) {
+		return nil, nil, verb.Usagef("wrap: --mode %s measures no time, and wrappers do: take mode spike", mode.Value)
 	}
 	if compiler = set.Args(); len(compiler) == 0 {
 		return nil, nil, verb.Usagef("wrap: no compiler behind cairn cc")

@@ -253,7 +253,7 @@ func (f *recordFlags) library(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, err := toolchain.Cached("lbr-", "what records branches, with "+c.Path, c, toolchain.ShimOptions{}, "", func(tmp, _ string) error {
+	dir, err := toolchain.Cached("lbr-", "what records branches, with "+c.Path, c, toolchain.ShimOptions{}, func(tmp, _ string) error {
 		args := append([]string{"-o", name}, lbr.Flags...)
 		for _, src := range lbr.Sources() {
 			if err := os.WriteFile(filepath.Join(tmp, src.Name), src.Data, 0o644); err != nil {

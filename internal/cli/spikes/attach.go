@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/internal/watch/attach"
@@ -102,7 +103,7 @@ func pidArg(name string) cobra.PositionalArgs {
 }
 
 func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) error {
-	spelled := toolchain.InstrumentFlags{Shim: toolchain.ShimOptions{Threshold: f.threshold}}
+	spelled := toolchain.InstrumentFlags{Shim: toolchain.ShimOptions{Options: native.Options{Threshold: f.threshold}}}
 	if err := spelled.CheckThreshold(); err != nil {
 		return err
 	}

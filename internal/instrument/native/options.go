@@ -12,37 +12,46 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Options say what to instrument and how.
+// Options say what is recorded, of which functions, and how. It is all that a user chooses:
+// flags fill it in, the stand-in for the assembler finds it in a file (JSON), Rewrite goes by
+// it, and the runtime of the timed modes is compiled for it.
 type Options struct {
-	Mode   prof.Mode
-	Atomic bool // count with locked instructions, exact under threads
+	Mode   prof.Mode `json:"mode,omitzero"`
+	Atomic bool      `json:"atomic,omitempty"` // count with locked instructions, exact under threads
 	// Slots is the size of the module's order buffer in modes that have one:
 	// the last so many first executions are kept. 0: a slot for each function.
-	Slots int
+	Slots int `json:"order_slots,omitempty"`
+
 	// Only and Skip are matched against a function's mangled name, its
 	// demangled name and its source file. A function is instrumented if it
 	// matches some Only (or there is none) and no Skip.
-	Only, Skip []*regexp.Regexp
+	Only []*regexp.Regexp `json:"only,omitempty"`
+	Skip []*regexp.Regexp `json:"skip,omitempty"`
 	// MinInsns leaves out functions with fewer instructions.
-	MinInsns int
+	MinInsns int `json:"min_instructions,omitempty"`
 	// Groups, unless 0, leaves out functions that are not in group Group of so many,
 	// from 0. In which a function is depends on its name and on its file's.
-	Groups, Group int
-	// Small leaves out, in timed modes, functions with fewer instructions and
+	Groups int `json:"groups,omitempty"`
+	Group  int `json:"group,omitempty"`
+	// Small leaves out, in mode spike, functions with fewer instructions and
 	// without a loop that call nothing that can block: on their own they hardly take long. 0 leaves out none.
-	Small int
-	// Flight records, in mode spike, each entry in a ring of its thread.
-	Flight bool
-	// Counts leaves out, in mode stacks, the time of calls; Longest adds the time of the
-	// longest call of each stack.
-	Counts, Longest bool
-	// Depth is, in mode trace, how deep calls may be that are recorded; 0: as they are.
-	Depth int
-	// Exact times calls by the processor's time stamp counter, in mode spike.
-	Exact bool
+	Small int `json:"small,omitempty"`
+
+	Flight    bool   `json:"flight,omitempty"`    // of mode spike: each entry goes into a ring of its thread
+	Exact     bool   `json:"exact,omitempty"`     // of mode spike: calls are timed by the time stamp counter
+	Threshold string `json:"threshold,omitempty"` // of mode spike: of a call while the environment does not say, such as 1000us; "": 10ms
+	Control   bool   `json:"control,omitempty"`   // of mode spike: a control socket is made though the environment does not ask for it
+	Signals   bool   `json:"signals,omitempty"`   // of modes spike and stacks: signals to each thread keep the clock, unless the environment says otherwise
+	Counts    bool   `json:"counts,omitempty"`    // of mode stacks: no times
+	Longest   bool   `json:"longest,omitempty"`   // of mode stacks: the longest call of each stack as well
+	Depth     int    `json:"depth,omitempty"`     // of modes stacks and trace: how deep calls may be that are recorded; 0: any
+
+	// DefaultDir is where programs write while CAIRN_DIR is unset, "": nowhere.
+	DefaultDir string `json:"default_dir,omitempty"`
+
 	// Sources are the paths of the sources being compiled. Compilers put only
 	// a base name into their output; the path here that ends in it replaces it.
-	Sources []string
+	Sources []string `json:"-"`
 
 	entered bool // timed modes: call __cairn_entered at entries, for tests
 }

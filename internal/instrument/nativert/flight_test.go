@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/instrument/native"
 )
 
 // TestFlightRegisters checks that the flight recorder changes no register when the
@@ -12,7 +14,7 @@ import (
 func TestFlightRegisters(t *testing.T) {
 	t.Parallel()
 	for _, compiler := range []string{"gcc", "clang-22"} {
-		archive := timedRuntimeFor(t, TimedOptions{Flight: true}, compiler)
+		archive := timedRuntimeFor(t, native.Options{Flight: true}, compiler)
 		program := timedProgram(t, "gcc", archive, []string{"registers.c", "registers.S"}, append([]string{"-DFLIGHT"}, withUnwinder...)...)
 		out, logs := runTimed(t, stormSet, program)
 		if strings.TrimSpace(out) != "0" {
@@ -26,7 +28,7 @@ func TestFlightRegisters(t *testing.T) {
 // whose own threads make room in the log.
 func TestFlightFileLimit(t *testing.T) {
 	t.Parallel()
-	archive := timedRuntimeFor(t, TimedOptions{Flight: true}, "gcc")
+	archive := timedRuntimeFor(t, native.Options{Flight: true}, "gcc")
 	program := timedProgram(t, "gcc", archive, []string{"registers.c", "registers.S"}, append([]string{"-DFLIGHT"}, withUnwinder...)...)
 	for _, blocks := range []string{"0", "100", "300"} {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", "ulimit -f "+blocks+` && exec "$@"`, "sh", program)
@@ -42,7 +44,7 @@ func TestFlightFileLimit(t *testing.T) {
 // with traps for undefined behaviour.
 func TestFlightSanitized(t *testing.T) {
 	t.Parallel()
-	archive := timedRuntimeFor(t, TimedOptions{Flight: true}, "gcc", "-fsanitize=undefined", "-fno-sanitize=alignment", "-fsanitize-undefined-trap-on-error")
+	archive := timedRuntimeFor(t, native.Options{Flight: true}, "gcc", "-fsanitize=undefined", "-fno-sanitize=alignment", "-fsanitize-undefined-trap-on-error")
 	for _, flags := range [][]string{nil, {"-fsanitize=address"}, {"-fsanitize=thread"}} {
 		program := timedProgram(t, "gcc", archive, []string{"registers.c", "registers.S"}, append(append([]string{"-DFLIGHT"}, flags...), withUnwinder...)...)
 		if out, _ := runTimed(t, stormSet, program); strings.TrimSpace(out) != "0" {

@@ -4,6 +4,8 @@ import (
 	"embed"
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/native"
 )
 
 //go:embed c/hook
@@ -28,7 +30,7 @@ func HookObjects() []Object {
 // TimedFlags and linked, in this order, with LibraryLinkFlags.
 func LibraryObjects() []Object {
 	out := plainObjects(libraryMembers)
-	for _, o := range TimedObjects(TimedOptions{}) {
+	for _, o := range TimedObjects(native.Options{}) {
 		if o.Name != "timed_preinit.o" { // that is for executables
 			out = append(out, o)
 		}
@@ -51,7 +53,7 @@ var attachMembers = []string{"attach.c", "attach_unwind.c"}
 // AttachLinkFlags.
 func AttachObjects() []Object {
 	out := plainObjects(attachMembers)
-	for _, o := range TimedObjects(TimedOptions{}) {
+	for _, o := range TimedObjects(native.Options{}) {
 		// That is for executables, and for mode stacks.
 		if o.Name != "timed_preinit.o" && !strings.HasPrefix(o.Name, "tree") {
 			out = append(out, o)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -28,22 +29,9 @@ var timedMembers = []string{
 // flightMembers are those of the flight recorder.
 var flightMembers = []string{"flight.S", "flight.c"}
 
-// TimedOptions say what a runtime of the timed modes is for.
-type TimedOptions struct {
-	Dir       string // where logs go while CAIRN_DIR is unset, "": nowhere
-	Threshold string // of a call in a program whose environment does not say, such as 1ms; "": 10ms
-	Control   bool   // a control socket is made though the environment does not ask for it
-	Mode      prof.Mode
-	Flight    bool // threads record their calls
-	Counts    bool // of mode stacks: no code reads the clock, which may be slow
-	Depth     int  // of mode stacks: the greatest that has stacks of its own; 0: any
-	Exact     bool // calls read the TSC
-	Signals   bool // signals to each thread keep the clock, unless the environment says otherwise
-}
-
-// kind returns what the slots of the window hold, as timed.h names it. Modules of
+// kindOf returns what the slots of the window hold, as timed.h names it. Modules of
 // different kinds in one process have states of their own.
-func (o TimedOptions) kind() string {
+func kindOf(o native.Options) string {
 	switch {
 	case o.Mode == prof.ModeStacks:
 		return "KIND_STACKS"
@@ -57,7 +45,7 @@ func (o TimedOptions) kind() string {
 // compiled with TimedFlags in place of Flags. A program links them because its
 // code refers to __cairn_base and __cairn_slow; timed_preinit.o only where the
 // linker is told to look for __cairn_preinit, which executables should be.
-func TimedObjects(o TimedOptions) []Object {
+func TimedObjects(o native.Options) []Object {
 	defaults := "threshold=" + cmp.Or(o.Threshold, "10ms")
 	if o.Signals {
 		defaults += ",tick=signal"
@@ -78,8 +66,8 @@ func TimedObjects(o TimedOptions) []Object {
 		switch name {
 		case "timed_start.c":
 			args = []string{
-				"-DCAIRN_DEFAULT_DIR=" + strconv.Quote(o.Dir), "-DCAIRN_DEFAULTS=" + strconv.Quote(defaults),
-				"-DCAIRN_KIND=" + o.kind(), name,
+				"-DCAIRN_DEFAULT_DIR=" + strconv.Quote(o.DefaultDir), "-DCAIRN_DEFAULTS=" + strconv.Quote(defaults),
+				"-DCAIRN_KIND=" + kindOf(o), name,
 			}
 			if o.Flight {
 				args = append([]string{"-DCAIRN_FLIGHT"}, args...)

@@ -15,13 +15,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cairnprof/cairn/internal/instrument/native"
 )
 
 // timedRuntime compiles the runtime of the timed modes into an archive, with
 // more flags if they are given, and returns it.
 func timedRuntime(t *testing.T, compiler string, flags ...string) string {
 	t.Helper()
-	return timedRuntimeFor(t, TimedOptions{}, compiler, flags...)
+	return timedRuntimeFor(t, native.Options{}, compiler, flags...)
 }
 
 // archives are the runtimes that tests share: each is compiled once, in a directory
@@ -49,7 +51,7 @@ func withArchives(m *testing.M) int {
 
 // timedRuntimeFor compiles that for some options. Nobody may change it, or anything
 // beside it.
-func timedRuntimeFor(t *testing.T, options TimedOptions, compiler string, flags ...string) string {
+func timedRuntimeFor(t *testing.T, options native.Options, compiler string, flags ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(compiler); err != nil {
 		t.Skipf("needs %s", compiler)
@@ -70,7 +72,7 @@ func timedRuntimeFor(t *testing.T, options TimedOptions, compiler string, flags 
 	return archive
 }
 
-func makeArchive(dir string, options TimedOptions, compiler string, flags []string) (string, error) {
+func makeArchive(dir string, options native.Options, compiler string, flags []string) (string, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return "", err
 	}
@@ -292,7 +294,7 @@ var shared = []string{"__cairn_process", "__cairn_node", "__cairn_flight_at", "_
 // that modules find each other by, and nothing needed that a program may lack.
 func TestTimedSize(t *testing.T) {
 	t.Parallel()
-	options := TimedOptions{Flight: true}
+	options := native.Options{Flight: true}
 	archive := timedRuntimeFor(t, options, "gcc", "-Wall", "-Wextra")
 	var total uint64
 	for _, o := range TimedObjects(options) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/instrument/native"
 )
 
 // spinners keeps all processors busy as long as the test runs.
@@ -27,7 +28,7 @@ func spinners(t *testing.T) {
 // are found, no others, and the intervals hold the truth.
 func TestTimedExact(t *testing.T) {
 	t.Parallel()
-	archive := timedRuntimeFor(t, TimedOptions{Exact: true}, "gcc")
+	archive := timedRuntimeFor(t, native.Options{Exact: true}, "gcc")
 	planted := timedProgram(t, "gcc", archive, []string{"planted.c"}, append(withUnwinder, "-DEXACT")...)
 	storms := timedProgram(t, "gcc", archive, []string{"storms.c"}, append(withUnwinder, "-DEXACT")...)
 	const threshold = 50 // us

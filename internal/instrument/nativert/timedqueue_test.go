@@ -4,13 +4,15 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/instrument/native"
 )
 
 // TestTimedEnds: what ended right before the process did is in the log, in that of a
 // child that was just made as well.
 func TestTimedEnds(t *testing.T) {
 	t.Parallel()
-	archive := timedRuntimeFor(t, TimedOptions{Exact: true}, "gcc")
+	archive := timedRuntimeFor(t, native.Options{Exact: true}, "gcc")
 	program := timedProgram(t, "gcc", archive, []string{"storms.c"}, append([]string{"-DEXACT"}, withUnwinder...)...)
 	for _, how := range []string{"_exit", "quick_exit", "abort", "segv", "kill", "exec"} {
 		t.Run(how, func(t *testing.T) {
