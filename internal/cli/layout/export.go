@@ -109,7 +109,7 @@ func Export(s *verb.Streams) *cobra.Command {
 		fmt.Fprintf(&formats, "  %-18s %s\n", x.name, x.help)
 	}
 	c := &cobra.Command{
-		Use:   "export -p FILE.mip --format FORMAT [--binary BIN] [-o FILE]",
+		Use:   "export FILE.mip --format FORMAT [--binary BIN] [-o FILE]",
 		Short: "Write what compilers, linkers and other profilers read",
 		Long: `export feeds a profile to other tools. Formats:
 
@@ -132,7 +132,7 @@ place of call ran is not recorded; it is derived from the calls, as the guide
 says under "Feeding compilers". The reverse of llvm-temporal is cairn import.`,
 		Example: `  cairn export -p app.mip --format llvm-sample --binary app -o app.prof
   clang -O2 -g -fprofile-sample-use=app.prof *.c -o app`,
-		Args: verb.NoArgs,
+		Args: f.Args,
 		RunE: func(*cobra.Command, []string) error {
 			var known []string
 			for _, x := range exportFormats() {

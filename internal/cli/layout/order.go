@@ -111,7 +111,7 @@ also says which of them runs code that no other does.`,
 // args takes a program with --run and nothing else.
 func (f *orderFlags) args(c *cobra.Command, args []string) error {
 	if !f.record {
-		return verb.NoArgs(c, args)
+		return f.Args(c, args)
 	}
 	if len(args) == 0 {
 		return verb.Usagef("order: which program? Give it behind --run -- PROGRAM [ARG...]")

@@ -20,7 +20,7 @@ func Callgraph(s *verb.Streams) *cobra.Command {
 	var format, out string
 	var external, mangled bool
 	c := &cobra.Command{
-		Use:   "callgraph -p FILE.mip [flags]",
+		Use:   "callgraph FILE.mip [flags]",
 		Short: "Draw who called whom",
 		Long: `callgraph joins two kinds of evidence. An edge is observed (solid) where a run
 saved the return address of a function's first call, and the caller calls that
@@ -30,7 +30,7 @@ pointer was called, to the function or to another that jumped to it, or that one
 was called that jumped to a pointer. The profile must be of mode full, or hold
 runs of cairn order --run, which tell observed edges only.`,
 		Example: "  cairn callgraph -p app.mip | dot -Tsvg -o app.svg",
-		Args:    verb.NoArgs,
+		Args:    f.Args,
 		RunE: func(*cobra.Command, []string) error {
 			if format != "dot" && format != "json" {
 				return verb.Usagef("--format %s: there is dot and json", format)

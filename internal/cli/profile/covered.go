@@ -25,7 +25,7 @@ type coveredFlags struct {
 func Covered(s *verb.Streams) *cobra.Command {
 	var f coveredFlags
 	c := &cobra.Command{
-		Use:   "covered -p FILE.mip [flags]",
+		Use:   "covered FILE.mip [flags]",
 		Short: "List what ran, or what did not",
 		Long: `covered lists the functions that ran, in any of the merged runs. A function of
 the source that the compiler split or cloned is one: it ran if any of its code
@@ -33,7 +33,7 @@ did. Other views are source files (--paths), source lines (--lines), blocks
 (--blocks) and an lcov tracefile for genhtml and editors (--lcov). Lines need
 --debug.`,
 		Example: "  cairn covered -p app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html",
-		Args:    verb.NoArgs,
+		Args:    f.Args,
 		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
 	}
 	f.ProfileFlags.Register(c)

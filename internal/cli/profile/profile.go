@@ -22,7 +22,7 @@ type ProfileFlags struct {
 }
 
 func (f *ProfileFlags) Register(c *cobra.Command) {
-	c.Flags().StringVarP(&f.Path, "profile", "p", "", "the profile, a .mip `file`")
+	c.Flags().StringVarP(&f.Path, "profile", "p", "", "the profile, a .mip `file`, if it is not the argument")
 	c.Flags().StringVar(&f.module, "module", "", "only the module of this `name`, as cairn info prints it")
 }
 
@@ -30,10 +30,24 @@ func (f *ProfileFlags) registerDebug(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.debug, "debug", nil, "take source lines from this `binary`, or its .debug file; repeatable")
 }
 
+// Args takes the profile as the one argument of a verb, in place of -p.
+func (f *ProfileFlags) Args(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case len(args) > 1:
+		return verb.Usagef("%s: give one profile, not %d files (see %s -h)", c.Name(), len(args), c.CommandPath())
+	case f.Path != "":
+		return verb.Usagef("%s: two profiles, %s and %s: give one (see %s -h)", c.Name(), f.Path, args[0], c.CommandPath())
+	}
+	f.Path = args[0]
+	return nil
+}
+
 // Open reads the profile and keeps the module asked for.
 func (f *ProfileFlags) Open() (*prof.Profile, error) {
 	if f.Path == "" {
-		return nil, verb.Usagef("which profile? Give it with -p FILE.mip")
+		return nil, verb.Usagef("which profile? Give FILE.mip")
 	}
 	p, err := verb.ReadProfile(f.Path)
 	if err != nil || f.module == "" {

@@ -30,7 +30,7 @@ type showFlags struct {
 func Show(s *verb.Streams) *cobra.Command {
 	var f showFlags
 	c := &cobra.Command{
-		Use:   "show -p FILE.mip [flags]",
+		Use:   "show FILE.mip [flags]",
 		Short: "Show what a profile says of each function",
 		Long: `show prints one paragraph for each function: where it is defined, how often it
 was called, when it first ran and in how many runs, and which of its blocks ran.
@@ -38,7 +38,7 @@ What the profile's mode did not record is left out. A function that the compiler
 split (f.part.0) or cloned (f.isra.0, f.constprop.0) has a paragraph for each
 piece, which says what the function of the source did as a whole.`,
 		Example: "  cairn show -p app.mip --debug ./app -r '^parse' --sort calls --limit 10",
-		Args:    verb.NoArgs,
+		Args:    f.Args,
 		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
 	}
 	f.ProfileFlags.Register(c)

@@ -12,22 +12,23 @@ import (
 
 // YAML returns the command cairn yaml.
 func YAML(s *verb.Streams) *cobra.Command {
-	var in, from, out string
+	var f ProfileFlags
+	var from, out string
 	c := &cobra.Command{
-		Use:   "yaml (-p FILE.mip | --from FILE.yaml) [-o FILE]",
+		Use:   "yaml (FILE.mip | --from FILE.yaml) [-o FILE]",
 		Short: "Turn a profile into text, or text into a profile",
 		Long: `yaml prints a profile as YAML, in which every fact has a line of its own, for
 reading, comparing and editing. With --from it makes a profile from such a text.`,
 		Example: "  cairn yaml -p app.mip -o app.yaml && cairn yaml --from app.yaml -o app.mip",
-		Args:    verb.NoArgs,
+		Args:    f.Args,
 		RunE: func(*cobra.Command, []string) error {
 			switch {
-			case (in == "") == (from == ""):
-				return verb.Usagef("yaml takes either -p FILE.mip or --from FILE.yaml")
+			case (f.Path == "") == (from == ""):
+				return verb.Usagef("yaml takes either FILE.mip or --from FILE.yaml")
 			case from != "":
 				return profileFromText(s, from, out)
 			}
-			p, err := verb.ReadProfile(in)
+			p, err := verb.ReadProfile(f.Path)
 			if err != nil {
 				return err
 			}
@@ -37,7 +38,7 @@ reading, comparing and editing. With --from it makes a profile from such a text.
 			return verb.WriteFile(s, out, func(w io.Writer) error { return mip.WriteText(w, p) })
 		},
 	}
-	c.Flags().StringVarP(&in, "profile", "p", "", "the profile, a .mip `file`")
+	c.Flags().StringVarP(&f.Path, "profile", "p", "", "the profile, a .mip `file`, if it is not the argument")
 	c.Flags().StringVar(&from, "from", "", "make a profile from this `file`")
 	c.Flags().StringVarP(&out, "output", "o", "", "write to this `file`; without it, text goes to standard output")
 	return c
