@@ -3,7 +3,6 @@ package nativert
 import (
 	"bytes"
 	"debug/elf"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -144,27 +143,5 @@ func TestImage(t *testing.T) {
 	}
 	if first := f.Section(ImageSection); first == nil || first.Addr != 0 || f.Entry != 0 {
 		t.Error("the file does not begin with enter")
-	}
-}
-
-// TestHeader checks the constants that C sees against package wire.
-func TestHeader(t *testing.T) {
-	t.Parallel()
-	h := header()
-	for name, value := range map[string]any{
-		"RAW_SECTION": fmt.Sprintf("%q", wire.RawSection), "RAW_MAGIC": fmt.Sprintf("%q", wire.RawMagic),
-		"RAW_VERSION": wire.RawVersion, "RAW_HEADER_SIZE": wire.RawHeaderSize, "PAGE_SIZE": wire.PageSize,
-		"RAW_SIZE_OFFSET": wire.RawSizeOffset, "RAW_CHECKSUM_OFFSET": wire.RawChecksumOffset,
-		"ORDER_OFFSET": wire.OrderOffset, "CALLER_OFFSET": wire.CallerOffset, "MAX_BUILD_ID": wire.MaxBuildID,
-		"ORDER_SECTION": fmt.Sprintf("%q", wire.OrderSection), "MAX_SCENARIO": wire.MaxScenario,
-		"RAW_SLOTS_OFFSET": wire.RawSlotsOffset, "RAW_NEXT_AT_OFFSET": wire.RawNextAtOffset,
-		"RAW_RUN_OFFSET": wire.RawRunOffset, "RAW_SINGLE": wire.RawSingle, "RAW_SEALED": wire.RawSealed,
-	} {
-		if line := fmt.Sprintf("#define CAIRN_%s %v\n", name, value); !bytes.Contains(h, []byte(line)) {
-			t.Errorf("wire.h lacks %s", line)
-		}
-	}
-	if n := bytes.Count(h, []byte("#define CAIRN_")); n != bytes.Count(h, []byte("#define ")) {
-		t.Error("wire.h defines names that are not cairn's")
 	}
 }

@@ -87,8 +87,8 @@ func TimedObjects(o native.Options) []Object {
 
 // timedSources returns the source files of the timed modes.
 func timedSources() []File {
-	out := []File{{"timedwire.h", timedHeader()}}
-	for _, name := range append(append([]string{"timed.h", "kernel.h", "bus.h", "create.h", "tree.h", "flight.h", "registers.h", "elf.h"}, flightMembers...), timedMembers...) {
+	var out []File
+	for _, name := range append(append([]string{"timedwire.h", "timed.h", "kernel.h", "bus.h", "create.h", "tree.h", "flight.h", "registers.h", "elf.h"}, flightMembers...), timedMembers...) {
 		data, err := timedFiles.ReadFile("c/timed/" + name)
 		if err != nil {
 			panic(err) // embedded above

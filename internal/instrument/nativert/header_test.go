@@ -1,0 +1,79 @@
+package nativert
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the headers of constants anew")
+
+// TestHeaders: the constants that C and assembly see are those of the packages wire, which
+// list them once. -update writes the headers.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	fnv := "#define CAIRN_FNV_BASIS 2166136261u\n#define CAIRN_FNV_PRIME 16777619u\n"
+	for _, h := range []struct{ file, source, prefix, suffix, more string }{
+		{"c/wire.h", "format/mip/wire", "CAIRN_", "", fnv},
+		{"c/timed/timedwire.h", "format/tracelog/wire", "LOG_", "u", ""},
+	} {
+		want := append(defines(t, h.source, h.prefix, h.suffix), h.more...)
+		if *update {
+			if err := os.WriteFile(h.file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(h.file); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not what %s says, %v: go test ./internal/instrument/nativert -run TestHeaders -update", h.file, h.source, err)
+		}
+	}
+}
+
+// wordEnd is where a word of a Go name ends: dA, or the end of an abbreviation, IDLen.
+var wordEnd = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
+
+// defines returns a C header with the constants of a package that imports nothing. RawSize
+// is PREFIX_RAW_SIZE there; numbers end with a suffix, and those that need 32 bits, or are
+// negative, are hexadecimal.
+func defines(t *testing.T, pkg, prefix, suffix string) []byte {
+	t.Helper()
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, "../../../"+pkg+"/wire.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked, err := new(types.Config).Check(pkg, files, []*ast.File{f}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := fmt.Appendf(nil, "/* The constants of package %s, of which TestHeaders makes this file. */\n", pkg)
+	for _, name := range checked.Scope().Names() {
+		c, ok := checked.Scope().Lookup(name).(*types.Const)
+		if !ok || !c.Exported() {
+			continue
+		}
+		out = fmt.Appendf(out, "#define %s%s ", prefix, strings.ToUpper(wordEnd.ReplaceAllString(name, "${1}${3}_${2}${4}")))
+		value := constant.ToInt(c.Val())
+		n, exact := constant.Int64Val(value)
+		switch {
+		case c.Val().Kind() == constant.String:
+			out = fmt.Appendf(out, "%q\n", constant.StringVal(c.Val()))
+		case !exact:
+			t.Fatalf("%s is no integer", name)
+		case n < 0 || n >= 1<<31:
+			out = fmt.Appendf(out, "%#x%s\n", uint32(n), suffix)
+		default:
+			out = fmt.Appendf(out, "%d%s\n", n, suffix)
+		}
+	}
+	return out
+}
