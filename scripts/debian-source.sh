@@ -1,7 +1,8 @@
 #!/bin/bash
-# debian-source.sh PACKAGE DIR: unpacks the upstream sources of a Debian package
-# into DIR, as apt verified them. The system's own apt lists are not touched; no
-# rights are needed.
+# debian-source.sh PACKAGE DIR: unpacks the sources of a Debian package into DIR, as apt
+# verified them: what its authors wrote, and Debian's directory debian, where it has one
+# apart. No patch is applied. The system's own apt lists are not touched; no rights are
+# needed.
 set -euo pipefail
 
 package=$1 dir=$2
@@ -23,3 +24,5 @@ apt update
 (cd "$tmp/src" && apt source --download-only "$package")
 tarball=$(find "$tmp/src" -name '*.orig.tar.*' ! -name '*.asc' | head -n 1)
 tar -C "$dir" --strip-components=1 -xf "$tarball"
+packaging=$(find "$tmp/src" -name '*.debian.tar.*' ! -name '*.asc' | head -n 1)
+[ -z "$packaging" ] || tar -C "$dir" -xf "$packaging"
