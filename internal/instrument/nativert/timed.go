@@ -22,7 +22,7 @@ var TimedFlags = append(slices.DeleteFunc(slices.Clone(Flags), func(f string) bo
 
 // timedMembers are the sources of the timed modes' members of the archive.
 var timedMembers = []string{
-	"timed_exit.S", "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_region.c", "timed_usage.c", "timed_clock.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
+	"timed_exit.S", "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_region.c", "timed_usage.c", "timed_clock.c", "timed_family.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
 	"timed_queue.c", "timed_log.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked.c", "timed_stub.S", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", "tree_enter.S", "tree.c", "tree_log.c",
 }
 
@@ -88,7 +88,7 @@ func TimedObjects(o native.Options) []Object {
 // timedSources returns the source files of the timed modes.
 func timedSources() []File {
 	var out []File
-	for _, name := range append(append([]string{"timedwire.h", "timed.h", "kernel.h", "bus.h", "create.h", "tree.h", "flight.h", "registers.h", "elf.h"}, flightMembers...), timedMembers...) {
+	for _, name := range append(append([]string{"timedwire.h", "timed.h", "clock.h", "kernel.h", "bus.h", "create.h", "tree.h", "flight.h", "registers.h", "elf.h"}, flightMembers...), timedMembers...) {
 		data, err := timedFiles.ReadFile("c/timed/" + name)
 		if err != nil {
 			panic(err) // embedded above

@@ -6,6 +6,7 @@
 
 #include "kernel.h"
 
+HIDDEN int __cairn_is_there(i32 tid);
 HIDDEN int __cairn_deserted(i32 pid);
 HIDDEN void __cairn_follow(i32 pid);
 
@@ -18,7 +19,7 @@ enum { SYS_rt_sigaction = 13, SYS_getdents64 = 217 };
 
 /* is_there tells whether a thread has memory: it does not when it has ended and waits for
  * the others. */
-static int is_there(i32 tid) {
+int __cairn_is_there(i32 tid) {
   u64 word = 0, got, local[2] = {(u64)&got, sizeof got}, remote[2] = {(u64)&word, sizeof word};
   return sys6(SYS_process_vm_readv, tid, (i64)local, 1, (i64)remote, 1, 0) != -ESRCH;
 }
@@ -43,7 +44,7 @@ int __cairn_deserted(i32 pid) {
   char b[2048];
   i64 n, fd;
   int others = 0;
-  if (is_there(pid)) return 0;
+  if (__cairn_is_there(pid)) return 0;
   fd = sys3(SYS_open, "/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return 1;
   while (!others && (n = sys3(SYS_getdents64, fd, b, sizeof b)) > 0)

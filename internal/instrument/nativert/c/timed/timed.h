@@ -11,6 +11,7 @@
  *   timed_snapshot.c  a stack that the program asks for
  *   timed_callback.c  what the program is told of its spikes
  *   timed_clock.c   the coarse clock and its thread
+ *   timed_family.c  one clock for a process and those that it forked
  *   timed_signal.c  the coarse clock kept by signals
  *   timed_tsc.c     the exact clock
  *   timed_stamp.c   beginnings of calls, by either
@@ -37,19 +38,11 @@
 #include "timedwire.h"
 #include "kernel.h"
 #include "bus.h"
+#include "clock.h"
 
 /* ---- what is shared by all modules of a process ---- */
 
-/* A tick: the clock was set between the two moments. */
-struct tick {
-  u64 before, after;
-};
-
-/* Recent ticks: every one, every 8th, 64th, 512th and 4096th. internal/spikes/spikes
- * says what calls that last longer than a level are sure to be found. */
-enum { LEVELS = 5, LEVEL_SHIFT = 3, LEVEL_TICKS = 2048, TICK_MARGIN = 64 };
-
-enum { STALLS = 64, MODULES = 512, SEEN_SLOTS = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_SEEN_SIZE, SEEN_INDEX = 2048, LIMITED = 1024, BASES = 64 };
+enum { MODULES = 512, SEEN_SLOTS = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_SEEN_SIZE, SEEN_INDEX = 2048, LIMITED = 1024, BASES = 64 };
 enum { THREAD_STACK = 32768, SCRATCH = 16384, CONTROL_PATH = 2048, CONTROL_LINE = 4096, CONTROL_CLIENTS = 8, MAX_DIR = 1024 };
 
 struct module {
@@ -180,15 +173,19 @@ struct process {
   u32 settings;   /* records of that */
   u8 control_stack[THREAD_STACK] __attribute__((aligned(64)));
 
+  /* the clock; see timed_family.c */
+  struct clock *clock;
+  struct member *member;
+  u8 family;     /* others may move it */
+  u8 others_led; /* before this one did */
+  u32 slot;      /* of the process in it */
+  i64 seccomp;   /* what filters of system calls there were at the start */
+  u32 clock_tid; /* of its thread */
+  u64 robust_head[3], robust_node;
+  struct clock own_clock __attribute__((aligned(64))); /* where it is no family's */
+
   /* the clock's thread writes */
-  u64 ticks __attribute__((aligned(64))); /* with tick=signal other threads do as well: who has the lock */
-  u64 pace; /* of the clock's thread: the period, or more while all is idle */
-  u32 hurry; /* futex on which it sleeps */
-  u32 tick_lock;
-  u64 last_tick, blind, late, worst, idle, clock_cpu;
-  u64 stalls, stalls_read;
-  u64 stall[STALLS][3];
-  struct tick ring[LEVELS][LEVEL_TICKS];
+  u64 clock_cpu __attribute__((aligned(64)));
   struct moment reference[2]; /* of the exact clock: what its rate is measured from */
   struct rate rates[RATES];
   u64 rate_number;
@@ -205,8 +202,7 @@ struct process {
   u64 episodes __attribute__((aligned(64)));
   u64 borderline, slow, dropped, frame, backwards;
   struct thread *threads; /* only ever grows */
-  u32 pending; /* something is to be written */
-  u32 wake;    /* futex of the writer */
+  u32 wake; /* futex of the writer */
   u32 flush_want, flush_done;
   u32 awaited; /* a thread has waited for the log to be opened */
   u32 queue_lock, queues_left;
@@ -215,6 +211,7 @@ struct process {
   /* the writer writes */
   struct file file __attribute__((aligned(64)));
   u64 log_switches; /* of its thread */
+  u32 log_tid;
   u64 limited, second, in_second, parent_second, in_parent_second;
   u64 left_out[LIMITED]; /* numbers of episodes */
   struct module module[MODULES];
@@ -231,10 +228,13 @@ struct process {
   u8 log_stack[THREAD_STACK] __attribute__((aligned(64)));
 };
 
-/* Words below the window that inserted code reads. They are on a page of their
- * own, zeroed in a child made by fork: until the handler of fork has run, the
- * child's clock stands at "no entry seen". */
-enum { CLOCK = -64, LOW = -60, ALIVE = -56, TREE_CLOCK = -48, EXACT_LOW = -40 };
+/* Words below the window that inserted code reads, and one that says that something is to
+ * be written. They are on a page of their own, which others may have as well, see
+ * timed_family.c; if nobody has, it is zeroed in a child made by fork: until the handler
+ * of fork has run, the child's clock stands at "no entry seen". ALIVE is on another page,
+ * which is zeroed in any child. */
+enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48, EXACT_LOW = -40, PENDING = -32, ALIVE = -64 - PAGE_SIZE };
+_Static_assert(sizeof(struct member) <= PAGE_SIZE - 64, "it is in front of the words");
 #define TREE_RUNNING (1ul << 50) /* what the clock of the tree is above; see tree.h */
 #define word(p, at) ((u32 *)((p)->base + (at)))
 #define slot(p, sp) ((p)->base + ((u32)(sp) & (p)->mask))
@@ -366,8 +366,6 @@ HIDDEN void __cairn_stamp(struct process *p, u64 sp);
 HIDDEN void __cairn_unstamp(struct process *p, u64 sp);
 HIDDEN int __cairn_is_long(struct process *p, u64 sp);
 HIDDEN int __cairn_entered(struct process *p, u64 sp, u64 e, u64 *t0, u64 *t1);
-HIDDEN void __cairn_coarse_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1);
-HIDDEN u64 __cairn_tick(struct process *p);
 HIDDEN void __cairn_signal_start(struct process *p);
 HIDDEN void __cairn_signal_thread(struct process *p, i32 tid);
 HIDDEN void __cairn_signal_scan(struct process *p, u64 now);
@@ -376,12 +374,10 @@ HIDDEN void __cairn_exact_start(struct process *p);
 HIDDEN void __cairn_exact_thread(struct process *p);
 HIDDEN void __cairn_exact_interval(struct process *p, u64 stamp, u64 e, u64 *t0, u64 *t1);
 HIDDEN u64 __cairn_ticks(struct process *p, u64 ns);
-HIDDEN void __cairn_set_low(struct process *p, u64 threshold);
-HIDDEN void __cairn_clock_thread(struct process *p);
 HIDDEN void __cairn_log_thread(struct process *p);
 HIDDEN int __cairn_deserted(i32 pid);
+HIDDEN int __cairn_is_there(i32 tid);
 HIDDEN void __cairn_follow(i32 pid);
-HIDDEN u64 __cairn_late_between(struct process *p, u64 from, u64 to);
 HIDDEN struct thread *__cairn_thread(struct process *p);
 HIDDEN void __cairn_wake(struct process *p);
 HIDDEN void __cairn_frame_ended(struct process *p, const u64 *f);
@@ -394,7 +390,6 @@ HIDDEN void __cairn_callback_end(struct process *p);
 HIDDEN void __cairn_callback_desert(struct process *p);
 HIDDEN void __cairn_section_of(const struct thread *t, u64 sp, char *to, u64 room);
 HIDDEN void __cairn_settle(struct thread *t, u64 frame);
-HIDDEN u64 __cairn_switches(int who);
 HIDDEN void __cairn_usage_start(struct process *p);
 HIDDEN void __cairn_usage_forget(struct thread *t);
 HIDDEN void __cairn_usage_tick(struct process *p, u64 now);

@@ -14,17 +14,22 @@ u64 __cairn_now(struct process *p) {
   return ts[0] * SECOND + ts[1];
 }
 
-static u64 clock_of(const struct process *p, u64 ns) { return (ns - p->origin) / 1000 + 1; }
+u64 __cairn_clock_of(const struct process *p, u64 ns) { return (ns - p->origin) / 1000 + 1; }
+#define clock_of __cairn_clock_of
 
 enum { LAPPED = 0 }; /* no moment: the clock starts later */
 
 /* search looks for the first tick after clock value c in a level of the ring.
  * NONE: there is none yet. LAPPED: the ring was overwritten while it was read.
- * With cover it is also LAPPED if the ring does not reach back to c. */
+ * With cover it is also LAPPED if the ring does not reach back to c.
+ *
+ * Where a thread was stopped before it put its tick there, an old one is in its place, and
+ * one of the next may be found. Any that is after c will do, if its two moments are of one
+ * tick, or are no nearer to each other. */
 static u64 search(struct process *p, u32 level, u64 c, int cover) {
-  const struct tick *ring = p->ring[level];
+  const struct tick *ring = p->clock->ring[level];
   u32 shift = level * LEVEL_SHIFT;
-  u64 head = load(&p->ticks);
+  u64 head = load(&p->clock->ticks);
   u64 n = head ? ((head - 1) >> shift) + 1 : 0; /* of this level */
   u64 lo = less(n, LEVEL_TICKS - TICK_MARGIN), hi = n;
   if (cover && lo && clock_of(p, ring[lo % LEVEL_TICKS].before) > c) return LAPPED;
@@ -33,9 +38,12 @@ static u64 search(struct process *p, u32 level, u64 c, int cover) {
     if (clock_of(p, ring[mid % LEVEL_TICKS].before) > c) hi = mid;
     else lo = mid + 1;
   }
-  u64 t = lo < n ? ring[lo % LEVEL_TICKS].after : NONE;
+  struct tick k = {NONE, NONE};
+  if (lo < n) k.before = load(&ring[lo % LEVEL_TICKS].before), k.after = load(&ring[lo % LEVEL_TICKS].after);
+  if (lo < n && (clock_of(p, k.before) <= c || k.after < k.before)) return LAPPED;
+  u64 t = k.after;
   barrier();
-  u64 now = load(&p->ticks);
+  u64 now = load(&p->clock->ticks);
   return (now ? ((now - 1) >> shift) + 1 : 0) - n < TICK_MARGIN ? t : LAPPED;
 }
 
@@ -61,9 +69,9 @@ void __cairn_coarse_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *
 
 /* late_between sums up what ticks were late by between two moments. */
 u64 __cairn_late_between(struct process *p, u64 from, u64 to) {
-  u64 sum = 0, n = load(&p->ticks), oldest = less(n, LEVEL_TICKS - TICK_MARGIN), next = to;
+  u64 sum = 0, n = load(&p->clock->ticks), oldest = less(n, LEVEL_TICKS - TICK_MARGIN), next = to;
   while (n-- > oldest) {
-    const struct tick *k = &p->ring[0][n % LEVEL_TICKS];
+    const struct tick *k = &p->clock->ring[0][n % LEVEL_TICKS];
     if (k->before < next) {
       sum += less(less(next, most(k->before, from)), 2 * p->period);
       next = k->before;
@@ -90,69 +98,94 @@ void __cairn_set_low(struct process *p, u64 threshold) {
   __cairn_show_low(p);
 }
 
-/* ---- the thread ---- */
+/* ---- ticks ---- */
 
-static void stall(struct process *p, u64 from, u64 to, u64 waited) {
-  u64 n = p->stalls;
-  if (n - load(&p->stalls_read) >= STALLS) return;
-  u64 *s = p->stall[n % STALLS];
-  s[0] = from, s[1] = to, s[2] = waited;
-  store(&p->stalls, n + 1);
-  if (to - from > p->threshold) store(&p->pending, 1);
-}
-
-/* account sums up what a tick is late by. */
-static void account(struct process *p, u64 gap) {
-  u64 reach = 2 * p->period;
-  if (gap > p->worst) p->worst = gap;
-  if (gap > most(reach, p->pace + p->period)) {
-    p->late++;
-    p->blind += gap - reach;
+/* account sums up what a tick is late by, and returns up to where there is nothing to. */
+static u64 account(struct clock *k, struct member *m, u64 gap) {
+  u64 reach = 2 * load(&m->period);
+  if (gap > m->worst) m->worst = gap;
+  if (gap > most(reach, load(&k->pace) + m->period)) {
+    add(&m->late, 1);
+    add(&m->blind, gap - reach);
   } else if (gap > reach) {
-    p->idle += gap - reach;
+    add(&m->idle, gap - reach);
   }
+  return least(reach, m->worst);
 }
 
-/* move sets the clock to c, if it is not there already: others may set it as well. Who
+/* move sets a clock to c, if it is not there already: others may set it as well. Who
  * comes behind reads c or more before anything that is read later. */
-static void move(struct process *p, u64 c) {
-  u32 *word = word(p, CLOCK), was = load(word);
-  u64 *tree = (u64 *)(p->base + TREE_CLOCK), tree_was = load(tree);
+void __cairn_move(u8 *base, u64 c) {
+  u32 *word = (u32 *)(base + CLOCK), was = load(word);
+  u64 *tree = (u64 *)(base + TREE_CLOCK), tree_was = load(tree);
   while ((i32)((u32)c - was) > 0 && !__atomic_compare_exchange_n(word, &was, (u32)c, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
   }
   while (c + TREE_RUNNING > tree_was && !__atomic_compare_exchange_n(tree, &tree_was, c + TREE_RUNNING, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
   }
 }
 
+#define each_member(p, i, m) \
+  for (u32 i = 0, i##_end = __cairn_members(p); i < i##_end; i++) \
+    for (struct member *m = __cairn_member(p, i); m; m = 0)
+#define base_of(m) ((u8 *)(m) + PAGE_SIZE)
+
 /* tick sets the clock and remembers when it did. It returns how long after the
  * last tick began this one was done, or 0 if it is not remembered: an entry that read
  * the last tick's clock was made within that time, and no bound of it is further off.
  *
- * A handler of a signal may be here, too, in this thread or another. Only one of them
- * remembers, and none waits: what the others miss makes intervals longer, not wrong. */
+ * A handler of a signal may be here, too, in this thread or another, and threads of
+ * other processes. Only one of them remembers a time, and none waits: what the others
+ * miss makes intervals longer, not wrong. */
 u64 __cairn_tick(struct process *p) {
-  u64 n = __cairn_now(p), c = clock_of(p, n), gap = 0;
+  struct clock *k = p->clock;
+  u64 last = load(&k->last_tick), n = __cairn_now(p), c = clock_of(p, n), was;
   if (!(u32)c) return 0; /* "no entry seen" */
-  move(p, c);
-  if (__atomic_exchange_n(&p->tick_lock, 1, __ATOMIC_ACQUIRE)) return 0;
-  u64 last = p->last_tick, i = p->ticks;
+  each_member(p, i, m) __cairn_move(base_of(m), c);
   /* Ticks are told apart by their clock. Many threads shall not fill the ring. */
-  if (!i || (c > clock_of(p, last) && n - last >= p->period / 2)) {
-    struct tick k = {n, __cairn_now(p)};
-    for (u32 level = 0; level < LEVELS && !(i & ((1ul << level * LEVEL_SHIFT) - 1)); level++)
-      p->ring[level][(i >> level * LEVEL_SHIFT) % LEVEL_TICKS] = k;
-    store(&p->ticks, i + 1);
-    store(&p->last_tick, n);
-    gap = k.after - last;
-    account(p, gap);
+  if (load(&k->ticks) && (c <= clock_of(p, last) || n - last < least(p->period, most(load(&k->pace), 1)) / 2)) return 0;
+  if (!__atomic_compare_exchange_n(&k->last_tick, &last, n, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return 0;
+  u64 number = __atomic_fetch_add(&k->begun, 1, __ATOMIC_ACQ_REL);
+  struct tick t = {n, __cairn_now(p)};
+  for (u32 level = 0; level < LEVELS && !(number & ((1ul << level * LEVEL_SHIFT) - 1)); level++)
+    k->ring[level][(number >> level * LEVEL_SHIFT) % LEVEL_TICKS] = t;
+  was = load(&k->ticks);
+  while (was <= number && !__atomic_compare_exchange_n(&k->ticks, &was, number + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
-  store(&p->tick_lock, 0);
-  return gap;
+  if (t.after - last > load(&k->usual)) {
+    u64 usual = NONE;
+    store(&k->usual, NONE); /* who comes now makes it less */
+    each_member(p, i, m) usual = least(usual, account(k, m, less(t.after, most(last, load(&m->since)))));
+    was = NONE;
+    __atomic_compare_exchange_n(&k->usual, &was, usual, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  }
+  return t.after - last;
 }
 
-static u64 cpu(int clock) {
+static void stall(struct member *m, u64 from, u64 to, u64 waited) {
+  u64 n = m->stalls;
+  if (n - load(&m->stalls_read) >= STALLS) return;
+  u64 *s = m->stall[n % STALLS];
+  s[0] = from, s[1] = to, s[2] = waited;
+  store(&m->stalls, n + 1);
+  if (to - from > m->threshold) store((u32 *)(base_of(m) + PENDING), 1);
+}
+
+/* stalls lists a gap for all whom it was too long for. waited is how long this thread
+ * waited for a processor in it. */
+static void stalls(struct process *p, u64 from, u64 to, u64 waited) {
+  each_member(p, i, m) {
+    u64 start = most(from, load(&m->since)), gap = less(to, start);
+    if (gap > m->threshold) stall(m, start, to, waited);
+    else if (gap > most(2 * m->period, p->clock->pace + m->period)) stall(m, start, to, 0); /* as account says */
+  }
+}
+
+/* ---- the thread ---- */
+
+/* cpu reads a clock of processor time; NONE if there is none. */
+u64 __cairn_cpu(i64 clock) {
   u64 ts[2] = {0, 0};
-  sys2(SYS_clock_gettime, clock, ts);
+  if (sys2(SYS_clock_gettime, clock, ts) < 0) return NONE;
   return ts[0] * SECOND + ts[1];
 }
 
@@ -181,57 +214,98 @@ u64 __cairn_switches(int who) {
 /* idleness tells whether other threads did anything at all since it was asked
  * last: none ran, none was switched to. Then none entered or left a function. */
 struct idleness {
-  u64 at, cpu, switches, since;
+  u64 at, cpu, switches;
 };
-static int is_idle(struct process *p, struct idleness *s, u64 n) {
-  if (n - s->at < 20 * MS) return s->since != 0;
-  u64 own = cpu(THREAD_CPU), c = cpu(PROCESS_CPU) - own;
+static void look(struct process *p, struct idleness *s, u64 n) {
+  struct member *m = p->member;
+  u32 log = load(&p->log_tid);
+  u64 own = __cairn_cpu(THREAD_CPU), c = __cairn_cpu(PROCESS_CPU) - own;
+  if (log) c -= __cairn_cpu((i64)(i32)(~log << 3 | 6));
   u64 w = __cairn_switches(0) - __cairn_switches(1) - load(&p->log_switches);
   int still = s->at && w == s->switches && (i64)(c - s->cpu) < (i64)(n - s->at) / 100;
   p->clock_cpu = own;
-  if (__cairn_deserted(p->pid)) store(&p->pending, 1); /* the log's thread sees to it */
-  if (!still) s->since = 0;
-  else if (!s->since) s->since = s->at;
+  if (__cairn_deserted(p->pid)) store(word(p, PENDING), 1); /* the log's thread sees to it */
+  if (!still) store(&m->idle_since, 0);
+  else if (!m->idle_since) store(&m->idle_since, s->at);
   s->at = n, s->cpu = c, s->switches = w;
-  return still;
+  store(&m->question, 0);
 }
 
-/* clock_thread ticks for ever. While the process is idle it does so at half
- * the pace, and after a second at half the threshold, until that is changed. What that is longer than the
- * reach of twice the period is summed up: a call that begins then is sure to be
- * found only if it takes as much longer. */
+/* pace returns what all need. While a process is idle its clock moves at half the pace,
+ * and after a second at half the threshold. What that is longer than the reach of twice
+ * the period is summed up: a call that begins then is sure to be found only if it takes
+ * as much longer. */
+static u64 pace(struct process *p, u64 n) {
+  u64 least_pace = NONE, period = p->period;
+  each_member(p, i, m) {
+    u64 since = load(&m->idle_since), wanted = load(&m->period);
+    if (since) wanted *= 2;
+    if (since && n - since > SECOND) wanted = most(wanted, load(&m->threshold) / 2);
+    least_pace = least(least_pace, wanted);
+    period = least(period, m->period);
+  }
+  store(&p->clock->period, period);
+  return least_pace == NONE ? p->period : least_pace;
+}
+
+/* hurry has who moves the clock look at what is wanted of it. */
+void __cairn_hurry(struct process *p) {
+  struct clock *k = p->clock;
+  add(&k->hurry, 1);
+  sys3(SYS_futex, &k->hurry, FUTEX_SHARED_WAKE, NEVER);
+}
+
+/* lead ticks until another thread does. */
+static void lead(struct process *p, struct idleness *idle) {
+  struct clock *k = p->clock;
+  u64 waited = p->others_led ? run_delay() : 0, scanned = 0;
+  u32 hurry = load(&k->hurry) - 1, looked;
+  store(&p->member->at_work, 1);
+  while (__cairn_leads(p)) {
+    u64 last = load(&k->last_tick), gap = __cairn_tick(p), n = load(&k->last_tick);
+    __cairn_signal_scan(p, n);
+    __cairn_usage_tick(p, __cairn_now(p));
+    if (gap > least(k->pace + k->period, p->threshold)) {
+      u64 before = waited;
+      if (gap > p->threshold) waited = run_delay();
+      stalls(p, last, last + gap, less(waited, before));
+    }
+    if (n - idle->at >= LOOK_PAUSE) look(p, idle, n);
+    if (p->family && n - scanned >= LOOK_PAUSE) {
+      __cairn_family_scan(p, n);
+      scanned = n;
+      hurry--;
+    }
+    looked = load(&k->hurry);
+    if (looked != hurry || !p->family) store(&k->pace, pace(p, n));
+    hurry = looked;
+    if (p->family) __cairn_family_look(p, n);
+    if (load(word(p, PENDING))) __cairn_wake(p);
+    u64 ts[2] = {k->pace / SECOND, k->pace % SECOND};
+    sys4(SYS_futex, &k->hurry, FUTEX_SHARED_WAIT, hurry, ts);
+    if (load(&p->deserted)) __cairn_follow(p->pid);
+  }
+}
+
+/* clock_thread moves the clock, or follows who does, for ever. */
 void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
-  u64 waited = 0;
-  u32 hurry = load(&p->hurry);
-  p->pace = p->period;
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
   if (p->kind == KIND_EXACT) __cairn_exact_thread(p);
+  if (p->family) __cairn_family_join(p);
   __cairn_tick(p); /* until the thread came to run */
   __cairn_usage_start(p);
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   i32 priority = 1;
   if (sys3(SYS_sched_setscheduler, 0, 1 /* SCHED_FIFO */, &priority) < 0) sys3(SYS_setpriority, 0, 0, -20);
   for (;;) {
-    u64 ts[2] = {p->pace / SECOND, p->pace % SECOND};
-    sys4(SYS_futex, &p->hurry, FUTEX_WAIT, hurry, ts);
-    hurry = load(&p->hurry);
-    if (load(&p->deserted)) __cairn_follow(p->pid);
-    u64 last = p->last_tick, gap = __cairn_tick(p), n = p->last_tick, pace = p->period;
-    __cairn_signal_scan(p, n);
-    __cairn_usage_tick(p, __cairn_now(p));
-    if (gap > p->threshold) {
-      u64 d = run_delay();
-      stall(p, last, last + gap, less(d, waited));
-      waited = d;
-    } else if (gap > most(2 * p->period, p->pace + p->period)) {
-      stall(p, last, last + gap, 0); /* as account says */
+    lead(p, &idle);
+    while (!__cairn_family_wait(p)) {
+      u64 n = __cairn_now(p);
+      if (load(&p->deserted)) __cairn_follow(p->pid);
+      if (load(&p->member->question) || (n - idle.at >= LOOK_PAUSE && __cairn_is_busy(p->member, n))) look(p, &idle, n);
+      __cairn_usage_tick(p, n);
+      if (load(word(p, PENDING))) __cairn_wake(p);
     }
-    if (is_idle(p, &idle, n)) {
-      pace *= 2;
-      if (n - idle.since > SECOND) pace = most(pace, p->threshold / 2);
-    }
-    p->pace = pace;
-    if (load(&p->pending)) __cairn_wake(p);
   }
 }

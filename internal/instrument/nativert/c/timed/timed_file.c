@@ -143,7 +143,7 @@ void __cairn_file_copy(struct process *p, const u8 *record, u32 size, u64 time) 
 u8 *__cairn_file_seen(struct process *p) {
   struct file *f = &p->file;
   if (f->fd < 0 || f->failed) return 0;
-  if (!f->seen) f->seen = new_chunk(p, LOG_KIND_SEEN, p->last_tick);
+  if (!f->seen) f->seen = new_chunk(p, LOG_KIND_SEEN, p->clock->last_tick);
   return f->seen ? f->seen + LOG_CHUNK_HEADER_SIZE : 0;
 }
 
@@ -195,7 +195,7 @@ int __cairn_file_open(struct process *p) {
   f->fd = (i32)fd;
   identify(f->fd, &f->device, &f->inode);
   if (length(path) < sizeof p->log_path) put(p->log_path, path);
-  if (!__cairn_file_record(p, LOG_TYPE_TRAILER, LOG_TRAILER_SIZE, 0, p->last_tick)) return 0;
+  if (!__cairn_file_record(p, LOG_TYPE_TRAILER, LOG_TRAILER_SIZE, 0, p->clock->last_tick)) return 0;
   f->first = f->chunk;
   __cairn_trailer(p, 0);
   return 1;
@@ -232,6 +232,7 @@ void __cairn_file_drop(struct process *p) {
 
 void __cairn_trailer(struct process *p, int final) {
   if (!p->file.first) return;
+  const struct member *m = p->member;
   u8 *r = p->file.first + LOG_CHUNK_HEADER_SIZE;
   u64 *f = (u64 *)r;
   ((u32 *)r)[1] = (((u32 *)r)[1] & ~LOG_TRAILER_OFF) | (p->quiet ? LOG_TRAILER_OFF : 0);
@@ -240,17 +241,17 @@ void __cairn_trailer(struct process *p, int final) {
   if (final) {
     __cairn_file_header(p); /* the rate of the TSC is known by now */
   }
-  u64 now = __cairn_now(p), gap = less(now, p->last_tick), late = less(gap, 2 * p->period), idle = 0;
+  u64 now = __cairn_now(p), gap = less(now, most(load(&p->clock->last_tick), m->since)), late = less(gap, 2 * p->period), idle = 0;
   int exact = p->kind == KIND_EXACT;
   if (exact) gap = late = 0; /* there is no clock that could be late */
   if (gap < p->threshold / 2 + p->period) idle = late, late = 0; /* as long as it may be while all is idle */
   if (!over && !late) gap = idle = 0;                            /* its tick will say */
   f[1] = now;
-  f[2] = load(&p->ticks), f[3] = p->blind + late, f[4] = p->late + !!late, f[5] = most(p->worst, gap);
+  f[2] = load(&p->clock->ticks), f[3] = m->blind + late, f[4] = m->late + !!late, f[5] = most(m->worst, gap);
   f[6] = load(&p->borderline), f[7] = load(&p->slow), f[8] = load(&p->dropped);
   f[9] = p->limited, f[10] = load(&p->threshold), f[11] = p->period, f[12] = exact ? p->low : (u64)p->low * 1000;
   f[13] = (exact ? LOG_TICK_EXACT : p->tick_signal ? LOG_TICK_SIGNAL : LOG_TICK_THREAD) | (u64)load(&p->thread_count) << 32;
-  f[14] = p->idle + idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes) - load(&p->snapshots);
+  f[14] = m->idle + idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes) - load(&p->snapshots);
   f[17] = p->flight ? p->flight_chunks | (u64)load(&p->flight_missed) << 32 : 0;
   if (final) __cairn_signal_blocked(p);
   f[18] = (p->mask == (u32)-1 ? 0 : p->window >> 20) | (u64)load(&p->signalled) << 32;

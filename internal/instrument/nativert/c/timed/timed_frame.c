@@ -29,7 +29,7 @@ void __cairn_next_frame(void) {
   }
   barrier();
   t->busy = 0;
-  if (number % WAKE == 0) store(&p->pending, 1); /* the writer need not wake for each */
+  if (number % WAKE == 0) store(word(p, PENDING), 1); /* the writer need not wake for each */
 }
 
 /* Below, the log's thread. */

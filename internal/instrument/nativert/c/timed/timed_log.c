@@ -5,7 +5,7 @@
 #include "timed.h"
 
 void __cairn_wake(struct process *p) {
-  store(&p->pending, 0);
+  store(word(p, PENDING), 0);
   add(&p->wake, 1);
   sys3(SYS_futex, &p->wake, FUTEX_WAKE, 1);
 }
@@ -176,11 +176,11 @@ static void take(struct process *p, struct thread *t, u8 *q) {
 
 static void put_stalls(struct process *p) {
   if (p->file.fd < 0) return;
-  for (u64 n = p->stalls_read, end = load(&p->stalls); n < end; n++) {
-    const u64 *s = p->stall[n % STALLS];
+  for (u64 n = p->member->stalls_read, end = load(&p->member->stalls); n < end; n++) {
+    const u64 *s = p->member->stall[n % STALLS];
     u64 *r = __cairn_file_record(p, LOG_TYPE_STALL, LOG_STALL_SIZE, 0, s[1]);
     if (r) r[1] = s[0], r[2] = s[1], r[3] = s[2];
-    store(&p->stalls_read, n + 1);
+    store(&p->member->stalls_read, n + 1);
   }
 }
 
@@ -205,10 +205,10 @@ static void put_settings(struct process *p) {
 
 /* drain empties all queues. */
 static void drain(struct process *p) {
-  int any = p->file.fd >= 0 && p->stalls != p->stalls_read; /* they alone are no reason for a log */
+  int any = p->file.fd >= 0 && p->member->stalls != p->member->stalls_read; /* they alone are no reason for a log */
   for (struct thread *t = load(&p->threads); t; t = t->next) any |= !__cairn_queue_empty(t);
   if (any) __cairn_begin(p);
-  if (any && less(p->last_tick, p->modules_at) > 100 * MS) __cairn_modules(p);
+  if (any && less(p->clock->last_tick, p->modules_at) > 100 * MS) __cairn_modules(p);
   for (struct thread *t = load(&p->threads); t; t = t->next) __cairn_queue_drain(p, t, take);
   put_stalls(p);
 }
@@ -234,7 +234,7 @@ void __cairn_flush(struct process *p) {
 /* to_write tells how long the writer may be waited for at the end: not at all if it has
  * written all, and not for long if the rest is in the log, in queues. */
 static u64 to_write(struct process *p) {
-  int any = 0, all = p->trees || p->to_stderr || p->spikes || p->stalls != load(&p->stalls_read);
+  int any = 0, all = p->trees || p->to_stderr || p->spikes || p->member->stalls != load(&p->member->stalls_read);
   for (struct thread *t = load(&p->threads); t; t = t->next) {
     any |= !__cairn_queue_empty(t);
     all |= load(&t->head) != load(&t->read);
@@ -249,7 +249,7 @@ void __cairn_end(struct process *p) {
   u32 want = add(&p->flush_want, 1) + 1;
   u64 patience = p->file.failed ? 0 : to_write(p), end = __cairn_now(p) + patience;
   while (patience && (i32)(load(&p->flush_done) - want) < 0) {
-    store(&p->pending, 1);
+    store(word(p, PENDING), 1);
     if (__cairn_now(p) > end) break;
     for (u32 i = 0; i < 100; i++) __builtin_ia32_pause();
   }
@@ -267,8 +267,8 @@ static void leave(struct process *p) {
   __cairn_take_along(p);
   store(&p->deserted, 1);
   __cairn_control_end(p);
-  add(&p->hurry, 1);
-  sys3(SYS_futex, &p->hurry, FUTEX_WAKE, NEVER);
+  __cairn_hurry(p);
+  __cairn_family_leave(p);
   __cairn_callback_desert(p);
   __cairn_follow(p->pid);
 }
@@ -277,6 +277,7 @@ void __cairn_log_thread(struct process *p) {
   int rated = 0;
   u64 buried = 0, opened_at = __cairn_now(p) + (p->forked ? 100 * MS : 0);
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-log");
+  store(&p->log_tid, (u32)sys0(SYS_gettid));
   for (;;) {
     u32 wake = load(&p->wake), want = load(&p->flush_want);
     u64 now = __cairn_now(p);

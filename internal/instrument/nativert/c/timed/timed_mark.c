@@ -38,9 +38,11 @@ void __cairn_new_threshold(struct process *p, u64 ns) {
   if (p->kind == KIND_EXACT) store(&p->period, 0);
   else if (!p->fixed_period) store(&p->period, least(most(ns / 8, 100000), 2 * MS));
   __cairn_set_low(p, ns);
-  if (p->pace <= 2 * p->period) return;
-  add(&p->hurry, 1); /* it sleeps for half of what the threshold was */
-  sys3(SYS_futex, &p->hurry, FUTEX_WAKE, 1);
+  store(&p->member->threshold, ns);
+  store(&p->member->period, p->period);
+  store(&p->clock->usual, 0);
+  if (load(&p->clock->pace) > 2 * p->period) __cairn_hurry(p); /* it sleeps for half of what the threshold was */
+  else add(&p->clock->hurry, 1);
 }
 
 /* Of the preloaded library, see hook/detour.c. */

@@ -32,7 +32,7 @@ static void give(struct process *p, struct thread *t) {
   u64 mask = block_most();
   if (!__atomic_exchange_n(&p->queue_lock, 1, __ATOMIC_ACQUIRE)) {
     if (!p->queues_left) {
-      p->queue_chunk = __cairn_file_chunk(p, LOG_KIND_QUEUE, p->last_tick);
+      p->queue_chunk = __cairn_file_chunk(p, LOG_KIND_QUEUE, p->clock->last_tick);
       p->queues_left = p->queue_chunk ? LOG_QUEUES : 0;
       t->log_chunk = p->queue_chunk;
     }
@@ -96,7 +96,7 @@ void __cairn_commit(struct thread *t, u8 *record, u32 type, u64 size) {
 void __cairn_publish(struct process *p, struct thread *t, u8 *record, u32 type, u64 size) {
   ((u32 *)record)[1] = (u32)t->owner;
   __cairn_commit(t, record, type, size);
-  store(&p->pending, 1);
+  store(word(p, PENDING), 1);
 }
 
 /* ready has the log opened for a thread that has found a spike. */

@@ -49,7 +49,6 @@ void __cairn_signal_start(struct process *p) {
   clear(p->own, sizeof p->own);
   p->timer_round = p->signalled = p->blocked = p->owned = 0;
   p->task_count = p->scanned = p->passed_over = 0;
-  p->tick_lock = 0;
   if (!p->by_signal || p->kind == KIND_EXACT || p->tick_signal) return;
   static const i32 harmless[] = {SIGURG, SIGWINCH};
   for (u32 i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {

@@ -137,6 +137,7 @@ static void start_threads(struct process *p) {
   __cairn_signal_start(p);
   u64 before = block_own();
   i64 r = __cairn_spawn(__cairn_clock_thread, p, p->clock_stack);
+  if (r > 0 && p->family) __cairn_family_thread(p, (i32)r);
   if (r > 0) r = __cairn_spawn(__cairn_log_thread, p, p->log_stack);
   unblock(before);
   if (r > 0) __cairn_signal_thread(p, (i32)sys0(SYS_gettid));
@@ -149,8 +150,10 @@ static void start_threads(struct process *p) {
 /* set_words makes inserted code go: the clock stands at now. */
 static void set_words(struct process *p, u64 now) {
   __cairn_show_low(p);
-  *word(p, CLOCK) = (u32)((now - p->origin) / 1000 + 1) | 1;
-  *(u64 *)(p->base + TREE_CLOCK) = ((now - p->origin) / 1000 + 1) + TREE_RUNNING;
+  if (!p->family) {
+    *word(p, CLOCK) = (u32)__cairn_clock_of(p, now) | 1;
+    *(u64 *)(p->base + TREE_CLOCK) = __cairn_clock_of(p, now) + TREE_RUNNING;
+  }
   store(word(p, ALIVE), 1);
 }
 
@@ -159,17 +162,17 @@ static void set_words(struct process *p, u64 now) {
 static void forked(void) {
   struct process *p = __cairn_state;
   if (!p) return;
+  i32 parent = p->pid;
   p->pid = (i32)sys0(SYS_getpid);
   p->forked = 1;
   if (p->shared) __cairn_own_window(p);
-  p->fork_time = p->last_tick = __cairn_now(p);
+  p->fork_time = __cairn_now(p);
   __cairn_file_drop(p);
   __cairn_forget_threads(p);
-  p->blind = p->late = p->worst = p->idle = p->clock_cpu = p->backwards = 0;
+  p->clock_cpu = p->backwards = p->log_tid = 0;
   p->episodes = p->borderline = p->slow = p->dropped = p->limited = 0;
-  p->stalls_read = p->stalls;
   p->thread_count = 1;
-  p->pending = p->flush_want = p->flush_done = 0;
+  p->flush_want = p->flush_done = 0;
   p->awaited = p->queue_lock = p->queues_left = 0;
   p->modules = p->module_numbers = 0;
   p->modules_at = 0;
@@ -182,6 +185,11 @@ static void forked(void) {
   p->settings = 0;
   p->setting[0] = 0; /* none was looked at */
   p->control_path[0] = 0; /* the parent's */
+  if (!__cairn_family_forked(p, parent)) { /* its words are the parent's */
+    store(word(p, ALIVE), 0);
+    p->off = 1;
+    return;
+  }
   set_words(p, p->fork_time);
   if (p->tree_forked) p->tree_forked(p);
   if (p->flight_forked) p->flight_forked(p);
@@ -205,7 +213,7 @@ static struct process *new_process(char **e) {
   sys2(SYS_clock_gettime, REALTIME, ts);
   p->start_real = ts[0] * SECOND + ts[1];
   p->start_tsc = __builtin_ia32_rdtsc();
-  p->origin = p->last_tick = p->start_mono;
+  p->origin = p->clock->last_tick = p->member->since = p->start_mono;
   if (p->kind == KIND_EXACT) __cairn_exact_start(p);
   configure(p, e);
   __cairn_new_threshold(p, p->threshold);
@@ -248,6 +256,7 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
 #endif
   store(&__cairn_base, p->base);
   if (!first || p->off) return;
+  __cairn_family_start(p);
   __cairn_begin(p); /* now: the program may be killed, or may do what leaves no room for a log */
   start_threads(p);
 }

@@ -119,7 +119,7 @@ void __cairn_exact_thread(struct process *p) {
     u64 ts[2] = {0, nap}, cpu[2] = {0, 0};
     sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
     u64 now = __cairn_now(p);
-    store(&p->last_tick, now);
+    store(&p->clock->last_tick, now);
     if (now >= next) {
       refine(p);
       next = now + least(now - p->reference[0].ns, SECOND);
@@ -127,6 +127,6 @@ void __cairn_exact_thread(struct process *p) {
       p->clock_cpu = cpu[0] * SECOND + cpu[1];
     }
     if (load(&p->deserted)) __cairn_follow(p->pid);
-    if (load(&p->pending)) __cairn_wake(p);
+    if (load(word(p, PENDING))) __cairn_wake(p);
   }
 }

@@ -28,7 +28,7 @@ struct sampled {
 struct usage {
   struct sampled thread[THREADS];
   u32 next, count;
-  u64 listed, read;
+  u64 listed, read, sampled;
 };
 
 /* ---- the clock's thread ---- */
@@ -107,7 +107,8 @@ void __cairn_usage_tick(struct process *p, u64 now) {
     sample_too(p, u, p->pid);
     list(p, u);
   }
-  u32 budget = (u32)most(1, p->period / COST);
+  u32 budget = (u32)most(1, least(now - u->sampled, p->threshold) / COST);
+  u->sampled = now;
   for (u32 i = 0; i < THREADS && budget; i++) {
     struct sampled *s = &u->thread[u->next++ % THREADS];
     if (s->tid) sample(u, s, now), budget--;

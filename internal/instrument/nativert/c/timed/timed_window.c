@@ -14,7 +14,7 @@
 
 #define WINDOW (1ul << 32)
 #define PAGE 4096ul
-#define BELOW (((sizeof(struct process) + PAGE - 1) & ~(PAGE - 1)) + PAGE)
+#define BELOW (((sizeof(struct process) + PAGE - 1) & ~(PAGE - 1)) + 2 * PAGE)
 #define TOTAL(window) (BELOW + (window) + PAGE) /* a stack pointer may be misaligned */
 
 enum { LEAST_WINDOW = 1 << 20, MOST_MASKED = 1 << 30, RLIMIT_AS = 9 };
@@ -46,11 +46,13 @@ static struct process *reserve(u64 window) {
   p->base = m + BELOW;
   p->window = window;
   p->mask = (u32)(window - 1);
+  p->clock = &p->own_clock;
+  p->member = (struct member *)(p->base - PAGE);
   if (p->shared && !__cairn_own_window(p)) goto none;
   /* With huge pages, each stack would cost megabytes. */
   sys3(SYS_madvise, p->base, window + PAGE, MADV_NOHUGEPAGE);
   sys3(SYS_madvise, p->base, window + PAGE, MADV_DONTDUMP);
-  p->check_pid = sys3(SYS_madvise, p->base - PAGE, PAGE, MADV_WIPEONFORK) < 0;
+  p->check_pid = sys3(SYS_madvise, p->base - 2 * PAGE, 2 * PAGE, MADV_WIPEONFORK) < 0;
   return p;
 none:
   unmap(m, total);

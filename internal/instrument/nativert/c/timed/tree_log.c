@@ -18,7 +18,7 @@ static u8 *record(struct process *p, struct trees *s, u32 number) {
   u32 chunk = (number - 1) / EACH;
   if (chunk >= TREE_CHUNKS) return 0;
   if (!s->chunk[chunk]) {
-    u8 *c = __cairn_file_chunk(p, LOG_KIND_TREE, p->last_tick);
+    u8 *c = __cairn_file_chunk(p, LOG_KIND_TREE, p->clock->last_tick);
     if (!c) return 0;
     *(u64 *)(c + LOG_CHUNK_NUMBER_OFFSET) = number;
     s->chunk[chunk] = c;

@@ -1,0 +1,293 @@
+/* One clock for a process and all that it forked, the family: one thread of one of them,
+ * the leader, moves the clocks of all. The others' threads sleep, whether their processes
+ * are idle or not, but for what only a thread of the process can see, twice in a
+ * threshold while it is not idle.
+ *
+ * A process has its words on a page of memory that the family shares, and sees the same
+ * page below its window. The ticks are there as well. Nothing in it is a lock: whoever is
+ * stopped or killed while it ticks leaves a tick that does not come, see timed_clock.c.
+ * The leader's number is a robust futex: the kernel marks it when that thread ends,
+ * however it does, and wakes one that takes its place. One that is stopped makes no ticks:
+ * whoever finds that none came takes its place, too, and the other follows when it goes on.
+ * So nobody waits for a process that is gone, and two leaders for a moment do no harm.
+ *
+ * A child has a clock of its own, and founds a family, where it may not see its relatives
+ * or they not it: in another namespace of processes or time, without its parent, with
+ * another filter of system calls, without room. */
+
+#include "timed.h"
+
+enum { SYS_mremap = 25, SYS_getppid = 110, SYS_set_robust_list = 273 };
+enum { FUTEX_WAIT_BITSET = 9, FUTEX_WAKE_BITSET = 10, OWNER_DIED = 0x40000000, TID_MASK = 0x3fffffff };
+#define WAITERS 0x80000000u
+enum { MEMBERS = 128, PR_GET_SECCOMP = 21, REMAP_HERE = 3 /* MREMAP_MAYMOVE | MREMAP_FIXED */, MAKING = -1 };
+#define HEAD ((sizeof(struct clock) + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1ul))
+#define SIZE (HEAD + MEMBERS * PAGE_SIZE)
+
+/* Where nobody tells of fork there are no families. */
+#ifdef CAIRN_ATTACH
+enum { FAMILIES = 0 };
+#else
+enum { FAMILIES = 1 };
+#endif
+
+#define base_of(m) ((u8 *)(m) + PAGE_SIZE)
+#define swap(at, from, to) __atomic_compare_exchange_n(at, from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+
+static struct member *page(struct clock *k, u32 i) { return (struct member *)((u8 *)k + HEAD + i * PAGE_SIZE); }
+
+/* member returns one of those whose clocks are one, or 0. */
+struct member *__cairn_member(struct process *p, u32 i) {
+  if (!p->family) return p->member;
+  struct member *m = page(p->clock, i);
+  return load(&m->pid) > 0 ? m : 0;
+}
+u32 __cairn_members(struct process *p) { return p->family ? load(&p->clock->members) : 1; }
+
+/* ---- to be in a family ---- */
+
+static void describe(struct process *p, struct member *m) {
+  m->period = p->period;
+  m->threshold = p->threshold;
+  m->since = p->forked ? p->fork_time : p->start_mono;
+}
+
+/* claim takes a page of which the process is gone, or which had none. The leader moves
+ * its clock as soon as it has a number. A tick before that has an earlier time than the
+ * clock gets after it. */
+static struct member *claim(struct process *p, struct clock *k) {
+  for (u32 i = 0; i < MEMBERS; i++) {
+    struct member *m = page(k, i);
+    i32 owner = load(&m->pid);
+    u32 members = load(&k->members);
+    if (owner < 0 || (owner && !(load(&m->tid) & OWNER_DIED)) || !swap(&m->pid, &owner, MAKING)) continue;
+    clear(&m->tid, PAGE_SIZE - __builtin_offsetof(struct member, tid));
+    describe(p, m);
+    store((u32 *)(base_of(m) + CLOCK), (u32)__cairn_clock_of(p, __cairn_now(p)) | 1);
+    while (members <= i && !swap(&k->members, &members, i + 1)) {
+    }
+    p->slot = i;
+    __atomic_store_n(&m->pid, p->pid, __ATOMIC_SEQ_CST);
+    __cairn_move(base_of(m), __cairn_clock_of(p, __cairn_now(p)));
+    store(&k->usual, 0);
+    add(&k->hurry, 1);
+    return m;
+  }
+  return 0;
+}
+
+/* enter makes the process one of the family of a clock. */
+static int enter(struct process *p, struct clock *k) {
+  if (!FAMILIES) return 0;
+  struct member *m = claim(p, k);
+  if (!m) return 0;
+  if (failed(sys6(SYS_mremap, (i64)m, 0, PAGE_SIZE, REMAP_HERE, (i64)p->member, 0))) {
+    store(&m->pid, 0);
+    return 0;
+  }
+  p->clock = k;
+  p->family = 1;
+  return 1;
+}
+
+/* copy_clock copies the ticks that are remembered. */
+static void copy_clock(struct clock *to, struct clock *from) {
+  u64 n = load(&from->ticks);
+  for (u32 level = 0; n && level < LEVELS; level++)
+    copy(to->ring[level], from->ring[level], least(((n - 1) >> level * LEVEL_SHIFT) + 1, LEVEL_TICKS) * sizeof(struct tick));
+  to->pace = to->leader = to->members = 0;
+  to->begun = to->ticks = n;
+}
+
+/* found makes a family of one. */
+static int found(struct process *p) {
+  struct clock *k = (struct clock *)map(0, SIZE, PROT_RW, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (failed(k)) return 0;
+  sys3(SYS_madvise, k, SIZE, MADV_DONTDUMP);
+  copy_clock(k, p->clock);
+  k->last_tick = p->forked ? p->fork_time : p->start_mono; /* perhaps by another time */
+  if (enter(p, k)) return 1;
+  unmap(k, SIZE);
+  return 0;
+}
+
+/* family_start makes one of a process that makes its ticks itself and by a thread. */
+void __cairn_family_start(struct process *p) {
+  describe(p, p->member);
+  if (!FAMILIES || p->kind != KIND_SPIKE || p->by_signal) return;
+  p->seccomp = sys2(SYS_prctl, PR_GET_SECCOMP, 0);
+  if (found(p)) __cairn_show_low(p);
+}
+
+/* sees tells whether a child and the family know each other's numbers, and have one time. */
+static int sees(struct process *p, i32 parent) {
+  u64 last = load(&p->clock->last_tick), now = __cairn_now(p);
+  return FAMILIES && sys0(SYS_getppid) == parent && now >= last && now - last < SECOND + 2 * load(&p->clock->pace);
+}
+
+/* alone gives a child a clock of its own, on a page of its own. */
+static int alone(struct process *p, struct clock *was) {
+  u8 *words = p->base - PAGE_SIZE;
+  if (was != &p->own_clock) {
+    if (failed(sys6(SYS_mmap, (i64)words, PAGE_SIZE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0))) return 0;
+    copy_clock(&p->own_clock, was);
+    p->clock = &p->own_clock;
+  }
+  clear(words, PAGE_SIZE);
+  describe(p, p->member);
+  p->clock->last_tick = p->fork_time;
+  return 1;
+}
+
+/* family_forked is for a child of the process parent, which has its page. It returns 0
+ * if the child cannot have another. */
+int __cairn_family_forked(struct process *p, i32 parent) {
+  struct clock *was = p->clock;
+  int family = p->family, filtered = family && sys2(SYS_prctl, PR_GET_SECCOMP, 0) != p->seccomp;
+  p->family = 0;
+  if (family && !filtered && sees(p, parent) && enter(p, was)) return 1;
+  if (!(family && !filtered && found(p)) && !alone(p, was)) return 0;
+  if (family) unmap(was, SIZE);
+  return 1;
+}
+
+/* ---- the clock's thread ---- */
+
+/* family_thread is called by who has made it: it may be killed before it runs. */
+void __cairn_family_thread(struct process *p, i32 tid) {
+  u32 nobody = 0;
+  swap(&p->member->tid, &nobody, (u32)tid);
+}
+
+/* family_join has the kernel tell when this thread ends. */
+void __cairn_family_join(struct process *p) {
+  struct member *m = p->member;
+  if (!FAMILIES) return;
+  p->clock_tid = (u32)sys0(SYS_gettid);
+  p->robust_head[0] = (u64)&p->robust_node;
+  p->robust_head[1] = (u64)&m->tid - (u64)&p->robust_node;
+  p->robust_head[2] = 0;
+  p->robust_node = (u64)&p->robust_head;
+  store(&m->tid, p->clock_tid);
+  sys2(SYS_set_robust_list, &p->robust_head, sizeof p->robust_head);
+  store(&m->joined, 1);
+}
+
+int __cairn_leads(struct process *p) {
+  return !p->family || (load(&p->clock->leader) & (TID_MASK | OWNER_DIED)) == p->clock_tid;
+}
+
+/* rouse wakes the thread of a process, and others', which go to sleep again. */
+static void rouse(struct clock *k, u32 i) { sys6(SYS_futex, (i64)&k->leader, FUTEX_WAKE_BITSET, NEVER, 0, 0, 1l << i % 32); }
+
+/* family_leave wakes the thread if it follows. */
+void __cairn_family_leave(struct process *p) {
+  if (p->family) rouse(p->clock, p->slot);
+}
+
+/* take makes this thread the leader in place of who was. */
+static int take(struct process *p, u32 was) {
+  struct clock *k = p->clock;
+  store(&p->robust_head[2], (u64)&k->leader - p->robust_head[1]);
+  int others = was & TID_MASK;
+  if (!swap(&k->leader, &was, p->clock_tid | WAITERS)) return 0;
+  p->others_led = others != 0;
+  store(&k->leader_idle, 0);
+  return 1;
+}
+
+/* is_busy tells whether something ran within a second. */
+int __cairn_is_busy(const struct member *m, u64 now) {
+  u64 since = load(&m->idle_since);
+  return !since || less(now, since) <= SECOND;
+}
+
+/* turn returns when a process that is idle is to look whether there are ticks. They take
+ * turns, so that all look as often as one alone would. */
+static u64 turn(struct process *p, u64 now) {
+  u64 all = most(1, load(&p->clock->alive)), at = now / LOOK_PAUSE + 1;
+  return (at + (p->slot % all + all - at % all) % all) * LOOK_PAUSE;
+}
+
+/* family_wait sleeps for a while and returns 0, or makes this thread the leader. */
+int __cairn_family_wait(struct process *p) {
+  enum { PATIENCE = 2 * MS };
+  struct clock *k = p->clock;
+  const struct member *m = p->member;
+  u32 seen = load(&k->leader);
+  u64 now = __cairn_now(p), silence = less(now, load(&k->last_tick));
+  int busy = __cairn_is_busy(m, now);
+  if (!(seen & TID_MASK) || seen & OWNER_DIED || silence > most(4 * load(&k->pace), busy ? PATIENCE : LOOK_PAUSE) || (busy && load(&k->leader_idle)))
+    return take(p, seen);
+  store(&p->robust_head[2], 0);
+  u64 until = busy ? now + most(2 * m->period, m->threshold / 2) : turn(p, now);
+  u64 ts[2] = {until / SECOND, until % SECOND};
+  p->clock_cpu = __cairn_cpu(THREAD_CPU);
+  store(&p->member->at_work, 0);
+  sys6(SYS_futex, (i64)&k->leader, FUTEX_WAIT_BITSET, seen, (i64)ts, 0, 1l << p->slot % 32);
+  store(&p->member->at_work, 1);
+  return 0;
+}
+
+/* ---- the leader ---- */
+
+/* is_gone tells whether a process has ended or runs another program: then its thread has
+ * ended. The kernel marks that of a thread that ran. */
+static int is_gone(const struct member *m, u64 now) {
+  u32 tid = load(&m->tid);
+  if (tid & OWNER_DIED) return 1;
+  return !load(&m->joined) && less(now, m->since) > 2 * LOOK_PAUSE && sys3(SYS_tgkill, m->pid, tid ? tid : (u32)m->pid, 0) == -ESRCH;
+}
+
+/* asks tells whether a process that was idle is still to say whether it is. Its time goes on
+ * with that answer, too: what its thread of the runtime took is no reason to ask again. */
+static int asks(struct process *p, u32 i, struct member *m, u64 c) {
+  enum { TIMES = 100 };
+  if (m->seen == c && !m->asked) return 0;
+  if (!m->asked) store(&m->question, 1);
+  store(&p->clock->asking, 1);
+  if (load(&m->question) && m->asked++ < TIMES) rouse(p->clock, i);
+  else if (!load(&m->at_work)) m->seen = c, m->asked = 0;
+  return 1;
+}
+
+/* look has a process that was idle say whether it is, if any of its threads ran. One that
+ * is not looks itself. */
+static void look(struct process *p, u32 i, struct member *m, u64 now) {
+  enum { DESERTED = 5 };
+  i32 pid = load(&m->pid), free = pid;
+  u64 c = __cairn_cpu((i64)(i32)(~(u32)pid << 3 | 2));
+  if (c == NONE || is_gone(m, now)) {
+    swap(&m->pid, &free, 0);
+    return;
+  }
+  if (__cairn_is_busy(m, now) || asks(p, i, m, c)) return;
+  /* Its threads may have ended one by one, but for the runtime's. */
+  if ((now / LOOK_PAUSE + i) % DESERTED == 0 && !__cairn_is_there(pid)) store((u32 *)(base_of(m) + PENDING), 1);
+}
+
+/* family_scan looks at all the others. */
+void __cairn_family_scan(struct process *p, u64 now) {
+  struct clock *k = p->clock;
+  u32 alive = 0;
+  for (u32 i = 0, n = load(&k->members); i < n; i++) {
+    struct member *m = __cairn_member(p, i);
+    if (!m) continue;
+    alive++;
+    if (i != p->slot) look(p, i, m, now);
+  }
+  store(&k->alive, alive);
+  store(&k->leader_idle, !__cairn_is_busy(p->member, now));
+}
+
+/* family_look wakes the threads of those that have something to write, and looks at those
+ * that were asked something. */
+void __cairn_family_look(struct process *p, u64 now) {
+  u32 asking = __atomic_exchange_n(&p->clock->asking, 0, __ATOMIC_ACQ_REL);
+  for (u32 i = 0, n = load(&p->clock->members); i < n; i++) {
+    struct member *m = i == p->slot ? 0 : __cairn_member(p, i);
+    if (!m) continue;
+    if (load((u32 *)(base_of(m) + PENDING))) rouse(p->clock, i);
+    if (asking && m->asked) look(p, i, m, now);
+  }
+}
