@@ -6,6 +6,7 @@ import "sync"
 type Batch struct {
 	Events  []Event
 	Samples []Sample
+	Whole   bool // Info.Whole of the source
 
 	// What the samples consist of, one after the other, and of how much of it
 	// there is a sample already.

@@ -139,6 +139,9 @@ type Info struct {
 	HasPIDs bool     // samples tell their process
 	Command string   // what was recorded, "" if not known
 	Host    string   // where, "" if not known
+	// Whole: stacks have the caller in prologues and epilogues too, where a walk of frame
+	// pointers misses it.
+	Whole bool
 	// BuildIDs are those of files that the input has apart from its mappings.
 	BuildIDs map[string]string // by path
 	// Notes are sentences that a user should read: what may be missing and why.

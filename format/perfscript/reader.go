@@ -35,6 +35,10 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
+// WholeStacks is a comment on the first line. It says that stacks have the caller in prologues
+// and epilogues too, where a walk of frame pointers misses it.
+const WholeStacks = "# stacks: whole\n"
+
 // Detect reports whether a file that begins with head is such text: whether there
 // are samples or events in it, or only comments yet.
 func Detect(head []byte) bool {
@@ -75,10 +79,12 @@ func Open(r io.Reader, name string, size int64) (*Reader, error) {
 	if first == nil {
 		return p, nil
 	}
+	whole := bytes.HasPrefix(first.text, []byte(WholeStacks))
 	parse(first)
 	p.blocks.free(first)
 	p.first = first
 	p.info.Kind, p.info.HasPIDs = first.looks()
+	p.info.Whole = whole
 	return p, nil
 }
 
@@ -123,6 +129,7 @@ func (p *Reader) Batches(ctx context.Context) iter.Seq2[*sample.Batch, error] {
 			lines += b.lines
 			p.stats.Merge(&b.stats)
 			for _, batch := range b.batches {
+				batch.Whole = p.info.Whole
 				if !yield(batch, nil) {
 					return
 				}

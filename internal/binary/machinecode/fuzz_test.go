@@ -62,6 +62,7 @@ func askAll(t *testing.T, s *Set) {
 		}
 		s.Constant(r)
 		s.Departs(r)
+		s.Frame(r)
 		s.Dubious(r)
 		s.Runs(r, min(r+3, b.End-1))
 	}

@@ -20,6 +20,7 @@ type Set struct {
 	// at which a stack may lack a frame, departures jumps at which it does.
 	barriers, dubious, departures bitset
 	entries                       bitset // where functions are entered
+	framed, frameless             bitset // see Frame
 	jumps                         []Ref  // of departures
 
 	leaving  []Ref // direct jumps out of their range of code, ascending
@@ -58,6 +59,10 @@ func NewSet(programs ...*objfile.Program) (*Set, error) {
 	}
 	s.dubious, s.entries = newBitset(len(s.shapes)), newBitset(len(s.shapes))
 	s.markDubious()
+	s.framed, s.frameless = newBitset(len(s.shapes)), newBitset(len(s.shapes))
+	for i, p := range programs {
+		s.markFrames(s.binaries[i], p)
+	}
 	s.departures = newBitset(len(s.shapes))
 	for _, r := range s.jumps {
 		s.departures.set(uint32(r - firstRef))

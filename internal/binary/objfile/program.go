@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/ehframe"
 )
 
 // Program is what of a module tells which instruction is at an address and whose
@@ -22,6 +24,7 @@ type Program struct {
 	Probed   []byte        // .pseudo_probe_desc
 	Pointers []Pointer     // to code, and to type information of C++; ascending by place
 	Exports  []uint64      // addresses that other modules may use by name, ascending
+	Unwind   []ehframe.Row // of .eh_frame, ascending; what can be read of it
 }
 
 // Segment is a piece of a module that is loaded.
@@ -91,6 +94,9 @@ func (f *File) Program() (*Program, error) {
 				return p, err
 			}
 		}
+	}
+	if data, addr, _, _, err := f.Section(".eh_frame"); err == nil {
+		p.Unwind, _ = ehframe.Rows(data, addr) // a damaged one tells less
 	}
 	return p, p.readPointers(f)
 }

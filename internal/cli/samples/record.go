@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/format/perfscript"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/toolchain"
@@ -286,6 +287,9 @@ func (f *recordFlags) write(s *verb.Streams, raw string) error {
 	began := false
 	err = verb.WriteFile(s, f.out, func(out io.Writer) error {
 		w := bufio.NewWriterSize(out, 1<<20)
+		if _, err := w.WriteString(perfscript.WholeStacks); err != nil {
+			return err
+		}
 		var line []byte
 		for rec, err := range lbr.Records(file) {
 			if err != nil {

@@ -63,7 +63,7 @@ func (r *Recording) Judge(ctx context.Context, inferrers func(*tailcall.Graph) [
 	u := unwind.New(r.Code, unwind.Options{TailCalls: true})
 	n := 0
 	err = r.each(ctx, func(b *sample.Batch) error {
-		u.Events(b.Events)
+		u.Enter(b)
 		for i := range b.Samples {
 			if n++; !lines.Scan() {
 				return errors.Join(lines.Err(), fmt.Errorf("no truth of sample %d", n))

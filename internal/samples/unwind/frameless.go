@@ -1,28 +1,58 @@
 package unwind
 
-import "slices"
+import (
+	"slices"
 
-// Problem: in the prologue and the epilogue of a function, and at a tail jump, the frame
-// pointer is the caller's, so that a stack of frame pointers has the caller's caller next.
-// But stacks that were recorded otherwise may be whole there.
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+)
+
+// Problem: where a function has no frame, in its prologue and its epilogue, at a tail jump, and
+// wherever it does without, the frame pointer is the caller's, so that a stack of frame
+// pointers has the caller's caller next. But stacks that were recorded otherwise are whole
+// there.
 //
-// Choice: the branches are undone to the call of the function. If that is not next on the
-// stack, it is put there. Where the branches do not reach back so far, the stack is believed if
-// the call that is next on it is a direct one of this very function. What is not seen is
-// recursion: of a function that calls itself from one place a frame can be too few.
+// Choice: the unwind table says where there is no frame, and the source whether its stacks are
+// whole. The branches are undone to the call of the function, which is put on the stack. If it
+// is next there already, it stays alone, but for calls that can have made the caller as well:
+// where a function calls itself, or through a pointer.
+//
+// Without a table, there is no frame where LLVM supposes it. Where the branches do not reach
+// back to the call, the stack is believed there if the call that is next on it is a direct one
+// of this very function.
 
 // complete makes a stack whole, and reports whether it is known to be.
 func (u *Unwinder) complete() bool {
+	leaf := u.stack[0]
+	frame := u.code.Frame(leaf)
+	if u.whole || frame == machinecode.FrameOwn {
+		return true
+	}
+	departs := u.code.Departs(leaf)
+	if frame == machinecode.FrameUnknown && !departs && !u.code.Dubious(leaf) {
+		return true
+	}
 	call, ok := u.opener()
 	switch {
+	case !ok && frame == machinecode.FrameUnknown && u.callsLeaf():
+	case !ok && departs:
+		u.stats.Departing += u.count
+		return false
 	case !ok:
-		return u.callsLeaf()
-	case len(u.stack) > 1 && u.stack[1] == call, len(u.stack) == 1 && call == external:
+		u.stats.NoFrame += u.count
+		return false
+	case len(u.stack) == 1 && call == external:
+	case len(u.stack) > 1 && u.stack[1] == call && !(frame == machinecode.FrameCaller && u.again(call)):
 	default:
 		u.stack = slices.Insert(u.stack, 1, call)
 		u.stats.Recovered += u.count
 	}
 	return true
+}
+
+// again reports whether a call that made the function that was sampled can have made the
+// caller as well: it is of the function itself, or of any.
+func (u *Unwinder) again(call ref) bool {
+	return u.code.Class(call) != machinecode.Call || u.code.SameFunction(call, u.stack[0])
 }
 
 // opener returns the call of the function that was sampled, if the branches have it.

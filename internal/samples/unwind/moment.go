@@ -65,5 +65,8 @@ func (u *Unwinder) Instruction(pid int32, addr uint64) machinecode.Ref {
 	return u.places.ref(addr)
 }
 
-// Events takes what happened to address spaces.
-func (u *Unwinder) Events(events []sample.Event) { u.places.apply(events) }
+// Enter takes what a batch says of address spaces and of its stacks.
+func (u *Unwinder) Enter(b *sample.Batch) {
+	u.places.apply(b.Events)
+	u.whole = b.Whole
+}

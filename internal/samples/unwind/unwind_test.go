@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/sample"
@@ -16,7 +17,7 @@ import (
 const text = 0x401000
 
 // code is a program: main calls f and g, f calls g, h jumps to g.
-func code(t testing.TB) *machinecode.Set {
+func code(t testing.TB, rows ...ehframe.Row) *machinecode.Set {
 	t.Helper()
 	c := make([]byte, 0x50)
 	for i := range c {
@@ -37,6 +38,7 @@ func code(t testing.TB) *machinecode.Set {
 		Code:     []objfile.CodeSection{{Name: ".text", Index: 1, Addr: text, Data: c}},
 		Symbols:  []objfile.TableSymbol{symbol("main", 0, 0x20), symbol("f", 0x20, 9), symbol("g", 0x30, 5), symbol("h", 0x40, 5)},
 		Probes:   []byte{0},
+		Unwind:   rows,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -359,6 +361,49 @@ func FuzzSample(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFrameless: where there is no frame, by the unwind table and the source, the caller is
+// the one that branches show.
+func TestFrameless(t *testing.T) {
+	t.Parallel()
+	row := func(at uint64, cfa ehframe.CFA, offset int32) ehframe.Row {
+		return ehframe.Row{PC: text + at, CFA: cfa, Offset: offset}
+	}
+	set := code(t,
+		row(0x20, ehframe.CFAStack, 8), row(0x24, ehframe.CFAFrame, 16), // f, which makes its frame late
+		row(0x30, ehframe.CFAStack, 8), row(0x32, ehframe.CFAFrame, 16), row(0x34, ehframe.CFAStack, 8), // g
+		row(0x35, ehframe.CFAUnknown, 0))
+	opened := branches(0x22, 0x30, 0x02, 0x20)
+	for name, c := range map[string]struct {
+		stack    []uint64
+		branches []sample.Branch
+		whole    bool
+		want     string // the calls; "-" if it is left out
+	}{
+		"a prologue":                         {stack(0x31, 0x07), opened, false, "2 22"},
+		"a prologue that was recorded whole": {stack(0x31, 0x27, 0x07), branches(0x33, 0x31), true, "2 22"},
+		"a prologue, and no call":            {stack(0x31, 0x07), branches(0x33, 0x31), false, "-"},
+		"no frame yet, far in":               {stack(0x22), branches(0x02, 0x20), false, "2"},
+		"before the return, still framed":    {stack(0x33, 0x27, 0x07), branches(0x33, 0x32), false, "2 22"},
+		"at the return":                      {stack(0x34, 0x07), opened, false, "2 22"},
+		"at the return, and no call":         {stack(0x34, 0x27), branches(0x33, 0x32), false, "-"},
+		"the call is on the stack":           {stack(0x34, 0x27, 0x07), opened, false, "2 22"},
+	} {
+		u := New(set, Options{Frameless: true})
+		u.Enter(&sample.Batch{Whole: c.whole})
+		got := "-"
+		if x, _, ok := u.Moment(&sample.Sample{PID: 7, Stack: c.stack, Branches: c.branches, Count: 1}); ok {
+			var calls []string
+			for _, r := range x.Frames {
+				calls = append(calls, fmt.Sprintf("%x", set.Address(r)-text))
+			}
+			got = strings.Join(calls, " ")
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
 }
 
 // TestSteps: what an unwinder remembers of samples changes nothing for others. Each

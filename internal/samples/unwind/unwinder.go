@@ -28,8 +28,8 @@ type Options struct {
 	// TrustDepartures believes the stacks of samples at tail jumps, as LLVM does,
 	// although the caller's frame is off the stack already.
 	TrustDepartures bool
-	// Frameless uses samples of prologues, epilogues and tail jumps, if their stacks are
-	// whole or can be made so.
+	// Frameless uses samples of code without a frame, if their stacks are whole or can be
+	// made so, and no others of it.
 	Frameless bool
 	// Moments also counts the stacks of the samples themselves. Samples without
 	// branches are used then.
@@ -65,6 +65,8 @@ type Unwinder struct {
 	stats    Stats
 	memo     branchMemo
 
+	whole bool // sample.Info.Whole of what is read
+
 	// Of the sample at hand. The walk is at the instruction leaf of a frame, which
 	// the node parent called.
 	stack  []ref   // innermost first
@@ -87,7 +89,7 @@ func New(code *machinecode.Set, opt Options) *Unwinder {
 
 // Add counts a batch. Nothing of it is kept.
 func (u *Unwinder) Add(b *sample.Batch) {
-	u.places.apply(b.Events)
+	u.Enter(b)
 	for i := range b.Samples {
 		s := &b.Samples[i]
 		pid := s.PID
@@ -163,8 +165,8 @@ func (u *Unwinder) readStack(addrs []uint64) bool {
 		return false
 	case u.stack[0] == external:
 		return true
-	case u.opt.Frameless && (u.code.Dubious(u.stack[0]) || u.code.Departs(u.stack[0])) && u.complete():
-		return true
+	case u.opt.Frameless:
+		return u.complete()
 	case u.code.Dubious(u.stack[0]):
 		u.stats.NoFrame += u.count
 		return false
