@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 )
 
-//go:embed c/wire.h c/rt.c c/rt_kernel.h c/rt_module.h c/rt_name.h c/rt_header.h c/rt_mapped.h c/mapped.S c/image.ld c/record.h c/first.S c/order.S c/cairn.h c/cairn_mark.h
+//go:embed c/wire.h c/sys.h c/elf.h c/rt.c c/rt_kernel.h c/rt_module.h c/rt_name.h c/rt_header.h c/rt_mapped.h c/mapped.S c/image.ld c/record.h c/first.S c/order.S c/cairn.h c/cairn_mark.h
 var files embed.FS
 
 // sources are the names of the files of the runtime of records.
@@ -46,7 +46,7 @@ var Flags = []string{
 // Sources returns the source files.
 func Sources() []File {
 	var out []File
-	for _, name := range append([]string{"wire.h"}, sources...) {
+	for _, name := range append([]string{"wire.h", "sys.h", "elf.h"}, sources...) {
 		data, err := files.ReadFile("c/" + name)
 		if err != nil {
 			panic(err) // embedded above

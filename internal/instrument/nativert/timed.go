@@ -88,7 +88,7 @@ func TimedObjects(o native.Options) []Object {
 // timedSources returns the source files of the timed modes.
 func timedSources() []File {
 	var out []File
-	for _, name := range append(append([]string{"timedwire.h", "timed.h", "clock.h", "kernel.h", "bus.h", "create.h", "tree.h", "flight.h", "registers.h", "elf.h"}, flightMembers...), timedMembers...) {
+	for _, name := range append(append([]string{"timedwire.h", "timed.h", "clock.h", "kernel.h", "bus.h", "create.h", "tree.h", "flight.h", "registers.h"}, flightMembers...), timedMembers...) {
 		data, err := timedFiles.ReadFile("c/timed/" + name)
 		if err != nil {
 			panic(err) // embedded above

@@ -1,22 +1,8 @@
 /* The module's name and identity, for rt.c. */
 
-struct note {
-  u32 name_len, desc_len, type;
-  char name[];
-};
-struct phdr {
-  u32 type, flags;
-  u64 offset, vaddr, paddr, filesz, memsz, align;
-};
-struct ehdr {
-  u8 ident[16];
-  u16 type, machine;
-  u32 version;
-  u64 entry, phoff, shoff;
-  u32 flags;
-  u16 ehsize, phentsize, phnum;
-};
-enum { PT_NOTE = 4, NT_GNU_BUILD_ID = 3 };
+#include "elf.h"
+
+enum { NT_GNU_BUILD_ID = 3 };
 
 /* find_note returns the description of a note of the module whose program
  * headers are given, or 0. name4 is the first four bytes of the note's name; its

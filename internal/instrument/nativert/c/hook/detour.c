@@ -11,7 +11,6 @@ struct hooked __cairn_hooked[HOOKED];
 u32 __cairn_hooked_count;
 
 enum { PF_X = 1, PF_W = 2, PF_R = 4, PROT_RX = 5, PAGE = 4096, NT_BUILD_ID = 3 };
-enum { SYS_lseek = 8, SYS_mprotect = 10 };
 
 struct dl_info {
   u64 addr;

@@ -8,7 +8,6 @@
 
 #include "detour.h"
 
-enum { SYS_rt_sigaction = 13, SYS_getdents64 = 217 };
 enum { SA_SIGINFO = 4, SA_RESTORER = 0x04000000, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000 };
 enum { STOPPED = 4096, NAPS = 100000, TIMES_DEAF = 64 };
 enum { RIP_IN_CONTEXT = 40 + 16 * 8 };

@@ -5,7 +5,7 @@
 #include "hook.h"
 #include "elf.h"
 
-enum { SYS_pread = 17, MAX_ENTRY_NOPS = 512, CALL_SIZE = 5, REACH = 0x7fff0000 };
+enum { MAX_ENTRY_NOPS = 512, CALL_SIZE = 5, REACH = 0x7fff0000 };
 
 /* ---- memory and code ---- */
 
@@ -26,7 +26,7 @@ u8 *__cairn_near(u64 from, u64 to, u64 size) {
   return 0;
 }
 
-enum { SYS_mprotect = 10, PROT_RX = 5 };
+enum { PROT_RX = 5 };
 
 i64 __cairn_seal(u8 *at, u64 size) { return sys3(SYS_mprotect, at, (size + 4095) & ~4095ul, PROT_RX); }
 

@@ -2,16 +2,9 @@
 #ifndef CAIRN_KERNEL_H
 #define CAIRN_KERNEL_H
 
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef int i32;
-typedef unsigned long u64;
-typedef long i64;
+#include "sys.h"
 
-#define HIDDEN __attribute__((visibility("hidden")))
 #define WEAK __attribute__((weak, visibility("default")))
-#define INLINE static inline __attribute__((always_inline))
 #define barrier() __asm__ volatile("" ::: "memory")
 #define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
@@ -23,34 +16,11 @@ enum { MS = 1000000, SECOND = 1000000000 };
 
 /* ---- the kernel ---- */
 
-enum {
-  SYS_read = 0, SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_fstat = 5, SYS_mmap = 9, SYS_munmap = 11, SYS_rt_sigprocmask = 14,
-  SYS_pwrite = 18, SYS_madvise = 28, SYS_getpid = 39, SYS_exit = 60, SYS_fcntl = 72, SYS_ftruncate = 77, SYS_mkdir = 83,
-  SYS_unlink = 87, SYS_readlink = 89, SYS_getrlimit = 97, SYS_getrusage = 98, SYS_getuid = 102, SYS_getgid = 104,
-  SYS_geteuid = 107, SYS_getegid = 108, SYS_setpriority = 141, SYS_sched_setscheduler = 144, SYS_prctl = 157, SYS_setrlimit = 160,
-  SYS_gettid = 186, SYS_futex = 202, SYS_clock_gettime = 228, SYS_clock_nanosleep = 230, SYS_exit_group = 231,
-  SYS_tgkill = 234, SYS_linkat = 265, SYS_fallocate = 285, SYS_process_vm_readv = 310, SYS_memfd_create = 319
-};
-enum { EINTR = 4, EBADF = 9, EACCES = 13, EEXIST = 17, ESRCH = 3, EFBIG = 27, ENOSPC = 28, ENAMETOOLONG = 36, EOPNOTSUPP = 95, ESTALE = 116 };
-enum { O_RDONLY = 0, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_CLOEXEC = 02000000 };
-enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_NORESERVE = 0x4000 };
 enum { MADV_DONTNEED = 4, MADV_NOHUGEPAGE = 15, MADV_DONTDUMP = 16, MADV_WIPEONFORK = 18 };
 enum { REALTIME = 0, MONOTONIC = 1, PROCESS_CPU = 2, THREAD_CPU = 3 };
 enum { FUTEX_WAIT = 128, FUTEX_WAKE = 129, FUTEX_SHARED_WAIT = 0, FUTEX_SHARED_WAKE = 1 };
 enum { AT_SECURE = 23, AT_SYSINFO_EHDR = 33 };
 
-INLINE i64 sys6(i64 n, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
-  register i64 r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
-  i64 r;
-  __asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                   : "rcx", "r11", "memory");
-  return r;
-}
-#define sys4(n, a, b, c, d) sys6(n, (i64)(a), (i64)(b), (i64)(c), (i64)(d), 0, 0)
-#define sys3(n, a, b, c) sys4(n, a, b, c, 0)
-#define sys2(n, a, b) sys4(n, a, b, 0, 0)
-#define sys1(n, a) sys4(n, a, 0, 0, 0)
-#define sys0(n) sys4(n, 0, 0, 0, 0)
 #define failed(r) ((u64)(r) > -4096ul)
 #ifdef CAIRN_ATTACH
 /* Of a library that is put into a running program, all memory is known to who takes it
@@ -66,12 +36,6 @@ HIDDEN void __cairn_say(const char *text, u64 n);
   __cairn_mapped(sys6(SYS_mmap, (i64)(at), (i64)(size), prot, flags, fd, (i64)(offset)), size)
 #define unmap(at, size) (__cairn_unmapped((u64)(at), size), sys2(SYS_munmap, at, size))
 
-INLINE void copy(void *to, const void *from, u64 n) {
-  __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
-}
-INLINE void clear(void *to, u64 n) {
-  __asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(0) : "memory");
-}
 INLINE u64 length(const char *s) {
   u64 n = 0;
   while (s[n]) n++;

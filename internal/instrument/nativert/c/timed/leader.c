@@ -15,7 +15,6 @@ HIDDEN void __cairn_follow(i32 pid);
  * nowhere. */
 HIDDEN __attribute__((weak)) int __cairn_leaving(void) { return 0; }
 
-enum { SYS_rt_sigaction = 13, SYS_getdents64 = 217 };
 
 /* is_there tells whether a thread has memory: it does not when it has ended and waits for
  * the others. */

@@ -11,10 +11,6 @@
 
 #include "timed.h"
 
-enum {
-  SYS_poll = 7, SYS_rt_sigaction = 13, SYS_socket = 41, SYS_connect = 42, SYS_sendto = 44, SYS_bind = 49, SYS_listen = 50,
-  SYS_getsockopt = 55, SYS_lstat = 6, SYS_fchmod = 91, SYS_unshare = 272, SYS_accept4 = 288, SYS_close_range = 436
-};
 enum { AF_UNIX = 1, SOCK_STREAM = 1, SOCK_NONBLOCK = 04000, SOCK_CLOEXEC = 02000000, SOL_SOCKET = 1, SO_PEERCRED = 17 };
 enum { POLLIN = 1, MSG_DONTWAIT = 0x40, MSG_NOSIGNAL = 0x4000, O_PATH = 010000000, O_DIRECTORY = 0200000 };
 enum { EAGAIN = 11, ECONNREFUSED = 111, EADDRINUSE = 98 };

@@ -17,7 +17,6 @@
 
 #include "timed.h"
 
-enum { SYS_mremap = 25, SYS_getppid = 110, SYS_set_robust_list = 273 };
 enum { FUTEX_WAIT_BITSET = 9, FUTEX_WAKE_BITSET = 10, OWNER_DIED = 0x40000000, TID_MASK = 0x3fffffff };
 #define WAITERS 0x80000000u
 enum { MEMBERS = 128, PR_GET_SECCOMP = 21, REMAP_HERE = 3 /* MREMAP_MAYMOVE | MREMAP_FIXED */, MAKING = -1 };

@@ -10,7 +10,6 @@
 
 #include "timed.h"
 
-enum { SYS_rt_sigaction = 13, SYS_lseek = 8, SYS_timer_create = 222, SYS_timer_settime = 223, SYS_timer_delete = 226, SYS_getdents64 = 217 };
 enum { SIGURG = 23, SIGWINCH = 28, SIG_BITS = 8, PROBES = 16, LOOKS = 16 };
 enum { SA_SIGINFO = 4, SA_RESTORER = 0x04000000, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000, SIGEV_THREAD_ID = 4 };
 
