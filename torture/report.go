@@ -23,11 +23,11 @@ func (t *torture) markdown() string {
 	if t.modes > 0 {
 		drawn = fmt.Sprintf("%d modes, drawn by its seed", t.modes)
 	}
-	fmt.Fprintf(&b, "%d programs (%s) in %d cases, %d failed, in %s. Each program is built by one compiler\n"+
-		"at one level, drawn by its seed, without cairn and in %s; the answers, the\n"+
-		"exit status and the signals are compared, the objects of the modes that record are\n"+
-		"proved (`--prove`), and what a run leaves is read. Mode use is `--use` with a random\n"+
-		"profile of a run in another mode.\n\n",
+	fmt.Fprintf(&b, "%d programs (%s) in %d cases, %d failed, in %s.\n"+
+		"Each program is built by one compiler at one level, drawn by its seed, without cairn and\n"+
+		"in %s; the answers, the exit status and the signals are\n"+
+		"compared, the objects of the modes that record are proved (`--prove`), and what a run\n"+
+		"leaves is read. Mode use is `--use` with a random profile of a run in another mode.\n\n",
 		t.programs, t.origins(), all.tried, all.failed(), t.took.Round(time.Second), drawn)
 	fmt.Fprintf(&b, "| mode | cases | answers that differ | refused | failed otherwise |\n|---|---:|---:|---:|---:|\n")
 	row := func(name string, r *result) {
