@@ -125,7 +125,7 @@ END`,
 		env:  []string{"CAIRN_CONTINUOUS=1", "GOFLAGS=-mod=mod"},
 	},
 	{
-		name: "hello", source: "hello", system: "dpkg-buildpackage", tools: []string{"dpkg-buildpackage", "dh"},
+		name: "hello", source: "hello", system: "dpkg-buildpackage", tools: []string{"dpkg-buildpackage", "dh", "makeinfo"},
 		build: "dpkg-buildpackage -b -d -uc -us", binary: "hello", test: "make check 2>&1 | grep '^# [A-Z]*:\\|^PASS\\|^FAIL' | sort",
 	},
 }
