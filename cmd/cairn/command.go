@@ -30,7 +30,7 @@ func execute(ctx context.Context, args []string, s verb.Streams) int {
 		return exitCode(toolchain.TellOwnIdentity(s), s.Err)
 	}
 	servers := debuginfod.FromEnvironment(os.Getenv)
-	servers.Started = func(url string) { verb.Note(&s, "asking for %s", url) }
+	servers.Started = func(url string) { verb.Note(&s, "requesting %s", url) }
 	objfile.SetDebuginfod(servers)
 	root := newRoot(&s)
 	root.SetArgs(args[1:])
@@ -42,10 +42,10 @@ func newRoot(s *verb.Streams) *cobra.Command {
 		Use:   "cairn",
 		Short: "Exact, function-level profiling that is cheap enough to ship",
 		Example: `  cairn build --mode full -- make            build with probes
-  CAIRN_DIR=raws ./app                       run, as often as you like
-  cairn merge -o app.mip app raws            collect
-  cairn show -p app.mip --sort calls         look
-  cairn build --use app.mip -- make -B       build by what ran`,
+  CAIRN_DIR=raws ./app                       run, any number of times
+  cairn merge -o app.mip app raws            merge the raw files into a profile
+  cairn show -p app.mip --sort calls         print the profile
+  cairn build --use app.mip -- make -B       rebuild, laid out by the profile`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 

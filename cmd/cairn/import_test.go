@@ -153,7 +153,7 @@ func TestImportOrderFileDump(t *testing.T) {
 	}
 	writeTestFile(t, filepath.Join(dir, "run.dump"), dump)
 	code, _, talk := cairn(t, dir, "import", "--binary", "$W/app", "-o", "$W/app.mip", "$W/run.dump")
-	if code != 0 || !strings.Contains(talk, "1 of 7 hashes are of no known name") || !strings.Contains(talk, "2 names belong to several functions") {
+	if code != 0 || !strings.Contains(talk, "1 of 7 hashes match no known name") || !strings.Contains(talk, "2 names belong to several functions") {
 		t.Errorf("%d: %s", code, talk)
 	}
 	got, _ := traceNames(t, filepath.Join(dir, "app.mip"))
@@ -188,15 +188,15 @@ func TestImportErrors(t *testing.T) {
 		code int
 		args []string
 	}{
-		{"import: which binary", 2, []string{"-o", "$W/o.mip", "$W/some.proftext"}},
+		{"import: no binary given", 2, []string{"-o", "$W/o.mip", "$W/some.proftext"}},
 		{"either -p FILE.mip", 2, []string{"--binary", "$W/app", "$W/some.proftext"}},
 		{"none of its 2 names is a function of $W/app", 1, []string{"--binary", "$W/app", "-o", "$W/o.mip", "$W/other.proftext"}},
 		{"plain.proftext: no temporal traces: compile with", 1, []string{"--binary", "$W/app", "-o", "$W/o.mip", "$W/plain.proftext"}},
 		{`bad.proftext: line 4: "x" should be`, 1, []string{"--binary", "$W/app", "-o", "$W/o.mip", "$W/bad.proftext"}},
-		{"text: neither a profile of LLVM's nor an order-file dump", 1, []string{"--binary", "$W/app", "-o", "$W/o.mip", "$W/text"}},
+		{"text: not a profile of LLVM nor an order-file dump", 1, []string{"--binary", "$W/app", "-o", "$W/o.mip", "$W/text"}},
 		{"llvm-profdata", 1, []string{"--binary", "$W/app", "-o", "$W/o.mip", "$W/bad.profdata"}},
 		{"no build id: link with -Wl,--build-id", 1, []string{"--binary", "$W/noid", "-o", "$W/o.mip", "$W/some.proftext"}},
-		{"2 of 3 names are no functions of $W/app (inlined or renamed): gone, inlined", 0, []string{"--binary", "$W/app", "-o", "$W/o.mip", "$W/some.proftext"}},
+		{"2 of 3 names are not functions of $W/app (inlined or renamed): gone, inlined", 0, []string{"--binary", "$W/app", "-o", "$W/o.mip", "$W/some.proftext"}},
 	} {
 		code, _, talk := cairn(t, dir, append([]string{"import"}, test.args...)...)
 		if code != test.code || !strings.Contains(talk, test.want) {

@@ -42,23 +42,23 @@ type group struct {
 
 // commands lists the groups in the order in which a newcomer needs them.
 var commands = []group{
-	{"build", "Build, with probes or by a profile:", []func(*verb.Streams) *cobra.Command{
+	{"build", "Build with probes or by a profile:", []func(*verb.Streams) *cobra.Command{
 		build.CC, build.Build, build.Wrap, build.Header,
 	}},
-	{"collect", "Collect what runs left behind:", []func(*verb.Streams) *cobra.Command{
+	{"collect", "Collect raw files into profiles:", []func(*verb.Streams) *cobra.Command{
 		profile.Map, profile.Create, profile.Merge, profile.Pack, profile.Unpack, profile.Import,
 	}},
-	{"look", "Look:", []func(*verb.Streams) *cobra.Command{
+	{"look", "Inspect profiles:", []func(*verb.Streams) *cobra.Command{
 		info.Info, profile.Show, profile.Covered, diff.Diff, profile.Callgraph, layout.Pages, profile.YAML,
 	}},
-	{"trace", "Look at logs of calls:", []func(*verb.Streams) *cobra.Command{
+	{"trace", "Inspect logs of calls and spikes:", []func(*verb.Streams) *cobra.Command{
 		calls.Stacks, calls.Query, calls.Account, calls.Graph, flame.Flame, calls.Replay, calls.Convert, calls.Dump,
 		spikes.Spikes, spikes.Spike,
 	}},
-	{"sample", "Sample, and put back the frames that are missing:", []func(*verb.Streams) *cobra.Command{
+	{"sample", "Record and analyse samples:", []func(*verb.Streams) *cobra.Command{
 		samples.Record, samples.Samples, samples.Profgen,
 	}},
-	{"use", "Hand on to linkers, compilers and other tools:", []func(*verb.Streams) *cobra.Command{
+	{"use", "Write input for linkers, compilers and other tools:", []func(*verb.Streams) *cobra.Command{
 		layout.Order, layout.Export,
 	}},
 	{"", "", []func(*verb.Streams) *cobra.Command{newVersionCmd}},

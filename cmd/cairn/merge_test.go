@@ -147,7 +147,7 @@ func TestMergeRefuses(t *testing.T) {
 	writeTestFile(t, dir+"/bad/text.mipraw", []byte("hello, world"))
 	complaints := strings.Join([]string{
 		"cairn: $W/gone: no such file or directory",
-		"cairn: $W/raws/notes.txt: neither a raw file, a map, a profile nor a binary: it is nothing that cairn knows",
+		"cairn: $W/raws/notes.txt: not a raw file, map, profile or binary: it is not in a format that cairn knows",
 		"cairn: $W/bad/flag.mipraw: damaged raw file: at offset 0x59: flag of app_f1 is 0x7, only 0 and 1 are ever written",
 		"cairn: $W/bad/text.mipraw: not a raw file: bad magic",
 		"cairn: $W/bad/whole.mipraw: damaged raw file: at offset 0x5a: cut short: its header says 91 bytes",
@@ -165,7 +165,7 @@ func TestMergeRefuses(t *testing.T) {
 		t.Error("--strict wrote a profile")
 	}
 	code, out, talk := cairn(t, dir, args("merge", "-o", "$W/app.mip", "$W/app.mipmap", "$W/raws", "--json")...)
-	want := complaints + "$W/app.mip: merged 3 raw files, 7 files left out\n  app (12ab): 3 raw files, 3 new; 2 of 3 functions ran\n"
+	want := complaints + "$W/app.mip: merged 3 raw files, 7 files omitted\n  app (12ab): 3 raw files, 3 new; 2 of 3 functions ran\n"
 	if code != 0 || talk != want {
 		t.Errorf("exit code %d\n%s\nwant\n%s", code, talk, want)
 	}
@@ -182,22 +182,22 @@ func TestMergeRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{args("merge", "-p", "$W/app.mip"), verb.ExitFail, "nothing could be merged of 7 files; $W/app.mip is unchanged"},
+		{args("merge", "-p", "$W/app.mip"), verb.ExitFail, "nothing could be merged from 7 files; $W/app.mip is unchanged"},
 		{[]string{"merge", "-p", "$W/app.mip", "$W/app.mipmap"}, verb.ExitFail, "nothing to merge"},
-		{[]string{"merge", "-p", "$W/none.mip", "$W/raws"}, verb.ExitFail, "$W/none.mip: no such profile: create it first"},
+		{[]string{"merge", "-p", "$W/none.mip", "$W/raws"}, verb.ExitFail, "$W/none.mip: profile does not exist: create it first"},
 		{[]string{"merge", "-p", "$W/app.mipmap", "$W/raws"}, verb.ExitFail, "$W/app.mipmap is a map"},
-		{[]string{"merge", "-p", "$W/app.mip", "$W/wider.mipmap", "$W/raws"}, verb.ExitFail, "$W/wider.mipmap: app (12ab): same build id, but another map"},
+		{[]string{"merge", "-p", "$W/app.mip", "$W/wider.mipmap", "$W/raws"}, verb.ExitFail, "$W/wider.mipmap: app (12ab): same build id, but a different map"},
 		{[]string{"merge", "-o", "$W/x.mip", "$W/raws"}, verb.ExitFail, "$W/x.mip holds no map: merge it with its own binary"},
 		{[]string{"merge", "-o", "$W/x.mip", "@$W/none"}, verb.ExitFail, "no such file"},
 		{[]string{"merge", "-o", "$W/x.mip", "-p", "$W/app.mip", "$W/raws"}, verb.ExitUsage, "either -p"},
 		{[]string{"merge", "$W/raws"}, verb.ExitUsage, "either -p"},
 		{[]string{"merge", "-p", "$W/app.mip"}, verb.ExitUsage, "give raw files or directories"},
 		{[]string{"merge", "-o", "-", "--json", "$W/raws"}, verb.ExitUsage, "standard output"},
-		{[]string{"create", "-p", "$W/app.mip", "$W/app.mipmap"}, verb.ExitFail, "$W/app.mip is there already"},
-		{[]string{"create", "-p", "$W/y.mip", "$W/raws/a.mipraw"}, verb.ExitFail, "neither a binary nor a map: it is a raw file"},
-		{[]string{"create", "$W/app.mipmap"}, verb.ExitUsage, "which profile?"},
-		{[]string{"create", "-p", "$W/y.mip", "$W/app.mipmap", "$W/wider.mipmap"}, verb.ExitFail, "same build id, but another map"},
-		{[]string{"map", "$W/raws/notes.txt"}, verb.ExitFail, "neither a binary nor a map"},
+		{[]string{"create", "-p", "$W/app.mip", "$W/app.mipmap"}, verb.ExitFail, "$W/app.mip exists"},
+		{[]string{"create", "-p", "$W/y.mip", "$W/raws/a.mipraw"}, verb.ExitFail, "not a binary or a map: it is a raw file"},
+		{[]string{"create", "$W/app.mipmap"}, verb.ExitUsage, "no profile given; use -p FILE.mip"},
+		{[]string{"create", "-p", "$W/y.mip", "$W/app.mipmap", "$W/wider.mipmap"}, verb.ExitFail, "same build id, but a different map"},
+		{[]string{"map", "$W/raws/notes.txt"}, verb.ExitFail, "not a binary or a map"},
 	} {
 		if code, _, talk := cairn(t, dir, tc.args...); code != tc.code || !strings.Contains(talk, tc.want) {
 			t.Errorf("%v: exit code %d, want %d\n%s\nwant %s", tc.args, code, tc.code, talk, tc.want)
@@ -223,7 +223,7 @@ func TestMergeListsTen(t *testing.T) {
 		t.Errorf("%d complaints\n%s", n, talk)
 	}
 	list, err := os.ReadFile(dir + "/app.mip.refused")
-	if n := strings.Count(string(list), "is of build"); err != nil || n != 30 || !strings.Contains(talk, "cairn: all 30 files that were left out are named in $W/app.mip.refused\n") {
+	if n := strings.Count(string(list), "is of build"); err != nil || n != 30 || !strings.Contains(talk, "cairn: all 30 files that were omitted are listed in $W/app.mip.refused\n") {
 		t.Errorf("%v: %d complaints in the list\n%s", err, n, talk)
 	}
 	code, _, talk := cairn(t, dir, "merge", "-o", "/dev/null", "$W/app.mipmap", "$W/raws")

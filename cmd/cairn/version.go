@@ -13,9 +13,9 @@ func newVersionCmd(s *verb.Streams) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "version [flags]",
-		Short: "Say which cairn this is",
-		Long: `version prints the version of cairn, the revision that it was built from and the
-Go that built it.`,
+		Short: "Print version information",
+		Long: `version prints the version of cairn, the revision it was built from, and the
+version of Go it was built with.`,
 		Example: "  cairn version",
 		Args:    verb.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -37,7 +37,7 @@ func checkFunc(f *prof.Func, rawSize uint64) error {
 		return fmt.Errorf("mode %s has no records: it writes a log instead", f.Mode)
 	}
 	if f.Atomic && !f.Mode.HasCalls() {
-		return fmt.Errorf("mode %s counts nothing, by locked instructions or others", f.Mode)
+		return fmt.Errorf("mode %s does not count, with or without locked instructions", f.Mode)
 	}
 	if len(f.Fragments) == 0 || len(f.Fragments) > MaxFragments {
 		return fmt.Errorf("%d code fragments, 1 to %d are allowed", len(f.Fragments), MaxFragments)

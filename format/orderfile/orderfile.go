@@ -63,9 +63,9 @@ type Dump struct {
 func ReadDump(data []byte) (*Dump, error) {
 	switch {
 	case len(data)%8 != 0:
-		return nil, fmt.Errorf("damaged order-file dump: %d bytes are no multiple of 8", len(data))
+		return nil, fmt.Errorf("damaged order-file dump: %d bytes are not a multiple of 8", len(data))
 	case len(data) > MaxDumpSize:
-		return nil, fmt.Errorf("no order-file dump: %d bytes, and the largest have %d", len(data), MaxDumpSize)
+		return nil, fmt.Errorf("not an order-file dump: %d bytes, the largest have %d", len(data), MaxDumpSize)
 	}
 	end := len(bytes.TrimRight(data, "\x00"))
 	end = (end + 7) / 8 * 8
@@ -108,7 +108,7 @@ func ReadMapping(data []byte) (Names, error) {
 		}
 		hash, err := strconv.ParseUint(number, 16, 64)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %.40q is no hash of 64 bits", line, number)
+			return nil, fmt.Errorf("line %d: %.40q is not a hash of 64 bits", line, number)
 		}
 		if want := Hash(name); hash != want {
 			return nil, fmt.Errorf("line %d: the hash of %.60q is %x, not %x", line, name, want, hash)

@@ -109,7 +109,7 @@ func TestOrderOfInstrumentedProgram(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ data, want string }{
-		{"1234567", "no multiple of 8"},
+		{"1234567", "not a multiple of 8"},
 		{strings.Repeat("\x00", DumpSize), "is empty"},
 		{strings.Repeat("x", MaxDumpSize+8), "largest"},
 	} {
@@ -119,7 +119,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, test := range []struct{ data, want string }{
 		{"MD5 db956436e78dd5fa main\nnothing\n", "line 2"},
-		{"MD5 xyz main\n", "no hash"},
+		{"MD5 xyz main\n", "not a hash"},
 		{"MD5 db956436e78dd5fb main\n", "is db956436e78dd5fa, not db956436e78dd5fb"},
 		{"MD5 db956436e78dd5fa\n", "line 1"},
 	} {

@@ -19,7 +19,7 @@ func readSection(f *fields) section { return section{f.u64(), f.u64()} }
 // load reads a part of the file.
 func (s section) load(r io.ReaderAt, size int64, what string) ([]byte, error) {
 	if s.offset > uint64(size) || s.size > uint64(size)-s.offset {
-		return nil, fmt.Errorf("%s are after the end of the file: it was cut off, or perf record did not end as it should", what)
+		return nil, fmt.Errorf("%s are after the end of the file: the file is truncated, or perf record did not end normally", what)
 	}
 	if s.size > maxSection {
 		return nil, fmt.Errorf("%s take %d bytes, at most %d are read", what, s.size, maxSection)
@@ -42,13 +42,13 @@ func (p *Reader) fileHeader(r io.ReaderAt, size int64, head []byte) error {
 		set[i] = f.u64()
 	}
 	if data.offset > uint64(size) || data.size > uint64(size)-data.offset {
-		p.info.Notes = append(p.info.Notes, "the file is cut off: what is there is used")
+		p.info.Notes = append(p.info.Notes, "the file is truncated: using what is there")
 		data.offset = min(data.offset, uint64(size))
 		data.size = uint64(size) - data.offset
 		set = [features / 64]uint64{} // they come after the data
 	}
 	if data.size == 0 && data.offset < uint64(size) {
-		p.info.Notes = append(p.info.Notes, "perf record did not end as it should: what it had written is used")
+		p.info.Notes = append(p.info.Notes, "perf record did not end normally: using what it had written")
 		data.size = uint64(size) - data.offset
 		set = [features / 64]uint64{}
 	}
@@ -66,7 +66,7 @@ func (p *Reader) fileHeader(r io.ReaderAt, size int64, head []byte) error {
 func (p *Reader) attributes(r io.ReaderAt, size int64, all section, entrySize uint64) error {
 	const idsSize = 16
 	if entrySize < attrSmallest+idsSize || all.size%entrySize != 0 || all.size/entrySize > maxAttrs {
-		return fmt.Errorf("the header has %d bytes of events with %d each, which cannot be", all.size, entrySize)
+		return fmt.Errorf("invalid header: %d bytes of events with %d each", all.size, entrySize)
 	}
 	data, err := all.load(r, size, "the events")
 	if err != nil {
@@ -196,7 +196,7 @@ func (p *Reader) describing(r record) error {
 		}
 		size := number32(r.body()[4:], p.big)
 		if size < attrSmallest || uint64(size) > uint64(len(r.body())) {
-			return fmt.Errorf("an event in the header has %d bytes, which cannot be", size)
+			return fmt.Errorf("invalid header: an event of %d bytes", size)
 		}
 		p.addAttr(f.take(uint64(size)), f.data)
 	case recordBuildID:

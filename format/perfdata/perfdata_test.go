@@ -244,7 +244,7 @@ func TestBranchKinds(t *testing.T) {
 	}{
 		{1 | 8, "", "1/1 [2 3] [{4 5}] 0\n", sample.Hybrid},
 		{1 | 8 | 16, "", "1/1 [2 3] [{4 5}] 0\n", sample.Hybrid},
-		{1 | 16, "only branches of some kinds", "1/1 [2 3] [{4 5}] 0\n", sample.Hybrid},
+		{1 | 16, "only some kinds of branches", "1/1 [2 3] [{4 5}] 0\n", sample.Hybrid},
 		{1 | 1<<11, "calls that --call-graph lbr recorded are not used", "1/1 [2 3] [] 0\n", sample.Stacks},
 	} {
 		w := pdt.Writer{Events: []pdt.Event{{SampleType: pdt.IP | pdt.TID | pdt.Callchain | pdt.BranchStack, BranchType: tc.branchType}}}
@@ -403,7 +403,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	p := open(t, change(48, 0)) // perf had not yet noted the size of the data
-	if notes := p.Info().Notes; len(notes) != 1 || !strings.Contains(notes[0], "did not end as it should") {
+	if notes := p.Info().Notes; len(notes) != 1 || !strings.Contains(notes[0], "did not end normally") {
 		t.Errorf("%q", notes)
 	}
 }

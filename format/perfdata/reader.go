@@ -39,7 +39,7 @@ func Detect(head []byte) bool {
 
 // What can be wrong with a file.
 const (
-	badEnd     = "a record is cut off: nothing after it can be read"
+	badEnd     = "a record is truncated: nothing after it can be read"
 	badRecord  = "a record is shorter than what should be in it and was skipped"
 	badEventID = "a sample is of an event that the header does not have and was skipped"
 )
@@ -123,7 +123,7 @@ func (p *Reader) describe() {
 		case !a.hasBranches():
 			p.info.Notes = append(p.info.Notes, "calls that --call-graph lbr recorded are not used: record with -b, and --call-graph fp for stacks")
 		case a.branchType&branchSome != 0 && a.branchType&branchAny == 0:
-			p.info.Notes = append(p.info.Notes, "only branches of some kinds were recorded: what ran between two of them cannot be told; record with -b")
+			p.info.Notes = append(p.info.Notes, "only some kinds of branches were recorded, so the code between them is unknown; record with -b")
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (c *cutter) more(text []byte) ([]byte, error) {
 // line. A line that is itself too long is skipped.
 func (c *cutter) part(b *block, text []byte) (rest []byte, end int, err error) {
 	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
-		b.damage("a sample is longer than 4 MB and was parted", 1, 0)
+		b.damage("a sample is longer than 4 MB and was split", 1, 0)
 		return text, i + 1, nil
 	}
 	b.damage("a line is longer than 4 MB and was skipped", 1, 0)

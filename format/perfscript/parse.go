@@ -20,7 +20,7 @@ const (
 	badSymbols = "branches are printed as symbols and were skipped: print them as addresses, with -F ip,brstack"
 	badEvent   = "an event of memory or tasks cannot be read and was skipped"
 	badCount   = "a count of samples is 0 or too large: its sample was skipped"
-	deepStack  = "a stack has more than 8192 frames and was cut"
+	deepStack  = "a stack has more than 8192 frames and was truncated"
 	wideSample = "a sample has more than 4096 branches: the oldest were skipped"
 )
 

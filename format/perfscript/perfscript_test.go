@@ -158,7 +158,7 @@ func TestDamage(t *testing.T) {
 		{"wide", strings.Repeat(" 0x1/0x2/P", 5000), "in: line 1: " + wideSample, "*"},
 		{"long line", "\t 1\n\n" + strings.Repeat("a", 7<<20) + "\n\t 2\n", "in: line 3: a line is longer than 4 MB", "-1/-1 x1 [1] [] 0\n-1/-1 x1 [2] [] 0\n"},
 		{"long end", strings.Repeat("a", 100<<20), "in: line 1: a line is longer than 4 MB", ""},
-		{"long sample", strings.Repeat("\t 1\n", 3<<20), "a sample is longer than 4 MB and was parted (2 such places", "*"},
+		{"long sample", strings.Repeat("\t 1\n", 3<<20), "a sample is longer than 4 MB and was split (2 such places", "*"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

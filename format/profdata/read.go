@@ -23,7 +23,7 @@ func Read(data []byte) (*Profile, error) {
 				return nil, err
 			}
 		case !slices.Contains(headers, word):
-			return nil, r.errorf("header %.40q is none of a profile (:%s)", r.text, strings.Join(headers, ", :"))
+			return nil, r.errorf("header %.40q is not that of a profile (:%s)", r.text, strings.Join(headers, ", :"))
 		}
 	}
 	if p == nil || len(p.Traces) == 0 {

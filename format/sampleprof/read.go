@@ -107,7 +107,7 @@ func Read(r io.Reader) (*File, error) {
 		}
 		return readBinary(data)
 	case bytes.IndexByte(head, 0) >= 0 || magic>>8 == magicBinary>>8:
-		return nil, errors.New("it is no sample profile: neither text, nor LLVM's binary or extbinary")
+		return nil, errors.New("not a sample profile: neither text, nor LLVM's binary or extbinary")
 	}
 	return readText(in)
 }
@@ -150,7 +150,7 @@ func (p *parser) line(s string) error {
 	case rest == "" || s[0] == '#':
 		return nil
 	case strings.ContainsFunc(s, control):
-		return errors.New("it has control characters, which no text and no name has")
+		return errors.New("it has control characters and so is not a text profile")
 	case depth == 0:
 		return p.function(s)
 	case depth > len(p.stack):
@@ -287,7 +287,7 @@ func (p *parser) metadata(s string) error {
 		in.Attributes = Attributes(n)
 		p.file.PreInlined = p.file.PreInlined || in.Attributes&ShouldBeInlined != 0
 	default:
-		return fmt.Errorf("%.60q is not known: there are !CFGChecksum: number and !Attributes: number", s)
+		return fmt.Errorf("%.60q is not known: only !CFGChecksum: number and !Attributes: number are", s)
 	}
 	return nil
 }

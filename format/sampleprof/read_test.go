@@ -204,8 +204,8 @@ func TestReadErrors(t *testing.T) {
 		"[m:1:1\n":                                     "line 1: not a context",
 		deep.String():                                  "line 4097: more than 4096 functions are nested",
 		"[" + strings.Repeat("f:1 @ ", maxDepth) + "f]:1:1\n": "line 1: a context of more than 4096 functions",
-		"\x7fELF\x02\x01\x01\x00\x00":                         "it is no sample profile",
-		"\x83\xe4\xd0\xb1\xf4\xc9\x94\xa8\x53\x67":            "it is no sample profile", // LLVM's old gcc format
+		"\x7fELF\x02\x01\x01\x00\x00":                         "not a sample profile",
+		"\x83\xe4\xd0\xb1\xf4\xc9\x94\xa8\x53\x67":            "not a sample profile", // LLVM's old gcc format
 		"f:1:1\n 1: " + strings.Repeat("x", maxLine):          "line 2: ",
 	} {
 		if _, err := Read(strings.NewReader(in)); err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -40,7 +40,7 @@ func readBinary(data []byte) (*File, error) {
 	c := bytecur.New(data, 0)
 	magic, version := c.Uvarint(), c.Uvarint()
 	if c.Err() == nil && version != versionBinary {
-		return nil, fmt.Errorf("it is of version %d of LLVM's binary formats; what is known is %d", version, versionBinary)
+		return nil, fmt.Errorf("it has version %d of LLVM's binary formats; only version %d is supported", version, versionBinary)
 	}
 	if magic == magicBinary {
 		r.file.Form = Binary
@@ -111,7 +111,7 @@ func (r *binaryReader) unpack(c *bytecur.Cursor) *bytecur.Cursor {
 		_, err = io.ReadFull(z, out)
 	}
 	if err != nil {
-		c.FailAt(at, "what is compressed is damaged: %v", err)
+		c.FailAt(at, "the compressed data is damaged: %v", err)
 		return c
 	}
 	return bytecur.New(out, 0)
@@ -126,7 +126,7 @@ func (r *binaryReader) section(kind, flags uint64, c *bytecur.Cursor) {
 		r.file.FS = flags&flagFS != 0
 		r.file.PreInlined = flags&flagPreInlined != 0
 		if flags&flagVtables != 0 {
-			c.Failf("it counts classes of objects as well, which is not known: make it without -extbinary-write-vtable-type-prof")
+			c.Failf("it has vtable profiles, which are not supported: write it without -extbinary-write-vtable-type-prof")
 		}
 	case sectionNames:
 		r.nameTable(c, flags)

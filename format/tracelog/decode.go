@@ -24,14 +24,14 @@ func checksum(data []byte) uint32 {
 func readHeader(head []byte, name string) (Header, error) {
 	var h Header
 	if !Detect(head) {
-		return h, fmt.Errorf("%s: no log of spikes", name)
+		return h, fmt.Errorf("%s: not a log of spikes", name)
 	}
 	if len(head) < wire.HeaderSize {
 		return h, fmt.Errorf("%s: cut short in the header: it has %d bytes of %d", name, len(head), wire.HeaderSize)
 	}
 	le := binary.LittleEndian
 	if v := le.Uint16(head[wire.VersionOffset:]); v != wire.Version {
-		return h, fmt.Errorf("%s: offset %d: version %d of the log, this cairn reads %d", name, wire.VersionOffset, v, wire.Version)
+		return h, fmt.Errorf("%s: offset %d: unsupported version %d of the log, expected %d", name, wire.VersionOffset, v, wire.Version)
 	}
 	if n := le.Uint16(head[wire.SizeOffset:]); n != wire.HeaderSize {
 		return h, fmt.Errorf("%s: offset %d: the header has %d bytes, not %d", name, wire.SizeOffset, n, wire.HeaderSize)

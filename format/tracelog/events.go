@@ -85,7 +85,7 @@ func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Even
 		return nil, err
 	}
 	if h.Mode != wire.ModeTrace {
-		return nil, fmt.Errorf("%s: no log of all calls, but of mode %d (cairn spikes reads those of mode spike)", name, h.Mode)
+		return nil, fmt.Errorf("%s: not a log of all calls, but of mode %d (cairn spikes reads those of mode spike)", name, h.Mode)
 	}
 	e := &Events{Header: h, r: r}
 	e.info = trace.Info{File: name, Format: "cairn log of all calls", Size: size, Clock: trace.Clock{Hz: eventHz}}
@@ -139,7 +139,7 @@ func (e *Events) chunkHead(off int64) (*chunkRef, error) {
 	case magic == 0: // not begun, or begun anew in this moment
 		return nil, nil
 	case magic != wire.ChunkMagic:
-		e.noteDamage(e.damage(off, size, "no chunk begins here (%#x)", magic))
+		e.noteDamage(e.damage(off, size, "no chunk starts here (%#x)", magic))
 	case kind == wire.KindRecords:
 		return nil, e.readRecords(off, size)
 	case kind != wire.KindEvents || le.Uint16(head[wire.ChunkFormOffset:]) != 0:
@@ -256,21 +256,21 @@ func (e *Events) firstTime(c *chunkRef) uint64 {
 func (e *Events) notes() {
 	add := func(format string, args ...any) { e.info.Notes = append(e.info.Notes, fmt.Sprintf(format, args...)) }
 	if a, b := e.overlap(); a != nil {
-		add("addresses in %s and %s differ in their upper halves only, which are not in the log: some functions of one may have names of the other", a.path, b.path)
+		add("addresses in %s and %s differ only in their upper halves, which are not in the log: some functions of one may be shown with names of the other", a.path, b.path)
 	}
 	switch t := e.About; {
 	case t == nil:
-		add("it does not say how it was made: whether events are missing is not known")
+		add("it has no settings: events may be missing")
 	default:
 		if t.Over > 0 {
-			add("the last %d MB of events are here, %d of %d chunks were written over: CAIRN_TRACE=size=1GB keeps more, CAIRN_TRACE=file all",
+			add("it has the last %d MB of events, %d of %d chunks were overwritten: CAIRN_TRACE=size=1GB keeps more, CAIRN_TRACE=file all",
 				t.Ring>>20, t.Over, t.Chunks)
 		}
-		add("times are of a clock that moves every %d us, more often where calls are many (at worst it stood for %d us): sums over many calls mean more than single calls",
+		add("the clock was updated every %d us, more often where calls are frequent (at worst after %d us): sums over many calls are more accurate than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)
 	}
 	if len(e.Modules) == 0 && len(e.threads) > 0 {
-		add("no program is named in it: functions have no names")
+		add("it names no program: functions have no names")
 	}
 }
 

@@ -456,7 +456,7 @@ func chunkEnd(chunk []byte) (end int, live bool, what string) {
 		if zero(chunk[:wire.ChunkHeaderSize]) {
 			return 0, false, "" // a process has room before it writes
 		}
-		return 0, false, fmt.Sprintf("no chunk begins here (%#x)", le.Uint32(chunk))
+		return 0, false, fmt.Sprintf("no chunk starts here (%#x)", le.Uint32(chunk))
 	}
 	if le.Uint16(chunk[wire.ChunkKindOffset:]) == wire.KindFlight {
 		return 0, false, "" // calls: no records

@@ -71,7 +71,7 @@ func OpenStacks(r io.ReaderAt, size int64, name string, objects *Objects) (*Stac
 		return nil, err
 	}
 	if h.Mode != wire.ModeStacks {
-		return nil, fmt.Errorf("%s: no log of mode stacks, but of mode %d", name, h.Mode)
+		return nil, fmt.Errorf("%s: not a log of mode stacks, but of mode %d", name, h.Mode)
 	}
 	e := &Events{Header: h, r: r, info: trace.Info{File: name, Format: "cairn log of stacks", Size: size, Clock: trace.Clock{Hz: 1e9}}}
 	s := &Stacks{Header: h}
@@ -219,33 +219,33 @@ func (s *Stacks) notes() {
 	add := func(format string, args ...any) { s.info.Notes = append(s.info.Notes, fmt.Sprintf(format, args...)) }
 	switch {
 	case s.Untimed && !s.Timed:
-		add("it has the calls of each stack, and no times")
+		add("it has the number of calls of each stack, but no times")
 	case s.Longest:
-		add("it has sums for each stack, the longest call, and no others: there are no shortest ones and no percentiles")
+		add("it has the sums and the longest call of each stack, but no shortest calls and no percentiles")
 	default:
-		add("it has sums for each stack and no single calls: there are no shortest and longest ones and no percentiles")
+		add("it has only sums of each stack: no shortest and longest calls and no percentiles")
 	}
 	switch t := s.Trailer; {
 	case t == nil:
-		add("it does not say how it was made: whether all is here is not known")
+		add("it has no settings: it may be incomplete")
 	case s.Timed:
-		add("times are of a clock that moves every %d us (at worst it stood for %d us): sums over many calls mean more than single calls",
+		add("the clock was updated every %d us (at worst after %d us): sums over many calls are more accurate than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)
 	}
 	if s.Trailer != nil && !s.Trailer.Final {
-		add("the process did not end in order, or goes on: its last second may be missing")
+		add("the process did not end normally, or is still running: its last second may be missing")
 	}
 	if s.Untimed && s.Timed {
-		add("it has no times of some functions: their callers have these as their own")
+		add("it has no times of some functions: their time is self time of their callers")
 	}
 	if s.Ended > 0 {
 		add("thread 0 is %d threads that have ended", s.Ended)
 	}
 	if s.Deeper > 0 {
-		add("%d calls were deeper than the program was built to tell: their time is that of the last function above", s.Deeper)
+		add("%d calls were deeper than --depth: their time is that of their caller at that depth", s.Deeper)
 	}
 	if s.Lost > 0 {
-		add("%d calls are missing: there was no room for more stacks", s.Lost)
+		add("%d calls are missing: no memory for more stacks", s.Lost)
 	}
 }
 
@@ -262,6 +262,6 @@ func (s *Stacks) Threads() []trace.Thread { return slices.Clone(s.threads) }
 // Batches implements trace.Log.
 func (s *Stacks) Batches(int, int, int) iter.Seq2[*trace.Batch, error] {
 	return func(yield func(*trace.Batch, error) bool) {
-		yield(nil, fmt.Errorf("%s: a log of mode stacks has sums and no single calls: build with --mode trace for these", s.info.File))
+		yield(nil, fmt.Errorf("%s: a log of mode stacks has only sums: build with --mode trace to record single calls", s.info.File))
 	}
 }

@@ -81,7 +81,7 @@ func TestStacks(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, err := range s.Batches(0, 0, 1) {
-		if err == nil || !strings.Contains(err.Error(), "no single calls") {
+		if err == nil || !strings.Contains(err.Error(), "has only sums") {
 			t.Errorf("events: %v", err)
 		}
 	}

@@ -254,12 +254,12 @@ func (w *Windows) notes(t *Trailer) {
 		return
 	}
 	if w.events.Header.Ends {
-		add("these are the calls around spikes, and no others")
+		add("it has only the calls around spikes")
 	} else {
-		add("these are the calls around spikes, and no others; that a call has ended is told by those that follow, so who called is not certain")
+		add("it has only the calls around spikes; the ends of calls are inferred from later calls, so callers are not certain")
 	}
 	if t != nil {
-		add("times are of a clock that moves every %d us (at worst it stood for %d us): sums over many calls mean more than single calls",
+		add("the clock was updated every %d us (at worst after %d us): sums over many calls are more accurate than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)
 	}
 }

@@ -62,7 +62,7 @@ func (d *decoder) counts(p *Profile) error {
 	if len(p.Counts) == 0 {
 		p.HasContexts = inBrackets
 	} else if !p.HasContexts || !inBrackets {
-		return fmt.Errorf("%q is where a context in brackets should be", clip(d.line))
+		return fmt.Errorf("%q: expected a context in brackets", clip(d.line))
 	}
 	if inBrackets {
 		var err error
@@ -96,7 +96,7 @@ func (d *decoder) counts(p *Profile) error {
 func (d *decoder) list(what, sep string, add func(pair)) error {
 	n, err := strconv.ParseUint(string(d.line), 10, 64)
 	if err != nil {
-		return fmt.Errorf("%q is where a number of %s should be", clip(d.line), what)
+		return fmt.Errorf("%q: expected the number of %s", clip(d.line), what)
 	}
 	for i := range n {
 		if !d.next() {

@@ -108,18 +108,18 @@ func TestLLVM(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ text, want string }{
-		{"[0x1", `file: line 1: "[0x1" is no context`},
-		{"[1]", "is no context"},
-		{"[0x1 @ ]", "is no context"},
+		{"[0x1", `file: line 1: "[0x1" is not a context`},
+		{"[1]", "is not a context"},
+		{"[0x1 @ ]", "is not a context"},
 		{"[0x1]", "file: line 1: the file ends where a number of ranges should be"},
-		{"[0x1]\nx", `line 2: "x" is where a number of ranges should be`},
+		{"[0x1]\nx", `line 2: "x": expected the number of ranges`},
 		{"[0x1]\n2\n1-2:3\n", "line 3: the file ends after 1 of 2 ranges"},
 		{"[0x1]\n99999999999999999\n1-2:3\n", "after 1 of 99999999999999999 ranges"},
 		{"[0x1]\n1\n1->2:3\n", `"1->2:3" is not of the form FROM-TO:COUNT`},
 		{"1\n1-2:3\n", "line 2: the file ends where a number of branches should be"},
 		{"0\n1\n1-2:3\n", "not of the form FROM->TO:COUNT"},
-		{"0\n0\n0\n0\n", `line 3: "0" is where a context in brackets should be`},
-		{"[]\n0\n0\n0\n0\n", `line 4: "0" is where a context`},
+		{"0\n0\n0\n0\n", `line 3: "0": expected a context in brackets`},
+		{"[]\n0\n0\n0\n0\n", `line 4: "0": expected a context`},
 		{"1\n" + strings.Repeat("a", maxLine+1), "file: line 2 has more than 16777216 bytes"},
 	} {
 		if _, err := Read(strings.NewReader(tc.text), "file"); err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -106,7 +106,7 @@ func (s *blocks) fixed() (*block, error) {
 		return nil, nil
 	}
 	if !known {
-		b.lack = "the header has no size of buffers: blocks after the first cannot be found"
+		b.lack = "the header has no buffer size: blocks after the first cannot be found"
 	}
 	b.off, b.size, b.cut = s.pos, size, uint64(size) < s.h.buffer
 	return b, nil

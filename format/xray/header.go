@@ -89,7 +89,7 @@ func sniff(b []byte, maxVersion uint16) (h header, ok bool) {
 // readHeader reads the header of a file of that many bytes.
 func readHeader(r io.ReaderAt, size int64, name string) (header, error) {
 	if size < headerSize {
-		return header{}, fmt.Errorf("%s: no XRay log: it has %d bytes, and the header alone has %d (was the program killed while it wrote?)", name, size, headerSize)
+		return header{}, fmt.Errorf("%s: not an XRay log: it has %d bytes, less than its header of %d (was the program killed while writing?)", name, size, headerSize)
 	}
 	var b [headerSize]byte
 	if n, err := r.ReadAt(b[:], 0); n < headerSize {
@@ -99,7 +99,7 @@ func readHeader(r io.ReaderAt, size int64, name string) (header, error) {
 	h, ok := sniff(b[:], newest)
 	switch {
 	case !ok:
-		return h, fmt.Errorf("%s: no XRay log: it begins with % x, where a version and a type are expected", name, b[:4])
+		return h, fmt.Errorf("%s: not an XRay log: it begins with % x instead of a version and a type", name, b[:4])
 	case h.version > h.last():
 		return h, fmt.Errorf("%s: %s: versions 1 to %d can be read", name, &h, h.last())
 	}

@@ -67,7 +67,7 @@ func TestRingOrder(t *testing.T) {
 	})
 }
 
-// A younger thread's block is there twice, and an older thread's not at all.
+// A younger thread's block is duplicated, and an older thread's not at all.
 func TestDuplicateBlock(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		if !b.Format.FDR {
@@ -206,11 +206,11 @@ func TestRefused(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{head(basic3)[:31], "it has 31 bytes, and the header alone has 32"},
+		{head(basic3)[:31], "it has 31 bytes, less than its header of 32"},
 		{nil, "it has 0 bytes"},
 		{head(xraytest.Format{Version: 4}), "XRay basic log, version 4: versions 1 to 3 can be read"},
 		{head(xraytest.Format{Version: 6, FDR: true, Big: true}), "XRay FDR log, version 6, big-endian: versions 1 to 5"},
-		{bytes.Repeat([]byte("\x7fELF"), 16), "no XRay log: it begins with 7f 45 4c 46"},
+		{bytes.Repeat([]byte("\x7fELF"), 16), "not an XRay log: it begins with 7f 45 4c 46"},
 	}
 	for _, test := range tests {
 		_, err := xray.Open(bytes.NewReader(test.data), int64(len(test.data)), "a.xray")

@@ -112,9 +112,9 @@ func (l *Log) note(ix *index) {
 	switch n := in.Duplicates; {
 	case n == 0:
 	case l.head.fdr:
-		add("%s there twice and read once: blocks of threads that were still running are likely to be missing", count(n, "block was", "blocks were"))
+		add("%s duplicated and read once: blocks of threads that were still running are likely to be missing", count(n, "block was", "blocks were"))
 	default:
-		add("%s there twice and read once: the process forked, and both wrote what was buffered", count(n, "run of records was", "runs of records were"))
+		add("%s duplicated and read once: the process forked, and both wrote what was buffered", count(n, "run of records was", "runs of records were"))
 	}
 	if ix.stepped > 0 {
 		add("the clock of %s went back: their blocks are in the order of wall-clock time", count(ix.stepped, "thread", "threads"))
@@ -126,7 +126,7 @@ func (l *Log) note(ix *index) {
 		add("time goes back so often that what a fork wrote twice was not looked for everywhere")
 	}
 	if l.head.hz == 0 && in.Clock.Hz != 0 {
-		add("ticks are taken to be %.1f MHz, estimated from the log's wall-clock marks; its header does not say", float64(in.Clock.Hz)/1e6)
+		add("assuming ticks of %.1f MHz, estimated from the log's wall-clock marks; its header does not say", float64(in.Clock.Hz)/1e6)
 	}
 }
 

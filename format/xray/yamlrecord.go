@@ -73,7 +73,7 @@ func (r *yamlRecord) general(text []byte) (trouble string) {
 	kind, ok := yamlKind([]byte(in.Kind))
 	switch {
 	case !ok:
-		return fmt.Sprintf("kind %q: there is function-enter, function-exit, function-tail-exit, function-enter-arg, custom-event and typed-event", in.Kind)
+		return fmt.Sprintf("kind %q: must be function-enter, function-exit, function-tail-exit, function-enter-arg, custom-event or typed-event", in.Kind)
 	case in.TSC == nil:
 		return "it has no tsc"
 	case kind < trace.Custom && in.Func == nil:

@@ -201,7 +201,7 @@ func Read(tables ...Section) (*Map, error) {
 			return nil, fmt.Errorf("%s: addresses of %d bytes, not 4 or 8", SectionName, s.Word)
 		}
 		if n := len(s.Data) % s.entry(); n > 0 {
-			return nil, s.damage(len(s.Data)-n, "the last %d bytes are no whole entry of %d (cut off?)", n, s.entry())
+			return nil, s.damage(len(s.Data)-n, "the last %d bytes are not a complete entry of %d (truncated file?)", n, s.entry())
 		}
 		total += len(s.Data) / s.entry()
 	}

@@ -137,8 +137,8 @@ func TestReadDamaged(t *testing.T) {
 		change func(*Section)
 		want   string
 	}{
-		{func(s *Section) { s.Data = append(s.Data, 1, 2, 3) }, "offset 0x540: the last 3 bytes are no whole entry of 32 (cut off?)"},
-		{func(s *Section) { s.Data = s.Data[:63] }, "offset 0x520: the last 31 bytes are no whole entry of 32 (cut off?)"},
+		{func(s *Section) { s.Data = append(s.Data, 1, 2, 3) }, "offset 0x540: the last 3 bytes are not a complete entry of 32 (truncated file?)"},
+		{func(s *Section) { s.Data = s.Data[:63] }, "offset 0x520: the last 31 bytes are not a complete entry of 32 (truncated file?)"},
 		{func(s *Section) { s.Data[32+16] = 6 }, "offset 0x530: a sled of kind 6, at most 5 is known"},
 		{func(s *Section) { s.Data[17] = 0xff }, "offset 0x511: 255 where it is 0 or 1 whether a function is always instrumented"},
 		{func(s *Section) { s.Data[18] = 3 }, "offset 0x512: an entry of version 3, at most 2 is known"},

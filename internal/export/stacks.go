@@ -10,7 +10,7 @@ import (
 const LeftOut = ^trace.FuncID(0)
 
 // LeftOutName is how to show LeftOut.
-const LeftOutName = "[frames left out]"
+const LeftOutName = "[frames omitted]"
 
 // MaxFrames is how many frames of a stack are written out at most. A list of
 // stacks grows with the square of their depth: the 65536 stacks of a recursion

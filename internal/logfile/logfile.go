@@ -145,7 +145,7 @@ func unpack(r io.Reader, name string, look func([]byte) error) (*File, error) {
 	if kind != nil {
 		z, done, err := kind.open(in)
 		if err != nil {
-			return nil, fmt.Errorf("%s: unpacking (%s): %w", name, kind.name, err)
+			return nil, fmt.Errorf("%s: decompressing (%s): %w", name, kind.name, err)
 		}
 		defer done()
 		source = z
@@ -162,7 +162,7 @@ func unpack(r io.Reader, name string, look func([]byte) error) (*File, error) {
 		if kind == nil || errors.As(err, new(*fs.PathError)) || errors.As(err, new(*noRoomError)) || f.Size == 0 {
 			return nil, errors.Join(fmt.Errorf("reading %s: %w", name, err), f.Close())
 		}
-		f.Note = fmt.Sprintf("%s: the %s data is cut off or damaged after %d bytes (%v); these are used", name, kind.name, f.Size, err)
+		f.Note = fmt.Sprintf("%s: the %s data is truncated or damaged after %d bytes (%v); using these bytes", name, kind.name, f.Size, err)
 	}
 	return f, nil
 }
@@ -223,7 +223,7 @@ func Expand(args []string) ([]string, error) {
 			return nil, fmt.Errorf("%s: %w", arg, err)
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: no file has such a name", arg)
+			return nil, fmt.Errorf("%s: no such file", arg)
 		}
 		for _, path := range found {
 			add(path)

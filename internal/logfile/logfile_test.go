@@ -107,7 +107,7 @@ func TestErrors(t *testing.T) {
 	if _, err := Open(Stdin, io.MultiReader(strings.NewReader("abc"), failing{broken}), nil); !errors.Is(err, broken) {
 		t.Errorf("standard input that fails: %v", err)
 	}
-	if _, err := Open(Stdin, bytes.NewReader([]byte{0x1f, 0x8b, 8, 0}), nil); err == nil || !strings.Contains(err.Error(), "standard input: unpacking (gzip)") {
+	if _, err := Open(Stdin, bytes.NewReader([]byte{0x1f, 0x8b, 8, 0}), nil); err == nil || !strings.Contains(err.Error(), "standard input: decompressing (gzip)") {
 		t.Errorf("a gzip header that is cut off: %v", err)
 	}
 }

@@ -29,7 +29,7 @@ type noRoomError struct {
 }
 
 func (e *noRoomError) Error() string {
-	return fmt.Sprintf("no room is left in %s after %d bytes of it: set TMPDIR to a directory that has more", e.dir, e.size)
+	return fmt.Sprintf("no space left in %s after %d bytes: set TMPDIR to a directory with more space", e.dir, e.size)
 }
 
 func (s *spool) Write(b []byte) (int, error) {

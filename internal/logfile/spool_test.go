@@ -36,7 +36,7 @@ func TestSpool(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	want := regexp.MustCompile(`reading standard input: no room is left in ` + regexp.QuoteMeta(dir) + ` after 6[0-3]\d{6} bytes of it: set TMPDIR`)
+	want := regexp.MustCompile(`reading standard input: no space left in ` + regexp.QuoteMeta(dir) + ` after 6[0-3]\d{6} bytes: set TMPDIR`)
 	if !want.Match(out) {
 		t.Errorf("it says\n%s", out)
 	}

@@ -65,7 +65,7 @@ func newStream(s *Stream, r io.Reader) (*Stream, error) {
 	}
 	z, done, err := kind.open(in)
 	if err != nil {
-		return nil, fmt.Errorf("%s: unpacking (%s): %w", s.Name, kind.name, err)
+		return nil, fmt.Errorf("%s: decompressing (%s): %w", s.Name, kind.name, err)
 	}
 	s.in, s.packed, s.done, s.Size = bufio.NewReaderSize(z, 1<<16), kind.name, done, 0
 	return s, nil
@@ -89,7 +89,7 @@ func (s *Stream) Read(b []byte) (int, error) {
 	if s.packed == "" || s.read == 0 {
 		return n, fmt.Errorf("reading %s: %w", s.Name, err)
 	}
-	s.note = fmt.Sprintf("%s: the %s data is cut off or damaged after %d bytes (%v); these are used", s.Name, s.packed, s.read, err)
+	s.note = fmt.Sprintf("%s: the %s data is truncated or damaged after %d bytes (%v); using these bytes", s.Name, s.packed, s.read, err)
 	return n, io.EOF
 }
 

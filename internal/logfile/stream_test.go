@@ -74,7 +74,7 @@ func TestStreamCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := io.ReadAll(s)
-		if err != nil || !bytes.HasPrefix(text, got) || len(got) == 0 || !strings.Contains(s.Note(), "data is cut off or damaged after") {
+		if err != nil || !bytes.HasPrefix(text, got) || len(got) == 0 || !strings.Contains(s.Note(), "data is truncated or damaged after") {
 			t.Errorf("%s: %d bytes, %v, %q", name, len(got), err, s.Note())
 		}
 		s, err = OpenStream(Stdin, bytes.NewReader(data))
@@ -85,11 +85,11 @@ func TestStreamCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Size != int64(len(got)) || !strings.Contains(f.Note, "cut off or damaged") {
+		if f.Size != int64(len(got)) || !strings.Contains(f.Note, "truncated or damaged") {
 			t.Errorf("%s: %d bytes, %q", name, f.Size, f.Note)
 		}
 		if _, err := OpenStream(Stdin, bytes.NewReader(data[:5])); err != nil {
-			if !strings.Contains(err.Error(), "standard input: unpacking") {
+			if !strings.Contains(err.Error(), "standard input: decompressing") {
 				t.Error(err)
 			}
 		}

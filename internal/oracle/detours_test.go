@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var toBeHooked = regexp.MustCompile(`note: ([0-9,]+) functions to be hooked`)
+var toBeHooked = regexp.MustCompile(`note: hooking ([0-9,]+) functions`)
 
 // TestSQLiteDetours hooks every function of SQLite that can be, in a program that was
 // built without cairn: it answers as it did.

@@ -218,7 +218,7 @@ func TestStacksSwitches(t *testing.T) {
 		program = build(t, "trace"+switching, w.compiler, w.flags...)
 		_, logs := flightLogs(t, "", program, "3", "0")
 		text, err := command(t, cairn, "account", logs[0]).CombinedOutput()
-		if err != nil || !strings.Contains(string(text), "exits without their enter (left out)") {
+		if err != nil || !strings.Contains(string(text), "exits without enter (omitted)") {
 			t.Errorf("%s: trace: %v\n%s", w.name, err, text)
 		}
 	}

@@ -162,7 +162,7 @@ func (b *buildSummary) add(e *buildEvent) {
 }
 
 // cleanFirst is what to do where nothing was compiled.
-const cleanFirst = "all was up to date already (make -B, ninja -t clean or cmake --build --clean-first build it anew), or its compilers could not be caught; --allow-nothing if that is right"
+const cleanFirst = "everything was up to date (make -B, ninja -t clean or cmake --build --clean-first rebuild it), or its compilers could not be intercepted; use --allow-nothing if this is expected"
 
 // Nothing is the error of a build in which nothing was compiled.
 func (b *buildSummary) Nothing(use *useOptions) error {
@@ -171,13 +171,13 @@ func (b *buildSummary) Nothing(use *useOptions) error {
 	case use != nil && (b.Use == nil || b.Use.Files == 0 && b.Use.Laid == 0):
 		return fmt.Errorf("build: nothing was built by %s: %s", use.Profile, cleanFirst)
 	case use == nil && b.Files == 0 && b.Empty > 0:
-		return fmt.Errorf("build: nothing was instrumented: of %s compiled none has a function that the flags ask for (--only, --skip, --min-instructions); --allow-nothing if that is right", verb.Plural(b.Empty, "file"))
+		return fmt.Errorf("build: nothing was instrumented: none of %s compiled has a function that the flags select (--only, --skip, --min-instructions); use --allow-nothing if this is expected", verb.Plural(b.Empty, "file"))
 	case use == nil && b.Files == 0 && b.Checks > 0 && len(b.Untouched) == 0:
-		return fmt.Errorf("build: nothing was instrumented: %s compiled are checks of the build system, and the rest was up to date, or nothing; --allow-nothing if that is right", verb.Plural(b.Checks, "file"))
+		return fmt.Errorf("build: nothing was instrumented: %s compiled are checks of the build system, and everything else was up to date; use --allow-nothing if this is expected", verb.Plural(b.Checks, "file"))
 	case use == nil && b.Files == 0 && len(b.Untouched) == 0:
 		return fmt.Errorf("build: nothing was instrumented: %s", cleanFirst)
 	case use == nil && b.Files == 0:
-		return errors.New("build: nothing was instrumented: all that was compiled is listed above as untouched; --allow-nothing if that is right")
+		return errors.New("build: nothing was instrumented: everything that was compiled is listed above as untouched; use --allow-nothing if this is expected")
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (b *buildSummary) Print(s *verb.Streams) {
 	}
 	printReasons(s, "left alone", "function", b.Skipped)
 	if len(b.EntryOnly) > 0 {
-		printReasons(s, "entry only", "function", map[string][]string{"a branch that cannot reach further": b.EntryOnly})
+		printReasons(s, "entry only", "function", map[string][]string{"a branch with limited range": b.EntryOnly})
 	}
 	printReasons(s, "untouched", "file", b.Untouched)
 	b.printCaught(s)
@@ -214,13 +214,13 @@ func (b *buildSummary) PrintUse(s *verb.Streams, use *useOptions) {
 // printCaught says what other programs did for compilers or instead of them.
 func (b *buildSummary) printCaught(s *verb.Streams) {
 	if b.Cached > 0 {
-		fmt.Fprintf(s.Err, "cairn: build: %s came from ccache, as cairn with the same flags built them before\n", verb.Plural(b.Cached, "file"))
+		fmt.Fprintf(s.Err, "cairn: build: %s came from ccache, built earlier by cairn with the same flags\n", verb.Plural(b.Cached, "file"))
 	}
 	for _, name := range b.PassedBy {
-		fmt.Fprintf(s.Err, "  not used: %s, which compiles where cairn is not; all was compiled here\n", name)
+		fmt.Fprintf(s.Err, "  not used: %s, which compiles on hosts without cairn; everything was compiled locally\n", name)
 	}
 	for _, path := range b.Uncaught {
-		fmt.Fprintf(s.Err, "  not caught: %s compiled something without cairn; have the build start cairn cc %s\n", path, path)
+		fmt.Fprintf(s.Err, "  not intercepted: %s compiled something without cairn; make the build start cairn cc %s\n", path, path)
 	}
 }
 

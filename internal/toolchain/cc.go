@@ -38,34 +38,34 @@ type InstrumentFlags struct {
 
 func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.mode, "mode", "cover", "what to record: cover, block, count, full, order, block+order, spike, stacks or trace")
-	flags.IntVar(&f.Shim.Slots, "order-slots", 0, "with modes order and block+order: room for the last `n` first executions; 0 for as many as there are functions")
-	flags.BoolVar(&f.Shim.Atomic, "atomic", false, "count with locked instructions: exact under threads, slower")
+	flags.IntVar(&f.Shim.Slots, "order-slots", 0, "with modes order and block+order: record the last `n` first executions; 0 for one per function")
+	flags.BoolVar(&f.Shim.Atomic, "atomic", false, "count with locked instructions: exact with threads, slower")
 	flags.StringArrayVar(&f.only, "only", nil, "instrument only functions whose name (mangled or demangled) or source path matches this `regexp`; repeatable")
-	flags.StringArrayVar(&f.skip, "skip", nil, "leave out functions whose name or source path matches this `regexp`; repeatable")
-	flags.IntVar(&f.Shim.MinInsns, "min-instructions", 0, "leave out functions with fewer than `n` instructions")
-	flags.IntVar(&f.Shim.Groups, "groups", 0, "instrument a part of the functions only: share them out among `n` groups")
-	flags.IntVar(&f.Shim.Group, "group", 0, "with --groups: instrument group `i`, from 0; cairn merge --join makes one profile of all")
-	flags.IntVar(&f.Shim.Small, "small", DefaultSmall, "with mode spike: leave out functions with fewer than `n` instructions and no loop that call nothing that\ncan block; 0 for none")
-	flags.StringVar(&f.clock, "clock", clockCoarse, "with mode spike: the clock that calls are timed by, coarse, which a thread keeps, or exact, the processor's counter, which costs more")
-	flags.StringVar(&f.tick, "tick", tickThread, "with modes spike and stacks: what keeps the coarse clock while CAIRN_SPIKE does not say, thread or signal, which is timers of each thread as well")
-	flags.StringVar(&f.Shim.Threshold, "threshold", "", "with mode spike: how long a call must take to be a spike while CAIRN_SPIKE does not say, such as `1ms`; 10ms if not given")
-	flags.BoolVar(&f.Shim.Counts, "counts", false, "with mode stacks: count calls, and measure no time")
-	flags.BoolVar(&f.Shim.Longest, "max", false, "with mode stacks: tell the longest call of each stack, too")
-	flags.IntVar(&f.Shim.Depth, "depth", 0, "with modes stacks and trace: leave out calls more than `n` deep: their time is\nthat of the last function above; 0 for none")
-	flags.BoolVar(&f.Shim.Flight, "flight", false, "with mode spike: record which functions were called, so that the calls before and in a spike are kept")
-	flags.BoolVar(&f.frames, "frames", false, "with mode spike: for programs that count frames by CAIRN_FRAME(): a threshold of 1ms if none is given")
-	flags.BoolVar(&f.Shim.Control, "control", false, "with mode spike: have the program listen to cairn spike set though CAIRN_SPIKE does not say so")
-	flags.StringVar(&f.Shim.DefaultDir, "default-dir", ".", "where the program writes its raw files while CAIRN_DIR is unset; none for nowhere")
-	flags.StringVar(&f.Shim.Runtime, "shared-runtime", "", "keep the runtime in a file in this `directory`, which programs map when they start, and not in each program;\nwhere it is missing they run and record nothing")
-	flags.BoolVar(&f.Shim.Prove, "prove", false, "assemble each file without probes, too, and check that the code with probes does the same")
-	flags.BoolVar(&f.Shim.Lenient, "lenient", false, "build what cannot be instrumented as it is, without an error")
+	flags.StringArrayVar(&f.skip, "skip", nil, "omit functions whose name or source path matches this `regexp`; repeatable")
+	flags.IntVar(&f.Shim.MinInsns, "min-instructions", 0, "omit functions with fewer than `n` instructions")
+	flags.IntVar(&f.Shim.Groups, "groups", 0, "divide the functions into `n` groups and instrument one of them")
+	flags.IntVar(&f.Shim.Group, "group", 0, "with --groups: instrument group `i`, from 0; cairn merge --join joins the profiles of all groups")
+	flags.IntVar(&f.Shim.Small, "small", DefaultSmall, "with mode spike: omit functions with fewer than `n` instructions and no loop that call nothing\nthat can block; 0 to omit none")
+	flags.StringVar(&f.clock, "clock", clockCoarse, "with mode spike: the clock that times calls: coarse, updated by a thread, or exact, the processor's counter, which is slower")
+	flags.StringVar(&f.tick, "tick", tickThread, "with modes spike and stacks: what updates the coarse clock unless CAIRN_SPIKE says otherwise: thread, or signal for a timer in each thread as well")
+	flags.StringVar(&f.Shim.Threshold, "threshold", "", "with mode spike: minimum duration of a spike unless CAIRN_SPIKE says otherwise, such as `1ms`; 10ms if not given")
+	flags.BoolVar(&f.Shim.Counts, "counts", false, "with mode stacks: count calls only, do not measure time")
+	flags.BoolVar(&f.Shim.Longest, "max", false, "with mode stacks: also record the longest call of each stack")
+	flags.IntVar(&f.Shim.Depth, "depth", 0, "with modes stacks and trace: omit calls more than `n` deep and add their time to their\ncaller at that depth; 0 for no limit")
+	flags.BoolVar(&f.Shim.Flight, "flight", false, "with mode spike: record calls, and save those before and during each spike")
+	flags.BoolVar(&f.frames, "frames", false, "with mode spike: for programs that mark frames by CAIRN_FRAME(): use a threshold of 1ms if none is given")
+	flags.BoolVar(&f.Shim.Control, "control", false, "with mode spike: accept cairn spike set and show even if CAIRN_SPIKE does not say control")
+	flags.StringVar(&f.Shim.DefaultDir, "default-dir", ".", "directory for raw files if CAIRN_DIR is not set; none for no raw files")
+	flags.StringVar(&f.Shim.Runtime, "shared-runtime", "", "put the runtime in a file in this `directory`, which programs map when they start, and not in each program;\nprograms that do not find it run and record nothing")
+	flags.BoolVar(&f.Shim.Prove, "prove", false, "also assemble each file without probes, and check that the probes do not change what the code does")
+	flags.BoolVar(&f.Shim.Lenient, "lenient", false, "build code that cannot be instrumented without probes, instead of failing")
 }
 
 // RegisterUse registers the flags of a build by a profile.
 func (f *InstrumentFlags) RegisterUse(flags *pflag.FlagSet) {
-	flags.StringVar(&f.use.Profile, "use", "", "build without probes, laid out by this profile, a .mip `file`")
-	flags.BoolVar(&f.use.NoSplit, "no-split", false, "with --use: leave blocks that never ran where they are")
-	flags.StringVar(&f.use.Algorithm, "algorithm", string(order.Startup), "with --use: how to order functions, see cairn order")
+	flags.StringVar(&f.use.Profile, "use", "", "build without probes, and lay out code by this profile, a .mip `file`")
+	flags.BoolVar(&f.use.NoSplit, "no-split", false, "with --use: do not move blocks that never ran")
+	flags.StringVar(&f.use.Algorithm, "algorithm", string(order.Startup), "with --use: algorithm that orders functions, see cairn order")
 }
 
 // Check validates what pflag cannot.
@@ -75,7 +75,7 @@ func (f *InstrumentFlags) Check(flags *pflag.FlagSet) error {
 	}
 	for _, name := range []string{"no-split", "algorithm"} {
 		if flags.Changed(name) {
-			return verb.Usagef("--%s is for a build by a profile: give one with --use", name)
+			return verb.Usagef("--%s needs --use", name)
 		}
 	}
 	if err := f.checkMode(); err != nil {
@@ -111,14 +111,14 @@ func (f *InstrumentFlags) checkUse(flags *pflag.FlagSet) error {
 	var err error
 	ofProbes.VisitAll(func(flag *pflag.Flag) {
 		if err == nil && flags.Changed(flag.Name) {
-			err = verb.Usagef("--use builds without probes: --%s is for a build with them", flag.Name)
+			err = verb.Usagef("--use builds without probes: it cannot be used with --%s", flag.Name)
 		}
 	})
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(order.Algorithms(), order.Algorithm(f.use.Algorithm)) {
-		return verb.Usagef("--algorithm %s: there is %s", f.use.Algorithm, JoinAlgorithms())
+		return verb.Usagef("--algorithm %s: must be one of %s", f.use.Algorithm, JoinAlgorithms())
 	}
 	p, err := f.use.load()
 	if err != nil {
@@ -202,7 +202,7 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 		}
 	}
 	if cmd.Links && cmd.Strips {
-		fmt.Fprintln(s.Err, "cairn: cc: not stripping at link time, the map would be lost; run strip after cairn map")
+		fmt.Fprintln(s.Err, "cairn: cc: ignoring the strip option of the link, which would remove the map; run strip after cairn map")
 	}
 	return c.become(ctx, append(argv[:1:1], cmd.Args(args, tc)...), filepath.Dir(tc.Bin), driverEnv(cmd)...)
 }
@@ -211,7 +211,7 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 // probes, becomes the compiler.
 func (f *InstrumentFlags) refuse(ctx context.Context, c Compiler, cmd *driver.Command, argv []string) error {
 	if !f.Shim.Lenient {
-		return fmt.Errorf("cc: %s; or build it uninstrumented with --lenient", cmd.Refusal)
+		return fmt.Errorf("cc: %s; or use --lenient to build it without probes", cmd.Refusal)
 	}
 	for _, src := range cmd.Sources {
 		if err := logEvent(buildEvent{Result: native.Result{Source: src}, Untouched: cmd.Refusal}); err != nil {

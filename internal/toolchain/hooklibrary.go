@@ -39,7 +39,7 @@ func libraryOf(ctx context.Context, prefix, library string, flags []string, obje
 		if err != nil {
 			return "", err
 		}
-		dir, err := Cached(prefix, "the library for hooks", c, ShimOptions{}, func(tmp, _ string) error {
+		dir, err := Cached(prefix, "the hook library", c, ShimOptions{}, func(tmp, _ string) error {
 			return buildLibrary(ctx, tmp, c, library, flags, objects, link)
 		})
 		if err != nil {
@@ -47,7 +47,7 @@ func libraryOf(ctx context.Context, prefix, library string, flags []string, obje
 		}
 		return filepath.Join(dir, library), nil
 	}
-	return "", errors.New("no C compiler (cc, gcc, clang) on PATH to build the library for hooks with")
+	return "", errors.New("no C compiler (cc, gcc, clang) on PATH to build the hook library")
 }
 
 // buildLibrary compiles and links a library in tmp.

@@ -30,7 +30,7 @@ func LinkerAt(ctx context.Context, path string) FoundLinker {
 			return l
 		}
 	}
-	l.Err = fmt.Errorf("%s --version does not say which linker it is", path)
+	l.Err = fmt.Errorf("cannot identify the linker from the output of %s --version", path)
 	return l
 }
 
@@ -55,7 +55,7 @@ func LinkerOfDriver(ctx context.Context, path string, args []string) FoundLinker
 	if l.Kind, l.Version = linkorder.DetectLinker(string(out)); l.Kind != "" {
 		return l
 	}
-	if l.Err = fmt.Errorf("%s does not say which linker it starts", cmd); err != nil {
+	if l.Err = fmt.Errorf("cannot find out which linker %s starts", cmd); err != nil {
 		l.Err = fmt.Errorf("%w (%w)", l.Err, err)
 	}
 	return l

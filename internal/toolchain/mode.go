@@ -20,16 +20,16 @@ import (
 func (f *InstrumentFlags) checkMode() error {
 	mode, ok := parseMode(f.mode)
 	if !ok {
-		return verb.Usagef("--mode %s: there is cover, block, count, full, order, block+order, spike, stacks and trace", f.mode)
+		return verb.Usagef("--mode %s: must be cover, block, count, full, order, block+order, spike, stacks or trace", f.mode)
 	}
 	f.Shim.Mode = mode
 	switch n := f.Shim.Slots; {
 	case n == 0:
 		return nil
 	case !mode.HasSlots():
-		return verb.Usagef("--order-slots: mode %s has no order buffer; order and block+order have one", mode)
+		return verb.Usagef("--order-slots: mode %s has no order buffer; only modes order and block+order have one", mode)
 	case n < wire.MinSlots || n > wire.MaxSlots:
-		return verb.Usagef("--order-slots %d: %d to %d are allowed, 0 for a slot for each function", n, wire.MinSlots, wire.MaxSlots)
+		return verb.Usagef("--order-slots %d: must be from %d to %d, or 0 for a slot for each function", n, wire.MinSlots, wire.MaxSlots)
 	default:
 		f.Shim.Slots = 1 << bits.Len(uint(n-1))
 		return nil
@@ -74,41 +74,41 @@ func (f *InstrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 	f.Shim.Exact, f.Shim.Signals = f.clock == clockExact, f.tick == tickSignal
 	switch {
 	case f.Shim.Mode.Timed() && flags.Changed("atomic"):
-		return verb.Usagef("--atomic: mode %s counts nothing", f.Shim.Mode)
+		return verb.Usagef("--atomic: mode %s does not count", f.Shim.Mode)
 	case f.Shim.Mode != prof.ModeSpike && flags.Changed("small"):
-		return verb.Usagef("--small: mode %s has all functions, or see --min-instructions; mode spike has --small", f.Shim.Mode)
+		return verb.Usagef("--small: needs mode spike, not %s; see also --min-instructions", f.Shim.Mode)
 	case !f.Shim.Mode.Timed() && flags.Changed("threshold"):
-		return verb.Usagef("--threshold: mode %s measures no time; mode spike does", f.Shim.Mode)
+		return verb.Usagef("--threshold: needs mode spike; mode %s does not measure time", f.Shim.Mode)
 	case f.Shim.Mode != prof.ModeSpike && flags.Changed("threshold"):
-		return verb.Usagef("--threshold: mode %s looks for no spikes; mode spike does", f.Shim.Mode)
+		return verb.Usagef("--threshold: needs mode spike; mode %s does not look for spikes", f.Shim.Mode)
 	case f.Shim.Counts && f.Shim.Longest:
-		return verb.Usagef("--counts and --max: without times there is no longest call")
+		return verb.Usagef("--counts and --max cannot be used together: --counts measures no time")
 	case f.Shim.Mode != prof.ModeStacks && (f.Shim.Counts || f.Shim.Longest):
-		return verb.Usagef("--counts and --max are for mode stacks: mode %s has no choice", f.Shim.Mode)
+		return verb.Usagef("--counts and --max: need mode stacks, not %s", f.Shim.Mode)
 	case f.Shim.Depth < 0 || f.Shim.Depth > maxDepth:
-		return verb.Usagef("--depth %d: from 1 to %d calls, or 0 for any", f.Shim.Depth, maxDepth)
+		return verb.Usagef("--depth %d: must be from 1 to %d calls, or 0 for no limit", f.Shim.Depth, maxDepth)
 	case f.Shim.Mode == prof.ModeTrace && f.Shim.Depth > nativert.MaxTraceDepth:
-		return verb.Usagef("--depth %d: mode trace can tell up to %d", f.Shim.Depth, nativert.MaxTraceDepth)
+		return verb.Usagef("--depth %d: mode trace supports at most %d", f.Shim.Depth, nativert.MaxTraceDepth)
 	case f.Shim.Depth > 0 && f.Shim.Mode != prof.ModeStacks && f.Shim.Mode != prof.ModeTrace:
-		return verb.Usagef("--depth: mode %s has no use for it: modes stacks and trace have one", f.Shim.Mode)
+		return verb.Usagef("--depth: needs mode stacks or trace, not %s", f.Shim.Mode)
 	case f.Shim.Mode != prof.ModeSpike && f.Shim.Flight:
-		return verb.Usagef("--flight: mode %s looks for no spikes; mode spike does, and trace keeps every call", f.Shim.Mode)
+		return verb.Usagef("--flight: needs mode spike; mode %s does not look for spikes (mode trace records every call)", f.Shim.Mode)
 	case f.Shim.Mode != prof.ModeSpike && (f.frames || f.Shim.Control):
-		return verb.Usagef("--frames and --control: mode %s looks for no spikes; mode spike does", f.Shim.Mode)
+		return verb.Usagef("--frames and --control: need mode spike; mode %s does not look for spikes", f.Shim.Mode)
 	case f.Shim.Mode != prof.ModeSpike && flags.Changed("clock"):
-		return verb.Usagef("--clock: mode %s has one clock; mode spike has two", f.Shim.Mode)
+		return verb.Usagef("--clock: needs mode spike; mode %s has only one clock", f.Shim.Mode)
 	case f.clock != clockCoarse && f.clock != clockExact:
-		return verb.Usagef("--clock %s: there is coarse and exact", f.clock)
+		return verb.Usagef("--clock %s: must be coarse or exact", f.clock)
 	case f.Shim.Mode != prof.ModeSpike && f.Shim.Mode != prof.ModeStacks && flags.Changed("tick"):
-		return verb.Usagef("--tick: mode %s has no clock of that kind; modes spike and stacks do", f.Shim.Mode)
+		return verb.Usagef("--tick: needs mode spike or stacks; mode %s has no such clock", f.Shim.Mode)
 	case f.tick != tickThread && f.tick != tickSignal:
-		return verb.Usagef("--tick %s: there is thread and signal", f.tick)
+		return verb.Usagef("--tick %s: must be thread or signal", f.tick)
 	case f.Shim.Exact && flags.Changed("tick"):
-		return verb.Usagef("--tick: nothing keeps the exact clock")
+		return verb.Usagef("--tick: cannot be used with --clock exact, which needs no updates")
 	case f.Shim.Exact && f.Shim.Flight:
-		return verb.Usagef("--flight: its events have the time of the coarse clock, not of --clock exact")
+		return verb.Usagef("--flight: cannot be used with --clock exact; its events use the coarse clock")
 	case f.Shim.Small < 0:
-		return verb.Usagef("--small %d: the least is 0, for all functions", f.Shim.Small)
+		return verb.Usagef("--small %d: must not be negative; 0 instruments all functions", f.Shim.Small)
 	}
 	// One toolchain for what is the same.
 	if f.Shim.Mode != prof.ModeSpike {
@@ -131,7 +131,7 @@ func (f *InstrumentFlags) CheckThreshold() error {
 	}
 	d, err := time.ParseDuration(f.Shim.Threshold)
 	if err != nil || d < least || d > maxThreshold {
-		return verb.Usagef("--threshold %s: a time from %v to %v is needed, such as 5ms", f.Shim.Threshold, least, maxThreshold)
+		return verb.Usagef("--threshold %s: must be a duration from %v to %v, such as 5ms", f.Shim.Threshold, least, maxThreshold)
 	}
 	f.Shim.Threshold = strconv.FormatInt(d.Microseconds(), 10) + "us"
 	return nil
@@ -185,11 +185,11 @@ const maxGroups = 1 << 16
 func (f *InstrumentFlags) checkGroups(flags *pflag.FlagSet) error {
 	switch {
 	case flags.Changed("group") != flags.Changed("groups"):
-		return verb.Usagef("--groups N and --group I belong together: how many groups there are, and which of them to instrument")
+		return verb.Usagef("--groups N and --group I must be used together: the number of groups, and the group to instrument")
 	case flags.Changed("groups") && (f.Shim.Groups < 1 || f.Shim.Groups > maxGroups):
-		return verb.Usagef("--groups %d: from 1 to %d", f.Shim.Groups, maxGroups)
+		return verb.Usagef("--groups %d: must be from 1 to %d", f.Shim.Groups, maxGroups)
 	case flags.Changed("group") && (f.Shim.Group < 0 || f.Shim.Group >= f.Shim.Groups):
-		return verb.Usagef("--group %d: from 0 to %d, as there are %d", f.Shim.Group, f.Shim.Groups-1, f.Shim.Groups)
+		return verb.Usagef("--group %d: must be from 0 to %d for %d groups", f.Shim.Group, f.Shim.Groups-1, f.Shim.Groups)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ type proofEvent struct {
 // checkProve refuses --prove for builds whose objects are not judged.
 func (f *InstrumentFlags) checkProve() error {
 	if f.Shim.Prove && f.Shim.Mode.Timed() {
-		return verb.Usagef("--prove judges probes that record, and not those that measure time: mode %s is not proved", f.Shim.Mode)
+		return verb.Usagef("--prove: not supported for modes that measure time, such as %s", f.Shim.Mode)
 	}
 	return nil
 }
@@ -71,10 +71,10 @@ func (sh *shim) proveObject(ctx context.Context, args []string, src []byte, sour
 	}
 	for _, f := range event.Findings {
 		if f.Different {
-			fmt.Fprintf(sh.streams.Err, "cairn: %s: %sthe code with probes is not the plain code: %s\n", source, functionPrefix(f.Function), f.Why)
+			fmt.Fprintf(sh.streams.Err, "cairn: %s: %sthe probes change what the code does: %s\n", source, functionPrefix(f.Function), f.Why)
 		}
 	}
-	fmt.Fprintf(sh.streams.Err, "cairn: %s: the object is removed; leave the function out with --skip, and report it\n", source)
+	fmt.Fprintf(sh.streams.Err, "cairn: %s: the object is removed; exclude the function with --skip, and report a bug\n", source)
 	os.Remove(output)
 	return verb.ExitError(1)
 }
@@ -160,7 +160,7 @@ const maxFindings = 8
 
 // print writes the share of functions that are proved, and why others are not.
 func (p *proofSummary) print(s *verb.Streams) {
-	fmt.Fprintf(s.Err, "  proved: %s of %s do what they do without probes: %s instructions, %s probes\n",
+	fmt.Fprintf(s.Err, "  proved: probes do not change %s of %s: %s instructions, %s probes\n",
 		report.Count(uint64(p.Proved)), verb.Plural(p.Functions, "function"), report.Count(uint64(p.Instructions)), report.Count(uint64(p.Probes)))
 	left := maxFindings
 	for i := range p.Objects {

@@ -31,17 +31,17 @@ func (f *InstrumentFlags) checkSharedRuntime() error {
 		return nil
 	}
 	if f.Shim.Mode.Timed() {
-		return verb.Usagef("--shared-runtime: mode %s has a runtime of another kind, which is linked in; modes that record have one", f.Shim.Mode)
+		return verb.Usagef("--shared-runtime: not supported for mode %s, whose runtime is always linked in", f.Shim.Mode)
 	}
 	if strings.ContainsFunc(dir, func(r rune) bool { return r < ' ' || r == 0x7f }) || !utf8.ValidString(dir) {
-		return verb.Usagef("--shared-runtime %q: the path is to be in programs as text", dir)
+		return verb.Usagef("--shared-runtime %q: the path must be printable text", dir)
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
 	if len(abs) > maxRuntimeDir {
-		return verb.Usagef("--shared-runtime: a path of %d bytes, %d are allowed", len(abs), maxRuntimeDir)
+		return verb.Usagef("--shared-runtime: the path has %d bytes, at most %d are allowed", len(abs), maxRuntimeDir)
 	}
 	f.Shim.Runtime = abs
 	return nil

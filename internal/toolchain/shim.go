@@ -158,7 +158,7 @@ func (sh *shim) assembleRewritten(ctx context.Context, args []string, inputs []i
 	if _, err := messages.WriteTo(sh.streams.Err); err != nil {
 		return err
 	}
-	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler refused the instrumented code; leave the function out with --skip, and report it\n", name)
+	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler rejected the instrumented code; exclude the function with --skip, and report a bug\n", name)
 	return failure
 }
 
@@ -183,7 +183,7 @@ func (sh *shim) read(args []string, inputs []int) (src []byte, piped bool, err e
 
 func (sh *shim) rewrite(src []byte, x64 bool) ([]byte, native.Result, error) {
 	if !x64 {
-		return nil, native.Result{}, errors.New("as: the compiler makes code for another machine: cairn instruments x86-64 ELF; use --lenient to build it as it is")
+		return nil, native.Result{}, errors.New("as: the compiler generates code for another machine; cairn instruments only x86-64 ELF; use --lenient to build it without probes")
 	}
 	opts := sh.opts.Options
 	if s := os.Getenv(envSources); s != "" {
@@ -191,7 +191,7 @@ func (sh *shim) rewrite(src []byte, x64 bool) ([]byte, native.Result, error) {
 	}
 	unit, err := native.Parse(src)
 	if err != nil {
-		return nil, native.Result{}, fmt.Errorf("as: the compiler's output, %w", err)
+		return nil, native.Result{}, fmt.Errorf("as: compiler output: %w", err)
 	}
 	out, result := native.Rewrite(unit, opts)
 	return out, result, nil

@@ -53,7 +53,7 @@ type Compiler struct {
 func FindCompiler(name string) (Compiler, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return Compiler{}, verb.Usagef("cc: no compiler %q found; write: cairn cc [flags] gcc -O2 -c x.c", name)
+		return Compiler{}, verb.Usagef("cc: compiler %q not found; use: cairn cc [flags] gcc -O2 -c x.c", name)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return Compiler{}, err
@@ -83,7 +83,7 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions) (driver.Toolchai
 		Trace:   opts.Mode == prof.ModeTrace,
 	}
 	if err := usable(tc.Bin); err != nil {
-		return tc, fmt.Errorf("the runtime for %s in the cache is of no use: %w; remove %s or set CAIRN_CACHE", c.Path, err, dir)
+		return tc, fmt.Errorf("the cached runtime for %s is damaged: %w; remove %s or set CAIRN_CACHE", c.Path, err, dir)
 	}
 	tc.Musl = Exists(filepath.Join(dir, muslFile))
 	if opts.Runtime != "" {
@@ -249,14 +249,14 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 func realAssembler(ctx context.Context, c Compiler, self string) (string, error) {
 	out, err := exec.CommandContext(ctx, c.Path, "-print-prog-name=as").Output()
 	if err != nil {
-		return "", fmt.Errorf("asking it for its assembler: %w", err)
+		return "", fmt.Errorf("asking the compiler for its assembler: %w", err)
 	}
 	path, err := exec.LookPath(strings.TrimSpace(string(out)))
 	if err != nil {
 		return "", fmt.Errorf("no assembler found; install binutils: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil && real == self {
-		return "", errors.New("its assembler is cairn already; do not put cairn's directory on PATH")
+		return "", errors.New("the compiler's assembler is cairn itself; do not put cairn's directory on PATH")
 	}
 	return path, nil
 }

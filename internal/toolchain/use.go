@@ -86,7 +86,7 @@ func fillUse(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions
 		return err
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != opts.Use.Digest {
-		return errors.New("the profile has changed since the build began: start the build again")
+		return errors.New("the profile has changed since the build started; restart the build")
 	}
 	if err := os.WriteFile(filepath.Join(tmp, useProfile), data, 0o644); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (b *useBuild) linkArgs(ctx context.Context, s *verb.Streams, l FoundLinker,
 		format, err = l.Kind.Format(l.Version)
 	}
 	if err != nil {
-		verb.Note(s, "%s: the functions stay in their order: %v", l.Name, err)
+		verb.Note(s, "%s: functions are not reordered: %v", l.Name, err)
 		return nil, nil
 	}
 	if err := logEvent(buildEvent{Laid: cmp.Or(output, "a.out")}); err != nil {
@@ -241,7 +241,7 @@ func (sh *shim) runSplit(ctx context.Context, args []string, inputs []int, src [
 	if err := sh.assemble(ctx, args, src); err != nil {
 		return err // it is not the split that it refuses
 	}
-	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler refused the split code: report it; the file is built without\n", event.Source)
+	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler rejected the split code: report a bug; the file is built without splitting\n", event.Source)
 	return nil
 }
 
@@ -257,7 +257,7 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 	}
 	unit, err := native.Parse(src)
 	if err != nil {
-		return nil, nil, fmt.Errorf("as: the compiler's output, %w", err)
+		return nil, nil, fmt.Errorf("as: compiler output: %w", err)
 	}
 	cold := newColdModules(p)
 	opts := native.SplitOptions{MinInsns: native.DefaultMinInsns, Whole: true}
@@ -363,13 +363,13 @@ func (u *useSummary) print(s *verb.Streams, use *useOptions) {
 		fmt.Fprintf(s.Err, "cairn: build: laid out by %s: %s; no function was split\n", profile, verb.Plural(u.Laid, "module"))
 		return
 	}
-	fmt.Fprintf(s.Err, "cairn: build: built %s by %s: %s split, %s moved away whole, %s left as they are\n",
+	fmt.Fprintf(s.Err, "cairn: build: built %s by %s: %s split, %s moved whole, %s unchanged\n",
 		verb.Plural(u.Files, "file"), profile, verb.Plural(u.Split, "function"), verb.Plural(u.Moved, "function"), verb.Plural(u.Hot, "function"))
 	if u.Stale > 0 {
-		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken, left as they are\n", verb.Plural(u.Stale, "function"))
+		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken, not split\n", verb.Plural(u.Stale, "function"))
 	}
 	if u.Missing > 0 {
-		fmt.Fprintf(s.Err, "  unknown: %s not in the profile, or without blocks there\n", verb.Plural(u.Missing, "function"))
+		fmt.Fprintf(s.Err, "  unknown: %s not in the profile, or without blocks in it\n", verb.Plural(u.Missing, "function"))
 	}
 	printReasons(s, "not split", "function", u.Refused)
 }

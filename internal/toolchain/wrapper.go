@@ -182,7 +182,7 @@ func AsWrapper(args []string) (*wrapper, bool) {
 		}
 		var found bool
 		if found, w.broken = readOptions(filepath.Join(dir, wrapperFile), &w.opts); !found {
-			w.broken = fmt.Errorf("%s is not there: it was removed while the build ran; start the build again", filepath.Join(dir, wrapperFile))
+			w.broken = fmt.Errorf("%s is missing: it was removed while the build ran; restart the build", filepath.Join(dir, wrapperFile))
 		}
 		return w, true
 	}
@@ -285,7 +285,7 @@ func toolOnPath(name string, launchers bool) (string, error) {
 			return found, nil
 		}
 	}
-	return "", fmt.Errorf("build: no %s on PATH besides cairn's wrapper and compiler caches", name)
+	return "", fmt.Errorf("build: no %s on PATH other than cairn's wrapper and compiler caches", name)
 }
 
 // link runs a linker that the build starts itself, with the runtime behind its
@@ -323,5 +323,5 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 		argv = append(argv, driver.LinkerArgs(args, tc, linker.word())...)
 		return become(path, append(argv, tc.Archive))
 	}
-	return errors.New("build: no cc on PATH to compile the runtime with")
+	return errors.New("build: no cc on PATH to compile the runtime")
 }

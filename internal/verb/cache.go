@@ -29,7 +29,7 @@ func CacheDir() (string, error) {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(stat.Uid) != os.Getuid() {
-		return "", fmt.Errorf("%s is not a directory of this user alone; set CAIRN_CACHE", dir)
+		return "", fmt.Errorf("%s is not a private directory of this user; set CAIRN_CACHE", dir)
 	}
 	return dir, nil
 }

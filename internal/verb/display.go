@@ -26,7 +26,7 @@ func (d *DisplayFlags) Register(c *cobra.Command) {
 }
 
 func (d *DisplayFlags) RegisterMangled(c *cobra.Command) {
-	c.Flags().BoolVar(&d.Mangled, "mangled", false, "show symbol names as they are, not demangled")
+	c.Flags().BoolVar(&d.Mangled, "mangled", false, "do not demangle symbol names")
 }
 
 // RegisterNames adds the flags of how verbs of traces show functions.
@@ -36,7 +36,7 @@ func (d *DisplayFlags) RegisterNames(c *cobra.Command) {
 }
 
 func (d *DisplayFlags) RegisterShort(c *cobra.Command) {
-	c.Flags().BoolVar(&d.Short, "short-names", false, "show functions without their parameters and template arguments")
+	c.Flags().BoolVar(&d.Short, "short-names", false, "omit parameters and template arguments from function names")
 }
 
 func (d *DisplayFlags) RegisterColor(c *cobra.Command) {
@@ -59,7 +59,7 @@ func (d *DisplayFlags) Style(s *Streams) (report.Style, error) {
 	case "auto", "":
 		st.Color = tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	default:
-		return st, Usagef("--color %s: there is auto, always and never", d.color)
+		return st, Usagef("--color %s: must be auto, always or never", d.color)
 	}
 	return st, nil
 }
@@ -73,7 +73,7 @@ func outTerminal(s *Streams) (*os.File, bool) {
 // NotOnTerminal refuses to write what only programs can read to a terminal.
 func NotOnTerminal(s *Streams, path, what, flag string) error {
 	if _, tty := outTerminal(s); tty && path == "-" {
-		return Usagef("%s is not for a terminal: give a file with %s, or send it to a program", what, flag)
+		return Usagef("%s is not written to a terminal: give a file with %s, or use a pipe", what, flag)
 	}
 	return nil
 }

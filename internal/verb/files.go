@@ -68,11 +68,11 @@ func KindName(head []byte) string {
 	case sampleprof.Detect(head):
 		return "a sample profile (cairn info sums it up)"
 	case perfdata.Detect(head), bytes.Contains(head, []byte("PERF_RECORD_MMAP")): // text of samples can be anything
-		return "samples (cairn samples says what is in them, cairn profgen and cairn flame take them with --binary)"
+		return "samples (cairn samples describes them, cairn profgen and cairn flame read them with --binary)"
 	case len(head) == 0:
 		return "empty"
 	}
-	return "nothing that cairn knows"
+	return "not in a format that cairn knows"
 }
 
 // maxFile bounds the files that are read whole.

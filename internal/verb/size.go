@@ -23,7 +23,7 @@ func (v *SizeFlag) Set(text string) error {
 	}
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil || unit < 0 || n == 0 || bits.Len64(n)+10*unit > 62 {
-		return fmt.Errorf("%q is no size: 64MB, 2GB", text)
+		return fmt.Errorf("%q is not a size such as 64MB or 2GB", text)
 	}
 	*v = SizeFlag(n << (10 * unit))
 	return nil

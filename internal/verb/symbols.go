@@ -14,7 +14,7 @@ func BoltSymbols(bin *objfile.File) ([]export.Symbol, error) {
 		return nil, err
 	}
 	if len(syms) == 0 {
-		return nil, fmt.Errorf("%s: no symbols: give the binary that was not stripped", bin.Path())
+		return nil, fmt.Errorf("%s: no symbols: give the unstripped binary", bin.Path())
 	}
 	out := make([]export.Symbol, len(syms))
 	for i, s := range syms {

@@ -20,7 +20,7 @@ import (
 )
 
 // ErrNone: neither the cache nor a server has the file, or no server is set.
-var ErrNone = errors.New("not in debuginfod's cache, nor on a server of DEBUGINFOD_URLS")
+var ErrNone = errors.New("not in the debuginfod cache or on a server of DEBUGINFOD_URLS")
 
 const (
 	fileName       = "debuginfo"

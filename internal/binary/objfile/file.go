@@ -172,7 +172,7 @@ func (f *File) read(s *elf.Section) (data []byte, err error) {
 		return nil, fmt.Errorf("%d bytes exceed %d", s.Size, uint64(maxSectionSize))
 	}
 	if s.Flags&elf.SHF_COMPRESSED != 0 && s.Size/maxInflate > s.FileSize {
-		return nil, fmt.Errorf("%d bytes compressed to %d are not believable", s.Size, s.FileSize)
+		return nil, fmt.Errorf("%d bytes compressed to %d are not plausible", s.Size, s.FileSize)
 	}
 	data, err = s.Data()
 	if err == nil && uint64(len(data)) != s.Size {

@@ -100,7 +100,7 @@ func (im *Image) applyAll(table *imageSection, target uint32, data []byte) error
 		size += im.word
 	}
 	if n := len(raw) % size; n > 0 {
-		return fmt.Errorf("offset %#x: the last %d bytes are no whole entry of %d", table.offset+uint64(len(raw)-n), n, size)
+		return fmt.Errorf("offset %#x: the last %d bytes are not a complete entry of %d", table.offset+uint64(len(raw)-n), n, size)
 	}
 	for ; len(raw) > 0; raw = raw[size:] {
 		f := im.fields(raw)

@@ -29,7 +29,7 @@ func (f *File) SetDebugFile(path string) error {
 	}
 	defer d.Close()
 	if id, err := f.BuildID(); err == nil && !d.hasID(string(id)) {
-		return fmt.Errorf("%s: it is not of the build of %s, as build ids say", path, f.path)
+		return fmt.Errorf("%s: its build id differs from that of %s", path, f.path)
 	}
 	f.debugFile = path
 	return nil

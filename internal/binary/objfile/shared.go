@@ -34,10 +34,10 @@ func (f *File) Shared() (*Shared, error) {
 	for _, p := range f.elf.Progs {
 		switch p.Type {
 		case elf.PT_TLS:
-			return nil, fmt.Errorf("%s: it has memory for each thread", f.path)
+			return nil, fmt.Errorf("%s: has thread-local storage", f.path)
 		case elf.PT_LOAD:
 			if p.Vaddr > maxShared || p.Memsz > maxShared-p.Vaddr || p.Filesz > p.Memsz {
-				return nil, fmt.Errorf("%s: segment at %#x of %d bytes is not believable", f.path, p.Vaddr, p.Memsz)
+				return nil, fmt.Errorf("%s: segment at %#x of %d bytes is not plausible", f.path, p.Vaddr, p.Memsz)
 			}
 			end := p.Vaddr + p.Memsz
 			if end > uint64(len(s.Image)) {

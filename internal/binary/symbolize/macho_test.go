@@ -28,7 +28,7 @@ func TestMachO(t *testing.T) {
 			o := load(t, filepath.Join(dir, "p.o"), 0)
 			comparePlain(t, o, true)
 			compareMachO(t, o)
-			if len(o.Notes) != 1 || !strings.Contains(o.Notes[0], "not linked") {
+			if len(o.Notes) != 1 || !strings.Contains(o.Notes[0], "unlinked object") {
 				t.Errorf("notes: %v", o.Notes)
 			}
 			tool(t, "ld64.lld-22")

@@ -63,7 +63,7 @@ func TestMachines(t *testing.T) {
 			} else {
 				o := load(t, object, 0)
 				comparePlain(t, o, m.lines)
-				if len(o.Notes) != 1 || !strings.Contains(o.Notes[0], "not linked") {
+				if len(o.Notes) != 1 || !strings.Contains(o.Notes[0], "unlinked object") {
 					t.Errorf("notes: %v", o.Notes)
 				}
 			}

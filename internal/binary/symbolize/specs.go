@@ -48,7 +48,7 @@ func ParseSpec(text string) (Spec, error) {
 		return Spec{}, fmt.Errorf("%s: %w", text, err)
 	}
 	if m[2] == "" {
-		return Spec{}, fmt.Errorf("%s: which file is object %d? (NUMBER=FILE)", text, n)
+		return Spec{}, fmt.Errorf("%s: no file given for object %d (NUMBER=FILE)", text, n)
 	}
 	return Spec{Object: n, Numbered: true, Path: m[2]}, nil
 }
@@ -97,7 +97,7 @@ func LoadAll(specs []Spec) (*Program, error) {
 		p.Objects = append(p.Objects, o)
 	}
 	if n := len(p.Objects); n > 0 && p.Objects[n-1].Number >= fdrObjects {
-		p.Notes = append(p.Notes, fmt.Sprintf("objects go up to %d: logs of the flight data recorder tell only %d apart, so that theirs of object %d count as object 0, and so on; basic logs tell all",
+		p.Notes = append(p.Notes, fmt.Sprintf("object numbers go up to %d: logs of the flight data recorder distinguish only %d objects, so object %d is recorded as object 0, and so on; basic logs distinguish all",
 			p.Objects[n-1].Number, fdrObjects, fdrObjects))
 	}
 	return p, nil

@@ -28,7 +28,7 @@ func TestParseSpec(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                         "has no name",
-		"3=":                       "3=: which file is object 3?",
+		"3=":                       "3=: no file given for object 3",
 		"256=x":                    "256=x: objects have numbers from 0 to 255, not 256",
 		"9999999999999999999999=x": "objects have numbers from 0 to 255",
 	} {
@@ -76,7 +76,7 @@ func TestLoadAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "logs of the flight data recorder tell only 16 apart") {
+	if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "logs of the flight data recorder distinguish only 16 objects") {
 		t.Errorf("notes of 16 objects: %q", p.Notes)
 	}
 	if p, err := LoadAll([]Spec{{Path: app}, {15, true, lib}}); err != nil || len(p.Notes) != 0 {
@@ -119,11 +119,11 @@ func TestLoadErrors(t *testing.T) {
 	run(t, dir, "objcopy --add-section xray_instr_map=p.c plain short")
 	for path, want := range map[string]string{
 		filepath.Join(dir, "plain"):           "plain: no instrumentation map (xray_instr_map): it was not built with -fxray-instrument",
-		filepath.Join(dir, "short"):           "the last 29 bytes are no whole entry of 32 (cut off?)",
+		filepath.Join(dir, "short"):           "the last 29 bytes are not a complete entry of 32 (truncated file?)",
 		write(t, dir, "text", "hello\n"):      "text: not an ELF file nor Mach-O, nor an instrumentation map in YAML",
 		write(t, dir, "empty", ""):            "empty: not an ELF file nor Mach-O, nor",
 		write(t, dir, "bad.yaml", "---\nx\n"): "bad.yaml: line 2: not a row of an instrumentation map",
-		write(t, dir, "big.yaml", "- { id: 0x1000000, address: 1, function: 1, kind: function-exit }\n"): "big.yaml: function 16777216: numbers within an object go to 16777215",
+		write(t, dir, "big.yaml", "- { id: 0x1000000, address: 1, function: 1, kind: function-exit }\n"): "big.yaml: function 16777216: function ids within an object go up to 16777215",
 		dir: "is a directory",
 	} {
 		if _, err := Load(path, 0); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

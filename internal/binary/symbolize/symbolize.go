@@ -143,7 +143,7 @@ func (o *Object) loadYAML() error {
 	o.Funcs = make(trace.Funcs, len(funcs))
 	for _, f := range funcs {
 		if f.ID > xraymap.MaxFunctions {
-			return fmt.Errorf("%s: function %d: numbers within an object go to %d", o.Path, f.ID, xraymap.MaxFunctions)
+			return fmt.Errorf("%s: function %d: function ids within an object go up to %d", o.Path, f.ID, xraymap.MaxFunctions)
 		}
 		o.Funcs[trace.MakeFuncID(o.Number, f.ID)] = trace.Func{Name: f.Name, Addr: f.Address, Object: filepath.Base(o.Path)}
 	}
@@ -163,7 +163,7 @@ func (o *Object) loadProgram() error {
 	}
 	o.Notes = append(o.Notes, o.Map.Notes...)
 	if im.Relocatable() {
-		o.notef("an object that is not linked: the numbers are those of this object alone, not of a program that it is linked into, and the addresses are made up")
+		o.notef("an unlinked object: function ids and addresses differ from those of a program that it is linked into")
 	}
 	return o.name(im)
 }
@@ -237,7 +237,7 @@ func (o *Object) name(im *objfile.Image) error {
 		o.placeByLines()
 	}
 	if unnamed > 0 {
-		o.notef("%d of %d functions have no name (is it stripped? put its debug file beside it)", unnamed, len(funcs))
+		o.notef("%d of %d functions have no name; if the binary is stripped, put its debug file beside it", unnamed, len(funcs))
 	}
 	return nil
 }

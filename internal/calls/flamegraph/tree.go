@@ -166,7 +166,7 @@ type drawing struct {
 // that is drawn.
 func (t *tree) prune(o *Options, measures []int) (*drawing, error) {
 	if len(t.nodes) > math.MaxInt32-1 {
-		return nil, errors.New("more than 2,147,483,646 stacks: draw single threads")
+		return nil, errors.New("more than 2,147,483,646 stacks: draw threads one by one")
 	}
 	sides := make([]weights, len(t.sides))
 	for k := range sides {

@@ -39,7 +39,7 @@ func New(ctx context.Context, data *Data) (*DB, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return nil, fmt.Errorf("making the database: %w", plain(err))
+	return nil, fmt.Errorf("writing the database: %w", plain(err))
 }
 
 func (db *DB) fill(ctx context.Context, data *Data, x *index) error {

@@ -96,18 +96,18 @@ var reading = []string{"SELECT", "WITH", "VALUES", "EXPLAIN"}
 // writes all the same ("WITH ... DELETE") the connection refuses.
 func checkQuery(query string) error {
 	if strings.ContainsRune(query, 0) {
-		return errors.New("the SQL has a zero byte in it")
+		return errors.New("the SQL contains a zero byte")
 	}
 	at := blank(query, 0)
 	if at == len(query) {
 		return errors.New("the SQL is empty")
 	}
 	if !LooksLikeQuery(query) {
-		return fmt.Errorf("the database can only be read: write SELECT, WITH, VALUES or EXPLAIN, not %q", clip(query[at:]))
+		return fmt.Errorf("the database is read-only: use SELECT, WITH, VALUES or EXPLAIN, not %q", clip(query[at:]))
 	}
 	end := statementEnd(query, at)
 	if rest := blank(query, min(end+1, len(query))); rest < len(query) {
-		return fmt.Errorf("one query at a time: a second one begins at %s", position(query, rest))
+		return fmt.Errorf("only one query is allowed: a second one begins at %s", position(query, rest))
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func explain(ctx context.Context, query string, err error) error {
 	}
 	text := plain(err).Error()
 	if text == "no such table: calls" || text == "no such table: events" {
-		return errors.New(text + " in a database that was saved: ask the log itself, or what --calls wrote")
+		return errors.New(text + " in a saved database: query the log itself, or the file that --calls wrote")
 	}
 	m := culprit.FindStringSubmatch(text)
 	if m == nil {

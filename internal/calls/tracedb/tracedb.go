@@ -100,10 +100,10 @@ func (db *DB) check(ctx context.Context) error {
 		return plain(err)
 	}
 	if id != applicationID {
-		return errors.New("an SQLite database, but not one that cairn query --save wrote")
+		return errors.New("an SQLite database that was not written by cairn query --save")
 	}
 	if version > SchemaVersion {
-		return fmt.Errorf("schema %d is newer than what this cairn knows (%d)", version, SchemaVersion)
+		return fmt.Errorf("schema %d is newer than the supported one (%d)", version, SchemaVersion)
 	}
 	return nil
 }

@@ -256,7 +256,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	defer file.Close()
 	other := filepath.Join(dir, "other.db")
-	only := `the database can only be read: write SELECT, WITH, VALUES or EXPLAIN, not `
+	only := `the database is read-only: use SELECT, WITH, VALUES or EXPLAIN, not `
 	tests := []struct{ query, want string }{
 		{"DELETE FROM functions", only + `"DELETE FROM functions"`},
 		{"-- select\n/* select */ drop table functions", only + `"drop table functions"`},
@@ -265,13 +265,13 @@ func TestReadOnly(t *testing.T) {
 		{"PRAGMA query_only=0", only},
 		{"WITH x AS (SELECT 1) DELETE FROM functions", "the database can only be read"},
 		{"WITH x AS (SELECT 1) INSERT INTO meta SELECT 'a', 'b'", "the database can only be read"},
-		{"SELECT 1; DELETE FROM functions", "one query at a time: a second one begins at column 11"},
-		{"SELECT ';' /* ; */ -- ;\n;\n select 2", "one query at a time: a second one begins at line 3, column 2"},
+		{"SELECT 1; DELETE FROM functions", "only one query is allowed: a second one begins at column 11"},
+		{"SELECT ';' /* ; */ -- ;\n;\n select 2", "only one query is allowed: a second one begins at line 3, column 2"},
 		{"SELECT load_extension('/tmp/x.so')", "not authorized"},
 		{"SELECT * FROM pragma_query_only(0)", "too many arguments on pragma_query_only() - max 0"},
 		{"", "the SQL is empty"},
 		{" ; -- nothing", "the SQL is empty"},
-		{"SELECT 1\x00", "the SQL has a zero byte in it"},
+		{"SELECT 1\x00", "the SQL contains a zero byte"},
 		{"SELEC 1", only + `"SELEC 1"`},
 	}
 	for _, db := range []*DB{memory, file} {
@@ -393,8 +393,8 @@ func TestOpenErrors(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"foreign.db", foreign, "an SQLite database, but not one that cairn query --save wrote"},
-		{"newer.db", newer, "schema 2 is newer than what this cairn knows (1)"},
+		{"foreign.db", foreign, "an SQLite database that was not written by cairn query --save"},
+		{"newer.db", newer, "schema 2 is newer than the supported one (1)"},
 		{"text.db", []byte(strings.Repeat("no database ", 100)), "file is not a database"},
 		{"cut.db", data[:60], "database disk image is malformed"},
 	}

@@ -26,23 +26,25 @@ func Build(s *verb.Streams) *cobra.Command {
 	var way string
 	c := &cobra.Command{
 		Use:   "build [flags] -- COMMAND ARGS...",
-		Short: "Run a whole build, with probes or by a profile",
-		Long: `build runs a build command so that what it compiles is instrumented as by cairn cc,
-and says at the end what was: files, functions, blocks, and what was left alone
-and why. Nothing of the build is edited, and nothing of cairn stays in what it
-remembers: a tree that CMake or configure prepared before is as good as a new one.
+		Short: "Run a build command and instrument it or optimise it by a profile",
+		Long: `build runs a build command and instruments what it compiles, as cairn cc does. At
+the end it prints a summary: how many files, functions and blocks were instrumented,
+and what was not and why. It edits no file of the build. Trees that CMake or
+configure prepared earlier need not be configured again, and do not refer to cairn
+afterwards.
 
-A library in all programs of the build (LD_PRELOAD) catches compilers and linkers,
-whoever starts them and by whatever path. Where there is none (no C compiler to
-make it with, a compiler that is linked statically), and with --catch path, wrappers
-on PATH do: compilers that the environment names (CC, CXX, FC, LD...) are wrapped as
-well, those that a build starts by an absolute path of its own are not caught.
+Compilers and linkers are intercepted by a library that is loaded into every program
+of the build (LD_PRELOAD), whoever starts them and by whatever path. Where the
+library cannot be used (no C compiler to build it with, a statically linked
+compiler), and with --catch path, wrappers on PATH are used instead. Compilers that
+environment variables name (CC, CXX, FC, LD...) are then wrapped too; compilers that
+the build starts by an absolute path of its own are not intercepted.
 
-A build in which nothing was compiled fails: it was up to date, or its compilers
-could not be caught. --allow-nothing is for those where that may be.
+A build that compiles nothing is an error: either it was up to date, or its
+compilers could not be intercepted. --allow-nothing accepts such builds.
 
-With --use nothing is instrumented: what the build compiles and links is laid
-out by a profile, as by cairn cc --use.`,
+With --use nothing is instrumented. The build's code is laid out by a profile, as
+cairn cc --use does.`,
 		Example: `  cairn build -- make -j2
   cairn build --mode full -- sh -c './configure && make'
   cairn build --mode block -- sh -c 'cmake -B out . && cmake --build out'
@@ -50,7 +52,7 @@ out by a profile, as by cairn cc --use.`,
   cairn build --use app.mip -- make -B`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return verb.Usagef("build: no command given; write: cairn build -- make")
+				return verb.Usagef("build: no command given; use: cairn build -- make")
 			}
 			return nil
 		},
@@ -59,10 +61,10 @@ out by a profile, as by cairn cc --use.`,
 				return err
 			}
 			if b.certificate != "" && !f.Shim.Prove {
-				return verb.Usagef("--certificate writes what --prove found: give --prove, too")
+				return verb.Usagef("--certificate needs --prove")
 			}
 			if way != catchPreload && way != catchPath {
-				return verb.Usagef("--catch %s: there is preload and path", way)
+				return verb.Usagef("--catch %s: must be preload or path", way)
 			}
 			b.opts = toolchain.WrapperOptions{Shim: f.Shim}
 			return runBuild(c.Context(), &b, way, args)
@@ -71,9 +73,9 @@ out by a profile, as by cairn cc --use.`,
 	c.Flags().SetInterspersed(false)
 	f.Register(c.Flags())
 	f.RegisterUse(c.Flags())
-	c.Flags().StringVar(&way, "catch", catchPreload, "how compilers are caught: `preload`, by a library in all programs of the build, or path, by wrappers on PATH")
+	c.Flags().StringVar(&way, "catch", catchPreload, "how to intercept compilers: `preload`, by a library loaded into every program of the build, or path, by wrappers on PATH")
 	c.Flags().BoolVar(&b.nothing, "allow-nothing", false, "succeed if nothing was compiled")
-	c.Flags().StringVar(&b.certificate, "certificate", "", "with --prove: write what was proved of each object to this `file`, as JSON")
+	c.Flags().StringVar(&b.certificate, "certificate", "", "with --prove: write the result for each object to this `file`, as JSON")
 	c.Flags().BoolVar(&b.asJSON, "json", false, "print the summary as JSON on standard output")
 	return c
 }
@@ -164,7 +166,7 @@ func (b *build) summary() error {
 // noteRaws says what programs of the build recorded in vain.
 func (b *build) noteRaws() {
 	if entries, err := os.ReadDir(b.raws); b.raws != "" && err == nil && len(entries) > 0 {
-		verb.Note(b.s, "programs that ran in the build recorded %s, which are not kept: set CAIRN_DIR to keep such", verb.Plural(len(entries), "file"))
+		verb.Note(b.s, "instrumented programs that ran during the build wrote %s, which are discarded; set CAIRN_DIR to keep them", verb.Plural(len(entries), "file"))
 	}
 }
 

@@ -64,7 +64,7 @@ func (b *build) environment(ctx context.Context, way string) (env []string, end 
 				return append(env, more...), end, nil
 			}
 		}
-		verb.Note(b.s, "build: compilers are caught through PATH alone, and none that is started by an absolute path: %v", why)
+		verb.Note(b.s, "build: intercepting compilers through PATH only, not those started by an absolute path: %v", why)
 	}
 	more, err := b.pathEnvironment(dir)
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *build) environment(ctx context.Context, way string) (env []string, end 
 	return append(env, more...), end, err
 }
 
-// preloadEnvironment has the loader put the library that catches compilers into each
+// preloadEnvironment has the loader put the library that intercepts compilers into each
 // program of the build. tmp is a directory for as long as that takes.
 func preloadEnvironment(ctx context.Context, tmp string) (env []string, err error) {
 	library, err := catchLibrary(ctx)
@@ -137,7 +137,7 @@ func staticCompiler() error {
 
 // catchLibrary returns the path of the library, which it builds on first use.
 func catchLibrary(ctx context.Context) (string, error) {
-	why := errors.New("there is no C compiler (cc, gcc, clang) on PATH to make the library with that catches more")
+	why := errors.New("no C compiler (cc, gcc, clang) on PATH to build the library that intercepts the others")
 	for _, name := range []string{"cc", "gcc", "clang"} {
 		path, err := toolchain.RealTool(name)
 		if err != nil {
@@ -147,7 +147,7 @@ func catchLibrary(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		dir, err := toolchain.Cached("catch-", "the library that catches compilers", c, toolchain.ShimOptions{}, func(tmp, _ string) error {
+		dir, err := toolchain.Cached("catch-", "the library that intercepts compilers", c, toolchain.ShimOptions{}, func(tmp, _ string) error {
 			return buildCatchLibrary(ctx, tmp, c)
 		})
 		if err == nil {

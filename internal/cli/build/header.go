@@ -13,10 +13,10 @@ func Header(s *verb.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "header [-o cairn.h]",
 		Short: "Print cairn.h, the header for instrumented programs",
-		Long: `header prints cairn.h: cairn_dump, cairn_reset, CAIRN_SKIP and the marks for
-spikes, which docs/markup.md lists. Compilers run through cairn cc or cairn
-build find <cairn.h> by themselves; keep a copy in your sources so that they
-compile without cairn as well.`,
+		Long: `header prints cairn.h, which declares cairn_dump, cairn_reset, CAIRN_SKIP and the
+marks for spikes that docs/markup.md lists. Compilers run through cairn cc or cairn
+build find <cairn.h> without further flags; keep a copy in your sources so that they
+also compile without cairn.`,
 		Example: "  cairn header -o include/cairn.h",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

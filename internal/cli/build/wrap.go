@@ -32,29 +32,28 @@ func Wrap(s *verb.Streams) *cobra.Command {
 	var f wrapFlags
 	c := &cobra.Command{
 		Use:   "wrap NAME[,NAME...] [flags] -o wrap.c | wrap NAME[,NAME...] [flags] -- COMPILER ARGS...",
-		Short: "Time functions whose code cannot be compiled again",
-		Long: `wrap makes a function around each function named, which a linker's --wrap puts
-in its callers' way: its calls are timed as those of a program that cairn cc
---mode spike built, though its own code is left as it is. The command behind --
-links with them; -o writes their source.
+		Short: "Time functions that cannot be recompiled",
+		Long: `wrap generates a wrapper for each named function and makes the linker redirect calls
+to it (--wrap). The wrapper times calls as code built with cairn cc --mode spike
+does, but the function itself is not recompiled. With a command after --, wrap runs
+that link with the wrappers added; -o writes the source of the wrappers.
 
-A wrapper is a C function where the types of the parameters are known: from
---prototype, from the debug information of the --from files, or of the objects of
-the link, or because the function is one of the C library that cairn knows. Where
-they are not, or C cannot pass them on (a variable number of them), the function's
-return address is swapped while it runs, and nothing else is touched. Where shadow
-stacks (CET) are on, such calls are not timed.
+A wrapper is a C function if the parameter types are known: from --prototype, from
+the debug information of the --from files or of the objects of the link, or because
+cairn knows the function from the C library. If the types are not known, or C cannot
+forward the parameters (a variable number of them), the wrapper replaces the return
+address while the function runs, and touches nothing else. Where shadow stacks (CET)
+are enabled, such calls are not timed.
 
-NAME may be a C++ function as people write it, with its parameters where there
-are several of that name. Give the mangled name where there is no link to look
-it up in.
+NAME may be a C++ function as written in source, with its parameters if several
+functions have that name. If there is no link to look it up in, give the mangled name.
 
-Not every call can be redirected, and linkers do not say which are not. wrap
-looks through the objects of the link and names: calls within the object that
-defines the function (only lld redirects those), functions that gcc -flto
-resolved before, static functions, other names of the function, calls within
-shared libraries. Where nothing at all would be redirected, it fails. Calls that
-the compiler inlined are gone before any linker sees them.
+Not every call can be redirected, and linkers do not report which are not. wrap
+examines the objects of the link and reports: calls within the object that defines
+the function (only lld redirects those), functions that gcc -flto already resolved,
+static functions, other names of the function, calls within shared libraries. It
+fails if no call at all would be redirected. Calls that the compiler inlined cannot
+be seen in the objects and are not reported.
 
 The program writes a log as in mode spike: see cairn spikes.`,
 		Example: `  cairn wrap malloc,free -- gcc -o app main.o util.o
@@ -63,7 +62,7 @@ The program writes a log as in mode spike: see cairn spikes.`,
   cairn wrap frob --prototype 'int frob(const char *, size_t)' -o wrap.c`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return verb.Usagef("wrap: which functions? Write: cairn wrap malloc,free -- gcc -o app main.o")
+				return verb.Usagef("wrap: no function given; use: cairn wrap malloc,free -- gcc -o app main.o")
 			}
 			return nil
 		},
@@ -77,11 +76,11 @@ The program writes a log as in mode spike: see cairn spikes.`,
 	}
 	fl := c.Flags()
 	fl.StringArrayVar(&f.from, "from", nil, "take types from the debug information of this `file`: an object, archive, library or program; repeatable")
-	fl.StringArrayVar(&f.prototypes, "prototype", nil, "the function is declared like this, such as `'void *malloc(size_t)'`; repeatable")
+	fl.StringArrayVar(&f.prototypes, "prototype", nil, "prototype of a function to wrap, such as `'void *malloc(size_t)'`; repeatable")
 	fl.StringVarP(&f.out, "output", "o", "", "write the wrappers to this `file`; - for standard output")
-	fl.StringVar(&f.threshold, "threshold", "", "calls that take longer are spikes, unless the environment says otherwise, such as `5ms`")
-	fl.StringVar(&f.defaultDir, "default-dir", ".", "where the program writes its log while CAIRN_DIR is unset; none for nowhere")
-	fl.BoolVar(&f.force, "force", false, "link even if a wrapper would see no call")
+	fl.StringVar(&f.threshold, "threshold", "", "report calls that take longer, such as `5ms`; the environment overrides it")
+	fl.StringVar(&f.defaultDir, "default-dir", ".", "directory for the log if CAIRN_DIR is not set; none for no log")
+	fl.BoolVar(&f.force, "force", false, "link even if no call would be redirected to a wrapper")
 	return c
 }
 
@@ -95,10 +94,10 @@ func (f *wrapFlags) run(ctx context.Context, s *verb.Streams, lists, command []s
 		names = append(names, more...)
 	}
 	if len(names) == 0 {
-		return verb.Usagef("wrap: which functions? Write: cairn wrap malloc,free -- gcc -o app main.o")
+		return verb.Usagef("wrap: no function given; use: cairn wrap malloc,free -- gcc -o app main.o")
 	}
 	if f.out == "" && len(command) == 0 {
-		return verb.Usagef("wrap: give the link behind --, or write the wrappers with -o wrap.c")
+		return verb.Usagef("wrap: give the link command after --, or write the wrappers with -o wrap.c")
 	}
 	var link *wrapLink
 	if len(command) > 0 {
@@ -164,7 +163,7 @@ func (f *wrapFlags) judge(s *verb.Streams, asked string, names []string, link *w
 		verb.Note(s, "wrap: %s: %s", asked, why)
 		return names, nil
 	}
-	return nil, fmt.Errorf("wrap: %s: nothing would be wrapped: %s; --force links all the same", asked, why)
+	return nil, fmt.Errorf("wrap: %s: no call would be redirected: %s; use --force to link anyway", asked, why)
 }
 
 // link compiles the wrappers and runs the link with them. They come first, so
@@ -231,10 +230,10 @@ func parseCC(command []string) (flags, compiler []string, err error) {
 		return nil, nil, verb.Usagef("wrap: cairn cc: %w", err)
 	}
 	if mode := set.Lookup("mode"); mode.Changed && !toolchain.MeasuresTime(mode.Value.String()) {
-		return nil, nil, verb.Usagef("wrap: --mode %s measures no time, and wrappers do: take mode spike", mode.Value)
+		return nil, nil, verb.Usagef("wrap: --mode %s does not measure time; use mode spike", mode.Value)
 	}
 	if compiler = set.Args(); len(compiler) == 0 {
-		return nil, nil, verb.Usagef("wrap: no compiler behind cairn cc")
+		return nil, nil, verb.Usagef("wrap: no compiler after cairn cc")
 	}
 	return command[2 : len(command)-len(compiler)], compiler, nil
 }
@@ -245,7 +244,7 @@ func checkLink(cmd *driver.Command, name string) error {
 		return fmt.Errorf("wrap: %s", cmd.Refusal)
 	}
 	if !cmd.Links {
-		return verb.Usagef("wrap: %s links nothing with these arguments, and wrapping is done by the linker: give the command that links the program", name)
+		return verb.Usagef("wrap: %s does not link with these arguments; give the command that links the program", name)
 	}
 	return nil
 }

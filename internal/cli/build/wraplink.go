@@ -63,7 +63,7 @@ func newWrapLink(ctx context.Context, command []string) (*wrapLink, error) {
 			o.LTO = objfile.NoLTO // its machine code is taken
 			o.Names = slices.DeleteFunc(o.Names, func(n objfile.LinkName) bool { return n.LTO })
 		case o.LTO == objfile.Bitcode && !l.view.LLD:
-			return nil, fmt.Errorf("wrap: %s is bitcode, and of what that defines only lld redirects all calls: link with clang -fuse-ld=lld", wrap.Title(o))
+			return nil, fmt.Errorf("wrap: %s is bitcode, and only lld redirects all calls of functions defined in bitcode: link with clang -fuse-ld=lld", wrap.Title(o))
 		}
 	}
 	return l, nil
@@ -161,7 +161,7 @@ func (f *wrapFlags) functions(s *verb.Streams, names []string, link *wrapLink) (
 		out = append(out, fn)
 	}
 	for name := range given {
-		return nil, verb.Usagef("wrap: --prototype is of %s, which is not among the functions to wrap", name)
+		return nil, verb.Usagef("wrap: --prototype names %s, which is not one of the functions to wrap", name)
 	}
 	return out, nil
 }

@@ -37,12 +37,12 @@ func Account(s *verb.Streams) *cobra.Command {
 	var f accountFlags
 	c := &cobra.Command{
 		Use:   "account LOG... [flags]",
-		Short: "Tell what each function cost in a trace",
-		Long: `account prints a table of the functions in logs of calls: how often each was
-called, the shortest, median, 90th and 99th percentile and longest of its calls,
-the time of all of them with their callees (total), and without (self). Logs and
-threads are taken together; a function that calls itself is counted once in its
-total, unless --recursive asks for the sum of all calls, as llvm-xray prints it.
+		Short: "Print calls and times of each function in logs of calls",
+		Long: `account prints a table of the functions in logs of calls: the number of calls, the
+shortest, median, 90th and 99th percentile and longest call, the time of all calls
+including callees (total) and excluding them (self). All logs and threads are summed.
+Total counts a recursive function once, unless --recursive asks for the sum of all
+calls, as llvm-xray prints it.
 
 Percentiles are exact up to 32 calls and at most 1.6 % off beyond. The column "no
 exit" counts calls whose end is not in the log; their times are lower bounds.
@@ -58,13 +58,13 @@ CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 	f.RegisterShort(c)
 	c.Flags().StringVar(&f.sort, "sort", "total", "order of the functions: `key` is "+keyList(append(costNames(), "name", "id")))
 	verb.OtherWord(c, "sort", "by") // as it is called in cairn stacks
-	c.Flags().BoolVar(&f.reverse, "reverse", false, "turn the order round")
+	c.Flags().BoolVar(&f.reverse, "reverse", false, "reverse the order")
 	c.Flags().IntVar(&f.top, "top", 0, "only the first `n` functions; 0 for all")
 	verb.RegisterRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
 	c.Flags().BoolVar(&f.csv, "csv", false, "print comma-separated values (RFC 4180)")
-	c.Flags().BoolVar(&f.recursive, "recursive", false, "count the time of calls within calls of the same function again")
-	c.Flags().BoolVar(&f.only, "recursive-calls-only", false, "only calls within calls of the same function, and those that have such calls within")
-	c.Flags().BoolVar(&f.perThread, "per-thread", false, "a table for each thread")
+	c.Flags().BoolVar(&f.recursive, "recursive", false, "count the time of recursive calls again")
+	c.Flags().BoolVar(&f.only, "recursive-calls-only", false, "only recursive calls and the calls that contain them")
+	c.Flags().BoolVar(&f.perThread, "per-thread", false, "print a table for each thread")
 	return c
 }
 
@@ -142,7 +142,7 @@ func (f *accountFlags) order() (func(a, b accountRow) int, error) {
 	case f.sort == "id" || f.sort == "funcid":
 		compare = func(a, b accountRow) int { return cmp.Compare(a.Function.Func, b.Function.Func) }
 	default:
-		return nil, verb.Usagef("--sort %s: there is %s", f.sort, keyList(append(costNames(), "name", "id")))
+		return nil, verb.Usagef("--sort %s: must be one of %s", f.sort, keyList(append(costNames(), "name", "id")))
 	}
 	if f.reverse {
 		forward := compare
@@ -166,7 +166,7 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 		return err
 	}
 	if f.Json && f.csv {
-		return verb.Usagef("--json and --csv: choose one")
+		return verb.Usagef("--json and --csv cannot be used together")
 	}
 	order, err := f.order()
 	if err != nil {
@@ -255,7 +255,7 @@ func (f *accountFlags) writeText(s *verb.Streams, tables []accountTable, logs *T
 		}
 	}
 	if shown == 0 {
-		verb.Note(s, "no function to show")
+		verb.Note(s, "no functions to show")
 	}
 	return nil
 }

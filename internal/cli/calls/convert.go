@@ -31,7 +31,7 @@ type traceFormat struct {
 func traceFormats() []traceFormat {
 	return []traceFormat{
 		{"chrome", "JSON for ui.perfetto.dev and chrome://tracing", []string{".json"}, false, false, (*converter).chrome},
-		{"perfetto", "for ui.perfetto.dev and trace_processor, a sixth of the size", []string{".perfetto-trace", ".pftrace", ".perfetto"}, true, false, (*converter).perfetto},
+		{"perfetto", "for ui.perfetto.dev and trace_processor, a sixth of the size of chrome", []string{".perfetto-trace", ".pftrace", ".perfetto"}, true, false, (*converter).perfetto},
 		{"speedscope", "for speedscope.app", []string{".speedscope.json", ".speedscope"}, false, false, (*converter).speedscope},
 		{"pprof", "calls and times by stack, for go tool pprof", []string{".pb", ".pprof"}, true, true, (*converter).pprof},
 		{"folded", "a line for each stack, for flamegraph.pl and others", []string{".folded", ".txt"}, false, true, (*converter).folded},
@@ -57,21 +57,21 @@ func Convert(s *verb.Streams) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "convert LOG... -o FILE",
-		Short: "Write logs of calls in the formats of other viewers and tools",
-		Long: `convert writes logs of calls in another format. The suffix of FILE says which,
-or --format; .gz or .zst behind it compresses the file.
+		Short: "Convert logs of calls to formats of other tools",
+		Long: `convert writes logs of calls in another format, selected by the suffix of FILE or by
+--format; a further suffix .gz or .zst compresses the file.
 
 ` + formats.String() + `
-The first three have every call, to the nanosecond; chrome and perfetto also have
-arguments and custom and typed events. Calls without an exit end where cairn stacks
-has them end. Browsers get slow with some millions of calls: perfetto takes most,
-and speedscope with --sums has the stacks of a log of any length.
+The first three contain every call, to the nanosecond; chrome and perfetto also contain
+arguments and custom and typed events. Calls without an exit end as in cairn stacks.
+Browsers get slow with some millions of calls: perfetto can handle the most, and
+speedscope with --sums has the stacks of a log of any length.
 
-pprof, folded and --sums have what the stacks cost: the calls that ended there and
-the time spent in the innermost function itself. Of stacks deeper than 512 the
-middle is left out.
+pprof, folded and --sums contain one entry per stack: the number of calls and the
+time spent in the innermost function itself. In stacks deeper than 512 the middle is
+omitted.
 
-yaml and raw have one log, record by record, in the order of time, with the log's ticks;
+yaml and raw contain one log, record by record in time order, with the log's ticks;
 raw has no arguments and events.`,
 		Example: `  cairn convert --map ./app xray-log.app.* -o app.json.gz
   cairn convert --map ./app log -o app.pb.gz && go tool pprof -http : app.pb.gz
@@ -91,9 +91,9 @@ raw has no arguments and events.`,
 	f.Register(c)
 	c.Flags().StringVar(&f.to, "format", "", "`format` to write, one of the above")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	c.Flags().StringVar(&f.by, "by", "self", "folded and --sums: weigh stacks by this `key`: self or calls")
-	c.Flags().BoolVar(&f.sums, "sums", false, "speedscope: sums of stacks and not every call")
-	c.Flags().BoolVar(&f.perThread, "per-thread", false, "pprof: label stacks with their thread; folded: put it under them;\n--sums: a profile for each; yaml: one after the other")
+	c.Flags().StringVar(&f.by, "by", "self", "folded and --sums: weight of stacks: `key` is self or calls")
+	c.Flags().BoolVar(&f.sums, "sums", false, "speedscope: write sums of stacks instead of every call")
+	c.Flags().BoolVar(&f.perThread, "per-thread", false, "separate threads. pprof: as labels; folded: as the outermost frame;\n--sums: as profiles; yaml: one after the other")
 	f.names.RegisterNames(c)
 	return c
 }
@@ -117,9 +117,9 @@ func (f *convertFlags) format() (*traceFormat, error) {
 	}
 	switch {
 	case f.to != "":
-		return nil, verb.Usagef("--format %s: there is %s", f.to, strings.Join(known, ", "))
+		return nil, verb.Usagef("--format %s: must be one of %s", f.to, strings.Join(known, ", "))
 	case found == nil:
-		return nil, verb.Usagef("which format? Give --format, one of %s, or -o FILE with a suffix that tells", strings.Join(known, ", "))
+		return nil, verb.Usagef("no format given; use --format with one of %s, or -o FILE with a known suffix", strings.Join(known, ", "))
 	}
 	return found, nil
 }
@@ -131,15 +131,15 @@ func (f *convertFlags) check(c *cobra.Command, format string) error {
 	}
 	switch {
 	case f.by != "self" && f.by != "calls":
-		return verb.Usagef("--by %s: there is self and calls", f.by)
+		return verb.Usagef("--by %s: must be self or calls", f.by)
 	case f.sums && format != "speedscope":
-		return verb.Usagef("--sums is for speedscope: %s has no choice", format)
+		return verb.Usagef("--sums needs --format speedscope, not %s", format)
 	case c.Flags().Changed("by") && format != "folded" && !f.sums:
-		return verb.Usagef("--by is for folded, and speedscope with --sums: %s has no choice", format)
+		return verb.Usagef("--by needs --format folded, or speedscope with --sums, not %s", format)
 	case f.perThread && format == "raw":
-		return verb.Usagef("--per-thread: raw has the records of all threads in the order of time")
+		return verb.Usagef("--per-thread: not supported for raw, which has the records of all threads in time order")
 	case f.perThread && (format == "chrome" || format == "perfetto" || format == "parquet" || format == "speedscope" && !f.sums):
-		return verb.Usagef("--per-thread: %s always has each thread apart", format)
+		return verb.Usagef("--per-thread: not needed for %s, which always separates threads", format)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *traceFormat,
 	}
 	defer set.Close()
 	if len(set.Logs) > 1 && (x.name == "yaml" || x.name == "raw") {
-		return fmt.Errorf("%s has one log, and these are %d: convert them one by one", x.name, len(set.Logs))
+		return fmt.Errorf("%s holds one log, not %d: convert them one by one", x.name, len(set.Logs))
 	}
 	if !x.sums && !f.sums {
 		if err := set.noEvents(x.name); err != nil {
@@ -234,7 +234,7 @@ func (v *converter) raw(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	if out.Left > 0 {
-		verb.Note(v.set.Streams, "raw has no room for arguments and events: %s left out", report.Count(uint64(out.Left)))
+		verb.Note(v.set.Streams, "raw cannot hold arguments and events: %s omitted", report.Count(uint64(out.Left)))
 	}
 	return out.Close()
 }

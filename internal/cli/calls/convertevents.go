@@ -62,7 +62,7 @@ func (v *converter) speedscope(ctx context.Context, w io.Writer) error {
 	out := &scopeEvents{Writer: speedscope.NewWriter(w, v.set.Title()), unit: v.scopeUnit()}
 	err := v.events(ctx, out, func(id trace.FuncID) int { return out.Function(v.frame(id)) })
 	if err == nil && out.instants > 0 {
-		verb.Note(v.set.Streams, "%s left out: speedscope has no place for custom and typed events", verb.Plural(out.instants, "event"))
+		verb.Note(v.set.Streams, "%s omitted: speedscope cannot hold custom and typed events", verb.Plural(out.instants, "event"))
 	}
 	return err
 }
@@ -144,7 +144,7 @@ func (v *converter) events(ctx context.Context, out eventWriter, function func(t
 	}
 	v.set.noteNames(results)
 	if _, small := out.(*perfetto.Writer); !small && e.calls > manyCalls {
-		verb.Note(v.set.Streams, "%s: that is much for a browser; --format perfetto makes a smaller file, and --format speedscope --sums one of the stacks alone", verb.Plural(e.calls, "call"))
+		verb.Note(v.set.Streams, "%s: may be too large for a browser; --format perfetto writes a smaller file, and --format speedscope --sums only the stacks", verb.Plural(e.calls, "call"))
 	}
 	return out.Close()
 }

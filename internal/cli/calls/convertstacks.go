@@ -32,7 +32,7 @@ func (v *converter) groups() []stackGroup {
 func (t *TraceSet) noteDepth(results []*account.Result) {
 	for i, r := range results {
 		if depth := r.Total().MaxDepth; depth > export.MaxFrames {
-			verb.Note(t.Streams, "%s: stacks are up to %d frames deep: beyond %d the middle is left out", t.Logs[i].Info().File, depth, export.MaxFrames)
+			verb.Note(t.Streams, "%s: stacks are up to %d frames deep: the middle of stacks deeper than %d is omitted", t.Logs[i].Info().File, depth, export.MaxFrames)
 		}
 	}
 }

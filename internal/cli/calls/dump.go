@@ -33,15 +33,13 @@ func Dump(s *verb.Streams) *cobra.Command {
 	var f dumpFlags
 	c := &cobra.Command{
 		Use:   "dump LOG...",
-		Short: "Print the records of a log as they are in the file",
+		Short: "Print the records of a log in file order",
 		Long: `dump prints every record of XRay logs, basic or FDR, and of logs of mode trace, in
-the order of the file: its offset, its process and thread, and what it says. Of
-logs of mode stacks it prints the stacks, thread by thread: a number, the number of
-the caller's stack, the function, and what was counted.
-Damaged places are where they are in the file, with how much of it cannot be
-read. Blocks that are there twice are printed twice; other commands read them
-once.
-
+file order: its offset, process, thread and content. Of logs of mode stacks it prints
+the stacks, thread by thread: a number, the number of the caller's stack, the
+function, and its counts and times.
+Damage is printed at its place in the file, with the number of bytes that cannot be
+read. Blocks that occur twice are printed twice; other commands read them once.
 Times are ticks of the log's clock. --summary counts records, threads and damage
 instead. --json prints an object on each line; data is in base64.`,
 		Example: `  cairn dump xray-log.app.Ab3xYz | less
@@ -54,9 +52,9 @@ instead. --json prints an object on each line; data is in base64.`,
 	f.registerLogs(c)
 	f.DisplayFlags.Register(c)
 	f.RegisterShort(c)
-	c.Flags().StringVar(&f.from, "from", "", "begin with the record at this `offset`, or behind it")
-	c.Flags().StringVar(&f.to, "to", "", "end before this `offset`")
-	c.Flags().BoolVar(&f.summary, "summary", false, "print what the logs hold, not the records")
+	c.Flags().StringVar(&f.from, "from", "", "start at the first record at or after this `offset`")
+	c.Flags().StringVar(&f.to, "to", "", "stop before this `offset`")
+	c.Flags().BoolVar(&f.summary, "summary", false, "print a summary of each log, not its records")
 	return c
 }
 
@@ -75,7 +73,7 @@ func parseOffset(flag, text string, otherwise int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 0, 64)
 	if err != nil || n < 0 {
-		return 0, verb.Usagef("--%s %s: an offset is a number such as 4096 or 0x1000", flag, text)
+		return 0, verb.Usagef("--%s %s: must be a number such as 4096 or 0x1000", flag, text)
 	}
 	return n, nil
 }
@@ -108,7 +106,7 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 		summaries = append(summaries, sum)
 	}
 	if p.wanted == 0 {
-		verb.Note(s, "no record to show")
+		verb.Note(s, "no records to show")
 	}
 	switch {
 	case f.summary && f.Json:
@@ -129,7 +127,7 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 
 // file prints a log, or returns its summary.
 func (f *dumpFlags) file(ctx context.Context, s *verb.Streams, path string, p *recordPrinter) (*logSummary, error) {
-	file, err := OpenLogFile(s, path, "no log of calls", func(head []byte) bool { return isCalls(head) && !tracelog.DetectWindows(head) })
+	file, err := OpenLogFile(s, path, "not a log of calls", func(head []byte) bool { return isCalls(head) && !tracelog.DetectWindows(head) })
 	if err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func (s *logSummary) finish() {
 func (s *logSummary) print(w io.Writer, style report.Style) error {
 	fmt.Fprintf(w, "%s: %s, %s\n", s.File, s.Format, verb.Plural(int(s.Size), "byte"))
 	fmt.Fprintf(w, "clock: %s\n", s.clockText())
-	fmt.Fprintf(w, "there twice: %s\n", report.Count(s.Duplicates))
+	fmt.Fprintf(w, "duplicate: %s\n", report.Count(s.Duplicates))
 	fmt.Fprintf(w, "damaged: %s, %s\n", verb.Plural(s.Damaged, "place"), verb.Plural(int(s.Lost), "byte"))
 	for _, text := range s.Notes {
 		fmt.Fprintf(w, "note: %s\n", text)
@@ -179,7 +179,7 @@ func (s *logSummary) clockText() string {
 	text := fmt.Sprintf("%d ticks per second", s.Hz)
 	switch {
 	case s.Hz == 0:
-		text = "the length of a tick is not known"
+		text = "the length of a tick is unknown"
 	case s.Epoch:
 		text = "nanoseconds since 1970"
 	case s.Hz != s.HeaderHz:

@@ -27,22 +27,19 @@ func Graph(s *verb.Streams) *cobra.Command {
 	var f graphFlags
 	c := &cobra.Command{
 		Use:   "graph LOG... [flags]",
-		Short: "Draw who called whom in a trace, and what that cost",
-		Long: `graph joins the calls in logs to one graph: a node for each function, an edge for
-each pair of a caller and a callee, whatever the rest of the stack was. Nodes and
-edges can be labelled and coloured by the same numbers that cairn account has;
-those of an edge are of the calls along it. The node "outside" is where threads
-begin.
-
-A big program makes a big graph. --min-percent leaves out functions, and edges,
-whose total is below that share of the traced time; --regexp leaves out edges at
-which neither end matches.`,
+		Short: "Draw the call graph of logs of calls, with times",
+		Long: `graph draws the calls in logs as one graph: a node for each function, and an edge for
+each pair of caller and callee, whatever the rest of the stack was. Nodes and edges
+can be labelled and coloured by the columns of cairn account; for an edge these are
+of the calls along it. The node "outside" is where threads start.
+--min-percent omits functions and edges whose total is below that share of the traced
+time; --regexp omits edges of which neither end matches.`,
 		Example: `  cairn graph --map ./app --shade self --min-percent 1 xray-log.app.* | dot -Tsvg -o app.svg
   cairn graph --map ./app --format mermaid --edge-label calls xray-log.app.*`,
 		Args: verb.ExactFiles("graph", "logs of calls", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.names.Json && c.Flags().Changed("format") && f.format != "json" {
-				return verb.Usagef("--json and --format %s: choose one", f.format)
+				return verb.Usagef("--json and --format %s cannot be used together", f.format)
 			}
 			if f.names.Json {
 				f.format = "json"
@@ -56,11 +53,11 @@ which neither end matches.`,
 	c.Flags().StringVar(&f.format, "format", "dot", "`format` of the graph: dot, json or mermaid")
 	c.Flags().BoolVar(&f.names.Json, "json", false, "the same as --format json")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	c.Flags().StringVar(&f.label, "label", "total", "label nodes with this `key`: "+keys)
-	c.Flags().StringVar(&f.edgeLabel, "edge-label", "calls", "label edges with this `key`")
-	c.Flags().StringVar(&f.shade, "shade", "self", "colour nodes and edges by this `key`")
-	c.Flags().Float64Var(&f.minPercent, "min-percent", 0, "leave out what took less than this `share` of all time")
-	verb.RegisterRegexp(c, &f.pattern, "only edges from or to functions whose name matches this `pattern`")
+	c.Flags().StringVar(&f.label, "label", "total", "label of nodes: `key` is "+keys)
+	c.Flags().StringVar(&f.edgeLabel, "edge-label", "calls", "label of edges: `key`")
+	c.Flags().StringVar(&f.shade, "shade", "self", "colour of nodes and edges: `key`")
+	c.Flags().Float64Var(&f.minPercent, "min-percent", 0, "omit functions and edges with less than this `share` of all time, in percent")
+	verb.RegisterRegexp(c, &f.pattern, "only edges from or to functions that match this `pattern`")
 	f.names.RegisterNames(c)
 	return c
 }
@@ -93,7 +90,7 @@ func (f *graphFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	writers := map[string]func(io.Writer, *CostGraph) error{"dot": WriteDot, "mermaid": WriteMermaid, "json": writeGraphJSON}
 	write, ok := writers[f.format]
 	if !ok {
-		return verb.Usagef("--format %s: there is dot, json and mermaid", f.format)
+		return verb.Usagef("--format %s: must be dot, json or mermaid", f.format)
 	}
 	if !(f.minPercent >= 0 && f.minPercent <= 100) {
 		return verb.Usagef("--min-percent %v is not between 0 and 100", f.minPercent)
@@ -108,7 +105,7 @@ func (f *graphFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 		case ok:
 			*k.key = &key
 		case k.name != "none":
-			return verb.Usagef("--%s %s: there is %s", k.flag, k.name, keyList(append(costNames(), "none")))
+			return verb.Usagef("--%s %s: must be one of %s", k.flag, k.name, keyList(append(costNames(), "none")))
 		}
 	}
 	filter, err := verb.NewNameFilter(f.pattern)
@@ -131,7 +128,7 @@ func (f *graphFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	if len(g.Nodes) == 0 {
 		verb.Note(s, "the graph is empty")
 	} else if left > 0 {
-		verb.Note(s, "%s with their edges left out", verb.Plural(left, "function"))
+		verb.Note(s, "%s omitted, with all edges", verb.Plural(left, "function"))
 	}
 	return verb.WriteFile(s, f.out, func(w io.Writer) error { return write(w, &g) })
 }

@@ -47,19 +47,19 @@ func (f *TraceFlags) registerLogs(c *cobra.Command) {
 		"name functions by this `file`: the program, N=FILE for shared object N, a YAML map,\nor a list of lines \"N FILE\"; repeatable")
 	c.Flags().Var(&f.threads, "thread", "only threads with these `ids`")
 	c.Flags().Var(&f.pids, "process", "only processes with these `ids`")
-	c.Flags().Var(&f.Spike, "spike", "of logs of spikes: the calls around spike `n` only, not those around all spikes;\n0 for the last calls of each thread")
+	c.Flags().Var(&f.Spike, "spike", "for logs of spikes: only the calls around spike `n`, not around all spikes;\n0 for the last calls of each thread")
 }
 
 // Register adds those of verbs that account time to calls.
 func (f *TraceFlags) Register(c *cobra.Command) {
 	f.registerLogs(c)
 	f.selected.register(c)
-	c.Flags().IntVarP(&f.workers, "jobs", "j", 0, "work on `n` cores; 0 for all")
-	c.Flags().BoolVar(&f.dropOpen, "drop-open", false, "leave out calls that were still running when the log ended")
-	c.Flags().BoolVar(&f.upper, "upper-bound", false, "let a call without an exit end when its caller did, not at the last event seen in it")
+	c.Flags().IntVarP(&f.workers, "jobs", "j", 0, "use `n` cores; 0 for all")
+	c.Flags().BoolVar(&f.dropOpen, "drop-open", false, "omit calls that were still running when the log ended")
+	c.Flags().BoolVar(&f.upper, "upper-bound", false, "end calls without an exit when their caller ends, not at the last event seen in them")
 	f.memory = 256 << 20
-	c.Flags().Var(&f.memory, "memory", "let stacks take this `size`, 64MB or 2GB; beyond it the least count as time of their callers")
-	c.Flags().Var(&f.tails, "tail-calls", "where calls stand that a function makes by a jump at its end: as-recorded, below its\ncaller, or logical, below the function, where its code makes that certain")
+	c.Flags().Var(&f.memory, "memory", "memory for stacks, a `size` such as 64MB or 2GB; beyond it the stacks with the least time are added to their callers")
+	c.Flags().Var(&f.tails, "tail-calls", "where to show tail calls: as-recorded, below the caller of the function that jumped, or logical,\nbelow that function where its code makes this certain")
 }
 
 // idList is the value of a flag: numbers with commas between, added up where the
@@ -70,7 +70,7 @@ func (l *idList) Set(text string) error {
 	for _, word := range strings.Split(text, ",") {
 		n, err := strconv.ParseUint(word, 10, 32)
 		if err != nil {
-			return fmt.Errorf("%q is no number", word)
+			return fmt.Errorf("%q is not a number", word)
 		}
 		*l = append(*l, uint32(n))
 	}
@@ -117,7 +117,7 @@ func IsTraceLog(path string, s *verb.Streams) bool {
 	is := false
 	f, err := logfile.Open(path, s.In, func(head []byte) error {
 		is = isCalls(head)
-		return errors.New("no more is read")
+		return errors.New("the rest is not read")
 	})
 	if err == nil {
 		f.Close()
@@ -183,7 +183,7 @@ func (f *TraceFlags) Open(s *verb.Streams, args []string, names *report.Names) (
 		return nil, err
 	}
 	if len(f.threads)+len(f.pids) > 0 && !slices.ContainsFunc(t.Logs, func(l trace.Log) bool { return len(l.Threads()) > 0 }) {
-		return nil, errors.New("no log has such a thread (cairn dump --summary lists them)")
+		return nil, errors.New("no log has such a thread (cairn dump --summary lists threads)")
 	}
 	if t.Funcs, err = t.LoadFuncs(f.Maps); err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (f *TraceFlags) Open(s *verb.Streams, args []string, names *report.Names) (
 			return nil, err
 		}
 		if n := trace.Blind(t.Logs[i]); n > 0 {
-			verb.Note(s, "%s: of %s only %s before --from was read: calls that had begun before are missing, and stacks begin below them",
+			verb.Note(s, "%s: of %s only %s before --from was read: calls that began earlier are missing at the root of stacks",
 				t.Logs[i].Info().File, verb.Plural(n, "thread"), f.selected.lookback.String())
 		}
 	}
@@ -220,7 +220,7 @@ func loadMaps(s *verb.Streams, texts []string) (*symbolize.Program, error) {
 }
 
 func (t *TraceSet) openLog(path string) (trace.Log, error) {
-	file, err := OpenLogFile(t.Streams, path, "no log of calls", isCalls)
+	file, err := OpenLogFile(t.Streams, path, "not a log of calls", isCalls)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (t *TraceSet) openLog(path string) (trace.Log, error) {
 	case tracelog.DetectWindows(head):
 		log, err = t.openWindows(file)
 	case t.spike.Given:
-		return nil, verb.Usagef("--spike: %s is no log of spikes with the calls around them", file.Name)
+		return nil, verb.Usagef("--spike: %s is not a log of spikes with the calls around them", file.Name)
 	case tracelog.DetectTrace(head):
 		log, err = tracelog.OpenEvents(file, file.Size, file.Name, &t.Objects)
 	case tracelog.DetectStacks(head):
@@ -272,7 +272,7 @@ func CommonClock(logs []trace.Log) (trace.Clock, error) {
 			if first.Clock.Hz == 0 {
 				known, unknown = info, first
 			}
-			return trace.Clock{}, fmt.Errorf("%s has ticks of an unknown length, and %s has not: look at them one by one", unknown.File, known.File)
+			return trace.Clock{}, fmt.Errorf("the length of a tick is unknown in %s and known in %s: read these logs separately", unknown.File, known.File)
 		}
 	}
 	return first.Clock, nil

@@ -26,7 +26,7 @@ type TraceMapFlags struct {
 }
 
 func (f *TraceMapFlags) Register(c *cobra.Command) {
-	c.Flags().BoolVar(&f.xray, "xray", false, "print the instrumentation map, even if there is a map of cairn's own")
+	c.Flags().BoolVar(&f.xray, "xray", false, "print the instrumentation map even if the binary has cairn's own map")
 	c.Flags().StringVar(&f.format, "format", "", "print the instrumentation map in this `format`: text, yaml or json")
 	f.RegisterNames(c)
 	f.RegisterColor(c)
@@ -38,7 +38,7 @@ func (f *TraceMapFlags) Wanted(path string) (bool, error) {
 	switch f.format {
 	case "", "text", "yaml", "json":
 	default:
-		return false, verb.Usagef("--format %s: there is text, yaml and json", f.format)
+		return false, verb.Usagef("--format %s: must be text, yaml or json", f.format)
 	}
 	if f.xray || f.format != "" {
 		return true, nil

@@ -33,7 +33,7 @@ func (t *TraceSet) LoadFuncs(maps []string) (trace.Funcs, error) {
 	case len(t.Logs):
 		return t.ownFuncs(maps)
 	}
-	return nil, errors.New("logs of XRay and logs of mode trace have different numbers for functions: look at them apart")
+	return nil, errors.New("logs of XRay and of mode trace have different function ids: read them separately")
 }
 
 // isOwn reports whether a log is one of mode trace or stacks.
@@ -77,7 +77,7 @@ func (t *TraceSet) ownFuncs(maps []string) (trace.Funcs, error) {
 		path, given := instead[o.Path]
 		if !given {
 			if path = findProgram(o.Path, o.BuildID, beside); path == "" {
-				verb.Note(t.Streams, "%s, which wrote the log, is not there any more or is another build: name its functions with --map %d=FILE", o.Path, o.Number)
+				verb.Note(t.Streams, "%s, which wrote the log, no longer exists or is another build: name its functions with --map %d=FILE", o.Path, o.Number)
 				continue
 			}
 		}

@@ -32,10 +32,10 @@ func (t *TraceSet) noteLog(info *trace.Info) {
 func clockNote(info *trace.Info) string {
 	c := info.Clock
 	if c.Hz == 0 {
-		return info.File + ": the log does not say how long a tick is: times are in ticks"
+		return info.File + ": the length of a tick is unknown: times are in ticks"
 	}
 	const mega = 1e6
-	return fmt.Sprintf("%s: ticks are taken to be %.1f MHz, estimated from the log's wall-clock marks; its header says %.1f MHz",
+	return fmt.Sprintf("%s: assuming ticks of %.1f MHz, estimated from the log's wall-clock marks; its header says %.1f MHz",
 		info.File, float64(c.Hz)/mega, float64(c.Claimed)/mega)
 }
 
@@ -60,17 +60,17 @@ func (t *TraceSet) noteResult(info *trace.Info, r *account.Result) {
 			odd = append(odd, report.Count(n)+" "+verb.Either(n, one, many))
 		}
 	}
-	add(st.Orphans, "exit without its enter (left out)", "exits without their enter (left out)")
+	add(st.Orphans, "exit without enter (omitted)", "exits without enter (omitted)")
 	add(st.Deduced, "call without an exit (its time is a lower bound)", "calls without an exit (their times are lower bounds)")
 	add(st.Open, "call still running at the end", "calls still running at the end")
-	add(st.Gaps, "gap where events are missing", "gaps where events are missing")
-	add(st.Clamped, "time where the clock went back (taken as 0)", "times where the clock went back (taken as 0)")
+	add(st.Gaps, "gap with missing events", "gaps with missing events")
+	add(st.Clamped, "duration with the clock going back (counted as 0)", "durations with the clock going back (counted as 0)")
 	add(st.TooDeep, "call too deep to follow", "calls too deep to follow")
 	if len(odd) > 0 {
 		verb.Note(t.Streams, "%s: %s", info.File, strings.Join(odd, ", "))
 	}
 	if st.Folded > 0 {
-		verb.Note(t.Streams, "%s: %s in more stacks than --memory has room for count as time of their callers, %s in all; no stack lacks more than %s and %s",
+		verb.Note(t.Streams, "%s: %s of stacks that exceed --memory are added to their callers, %s in all; no stack lacks more than %s and %s",
 			info.File, verb.Plural(int(min(st.Folded, math.MaxInt)), "call"), t.Duration(st.FoldedSelf), t.Duration(st.MostFolded), verb.Plural(int(min(st.MostFoldedCalls, math.MaxInt)), "call"))
 	}
 	if text := filterNote(info, &st); text != "" {
@@ -107,7 +107,7 @@ func (t *TraceSet) noteNames(results []*account.Result) {
 		count += nameless[o]
 	}
 	for _, o := range strange {
-		verb.Note(t.Streams, "the map of object %d lacks %s of the log: is it of another program, or of another build?", o, verb.Plural(nameless[o], "function"))
+		verb.Note(t.Streams, "the map of object %d lacks %s of the log: it may be of another program or build", o, verb.Plural(nameless[o], "function"))
 	}
 	if len(objects) == 0 {
 		return
@@ -117,7 +117,7 @@ func (t *TraceSet) noteNames(results []*account.Result) {
 		if program := programOf(t.Logs[0].Info().File); program != "" {
 			hint = program
 		}
-		verb.Note(t.Streams, "functions are shown by their numbers; name them with --map %s", hint)
+		verb.Note(t.Streams, "functions are shown by id; name them with --map %s", hint)
 		return
 	}
 	texts := make([]string, len(objects))

@@ -37,29 +37,25 @@ func Query(s *verb.Streams) *cobra.Command {
 	var f queryFlags
 	c := &cobra.Command{
 		Use:   "query LOG... \"SELECT ...\" | query LOG... --save FILE.db | query FILE.db \"SELECT ...\"",
-		Short: "Ask a log of calls in SQL",
-		Long: `query makes an SQLite database of logs and answers one query. There are tables of
-logs, threads, functions, stacks, edges and the slowest calls, with calls, total
-and self time and percentiles; --schema prints them, with what each column
-means. These views answer common questions, with --view or in SQL:
-
-  top_functions    what took most time of its own
-  hot_stacks       the same with all callers, as a path
+		Short: "Query logs of calls in SQL",
+		Long: `query builds an SQLite database of logs and runs one query on it. There are tables of
+logs, threads, functions, stacks, edges and the slowest calls, with calls, total and
+self time and percentiles; --schema prints them and what each column means. These
+views answer common questions, with --view or in SQL:
+  top_functions    functions with the most self time
+  hot_stacks       the same for stacks, as a path
   slowest          the longest calls
-  thread_activity  what each thread did
-  callers          who calls a function
-  callees          whom a function calls
+  thread_activity  calls and times of each thread
+  callers          the callers of a function
+  callees          the functions that a function calls
 
-Every single call is a row of the table calls, and what the program logged one of
-events. Both are read from the logs while the query runs: conditions on id, time,
-thread and function say what of them.
-
---save keeps the database for later, and for any other program that reads
-SQLite. Queries can read it and nothing else.
-
+Every single call is a row of the table calls, and every custom event that the
+program logged a row of events. Both are read from the logs while the query runs;
+conditions on id, time, thread and function limit how much is read.
+--save writes the database to a file, for later queries and for any program that
+reads SQLite. Queries are read-only.
 --calls writes every single call as a row of a Parquet file, with the same ids
-and column names, for engines that count billions of rows:
-
+and column names, for engines that handle billions of rows:
   duckdb -c "SELECT function, count(*), sum(self) FROM 'calls.parquet' GROUP BY ALL"`,
 		Example: `  cairn query --map ./app log --view top_functions
   cairn query --map ./app log "SELECT path, self FROM hot_stacks WHERE depth > 3 LIMIT 5"
@@ -76,12 +72,12 @@ and column names, for engines that count billions of rows:
 	fl.StringVarP(&f.file, "file", "f", "", "read the SQL from this `file`, - for standard input")
 	fl.StringVar(&f.view, "view", "", "print the view or table of this `name`")
 	fl.IntVar(&f.top, "top", 20, "with --view: `n` rows, 0 for all")
-	fl.IntVar(&f.slowest, "slowest", 100, "how many of the longest calls the database has: `n`")
+	fl.IntVar(&f.slowest, "slowest", 100, "number of longest calls in the database: `n`")
 	fl.StringVar(&f.save, "save", "", "write the database to this `file`")
 	fl.StringVar(&f.calls, "calls", "", "write every call to this Parquet `file`")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.BoolVar(&f.csv, "csv", false, "print comma-separated values")
-	fl.BoolVar(&f.schema, "schema", false, "print the tables and views of the database, and nothing else")
+	fl.BoolVar(&f.schema, "schema", false, "print the tables and views of the database and exit")
 	return c
 }
 
@@ -89,13 +85,13 @@ and column names, for engines that count billions of rows:
 func (f *queryFlags) args(_ *cobra.Command, args []string) error {
 	switch {
 	case f.schema && len(args) > 0:
-		return verb.Usagef("--schema is of any database: give no log")
+		return verb.Usagef("--schema is the same for all databases: it cannot be used with a log")
 	case f.schema:
 		return nil
 	case f.json && f.csv:
-		return verb.Usagef("--json and --csv: one of them")
+		return verb.Usagef("--json and --csv cannot be used together")
 	case f.file != "" && f.view != "":
-		return verb.Usagef("--file and --view: one of them")
+		return verb.Usagef("--file and --view cannot be used together")
 	}
 	f.logs = args
 	named := f.file != "" || f.view != ""
@@ -106,9 +102,9 @@ func (f *queryFlags) args(_ *cobra.Command, args []string) error {
 	case len(f.logs) == 0:
 		return verb.Usagef("query: give a log, or a database that --save wrote (see cairn query -h)")
 	case f.sql == "" && !named && f.save+f.calls == "":
-		return verb.Usagef(`query: what is the question? Give it behind the logs: "SELECT * FROM top_functions", or --view top_functions`)
+		return verb.Usagef(`query: no SQL given; write it after the logs, such as "SELECT * FROM top_functions", or use --view top_functions`)
 	case f.save == "-" && f.calls == "-", (f.save == "-" || f.calls == "-") && (named || f.sql != ""):
-		return verb.Usagef("query: only one thing can go to standard output")
+		return verb.Usagef("query: only one output can go to standard output")
 	}
 	return nil
 }
@@ -182,7 +178,7 @@ func (f *queryFlags) readSQL(s *verb.Streams) error {
 	}
 	f.sql = string(data)
 	if err == nil && strings.TrimSpace(f.sql) == "" {
-		err = fmt.Errorf("%s: no SQL in it", f.file)
+		err = fmt.Errorf("%s: contains no SQL", f.file)
 	}
 	return err
 }
@@ -194,7 +190,7 @@ func viewQuery(ctx context.Context, db *tracedb.DB, view string, top int) (strin
 		return "", err
 	}
 	if !slices.Contains(names, view) {
-		return "", verb.Usagef("--view %s: there is %s", view, strings.Join(names, ", "))
+		return "", verb.Usagef("--view %s: must be one of %s", view, strings.Join(names, ", "))
 	}
 	if top <= 0 {
 		top = -1 // no limit
@@ -215,12 +211,12 @@ func (f *queryFlags) openDatabase(ctx context.Context, s *verb.Streams) (db *tra
 		}
 		switch {
 		case strings.HasPrefix(string(head), "PAR1"):
-			return nil, nil, verb.Usagef("%s: calls as Parquet are for engines such as DuckDB: duckdb -c \"SELECT count(*) FROM '%s'\"", path, path)
+			return nil, nil, verb.Usagef("%s: cairn does not query Parquet; use an engine such as DuckDB: duckdb -c \"SELECT count(*) FROM '%s'\"", path, path)
 		case !tracedb.Detect(head):
 		case len(f.logs) > 1:
-			return nil, nil, verb.Usagef("%s is a database: query it alone", path)
+			return nil, nil, verb.Usagef("%s is a database and cannot be combined with logs", path)
 		case f.save+f.calls != "" || len(f.Maps)+len(f.threads)+len(f.pids) > 0 || f.display.Mangled || f.display.Short:
-			return nil, nil, verb.Usagef("%s is a database already: --save, --calls, --map, --thread, --process, --mangled and --short-names are for logs", path)
+			return nil, nil, verb.Usagef("%s is a database: --save, --calls, --map, --thread, --process, --mangled and --short-names need a log", path)
 		default:
 			if db, err = tracedb.Open(ctx, path); err != nil {
 				return nil, nil, err

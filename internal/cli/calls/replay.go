@@ -28,13 +28,12 @@ func Replay(s *verb.Streams) *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use:   "replay LOG...",
-		Short: "Print the calls of a log in the order of time, indented by who called",
-		Long: `replay prints what happened, call by call: when, in which thread, and how long it
-took, at the line where the call ends. A call that makes none has one line. All threads of a log are
-in one order; a log of several is after the one before.
-
-A log of a second is millions of lines: --from and --to, --within, --longer, --depth
-and --thread say what of it to print. A call that has no end in the log is marked.`,
+		Short: "Print the calls of a log in time order, indented by depth",
+		Long: `replay prints the calls of logs one by one: the time, the thread, and on the line
+where the call ends its duration. A call without callees has one line. The threads of
+a log are merged in time order; several logs are printed one after the other.
+A log of a second has millions of lines: --from and --to, --within, --longer, --depth
+and --thread select what to print. Calls whose end is not in the log are marked.`,
 		Example: `  cairn replay --map ./app --from 1.2s --to 1.21s xray-log.app.*
   cairn replay --map ./app --within handle_request --longer 1ms log | less`,
 		Args: verb.ExactFiles("replay", "a log of calls", 1, -1),

@@ -25,12 +25,12 @@ type selectFlags struct {
 }
 
 func (f *selectFlags) register(c *cobra.Command) {
-	c.Flags().Var(&f.from, "from", "only what is from this `time` on, counted from the log's first event: 1.2s, 350ms")
-	c.Flags().Var(&f.to, "to", "only what is before this `time`")
-	c.Flags().Var(&f.lookback, "lookback", "with --from, look for its callers in this `size` of each thread's log before it only:\nan unknown log opens at once, and calls that began before are missing")
-	c.Flags().StringArrayVar(&f.within, "within", nil, "only calls of this `function` and all below them; repeatable")
-	c.Flags().Var(&f.longer, "longer", "only calls that took this `time` or more: 5ms. The rest is their callers'")
-	c.Flags().IntVar(&f.depth, "depth", 0, "only calls so many deep, `n`, with --within counted from there; 0 for all")
+	c.Flags().Var(&f.from, "from", "omit what is before this `time`, counted from the log's first event: 1.2s, 350ms")
+	c.Flags().Var(&f.to, "to", "omit what is at or after this `time`")
+	c.Flags().Var(&f.lookback, "lookback", "with --from: read only this `size` of each thread's log before it to find callers:\na log without an index opens at once, but calls that began earlier are missing")
+	c.Flags().StringArrayVar(&f.within, "within", nil, "only calls of this `function` and their callees; repeatable")
+	c.Flags().Var(&f.longer, "longer", "only calls that took this `time` or more, such as 5ms; the time of others is added to their callers")
+	c.Flags().IntVar(&f.depth, "depth", 0, "only calls at most `n` deep, counted from --within if given; 0 for all")
 }
 
 // given reports whether anything is to be left out.
@@ -42,15 +42,15 @@ func (f *selectFlags) given() bool {
 func (f *selectFlags) check(tails bool) error {
 	switch {
 	case f.depth < 0:
-		return verb.Usagef("--depth %d: it is counted from 1", f.depth)
+		return verb.Usagef("--depth %d: must be at least 1, or 0 for all", f.depth)
 	case f.from.given && f.to.given && f.from.unit == f.to.unit && f.to.value <= f.from.value:
-		return verb.Usagef("--to %s: it is not after --from %s", f.to.text, f.from.text)
+		return verb.Usagef("--to %s: must be after --from %s", f.to.text, f.from.text)
 	case f.to.given && f.to.value == 0:
-		return verb.Usagef("--to %s: nothing is before that", f.to.text)
+		return verb.Usagef("--to %s: no event is before that time", f.to.text)
 	case f.lookback != 0 && !f.from.given:
-		return verb.Usagef("--lookback: it says how much of a log is read before --from")
+		return verb.Usagef("--lookback needs --from")
 	case tails && f.given():
-		return verb.Usagef("--tail-calls=logical: who called is certain in the whole log only, not in a part of it")
+		return verb.Usagef("--tail-calls=logical cannot be used with a part of a log, in which callers are not certain")
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (f *selectFlags) apply(log trace.Log, funcs trace.Funcs, places *keptPlaces
 	}
 	info := log.Info()
 	if stacksOf(log) != nil {
-		return nil, fmt.Errorf("%s: a log of mode stacks has sums and no single calls to select by --from, --to, --within, --longer and --depth", info.File)
+		return nil, fmt.Errorf("%s: --from, --to, --within, --longer and --depth need single calls, and a log of mode stacks has only sums", info.File)
 	}
 	want := trace.Selection{Depth: f.depth, UpperBound: opt.UpperBound, DropOpen: opt.DropOpen, Workers: opt.Workers, Lookback: int64(f.lookback)}
 	if places != nil {
@@ -138,7 +138,7 @@ func (v *timeFlag) Set(text string) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return fmt.Errorf("%q is no time: 1.2s, 350ms, 20us, or a number of nanoseconds", text)
+		return fmt.Errorf("%q is not a time such as 1.2s, 350ms, 20us, or a number of nanoseconds", text)
 	}
 	v.unit, v.value = true, uint64(d)
 	return nil
@@ -151,7 +151,7 @@ func (v *timeFlag) String() string { return v.text }
 // ticks returns how many ticks of a log's clock the time is.
 func (v *timeFlag) ticks(flag string, info *trace.Info) (uint64, error) {
 	if v.unit && info.Clock.Hz == 0 {
-		return 0, fmt.Errorf("--%s %s: %s does not say how long a tick is: give a number of ticks", flag, v.text, info.File)
+		return 0, fmt.Errorf("--%s %s: the length of a tick in %s is unknown: give a number of ticks", flag, v.text, info.File)
 	}
 	return info.Clock.Ticks(v.value), nil
 }

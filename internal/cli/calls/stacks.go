@@ -33,18 +33,17 @@ func Stacks(s *verb.Streams) *cobra.Command {
 	var f stacksFlags
 	c := &cobra.Command{
 		Use:   "stacks LOG...",
-		Short: "List the call stacks that took most time or most calls",
-		Long: `stacks replays logs of calls that XRay wrote, basic or FDR, and lists the stacks
-that cost most: by the time spent in the innermost function itself (self), with
-what it called (total), or by the number of calls. A stack is a function
-and all its callers; stacks of all threads are added up.
-
-Logs are recognised by their content and can be compressed with gzip or zstd; -
-is standard input. They hold numbers of functions: --map names them.
-
+		Short: "List the call stacks with the most time or calls",
+		Long: `stacks lists the most expensive call stacks of logs of calls: by the time spent in
+the innermost function itself (self), including its callees (total), or by the number
+of calls. A stack is a function and all its callers; equal stacks of all threads are
+summed.
+Logs are those of XRay, basic or FDR, and of modes trace, stacks and spike. They are
+recognised by their content and can be compressed with gzip or zstd; - is standard
+input. XRay logs have function ids instead of names: --map names them.
 A call without an exit, which exceptions and longjmp leave behind, ends at the
-last event seen in it: a lower bound. An exit without its enter, say at the
-beginning of a ring buffer, is counted and left out.`,
+last event seen in it: a lower bound. An exit without its enter, such as at the
+beginning of a ring buffer, is counted and omitted.`,
 		Example: `  cairn stacks --map ./app xray-log.app.*
   cairn stacks --by calls --top 3 --per-thread --map ./app log.zst
   cairn stacks --folded --map ./app log | flamegraph.pl > app.svg`,
@@ -57,7 +56,7 @@ beginning of a ring buffer, is counted and left out.`,
 	c.Flags().StringVar(&f.by, "by", "self", "rank stacks by this `key`: self, total or calls")
 	verb.OtherWord(c, "by", "sort") // as it is called in cairn account
 	c.Flags().IntVar(&f.top, "top", 10, "list `n` stacks; 0 for all")
-	c.Flags().BoolVar(&f.perThread, "per-thread", false, "rank the stacks of each thread apart")
+	c.Flags().BoolVar(&f.perThread, "per-thread", false, "rank the stacks of each thread separately")
 	c.Flags().BoolVar(&f.folded, "folded", false, "print every stack on a line, outermost function first, with its self time or,\nwith --by calls, its calls: what flamegraph.pl and speedscope read")
 	verb.RegisterRegexp(c, &f.regexp, "only stacks whose innermost function matches this `pattern`")
 	return c
@@ -73,7 +72,7 @@ func stackKey(by string) (func(*calltrie.Stats) uint64, error) {
 	case "calls":
 		return func(s *calltrie.Stats) uint64 { return s.Calls }, nil
 	}
-	return nil, verb.Usagef("--by %s: there is self, total and calls", by)
+	return nil, verb.Usagef("--by %s: must be self, total or calls", by)
 }
 
 // A stackList is the ranked stacks of a trie.
@@ -92,7 +91,7 @@ func (f *stacksFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		return err
 	}
 	if f.folded && f.Json {
-		return verb.Usagef("--folded and --json: one of them")
+		return verb.Usagef("--folded and --json cannot be used together")
 	}
 	filter, err := verb.NewNameFilter(f.regexp)
 	if err != nil {

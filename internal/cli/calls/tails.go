@@ -26,7 +26,7 @@ const asRecorded, asLogical = "as-recorded", "logical"
 
 func (c *tailChoice) Set(text string) error {
 	if text != asRecorded && text != asLogical {
-		return fmt.Errorf("there is %s and %s", asRecorded, asLogical)
+		return fmt.Errorf("must be %s or %s", asRecorded, asLogical)
 	}
 	*c = text == asLogical
 	return nil
@@ -61,7 +61,7 @@ func (t *TraceSet) withTails(ctx context.Context, opt account.Options) (account.
 				return opt, err
 			}
 			if !whole {
-				verb.Note(t.Streams, "%s: it may lack calls for being short, as few are below a microsecond: no tail call is certain, and all stand as recorded (XRay keeps all with func_duration_threshold_us=0)", log.Info().File)
+				verb.Note(t.Streams, "%s: few calls are below a microsecond, so short calls may be missing: no tail call is certain, and all are shown as recorded (XRay records all calls with func_duration_threshold_us=0)", log.Info().File)
 				t.logical = false
 				return opt, nil
 			}
@@ -94,13 +94,13 @@ func tellsTails(ctx context.Context, log trace.Log) (told, whole bool, err error
 		whole, err = account.Unfiltered(ctx, all)
 		return l.About().FDR || l.About().Version > 1, whole, err
 	}
-	return false, false, verb.Usagef("--tail-calls=%s: %s is no log of XRay or of mode trace", asLogical, log.Info().File)
+	return false, false, verb.Usagef("--tail-calls=%s: %s is not a log of XRay or mode trace", asLogical, log.Info().File)
 }
 
 // functionsOfCode reads what the code of the logs' programs does.
 func (t *TraceSet) functionsOfCode() (*tailcall.Functions, error) {
 	if len(t.programs) == 0 {
-		return nil, verb.Usagef("--tail-calls=%s: where a function jumped to is told by the code of the program: name it with --map", asLogical)
+		return nil, verb.Usagef("--tail-calls=%s needs the code of the program: give it with --map", asLogical)
 	}
 	var programs []*objfile.Program
 	var pointed [][]uint64
@@ -144,7 +144,7 @@ func readCode(path string) (*objfile.Program, []uint64, error) {
 		return nil, nil, err
 	}
 	if len(p.Symbols) == 0 {
-		return nil, nil, fmt.Errorf("%s: it has no symbols (it is stripped; give the unstripped one)", path)
+		return nil, nil, fmt.Errorf("%s: no symbols: give the unstripped program", path)
 	}
 	p.Ranges, p.Probes = nil, nil
 	pointed, err := f.Pointers()
@@ -165,12 +165,12 @@ func (t *TraceSet) noteTails(info *trace.Info, st *account.Stats) {
 	if !t.logical {
 		return
 	}
-	text := "no call was put below a function that jumped there"
+	text := "no call was moved below a function that jumped to it"
 	if st.TailCalls > 0 {
-		text = fmt.Sprintf("%s put below the function that jumped there", verb.Plural(int(st.TailCalls), "call"))
+		text = fmt.Sprintf("%s moved below the function that jumped to it", verb.Plural(int(st.TailCalls), "call"))
 	}
 	if st.TailsLeft > 0 {
-		text += fmt.Sprintf("; %s may be such as well, and stayed", report.Count(st.TailsLeft))
+		text += fmt.Sprintf("; %s may be tail calls as well and were not moved", report.Count(st.TailsLeft))
 	}
 	verb.Note(t.Streams, "%s: %s", info.File, text)
 }

@@ -20,10 +20,10 @@ func accountLog(ctx context.Context, log trace.Log, opt account.Options) (*accou
 		return account.Run(ctx, log, opt)
 	}
 	if opt.TailCalls != nil {
-		return nil, verb.Usagef("--tail-calls: a log of mode stacks has sums")
+		return nil, verb.Usagef("--tail-calls: not supported for logs of mode stacks, which have only sums")
 	}
 	if opt.DropOpen || opt.UpperBound {
-		return nil, fmt.Errorf("%s: --drop-open and --upper-bound are about single calls, and a log of mode stacks has sums", log.Info().File)
+		return nil, fmt.Errorf("%s: --drop-open and --upper-bound need single calls, and a log of mode stacks has only sums", log.Info().File)
 	}
 	wanted := make(map[uint32]bool)
 	for _, t := range log.Threads() {
@@ -91,7 +91,7 @@ func stackThread(t trace.Thread, nodes []tracelog.StackNode) account.Thread {
 // noEvents refuses logs that have sums only, for what needs single calls.
 func (t *TraceSet) noEvents(what string) error {
 	if i := slices.IndexFunc(t.Logs, func(l trace.Log) bool { return stacksOf(l) != nil }); i >= 0 {
-		return fmt.Errorf("%s: a log of mode stacks has sums and no single calls, which %s needs", t.Logs[i].Info().File, what)
+		return fmt.Errorf("%s: %[2]s needs single calls, and a log of mode stacks has only sums", t.Logs[i].Info().File, what)
 	}
 	return nil
 }
@@ -121,6 +121,6 @@ func (t *TraceSet) Known(key string) string {
 	if _, ok := FindCostKey(key); !ok || t.knows(key) {
 		return key
 	}
-	verb.Note(t.Streams, "the logs do not have %s: by calls", key)
+	verb.Note(t.Streams, "the logs do not have %s: sorted by calls", key)
 	return "calls"
 }

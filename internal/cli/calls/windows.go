@@ -19,7 +19,7 @@ type SpikeChoice struct {
 func (c *SpikeChoice) Set(text string) error {
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return fmt.Errorf("%q is no number of a spike", text)
+		return fmt.Errorf("%q is not a spike number", text)
 	}
 	c.Number, c.Given = n, true
 	return nil
@@ -44,11 +44,11 @@ func (t *TraceSet) openWindows(file *logfile.File) (trace.Log, error) {
 	}
 	switch {
 	case !t.spike.Given:
-		verb.Note(t.Streams, "%s: no spike of it has a window (--spike 0 has the last calls of each thread)", file.Name)
+		verb.Note(t.Streams, "%s: no spike has a window (--spike 0 gives the last calls of each thread)", file.Name)
 	case t.spike.Number == 0:
 		verb.Note(t.Streams, "%s: the flight recorder is empty", file.Name)
 	default:
-		return nil, fmt.Errorf("%s: spike %d has no window: there is none of that number, or longer ones took its room (cairn spikes lists them)", file.Name, t.spike.Number)
+		return nil, fmt.Errorf("%s: spike %d has no window: the spike does not exist, or its window was overwritten by those of longer spikes (cairn spikes lists them)", file.Name, t.spike.Number)
 	}
 	return w, nil
 }

@@ -25,19 +25,18 @@ func Diff(s *verb.Streams) *cobra.Command {
 	var f diffFlags
 	c := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare two profiles, or two logs of calls, of one build or of two",
-		Long: `diff lists the functions that only one of two profiles covered, the functions
-that ran through other blocks, and those whose calls per run moved. Functions of
-different builds match by name and source file; "changed" marks those whose code
-has another shape, so that their blocks cannot be compared.
+		Short: "Compare two profiles or two logs of calls",
+		Long: `diff compares two profiles. It lists the functions that only one of them covered, the
+functions that ran through other blocks, and the functions whose number of calls per
+run changed. Functions of different builds are matched by name and source file;
+"changed" marks functions with a different control flow, whose blocks cannot be
+compared. With --check the exit code is 1 if B misses a function or a block that A
+covered and that B's build still has.
 
-With --check the exit code is 1 if B misses a function or a block that A covered
-and that B's build still has.
-
-Of two logs of calls it lists the functions and the stacks whose time moved, and
-the stacks that only one of them has. Functions match by name along the whole
-stack, so the logs can be of different builds: --map-a and --map-b name the
-programs. A pattern in quotes stands for several logs, of which the mean is taken.`,
+Given two logs of calls, diff lists the functions and stacks whose time changed, and
+the stacks that only one log has. Functions are matched by name along the whole
+stack, so the logs may be of different builds: --map-a and --map-b name the
+programs. A quoted pattern stands for several logs, whose mean is used.`,
 		Example: `  cairn diff --check before.mip after.mip
   cairn diff --map-a old/app --map-b new/app --flame diff.html old.log new.log`,
 		Args: verb.ExactFiles("diff", "two profiles, or two logs of calls", 2, 2),
@@ -53,8 +52,8 @@ programs. A pattern in quotes stands for several logs, of which the mean is take
 		},
 	}
 	f.Register(c)
-	c.Flags().BoolVar(&f.check, "check", false, "exit with 1 if B misses what A covered")
-	c.Flags().IntVar(&f.top, "top", 20, "list `n` functions whose calls moved, and of logs of each list; 0 for all")
+	c.Flags().BoolVar(&f.check, "check", false, "exit with 1 if B misses functions or blocks that A covered")
+	c.Flags().IntVar(&f.top, "top", 20, "list `n` functions whose calls changed, or for logs n entries of each list; 0 for all")
 	f.logs.register(c)
 	f.RegisterShort(c)
 	verb.OtherWord(c, "top", "limit")
@@ -143,7 +142,7 @@ func (f *diffFlags) writeText(w io.Writer, r *compare.Result, style report.Style
 	if err := section("ran through other blocks", report.Bold, len(r.Blocks), blocksTable(r, name)); err != nil {
 		return err
 	}
-	if err := section("calls per run moved", report.Bold, len(r.Moved), f.movedTable(r, name)); err != nil {
+	if err := section("calls per run changed", report.Bold, len(r.Moved), f.movedTable(r, name)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%s functions ran in both, %s of them alike\n", report.Count(r.Both), report.Count(r.Same))

@@ -34,12 +34,12 @@ func (f *stackDiffFlags) register(c *cobra.Command) {
 	own := &cobra.Command{}
 	f.TraceFlags.Register(own)
 	f.all = own.Flags()
-	f.all.StringArrayVar(&f.mapsA, "map-a", nil, "as --map, for A alone: `file`")
-	f.all.StringArrayVar(&f.mapsB, "map-b", nil, "as --map, for B alone: `file`")
+	f.all.StringArrayVar(&f.mapsA, "map-a", nil, "like --map, for A only: `file`")
+	f.all.StringArrayVar(&f.mapsB, "map-b", nil, "like --map, for B only: `file`")
 	f.all.StringVar(&f.sort, "sort", "self", "order by the change of this `key`: self, total or calls")
 	f.all.StringVar(&f.flame, "flame", "", "draw the change as a flame graph to this `file`, .html or .svg")
 	f.all.VisitAll(func(flag *pflag.Flag) {
-		flag.Usage = "of logs: " + flag.Usage
+		flag.Usage = "for logs: " + flag.Usage
 		c.Flags().AddFlag(flag)
 	})
 }
@@ -48,7 +48,7 @@ func (f *stackDiffFlags) register(c *cobra.Command) {
 func (f *stackDiffFlags) forProfiles() (err error) {
 	f.all.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed && err == nil {
-			err = verb.Usagef("--%s is for logs of calls, and these are profiles", flag.Name)
+			err = verb.Usagef("--%s is only for logs of calls, not for profiles", flag.Name)
 		}
 	})
 	return err
@@ -87,7 +87,7 @@ func areLogs(s *verb.Streams, args []string) (bool, error) {
 		}
 	}
 	if len(logs) > 0 && len(others) > 0 {
-		return false, fmt.Errorf("%s is a log of calls, and %s is not: they cannot be compared", logs[0], others[0])
+		return false, fmt.Errorf("%s is a log of calls and %s is not: they cannot be compared", logs[0], others[0])
 	}
 	return len(logs) > 0, nil
 }
@@ -106,10 +106,10 @@ func (f *diffFlags) runLogs(ctx context.Context, c *cobra.Command, s *verb.Strea
 	case "calls":
 		d.key = stackdiff.Calls
 	default:
-		return verb.Usagef("--sort %s: there is self, total and calls", f.logs.sort)
+		return verb.Usagef("--sort %s: must be self, total or calls", f.logs.sort)
 	}
 	if f.check {
-		return verb.Usagef("--check is for profiles: logs do not tell what a run covered")
+		return verb.Usagef("--check is only for profiles, not for logs of calls")
 	}
 	if err := f.logs.compare(ctx, s, d, args); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (f *stackDiffFlags) compare(ctx context.Context, s *verb.Streams, d *logDif
 	}
 	d.unit = d.a.set.Clock.Unit()
 	if d.a.set.Maps == 0 || d.b.set.Maps == 0 {
-		verb.Note(s, "functions without names match by number, which means the same in one build only (--map, --map-a and --map-b name them)")
+		verb.Note(s, "functions without names are matched by function id, which is valid only within one build (--map, --map-a and --map-b name them)")
 	}
 	side := func(x *diffSide) stackdiff.Side {
 		return stackdiff.Side{Trie: x.trie, Name: x.set.Symbol, Runs: len(x.set.Logs)}

@@ -46,26 +46,21 @@ func Flame(s *verb.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "flame LOG... [-o FILE.html]",
 		Short: "Draw the call stacks of logs or samples as a flame graph",
-		Long: `flame replays logs of calls and draws them: each function is a bar below the bar of
-its caller, as wide as its share of the time. Bars below a function are not in the
-order of time, the widest comes first. In place of logs it takes
-
+		Long: `flame draws logs of calls as a flame graph: each function is a bar below the bar of
+its caller, as wide as its share of the time. Bars below a function are sorted by
+width, not by time of call. In place of logs it reads
   samples          of perf record or cairn record, with --binary for each file whose
-                   code counts; frames that tail calls erased are put back
+                   code is to be drawn; frames that tail calls erased are restored
                    (see cairn profgen -h)
   folded stacks    as cairn and other tools write them: main;work 12
-
 and the width is the number of samples.
-
-  html  a page to look around in: zoom, search, time or calls, callers instead of
-        callees, the median and percentiles of single calls, a table of functions
-  svg   a picture; what is known of a bar shows where the mouse is
-
-Both are one file that loads nothing, in light and dark. Only the largest stacks,
-by time or by calls, have a bar of their own: as many as --max-stacks, and with
---min-percent those of such a share. The others are one bar "n more" for each
-caller; the table and all sums have them still.
-
+  html  an interactive page: zoom, search, time or calls, callers instead of callees,
+        the median and percentiles of single calls, a table of functions
+  svg   a picture; details of a bar are shown under the mouse pointer
+Both are a single file without external resources, and support light and dark mode.
+Only the largest stacks, by time or by calls, have bars of their own: as many as
+--max-stacks, and with --min-percent only those with at least that share. The others
+are merged into a bar "n more" for each caller; the table and all sums include them.
 With --regexp, the functions that match are outermost, whoever called them.`,
 		Example: `  cairn flame --map ./app xray-log.app.*
   cairn flame --by calls --per-thread --map ./app -o calls.svg log.zst
@@ -78,15 +73,15 @@ With --regexp, the functions that match are outermost, whoever called them.`,
 	fl := c.Flags()
 	fl.StringVarP(&f.out, "output", "o", "flame.html", "write to this `file`, - for standard output")
 	fl.StringVar(&f.format, "format", "", "`format` of the file: html or svg (default by its name, else html)")
-	fl.StringVar(&f.by, "by", string(flamegraph.ByTotal), "make bars as wide as this `key`: total, self or calls; a page can be switched")
-	fl.BoolVar(&f.perThread, "per-thread", false, "draw each thread apart")
+	fl.StringVar(&f.by, "by", string(flamegraph.ByTotal), "width of bars: `key` is total, self or calls; can be changed in the page")
+	fl.BoolVar(&f.perThread, "per-thread", false, "draw each thread separately")
 	fl.IntVar(&f.maxStacks, "max-stacks", flamegraph.DefaultNodes, "draw the `n` largest stacks, and merge the others")
 	fl.Float64Var(&f.minPercent, "min-percent", 0, "merge stacks below this share of the whole, in `percent`")
 	fl.StringVar(&f.title, "title", "", "`text` at the top (default the names of the logs)")
 	verb.RegisterRegexp(c, &f.regexp, "begin with the functions that match this `pattern`")
 	fl.IntVar(&f.width, "width", flamegraph.DefaultWidth, "width of an SVG in `pixels`")
-	fl.StringSliceVar(&f.binaries, "binary", nil, "draw samples: of code in this `file`; repeatable")
-	fl.StringVar(&f.infer, "infer-missing-frames", samples.InferFull, "with --binary: `how` frames that tail calls erased are put back: full, llvm, none")
+	fl.StringSliceVar(&f.binaries, "binary", nil, "draw samples, with the code of this `file`; repeatable")
+	fl.StringVar(&f.infer, "infer-missing-frames", samples.InferFull, "with --binary: `how` to restore frames that tail calls erased: full, llvm, none")
 	f.names.RegisterNames(c)
 	return c
 }
@@ -100,20 +95,20 @@ func (f *flameFlags) check() error {
 		}
 	}
 	if f.format != "html" && f.format != "svg" {
-		return verb.Usagef("--format %s: there is html and svg", f.format)
+		return verb.Usagef("--format %s: must be html or svg", f.format)
 	}
 	if !slices.Contains(flamegraph.Measures(), flamegraph.Measure(f.by)) {
-		return verb.Usagef("--by %s: there is total, self and calls", f.by)
+		return verb.Usagef("--by %s: must be total, self or calls", f.by)
 	}
 	if math.IsNaN(f.minPercent) || f.minPercent < 0 || f.minPercent > 100 {
-		return verb.Usagef("--min-percent %v: it is from 0 to 100", f.minPercent)
+		return verb.Usagef("--min-percent %v: must be from 0 to 100", f.minPercent)
 	}
 	const most = 1_000_000
 	if f.maxStacks < 1 || f.maxStacks > most {
-		return verb.Usagef("--max-stacks %d: it is from 1 to %d", f.maxStacks, most)
+		return verb.Usagef("--max-stacks %d: must be from 1 to %d", f.maxStacks, most)
 	}
 	if f.width < 200 || f.width > 20_000 {
-		return verb.Usagef("--width %d: it is from 200 to 20000", f.width)
+		return verb.Usagef("--width %d: must be from 200 to 20000", f.width)
 	}
 	return nil
 }
@@ -131,7 +126,7 @@ func (f *flameFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 		return err
 	}
 	if doc.Groups == nil {
-		verb.Note(s, "no call to draw")
+		verb.Note(s, "no calls to draw")
 	}
 	write := flamegraph.WriteHTML
 	if f.format == "svg" {
@@ -177,7 +172,7 @@ func (f *flameFlags) ofLogs(ctx context.Context, s *verb.Streams, args []string,
 	}
 	doc := f.profile(set, results, filter)
 	if doc.Groups == nil && hasCalls(results) { // a page without them is no use, and may replace one
-		return nil, fmt.Errorf("%s: no call to draw of a function that matches %s", set.Logs[0].Info().File, f.regexp)
+		return nil, fmt.Errorf("%s: no calls of functions that match %s", set.Logs[0].Info().File, f.regexp)
 	}
 	return doc, nil
 }
@@ -242,7 +237,7 @@ func (f *flameFlags) choose(doc *flamegraph.Profile, match func(trace.FuncID) bo
 // flameNotes say how much was drawn and what its numbers are worth.
 func flameNotes(set *calls.TraceSet, results []*account.Result, doc *flamegraph.Profile) []string {
 	if doc.Groups == nil {
-		return []string{"There is no call to draw."}
+		return []string{"There are no calls to draw."}
 	}
 	var made, deduced, open uint64
 	for _, g := range doc.Groups {

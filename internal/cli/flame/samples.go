@@ -23,9 +23,9 @@ import (
 func (f *flameFlags) checkSampled() error {
 	switch {
 	case f.by == string(flamegraph.ByCalls):
-		return verb.Usagef("--by calls: samples tell of no calls")
+		return verb.Usagef("--by calls: samples do not count calls")
 	case f.perThread:
-		return verb.Usagef("--per-thread: stacks of samples are drawn together")
+		return verb.Usagef("--per-thread: not supported for samples")
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func (f *flameFlags) ofSamples(ctx context.Context, s *verb.Streams, args []stri
 func (f *flameFlags) chooseSampled(doc *flamegraph.Profile, filter verb.NameFilter, symbol func(trace.FuncID) string) error {
 	f.choose(doc, func(id trace.FuncID) bool { return filter.Match(symbol(id)) })
 	if doc.Groups == nil && f.regexp != "" {
-		return fmt.Errorf("%s: no stack to draw has a function that matches %s", doc.Title, f.regexp)
+		return fmt.Errorf("%s: no stack has a function that matches %s", doc.Title, f.regexp)
 	}
 	return nil
 }

@@ -29,16 +29,15 @@ func Info(s *verb.Streams) *cobra.Command {
 	var d verb.DisplayFlags
 	c := &cobra.Command{
 		Use:   "info [-p] FILE",
-		Short: "Say what a profile, a map, a raw file or a binary holds",
-		Long: `info sums up a file of any kind that cairn knows: a profile (.mip), a map
-(.mipmap), a raw file (.mipraw), a pack of raw files (.mippack) or an
-instrumented binary. Of a sample profile, text or binary, as cairn profgen and
-llvm-profdata write them, it tells the totals, and how few of the places have
-most of the counts.`,
+		Short: "Print a summary of a profile, map, raw file or binary",
+		Long: `info prints a summary of a profile (.mip), a map (.mipmap), a raw file (.mipraw), a
+pack of raw files (.mippack) or an instrumented binary. For a sample profile, text or
+binary, as cairn profgen and llvm-profdata write them, it prints the totals and how
+few places have most of the counts.`,
 		Example: "  cairn info -p app.mip\n  cairn info app.prof",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 || (len(args) == 1) == (path != "") {
-				return verb.Usagef("info takes one file (see cairn info -h)")
+				return verb.Usagef("info: give one file (see cairn info -h)")
 			}
 			return nil
 		},
@@ -67,7 +66,7 @@ most of the counts.`,
 			return writeInfos(s.Out, infos, style)
 		},
 	}
-	c.Flags().StringVarP(&path, "profile", "p", "", "the `file`")
+	c.Flags().StringVarP(&path, "profile", "p", "", "the `file` to summarise")
 	c.Flags().BoolVar(&d.Json, "json", false, "print JSON")
 	d.RegisterColor(c)
 	return c
@@ -127,7 +126,7 @@ func inspect(path string) ([]infoJSON, error) {
 		}
 	default:
 		if !mippack.Detect(head) {
-			return nil, fmt.Errorf("%s is no profile, map, raw file, pack or binary: it is %s", path, verb.KindName(head))
+			return nil, fmt.Errorf("%s is not a profile, map, raw file, pack or binary: it is %s", path, verb.KindName(head))
 		}
 		infos, err = inspectPack(data)
 	}

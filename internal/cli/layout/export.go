@@ -110,11 +110,11 @@ func Export(s *verb.Streams) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "export FILE.mip --format FORMAT [--binary BIN] [-o FILE]",
-		Short: "Write what compilers, linkers and other profilers read",
-		Long: `export feeds a profile to other tools. Formats:
+		Short: "Write a profile for compilers, linkers and other profilers",
+		Long: `export writes a profile in a format that other tools read. Formats:
 
 ` + formats.String() + `
-What a profile must have for them:
+Data that the profile must have:
 
   llvm-sample, pprof       call counts: mode count, better full
   bolt                     callers: mode full
@@ -123,13 +123,13 @@ What a profile must have for them:
   chromium, llvm-temporal  the order of first executions: order, count or full
 
 --binary is the binary that ran, with its debug information. Only bolt and
-chromium take one of another build: bolt then has the calls of each function,
-but not from where. Without --binary chromium lists all names as they are.
-llvm-temporal takes none.
+chromium accept a binary of another build: bolt then has the number of calls of each
+function, but not their callers. Without --binary, chromium lists all names unchanged.
+llvm-temporal does not use a binary.
 
-Calls of functions and coverage of blocks are exact. How often a block or a
-place of call ran is not recorded; it is derived from the calls, as the guide
-says under "Feeding compilers". The reverse of llvm-temporal is cairn import.`,
+Call counts of functions and coverage of blocks are exact. Counts of single blocks
+and call sites are not recorded but derived from the call counts, as the guide
+explains under "Feeding compilers". The reverse of llvm-temporal is cairn import.`,
 		Example: `  cairn export -p app.mip --format llvm-sample --binary app -o app.prof
   clang -O2 -g -fprofile-sample-use=app.prof *.c -o app`,
 		Args: f.Args,
@@ -142,24 +142,24 @@ says under "Feeding compilers". The reverse of llvm-temporal is cairn import.`,
 				known = append(known, x.name)
 			}
 			if format == "" {
-				return verb.Usagef("which format? Give --format, one of %s", strings.Join(known, ", "))
+				return verb.Usagef("no format given; use --format with one of %s", strings.Join(known, ", "))
 			}
-			return verb.Usagef("--format %s: there is %s", format, strings.Join(known, ", "))
+			return verb.Usagef("--format %s: must be one of %s", format, strings.Join(known, ", "))
 		},
 	}
 	f.Register(c)
 	c.Flags().StringVar(&format, "format", "", "`format` to write, one of the above")
-	c.Flags().StringVar(&binary, "binary", "", "the `binary` that the profile is of, or that the export is for")
+	c.Flags().StringVar(&binary, "binary", "", "the `binary` that ran, or that the export is for")
 	c.Flags().StringVarP(&out, "output", "o", "-", "write to this `file`")
 	return c
 }
 
 func runExport(s *verb.Streams, f *profile.ProfileFlags, x *exportFormat, binary, out string) error {
 	if binary == "" && (x.binary == binaryRan || x.binary == binaryAny) {
-		return verb.Usagef("%s needs the binary: give it with --binary", x.name)
+		return verb.Usagef("--format %s needs --binary", x.name)
 	}
 	if binary != "" && x.binary == binaryUnused {
-		return verb.Usagef("%s takes no binary: leave out --binary", x.name)
+		return verb.Usagef("--format %s cannot be used with --binary", x.name)
 	}
 	p, err := f.Open()
 	if err != nil {
@@ -185,7 +185,7 @@ func runExport(s *verb.Streams, f *profile.ProfileFlags, x *exportFormat, binary
 		}
 		e.same = err == nil && id == m.BuildID
 		if !e.same && (x.binary == binaryRan || x.binary == binaryOptional) {
-			return fmt.Errorf("%s: its build id is not that of %s in %s: %s needs the binary that ran", binary, m.Module, f.Path, x.name)
+			return fmt.Errorf("%s: its build id differs from that of %s in %s: %s needs the binary that ran", binary, m.Module, f.Path, x.name)
 		}
 	}
 	// What goes wrong is mostly about the binary: standard output is to have
@@ -229,7 +229,7 @@ func (e *exporter) source() (export.Source, error) {
 	}
 	scopes, err := e.bin.Scopes()
 	if errors.Is(err, objfile.ErrNoScopes) {
-		verb.Note(e.streams, "%v: inlined lines are left out", err)
+		verb.Note(e.streams, "%v: inlined lines are omitted", err)
 		return &binarySource{lines, nil, e.m, callgraph.NewCodeIndex(e.m.Funcs)}, nil
 	}
 	if err != nil {
@@ -262,7 +262,7 @@ func (e *exporter) bolt(w io.Writer) error {
 	}
 	if !e.same {
 		branches, missing := export.BoltEntries(e.m, symbols)
-		verb.Note(e.streams, "%s is not the binary that ran: calls have no callers", e.bin.Path())
+		verb.Note(e.streams, "%s is not the binary that ran: calls are written without callers", e.bin.Path())
 		if missing > 0 {
 			verb.Note(e.streams, "%s lacks %s that ran", e.bin.Path(), verb.Plural(missing, "function"))
 		}
@@ -281,7 +281,7 @@ func (e *exporter) bolt(w io.Writer) error {
 func (e *exporter) warnRewriting() {
 	for i := range e.m.Funcs {
 		if mode := e.m.Funcs[i].Mode; mode.HasOrder() {
-			verb.Note(e.streams, "programs with probes of mode %s do not survive BOLT; use this to study, and give it a build without probes or of mode block", mode)
+			verb.Note(e.streams, "BOLT breaks programs with probes of mode %s; apply the profile to a build without probes or of mode block", mode)
 			return
 		}
 	}

@@ -45,45 +45,45 @@ func Order(s *verb.Streams) *cobra.Command {
 	var f orderFlags
 	c := &cobra.Command{
 		Use:   "order -p FILE.mip [flags] | order --run [-p FILE.mip] [flags] -- PROGRAM [ARG...]",
-		Short: "Write the order in which a linker lays out functions",
-		Long: `order ranks the functions that ran and writes the file that a linker lays them
-out by: programs whose startup code lies together touch fewer pages. Compile
-with -ffunction-sections. Formats:
+		Short: "Write an order file, by which a linker lays out functions",
+		Long: `order ranks the functions that ran and writes an order file, by which a linker lays
+them out: programs whose startup code is contiguous touch fewer pages. Compile with
+-ffunction-sections. Formats:
 
   lld        symbols, for lld: -Wl,--symbol-ordering-file=FILE
   ld64       symbols with an underscore, for ld64: -Wl,-order_file,FILE
   gold       section names, for gold: -Wl,--section-ordering-file=FILE
   ld         for GNU ld from 2.43 on: -Wl,--section-ordering-file=FILE
   ld-script  for any GNU ld: -Wl,-T,FILE
-  auto       what --linker takes, or else the linker of the compiler $CC (gcc)
+  auto       the format of --linker, or else of the linker of the compiler $CC (gcc)
 
-symbols is another name of lld, and sections one of gold. mold takes no order.
-cairn cc --use and cairn build --use do all of this by themselves.
+symbols is another name for lld, and sections for gold. mold does not support order
+files. cairn cc --use and cairn build --use do all of this automatically.
 
 Algorithms:
 
-  startup    by signature, then by hot what is in no trace; the default
-  signature  functions that the same traces run lie together
+  startup    signature, then hot for functions that are in no trace; the default
+  signature  functions that run in the same traces are placed together
   bp         balanced partitioning with the rules of llvm-profdata order
   bp-lld     balanced partitioning with the rules of lld
   first      the traces one after the other
-  mean       by mean first execution; needs no traces
+  mean       by mean position of the first execution; needs no traces
   hot        callees near their callers, by cache-directed sort: for throughput
   c3         the same by call-chain clustering (hfsort)
 
-With --binary or --objects, functions are looked up in the link that is to be
-ordered: names that are gone are left out and reported, and sections have the
-names that they have there. Give the binary as it was linked last.
+With --binary or --objects, functions are looked up in the program that is to be
+ordered: functions that no longer exist are omitted and reported, and names of
+sections are taken from there. Give the binary of the last link.
 
---run records the program that follows: as it is, without instrumentation, with
-a breakpoint on each of its functions. The trace is added to the profile, which
-is created if it is not there, under the name that --scenario gives; without -p
-the order is that of this run. Its exit code becomes ours. Without -o its
-standard output goes to standard error. Linux on x86-64 only.
+--run runs and records the given program without instrumentation, by a breakpoint on
+each of its functions. The trace is added to the profile, which is created if
+missing, under the name that --scenario gives; without -p only this run is ordered
+by. The exit code is the program's. Without -o the program's standard output goes to
+standard error. Linux on x86-64 only.
 
-The summary counts 4 KiB pages that each scenario touches now and in the new
-order, and the fewest that its functions fit in. With two or more scenarios it
-also says which of them runs code that no other does.`,
+The summary counts the 4 KiB pages that each scenario touches now and in the new
+order, and the fewest pages that its functions fit in. With two or more scenarios it
+also reports scenarios that run code that no other scenario runs.`,
 		Example: `  cairn order -p app.mip --binary app -o app.order
   clang -fuse-ld=lld -ffunction-sections -Wl,--symbol-ordering-file=app.order *.c -o app
   cairn order --run -o app.order -- ./app --help`,
@@ -98,12 +98,12 @@ also says which of them runs code that no other does.`,
 	}
 	fl := c.Flags()
 	fl.SetInterspersed(false) // the program's flags are its own
-	fl.BoolVar(&f.record, "run", false, "record a run of the program that follows, and order by that")
+	fl.BoolVar(&f.record, "run", false, "run the given program, record its first executions, and order by them")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	fl.StringVar(&f.algorithm, "algorithm", "", "`how` to order: "+strings.Join(names, ", ")+` (default "`+names[0]+`")`)
-	fl.StringArrayVar(&f.scenarios, "scenario", nil, "only the traces of this scenario, by its `name`; repeatable. With --run, the run's name")
-	fl.StringArrayVar(&f.weights, "weight", nil, "let the traces of a scenario count so many times: `NAME=W`; repeatable")
-	fl.BoolVar(&f.compress, "compress", false, "lay code that no run reached so that it compresses better (needs --binary of the same build)")
+	fl.StringVar(&f.algorithm, "algorithm", "", "algorithm: `how` is "+strings.Join(names, ", ")+` (default "`+names[0]+`")`)
+	fl.StringArrayVar(&f.scenarios, "scenario", nil, "use only traces of the scenario with this `name`; repeatable. With --run, the scenario of the run")
+	fl.StringArrayVar(&f.weights, "weight", nil, "weight of the traces of a scenario: `NAME=W`; repeatable")
+	fl.BoolVar(&f.compress, "compress", false, "order code that never ran so that it compresses better (needs --binary of the same build)")
 	fl.BoolVar(&f.json, "json", false, "print the summary as JSON on standard output (needs -o)")
 	return c
 }
@@ -114,7 +114,7 @@ func (f *orderFlags) args(c *cobra.Command, args []string) error {
 		return f.Args(c, args)
 	}
 	if len(args) == 0 {
-		return verb.Usagef("order: which program? Give it behind --run -- PROGRAM [ARG...]")
+		return verb.Usagef("order: no program given; use --run -- PROGRAM [ARG...]")
 	}
 	return nil
 }
@@ -126,19 +126,19 @@ func (f *orderFlags) check() error {
 	}
 	algorithm := order.Algorithm(f.algorithm)
 	if algorithm != "" && !slices.Contains(order.Algorithms(), algorithm) {
-		return verb.Usagef("--algorithm %s: there is %s", algorithm, toolchain.JoinAlgorithms())
+		return verb.Usagef("--algorithm %s: must be one of %s", algorithm, toolchain.JoinAlgorithms())
 	}
 	switch algorithm {
 	case order.Hot, order.C3, order.Mean:
 		if len(f.scenarios) > 0 && !f.record {
-			return verb.Usagef("--scenario chooses traces, and --algorithm %s goes by the counts of all runs", algorithm)
+			return verb.Usagef("--scenario cannot be used with --algorithm %s, which uses the counts of all runs", algorithm)
 		}
 	}
 	if !f.record {
 		return nil
 	}
 	if len(f.scenarios) > 1 {
-		return verb.Usagef("order: --run records one scenario: name it once")
+		return verb.Usagef("order: --run records one scenario: give --scenario once")
 	}
 	return f.checkAddable()
 }
@@ -161,7 +161,7 @@ func (f *orderFlags) checkAddable() error {
 
 func (f *orderFlags) run(ctx context.Context, s *verb.Streams, argv []string) error {
 	if f.json && f.out == "-" {
-		return verb.Usagef("--json prints the summary on standard output: give the order a file with -o FILE")
+		return verb.Usagef("--json prints the summary on standard output: write the order to a file with -o FILE")
 	}
 	if err := f.check(); err != nil {
 		return err
@@ -233,7 +233,7 @@ func onlyModule(f *profile.ProfileFlags, p *prof.Profile) (*prof.Module, error) 
 	for i := range p.Modules {
 		names[i] = p.Modules[i].Module
 	}
-	return nil, verb.Usagef("%s has several modules: choose one with --module (%s)", f.Path, strings.Join(names, ", "))
+	return nil, verb.Usagef("%s has several modules: select one with --module (%s)", f.Path, strings.Join(names, ", "))
 }
 
 // parseWeights returns the weights of scenarios that --weight gives.
@@ -242,11 +242,11 @@ func parseWeights(flags []string) (map[string]uint64, error) {
 	for _, w := range flags {
 		at := strings.LastIndexByte(w, '=')
 		if at < 0 {
-			return nil, verb.Usagef("--weight %s: write NAME=W", w)
+			return nil, verb.Usagef("--weight %s: must be NAME=W", w)
 		}
 		n, err := strconv.ParseUint(w[at+1:], 10, 32)
 		if err != nil || n == 0 {
-			return nil, verb.Usagef("--weight %s: the weight is a number from 1 to %d", w, uint32(math.MaxUint32))
+			return nil, verb.Usagef("--weight %s: the weight must be from 1 to %d", w, uint32(math.MaxUint32))
 		}
 		weights[w[:at]] = n
 	}
@@ -306,7 +306,7 @@ func (f *orderFlags) rank(s *verb.Streams, m *prof.Module) (*ranking, error) {
 		r.algorithm = order.Algorithms()[0]
 	}
 	if len(m.Traces) == 0 && !recordsOrder(m) {
-		verb.Note(s, "%s does not record when functions first ran: they are listed by address (use --mode=order or count)", f.Path)
+		verb.Note(s, "%s has no order of first executions: functions are listed by address (use --mode=order or count)", f.Path)
 	}
 	graph := callgraph.Build(&prof.Profile{Modules: []prof.Module{*m}}, false)
 	r.in = order.FromModule(m, toolchain.OrderEdges(graph, 0, m))
@@ -328,9 +328,9 @@ func (f *orderFlags) rank(s *verb.Streams, m *prof.Module) (*ranking, error) {
 
 func (f *orderFlags) nothingRan(m *prof.Module) error {
 	if f.record && f.Path == "" {
-		return fmt.Errorf("%s: none of its functions ran: there is nothing to order", m.Module)
+		return fmt.Errorf("%s: none of its functions ran: nothing to order", m.Module)
 	}
-	return fmt.Errorf("%s: no function of %s ran: there is nothing to order (merge the raw files of runs first)", f.Path, m.Module)
+	return fmt.Errorf("%s: no function of %s ran: nothing to order (merge the raw files of runs first)", f.Path, m.Module)
 }
 
 func recordsOrder(m *prof.Module) bool {

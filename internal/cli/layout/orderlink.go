@@ -32,9 +32,9 @@ type linkFlags struct {
 func (f *linkFlags) register(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&f.format, "format", "", "`format` of the file: lld, ld64, gold, ld, ld-script or auto (default \"lld\", with --linker \"auto\")")
-	fl.StringVar(&f.linker, "linker", "", "write what this linker takes: its `path`, or a name as for -fuse-ld")
-	fl.StringVar(&f.binary, "binary", "", "the `program` to be ordered, as it was linked last, with symbols")
-	fl.StringArrayVar(&f.objects, "objects", nil, "its objects: an object, an archive or a `directory` of them; repeatable")
+	fl.StringVar(&f.linker, "linker", "", "write the format of this linker: a `path`, or a name as for -fuse-ld")
+	fl.StringVar(&f.binary, "binary", "", "the `program` to be ordered, from the last link, with symbols")
+	fl.StringArrayVar(&f.objects, "objects", nil, "objects of the program: an object, an archive or a `directory` of them; repeatable")
 }
 
 // resolveFormat returns the format to write.
@@ -55,7 +55,7 @@ func (f *linkFlags) resolveFormat(ctx context.Context) (linkorder.Format, error)
 		return "", err
 	}
 	if l.Err != nil {
-		return "", fmt.Errorf("%w: name the format with --format", l.Err)
+		return "", fmt.Errorf("%w: give the format with --format", l.Err)
 	}
 	format, err := l.Kind.Format(l.Version)
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *linkFlags) findLinker(ctx context.Context) (toolchain.FoundLinker, erro
 	if f.linker == "" {
 		words := strings.Fields(cmp.Or(os.Getenv("CC"), "gcc")) // CC may hold arguments
 		if len(words) == 0 {
-			return toolchain.FoundLinker{}, verb.Usagef("which linker? $CC is blank: name the linker with --linker, or the format with --format")
+			return toolchain.FoundLinker{}, verb.Usagef("no linker: $CC is blank; give the linker with --linker, or the format with --format")
 		}
 		return toolchain.LinkerOfDriver(ctx, words[0], words[1:]), nil
 	}
@@ -79,7 +79,7 @@ func (f *linkFlags) findLinker(ctx context.Context) (toolchain.FoundLinker, erro
 			return toolchain.LinkerAt(ctx, path), nil
 		}
 	}
-	return toolchain.FoundLinker{}, verb.Usagef("--linker %s: there is no such program", f.linker)
+	return toolchain.FoundLinker{}, verb.Usagef("--linker %s: program not found", f.linker)
 }
 
 // load reads the symbol tables of the link. Without any, those functions stand
@@ -93,7 +93,7 @@ func (f *linkFlags) load(m *prof.Module) (link *linkorder.Link, sameBuild bool, 
 		}
 	}
 	if len(f.objects) > 0 && len(link.Objects) == 0 {
-		return nil, false, fmt.Errorf("%s: no object with functions in it", strings.Join(f.objects, ", "))
+		return nil, false, fmt.Errorf("%s: no object with functions", strings.Join(f.objects, ", "))
 	}
 	if f.binary != "" {
 		objects, err := objfile.ReadObjects(f.binary)
@@ -101,10 +101,10 @@ func (f *linkFlags) load(m *prof.Module) (link *linkorder.Link, sameBuild bool, 
 			return nil, false, err
 		}
 		if len(objects) != 1 || !objects[0].Linked {
-			return nil, false, verb.Usagef("--binary %s: it is not linked; give objects and archives with --objects", f.binary)
+			return nil, false, verb.Usagef("--binary %s: not a linked file; give objects and archives with --objects", f.binary)
 		}
 		if link.Binary = symbols(&objects[0]); len(link.Binary) == 0 {
-			return nil, false, fmt.Errorf("%s: no function symbols: give the program before it is stripped", f.binary)
+			return nil, false, fmt.Errorf("%s: no function symbols: give the unstripped program", f.binary)
 		}
 		return link, isBuild(f.binary, m.BuildID), nil
 	}
@@ -154,7 +154,7 @@ func addObjects(link *linkorder.Link, path string) error {
 		return err
 	}
 	if !st.IsDir() {
-		return addObject(link, path, verb.Usagef("--objects %s: it is linked; give it with --binary", path))
+		return addObject(link, path, verb.Usagef("--objects %s: a linked file; give it with --binary", path))
 	}
 	return filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -212,10 +212,10 @@ func symbols(o *objfile.Object) []linkorder.Symbol {
 // readContent gives the functions of in their code, from the binary that ran.
 func (f *linkFlags) readContent(m *prof.Module, in *order.Input) error {
 	if f.binary == "" {
-		return verb.Usagef("--compress looks at the code: give the program with --binary")
+		return verb.Usagef("--compress needs --binary")
 	}
 	if !isBuild(f.binary, m.BuildID) {
-		return verb.Usagef("--compress looks at the code at the profile's addresses: %s is another build", f.binary)
+		return verb.Usagef("--compress needs the binary of the profile: %s is another build", f.binary)
 	}
 	bin, err := objfile.Open(f.binary)
 	if err != nil {

@@ -62,14 +62,14 @@ func reportRun(s *verb.Streams, rec *ptrace.Recording, name string) {
 	hits := len(run.Calls)
 	cost := ""
 	if hits > 0 {
-		cost = fmt.Sprintf("; the tracer had %.1f ms of them, %.0f us per first call", ms(run.Tracing), 1000*ms(run.Tracing)/float64(hits))
+		cost = fmt.Sprintf("; tracing took %.1f ms of them, %.0f us per first call", ms(run.Tracing), 1000*ms(run.Tracing)/float64(hits))
 	}
 	fmt.Fprintf(s.Err, "traced %d of %d functions in %.1f ms%s\n", hits, run.Planted, ms(run.Elapsed), cost)
 	if rec.Derived {
-		verb.Note(s, "%s has no build id: the hash of the file stands in for it (link with -Wl,--build-id)", name)
+		verb.Note(s, "%s has no build id: using the hash of the file (link with -Wl,--build-id)", name)
 	}
 	if run.Replaced {
-		verb.Note(s, "%s executed another program in its place, of which nothing was traced", name)
+		verb.Note(s, "%s replaced itself by another program (exec), which was not traced", name)
 	}
 	if run.Status.Code != 0 {
 		verb.Note(s, "%s ended with %v", name, run.Status)
@@ -100,7 +100,7 @@ func addToProfile(ctx context.Context, s *verb.Streams, path string, m *prof.Mod
 		// It was instrumented, too, and has the map of that.
 		added := traceOnly(&p.Modules[i].Map, m)
 		if len(added.Traces) == 0 {
-			return nil, fmt.Errorf("%s: the run executed no function that is instrumented: it is not added", path)
+			return nil, fmt.Errorf("%s: the run executed no instrumented function: not added", path)
 		}
 		err = merge.Modules(&p.Modules[i], added)
 	}

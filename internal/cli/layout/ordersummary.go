@@ -98,7 +98,7 @@ func cutWarning(traces []prof.Trace) []string {
 	if len(cut) > 1 {
 		which = fmt.Sprintf("%d runs, one of scenario %s, lack their", len(cut), shownName(cut[0].Scenario))
 	}
-	return []string{which + " first functions: more ran than the order buffer holds (build with larger --order-slots)"}
+	return []string{which + " first functions: more ran than fit in the order buffer (build with larger --order-slots)"}
 }
 
 // unseenWarning returns a line if scenarios run code that no other does: what
@@ -215,7 +215,7 @@ func (sum *orderSummary) print(w io.Writer) error {
 		return err
 	}
 	if more := len(sum.Scenarios) - profile.MaxListed; more > 0 {
-		fmt.Fprintf(w, "and %d more scenarios (--json has them)\n", more)
+		fmt.Fprintf(w, "and %d more scenarios (--json lists all)\n", more)
 	}
 	for _, line := range sum.Warnings {
 		fmt.Fprintf(w, "cairn: warning: %s\n", report.Printable(line))

@@ -41,24 +41,21 @@ func Pages(s *verb.Streams) *cobra.Command {
 	var f pagesFlags
 	c := &cobra.Command{
 		Use:   "pages BINARY -p FILE.mip [--before BINARY] [flags] [-- ARGS...]",
-		Short: "Show which pages of a binary the runs of a profile touch",
-		Long: `pages predicts which pages of a binary's code each scenario of a profile
-touches: a page is touched when a function on it runs. The binary need not be
-the one that ran: give it one that was linked in another order, and the old one
-with --before. Functions are found by their names.
+		Short: "Show the pages of a binary that the runs of a profile touch",
+		Long: `pages predicts which pages of a binary's code each scenario of a profile touches: a
+page is touched when a function on it runs. Functions are found by name, so the
+binary need not be the one that ran: give one that was linked in another order, and
+the old one with --before.
 
 The columns:
-
-  functions, bytes  what ran, and the size of its code
+  functions, bytes  the functions that ran, and the size of their code
   before, pages     pages touched in the --before binary and in this one
-  least             as few as so many bytes could do with
+  least             the fewest pages that hold so many bytes
   by block          pages with a block that any run ran, if blocks are recorded
   64K               windows of 64 KiB: Linux maps these whole from a warm cache
 
---svg and --html draw the pages as a map.
-
-With --measure the binaries are run, with the arguments after --, and what they
-really touch stands beside the prediction.`,
+--svg and --html draw the pages as a map. With --measure, pages runs the binaries with
+the arguments after -- and shows the pages that they touch beside the prediction.`,
 		Example: `  cairn pages app -p app.mip --before app.old --html pages.html
   cairn pages app -p app.mip --scenario open --measure -- open file.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -67,7 +64,7 @@ really touch stands beside the prediction.`,
 			}
 			f.choose = c.Flags().Changed("scenario")
 			if len(args) != 1 {
-				return verb.Usagef("pages takes one binary (see cairn pages -h)")
+				return verb.Usagef("pages: give one binary (see cairn pages -h)")
 			}
 			return f.run(c.Context(), s, args[0])
 		},
@@ -76,24 +73,24 @@ really touch stands beside the prediction.`,
 	f.DisplayFlags.Register(c)
 	c.Flags().StringVar(&f.before, "before", "", "compare with this `binary`, the same program in another layout")
 	c.Flags().StringVar(&f.scenario, "scenario", "", "only the scenario of this `name`")
-	c.Flags().Uint64Var(&f.pageSize, "page-size", 4096, "`bytes` in a page")
+	c.Flags().Uint64Var(&f.pageSize, "page-size", 4096, "size of a page in `bytes`")
 	c.Flags().StringVar(&f.svg, "svg", "", "draw one scenario into this SVG `file`, - for standard output")
 	c.Flags().StringVar(&f.html, "html", "", "draw all scenarios into this HTML `file`, - for standard output")
-	c.Flags().BoolVar(&f.loo, "loo", false, "also what an order means for a scenario that it was computed without")
-	c.Flags().BoolVar(&f.measure, "measure", false, "run the binaries and measure")
+	c.Flags().BoolVar(&f.loo, "loo", false, "also evaluate each scenario by an order computed without it")
+	c.Flags().BoolVar(&f.measure, "measure", false, "run the binaries and measure the pages that they touch")
 	return c
 }
 
 func (f *pagesFlags) check() error {
 	switch {
 	case bits.OnesCount64(f.pageSize) != 1 || f.pageSize < 256 || f.pageSize > 1<<30:
-		return verb.Usagef("--page-size %d: it is a power of two from 256 to %d", f.pageSize, 1<<30)
+		return verb.Usagef("--page-size %d: must be a power of two from 256 to %d", f.pageSize, 1<<30)
 	case len(f.args) > 0 && !f.measure:
-		return verb.Usagef("arguments after -- are for --measure")
+		return verb.Usagef("arguments after -- need --measure")
 	case f.svg == "-" && f.html == "-":
-		return verb.Usagef("--svg - and --html - both want standard output")
+		return verb.Usagef("--svg - and --html - cannot both write to standard output")
 	case f.Json && f.drawsOut():
-		return verb.Usagef("--json and a picture both want standard output: give the picture a file")
+		return verb.Usagef("--json and a picture cannot both write to standard output: write the picture to a file")
 	}
 	return nil
 }
@@ -183,7 +180,7 @@ func (f *pagesFlags) scenarios(s *verb.Streams, m *prof.Module) ([]pages.Scenari
 			return nil, fmt.Errorf("%s: no function of %s ran", f.Path, m.Module)
 		}
 		if !slices.ContainsFunc(m.Funcs, func(fn prof.Func) bool { return fn.Mode.HasOrder() }) {
-			verb.Note(s, "%s does not record when functions first ran: that which page is touched first is a guess", f.Path)
+			verb.Note(s, "%s has no order of first executions: the order in which pages are touched is a guess", f.Path)
 		}
 		traces = []prof.Trace{{Scenario: "all runs", Weight: 1, Funcs: ran}}
 	}
@@ -216,16 +213,16 @@ func (pm *pageMap) add(s *verb.Streams, path string) error {
 	for i := range pm.scenarios {
 		sums[i] = p.Summarize(pm.module, &pm.scenarios[i], pm.pageSize)
 		if sums[i].Functions == 0 {
-			return fmt.Errorf("%s: none of the functions that ran in scenario %q is there (is it the same program, and unstripped?)", path, pm.scenarios[i].Name)
+			return fmt.Errorf("%s: has none of the functions that ran in scenario %q (is it the same program, and unstripped?)", path, pm.scenarios[i].Name)
 		}
 		missing = max(missing, sums[i].Missing)
 	}
 	pm.summaries = append(pm.summaries, sums)
 	if missing > 0 {
-		verb.Note(s, "%s: up to %s of a run not there by name (inlined, renamed or stripped)", path, verb.Plural(int(math.Ceil(missing)), "function"))
+		verb.Note(s, "%s: up to %s of a run not found by name (inlined, renamed or stripped)", path, verb.Plural(int(math.Ceil(missing)), "function"))
 	}
 	if n := p.Match.Guessed; n > 0 {
-		verb.Note(s, "%s: %s with a name that others have, told apart by size only", path, verb.Plural(n, "function"))
+		verb.Note(s, "%s: %s with ambiguous names, matched by size only", path, verb.Plural(n, "function"))
 	}
 	return nil
 }
@@ -262,7 +259,7 @@ func openProgram(path string, m *prof.Module) (*linkedProgram, error) {
 		return p, nil
 	}
 	if len(symbols) == 0 {
-		return nil, fmt.Errorf("%s has no function symbols to find functions by: give the binary before it is stripped", path)
+		return nil, fmt.Errorf("%s has no function symbols: give the unstripped binary", path)
 	}
 	p.Program = pages.Program{Layout: p.all, Match: pages.MatchNames(&m.Map, p.all)}
 	return p, nil
@@ -299,7 +296,7 @@ func textSpan(bin *objfile.File) (pages.Span, error) {
 func (pm *pageMap) leaveOneOut(s *verb.Streams) {
 	pm.heldOut = order.LeaveOneOut(order.FromModule(pm.module, nil), order.Startup, order.Options{}, pm.pageSize)
 	if len(pm.heldOut) == 0 {
-		verb.Note(s, "--loo needs runs of two scenarios at least (set CAIRN_SCENARIO)")
+		verb.Note(s, "--loo needs runs of at least two scenarios (set CAIRN_SCENARIO)")
 	}
 }
 
@@ -318,7 +315,7 @@ func (f *pagesFlags) draw(s *verb.Streams, pm *pageMap) error {
 		return nil
 	}
 	if len(pm.scenarios) > 1 {
-		verb.Note(s, "%s shows scenario %q, the first of %d: choose with --scenario", f.svg, doc.Scenarios[0].Name, len(pm.scenarios))
+		verb.Note(s, "%s shows scenario %q, the first of %d: select one with --scenario", f.svg, doc.Scenarios[0].Name, len(pm.scenarios))
 	}
 	return verb.WriteFile(s, f.svg, func(w io.Writer) error { return heatmap.WriteSVG(w, doc, 0) })
 }

@@ -32,7 +32,7 @@ type measurement struct {
 // its output is not asked for, and children that outlive it hold up nothing.
 func (pm *pageMap) measure(ctx context.Context, s *verb.Streams, args []string) error {
 	if len(pm.scenarios) > 1 {
-		return verb.Usagef("--measure runs one scenario: choose it with --scenario")
+		return verb.Usagef("--measure runs one scenario: select it with --scenario")
 	}
 	pm.measured = make([]measurement, len(pm.programs))
 	for k, p := range pm.programs {
@@ -53,7 +53,7 @@ func (pm *pageMap) measure(ctx context.Context, s *verb.Streams, args []string) 
 		}
 	}
 	if slices.ContainsFunc(pm.measured, func(m measurement) bool { return m.ReadAhead }) {
-		verb.Note(s, "the disk read all of the text ahead, so that faults with a cold cache say little")
+		verb.Note(s, "the disk read all of the text ahead: faults with a cold cache are not meaningful")
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (pm *pageMap) measureTouched(ctx context.Context, s *verb.Streams, k int, a
 		verb.Note(s, "%s ended with %v", pm.programs[k].path, touched.Status)
 	}
 	if touched.Replaced {
-		verb.Note(s, "%s executed another program in its place, of which nothing is known", pm.programs[k].path)
+		verb.Note(s, "%s replaced itself by another program (exec), which was not measured", pm.programs[k].path)
 	}
 	m := &pm.measured[k]
 	m.Touched = len(touched.Pages)

@@ -21,19 +21,22 @@ func Callgraph(s *verb.Streams) *cobra.Command {
 	var external, mangled bool
 	c := &cobra.Command{
 		Use:   "callgraph FILE.mip [flags]",
-		Short: "Draw who called whom",
-		Long: `callgraph joins two kinds of evidence. An edge is observed (solid) where a run
-saved the return address of a function's first call, and the caller calls that
-function. It is implied (dashed) where a block that ran holds a direct call of a
-function that ran. It is possible (dotted) where a return address says that a
-pointer was called, to the function or to another that jumped to it, or that one
-was called that jumped to a pointer. The profile must be of mode full, or hold
-runs of cairn order --run, which tell observed edges only.`,
+		Short: "Draw the call graph of a profile",
+		Long: `callgraph draws the calls between the functions of a profile. There are three kinds
+of edges:
+  observed (solid)   a run recorded the return address of a function's first call,
+                     and the caller calls that function
+  implied (dashed)   a block that ran contains a direct call of a function that ran
+  possible (dotted)  a return address shows a call through a pointer, which reached
+                     the function directly or by a tail call, or a call of a function
+                     that jumped through a pointer
+The profile must be of mode full, or contain runs of cairn order --run, which give
+observed edges only.`,
 		Example: "  cairn callgraph -p app.mip | dot -Tsvg -o app.svg",
 		Args:    f.Args,
 		RunE: func(*cobra.Command, []string) error {
 			if format != "dot" && format != "json" {
-				return verb.Usagef("--format %s: there is dot and json", format)
+				return verb.Usagef("--format %s: must be dot or json", format)
 			}
 			p, err := f.Open()
 			if err != nil {
@@ -41,7 +44,7 @@ runs of cairn order --run, which tell observed edges only.`,
 			}
 			g := callgraph.Build(p, external)
 			if len(g.Edges) == 0 {
-				verb.Note(s, "%s has no call edges (they need --mode=full, or runs of cairn order --run)", f.Path)
+				verb.Note(s, "%s has no call edges: they need --mode=full, or runs of cairn order --run", f.Path)
 			}
 			names := &report.Names{Mangled: mangled}
 			return verb.WriteFile(s, out, func(w io.Writer) error {
@@ -55,8 +58,8 @@ runs of cairn order --run, which tell observed edges only.`,
 	f.Register(c)
 	c.Flags().StringVar(&format, "format", "dot", "`format` of the graph: dot or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "write to this `file`")
-	c.Flags().BoolVar(&external, "external", false, "also functions outside the profile, such as the C library's")
-	c.Flags().BoolVar(&mangled, "mangled", false, "show symbol names as they are, not demangled")
+	c.Flags().BoolVar(&external, "external", false, "include functions outside the profile, such as those of the C library")
+	c.Flags().BoolVar(&mangled, "mangled", false, "do not demangle symbol names")
 	return c
 }
 

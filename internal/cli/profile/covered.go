@@ -26,12 +26,11 @@ func Covered(s *verb.Streams) *cobra.Command {
 	var f coveredFlags
 	c := &cobra.Command{
 		Use:   "covered FILE.mip [flags]",
-		Short: "List what ran, or what did not",
-		Long: `covered lists the functions that ran, in any of the merged runs. A function of
-the source that the compiler split or cloned is one: it ran if any of its code
-did. Other views are source files (--paths), source lines (--lines), blocks
-(--blocks) and an lcov tracefile for genhtml and editors (--lcov). Lines need
---debug.`,
+		Short: "List covered functions, files, lines or blocks",
+		Long: `covered lists the functions that ran in any of the merged runs. A function that the
+compiler split or cloned counts as one: it ran if any of its parts did. Other views
+are source files (--paths), source lines (--lines), blocks (--blocks) and an lcov
+tracefile for genhtml and editors (--lcov). Lines need --debug.`,
 		Example: "  cairn covered -p app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html",
 		Args:    f.Args,
 		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
@@ -40,12 +39,12 @@ did. Other views are source files (--paths), source lines (--lines), blocks
 	f.registerDebug(c)
 	f.DisplayFlags.Register(c)
 	verb.RegisterRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
-	c.Flags().BoolVar(&f.missed, "missed", false, "what did not run instead")
-	c.Flags().BoolVar(&f.unknown, "unknown", false, "with --lines, the lines of which it cannot be told")
-	c.Flags().BoolVar(&f.lines, "lines", false, "ranges of source lines")
-	c.Flags().BoolVar(&f.paths, "paths", false, "source files with their covered functions and blocks")
-	c.Flags().BoolVar(&f.blocks, "blocks", false, "the blocks of each function, as source lines")
-	c.Flags().BoolVar(&f.lcov, "lcov", false, "an lcov tracefile")
+	c.Flags().BoolVar(&f.missed, "missed", false, "list what did not run")
+	c.Flags().BoolVar(&f.unknown, "unknown", false, "with --lines: list lines that may or may not have run")
+	c.Flags().BoolVar(&f.lines, "lines", false, "list ranges of source lines")
+	c.Flags().BoolVar(&f.paths, "paths", false, "list source files with their covered functions and blocks")
+	c.Flags().BoolVar(&f.blocks, "blocks", false, "list the blocks of each function, as source lines")
+	c.Flags().BoolVar(&f.lcov, "lcov", false, "write an lcov tracefile")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	return c
 }
@@ -71,19 +70,19 @@ func (f *coveredFlags) view() (coveredView, error) {
 	}
 	switch {
 	case n > 1:
-		return nil, verb.Usagef("--lines, --paths, --blocks and --lcov: choose one")
+		return nil, verb.Usagef("--lines, --paths, --blocks and --lcov cannot be used together")
 	case f.lcov && (f.Json || f.missed || f.pattern != ""):
-		return nil, verb.Usagef("--lcov writes everything, in a format of its own: leave out --json, --missed and -r")
+		return nil, verb.Usagef("--lcov cannot be used with --json, --missed or -r")
 	case (f.lines || f.paths) && f.pattern != "":
-		return nil, verb.Usagef("-r selects functions: it does not go with --lines or --paths")
+		return nil, verb.Usagef("-r selects functions: it cannot be used with --lines or --paths")
 	case f.unknown && !f.lines:
-		return nil, verb.Usagef("--unknown selects lines: it goes with --lines")
+		return nil, verb.Usagef("--unknown needs --lines")
 	case f.unknown && f.missed:
-		return nil, verb.Usagef("--missed and --unknown: choose one")
+		return nil, verb.Usagef("--missed and --unknown cannot be used together")
 	case f.paths && f.missed:
-		return nil, verb.Usagef("--paths shows both what ran and what did not: leave out --missed")
+		return nil, verb.Usagef("--paths always lists what did not run: it cannot be used with --missed")
 	case (f.lines || f.lcov) && len(f.debug) == 0:
-		return nil, verb.Usagef("source lines are in the binary's debug information: give it with --debug BINARY")
+		return nil, verb.Usagef("source lines need the binary's debug information: give it with --debug BINARY")
 	}
 	return view, nil
 }
@@ -210,7 +209,7 @@ func spansJSON(spans []coverage.Span) []spanJSON {
 func (f *coveredFlags) writeLCOV(s *verb.Streams, w io.Writer, modules []coverage.Module, _ report.Style) error {
 	files, unplaced := coverage.Files(modules)
 	if unplaced > 0 {
-		verb.Note(s, "%d functions have no known source line and are left out", unplaced)
+		verb.Note(s, "%d functions without a known source line are omitted", unplaced)
 	}
 	return coverage.WriteLCOV(w, files)
 }

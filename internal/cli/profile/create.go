@@ -22,17 +22,17 @@ func Create(s *verb.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create -p FILE.mip MAP|BINARY...",
 		Short: "Create an empty profile from maps or binaries",
-		Long: `create makes a profile that knows the functions of one or more modules and has
-no runs yet; cairn merge -p adds them. A module is named by its map (.mipmap),
-its binary or the .debug file of its binary.`,
+		Long: `create makes a profile with the functions of one or more modules and no runs; cairn
+merge -p adds runs. A module is given as its map (.mipmap), its binary, or the .debug
+file of its binary.`,
 		Example: "  cairn create -p app.mip app.mipmap libfoo.so",
 		Args:    verb.ExactFiles("create", "a map or a binary", 1, -1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if path == "" {
-				return verb.Usagef("create: which profile? Give it with -p FILE.mip")
+				return verb.Usagef("create: no profile given; use -p FILE.mip")
 			}
 			if _, err := os.Lstat(path); err == nil && !force {
-				return fmt.Errorf("%s is there already: merge into it, or start anew with --force", path)
+				return fmt.Errorf("%s exists: merge into it, or overwrite it with --force", path)
 			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
@@ -53,7 +53,7 @@ its binary or the .debug file of its binary.`,
 		},
 	}
 	c.Flags().StringVarP(&path, "profile", "p", "", "the profile to create, a .mip `file`, or - for standard output")
-	c.Flags().BoolVarP(&force, "force", "f", false, "overwrite a profile that is there")
+	c.Flags().BoolVarP(&force, "force", "f", false, "overwrite an existing profile")
 	return c
 }
 

@@ -32,27 +32,25 @@ func Import(s *verb.Streams) *cobra.Command {
 	var f importFlags
 	c := &cobra.Command{
 		Use:   "import --binary BINARY (-p FILE.mip | -o FILE.mip) FILE...",
-		Short: "Make a profile of first executions that LLVM recorded",
-		Long: `import reads in which order runs first called functions, from what LLVM's own
-instrumentation leaves behind, and finds those functions in a binary. cairn
-order and the other verbs then work with the profile as with one of cairn's
-runs. The reverse is cairn export --format llvm-temporal.
+		Short: "Convert first executions recorded by LLVM to a profile",
+		Long: `import makes a profile from the order in which runs first called functions, as
+recorded by LLVM's own instrumentation, and matches the functions with those of a
+binary. cairn order and the other commands then use it like a profile of cairn's own
+runs. cairn export --format llvm-temporal is the reverse.
 
-A FILE is one of these, told apart by what is in it:
-
+Each FILE is one of the following, recognised by its content:
   a temporal profile: .proftext, or .profdata and .profraw, which need an
     llvm-profdata on PATH. Compile with -fprofile-generate -ftemporal-profile,
     or -mllvm -pgo-temporal-instrumentation before clang 20.
   an order-file dump: .order, of programs that clang 9 to 20 built with
     -forder-file-instrumentation. --mapping names the file that
-    -orderfile-write-mapping made; without it, names are found by the hashes of
+    -orderfile-write-mapping wrote; without it, hashes are matched with those of
     the binary's symbols.
 
-BINARY is the program to be ordered, which need not be the one that ran. It may
-be one that cairn cc built, whose map is used, or any other, of which the symbol
-table is; it needs a build id. Names that it has no function for are counted and
-left out: mostly the compiler had not inlined them where the traces were
-recorded.`,
+BINARY is the program to be ordered, not necessarily the one that ran. For a binary
+built with cairn cc its map is used, for any other its symbol table; it needs a
+build id. Names without a function in the binary are counted and omitted: usually
+the compiler did not inline those functions in the build that was recorded.`,
 		Example: `  cairn import --binary app -o app.mip run.profdata && cairn order -p app.mip -o app.order
   cairn import --binary app -p app.mip --scenario open default.profraw.order`,
 		Args: verb.ExactFiles("import", "profiles or dumps", 1, -1),
@@ -61,7 +59,7 @@ recorded.`,
 	c.Flags().StringVarP(&f.profile, "profile", "p", "", "add to this profile, a .mip `file`, in place")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "write this profile, a .mip `file`, or - for standard output")
 	c.Flags().StringVar(&f.binary, "binary", "", "the `binary` that the functions are in")
-	c.Flags().StringVar(&f.mapping, "mapping", "", "names of the hashes in order-file dumps, a `file` of the compiler's")
+	c.Flags().StringVar(&f.mapping, "mapping", "", "names of the hashes in order-file dumps, a `file` written by the compiler")
 	f.traces.register(c)
 	return c
 }
@@ -71,7 +69,7 @@ func (f *importFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	case (f.profile == "") == (f.output == ""):
 		return verb.Usagef("import: give either -p FILE.mip, to add to a profile, or -o FILE.mip, to write a new one")
 	case f.binary == "":
-		return verb.Usagef("import: which binary are the functions in? Give it with --binary")
+		return verb.Usagef("import: no binary given; use --binary")
 	}
 	if err := f.traces.check(); err != nil {
 		return err
@@ -184,13 +182,13 @@ func (im *importer) add(ctx context.Context, path string) error {
 		}
 		found := im.resolver.Trace(t.names)
 		if len(found.Funcs) == 0 {
-			return fmt.Errorf("%s: none of its %s is a function of %s: is that the program that ran?", name, verb.Plural(len(t.names), "name"), im.f.binary)
+			return fmt.Errorf("%s: none of its %s is a function of %s; is that the program that ran?", name, verb.Plural(len(t.names), "name"), im.f.binary)
 		}
 		if n := len(found.Unresolved); n > 0 {
-			verb.Note(im.s, "%s: %d of %s are no functions of %s (inlined or renamed): %s", name, n, verb.Plural(len(t.names), "name"), im.f.binary, someOf(found.Unresolved))
+			verb.Note(im.s, "%s: %d of %s are not functions of %s (inlined or renamed): %s", name, n, verb.Plural(len(t.names), "name"), im.f.binary, someOf(found.Unresolved))
 		}
 		if found.Ambiguous > 0 {
-			verb.Note(im.s, "%s: %s belong to several functions of %s, which were taken by address", name, verb.Plural(found.Ambiguous, "name"), im.f.binary)
+			verb.Note(im.s, "%s: %s belong to several functions of %s, which are ordered by address", name, verb.Plural(found.Ambiguous, "name"), im.f.binary)
 		}
 		r := merge.FirstExecutions(im.m, found.Funcs)
 		r.Scenario, r.Weight = im.f.traces.Scenario, times(im.f.traces.Weight, max(t.weight, 1))
@@ -241,7 +239,7 @@ func (im *importer) read(ctx context.Context, path string) ([]foreignTrace, erro
 	case len(data) == orderfile.DumpSize, len(data) == orderfile.MaxDumpSize, filepath.Ext(path) == ".order":
 		return im.readDump(path, data)
 	default:
-		return nil, fmt.Errorf("%s: neither a profile of LLVM's nor an order-file dump: it is %s", path, verb.KindName(data))
+		return nil, fmt.Errorf("%s: not a profile of LLVM nor an order-file dump: it is %s", path, verb.KindName(data))
 	}
 	p, err := profdata.Read(data)
 	if err != nil {
@@ -266,10 +264,10 @@ func (im *importer) readDump(path string, data []byte) ([]foreignTrace, error) {
 	}
 	symbols, unknown := d.Resolve(im.hashes)
 	if len(symbols) == 0 {
-		return nil, fmt.Errorf("%s: none of its %d hashes is that of a name in %s: is that the program that ran?", path, unknown, im.f.binary)
+		return nil, fmt.Errorf("%s: none of its %d hashes is that of a name in %s; is that the program that ran?", path, unknown, im.f.binary)
 	}
 	if unknown > 0 {
-		verb.Note(im.s, "%s: %d of %d hashes are of no known name (give the compiler's mapping with --mapping)", path, unknown, len(d.Hashes))
+		verb.Note(im.s, "%s: %d of %d hashes match no known name (give the compiler's mapping with --mapping)", path, unknown, len(d.Hashes))
 	}
 	if d.Full {
 		verb.Note(im.s, "%s is full: later functions are missing", path)

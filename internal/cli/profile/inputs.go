@@ -111,7 +111,7 @@ func (in *inputs) addPath(path string) {
 	case kind == mip.KindMap || verb.IsELF(head):
 		in.maps = append(in.maps, path)
 	default:
-		in.complain(path, rawfiles.Unknown, "neither a raw file, a map, a profile nor a binary: it is "+verb.KindName(head))
+		in.complain(path, rawfiles.Unknown, "not a raw file, map, profile or binary: it is "+verb.KindName(head))
 	}
 }
 

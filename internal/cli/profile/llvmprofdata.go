@@ -29,7 +29,7 @@ func profdataText(ctx context.Context, path string) ([]byte, error) {
 	}
 	tools = appendTool(tools, "llvm-profdata")
 	if len(tools) == 0 {
-		return nil, fmt.Errorf("%s: to read it, llvm-profdata has to be on PATH; or run, where it is: llvm-profdata merge --text -o %s.proftext %s", path, path, path)
+		return nil, fmt.Errorf("%s: reading it needs llvm-profdata on PATH; or convert it elsewhere by llvm-profdata merge --text -o %s.proftext %s", path, path, path)
 	}
 	dir, err := os.MkdirTemp("", "cairn-")
 	if err != nil {

@@ -24,31 +24,28 @@ func Map(s *verb.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "map BINARY [-o FILE.mipmap] | map PROGRAM [--xray] [flags]",
 		Short: "Extract the map of a binary, or print XRay's instrumentation map",
-		Long: `map writes the map of a binary or shared library that was built with cairn cc
-to a file: which record of a raw file belongs to which function. Raw files are
-of no use without the map of their build. The default name is BINARY.mipmap.
+		Long: `map copies the map out of a binary or shared library that was built with cairn cc
+into a file. The map says which record of a raw file belongs to which function; raw
+files cannot be read without the map of their build. The default name is
+BINARY.mipmap.
 
-The map is in the section .debug.cairn, which strip removes. These keep it too:
-
+The map is in the section .debug.cairn, which strip removes. These keep it, too:
   objcopy --only-keep-debug app app.debug && strip app
   objcopy --dump-section .debug.cairn=app.section app
+The first makes a file that every cairn command accepts in place of the binary. The
+second copies the section alone, which cairn cannot read by itself because it lacks
+the build id.
 
-The first makes a file that cairn takes wherever it takes a binary. The second
-copies the bare section, which cairn does not read on its own, as it lacks the
-build id.
-
-Of a program that was built with -fxray-instrument instead, map prints XRay's
-instrumentation map: which number in traces is which function, and where its
-probes go. A binary with both is taken for cairn's own build; --xray or --format
-asks for the other. Objects, Mach-O files and YAML maps are read too; a damaged map is an error. The
-formats:
-
+For a program that was built with -fxray-instrument, map instead prints XRay's
+instrumentation map: the function of each function id in logs, and the addresses of
+its sleds. If a binary has both, map uses cairn's own; --xray or --format selects the
+other. Object files, Mach-O files and YAML maps are supported, too; a damaged map is
+an error. The formats:
   text  a table of sleds, one on each line; the default
   yaml  what llvm-xray extract --symbolize prints
   json  functions with their sleds and where they are declared
-
-Sections survive strip, names do not: with its debug file beside it (or below
-/usr/lib/debug) a stripped program has them.`,
+The map survives strip, function names do not: a stripped program needs its debug
+file beside it or below /usr/lib/debug.`,
 		Example: `  cairn map app -o app.mipmap && strip app
   clang++ -g -fxray-instrument app.cc -o traced && cairn map traced`,
 		Args: verb.ExactFiles("map", "a binary", 1, 1),
@@ -73,7 +70,7 @@ Sections survive strip, names do not: with its debug file beside it (or below
 			return nil
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "the map to write, a .mipmap `file`, or - for standard output, where an instrumentation map goes without it")
+	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file`, a .mipmap, or - for standard output, the default for an instrumentation map")
 	traced.Register(c)
 	return c
 }
@@ -98,7 +95,7 @@ func readAnyMap(s *verb.Streams, path string) (*prof.Map, error) {
 	case verb.IsELF(head):
 		return readBinaryMap(s, path)
 	}
-	return nil, fmt.Errorf("%s: neither a binary nor a map: it is %s", path, verb.KindName(head))
+	return nil, fmt.Errorf("%s: not a binary or a map: it is %s", path, verb.KindName(head))
 }
 
 // readBinaryMap reads the map section of the binary at path. Records that are
@@ -114,14 +111,14 @@ func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 		return nil, err
 	}
 	if data == nil {
-		return nil, fmt.Errorf("%s: no map (%s) in it: it is stripped or was not built with cairn cc; use the unstripped binary or its .debug file or the .mipmap", path, wire.MapSection)
+		return nil, fmt.Errorf("%s: no map (section %s): it is stripped or was not built with cairn cc; use the unstripped binary, its .debug file or the .mipmap", path, wire.MapSection)
 	}
 	_, rawAddr, rawSize, ok, err := bin.Section(wire.RawSection)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("%s: a map (%s), but no records (%s): it is an object file, or a linker script dropped them", path, wire.MapSection, wire.RawSection)
+		return nil, fmt.Errorf("%s: has a map (%s), but no records (%s): it is an object file, or a linker script removed them", path, wire.MapSection, wire.RawSection)
 	}
 	id, err := bin.BuildID()
 	if errors.Is(err, objfile.ErrNoBuildID) {
@@ -140,10 +137,10 @@ func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 	}
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintf(s.Err, "cairn: %s: function left out: %s: %s\n", path, wire.MapSection, strings.TrimSpace(line))
+			fmt.Fprintf(s.Err, "cairn: %s: function omitted: %s: %s\n", path, wire.MapSection, strings.TrimSpace(line))
 		}
 		if len(funcs) == 0 {
-			return nil, fmt.Errorf("%s: no good record in %s", path, wire.MapSection)
+			return nil, fmt.Errorf("%s: no valid record in %s", path, wire.MapSection)
 		}
 	}
 	m.Funcs = funcs

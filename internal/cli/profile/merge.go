@@ -29,38 +29,38 @@ func Merge(s *verb.Streams) *cobra.Command {
 	var f mergeFlags
 	c := &cobra.Command{
 		Use:   "merge (-p FILE.mip | -o FILE.mip BINARY|MAP...) FILE|DIR|@LIST...",
-		Short: "Sum raw files and profiles into a profile",
-		Long: `merge adds what runs of a program left behind.
+		Short: "Merge raw files and profiles into a profile",
+		Long: `merge adds raw files and other profiles to a profile.
 
-With -p it adds to a profile that is there, in place: the old one stays whole
-until the new one is. With -o it writes a new profile of the modules whose
-binaries or maps are among the files.
+With -p it updates an existing profile in place; the old file stays valid until the
+new one is complete. With -o it writes a new profile of the modules whose binaries or
+maps are among the files.
 
-Files are told apart by what is in them: raw files, packs of them (.mippack),
-profiles (.mip), maps (.mipmap), binaries. Of a directory all .mipraw files are
-taken, below it too. @LIST is a file with a path on each line. A file that is
-named twice counts once.
+Files are recognised by their content: raw files, packs of raw files (.mippack),
+profiles (.mip), maps (.mipmap), binaries. A directory stands for all .mipraw files
+below it. @LIST is a file with a path on each line. A file that is named twice counts
+once.
 
 Each run of a mode that records the order of first executions (all but cover and
-block) is kept as a trace under the name of its scenario, which is what
-CAIRN_SCENARIO was, or --scenario. Of more than --traces runs a uniform sample
-is kept; equal --seed, equal sample.
+block) is stored as a trace with the name of its scenario, from CAIRN_SCENARIO or
+--scenario. Of more than --traces runs a uniform sample is stored; the same --seed
+gives the same sample.
 
-A profile remembers which runs it holds: what is merged a second time is left out,
-with a note, unless --again forces it. It remembers 8,192 runs of a module exactly
-and of more a sketch, which takes one in a million of new runs for one of a million
-that it holds. Profiles with runs in common, of which neither holds all of the
-other's, cannot be joined. A live file of a process that goes on is a run, too: merge
-it when the process has ended.
+A profile records which runs it contains. Runs merged a second time are omitted, with
+a note, unless --again is given. Up to 8,192 runs of a module are recorded exactly,
+more by a sketch: with a million runs in it, one in a million new runs is wrongly
+omitted. Two profiles that share some runs, where neither contains all runs of the
+other, cannot be merged. A mapped raw file of a process that is still running counts
+as a run, too: merge it after the process has ended.
 
-With --join, modules of one name become one, by what their functions are (name, file,
-shape of the code) and not by build ids: variants that cairn cc --groups made, or builds
-of which most functions did not change. The profile whose file is named first has the
-last word on functions that did. Runs are of all builds together.
+With --join, modules with the same name become one. Functions are matched by name,
+file and shape of the code, not by build id: use it for variants built with cairn cc
+--groups, or builds in which most functions did not change. For functions that did
+change, the profile named first wins. Counts of runs are those of all builds together.
 
-Raw files of other builds and damaged ones are named and left out; where there are
-many, all names are in FILE.mip.refused. With --strict they make merge fail and
-nothing is written. If no raw file was good, merge fails in any case.`,
+Raw files of other builds and damaged raw files are reported and omitted; if there
+are many, FILE.mip.refused lists all names. With --strict they make merge fail, and
+nothing is written. If no raw file is valid, merge always fails.`,
 		Example: `  cairn create -p app.mip app && cairn merge -p app.mip raws/
   cairn merge -o app.mip app.mipmap raws/ more/*.mipraw
   cairn merge -o all.mip monday.mip tuesday.mip`,
@@ -71,8 +71,8 @@ nothing is written. If no raw file was good, merge fails in any case.`,
 	c.Flags().StringVarP(&f.output, "output", "o", "", "write this profile, a .mip `file`, or - for standard output")
 	f.traces.register(c)
 	c.Flags().BoolVar(&f.strict, "strict", false, "fail, and write nothing, if any file cannot be merged")
-	c.Flags().BoolVar(&f.again, "again", false, "merge runs that the profile holds already once more")
-	c.Flags().BoolVar(&f.join, "join", false, "join builds of one program into one, by what functions are")
+	c.Flags().BoolVar(&f.again, "again", false, "merge runs again that the profile already contains")
+	c.Flags().BoolVar(&f.join, "join", false, "join builds of one program into one module, matching functions by their code")
 	c.Flags().BoolVar(&f.json, "json", false, "print a summary as JSON")
 	return c
 }
@@ -82,9 +82,9 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	case (f.profile == "") == (f.output == ""):
 		return verb.Usagef("merge: give either -p FILE.mip, to add to a profile, or -o FILE.mip, to write a new one")
 	case f.json && f.output == "-":
-		return verb.Usagef("merge: --json and -o - both want standard output")
+		return verb.Usagef("merge: --json and -o - cannot both write to standard output")
 	case f.join && f.profile != "":
-		return verb.Usagef("merge: --join makes a new profile: give -o FILE.mip")
+		return verb.Usagef("merge: --join writes a new profile: give -o FILE.mip")
 	}
 	var in inputs
 	for _, arg := range args {
@@ -147,13 +147,13 @@ func (f *mergeFlags) verdict(sum *MergeSummary, p *prof.Profile, path string) er
 	files := sum.Raws + sum.Profiles + sum.Repeated + len(sum.Refused)
 	switch {
 	case files == 0:
-		return fmt.Errorf("nothing to merge: no raw file and no profile among the arguments; %s is %s", path, state)
+		return fmt.Errorf("nothing to merge: no raw file or profile among the arguments; %s is %s", path, state)
 	case sum.Raws+sum.Profiles+sum.Repeated == 0:
-		return fmt.Errorf("nothing could be merged of %s; %s is %s", verb.Plural(files, "file"), path, state)
+		return fmt.Errorf("nothing could be merged from %s; %s is %s", verb.Plural(files, "file"), path, state)
 	case f.strict && len(sum.Refused) > 0:
 		return fmt.Errorf("%d of %s could not be merged (--strict); %s is %s", len(sum.Refused), verb.Plural(files, "file"), path, state)
 	case len(p.Modules) == 0:
-		return fmt.Errorf("no module: give the binary or its map; %s is %s", path, state)
+		return fmt.Errorf("no module: give a binary or its map; %s is %s", path, state)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (f *mergeFlags) verdict(sum *MergeSummary, p *prof.Profile, path string) er
 func OpenForMerge(ctx context.Context, path string) (file string, p *prof.Profile, unlock func(), err error) {
 	file, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, nil, fmt.Errorf("%s: no such profile: create it first (cairn create -p %s BINARY), or use -o", path, path)
+		return "", nil, nil, fmt.Errorf("%s: profile does not exist: create it first (cairn create -p %s BINARY), or use -o", path, path)
 	} else if err != nil {
 		return "", nil, nil, err
 	}
@@ -213,7 +213,7 @@ func (f *mergeFlags) mergeInputs(ctx context.Context, s *verb.Streams, p *prof.P
 	added, bad := raws.Run(ctx)
 	stop()
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("interrupted; %s is as it was", name)
+		return nil, fmt.Errorf("interrupted; %s is unchanged", name)
 	}
 	if err := merge.Profiles(p, added); err != nil {
 		return nil, err

@@ -29,10 +29,10 @@ func joinBuilds(s *verb.Streams, p *prof.Profile, paths []string) (*prof.Profile
 			return nil, fmt.Errorf("%s: %w", modules[0].Module, err)
 		}
 		if res.Changed > 0 {
-			verb.Note(s, "%s: %s left out, which the build that is named first has in another shape", modules[0].Module, verb.Plural(res.Changed, "function"))
+			verb.Note(s, "%s: %s omitted: code differs from that of the build named first", modules[0].Module, verb.Plural(res.Changed, "function"))
 		}
 		if res.Unknown > 0 {
-			verb.Note(s, "%s: %s are in functions without probes, and not known", modules[0].Module, verb.Plural(res.Unknown, "first caller"))
+			verb.Note(s, "%s: %s are in functions without probes and are unknown", modules[0].Module, verb.Plural(res.Unknown, "first caller"))
 		}
 		joined.Modules = append(joined.Modules, res.Module)
 		modules = modules[n:]

@@ -95,18 +95,18 @@ func (sum *MergeSummary) print(s *verb.Streams) error {
 			list = sum.Profile + refusedSuffix
 			fmt.Fprintf(s.Err, "cairn: and %d more %s\n", more, map[string]string{
 				rawfiles.Unreadable: "that cannot be read",
-				rawfiles.Unknown:    "that are nothing that cairn knows",
+				rawfiles.Unknown:    "in formats that cairn does not know",
 				rawfiles.Damaged:    "that are damaged",
 				rawfiles.OtherBuild: "of other builds",
 				rawfiles.Conflict:   "with other maps",
-				rawfiles.Repeated:   "with some runs that are there already",
+				rawfiles.Repeated:   "with some runs that the profile already contains",
 			}[kind])
 		}
 	}
 	if list == "" {
 		return nil
 	}
-	fmt.Fprintf(s.Err, "cairn: all %s that were left out are named in %s\n", verb.Plural(len(sum.Refused), "file"), list)
+	fmt.Fprintf(s.Err, "cairn: all %s that were omitted are listed in %s\n", verb.Plural(len(sum.Refused), "file"), list)
 	return verb.WriteFile(s, list, func(w io.Writer) error {
 		for _, c := range sum.Refused {
 			if _, err := fmt.Fprintf(w, "%s: %s\n", c.File, c.Reason); err != nil {
@@ -128,14 +128,14 @@ func (sum *MergeSummary) printTotal(s *verb.Streams) {
 	}
 	refused := ""
 	if n := len(sum.Refused); n > 0 {
-		refused = fmt.Sprintf(", %s left out", verb.Plural(n, "file"))
+		refused = fmt.Sprintf(", %s omitted", verb.Plural(n, "file"))
 	}
 	if sum.Repeated > 0 {
-		verb.Note(s, "%s: nothing in it but runs that %s holds already: left out (--again merges them once more)", verb.Plural(sum.Repeated, "file"), sum.Profile)
+		verb.Note(s, "%s omitted: all runs are already in %s (--again merges them again)", verb.Plural(sum.Repeated, "file"), sum.Profile)
 	}
 	if n := len(sum.Running); n > 0 {
 		slices.Sort(sum.Running)
-		verb.Note(s, "%s of programs that still run, %s: what they count from now on is left out when %s gets these files again", verb.Plural(n, "file"), sum.Running[0], sum.Profile)
+		verb.Note(s, "%s of programs that are still running, %s: later counts will be omitted if these files are merged into %s again", verb.Plural(n, "file"), sum.Running[0], sum.Profile)
 	}
 	if len(what) == 0 {
 		what = append(what, "nothing")

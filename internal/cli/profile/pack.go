@@ -20,15 +20,14 @@ func Pack(s *verb.Streams) *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "pack -o FILE.mippack FILE|DIR|@LIST...",
-		Short: "Pack raw files for transport",
-		Long: `pack makes one small file of raw files, to be sent to where their maps are. Of a
-directory all .mipraw files are taken, below it too; @LIST is a file with a path
-on each line. No map is needed.
+		Short: "Pack raw files into one file for transport",
+		Long: `pack writes raw files into one small file, to transport them to where their maps are.
+A directory stands for all .mipraw files below it; @LIST is a file with a path on
+each line. No map is needed.
 
-In modes order and block+order a run takes about a byte for each function that
-ran, and a run like earlier ones of the same build half of that. cairn merge
-takes packs as it takes raw files; cairn unpack makes the files again, to the
-byte.`,
+In modes order and block+order a run takes about a byte for each function that ran,
+and half of that if it resembles earlier runs of the same build. cairn merge reads
+packs like raw files; cairn unpack restores the files byte for byte.`,
 		Example: `  cairn pack -o monday.mippack raws/
   cairn pack -o - raws/ | ssh host 'cat > monday.mippack'`,
 		Args: verb.ExactFiles("pack", "raw files or directories", 1, -1),
@@ -40,7 +39,7 @@ byte.`,
 
 func runPack(s *verb.Streams, output string, args []string) error {
 	if output == "" {
-		return verb.Usagef("pack: give the pack to write with -o FILE.mippack")
+		return verb.Usagef("pack: no output given; use -o FILE.mippack")
 	}
 	var in inputs
 	for _, arg := range args {
@@ -53,7 +52,7 @@ func runPack(s *verb.Streams, output string, args []string) error {
 	case len(in.bad) > 0:
 		return fmt.Errorf("%s: %s", in.bad[0].File, in.bad[0].Reason)
 	case len(in.maps)+len(in.profiles) > 0:
-		return fmt.Errorf("%s: no raw file: only those are packed", append(in.maps, in.profiles...)[0])
+		return fmt.Errorf("%s: not a raw file; only raw files can be packed", append(in.maps, in.profiles...)[0])
 	case len(in.raws) == 0:
 		return errors.New("nothing to pack: no raw file among the arguments")
 	}
@@ -116,10 +115,10 @@ func Unpack(s *verb.Streams) *cobra.Command {
 	var force bool
 	c := &cobra.Command{
 		Use:   "unpack FILE.mippack... [-C DIR]",
-		Short: "Make the raw files of a pack again",
-		Long: `unpack writes the raw files in packs, each as it was when cairn pack took it. If
-one of that name is there already, nothing is written, unless --force is given.
-There is no need to unpack in order to merge: cairn merge takes packs.`,
+		Short: "Restore the raw files of a pack",
+		Long: `unpack restores the raw files of packs, each identical to the packed one. If one of
+the files exists, nothing is written, unless --force is given. cairn merge reads packs
+directly, without unpack.`,
 		Example: "  cairn unpack monday.mippack -C raws",
 		Args:    verb.ExactFiles("unpack", "a pack", 1, -1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -131,8 +130,8 @@ There is no need to unpack in order to merge: cairn merge takes packs.`,
 			return nil
 		},
 	}
-	c.Flags().StringVarP(&dir, "directory", "C", ".", "write to this `directory`, which is made if missing")
-	c.Flags().BoolVarP(&force, "force", "f", false, "overwrite files that are there")
+	c.Flags().StringVarP(&dir, "directory", "C", ".", "write to this `directory`; it is created if missing")
+	c.Flags().BoolVarP(&force, "force", "f", false, "overwrite existing files")
 	return c
 }
 
@@ -144,7 +143,7 @@ func unpack(s *verb.Streams, path, dir string, force bool) error {
 	for _, f := range files {
 		name := filepath.Join(dir, f.Name)
 		if _, err := os.Lstat(name); err == nil && !force {
-			return fmt.Errorf("%s is there already: nothing of %s was written (use --force, or another directory with -C)", name, path)
+			return fmt.Errorf("%s exists: nothing of %s was written (use --force, or another directory with -C)", name, path)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -47,7 +47,7 @@ func (f *ProfileFlags) Args(c *cobra.Command, args []string) error {
 // Open reads the profile and keeps the module asked for.
 func (f *ProfileFlags) Open() (*prof.Profile, error) {
 	if f.Path == "" {
-		return nil, verb.Usagef("which profile? Give FILE.mip")
+		return nil, verb.Usagef("no profile given; use FILE.mip")
 	}
 	p, err := verb.ReadProfile(f.Path)
 	if err != nil || f.module == "" {
@@ -115,7 +115,7 @@ func (f *ProfileFlags) addLines(s *verb.Streams, modules []coverage.Module, path
 		}
 		return err
 	}
-	return fmt.Errorf("%s: its build id %s is not in %s: give the binary that ran", path, id, f.Path)
+	return fmt.Errorf("%s: no module of %[3]s has its build id %[2]s: give the binary that ran", path, id, f.Path)
 }
 
 // hasLines reports whether any module has a line lookup.

@@ -31,12 +31,12 @@ func Show(s *verb.Streams) *cobra.Command {
 	var f showFlags
 	c := &cobra.Command{
 		Use:   "show FILE.mip [flags]",
-		Short: "Show what a profile says of each function",
-		Long: `show prints one paragraph for each function: where it is defined, how often it
-was called, when it first ran and in how many runs, and which of its blocks ran.
-What the profile's mode did not record is left out. A function that the compiler
-split (f.part.0) or cloned (f.isra.0, f.constprop.0) has a paragraph for each
-piece, which says what the function of the source did as a whole.`,
+		Short: "Print the data of each function in a profile",
+		Long: `show prints a paragraph for each function: where it is defined, how often it was
+called, when it first ran and in how many runs, and which of its blocks ran. What the
+profile's mode does not record is omitted. If the compiler split (f.part.0) or cloned
+(f.isra.0, f.constprop.0) a function, each part has its own paragraph, which also
+gives the sums of the source function.`,
 		Example: "  cairn show -p app.mip --debug ./app -r '^parse' --sort calls --limit 10",
 		Args:    f.Args,
 		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
@@ -47,7 +47,7 @@ piece, which says what the function of the source did as a whole.`,
 	verb.RegisterRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
 	c.Flags().StringVar(&f.sort, "sort", "addr", "order of the functions: `key` is name, calls, order or addr")
 	c.Flags().IntVar(&f.limit, "limit", 0, "only the first `n` functions; 0 for all")
-	c.Flags().BoolVar(&f.all, "all", false, "also functions that never ran (the default)")
+	c.Flags().BoolVar(&f.all, "all", false, "include functions that never ran (the default)")
 	c.Flags().BoolVar(&f.ran, "ran", false, "only functions that ran")
 	return c
 }
@@ -85,11 +85,11 @@ func (f *showFlags) run(s *verb.Streams) error {
 		return err
 	}
 	if f.all && f.ran {
-		return verb.Usagef("--all and --ran: choose one")
+		return verb.Usagef("--all and --ran cannot be used together")
 	}
 	order, ok := showOrders[f.sort]
 	if !ok {
-		return verb.Usagef("--sort %s: there is name, calls, order and addr", f.sort)
+		return verb.Usagef("--sort %s: must be name, calls, order or addr", f.sort)
 	}
 	filter, err := verb.NewNameFilter(f.pattern)
 	if err != nil {
@@ -120,7 +120,7 @@ func (f *showFlags) run(s *verb.Streams) error {
 		return showJSON(s.Out, funcs)
 	}
 	if len(funcs) == 0 {
-		verb.Note(s, "no function to show")
+		verb.Note(s, "no functions to show")
 	}
 	return showText(s.Out, funcs, style, len(modules) > 1)
 }

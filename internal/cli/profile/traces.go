@@ -16,18 +16,18 @@ const DefaultTraces = 1000
 type runFlags struct{ rawfiles.Traces }
 
 func (f *runFlags) register(c *cobra.Command) {
-	c.Flags().IntVar(&f.Limit, "traces", DefaultTraces, "keep the traces of at most so many runs, a uniform sample of all")
-	c.Flags().Uint64Var(&f.Seed, "seed", 0, "choose another sample")
-	c.Flags().StringVar(&f.Scenario, "scenario", "", "`name` the runs' scenario, instead of what CAIRN_SCENARIO was")
-	c.Flags().Uint64Var(&f.Weight, "weight", 1, "let the traces of these runs count so many times")
+	c.Flags().IntVar(&f.Limit, "traces", DefaultTraces, "keep the traces of at most this many runs, a uniform sample of all")
+	c.Flags().Uint64Var(&f.Seed, "seed", 0, "seed for the choice of the sample")
+	c.Flags().StringVar(&f.Scenario, "scenario", "", "scenario `name` of the runs, overriding CAIRN_SCENARIO")
+	c.Flags().Uint64Var(&f.Weight, "weight", 1, "weight of the traces of these runs")
 }
 
 func (f *runFlags) check() error {
 	switch {
 	case f.Limit < 0 || f.Limit > mip.MaxTraces:
-		return verb.Usagef("--traces %d: 0 to %d can be kept", f.Limit, mip.MaxTraces)
+		return verb.Usagef("--traces %d: must be from 0 to %d", f.Limit, mip.MaxTraces)
 	case f.Weight == 0:
-		return verb.Usagef("--weight 0: leave the files out instead")
+		return verb.Usagef("--weight 0: must be at least 1; omit the files instead")
 	}
 	return nil
 }

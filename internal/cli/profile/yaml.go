@@ -16,15 +16,15 @@ func YAML(s *verb.Streams) *cobra.Command {
 	var from, out string
 	c := &cobra.Command{
 		Use:   "yaml (FILE.mip | --from FILE.yaml) [-o FILE]",
-		Short: "Turn a profile into text, or text into a profile",
-		Long: `yaml prints a profile as YAML, in which every fact has a line of its own, for
-reading, comparing and editing. With --from it makes a profile from such a text.`,
+		Short: "Convert a profile to YAML, or YAML to a profile",
+		Long: `yaml converts a profile to YAML with one fact per line, for reading, comparing and
+editing. With --from it converts such a text back to a profile.`,
 		Example: "  cairn yaml -p app.mip -o app.yaml && cairn yaml --from app.yaml -o app.mip",
 		Args:    f.Args,
 		RunE: func(*cobra.Command, []string) error {
 			switch {
 			case (f.Path == "") == (from == ""):
-				return verb.Usagef("yaml takes either FILE.mip or --from FILE.yaml")
+				return verb.Usagef("yaml: give either FILE.mip or --from FILE.yaml")
 			case from != "":
 				return profileFromText(s, from, out)
 			}
@@ -46,7 +46,7 @@ reading, comparing and editing. With --from it makes a profile from such a text.
 
 func profileFromText(s *verb.Streams, from, out string) error {
 	if out == "" {
-		return verb.Usagef("a profile is binary: say where to write it with -o FILE.mip")
+		return verb.Usagef("a profile is binary: give an output file with -o FILE.mip")
 	}
 	data, err := verb.ReadFile(from)
 	if err != nil {

@@ -67,9 +67,9 @@ func samplesOf(stream *logfile.Stream) (*sampleInput, error) {
 	}
 	what := verb.KindName(head)
 	if unsymbolized.Detect(head) {
-		what = "an unsymbolized profile, whose samples are counted already"
+		what = "an unsymbolized profile, which has no single samples"
 	}
-	return nil, fmt.Errorf("%s: neither what perf record writes nor what perf script prints: it is %s", stream.Name, what)
+	return nil, fmt.Errorf("%s: not output of perf record or perf script: it is %s", stream.Name, what)
 }
 
 // Close closes the file.
@@ -85,11 +85,11 @@ func (in *sampleInput) notes(s *verb.Streams) {
 		verb.Note(s, "%s", text)
 	}
 	if stats.Lost > 0 {
-		verb.Note(s, "%s: the kernel could not write %s records: perf record was too slow (see its -m)", info.File, report.Count(stats.Lost))
+		verb.Note(s, "%s: the kernel dropped %s records: perf record was too slow (see its -m)", info.File, report.Count(stats.Lost))
 	}
 	// A frame and its caller are two at least.
 	if hasStacks(info.Kind) && stats.Samples >= 100 && stats.Frames < stats.Samples+stats.Samples/4 {
-		verb.Note(s, "%s: most stacks have one frame only, and no callers: compile what runs with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer", info.File)
+		verb.Note(s, "%s: most stacks have only one frame, without callers: compile the program with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer", info.File)
 	}
 	for _, d := range stats.Damage {
 		verb.Note(s, "%v", d)

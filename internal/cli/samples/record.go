@@ -46,75 +46,75 @@ func Record(s *verb.Streams) *cobra.Command {
 	var f recordFlags
 	c := &cobra.Command{
 		Use:   "record --lbr -o FILE [flags] -- PROGRAM [ARG...]",
-		Short: "Sample the branches that a program takes, on any machine",
+		Short: "Run a program and sample its branches and stacks",
 		Long: `record runs a program and writes samples of its stack and of the branches it took
-last, as perf record -b does where the processor has records of branches (LBR); most
-virtual machines have none. The output is the text of perf script -F ip,brstack, for
-cairn profgen, cairn samples and llvm-profgen.
+most recently. It corresponds to perf record -b, but needs no branch records (LBR) of
+the processor, which most virtual machines lack. The output is the text of perf script
+-F ip,brstack, for cairn profgen, cairn samples and llvm-profgen.
 
-The program's code runs as a copy that notes each branch, several times slower than
-the original. Its libraries run as they are unless --dso names them: by the name of one
-that the program is linked with (libsqlite3.so), by the path of one that it loads later,
-or all of those that it is linked with, but for the C library. Each
-return from a library that runs as it is costs some microseconds, unless it is from one
-of the usual functions of the C library or that of C++.
+The program's code runs as a copy that records each branch, several times slower than
+the original. Libraries run unmodified unless --dso selects them: by name if the
+program is linked with the library (libsqlite3.so), by path if it loads the library
+later, or all libraries that it is linked with except the C library. Each return from
+an unmodified library costs some microseconds, except from common functions of the C
+and C++ libraries.
 
-Stacks are walked by frame pointers, as perf's are: compile with
--fno-omit-frame-pointer -mno-omit-leaf-frame-pointer. One instruction in --every is
-sampled, wherever it is: functions have samples by how many instructions they executed, as
-with perf record -e instructions:u. In prologues and epilogues, where the frame pointer is
-the caller's, stacks are whole all the same. With --event branches one taken branch in
---every is sampled, by which loops of few instructions have more. An instruction that
-repeats (rep) is one. Threads and forked processes are recorded; other programs that it starts are
-not, nor is one that it becomes (exec).
+Stacks are walked by frame pointers, as perf does: compile with
+-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer. Stacks are complete in prologues
+and epilogues as well, where the frame pointer is the caller's. One in --every
+instructions is sampled, so the samples of a function are proportional to the
+instructions it executed, as with perf record -e instructions:u. A repeated
+instruction (rep) counts once. With --event branches one in --every taken branches is
+sampled, which favours loops of few instructions. Threads and forked processes are
+recorded; other programs that it starts, or replaces itself with (exec), are not.
 
-Into some programs nothing can be loaded: those that are linked statically, those of musl,
-and Go programs. They are stopped at each branch instead, by ptrace, a thousand times
-slower; --step does so with any program. Then the branches of all libraries are recorded,
-the C library's too, and forked processes are not.
+Some programs cannot load the recorder: those that are linked statically or with musl,
+and Go programs. record stops these at each branch by ptrace, which is a thousand times
+slower; --step does so for any program. In this mode branches of all libraries are
+recorded, including the C library, and forked processes are not.
 
---truth writes the true stack of each sample, a line for each in the same order, with
-the tail calls that no walk of the stack finds: what inference of missing frames
-can be judged by. Calls are outermost first, with the addresses of the call and of the
-function: C401000>401200 is a call, T a tail call, O one from outside; L is where
-the sample was taken.
+--truth writes the true stack of each sample, one line per sample in the same order,
+including tail calls, which no stack walk finds: a reference to evaluate how well
+missing frames are inferred. Calls are printed outermost first, with the addresses of
+the call and of the function: C401000>401200 is a call, T a tail call, O a call from
+outside; L is the address of the sample.
 
-It is for programs for Linux on x86-64. Their exit code becomes ours.`,
+Only programs for Linux on x86-64 are supported. The exit code is the program's.`,
 		Example: `  cairn record --lbr -o app.perf -- ./app --benchmark
   cairn record --lbr -o app.perf --dso libx.so --dso ./plugins/y.so -- ./app
   llvm-profgen --perfscript=app.perf --binary=app --output=app.prof`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return verb.Usagef("record: no program given; write: cairn record --lbr -o app.perf -- ./app")
+				return verb.Usagef("record: no program given; use: cairn record --lbr -o app.perf -- ./app")
 			case !f.lbr:
-				return verb.Usagef("record: only branches can be recorded: give --lbr")
+				return verb.Usagef("record: --lbr is required")
 			case f.out == "":
-				return verb.Usagef("record: name the output with -o FILE")
+				return verb.Usagef("record: no output given; use -o FILE")
 			case f.truth == f.out:
 				return verb.Usagef("record: -o and --truth are the same: %s", f.out)
 			case f.every < 1 || f.every > 1<<40:
-				return verb.Usagef("record: --every %d: one in 1 to 2^40", f.every)
+				return verb.Usagef("record: --every %d: must be from 1 to 2^40", f.every)
 			case f.event != "instructions" && f.event != "branches":
-				return verb.Usagef("record: --event %s: instructions or branches", f.event)
+				return verb.Usagef("record: --event %s: must be instructions or branches", f.event)
 			case f.depth < 1 || f.depth > lbr.MaxDepth:
-				return verb.Usagef("record: --depth %d: 1 to %d branches", f.depth, lbr.MaxDepth)
+				return verb.Usagef("record: --depth %d: must be from 1 to %d", f.depth, lbr.MaxDepth)
 			case f.step && len(f.dsos) > 0:
-				return verb.Usagef("record: --dso: all libraries are recorded with --step")
+				return verb.Usagef("record: --dso cannot be used with --step, which records all libraries")
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
-	c.Flags().BoolVar(&f.lbr, "lbr", false, "record the branches taken last")
+	c.Flags().BoolVar(&f.lbr, "lbr", false, "record the most recent branches of each sample; required")
 	c.Flags().StringVarP(&f.out, "out", "o", "", "write the samples to `FILE`")
 	c.Flags().StringVar(&f.truth, "truth", "", "write the true stacks to `FILE`")
 	c.Flags().Uint64Var(&f.every, "every", defaultEvery, "sample one in `N` instructions")
-	c.Flags().StringVar(&f.event, "event", "instructions", "count `instructions` or branches: what --every is of")
+	c.Flags().StringVar(&f.event, "event", "instructions", "event that --every counts: `instructions` or branches")
 	c.Flags().IntVar(&f.depth, "depth", 32, "keep the last `N` branches in a sample")
-	c.Flags().StringArrayVar(&f.dsos, "dso", nil, "record the branches of the library `NAME` too, a name or a path; all: of all")
-	c.Flags().BoolVar(&f.step, "step", false, "stop the program at each branch: for any program, and slow")
-	c.Flags().StringVar(&f.cc, "cc", "gcc", "compile the runtime with `COMPILER`, once")
+	c.Flags().StringArrayVar(&f.dsos, "dso", nil, "also record branches of the library `NAME`, a name or a path, or all")
+	c.Flags().BoolVar(&f.step, "step", false, "stop the program at each branch: works for any program, but is slow")
+	c.Flags().StringVar(&f.cc, "cc", "gcc", "compile the recorder with `COMPILER`; cached")
 	return c
 }
 
@@ -144,7 +144,7 @@ func (f *recordFlags) run(ctx context.Context, s *verb.Streams, argv []string) e
 	case f.step:
 		code, err = f.stopping(ctx, s, argv, raw)
 	case p.whyStep != "":
-		verb.Note(s, "record: %s: %s: it is stopped at each branch instead, which is a thousand times slower", path, p.whyStep)
+		verb.Note(s, "record: %s: %s: stopping it at each branch instead, which is a thousand times slower", path, p.whyStep)
 		code, err = f.stopping(ctx, s, argv, raw)
 	default:
 		code, err = f.copying(ctx, s, p, argv, raw)
@@ -216,7 +216,7 @@ type recordable struct {
 // recordableAt looks at a program.
 func recordableAt(path string) (*recordable, error) {
 	if verb.Script(path) {
-		return nil, verb.Usagef("record: %s is a script: write its interpreter in front", path)
+		return nil, verb.Usagef("record: %s is a script: give its interpreter as the program", path)
 	}
 	file, err := objfile.Open(path)
 	if err != nil {
@@ -228,18 +228,18 @@ func recordableAt(path string) (*recordable, error) {
 	case err != nil:
 		return nil, err
 	case !file.X86_64():
-		return nil, fmt.Errorf("record: %s: it is not for x86-64", path)
+		return nil, fmt.Errorf("record: %s: not a program for x86-64", path)
 	case info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 && os.Geteuid() != 0:
-		return nil, fmt.Errorf("record: %s: it runs with more rights than its user (setuid, setgid), and so can be neither changed nor followed", path)
+		return nil, fmt.Errorf("record: %s: a setuid or setgid program cannot be recorded", path)
 	}
 	p := &recordable{path: path, interpreter: file.Interpreter()}
 	switch {
 	case p.interpreter == "":
-		p.whyStep = "linked statically, so that what records branches cannot be loaded into it"
+		p.whyStep = "linked statically, so the recorder cannot be loaded"
 	case strings.Contains(filepath.Base(p.interpreter), "musl"):
-		p.whyStep = "its C library is musl, for which there is nothing that records branches"
+		p.whyStep = "its C library is musl, which the recorder does not support"
 	case slices.ContainsFunc(file.LoadedSections(), func(s objfile.LoadedSection) bool { return s.Name == ".gopclntab" }):
-		p.whyStep = "a Go program, which does without the C library where that would have to be told"
+		p.whyStep = "a Go program, which bypasses the C library"
 	}
 	return p, nil
 }
@@ -248,13 +248,13 @@ func recordableAt(path string) (*recordable, error) {
 func (f *recordFlags) library(ctx context.Context) (string, error) {
 	const name = "libcairn-lbr.so"
 	if _, err := exec.LookPath(f.cc); err != nil {
-		return "", verb.Usagef("record: no compiler %q found to build what records branches: name one with --cc, or give --step, which needs none", f.cc)
+		return "", verb.Usagef("record: compiler %q not found to build the recorder: give one with --cc, or use --step, which needs none", f.cc)
 	}
 	c, err := toolchain.FindCompiler(f.cc)
 	if err != nil {
 		return "", err
 	}
-	dir, err := toolchain.Cached("lbr-", "what records branches, with "+c.Path, c, toolchain.ShimOptions{}, func(tmp, _ string) error {
+	dir, err := toolchain.Cached("lbr-", "the recorder, with "+c.Path, c, toolchain.ShimOptions{}, func(tmp, _ string) error {
 		args := append([]string{"-o", name}, lbr.Flags...)
 		for _, src := range lbr.Sources() {
 			if err := os.WriteFile(filepath.Join(tmp, src.Name), src.Data, 0o644); err != nil {
@@ -293,7 +293,7 @@ func (f *recordFlags) write(s *verb.Streams, raw string) error {
 		var line []byte
 		for rec, err := range lbr.Records(file) {
 			if err != nil {
-				verb.Note(s, "record: %v; what is before it is kept", err)
+				verb.Note(s, "record: %v; earlier samples are kept", err)
 				break
 			}
 			switch {
@@ -320,7 +320,7 @@ func (f *recordFlags) write(s *verb.Streams, raw string) error {
 			}
 		}
 		if !began {
-			return errors.New("the program did not start with what records its branches; --step needs nothing in the program")
+			return errors.New("the program did not load the recorder; --step works without it")
 		}
 		return w.Flush()
 	})
@@ -333,13 +333,13 @@ func (f *recordFlags) write(s *verb.Streams, raw string) error {
 		}
 	}
 	for _, why := range plain {
-		verb.Note(s, "record: it runs as it is: %s", why)
+		verb.Note(s, "record: not recorded: %s", why)
 	}
 	switch {
 	case lost != 0:
-		verb.Note(s, "record: the program ran code at %#x in which no instructions were found; from there on that file runs as it is", lost)
+		verb.Note(s, "record: the program ran code at %#x that could not be disassembled; that file is not recorded from then on", lost)
 	case samples == 0 && len(plain) == 0:
-		verb.Note(s, "record: the program executed too little for a sample: give a smaller --every")
+		verb.Note(s, "record: the program executed too few instructions for a sample: use a smaller --every")
 	}
 	of := ""
 	if branches > 0 { // told by processes that end in order

@@ -49,7 +49,7 @@ func (f *recordFlags) libraries(ctx context.Context, s *verb.Streams, p *recorda
 				return nil, verb.Usagef("record: --dso %s: %v", name, err)
 			}
 			if runsAsItIs(path) || runsAsItIs(whole) {
-				return nil, verb.Usagef("record: --dso %s: the C library and sanitizers run as they are", name)
+				return nil, verb.Usagef("record: --dso %s: the C library and sanitizers cannot be recorded", name)
 			}
 			if !slices.Contains(out, whole) {
 				out = append(out, whole)
@@ -58,9 +58,9 @@ func (f *recordFlags) libraries(ctx context.Context, s *verb.Streams, p *recorda
 	}
 	if len(out) >= lbr.MaxModules {
 		if !slices.Contains(f.dsos, allLibraries) {
-			return nil, verb.Usagef("record: --dso: %d libraries: there can be %d", len(out), lbr.MaxModules-1)
+			return nil, verb.Usagef("record: --dso: %d libraries, at most %d are supported", len(out), lbr.MaxModules-1)
 		}
-		verb.Note(s, "record: of %d libraries the first %d are recorded", len(out), lbr.MaxModules-1)
+		verb.Note(s, "record: only the first %[2]d of %[1]d libraries are recorded", len(out), lbr.MaxModules-1)
 		out = out[:lbr.MaxModules-1]
 	}
 	return out, nil
@@ -84,7 +84,7 @@ func named(name string, linked []string) ([]string, error) {
 		}
 	}
 	if len(out) == 0 && name != allLibraries {
-		return nil, verb.Usagef("record: --dso %s: the program is not linked with it; of a library that it loads later give the path", name)
+		return nil, verb.Usagef("record: --dso %s: the program is not linked with it; give the path if it loads the library later", name)
 	}
 	return out, nil
 }
@@ -98,7 +98,7 @@ func (f *recordFlags) writePlans(s *verb.Streams, dir, program string, libraries
 		image, err := planLBR(path, number)
 		if err != nil {
 			if number > 0 && slices.Contains(f.dsos, allLibraries) {
-				verb.Note(s, "record: %v: it runs as it is", err)
+				verb.Note(s, "record: %v: not recorded", err)
 				continue
 			}
 			return err

@@ -40,7 +40,7 @@ func (f *recordFlags) stopping(ctx context.Context, s *verb.Streams, argv []stri
 		return 0, err
 	}
 	if run.Replaced {
-		verb.Note(s, "record: the program started another one in its place, which is not recorded")
+		verb.Note(s, "record: the program replaced itself by another one (exec), which is not recorded")
 	}
 	return run.Status.Code, w.Flush()
 }

@@ -108,7 +108,7 @@ func newSamplesJSON(in *sampleInput, r *survey.Result) *samplesJSON {
 func (doc *samplesJSON) write(w io.Writer, style report.Style, top int) error {
 	together := ""
 	if doc.Records < doc.Samples {
-		together = fmt.Sprintf(" in %s, as equal ones were counted together", verb.Plural(int(doc.Records), "record"))
+		together = fmt.Sprintf(" in %s with counts of equal samples", verb.Plural(int(doc.Records), "record"))
 	}
 	fmt.Fprintf(w, "%s: %s, %s with %s%s\n", report.Printable(doc.File), doc.Format, verb.Plural(int(doc.Samples), "sample"), doc.kind, together)
 	if doc.Command != "" {

@@ -31,30 +31,28 @@ func Samples(s *verb.Streams) *cobra.Command {
 	var f samplesFlags
 	c := &cobra.Command{
 		Use:   "samples FILE...",
-		Short: "Say what is in an input of samples, and how much of it can be used",
-		Long: `samples reads what perf record writes, or what perf script prints of it, and says
-what a profile could be made of: whether there are stacks, branches or both, of which
-processes and binaries the samples are, how many can be used, and why the others
-cannot. An input may be compressed with gzip or zstd, or be - for standard input;
-inputs of any length are read in little memory. Of unsymbolized profiles, which
-llvm-profgen writes, it prints the sums.
+		Short: "Summarise samples of perf or cairn record",
+		Long: `samples reads the output of perf record or perf script and reports what kind of
+profile can be made of it: whether samples have stacks, branches or both, which
+processes and binaries they belong to, how many are usable, and why the others are
+not. An input may be compressed with gzip or zstd, or be - for standard input; memory
+use does not depend on its length. Of unsymbolized profiles, which llvm-profgen writes,
+samples prints the sums.
 
-A sample counts as usable if one of its addresses is in a file that was mapped, or
-in one of those that --binary names, and its branches fit together. What only the
-binary tells is not looked at: that a stack ends too early, for one.
+A sample is usable if at least one of its addresses is in a mapped file, or in a file
+that --binary names, and its branches are consistent. samples does not read the
+binaries, so it does not detect, for example, stacks that end too early.
 
 Text should be printed by
-
   perf script -F pid,tid,ip,brstack --show-mmap-events
-
 Without pid in -F the samples of several processes cannot be told apart; without
---show-mmap-events nothing is known of where binaries were.`,
+--show-mmap-events the addresses of binaries are unknown.`,
 		Example: `  cairn samples perf.data
   perf script -F ip,brstack --show-mmap-events | cairn samples --binary app -`,
-		Args: verb.ExactFiles("samples", "a file of perf record or perf script", 1, -1),
+		Args: verb.ExactFiles("samples", "an output of perf record or perf script", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
-	c.Flags().StringSliceVar(&f.binaries, "binary", nil, "samples in this `file` are usable, others are not; repeatable")
+	c.Flags().StringSliceVar(&f.binaries, "binary", nil, "only samples in this `file` are usable; repeatable")
 	c.Flags().IntVar(&f.top, "top", 10, "show `n` binaries and processes; 0 for all. --json has all")
 	c.Flags().BoolVar(&f.Json, "json", false, "print JSON")
 	f.RegisterColor(c)
@@ -63,7 +61,7 @@ Without pid in -F the samples of several processes cannot be told apart; without
 
 func (f *samplesFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
 	if f.top < 0 {
-		return verb.Usagef("--top %d: it is 0 or more", f.top)
+		return verb.Usagef("--top %d: must not be negative", f.top)
 	}
 	style, err := f.Style(s)
 	if err != nil {
@@ -144,21 +142,21 @@ func (f *samplesFlags) explain(s *verb.Streams, in *sampleInput, r *survey.Resul
 	file, total := in.Info().File, in.Stats().Samples
 	switch {
 	case total == 0:
-		verb.Note(s, "%s: there are no samples in it", file)
+		verb.Note(s, "%s: contains no samples", file)
 	case r.Mappings == 0:
-		verb.Note(s, "%s: nothing says where binaries were mapped: print it with --show-mmap-events", file)
+		verb.Note(s, "%s: the addresses of binaries are unknown: run perf script with --show-mmap-events", file)
 	case in.text && r.Unmapped+r.ByReason[survey.NoMapping] > total/2:
-		verb.Note(s, "%s: most stacks are in no mapping: some versions of perf script (6.1) print offsets into files for addresses; use perf.data itself", file)
+		verb.Note(s, "%s: most stacks are in no mapping: some versions of perf script (6.1) print file offsets instead of addresses; use perf.data itself", file)
 	}
 	if len(f.binaries) > 0 && total > 0 && r.Mappings > 0 && r.ByReason[survey.Usable] == 0 {
-		verb.Note(s, "%s: no sample is in %s: the name is that of the file when it ran, without directories", file, strings.Join(f.binaries, " or "))
+		verb.Note(s, "%s: no sample is in %s: files are matched by the name under which they ran, without directories", file, strings.Join(f.binaries, " or "))
 	}
 	if !in.Info().HasPIDs && r.Conflicts > 0 {
-		verb.Note(s, "%s: different files were mapped at one address (%s) and samples do not tell their process: print it with pid in -F",
+		verb.Note(s, "%s: different files were mapped at one address (%s) and samples have no process id: run perf script with pid in -F",
 			file, verb.Plural(r.Conflicts, "time"))
 	}
 	if r.CutStacks > 0 {
-		verb.Note(s, "%s: stacks of %s are as deep as the kernel goes (sysctl kernel.perf_event_max_stack): callers may be missing",
+		verb.Note(s, "%s: stacks of %s have the maximum depth of the kernel (sysctl kernel.perf_event_max_stack): callers may be missing",
 			file, verb.Plural(int(r.CutStacks), "sample"))
 	}
 }

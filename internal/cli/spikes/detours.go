@@ -32,9 +32,9 @@ type detourFlags struct {
 func (f *detourFlags) register(flags *pflag.FlagSet, verb, with string) {
 	f.verb = verb
 	flags.StringArrayVar(&f.only, "only", nil, with+"hook only functions whose name (mangled or demangled) matches this `regexp`; repeatable")
-	flags.StringArrayVar(&f.skip, "skip", nil, with+"leave out functions whose name matches this `regexp`; repeatable")
-	flags.IntVar(&f.small, "small", toolchain.DefaultSmall, with+"leave out functions with fewer than `n` instructions and no loop; 0 for none")
-	flags.BoolVar(&f.verbose, "verbose", false, with+"say why functions are not hooked, and name some")
+	flags.StringArrayVar(&f.skip, "skip", nil, with+"omit functions whose name matches this `regexp`; repeatable")
+	flags.IntVar(&f.small, "small", toolchain.DefaultSmall, with+"omit functions with fewer than `n` instructions and no loop; 0 for none")
+	flags.BoolVar(&f.verbose, "verbose", false, with+"print why functions are not hooked, with examples")
 }
 
 // detourFlagNames are the names of those flags.
@@ -44,7 +44,7 @@ var detourFlagNames = []string{"only", "skip", "small", "verbose"}
 func refuseFlags(c *cobra.Command, command, with string, names ...string) error {
 	for _, name := range names {
 		if c.Flags().Changed(name) {
-			return verb.Usagef("%s: --%s is for %s", command, name, with)
+			return verb.Usagef("%s: --%s needs %s", command, name, with)
 		}
 	}
 	return nil
@@ -61,7 +61,7 @@ func attachByPreload(s *verb.Streams, c *cobra.Command) {
 		flag.Hidden = true
 		names = append(names, flag.Name)
 	})
-	attach := c.Flags().Bool(name, false, "run the program that follows with its functions hooked as they are: another\nname of spike run --detours, whose flags it takes")
+	attach := c.Flags().Bool(name, false, "run the given program with its functions hooked: the same as spike run --detours,\nand with the same flags")
 	c.Flags().SetInterspersed(false)
 	verbs, help := c.Args, c.RunE
 	c.Args = func(c *cobra.Command, args []string) error {
@@ -69,7 +69,7 @@ func attachByPreload(s *verb.Streams, c *cobra.Command) {
 		case !*attach:
 			return cmp.Or(refuseFlags(c, "spike", "--"+name, names...), verbs(c, args))
 		case len(args) == 0:
-			return verb.Usagef("spike --%s: no program given; write: cairn spike --%[1]s ./app", name)
+			return verb.Usagef("spike --%s: no program given; use: cairn spike --%[1]s ./app", name)
 		}
 		return nil
 	}
@@ -91,7 +91,7 @@ type detours struct {
 // planDetours plans the hooks of the program at path.
 func (f *detourFlags) planDetours(path string) (*detours, error) {
 	if f.small < 0 {
-		return nil, verb.Usagef("--small %d: the least is 0, for all functions", f.small)
+		return nil, verb.Usagef("--small %d: must not be negative; 0 instruments all functions", f.small)
 	}
 	chosen, err := f.chosen()
 	if err != nil {
@@ -168,7 +168,7 @@ const namedExamples = 3
 // tell says what is hooked: how many functions, and with --verbose why the others
 // are not.
 func (f *detourFlags) tell(s *verb.Streams, d *detours) error {
-	verb.Note(s, "%s to be hooked, %s left alone%s", verb.Plural(len(d.plan.Sites), "function"), report.Count(len(d.plan.Refused)), f.hint(d))
+	verb.Note(s, "hooking %s, not hooking %s%s", verb.Plural(len(d.plan.Sites), "function"), report.Count(len(d.plan.Refused)), f.hint(d))
 	if !f.verbose || len(d.plan.Refused) == 0 {
 		return nil
 	}
@@ -189,5 +189,5 @@ func (f *detourFlags) hint(d *detours) string {
 	if f.verbose || len(d.plan.Refused) == 0 {
 		return ""
 	}
-	return " (--verbose says why)"
+	return " (--verbose prints why)"
 }

@@ -82,7 +82,7 @@ func (f *spikesFlags) follow(ctx context.Context, t *spikeSet, style report.Styl
 		case running == 0 && (w.began || w.onlyFiles()):
 			return nil
 		case running == 0 && w.first:
-			verb.Note(t.streams, "no program runs that writes a log here; waiting for one")
+			verb.Note(t.streams, "no running program writes a log here; waiting for one")
 		}
 		w.first = false
 		select {

@@ -31,7 +31,7 @@ func (f *spikesFlags) writeFrames(t *spikeSet, style report.Style) error {
 			}
 		}
 		if l.Trailer != nil && l.Trailer.Dropped > 0 {
-			verb.Note(t.streams, "%s: %s lost; frames may be among them", l.Name, verb.Plural(int(l.Trailer.Dropped), "record"))
+			verb.Note(t.streams, "%s: %s lost, possibly with frames", l.Name, verb.Plural(int(l.Trailer.Dropped), "record"))
 		}
 	}
 	if f.Json {
@@ -40,7 +40,7 @@ func (f *spikesFlags) writeFrames(t *spikeSet, style report.Style) error {
 		}{list})
 	}
 	if b.Buffered() == 0 {
-		return errors.New("no log has frames: the program says where one ends by CAIRN_FRAME(), or mark.Frame()")
+		return errors.New("no log has frames: programs mark the end of a frame by CAIRN_FRAME() or mark.Frame()")
 	}
 	return b.Flush()
 }

@@ -35,13 +35,13 @@ type hookable struct {
 func whyNoPreload(f *objfile.File, info os.FileInfo) string {
 	switch {
 	case !f.X86_64():
-		return "it is not for x86-64"
+		return "not a program for x86-64"
 	case f.Interpreter() == "":
-		return "it is linked statically, so that no library can be loaded into it: link it dynamically, or build it with cairn cc --mode spike"
+		return "it is linked statically and cannot load a library: link it dynamically, or build it with cairn cc --mode spike"
 	case strings.Contains(filepath.Base(f.Interpreter()), "musl"):
-		return "its C library is musl, for which there is no such library: build it with cairn cc --mode spike"
+		return "its C library is musl, which is not supported: build it with cairn cc --mode spike"
 	case info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0:
-		return "it runs with more rights than its user (setuid, setgid), and loads no library of theirs"
+		return "it is setuid or setgid, so the loader does not accept the library"
 	}
 	return ""
 }
@@ -50,12 +50,12 @@ func whyNoPreload(f *objfile.File, info os.FileInfo) string {
 func hookableAt(ctx context.Context, name string) (*hookable, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return nil, verb.Usagef("spike run: no program %q found", name)
+		return nil, verb.Usagef("spike run: program %q not found", name)
 	}
 	f, err := objfile.Open(path)
 	if err != nil {
 		if verb.Script(path) {
-			return nil, verb.Usagef("spike run: %s is a script: write its interpreter in front", path)
+			return nil, verb.Usagef("spike run: %s is a script: give its interpreter as the program", path)
 		}
 		return nil, fmt.Errorf("spike run: %w", err)
 	}

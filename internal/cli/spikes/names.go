@@ -64,7 +64,7 @@ func newSpikeNames(s *verb.Streams, names *report.Names, debug []string, inlined
 		if err != nil {
 			f.Close()
 			n.Close()
-			return nil, fmt.Errorf("--debug %w: a log cannot tell whether it is the program that wrote it", err)
+			return nil, fmt.Errorf("--debug %w: cannot check whether it is the program that wrote the log", err)
 		}
 		if n.debug[id] != nil {
 			f.Close()
@@ -237,7 +237,7 @@ func (n *spikeNames) find(m *namedModule) *objfile.File {
 		switch {
 		case m.id == "":
 			if err == nil { // Go programs do not know theirs, and have one
-				verb.Note(n.streams, "%s is taken for the build that wrote the log, which does not say", path)
+				verb.Note(n.streams, "%s is assumed to be the build that wrote the log, which has no build id", path)
 			}
 			return f
 		case err == nil && id == m.id:
@@ -253,6 +253,6 @@ func (n *spikeNames) find(m *namedModule) *objfile.File {
 	if m.id != "" {
 		build = "of build " + m.id.Short()
 	}
-	verb.Note(n.streams, "no functions of %s %s: %s; give the program or its debug file with --debug", m.path, build, why[0])
+	verb.Note(n.streams, "no function names for %s %s: %s; give the program or its debug file with --debug", m.path, build, why[0])
 	return nil
 }

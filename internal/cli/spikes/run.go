@@ -28,26 +28,26 @@ func newSpikeRunCmd(s *verb.Streams) *cobra.Command {
 	var f spikeRunFlags
 	c := &cobra.Command{
 		Use:   "run [flags] PROGRAM ARGS...",
-		Short: "Find spikes in a program that was not built with cairn",
-		Long: `run starts a program with a library that hooks its functions, and says what it
+		Short: "Run a program that was not built with cairn and find spikes",
+		Long: `run starts a program with a library that hooks its functions, and reports what it
 hooked. The program writes a log as in mode spike: see cairn spikes.
 
-The functions must have been made ready by the compiler, in the program or in its
-libraries, with any of
+The functions must have been compiled, in the program or in its libraries, with one
+of
   -finstrument-functions
   -pg -mfentry, or -pg alone
   -fpatchable-function-entry=5, or more
-With --detours, the functions of the program are hooked as they are.
+With --detours, functions of the program are hooked without such preparation.
 
-All but -finstrument-functions tell of entries only: there, the return address is
-swapped for that of the library. Where shadow stacks (CET) are on, that cannot be
-done, and is not.`,
+All but -finstrument-functions report entries only; for these the library replaces
+the return address to see the exit. Where shadow stacks (CET) are enabled, the return
+address cannot be replaced, and such functions are not hooked.`,
 		Example: `  cairn spike run --threshold 5ms --dir raws -- ./app args
   cairn spike run --detours ./app
   cairn spikes raws`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return verb.Usagef("spike run: no program given; write: cairn spike run ./app")
+				return verb.Usagef("spike run: no program given; use: cairn spike run ./app")
 			}
 			return nil
 		},
@@ -62,14 +62,14 @@ done, and is not.`,
 	}
 	c.Flags().SetInterspersed(false)
 	f.register(c)
-	c.Flags().BoolVar(&f.detours, "detours", false, "hook the functions of the program as they are")
+	c.Flags().BoolVar(&f.detours, "detours", false, "hook the functions of the program without preparation by the compiler")
 	return c
 }
 
 // register registers all but --detours.
 func (f *spikeRunFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.dir, "dir", "", "write the logs to this `directory`; if not given, to CAIRN_DIR or here")
-	c.Flags().StringVar(&f.threshold, "threshold", "", "calls that take longer are spikes, such as `5ms`; 10ms if neither this nor CAIRN_SPIKE says")
+	c.Flags().StringVar(&f.dir, "dir", "", "`directory` for the logs (default CAIRN_DIR, or the current directory)")
+	c.Flags().StringVar(&f.threshold, "threshold", "", "report calls that take longer, such as `5ms` (default that of CAIRN_SPIKE, or 10ms)")
 	f.choose.register(c.Flags(), "spike run", "with --detours: ")
 }
 
@@ -90,7 +90,7 @@ func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string)
 		}
 	}
 	if plan == nil && len(h.ready) == 0 {
-		return fmt.Errorf("spike run: no function of %s or its libraries is ready to be hooked: compile with -finstrument-functions, -pg -mfentry or -fpatchable-function-entry=5, or hook them as they are with --detours", h.path)
+		return fmt.Errorf("spike run: no function of %s or its libraries was compiled for hooks: compile with -finstrument-functions, -pg -mfentry or -fpatchable-function-entry=5, or use --detours", h.path)
 	}
 	library, err := toolchain.HookLibrary(ctx)
 	if err != nil {
@@ -180,7 +180,7 @@ func summaryOf(text string, pid int) []string {
 		}
 		switch kind, rest, _ := strings.Cut(what, " "); kind {
 		case "refused":
-			out = append(out, "no return address was swapped: "+rest)
+			out = append(out, "no return address was replaced: "+rest)
 		case "entries":
 			out = append(out, entriesSentence(what))
 		case "detours":
@@ -212,7 +212,7 @@ func entriesSentence(line string) string {
 	text := entriesText(hooked) + " hooked in " + m[7]
 	for _, c := range []struct{ n, why string }{
 		{m[2], "have no room for 5 bytes"},
-		{m[3], "are of functions of which it is not known where they begin"},
+		{m[3], "are of functions with an unknown start"},
 		{m[4], "could not be changed (errno " + m[5] + ")"},
 	} {
 		if c.n != "" {

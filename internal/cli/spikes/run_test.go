@@ -10,9 +10,9 @@ func TestHookSummary(t *testing.T) {
 	for text, want := range map[string][]string{
 		"": nil,
 		"7 entries 34 in the program\n8 entries 1 in x\n":                    {"34 entries hooked in the program"},
-		"7 entries 0 short=3 unknown=2 failed=1 errno=13 in /usr/lib/a b.so": {"0 entries hooked in /usr/lib/a b.so, 3 have no room for 5 bytes, 2 are of functions of which it is not known where they begin, 1 could not be changed (errno 13)"},
+		"7 entries 0 short=3 unknown=2 failed=1 errno=13 in /usr/lib/a b.so": {"0 entries hooked in /usr/lib/a b.so, 3 have no room for 5 bytes, 2 are of functions with an unknown start, 1 could not be changed (errno 13)"},
 		"7 entries 0 no memory near the code in the program\n":               {"0 entries hooked in the program: no memory near the code"},
-		"7 refused a reason": {"no return address was swapped: a reason"},
+		"7 refused a reason": {"no return address was replaced: a reason"},
 		"7 detours hooked 12\n7 detours refused the plan is cut off\n": {"12 functions hooked", "functions are not hooked: the plan is cut off"},
 		"8 refused x\n9 refused y\nnonsense":                           nil,
 	} {

@@ -31,9 +31,9 @@ type spikeTargets struct {
 
 func (f *spikeTargets) register(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&f.dir, "dir", "", "programs whose logs are in this `directory`; if not given, in CAIRN_DIR or here")
-	fl.IntSliceVar(&f.pids, "pid", nil, "of those only processes with these `ids`")
-	fl.StringArrayVar(&f.sockets, "socket", nil, "the program that listens at this `path`; repeatable")
+	fl.StringVar(&f.dir, "dir", "", "programs with logs in this `directory` (default CAIRN_DIR, or the current directory)")
+	fl.IntSliceVar(&f.pids, "pid", nil, "only processes with these `ids`")
+	fl.StringArrayVar(&f.sockets, "socket", nil, "the program with the control socket at this `path`; repeatable")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	f.color.RegisterColor(c)
 }
@@ -42,11 +42,10 @@ func newSpikeShowCmd(s *verb.Streams) *cobra.Command {
 	var f spikeTargets
 	c := &cobra.Command{
 		Use:   "show",
-		Short: "Show how running programs look for spikes",
-		Long: `show asks running programs what is a spike for them now and how many they found.
-Programs answer if they were started with CAIRN_SPIKE=control, or built by cairn cc
---control; each has a socket beside its log. Only the user that a program runs as
-is answered.`,
+		Short: "Show the spike settings of running programs",
+		Long: `show asks running programs for their spike settings and how many spikes they found.
+Programs answer if they were started with CAIRN_SPIKE=control, or built with cairn cc
+--control; each has a socket beside its log. Programs answer only their own user.`,
 		Example: `  CAIRN_DIR=raws CAIRN_SPIKE=control ./app &
   cairn spike show --dir raws`,
 		Args: verb.NoArgs,
@@ -64,32 +63,30 @@ func newSpikeSetCmd(s *verb.Streams) *cobra.Command {
 	var f spikeTargets
 	c := &cobra.Command{
 		Use:   "set [flags] WORD...",
-		Short: "Change what is a spike in running programs",
-		Long: `set changes running programs, those that cairn spike show shows, and prints what
-holds then. The words are those of CAIRN_SPIKE:
-
-  threshold=5ms     what takes as long is a spike
-  on, off           look for spikes, or not for now
-  rate=10           write that many in a second, and count the others
-  budget=8ms        what frames may take, see cairn spikes --frames
-  +ai, -net         switch channels of marks on and off
-  channels=ai+net   have these on and all others off
-
-A program that does not understand a word, or has no such channel, is left as it is.
-Flags come before the words; where the first word begins with -, write -- before it.`,
+		Short: "Change the spike settings of running programs",
+		Long: `set changes settings of the running programs that cairn spike show lists, and prints
+the new settings. The words are those of CAIRN_SPIKE:
+  threshold=5ms     minimum duration of a spike
+  on, off           start or stop looking for spikes
+  rate=10           write at most 10 spikes a second, and count the others
+  budget=8ms        maximum duration of a frame, see cairn spikes --frames
+  +ai, -net         enable and disable channels of marks
+  channels=ai+net   enable these channels and disable all others
+A program that does not know a word, or has no such channel, is not changed.
+Flags come before the words; if the first word begins with -, write -- before it.`,
 		Example: `  cairn spike set --dir raws threshold=5ms
   cairn spike set --pid 4711 off
   cairn spike set -- -net +ai`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return verb.Usagef("set: no word given; write: cairn spike set threshold=5ms")
+				return verb.Usagef("set: no word given; use: cairn spike set threshold=5ms")
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, word := range args {
 				if strings.ContainsAny(word, "\n#") || word == "" {
-					return verb.Usagef("set: %q is no word", word)
+					return verb.Usagef("set: unknown word %q", word)
 				}
 			}
 			return f.run(c.Context(), s, func(ctx context.Context, socket string) (*control.Status, error) {
@@ -132,7 +129,7 @@ func (f *spikeTargets) run(ctx context.Context, s *verb.Streams, ask func(contex
 		err = writeSpikeStatus(s, style, list)
 	}
 	if err == nil && failed > 0 {
-		err = fmt.Errorf("%d of %s did not do it", failed, verb.Plural(len(sockets), "program"))
+		err = fmt.Errorf("%d of %s failed", failed, verb.Plural(len(sockets), "program"))
 	}
 	return err
 }
@@ -141,7 +138,7 @@ func (f *spikeTargets) run(ctx context.Context, s *verb.Streams, ask func(contex
 func (f *spikeTargets) find(ctx context.Context, s *verb.Streams) ([]string, error) {
 	if len(f.sockets) > 0 {
 		if f.dir != "" || len(f.pids) > 0 {
-			return nil, verb.Usagef("--socket names a program: --dir and --pid look for some")
+			return nil, verb.Usagef("--socket cannot be used with --dir or --pid")
 		}
 		return f.sockets, nil
 	}
@@ -172,7 +169,7 @@ func (f *spikeTargets) find(ctx context.Context, s *verb.Streams) ([]string, err
 	case len(missing) > 0:
 		return nil, fmt.Errorf("process %d has no socket in %s: start it with CAIRN_SPIKE=control", missing[0], dir)
 	case len(live) == 0:
-		return nil, fmt.Errorf("no program listens in %s: start one with CAIRN_SPIKE=control, or name its directory with --dir", dir)
+		return nil, fmt.Errorf("no control socket in %s: start a program with CAIRN_SPIKE=control, or give its directory with --dir", dir)
 	}
 	return live, nil
 }

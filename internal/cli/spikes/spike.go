@@ -13,14 +13,14 @@ var spikeVerbs = []func(*verb.Streams) *cobra.Command{newSpikeShowCmd, newSpikeS
 func Spike(s *verb.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "spike",
-		Short: "Look for spikes in running programs",
-		Long: `spike has verbs for programs while they run. What they found is shown by cairn
-spikes.`,
+		Short: "Control how running programs look for spikes",
+		Long: `spike controls how running programs look for spikes. cairn spikes shows the spikes
+that they found.`,
 		Example: `  cairn spike --attach-by-preload ./app args
   cairn spike show`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return verb.Usagef("spike: unknown verb %q (see cairn spike -h; logs are shown by cairn spikes)", args[0])
+				return verb.Usagef("spike: unknown command %q (see cairn spike -h; cairn spikes shows logs)", args[0])
 			}
 			return nil
 		},

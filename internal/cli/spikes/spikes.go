@@ -47,39 +47,37 @@ func Spikes(s *verb.Streams) *cobra.Command {
 	var f spikesFlags
 	c := &cobra.Command{
 		Use:   "spikes LOG...",
-		Short: "Show the calls that took too long, with their stacks",
-		Long: `spikes reads the logs that programs of mode spike leave behind (*.cairnlog) and
-shows each call that took too long: the stack it happened on, with how long the
-callers had been running; what below it took the time; and the callers as they
-ended. Callers whose time the long calls below do not explain are ranked with them.
-Spikes with one stack are shown once, the worst of them. A directory stands for the logs in
-it; logs can be compressed with gzip or zstd, and be of processes that still run
-or were killed.
+		Short: "Show calls that took too long, with their stacks",
+		Long: `spikes reads the logs that programs of mode spike write (*.cairnlog) and shows each
+call that took longer than the threshold: its stack, with how long the callers had
+been running; the callees that took the time; and the callers as they ended. Callers
+whose time the long calls below do not explain are ranked as well. Spikes with equal
+stacks are shown once, as the worst of them. A directory stands for the logs in it;
+logs can be compressed with gzip or zstd, and can be of processes that are still
+running or were killed.
 
-A duration is an interval, 16.2..16.4 ms: the truth lies between. Nothing is
-shown whose lower bound is below the threshold.
+A duration is an interval, 16.2..16.4 ms, which contains the true value. Only calls
+whose lower bound reaches the threshold are shown.
 
-Functions are named by the programs and libraries themselves, if they are where
-the log says, or beside the log, and of the build that wrote it; --debug gives
-others, or debug files.
-
+Function names are read from the programs and libraries, at the path in the log or
+beside the log, if they are of the build that wrote it; --debug names other files, or
+debug files.
   --table  a line for each function that took too long by itself
   --json   every spike as an object on a line of its own, then the callers that are
            ranked with them, then {"suggestions": ...}, for each log when its clock was
            late, {"gaps_ns": [[from, to]], ...}, and {"reach": ...}
   --html   a page with a picture of each spike over time
-  --window who called whom before a spike and in it, as a tree: of programs that
-           were built with --flight. cairn stacks, account, graph, flame, query and
-           convert read that as well, with --spike
-  --frames how long the frames took that the program counts by CAIRN_FRAME(), and
-           which functions took the time of the longest; CAIRN_SPIKE=budget=16.7ms says what
-           is too long
-  --follow what comes from now on, of programs that run or begin a log in a
-           directory, until all have ended or Ctrl-C; with --json each as a line.
+  --window the calls before and during a spike, as a tree: for programs built with
+           --flight. cairn stacks, account, graph, flame, query and convert read
+           these calls as well, with --spike
+  --frames the durations of frames marked by CAIRN_FRAME(), and the functions that
+           took the time of the longest frames; CAIRN_SPIKE=budget=16.7ms sets their
+           maximum duration
+  --follow new spikes as they occur, of programs that are running or start a log in a
+           directory, until all have ended or Ctrl-C; with --json an object per line.
            Callers that end much later than the spike are not shown
-
-At the end stands what the logs can show: the threshold, how often the clock
-moved, when it was late, and what was left out.`,
+The output ends with the limits of the logs: the threshold, how often the clock was
+updated, when it was late, and what was omitted.`,
 		Example: `  cairn spikes raws
   cairn spikes --sort seen --top 3 --debug app.debug raws/*.cairnlog
   cairn spikes --window 3 raws/app.*.cairnlog
@@ -92,16 +90,16 @@ moved, when it was late, and what was left out.`,
 	}
 	f.DisplayFlags.Register(c)
 	fl := c.Flags()
-	fl.StringVar(&f.sort, "sort", string(spikes.ByWorst), "what comes first: the worst, the most often seen, or the last in time\n(worst, seen or time)")
-	fl.IntVar(&f.top, "top", 10, "show `n` stacks, or functions with --table; 0 for all. --html has 200 unless this\nis given, --json always all")
+	fl.StringVar(&f.sort, "sort", string(spikes.ByWorst), "order of spikes: worst, seen (most frequent first) or time (latest first)")
+	fl.IntVar(&f.top, "top", 10, "show `n` stacks, or functions with --table; 0 for all. The default is 200 for --html;\n--json always prints all")
 	fl.StringSliceVar(&f.threads, "thread", nil, "only threads with these names or `ids`")
 	fl.BoolVar(&f.table, "table", false, "list functions, not spikes")
 	fl.StringVar(&f.html, "html", "", "write a page to this `file`, - for standard output")
-	fl.Var(&f.window, "window", "show what was called before spike `n` and in it, of a program built with --flight;\n0 for the last calls of each thread")
+	fl.Var(&f.window, "window", "show the calls before and during spike `n`, for a program built with --flight;\n0 for the last calls of each thread")
 	fl.StringArrayVar(&f.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id; repeatable")
-	fl.BoolVar(&f.following, "follow", false, "show new spikes of running programs as they come, until all have ended")
+	fl.BoolVar(&f.following, "follow", false, "show new spikes of running programs as they occur, until all have ended")
 	fl.BoolVar(&f.frames, "frames", false, "list the longest frames, with the spikes in them")
-	fl.BoolVar(&f.noInlined, "no-inlined", false, "leave out functions that were inlined (large programs are read faster)")
+	fl.BoolVar(&f.noInlined, "no-inlined", false, "omit inlined functions (large programs are read faster)")
 	return c
 }
 
@@ -110,10 +108,10 @@ func (f *spikesFlags) check() error {
 	switch spikes.Order(f.sort) {
 	case spikes.ByWorst, spikes.BySeen, spikes.ByTime:
 	default:
-		return verb.Usagef("--sort %s: there is worst, seen and time", f.sort)
+		return verb.Usagef("--sort %s: must be worst, seen or time", f.sort)
 	}
 	if f.top < 0 {
-		return verb.Usagef("--top %d: it is 0 or more", f.top)
+		return verb.Usagef("--top %d: must not be negative", f.top)
 	}
 	n := 0
 	for _, is := range []bool{f.table, f.Json, f.html != "", f.window.Given} {
@@ -122,13 +120,13 @@ func (f *spikesFlags) check() error {
 		}
 	}
 	if f.frames && (f.following || f.table || f.html != "" || f.window.Given) {
-		return verb.Usagef("--frames lists frames, not spikes: --follow, --table, --html and --window go without it")
+		return verb.Usagef("--frames cannot be used with --follow, --table, --html or --window")
 	}
 	if f.following && (f.table || f.html != "" || f.window.Given) {
-		return verb.Usagef("--follow shows spikes as they come: --table, --html and --window are for what was logged")
+		return verb.Usagef("--follow cannot be used with --table, --html or --window")
 	}
 	if n > 1 {
-		return verb.Usagef("--table, --json, --html and --window: one of them")
+		return verb.Usagef("--table, --json, --html and --window cannot be used together")
 	}
 	return nil
 }
@@ -218,7 +216,7 @@ func spikeLogs(args []string) ([]string, error) {
 			return nil, err
 		}
 		if len(logs) == found {
-			return nil, fmt.Errorf("%s: no log of spikes (*%s) is in it", path, wire.Suffix)
+			return nil, fmt.Errorf("%s: contains no log of spikes (*%s)", path, wire.Suffix)
 		}
 	}
 	return logs, nil
@@ -232,7 +230,7 @@ func (t *spikeSet) open(args []string) error {
 	}
 	var about []spikes.Log
 	for _, path := range paths {
-		file, err := calls.OpenLogFile(t.streams, path, "no log of spikes", tracelog.Detect)
+		file, err := calls.OpenLogFile(t.streams, path, "not a log of spikes", tracelog.Detect)
 		if err != nil {
 			return err
 		}
@@ -329,7 +327,7 @@ func (t *spikeSet) fill() error {
 	}
 	if len(t.threads) > 0 {
 		if len(t.set.Groups) == 0 {
-			verb.Note(t.streams, "no spike is of such a thread")
+			verb.Note(t.streams, "no spike in such a thread")
 		}
 	}
 	for i, log := range t.logs {
@@ -397,7 +395,7 @@ func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
 		fmt.Fprintf(b, "%s more (--top 0 shows all)\n\n", verb.Plural(n, "stack"))
 	}
 	if len(groups) == 0 {
-		fmt.Fprint(b, "no spike\n\n")
+		fmt.Fprint(b, "no spikes\n\n")
 	}
 	for _, text := range []string{t.writer.Lasting(), t.writer.Waiting()} {
 		if text != "" {

@@ -61,7 +61,7 @@ func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
 func (t *spikeSet) writeEnd(b *bufio.Writer, style report.Style) {
 	const most = 5
 	if list := t.set.Suggest(t.names.name); len(list) > 0 {
-		fmt.Fprintln(b, style.Paint(report.Bold, "mark-up that would silence what may be no news:"))
+		fmt.Fprintln(b, style.Paint(report.Bold, "suggested marks for calls that may be expected:"))
 		for _, sug := range list[:min(most, len(list))] {
 			place := sug.Place.File
 			if place != "" && sug.Place.Line > 0 {

@@ -82,7 +82,7 @@ func (f *spikesFlags) runWindow(ctx context.Context, s *verb.Streams, args []str
 		return err
 	}
 	if len(paths) != 1 {
-		return verb.Usagef("--window: spikes have numbers within a log: give one log, not %d", len(paths))
+		return verb.Usagef("--window: spike numbers are per log: give one log, not %d", len(paths))
 	}
 	logs := calls.TraceFlags{Spike: f.window}
 	set, err := logs.Open(s, paths, f.Names())
@@ -109,7 +109,7 @@ func (f *spikesFlags) runWindow(ctx context.Context, s *verb.Streams, args []str
 		return err
 	}
 	if tree.cut > 0 {
-		fmt.Fprintf(b, "%s more, of less time: cairn stacks --spike %d shows them\n", verb.Plural(tree.cut, "line"), f.window.Number)
+		fmt.Fprintf(b, "%s more with less time: cairn stacks --spike %d shows them\n", verb.Plural(tree.cut, "line"), f.window.Number)
 	}
 	return b.Flush()
 }

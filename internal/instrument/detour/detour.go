@@ -61,17 +61,17 @@ type Reason string
 
 // The reasons. The first group is choice, the second what cannot be done.
 const (
-	NotChosen Reason = "left out by --only and --skip"
+	NotChosen Reason = "excluded by --only or --skip"
 	Quick     Reason = "small and without a loop, see --small"
 
-	NoFrame    Reason = "no unwind information: it may not be a function"
+	NoFrame    Reason = "no unwind information: may not be a function"
 	NotCalled  Reason = "part of a function, or where a program or thread starts"
-	Resolves   Reason = "the loader calls it, to choose a function"
+	Resolves   Reason = "an ifunc resolver, which the loader calls"
 	Intimate   Reason = "uses its own return address"
 	Twice      Reason = "returns twice, or to another stack"
-	Unreadable Reason = "an instruction that is not known, or data in the code"
+	Unreadable Reason = "an unknown instruction, or data in the code"
 	Short      Reason = "shorter than a jump"
-	Entered    Reason = "something leads into its first bytes"
+	Entered    Reason = "a jump into its first bytes"
 	Looped     Reason = "a loop starts with its first instruction"
 	Calls      Reason = "a call in its first bytes that would return there"
 	ShortOnly  Reason = "loop, jrcxz or xbegin in its first bytes"

@@ -14,8 +14,8 @@ import (
 // Why a program cannot be hooked as a whole. Read puts the path in front.
 var (
 	ErrMachine = errors.New("not a program for x86-64")
-	ErrStatic  = errors.New("a statically linked program loads no library that could hook it: build it with cairn cc --mode spike")
-	ErrGo      = errors.New("a Go program moves its stacks, and hooks cannot follow: mark what matters with package mark")
+	ErrStatic  = errors.New("a statically linked program cannot load the library that hooks functions: build it with cairn cc --mode spike")
+	ErrGo      = errors.New("a Go program moves its stacks, which hooks do not support: use package mark")
 )
 
 // Read reads all that a plan needs of a module. Functions without a symbol have

@@ -193,17 +193,17 @@ func (p *parser) option(arg string) {
 	case "-s":
 		p.cmd.Strips = true
 	case "-m32", "-mx32", "-m16", "-miamcu":
-		p.refuse(arg + " makes code that is not 64-bit x86: build for x86-64 (-m64)")
+		p.refuse(arg + " generates code that is not 64-bit x86: build for x86-64 (-m64)")
 	case "-fintegrated-as", "-fno-integrated-as", "-integrated-as", "-no-integrated-as":
 		p.cmd.integrated = true
 	case "-masm=intel":
-		p.refuse("-masm=intel makes assembly in Intel syntax: drop it, the code will be the same")
+		p.refuse("-masm=intel generates assembly in Intel syntax: remove it, the code will be the same")
 	case "-mcmodel=large":
-		p.refuse("-mcmodel=large puts data out of a probe's reach: use -mcmodel=medium or small")
+		p.refuse("-mcmodel=large places data out of reach of probes: use -mcmodel=medium or small")
 	case "-faddrsig":
-		p.refuse("-faddrsig needs clang's own assembler, and probes need another: drop it")
+		p.refuse("-faddrsig needs clang's integrated assembler, which probes cannot use: remove it")
 	case "-emit-llvm", "-fembed-bitcode":
-		p.refuse(arg + " makes bitcode, which has no machine code to instrument: drop it")
+		p.refuse(arg + " generates bitcode, which has no machine code to instrument: remove it")
 	}
 	switch {
 	case strings.HasPrefix(arg, "-x") && arg != "-xHost":
@@ -293,7 +293,7 @@ func (p *parser) finish() Command {
 	c.Language = p.lang != "" && p.lang != "none"
 	c.Bare = c.Links && c.Static && !c.Shared && isBare(c.words)
 	if c.Family == Clang && c.LTO {
-		p.refuse("clang -flto makes bitcode that its linker compiles: build with -fno-lto, or with gcc -flto")
+		p.refuse("clang -flto generates bitcode, which the linker compiles: build with -fno-lto, or with gcc -flto")
 	}
 	if !works {
 		c.Refusal = ""

@@ -76,14 +76,14 @@ func TestParse(t *testing.T) {
 		{args: "-m32 -c a.c", sources: "a.c", does: "c", refusal: "-m64"},
 		{args: "@nested", sources: "a b.c", does: "c", refusal: "-m32"},
 		{args: "-m32 -E a.c", sources: "a.c"},
-		{args: "-masm=intel -c a.c", sources: "a.c", does: "c", refusal: "drop it"},
+		{args: "-masm=intel -c a.c", sources: "a.c", does: "c", refusal: "remove it"},
 		{args: "-mcmodel=large -c a.c", sources: "a.c", does: "c", refusal: "-mcmodel=medium"},
 		{args: "-mcmodel=medium -c a.c", sources: "a.c", does: "c"},
 		{args: "-flto -c a.c", family: Clang, sources: "a.c", does: "ct", refusal: "-fno-lto"},
 		{args: "--target=aarch64-linux-gnu -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "aarch64"},
 		{args: "-target aarch64-linux-gnu -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "aarch64"},
 		{args: "--target=x86_64-linux-musl -c a.c", family: Clang, sources: "a.c", does: "c"},
-		{args: "-faddrsig -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "drop it"},
+		{args: "-faddrsig -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "remove it"},
 		{args: "-emit-llvm -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "bitcode"},
 	} {
 		c := Parse(test.family, strings.Fields(test.args), readTest)

@@ -58,14 +58,14 @@ type exit struct {
 
 // Reasons to leave a body alone in timed modes.
 const (
-	RefuseIndirect  = "an indirect jump of which it is not known whether it stays inside"
+	RefuseIndirect  = "an indirect jump that may leave the function"
 	RefuseElsewhere = "a jump into the middle of another function"
-	RefuseForm      = "an exit of a form that is not understood"
+	RefuseForm      = "an exit of an unknown form"
 	RefuseKernel    = "a return from an interrupt or a system call"
-	RefuseStack     = "its stack is another one at its end"
+	RefuseStack     = "it switches stacks"
 	RefuseThunk     = "it calls into itself, as inline thunks for indirect branches do"
-	RefuseShort     = "a branch that cannot reach further, over an exit"
-	RefuseRegisters = "its calls follow a convention of their own"
+	RefuseShort     = "a branch with limited range, over an exit"
+	RefuseRegisters = "its calls use a special calling convention"
 )
 
 // bodyOf returns the body of fn with its exits.

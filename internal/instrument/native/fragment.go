@@ -24,7 +24,7 @@ type fragment struct {
 	entered  bool // probe is final
 	hasAsm   bool
 	compiled bool // has an instruction that a naked function cannot have
-	short    bool // has a branch that cannot reach further
+	short    bool // has a branch with limited range
 }
 
 // blockState says what the next code in a fragment is.

@@ -20,7 +20,7 @@ type Result struct {
 	Probes    int // blocks and functions with a probe of their own
 	Skipped   []Skipped
 	// EntryOnly are functions whose blocks could not be instrumented, because
-	// they hold a branch that cannot reach further than 127 bytes.
+	// they hold a branch with limited range than 127 bytes.
 	EntryOnly []string
 	// Exits are the places, in timed modes, where functions are left.
 	Exits int `json:",omitempty"`

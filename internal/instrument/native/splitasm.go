@@ -20,7 +20,7 @@ func (p *splitPlan) checkAsm() {
 			i++
 		}
 		if i > p.last {
-			p.refuse("inline assembly that does not end")
+			p.refuse("unterminated inline assembly")
 			return
 		}
 		p.asmRegion(start, i)
@@ -77,12 +77,12 @@ func (p *splitPlan) asmWords(at int, labels asmLabels) {
 		i = n
 		if k := len(word) - 1; k > 0 && (word[k] == 'b' || word[k] == 'f') {
 			if _, err := strconv.Atoi(string(word[:k])); err == nil && !labels.leads(string(word[:k]), word[k], at) {
-				p.refuse("inline assembly that goes to another's label")
+				p.refuse("inline assembly that jumps to a label elsewhere")
 			}
 		}
 		if isLocal(word) && labels[string(word)] == nil {
 			if d, ok := p.text.defs[string(word)]; !ok || int(d.line) >= p.first && int(d.line) <= p.last {
-				p.refuse("inline assembly that names a label of the function")
+				p.refuse("inline assembly that refers to a label of the function")
 			}
 		}
 	}

@@ -77,13 +77,13 @@ func (p *splitPlan) trackCFI() {
 		switch word {
 		case ".cfi_startproc":
 			if t.used || len(ops) > 0 || i >= p.pieces[0].code && p.pieces[0].code < p.pieces[0].end {
-				p.refuse("unwind directives that begin in the middle")
+				p.refuse("unwind directives that begin inside the function")
 			}
 			t.used = true
 		case ".cfi_endproc":
 			ended = true
 			if i < p.tail {
-				p.refuse("unwind directives that end in the middle")
+				p.refuse("unwind directives that end inside the function")
 			}
 		case ".cfi_personality":
 			t.personality = strings.Join(ops, ", ")

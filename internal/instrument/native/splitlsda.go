@@ -106,7 +106,7 @@ func (p *splitPlan) readLSDA() *lsda {
 		sec = p.text.lines[def.line].sec
 	}
 	if !ok || n != 0x1b && n != 0x3 || !defined || !strings.HasPrefix(p.text.secs[sec].name, ".gcc_except_table") {
-		p.refuse("an exception table that was not found")
+		p.refuse("its exception table was not found")
 		return nil
 	}
 	l := &lsda{start: int(def.line)}
@@ -124,13 +124,13 @@ func (p *splitPlan) readLSDA() *lsda {
 	r.label(l.begin)
 	l.sites = r.line
 	if r.bad || !omitted {
-		p.refuse("an exception table in another form")
+		p.refuse("an exception table of an unknown form")
 		return nil
 	}
 	p.readSites(l, r)
 	p.readTypes(l, r)
 	if r.bad {
-		p.refuse("an exception table in another form")
+		p.refuse("an exception table of an unknown form")
 		return nil
 	}
 	return l

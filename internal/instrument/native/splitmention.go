@@ -23,7 +23,7 @@ func (s *splitter) judgeMentions() {
 		if p.lsda != nil {
 			for l := p.lsda.start; l < p.lsda.end; l++ {
 				if tables[l] {
-					p.refuse("an exception table that two functions have")
+					p.refuse("an exception table shared by two functions")
 				}
 				tables[l] = true
 			}
@@ -63,7 +63,7 @@ func (s *splitter) judgeLine(i int) {
 	case l.app > 0:
 		localNames(t.raw(i), func(name []byte, _, _ int) {
 			if p, _, def := s.owner(string(name)); p != nil && def.app != l.app {
-				p.refuse("inline assembly elsewhere names a label of it")
+				p.refuse("inline assembly elsewhere refers to a label of it")
 			}
 		})
 	case l.kind == lineInsn:
@@ -71,7 +71,7 @@ func (s *splitter) judgeLine(i int) {
 	case l.kind == lineLabel:
 		localNames(st.rest, func(name []byte, _, _ int) {
 			if p, _, _ := s.owner(string(name)); p != nil {
-				p.refuse("a statement behind a label names a label of it")
+				p.refuse("a statement after a label refers to a label of it")
 			}
 		})
 	case l.kind == lineDirective && emitsBytes(st.word):
@@ -102,7 +102,7 @@ func (s *splitter) judgeOperands(rest []byte) {
 			return
 		}
 		if def.app > 0 {
-			p.refuse("a label in inline assembly is named elsewhere")
+			p.refuse("a label in inline assembly is referred to elsewhere")
 		}
 		before := byte(' ')
 		if start > 0 {

@@ -73,7 +73,7 @@ func (p *splitPlan) analyse() {
 	case sec.flags != "ax" && sec.flags != "axG" || !isText(sec.name):
 		p.refuse("in section " + sec.name)
 	case f.short:
-		p.refuse("a branch with a short reach")
+		p.refuse("a branch with limited range")
 	case !plainName(p.fn.name):
 		p.refuse("a name that needs quotes")
 	case t.lines[p.last].sec != p.sec:
@@ -146,7 +146,7 @@ func (p *splitPlan) cut() {
 		if l.app == 0 && l.kind == lineBlank {
 			// {vex} and the like
 			if raw := bytes.TrimSpace(t.raw(i)); len(raw) > 0 && raw[0] != '#' {
-				p.refuse("a line that was not understood")
+				p.refuse("an unknown statement")
 			}
 			continue
 		}
@@ -182,7 +182,7 @@ func (p *splitPlan) cut() {
 		switch {
 		case starts:
 			if cut < 0 {
-				p.refuse("a block begins where none should")
+				p.refuse("a block at an unexpected place")
 				return
 			}
 			cur.end = cut
@@ -200,7 +200,7 @@ func (p *splitPlan) cut() {
 			cut = i + 1
 			continue
 		case ended || !opened || leader && !(len(p.pieces) == 0 && cur.code < 0):
-			p.refuse("code that no label leads to")
+			p.refuse("unreachable code without a label")
 			return
 		}
 		if cur.code < 0 {
@@ -233,7 +233,7 @@ func (p *splitPlan) cut() {
 		return
 	}
 	if p.runsOff(&cur) {
-		p.refuse("it runs into what follows it")
+		p.refuse("it falls through its end")
 	}
 	for k := range p.pieces {
 		pc := &p.pieces[k]
@@ -242,7 +242,7 @@ func (p *splitPlan) cut() {
 		}
 		pc.flow, pc.target = blocks[k].last, -1
 		if pc.flow != flowNext && pc.last < 0 {
-			p.refuse("a block ends in something unknown")
+			p.refuse("a block with an unknown end")
 		}
 	}
 }
@@ -280,7 +280,7 @@ func (p *splitPlan) known(s statement) bool {
 		case len(rest) > 0 && rest[0] != '#':
 			p.refuse("a statement behind a label")
 		case bytes.HasPrefix(s.word, []byte(".Lxray_")):
-			p.refuse("room for patching in the function")
+			p.refuse("space for patches in the function")
 		}
 	case lineInsn:
 		p.knownInsn(s)
@@ -322,7 +322,7 @@ func (p *splitPlan) knownInsn(s statement) {
 	kind, target := classify(s.word, s.rest)
 	switch {
 	case string(s.word) == "hlt":
-		p.refuse("hlt, which may go on")
+		p.refuse("hlt, which may continue")
 	case kind == flowCall && isLocal(target):
 		p.refuse("a call of a label")
 	case kind == flowBranch || kind == flowJump || kind == flowCall:

@@ -17,7 +17,7 @@ func (p *splitPlan) trackLocs() {
 		if l := &t.lines[i]; l.kind == lineDirective && string(t.statement(i).word) == ".loc" {
 			cur = int32(i)
 			if words := locWords(t.statement(i).rest); len(words) < 2 || slices.Contains(words, "isa") {
-				p.refuse("a line directive in another form")
+				p.refuse("a line directive of an unknown form")
 			}
 		}
 	}

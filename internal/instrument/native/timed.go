@@ -50,8 +50,8 @@ const (
 // Reasons to leave a function alone in timed modes, besides those of exits.go.
 const (
 	SkipQuick       = "small and without a loop, see --small"
-	SkipResolver    = "runs while the program is being loaded, before the clock is there"
-	SkipConstructor = "a constructor that may run before that of the clock"
+	SkipResolver    = "runs during loading, before the clock is set up"
+	SkipConstructor = "a constructor that may run before the clock is set up"
 )
 
 // timer collects what the timed modes insert into one unit.

@@ -49,7 +49,7 @@ const (
 
 // RefuseUnaligned is why mode trace leaves a function alone that the compiler
 // put something in front of, such as room for patches.
-const RefuseUnaligned = "what stands in front of it keeps it from being aligned"
+const RefuseUnaligned = "the code before it prevents its alignment"
 
 // traceBody plans the code of one body in mode trace.
 func (t *timer) traceBody(b *body) {

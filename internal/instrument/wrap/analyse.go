@@ -96,24 +96,24 @@ func (l *Link) Analyse(name string) []Finding {
 		n := u.defined[i]
 		switch {
 		case o.LTO == objfile.GCCLTO:
-			add("calls within what gcc -flto compiles are not wrapped, for %s, which defines it, is of that: gcc resolves them before the linker redirects any (compile that file with -fno-lto)", Title(o))
+			add("calls within code compiled by gcc -flto are not wrapped: %s, which defines it, is such code, and gcc resolves these calls before the linker can redirect them (compile that file with -fno-lto)", Title(o))
 		case n.Calls+n.Pointers > 0 && !l.LLD:
 			in := ""
 			if len(n.From) > 0 {
 				in = ", in " + list(n.From)
 			}
-			add("%s not wrapped%s: %s defines it, and this linker redirects only what an object needs from others (lld redirects these too: -fuse-ld=lld; or compile that file with cairn cc --mode spike)",
+			add("%s not wrapped%s: %s defines it, and this linker redirects only calls to other objects (use lld, which redirects these as well: -fuse-ld=lld; or compile that file with cairn cc --mode spike)",
 				plural(n.Calls+n.Pointers, "use is", "uses are"), in, Title(o))
 		}
 		if names := aliases(o, name); len(names) > 0 {
-			add("it is %s as well: calls by that name are not wrapped", list(names))
+			add("it is also named %s: calls by that name are not wrapped", list(names))
 		}
 	}
 	if blind := l.blind(); len(u.callers)+len(u.ltoUsers) == 0 && !l.reachesLocal(&u) {
-		add("whether anything calls it is not known: %s could not be looked into", list(blind))
+		add("cannot tell whether it is called: %s could not be read", list(blind))
 	}
 	if len(u.libraries) > 0 {
-		add("calls from within %s are not wrapped: a linker redirects only what it links (for those, preload a library that defines it: LD_PRELOAD)", list(u.libraries))
+		add("calls from within %s are not wrapped: a linker redirects only calls in objects that it links (for those, preload a library that defines it: LD_PRELOAD)", list(u.libraries))
 	}
 	return out
 }
@@ -125,13 +125,13 @@ func (l *Link) nothing(name string, u *uses) string {
 	calls := len(u.callers) > 0 || l.reachesLocal(u)
 	switch {
 	case u.data:
-		return fmt.Sprintf("it is no function but data, in %s", Title(u.definers[0]))
+		return fmt.Sprintf("it is data, not a function, in %s", Title(u.definers[0]))
 	case len(u.locals) > 0 && !calls && len(u.definers) == 0:
-		return fmt.Sprintf("it is static in %s: no linker sees its calls (take static away, or compile that file with cairn cc --mode spike)", list(u.locals))
+		return fmt.Sprintf("it is static in %s: linkers do not see its calls (remove static, or compile that file with cairn cc --mode spike)", list(u.locals))
 	case lto && !calls && len(l.Unseen) == 0:
-		return fmt.Sprintf("%s, which defines it, is compiled by gcc -flto, and so is what calls it: gcc resolves such calls before the linker redirects any (compile that file with -fno-lto)", Title(u.definers[0]))
+		return fmt.Sprintf("%s, which defines it, and its callers are compiled by gcc -flto: gcc resolves such calls before the linker can redirect them (compile that file with -fno-lto)", Title(u.definers[0]))
 	case len(l.LTOSources) > 0 && !calls && !outside && !u.elsewhere && Known(name) == nil:
-		return fmt.Sprintf("nothing but what gcc -flto compiles (%s) can define it, and gcc resolves calls of that before the linker redirects any (compile the file that defines it with -fno-lto)", list(l.LTOSources))
+		return fmt.Sprintf("only code compiled by gcc -flto (%s) can define it, and gcc resolves its calls before the linker can redirect them (compile the file that defines it with -fno-lto)", list(l.LTOSources))
 	case !calls && len(u.ltoUsers) == 0 && len(l.blind()) == 0:
 		return l.nobody(name, u)
 	}
@@ -161,17 +161,17 @@ func (l *Link) nobody(name string, u *uses) string {
 	for i := range l.Objects {
 		for _, n := range l.Objects[i].Names {
 			if !n.Defined && !l.Objects[i].Shared && slices.Contains(variants(name), n.Name) {
-				return fmt.Sprintf("no object calls it by this name: %s calls %s; wrap that", Title(&l.Objects[i]), n.Name)
+				return fmt.Sprintf("no object calls it by this name: %s calls %s; wrap that name", Title(&l.Objects[i]), n.Name)
 			}
 		}
 	}
 	switch {
 	case len(u.definers) > 0:
-		return fmt.Sprintf("no other object than %s, which defines it, calls it: this linker would redirect nothing (calls may have been inlined; compile that file with cairn cc --mode spike)", Title(u.definers[0]))
+		return fmt.Sprintf("only %s, which defines it, calls it: this linker would redirect no call (calls may have been inlined; compile that file with cairn cc --mode spike)", Title(u.definers[0]))
 	case len(u.libraries) > 0:
-		return fmt.Sprintf("only %s calls it, and a linker redirects only what it links (preload a library that defines it: LD_PRELOAD)", list(u.libraries))
+		return fmt.Sprintf("only %s calls it, and a linker redirects only calls in objects that it links (preload a library that defines it: LD_PRELOAD)", list(u.libraries))
 	}
-	return "no object of the link calls it (the compiler may have made something else of the calls: nm -u shows what an object needs)"
+	return "no object of the link calls it (the compiler may have replaced the calls: nm -u lists the functions that an object calls)"
 }
 
 // Exported returns the wrapped functions that shared libraries of the link need

@@ -87,7 +87,7 @@ func real(t *objfile.Type, size int64) (string, error) {
 
 func (y *typer) vector(t *objfile.Type) (string, error) {
 	if t.Size > maxVector {
-		return "", fmt.Errorf("a vector of %d bytes is among its types: how it is passed depends on the compiler's -m options", t.Size)
+		return "", fmt.Errorf("it passes a vector of %d bytes, which depends on the -m options of the compiler", t.Size)
 	}
 	elem, err := y.text(t.Elem)
 	if err != nil {
@@ -111,7 +111,7 @@ func (y *typer) structure(t *objfile.Type) (string, error) {
 		title = "a structure without a name"
 	}
 	if len(t.Members) == 0 || t.Size == 0 {
-		return "", fmt.Errorf("%s has no members in the debug information: C and C++ pass what is empty differently", title)
+		return "", fmt.Errorf("%s has no members in the debug information: C and C++ pass empty types differently", title)
 	}
 	keyword := "struct"
 	if t.Kind == objfile.TypeUnion {
@@ -194,7 +194,7 @@ func FromSignature(s *objfile.Signature, source string) (*Function, error) {
 	f := &Function{Name: s.Name, Title: Demangled(s.Name), Source: source}
 	switch {
 	case !word.MatchString(s.Name):
-		return nil, errors.New("its name is none that C can spell")
+		return nil, errors.New("its name is not a C identifier")
 	case !s.Known:
 		return nil, fmt.Errorf("it is declared without parameters (old C), and %s does not define it: give its prototype with --prototype", source)
 	case s.Variadic:

@@ -34,7 +34,7 @@ type Function struct {
 // way of a wrapper in C.
 func Shim(name, why string) (*Function, error) {
 	if !symbol.MatchString(name) {
-		return nil, errors.New("its name is none that an assembler can spell")
+		return nil, errors.New("its name is not supported by assemblers")
 	}
 	return &Function{Name: name, Title: Demangled(name), Source: "its return address: " + why, Shim: true}, nil
 }
@@ -70,7 +70,7 @@ func SplitNames(list string) ([]string, error) {
 		return nil, fmt.Errorf("%q: its brackets do not match", list)
 	}
 	if len(out) == 0 {
-		return nil, errors.New("no name of a function")
+		return nil, errors.New("not a function name")
 	}
 	return out, nil
 }
@@ -79,11 +79,11 @@ func SplitNames(list string) ([]string, error) {
 var refused = func() map[string]string {
 	out := map[string]string{}
 	for why, names := range map[string]string{
-		"it returns a second time, into the wrapper's frame, which is gone by then": "setjmp _setjmp __sigsetjmp sigsetjmp savectx getcontext swapcontext vfork __vfork",
-		"it does not return: its time is that of no call":                           "longjmp _longjmp siglongjmp __longjmp_chk setcontext exit _exit _Exit quick_exit abort __assert_fail __stack_chk_fail __libc_start_main pthread_exit thrd_exit __cxa_throw __cxa_rethrow _Unwind_Resume",
-		"it asks who called it, and that would be the wrapper":                      "dlopen dlsym dlvsym dlmopen __builtin_return_address __tls_get_addr __cyg_profile_func_enter __cyg_profile_func_exit",
-		"the runtime calls it":                "_Unwind_Backtrace _Unwind_GetIPInfo _Unwind_GetCFA _Unwind_GetRegionStart _dl_find_object __register_atfork pthread_atfork",
-		"it makes room in its caller's frame": "alloca __builtin_alloca",
+		"it returns twice, the second time into the frame of the wrapper, which no longer exists": "setjmp _setjmp __sigsetjmp sigsetjmp savectx getcontext swapcontext vfork __vfork",
+		"it does not return and so has no duration":                                               "longjmp _longjmp siglongjmp __longjmp_chk setcontext exit _exit _Exit quick_exit abort __assert_fail __stack_chk_fail __libc_start_main pthread_exit thrd_exit __cxa_throw __cxa_rethrow _Unwind_Resume",
+		"it uses its caller, which would be the wrapper":                                          "dlopen dlsym dlvsym dlmopen __builtin_return_address __tls_get_addr __cyg_profile_func_enter __cyg_profile_func_exit",
+		"the runtime calls it":                                                     "_Unwind_Backtrace _Unwind_GetIPInfo _Unwind_GetCFA _Unwind_GetRegionStart _dl_find_object __register_atfork pthread_atfork",
+		"it allocates memory in the frame of its caller":                           "alloca __builtin_alloca",
 		"a wrapper of it would be called before the program's memory is relocated": "_start _init _fini __libc_csu_init",
 	} {
 		for name := range strings.FieldsSeq(names) {

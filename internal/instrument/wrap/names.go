@@ -71,7 +71,7 @@ func ambiguous(name string, full map[string][]string) error {
 		titles = append(titles, t)
 	}
 	slices.Sort(titles)
-	return fmt.Errorf("%s: which? There is %s", name, strings.Join(titles[:min(len(titles), 6)], "; "))
+	return fmt.Errorf("%s: ambiguous name; it can be %s", name, strings.Join(titles[:min(len(titles), 6)], "; "))
 }
 
 func withoutParams(mangled string) string {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-var errVariadic = errors.New("it takes a variable number of arguments, which no C function passes on")
+var errVariadic = errors.New("it takes a variable number of arguments, which a C function cannot forward")
 
 // typedefs are names of types that prototypes may use without a header, and
 // what they are on x86-64.
@@ -45,7 +45,7 @@ func ParsePrototype(text string) (*Function, error) {
 	line := strings.TrimSuffix(strings.Join(strings.Fields(text), " "), ";")
 	m := prototypeForm.FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil {
-		return nil, fmt.Errorf("prototype %q: write RESULT NAME(TYPE, TYPE), such as void *malloc(size_t)", text)
+		return nil, fmt.Errorf("prototype %q: must be RESULT NAME(TYPE, TYPE), such as void *malloc(size_t)", text)
 	}
 	f := &Function{Name: m[2], Title: m[2], Source: "the prototype given"}
 	var err error
@@ -58,11 +58,11 @@ func ParsePrototype(text string) (*Function, error) {
 	}
 	for i, p := range splitParams(params) {
 		if strings.TrimSpace(p) == "..." {
-			return nil, fmt.Errorf("prototype %q: %w: leave the prototype out", text, errVariadic)
+			return nil, fmt.Errorf("prototype %q: %w: omit the prototype", text, errVariadic)
 		}
 		t, err := prototypeType(p, true)
 		if err == nil && t == "void" {
-			err = errors.New("void is no parameter")
+			err = errors.New("void is not a parameter type")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("prototype %q: parameter %d: %w", text, i+1, err)
@@ -101,7 +101,7 @@ func prototypeType(text string, named bool) (string, error) {
 	words := slices.DeleteFunc(strings.Fields(text), func(w string) bool { return qualifiers[w] })
 	for _, w := range words {
 		if !word.MatchString(w) {
-			return "", fmt.Errorf("%q is no C type", strings.TrimSpace(text))
+			return "", fmt.Errorf("%q is not a C type", strings.TrimSpace(text))
 		}
 	}
 	if len(words) == 0 {
@@ -115,14 +115,14 @@ func prototypeType(text string, named bool) (string, error) {
 		if words[0] == "enum" {
 			return "int", nil
 		}
-		return "", fmt.Errorf("%s is passed by value: that takes debug information, give --from FILE", strings.Join(words, " "))
+		return "", fmt.Errorf("%s is passed by value and needs debug information: give --from FILE", strings.Join(words, " "))
 	}
 	if to, ok := typedefs[words[0]]; ok && len(words) == 1 {
 		return to, nil
 	}
 	for _, w := range words {
 		if !basic[w] {
-			return "", fmt.Errorf("type %q is not known: write what it stands for, such as long or void *", w)
+			return "", fmt.Errorf("unknown type %q: use a built-in type, such as long or void *", w)
 		}
 	}
 	return strings.Join(words, " "), nil

@@ -53,15 +53,15 @@ func TestParsePrototype(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                             "write RESULT NAME(TYPE, TYPE)",
-		"malloc(size_t)":               "write RESULT NAME",
+		"":                             "must be RESULT NAME(TYPE, TYPE)",
+		"malloc(size_t)":               "must be RESULT NAME",
 		"int printf(const char*, ...)": "variable number",
 		"int f(struct s x)":            "passed by value",
-		"int f(widget w)":              `type "widget" is not known`,
-		"widget f(int)":                `type "widget" is not known`,
-		"int f(int, void)":             "void is no parameter",
+		"int f(widget w)":              `unknown type "widget"`,
+		"widget f(int)":                `unknown type "widget"`,
+		"int f(int, void)":             "void is not a parameter type",
 		"int f(int,)":                  "a type is missing",
-		"int f(a::b x)":                "is no C type",
+		"int f(a::b x)":                "is not a C type",
 	} {
 		if f, err := ParsePrototype(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, %v; want an error with %q", text, f, err, want)
@@ -155,8 +155,8 @@ func TestAnalyse(t *testing.T) {
 		{"called from elsewhere", Link{Objects: []objfile.LinkObject{object("a.o", needed), object("b.o", objfile.LinkName{Name: "f", Defined: true})}}, false, ""},
 		{"called at home as well", Link{Objects: []objfile.LinkObject{object("a.o", needed), object("b.o", defined)}}, false, "2 uses are not wrapped, in g: b.o"},
 		{"with lld", Link{LLD: true, Objects: []objfile.LinkObject{object("b.o", defined)}}, false, ""},
-		{"called at home only", Link{Objects: []objfile.LinkObject{object("b.o", defined)}}, true, "no other object than b.o"},
-		{"unseen", Link{Unseen: []string{"x.c"}, Objects: []objfile.LinkObject{object("b.o")}}, false, "x.c could not be looked into"},
+		{"called at home only", Link{Objects: []objfile.LinkObject{object("b.o", defined)}}, true, "only b.o, which defines it"},
+		{"unseen", Link{Unseen: []string{"x.c"}, Objects: []objfile.LinkObject{object("b.o")}}, false, "x.c could not be read"},
 		{"static", Link{Objects: []objfile.LinkObject{object("b.o", objfile.LinkName{Name: "f", Defined: true, Local: true})}}, true, "static in b.o"},
 		{"library", Link{Objects: []objfile.LinkObject{{Path: "/x/libu.so", Shared: true, Names: []objfile.LinkName{needed}}}}, true, "only libu.so calls it"},
 		{"chk", Link{Objects: []objfile.LinkObject{object("a.o", objfile.LinkName{Name: "__f_chk"})}}, true, "a.o calls __f_chk; wrap that"},

@@ -28,7 +28,7 @@ var formatNames = map[string]Format{
 	"gold": FormatGold, "sections": FormatGold, "ld": FormatLD, "ld-script": FormatLDScript,
 }
 
-var errMold = errors.New("mold takes no order of functions: link with lld (--format lld) or GNU ld (--format ld-script)")
+var errMold = errors.New("mold does not support order files: link with lld (--format lld) or GNU ld (--format ld-script)")
 
 // ParseFormat returns the format that name spells. The error says which there
 // are.
@@ -39,7 +39,7 @@ func ParseFormat(name string) (Format, error) {
 	if name == string(Mold) {
 		return "", errMold
 	}
-	return "", fmt.Errorf("there is auto, lld (or symbols), ld64, gold (or sections), ld and ld-script, but no %q", name)
+	return "", fmt.Errorf("unknown format %q: must be auto, lld (or symbols), ld64, gold (or sections), ld or ld-script", name)
 }
 
 // Linker is a program that links.
@@ -115,7 +115,7 @@ func (l Linker) Format(v Version) (Format, error) {
 	case Mold:
 		return "", errMold
 	}
-	return "", errors.New("unknown linker: name the format with --format")
+	return "", errors.New("unknown linker: give the format with --format")
 }
 
 // Args returns the arguments of a compiler driver that make its linker, which

@@ -156,7 +156,7 @@ func Compute(in *Input, alg Algorithm, opts Options) (*Result, error) {
 	case C3:
 		b.hot(newGraph(in, b.placed).c3())
 	default:
-		return nil, fmt.Errorf("there is no order algorithm %q", alg)
+		return nil, fmt.Errorf("unknown order algorithm %q", alg)
 	}
 	return b.finish(opts), nil
 }

@@ -100,7 +100,7 @@ func TestErrors(t *testing.T) {
 		alg  Algorithm
 		want string
 	}{
-		{Input{}, "best", `no order algorithm "best"`},
+		{Input{}, "best", `unknown order algorithm "best"`},
 		{Input{Traces: []prof.Trace{{}, {Funcs: []uint32{3}}}}, First, "trace 1 names function 3 of 0"},
 		{Input{Funcs: make([]Func, 2), Edges: []Edge{{1, 2, 1}}}, Hot, "edge 0 joins functions 1 and 2 of 2"},
 	} {

@@ -59,7 +59,7 @@ type joiner struct {
 // Modules joins modules. Of functions that differ, the first module has the last word.
 func Modules(modules []prof.Module) (*Result, error) {
 	if len(modules) == 0 {
-		return nil, fmt.Errorf("there is no module to join")
+		return nil, fmt.Errorf("no modules to join")
 	}
 	j := &joiner{index: map[identity]int{}, shape: map[version]uint32{}}
 	j.res.Module.Module = modules[0].Module

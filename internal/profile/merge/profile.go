@@ -12,14 +12,14 @@ import (
 )
 
 // ErrConflict is in the error of a merge of different maps of one build.
-var ErrConflict = errors.New("same build id, but another map")
+var ErrConflict = errors.New("same build id, but a different map")
 
 // ErrHeld is the error of a merge of a profile whose runs are all there already.
-var ErrHeld = errors.New("all of its runs are there already")
+var ErrHeld = errors.New("all of its runs are already in the profile")
 
 // ErrPartly is in the error of a merge of profiles of which neither holds all runs of
 // the other, but some: their sums cannot be told apart.
-var ErrPartly = errors.New("some of its runs are there already, and some are not")
+var ErrPartly = errors.New("only some of its runs are already in the profile")
 
 // Modules adds the sums of b to a, saturating. Both must have the same build id
 // and the same map; a module name may differ, as binaries get copied, and the

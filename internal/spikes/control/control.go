@@ -47,7 +47,7 @@ type Channel struct {
 }
 
 // ErrGone says that no process listens at a socket: it was killed.
-var ErrGone = errors.New("its process is gone")
+var ErrGone = errors.New("its process has ended")
 
 // Find returns the sockets in a directory, by name.
 func Find(dir string) ([]string, error) {
@@ -160,9 +160,9 @@ func Parse(text string) (*Status, error) {
 	}
 	switch {
 	case !strings.HasPrefix(text, "cairn "):
-		return nil, errors.New("what listens there is no program of cairn")
+		return nil, errors.New("the program at the socket was not built with cairn")
 	case !whole:
-		return nil, errors.New("the answer is cut short")
+		return nil, errors.New("the answer is truncated")
 	}
 	return st, nil
 }
@@ -174,7 +174,7 @@ func (st *Status) set(name, value string) error {
 	var err error
 	switch {
 	case name == "cairn" && value != "1":
-		return fmt.Errorf("version %s of the answer, this cairn reads 1", value)
+		return fmt.Errorf("unsupported version %s of the answer, expected 1", value)
 	case name == "pid":
 		st.PID, err = strconv.Atoi(value)
 	case name == "program":
@@ -194,7 +194,7 @@ func (st *Status) set(name, value string) error {
 		*durations[name] = time.Duration(ns)
 	}
 	if err != nil {
-		return fmt.Errorf("an answer that makes no sense: %s %q", name, value)
+		return fmt.Errorf("invalid answer: %s %q", name, value)
 	}
 	return nil
 }

@@ -44,12 +44,12 @@ func TestParse(t *testing.T) {
 		t.Errorf("%+v, not %+v", got, status)
 	}
 	for text, want := range map[string]string{
-		"":                             "what listens there is no program of cairn",
-		"HTTP/1.1 400\r\n":             "what listens there is no program of cairn",
-		"cairn 1\npid 42\n":            "the answer is cut short",
-		"cairn 2\nend\n":               "version 2 of the answer, this cairn reads 1",
-		"cairn 1\npid x\nend\n":        `an answer that makes no sense: pid "x"`,
-		"cairn 1\nthreshold 1s\nend\n": `an answer that makes no sense: threshold "1s"`,
+		"":                             "the program at the socket was not built with cairn",
+		"HTTP/1.1 400\r\n":             "the program at the socket was not built with cairn",
+		"cairn 1\npid 42\n":            "the answer is truncated",
+		"cairn 2\nend\n":               "unsupported version 2 of the answer, expected 1",
+		"cairn 1\npid x\nend\n":        `invalid answer: pid "x"`,
+		"cairn 1\nthreshold 1s\nend\n": `invalid answer: threshold "1s"`,
 		"error bad is bad\nmore\n":     "bad is bad",
 	} {
 		if _, err := Parse(text); err == nil || err.Error() != want {

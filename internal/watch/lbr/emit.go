@@ -50,7 +50,7 @@ const (
 	toNumber    = 0x8000
 )
 
-var errFar = errors.New("an operand is out of the reach of the copy")
+var errFar = errors.New("an operand is out of range of the copy")
 
 func put32(to []byte, v uint32) { binary.LittleEndian.PutUint32(to, v) }
 

@@ -98,7 +98,7 @@ func Record(ctx context.Context, argv []string, scenario string, opts *Options) 
 // openProgram opens the file that a shell would execute.
 func openProgram(argv []string) (*objfile.File, error) {
 	if len(argv) == 0 || argv[0] == "" {
-		return nil, fmt.Errorf("no program to run")
+		return nil, fmt.Errorf("no program given")
 	}
 	path, err := exec.LookPath(argv[0])
 	if err != nil {

@@ -52,7 +52,7 @@ func countFaults(ctx context.Context, path string, argv []string, opts *Options)
 
 // ErrStaysCached: a program's file could not be dropped from the page cache, so
 // that no cold start can be measured.
-var ErrStaysCached = errors.New("no cold start can be measured here")
+var ErrStaysCached = errors.New("cold starts cannot be measured here")
 
 // ColdFaults drops a program's file from the page cache, runs the program and
 // returns its page faults. Libraries stay cached. Where the file cannot be

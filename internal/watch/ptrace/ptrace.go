@@ -32,7 +32,7 @@ import (
 )
 
 // ErrUnsupported: this system is not Linux on x86-64.
-var ErrUnsupported = errors.New("watching programs from outside works on Linux on x86-64 only")
+var ErrUnsupported = errors.New("tracing programs is supported only on Linux on x86-64")
 
 // Options say how a program is started. The zero value starts it here, with our
 // environment and without streams.

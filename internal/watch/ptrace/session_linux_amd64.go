@@ -110,10 +110,10 @@ func (s *session) run(ctx context.Context, argv []string, bin *objfile.File, opt
 	ws, err := s.loop()
 	s.elapsed = time.Since(s.start)
 	if err != nil {
-		return status, fmt.Errorf("%s: following it: %w", s.path, err)
+		return status, fmt.Errorf("%s: tracing it: %w", s.path, err)
 	}
 	if err := s.letGo(); err != nil {
-		return status, fmt.Errorf("%s: letting its children go: %w", s.path, err)
+		return status, fmt.Errorf("%s: detaching from its children: %w", s.path, err)
 	}
 	return statusOf(ws), nil
 }
@@ -155,7 +155,7 @@ func (s *session) launch(argv []string, opts *Options) error {
 	err := s.seize()
 	if err != nil {
 		s.finish()
-		return fmt.Errorf("%s: taking hold of it: %w", s.path, err)
+		return fmt.Errorf("%s: attaching to it: %w", s.path, err)
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (s *session) locate(bin *objfile.File) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: the kernel does not tell where it starts", s.path)
+	return fmt.Errorf("%s: its entry point is unknown", s.path)
 }
 
 // finish ends what is left of the program and waits for its output.
