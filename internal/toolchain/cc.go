@@ -36,6 +36,7 @@ type InstrumentFlags struct {
 	frames            bool
 }
 
+// Register adds the flags that say what is recorded and how.
 func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.mode, "mode", "cover", "what to record: cover, block, count, full, order, block+order, spike, stacks or trace")
 	flags.IntVar(&f.Shim.Slots, "order-slots", 0, "with modes order and block+order: record the last `n` first executions; 0 for one per function")

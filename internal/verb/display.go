@@ -19,26 +19,30 @@ type DisplayFlags struct {
 	color   string
 }
 
+// Register adds --json, --mangled and --color.
 func (d *DisplayFlags) Register(c *cobra.Command) {
 	c.Flags().BoolVar(&d.Json, "json", false, "print JSON")
 	d.RegisterMangled(c)
 	d.RegisterColor(c)
 }
 
+// RegisterMangled adds --mangled.
 func (d *DisplayFlags) RegisterMangled(c *cobra.Command) {
 	c.Flags().BoolVar(&d.Mangled, "mangled", false, "do not demangle symbol names")
 }
 
-// RegisterNames adds the flags of how verbs of traces show functions.
+// RegisterNames adds --mangled and --short-names.
 func (d *DisplayFlags) RegisterNames(c *cobra.Command) {
 	d.RegisterMangled(c)
 	d.RegisterShort(c)
 }
 
+// RegisterShort adds --short-names.
 func (d *DisplayFlags) RegisterShort(c *cobra.Command) {
 	c.Flags().BoolVar(&d.Short, "short-names", false, "omit parameters and template arguments from function names")
 }
 
+// RegisterColor adds --color.
 func (d *DisplayFlags) RegisterColor(c *cobra.Command) {
 	c.Flags().StringVar(&d.color, "color", "auto", "colour the output: `when` is auto, always or never")
 }
@@ -101,6 +105,7 @@ func NewNameFilter(pattern string) (NameFilter, error) {
 	return NameFilter{re, &report.Names{}}, nil
 }
 
+// Match reports whether the filter selects a symbol.
 func (f NameFilter) Match(symbol string) bool {
 	return f.re == nil || f.re.MatchString(symbol) || f.re.MatchString(f.full.Show(symbol))
 }

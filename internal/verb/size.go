@@ -13,6 +13,7 @@ type SizeFlag int64
 // units of sizes, of 1024 of the one before.
 var sizeUnits = []string{"B", "KB", "MB", "GB", "TB"}
 
+// Set parses a size such as 64MB or 2GB.
 func (v *SizeFlag) Set(text string) error {
 	digits := strings.TrimRight(text, "KMGTBkmgtb")
 	unit := -1
@@ -29,8 +30,10 @@ func (v *SizeFlag) Set(text string) error {
 	return nil
 }
 
+// Type names the type in help texts.
 func (*SizeFlag) Type() string { return "size" }
 
+// String returns the size in the form that Set parses.
 func (v *SizeFlag) String() string {
 	n, unit := int64(*v), 0
 	for n != 0 && n%1024 == 0 && unit+1 < len(sizeUnits) {

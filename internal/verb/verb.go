@@ -27,8 +27,10 @@ const (
 // UsageError marks an error of the command line itself.
 type UsageError struct{ err error }
 
+// Error returns the message of the wrapped error.
 func (e UsageError) Error() string { return e.err.Error() }
 
+// Unwrap returns the wrapped error.
 func (e UsageError) Unwrap() error { return e.err }
 
 // Usagef returns an error that ends the command with exit code 2.
@@ -40,4 +42,5 @@ func Usagef(format string, args ...any) error {
 // the child that a wrapper ran has spoken already.
 type ExitError int
 
+// Error describes the exit code.
 func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
