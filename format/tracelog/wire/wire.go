@@ -258,8 +258,8 @@ const (
 	ModeOffset      = 52
 	ChecksumOffset  = 56
 
-	Forked = 1 << 0 // flag: a child made by fork, which goes on with its parent's stack
-	Flight = 1 << 1 // flag: threads record their calls
+	Forked     = 1 << 0 // flag: a child made by fork, which goes on with its parent's stack
+	Flight     = 1 << 1 // flag: threads record their calls
 	FlightEnds = 1 << 2 // flag: and the ends of calls that no later entry tells
 )
 
