@@ -11,7 +11,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
 	"github.com/cairnprof/cairn/internal/samples/tailguests"
-	"github.com/cairnprof/cairn/internal/samples/tailtruth"
+	"github.com/cairnprof/cairn/internal/samples/tailtest"
 )
 
 // Over what missing frames are looked for.
@@ -26,7 +26,7 @@ var (
 type missingCell struct {
 	program, compiler, level string
 	period, depth            int
-	llvm, full               tailtruth.Tally
+	llvm, full               tailtest.Tally
 }
 
 func (c *missingCell) String() string {
@@ -136,8 +136,8 @@ func (b *bench) missingAt(ctx context.Context, g *tailguests.Guest, program stri
 	for _, depth := range missingDepths {
 		r := run.Recording
 		r.Depth = depth
-		got, err := r.Judge(ctx, func(graph *tailcall.Graph) []tailtruth.Inferrer {
-			return []tailtruth.Inferrer{{Inferrer: tailcall.NewLLVM(graph, 0), Alone: true}, {Inferrer: tailcall.NewFull(graph, r.Place)}}
+		got, err := r.Judge(ctx, func(graph *tailcall.Graph) []tailtest.Inferrer {
+			return []tailtest.Inferrer{{Inferrer: tailcall.NewLLVM(graph, 0), Alone: true}, {Inferrer: tailcall.NewFull(graph, r.Place)}}
 		})
 		if err != nil {
 			return nil, err

@@ -11,13 +11,13 @@ import (
 	"strconv"
 
 	"github.com/cairnprof/cairn/internal/samples/tailguests"
-	"github.com/cairnprof/cairn/internal/samples/tailtruth"
+	"github.com/cairnprof/cairn/internal/samples/tailtest"
 )
 
 // A missingSum adds up cells. Different pairs are those of a cell: a pair that two
 // recordings have counts twice.
 type missingSum struct {
-	llvm, full                    tailtruth.Tally
+	llvm, full                    tailtest.Tally
 	pairs, llvmAlways, fullAlways int
 	cells, worse, worseDistinct   int // those in which full found less than llvm
 }
@@ -46,7 +46,7 @@ func share(n, all int) string {
 }
 
 // bad returns what was inserted but is not right, as a part of the missing pairs.
-func bad(t *tailtruth.Tally) float64 { return float64(t.Wrong+t.False) / float64(max(t.Missing, 1)) }
+func bad(t *tailtest.Tally) float64 { return float64(t.Wrong+t.False) / float64(max(t.Missing, 1)) }
 
 func (s *missingSum) row(label string) []string {
 	return []string{

@@ -16,13 +16,13 @@ import (
 	"github.com/google/pprof/profile"
 	"pgregory.net/rapid"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/folded"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xray/xraytest"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // drawLog draws a log of two threads with what real logs have: calls without an
@@ -36,7 +36,7 @@ func drawLog(t *rapid.T) []byte {
 		now := uint64(1795176873250907427)
 		for range rapid.IntRange(0, 40).Draw(t, "events") {
 			now += rapid.Uint64Max(5).Draw(t, "ticks")
-			fn := trace.FuncID(rapid.IntRange(1, 3).Draw(t, "function"))
+			fn := calllog.FuncID(rapid.IntRange(1, 3).Draw(t, "function"))
 			switch rapid.IntRange(0, 8).Draw(t, "kind") {
 			case 0, 1, 2:
 				th.Enter(fn, now)
@@ -243,7 +243,7 @@ func TestConvertExact(t *testing.T) {
 		}
 		clock := log.Info().Clock
 		start := clock.Nanoseconds(clock.Start)
-		var names trace.Funcs
+		var names calllog.Funcs
 		var want []string
 		for i, th := range log.Threads() {
 			for c, err := range account.Calls(context.Background(), log, i, account.Options{}) {
@@ -266,12 +266,12 @@ func TestConvertExact(t *testing.T) {
 	})
 }
 
-func checkSums(t *rapid.T, log trace.Log, path string) {
+func checkSums(t *rapid.T, log calllog.Log, path string) {
 	r, err := account.Run(context.Background(), log, account.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names trace.Funcs
+	var names calllog.Funcs
 	trie := r.Merged()
 	var calls, selfs, both []string
 	for id, n := range trie.Nodes() {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray/xraytest"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // makeTraceLog is the script command tracelog, that makes an XRay log: tracelog OUT TEXT.
@@ -50,7 +50,7 @@ func makeLongLog(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	b := xraytest.New(xraytest.Format{FDR: true, Version: 5})
 	threads := []*xraytest.Thread{b.Thread(1, 7), b.Thread(1, 8)}
-	var open [2][]trace.FuncID
+	var open [2][]calllog.FuncID
 	for i := range uint64(calls) {
 		n := i / 3 % 2
 		for len(open[n]) > int(i%17)+1 {
@@ -58,7 +58,7 @@ func makeLongLog(ts *testscript.TestScript, neg bool, args []string) {
 			threads[n].Exit(open[n][last], 1000+100*i)
 			open[n] = open[n][:last]
 		}
-		open[n] = append(open[n], trace.FuncID(1+i%29))
+		open[n] = append(open[n], calllog.FuncID(1+i%29))
 		threads[n].Enter(open[n][len(open[n])-1], 1050+100*i)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o666))
@@ -108,7 +108,7 @@ func (w *logWriter) line(words []string) {
 }
 
 func (w *logWriter) event(when uint64, kind, what string, rest []string) {
-	fn := func() trace.FuncID { return trace.FuncID(w.number(what)) }
+	fn := func() calllog.FuncID { return calllog.FuncID(w.number(what)) }
 	switch kind {
 	case "enter":
 		if len(rest) == 0 {

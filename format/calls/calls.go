@@ -1,7 +1,7 @@
 // Package calls writes every single call of a trace as a Parquet file:
 // one row for each call, for engines that count billions of rows (DuckDB,
 // ClickHouse, Spark). What fits one machine's memory, the sums over functions and
-// stacks, is in the SQLite database of internal/calls/tracedb; both have the same ids
+// stacks, is in the SQLite database of internal/calls/calldb; both have the same ids
 // and the same names of columns. docs/database.md describes the two.
 //
 // A file is written as a stream: memory holds one group of rows, packed, whatever

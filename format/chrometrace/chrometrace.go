@@ -40,7 +40,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // A Writer writes a trace as it comes. Errors of the underlying writer are kept:
@@ -150,12 +150,12 @@ func (x *Writer) call(kind string, at uint64) error {
 }
 
 // Instant writes a custom or typed event. Data that is no text is in hexadecimal.
-func (x *Writer) Instant(at uint64, kind trace.Kind, p *trace.Payload) error {
+func (x *Writer) Instant(at uint64, kind calllog.Kind, p *calllog.Payload) error {
 	b := append(x.begin(), `{"ph":"i","s":"t"`...)
 	b = x.time(b, at)
 	b = append(append(b, `,"name":`...), quote(kind.String())...)
 	b = append(b, `,"args":{`...)
-	if kind == trace.Typed {
+	if kind == calllog.Typed {
 		b = append(b, `"type":`...)
 		b = append(strconv.AppendUint(b, uint64(p.Type), 10), ',')
 	}

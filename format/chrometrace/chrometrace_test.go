@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 func TestWriter(t *testing.T) {
@@ -24,8 +24,8 @@ func TestWriter(t *testing.T) {
 	w.Begin(0, main, nil)
 	w.Begin(1001, op, []uint64{1000, 1 << 63})
 	w.End(1001)
-	w.Instant(1999, trace.Custom, &trace.Payload{Data: []byte("hello\x00")})
-	w.Instant(1999, trace.Typed, &trace.Payload{Data: []byte{0xff, 0}, Type: 3})
+	w.Instant(1999, calllog.Custom, &calllog.Payload{Data: []byte("hello\x00")})
+	w.Instant(1999, calllog.Typed, &calllog.Payload{Data: []byte{0xff, 0}, Type: 3})
 	w.End(1795176873250907427)
 	w.Thread(7, 8, "app", "thread 8")
 	w.Begin(2000, main, nil)
@@ -139,7 +139,7 @@ func FuzzNames(f *testing.F) {
 		fn := w.Function(name)
 		w.Thread(1, 2, name, name)
 		w.Begin(0, fn, nil)
-		w.Instant(1, trace.Custom, &trace.Payload{Data: data})
+		w.Instant(1, calllog.Custom, &calllog.Payload{Data: data})
 		w.End(1)
 		if err := w.Close(); err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // Clock is what times count.
@@ -216,11 +216,11 @@ func (x *Writer) End(at uint64) error {
 }
 
 // Instant writes a custom or typed event. Data that is no text is in hexadecimal.
-func (x *Writer) Instant(at uint64, kind trace.Kind, p *trace.Payload) error {
+func (x *Writer) Instant(at uint64, kind calllog.Kind, p *calllog.Payload) error {
 	x.begin(at)
 	x.event.uint(eventType, instant)
 	x.event.text(eventName, kind.String())
-	if kind == trace.Typed {
+	if kind == calllog.Typed {
 		x.number("type", uint64(p.Type))
 	}
 	x.inner = x.inner[:0]

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // field is a field of a message in wire format.
@@ -159,8 +159,8 @@ func small(w io.Writer) error {
 	x.Begin(10, work, []uint64{1000, 1<<64 - 1})
 	x.End(10)
 	x.Begin(11, work, nil)
-	x.Instant(12, trace.Custom, &trace.Payload{Data: []byte("hello")})
-	x.Instant(12, trace.Typed, &trace.Payload{Data: []byte{0xff}, Type: 3})
+	x.Instant(12, calllog.Custom, &calllog.Payload{Data: []byte("hello")})
+	x.Instant(12, calllog.Typed, &calllog.Payload{Data: []byte{0xff}, Type: 3})
 	x.End(5_000_000_000)
 	x.End(5_000_000_001)
 	x.Thread(7, 8, "app", "thread 8")
@@ -267,7 +267,7 @@ func FuzzNames(f *testing.F) {
 		fn := w.Function(name)
 		w.Thread(1, 2, name, name)
 		w.Begin(0, fn, nil)
-		w.Instant(1, trace.Custom, &trace.Payload{Data: data})
+		w.Instant(1, calllog.Custom, &calllog.Payload{Data: data})
 		w.End(1)
 		if err := w.Close(); err != nil {
 			t.Fatal(err)

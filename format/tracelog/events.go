@@ -9,9 +9,9 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Problem: of a log of all calls only as much may be in memory as is looked at,
@@ -59,15 +59,15 @@ type Trace struct {
 	Over     uint64 // of those, written over
 }
 
-// Events is an open log of all calls. It implements trace.Log.
+// Events is an open log of all calls. It implements calllog.Log.
 type Events struct {
 	Header  Header
 	Modules []Module
 	// About is nil if the record was lost.
 	About *Trace
 
-	info    trace.Info
-	threads []trace.Thread
+	info    calllog.Info
+	threads []calllog.Thread
 	chunks  [][]chunkRef // by thread
 	spans   []span
 	r       io.ReaderAt
@@ -88,7 +88,7 @@ func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Even
 		return nil, fmt.Errorf("%s: not a log of all calls, but of mode %d (cairn spikes reads those of mode spike)", name, h.Mode)
 	}
 	e := &Events{Header: h, r: r}
-	e.info = trace.Info{File: name, Format: "cairn log of all calls", Size: size, Clock: trace.Clock{Hz: eventHz}}
+	e.info = calllog.Info{File: name, Format: "cairn log of all calls", Size: size, Clock: calllog.Clock{Hz: eventHz}}
 	var all []chunkRef
 	for off := int64(wire.ChunkSize); off < size; off += wire.ChunkSize {
 		ref, err := e.chunkHead(off)
@@ -108,11 +108,11 @@ func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Even
 	return e, nil
 }
 
-func (e *Events) damage(off, size int64, format string, args ...any) *trace.Damage {
-	return &trace.Damage{File: e.info.File, Offset: off, Size: size, What: fmt.Sprintf(format, args...)}
+func (e *Events) damage(off, size int64, format string, args ...any) *calllog.Damage {
+	return &calllog.Damage{File: e.info.File, Offset: off, Size: size, What: fmt.Sprintf(format, args...)}
 }
 
-func (e *Events) noteDamage(d *trace.Damage) {
+func (e *Events) noteDamage(d *calllog.Damage) {
 	if len(e.info.Damage) < maxDamage {
 		e.info.Damage = append(e.info.Damage, d)
 	}
@@ -225,7 +225,7 @@ func (e *Events) group(all []chunkRef) {
 	})
 	for i, c := range all {
 		if n := len(e.threads); n == 0 || e.threads[n-1].TID != c.tid || c.before == 0 {
-			e.threads = append(e.threads, trace.Thread{PID: e.Header.PID, TID: c.tid})
+			e.threads = append(e.threads, calllog.Thread{PID: e.Header.PID, TID: c.tid})
 			e.chunks = append(e.chunks, nil)
 		}
 		n := len(e.threads) - 1
@@ -287,27 +287,27 @@ func (e *Events) overlap() (a, b *span) {
 	return nil, nil
 }
 
-// Info implements trace.Log.
-func (e *Events) Info() *trace.Info { return &e.info }
+// Info implements calllog.Log.
+func (e *Events) Info() *calllog.Info { return &e.info }
 
-// Threads implements trace.Log.
-func (e *Events) Threads() []trace.Thread { return slices.Clone(e.threads) }
+// Threads implements calllog.Log.
+func (e *Events) Threads() []calllog.Thread { return slices.Clone(e.threads) }
 
 // PartTime implements trace.PartTimer.
 func (e *Events) PartTime(thread, part int) (ticks uint64, ok bool) {
 	return e.chunks[thread][part].first, true
 }
 
-// Batches implements trace.Log.
-func (e *Events) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
-	return func(yield func(*trace.Batch, error) bool) {
+// Batches implements calllog.Log.
+func (e *Events) Batches(thread, from, to int) iter.Seq2[*calllog.Batch, error] {
+	return func(yield func(*calllog.Batch, error) bool) {
 		d := decoder{events: e, buf: make([]byte, wire.ChunkSize)}
-		batch := trace.Batch{Events: make([]trace.Event, 0, wire.MaxPayload/wire.EventSize)}
+		batch := calllog.Batch{Events: make([]calllog.Event, 0, wire.MaxPayload/wire.EventSize)}
 		for i := from; i < to; i++ {
 			c := &e.chunks[thread][i]
 			batch.Break = c.before != 0 && (i == 0 || e.chunks[thread][i-1].sequence+1 != c.before)
 			batch.Events = batch.Events[:0]
-			damage, err := d.chunk(c, func(_ int64, ev trace.Event) bool {
+			damage, err := d.chunk(c, func(_ int64, ev calllog.Event) bool {
 				batch.Events = append(batch.Events, ev)
 				return true
 			})
@@ -329,7 +329,7 @@ func (e *Events) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
 type EventRecord struct {
 	Offset int64
 	TID    uint32
-	trace.Event
+	calllog.Event
 }
 
 // Records yields the events in the order of the file; damage is a *trace.Damage.
@@ -343,7 +343,7 @@ func (e *Events) Records() iter.Seq2[EventRecord, error] {
 		d := decoder{events: e, buf: make([]byte, wire.ChunkSize)}
 		for i := range all {
 			more := true
-			damage, err := d.chunk(&all[i], func(off int64, ev trace.Event) bool {
+			damage, err := d.chunk(&all[i], func(off int64, ev calllog.Event) bool {
 				more = yield(EventRecord{off, all[i].tid, ev}, nil)
 				return more
 			})
@@ -367,7 +367,7 @@ type decoder struct {
 	near   span // that of the function before
 }
 
-var kindOf = [...]trace.Kind{wire.EventEnter: trace.Enter, wire.EventExit: trace.Exit, wire.EventTailExit: trace.TailExit}
+var kindOf = [...]calllog.Kind{wire.EventEnter: calllog.Enter, wire.EventExit: calllog.Exit, wire.EventTailExit: calllog.TailExit}
 
 // chunk hands out the events of a chunk, until emit returns false. The clock's
 // high half follows from the time at which the chunk was begun.
@@ -375,7 +375,7 @@ var kindOf = [...]trace.Kind{wire.EventEnter: trace.Enter, wire.EventExit: trace
 // Events that are older than the one before are of a signal handler that came
 // between its place and its time, and have its time. At the end of a chunk that
 // is not full they are what a handler left in places that were to be taken again.
-func (d *decoder) chunk(c *chunkRef, emit func(int64, trace.Event) bool) (*trace.Damage, error) {
+func (d *decoder) chunk(c *chunkRef, emit func(int64, calllog.Event) bool) (*calllog.Damage, error) {
 	e := d.events
 	buf := d.buf[:min(e.info.Size-c.offset, wire.ChunkSize)]
 	if n, err := e.r.ReadAt(buf, c.offset); n < len(buf) {
@@ -399,7 +399,7 @@ func (d *decoder) chunk(c *chunkRef, emit func(int64, trace.Event) bool) (*trace
 				return nil, nil
 			}
 		}
-		if !emit(off, trace.Event{Time: now, Func: d.function(word &^ wire.EventKindMask), Kind: kindOf[kind]}) {
+		if !emit(off, calllog.Event{Time: now, Func: d.function(word &^ wire.EventKindMask), Kind: kindOf[kind]}) {
 			return nil, nil
 		}
 	}
@@ -417,7 +417,7 @@ func newer(buf []byte, at int, now uint32) int {
 	return len(buf)
 }
 
-func (d *decoder) function(low uint32) trace.FuncID {
+func (d *decoder) function(low uint32) calllog.FuncID {
 	if low-d.near.low >= d.near.size {
 		d.near = d.events.span(low)
 	}

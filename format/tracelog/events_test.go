@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/calls/account"
-	"github.com/cairnprof/cairn/trace"
 )
 
 var le = binary.LittleEndian
@@ -93,7 +93,7 @@ func openCalls(t testing.TB, file []byte, objects *tracelog.Objects) *tracelog.E
 }
 
 // times returns the times of a thread, and whether each batch has a break.
-func times(t *testing.T, l trace.Log, thread int) (at []uint64, breaks []bool) {
+func times(t *testing.T, l calllog.Log, thread int) (at []uint64, breaks []bool) {
 	t.Helper()
 	for b, err := range l.Batches(thread, 0, l.Threads()[thread].Parts) {
 		if err != nil {
@@ -112,7 +112,7 @@ const base = 0x7f00_f000_0000 // of the module: its low half wraps
 func TestEventsFunctions(t *testing.T) {
 	t.Parallel()
 	var objects tracelog.Objects
-	ids := func(start uint64) (ids []trace.FuncID) {
+	ids := func(start uint64) (ids []calllog.FuncID) {
 		file := slices.Concat(callsHeader(start, 0), callsChunk(9, 0, 0, 1, true,
 			event{1, uint32(start + 0x1000)}, event{1, uint32(start+150<<20) | wire.EventTailExit}, event{2, 0x10}))
 		for e, err := range openCalls(t, file, &objects).Records() {
@@ -123,8 +123,8 @@ func TestEventsFunctions(t *testing.T) {
 		}
 		return ids
 	}
-	want := []trace.FuncID{
-		trace.MakeFuncID(0, 0x400), trace.MakeFuncID(2, (150-128)<<20>>2), trace.MakeFuncID(255, 4),
+	want := []calllog.FuncID{
+		calllog.MakeFuncID(0, 0x400), calllog.MakeFuncID(2, (150-128)<<20>>2), calllog.MakeFuncID(255, 4),
 	}
 	for _, start := range []uint64{base, 0x5555_5555_4000} {
 		if got := ids(start); !slices.Equal(got, want) {
@@ -187,7 +187,7 @@ func checkCalls(t testing.TB, file []byte) {
 		return
 	}
 	records, events := 0, 0
-	var damage *trace.Damage
+	var damage *calllog.Damage
 	for _, err := range l.Records() {
 		if err == nil {
 			records++

@@ -1,8 +1,8 @@
 package tracelog
 
 import (
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Problem: tell from entries, their stack pointers and some ends which calls had ended.
@@ -17,11 +17,11 @@ import (
 // coroutine in a program without an unwinder, and then who called is not certain.
 
 // uncertain is in the number of a function whose caller is not certain.
-const uncertain trace.FuncID = 1 << 31
+const uncertain calllog.FuncID = 1 << 31
 
 // Uncertain returns the number that a function has in windows where its caller is not
 // certain, and false if there is none for it.
-func Uncertain(fn trace.FuncID) (trace.FuncID, bool) { return fn | uncertain, fn&uncertain == 0 }
+func Uncertain(fn calllog.FuncID) (calllog.FuncID, bool) { return fn | uncertain, fn&uncertain == 0 }
 
 // flight replays the events of one stack of a window.
 type flight struct {
@@ -32,12 +32,12 @@ type flight struct {
 	stack  []flightCall
 	begins []int  // indexes of the first calls on other stacks
 	last   uint64 // time of the last event
-	out    []trace.Event
+	out    []calllog.Event
 }
 
 type flightCall struct {
 	sp uint32
-	fn trace.FuncID // as in the events
+	fn calllog.FuncID // as in the events
 }
 
 const (
@@ -82,7 +82,7 @@ func (f *flight) event(top, function, sp uint32, now uint64) {
 		fn, _ = Uncertain(fn)
 	}
 	f.stack = append(f.stack, flightCall{sp, fn})
-	f.out = append(f.out, trace.Event{Time: now, Func: fn, Kind: trace.Enter})
+	f.out = append(f.out, calllog.Event{Time: now, Func: fn, Kind: calllog.Enter})
 }
 
 // turn leaves the stacks that are not that of sp, which may be home, the one that this
@@ -129,7 +129,7 @@ func (f *flight) end(sp uint32) {
 func (f *flight) pop(n int) {
 	for len(f.stack) > n {
 		last := len(f.stack) - 1
-		f.out = append(f.out, trace.Event{Time: f.last, Func: f.stack[last].fn, Kind: trace.Exit})
+		f.out = append(f.out, calllog.Event{Time: f.last, Func: f.stack[last].fn, Kind: calllog.Exit})
 		f.stack = f.stack[:last]
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Follower reads what a process writes to a log after it was opened. A record may be
@@ -123,7 +123,7 @@ func (f *Follower) take(rec *record, err error) {
 	l := f.log
 	switch {
 	case err != nil:
-		var d *trace.Damage
+		var d *calllog.Damage
 		if errors.As(err, &d) {
 			l.Damaged += d.Size
 		}

@@ -24,9 +24,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Detect reports whether a file that begins with head is a log of spikes. It
@@ -59,7 +59,7 @@ type Log struct {
 	Trailer  *Trailer // nil if there is none
 	// Damage is the first places that could not be read; Damaged are all bytes
 	// that were skipped.
-	Damage  []*trace.Damage
+	Damage  []*calllog.Damage
 	Damaged int64
 	// Records of a log that are of no type that is known.
 	Unknown uint64
@@ -93,7 +93,7 @@ func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 	l := &Log{Name: name, Size: size, Header: h, r: r}
 	names := make(map[uint32]string)
 	for rec, err := range l.records(allTypes) {
-		var d *trace.Damage
+		var d *calllog.Damage
 		switch {
 		case errors.As(err, &d):
 			l.Damaged += d.Size
@@ -292,7 +292,7 @@ func (l *Log) Callers() iter.Seq2[*Caller, error] {
 	return func(yield func(*Caller, error) bool) {
 		var last *Caller // its usage may follow
 		for rec, err := range l.records(callerTypes) {
-			var d *trace.Damage
+			var d *calllog.Damage
 			switch {
 			case errors.As(err, &d):
 			case err != nil:
@@ -320,7 +320,7 @@ func (l *Log) Seen() iter.Seq2[*Seen, error] {
 	return func(yield func(*Seen, error) bool) {
 		queued := l.queuedSeen()
 		for rec, err := range l.records(seenTypes) {
-			var d *trace.Damage
+			var d *calllog.Damage
 			if errors.As(err, &d) || err == nil && rec.seen == nil {
 				continue
 			}
@@ -381,7 +381,7 @@ func isQueue(chunk []byte) bool {
 // its last record of those that come from queues, if that is asked for.
 func (l *Log) chunk(chunk []byte, base int64, want wanted, last *[]byte, yield func(record, error) bool) bool {
 	damage := func(from int, what string) bool {
-		return yield(record{}, &trace.Damage{File: l.Name, Offset: base + int64(from), Size: int64(len(chunk) - from), What: what})
+		return yield(record{}, &calllog.Damage{File: l.Name, Offset: base + int64(from), Size: int64(len(chunk) - from), What: what})
 	}
 	end, live, what := chunkEnd(chunk)
 	if what != "" && !damage(0, what) {
@@ -420,7 +420,7 @@ func (l *Log) chunk(chunk []byte, base int64, want wanted, last *[]byte, yield f
 				if errors.As(err, &located) {
 					what = located.What
 				}
-				err = &trace.Damage{File: l.Name, Offset: base + int64(at), Size: int64(size), What: what}
+				err = &calllog.Damage{File: l.Name, Offset: base + int64(at), Size: int64(size), What: what}
 			}
 			if !yield(rec, err) {
 				return false

@@ -3,7 +3,7 @@ package tracelog
 import (
 	"sync"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // windowShift is the size of what one object number stands for: 24 bits of
@@ -25,8 +25,8 @@ type Object struct {
 
 // Function returns the number of the function at an address in the file, which
 // must be in the object.
-func (o *Object) Function(addr uint64) trace.FuncID {
-	return trace.MakeFuncID(o.Number, uint32((addr-o.Low)>>2))
+func (o *Object) Function(addr uint64) calllog.FuncID {
+	return calllog.MakeFuncID(o.Number, uint32((addr-o.Low)>>2))
 }
 
 // Holds reports whether an address in the file is in the object.
@@ -72,8 +72,8 @@ type span struct {
 	path      string
 }
 
-func (s *span) function(low uint32) trace.FuncID {
-	return trace.MakeFuncID(s.object, (low-s.low+s.within)>>2)
+func (s *span) function(low uint32) calllog.FuncID {
+	return calllog.MakeFuncID(s.object, (low-s.low+s.within)>>2)
 }
 
 // maxSpans bounds the pieces of all modules of a log: 256 GiB of code.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // queues yields what threads had found when the process ended, or when it was looked
@@ -40,7 +40,7 @@ func (l *Log) queue(data []byte, base int64, last []byte, want wanted, yield fun
 	head, read := le.Uint64(data), le.Uint64(data[wire.QueueReadOffset:])
 	ring := data[wire.QueueHeaderSize:]
 	damage := func(what string, args ...any) bool {
-		return yield(record{}, &trace.Damage{File: l.Name, Offset: base, Size: wire.QueueSize, What: fmt.Sprintf(what, args...)})
+		return yield(record{}, &calllog.Damage{File: l.Name, Offset: base, Size: wire.QueueSize, What: fmt.Sprintf(what, args...)})
 	}
 	if read > head || head-read > wire.QueueRoom || (head|read)%8 != 0 {
 		return damage("a queue from %d to %d", read, head)
@@ -72,7 +72,7 @@ func (l *Log) queue(data []byte, base int64, last []byte, want wanted, yield fun
 			if errors.As(err, &located) {
 				what = located.What
 			}
-			err = &trace.Damage{File: l.Name, Offset: off, Size: int64(size), What: what}
+			err = &calllog.Damage{File: l.Name, Offset: off, Size: int64(size), What: what}
 		}
 		if !yield(rec, err) {
 			return false

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
-	"github.com/cairnprof/cairn/trace"
 )
 
 var header = tracelog.Header{PID: 42, Realtime: 1e18, Monotonic: 5e9, TSC: 77, TSCHz: 2e9, Mode: 7}
@@ -74,7 +74,7 @@ func read(t testing.TB, data []byte) (*tracelog.Log, []*tracelog.Episode, []*tra
 	}
 	var list []*tracelog.Episode
 	for e, err := range l.Episodes() {
-		var d *trace.Damage
+		var d *calllog.Damage
 		if err != nil && !errors.As(err, &d) {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func check(t testing.TB, data []byte) {
 	}
 	var n uint64
 	for e, err := range l.Episodes() {
-		var d *trace.Damage
+		var d *calllog.Damage
 		switch {
 		case errors.As(err, &d):
 		case err != nil:

@@ -7,8 +7,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // DetectStacks reports whether a file that begins with head is a log of mode
@@ -23,7 +23,7 @@ type StackNode struct {
 	// that of this one; -1 if there is no caller.
 	Parent  int
 	Offset  int64 // of its record
-	Func    trace.FuncID
+	Func    calllog.FuncID
 	Calls   uint64
 	Total   uint64 // ns from entry to exit
 	Unwound uint64 // calls that an exception, a longjmp or the end of the thread left
@@ -33,7 +33,7 @@ type StackNode struct {
 	Untimed, HasLongest bool
 }
 
-// Stacks is an open log of mode stacks. It implements trace.Log, but it has no
+// Stacks is an open log of mode stacks. It implements calllog.Log, but it has no
 // events: Batches yields an error that says so.
 type Stacks struct {
 	Header  Header
@@ -48,8 +48,8 @@ type Stacks struct {
 	// there are some with their longest calls.
 	Untimed, Timed, Longest bool
 
-	info    trace.Info
-	threads []trace.Thread
+	info    calllog.Info
+	threads []calllog.Thread
 	nodes   [][]StackNode // by thread
 }
 
@@ -73,7 +73,7 @@ func OpenStacks(r io.ReaderAt, size int64, name string, objects *Objects) (*Stac
 	if h.Mode != wire.ModeStacks {
 		return nil, fmt.Errorf("%s: not a log of mode stacks, but of mode %d", name, h.Mode)
 	}
-	e := &Events{Header: h, r: r, info: trace.Info{File: name, Format: "cairn log of stacks", Size: size, Clock: trace.Clock{Hz: 1e9}}}
+	e := &Events{Header: h, r: r, info: calllog.Info{File: name, Format: "cairn log of stacks", Size: size, Clock: calllog.Clock{Hz: 1e9}}}
 	s := &Stacks{Header: h}
 	var trees []int64 // chunks
 	buf := make([]byte, wire.ChunkSize)
@@ -174,7 +174,7 @@ func (s *Stacks) record(e *Events, rec []byte, off int64, refs []stackRef, objec
 			s.Lost, s.Deeper = field(2), field(3)
 		}
 		s.Ended += field(1)
-		s.threads = append(s.threads, trace.Thread{PID: s.Header.PID, TID: a, Parts: 1})
+		s.threads = append(s.threads, calllog.Thread{PID: s.Header.PID, TID: a, Parts: 1})
 		s.nodes = append(s.nodes, nil)
 		return stackRef{int32(len(s.threads)), -1}, ""
 	case kind != wire.TypeNode:
@@ -204,15 +204,15 @@ func (s *Stacks) record(e *Events, rec []byte, off int64, refs []stackRef, objec
 }
 
 // functionAt returns the number of the function at an address of the process.
-func (e *Events) functionAt(addr uint64, objects *Objects) trace.FuncID {
+func (e *Events) functionAt(addr uint64, objects *Objects) calllog.FuncID {
 	for i := range e.Modules {
 		if m := &e.Modules[i]; m.Holds(addr) {
 			within := addr - m.Bias
 			low := within &^ (1<<windowShift - 1)
-			return trace.MakeFuncID(objects.number(m, low), uint32((within-low)>>2))
+			return calllog.MakeFuncID(objects.number(m, low), uint32((within-low)>>2))
 		}
 	}
-	return trace.MakeFuncID(noObject, uint32(addr>>2))
+	return calllog.MakeFuncID(noObject, uint32(addr>>2))
 }
 
 func (s *Stacks) notes() {
@@ -253,15 +253,15 @@ func (s *Stacks) notes() {
 // that of Threads.
 func (s *Stacks) Nodes(thread int) []StackNode { return s.nodes[thread] }
 
-// Info implements trace.Log.
-func (s *Stacks) Info() *trace.Info { return &s.info }
+// Info implements calllog.Log.
+func (s *Stacks) Info() *calllog.Info { return &s.info }
 
-// Threads implements trace.Log.
-func (s *Stacks) Threads() []trace.Thread { return slices.Clone(s.threads) }
+// Threads implements calllog.Log.
+func (s *Stacks) Threads() []calllog.Thread { return slices.Clone(s.threads) }
 
-// Batches implements trace.Log.
-func (s *Stacks) Batches(int, int, int) iter.Seq2[*trace.Batch, error] {
-	return func(yield func(*trace.Batch, error) bool) {
+// Batches implements calllog.Log.
+func (s *Stacks) Batches(int, int, int) iter.Seq2[*calllog.Batch, error] {
+	return func(yield func(*calllog.Batch, error) bool) {
 		yield(nil, fmt.Errorf("%s: a log of mode stacks has only sums: build with --mode trace to record single calls", s.info.File))
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // DetectWindows reports whether a file that begins with head is a log of spikes
@@ -36,7 +36,7 @@ type Window struct {
 const AllWindows = 1<<64 - 1
 
 // Windows is an open log of spikes, of which it has the calls around them. It
-// implements trace.Log, in which each window is a thread.
+// implements calllog.Log, in which each window is a thread.
 //
 // Entries are recorded with their stack pointers, and the ends of calls that no later
 // entry on their stack tells by that, or that took long by the coarse clock. A call is
@@ -47,7 +47,7 @@ const AllWindows = 1<<64 - 1
 type Windows struct {
 	Windows []Window // by the thread and the time of their ends
 	events  *Events  // has the modules
-	info    trace.Info
+	info    calllog.Info
 }
 
 // flightChunk is a chunk of a window.
@@ -70,9 +70,9 @@ func OpenWindows(r io.ReaderAt, size int64, name string, objects *Objects, spike
 	}
 	w := &Windows{
 		events: &Events{Header: l.Header, Modules: l.Modules, r: r},
-		info:   trace.Info{File: name, Format: "calls around spikes", Size: size, Clock: trace.Clock{Hz: 1e9}, Damage: l.Damage},
+		info:   calllog.Info{File: name, Format: "calls around spikes", Size: size, Clock: calllog.Clock{Hz: 1e9}, Damage: l.Damage},
 	}
-	w.events.info = trace.Info{File: name, Size: size}
+	w.events.info = calllog.Info{File: name, Size: size}
 	if err := w.find(spike); err != nil {
 		return nil, err
 	}
@@ -264,23 +264,23 @@ func (w *Windows) notes(t *Trailer) {
 	}
 }
 
-// Info implements trace.Log.
-func (w *Windows) Info() *trace.Info { return &w.info }
+// Info implements calllog.Log.
+func (w *Windows) Info() *calllog.Info { return &w.info }
 
-// Threads implements trace.Log.
-func (w *Windows) Threads() []trace.Thread {
-	list := make([]trace.Thread, len(w.Windows))
+// Threads implements calllog.Log.
+func (w *Windows) Threads() []calllog.Thread {
+	list := make([]calllog.Thread, len(w.Windows))
 	for i := range w.Windows {
 		win := &w.Windows[i]
-		list[i] = trace.Thread{PID: w.events.Header.PID, TID: win.TID, Stack: uint32(win.Stack), Parts: 1, Bytes: int64(len(win.chunks)) * wire.ChunkSize}
+		list[i] = calllog.Thread{PID: w.events.Header.PID, TID: win.TID, Stack: uint32(win.Stack), Parts: 1, Bytes: int64(len(win.chunks)) * wire.ChunkSize}
 	}
 	return list
 }
 
-// Batches implements trace.Log: a window is one part, as it takes all of its events to
+// Batches implements calllog.Log: a window is one part, as it takes all of its events to
 // tell where calls end.
-func (w *Windows) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
-	return func(yield func(*trace.Batch, error) bool) {
+func (w *Windows) Batches(thread, from, to int) iter.Seq2[*calllog.Batch, error] {
+	return func(yield func(*calllog.Batch, error) bool) {
 		if from >= to {
 			return
 		}
@@ -296,7 +296,7 @@ func (w *Windows) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
 				f.event(c.top, function, sp, now)
 				return true
 			})
-			if err == nil && len(f.out) > 0 && !yield(&trace.Batch{Events: f.out}, nil) {
+			if err == nil && len(f.out) > 0 && !yield(&calllog.Batch{Events: f.out}, nil) {
 				return
 			}
 			if err != nil {

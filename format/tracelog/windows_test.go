@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/calls/account"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // flightHeader is callsHeader of a log of spikes with a flight recorder.
@@ -68,14 +68,14 @@ func openWindows(t testing.TB, spike uint64, chunks ...[]byte) *tracelog.Windows
 }
 
 // nesting spells the events of a thread: a letter for each entry, ) for each exit.
-func nesting(t testing.TB, l trace.Log, thread int) string {
+func nesting(t testing.TB, l calllog.Log, thread int) string {
 	t.Helper()
 	var b strings.Builder
-	for it, err := range trace.Events(l, thread) {
+	for it, err := range calllog.Events(l, thread) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if it.Kind == trace.Enter {
+		if it.Kind == calllog.Enter {
 			b.WriteByte('a' + byte(it.Func.Index()&255/4))
 		} else {
 			b.WriteByte(')')
@@ -133,11 +133,11 @@ func nestings(t testing.TB, file []byte) (list []string) {
 	}
 	for i, th := range w.Threads() {
 		s := fmt.Sprintf("%d/%d ", th.TID, th.Stack)
-		for it, err := range trace.Events(w, i) {
+		for it, err := range calllog.Events(w, i) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if it.Kind != trace.Enter {
+			if it.Kind != calllog.Enter {
 				s += ")"
 				continue
 			}
@@ -222,7 +222,7 @@ func TestWindowsTimes(t *testing.T) {
 	t.Parallel()
 	w := openWindows(t, 1, flightChunk(9, 0, 1, at(1), called('a', 0), at(1001), called('b', 64), at(900), called('c', 64), at(5001), left(64), at(6001)))
 	var got []string
-	for it, err := range trace.Events(w, 0) {
+	for it, err := range calllog.Events(w, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func checkWindows(t testing.TB, file []byte) {
 			calls += w.Windows[i].Calls
 			depth := 0
 			for b, err := range w.Batches(i, 0, th.Parts) {
-				var damage *trace.Damage
+				var damage *calllog.Damage
 				if err != nil {
 					if !errors.As(err, &damage) {
 						t.Fatal(err)
@@ -258,7 +258,7 @@ func checkWindows(t testing.TB, file []byte) {
 				}
 				for _, e := range b.Events {
 					depth++
-					if e.Kind == trace.Exit {
+					if e.Kind == calllog.Exit {
 						depth -= 2
 					} else {
 						enters++

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // A basic log is records of 32 bytes, in runs of one thread:
@@ -34,11 +34,11 @@ func (w *basicWalker) step(b []byte) (r Record, trouble string) {
 	switch o.Uint16(b) {
 	case 0:
 		r = Record{
-			Kind: Call, Event: trace.Kind(b[3]), CPU: uint16(b[2]),
-			Func: trace.FuncID(o.Uint32(b[4:])), Time: o.Uint64(b[8:]),
+			Kind: Call, Event: calllog.Kind(b[3]), CPU: uint16(b[2]),
+			Func: calllog.FuncID(o.Uint32(b[4:])), Time: o.Uint64(b[8:]),
 		}
 	case 1:
-		r = Record{Kind: Argument, Func: trace.FuncID(o.Uint32(b[4:])), Value: o.Uint64(b[16:])}
+		r = Record{Kind: Argument, Func: calllog.FuncID(o.Uint32(b[4:])), Value: o.Uint64(b[16:])}
 		ids = b[8:]
 	default:
 		trouble = badKind
@@ -56,7 +56,7 @@ func (w *basicWalker) step(b []byte) (r Record, trouble string) {
 		r.CPU, r.Time = w.before.CPU, w.before.Time
 	case leadingZeros(b[:basicSize]) == basicSize:
 		trouble = badZeros
-	case r.Event > trace.EnterArgs:
+	case r.Event > calllog.EnterArgs:
 		trouble = badCall
 	}
 	w.before = r
@@ -116,7 +116,7 @@ type basicIndex struct {
 	lost     bool // something was skipped before the record
 	old      window
 	searches int
-	bad      *trace.Damage // not reported yet: it may go on
+	bad      *calllog.Damage // not reported yet: it may go on
 }
 
 func (ix *index) basic() error {
@@ -301,7 +301,7 @@ func (x *basicIndex) skip(off int64, what string) {
 		return
 	}
 	x.report()
-	x.bad = &trace.Damage{File: x.log.info.File, Offset: off, Size: basicSize, What: what}
+	x.bad = &calllog.Damage{File: x.log.info.File, Offset: off, Size: basicSize, What: what}
 }
 
 func (x *basicIndex) report() {

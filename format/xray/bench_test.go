@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xray/xraytest"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // hot is a log of a hot loop: the usual case.
@@ -74,7 +74,7 @@ func BenchmarkOpenBasic(b *testing.B) { benchmarkOpen(b, xraytest.Format{Version
 func nested(f xraytest.Format, calls int) []byte {
 	b := xraytest.New(f)
 	t := b.Thread(1, 1)
-	now, open := uint64(1000), []trace.FuncID{}
+	now, open := uint64(1000), []calllog.FuncID{}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range calls {
 		for len(open) > 2 && random.IntN(40) < len(open) {
@@ -83,7 +83,7 @@ func nested(f xraytest.Format, calls int) []byte {
 			open = open[:len(open)-1]
 		}
 		now += 50
-		open = append(open, trace.FuncID(1+random.IntN(1000)))
+		open = append(open, calllog.FuncID(1+random.IntN(1000)))
 		t.Enter(open[len(open)-1], now)
 	}
 	return b.Bytes()
@@ -102,7 +102,7 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 
 // window opens a log and reads a hundredth of its time, from nine tenths on. It returns
 // how many events that has and how many bytes were read.
-func window(t testing.TB, data []byte, places *trace.Places) (events int, read int64) {
+func window(t testing.TB, data []byte, places *calllog.Places) (events int, read int64) {
 	r := &counted{ReaderAt: bytes.NewReader(data)}
 	l, err := xray.Open(r, int64(len(data)), "log")
 	if err != nil {
@@ -110,8 +110,8 @@ func window(t testing.TB, data []byte, places *trace.Places) (events int, read i
 	}
 	start := l.Info().Clock.Start
 	last := start + uint64(len(data))/16*100 // each call has two records of 8 bytes, 50 apart
-	want := trace.Selection{From: start + (last-start)*9/10, To: start + (last-start)*91/100, Places: places}
-	for b, err := range trace.Select(l, want).Batches(0, 0, 1) {
+	want := calllog.Selection{From: start + (last-start)*9/10, To: start + (last-start)*91/100, Places: places}
+	for b, err := range calllog.Select(l, want).Batches(0, 0, 1) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestWindow(t *testing.T) {
 	t.Parallel()
 	data := nested(xraytest.Format{FDR: true, Version: 5}, 500_000)
 	want, all := window(t, data, nil)
-	places := trace.NewPlaces(1)
+	places := calllog.NewPlaces(1)
 	window(t, data, places)
 	got, read := window(t, data, places)
 	if got != want || want < 5000 {
@@ -140,9 +140,9 @@ func TestWindow(t *testing.T) {
 // BenchmarkWindow prints how many bytes are read for a hundredth of a log.
 func BenchmarkWindow(b *testing.B) {
 	data := nested(xraytest.Format{FDR: true, Version: 5}, 8_000_000)
-	places := trace.NewPlaces(1)
+	places := calllog.NewPlaces(1)
 	window(b, data, places)
-	for name, places := range map[string]*trace.Places{"first": nil, "again": places} {
+	for name, places := range map[string]*calllog.Places{"first": nil, "again": places} {
 		b.Run(name, func(b *testing.B) {
 			read := int64(0)
 			for b.Loop() {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"math"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // part is a piece of a log that is read by itself: a block of an FDR log, or a
@@ -30,7 +30,7 @@ type block struct {
 	owner
 	lack  string // what the preamble lacks
 	body  bool   // something follows the preamble
-	call  trace.FuncID
+	call  calllog.FuncID
 	empty bool // padding
 }
 
@@ -51,7 +51,7 @@ const (
 
 // next returns the next block, whose memory is used again, or the damage before
 // it. At the end it returns neither.
-func (s *blocks) next() (*block, *trace.Damage, error) {
+func (s *blocks) next() (*block, *calllog.Damage, error) {
 	for s.pos < s.win.size {
 		var b *block
 		var err error
@@ -219,7 +219,7 @@ func (s *blocks) preamble(p []byte) *block {
 
 // skip goes to the next block behind something that is none, and returns what is
 // wrong there: nothing if it is zeros up to the end of the file.
-func (s *blocks) skip() (*trace.Damage, error) {
+func (s *blocks) skip() (*calllog.Damage, error) {
 	from := s.pos
 	zeros, err := s.win.zeros(from, s.win.size)
 	if err != nil {
@@ -247,7 +247,7 @@ func (s *blocks) skip() (*trace.Damage, error) {
 	case zeros == rest:
 		what = badZeros
 	}
-	return &trace.Damage{File: s.win.name, Offset: from, Size: s.pos - from, What: what}, nil
+	return &calllog.Damage{File: s.win.name, Offset: from, Size: s.pos - from, What: what}, nil
 }
 
 // search moves s.pos to the next offset from pos on at which a block seems to

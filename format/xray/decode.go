@@ -5,7 +5,7 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // Limits of a batch. The first is a buffer of the second-level cache.
@@ -19,12 +19,12 @@ type decoder struct {
 	win      window
 	walk     walker
 	basic    basicWalker
-	events   [maxEvents]trace.Event
+	events   [maxEvents]calllog.Event
 	n        int // events so far
-	payloads []trace.Payload
+	payloads []calllog.Payload
 	args     []uint64
 	data     []byte
-	batch    trace.Batch
+	batch    calllog.Batch
 	broken   bool  // events may be missing before the next batch
 	whose    owner // of a log in YAML: the thread that is asked for
 	rec      yamlRecord
@@ -33,10 +33,10 @@ type decoder struct {
 // decoders are used again: they hold large buffers.
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-// Batches implements [trace.Log].
-func (l *Log) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
+// Batches implements [calllog.Log].
+func (l *Log) Batches(thread, from, to int) iter.Seq2[*calllog.Batch, error] {
 	parts := l.parts[thread][from:to]
-	return func(yield func(*trace.Batch, error) bool) {
+	return func(yield func(*calllog.Batch, error) bool) {
 		d := decoders.Get().(*decoder)
 		defer d.release()
 		d.open(l)
@@ -66,7 +66,7 @@ func (d *decoder) open(l *Log) {
 
 func (d *decoder) release() {
 	d.reset()
-	d.batch, d.walk, d.basic = trace.Batch{}, walker{}, basicWalker{}
+	d.batch, d.walk, d.basic = calllog.Batch{}, walker{}, basicWalker{}
 	d.win = window{buf: d.win.buf}
 	if cap(d.win.buf) > 2*chunk || cap(d.data) > 2*maxPayload {
 		d.win.buf, d.data = nil, nil
@@ -99,11 +99,11 @@ func (d *decoder) reset() {
 func (d *decoder) full() bool { return d.n == maxEvents || len(d.data) > maxPayload }
 
 // flush yields what was decoded.
-func (d *decoder) flush(yield func(*trace.Batch, error) bool) bool {
+func (d *decoder) flush(yield func(*calllog.Batch, error) bool) bool {
 	if d.n == 0 {
 		return true
 	}
-	d.batch = trace.Batch{Events: d.events[:d.n:d.n], Payloads: d.payloads, Break: d.broken}
+	d.batch = calllog.Batch{Events: d.events[:d.n:d.n], Payloads: d.payloads, Break: d.broken}
 	ok := yield(&d.batch, nil)
 	d.broken = false
 	d.reset()
@@ -111,10 +111,10 @@ func (d *decoder) flush(yield func(*trace.Batch, error) bool) bool {
 }
 
 // fdr decodes a block. It returns false if yield wants no more.
-func (d *decoder) fdr(p *part, ahead int64, yield func(*trace.Batch, error) bool) bool {
+func (d *decoder) fdr(p *part, ahead int64, yield func(*calllog.Batch, error) bool) bool {
 	d.walk.start(p.cut)
 	d.broken = true
-	bad := trace.Damage{File: d.win.name}
+	bad := calllog.Damage{File: d.win.name}
 	damage := func() bool {
 		if bad.Size == 0 {
 			return true
@@ -166,7 +166,7 @@ func (d *decoder) fdr(p *part, ahead int64, yield func(*trace.Batch, error) bool
 	}
 	if d.walk.h.version == 1 && p.cut && !d.walk.ended && bad.Size == 0 {
 		bad.Offset, bad.What = end, "the file ends inside this block"
-		if !d.flush(yield) || !yield(nil, &trace.Damage{File: bad.File, Offset: bad.Offset, What: bad.What}) {
+		if !d.flush(yield) || !yield(nil, &calllog.Damage{File: bad.File, Offset: bad.Offset, What: bad.What}) {
 			return false
 		}
 	}
@@ -224,7 +224,7 @@ func (d *decoder) calls(b []byte) int {
 		}
 		base += w >> 32
 		e := &events[n]
-		e.Time, e.Func, e.Payload, e.CPU, e.Kind = base, trace.FuncID(uint32(w)>>4), 0, cpu, trace.Kind(w>>1&3)
+		e.Time, e.Func, e.Payload, e.CPU, e.Kind = base, calllog.FuncID(uint32(w)>>4), 0, cpu, calllog.Kind(w>>1&3)
 		n++
 		b = b[functionSize:]
 	}
@@ -238,7 +238,7 @@ func (d *decoder) calls(b []byte) int {
 
 // take makes an event of a record, if it is one.
 func (d *decoder) take(r *Record) {
-	e := trace.Event{Time: r.Time, Func: r.Func, CPU: r.CPU}
+	e := calllog.Event{Time: r.Time, Func: r.Func, CPU: r.CPU}
 	switch r.Kind {
 	case Call:
 		e.Kind = r.Event
@@ -246,14 +246,14 @@ func (d *decoder) take(r *Record) {
 		d.argument(r.Value)
 		return
 	case CustomData, TypedData:
-		e.Kind = trace.Custom
+		e.Kind = calllog.Custom
 		if r.Kind == TypedData {
-			e.Kind = trace.Typed
+			e.Kind = calllog.Typed
 		}
 		// The bytes are copied: b is gone before the batch is full.
 		at := len(d.data)
 		d.data = append(d.data, r.Data...)
-		d.payloads = append(d.payloads, trace.Payload{Data: d.data[at:len(d.data):len(d.data)], Type: r.Type})
+		d.payloads = append(d.payloads, calllog.Payload{Data: d.data[at:len(d.data):len(d.data)], Type: r.Type})
 		e.Payload = uint32(len(d.payloads))
 	default:
 		return
@@ -266,8 +266,8 @@ func (d *decoder) take(r *Record) {
 func (d *decoder) argument(v uint64) {
 	e := &d.events[d.n-1]
 	if e.Payload == 0 {
-		e.Kind = trace.EnterArgs
-		d.payloads = append(d.payloads, trace.Payload{})
+		e.Kind = calllog.EnterArgs
+		d.payloads = append(d.payloads, calllog.Payload{})
 		e.Payload = uint32(len(d.payloads))
 	}
 	p := &d.payloads[e.Payload-1]
@@ -277,7 +277,7 @@ func (d *decoder) argument(v uint64) {
 }
 
 // basicPart decodes a run of records. All were read when the log was opened.
-func (d *decoder) basicPart(p *part, ahead int64, yield func(*trace.Batch, error) bool) bool {
+func (d *decoder) basicPart(p *part, ahead int64, yield func(*calllog.Batch, error) bool) bool {
 	d.broken = d.broken || p.lost
 	d.basic.before = Record{}
 	for pos, end := p.off, p.off+p.size; pos < end; {
@@ -323,8 +323,8 @@ func (d *decoder) basicCalls(b []byte) int {
 			break
 		}
 		e := &events[n]
-		e.Time, e.Func, e.Payload = binary.LittleEndian.Uint64(b[8:]), trace.FuncID(head>>32), 0
-		e.CPU, e.Kind = uint16(head>>16&0xff), trace.Kind(head>>24&3)
+		e.Time, e.Func, e.Payload = binary.LittleEndian.Uint64(b[8:]), calllog.FuncID(head>>32), 0
+		e.CPU, e.Kind = uint16(head>>16&0xff), calllog.Kind(head>>24&3)
 		b = b[basicSize:]
 	}
 	d.n += n

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xray/xraytest"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // readAll reads everything a log has in every way, and returns the number of
@@ -30,7 +30,7 @@ func readAll(t testing.TB, data []byte) int {
 			}
 			events += len(b.Events)
 			for _, e := range b.Events {
-				if int(e.Payload) > len(b.Payloads) || e.Kind > trace.Typed {
+				if int(e.Payload) > len(b.Payloads) || e.Kind > calllog.Typed {
 					t.Fatalf("event %+v with %d payloads", e, len(b.Payloads))
 				}
 			}
@@ -53,7 +53,7 @@ func readAll(t testing.TB, data []byte) int {
 }
 
 func mustBeDamage(t testing.TB, l *xray.Log, err error) {
-	var d *trace.Damage
+	var d *calllog.Damage
 	if !errors.As(err, &d) {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // index is the work of Open.
@@ -30,7 +30,7 @@ type index struct {
 // maxDamage is how many places are listed one by one.
 const maxDamage = 1000
 
-func (ix *index) damage(d *trace.Damage) {
+func (ix *index) damage(d *calllog.Damage) {
 	in := &ix.log.info
 	if len(in.Damage) < maxDamage {
 		in.Damage = append(in.Damage, d)
@@ -45,7 +45,7 @@ func (ix *index) damage(d *trace.Damage) {
 
 // damagef reports a place of the log.
 func (ix *index) damagef(off, size int64, what string) {
-	ix.damage(&trace.Damage{File: ix.log.info.File, Offset: off, Size: size, What: what})
+	ix.damage(&calllog.Damage{File: ix.log.info.File, Offset: off, Size: size, What: what})
 }
 
 // id returns the index of a thread.
@@ -209,7 +209,7 @@ func (ix *index) finish() {
 	})
 	for _, o := range rank {
 		parts := byOwner[o]
-		t := trace.Thread{PID: ix.owners[o].pid, TID: ix.owners[o].tid, Parts: len(parts)}
+		t := calllog.Thread{PID: ix.owners[o].pid, TID: ix.owners[o].tid, Parts: len(parts)}
 		for _, p := range parts {
 			t.Bytes += p.size
 		}
@@ -219,7 +219,7 @@ func (ix *index) finish() {
 	l.info.Clock = clock(&l.head, ix.parts)
 	if ix.unlistedN > 0 {
 		what := fmt.Sprintf("%d more places are damaged from here on", ix.unlistedN)
-		l.info.Damage = append(l.info.Damage, &trace.Damage{File: l.info.File, Offset: ix.unlistedFrom, Size: ix.unlisted, What: what})
+		l.info.Damage = append(l.info.Damage, &calllog.Damage{File: l.info.File, Offset: ix.unlistedFrom, Size: ix.unlisted, What: what})
 	}
 }
 

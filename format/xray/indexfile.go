@@ -7,7 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // Problem: opening a log finds its blocks, for which the heads of all of them are read,
@@ -96,20 +96,20 @@ func readIndex(r io.ReaderAt, size int64, name string, data, key []byte) (*Log, 
 	if !ok || x.text() != string(key) || x.number(1<<62) != uint64(size) {
 		return nil, errIndex
 	}
-	l := &Log{r: r, text: x.bool(), info: trace.Info{File: name, Size: size}}
+	l := &Log{r: r, text: x.bool(), info: calllog.Info{File: name, Size: size}}
 	l.head = header{big: x.bool(), fdr: x.bool(), version: int(x.number(1 << 31)), hz: x.any(), buffer: x.any()}
-	l.info.Clock = trace.Clock{Hz: x.any(), Claimed: x.any(), Start: x.any(), Epoch: x.bool()}
+	l.info.Clock = calllog.Clock{Hz: x.any(), Claimed: x.any(), Start: x.any(), Epoch: x.bool()}
 	l.info.Duplicates = int(x.number(1 << 62))
 	l.info.Format = x.text()
 	for n := x.count(); n > 0 && !x.bad; n-- {
-		l.info.Damage = append(l.info.Damage, &trace.Damage{File: name, Offset: int64(x.number(1 << 62)), Size: int64(x.number(1 << 62)), What: x.text()})
+		l.info.Damage = append(l.info.Damage, &calllog.Damage{File: name, Offset: int64(x.number(1 << 62)), Size: int64(x.number(1 << 62)), What: x.text()})
 	}
 	for n := x.count(); n > 0 && !x.bad; n-- {
 		l.info.Notes = append(l.info.Notes, x.text())
 	}
 	all := int64(0)
 	for n := x.count(); n > 0 && !x.bad; n-- {
-		t := trace.Thread{PID: uint32(x.number(1<<32 - 1)), TID: uint32(x.number(1<<32 - 1)), Parts: x.count()}
+		t := calllog.Thread{PID: uint32(x.number(1<<32 - 1)), TID: uint32(x.number(1<<32 - 1)), Parts: x.count()}
 		parts := x.parts(t.Parts, size)
 		if !l.text && !l.head.good(parts) {
 			return nil, errIndex

@@ -13,8 +13,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray/xraytest"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // llvmXRay returns LLVM's tool.
@@ -40,9 +40,9 @@ type llvmRecord struct {
 	Data    string   `yaml:"data"`
 }
 
-var llvmKinds = map[string]trace.Kind{
-	"function-enter": trace.Enter, "function-exit": trace.Exit, "function-tail-exit": trace.TailExit,
-	"function-enter-arg": trace.EnterArgs, "custom-event": trace.Custom, "typed-event": trace.Typed,
+var llvmKinds = map[string]calllog.Kind{
+	"function-enter": calllog.Enter, "function-exit": calllog.Exit, "function-tail-exit": calllog.TailExit,
+	"function-enter-arg": calllog.EnterArgs, "custom-event": calllog.Custom, "typed-event": calllog.Typed,
 }
 
 // text is what must be equal of a record. LLVM's tool gives events the function
@@ -53,10 +53,10 @@ func (r *llvmRecord) text(t *testing.T, pids bool) string {
 	if !ok {
 		t.Fatalf("kind %q", r.Kind)
 	}
-	if kind >= trace.Custom {
+	if kind >= calllog.Custom {
 		r.Func, r.CPU = 0, 0
 	}
-	if kind != trace.Typed {
+	if kind != calllog.Typed {
 		r.Type = 0
 	}
 	if !pids {
@@ -110,7 +110,7 @@ func ours(t *testing.T, data []byte, pids bool) []string {
 				args = "[]"
 			}
 			pid := th.pid
-			if e.Kind >= trace.Custom {
+			if e.Kind >= calllog.Custom {
 				e.CPU = 0
 			}
 			if !pids {
@@ -147,7 +147,7 @@ func TestLLVM(t *testing.T) {
 		one, two := b.Thread(100, 101), b.Thread(102, 103)
 		time := uint64(1 << 40)
 		for i := range 500 {
-			fn := trace.MakeFuncID(uint8(i%16), uint32(1+i%9))
+			fn := calllog.MakeFuncID(uint8(i%16), uint32(1+i%9))
 			one.EnterArgs(fn, time, uint64(i), 1<<63)
 			two.Enter(fn, time+3)
 			if i%7 == 0 {

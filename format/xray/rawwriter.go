@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // RawWriter writes a basic log, as llvm-xray convert -f raw does: calls without their
@@ -36,16 +36,16 @@ func NewRawWriter(w io.Writer, version int, hz uint64) *RawWriter {
 }
 
 // Write writes an event of a thread.
-func (w *RawWriter) Write(pid, tid uint32, e *trace.Event, _ *trace.Payload) error {
+func (w *RawWriter) Write(pid, tid uint32, e *calllog.Event, _ *calllog.Payload) error {
 	r := &w.record
 	*r = [basicRecord]byte{2: byte(e.CPU)}
 	switch e.Kind {
-	case trace.Enter:
-	case trace.EnterArgs:
+	case calllog.Enter:
+	case calllog.EnterArgs:
 		w.Left++
-	case trace.Exit:
+	case calllog.Exit:
 		r[3] = 1
-	case trace.TailExit:
+	case calllog.TailExit:
 		r[3] = 2
 	default:
 		w.Left++

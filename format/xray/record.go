@@ -3,7 +3,7 @@ package xray
 import (
 	"strconv"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // RecordKind is the kind of a record in a file.
@@ -51,8 +51,8 @@ type Record struct {
 	// Delta is what a call or an event of an FDR log adds to the time.
 	Delta int64
 	// Event and Func are of calls.
-	Event trace.Kind
-	Func  trace.FuncID
+	Event calllog.Kind
+	Func  calllog.FuncID
 	// Value is an argument, or how many bytes follow Extents.
 	Value uint64
 	// Seconds and Micros are of WallTime.

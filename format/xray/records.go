@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // Records yields every record in the order of the file, and damage as a
@@ -29,8 +29,8 @@ func (l *Log) RecordsFrom(off int64) iter.Seq2[Record, error] {
 	}
 }
 
-func (l *Log) damage(off, size int64, what string) *trace.Damage {
-	return &trace.Damage{File: l.info.File, Offset: off, Size: size, What: what}
+func (l *Log) damage(off, size int64, what string) *calllog.Damage {
+	return &calllog.Damage{File: l.info.File, Offset: off, Size: size, What: what}
 }
 
 func (l *Log) fdrRecords(after int64, yield func(Record, error) bool) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray/xraytest"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Every record that a block must not have is skipped, and what is around it kept.
@@ -108,7 +108,7 @@ func TestArgumentOfPlainEnter(t *testing.T) {
 		th.Raw(b.Metadata(6, o.AppendUint64(nil, 42)))
 		th.Exit(1, 1010)
 		got, damage := read(t, open(t, b.Bytes()))
-		if e := got[0].events; len(e) != 2 || e[0].Kind != trace.EnterArgs || e[0].args != "[42]" || len(damage) != 0 {
+		if e := got[0].events; len(e) != 2 || e[0].Kind != calllog.EnterArgs || e[0].args != "[42]" || len(damage) != 0 {
 			t.Errorf("%+v, %v", e, damage)
 		}
 	})

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xray/xraytest"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // A log is read by several goroutines at once, each with memory of its own.
@@ -79,12 +79,12 @@ func TestBreakAtDamage(t *testing.T) {
 		}
 		th.Raw(bad)
 		calls(th, 2, 2000, 3)
-		var batches [][]trace.Event
+		var batches [][]calllog.Event
 		var breaks []bool
 		l := open(t, b.Bytes())
 		damage := len(l.Info().Damage)
 		for batch, err := range l.Batches(0, 0, l.Threads()[0].Parts) {
-			var d *trace.Damage
+			var d *calllog.Damage
 			if errors.As(err, &d) {
 				damage++
 				continue
@@ -98,7 +98,7 @@ func TestBreakAtDamage(t *testing.T) {
 	})
 }
 
-func eventsOf(b *trace.Batch) []trace.Event { return append([]trace.Event(nil), b.Events...) }
+func eventsOf(b *calllog.Batch) []calllog.Event { return append([]calllog.Event(nil), b.Events...) }
 
 // failing is a file that cannot be read any more after some time.
 type failing struct {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xray/xraytest"
-	"github.com/cairnprof/cairn/trace"
 )
 
 var (
@@ -17,7 +17,7 @@ var (
 )
 
 // calls writes n calls of function f.
-func calls(t *xraytest.Thread, f trace.FuncID, from uint64, n int) {
+func calls(t *xraytest.Thread, f calllog.FuncID, from uint64, n int) {
 	for i := range uint64(n) {
 		t.Enter(f, from+i*20)
 		t.Exit(f, from+i*20+10)
@@ -29,10 +29,10 @@ func hasNote(l *xray.Log, text string) bool {
 }
 
 // damages returns what is damaged, of the index and of the stream.
-func damages(t *testing.T, l *xray.Log) []trace.Damage {
+func damages(t *testing.T, l *xray.Log) []calllog.Damage {
 	t.Helper()
 	_, stream := read(t, l)
-	var all []trace.Damage
+	var all []calllog.Damage
 	for _, d := range slices.Concat(l.Info().Damage, stream) {
 		all = append(all, *d)
 	}
@@ -100,7 +100,7 @@ func TestEqualPreambles(t *testing.T) {
 	t.Parallel()
 	b := xraytest.New(fdr5)
 	th := b.Thread(1, 1)
-	for i := range trace.FuncID(3) {
+	for i := range calllog.FuncID(3) {
 		th.Enter(1+i, 1000)
 		th.Flush()
 	}
@@ -169,7 +169,7 @@ func TestProcesses(t *testing.T) {
 
 func TestSharedObjects(t *testing.T) {
 	t.Parallel()
-	f := trace.MakeFuncID(18, 5)
+	f := calllog.MakeFuncID(18, 5)
 	for _, test := range []struct {
 		format xraytest.Format
 		want   uint8

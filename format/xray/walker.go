@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // walker goes through the records of one block of an FDR log. It is the one place
@@ -125,7 +125,7 @@ func (w *walker) cutText() string {
 
 func (w *walker) stepCall(b []byte) (int, string) {
 	call, delta := w.word(b)
-	f, kind := call>>4, trace.Kind(call>>1&7)
+	f, kind := call>>4, calllog.Kind(call>>1&7)
 	switch {
 	case f == 0 && call == 0 && delta == 0:
 		n := leadingZeros(b)
@@ -133,7 +133,7 @@ func (w *walker) stepCall(b []byte) (int, string) {
 			n &^= functionSize - 1
 		}
 		return n, badZeros
-	case kind > trace.EnterArgs:
+	case kind > calllog.EnterArgs:
 		return w.resync(b, functionSize), badCall
 	case f == 0:
 		return w.resync(b, functionSize), badFunction
@@ -142,7 +142,7 @@ func (w *walker) stepCall(b []byte) (int, string) {
 	}
 	w.base += uint64(delta)
 	w.open, w.args = kind.IsEnter(), 0
-	w.rec = Record{Kind: Call, Delta: int64(delta), Event: kind, Func: trace.FuncID(f)}
+	w.rec = Record{Kind: Call, Delta: int64(delta), Event: kind, Func: calllog.FuncID(f)}
 	return functionSize, ""
 }
 
@@ -313,12 +313,12 @@ func (w *walker) paired(b []byte) bool {
 			break
 		}
 		call, _ := w.word(b)
-		const returns = uint32(trace.Exit) << 1
+		const returns = uint32(calllog.Exit) << 1
 		if before != 0 && call == before|returns {
 			return true
 		}
 		before = 0
-		if trace.Kind(call>>1&7) == trace.Enter {
+		if calllog.Kind(call>>1&7) == calllog.Enter {
 			before = call
 		}
 		b = b[functionSize:]

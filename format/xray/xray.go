@@ -1,6 +1,6 @@
 // Package xray reads the logs of LLVM's XRay: basic ("naive") logs of versions 1
 // to 3 and FDR ("flight data recorder") logs of versions 1 to 5, in either byte
-// order, as a [trace.Log]. It is pure: it reads an io.ReaderAt.
+// order, as a [calllog.Log]. It is pure: it reads an io.ReaderAt.
 //
 // A log begins with a header of 32 bytes, in the byte order of the machine:
 //
@@ -36,7 +36,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // Detect reports whether a file that begins with head is an XRay log, of which it
@@ -51,8 +51,8 @@ func Detect(head []byte) bool {
 type Log struct {
 	r       io.ReaderAt
 	head    header
-	info    trace.Info
-	threads []trace.Thread
+	info    calllog.Info
+	threads []calllog.Thread
 	parts   [][]part // of each thread, in order
 	text    bool     // it is in YAML
 }
@@ -68,7 +68,7 @@ func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{r: r, head: h, info: trace.Info{File: name, Format: h.String(), Size: size}}
+	l := &Log{r: r, head: h, info: calllog.Info{File: name, Format: h.String(), Size: size}}
 	ix := &index{log: l, ids: make(map[owner]int32)}
 	if h.fdr {
 		err = ix.fdr()
@@ -82,13 +82,13 @@ func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 	return l, nil
 }
 
-// Info implements [trace.Log]. Its notes do not name the file.
-func (l *Log) Info() *trace.Info { return &l.info }
+// Info implements [calllog.Log]. Its notes do not name the file.
+func (l *Log) Info() *calllog.Info { return &l.info }
 
-// Threads implements [trace.Log].
-func (l *Log) Threads() []trace.Thread { return l.threads }
+// Threads implements [calllog.Log].
+func (l *Log) Threads() []calllog.Thread { return l.threads }
 
-// PartTime implements [trace.PartTimer].
+// PartTime implements [calllog.PartTimer].
 func (l *Log) PartTime(thread, part int) (ticks uint64, ok bool) {
 	p := &l.parts[thread][part]
 	return p.first, p.timed

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xray/xraytest"
-	"github.com/cairnprof/cairn/trace"
 )
 
 func open(t testing.TB, data []byte) *xray.Log {
@@ -23,7 +23,7 @@ func open(t testing.TB, data []byte) *xray.Log {
 
 // event is an event with its payload, to compare and print.
 type event struct {
-	trace.Event
+	calllog.Event
 	args string
 	data string
 	kind uint16
@@ -36,12 +36,12 @@ type thread struct {
 }
 
 // read returns what a log has, and the damage in its stream.
-func read(t testing.TB, l trace.Log) (threads []thread, damage []*trace.Damage) {
+func read(t testing.TB, l calllog.Log) (threads []thread, damage []*calllog.Damage) {
 	t.Helper()
 	for i, th := range l.Threads() {
 		out := thread{pid: th.PID, tid: th.TID}
 		for b, err := range l.Batches(i, 0, th.Parts) {
-			var d *trace.Damage
+			var d *calllog.Damage
 			switch {
 			case errors.As(err, &d):
 				damage = append(damage, d)
@@ -65,7 +65,7 @@ func read(t testing.TB, l trace.Log) (threads []thread, damage []*trace.Damage) 
 }
 
 // compare fails if a log is not what was written.
-func compare(t *testing.T, l *xray.Log, want trace.Log) {
+func compare(t *testing.T, l *xray.Log, want calllog.Log) {
 	t.Helper()
 	got, damage := read(t, l)
 	if len(damage) > 0 || len(l.Info().Damage) > 0 {
@@ -74,7 +74,7 @@ func compare(t *testing.T, l *xray.Log, want trace.Log) {
 	compareThreads(t, got, want)
 }
 
-func compareThreads(t *testing.T, got []thread, want trace.Log) {
+func compareThreads(t *testing.T, got []thread, want calllog.Log) {
 	t.Helper()
 	wanted, _ := read(t, want)
 	if len(got) != len(wanted) {
@@ -115,7 +115,7 @@ func mixed(b *xraytest.Builder, calls int) {
 	tick := func() uint64 { time += 17; return time }
 	one.Enter(1, tick())
 	for i := range calls {
-		f := trace.FuncID(2 + i%7)
+		f := calllog.FuncID(2 + i%7)
 		two.Enter(f, tick())
 		one.EnterArgs(f, tick(), uint64(i), 1<<63|uint64(i))
 		switch i % 11 {
@@ -126,9 +126,9 @@ func mixed(b *xraytest.Builder, calls int) {
 		case 5:
 			one.CPU(uint16(i % 64))
 		case 6:
-			child.Enter(trace.MakeFuncID(3, 9), tick())
+			child.Enter(calllog.MakeFuncID(3, 9), tick())
 		case 7:
-			child.TailExit(trace.MakeFuncID(3, 9), tick())
+			child.TailExit(calllog.MakeFuncID(3, 9), tick())
 		case 8:
 			time += 1 << 33
 		case 9:

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // Logs in YAML are what llvm-xray converts a log to, or somebody wrote by hand:
@@ -67,7 +67,7 @@ type yamlHeader struct {
 // openYAML makes the index of a log in YAML, of any version. Records of a thread are
 // taken in the order of the file.
 func openYAML(r io.ReaderAt, size int64, name string) (*Log, error) {
-	l := &Log{r: r, text: true, info: trace.Info{File: name, Size: size}}
+	l := &Log{r: r, text: true, info: calllog.Info{File: name, Size: size}}
 	lines := newYAMLLines(r, 0, size)
 	if err := l.yamlHeader(lines); err != nil {
 		return nil, err
@@ -220,7 +220,7 @@ func (x *yamlIndex) finishYAML() {
 }
 
 // yamlPart decodes the records that a thread has in a piece.
-func (d *decoder) yamlPart(p *part, _ int64, yield func(*trace.Batch, error) bool) bool {
+func (d *decoder) yamlPart(p *part, _ int64, yield func(*calllog.Batch, error) bool) bool {
 	d.broken = d.broken || p.lost
 	lines := newYAMLLines(d.win.r, p.off, p.size)
 	defer lines.release()
@@ -249,23 +249,23 @@ func (d *decoder) yamlPart(p *part, _ int64, yield func(*trace.Batch, error) boo
 
 // takeYAML makes an event of a record.
 func (d *decoder) takeYAML(rec *yamlRecord) {
-	e := trace.Event{Time: rec.time, Func: rec.fn, CPU: rec.cpu, Kind: rec.kind}
+	e := calllog.Event{Time: rec.time, Func: rec.fn, CPU: rec.cpu, Kind: rec.kind}
 	switch {
-	case rec.kind >= trace.Custom:
+	case rec.kind >= calllog.Custom:
 		e.Func = 0 // llvm-xray gives it that of the record before
 		at := len(d.data)
 		d.data = append(d.data, rec.data...)
-		p := trace.Payload{Data: d.data[at:len(d.data):len(d.data)]}
-		if rec.kind == trace.Typed {
+		p := calllog.Payload{Data: d.data[at:len(d.data):len(d.data)]}
+		if rec.kind == calllog.Typed {
 			p.Type = rec.typ
 		}
 		d.payloads = append(d.payloads, p)
 		e.Payload = uint32(len(d.payloads))
 	case rec.kind.IsEnter() && len(rec.args) > 0:
-		e.Kind = trace.EnterArgs
+		e.Kind = calllog.EnterArgs
 		at := len(d.args)
 		d.args = append(d.args, rec.args...)
-		d.payloads = append(d.payloads, trace.Payload{Args: d.args[at:len(d.args):len(d.args)]})
+		d.payloads = append(d.payloads, calllog.Payload{Args: d.args[at:len(d.args):len(d.args)]})
 		e.Payload = uint32(len(d.payloads))
 	}
 	d.events[d.n] = e

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xray/xraytest"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // What LLVM's tool converts to YAML is the same log.
@@ -22,12 +22,12 @@ func TestYAML(t *testing.T) {
 	b := xraytest.New(fdr5)
 	one, two := b.Thread(100, 101), b.Thread(100, 103)
 	for i := range uint64(50) {
-		one.EnterArgs(trace.FuncID(1+i), 1000+i*10, i)
+		one.EnterArgs(calllog.FuncID(1+i), 1000+i*10, i)
 		two.Enter(7, 1001+i*10)
 		two.Custom(1002+i*10, []byte("it's \"data\" \n"))
 		two.TailExit(7, 1003+i*10)
 		one.CPU(uint16(i))
-		one.Exit(trace.FuncID(1+i), 1004+i*10)
+		one.Exit(calllog.FuncID(1+i), 1004+i*10)
 	}
 	path := filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
@@ -93,10 +93,10 @@ func TestYAMLForms(t *testing.T) {
 	}
 	want := []thread{
 		{tid: 111, events: []event{
-			{Event: trace.Event{Time: 10000, Func: 1, CPU: 1}},
-			{Event: trace.Event{Time: 10100, Func: 1, CPU: 1, Kind: trace.Exit}},
+			{Event: calllog.Event{Time: 10000, Func: 1, CPU: 1}},
+			{Event: calllog.Event{Time: 10100, Func: 1, CPU: 1, Kind: calllog.Exit}},
 		}},
-		{pid: 3, tid: 111, events: []event{{Event: trace.Event{Time: 10001, Func: 2, CPU: 1, Kind: trace.EnterArgs, Payload: 1}, args: "[7 8]"}}},
+		{pid: 3, tid: 111, events: []event{{Event: calllog.Event{Time: 10001, Func: 2, CPU: 1, Kind: calllog.EnterArgs, Payload: 1}, args: "[7 8]"}}},
 	}
 	for name, form := range forms {
 		for what, body := range bodies {
@@ -197,16 +197,16 @@ func TestYAMLDamage(t *testing.T) {
 func TestYAMLThreads(t *testing.T) {
 	t.Parallel()
 	const threads, calls = 20, 1000
-	m := &trace.Memory{}
+	m := &calllog.Memory{}
 	var text bytes.Buffer
 	text.WriteString(yamlHead)
 	for i := range threads {
-		m.List = append(m.List, trace.Thread{PID: 9, TID: uint32(i)})
-		m.Content = append(m.Content, []trace.Part{{}})
+		m.List = append(m.List, calllog.Thread{PID: 9, TID: uint32(i)})
+		m.Content = append(m.Content, []calllog.Part{{}})
 	}
 	for c := range calls {
 		for i := range threads {
-			e := trace.Event{Time: uint64(c*threads + i), Func: trace.FuncID(1 + c%7), CPU: 3, Kind: trace.Kind(c % 2)}
+			e := calllog.Event{Time: uint64(c*threads + i), Func: calllog.FuncID(1 + c%7), CPU: 3, Kind: calllog.Kind(c % 2)}
 			m.Content[i][0].Events = append(m.Content[i][0].Events, e)
 			kind := []string{"function-enter", "function-exit"}[e.Kind]
 			fmt.Fprintf(&text, "  - { type: 0, func-id: %d, function: f, cpu: 3, thread: %d, process: 9, kind: %s, tsc: %d, data: '' }\n", e.Func, i, kind, e.Time)

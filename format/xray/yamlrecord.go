@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // yamlRecord is a record of a log in YAML. Its memory is used again.
 type yamlRecord struct {
 	typ      uint16
-	fn       trace.FuncID
+	fn       calllog.FuncID
 	cpu      uint16
 	tid, pid uint32
-	kind     trace.Kind
+	kind     calllog.Kind
 	time     uint64
 	args     []uint64
 	data     []byte
@@ -35,20 +35,20 @@ func (it *yamlItem) parse(rec *yamlRecord) (trouble string) {
 	return rec.general(it.text)
 }
 
-func yamlKind(name []byte) (trace.Kind, bool) {
+func yamlKind(name []byte) (calllog.Kind, bool) {
 	switch string(name) {
 	case "function-enter":
-		return trace.Enter, true
+		return calllog.Enter, true
 	case "function-exit":
-		return trace.Exit, true
+		return calllog.Exit, true
 	case "function-tail-exit":
-		return trace.TailExit, true
+		return calllog.TailExit, true
 	case "function-enter-arg":
-		return trace.EnterArgs, true
+		return calllog.EnterArgs, true
 	case "custom-event":
-		return trace.Custom, true
+		return calllog.Custom, true
 	case "typed-event":
-		return trace.Typed, true
+		return calllog.Typed, true
 	}
 	return 0, false
 }
@@ -76,7 +76,7 @@ func (r *yamlRecord) general(text []byte) (trouble string) {
 		return fmt.Sprintf("kind %q: must be function-enter, function-exit, function-tail-exit, function-enter-arg, custom-event or typed-event", in.Kind)
 	case in.TSC == nil:
 		return "it has no tsc"
-	case kind < trace.Custom && in.Func == nil:
+	case kind < calllog.Custom && in.Func == nil:
 		return "it has no func-id"
 	case in.Func != nil && (*in.Func < math.MinInt32 || *in.Func > math.MaxUint32):
 		return fmt.Sprintf("func-id %d: no such number", *in.Func)
@@ -86,7 +86,7 @@ func (r *yamlRecord) general(text []byte) (trouble string) {
 		kind: kind, time: *in.TSC, args: in.Args, data: []byte(in.Data),
 	}
 	if in.Func != nil {
-		r.fn = trace.FuncID(*in.Func)
+		r.fn = calllog.FuncID(*in.Func)
 	}
 	return ""
 }
@@ -149,7 +149,7 @@ func (r *yamlRecord) line(b []byte) bool {
 
 // complete tells whether the record has what it must have.
 func (r *yamlRecord) complete(seen int) bool {
-	return seen&yamlKindOf != 0 && seen&yamlTSC != 0 && (seen&yamlFunc != 0 || r.kind >= trace.Custom)
+	return seen&yamlKindOf != 0 && seen&yamlTSC != 0 && (seen&yamlFunc != 0 || r.kind >= calllog.Custom)
 }
 
 // field reads the value of a key, which b begins with, and returns its length: 0 if
@@ -163,7 +163,7 @@ func (r *yamlRecord) field(key, b []byte) (bit, n int) {
 		return yamlType, n
 	case "func-id":
 		v, n = decimal(b, math.MaxUint32)
-		r.fn = trace.FuncID(v)
+		r.fn = calllog.FuncID(v)
 		return yamlFunc, n
 	case "function":
 		_, n = yamlText(b)

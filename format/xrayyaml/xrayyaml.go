@@ -31,7 +31,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // Header is what a log says of itself.
@@ -43,24 +43,24 @@ type Header struct {
 	Hz          uint64
 }
 
-var kinds = map[trace.Kind]string{
-	trace.Enter: "function-enter", trace.Exit: "function-exit", trace.TailExit: "function-tail-exit",
-	trace.EnterArgs: "function-enter-arg", trace.Custom: "custom-event", trace.Typed: "typed-event",
+var kinds = map[calllog.Kind]string{
+	calllog.Enter: "function-enter", calllog.Exit: "function-exit", calllog.TailExit: "function-tail-exit",
+	calllog.EnterArgs: "function-enter-arg", calllog.Custom: "custom-event", calllog.Typed: "typed-event",
 }
 
 // A Writer writes a log as it comes.
 type Writer struct {
 	w     *bufio.Writer
-	name  func(trace.FuncID) string
-	names map[trace.FuncID][]byte
+	name  func(calllog.FuncID) string
+	names map[calllog.FuncID][]byte
 	line  []byte
 	n     uint64
 }
 
 // NewWriter returns a writer of a log. name gives the name of a function.
-func NewWriter(w io.Writer, h Header, name func(trace.FuncID) string) *Writer {
+func NewWriter(w io.Writer, h Header, name func(calllog.FuncID) string) *Writer {
 	const size = 64 << 10
-	x := &Writer{w: bufio.NewWriterSize(w, size), name: name, names: make(map[trace.FuncID][]byte)}
+	x := &Writer{w: bufio.NewWriterSize(w, size), name: name, names: make(map[calllog.FuncID][]byte)}
 	b := []byte("---\nheader:\n  version:         ")
 	b = strconv.AppendUint(b, uint64(h.Version), 10)
 	b = strconv.AppendUint(append(b, "\n  type:            "...), uint64(h.Type), 10)
@@ -72,10 +72,10 @@ func NewWriter(w io.Writer, h Header, name func(trace.FuncID) string) *Writer {
 }
 
 // Write writes an event of a thread.
-func (x *Writer) Write(pid, tid uint32, e *trace.Event, p *trace.Payload) error {
+func (x *Writer) Write(pid, tid uint32, e *calllog.Event, p *calllog.Payload) error {
 	b := append(x.line[:0], "\n  - { type: "...)
 	typed := uint64(0)
-	if e.Kind == trace.Typed && p != nil {
+	if e.Kind == calllog.Typed && p != nil {
 		typed = uint64(p.Type)
 	}
 	b = strconv.AppendUint(b, typed, 10)
@@ -112,7 +112,7 @@ func (x *Writer) Write(pid, tid uint32, e *trace.Event, p *trace.Payload) error 
 	return err
 }
 
-func (x *Writer) function(e *trace.Event) []byte {
+func (x *Writer) function(e *calllog.Event) []byte {
 	if !e.Kind.IsEnter() && !e.Kind.IsExit() {
 		return []byte("''")
 	}

@@ -12,17 +12,17 @@ import (
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray/xraytest"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // text writes a log in time order. Without a map llvm-xray has a function's
 // number where we have its name.
-func text(t interface{ Fatal(args ...any) }, log trace.Log, h Header, name func(trace.FuncID) string) string {
+func text(t interface{ Fatal(args ...any) }, log calllog.Log, h Header, name func(calllog.FuncID) string) string {
 	var b bytes.Buffer
 	w := NewWriter(&b, h, name)
 	threads := log.Threads()
-	for it, err := range trace.ByTime(log) {
+	for it, err := range calllog.ByTime(log) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func text(t interface{ Fatal(args ...any) }, log trace.Log, h Header, name func(
 	return b.String()
 }
 
-func byNumber(id trace.FuncID) string { return strconv.Itoa(int(id)) }
+func byNumber(id calllog.FuncID) string { return strconv.Itoa(int(id)) }
 
 func TestWriter(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestWriter(t *testing.T) {
 	th.Typed(1003, 7, []byte{'a', 0xff, 0x85})
 	th.TailExit(2, 1004)
 	th.Exit(1, 1005)
-	names := trace.Funcs{1: {Name: "main"}, 2: {Name: "it's, f(long)"}}
+	names := calllog.Funcs{1: {Name: "main"}, 2: {Name: "it's, f(long)"}}
 	got := text(t, b.Memory(), Header{Version: 5, Type: 1, ConstantTSC: true, Hz: 1e9}, names.Name)
 	want := `---
 header:
@@ -128,10 +128,10 @@ func TestLLVM(t *testing.T) {
 				at := 1795176873250907427 + 10*i
 				th.Enter(1, at)
 				th.EnterArgs(1<<20, at+1, i)
-				other.Enter(trace.FuncID(2+i), at+2)
+				other.Enter(calllog.FuncID(2+i), at+2)
 				th.TailExit(1<<20, at+3)
 				th.CPU(uint16(i / 10))
-				other.Exit(trace.FuncID(2+i), at+4)
+				other.Exit(calllog.FuncID(2+i), at+4)
 				th.Exit(1, at+5)
 			}
 			h := Header{Version: uint16(f.Version), ConstantTSC: true, NonstopTSC: true, Hz: 1e9}
@@ -180,9 +180,9 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		name = strings.ToValidUTF8(name, "?")
 		var b bytes.Buffer
-		w := NewWriter(&b, Header{Version: 5}, func(trace.FuncID) string { return name })
-		w.Write(1, 2, &trace.Event{Func: 1}, nil)
-		w.Write(1, 2, &trace.Event{Kind: trace.Custom}, &trace.Payload{Data: data})
+		w := NewWriter(&b, Header{Version: 5}, func(calllog.FuncID) string { return name })
+		w.Write(1, 2, &calllog.Event{Func: 1}, nil)
+		w.Write(1, 2, &calllog.Event{Kind: calllog.Custom}, &calllog.Payload{Data: data})
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func FuzzNames(f *testing.F) {
 
 func TestEmpty(t *testing.T) {
 	t.Parallel()
-	got := text(t, &trace.Memory{}, Header{Version: 3, Hz: 1}, byNumber)
+	got := text(t, &calllog.Memory{}, Header{Version: 3, Hz: 1}, byNumber)
 	if !strings.HasSuffix(got, "cycle-frequency: 1\nrecords:         []\n...\n") {
 		t.Errorf("got %q", got)
 	}

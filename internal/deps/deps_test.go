@@ -36,7 +36,7 @@ type room struct {
 
 // rooms are in the order in which data meets them: each uses only those above it.
 var rooms = []room{
-	{"ground", "the nouns as plain data; the cursor that reads bytes, and what opens large inputs", "prof trace sample internal/bytecur internal/logfile internal/saturate", ""},
+	{"ground", "the nouns as plain data; the cursor that reads bytes, and what opens large inputs", "prof calllog sample internal/bytecur internal/logfile internal/saturate", ""},
 	{"format", "readers and writers of files, each with a drawing of its format", "format", "ground"},
 	{"binary", "what is read of programs: sections, symbols, lines, instructions", "internal/binary", "ground format"},
 	{"report", "tables, JSON, colour and pages", "internal/report", "ground"},
@@ -87,8 +87,8 @@ var modules = map[string]string{
 	"github.com/spf13/pflag":                         "internal/cli internal/verb internal/toolchain",
 	"go.yaml.in/yaml/v3":                             "format/mip format/xray",
 	"golang.org/x/term":                              "internal/verb",
-	"modernc.org/sqlite":                             "internal/calls/tracedb",
-	"modernc.org/sqlite/vtab":                        "internal/calls/tracedb",
+	"modernc.org/sqlite":                             "internal/calls/calldb",
+	"modernc.org/sqlite/vtab":                        "internal/calls/calldb",
 }
 
 // impure are the packages, and those below them, that a pure one may not have.

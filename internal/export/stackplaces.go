@@ -3,7 +3,7 @@ package export
 import (
 	"github.com/google/pprof/profile"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // fileFunction is a function with lines in a file. Such as have some in several files,
@@ -23,7 +23,7 @@ func (b *stackBuilder) mappings() {
 }
 
 // place returns the location of an instruction.
-func (b *stackBuilder) place(id trace.FuncID) *profile.Location {
+func (b *stackBuilder) place(id calllog.FuncID) *profile.Location {
 	at := b.opt.Place(id)
 	loc := &profile.Location{ID: uint64(len(b.locs) + 1), Address: at.Addr}
 	if at.Mapping >= 0 {

@@ -7,15 +7,15 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // TestStackPlaces: frames that are instructions have their addresses, the functions
 // that were inlined there, and mappings.
 func TestStackPlaces(t *testing.T) {
 	t.Parallel()
-	places := map[trace.FuncID]StackPlace{
+	places := map[calllog.FuncID]StackPlace{
 		1: {Mapping: 0, Addr: 0x1010, Frames: []Frame{{Func: "main", File: "a.c", Line: 12, Start: 10}}},
 		2: {Mapping: 1, Addr: 0x1010, Frames: []Frame{
 			{Func: "outer", File: "a.c", Line: 21, Start: 20}, {Func: "inner", File: "b.h", Line: 3, Start: 2},
@@ -25,7 +25,7 @@ func TestStackPlaces(t *testing.T) {
 	}
 	trie := calltrie.New()
 	main := trie.Child(calltrie.Root, 1)
-	for id := trace.FuncID(2); id <= 4; id++ {
+	for id := calllog.FuncID(2); id <= 4; id++ {
 		trie.Node(trie.Child(main, id)).Self = uint64(id)
 	}
 	p := StackPprof([]Stacks{{Trie: trie}}, nil, StackOptions{
@@ -34,7 +34,7 @@ func TestStackPlaces(t *testing.T) {
 			{File: "/bin/app", BuildID: "ab", Start: 0x1000, Limit: 0x2000, Offset: 0x1000, HasLines: true},
 			{File: "/lib/lib.so", Start: 0x1000, Limit: 0x3000},
 		},
-		Place: func(id trace.FuncID) StackPlace { return places[id] },
+		Place: func(id calllog.FuncID) StackPlace { return places[id] },
 		Show:  strings.ToUpper,
 	})
 	if err := p.CheckValid(); err != nil {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Stacks are what a thread did, or several together.
@@ -19,16 +19,16 @@ type Stacks struct {
 
 // StackOptions say what a profile of stacks is to have besides the stacks.
 type StackOptions struct {
-	Unit            string                    // of times: "nanoseconds" or "ticks"
-	Sampled         bool                      // self times are numbers of samples, and there are no calls
-	Start, Duration uint64                    // nanoseconds since 1970, and nanoseconds; 0 if not known
-	Show            func(string) string       // gives the name to display for a symbol; may be nil
-	Comments        []string                  // what a reader should know
-	Name            func(trace.FuncID) string // gives a function's symbol
+	Unit            string                      // of times: "nanoseconds" or "ticks"
+	Sampled         bool                        // self times are numbers of samples, and there are no calls
+	Start, Duration uint64                      // nanoseconds since 1970, and nanoseconds; 0 if not known
+	Show            func(string) string         // gives the name to display for a symbol; may be nil
+	Comments        []string                    // what a reader should know
+	Name            func(calllog.FuncID) string // gives a function's symbol
 	// Mappings and Place say where in code frames stand, that lines and disassembly can
 	// be shown. Without them a location is a whole function.
 	Mappings []StackMapping
-	Place    func(trace.FuncID) StackPlace
+	Place    func(calllog.FuncID) StackPlace
 }
 
 // StackMapping is a piece of a module that is loaded, at its link-time address.
@@ -51,9 +51,9 @@ type StackPlace struct {
 // function, at the line where it is declared: which line a call was made from is
 // not in a trace. Of stacks of more than MaxFrames the middle is left out, and of
 // shorter ones too where all stacks would be too much to hold.
-func StackPprof(groups []Stacks, funcs trace.Funcs, opt StackOptions) *profile.Profile {
+func StackPprof(groups []Stacks, funcs calllog.Funcs, opt StackOptions) *profile.Profile {
 	b := stackBuilder{
-		funcs: funcs, opt: opt, locs: make(map[trace.FuncID]*profile.Location), objects: make(map[uint8]*profile.Mapping),
+		funcs: funcs, opt: opt, locs: make(map[calllog.FuncID]*profile.Location), objects: make(map[uint8]*profile.Mapping),
 		names: make(map[fileFunction]*profile.Function),
 	}
 	b.p = &profile.Profile{
@@ -105,11 +105,11 @@ func frameLimit(groups []Stacks) int {
 }
 
 type stackBuilder struct {
-	funcs   trace.Funcs
+	funcs   calllog.Funcs
 	opt     StackOptions
 	p       *profile.Profile
 	limit   uint64 // of a value
-	locs    map[trace.FuncID]*profile.Location
+	locs    map[calllog.FuncID]*profile.Location
 	objects map[uint8]*profile.Mapping
 	names   map[fileFunction]*profile.Function // where there are places
 }
@@ -129,7 +129,7 @@ func (b *stackBuilder) add(g Stacks, most int) {
 			numbers[k] = []int64{int64(v)}
 		}
 	}
-	EachStack(g.Trie, most, func(stack []trace.FuncID, n *calltrie.Node) error {
+	EachStack(g.Trie, most, func(stack []calllog.FuncID, n *calltrie.Node) error {
 		s := &profile.Sample{
 			Location: make([]*profile.Location, len(stack)),
 			Value:    b.values(n),
@@ -153,7 +153,7 @@ func (b *stackBuilder) values(n *calltrie.Node) []int64 {
 }
 
 // location returns the location that stands for a function.
-func (b *stackBuilder) location(id trace.FuncID) *profile.Location {
+func (b *stackBuilder) location(id calllog.FuncID) *profile.Location {
 	loc := b.locs[id]
 	if loc != nil {
 		return loc
@@ -183,7 +183,7 @@ func (b *stackBuilder) location(id trace.FuncID) *profile.Location {
 
 // mapping returns the mapping of the object that a function is in, which spans
 // the functions that were called.
-func (b *stackBuilder) mapping(id trace.FuncID, f *trace.Func) *profile.Mapping {
+func (b *stackBuilder) mapping(id calllog.FuncID, f *calllog.Func) *profile.Mapping {
 	m := b.objects[id.Object()]
 	if m == nil {
 		// Without HasFunctions pprof would look for the file to name functions.

@@ -12,21 +12,21 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
-var stackFuncs = trace.Funcs{
-	1:                      {Name: "main", File: "a.cc", Line: 10, Addr: 0x1000, Object: "app"},
-	2:                      {Name: "_Z4worki", File: "a.cc", Line: 20, Addr: 0x1100, Object: "app"},
-	trace.MakeFuncID(3, 1): {Name: "leaf", Addr: 0x1000, Object: "lib.so"},
+var stackFuncs = calllog.Funcs{
+	1:                        {Name: "main", File: "a.cc", Line: 10, Addr: 0x1000, Object: "app"},
+	2:                        {Name: "_Z4worki", File: "a.cc", Line: 20, Addr: 0x1100, Object: "app"},
+	calllog.MakeFuncID(3, 1): {Name: "leaf", Addr: 0x1000, Object: "lib.so"},
 }
 
 // stackTrie is main, which called work twice, which called leaf of a library
 // three times, and itself once.
 func stackTrie() *calltrie.Trie {
 	t := calltrie.New()
-	add := func(parent calltrie.NodeID, fn trace.FuncID, totals, selfs []uint64) calltrie.NodeID {
+	add := func(parent calltrie.NodeID, fn calllog.FuncID, totals, selfs []uint64) calltrie.NodeID {
 		id := t.Child(parent, fn)
 		for i := range totals {
 			t.Node(id).Add(totals[i], selfs[i])
@@ -35,7 +35,7 @@ func stackTrie() *calltrie.Trie {
 	}
 	main := add(calltrie.Root, 1, []uint64{1000}, []uint64{200})
 	work := add(main, 2, []uint64{500, 300}, []uint64{100, 150})
-	add(work, trace.MakeFuncID(3, 1), []uint64{100, 150, 150}, []uint64{100, 150, 150})
+	add(work, calllog.MakeFuncID(3, 1), []uint64{100, 150, 150}, []uint64{100, 150, 150})
 	add(work, 2, []uint64{150}, []uint64{150})
 	add(work, 9, nil, nil) // dropped: no calls, no sample
 	return t
@@ -145,10 +145,10 @@ func TestStackPprofHuge(t *testing.T) {
 	at := calltrie.Root
 	const depth = 3 * MaxFrames
 	for i := range depth {
-		at = trie.Child(at, trace.FuncID(i+1))
+		at = trie.Child(at, calllog.FuncID(i+1))
 		trie.Node(at).Add(1<<63, 1<<63)
 	}
-	p := StackPprof([]Stacks{{Trie: trie}}, nil, StackOptions{Unit: "ticks", Name: trace.Funcs(nil).Name})
+	p := StackPprof([]Stacks{{Trie: trie}}, nil, StackOptions{Unit: "ticks", Name: calllog.Funcs(nil).Name})
 	if err := p.CheckValid(); err != nil {
 		t.Fatal(err)
 	}

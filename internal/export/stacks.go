@@ -1,13 +1,13 @@
 package export
 
 import (
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // LeftOut stands in a stack for the frames that MaxFrames had no room for. No
 // log has a function of this number.
-const LeftOut = ^trace.FuncID(0)
+const LeftOut = ^calllog.FuncID(0)
 
 // LeftOutName is how to show LeftOut.
 const LeftOutName = "[frames omitted]"
@@ -22,8 +22,8 @@ const MaxFrames = 512
 // Of a stack of more than most frames those in the middle are LeftOut. The
 // stack's memory is used again. Nodes come in the order of the trie, in which
 // callers are before callees.
-func EachStack(t *calltrie.Trie, most int, do func(stack []trace.FuncID, n *calltrie.Node) error) error {
-	room := make([]trace.FuncID, most)
+func EachStack(t *calltrie.Trie, most int, do func(stack []calllog.FuncID, n *calltrie.Node) error) error {
+	room := make([]calllog.FuncID, most)
 	outermost := uint32(most / 4)
 	depth := make([]uint32, t.Len())
 	outer := make([]calltrie.NodeID, t.Len()) // the last of the outermost frames
@@ -51,7 +51,7 @@ func EachStack(t *calltrie.Trie, most int, do func(stack []trace.FuncID, n *call
 }
 
 // fill fills stack with the innermost frames down to that of node id.
-func fill(stack []trace.FuncID, t *calltrie.Trie, id calltrie.NodeID) {
+func fill(stack []calllog.FuncID, t *calltrie.Trie, id calltrie.NodeID) {
 	for i := len(stack) - 1; i >= 0; i-- {
 		n := t.Node(id)
 		stack[i], id = n.Func, n.Parent

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	calls "github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
-	calls "github.com/cairnprof/cairn/trace"
 )
 
 // timedModes are the columns of modes that write logs.

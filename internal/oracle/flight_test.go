@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	calls "github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
-	calls "github.com/cairnprof/cairn/trace"
 )
 
 // recordAll keeps all calls in the recorder: there is no spike, and much room.

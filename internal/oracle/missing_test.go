@@ -9,7 +9,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
 	"github.com/cairnprof/cairn/internal/samples/tailguests"
-	"github.com/cairnprof/cairn/internal/samples/tailtruth"
+	"github.com/cairnprof/cairn/internal/samples/tailtest"
 )
 
 // TestMissingFrames holds the frames that are put back against the true stacks of
@@ -18,7 +18,7 @@ import (
 func TestMissingFrames(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	sums := map[int]*[2]tailtruth.Tally{}
+	sums := map[int]*[2]tailtest.Tally{}
 	t.Run("programs", func(t *testing.T) {
 		for _, g := range tailguests.All {
 			t.Run(g.Name, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestMissingFrames(t *testing.T) {
 					got := judgeMissing(t, r, depth)
 					mu.Lock()
 					if sums[depth] == nil {
-						sums[depth] = &[2]tailtruth.Tally{}
+						sums[depth] = &[2]tailtest.Tally{}
 					}
 					for i := range got {
 						sums[depth][i].Add(&got[i])
@@ -57,12 +57,12 @@ func TestMissingFrames(t *testing.T) {
 }
 
 // judgeMissing compares both inferrers with the truth.
-func judgeMissing(t *testing.T, r *tailtruth.Recording, depth int) []tailtruth.Tally {
+func judgeMissing(t *testing.T, r *tailtest.Recording, depth int) []tailtest.Tally {
 	t.Helper()
 	cut := *r
 	cut.Depth = depth
-	got, err := cut.Judge(t.Context(), func(g *tailcall.Graph) []tailtruth.Inferrer {
-		return []tailtruth.Inferrer{{Inferrer: tailcall.NewLLVM(g, 0), Alone: true}, {Inferrer: tailcall.NewFull(g, r.Place)}}
+	got, err := cut.Judge(t.Context(), func(g *tailcall.Graph) []tailtest.Inferrer {
+		return []tailtest.Inferrer{{Inferrer: tailcall.NewLLVM(g, 0), Alone: true}, {Inferrer: tailcall.NewFull(g, r.Place)}}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func fetchGuest(t *testing.T, g *tailguests.Guest) (root, dir, sources string) {
 
 // recordGuest compiles and runs a guest. Besides, it returns the files of the program
 // and of its samples.
-func recordGuest(t *testing.T, g *tailguests.Guest) (r *tailtruth.Recording, program, perf string) {
+func recordGuest(t *testing.T, g *tailguests.Guest) (r *tailtest.Recording, program, perf string) {
 	t.Helper()
 	root, dir, sources := fetchGuest(t, g)
 	program, perf = filepath.Join(dir, "program"), filepath.Join(dir, "perf")

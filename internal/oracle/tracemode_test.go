@@ -15,10 +15,10 @@ import (
 	"strings"
 	"testing"
 
+	calls "github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/calls/account"
-	calls "github.com/cairnprof/cairn/trace"
 )
 
 // callLogs runs a program of mode trace, under a tool if one is named, and opens

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	calls "github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	calls "github.com/cairnprof/cairn/trace"
 )
 
 // llvmRight are the recordings that llvm-xray reads without an error, and of

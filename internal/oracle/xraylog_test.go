@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	calls "github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xraymap"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	calls "github.com/cairnprof/cairn/trace"
 )
 
 // TestXRayLogs holds the reader and the accounting against what the traced

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // Thread writes the events of one thread. Times are ticks and absolute. What a
@@ -21,7 +21,7 @@ type Thread struct {
 	data   []byte // the open block
 	typed  int    // its typed events
 	opened bool
-	part   trace.Part
+	part   calllog.Part
 }
 
 // Thread returns a new thread.
@@ -56,25 +56,25 @@ func (t *Thread) CPU(n uint16) {
 }
 
 // Enter begins a call.
-func (t *Thread) Enter(f trace.FuncID, time uint64) { t.function(trace.Enter, f, time, nil) }
+func (t *Thread) Enter(f calllog.FuncID, time uint64) { t.function(calllog.Enter, f, time, nil) }
 
 // Exit ends it.
-func (t *Thread) Exit(f trace.FuncID, time uint64) { t.function(trace.Exit, f, time, nil) }
+func (t *Thread) Exit(f calllog.FuncID, time uint64) { t.function(calllog.Exit, f, time, nil) }
 
 // TailExit ends it by a jump to another function.
-func (t *Thread) TailExit(f trace.FuncID, time uint64) { t.function(trace.TailExit, f, time, nil) }
+func (t *Thread) TailExit(f calllog.FuncID, time uint64) { t.function(calllog.TailExit, f, time, nil) }
 
 // EnterArgs begins a call with arguments.
-func (t *Thread) EnterArgs(f trace.FuncID, time uint64, args ...uint64) {
-	t.function(trace.EnterArgs, f, time, args)
+func (t *Thread) EnterArgs(f calllog.FuncID, time uint64, args ...uint64) {
+	t.function(calllog.EnterArgs, f, time, args)
 }
 
-func (t *Thread) function(kind trace.Kind, f trace.FuncID, time uint64, args []uint64) {
-	e := trace.Event{Time: time, Func: f, Kind: kind, CPU: t.cpu}
+func (t *Thread) function(kind calllog.Kind, f calllog.FuncID, time uint64, args []uint64) {
+	e := calllog.Event{Time: time, Func: f, Kind: kind, CPU: t.cpu}
 	if !t.b.Format.FDR {
 		t.basic(kind, f, time, args)
 		e.CPU = uint16(uint8(t.cpu))
-		t.add(e, trace.Payload{Args: args})
+		t.add(e, calllog.Payload{Args: args})
 		return
 	}
 	t.open(time, 2*metadataSize+functionSize+len(args)*metadataSize)
@@ -91,7 +91,7 @@ func (t *Thread) function(kind trace.Kind, f trace.FuncID, time uint64, args []u
 	for _, arg := range args {
 		t.data = append(t.data, t.b.metadata(6, t.b.order.AppendUint64(nil, arg))...)
 	}
-	t.add(e, trace.Payload{Args: args})
+	t.add(e, calllog.Payload{Args: args})
 }
 
 // Custom logs data.
@@ -106,7 +106,7 @@ func (t *Thread) Custom(time uint64, data []byte) {
 		p = t.b.order.AppendUint16(p, t.cpu)
 	}
 	t.data = append(append(t.data, t.b.metadata(5, p)...), data...)
-	t.add(trace.Event{Time: time, Kind: trace.Custom, CPU: t.cpu}, trace.Payload{Data: data})
+	t.add(calllog.Event{Time: time, Kind: calllog.Custom, CPU: t.cpu}, calllog.Payload{Data: data})
 }
 
 // Typed logs data with a type.
@@ -120,7 +120,7 @@ func (t *Thread) Typed(time uint64, kind uint16, data []byte) {
 	p = t.b.order.AppendUint16(p, kind)
 	t.data = append(append(t.data, t.b.metadata(8, p)...), data...)
 	t.typed++
-	t.add(trace.Event{Time: time, Kind: trace.Typed, CPU: t.cpu}, trace.Payload{Data: data, Type: kind})
+	t.add(calllog.Event{Time: time, Kind: calllog.Typed, CPU: t.cpu}, calllog.Payload{Data: data, Type: kind})
 }
 
 // Raw puts bytes into the block that is open, without a check.
@@ -150,8 +150,8 @@ func (t *Thread) eventTime(size int, time uint64) []byte {
 	return t.b.order.AppendUint64(p, time)
 }
 
-func (t *Thread) add(e trace.Event, p trace.Payload) {
-	if p.Args != nil || e.Kind == trace.Custom || e.Kind == trace.Typed {
+func (t *Thread) add(e calllog.Event, p calllog.Payload) {
+	if p.Args != nil || e.Kind == calllog.Custom || e.Kind == calllog.Typed {
 		t.part.Payloads = append(t.part.Payloads, p)
 		e.Payload = uint32(len(t.part.Payloads))
 	}
@@ -219,11 +219,11 @@ func (t *Thread) Flush() {
 	t.part.Break = f.FDR
 	t.b.blocks = append(t.b.blocks, data)
 	t.b.parts = append(t.b.parts, block{t, t.part})
-	t.data, t.part, t.typed, t.opened = nil, trace.Part{}, 0, false
+	t.data, t.part, t.typed, t.opened = nil, calllog.Part{}, 0, false
 }
 
 // basic writes a record of a basic log, and those of its arguments.
-func (t *Thread) basic(kind trace.Kind, f trace.FuncID, time uint64, args []uint64) {
+func (t *Thread) basic(kind calllog.Kind, f calllog.FuncID, time uint64, args []uint64) {
 	if len(t.data)+(1+len(args))*basicSize > basicBuffer {
 		t.Flush()
 	}

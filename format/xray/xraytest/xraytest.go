@@ -18,7 +18,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // Format is a kind of log.
@@ -87,7 +87,7 @@ type Builder struct {
 // block is a finished block and the events in it.
 type block struct {
 	thread *Thread
-	part   trace.Part
+	part   calllog.Part
 }
 
 // New returns an empty log.
@@ -134,11 +134,11 @@ func (b *Builder) Assemble(blocks ...int) []byte {
 
 // Memory ends all blocks and returns what a reader must find in Bytes: threads by
 // process and id, a part for each block.
-func (b *Builder) Memory() *trace.Memory {
+func (b *Builder) Memory() *calllog.Memory {
 	b.Blocks()
-	m := &trace.Memory{About: trace.Info{File: b.Format.String(), Clock: trace.Clock{Hz: b.Hz}}}
+	m := &calllog.Memory{About: calllog.Info{File: b.Format.String(), Clock: calllog.Clock{Hz: b.Hz}}}
 	for _, t := range b.sorted() {
-		var parts []trace.Part
+		var parts []calllog.Part
 		for _, blk := range b.parts {
 			if blk.thread == t {
 				parts = append(parts, blk.part)
@@ -147,7 +147,7 @@ func (b *Builder) Memory() *trace.Memory {
 		if parts == nil {
 			continue
 		}
-		m.List = append(m.List, trace.Thread{PID: t.shownPID(), TID: t.tid})
+		m.List = append(m.List, calllog.Thread{PID: t.shownPID(), TID: t.tid})
 		m.Content = append(m.Content, parts)
 		for _, p := range parts {
 			if len(p.Events) > 0 && (m.About.Clock.Start == 0 || p.Events[0].Time < m.About.Clock.Start) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xraymap"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // plain is C that needs no library, so that it compiles for any machine.
@@ -92,7 +92,7 @@ func TestMachines(t *testing.T) {
 // comparePlain holds an object of plain against its source.
 func comparePlain(t *testing.T, o *Object, withLines bool) {
 	t.Helper()
-	ids := map[string]trace.FuncID{}
+	ids := map[string]calllog.FuncID{}
 	for id, fn := range o.Funcs {
 		ids[fn.Name] = id
 		if want := lines(plain)[fn.Name]; withLines && (!slices.Equal(want, []int{fn.Line}) || filepath.Base(fn.File) != "p.c") {
@@ -193,13 +193,13 @@ func TestSharedObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[trace.FuncID]string{}
+	got := map[calllog.FuncID]string{}
 	for id, fn := range p.Funcs {
 		got[id] = fn.Name
 	}
-	compared := map[trace.FuncID]string{}
+	compared := map[calllog.FuncID]string{}
 	for line := range strings.Lines(want.String()) {
-		var id trace.FuncID
+		var id calllog.FuncID
 		var name string
 		if _, err := fmt.Sscan(line, &id, &name); err != nil {
 			t.Fatal(err)

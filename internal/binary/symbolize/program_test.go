@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xraymap"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // program prints, of each function that its runtime numbers, where it is. A
@@ -147,7 +147,7 @@ func yaml(t testing.TB, o *Object, named bool) string {
 	m := &xraymap.Map{Sleds: slices.Clone(o.Map.Sleds)}
 	for i := range m.Sleds {
 		if named {
-			m.Sleds[i].Name = o.Funcs[trace.FuncID(m.Sleds[i].Func)].Name
+			m.Sleds[i].Name = o.Funcs[calllog.FuncID(m.Sleds[i].Func)].Name
 		}
 	}
 	var b strings.Builder
@@ -226,7 +226,7 @@ func compareRuntime(t *testing.T, o *Object) {
 		t.Errorf("%d functions where the runtime has %d", len(o.Funcs), len(out)-1)
 	}
 	for i := 1; i < len(out); i++ {
-		if got, want := o.Funcs[trace.FuncID(i)].Addr, loaded(i)-bias; got != want {
+		if got, want := o.Funcs[calllog.FuncID(i)].Addr, loaded(i)-bias; got != want {
 			t.Errorf("function %d is at %#x, the runtime says %#x", i, got, want)
 		}
 	}
@@ -329,7 +329,7 @@ func TestYAML(t *testing.T) {
 		if want.Name == "_ZN1SC1Ei" {
 			want.Name = "_ZN1SC2Ei" // llvm-xray takes the other one
 		}
-		if got := o.Funcs[trace.MakeFuncID(3, uint32(id))]; got != want {
+		if got := o.Funcs[calllog.MakeFuncID(3, uint32(id))]; got != want {
 			t.Errorf("function %v is %+v, want %+v", id, got, want)
 		}
 	}

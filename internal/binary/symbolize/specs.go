@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // fdrObjects is how many objects a flight data recorder log can tell apart: it
@@ -64,7 +64,7 @@ func objectNumber(text string) (uint8, error) {
 // Program is all objects of a running program that were given.
 type Program struct {
 	Objects []*Object // ascending by number
-	Funcs   trace.Funcs
+	Funcs   calllog.Funcs
 	// Notes are sentences that a user should read, with the path of the file
 	// that they are about.
 	Notes []string
@@ -77,7 +77,7 @@ func LoadAll(specs []Spec) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{Funcs: trace.Funcs{}}
+	p := &Program{Funcs: calllog.Funcs{}}
 	paths := map[uint8]string{}
 	for _, s := range specs {
 		if other, ok := paths[s.Object]; ok {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 func TestParseSpec(t *testing.T) {
@@ -53,11 +53,11 @@ func TestLoadAll(t *testing.T) {
 	app := write(t, dir, "app.yaml", yamlMap("main", "f"))
 	lib := write(t, dir, "lib.yaml", yamlMap("g", "''"))
 	list := write(t, dir, "list", "# a run\n  0   app.yaml 0x400000\n\n3 "+lib+"\r\n")
-	want := trace.Funcs{
-		1:                      {Name: "main", Addr: 0x10, Object: "app.yaml"},
-		2:                      {Name: "f", Addr: 0x20, Object: "app.yaml"},
-		trace.MakeFuncID(3, 1): {Name: "g", Addr: 0x10, Object: "lib.yaml"},
-		trace.MakeFuncID(3, 2): {Addr: 0x20, Object: "lib.yaml"},
+	want := calllog.Funcs{
+		1:                        {Name: "main", Addr: 0x10, Object: "app.yaml"},
+		2:                        {Name: "f", Addr: 0x20, Object: "app.yaml"},
+		calllog.MakeFuncID(3, 1): {Name: "g", Addr: 0x10, Object: "lib.yaml"},
+		calllog.MakeFuncID(3, 2): {Addr: 0x20, Object: "lib.yaml"},
 	}
 	for _, specs := range [][]Spec{
 		{{Path: app}, {3, true, lib}},

@@ -16,9 +16,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xraymap"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // ErrNoMap: a program has no instrumentation map.
@@ -35,7 +35,7 @@ type Object struct {
 	Number uint8 // 0 for the main program
 	Map    *xraymap.Map
 	// Funcs has the functions by the ids in logs, which have the object's number.
-	Funcs trace.Funcs
+	Funcs calllog.Funcs
 	// Notes are sentences that a user should read, without the path.
 	Notes []string
 }
@@ -140,12 +140,12 @@ func (o *Object) loadYAML() error {
 	}
 	o.Notes = append(o.Notes, o.Map.Notes...)
 	funcs := o.Map.Functions()
-	o.Funcs = make(trace.Funcs, len(funcs))
+	o.Funcs = make(calllog.Funcs, len(funcs))
 	for _, f := range funcs {
 		if f.ID > xraymap.MaxFunctions {
 			return fmt.Errorf("%s: function %d: function ids within an object go up to %d", o.Path, f.ID, xraymap.MaxFunctions)
 		}
-		o.Funcs[trace.MakeFuncID(o.Number, f.ID)] = trace.Func{Name: f.Name, Addr: f.Address, Object: filepath.Base(o.Path)}
+		o.Funcs[calllog.MakeFuncID(o.Number, f.ID)] = calllog.Func{Name: f.Name, Addr: f.Address, Object: filepath.Base(o.Path)}
 	}
 	return nil
 }
@@ -220,18 +220,18 @@ func (o *Object) name(im *objfile.Image) error {
 		o.notef("debug information: %v", err)
 	}
 	base := filepath.Base(o.Path)
-	o.Funcs = make(trace.Funcs, len(funcs))
+	o.Funcs = make(calllog.Funcs, len(funcs))
 	unnamed, unplaced := 0, 0
 	for _, f := range funcs {
 		d := declared[f.Address]
-		fn := trace.Func{Name: cmp.Or(symbols[f.Address], d.Name), File: d.File, Line: d.Line, Addr: f.Address, Object: base}
+		fn := calllog.Func{Name: cmp.Or(symbols[f.Address], d.Name), File: d.File, Line: d.Line, Addr: f.Address, Object: base}
 		if fn.Name == "" {
 			unnamed++
 		}
 		if fn.Line == 0 {
 			unplaced++
 		}
-		o.Funcs[trace.MakeFuncID(o.Number, f.ID)] = fn
+		o.Funcs[calllog.MakeFuncID(o.Number, f.ID)] = fn
 	}
 	if unplaced > 0 && !im.Relocatable() {
 		o.placeByLines()

@@ -5,7 +5,7 @@
 // # Time
 //
 // Times are nanoseconds where the log's clock has a rate and its ticks
-// otherwise, as trace.Clock.Nanoseconds gives them; they are not relative to
+// otherwise, as calllog.Clock.Nanoseconds gives them; they are not relative to
 // the log's start. Each event is converted once, and durations are differences
 // of what came out.
 //
@@ -65,8 +65,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // maxDepth is the number of frames that a stack has at most.
@@ -134,7 +134,7 @@ type Call struct {
 	// ID is the number of the call within its thread, from 1 in the order of
 	// entering, and Parent that of its caller, 0 if there is none.
 	ID, Parent uint64
-	Func       trace.FuncID
+	Func       calllog.FuncID
 	Node       calltrie.NodeID // in the trie of the thread
 	Depth      int             // 1 for what a thread begins in
 	// Start and Duration are in the unit of the package, and so is Self, the part
@@ -147,7 +147,7 @@ type Call struct {
 
 // Thread is what a thread did.
 type Thread struct {
-	trace.Thread
+	calllog.Thread
 	Trie  *calltrie.Trie
 	Stats Stats
 	// First and Last are the least and the greatest time of its events.
@@ -162,7 +162,7 @@ type Result struct {
 	Slowest []Call   // the longest calls first; ties by thread, start and id
 	// Damage is what was found broken on the way, the first 1024 of it; what was
 	// known when the log was opened is in its Info.
-	Damage []*trace.Damage
+	Damage []*calllog.Damage
 }
 
 // Merged returns one trie of all threads. It shares nothing with theirs.
@@ -185,7 +185,7 @@ func (r *Result) Total() Stats {
 
 // Run replays the threads of a log. Damage in it is in the result; any other
 // error of the log ends it.
-func Run(ctx context.Context, log trace.Log, opt Options) (*Result, error) {
+func Run(ctx context.Context, log calllog.Log, opt Options) (*Result, error) {
 	threads := log.Threads()
 	res := &Result{Threads: make([]Thread, len(threads))}
 	runs, err := runAll(ctx, log, opt)
@@ -204,8 +204,8 @@ func Run(ctx context.Context, log trace.Log, opt Options) (*Result, error) {
 }
 
 // sortedOrphans returns the functions that m counts, the most frequent first.
-func sortedOrphans(m map[trace.FuncID]uint64) []trace.FuncID {
-	return slices.SortedFunc(maps.Keys(m), func(a, b trace.FuncID) int {
+func sortedOrphans(m map[calllog.FuncID]uint64) []calllog.FuncID {
+	return slices.SortedFunc(maps.Keys(m), func(a, b calllog.FuncID) int {
 		return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b))
 	})
 }

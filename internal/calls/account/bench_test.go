@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // A program is functions with call sites: what a benchmark runs to have the
@@ -18,12 +18,12 @@ type program struct {
 	rand  *rand.Rand
 	now   uint64
 	left  int
-	part  []trace.Event
-	parts []trace.Part
+	part  []calllog.Event
+	parts []calllog.Part
 }
 
 type site struct {
-	callee trace.FuncID
+	callee calllog.FuncID
 	often  float64 // probability that a call gets here
 	times  int
 }
@@ -38,12 +38,12 @@ func newProgram(funcs, depth int, seed uint64) *program {
 			// A few functions are called from everywhere, the others from near.
 			switch x := p.rand.Float64(); {
 			case x < 0.25:
-				s.callee = trace.FuncID(p.rand.IntN(funcs / 50))
+				s.callee = calllog.FuncID(p.rand.IntN(funcs / 50))
 			case x < 0.3:
 				s.times = 1 + p.rand.IntN(20)
 				fallthrough
 			default:
-				s.callee = trace.FuncID((f + 1 + p.rand.IntN(40)) % funcs)
+				s.callee = calllog.FuncID((f + 1 + p.rand.IntN(40)) % funcs)
 			}
 			if p.rand.Float64() < 0.6 {
 				s.often *= 0.05
@@ -54,25 +54,25 @@ func newProgram(funcs, depth int, seed uint64) *program {
 	return p
 }
 
-func (p *program) event(k trace.Kind, f trace.FuncID) {
+func (p *program) event(k calllog.Kind, f calllog.FuncID) {
 	// Most calls of a function take about as long as its last.
 	p.now += 20 + uint64(f)%64 + uint64(p.rand.IntN(16))
 	if p.rand.IntN(512) == 0 {
 		p.now += uint64(p.rand.IntN(20000))
 	}
-	p.part = append(p.part, trace.Event{Time: p.now, Func: f + 1, Kind: k})
+	p.part = append(p.part, calllog.Event{Time: p.now, Func: f + 1, Kind: k})
 	if p.left--; len(p.part) == perPart {
 		p.flush()
 	}
 }
 
 func (p *program) flush() {
-	p.parts = append(p.parts, trace.Part{Events: p.part, Break: true})
-	p.part = make([]trace.Event, 0, perPart)
+	p.parts = append(p.parts, calllog.Part{Events: p.part, Break: true})
+	p.part = make([]calllog.Event, 0, perPart)
 }
 
-func (p *program) call(f trace.FuncID, depth int) {
-	p.event(trace.Enter, f)
+func (p *program) call(f calllog.FuncID, depth int) {
+	p.event(calllog.Enter, f)
 	if depth < p.depth {
 		for _, s := range p.sites[f] {
 			if p.rand.Float64() >= s.often {
@@ -85,27 +85,27 @@ func (p *program) call(f trace.FuncID, depth int) {
 			}
 		}
 	}
-	p.event(trace.Exit, f)
+	p.event(calllog.Exit, f)
 }
 
-func (p *program) run(events int) *trace.Memory {
+func (p *program) run(events int) *calllog.Memory {
 	p.left = events
-	p.event(trace.Enter, 0)
+	p.event(calllog.Enter, 0)
 	for p.left > 0 {
-		p.call(trace.FuncID(1+p.rand.IntN(4)), 2)
+		p.call(calllog.FuncID(1+p.rand.IntN(4)), 2)
 	}
-	p.event(trace.Exit, 0)
+	p.event(calllog.Exit, 0)
 	p.flush()
 	m := memory(p.parts)
 	m.About.Clock.Hz = 1e9
 	return m
 }
 
-var benchLogs = map[string]*trace.Memory{}
+var benchLogs = map[string]*calllog.Memory{}
 
 // benchLog makes a log of 4 million events of a program whose trie grows with
 // the number of its functions.
-func benchLog(b *testing.B, funcs, depth int) *trace.Memory {
+func benchLog(b *testing.B, funcs, depth int) *calllog.Memory {
 	b.Helper()
 	key := fmt.Sprint(funcs, depth)
 	if benchLogs[key] == nil {

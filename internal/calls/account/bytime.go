@@ -7,7 +7,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // ThreadStep is a step and the thread that did it.
@@ -22,7 +22,7 @@ type ThreadStep struct {
 // thread. The memory of a step is used again for the next. It holds one batch of each
 // thread, and returns what Run would say of the threads but their slowest calls through
 // done, which may be nil. Errors as of Replay.All.
-func ByTime(ctx context.Context, log trace.Log, opt Options, done func(*Result)) iter.Seq2[*ThreadStep, error] {
+func ByTime(ctx context.Context, log calllog.Log, opt Options, done func(*Result)) iter.Seq2[*ThreadStep, error] {
 	return func(yield func(*ThreadStep, error) bool) {
 		var h stepHeads
 		var all []*stepHead
@@ -34,7 +34,7 @@ func ByTime(ctx context.Context, log trace.Log, opt Options, done func(*Result))
 		res := &Result{}
 		// ok puts the error of a thread where it belongs, and reports whether to go on.
 		ok := func(err error) bool {
-			d := (*trace.Damage)(nil)
+			d := (*calllog.Damage)(nil)
 			if errors.As(err, &d) {
 				res.Damage = append(res.Damage, d)
 			}
@@ -109,7 +109,7 @@ func (x *stepHead) advance() (err error) {
 		x.next, x.hasNext = *s, true
 		x.next.Call.Args = slices.Clone(s.Call.Args)
 		if p := s.Payload; p != nil {
-			x.next.Payload = &trace.Payload{Args: slices.Clone(p.Args), Data: slices.Clone(p.Data), Type: p.Type}
+			x.next.Payload = &calllog.Payload{Args: slices.Clone(p.Args), Data: slices.Clone(p.Data), Type: p.Type}
 		}
 		break
 	}

@@ -4,20 +4,20 @@ import (
 	"context"
 	"iter"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Replay gives the calls of one thread one by one, in memory that depends on the
 // depth of its stack and on the number of its stacks only.
 type Replay struct {
-	log trace.Log
+	log calllog.Log
 	r   *replayer
 }
 
 // NewReplay prepares a replay of a thread. Options as for Run, except those of
 // what only Run gives.
-func NewReplay(log trace.Log, thread int, opt Options) *Replay {
+func NewReplay(log calllog.Log, thread int, opt Options) *Replay {
 	opt.Slowest = 0
 	if opt.Memory > 0 {
 		opt.room = max(minRoom, int(opt.Memory/calltrie.NodeBytes))
@@ -54,7 +54,7 @@ func (p *Replay) run(ctx context.Context, yield func(*Call, error) bool) error {
 		r.damage = r.damage[:0]
 	}
 	defer damaged()
-	return eachBatch(ctx, p.log, r.thread, 0, p.log.Threads()[r.thread].Parts, &r.damage, func(b *trace.Batch) bool {
+	return eachBatch(ctx, p.log, r.thread, 0, p.log.Threads()[r.thread].Parts, &r.damage, func(b *calllog.Batch) bool {
 		damaged()
 		r.batch(b, 0)
 		return !r.stopped
@@ -71,6 +71,6 @@ func (p *Replay) Thread() Thread { return p.r.result(p.log.Threads()[p.r.thread]
 
 // Calls yields the calls of a thread, see Replay.All. The nodes are those that
 // Run gives, unless it folds stacks.
-func Calls(ctx context.Context, log trace.Log, thread int, opt Options) iter.Seq2[*Call, error] {
+func Calls(ctx context.Context, log calllog.Log, thread int, opt Options) iter.Seq2[*Call, error] {
 	return NewReplay(log, thread, opt).All(ctx)
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 	"sort"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // A segment is some parts of a thread that are replayed without knowing the stack
@@ -16,7 +16,7 @@ type segment struct {
 	chunks   []*chunk
 	budget   int  // pieces that it may still have
 	cut      bool // it is not whole: the chunks end before the parts do
-	damage   []*trace.Damage
+	damage   []*calllog.Damage
 	err      error
 }
 
@@ -57,7 +57,7 @@ type piece struct {
 	child uint64 // what calls from that level took that have ended
 	depth int    // frames of its deepest stack
 	// The underflow that ended it; the last piece has none.
-	fn     trace.FuncID
+	fn     calllog.FuncID
 	how    End
 	at     uint64 // its time
 	before uint64 // time of the event before it
@@ -68,12 +68,12 @@ type piece struct {
 	// what it called: c.follows was set when it was entered. Resumed: it has ended at time at, and what
 	// comes next is called from the level of the unknown stack.
 	following, resumed bool
-	follower           trace.FuncID
+	follower           calllog.FuncID
 	since              uint64
 }
 
 // replaySegment replays some parts of a thread from an unknown stack.
-func replaySegment(ctx context.Context, log trace.Log, thread, from, to int, opt Options) *segment {
+func replaySegment(ctx context.Context, log calllog.Log, thread, from, to int, opt Options) *segment {
 	s := &segment{from: from, to: to}
 	c := newChunk(s, newReplayer(log, thread, opt))
 	s.budget = c.r.opt.pieces
@@ -85,7 +85,7 @@ func replaySegment(ctx context.Context, log trace.Log, thread, from, to int, opt
 		}
 		return r
 	}
-	s.err = eachBatch(ctx, log, thread, from, to, &s.damage, func(b *trace.Batch) bool {
+	s.err = eachBatch(ctx, log, thread, from, to, &s.damage, func(b *calllog.Batch) bool {
 		for at := 0; ; {
 			before := c.r.stats.Events
 			if before == 0 && at < len(b.Events) {
@@ -139,7 +139,7 @@ func (c *chunk) end() *piece {
 }
 
 // nowhere is an exit of a function that was not entered within the chunk.
-func (c *chunk) nowhere(r *replayer, fn trace.FuncID, t uint64, how End) {
+func (c *chunk) nowhere(r *replayer, fn calllog.FuncID, t uint64, how End) {
 	if len(r.stack) > 0 || c.of.budget == 0 && r.stats.Events > 1 {
 		c.leave(r, t)
 		if how == Tail {
@@ -319,8 +319,8 @@ func (r *replayer) takeFrames(l *replayer, where []calltrie.NodeID, enters uint6
 }
 
 // rest replays what comes in a segment after so many events.
-func (r *replayer) rest(ctx context.Context, log trace.Log, s *segment, after uint64) error {
-	return eachBatch(ctx, log, r.thread, s.from, s.to, &r.damage, func(b *trace.Batch) bool {
+func (r *replayer) rest(ctx context.Context, log calllog.Log, s *segment, after uint64) error {
+	return eachBatch(ctx, log, r.thread, s.from, s.to, &r.damage, func(b *calllog.Batch) bool {
 		n := uint64(len(b.Events))
 		if after > 0 && after >= n {
 			after -= n

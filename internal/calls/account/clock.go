@@ -3,15 +3,15 @@ package account
 import (
 	"math/bits"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
-// ticker converts ticks to nanoseconds as trace.Clock.Nanoseconds does, without
+// ticker converts ticks to nanoseconds as calllog.Clock.Nanoseconds does, without
 // a division: the whole part of nanoseconds per tick and the fraction of it are
 // multiplied apart, the fraction as a part of 2^64, and what that leaves is put
 // right by the remainder.
 type ticker struct {
-	clock    trace.Clock
+	clock    calllog.Clock
 	identity bool
 	whole    uint64
 	part     uint64 // second%Hz
@@ -19,7 +19,7 @@ type ticker struct {
 	limit    uint64 // ticks from which on the result does not fit
 }
 
-func newTicker(c trace.Clock) ticker {
+func newTicker(c calllog.Clock) ticker {
 	const second = 1e9
 	t := ticker{clock: c, identity: c.Hz == 0 || c.Hz == second, limit: 1<<64 - 1}
 	if t.identity {

@@ -1,19 +1,19 @@
 package account
 
 import (
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Outside is the caller of the functions that threads begin in. No log has it:
 // it would be function 2^24-1 of object 255.
-const Outside = ^trace.FuncID(0)
+const Outside = ^calllog.FuncID(0)
 
 // Edge is what the calls of a function by another cost, on whatever stack. A
 // function that calls itself directly has an edge to itself. The Total of an
 // edge leaves out its calls below calls of the same edge.
 type Edge struct {
-	Caller, Callee trace.FuncID
+	Caller, Callee calllog.FuncID
 	Costs
 }
 
@@ -29,7 +29,7 @@ func Edges(t *calltrie.Trie) []Edge {
 	})
 	list := make([]Edge, len(groups))
 	for i, g := range groups {
-		list[i] = Edge{trace.FuncID(g.key >> 32), trace.FuncID(g.key), NewCosts(&g.stats, g.outer)}
+		list[i] = Edge{calllog.FuncID(g.key >> 32), calllog.FuncID(g.key), NewCosts(&g.stats, g.outer)}
 	}
 	return list
 }

@@ -1,8 +1,8 @@
 package account
 
 import (
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // minRoom is how many nodes a thread may have, however little memory there is.
@@ -10,7 +10,7 @@ const minRoom = 1 << 10
 
 // rooms divides memory among threads by how much the log has of them, so that what comes
 // out does not depend on who is first. It returns how many nodes each may have, 0 for any.
-func rooms(threads []trace.Thread, memory int64) []int {
+func rooms(threads []calllog.Thread, memory int64) []int {
 	list := make([]int, len(threads))
 	if memory <= 0 {
 		return list

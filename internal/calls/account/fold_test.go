@@ -5,47 +5,47 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // randomStacks makes a log of so many random stacks, and calls of some stacks in between
 // that take more.
-func randomStacks(stacks, deep, threads int) *trace.Memory {
+func randomStacks(stacks, deep, threads int) *calllog.Memory {
 	rnd := rand.New(rand.NewPCG(3, 4))
-	m := &trace.Memory{About: trace.Info{Clock: trace.Clock{Hz: 1e9}}}
+	m := &calllog.Memory{About: calllog.Info{Clock: calllog.Clock{Hz: 1e9}}}
 	for thread := range threads {
-		var parts []trace.Part
+		var parts []calllog.Part
 		now := uint64(0)
 		for range stacks / threads {
-			var list []trace.Event
-			own := make([]trace.FuncID, deep)
+			var list []calllog.Event
+			own := make([]calllog.FuncID, deep)
 			for i := range own {
-				own[i] = trace.FuncID(1 + rnd.IntN(1000))
+				own[i] = calllog.FuncID(1 + rnd.IntN(1000))
 			}
 			wait := uint64(rnd.IntN(20))
 			if rnd.IntN(10) == 0 {
 				for i := range own {
-					own[i] = trace.FuncID(2000 + i)
+					own[i] = calllog.FuncID(2000 + i)
 				}
-				own[deep-1] += trace.FuncID(rnd.IntN(10))
+				own[deep-1] += calllog.FuncID(rnd.IntN(10))
 				wait = 1000
 			}
 			for _, fn := range own {
 				now += wait
-				list = append(list, trace.Event{Time: now, Func: fn, Kind: trace.Enter})
+				list = append(list, calllog.Event{Time: now, Func: fn, Kind: calllog.Enter})
 			}
 			for i := len(own) - 1; i >= 0; i-- {
 				now += wait
-				list = append(list, trace.Event{Time: now, Func: own[i], Kind: trace.Exit})
+				list = append(list, calllog.Event{Time: now, Func: own[i], Kind: calllog.Exit})
 			}
 			if n := len(parts); n > 0 && len(parts[n-1].Events) < 4096 {
 				parts[n-1].Events = append(parts[n-1].Events, list...)
 			} else {
-				parts = append(parts, trace.Part{Events: list})
+				parts = append(parts, calllog.Part{Events: list})
 			}
 		}
-		m.List = append(m.List, trace.Thread{TID: uint32(thread + 1)})
+		m.List = append(m.List, calllog.Thread{TID: uint32(thread + 1)})
 		m.Content = append(m.Content, parts)
 	}
 	return m

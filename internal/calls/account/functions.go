@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Costs are calls and what they cost, in the unit of the trie they are from.
@@ -45,7 +45,7 @@ func percentile(s *calltrie.Stats, q float64) uint64 {
 
 // Function is what the calls of a function cost, whoever made them.
 type Function struct {
-	Func trace.FuncID
+	Func calllog.FuncID
 	Costs
 }
 
@@ -55,7 +55,7 @@ func Functions(t *calltrie.Trie) []Function {
 	groups := groupNodes(t, func(n *calltrie.Node) uint64 { return uint64(n.Func) })
 	list := make([]Function, len(groups))
 	for i, g := range groups {
-		list[i] = Function{trace.FuncID(g.key), NewCosts(&g.stats, g.outer)}
+		list[i] = Function{calllog.FuncID(g.key), NewCosts(&g.stats, g.outer)}
 	}
 	return list
 }

@@ -7,14 +7,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/internal/calls/sketch"
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/internal/calls/quantile"
 )
 
 // A madeCall is a call of a made-up run.
 type madeCall struct {
-	stack           []trace.FuncID // from the outermost to the function itself
+	stack           []calllog.FuncID // from the outermost to the function itself
 	total, self     uint64
 	deduced, isOpen bool
 }
@@ -24,10 +24,10 @@ type madeCall struct {
 func makeCalls(t *rapid.T) []madeCall {
 	var calls []madeCall
 	left := rapid.IntRange(1, 300).Draw(t, "calls")
-	var run func(stack []trace.FuncID) uint64
-	run = func(stack []trace.FuncID) uint64 {
+	var run func(stack []calllog.FuncID) uint64
+	run = func(stack []calllog.FuncID) uint64 {
 		left--
-		stack = append(slices.Clone(stack), trace.FuncID(rapid.IntRange(1, 6).Draw(t, "func")))
+		stack = append(slices.Clone(stack), calllog.FuncID(rapid.IntRange(1, 6).Draw(t, "func")))
 		self := rapid.OneOf(rapid.Uint64Range(0, 50), rapid.Uint64Range(0, 1<<40)).Draw(t, "self")
 		total := self
 		for left > 0 && len(stack) < 12 && rapid.IntRange(0, 2).Draw(t, "more") > 0 {
@@ -106,7 +106,7 @@ func (y *tally) check(got *Costs) error {
 		// In a bucket the value may be anywhere: half of its 32nd part away
 		// from the middle.
 		off := max(p.got, p.want) - min(p.got, p.want)
-		if n <= sketch.Exact && off != 0 || float64(off) > 0.016*float64(p.want) {
+		if n <= quantile.Exact && off != 0 || float64(off) > 0.016*float64(p.want) {
 			return fmt.Errorf("percentile %d of %d calls, want %d", p.got, n, p.want)
 		}
 	}
@@ -117,7 +117,7 @@ func TestFunctions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		calls := makeCalls(t)
-		want := map[trace.FuncID]*tally{}
+		want := map[calllog.FuncID]*tally{}
 		for i := range calls {
 			c := &calls[i]
 			last := len(c.stack) - 1
@@ -146,8 +146,8 @@ func TestEdges(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		calls := makeCalls(t)
-		type pair [2]trace.FuncID
-		edge := func(stack []trace.FuncID, i int) pair {
+		type pair [2]calllog.FuncID
+		edge := func(stack []calllog.FuncID, i int) pair {
 			if i == 0 {
 				return pair{Outside, stack[0]}
 			}

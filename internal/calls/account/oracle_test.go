@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // naive replays a thread by the letter of the package's rules, with nothing that
@@ -28,7 +28,7 @@ type naive struct {
 }
 
 type naiveCall struct {
-	fn            trace.FuncID
+	fn            calllog.FuncID
 	id            int
 	start, inside uint64
 }
@@ -59,7 +59,7 @@ func (x *naive) closeTo(height int, now uint64) {
 	}
 }
 
-func (x *naive) exit(e trace.Event) {
+func (x *naive) exit(e calllog.Event) {
 	at := -1
 	for i, c := range x.stack {
 		if c.fn == e.Func {
@@ -69,7 +69,7 @@ func (x *naive) exit(e trace.Event) {
 	switch {
 	case at >= 0:
 		x.closeTo(at+1, e.Time)
-		x.close(e.Time, map[trace.Kind]End{trace.Exit: Returned, trace.TailExit: Tail}[e.Kind])
+		x.close(e.Time, map[calllog.Kind]End{calllog.Exit: Returned, calllog.TailExit: Tail}[e.Kind])
 		if at < x.border {
 			x.border = -1
 		}
@@ -85,9 +85,9 @@ func (x *naive) exit(e trace.Event) {
 	}
 }
 
-func (x *naive) run(parts []trace.Part) {
+func (x *naive) run(parts []calllog.Part) {
 	x.border = -1
-	exits, times := 0, map[trace.FuncID]int{}
+	exits, times := 0, map[calllog.FuncID]int{}
 	twice := false
 	for _, p := range parts {
 		for _, e := range p.Events {
@@ -160,7 +160,7 @@ func TestTicker(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		hz := rapid.OneOf(rapid.Uint64(), rapid.Uint64Range(0, 10e9), rapid.Just(uint64(1e9))).Draw(rt, "hz")
-		c := trace.Clock{Hz: hz}
+		c := calllog.Clock{Hz: hz}
 		tick := newTicker(c)
 		for _, v := range rapid.SliceOfN(rapid.Uint64(), 1, 20).Draw(rt, "ticks") {
 			if got, want := tick.time(v), c.Nanoseconds(v); got != want {
@@ -172,13 +172,13 @@ func TestTicker(t *testing.T) {
 
 // faulty is a log with something between its batches.
 type faulty struct {
-	*trace.Memory
+	*calllog.Memory
 	err error
 }
 
-func (f *faulty) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
-	return func(yield func(*trace.Batch, error) bool) {
-		var d *trace.Damage
+func (f *faulty) Batches(thread, from, to int) iter.Seq2[*calllog.Batch, error] {
+	return func(yield func(*calllog.Batch, error) bool) {
+		var d *calllog.Damage
 		for b, err := range f.Memory.Batches(thread, from, to) {
 			if !yield(nil, f.err) || !errors.As(f.err, &d) || !yield(b, err) {
 				return
@@ -189,7 +189,7 @@ func (f *faulty) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
 
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	damage := &trace.Damage{File: "x", What: "torn"}
+	damage := &calllog.Damage{File: "x", What: "torn"}
 	log := &faulty{memory(script("+a | +b -b | -a"), script("+a | -a | +a -a")), damage}
 	for _, workers := range []int{1, 3} {
 		res, err := Run(t.Context(), log, Options{Workers: workers, chunk: 8})

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Segments have so many bytes of a log, of 8 bytes an event mostly, so that putting
@@ -32,8 +32,8 @@ type line struct {
 // schedule hands the segments of all threads to workers, in order.
 type schedule struct {
 	ctx     context.Context
-	log     trace.Log
-	threads []trace.Thread
+	log     calllog.Log
+	threads []calllog.Thread
 	opt     Options
 	workers int
 
@@ -49,7 +49,7 @@ type schedule struct {
 }
 
 // runAll replays all threads.
-func runAll(ctx context.Context, log trace.Log, opt Options) ([]*replayer, error) {
+func runAll(ctx context.Context, log calllog.Log, opt Options) ([]*replayer, error) {
 	s := &schedule{ctx: ctx, log: log, threads: log.Threads(), opt: opt, workers: opt.Workers}
 	if s.workers <= 0 {
 		s.workers = runtime.GOMAXPROCS(0)
@@ -82,7 +82,7 @@ func runAll(ctx context.Context, log trace.Log, opt Options) ([]*replayer, error
 
 // cuts returns where to cut a thread: the parts that segments begin with, and the
 // number of all parts.
-func cuts(t trace.Thread, workers int, size int64) []int {
+func cuts(t calllog.Thread, workers int, size int64) []int {
 	if size <= 0 {
 		size = min(max(t.Bytes/int64(segmentsPerCore*workers), minSegment), maxSegment)
 	}
@@ -209,7 +209,7 @@ func (s *schedule) report(thread, from, to int) {
 }
 
 // take puts a segment on the stack, and what it left out.
-func (r *replayer) take(ctx context.Context, log trace.Log, s *segment) error {
+func (r *replayer) take(ctx context.Context, log calllog.Log, s *segment) error {
 	var events uint64
 	for _, c := range s.chunks {
 		if !c.fits(r) {
@@ -227,7 +227,7 @@ func (r *replayer) take(ctx context.Context, log trace.Log, s *segment) error {
 
 // conclude ends a thread that was replayed as a whole. If its enters piled up, it
 // is replayed once more to count them apart.
-func (r *replayer) conclude(ctx context.Context, log trace.Log) (*replayer, error) {
+func (r *replayer) conclude(ctx context.Context, log calllog.Log) (*replayer, error) {
 	if r.stats.Exits+r.stats.TailExits == 0 && r.stats.Enters > 1 {
 		again := newReplayer(log, r.thread, r.opt) // which has the room of the thread
 		if err := again.prescan(ctx, log); err != nil {

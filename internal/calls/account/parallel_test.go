@@ -8,38 +8,38 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // decode makes a thread of any bytes: mostly calls that nest, with what goes
 // wrong in real logs in between.
-func decode(data []byte) []trace.Part {
-	parts := []trace.Part{{}}
+func decode(data []byte) []calllog.Part {
+	parts := []calllog.Part{{}}
 	now := uint64(1000)
-	var open []trace.FuncID
+	var open []calllog.FuncID
 	for _, b := range data {
 		p := &parts[len(parts)-1]
 		op, arg := b&15, b>>4
-		fn := trace.FuncID(arg%5 + 1)
+		fn := calllog.FuncID(arg%5 + 1)
 		now += uint64(arg) * 3
-		e := trace.Event{Time: now, CPU: uint16(arg), Kind: trace.Enter, Func: fn}
+		e := calllog.Event{Time: now, CPU: uint16(arg), Kind: calllog.Enter, Func: fn}
 		switch {
 		case op < 5:
 			open = append(open, fn)
 		case op < 6:
-			e.Kind = trace.EnterArgs
-			p.Payloads = append(p.Payloads, trace.Payload{Args: []uint64{now, uint64(arg)}[:arg%3]})
+			e.Kind = calllog.EnterArgs
+			p.Payloads = append(p.Payloads, calllog.Payload{Args: []uint64{now, uint64(arg)}[:arg%3]})
 			e.Payload = uint32(len(p.Payloads))
 			open = append(open, fn)
 		case op < 11 && len(open) > 0:
-			e.Kind, e.Func = trace.Exit, open[len(open)-1]
+			e.Kind, e.Func = calllog.Exit, open[len(open)-1]
 			if op == 10 {
-				e.Kind = trace.TailExit
+				e.Kind = calllog.TailExit
 			}
 			open = open[:len(open)-1]
 		case op < 12: // exit of anything
-			e.Kind = trace.Exit
+			e.Kind = calllog.Exit
 		case op == 12: // calls end without an exit
 			open = open[:max(0, len(open)-int(arg%4))]
 			continue
@@ -47,13 +47,13 @@ func decode(data []byte) []trace.Part {
 			now -= uint64(arg) * 20
 			continue
 		case op == 14:
-			parts = append(parts, trace.Part{Break: arg&1 != 0})
+			parts = append(parts, calllog.Part{Break: arg&1 != 0})
 			if arg&6 == 6 { // lost events
 				open = append(open[:len(open)/2], fn)
 			}
 			continue
 		default:
-			e.Kind, e.Func = trace.Custom+trace.Kind(arg&1), 0
+			e.Kind, e.Func = calllog.Custom+calllog.Kind(arg&1), 0
 		}
 		p.Events = append(p.Events, e)
 	}
@@ -62,7 +62,7 @@ func decode(data []byte) []trace.Part {
 
 // replayWith replays a thread in chunks that begin at the given parts, none with
 // its stack known.
-func replayWith(tb testing.TB, log trace.Log, cuts []int, opt Options) *replayer {
+func replayWith(tb testing.TB, log calllog.Log, cuts []int, opt Options) *replayer {
 	tb.Helper()
 	ctx := tb.Context()
 	r := newReplayer(log, 0, opt)
@@ -111,7 +111,7 @@ func drawOptions(t *rapid.T) Options {
 	}
 }
 
-func drawParts(t *rapid.T) []trace.Part {
+func drawParts(t *rapid.T) []calllog.Part {
 	one := rapid.Byte()
 	if rapid.Bool().Draw(t, "mostly tail exits and new parts") {
 		one = rapid.Custom(func(t *rapid.T) byte {
@@ -181,7 +181,7 @@ func sums(s *Stats, trie *calltrie.Trie, busy uint64, opt Options) error {
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		var threads [][]trace.Part
+		var threads [][]calllog.Part
 		for range rapid.IntRange(0, 4).Draw(rt, "threads") {
 			threads = append(threads, drawParts(rt))
 		}

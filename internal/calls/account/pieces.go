@@ -6,15 +6,15 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Pieces is a thread that can be replayed from places in its middle, so that a few of
 // its calls are found without reading all of it. It has the stack at each place, and the
 // calls that were open there, each once; all others are within a piece.
 type Pieces struct {
-	log    trace.Log
+	log    calllog.Log
 	thread int
 	opt    Options
 	flat   bool
@@ -61,11 +61,11 @@ const (
 
 // NewPieces replays a thread once. With Options.TailCalls it has one piece: where such
 // calls stand depends on more than the stack. Damage is skipped.
-func NewPieces(ctx context.Context, log trace.Log, thread int, opt Options) (*Pieces, error) {
+func NewPieces(ctx context.Context, log calllog.Log, thread int, opt Options) (*Pieces, error) {
 	return newPieces(ctx, log, thread, opt, pieceParts(log.Threads()[thread], opt))
 }
 
-func newPieces(ctx context.Context, log trace.Log, thread int, opt Options, step int) (*Pieces, error) {
+func newPieces(ctx context.Context, log calllog.Log, thread int, opt Options, step int) (*Pieces, error) {
 	opt.Slowest, opt.MaxNodes, opt.CallsOnly = 0, placeNodes, true
 	r := newReplayer(log, thread, opt)
 	if err := r.prescan(ctx, log); err != nil {
@@ -109,7 +109,7 @@ func newPieces(ctx context.Context, log trace.Log, thread int, opt Options, step
 }
 
 // pieceParts returns how many parts of a thread a piece has.
-func pieceParts(t trace.Thread, opt Options) int {
+func pieceParts(t calllog.Thread, opt Options) int {
 	if opt.TailCalls != nil || t.Bytes <= 0 {
 		return max(1, t.Parts)
 	}
@@ -177,7 +177,7 @@ func (p *Pieces) replay(ctx context.Context, x *Piece, last bool, begin func(*ca
 		}
 		return more
 	}
-	err := eachBatch(ctx, p.log, p.thread, x.from, x.to, &r.damage, func(b *trace.Batch) bool {
+	err := eachBatch(ctx, p.log, p.thread, x.from, x.to, &r.damage, func(b *calllog.Batch) bool {
 		r.batch(b, 0)
 		return more
 	})

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // RunRecursive is Run of the calls that are of recursion: those within a call of the same
 // function, and those that have such calls within them. A trie has one node for the outer calls
 // of each function, and one below for the calls within them. What was met in the log is
 // that of all calls.
-func RunRecursive(ctx context.Context, log trace.Log, opt Options) (*Result, error) {
+func RunRecursive(ctx context.Context, log calllog.Log, opt Options) (*Result, error) {
 	res := &Result{}
 	done := int64(0)
 	for i, about := range log.Threads() {
@@ -20,10 +20,10 @@ func RunRecursive(ctx context.Context, log trace.Log, opt Options) (*Result, err
 		kept := calltrie.New()
 		kept.SetLimit(r.r.opt.MaxNodes)
 		outer := &outermost{trie: r.Trie()}
-		within := make(map[trace.FuncID]bool) // functions that were called within a call that is open
+		within := make(map[calllog.FuncID]bool) // functions that were called within a call that is open
 		busy := uint64(0)
 		for c, err := range r.All(ctx) {
-			if damage := (*trace.Damage)(nil); errors.As(err, &damage) {
+			if damage := (*calllog.Damage)(nil); errors.As(err, &damage) {
 				res.Damage = append(res.Damage, damage)
 				continue
 			}

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // TestRecursive: of the calls that are of recursion, none is left out and no other is in.
@@ -37,7 +37,7 @@ func TestRecursive(t *testing.T) {
 				}
 			}
 		}
-		want := make(map[trace.FuncID][2]uint64)
+		want := make(map[calllog.FuncID][2]uint64)
 		for id := range recursive {
 			c := all[id]
 			if opt.DropOpen && c.End == Open {
@@ -50,11 +50,11 @@ func TestRecursive(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		got := make(map[trace.FuncID][2]uint64)
+		got := make(map[calllog.FuncID][2]uint64)
 		for _, f := range Functions(res.Merged()) {
 			got[f.Func] = [2]uint64{f.Calls, f.TotalRaw}
 		}
-		keys := func(m map[trace.FuncID][2]uint64) (list []string) {
+		keys := func(m map[calllog.FuncID][2]uint64) (list []string) {
 			for fn, n := range m {
 				list = append(list, fmt.Sprint(fn, n))
 			}

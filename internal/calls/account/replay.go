@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // frame is a call that has not ended.
@@ -18,7 +18,7 @@ type frame struct {
 	id    uint64
 	node  calltrie.NodeID
 	at    calltrie.Place // of its next call
-	fn    trace.FuncID
+	fn    calllog.FuncID
 	args  uint32 // where its arguments begin in replayer.args
 	cpu   uint16
 	// tailed: it ended by a jump to the call above it. inferred: so did its caller.
@@ -45,7 +45,7 @@ type replayer struct {
 	// they get too many, open counts the frames of each function.
 	looked int
 	tails  *tails // nil: tail calls stand as they are recorded
-	open   map[trace.FuncID]int
+	open   map[calllog.FuncID]int
 
 	// border is the height of the stack where a block began, as long as no exit
 	// has told whether the frames below are still what is open; or settled, or
@@ -57,7 +57,7 @@ type replayer struct {
 	first, most uint64 // least and greatest time; most does not include last
 	busy        uint64
 	slow        slowest
-	damage      []*trace.Damage
+	damage      []*calllog.Damage
 
 	// emit, if not nil, gets every call. Once it returned false it gets no more.
 	emit    func(*Call) bool
@@ -75,7 +75,7 @@ const (
 	inherited = -2 // of a chunk: as it was before
 )
 
-func newReplayer(log trace.Log, thread int, opt Options) *replayer {
+func newReplayer(log calllog.Log, thread int, opt Options) *replayer {
 	if opt.MaxNodes <= 0 {
 		opt.MaxNodes = defaultMaxNodes
 	}
@@ -93,7 +93,7 @@ func newReplayer(log trace.Log, thread int, opt Options) *replayer {
 }
 
 // result returns what came of the thread.
-func (r *replayer) result(t trace.Thread) Thread {
+func (r *replayer) result(t calllog.Thread) Thread {
 	th := Thread{Thread: t, Trie: r.trie, Stats: r.stats, Busy: r.busy}
 	if r.stats.Events > 0 {
 		th.First, th.Last = r.first, max(r.most, r.last)
@@ -104,14 +104,14 @@ func (r *replayer) result(t trace.Thread) Thread {
 // eachBatch calls do with the batches of some parts of a thread until it returns
 // false, and collects the damage between them, up to maxDamage places. It returns
 // the first error that is not damage.
-func eachBatch(ctx context.Context, log trace.Log, thread, from, to int,
-	damage *[]*trace.Damage, do func(*trace.Batch) bool,
+func eachBatch(ctx context.Context, log calllog.Log, thread, from, to int,
+	damage *[]*calllog.Damage, do func(*calllog.Batch) bool,
 ) error {
 	for b, err := range log.Batches(thread, from, to) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		var d *trace.Damage
+		var d *calllog.Damage
 		switch {
 		case errors.As(err, &d):
 			if len(*damage) < maxDamage {
@@ -128,11 +128,11 @@ func eachBatch(ctx context.Context, log trace.Log, thread, from, to int,
 
 // prescan finds out whether the thread is one whose enters pile up: it has no
 // exit, and a function is entered twice, or more functions than a stack can have. Usually the first events tell.
-func (r *replayer) prescan(ctx context.Context, log trace.Log) error {
-	seen := map[trace.FuncID]bool{}
+func (r *replayer) prescan(ctx context.Context, log calllog.Log) error {
+	seen := map[calllog.FuncID]bool{}
 	exit, twice := false, false
-	var ignored []*trace.Damage
-	err := eachBatch(ctx, log, r.thread, 0, log.Threads()[r.thread].Parts, &ignored, func(b *trace.Batch) bool {
+	var ignored []*calllog.Damage
+	err := eachBatch(ctx, log, r.thread, 0, log.Threads()[r.thread].Parts, &ignored, func(b *calllog.Batch) bool {
 		for i := range b.Events {
 			switch e := &b.Events[i]; {
 			case e.Kind.IsExit():
@@ -152,8 +152,8 @@ func (r *replayer) prescan(ctx context.Context, log trace.Log) error {
 }
 
 // run replays some parts of the thread.
-func (r *replayer) run(ctx context.Context, log trace.Log, from, to int) error {
-	return eachBatch(ctx, log, r.thread, from, to, &r.damage, func(b *trace.Batch) bool {
+func (r *replayer) run(ctx context.Context, log calllog.Log, from, to int) error {
+	return eachBatch(ctx, log, r.thread, from, to, &r.damage, func(b *calllog.Batch) bool {
 		r.batch(b, 0)
 		return true
 	})
@@ -161,7 +161,7 @@ func (r *replayer) run(ctx context.Context, log trace.Log, from, to int) error {
 
 // batch replays the events of b from the given one on. Where tail calls are told, an exit is
 // held back until the next event says whether it was one.
-func (r *replayer) batch(b *trace.Batch, from int) {
+func (r *replayer) batch(b *calllog.Batch, from int) {
 	if b.Break && from == 0 {
 		r.settle()
 		r.border = len(r.stack)
@@ -174,20 +174,20 @@ func (r *replayer) batch(b *trace.Batch, from int) {
 		}
 		r.stats.Events++
 		switch e.Kind {
-		case trace.Enter:
+		case calllog.Enter:
 			r.begins(e, t, nil)
-		case trace.EnterArgs:
+		case calllog.EnterArgs:
 			r.begins(e, t, argsOf(b, e))
-		case trace.Exit:
+		case calllog.Exit:
 			r.stats.Exits++
 			r.ends(e.Func, t, Returned)
-		case trace.TailExit:
+		case calllog.TailExit:
 			r.stats.TailExits++
 			r.ends(e.Func, t, Tail)
-		case trace.Custom:
+		case calllog.Custom:
 			r.stats.CustomEvents++
 			r.settle()
-		case trace.Typed:
+		case calllog.Typed:
 			r.stats.TypedEvents++
 			r.settle()
 		}
@@ -199,7 +199,7 @@ func (r *replayer) batch(b *trace.Batch, from int) {
 }
 
 // begins and ends replay an event by the rule of tail calls in force.
-func (r *replayer) begins(e *trace.Event, t uint64, args []uint64) {
+func (r *replayer) begins(e *calllog.Event, t uint64, args []uint64) {
 	if r.tails != nil {
 		r.tailedEnter(e, t, args)
 		return
@@ -207,7 +207,7 @@ func (r *replayer) begins(e *trace.Event, t uint64, args []uint64) {
 	r.enter(e, t, args)
 }
 
-func (r *replayer) ends(fn trace.FuncID, t uint64, how End) {
+func (r *replayer) ends(fn calllog.FuncID, t uint64, how End) {
 	if r.tails != nil {
 		r.tailedExit(fn, t, how)
 		return
@@ -215,7 +215,7 @@ func (r *replayer) ends(fn trace.FuncID, t uint64, how End) {
 	r.exit(fn, t, how)
 }
 
-func argsOf(b *trace.Batch, e *trace.Event) []uint64 {
+func argsOf(b *calllog.Batch, e *calllog.Event) []uint64 {
 	if e.Payload == 0 || int(e.Payload) > len(b.Payloads) {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (r *replayer) turn(t uint64) {
 	r.first = min(r.first, t)
 }
 
-func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
+func (r *replayer) enter(e *calllog.Event, t uint64, args []uint64) {
 	r.stats.Enters++
 	n := len(r.stack)
 	if n >= r.opt.depth {
@@ -277,7 +277,7 @@ func (r *replayer) enter(e *trace.Event, t uint64, args []uint64) {
 }
 
 // exit ends a call of fn by the rules of the package.
-func (r *replayer) exit(fn trace.FuncID, t uint64, how End) {
+func (r *replayer) exit(fn calllog.FuncID, t uint64, how End) {
 	if r.onTop(fn) || r.reach(fn, t, how) {
 		r.leave(t, how)
 	}
@@ -292,14 +292,14 @@ func (r *replayer) leave(t uint64, how End) {
 }
 
 // onTop reports whether the innermost call is one of fn.
-func (r *replayer) onTop(fn trace.FuncID) bool {
+func (r *replayer) onTop(fn calllog.FuncID) bool {
 	n := len(r.stack)
 	return n > 0 && r.stack[n-1].fn == fn && r.over == 0
 }
 
 // reach makes an exit of fn that is not on top be one of the call on top, or reports
 // that it is of none.
-func (r *replayer) reach(fn trace.FuncID, t uint64, how End) bool {
+func (r *replayer) reach(fn calllog.FuncID, t uint64, how End) bool {
 	if r.over > 0 {
 		r.over--
 		return false
@@ -313,7 +313,7 @@ func (r *replayer) reach(fn trace.FuncID, t uint64, how End) bool {
 
 // unwind closes the frames above the innermost one of fn and reports whether
 // there is one.
-func (r *replayer) unwind(fn trace.FuncID, t uint64) bool {
+func (r *replayer) unwind(fn calllog.FuncID, t uint64) bool {
 	if r.open != nil && r.open[fn] == 0 {
 		return false
 	}
@@ -325,7 +325,7 @@ func (r *replayer) unwind(fn trace.FuncID, t uint64) bool {
 	}
 	// Looking for millions of orphans on a deep stack would take for ever.
 	if r.looked += len(r.stack); r.looked > r.opt.looked && r.open == nil {
-		r.open = make(map[trace.FuncID]int)
+		r.open = make(map[calllog.FuncID]int)
 		for i := range r.stack {
 			if !r.stack[i].tailed {
 				r.open[r.stack[i].fn]++
@@ -347,7 +347,7 @@ func (r *replayer) deduce(height int, t uint64) {
 }
 
 // nowhere is an exit of a function that is not on the stack.
-func (r *replayer) nowhere(fn trace.FuncID, t uint64, how End) {
+func (r *replayer) nowhere(fn calllog.FuncID, t uint64, how End) {
 	if r.chunk != nil {
 		r.chunk.nowhere(r, fn, t, how)
 		return

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // What is what a Step tells.
@@ -28,8 +28,8 @@ type Step struct {
 	// the depth, the start, the arguments and the CPU; of an event the CPU.
 	Call Call
 	// Kind and Payload are of an event. Payload may be nil.
-	Kind    trace.Kind
-	Payload *trace.Payload
+	Kind    calllog.Kind
+	Payload *calllog.Payload
 }
 
 // Steps yields what the thread did, in order: the calls of All, each when it
@@ -61,7 +61,7 @@ func (p *Replay) Steps(ctx context.Context) iter.Seq2[*Step, error] {
 }
 
 // stillOpen returns the ids of the calls that are open when a thread's events end.
-func stillOpen(ctx context.Context, log trace.Log, thread int, opt Options) (map[uint64]bool, error) {
+func stillOpen(ctx context.Context, log calllog.Log, thread int, opt Options) (map[uint64]bool, error) {
 	r := newReplayer(log, thread, opt)
 	if err := r.prescan(ctx, log); err != nil {
 		return nil, err
@@ -89,13 +89,13 @@ type stepper struct {
 	args  []uint64 // of the event
 }
 
-func (s *stepper) run(ctx context.Context, log trace.Log) error {
+func (s *stepper) run(ctx context.Context, log calllog.Log) error {
 	r := s.r
 	if err := r.prescan(ctx, log); err != nil {
 		return err
 	}
 	defer s.damaged()
-	return eachBatch(ctx, log, r.thread, 0, log.Threads()[r.thread].Parts, &r.damage, func(b *trace.Batch) bool {
+	return eachBatch(ctx, log, r.thread, 0, log.Threads()[r.thread].Parts, &r.damage, func(b *calllog.Batch) bool {
 		s.damaged()
 		if len(b.Events) == 0 {
 			r.batch(b, 0) // a block may begin all the same
@@ -115,17 +115,17 @@ func (s *stepper) damaged() {
 	s.r.damage = s.r.damage[:0]
 }
 
-func (s *stepper) event(b *trace.Batch, i int) {
+func (s *stepper) event(b *calllog.Batch, i int) {
 	r, e := s.r, &b.Events[i]
 	s.args = argsOf(b, e)
-	one := trace.Batch{Events: b.Events[i : i+1], Payloads: b.Payloads, Break: b.Break && i == 0}
+	one := calllog.Batch{Events: b.Events[i : i+1], Payloads: b.Payloads, Break: b.Break && i == 0}
 	r.batch(&one, 0)
 	switch {
 	case e.Kind.IsEnter():
 		if n := len(r.stack); n > 0 && r.stack[n-1].id == r.stats.Enters && s.began < r.stats.Enters {
 			s.begins(&r.stack[n-1], n)
 		}
-	case e.Kind == trace.Custom || e.Kind == trace.Typed:
+	case e.Kind == calllog.Custom || e.Kind == calllog.Typed:
 		s.step = Step{What: Happened, Kind: e.Kind, Call: Call{CPU: e.CPU}}
 		if n := e.Payload; n != 0 && int(n) <= len(b.Payloads) {
 			s.step.Payload = &b.Payloads[n-1]

@@ -9,26 +9,26 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // drawThread draws the events of a thread: mostly calls that return, and all
 // that real logs do besides.
-func drawThread(t *rapid.T, backwards bool) *trace.Memory {
-	var parts []trace.Part
+func drawThread(t *rapid.T, backwards bool) *calllog.Memory {
+	var parts []calllog.Part
 	now := uint64(1795176873250907427)
 	for range rapid.IntRange(0, 4).Draw(t, "parts") {
-		p := trace.Part{Break: rapid.Bool().Draw(t, "break")}
+		p := calllog.Part{Break: rapid.Bool().Draw(t, "break")}
 		for range rapid.IntRange(0, 30).Draw(t, "events") {
-			e := trace.Event{
-				Kind: rapid.SampledFrom([]trace.Kind{
-					trace.Enter, trace.Enter, trace.Enter, trace.Exit, trace.Exit, trace.Exit,
-					trace.TailExit, trace.EnterArgs, trace.Custom, trace.Typed,
+			e := calllog.Event{
+				Kind: rapid.SampledFrom([]calllog.Kind{
+					calllog.Enter, calllog.Enter, calllog.Enter, calllog.Exit, calllog.Exit, calllog.Exit,
+					calllog.TailExit, calllog.EnterArgs, calllog.Custom, calllog.Typed,
 				}).Draw(t, "kind"),
-				Func: trace.FuncID(rapid.IntRange(1, 3).Draw(t, "func")),
+				Func: calllog.FuncID(rapid.IntRange(1, 3).Draw(t, "func")),
 			}
-			if e.Kind > trace.TailExit {
-				p.Payloads = append(p.Payloads, trace.Payload{Args: []uint64{now}, Data: []byte("x")})
+			if e.Kind > calllog.TailExit {
+				p.Payloads = append(p.Payloads, calllog.Payload{Args: []uint64{now}, Data: []byte("x")})
 				e.Payload = uint32(len(p.Payloads))
 			}
 			now += uint64(rapid.IntRange(0, 3).Draw(t, "delta"))
@@ -40,9 +40,9 @@ func drawThread(t *rapid.T, backwards bool) *trace.Memory {
 		}
 		parts = append(parts, p)
 	}
-	return &trace.Memory{
-		About: trace.Info{Clock: trace.Clock{Hz: 1e9}},
-		List:  []trace.Thread{{PID: 1, TID: 1}}, Content: [][]trace.Part{parts},
+	return &calllog.Memory{
+		About: calllog.Info{Clock: calllog.Clock{Hz: 1e9}},
+		List:  []calllog.Thread{{PID: 1, TID: 1}}, Content: [][]calllog.Part{parts},
 	}
 }
 
@@ -114,25 +114,25 @@ func TestSteps(t *testing.T) {
 }
 
 // damagedLog is a log with a broken place behind its events.
-type damagedLog struct{ *trace.Memory }
+type damagedLog struct{ *calllog.Memory }
 
-func (d damagedLog) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
-	return func(yield func(*trace.Batch, error) bool) {
+func (d damagedLog) Batches(thread, from, to int) iter.Seq2[*calllog.Batch, error] {
+	return func(yield func(*calllog.Batch, error) bool) {
 		for b, err := range d.Memory.Batches(thread, from, to) {
 			if !yield(b, err) {
 				return
 			}
 		}
-		yield(nil, &trace.Damage{What: "cut"})
+		yield(nil, &calllog.Damage{What: "cut"})
 	}
 }
 
 func TestStepsDamage(t *testing.T) {
 	t.Parallel()
-	log := &trace.Memory{List: []trace.Thread{{TID: 1}}, Content: [][]trace.Part{{{Events: []trace.Event{{Func: 1}, {Kind: trace.Exit, Func: 1, Time: 5}}}}}}
+	log := &calllog.Memory{List: []calllog.Thread{{TID: 1}}, Content: [][]calllog.Part{{{Events: []calllog.Event{{Func: 1}, {Kind: calllog.Exit, Func: 1, Time: 5}}}}}}
 	steps, damage := 0, 0
 	for _, err := range NewReplay(damagedLog{log}, 0, Options{}).Steps(context.Background()) {
-		var d *trace.Damage
+		var d *calllog.Damage
 		switch {
 		case errors.As(err, &d):
 			damage++

@@ -6,34 +6,34 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // script makes a thread of words: "+a" enters a, "-a" leaves it, "~a" leaves it
 // by a tail exit, "(a" enters it with the argument 7, "!" is a custom event, "?"
 // a typed one, "|" begins a part, "||" one before which events may be missing.
 // Each event is 10 ticks after the one before; "@5" sets the time of the next.
-func script(text string) []trace.Part {
-	kinds := map[byte]trace.Kind{
-		'+': trace.Enter, '-': trace.Exit, '~': trace.TailExit, '(': trace.EnterArgs, '!': trace.Custom, '?': trace.Typed,
+func script(text string) []calllog.Part {
+	kinds := map[byte]calllog.Kind{
+		'+': calllog.Enter, '-': calllog.Exit, '~': calllog.TailExit, '(': calllog.EnterArgs, '!': calllog.Custom, '?': calllog.Typed,
 	}
-	parts := []trace.Part{{}}
+	parts := []calllog.Part{{}}
 	now := uint64(100)
 	for _, word := range strings.Fields(text) {
 		p := &parts[len(parts)-1]
 		switch {
 		case word == "|" || word == "||":
-			parts = append(parts, trace.Part{Break: word == "||"})
+			parts = append(parts, calllog.Part{Break: word == "||"})
 		case word[0] == '@':
 			fmt.Sscan(word[1:], &now)
 		default:
-			e := trace.Event{Time: now, Kind: kinds[word[0]], CPU: 3}
+			e := calllog.Event{Time: now, Kind: kinds[word[0]], CPU: 3}
 			if len(word) > 1 {
-				e.Func = trace.FuncID(word[1])
+				e.Func = calllog.FuncID(word[1])
 			}
-			if e.Kind == trace.EnterArgs {
-				p.Payloads = append(p.Payloads, trace.Payload{Args: []uint64{7}})
+			if e.Kind == calllog.EnterArgs {
+				p.Payloads = append(p.Payloads, calllog.Payload{Args: []uint64{7}})
 				e.Payload = uint32(len(p.Payloads))
 			}
 			p.Events = append(p.Events, e)
@@ -43,10 +43,10 @@ func script(text string) []trace.Part {
 	return parts
 }
 
-func memory(threads ...[]trace.Part) *trace.Memory {
-	m := &trace.Memory{}
+func memory(threads ...[]calllog.Part) *calllog.Memory {
+	m := &calllog.Memory{}
 	for i, parts := range threads {
-		m.List = append(m.List, trace.Thread{PID: 1, TID: uint32(i + 1)})
+		m.List = append(m.List, calllog.Thread{PID: 1, TID: uint32(i + 1)})
 		m.Content = append(m.Content, parts)
 	}
 	return m
@@ -253,22 +253,22 @@ func TestOrphansBelowMany(t *testing.T) {
 }
 
 // orphansBelow are calls that stay open, and below them orphaned exits.
-func orphansBelow(deep, orphans int) (parts []trace.Part) {
-	add := func(k trace.Kind, f trace.FuncID) {
+func orphansBelow(deep, orphans int) (parts []calllog.Part) {
+	add := func(k calllog.Kind, f calllog.FuncID) {
 		if n := len(parts); n == 0 || len(parts[n-1].Events) == 1000 {
-			parts = append(parts, trace.Part{})
+			parts = append(parts, calllog.Part{})
 		}
 		p := &parts[len(parts)-1]
-		p.Events = append(p.Events, trace.Event{Time: uint64(len(parts)), Kind: k, Func: f})
+		p.Events = append(p.Events, calllog.Event{Time: uint64(len(parts)), Kind: k, Func: f})
 	}
 	for i := range deep {
-		add(trace.Enter, trace.FuncID(1+i%7))
+		add(calllog.Enter, calllog.FuncID(1+i%7))
 	}
 	for i := range orphans {
-		add(trace.Enter, 9)
-		add(trace.Exit, trace.FuncID(10+i%3))
-		add(trace.Exit, 9)
+		add(calllog.Enter, 9)
+		add(calllog.Exit, calllog.FuncID(10+i%3))
+		add(calllog.Exit, 9)
 	}
-	add(trace.Exit, 1)
+	add(calllog.Exit, 1)
 	return parts
 }

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // wholeCall is a call of the whole log, with what decides whether it is wanted.
@@ -25,7 +25,7 @@ func TestSelect(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		parts := drawParts(rt)
 		opt := Options{UpperBound: rapid.Bool().Draw(rt, "upper")}
-		want := trace.Selection{Depth: rapid.IntRange(0, 3).Draw(rt, "depth")}
+		want := calllog.Selection{Depth: rapid.IntRange(0, 3).Draw(rt, "depth")}
 		if rapid.Bool().Draw(rt, "steady") {
 			last := steady(parts)
 			want.Longer = rapid.Uint64Range(0, 6).Draw(rt, "longer")
@@ -38,12 +38,12 @@ func TestSelect(t *testing.T) {
 			opt.DropOpen = rapid.Bool().Draw(rt, "drop")
 		}
 		if rapid.Bool().Draw(rt, "within some") {
-			fn := trace.FuncID(rapid.IntRange(1, 4).Draw(rt, "within"))
-			want.Within = func(id trace.FuncID) bool { return id == fn }
+			fn := calllog.FuncID(rapid.IntRange(1, 4).Draw(rt, "within"))
+			want.Within = func(id calllog.FuncID) bool { return id == fn }
 		}
 		want.UpperBound, want.DropOpen = opt.UpperBound, opt.DropOpen
 		log := memory(parts)
-		selected := trace.Select(log, want)
+		selected := calllog.Select(log, want)
 		got := callTexts(rt, t, selected, opt)
 		expected := selectedTexts(rt, t, log, want, opt)
 		slices.Sort(got)
@@ -58,7 +58,7 @@ func TestSelect(t *testing.T) {
 }
 
 // steady makes the times of a log never go back, and returns the last.
-func steady(parts []trace.Part) (last uint64) {
+func steady(parts []calllog.Part) (last uint64) {
 	for i := range parts {
 		for k := range parts[i].Events {
 			e := &parts[i].Events[k]
@@ -69,9 +69,9 @@ func steady(parts []trace.Part) (last uint64) {
 	return last
 }
 
-func customs(log trace.Log) (n int) {
-	for it := range trace.ByTime(log) {
-		if it.Kind == trace.Custom || it.Kind == trace.Typed {
+func customs(log calllog.Log) (n int) {
+	for it := range calllog.ByTime(log) {
+		if it.Kind == calllog.Custom || it.Kind == calllog.Typed {
 			n++
 		}
 	}
@@ -83,7 +83,7 @@ func callText(c *Call, depth int, from, to uint64) string {
 	return fmt.Sprintf("%d at depth %d from %d to %d args %v", c.Func, depth, start, end, c.Args)
 }
 
-func callTexts(rt *rapid.T, t *testing.T, log trace.Log, opt Options) (texts []string) {
+func callTexts(rt *rapid.T, t *testing.T, log calllog.Log, opt Options) (texts []string) {
 	for c, err := range Calls(t.Context(), log, 0, opt) {
 		if err != nil {
 			rt.Fatal(err)
@@ -94,7 +94,7 @@ func callTexts(rt *rapid.T, t *testing.T, log trace.Log, opt Options) (texts []s
 }
 
 // selectedTexts are those of the calls of the whole log that are wanted.
-func selectedTexts(rt *rapid.T, t *testing.T, log trace.Log, want trace.Selection, opt Options) (texts []string) {
+func selectedTexts(rt *rapid.T, t *testing.T, log calllog.Log, want calllog.Selection, opt Options) (texts []string) {
 	all := make(map[uint64]*wholeCall)
 	// Calls that are left out may have others below them, so take in all.
 	for c, err := range Calls(t.Context(), log, 0, Options{UpperBound: opt.UpperBound}) {

@@ -1,6 +1,6 @@
 package account
 
-import "github.com/cairnprof/cairn/trace"
+import "github.com/cairnprof/cairn/calllog"
 
 // Stats are what was met in a thread, or in all.
 type Stats struct {
@@ -36,7 +36,7 @@ type Stats struct {
 	MostFolded, MostFoldedCalls uint64
 
 	// OrphansByFunc are the orphans of each function; of the first 1024.
-	OrphansByFunc map[trace.FuncID]uint64
+	OrphansByFunc map[calllog.FuncID]uint64
 }
 
 // add adds what other counted.
@@ -72,12 +72,12 @@ func (s *Stats) add(other *Stats) {
 }
 
 // orphansOf counts n orphans of a function, if there is room for it.
-func (s *Stats) orphansOf(fn trace.FuncID, n uint64) {
+func (s *Stats) orphansOf(fn calllog.FuncID, n uint64) {
 	if _, ok := s.OrphansByFunc[fn]; !ok && len(s.OrphansByFunc) >= maxOrphanFuncs {
 		return
 	}
 	if s.OrphansByFunc == nil {
-		s.OrphansByFunc = make(map[trace.FuncID]uint64)
+		s.OrphansByFunc = make(map[calllog.FuncID]uint64)
 	}
 	s.OrphansByFunc[fn] += n
 }

@@ -3,7 +3,7 @@ package account
 import (
 	"context"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // Problem: where B ends by a jump to C, a log has B's exit and then C's enter, as if
@@ -33,13 +33,13 @@ import (
 // Code is what the code of functions can do that a log has.
 type Code interface {
 	// Jumps reports whether a direct jump by which from may end enters to.
-	Jumps(from, to trace.FuncID) bool
+	Jumps(from, to calllog.FuncID) bool
 	// Closed reports whether all jumps by which fn may end enter functions that the
 	// log has.
-	Closed(fn trace.FuncID) bool
+	Closed(fn calllog.FuncID) bool
 	// MayCall reports whether a call may enter fn while caller is the innermost call in
 	// the log: one of caller, or one of code of which the log has nothing.
-	MayCall(caller, fn trace.FuncID) bool
+	MayCall(caller, fn calllog.FuncID) bool
 }
 
 // TailCalls say how to put what a function jumped to below it. They are for logs that
@@ -71,7 +71,7 @@ type tails struct {
 
 // pair is a place in a cache of pairs of functions.
 type pair struct {
-	from, to trace.FuncID
+	from, to calllog.FuncID
 	how      entered
 }
 
@@ -88,7 +88,7 @@ func newTails(t *TailCalls) *tails {
 func (t *tails) holds(how End) bool { return how == Tail || !t.Told && how == Returned }
 
 // after returns how to was entered when from had just ended.
-func (t *tails) after(from, to trace.FuncID) entered {
+func (t *tails) after(from, to calllog.FuncID) entered {
 	if t.cache == nil {
 		t.cache = make([]pair, 1<<cacheBits)
 	}
@@ -99,7 +99,7 @@ func (t *tails) after(from, to trace.FuncID) entered {
 	return slot.how
 }
 
-func (t *tails) decide(from, to trace.FuncID) entered {
+func (t *tails) decide(from, to calllog.FuncID) entered {
 	switch {
 	case !t.Code.Jumps(from, to):
 		return called
@@ -129,7 +129,7 @@ func (r *replayer) settle() {
 	}
 }
 
-func (r *replayer) tailedEnter(e *trace.Event, t uint64, args []uint64) {
+func (r *replayer) tailedEnter(e *calllog.Event, t uint64, args []uint64) {
 	inferred, ok := r.precede(e.Func, t)
 	if !ok {
 		r.chunk.leave(r, t)
@@ -143,7 +143,7 @@ func (r *replayer) tailedEnter(e *trace.Event, t uint64, args []uint64) {
 }
 
 // tailedExit ends a call of fn, or holds its end back.
-func (r *replayer) tailedExit(fn trace.FuncID, t uint64, how End) {
+func (r *replayer) tailedExit(fn calllog.FuncID, t uint64, how End) {
 	r.settle()
 	switch {
 	case !r.onTop(fn) && !r.reach(fn, t, how): // it is of no call
@@ -156,7 +156,7 @@ func (r *replayer) tailedExit(fn trace.FuncID, t uint64, how End) {
 }
 
 // precede is what comes before an enter of fn at time t. Results are those of follow.
-func (r *replayer) precede(fn trace.FuncID, t uint64) (inferred, ok bool) {
+func (r *replayer) precede(fn calllog.FuncID, t uint64) (inferred, ok bool) {
 	if r.tails.held {
 		return r.follow(fn, t)
 	}
@@ -171,7 +171,7 @@ func (r *replayer) precede(fn trace.FuncID, t uint64) (inferred, ok bool) {
 // follow is about an enter of fn at time t right behind an exit that was held back: it
 // leaves the frame that ended as the caller, or none. False means that what follows is
 // not for this chunk.
-func (r *replayer) follow(fn trace.FuncID, t uint64) (inferred, ok bool) {
+func (r *replayer) follow(fn calllog.FuncID, t uint64) (inferred, ok bool) {
 	top := len(r.stack) - 1
 	how := r.tails.after(r.stack[top].fn, fn)
 	if how == called {
@@ -203,7 +203,7 @@ func (r *replayer) follow(fn trace.FuncID, t uint64) (inferred, ok bool) {
 
 // chain returns where the chain of tail calls begins that ends at a height of the stack,
 // and whether fn is in it.
-func (r *replayer) chain(top int, fn trace.FuncID) (base int, circle bool) {
+func (r *replayer) chain(top int, fn calllog.FuncID) (base int, circle bool) {
 	circle = r.stack[top].fn == fn
 	for base = top; base > 0 && r.stack[base-1].tailed; base-- {
 		circle = circle || r.stack[base-1].fn == fn
@@ -229,7 +229,7 @@ func (r *replayer) release(end uint64, how End) {
 // leaves short ones out does so below some microseconds: the beginnings of the threads
 // have to have shorter ones, and more of them than such a runtime lets through by
 // mistake, which it does where its buffers end, all thousand events or more.
-func Unfiltered(ctx context.Context, log trace.Log) (bool, error) {
+func Unfiltered(ctx context.Context, log calllog.Log) (bool, error) {
 	const enough, least, oneIn = 1 << 16, 1000, 256 // events of a thread, ns, events
 	clock := newTicker(log.Info().Clock)
 	if log.Info().Clock.Hz == 0 {
@@ -238,12 +238,12 @@ func Unfiltered(ctx context.Context, log trace.Log) (bool, error) {
 	short, all := 0, 0
 	for i, t := range log.Threads() {
 		events := 0
-		var ignored []*trace.Damage
-		err := eachBatch(ctx, log, i, 0, t.Parts, &ignored, func(b *trace.Batch) bool {
+		var ignored []*calllog.Damage
+		err := eachBatch(ctx, log, i, 0, t.Parts, &ignored, func(b *calllog.Batch) bool {
 			for k := 1; k < len(b.Events); k++ {
 				// A pair that a runtime would have dropped: see Stats.Shortest.
 				in, out := &b.Events[k-1], &b.Events[k]
-				if in.Kind == trace.Enter && out.Kind == trace.Exit && in.Func == out.Func && in.CPU == out.CPU &&
+				if in.Kind == calllog.Enter && out.Kind == calllog.Exit && in.Func == out.Func && in.CPU == out.CPU &&
 					out.Time >= in.Time && clock.time(out.Time)-clock.time(in.Time) < least {
 					short++
 				}

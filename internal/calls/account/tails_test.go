@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // code is what functions may do, in words: "b>c" is a jump by which b may end,
@@ -23,13 +23,13 @@ func words(text string) code {
 	return c
 }
 
-func (c code) Jumps(from, to trace.FuncID) bool {
+func (c code) Jumps(from, to calllog.FuncID) bool {
 	return c[string(rune(from))+">"+string(rune(to))]
 }
 
-func (c code) Closed(fn trace.FuncID) bool { return !c[string(rune(fn))+">?"] }
+func (c code) Closed(fn calllog.FuncID) bool { return !c[string(rune(fn))+">?"] }
 
-func (c code) MayCall(caller, fn trace.FuncID) bool {
+func (c code) MayCall(caller, fn calllog.FuncID) bool {
 	return c["?."+string(rune(fn))] || c[string(rune(caller))+"."+string(rune(fn))]
 }
 
@@ -159,13 +159,13 @@ func TestTailCallsMoveTime(t *testing.T) {
 		log, tails := memory(decode(append(data, bytes.Repeat([]byte{7}, len(data))...))), drawTailCalls(rt)
 		log.About.Clock.Hz = 1e9
 		type sum struct{ calls, self uint64 }
-		var sums [2]map[trace.FuncID]sum
+		var sums [2]map[calllog.FuncID]sum
 		for i, opt := range []Options{{}, {TailCalls: tails}} {
 			res, err := Run(t.Context(), log, opt)
 			if err != nil {
 				rt.Fatal(err)
 			}
-			sums[i] = map[trace.FuncID]sum{}
+			sums[i] = map[calllog.FuncID]sum{}
 			trie := res.Threads[0].Trie
 			below := make([]uint64, trie.Len())
 			for id, n := range trie.Nodes() {

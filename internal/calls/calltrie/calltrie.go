@@ -12,8 +12,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/calls/sketch"
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/calls/quantile"
 )
 
 // NodeID is the number of a node. A node's number is greater than its parent's.
@@ -25,11 +25,11 @@ const Root NodeID = 0
 
 // Other is the function of the node for stacks that a trie has no room for, see
 // SetLimit. No log has it: it would be one of the last of object 255.
-const Other = ^trace.FuncID(0) - 1
+const Other = ^calllog.FuncID(0) - 1
 
 // Node is a function under its callers and the calls that it had there.
 type Node struct {
-	Func   trace.FuncID
+	Func   calllog.FuncID
 	Parent NodeID
 	Stats
 }
@@ -40,8 +40,8 @@ type Stats struct {
 	// Total is the time from enter to exit, Self what of it was not in calls of
 	// this stack's callees.
 	Total, Self uint64
-	Latency     sketch.Sketch // the totals of single calls
-	Min, Max    uint64        // of the totals of single calls; 0 without calls
+	Latency     quantile.Sketch // the totals of single calls
+	Min, Max    uint64          // of the totals of single calls; 0 without calls
 	// Deduced is how many of the calls have no exit in the log, because a caller
 	// returned first: their time is a lower bound. Open is how many were still
 	// running when the log ended.
@@ -101,7 +101,7 @@ type Trie struct {
 }
 
 type child struct {
-	fn trace.FuncID
+	fn calllog.FuncID
 	id NodeID
 }
 
@@ -126,7 +126,7 @@ func (t *Trie) Len() int { return t.nodes.n }
 func (t *Trie) Node(id NodeID) *Node { return t.nodes.at(id) }
 
 // Child returns the node of fn below parent, and makes it if there is none.
-func (t *Trie) Child(parent NodeID, fn trace.FuncID) NodeID {
+func (t *Trie) Child(parent NodeID, fn calllog.FuncID) NodeID {
 	if t.OfOthers(parent) {
 		return parent
 	}
@@ -138,7 +138,7 @@ func (t *Trie) Child(parent NodeID, fn trace.FuncID) NodeID {
 }
 
 // newChild makes the node of fn below parent, where there is none.
-func (t *Trie) newChild(h uint32, parent NodeID, fn trace.FuncID) NodeID {
+func (t *Trie) newChild(h uint32, parent NodeID, fn calllog.FuncID) NodeID {
 	if t.nodes.n >= t.limit {
 		return t.theOther()
 	}
@@ -166,13 +166,13 @@ func (p Place) Moved(node NodeID) Place { return Place(2*node) | p&1 }
 
 // Expect returns the node of fn below its caller if that is what was called the
 // last time. It is what loops may call before ChildAt, as it is small.
-func (t *Trie) Expect(at Place, fn trace.FuncID) (NodeID, bool) {
+func (t *Trie) Expect(at Place, fn calllog.FuncID) (NodeID, bool) {
 	c := &t.expected[at]
 	return c.id, c.fn == fn && c.id != Root
 }
 
 // ChildAt is Child for a place of parent, and what Expect gives for it then.
-func (t *Trie) ChildAt(at Place, parent NodeID, fn trace.FuncID) NodeID {
+func (t *Trie) ChildAt(at Place, parent NodeID, fn calllog.FuncID) NodeID {
 	id := t.Child(parent, fn)
 	if !t.OfOthers(id) && !t.OfOthers(at.Node()) { // that one has many callers
 		t.expected[at] = child{fn, id}
@@ -180,7 +180,7 @@ func (t *Trie) ChildAt(at Place, parent NodeID, fn trace.FuncID) NodeID {
 	return id
 }
 
-func (t *Trie) add(parent NodeID, fn trace.FuncID) NodeID {
+func (t *Trie) add(parent NodeID, fn calllog.FuncID) NodeID {
 	id := t.nodes.add()
 	n := t.nodes.at(id)
 	n.Func, n.Parent = fn, parent
@@ -193,7 +193,7 @@ func (t *Trie) add(parent NodeID, fn trace.FuncID) NodeID {
 }
 
 // Find returns the node of fn below parent, if there is one.
-func (t *Trie) Find(parent NodeID, fn trace.FuncID) (NodeID, bool) {
+func (t *Trie) Find(parent NodeID, fn calllog.FuncID) (NodeID, bool) {
 	return t.index.find(&t.nodes, hash(parent, fn), parent, fn)
 }
 
@@ -240,8 +240,8 @@ func (t *Trie) Nodes() iter.Seq2[NodeID, *Node] {
 }
 
 // Stack returns the functions from the outermost to that of id.
-func (t *Trie) Stack(id NodeID) []trace.FuncID {
-	var stack []trace.FuncID
+func (t *Trie) Stack(id NodeID) []calllog.FuncID {
+	var stack []calllog.FuncID
 	for ; id != Root; id = t.nodes.at(id).Parent {
 		stack = append(stack, t.nodes.at(id).Func)
 	}
@@ -252,7 +252,7 @@ func (t *Trie) Stack(id NodeID) []trace.FuncID {
 // Merge adds what other has below its root below node at, and returns where each
 // node of other went: index the result with a NodeID of other. Functions are
 // renumbered by rename, which may be nil.
-func (t *Trie) Merge(at NodeID, other *Trie, rename func(trace.FuncID) trace.FuncID) []NodeID {
+func (t *Trie) Merge(at NodeID, other *Trie, rename func(calllog.FuncID) calllog.FuncID) []NodeID {
 	where := make([]NodeID, other.nodes.n)
 	where[Root] = at
 	for i := 1; i < other.nodes.n; i++ {

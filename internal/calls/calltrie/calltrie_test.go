@@ -7,14 +7,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 func drawTrie(t *rapid.T, label string) *Trie {
 	trie := New()
 	for range rapid.IntRange(0, 40).Draw(t, label) {
 		at := NodeID(rapid.IntRange(0, trie.Len()-1).Draw(t, "parent"))
-		id := trie.Child(at, trace.FuncID(rapid.IntRange(1, 4).Draw(t, "func")))
+		id := trie.Child(at, calllog.FuncID(rapid.IntRange(1, 4).Draw(t, "func")))
 		total := rapid.Uint64Range(0, 1000).Draw(t, "total")
 		trie.Node(id).Add(total, total/2)
 	}
@@ -79,7 +79,7 @@ func TestOutermost(t *testing.T) {
 	if got := trie.Outermost(); !slices.Equal(got, []bool{false, true, true, false}) {
 		t.Errorf("outermost %v", got)
 	}
-	if got := trie.Stack(ff); !slices.Equal(got, []trace.FuncID{1, 2, 1}) {
+	if got := trie.Stack(ff); !slices.Equal(got, []calllog.FuncID{1, 2, 1}) {
 		t.Errorf("stack %v", got)
 	}
 	kids := trie.Children()
@@ -117,7 +117,7 @@ func TestDeep(t *testing.T) {
 	trie := New()
 	at := Root
 	for i := range depth {
-		at = trie.Child(at, trace.FuncID(1+i%(depth-1)))
+		at = trie.Child(at, calllog.FuncID(1+i%(depth-1)))
 	}
 	ranks, outer := trie.Ranks(), trie.Outermost()
 	if ranks[at] != depth || outer[at] || !outer[at-1] {

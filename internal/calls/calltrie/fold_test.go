@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // TestFold: a trie that is folded keeps what is most, the sum of all times, and who called.
@@ -16,7 +16,7 @@ func TestFold(t *testing.T) {
 		trie := New()
 		ids := []NodeID{Root}
 		for range rnd.IntN(2000) {
-			ids = append(ids, trie.Child(ids[rnd.IntN(len(ids))], trace.FuncID(1+rnd.IntN(4))))
+			ids = append(ids, trie.Child(ids[rnd.IntN(len(ids))], calllog.FuncID(1+rnd.IntN(4))))
 		}
 		for id := trie.Len() - 1; id > 0; id-- {
 			n := trie.Node(NodeID(id))
@@ -31,7 +31,7 @@ func TestFold(t *testing.T) {
 		for _, n := range trie.Nodes() {
 			n.Total /= 2
 		}
-		old, stacks := map[NodeID]Stats{}, map[NodeID][]trace.FuncID{}
+		old, stacks := map[NodeID]Stats{}, map[NodeID][]calllog.FuncID{}
 		var sum uint64
 		for id, n := range trie.Nodes() {
 			old[id], stacks[id] = n.Stats, trie.Stack(id)

@@ -1,6 +1,6 @@
 package calltrie
 
-import "github.com/cairnprof/cairn/trace"
+import "github.com/cairnprof/cairn/calllog"
 
 // index finds nodes by parent and function: a table with open addressing. A slot
 // has the number of a node below the hash of it; 0 is empty, as the root is not in
@@ -15,14 +15,14 @@ const minSlots = 64
 
 // hash mixes a parent and a function. Both are small numbers, so it multiplies
 // them to the upper bits, folds these back, and takes the upper bits again.
-func hash(parent NodeID, fn trace.FuncID) uint32 {
+func hash(parent NodeID, fn calllog.FuncID) uint32 {
 	h := (uint64(parent)<<32 | uint64(fn)) * 0x9e3779b97f4a7c15
 	h ^= h >> 32
 	return uint32(h * 0xd6e8feb86659fd93 >> 32)
 }
 
 // find returns the node of fn below parent, whose hash is h.
-func (x *index) find(nodes *nodes, h uint32, parent NodeID, fn trace.FuncID) (NodeID, bool) {
+func (x *index) find(nodes *nodes, h uint32, parent NodeID, fn calllog.FuncID) (NodeID, bool) {
 	if len(x.slots) == 0 {
 		return Root, false
 	}

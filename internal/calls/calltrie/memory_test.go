@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // TestMemory: a node with a hundred calls, of durations over a factor of 16 and
@@ -22,7 +22,7 @@ func TestMemory(t *testing.T) {
 	before := heap()
 	trie := New()
 	for i := range nodes {
-		id := trie.Child(NodeID(i/2), trace.FuncID(i%1000))
+		id := trie.Child(NodeID(i/2), calllog.FuncID(i%1000))
 		n := trie.Node(id)
 		for range 100 {
 			v := 100 + rnd.Uint64N(1500)

@@ -1,6 +1,6 @@
 package calltrie
 
-import "github.com/cairnprof/cairn/trace"
+import "github.com/cairnprof/cairn/calllog"
 
 // Walk goes over all nodes but the root in the order of their stacks: a node comes
 // before its callees, which are in the order of their functions. It calls enter where
@@ -45,7 +45,7 @@ func (t *Trie) Ranks() []uint32 {
 // count twice. Index it with a NodeID; the root is false.
 func (t *Trie) Outermost() []bool {
 	outer := make([]bool, t.nodes.n)
-	above := make(map[trace.FuncID]uint32) // how many of a function are on the path
+	above := make(map[calllog.FuncID]uint32) // how many of a function are on the path
 	t.Walk(func(id NodeID) {
 		fn := t.nodes.at(id).Func
 		outer[id] = above[fn] == 0

@@ -1,8 +1,8 @@
 package flamegraph
 
 import (
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Below returns a trie of the calls of the functions that match, with all that is
@@ -10,7 +10,7 @@ import (
 // that matches below another one stays where it is. All numbers are what they
 // were; callers, whose numbers would not be true of a part of their calls, are
 // left out.
-func Below(t *calltrie.Trie, match func(trace.FuncID) bool) *calltrie.Trie {
+func Below(t *calltrie.Trie, match func(calllog.FuncID) bool) *calltrie.Trie {
 	out := calltrie.New()
 	where := make([]calltrie.NodeID, t.Len()) // Root: not below one that matches
 	for id, n := range t.Nodes() {

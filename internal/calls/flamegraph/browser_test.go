@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // browse opens a page in a browser and returns what became of it. Without a
@@ -113,7 +113,7 @@ func TestBrowserHostile(t *testing.T) {
 	p := small()
 	evil := `</script><script>document.title="pwned"</script><img src=x onerror='document.title="pwned"'>`
 	p.Title, p.Notes = evil, []string{evil}
-	p.Name = func(id trace.FuncID) string { return fmt.Sprint(evil, id) }
+	p.Name = func(id calllog.FuncID) string { return fmt.Sprint(evil, id) }
 	page, _ := write(t, WriteHTML, p, Options{})
 	for _, complaint := range probe(t, page, `
     const canvas = document.getElementById("canvas"), box = canvas.getBoundingClientRect();
@@ -275,7 +275,7 @@ func TestBrowserSamples(t *testing.T) {
 	trie.Node(trie.Child(m, 2)).Total, trie.Node(trie.Child(m, 2)).Self = 7, 7
 	names := []string{"", "main", "f [inferred]"}
 	page, sum := write(t, WriteHTML, &Profile{
-		Title: "app", Unit: Samples, Groups: []Group{{Trie: trie}}, Name: func(id trace.FuncID) string { return names[id] },
+		Title: "app", Unit: Samples, Groups: []Group{{Trie: trie}}, Name: func(id calllog.FuncID) string { return names[id] },
 	}, Options{})
 	if sum.Stacks != 2 {
 		t.Errorf("%+v", sum)

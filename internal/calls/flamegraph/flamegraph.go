@@ -17,8 +17,8 @@
 package flamegraph
 
 import (
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Document is a Profile or a Diff.
@@ -35,7 +35,7 @@ type Profile struct {
 	// Groups is one trie, or one for each thread.
 	Groups []Group
 	// Name returns what a function is shown as.
-	Name func(trace.FuncID) string
+	Name func(calllog.FuncID) string
 }
 
 // Samples is the unit of profiles whose times are numbers of samples. They have no

@@ -15,8 +15,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // and g, of which a call has no exit.
 func small() *Profile {
 	t := calltrie.New()
-	add := func(at calltrie.NodeID, fn trace.FuncID, times ...uint64) calltrie.NodeID {
+	add := func(at calltrie.NodeID, fn calllog.FuncID, times ...uint64) calltrie.NodeID {
 		id := t.Child(at, fn)
 		for i := 0; i < len(times); i += 2 {
 			t.Node(id).Add(times[i], times[i+1])
@@ -40,7 +40,7 @@ func small() *Profile {
 	names := []string{"", "main", "f(std::vector<int>&)", "g"}
 	return &Profile{
 		Title: "small.log", Unit: "ns", Notes: []string{"A log for tests.", "It is small."},
-		Groups: []Group{{Trie: t}}, Name: func(id trace.FuncID) string { return names[id] },
+		Groups: []Group{{Trie: t}}, Name: func(id calllog.FuncID) string { return names[id] },
 	}
 }
 
@@ -137,12 +137,12 @@ func TestHostileNames(t *testing.T) {
 	trie := calltrie.New()
 	at := calltrie.Root
 	for i := range evil {
-		at = trie.Child(at, trace.FuncID(i))
+		at = trie.Child(at, calllog.FuncID(i))
 		trie.Node(at).Add(100, 1)
 	}
 	doc := &Profile{
 		Title: evil[0], Notes: evil, Unit: evil[0], Groups: []Group{{evil[0], trie}},
-		Name: func(id trace.FuncID) string { return evil[id] },
+		Name: func(id calllog.FuncID) string { return evil[id] },
 	}
 	diff := &Diff{Title: evil[0], Notes: evil, Unit: evil[2], Before: evil[0], After: evil[1], Names: evil}
 	for i := range evil {
@@ -215,7 +215,7 @@ func TestShapes(t *testing.T) {
 	deep := calltrie.New()
 	at := calltrie.Root
 	for i := range 5000 {
-		at = deep.Child(at, trace.FuncID(i%3))
+		at = deep.Child(at, calllog.FuncID(i%3))
 		deep.Node(at).Add(uint64(6000-i), 1)
 	}
 	zero := calltrie.New()
@@ -248,7 +248,7 @@ func drawProfile(t *rapid.T) *Profile {
 		trie := calltrie.New()
 		for range rapid.IntRange(0, 60).Draw(t, "calls") {
 			at := calltrie.NodeID(rapid.IntRange(0, trie.Len()-1).Draw(t, "parent"))
-			id := trie.Child(at, trace.FuncID(rapid.IntRange(1, 6).Draw(t, "func")))
+			id := trie.Child(at, calllog.FuncID(rapid.IntRange(1, 6).Draw(t, "func")))
 			total := rapid.Uint64Range(0, 1000).Draw(t, "total")
 			trie.Node(id).Add(total, rapid.Uint64Range(0, total).Draw(t, "self"))
 		}
@@ -373,7 +373,7 @@ func TestCut(t *testing.T) {
 func TestBelow(t *testing.T) {
 	t.Parallel()
 	trie := randomTrie(5, 500, 20)
-	match := func(id trace.FuncID) bool { return id%5 == 1 }
+	match := func(id calllog.FuncID) bool { return id%5 == 1 }
 	out := Below(trie, match)
 	// All calls that have a match among their callers or are one, by a walk from
 	// each of them.

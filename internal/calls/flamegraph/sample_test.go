@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // randomTrie makes a trie of about n nodes, of some functions that call each
@@ -21,9 +21,9 @@ func randomTrie(seed uint64, n, functions int) *calltrie.Trie {
 	for t.Len() < n {
 		// Deep more often than wide.
 		at := ids[max(r.IntN(len(ids)), r.IntN(len(ids)))]
-		fn := trace.FuncID(1 + min(r.IntN(functions), r.IntN(functions)))
+		fn := calllog.FuncID(1 + min(r.IntN(functions), r.IntN(functions)))
 		if at.depth == 0 {
-			fn = trace.FuncID(1 + r.IntN(2))
+			fn = calllog.FuncID(1 + r.IntN(2))
 		}
 		before := t.Len()
 		id := t.Child(at.id, fn)
@@ -56,7 +56,7 @@ var (
 	nouns = []string{"Page", "Btree", "Cursor", "Token", "Expr", "Table", "Index", "Record", "Frame", "Cache"}
 )
 
-func sampleName(id trace.FuncID) string {
+func sampleName(id calllog.FuncID) string {
 	i := int(id)
 	switch {
 	case i == 1:
@@ -98,7 +98,7 @@ func sampleThreads(n int) *Profile {
 func sampleDiff(n int) *Diff {
 	d := &Diff{Title: "before.log and after.log", Unit: "ns", Before: "before.log", After: "after.log"}
 	for id := range 150 {
-		d.Names = append(d.Names, sampleName(trace.FuncID(id)))
+		d.Names = append(d.Names, sampleName(calllog.FuncID(id)))
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	t := randomTrie(9, n, 140)

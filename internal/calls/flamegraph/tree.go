@@ -9,9 +9,9 @@ import (
 
 	"github.com/cairnprof/cairn/internal/saturate"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // noStats are those of a side on which a function was not called.
@@ -42,7 +42,7 @@ func root() node { return node{parent: -1, label: true, side: [2]*calltrie.Stats
 
 func (p *Profile) tree() (*tree, error) {
 	t := &tree{title: p.Title, notes: p.Notes, unit: p.Unit, sides: []string{""}, labels: []string{"all"}, nodes: []node{root()}}
-	index := make(map[trace.FuncID]int32)
+	index := make(map[calllog.FuncID]int32)
 	for _, g := range p.Groups {
 		if g.Trie == nil {
 			return nil, fmt.Errorf("group %q has no trie", g.Label)

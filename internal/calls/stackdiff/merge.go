@@ -4,15 +4,15 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // commonNames returns the names of both sides' functions in order, and the
 // number of each from 1.
-func commonNames(sides ...Side) ([]string, map[string]trace.FuncID) {
-	ids := make(map[string]trace.FuncID)
+func commonNames(sides ...Side) ([]string, map[string]calllog.FuncID) {
+	ids := make(map[string]calllog.FuncID)
 	var names []string
 	for _, s := range sides {
 		for _, f := range funcsOf(s.Trie) {
@@ -24,15 +24,15 @@ func commonNames(sides ...Side) ([]string, map[string]trace.FuncID) {
 	}
 	slices.Sort(names)
 	for i, name := range names {
-		ids[name] = trace.FuncID(i + 1)
+		ids[name] = calllog.FuncID(i + 1)
 	}
 	return names, ids
 }
 
 // funcsOf returns the functions in a trie.
-func funcsOf(t *calltrie.Trie) []trace.FuncID {
-	seen := make(map[trace.FuncID]bool)
-	var list []trace.FuncID
+func funcsOf(t *calltrie.Trie) []calllog.FuncID {
+	seen := make(map[calllog.FuncID]bool)
+	var list []calllog.FuncID
 	for _, n := range t.Nodes() {
 		if !seen[n.Func] {
 			seen[n.Func] = true
@@ -49,10 +49,10 @@ type half struct {
 	runs     float64
 }
 
-func renamed(s Side, ids map[string]trace.FuncID) *half {
-	cache := make(map[trace.FuncID]trace.FuncID)
+func renamed(s Side, ids map[string]calllog.FuncID) *half {
+	cache := make(map[calllog.FuncID]calllog.FuncID)
 	t := calltrie.New()
-	t.Merge(calltrie.Root, s.Trie, func(f trace.FuncID) trace.FuncID {
+	t.Merge(calltrie.Root, s.Trie, func(f calllog.FuncID) calllog.FuncID {
 		id, ok := cache[f]
 		if !ok {
 			id = ids[s.Name(f)]

@@ -14,15 +14,15 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Side is one of the two.
 type Side struct {
 	Trie *calltrie.Trie
-	Name func(trace.FuncID) string // symbol names
-	Runs int                       // that the trie is the sum of; 0 is 1
+	Name func(calllog.FuncID) string // symbol names
+	Runs int                         // that the trie is the sum of; 0 is 1
 }
 
 // Values are what calls cost in a run on average, times in the unit of the tries.

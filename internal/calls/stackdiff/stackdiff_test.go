@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // A call is a stack of names and what one call of it cost.
@@ -22,22 +22,22 @@ type call struct {
 
 // build returns a side with calls. Numbers of functions are given in the order
 // of first calls from first on, so that two sides number differently.
-func build(calls []call, first trace.FuncID, runs int) Side {
+func build(calls []call, first calllog.FuncID, runs int) Side {
 	t := calltrie.New()
-	ids := map[string]trace.FuncID{}
-	names := map[trace.FuncID]string{}
+	ids := map[string]calllog.FuncID{}
+	names := map[calllog.FuncID]string{}
 	for _, c := range calls {
 		id := calltrie.Root
 		for name := range strings.SplitSeq(c.stack, "/") {
 			if ids[name] == 0 {
-				ids[name] = first + trace.FuncID(len(ids))
+				ids[name] = first + calllog.FuncID(len(ids))
 				names[ids[name]] = name
 			}
 			id = t.Child(id, ids[name])
 		}
 		t.Node(id).Add(c.total, c.self)
 	}
-	return Side{t, func(f trace.FuncID) string { return names[f] }, runs}
+	return Side{t, func(f calllog.FuncID) string { return names[f] }, runs}
 }
 
 func (r *Result) stackText(i int) string {

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 type accountFlags struct {
@@ -125,8 +125,8 @@ func (k CostKey) text(c *account.Costs, unit string) string {
 // accountRow is a function on its way to the output.
 type accountRow struct {
 	account.Function
-	trace.Func        // name, file and line
-	shown      string // the name as displayed
+	calllog.Func        // name, file and line
+	shown        string // the name as displayed
 }
 
 // order returns how --sort compares. Numbers descend; ties are in the order of

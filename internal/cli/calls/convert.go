@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xrayyaml"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // traceFormat is a format of cairn convert.
@@ -241,27 +241,27 @@ func (v *converter) raw(ctx context.Context, w io.Writer) error {
 
 // recordWriter takes records one by one.
 type recordWriter interface {
-	Write(pid, tid uint32, e *trace.Event, data *trace.Payload) error
+	Write(pid, tid uint32, e *calllog.Event, data *calllog.Payload) error
 }
 
 // singleThreads returns the threads of a log as logs of their own.
-func singleThreads(log trace.Log) []trace.Log {
-	var logs []trace.Log
+func singleThreads(log calllog.Log) []calllog.Log {
+	var logs []calllog.Log
 	for i := range log.Threads() {
 		n := -1
-		logs = append(logs, trace.Only(log, func(trace.Thread) bool { n++; return n == i }))
+		logs = append(logs, calllog.Only(log, func(calllog.Thread) bool { n++; return n == i }))
 	}
 	return logs
 }
 
 // records writes the records of a log in the order of time.
-func (v *converter) records(ctx context.Context, out recordWriter, log trace.Log) error {
+func (v *converter) records(ctx context.Context, out recordWriter, log calllog.Log) error {
 	threads := log.Threads()
-	for it, err := range trace.ByTime(log) {
+	for it, err := range calllog.ByTime(log) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if damage := (*trace.Damage)(nil); errors.As(err, &damage) {
+		if damage := (*calllog.Damage)(nil); errors.As(err, &damage) {
 			verb.Note(v.set.Streams, "%v", damage)
 			continue
 		}
@@ -278,9 +278,9 @@ func (v *converter) records(ctx context.Context, out recordWriter, log trace.Log
 
 // yamlHeader returns the header of a log. The flags of a clock are set in all
 // logs, whatever the machine.
-func yamlHeader(log trace.Log) xrayyaml.Header {
+func yamlHeader(log calllog.Log) xrayyaml.Header {
 	for {
-		part, ok := log.(interface{ Unwrap() trace.Log })
+		part, ok := log.(interface{ Unwrap() calllog.Log })
 		if !ok {
 			break
 		}

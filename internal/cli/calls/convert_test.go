@@ -4,27 +4,27 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/cairnprof/cairn/trace"
+	"github.com/cairnprof/cairn/calllog"
 )
 
 // Viewers know processes by their number alone.
 func TestProcessIDs(t *testing.T) {
 	t.Parallel()
-	log := func(pids ...uint32) trace.Log {
-		m := &trace.Memory{}
+	log := func(pids ...uint32) calllog.Log {
+		m := &calllog.Memory{}
 		for _, pid := range pids {
-			m.List = append(m.List, trace.Thread{PID: pid, TID: 1})
+			m.List = append(m.List, calllog.Thread{PID: pid, TID: 1})
 			m.Content = append(m.Content, nil)
 		}
 		return m
 	}
 	for _, test := range []struct {
-		logs []trace.Log
+		logs []calllog.Log
 		want string
 	}{
-		{[]trace.Log{log(0, 7, 8), log(7, 9)}, "[map[0:10 7:7 8:8] map[7:11 9:9]]"},
-		{[]trace.Log{log(5), log(5), log(6)}, "[map[5:5] map[5:7] map[6:6]]"},
-		{[]trace.Log{log(1, 1<<31, 1<<31-1, 1<<31-2)}, "[map[1:1 2147483646:2147483646 2147483647:2147483647 2147483648:2]]"},
+		{[]calllog.Log{log(0, 7, 8), log(7, 9)}, "[map[0:10 7:7 8:8] map[7:11 9:9]]"},
+		{[]calllog.Log{log(5), log(5), log(6)}, "[map[5:5] map[5:7] map[6:6]]"},
+		{[]calllog.Log{log(1, 1<<31, 1<<31-1, 1<<31-2)}, "[map[1:1 2147483646:2147483646 2147483647:2147483647 2147483648:2]]"},
 	} {
 		if got := fmt.Sprint(processIDs(test.logs)); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/chrometrace"
 	"github.com/cairnprof/cairn/format/perfetto"
 	"github.com/cairnprof/cairn/format/speedscope"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // manyCalls is how many calls make a browser slow.
@@ -28,7 +28,7 @@ type eventWriter interface {
 	Thread(pid, tid uint32, process, thread string) error
 	Begin(at uint64, fn int, args []uint64) error
 	End(at uint64) error
-	Instant(at uint64, kind trace.Kind, p *trace.Payload) error
+	Instant(at uint64, kind calllog.Kind, p *calllog.Payload) error
 	Close() error
 }
 
@@ -43,7 +43,7 @@ func (v *converter) chrome(ctx context.Context, w io.Writer) error {
 		meta = append(meta, chrometrace.Meta{Key: key, Value: log.Info().File})
 	}
 	out := chrometrace.NewWriter(w, meta)
-	return v.events(ctx, out, func(id trace.FuncID) int { return out.Function(v.set.Name(id)) })
+	return v.events(ctx, out, func(id calllog.FuncID) int { return out.Function(v.set.Name(id)) })
 }
 
 func (v *converter) perfetto(ctx context.Context, w io.Writer) error {
@@ -52,7 +52,7 @@ func (v *converter) perfetto(ctx context.Context, w io.Writer) error {
 		clock = perfetto.Realtime
 	}
 	out := perfetto.NewWriter(w, v.origins()[0], clock)
-	return v.events(ctx, out, func(id trace.FuncID) int { return out.Function(v.set.Name(id)) })
+	return v.events(ctx, out, func(id calllog.FuncID) int { return out.Function(v.set.Name(id)) })
 }
 
 func (v *converter) speedscope(ctx context.Context, w io.Writer) error {
@@ -60,14 +60,14 @@ func (v *converter) speedscope(ctx context.Context, w io.Writer) error {
 		return v.speedscopeSums(w)
 	}
 	out := &scopeEvents{Writer: speedscope.NewWriter(w, v.set.Title()), unit: v.scopeUnit()}
-	err := v.events(ctx, out, func(id trace.FuncID) int { return out.Function(v.frame(id)) })
+	err := v.events(ctx, out, func(id calllog.FuncID) int { return out.Function(v.frame(id)) })
 	if err == nil && out.instants > 0 {
 		verb.Note(v.set.Streams, "%s omitted: speedscope cannot hold custom and typed events", verb.Plural(out.instants, "event"))
 	}
 	return err
 }
 
-func (v *converter) frame(id trace.FuncID) speedscope.Frame {
+func (v *converter) frame(id calllog.FuncID) speedscope.Frame {
 	fn := v.set.Funcs[id]
 	return speedscope.Frame{Name: v.set.Name(id), File: fn.File, Line: fn.Line}
 }
@@ -98,7 +98,7 @@ func (x *scopeEvents) Thread(_, _ uint32, process, thread string) error {
 
 func (x *scopeEvents) Begin(at uint64, fn int, _ []uint64) error { return x.Writer.Begin(at, fn) }
 
-func (x *scopeEvents) Instant(uint64, trace.Kind, *trace.Payload) error {
+func (x *scopeEvents) Instant(uint64, calllog.Kind, *calllog.Payload) error {
 	x.instants++
 	return nil
 }
@@ -111,13 +111,13 @@ func (x *scopeEvents) Close() error {
 }
 
 // events writes all that the threads did.
-func (v *converter) events(ctx context.Context, out eventWriter, function func(trace.FuncID) int) error {
+func (v *converter) events(ctx context.Context, out eventWriter, function func(calllog.FuncID) int) error {
 	opt, err := v.set.withTails(ctx, v.Options())
 	if err != nil {
 		return err
 	}
 	logs, stop := v.set.watch()
-	e := &eventCopy{out: out, function: function, functions: make(map[trace.FuncID]int)}
+	e := &eventCopy{out: out, function: function, functions: make(map[calllog.FuncID]int)}
 	origins, pids := v.origins(), processIDs(v.set.Logs)
 	results := make([]*account.Result, len(logs))
 	for i, log := range logs {
@@ -152,15 +152,15 @@ func (v *converter) events(ctx context.Context, out eventWriter, function func(t
 // An eventCopy hands steps to a writer.
 type eventCopy struct {
 	out       eventWriter
-	function  func(trace.FuncID) int
-	functions map[trace.FuncID]int // what function returned
+	function  func(calllog.FuncID) int
+	functions map[calllog.FuncID]int // what function returned
 	calls     int
 }
 
 // copy writes the steps of a thread, relative to origin.
-func (e *eventCopy) copy(steps iter.Seq2[*account.Step, error], origin uint64) (damage []*trace.Damage, err error) {
+func (e *eventCopy) copy(steps iter.Seq2[*account.Step, error], origin uint64) (damage []*calllog.Damage, err error) {
 	for s, err := range steps {
-		if d := (*trace.Damage)(nil); errors.As(err, &d) {
+		if d := (*calllog.Damage)(nil); errors.As(err, &d) {
 			damage = append(damage, d)
 			continue
 		}
@@ -177,7 +177,7 @@ func (e *eventCopy) copy(steps iter.Seq2[*account.Step, error], origin uint64) (
 		case account.Happened:
 			p := s.Payload
 			if p == nil {
-				p = &trace.Payload{}
+				p = &calllog.Payload{}
 			}
 			err = e.out.Instant(at, s.Kind, p)
 		}
@@ -188,7 +188,7 @@ func (e *eventCopy) copy(steps iter.Seq2[*account.Step, error], origin uint64) (
 	return damage, nil
 }
 
-func (e *eventCopy) number(id trace.FuncID) int {
+func (e *eventCopy) number(id calllog.FuncID) int {
 	n, ok := e.functions[id]
 	if !ok {
 		n = e.function(id)
@@ -219,7 +219,7 @@ func (v *converter) origins() []uint64 {
 // processIDs returns, for each log, the number to show for each of its processes.
 // That is its id, but viewers know processes by that alone: of two logs with one
 // id the second gets another, and so do ids that viewers do not take for one.
-func processIDs(logs []trace.Log) []map[uint32]uint32 {
+func processIDs(logs []calllog.Log) []map[uint32]uint32 {
 	used := make(map[uint32]bool)
 	shown := make([]map[uint32]uint32, len(logs))
 	next := uint32(1)
@@ -247,7 +247,7 @@ func processIDs(logs []trace.Log) []map[uint32]uint32 {
 }
 
 // processName is what to call a thread's process, which is shown as pid.
-func processName(log trace.Log, th trace.Thread, pid uint32) string {
+func processName(log calllog.Log, th calllog.Thread, pid uint32) string {
 	name := filepath.Base(log.Info().File)
 	if th.PID != pid && th.PID != 0 {
 		name += fmt.Sprintf(" (process %d)", th.PID)
@@ -257,10 +257,10 @@ func processName(log trace.Log, th trace.Thread, pid uint32) string {
 
 // trackOf is the number of the track that shows one stack of a thread: that of the thread
 // for its own. The kernel's numbers of threads take 22 bits.
-func trackOf(th trace.Thread) uint32 { return th.TID + th.Stack<<22 }
+func trackOf(th calllog.Thread) uint32 { return th.TID + th.Stack<<22 }
 
 // threadText names a thread of a log: "12", or "12, stack 1" for another stack of it.
-func threadText(th trace.Thread) string {
+func threadText(th calllog.Thread) string {
 	text := strconv.FormatUint(uint64(th.TID), 10)
 	if th.Stack > 0 {
 		text += ", stack " + strconv.FormatUint(uint64(th.Stack), 10)

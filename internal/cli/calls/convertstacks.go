@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/folded"
 	"github.com/cairnprof/cairn/format/speedscope"
 	"github.com/cairnprof/cairn/internal/calls/account"
@@ -11,7 +12,6 @@ import (
 	"github.com/cairnprof/cairn/internal/export"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // stackWeight returns what a stack weighs of itself: its calls or its time.
@@ -47,7 +47,7 @@ func (t *TraceSet) writeFolded(w io.Writer, groups []stackGroup, weight func(*ca
 	out := folded.NewWriter(w)
 	var names []string
 	for _, g := range groups {
-		err := export.EachStack(g.Trie, export.MaxFrames, func(stack []trace.FuncID, n *calltrie.Node) error {
+		err := export.EachStack(g.Trie, export.MaxFrames, func(stack []calllog.FuncID, n *calltrie.Node) error {
 			if weight(&n.Stats) == 0 || !filter.Match(t.Funcs.Name(n.Func)) {
 				return nil
 			}
@@ -73,7 +73,7 @@ func (v *converter) speedscopeSums(w io.Writer) error {
 		unit = speedscope.None
 	}
 	out := speedscope.NewWriter(w, v.set.Title())
-	numbers := make(map[trace.FuncID]int)
+	numbers := make(map[calllog.FuncID]int)
 	var frames []int
 	for _, g := range v.groups() {
 		label := g.Label
@@ -81,7 +81,7 @@ func (v *converter) speedscopeSums(w io.Writer) error {
 			label = "all threads"
 		}
 		err := out.Sampled(label, unit, func(yield func([]int, uint64) error) error {
-			return export.EachStack(g.Trie, export.MaxFrames, func(stack []trace.FuncID, n *calltrie.Node) error {
+			return export.EachStack(g.Trie, export.MaxFrames, func(stack []calllog.FuncID, n *calltrie.Node) error {
 				if weight(&n.Stats) == 0 {
 					return nil
 				}

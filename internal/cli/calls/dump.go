@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 type dumpFlags struct {
@@ -93,7 +93,7 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 	out := bufio.NewWriterSize(s.Out, 1<<16)
 	p := &recordPrinter{
 		out: out, json: json.NewEncoder(out), several: len(paths) > 1,
-		set: &TraceSet{Names: f.Names(), Shown: make(map[trace.FuncID]string), Streams: s},
+		set: &TraceSet{Names: f.Names(), Shown: make(map[calllog.FuncID]string), Streams: s},
 	}
 	p.json.SetEscapeHTML(false)
 	var summaries []*logSummary
@@ -144,7 +144,7 @@ func (f *dumpFlags) file(ctx context.Context, s *verb.Streams, path string, p *r
 	var progress func(int64)
 	if f.summary {
 		var stop func()
-		progress, stop = (&TraceSet{Streams: s, Logs: []trace.Log{log.Log}}).progress()
+		progress, stop = (&TraceSet{Streams: s, Logs: []calllog.Log{log.Log}}).progress()
 		defer stop()
 	} else if f.first == 0 && len(f.threads)+len(f.pids) == 0 {
 		p.header(f.Json)
@@ -184,7 +184,7 @@ func (f *dumpFlags) records(ctx context.Context, log *dumpLog, p *recordPrinter,
 }
 
 // put prints a record or a damaged place, or counts it.
-func (f *dumpFlags) put(r *xray.Record, damage *trace.Damage, p *recordPrinter, sum *logSummary) error {
+func (f *dumpFlags) put(r *xray.Record, damage *calllog.Damage, p *recordPrinter, sum *logSummary) error {
 	p.wanted++
 	switch {
 	case f.summary:
@@ -197,11 +197,11 @@ func (f *dumpFlags) put(r *xray.Record, damage *trace.Damage, p *recordPrinter, 
 }
 
 // asDamage parts damage from errors that end a log.
-func asDamage(err error) (*trace.Damage, error) {
+func asDamage(err error) (*calllog.Damage, error) {
 	if err == nil {
 		return nil, nil
 	}
-	var damage *trace.Damage
+	var damage *calllog.Damage
 	if errors.As(err, &damage) {
 		return damage, nil
 	}
@@ -239,7 +239,7 @@ func (p *recordPrinter) header(asJSON bool) {
 }
 
 // line prints a record as text.
-func (p *recordPrinter) line(r *xray.Record, damage *trace.Damage) error {
+func (p *recordPrinter) line(r *xray.Record, damage *calllog.Damage) error {
 	b := p.scratch[:0]
 	b = fmt.Appendf(b, "%#08x  ", r.Offset)
 	at := len(b)
@@ -346,7 +346,7 @@ type jsonRecord struct {
 }
 
 // object prints a record as JSON on a line.
-func (p *recordPrinter) object(r *xray.Record, damage *trace.Damage) error {
+func (p *recordPrinter) object(r *xray.Record, damage *calllog.Damage) error {
 	o := jsonRecord{Offset: r.Offset, Size: r.Size, Kind: r.Kind.String()}
 	if p.several {
 		o.File = p.log.Info().File

@@ -3,17 +3,17 @@ package calls
 import (
 	"iter"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/logfile"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // dumpLog is a log whose records are printed. Those of mode trace are made to
 // look like XRay's.
 type dumpLog struct {
-	trace.Log
+	calllog.Log
 	about   xray.About
 	records func(from int64) iter.Seq2[xray.Record, error]
 }

@@ -3,12 +3,12 @@ package calls
 import (
 	"fmt"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // nodeRecord is a stack of a log of mode stacks as an object. A thread's nodes are
@@ -70,7 +70,7 @@ func (f *dumpFlags) stacks(file *logfile.File, p *recordPrinter) (*logSummary, e
 }
 
 // nodes prints and counts the nodes of a thread.
-func (f *dumpFlags) nodes(th trace.Thread, nodes []tracelog.StackNode, p *recordPrinter, sum *logSummary) error {
+func (f *dumpFlags) nodes(th calllog.Thread, nodes []tracelog.StackNode, p *recordPrinter, sum *logSummary) error {
 	t := sum.thread(&xray.Record{PID: th.PID, TID: th.TID})
 	for k := range nodes {
 		n := &nodes[k]
@@ -93,7 +93,7 @@ func (f *dumpFlags) nodes(th trace.Thread, nodes []tracelog.StackNode, p *record
 }
 
 // node prints a node.
-func (p *recordPrinter) node(asJSON bool, th trace.Thread, number int, n *tracelog.StackNode) error {
+func (p *recordPrinter) node(asJSON bool, th calllog.Thread, number int, n *tracelog.StackNode) error {
 	if asJSON {
 		r := nodeRecord{
 			Offset: n.Offset, Size: wire.NodeSize, Kind: "stack", Process: th.PID, Thread: th.TID, Number: number, Caller: n.Parent + 1,

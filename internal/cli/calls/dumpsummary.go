@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // logSummary is what cairn dump --summary tells of a log.
@@ -29,11 +29,11 @@ type logSummary struct {
 	Threads    []threadSummary `json:"threads"`
 	Notes      []string        `json:"notes"`
 
-	kinds   [xray.Padding + 1][trace.Typed + 1]kindSummary // of calls by event
+	kinds   [xray.Padding + 1][calllog.Typed + 1]kindSummary // of calls by event
 	threads map[[2]uint32]*threadSummary
 	last    *threadSummary // of the record before
 	more    []kindSummary  // of kinds that are not XRay's
-	clock   trace.Clock
+	clock   calllog.Clock
 }
 
 // kindSummary counts records of a kind.
@@ -66,7 +66,7 @@ func newLogSummary(log *dumpLog) *logSummary {
 }
 
 // add counts a record or a damaged place.
-func (s *logSummary) add(r *xray.Record, damage *trace.Damage) {
+func (s *logSummary) add(r *xray.Record, damage *calllog.Damage) {
 	if damage != nil {
 		s.Damaged++
 		s.Lost += damage.Size
@@ -120,7 +120,7 @@ func (s *logSummary) finish() {
 		for event, k := range s.kinds[kind] {
 			k.Kind = xray.RecordKind(kind).String()
 			if xray.RecordKind(kind) == xray.Call {
-				k.Kind = trace.Kind(event).String()
+				k.Kind = calllog.Kind(event).String()
 			}
 			if k.Count > 0 {
 				s.Kinds = append(s.Kinds, k)

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 type graphFlags struct {
@@ -73,7 +73,7 @@ type CostGraph struct {
 
 type GraphNode struct {
 	account.Function
-	trace.Func
+	calllog.Func
 	Shown   string
 	Outside bool
 }
@@ -158,7 +158,7 @@ func (f *graphFlags) threshold(trie *calltrie.Trie) float64 {
 // those whose total is below least, and those without an edge that match takes.
 func (g *CostGraph) build(trie *calltrie.Trie, logs *TraceSet, least float64, match func(*GraphNode) bool) (left int) {
 	var nodes []GraphNode
-	index := make(map[trace.FuncID]int)
+	index := make(map[calllog.FuncID]int)
 	for _, fn := range account.Functions(trie) {
 		known := logs.Funcs[fn.Func]
 		known.Name = logs.Symbol(fn.Func)

@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // indexLeast is the size of logs whose index is kept: that of a shorter one is made in
@@ -19,7 +19,7 @@ const indexLeast = 16 << 20
 
 // openXRay opens a log of XRay, by the index that a command before left in the cache, or
 // leaves one. As with places, what goes wrong with the cache is not told.
-func openXRay(path string, file *logfile.File) (trace.Log, error) {
+func openXRay(path string, file *logfile.File) (calllog.Log, error) {
 	kept, key := indexOf(path, file)
 	if kept != "" {
 		if log, err := xray.OpenIndex(file, file.Size, file.Name, readKept(kept), key); err == nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/binary/symbolize"
@@ -23,7 +24,6 @@ import (
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // TraceFlags say which logs a verb reads, how it names functions, and how it
@@ -88,28 +88,28 @@ func (f *TraceFlags) Options() account.Options {
 
 // TraceSet is the logs of one command and what names their functions.
 type TraceSet struct {
-	Logs  []trace.Log
-	Funcs trace.Funcs
+	Logs  []calllog.Log
+	Funcs calllog.Funcs
 	// Clock has the unit of all times that accounting gives. Its Start is the
 	// first log's.
-	Clock trace.Clock
+	Clock calllog.Clock
 
 	Streams *verb.Streams
 	Names   *report.Names
 	Files   []*logfile.File
-	Shown   map[trace.FuncID]string
+	Shown   map[calllog.FuncID]string
 	Maps    int // that were given
 	spike   SpikeChoice
 	Objects tracelog.Objects
 	places  []*keptPlaces
 
-	replay func(context.Context, trace.Log, account.Options) (*account.Result, error)
+	replay func(context.Context, calllog.Log, account.Options) (*account.Result, error)
 
 	logical  bool // tail calls are to be told
 	programs []codeFile
 	tails    *account.TailCalls // nil until they are needed
-	marks    map[trace.FuncID]trace.FuncID
-	Unmarked map[trace.FuncID]trace.FuncID
+	marks    map[calllog.FuncID]calllog.FuncID
+	Unmarked map[calllog.FuncID]calllog.FuncID
 }
 
 // IsTraceLog reports whether the file at path is a log of calls.
@@ -152,8 +152,8 @@ const otherStacks = "(other stacks)"
 // set.
 func (f *TraceFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ *TraceSet, err error) {
 	t := &TraceSet{
-		replay: accountLog, Streams: s, Names: names, Shown: make(map[trace.FuncID]string), Maps: len(f.Maps), spike: f.Spike,
-		logical: bool(f.tails), marks: make(map[trace.FuncID]trace.FuncID), Unmarked: make(map[trace.FuncID]trace.FuncID),
+		replay: accountLog, Streams: s, Names: names, Shown: make(map[calllog.FuncID]string), Maps: len(f.Maps), spike: f.Spike,
+		logical: bool(f.tails), marks: make(map[calllog.FuncID]calllog.FuncID), Unmarked: make(map[calllog.FuncID]calllog.FuncID),
 	}
 	defer func() {
 		if err != nil {
@@ -182,7 +182,7 @@ func (f *TraceFlags) Open(s *verb.Streams, args []string, names *report.Names) (
 	if t.Clock, err = CommonClock(t.Logs); err != nil {
 		return nil, err
 	}
-	if len(f.threads)+len(f.pids) > 0 && !slices.ContainsFunc(t.Logs, func(l trace.Log) bool { return len(l.Threads()) > 0 }) {
+	if len(f.threads)+len(f.pids) > 0 && !slices.ContainsFunc(t.Logs, func(l calllog.Log) bool { return len(l.Threads()) > 0 }) {
 		return nil, errors.New("no log has such a thread (cairn dump --summary lists threads)")
 	}
 	if t.Funcs, err = t.LoadFuncs(f.Maps); err != nil {
@@ -192,7 +192,7 @@ func (f *TraceFlags) Open(s *verb.Streams, args []string, names *report.Names) (
 		if t.Logs[i], err = f.selected.apply(t.Logs[i], t.Funcs, t.places[i], f.Options()); err != nil {
 			return nil, err
 		}
-		if n := trace.Blind(t.Logs[i]); n > 0 {
+		if n := calllog.Blind(t.Logs[i]); n > 0 {
 			verb.Note(s, "%s: of %s only %s before --from was read: calls that began earlier are missing at the root of stacks",
 				t.Logs[i].Info().File, verb.Plural(n, "thread"), f.selected.lookback.String())
 		}
@@ -219,13 +219,13 @@ func loadMaps(s *verb.Streams, texts []string) (*symbolize.Program, error) {
 	return p, nil
 }
 
-func (t *TraceSet) openLog(path string) (trace.Log, error) {
+func (t *TraceSet) openLog(path string) (calllog.Log, error) {
 	file, err := OpenLogFile(t.Streams, path, "not a log of calls", isCalls)
 	if err != nil {
 		return nil, err
 	}
 	t.Files = append(t.Files, file)
-	var log trace.Log
+	var log calllog.Log
 	head := file.Head(logfile.HeadSize)
 	switch {
 	case tracelog.DetectWindows(head):
@@ -247,11 +247,11 @@ func (t *TraceSet) openLog(path string) (trace.Log, error) {
 }
 
 // only keeps the threads that were asked for.
-func (f *TraceFlags) only(log trace.Log) trace.Log {
+func (f *TraceFlags) only(log calllog.Log) calllog.Log {
 	if len(f.threads)+len(f.pids) == 0 {
 		return log
 	}
-	return trace.Only(log, func(t trace.Thread) bool { return f.wants(t.PID, t.TID) })
+	return calllog.Only(log, func(t calllog.Thread) bool { return f.wants(t.PID, t.TID) })
 }
 
 // wants reports whether a thread is one that was asked for.
@@ -261,9 +261,9 @@ func (f *TraceFlags) wants(pid, tid uint32) bool {
 }
 
 // CommonClock returns the clock of results of all logs together.
-func CommonClock(logs []trace.Log) (trace.Clock, error) {
+func CommonClock(logs []calllog.Log) (calllog.Clock, error) {
 	if len(logs) == 0 {
-		return trace.Clock{}, nil
+		return calllog.Clock{}, nil
 	}
 	first := logs[0].Info()
 	for _, log := range logs[1:] {
@@ -272,7 +272,7 @@ func CommonClock(logs []trace.Log) (trace.Clock, error) {
 			if first.Clock.Hz == 0 {
 				known, unknown = info, first
 			}
-			return trace.Clock{}, fmt.Errorf("the length of a tick is unknown in %s and known in %s: read these logs separately", unknown.File, known.File)
+			return calllog.Clock{}, fmt.Errorf("the length of a tick is unknown in %s and known in %s: read these logs separately", unknown.File, known.File)
 		}
 	}
 	return first.Clock, nil
@@ -289,7 +289,7 @@ func (t *TraceSet) Close() {
 }
 
 // Symbol returns the symbol of a function, or what stands for it.
-func (t *TraceSet) Symbol(id trace.FuncID) string {
+func (t *TraceSet) Symbol(id calllog.FuncID) string {
 	switch id {
 	case calltrie.Other:
 		return otherStacks
@@ -300,7 +300,7 @@ func (t *TraceSet) Symbol(id trace.FuncID) string {
 }
 
 // Name returns the name to display for a function.
-func (t *TraceSet) Name(id trace.FuncID) string {
+func (t *TraceSet) Name(id calllog.FuncID) string {
 	text, ok := t.Shown[id]
 	if !ok {
 		text = t.Names.Show(t.Symbol(id))
@@ -313,7 +313,7 @@ func (t *TraceSet) Name(id trace.FuncID) string {
 func (t *TraceSet) Duration(n uint64) string { return report.Duration(n, t.Clock.Unit()) }
 
 // Place is where a function is declared, file:line, "" if not known.
-func (t *TraceSet) Place(id trace.FuncID) string {
+func (t *TraceSet) Place(id calllog.FuncID) string {
 	fn := t.Funcs[id]
 	return verb.SourceText(fn.File, fn.Line)
 }
@@ -375,7 +375,7 @@ func Merged(results []*account.Result) *calltrie.Trie {
 
 // threadTrie is what one thread did.
 type threadTrie struct {
-	Log   *trace.Info
+	Log   *calllog.Info
 	Label string // "thread 12", with its process or log where there are several
 	*account.Thread
 }

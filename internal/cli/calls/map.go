@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/format/xraymap"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/symbolize"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // TraceMapFlags are those of cairn map on a program that XRay traces.
@@ -88,7 +88,7 @@ func (f *TraceMapFlags) named(o *symbolize.Object) *xraymap.Map {
 	m := &xraymap.Map{Sleds: slices.Clone(o.Map.Sleds)}
 	for i := range m.Sleds {
 		sled := &m.Sleds[i]
-		sled.Name = names.Show(o.Funcs.Name(trace.FuncID(sled.Func)))
+		sled.Name = names.Show(o.Funcs.Name(calllog.FuncID(sled.Func)))
 	}
 	return m
 }
@@ -106,7 +106,7 @@ func (f *TraceMapFlags) table(w io.Writer, o *symbolize.Object, style report.Sty
 	names := f.Names()
 	for i := range o.Map.Sleds {
 		sled := &o.Map.Sleds[i]
-		id := trace.FuncID(sled.Func)
+		id := calllog.FuncID(sled.Func)
 		fn, always := o.Funcs[id], "no"
 		if sled.Always {
 			always = "yes"
@@ -139,7 +139,7 @@ func traceMapJSON(w io.Writer, o *symbolize.Object) error {
 	functions := []functionJSON{}
 	at := map[uint32]int{}
 	for _, f := range o.Map.Functions() {
-		fn := o.Funcs[trace.FuncID(f.ID)]
+		fn := o.Funcs[calllog.FuncID(f.ID)]
 		at[f.ID] = len(functions)
 		functions = append(functions, functionJSON{
 			ID: f.ID, Address: f.Address, Name: fn.Name, Demangled: names.Show(fn.Name), File: fn.File, Line: fn.Line,

@@ -4,16 +4,16 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/symbolize"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // LoadFuncs returns the functions of the logs. Those of mode trace say which
 // programs they are of; --map gives another file for one of them.
-func (t *TraceSet) LoadFuncs(maps []string) (trace.Funcs, error) {
+func (t *TraceSet) LoadFuncs(maps []string) (calllog.Funcs, error) {
 	own := 0
 	for _, log := range t.Logs {
 		if isOwn(log) {
@@ -37,12 +37,12 @@ func (t *TraceSet) LoadFuncs(maps []string) (trace.Funcs, error) {
 }
 
 // isOwn reports whether a log is one of mode trace or stacks.
-func isOwn(log trace.Log) bool {
+func isOwn(log calllog.Log) bool {
 	for {
 		switch l := log.(type) {
 		case *tracelog.Events, *tracelog.Stacks, *tracelog.Windows:
 			return true
-		case interface{ Unwrap() trace.Log }:
+		case interface{ Unwrap() calllog.Log }:
 			log = l.Unwrap()
 		default:
 			return false
@@ -52,7 +52,7 @@ func isOwn(log trace.Log) bool {
 
 // ownFuncs names the functions of logs of mode trace by the symbols of their
 // programs.
-func (t *TraceSet) ownFuncs(maps []string) (trace.Funcs, error) {
+func (t *TraceSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 	objects := t.Objects.List()
 	instead := make(map[string]string) // path in the log -> file that was given
 	for _, text := range maps {
@@ -65,7 +65,7 @@ func (t *TraceSet) ownFuncs(maps []string) (trace.Funcs, error) {
 		}
 		instead[objects[spec.Object].Path] = spec.Path
 	}
-	funcs := make(trace.Funcs)
+	funcs := make(calllog.Funcs)
 	beside := filepath.Dir(t.Files[0].Name)
 	done := make(map[string]bool)
 	for _, o := range objects {
@@ -108,7 +108,7 @@ func findProgram(path, id, beside string) string {
 
 // addFuncs adds the functions of the file at path, which is all objects with the
 // path and build id of key.
-func (t *TraceSet) addFuncs(funcs trace.Funcs, objects []tracelog.Object, key, path string, given bool) error {
+func (t *TraceSet) addFuncs(funcs calllog.Funcs, objects []tracelog.Object, key, path string, given bool) error {
 	f, err := objfile.Open(path)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (t *TraceSet) addFuncs(funcs trace.Funcs, objects []tracelog.Object, key, p
 		verb.Note(t.Streams, "%v", err)
 	}
 	base := filepath.Base(path)
-	own := make(trace.Funcs)
+	own := make(calllog.Funcs)
 	defer func() { t.programs = append(t.programs, codeFile{path, own}) }()
 	for _, o := range objects {
 		if o.Path+"\x00"+o.BuildID != key {
@@ -138,7 +138,7 @@ func (t *TraceSet) addFuncs(funcs trace.Funcs, objects []tracelog.Object, key, p
 			if !o.Holds(addr) {
 				continue
 			}
-			fn := trace.Func{Name: verb.Unversioned(table.Funcs[i].Name), Addr: addr, Object: base}
+			fn := calllog.Func{Name: verb.Unversioned(table.Funcs[i].Name), Addr: addr, Object: base}
 			if lines != nil {
 				if file, line, ok := lines.Entry(addr); ok {
 					fn.File, fn.Line = file, line

@@ -8,18 +8,18 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // MaxDamage is how many damaged places of a log are named one by one.
 const MaxDamage = 5
 
 // noteLog says what a user should know of a log that was opened.
-func (t *TraceSet) noteLog(info *trace.Info) {
+func (t *TraceSet) noteLog(info *calllog.Info) {
 	t.noteDamage(info.File, info.Damage)
 	for _, text := range info.Notes {
 		verb.Note(t.Streams, "%s: %s", info.File, text)
@@ -29,7 +29,7 @@ func (t *TraceSet) noteLog(info *trace.Info) {
 	}
 }
 
-func clockNote(info *trace.Info) string {
+func clockNote(info *calllog.Info) string {
 	c := info.Clock
 	if c.Hz == 0 {
 		return info.File + ": the length of a tick is unknown: times are in ticks"
@@ -39,7 +39,7 @@ func clockNote(info *trace.Info) string {
 		info.File, float64(c.Hz)/mega, float64(c.Claimed)/mega)
 }
 
-func (t *TraceSet) noteDamage(file string, list []*trace.Damage) {
+func (t *TraceSet) noteDamage(file string, list []*calllog.Damage) {
 	for i, d := range list {
 		if i == MaxDamage {
 			verb.Note(t.Streams, "%s: %d more damaged places were skipped (cairn dump shows them)", file, len(list)-i)
@@ -50,7 +50,7 @@ func (t *TraceSet) noteDamage(file string, list []*trace.Damage) {
 }
 
 // noteResult says what of a log's calls could not be seen whole.
-func (t *TraceSet) noteResult(info *trace.Info, r *account.Result) {
+func (t *TraceSet) noteResult(info *calllog.Info, r *account.Result) {
 	t.noteDamage(info.File, r.Damage)
 	st := r.Total()
 	t.noteTails(info, &st)
@@ -80,7 +80,7 @@ func (t *TraceSet) noteResult(info *trace.Info, r *account.Result) {
 
 // filterNote guesses whether the runtime left out short calls: XRay does so by
 // default below 5 microseconds. With a few leaf calls that is no guess to make.
-func filterNote(info *trace.Info, st *account.Stats) string {
+func filterNote(info *calllog.Info, st *account.Stats) string {
 	const threshold, least = 5000, 50 // ns, leaf calls
 	if info.Clock.Hz == 0 || st.Leaves < least || st.Shortest < threshold || st.Shortest > 2*threshold {
 		return ""
@@ -132,7 +132,7 @@ func (t *TraceSet) noteNames(results []*account.Result) {
 // were called.
 func (t *TraceSet) nameless(results []*account.Result) (nameless map[uint8]int, all int) {
 	nameless = make(map[uint8]int)
-	seen := make(map[trace.FuncID]bool)
+	seen := make(map[calllog.FuncID]bool)
 	for _, r := range results {
 		for i := range r.Threads {
 			for _, n := range r.Threads[i].Trie.Nodes() {

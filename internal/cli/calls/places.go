@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Problem: with --from a long log is read from its beginning, for the calls that are
@@ -28,14 +28,14 @@ const (
 
 // keptPlaces are the places of a log and where they are kept.
 type keptPlaces struct {
-	*trace.Places
+	*calllog.Places
 	path string
 	key  []byte
 }
 
 // placesOf returns the places of the log in a file, those that are kept or none so
 // far; nil if they are of no use.
-func placesOf(path string, log trace.Log) *keptPlaces {
+func placesOf(path string, log calllog.Log) *keptPlaces {
 	info := log.Info()
 	if path == "-" || info.Size < placesLeast {
 		return nil
@@ -50,8 +50,8 @@ func placesOf(path string, log trace.Log) *keptPlaces {
 	}
 	k := &keptPlaces{path: filepath.Join(cache, "places", fmt.Sprintf("%x", key[:16])), key: key}
 	threads := log.Threads()
-	k.Places = trace.NewPlaces(len(threads))
-	if p, err := trace.ReadPlaces(readKept(k.path), key, threads); err == nil {
+	k.Places = calllog.NewPlaces(len(threads))
+	if p, err := calllog.ReadPlaces(readKept(k.path), key, threads); err == nil {
 		k.Places = p
 	}
 	return k
@@ -72,7 +72,7 @@ func readKept(path string) []byte {
 
 // placesKey says which file it is, of which time, and what is in it, as far as that
 // is known without reading all of it.
-func placesKey(path string, log trace.Log) ([]byte, error) {
+func placesKey(path string, log calllog.Log) ([]byte, error) {
 	version, err := versionOf(path)
 	if err != nil {
 		return nil, err

@@ -4,8 +4,8 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // progress shows on a terminal how much of the logs is done. Call report with
@@ -21,7 +21,7 @@ func (t *TraceSet) progress() (report func(bytes int64), stop func()) {
 }
 
 // bytesOf is the size of all threads of a log.
-func bytesOf(log trace.Log) (n int64) {
+func bytesOf(log calllog.Log) (n int64) {
 	for _, th := range log.Threads() {
 		n += th.Bytes
 	}
@@ -29,7 +29,7 @@ func bytesOf(log trace.Log) (n int64) {
 }
 
 // watch returns the logs so that reading them, by one goroutine, shows progress.
-func (t *TraceSet) watch() (logs []trace.Log, stop func()) {
+func (t *TraceSet) watch() (logs []calllog.Log, stop func()) {
 	report, stop := t.progress()
 	var bytes int64
 	for _, log := range t.Logs {
@@ -42,14 +42,14 @@ func (t *TraceSet) watch() (logs []trace.Log, stop func()) {
 }
 
 type watchedLog struct {
-	trace.Log
+	calllog.Log
 	read func(bytes int64)
 }
 
 // Batches reads some parts at a time, and tells how many bytes they were.
-func (w *watchedLog) Batches(thread, from, to int) iter.Seq2[*trace.Batch, error] {
+func (w *watchedLog) Batches(thread, from, to int) iter.Seq2[*calllog.Batch, error] {
 	const step = 16
-	return func(yield func(*trace.Batch, error) bool) {
+	return func(yield func(*calllog.Batch, error) bool) {
 		th := w.Threads()[thread]
 		for ; from < to; from += step {
 			end := min(from+step, to)

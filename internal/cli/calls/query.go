@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/calls/account"
-	"github.com/cairnprof/cairn/internal/calls/tracedb"
+	"github.com/cairnprof/cairn/internal/calls/calldb"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -112,7 +112,7 @@ func (f *queryFlags) args(_ *cobra.Command, args []string) error {
 // isSQL reports whether the last argument is a question. What is neither a file
 // nor SQL is taken for SQL if a question is missing, for the better message.
 func (f *queryFlags) isSQL(last string, only bool) bool {
-	return !isFile(last) && (tracedb.LooksLikeQuery(last) || !only && f.save+f.calls == "")
+	return !isFile(last) && (calldb.LooksLikeQuery(last) || !only && f.save+f.calls == "")
 }
 
 func isFile(path string) bool {
@@ -122,7 +122,7 @@ func isFile(path string) bool {
 
 func (f *queryFlags) run(ctx context.Context, s *verb.Streams) error {
 	if f.schema {
-		_, err := io.WriteString(s.Out, tracedb.Schema+tracedb.LiveSchema)
+		_, err := io.WriteString(s.Out, calldb.Schema+calldb.LiveSchema)
 		return err
 	}
 	for flag, path := range map[string]string{"--save": f.save, "--calls": f.calls} {
@@ -184,7 +184,7 @@ func (f *queryFlags) readSQL(s *verb.Streams) error {
 }
 
 // viewQuery returns the query for the rows of a view or table.
-func viewQuery(ctx context.Context, db *tracedb.DB, view string, top int) (string, error) {
+func viewQuery(ctx context.Context, db *calldb.DB, view string, top int) (string, error) {
 	names, err := db.Names(ctx)
 	if err != nil {
 		return "", err
@@ -200,25 +200,25 @@ func viewQuery(ctx context.Context, db *tracedb.DB, view string, top int) (strin
 
 // openDatabase opens the database that was named, or makes one of the logs and
 // writes what is to be kept. The logs stay open until done is called, with the database.
-func (f *queryFlags) openDatabase(ctx context.Context, s *verb.Streams) (db *tracedb.DB, done func(), err error) {
+func (f *queryFlags) openDatabase(ctx context.Context, s *verb.Streams) (db *calldb.DB, done func(), err error) {
 	for _, path := range f.logs {
 		if path == "-" {
 			continue
 		}
-		head, err := readStart(path, len(tracedb.Magic))
+		head, err := readStart(path, len(calldb.Magic))
 		if err != nil {
 			continue // a pattern, or a message by who opens it
 		}
 		switch {
 		case strings.HasPrefix(string(head), "PAR1"):
 			return nil, nil, verb.Usagef("%s: cairn does not query Parquet; use an engine such as DuckDB: duckdb -c \"SELECT count(*) FROM '%s'\"", path, path)
-		case !tracedb.Detect(head):
+		case !calldb.Detect(head):
 		case len(f.logs) > 1:
 			return nil, nil, verb.Usagef("%s is a database and cannot be combined with logs", path)
 		case f.save+f.calls != "" || len(f.Maps)+len(f.threads)+len(f.pids) > 0 || f.display.Mangled || f.display.Short:
 			return nil, nil, verb.Usagef("%s is a database: --save, --calls, --map, --thread, --process, --mangled and --short-names need a log", path)
 		default:
-			if db, err = tracedb.Open(ctx, path); err != nil {
+			if db, err = calldb.Open(ctx, path); err != nil {
 				return nil, nil, err
 			}
 			return db, func() { db.Close() }, nil
@@ -249,7 +249,7 @@ func readStart(path string, n int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, int64(n)))
 }
 
-func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *TraceSet) (*tracedb.DB, error) {
+func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *TraceSet) (*calldb.DB, error) {
 	opt := f.Options()
 	opt.Slowest = f.slowest
 	results, err := set.Account(ctx, opt)
@@ -262,7 +262,7 @@ func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *Tra
 		return nil, err
 	}
 	data.Replay = &replay
-	db, err := tracedb.New(ctx, data)
+	db, err := calldb.New(ctx, data)
 	if err != nil {
 		return nil, err
 	}
@@ -274,16 +274,16 @@ func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *Tra
 }
 
 // database returns what the database and the Parquet file of a set are made of.
-func (t *TraceSet) database(results []*account.Result) *tracedb.Data {
-	data := &tracedb.Data{Funcs: t.Funcs, Show: t.Names.Show}
+func (t *TraceSet) database(results []*account.Result) *calldb.Data {
+	data := &calldb.Data{Funcs: t.Funcs, Show: t.Names.Show}
 	for i, log := range t.Logs {
-		data.Sources = append(data.Sources, tracedb.Source{Log: log, Result: results[i], SumsOnly: stacksOf(log) != nil})
+		data.Sources = append(data.Sources, calldb.Source{Log: log, Result: results[i], SumsOnly: stacksOf(log) != nil})
 	}
 	return data
 }
 
 // keep writes the database and the calls, if that was asked for.
-func (f *queryFlags) keep(ctx context.Context, s *verb.Streams, db *tracedb.DB, set *TraceSet, data *tracedb.Data) error {
+func (f *queryFlags) keep(ctx context.Context, s *verb.Streams, db *calldb.DB, set *TraceSet, data *calldb.Data) error {
 	if f.save != "" {
 		file, err := db.Bytes()
 		if err != nil {
@@ -300,7 +300,7 @@ func (f *queryFlags) keep(ctx context.Context, s *verb.Streams, db *tracedb.DB, 
 }
 
 // writeCalls writes every call as Parquet, with progress.
-func (t *TraceSet) writeCalls(ctx context.Context, w io.Writer, data *tracedb.Data, opt account.Options) error {
+func (t *TraceSet) writeCalls(ctx context.Context, w io.Writer, data *calldb.Data, opt account.Options) error {
 	opt, err := t.withTails(ctx, opt)
 	if err != nil {
 		return err
@@ -308,6 +308,6 @@ func (t *TraceSet) writeCalls(ctx context.Context, w io.Writer, data *tracedb.Da
 	var stop func()
 	opt.Progress, stop = t.progress()
 	defer stop()
-	_, err = tracedb.WriteCalls(ctx, w, data, opt)
+	_, err = calldb.WriteCalls(ctx, w, data, opt)
 	return err
 }

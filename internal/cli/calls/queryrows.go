@@ -11,7 +11,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/cairnprof/cairn/internal/calls/tracedb"
+	"github.com/cairnprof/cairn/internal/calls/calldb"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -41,7 +41,7 @@ const (
 )
 
 // writeRowsTable prints the answer as a table. Columns of numbers stand right.
-func writeRowsTable(s *verb.Streams, rows *tracedb.Rows, style report.Style) error {
+func writeRowsTable(s *verb.Streams, rows *calldb.Rows, style report.Style) error {
 	var t report.Table
 	for _, name := range rows.Columns {
 		t.Columns = append(t.Columns, report.Column{Title: report.Printable(name), Align: report.Right, Shrink: report.Shorten})
@@ -77,7 +77,7 @@ func writeRowsTable(s *verb.Streams, rows *tracedb.Rows, style report.Style) err
 	return t.WritePart(s.Out, style)
 }
 
-func writeRowsCSV(out io.Writer, rows *tracedb.Rows) error {
+func writeRowsCSV(out io.Writer, rows *calldb.Rows) error {
 	w := csv.NewWriter(out)
 	if err := w.Write(rows.Columns); err != nil {
 		return err
@@ -161,7 +161,7 @@ func jsonText(s string) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-func writeRowsJSON(out io.Writer, rows *tracedb.Rows) error {
+func writeRowsJSON(out io.Writer, rows *calldb.Rows) error {
 	doc := struct {
 		Columns []string `json:"columns"`
 	}{uniqueNames(rows.Columns)}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 type replayFlags struct {
@@ -75,7 +75,7 @@ func (f *replayFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 			}
 			p := newReplayPrinter(b, set, style, log)
 			for step, err := range account.ByTime(ctx, log, opt, func(r *account.Result) { results = append(results, r) }) {
-				if damage := (*trace.Damage)(nil); errors.As(err, &damage) {
+				if damage := (*calllog.Damage)(nil); errors.As(err, &damage) {
 					continue // it is in the result
 				}
 				if err == nil {
@@ -107,7 +107,7 @@ type replayThread struct {
 	leaf  bool   // the end that comes next is printed already
 }
 
-func newReplayPrinter(w *bufio.Writer, set *TraceSet, style report.Style, log trace.Log) *replayPrinter {
+func newReplayPrinter(w *bufio.Writer, set *TraceSet, style report.Style, log calllog.Log) *replayPrinter {
 	c := log.Info().Clock
 	p := &replayPrinter{w: w, set: set, style: style, start: c.Nanoseconds(c.Start)}
 	pids := make(map[uint32]bool)
@@ -201,12 +201,12 @@ func (p *replayPrinter) missing(how account.End) string {
 }
 
 // eventText is a custom or typed event in words.
-func eventText(kind trace.Kind, p *trace.Payload) string {
+func eventText(kind calllog.Kind, p *calllog.Payload) string {
 	text := kind.String()
 	if p == nil {
 		return text
 	}
-	if kind == trace.Typed {
+	if kind == calllog.Typed {
 		text += " " + strconv.Itoa(int(p.Type))
 	}
 	const most = 64

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // selectFlags say which calls of logs are looked at.
@@ -56,7 +56,7 @@ func (f *selectFlags) check(tails bool) error {
 }
 
 // apply returns a log with what is wanted of it, read from places if there are any.
-func (f *selectFlags) apply(log trace.Log, funcs trace.Funcs, places *keptPlaces, opt account.Options) (trace.Log, error) {
+func (f *selectFlags) apply(log calllog.Log, funcs calllog.Funcs, places *keptPlaces, opt account.Options) (calllog.Log, error) {
 	if !f.given() {
 		return log, nil
 	}
@@ -64,7 +64,7 @@ func (f *selectFlags) apply(log trace.Log, funcs trace.Funcs, places *keptPlaces
 	if stacksOf(log) != nil {
 		return nil, fmt.Errorf("%s: --from, --to, --within, --longer and --depth need single calls, and a log of mode stacks has only sums", info.File)
 	}
-	want := trace.Selection{Depth: f.depth, UpperBound: opt.UpperBound, DropOpen: opt.DropOpen, Workers: opt.Workers, Lookback: int64(f.lookback)}
+	want := calllog.Selection{Depth: f.depth, UpperBound: opt.UpperBound, DropOpen: opt.DropOpen, Workers: opt.Workers, Lookback: int64(f.lookback)}
 	if places != nil {
 		want.Places = places.Places
 	}
@@ -87,13 +87,13 @@ func (f *selectFlags) apply(log trace.Log, funcs trace.Funcs, places *keptPlaces
 			return nil, err
 		}
 	}
-	return trace.Select(log, want), nil
+	return calllog.Select(log, want), nil
 }
 
 // functions returns what tells the functions that --within names.
-func (f *selectFlags) functions(funcs trace.Funcs) (func(trace.FuncID) bool, error) {
+func (f *selectFlags) functions(funcs calllog.Funcs) (func(calllog.FuncID) bool, error) {
 	full, short := &report.Names{}, &report.Names{Short: true}
-	wanted := make(map[trace.FuncID]bool)
+	wanted := make(map[calllog.FuncID]bool)
 	numbers := make(map[string]bool) // names of functions that have none
 	for _, name := range f.within {
 		found := strings.HasPrefix(name, "#")
@@ -116,7 +116,7 @@ func (f *selectFlags) functions(funcs trace.Funcs) (func(trace.FuncID) bool, err
 			return nil, fmt.Errorf("--within %s: no function has this name%s", name, hint)
 		}
 	}
-	return func(id trace.FuncID) bool {
+	return func(id calllog.FuncID) bool {
 		return wanted[id] || len(numbers) > 0 && numbers[funcs.Name(id)]
 	}, nil
 }
@@ -149,7 +149,7 @@ func (*timeFlag) Type() string { return "time" }
 func (v *timeFlag) String() string { return v.text }
 
 // ticks returns how many ticks of a log's clock the time is.
-func (v *timeFlag) ticks(flag string, info *trace.Info) (uint64, error) {
+func (v *timeFlag) ticks(flag string, info *calllog.Info) (uint64, error) {
 	if v.unit && info.Clock.Hz == 0 {
 		return 0, fmt.Errorf("--%s %s: the length of a tick in %s is unknown: give a number of ticks", flag, v.text, info.File)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
@@ -15,7 +16,6 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // tailChoice is the value of --tail-calls: whether what a function jumps to is to
@@ -44,7 +44,7 @@ func (c *tailChoice) String() string {
 // codeFile is a program whose functions logs have.
 type codeFile struct {
 	path  string
-	funcs trace.Funcs
+	funcs calllog.Funcs
 }
 
 // withTails adds to options how tail calls are to be told, if they are. What is known
@@ -78,10 +78,10 @@ func (t *TraceSet) withTails(ctx context.Context, opt account.Options) (account.
 }
 
 // tellsTails reports whether a log has tail exits as such, and calls of any length.
-func tellsTails(ctx context.Context, log trace.Log) (told, whole bool, err error) {
+func tellsTails(ctx context.Context, log calllog.Log) (told, whole bool, err error) {
 	all := log
 	for {
-		l, ok := log.(interface{ Unwrap() trace.Log })
+		l, ok := log.(interface{ Unwrap() calllog.Log })
 		if !ok {
 			break
 		}
@@ -161,7 +161,7 @@ func symbolAddress(p *objfile.Program, name string) uint64 {
 }
 
 // noteTails says how many calls were put below the function that jumped there.
-func (t *TraceSet) noteTails(info *trace.Info, st *account.Stats) {
+func (t *TraceSet) noteTails(info *calllog.Info, st *account.Stats) {
 	if !t.logical {
 		return
 	}
@@ -206,10 +206,10 @@ func (t *TraceSet) mark(trie *calltrie.Trie) *calltrie.Trie {
 // has them: they would be among the last of object 255.
 const firstMark = calltrie.Other - 1<<10
 
-func (t *TraceSet) marked(fn trace.FuncID) trace.FuncID {
+func (t *TraceSet) marked(fn calllog.FuncID) calllog.FuncID {
 	id, ok := t.marks[fn]
 	if !ok {
-		id = firstMark - trace.FuncID(len(t.marks))
+		id = firstMark - calllog.FuncID(len(t.marks))
 		t.marks[fn] = id
 		t.Unmarked[id] = fn
 		known := t.Funcs[fn]
@@ -221,7 +221,7 @@ func (t *TraceSet) marked(fn trace.FuncID) trace.FuncID {
 }
 
 // number returns the number that logs have for a function.
-func (t *TraceSet) number(id trace.FuncID) trace.FuncID {
+func (t *TraceSet) number(id calllog.FuncID) calllog.FuncID {
 	if fn, ok := t.Unmarked[id]; ok {
 		return fn
 	}

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // accountLog accounts for a log: it replays its events, or takes the sums that a log of
 // mode stacks has.
-func accountLog(ctx context.Context, log trace.Log, opt account.Options) (*account.Result, error) {
+func accountLog(ctx context.Context, log calllog.Log, opt account.Options) (*account.Result, error) {
 	stacks := stacksOf(log)
 	if stacks == nil {
 		return account.Run(ctx, log, opt)
@@ -39,12 +39,12 @@ func accountLog(ctx context.Context, log trace.Log, opt account.Options) (*accou
 }
 
 // stacksOf returns the log of mode stacks that log is or has threads of, or nil.
-func stacksOf(log trace.Log) *tracelog.Stacks {
+func stacksOf(log calllog.Log) *tracelog.Stacks {
 	for {
 		switch l := log.(type) {
 		case *tracelog.Stacks:
 			return l
-		case interface{ Unwrap() trace.Log }:
+		case interface{ Unwrap() calllog.Log }:
 			log = l.Unwrap()
 		default:
 			return nil
@@ -53,7 +53,7 @@ func stacksOf(log trace.Log) *tracelog.Stacks {
 }
 
 // stackThread makes of a thread's nodes what a replay would give.
-func stackThread(t trace.Thread, nodes []tracelog.StackNode) account.Thread {
+func stackThread(t calllog.Thread, nodes []tracelog.StackNode) account.Thread {
 	out := account.Thread{Thread: t, Trie: calltrie.New()}
 	callees := make([]uint64, len(nodes)) // their time, by caller
 	ids := make([]calltrie.NodeID, len(nodes))
@@ -90,7 +90,7 @@ func stackThread(t trace.Thread, nodes []tracelog.StackNode) account.Thread {
 
 // noEvents refuses logs that have sums only, for what needs single calls.
 func (t *TraceSet) noEvents(what string) error {
-	if i := slices.IndexFunc(t.Logs, func(l trace.Log) bool { return stacksOf(l) != nil }); i >= 0 {
+	if i := slices.IndexFunc(t.Logs, func(l calllog.Log) bool { return stacksOf(l) != nil }); i >= 0 {
 		return fmt.Errorf("%s: %[2]s needs single calls, and a log of mode stacks has only sums", t.Logs[i].Info().File, what)
 	}
 	return nil
@@ -98,7 +98,7 @@ func (t *TraceSet) noEvents(what string) error {
 
 // knows reports whether any of the logs has a number of calls, by its name.
 func (t *TraceSet) knows(number string) bool {
-	return slices.ContainsFunc(t.Logs, func(l trace.Log) bool {
+	return slices.ContainsFunc(t.Logs, func(l calllog.Log) bool {
 		s := stacksOf(l)
 		if s == nil {
 			return true

@@ -3,8 +3,8 @@ package calls
 import (
 	"strings"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // uncertainSuffix marks a function below one that may not have called it.
@@ -12,8 +12,8 @@ const uncertainSuffix = " [uncertain]"
 
 // addUncertain names the functions that windows have where the caller is not certain:
 // by another number, so that whoever shows functions shows the mark.
-func (t *TraceSet) addUncertain(funcs trace.Funcs) {
-	marked := make(trace.Funcs)
+func (t *TraceSet) addUncertain(funcs calllog.Funcs) {
+	marked := make(calllog.Funcs)
 	for _, log := range t.Logs {
 		if !isWindows(log) {
 			continue
@@ -34,12 +34,12 @@ func (t *TraceSet) addUncertain(funcs trace.Funcs) {
 }
 
 // isWindows reports whether a log has the calls around spikes.
-func isWindows(log trace.Log) bool {
+func isWindows(log calllog.Log) bool {
 	for {
 		switch l := log.(type) {
 		case *tracelog.Windows:
 			return true
-		case interface{ Unwrap() trace.Log }:
+		case interface{ Unwrap() calllog.Log }:
 			log = l.Unwrap()
 		default:
 			return false

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // SpikeChoice is the value of a flag: the number of a spike.
@@ -30,7 +30,7 @@ func (*SpikeChoice) Type() string { return "n" }
 func (*SpikeChoice) String() string { return "" }
 
 // openWindows opens the calls around the spikes of a log.
-func (t *TraceSet) openWindows(file *logfile.File) (trace.Log, error) {
+func (t *TraceSet) openWindows(file *logfile.File) (calllog.Log, error) {
 	spike := uint64(tracelog.AllWindows)
 	if t.spike.Given {
 		spike = t.spike.Number

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/profile/compare"
+	"github.com/cairnprof/cairn/internal/profile/profdiff"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -76,7 +76,7 @@ func (f *diffFlags) run(s *verb.Streams, pathA, pathB string) error {
 	if err != nil {
 		return err
 	}
-	r := compare.Profiles(a, b)
+	r := profdiff.Profiles(a, b)
 	if f.Json {
 		err = diffJSON(s.Out, r)
 	} else {
@@ -89,7 +89,7 @@ func (f *diffFlags) run(s *verb.Streams, pathA, pathB string) error {
 }
 
 // lostBlocks returns in how many functions B misses blocks.
-func lostBlocks(r *compare.Result) int {
+func lostBlocks(r *profdiff.Result) int {
 	n := 0
 	for i := range r.Blocks {
 		if len(r.Blocks[i].Lost) > 0 {
@@ -103,10 +103,10 @@ func lostBlocks(r *compare.Result) int {
 type diffList struct {
 	key, title string
 	color      report.Color
-	funcs      []compare.Func
+	funcs      []profdiff.Func
 }
 
-func diffLists(r *compare.Result) []diffList {
+func diffLists(r *profdiff.Result) []diffList {
 	return []diffList{
 		{"only_a", "ran only in A", report.Red, r.OnlyA},
 		{"only_b", "ran only in B", report.Green, r.OnlyB},
@@ -115,9 +115,9 @@ func diffLists(r *compare.Result) []diffList {
 	}
 }
 
-func (f *diffFlags) writeText(w io.Writer, r *compare.Result, style report.Style) error {
+func (f *diffFlags) writeText(w io.Writer, r *profdiff.Result, style report.Style) error {
 	names := f.Names()
-	name := func(fn *compare.Func) report.Cell { return report.Text(names.Show(fn.Name)) }
+	name := func(fn *profdiff.Func) report.Cell { return report.Text(names.Show(fn.Name)) }
 	section := func(title string, color report.Color, n int, t *report.Table) error {
 		if n == 0 {
 			return nil
@@ -149,14 +149,14 @@ func (f *diffFlags) writeText(w io.Writer, r *compare.Result, style report.Style
 	return err
 }
 
-func changedText(fn *compare.Func) string {
+func changedText(fn *profdiff.Func) string {
 	if fn.Changed {
 		return "changed"
 	}
 	return ""
 }
 
-func blocksTable(r *compare.Result, name func(*compare.Func) report.Cell) *report.Table {
+func blocksTable(r *profdiff.Result, name func(*profdiff.Func) report.Cell) *report.Table {
 	t := &report.Table{Columns: []report.Column{{}, {Title: "lost"}, {Title: "gained"}, {Title: "function", Shrink: report.Shorten}}}
 	for i := range r.Blocks {
 		fn := &r.Blocks[i]
@@ -184,7 +184,7 @@ func blockList(blocks []int) string {
 	return text
 }
 
-func (f *diffFlags) movedTable(r *compare.Result, name func(*compare.Func) report.Cell) *report.Table {
+func (f *diffFlags) movedTable(r *profdiff.Result, name func(*profdiff.Func) report.Cell) *report.Table {
 	t := &report.Table{Columns: []report.Column{
 		{},
 		{Title: "A", Align: report.Right},
@@ -213,18 +213,18 @@ func (f *diffFlags) movedTable(r *compare.Result, name func(*compare.Func) repor
 }
 
 // sideText returns the calls per run of one profile.
-func sideText(s *compare.Side) string {
+func sideText(s *profdiff.Side) string {
 	return verb.AtLeast(s.Inexact()) + report.Decimal(s.CallsPerRun())
 }
 
 // deltaMark returns what is to stand in front of a change: how it can be wrong if one
 // of its sides is a lower bound.
-func deltaMark(fn *compare.Func) string {
+func deltaMark(fn *profdiff.Func) string {
 	return map[[2]bool]string{{true, false}: "<= ", {false, true}: ">= ", {true, true}: "~ "}[[2]bool{fn.A.Inexact(), fn.B.Inexact()}]
 }
 
 // ratioText returns B's calls per run as a multiple of A's.
-func ratioText(fn *compare.Func) string {
+func ratioText(fn *profdiff.Func) string {
 	if fn.A.CallsPerRun() == 0 {
 		return "new"
 	}
@@ -250,9 +250,9 @@ type diffFuncJSON struct {
 	InexactB  bool     `json:"calls_inexact_b,omitempty"`
 }
 
-func diffJSON(w io.Writer, r *compare.Result) error {
+func diffJSON(w io.Writer, r *profdiff.Result) error {
 	var names report.Names
-	convert := func(funcs []compare.Func) []diffFuncJSON {
+	convert := func(funcs []profdiff.Func) []diffFuncJSON {
 		out := make([]diffFuncJSON, len(funcs))
 		for i := range funcs {
 			fn := &funcs[i]
@@ -275,7 +275,7 @@ func diffJSON(w io.Writer, r *compare.Result) error {
 	return report.WriteJSON(w, doc)
 }
 
-func callsPerRun(s *compare.Side) *float64 {
+func callsPerRun(s *profdiff.Side) *float64 {
 	if s.Func == nil || !s.Func.Mode.HasCalls() {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/calls/stackdiff"
@@ -18,7 +19,6 @@ import (
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // stackDiffFlags are those of cairn diff that are for logs of calls only.
@@ -158,7 +158,7 @@ func (f *stackDiffFlags) compare(ctx context.Context, s *verb.Streams, d *logDif
 		}
 		side.trie, side.label = calls.Merged(results), args[i]
 	}
-	both := append(append([]trace.Log{}, d.a.set.Logs...), d.b.set.Logs...)
+	both := append(append([]calllog.Log{}, d.a.set.Logs...), d.b.set.Logs...)
 	if _, err := calls.CommonClock(both); err != nil {
 		return err
 	}

@@ -13,13 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 type flameFlags struct {
@@ -209,13 +209,13 @@ func (f *flameFlags) profile(set *calls.TraceSet, results []*account.Result, fil
 	for _, g := range set.MarkedGroups(results, f.perThread) {
 		doc.Groups = append(doc.Groups, flamegraph.Group{Label: g.Label, Trie: g.Trie})
 	}
-	f.choose(doc, func(id trace.FuncID) bool { return filter.Match(set.Funcs.Name(id)) })
+	f.choose(doc, func(id calllog.FuncID) bool { return filter.Match(set.Funcs.Name(id)) })
 	doc.Notes = append(flameNotes(set, results, doc), doc.Notes...)
 	return doc
 }
 
 // choose leaves of a document what was asked for.
-func (f *flameFlags) choose(doc *flamegraph.Profile, match func(trace.FuncID) bool) {
+func (f *flameFlags) choose(doc *flamegraph.Profile, match func(calllog.FuncID) bool) {
 	if f.title != "" {
 		doc.Title = f.title
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/folded"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
@@ -16,7 +17,6 @@ import (
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // checkSampled finds flags that mean nothing where moments were sampled.
@@ -49,8 +49,8 @@ func (f *flameFlags) ofSamples(ctx context.Context, s *verb.Streams, args []stri
 }
 
 // chooseSampled leaves of stacks what was asked for, and complains if that is none.
-func (f *flameFlags) chooseSampled(doc *flamegraph.Profile, filter verb.NameFilter, symbol func(trace.FuncID) string) error {
-	f.choose(doc, func(id trace.FuncID) bool { return filter.Match(symbol(id)) })
+func (f *flameFlags) chooseSampled(doc *flamegraph.Profile, filter verb.NameFilter, symbol func(calllog.FuncID) string) error {
+	f.choose(doc, func(id calllog.FuncID) bool { return filter.Match(symbol(id)) })
 	if doc.Groups == nil && f.regexp != "" {
 		return fmt.Errorf("%s: no stack has a function that matches %s", doc.Title, f.regexp)
 	}
@@ -88,7 +88,7 @@ func (f *flameFlags) ofFolded(s *verb.Streams, args []string, filter verb.NameFi
 	if err != nil {
 		return nil, err
 	}
-	x := foldedStacks{trie: calltrie.New(), ids: map[string]trace.FuncID{}}
+	x := foldedStacks{trie: calltrie.New(), ids: map[string]calllog.FuncID{}}
 	title := ""
 	for i, path := range paths {
 		if i > 0 {
@@ -100,10 +100,10 @@ func (f *flameFlags) ofFolded(s *verb.Streams, args []string, filter verb.NameFi
 		}
 	}
 	names := f.names.Names()
-	symbol := func(id trace.FuncID) string { return x.names[id.Index()-1] }
+	symbol := func(id calllog.FuncID) string { return x.names[id.Index()-1] }
 	doc := &flamegraph.Profile{
 		Title: title, Unit: flamegraph.Samples, Groups: []flamegraph.Group{{Trie: x.trie}},
-		Name:  func(id trace.FuncID) string { return names.Show(symbol(id)) },
+		Name:  func(id calllog.FuncID) string { return names.Show(symbol(id)) },
 		Notes: []string{report.Count(x.sum) + " samples."},
 	}
 	return doc, f.chooseSampled(doc, filter, symbol)
@@ -112,7 +112,7 @@ func (f *flameFlags) ofFolded(s *verb.Streams, args []string, filter verb.NameFi
 // foldedStacks are stacks of functions that have names only.
 type foldedStacks struct {
 	trie  *calltrie.Trie
-	ids   map[string]trace.FuncID
+	ids   map[string]calllog.FuncID
 	names []string // by the index of an id, less one
 	sum   uint64
 }
@@ -150,7 +150,7 @@ func (x *foldedStacks) stack(s folded.Stack) error {
 	for _, name := range s.Names {
 		id, ok := x.ids[name]
 		if !ok {
-			id = trace.MakeFuncID(0, uint32(len(x.names)+1))
+			id = calllog.MakeFuncID(0, uint32(len(x.names)+1))
 			if int(id.Index()) != len(x.names)+1 {
 				return fmt.Errorf("there are more than %s functions", report.Count(len(x.names)))
 			}

@@ -15,8 +15,8 @@ import (
 	"github.com/cairnprof/cairn/format/orderfile"
 	"github.com/cairnprof/cairn/format/profdata"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/profile/match"
 	"github.com/cairnprof/cairn/internal/profile/merge"
-	"github.com/cairnprof/cairn/internal/profile/resolve"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -105,7 +105,7 @@ type importer struct {
 	s        *verb.Streams
 	f        *importFlags
 	m        *prof.Map
-	resolver *resolve.Resolver
+	resolver *match.Resolver
 	sum      *merge.Accumulator
 	hashes   orderfile.Names
 }
@@ -117,7 +117,7 @@ func newImporter(s *verb.Streams, f *importFlags) (*importer, error) {
 	}
 	im := &importer{
 		s: s, f: f, m: m,
-		resolver: resolve.New(m, aliases),
+		resolver: match.New(m, aliases),
 		sum:      merge.NewAccumulator(merge.NewLayout(m), f.traces.Limit),
 		hashes:   make(orderfile.Names),
 	}
@@ -141,7 +141,7 @@ func newImporter(s *verb.Streams, f *importFlags) (*importer, error) {
 
 // readFunctions returns the map in the binary at path, or one made of its
 // symbols, and all the names that its functions have.
-func readFunctions(s *verb.Streams, path string) (*prof.Map, []resolve.Alias, error) {
+func readFunctions(s *verb.Streams, path string) (*prof.Map, []match.Alias, error) {
 	bin, err := objfile.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -162,9 +162,9 @@ func readFunctions(s *verb.Streams, path string) (*prof.Map, []resolve.Alias, er
 	if err != nil {
 		return nil, nil, err
 	}
-	aliases := make([]resolve.Alias, len(symbols))
+	aliases := make([]match.Alias, len(symbols))
 	for i := range symbols {
-		aliases[i] = resolve.Alias{Symbol: symbols[i].Name, Addr: symbols[i].Addr}
+		aliases[i] = match.Alias{Symbol: symbols[i].Name, Addr: symbols[i].Addr}
 	}
 	return m, aliases, nil
 }
@@ -221,7 +221,7 @@ func someOf(names []string) string {
 // foreignTrace is a trace as a file has it.
 type foreignTrace struct {
 	weight uint64
-	names  []resolve.Name
+	names  []match.Name
 }
 
 // read reads the traces in the file at path, whatever its kind.
@@ -250,7 +250,7 @@ func (im *importer) read(ctx context.Context, path string) ([]foreignTrace, erro
 		t := foreignTrace{weight: p.Traces[i].Weight}
 		for _, full := range p.Traces[i].Names {
 			file, name := profdata.SplitName(full)
-			t.names = append(t.names, resolve.Name{File: file, Symbol: name})
+			t.names = append(t.names, match.Name{File: file, Symbol: name})
 		}
 		traces = append(traces, t)
 	}
@@ -274,7 +274,7 @@ func (im *importer) readDump(path string, data []byte) ([]foreignTrace, error) {
 	}
 	t := foreignTrace{weight: 1}
 	for _, name := range symbols {
-		t.names = append(t.names, resolve.Name{Symbol: name})
+		t.names = append(t.names, match.Name{Symbol: name})
 	}
 	return []foreignTrace{t}, nil
 }

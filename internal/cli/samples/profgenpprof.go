@@ -5,11 +5,11 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/export"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // readSource reads what debug information says of the source, as far as there is any.
@@ -53,7 +53,7 @@ func (w stackWriter) pprof(out io.Writer) error {
 }
 
 // places returns the mappings of the binaries, and what tells where frames stand.
-func (w stackWriter) places() ([]export.StackMapping, func(trace.FuncID) export.StackPlace) {
+func (w stackWriter) places() ([]export.StackMapping, func(calllog.FuncID) export.StackPlace) {
 	var mappings []export.StackMapping
 	type span struct{ first, end int }
 	of := map[string]span{} // the mappings of a binary, by its path
@@ -73,7 +73,7 @@ func (w stackWriter) places() ([]export.StackMapping, func(trace.FuncID) export.
 		}
 		of[p.Path] = span{first, len(mappings)}
 	}
-	return mappings, func(id trace.FuncID) export.StackPlace {
+	return mappings, func(id calllog.FuncID) export.StackPlace {
 		at := w.Places[id]
 		place := export.StackPlace{Mapping: -1, Addr: at.Addr}
 		if at.Binary != nil {

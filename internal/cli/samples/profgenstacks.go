@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/fdata"
 	"github.com/cairnprof/cairn/format/folded"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
@@ -22,7 +23,6 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/sample"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // The forms that are not profiles for compilers.
@@ -194,7 +194,7 @@ func (w stackWriter) show(symbol string) string {
 	return w.names.Show(symbol) + marks
 }
 
-func (w stackWriter) name(id trace.FuncID) string {
+func (w stackWriter) name(id calllog.FuncID) string {
 	if id == export.LeftOut {
 		return export.LeftOutName
 	}
@@ -204,7 +204,7 @@ func (w stackWriter) name(id trace.FuncID) string {
 func (w stackWriter) folded(out io.Writer) error {
 	lines := folded.NewWriter(out)
 	var names []string
-	err := export.EachStack(w.Merged(), export.MaxFrames, func(stack []trace.FuncID, n *calltrie.Node) error {
+	err := export.EachStack(w.Merged(), export.MaxFrames, func(stack []calllog.FuncID, n *calltrie.Node) error {
 		names = names[:0]
 		for _, fn := range stack {
 			names = append(names, w.name(fn))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/spikes/spikes"
+	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 

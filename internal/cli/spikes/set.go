@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/spikes/control"
-	"github.com/cairnprof/cairn/internal/spikes/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 

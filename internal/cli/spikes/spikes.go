@@ -17,14 +17,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/spikes/spikes"
+	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 type spikesFlags struct {
@@ -301,7 +301,7 @@ func (t *spikeSet) wants(log int, tid uint32) bool {
 func (t *spikeSet) each(do func(log int, e *tracelog.Episode) error) error {
 	for i, log := range t.logs {
 		for e, err := range log.Episodes() {
-			var d *trace.Damage
+			var d *calllog.Damage
 			switch {
 			case errors.As(err, &d): // was said
 			case err != nil:

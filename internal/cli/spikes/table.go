@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/spikes/spikes"
+	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 

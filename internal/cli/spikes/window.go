@@ -9,14 +9,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/spikes/spikes"
+	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // drawWindows gives a page the calls around its spikes.
@@ -28,12 +28,12 @@ func (f *spikesFlags) drawWindows(t *spikeSet, page *spikes.Page, groups []*spik
 		}
 		// What there is to say of the log was said.
 		quiet := &verb.Streams{Out: io.Discard, Err: io.Discard}
-		set := &calls.TraceSet{Streams: quiet, Names: f.Names(), Shown: make(map[trace.FuncID]string), Unmarked: make(map[trace.FuncID]trace.FuncID), Files: t.files[log : log+1]}
+		set := &calls.TraceSet{Streams: quiet, Names: f.Names(), Shown: make(map[calllog.FuncID]string), Unmarked: make(map[calllog.FuncID]calllog.FuncID), Files: t.files[log : log+1]}
 		w, err := tracelog.OpenWindows(file, file.Size, file.Name, &set.Objects, tracelog.AllWindows)
 		if err != nil {
 			return err
 		}
-		set.Logs = []trace.Log{w}
+		set.Logs = []calllog.Log{w}
 		if set.Funcs, err = set.LoadFuncs(nil); err != nil {
 			return err
 		}

@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // CallGraph tells who called whom, as far as samples show it: by the branches that were
@@ -22,8 +22,8 @@ type CallGraph struct {
 
 // CallNode is a function, or what is in none.
 type CallNode struct {
-	ID trace.FuncID
-	trace.Func
+	ID calllog.FuncID
+	calllog.Func
 	Outside bool   // of the binaries
 	Calls   uint64 // along the edges to it
 	Total   uint64 // samples on whose stacks it is
@@ -64,7 +64,7 @@ func (e *CallEdge) Inferred() bool { return e.Calls == 0 && len(e.Rules) > 0 }
 func Calls(r *unwind.Result, code *machinecode.Set, by tailcall.Inferrer) *CallGraph {
 	g := callBuilder{
 		stackBuilder: newStackBuilder(code, StackOptions{Inferrer: by}),
-		nodes:        map[trace.FuncID]*CallNode{}, edges: map[callKey]*CallEdge{},
+		nodes:        map[calllog.FuncID]*CallNode{}, edges: map[callKey]*CallEdge{},
 	}
 	for i := range r.Contexts {
 		for _, b := range r.Contexts[i].Branches {
@@ -80,14 +80,14 @@ func Calls(r *unwind.Result, code *machinecode.Set, by tailcall.Inferrer) *CallG
 // callBuilder is the state of Calls.
 type callBuilder struct {
 	*stackBuilder
-	nodes   map[trace.FuncID]*CallNode
+	nodes   map[calllog.FuncID]*CallNode
 	edges   map[callKey]*CallEdge
 	samples uint64
 }
 
 // callKey is what makes calls one edge.
 type callKey struct {
-	caller, callee trace.FuncID
+	caller, callee calllog.FuncID
 	kind           CallKind
 }
 
@@ -176,7 +176,7 @@ func (g *callBuilder) stack(m *unwind.Moment) {
 
 func (g *callBuilder) graph() *CallGraph {
 	out := &CallGraph{Samples: g.samples}
-	index := map[trace.FuncID]int{}
+	index := map[calllog.FuncID]int{}
 	for _, id := range slices.Sorted(maps.Keys(g.nodes)) {
 		index[id] = len(out.Nodes)
 		out.Nodes = append(out.Nodes, *g.nodes[id])

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // InferredSuffix ends the names of functions whose frames tail calls erased and
@@ -50,8 +50,8 @@ type Place struct {
 
 // Stacks are stacks of functions that were sampled.
 type Stacks struct {
-	Funcs  trace.Funcs
-	Places map[trace.FuncID]Place // of Addresses only
+	Funcs  calllog.Funcs
+	Places map[calllog.FuncID]Place // of Addresses only
 	// ByRules has them by the rules that put frames back: ascending, with commas
 	// between, "" where nothing was put back. Total and Self are samples, and there
 	// are no calls.
@@ -92,8 +92,8 @@ func (s *Stacks) Rules() []string {
 type stackBuilder struct {
 	code    *machinecode.Set
 	opt     StackOptions
-	ids     map[sampledFunction]trace.FuncID
-	chains  map[chainKey][]trace.FuncID
+	ids     map[sampledFunction]calllog.FuncID
+	chains  map[chainKey][]calllog.FuncID
 	entries map[*machinecode.Binary][]uint64 // of its functions
 	out     *Stacks
 
@@ -103,9 +103,9 @@ type stackBuilder struct {
 
 func newStackBuilder(code *machinecode.Set, opt StackOptions) *stackBuilder {
 	return &stackBuilder{
-		code: code, opt: opt, ids: map[sampledFunction]trace.FuncID{}, chains: map[chainKey][]trace.FuncID{},
+		code: code, opt: opt, ids: map[sampledFunction]calllog.FuncID{}, chains: map[chainKey][]calllog.FuncID{},
 		entries: map[*machinecode.Binary][]uint64{},
-		out:     &Stacks{Funcs: trace.Funcs{}, Places: map[trace.FuncID]Place{}, ByRules: map[string]*calltrie.Trie{}},
+		out:     &Stacks{Funcs: calllog.Funcs{}, Places: map[calllog.FuncID]Place{}, ByRules: map[string]*calltrie.Trie{}},
 	}
 }
 
@@ -206,7 +206,7 @@ func (b *stackBuilder) restore(c *unwind.Context, leaf machinecode.Ref) []tailca
 
 // chain returns the numbers of what stands on a stack for an instruction, outermost
 // first.
-func (b *stackBuilder) chain(at chainKey) []trace.FuncID {
+func (b *stackBuilder) chain(at chainKey) []calllog.FuncID {
 	ids, ok := b.chains[at]
 	if ok {
 		return ids
@@ -244,7 +244,7 @@ func (b *stackBuilder) key(at ref) sampledFunction {
 }
 
 // function returns the number of the function at an instruction.
-func (b *stackBuilder) function(at ref) trace.FuncID { return b.number(b.key(at)) }
+func (b *stackBuilder) function(at ref) calllog.FuncID { return b.number(b.key(at)) }
 
 // inlined returns what was inlined at an instruction, outermost first.
 func (b *stackBuilder) inlined(r ref) []SourceFrame {
@@ -256,11 +256,11 @@ func (b *stackBuilder) inlined(r ref) []SourceFrame {
 }
 
 // number returns the number of a function.
-func (b *stackBuilder) number(key sampledFunction) trace.FuncID {
+func (b *stackBuilder) number(key sampledFunction) calllog.FuncID {
 	id, ok := b.ids[key]
 	if !ok {
 		object := uint8(slices.Index(b.code.Binaries(), key.binary)) // 255 is outside
-		id = trace.MakeFuncID(object, uint32(len(b.ids)+1))
+		id = calllog.MakeFuncID(object, uint32(len(b.ids)+1))
 		b.ids[key] = id
 		b.out.Funcs[id] = b.describe(key)
 		if b.opt.Detail == Addresses {
@@ -270,11 +270,11 @@ func (b *stackBuilder) number(key sampledFunction) trace.FuncID {
 	return id
 }
 
-func (b *stackBuilder) describe(f sampledFunction) trace.Func {
+func (b *stackBuilder) describe(f sampledFunction) calllog.Func {
 	if f.binary == nil {
-		return trace.Func{Name: outsideName}
+		return calllog.Func{Name: outsideName}
 	}
-	out := trace.Func{Name: "[" + f.binary.Name + "]", Object: f.binary.Name}
+	out := calllog.Func{Name: "[" + f.binary.Name + "]", Object: f.binary.Name}
 	if f.function >= 0 {
 		out.Name, out.Addr = f.binary.Functions()[f.function].Name, b.entry(f.binary, f.function)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
@@ -13,7 +14,6 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 	"github.com/cairnprof/cairn/sample"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // stackCode is a program: main calls f and h, f calls g, h jumps to g.
@@ -90,7 +90,7 @@ func showStacks(t *testing.T, s *Stacks) string {
 	t.Helper()
 	var lines []string
 	for _, rules := range slices.Sorted(maps.Keys(s.ByRules)) {
-		export.EachStack(s.ByRules[rules], export.MaxFrames, func(stack []trace.FuncID, n *calltrie.Node) error {
+		export.EachStack(s.ByRules[rules], export.MaxFrames, func(stack []calllog.FuncID, n *calltrie.Node) error {
 			var names []string
 			for _, fn := range stack {
 				names = append(names, s.Funcs.Name(fn))

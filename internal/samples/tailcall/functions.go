@@ -3,13 +3,13 @@ package tailcall
 import (
 	"slices"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // Recorded is a function whose calls a log has.
 type Recorded struct {
-	ID     trace.FuncID
+	ID     calllog.FuncID
 	Binary int    // index into the binaries of the code
 	Entry  uint64 // link-time address
 	// Marks is how often its code takes its own address to log it.
@@ -49,7 +49,7 @@ func Callers(code *machinecode.Set, binary int, callee uint64) Entries {
 // of, or branches to; and what data or other modules refer to may be entered by
 // anybody.
 type Functions struct {
-	index map[trace.FuncID]int32
+	index map[calllog.FuncID]int32
 	list  []behaviour
 }
 
@@ -69,7 +69,7 @@ type behaviour struct {
 // Functions of the code must be those of symbols: what debug information does not
 // have is called as well.
 func NewFunctions(code *machinecode.Set, recorded []Recorded, pointed [][]uint64) *Functions {
-	f := &Functions{index: make(map[trace.FuncID]int32, len(recorded)), list: make([]behaviour, len(recorded))}
+	f := &Functions{index: make(map[calllog.FuncID]int32, len(recorded)), list: make([]behaviour, len(recorded))}
 	for i := range recorded {
 		f.index[recorded[i].ID] = int32(i)
 		f.list[i].marks = recorded[i].Marks
@@ -92,7 +92,7 @@ func NewFunctions(code *machinecode.Set, recorded []Recorded, pointed [][]uint64
 }
 
 // Jumps reports whether a direct jump by which a function may end enters another.
-func (f *Functions) Jumps(from, to trace.FuncID) bool {
+func (f *Functions) Jumps(from, to calllog.FuncID) bool {
 	i, known := f.index[from]
 	k, also := f.index[to]
 	return known && also && has(f.list[i].jumps, k)
@@ -100,14 +100,14 @@ func (f *Functions) Jumps(from, to trace.FuncID) bool {
 
 // Closed reports whether all jumps by which a function may end enter functions that
 // the log has.
-func (f *Functions) Closed(fn trace.FuncID) bool {
+func (f *Functions) Closed(fn calllog.FuncID) bool {
 	i, known := f.index[fn]
 	return known && !f.list[i].open
 }
 
 // MayCall reports whether, while caller is the innermost call of the log that has not
 // ended, a call may enter fn: one of caller, or one of code that the log does not have.
-func (f *Functions) MayCall(caller, fn trace.FuncID) bool {
+func (f *Functions) MayCall(caller, fn calllog.FuncID) bool {
 	i, known := f.index[caller]
 	k, also := f.index[fn]
 	return !known || !also || f.list[k].strays || has(f.list[i].calls, k)

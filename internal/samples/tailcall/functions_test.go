@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/trace"
 )
 
 // slots are functions of 16 bytes each.
@@ -94,7 +94,7 @@ func TestFunctions(t *testing.T) {
 			var recorded []Recorded
 			for i, s := range test.slots {
 				if len(s.name) == 1 {
-					recorded = append(recorded, Recorded{ID: trace.FuncID(i + 1), Entry: text + uint64(i)<<4, Marks: test.marks})
+					recorded = append(recorded, Recorded{ID: calllog.FuncID(i + 1), Entry: text + uint64(i)<<4, Marks: test.marks})
 				}
 			}
 			f := NewFunctions(set(t, test.slots), recorded, [][]uint64{test.pointed})

@@ -1,6 +1,6 @@
 // Package tailguests has the real programs in which missing frames are looked for:
 // where their sources come from, how they are compiled and run, and, for
-// internal/samples/tailtruth, what cairn record wrote of a run. The tests of
+// internal/samples/tailtest, what cairn record wrote of a run. The tests of
 // internal/oracle and the benchmark share it.
 package tailguests
 

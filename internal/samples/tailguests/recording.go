@@ -9,13 +9,13 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
-	"github.com/cairnprof/cairn/internal/samples/tailtruth"
+	"github.com/cairnprof/cairn/internal/samples/tailtest"
 	"github.com/cairnprof/cairn/sample"
 )
 
 // Run is a recording in files that are open.
 type Run struct {
-	tailtruth.Recording
+	tailtest.Recording
 	samples, truth *os.File
 }
 

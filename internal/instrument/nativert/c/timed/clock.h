@@ -12,7 +12,7 @@ struct tick {
   u64 before, after;
 };
 
-/* Recent ticks: every one, every 8th, 64th, 512th and 4096th. internal/spikes/spikes
+/* Recent ticks: every one, every 8th, 64th, 512th and 4096th. internal/spikes
  * says what calls that last longer than a level are sure to be found. */
 enum { LEVELS = 5, LEVEL_SHIFT = 3, LEVEL_TICKS = 2048, TICK_MARGIN = 64 };
 

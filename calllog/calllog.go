@@ -1,0 +1,213 @@
+// Package calllog is the model of logs of calls: what a program did call by
+// call, whatever recorded it. Readers of logs (format/xray) give a Log;
+// everything that accounts, converts or draws takes one, and knows no format.
+//
+// A log is replayed thread by thread. The events of a thread are in parts that
+// can be read apart from each other, so that a log of any length is never in
+// memory as a whole and one thread can be worked on by several cores.
+//
+// Damage does not end a log: it is yielded as a *Damage between the batches, and
+// the good events around it follow. Any other error is the last thing yielded.
+package calllog
+
+import (
+	"fmt"
+	"iter"
+	"math/bits"
+	"strconv"
+)
+
+// FuncID is the number that a log has for a function. It means something only
+// together with the program that wrote the log. The top 8 bits are the number of
+// the object, 0 for the main program, as XRay packs them.
+type FuncID uint32
+
+const objectShift = 24
+
+// MakeFuncID returns the id of function number index, counted from 1, of an object.
+func MakeFuncID(object uint8, index uint32) FuncID {
+	return FuncID(object)<<objectShift | FuncID(index)&(1<<objectShift-1)
+}
+
+// Object returns the number of the object that id is in, 0 for the main program.
+func (id FuncID) Object() uint8 { return uint8(id >> objectShift) }
+
+// Index returns the number of the function within its object.
+func (id FuncID) Index() uint32 { return uint32(id) & (1<<objectShift - 1) }
+
+// Kind is what an event tells.
+type Kind uint8
+
+// The kinds of events.
+const (
+	Enter     Kind = iota // a call begins
+	Exit                  // it returns
+	TailExit              // it ends by a jump to another function
+	EnterArgs             // a call begins, and its payload has arguments
+	Custom                // data that the program logged
+	Typed                 // the same, with a number for its type
+	kinds
+)
+
+var kindNames = [kinds]string{"enter", "exit", "tail exit", "enter with arguments", "custom event", "typed event"}
+
+func (k Kind) String() string {
+	if k < kinds {
+		return kindNames[k]
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
+
+// IsEnter reports whether a call begins.
+func (k Kind) IsEnter() bool { return k == Enter || k == EnterArgs }
+
+// IsExit reports whether a call ends.
+func (k Kind) IsExit() bool { return k == Exit || k == TailExit }
+
+// Event is one record of a thread.
+type Event struct {
+	Time    uint64 // in ticks of the log's clock
+	Func    FuncID // 0 for custom and typed events
+	Payload uint32 // 1 + index into the batch's Payloads, 0 for none
+	CPU     uint16
+	Kind    Kind
+}
+
+// Payload is what an event carries besides its time.
+type Payload struct {
+	Args []uint64 // of EnterArgs
+	Data []byte   // of Custom and Typed
+	Type uint16   // of Typed: the number that the program registered
+}
+
+// Batch is a run of events of one thread, in the order in which it recorded
+// them. Its memory is used again for the next one.
+type Batch struct {
+	Events   []Event
+	Payloads []Payload
+	// Break says that events of the thread may be missing between the batch
+	// before and this one: a log's block begins here.
+	Break bool
+}
+
+// Thread is a thread that a log has events of.
+type Thread struct {
+	PID, TID uint32 // PID is 0 where the log does not tell
+	Stack    uint32 // which of the thread's stacks, where each is a thread of the log: 0 is its own
+	// Parts is the number of pieces that can be read apart from each other, and
+	// Bytes their size together. All parts of a thread are of about one size.
+	Parts int
+	Bytes int64
+}
+
+// Log is an open trace. Its methods may be called from several goroutines.
+type Log interface {
+	Info() *Info
+	// Threads returns the threads, ascending by process, then by id.
+	Threads() []Thread
+	// Batches yields the events of the parts [from, to) of Threads()[thread] in
+	// order. A batch never spans two parts. Damage is in the Damage of Info too
+	// if it was seen when the log was opened, and here otherwise.
+	Batches(thread, from, to int) iter.Seq2[*Batch, error]
+}
+
+// Info is what a log says of itself, or what was found when it was opened.
+type Info struct {
+	File   string // as messages name it
+	Format string // "XRay FDR log, version 5"
+	Size   int64  // bytes
+	Clock  Clock
+	// Duplicates is the number of blocks that were there more than once and
+	// were read once.
+	Duplicates int
+	Damage     []*Damage // places that were skipped
+	// Notes are sentences that a user should read: what may be missing and why.
+	Notes []string
+}
+
+// Clock says what a tick is worth.
+type Clock struct {
+	Hz uint64 // ticks per second, 0 if not known
+	// Claimed is the rate in the log's header, when Hz is another: one that was
+	// estimated from pairs of ticks and wall-clock time. 0 if Hz is the header's.
+	Claimed uint64
+	// Start is the time of the first event, which times are shown relative to.
+	Start uint64
+	// Epoch says that ticks are nanoseconds since 1970.
+	Epoch bool
+}
+
+// Nanoseconds returns what ticks are worth, exactly, rounded down; without a
+// known rate it returns ticks themselves.
+func (c Clock) Nanoseconds(ticks uint64) uint64 {
+	const second = 1e9
+	if c.Hz == second || c.Hz == 0 {
+		return ticks
+	}
+	hi, lo := bits.Mul64(ticks, second)
+	if hi >= c.Hz {
+		return 1<<64 - 1 // over 584 years
+	}
+	q, _ := bits.Div64(hi, lo, c.Hz)
+	return q
+}
+
+// Ticks returns the least number of ticks that are worth so many nanoseconds; without
+// a known rate the number itself.
+func (c Clock) Ticks(nanoseconds uint64) uint64 {
+	const second = 1e9
+	if c.Hz == second || c.Hz == 0 {
+		return nanoseconds
+	}
+	hi, lo := bits.Mul64(nanoseconds, c.Hz)
+	lo, carry := bits.Add64(lo, second-1, 0)
+	if hi += carry; hi >= second {
+		return 1<<64 - 1
+	}
+	q, _ := bits.Div64(hi, lo, second)
+	return q
+}
+
+// Unit is the unit of what Nanoseconds returns: "ns", or "ticks".
+func (c Clock) Unit() string {
+	if c.Hz == 0 {
+		return "ticks"
+	}
+	return "ns"
+}
+
+// Damage is a place in a log that could not be read and was skipped.
+type Damage struct {
+	File   string
+	Offset int64 // in the file, or in what it decompresses to
+	Size   int64 // bytes skipped
+	What   string
+}
+
+func (d *Damage) Error() string {
+	return fmt.Sprintf("%s: offset %#x: %s; %d bytes skipped", d.File, d.Offset, d.What, d.Size)
+}
+
+// Func is what is known of a function that logs have by number.
+type Func struct {
+	Name   string // symbol name, mangled; "" if there is none
+	File   string // source file, "" if not known
+	Line   int    // where the function is declared, 0 if not known
+	Addr   uint64 // link-time address
+	Object string // base name of the program or shared object
+}
+
+// Funcs are the functions of the programs that wrote a log.
+type Funcs map[FuncID]Func
+
+// Name returns the symbol of a function. One without is named by what is known
+// of it, its address in "@(1f40)" or its number in "#12", as llvm-xray does.
+func (f Funcs) Name(id FuncID) string {
+	switch fn, ok := f[id]; {
+	case ok && fn.Name != "":
+		return fn.Name
+	case ok && fn.Addr != 0:
+		return "@(" + strconv.FormatUint(fn.Addr, 16) + ")"
+	}
+	return "#" + strconv.FormatUint(uint64(id), 10)
+}

@@ -1,0 +1,226 @@
+package calllog
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// Problem: of what is before the time that is looked at only the stack matters, and
+// following each call for that takes a core most of the time of a long log.
+//
+// Choice: nearly all calls begin and end within a batch and leave no trace in the stack,
+// whatever it was. So all cores cancel those out, some parts each, and what is left, some
+// ten events of thousands, is followed in order by the same rules as events that are
+// looked at. It is exact: see digester.batch.
+
+// A digest is what some parts of a thread leave to be followed.
+type digest struct {
+	batches []digestBatch
+	damage  []error
+	err     error // any other, which ends the log
+	now     uint64
+	depth   int // frames that it may put on a stack at most
+}
+
+// digestBatch is what is left of a batch.
+type digestBatch struct {
+	brk       bool
+	now, last uint64 // as in selector, after the batch; last only if there was an event
+	any       bool
+	events    []digestEvent
+}
+
+// digestEvent is an event that has no other half in its batch.
+type digestEvent struct {
+	Event
+	args []uint64
+	now  uint64 // the greatest time of the batch so far
+}
+
+// digester makes digests.
+type digester struct {
+	stack []digestFrame // calls of the batch that are open
+	out   digest
+	left  int // enters that are left so far
+}
+
+type digestFrame struct {
+	now   uint64
+	fn    FuncID
+	event int32 // its index in the batch
+}
+
+// digestParts makes a digest of some parts of a thread.
+func digestParts(log Log, thread, from, to int) *digest {
+	d := &digester{}
+	for b, err := range log.Batches(thread, from, to) {
+		damage := (*Damage)(nil)
+		switch {
+		case err == nil:
+			d.batch(b)
+		case errors.As(err, &damage):
+			d.out.damage = append(d.out.damage, err)
+		default:
+			d.out.err = err
+			return &d.out
+		}
+	}
+	return &d.out
+}
+
+// batch cancels out what it can. An exit ends the innermost call of its function, and
+// those above that have none. So as long as it finds one that began in the batch, what
+// was open before the batch plays no part. One that finds none may end a call from
+// before, and with it all that is open: it is left, behind the enters before it.
+//
+// What is cancelled never makes the stack lower than it was when the batch began, and so
+// does not bear on selector.border either.
+func (d *digester) batch(b *Batch) {
+	out := digestBatch{brk: b.Break, any: len(b.Events) > 0}
+	deepest := 0
+	for i := range b.Events {
+		e := &b.Events[i]
+		out.now = max(out.now, e.Time)
+		switch {
+		case e.Kind.IsEnter():
+			d.stack = append(d.stack, digestFrame{out.now, e.Func, int32(i)})
+			deepest = max(deepest, len(d.stack))
+		case e.Kind.IsExit():
+			if n := len(d.stack) - 1; n >= 0 && d.stack[n].fn == e.Func {
+				d.stack = d.stack[:n]
+			} else if !d.unwind(e.Func) {
+				d.leave(&out, b)
+				out.events = append(out.events, digestEvent{Event: *e, now: out.now})
+			}
+		}
+	}
+	if out.any {
+		out.last = b.Events[len(b.Events)-1].Time
+	}
+	d.out.depth = max(d.out.depth, d.left+deepest)
+	d.leave(&out, b)
+	d.out.now = max(d.out.now, out.now)
+	d.out.batches = append(d.out.batches, out)
+}
+
+// unwind ends the innermost call of fn, and those above it.
+func (d *digester) unwind(fn FuncID) bool {
+	for i := len(d.stack) - 1; i >= 0; i-- {
+		if d.stack[i].fn == fn {
+			d.stack = d.stack[:i]
+			return true
+		}
+	}
+	return false
+}
+
+// leave puts down the calls that are open.
+func (d *digester) leave(out *digestBatch, b *Batch) {
+	for _, f := range d.stack {
+		e := digestEvent{Event: b.Events[f.event], now: f.now}
+		if k := int(e.Payload); k > 0 && k <= len(b.Payloads) {
+			e.args = slices.Clone(b.Payloads[k-1].Args)
+		}
+		e.Payload = 0
+		out.events = append(out.events, e)
+	}
+	d.left += len(d.stack)
+	d.stack = d.stack[:0]
+}
+
+// fits reports whether a digest tells all: not where the stack would be too deep, as
+// exits count differently there.
+func (x *selector) fits(d *digest) bool { return x.over == 0 && len(x.stack)+d.depth <= maxFrames }
+
+// digested follows what is left of some parts, before anything that is looked at.
+func (x *selector) digested(d *digest) {
+	before := x.now
+	for i := range d.batches {
+		b := &d.batches[i]
+		if b.brk {
+			x.border = len(x.stack)
+		}
+		for k := range b.events {
+			e := &b.events[k]
+			if x.now = max(before, e.now); e.Kind.IsExit() {
+				x.exit(&e.Event)
+			} else {
+				x.enter(&e.Event, &Payload{Args: e.args})
+			}
+		}
+		before = max(before, b.now)
+		if x.now = before; b.any {
+			x.last = b.last
+		}
+	}
+}
+
+// digests makes the digests of parts of a thread ahead of who takes them.
+type digests struct {
+	log              Log
+	thread, to, step int
+	slots            chan struct{} // one for each that is worked on, of all threads
+	queue            chan chan *digest
+	stop             chan struct{}
+	work             sync.WaitGroup
+}
+
+// startDigests makes digests of the parts of a thread from one on, of step parts each. The
+// caller takes them with next, and ends them.
+func startDigests(log Log, thread, from, to, step int, slots chan struct{}) *digests {
+	d := &digests{log: log, thread: thread, to: to, step: step, slots: slots, queue: make(chan chan *digest, cap(slots)), stop: make(chan struct{})}
+	d.work.Go(func() {
+		defer close(d.queue)
+		for ; from < d.to; from += d.step {
+			if !d.begin(from) {
+				return
+			}
+		}
+	})
+	return d
+}
+
+// begin starts the digest of the parts from one on, unless nobody wants it any more.
+func (d *digests) begin(from int) bool {
+	select {
+	case d.slots <- struct{}{}:
+	case <-d.stop:
+		return false
+	}
+	one := make(chan *digest, 1)
+	d.work.Go(func() {
+		one <- digestParts(d.log, d.thread, from, min(from+d.step, d.to))
+		<-d.slots
+	})
+	select {
+	case d.queue <- one:
+		return true
+	case <-d.stop:
+		return false
+	}
+}
+
+// next returns the next digest, nil at the end.
+func (d *digests) next() *digest {
+	one, ok := <-d.queue
+	if !ok {
+		return nil
+	}
+	return <-one
+}
+
+// end waits until nobody reads the log any more.
+func (d *digests) end() {
+	close(d.stop)
+	d.work.Wait()
+}
+
+// workers returns how many digests are made at a time.
+func workers(n int) int {
+	if n > 0 {
+		return n
+	}
+	return runtime.GOMAXPROCS(0)
+}

@@ -1,0 +1,246 @@
+package calllog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"slices"
+	"sync"
+)
+
+// Problem: a second in the middle of a long log needs the calls that were open when
+// it began, and those are nowhere in the log but in all that is before.
+//
+// Choice: whoever reads up to a time keeps the stack at some parts on the way. What
+// was open there does not depend on what is wanted of the log, so that the next
+// selection, or the next command, begins at the last such place.
+
+// Places are where threads of a log can be read from without what is before. Its
+// methods may be called from several goroutines.
+type Places struct {
+	mu      sync.Mutex
+	threads [][]place // ascending by part
+	frames  int       // of all
+	changed bool
+}
+
+// NewPlaces returns no places for a log of so many threads.
+func NewPlaces(threads int) *Places { return &Places{threads: make([][]place, threads)} }
+
+// place is what a selector knows before a part, however much it wants.
+type place struct {
+	part      int
+	now, last uint64
+	over      uint64
+	border    int
+	stack     []openCall
+}
+
+type openCall struct {
+	enter Event
+	args  []uint64
+	began uint64
+}
+
+// Bounds of what places take, and how far they are apart: as near as one of them can
+// be read in some milliseconds.
+const (
+	placeBytes     = 1 << 20
+	maxPlaces      = 4096    // of a thread
+	maxPlaceFrames = 1 << 20 // of all
+	maxPlaceArgs   = 16      // of a call
+)
+
+// stepOf returns how many parts of a thread are from one place to the next.
+func stepOf(parts int, bytes int64) int {
+	return max(parts/maxPlaces+1, int(placeBytes*int64(parts)/max(1, bytes)))
+}
+
+// Changed reports whether there are places that were not there when p was made.
+func (p *Places) Changed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.changed
+}
+
+// before returns the last place of a thread whose events so far are before a time.
+func (p *Places) before(thread int, from uint64) *place {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if thread >= len(p.threads) {
+		return nil
+	}
+	list := p.threads[thread]
+	i, _ := slices.BinarySearchFunc(list, from, func(x place, from uint64) int {
+		if x.now < from {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 {
+		return nil
+	}
+	return &list[i-1]
+}
+
+// add keeps a place, if it is behind those that are there and there is room.
+func (p *Places) add(thread int, x place) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if thread >= len(p.threads) {
+		return
+	}
+	list := p.threads[thread]
+	if n := len(list); n >= maxPlaces || n > 0 && (list[n-1].part >= x.part || list[n-1].now > x.now) {
+		return
+	}
+	if p.frames+len(x.stack) > maxPlaceFrames {
+		return
+	}
+	for _, c := range x.stack {
+		if len(c.args) > maxPlaceArgs {
+			return
+		}
+	}
+	p.threads[thread] = append(list, x)
+	p.frames += len(x.stack)
+	p.changed = true
+}
+
+// place returns what x knows, before a part.
+func (x *selector) place(part int) place {
+	p := place{part: part, now: x.now, last: x.last, over: x.over, border: x.border}
+	for i := range x.stack {
+		f := &x.stack[i]
+		p.stack = append(p.stack, openCall{f.enter, f.args, f.began})
+	}
+	return p
+}
+
+// resume goes on from a place, at which nothing was told yet.
+func (x *selector) resume(p *place) {
+	x.over, x.border = p.over, p.border
+	for i := range p.stack {
+		c := &p.stack[i]
+		x.now = c.began
+		x.push(selectFrame{enter: c.enter, args: c.args, began: c.began})
+	}
+	x.now, x.last = p.now, p.last
+	x.tell(x.last)
+}
+
+// placesMagic begins what AppendTo writes. The number is that of the form, and of what
+// readers of logs make parts of: old places are of no use then.
+const placesMagic = "cairn places 1\n"
+
+var errPlaces = errors.New("these are no places of this log")
+
+// AppendTo appends the places to b, for ReadPlaces. The key says what log they are of.
+func (p *Places) AppendTo(b []byte, key []byte) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	start := len(b)
+	b = append(b, placesMagic...)
+	b = binary.AppendUvarint(b, uint64(len(key)))
+	b = append(b, key...)
+	put := func(values ...uint64) {
+		for _, v := range values {
+			b = binary.AppendUvarint(b, v)
+		}
+	}
+	put(uint64(len(p.threads)))
+	for _, list := range p.threads {
+		put(uint64(len(list)))
+		for i := range list {
+			x := &list[i]
+			put(uint64(x.part), x.now, x.last, x.over, uint64(x.border+1), uint64(len(x.stack)))
+			for _, c := range x.stack {
+				put(c.enter.Time, c.began, uint64(c.enter.Func), uint64(c.enter.CPU), uint64(c.enter.Kind), uint64(len(c.args)))
+				put(c.args...)
+			}
+		}
+	}
+	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b[start:]))
+}
+
+// ReadPlaces reads what AppendTo appended for the same key and as many threads, with
+// as many parts each. Anything else is an error.
+func ReadPlaces(data, key []byte, threads []Thread) (*Places, error) {
+	n := len(data) - 4
+	if n < 0 || crc32.ChecksumIEEE(data[:n]) != binary.LittleEndian.Uint32(data[n:]) {
+		return nil, errPlaces
+	}
+	return readPlaces(data[:n], key, threads)
+}
+
+// readPlaces reads what is before the checksum.
+func readPlaces(data, key []byte, threads []Thread) (*Places, error) {
+	data, ok := bytes.CutPrefix(data, []byte(placesMagic))
+	if !ok {
+		return nil, errPlaces
+	}
+	r := placeReader{data: data}
+	if string(r.bytes(r.number(maxPlaceFrames))) != string(key) || r.number(1<<32) != uint64(len(threads)) || r.bad {
+		return nil, errPlaces
+	}
+	p := NewPlaces(len(threads))
+	for t := range threads {
+		part, now := 0, uint64(0)
+		for count := r.number(maxPlaces); count > 0 && !r.bad; count-- {
+			x := place{part: int(r.number(uint64(threads[t].Parts))), now: r.any(), last: r.any(), over: r.any()}
+			x.border = int(r.number(maxFrames+1)) - 1
+			depth := r.number(maxFrames)
+			if p.frames += int(depth); p.frames > maxPlaceFrames || x.part <= part || x.now < now {
+				return nil, errPlaces
+			}
+			part, now = x.part, x.now
+			for ; depth > 0 && !r.bad; depth-- {
+				x.stack = append(x.stack, r.call())
+			}
+			p.threads[t] = append(p.threads[t], x)
+		}
+	}
+	if r.bad || len(r.data) > 0 {
+		return nil, errPlaces
+	}
+	return p, nil
+}
+
+// placeReader reads numbers; bad says that one was not there, or too great.
+type placeReader struct {
+	data []byte
+	bad  bool
+}
+
+func (r *placeReader) any() uint64 { return r.number(1<<64 - 1) }
+
+func (r *placeReader) number(most uint64) uint64 {
+	v, n := binary.Uvarint(r.data)
+	if n <= 0 || v > most {
+		r.bad, r.data = true, nil
+		return 0
+	}
+	r.data = r.data[n:]
+	return v
+}
+
+func (r *placeReader) bytes(n uint64) []byte {
+	if n > uint64(len(r.data)) {
+		r.bad, r.data = true, nil
+		return nil
+	}
+	b := r.data[:n]
+	r.data = r.data[n:]
+	return b
+}
+
+func (r *placeReader) call() (c openCall) {
+	c.enter.Time, c.began = r.any(), r.any()
+	c.enter.Func, c.enter.CPU = FuncID(r.number(1<<32-1)), uint16(r.number(1<<16-1))
+	c.enter.Kind = Kind(r.number(1<<8 - 1))
+	for n := r.number(maxPlaceArgs); n > 0 && !r.bad; n-- {
+		c.args = append(c.args, r.any())
+	}
+	return c
+}

@@ -1,0 +1,486 @@
+package calllog
+
+import (
+	"errors"
+	"iter"
+	"math"
+	"slices"
+)
+
+// Selection says which calls of a log are wanted. The zero value wants all.
+type Selection struct {
+	// From and To are the time that is looked at, in ticks of the log's clock: calls
+	// that reach out of it are cut off there. A To of 0 is the end of the log.
+	From, To uint64
+	// Within wants the calls of some functions and all below them, as if threads began
+	// there. It may be nil.
+	Within func(FuncID) bool
+	// Longer wants calls of at least so many ticks, in the whole log. What shorter
+	// ones took is their caller's.
+	Longer uint64
+	// Depth is how many calls deep at most, counted from where Within begins; 0 for any.
+	Depth int
+	// UpperBound and DropOpen say how calls without an exit end: where their callers
+	// do and not at the last event in them, and not at all if the log ends first.
+	UpperBound, DropOpen bool
+	// Places, of all threads of the log, are where reading begins if From is behind
+	// one, and are added to on the way there. It may be nil. Damage before such a place
+	// is not told of.
+	Places *Places
+	// Lookback, if it is not 0, is how many bytes of a thread at most are read for what is
+	// open when From begins, where the log tells the times of its parts. Calls that began
+	// before are missing then; Blind tells in how many threads.
+	Lookback int64
+	// Workers is how many goroutines look for what is open when From begins; 0 is
+	// GOMAXPROCS.
+	Workers int
+
+	step  int  // parts that are read at a time, 0 for as many as take a while to read
+	whole bool // follow all events, also those before From
+}
+
+// Select returns log with what is wanted of it. Each call in it has an end, unless
+// DropOpen is set: rules of what may be missing were applied to the whole log. What else
+// that can do is in reach through the method Unwrap of the result.
+func Select(log Log, want Selection) Log {
+	if want.To == 0 {
+		want.To = math.MaxUint64
+	}
+	threads := log.Threads()
+	all := make([]int, len(threads))
+	for i := range threads {
+		// What is open at the beginning of a part depends on those before.
+		all[i], threads[i].Parts = threads[i].Parts, min(threads[i].Parts, 1)
+	}
+	s := &selected{Log: log, want: want, threads: threads, parts: all, slots: make(chan struct{}, workers(want.Workers))}
+	for i := range threads {
+		s.starts = append(s.starts, s.startOf(i))
+	}
+	return s
+}
+
+type selected struct {
+	Log
+	want    Selection
+	threads []Thread
+	parts   []int // of the whole log's threads
+	slots   chan struct{}
+	starts  []start // by thread, as it was when the log was made
+}
+
+// Unwrap returns the whole log.
+func (s *selected) Unwrap() Log { return s.Log }
+
+func (s *selected) Threads() []Thread { return slices.Clone(s.threads) }
+
+func (s *selected) Batches(thread, from, to int) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		if from >= to {
+			return
+		}
+		flat, err := entersOnly(s.Log.Batches(thread, 0, s.parts[thread]))
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		x := &selector{Selection: s.want, flat: flat, border: -1}
+		if s.want.Within != nil {
+			x.known = make(map[FuncID]bool)
+		}
+		if !s.read(x, thread, yield) {
+			return
+		}
+		x.end()
+		yield(x.take(), nil)
+	}
+}
+
+// read gives x the events of a thread, from the last place before what is wanted on,
+// and yields what it makes of them. It reports whether more is wanted.
+func (s *selected) read(x *selector, thread int, yield func(*Batch, error) bool) bool {
+	from := s.startOf(thread) // of the places that there are by now
+	at, parts, step := from.part, s.parts[thread], s.want.step
+	if step == 0 {
+		step = stepOf(parts, s.threads[thread].Bytes)
+	}
+	if p := from.place; p != nil {
+		x.resume(p)
+		// Most likely what is wanted begins before the next place.
+		at = min(p.part+step, parts)
+		if !s.parted(x, thread, p.part, at, yield) {
+			return false
+		}
+	}
+	if x.now < s.want.From && !x.flat && !s.want.whole {
+		var more bool
+		if at, more = s.skip(x, thread, at, step, yield); !more {
+			return false
+		}
+	}
+	for ; at < parts && !x.ended; at += step {
+		s.keep(x, thread, at)
+		if !s.parted(x, thread, at, min(at+step, parts), yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// skip goes on from a part to the first from which something may be wanted, which it
+// returns, with the stack alone.
+func (s *selected) skip(x *selector, thread, at, step int, yield func(*Batch, error) bool) (int, bool) {
+	parts := s.parts[thread]
+	ahead := startDigests(s.Log, thread, at, parts, step, s.slots)
+	defer ahead.end()
+	for ; at < parts; at += step {
+		d := ahead.next()
+		if d == nil || max(x.now, d.now) >= s.want.From {
+			break
+		}
+		s.keep(x, thread, at)
+		if !x.fits(d) {
+			if !s.parted(x, thread, at, min(at+step, parts), yield) {
+				return at, false
+			}
+			continue
+		}
+		x.digested(d)
+		for _, err := range d.damage {
+			if !yield(nil, err) {
+				return at, false
+			}
+		}
+		if d.err != nil {
+			yield(nil, d.err)
+			return at, false
+		}
+		if !yield(x.take(), nil) {
+			return at, false
+		}
+	}
+	return at, true
+}
+
+// keep keeps the place before a part, if it is before what is wanted.
+func (s *selected) keep(x *selector, thread, at int) {
+	if places := s.want.Places; places != nil && at > 0 && x.now < s.want.From && !s.starts[thread].blind {
+		places.add(s.origin(thread), x.place(at))
+	}
+}
+
+// parted gives x the events of some parts.
+func (s *selected) parted(x *selector, thread, from, to int, yield func(*Batch, error) bool) bool {
+	for b, err := range s.Log.Batches(thread, from, to) {
+		if err != nil {
+			damage := (*Damage)(nil)
+			if !yield(nil, err) || !errors.As(err, &damage) {
+				return false
+			}
+			continue
+		}
+		x.batch(b)
+		if x.ended {
+			break
+		}
+		// Also if there is nothing: readers look there whether to go on.
+		if !yield(x.take(), nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// origin returns the index that a thread has in the whole log.
+func (s *selected) origin(thread int) int {
+	if o, ok := s.Log.(*only); ok {
+		return o.index[thread]
+	}
+	return thread
+}
+
+// maxFrames is how deep a stack is followed; what is called from there is left out.
+const maxFrames = 1 << 16
+
+// entersOnly tells whether a thread has no exit, and so no stacks: a function is
+// entered twice, or more functions than a stack can have.
+func entersOnly(batches iter.Seq2[*Batch, error]) (bool, error) {
+	seen := make(map[FuncID]bool)
+	twice := false
+	for b, err := range batches {
+		if err != nil {
+			if damage := (*Damage)(nil); errors.As(err, &damage) {
+				continue
+			}
+			return false, err
+		}
+		for i := range b.Events {
+			switch e := &b.Events[i]; {
+			case e.Kind.IsExit():
+				return false, nil
+			case e.Kind.IsEnter() && !twice:
+				twice = seen[e.Func] || len(seen) == maxFrames
+				seen[e.Func] = true
+			}
+		}
+	}
+	return twice, nil
+}
+
+// A selector goes over the events of a thread.
+type selector struct {
+	Selection
+	known  map[FuncID]bool // what Within said
+	flat   bool
+	stack  []selectFrame
+	told   int    // how many of stack are told of, or never will be
+	over   uint64 // calls that are open and not on the stack, as it is full
+	border int    // the height of the stack where a block began, -1 once an exit told that it is right
+	last   uint64 // time of the event before
+	now    uint64 // the greatest time so far, which the thread's clock may have gone back from
+	ended  bool
+	exits  bool // that were given
+
+	held []heldEvent
+	out  Batch
+}
+
+// selectFrame is a call that is open.
+type selectFrame struct {
+	enter  Event
+	args   []uint64
+	began  uint64 // now when it began
+	inside int    // how many calls deep below what Within wants, from 1; 0 if it is not
+	wanted bool
+}
+
+// heldEvent is an event that waits for the calls around it to be told of.
+type heldEvent struct {
+	Event
+	Payload
+	height int
+}
+
+func (x *selector) batch(b *Batch) {
+	if b.Break {
+		x.border = len(x.stack)
+	}
+	for i := range b.Events {
+		e := &b.Events[i]
+		var p *Payload
+		if e.Payload != 0 && int(e.Payload) <= len(b.Payloads) {
+			p = &b.Payloads[e.Payload-1]
+		}
+		x.now = max(x.now, e.Time)
+		x.event(e, p)
+		x.last = e.Time
+		// The first event behind the end tells what was still open there.
+		if x.now >= x.To && x.decided() {
+			x.ended = true
+			return
+		}
+	}
+}
+
+// decided tells whether it is known of all open calls if they are wanted.
+func (x *selector) decided() bool {
+	return !slices.ContainsFunc(x.stack[x.told:], func(f selectFrame) bool { return f.wanted })
+}
+
+func (x *selector) event(e *Event, p *Payload) {
+	switch {
+	case e.Kind.IsEnter() && x.flat:
+		x.enter(e, p)
+		x.pop(e.Time)
+	case e.Kind.IsEnter():
+		x.tell(e.Time)
+		x.enter(e, p)
+	case e.Kind.IsExit():
+		x.exit(e)
+	default:
+		x.tell(e.Time)
+		x.other(e, p)
+	}
+}
+
+func (x *selector) enter(e *Event, p *Payload) {
+	n := len(x.stack)
+	if n >= maxFrames {
+		x.over++
+		return
+	}
+	f := selectFrame{enter: *e, began: x.now}
+	f.enter.Payload = 0
+	if p != nil {
+		f.args = slices.Clone(p.Args)
+	}
+	x.push(f)
+	x.tell(e.Time)
+}
+
+// push puts a call on the stack, after it found out whether it is wanted.
+func (x *selector) push(f selectFrame) {
+	n := len(x.stack)
+	switch {
+	case n > 0 && x.stack[n-1].inside > 0:
+		f.inside = x.stack[n-1].inside + 1
+	case x.within(f.enter.Func):
+		f.inside = 1
+	}
+	f.wanted = f.inside > 0 && (x.Depth == 0 || f.inside <= x.Depth) && f.began < x.To
+	x.stack = append(x.stack, f)
+}
+
+func (x *selector) within(fn FuncID) bool {
+	if x.Within == nil {
+		return true
+	}
+	is, ok := x.known[fn]
+	if !ok {
+		is = x.Within(fn)
+		x.known[fn] = is
+	}
+	return is
+}
+
+// exit ends calls as an accounting of the whole log does: those above the innermost
+// one of the function had no exit.
+func (x *selector) exit(e *Event) {
+	if x.over > 0 {
+		x.over--
+		x.tell(e.Time)
+		return
+	}
+	at := len(x.stack) - 1
+	for at >= 0 && x.stack[at].enter.Func != e.Func {
+		at--
+	}
+	if at < 0 && len(x.stack) != x.border {
+		x.tell(e.Time)
+		return // of a call that the log does not have
+	}
+	if at < 0 {
+		x.border = -1
+	}
+	end := x.last
+	if x.UpperBound {
+		end = e.Time
+	}
+	for len(x.stack) > at+1 {
+		if x.UpperBound {
+			x.tell(end)
+		}
+		x.pop(end)
+	}
+	x.tell(e.Time)
+	if at >= 0 {
+		x.pop(e.Time)
+		if len(x.stack) < x.border {
+			x.border = -1
+		}
+	}
+}
+
+// tell tells of the calls that are known to be wanted at time t, outer ones first.
+func (x *selector) tell(t uint64) {
+	for ; x.told < len(x.stack); x.told++ {
+		f := &x.stack[x.told]
+		if !f.wanted {
+			continue
+		}
+		lasts := uint64(0)
+		if t > f.enter.Time {
+			lasts = t - f.enter.Time
+		}
+		if lasts < x.Longer || x.now < x.From || x.now == x.From && f.began < x.From {
+			return
+		}
+		x.release(x.told)
+		e := f.enter
+		e.Time = x.cut(e.Time)
+		x.put(e, Payload{Args: f.args}, len(f.args) > 0)
+	}
+	x.release(x.told)
+}
+
+// pop ends the innermost call.
+func (x *selector) pop(end uint64) {
+	n := len(x.stack) - 1
+	f := &x.stack[n]
+	if n < x.told && f.wanted {
+		x.exits = true
+		x.put(Event{Time: x.cut(end), Func: f.enter.Func, Kind: Exit, CPU: f.enter.CPU}, Payload{}, false)
+	}
+	x.stack = x.stack[:n]
+	x.told = min(x.told, n)
+	for i := len(x.held) - 1; i >= 0 && x.held[i].height > n; i-- {
+		x.held[i].height = n
+	}
+}
+
+// cut returns a time within what is looked at.
+func (x *selector) cut(t uint64) uint64 { return min(max(t, x.From), x.To) }
+
+// other takes an event that is no call.
+func (x *selector) other(e *Event, p *Payload) {
+	n := len(x.stack)
+	inside := x.Within == nil || n > 0 && x.stack[n-1].inside > 0
+	if !inside || x.now < x.From || x.now >= x.To {
+		return
+	}
+	h := heldEvent{Event: *e, height: n}
+	h.Event.Payload = 0
+	if p != nil {
+		h.Payload = Payload{Data: slices.Clone(p.Data), Type: p.Type}
+		h.Event.Payload = 1
+	}
+	x.held = append(x.held, h)
+	x.release(x.told)
+}
+
+// release gives the events that waited for no more than so many calls.
+func (x *selector) release(told int) {
+	n := 0
+	for n < len(x.held) && x.held[n].height <= told {
+		h := &x.held[n]
+		e := h.Event
+		e.Payload, e.Time = 0, x.cut(e.Time)
+		x.put(e, h.Payload, h.Event.Payload != 0)
+		n++
+	}
+	x.held = slices.Delete(x.held, 0, n)
+}
+
+func (x *selector) put(e Event, p Payload, has bool) {
+	if has {
+		x.out.Payloads = append(x.out.Payloads, p)
+		e.Payload = uint32(len(x.out.Payloads))
+	}
+	x.out.Events = append(x.out.Events, e)
+}
+
+// end ends what is open where the log ends, or what is looked at of it.
+func (x *selector) end() {
+	if x.DropOpen && !x.ended {
+		x.release(len(x.stack))
+		if !x.exits {
+			// Without any exit it looked like a thread that has none.
+			x.put(Event{Time: x.cut(x.last), Kind: Exit}, Payload{}, false)
+		}
+		return
+	}
+	for len(x.stack) > 0 {
+		end := x.last
+		if x.ended {
+			end = x.To
+		}
+		x.pop(end)
+	}
+	x.release(len(x.stack))
+}
+
+// take returns what there is to give.
+func (x *selector) take() *Batch {
+	b := x.out
+	x.out = Batch{}
+	return &b
+}

@@ -1,0 +1,105 @@
+package tailtest
+
+import "fmt"
+
+// Tally counts pairs by how they were found. Each pair of each sample counts.
+type Tally struct {
+	// Pairs with missing frames, and of them those whose chain was found exactly,
+	// as another one, or not at all.
+	Missing, Exact, Wrong, None int
+	// Pairs between which nothing is missing, and those of them for which something
+	// was inserted.
+	Plain, False int
+	// Rules say by which rule chains were found exactly.
+	Rules map[string]int
+	// Misses count what was not found or wrong, by pair.
+	Misses map[Miss]int
+
+	distinct map[string]bool // different pairs with missing frames: all found exactly
+}
+
+// Miss is a pair that was not found.
+type Miss struct {
+	Call, Next ref
+	Got        string // the rule of what was inserted; "" for nothing
+}
+
+// Distinct returns how many different pairs of call, chain and next frame there
+// are, and of how many the chain was always found exactly.
+func (t *Tally) Distinct() (pairs, exact int) {
+	for _, always := range t.distinct {
+		if always {
+			exact++
+		}
+	}
+	return len(t.distinct), exact
+}
+
+// Add adds what another tally counted of another program, but for its Misses and
+// which pairs are different ones.
+func (t *Tally) Add(o *Tally) {
+	t.Missing, t.Exact, t.Wrong, t.None = t.Missing+o.Missing, t.Exact+o.Exact, t.Wrong+o.Wrong, t.None+o.None
+	t.Plain, t.False = t.Plain+o.Plain, t.False+o.False
+	if t.Rules == nil {
+		t.Rules = map[string]int{}
+	}
+	for rule, n := range o.Rules {
+		t.Rules[rule] += n
+	}
+}
+
+// String tells the counts in a line.
+func (t *Tally) String() string {
+	s := fmt.Sprintf("%d missing, exact %.2f%% (%v), wrong %d, none %d; %d plain, false %d",
+		t.Missing, 100*float64(t.Exact)/float64(max(t.Missing, 1)), t.Rules, t.Wrong, t.None, t.Plain, t.False)
+	if pairs, exact := t.Distinct(); pairs > 0 {
+		s += fmt.Sprintf("; distinct %d of %d", exact, pairs)
+	}
+	return s
+}
+
+// compare counts the pairs of a stack, from the inside outwards, as far as its
+// frames are the true ones.
+func (t *Tally) compare(got, want *stack, same func(a, b []ref) bool) {
+	g, w := len(got.frames)-1, len(want.frames)-1
+	if got.frames[g] != want.frames[w] {
+		return
+	}
+	for g, w = g-1, w-1; g >= 0 && w >= 0 && got.frames[g] == want.frames[w]; g, w = g-1, w-1 {
+		exact := same(want.jumps[w], got.jumps[g])
+		t.pair(want.frames[w], want.frames[w+1], want.jumps[w], got.jumps[g], got.rules[g], exact)
+	}
+}
+
+func (t *Tally) pair(call, next ref, want, got []ref, rule string, exact bool) {
+	switch {
+	case len(want) == 0 && exact:
+		t.Plain++
+		return
+	case len(want) == 0:
+		t.Plain++
+		t.False++
+	default:
+		key := fmt.Sprint(call, want, next)
+		before, known := t.distinct[key]
+		t.distinct[key] = exact && (before || !known)
+		t.Missing++
+		switch {
+		case exact:
+			t.Exact++
+			if t.Rules == nil {
+				t.Rules = map[string]int{}
+			}
+			t.Rules[rule]++
+			return
+		case len(got) == 0:
+			t.None++
+		default:
+			t.Wrong++
+		}
+	}
+	if t.Misses == nil {
+		t.Misses = map[Miss]int{}
+	}
+	t.Misses[Miss{call, next, rule}]++
+}

@@ -1,0 +1,72 @@
+package tailtest
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/samples/tailcall"
+)
+
+type ref = machinecode.Ref
+
+// stack is one with the jumps between its frames.
+type stack struct {
+	frames []ref   // calls, outermost first, then the instruction that ran
+	jumps  [][]ref // behind each call
+	rules  []string
+}
+
+func (s *stack) call(at ref) {
+	s.frames, s.jumps, s.rules = append(s.frames, at), append(s.jumps, nil), append(s.rules, "")
+}
+
+// jump adds a jump behind the last call. One before the first call is of no pair.
+func (s *stack) jump(at ref, rule string) {
+	if k := len(s.jumps) - 1; k >= 0 {
+		s.jumps[k], s.rules[k] = append(s.jumps[k], at), rule
+	}
+}
+
+// parse reads a line of truth: the part of the stack that is in the binaries. It
+// reports false for a line that does not have all.
+func (s *stack) parse(line string, code *machinecode.Set, at func(addr uint64) ref) bool {
+	*s = stack{}
+	for word := range strings.FieldsSeq(line) {
+		x, y, _ := strings.Cut(word[1:], ">")
+		from, err1 := strconv.ParseUint(x, 16, 64)
+		to, err2 := strconv.ParseUint("0"+y, 16, 64)
+		if err1 != nil || err2 != nil {
+			return false // "...12": calls that were not kept
+		}
+		switch r := at(from); {
+		case word[0] == 'L':
+			s.frames = append(s.frames, r)
+			return true
+		case word[0] == 'O', !r.IsInstruction():
+			*s = stack{} // called from outside: nothing is known of what is further out
+		case word[0] == 'T':
+			// The recorder takes the parts of a function for functions.
+			if !code.SameFunction(r, at(to)) {
+				s.jump(r, "")
+			}
+		default:
+			s.call(r)
+		}
+	}
+	return false
+}
+
+// restored makes a stack of frames that were put back.
+func restored(frames []tailcall.Frame, leaf ref) stack {
+	var s stack
+	for _, f := range frames {
+		if f.Rule == "" {
+			s.call(f.At)
+		} else {
+			s.jump(f.At, f.Rule)
+		}
+	}
+	s.frames = append(s.frames, leaf)
+	return s
+}

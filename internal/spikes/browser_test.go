@@ -1,0 +1,99 @@
+package spikes_test
+
+import (
+	"bytes"
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairnprof/cairn/internal/spikes"
+)
+
+// page is a page with the sample, one of whose names tries to be a script.
+func page(t *testing.T) string {
+	t.Helper()
+	s := sample()
+	w := &spikes.Writer{Set: s, Name: name}
+	p := &spikes.Page{Title: "Spikes of <game>", Reach: s.Reach().Lines(), Left: 3, Suggestions: s.Suggest(name)}
+	for _, g := range s.Ranked(spikes.ByWorst) {
+		o := w.Object(g, g.Worst)
+		if o.Desc != "" {
+			o.Desc += "</script><script>document.title='broken'</script>"
+		}
+		p.Spikes = append(p.Spikes, o)
+		if len(p.Timelines) == 0 { // of the first
+			p.Timelines = append(p.Timelines, timelineOf(t, "f(p(5)q(2))", 8000))
+		}
+	}
+	var b bytes.Buffer
+	if err := spikes.WriteHTML(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	text := page(t)
+	if n := strings.Count(text, "<script"); n != 2 {
+		t.Errorf("%d scripts", n)
+	}
+	for _, want := range []string{"<title>Spikes of &lt;game&gt;</title>", "default-src 'none'", "mesh=scorpion"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+}
+
+// The page in a browser, under its own policy.
+func TestBrowser(t *testing.T) {
+	t.Parallel()
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+			break
+		}
+	}
+	if program == "" {
+		t.Skip("there is no browser")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "spikes.html")
+	if err := os.WriteFile(file, []byte(page(t)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for hash, wants := range map[string][]string{
+		"": {
+			"11.2..11.4 ms in CreateMeshes", "MainThread of process 42", `class="peak" data-bar="4"`, `class="child" data-bar="5"`,
+			"CreatePlayerPhase1   14.6..14.8 ms", "of which SetSkeletalMesh", "3 stacks more in the logs", "CAIRN_THRESHOLD(21);",
+			"inlined: Attach", `fill="url(#blind)"`, "What led to it: 3 calls of the thread, from 7 us before the end of the peak.", `data-call="2"`, `aria-selected="true"`, "&lt;/script&gt;",
+		},
+		"2": {"in wait_for_gpu", "no end seen", "in SpawnCharacter, CreatePlayerPhase1, main"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(dir, "user"+hash),
+			"--window-size=1400,900", "--virtual-time-budget=10000", "--dump-dom", (&url.URL{Scheme: "file", Path: file, Fragment: hash}).String())
+		cmd.WaitDelay = 5 * time.Second
+		out, err := cmd.Output()
+		cancel()
+		if err != nil {
+			t.Fatalf("%s: %v", program, err)
+		}
+		// What is in the data is no proof that it is shown.
+		dom, data, _ := strings.Cut(string(out), `<script type="application/json"`)
+		if _, rest, ok := strings.Cut(data, "</script>"); ok {
+			dom += rest
+		}
+		for _, want := range wants {
+			if !strings.Contains(strings.ReplaceAll(dom, "\u00a0", " "), want) {
+				t.Errorf("#%s: the page lacks %q", hash, want)
+			}
+		}
+	}
+}

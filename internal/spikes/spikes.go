@@ -1,0 +1,362 @@
+// Package spikes turns the logs of mode spike into what people read: single
+// spikes with their stacks, the places where they happen, and what to tell the
+// program about calls that may take long. It is pure; addresses are named by a
+// function that it is given.
+//
+// Durations are intervals, because the clock that probes read moves in steps:
+// package tracelog says how that comes. Sums and rankings are of lower bounds.
+package spikes
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/saturate"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/calls/quantile"
+)
+
+// Log is what is known of one log besides its episodes.
+type Log struct {
+	Name    string
+	Header  tracelog.Header
+	Threads map[uint32]string // names by id
+	Trailer *tracelog.Trailer // nil if there is none
+	Stalls  []tracelog.Stall  // ascending
+	Frames  *tracelog.Frames  // nil if the program counts none
+	// Settings are ascending, none if nothing was changed while it ran.
+	Settings []tracelog.Setting
+	Lost     int64 // bytes that are damaged
+	// Windows has what is known of the calls around spikes, by their numbers.
+	Windows map[uint64]Window
+}
+
+// Window is what a thread called before the end of a spike and within it.
+type Window struct {
+	Calls    uint64
+	From, To uint64 // ns of CLOCK_MONOTONIC
+}
+
+// Address is a place in the code, the same in every run of a build.
+type Address struct {
+	Module int    // number of the caller's, -1 for none
+	Offset uint64 // link-time address in it; without a module, the address itself
+}
+
+// Place is a function and a line in it.
+type Place struct {
+	Symbol   string // "" if not known
+	Function string // the symbol for display, or what stands for it
+	File     string
+	Line     int // 0 if not known
+	// Opening is the line that the function begins on, 0 if not known.
+	Opening int
+}
+
+// Location is where an address is in the source.
+type Location struct {
+	Module string // path of the program or shared object, "" for none
+	// Places are the function and what was inlined into it, outermost first.
+	// There is at least one.
+	Places []Place
+}
+
+// Outer is the function whose code it is.
+func (l Location) Outer() Place { return l.Places[0] }
+
+// Namer tells what an address stands for. Call says that it is a return address,
+// which belongs to the instruction before it.
+type Namer func(a Address, call bool) Location
+
+// Spike is an episode of a log.
+type Spike struct {
+	Log int // index
+	tracelog.Episode
+	// Addrs are the addresses of Stack.
+	Addrs []Address
+	// Blame is set for a caller that took too long by itself: it is what is called a
+	// peak here, and its calls are no children.
+	Blame *Blame
+}
+
+// isCall reports whether the address of an entry on the stack is that behind a
+// call.
+func (sp *Spike) isCall(i int) bool { return sp.Stack[i].Flags&tracelog.Exact == 0 }
+
+// Group is all spikes with one stack.
+type Group struct {
+	Number  int    // in order of appearance
+	Seen    uint64 // how many there were, those too that were counted only
+	Written uint64 // in the logs
+	Blind   uint64 // ns of the time of those in the logs in which the clock was late
+	Sum     uint64 // ns, lower bounds of those in the logs
+	// Worst is the longest, Last that which ended last.
+	Worst, Last *Spike
+	// Limit is the greatest lower bound of all, those too that were counted only,
+	// of which no more is known. Of callers it is the time that no call below explains.
+	Limit uint64
+
+	waiting uint64 // of those in the logs, that only waited for work
+	of      int32  // of callers: the call that Worst is
+}
+
+// Memory is bounded by the number of different stacks and that of the calls on
+// them: what has a stack of its own after that is counted.
+const maxGroups, maxKept = 100_000, 2_000_000
+
+// Set is the spikes of some logs. Fill it with Add.
+type Set struct {
+	Logs     []Log
+	Groups   []*Group
+	Episodes uint64
+	// Callers are the calls that took too long for more than what the calls below
+	// explain, by their stacks, and Lasting those around all; Settle finds them.
+	Callers []*Group
+	Lasting []Lasting
+	// Unranked are calls of which there were too many to look for their callers.
+	Unranked uint64
+	// Snapshots are stacks that the programs asked for. They are no spikes.
+	Snapshots []*Spike
+	// Ungrouped are episodes of stacks that there were too many of.
+	Ungrouped uint64
+	// Uncounted are spikes that were only counted, and of no stack in the logs.
+	Uncounted uint64
+
+	byStack map[string]*Group
+	shares  map[*Group][]*share
+	firsts  map[episodeID]*share
+	calls   map[Address]*durations
+	address Addresser
+	long    []call // that took too long, peaks and callers
+	key     []byte
+	kept    int // entries of the groups' first episodes
+}
+
+// Addresser tells where an address of a process was at a time.
+type Addresser func(log int, pc, time uint64) Address
+
+type episodeID struct {
+	log    int
+	number uint64
+}
+
+// share is what one log has of a group.
+type share struct {
+	group   *Group
+	log     int
+	written uint64
+	first   episodeID // the first in the log, by which the log counts those of the stack
+	order   uint64    // its place there
+}
+
+// durations are those of calls that ended at one place too late.
+type durations struct {
+	asPeak   uint64
+	asParent uint64          // half as long again as the peak, or longer
+	times    quantile.Sketch // lower bounds
+}
+
+// New returns an empty set. The function tells where an address of a process is.
+func New(logs []Log, address Addresser) *Set {
+	return &Set{
+		Logs: logs, address: address, byStack: make(map[string]*Group), calls: make(map[Address]*durations),
+		shares: make(map[*Group][]*share), firsts: make(map[episodeID]*share),
+	}
+}
+
+// addresses are those of an episode's stack.
+func (s *Set) addresses(log int, e *tracelog.Episode) []Address {
+	addrs := make([]Address, len(e.Stack))
+	for i, f := range e.Stack {
+		addrs[i] = s.address(log, f.PC, e.Time)
+	}
+	return addrs
+}
+
+// stackKey is the same for episodes that belong together.
+func (s *Set) stackKey(addrs []Address) []byte {
+	s.key = s.key[:0]
+	for _, a := range addrs {
+		s.key = binary.AppendVarint(s.key, int64(a.Module))
+		s.key = binary.AppendUvarint(s.key, a.Offset)
+	}
+	return s.key
+}
+
+// Spike returns an episode of a log with its addresses.
+func (s *Set) Spike(log int, e *tracelog.Episode) *Spike {
+	return &Spike{Log: log, Episode: *e, Addrs: s.addresses(log, e)}
+}
+
+// Snapshot reports whether it is no spike, but a stack that the program asked for.
+func (sp *Spike) Snapshot() bool { return sp.Flags&tracelog.Snapshot != 0 }
+
+// Alone is a group of one spike that is in none, such as a snapshot.
+func Alone(sp *Spike) *Group {
+	return &Group{Number: -1, Seen: 1, Written: 1, Sum: sp.Peak.Lo, Limit: sp.Peak.Lo, Worst: sp, Last: sp}
+}
+
+// GroupOf returns the group that an episode was added to, nil if to none.
+func (s *Set) GroupOf(log int, e *tracelog.Episode) *Group {
+	return s.byStack[string(s.stackKey(s.addresses(log, e)))]
+}
+
+// Add adds an episode, which the set keeps.
+func (s *Set) Add(log int, e *tracelog.Episode) {
+	sp := s.Spike(log, e)
+	if sp.Snapshot() {
+		const most = 10_000
+		if len(s.Snapshots) < most {
+			s.Snapshots = append(s.Snapshots, sp)
+		}
+		return
+	}
+	s.Episodes++
+	s.count(sp)
+	s.peak(sp)
+	key := s.stackKey(sp.Addrs)
+	g := s.byStack[string(key)]
+	if g == nil {
+		if len(s.Groups) == maxGroups || s.kept > maxKept {
+			s.Ungrouped++
+			return
+		}
+		s.kept += len(e.Stack) + len(e.Children) + len(e.Parents)
+		g = &Group{Number: len(s.Groups), Worst: sp, Last: sp}
+		s.Groups = append(s.Groups, g)
+		s.byStack[string(key)] = g
+	}
+	s.share(g, log, e).written++
+	g.Seen++
+	g.Written++
+	if sp.WaitedForWork() {
+		g.waiting++
+	}
+	g.Sum = saturate.Add(g.Sum, e.Peak.Lo)
+	g.Blind = saturate.Add(g.Blind, e.Blind)
+	g.Limit = max(g.Limit, e.Peak.Lo)
+	if e.Peak.Lo > g.Worst.Peak.Lo {
+		g.Worst = sp
+	}
+	if s.wall(sp) >= s.wall(g.Last) {
+		g.Last = sp
+	}
+}
+
+// share returns the share of a log in a group, of which e is an episode.
+func (s *Set) share(g *Group, log int, e *tracelog.Episode) *share {
+	i := slices.IndexFunc(s.shares[g], func(sh *share) bool { return sh.log == log })
+	if i < 0 {
+		i = len(s.shares[g])
+		s.shares[g] = append(s.shares[g], &share{group: g, log: log, order: math.MaxUint64})
+	}
+	sh := s.shares[g][i]
+	if e.Order < sh.order { // threads' episodes come as they are complete
+		delete(s.firsts, sh.first)
+		sh.first, sh.order = episodeID{log, e.Number}, e.Order
+		s.firsts[sh.first] = sh
+	}
+	return sh
+}
+
+// count keeps how long the calls of the episode's functions took.
+func (s *Set) count(sp *Spike) {
+	const most = 1 << 16 // places in the code; a program has some hundred
+	at := func(a Address) *durations {
+		d := s.calls[a]
+		if d == nil && len(s.calls) < most {
+			d = new(durations)
+			s.calls[a] = d
+		}
+		return d
+	}
+	if len(sp.Addrs) > 0 {
+		if d := at(sp.Addrs[0]); d != nil {
+			d.asPeak++
+			d.times.Add(sp.Peak.Lo)
+		}
+	}
+	// Of calls that recurse the outermost counts, which ends last. A caller that
+	// took hardly longer than the peak is only on the way to it.
+	last := make(map[Address]*tracelog.Parent)
+	for i := range sp.Parents {
+		p := &sp.Parents[i]
+		last[s.address(sp.Log, p.PC, sp.Time)] = p
+	}
+	for a, p := range last {
+		if p.Time.Lo/3 < sp.Peak.Lo/2 {
+			continue
+		}
+		if d := at(a); d != nil {
+			d.asParent++
+			d.times.Add(p.Time.Lo)
+		}
+	}
+}
+
+// Count takes in how often a stack was seen, which a log has beside its
+// episodes. It goes after all episodes of the log.
+func (s *Set) Count(log int, n *tracelog.Seen) {
+	sh := s.firsts[episodeID{log, n.Episode}]
+	if sh == nil || n.PC == 0 {
+		s.Uncounted = saturate.Add(s.Uncounted, n.Count)
+		return
+	}
+	sh.group.Seen = saturate.Add(sh.group.Seen, since(n.Count, sh.written))
+	sh.group.Limit = max(sh.group.Limit, n.Worst)
+}
+
+// wall is when a spike ended, in nanoseconds since 1970, so that the logs of
+// several processes have one order.
+func (s *Set) wall(sp *Spike) uint64 {
+	h := &s.Logs[sp.Log].Header
+	return saturate.Add(h.Realtime, since(sp.Time, h.Monotonic))
+}
+
+// At is when a spike ended, in nanoseconds since its log began.
+func (s *Set) At(sp *Spike) uint64 { return since(sp.Time, s.Logs[sp.Log].Header.Monotonic) }
+
+// Thread is the name of a spike's thread, "" if it has none.
+func (s *Set) Thread(sp *Spike) string { return s.Logs[sp.Log].Threads[sp.TID] }
+
+// WorstText is the duration of the longest of a group, for people.
+func (g *Group) WorstText() string {
+	if g.Worst.Blame == nil && g.Limit > g.Worst.Peak.Lo {
+		return "at least " + Interval(exact(g.Limit))
+	}
+	return Interval(g.Worst.Peak)
+}
+
+// Order is what groups are ranked by.
+type Order string
+
+// The orders: the longest first, the most frequent first, the last first.
+const (
+	ByWorst Order = "worst"
+	BySeen  Order = "seen"
+	ByTime  Order = "time"
+)
+
+// waits reports whether all of a group only waited for work.
+func (g *Group) waits() bool {
+	return g.waiting > 0 && g.waiting == g.Written && len(g.Worst.Addrs) > 0
+}
+
+// Ranked returns the groups in an order, total on ties: of peaks, and of callers that
+// took too long by themselves. What only waited for work is not ranked.
+func (s *Set) Ranked(by Order) []*Group {
+	key := func(g *Group) uint64 { return g.Limit }
+	switch by {
+	case BySeen:
+		key = func(g *Group) uint64 { return g.Seen }
+	case ByTime:
+		key = func(g *Group) uint64 { return s.wall(g.Last) }
+	}
+	ranked := slices.DeleteFunc(slices.Concat(s.Groups, s.Callers), (*Group).waits)
+	return slices.SortedFunc(slices.Values(ranked), func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(key(b), key(a)), cmp.Compare(b.Limit, a.Limit), cmp.Compare(a.Number, b.Number))
+	})
+}
