@@ -128,7 +128,7 @@ func parsePair(line []byte, sep string) (pair, error) {
 
 // parseContext reads "[0x1 @ 0x2]".
 func parseContext(line []byte) ([]uint64, error) {
-	bad := fmt.Errorf("%q is no context such as [0x1a @ 0x2b] (names, as profiles by lines have them, are not read)", clip(line))
+	bad := fmt.Errorf("%q is not a context such as [0x1a @ 0x2b] (names, as in profiles by lines, are not supported)", clip(line))
 	inner, ok := bytes.CutPrefix(line, []byte("["))
 	inner, closed := bytes.CutSuffix(inner, []byte("]"))
 	if !ok || !closed {

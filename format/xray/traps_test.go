@@ -79,7 +79,7 @@ func TestDuplicateBlock(t *testing.T) {
 		b.Blocks()
 		l := open(t, b.Assemble(0, 1, 2, 1))
 		compare(t, l, b.Memory())
-		if l.Info().Duplicates != 1 || !hasNote(l, "twice") {
+		if l.Info().Duplicates != 1 || !hasNote(l, "duplicated") {
 			t.Errorf("%d duplicates, notes %q", l.Info().Duplicates, l.Info().Notes)
 		}
 		n := 0

@@ -55,25 +55,25 @@ func Profgen(s *verb.Streams) *cobra.Command {
 --sample read, of what perf record -b or cairn record --lbr recorded. An INPUT is
 perf.data or what perf script prints of it (see cairn samples).
 
-Samples that have stacks give a profile with contexts: calls of a function are told
-apart by their callers, as far as stacks and branches show them. Those of branches
-alone, or of all with --ignore-stack-samples, give one without. Of samples without
-branches counts are inferred, by the flow of control in each function. A profile is keyed by
-pseudo probes where all binaries have them (clang -fpseudo-probe-for-profiling), and
-else by the lines of debug information.
+Samples with stacks give a context-sensitive profile: counts of a function are kept
+for each chain of callers that stacks and branches show. Samples of branches alone, and
+all samples with --ignore-stack-samples, give a flat profile. For samples without
+branches, counts are inferred from the control flow of each function. A profile is keyed
+by pseudo probes if all binaries have them (clang -fpseudo-probe-for-profiling), and by
+lines of debug information otherwise.
 
---infer-missing-frames says what is done about frames that tail calls erased:
+--infer-missing-frames selects how frames that tail calls erased are restored:
 
-  full  puts back what the branches of a sample show, and else what the code and all
-        branches leave but one possibility of; the default
-  llvm  as llvm-profgen does: what branches leave one possibility of
-  none  nothing
+  full  from the branches of the sample, or where the code and all sampled branches
+        allow only one chain of tail calls; the default
+  llvm  as llvm-profgen does: where sampled branches allow only one chain
+  none  not at all
 
-Profiles for compilers have that only with contexts and pseudo probes. --explain prints
-what was found, by which rule, and what is ambiguous.
+Profiles for compilers have restored frames only with contexts and pseudo probes.
+--explain prints what was found, by which rule, and what is ambiguous.
 
---format has forms for others, too. They take functions from symbols, and need no debug
-information:
+--format also writes formats of other tools, which take functions from symbols and need
+no debug information:
 
   folded  the stacks of the samples, a line each, as flame graph tools read them
   pprof   the same for go tool pprof, with lines and inlined functions as far as there
@@ -84,16 +84,16 @@ information:
           who called whom, as a table or --json, and to draw: by the branches of calls
           and tail calls, and on how many stacks each is
 
-Stacks need no branches. Functions whose frames were put back are "name [inferred]".
+Stacks need no branches. A function whose frame was restored is named "name [inferred]".
 
-Options that llvm-profgen has mean the same, but nothing is done with contexts unless
-an option asks for it: --csspgo-preinliner, --csprof-merge-cold-context and
+Options of llvm-profgen have the same meaning, but contexts are not changed unless an
+option asks for it: --csspgo-preinliner, --csprof-merge-cold-context and
 --gen-cs-nested-profile are off. With --csspgo-preinliner profiles are those that
 llvm-profgen makes unless told otherwise; without, those of llvm-profgen
 --csspgo-preinliner=0 --csprof-merge-cold-context=0 --gen-cs-nested-profile=0. The
-exception are samples at tail jumps, whose stacks lack a frame: they are left out unless
+exception are samples at tail jumps, whose stacks lack a frame: they are ignored unless
 --keep-tail-jumps or --infer-missing-frames=llvm is given. With --llvm-defaults, or where
-cairn is called llvm-profgen (by a link), all is as there unless told otherwise.
+cairn is called llvm-profgen (by a link), all defaults are those of llvm-profgen.
 
 --merge sums profiles, cairn's or others', as llvm-profdata merge does: text, extbinary
 and LLVM's older binary, compressed or not.`,
@@ -120,27 +120,27 @@ and LLVM's older binary, compressed or not.`,
 	fl := c.Flags()
 	fl.StringSliceVar(&f.perfData, "perfdata", nil, "an INPUT, as llvm-profgen calls `perf.data`")
 	fl.StringSliceVar(&f.perfScript, "perfscript", nil, "an INPUT, as llvm-profgen calls the `text` of perf script")
-	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization in place of samples")
+	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization instead of samples")
 	fl.StringSliceVar(&f.Binaries, "binary", nil, "the program that ran, or a library of it: this `file`; repeatable")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	fl.StringVar(&f.Format, "format", formatText, "the `form` to write: text or extbinary, which takes less room, folded, pprof, flame, fdata, callgraph, dot, mermaid")
 	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
-	fl.StringVar(&f.Infer, "infer-missing-frames", InferFull, "`how` frames that tail calls erased are put back: full, llvm, none")
+	fl.StringVar(&f.Infer, "infer-missing-frames", InferFull, "`how` to restore frames that tail calls erased: full, llvm or none")
 	fl.Lookup("infer-missing-frames").NoOptDefVal = InferFull
-	fl.IntVar(&f.searchDepth, "max-search-depth", -1, "with --infer-missing-frames=llvm, put back at most `n` frames in one place; -1 for all")
+	fl.IntVar(&f.searchDepth, "max-search-depth", -1, "with --infer-missing-frames=llvm, restore at most `n` frames in one place; -1 for all")
 	fl.IntVar(&f.contextDepth, "csprof-max-context-depth", -1, "keep the innermost `n` callers; -1 for all")
 	fl.IntVar(&f.countedDepth, "csprof-max-unsymbolized-context-depth", -1, "the same of addresses, before they have names: `n`")
 	fl.IntVar(&f.recursion, "compress-recursion", -1, "leave repetitions of up to `n` callers out of contexts; -1 for all, 0 for none")
 	fl.BoolVar(&f.ignoreStacks, "ignore-stack-samples", false, "make a profile without contexts of samples with stacks")
 	fl.BoolVar(&f.byLines, "use-dwarf-correlation", false, "use lines of debug information though there are pseudo probes")
 	fl.BoolVar(&f.onlyCount, "skip-symbolization", false, "write counts of addresses, from which a profile can be made later")
-	fl.BoolVar(&f.keepTailJumps, "keep-tail-jumps", false, "believe the stacks of samples at tail jumps, as llvm-profgen does")
-	fl.BoolVar(&f.explained, "explain", false, "print the calls behind which frames are missing, and what is known of those, in place of a profile")
-	fl.BoolVar(&f.inlines, "inlines", false, "with --format folded or flame: functions that were inlined have frames of their own")
+	fl.BoolVar(&f.keepTailJumps, "keep-tail-jumps", false, "use the stacks of samples at tail jumps, as llvm-profgen does")
+	fl.BoolVar(&f.explained, "explain", false, "print the calls after which frames are missing, and what is known of them, instead of a profile")
+	fl.BoolVar(&f.inlines, "inlines", false, "with --format folded or flame: give inlined functions frames of their own")
 	f.Names.RegisterMangled(c)
 	fl.Float64Var(&f.minPercent, "min-percent", 0, "with call graphs: leave out edges with less than this `share` of all calls, and of all samples")
 	fl.BoolVar(&f.json, "json", false, "with --explain, or --format callgraph: print JSON")
-	fl.BoolVar(&f.merge, "merge", false, "sum profiles, which are given in place of samples")
+	fl.BoolVar(&f.merge, "merge", false, "sum profiles, which are given instead of samples")
 	fl.StringArrayVar(&f.weights, "weighted-input", nil, "with --merge: a profile all of whose counts are multiplied, as `N,FILE`; repeatable")
 	f.profgenStages.register(fl)
 	f.llvmFlags.register(fl)
@@ -210,7 +210,7 @@ func (f *ProfgenFlags) CheckInfer() error {
 	case "0", "false":
 		f.Infer = inferNone
 	default:
-		return verb.Usagef("--infer-missing-frames %s: there is full, llvm and none", f.Infer)
+		return verb.Usagef("--infer-missing-frames %s: use full, llvm or none", f.Infer)
 	}
 	return nil
 }

@@ -359,7 +359,7 @@ func (r *ProfgenRun) profile(s *verb.Streams, counts *unwind.Result) (func(io.Wr
 		return func(w io.Writer) error { return unsymbolized.Write(w, p) }, nil
 	}
 	if r.explained && (r.lines != nil || r.flat) {
-		return nil, errors.New("--explain: frames are put back into contexts that are keyed by pseudo probes only")
+		return nil, errors.New("--explain: frames are restored only in contexts that are keyed by pseudo probes")
 	}
 	opt := profgen.Options{MaxDepth: contextLimit(r.contextDepth), Recursion: contextLimit(r.recursion), Recount: r.recount}
 	if r.lines != nil {

@@ -139,7 +139,7 @@ func (r *ProfgenRun) ReadStacks(ctx context.Context, s *verb.Streams, files []st
 	return r.stacks(s, counts)
 }
 
-// stacks returns the stacks that were sampled, with frames put back.
+// stacks returns the stacks that were sampled, with frames restored.
 func (r *ProfgenRun) stacks(s *verb.Streams, counts *unwind.Result) (stackWriter, error) {
 	by, err := r.stackInferrer(counts)
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *ProfgenRun) stacks(s *verb.Streams, counts *unwind.Result) (stackWriter
 	}
 	stacks := profgen.SampledStacks(counts, r.code, opt)
 	if stacks.Inferred > 0 {
-		verb.Note(s, "samples on whose stacks frames were put back: %s (%s)", report.Count(stacks.Inferred), verb.Percent(stacks.Inferred, stacks.Samples))
+		verb.Note(s, "samples with restored frames: %s (%s)", report.Count(stacks.Inferred), verb.Percent(stacks.Inferred, stacks.Samples))
 	}
 	return stackWriter{stacks, r.Names.Names(), r.programs, r.source}, nil
 }
@@ -235,7 +235,7 @@ func (w stackWriter) Drawing() *flamegraph.Profile {
 		doc.Title += filepath.Base(p.Path)
 	}
 	if w.Inferred > 0 {
-		doc.Notes = append(doc.Notes, fmt.Sprintf("Frames that tail calls erased were put back in %s of them.", report.Count(w.Inferred)))
+		doc.Notes = append(doc.Notes, fmt.Sprintf("Frames that tail calls erased were restored in %s of them.", report.Count(w.Inferred)))
 	}
 	return doc
 }

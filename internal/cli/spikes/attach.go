@@ -34,19 +34,20 @@ func newSpikeAttachCmd(s *verb.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "attach [flags] PID",
 		Short: "Find spikes in a program that runs already",
-		Long: `attach hooks the functions of a running program, which need not be built for it nor
-started again, and shows the calls that take too long as they come, until Ctrl-C or
-the program's end. At Ctrl-C the hooks are taken out again, and nothing is left in
-the program. The program stands still for some milliseconds at both.
+		Long: `attach hooks the functions of a running program and prints the calls that exceed the
+threshold as they end, until Ctrl-C or the program's exit. The program need not be
+built for it or restarted. On Ctrl-C the hooks are removed, and nothing is left in the
+program. All its threads are stopped for some milliseconds while hooks are installed,
+and again while they are removed.
 
-The program writes a log as in mode spike, with the rights that it has: its user
-must be able to write to the directory. Names of functions and source lines come from
-the program, or from separate debug files where it is stripped.
+The program writes a log as in mode spike, with its own permissions: its user must
+be able to write to the directory. Function names and source lines are read from the
+program, or from separate debug files if it is stripped.
 
-Only the user of the program, and root, may attach. Programs that are linked
-statically or in Go, that run with more rights than their user or that another
-program traces are refused, and run on; so are those with a filter of system calls
-(seccomp) that does not allow what is needed. Only root may ask the kernel for it.`,
+Only root and the user of the program can attach. Not supported are programs that are
+statically linked, written in Go, run with more privileges than their user, or are
+traced by another program, and those with a seccomp filter that forbids a system call
+which attach needs; only root can read the filter. They continue unchanged.`,
 		Example: `  cairn spike attach --threshold 5ms 4711
   cairn spike attach --background --dir /tmp/raws $(pidof redis-server)
   cairn spike detach 4711`,
@@ -59,7 +60,7 @@ program traces are refused, and run on; so are those with a filter of system cal
 	fl := c.Flags()
 	fl.StringVar(&f.dir, "dir", "", "have the program write its log to this `directory`; if not given, to CAIRN_DIR or here")
 	fl.StringVar(&f.threshold, "threshold", "10ms", "calls that take longer are spikes, such as `5ms`")
-	fl.BoolVar(&f.background, "background", false, "return at once; cairn spike detach takes the hooks out again")
+	fl.BoolVar(&f.background, "background", false, "return at once; cairn spike detach removes the hooks")
 	fl.BoolVar(&f.show.Json, "json", false, "print each spike as an object on a line")
 	fl.StringArrayVar(&f.show.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id; repeatable")
 	fl.BoolVar(&f.show.noInlined, "no-inlined", false, "leave out functions that were inlined (large programs are read faster)")
@@ -71,10 +72,10 @@ program traces are refused, and run on; so are those with a filter of system cal
 func newSpikeDetachCmd(s *verb.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "detach PID",
-		Short: "Take the hooks of spike attach out of a program",
-		Long: `detach takes out of a running program all that cairn spike attach put in: its code is
-what it was, and no thread, memory or open file of cairn's is left. The log stays. An
-attach that shows spikes of the program ends.`,
+		Short: "Remove the hooks of spike attach from a program",
+		Long: `detach removes from a running program all that cairn spike attach installed: its code
+is restored, and no thread, memory or open file of cairn is left. The log remains. A
+cairn spike attach that shows spikes of the program exits.`,
 		Example: `  cairn spike detach 4711`,
 		Args:    pidArg("detach"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -83,7 +84,7 @@ attach that shows spikes of the program ends.`,
 			if err := attach.Detach(context.Background(), pid); err != nil {
 				return fmt.Errorf("spike detach: %w", err)
 			}
-			verb.Note(s, "process %d: the hooks are taken out", pid)
+			verb.Note(s, "process %d: hooks removed", pid)
 			return nil
 		},
 	}
@@ -118,10 +119,10 @@ func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) er
 	if r.Changed > 0 {
 		changed = fmt.Sprintf(", %s not, whose code is not that of the file or is on two pages", verb.Plural(r.Changed, "function"))
 	}
-	verb.Note(s, "process %d: %s hooked%s; it stood still for %.1f ms", pid, verb.Plural(r.Hooked, "function"), changed, float64(r.Stopped)/float64(time.Millisecond))
+	verb.Note(s, "process %d: %s hooked%s; stopped for %.1f ms", pid, verb.Plural(r.Hooked, "function"), changed, float64(r.Stopped)/float64(time.Millisecond))
 	verb.Note(s, "log: %s", r.Log)
 	if f.background {
-		verb.Note(s, "to take the hooks out: cairn spike detach %d", pid)
+		verb.Note(s, "to remove the hooks: cairn spike detach %d", pid)
 		return nil
 	}
 	return f.follow(ctx, s, pid, r.Log)
@@ -175,7 +176,7 @@ func (f *spikeAttachFlags) follow(ctx context.Context, s *verb.Streams, pid int,
 	case errors.Is(err, attach.ErrNotAttached), errors.Is(err, attach.ErrEnded):
 		err = nil // another detach was faster, or the program has ended
 	case err == nil:
-		verb.Note(s, "process %d: the hooks are taken out", pid)
+		verb.Note(s, "process %d: hooks removed", pid)
 	default:
 		err = fmt.Errorf("spike detach: %w", err)
 	}

@@ -83,7 +83,7 @@ func attach(ctx context.Context, o *Options) (*Result, error) {
 	r, err := a.putIn()
 	if err != nil {
 		if left := a.rollBack(); left != nil {
-			err = fmt.Errorf("%w; and taking out what was put in: %w", err, left)
+			err = fmt.Errorf("%w; and undoing what was done: %w", err, left)
 		}
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func Check(pid int) error {
 	for _, name := range []string{"Uid", "Gid"} {
 		ids := strings.Fields(field(name))
 		if len(ids) > 1 && ids[0] != ids[1] {
-			return refuse("it runs with more rights than its user (setuid, setgid), and takes no orders")
+			return refuse("it runs with more privileges than its user (setuid, setgid)")
 		}
 	}
 	maps, err := readMaps(pid)
@@ -94,7 +94,7 @@ func Check(pid int) error {
 		return refuse("it may write files of %d bytes only (ulimit -f)", limit)
 	}
 	if secure, err := auxiliary(pid, atSecure); err == nil && secure != 0 {
-		return refuse("it runs with more rights than its user (setuid, setgid), and takes no orders")
+		return refuse("it runs with more privileges than its user (setuid, setgid)")
 	}
 	return checkSeccomp(pid, field("Seccomp"))
 }

@@ -94,7 +94,7 @@ func TestRefusesSetuid(t *testing.T) {
 	if uids := strings.Fields(statusField(fmt.Sprintf("/proc/%d/status", s.Process.Pid), "Uid")); uids[0] == uids[1] {
 		t.Skip("programs here cannot be set-uid")
 	}
-	refuses(t, s, "it runs with more rights than its user (setuid, setgid), and takes no orders")
+	refuses(t, s, "it runs with more privileges than its user (setuid, setgid)")
 }
 
 // refuses expects an end of what Check says, and that the program runs on.
