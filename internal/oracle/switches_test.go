@@ -75,6 +75,7 @@ func saidCalls(t *testing.T, out string) (list []saidCall) {
 
 // shownSpike is a spike, or a caller that is ranked with them, as cairn spikes --json has it.
 type shownSpike struct {
+	At       uint64    `json:"at_ns"`
 	Interval [2]uint64 `json:"interval_ns"`
 	Peak     *struct{ Function string }
 	Stack    []struct{ Function string }
@@ -82,6 +83,7 @@ type shownSpike struct {
 	Parents  []struct {
 		Function string
 		Interval [2]uint64 `json:"interval_ns"`
+		After    uint64    `json:"after_ns"` // than the spike it ended
 	}
 }
 
@@ -120,22 +122,22 @@ func testSwitches(t *testing.T, w *switcher, mode string) {
 		if len(logs) != 1 {
 			t.Fatalf("%d logs", len(logs))
 		}
-		found := make(map[string]map[[2]uint64]bool) // intervals by function
-		add := func(function string, interval [2]uint64) {
+		found := make(map[string]map[[3]uint64]bool) // interval and end of calls, by function
+		add := func(function string, interval [2]uint64, end uint64) {
 			if found[function] == nil {
-				found[function] = make(map[[2]uint64]bool)
+				found[function] = make(map[[3]uint64]bool)
 			}
-			found[function][interval] = true
+			found[function][[3]uint64{interval[0], interval[1], end}] = true
 		}
 		for _, s := range shownSpikes(t, logs[0]) {
-			add(s.Peak.Function, s.Interval)
+			add(s.Peak.Function, s.Interval, s.At)
 			for _, c := range s.Children {
 				if (c.Function == "resume" || c.Function == "body") && !slices.Contains(own, s.Peak.Function) {
 					t.Errorf("%s%s: %s is shown below %s", args, mode, c.Function, s.Peak.Function)
 				}
 			}
 			for _, p := range s.Parents {
-				add(p.Function, p.Interval)
+				add(p.Function, p.Interval, s.At+p.After)
 				if !slices.ContainsFunc(s.Stack, func(f struct{ Function string }) bool { return f.Function == p.Function }) {
 					t.Errorf("%s%s: %s is a caller of %s, but not on its stack", args, mode, p.Function, s.Peak.Function)
 				}

@@ -36,6 +36,7 @@ func BuildVersion(info *debug.BuildInfo, ok bool) versionJSON {
 	return v
 }
 
+// Write prints the version in words, on one line.
 func (v versionJSON) Write(w io.Writer) error {
 	words := []string{"cairn", v.Version}
 	if v.Revision != "" {

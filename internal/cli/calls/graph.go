@@ -71,6 +71,7 @@ type CostGraph struct {
 	Label, EdgeLabel, Shade *CostKey
 }
 
+// GraphNode is a function of a call graph and what its calls cost.
 type GraphNode struct {
 	account.Function
 	calllog.Func

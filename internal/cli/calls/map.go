@@ -25,6 +25,7 @@ type TraceMapFlags struct {
 	format            string
 }
 
+// Register adds the flags to a command.
 func (f *TraceMapFlags) Register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.xray, "xray", false, "print the instrumentation map even if the binary has cairn's own map")
 	c.Flags().StringVar(&f.format, "format", "", "print the instrumentation map in this `format`: text, yaml or json")
@@ -54,6 +55,7 @@ func (f *TraceMapFlags) Wanted(path string) (bool, error) {
 	return !im.Has(wire.MapSection) && !im.Has(wire.OldMapSection), nil
 }
 
+// Run prints the instrumentation map of the file at path to output.
 func (f *TraceMapFlags) Run(s *verb.Streams, path, output string) error {
 	o, err := symbolize.Load(path, 0)
 	if err != nil {

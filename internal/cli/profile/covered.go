@@ -214,6 +214,7 @@ func (f *coveredFlags) writeLCOV(s *verb.Streams, w io.Writer, modules []coverag
 	return coverage.WriteLCOV(w, files)
 }
 
+// TallyJSON is what was covered of how much, as JSON has it.
 type TallyJSON struct {
 	Covered int     `json:"covered"`
 	Total   int     `json:"total"`

@@ -21,6 +21,7 @@ type ProfileFlags struct {
 	debug  []string
 }
 
+// Register adds the flags to a command.
 func (f *ProfileFlags) Register(c *cobra.Command) {
 	c.Flags().StringVarP(&f.Path, "profile", "p", "", "the profile, a .mip `file`, if it is not the argument")
 	c.Flags().StringVar(&f.module, "module", "", "only the module of this `name`, as cairn info prints it")
