@@ -1,5 +1,5 @@
 #!/bin/bash
-# need.sh WHAT: installs the Debian packages that WHAT (test, torture, bench or corpus) uses and
+# need.sh WHAT: installs the Debian packages that WHAT (test, long, torture, bench or corpus) uses and
 # that are not there. Where apt cannot be used it names what is missing and
 # succeeds: tests skip what they cannot run.
 set -u
@@ -9,12 +9,14 @@ peers=(clang-22 lld-22 llvm-22 libclang-rt-22-dev valgrind)
 # What runs under the recorder.
 recorded=(bc bison busybox curl dc ed emacs-nox expect flex gawk git gnuplot-nox graphviz guile-3.0 jq lua5.4 luajit m4 mawk mujs
   nasm nginx-light openssl perl php-cli pigz python3 redis-server ruby sbcl sqlite3 swi-prolog-nox tcc vim-tiny zsh)
+tests=("${base[@]}" "${peers[@]}" gfortran ccache cmake mold musl-tools lcov libc6-dbg bolt-22 graphviz dwz elfutils csmith libcsmith-dev)
 case "${1:-}" in
-  test) want=("${base[@]}" "${peers[@]}" gfortran ccache cmake mold musl-tools lcov libc6-dbg bolt-22 graphviz dwz elfutils csmith libcsmith-dev qemu-user-static) ;;
+  test) want=("${tests[@]}") ;;
+  long) want=("${tests[@]}" qemu-user-static) ;;
   torture) want=("${base[@]}" clang-22 csmith libcsmith-dev) ;;
   bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace "${recorded[@]}") ;;
   corpus) want=("${base[@]}" gfortran cmake ninja-build meson ccache autoconf automake libtool bison flex libonig-dev tcl curl debhelper dpkg-dev golang-go) ;;
-  *) echo "usage: need.sh test|torture|bench|corpus" >&2; exit 2 ;;
+  *) echo "usage: need.sh test|long|torture|bench|corpus" >&2; exit 2 ;;
 esac
 
 missing() {
