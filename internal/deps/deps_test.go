@@ -311,7 +311,7 @@ func tables(t *testing.T) string {
 	for _, r := range rooms {
 		fmt.Fprintf(&b, "\n### %s\n\n", r.name)
 		for _, pkg := range slices.Sorted(maps.Keys(about)) {
-			if roomOf(pkg) != &r && (roomOf(pkg) == nil || roomOf(pkg).name != r.name) {
+			if in := roomOf(pkg); in == nil || in.name != r.name {
 				continue
 			}
 			text := about[pkg]

@@ -92,15 +92,11 @@ also reports scenarios that run code that no other scenario runs.`,
 	}
 	f.ProfileFlags.Register(c)
 	f.link.register(c)
-	var names []string
-	for _, a := range order.Algorithms() {
-		names = append(names, string(a))
-	}
 	fl := c.Flags()
 	fl.SetInterspersed(false) // the program's flags are its own
 	fl.BoolVar(&f.record, "run", false, "run the given program, record its first executions, and order by them")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	fl.StringVar(&f.algorithm, "algorithm", "", "algorithm: `how` is "+strings.Join(names, ", ")+` (default "`+names[0]+`")`)
+	fl.StringVar(&f.algorithm, "algorithm", "", "algorithm: `how` is "+toolchain.JoinAlgorithms()+` (default "`+string(order.Algorithms()[0])+`")`)
 	fl.StringArrayVar(&f.scenarios, "scenario", nil, "use only traces of the scenario with this `name`; repeatable. With --run, the scenario of the run")
 	fl.StringArrayVar(&f.weights, "weight", nil, "weight of the traces of a scenario: `NAME=W`; repeatable")
 	fl.BoolVar(&f.compress, "compress", false, "order code that never ran so that it compresses better (needs --binary of the same build)")

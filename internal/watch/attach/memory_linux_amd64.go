@@ -31,7 +31,7 @@ const noFile = ^uint64(0)
 func (p *process) makeFile() (fd uint64, err error) {
 	name := p.calls.frame - 64
 	if err := p.write([]byte("cairn-attach\x00"), name); err != nil {
-		return 0, err
+		return noFile, err
 	}
 	fd, err = p.calls.syscall(memfdCreate, name, closeOnExec)
 	if err != nil {
