@@ -107,6 +107,10 @@ also reports scenarios that run code that no other scenario runs.`,
 // args takes a program with --run and nothing else.
 func (f *orderFlags) args(c *cobra.Command, args []string) error {
 	if !f.record {
+		// What follows the first argument is not parsed: it may be a program's.
+		if len(args) > 1 && strings.HasPrefix(args[1], "-") {
+			return verb.Usagef("order: %s must come before %s", args[1], args[0])
+		}
 		return f.Args(c, args)
 	}
 	if len(args) == 0 {
