@@ -3,6 +3,7 @@ package toolchain
 import (
 	"bytes"
 	"context"
+	"debug/elf"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -189,7 +190,7 @@ func (sh *shim) rewrite(src []byte, x64 bool) ([]byte, native.Result, error) {
 	if s := os.Getenv(envSources); s != "" {
 		opts.Sources = strings.Split(s, "\n")
 	}
-	unit, err := native.Parse(src)
+	unit, err := native.Parse(src, elf.EM_X86_64)
 	if err != nil {
 		return nil, native.Result{}, fmt.Errorf("as: compiler output: %w", err)
 	}

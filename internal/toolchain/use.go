@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -255,7 +256,7 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	unit, err := native.Parse(src)
+	unit, err := native.Parse(src, elf.EM_X86_64)
 	if err != nil {
 		return nil, nil, fmt.Errorf("as: compiler output: %w", err)
 	}

@@ -130,7 +130,7 @@ func (t *timer) parse(l *codeLine, frag, start int) bodyInsn {
 	in.word = string(s.word)
 	in.rest, in.comment, _ = bytes.Cut(s.rest, []byte("#"))
 	in.rest = bytes.TrimSpace(in.rest)
-	in.flow, in.target = classify(s.word, s.rest)
+	in.flow, in.target = t.unit.isa.classify(s.word, s.rest)
 	in.effect = effects(in.word, in.rest)
 	return in
 }
@@ -157,11 +157,11 @@ func (t *timer) visit(b *body, i int, index map[string]int) {
 			t.visitConditional(b, i)
 		}
 	case flowJump:
-		if !b.edgeTo(in, index, callee(in.target)) {
+		if !b.edgeTo(in, index, t.unit.isa.callee(in.target)) {
 			t.visitJump(b, i, index)
 		}
 	case flowEnd:
-		b.visitEnd(i)
+		t.visitEnd(b, i)
 	case flowNext:
 		if hidesFlow(in.word, in.rest) {
 			b.refuse(RefuseForm)
@@ -189,7 +189,7 @@ func (b *body) edgeTo(in *bodyInsn, index map[string]int, name string) bool {
 }
 
 func (t *timer) visitCall(b *body, in *bodyInsn) {
-	name := callee(in.target)
+	name := t.unit.isa.callee(in.target)
 	switch {
 	case isLocal([]byte(name)):
 		b.refuse(RefuseThunk)
@@ -207,7 +207,7 @@ func (t *timer) visitCall(b *body, in *bodyInsn) {
 // visitConditional adds the exit of a conditional branch to another function.
 func (t *timer) visitConditional(b *body, i int) {
 	in := &b.insns[i]
-	name := callee(in.target)
+	name := t.unit.isa.callee(in.target)
 	switch {
 	case in.word == "xbegin":
 	case in.flow == flowShort || name == "" || in.target[0] == '*':
@@ -223,7 +223,7 @@ func (t *timer) visitConditional(b *body, i int) {
 // visitJump adds the exit of a jump that does not go to a label of the body.
 func (t *timer) visitJump(b *body, i int, index map[string]int) {
 	in := &b.insns[i]
-	name := callee(in.target)
+	name := t.unit.isa.callee(in.target)
 	switch {
 	case name == "__x86_return_thunk":
 		b.leave(i, "jmp\t__x86_return_thunk")
@@ -271,10 +271,10 @@ func (t *timer) isTail(in *bodyInsn) (tail, known bool) {
 }
 
 // visitEnd adds the exit of a return.
-func (b *body) visitEnd(i int) {
+func (t *timer) visitEnd(b *body, i int) {
 	in := &b.insns[i]
 	switch {
-	case isTrap([]byte(in.word)):
+	case t.unit.isa.isTrap([]byte(in.word)):
 	case strings.HasPrefix(in.word, "ret"), in.word == "rep", in.word == "repz", in.word == "bnd":
 		b.leave(i, instructionText(in))
 	default:

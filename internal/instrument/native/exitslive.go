@@ -95,7 +95,7 @@ func (t *timer) mayHaveChain(name string) bool {
 // operand names, and r10 if it may be a static chain. For a computed target it
 // may if anything in the body names r10.
 func (t *timer) kept(b *body, in *bodyInsn) regSet {
-	keep := mentioned(in.rest) | thunkRegister(callee(in.target))
+	keep := mentioned(in.rest) | thunkRegister(t.unit.isa.callee(in.target))
 	if in.effect.callee != "" {
 		keep |= t.calleeReads(&in.effect)
 	}

@@ -24,7 +24,8 @@ type fragment struct {
 	entered  bool // probe is final
 	hasAsm   bool
 	compiled bool // has an instruction that a naked function cannot have
-	short    bool // has a branch with limited range
+	short    bool // has a branch with a reach of 127 bytes
+	pads     []pad
 }
 
 // blockState says what the next code in a fragment is.
@@ -45,6 +46,12 @@ type block struct {
 	traps  bool   // it ends in a trap, or in a jump to who knows where
 	last   flow   // how it ends
 	target []byte // local label its last instruction names
+}
+
+// pad is an alignment, or data among the code.
+type pad struct {
+	at   int // offset of its line
+	size int // bytes at most; -1 if not known
 }
 
 // codeLine is a line of code.
@@ -120,8 +127,9 @@ func (f *fragment) leave() {
 	}
 }
 
-// transfer notes what an instruction does to the flow of control.
-func (f *fragment) transfer(kind flow, target []byte, isTrap bool) {
+// transfer notes what an instruction does to the flow of control. name is the symbol
+// that target names, or "".
+func (f *fragment) transfer(kind flow, target []byte, name string, isTrap bool) {
 	if kind == flowShort {
 		f.short = true
 	}
@@ -132,7 +140,7 @@ func (f *fragment) transfer(kind flow, target []byte, isTrap bool) {
 	switch kind {
 	case flowCall, flowBranch, flowJump:
 		if !isLocal(target) {
-			if name := callee(target); name != "" {
+			if name != "" {
 				f.calls = append(f.calls, call{len(f.blocks) - 1, name, kind != flowCall})
 			}
 		}
@@ -141,7 +149,7 @@ func (f *fragment) transfer(kind flow, target []byte, isTrap bool) {
 	case flowBranch, flowShort:
 		f.state = startBlock
 	case flowJump, flowEnd:
-		b.traps = kind == flowEnd && isTrap || kind == flowJump && !isLocal(target) && callee(target) == ""
+		b.traps = kind == flowEnd && isTrap || kind == flowJump && !isLocal(target) && name == ""
 		f.state = unreached
 	default:
 		return

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"debug/elf"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -433,7 +434,7 @@ func (p *testProgram) indexes(t *rapid.T, f *function) []int {
 }
 
 func parseProgram(t *rapid.T, p *testProgram) (*Unit, *function) {
-	u, err := Parse([]byte(p.text()))
+	u, err := Parse([]byte(p.text()), elf.EM_X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -476,7 +477,7 @@ func TestImplied(t *testing.T) {
 // TestReturning names the helpers whose calls come back.
 func TestReturning(t *testing.T) {
 	t.Parallel()
-	u, err := Parse([]byte(testHelpers))
+	u, err := Parse([]byte(testHelpers), elf.EM_X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -530,7 +531,7 @@ func TestImpliedShapes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			u, err := Parse([]byte(".text\n.type f, @function\nf:\n" + tc.code + "\n"))
+			u, err := Parse([]byte(".text\n.type f, @function\nf:\n"+tc.code+"\n"), elf.EM_X86_64)
 			if err != nil {
 				t.Fatal(err)
 			}

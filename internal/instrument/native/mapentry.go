@@ -19,9 +19,9 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 		anchor = n
 		r.anchor[sec] = n
 		// An address of no size: it keeps the reference to the runtime alive.
-		r.insert(fn.main().label, "\t.reloc\t., R_X86_64_NONE, ", needSymbol, "\n")
+		r.insert(fn.main().label, "\t.reloc\t., ", r.unit.isa.relocNone(), ", ", needSymbol, "\n")
 		if r.opts.ownSlots() { // which only the runtime uses
-			r.insert(fn.main().label, "\t.reloc\t., R_X86_64_NONE, .Lcairn_o", strconv.Itoa(rec.area), "\n")
+			r.insert(fn.main().label, "\t.reloc\t., ", r.unit.isa.relocNone(), ", .Lcairn_o", strconv.Itoa(rec.area), "\n")
 		}
 	}
 	flags, group := "o", ""
@@ -48,7 +48,7 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 	}
 	t := r.tail
 	t = fmt.Appendf(t, "\t.section\t%s,\"%s\",@progbits,.Lcairn_f%d%s\n", wire.MapSection, flags, anchor, group)
-	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.value\t%d\n\t.quad\t%v\n\t.long\t%d\n",
+	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.2byte\t%d\n\t.quad\t%v\n\t.long\t%d\n",
 		length, wire.MapVersion, r.mapMode(), len(fn.frags), rec, fn.signature())
 	for i, l := range labels {
 		f := fragmentLabel(n, i)

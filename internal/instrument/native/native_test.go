@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"debug/elf"
 	"flag"
 	"fmt"
 	"os"
@@ -43,7 +44,7 @@ func TestGolden(t *testing.T) {
 			t.Errorf("%s: not taken for a compiler's output", file)
 		}
 		for _, mode := range modes {
-			unit, err := Parse(src)
+			unit, err := Parse(src, elf.EM_X86_64)
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
@@ -125,7 +126,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		IsCompilerOutput(src)
 		for _, mode := range modes {
-			unit, err := Parse(src)
+			unit, err := Parse(src, elf.EM_X86_64)
 			if err != nil {
 				return
 			}
@@ -175,7 +176,7 @@ f.cold.1:
 lost.cold:
 	jmp .L9
 `
-	u, err := Parse([]byte(code))
+	u, err := Parse([]byte(code), elf.EM_X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"debug/elf"
 	"fmt"
 )
 
@@ -9,6 +10,7 @@ import (
 // where their probes can go. Offsets are byte offsets into Src.
 type Unit struct {
 	Src     []byte
+	isa     isa
 	Source  string // operand of the first .file directive
 	funcs   []*function
 	secs    []*section
@@ -42,16 +44,19 @@ type parser struct {
 	line      int
 }
 
-// Parse reads a compiler's assembly output. It returns a *SyntaxError for
+// Parse reads a compiler's assembly output for a machine. It returns a *SyntaxError for
 // text in another syntax or for another mode of the processor.
-func Parse(src []byte) (*Unit, error) {
+func Parse(src []byte, machine elf.Machine) (*Unit, error) {
 	p := &parser{
-		unit:   &Unit{Src: src},
+		unit:   &Unit{Src: src, isa: isas[machine]},
 		byKey:  map[string]*section{},
 		isFunc: map[string]bool{},
 		byName: map[string]*function{},
 		taken:  map[string]bool{},
 		global: map[string]bool{},
+	}
+	if p.unit.isa == nil {
+		return nil, &SyntaxError{0, "assembly for " + machine.String() + " is not supported"}
 	}
 	p.enter(".text", "", true)
 	for pos := 0; pos < len(src); {
@@ -189,7 +194,7 @@ func (p *parser) begin(name string, next int) {
 }
 
 func (p *parser) instruction(s statement, pos, next int) {
-	kind, target := classify(s.word, s.rest)
+	kind, target := p.unit.isa.classify(s.word, s.rest)
 	f := p.sec.cur
 	if f == nil && kind == flowNop {
 		p.announce(pos) // room for patching that must stay right before its function
@@ -212,18 +217,19 @@ func (p *parser) instruction(s statement, pos, next int) {
 	f.code(pos, next)
 	f.note(pos, next, false)
 	f.insns++
-	known := callee(target) != "" // else the target is computed, or not understood
+	name := p.unit.isa.callee(target)
+	known := name != "" // else the target is computed, or not understood
 	if kind == flowCall && (!known || isLocal(target)) {
 		f.leave() // a retpoline calls a local label
 	}
 	if kind == flowNext || kind == flowCall || !known {
 		p.mention(s.rest)
 	}
-	trap := isTrap(s.word)
+	trap := p.unit.isa.isTrap(s.word)
 	if !trap && kind != flowNop {
 		f.compiled = true
 	}
-	f.transfer(kind, target, trap)
+	f.transfer(kind, target, name, trap)
 	p.placed()
 }
 
@@ -258,11 +264,10 @@ func (p *parser) directive(s statement, pos, next int) error {
 		if p.unit.Source == "" {
 			p.unit.Source = quotedString(s.rest)
 		}
-	case ".intel_syntax":
-		return &SyntaxError{p.line, "Intel syntax is not supported; compile with -masm=att"}
-	case ".code32", ".code16", ".code16gcc":
-		return &SyntaxError{p.line, "only 64-bit code is supported; " + word + " found"}
 	default:
+		if why := p.unit.isa.refuse(word); why != "" {
+			return &SyntaxError{p.line, why}
+		}
 		if emitsBytes(s.word) {
 			p.data(s, pos, next)
 		}

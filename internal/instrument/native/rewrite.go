@@ -19,8 +19,8 @@ type Result struct {
 	Blocks    int // basic blocks whose coverage will be known
 	Probes    int // blocks and functions with a probe of their own
 	Skipped   []Skipped
-	// EntryOnly are functions whose blocks could not be instrumented, because
-	// they hold a branch with limited range than 127 bytes.
+	// EntryOnly are functions whose blocks could not be instrumented, because a branch
+	// of theirs would not reach its target over the probes.
 	EntryOnly []string
 	// Exits are the places, in timed modes, where functions are left.
 	Exits int `json:",omitempty"`
@@ -131,15 +131,18 @@ func Rewrite(u *Unit, opts Options) ([]byte, Result) {
 func (r *rewriter) function(fn *function) {
 	n := r.result.Functions
 	r.result.Functions++
-	blocks := r.opts.Mode.HasBlocks()
-	if blocks && slices.ContainsFunc(fn.frags, func(f *fragment) bool { return f.short }) {
-		blocks = false
-		r.result.EntryOnly = append(r.result.EntryOnly, fn.name)
-	}
 	var implied [][]int // by block; nil: no block instrumentation
+	var blocks blockProbes
 	count, probes := 1, 1
-	if blocks {
+	if r.opts.Mode.HasBlocks() {
 		implied = fn.implied(r.unit)
+		var ok bool
+		if blocks, ok = r.unit.isa.blocks(r, fn, implied); !ok {
+			implied = nil
+			r.result.EntryOnly = append(r.result.EntryOnly, fn.name)
+		}
+	}
+	if implied != nil {
 		count, probes = len(implied), 0
 		for _, by := range implied {
 			if by == nil {
@@ -151,7 +154,7 @@ func (r *rewriter) function(fn *function) {
 	r.result.Probes += probes
 	rec := r.record(fn.main().sec, probes)
 	r.entry(fn.main(), n, rec)
-	labels := r.blockProbes(fn, n, rec, implied)
+	labels := r.blockProbes(fn, n, rec, implied, blocks)
 	r.mapEntry(fn, n, rec, labels, implied)
 }
 
@@ -202,25 +205,17 @@ func (r *rewriter) insert(at int, parts ...string) {
 
 // entry plans the entry label, the entry probe and the first-call stub.
 func (r *rewriter) entry(f *fragment, n int, rec position) {
-	num := strconv.Itoa(n)
-	r.insert(f.label, ".Lcairn_f", num, ":\n")
-	first := firstCall(r.opts.Mode)
-	if first == "" {
-		r.insert(f.probe, "\tmovb\t$1, ", rec.String(), "(%rip)\n")
+	r.insert(f.label, ".Lcairn_f", strconv.Itoa(n), ":\n")
+	probe, stub := r.unit.isa.entryProbe(&r.opts, entryProbe{number: n, rec: rec})
+	r.insert(f.probe, probe)
+	if stub == "" {
 		return
 	}
-	probe := "subl\t$1, " + rec.String() + "(%rip)\n\tjc\t"
-	if r.opts.Mode.HasSlots() {
-		probe = "cmpb\t$0, " + rec.String() + "(%rip)\n\tje\t"
-	} else if r.opts.Atomic {
-		probe = "lock " + probe
-	}
-	r.insert(f.probe, "\t", probe, ".Lcairn_s", num, "\n.Lcairn_r", num, ":\n")
 	at, row := f.stub, ""
 	if at < 0 {
 		at, row = r.behind(f)
 	}
-	r.insert(at, row, ".Lcairn_s", num, ":\n\tcall\t", first, "\n\tjmp\t.Lcairn_r", num, "\n")
+	r.insert(at, row, stub)
 }
 
 // behind returns where the first-call stub of f stands that has no room ahead of f, and
@@ -238,7 +233,7 @@ func (r *rewriter) behind(f *fragment) (at int, row string) {
 	if !ok {
 		return f.behind, ""
 	}
-	return f.sizeLine, entryRow(saved)
+	return f.sizeLine, r.entryRow(saved)
 }
 
 // savedRegisters returns the registers that the unwind directives in a text have rules
@@ -263,8 +258,8 @@ func savedRegisters(text []byte) (saved []string, ok bool) {
 
 // entryRow returns the directives that lead from any row with these registers saved to
 // that of a function's entry.
-func entryRow(saved []string) string {
-	row := "\t.cfi_def_cfa 7, 8\n"
+func (r *rewriter) entryRow(saved []string) string {
+	row := r.unit.isa.entryRow()
 	for _, reg := range saved {
 		row += "\t.cfi_restore " + reg + "\n"
 	}
@@ -274,7 +269,7 @@ func entryRow(saved []string) string {
 // blockProbes plans the labels of the non-entry blocks, the probes of those
 // that nothing implies, and the end labels. It returns the numbers of the
 // block labels, a slice per fragment.
-func (r *rewriter) blockProbes(fn *function, n int, rec position, implied [][]int) [][]int {
+func (r *rewriter) blockProbes(fn *function, n int, rec position, implied [][]int, blocks blockProbes) [][]int {
 	rec = rec.plus(1)
 	if r.opts.Mode == prof.ModeFull {
 		rec = rec.plus(wire.FullHeaderSize - 1)
@@ -293,7 +288,7 @@ func (r *rewriter) blockProbes(fn *function, n int, rec position, implied [][]in
 			labels[i] = append(labels[i], r.label)
 			probe := ""
 			if implied[first+k] == nil {
-				probe = "\tmovb\t$1, " + rec.String() + "(%rip)\n"
+				probe = blocks.probe(first+k, rec)
 				rec = rec.plus(1)
 			}
 			r.insert(f.blocks[k].probe, ".Lcairn_b", strconv.Itoa(r.label), ":\n", probe)

@@ -131,7 +131,7 @@ func (s *splitter) consider(fn *function, cold []bool) {
 		s.moveWhole(fn)
 		return
 	}
-	p := &splitPlan{fn: fn, frag: fn.main(), text: s.text}
+	p := &splitPlan{fn: fn, isa: s.unit.isa, frag: fn.main(), text: s.text}
 	p.analyse()
 	if p.refused == "" {
 		p.choose(cold, s.opts.MinInsns)

@@ -123,7 +123,7 @@ func (p *splitPlan) ending(k, next int) ending {
 	if k+1 == len(p.pieces) || next == k+1 {
 		return e
 	}
-	if kind, target := classify2(s); kind == flowCall && neverReturn[callee(target)] {
+	if kind, target := p.classify(s); kind == flowCall && neverReturn[p.isa.callee(target)] {
 		return e
 	}
 	on := p.labelOf(k + 1)
@@ -135,12 +135,12 @@ func (p *splitPlan) ending(k, next int) ending {
 	return e
 }
 
-// classify2 is classify for a statement that may be none.
-func classify2(s statement) (flow, []byte) {
+// classify is that of the machine, for a statement that may be none.
+func (p *splitPlan) classify(s statement) (flow, []byte) {
 	if s.kind != lineInsn {
 		return flowNext, nil
 	}
-	return classify(s.word, s.rest)
+	return p.isa.classify(s.word, s.rest)
 }
 
 // isCode reports whether a line of the function is code, and where it ends.
@@ -369,8 +369,8 @@ func (s *splitter) emitCold(out []byte, p *splitPlan, e *prepared) []byte {
 	// Cold parts of the same bytes can have other frames. The relocation, which
 	// does nothing, has linkers fold them only if their functions are the same.
 	out = fmt.Appendf(out, "\t.pushsection\t%s%s,\"%s\",@progbits%s\n\t.type\t%s, @function\n%s:\n%s:\n"+
-		"\t.reloc\t%s, R_X86_64_NONE, %s\n",
-		ColdSection, p.fn.name, flags, group, p.cold, p.cold, e.cold.base, e.cold.base, p.name("f"))
+		"\t.reloc\t%s, %s, %s\n",
+		ColdSection, p.fn.name, flags, group, p.cold, p.cold, e.cold.base, e.cold.base, p.isa.relocNone(), p.name("f"))
 	cold := &emitter{s: s, p: p, part: &e.cold, ends: e.ends, before: e.before, behind: e.behind, loc: -1, out: out}
 	if p.cfi.used {
 		cold.out = append(cold.out, "\t.cfi_startproc\n"...)

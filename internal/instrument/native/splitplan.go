@@ -10,6 +10,7 @@ import (
 // splitPlan is the split of one function, or why it cannot be.
 type splitPlan struct {
 	fn      *function
+	isa     isa
 	frag    *fragment // the piece of code to split: that of the entry
 	text    *splitText
 	refused string
@@ -174,7 +175,7 @@ func (p *splitPlan) cut() {
 		starts := next < len(blocks) && blocks[next].probe == int(l.at)
 		kind, isHead := flowNext, false
 		if l.kind == lineInsn {
-			kind, _ = classify(s.word, s.rest)
+			kind, _ = p.isa.classify(s.word, s.rest)
 			// endbr64 belongs to the block that follows it, and what
 			// stands before the probe to the head of the function.
 			isHead = kind == flowLanding && leader || (kind == flowLanding || kind == flowNop) && int(l.at) < p.frag.probe
@@ -196,7 +197,7 @@ func (p *splitPlan) cut() {
 			}
 			cut = i + 1
 			continue
-		case ended && l.kind == lineInsn && (kind == flowNop || isTrap(s.word) || string(s.word) == "int3"):
+		case ended && l.kind == lineInsn && (kind == flowNop || p.isa.isTrap(s.word) || string(s.word) == "int3"):
 			cut = i + 1
 			continue
 		case ended || !opened || leader && !(len(p.pieces) == 0 && cur.code < 0):
@@ -256,7 +257,7 @@ func (p *splitPlan) runsOff(pc *piece) bool {
 	if pc.last < 0 {
 		return true
 	}
-	kind, _ := classify2(p.text.statement(pc.last))
+	kind, _ := p.classify(p.text.statement(pc.last))
 	return kind != flowCall && kind != flowNop
 }
 
@@ -319,14 +320,14 @@ func (p *splitPlan) knownInsn(s statement) {
 			return
 		}
 	}
-	kind, target := classify(s.word, s.rest)
+	kind, target := p.isa.classify(s.word, s.rest)
 	switch {
 	case string(s.word) == "hlt":
 		p.refuse("hlt, which may continue")
 	case kind == flowCall && isLocal(target):
 		p.refuse("a call of a label")
 	case kind == flowBranch || kind == flowJump || kind == flowCall:
-		if n := len(target); n > 0 && target[0] != '*' && callee(target) == "" {
+		if n := len(target); n > 0 && target[0] != '*' && p.isa.callee(target) == "" {
 			p.refuse("a branch to an expression")
 		} else if n > 0 && target[0] >= '0' && target[0] <= '9' {
 			p.refuse("a numbered label")

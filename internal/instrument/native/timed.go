@@ -223,7 +223,7 @@ func (t *timer) stubUnwind(f *fragment, unwound bool) string {
 	if !unwound {
 		return ""
 	}
-	return entryRow(t.unwound[f])
+	return t.entryRow(t.unwound[f])
 }
 
 func (t *timer) savesScratch(f *fragment) bool {

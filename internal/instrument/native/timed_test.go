@@ -3,6 +3,7 @@ package native
 import (
 	"bytes"
 	"cmp"
+	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -42,7 +43,7 @@ var timedBuilds = [][]string{
 // with that runtime.
 func timedRewrite(t testing.TB, src []byte, entered bool) ([]byte, Result) {
 	t.Helper()
-	unit, err := Parse(src)
+	unit, err := Parse(src, elf.EM_X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,7 +24,7 @@ func TestFlightGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		rewrite := func(flight bool) ([]byte, Result) {
-			unit, err := Parse(src)
+			unit, err := Parse(src, elf.EM_X86_64)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,6 +2,7 @@ package prove
 
 import (
 	"bytes"
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +33,7 @@ func assemble(t *testing.T, text []byte) *objfile.Relocatable {
 // rewrite returns the text with probes.
 func rewrite(t *testing.T, text []byte, opts native.Options) []byte {
 	t.Helper()
-	u, err := native.Parse(text)
+	u, err := native.Parse(text, elf.EM_X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}

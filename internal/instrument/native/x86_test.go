@@ -1,6 +1,7 @@
 package native
 
 import (
+	"debug/elf"
 	"strings"
 	"testing"
 )
@@ -56,7 +57,7 @@ func TestClassify(t *testing.T) {
 		if i := strings.IndexAny(test.insn, " \t"); i >= 0 {
 			word, rest = test.insn[:i], test.insn[i:]
 		}
-		kind, target := classify([]byte(word), []byte(rest))
+		kind, target := x86{}.classify([]byte(word), []byte(rest))
 		if kind != test.kind || string(target) != test.target {
 			t.Errorf("%s: %d %q, want %d %q", test.insn, kind, target, test.kind, test.target)
 		}
@@ -70,7 +71,7 @@ func TestCallee(t *testing.T) {
 		"_ZN3app5firstEi": "_ZN3app5firstEi", "größe": "größe", "foo.part.0": "foo.part.0",
 		"*%rax": "", "*foo(%rip)": "", "*8(%rax)": "", "foo+4": "", "": "", "1f": "1f",
 	} {
-		if got := callee([]byte(operand)); got != want {
+		if got := (x86{}).callee([]byte(operand)); got != want {
 			t.Errorf("%s: %q, want %q", operand, got, want)
 		}
 	}
@@ -128,7 +129,7 @@ func TestSyntaxErrors(t *testing.T) {
 		"\t.code32\n":              "line 1: only 64-bit code is supported; .code32 found",
 		"#APP\n.code16\n#NO_APP\n": "", // the program's own business
 	} {
-		_, err := Parse([]byte(src))
+		_, err := Parse([]byte(src), elf.EM_X86_64)
 		if got := ""; err != nil {
 			got = err.Error()
 			if got != want {

@@ -1,0 +1,108 @@
+package native
+
+import (
+	"bytes"
+	"debug/elf"
+)
+
+// isa is the assembly of one machine: what its instructions do to the flow of control, and
+// what probes look like. All else of a compiler's output is alike for all machines.
+type isa interface {
+	// classify returns the flow of an instruction and, for calls, branches and
+	// jumps, its target operand.
+	classify(mnemonic, rest []byte) (flow, []byte)
+	// callee returns the symbol that a call or jump operand names, or "" where
+	// the target is computed. Calls through the GOT or the PLT are direct.
+	callee(op []byte) string
+	// isTrap reports whether an instruction ends the program, or at least this
+	// path through it.
+	isTrap(mnemonic []byte) bool
+	// refuse returns why text with a directive is not supported, or "".
+	refuse(directive string) string
+	// relocNone is the relocation that keeps what it refers to and does nothing else.
+	relocNone() string
+	// entryRow is the directive for the CFA at the entry of a function.
+	entryRow() string
+	// entryProbe returns the probe at the entry of a function and its first-call stub, or
+	// "" if the mode has none.
+	entryProbe(o *Options, p entryProbe) (probe, stub string)
+	// blocks returns the probes of the blocks of a function that are not implied by others,
+	// or false if the function can have none but that of its entry.
+	blocks(r *rewriter, fn *function, implied [][]int) (blockProbes, bool)
+}
+
+// entryProbe is what the probe at an entry is made of.
+type entryProbe struct {
+	number   int // of the function, in the names of labels
+	rec      position
+	unwind   bool   // the function has unwind directives
+	features []byte // operand of the last directive that chose an architecture
+}
+
+// blockProbes are the probes of one function's blocks.
+type blockProbes interface {
+	// probe returns the probe of a block, which counts through all fragments.
+	probe(block int, rec position) string
+}
+
+// isas are the machines whose assembly is understood.
+var isas = map[elf.Machine]isa{elf.EM_X86_64: x86{}}
+
+// flow is what an instruction does to the flow of control.
+type flow uint8
+
+const (
+	flowNext    flow = iota // goes on with the next instruction
+	flowCall                // comes back, as a rule
+	flowBranch              // may go elsewhere
+	flowJump                // goes elsewhere
+	flowEnd                 // return or trap
+	flowShort               // branch with a reach of 127 bytes
+	flowLanding             // a target of indirect branches: must stay the first of its block
+	flowNop                 // room for patching, if it leads a function
+)
+
+// isLocal reports whether a symbol is an assembler-local label.
+func isLocal(name []byte) bool { return len(name) > 1 && name[0] == '.' && name[1] == 'L' }
+
+// markers are the local labels of gcc and clang that mark places for debug
+// and unwind tables and are never jumped to. gcc's .LBB12 is a lexical block,
+// clang's .LBB0_1 a basic block. Clang's .Ltmp may be a landing pad or an
+// address-taken block, but then stands beside a .LBB label.
+var markers = []string{
+	"VL", "VU", "BI", "BE", "FB", "FE", "EHB", "EHE", "FSB", "COLD", "HOT",
+	"text", "PFE", "PR", "LSDA", "func_begin", "func_end", "tmp", "cfi", "patch", "xray_sled",
+}
+
+// isLeader reports whether a label inside a function can begin a basic block.
+// Labels of unknown families do: one probe too many costs 7 bytes, one too few
+// loses a block.
+func isLeader(name []byte) bool {
+	if !isLocal(name) {
+		return name[0] < '0' || name[0] > '9' // 1: is mcount's
+	}
+	tail := name[2:]
+	if len(tail) > 0 && tail[0] >= '0' && tail[0] <= '9' {
+		return true
+	}
+	if bytes.HasPrefix(tail, []byte("BB")) {
+		return bytes.IndexByte(tail, '_') >= 0
+	}
+	for _, m := range markers {
+		if bytes.HasPrefix(tail, []byte(m)) {
+			return false
+		}
+	}
+	return true
+}
+
+// emitsBytes reports whether a directive puts bytes into the section.
+func emitsBytes(directive []byte) bool {
+	switch string(directive) {
+	case ".byte", ".value", ".short", ".word", ".long", ".int", ".quad", ".octa", ".2byte", ".4byte", ".8byte",
+		".zero", ".skip", ".space", ".fill", ".ascii", ".asciz", ".string", ".uleb128", ".sleb128",
+		".incbin", ".nops", ".nop", ".reloc":
+		return true
+	}
+	return false
+}
