@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -14,6 +15,23 @@ func group(s string) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// Plural counts things whose name takes an s.
+func Plural(n int, what string) string { return Count(n) + " " + Either(uint64(n), what, what+"s") }
+
+// Either returns one where n is 1, and many otherwise.
+func Either(n uint64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Share returns a part of a whole in percent, as it rounds; Percent does not round to what is
+// not so.
+func Share(part, all uint64) string {
+	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(max(all, 1)))
 }
 
 // Percent returns a percentage with one decimal. Only what is all covered is

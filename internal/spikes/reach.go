@@ -270,10 +270,7 @@ func join(list []string) string {
 
 // count is n things.
 func count(n uint64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return report.Count(n) + " " + many
+	return report.Count(n) + " " + report.Either(n, one, many)
 }
 
 func either(c bool, yes, no string) string {

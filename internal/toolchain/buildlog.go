@@ -171,9 +171,9 @@ func (b *buildSummary) Nothing(use *useOptions) error {
 	case use != nil && (b.Use == nil || b.Use.Files == 0 && b.Use.Laid == 0):
 		return fmt.Errorf("build: nothing was built by %s: %s", use.Profile, cleanFirst)
 	case use == nil && b.Files == 0 && b.Empty > 0:
-		return fmt.Errorf("build: nothing was instrumented: none of %s compiled has a function that the flags select (--only, --skip, --min-instructions); use --allow-nothing if this is expected", verb.Plural(b.Empty, "file"))
+		return fmt.Errorf("build: nothing was instrumented: none of %s compiled has a function that the flags select (--only, --skip, --min-instructions); use --allow-nothing if this is expected", report.Plural(b.Empty, "file"))
 	case use == nil && b.Files == 0 && b.Checks > 0 && len(b.Untouched) == 0:
-		return fmt.Errorf("build: nothing was instrumented: %s compiled are checks of the build system, and everything else was up to date; use --allow-nothing if this is expected", verb.Plural(b.Checks, "file"))
+		return fmt.Errorf("build: nothing was instrumented: %s compiled are checks of the build system, and everything else was up to date; use --allow-nothing if this is expected", report.Plural(b.Checks, "file"))
 	case use == nil && b.Files == 0 && len(b.Untouched) == 0:
 		return fmt.Errorf("build: nothing was instrumented: %s", cleanFirst)
 	case use == nil && b.Files == 0:
@@ -190,7 +190,7 @@ func (b *buildSummary) Print(s *verb.Streams) {
 			blocks = fmt.Sprintf(", %s blocks", report.Count(uint64(b.Blocks)))
 		}
 		fmt.Fprintf(s.Err, "cairn: build: instrumented %s in mode %s: %s%s\n",
-			verb.Plural(b.Files, "file"), b.Mode, verb.Plural(b.Functions, "function"), blocks)
+			report.Plural(b.Files, "file"), b.Mode, report.Plural(b.Functions, "function"), blocks)
 	}
 	if b.Proof != nil {
 		b.Proof.print(s)
@@ -214,7 +214,7 @@ func (b *buildSummary) PrintUse(s *verb.Streams, use *useOptions) {
 // printCaught says what other programs did for compilers or instead of them.
 func (b *buildSummary) printCaught(s *verb.Streams) {
 	if b.Cached > 0 {
-		fmt.Fprintf(s.Err, "cairn: build: %s came from ccache, built earlier by cairn with the same flags\n", verb.Plural(b.Cached, "file"))
+		fmt.Fprintf(s.Err, "cairn: build: %s came from ccache, built earlier by cairn with the same flags\n", report.Plural(b.Cached, "file"))
 	}
 	for _, name := range b.PassedBy {
 		fmt.Fprintf(s.Err, "  not used: %s, which compiles on hosts without cairn; everything was compiled locally\n", name)
@@ -231,7 +231,7 @@ func printReasons(s *verb.Streams, what, unit string, reasons map[string][]strin
 		if len(names) > 3 {
 			shown += ", ..."
 		}
-		fmt.Fprintf(s.Err, "  %s: %s, %s (%s)\n", what, verb.Plural(len(names), unit), why, shown)
+		fmt.Fprintf(s.Err, "  %s: %s, %s (%s)\n", what, report.Plural(len(names), unit), why, shown)
 	}
 }
 

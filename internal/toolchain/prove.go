@@ -161,7 +161,7 @@ const maxFindings = 8
 // print writes the share of functions that are proved, and why others are not.
 func (p *proofSummary) print(s *verb.Streams) {
 	fmt.Fprintf(s.Err, "  proved: probes do not change %s of %s: %s instructions, %s probes\n",
-		report.Count(uint64(p.Proved)), verb.Plural(p.Functions, "function"), report.Count(uint64(p.Instructions)), report.Count(uint64(p.Probes)))
+		report.Count(uint64(p.Proved)), report.Plural(p.Functions, "function"), report.Count(uint64(p.Instructions)), report.Count(uint64(p.Probes)))
 	left := maxFindings
 	for i := range p.Objects {
 		for _, f := range p.Objects[i].Findings {
@@ -175,6 +175,6 @@ func (p *proofSummary) print(s *verb.Streams) {
 		}
 	}
 	if left < 0 {
-		fmt.Fprintf(s.Err, "  not proved: %s more; --certificate FILE lists them\n", verb.Plural(-left, "function"))
+		fmt.Fprintf(s.Err, "  not proved: %s more; --certificate FILE lists them\n", report.Plural(-left, "function"))
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
 	"github.com/cairnprof/cairn/internal/layout/order"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -361,16 +362,16 @@ func (u *useSummary) add(r *splitEvent) {
 func (u *useSummary) print(s *verb.Streams, use *useOptions) {
 	profile := use.Profile
 	if u.Files == 0 {
-		fmt.Fprintf(s.Err, "cairn: build: laid out by %s: %s; no function was split\n", profile, verb.Plural(u.Laid, "module"))
+		fmt.Fprintf(s.Err, "cairn: build: laid out by %s: %s; no function was split\n", profile, report.Plural(u.Laid, "module"))
 		return
 	}
 	fmt.Fprintf(s.Err, "cairn: build: built %s by %s: %s split, %s moved whole, %s unchanged\n",
-		verb.Plural(u.Files, "file"), profile, verb.Plural(u.Split, "function"), verb.Plural(u.Moved, "function"), verb.Plural(u.Hot, "function"))
+		report.Plural(u.Files, "file"), profile, report.Plural(u.Split, "function"), report.Plural(u.Moved, "function"), report.Plural(u.Hot, "function"))
 	if u.Stale > 0 {
-		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken, not split\n", verb.Plural(u.Stale, "function"))
+		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken, not split\n", report.Plural(u.Stale, "function"))
 	}
 	if u.Missing > 0 {
-		fmt.Fprintf(s.Err, "  unknown: %s not in the profile, or without blocks in it\n", verb.Plural(u.Missing, "function"))
+		fmt.Fprintf(s.Err, "  unknown: %s not in the profile, or without blocks in it\n", report.Plural(u.Missing, "function"))
 	}
 	printReasons(s, "not split", "function", u.Refused)
 }

@@ -21,19 +21,6 @@ func TrimPath(err error, path string) string {
 	return strings.TrimPrefix(err.Error(), path+": ")
 }
 
-// Plural counts things whose name takes an s.
-func Plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return report.Count(n) + " " + what + "s"
-}
-
-// Percent writes a share.
-func Percent(part, all uint64) string {
-	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(max(all, 1)))
-}
-
 // AtLeast returns the mark of a number that is a lower bound.
 func AtLeast(inexact bool) string {
 	if inexact {
@@ -55,12 +42,4 @@ func SourceText(file string, line int) string {
 func Unversioned(symbol string) string {
 	name, _, _ := strings.Cut(symbol, "@")
 	return cmp.Or(name, symbol)
-}
-
-// Either returns one where n is 1, and many otherwise.
-func Either(n uint64, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

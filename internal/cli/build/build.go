@@ -166,7 +166,7 @@ func (b *build) summary() error {
 // noteRaws says what programs of the build recorded in vain.
 func (b *build) noteRaws() {
 	if entries, err := os.ReadDir(b.raws); b.raws != "" && err == nil && len(entries) > 0 {
-		verb.Note(b.s, "instrumented programs that ran during the build wrote %s, which are discarded; set CAIRN_DIR to keep them", verb.Plural(len(entries), "file"))
+		verb.Note(b.s, "instrumented programs that ran during the build wrote %s, which are discarded; set CAIRN_DIR to keep them", report.Plural(len(entries), "file"))
 	}
 }
 

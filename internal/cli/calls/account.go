@@ -251,7 +251,7 @@ func (f *accountFlags) writeText(s *verb.Streams, tables []accountTable, logs *T
 			return err
 		}
 		if more := t.funcs - len(t.rows); more > 0 {
-			fmt.Fprintln(s.Out, style.Paint(report.Dim, fmt.Sprintf("and %s more", verb.Plural(more, "function"))))
+			fmt.Fprintln(s.Out, style.Paint(report.Dim, fmt.Sprintf("and %s more", report.Plural(more, "function"))))
 		}
 	}
 	if shown == 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/format/perfetto"
 	"github.com/cairnprof/cairn/format/speedscope"
 	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -62,7 +63,7 @@ func (v *converter) speedscope(ctx context.Context, w io.Writer) error {
 	out := &scopeEvents{Writer: speedscope.NewWriter(w, v.set.Title()), unit: v.scopeUnit()}
 	err := v.events(ctx, out, func(id calllog.FuncID) int { return out.Function(v.frame(id)) })
 	if err == nil && out.instants > 0 {
-		verb.Note(v.set.Streams, "%s omitted: speedscope cannot hold custom and typed events", verb.Plural(out.instants, "event"))
+		verb.Note(v.set.Streams, "%s omitted: speedscope cannot hold custom and typed events", report.Plural(out.instants, "event"))
 	}
 	return err
 }
@@ -144,7 +145,7 @@ func (v *converter) events(ctx context.Context, out eventWriter, function func(c
 	}
 	v.set.noteNames(results)
 	if _, small := out.(*perfetto.Writer); !small && e.calls > manyCalls {
-		verb.Note(v.set.Streams, "%s: may be too large for a browser; --format perfetto writes a smaller file, and --format speedscope --sums only the stacks", verb.Plural(e.calls, "call"))
+		verb.Note(v.set.Streams, "%s: may be too large for a browser; --format perfetto writes a smaller file, and --format speedscope --sums only the stacks", report.Plural(e.calls, "call"))
 	}
 	return out.Close()
 }

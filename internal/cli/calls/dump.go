@@ -257,7 +257,7 @@ func (p *recordPrinter) line(r *xray.Record, damage *calllog.Damage) error {
 		b = append(b, ' ')
 	}
 	if damage != nil {
-		b = fmt.Appendf(b, "DAMAGED: %s; %s", damage.What, verb.Plural(int(damage.Size), "byte"))
+		b = fmt.Appendf(b, "DAMAGED: %s; %s", damage.What, report.Plural(int(damage.Size), "byte"))
 	} else {
 		b = p.words(b, r)
 	}
@@ -296,14 +296,14 @@ func (p *recordPrinter) words(b []byte, r *xray.Record) []byte {
 		return fmt.Appendf(b, "argument %d (%#x)", r.Value, r.Value)
 	case xray.CustomData:
 		b = p.time(append(b, "custom event"...), r)
-		return fmt.Appendf(b, ", %s: %q", verb.Plural(len(r.Data), "byte"), r.Data)
+		return fmt.Appendf(b, ", %s: %q", report.Plural(len(r.Data), "byte"), r.Data)
 	case xray.TypedData:
 		b = p.time(fmt.Appendf(b, "typed event of type %d", r.Type), r)
-		return fmt.Appendf(b, ", %s: %q", verb.Plural(len(r.Data), "byte"), r.Data)
+		return fmt.Appendf(b, ", %s: %q", report.Plural(len(r.Data), "byte"), r.Data)
 	case xray.EndBuffer:
 		return append(b, "end of buffer"...)
 	case xray.Padding:
-		return fmt.Appendf(b, "%s of padding", verb.Plural(int(r.Size), "byte"))
+		return fmt.Appendf(b, "%s of padding", report.Plural(int(r.Size), "byte"))
 	}
 	return append(b, r.Kind.String()...)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/logfile"
-	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/internal/report"
 )
 
 // nodeRecord is a stack of a log of mode stacks as an object. A thread's nodes are
@@ -106,7 +106,7 @@ func (p *recordPrinter) node(asJSON bool, th calllog.Thread, number int, n *trac
 		return p.json.Encode(&r)
 	}
 	fmt.Fprintf(p.out, "%#08x  %-12s  %d below %d: %s, %s", n.Offset, fmt.Sprintf("%d/%d", th.PID, th.TID), number, n.Parent+1,
-		p.set.Name(n.Func), verb.Plural(int(n.Calls), "call"))
+		p.set.Name(n.Func), report.Plural(int(n.Calls), "call"))
 	if !n.Untimed {
 		fmt.Fprintf(p.out, " in %d ns", n.Total)
 	}

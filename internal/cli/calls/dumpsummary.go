@@ -10,7 +10,6 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // logSummary is what cairn dump --summary tells of a log.
@@ -139,10 +138,10 @@ func (s *logSummary) finish() {
 }
 
 func (s *logSummary) print(w io.Writer, style report.Style) error {
-	fmt.Fprintf(w, "%s: %s, %s\n", s.File, s.Format, verb.Plural(int(s.Size), "byte"))
+	fmt.Fprintf(w, "%s: %s, %s\n", s.File, s.Format, report.Plural(int(s.Size), "byte"))
 	fmt.Fprintf(w, "clock: %s\n", s.clockText())
 	fmt.Fprintf(w, "duplicate: %s\n", report.Count(s.Duplicates))
-	fmt.Fprintf(w, "damaged: %s, %s\n", verb.Plural(s.Damaged, "place"), verb.Plural(int(s.Lost), "byte"))
+	fmt.Fprintf(w, "damaged: %s, %s\n", report.Plural(s.Damaged, "place"), report.Plural(int(s.Lost), "byte"))
 	for _, text := range s.Notes {
 		fmt.Fprintf(w, "note: %s\n", text)
 	}

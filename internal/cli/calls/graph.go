@@ -10,6 +10,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -129,7 +130,7 @@ func (f *graphFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	if len(g.Nodes) == 0 {
 		verb.Note(s, "the graph is empty")
 	} else if left > 0 {
-		verb.Note(s, "%s omitted, with all edges", verb.Plural(left, "function"))
+		verb.Note(s, "%s omitted, with all edges", report.Plural(left, "function"))
 	}
 	return verb.WriteFile(s, f.out, func(w io.Writer) error { return write(w, &g) })
 }

@@ -41,7 +41,7 @@ func graphOf(names ...string) *CostGraph {
 func wantLabels(names []string) []string {
 	var want []string
 	for i, name := range names {
-		want = append(want, report.Shorten(report.Printable(name), verb.MaxDotLabel), verb.Plural(i+1, "call"))
+		want = append(want, report.Shorten(report.Printable(name), verb.MaxDotLabel), report.Plural(i+1, "call"))
 	}
 	return want
 }

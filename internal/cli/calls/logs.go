@@ -194,7 +194,7 @@ func (f *TraceFlags) Open(s *verb.Streams, args []string, names *report.Names) (
 		}
 		if n := calllog.Blind(t.Logs[i]); n > 0 {
 			verb.Note(s, "%s: of %s only %s before --from was read: calls that began earlier are missing at the root of stacks",
-				t.Logs[i].Info().File, verb.Plural(n, "thread"), f.selected.lookback.String())
+				t.Logs[i].Info().File, report.Plural(n, "thread"), f.selected.lookback.String())
 		}
 	}
 	return t, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/symbolize"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -61,7 +62,7 @@ func (t *TraceSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 		case err != nil:
 			return nil, verb.Usagef("--map %s: %w", text, err)
 		case int(spec.Object) >= len(objects):
-			return nil, verb.Usagef("--map %s: the logs have %s", text, verb.Plural(len(objects), "object"))
+			return nil, verb.Usagef("--map %s: the logs have %s", text, report.Plural(len(objects), "object"))
 		}
 		instead[objects[spec.Object].Path] = spec.Path
 	}

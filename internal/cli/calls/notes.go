@@ -57,7 +57,7 @@ func (t *TraceSet) noteResult(info *calllog.Info, r *account.Result) {
 	var odd []string
 	add := func(n uint64, one, many string) {
 		if n > 0 {
-			odd = append(odd, report.Count(n)+" "+verb.Either(n, one, many))
+			odd = append(odd, report.Count(n)+" "+report.Either(n, one, many))
 		}
 	}
 	add(st.Orphans, "exit without enter (omitted)", "exits without enter (omitted)")
@@ -71,7 +71,7 @@ func (t *TraceSet) noteResult(info *calllog.Info, r *account.Result) {
 	}
 	if st.Folded > 0 {
 		verb.Note(t.Streams, "%s: %s of stacks that exceed --memory are added to their callers, %s in all; no stack lacks more than %s and %s",
-			info.File, verb.Plural(int(min(st.Folded, math.MaxInt)), "call"), t.Duration(st.FoldedSelf), t.Duration(st.MostFolded), verb.Plural(int(min(st.MostFoldedCalls, math.MaxInt)), "call"))
+			info.File, report.Plural(int(min(st.Folded, math.MaxInt)), "call"), t.Duration(st.FoldedSelf), t.Duration(st.MostFolded), report.Plural(int(min(st.MostFoldedCalls, math.MaxInt)), "call"))
 	}
 	if text := filterNote(info, &st); text != "" {
 		verb.Note(t.Streams, "%s: %s", info.File, text)
@@ -107,7 +107,7 @@ func (t *TraceSet) noteNames(results []*account.Result) {
 		count += nameless[o]
 	}
 	for _, o := range strange {
-		verb.Note(t.Streams, "the map of object %d lacks %s of the log: it may be of another program or build", o, verb.Plural(nameless[o], "function"))
+		verb.Note(t.Streams, "the map of object %d lacks %s of the log: it may be of another program or build", o, report.Plural(nameless[o], "function"))
 	}
 	if len(objects) == 0 {
 		return
@@ -125,7 +125,7 @@ func (t *TraceSet) noteNames(results []*account.Result) {
 		texts[i] = strconv.Itoa(int(o))
 	}
 	verb.Note(t.Streams, "%s of %s functions have no names, in %s %s: name them with --map PROGRAM (object 0) and --map N=FILE",
-		report.Count(count), report.Count(all), verb.Either(uint64(len(objects)), "object", "objects"), strings.Join(texts, ", "))
+		report.Count(count), report.Count(all), report.Either(uint64(len(objects)), "object", "objects"), strings.Join(texts, ", "))
 }
 
 // nameless counts the functions of each object that have no name, and all that

@@ -188,7 +188,7 @@ func (f *stacksFlags) writeText(w io.Writer, set *TraceSet, lists []*stackList, 
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		head := fmt.Sprintf("top %d of %s by %s", len(l.nodes), verb.Plural(l.found, "stack"), rankText[f.by])
+		head := fmt.Sprintf("top %d of %s by %s", len(l.nodes), report.Plural(l.found, "stack"), rankText[f.by])
 		if l.Label != "" {
 			head = l.Label + ": " + head
 		}
@@ -209,7 +209,7 @@ var rankText = map[string]string{"self": "self time", "total": "total time", "ca
 // each with what the calls on this stack took.
 func (f *stacksFlags) writeStack(w io.Writer, set *TraceSet, l *stackList, rank int, id calltrie.NodeID, style report.Style) error {
 	leaf := l.Trie.Node(id)
-	number, calls := style.Paint(report.Bold, "#"+strconv.Itoa(rank+1)), verb.Plural(int(leaf.Calls), "call")
+	number, calls := style.Paint(report.Bold, "#"+strconv.Itoa(rank+1)), report.Plural(int(leaf.Calls), "call")
 	t := &report.Table{Columns: []report.Column{{Title: "calls", Align: report.Right}}}
 	timed := set.knows("total")
 	if timed {
@@ -225,7 +225,7 @@ func (f *stacksFlags) writeStack(w io.Writer, set *TraceSet, l *stackList, rank 
 		if middle := len(nodes) - 2*stackEnd; middle > stackEnd && depth >= stackEnd && depth < len(nodes)-stackEnd {
 			if depth == stackEnd {
 				t.Add(append(make([]report.Cell, len(t.Columns)-2), report.Cell{
-					Text: strings.Repeat(" ", maxIndent) + "... " + verb.Plural(middle, "function") + " between", Color: report.Dim,
+					Text: strings.Repeat(" ", maxIndent) + "... " + report.Plural(middle, "function") + " between", Color: report.Dim,
 				}, report.Cell{})...)
 			}
 			continue

@@ -167,7 +167,7 @@ func (t *TraceSet) noteTails(info *calllog.Info, st *account.Stats) {
 	}
 	text := "no call was moved below a function that jumped to it"
 	if st.TailCalls > 0 {
-		text = fmt.Sprintf("%s moved below the function that jumped to it", verb.Plural(int(st.TailCalls), "call"))
+		text = fmt.Sprintf("%s moved below the function that jumped to it", report.Plural(int(st.TailCalls), "call"))
 	}
 	if st.TailsLeft > 0 {
 		text += fmt.Sprintf("; %s may be tail calls as well and were not moved", report.Count(st.TailsLeft))

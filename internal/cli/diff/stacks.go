@@ -180,7 +180,7 @@ func (d *logDiff) writeFlame(s *verb.Streams, path string) error {
 		Unit:  d.unit, Before: d.a.label, After: d.b.label,
 	}
 	if a, b := len(d.a.set.Logs), len(d.b.set.Logs); a > 1 || b > 1 {
-		doc.Notes = append(doc.Notes, fmt.Sprintf("Calls and times are means of %s and of %s.", verb.Plural(a, "log"), verb.Plural(b, "log")))
+		doc.Notes = append(doc.Notes, fmt.Sprintf("Calls and times are means of %s and of %s.", report.Plural(a, "log"), report.Plural(b, "log")))
 	}
 	for _, name := range d.Names {
 		doc.Names = append(doc.Names, d.names.Show(name))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/calls/stackdiff"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // value is a value of the key, as tables have it.
@@ -73,7 +72,7 @@ func (d *logDiff) stackText(node int) string {
 		}
 		node = at.Parent
 	}
-	return fmt.Sprintf("(%s) > %s", verb.Plural(d.Nodes[node].Depth+1, "function"), text)
+	return fmt.Sprintf("(%s) > %s", report.Plural(d.Nodes[node].Depth+1, "function"), text)
 }
 
 // shortenStack cuts the front off a stack: what changed is at its end.

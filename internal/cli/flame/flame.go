@@ -185,7 +185,7 @@ func hasCalls(results []*account.Result) bool {
 
 // say prints where the drawing is and what is not in it.
 func (f *flameFlags) say(s *verb.Streams, sum flamegraph.Summary, unit string) {
-	text := verb.Plural(sum.Stacks, "stack")
+	text := report.Plural(sum.Stacks, "stack")
 	if sum.Merged > 0 {
 		what := "time"
 		switch {
@@ -251,14 +251,14 @@ func flameNotes(set *calls.TraceSet, results []*account.Result, doc *flamegraph.
 	for _, r := range results {
 		threads += len(r.Threads)
 	}
-	notes := []string{fmt.Sprintf("%s in %s.", verb.Plural(int(made), "call"), verb.Plural(threads, "thread"))}
+	notes := []string{fmt.Sprintf("%s in %s.", report.Plural(int(made), "call"), report.Plural(threads, "thread"))}
 	if deduced > 0 {
 		notes = append(notes, fmt.Sprintf("%s no exit in the log: the time is a lower bound.",
-			report.Count(deduced)+" "+verb.Either(deduced, "call has", "calls have")))
+			report.Count(deduced)+" "+report.Either(deduced, "call has", "calls have")))
 	}
 	if open > 0 {
 		notes = append(notes, fmt.Sprintf("%s still running at the end.",
-			report.Count(open)+" "+verb.Either(open, "call was", "calls were")))
+			report.Count(open)+" "+report.Either(open, "call was", "calls were")))
 	}
 	if set.Clock.Hz == 0 {
 		notes = append(notes, "The log does not say how long a tick is.")

@@ -88,12 +88,12 @@ func (j *sampleProfileJSON) table() *report.Table {
 	}
 	row("functions", functions)
 	if j.Contexts > 0 {
-		row("contexts", fmt.Sprintf("%s, of up to %s", report.Count(j.Contexts), verb.Plural(j.DeepestCall, "function")))
+		row("contexts", fmt.Sprintf("%s, of up to %s", report.Count(j.Contexts), report.Plural(j.DeepestCall, "function")))
 	}
 	if j.PreInlined {
 		row("inlining", "as a pre-inliner chose")
 	}
-	row("sum of counts", fmt.Sprintf("%s, in %s", report.Count(j.Total), verb.Plural(j.Places, "place")))
+	row("sum of counts", fmt.Sprintf("%s, in %s", report.Count(j.Total), report.Plural(j.Places, "place")))
 	row("greatest count", report.Count(j.Max))
 	row("most calls", report.Count(j.MaxCalls)+" of a function")
 	return t
@@ -109,7 +109,7 @@ func (j *sampleProfileJSON) shareTable() *report.Table {
 	}}
 	for _, x := range j.Shares {
 		t.Add(report.Text(fmt.Sprintf("%g%%", x.Percent)), report.Text(report.Count(x.Places)),
-			report.Text(verb.Percent(uint64(x.Places), uint64(j.Places))), report.Text(report.Count(x.Least)))
+			report.Text(report.Share(uint64(x.Places), uint64(j.Places))), report.Text(report.Count(x.Least)))
 	}
 	return t
 }

@@ -264,7 +264,7 @@ func (e *exporter) bolt(w io.Writer) error {
 		branches, missing := export.BoltEntries(e.m, symbols)
 		verb.Note(e.streams, "%s is not the binary that ran: calls are written without callers", e.bin.Path())
 		if missing > 0 {
-			verb.Note(e.streams, "%s lacks %s that ran", e.bin.Path(), verb.Plural(missing, "function"))
+			verb.Note(e.streams, "%s lacks %s that ran", e.bin.Path(), report.Plural(missing, "function"))
 		}
 		return fdata.WriteBranches(w, branches)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/cairnprof/cairn/internal/layout/heatmap"
 	"github.com/cairnprof/cairn/internal/layout/order"
 	"github.com/cairnprof/cairn/internal/layout/pages"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -219,10 +220,10 @@ func (pm *pageMap) add(s *verb.Streams, path string) error {
 	}
 	pm.summaries = append(pm.summaries, sums)
 	if missing > 0 {
-		verb.Note(s, "%s: up to %s of a run not found by name (inlined, renamed or stripped)", path, verb.Plural(int(math.Ceil(missing)), "function"))
+		verb.Note(s, "%s: up to %s of a run not found by name (inlined, renamed or stripped)", path, report.Plural(int(math.Ceil(missing)), "function"))
 	}
 	if n := p.Match.Guessed; n > 0 {
-		verb.Note(s, "%s: %s with ambiguous names, matched by size only", path, verb.Plural(n, "function"))
+		verb.Note(s, "%s: %s with ambiguous names, matched by size only", path, report.Plural(n, "function"))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -47,7 +48,7 @@ file of its binary.`,
 			}
 			for i := range p.Modules {
 				m := &p.Modules[i]
-				fmt.Fprintf(s.Err, "%s: %s (%s): %s\n", path, m.Module, m.BuildID.Short(), verb.Plural(len(m.Funcs), "function"))
+				fmt.Fprintf(s.Err, "%s: %s (%s): %s\n", path, m.Module, m.BuildID.Short(), report.Plural(len(m.Funcs), "function"))
 			}
 			return nil
 		},

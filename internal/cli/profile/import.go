@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/profile/match"
 	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -182,13 +183,13 @@ func (im *importer) add(ctx context.Context, path string) error {
 		}
 		found := im.resolver.Trace(t.names)
 		if len(found.Funcs) == 0 {
-			return fmt.Errorf("%s: none of its %s is a function of %s; is that the program that ran?", name, verb.Plural(len(t.names), "name"), im.f.binary)
+			return fmt.Errorf("%s: none of its %s is a function of %s; is that the program that ran?", name, report.Plural(len(t.names), "name"), im.f.binary)
 		}
 		if n := len(found.Unresolved); n > 0 {
-			verb.Note(im.s, "%s: %d of %s are not functions of %s (inlined or renamed): %s", name, n, verb.Plural(len(t.names), "name"), im.f.binary, someOf(found.Unresolved))
+			verb.Note(im.s, "%s: %d of %s are not functions of %s (inlined or renamed): %s", name, n, report.Plural(len(t.names), "name"), im.f.binary, someOf(found.Unresolved))
 		}
 		if found.Ambiguous > 0 {
-			verb.Note(im.s, "%s: %s belong to several functions of %s, which are ordered by address", name, verb.Plural(found.Ambiguous, "name"), im.f.binary)
+			verb.Note(im.s, "%s: %s belong to several functions of %s, which are ordered by address", name, report.Plural(found.Ambiguous, "name"), im.f.binary)
 		}
 		r := merge.FirstExecutions(im.m, found.Funcs)
 		r.Scenario, r.Weight = im.f.traces.Scenario, times(im.f.traces.Weight, max(t.weight, 1))
@@ -196,7 +197,7 @@ func (im *importer) add(ctx context.Context, path string) error {
 		if err := im.sum.AddRun(r); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		fmt.Fprintf(im.s.Err, "%s: first executions of %s\n", name, verb.Plural(len(found.Funcs), "function"))
+		fmt.Fprintf(im.s.Err, "%s: first executions of %s\n", name, report.Plural(len(found.Funcs), "function"))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/profile/merge"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -149,9 +150,9 @@ func (f *mergeFlags) verdict(sum *MergeSummary, p *prof.Profile, path string) er
 	case files == 0:
 		return fmt.Errorf("nothing to merge: no raw file or profile among the arguments; %s is %s", path, state)
 	case sum.Raws+sum.Profiles+sum.Repeated == 0:
-		return fmt.Errorf("nothing could be merged from %s; %s is %s", verb.Plural(files, "file"), path, state)
+		return fmt.Errorf("nothing could be merged from %s; %s is %s", report.Plural(files, "file"), path, state)
 	case f.strict && len(sum.Refused) > 0:
-		return fmt.Errorf("%d of %s could not be merged (--strict); %s is %s", len(sum.Refused), verb.Plural(files, "file"), path, state)
+		return fmt.Errorf("%d of %s could not be merged (--strict); %s is %s", len(sum.Refused), report.Plural(files, "file"), path, state)
 	case len(p.Modules) == 0:
 		return fmt.Errorf("no module: give a binary or its map; %s is %s", path, state)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/profile/join"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -29,10 +30,10 @@ func joinBuilds(s *verb.Streams, p *prof.Profile, paths []string) (*prof.Profile
 			return nil, fmt.Errorf("%s: %w", modules[0].Module, err)
 		}
 		if res.Changed > 0 {
-			verb.Note(s, "%s: %s omitted: code differs from that of the build named first", modules[0].Module, verb.Plural(res.Changed, "function"))
+			verb.Note(s, "%s: %s omitted: code differs from that of the build named first", modules[0].Module, report.Plural(res.Changed, "function"))
 		}
 		if res.Unknown > 0 {
-			verb.Note(s, "%s: %s are in functions without probes and are unknown", modules[0].Module, verb.Plural(res.Unknown, "first caller"))
+			verb.Note(s, "%s: %s are in functions without probes and are unknown", modules[0].Module, report.Plural(res.Unknown, "first caller"))
 		}
 		joined.Modules = append(joined.Modules, res.Module)
 		modules = modules[n:]

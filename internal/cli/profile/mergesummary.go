@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -106,7 +107,7 @@ func (sum *MergeSummary) print(s *verb.Streams) error {
 	if list == "" {
 		return nil
 	}
-	fmt.Fprintf(s.Err, "cairn: all %s that were omitted are listed in %s\n", verb.Plural(len(sum.Refused), "file"), list)
+	fmt.Fprintf(s.Err, "cairn: all %s that were omitted are listed in %s\n", report.Plural(len(sum.Refused), "file"), list)
 	return verb.WriteFile(s, list, func(w io.Writer) error {
 		for _, c := range sum.Refused {
 			if _, err := fmt.Fprintf(w, "%s: %s\n", c.File, c.Reason); err != nil {
@@ -121,21 +122,21 @@ func (sum *MergeSummary) print(s *verb.Streams) error {
 func (sum *MergeSummary) printTotal(s *verb.Streams) {
 	var what []string
 	if sum.Raws > 0 {
-		what = append(what, verb.Plural(sum.Raws, "raw file"))
+		what = append(what, report.Plural(sum.Raws, "raw file"))
 	}
 	if sum.Profiles > 0 {
-		what = append(what, verb.Plural(sum.Profiles, "profile"))
+		what = append(what, report.Plural(sum.Profiles, "profile"))
 	}
 	refused := ""
 	if n := len(sum.Refused); n > 0 {
-		refused = fmt.Sprintf(", %s omitted", verb.Plural(n, "file"))
+		refused = fmt.Sprintf(", %s omitted", report.Plural(n, "file"))
 	}
 	if sum.Repeated > 0 {
-		verb.Note(s, "%s omitted: all runs are already in %s (--again merges them again)", verb.Plural(sum.Repeated, "file"), sum.Profile)
+		verb.Note(s, "%s omitted: all runs are already in %s (--again merges them again)", report.Plural(sum.Repeated, "file"), sum.Profile)
 	}
 	if n := len(sum.Running); n > 0 {
 		slices.Sort(sum.Running)
-		verb.Note(s, "%s of programs that are still running, %s: later counts will be omitted if these files are merged into %s again", verb.Plural(n, "file"), sum.Running[0], sum.Profile)
+		verb.Note(s, "%s of programs that are still running, %s: later counts will be omitted if these files are merged into %s again", report.Plural(n, "file"), sum.Running[0], sum.Profile)
 	}
 	if len(what) == 0 {
 		what = append(what, "nothing")
@@ -143,6 +144,6 @@ func (sum *MergeSummary) printTotal(s *verb.Streams) {
 	fmt.Fprintf(s.Err, "%s: merged %s%s\n", sum.Profile, strings.Join(what, " and "), refused)
 	for i := range sum.Modules {
 		m := &sum.Modules[i]
-		fmt.Fprintf(s.Err, "  %s (%.12s): %s, %d new; %d of %d functions ran\n", m.Module, m.BuildID, verb.Plural(int(m.Raws), "raw file"), m.Added, m.Ran, m.Functions)
+		fmt.Fprintf(s.Err, "  %s (%.12s): %s, %d new; %d of %d functions ran\n", m.Module, m.BuildID, report.Plural(int(m.Raws), "raw file"), m.Added, m.Ran, m.Functions)
 	}
 }

@@ -50,7 +50,7 @@ func readCounts(s *verb.Streams, stream *logfile.Stream) (*countsJSON, error) {
 func (doc *countsJSON) write(w io.Writer, style report.Style, _ int) error {
 	contexts := "without contexts"
 	if doc.HasContexts {
-		contexts = "with " + verb.Plural(doc.Contexts, "context")
+		contexts = "with " + report.Plural(doc.Contexts, "context")
 	}
 	fmt.Fprintf(w, "%s: %s %s\n\n", report.Printable(doc.File), doc.Format, contexts)
 	t := report.Table{Columns: []report.Column{{Title: "COUNT", Align: report.Right}, {Title: "DIFFERENT", Align: report.Right}, {Title: "WHAT"}}}

@@ -44,7 +44,7 @@ func (r *ProfgenRun) calls(s *verb.Streams, counts *unwind.Result) (func(io.Writ
 	}
 	g.Edges = slices.DeleteFunc(g.Edges, func(e profgen.CallEdge) bool { return g.small(&e, r.minPercent/100) })
 	if left := all - len(g.Edges); left > 0 {
-		verb.Note(s, "%s of %s left out, as --min-percent asks for", report.Count(left), verb.Plural(all, "edge"))
+		verb.Note(s, "%s of %s left out, as --min-percent asks for", report.Count(left), report.Plural(all, "edge"))
 	}
 	switch {
 	case r.json:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -39,7 +40,7 @@ func (f *ProfgenFlags) mergeProfiles(s *verb.Streams, args []string) error {
 		differ += n
 	}
 	if differ > 0 {
-		verb.Note(s, "left out, of other code than before, as checksums say: %s", verb.Plural(differ, "function"))
+		verb.Note(s, "left out, of other code than before, as checksums say: %s", report.Plural(differ, "function"))
 	}
 	sum := m.Sum()
 	if len(sum.Contexts) == 0 {

@@ -116,6 +116,6 @@ func (r *ProfgenRun) preinlined(s *verb.Streams, list []sampleprof.Context, coun
 	list, done := r.decide.Contexts(list)
 	r.before = &done.Summary
 	verb.Note(s, "pre-inliner: of %s %s are to be inlined, and %s are functions' own profiles",
-		verb.Plural(done.Before, "context"), report.Count(done.Inlined), report.Count(done.Own))
+		report.Plural(done.Before, "context"), report.Count(done.Inlined), report.Count(done.Own))
 	return list
 }

@@ -198,7 +198,7 @@ func (r *ProfgenRun) readCounts(s *verb.Streams) (*unwind.Result, error) {
 	}
 	result, lost, err := unwind.ReadCounts(p.Counts, r.code, r.countedBase())
 	if lost > 0 {
-		verb.Note(s, "%s: %s where %s has no code: is it of another build?", stream.Name, verb.Plural(lost, "count"), r.Binaries[0])
+		verb.Note(s, "%s: %s where %s has no code: is it of another build?", stream.Name, report.Plural(lost, "count"), r.Binaries[0])
 	}
 	return result, err
 }
@@ -312,7 +312,7 @@ func (r *ProfgenRun) options() unwind.Options {
 
 // report says what became of the samples.
 func (r *ProfgenRun) report(s *verb.Streams, st *unwind.Stats) {
-	verb.Note(s, "samples used: %s of %s (%s)", report.Count(st.Used), report.Count(st.Samples), verb.Percent(st.Used, st.Samples))
+	verb.Note(s, "samples used: %s of %s (%s)", report.Count(st.Used), report.Count(st.Samples), report.Share(st.Used, st.Samples))
 	for _, x := range []struct {
 		what      string
 		count, of uint64
@@ -330,7 +330,7 @@ func (r *ProfgenRun) report(s *verb.Streams, st *unwind.Stats) {
 		{"calls that are not the ones on the stack", st.Mismatched, st.Branches},
 	} {
 		if x.count != 0 {
-			verb.Note(s, "%s: %s (%s)", x.what, report.Count(x.count), verb.Percent(x.count, x.of))
+			verb.Note(s, "%s: %s (%s)", x.what, report.Count(x.count), report.Share(x.count, x.of))
 		}
 	}
 	for _, path := range st.StrangeBinaries {

@@ -154,7 +154,7 @@ func (r *ProfgenRun) stacks(s *verb.Streams, counts *unwind.Result) (stackWriter
 	}
 	stacks := profgen.SampledStacks(counts, r.code, opt)
 	if stacks.Inferred > 0 {
-		verb.Note(s, "samples with restored frames: %s (%s)", report.Count(stacks.Inferred), verb.Percent(stacks.Inferred, stacks.Samples))
+		verb.Note(s, "samples with restored frames: %s (%s)", report.Count(stacks.Inferred), report.Share(stacks.Inferred, stacks.Samples))
 	}
 	return stackWriter{stacks, r.Names.Names(), r.programs, r.source}, nil
 }

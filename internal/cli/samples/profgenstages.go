@@ -82,7 +82,7 @@ func (f *profgenStages) cutContexts(s *verb.Streams, p *sampleprof.File) {
 			Merge: f.mergeCold, Depth: f.coldDepth, Trim: f.trimCold, Own: f.preinline, Summary: f.before, Thresholds: f.Thresholds,
 		}.Contexts(p.Contexts)
 		verb.Note(s, "cold are contexts with a total below %s: of %s there are %s left",
-			report.Count(cut.Threshold), verb.Plural(cut.Before, "context"), report.Count(cut.After))
+			report.Count(cut.Threshold), report.Plural(cut.Before, "context"), report.Count(cut.After))
 	}
 	if f.nested {
 		p.SetProfile(profgen.Nest(p.Contexts))

@@ -345,7 +345,7 @@ func (f *recordFlags) write(s *verb.Streams, raw string) error {
 	if branches > 0 { // told by processes that end in order
 		of = " of " + report.Count(int(instructions)) + " instructions with " + report.Count(int(branches)) + " taken branches"
 	}
-	fmt.Fprintf(s.Err, "cairn: %s%s written to %s\n", verb.Plural(int(samples), "sample"), of, f.out)
+	fmt.Fprintf(s.Err, "cairn: %s%s written to %s\n", report.Plural(int(samples), "sample"), of, f.out)
 	return nil
 }
 

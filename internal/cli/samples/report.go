@@ -7,7 +7,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/survey"
-	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -108,9 +107,9 @@ func newSamplesJSON(in *sampleInput, r *survey.Result) *samplesJSON {
 func (doc *samplesJSON) write(w io.Writer, style report.Style, top int) error {
 	together := ""
 	if doc.Records < doc.Samples {
-		together = fmt.Sprintf(" in %s with counts of equal samples", verb.Plural(int(doc.Records), "record"))
+		together = fmt.Sprintf(" in %s with counts of equal samples", report.Plural(int(doc.Records), "record"))
 	}
-	fmt.Fprintf(w, "%s: %s, %s with %s%s\n", report.Printable(doc.File), doc.Format, verb.Plural(int(doc.Samples), "sample"), doc.kind, together)
+	fmt.Fprintf(w, "%s: %s, %s with %s%s\n", report.Printable(doc.File), doc.Format, report.Plural(int(doc.Samples), "sample"), doc.kind, together)
 	if doc.Command != "" {
 		fmt.Fprintf(w, "recorded by: %s\n", report.Printable(doc.Command))
 	}

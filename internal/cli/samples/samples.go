@@ -153,11 +153,11 @@ func (f *samplesFlags) explain(s *verb.Streams, in *sampleInput, r *survey.Resul
 	}
 	if !in.Info().HasPIDs && r.Conflicts > 0 {
 		verb.Note(s, "%s: different files were mapped at one address (%s) and samples have no process id: run perf script with pid in -F",
-			file, verb.Plural(r.Conflicts, "time"))
+			file, report.Plural(r.Conflicts, "time"))
 	}
 	if r.CutStacks > 0 {
 		verb.Note(s, "%s: stacks of %s have the maximum depth of the kernel (sysctl kernel.perf_event_max_stack): callers may be missing",
-			file, verb.Plural(int(r.CutStacks), "sample"))
+			file, report.Plural(int(r.CutStacks), "sample"))
 	}
 }
 

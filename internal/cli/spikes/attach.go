@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/internal/watch/attach"
@@ -117,9 +118,9 @@ func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) er
 	}
 	changed := ""
 	if r.Changed > 0 {
-		changed = fmt.Sprintf(", %s not, whose code is not that of the file or is on two pages", verb.Plural(r.Changed, "function"))
+		changed = fmt.Sprintf(", %s not, whose code is not that of the file or is on two pages", report.Plural(r.Changed, "function"))
 	}
-	verb.Note(s, "process %d: %s hooked%s; stopped for %.1f ms", pid, verb.Plural(r.Hooked, "function"), changed, float64(r.Stopped)/float64(time.Millisecond))
+	verb.Note(s, "process %d: %s hooked%s; stopped for %.1f ms", pid, report.Plural(r.Hooked, "function"), changed, float64(r.Stopped)/float64(time.Millisecond))
 	verb.Note(s, "log: %s", r.Log)
 	if f.background {
 		verb.Note(s, "to remove the hooks: cairn spike detach %d", pid)

@@ -112,7 +112,7 @@ func (f *detourFlags) planDetours(path string) (*detours, error) {
 	}
 	d := &detours{plan: detour.Make(module, detour.Options{Chosen: chosen, Small: f.small}), entry: module.Entry}
 	if len(d.plan.Sites) == 0 {
-		return nil, fmt.Errorf("%s: %s: none of %s can be hooked:%s", f.verb, path, verb.Plural(len(d.plan.Refused), "function"), reasonList(d.plan))
+		return nil, fmt.Errorf("%s: %s: none of %s can be hooked:%s", f.verb, path, report.Plural(len(d.plan.Refused), "function"), reasonList(d.plan))
 	}
 	d.file = detour.Encode([]detour.Planned{{Plan: d.plan, BuildID: []byte(id), Main: true}})
 	return d, nil
@@ -157,7 +157,7 @@ func reasonList(p *detour.Plan) string {
 	var b strings.Builder
 	reasons, by := refusals(p)
 	for _, r := range reasons {
-		fmt.Fprintf(&b, "\n  %s: %s", verb.Plural(len(by[r]), "function"), r)
+		fmt.Fprintf(&b, "\n  %s: %s", report.Plural(len(by[r]), "function"), r)
 	}
 	return b.String()
 }
@@ -168,7 +168,7 @@ const namedExamples = 3
 // tell says what is hooked: how many functions, and with --verbose why the others
 // are not.
 func (f *detourFlags) tell(s *verb.Streams, d *detours) error {
-	verb.Note(s, "hooking %s, not hooking %s%s", verb.Plural(len(d.plan.Sites), "function"), report.Count(len(d.plan.Refused)), f.hint(d))
+	verb.Note(s, "hooking %s, not hooking %s%s", report.Plural(len(d.plan.Sites), "function"), report.Count(len(d.plan.Refused)), f.hint(d))
 	if !f.verbose || len(d.plan.Refused) == 0 {
 		return nil
 	}

@@ -196,7 +196,7 @@ func (w *spikeFollower) read() error {
 // rest says how many spikes were not shown.
 func (w *spikeFollower) rest() {
 	if w.left > 0 {
-		fmt.Fprintf(w.t.streams.Out, "%s not shown\n\n", verb.Plural(w.left, "more spike"))
+		fmt.Fprintf(w.t.streams.Out, "%s not shown\n\n", report.Plural(w.left, "more spike"))
 	}
 	w.left = 0
 }

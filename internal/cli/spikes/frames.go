@@ -31,7 +31,7 @@ func (f *spikesFlags) writeFrames(t *spikeSet, style report.Style) error {
 			}
 		}
 		if l.Trailer != nil && l.Trailer.Dropped > 0 {
-			verb.Note(t.streams, "%s: %s lost, possibly with frames", l.Name, verb.Plural(int(l.Trailer.Dropped), "record"))
+			verb.Note(t.streams, "%s: %s lost, possibly with frames", l.Name, report.Plural(int(l.Trailer.Dropped), "record"))
 		}
 	}
 	if f.Json {
@@ -63,7 +63,7 @@ func (f *spikesFlags) writeFramesOf(b *bufio.Writer, t *spikeSet, l *spikes.Log,
 		}
 		b.WriteString(style.Paint(color, string(bar)))
 	}
-	fmt.Fprintf(b, "\n  each bar is %s; the highest is %s\n\n", verb.Plural(int(each), "frame"), spikes.Duration(l.Frames.Worst))
+	fmt.Fprintf(b, "\n  each bar is %s; the highest is %s\n\n", report.Plural(int(each), "frame"), spikes.Duration(l.Frames.Worst))
 	table := &report.Table{Columns: []report.Column{
 		{Title: "frame", Align: report.Right},
 		{Title: "took", Align: report.Right},

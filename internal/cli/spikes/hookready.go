@@ -100,7 +100,7 @@ func (h *hookable) look(f *objfile.File) error {
 	}
 	for _, c := range hookCalls {
 		if n := calls[c.name]; n > 0 {
-			h.ready = append(h.ready, fmt.Sprintf("%s: %s of %s (%s)", f.Path(), verb.Plural(n, "call"), c.name, c.option))
+			h.ready = append(h.ready, fmt.Sprintf("%s: %s of %s (%s)", f.Path(), report.Plural(n, "call"), c.name, c.option))
 		}
 	}
 	if _, _, size, ok, err := f.Section(entriesSection); err != nil {

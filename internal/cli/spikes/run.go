@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -196,7 +197,7 @@ func summaryOf(text string, pid int) []string {
 func detoursSentence(rest string) string {
 	what, detail, _ := strings.Cut(rest, " ")
 	if n, err := strconv.Atoi(detail); err == nil && what == "hooked" {
-		return verb.Plural(n, "function") + " hooked"
+		return report.Plural(n, "function") + " hooked"
 	}
 	return "functions are not hooked: " + detail
 }

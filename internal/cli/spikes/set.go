@@ -129,7 +129,7 @@ func (f *spikeTargets) run(ctx context.Context, s *verb.Streams, ask func(contex
 		err = writeSpikeStatus(s, style, list)
 	}
 	if err == nil && failed > 0 {
-		err = fmt.Errorf("%d of %s failed", failed, verb.Plural(len(sockets), "program"))
+		err = fmt.Errorf("%d of %s failed", failed, report.Plural(len(sockets), "program"))
 	}
 	return err
 }

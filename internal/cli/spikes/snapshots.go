@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"fmt"
 
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
-	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // writeSnapshots prints the stacks that programs asked for, the last ones.
@@ -22,7 +22,7 @@ func (f *spikesFlags) writeSnapshots(b *bufio.Writer, t *spikeSet) error {
 		b.WriteByte('\n')
 	}
 	if left > 0 {
-		fmt.Fprintf(b, "%s before them (--top 0 shows all)\n\n", verb.Plural(left, "snapshot"))
+		fmt.Fprintf(b, "%s before them (--top 0 shows all)\n\n", report.Plural(left, "snapshot"))
 	}
 	return nil
 }

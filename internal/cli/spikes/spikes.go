@@ -392,7 +392,7 @@ func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
 		b.WriteByte('\n')
 	}
 	if n := f.left(t, groups); n > 0 {
-		fmt.Fprintf(b, "%s more (--top 0 shows all)\n\n", verb.Plural(n, "stack"))
+		fmt.Fprintf(b, "%s more (--top 0 shows all)\n\n", report.Plural(n, "stack"))
 	}
 	if len(groups) == 0 {
 		fmt.Fprint(b, "no spikes\n\n")

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
-	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // writeTable prints a line for each function that took too long by itself.
@@ -44,7 +43,7 @@ func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
 		return err
 	}
 	if left > 0 {
-		fmt.Fprintf(b, "%s more (--top 0 shows all)\n", verb.Plural(left, "function"))
+		fmt.Fprintf(b, "%s more (--top 0 shows all)\n", report.Plural(left, "function"))
 	}
 	if table.Len() == 0 {
 		fmt.Fprintln(b, "no spike")

@@ -109,7 +109,7 @@ func (f *spikesFlags) runWindow(ctx context.Context, s *verb.Streams, args []str
 		return err
 	}
 	if tree.cut > 0 {
-		fmt.Fprintf(b, "%s more with less time: cairn stacks --spike %d shows them\n", verb.Plural(tree.cut, "line"), f.window.Number)
+		fmt.Fprintf(b, "%s more with less time: cairn stacks --spike %d shows them\n", report.Plural(tree.cut, "line"), f.window.Number)
 	}
 	return b.Flush()
 }
