@@ -52,9 +52,12 @@ const runtimeCopy = "runtime"
 
 // buildImage makes the file of a runtime for programs that map it from dir, puts a copy into
 // tmp, and returns its path in dir.
-func buildImage(ctx context.Context, tmp, src string, c Compiler, dir, defaultDir string) (string, error) {
-	o := nativert.Image(defaultDir)
-	if err := compileObject(ctx, src, c, nativert.Flags, o); err != nil {
+func buildImage(ctx context.Context, tmp, src string, c Compiler, m nativert.Machine, dir, defaultDir string) (string, error) {
+	o, err := nativert.Image(m, defaultDir)
+	if err != nil {
+		return "", err
+	}
+	if err := compileObject(ctx, src, c, nativert.Flags(m), o); err != nil {
 		return "", err
 	}
 	const linked, image = "image", "image.bin"

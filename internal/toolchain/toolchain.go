@@ -272,16 +272,19 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 	}
 	// A C++ or Fortran driver compiles C as well, if the file says so.
 	members := []string{"rcs", filepath.Join(tmp, "libcairn.a")}
-	objects := nativert.Objects(opts.DefaultDir)
+	machine := nativert.X86_64
+	objects := nativert.Objects(machine, opts.DefaultDir)
 	if opts.Runtime != "" {
-		path, err := buildImage(ctx, tmp, src, c, opts.Runtime, opts.DefaultDir)
+		path, err := buildImage(ctx, tmp, src, c, machine, opts.Runtime, opts.DefaultDir)
 		if err != nil {
 			return err
 		}
-		objects = nativert.MappedObjects(path)
+		if objects, err = nativert.MappedObjects(machine, path); err != nil {
+			return err
+		}
 	}
 	for _, o := range objects {
-		if err := compileObject(ctx, src, c, nativert.Flags, o); err != nil {
+		if err := compileObject(ctx, src, c, nativert.Flags(machine), o); err != nil {
 			return err
 		}
 		members = append(members, o.Name)

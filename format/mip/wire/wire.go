@@ -100,5 +100,5 @@ const (
 	RawSingle     = 1 << 1 // the process never had a second thread
 	RawSealed     = 1 << 2 // with RawContinuous: the process ended in order, and the header is complete
 
-	PageSize = 4096 // alignment of RawSection and of a continuous file's image
+	PageSize = 4096 // alignment of RawSection and of a continuous file's image, where pages have one size
 )

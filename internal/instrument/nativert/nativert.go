@@ -7,19 +7,32 @@ package nativert
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"strconv"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 )
 
-//go:embed c/wire.h c/sys.h c/elf.h c/rt.c c/rt_kernel.h c/rt_module.h c/rt_name.h c/rt_header.h c/rt_mapped.h c/mapped.S c/image.ld c/record.h c/first.S c/order.S c/cairn.h c/cairn_mark.h
+//go:embed c/*.h c/rt.c c/*.S c/image.ld
 var files embed.FS
 
 // sources are the names of the files of the runtime of records.
 var sources = []string{
-	"rt.c", "rt_kernel.h", "rt_module.h", "rt_name.h", "rt_header.h", "rt_mapped.h", "mapped.S", "image.ld",
-	"record.h", "first.S", "order.S", "cairn.h",
+	"sys_x86_64.h", "sys_aarch64.h", "rt.c", "rt_kernel.h", "rt_module.h", "rt_name.h", "rt_header.h", "rt_mapped.h", "image.ld",
+	"record_x86_64.h", "first_x86_64.S", "first_aarch64.S", "order_x86_64.S", "order_aarch64.S", "mapped_x86_64.S", "cairn.h",
 }
+
+// Machine is what a runtime is compiled for.
+type Machine string
+
+// Machines that there is a runtime for.
+const (
+	X86_64  Machine = "x86_64"
+	AArch64 Machine = "aarch64"
+)
+
+// source returns the name of the file of a machine that has assembly.
+func (m Machine) source(name string) string { return name + "_" + string(m) + ".S" }
 
 // File is a source file of the runtime.
 type File struct {
@@ -34,13 +47,19 @@ type Object struct {
 	Args []string
 }
 
-// Flags are the compiler's flags for every object: position independent, so
+// Flags returns the compiler's flags for every object: position independent, so
 // that one archive serves executables and shared objects, marked as fine with
-// CET, and without tables that nothing needs.
-var Flags = []string{
-	"-fPIC", "-ffreestanding", "-fno-builtin", "-fvisibility=hidden", "-fcf-protection=full",
-	"-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions",
-	"-fno-ident", "-fomit-frame-pointer", "-fno-lto", "-fno-sanitize=all", "-g0", "-w", "-m64",
+// what guards branches and returns, and without tables that nothing needs.
+func Flags(m Machine) []string {
+	guards := []string{"-fcf-protection=full", "-m64"}
+	if m == AArch64 {
+		// Atomic operations are loops in place of calls of libgcc, which not all programs have.
+		guards = []string{"-mbranch-protection=standard", "-mno-outline-atomics"}
+	}
+	return append(guards,
+		"-fPIC", "-ffreestanding", "-fno-builtin", "-fvisibility=hidden",
+		"-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions",
+		"-fno-ident", "-fomit-frame-pointer", "-fno-lto", "-fno-sanitize=all", "-g0", "-w")
 }
 
 // Sources returns the source files.
@@ -73,34 +92,51 @@ func Header() []byte {
 // Objects lists the members of the archive for modes that record. Each first-call path is one of its
 // own, so that a program links only what its mode uses. defaultDir is where raw
 // files go while CAIRN_DIR is unset; "" means that none are written.
-func Objects(defaultDir string) []Object {
-	return append(firstObjects(), Object{"rt.o", []string{runtimeDir(defaultDir), "rt.c"}}, Object{"order.o", []string{"order.S"}})
+func Objects(m Machine, defaultDir string) []Object {
+	return append(firstObjects(m), Object{"rt.o", []string{runtimeDir(defaultDir), "rt.c"}}, Object{"order.o", []string{m.source("order")}})
 }
 
 func runtimeDir(defaultDir string) string { return "-DCAIRN_DEFAULT_DIR=" + strconv.Quote(defaultDir) }
 
-func firstObjects() []Object {
-	return []Object{
-		{"first_count.o", []string{"-DNAME=__cairn_first_count", "-DFULL=0", "first.S"}},
-		{"first_full.o", []string{"-DNAME=__cairn_first_full", "-DFULL=1", "first.S"}},
+// firstObjects lists what probes that count call. Where atomic probes have counted before
+// they look, they have routines of their own.
+func firstObjects(m Machine) []Object {
+	out := []Object{
+		{"first_count.o", []string{"-DNAME=__cairn_first_count", "-DFULL=0", m.source("first")}},
+		{"first_full.o", []string{"-DNAME=__cairn_first_full", "-DFULL=1", m.source("first")}},
 	}
+	if m == AArch64 {
+		out = append(out,
+			Object{"first_count_atomic.o", []string{"-DNAME=__cairn_first_count_atomic", "-DFULL=0", "-DATOMIC=1", m.source("first")}},
+			Object{"first_full_atomic.o", []string{"-DNAME=__cairn_first_full_atomic", "-DFULL=1", "-DATOMIC=1", m.source("first")}})
+	}
+	return out
 }
 
 // mapped has sources compiled for programs that map the runtime from a file.
 const mapped = "-DCAIRN_MAPPED=1"
 
+// ErrNotMapped is of machines whose programs cannot map the runtime from a file.
+var ErrNotMapped = errors.New("--shared-runtime is not supported for AArch64")
+
 // MappedObjects is Objects for programs that map the runtime from the file of that path
 // when they start. The file is an Image, and must be of this version of cairn.
-func MappedObjects(path string) []Object {
-	return append(firstObjects(),
-		Object{"mapped.o", []string{"-DCAIRN_RUNTIME=" + strconv.Quote(path), "mapped.S"}},
-		Object{"order_mapped.o", []string{mapped, "order.S"}})
+func MappedObjects(m Machine, path string) ([]Object, error) {
+	if m == AArch64 {
+		return nil, ErrNotMapped
+	}
+	return append(firstObjects(m),
+		Object{"mapped.o", []string{"-DCAIRN_RUNTIME=" + strconv.Quote(path), m.source("mapped")}},
+		Object{"order_mapped.o", []string{mapped, m.source("order")}}), nil
 }
 
 // Image returns the object that such a file is made of, by a link with ImageLinkFlags. The
 // file is section ImageSection of what that makes, byte for byte.
-func Image(defaultDir string) Object {
-	return Object{"image.o", []string{mapped, runtimeDir(defaultDir), "rt.c"}}
+func Image(m Machine, defaultDir string) (Object, error) {
+	if m == AArch64 {
+		return Object{}, ErrNotMapped
+	}
+	return Object{"image.o", []string{mapped, runtimeDir(defaultDir), "rt.c"}}, nil
 }
 
 // ImageSection is the section that an Image is linked into.

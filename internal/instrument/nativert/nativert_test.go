@@ -3,6 +3,7 @@ package nativert
 import (
 	"bytes"
 	"debug/elf"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,15 +20,42 @@ const maxSize = 4480 - 340
 // maxMapped is that for programs that map it.
 const maxMapped = 384
 
+// maxAArch64 is what it may add there, where instructions have four bytes each.
+const maxAArch64 = 6400
+
 // objects are all that the runtime of records is compiled to.
-func objects() []Object {
-	return append(append(Objects("."), MappedObjects("/usr/lib/cairn/cairn-0123456789ab.rt")...), Image("."))
+func objects(t *testing.T, m Machine) []Object {
+	t.Helper()
+	image, err := Image(m, ".")
+	if errors.Is(err, ErrNotMapped) {
+		return Objects(m, ".")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapped, err := MappedObjects(m, "/usr/lib/cairn/cairn-0123456789ab.rt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(append(Objects(m, "."), mapped...), image)
+}
+
+// onMachines runs a test of the runtime's objects for each machine.
+func onMachines(t *testing.T, test func(t *testing.T, m Machine)) {
+	t.Parallel()
+	for _, m := range []Machine{X86_64, AArch64} {
+		t.Run(string(m), func(t *testing.T) { test(t, m) })
+	}
 }
 
 // build compiles the runtime as cairn cc does, and returns the directory.
-func build(t *testing.T) string {
+func build(t *testing.T, m Machine) string {
 	t.Helper()
-	gcc, err := exec.LookPath("gcc")
+	gcc := "gcc"
+	if m == AArch64 {
+		gcc = crossCompiler
+	}
+	gcc, err := exec.LookPath(gcc)
 	if err != nil {
 		t.Skip("needs gcc")
 	}
@@ -37,8 +65,8 @@ func build(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for _, o := range objects() {
-		args := append([]string{"-Oz"}, Flags...)
+	for _, o := range objects(t, m) {
+		args := append([]string{"-Oz"}, Flags(m)...)
 		cmd := exec.Command(gcc, append(append(args, "-c", "-o", o.Name), o.Args...)...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); bytes.Contains(out, []byte("-Oz")) {
@@ -51,10 +79,11 @@ func build(t *testing.T) string {
 }
 
 // TestSize holds the runtime to its budget.
-func TestSize(t *testing.T) {
-	t.Parallel()
-	dir := build(t)
-	for _, o := range objects() {
+func TestSize(t *testing.T) { onMachines(t, testSize) }
+
+func testSize(t *testing.T, m Machine) {
+	dir := build(t, m)
+	for _, o := range objects(t, m) {
 		f, err := elf.Open(filepath.Join(dir, o.Name))
 		if err != nil {
 			t.Fatal(err)
@@ -67,10 +96,12 @@ func TestSize(t *testing.T) {
 			}
 		}
 		limit := uint64(maxSize)
-		switch o.Name {
-		case "mapped.o":
+		switch {
+		case o.Name == "mapped.o":
 			limit = maxMapped
-		case "image.o":
+		case m == AArch64:
+			limit = maxAArch64
+		case o.Name == "image.o":
 			limit = wire.PageSize + 1024 // it is in no program
 		}
 		if size > limit {
@@ -81,10 +112,14 @@ func TestSize(t *testing.T) {
 
 // TestSymbols checks that the runtime brings no names of its own into a
 // program's dynamic symbols, and needs none that a program may lack.
-func TestSymbols(t *testing.T) {
-	t.Parallel()
-	dir := build(t)
-	for _, o := range append(Objects("."), MappedObjects(".")...) {
+func TestSymbols(t *testing.T) { onMachines(t, testSymbols) }
+
+func testSymbols(t *testing.T, m Machine) {
+	dir := build(t, m)
+	for _, o := range objects(t, m) {
+		if o.Name == "image.o" { // it is in no program
+			continue
+		}
 		f, err := elf.Open(filepath.Join(dir, o.Name))
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +146,7 @@ func TestSymbols(t *testing.T) {
 // resolves what it refers to: it has no relocations, names or data of its own.
 func TestImage(t *testing.T) {
 	t.Parallel()
-	dir := build(t)
+	dir := build(t, X86_64)
 	args := append([]string{"-Wl,--emit-relocs", "-o", "image", "image.o"}, ImageLinkFlags...)
 	cmd := exec.Command("gcc", args...)
 	cmd.Dir = dir

@@ -16,7 +16,7 @@ var timedFiles embed.FS
 // TimedFlags are the compiler's flags for the objects of the timed modes. A
 // slow exit has a return value in vector registers, so none may be used; and
 // the unwinder walks through its frames, so they have tables.
-var TimedFlags = append(slices.DeleteFunc(slices.Clone(Flags), func(f string) bool {
+var TimedFlags = append(slices.DeleteFunc(Flags(X86_64), func(f string) bool {
 	return f == "-fno-asynchronous-unwind-tables" || f == "-fno-unwind-tables"
 }), "-mgeneral-regs-only", "-funwind-tables", "-fno-asynchronous-unwind-tables", "-ftls-model=initial-exec")
 

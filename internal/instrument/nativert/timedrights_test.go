@@ -24,7 +24,7 @@ func TestTimedRights(t *testing.T) {
 // TestRights does so for the runtime that writes raw files.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	dir := build(t)
+	dir := build(t, X86_64)
 	source, program := filepath.Join(dir, "main.c"), filepath.Join(dir, "program")
 	text := `__attribute__((section("` + wire.RawSection + `"))) char ran;
 int main(void) { return ran++; }

@@ -48,7 +48,7 @@ static struct state st;
 
 /* The head of the file that the records are. A page of its own, so that the file
  * can be mapped over it. */
-static u8 head[CAIRN_PAGE_SIZE] __attribute__((aligned(CAIRN_PAGE_SIZE)));
+static u8 head[MAX_PAGE] __attribute__((aligned(MAX_PAGE)));
 
 static void complain(const char *what, const char *path, long err) {
   char b[MAX_PATH + 64], *p = put(put(put(put(b, "cairn: cannot "), what), path), ": errno ");
@@ -97,25 +97,26 @@ static long publish(const char *tmp) {
     put_path(path, st.n, ".mipraw");
     if (!st.claimed) {
       err = rename_new(tmp, path);
-      if (err < 0 && err != -EEXIST && (err = sys2(SYS_link, tmp, (long)path)) >= 0) sys2(SYS_unlink, tmp, 0);
+      if (err < 0 && err != -EEXIST && (err = link_file(tmp, path)) >= 0) remove_file(tmp);
       if (err == -EEXIST) continue;
     }
     st.claimed = 1;
     if (err >= 0) return err;
-    return sys2(SYS_rename, tmp, (long)path); /* ours, or the file system can do neither */
+    return rename_file(tmp, path); /* ours, or the file system can do neither */
   }
 }
 
-INLINE u64 raw_size(void) { return (u64)(raw_stop - raw_start); }
-INLINE u64 order_size(void) { return (u64)(order_stop - order_start); }
+/* What is in files of the records and of the order buffer: whole pages. */
+INLINE u64 raw_size(void) { return used_room(raw_start, raw_stop, raw_used); }
+INLINE u64 order_size(void) { return used_room(order_start, order_stop, order_used); }
 
 /* place maps a file, or new memory, over the head, the records and the order
  * buffer. */
 static long place(long flags, long fd) {
-  long err = map(head, CAIRN_PAGE_SIZE, flags | MAP_FIXED, fd, 0);
-  if (err >= 0) err = map(raw_start, raw_size(), flags | MAP_FIXED, fd, CAIRN_PAGE_SIZE);
+  long err = map(head, page_size(), flags | MAP_FIXED, fd, 0);
+  if (err >= 0) err = map(raw_start, raw_size(), flags | MAP_FIXED, fd, page_size());
   if (err >= 0 && order_size())
-    err = map(order_start, order_size(), flags | MAP_FIXED, fd, CAIRN_PAGE_SIZE + raw_size());
+    err = map(order_start, order_size(), flags | MAP_FIXED, fd, page_size() + raw_size());
   return err;
 }
 
@@ -140,7 +141,7 @@ static void seal(void) {
   struct header *h = (struct header *)head;
   h->checksum = 0;
   h->flags |= CAIRN_RAW_SEALED | (h->shared ? 0 : single());
-  u32 sum = add_sum(CAIRN_FNV_BASIS, head, CAIRN_PAGE_SIZE);
+  u32 sum = add_sum(CAIRN_FNV_BASIS, head, page_size());
   sum = add_sum(sum, raw_start, raw_size());
   h->checksum = add_sum(sum, order_start, CAIRN_SLOT_SIZE * (u64)h->slots);
 }
@@ -149,7 +150,7 @@ static void seal(void) {
  * the time, and of an address that the kernel has drawn, as containers may start
  * with equal clocks. */
 static void name_run(void) {
-  st.run = __builtin_ia32_rdtsc() ^ (u64)__builtin_frame_address(0) << 28;
+  st.run = draw() ^ (u64)__builtin_frame_address(0) << 28;
 }
 
 /* What a file is made of. */
@@ -174,10 +175,10 @@ static u8 *fill(struct header *h, int live) {
   for (const char *s = st.scenario; *s; h->scenario_len++) *p++ = (u8)*s++;
   if (live) {
     h->flags = CAIRN_RAW_CONTINUOUS;
-    p = (u8 *)h + CAIRN_PAGE_SIZE;
+    p = (u8 *)h + page_size();
   }
   h->data_offset = (u32)(p - (u8 *)h);
-  h->size = raw_size();
+  h->size = (u64)(raw_stop - raw_start);
   if (live != FRESH) copy(p, raw_start, raw_size());
   if (order) {
     h->next_at = (u64)((u8 *)&__cairn_next - raw_start);
@@ -208,8 +209,8 @@ static long become(long fd, const u8 *file) {
   long err = place(MAP_SHARED, fd);
   if (err >= 0) return err;
   place(MAP_PRIVATE | MAP_ANONYMOUS, -1);
-  copy(raw_start, file + CAIRN_PAGE_SIZE, raw_size());
-  copy(order_start, file + CAIRN_PAGE_SIZE + raw_size(), order_size());
+  copy(raw_start, file + page_size(), raw_size());
+  copy(order_start, file + page_size() + raw_size(), order_size());
   return err;
 }
 
@@ -219,18 +220,18 @@ static long become(long fd, const u8 *file) {
  * disk must say so here and not as a SIGBUS in a probe. */
 static long emit(int live) {
   char tmp[MAX_PATH];
-  u64 room = CAIRN_PAGE_SIZE + raw_size() + order_size(), limit[2];
+  u64 room = page_size() + raw_size() + order_size(), limit[2];
   u8 *file = (u8 *)map(0, room, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   long size, fd, err = (long)file;
-  put_path(tmp, (u32)__builtin_ia32_rdtsc(), ".tmp");
+  put_path(tmp, (u32)draw(), ".tmp");
   if ((u64)file > -4096UL) goto failed;
   size = fill((struct header *)file, live) - file;
 
   tmp[st.dir] = 0;
-  sys2(SYS_mkdir, tmp, 0777);
+  make_dir(tmp, 0777);
   tmp[st.dir] = '/';
   /* Nobody else is to write to it, whatever the umask. */
-  err = fd = sys4(SYS_open, (long)tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644, 0);
+  err = fd = create_file(tmp, 0644);
   if (fd >= 0) {
     /* What goes beyond the limit ends the program, by SIGXFSZ. */
     if (sys2(SYS_getrlimit, (void *)RLIMIT_FSIZE, (long)limit) >= 0 && limit[0] < (u64)size)
@@ -239,7 +240,7 @@ static long emit(int live) {
       err = -ENOSPC;
     else
       err = publish(tmp);
-    if (err < 0) sys2(SYS_unlink, tmp, 0);
+    if (err < 0) remove_file(tmp);
     if (err >= 0 && live) {
       err = become(fd, file);
       st.mapped = err >= 0;
@@ -297,7 +298,7 @@ HIDDEN int __cairn_reset_module(u64 at) {
 
 /* back puts memory where the file's was, from an address on, if it is from start to end. */
 static int back(u8 *start, u8 *end, u64 at) {
-  at &= -(u64)CAIRN_PAGE_SIZE;
+  at &= -(u64)page_size();
   if (at < (u64)start || at >= (u64)end) return 0;
   st.mapped = 0; /* the end writes a file */
   return map((u8 *)at, (u64)end - at, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) > 0;
@@ -305,7 +306,7 @@ static int back(u8 *start, u8 *end, u64 at) {
 
 /* The file was made shorter by others, or its disk is full after all. */
 HIDDEN int __cairn_lost_module(u64 at) {
-  return -(back(head, head + CAIRN_PAGE_SIZE, at) || back(raw_start, raw_stop, at) || back(order_start, order_stop, at));
+  return -(back(head, head + page_size(), at) || back(raw_start, raw_stop, at) || back(order_start, order_stop, at));
 }
 
 #if !CAIRN_MAPPED
@@ -315,8 +316,7 @@ __asm__(".pushsection .note.cairn,\"a\",@note\n"
         ".balign 4\n.long 6, 12, 3\n.asciz \"CAIRN\"\n.balign 4\n"
         ".Lcairn_calls:\n.long __cairn_dump_module - .Lcairn_calls, __cairn_reset_module - .Lcairn_calls\n"
         ".long __cairn_lost_module - .Lcairn_calls\n"
-        ".popsection\n"
-        ".pushsection .text\n.reloc ., R_X86_64_NONE, .Lcairn_calls\n.popsection\n");
+        ".popsection\n" KEEP(".Lcairn_calls"));
 #endif
 
 enum { DUMP, RESET, LOST }; /* as they are in the note */
@@ -438,7 +438,7 @@ static void start(int argc, char **argv, char **envp) {
   s = env(envp, "CONTINUOUS");
   /* Some linker scripts do not have them fill whole pages. */
   u64 ends = (u64)raw_start | (u64)raw_stop | (u64)order_start | (u64)order_stop;
-  st.live = !(s && *s == '0') && !(ends & (CAIRN_PAGE_SIZE - 1));
+  st.live = !(s && *s == '0') && !(ends & (page_size() - 1));
   if (st.live) {
     if (emit(LIVE) < 0) {
       st.dir = 0; /* it was said; the end says no more */

@@ -9,7 +9,7 @@
 
 #define WEAK __attribute__((weak))
 
-enum { SIGBUS = 7, SA_SIGINFO = 4, SA_RESTORER = 0x04000000, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000 };
+enum { SIGBUS = 7, SA_SIGINFO = 4, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000 };
 enum { PR_GET_DUMPABLE = 3, RLIMIT_FSIZE = 1 };
 
 static i64 map(void *at, u64 size, i32 flags, i64 fd, u64 offset) {
@@ -23,8 +23,7 @@ INLINE i64 rename_new(const char *from, const char *to) {
 struct kernel_sigaction {
   u64 handler, flags, restorer, mask;
 };
-void restorer(void) __asm__(".Lcairn_restorer") HIDDEN;
-__asm__(".pushsection .text\n.Lcairn_restorer:\nmov $15, %eax\nsyscall\n.popsection\n");
+DEFINE_RESTORER(restorer, ".Lcairn_restorer");
 
 /* handler_of returns what handles a signal, or -1 if there is no such signal. */
 static __attribute__((noinline)) u64 handler_of(u32 sig) {

@@ -1,4 +1,4 @@
-/* The calls of a runtime that is a file, between mapped.S, in the module, and rt.c. The name
+/* The calls of a runtime that is a file, between mapped_MACHINE.S, in the module, and rt.c. The name
  * of the file has a digest of it, so that both are of one build.
  *
  * The first byte of the file is enter. Behind the file's end, up to CAIRN_IMAGE_ROOM, is

@@ -18,17 +18,15 @@ extern u8 raw_stop[] __asm__("__stop_" CAIRN_RAW_SECTION) HIDDEN;
  * gold would export them. */
 __asm__(".hidden __start_" CAIRN_RAW_SECTION ", __stop_" CAIRN_RAW_SECTION ", __ehdr_start\n");
 
-/* An empty piece at the end of the section that rounds its end up to a page,
- * and with its alignment the start: a file can be mapped over exactly it. */
-__asm__(".pushsection " CAIRN_RAW_SECTION ",\"aw\",@nobits\n"
-        ".balign 4096\n.Lcairn_page_end:\n"
-        ".popsection\n"
-        ".pushsection .text\n.reloc ., R_X86_64_NONE, .Lcairn_page_end\n.popsection\n");
+__asm__(ROUND_UP(CAIRN_RAW_SECTION, ".Lcairn_page_end") KEEP(".Lcairn_page_end"));
+/* Where the records end, of machines with pages of several sizes. */
+extern u8 raw_used[] __asm__(".Lcairn_page_end_used") HIDDEN;
 
-/* The order buffer and what order.S has for it. In a module without, the
+/* The order buffer and what order_MACHINE.S has for it. In a module without, the
  * section is empty and nothing else is asked for. */
 extern u8 order_start[] __asm__("__start_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
 extern u8 order_stop[] __asm__("__stop_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
+extern u8 order_used[] __asm__("__cairn_order_used") HIDDEN WEAK;
 extern u32 __cairn_next HIDDEN WEAK;       /* first executions so far; it lies among the records */
 extern const u32 __cairn_ring HIDDEN WEAK; /* slots; 0: as many as the section has room for */
 __asm__(".hidden __start_" CAIRN_ORDER_SECTION ", __stop_" CAIRN_ORDER_SECTION "\n");
@@ -57,7 +55,7 @@ extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
 
 #else
 
-/* It is a file, which the module has mapped for itself alone: see mapped.S, which
+/* It is a file, which the module has mapped for itself alone: see mapped_x86_64.S, which
  * says at start where everything is. */
 static struct {
   u8 *raw_from, *raw_to, *order_from, *order_to;

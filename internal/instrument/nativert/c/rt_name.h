@@ -60,7 +60,7 @@ static char *put_module(char *p, u8 *main) {
   const char *own = 0, *name;
   if (dl_iterate_phdr) dl_iterate_phdr(own_name, &own);
   if (!(name = own) || !*name) {
-    long n = sys4(SYS_readlink, (long)"/proc/self/exe", (long)exe, sizeof exe - 1, 0);
+    long n = read_link("/proc/self/exe", exe, sizeof exe - 1);
     exe[n > 0 ? n : 0] = 0;
     name = exe;
     *main = 1;

@@ -2,7 +2,7 @@
 #include "bus.h"
 
 enum { SIGBUS = 7, PAGE = 4096, RANGES = 1 << 16, REUSED = 64, SIG_SIZE = 8 };
-enum { SA_SIGINFO = 4, SA_RESTORER = 0x04000000, SA_ONSTACK = 0x08000000, SA_NODEFER = 0x40000000 };
+enum { SA_SIGINFO = 4, SA_ONSTACK = 0x08000000, SA_NODEFER = 0x40000000 };
 
 struct action {
   void (*handler)(int, void *, void *);

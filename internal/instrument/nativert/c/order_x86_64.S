@@ -1,6 +1,6 @@
 /* The first call of a function in modes with an order buffer.
  *
- * The probe and its stub are those of first.S, with another instruction ahead
+ * The probe and its stub are those of first_x86_64.S, with another instruction ahead
  * of the branch:
  *
  *   f:     80 3d <disp32> 00    cmpb $0, rec(%rip)
@@ -14,7 +14,7 @@
  * objects: it lies among the records, and is cleared with them, written with
  * them, and there with them when the process is killed. */
 
-#include "record.h"
+#include "record_x86_64.h"
 #include "wire.h"
 
         .text

@@ -23,7 +23,7 @@
  * two threads raced for the first call and an increment was lost, or 2^32
  * calls went by: mark the count as inexact. */
 
-#include "record.h"
+#include "record_x86_64.h"
 #include "wire.h"
 
         .text

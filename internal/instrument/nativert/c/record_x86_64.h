@@ -1,7 +1,7 @@
 /* find_record sets %rdx to the record of the function whose stub made a call.
  * 24(%rsp) is the return address of that call; %rax and %rcx are used up. The
  * branch to the stub is two bytes long, or six, and starts with the two bytes
- * in far. See first.S for what a probe looks like. */
+ * in far. See first_x86_64.S for what a probe looks like. */
         .macro  find_record far
         movq    24(%rsp), %rax          /* the jmp */
         movsbq  1(%rax), %rcx

@@ -1,0 +1,91 @@
+/* The first call of a function in modes with an order buffer.
+ *
+ * The probe and its stub are those of first_aarch64.S, with less ahead:
+ *
+ *   f:     adrp  x16, rec
+ *          ldrb  w17, [x16, :lo12:rec]
+ *          cbz   w17, stub
+ *   back:  ...
+ *
+ * Threads may come here together: who sets the flag takes a slot, so that each
+ * function has one at most. The number of slots taken, __cairn_next, is in the
+ * objects: it lies among the records, and is cleared with them, written with
+ * them, and there with them when the process is killed. */
+
+#include "wire.h"
+
+        .text
+        .balign 4
+        .globl  __cairn_first_order
+        .hidden __cairn_first_order
+        .type   __cairn_first_order, %function
+__cairn_first_order:
+        hint    34                      // bti c
+        stp     x0, x1, [sp, -32]!
+        str     x2, [sp, 16]
+        ldr     x16, [sp, 32]           // the record
+        mov     w1, 1
+1:      ldaxrb  w0, [x16]
+        stlxrb  w2, w1, [x16]
+        cbnz    w2, 1b
+        cbnz    w0, 4f
+        adrp    x17, __start_cairn_raw
+        add     x17, x17, :lo12:__start_cairn_raw
+        sub     x16, x16, x17
+        add     w16, w16, 1             // what goes into the slot
+        adrp    x17, __cairn_ring
+        ldr     w2, [x17, :lo12:__cairn_ring]
+        adrp    x17, __start_cairn_order
+        add     x17, x17, :lo12:__start_cairn_order
+        cbnz    w2, 2f
+        adrp    x2, __stop_cairn_order
+        add     x2, x2, :lo12:__stop_cairn_order
+        sub     x2, x2, x17
+        lsr     x2, x2, 2
+        cbz     w2, 4f                  // no slots: no linker should do that
+2:      str     x17, [sp, 24]
+        adrp    x17, __cairn_next
+        add     x17, x17, :lo12:__cairn_next
+3:      ldaxr   w0, [x17]
+        add     w0, w0, 1
+        stlxr   w1, w0, [x17]
+        cbnz    w1, 3b
+        sub     w0, w0, 1
+        udiv    w1, w0, w2
+        msub    w0, w1, w2, w0
+        ldr     x17, [sp, 24]
+        str     w16, [x17, w0, uxtw 2]
+4:      ldr     x2, [sp, 16]
+        ldp     x0, x1, [sp], 32
+        ret
+        .size   __cairn_first_order, . - __cairn_first_order
+
+        .hidden __start_cairn_raw, __start_cairn_order, __stop_cairn_order, __cairn_next
+
+/* The buffer fills whole pages, as rt.c has it of the records: see ROUND_UP. */
+        .reloc  __cairn_first_order, R_AARCH64_NONE, .Lcairn_order_end
+        .section CAIRN_ORDER_SECTION, "aw", %nobits, unique, 1
+        .globl  __cairn_order_used
+        .hidden __cairn_order_used
+__cairn_order_used:
+        .section CAIRN_ORDER_SECTION, "aw", %nobits
+        .balign 65536
+.Lcairn_order_end:
+
+/* Instrumented objects that ask for a buffer of a certain size have the number
+ * of its slots here. */
+        .section .rodata.cairn, "a", %progbits
+        .balign 4
+        .weak   __cairn_ring
+        .hidden __cairn_ring
+        .type   __cairn_ring, %object
+        .size   __cairn_ring, 4
+__cairn_ring:
+        .long   0
+
+        .section .note.gnu.property, "a"
+        .balign 8
+        .long   4, 16, 5
+        .asciz  "GNU"
+        .long   0xc0000000, 4, 3, 0
+        .section .note.GNU-stack, "", %progbits

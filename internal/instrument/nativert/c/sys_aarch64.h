@@ -1,0 +1,151 @@
+/* sys.h for AArch64. The kernel has no calls there that take a path and no directory. */
+
+enum {
+  SYS_getcwd = 17, SYS_fcntl = 25, SYS_mkdirat = 34, SYS_unlinkat = 35, SYS_linkat = 37, SYS_ftruncate = 46,
+  SYS_fallocate = 47, SYS_fchmod = 52, SYS_openat = 56, SYS_close = 57, SYS_getdents64 = 61, SYS_lseek = 62,
+  SYS_read = 63, SYS_write = 64, SYS_pread = 67, SYS_pwrite = 68, SYS_ppoll = 73, SYS_readlinkat = 78,
+  SYS_newfstatat = 79, SYS_fstat = 80, SYS_exit = 93, SYS_exit_group = 94, SYS_unshare = 97, SYS_futex = 98,
+  SYS_set_robust_list = 99, SYS_timer_create = 107, SYS_timer_settime = 110, SYS_timer_delete = 111,
+  SYS_clock_gettime = 113, SYS_clock_nanosleep = 115, SYS_sched_setscheduler = 119, SYS_tgkill = 131,
+  SYS_rt_sigaction = 134, SYS_rt_sigprocmask = 135, SYS_setpriority = 140, SYS_getrlimit = 163,
+  SYS_setrlimit = 164, SYS_getrusage = 165, SYS_prctl = 167, SYS_getpid = 172, SYS_getppid = 173,
+  SYS_getuid = 174, SYS_geteuid = 175, SYS_getgid = 176, SYS_getegid = 177, SYS_gettid = 178,
+  SYS_socket = 198, SYS_bind = 200, SYS_listen = 201, SYS_connect = 203, SYS_sendto = 206,
+  SYS_getsockopt = 209, SYS_munmap = 215, SYS_mremap = 216, SYS_mmap = 222, SYS_mprotect = 226,
+  SYS_madvise = 233, SYS_accept4 = 242, SYS_process_vm_readv = 270, SYS_renameat2 = 276,
+  SYS_memfd_create = 279, SYS_close_range = 436
+};
+
+INLINE i64 sys6(i64 n, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
+  register i64 x8 __asm__("x8") = n, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+  register i64 x3 __asm__("x3") = d, x4 __asm__("x4") = e, x5 __asm__("x5") = f;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+  return x0;
+}
+INLINE i64 sys_5(i64 n, i64 a, i64 b, i64 c, i64 d, i64 e) {
+  register i64 x8 __asm__("x8") = n, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+  register i64 x3 __asm__("x3") = d, x4 __asm__("x4") = e;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
+  return x0;
+}
+INLINE i64 sys_4(i64 n, i64 a, i64 b, i64 c, i64 d) {
+  register i64 x8 __asm__("x8") = n, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+  register i64 x3 __asm__("x3") = d;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+  return x0;
+}
+INLINE i64 sys_3(i64 n, i64 a, i64 b, i64 c) {
+  register i64 x8 __asm__("x8") = n, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+  return x0;
+}
+INLINE i64 sys_2(i64 n, const void *a, i64 b) {
+  register i64 x8 __asm__("x8") = n, x0 __asm__("x0") = (i64)a, x1 __asm__("x1") = b;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1) : "memory");
+  return x0;
+}
+INLINE i64 sys_1(i64 n, i64 a) {
+  register i64 x8 __asm__("x8") = n, x0 __asm__("x0") = a;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8) : "memory");
+  return x0;
+}
+INLINE i32 sys0(i64 n) { /* of numbers that fit: ids */
+  register i64 x8 __asm__("x8") = n, x0 __asm__("x0");
+  __asm__ volatile("svc 0" : "=r"(x0) : "r"(x8) : "memory");
+  return (i32)x0;
+}
+
+/* In assembly, as compilers make calls of memcpy and memset of loops. */
+static __attribute__((noinline, unused)) void copy(void *to, const void *from, u64 n) {
+  u64 word;
+  __asm__ volatile("b 2f\n"
+                   "1: ldr %3, [%1], 8\n\tstr %3, [%0], 8\n"
+                   "2: subs %2, %2, 8\n\tb.hs 1b\n\tadds %2, %2, 8\n\tb.eq 4f\n"
+                   "3: ldrb %w3, [%1], 1\n\tstrb %w3, [%0], 1\n\tsubs %2, %2, 1\n\tb.ne 3b\n"
+                   "4:"
+                   : "+r"(to), "+r"(from), "+r"(n), "=&r"(word) : : "cc", "memory");
+}
+static __attribute__((noinline, unused)) void clear(void *to, u64 n) {
+  __asm__ volatile("b 2f\n"
+                   "1: str xzr, [%0], 8\n"
+                   "2: subs %1, %1, 8\n\tb.hs 1b\n\tadds %1, %1, 8\n\tb.eq 4f\n"
+                   "3: strb wzr, [%0], 1\n\tsubs %1, %1, 1\n\tb.ne 3b\n"
+                   "4:"
+                   : "+r"(to), "+r"(n) : : "cc", "memory");
+}
+
+/* ---- files ---- */
+
+INLINE i64 create_file(const char *path, i64 mode) {
+  return sys4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+}
+INLINE i64 make_dir(const char *path, i64 mode) { return sys3(SYS_mkdirat, AT_FDCWD, path, mode); }
+INLINE i64 rename_file(const char *from, const char *to) {
+  return sys5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+INLINE i64 link_file(const char *from, const char *to) {
+  return sys5(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+INLINE i64 remove_file(const char *path) { return sys3(SYS_unlinkat, AT_FDCWD, path, 0); }
+INLINE i64 read_link(const char *path, char *to, u64 room) {
+  return sys4(SYS_readlinkat, AT_FDCWD, path, to, room);
+}
+
+/* ---- signals ---- */
+
+/* The kernel knows itself where handlers return to. */
+enum { SA_RESTORER = 0 };
+#define DEFINE_RESTORER(name, label) enum { name = 0 }
+
+/* ---- pages ---- */
+
+/* Pages have 4, 16 or 64 KiB, as the kernel was built. Sections are for the largest; files
+ * have the pages that there are. */
+enum { MAX_PAGE = 0x10000 };
+
+extern u64 getauxval(u64) __attribute__((weak)); /* what the kernel told the process at its start */
+enum { AT_PAGESZ = 6 };
+
+/* page_size asks the C library, or, without one, the kernel, which refuses to advise on
+ * what does not begin with a page. */
+static __attribute__((noinline, unused)) u64 page_size(void) {
+  static u64 size;
+  u64 n = size;
+  if (!n) {
+    if (getauxval) n = getauxval(AT_PAGESZ);
+    if (!n)
+      for (n = 4096; n < MAX_PAGE && sys3(SYS_madvise, n, 0, 0) < 0;) n *= 2;
+    size = n;
+  }
+  return n;
+}
+
+/* An empty piece at the end of a section that rounds its end up to the largest page, and
+ * with its alignment the start: a file can be mapped over it. A piece before it tells where
+ * that rounding began. The label is to be kept. */
+#define ROUND_UP(section, label)                                                 \
+  ".pushsection " section ",\"aw\",@nobits,unique,1\n" label "_used:\n.popsection\n" \
+  ".pushsection " section ",\"aw\",@nobits\n.balign 65536\n" label ":\n.popsection\n"
+
+/* used_room returns how much of such a section is to be in a file. Where something stands
+ * behind our piece, by a linker with a mind of its own, that is all. */
+static __attribute__((noinline, unused)) u64 used_room(const u8 *start, const u8 *stop, const u8 *used) {
+  u64 page = page_size();
+  if ((u64)stop & (MAX_PAGE - 1)) return (u64)(stop - start);
+  return ((u64)(used - start) + page - 1) & -page;
+}
+
+/* ---- the processor ---- */
+
+#define RELOC_NONE "R_AARCH64_NONE"
+
+/* ticks returns the counter that all processors share. */
+INLINE u64 ticks(void) {
+  u64 now;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+  return now;
+}
+
+/* draw returns a number that is another each time. The counter may be slow, so that two
+ * threads find it the same, but not on one stack. */
+INLINE u64 draw(void) { return ticks() ^ (u64)__builtin_frame_address(0) >> 4; }
