@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 
 	"github.com/cairnprof/cairn/format/pseudoprobe"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
 // Binary is one module of a Set.
@@ -27,6 +27,9 @@ type Binary struct {
 
 	probeStarts map[uint64]uint64 // addresses of symbols by the GUIDs of their names
 
+	arch   Arch
+	mapped bool // it has mapping symbols
+
 	symbols  []objfile.TableSymbol
 	pointers []objfile.Pointer
 	exports  []uint64
@@ -43,8 +46,8 @@ type text struct {
 const pageSize = 0x1000
 
 // newBinary disassembles a program and adds its instructions to those of s.
-func newBinary(s *Set, p *objfile.Program) *Binary {
-	b := &Binary{Path: p.Path, Name: filepath.Base(p.Path), BuildID: p.BuildID, First: s.end(), symbols: p.Symbols, pointers: p.Pointers, exports: p.Exports}
+func newBinary(s *Set, p *objfile.Program, arch Arch) *Binary {
+	b := &Binary{Path: p.Path, Name: filepath.Base(p.Path), BuildID: p.BuildID, First: s.end(), arch: arch, mapped: p.Machine == machine.AArch64, symbols: p.Symbols, pointers: p.Pointers, exports: p.Exports}
 	for i, seg := range p.Segments {
 		if i == 0 {
 			b.Loaded = seg.Addr &^ (pageSize - 1)
@@ -93,68 +96,55 @@ func (b *Binary) disassemble(s *Set, section objfile.CodeSection, symbols []objf
 	t := text{addr: section.Addr, data: section.Data, first: s.end()}
 	t.starts = newBitset(len(section.Data))
 	size := uint64(len(section.Data))
+	data := false // of mapping symbols: what follows is none of code
 	for i := range symbols {
 		off, end := symbols[i].Addr-section.Addr, size
 		if i+1 < len(symbols) {
 			end = min(size, symbols[i+1].Addr-section.Addr)
 		}
-		restored := false // the frame pointer, by the instruction before
-		var here span
-		for off < end && off < size {
-			inst, err := x86.Decode(section.Data[off:])
-			if err != nil {
-				off++
-				restored = false
-				continue
-			}
-			class := classOf(inst.Class)
-			if restored && class >= Jump {
-				s.jumps = append(s.jumps, s.end())
-			}
-			switch class {
-			case Jump, Conditional:
-				addr := t.addr + off
-				if !here.has(addr) {
-					here = b.span(addr)
-				}
-				if to := inst.Target(addr); !here.has(to) && b.RangeAt(to) != here.of {
-					s.leaving = append(s.leaving, s.end())
-				}
-			case IndirectJump:
-				s.computed = append(s.computed, s.end())
-			}
-			t.starts.set(uint32(off))
-			s.add(uint32(off), class, inst.Len)
-			restored = restoresFrame(inst)
-			off += uint64(inst.Len)
+		if b.mapped && symbols[i].Maps() {
+			data = symbols[i].Name[1] == 'd'
+		}
+		if !data {
+			b.disassembleTo(s, &t, off, end)
 		}
 	}
 	t.starts.count()
 	b.texts = append(b.texts, t)
 }
 
-// restoresFrame reports whether the instruction is pop %rbp or leave.
-func restoresFrame(inst x86.Inst) bool {
-	const popRBP, leave = 0x5d, 0xc9
-	return inst.Map == x86.MapOne && (inst.Opcode == popRBP && inst.Rex&1 == 0 || inst.Opcode == leave)
-}
-
-func classOf(c x86.Class) Class {
-	switch c {
-	case x86.Call:
-		return Call
-	case x86.CallIndirect:
-		return IndirectCall
-	case x86.Return:
-		return Return
-	case x86.Jump:
-		return Jump
-	case x86.JumpIndirect:
-		return IndirectJump
-	case x86.JumpCond, x86.Loop:
-		return Conditional
+// disassembleTo adds what is between two symbols.
+func (b *Binary) disassembleTo(s *Set, t *text, off, end uint64) {
+	restored := false // the frame pointer, by the instruction before
+	var here span
+	for off < end && off < uint64(len(t.data)) {
+		addr := t.addr + off
+		inst, err := b.arch.Decode(t.data[off:], addr)
+		if err != nil {
+			off += b.arch.step()
+			restored = false
+			continue
+		}
+		class := inst.Class.inSet()
+		if restored && class >= Jump {
+			s.jumps = append(s.jumps, s.end())
+		}
+		switch class {
+		case Jump, Conditional:
+			if !here.has(addr) {
+				here = b.span(addr)
+			}
+			if to := inst.Target; !here.has(to) && b.RangeAt(to) != here.of {
+				s.leaving = append(s.leaving, s.end())
+			}
+		case IndirectJump:
+			s.computed = append(s.computed, s.end())
+		}
+		t.starts.set(uint32(off))
+		s.add(uint32(off), class, inst.Len)
+		restored = inst.Restores || restored && class == Other && b.arch.lasting()
+		off += uint64(inst.Len)
 	}
-	return Other
 }
 
 // At returns the instruction that starts at a link-time address, or External.

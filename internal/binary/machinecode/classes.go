@@ -2,7 +2,6 @@ package machinecode
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -92,30 +91,19 @@ func (b *Binary) Names(addr uint64) (names []string) {
 }
 
 // Taken returns the addresses of functions that the code has: relative to
-// instructions, as lea has them, and in programs that are loaded at a fixed address
-// in whatever looks like one.
+// instructions, and in programs that are loaded at a fixed address in whatever looks like
+// one.
 func (b *Binary) Taken() (out []uint64) {
 	if len(b.ranges) == 0 {
 		return nil
 	}
 	lo, hi := b.ranges[0].Lo, b.ranges[len(b.ranges)-1].Hi
-	add := func(addr uint64) {
-		if addr-lo < hi-lo && b.RangeFrom(addr) != nil {
-			out = append(out, addr)
-		}
-	}
 	for i := range b.texts {
-		t := &b.texts[i]
-		for at := 0; at+4 <= len(t.data); at++ {
-			number := binary.LittleEndian.Uint32(t.data[at:])
-			if b.Loaded != 0 {
-				add(uint64(number))
+		b.arch.taken(&b.texts[i], b.Loaded != 0, func(addr uint64) {
+			if addr-lo < hi-lo && b.RangeFrom(addr) != nil {
+				out = append(out, addr)
 			}
-			const lea, relative = 0x8d, 5
-			if at >= 2 && t.data[at-2] == lea && t.data[at-1]&0xc7 == relative {
-				add(t.addr + uint64(at) + 4 + uint64(int64(int32(number))))
-			}
-		}
+		})
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

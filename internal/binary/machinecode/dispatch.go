@@ -32,8 +32,15 @@ type Dispatch struct {
 	This bool
 }
 
-// Dispatches returns the indirect calls and jumps of a range of a binary.
-func (s *Set) Dispatches(b *Binary, r *Range) map[Ref]Dispatch {
+// Dispatches returns the indirect calls and jumps of a range of a binary. Those that are
+// not among them are from anywhere.
+func (s *Set) Dispatches(b *Binary, r *Range) map[Ref]Dispatch { return b.arch.dispatches(s, b, r) }
+
+// OfSwitch reports whether an indirect jump is of a switch statement, as far as the
+// instructions right before it tell.
+func (s *Set) OfSwitch(at Ref) bool { return s.Binary(at).arch.ofSwitch(s, at) }
+
+func (x86Arch) dispatches(s *Set, b *Binary, r *Range) map[Ref]Dispatch {
 	w := newWalk(s, b, r)
 	w.run(nil) // finds the registers that keep the first argument
 	out := map[Ref]Dispatch{}
@@ -41,9 +48,7 @@ func (s *Set) Dispatches(b *Binary, r *Range) map[Ref]Dispatch {
 	return out
 }
 
-// OfSwitch reports whether an indirect jump is of a switch statement, as far as the
-// instructions right before it tell.
-func (s *Set) OfSwitch(at Ref) bool {
+func (x86Arch) ofSwitch(s *Set, at Ref) bool {
 	const enough = 8
 	b := s.Binary(at)
 	r := b.RangeAt(s.Address(at))

@@ -8,6 +8,11 @@
 // millions of samples works with these numbers: to ask for the class of an
 // instruction, the one before it, or whether control can run from one to another
 // is to look into an array.
+//
+// What is a machine's own is behind Arch, with one file and one package for each:
+// x86.go and internal/binary/x86, aarch64.go and internal/binary/aarch64. On x86-64 it is
+// followed where an indirect call has its target from (dispatch.go); on AArch64 it is
+// not, and every one may reach whatever has its address taken.
 package machinecode
 
 // Ref is the number of an instruction in a Set.
@@ -36,10 +41,24 @@ const (
 	Jump // to a fixed address
 	IndirectJump
 	Conditional
+
+	// A Set has these as Other.
+	Stop    // control does not go on by itself
+	System  // a call of the system
+	Nop     // fills space
+	Landing // a place that indirect branches may reach
 )
 
 // IsCall reports whether the instruction is a call of any kind.
 func (c Class) IsCall() bool { return c == Call || c == IndirectCall }
+
+// inSet is what a Set has for a class.
+func (c Class) inSet() Class {
+	if c > Conditional {
+		return Other
+	}
+	return c
+}
 
 // ends reports whether a run of instructions without a taken branch ends here.
 // An indirect jump is not among them, since LLVM has it so and profiles are to

@@ -3,10 +3,10 @@ package machinecode
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
 // Set holds the instructions of the binaries of a run. It is immutable.
@@ -49,7 +49,14 @@ func NewSet(programs ...*objfile.Program) (*Set, error) {
 		if bytes > maxInstructions-len(s.shapes) {
 			return nil, errTooMany
 		}
-		s.binaries = append(s.binaries, newBinary(s, p))
+		if first := programs[0]; p.Machine != first.Machine {
+			return nil, fmt.Errorf("%s is for %v, and %s for %v: no run has both", first.Path, first.Machine, p.Path, p.Machine)
+		}
+		arch, err := For(p.Machine)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Path, err)
+		}
+		s.binaries = append(s.binaries, newBinary(s, p, arch))
 	}
 	s.barriers = newBitset(len(s.shapes))
 	for i, sh := range s.shapes {
@@ -151,8 +158,8 @@ func (s *Set) Target(r Ref) (uint64, bool) {
 	case Call, Jump, Conditional:
 		t := s.Binary(r).textOf(r)
 		off := s.offsets[r-firstRef]
-		inst, err := x86.Decode(t.data[off:])
-		return inst.Target(t.addr + uint64(off)), err == nil
+		inst, err := s.Binary(r).arch.Decode(t.data[off:], t.addr+uint64(off))
+		return inst.Target, err == nil
 	}
 	return 0, false
 }

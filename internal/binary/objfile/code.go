@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"debug/elf"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 // Code holds the instructions of a module. It is immutable.
 type Code struct {
+	machine  machine.Kind
 	sections []codeSection // ascending by addr
 }
 
@@ -18,7 +21,7 @@ type codeSection struct {
 
 // Code returns the contents of the module's executable sections.
 func (f *File) Code() (*Code, error) {
-	c := &Code{}
+	c := &Code{machine: f.Machine()}
 	for _, s := range f.elf.Sections {
 		if s.Flags&elf.SHF_EXECINSTR == 0 || s.Type == elf.SHT_NOBITS || s.Addr == 0 {
 			continue
@@ -32,6 +35,9 @@ func (f *File) Code() (*Code, error) {
 	slices.SortFunc(c.sections, func(a, b codeSection) int { return cmp.Compare(a.addr, b.addr) })
 	return c, nil
 }
+
+// Machine returns what the code is for.
+func (c *Code) Machine() machine.Kind { return c.machine }
 
 // Bytes returns the bytes of [lo, hi), or nil if they are not all in one
 // executable section. They must not be changed.

@@ -22,9 +22,9 @@ const (
 	lneSetDiscrim  = 4
 )
 
-// machine is the state of a running line-number program: the registers that
+// lineMachine is the state of a running line-number program: the registers that
 // matter here. Columns, statement marks and the like are read over.
-type machine struct {
+type lineMachine struct {
 	u     *unit
 	b     *builder
 	addr  uint64
@@ -37,7 +37,7 @@ type machine struct {
 // run appends the rows of u's program to b. Every opcode consumes at least a
 // byte and emits at most a row, so time and memory follow the section's size.
 func (u *unit) run(b *builder, c *bytecur.Cursor) error {
-	m := machine{u: u, b: b}
+	m := lineMachine{u: u, b: b}
 	m.reset()
 	for c.Len() > 0 {
 		op := c.U8()
@@ -54,13 +54,13 @@ func (u *unit) run(b *builder, c *bytecur.Cursor) error {
 	return c.Err()
 }
 
-func (m *machine) reset() {
+func (m *lineMachine) reset() {
 	m.addr, m.file, m.line, m.disc, m.first = 0, 1, 1, 0, len(m.b.table.rows)
 }
 
 // emit appends a row, unless it repeats the last or goes backwards, which a
 // sequence must not.
-func (m *machine) emit() {
+func (m *lineMachine) emit() {
 	t := &m.b.table
 	disc := m.disc
 	m.disc = 0
@@ -81,7 +81,7 @@ func (m *machine) emit() {
 }
 
 // standard executes the opcodes below the special ones.
-func (m *machine) standard(c *bytecur.Cursor, op uint8) {
+func (m *lineMachine) standard(c *bytecur.Cursor, op uint8) {
 	switch op {
 	case lnsExtended:
 		m.extended(c)
@@ -107,7 +107,7 @@ func (m *machine) standard(c *bytecur.Cursor, op uint8) {
 }
 
 // extended executes an opcode that carries its length.
-func (m *machine) extended(c *bytecur.Cursor) {
+func (m *lineMachine) extended(c *bytecur.Cursor) {
 	arg := c.Sub(c.Uvarint())
 	switch arg.U8() {
 	case lneEndSequence:

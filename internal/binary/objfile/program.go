@@ -9,12 +9,14 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 // Program is what of a module tells which instruction is at an address and whose
 // it is: plain data for packages that do not read files.
 type Program struct {
 	Path     string
+	Machine  machine.Kind
 	BuildID  string // in lower-case hexadecimal, "" if there is none
 	Segments []Segment
 	Code     []CodeSection // ascending by address
@@ -50,6 +52,12 @@ type TableSymbol struct {
 	Section int // index
 }
 
+// Maps reports whether the symbol is one that says what the bytes behind it are, code ($x)
+// or data ($d), as assemblers for AArch64 write them.
+func (s *TableSymbol) Maps() bool {
+	return !s.Func && len(s.Name) > 1 && (s.Name[:2] == "$x" || s.Name[:2] == "$d") && (len(s.Name) == 2 || s.Name[2] == '.')
+}
+
 // ScopeRange is a range of addresses of a function as debug information has it.
 type ScopeRange struct {
 	Name   string // linkage name, or else the name in the source
@@ -58,12 +66,12 @@ type ScopeRange struct {
 
 // Program reads all there is of the kind, of a stripped module from its separate debug
 // file. A module without symbols or debug information has none; what is damaged is an error, and so is code that is not for
-// x86-64.
+// x86-64 or AArch64.
 func (f *File) Program() (*Program, error) {
-	if f.elf.Machine != elf.EM_X86_64 {
-		return nil, fmt.Errorf("%s: its code is for %v, not for x86-64", f.path, f.elf.Machine)
+	if err := f.Machine().Only("its instructions are read", machine.X86_64, machine.AArch64); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
-	p := &Program{Path: f.path}
+	p := &Program{Path: f.path, Machine: f.Machine()}
 	id, err := f.BuildID()
 	if err != nil && !errors.Is(err, ErrNoBuildID) {
 		return nil, err

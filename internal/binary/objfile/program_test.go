@@ -63,12 +63,12 @@ func TestProgramOfAnotherMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	elf = bytes.Clone(elf)
-	elf[18] = 183 // e_machine: AArch64
+	elf[18], elf[19] = 243, 0 // e_machine: RISC-V
 	path := filepath.Join(t.TempDir(), "arm")
 	if err := os.WriteFile(path, elf, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(t, path).Program(); err == nil || !strings.Contains(err.Error(), "EM_AARCH64, not for x86-64") {
+	if _, err := open(t, path).Program(); err == nil || !strings.Contains(err.Error(), "its code is for RISC-V; its instructions are read for x86-64 and AArch64 only") {
 		t.Errorf("%v", err)
 	}
 }

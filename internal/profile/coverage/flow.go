@@ -2,7 +2,7 @@ package coverage
 
 import (
 	"github.com/cairnprof/cairn/internal/binary/domtree"
-	"github.com/cairnprof/cairn/internal/binary/x86"
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -35,6 +35,18 @@ type inst struct {
 	target uint64 // of a direct call
 }
 
+// effect is what of an instruction an optimiser must keep.
+type effect = machinecode.Effect
+
+// The effects. Where the result of weak instructions is known already, or of no use,
+// there is no trace of them.
+const (
+	none   = machinecode.Nothing
+	weak   = machinecode.Computes
+	stores = machinecode.Stores
+	calls  = machinecode.Calls
+)
+
 // nowhere is what must run after code that never ends, or in several ways.
 const nowhere = -1
 
@@ -42,16 +54,22 @@ const nowhere = -1
 type decoder struct {
 	m    *prof.Map
 	code Code
+	arch machinecode.Arch
+	read *machinecode.Reader
 
 	insts  []inst
 	blocks []int // parallel to insts
-	raw    []x86.Inst
+	raw    []machinecode.Inst
 }
 
 // newFlow returns the flow graph of f, nil if its code is not there or not to be
 // read.
 func newFlow(m *prof.Map, f *prof.Func, code Code) *flow {
-	d := decoder{m: m, code: code}
+	arch, err := machinecode.For(code.Machine())
+	if err != nil {
+		return nil
+	}
+	d := decoder{m: m, code: code, arch: arch, read: machinecode.NewReader(arch)}
 	for b := range Blocks(f) {
 		if !d.block(b) {
 			return nil
@@ -74,18 +92,18 @@ func (d *decoder) block(b Block) bool {
 		return false
 	}
 	for off := uint64(0); off < uint64(len(data)); {
-		in, err := x86.Decode(data[off:])
+		addr := b.Lo + off
+		in, err := d.read.Decode(data[off:], addr)
 		if err != nil {
 			return false
 		}
-		addr := b.Lo + off
-		one := inst{addr: addr, kind: effectOf(in), jump: in.Class == x86.Jump}
-		if in.RIP && in.Memory(addr)-d.m.RawAddr < d.m.RawSize {
+		one := inst{addr: addr, kind: d.arch.Effect(data[off:]), jump: in.Class == machinecode.Jump}
+		if in.Refers && in.Memory-d.m.RawAddr < d.m.RawSize {
 			one.kind = none // a probe
 		}
-		if in.Class == x86.Call {
-			one.target = in.Target(addr)
-			if d.stub(addr + uint64(in.Len)) {
+		if in.Class == machinecode.Call {
+			one.target = in.Target
+			if d.stub(addr, addr+uint64(in.Len)) {
 				one.kind = none
 			}
 		}
@@ -96,26 +114,31 @@ func (d *decoder) block(b Block) bool {
 	return true
 }
 
-// stub reports whether a call that returns to addr is what a probe does at the first
-// call of a function: it jumps back behind the conditional jump that led to it.
-func (d *decoder) stub(addr uint64) bool {
-	data := d.code.Bytes(addr, addr+5)
-	if data == nil {
-		data = d.code.Bytes(addr, addr+2)
-	}
-	back, err := x86.Decode(data)
-	if err != nil || back.Class != x86.Jump {
+// stub reports whether a call is what a probe does at the first call of a function: what
+// is behind it jumps back behind the conditional jump that led to it.
+func (d *decoder) stub(call, behind uint64) bool {
+	back, ok := d.one(behind)
+	if !ok || back.Class != machinecode.Jump {
 		return false
 	}
-	to := back.Target(addr)
-	const call = 5
-	for _, n := range []uint64{6, 2} {
-		from := d.code.Bytes(to-n, to)
-		if jcc, err := x86.Decode(from); err == nil && jcc.Class == x86.JumpCond && uint64(jcc.Len) == n && jcc.Target(to-n) == addr-call {
+	const conditional = 6 // bytes, at most
+	for n := uint64(conditional); n > 0; n-- {
+		if jcc, ok := d.one(back.Target - n); ok && jcc.Class == machinecode.Conditional && uint64(jcc.Len) == n && jcc.Target == call {
 			return true
 		}
 	}
 	return false
+}
+
+// one decodes the instruction at an address.
+func (d *decoder) one(addr uint64) (machinecode.Inst, bool) {
+	for n := uint64(machinecode.MaxLen); n > 0; n-- {
+		if data := d.code.Bytes(addr, addr+n); data != nil {
+			in, err := d.arch.Decode(data, addr)
+			return in, err == nil
+		}
+	}
+	return machinecode.Inst{}, false
 }
 
 // cut makes pieces of the instructions.
@@ -133,12 +156,12 @@ func (d *decoder) cut() *flow {
 			leader[next] = true
 		}
 		switch d.raw[i].Class {
-		case x86.Jump, x86.JumpCond, x86.Loop:
-			if to, ok := at[d.raw[i].Target(d.insts[i].addr)]; ok {
+		case machinecode.Jump, machinecode.Conditional:
+			if to, ok := at[d.raw[i].Target]; ok {
 				leader[to] = true
 			}
 			leader[next] = true
-		case x86.Return, x86.JumpIndirect, x86.Trap:
+		case machinecode.Return, machinecode.IndirectJump, machinecode.Stop:
 			leader[next] = true
 		}
 	}
@@ -197,21 +220,21 @@ func (d *decoder) end(i int) uint64 { return d.insts[i].addr + uint64(d.raw[i].L
 
 // leave notes where control goes from the last instruction of p.
 func (d *decoder) leave(p *piece, last int, at map[uint64]int, of []int) {
-	in, addr := d.raw[last], d.insts[last].addr
+	in := d.raw[last]
 	switch in.Class {
-	case x86.Jump, x86.JumpCond, x86.Loop:
-		if to, ok := at[in.Target(addr)]; ok {
+	case machinecode.Jump, machinecode.Conditional:
+		if to, ok := at[in.Target]; ok {
 			p.succs = append(p.succs, of[to])
-		} else if in.Class == x86.Jump {
+		} else if in.Class == machinecode.Jump {
 			p.exit = true
 		}
-	case x86.Return:
+	case machinecode.Return:
 		p.exit = true
 	}
 	if next, ok := at[d.end(last)]; ok && !in.Ends() {
 		p.succs = append(p.succs, of[next])
 	}
-	if in.Class == x86.JumpIndirect {
+	if in.Class == machinecode.IndirectJump {
 		p.succs = append(p.succs, computed) // until all are known
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -24,6 +25,8 @@ const (
 
 // Code is the machine code of a module, and what its debug information says of it.
 type Code interface {
+	// Machine is what the code is for.
+	Machine() machine.Kind
 	// Bytes returns the code of [lo, hi), nil if it is not known.
 	Bytes(lo, hi uint64) []byte
 	// Frames returns the function that has the instruction at addr and what was

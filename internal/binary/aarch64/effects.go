@@ -1,0 +1,127 @@
+package aarch64
+
+// Rd is the register that most instructions write, or that a store has its value from.
+func (i Inst) Rd() uint8 { return uint8(i & 31) }
+
+// Rn is the first register that most instructions read, and the base of memory operands.
+func (i Inst) Rn() uint8 { return uint8(i >> 5 & 31) }
+
+// Address returns the address that adr makes, and the page that adrp does, for an
+// instruction at addr.
+func (i Inst) Address(addr uint64) (made uint64, page, ok bool) {
+	distance := i.signed(5, 19)<<2 | int64(i>>29&3)
+	switch {
+	case i.is(0x9f000000, 0x10000000):
+		return addr + uint64(distance), false, true
+	case i.is(0x9f000000, 0x90000000):
+		return addr&^0xfff + uint64(distance)<<12, true, true
+	}
+	return 0, false, false
+}
+
+// Literal returns where the instruction at addr loads a register from, if it is a load
+// of 4 or 8 bytes relative to itself.
+func (i Inst) Literal(addr uint64) (at uint64, size int, ok bool) {
+	if !i.is(0xbf000000, 0x18000000) {
+		return 0, 0, false
+	}
+	return addr + uint64(i.signed(5, 19)*Size), 4 << (i >> 30 & 1), true
+}
+
+// Sum returns what the instruction adds to register Rn to write it to Rd, both of 64
+// bits.
+func (i Inst) Sum() (uint64, bool) {
+	if !i.is(0xff800000, 0x91000000) {
+		return 0, false
+	}
+	return uint64(i>>10&0xfff) << (12 * (i >> 22 & 1)), true
+}
+
+// Adds reports whether the instruction adds two registers of 64 bits, as code does that
+// finds the case of a switch statement.
+func (i Inst) Adds() bool { return i.is(0xff200000, 0x8b000000) || i.is(0xffe00000, 0x8b200000) }
+
+// Offset returns how far behind register Rn a load or store is that has a positive
+// constant for it.
+func (i Inst) Offset() (uint64, bool) {
+	if !i.is(0x3b000000, 0x39000000) {
+		return 0, false
+	}
+	scale := i >> 30
+	if i.is(0x04800000, 0x04800000) && scale == 0 {
+		scale = 4 // 16 bytes
+	}
+	return uint64(i>>10&0xfff) << scale, true
+}
+
+// access reports whether the instruction has an operand in memory.
+func (i Inst) access() bool { return i.is(0x0a000000, 0x08000000) }
+
+// OnStack reports whether an operand in memory is relative to the stack pointer.
+func (i Inst) OnStack() bool { return i.access() && !i.is(0x3b000000, 0x18000000) && i.Rn() == SP }
+
+// Stores reports whether the instruction writes to memory.
+func (i Inst) Stores() bool {
+	switch {
+	case i.is(0xfe000000, 0xe4000000): // of scalable vectors
+		return true
+	case i.is(0xffffffe0, 0xd50b7420): // dc zva
+		return true
+	case !i.access():
+		return false
+	case i.is(0x3e000000, 0x08000000):
+		return i.exclusive()
+	case i.is(0xbe000000, 0x0c000000), i.is(0x3a000000, 0x28000000): // vectors of structures; pairs
+		return i>>22&1 == 0
+	case i.is(0xff200000, 0xd9200000): // tags; ldg and ldgm read
+		return i>>22&1 == 0 || i>>10&3 != 0
+	case i.is(0x3f000000, 0x19000000): // stlur, stilp; cpy, set
+		swaps := i.is(0x00200400, 0x00200000) // ldclrp, rcwcas and the like
+		return swaps || i>>10&3 == 1 || i>>22&3 == 0
+	case i.is(0x3f000000, 0x1d000000): // stlur of vectors; set with tags
+		return i>>10&3 == 1 || i>>22&1 == 0
+	case i.is(0x3a000000, 0x38000000):
+		return i.single()
+	}
+	return false
+}
+
+// exclusive is Stores for exclusive, ordered, and comparing accesses.
+func (i Inst) exclusive() bool {
+	swaps := i.is(0x00a00000, 0x00a00000) || i.is(0x80a00000, 0x00200000) || i.is(0x01a00000, 0x01800000) // cas, casp, cast
+	return swaps || i>>22&1 == 0
+}
+
+// single is Stores for accesses of one register.
+func (i Inst) single() bool {
+	kind, vector := i>>22&3, i>>26&1 == 1
+	if i.is(0x01200000, 0x00200000) {
+		switch i >> 10 & 3 {
+		case 0: // ldadd, swp and the like, but ldapr; ld64b reads
+			return vector || !i.is(0x0020fc00, 0x0020c000) && !i.is(0xfffffc00, 0xf83fd000)
+		case 1, 3: // ldraa
+			return false
+		}
+	}
+	if vector {
+		return kind&1 == 0
+	}
+	return kind == 0
+}
+
+// RestoresFrame reports whether the instruction loads the frame pointer and the link
+// register as a pair, as functions do when they give up their frame.
+func (i Inst) RestoresFrame() bool { return i.is(0xfe407fff&^(31<<5), 0xa8400000|LR<<10|FP) }
+
+// MakesFrame reports whether the instruction sets the frame pointer to the stack
+// pointer, or above it.
+func (i Inst) MakesFrame() bool { return i.is(0xff8003ff, 0x91000000|SP<<5|FP) }
+
+// LoadsTwo reports whether the instruction may write more registers than Rd: it loads
+// Second as well, or moves Rn on.
+func (i Inst) LoadsTwo() bool {
+	return i.is(0x3a000000, 0x28000000) || i.is(0x3f000000, 0x08000000) || i.is(0x3b000000, 0x38000000)
+}
+
+// Second is the second register of a pair.
+func (i Inst) Second() uint8 { return uint8(i >> 10 & 31) }

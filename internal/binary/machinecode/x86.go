@@ -1,0 +1,152 @@
+package machinecode
+
+import (
+	"encoding/binary"
+
+	"github.com/cairnprof/cairn/internal/binary/x86"
+)
+
+// x86Arch is x86-64.
+type x86Arch struct{}
+
+func (x86Arch) step() uint64  { return 1 }
+func (x86Arch) lasting() bool { return false }
+
+func (x86Arch) Decode(code []byte, addr uint64) (Inst, error) {
+	in, err := x86.Decode(code)
+	if err != nil {
+		return Inst{}, err
+	}
+	out := Inst{Len: in.Len, Class: x86Class(in.Class), Restores: x86Restores(in)}
+	if in.Relative() {
+		out.Target = in.Target(addr)
+	}
+	if in.RIP {
+		out.Refers, out.Memory = true, in.Memory(addr)
+	}
+	return out, nil
+}
+
+// x86Restores reports whether the instruction is pop %rbp or leave.
+func x86Restores(in x86.Inst) bool {
+	const popRBP, leave = 0x5d, 0xc9
+	return in.Map == x86.MapOne && (in.Opcode == popRBP && in.Rex&1 == 0 || in.Opcode == leave)
+}
+
+func x86Class(c x86.Class) Class {
+	switch c {
+	case x86.Call:
+		return Call
+	case x86.CallIndirect:
+		return IndirectCall
+	case x86.Return:
+		return Return
+	case x86.Jump:
+		return Jump
+	case x86.JumpIndirect:
+		return IndirectJump
+	case x86.JumpCond, x86.Loop:
+		return Conditional
+	case x86.Trap:
+		return Stop
+	case x86.Syscall:
+		return System
+	case x86.Nop:
+		return Nop
+	case x86.EndBranch:
+		return Landing
+	}
+	return Other
+}
+
+func (x86Arch) Effect(code []byte) Effect {
+	in, err := x86.Decode(code)
+	switch {
+	case err != nil:
+		return Nothing
+	case in.Class == x86.Call, in.Class == x86.CallIndirect, in.Class == x86.Syscall, in.Class == x86.Trap:
+		return Calls
+	case in.Class == x86.Nop, in.Class == x86.EndBranch:
+		return Nothing
+	case in.HasModRM && in.Mod() != 3 && !onStack(in) && stores(in):
+		return Stores
+	}
+	return Computes
+}
+
+// onStack reports whether a memory operand is relative to the stack pointer: there
+// are copies of registers, which come and go.
+func onStack(in x86.Inst) bool {
+	return in.ModRM&7 == regSP && in.SIB&7 == regSP && in.Rex&1 == 0
+}
+
+// stores reports whether an instruction with a memory operand writes to it, as far
+// as usual code goes.
+func stores(in x86.Inst) bool {
+	switch in.Map {
+	case x86.MapOne:
+		return storesOne(in)
+	case x86.Map0F:
+		switch op := in.Opcode; op {
+		case 0x11, 0x13, 0x17, 0x29, 0x2b, 0x7f, 0xd6, 0xe7, 0xc0, 0xc1, 0xc3, 0xb0, 0xb1, 0xab, 0xb3, 0xbb:
+			return true
+		case 0x7e:
+			return in.Prefix&x86.PrefixRep == 0 // else a load
+		default:
+			return op >= 0x90 && op <= 0x9f // setcc
+		}
+	}
+	return false
+}
+
+func storesOne(in x86.Inst) bool {
+	const reg = 7
+	switch op := in.Opcode; op {
+	case 0x80, 0x81, 0x83:
+		return in.Reg()&reg != 7 // cmp
+	case 0x86, 0x87, 0x88, 0x89, 0x8f, 0xc6, 0xc7, 0xc0, 0xc1, 0xd0, 0xd1, 0xd2, 0xd3:
+		return true
+	case 0xf6, 0xf7:
+		return in.Reg()&reg == 2 || in.Reg()&reg == 3 // not, neg
+	case 0xfe, 0xff:
+		return in.Reg()&reg < 2 // inc, dec
+	case 0xd9, 0xdb, 0xdd, 0xdf:
+		return in.Reg()&reg >= 2 && in.Reg()&reg != 5 // what the x87 stores
+	default:
+		return op < 0x38 && op&7 < 2
+	}
+}
+
+// constant: a lea relative to itself, or an immediate of 32 or 64 bits, which in a
+// program that is loaded at a fixed address may be one.
+func (x86Arch) constant(s *Set, r Ref) (uint64, bool) {
+	t := s.Binary(r).textOf(r)
+	off := s.offsets[r-firstRef]
+	in, err := x86.Decode(t.data[off:])
+	if err != nil {
+		return 0, false
+	}
+	imm := t.data[off+uint32(in.ImmOff):]
+	switch {
+	case in.Map == x86.MapOne && in.Opcode == 0x8d && in.RIP:
+		return in.Memory(t.addr + uint64(off)), true
+	case in.ImmSize == 4 && len(imm) >= 4:
+		return uint64(int64(int32(binary.LittleEndian.Uint32(imm)))), true
+	case in.ImmSize == 8 && len(imm) >= 8:
+		return binary.LittleEndian.Uint64(imm), true
+	}
+	return 0, false
+}
+
+func (x86Arch) taken(t *text, fixed bool, add func(addr uint64)) {
+	for at := 0; at+4 <= len(t.data); at++ {
+		number := binary.LittleEndian.Uint32(t.data[at:])
+		if fixed {
+			add(uint64(number))
+		}
+		const lea, relative = 0x8d, 5
+		if at >= 2 && t.data[at-2] == lea && t.data[at-1]&0xc7 == relative {
+			add(t.addr + uint64(at) + 4 + uint64(int64(int32(number))))
+		}
+	}
+}
