@@ -7,6 +7,7 @@ package ehframe
 import (
 	"bytes"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
@@ -36,13 +37,14 @@ type cie struct {
 	start          state  // the same, for Rows
 }
 
-// Read reads the contents of .eh_frame, which is at addr. What it has read up to
-// an error is whole.
-func Read(section []byte, addr uint64) ([]Frame, error) {
+// Read reads the contents of .eh_frame of a program for a machine, which is at addr. What
+// it has read up to an error is whole.
+func Read(section []byte, addr uint64, of machine.Kind) ([]Frame, error) {
 	var frames []Frame
+	known := registersOf(of)
 	shared := map[uint64]*cie{}
 	err := entries(section, addr, func(at uint64, c *bytecur.Cursor) {
-		shared[at] = readCIE(c)
+		shared[at] = readCIE(c, known)
 	}, func(at, of uint64, c *bytecur.Cursor) {
 		if common := shared[of]; common != nil {
 			if f, ok := readFDE(c, common); ok {
@@ -85,12 +87,12 @@ func entries(section []byte, addr uint64, shared func(at uint64, c *bytecur.Curs
 }
 
 // readCIE returns nil for what it does not know.
-func readCIE(c *bytecur.Cursor) *cie {
+func readCIE(c *bytecur.Cursor, of registers) *cie {
 	out, ok := readHead(c)
 	if !ok {
 		return nil
 	}
-	out.rules = rules{offset: -1}
+	out.rules = rules{of: of, offset: -1}
 	out.rules.run(c)
 	return &out
 }
@@ -120,7 +122,7 @@ func readHead(c *bytecur.Cursor) (out cie, ok bool) {
 			pointer(data, data.U8())
 		case 'S':
 			out.signal = true
-		case 'B':
+		case 'B': // return addresses are signed with the other key
 		default:
 			return out, false
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 // source has a function that throws, one that catches, parts that are cold, and
@@ -70,7 +72,7 @@ func TestFrames(t *testing.T) {
 	libs, _ := filepath.Glob("/usr/lib/*/libstdc++.so.6")
 	for _, path := range append(libs, build(t, "g++"), build(t, "clang++-22", "-fuse-ld=lld", "-no-pie")) {
 		data, addr := section(t, path, ".eh_frame")
-		frames, err := Read(data, addr)
+		frames, err := Read(data, addr, machine.X86_64)
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -101,7 +103,7 @@ func TestCalled(t *testing.T) {
 	t.Parallel()
 	path := build(t, "g++")
 	data, addr := section(t, path, ".eh_frame")
-	frames, err := Read(data, addr)
+	frames, err := Read(data, addr, machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +169,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(frames, at)
 	f.Add(tables, at)
 	f.Fuzz(func(t *testing.T, data []byte, addr uint64) {
-		found, _ := Read(data, addr)
+		found, _ := Read(data, addr, machine.X86_64)
 		for _, frame := range found {
 			if frame.Lo >= frame.Hi {
 				t.Fatalf("%+v", frame)

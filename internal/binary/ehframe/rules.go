@@ -1,16 +1,36 @@
 package ehframe
 
-import "github.com/cairnprof/cairn/internal/bytecur"
-
-// Numbers of registers in frame descriptions.
-const (
-	stackPointer = 7
-	returnColumn = 16
+import (
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/bytecur"
 )
+
+// registers are the numbers that frame descriptions of a machine have, and where the
+// return address is behind a call.
+type registers struct {
+	stack, frame, ret uint64
+	called            int64  // the canonical frame address, behind the stack pointer
+	initial           Return // where the return address is
+	signs             bool   // the return address may be signed
+}
+
+// registersOf returns those of a machine; of those that are not known they are those of
+// no register.
+func registersOf(k machine.Kind) registers {
+	switch k {
+	case machine.X86_64:
+		return registers{stack: 7, frame: 6, ret: 16, called: 8}
+	case machine.AArch64:
+		return registers{stack: 31, frame: 29, ret: 30, initial: ReturnRegister, signs: true}
+	}
+	const none = 1 << 32
+	return registers{stack: none, frame: none, ret: none, called: -1}
+}
 
 // rules is as much of a row of a frame's table as tells whether its code may be
 // come to by a call.
 type rules struct {
+	of               registers
 	register, offset int64 // of the canonical frame address; offset -1: not known
 	saved            bool  // a register is elsewhere than in itself
 	unreturning      bool  // there is no return address
@@ -18,7 +38,7 @@ type rules struct {
 
 // called says whether the row is that behind a call instruction.
 func (r *rules) called() bool {
-	return r.register == stackPointer && r.offset == 8 && !r.saved && !r.unreturning
+	return uint64(r.register) == r.of.stack && r.offset == r.of.called && !r.saved && !r.unreturning
 }
 
 // run executes instructions up to the first that is for a later address.
@@ -53,13 +73,18 @@ func (r *rules) step(op byte, c *bytecur.Cursor) bool {
 	case 0x06, 0x08, 0x2e: // restored, the same; size of arguments
 		c.Uvarint()
 	case 0x07: // undefined
-		r.unreturning = r.unreturning || c.Uvarint() == returnColumn
+		r.unreturning = r.unreturning || c.Uvarint() == r.of.ret
 	case 0x0c:
 		r.register, r.offset = int64(c.Uvarint()), int64(c.Uvarint())
 	case 0x0d:
 		r.register = int64(c.Uvarint())
 	case 0x0e:
 		r.offset = int64(c.Uvarint())
+	case opSigned:
+		if !r.of.signs {
+			r.offset = -1
+		}
+		return r.of.signs
 	default: // expressions, and what compilers do not write for functions
 		r.offset = -1
 		return false
@@ -69,7 +94,7 @@ func (r *rules) step(op byte, c *bytecur.Cursor) bool {
 
 // save notes that a register is in memory, at this factored offset.
 func (r *rules) save(register, offset uint64) {
-	if register != returnColumn || offset != 1 {
+	if register != r.of.ret || offset != 1 || r.of.initial != ReturnPlain {
 		r.saved = true
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
@@ -40,6 +41,8 @@ const (
 	ReturnPlain    Return = iota // in front of the canonical frame address
 	ReturnNone                   // there is no caller
 	ReturnComputed               // by an expression
+	ReturnRegister               // in the link register, on machines that have one
+	ReturnAtCFA                  // in the word that is ReturnOffset behind the canonical frame address, there
 )
 
 // Row says how to go on to the caller from an address, up to the next row's.
@@ -48,17 +51,20 @@ type Row struct {
 	CFA         CFA
 	Frame       FramePointer
 	Return      Return
+	Signed      bool // the return address is, by the processor's pointer authentication
 	Offset      int32
 	FrameOffset int16
+	// ReturnOffset is where a link register is put by.
+	ReturnOffset int16
 }
 
-// Rows reads the contents of .eh_frame, which is at addr, as rows that are ascending by
-// address. What does not tell, or tells in an unusual way, has rows with CFAUnknown. What
+// Rows reads the contents of .eh_frame of a program for a machine, which is at addr, as
+// rows that are ascending by address. What does not tell, or tells in an unusual way, has rows with CFAUnknown. What
 // was read up to an error is whole.
-func Rows(section []byte, addr uint64) ([]Row, error) {
-	t := &table{shared: map[uint64]*cie{}}
+func Rows(section []byte, addr uint64, of machine.Kind) ([]Row, error) {
+	t := &table{of: registersOf(of), shared: map[uint64]*cie{}}
 	err := entries(section, addr, func(at uint64, c *bytecur.Cursor) {
-		t.shared[at] = readStart(c)
+		t.shared[at] = readStart(c, t.of)
 	}, func(_, of uint64, c *bytecur.Cursor) {
 		if common := t.shared[of]; common != nil {
 			t.frame(c, common)
@@ -95,17 +101,18 @@ func compact(rows []Row) []Row {
 }
 
 type table struct {
+	of     registers
 	shared map[uint64]*cie
 	rows   []Row
 }
 
 // readStart is readCIE with the state that its frames start in.
-func readStart(c *bytecur.Cursor) *cie {
+func readStart(c *bytecur.Cursor, of registers) *cie {
 	out, ok := readHead(c)
 	if !ok {
 		return nil
 	}
-	m := unwinder{cie: &out}
+	m := unwinder{of: of, cie: &out, state: state{ret: of.initial}}
 	m.run(c, nil)
 	out.start = m.state
 	return &out
@@ -120,7 +127,7 @@ func (t *table) frame(c *bytecur.Cursor, common *cie) {
 	if lo == 0 || hi <= lo || c.Err() != nil {
 		return
 	}
-	m := unwinder{cie: common, state: common.start, pc: lo}
+	m := unwinder{of: t.of, cie: common, state: common.start, pc: lo}
 	m.run(c, func() {
 		if m.pc < hi {
 			t.rows = append(t.rows, m.row())
@@ -138,12 +145,13 @@ type state struct {
 	frame    FramePointer
 	frameAt  int64
 	ret      Return
+	retAt    int64
+	signed   bool
 }
-
-const framePointer = 6
 
 // unwinder executes the instructions of frames.
 type unwinder struct {
+	of  registers
 	cie *cie
 	state
 	stack []state
@@ -152,17 +160,20 @@ type unwinder struct {
 }
 
 func (m *unwinder) row() Row {
-	r := Row{PC: m.pc, CFA: m.cfa, Frame: m.frame, Return: m.ret, Offset: int32(m.offset), FrameOffset: int16(m.frameAt)}
+	r := Row{
+		PC: m.pc, CFA: m.cfa, Frame: m.frame, Return: m.ret, Signed: m.signed,
+		Offset: int32(m.offset), FrameOffset: int16(m.frameAt), ReturnOffset: int16(m.retAt),
+	}
 	switch {
 	case !m.plain:
-	case m.register == stackPointer:
+	case m.register == m.of.stack:
 		r.CFA = CFAStack
-	case m.register == framePointer:
+	case m.register == m.of.frame:
 		r.CFA = CFAFrame
 	default:
 		r.CFA = CFAUnknown
 	}
-	if int64(r.Offset) != m.offset || int64(r.FrameOffset) != m.frameAt || r.CFA == CFAUnknown {
+	if int64(r.Offset) != m.offset || int64(r.FrameOffset) != m.frameAt || int64(r.ReturnOffset) != m.retAt || r.CFA == CFAUnknown {
 		return Row{PC: m.pc}
 	}
 	return r
@@ -204,11 +215,15 @@ func (m *unwinder) advance(by uint64) {
 
 func (m *unwinder) saved(register uint64, offset int64) {
 	switch register {
-	case framePointer:
+	case m.of.frame:
 		m.frame, m.frameAt = FrameAtCFA, offset
-	case returnColumn:
-		m.ret = ReturnPlain
-		if offset != -8 {
+	case m.of.ret:
+		switch {
+		case m.of.initial == ReturnRegister:
+			m.ret, m.retAt = ReturnAtCFA, offset
+		case offset == -8:
+			m.ret = ReturnPlain
+		default:
 			m.ret = ReturnComputed
 		}
 	}
@@ -216,10 +231,10 @@ func (m *unwinder) saved(register uint64, offset int64) {
 
 func (m *unwinder) restore(register uint64) {
 	switch register {
-	case framePointer:
+	case m.of.frame:
 		m.frame, m.frameAt = m.cie.start.frame, m.cie.start.frameAt
-	case returnColumn:
-		m.ret = m.cie.start.ret
+	case m.of.ret:
+		m.ret, m.retAt = m.cie.start.ret, m.cie.start.retAt
 	}
 }
 
@@ -250,13 +265,11 @@ func (m *unwinder) step(op byte, c *bytecur.Cursor) bool {
 	case 0x06:
 		m.restore(c.Uvarint())
 	case 0x07: // undefined
-		if c.Uvarint() == returnColumn {
-			m.ret = ReturnNone
+		if c.Uvarint() == m.of.ret {
+			m.ret, m.retAt = ReturnNone, 0
 		}
 	case 0x08: // same
-		if c.Uvarint() == framePointer {
-			m.frame, m.frameAt = FrameSame, 0
-		}
+		m.same(c.Uvarint())
 	case 0x09: // in another register
 		m.elsewhere(c.Uvarint())
 		c.Uvarint()
@@ -284,12 +297,28 @@ func (m *unwinder) step(op byte, c *bytecur.Cursor) bool {
 		m.define(r, c.Sleb()*m.cie.data)
 	case 0x13:
 		m.define(m.register, c.Sleb()*m.cie.data)
+	case opSigned:
+		m.signed = !m.signed
+		return m.of.signs
 	case 0x2e:
 		c.Uvarint() // size of arguments
 	default:
 		return m.expression(op, c)
 	}
 	return true
+}
+
+// opSigned says, on AArch64, that the return address gets signed, or is no more.
+const opSigned = 0x2d
+
+// same says that a register is as it was.
+func (m *unwinder) same(register uint64) {
+	switch {
+	case register == m.of.frame:
+		m.frame, m.frameAt = FrameSame, 0
+	case register == m.of.ret && m.of.initial == ReturnRegister:
+		m.ret, m.retAt = ReturnRegister, 0
+	}
 }
 
 // expression executes instructions that have one.
@@ -300,7 +329,7 @@ func (m *unwinder) expression(op byte, c *bytecur.Cursor) bool {
 	case 0x10, 0x16: // a register is where it says, or is what it says
 		r := c.Uvarint()
 		code := block(c)
-		if r == framePointer && op == 0x10 && len(code) > 1 && code[0] == 0x70+framePointer {
+		if r == m.of.frame && op == 0x10 && len(code) > 1 && uint64(code[0]) == 0x70+m.of.frame {
 			e := bytecur.New(code[1:], 0)
 			if off := e.Sleb(); e.Len() == 0 && e.Err() == nil {
 				m.frame, m.frameAt = FrameAtFrame, off
@@ -319,8 +348,8 @@ func (m *unwinder) expression(op byte, c *bytecur.Cursor) bool {
 
 // elsewhere says that a register is where rows do not tell.
 func (m *unwinder) elsewhere(register uint64) {
-	if register == returnColumn {
-		m.ret = ReturnComputed
+	if register == m.of.ret {
+		m.ret, m.retAt = ReturnComputed, 0
 	}
 }
 
@@ -339,9 +368,9 @@ func (m *unwinder) cfaExpression(code []byte) {
 	off := e.Sleb()
 	rest := e.Bytes(uint64(e.Len()))
 	switch {
-	case code[0] == 0x70+framePointer && bytes.Equal(rest, []byte{0x06}):
+	case uint64(code[0]) == 0x70+m.of.frame && bytes.Equal(rest, []byte{0x06}):
 		m.cfa, m.offset = CFAAtFrame, off
-	case code[0] == 0x70+stackPointer && off == 8 && len(rest) == 9 && bytes.Equal(rest[:4], []byte{0x80, 0, 0x3f, 0x1a}) && bytes.Equal(rest[5:], pltTail):
+	case uint64(code[0]) == 0x70+m.of.stack && off == 8 && len(rest) == 9 && bytes.Equal(rest[:4], []byte{0x80, 0, 0x3f, 0x1a}) && bytes.Equal(rest[5:], pltTail):
 		m.cfa, m.offset = CFAPLT, int64(rest[4]-0x30)
 	case m.cie.signal:
 		m.cfa = CFASignal

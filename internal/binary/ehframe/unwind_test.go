@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 // interpreted reads what readelf says of frames: for each address the canonical frame
@@ -78,7 +80,7 @@ func TestRows(t *testing.T) {
 	more, _ := filepath.Glob("/usr/lib/*/libstdc++.so.6")
 	for _, path := range append(append(libs, more...), build(t, "g++"), build(t, "g++", "-fno-omit-frame-pointer", "-mavx2", "-O3")) {
 		data, addr := section(t, path, ".eh_frame")
-		rows, err := Rows(data, addr)
+		rows, err := Rows(data, addr, machine.X86_64)
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -117,7 +119,7 @@ func FuzzRows(f *testing.F) {
 	f.Add(frames, at)
 	f.Add([]byte{}, uint64(0))
 	f.Fuzz(func(t *testing.T, data []byte, addr uint64) {
-		rows, _ := Rows(data, addr)
+		rows, _ := Rows(data, addr, machine.X86_64)
 		for i := range rows {
 			if i > 0 && rows[i].PC <= rows[i-1].PC {
 				t.Fatalf("%+v behind %+v", rows[i], rows[i-1])

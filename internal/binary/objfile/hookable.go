@@ -51,6 +51,3 @@ func (f *File) FunctionSymbols() ([]FunctionSymbol, error) {
 
 // Interpreted says whether the file is a program that names a dynamic loader.
 func (f *File) Interpreted() bool { return f.Interpreter() != "" }
-
-// X86_64 says whether the code is that of x86-64.
-func (f *File) X86_64() bool { return f.elf.Machine == elf.EM_X86_64 }

@@ -104,7 +104,7 @@ func (f *File) Program() (*Program, error) {
 		}
 	}
 	if data, addr, _, _, err := f.Section(".eh_frame"); err == nil {
-		p.Unwind, _ = ehframe.Rows(data, addr) // a damaged one tells less
+		p.Unwind, _ = ehframe.Rows(data, addr, p.Machine) // a damaged one tells less
 	}
 	return p, p.readPointers(f)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/perfscript"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/toolchain"
@@ -227,8 +228,8 @@ func recordableAt(path string) (*recordable, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !file.X86_64():
-		return nil, fmt.Errorf("record: %s: not a program for x86-64", path)
+	case file.Machine() != machine.X86_64:
+		return nil, fmt.Errorf("record: %s: not a program for x86-64, but for %v", path, file.Machine())
 	case info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 && os.Geteuid() != 0:
 		return nil, fmt.Errorf("record: %s: a setuid or setgid program cannot be recorded", path)
 	}

@@ -152,7 +152,7 @@ func functionStarts(file *objfile.File) ([]uint64, error) {
 		return nil, err
 	}
 	if ok {
-		frames, _ := ehframe.Read(data, addr) // symbols may do
+		frames, _ := ehframe.Read(data, addr, file.Machine()) // symbols may do
 		for _, f := range frames {
 			out = append(out, f.Lo)
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -34,8 +35,8 @@ type hookable struct {
 // whyNoPreload says why no library can be loaded into a program, or "".
 func whyNoPreload(f *objfile.File, info os.FileInfo) string {
 	switch {
-	case !f.X86_64():
-		return "not a program for x86-64"
+	case f.Machine() != machine.X86_64:
+		return fmt.Sprintf("not a program for x86-64, but for %v", f.Machine())
 	case f.Interpreter() == "":
 		return "it is linked statically and cannot load a library: link it dynamically, or build it with cairn cc --mode spike"
 	case strings.Contains(filepath.Base(f.Interpreter()), "musl"):

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/detour"
 )
@@ -37,8 +38,8 @@ func ReadLibrary(f *objfile.File) (*detour.Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !f.X86_64() {
-		return nil, fmt.Errorf("%s: %w", f.Path(), ErrMachine)
+	if f.Machine() != machine.X86_64 {
+		return nil, fmt.Errorf("%s: %w, but for %v", f.Path(), ErrMachine, f.Machine())
 	}
 	return readModule(f, sections)
 }
@@ -57,7 +58,7 @@ func readModule(f *objfile.File, sections []objfile.Contents) (*detour.Module, e
 		switch {
 		case s.Name == ".eh_frame":
 			// Damage ends what is known: functions behind it have no frame.
-			m.Frames, _ = ehframe.Read(s.Data, s.Addr)
+			m.Frames, _ = ehframe.Read(s.Data, s.Addr, f.Machine())
 		case strings.HasPrefix(s.Name, ".gcc_except_table"):
 			tables = append(tables, s)
 		}
@@ -74,8 +75,8 @@ func readModule(f *objfile.File, sections []objfile.Contents) (*detour.Module, e
 }
 
 func suitable(f *objfile.File, sections []objfile.Contents) error {
-	if !f.X86_64() {
-		return ErrMachine
+	if f.Machine() != machine.X86_64 {
+		return fmt.Errorf("%w, but for %v", ErrMachine, f.Machine())
 	}
 	for _, s := range sections { // most are linked statically: their remedy is another
 		if s.Name == ".gopclntab" || s.Name == ".data.rel.ro.gopclntab" {

@@ -114,10 +114,10 @@ func (a *attacher) prepare() error {
 	if err != nil {
 		return err
 	}
-	if a.rows, err = ehframe.Rows(frames, addr); err != nil {
+	if a.rows, err = ehframe.Rows(frames, addr, f.Machine()); err != nil {
 		return err
 	}
-	if a.fdes, err = ehframe.Read(frames, addr); err != nil {
+	if a.fdes, err = ehframe.Read(frames, addr, f.Machine()); err != nil {
 		return err
 	}
 	entry, err := auxiliary(a.o.PID, atEntry)

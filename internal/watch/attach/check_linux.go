@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
@@ -123,8 +124,8 @@ func whyNotProgram(pid int) string {
 	}
 	defer f.Close()
 	switch {
-	case !f.X86_64():
-		return "it is not a program for x86-64"
+	case f.Machine() != machine.X86_64:
+		return fmt.Sprintf("it is not a program for x86-64, but for %v", f.Machine())
 	case strings.Contains(f.Interpreter(), "/ld-musl"): // which distributions have in files of other names
 		return "its C library is musl, for which there are no hooks"
 	}

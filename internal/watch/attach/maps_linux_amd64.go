@@ -130,7 +130,7 @@ func (ms *modules) readModule(path string, m *mapping) (u unwindModule, ok bool)
 	if !ok {
 		return u, false
 	}
-	rows, _ := ehframe.Rows(data, addr)
+	rows, _ := ehframe.Rows(data, addr, f.Machine())
 	return unwindModule{lo: m.lo, hi: m.hi, rows: rows, bias: b}, true
 }
 
