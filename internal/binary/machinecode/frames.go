@@ -3,7 +3,9 @@ package machinecode
 import (
 	"sort"
 
+	"github.com/cairnprof/cairn/internal/binary/aarch64"
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
@@ -24,8 +26,16 @@ const (
 // Choice: .eh_frame says, for each address, by which register the frame is found. It is the
 // frame pointer exactly where that shows the function's own frame.
 
+// On AArch64 it is rarely the frame pointer, even where functions have frames. There, the
+// function's own frame is shown from where the frame pointer is set behind the row that has
+// the caller's put by, up to the row where that is restored.
+
 // markFrames notes what the unwind table of a program says of its instructions.
 func (s *Set) markFrames(b *Binary, p *objfile.Program) {
+	if p.Machine == machine.AArch64 {
+		s.markRecords(b, p.Unwind)
+		return
+	}
 	rows := p.Unwind
 	for r := b.First; r < b.End; {
 		addr := s.Address(r)
@@ -44,6 +54,68 @@ func (s *Set) markFrames(b *Binary, p *objfile.Program) {
 			}
 		}
 	}
+}
+
+// markRecords is markFrames for AArch64.
+func (s *Set) markRecords(b *Binary, rows []ehframe.Row) {
+	m := records{i: -1, rows: rows}
+	for r := b.First; r < b.End; r++ {
+		addr, t := s.Address(r), b.textOf(r)
+		if !m.in.has(addr) {
+			m.in, m.ever, m.put = b.span(addr), false, false
+		}
+		switch m.frame(addr, aarch64.Decode(t.data[s.offsets[r-firstRef]:])) {
+		case FrameOwn:
+			s.framed.set(uint32(r - firstRef))
+		case FrameCaller:
+			s.frameless.set(uint32(r - firstRef))
+		}
+	}
+}
+
+// records is what is known where instructions are gone through in their order.
+type records struct {
+	rows []ehframe.Row
+	i    int // of the row
+	in   span
+	last aarch64.Inst
+	put  bool // the caller's frame pointer is put by
+	made bool // and the function's own is set
+	ever bool // it was, in this function
+}
+
+// frame returns whose frame the frame pointer shows at the next instruction.
+func (m *records) frame(addr uint64, in aarch64.Inst) Frame {
+	for m.i+1 < len(m.rows) && m.rows[m.i+1].PC <= addr {
+		m.i++
+	}
+	if m.i < 0 {
+		return FrameUnknown
+	}
+	row := &m.rows[m.i]
+	put := row.Frame == ehframe.FrameAtCFA && row.CFA != ehframe.CFAUnknown
+	if put && !m.put {
+		// Behind a return in the middle the frame is there as it was.
+		m.made = m.ever && !(m.last.Stores() && m.last.Rd() == aarch64.FP)
+	}
+	if put && row.CFA == ehframe.CFAFrame { // as clang writes it
+		m.made, m.ever = true, true
+	}
+	m.put, m.last = put, in
+	out := FrameUnknown
+	switch {
+	case put && m.made:
+		out = FrameOwn
+	case row.CFA != ehframe.CFAUnknown:
+		out = FrameCaller
+	}
+	switch {
+	case put && in.MakesFrame():
+		m.made, m.ever = true, true
+	case in.RestoresFrame(): // the row may say it later
+		m.made = false
+	}
+	return out
 }
 
 func (s *Set) marksOf(row *ehframe.Row) *bitset {

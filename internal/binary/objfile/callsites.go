@@ -4,7 +4,11 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/aarch64"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 // Interpreter returns the path of the loader that a program asks for, "" if it is
@@ -34,6 +38,16 @@ func (f *File) CallSites(names ...string) (map[string]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	switch f.Machine() {
+	case machine.X86_64:
+		return callsX86(code, slots), nil
+	case machine.AArch64:
+		return callsAArch64(code, slots), nil
+	}
+	return nil, fmt.Errorf("%s: %w", f.path, f.Machine().Only("calls of what compilers insert are counted", machine.X86_64, machine.AArch64))
+}
+
+func callsX86(code *Code, slots map[uint64]string) map[string]int {
 	stubs := map[uint64]string{}
 	for _, s := range code.sections {
 		for at := range indirect(s.data, s.addr, 0x25) {
@@ -57,7 +71,68 @@ func (f *File) CallSites(names ...string) (map[string]int, error) {
 			}
 		}
 	}
-	return calls, nil
+	return calls
+}
+
+// callsAArch64 finds stubs and calls by the page of their slot: adrp x16 or another,
+// a load from the page, and a branch to what was loaded.
+func callsAArch64(code *Code, slots map[uint64]string) map[string]int {
+	stubs, calls := map[uint64]string{}, map[string]int{}
+	for _, s := range code.sections {
+		for i := 0; i+aarch64.Size <= len(s.data); i += aarch64.Size {
+			name, call := slotBranch(s, i, slots)
+			switch {
+			case name == "":
+			case call:
+				calls[name]++
+			default:
+				stubs[s.addr+uint64(i)] = name
+				if i >= aarch64.Size && aarch64.Decode(s.data[i-aarch64.Size:]).Class() == aarch64.Landing {
+					stubs[s.addr+uint64(i)-aarch64.Size] = name
+				}
+			}
+		}
+	}
+	for _, s := range code.sections {
+		for i := 0; i+aarch64.Size <= len(s.data); i += aarch64.Size {
+			if in := aarch64.Decode(s.data[i:]); in.Class() == aarch64.Call {
+				if name, ok := stubs[s.addr+uint64(i)+uint64(in.Distance())]; ok {
+					calls[name]++
+				}
+			}
+		}
+	}
+	return calls
+}
+
+// slotBranch returns the name of the slot whose page the instruction at an offset makes,
+// and whether what is in it is called then, or jumped to.
+func slotBranch(s codeSection, off int, slots map[uint64]string) (name string, call bool) {
+	const near = 16 // instructions
+	first := aarch64.Decode(s.data[off:])
+	page, is, ok := first.Address(s.addr + uint64(off))
+	if !ok || !is {
+		return "", false
+	}
+	loaded := uint8(aarch64.SP)
+	for i := off + aarch64.Size; i+aarch64.Size <= len(s.data) && i <= off+near*aarch64.Size; i += aarch64.Size {
+		in := aarch64.Decode(s.data[i:])
+		n, load := in.Offset()
+		switch class := in.Class(); {
+		case name == "" && load && in.Rn() == first.Rd():
+			if name, loaded = slots[page+n], in.Rd(); name == "" {
+				return "", false
+			}
+		case class == aarch64.JumpIndirect || class == aarch64.CallIndirect:
+			if name == "" || in.Rn() != loaded {
+				return "", false
+			}
+			return name, class == aarch64.CallIndirect
+		case class != aarch64.Other:
+			return "", false
+		}
+	}
+	return "", false
 }
 
 // through is an instruction that goes on at the address in a slot.
@@ -122,8 +197,7 @@ func (f *File) importSlots(names []string) (map[uint64]string, error) {
 		const size = 24
 		for ; len(data) >= size; data = data[size:] {
 			info := binary.LittleEndian.Uint64(data[8:])
-			kind := elf.R_X86_64(uint32(info))
-			if name, ok := wanted[uint32(info>>32)]; ok && (kind == elf.R_X86_64_JMP_SLOT || kind == elf.R_X86_64_GLOB_DAT) {
+			if name, ok := wanted[uint32(info>>32)]; ok && f.relocation(uint32(info)) == relocSlot {
 				slots[binary.LittleEndian.Uint64(data)] = name
 			}
 		}

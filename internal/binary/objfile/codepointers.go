@@ -102,10 +102,10 @@ func (r *pointerReader) relocated(table []byte) {
 	for ; len(table) >= relaSize; table = table[relaSize:] {
 		at, info := binary.LittleEndian.Uint64(table), binary.LittleEndian.Uint64(table[8:])
 		to := binary.LittleEndian.Uint64(table[16:])
-		switch elf.R_X86_64(uint32(info)) {
-		case elf.R_X86_64_RELATIVE, elf.R_X86_64_IRELATIVE:
+		switch r.f.relocation(uint32(info)) {
+		case relocRelative:
 			r.add(at, to)
-		case elf.R_X86_64_64, elf.R_X86_64_GLOB_DAT, elf.R_X86_64_JMP_SLOT:
+		case relocSymbol, relocSlot:
 			if sym := r.symbol(info >> 32); sym != nil && sym.Section != elf.SHN_UNDEF {
 				r.add(at, sym.Value+to)
 			}

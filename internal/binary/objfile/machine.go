@@ -25,3 +25,38 @@ func (f *File) Machine() machine.Kind { return machineOf(f.elf.Machine) }
 
 // Machine returns what the file is for.
 func (im *Image) Machine() machine.Kind { return machineOf(im.machine) }
+
+// dynamicKind is what the loader does for a relocation.
+type dynamicKind uint8
+
+const (
+	relocOther    dynamicKind = iota
+	relocRelative             // the address of something in the module; or of a function that tells one
+	relocSymbol               // the address of a symbol
+	relocSlot                 // the same, in a table of the linker's
+)
+
+// relocation tells the kind of a dynamic relocation by its number.
+func (f *File) relocation(number uint32) dynamicKind {
+	switch f.elf.Machine {
+	case elf.EM_X86_64:
+		switch elf.R_X86_64(number) {
+		case elf.R_X86_64_RELATIVE, elf.R_X86_64_IRELATIVE:
+			return relocRelative
+		case elf.R_X86_64_64:
+			return relocSymbol
+		case elf.R_X86_64_GLOB_DAT, elf.R_X86_64_JMP_SLOT:
+			return relocSlot
+		}
+	case elf.EM_AARCH64:
+		switch elf.R_AARCH64(number) {
+		case elf.R_AARCH64_RELATIVE, elf.R_AARCH64_IRELATIVE:
+			return relocRelative
+		case elf.R_AARCH64_ABS64:
+			return relocSymbol
+		case elf.R_AARCH64_GLOB_DAT, elf.R_AARCH64_JUMP_SLOT:
+			return relocSlot
+		}
+	}
+	return relocOther
+}

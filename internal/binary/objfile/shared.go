@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 // Shared is a shared object that needs no other, as memory: what a loader that knows
@@ -30,6 +32,9 @@ const maxShared = 64 << 20
 // Shared reads the file as a library without libraries of its own, without memory for
 // each thread and without symbols that it takes from others.
 func (f *File) Shared() (*Shared, error) {
+	if err := f.Machine().Only("libraries are loaded", machine.X86_64); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
 	s := &Shared{Symbols: map[string]uint64{}}
 	for _, p := range f.elf.Progs {
 		switch p.Type {

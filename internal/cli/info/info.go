@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
@@ -78,6 +79,7 @@ type infoJSON struct {
 	Kind         string             `json:"kind"` // profile, map, raw or binary
 	Module       string             `json:"module,omitempty"`
 	BuildID      string             `json:"build_id"`
+	Machine      string             `json:"machine,omitempty"` // of a binary that is not for x86-64
 	Modes        []string           `json:"modes,omitempty"`
 	RawSize      uint64             `json:"raw_size"`
 	Raws         *uint64            `json:"raws,omitempty"`
@@ -252,12 +254,22 @@ func inspectBinary(path string) ([]infoJSON, error) {
 		return nil, err
 	}
 	if data == nil {
-		return []infoJSON{{Kind: "binary", BuildID: id.String(), RawSize: size}}, nil
+		return []infoJSON{{Kind: "binary", BuildID: id.String(), Machine: otherMachine(bin), RawSize: size}}, nil
 	}
 	if m.Funcs, _, err = mip.ReadMapSection(data, addr, size); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return []infoJSON{mapInfo("binary", &m)}, nil
+	j := mapInfo("binary", &m)
+	j.Machine = otherMachine(bin)
+	return []infoJSON{j}, nil
+}
+
+// otherMachine names the machine of a binary, "" if it is the usual one.
+func otherMachine(bin *objfile.File) string {
+	if bin.Machine() == machine.X86_64 {
+		return ""
+	}
+	return bin.Machine().String()
 }
 
 // writeInfos prints one block of lines for each module.
@@ -284,6 +296,9 @@ func (j *infoJSON) table() *report.Table {
 		row("module", j.Module, report.Bold)
 	}
 	row("kind", j.Kind, report.Plain)
+	if j.Machine != "" {
+		row("machine", j.Machine, report.Plain)
+	}
 	row("build id", cmp.Or(j.BuildID, "none"), report.Plain)
 	if len(j.Modes) > 0 {
 		row("mode", strings.Join(j.Modes, ", "), report.Plain)
