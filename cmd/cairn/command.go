@@ -44,7 +44,7 @@ func newRoot(s *verb.Streams) *cobra.Command {
 		Example: `  cairn build --mode full -- make            build with probes
   CAIRN_DIR=raws ./app                       run, any number of times
   cairn merge -o app.mip app raws            merge the raw files into a profile
-  cairn show -p app.mip --sort calls         print the profile
+  cairn show app.mip --sort calls            print the profile
   cairn build --use app.mip -- make -B       rebuild, laid out by the profile`,
 		SilenceErrors: true,
 		SilenceUsage:  true,

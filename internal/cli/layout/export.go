@@ -130,7 +130,7 @@ llvm-temporal does not use a binary.
 Call counts of functions and coverage of blocks are exact. Counts of single blocks
 and call sites are not recorded but derived from the call counts, as the guide
 explains under "Feeding compilers". The reverse of llvm-temporal is cairn import.`,
-		Example: `  cairn export -p app.mip --format llvm-sample --binary app -o app.prof
+		Example: `  cairn export app.mip --format llvm-sample --binary app -o app.prof
   clang -O2 -g -fprofile-sample-use=app.prof *.c -o app`,
 		Args: f.Args,
 		RunE: func(*cobra.Command, []string) error {

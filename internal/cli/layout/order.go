@@ -44,7 +44,7 @@ type orderFlags struct {
 func Order(s *verb.Streams) *cobra.Command {
 	var f orderFlags
 	c := &cobra.Command{
-		Use:   "order -p FILE.mip [flags] | order --run [-p FILE.mip] [flags] -- PROGRAM [ARG...]",
+		Use:   "order [flags] FILE.mip | order --run [-p FILE.mip] [flags] -- PROGRAM [ARG...]",
 		Short: "Write an order file, by which a linker lays out functions",
 		Long: `order ranks the functions that ran and writes an order file, by which a linker lays
 them out: programs whose startup code is contiguous touch fewer pages. Compile with
@@ -84,7 +84,7 @@ standard error. Linux on x86-64 only.
 The summary counts the 4 KiB pages that each scenario touches now and in the new
 order, and the fewest pages that its functions fit in. With two or more scenarios it
 also reports scenarios that run code that no other scenario runs.`,
-		Example: `  cairn order -p app.mip --binary app -o app.order
+		Example: `  cairn order --binary app -o app.order app.mip
   clang -fuse-ld=lld -ffunction-sections -Wl,--symbol-ordering-file=app.order *.c -o app
   cairn order --run -o app.order -- ./app --help`,
 		Args: f.args,

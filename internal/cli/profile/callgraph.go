@@ -32,7 +32,7 @@ of edges:
                      that jumped through a pointer
 The profile must be of mode full, or contain runs of cairn order --run, which give
 observed edges only.`,
-		Example: "  cairn callgraph -p app.mip | dot -Tsvg -o app.svg",
+		Example: "  cairn callgraph app.mip | dot -Tsvg -o app.svg",
 		Args:    f.Args,
 		RunE: func(*cobra.Command, []string) error {
 			if format != "dot" && format != "json" {

@@ -31,7 +31,7 @@ func Covered(s *verb.Streams) *cobra.Command {
 compiler split or cloned counts as one: it ran if any of its parts did. Other views
 are source files (--paths), source lines (--lines), blocks (--blocks) and an lcov
 tracefile for genhtml and editors (--lcov). Lines need --debug.`,
-		Example: "  cairn covered -p app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html",
+		Example: "  cairn covered app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html",
 		Args:    f.Args,
 		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
 	}

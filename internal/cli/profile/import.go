@@ -52,7 +52,7 @@ BINARY is the program to be ordered, not necessarily the one that ran. For a bin
 built with cairn cc its map is used, for any other its symbol table; it needs a
 build id. Names without a function in the binary are counted and omitted: usually
 the compiler did not inline those functions in the build that was recorded.`,
-		Example: `  cairn import --binary app -o app.mip run.profdata && cairn order -p app.mip -o app.order
+		Example: `  cairn import --binary app -o app.mip run.profdata && cairn order -o app.order app.mip
   cairn import --binary app -p app.mip --scenario open default.profraw.order`,
 		Args: verb.ExactFiles("import", "profiles or dumps", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },

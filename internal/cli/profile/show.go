@@ -37,7 +37,7 @@ called, when it first ran and in how many runs, and which of its blocks ran. Wha
 profile's mode does not record is omitted. If the compiler split (f.part.0) or cloned
 (f.isra.0, f.constprop.0) a function, each part has its own paragraph, which also
 gives the sums of the source function.`,
-		Example: "  cairn show -p app.mip --debug ./app -r '^parse' --sort calls --limit 10",
+		Example: "  cairn show app.mip --debug ./app -r '^parse' --sort calls --limit 10",
 		Args:    f.Args,
 		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
 	}

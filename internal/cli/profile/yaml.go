@@ -19,7 +19,7 @@ func YAML(s *verb.Streams) *cobra.Command {
 		Short: "Convert a profile to YAML, or YAML to a profile",
 		Long: `yaml converts a profile to YAML with one fact per line, for reading, comparing and
 editing. With --from it converts such a text back to a profile.`,
-		Example: "  cairn yaml -p app.mip -o app.yaml && cairn yaml --from app.yaml -o app.mip",
+		Example: "  cairn yaml app.mip -o app.yaml && cairn yaml --from app.yaml -o app.mip",
 		Args:    f.Args,
 		RunE: func(*cobra.Command, []string) error {
 			switch {
