@@ -1,21 +1,21 @@
 -- A database of traces, as cairn query makes it. Schema 1: tables and columns may
--- be added within it; none is renamed or given another meaning.
+-- be added within it; none is renamed or changes its meaning.
 --
--- Times are whole numbers, in nanoseconds if meta says that unit is 'ns', and in
--- ticks of the log's clock if it says 'ticks', as the rate of that is not known.
+-- Times are integers: nanoseconds if the value of 'unit' in meta is 'ns', and ticks of
+-- the log's clock if it is 'ticks', because its rate is not known.
 --
--- Many tables have the same columns for what calls cost:
+-- Many tables have the same columns for the costs of calls:
 --
---   calls      how many there were
+--   calls      number of calls
 --   total      time from enter to exit, without calls below calls of the same
---              function (or edge): with recursion, time is counted once
---   total_raw  the same of all calls, so recursion counts again and again
+--              function (or edge): time in recursion is counted once
+--   total_raw  the same for all calls: time in recursion is counted repeatedly
 --   self       time outside of callees; adds up to the time of all threads
 --   min, p50, p90, p99, max   of the time from enter to exit of single calls;
 --              percentiles are exact up to 32 calls and 1.6 % off at most beyond
---   deduced    calls without an exit in the log, which ended when a caller did;
+--   deduced    calls without an exit in the log, which ended with a caller;
 --              their time is a lower bound
---   open       calls that had not ended when the log did
+--   open       calls that were running when the log ended
 
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY,  -- 'schema', 'unit'
@@ -28,22 +28,22 @@ CREATE TABLE logs (
   format        TEXT NOT NULL,
   size          INTEGER NOT NULL,     -- bytes
   clock_hz      INTEGER NOT NULL,     -- ticks per second, 0 if not known
-  clock_claimed INTEGER NOT NULL,     -- what the log says, where clock_hz is an estimate; else 0
+  clock_claimed INTEGER NOT NULL,     -- the log's rate, if clock_hz is an estimate; else 0
   epoch         INTEGER NOT NULL,     -- 1 if times are since 1970
   start         INTEGER NOT NULL,     -- of the first event; all other times are since then
   damaged       INTEGER NOT NULL,     -- places that were skipped,
   damaged_bytes INTEGER NOT NULL,     -- and the bytes in them
-  duplicates    INTEGER NOT NULL      -- blocks that were there twice and were read once
+  duplicates    INTEGER NOT NULL      -- blocks that occurred twice and were read once
 ) STRICT;
 
 CREATE TABLE threads (
   id            INTEGER PRIMARY KEY,  -- from 1, over all logs
   log           INTEGER NOT NULL REFERENCES logs,
-  pid           INTEGER NOT NULL,     -- 0 where the log does not tell
+  pid           INTEGER NOT NULL,     -- 0 if the log does not contain it
   tid           INTEGER NOT NULL,
   first         INTEGER NOT NULL,     -- time of the thread's first event,
   last          INTEGER NOT NULL,     -- and of its last
-  busy          INTEGER NOT NULL,     -- total of the calls without a caller
+  busy          INTEGER NOT NULL,     -- total of calls without a caller
   events        INTEGER NOT NULL,
   enters        INTEGER NOT NULL,
   exits         INTEGER NOT NULL,
@@ -53,9 +53,9 @@ CREATE TABLE threads (
   orphans       INTEGER NOT NULL,     -- exits of functions that were not open
   deduced       INTEGER NOT NULL,
   open          INTEGER NOT NULL,
-  gaps          INTEGER NOT NULL,     -- places where a stack was given up as events were missing
+  gaps          INTEGER NOT NULL,     -- places where a stack was dropped because events were missing
   clamped       INTEGER NOT NULL,     -- calls whose time would have been negative
-  backwards     INTEGER NOT NULL,     -- events before the event before them
+  backwards     INTEGER NOT NULL,     -- events with a time before that of the previous event
   too_deep      INTEGER NOT NULL,     -- enters that were not counted
   max_depth     INTEGER NOT NULL
 ) STRICT;
@@ -64,7 +64,7 @@ CREATE TABLE threads (
 CREATE TABLE functions (
   id        INTEGER PRIMARY KEY,  -- the function's number in the log
   name      TEXT NOT NULL,        -- symbol, mangled
-  function  TEXT NOT NULL,        -- what people call it: demangled
+  function  TEXT NOT NULL,        -- its demangled name
   file      TEXT,                 -- source file and line, NULL if not known
   line      INTEGER,
   address   INTEGER,              -- at link time
@@ -106,9 +106,9 @@ CREATE TABLE thread_stacks (
   PRIMARY KEY (thread, stack)
 ) STRICT, WITHOUT ROWID;
 
--- Who called whom, on whatever stack.
+-- Callers and callees, over all stacks.
 CREATE TABLE edges (
-  caller    INTEGER REFERENCES functions,  -- NULL for what threads begin in
+  caller    INTEGER REFERENCES functions,  -- NULL for the first functions of threads
   callee    INTEGER NOT NULL REFERENCES functions,
   calls     INTEGER NOT NULL,
   total     INTEGER NOT NULL,
@@ -119,14 +119,14 @@ CREATE TABLE edges (
   open      INTEGER NOT NULL
 ) STRICT;
 
--- The longest calls. The Parquet file of all calls has these columns, and pid and
--- tid, function and outermost besides.
+-- The longest calls. The Parquet file of all calls has these columns, and also pid,
+-- tid, function and outermost.
 CREATE TABLE slowest_calls (
   rank     INTEGER PRIMARY KEY,  -- 1 is the longest
   log      INTEGER NOT NULL REFERENCES logs,
   thread   INTEGER NOT NULL REFERENCES threads,
   call     INTEGER NOT NULL,     -- number of the call, unique over all logs
-  parent   INTEGER NOT NULL,     -- that of its caller's call, 0 for none
+  parent   INTEGER NOT NULL,     -- id of its caller's call, 0 for none
   func     INTEGER NOT NULL REFERENCES functions,
   stack    INTEGER NOT NULL REFERENCES stacks,
   depth    INTEGER NOT NULL,
@@ -134,7 +134,7 @@ CREATE TABLE slowest_calls (
   duration INTEGER NOT NULL,
   self     INTEGER NOT NULL,
   ended    TEXT NOT NULL,        -- 'exit', 'tail exit', 'deduced', 'open'
-  cpu      INTEGER NOT NULL,     -- where it began
+  cpu      INTEGER NOT NULL,     -- the processor where it began
   args     TEXT                  -- JSON array of arguments, NULL if none were logged
 ) STRICT;
 
@@ -146,13 +146,13 @@ CREATE INDEX thread_stacks_stack ON thread_stacks (stack);
 CREATE INDEX edges_caller ON edges (caller);
 CREATE INDEX edges_callee ON edges (callee);
 
--- Functions that ran, those with the most time of their own first.
+-- Functions that ran, most self time first.
 CREATE VIEW top_functions AS
 SELECT function, calls, total, self, min, p50, p90, p99, max, deduced, open, file, line, object, name, id
 FROM functions WHERE calls > 0 ORDER BY self DESC, total DESC, id;
 
--- The functions of each stack from the outermost, with ';' between them. It is
--- put together for the rows that are asked for only.
+-- The functions of each stack from the outermost, separated by ';'. Computed only for
+-- selected rows.
 CREATE VIEW stack_paths AS
 SELECT s.id AS stack, (
   WITH RECURSIVE up(parent, func, depth) AS (
@@ -166,7 +166,7 @@ SELECT s.id AS stack, (
 ) AS path
 FROM stacks AS s;
 
--- Stacks with the most time of their own first.
+-- Stacks, most self time first.
 CREATE VIEW hot_stacks AS
 SELECT f.function, s.calls, s.total, s.self, s.p50, s.p99, s.max, s.depth, s.id AS stack,
   (SELECT path FROM stack_paths WHERE stack_paths.stack = s.id) AS path
@@ -180,8 +180,8 @@ FROM slowest_calls AS c JOIN functions AS f ON f.id = c.func
 JOIN threads AS t ON t.id = c.thread JOIN logs AS l ON l.id = c.log
 ORDER BY c.rank;
 
--- What threads did: how much of their time they were in functions, and in which
--- one most by itself.
+-- The activity of threads: how much of their time they spent in functions, and the
+-- function with the most self time.
 CREATE VIEW thread_activity AS
 SELECT t.id AS thread, l.file AS log, t.pid, t.tid, t.enters AS calls, t.first, t.last - t.first AS span, t.busy, t.max_depth, (
   SELECT f.function FROM thread_stacks AS ts JOIN stacks AS s ON s.id = ts.stack JOIN functions AS f ON f.id = s.func
@@ -190,13 +190,13 @@ SELECT t.id AS thread, l.file AS log, t.pid, t.tid, t.enters AS calls, t.first, 
 FROM threads AS t JOIN logs AS l ON l.id = t.log
 ORDER BY t.busy DESC, t.id;
 
--- Who calls a function: SELECT * FROM callers WHERE function = 'parse'.
+-- The callers of a function: SELECT * FROM callers WHERE function = 'parse'.
 CREATE VIEW callers AS
 SELECT f.function, c.function AS caller, e.calls, e.total, e.self, e.p50, e.p99, e.max
 FROM edges AS e JOIN functions AS f ON f.id = e.callee LEFT JOIN functions AS c ON c.id = e.caller
 ORDER BY f.function, e.total DESC, e.caller;
 
--- Whom a function calls.
+-- The callees of a function.
 CREATE VIEW callees AS
 SELECT f.function, c.function AS callee, e.calls, e.total, e.self, e.p50, e.p99, e.max
 FROM edges AS e JOIN functions AS f ON f.id = e.caller JOIN functions AS c ON c.id = e.callee
