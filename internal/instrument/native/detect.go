@@ -35,7 +35,7 @@ func startsFunction(src []byte) bool {
 			return false
 		}
 		line, after, _ := bytes.Cut(rest, []byte("\n"))
-		name, ok := bytes.CutSuffix(line, []byte(", @function"))
+		name, ok := bytes.CutSuffix(bytes.Replace(line, []byte("%"), []byte("@"), 1), []byte(", @function"))
 		if ok && bytes.HasPrefix(after, append(name[:len(name):len(name)], ':')) {
 			return true
 		}
@@ -46,7 +46,7 @@ func startsFunction(src []byte) bool {
 // startsWithFile reports whether the first statement is .file, or one of the
 // directives that gcc puts before it, without line markers ahead.
 func startsWithFile(src []byte) bool {
-	for range 16 {
+	for range 32 {
 		line, rest, ok := bytes.Cut(src, []byte("\n"))
 		if len(line) > 2 && line[0] == '#' && line[1] == ' ' && line[2] >= '0' && line[2] <= '9' {
 			return false
@@ -55,7 +55,7 @@ func startsWithFile(src []byte) bool {
 		if s.kind == lineDirective && string(s.word) == ".file" {
 			return true
 		}
-		if s.kind == lineInsn || s.kind == lineLabel || s.kind == lineApp || !ok {
+		if s.kind == lineInsn || s.kind == lineLabel && !isLocal(s.word) || s.kind == lineApp || !ok {
 			return false
 		}
 		src = rest

@@ -26,6 +26,8 @@ type fragment struct {
 	compiled bool // has an instruction that a naked function cannot have
 	short    bool // has a branch with a reach of 127 bytes
 	pads     []pad
+	unwind   bool   // it stands in an unwind entry
+	arch     string // operand of the last directive that chose an architecture
 }
 
 // blockState says what the next code in a fragment is.

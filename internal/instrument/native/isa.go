@@ -36,7 +36,7 @@ type entryProbe struct {
 	number   int // of the function, in the names of labels
 	rec      position
 	unwind   bool   // the function has unwind directives
-	features []byte // operand of the last directive that chose an architecture
+	features string // operand of the last directive that chose an architecture
 }
 
 // blockProbes are the probes of one function's blocks.
@@ -46,7 +46,7 @@ type blockProbes interface {
 }
 
 // isas are the machines whose assembly is understood.
-var isas = map[elf.Machine]isa{elf.EM_X86_64: x86{}}
+var isas = map[elf.Machine]isa{elf.EM_X86_64: x86{}, elf.EM_AARCH64: aarch64{}}
 
 // flow is what an instruction does to the flow of control.
 type flow uint8
@@ -59,6 +59,7 @@ const (
 	flowEnd                 // return or trap
 	flowShort               // branch with a reach of 127 bytes
 	flowLanding             // a target of indirect branches: must stay the first of its block
+	flowSign                // signs the return address: a landing as well, if it leads a function
 	flowNop                 // room for patching, if it leads a function
 )
 
@@ -101,7 +102,7 @@ func emitsBytes(directive []byte) bool {
 	switch string(directive) {
 	case ".byte", ".value", ".short", ".word", ".long", ".int", ".quad", ".octa", ".2byte", ".4byte", ".8byte",
 		".zero", ".skip", ".space", ".fill", ".ascii", ".asciz", ".string", ".uleb128", ".sleb128",
-		".incbin", ".nops", ".nop", ".reloc":
+		".incbin", ".nops", ".nop", ".reloc", ".hword", ".xword", ".dword", ".inst":
 		return true
 	}
 	return false

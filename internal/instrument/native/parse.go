@@ -17,6 +17,7 @@ type Unit struct {
 	taken   map[string]bool // local labels that something other than a branch refers to
 	returns map[string]bool // functions whose calls come back
 	global  map[string]bool // symbols visible outside of the unit
+	tables  []jumpTable     // compressed ones
 }
 
 // SyntaxError is input that cannot be instrumented, with its place.
@@ -39,6 +40,8 @@ type parser struct {
 	byName    map[string]*function
 	sized     *fragment       // whose .size was last, until an unwind entry ends
 	taken     map[string]bool // local labels that something other than a branch refers to
+	arch      string          // operand of the last directive that chose an architecture
+	dataLabel string          // the last label outside of code
 	app       bool            // inside inline assembly
 	appBranch bool            // it names a local label
 	line      int
@@ -154,6 +157,7 @@ func (p *parser) placed() {
 
 func (p *parser) label(name []byte, pos, next int) {
 	if !p.sec.code {
+		p.dataLabel = string(name)
 		return
 	}
 	if !isLocal(name) && p.isFunc[string(name)] {
@@ -176,7 +180,7 @@ func (p *parser) label(name []byte, pos, next int) {
 // begin opens the fragment of a function symbol.
 func (p *parser) begin(name string, next int) {
 	f := &fragment{
-		name: name, sec: p.sec, label: next, probe: next, end: next, stub: -1, sizeLine: -1, behind: -1,
+		name: name, arch: p.arch, sec: p.sec, label: next, probe: next, end: next, stub: -1, sizeLine: -1, behind: -1,
 		blocks: []block{{}},
 	}
 	if p.sec.content {
@@ -204,12 +208,13 @@ func (p *parser) instruction(s statement, pos, next int) {
 		p.placed()
 		return
 	}
-	if (kind == flowLanding || kind == flowNop) && !f.entered {
+	if (kind == flowLanding || kind == flowSign || kind == flowNop) && !f.entered {
 		f.probe, f.end = next, next
 		p.placed()
 		return
 	}
 	if kind == flowLanding && f.state == startBlock {
+		f.pads = append(f.pads, pad{pos, 4})
 		f.end = next
 		p.placed()
 		return
@@ -250,10 +255,25 @@ func (p *parser) directive(s statement, pos, next int) error {
 		if p.sec.alignment < 0 {
 			p.sec.alignment = pos
 		}
+		if f := p.sec.cur; f != nil {
+			f.pads = append(f.pads, pad{pos, alignmentSize(word, s.rest)})
+		}
 	case ".size":
 		p.size(unquote(operand(s.rest)), next)
 	case ".cfi_startproc":
 		p.sized = nil
+		if f := p.sec.cur; f != nil && !f.entered {
+			f.unwind = true
+		}
+	case ".cfi_window_save", ".cfi_negate_ra_state":
+		if f := p.sec.cur; f != nil && !f.entered {
+			f.probe, f.end = next, next // the row of what signs the return address
+		}
+	case ".arch", ".arch_extension":
+		p.arch += "+" + string(operand(s.rest))
+		if word == ".arch" {
+			p.arch = string(operand(s.rest))
+		}
 	case ".cfi_endproc":
 		// clang has it behind .size.
 		if p.sized != nil && p.sized.sec == p.sec {
@@ -286,10 +306,14 @@ func (p *parser) announce(pos int) {
 // of a TLS sequence, unless they are a table of labels.
 func (p *parser) data(s statement, pos, next int) {
 	f := p.sec.cur
+	if !p.sec.code {
+		p.tableLine(s, pos, next)
+	}
 	if f == nil || !p.sec.code {
 		p.placed()
 		return
 	}
+	f.pads = append(f.pads, pad{pos, dataSize(s)})
 	if isLocal(operand(s.rest)) {
 		f.state, f.end = unreached, next
 	} else {

@@ -73,10 +73,11 @@ func firstCall(m prof.Mode) string {
 	return ""
 }
 
-// edit is text to insert at an offset of the source.
+// edit is text to insert at an offset of the source, or to put in place of some of it.
 type edit struct {
 	at   int
 	text []byte
+	drop int // bytes of the source that it replaces
 }
 
 // rewriter collects the edits and the appended sections of one unit.
@@ -200,13 +201,18 @@ func (r *rewriter) record(s *section, probes int) position {
 }
 
 func (r *rewriter) insert(at int, parts ...string) {
-	r.edits = append(r.edits, edit{at, []byte(strings.Join(parts, ""))})
+	r.edits = append(r.edits, edit{at: at, text: []byte(strings.Join(parts, ""))})
+}
+
+func (r *rewriter) newLabel() string {
+	r.label++
+	return ".Lcairn_x" + strconv.Itoa(r.label)
 }
 
 // entry plans the entry label, the entry probe and the first-call stub.
 func (r *rewriter) entry(f *fragment, n int, rec position) {
 	r.insert(f.label, ".Lcairn_f", strconv.Itoa(n), ":\n")
-	probe, stub := r.unit.isa.entryProbe(&r.opts, entryProbe{number: n, rec: rec})
+	probe, stub := r.unit.isa.entryProbe(&r.opts, entryProbe{number: n, rec: rec, unwind: f.unwind, features: f.arch})
 	r.insert(f.probe, probe)
 	if stub == "" {
 		return
@@ -249,6 +255,8 @@ func savedRegisters(text []byte) (saved []string, ok bool) {
 			if reg := string(bytes.TrimSuffix(fields[1], []byte(","))); !slices.Contains(saved, reg) {
 				saved = append(saved, reg)
 			}
+		case ".cfi_window_save", ".cfi_negate_ra_state", ".cfi_negate_ra_state_with_pc": // a return address may be signed
+			return nil, false
 		case ".cfi_escape", ".cfi_register", ".cfi_undefined", ".cfi_same_value":
 			return nil, false
 		}
@@ -309,7 +317,10 @@ func fragmentLabel(n, i int) string {
 
 // render applies the edits and appends the sections.
 func (r *rewriter) render() []byte {
-	slices.SortStableFunc(r.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
+	// What replaces a line comes behind what is inserted before it.
+	slices.SortStableFunc(r.edits, func(a, b edit) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(min(a.drop, 1), min(b.drop, 1)))
+	})
 	size := len(r.unit.Src) + len(r.tail) + 64*len(r.areas) + 256
 	for _, e := range r.edits {
 		size += len(e.text)
@@ -322,7 +333,7 @@ func (r *rewriter) render() []byte {
 			out = append(out, '\n') // behind a last line without one
 		}
 		out = append(out, e.text...)
-		pos = e.at
+		pos = e.at + e.drop
 	}
 	out = append(out, r.unit.Src[pos:]...)
 	if n := len(out); n > 0 && out[n-1] != '\n' {

@@ -1,6 +1,9 @@
 package native
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // section is a code section of the unit.
 type section struct {
@@ -83,4 +86,40 @@ func (p *parser) enter(name, group string, code bool) {
 		p.unit.secs = append(p.unit.secs, s)
 	}
 	p.prev, p.sec = p.sec, s
+}
+
+// alignmentSize returns the most bytes that an alignment directive inserts, or -1.
+func alignmentSize(word string, rest []byte) int {
+	ops := splitOperands(rest)
+	n, err := strconv.Atoi(string(ops[0]))
+	if err != nil || n < 0 || n > 1<<16 {
+		return -1
+	}
+	if word != ".balign" {
+		if n > 16 {
+			return -1
+		}
+		n = 1 << n
+	}
+	if len(ops) > 2 {
+		if most, err := strconv.Atoi(string(ops[2])); err == nil && most < n {
+			return most
+		}
+	}
+	return n
+}
+
+// dataSize returns the bytes of a line of data, or -1.
+func dataSize(s statement) int {
+	switch string(s.word) {
+	case ".byte":
+		return len(splitOperands(s.rest))
+	case ".2byte", ".hword", ".short":
+		return 2 * len(splitOperands(s.rest))
+	case ".4byte", ".word", ".long", ".inst":
+		return 4 * len(splitOperands(s.rest))
+	case ".8byte", ".xword", ".quad":
+		return 8 * len(splitOperands(s.rest))
+	}
+	return -1
 }

@@ -3,7 +3,6 @@ package native
 import (
 	"bytes"
 	"slices"
-	"strconv"
 
 	"github.com/cairnprof/cairn/prof"
 )
@@ -228,9 +227,4 @@ func (t *timer) stubUnwind(f *fragment, unwound bool) string {
 
 func (t *timer) savesScratch(f *fragment) bool {
 	return slices.ContainsFunc(t.unwound[f], func(reg string) bool { return scratchRegisters[reg] })
-}
-
-func (t *timer) newLabel() string {
-	t.label++
-	return ".Lcairn_x" + strconv.Itoa(t.label)
 }

@@ -1,0 +1,210 @@
+package native
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Problem: instructions reach only so far: tbz 32 KiB, cbz and b.eq 1 MiB, and an entry of a
+// compressed jump table, a byte, 127 instructions. No assembler mends that, and probes
+// between the two ends push them apart.
+//
+// Choice: all instructions are 4 bytes, so that the worst distance in the new text is
+// known. A branch out of reach becomes its opposite over a jump:
+//
+//	tbz w0, 3, L      ->      tbnz w0, 3, 1f; b L; 1:
+//
+// and a table of bytes one of halfwords, with the load and the sign extension that go
+// with it. A function with a table of another form, or with code of unknown size, is left
+// with its entry's probe where something might not reach.
+
+// Reaches in bytes, less a margin.
+const (
+	reachMargin = 256
+	reachBit    = 1<<15 - reachMargin // tbz, tbnz
+	reachFlags  = 1<<20 - reachMargin // cbz, cbnz, b.eq, adr
+)
+
+// aarch64EntryProbe is the most that the probe of an entry takes.
+const aarch64EntryProbe = 44
+
+// layout tells how far apart places of a fragment are in the new text, at most.
+type layout struct {
+	at   []int // offsets in the source, ascending
+	size []int // of what stands there
+	sum  []int // sizes up to there
+	odd  bool  // something is of unknown size
+}
+
+func (l *layout) add(at, size int) {
+	if size < 0 {
+		l.odd, size = true, 0
+	}
+	l.at, l.size = append(l.at, at), append(l.size, size)
+}
+
+// settle sorts what was added. What stands at one offset is in the order of addition.
+func (l *layout) settle() {
+	order := make([]int, len(l.at))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return l.at[a] - l.at[b] })
+	at, size := make([]int, len(order)), make([]int, len(order))
+	for i, k := range order {
+		at[i], size[i] = l.at[k], l.size[k]
+	}
+	l.at, l.size, l.sum = at, size, make([]int, len(order)+1)
+	for i, n := range size {
+		l.sum[i+1] = l.sum[i] + n
+	}
+}
+
+// before returns the most bytes from the beginning of the fragment to an offset, without what
+// stands there.
+func (l *layout) before(at int) int { return l.sum[sort.SearchInts(l.at, at)] }
+
+func (l *layout) distance(a, b int) int {
+	d := l.before(b) - l.before(a)
+	return max(d, -d)
+}
+
+// layoutOf returns the layout of a fragment with its probes; first is the number of its
+// first block, grown the branches that are made longer.
+func layoutOf(f *fragment, first int, implied [][]int, places aarch64Blocks, grown map[int]bool) *layout {
+	l := &layout{}
+	l.add(f.probe, aarch64EntryProbe)
+	for i := range f.blocks {
+		if implied[first+i] == nil {
+			l.add(f.blocks[i].probe, places.size(first+i))
+		}
+	}
+	for i := range f.lines {
+		switch line := &f.lines[i]; {
+		case line.app:
+			l.add(int(line.at), -1)
+		case grown[int(line.at)]:
+			l.add(int(line.at), 8)
+		default:
+			l.add(int(line.at), 4)
+		}
+	}
+	for _, p := range f.pads {
+		l.add(p.at, p.size)
+	}
+	l.settle()
+	return l
+}
+
+// reachBlocks makes the edits with which all branches and tables of fn reach over its
+// probes, or returns false.
+func (r *rewriter) reachBlocks(fn *function, implied [][]int, places aarch64Blocks) bool {
+	var edits []edit
+	first := 0
+	for _, f := range fn.frags {
+		more, ok := r.reachFragment(f, first, implied, places)
+		if !ok {
+			return false
+		}
+		edits = append(edits, more...)
+		first += len(f.blocks)
+	}
+	r.edits = append(r.edits, edits...)
+	return true
+}
+
+// reachFragment is reachBlocks for a fragment. Branches that are made longer push others apart.
+func (r *rewriter) reachFragment(f *fragment, first int, implied [][]int, places aarch64Blocks) ([]edit, bool) {
+	labels := map[string]int{} // -> offset of its block
+	for _, l := range f.labels {
+		if l.block < len(f.blocks) {
+			labels[string(l.name)] = f.blocks[l.block].probe
+		}
+	}
+	grown := map[int]bool{}
+	for {
+		l := layoutOf(f, first, implied, places, grown)
+		more := false
+		for i := range f.lines {
+			line := &f.lines[i]
+			if line.app || grown[int(line.at)] {
+				continue
+			}
+			reach, target := r.branchReach(line)
+			to, here := labels[target]
+			if reach == 0 || !here || l.distance(int(line.at), to) <= reach {
+				continue
+			}
+			grown[int(line.at)], more = true, true
+		}
+		if more {
+			continue
+		}
+		tables, ok := r.reachTables(f, l, labels)
+		if !ok || l.odd && (len(grown) > 0 || l.sum[len(l.size)] > reachBit/2 || len(tables) > 0) {
+			return nil, false
+		}
+		return append(tables, r.invert(f, grown)...), true
+	}
+}
+
+// branchReach returns how far a line's branch reaches, 0 if it is none or reaches all, and its
+// target.
+func (r *rewriter) branchReach(line *codeLine) (int, string) {
+	text := r.unit.Src[line.at:line.next]
+	c := bytes.TrimLeft(text, " \t")
+	if len(c) == 0 || c[0] != 'b' && c[0] != 'c' && c[0] != 't' {
+		return 0, ""
+	}
+	s := parseLine(bytes.TrimRight(text, "\r\n"))
+	kind, target := r.unit.isa.classify(s.word, s.rest)
+	if kind != flowBranch {
+		return 0, ""
+	}
+	if s.word[0] == 't' {
+		return reachBit, string(target)
+	}
+	return reachFlags, string(target)
+}
+
+// aarch64Opposite returns the opposite of a conditional branch.
+func aarch64Opposite(word string) string {
+	switch word {
+	case "cbz":
+		return "cbnz"
+	case "cbnz":
+		return "cbz"
+	case "tbz":
+		return "tbnz"
+	case "tbnz":
+		return "tbz"
+	}
+	return "b." + map[string]string{
+		"eq": "ne", "ne": "eq", "cs": "cc", "hs": "lo", "cc": "cs", "lo": "hs", "mi": "pl", "pl": "mi", "vs": "vc", "vc": "vs",
+		"hi": "ls", "ls": "hi", "ge": "lt", "lt": "ge", "gt": "le", "le": "gt",
+	}[word[len(word)-2:]]
+}
+
+// invert makes the edits for branches that are out of reach.
+func (r *rewriter) invert(f *fragment, grown map[int]bool) (out []edit) {
+	for i := range f.lines {
+		line := &f.lines[i]
+		if !grown[int(line.at)] {
+			continue
+		}
+		s := parseLine(bytes.TrimRight(r.unit.Src[line.at:line.next], "\r\n"))
+		ops := aarch64Operands(s.rest)
+		var text strings.Builder
+		label := r.newLabel()
+		text.WriteString("\t" + aarch64Opposite(string(s.word)) + "\t")
+		for _, op := range ops[:len(ops)-1] {
+			text.Write(op)
+			text.WriteString(", ")
+		}
+		text.WriteString(label + "\n\tb\t" + string(ops[len(ops)-1]) + "\n" + label + ":\n")
+		out = append(out, edit{at: int(line.at), text: []byte(text.String()), drop: int(line.next - line.at)})
+	}
+	return out
+}
