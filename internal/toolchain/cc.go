@@ -179,7 +179,7 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 	}
 	var tc driver.Toolchain
 	if cmd.Refusal == "" {
-		tc, err = prepare(ctx, c, f.Shim)
+		tc, err = prepare(ctx, c, f.Shim, cmd.Target)
 	}
 	var foreign foreignError
 	switch {

@@ -22,8 +22,8 @@ func isOurs(name string) bool {
 // program, where debuggers and profilers would take them for the program's own of that
 // name. The objects keep names rather than be stripped of them: what is below in a stack
 // is then known for the runtime.
-func renameLocals(ctx context.Context, dir, object string) error {
-	nm := exec.CommandContext(ctx, "nm", "-P", "--defined-only", object)
+func renameLocals(ctx context.Context, dir, object, nmTool, objcopy string) error {
+	nm := exec.CommandContext(ctx, nmTool, "-P", "--defined-only", object)
 	nm.Dir = dir
 	out, err := nm.Output()
 	if err != nil {
@@ -40,7 +40,7 @@ func renameLocals(ctx context.Context, dir, object string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	cmd := exec.CommandContext(ctx, "objcopy", append(args, object)...)
+	cmd := exec.CommandContext(ctx, objcopy, append(args, object)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("objcopy %s: %w: %s", object, err, bytes.TrimSpace(out))

@@ -85,7 +85,7 @@ func compileNew(ctx context.Context, src string, c Compiler, flags []string, o n
 		cmd.Dir = src
 		out, err := cmd.CombinedOutput()
 		if err == nil {
-			return renameLocals(ctx, src, o.Name)
+			return renameLocals(ctx, src, o.Name, c.tool(ctx, flags, "nm"), c.tool(ctx, flags, "objcopy"))
 		}
 		failure = fmt.Errorf("compiling %s: %w: %s", o.Name, err, bytes.TrimSpace(out))
 	}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -63,7 +64,7 @@ func readOptions(path string, opts any) (found bool, err error) {
 }
 
 // asInputs splits an assembler's arguments into its inputs, by index, and
-// reports whether it is to make 64-bit x86 code.
+// reports whether it is told to make 64-bit x86 code.
 func asInputs(args []string) (inputs []int, x64 bool) {
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
@@ -183,14 +184,14 @@ func (sh *shim) read(args []string, inputs []int) (src []byte, piped bool, err e
 }
 
 func (sh *shim) rewrite(src []byte, x64 bool) ([]byte, native.Result, error) {
-	if !x64 {
-		return nil, native.Result{}, errors.New("as: the compiler generates code for another machine; cairn instruments only x86-64 ELF; use --lenient to build it without probes")
+	if sh.opts.Machine == elf.EM_X86_64 && !x64 {
+		return nil, native.Result{}, errors.New("as: the compiler generates code for another machine; cairn supports x86-64 and AArch64 ELF; use --lenient to build it without probes")
 	}
 	opts := sh.opts.Options
 	if s := os.Getenv(envSources); s != "" {
 		opts.Sources = strings.Split(s, "\n")
 	}
-	unit, err := native.Parse(src, elf.EM_X86_64)
+	unit, err := native.Parse(src, sh.opts.Machine)
 	if err != nil {
 		return nil, native.Result{}, fmt.Errorf("as: compiler output: %w", err)
 	}
@@ -219,12 +220,42 @@ func (sh *shim) assemble(ctx context.Context, args []string, src []byte) error {
 
 // assembleTo is assemble with the assembler's messages written to w.
 func (sh *shim) assembleTo(ctx context.Context, w io.Writer, args []string, src []byte) error {
+	if len(sh.opts.AssemblerArgs) > 0 {
+		args = append(slices.Clone(sh.opts.AssemblerArgs), driverWords(args)...)
+	}
 	cmd := exec.CommandContext(ctx, sh.opts.Assembler, args...)
 	if src != nil {
 		cmd.Stdin = bytes.NewReader(src)
 	}
 	cmd.Stdout, cmd.Stderr = sh.streams.Out, w
 	return ChildError(cmd.Run())
+}
+
+// driverWords returns an assembler's arguments as a driver takes them that assembles by itself.
+func driverWords(args []string) []string {
+	var out []string
+	input := false
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "-o" || a == "-I":
+			if i+1 < len(args) {
+				out = append(out, a, args[i+1])
+				i++
+			}
+		case a == "-EL", strings.HasPrefix(a, "-g"): // the text has its own lines
+		case strings.HasPrefix(a, "-m"), strings.HasPrefix(a, "-I"):
+			out = append(out, a)
+		case a == "-" || a == "--" || !strings.HasPrefix(a, "-"):
+			input = true
+			out = append(out, a)
+		default:
+			out = append(out, "-Wa,"+a)
+		}
+	}
+	if !input {
+		out = append(out, "-")
+	}
+	return out
 }
 
 // ChildError turns the failure of a child that has said what is wrong into

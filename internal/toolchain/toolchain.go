@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
@@ -29,8 +31,12 @@ import (
 type ShimOptions struct {
 	native.Options
 	Assembler string `json:"assembler"` // the real one
-	Lenient   bool   `json:"lenient,omitempty"`
-	Prove     bool   `json:"prove,omitempty"` // hold each object against the plain one
+	// AssemblerArgs are set if that is a compiler's driver, which assembles by itself.
+	AssemblerArgs []string `json:"assembler_args,omitempty"`
+	// Target are the driver's options that choose another machine than its own.
+	Target  []string `json:"target,omitempty"`
+	Lenient bool     `json:"lenient,omitempty"`
+	Prove   bool     `json:"prove,omitempty"` // hold each object against the plain one
 	// Runtime is the directory that programs map the runtime from; "" if it is linked in.
 	Runtime string `json:"runtime,omitempty"`
 
@@ -65,9 +71,10 @@ func FindCompiler(name string) (Compiler, error) {
 	return Compiler{Path: path, real: real, Family: driver.FamilyOf(path, real)}, nil
 }
 
-// prepare returns the toolchain for a compiler and options, which it builds
+// prepare returns the toolchain for a compiler, options and a target, which it builds
 // on first use.
-func prepare(ctx context.Context, c Compiler, opts ShimOptions) (driver.Toolchain, error) {
+func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string) (driver.Toolchain, error) {
+	opts.Target = target
 	dir, err := Cached("", "the runtime for "+c.Path, c, opts, func(tmp, self string) error {
 		return fillToolchain(ctx, tmp, self, c, opts)
 	})
@@ -112,10 +119,10 @@ const (
 	hiddenFile = "hidden.map"
 )
 
-// target asks the driver which machine and system it makes code for; "" if it does
-// not say.
-func (c Compiler) target(ctx context.Context) string {
-	out, err := exec.CommandContext(ctx, c.Path, "-dumpmachine").Output()
+// target asks the driver which machine and system it makes code for with some options; ""
+// if it does not say.
+func (c Compiler) target(ctx context.Context, options []string) string {
+	out, err := exec.CommandContext(ctx, c.Path, append(slices.Clone(options), "-dumpmachine")...).Output()
 	if err != nil {
 		return ""
 	}
@@ -214,12 +221,15 @@ func fillCache(dir string, fill func(tmp string) error) error {
 // fillToolchain puts the stand-in for the assembler, the header and the runtime
 // into tmp.
 func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions) error {
-	target := c.target(ctx)
+	target := c.target(ctx, opts.Target)
 	if why := driver.Foreign(target); why != "" {
 		return foreignError(why)
 	}
-	var err error
-	if opts.Assembler, err = realAssembler(ctx, c, self); err != nil {
+	opts.Machine = driver.MachineOf(target)
+	if why := opts.lacks(); why != "" {
+		return foreignError(why)
+	}
+	if err := opts.findAssembler(ctx, c, self); err != nil {
 		return err
 	}
 	for _, sub := range []string{"bin", "include", "src"} {
@@ -245,13 +255,46 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 	return buildRuntime(ctx, tmp, c, opts)
 }
 
+// lacks returns what is asked for that the machine does not have, or "".
+func (o *ShimOptions) lacks() string {
+	switch {
+	case o.Machine == elf.EM_X86_64:
+		return ""
+	case o.Mode.Timed():
+		return fmt.Sprintf("mode %s supports x86-64 only: for this target use cover, block, count, full, order or block+order", o.Mode)
+	case o.Prove:
+		return "--prove supports x86-64 only"
+	}
+	return ""
+}
+
+// findAssembler notes the assembler: that of the driver, or, where clang makes code for
+// another machine than x86-64, clang itself. The binutils of that machine need not be
+// there, and may not know what clang writes.
+func (o *ShimOptions) findAssembler(ctx context.Context, c Compiler, self string) (err error) {
+	if c.Family == driver.Clang && o.Machine != elf.EM_X86_64 {
+		o.Assembler = c.Path
+		o.AssemblerArgs = append(slices.Clone(o.Target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument")
+		return nil
+	}
+	o.Assembler, err = realAssembler(ctx, c, self)
+	return err
+}
+
+// tool returns the path of a program of binutils that works with what the driver makes.
+func (c Compiler) tool(ctx context.Context, options []string, name string) string {
+	out, err := exec.CommandContext(ctx, c.Path, append(slices.Clone(options), "-print-prog-name="+name)...).Output()
+	if path := strings.TrimSpace(string(out)); err == nil && path != "" {
+		if _, err := exec.LookPath(path); err == nil {
+			return path
+		}
+	}
+	return name
+}
+
 // realAssembler asks the driver for its assembler.
 func realAssembler(ctx context.Context, c Compiler, self string) (string, error) {
-	out, err := exec.CommandContext(ctx, c.Path, "-print-prog-name=as").Output()
-	if err != nil {
-		return "", fmt.Errorf("asking the compiler for its assembler: %w", err)
-	}
-	path, err := exec.LookPath(strings.TrimSpace(string(out)))
+	path, err := exec.LookPath(c.tool(ctx, nil, "as"))
 	if err != nil {
 		return "", fmt.Errorf("no assembler found; install binutils: %w", err)
 	}
@@ -272,7 +315,10 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 	}
 	// A C++ or Fortran driver compiles C as well, if the file says so.
 	members := []string{"rcs", filepath.Join(tmp, "libcairn.a")}
-	machine := nativert.X86_64
+	machine, flags := nativert.X86_64, opts.Target
+	if opts.Machine == elf.EM_AARCH64 {
+		machine = nativert.AArch64
+	}
 	objects := nativert.Objects(machine, opts.DefaultDir)
 	if opts.Runtime != "" {
 		path, err := buildImage(ctx, tmp, src, c, machine, opts.Runtime, opts.DefaultDir)
@@ -284,7 +330,7 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 		}
 	}
 	for _, o := range objects {
-		if err := compileObject(ctx, src, c, nativert.Flags(machine), o); err != nil {
+		if err := compileObject(ctx, src, c, append(slices.Clone(flags), nativert.Flags(machine)...), o); err != nil {
 			return err
 		}
 		members = append(members, o.Name)
@@ -304,7 +350,7 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 			members = append(members, o.Name)
 		}
 	}
-	cmd := exec.CommandContext(ctx, "ar", members...)
+	cmd := exec.CommandContext(ctx, c.tool(ctx, opts.Target, "ar"), members...)
 	cmd.Dir = src
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("ar: %w: %s", err, bytes.TrimSpace(out))

@@ -96,7 +96,8 @@ func fillUse(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions
 	if err := os.Mkdir(filepath.Join(tmp, "bin"), 0o755); err != nil {
 		return err
 	}
-	if opts.Assembler, err = realAssembler(ctx, c, self); err != nil {
+	opts.Machine = driver.MachineOf(c.target(ctx, opts.Target))
+	if err := opts.findAssembler(ctx, c, self); err != nil {
 		return err
 	}
 	return writeShim(filepath.Join(tmp, "bin"), self, opts)
@@ -116,6 +117,7 @@ func writeShim(bin, self string, opts ShimOptions) error {
 
 // useCompiler becomes the compiler, which then builds by the profile.
 func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Command, shim ShimOptions, argv []string) error {
+	shim.Target = cmd.Target
 	b, err := prepareUse(ctx, c, shim)
 	if err != nil {
 		return err

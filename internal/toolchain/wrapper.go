@@ -36,8 +36,8 @@ type WrapperOptions struct {
 }
 
 var (
-	compilerName = regexp.MustCompile(`^(?:x86_64-(?:[^/]*?-)?(?:gnu|musl)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95)(?:-\d+(?:\.\d+)*)?$`)
-	linkerName   = regexp.MustCompile(`^(?:x86_64-(?:[^/]*?-)?(?:gnu|musl)-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
+	compilerName = regexp.MustCompile(`^(?:(?:x86_64|aarch64)-(?:[^/]*?-)?(?:gnu|musl|android\d*)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95)(?:-\d+(?:\.\d+)*)?$`)
+	linkerName   = regexp.MustCompile(`^((?:x86_64|aarch64)-(?:[^/]*?-)?(?:gnu|musl)-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
 )
 
 // StandsInFor reports whether cairn build catches programs of that name.
@@ -302,7 +302,12 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	if !slices.ContainsFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }) {
 		return become(path, argv)
 	}
+	// aarch64-linux-gnu-ld links what aarch64-linux-gnu-gcc makes.
+	machine := linkerName.FindStringSubmatch(filepath.Base(path))
 	for _, name := range []string{"cc", "gcc", "clang"} {
+		if len(machine) > 1 {
+			name = machine[1] + name
+		}
 		found, err := RealTool(name)
 		if err != nil {
 			continue
@@ -314,7 +319,7 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 		if w.opts.Shim.Use != nil {
 			return w.useLinker(ctx, s, c, path, argv)
 		}
-		tc, err := prepare(ctx, c, w.opts.Shim)
+		tc, err := prepare(ctx, c, w.opts.Shim, nil)
 		if err != nil {
 			return err
 		}

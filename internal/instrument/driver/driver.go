@@ -5,6 +5,7 @@
 package driver
 
 import (
+	"debug/elf"
 	"fmt"
 	"path"
 	"strings"
@@ -38,22 +39,24 @@ type Command struct {
 	Compiles bool     // runs the assembler on a compiler's output
 	Links    bool     // makes an executable or a shared object
 	LTO      bool
-	GC       bool   // links with --gc-sections
-	Output   string // operand of -o, "" for the default
-	Linker   string // operand of -fuse-ld=, "" for the default; of what is found there if it was asked
-	Language bool   // -x is in force at the end of the arguments
-	Strips   bool   // the link would strip the map; Args leaves that out
-	Static   bool   // links the C library in
-	Shared   bool   // makes a shared object
-	Bare     bool   // links a program without a C library, and without a loader that brings one
-	Musl     bool   // a musl target by its own name
-	NoID     bool   // asks the linker for no build id
-	Versions bool   // gives the linker a version script
-	Refusal  string // why it cannot be instrumented and what to do; "" if it can
+	GC       bool     // links with --gc-sections
+	Output   string   // operand of -o, "" for the default
+	Linker   string   // operand of -fuse-ld=, "" for the default; of what is found there if it was asked
+	Language bool     // -x is in force at the end of the arguments
+	Strips   bool     // the link would strip the map; Args leaves that out
+	Static   bool     // links the C library in
+	Shared   bool     // makes a shared object
+	Bare     bool     // links a program without a C library, and without a loader that brings one
+	Musl     bool     // a musl target by its own name
+	NoID     bool     // asks the linker for no build id
+	Versions bool     // gives the linker a version script
+	Target   []string // options that choose another machine than the driver's own, and its files
+	Refusal  string   // why it cannot be instrumented and what to do; "" if it can
 
 	words      []string // the arguments with response files in place
 	headers    bool     // precompiles headers
 	integrated bool     // says which assembler clang takes
+	triple     string   // operand of the last --target
 }
 
 // ReadFunc returns the text of a response file.
@@ -196,6 +199,8 @@ func (p *parser) option(arg string) {
 		p.refuse(arg + " generates code that is not 64-bit x86: build for x86-64 (-m64)")
 	case "-fintegrated-as", "-fno-integrated-as", "-integrated-as", "-no-integrated-as":
 		p.cmd.integrated = true
+	case "-mbig-endian", "-EB", "-mabi=ilp32":
+		p.refuse(arg + " generates code for a machine that is not supported: remove it")
 	case "-masm=intel":
 		p.refuse("-masm=intel generates assembly in Intel syntax: remove it, the code will be the same")
 	case "-mcmodel=large":
@@ -246,11 +251,27 @@ func (p *parser) linker(word string) {
 }
 
 func foreign(triple string) string {
-	return fmt.Sprintf("target %s is not supported: cairn instruments x86-64 ELF", triple)
+	return fmt.Sprintf("target %s is not supported: cairn instruments ELF for x86-64 and AArch64", triple)
+}
+
+// MachineOf returns the machine that a driver makes code for if its target is triple, and
+// elf.EM_NONE if cairn does not support that. Drivers for 32-bit x86 may be asked for
+// 64 bits. A driver that does not say is taken to make code for x86-64.
+func MachineOf(triple string) elf.Machine {
+	machine, system, _ := strings.Cut(triple, "-")
+	switch {
+	case strings.Contains(system, "darwin"), strings.Contains(system, "apple"), strings.Contains(system, "windows"), strings.Contains(system, "mingw"):
+		return elf.EM_NONE
+	case machine == "", machine == "x86_64", machine == "amd64", len(machine) == 4 && machine[0] == 'i' && machine[2:] == "86":
+		return elf.EM_X86_64
+	case machine == "aarch64", machine == "arm64":
+		return elf.EM_AARCH64
+	}
+	return elf.EM_NONE
 }
 
 // Cross returns why a driver cannot be instrumented whose name says that it makes code
-// for another machine, as aarch64-linux-gnu-gcc does, and "" for others.
+// for a machine that is not supported, as riscv64-linux-gnu-gcc does, and "" for others.
 func Cross(name string) string {
 	triple := path.Base(name)
 	for _, tool := range []string{"-gcc", "-g++", "-cc", "-c++", "-clang", "-gfortran"} {
@@ -262,10 +283,9 @@ func Cross(name string) string {
 }
 
 // Foreign returns why a driver cannot be instrumented that makes code for triple, and ""
-// if it can: those of 32-bit x86 may be asked for 64 bits.
+// if it can.
 func Foreign(triple string) string {
-	machine, _, _ := strings.Cut(triple, "-")
-	if machine == "" || machine == "x86_64" || machine == "amd64" || len(machine) == 4 && machine[0] == 'i' && machine[2:] == "86" {
+	if MachineOf(triple) != elf.EM_NONE {
 		return ""
 	}
 	return foreign(triple)
@@ -273,7 +293,8 @@ func Foreign(triple string) string {
 
 func (p *parser) target(triple string) {
 	p.cmd.Musl = strings.Contains(triple, "musl")
-	if !strings.HasPrefix(triple, "x86_64") && !strings.HasPrefix(triple, "amd64") {
+	p.cmd.triple = triple
+	if why := Foreign(triple); why != "" || strings.HasPrefix(triple, "i") {
 		p.refuse(foreign(triple))
 	}
 }
@@ -291,6 +312,9 @@ func (p *parser) finish() Command {
 	c.Compiles = works && (len(c.Sources) > 0 || c.headers || p.codes || c.Family == GCC)
 	c.Links = works && !p.compile && !p.partial && p.headers < p.inputs
 	c.Language = p.lang != "" && p.lang != "none"
+	if c.triple != "" && MachineOf(c.triple) != elf.EM_X86_64 {
+		c.Target = c.forward(targetOptions)
+	}
 	c.Bare = c.Links && c.Static && !c.Shared && isBare(c.words)
 	if c.Family == Clang && c.LTO {
 		p.refuse("clang -flto generates bitcode, which the linker compiles: build with -fno-lto, or with gcc -flto")

@@ -80,8 +80,9 @@ func TestParse(t *testing.T) {
 		{args: "-mcmodel=large -c a.c", sources: "a.c", does: "c", refusal: "-mcmodel=medium"},
 		{args: "-mcmodel=medium -c a.c", sources: "a.c", does: "c"},
 		{args: "-flto -c a.c", family: Clang, sources: "a.c", does: "ct", refusal: "-fno-lto"},
-		{args: "--target=aarch64-linux-gnu -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "aarch64"},
-		{args: "-target aarch64-linux-gnu -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "aarch64"},
+		{args: "--target=aarch64-linux-gnu -c a.c", family: Clang, sources: "a.c", does: "c"},
+		{args: "-target riscv64-linux-gnu -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "riscv64"},
+		{args: "-target arm64-apple-ios15 -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "apple"},
 		{args: "--target=x86_64-linux-musl -c a.c", family: Clang, sources: "a.c", does: "c"},
 		{args: "-faddrsig -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "remove it"},
 		{args: "-emit-llvm -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "bitcode"},
@@ -262,7 +263,7 @@ func TestFamilyOf(t *testing.T) {
 func TestCross(t *testing.T) {
 	t.Parallel()
 	for name, foreign := range map[string]bool{
-		"/usr/bin/aarch64-linux-gnu-gcc": true, "aarch64-linux-gnu-g++-12": true, "arm-none-eabi-gcc": true, "riscv64-unknown-elf-c++": true,
+		"/usr/bin/aarch64-linux-gnu-gcc": false, "aarch64-linux-gnu-g++-12": false, "powerpc64le-linux-gnu-g++-12": true, "arm-none-eabi-gcc": true, "riscv64-unknown-elf-c++": true,
 		"gcc": false, "x86_64-linux-gnu-gcc-12": false, "i686-linux-gnu-gcc": false, "clang++-22": false, "musl-gcc": false, "afl-clang-fast": false,
 		"x86_64-w64-mingw32-gcc": false, "c++": false, "my-own-wrapper": false,
 	} {

@@ -1,6 +1,9 @@
 package driver
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Input is something that a link is made of, in the order of the command line.
 type Input struct {
@@ -57,17 +60,30 @@ func (c *Command) Inputs() (inputs []Input, dirs []string) {
 // Forward returns the arguments that say which tools and which system the driver
 // works with: those that a compile and a link of one program share.
 func (c *Command) Forward() []string {
+	return c.forward(append(targetOptions, "-B", "-specs", "--ld-path", "-fcf-protection"))
+}
+
+// targetOptions choose the machine that code is for, and where its files are.
+var targetOptions = []string{"-target", "--target", "--sysroot", "-isysroot", "-gcc-toolchain", "--gcc-toolchain", "--gcc-install-dir"}
+
+// forward returns the options with these names, with their values: in the next argument, or
+// behind a sign of equality or, of -B, at once.
+func (c *Command) forward(names []string) []string {
 	var out []string
 	for i := 0; i < len(c.words); i++ {
 		w := c.words[i]
+		name, _, joined := strings.Cut(w, "=")
+		if w != "-B" && strings.HasPrefix(w, "-B") {
+			name, joined = "-B", true
+		}
+		wanted := slices.Contains(names, name)
 		switch {
-		case (w == "-B" || w == "-target" || w == "--sysroot" || w == "-isysroot" || w == "-gcc-toolchain" || w == "-specs") && i+1 < len(c.words):
+		case separate[w] && i+1 < len(c.words):
 			i++
-			out = append(out, w, c.words[i])
-		case separate[w]:
-			i++
-		case strings.HasPrefix(w, "-B"), strings.HasPrefix(w, "--target="), strings.HasPrefix(w, "--sysroot="), strings.HasPrefix(w, "--gcc-toolchain="),
-			strings.HasPrefix(w, "-specs="), strings.HasPrefix(w, "--ld-path="), strings.HasPrefix(w, "-fcf-protection"):
+			if wanted {
+				out = append(out, w, c.words[i])
+			}
+		case wanted && (joined || name == "-fcf-protection"):
 			out = append(out, w)
 		}
 	}

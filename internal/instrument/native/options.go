@@ -1,6 +1,7 @@
 package native
 
 import (
+	"debug/elf"
 	"hash/fnv"
 	"io"
 	"path"
@@ -16,6 +17,8 @@ import (
 // flags fill it in, the stand-in for the assembler finds it in a file (JSON), Rewrite goes by
 // it, and the runtime of the timed modes is compiled for it.
 type Options struct {
+	Machine elf.Machine `json:"machine,omitempty"` // that the code is for
+
 	Mode   prof.Mode `json:"mode,omitzero"`
 	Atomic bool      `json:"atomic,omitempty"` // count with locked instructions, exact under threads
 	// Slots is the size of the module's order buffer in modes that have one:
