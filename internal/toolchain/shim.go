@@ -3,7 +3,6 @@ package toolchain
 import (
 	"bytes"
 	"context"
-	"debug/elf"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -184,7 +184,7 @@ func (sh *shim) read(args []string, inputs []int) (src []byte, piped bool, err e
 }
 
 func (sh *shim) rewrite(src []byte, x64 bool) ([]byte, native.Result, error) {
-	if sh.opts.Machine == elf.EM_X86_64 && !x64 {
+	if sh.opts.Machine == machine.X86_64 && !x64 {
 		return nil, native.Result{}, errors.New("as: the compiler generates code for another machine; cairn supports x86-64 and AArch64 ELF; use --lenient to build it without probes")
 	}
 	opts := sh.opts.Options

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"debug/elf"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
@@ -258,7 +258,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 // lacks returns what is asked for that the machine does not have, or "".
 func (o *ShimOptions) lacks() string {
 	switch {
-	case o.Machine == elf.EM_X86_64:
+	case o.Machine == machine.X86_64:
 		return ""
 	case o.Mode.Timed():
 		return fmt.Sprintf("mode %s supports x86-64 only: for this target use cover, block, count, full, order or block+order", o.Mode)
@@ -272,7 +272,7 @@ func (o *ShimOptions) lacks() string {
 // another machine than x86-64, clang itself. The binutils of that machine need not be
 // there, and may not know what clang writes.
 func (o *ShimOptions) findAssembler(ctx context.Context, c Compiler, self string) (err error) {
-	if c.Family == driver.Clang && o.Machine != elf.EM_X86_64 {
+	if c.Family == driver.Clang && o.Machine != machine.X86_64 {
 		o.Assembler = c.Path
 		o.AssemblerArgs = append(slices.Clone(o.Target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument")
 		return nil
@@ -315,22 +315,22 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 	}
 	// A C++ or Fortran driver compiles C as well, if the file says so.
 	members := []string{"rcs", filepath.Join(tmp, "libcairn.a")}
-	machine, flags := nativert.X86_64, opts.Target
-	if opts.Machine == elf.EM_AARCH64 {
-		machine = nativert.AArch64
+	target, flags := nativert.X86_64, opts.Target
+	if opts.Machine == machine.AArch64 {
+		target = nativert.AArch64
 	}
-	objects := nativert.Objects(machine, opts.DefaultDir)
+	objects := nativert.Objects(target, opts.DefaultDir)
 	if opts.Runtime != "" {
-		path, err := buildImage(ctx, tmp, src, c, machine, opts.Runtime, opts.DefaultDir)
+		path, err := buildImage(ctx, tmp, src, c, target, opts.Runtime, opts.DefaultDir)
 		if err != nil {
 			return err
 		}
-		if objects, err = nativert.MappedObjects(machine, path); err != nil {
+		if objects, err = nativert.MappedObjects(target, path); err != nil {
 			return err
 		}
 	}
 	for _, o := range objects {
-		if err := compileObject(ctx, src, c, append(slices.Clone(flags), nativert.Flags(machine)...), o); err != nil {
+		if err := compileObject(ctx, src, c, append(slices.Clone(flags), nativert.Flags(target)...), o); err != nil {
 			return err
 		}
 		members = append(members, o.Name)

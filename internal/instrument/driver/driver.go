@@ -5,10 +5,11 @@
 package driver
 
 import (
-	"debug/elf"
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 // Family is the kind of compiler driver.
@@ -255,19 +256,19 @@ func foreign(triple string) string {
 }
 
 // MachineOf returns the machine that a driver makes code for if its target is triple, and
-// elf.EM_NONE if cairn does not support that. Drivers for 32-bit x86 may be asked for
+// machine.Unknown if cairn does not support that or its system. Drivers for 32-bit x86 may be asked for
 // 64 bits. A driver that does not say is taken to make code for x86-64.
-func MachineOf(triple string) elf.Machine {
-	machine, system, _ := strings.Cut(triple, "-")
+func MachineOf(triple string) machine.Kind {
+	cpu, system, _ := strings.Cut(triple, "-")
 	switch {
 	case strings.Contains(system, "darwin"), strings.Contains(system, "apple"), strings.Contains(system, "windows"), strings.Contains(system, "mingw"):
-		return elf.EM_NONE
-	case machine == "", machine == "x86_64", machine == "amd64", len(machine) == 4 && machine[0] == 'i' && machine[2:] == "86":
-		return elf.EM_X86_64
-	case machine == "aarch64", machine == "arm64":
-		return elf.EM_AARCH64
+		return machine.Unknown
+	case cpu == "", cpu == "x86_64", cpu == "amd64", len(cpu) == 4 && cpu[0] == 'i' && cpu[2:] == "86":
+		return machine.X86_64
+	case cpu == "aarch64", cpu == "arm64":
+		return machine.AArch64
 	}
-	return elf.EM_NONE
+	return machine.Unknown
 }
 
 // Cross returns why a driver cannot be instrumented whose name says that it makes code
@@ -285,7 +286,7 @@ func Cross(name string) string {
 // Foreign returns why a driver cannot be instrumented that makes code for triple, and ""
 // if it can.
 func Foreign(triple string) string {
-	if MachineOf(triple) != elf.EM_NONE {
+	if MachineOf(triple) != machine.Unknown {
 		return ""
 	}
 	return foreign(triple)
@@ -312,7 +313,7 @@ func (p *parser) finish() Command {
 	c.Compiles = works && (len(c.Sources) > 0 || c.headers || p.codes || c.Family == GCC)
 	c.Links = works && !p.compile && !p.partial && p.headers < p.inputs
 	c.Language = p.lang != "" && p.lang != "none"
-	if c.triple != "" && MachineOf(c.triple) != elf.EM_X86_64 {
+	if c.triple != "" && MachineOf(c.triple) != machine.X86_64 {
 		c.Target = c.forward(targetOptions)
 	}
 	c.Bare = c.Links && c.Static && !c.Shared && isBare(c.words)

@@ -265,7 +265,7 @@ func TestCross(t *testing.T) {
 	for name, foreign := range map[string]bool{
 		"/usr/bin/aarch64-linux-gnu-gcc": false, "aarch64-linux-gnu-g++-12": false, "powerpc64le-linux-gnu-g++-12": true, "arm-none-eabi-gcc": true, "riscv64-unknown-elf-c++": true,
 		"gcc": false, "x86_64-linux-gnu-gcc-12": false, "i686-linux-gnu-gcc": false, "clang++-22": false, "musl-gcc": false, "afl-clang-fast": false,
-		"x86_64-w64-mingw32-gcc": false, "c++": false, "my-own-wrapper": false,
+		"x86_64-w64-mingw32-gcc": true, "c++": false, "my-own-wrapper": false,
 	} {
 		if why := Cross(name); (why != "") != foreign {
 			t.Errorf("%s: %q", name, why)

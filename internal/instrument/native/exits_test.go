@@ -2,7 +2,6 @@ package native
 
 import (
 	"bytes"
-	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -89,7 +89,7 @@ func TestExitForms(t *testing.T) {
 			src := "\t.text\n\t.type f, @function\nf:\n\t.cfi_startproc\n\t" + strings.ReplaceAll(form.body, "\n", "\n\t") +
 				"\n\t.cfi_endproc\n\t.size f, .-f\n\t.set .LTHUNK0, g\n"
 			src = strings.ReplaceAll(src, "\t.L", ".L")
-			unit, err := Parse([]byte(src), elf.EM_X86_64)
+			unit, err := Parse([]byte(src), machine.X86_64)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +182,7 @@ func TestEntryLiveness(t *testing.T) {
 			t.Parallel()
 			src := "\t.text\n\t.type f, @function\nf:\n\t" + strings.ReplaceAll(test.body, "\n", "\n\t") + "\n"
 			src = strings.NewReplacer("\t.L", ".L", "\tinner:", "inner:", "\tother:", "other:", "\t#", "#").Replace(src)
-			unit, err := Parse([]byte(src), elf.EM_X86_64)
+			unit, err := Parse([]byte(src), machine.X86_64)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,7 +224,7 @@ func TestSmall(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			src := "\t.text\n\t.type f, @function\nf:\n\t" + strings.ReplaceAll(test.body, "\n", "\n\t") + "\n\t.size f, .-f\n"
-			unit, err := Parse([]byte(strings.ReplaceAll(src, "\t.L", ".L")), elf.EM_X86_64)
+			unit, err := Parse([]byte(strings.ReplaceAll(src, "\t.L", ".L")), machine.X86_64)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"debug/elf"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 // testProgram is a function with a known control flow, as compilers would
@@ -434,7 +435,7 @@ func (p *testProgram) indexes(t *rapid.T, f *function) []int {
 }
 
 func parseProgram(t *rapid.T, p *testProgram) (*Unit, *function) {
-	u, err := Parse([]byte(p.text()), elf.EM_X86_64)
+	u, err := Parse([]byte(p.text()), machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -477,7 +478,7 @@ func TestImplied(t *testing.T) {
 // TestReturning names the helpers whose calls come back.
 func TestReturning(t *testing.T) {
 	t.Parallel()
-	u, err := Parse([]byte(testHelpers), elf.EM_X86_64)
+	u, err := Parse([]byte(testHelpers), machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -531,7 +532,7 @@ func TestImpliedShapes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			u, err := Parse([]byte(".text\n.type f, @function\nf:\n"+tc.code+"\n"), elf.EM_X86_64)
+			u, err := Parse([]byte(".text\n.type f, @function\nf:\n"+tc.code+"\n"), machine.X86_64)
 			if err != nil {
 				t.Fatal(err)
 			}

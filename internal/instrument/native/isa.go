@@ -2,7 +2,8 @@ package native
 
 import (
 	"bytes"
-	"debug/elf"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 // isa is the assembly of one machine: what its instructions do to the flow of control, and
@@ -46,7 +47,7 @@ type blockProbes interface {
 }
 
 // isas are the machines whose assembly is understood.
-var isas = map[elf.Machine]isa{elf.EM_X86_64: x86{}, elf.EM_AARCH64: aarch64{}}
+var isas = map[machine.Kind]isa{machine.X86_64: x86{}, machine.AArch64: aarch64{}}
 
 // flow is what an instruction does to the flow of control.
 type flow uint8

@@ -2,7 +2,6 @@ package native
 
 import (
 	"bytes"
-	"debug/elf"
 	"flag"
 	"fmt"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -44,7 +44,7 @@ func TestGolden(t *testing.T) {
 			t.Errorf("%s: not taken for a compiler's output", file)
 		}
 		for _, mode := range modes {
-			unit, err := Parse(src, elf.EM_X86_64)
+			unit, err := Parse(src, machine.X86_64)
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
@@ -126,7 +126,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		IsCompilerOutput(src)
 		for _, mode := range modes {
-			unit, err := Parse(src, elf.EM_X86_64)
+			unit, err := Parse(src, machine.X86_64)
 			if err != nil {
 				return
 			}
@@ -176,7 +176,7 @@ f.cold.1:
 lost.cold:
 	jmp .L9
 `
-	u, err := Parse([]byte(code), elf.EM_X86_64)
+	u, err := Parse([]byte(code), machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}

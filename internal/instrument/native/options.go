@@ -1,7 +1,6 @@
 package native
 
 import (
-	"debug/elf"
 	"hash/fnv"
 	"io"
 	"path"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -17,7 +17,7 @@ import (
 // flags fill it in, the stand-in for the assembler finds it in a file (JSON), Rewrite goes by
 // it, and the runtime of the timed modes is compiled for it.
 type Options struct {
-	Machine elf.Machine `json:"machine,omitempty"` // that the code is for
+	Machine machine.Kind `json:"machine,omitempty"` // that the code is for
 
 	Mode   prof.Mode `json:"mode,omitzero"`
 	Atomic bool      `json:"atomic,omitempty"` // count with locked instructions, exact under threads

@@ -2,8 +2,9 @@ package native
 
 import (
 	"bytes"
-	"debug/elf"
 	"fmt"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 // Unit is the structure of one assembly file: where its functions are and
@@ -49,7 +50,7 @@ type parser struct {
 
 // Parse reads a compiler's assembly output for a machine. It returns a *SyntaxError for
 // text in another syntax or for another mode of the processor.
-func Parse(src []byte, machine elf.Machine) (*Unit, error) {
+func Parse(src []byte, machine machine.Kind) (*Unit, error) {
 	p := &parser{
 		unit:   &Unit{Src: src, isa: isas[machine]},
 		byKey:  map[string]*section{},

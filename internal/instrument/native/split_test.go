@@ -3,7 +3,6 @@ package native
 import (
 	"bytes"
 	"cmp"
-	"debug/elf"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -15,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 // atRandom calls each block but the entry cold with a probability, the same
@@ -34,7 +35,7 @@ func atRandom(seed uint64, share float64) ColdBlocks {
 
 func split(t testing.TB, src []byte, cold ColdBlocks) ([]byte, SplitResult) {
 	t.Helper()
-	unit, err := Parse(src, elf.EM_X86_64)
+	unit, err := Parse(src, machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +308,7 @@ func TestSplitJumpState(t *testing.T) {
 func TestSplitWhole(t *testing.T) {
 	t.Parallel()
 	src := "\t.file\t\"a.c\"\n\t.section\t.text.f,\"ax\",@progbits\n\t.type\tf, @function\nf:\n\tret\n\t.size\tf, .-f\n"
-	unit, err := Parse([]byte(src), elf.EM_X86_64)
+	unit, err := Parse([]byte(src), machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +334,7 @@ func FuzzSplit(f *testing.F) {
 	}
 	f.Add([]byte("\t.file\t\"a.c\"\n\t.type\tf, @function\nf:\n\tje .L1\n\tret\n.L1:\n\tret\n.size f,.-f"), uint64(2))
 	f.Fuzz(func(t *testing.T, src []byte, seed uint64) {
-		unit, err := Parse(src, elf.EM_X86_64)
+		unit, err := Parse(src, machine.X86_64)
 		if err != nil {
 			return
 		}

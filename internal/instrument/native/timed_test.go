@@ -3,7 +3,6 @@ package native
 import (
 	"bytes"
 	"cmp"
-	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -43,7 +43,7 @@ var timedBuilds = [][]string{
 // with that runtime.
 func timedRewrite(t testing.TB, src []byte, entered bool) ([]byte, Result) {
 	t.Helper()
-	unit, err := Parse(src, elf.EM_X86_64)
+	unit, err := Parse(src, machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,13 @@ package native
 
 import (
 	"bytes"
-	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -24,7 +24,7 @@ func TestFlightGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		rewrite := func(flight bool) ([]byte, Result) {
-			unit, err := Parse(src, elf.EM_X86_64)
+			unit, err := Parse(src, machine.X86_64)
 			if err != nil {
 				t.Fatal(err)
 			}

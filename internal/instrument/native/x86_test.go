@@ -1,9 +1,10 @@
 package native
 
 import (
-	"debug/elf"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 func TestClassify(t *testing.T) {
@@ -129,7 +130,7 @@ func TestSyntaxErrors(t *testing.T) {
 		"\t.code32\n":              "line 1: only 64-bit code is supported; .code32 found",
 		"#APP\n.code16\n#NO_APP\n": "", // the program's own business
 	} {
-		_, err := Parse([]byte(src), elf.EM_X86_64)
+		_, err := Parse([]byte(src), machine.X86_64)
 		if got := ""; err != nil {
 			got = err.Error()
 			if got != want {

@@ -2,13 +2,13 @@ package prove
 
 import (
 	"bytes"
-	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	kinds "github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/prof"
@@ -33,7 +33,7 @@ func assemble(t *testing.T, text []byte) *objfile.Relocatable {
 // rewrite returns the text with probes.
 func rewrite(t *testing.T, text []byte, opts native.Options) []byte {
 	t.Helper()
-	u, err := native.Parse(text, elf.EM_X86_64)
+	u, err := native.Parse(text, kinds.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
