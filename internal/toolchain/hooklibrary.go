@@ -21,7 +21,7 @@ const attachLibraryName = "libcairn-attach.so"
 // HookLibrary returns the path of the library that is preloaded, which it builds on first
 // use.
 func HookLibrary(ctx context.Context) (string, error) {
-	return libraryOf(ctx, "hooks-", hookLibraryName, nativert.TimedFlags, nativert.LibraryObjects(), nativert.LibraryLinkFlags)
+	return libraryOf(ctx, "hooks-", hookLibraryName, nativert.TimedFlags(nativert.X86_64), nativert.LibraryObjects(), nativert.LibraryLinkFlags)
 }
 
 // AttachLibrary is HookLibrary for the library that is put into running programs.

@@ -336,15 +336,15 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 		members = append(members, o.Name)
 	}
 	if opts.Mode.Timed() {
-		objects = nativert.TimedObjects(opts.Options)
+		objects = nativert.TimedObjects(machine, opts.Options)
 		if opts.Mode == prof.ModeTrace {
-			objects = nativert.TraceObjects(opts.DefaultDir, opts.Depth)
+			objects = nativert.TraceObjects(machine, opts.DefaultDir, opts.Depth)
 		}
 		if opts.Mode == prof.ModeSpike {
 			objects = append(objects, nativert.HookObjects()...)
 		}
 		for _, o := range objects {
-			if err := compileObject(ctx, src, c, nativert.TimedFlags, o); err != nil {
+			if err := compileObject(ctx, src, c, nativert.TimedFlags(machine), o); err != nil {
 				return err
 			}
 			members = append(members, o.Name)

@@ -39,7 +39,7 @@ var library = sync.OnceValues(func() (string, error) {
 	}
 	link := []string{"-o", "library.so"}
 	for _, o := range nativert.LibraryObjects() {
-		args := append(append([]string{"-Os"}, nativert.TimedFlags...), "-c", "-o", o.Name)
+		args := append(append([]string{"-Os"}, nativert.TimedFlags(nativert.X86_64)...), "-c", "-o", o.Name)
 		if err := gcc(append(args, o.Args...)...); err != nil {
 			return dir, err
 		}

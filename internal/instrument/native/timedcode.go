@@ -14,7 +14,7 @@ const (
 
 // Where code keeps registers that hold something: in the red zone, but not where
 // the return address of a call goes. In place of loadBase and loadStack there may
-// be one (timed_masked.c of the runtime).
+// be one (timed_masked_x86_64.c of the runtime).
 const (
 	keepRAX = "-16(%rsp)"
 	keepR10 = "-24(%rsp)"

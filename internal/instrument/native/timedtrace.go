@@ -29,7 +29,7 @@ import (
 //	        jmp   B
 //
 // With a depth, that is behind a comparison of the stack pointer with that of the
-// deepest call that is recorded (trace_depth.S).
+// deepest call that is recorded (trace_depth_x86_64.S).
 //
 // F is the function's start, aligned so that the last two bits of its address are
 // free for the kind of event: no number has to be given to it, and the reader

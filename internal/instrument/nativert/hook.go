@@ -30,7 +30,7 @@ func HookObjects() []Object {
 // TimedFlags and linked, in this order, with LibraryLinkFlags.
 func LibraryObjects() []Object {
 	out := plainObjects(libraryMembers)
-	for _, o := range TimedObjects(native.Options{}) {
+	for _, o := range TimedObjects(X86_64, native.Options{}) {
 		if o.Name != "timed_preinit.o" { // that is for executables
 			out = append(out, o)
 		}
@@ -53,7 +53,7 @@ var attachMembers = []string{"attach.c", "attach_unwind.c"}
 // AttachLinkFlags.
 func AttachObjects() []Object {
 	out := plainObjects(attachMembers)
-	for _, o := range TimedObjects(native.Options{}) {
+	for _, o := range TimedObjects(X86_64, native.Options{}) {
 		// That is for executables, and for mode stacks.
 		if o.Name != "timed_preinit.o" && !strings.HasPrefix(o.Name, "tree") {
 			out = append(out, o)
@@ -63,7 +63,7 @@ func AttachObjects() []Object {
 }
 
 // AttachFlags are TimedFlags for a library without memory for each thread.
-var AttachFlags = append(slices.Clone(TimedFlags), "-DCAIRN_ATTACH")
+var AttachFlags = append(TimedFlags(X86_64), "-DCAIRN_ATTACH")
 
 // AttachLinkFlags are those of the compiler's driver that links AttachObjects. The
 // library needs no other.
@@ -73,21 +73,6 @@ func plainObjects(members []string) []Object {
 	var out []Object
 	for _, name := range members {
 		out = append(out, Object{name[:len(name)-2] + ".o", []string{name}})
-	}
-	return out
-}
-
-// hookSources returns the source files of the hooks.
-func hookSources() []File {
-	var out []File
-	for _, list := range [][]string{{"hook.h", "detour.h", "attach.h", "hook_init.c"}, hookMembers, libraryMembers, attachMembers} {
-		for _, name := range list {
-			data, err := hookFiles.ReadFile("c/hook/" + name)
-			if err != nil {
-				panic(err) // embedded above
-			}
-			out = append(out, File{name, data})
-		}
 	}
 	return out
 }

@@ -29,7 +29,7 @@ func hookRuntime(t *testing.T, flags ...string) string {
 		t.Fatal(err)
 	}
 	for _, o := range append(HookObjects(), Object{"hook_names.o", []string{"hook_names.S"}}) {
-		args := append([]string{"-Os"}, TimedFlags...)
+		args := append([]string{"-Os"}, TimedFlags(X86_64)...)
 		args = append(append(append(args, flags...), "-c", "-o", filepath.Join(dir, o.Name)), o.Args...)
 		runTool(t, filepath.Dir(shared), "gcc", args...) // where the sources are
 		runTool(t, dir, "ar", "rcs", archive, o.Name)
@@ -173,7 +173,7 @@ func hookLibrary(t *testing.T) string {
 	}
 	link := []string{"-o", "libcairn-spike.so"}
 	for _, o := range LibraryObjects() {
-		runTool(t, dir, "gcc", append(append(append([]string{"-Os"}, TimedFlags...), "-c", "-o", o.Name), o.Args...)...)
+		runTool(t, dir, "gcc", append(append(append([]string{"-Os"}, TimedFlags(X86_64)...), "-c", "-o", o.Name), o.Args...)...)
 		link = append(link, o.Name)
 	}
 	runTool(t, dir, "gcc", append(link, LibraryLinkFlags...)...)

@@ -16,12 +16,6 @@ import (
 //go:embed c/*.h c/rt.c c/*.S c/image.ld
 var files embed.FS
 
-// sources are the names of the files of the runtime of records.
-var sources = []string{
-	"sys_x86_64.h", "sys_aarch64.h", "rt.c", "rt_kernel.h", "rt_module.h", "rt_name.h", "rt_header.h", "rt_mapped.h", "image.ld",
-	"record_x86_64.h", "first_x86_64.S", "first_aarch64.S", "order_x86_64.S", "order_aarch64.S", "mapped_x86_64.S", "cairn.h",
-}
-
 // Machine is what a runtime is compiled for.
 type Machine string
 
@@ -62,17 +56,9 @@ func Flags(m Machine) []string {
 		"-fno-ident", "-fomit-frame-pointer", "-fno-lto", "-fno-sanitize=all", "-g0", "-w")
 }
 
-// Sources returns the source files.
+// Sources returns the source files, in one directory.
 func Sources() []File {
-	var out []File
-	for _, name := range append([]string{"wire.h", "sys.h", "elf.h"}, sources...) {
-		data, err := files.ReadFile("c/" + name)
-		if err != nil {
-			panic(err) // embedded above
-		}
-		out = append(out, File{name, data})
-	}
-	return append(out, timedSources()...)
+	return append(embedded(files, "c"), timedSources()...)
 }
 
 // Header returns cairn.h, the header for instrumented programs, as one file: with

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/prof"
@@ -13,21 +14,30 @@ import (
 //go:embed c/timed
 var timedFiles embed.FS
 
-// TimedFlags are the compiler's flags for the objects of the timed modes. A
+// TimedFlags returns the compiler's flags for the objects of the timed modes. A
 // slow exit has a return value in vector registers, so none may be used; and
 // the unwinder walks through its frames, so they have tables.
-var TimedFlags = append(slices.DeleteFunc(Flags(X86_64), func(f string) bool {
-	return f == "-fno-asynchronous-unwind-tables" || f == "-fno-unwind-tables"
-}), "-mgeneral-regs-only", "-funwind-tables", "-fno-asynchronous-unwind-tables", "-ftls-model=initial-exec")
-
-// timedMembers are the sources of the timed modes' members of the archive.
-var timedMembers = []string{
-	"timed_exit.S", "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_region.c", "timed_usage.c", "timed_clock.c", "timed_family.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
-	"timed_queue.c", "timed_log.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked.c", "timed_stub.S", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", "tree_enter.S", "tree.c", "tree_log.c",
+func TimedFlags(m Machine) []string {
+	return append(slices.DeleteFunc(Flags(m), func(f string) bool {
+		return f == "-fno-asynchronous-unwind-tables" || f == "-fno-unwind-tables"
+	}), "-mgeneral-regs-only", "-funwind-tables", "-fno-asynchronous-unwind-tables", "-ftls-model=initial-exec")
 }
 
-// flightMembers are those of the flight recorder.
-var flightMembers = []string{"flight.S", "flight.c"}
+// timedMembers returns the sources of the timed modes' members of the archive.
+func timedMembers(m Machine) []string {
+	return []string{
+		m.source("timed_exit"), "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_region.c", "timed_usage.c", "timed_clock.c", "timed_family.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
+		"timed_queue.c", "timed_log.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked_x86_64.c", "timed_stub_x86_64.S", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", m.source("tree_enter"), "tree.c", "tree_log.c",
+	}
+}
+
+// flightMembers returns those of the flight recorder.
+func flightMembers(m Machine) []string { return []string{m.source("flight"), "flight.c"} }
+
+// member returns the name of the object that a machine's source is compiled to.
+func (m Machine) member(source string) string {
+	return strings.TrimSuffix(source[:len(source)-2], "_"+string(m)) + ".o"
+}
 
 // kindOf returns what the slots of the window hold, as timed.h names it. Modules of
 // different kinds in one process have states of their own.
@@ -45,7 +55,7 @@ func kindOf(o native.Options) string {
 // compiled with TimedFlags in place of Flags. A program links them because its
 // code refers to __cairn_base and __cairn_slow; timed_preinit.o only where the
 // linker is told to look for __cairn_preinit, which executables should be.
-func TimedObjects(o native.Options) []Object {
+func TimedObjects(m Machine, o native.Options) []Object {
 	defaults := "threshold=" + cmp.Or(o.Threshold, "10ms")
 	if o.Signals {
 		defaults += ",tick=signal"
@@ -56,13 +66,13 @@ func TimedObjects(o native.Options) []Object {
 	if o.Counts {
 		defaults += ",period=1s"
 	}
-	members := timedMembers
+	members := timedMembers(m)
 	if o.Flight {
-		members = append(slices.Clip(members), flightMembers...)
+		members = append(members, flightMembers(m)...)
 	}
 	var out []Object
 	for _, name := range members {
-		args := []string{name}
+		args, member := []string{name}, m.member(name)
 		switch name {
 		case "timed_start.c":
 			args = []string{
@@ -76,24 +86,31 @@ func TimedObjects(o native.Options) []Object {
 			if o.Depth > 0 {
 				args = []string{"-DCAIRN_TREE_DEPTH=" + strconv.Itoa(o.Depth), name}
 			}
-		case "flight.S":
-			out = append(out, Object{"flight_words.o", args})
-			continue
+		case m.source("flight"): // there is a flight.c as well
+			member = "flight_words.o"
 		}
-		out = append(out, Object{name[:len(name)-2] + ".o", args})
+		out = append(out, Object{member, args})
 	}
 	return out
 }
 
 // timedSources returns the source files of the timed modes.
 func timedSources() []File {
-	var out []File
-	for _, name := range append(append([]string{"timedwire.h", "timed.h", "clock.h", "kernel.h", "bus.h", "create.h", "tree.h", "flight.h", "registers.h"}, flightMembers...), timedMembers...) {
-		data, err := timedFiles.ReadFile("c/timed/" + name)
-		if err != nil {
-			panic(err) // embedded above
-		}
-		out = append(out, File{name, data})
+	return append(embedded(timedFiles, "c/timed"), embedded(hookFiles, "c/hook")...)
+}
+
+// embedded returns the files of a directory.
+func embedded(from embed.FS, dir string) (out []File) {
+	entries, err := from.ReadDir(dir)
+	if err != nil {
+		panic(err) // it is embedded
 	}
-	return append(append(out, hookSources()...), traceSources()...)
+	for _, e := range entries {
+		data, err := from.ReadFile(dir + "/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, File{e.Name(), data})
+	}
+	return out
 }

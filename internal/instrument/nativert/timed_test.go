@@ -83,8 +83,8 @@ func makeArchive(dir string, options native.Options, compiler string, flags []st
 	}
 	archive := filepath.Join(dir, "libtimed.a")
 	members := []string{"rcs", archive}
-	for _, o := range TimedObjects(options) {
-		args := append([]string{"-Os"}, TimedFlags...)
+	for _, o := range TimedObjects(X86_64, options) {
+		args := append([]string{"-Os"}, TimedFlags(X86_64)...)
 		args = append(append(append(args, flags...), "-c", "-o", o.Name), o.Args...)
 		if err := toolIn(dir, compiler, args...); err != nil {
 			return "", err
@@ -297,7 +297,7 @@ func TestTimedSize(t *testing.T) {
 	options := native.Options{Flight: true}
 	archive := timedRuntimeFor(t, options, "gcc", "-Wall", "-Wextra")
 	var total uint64
-	for _, o := range TimedObjects(options) {
+	for _, o := range TimedObjects(X86_64, options) {
 		f, err := elf.Open(filepath.Join(filepath.Dir(archive), o.Name))
 		if err != nil {
 			t.Fatal(err)

@@ -3,7 +3,7 @@
 enum {
   SYS_read = 0, SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_fstat = 5, SYS_lstat = 6, SYS_poll = 7,
   SYS_lseek = 8, SYS_mmap = 9, SYS_mprotect = 10, SYS_munmap = 11, SYS_rt_sigaction = 13,
-  SYS_rt_sigprocmask = 14, SYS_pread = 17, SYS_pwrite = 18, SYS_mremap = 25, SYS_madvise = 28,
+  SYS_rt_sigprocmask = 14, SYS_pread = 17, SYS_pwrite = 18, SYS_sched_yield = 24, SYS_mremap = 25, SYS_madvise = 28,
   SYS_getpid = 39, SYS_socket = 41, SYS_connect = 42, SYS_sendto = 44, SYS_bind = 49, SYS_listen = 50,
   SYS_getsockopt = 55, SYS_exit = 60, SYS_fcntl = 72, SYS_ftruncate = 77, SYS_getcwd = 79, SYS_rename = 82,
   SYS_mkdir = 83, SYS_link = 86, SYS_unlink = 87, SYS_readlink = 89, SYS_fchmod = 91, SYS_getrlimit = 97,
@@ -65,6 +65,7 @@ INLINE void clear(void *to, u64 n) {
 
 /* ---- files: system calls that newer machines do not have ---- */
 
+INLINE i64 open_file(const char *path, i64 flags, i64 mode) { return sys3(SYS_open, path, flags, mode); }
 INLINE i64 create_file(const char *path, i64 mode) {
   return sys4(SYS_open, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode, 0);
 }
@@ -73,6 +74,16 @@ INLINE i64 rename_file(const char *from, const char *to) { return sys2(SYS_renam
 INLINE i64 link_file(const char *from, const char *to) { return sys2(SYS_link, from, to); }
 INLINE i64 remove_file(const char *path) { return sys2(SYS_unlink, path, 0); }
 INLINE i64 read_link(const char *path, char *to, u64 room) { return sys4(SYS_readlink, path, to, room, 0); }
+enum { O_DIRECTORY = 0200000, O_TMPFILE = 020200000 };
+
+/* struct stat, in words of 8 bytes: which of them is the size, and how many links there are,
+ * and in words of 4 bytes the mode. */
+enum { STAT_WORDS = 18, STAT_SIZE = 6, STAT_MODE_4 = 6 };
+INLINE u64 links_of(const u64 *stat) { return stat[2]; }
+INLINE i64 stat_link(const char *path, u32 *stat) { return sys2(SYS_lstat, path, stat); }
+
+/* wait_for waits so many milliseconds until one of n files is ready. */
+INLINE i64 wait_for(void *files, u64 n, u64 ms) { return sys3(SYS_poll, files, n, ms); }
 
 /* ---- signals ---- */
 
@@ -81,6 +92,36 @@ enum { SA_RESTORER = 0x04000000 };
 #define DEFINE_RESTORER(name, label)        \
   void name(void) __asm__(label) HIDDEN; \
   __asm__(".pushsection .text\n" label ":\nmov $15, %eax\nsyscall\n.popsection\n")
+
+
+/* The same where unwinders come by: they know the frame of a signal by these bytes, if they
+ * find no table for the place in front of them. */
+#define DEFINE_SIGNAL_RESTORER(name)                                                                        \
+  HIDDEN void name(void);                                                                                   \
+  __asm__(".text\n.balign 16\n\tnop\n.hidden " #name "\n.globl " #name "\n.type " #name ", @function\n" #name \
+          ":\n\tmovq $15, %rax\n\tsyscall\n.size " #name ", . - " #name "\n")
+
+/* ---- threads ---- */
+
+/* start_thread starts a thread that the C library knows nothing of. It calls the first of
+ * the two words at sp with the second, with its stack above. */
+INLINE i64 start_thread(u64 *sp) {
+  register i64 r10 __asm__("r10") = 0, r8 __asm__("r8") = 0;
+  i64 r;
+  __asm__ volatile("syscall\n\ttest %%rax, %%rax\n\tjnz 1f\n\t"
+                   "xorl %%ebp, %%ebp\n\tpopq %%rax\n\tpopq %%rdi\n\tandq $-16, %%rsp\n\tcall *%%rax\n\thlt\n1:"
+                   : "=a"(r)
+                   : "a"(56 /* clone */), "D"(0x50f00 /* VM FS FILES SIGHAND THREAD SYSVSEM */), "S"(sp), "d"(0), "r"(r10), "r"(r8)
+                   : "rcx", "r11", "memory");
+  return r;
+}
+
+/* thread_pointer tells threads apart. */
+INLINE u64 thread_pointer(void) {
+  u64 tp;
+  __asm__("movq %%fs:0, %0" : "=r"(tp));
+  return tp;
+}
 
 /* ---- pages ---- */
 
@@ -99,5 +140,18 @@ enum { MAX_PAGE = 4096 };
 
 #define RELOC_NONE "R_X86_64_NONE"
 
+/* ticks reads the counter of the exact clock. */
+INLINE u64 ticks(void) { return __builtin_ia32_rdtsc(); }
+
 /* draw returns a number that is another each time. */
-INLINE u64 draw(void) { return __builtin_ia32_rdtsc(); }
+INLINE u64 draw(void) { return ticks(); }
+
+/* muldiv is a * b / c, which fits 64 bits; the compiler would call libgcc. */
+INLINE u64 muldiv(u64 a, u64 b, u64 c) {
+  u64 high;
+  __asm__("mulq %2\n\tdivq %3" : "+a"(a), "=&d"(high) : "r"(b), "r"(c) : "cc");
+  return a;
+}
+
+/* What of the runtime of the timed modes is for this machine. */
+#define TIMED_MACHINE "timed_x86_64.h"

@@ -1,7 +1,7 @@
 #include "kernel.h"
 #include "bus.h"
 
-enum { SIGBUS = 7, PAGE = 4096, RANGES = 1 << 16, REUSED = 64, SIG_SIZE = 8 };
+enum { SIGBUS = 7, RANGES = 1 << 16, REUSED = 64, SIG_SIZE = 8 };
 enum { SA_SIGINFO = 4, SA_ONSTACK = 0x08000000, SA_NODEFER = 0x40000000 };
 
 struct action {
@@ -27,9 +27,7 @@ __asm__(".pushsection .bss.cairn_bus,\"aw\",@nobits\n"
         ".balign 64\n__cairn_bus_1: .zero 64\n.popsection\n");
 _Static_assert(sizeof(struct bus) <= 64, "as above");
 
-__asm__(".text\n.balign 16\n\tnop\n.hidden __cairn_bus_restore\n.globl __cairn_bus_restore\n.type __cairn_bus_restore, @function\n"
-        "__cairn_bus_restore:\n\tmovq $15, %rax\n\tsyscall\n.size __cairn_bus_restore, . - __cairn_bus_restore\n");
-HIDDEN void __cairn_bus_restore(void);
+DEFINE_SIGNAL_RESTORER(__cairn_bus_restore);
 
 /* replace puts memory where the rest of a log was, from the page of an address on. */
 static int replace(struct bus *b, u64 at) {
@@ -37,7 +35,7 @@ static int replace(struct bus *b, u64 at) {
     struct range *r = &b->range[i];
     u64 start = load(&r->start), end = load(&r->end);
     if (!start || at < start || at >= end) continue;
-    at &= ~(PAGE - 1ul);
+    at &= -(u64)page_size();
     if (failed(map(at, end - at, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0))) return 0;
     add(&b->cut, 1);
     return 1;

@@ -16,7 +16,7 @@ struct tick {
  * says what calls that last longer than a level are sure to be found. */
 enum { LEVELS = 5, LEVEL_SHIFT = 3, LEVEL_TICKS = 2048, TICK_MARGIN = 64 };
 
-enum { PAGE_SIZE = 4096, STALLS = 64 };
+enum { PAGE_SIZE = MAX_PAGE, STALLS = 64 };
 enum { LOOK_PAUSE = 20 * MS /* between looks whether a process is idle */ };
 
 /* A coarse clock: of one process, or of a family, in memory that they share. Any thread

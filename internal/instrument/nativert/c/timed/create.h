@@ -16,9 +16,9 @@ static i64 put_file_header(i64 fd, const u8 *h) {
 /* create_nameless makes it where file systems have files without a name, and where
  * /proc can give them one. */
 static i64 create_nameless(const char *dir, char *path, char *end, const u8 *h) {
-  enum { O_TMPFILE = 020200000, AT_FDCWD = -100, AT_SYMLINK_FOLLOW = 0x400 };
+  enum { AT_SYMLINK_FOLLOW = 0x400 };
   char link[64];
-  i64 err, fd = sys3(SYS_open, dir, O_TMPFILE | O_RDWR | O_CLOEXEC, CREATE_MODE);
+  i64 err, fd = open_file(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, CREATE_MODE);
   if (fd < 0) return fd;
   put_number(put(link, "/proc/thread-self/fd/"), (u64)fd);
   err = put_file_header(fd, h);
@@ -50,10 +50,10 @@ static i64 create(const char *dir, char *path, char *end, const u8 *h) {
   fd = -EEXIST;
   for (u32 n = 0; n < CREATE_NAMES && fd == -EEXIST; n++) {
     put(put_number(end, n), LOG_SUFFIX);
-    fd = sys3(SYS_open, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, CREATE_MODE);
+    fd = open_file(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, CREATE_MODE);
   }
   if (fd < 0 || (err = put_file_header(fd, h)) >= 0) return out_of_the_way(fd);
   sys1(SYS_close, fd);
-  sys1(SYS_unlink, path);
+  remove_file(path);
   return err;
 }

@@ -1,6 +1,6 @@
 /* The flight recorder of mode spike: what its files share.
  *
- *   flight.S  the words that inserted code refers to, and where it comes when
+ *   flight_MACHINE.S  the words that inserted code refers to, and where it comes when
  *             the clock has moved or a chunk is full
  *   flight.c  rings of chunks, windows, fork
  *

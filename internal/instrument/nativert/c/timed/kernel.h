@@ -44,12 +44,6 @@ INLINE u64 length(const char *s) {
 INLINE u64 least(u64 a, u64 b) { return a < b ? a : b; }
 INLINE u64 most(u64 a, u64 b) { return a > b ? a : b; }
 INLINE u64 less(u64 a, u64 b) { return a > b ? a - b : 0; } /* a - b, or 0 */
-/* muldiv is a * b / c, which fits 64 bits; the compiler would call libgcc. */
-INLINE u64 muldiv(u64 a, u64 b, u64 c) {
-  u64 high;
-  __asm__("mulq %2\n\tdivq %3" : "+a"(a), "=&d"(high) : "r"(b), "r"(c) : "cc");
-  return a;
-}
 INLINE u64 up8(u64 n) { return (n + 7) & ~7ul; }
 
 /* Text for messages and names. */
@@ -80,7 +74,7 @@ INLINE int fits(u64 size) {
  * -errno. */
 INLINE i64 auxiliary(u64 type) {
   u64 aux[2];
-  i64 value = 0, fd = sys3(SYS_open, "/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
+  i64 value = 0, fd = open_file("/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return fd;
   while (sys3(SYS_read, fd, aux, sizeof aux) == sizeof aux && aux[0])
     if (aux[0] == type) value = (i64)aux[1];
@@ -98,9 +92,9 @@ INLINE int is_privileged(void) {
  * of another: programs close all descriptors that they find, and get the number for a
  * file of theirs. */
 INLINE i64 identify(i32 fd, u64 *device, u64 *inode) {
-  u64 stat[18];
+  u64 stat[STAT_WORDS];
   i64 err = sys2(SYS_fstat, fd, stat);
-  if (err >= 0) *device = stat[0], *inode = stat[1], err = (i64)stat[6];
+  if (err >= 0) *device = stat[0], *inode = stat[1], err = (i64)stat[STAT_SIZE];
   return err;
 }
 INLINE i64 is_file(i32 fd, u64 device, u64 inode) {
@@ -114,7 +108,7 @@ INLINE i64 is_file(i32 fd, u64 device, u64 inode) {
 INLINE int absolute(char *to, u64 room, const char *path) {
   u64 n = 0;
   if (*path && *path != '/') {
-    i64 got = sys2(79 /* getcwd */, to, room);
+    i64 got = sys2(SYS_getcwd, to, room);
     if (got > 1 && to[0] == '/') n = (u64)got - 1; /* it may be out of sight */
     if (n && n + 2 < room && to[n - 1] != '/') to[n++] = '/';
   }
@@ -124,7 +118,7 @@ INLINE int absolute(char *to, u64 room, const char *path) {
 }
 /* A lock for what is rarely held, and by no slow exit. */
 INLINE void lock(u32 *l) {
-  while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) sys0(24 /* sched_yield */);
+  while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) sys0(SYS_sched_yield);
 }
 INLINE void unlock(u32 *l) { store(l, 0); }
 #ifdef CAIRN_ATTACH

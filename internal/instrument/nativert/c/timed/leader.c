@@ -28,7 +28,7 @@ static int is_own(const char *tid) {
   static const char own[] = "cairn-";
   char b[64];
   put(put(put(b, "/proc/self/task/"), tid), "/comm");
-  i64 fd = sys3(SYS_open, b, O_RDONLY | O_CLOEXEC, 0), n;
+  i64 fd = open_file(b, O_RDONLY | O_CLOEXEC, 0), n;
   if (fd < 0) return 1; /* it is gone */
   n = sys3(SYS_read, fd, b, sizeof b);
   sys1(SYS_close, fd);
@@ -44,7 +44,7 @@ int __cairn_deserted(i32 pid) {
   i64 n, fd;
   int others = 0;
   if (__cairn_is_there(pid)) return 0;
-  fd = sys3(SYS_open, "/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
+  fd = open_file("/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return 1;
   while (!others && (n = sys3(SYS_getdents64, fd, b, sizeof b)) > 0)
     for (i64 at = 0; at < n && !others; at += *(u16 *)(b + at + 16)) {
@@ -62,7 +62,7 @@ static u32 ended_with(i32 pid) {
   enum { FIELD = 49 }; /* of those behind the name, from 0 */
   char b[1024], *q = put_number(put(b, "/proc/self/task/"), (u64)(u32)pid);
   put(q, "/stat");
-  i64 fd = sys3(SYS_open, b, O_RDONLY | O_CLOEXEC, 0), n = 0;
+  i64 fd = open_file(b, O_RDONLY | O_CLOEXEC, 0), n = 0;
   if (fd >= 0) n = sys3(SYS_read, fd, b, sizeof b - 1);
   if (fd >= 0) sys1(SYS_close, fd);
   if (n <= 0) return 0;

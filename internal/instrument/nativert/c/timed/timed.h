@@ -1,6 +1,6 @@
 /* The runtime of the timed modes: what its files share.
  *
- *   timed_exit.S    an exit that looks slow comes here, __cairn_slow
+ *   timed_exit_MACHINE.S  an exit that looks slow comes here, __cairn_slow
  *   timed_slow.c    what it does: intervals, thresholds, episodes
  *   timed_mark.c    what programs say: thresholds, pauses, texts
  *   timed_scope.c   scopes that programs mark
@@ -25,8 +25,8 @@
  *   timed_channel.c names of conditions
  *   timed_control.c the socket and the file that change all that while it runs
  *   timed_window.c  the window
- *   timed_masked.c  code for a smaller window
- *   timed_stub.S    where such code comes to
+ *   timed_masked_MACHINE.c  code for a smaller window
+ *   timed_stub_x86_64.S   where such code comes to
  *   timed_start.c   the environment, fork, the end
  *
  * It needs no C library: it calls the kernel itself and uses what it finds
@@ -474,5 +474,7 @@ HIDDEN u32 __cairn_scopes(struct process *p, struct thread *t, u64 sp, u64 e, st
 /* scope_names writes the names of those scopes that are sections. */
 HIDDEN void __cairn_scope_names(struct thread *t, u64 number, u64 sp);
 HIDDEN void __cairn_numbered_text(u64 number, u32 kind, u64 sp, u64 pc, const char *text, u64 len);
+
+#include TIMED_MACHINE
 
 #endif

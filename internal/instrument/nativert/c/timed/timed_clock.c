@@ -192,7 +192,7 @@ u64 __cairn_cpu(i64 clock) {
 /* run_delay reads how long this thread waited for a processor. */
 static u64 run_delay(void) {
   char b[64];
-  i64 fd = sys3(SYS_open, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC, 0), n;
+  i64 fd = open_file("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC, 0), n;
   if (fd < 0) return 0;
   n = sys3(SYS_read, fd, b, sizeof b);
   sys1(SYS_close, fd);

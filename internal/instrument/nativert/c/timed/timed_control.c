@@ -12,7 +12,7 @@
 #include "timed.h"
 
 enum { AF_UNIX = 1, SOCK_STREAM = 1, SOCK_NONBLOCK = 04000, SOCK_CLOEXEC = 02000000, SOL_SOCKET = 1, SO_PEERCRED = 17 };
-enum { POLLIN = 1, MSG_DONTWAIT = 0x40, MSG_NOSIGNAL = 0x4000, O_PATH = 010000000, O_DIRECTORY = 0200000 };
+enum { POLLIN = 1, MSG_DONTWAIT = 0x40, MSG_NOSIGNAL = 0x4000, O_PATH = 010000000 };
 enum { EAGAIN = 11, ECONNREFUSED = 111, EADDRINUSE = 98 };
 enum { LINE = CONTROL_LINE, REPLY = 8192, PATIENCE = SECOND };
 
@@ -35,9 +35,8 @@ static int own_files(void) {
 
 /* is_stale tells whether there is a socket at an address, and nobody listens. */
 static int is_stale(const struct address *a) {
-  u32 info[36];
-  _Static_assert(sizeof info == 144, "struct stat");
-  if (sys2(SYS_lstat, a->path, info) < 0 || (info[6] & 0170000) != 0140000 /* S_IFSOCK */) return 0;
+  u32 info[2 * STAT_WORDS];
+  if (stat_link(a->path, info) < 0 || (info[STAT_MODE_4] & 0170000) != 0140000 /* S_IFSOCK */) return 0;
   i64 fd = sys3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   i64 r = fd < 0 ? fd : sys3(SYS_connect, fd, a, sizeof *a);
   if (fd >= 0) sys1(SYS_close, fd);
@@ -56,7 +55,7 @@ static i64 listen_at(i64 dir, const char *name) {
   sys2(SYS_fchmod, fd, 0600); /* what bind makes has these permissions */
   i64 r = sys3(SYS_bind, fd, &a, sizeof a);
   if (r == -EADDRINUSE && is_stale(&a)) {
-    sys1(SYS_unlink, a.path);
+    remove_file(a.path);
     r = sys3(SYS_bind, fd, &a, sizeof a);
   }
   if (r >= 0) r = sys2(SYS_listen, fd, 128);
@@ -69,7 +68,7 @@ static i64 listen_at(i64 dir, const char *name) {
 static int whole(char *to, u64 room, i64 fd, const char *name) {
   char link[64];
   put(put_number(put(link, "/proc/thread-self/fd/"), (u64)fd), "");
-  i64 n = sys3(SYS_readlink, link, to, room);
+  i64 n = read_link(link, to, room);
   if (n <= 0 || (u64)n + length(name) + 2 > room) return 0;
   to[n] = '/';
   put(to + n + 1, name);
@@ -92,7 +91,7 @@ static i64 open_socket(struct process *p) {
   char *name = slash ? slash + 1 : path;
   const char *dir = slash == path ? "/" : slash ? path : ".";
   if (slash) *slash = 0;
-  i64 d = sys3(SYS_open, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+  i64 d = open_file(dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
   if (d < 0) return d;
   i64 fd = listen_at(d, name);
   if (fd == -EADDRINUSE) {
@@ -224,7 +223,7 @@ static void attend(struct process *p, i64 fd) {
   } f[CONTROL_CLIENTS + 1];
   for (u32 i = 0; i < CONTROL_CLIENTS; i++) f[i].fd = p->client[i].fd, f[i].events = POLLIN, f[i].got = 0;
   f[CONTROL_CLIENTS].fd = (i32)fd, f[CONTROL_CLIENTS].events = POLLIN, f[CONTROL_CLIENTS].got = 0;
-  if (sys3(SYS_poll, f, CONTROL_CLIENTS + 1, SECOND / MS) < 0) return;
+  if (wait_for(f, CONTROL_CLIENTS + 1, SECOND / MS) < 0) return;
   u64 now = __cairn_now(p);
   for (struct client *c = p->client; c < p->client + CONTROL_CLIENTS; c++) {
     if (c->fd < 0) continue;
@@ -256,7 +255,7 @@ void __cairn_control_thread(struct process *p) {
 /* control_end takes the socket away, when the process is known to end. */
 void __cairn_control_end(struct process *p) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  if (p->control_path[0]) sys1(SYS_unlink, p->control_path);
+  if (p->control_path[0]) remove_file(p->control_path);
 }
 
 /* ---- the file that is read on a signal ---- */
@@ -269,8 +268,7 @@ static void on_reload(int sig) {
   __cairn_wake(p);
 }
 
-static void restorer(void) __asm__(".Lcairn_timed_restorer") __attribute__((used));
-__asm__(".pushsection .text\n.Lcairn_timed_restorer:\nmov $15, %eax\nsyscall\n.popsection\n");
+DEFINE_RESTORER(restorer, ".Lcairn_timed_restorer");
 
 /* signal_of reads a number, or one of the names that are common for such; 0 if it
  * is none. */
@@ -299,7 +297,7 @@ void __cairn_reload_start(struct process *p) {
     __cairn_misread("reload", ": the signal has another use; ignored");
   } else {
     a.handler = (u64)on_reload;
-    a.flags = 0x1c000000; /* SA_RESTORER | SA_ONSTACK | SA_RESTART */
+    a.flags = SA_RESTORER | 0x18000000; /* SA_ONSTACK | SA_RESTART */
     a.restorer = (u64)restorer;
     a.mask = 0;
     if (sys4(SYS_rt_sigaction, p->reload_signal, &a, 0, 8) >= 0) return;
@@ -312,7 +310,7 @@ void __cairn_reload_start(struct process *p) {
 static void reload(struct process *p) {
   char line[LINE];
   u64 n = 0;
-  i64 r, fd = sys3(SYS_open, p->reload_file, O_RDONLY | O_CLOEXEC | 04000 /* O_NONBLOCK */, 0);
+  i64 r, fd = open_file(p->reload_file, O_RDONLY | O_CLOEXEC | 04000 /* O_NONBLOCK */, 0);
   while (fd >= 0 && n < LINE && (r = sys3(SYS_read, fd, line + n, LINE - n)) > 0) n += (u64)r;
   if (fd >= 0) sys1(SYS_close, fd);
   if (fd < 0 || n == LINE) {

@@ -162,7 +162,7 @@ static char *put_path(struct process *p, char *to) {
 }
 
 static void put_header(struct process *p, u8 *h) {
-  u64 ns = __cairn_now(p) - p->start_mono, ticks = __builtin_ia32_rdtsc() - p->start_tsc;
+  u64 ns = __cairn_now(p) - p->start_mono, passed = ticks() - p->start_tsc;
   copy(h, LOG_MAGIC, 8);
   ((u16 *)h)[4] = LOG_VERSION;
   ((u16 *)h)[5] = LOG_HEADER_SIZE;
@@ -171,7 +171,7 @@ static void put_header(struct process *p, u8 *h) {
   ((u64 *)h)[3] = p->start_mono;
   ((u64 *)h)[4] = p->start_tsc;
   /* By what went by since the start, if that is long enough for six digits. */
-  ((u64 *)h)[5] = ns < 50 * MS ? 0 : muldiv(ticks, SECOND, ns);
+  ((u64 *)h)[5] = ns < 50 * MS ? 0 : muldiv(passed, SECOND, ns);
   ((u32 *)h)[12] = (p->forked ? LOG_FORKED : 0) | (p->flight ? LOG_FLIGHT | LOG_FLIGHT_ENDS : 0);
   ((u32 *)h)[13] = p->kind == KIND_STACKS ? 8 /* prof.ModeStacks */ : 7 /* prof.ModeSpike */;
   ((u32 *)h)[14] = sum(h, 56);
@@ -184,7 +184,7 @@ int __cairn_file_open(struct process *p) {
   u8 h[LOG_HEADER_SIZE] = {0};
   if (f->fd >= 0) return 1;
   if (f->failed || !p->dir[0]) return 0;
-  sys2(SYS_mkdir, p->dir, 0777);
+  make_dir(p->dir, 0777);
   put_header(p, h);
   i64 fd = create(p->dir, path, put_path(p, path), h);
   if (fd < 0) {

@@ -84,7 +84,7 @@ static u64 name_of(struct thread *t, char *name) {
     return (u64)n;
   }
   put(put_number(put(path, "/proc/self/task/"), (u64)(u32)t->owner), "/comm");
-  i64 fd = sys3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
+  i64 fd = open_file(path, O_RDONLY | O_CLOEXEC, 0);
   n = fd < 0 ? 0 : sys3(SYS_read, fd, name, 64);
   if (fd >= 0) sys1(SYS_close, fd);
   if (n > 0 && name[n - 1] == '\n') n--;

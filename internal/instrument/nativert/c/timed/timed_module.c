@@ -126,11 +126,11 @@ void __cairn_modules(struct process *p) {
   i64 n, fd;
   p->modules_at = __cairn_now(p);
   if (!p->exe[0]) {
-    n = sys3(SYS_readlink, "/proc/self/exe", p->exe, sizeof p->exe - 1);
+    n = read_link("/proc/self/exe", p->exe, sizeof p->exe - 1);
     p->exe[n > 0 ? n : 0] = 0;
   }
   for (u32 i = 0; i < p->modules; i++) p->module[i].known = 0;
-  fd = sys3(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+  fd = open_file("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
   while (fd >= 0 && (n = sys3(SYS_read, fd, b + have, room - 1 - have)) > 0) {
     have += (u64)n;
     u64 from = 0;

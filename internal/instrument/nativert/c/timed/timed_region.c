@@ -43,7 +43,7 @@ static int digit(struct mapping *m, char c) {
 /* find_own finds the mapping that the thread pointer is in. A guard is below it. */
 static void find_own(struct thread *t) {
   char b[BUFFER];
-  i64 n, fd = sys3(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+  i64 n, fd = open_file("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
   struct mapping m = {0, 0, &m.start};
   int in = 1;
   t->own_lo = t->own_hi = t->tp;

@@ -20,11 +20,7 @@ struct action {
   u64 mask;
 };
 
-/* Unwinders know the frame of a signal by these bytes, if they find no table for the
- * place in front of them. */
-__asm__(".text\n.balign 16\n\tnop\n.hidden __cairn_restore\n.globl __cairn_restore\n.type __cairn_restore, @function\n"
-        "__cairn_restore:\n\tmovq $15, %rax\n\tsyscall\n.size __cairn_restore, . - __cairn_restore\n");
-HIDDEN void __cairn_restore(void);
+DEFINE_SIGNAL_RESTORER(__cairn_restore);
 
 /* No other handler comes between: it could jump out of this one, which has the lock. */
 static void on_signal(int number, void *info, void *context) {
@@ -67,7 +63,7 @@ void __cairn_signal_start(struct process *p) {
 static int blocks(i32 tid, i32 number) {
   char b[2048], *q = put(b, "/proc/self/task/");
   put(put_number(q, (u64)(u32)tid), "/status");
-  i64 fd = sys3(SYS_open, b, O_RDONLY | O_CLOEXEC, 0), n;
+  i64 fd = open_file(b, O_RDONLY | O_CLOEXEC, 0), n;
   if (fd < 0) return 0;
   n = sys3(SYS_read, fd, b, sizeof b - 1);
   sys1(SYS_close, fd);
@@ -175,12 +171,12 @@ static void give_up(struct process *p) {
 /* signal_scan is called by the clock's thread at each of its ticks. It looks for new
  * threads when their number has changed, and now and then. */
 void __cairn_signal_scan(struct process *p, u64 now) {
-  u64 st[18];
+  u64 st[STAT_WORDS];
   if (!p->tick_signal || load(&p->owned) < 2 /* the log's thread is not known yet */) return;
-  i64 fd = sys3(SYS_open, "/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
+  i64 fd = open_file("/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return;
-  if (sys2(SYS_fstat, fd, st) >= 0 && (st[2] != p->task_count || now - p->scanned > 20 * MS)) {
-    p->task_count = st[2]; /* links of the directory: the threads, and two */
+  if (sys2(SYS_fstat, fd, st) >= 0 && (links_of(st) != p->task_count || now - p->scanned > 20 * MS)) {
+    p->task_count = links_of(st); /* links of the directory: the threads, and two */
     p->scanned = now;
     if (is_ours(p->tick_signal)) list(p, fd);
     else give_up(p);

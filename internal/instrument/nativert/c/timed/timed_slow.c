@@ -30,9 +30,8 @@ static __attribute__((noinline)) struct thread *find_thread(struct process *p) {
    * to the parent's thread. */
   if ((i32)sys0(SYS_getpid) != p->pid) return 0;
   i32 tid = (i32)sys0(SYS_gettid);
-  u64 tp;
+  u64 tp = thread_pointer();
   struct thread *t;
-  __asm__("movq %%fs:0, %0" : "=r"(tp));
   for (t = load(&p->threads); t; t = t->next)
     if (load(&t->owner) == tid && t->tp == tp) goto out;
   for (t = load(&p->threads); t; t = t->next) {
@@ -71,9 +70,8 @@ struct thread *__cairn_thread(struct process *p) {
 
 /* forget_threads leaves, in a child made by fork, the one thread that there is. */
 void __cairn_forget_threads(struct process *p) {
-  u64 tp;
   i32 tid = (i32)sys0(SYS_gettid);
-  __asm__("movq %%fs:0, %0" : "=r"(tp));
+  u64 tp = thread_pointer();
   for (struct thread *t = p->threads; t; t = t->next) {
     int mine = t->owner && t->tp == tp && tid;
     __cairn_queue_forget(t);

@@ -22,18 +22,8 @@ extern u64 _Unwind_GetIPInfo(struct context *, int *) WEAK;
 extern u64 _Unwind_GetCFA(struct context *) WEAK;
 extern u64 _Unwind_GetRegionStart(struct context *) WEAK;
 
-/* All vectors, the x87 stack and their control words: others' code may use
- * them, and a return value or an argument is in them. */
-void __cairn_keep_vectors(struct process *p, u8 *area) {
-  u32 lo = (u32)p->xsave_mask, hi = 0;
-  if (lo) __asm__ volatile("xsave64 (%0)" : : "r"(area), "a"(lo), "d"(hi) : "memory");
-  else __asm__ volatile("fxsave64 (%0)" : : "r"(area) : "memory");
-}
-void __cairn_restore_vectors(struct process *p, u8 *area) {
-  u32 lo = (u32)p->xsave_mask, hi = 0;
-  if (lo) __asm__ volatile("xrstor64 (%0)" : : "r"(area), "a"(lo), "d"(hi) : "memory");
-  else __asm__ volatile("fxrstor64 (%0)" : : "r"(area) : "memory");
-}
+void __cairn_keep_vectors(struct process *p, u8 *area) { keep_vectors(p->xsave_mask, area); }
+void __cairn_restore_vectors(struct process *p, u8 *area) { restore_vectors(p->xsave_mask, area); }
 
 enum { TAIL = 8, MAX_FRAMES = 1024 };
 _Static_assert(sizeof(struct entry) == LOG_ENTRY_SIZE, "layout");
@@ -58,17 +48,16 @@ static int read_self(struct process *p, u64 at, void *to, u64 n) {
  * refers to a module's __cairn_base. The slots of other frames hold what
  * earlier calls left there. */
 static int is_stamped(struct process *p, u64 start) {
-  enum { LOOK = 36 };
-  u8 copied[LOOK];
+  u8 copied[STAMP_REACH];
   const u8 *code = (const u8 *)start;
   u32 n = load(&p->bases);
   if (!start) return 0;
-  if ((start & 4095) > 4096 - LOOK) { /* it may end before the next page, which may not be there */
-    if (!read_self(p, start, copied, LOOK)) return 0;
+  if ((start & 4095) > 4096 - STAMP_REACH) { /* it may end before the next page, which may not be there */
+    if (!read_self(p, start, copied, STAMP_REACH)) return 0;
     code = copied;
   }
-  for (u64 at = 0; at + 4 <= LOOK; at++) {
-    u64 to = start + at + 4 + (u64)(i64) * (const i32 *)(code + at);
+  for (u64 at = 0; at + REFERENCE <= STAMP_REACH; at += INSTRUCTION) {
+    u64 to = refers_to(code + at, start + at);
     for (u32 i = 0; i < n && i < BASES; i++)
       if (to == p->base_word[i]) return 1;
   }
@@ -126,7 +115,7 @@ static int frame(struct context *c, void *arg) {
     }
   } else if (w->count) {
     w->stamped |= (u32)is_stub(w, pc);
-    so_far(w, entry_of(w, w->count - 1), cfa - 8);
+    so_far(w, entry_of(w, w->count - 1), cfa - ENTRY_BELOW_CFA);
     if (is_stub(w, pc)) return 0;
   }
   if (!pc) return 5;
@@ -147,10 +136,10 @@ static void by_frame_pointers(struct walk *w, u64 rbp) {
   u64 at = w->sp, two[2];
   while (w->count < MAX_FRAMES && rbp > at && !(rbp & 7) && rbp - at < 8 << 20 && read_self(w->p, rbp, two, sizeof two)) {
     u64 back = two[1];
-    two[1] = return_of(w, rbp + 8, back);
-    w->stamped = back != two[1];
+    two[1] = return_of(w, rbp + 8, plain_address(back));
+    w->stamped = plain_address(back) != two[1];
     if (!two[1] || !__cairn_known(w->p, two[1])) break;
-    so_far(w, entry_of(w, w->count - 1), rbp + 8);
+    if (FRAME_IS_ENTRY) so_far(w, entry_of(w, w->count - 1), rbp + 8);
     add_frame(w, two[1], 0);
     at = rbp;
     rbp = two[0];
@@ -191,7 +180,7 @@ u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp
     w.count = w.stamped = 0;
     add_frame(&w, site, 0);
     out[0].sp = (u32)sp;
-    add_frame(&w, return_of(&w, sp, *(u64 *)sp), 0);
+    add_frame(&w, return_of(&w, sp, returns_to(sp)), 0);
     by_frame_pointers(&w, rbp);
     if (w.count == 2) *flags |= LOG_EPISODE_CALLER_ONLY;
   }

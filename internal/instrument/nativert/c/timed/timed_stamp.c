@@ -7,7 +7,7 @@
 #define exact_at(p, sp) ((u64 *)slot(p, sp))
 
 void __cairn_stamp(struct process *p, u64 sp) {
-  if (p->kind == KIND_EXACT) *exact_at(p, sp) = __builtin_ia32_rdtsc();
+  if (p->kind == KIND_EXACT) *exact_at(p, sp) = ticks();
   else *coarse_at(p, sp) = load(word(p, CLOCK));
 }
 
@@ -17,7 +17,7 @@ void __cairn_unstamp(struct process *p, u64 sp) {
 }
 
 int __cairn_is_long(struct process *p, u64 sp) {
-  if (p->kind == KIND_EXACT) return __builtin_ia32_rdtsc() - *exact_at(p, sp) > load((u64 *)(p->base + EXACT_LOW));
+  if (p->kind == KIND_EXACT) return ticks() - *exact_at(p, sp) > load((u64 *)(p->base + EXACT_LOW));
   return (i32)(*coarse_at(p, sp) - load(word(p, CLOCK)) + load(word(p, LOW))) < 0;
 }
 

@@ -39,20 +39,10 @@ static void find_gettime(struct process *p) {
   }
   if (!symbols || strings <= symbols) return;
   for (const struct symbol *s = (const struct symbol *)symbols; (u64)(s + 1) <= strings; s++) {
-    const char *name = (const char *)strings + s->name, *want = "__vdso_clock_gettime";
+    const char *name = (const char *)strings + s->name, *want = VDSO_CLOCK;
     while (*want && *name == *want) name++, want++;
     if (!*want && !*name) p->gettime = (int (*)(int, u64 *))(bias + s->value);
   }
-}
-
-/* find_vectors tells which registers others' code may use: x87, SSE, AVX and
- * AVX-512, as far as the kernel keeps them. */
-static void find_vectors(struct process *p) {
-  u32 a = 1, b, c = 0, d;
-  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-  if (!(c >> 27 & 1)) return;
-  __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
-  p->xsave_mask = a & 0xe7;
 }
 
 /* ---- the environment ---- */
@@ -122,13 +112,7 @@ static void configure(struct process *p, char **envp) {
 i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
   u64 *sp = (u64 *)(stack + THREAD_STACK) - 2;
   sp[0] = (u64)f, sp[1] = (u64)p;
-  register i64 r10 __asm__("r10") = 0, r8 __asm__("r8") = 0;
-  i64 r;
-  __asm__ volatile("syscall\n\ttest %%rax, %%rax\n\tjnz 1f\n\t"
-                   "xorl %%ebp, %%ebp\n\tpopq %%rax\n\tpopq %%rdi\n\tandq $-16, %%rsp\n\tcall *%%rax\n\thlt\n1:"
-                   : "=a"(r)
-                   : "a"(56 /* clone */), "D"(0x50f00 /* VM FS FILES SIGHAND THREAD SYSVSEM */), "S"(sp), "d"(0), "r"(r10), "r"(r8)
-                   : "rcx", "r11", "memory");
+  i64 r = start_thread(sp);
   if (r > 0) store(&p->own[add(&p->owned, 1) % OWN_THREADS], (i32)r);
   return r;
 }
@@ -207,12 +191,12 @@ static struct process *new_process(char **e) {
   p->pid = (i32)sys0(SYS_getpid);
   p->file.fd = -1;
   find_gettime(p);
-  find_vectors(p);
+  p->xsave_mask = vectors_to_keep();
   __cairn_regions_start(p);
   p->start_mono = __cairn_now(p);
   sys2(SYS_clock_gettime, REALTIME, ts);
   p->start_real = ts[0] * SECOND + ts[1];
-  p->start_tsc = __builtin_ia32_rdtsc();
+  p->start_tsc = ticks();
   p->origin = p->clock->last_tick = p->member->since = p->start_mono;
   if (p->kind == KIND_EXACT) __cairn_exact_start(p);
   configure(p, e);

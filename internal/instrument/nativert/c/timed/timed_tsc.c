@@ -11,22 +11,15 @@
 /* A kernel turns its clock by that much, in 10^-9, while it is being adjusted. */
 enum { DRIFT = 1000, LONGEST_NAP = 10 * MS, FIRST_LOOK = 300000 };
 
-/* counter is read behind all that precedes it, and before what follows. */
-static u64 counter(void) {
-  u32 lo, hi;
-  __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(lo), "=d"(hi) : : "memory");
-  return lo | (u64)hi << 32;
-}
-
 /* both reads the two clocks together. Of several readings it takes the closest: a
  * thread may lose its processor between. */
 static struct moment both(struct process *p, int tries) {
   struct moment best = {0, NONE, 0};
   while (tries--) {
     struct moment x;
-    x.tsc = counter();
+    x.tsc = ticks_between();
     x.ns = __cairn_now(p);
-    x.width = counter() - x.tsc;
+    x.width = ticks_between() - x.tsc;
     if (x.width < best.width) best = x;
   }
   return best;
@@ -55,23 +48,6 @@ static void refine(struct process *p) {
   if (now.ns - p->reference[1].ns < 30ul * SECOND) return;
   p->reference[0] = p->reference[1];
   p->reference[1] = now;
-}
-
-/* is_steady tells whether the counter runs at one rate, in all states of the
- * processor, and the kernel has not found that the processors' counters differ. */
-static int is_steady(void) {
-  u32 a = 0x80000000u, b, c, d;
-  char name[32] = "";
-  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
-  if (a < 0x80000007u) return 0;
-  a = 0x80000007u;
-  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
-  if (!(d >> 8 & 1)) return 0;
-  i64 fd = sys3(SYS_open, "/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return 1;
-  sys3(SYS_read, fd, name, sizeof name - 1);
-  sys1(SYS_close, fd);
-  return name[0] != 'h' /* hpet */ && name[0] != 'a' /* acpi_pm */ && name[0] != 'j' /* jiffies */ && name[0] != 'r';
 }
 
 /* exact_start measures the rate for a moment, which a process waits for; better ones

@@ -56,9 +56,9 @@ static void sample_too(struct process *p, struct usage *u, i32 tid) {
 /* list looks for threads that are new. */
 static void list(struct process *p, struct usage *u) {
   char b[2048];
-  i64 n, fd = sys3(SYS_open, "/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
+  i64 n, fd = open_file("/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return;
-  for (u32 reads = 0; reads < 8 && (n = sys3(217 /* getdents64 */, fd, b, sizeof b)) > 0; reads++)
+  for (u32 reads = 0; reads < 8 && (n = sys3(SYS_getdents64, fd, b, sizeof b)) > 0; reads++)
     for (i64 at = 0; at < n; at += *(u16 *)(b + at + 16)) {
       i32 tid = 0;
       for (const char *s = b + at + 19; *s >= '0' && *s <= '9'; s++) tid = tid * 10 + (*s - '0');
@@ -71,7 +71,7 @@ static void list(struct process *p, struct usage *u) {
 static i64 waits_in(i32 tid) {
   char b[128];
   put(put_number(put(b, "/proc/self/task/"), (u64)(u32)tid), "/syscall");
-  i64 fd = sys3(SYS_open, b, O_RDONLY | O_CLOEXEC, 0), n, nr = 0, i = 0;
+  i64 fd = open_file(b, O_RDONLY | O_CLOEXEC, 0), n, nr = 0, i = 0;
   if (fd < 0) return UNKNOWN;
   n = sys3(SYS_read, fd, b, sizeof b - 1);
   sys1(SYS_close, fd);

@@ -4,7 +4,7 @@
  * of the process.
  *
  * Where so much cannot be reserved the window is a smaller one, and code masks
- * the stack pointer (timed_masked.c). Two calls whose stack pointers are a
+ * the stack pointer (timed_masked_x86_64.c). Two calls whose stack pointers are a
  * multiple of its size apart then have one slot. In mode spike the later stamp is
  * there, which makes the earlier call shorter: it may be missed, or shown shorter,
  * and no spike is invented. In mode stacks a slot leads back to the caller, so
@@ -13,7 +13,7 @@
 #include "timed.h"
 
 #define WINDOW (1ul << 32)
-#define PAGE 4096ul
+#define PAGE ((u64)MAX_PAGE)
 #define BELOW (((sizeof(struct process) + PAGE - 1) & ~(PAGE - 1)) + 2 * PAGE)
 #define TOTAL(window) (BELOW + (window) + PAGE) /* a stack pointer may be misaligned */
 

@@ -103,17 +103,17 @@ static void put_header(struct tracer *t, u8 *h, int forked) {
   sys2(SYS_clock_gettime, REALTIME, ts);
   ((u64 *)h)[2] = ts[0] * SECOND + ts[1];
   ((u64 *)h)[3] = t->origin;
-  ((u64 *)h)[4] = __builtin_ia32_rdtsc();
+  ((u64 *)h)[4] = ticks();
   ((u32 *)h)[12] = forked ? LOG_FORKED : 0;
   ((u32 *)h)[13] = LOG_MODE_TRACE;
   ((u32 *)h)[14] = sum(h, 56);
 }
 
-/* open_file makes the file, with its first chunk and the ring. */
-static i64 open_file(struct tracer *t, int forked) {
+/* open_log makes the file, with its first chunk and the ring. */
+static i64 open_log(struct tracer *t, int forked) {
   char path[TRACE_DIR + 256], *end;
   u8 h[LOG_HEADER_SIZE] = {0};
-  sys2(SYS_mkdir, t->dir, 0777);
+  make_dir(t->dir, 0777);
   end = put_number(put(__cairn_trace_name(put(put(path, t->dir), "/")), "."), (u64)t->pid);
   put_header(t, h, forked);
   i64 err = create(t->dir, path, put(end, "."), h);
@@ -177,14 +177,7 @@ static i64 start_clock(struct tracer *t) {
   if (failed(stack)) return (i64)stack;
   u64 *sp = (u64 *)(stack + THREAD_STACK) - 2;
   sp[0] = (u64)run_clock, sp[1] = (u64)t;
-  register i64 r10 __asm__("r10") = 0, r8 __asm__("r8") = 0;
-  i64 r;
-  __asm__ volatile("syscall\n\ttest %%rax, %%rax\n\tjnz 1f\n\t"
-                   "xorl %%ebp, %%ebp\n\tpopq %%rax\n\tpopq %%rdi\n\tandq $-16, %%rsp\n\tcall *%%rax\n\thlt\n1:"
-                   : "=a"(r)
-                   : "a"(56 /* clone */), "D"(0x50f00 /* VM FS FILES SIGHAND THREAD SYSVSEM */), "S"(sp), "d"(0), "r"(r10), "r"(r8)
-                   : "rcx", "r11", "memory");
-  return r;
+  return start_thread(sp);
 }
 
 /* ---- the process ---- */
@@ -224,7 +217,7 @@ static void begin(struct tracer *t) {
   t->first = t->ring = t->segment_before = 0;
   t->fd = -1;
   if (!t->off) {
-    if (open_file(t, forked) < 0) t->off = 1;
+    if (open_log(t, forked) < 0) t->off = 1;
     else if (start_clock(t) < 0) __cairn_trace_complain("no thread can be made for the clock: it moves where chunks begin only", 0);
     if (parent && t->first) copy_modules(t, parent, used);
     status(t);
@@ -302,7 +295,7 @@ static u8 *take(struct tracer *t, u8 *old) {
 static void acquire(struct tracer *t) {
   for (u32 n = 0; __atomic_exchange_n(&t->lock, 1, __ATOMIC_ACQUIRE); n++) {
     if (n < 100) __builtin_ia32_pause();
-    else sys0(24 /* sched_yield */);
+    else sys0(SYS_sched_yield);
   }
 }
 

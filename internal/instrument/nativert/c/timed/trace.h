@@ -1,6 +1,6 @@
 /* The runtime of mode trace: what its files share.
  *
- *   trace.S         the words that inserted code reads, and where it comes
+ *   trace_MACHINE.S the words that inserted code reads, and where it comes
  *                   when a chunk is full
  *   trace.c         chunks, the log's file, the clock, fork
  *   trace_module.c  what the log says of modules, and the environment
@@ -17,7 +17,7 @@
 
 enum { TRACE_SIZE = 4096, TRACE_DIR = 1024, SEGMENT = 64 /* chunks */ };
 
-/* The state of a process, one for all of its modules; trace.S has it. */
+/* The state of a process, one for all of its modules; trace_MACHINE.S has it. */
 struct tracer {
   u64 clock;  /* units of 20 us since the log began, from 1; inserted code reads the low half */
   u64 ticks;
@@ -41,7 +41,7 @@ struct tracer {
   u8 *sink; /* where events go that nobody wants */
   char dir[TRACE_DIR];
 };
-_Static_assert(sizeof(struct tracer) <= TRACE_SIZE, "trace.S");
+_Static_assert(sizeof(struct tracer) <= TRACE_SIZE, "trace_MACHINE.S");
 
 extern struct tracer __cairn_tracer __attribute__((visibility("default")));
 

@@ -88,7 +88,7 @@ static int listed(const char *s, u64 *at, char *path) {
 static int find(u64 *at, char *path, char *b) {
   u64 have = 0, size = LOG_MAX_PATH + 4096;
   int ok = 0;
-  i64 n, fd = sys3(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+  i64 n, fd = open_file("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
   while (fd >= 0 && !ok && (n = sys3(SYS_read, fd, b + have, size - 1 - have)) > 0) {
     u64 from = 0;
     have += (u64)n;
@@ -113,7 +113,7 @@ static char *work(void) {
 }
 
 static void read_exe(char *path) {
-  i64 n = sys3(SYS_readlink, "/proc/self/exe", path, LOG_MAX_PATH);
+  i64 n = read_link("/proc/self/exe", path, LOG_MAX_PATH);
   path[n > 0 ? n : 0] = 0;
 }
 
@@ -221,7 +221,7 @@ static char *environment;
 static u64 environment_size;
 
 static void read_environment(void) {
-  i64 n, fd = sys3(SYS_open, "/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+  i64 n, fd = open_file("/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
   environment_size = 0;
   while (fd >= 0 && environment_size < WORK - 1 &&
          (n = sys3(SYS_read, fd, environment + environment_size, WORK - 1 - environment_size)) > 0)

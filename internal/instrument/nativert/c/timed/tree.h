@@ -1,6 +1,6 @@
 /* The runtime of mode stacks: the tree of calls of each thread.
  *
- *   tree_enter.S  where inserted code comes to
+ *   tree_enter_MACHINE.S  where inserted code comes to
  *   tree.c        nodes and threads
  *   tree_log.c    what the log says of them, and fork */
 #ifndef CAIRN_TREE_H
@@ -9,7 +9,7 @@
 #include "timed.h"
 
 /* A node is a stack: a function below the node of its caller. Inserted code and
- * tree_enter.S know the offsets. The time is the sum of the clock at exits less the sum
+ * tree_enter_MACHINE.S know the offsets. The time is the sum of the clock at exits less the sum
  * at entries. As the clock is TREE_RUNNING and up, it is negative while a call is
  * being made, and what is still to be added is the clock of the end. */
 enum { TREE_SLOTS = 12 };

@@ -1,5 +1,5 @@
 /* Where code comes to that was made for the whole window, in a process that has a
- * smaller one (timed_masked.c): in place of
+ * smaller one (timed_masked_x86_64.c): in place of
  *
  *      movq    __cairn_base(%rip), REG
  *      movl    %esp, %r11d
@@ -7,7 +7,7 @@
  * it calls the routine of REG. %r11d becomes the stack pointer before the call,
  * masked. The flags change, which inserted code has no use for there. */
 
-#include "registers.h"
+#include "registers_x86_64.h"
 
         .hidden __cairn_base, __cairn_mask
 

@@ -16,7 +16,7 @@
  * %rsp may be aligned in any way. The unwinder walks through this frame, so its
  * CFI must be right at the call. */
 
-#include "registers.h"
+#include "registers_x86_64.h"
 
         .text
         .globl  __cairn_slow

@@ -13,7 +13,7 @@
  * It gives the new position in %r11 and keeps every other register; the code
  * behind it is compiled without vector registers. */
 
-#include "registers.h"
+#include "registers_x86_64.h"
 #include "timedwire.h"
 
 /* A process has one of each, whichever modules were loaded how. */

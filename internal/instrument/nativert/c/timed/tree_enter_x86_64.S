@@ -23,7 +23,7 @@
  *
  * All keep every register but %r11 and the flags. */
 
-#include "registers.h"
+#include "registers_x86_64.h"
 
 /* As tree.h has it. */
 #define TREE_TABLE 8192

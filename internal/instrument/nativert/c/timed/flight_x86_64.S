@@ -25,7 +25,7 @@
  * They keep every register but %r11; the code behind them is compiled without vector
  * registers. */
 
-#include "registers.h"
+#include "registers_x86_64.h"
 #include "timedwire.h"
 
 /* A thread has one, whichever modules were loaded how. */

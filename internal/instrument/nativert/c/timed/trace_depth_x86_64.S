@@ -11,7 +11,7 @@
  *
  * %r11 is the stack pointer at the call's entry. They change %r11 and the flags. */
 
-#include "registers.h"
+#include "registers_x86_64.h"
 
 #define COUNT 8
 #define CALLS 16

@@ -5,7 +5,7 @@
  *      movq    __cairn_base(%rip), REG         7 bytes
  *      movl    %esp, %r11d                     3 bytes
  *
- * becomes a call of a routine that does the same with a mask (timed_stub.S) and
+ * becomes a call of a routine that does the same with a mask (timed_stub_x86_64.S) and
  * an instruction that does nothing. The ten bytes are found by what they are, with
  * a displacement that leads to this module's __cairn_base: nothing else is. What
  * code keeps in the red zone around them is not where a return address goes.
@@ -57,7 +57,7 @@ static int mask_module(void) {
   int ok = 1;
   for (u32 i = 0; i < header.phnum; i++)
     if (ph[i].type == PT_LOAD) low = least(low, ph[i].vaddr & ~4095ul);
-  i64 fd = sys3(SYS_open, "/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
+  i64 fd = open_file("/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
   if (fd < 0) return 0;
   for (u32 i = 0; i < header.phnum && ok; i++) {
     const u8 *at = (const u8 *)&header - low + ph[i].vaddr;
