@@ -336,15 +336,15 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 		members = append(members, o.Name)
 	}
 	if opts.Mode.Timed() {
-		objects = nativert.TimedObjects(machine, opts.Options)
+		objects = nativert.TimedObjects(target, opts.Options)
 		if opts.Mode == prof.ModeTrace {
-			objects = nativert.TraceObjects(machine, opts.DefaultDir, opts.Depth)
+			objects = nativert.TraceObjects(target, opts.DefaultDir, opts.Depth)
 		}
 		if opts.Mode == prof.ModeSpike {
 			objects = append(objects, nativert.HookObjects()...)
 		}
 		for _, o := range objects {
-			if err := compileObject(ctx, src, c, nativert.TimedFlags(machine), o); err != nil {
+			if err := compileObject(ctx, src, c, append(slices.Clone(flags), nativert.TimedFlags(target)...), o); err != nil {
 				return err
 			}
 			members = append(members, o.Name)
