@@ -27,9 +27,13 @@ func TestCallSites(t *testing.T) {
 		{"gcc -O1 -finstrument-functions -fno-plt -fuse-ld=gold", "__cyg_profile_func_enter"},
 		{"clang-22 -O1 -pg -mfentry -fuse-ld=lld", "__fentry__"},
 		{"clang-22 -O1 -finstrument-functions -fuse-ld=lld -Wl,-z,now", "__cyg_profile_func_enter"},
+		{"aarch64-linux-gnu-gcc -O1 -pg", "_mcount"},
+		{"aarch64-linux-gnu-gcc -O1 -pg -mbranch-protection=standard -Wl,-z,now", "_mcount"},
+		{"aarch64-linux-gnu-gcc -O1 -finstrument-functions -fno-plt", "__cyg_profile_func_enter"},
+		{"clang-22 --target=aarch64-linux-gnu -O1 -finstrument-functions -fuse-ld=lld -mbranch-protection=standard", "__cyg_profile_func_enter"},
 	} {
 		argv := append(strings.Fields(c.command), "-o", filepath.Join(dir, "program"+string(rune('a'+i))), source)
-		if _, err := exec.LookPath(argv[0]); err != nil {
+		if missing(argv) {
 			continue
 		}
 		if out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput(); err != nil {
@@ -40,11 +44,15 @@ func TestCallSites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		calls, err := f.CallSites("__fentry__", "mcount", "__cyg_profile_func_enter")
+		calls, err := f.CallSites("__fentry__", "mcount", "_mcount", "__cyg_profile_func_enter")
 		if err != nil || len(calls) != 1 || calls[c.name] != 3 {
 			t.Errorf("%s: %v, %v; want 3 of %s", c.command, calls, err, c.name)
 		}
-		if !strings.Contains(f.Interpreter(), "ld-linux-x86-64") {
+		loader := "ld-linux-x86-64"
+		if strings.Contains(c.command, "aarch64") {
+			loader = "ld-linux-aarch64"
+		}
+		if !strings.Contains(f.Interpreter(), loader) {
 			t.Errorf("%s: its loader is %q", c.command, f.Interpreter())
 		}
 		f.Close()

@@ -24,13 +24,14 @@ func TestProgramPointers(t *testing.T) {
 		"at a fixed address": {"gcc", "-no-pie"},
 		"anywhere":           {"gcc", "-fPIE", "-pie"},
 		"shared":             {"gcc", "-fPIC", "-shared"},
+		"aarch64":            {"aarch64-linux-gnu-gcc", "-fPIE", "-pie"},
+		"aarch64 fixed":      {"aarch64-linux-gnu-gcc", "-no-pie", "-fno-pie"},
+		"aarch64 packed":     crossClang("-fPIE", "-pie", "-fuse-ld=lld-22", "-Wl,--pack-dyn-relocs=relr"),
 		"packed relocations": {"clang-22", "-fPIE", "-pie", "-fuse-ld=lld-22", "-Wl,--pack-dyn-relocs=relr"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(command[0]); err != nil {
-				t.Skip(err)
-			}
+			needs(t, command)
 			dir := t.TempDir()
 			source, program := filepath.Join(dir, "pointing.c"), filepath.Join(dir, "pointing")
 			if err := os.WriteFile(source, []byte(pointingSource), 0o600); err != nil {

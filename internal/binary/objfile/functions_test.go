@@ -47,7 +47,20 @@ func functionMap(t *testing.T, path string) *prof.Map {
 // as code.
 func TestFunctionMapAgreesWithNm(t *testing.T) {
 	t.Parallel()
-	bin := buildAliases(t)
+	t.Run("x86-64", func(t *testing.T) { agreesWithNm(t, buildAliases(t)) })
+	t.Run("aarch64", func(t *testing.T) {
+		needs(t, crossClang())
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "aliases.c"), []byte(aliases), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		run(t, dir, "aarch64-linux-gnu-gcc", "-O2", "-Wl,--build-id", "-o", "app", "aliases.c")
+		agreesWithNm(t, filepath.Join(dir, "app"))
+	})
+}
+
+func agreesWithNm(t *testing.T, bin string) {
+	t.Helper()
 	m := functionMap(t, bin)
 	out, err := exec.Command("readelf", "-sW", bin).Output()
 	if err != nil {
@@ -57,7 +70,7 @@ func TestFunctionMapAgreesWithNm(t *testing.T) {
 	symtab := string(out)[strings.Index(string(out), "'.symtab'"):]
 	for line := range strings.Lines(symtab) {
 		f := strings.Fields(line)
-		if len(f) != 8 || f[3] != "FUNC" || f[6] == "UND" {
+		if len(f) != 8 || f[3] != "FUNC" && f[3] != "IFUNC" || f[6] == "UND" {
 			continue
 		}
 		addr, err := strconv.ParseUint(f[1], 16, 64)

@@ -300,16 +300,27 @@ func (im *Image) countReferences(o *LinkObject, table uint32, syms []imageSymbol
 			if n.Data || n.Local {
 				continue
 			}
-			n.refer(target, uint32(info), funcBefore(funcs, target.addr+offset))
+			n.refer(target, im.branches(uint32(info)), funcBefore(funcs, target.addr+offset))
 		}
 	}
 	return nil
 }
 
-// refer counts one reference, of a type of relocation, from a function.
-func (n *LinkName) refer(target *imageSection, kind uint32, from string) {
+// branches reports whether a type of relocation is that of a direct call or jump.
+func (im *Image) branches(kind uint32) bool {
+	switch im.machine {
+	case elf.EM_X86_64:
+		return elf.R_X86_64(kind) == elf.R_X86_64_PLT32
+	case elf.EM_AARCH64:
+		return elf.R_AARCH64(kind) == elf.R_AARCH64_CALL26 || elf.R_AARCH64(kind) == elf.R_AARCH64_JUMP26
+	}
+	return false
+}
+
+// refer counts one reference, by a branch or not, from a function.
+func (n *LinkName) refer(target *imageSection, branch bool, from string) {
 	code := target.flags&elf.SHF_EXECINSTR != 0
-	if code && elf.R_X86_64(kind) == elf.R_X86_64_PLT32 {
+	if code && branch {
 		n.Calls++
 	} else {
 		n.Pointers++

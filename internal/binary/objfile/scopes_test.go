@@ -23,12 +23,13 @@ func TestScopes(t *testing.T) {
 		{"gcc", "-g", "-O0"},
 		{"clang-22", "-g", "-O2", "-fdebug-info-for-profiling"},
 		{"clang-22", "-g", "-O2", "-gdwarf-4", "-fdebug-info-for-profiling", "-no-pie"},
+		{"aarch64-linux-gnu-gcc", "-g", "-O2", "-mbranch-protection=standard"},
+		{"aarch64-linux-gnu-gcc", "-g", "-O0", "-static"},
+		crossClang("-g", "-O2", "-fdebug-info-for-profiling"),
 	} {
 		t.Run(strings.Join(cc, " "), func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(cc[0]); err != nil {
-				t.Skip(err)
-			}
+			needs(t, cc)
 			_, bin := build(t, cc[0], cc[1:]...)
 			f := open(t, bin)
 			scopes, err := f.Scopes()
