@@ -129,6 +129,12 @@ func (k Kind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
+// HasStacks reports whether samples of a kind have stacks.
+func (k Kind) HasStacks() bool { return k == Stacks || k == Hybrid }
+
+// HasBranches reports whether they have branches.
+func (k Kind) HasBranches() bool { return k == Branches || k == Hybrid }
+
 // Info is what an input says of itself.
 type Info struct {
 	File    string   // as messages name it

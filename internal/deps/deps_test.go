@@ -45,7 +45,7 @@ var rooms = []room{
 	{"calls", "logs of calls to tries, tables, pictures and databases", "internal/calls", "ground format report"},
 	{"spikes", "the calls that took too long", "internal/spikes", "ground format report calls"},
 	{"mark", "spikes in Go programs: linked into programs of others", "mark", "format spikes"},
-	{"samples", "samples to restored stacks and profiles for compilers", "internal/samples", "ground format binary calls"},
+	{"samples", "samples to restored stacks and profiles for compilers", "internal/samples", "ground format binary report calls"},
 	{"export", "profiles for compilers, linkers and other profilers", "internal/export", "ground format profile calls"},
 	{"instrument", "probes, wrappers and hooks, and the runtime in the program", "internal/instrument", "ground format binary"},
 	{"watch", "programs as they are, watched from outside or changed while they run", "internal/watch", "ground binary instrument"},

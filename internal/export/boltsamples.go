@@ -5,19 +5,14 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/format/fdata"
+	"github.com/cairnprof/cairn/sample"
 )
 
-// Branch is a branch between two link-time addresses that was taken Count times.
-// From is 0 if it came from another binary.
-type Branch struct {
-	From, To uint64
-	Count    uint64
-}
-
-// BoltSamples returns sampled branches as llvm-bolt reads them, in their order.
+// BoltSamples returns sampled branches, by link-time addresses, as llvm-bolt reads them, in
+// their order.
 // Those that go to no function of the binary are left out, and those that come
 // from none come from outside.
-func BoltSamples(branches []Branch, symbols []Symbol) []fdata.Branch {
+func BoltSamples(branches []sample.BranchCount, symbols []Symbol) []fdata.Branch {
 	at := slices.Clone(symbols)
 	// Of several names of a function the last one is taken, which is a global one if
 	// there is any.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/fdata"
+	"github.com/cairnprof/cairn/sample"
 )
 
 func TestBoltSamples(t *testing.T) {
@@ -15,14 +16,14 @@ func TestBoltSamples(t *testing.T) {
 		{Name: "f", Addr: 0x1040, Size: 0x10},
 		{Name: "part.cold", Addr: 0x1050, Size: 8, Ordinal: 1},
 	}
-	branches := []Branch{
-		{0x1005, 0x1040, 7},
-		{0x104f, 0x100a, 6}, // a return
-		{0x1044, 0x1050, 5},
-		{0, 0x1000, 4},      // from another binary
-		{0x1030, 0x1000, 3}, // from no function
-		{0x1005, 0x1030, 2}, // to none
-		{0x1005, 0xfff, 1},
+	branches := []sample.BranchCount{
+		{Branch: sample.Branch{From: 0x1005, To: 0x1040}, Count: 7},
+		{Branch: sample.Branch{From: 0x104f, To: 0x100a}, Count: 6}, // a return
+		{Branch: sample.Branch{From: 0x1044, To: 0x1050}, Count: 5},
+		{Branch: sample.Branch{From: 0, To: 0x1000}, Count: 4},      // from another binary
+		{Branch: sample.Branch{From: 0x1030, To: 0x1000}, Count: 3}, // from no function
+		{Branch: sample.Branch{From: 0x1005, To: 0x1030}, Count: 2}, // to none
+		{Branch: sample.Branch{From: 0x1005, To: 0xfff}, Count: 1},
 	}
 	var got bytes.Buffer
 	if err := fdata.WriteBranches(&got, BoltSamples(branches, symbols)); err != nil {

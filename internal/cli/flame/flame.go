@@ -17,8 +17,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/cli/calls"
-	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -81,7 +81,7 @@ With --regexp, the functions that match are outermost, whoever called them.`,
 	verb.RegisterRegexp(c, &f.regexp, "begin with the functions that match this `pattern`")
 	fl.IntVar(&f.width, "width", flamegraph.DefaultWidth, "width of an SVG in `pixels`")
 	fl.StringSliceVar(&f.binaries, "binary", nil, "draw samples, with the code of this `file`; repeatable")
-	fl.StringVar(&f.infer, "infer-missing-frames", samples.InferFull, "with --binary: `how` to restore frames that tail calls erased: full, llvm, none")
+	fl.StringVar(&f.infer, "infer-missing-frames", string(pipeline.InferFull), "with --binary: `how` to restore frames that tail calls erased: full, llvm, none")
 	f.names.RegisterNames(c)
 	return c
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -32,20 +33,19 @@ func (f *flameFlags) checkSampled() error {
 
 // ofSamples returns the stacks of what perf or cairn record recorded.
 func (f *flameFlags) ofSamples(ctx context.Context, s *verb.Streams, args []string, filter verb.NameFilter) (*flamegraph.Profile, error) {
-	p := &samples.ProfgenFlags{Binaries: f.binaries, Infer: f.infer, Format: samples.FormatFlame, Names: f.names}
-	if err := p.CheckInfer(); err != nil {
+	infer, err := samples.ParseInference(f.infer)
+	if err != nil {
 		return nil, err
 	}
 	if err := f.checkSampled(); err != nil {
 		return nil, err
 	}
-	r := samples.ProfgenRun{ProfgenFlags: p}
-	w, err := r.ReadStacks(ctx, s, args)
+	made, err := samples.Run(ctx, s, &pipeline.Plan{Product: pipeline.Stacks, Samples: args, Binaries: f.binaries, Infer: infer})
 	if err != nil {
 		return nil, err
 	}
-	doc := w.Drawing()
-	return doc, f.chooseSampled(doc, filter, w.Funcs.Name)
+	doc := samples.Drawing(made, f.names.Names())
+	return doc, f.chooseSampled(doc, filter, made.Stacks.Funcs.Name)
 }
 
 // chooseSampled leaves of stacks what was asked for, and complains if that is none.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/cairnprof/cairn/format/sampleprof"
-	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -44,7 +44,7 @@ func inspectSampleProfile(s *verb.Streams, path string) (*sampleProfileJSON, err
 		return nil, err
 	}
 	defer stream.Close()
-	if !sampleprof.Detect(stream.Peek(samples.SampleHead)) {
+	if !sampleprof.Detect(stream.Peek(samplefile.HeadSize)) {
 		return nil, nil
 	}
 	p, err := sampleprof.Read(stream)

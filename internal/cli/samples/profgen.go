@@ -1,25 +1,24 @@
 package samples
 
 import (
-	"errors"
-	"os"
-	"slices"
+	"context"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// ProfgenFlags are those of cairn profgen.
-type ProfgenFlags struct {
+// profgenFlags are those of cairn profgen.
+type profgenFlags struct {
 	perfData, perfScript []string
 	unsymbolized         string
-	Binaries             []string
-	out, Format          string
-	Names                verb.DisplayFlags
+	binaries             []string
+	out, format          string
+	names                verb.DisplayFlags
 
 	pid           int32
-	Infer         string
+	infer         string
 	contextDepth  int
 	countedDepth  int
 	recursion     int // length of repetitions that contexts are without
@@ -38,20 +37,85 @@ type ProfgenFlags struct {
 	profgenStages
 }
 
-// How missing frames are inferred.
-const (
-	inferNone = "none"
-	inferLLVM = "llvm"
-	InferFull = "full"
-)
-
 // Profgen returns the command cairn profgen.
 func Profgen(s *verb.Streams) *cobra.Command {
-	var f ProfgenFlags
+	c, _ := newProfgen(s)
+	return c
+}
+
+func newProfgen(s *verb.Streams) (*cobra.Command, *profgenFlags) {
+	f := &profgenFlags{}
 	c := &cobra.Command{
 		Use:   "profgen --binary FILE -o FILE [flags] INPUT...",
 		Short: "Make a profile for compilers of branch samples",
-		Long: `profgen makes a sample profile, as clang -fprofile-sample-use and llvm-profdata
+		Long:  profgenLong,
+		Example: `  cairn profgen --binary app -o app.prof perf.data
+  cairn profgen --binary app --binary libengine.so -o app.prof app.perf
+  cairn profgen --binary app --format flame -o app.html perf.data
+  clang -O2 -fpseudo-probe-for-profiling -fprofile-sample-use=app.prof app.c
+  cairn profgen --merge -o week.prof monday.prof tuesday.prof.gz
+  cairn profgen --merge --weighted-input 3,new.prof --format extbinary -o both.prof old.prof`,
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args, c.Flags().Changed) },
+	}
+	f.register(c)
+	return c, f
+}
+
+// run goes from flags to a plan, what it makes, and what is written. given tells which flags
+// were given.
+func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, given func(name string) bool) error {
+	if err := f.tell(s); err != nil {
+		return err
+	}
+	if err := misplaced(args); err != nil {
+		return err
+	}
+	flags, err := f.complete(given)
+	if err != nil {
+		return err
+	}
+	plan, err := flags.plan(args)
+	if err != nil {
+		return err
+	}
+	made, err := Run(ctx, s, plan)
+	if err != nil {
+		return err
+	}
+	return flags.write(s, plan.Product, made)
+}
+
+func (f *profgenFlags) register(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringSliceVar(&f.perfData, "perfdata", nil, "an INPUT, as llvm-profgen calls `perf.data`")
+	fl.StringSliceVar(&f.perfScript, "perfscript", nil, "an INPUT, as llvm-profgen calls the `text` of perf script")
+	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization instead of samples")
+	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or a library of it: this `file`; repeatable")
+	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	fl.StringVar(&f.format, "format", formatText, "the `form` to write: text or extbinary, which takes less room, folded, pprof, flame, fdata, callgraph, dot, mermaid")
+	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
+	fl.StringVar(&f.infer, "infer-missing-frames", string(pipeline.InferFull), "`how` to restore frames that tail calls erased: full, llvm or none")
+	fl.Lookup("infer-missing-frames").NoOptDefVal = string(pipeline.InferFull)
+	fl.IntVar(&f.searchDepth, "max-search-depth", -1, "with --infer-missing-frames=llvm, restore at most `n` frames in one place; -1 for all")
+	fl.IntVar(&f.contextDepth, "csprof-max-context-depth", -1, "keep the innermost `n` callers; -1 for all")
+	fl.IntVar(&f.countedDepth, "csprof-max-unsymbolized-context-depth", -1, "the same of addresses, before they have names: `n`")
+	fl.IntVar(&f.recursion, "compress-recursion", -1, "leave repetitions of up to `n` callers out of contexts; -1 for all, 0 for none")
+	fl.BoolVar(&f.ignoreStacks, "ignore-stack-samples", false, "make a profile without contexts of samples with stacks")
+	fl.BoolVar(&f.byLines, "use-dwarf-correlation", false, "use lines of debug information though there are pseudo probes")
+	fl.BoolVar(&f.onlyCount, "skip-symbolization", false, "write counts of addresses, from which a profile can be made later")
+	fl.BoolVar(&f.keepTailJumps, "keep-tail-jumps", false, "use the stacks of samples at tail jumps, as llvm-profgen does")
+	fl.BoolVar(&f.explained, "explain", false, "print the calls after which frames are missing, and what is known of them, instead of a profile")
+	fl.BoolVar(&f.inlines, "inlines", false, "with --format folded or flame: give inlined functions frames of their own")
+	f.names.RegisterMangled(c)
+	fl.Float64Var(&f.minPercent, "min-percent", 0, "with call graphs: leave out edges with less than this `share` of all calls, and of all samples")
+	fl.BoolVar(&f.json, "json", false, "with --explain, or --format callgraph: print JSON")
+	fl.BoolVar(&f.merge, "merge", false, "sum profiles, which are given instead of samples")
+	fl.StringArrayVar(&f.weights, "weighted-input", nil, "with --merge: a profile all of whose counts are multiplied, as `N,FILE`; repeatable")
+	f.profgenStages.register(fl)
+	f.llvmFlags.register(fl)
+}
+
+const profgenLong = `profgen makes a sample profile, as clang -fprofile-sample-use and llvm-profdata
 --sample read, of what perf record -b or cairn record --lbr recorded. An INPUT is
 perf.data or what perf script prints of it (see cairn samples).
 
@@ -96,133 +160,4 @@ exception are samples at tail jumps, whose stacks lack a frame: they are ignored
 cairn is called llvm-profgen (by a link), all defaults are those of llvm-profgen.
 
 --merge sums profiles, cairn's or others', as llvm-profdata merge does: text, extbinary
-and LLVM's older binary, compressed or not.`,
-		Example: `  cairn profgen --binary app -o app.prof perf.data
-  cairn profgen --binary app --binary libengine.so -o app.prof app.perf
-  cairn profgen --binary app --format flame -o app.html perf.data
-  clang -O2 -fpseudo-probe-for-profiling -fprofile-sample-use=app.prof app.c
-  cairn profgen --merge -o week.prof monday.prof tuesday.prof.gz
-  cairn profgen --merge --weighted-input 3,new.prof --format extbinary -o both.prof old.prof`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.tell(s); err != nil {
-				return err
-			}
-			f.likeLLVM(c.Flags().Changed)
-			if err := errors.Join(f.set(c.Flags().Changed), f.checkPreinline(c.Flags().Changed)); err != nil {
-				return err
-			}
-			if f.merge || f.from != "" {
-				return f.mergeProfiles(s, args)
-			}
-			return f.run(c.Context(), s, args)
-		},
-	}
-	fl := c.Flags()
-	fl.StringSliceVar(&f.perfData, "perfdata", nil, "an INPUT, as llvm-profgen calls `perf.data`")
-	fl.StringSliceVar(&f.perfScript, "perfscript", nil, "an INPUT, as llvm-profgen calls the `text` of perf script")
-	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization instead of samples")
-	fl.StringSliceVar(&f.Binaries, "binary", nil, "the program that ran, or a library of it: this `file`; repeatable")
-	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	fl.StringVar(&f.Format, "format", formatText, "the `form` to write: text or extbinary, which takes less room, folded, pprof, flame, fdata, callgraph, dot, mermaid")
-	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
-	fl.StringVar(&f.Infer, "infer-missing-frames", InferFull, "`how` to restore frames that tail calls erased: full, llvm or none")
-	fl.Lookup("infer-missing-frames").NoOptDefVal = InferFull
-	fl.IntVar(&f.searchDepth, "max-search-depth", -1, "with --infer-missing-frames=llvm, restore at most `n` frames in one place; -1 for all")
-	fl.IntVar(&f.contextDepth, "csprof-max-context-depth", -1, "keep the innermost `n` callers; -1 for all")
-	fl.IntVar(&f.countedDepth, "csprof-max-unsymbolized-context-depth", -1, "the same of addresses, before they have names: `n`")
-	fl.IntVar(&f.recursion, "compress-recursion", -1, "leave repetitions of up to `n` callers out of contexts; -1 for all, 0 for none")
-	fl.BoolVar(&f.ignoreStacks, "ignore-stack-samples", false, "make a profile without contexts of samples with stacks")
-	fl.BoolVar(&f.byLines, "use-dwarf-correlation", false, "use lines of debug information though there are pseudo probes")
-	fl.BoolVar(&f.onlyCount, "skip-symbolization", false, "write counts of addresses, from which a profile can be made later")
-	fl.BoolVar(&f.keepTailJumps, "keep-tail-jumps", false, "use the stacks of samples at tail jumps, as llvm-profgen does")
-	fl.BoolVar(&f.explained, "explain", false, "print the calls after which frames are missing, and what is known of them, instead of a profile")
-	fl.BoolVar(&f.inlines, "inlines", false, "with --format folded or flame: give inlined functions frames of their own")
-	f.Names.RegisterMangled(c)
-	fl.Float64Var(&f.minPercent, "min-percent", 0, "with call graphs: leave out edges with less than this `share` of all calls, and of all samples")
-	fl.BoolVar(&f.json, "json", false, "with --explain, or --format callgraph: print JSON")
-	fl.BoolVar(&f.merge, "merge", false, "sum profiles, which are given instead of samples")
-	fl.StringArrayVar(&f.weights, "weighted-input", nil, "with --merge: a profile all of whose counts are multiplied, as `N,FILE`; repeatable")
-	f.profgenStages.register(fl)
-	f.llvmFlags.register(fl)
-	return c
-}
-
-// The forms of profiles.
-const (
-	formatText      = "text"
-	formatExtBinary = "extbinary"
-)
-
-// inputs returns the files of samples, and checks the flags.
-func (f *ProfgenFlags) inputs(args []string) ([]string, error) {
-	files := append(append(args, f.perfData...), f.perfScript...)
-	for _, how := range []string{InferFull, inferLLVM, inferNone} {
-		if _, err := os.Stat(how); slices.Contains(args, how) && err != nil {
-			return nil, verb.Usagef("%s is no file: write --infer-missing-frames=%s, with =", how, how)
-		}
-	}
-	if err := f.CheckInfer(); err != nil {
-		return nil, err
-	}
-	switch {
-	case len(f.weights) > 0:
-		return nil, verb.Usagef("--weighted-input is for --merge")
-	case f.json && !f.explained && f.Format != formatCallgraph:
-		return nil, verb.Usagef("--json is for --explain and --format callgraph; a profile is text or extbinary")
-	case f.explained && (f.Infer == inferNone || f.onlyCount):
-		return nil, verb.Usagef("--explain: nothing is inferred")
-	case f.debugBinary != "" && len(f.Binaries) > 1:
-		return nil, verb.Usagef("--debug-binary: it is of one binary, not of %d", len(f.Binaries))
-	case len(f.Binaries) == 0:
-		return nil, verb.Usagef("profgen: which program ran? Give it and its libraries with --binary")
-	case f.unsymbolized == "" && len(files) == 0:
-		return nil, verb.Usagef("profgen: give what perf record or cairn record wrote (see cairn profgen -h)")
-	case f.unsymbolized != "" && len(files) > 0:
-		return nil, verb.Usagef("profgen: --unsymbolized-profile takes the place of samples: leave out %s", files[0])
-	case f.unsymbolized != "" && f.onlyCount:
-		return nil, verb.Usagef("profgen: --skip-symbolization would write what --unsymbolized-profile reads")
-	case f.onlyCount && len(f.Binaries) > 1, f.unsymbolized != "" && len(f.Binaries) > 1:
-		return nil, verb.Usagef("profgen: counts of addresses are of one binary, not of %d", len(f.Binaries))
-	}
-	if err := f.checkForm(); err != nil {
-		return nil, err
-	}
-	for name, depth := range map[string]int{
-		"csprof-max-context-depth": f.contextDepth, "csprof-max-unsymbolized-context-depth": f.countedDepth, "compress-recursion": f.recursion,
-	} {
-		if depth < -1 {
-			return nil, verb.Usagef("--%s %d: it is 0 or more, or -1 for no limit", name, depth)
-		}
-	}
-	if f.searchDepth < -1 || f.searchDepth == 0 {
-		return nil, verb.Usagef("--max-search-depth %d: it is 1 or more, or -1 for no limit", f.searchDepth)
-	}
-	return files, f.check()
-}
-
-// CheckInfer finds what is wrong with --infer-missing-frames, and understands how
-// llvm-profgen has it.
-func (f *ProfgenFlags) CheckInfer() error {
-	switch f.Infer {
-	case InferFull, inferLLVM, inferNone:
-	case "1", "true":
-		f.Infer = InferFull
-	case "0", "false":
-		f.Infer = inferNone
-	default:
-		return verb.Usagef("--infer-missing-frames %s: use full, llvm or none", f.Infer)
-	}
-	return nil
-}
-
-// contextLimit makes of a depth of -1 the 0 that means no limit to unwind.Innermost, and of
-// 0 the -1 that leaves nothing.
-func contextLimit(depth int) int {
-	if depth <= 0 {
-		return -1 - depth
-	}
-	return depth
-}
-
-// unlimited makes of a depth of -1 the 0 that means no limit within.
-func unlimited(depth int) int { return max(depth, 0) }
+and LLVM's older binary, compressed or not.`

@@ -2,7 +2,6 @@ package samples
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -11,50 +10,26 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
-	"github.com/cairnprof/cairn/internal/samples/tailcall"
-	"github.com/cairnprof/cairn/internal/samples/unwind"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// The forms of call graphs.
-const (
-	formatCallgraph = "callgraph"
-	formatDot       = "dot"
-	formatMermaid   = "mermaid"
-)
-
-// ofCalls reports whether it is a call graph that is written.
-func (f *ProfgenFlags) ofCalls() bool {
-	return f.Format == formatCallgraph || f.Format == formatDot || f.Format == formatMermaid
-}
-
-// calls returns what writes the call graph.
-func (r *ProfgenRun) calls(s *verb.Streams, counts *unwind.Result) (func(io.Writer) error, error) {
-	var by tailcall.Inferrer
-	if len(counts.Moments) > 0 {
-		var err error
-		if by, err = r.stackInferrer(counts); err != nil {
-			return nil, err
-		}
-	}
-	g := callWriter{profgen.Calls(counts, r.code, by), r.Names.Names()}
+// ofCalls returns what writes a call graph.
+func (f *profgenFlags) ofCalls(s *verb.Streams, graph *profgen.CallGraph) func(io.Writer) error {
+	g := callWriter{graph, f.names.Names()}
 	all := len(g.Edges)
-	if all == 0 {
-		return nil, fmt.Errorf("%s: the samples show no call", strings.Join(r.Binaries, ", "))
-	}
-	g.Edges = slices.DeleteFunc(g.Edges, func(e profgen.CallEdge) bool { return g.small(&e, r.minPercent/100) })
+	g.Edges = slices.DeleteFunc(g.Edges, func(e profgen.CallEdge) bool { return g.small(&e, f.minPercent/100) })
 	if left := all - len(g.Edges); left > 0 {
 		verb.Note(s, "%s of %s left out, as --min-percent asks for", report.Count(left), report.Plural(all, "edge"))
 	}
 	switch {
-	case r.json:
-		return g.json, nil
-	case r.Format == formatDot:
-		return func(w io.Writer) error { return calls.WriteDot(w, g.drawing()) }, nil
-	case r.Format == formatMermaid:
-		return func(w io.Writer) error { return calls.WriteMermaid(w, g.drawing()) }, nil
+	case f.json:
+		return g.json
+	case f.format == formatDot:
+		return func(w io.Writer) error { return calls.WriteDot(w, g.drawing()) }
+	case f.format == formatMermaid:
+		return func(w io.Writer) error { return calls.WriteMermaid(w, g.drawing()) }
 	}
-	return g.table, nil
+	return g.table
 }
 
 // callWriter writes a call graph of samples.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -102,21 +103,21 @@ func (f *llvmFlags) tell(s *verb.Streams) error {
 }
 
 // likeLLVM sets what llvm-profgen has on, where it is not given.
-func (f *ProfgenFlags) likeLLVM(given func(name string) bool) {
+func (f *profgenFlags) likeLLVM(given func(name string) bool) {
 	if !f.like {
 		return
 	}
 	if !given("format") {
-		f.Format = formatExtBinary
+		f.format = formatExtBinary
 		if f.onlyCount {
-			f.Format = formatText
+			f.format = formatText
 		}
 	}
-	if !given("infer-missing-frames") || f.Infer == InferFull {
-		f.Infer = inferLLVM
+	if !given("infer-missing-frames") || f.infer == string(pipeline.InferFull) {
+		f.infer = string(pipeline.InferLLVM)
 	}
 	f.keepTailJumps, f.quiet = true, true
-	compiled := f.forCompilers() && !f.onlyCount && !f.explained
+	compiled := products[f.format] == pipeline.Profile && !f.onlyCount && !f.explained
 	if compiled && !given(preinlineFlag) {
 		f.preinline = f.unsymbolized == "" || !f.byLines
 	}

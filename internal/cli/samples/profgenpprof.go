@@ -1,37 +1,12 @@
 package samples
 
 import (
-	"errors"
 	"io"
 	"path/filepath"
 
 	"github.com/cairnprof/cairn/calllog"
-	"github.com/cairnprof/cairn/internal/binary/machinecode"
-	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/export"
-	"github.com/cairnprof/cairn/internal/samples/profgen"
 )
-
-// readSource reads what debug information says of the source, as far as there is any.
-func readSource(code *machinecode.Set, files []*objfile.File) (*profgen.Source, error) {
-	info := make([]profgen.DebugInfo, len(files))
-	names := make([]*objfile.SourceFiles, len(files))
-	for i, f := range files {
-		var err error
-		if info[i].Lines, err = f.Lines(); errors.Is(err, objfile.ErrNoDebug) {
-			continue
-		} else if err != nil {
-			return nil, err
-		}
-		if names[i], err = f.SourceFiles(); err != nil {
-			return nil, err
-		}
-		if info[i].Scopes, err = f.Scopes(); err != nil && !errors.Is(err, objfile.ErrNoScopes) {
-			return nil, err
-		}
-	}
-	return profgen.NewSource(code, info, names), nil
-}
 
 // pprof writes the stacks, with the rules that put frames back as labels.
 func (w stackWriter) pprof(out io.Writer) error {
@@ -57,7 +32,7 @@ func (w stackWriter) places() ([]export.StackMapping, func(calllog.FuncID) expor
 	var mappings []export.StackMapping
 	type span struct{ first, end int }
 	of := map[string]span{} // the mappings of a binary, by its path
-	for i, p := range w.programs {
+	for i, p := range w.of.Programs {
 		first := len(mappings)
 		file, err := filepath.Abs(p.Path)
 		if err != nil {
@@ -67,7 +42,7 @@ func (w stackWriter) places() ([]export.StackMapping, func(calllog.FuncID) expor
 			if seg.Exec {
 				mappings = append(mappings, export.StackMapping{
 					File: file, BuildID: p.BuildID, Start: seg.Addr, Limit: seg.Addr + seg.Size, Offset: seg.Offset,
-					HasLines: w.source.HasLines(i),
+					HasLines: w.of.Source.HasLines(i),
 				})
 			}
 		}

@@ -1,15 +1,10 @@
 package samples
 
 import (
-	"errors"
-
 	"github.com/spf13/pflag"
 
-	"github.com/cairnprof/cairn/format/sampleprof"
-	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
-	"github.com/cairnprof/cairn/internal/samples/unwind"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -18,9 +13,6 @@ type preinlineFlags struct {
 	preinline bool
 	bySize    bool
 	decide    profgen.Preinline
-	// before is the summary of what it decided about, which stages after it have
-	// their thresholds from.
-	before *sampleprof.Summary
 }
 
 const preinlineFlag = "csspgo-preinliner"
@@ -59,7 +51,7 @@ const preinlineMost = 1_000_000
 
 // checkPreinline finds what does not go with other flags, and sets those that it
 // implies. given says which flags were given.
-func (f *ProfgenFlags) checkPreinline(given func(name string) bool) error {
+func (f *profgenFlags) checkPreinline(given func(name string) bool) error {
 	names := []string{"use-context-cost-for-preinliner", "csspgo-replay-preinline"}
 	for _, x := range f.limits() {
 		if *x.value < 0 || *x.value > preinlineMost {
@@ -75,47 +67,13 @@ func (f *ProfgenFlags) checkPreinline(given func(name string) bool) error {
 	switch {
 	case !f.preinline:
 		return nil
-	case f.merge, f.from != "" && len(f.Binaries) == 0:
+	case f.merge, f.from != "" && len(f.binaries) == 0:
 		return verb.Usagef("--%s decides by the code that was sampled, and --merge knows profiles only", preinlineFlag)
-	case f.onlyCount, f.explained, !f.forCompilers():
+	case f.onlyCount, f.explained, products[f.format] != pipeline.Profile:
 		return verb.Usagef("--%s is about profiles for compilers, and what is to be written is none", preinlineFlag)
 	}
 	if !given("gen-cs-nested-profile") {
 		f.nested = true
 	}
 	return nil
-}
-
-// loadScopes reads what was inlined where, if the pre-inliner is to know. Without
-// debug information it does with what pseudo probes tell.
-func (r *ProfgenRun) loadScopes(files []*objfile.File) error {
-	if !r.preinline || !r.bySize {
-		return nil
-	}
-	for _, f := range files {
-		scopes, err := f.Scopes()
-		if err != nil && !errors.Is(err, objfile.ErrNoScopes) && !errors.Is(err, objfile.ErrNoDebug) {
-			return err
-		}
-		r.scopes = append(r.scopes, scopes)
-	}
-	return nil
-}
-
-// preinlined runs the pre-inliner on contexts, if that is asked for. probes are nil if
-// they are keyed by lines.
-func (r *ProfgenRun) preinlined(s *verb.Streams, list []sampleprof.Context, counts *unwind.Result, probes *profgen.Probes) []sampleprof.Context {
-	if !r.preinline {
-		return list
-	}
-	if r.bySize {
-		r.decide.Sizes = profgen.NewSizes(r.code, r.scopes, probes, counts)
-	}
-	r.decide.Thresholds = r.Thresholds
-	r.decide.Lossy = r.Infer != InferFull
-	list, done := r.decide.Contexts(list)
-	r.before = &done.Summary
-	verb.Note(s, "pre-inliner: of %s %s are to be inlined, and %s are functions' own profiles",
-		report.Plural(done.Before, "context"), report.Count(done.Inlined), report.Count(done.Own))
-	return list
 }

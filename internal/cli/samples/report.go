@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/internal/samples/survey"
 	"github.com/cairnprof/cairn/sample"
 )
@@ -68,7 +69,7 @@ type sampleDamageJSON struct {
 	Offset int64  `json:"offset"`
 }
 
-func newSamplesJSON(in *sampleInput, r *survey.Result) *samplesJSON {
+func newSamplesJSON(in *samplefile.File, r *survey.Result) *samplesJSON {
 	info, stats := in.Info(), in.Stats()
 	doc := &samplesJSON{
 		File: info.File, Format: info.Format, Kind: info.Kind.String(), kind: info.Kind,
@@ -114,7 +115,7 @@ func (doc *samplesJSON) write(w io.Writer, style report.Style, top int) error {
 		fmt.Fprintf(w, "recorded by: %s\n", report.Printable(doc.Command))
 	}
 	tables := []*report.Table{doc.reasons()}
-	if hasBranches(doc.kind) {
+	if doc.kind.HasBranches() {
 		tables = append(tables, doc.depths())
 	}
 	tables = append(tables, doc.binaryTable(top), doc.processTable(top))
@@ -183,10 +184,10 @@ func (doc *samplesJSON) binaryTable(top int) *report.Table {
 		return report.Column{Title: title, Align: report.Right, Optional: true}
 	}
 	var columns []report.Column
-	if hasBranches(doc.kind) {
+	if doc.kind.HasBranches() {
 		columns = append(columns, optional("BRANCHES"))
 	}
-	if hasStacks(doc.kind) {
+	if doc.kind.HasStacks() {
 		columns = append(columns, optional("FRAMES"))
 	}
 	t := sampleTable(append(
@@ -198,10 +199,10 @@ func (doc *samplesJSON) binaryTable(top int) *report.Table {
 			break
 		}
 		var cells []report.Cell
-		if hasBranches(doc.kind) {
+		if doc.kind.HasBranches() {
 			cells = append(cells, report.Text(report.Count(b.Branches)))
 		}
-		if hasStacks(doc.kind) {
+		if doc.kind.HasStacks() {
 			cells = append(cells, report.Text(report.Count(b.Frames)))
 		}
 		const idDigits = 12 // as prof.BuildID.Short has

@@ -15,9 +15,9 @@ import (
 	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/internal/samples/survey"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/sample"
 )
 
 type samplesFlags struct {
@@ -112,13 +112,13 @@ func (f *samplesFlags) read(ctx context.Context, s *verb.Streams, path string, o
 	if err != nil {
 		return nil, err
 	}
-	if unsymbolized.Detect(stream.Peek(SampleHead)) {
+	if unsymbolized.Detect(stream.Peek(samplefile.HeadSize)) {
 		defer stream.Close()
 		return readCounts(s, stream)
 	}
-	in, err := samplesOf(stream)
+	in, err := samplefile.Of(stream)
 	if err != nil {
-		return nil, err
+		return nil, otherKind(err)
 	}
 	defer in.Close()
 	const mega = 1 << 20
@@ -132,20 +132,22 @@ func (f *samplesFlags) read(ctx context.Context, s *verb.Streams, path string, o
 	if err != nil {
 		return nil, err
 	}
-	in.notes(s)
+	for _, text := range in.Notes() {
+		verb.Note(s, "%s", text)
+	}
 	f.explain(s, in, r)
 	return newSamplesJSON(in, r), nil
 }
 
 // explain says what to do about samples that cannot be used.
-func (f *samplesFlags) explain(s *verb.Streams, in *sampleInput, r *survey.Result) {
+func (f *samplesFlags) explain(s *verb.Streams, in *samplefile.File, r *survey.Result) {
 	file, total := in.Info().File, in.Stats().Samples
 	switch {
 	case total == 0:
 		verb.Note(s, "%s: contains no samples", file)
 	case r.Mappings == 0:
 		verb.Note(s, "%s: the addresses of binaries are unknown: run perf script with --show-mmap-events", file)
-	case in.text && r.Unmapped+r.ByReason[survey.NoMapping] > total/2:
+	case in.Text && r.Unmapped+r.ByReason[survey.NoMapping] > total/2:
 		verb.Note(s, "%s: most stacks are in no mapping: some versions of perf script (6.1) print file offsets instead of addresses; use perf.data itself", file)
 	}
 	if len(f.binaries) > 0 && total > 0 && r.Mappings > 0 && r.ByReason[survey.Usable] == 0 {
@@ -160,9 +162,3 @@ func (f *samplesFlags) explain(s *verb.Streams, in *sampleInput, r *survey.Resul
 			file, report.Plural(int(r.CutStacks), "sample"))
 	}
 }
-
-// hasStacks reports whether samples of a kind have stacks.
-func hasStacks(k sample.Kind) bool { return k == sample.Stacks || k == sample.Hybrid }
-
-// hasBranches reports whether they have branches.
-func hasBranches(k sample.Kind) bool { return k == sample.Branches || k == sample.Hybrid }

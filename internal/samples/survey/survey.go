@@ -298,7 +298,7 @@ func (v *view) address(addr uint64) *Binary {
 }
 
 func (v *view) reason() Reason {
-	hasBranches := v.info.Kind == sample.Branches || v.info.Kind == sample.Hybrid
+	hasBranches := v.info.Kind.HasBranches()
 	switch {
 	case !v.user:
 		return Kernel

@@ -7,21 +7,8 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/samples/tailcall"
-	"github.com/cairnprof/cairn/internal/samples/unwind"
+	"github.com/cairnprof/cairn/internal/samples/pipeline"
 )
-
-// inferrer returns what finds missing frames in a graph of tail calls, nil if
-// nothing is to. Place may be nil, see tailcall.NewFull.
-func (r *ProfgenRun) inferrer(g *tailcall.Graph, place func(machinecode.Ref) uint64) tailcall.Inferrer {
-	switch r.Infer {
-	case InferFull:
-		return tailcall.NewFull(g, place)
-	case inferLLVM:
-		return tailcall.NewLLVM(g, unlimited(r.searchDepth))
-	}
-	return nil
-}
 
 // explanation is what --explain prints.
 type explanation struct {
@@ -47,34 +34,33 @@ type codePlace struct {
 
 type codePlaces []codePlace
 
-// explain returns what writes the pairs with missing frames.
-func (r *ProfgenRun) explain(g *tailcall.Graph, by tailcall.Inferrer, counts *unwind.Result) func(io.Writer) error {
+// newExplanation says of calls what is missing after them.
+func newExplanation(r *pipeline.Result) explanation {
+	place := func(x machinecode.Ref) codePlace { return codePlace{r.Graph.Name(x), r.Code.Address(x)} }
 	places := func(refs []machinecode.Ref) codePlaces {
 		out := codePlaces{}
 		for _, x := range refs {
-			out = append(out, codePlace{g.Name(x), r.code.Address(x)})
+			out = append(out, place(x))
 		}
 		return out
 	}
 	doc := explanation{Pairs: []explainedPair{}}
-	for _, p := range tailcall.Explain(g, by, counts.Contexts) {
+	for _, p := range r.Missing {
 		x := explainedPair{
-			Count: p.Count, Rule: p.Rule, Call: codePlace{g.Name(p.Call), r.code.Address(p.Call)},
-			Callees: g.Callees(p.Call), Next: p.Next, Missing: places(p.Jumps),
+			Count: p.Count, Rule: p.Rule, Call: place(p.Call), Callees: r.Graph.Callees(p.Call), Next: p.Next, Missing: places(p.Jumps),
 		}
 		for _, c := range p.Candidates {
 			x.Candidates = append(x.Candidates, places(c))
 		}
 		doc.Pairs = append(doc.Pairs, x)
 	}
-	if r.json {
-		return func(w io.Writer) error { return report.WriteJSON(w, doc) }
-	}
-	return doc.write
+	return doc
 }
 
-// write writes a table, with the candidates of ambiguous pairs below theirs.
-func (d explanation) write(w io.Writer) error {
+func (d explanation) json(w io.Writer) error { return report.WriteJSON(w, d) }
+
+// table writes a table, with the candidates of ambiguous pairs below theirs.
+func (d explanation) table(w io.Writer) error {
 	t := report.Table{Columns: []report.Column{
 		{Title: "COUNT", Align: report.Right}, {Title: "RULE"}, {Title: "CALL"}, {Title: "OF"}, {Title: "MISSING"}, {Title: "NEXT"},
 	}}

@@ -1,0 +1,242 @@
+package samples
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/samples/pipeline"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// The forms that can be written: profiles for compilers, what is made of the stacks of
+// samples, and who called whom.
+const (
+	formatText      = "text"
+	formatExtBinary = "extbinary"
+
+	formatFolded = "folded"
+	formatPprof  = "pprof"
+	formatFlame  = "flame"
+
+	formatCallgraph = "callgraph"
+	formatDot       = "dot"
+	formatMermaid   = "mermaid"
+
+	formatFdata = "fdata"
+)
+
+// products are what forms are made of.
+var products = map[string]pipeline.Product{
+	formatText: pipeline.Profile, formatExtBinary: pipeline.Profile,
+	formatFolded: pipeline.Stacks, formatPprof: pipeline.Stacks, formatFlame: pipeline.Stacks,
+	formatCallgraph: pipeline.Calls, formatDot: pipeline.Calls, formatMermaid: pipeline.Calls,
+	formatFdata: pipeline.Branches,
+}
+
+// complete returns the flags with what others of them imply. given tells which were given.
+func (f profgenFlags) complete(given func(name string) bool) (profgenFlags, error) {
+	how, err := ParseInference(f.infer)
+	if err != nil {
+		return f, err
+	}
+	f.infer = string(how)
+	f.likeLLVM(given)
+	if err := f.set(given); err != nil {
+		return f, err
+	}
+	return f, f.checkPreinline(given)
+}
+
+// misplaced finds what is no file, but a value of --infer-missing-frames.
+func misplaced(args []string) error {
+	for _, how := range pipeline.Inferences {
+		if _, err := os.Stat(string(how)); slices.Contains(args, string(how)) && err != nil {
+			return verb.Usagef("%s is no file: write --infer-missing-frames=%s, with =", how, how)
+		}
+	}
+	return nil
+}
+
+// plan says what is made of the inputs.
+func (f profgenFlags) plan(args []string) (*pipeline.Plan, error) {
+	if f.coldDepth < 1 {
+		return nil, verb.Usagef("--csprof-max-cold-context-depth %d: it is 1 or more", f.coldDepth)
+	}
+	p := &pipeline.Plan{
+		Product: products[f.format], Samples: slices.Concat(args, f.perfData, f.perfScript), Counted: f.unsymbolized,
+		Binaries: f.binaries, DebugFile: f.debugBinary,
+		PID: f.pid, IgnoreStacks: f.ignoreStacks, KeepTailJumps: f.keepTailJumps, CheckStacks: f.like,
+		CountedDepth: contextLimit(f.countedDepth), Depth: contextLimit(f.contextDepth), Recursion: contextLimit(f.recursion),
+		Infer: pipeline.Inference(f.infer), SearchDepth: max(f.searchDepth, 0),
+		ByLines: f.byLines, Recount: f.recount, FillZero: f.fillZero,
+		BySize: f.bySize, Nest: f.nested, Quiet: f.quiet,
+		Cold:      profgen.Cold{Merge: f.mergeCold, Depth: f.coldDepth, Trim: f.trimCold, Own: f.preinline, Thresholds: f.Thresholds},
+		HashNames: f.hashNames && f.format == formatExtBinary, ListNames: f.listSymbols && f.format == formatExtBinary,
+	}
+	f.addChoices(p)
+	if f.merge || f.from != "" {
+		return f.planSum(p, args)
+	}
+	return p, f.checkSampled(p)
+}
+
+// addChoices adds what several flags choose together.
+func (f *profgenFlags) addChoices(p *pipeline.Plan) {
+	switch {
+	case f.onlyCount:
+		p.Product = pipeline.Addresses
+	case f.explained:
+		p.Product = pipeline.Explanation
+	}
+	switch {
+	case f.format == formatPprof:
+		p.Detail = profgen.Addresses
+	case f.inlines:
+		p.Detail = profgen.Inlined
+	}
+	switch {
+	case !f.offsets:
+		p.Base = pipeline.NoBase
+	case f.firstBase:
+		p.Base = pipeline.FirstBase
+	}
+	if f.preinline {
+		decide := f.decide
+		decide.Thresholds = f.Thresholds
+		p.Preinline = &decide
+	}
+}
+
+// checkSampled finds what is wrong with flags and files where a product is made of samples.
+func (f *profgenFlags) checkSampled(p *pipeline.Plan) error {
+	switch {
+	case len(f.weights) > 0:
+		return verb.Usagef("--weighted-input is for --merge")
+	case f.json && !f.explained && f.format != formatCallgraph:
+		return verb.Usagef("--json is for --explain and --format callgraph; a profile is text or extbinary")
+	case f.explained && (p.Infer == pipeline.InferNone || f.onlyCount):
+		return verb.Usagef("--explain: nothing is inferred")
+	case f.debugBinary != "" && len(f.binaries) > 1:
+		return verb.Usagef("--debug-binary: it is of one binary, not of %d", len(f.binaries))
+	case len(f.binaries) == 0:
+		return verb.Usagef("profgen: which program ran? Give it and its libraries with --binary")
+	case f.unsymbolized == "" && len(p.Samples) == 0:
+		return verb.Usagef("profgen: give what perf record or cairn record wrote (see cairn profgen -h)")
+	case f.unsymbolized != "" && len(p.Samples) > 0:
+		return verb.Usagef("profgen: --unsymbolized-profile takes the place of samples: leave out %s", p.Samples[0])
+	case f.unsymbolized != "" && f.onlyCount:
+		return verb.Usagef("profgen: --skip-symbolization would write what --unsymbolized-profile reads")
+	case f.onlyCount && len(f.binaries) > 1, f.unsymbolized != "" && len(f.binaries) > 1:
+		return verb.Usagef("profgen: counts of addresses are of one binary, not of %d", len(f.binaries))
+	}
+	if err := f.checkForm(); err != nil {
+		return err
+	}
+	return f.checkDepths()
+}
+
+// checkForm finds what does not go with --format.
+func (f *profgenFlags) checkForm() error {
+	product, known := products[f.format]
+	switch {
+	case !known:
+		return verb.Usagef("--format %s: there are text and extbinary for compilers, and folded, pprof, flame, fdata, callgraph, dot and mermaid", f.format)
+	case f.minPercent != 0 && product != pipeline.Calls:
+		return verb.Usagef("--min-percent is for call graphs: --format callgraph, dot and mermaid")
+	case !(f.minPercent >= 0 && f.minPercent <= 100):
+		return verb.Usagef("--min-percent %v is not between 0 and 100", f.minPercent)
+	case f.inlines && f.format != formatFolded && f.format != formatFlame:
+		return verb.Usagef("--inlines is for --format folded and flame: %s has what was inlined, or cannot have it", f.format)
+	case f.format != formatText && f.onlyCount:
+		return verb.Usagef("--skip-symbolization writes text, and no %s", f.format)
+	case product == pipeline.Profile:
+		return nil
+	case f.explained:
+		return verb.Usagef("--explain is about profiles for compilers, and --format %s is none", f.format)
+	case f.nested || f.mergeCold || f.trimCold || f.contextDepth != -1:
+		return verb.Usagef("--format %s: options for contexts are about profiles for compilers", f.format)
+	case product == pipeline.Branches && len(f.binaries) > 1:
+		return verb.Usagef("--format fdata: it is of one binary, not of %d", len(f.binaries))
+	case product == pipeline.Stacks && f.ignoreStacks:
+		return verb.Usagef("--format %s: it is made of stacks, and --ignore-stack-samples leaves none", f.format)
+	case product == pipeline.Stacks && f.unsymbolized != "":
+		return verb.Usagef("--format %s: it is made of stacks, and %s has counts", f.format, f.unsymbolized)
+	}
+	return nil
+}
+
+func (f *profgenFlags) checkDepths() error {
+	for _, x := range []struct {
+		name  string
+		depth int
+	}{
+		{"csprof-max-context-depth", f.contextDepth},
+		{"csprof-max-unsymbolized-context-depth", f.countedDepth},
+		{"compress-recursion", f.recursion},
+	} {
+		if x.depth < -1 {
+			return verb.Usagef("--%s %d: it is 0 or more, or -1 for no limit", x.name, x.depth)
+		}
+	}
+	if f.searchDepth < -1 || f.searchDepth == 0 {
+		return verb.Usagef("--max-search-depth %d: it is 1 or more, or -1 for no limit", f.searchDepth)
+	}
+	return nil
+}
+
+// contextLimit makes of a depth of -1 the 0 that means no limit to unwind.Innermost, and of
+// 0 the -1 that leaves nothing.
+func contextLimit(depth int) int {
+	if depth <= 0 {
+		return -1 - depth
+	}
+	return depth
+}
+
+// ParseInference understands --infer-missing-frames, also as llvm-profgen has it.
+func ParseInference(text string) (pipeline.Inference, error) {
+	switch how := pipeline.Inference(text); {
+	case slices.Contains(pipeline.Inferences, how):
+		return how, nil
+	case text == "1", text == "true":
+		return pipeline.InferFull, nil
+	case text == "0", text == "false":
+		return pipeline.InferNone, nil
+	}
+	return "", verb.Usagef("--infer-missing-frames %s: use full, llvm or none", text)
+}
+
+// planSum makes the plan one that sums profiles, which are given in place of samples.
+func (f *profgenFlags) planSum(p *pipeline.Plan, args []string) (*pipeline.Plan, error) {
+	p.Samples = nil
+	p.Sum = &pipeline.Sum{Files: args, DropAmbiguous: f.from != ""}
+	if f.from != "" && !f.merge {
+		p.Sum.Files = append(slices.Clone(args), f.from)
+	}
+	switch {
+	case len(p.Sum.Files) == 0 && len(f.weights) == 0:
+		return nil, verb.Usagef("profgen --merge: which profiles?")
+	case f.from != "" && f.merge:
+		return nil, verb.Usagef("--%s takes the place of samples: with --merge, write %s behind the flags", llvmProfileFlag, f.from)
+	case len(f.binaries) > 0 && f.from == "" || len(f.perfData) > 0 || len(f.perfScript) > 0 || f.unsymbolized != "":
+		return nil, verb.Usagef("profgen --merge sums profiles: it takes no samples and no binary")
+	case f.explained || f.onlyCount:
+		return nil, verb.Usagef("profgen --merge sums profiles: leave out --explain and --skip-symbolization")
+	case f.json || f.inlines || f.minPercent != 0 || f.debugBinary != "" || f.recount:
+		return nil, verb.Usagef("profgen --merge sums profiles: leave out --json, --inlines, --min-percent, --debug-binary and --update-total-samples")
+	case f.format != formatText && f.format != formatExtBinary:
+		return nil, verb.Usagef("--format %s: profiles are summed to text or extbinary", f.format)
+	}
+	for _, x := range f.weights {
+		number, path, _ := strings.Cut(x, ",")
+		weight, err := strconv.ParseUint(number, 10, 64)
+		if err != nil || weight == 0 || path == "" {
+			return nil, verb.Usagef("--weighted-input %s: give a number of 1 or more, a comma and a file", x)
+		}
+		p.Sum.Weighted = append(p.Sum.Weighted, pipeline.Weighted{Path: path, Weight: weight})
+	}
+	return p, nil
+}

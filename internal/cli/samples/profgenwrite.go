@@ -1,0 +1,83 @@
+package samples
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/cairnprof/cairn/format/fdata"
+	"github.com/cairnprof/cairn/format/unsymbolized"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/export"
+	"github.com/cairnprof/cairn/internal/samples/pipeline"
+	"github.com/cairnprof/cairn/internal/samples/samplefile"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// Run runs a plan, and shows how far it is.
+func Run(ctx context.Context, s *verb.Streams, p *pipeline.Plan) (*pipeline.Result, error) {
+	made, err := pipeline.Run(ctx, p, pipeline.Host{
+		In:       s.In,
+		Note:     func(format string, args ...any) { verb.Note(s, format, args...) },
+		Progress: func(done *atomic.Int64, of int) func() { return verb.StartProgress(s.Err, "MB", done, of) },
+	})
+	return made, otherKind(err)
+}
+
+// otherKind says of a file without samples what it is.
+func otherKind(err error) error {
+	if unknown := (*samplefile.UnknownError)(nil); errors.As(err, &unknown) && !unsymbolized.Detect(unknown.Head) {
+		return fmt.Errorf("%w: it is %s", err, verb.KindName(unknown.Head))
+	}
+	return err
+}
+
+// write writes what was made.
+func (f *profgenFlags) write(s *verb.Streams, product pipeline.Product, made *pipeline.Result) error {
+	fill, err := f.writer(s, product, made)
+	if err != nil {
+		return err
+	}
+	return verb.WriteFile(s, f.out, fill)
+}
+
+// writer returns what writes a product in the form that was asked for.
+func (f *profgenFlags) writer(s *verb.Streams, product pipeline.Product, made *pipeline.Result) (func(io.Writer) error, error) {
+	switch product {
+	case pipeline.Addresses:
+		return func(w io.Writer) error { return unsymbolized.Write(w, made.Addresses) }, nil
+	case pipeline.Explanation:
+		if doc := newExplanation(made); f.json {
+			return doc.json, nil
+		} else {
+			return doc.table, nil
+		}
+	case pipeline.Stacks:
+		return f.ofStacks(s, made)
+	case pipeline.Calls:
+		return f.ofCalls(s, made.Calls), nil
+	case pipeline.Branches:
+		return f.ofBranches(made.Branches)
+	}
+	if f.format == formatExtBinary {
+		return made.Profile.WriteExtBinary, nil
+	}
+	return made.Profile.Write, nil
+}
+
+// ofBranches returns what writes branches for llvm-bolt.
+func (f *profgenFlags) ofBranches(branches []sample.BranchCount) (func(io.Writer) error, error) {
+	bin, err := objfile.Open(f.binaries[0])
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Close()
+	symbols, err := verb.BoltSymbols(bin)
+	if err != nil {
+		return nil, err
+	}
+	return func(w io.Writer) error { return fdata.WriteBranches(w, export.BoltSamples(branches, symbols)) }, nil
+}

@@ -1,0 +1,210 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/samples/unwind"
+)
+
+// binaries are the programs that ran, and what places in them are known by.
+type binaries struct {
+	programs []*objfile.Program
+	code     *machinecode.Set
+	lines    *profgen.Lines        // what a profile is keyed by, nil for pseudo probes
+	source   *profgen.Source       // of stacks, if that was asked for
+	scopes   []*objfile.ScopeTable // for the pre-inliner
+	fs       bool                  // discriminators are flow-sensitive
+}
+
+// readBinaries reads the programs, and finds out what the product can be keyed by.
+func (r run) readBinaries() (*binaries, error) {
+	b := &binaries{}
+	open, err := r.openBinaries()
+	defer func() {
+		for _, f := range open {
+			f.Close()
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range open {
+		p, err := f.Program()
+		if err != nil {
+			return nil, err
+		}
+		if len(p.Symbols) == 0 {
+			return nil, fmt.Errorf("%s: it has no symbols (it is stripped; give the unstripped binary, or its debug file with --debug-binary)", f.Path())
+		}
+		b.programs = append(b.programs, p)
+	}
+	if !r.Product.forCompilers() {
+		return b, r.readSymbols(b, open)
+	}
+	byLines := r.keyedByLines(b)
+	if b.code, err = machinecode.NewSet(b.programs...); err != nil {
+		return nil, err
+	}
+	if err := b.checkDiscriminators(); err != nil {
+		return nil, err
+	}
+	if byLines {
+		return b, b.readLines(open)
+	}
+	if r.Preinline != nil && r.BySize {
+		return b, b.readScopes(open)
+	}
+	return b, nil
+}
+
+// openBinaries opens each binary once. What it opened is to be closed, whatever went wrong.
+func (r run) openBinaries() (open []*objfile.File, err error) {
+	for i, path := range r.Binaries {
+		if slices.Contains(r.Binaries[:i], path) {
+			continue
+		}
+		f, err := objfile.Open(path)
+		if err != nil {
+			return open, err
+		}
+		open = append(open, f)
+		if r.DebugFile != "" {
+			if err := f.SetDebugFile(r.DebugFile); err != nil {
+				return open, err
+			}
+		}
+	}
+	return open, nil
+}
+
+// keyedByLines reports whether a profile is keyed by lines: functions are those of debug
+// information then, and probes are as if they were not there.
+func (r run) keyedByLines(b *binaries) bool {
+	without := b.withoutProbes()
+	if without == "" && !r.ByLines {
+		return false
+	}
+	probed := func(p *objfile.Program) bool { return len(p.Probes) > 0 }
+	if without != "" && len(b.programs) > 1 && !r.ByLines && slices.ContainsFunc(b.programs, probed) {
+		r.Note("%s has no pseudo probes: the profile is keyed by lines", without)
+	}
+	for _, p := range b.programs {
+		p.Probes = nil
+	}
+	return true
+}
+
+// withoutProbes returns the first binary that has no pseudo probes, "" if there is none.
+func (b *binaries) withoutProbes() string {
+	for _, x := range b.programs {
+		if len(x.Probes) == 0 || len(x.Probed) == 0 {
+			return x.Path
+		}
+	}
+	return ""
+}
+
+// readProbes reads the pseudo probes, of the functions that a result has if it is given. It
+// returns nil if not all binaries have some.
+func (b *binaries) readProbes(met *unwind.Result) (*profgen.Probes, error) {
+	if b.withoutProbes() != "" {
+		return nil, nil
+	}
+	return profgen.ReadProbes(b.code, b.programs, met)
+}
+
+// checkDiscriminators finds out what discriminators are: a profile has one kind.
+func (b *binaries) checkDiscriminators() error {
+	for i, p := range b.programs {
+		if i == 0 {
+			b.fs = p.FSDiscriminators()
+		} else if b.fs != p.FSDiscriminators() {
+			return fmt.Errorf("of %s and %s one was compiled with -enable-fs-discriminator, and the other was not: make a profile of each", b.programs[0].Path, p.Path)
+		}
+	}
+	return nil
+}
+
+// readLines reads what binaries without pseudo probes are profiled by.
+func (b *binaries) readLines(open []*objfile.File) error {
+	var info []profgen.DebugInfo
+	for _, f := range open {
+		d := profgen.DebugInfo{FS: b.fs}
+		var err error
+		if d.Lines, err = f.Lines(); err == nil {
+			d.Scopes, err = f.Scopes()
+		}
+		if noDebug(err) {
+			return fmt.Errorf("%s: it has neither pseudo probes nor debug information (compile with clang -fpseudo-probe-for-profiling or -g)", f.Path())
+		} else if err != nil {
+			return err
+		}
+		info = append(info, d)
+		b.scopes = append(b.scopes, d.Scopes)
+	}
+	b.lines = profgen.NewLines(b.code, info)
+	return nil
+}
+
+// readScopes reads what was inlined where. Without debug information the pre-inliner does
+// with what pseudo probes tell.
+func (b *binaries) readScopes(open []*objfile.File) error {
+	for _, f := range open {
+		scopes, err := f.Scopes()
+		if err != nil && !noDebug(err) {
+			return err
+		}
+		b.scopes = append(b.scopes, scopes)
+	}
+	return nil
+}
+
+func noDebug(err error) bool {
+	return errors.Is(err, objfile.ErrNoScopes) || errors.Is(err, objfile.ErrNoDebug)
+}
+
+// readSymbols makes the code with symbols as its functions: what is read by people needs no
+// debug information, but takes lines from it.
+func (r run) readSymbols(b *binaries, open []*objfile.File) (err error) {
+	for _, p := range b.programs {
+		p.Ranges = nil
+	}
+	if b.code, err = machinecode.NewSet(b.programs...); err != nil || r.Detail == profgen.Functions {
+		return err
+	}
+	if b.source, err = readSource(b.code, open); err != nil {
+		return err
+	}
+	for i, f := range open {
+		if r.Detail == profgen.Inlined && !b.source.HasLines(i) {
+			r.Note("%s: it has no debug information: what was inlined is part of its functions", f.Path())
+		}
+	}
+	return nil
+}
+
+// readSource reads what debug information says of the source, as far as there is any.
+func readSource(code *machinecode.Set, open []*objfile.File) (*profgen.Source, error) {
+	info := make([]profgen.DebugInfo, len(open))
+	names := make([]*objfile.SourceFiles, len(open))
+	for i, f := range open {
+		var err error
+		if info[i].Lines, err = f.Lines(); errors.Is(err, objfile.ErrNoDebug) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		if names[i], err = f.SourceFiles(); err != nil {
+			return nil, err
+		}
+		if info[i].Scopes, err = f.Scopes(); err != nil && !errors.Is(err, objfile.ErrNoScopes) {
+			return nil, err
+		}
+	}
+	return profgen.NewSource(code, info, names), nil
+}

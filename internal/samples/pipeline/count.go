@@ -1,0 +1,221 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cairnprof/cairn/format/unsymbolized"
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/samples/samplefile"
+	"github.com/cairnprof/cairn/internal/samples/unwind"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// counts are how often code ran.
+type counts struct {
+	*unwind.Result
+
+	flat bool // without contexts
+}
+
+// count counts what was sampled.
+func (r run) count(ctx context.Context, b *binaries) (counts, error) {
+	if r.Counted != "" {
+		return r.readCounts(b)
+	}
+	paths, err := logfile.Expand(r.Samples)
+	if err != nil {
+		return counts{}, err
+	}
+	var counter *unwind.Runner
+	defer func() {
+		if counter != nil {
+			counter.Result() // ends its goroutines
+		}
+	}()
+	var first *sample.Info
+	for _, path := range paths {
+		in, err := samplefile.Open(path, r.In)
+		if err != nil {
+			return counts{}, err
+		}
+		defer in.Close()
+		switch {
+		case first == nil:
+			first = in.Info()
+			if err := r.lacks(first); err != nil {
+				return counts{}, err
+			}
+			counter = unwind.Start(b.code, r.unwinding(b, first.Kind), runtime.GOMAXPROCS(0))
+		case in.Info().Kind != first.Kind && !r.IgnoreStacks:
+			return counts{}, fmt.Errorf("%s has %v and %s %v: make a profile of each, or give --ignore-stack-samples",
+				first.File, first.Kind, in.Info().File, in.Info().Kind)
+		}
+		if err := r.countFile(ctx, in, counter); err != nil {
+			return counts{}, err
+		}
+	}
+	result := counter.Result()
+	counter = nil
+	r.tell(&result.Stats)
+	if result.Stats.Used == 0 {
+		return counts{}, r.nothingUsed(&result.Stats)
+	}
+	how := r.unwinding(b, first.Kind)
+	if how.Addresses {
+		r.Note("the samples have no branches: counts are inferred from the instructions they were taken at, by the flow of control")
+		result = profgen.FromAddresses(result, b.code)
+	}
+	return counts{result, how.Flat}, nil
+}
+
+// unwinding says how samples of a kind are unwound.
+func (r run) unwinding(b *binaries, kind sample.Kind) unwind.Options {
+	addresses := kind == sample.Stacks && r.Product.forCompilers()
+	full := r.Infer == InferFull && r.Product != Addresses
+	opt := unwind.Options{
+		Flat:      addresses || r.IgnoreStacks || kind == sample.Branches || r.Product == Branches,
+		Addresses: addresses, CheckStacks: r.CheckStacks && kind == sample.Hybrid,
+		MaxDepth: r.CountedDepth, Recursion: r.Recursion, PID: r.PID, OnePID: r.PID != 0,
+		TailCalls: full, Frameless: full, TrustDepartures: r.KeepTailJumps || r.Infer == InferLLVM,
+	}
+	opt.Moments = r.Product == Stacks || r.Product == Calls && !opt.Flat
+	if b.lines != nil && !opt.Flat {
+		opt.Inlining = b.lines
+	}
+	return opt
+}
+
+// lacks says why an input is of no use.
+func (r run) lacks(in *sample.Info) error {
+	switch {
+	case in.Kind == sample.Nothing:
+		return fmt.Errorf("%s: it has no samples (cairn samples tells what is in it)", in.File)
+	case r.Product == Stacks && !in.Kind.HasStacks():
+		return fmt.Errorf("%s: it has %v, and no stacks: record it with perf record --call-graph fp, or with cairn record --lbr", in.File, in.Kind)
+	case in.Kind == sample.Stacks && (r.Product == Explanation || r.Product == Addresses || r.Product == Branches):
+		return fmt.Errorf("%s: it has %v, and no branches: record it with perf record -b, or with cairn record --lbr", in.File, in.Kind)
+	}
+	return nil
+}
+
+// nothingUsed says why there is no product.
+func (r run) nothingUsed(st *unwind.Stats) error {
+	names := strings.Join(r.Binaries, ", ")
+	if !st.Mapped && len(st.OtherFiles) > 0 {
+		return fmt.Errorf("no sample is in %s: the name must be that of the file when it ran, whatever the directory, and what ran is %s", names, strings.Join(st.OtherFiles, ", "))
+	}
+	return fmt.Errorf("no sample of %s could be used (cairn samples says what is in an input)", names)
+}
+
+// countFile reads one input.
+func (r run) countFile(ctx context.Context, in *samplefile.File, counter *unwind.Runner) error {
+	const mega = 1 << 20
+	var done atomic.Int64
+	stop := func() {}
+	if size := in.Info().Size; size > 0 {
+		stop = r.Progress(&done, int(size/mega))
+	}
+	defer func() { stop() }()
+	for b, err := range in.Batches(ctx) {
+		if err != nil {
+			return err
+		}
+		counter.Add(b)
+		done.Store(in.Stats().Bytes / mega)
+	}
+	stop()
+	stop = func() {}
+	for _, text := range in.Notes() {
+		r.Note("%s", text)
+	}
+	return nil
+}
+
+// tell says what became of the samples.
+func (r run) tell(st *unwind.Stats) {
+	r.Note("samples used: %s of %s (%s)", report.Count(st.Used), report.Count(st.Samples), report.Share(st.Used, st.Samples))
+	for _, x := range []struct {
+		what      string
+		count, of uint64
+	}{
+		{"left out, of other processes", st.OtherProcess, st.OtherProcess + st.Samples},
+		{"left out, no branches in the binaries", st.NoBranches, st.Samples},
+		{"left out, no frame in the binaries", st.Elsewhere, st.Samples},
+		{"left out, no stack", st.NoStack, st.Samples},
+		{"left out, in prologues and epilogues, where stacks lack a frame", st.NoFrame, st.Samples},
+		{"left out, at tail jumps, where stacks lack a frame", st.Departing, st.Samples},
+		{"used with the frame that branches show, in prologues, epilogues and at tail jumps", st.Recovered, st.Samples},
+		{"stacks cut at an address that no call returns to (frame pointers are missing)", st.CutStacks, st.Samples},
+		{"branches followed by code that does not lead to the next one; callers before them are not known", st.Impossible, st.Branches},
+		{"branches to other binaries or from them, one way only; callers before them are not known", st.Unpaired, st.Branches},
+		{"calls that are not the ones on the stack", st.Mismatched, st.Branches},
+	} {
+		if x.count != 0 {
+			r.Note("%s: %s (%s)", x.what, report.Count(x.count), report.Share(x.count, x.of))
+		}
+	}
+	for _, path := range st.StrangeBinaries {
+		r.Note("%s was mapped with another build id than the binary of its name here has: its samples are left out", path)
+	}
+	if st.Used > 0 && st.Used < st.Samples/10 {
+		r.Note("hardly any sample could be used: did %s run, in this build? (cairn samples says what is in an input)", strings.Join(r.Binaries, ", "))
+	}
+	if !st.Mapped && (st.Used > 0 || len(st.OtherFiles) == 0) {
+		r.Note("nothing says where the binaries were mapped: addresses are taken to be those that they were linked to")
+	}
+}
+
+// readCounts reads counts of addresses that were made before.
+func (r run) readCounts(b *binaries) (counts, error) {
+	stream, err := logfile.OpenStream(r.Counted, r.In)
+	if err != nil {
+		return counts{}, err
+	}
+	defer stream.Close()
+	p, err := unsymbolized.Read(stream, stream.Name)
+	if err != nil {
+		return counts{}, err
+	}
+	if len(p.Counts) == 0 && !r.FillZero {
+		return counts{}, fmt.Errorf("%s: it has no counts", stream.Name)
+	}
+	flat := !p.HasContexts || r.IgnoreStacks
+	if !flat && b.lines != nil {
+		return counts{}, fmt.Errorf("%s: its contexts are addresses, and those of a profile that is keyed by lines are names", stream.Name)
+	}
+	if r.IgnoreStacks {
+		for i := range p.Counts {
+			p.Counts[i].Context = nil
+		}
+	}
+	result, lost, err := unwind.ReadCounts(p.Counts, b.code, r.base(b))
+	if lost > 0 {
+		r.Note("%s: %s where %s has no code: is it of another build?", stream.Name, report.Plural(lost, "count"), r.Binaries[0])
+	}
+	return counts{result, flat}, err
+}
+
+// base returns what counts of addresses are relative to.
+func (r run) base(b *binaries) uint64 {
+	switch r.Base {
+	case NoBase:
+		return 0
+	case FirstBase:
+		return b.code.Binaries()[0].Loaded
+	}
+	return b.code.Binaries()[0].Base
+}
+
+// everywhere is counts of all code, as if each function had run.
+func everywhere(code *machinecode.Set) counts {
+	c := &unwind.Result{}
+	profgen.AllFunctions(c, code)
+	return counts{c, true}
+}

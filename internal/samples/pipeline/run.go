@@ -1,0 +1,112 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/format/unsymbolized"
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/samples/tailcall"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// Host is whoever has a plan run.
+type Host struct {
+	In       io.Reader                                           // standard input
+	Note     func(format string, args ...any)                    // prints a remark
+	Progress func(megabytes *atomic.Int64, of int) (stop func()) // shows how far reading is
+}
+
+// Result is what was made: one of Profile, Addresses, Missing, Stacks, Calls and Branches, as
+// the plan's product is.
+type Result struct {
+	Profile   *sampleprof.File
+	Addresses *unsymbolized.Profile
+	Missing   []tailcall.Pair // of which Graph knows the names
+	Stacks    *profgen.Stacks
+	Calls     *profgen.CallGraph
+	Branches  []sample.BranchCount
+
+	Programs []*objfile.Program // those that ran
+	Code     *machinecode.Set   // of them
+	Source   *profgen.Source    // of stacks with detail
+	Graph    *tailcall.Graph
+}
+
+// errNoFunction: compilers do not read profiles of nothing.
+var errNoFunction = errors.New("no function has counts: did other binaries run, or this code at other places?")
+
+// run is what all steps know.
+type run struct {
+	*Plan
+	Host
+}
+
+// Run takes the steps of a plan.
+func Run(ctx context.Context, p *Plan, host Host) (*Result, error) {
+	r := run{p, host}
+	if p.Sum != nil {
+		return r.sum()
+	}
+	bin, err := r.readBinaries()
+	if err != nil {
+		return nil, err
+	}
+	counts, err := r.count(ctx, bin)
+	if err != nil {
+		return nil, err
+	}
+	frames, err := r.findFrames(bin, counts)
+	if err != nil {
+		return nil, err
+	}
+	if p.Product != Profile {
+		return r.otherProduct(bin, counts, frames)
+	}
+	profile := r.attribute(bin, counts, frames)
+	before := r.preinline(profile, bin, counts, frames.probes)
+	r.cutCold(profile, before)
+	r.nest(profile)
+	return r.finish(profile, bin)
+}
+
+// sum takes those of them that there are where profiles take the place of samples.
+func (r run) sum() (*Result, error) {
+	profile, err := r.sumProfiles()
+	if err != nil {
+		return nil, err
+	}
+	bin, before := &binaries{}, (*sampleprof.Summary)(nil)
+	if r.Preinline != nil && profile.HasContexts {
+		if bin, err = r.readBinaries(); err != nil {
+			return nil, err
+		}
+		probes, err := bin.readProbes(nil)
+		if err != nil {
+			return nil, err
+		}
+		before = r.preinline(profile, bin, everywhere(bin.code), probes)
+	} else {
+		r.preinline(profile, bin, counts{}, nil)
+	}
+	r.cutCold(profile, before)
+	r.nest(profile)
+	return r.finish(profile, bin)
+}
+
+// finish says how a profile is written.
+func (r run) finish(profile *sampleprof.File, bin *binaries) (*Result, error) {
+	if len(profile.Contexts) == 0 {
+		return nil, errNoFunction
+	}
+	profile.HashNames = r.HashNames
+	if r.ListNames && bin.code != nil {
+		profile.Symbols = profgen.FunctionNames(bin.code, bin.lines != nil)
+	}
+	return &Result{Profile: profile}, nil
+}

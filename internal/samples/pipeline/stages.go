@@ -1,0 +1,59 @@
+package pipeline
+
+import (
+	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+)
+
+// preinline decides which calls are to be inlined, if that is asked for. It returns the
+// summary of what it decided about, which steps after it have their thresholds from.
+func (r run) preinline(p *sampleprof.File, b *binaries, c counts, probes *profgen.Probes) *sampleprof.Summary {
+	if !p.HasContexts && (r.Preinline != nil || r.Cold.Merge || r.Nest) && !r.Quiet {
+		r.Note("the profile has no contexts: there is nothing to inline, to nest or to merge")
+	}
+	if !p.HasContexts || r.Preinline == nil {
+		return nil
+	}
+	decide := *r.Preinline
+	decide.Lossy = r.Infer != InferFull
+	if r.BySize {
+		decide.Sizes = profgen.NewSizes(b.code, b.scopes, probes, c.Result)
+	}
+	var done profgen.Preinlined
+	p.Contexts, done = decide.Contexts(p.Contexts)
+	p.PreInlined = true
+	r.Note("pre-inliner: of %s %s are to be inlined, and %s are functions' own profiles",
+		report.Plural(done.Before, "context"), report.Count(done.Inlined), report.Count(done.Own))
+	return &done.Summary
+}
+
+// cutCold does to contexts, and to functions without, what the plan has for those with few
+// samples. before is a summary that tells what few are, nil for that of the profile.
+func (r run) cutCold(p *sampleprof.File, before *sampleprof.Summary) {
+	cold := r.Cold
+	switch {
+	case p.HasContexts && (cold.Merge || cold.Trim):
+		var cut profgen.Cut
+		cold.Summary = before
+		p.Contexts, cut = cold.Contexts(p.Contexts)
+		r.Note("cold are contexts with a total below %s: of %s there are %s left",
+			report.Count(cut.Threshold), report.Plural(cut.Before, "context"), report.Count(cut.After))
+	case !p.HasContexts && cold.Trim:
+		functions := p.Profile()
+		cut := cold.Functions(functions)
+		p.SetProfile(functions)
+		r.Note("cold are functions with a total below %s: %s of %s left out",
+			report.Count(cut.Threshold), report.Count(cut.Before-cut.After), report.Count(cut.Before))
+	}
+}
+
+// nest makes of contexts the form that they are written in.
+func (r run) nest(p *sampleprof.File) {
+	switch {
+	case p.HasContexts && r.Nest:
+		p.SetProfile(profgen.Nest(p.Contexts))
+	case p.HasContexts:
+		p.Contexts = profgen.Unambiguous(p.Contexts)
+	}
+}

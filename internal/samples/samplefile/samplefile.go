@@ -1,0 +1,110 @@
+// Package samplefile opens files of samples, whichever tool wrote them and however they come.
+package samplefile
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/cairnprof/cairn/format/perfdata"
+	"github.com/cairnprof/cairn/format/perfscript"
+	"github.com/cairnprof/cairn/format/unsymbolized"
+	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// File is an open input of samples.
+type File struct {
+	sample.Source
+
+	Text bool // of perf script
+
+	in   io.Closer
+	note func() string // what could not be unpacked, when all was read
+}
+
+// HeadSize is how much of an input tells what it is: the comments of perf script can be
+// long.
+const HeadSize = 1 << 16
+
+// UnknownError is that a file has no samples.
+type UnknownError struct {
+	Name string
+	Head []byte // for whoever knows other formats
+}
+
+func (e *UnknownError) Error() string {
+	text := e.Name + ": not output of perf record or perf script"
+	if unsymbolized.Detect(e.Head) {
+		text += ": it is an unsymbolized profile, which has no single samples"
+	}
+	return text
+}
+
+// Open opens the file at path: what perf record wrote or perf script printed, perhaps
+// compressed. The caller closes it.
+func Open(path string, stdin io.Reader) (*File, error) {
+	stream, err := logfile.OpenStream(path, stdin)
+	if err != nil {
+		return nil, err
+	}
+	return Of(stream)
+}
+
+// Of is Open for what is open already. It closes what is none.
+func Of(stream *logfile.Stream) (*File, error) {
+	head := stream.Peek(HeadSize)
+	switch {
+	case perfdata.Detect(head):
+		file, err := stream.File()
+		if err != nil {
+			return nil, err
+		}
+		src, err := perfdata.Open(file, file.Size, file.Name)
+		if err != nil {
+			file.Close()
+			return nil, err
+		}
+		return &File{Source: src, in: file, note: func() string { return file.Note }}, nil
+	case perfscript.Detect(head):
+		src, err := perfscript.Open(stream, stream.Name, stream.Size)
+		if err != nil {
+			stream.Close()
+			return nil, err
+		}
+		return &File{Source: src, in: stream, Text: true, note: stream.Note}, nil
+	}
+	defer stream.Close()
+	if len(head) == 0 { // nothing is in it, or nothing of it can be unpacked
+		if _, err := stream.Read(make([]byte, 1)); err != nil && err != io.EOF {
+			return nil, err
+		}
+	}
+	return nil, &UnknownError{stream.Name, head}
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.in.Close() }
+
+// Notes tell what is missing from an input that was read.
+func (f *File) Notes() (notes []string) {
+	info, stats := f.Info(), f.Stats()
+	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	for _, text := range info.Notes {
+		say("%s: %s", info.File, text)
+	}
+	if text := f.note(); text != "" {
+		say("%s", text)
+	}
+	if stats.Lost > 0 {
+		say("%s: the kernel dropped %s records: perf record was too slow (see its -m)", info.File, report.Count(stats.Lost))
+	}
+	// A frame and its caller are two at least.
+	if info.Kind.HasStacks() && stats.Samples >= 100 && stats.Frames < stats.Samples+stats.Samples/4 {
+		say("%s: most stacks have only one frame, without callers: compile the program with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer", info.File)
+	}
+	for _, d := range stats.Damage {
+		say("%v", d)
+	}
+	return notes
+}
