@@ -22,6 +22,6 @@
 // `defer s.End()` none is.
 //
 // The verbs are those of the PET profiler (Prolog Epilog Timing), as in cairn.h.
-// docs/markup.md tells how to use them, and docs/rationale.md how a goroutine finds
+// docs/markup.md describes their use, and docs/rationale-time.md how a goroutine finds
 // its spans.
 package mark

@@ -9,7 +9,7 @@
 // the order of adding and merging.
 //
 // Why not a library: there is a sketch in every node of a trie and an Add for
-// every call of a log, ten million a second and more. docs/rationale.md has the
+// every call of a log, ten million a second and more. docs/rationale-time.md has the
 // figures.
 package quantile
 
