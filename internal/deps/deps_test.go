@@ -48,7 +48,7 @@ var rooms = []room{
 	{"samples", "samples to restored stacks and profiles for compilers", "internal/samples", "ground format binary report calls"},
 	{"export", "profiles for compilers, linkers and other profilers", "internal/export", "ground format profile calls"},
 	{"instrument", "probes, wrappers and hooks, and the runtime in the program", "internal/instrument", "ground format binary"},
-	{"watch", "programs as they are, watched from outside or changed while they run", "internal/watch", "ground binary instrument"},
+	{"watch", "programs as they are, watched from outside or changed while they run", "internal/watch", "ground format binary instrument"},
 	{"verb", "what all commands share", "internal/verb", "ground format binary report export watch"},
 	{"toolchain", "what stands in for compilers, assemblers and linkers", "internal/toolchain", "ground format binary report profile layout instrument verb"},
 	{

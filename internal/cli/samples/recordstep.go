@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/format/procmaps"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -197,16 +198,15 @@ func (w *branchWatcher) look() error {
 // loadedFrom reads a line of /proc/PID/maps, and of the file what functions it has.
 // A file that cannot be read has none. What is no code is empty.
 func loadedFrom(line string) (c loadedCode) {
-	var rights string
-	var offset uint64
-	if n, _ := fmt.Sscanf(line, "%x-%x %s %x", &c.lo, &c.hi, &rights, &offset); n < 4 || len(rights) < 3 || rights[2] != 'x' {
+	m, err := procmaps.Parse([]byte(line))
+	if err != nil || !m.Exec {
 		return loadedCode{}
 	}
-	name := strings.IndexByte(line, '/')
-	if name < 0 {
+	c.lo, c.hi = m.Lo, m.Hi
+	if !m.IsFile() {
 		return c
 	}
-	file, err := objfile.Open(strings.TrimSuffix(line[name:], "\n"))
+	file, err := objfile.Open(m.Name)
 	if err != nil {
 		return c
 	}
@@ -216,8 +216,8 @@ func loadedFrom(line string) (c loadedCode) {
 		return c
 	}
 	for _, s := range file.LoadedSections() {
-		if s.Code && s.InFile && s.Offset >= offset && s.Offset < offset+(c.hi-c.lo) {
-			bias := c.lo - offset + s.Offset - s.Addr
+		if s.Code && s.InFile && s.Offset >= m.Offset && s.Offset < m.Offset+(c.hi-c.lo) {
+			bias := c.lo - m.Offset + s.Offset - s.Addr
 			for _, a := range starts {
 				if a+bias >= c.lo && a+bias < c.hi {
 					c.starts = append(c.starts, a+bias)

@@ -1,13 +1,12 @@
 package rawfiles
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/procmaps"
 )
 
 // isRunning reports whether the process that left a raw file still counts into it: the
@@ -17,11 +16,10 @@ func isRunning(path string, raw *mip.Raw) bool {
 	if !raw.Continuous || raw.Sealed {
 		return false
 	}
-	maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", raw.PID))
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", raw.PID))
 	if err != nil { // mostly, as it ended
 		return false
 	}
-	defer maps.Close()
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return false
@@ -29,8 +27,8 @@ func isRunning(path string, raw *mip.Raw) bool {
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return false
 	}
-	for s := bufio.NewScanner(maps); s.Scan(); {
-		if strings.HasSuffix(s.Text(), " "+path) {
+	for m, err := range procmaps.All(maps) {
+		if err == nil && m.Name == path {
 			return true
 		}
 	}

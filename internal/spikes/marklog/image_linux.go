@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"iter"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 	"unsafe"
 
+	"github.com/cairnprof/cairn/format/procmaps"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
@@ -39,21 +38,14 @@ func program() image {
 	if err != nil {
 		return m
 	}
-	for line := range strings.Lines(string(maps)) {
-		f := strings.Fields(line)
-		if len(f) < 6 || f[5] != path {
-			continue
-		}
-		lo, hi, _ := strings.Cut(f[0], "-")
-		from, err1 := strconv.ParseUint(lo, 16, 64)
-		to, err2 := strconv.ParseUint(hi, 16, 64)
-		if err1 != nil || err2 != nil {
+	for at, err := range procmaps.All(maps) {
+		if err != nil || at.Name != path {
 			continue
 		}
 		if m.start == 0 {
-			m.start = from
+			m.start = at.Lo
 		}
-		m.end = to
+		m.end = at.Hi
 	}
 	m.readHeader()
 	return m

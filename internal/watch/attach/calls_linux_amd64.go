@@ -45,18 +45,18 @@ func (p *process) newCaller(maps []mapping) error {
 	// Of files only: what is ours is going to be away.
 	for _, likely := range []bool{true, false} {
 		for _, m := range maps {
-			if !m.exec || m.inode == 0 || strings.Contains(m.name, "/libc.so") != likely || c.gadget != 0 && c.restorer != 0 {
+			if !m.Exec || m.Inode == 0 || strings.Contains(m.Name, "/libc.so") != likely || c.gadget != 0 && c.restorer != 0 {
 				continue
 			}
-			code := make([]byte, min(m.hi-m.lo, 64<<20))
-			if p.read(code, m.lo) != nil {
+			code := make([]byte, min(m.Hi-m.Lo, 64<<20))
+			if p.read(code, m.Lo) != nil {
 				continue
 			}
 			if i := bytes.Index(code, syscallRet); i >= 0 && c.gadget == 0 {
-				c.gadget = m.lo + uint64(i)
+				c.gadget = m.Lo + uint64(i)
 			}
 			if i := bytes.Index(code, sigReturn); i >= 0 && c.restorer == 0 {
-				c.restorer = m.lo + uint64(i)
+				c.restorer = m.Lo + uint64(i)
 			}
 		}
 	}
@@ -91,11 +91,11 @@ func (p *process) candidates(maps []mapping) []*thread {
 				continue
 			}
 			for _, m := range maps {
-				if !m.has(th.regs.Rsp) || !m.write {
+				if !m.Has(th.regs.Rsp) || !m.Write {
 					continue
 				}
-				own := m.name == "[stack]" && th.tid == p.pid || m.has(th.regs.Fs_base) && th.regs.Rsp < th.regs.Fs_base
-				if own && th.regs.Rsp-m.lo > stackRoom {
+				own := m.Name == "[stack]" && th.tid == p.pid || m.Has(th.regs.Fs_base) && th.regs.Rsp < th.regs.Fs_base
+				if own && th.regs.Rsp-m.Lo > stackRoom {
 					out = append(out, th)
 				}
 			}

@@ -82,9 +82,9 @@ func Check(pid int) error {
 	}
 	for _, m := range maps {
 		switch {
-		case m.name == ourName:
+		case m.Name == ourName:
 			return whyAttached(pid)
-		case strings.Contains(m.name, "libcairn-spike.so"):
+		case strings.Contains(m.Name, "libcairn-spike.so"):
 			return refuse("it was started with hooks")
 		}
 	}

@@ -231,8 +231,8 @@ func (p *process) inside(h header, throws bool, out map[int]bool, stale bool) (w
 	ours := append(h.mapped(), ourMemory(maps)...)
 	var unwinder []region
 	for _, m := range maps {
-		if throws && m.exec && strings.Contains(m.name, "/libgcc_s.so") {
-			unwinder = append(unwinder, m.region)
+		if throws && m.Exec && strings.Contains(m.Name, "/libgcc_s.so") {
+			unwinder = append(unwinder, region{m.Lo, m.Hi})
 		}
 	}
 	for _, th := range p.threads {
@@ -278,7 +278,7 @@ func (p *process) threadInside(th *thread, maps []mapping, ours, unwinder []regi
 		return at, nil
 	}
 	// The library calls the kernel's code that tells the time.
-	if m := find(maps, th.regs.Rip); m != nil && m.name == "[vdso]" && p.onStack(th.regs.Rsp, 64, isOurs) {
+	if m := find(maps, th.regs.Rip); m != nil && m.Name == "[vdso]" && p.onStack(th.regs.Rsp, 64, isOurs) {
 		return inHook, nil
 	}
 	if !stale && p.onStack(th.regs.Rsp, 2048, isUnwinder) {
@@ -318,7 +318,7 @@ func (p *process) interrupted(th *thread, maps []mapping, found func(pc, slot ui
 		if m == nil {
 			return nil
 		}
-		stack := make([]byte, min(m.hi-sp&^7, most))
+		stack := make([]byte, min(m.Hi-sp&^7, most))
 		n, _ := p.mem.ReadAt(stack, int64(sp&^7))
 		at, ok := p.handlerFrame(stack[:n], maps)
 		if !ok {
@@ -330,7 +330,7 @@ func (p *process) interrupted(th *thread, maps []mapping, found func(pc, slot ui
 			return err
 		}
 		next := le.Uint64(frame[frameRegs+15*8:])
-		if m.has(next) && next <= sp {
+		if m.Has(next) && next <= sp {
 			return nil // it is none
 		}
 		sp = next
@@ -349,7 +349,7 @@ func (p *process) handlerFrame(stack []byte, maps []mapping) (int, bool) {
 			continue
 		}
 		seen[v] = true
-		if m := find(maps, v); m == nil || !m.exec || p.read(code[:], v) != nil {
+		if m := find(maps, v); m == nil || !m.Exec || p.read(code[:], v) != nil {
 			continue
 		}
 		if bytes.Equal(code[:], sigReturn) || bytes.HasPrefix(code[:], []byte{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}) {
@@ -428,11 +428,11 @@ func (p *process) forgetPages(maps []mapping, sites []site) error {
 	for _, s := range sites {
 		page := s.addr &^ 4095
 		m := find(maps, page)
-		if page == last || m == nil || m.inode == 0 {
+		if page == last || m == nil || m.Inode == 0 {
 			continue
 		}
 		last = page
-		f := files[m.name]
+		f := files[m.Name]
 		if f == nil {
 			path := pathOf(p.pid, m)
 			if path == "" {
@@ -442,9 +442,9 @@ func (p *process) forgetPages(maps []mapping, sites []site) error {
 			if f, err = os.Open(path); err != nil {
 				continue
 			}
-			files[m.name] = f
+			files[m.Name] = f
 		}
-		if n, _ := f.ReadAt(was, int64(m.offset+page-m.lo)); n < 4096 || p.read(now, page) != nil || !bytes.Equal(now, was) {
+		if n, _ := f.ReadAt(was, int64(m.Offset+page-m.Lo)); n < 4096 || p.read(now, page) != nil || !bytes.Equal(now, was) {
 			continue
 		}
 		if _, err := p.calls.syscall(syscall.SYS_MADVISE, page, 4096, dontNeed); err != nil {

@@ -1,24 +1,18 @@
 package attach
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"os"
 	"strings"
 	"syscall"
 
+	"github.com/cairnprof/cairn/format/procmaps"
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// mapping is a line of a process's memory map.
-type mapping struct {
-	region
-	write, exec   bool
-	offset, inode uint64
-	name          string
-}
+// mapping is what a process has at a place in its memory.
+type mapping = procmaps.Mapping
 
 func readMaps(pid int) ([]mapping, error) {
 	path := fmt.Sprintf("/proc/%d/maps", pid)
@@ -26,25 +20,16 @@ func readMaps(pid int) ([]mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []mapping
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		var m mapping
-		var perms, dev string
-		if _, err := fmt.Sscanf(lines.Text(), "%x-%x %s %x %s %d", &m.lo, &m.hi, &perms, &m.offset, &dev, &m.inode); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		m.write, m.exec = strings.Contains(perms, "w"), strings.Contains(perms, "x")
-		if i := strings.IndexAny(lines.Text(), "/["); i >= 0 {
-			m.name = lines.Text()[i:]
-		}
-		out = append(out, m)
+	out, err := procmaps.Read(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return out, nil
 }
 
 func find(maps []mapping, addr uint64) *mapping {
 	for i := range maps {
-		if maps[i].has(addr) {
+		if maps[i].Has(addr) {
 			return &maps[i]
 		}
 	}
@@ -53,12 +38,12 @@ func find(maps []mapping, addr uint64) *mapping {
 
 // pathOf is where we see the file of a mapping, "" if it is not there any more.
 func pathOf(pid int, m *mapping) string {
-	for _, path := range []string{fmt.Sprintf("/proc/%d/root%s", pid, m.name), fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.lo, m.hi)} {
+	for _, path := range []string{fmt.Sprintf("/proc/%d/root%s", pid, m.Name), fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Lo, m.Hi)} {
 		st, err := os.Stat(path)
 		if err != nil {
 			continue
 		}
-		if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Ino == m.inode && st.Mode().IsRegular() {
+		if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Ino == m.Inode && st.Mode().IsRegular() {
 			return path
 		}
 	}
@@ -69,8 +54,8 @@ func pathOf(pid int, m *mapping) string {
 // mapping of its code.
 func bias(f *objfile.File, m *mapping) (uint64, bool) {
 	for _, s := range f.LoadedSections() {
-		if s.Code && s.InFile && s.Offset >= m.offset && s.Offset < m.offset+(m.hi-m.lo) {
-			return m.lo + (s.Offset - m.offset) - s.Addr, true
+		if s.Code && s.InFile && s.Offset >= m.Offset && s.Offset < m.Offset+(m.Hi-m.Lo) {
+			return m.Lo + (s.Offset - m.Offset) - s.Addr, true
 		}
 	}
 	return 0, false
@@ -91,10 +76,10 @@ func readModules(pid int, maps []mapping) *modules {
 	seen := map[string]bool{}
 	for i := range maps {
 		m := &maps[i]
-		if !m.exec || m.inode == 0 || seen[m.name] {
+		if !m.Exec || m.Inode == 0 || seen[m.Name] {
 			continue
 		}
-		seen[m.name] = true
+		seen[m.Name] = true
 		path := pathOf(pid, m)
 		if path == "" {
 			continue
@@ -112,7 +97,7 @@ func (ms *modules) readModule(path string, m *mapping) (u unwindModule, ok bool)
 		return u, false
 	}
 	defer f.Close()
-	base := m.name[strings.LastIndexByte(m.name, '/')+1:]
+	base := m.Name[strings.LastIndexByte(m.Name, '/')+1:]
 	switch {
 	case strings.HasPrefix(base, "libgcc_s.so"):
 		ms.unwinder = path
@@ -131,7 +116,7 @@ func (ms *modules) readModule(path string, m *mapping) (u unwindModule, ok bool)
 		return u, false
 	}
 	rows, _ := ehframe.Rows(data, addr, f.Machine())
-	return unwindModule{lo: m.lo, hi: m.hi, rows: rows, bias: b}, true
+	return unwindModule{lo: m.Lo, hi: m.Hi, rows: rows, bias: b}, true
 }
 
 // unused returns an address of n free bytes, of which each is within reach of 32-bit
@@ -145,7 +130,7 @@ func unused(maps []mapping, lo, hi, n uint64) (uint64, bool) {
 	)
 	free := func(at uint64) (next *mapping) {
 		for i := range maps {
-			if m := &maps[i]; at < m.hi+step && m.lo < at+n+step {
+			if m := &maps[i]; at < m.Hi+step && m.Lo < at+n+step {
 				return m
 			}
 		}
@@ -157,17 +142,17 @@ func unused(maps []mapping, lo, hi, n uint64) (uint64, bool) {
 		if m == nil {
 			return at, true
 		}
-		if m.lo < n+2*step {
+		if m.Lo < n+2*step {
 			break
 		}
-		at = (m.lo - n - step) &^ (step - 1)
+		at = (m.Lo - n - step) &^ (step - 1)
 	}
 	for at = (hi + 64*growth) &^ (step - 1); at+n-lo < reach; {
 		m := free(at)
 		if m == nil {
 			return at, true
 		}
-		at = (m.hi + 2*step) &^ (step - 1)
+		at = (m.Hi + 2*step) &^ (step - 1)
 	}
 	return 0, false
 }

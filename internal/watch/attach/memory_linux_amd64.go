@@ -49,8 +49,8 @@ func (p *process) closeFile(fd uint64) error {
 func ourMemory(maps []mapping) []region {
 	var out []region
 	for _, m := range maps {
-		if m.name == ourName {
-			out = append(out, m.region)
+		if m.Name == ourName {
+			out = append(out, region{m.Lo, m.Hi})
 		}
 	}
 	return out

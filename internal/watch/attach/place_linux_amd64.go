@@ -73,7 +73,7 @@ func (a *attacher) placeUnwinder() error {
 		}
 		for i := range a.maps {
 			m := &a.maps[i]
-			if m.exec && pathOf(a.pid, m) == a.modules.unwinder {
+			if m.Exec && pathOf(a.pid, m) == a.modules.unwinder {
 				if b, ok := bias(f, m); ok {
 					return a.place(plan, b, a.image+a.library.Symbols["__cairn_find_fde"], false)
 				}

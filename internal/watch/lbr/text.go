@@ -1,43 +1,35 @@
 package lbr
 
 import (
-	"bytes"
 	"math/bits"
 	"strconv"
+
+	"github.com/cairnprof/cairn/format/procmaps"
 )
 
 // AppendMaps adds the executable mappings of /proc/PID/maps as perf script shows
 // them. Others it leaves out: llvm-profgen ends at a mapping of what is in front of
 // the code.
 func AppendMaps(to []byte, pid int32, maps []byte) []byte {
-	for line := range bytes.Lines(maps) {
-		// 55d0-55d1 r-xp 00001000 fe:00 1234    /path
-		f := bytes.Fields(line)
-		if len(f) < 6 || len(f[1]) != 4 || f[1][2] != 'x' || f[5][0] != '/' {
+	for m, err := range procmaps.All(maps) {
+		if err != nil || !m.Exec || !m.IsFile() {
 			continue
 		}
-		lo, hi, ok := bytes.Cut(f[0], []byte("-"))
-		start, err1 := strconv.ParseUint(string(lo), 16, 64)
-		end, err2 := strconv.ParseUint(string(hi), 16, 64)
-		offset, err3 := strconv.ParseUint(string(f[2]), 16, 64)
-		if !ok || err1 != nil || err2 != nil || err3 != nil || end < start {
-			continue
-		}
-		path := bytes.TrimRight(line[bytes.IndexByte(line, '/'):], "\n")
 		to = append(to, "PERF_RECORD_MMAP2 "...)
 		to = strconv.AppendInt(to, int64(pid), 10)
 		to = append(to, '/')
 		to = strconv.AppendInt(to, int64(pid), 10)
 		to = append(to, ": [0x"...)
-		to = strconv.AppendUint(to, start, 16)
+		to = strconv.AppendUint(to, m.Lo, 16)
 		to = append(to, "(0x"...)
-		to = strconv.AppendUint(to, end-start, 16)
+		to = strconv.AppendUint(to, m.Hi-m.Lo, 16)
 		to = append(to, ") @ 0x"...)
-		to = strconv.AppendUint(to, offset, 16)
+		to = strconv.AppendUint(to, m.Offset, 16)
 		to = append(to, ' ')
-		to = append(append(append(to, f[3]...), ' '), f[4]...)
+		to = append(append(to, m.Device...), ' ')
+		to = strconv.AppendUint(to, m.Inode, 10)
 		to = append(to, " 0]: r-xp "...)
-		to = append(append(to, path...), '\n')
+		to = append(append(to, m.Name...), '\n')
 	}
 	return to
 }

@@ -89,15 +89,15 @@ func (s *session) findSyscall() error {
 		return err
 	}
 	for _, m := range maps {
-		if m.prot&syscall.PROT_EXEC == 0 || m.name == "[vsyscall]" || m.holdsAny(s.code, s.bias) {
+		if !m.Exec || m.Name == "[vsyscall]" || holdsAny(&m, s.code, s.bias) {
 			continue
 		}
-		mem := make([]byte, min(m.hi-m.lo, maxChunk))
-		if s.read(mem, m.lo) != nil {
+		mem := make([]byte, min(m.Hi-m.Lo, maxChunk))
+		if s.read(mem, m.Lo) != nil {
 			continue
 		}
 		if i := bytes.Index(mem, []byte{0x0f, 0x05}); i >= 0 {
-			s.syscallAt = m.lo + uint64(i)
+			s.syscallAt = m.Lo + uint64(i)
 			return nil
 		}
 	}

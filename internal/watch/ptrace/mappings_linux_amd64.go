@@ -1,51 +1,40 @@
 package ptrace
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
+
+	"github.com/cairnprof/cairn/format/procmaps"
 )
 
-// mapping is a line of a process's memory map.
-type mapping struct {
-	lo, hi uint64
-	prot   uint64 // PROT_READ and so on
-	name   string
-}
-
-func (s *session) mappings() ([]mapping, error) {
+func (s *session) mappings() ([]procmaps.Mapping, error) {
 	path := fmt.Sprintf("/proc/%d/maps", s.pid)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	var maps []mapping
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		var m mapping
-		var perms string
-		if _, err := fmt.Sscanf(lines.Text(), "%x-%x %s", &m.lo, &m.hi, &perms); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		for i, bit := range []uint64{syscall.PROT_READ, syscall.PROT_WRITE, syscall.PROT_EXEC} {
-			if i < len(perms) && perms[i] != '-' {
-				m.prot |= bit
-			}
-		}
-		if f := strings.Fields(lines.Text()); len(f) > 5 {
-			m.name = f[5]
-		}
-		maps = append(maps, m)
+	maps, err := procmaps.Read(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return maps, nil
 }
 
+// protection is what mmap and mprotect call the rights of a mapping.
+func protection(m *procmaps.Mapping) (prot uint64) {
+	for i, has := range []bool{m.Read, m.Write, m.Exec} {
+		if has {
+			prot |= []uint64{syscall.PROT_READ, syscall.PROT_WRITE, syscall.PROT_EXEC}[i]
+		}
+	}
+	return prot
+}
+
 // holdsAny reports whether any of the ranges, moved by bias, is in m.
-func (m *mapping) holdsAny(ranges [][2]uint64, bias uint64) bool {
+func holdsAny(m *procmaps.Mapping, ranges [][2]uint64, bias uint64) bool {
 	for _, r := range ranges {
-		if r[0]+bias < m.hi && m.lo < r[1]+bias {
+		if r[0]+bias < m.Hi && m.Lo < r[1]+bias {
 			return true
 		}
 	}

@@ -93,8 +93,8 @@ func (p *pageTrap) set(s *session) error {
 		return err
 	}
 	for _, m := range maps {
-		if m.lo <= p.lo && p.hi <= m.hi {
-			p.prot = m.prot
+		if m.Lo <= p.lo && p.hi <= m.Hi {
+			p.prot = protection(&m)
 		}
 	}
 	if p.prot&syscall.PROT_EXEC == 0 {
