@@ -42,5 +42,5 @@ func (k Kind) Only(what string, of ...Kind) error {
 		}
 		list += m.String()
 	}
-	return fmt.Errorf("its code is for %v; %s for %s only", k, what, list)
+	return fmt.Errorf("its code is for %v, and %s only for %s", k, what, list)
 }

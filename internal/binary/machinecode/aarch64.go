@@ -58,6 +58,12 @@ func (a aarch64Arch) Effect(code []byte) Effect {
 	return Computes
 }
 
+func (aarch64Arch) KeepsReturn(code interface{ Bytes(lo, hi uint64) []byte }, call uint64) bool {
+	const push, pop = 0xa9bf7bf0, 0xa8c17bf0 // stp x16, x30, [sp, -16]! and ldp x16, x30, [sp], 16
+	around := code.Bytes(call-aarch64.Size, call+2*aarch64.Size)
+	return around != nil && aarch64.Decode(around) == push && aarch64.Decode(around[2*aarch64.Size:]) == pop
+}
+
 // pages are what adrp has put into registers. Code makes the address of something from
 // its page and its place there.
 type pages struct {

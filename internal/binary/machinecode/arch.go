@@ -50,6 +50,9 @@ type Arch interface {
 	Decode(code []byte, addr uint64) (Inst, error)
 	// Effect is that of the instruction at the start of code.
 	Effect(code []byte) Effect
+	// KeepsReturn reports whether the instructions around a call put the return address by
+	// as the path of a probe's first call does.
+	KeepsReturn(code interface{ Bytes(lo, hi uint64) []byte }, call uint64) bool
 	// step is how far instructions are apart at least.
 	step() uint64
 	// lasting: what restores the frame pointer may have others behind it that belong to

@@ -27,6 +27,9 @@ func (x86Arch) Decode(code []byte, addr uint64) (Inst, error) {
 	return out, nil
 }
 
+// KeepsReturn: it is on the stack.
+func (x86Arch) KeepsReturn(interface{ Bytes(lo, hi uint64) []byte }, uint64) bool { return false }
+
 // x86Restores reports whether the instruction is pop %rbp or leave.
 func x86Restores(in x86.Inst) bool {
 	const popRBP, leave = 0x5d, 0xc9

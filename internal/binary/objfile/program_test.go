@@ -68,7 +68,7 @@ func TestProgramOfAnotherMachine(t *testing.T) {
 	if err := os.WriteFile(path, elf, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(t, path).Program(); err == nil || !strings.Contains(err.Error(), "its code is for RISC-V; its instructions are read for x86-64 and AArch64 only") {
+	if _, err := open(t, path).Program(); err == nil || !strings.Contains(err.Error(), "its code is for RISC-V, and its instructions are read only for x86-64 and AArch64") {
 		t.Errorf("%v", err)
 	}
 }

@@ -2,6 +2,7 @@ package coverage
 
 import (
 	"github.com/cairnprof/cairn/internal/binary/domtree"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -91,6 +92,7 @@ func (d *decoder) block(b Block) bool {
 	if len(data) == 0 && b.Lo < b.Hi {
 		return false
 	}
+	first := len(d.insts)
 	for off := uint64(0); off < uint64(len(data)); {
 		addr := b.Lo + off
 		in, err := d.read.Decode(data[off:], addr)
@@ -111,12 +113,41 @@ func (d *decoder) block(b Block) bool {
 		d.raw, d.blocks = append(d.raw, in), append(d.blocks, b.Index)
 		off += uint64(in.Len)
 	}
+	d.probes(first)
 	return true
+}
+
+// probes finds the probes of several instructions among those of a block, which it has
+// from number first on: what is between the one that makes the page of a record and the last
+// that uses the record, and the branch to the path of a first call.
+func (d *decoder) probes(first int) {
+	if d.code.Machine() != machine.AArch64 {
+		return
+	}
+	const most = 5 // instructions
+	for i := first; i < len(d.insts); i++ {
+		if !d.raw[i].Refers || d.insts[i].kind != none {
+			continue
+		}
+		last := i
+		for k := i; k < min(i+most, len(d.insts)); k++ {
+			if d.raw[k].Refers && d.insts[k].kind == none || k == last+1 && d.raw[k].Class == machinecode.Conditional {
+				last = k
+			}
+		}
+		for ; i < last; i++ {
+			d.insts[i].kind = none
+		}
+		d.insts[last].kind = none
+	}
 }
 
 // stub reports whether a call is what a probe does at the first call of a function: what
 // is behind it jumps back behind the conditional jump that led to it.
 func (d *decoder) stub(call, behind uint64) bool {
+	if d.arch.KeepsReturn(d.code, call) {
+		return true
+	}
 	back, ok := d.one(behind)
 	if !ok || back.Class != machinecode.Jump {
 		return false

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
@@ -104,7 +105,15 @@ func openProgram(argv []string) (*objfile.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return objfile.Open(path)
+	bin, err := objfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := bin.Machine().Only("programs are traced", machine.X86_64); err != nil {
+		bin.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return bin, nil
 }
 
 // set plants the breakpoints: a read and a write for each range of pages that
