@@ -134,7 +134,7 @@ func (x *selector) resume(p *place) {
 // readers of logs make parts of: old places are of no use then.
 const placesMagic = "cairn places 1\n"
 
-var errPlaces = errors.New("these are no places of this log")
+var errPlaces = errors.New("these positions are of another log")
 
 // AppendTo appends the places to b, for ReadPlaces. The key says what log they are of.
 func (p *Places) AppendTo(b []byte, key []byte) []byte {

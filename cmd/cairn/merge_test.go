@@ -148,10 +148,10 @@ func TestMergeRefuses(t *testing.T) {
 	complaints := strings.Join([]string{
 		"cairn: $W/gone: no such file or directory",
 		"cairn: $W/raws/notes.txt: not a raw file, map, profile or binary: it is not in a format that cairn knows",
-		"cairn: $W/bad/flag.mipraw: damaged raw file: at offset 0x59: flag of app_f1 is 0x7, only 0 and 1 are ever written",
+		"cairn: $W/bad/flag.mipraw: damaged raw file: at offset 0x59: flag of app_f1 is 0x7, not 0 or 1",
 		"cairn: $W/bad/text.mipraw: not a raw file: bad magic",
-		"cairn: $W/bad/whole.mipraw: damaged raw file: at offset 0x5a: cut short: its header says 91 bytes",
-		"cairn: $W/bad/wider.mipraw: a raw section of 4 bytes, that of app has 3",
+		"cairn: $W/bad/whole.mipraw: damaged raw file: at offset 0x5a: truncated: the header says 91 bytes",
+		"cairn: $W/bad/wider.mipraw: raw section of 4 bytes, but that of app has 3",
 		"cairn: $W/lib.mipraw: is of build 34cd, $W/app.mip holds app (12ab): merge it with its own binary", "",
 	}, "\n")
 	bad := []string{"$W/gone", "$W/raws/notes.txt", "$W/bad", "$W/lib.mipraw"}

@@ -90,7 +90,7 @@ func cut(line string) (names string, value uint64, err error) {
 		value, err = strconv.ParseUint(line[at+1:], 10, 64)
 	}
 	if at < 0 || err != nil {
-		return "", 0, errors.New("no value behind the stack")
+		return "", 0, errors.New("no value after the stack")
 	}
 	return line[:at], value, nil
 }

@@ -13,7 +13,7 @@ func TestRead(t *testing.T) {
 	const text = "main 12\r\n\nmain;f(int, long) 7\nno value\na\\x3bb;c:\\dir 1\n\\x3b 2\n"
 	want := `["main"] 12
 ["main" "f(int, long)"] 7
-line 4: no value behind the stack
+line 4: no value after the stack
 ["a\\x3bb" "c:\\dir"] 1
 [";"] 2
 `

@@ -20,7 +20,7 @@ func checkModule(m *prof.Map) error {
 	case m.RawSize > MaxRawSize:
 		return fmt.Errorf("raw section of %d bytes, at most %d are allowed", m.RawSize, uint64(MaxRawSize))
 	case m.RawAddr > math.MaxUint64-m.RawSize:
-		return fmt.Errorf("raw section of %d bytes at %#x passes the end of memory", m.RawSize, m.RawAddr)
+		return fmt.Errorf("raw section of %d bytes at %#x exceeds the address space", m.RawSize, m.RawAddr)
 	case len(m.Funcs) > MaxFuncs:
 		return fmt.Errorf("%d functions, at most %d are allowed", len(m.Funcs), MaxFuncs)
 	}
@@ -55,7 +55,7 @@ func checkFunc(f *prof.Func, rawSize uint64) error {
 		return err
 	}
 	if size := recordSize(f); size > rawSize || f.Record > rawSize-size {
-		return fmt.Errorf("a record of %d bytes at %#x passes the end of the raw section of %d bytes", size, f.Record, rawSize)
+		return fmt.Errorf("a record of %d bytes at %#x exceeds the raw section of %d bytes", size, f.Record, rawSize)
 	}
 	if len(f.Calls) > MaxCalls {
 		return fmt.Errorf("%d calls, at most %d are allowed", len(f.Calls), MaxCalls)
@@ -109,7 +109,7 @@ func checkFragment(fr *prof.Fragment, mode prof.Mode) error {
 	case fr.Addr == 0:
 		return fmt.Errorf("a code fragment at address 0")
 	case fr.Addr > math.MaxUint64-uint64(fr.Size):
-		return fmt.Errorf("a code fragment of %d bytes at %#x passes the end of memory", fr.Size, fr.Addr)
+		return fmt.Errorf("a code fragment of %d bytes at %#x exceeds the address space", fr.Size, fr.Addr)
 	case len(fr.Blocks) > 0 && !mode.HasBlocks():
 		return fmt.Errorf("blocks in mode %s", mode)
 	}
@@ -130,7 +130,7 @@ func checkName(what, s string) error {
 		return fmt.Errorf("%s of %d bytes, at most %d are allowed", what, len(s), MaxName)
 	}
 	if strings.IndexByte(s, 0) >= 0 {
-		return fmt.Errorf("%s %q holds a zero byte", what, s)
+		return fmt.Errorf("%s %q contains a zero byte", what, s)
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func checkOrder(p *prof.Profile) error {
 	for i := range p.Modules {
 		m := &p.Modules[i]
 		if seen[m.BuildID] {
-			return fmt.Errorf("module %q: build %s is there twice", m.Module, m.BuildID)
+			return fmt.Errorf("module %q: build %s occurs twice", m.Module, m.BuildID)
 		}
 		seen[m.BuildID] = true
 		if i > 0 && !moduleLess(&p.Modules[i-1], m) {

@@ -17,7 +17,7 @@ func ExampleParseRaw() {
 	fmt.Println(err)
 	// Output:
 	// ca1c 42 8 [1 0 1] <nil>
-	// damaged raw file: at offset 0x5a: cut short: its header says 91 bytes
+	// damaged raw file: at offset 0x5a: truncated: the header says 91 bytes
 }
 
 func ExampleWriteText() {

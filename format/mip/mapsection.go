@@ -89,7 +89,7 @@ func (d *sectionReader) record(c *bytecur.Cursor, start int64) {
 	f.Name = string(c.CString("the function's name", MaxName))
 	f.File = d.intern(c.CString("the source file's name", MaxName))
 	if c.Len() > 0 {
-		c.Failf("%d bytes are left over in the record at %#x", c.Len(), start)
+		c.Failf("%d unexpected bytes at the end of the record at %#x", c.Len(), start)
 	}
 	if err := c.Err(); err != nil {
 		d.report(err)

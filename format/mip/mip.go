@@ -50,7 +50,7 @@ var (
 	// ErrMagic is in the error of a reader that was given another kind of file.
 	ErrMagic = errors.New("bad magic")
 	// ErrNewer is in the error of a reader that is older than its input.
-	ErrNewer = errors.New("it needs a newer cairn")
+	ErrNewer = errors.New("it requires a newer version of cairn")
 )
 
 // Kind is what the first bytes of a file say it is.
@@ -127,7 +127,7 @@ func openContainer(data []byte, magic, what string) (*bytecur.Cursor, error) {
 		return nil, fmt.Errorf("damaged %s: %w", what, err)
 	}
 	if got := crc32.ChecksumIEEE(data[headerSize:]); got != sum {
-		return nil, fmt.Errorf("damaged %s: checksum is %#08x, its header says %#08x", what, got, sum)
+		return nil, fmt.Errorf("damaged %s: checksum %#08x, but the header has %#08x", what, got, sum)
 	}
 	return body, nil
 }
@@ -140,7 +140,7 @@ func containerMinor(data []byte) uint16 {
 // closeContainer turns the state of body after decoding into an error.
 func closeContainer(data []byte, body *bytecur.Cursor, what string) error {
 	if body.Len() > 0 && containerMinor(data) <= minorOf(string(data[:len(MapMagic)])) {
-		body.Failf("%d bytes are left over", body.Len())
+		body.Failf("%d unexpected bytes at the end", body.Len())
 	}
 	if err := body.Err(); err != nil {
 		return fmt.Errorf("damaged %s: %w", what, err)

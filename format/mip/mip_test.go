@@ -276,11 +276,11 @@ func TestRunsErrors(t *testing.T) {
 		raws uint64
 		want string
 	}{
-		"too many":     {prof.RunSet{IDs: many}, 1 << 20, "8193 runs are remembered"},
-		"more than":    {prof.RunSet{IDs: []uint64{1, 2, 3}}, 2, "3 runs are remembered of 2 raw files"},
+		"too many":     {prof.RunSet{IDs: many}, 1 << 20, "8193 run ids"},
+		"more than":    {prof.RunSet{IDs: []uint64{1, 2, 3}}, 2, "3 run ids for 2 raw files"},
 		"order":        {prof.RunSet{IDs: []uint64{2, 1}}, 2, "run 0x1: out of order"},
 		"twice":        {prof.RunSet{IDs: []uint64{2, 2}}, 2, "run 0x2: out of order"},
-		"zero":         {prof.RunSet{IDs: []uint64{0}}, 2, "a run of number 0"},
+		"zero":         {prof.RunSet{IDs: []uint64{0}}, 2, "run id 0"},
 		"sketch, long": {prof.RunSet{IDs: []uint64{1 << 23}, Sketch: true}, 2, "more than the 40 bits"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -360,20 +360,20 @@ func TestReadMapSectionErrors(t *testing.T) {
 		n    int // good functions
 		drop int
 	}{
-		{"version", append(edit(4, 9), two...), "at offset 0x0: a record of version 9: it needs a newer cairn", 1, 0},
+		{"version", append(edit(4, 9), two...), "at offset 0x0: a record of version 9: it requires a newer version of cairn", 1, 0},
 		{"mode", append(edit(5, 10), two...), `at offset 0x0: function "main": mode 10 is unknown`, 1, 0},
 		{"timed mode", append(edit(5, 9), two...), `at offset 0x0: function "main": mode trace has no records`, 1, 0},
 		{"no fragments", append(edit(6, 0), two...), "at offset", 1, 0},
 		{"data before", append(edit(9, 0x3f), two...), "data at 0x403f00, before the raw section at 0x404000", 1, 0},
-		{"data behind", append(edit(8, 0x20), two...), "a record of 13 bytes at 0x20 passes the end of the raw section of 32 bytes", 1, 0},
+		{"data behind", append(edit(8, 0x20), two...), "a record of 13 bytes at 0x20 exceeds the raw section of 32 bytes", 1, 0},
 		{"block order", append(edit(36, 0x31), two...), "a block at 0x30, after 0x31 in 64 bytes of code", 1, 0},
 		{"implied order", append(edit(48, 0), two...), "block 0 of 3 without a probe: out of range or order", 1, 0},
 		{"implied by", append(edit(56, 2), two...), "block 2 is implied by block 2, which has no probe", 1, 0},
 		{"call block", append(edit(64, 3), two...), "a call in block 3 of 3", 1, 0},
-		{"long", append(append(edit(0, one[0]+1), 0), two...), "1 bytes are left over in the record at 0x0", 1, 0},
+		{"long", append(append(edit(0, one[0]+1), 0), two...), "1 unexpected bytes at the end of the record at 0x0", 1, 0},
 		{"short", append(edit(0, one[0]-1), two...), "has no end", 0, 0},
 		{"no length", append(slices.Clone(two), 0, 0, 0, 0), "a record of 0 bytes", 1, 0},
-		{"cut", one[:50], "at offset 0x4: cut short", 0, 0},
+		{"cut", one[:50], "at offset 0x4: truncated", 0, 0},
 		{"dropped", append(tomb, two...), "", 1, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -572,13 +572,13 @@ func TestContainerErrors(t *testing.T) {
 	}{
 		{"empty", nil, "not a map: bad magic", ErrMagic},
 		{"profile", encodeProfile(t, exampleProfile()), "not a map: bad magic", ErrMagic},
-		{"newer", edit(8, 2), "map of version 2.0: it needs a newer cairn", ErrNewer},
+		{"newer", edit(8, 2), "map of version 2.0: it requires a newer version of cairn", ErrNewer},
 		{"version 0", edit(8, 0), "damaged map: at offset 0x8: map of version 0", nil},
-		{"header cut", good[:20], "damaged map: at offset 0x10: cut short", nil},
-		{"cut", good[:40], "damaged map: at offset 0x18: cut short", nil},
+		{"header cut", good[:20], "damaged map: at offset 0x10: truncated", nil},
+		{"cut", good[:40], "damaged map: at offset 0x18: truncated", nil},
 		{"long", append(slices.Clone(good), 1), "1 bytes too many", nil},
-		{"checksum", edit(30, 0xff), "damaged map: checksum is", nil},
-		{"left over", reseal(append(slices.Clone(good), 1)), "1 bytes are left over", nil},
+		{"checksum", edit(30, 0xff), "damaged map: checksum 0x", nil},
+		{"left over", reseal(append(slices.Clone(good), 1)), "1 unexpected bytes at the end", nil},
 		{"newer minor", newMinor, "", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -615,7 +615,7 @@ func TestReadTextErrors(t *testing.T) {
 		{"binary", "CAIRNMIP\x01\x00", "not the text of a profile"},
 		{"other", "a: 1\n", "field a not found"},
 		{"kind", "cairn: map\nversion: 1\n", "cairn: profile: bad magic"},
-		{"newer", "cairn: profile\nversion: 2\n", "text of version 2: it needs a newer cairn"},
+		{"newer", "cairn: profile\nversion: 2\n", "text of version 2: it requires a newer version of cairn"},
 		{"two", head + "---\n" + head, "more than one document"},
 		{"id", head + "modules: [{module: a, build_id: xyz}]\n", `build id "xyz" is not hexadecimal`},
 		{"no id", head + "modules: [{module: a}]\n", "build id of 0 bytes"},

@@ -83,7 +83,7 @@ func readModule(c *bytecur.Cursor, m *prof.Module) {
 	readMapBody(c, &m.Map)
 	m.Raws = c.Uvarint()
 	if c.Err() != nil || len(m.Funcs) > c.Len() {
-		c.Failf("cut short: counts of %d functions in %d bytes", len(m.Funcs), c.Len())
+		c.Failf("truncated: counts of %d functions in %d bytes", len(m.Funcs), c.Len())
 		return
 	}
 	m.Counts = make([]prof.Counts, len(m.Funcs))

@@ -147,7 +147,7 @@ func ParseRaw(data []byte) (Raw, error) {
 	have, end := uint64(len(data)), h.End()
 	switch {
 	case end > have:
-		return damaged(have, "cut short: its header says %d bytes", end)
+		return damaged(have, "truncated: the header says %d bytes", end)
 	case end < have && !h.Continuous: // live memory ends with a page
 		return damaged(end, "%d bytes too many", have-end)
 	}
@@ -274,7 +274,7 @@ func (r *Raw) check() error {
 	case len(r.BuildID) == 0 || len(r.BuildID) > wire.MaxBuildID:
 		return fmt.Errorf("build id of %d bytes, 1 to %d are allowed", len(r.BuildID), wire.MaxBuildID)
 	case r.Sealed && !r.Continuous || r.Continuous && r.Single && !r.Sealed:
-		return fmt.Errorf("only live memory is sealed, and knows of its threads then")
+		return fmt.Errorf("only mapped raw files have a seal and a number of threads")
 	case len(r.Scenario) > wire.MaxScenario:
 		return fmt.Errorf("scenario of %d bytes, at most %d are allowed", len(r.Scenario), wire.MaxScenario)
 	case r.Size > MaxRawSize || uint64(len(r.Data)) > r.Size:

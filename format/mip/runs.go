@@ -67,14 +67,14 @@ func checkRuns(m *prof.Module) error {
 	s := &m.Held
 	switch {
 	case len(s.IDs) > prof.MaxRuns, !s.Sketch && len(s.IDs) > prof.MaxExactRuns:
-		return fmt.Errorf("%d runs are remembered, at most %d are allowed", len(s.IDs), prof.MaxExactRuns)
+		return fmt.Errorf("%d run ids, at most %d are allowed", len(s.IDs), prof.MaxExactRuns)
 	case uint64(len(s.IDs)) > m.Raws:
-		return fmt.Errorf("%d runs are remembered of %d raw files", len(s.IDs), m.Raws)
+		return fmt.Errorf("%d run ids for %d raw files", len(s.IDs), m.Raws)
 	}
 	for i, id := range s.IDs {
 		switch {
 		case id == 0 && !s.Sketch:
-			return fmt.Errorf("a run of number 0 is remembered")
+			return fmt.Errorf("run id 0 is invalid")
 		case i > 0 && id <= s.IDs[i-1]:
 			return fmt.Errorf("run %#x: out of order", id)
 		case s.Sketch && id<<prof.SketchBits != 0:

@@ -164,7 +164,7 @@ func ReadText(data []byte) (*prof.Profile, error) {
 func decodeText(data []byte) (t textProfile, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the YAML reader gave up: %v", r)
+			err = fmt.Errorf("invalid YAML: %v", r)
 		}
 	}()
 	d := yaml.NewDecoder(bytes.NewReader(data))

@@ -78,7 +78,7 @@ const (
 )
 
 // ErrNewer is in the error of a reader that is older than its input.
-var ErrNewer = errors.New("it needs a newer cairn")
+var ErrNewer = errors.New("it requires a newer version of cairn")
 
 // File is a raw file.
 type File struct {

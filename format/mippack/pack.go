@@ -15,7 +15,7 @@ import (
 // good as raw files are packed as they are.
 func Pack(files []File) ([]byte, error) {
 	if len(files) > MaxFiles {
-		return nil, fmt.Errorf("%d files, a pack holds at most %d", len(files), MaxFiles)
+		return nil, fmt.Errorf("%d files, but a pack can contain at most %d", len(files), MaxFiles)
 	}
 	var p packer
 	names := make(map[string]bool, len(files))
@@ -38,7 +38,7 @@ func Pack(files []File) ([]byte, error) {
 		firsts += len(p.entries[i].raw.Order)
 	}
 	if len(p.builds) > MaxBuilds || firsts > MaxFirsts {
-		return nil, fmt.Errorf("%d builds, %d first executions; a pack holds at most %d and %d: make several packs", len(p.builds), firsts, MaxBuilds, MaxFirsts)
+		return nil, fmt.Errorf("%d builds, %d first executions; a pack can contain at most %d and %d: make several packs", len(p.builds), firsts, MaxBuilds, MaxFirsts)
 	}
 	body := p.list()
 	e := newEncoder()

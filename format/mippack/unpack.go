@@ -29,7 +29,7 @@ func Unpack(data []byte) ([]File, error) {
 	d := newDecoder(stream)
 	newModels(u.builds).code(&coder{d: d}, u.entries)
 	if d.spent() {
-		return nil, errors.New("damaged pack: its stream is cut short")
+		return nil, errors.New("damaged pack: its stream is truncated")
 	}
 	files := make([]File, len(u.entries))
 	for i := range u.entries {
@@ -57,14 +57,14 @@ func open(data []byte) (*bytecur.Cursor, error) {
 	c.U16() // nothing yet
 	sum, size := c.U32(), c.U64()
 	if c.Err() == nil && size != uint64(c.Len()) {
-		c.Failf("%d bytes where its header says %d", c.Len(), size)
+		c.Failf("%d bytes, but the header has %d", c.Len(), size)
 	}
 	body := c.Sub(size)
 	if err := c.Err(); err != nil {
 		return nil, fmt.Errorf("damaged pack: %w", err)
 	}
 	if got := crc32.ChecksumIEEE(data[headerSize:]); got != sum {
-		return nil, fmt.Errorf("damaged pack: checksum is %#08x, its header says %#08x", got, sum)
+		return nil, fmt.Errorf("damaged pack: checksum %#08x, but the header has %#08x", got, sum)
 	}
 	return body, nil
 }

@@ -192,7 +192,7 @@ func (p *Reader) describing(r record) error {
 	switch kind {
 	case recordAttr:
 		if len(r.body()) < attrSmallest || len(p.attrs) >= maxAttrs {
-			return errors.New("an event in the header is cut off")
+			return errors.New("an event in the header is truncated")
 		}
 		size := number32(r.body()[4:], p.big)
 		if size < attrSmallest || uint64(size) > uint64(len(r.body())) {

@@ -6,7 +6,7 @@ import (
 )
 
 // errCut is met where a record cannot be read as a whole.
-var errCut = errors.New("a record is cut off")
+var errCut = errors.New("a record is truncated")
 
 // input reads records from a part of a file.
 type input struct {

@@ -390,8 +390,8 @@ func TestErrors(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"nothing", nil, "this is no file of perf record"},
-		{"text", []byte("# started on Sat, a line of text\n"), "this is no file of perf record"},
+		{"nothing", nil, "not a file of perf record"},
+		{"text", []byte("# started on Sat, a line of text\n"), "not a file of perf record"},
 		{"header", good[:40], "the file ends in its header"},
 		{"entries", change(16, 7), "events with 7 each"},
 		{"events", change(24, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f), "the events are after the end of the file"},

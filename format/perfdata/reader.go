@@ -77,7 +77,7 @@ func (p *Reader) open(r io.ReaderAt, size int64) error {
 	}
 	head = head[:n]
 	if n < pipeHeader || !Detect(head) {
-		return errors.New("this is no file of perf record")
+		return errors.New("not a file of perf record")
 	}
 	p.big = string(head[:len(magic)]) == magicBig
 	if number64(head[8:], p.big) == pipeHeader {

@@ -100,7 +100,7 @@ func (s *session) unpack(payload []byte, offset int64) error {
 	}
 	out, err := s.unpacker.unpack(payload)
 	if err != nil {
-		return errors.New("compressed data cannot be decompressed (" + err.Error() + "): nothing after it can be read")
+		return errors.New("cannot decompress (" + err.Error() + "): nothing after it can be read")
 	}
 	data := append(s.unpacked, out...)
 	rest := data

@@ -69,7 +69,7 @@ func (u *unpacker) decode() error {
 		case err != nil:
 			return err
 		case len(u.feed.out) > maxUnpacked:
-			return fmt.Errorf("a record unpacks to more than %d MB", maxUnpacked>>20)
+			return fmt.Errorf("a record decompresses to more than %d MB", maxUnpacked>>20)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (u *unpacker) unpack(payload []byte) ([]byte, error) {
 	u.feed.data = payload
 	out, err, ok := u.next()
 	if !ok {
-		return nil, errors.New("the compressed data has ended")
+		return nil, errors.New("unexpected end of the compressed data")
 	}
 	return out, err
 }

@@ -182,7 +182,7 @@ func Write(w io.Writer, p *Profile) error {
 	for i := range p.Traces {
 		fmt.Fprintf(b, "%d\n", p.Traces[i].Weight)
 		if len(p.Traces[i].Names) == 0 {
-			return fmt.Errorf("trace %d has no functions, which the form cannot say", i)
+			return fmt.Errorf("trace %d has no functions, which the format cannot represent", i)
 		}
 		for _, name := range p.Traces[i].Names {
 			if err := checkName(name); err != nil {
@@ -205,7 +205,7 @@ func Write(w io.Writer, p *Profile) error {
 
 func checkName(name string) error {
 	if name == "" || strings.ContainsAny(name, ",\r\n") || strings.ContainsAny(name[:1], ":#") || strings.TrimSpace(name) != name {
-		return fmt.Errorf("function %q: LLVM's text form cannot hold this name", name)
+		return fmt.Errorf("function %q: LLVM's text format cannot represent this name", name)
 	}
 	return nil
 }

@@ -59,9 +59,9 @@ func TestReadErrors(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{":ir\n:odd\n", `line 2: header ":odd"`},
 		{":ir\n:temporal_prof_traces\nx\n", `line 3: "x" should be the number of traces`},
-		{":ir\n:temporal_prof_traces\n1\n1\n1\n", "line 5: cut short: the functions"},
-		{":ir\n:temporal_prof_traces\n2\n1\n1\na,\n", "line 6: cut short: the weight"},
-		{":ir\n:temporal_prof_traces\n1\n1\n1\na,b", "line 6: cut short: the functions of a trace do not end with a line break"},
+		{":ir\n:temporal_prof_traces\n1\n1\n1\n", "line 5: truncated: the functions"},
+		{":ir\n:temporal_prof_traces\n2\n1\n1\na,\n", "line 6: truncated: the weight"},
+		{":ir\n:temporal_prof_traces\n1\n1\n1\na,b", "line 6: truncated: the functions of a trace do not end with a line break"},
 		{":temporal_prof_traces\n99999999999\n", "at most"},
 		{":temporal_prof_traces\n1\n1\n1\n,\n", "line 5: a trace without functions"},
 		{":temporal_prof_traces\n1\n1\n1\na\n:temporal_prof_traces\n", "line 6: a second list"},

@@ -60,7 +60,7 @@ func (r *reader) errorf(format string, args ...any) error {
 
 func (r *reader) number(what string) (uint64, error) {
 	if !r.next() {
-		return 0, r.errorf("cut short: %s should follow", what)
+		return 0, r.errorf("truncated: %s should follow", what)
 	}
 	n, err := strconv.ParseUint(strings.TrimSpace(r.text), 10, 64)
 	if err != nil {
@@ -87,10 +87,10 @@ func (r *reader) traces() (*Profile, error) {
 			return nil, err
 		}
 		if !r.next() {
-			return nil, r.errorf("cut short: the functions of a trace should follow")
+			return nil, r.errorf("truncated: the functions of a trace should follow")
 		}
 		if !r.ended {
-			return nil, r.errorf("cut short: the functions of a trace do not end with a line break")
+			return nil, r.errorf("truncated: the functions of a trace do not end with a line break")
 		}
 		if r.names += strings.Count(r.text, ","); r.names > MaxNames {
 			return nil, r.errorf("more than %d functions in the traces", MaxNames)

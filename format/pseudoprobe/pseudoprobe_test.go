@@ -167,7 +167,7 @@ func TestDescriptions(t *testing.T) {
 	if d.Name(1) != "" || d.Checksum(1) != 0 {
 		t.Error("an unknown function has a description")
 	}
-	if _, err := ReadDescriptions(section[:len(section)-1]); err == nil || !strings.Contains(err.Error(), "cut short") {
+	if _, err := ReadDescriptions(section[:len(section)-1]); err == nil || !strings.Contains(err.Error(), "truncated") {
 		t.Errorf("cut: %v", err)
 	}
 }

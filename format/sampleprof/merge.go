@@ -16,9 +16,9 @@ type Merger struct {
 
 // Errors of Merger.Add.
 var (
-	ErrContexts = errors.New("some profiles have contexts, and others none")
-	ErrKeys     = errors.New("some profiles are keyed by pseudo probes, and others by lines")
-	ErrNames    = errors.New("some profiles have names, and others their MD5")
+	ErrContexts = errors.New("some profiles have contexts, others do not")
+	ErrKeys     = errors.New("some profiles are keyed by pseudo probes, others by lines")
+	ErrNames    = errors.New("some profiles have names, others MD5 hashes")
 )
 
 // Add adds a profile, whose samples it takes over. Of functions whose checksum is

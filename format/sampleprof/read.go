@@ -103,7 +103,7 @@ func Read(r io.Reader) (*File, error) {
 			return nil, err
 		}
 		if len(data) > maxBinary {
-			return nil, errors.New("it has more than 2 GB")
+			return nil, errors.New("larger than 2 GB")
 		}
 		return readBinary(data)
 	case bytes.IndexByte(head, 0) >= 0 || magic>>8 == magicBinary>>8:
@@ -127,7 +127,7 @@ func readText(in io.Reader) (*File, error) {
 		return nil, fmt.Errorf("line %d: %w", n+1, err)
 	}
 	if n == 0 {
-		return nil, errors.New("it is empty")
+		return nil, errors.New("empty file")
 	}
 	return p.file, nil
 }
@@ -150,11 +150,11 @@ func (p *parser) line(s string) error {
 	case rest == "" || s[0] == '#':
 		return nil
 	case strings.ContainsFunc(s, control):
-		return errors.New("it has control characters and so is not a text profile")
+		return errors.New("contains control characters: not a text profile")
 	case depth == 0:
 		return p.function(s)
 	case depth > len(p.stack):
-		return fmt.Errorf("%d blanks in front, and no function that it could be of", depth)
+		return fmt.Errorf("indented by %d blanks, but no function precedes it", depth)
 	}
 	p.stack = p.stack[:depth]
 	if rest[0] == '!' {
@@ -171,7 +171,7 @@ func (p *parser) function(s string) error {
 	left, head, ok := cutNumber(s)
 	name, total, ok2 := cutNumber(left)
 	if !ok || !ok2 || name == "" || name[0] == '!' {
-		return errors.New("not a function with its total and head, name:total:head")
+		return errors.New("expected a function: name:total:head")
 	}
 	known := p.known[name]
 	if known == nil {
@@ -194,7 +194,7 @@ func (p *parser) context(name string) (Context, error) {
 	c := Context{Samples: &Samples{}}
 	has := name[0] == '['
 	if len(p.file.Contexts) > 0 && has != p.file.HasContexts {
-		return c, errors.New("some functions have contexts, and others none")
+		return c, errors.New("some functions have contexts, others do not")
 	}
 	p.file.HasContexts = has
 	if !has {
@@ -215,7 +215,7 @@ func (p *parser) context(name string) (Context, error) {
 			}
 		}
 		if !closed || !ok || f.Func == "" {
-			return c, errors.New("not a context, [caller:place @ function]")
+			return c, errors.New("expected a context: [caller:location @ function]")
 		}
 		c.Frames = append(c.Frames, f)
 	}
@@ -229,7 +229,7 @@ func (p *parser) place(s string) error {
 	left, rest, _ := strings.Cut(s, ": ")
 	at, ok := parsePlace(left)
 	if !ok || rest == "" {
-		return errors.New("not a place with its count, place: count")
+		return errors.New("expected a location and its count: location: count")
 	}
 	if rest[0] >= '0' && rest[0] <= '9' {
 		return in.count(at, rest)
@@ -237,7 +237,7 @@ func (p *parser) place(s string) error {
 	name, total, ok := cutNumber(rest)
 	switch {
 	case !ok || name == "" || strings.HasPrefix(name, "<vtables>"):
-		return errors.New("neither a count nor a nested function, name:total")
+		return errors.New("expected a count, or a nested function: name:total")
 	case len(p.stack) == maxDepth:
 		return fmt.Errorf("more than %d functions are nested", maxDepth)
 	}
@@ -252,7 +252,7 @@ func (s *Samples) count(at Place, text string) error {
 	number, calls, _ := strings.Cut(text, " ")
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
-		return fmt.Errorf("not a count: %.60q", number)
+		return fmt.Errorf("expected a count, not %.60q", number)
 	}
 	l := s.At(at)
 	l.Count = saturate.Add(l.Count, n)
@@ -261,7 +261,7 @@ func (s *Samples) count(at Place, text string) error {
 	for from, i := 0, 0; i < len(words); i++ {
 		if _, _, ok := cutNumber(words[i]); !ok {
 			if i == len(words)-1 {
-				return fmt.Errorf("not a call with its count: %.60q", words[i])
+				return fmt.Errorf("expected a call and its count, not %.60q", words[i])
 			}
 			continue
 		}
@@ -287,7 +287,7 @@ func (p *parser) metadata(s string) error {
 		in.Attributes = Attributes(n)
 		p.file.PreInlined = p.file.PreInlined || in.Attributes&ShouldBeInlined != 0
 	default:
-		return fmt.Errorf("%.60q is not known: only !CFGChecksum: number and !Attributes: number are", s)
+		return fmt.Errorf("unknown metadata %.60q: only !CFGChecksum: number and !Attributes: number are supported", s)
 	}
 	return nil
 }

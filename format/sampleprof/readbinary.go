@@ -40,7 +40,7 @@ func readBinary(data []byte) (*File, error) {
 	c := bytecur.New(data, 0)
 	magic, version := c.Uvarint(), c.Uvarint()
 	if c.Err() == nil && version != versionBinary {
-		return nil, fmt.Errorf("it has version %d of LLVM's binary formats; only version %d is supported", version, versionBinary)
+		return nil, fmt.Errorf("version %d of LLVM's binary format; only version %d is supported", version, versionBinary)
 	}
 	if magic == magicBinary {
 		r.file.Form = Binary
@@ -126,7 +126,7 @@ func (r *binaryReader) section(kind, flags uint64, c *bytecur.Cursor) {
 		r.file.FS = flags&flagFS != 0
 		r.file.PreInlined = flags&flagPreInlined != 0
 		if flags&flagVtables != 0 {
-			c.Failf("it has vtable profiles, which are not supported: write it without -extbinary-write-vtable-type-prof")
+			c.Failf("vtable profiles are not supported: write it without -extbinary-write-vtable-type-prof")
 		}
 	case sectionNames:
 		r.nameTable(c, flags)

@@ -144,8 +144,8 @@ func TestReadBinaryErrors(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"version":             {extbinary(104, names), "it has version 104"},
-		"no table":            {ok[:14], "at offset 0xa: cut short"},
+		"version":             {extbinary(104, names), "version 104 of LLVM's binary format"},
+		"no table":            {ok[:14], "at offset 0xa: truncated"},
 		"long table":          {longTable, "at offset 0xa: 1152921504606846976 sections"},
 		"section outside":     {ok[:len(ok)-1], "at offset 0x32: a section of 5 bytes at 0x57 does not fit into the file"},
 		"sections overlap":    {overlapping(ok), "at offset 0x32: a section"},
@@ -157,19 +157,19 @@ func TestReadBinaryErrors(t *testing.T) {
 		"unknown name":        {profile("\x01\x02\x05\x00\x00"), "section 32: at offset 0x58: name 2 of 2"},
 		"unknown callee":      {profile("\x01\x00\x05\x01\x01\x00\x01\x01\x07\x01\x00"), "section 32: at offset 0x5f: name 7 of 2"},
 		"a place":             {profile("\x01\x00\x05\x01\x80\x80\x04\x00\x01\x00\x00"), "section 32: at offset 0x5b: a place of offset 65536"},
-		"cut":                 {profile("\x01\x00\x05"), "section 32: at offset 0x5a: cut short"},
+		"cut":                 {profile("\x01\x00\x05"), "section 32: at offset 0x5a: truncated"},
 		"deep":                {profile("\x01\x00" + strings.Repeat("\x05\x00\x01\x01\x00\x00", maxDepth) + "\x05\x00\x00"), "section 32: at offset"},
 		"no compression":      {extbinary(103, extSection{sectionNames, flagCompressed, []byte("\x09\x03abc")}), "section 2: at offset 0x32: the compressed data is damaged"},
-		"compressed cut":      {extbinary(103, extSection{sectionNames, flagCompressed, []byte("\x09\x09abc")}), "section 2: at offset 0x34: cut short"},
+		"compressed cut":      {extbinary(103, extSection{sectionNames, flagCompressed, []byte("\x09\x09abc")}), "section 2: at offset 0x34: truncated"},
 		"compressed short":    {extbinary(103, extSection{sectionNames, flagCompressed, packed(9, "\x02f\x00g\x00")}), "section 2: at offset 0x32: the compressed data is damaged: unexpected EOF"},
 		"compressed bomb":     {extbinary(103, extSection{sectionNames, flagCompressed, packed(1<<40, "\x02f\x00g\x00")}), "section 2: at offset 0x32: 1099511627776 bytes are said"},
-		"classes":             {extbinary(103, extSection{sectionSummary, flagVtables, []byte{0}}), "section 1: at offset 0x32: it has vtable profiles"},
+		"classes":             {extbinary(103, extSection{sectionSummary, flagVtables, []byte{0}}), "section 1: at offset 0x32: vtable profiles"},
 		"empty context":       {contexts("\x01\x00", ""), "section 6: at offset 0x99: a context of no function"},
 		"unknown context":     {contexts("\x01\x01\x00\x00\x00", "\x01\x01\x05\x00\x00"), "section 32: at offset 0x9e: context 1 of 1"},
 		"a context's name":    {contexts("\x01\x01\x02\x00\x00", ""), "section 6: at offset 0x9a: name 2 of 2"},
 		"a context's depth":   {contexts("\x01\x81\x20"+strings.Repeat("\x00\x00\x00", maxDepth+1), ""), "section 6: at offset 0x99: 4097 functions of a context"},
 		"attributes":          {extbinary(103, names, extSection{sectionMetadata, flagAttributes, []byte("\x00\x80\x02\x00")}), "section 5: at offset 0x58: attributes 0x100"},
-		"plain cut":           {binary.AppendUvarint(binary.AppendUvarint(nil, magicBinary), versionBinary), "at offset 0xa: cut short"},
+		"plain cut":           {binary.AppendUvarint(binary.AppendUvarint(nil, magicBinary), versionBinary), "at offset 0xa: truncated"},
 	} {
 		if _, err := Read(bytes.NewReader(c.data)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)

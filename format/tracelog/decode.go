@@ -27,7 +27,7 @@ func readHeader(head []byte, name string) (Header, error) {
 		return h, fmt.Errorf("%s: not a log of spikes", name)
 	}
 	if len(head) < wire.HeaderSize {
-		return h, fmt.Errorf("%s: cut short in the header: it has %d bytes of %d", name, len(head), wire.HeaderSize)
+		return h, fmt.Errorf("%s: truncated header: %d bytes of %d", name, len(head), wire.HeaderSize)
 	}
 	le := binary.LittleEndian
 	if v := le.Uint16(head[wire.VersionOffset:]); v != wire.Version {

@@ -407,7 +407,7 @@ func (l *Log) chunk(chunk []byte, base int64, want wanted, last *[]byte, yield f
 			return damage(at, fmt.Sprintf("a record of %d bytes", size))
 		}
 		if size > end-at {
-			return damage(at, fmt.Sprintf("a record of %d bytes is cut short: %d are left", size, end-at))
+			return damage(at, fmt.Sprintf("truncated record of %d bytes: only %d are left", size, end-at))
 		}
 		if kind < 32 && episodeTypes>>kind&1 != 0 {
 			record = chunk[at : at+size]
@@ -432,7 +432,7 @@ func (l *Log) chunk(chunk []byte, base int64, want wanted, last *[]byte, yield f
 	case end > 0 && !live && wire.ChunkHeaderSize+used(chunk) > len(chunk):
 		return damage(min(at, len(chunk)), "the file ends within a chunk")
 	case at < end && !zero(chunk[at:end]):
-		return damage(at, "a record is cut short")
+		return damage(at, "a truncated record")
 	}
 	return true
 }

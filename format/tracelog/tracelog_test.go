@@ -195,7 +195,7 @@ func TestHeaders(t *testing.T) {
 		want string
 	}{
 		{"no log", func([]byte) []byte { return []byte("hello, world") }, "x: not a log of spikes"},
-		{"short", func(b []byte) []byte { return b[:20] }, "x: cut short in the header: it has 20 bytes of 64"},
+		{"short", func(b []byte) []byte { return b[:20] }, "x: truncated header: 20 bytes of 64"},
 		{"version", func(b []byte) []byte { b[8] = 2; return b }, "x: offset 8: unsupported version 2 of the log, expected 1"},
 		{"checksum", func(b []byte) []byte { b[12]++; return b }, "x: offset 56: the header is damaged"},
 	}

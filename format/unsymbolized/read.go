@@ -70,7 +70,7 @@ func (d *decoder) counts(p *Profile) error {
 			return err
 		}
 		if !d.next() {
-			return errors.New("the file ends where a number of ranges should be")
+			return errors.New("unexpected end of file: expected the number of ranges")
 		}
 	}
 	err := d.list("ranges", "-", func(v pair) {
@@ -80,7 +80,7 @@ func (d *decoder) counts(p *Profile) error {
 		return err
 	}
 	if !d.next() {
-		return errors.New("the file ends where a number of branches should be")
+		return errors.New("unexpected end of file: expected the number of branches")
 	}
 	err = d.list("branches", "->", func(v pair) {
 		c.Branches = append(c.Branches, sample.BranchCount{Branch: sample.Branch{From: v.from, To: v.to}, Count: v.count})
@@ -100,7 +100,7 @@ func (d *decoder) list(what, sep string, add func(pair)) error {
 	}
 	for i := range n {
 		if !d.next() {
-			return fmt.Errorf("the file ends after %d of %d %s", i, n, what)
+			return fmt.Errorf("unexpected end of file after %d of %d %s", i, n, what)
 		}
 		v, err := parsePair(d.line, sep)
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 // Open makes of a log: an index that was made otherwise is of no use.
 const indexMagic = "cairn xray index 1\n"
 
-var errIndex = errors.New("this is no index of this log")
+var errIndex = errors.New("not an index of this log")
 
 // Flags of a part in an index.
 const (

@@ -20,7 +20,7 @@ func (l *Log) RecordsFrom(off int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		switch {
 		case l.text:
-			yield(Record{}, fmt.Errorf("%s: a log in YAML has no records of its own: it is text", l.info.File))
+			yield(Record{}, fmt.Errorf("%s: a log in YAML has no binary records", l.info.File))
 		case l.head.fdr:
 			l.fdrRecords(off, yield)
 		default:

@@ -122,7 +122,7 @@ func TestReadErrors(t *testing.T) {
 		for _, test := range []struct {
 			err  error
 			want string
-		}{{errors.New("broken disk"), "broken disk"}, {io.EOF, "became shorter"}} {
+		}{{errors.New("broken disk"), "broken disk"}, {io.EOF, "was truncated"}} {
 			r := &failing{ReaderAt: bytes.NewReader(data), err: test.err}
 			l, err := xray.Open(r, int64(len(data)), "log")
 			if err != nil {

@@ -34,7 +34,7 @@ func (w *window) at(pos, want, ahead int64) ([]byte, error) {
 	}
 	w.data = w.data[:got]
 	if err == nil || errors.Is(err, io.EOF) {
-		err = errors.New("the file became shorter while it was read")
+		err = errors.New("the file was truncated while it was read")
 	}
 	return nil, fmt.Errorf("%s: offset %#x: %w", w.name, pos+int64(got), err)
 }

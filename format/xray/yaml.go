@@ -95,7 +95,7 @@ func (l *Log) yamlHeader(lines *yamlLines) error {
 		if rest, ok := bytes.CutPrefix(line, []byte("records:")); ok {
 			rest = bytes.TrimSpace(rest)
 			if !isIdle(rest) && string(rest) != "[]" {
-				return fmt.Errorf("%s: line %d: records begin in lines of their own", name, lines.line)
+				return fmt.Errorf("%s: line %d: each record must begin on its own line", name, lines.line)
 			}
 			break
 		}

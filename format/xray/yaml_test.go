@@ -125,7 +125,7 @@ func TestYAMLRefused(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ text, want string }{
 		{strings.Replace(yamlHead, "5", "x", 1), "log: header: cannot unmarshal"},
-		{strings.Replace(yamlHead, "records:", "records: [ {} ]", 1), "log: line 6: records begin in lines of their own"},
+		{strings.Replace(yamlHead, "records:", "records: [ {} ]", 1), "log: line 6: each record must begin on its own line"},
 		{"header: # version: cycle-frequency:\n" + strings.Repeat("#\n", 1<<19), "log: header: no records within"},
 	}
 	for _, test := range tests {

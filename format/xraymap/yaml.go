@@ -187,9 +187,9 @@ func (r *yamlRow) sled(last string) (s Sled, err error) {
 	case err != nil:
 		return s, err
 	case s.Func == 0:
-		return s, fmt.Errorf("id 0: functions are counted from 1")
+		return s, fmt.Errorf("invalid function id 0: ids start at 1")
 	case s.Version > maxVersion:
-		return s, fmt.Errorf("version %d: at most %d is known", s.Version, maxVersion)
+		return s, fmt.Errorf("version %d: at most %d is supported", s.Version, maxVersion)
 	case r.kind == nil:
 		return s, fmt.Errorf("a sled without kind")
 	}
@@ -215,5 +215,5 @@ func parseKind(text string) (Kind, error) {
 			return Kind(k), nil
 		}
 	}
-	return 0, fmt.Errorf("kind: %q is none of %s", text, strings.Join(kindNames[:], ", "))
+	return 0, fmt.Errorf("kind: %q is not one of %s", text, strings.Join(kindNames[:], ", "))
 }

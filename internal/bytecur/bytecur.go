@@ -66,7 +66,7 @@ func (c *Cursor) Bytes(n uint64) []byte {
 		return nil
 	}
 	if left := len(c.data) - c.pos; n > uint64(left) {
-		c.Failf("cut short: %d bytes are needed, %d are left", n, left)
+		c.Failf("truncated: %d bytes are needed, %d are left", n, left)
 		return nil
 	}
 	b := c.data[c.pos : c.pos+int(n) : c.pos+int(n)]
@@ -125,7 +125,7 @@ func (c *Cursor) Uvarint() uint64 {
 	v, n := binary.Uvarint(c.data[c.pos:])
 	switch {
 	case n == 0:
-		c.Failf("cut short in a variable-length number")
+		c.Failf("truncated variable-length number")
 		return 0
 	case n < 0:
 		c.Failf("a variable-length number has more than 64 bits")

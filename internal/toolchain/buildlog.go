@@ -177,7 +177,7 @@ func (b *buildSummary) Nothing(use *useOptions) error {
 	case use == nil && b.Files == 0 && len(b.Untouched) == 0:
 		return fmt.Errorf("build: nothing was instrumented: %s", cleanFirst)
 	case use == nil && b.Files == 0:
-		return errors.New("build: nothing was instrumented: everything that was compiled is listed above as untouched; use --allow-nothing if this is expected")
+		return errors.New("build: nothing was instrumented: all compiled files are listed above as not instrumented; use --allow-nothing if this is expected")
 	}
 	return nil
 }

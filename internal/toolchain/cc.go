@@ -48,14 +48,14 @@ func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Shim.Group, "group", 0, "with --groups: instrument group `i`, from 0; cairn merge --join joins the profiles of all groups")
 	flags.IntVar(&f.Shim.Small, "small", DefaultSmall, "with mode spike: omit functions with fewer than `n` instructions and no loop that call nothing\nthat can block; 0 to omit none")
 	flags.StringVar(&f.clock, "clock", clockCoarse, "with mode spike: the clock that times calls: coarse, updated by a thread, or exact, the processor's counter, which is slower")
-	flags.StringVar(&f.tick, "tick", tickThread, "with modes spike and stacks: what updates the coarse clock unless CAIRN_SPIKE says otherwise: thread, or signal for a timer in each thread as well")
-	flags.StringVar(&f.Shim.Threshold, "threshold", "", "with mode spike: minimum duration of a spike unless CAIRN_SPIKE says otherwise, such as `1ms`; 10ms if not given")
+	flags.StringVar(&f.tick, "tick", tickThread, "with modes spike and stacks: what updates the coarse clock unless CAIRN_SPIKE sets it: thread, or signal for a timer in each thread as well")
+	flags.StringVar(&f.Shim.Threshold, "threshold", "", "with mode spike: minimum duration of a spike, such as `1ms`, unless CAIRN_SPIKE sets it; 10ms if not given")
 	flags.BoolVar(&f.Shim.Counts, "counts", false, "with mode stacks: count calls only, do not measure time")
 	flags.BoolVar(&f.Shim.Longest, "max", false, "with mode stacks: also record the longest call of each stack")
 	flags.IntVar(&f.Shim.Depth, "depth", 0, "with modes stacks and trace: omit calls more than `n` deep and add their time to their\ncaller at that depth; 0 for no limit")
 	flags.BoolVar(&f.Shim.Flight, "flight", false, "with mode spike: record calls, and save those before and during each spike")
 	flags.BoolVar(&f.frames, "frames", false, "with mode spike: for programs that mark frames by CAIRN_FRAME(): use a threshold of 1ms if none is given")
-	flags.BoolVar(&f.Shim.Control, "control", false, "with mode spike: accept cairn spike set and show even if CAIRN_SPIKE does not say control")
+	flags.BoolVar(&f.Shim.Control, "control", false, "with mode spike: accept cairn spike set and show even without the word control in CAIRN_SPIKE")
 	flags.StringVar(&f.Shim.DefaultDir, "default-dir", ".", "directory for raw files if CAIRN_DIR is not set; none for no raw files")
 	flags.StringVar(&f.Shim.Runtime, "shared-runtime", "", "put the runtime in a file in this `directory`, which programs map when they start, and not in each program;\nprograms that do not find it run and record nothing")
 	flags.BoolVar(&f.Shim.Prove, "prove", false, "also assemble each file without probes, and check that the probes do not change what the code does")
@@ -267,7 +267,7 @@ func ReadResponse(name string) (string, error) {
 		return "", err
 	}
 	if info.Size() > maxResponse {
-		return "", fmt.Errorf("%s: response file of %d bytes", name, info.Size())
+		return "", fmt.Errorf("%s: the response file is too large: %d bytes", name, info.Size())
 	}
 	text, err := os.ReadFile(name)
 	return string(text), err

@@ -285,7 +285,7 @@ func toolOnPath(name string, launchers bool) (string, error) {
 			return found, nil
 		}
 	}
-	return "", fmt.Errorf("build: no %s on PATH other than cairn's wrapper and compiler caches", name)
+	return "", fmt.Errorf("build: no %s on PATH except cairn's wrapper and compiler caches", name)
 }
 
 // link runs a linker that the build starts itself, with the runtime behind its

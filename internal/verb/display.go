@@ -77,7 +77,7 @@ func outTerminal(s *Streams) (*os.File, bool) {
 // NotOnTerminal refuses to write what only programs can read to a terminal.
 func NotOnTerminal(s *Streams, path, what, flag string) error {
 	if _, tty := outTerminal(s); tty && path == "-" {
-		return Usagef("%s is not written to a terminal: give a file with %s, or use a pipe", what, flag)
+		return Usagef("refusing to write %s to a terminal: give a file with %s, or use a pipe", what, flag)
 	}
 	return nil
 }

@@ -220,7 +220,7 @@ func explain(ctx context.Context, query string, err error) error {
 	}
 	var se *sqlite.Error
 	if errors.As(err, &se) && se.Code()&0xff == readOnly {
-		return errors.New("the database can only be read")
+		return errors.New("the database is read-only")
 	}
 	text := plain(err).Error()
 	if text == "no such table: calls" || text == "no such table: events" {

@@ -55,7 +55,7 @@ func newIndex(sources []Source) (*index, error) {
 		info := s.Log.Info()
 		unit := info.Clock.Unit()
 		if x.unit != "" && unit != x.unit {
-			return nil, fmt.Errorf("%s has times in %s and %s in %s: they cannot be in one database (give the rate of the clock, or one log at a time)",
+			return nil, fmt.Errorf("%s has times in %s, but %s in %s: they cannot be in one database (give the rate of the clock, or one log at a time)",
 				sources[0].Log.Info().File, x.unit, info.File, unit)
 		}
 		x.unit = unit

@@ -85,9 +85,9 @@ func (d *Diff) tree() (*tree, error) {
 		n := &d.Nodes[i]
 		switch {
 		case n.Func < 0 || n.Func >= len(d.Names):
-			return nil, fmt.Errorf("node %d has the function %d, of %d", i, n.Func, len(d.Names))
+			return nil, fmt.Errorf("node %d refers to function %d of %d", i, n.Func, len(d.Names))
 		case n.Parent < -1 || n.Parent >= i:
-			return nil, fmt.Errorf("node %d has the parent %d, which is not before it", i, n.Parent)
+			return nil, fmt.Errorf("node %d has parent %d, which does not precede it", i, n.Parent)
 		}
 		t.nodes = append(t.nodes, node{
 			parent: int32(n.Parent) + 1, name: int32(n.Func), side: [2]*calltrie.Stats{&n.A, &n.B},

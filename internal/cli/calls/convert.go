@@ -165,7 +165,7 @@ func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *traceFormat,
 	}
 	defer set.Close()
 	if len(set.Logs) > 1 && (x.name == "yaml" || x.name == "raw") {
-		return fmt.Errorf("%s holds one log, not %d: convert them one by one", x.name, len(set.Logs))
+		return fmt.Errorf("%s files contain one log, not %d: convert them one by one", x.name, len(set.Logs))
 	}
 	if !x.sums && !f.sums {
 		if err := set.noEvents(x.name); err != nil {
@@ -234,7 +234,7 @@ func (v *converter) raw(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	if out.Left > 0 {
-		verb.Note(v.set.Streams, "raw cannot hold arguments and events: %s omitted", report.Count(uint64(out.Left)))
+		verb.Note(v.set.Streams, "raw cannot represent arguments and events: %s omitted", report.Count(uint64(out.Left)))
 	}
 	return out.Close()
 }

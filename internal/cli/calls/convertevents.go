@@ -63,7 +63,7 @@ func (v *converter) speedscope(ctx context.Context, w io.Writer) error {
 	out := &scopeEvents{Writer: speedscope.NewWriter(w, v.set.Title()), unit: v.scopeUnit()}
 	err := v.events(ctx, out, func(id calllog.FuncID) int { return out.Function(v.frame(id)) })
 	if err == nil && out.instants > 0 {
-		verb.Note(v.set.Streams, "%s omitted: speedscope cannot hold custom and typed events", report.Plural(out.instants, "event"))
+		verb.Note(v.set.Streams, "%s omitted: speedscope cannot represent custom and typed events", report.Plural(out.instants, "event"))
 	}
 	return err
 }

@@ -117,7 +117,7 @@ func IsTraceLog(path string, s *verb.Streams) bool {
 	is := false
 	f, err := logfile.Open(path, s.In, func(head []byte) error {
 		is = isCalls(head)
-		return errors.New("the rest is not read")
+		return errors.New("the rest is skipped")
 	})
 	if err == nil {
 		f.Close()

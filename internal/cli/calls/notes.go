@@ -42,7 +42,7 @@ func clockNote(info *calllog.Info) string {
 func (t *TraceSet) noteDamage(file string, list []*calllog.Damage) {
 	for i, d := range list {
 		if i == MaxDamage {
-			verb.Note(t.Streams, "%s: %d more damaged places were skipped (cairn dump shows them)", file, len(list)-i)
+			verb.Note(t.Streams, "%s: %d more damaged regions were skipped (cairn dump shows them)", file, len(list)-i)
 			break
 		}
 		verb.Note(t.Streams, "%v", d)

@@ -201,7 +201,7 @@ func (d *logDiff) writeFlame(s *verb.Streams, path string) error {
 		return err
 	})
 	if err == nil && path != "-" {
-		verb.Note(s, "the flame graph is in %s", path)
+		verb.Note(s, "wrote the flame graph to %s", path)
 	}
 	return err
 }

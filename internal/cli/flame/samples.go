@@ -140,7 +140,7 @@ func (x *foldedStacks) add(s *verb.Streams, path string) error {
 		}
 	}
 	if bad > 0 {
-		verb.Note(s, "%s: %s left out, the first: %v", in.Name, report.Plural(bad, "line"), first)
+		verb.Note(s, "%s: %s omitted, the first: %v", in.Name, report.Plural(bad, "line"), first)
 	}
 	return nil
 }

@@ -29,13 +29,13 @@ func Info(s *verb.Streams) *cobra.Command {
 	var path string
 	var d verb.DisplayFlags
 	c := &cobra.Command{
-		Use:   "info [-p] FILE",
+		Use:   "info FILE",
 		Short: "Print a summary of a profile, map, raw file or binary",
 		Long: `info prints a summary of a profile (.mip), a map (.mipmap), a raw file (.mipraw), a
 pack of raw files (.mippack) or an instrumented binary. For a sample profile, text or
 binary, as cairn profgen and llvm-profdata write them, it prints the totals and how
-few places have most of the counts.`,
-		Example: "  cairn info -p app.mip\n  cairn info app.prof",
+few locations have most of the counts.`,
+		Example: "  cairn info app.mip\n  cairn info app.prof",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 || (len(args) == 1) == (path != "") {
 				return verb.Usagef("info: give one file (see cairn info -h)")

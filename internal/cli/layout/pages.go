@@ -181,7 +181,7 @@ func (f *pagesFlags) scenarios(s *verb.Streams, m *prof.Module) ([]pages.Scenari
 			return nil, fmt.Errorf("%s: no function of %s ran", f.Path, m.Module)
 		}
 		if !slices.ContainsFunc(m.Funcs, func(fn prof.Func) bool { return fn.Mode.HasOrder() }) {
-			verb.Note(s, "%s has no order of first executions: the order in which pages are touched is a guess", f.Path)
+			verb.Note(s, "%s has no order of first executions: the order in which pages are touched is an estimate", f.Path)
 		}
 		traces = []prof.Trace{{Scenario: "all runs", Weight: 1, Funcs: ran}}
 	}

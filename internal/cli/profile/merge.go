@@ -57,7 +57,8 @@ as a run, too: merge it after the process has ended.
 With --join, modules with the same name become one. Functions are matched by name,
 file and shape of the code, not by build id: use it for variants built with cairn cc
 --groups, or builds in which most functions did not change. For functions that did
-change, the profile named first wins. Counts of runs are those of all builds together.
+change, the version of the first profile is kept. Counts of runs are those of all builds
+together.
 
 Raw files of other builds and damaged raw files are reported and omitted; if there
 are many, FILE.mip.refused lists all names. With --strict they make merge fail, and

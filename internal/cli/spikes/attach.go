@@ -34,7 +34,7 @@ func newSpikeAttachCmd(s *verb.Streams) *cobra.Command {
 	var f spikeAttachFlags
 	c := &cobra.Command{
 		Use:   "attach [flags] PID",
-		Short: "Find spikes in a program that runs already",
+		Short: "Find spikes in a running program",
 		Long: `attach hooks the functions of a running program and prints the calls that exceed the
 threshold as they end, until Ctrl-C or the program's exit. The program need not be
 built for it or restarted. On Ctrl-C the hooks are removed, and nothing is left in the
@@ -59,12 +59,12 @@ which attach needs; only root can read the filter. They continue unchanged.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.dir, "dir", "", "have the program write its log to this `directory`; if not given, to CAIRN_DIR or here")
+	fl.StringVar(&f.dir, "dir", "", "`directory` for the program's log (default CAIRN_DIR, or the current directory)")
 	fl.StringVar(&f.threshold, "threshold", "10ms", "calls that take longer are spikes, such as `5ms`")
 	fl.BoolVar(&f.background, "background", false, "return at once; cairn spike detach removes the hooks")
 	fl.BoolVar(&f.show.Json, "json", false, "print each spike as an object on a line")
 	fl.StringArrayVar(&f.show.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id; repeatable")
-	fl.BoolVar(&f.show.noInlined, "no-inlined", false, "leave out functions that were inlined (large programs are read faster)")
+	fl.BoolVar(&f.show.noInlined, "no-inlined", false, "omit inlined functions (large programs are read faster)")
 	f.choose.register(fl, "spike attach", "")
 	f.show.RegisterColor(c)
 	return c
@@ -95,10 +95,10 @@ cairn spike attach that shows spikes of the program exits.`,
 func pidArg(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return verb.Usagef("spike %s: one process, by its number; write: cairn spike %[1]s 4711", name)
+			return verb.Usagef("spike %s: give one process id, such as: cairn spike %[1]s 4711", name)
 		}
 		if pid, err := strconv.Atoi(args[0]); err != nil || pid <= 0 {
-			return verb.Usagef("spike %s: %q is not the number of a process", name, args[0])
+			return verb.Usagef("spike %s: %q is not a process id", name, args[0])
 		}
 		return nil
 	}

@@ -254,7 +254,7 @@ func (t *spikeSet) open(args []string) error {
 func (t *spikeSet) about(log *tracelog.Log, windows map[uint64]spikes.Window) spikes.Log {
 	for i, d := range log.Damage {
 		if i == calls.MaxDamage {
-			verb.Note(t.streams, "%s: %d more damaged places were skipped", log.Name, len(log.Damage)-i)
+			verb.Note(t.streams, "%s: %d more damaged regions were skipped", log.Name, len(log.Damage)-i)
 			break
 		}
 		verb.Note(t.streams, "%v", d)

@@ -141,7 +141,7 @@ func (o *object) frames(n int) ([]frame, error) {
 			break
 		}
 		if length == 0xffffffff {
-			return nil, fmt.Errorf("an entry of 64 bits at %#x", at)
+			return nil, fmt.Errorf("a 64-bit entry at %#x", at)
 		}
 		body := c.Sub(uint64(length))
 		idAt := body.Off()
@@ -156,7 +156,7 @@ func (o *object) frames(n int) ([]frame, error) {
 		}
 		m := commons[idAt-int64(id)]
 		if m == nil {
-			return nil, fmt.Errorf("the entry at %#x has no common one", at)
+			return nil, fmt.Errorf("the entry at %#x has no CIE", at)
 		}
 		f, err := o.frame(n, body, m)
 		if err != nil {
@@ -269,7 +269,7 @@ func (o *object) pointer(n int, c *bytecur.Cursor, enc byte) (t target, set bool
 	}
 	t, ok := o.target(r, 0)
 	if !ok {
-		return t, false, fmt.Errorf("a relocation of no symbol before %#x", c.Off())
+		return t, false, fmt.Errorf("a relocation without a symbol before %#x", c.Off())
 	}
 	return t, true, c.Err()
 }
@@ -316,7 +316,7 @@ func unwindRows(m *common, c *bytecur.Cursor) ([]row, error) {
 	run.rows = []row{{0, run.machine.text()}}
 	for c.Len() > 0 {
 		if !run.step(c) {
-			return nil, fmt.Errorf("an instruction of the unwind table that is not known before %#x", c.Off())
+			return nil, fmt.Errorf("unknown instruction of the unwind table before %#x", c.Off())
 		}
 		run.put()
 	}

@@ -41,7 +41,7 @@ func (o *object) lsda(f *frame) (*lsda, error) {
 	}
 	c := bytecur.New(data[f.lsda.off:], f.lsda.off)
 	if enc := c.U8(); enc != encOmit {
-		return nil, errors.New("landing pads count from elsewhere")
+		return nil, errors.New("landing pads are relative to another address")
 	}
 	types := typeTable{object: o, section: f.lsda.section, enc: c.U8()}
 	if types.enc != encOmit {
@@ -95,7 +95,7 @@ func (t *typeTable) chain(data []byte, action uint64) (string, error) {
 	at := t.actions + int64(action) - 1
 	for n := 0; action != 0; n++ {
 		if n == maxActions || at < t.actions || at >= int64(len(data)) {
-			return "", fmt.Errorf("the action at %#x is outside the table, or leads in a circle", at)
+			return "", fmt.Errorf("the action at %#x is outside the table, or part of a cycle", at)
 		}
 		c := bytecur.New(data[at:], at)
 		filter := c.Sleb()
@@ -159,7 +159,7 @@ func (t *typeTable) typeAt(s *strings.Builder, number int64) error {
 	}
 	to, ok := t.target(r, 0)
 	if !ok {
-		return errors.New("a type that is no symbol")
+		return errors.New("a type that is not a symbol")
 	}
 	s.WriteString(" " + t.object.describe(to))
 	return nil

@@ -99,7 +99,7 @@ func (j *joiner) functions(m *prof.Module) error {
 		k, ok := j.index[id]
 		switch shape, known := j.shape[v]; {
 		case ok && !fits(&(*all)[k], f):
-			return fmt.Errorf("%s is in mode %s in one build (%s) and in mode %s in another, or their probes differ: join builds of one mode by one compiler", f.Name, f.Mode, m.BuildID.Short(), (*all)[k].Mode)
+			return fmt.Errorf("%s has mode %s in one build (%s) and mode %s in another, or their probes differ: join builds of one mode and one compiler", f.Name, f.Mode, m.BuildID.Short(), (*all)[k].Mode)
 		case ok:
 			numbers[i] = k
 		case known && shape != f.Signature && !slices.ContainsFunc(m.Funcs, func(g prof.Func) bool { return g.Name == f.Name && g.File == f.File && g.Signature == shape }):
@@ -159,7 +159,7 @@ func (j *joiner) layOut() (renumbered []int, err error) {
 		funcs[i] = f
 	}
 	if record > math.MaxUint32 {
-		return nil, fmt.Errorf("records of %d bytes are too many to join", record)
+		return nil, fmt.Errorf("records of %d bytes are too large to join", record)
 	}
 	var word [8]byte
 	binary.LittleEndian.PutUint64(word[:], addr)

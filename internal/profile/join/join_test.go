@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 	if err := mip.WriteProfile(io.Discard, &prof.Profile{Modules: []prof.Module{other}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Modules([]prof.Module{module("1", function("a", 1, 0x4000)), other}); err == nil || !strings.Contains(err.Error(), "a is in mode count in one build (32)") {
+	if _, err := Modules([]prof.Module{module("1", function("a", 1, 0x4000)), other}); err == nil || !strings.Contains(err.Error(), "a has mode count in one build (32)") {
 		t.Errorf("builds of different modes: %v", err)
 	}
 	if _, err := Modules(nil); err == nil {

@@ -83,7 +83,7 @@ func (a *Accumulator) Add(data []byte) error { return a.addImage(data, true) }
 // addImage adds an image, of a process that had one thread if single is set.
 func (a *Accumulator) addImage(data []byte, single bool) error {
 	if uint64(len(data)) > a.l.m.RawSize {
-		return fmt.Errorf("image of %d bytes of a raw section of %d", len(data), a.l.m.RawSize)
+		return fmt.Errorf("image of %d bytes, but the raw section has %d", len(data), a.l.m.RawSize)
 	}
 	if !a.l.flagsValid(data) {
 		return a.l.flagError(data)

@@ -214,7 +214,7 @@ func (w *worker) add(path string) (kind string, err error) {
 		return OtherBuild, fmt.Errorf("is of build %s, %s: merge it with its own binary", h.BuildID.Short(), w.r.holds)
 	}
 	if want := l.Map().RawSize; h.Size != want {
-		return Damaged, fmt.Errorf("a raw section of %d bytes, that of %s has %d", h.Size, l.Map().Module, want)
+		return Damaged, fmt.Errorf("raw section of %d bytes, but that of %s has %d", h.Size, l.Map().Module, want)
 	}
 	raw, err := mip.ParseRaw(data)
 	if err != nil {
@@ -238,7 +238,7 @@ func (w *worker) add(path string) (kind string, err error) {
 		w.running = append(w.running, path)
 	}
 	if bad := (*merge.FlagError)(nil); errors.As(err, &bad) {
-		return Damaged, fmt.Errorf("damaged raw file: at offset %#x: flag of %s is %#x, only 0 and 1 are ever written", h.Offset+uint64(bad.Off), bad.Func, bad.Value)
+		return Damaged, fmt.Errorf("damaged raw file: at offset %#x: flag of %s is %#x, not 0 or 1", h.Offset+uint64(bad.Off), bad.Func, bad.Value)
 	}
 	return Damaged, err
 }

@@ -39,7 +39,7 @@ func (r run) readBinaries() (*binaries, error) {
 			return nil, err
 		}
 		if len(p.Symbols) == 0 {
-			return nil, fmt.Errorf("%s: it has no symbols (it is stripped; give the unstripped binary, or its debug file with --debug-binary)", f.Path())
+			return nil, fmt.Errorf("%s: no symbols (it is stripped: give the unstripped binary, or its debug file with --debug-binary)", f.Path())
 		}
 		b.programs = append(b.programs, p)
 	}
@@ -124,7 +124,7 @@ func (b *binaries) checkDiscriminators() error {
 		if i == 0 {
 			b.fs = p.FSDiscriminators()
 		} else if b.fs != p.FSDiscriminators() {
-			return fmt.Errorf("of %s and %s one was compiled with -enable-fs-discriminator, and the other was not: make a profile of each", b.programs[0].Path, p.Path)
+			return fmt.Errorf("only one of %s and %s was compiled with -enable-fs-discriminator: make a profile of each", b.programs[0].Path, p.Path)
 		}
 	}
 	return nil
@@ -140,7 +140,7 @@ func (b *binaries) readLines(open []*objfile.File) error {
 			d.Scopes, err = f.Scopes()
 		}
 		if noDebug(err) {
-			return fmt.Errorf("%s: it has neither pseudo probes nor debug information (compile with clang -fpseudo-probe-for-profiling or -g)", f.Path())
+			return fmt.Errorf("%s: neither pseudo probes nor debug information (compile with clang -fpseudo-probe-for-profiling or -g)", f.Path())
 		} else if err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (r run) readSymbols(b *binaries, open []*objfile.File) (err error) {
 	}
 	for i, f := range open {
 		if r.Detail == profgen.Inlined && !b.source.HasLines(i) {
-			r.Note("%s: it has no debug information: what was inlined is part of its functions", f.Path())
+			r.Note("%s: no debug information: inlined functions are part of the functions that contain them", f.Path())
 		}
 	}
 	return nil

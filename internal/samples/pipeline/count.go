@@ -54,7 +54,7 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 			}
 			counter = unwind.Start(b.code, r.unwinding(b, first.Kind), runtime.GOMAXPROCS(0))
 		case in.Info().Kind != first.Kind && !r.IgnoreStacks:
-			return counts{}, fmt.Errorf("%s has %v and %s %v: make a profile of each, or give --ignore-stack-samples",
+			return counts{}, fmt.Errorf("%s has %v, but %s has %v: make a profile of each, or give --ignore-stack-samples",
 				first.File, first.Kind, in.Info().File, in.Info().Kind)
 		}
 		if err := r.countFile(ctx, in, counter); err != nil {
@@ -69,7 +69,7 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 	}
 	how := r.unwinding(b, first.Kind)
 	if how.Addresses {
-		r.Note("the samples have no branches: counts are inferred from the instructions they were taken at, by the flow of control")
+		r.Note("the samples have no branches: counts are inferred from sampled instructions and control flow")
 		result = profgen.FromAddresses(result, b.code)
 	}
 	return counts{result, how.Flat}, nil
@@ -96,11 +96,11 @@ func (r run) unwinding(b *binaries, kind sample.Kind) unwind.Options {
 func (r run) lacks(in *sample.Info) error {
 	switch {
 	case in.Kind == sample.Nothing:
-		return fmt.Errorf("%s: it has no samples (cairn samples tells what is in it)", in.File)
+		return fmt.Errorf("%s: no samples (cairn samples lists its contents)", in.File)
 	case r.Product == Stacks && !in.Kind.HasStacks():
-		return fmt.Errorf("%s: it has %v, and no stacks: record it with perf record --call-graph fp, or with cairn record --lbr", in.File, in.Kind)
+		return fmt.Errorf("%s: %v without stacks: record it with perf record --call-graph fp, or with cairn record --lbr", in.File, in.Kind)
 	case in.Kind == sample.Stacks && (r.Product == Explanation || r.Product == Addresses || r.Product == Branches):
-		return fmt.Errorf("%s: it has %v, and no branches: record it with perf record -b, or with cairn record --lbr", in.File, in.Kind)
+		return fmt.Errorf("%s: %v without branches: record it with perf record -b, or with cairn record --lbr", in.File, in.Kind)
 	}
 	return nil
 }
@@ -109,9 +109,9 @@ func (r run) lacks(in *sample.Info) error {
 func (r run) nothingUsed(st *unwind.Stats) error {
 	names := strings.Join(r.Binaries, ", ")
 	if !st.Mapped && len(st.OtherFiles) > 0 {
-		return fmt.Errorf("no sample is in %s: the name must be that of the file when it ran, whatever the directory, and what ran is %s", names, strings.Join(st.OtherFiles, ", "))
+		return fmt.Errorf("no sample is in %s: the base name must be that of the file that ran; the samples are in %s", names, strings.Join(st.OtherFiles, ", "))
 	}
-	return fmt.Errorf("no sample of %s could be used (cairn samples says what is in an input)", names)
+	return fmt.Errorf("no sample of %s could be used (cairn samples shows why)", names)
 }
 
 // countFile reads one input.
@@ -162,13 +162,13 @@ func (r run) tell(st *unwind.Stats) {
 		}
 	}
 	for _, path := range st.StrangeBinaries {
-		r.Note("%s was mapped with another build id than the binary of its name here has: its samples are left out", path)
+		r.Note("the mapped %s has another build id than the given binary: its samples are omitted", path)
 	}
 	if st.Used > 0 && st.Used < st.Samples/10 {
-		r.Note("hardly any sample could be used: did %s run, in this build? (cairn samples says what is in an input)", strings.Join(r.Binaries, ", "))
+		r.Note("hardly any sample could be used: did this build of %s run? (cairn samples shows why)", strings.Join(r.Binaries, ", "))
 	}
 	if !st.Mapped && (st.Used > 0 || len(st.OtherFiles) == 0) {
-		r.Note("nothing says where the binaries were mapped: addresses are taken to be those that they were linked to")
+		r.Note("the input has no mappings: addresses are assumed to be link-time addresses")
 	}
 }
 
@@ -184,11 +184,11 @@ func (r run) readCounts(b *binaries) (counts, error) {
 		return counts{}, err
 	}
 	if len(p.Counts) == 0 && !r.FillZero {
-		return counts{}, fmt.Errorf("%s: it has no counts", stream.Name)
+		return counts{}, fmt.Errorf("%s: no counts", stream.Name)
 	}
 	flat := !p.HasContexts || r.IgnoreStacks
 	if !flat && b.lines != nil {
-		return counts{}, fmt.Errorf("%s: its contexts are addresses, and those of a profile that is keyed by lines are names", stream.Name)
+		return counts{}, fmt.Errorf("%s: its contexts are addresses, but those of a profile keyed by lines are names", stream.Name)
 	}
 	if r.IgnoreStacks {
 		for i := range p.Counts {
@@ -197,7 +197,7 @@ func (r run) readCounts(b *binaries) (counts, error) {
 	}
 	result, lost, err := unwind.ReadCounts(p.Counts, b.code, r.base(b))
 	if lost > 0 {
-		r.Note("%s: %s where %s has no code: is it of another build?", stream.Name, report.Plural(lost, "count"), r.Binaries[0])
+		r.Note("%s: %s at addresses where %s has no code: is it of another build?", stream.Name, report.Plural(lost, "count"), r.Binaries[0])
 	}
 	return counts{result, flat}, err
 }

@@ -72,7 +72,7 @@ func (r run) attribute(b *binaries, c counts, f frames) *sampleprof.File {
 		p.Contexts = profgen.ContextsByLines(c.Result, b.lines, r.options(nil))
 	default:
 		if !f.probes.HaveCalls() {
-			r.Note("there are no pseudo probes of calls, and so no callers: compile with -g1 as well")
+			r.Note("no pseudo probes of calls, and so no callers: compile with -g1 as well")
 		}
 		p.Contexts = profgen.ContextsByProbes(c.Result, f.probes, r.options(f.by))
 	}
@@ -109,11 +109,11 @@ func (r run) sumProfiles() (*sampleprof.File, error) {
 		differ += n
 	}
 	if differ > 0 {
-		r.Note("left out, of other code than before, as checksums say: %s", report.Plural(differ, "function"))
+		r.Note("omitted because their checksums differ from those of an earlier profile: %s", report.Plural(differ, "function"))
 	}
 	sum := m.Sum()
 	if len(sum.Contexts) == 0 {
-		return nil, fmt.Errorf("%s: there is no function in it, nor in what else is to be summed", inputs[0].Path)
+		return nil, fmt.Errorf("%s: neither this profile nor the others to be summed contain a function", inputs[0].Path)
 	}
 	if r.Sum.DropAmbiguous && !sum.HasContexts {
 		functions := sum.Profile()

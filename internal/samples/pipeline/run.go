@@ -39,7 +39,7 @@ type Result struct {
 }
 
 // errNoFunction: compilers do not read profiles of nothing.
-var errNoFunction = errors.New("no function has counts: did other binaries run, or this code at other places?")
+var errNoFunction = errors.New("no function has counts: did other binaries run, or was this code mapped at other addresses?")
 
 // run is what all steps know.
 type run struct {

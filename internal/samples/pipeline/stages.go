@@ -10,7 +10,7 @@ import (
 // summary of what it decided about, which steps after it have their thresholds from.
 func (r run) preinline(p *sampleprof.File, b *binaries, c counts, probes *profgen.Probes) *sampleprof.Summary {
 	if !p.HasContexts && (r.Preinline != nil || r.Cold.Merge || r.Nest) && !r.Quiet {
-		r.Note("the profile has no contexts: there is nothing to inline, to nest or to merge")
+		r.Note("the profile has no contexts: nothing to inline, nest or merge")
 	}
 	if !p.HasContexts || r.Preinline == nil {
 		return nil
@@ -23,7 +23,7 @@ func (r run) preinline(p *sampleprof.File, b *binaries, c counts, probes *profge
 	var done profgen.Preinlined
 	p.Contexts, done = decide.Contexts(p.Contexts)
 	p.PreInlined = true
-	r.Note("pre-inliner: of %s %s are to be inlined, and %s are functions' own profiles",
+	r.Note("pre-inliner: of %s, %s are to be inlined, and %s are merged into their functions",
 		report.Plural(done.Before, "context"), report.Count(done.Inlined), report.Count(done.Own))
 	return &done.Summary
 }
@@ -37,13 +37,13 @@ func (r run) cutCold(p *sampleprof.File, before *sampleprof.Summary) {
 		var cut profgen.Cut
 		cold.Summary = before
 		p.Contexts, cut = cold.Contexts(p.Contexts)
-		r.Note("cold are contexts with a total below %s: of %s there are %s left",
+		r.Note("contexts with a total below %s are cold: of %s, %s remain",
 			report.Count(cut.Threshold), report.Plural(cut.Before, "context"), report.Count(cut.After))
 	case !p.HasContexts && cold.Trim:
 		functions := p.Profile()
 		cut := cold.Functions(functions)
 		p.SetProfile(functions)
-		r.Note("cold are functions with a total below %s: %s of %s left out",
+		r.Note("functions with a total below %s are cold: %s of %s omitted",
 			report.Count(cut.Threshold), report.Count(cut.Before-cut.After), report.Count(cut.Before))
 	}
 }

@@ -20,7 +20,7 @@ func (g *Guest) Fetch(ctx context.Context, root, dir string) (string, error) {
 	}
 	out, err := exec.CommandContext(ctx, filepath.Join(root, "scripts", "debian-source.sh"), g.Debian, dir).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("the source of %s is not to be had: %w: %s", g.Debian, err, out)
+		return "", fmt.Errorf("cannot download the source of %s: %w: %s", g.Debian, err, out)
 	}
 	return dir, nil
 }
@@ -47,7 +47,7 @@ func module(ctx context.Context, version string) (string, error) {
 	if err == nil && got.Dir != "" {
 		return got.Dir, nil
 	}
-	return "", fmt.Errorf("%s is not to be had: %w: %s%s", version, errors.Join(runErr, err), got.Error, stderr.String())
+	return "", fmt.Errorf("cannot download %s: %w: %s%s", version, errors.Join(runErr, err), got.Error, stderr.String())
 }
 
 // sourceFiles returns the files to compile.

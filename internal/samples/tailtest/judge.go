@@ -66,7 +66,7 @@ func (r *Recording) Judge(ctx context.Context, inferrers func(*tailcall.Graph) [
 		u.Enter(b)
 		for i := range b.Samples {
 			if n++; !lines.Scan() {
-				return errors.Join(lines.Err(), fmt.Errorf("no truth of sample %d", n))
+				return errors.Join(lines.Err(), fmt.Errorf("no true stack for sample %d", n))
 			}
 			s := &b.Samples[i]
 			if s.Count == 0 {

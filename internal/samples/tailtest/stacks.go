@@ -61,7 +61,7 @@ func (r *Recording) JudgeStacks(ctx context.Context, opt unwind.Options) (t Stac
 		u.Enter(b)
 		for i := range b.Samples {
 			if n++; !lines.Scan() {
-				return errors.Join(lines.Err(), fmt.Errorf("no truth of sample %d", n))
+				return errors.Join(lines.Err(), fmt.Errorf("no true stack for sample %d", n))
 			}
 			s := &b.Samples[i]
 			c, leaf, ok := u.Moment(s)

@@ -37,7 +37,7 @@ type Result struct {
 var ErrNotAttached = errors.New("cairn is not attached to it")
 
 // ErrEnded says that a process is not there, or not any more.
-var ErrEnded = errors.New("there is no such process")
+var ErrEnded = errors.New("no such process")
 
 // ErrUnsupported says that this system is not one on which it works.
-var ErrUnsupported = errors.New("attaching to programs works on Linux and x86-64 only")
+var ErrUnsupported = errors.New("attaching to programs is supported only on Linux on x86-64")

@@ -83,7 +83,7 @@ func attach(ctx context.Context, o *Options) (*Result, error) {
 	r, err := a.putIn()
 	if err != nil {
 		if left := a.rollBack(); left != nil {
-			err = fmt.Errorf("%w; and undoing what was done: %w", err, left)
+			err = fmt.Errorf("%w; undoing the changes failed: %w", err, left)
 		}
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (a *attacher) prepare() error {
 	}
 	entry, err := auxiliary(a.o.PID, atEntry)
 	if err != nil || entry == 0 {
-		return fmt.Errorf("process %d: the kernel does not tell where its program is", a.o.PID)
+		return fmt.Errorf("process %d: cannot find its program in memory", a.o.PID)
 	}
 	a.bias = entry - a.o.Entry
 	return nil
@@ -133,9 +133,9 @@ func (ms *modules) check(pid int) error {
 	switch {
 	case ms.throws == "":
 	case ms.other != "":
-		return fmt.Errorf("process %d: its exceptions go by %s, which cannot be told of hooks", pid, ms.other)
+		return fmt.Errorf("process %d: its exceptions use the unwinder %s, which does not support hooks", pid, ms.other)
 	case ms.unwinder == "":
-		return fmt.Errorf("process %d: %s has exceptions, and an unwinder of its own, which cannot be told of hooks", pid, ms.throws)
+		return fmt.Errorf("process %d: %s has exceptions and its own unwinder, which does not support hooks", pid, ms.throws)
 	}
 	return nil
 }
@@ -150,10 +150,10 @@ func (a *attacher) putIn() (*Result, error) {
 		return nil, err
 	}
 	if err := a.makeHeader(); err != nil {
-		return nil, fmt.Errorf("making room in it: %w", err)
+		return nil, fmt.Errorf("allocating memory in it: %w", err)
 	}
 	if err := a.load(); err != nil {
-		return nil, fmt.Errorf("putting the library into it: %w", err)
+		return nil, fmt.Errorf("loading the library into it: %w", err)
 	}
 	if err := a.begin(); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (a *attacher) memory(at, size uint64) (uint64, error) {
 	if size > a.room {
 		// The kernel would end the program by SIGXFSZ.
 		if limit := limitOf(a.pid, "Max file size"); limit < size {
-			return 0, fmt.Errorf("process %d may make files of %d bytes only (ulimit -f), and %d are needed", a.pid, limit, size)
+			return 0, fmt.Errorf("process %d can write files of at most %d bytes (ulimit -f), but %d are needed", a.pid, limit, size)
 		}
 		if _, err := a.calls.syscall(syscall.SYS_FTRUNCATE, a.fd, size); err != nil {
 			return 0, err
@@ -203,7 +203,7 @@ func (a *attacher) memory(at, size uint64) (uint64, error) {
 	}
 	got, err := a.calls.syscall(syscall.SYS_MMAP, at, size, protRW, flags, a.fd, 0)
 	if err == nil && at != 0 && got != at {
-		return 0, errors.New("memory at a place of choice (a kernel before 4.17?)")
+		return 0, errors.New("cannot map memory at a fixed address (a kernel before 4.17?)")
 	}
 	return got, err
 }
@@ -211,7 +211,7 @@ func (a *attacher) memory(at, size uint64) (uint64, error) {
 func (a *attacher) protect(at, size, prot uint64) error {
 	_, err := a.calls.syscall(syscall.SYS_MPROTECT, at, (size+4095)&^4095, prot)
 	if prot == protRX && err != nil {
-		return fmt.Errorf("the system allows no new code (SELinux execmem?): %w", err)
+		return fmt.Errorf("the system forbids new code (SELinux execmem?): %w", err)
 	}
 	return err
 }
@@ -260,7 +260,7 @@ func (a *attacher) load() error {
 	}
 	for i, w := range a.o.Words {
 		if i == maxWords-1 {
-			return errors.New("too many words")
+			return errors.New("too many settings")
 		}
 		if err := a.setWord(a.header+offWords+uint64(8*i), tables+uint64(len(data))); err != nil {
 			return err

@@ -37,7 +37,7 @@ var (
 )
 
 // errNoThread says that no thread can be sent anywhere.
-var errNoThread = errors.New("no thread of it stands where it has room on its stack to be asked for help; try again")
+var errNoThread = errors.New("no thread is at a point with enough free stack to run code in it; try again")
 
 // newCaller makes a caller of a stopped thread.
 func (p *process) newCaller(maps []mapping) error {
@@ -61,7 +61,7 @@ func (p *process) newCaller(maps []mapping) error {
 		}
 	}
 	if c.gadget == 0 || c.restorer == 0 {
-		return errors.New("its C library is not one that is known: it has no code to make system calls with")
+		return errors.New("unknown C library: no code that makes system calls was found in it")
 	}
 	var known []filtered
 	forbidden := ""
@@ -237,7 +237,7 @@ func (c *caller) toCallStop(deadline time.Time) (regs syscall.PtraceRegs, err er
 		}
 		if int(ws)>>16 == 0 {
 			c.broken = true
-			return regs, fmt.Errorf("thread %d got signal %d in code that was put into it", c.th.tid, ws.StopSignal())
+			return regs, fmt.Errorf("thread %d got signal %d in injected code", c.th.tid, ws.StopSignal())
 		}
 	}
 }
@@ -322,11 +322,11 @@ func (c *caller) enter(entry, header, stack uint64, library region) error {
 		var ws syscall.WaitStatus
 		if got, _ := syscall.Wait4(c.th.tid, &ws, syscall.WALL|syscall.WNOHANG, nil); got == c.th.tid {
 			c.broken = true
-			return fmt.Errorf("thread %d stopped in code that was put into it (%#x)", c.th.tid, int(ws))
+			return fmt.Errorf("thread %d stopped in injected code (%#x)", c.th.tid, int(ws))
 		}
 		if time.Now().After(deadline) {
 			c.broken = true
-			return fmt.Errorf("thread %d takes too long for code that was put into it", c.th.tid)
+			return fmt.Errorf("thread %d did not finish injected code in time", c.th.tid)
 		}
 		time.Sleep(nap)
 	}

@@ -26,23 +26,23 @@ func whyNotTraced(pid int, err error) error {
 	}
 	status := fmt.Sprintf("/proc/%d/status", pid)
 	if tracer := statusField(status, "TracerPid"); tracer != "" && tracer != "0" {
-		return fmt.Errorf("process %d is traced already, by process %s (a debugger, strace?)", pid, tracer)
+		return fmt.Errorf("process %d is already traced by process %s (a debugger, strace?)", pid, tracer)
 	}
 	uids := strings.Fields(statusField(status, "Uid"))
 	if os.Geteuid() != 0 && len(uids) > 0 && uids[0] != strconv.Itoa(os.Geteuid()) {
-		return fmt.Errorf("process %d is of another user (id %s): only that user and root may attach to it", pid, uids[0])
+		return fmt.Errorf("process %d belongs to another user (id %s): only that user and root can attach to it", pid, uids[0])
 	}
 	if scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); len(scope) > 0 && scope[0] != '0' {
-		return fmt.Errorf("process %d: this system lets only root attach to programs (kernel.yama.ptrace_scope is %c): run cairn with sudo", pid, scope[0])
+		return fmt.Errorf("process %d: only root can attach to programs on this system (kernel.yama.ptrace_scope is %c): run cairn with sudo", pid, scope[0])
 	}
-	return fmt.Errorf("process %d: this system does not allow to attach to it: %w (a container may need --cap-add=SYS_PTRACE)", pid, err)
+	return fmt.Errorf("process %d: the system does not permit attaching to it: %w (a container may need --cap-add=SYS_PTRACE)", pid, err)
 }
 
 // Check refuses processes of which is known, by what the kernel tells, that nothing can be
 // put into them.
 func Check(pid int) error {
 	if pid == os.Getpid() {
-		return errors.New("that is this process itself")
+		return errors.New("this is the process of cairn itself")
 	}
 	path := fmt.Sprintf("/proc/%d/status", pid)
 	if _, err := os.Stat(path); err != nil {
@@ -62,7 +62,7 @@ func Check(pid int) error {
 		return refuse("it is stopped (SIGSTOP, Ctrl-Z): let it go on first")
 	}
 	if tracer := field("TracerPid"); tracer != "0" {
-		return refuse("it is traced already, by process %s (a debugger, strace?)", tracer)
+		return refuse("it is already traced by process %s (a debugger, strace?)", tracer)
 	}
 	if strings.Contains(field("x86_Thread_features"), "shstk") {
 		return refuse("it has a shadow stack (CET), which does not let a return address be changed; start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off")
@@ -110,7 +110,7 @@ func whyAttached(pid int) error {
 			}
 		}
 	}
-	return fmt.Errorf("process %d: cairn is attached already (cairn spike detach %[1]d)", pid)
+	return fmt.Errorf("process %d: cairn is already attached to it (to detach: cairn spike detach %[1]d)", pid)
 }
 
 // whyNotProgram says what is wrong with the file of a program, "" if nothing is.
@@ -179,7 +179,7 @@ func checkSeccomp(pid int, mode string) error {
 	case mode == "1":
 		return fmt.Errorf("process %d: %s", pid, whyStrict)
 	case mode == "2" && os.Geteuid() != 0:
-		return fmt.Errorf("process %d: %s: only root may read it", pid, whyFiltered)
+		return fmt.Errorf("process %d: %s: only root can read it", pid, whyFiltered)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (p *process) refuseChild(at uint64) error {
 	if hasOwn(p.pid) {
 		return nil
 	}
-	return fmt.Errorf("process %d has its hooks from the process that forked it: they find nothing, and stay until it ends", p.pid)
+	return fmt.Errorf("process %d inherited its hooks from its parent: they record nothing, and remain until it ends", p.pid)
 }
 
 // rollBack takes out what was put in so far.
@@ -155,7 +155,7 @@ func (p *process) drain(h header, throws bool) error {
 			return err
 		}
 		if time.Since(start) > drainPatience {
-			return fmt.Errorf("process %d: %s: its functions are not hooked any more, but the library stays in its memory; detach again later", p.pid, why)
+			return fmt.Errorf("process %d: %s: its hooks are removed, but the library remains in its memory; detach again later", p.pid, why)
 		}
 		if err := p.run(); err != nil {
 			return err

@@ -158,7 +158,7 @@ func (h header) u64(off int) uint64 { return le.Uint64(h[off:]) }
 // check says whether it is one of this layout.
 func (h header) check(pid int) error {
 	if len(h) < attachEnd || string(h[offMagic:offMagic+8]) != magic || h.u64(offSize) != attachEnd {
-		return fmt.Errorf("process %d: another version of cairn is attached to it, which has to detach", pid)
+		return fmt.Errorf("process %d: another version of cairn is attached to it; detach with that version", pid)
 	}
 	return nil
 }

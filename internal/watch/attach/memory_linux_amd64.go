@@ -103,7 +103,7 @@ func (p *process) unload(h header, at uint64, sites []site) error {
 		return err
 	}
 	if err := p.newCaller(maps); err != nil {
-		return fmt.Errorf("process %d: no function is hooked any more, but what was put into it stays in its memory: %w", p.pid, err)
+		return fmt.Errorf("process %d: all hooks are removed, but memory of cairn remains in it: %w", p.pid, err)
 	}
 	if err := p.forgetPages(maps, sites); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (p *process) unload(h header, at uint64, sites []site) error {
 		return nil
 	}
 	if n := h.u64(offLost); n > 0 {
-		return fmt.Errorf("process %d: %d pieces of memory of its log stay, as they were too many to remember", p.pid, n)
+		return fmt.Errorf("process %d: %d mappings of its log remain in memory, because they were too many to record", p.pid, n)
 	}
 	_, err = p.calls.syscall(syscall.SYS_MUNMAP, at, (attachEnd+4095)&^4095)
 	return err

@@ -20,7 +20,7 @@ func (a *attacher) placeAll() error {
 		return err
 	}
 	if len(a.sites) == 0 {
-		return errors.New("its code in memory is not that of its file: nothing is hooked")
+		return errors.New("its code in memory differs from its file: nothing is hooked")
 	}
 	if a.modules.unwinder == "" {
 		return nil
@@ -80,7 +80,7 @@ func (a *attacher) placeUnwinder() error {
 			}
 		}
 	}
-	return errors.New("it is not in memory")
+	return errors.New("it is not mapped")
 }
 
 // place puts the trampolines of a plan near the code, and takes its sites in.
@@ -106,7 +106,7 @@ func (a *attacher) place(plan *detour.Plan, bias, hook uint64, program bool) err
 		}
 		d := int64(bias + f.Target - (at + uint64(f.At) + 4))
 		if d != int64(int32(d)) {
-			return errors.New("it is too large for hooks in reach of all of it")
+			return errors.New("it is too large: no memory is within reach of all of its code")
 		}
 		le.PutUint32(blob[f.At:], uint32(d))
 	}

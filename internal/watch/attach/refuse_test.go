@@ -72,7 +72,7 @@ func TestRefusesOtherUser(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if want := "is of another user (id 0): only that user and root may attach to it"; !strings.HasSuffix(string(out), want) {
+	if want := "belongs to another user (id 0): only that user and root can attach to it"; !strings.HasSuffix(string(out), want) {
 		t.Errorf("got %s, want %s", out, want)
 	}
 	if got := s.end(t); got != "right" {
@@ -149,12 +149,12 @@ func TestRefusesTraced(t *testing.T) {
 		if err := request(requestSeize, pid, 0, 0); err != nil {
 			return err
 		}
-		want := fmt.Sprintf("it is traced already, by process %s (a debugger, strace?)", statusField(fmt.Sprintf("/proc/%d/status", pid), "TracerPid"))
+		want := fmt.Sprintf("it is already traced by process %s (a debugger, strace?)", statusField(fmt.Sprintf("/proc/%d/status", pid), "TracerPid"))
 		if err := Check(pid); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 		// A debugger that came in between is found when the threads are to be stopped.
-		if err := whyNotTraced(pid, syscall.EPERM); !strings.Contains(err.Error(), "is traced already, by process") {
+		if err := whyNotTraced(pid, syscall.EPERM); !strings.Contains(err.Error(), "is already traced by process") {
 			t.Errorf("got %v", err)
 		}
 		if err := request(requestInterrupt, pid, 0, 0); err != nil {
@@ -207,7 +207,7 @@ func TestRefusesChild(t *testing.T) {
 	if _, err := attachTo(t, s.Process.Pid, program, library); err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(s.Process.Pid); err == nil || !strings.Contains(err.Error(), "cairn is attached already (cairn spike detach") {
+	if err := Check(s.Process.Pid); err == nil || !strings.Contains(err.Error(), "cairn is already attached to it (to detach: cairn spike detach") {
 		t.Errorf("the parent: %v", err)
 	}
 	if _, err := s.stdin.WriteString("\n"); err != nil || !s.lines.Scan() {
@@ -217,7 +217,7 @@ func TestRefusesChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "has its hooks from the process that forked it: they find nothing, and stay until it ends"
+	const want = "inherited its hooks from its parent: they record nothing, and remain until it ends"
 	if err := Check(child); err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("the child: %v", err)
 	}

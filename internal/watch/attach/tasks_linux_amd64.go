@@ -163,7 +163,7 @@ func (p *process) wait(tid int, deadline time.Time) (syscall.WaitStatus, error) 
 		case got == tid:
 			return 0, errGone
 		case time.Now().After(deadline):
-			return 0, fmt.Errorf("thread %d does not stop: it waits where it cannot be disturbed", tid)
+			return 0, fmt.Errorf("thread %d does not stop: it is in an uninterruptible system call", tid)
 		}
 		time.Sleep(nap)
 	}

@@ -164,7 +164,7 @@ type wordRef struct {
 func Plan(m Module) (*Image, error) {
 	p := &planner{Image: &Image{Number: m.Number, Words: make([]uint64, wordReturns)}, starts: map[uint32]bool{}}
 	if m.Number < 0 || m.Number >= MaxModules {
-		return nil, fmt.Errorf("module %d: there can be %d", m.Number, MaxModules)
+		return nil, fmt.Errorf("module %d: at most %d modules are supported", m.Number, MaxModules)
 	}
 	if len(m.Sections) == 0 {
 		return nil, errors.New("no code")

@@ -76,12 +76,12 @@ func Records(r io.Reader) iter.Seq2[Record, error] {
 			}
 			size := binary.LittleEndian.Uint32(head[:])
 			if size < 8 || size > maxRecord {
-				yield(Record{}, fmt.Errorf("offset %d: a record of %d bytes", offset, size))
+				yield(Record{}, fmt.Errorf("offset %d: invalid size of a record: %d bytes", offset, size))
 				return
 			}
 			buf = append(buf[:0], make([]byte, size-8)...)
 			if _, err := io.ReadFull(in, buf); err != nil {
-				yield(Record{}, fmt.Errorf("offset %d: the last record is cut off", offset))
+				yield(Record{}, fmt.Errorf("offset %d: the last record is truncated", offset))
 				return
 			}
 			rec, err := decode(binary.LittleEndian.Uint32(head[4:]), bytecur.New(buf, offset+8), &s)
@@ -110,7 +110,7 @@ func decode(kind uint32, c *bytecur.Cursor, s *Sample) (Record, error) {
 	case recordPlain:
 		rec.Plain = string(c.Bytes(uint64(c.Len())))
 	default:
-		c.Failf("a record of type %d", kind)
+		c.Failf("unknown record type %d", kind)
 	}
 	return rec, c.Err()
 }

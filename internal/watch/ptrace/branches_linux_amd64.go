@@ -17,7 +17,7 @@ import (
 // for the thread, by its registers, and the breakpoint stays: other threads may come.
 //
 // Where the kernel leads a thread elsewhere it is followed by a single step. The same
-// goes for what is no ordinary branch, and for code that takes no breakpoint.
+// goes for what is not a supported branch instruction, and for code that takes no breakpoint.
 
 // mover is a trap that says how threads go on, and looks at their system calls.
 type mover interface {

@@ -9,7 +9,7 @@ import (
 )
 
 // errForeign says that a branch is not one that is done here.
-var errForeign = errors.New("no ordinary branch")
+var errForeign = errors.New("not a supported branch instruction")
 
 // emulator does branches by the registers of a thread. What they do is Intel SDM volume
 // 2: CALL, JMP, Jcc, LOOP and RET.

@@ -76,7 +76,7 @@ func (s *session) toSyscallStop(tid int) error {
 }
 
 // errNoSyscall: the program's memory has no instruction to inject with.
-var errNoSyscall = errors.New("no system call instruction outside of the program's code (is the vdso switched off?)")
+var errNoSyscall = errors.New("no system call instruction outside of the program's code (is the vdso disabled?)")
 
 // findSyscall finds a syscall instruction in code that is not the program's
 // own, such as the vdso's.

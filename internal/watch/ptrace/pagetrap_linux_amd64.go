@@ -79,7 +79,7 @@ func watchedRange(bin *objfile.File) (lo, hi uint64, err error) {
 		end = last
 	}
 	if first >= end {
-		return 0, 0, fmt.Errorf("%s: .text has no page of its own: it shares all with data", bin.Path())
+		return 0, 0, fmt.Errorf("%s: .text shares all of its pages with data", bin.Path())
 	}
 	return first, end, nil
 }
