@@ -17,31 +17,38 @@ const (
 	mergeRuns = 5
 )
 
-// merge measures how fast raw files become a profile.
-func (b *bench) merge(ctx context.Context) error {
+// synthetic builds the program by three tools, and runs it as often as their files are
+// merged.
+func (b *bench) synthetic(ctx context.Context) (cover, full, llvm *program, err error) {
 	fmt.Fprintln(b.log, "building and running the synthetic program")
-	cover, err := b.buildSynthetic(ctx, "cover", "cairn", "cc", "--mode=cover", "gcc")
-	if err != nil {
-		return err
+	if cover, err = b.buildSynthetic(ctx, "cover", "cairn", "cc", "--mode=cover", "gcc"); err != nil {
+		return nil, nil, nil, err
 	}
-	full, err := b.buildSynthetic(ctx, "full", "cairn", "cc", "--mode=full", "gcc")
-	if err != nil {
-		return err
+	if full, err = b.buildSynthetic(ctx, "full", "cairn", "cc", "--mode=full", "gcc"); err != nil {
+		return nil, nil, nil, err
 	}
-	llvm, err := b.buildSynthetic(ctx, "llvm", "clang-22", "-fprofile-generate")
-	if err != nil {
-		return err
+	if llvm, err = b.buildSynthetic(ctx, "llvm", "clang-22", "-fprofile-generate"); err != nil {
+		return nil, nil, nil, err
 	}
 	if err := cover.runs(ctx, 50); err != nil {
-		return err
+		return nil, nil, nil, err
 	}
 	if err := cover.multiply(rawsCover); err != nil {
-		return err
+		return nil, nil, nil, err
 	}
 	if err := full.runs(ctx, rawsFull); err != nil {
-		return err
+		return nil, nil, nil, err
 	}
 	if err := llvm.runs(ctx, rawsLLVM); err != nil {
+		return nil, nil, nil, err
+	}
+	return cover, full, llvm, nil
+}
+
+// merge measures how fast raw files become a profile.
+func (b *bench) merge(ctx context.Context) error {
+	cover, full, llvm, err := b.synthetic(ctx)
+	if err != nil {
 		return err
 	}
 	list, err := llvm.list()

@@ -56,23 +56,10 @@ func run(only, cases, report string, limit time.Duration, keep bool) error {
 	if err != nil {
 		return err
 	}
-	c := &corpus{limit: limit, keep: keep, say: func(format string, args ...any) {
-		fmt.Fprintf(os.Stderr, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...)
-	}}
-	if c.cases, err = regexp.Compile("^(?:" + cases + ")"); err != nil {
+	c, err := newCorpus(ctx, cases, limit, keep)
+	if err != nil {
 		return err
 	}
-	if c.repo, err = os.Getwd(); err != nil {
-		return err
-	}
-	c.out = filepath.Join(c.repo, "corpus", "out")
-	c.cairn = filepath.Join(c.out, "cairn")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", c.cairn, "./cmd/cairn")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building cairn: %w: %s", err, text)
-	}
-	c.revision = revision()
 	rows, err := readRows(filepath.Join(c.out, rowsFile))
 	if err != nil {
 		return err
@@ -109,4 +96,27 @@ func run(only, cases, report string, limit time.Duration, keep bool) error {
 		return fmt.Errorf("%d cases failed: see %s", failed, report)
 	}
 	return nil
+}
+
+// newCorpus builds cairn, and says where things are.
+func newCorpus(ctx context.Context, cases string, limit time.Duration, keep bool) (*corpus, error) {
+	c := &corpus{limit: limit, keep: keep, say: func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...)
+	}}
+	var err error
+	if c.cases, err = regexp.Compile("^(?:" + cases + ")"); err != nil {
+		return nil, err
+	}
+	if c.repo, err = os.Getwd(); err != nil {
+		return nil, err
+	}
+	c.out = filepath.Join(c.repo, "corpus", "out")
+	c.cairn = filepath.Join(c.out, "cairn")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", c.cairn, "./cmd/cairn")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building cairn: %w: %s", err, text)
+	}
+	c.revision = revision()
+	return c, nil
 }

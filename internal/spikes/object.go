@@ -153,20 +153,35 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 	if n := len(o.Stack); n > 0 {
 		o.Peak, o.Desc = o.Stack[n-1].Site, o.Stack[n-1].Desc
 	}
+	o.Why = whyObject(sp)
+	w.addCallees(o, sp)
+	w.addCallers(o, sp)
+	return o
+}
+
+// whyObject is what the time of a spike was spent on, nil if that is not known.
+func whyObject(sp *Spike) *WhyObject {
+	y := sp.Why()
+	if y == nil {
+		return nil
+	}
+	why := &WhyObject{
+		Text: y.Text(sp.Peak), CPU: bounds(y.CPU), Slept: bounds(y.Slept), Call: y.Call, Minor: y.Minor, Major: y.Major,
+		Voluntary: y.Voluntary, Involuntary: y.Involuntary, Waits: y.waitsForWork(sp.Peak),
+	}
+	if y.Since != 0 {
+		why.Counted = since(sp.Time, y.Since)
+	}
+	return why
+}
+
+// addCallees adds what the spike called.
+func (w *Writer) addCallees(o *Object, sp *Spike) {
 	for i := range sp.Children {
 		c := &sp.Children[i]
 		a := w.Set.address(sp.Log, c.PC, sp.Time)
 		loc := w.Name(a, c.Flags&tracelog.Exact == 0)
 		o.Children = append(o.Children, ChildObject{Site: beginning(&loc, a), Section: sp.said(c.SP, tracelog.Section), Interval: bounds(c.Time), Share: sp.Share(c)})
-	}
-	if y := sp.Why(); y != nil {
-		o.Why = &WhyObject{
-			Text: y.Text(sp.Peak), CPU: bounds(y.CPU), Slept: bounds(y.Slept), Call: y.Call, Minor: y.Minor, Major: y.Major,
-			Voluntary: y.Voluntary, Involuntary: y.Involuntary, Waits: y.waitsForWork(sp.Peak),
-		}
-		if y.Since != 0 {
-			o.Why.Counted = since(sp.Time, y.Since)
-		}
 	}
 	if b := sp.Blame; b != nil {
 		o.Caller = &CallerObject{bounds(b.Own), bounds(b.Unexplained)}
@@ -178,6 +193,10 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 			})
 		}
 	}
+}
+
+// addCallers adds the callers that took too long with it.
+func (w *Writer) addCallers(o *Object, sp *Spike) {
 	for i := range sp.Parents {
 		p := &sp.Parents[i]
 		end := EndObject{Index: -1, Interval: bounds(p.Time), After: since(p.Ended, sp.Time)}
@@ -191,7 +210,6 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 		}
 		o.Parents = append(o.Parents, end)
 	}
-	return o
 }
 
 // stackObject is entry i of a stack; parents up to outermost have ended.

@@ -76,47 +76,59 @@ func (s *Set) Reach() *Reach {
 			r.Exact++
 			r.RateError = max(r.RateError, t.RateError)
 		}
-		r.holds(t.Threshold, t.Period, t)
-		for i, set := range l.Settings {
-			r.holds(set.Threshold, set.Period, t)
-			if i > 0 {
-				r.Changes++
-			}
-			end := t.Time
-			if i+1 < len(l.Settings) {
-				end = l.Settings[i+1].Time
-			}
-			if set.Off {
-				r.OffTime = saturate.Add(r.OffTime, since(end, set.Time))
-			}
-		}
+		r.settings(l)
 		r.Signal = r.Signal || t.Signal
 		if t.Window != 0 && (r.Window == 0 || t.Window < r.Window) {
 			r.Window = t.Window
 		}
 		r.WorstGap = max(r.WorstGap, t.WorstGap)
 		r.Ring = max(r.Ring, t.Ring)
-		for _, sum := range []struct {
-			to *uint64
-			n  uint64
-		}{
-			{&r.Span, since(t.Time, l.Header.Monotonic)},
-			{&r.Ticks, t.Ticks},
-			{&r.Blind, t.Blind},
-			{&r.Gaps, t.Late},
-			{&r.Borderline, t.Borderline},
-			{&r.Slow, t.Slow},
-			{&r.Limited, t.Limited},
-			{&r.Dropped, t.Dropped},
-			{&r.NoWindow, uint64(t.NoWindow)},
-			{&r.Signalled, uint64(t.Signalled)},
-			{&r.Blocked, uint64(t.Blocked)},
-			{&r.Backwards, t.Backwards},
-		} {
-			*sum.to = saturate.Add(*sum.to, sum.n)
-		}
+		r.add(l)
 	}
 	return r
+}
+
+// settings adds what a process was told to look for.
+func (r *Reach) settings(l *Log) {
+	t := l.Trailer
+	r.holds(t.Threshold, t.Period, t)
+	for i, set := range l.Settings {
+		r.holds(set.Threshold, set.Period, t)
+		if i > 0 {
+			r.Changes++
+		}
+		end := t.Time
+		if i+1 < len(l.Settings) {
+			end = l.Settings[i+1].Time
+		}
+		if set.Off {
+			r.OffTime = saturate.Add(r.OffTime, since(end, set.Time))
+		}
+	}
+}
+
+// add adds the sums of a process.
+func (r *Reach) add(l *Log) {
+	t := l.Trailer
+	for _, sum := range []struct {
+		to *uint64
+		n  uint64
+	}{
+		{&r.Span, since(t.Time, l.Header.Monotonic)},
+		{&r.Ticks, t.Ticks},
+		{&r.Blind, t.Blind},
+		{&r.Gaps, t.Late},
+		{&r.Borderline, t.Borderline},
+		{&r.Slow, t.Slow},
+		{&r.Limited, t.Limited},
+		{&r.Dropped, t.Dropped},
+		{&r.NoWindow, uint64(t.NoWindow)},
+		{&r.Signalled, uint64(t.Signalled)},
+		{&r.Blocked, uint64(t.Blocked)},
+		{&r.Backwards, t.Backwards},
+	} {
+		*sum.to = saturate.Add(*sum.to, sum.n)
+	}
 }
 
 // holds takes in that a threshold and a period held in a process.
@@ -193,27 +205,7 @@ func (r *Reach) Lines() []string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	if r.Unknown < r.Logs {
-		say("Threshold %s, unless the program set others; %s. Watched: %s in %s.",
-			span(r.Threshold), r.clock(), Duration(r.Span), count(uint64(r.Logs-r.Unknown), "process", "processes"))
-		late := "The clock was never late: a"
-		if r.Exact == r.Logs-r.Unknown {
-			late = "A"
-		}
-		if r.Gaps > 0 {
-			late = fmt.Sprintf("The clock was late for %s in %s, at worst %s: a", Duration(r.Blind), count(r.Gaps, "gap", "gaps"), Duration(r.WorstGap))
-		}
-		idle := ""
-		if r.SureIdle > r.Sure {
-			idle = fmt.Sprintf(" (%s if nothing ran before it)", Duration(r.SureIdle))
-		}
-		say("%s call%s is sure to be found if it took %s%s%s.", late, either(r.Unjudged > 0, " on its thread's own stack", ""), Duration(r.Sure), idle,
-			either(r.Gaps > 0, " and neither began nor ended in a gap", ""))
-		missed := []string{
-			either(r.Borderline > 0, count(r.Borderline, "call", "calls")+" on the border of the threshold not listed", "no call was on the border of the threshold"),
-			either(r.Limited > 0, count(r.Limited, "spike", "spikes")+" counted only", ""),
-			either(r.Dropped > 0, count(r.Dropped, "record", "records")+" lost", "no record lost"),
-		}
-		say("%s.", capital(join(missed)))
+		r.sure(say)
 	}
 	if r.Blocked > 0 {
 		say("%s blocked the signal: there the clock was kept by others alone.", count(r.Blocked, "thread", "threads"))
@@ -230,6 +222,37 @@ func (r *Reach) Lines() []string {
 				"those around each spike were kept unless longer ones took the room"))
 	}
 	say("Functions without probes are not judged: their time is their callers'.")
+	r.gaps(say)
+	return lines
+}
+
+// sure says which calls are sure to be found.
+func (r *Reach) sure(say func(format string, args ...any)) {
+	say("Threshold %s, unless the program set others; %s. Watched: %s in %s.",
+		span(r.Threshold), r.clock(), Duration(r.Span), count(uint64(r.Logs-r.Unknown), "process", "processes"))
+	late := "The clock was never late: a"
+	if r.Exact == r.Logs-r.Unknown {
+		late = "A"
+	}
+	if r.Gaps > 0 {
+		late = fmt.Sprintf("The clock was late for %s in %s, at worst %s: a", Duration(r.Blind), count(r.Gaps, "gap", "gaps"), Duration(r.WorstGap))
+	}
+	idle := ""
+	if r.SureIdle > r.Sure {
+		idle = fmt.Sprintf(" (%s if nothing ran before it)", Duration(r.SureIdle))
+	}
+	say("%s call%s is sure to be found if it took %s%s%s.", late, either(r.Unjudged > 0, " on its thread's own stack", ""), Duration(r.Sure), idle,
+		either(r.Gaps > 0, " and neither began nor ended in a gap", ""))
+	missed := []string{
+		either(r.Borderline > 0, count(r.Borderline, "call", "calls")+" on the border of the threshold not listed", "no call was on the border of the threshold"),
+		either(r.Limited > 0, count(r.Limited, "spike", "spikes")+" counted only", ""),
+		either(r.Dropped > 0, count(r.Dropped, "record", "records")+" lost", "no record lost"),
+	}
+	say("%s.", capital(join(missed)))
+}
+
+// gaps says what was not looked at, or cannot be told of.
+func (r *Reach) gaps(say func(format string, args ...any)) {
 	if r.Unjudged > 0 {
 		say("%s on stacks that cannot be told apart, for want of an unwinder: others may be missing there, taken for callers of calls on another stack.",
 			count(r.Unjudged, "call was", "calls were"))
@@ -255,7 +278,6 @@ func (r *Reach) Lines() []string {
 	if r.Ungrouped > 0 {
 		say("%s left out: there are too many different stacks.", count(r.Ungrouped, "spike is", "spikes are"))
 	}
-	return lines
 }
 
 func join(list []string) string {

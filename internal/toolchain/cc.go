@@ -161,13 +161,19 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 		}
 		return c.become(ctx, argv, "")
 	}
-	check := isCheck(&cmd)
-	if f.Shim.Use != nil {
-		if !cmd.Compiles && !cmd.Links || check {
-			return c.become(ctx, argv, "")
-		}
-		return useCompiler(ctx, s, c, cmd, f.Shim, argv)
+	if f.Shim.Use == nil {
+		return f.withProbes(ctx, s, c, &cmd, argv)
 	}
+	if !cmd.Compiles && !cmd.Links || isCheck(&cmd) {
+		return c.become(ctx, argv, "")
+	}
+	return useCompiler(ctx, s, c, cmd, f.Shim, argv)
+}
+
+// withProbes becomes the compiler, with what adds probes if the command does something that
+// they go into.
+func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, argv []string) error {
+	check := isCheck(cmd)
 	if cmd.Refusal == "" && (cmd.Compiles || cmd.Links) {
 		cmd.Refusal = driver.Cross(c.Path)
 	}
@@ -178,6 +184,7 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 		return c.become(ctx, argv, "")
 	}
 	var tc driver.Toolchain
+	var err error
 	if cmd.Refusal == "" {
 		tc, err = prepare(ctx, c, f.Shim, cmd.Target)
 	}
@@ -192,20 +199,20 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 		return c.become(ctx, argv, "")
 	}
 	if cmd.Refusal != "" {
-		return f.refuse(ctx, c, &cmd, argv)
+		return f.refuse(ctx, c, cmd, argv)
 	}
 	if check {
-		return runCheck(ctx, c, &cmd, argv, tc.Archive)
+		return runCheck(ctx, c, cmd, argv, tc.Archive)
 	}
 	if cmd.Links && (cmd.GC || cmd.Shared) {
-		if l := c.Linker(ctx, &cmd); l.Err == nil {
+		if l := c.Linker(ctx, cmd); l.Err == nil {
 			cmd.Linker = l.word()
 		}
 	}
 	if cmd.Links && cmd.Strips {
 		fmt.Fprintln(s.Err, "cairn: cc: ignoring the strip option of the link, which would remove the map; run strip after cairn map")
 	}
-	return c.become(ctx, append(argv[:1:1], cmd.Args(args, tc)...), filepath.Dir(tc.Bin), driverEnv(cmd)...)
+	return c.become(ctx, append(argv[:1:1], cmd.Args(argv[1:], tc)...), filepath.Dir(tc.Bin), driverEnv(*cmd)...)
 }
 
 // refuse says why a command cannot be instrumented, or, if it may be built without

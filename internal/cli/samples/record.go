@@ -84,27 +84,7 @@ Only programs for Linux on x86-64 are supported. The exit code is the program's.
 		Example: `  cairn record --lbr -o app.perf -- ./app --benchmark
   cairn record --lbr -o app.perf --dso libx.so --dso ./plugins/y.so -- ./app
   llvm-profgen --perfscript=app.perf --binary=app --output=app.prof`,
-		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
-				return verb.Usagef("record: no program given; use: cairn record --lbr -o app.perf -- ./app")
-			case !f.lbr:
-				return verb.Usagef("record: --lbr is required")
-			case f.out == "":
-				return verb.Usagef("record: no output given; use -o FILE")
-			case f.truth == f.out:
-				return verb.Usagef("record: -o and --truth are the same: %s", f.out)
-			case f.every < 1 || f.every > 1<<40:
-				return verb.Usagef("record: --every %d: must be from 1 to 2^40", f.every)
-			case f.event != "instructions" && f.event != "branches":
-				return verb.Usagef("record: --event %s: must be instructions or branches", f.event)
-			case f.depth < 1 || f.depth > lbr.MaxDepth:
-				return verb.Usagef("record: --depth %d: must be from 1 to %d", f.depth, lbr.MaxDepth)
-			case f.step && len(f.dsos) > 0:
-				return verb.Usagef("record: --dso cannot be used with --step, which records all libraries")
-			}
-			return nil
-		},
+		Args: func(_ *cobra.Command, args []string) error { return f.check(args) },
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
 	c.Flags().BoolVar(&f.lbr, "lbr", false, "record the most recent branches of each sample; required")
@@ -117,6 +97,29 @@ Only programs for Linux on x86-64 are supported. The exit code is the program's.
 	c.Flags().BoolVar(&f.step, "step", false, "stop the program at each branch: works for any program, but is slow")
 	c.Flags().StringVar(&f.cc, "cc", "gcc", "compile the recorder with `COMPILER`; cached")
 	return c
+}
+
+// check finds what is wrong with the command line.
+func (f *recordFlags) check(args []string) error {
+	switch {
+	case len(args) == 0:
+		return verb.Usagef("record: no program given; use: cairn record --lbr -o app.perf -- ./app")
+	case !f.lbr:
+		return verb.Usagef("record: --lbr is required")
+	case f.out == "":
+		return verb.Usagef("record: no output given; use -o FILE")
+	case f.truth == f.out:
+		return verb.Usagef("record: -o and --truth are the same: %s", f.out)
+	case f.every < 1 || f.every > 1<<40:
+		return verb.Usagef("record: --every %d: must be from 1 to 2^40", f.every)
+	case f.event != "instructions" && f.event != "branches":
+		return verb.Usagef("record: --event %s: must be instructions or branches", f.event)
+	case f.depth < 1 || f.depth > lbr.MaxDepth:
+		return verb.Usagef("record: --depth %d: must be from 1 to %d", f.depth, lbr.MaxDepth)
+	case f.step && len(f.dsos) > 0:
+		return verb.Usagef("record: --dso cannot be used with --step, which records all libraries")
+	}
+	return nil
 }
 
 func (f *recordFlags) run(ctx context.Context, s *verb.Streams, argv []string) error {
@@ -282,45 +285,22 @@ func (f *recordFlags) write(s *verb.Streams, raw string) error {
 		return err
 	}
 	defer file.Close()
-	var samples, instructions, branches, lost uint64
-	var plain []string // why
-	maps := mappings{own: filepath.Dir(raw) + "/", last: map[int32]string{}}
-	began := false
+	sum := recording{maps: mappings{own: filepath.Dir(raw) + "/", last: map[int32]string{}}}
 	err = verb.WriteFile(s, f.out, func(out io.Writer) error {
 		w := bufio.NewWriterSize(out, 1<<20)
 		if _, err := w.WriteString(perfscript.WholeStacks); err != nil {
 			return err
 		}
-		var line []byte
 		for rec, err := range lbr.Records(file) {
 			if err != nil {
 				verb.Note(s, "record: %v; earlier samples are kept", err)
 				break
 			}
-			switch {
-			case rec.Maps != nil:
-				began = true
-				if _, err := w.Write(maps.unseen(rec)); err != nil {
-					return err
-				}
-			case rec.Sample != nil:
-				line = rec.Sample.Append(line[:0])
-				samples++
-				if _, err := w.Write(line); err != nil {
-					return err
-				}
-			case rec.End != nil:
-				branches += rec.End.Branches
-				instructions += rec.End.Instructions
-			case rec.Plain != "":
-				if !slices.Contains(plain, rec.Plain) {
-					plain = append(plain, rec.Plain)
-				}
-			default:
-				lost = rec.Lost
+			if _, err := w.Write(sum.add(&rec)); err != nil {
+				return err
 			}
 		}
-		if !began {
+		if !sum.began {
 			return errors.New("the program did not load the recorder; --step works without it")
 		}
 		return w.Flush()
@@ -333,21 +313,59 @@ func (f *recordFlags) write(s *verb.Streams, raw string) error {
 			return err
 		}
 	}
-	for _, why := range plain {
+	sum.tell(s, f.out)
+	return nil
+}
+
+// recording is what the records of a run amount to.
+type recording struct {
+	began                           bool // something was recorded
+	samples, instructions, branches uint64
+	lost                            uint64   // an address of code that could not be copied, or 0
+	plain                           []string // why something was not recorded
+	maps                            mappings
+	text                            []byte // of the last record
+}
+
+// add counts a record, and returns its text, if it has one.
+func (r *recording) add(rec *lbr.Record) []byte {
+	switch {
+	case rec.Maps != nil:
+		r.began = true
+		return r.maps.unseen(rec)
+	case rec.Sample != nil:
+		r.samples++
+		r.text = rec.Sample.Append(r.text[:0])
+		return r.text
+	case rec.End != nil:
+		r.branches += rec.End.Branches
+		r.instructions += rec.End.Instructions
+	case rec.Plain != "":
+		if !slices.Contains(r.plain, rec.Plain) {
+			r.plain = append(r.plain, rec.Plain)
+		}
+	default:
+		r.lost = rec.Lost
+	}
+	return nil
+}
+
+// tell says what was recorded, and what was not.
+func (r *recording) tell(s *verb.Streams, out string) {
+	for _, why := range r.plain {
 		verb.Note(s, "record: not recorded: %s", why)
 	}
 	switch {
-	case lost != 0:
-		verb.Note(s, "record: the program ran code at %#x that could not be disassembled; that file is not recorded from then on", lost)
-	case samples == 0 && len(plain) == 0:
+	case r.lost != 0:
+		verb.Note(s, "record: the program ran code at %#x that could not be disassembled; that file is not recorded from then on", r.lost)
+	case r.samples == 0 && len(r.plain) == 0:
 		verb.Note(s, "record: the program executed too few instructions for a sample: use a smaller --every")
 	}
 	of := ""
-	if branches > 0 { // told by processes that end in order
-		of = " of " + report.Count(int(instructions)) + " instructions with " + report.Count(int(branches)) + " taken branches"
+	if r.branches > 0 { // told by processes that end in order
+		of = " of " + report.Count(r.instructions) + " instructions with " + report.Count(r.branches) + " taken branches"
 	}
-	fmt.Fprintf(s.Err, "cairn: %s%s written to %s\n", report.Plural(int(samples), "sample"), of, f.out)
-	return nil
+	fmt.Fprintf(s.Err, "cairn: %s%s written to %s\n", report.Plural(int(r.samples), "sample"), of, out)
 }
 
 // mappings remember what was written of each process.
@@ -357,7 +375,7 @@ type mappings struct {
 }
 
 // unseen are the mappings of a record that were not in the last one of the process.
-func (m *mappings) unseen(rec lbr.Record) []byte {
+func (m *mappings) unseen(rec *lbr.Record) []byte {
 	var out []byte
 	all := string(lbr.AppendMaps(nil, rec.PID, rec.Maps))
 	for line := range strings.Lines(all) {
