@@ -1,0 +1,77 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// TestAArch64Records compares everything with the log of a processor in software: call counts,
+// blocks, the order of first executions and the first callers.
+func TestAArch64Records(t *testing.T) {
+	t.Parallel()
+	const gcc, clang = "aarch64-linux-gnu-gcc", "clang-22"
+	for _, v := range []struct {
+		source, compiler, flags string
+		long                    bool
+	}{
+		{"flow.c", gcc, "-O0", false},
+		{"flow.c", gcc, "-O2", false},
+		{"flow.c", gcc, "-O3 -mbranch-protection=standard -no-pie", true},
+		{"flow.c", gcc, "-Os -static", false},
+		{"flow.c", gcc, "-O2 -march=armv8.2-a -static-pie", true},
+		{"flow.c", clang, "--target=aarch64-linux-gnu -O0", true},
+		{"flow.c", clang, "--target=aarch64-linux-gnu -O2 -mbranch-protection=standard", false},
+		{"flow.c", clang, "--target=aarch64-linux-gnu -Os -no-pie", true},
+		{"shapes.cc", "aarch64-linux-gnu-g++", "-O0 -std=c++17", true},
+		{"shapes.cc", "aarch64-linux-gnu-g++", "-O2 -std=c++17", false},
+		{"shapes.cc", "clang++-22", "--target=aarch64-linux-gnu -O2 -std=c++17", false},
+	} {
+		t.Run(v.source+v.compiler+v.flags, func(t *testing.T) {
+			if v.long {
+				takesLong(t)
+			}
+			t.Parallel()
+			args := variant{v.compiler, v.flags}.args(filepath.Join("testdata", v.source))
+			want := output(t, aarch64.run(t, build(t, "", v.compiler, args...)))
+			answer, ran, seen, m := aarch64.emulated(t, build(t, "full", v.compiler, args...))
+			checkAnswer(t, answer, want)
+			checkCalls(t, m, ran)
+			checkCovered(t, m, ran)
+			checkOrder(t, m, seen)
+			answer, ran, seen, m = aarch64.emulated(t, build(t, "block+order", v.compiler, args...))
+			checkAnswer(t, answer, want)
+			checkCovered(t, m, ran)
+			checkOrder(t, m, seen)
+		})
+	}
+}
+
+// TestAArch64Threads shows that atomic counts are exact when first calls collide, with pairs of
+// exclusive accesses and with atomic instructions.
+func TestAArch64Threads(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join("testdata", "threads.c")
+	for _, flags := range []string{"-O2 -pthread", "-O2 -pthread -march=armv8.1-a"} {
+		t.Run(flags, func(t *testing.T) {
+			t.Parallel()
+			args := variant{"aarch64-linux-gnu-gcc", flags}.args(source)
+			want := output(t, aarch64.run(t, build(t, "", "aarch64-linux-gnu-gcc", args...), "race"))
+			program := build(t, "full --atomic", "aarch64-linux-gnu-gcc", args...)
+			answer, ran, _, m := aarch64.emulated(t, program, "race")
+			checkAnswer(t, answer, want)
+			checkCalls(t, m, ran)
+			checkCovered(t, m, ran)
+			for range 5 {
+				raws := t.TempDir()
+				cmd := aarch64.run(t, program, "race")
+				cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws)
+				checkAnswer(t, output(t, cmd), want)
+				m := profile(t, program, raws)
+				checkCalls(t, m, ran)
+				checkCovered(t, m, ran)
+			}
+		})
+	}
+}
