@@ -14,7 +14,7 @@ import (
 
 // control is the socket that CAIRN_SPIKE=control asks for. A request is a line,
 // "show" or "set" and words of CAIRN_SPIKE; the answer is lines of a name and a value.
-// It is that of programs in C: package internal/spikes/control of cairn is the other side.
+// It is that of programs in C: package internal/spikes/spikecontrol of cairn is the other side.
 var control struct {
 	wanted bool
 	path   string // "": beside the log

@@ -69,7 +69,7 @@ var reaches = strings.Fields(`
 	internal/binary/debuginfod internal/binary/objfile internal/binary/symbolize
 	internal/profile/rawfiles
 	internal/samples/tailguests
-	internal/spikes/control internal/spikes/marklog mark
+	internal/spikes/spikecontrol internal/spikes/marklog mark
 	internal/toolchain internal/verb
 	internal/watch/attach internal/watch/ptrace
 	internal/cli/build internal/cli/calls internal/cli/flame internal/cli/layout internal/cli/profile internal/cli/samples internal/cli/spikes

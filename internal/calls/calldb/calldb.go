@@ -1,4 +1,4 @@
-// Package calldb makes an SQLite database of what traces say: functions, stacks,
+// Package calldb makes an SQLite database of what logs of calls say: functions, stacks,
 // edges, threads and the slowest calls, for questions that no verb foresaw.
 // schema.sql describes the tables. Every single call is a row of a table that is read
 // from the log while a query runs (live.sql), and goes to a Parquet file with the same

@@ -195,11 +195,11 @@ func TestDeterminism(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for want, doc := range map[string]Document{
-		`flame graph: group "x" has no trie`:                            &Profile{Groups: []Group{{Label: "x"}}},
-		"flame graph: node 0 refers to function 0 of 0":                  &Diff{Nodes: []DiffNode{{Parent: -1}}},
+		`flame graph: group "x" has no trie`:                           &Profile{Groups: []Group{{Label: "x"}}},
+		"flame graph: node 0 refers to function 0 of 0":                &Diff{Nodes: []DiffNode{{Parent: -1}}},
 		"flame graph: node 0 has parent 0, which does not precede it":  &Diff{Names: []string{"f"}, Nodes: []DiffNode{{}}},
 		"flame graph: node 1 has parent -2, which does not precede it": &Diff{Names: []string{"f"}, Nodes: []DiffNode{{Parent: -1}, {Parent: -2}}},
-		"flame graph: node 0 refers to function -1 of 1":                 &Diff{Names: []string{"f"}, Nodes: []DiffNode{{Func: -1, Parent: -1}}},
+		"flame graph: node 0 refers to function -1 of 1":               &Diff{Names: []string{"f"}, Nodes: []DiffNode{{Func: -1, Parent: -1}}},
 	} {
 		for _, to := range []func(io.Writer, Document, Options) (Summary, error){WriteHTML, WriteSVG} {
 			if _, err := to(io.Discard, doc, Options{}); err == nil || err.Error() != want {

@@ -1,4 +1,4 @@
-// Package stackdiff holds what a program did in two traces against each other,
+// Package stackdiff holds what a program did in two logs of calls against each other,
 // stack by stack and function by function. It is pure.
 //
 // Function numbers mean something within one build only, so functions are

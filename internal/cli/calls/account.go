@@ -20,7 +20,7 @@ import (
 )
 
 type accountFlags struct {
-	TraceFlags
+	LogFlags
 	verb.DisplayFlags
 	sort      string
 	reverse   bool
@@ -53,7 +53,7 @@ CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 			return f.run(c.Context(), s, args)
 		},
 	}
-	f.TraceFlags.Register(c)
+	f.LogFlags.Register(c)
 	f.DisplayFlags.Register(c)
 	f.RegisterShort(c)
 	c.Flags().StringVar(&f.sort, "sort", "total", "order of the functions: `key` is "+keyList(append(costNames(), "name", "id")))
@@ -221,7 +221,7 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 }
 
 // accountRows returns the functions that had calls and that are asked for.
-func accountRows(trie *calltrie.Trie, logs *TraceSet, filter verb.NameFilter) []accountRow {
+func accountRows(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter) []accountRow {
 	var rows []accountRow
 	for _, fn := range account.Functions(trie) {
 		if fn.Calls == 0 {
@@ -236,7 +236,7 @@ func accountRows(trie *calltrie.Trie, logs *TraceSet, filter verb.NameFilter) []
 	return rows
 }
 
-func (f *accountFlags) writeText(s *verb.Streams, tables []accountTable, logs *TraceSet, style report.Style) error {
+func (f *accountFlags) writeText(s *verb.Streams, tables []accountTable, logs *LogSet, style report.Style) error {
 	shown := 0
 	for i := range tables {
 		t := &tables[i]
@@ -260,7 +260,7 @@ func (f *accountFlags) writeText(s *verb.Streams, tables []accountTable, logs *T
 	return nil
 }
 
-func (f *accountFlags) table(rows []accountRow, logs *TraceSet) *report.Table {
+func (f *accountFlags) table(rows []accountRow, logs *LogSet) *report.Table {
 	var keys []CostKey
 	table := &report.Table{}
 	for _, k := range costKeys {

@@ -18,8 +18,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// traceFormat is a format of cairn convert.
-type traceFormat struct {
+// logFormat is a format of cairn convert.
+type logFormat struct {
 	name, help string
 	suffixes   []string
 	binary     bool // it is no text
@@ -27,9 +27,9 @@ type traceFormat struct {
 	write      func(*converter, context.Context, io.Writer) error
 }
 
-// traceFormats is a function, for its rows refer to methods that refer to it.
-func traceFormats() []traceFormat {
-	return []traceFormat{
+// logFormats is a function, for its rows refer to methods that refer to it.
+func logFormats() []logFormat {
+	return []logFormat{
 		{"chrome", "JSON for ui.perfetto.dev and chrome://tracing", []string{".json"}, false, false, (*converter).chrome},
 		{"perfetto", "for ui.perfetto.dev and trace_processor, a sixth of the size of chrome", []string{".perfetto-trace", ".pftrace", ".perfetto"}, true, false, (*converter).perfetto},
 		{"speedscope", "for speedscope.app", []string{".speedscope.json", ".speedscope"}, false, false, (*converter).speedscope},
@@ -42,7 +42,7 @@ func traceFormats() []traceFormat {
 }
 
 type convertFlags struct {
-	TraceFlags
+	LogFlags
 	names           verb.DisplayFlags
 	to, out, by     string
 	perThread, sums bool
@@ -52,7 +52,7 @@ type convertFlags struct {
 func Convert(s *verb.Streams) *cobra.Command {
 	var f convertFlags
 	var formats strings.Builder
-	for _, x := range traceFormats() {
+	for _, x := range logFormats() {
 		fmt.Fprintf(&formats, "  %-11s %s (%s)\n", x.name, x.help, strings.Join(x.suffixes, ", "))
 	}
 	c := &cobra.Command{
@@ -99,12 +99,12 @@ raw has no arguments and events.`,
 }
 
 // format returns the format that --format or the suffix of the file names.
-func (f *convertFlags) format() (*traceFormat, error) {
+func (f *convertFlags) format() (*logFormat, error) {
 	var known []string
-	var found *traceFormat
+	var found *logFormat
 	longest := 0
 	path := strings.ToLower(strings.TrimSuffix(f.out, logfile.Suffix(f.out)))
-	for _, x := range traceFormats() {
+	for _, x := range logFormats() {
 		if x.name == f.to {
 			return &x, nil
 		}
@@ -147,11 +147,11 @@ func (f *convertFlags) check(c *cobra.Command, format string) error {
 // converter writes the logs of one command.
 type converter struct {
 	*convertFlags
-	set     *TraceSet
+	set     *LogSet
 	results []*account.Result // of each log, if the format has sums
 }
 
-func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *traceFormat, args []string) error {
+func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *logFormat, args []string) error {
 	if x.binary {
 		if err := verb.NotOnTerminal(s, f.out, x.name, "-o"); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *traceFormat,
 
 // packing is the path whose suffix says how to compress the file. What packs
 // itself is not packed twice.
-func (f *convertFlags) packing(x *traceFormat) string {
+func (f *convertFlags) packing(x *logFormat) string {
 	if x.name == "pprof" && strings.EqualFold(logfile.Suffix(f.out), ".gz") {
 		return ""
 	}

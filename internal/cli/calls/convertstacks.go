@@ -29,7 +29,7 @@ func (v *converter) groups() []stackGroup {
 }
 
 // noteDepth says that stacks were cut.
-func (t *TraceSet) noteDepth(results []*account.Result) {
+func (t *LogSet) noteDepth(results []*account.Result) {
 	for i, r := range results {
 		if depth := r.Total().MaxDepth; depth > export.MaxFrames {
 			verb.Note(t.Streams, "%s: stacks are up to %d frames deep: the middle of stacks deeper than %d is omitted", t.Logs[i].Info().File, depth, export.MaxFrames)
@@ -43,7 +43,7 @@ func (v *converter) folded(_ context.Context, w io.Writer) error {
 
 // writeFolded writes the stacks that weigh something and whose innermost function
 // is asked for.
-func (t *TraceSet) writeFolded(w io.Writer, groups []stackGroup, weight func(*calltrie.Stats) uint64, filter verb.NameFilter) error {
+func (t *LogSet) writeFolded(w io.Writer, groups []stackGroup, weight func(*calltrie.Stats) uint64, filter verb.NameFilter) error {
 	out := folded.NewWriter(w)
 	var names []string
 	for _, g := range groups {
@@ -129,7 +129,7 @@ func (v *converter) pprof(_ context.Context, w io.Writer) error {
 	if err := p.CheckValid(); err != nil {
 		return err
 	}
-	if logfile.Suffix(v.out) == "" || v.packing(&traceFormat{name: "pprof"}) == "" {
+	if logfile.Suffix(v.out) == "" || v.packing(&logFormat{name: "pprof"}) == "" {
 		return p.Write(w) // which packs with gzip
 	}
 	return p.WriteUncompressed(w)

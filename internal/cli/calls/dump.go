@@ -20,7 +20,7 @@ import (
 )
 
 type dumpFlags struct {
-	TraceFlags
+	LogFlags
 	verb.DisplayFlags
 	from, to string
 	summary  bool
@@ -93,7 +93,7 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 	out := bufio.NewWriterSize(s.Out, 1<<16)
 	p := &recordPrinter{
 		out: out, json: json.NewEncoder(out), several: len(paths) > 1,
-		set: &TraceSet{Names: f.Names(), Shown: make(map[calllog.FuncID]string), Streams: s},
+		set: &LogSet{Names: f.Names(), Shown: make(map[calllog.FuncID]string), Streams: s},
 	}
 	p.json.SetEscapeHTML(false)
 	var summaries []*logSummary
@@ -144,7 +144,7 @@ func (f *dumpFlags) file(ctx context.Context, s *verb.Streams, path string, p *r
 	var progress func(int64)
 	if f.summary {
 		var stop func()
-		progress, stop = (&TraceSet{Streams: s, Logs: []calllog.Log{log.Log}}).progress()
+		progress, stop = (&LogSet{Streams: s, Logs: []calllog.Log{log.Log}}).progress()
 		defer stop()
 	} else if f.first == 0 && len(f.threads)+len(f.pids) == 0 {
 		p.header(f.Json)
@@ -215,7 +215,7 @@ type recordPrinter struct {
 	several bool
 	wanted  int // records that were asked for
 	log     *dumpLog
-	set     *TraceSet
+	set     *LogSet
 	mapped  bool // set has the functions of all logs of XRay
 	scratch []byte
 }

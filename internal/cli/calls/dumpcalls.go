@@ -36,7 +36,7 @@ func (p *recordPrinter) open(file *logfile.File, maps []string) (*dumpLog, error
 		}
 		return &dumpLog{log, log.About(), log.RecordsFrom}, nil
 	}
-	set := &TraceSet{Streams: p.set.Streams, Files: []*logfile.File{file}}
+	set := &LogSet{Streams: p.set.Streams, Files: []*logfile.File{file}}
 	log, err := tracelog.OpenEvents(file, file.Size, file.Name, &set.Objects)
 	if err != nil {
 		return nil, err

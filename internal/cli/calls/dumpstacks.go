@@ -34,7 +34,7 @@ type nodeRecord struct {
 // stacks prints the nodes of a log of mode stacks, thread by thread, or returns its
 // summary.
 func (f *dumpFlags) stacks(file *logfile.File, p *recordPrinter) (*logSummary, error) {
-	set := &TraceSet{Streams: p.set.Streams, Files: []*logfile.File{file}}
+	set := &LogSet{Streams: p.set.Streams, Files: []*logfile.File{file}}
 	log, err := tracelog.OpenStacks(file, file.Size, file.Name, &set.Objects)
 	if err != nil {
 		return nil, err

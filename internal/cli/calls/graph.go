@@ -15,7 +15,7 @@ import (
 )
 
 type graphFlags struct {
-	TraceFlags
+	LogFlags
 	names                   verb.DisplayFlags
 	format, out             string
 	label, edgeLabel, shade string
@@ -136,7 +136,7 @@ func (f *graphFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 }
 
 // keep puts calls in the place of numbers that the logs do not have.
-func (g *CostGraph) keep(logs *TraceSet) {
+func (g *CostGraph) keep(logs *LogSet) {
 	calls, _ := FindCostKey("calls")
 	for _, k := range []**CostKey{&g.Label, &g.EdgeLabel, &g.Shade} {
 		if *k != nil && !logs.knows((*k).Name) {
@@ -158,7 +158,7 @@ func (f *graphFlags) threshold(trie *calltrie.Trie) float64 {
 
 // build fills in nodes and edges and returns how many functions it left out:
 // those whose total is below least, and those without an edge that match takes.
-func (g *CostGraph) build(trie *calltrie.Trie, logs *TraceSet, least float64, match func(*GraphNode) bool) (left int) {
+func (g *CostGraph) build(trie *calltrie.Trie, logs *LogSet, least float64, match func(*GraphNode) bool) (left int) {
 	var nodes []GraphNode
 	index := make(map[calllog.FuncID]int)
 	for _, fn := range account.Functions(trie) {

@@ -26,9 +26,9 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// TraceFlags say which logs a verb reads, how it names functions, and how it
+// LogFlags say which logs a verb reads, how it names functions, and how it
 // counts calls that have no end.
-type TraceFlags struct {
+type LogFlags struct {
 	Maps     []string
 	threads  idList
 	pids     idList
@@ -42,7 +42,7 @@ type TraceFlags struct {
 }
 
 // registerLogs adds the flags of every verb that reads logs.
-func (f *TraceFlags) registerLogs(c *cobra.Command) {
+func (f *LogFlags) registerLogs(c *cobra.Command) {
 	c.Flags().StringArrayVarP(&f.Maps, "map", "m", nil,
 		"name functions by this `file`: the program, N=FILE for shared object N, a YAML map,\nor a list of lines \"N FILE\"; repeatable")
 	c.Flags().Var(&f.threads, "thread", "only threads with these `ids`")
@@ -51,7 +51,7 @@ func (f *TraceFlags) registerLogs(c *cobra.Command) {
 }
 
 // Register adds those of verbs that account time to calls.
-func (f *TraceFlags) Register(c *cobra.Command) {
+func (f *LogFlags) Register(c *cobra.Command) {
 	f.registerLogs(c)
 	f.selected.register(c)
 	c.Flags().IntVarP(&f.workers, "jobs", "j", 0, "use `n` cores; 0 for all")
@@ -82,12 +82,12 @@ func (*idList) Type() string { return "ids" }
 func (*idList) String() string { return "" }
 
 // Options are how to account.
-func (f *TraceFlags) Options() account.Options {
+func (f *LogFlags) Options() account.Options {
 	return account.Options{Workers: f.workers, DropOpen: f.dropOpen, UpperBound: f.upper, Memory: int64(f.memory)}
 }
 
-// TraceSet is the logs of one command and what names their functions.
-type TraceSet struct {
+// LogSet is the logs of one command and what names their functions.
+type LogSet struct {
 	Logs  []calllog.Log
 	Funcs calllog.Funcs
 	// Clock has the unit of all times that accounting gives. Its Start is the
@@ -112,8 +112,8 @@ type TraceSet struct {
 	Unmarked map[calllog.FuncID]calllog.FuncID
 }
 
-// IsTraceLog reports whether the file at path is a log of calls.
-func IsTraceLog(path string, s *verb.Streams) bool {
+// IsLog reports whether the file at path is a log of calls.
+func IsLog(path string, s *verb.Streams) bool {
 	is := false
 	f, err := logfile.Open(path, s.In, func(head []byte) error {
 		is = isCalls(head)
@@ -150,8 +150,8 @@ const otherStacks = "(other stacks)"
 
 // Open opens the logs that args name, files or patterns. The caller closes the
 // set.
-func (f *TraceFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ *TraceSet, err error) {
-	t := &TraceSet{
+func (f *LogFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ *LogSet, err error) {
+	t := &LogSet{
 		replay: accountLog, Streams: s, Names: names, Shown: make(map[calllog.FuncID]string), Maps: len(f.Maps), spike: f.Spike,
 		logical: bool(f.tails), marks: make(map[calllog.FuncID]calllog.FuncID), Unmarked: make(map[calllog.FuncID]calllog.FuncID),
 	}
@@ -219,7 +219,7 @@ func loadMaps(s *verb.Streams, texts []string) (*symbolize.Program, error) {
 	return p, nil
 }
 
-func (t *TraceSet) openLog(path string) (calllog.Log, error) {
+func (t *LogSet) openLog(path string) (calllog.Log, error) {
 	file, err := OpenLogFile(t.Streams, path, "not a log of calls", isCalls)
 	if err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func (t *TraceSet) openLog(path string) (calllog.Log, error) {
 }
 
 // only keeps the threads that were asked for.
-func (f *TraceFlags) only(log calllog.Log) calllog.Log {
+func (f *LogFlags) only(log calllog.Log) calllog.Log {
 	if len(f.threads)+len(f.pids) == 0 {
 		return log
 	}
@@ -255,7 +255,7 @@ func (f *TraceFlags) only(log calllog.Log) calllog.Log {
 }
 
 // wants reports whether a thread is one that was asked for.
-func (f *TraceFlags) wants(pid, tid uint32) bool {
+func (f *LogFlags) wants(pid, tid uint32) bool {
 	return (len(f.threads) == 0 || slices.Contains(f.threads, tid)) &&
 		(len(f.pids) == 0 || slices.Contains(f.pids, pid))
 }
@@ -279,7 +279,7 @@ func CommonClock(logs []calllog.Log) (calllog.Clock, error) {
 }
 
 // Close closes the logs.
-func (t *TraceSet) Close() {
+func (t *LogSet) Close() {
 	for _, p := range t.places {
 		p.keep()
 	}
@@ -289,7 +289,7 @@ func (t *TraceSet) Close() {
 }
 
 // Symbol returns the symbol of a function, or what stands for it.
-func (t *TraceSet) Symbol(id calllog.FuncID) string {
+func (t *LogSet) Symbol(id calllog.FuncID) string {
 	switch id {
 	case calltrie.Other:
 		return otherStacks
@@ -300,7 +300,7 @@ func (t *TraceSet) Symbol(id calllog.FuncID) string {
 }
 
 // Name returns the name to display for a function.
-func (t *TraceSet) Name(id calllog.FuncID) string {
+func (t *LogSet) Name(id calllog.FuncID) string {
 	text, ok := t.Shown[id]
 	if !ok {
 		text = t.Names.Show(t.Symbol(id))
@@ -310,16 +310,16 @@ func (t *TraceSet) Name(id calllog.FuncID) string {
 }
 
 // Duration is a time for people.
-func (t *TraceSet) Duration(n uint64) string { return report.Duration(n, t.Clock.Unit()) }
+func (t *LogSet) Duration(n uint64) string { return report.Duration(n, t.Clock.Unit()) }
 
 // Place is where a function is declared, file:line, "" if not known.
-func (t *TraceSet) Place(id calllog.FuncID) string {
+func (t *LogSet) Place(id calllog.FuncID) string {
 	fn := t.Funcs[id]
 	return verb.SourceText(fn.File, fn.Line)
 }
 
 // Account replays all logs, with progress, and says what was odd about them.
-func (t *TraceSet) Account(ctx context.Context, opt account.Options) ([]*account.Result, error) {
+func (t *LogSet) Account(ctx context.Context, opt account.Options) ([]*account.Result, error) {
 	results, err := t.run(ctx, opt)
 	if err != nil {
 		return nil, err
@@ -331,7 +331,7 @@ func (t *TraceSet) Account(ctx context.Context, opt account.Options) ([]*account
 	return results, nil
 }
 
-func (t *TraceSet) run(ctx context.Context, opt account.Options) ([]*account.Result, error) {
+func (t *LogSet) run(ctx context.Context, opt account.Options) ([]*account.Result, error) {
 	progress, stop := t.progress()
 	defer stop()
 	opt, err := t.withTails(ctx, opt)
@@ -381,7 +381,7 @@ type threadTrie struct {
 }
 
 // perThread returns the threads of all logs.
-func (t *TraceSet) perThread(results []*account.Result) []threadTrie {
+func (t *LogSet) perThread(results []*account.Result) []threadTrie {
 	pids := make(map[uint32]bool)
 	for _, r := range results {
 		for i := range r.Threads {
@@ -414,7 +414,7 @@ type stackGroup struct {
 }
 
 // groups returns the stacks of all threads, or those of each.
-func (t *TraceSet) groups(results []*account.Result, perThread bool) []stackGroup {
+func (t *LogSet) groups(results []*account.Result, perThread bool) []stackGroup {
 	if !perThread {
 		return []stackGroup{{Trie: Merged(results)}}
 	}
@@ -426,7 +426,7 @@ func (t *TraceSet) groups(results []*account.Result, perThread bool) []stackGrou
 }
 
 // Title is the names of the logs, without their directories.
-func (t *TraceSet) Title() string {
+func (t *LogSet) Title() string {
 	var names []string
 	for _, log := range t.Logs {
 		names = append(names, filepath.Base(log.Info().File))

@@ -18,15 +18,15 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// TraceMapFlags are those of cairn map on a program that XRay traces.
-type TraceMapFlags struct {
+// XRayMapFlags are those of cairn map on a program that XRay traces.
+type XRayMapFlags struct {
 	verb.DisplayFlags // without json, which is a format
 	xray              bool
 	format            string
 }
 
 // Register adds the flags to a command.
-func (f *TraceMapFlags) Register(c *cobra.Command) {
+func (f *XRayMapFlags) Register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.xray, "xray", false, "print the instrumentation map even if the binary has cairn's own map")
 	c.Flags().StringVar(&f.format, "format", "", "print the instrumentation map in this `format`: text, yaml or json")
 	f.RegisterNames(c)
@@ -35,7 +35,7 @@ func (f *TraceMapFlags) Register(c *cobra.Command) {
 
 // Wanted reports whether it is the instrumentation map of the file at path that
 // is asked for: there is one and no map of our own, or the flags say so.
-func (f *TraceMapFlags) Wanted(path string) (bool, error) {
+func (f *XRayMapFlags) Wanted(path string) (bool, error) {
 	switch f.format {
 	case "", "text", "yaml", "json":
 	default:
@@ -56,7 +56,7 @@ func (f *TraceMapFlags) Wanted(path string) (bool, error) {
 }
 
 // Run prints the instrumentation map of the file at path to output.
-func (f *TraceMapFlags) Run(s *verb.Streams, path, output string) error {
+func (f *XRayMapFlags) Run(s *verb.Streams, path, output string) error {
 	o, err := symbolize.Load(path, 0)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (f *TraceMapFlags) Run(s *verb.Streams, path, output string) error {
 		case "yaml":
 			return xraymap.WriteYAML(w, f.named(o))
 		case "json":
-			return traceMapJSON(w, o)
+			return xrayMapJSON(w, o)
 		}
 		var style report.Style // a file has neither colours nor a width
 		if path == "-" {
@@ -84,7 +84,7 @@ func (f *TraceMapFlags) Run(s *verb.Streams, path, output string) error {
 
 // named returns the map with the names of its functions; those without one have their
 // address, as in llvm-xray.
-func (f *TraceMapFlags) named(o *symbolize.Object) *xraymap.Map {
+func (f *XRayMapFlags) named(o *symbolize.Object) *xraymap.Map {
 	names := f.Names()
 	names.LLVM = true
 	m := &xraymap.Map{Sleds: slices.Clone(o.Map.Sleds)}
@@ -95,7 +95,7 @@ func (f *TraceMapFlags) named(o *symbolize.Object) *xraymap.Map {
 	return m
 }
 
-func (f *TraceMapFlags) table(w io.Writer, o *symbolize.Object, style report.Style) error {
+func (f *XRayMapFlags) table(w io.Writer, o *symbolize.Object, style report.Style) error {
 	t := report.Table{Columns: []report.Column{
 		{Title: "ID", Align: report.Right},
 		{Title: "ADDRESS", Align: report.Right},
@@ -121,7 +121,7 @@ func (f *TraceMapFlags) table(w io.Writer, o *symbolize.Object, style report.Sty
 
 func hexAddress(addr uint64) string { return "0x" + strconv.FormatUint(addr, 16) }
 
-func traceMapJSON(w io.Writer, o *symbolize.Object) error {
+func xrayMapJSON(w io.Writer, o *symbolize.Object) error {
 	type sledJSON struct {
 		Address uint64 `json:"address"`
 		Kind    string `json:"kind"`

@@ -14,7 +14,7 @@ import (
 
 // LoadFuncs returns the functions of the logs. Those of mode trace say which
 // programs they are of; --map gives another file for one of them.
-func (t *TraceSet) LoadFuncs(maps []string) (calllog.Funcs, error) {
+func (t *LogSet) LoadFuncs(maps []string) (calllog.Funcs, error) {
 	own := 0
 	for _, log := range t.Logs {
 		if isOwn(log) {
@@ -53,7 +53,7 @@ func isOwn(log calllog.Log) bool {
 
 // ownFuncs names the functions of logs of mode trace by the symbols of their
 // programs.
-func (t *TraceSet) ownFuncs(maps []string) (calllog.Funcs, error) {
+func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 	objects := t.Objects.List()
 	instead := make(map[string]string) // path in the log -> file that was given
 	for _, text := range maps {
@@ -109,7 +109,7 @@ func findProgram(path, id, beside string) string {
 
 // addFuncs adds the functions of the file at path, which is all objects with the
 // path and build id of key.
-func (t *TraceSet) addFuncs(funcs calllog.Funcs, objects []tracelog.Object, key, path string, given bool) error {
+func (t *LogSet) addFuncs(funcs calllog.Funcs, objects []tracelog.Object, key, path string, given bool) error {
 	f, err := objfile.Open(path)
 	if err != nil {
 		return err

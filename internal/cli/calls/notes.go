@@ -19,7 +19,7 @@ import (
 const MaxDamage = 5
 
 // noteLog says what a user should know of a log that was opened.
-func (t *TraceSet) noteLog(info *calllog.Info) {
+func (t *LogSet) noteLog(info *calllog.Info) {
 	t.noteDamage(info.File, info.Damage)
 	for _, text := range info.Notes {
 		verb.Note(t.Streams, "%s: %s", info.File, text)
@@ -39,7 +39,7 @@ func clockNote(info *calllog.Info) string {
 		info.File, float64(c.Hz)/mega, float64(c.Claimed)/mega)
 }
 
-func (t *TraceSet) noteDamage(file string, list []*calllog.Damage) {
+func (t *LogSet) noteDamage(file string, list []*calllog.Damage) {
 	for i, d := range list {
 		if i == MaxDamage {
 			verb.Note(t.Streams, "%s: %d more damaged regions were skipped (cairn dump shows them)", file, len(list)-i)
@@ -50,7 +50,7 @@ func (t *TraceSet) noteDamage(file string, list []*calllog.Damage) {
 }
 
 // noteResult says what of a log's calls could not be seen whole.
-func (t *TraceSet) noteResult(info *calllog.Info, r *account.Result) {
+func (t *LogSet) noteResult(info *calllog.Info, r *account.Result) {
 	t.noteDamage(info.File, r.Damage)
 	st := r.Total()
 	t.noteTails(info, &st)
@@ -90,7 +90,7 @@ func filterNote(info *calllog.Info, st *account.Stats) string {
 
 // noteNames says how to name functions that have no name, and which objects
 // they are in.
-func (t *TraceSet) noteNames(results []*account.Result) {
+func (t *LogSet) noteNames(results []*account.Result) {
 	nameless, all := t.nameless(results)
 	mapped := make(map[uint8]bool)
 	for id := range t.Funcs {
@@ -130,7 +130,7 @@ func (t *TraceSet) noteNames(results []*account.Result) {
 
 // nameless counts the functions of each object that have no name, and all that
 // were called.
-func (t *TraceSet) nameless(results []*account.Result) (nameless map[uint8]int, all int) {
+func (t *LogSet) nameless(results []*account.Result) (nameless map[uint8]int, all int) {
 	nameless = make(map[uint8]int)
 	seen := make(map[calllog.FuncID]bool)
 	for _, r := range results {

@@ -10,7 +10,7 @@ import (
 
 // progress shows on a terminal how much of the logs is done. Call report with
 // the bytes that are, and stop at the end.
-func (t *TraceSet) progress() (report func(bytes int64), stop func()) {
+func (t *LogSet) progress() (report func(bytes int64), stop func()) {
 	const mega = 1 << 20
 	var total int64
 	for _, log := range t.Logs {
@@ -29,7 +29,7 @@ func bytesOf(log calllog.Log) (n int64) {
 }
 
 // watch returns the logs so that reading them, by one goroutine, shows progress.
-func (t *TraceSet) watch() (logs []calllog.Log, stop func()) {
+func (t *LogSet) watch() (logs []calllog.Log, stop func()) {
 	report, stop := t.progress()
 	var bytes int64
 	for _, log := range t.Logs {

@@ -16,7 +16,7 @@ import (
 )
 
 type queryFlags struct {
-	TraceFlags
+	LogFlags
 	display verb.DisplayFlags
 	file    string // with the SQL
 	view    string
@@ -65,7 +65,7 @@ and column names, for engines that handle billions of rows:
 		Args: f.args,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
 	}
-	f.TraceFlags.Register(c)
+	f.LogFlags.Register(c)
 	f.display.RegisterColor(c)
 	f.display.RegisterNames(c)
 	fl := c.Flags()
@@ -249,7 +249,7 @@ func readStart(path string, n int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, int64(n)))
 }
 
-func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *TraceSet) (*calldb.DB, error) {
+func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *LogSet) (*calldb.DB, error) {
 	opt := f.Options()
 	opt.Slowest = f.slowest
 	results, err := set.Account(ctx, opt)
@@ -274,7 +274,7 @@ func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *Tra
 }
 
 // database returns what the database and the Parquet file of a set are made of.
-func (t *TraceSet) database(results []*account.Result) *calldb.Data {
+func (t *LogSet) database(results []*account.Result) *calldb.Data {
 	data := &calldb.Data{Funcs: t.Funcs, Show: t.Names.Show}
 	for i, log := range t.Logs {
 		data.Sources = append(data.Sources, calldb.Source{Log: log, Result: results[i], SumsOnly: stacksOf(log) != nil})
@@ -283,7 +283,7 @@ func (t *TraceSet) database(results []*account.Result) *calldb.Data {
 }
 
 // keep writes the database and the calls, if that was asked for.
-func (f *queryFlags) keep(ctx context.Context, s *verb.Streams, db *calldb.DB, set *TraceSet, data *calldb.Data) error {
+func (f *queryFlags) keep(ctx context.Context, s *verb.Streams, db *calldb.DB, set *LogSet, data *calldb.Data) error {
 	if f.save != "" {
 		file, err := db.Bytes()
 		if err != nil {
@@ -300,7 +300,7 @@ func (f *queryFlags) keep(ctx context.Context, s *verb.Streams, db *calldb.DB, s
 }
 
 // writeCalls writes every call as Parquet, with progress.
-func (t *TraceSet) writeCalls(ctx context.Context, w io.Writer, data *calldb.Data, opt account.Options) error {
+func (t *LogSet) writeCalls(ctx context.Context, w io.Writer, data *calldb.Data, opt account.Options) error {
 	opt, err := t.withTails(ctx, opt)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 )
 
 type replayFlags struct {
-	TraceFlags
+	LogFlags
 	verb.DisplayFlags
 	out string
 }
@@ -39,7 +39,7 @@ and --thread select what to print. Calls whose end is not in the log are marked.
 		Args: verb.ExactFiles("replay", "a log of calls", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
-	f.TraceFlags.Register(c)
+	f.LogFlags.Register(c)
 	f.RegisterNames(c)
 	f.RegisterColor(c)
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
@@ -95,7 +95,7 @@ func (f *replayFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 // A replayPrinter prints the steps of a log.
 type replayPrinter struct {
 	w       *bufio.Writer
-	set     *TraceSet
+	set     *LogSet
 	style   report.Style
 	start   uint64
 	threads []replayThread
@@ -107,7 +107,7 @@ type replayThread struct {
 	leaf  bool   // the end that comes next is printed already
 }
 
-func newReplayPrinter(w *bufio.Writer, set *TraceSet, style report.Style, log calllog.Log) *replayPrinter {
+func newReplayPrinter(w *bufio.Writer, set *LogSet, style report.Style, log calllog.Log) *replayPrinter {
 	c := log.Info().Clock
 	p := &replayPrinter{w: w, set: set, style: style, start: c.Nanoseconds(c.Start)}
 	pids := make(map[uint32]bool)

@@ -19,7 +19,7 @@ import (
 )
 
 type stacksFlags struct {
-	TraceFlags
+	LogFlags
 	verb.DisplayFlags
 	by        string
 	top       int
@@ -50,7 +50,7 @@ beginning of a ring buffer, is counted and omitted.`,
 		Args: verb.ExactFiles("stacks", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
-	f.TraceFlags.Register(c)
+	f.LogFlags.Register(c)
 	f.DisplayFlags.Register(c)
 	f.RegisterShort(c)
 	c.Flags().StringVar(&f.by, "by", "self", "rank stacks by this `key`: self, total or calls")
@@ -131,7 +131,7 @@ func (f *stacksFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 }
 
 // rank returns the stacks of a group to show.
-func (f *stacksFlags) rank(g stackGroup, set *TraceSet, key func(*calltrie.Stats) uint64, filter verb.NameFilter) *stackList {
+func (f *stacksFlags) rank(g stackGroup, set *LogSet, key func(*calltrie.Stats) uint64, filter verb.NameFilter) *stackList {
 	l, trie := &stackList{stackGroup: g}, g.Trie
 	for id, n := range trie.Nodes() {
 		l.sum += n.Self
@@ -182,7 +182,7 @@ func leastOfTop(nodes []calltrie.NodeID, n int, key func(calltrie.NodeID) uint64
 	return top[len(top)-n]
 }
 
-func (f *stacksFlags) writeText(w io.Writer, set *TraceSet, lists []*stackList, style report.Style) error {
+func (f *stacksFlags) writeText(w io.Writer, set *LogSet, lists []*stackList, style report.Style) error {
 	b := bufio.NewWriter(w)
 	for i, l := range lists {
 		if i > 0 {
@@ -207,7 +207,7 @@ var rankText = map[string]string{"self": "self time", "total": "total time", "ca
 
 // writeStack prints one stack: its figures, then its functions, outermost first,
 // each with what the calls on this stack took.
-func (f *stacksFlags) writeStack(w io.Writer, set *TraceSet, l *stackList, rank int, id calltrie.NodeID, style report.Style) error {
+func (f *stacksFlags) writeStack(w io.Writer, set *LogSet, l *stackList, rank int, id calltrie.NodeID, style report.Style) error {
 	leaf := l.Trie.Node(id)
 	number, calls := style.Paint(report.Bold, "#"+strconv.Itoa(rank+1)), report.Plural(int(leaf.Calls), "call")
 	t := &report.Table{Columns: []report.Column{{Title: "calls", Align: report.Right}}}
@@ -299,7 +299,7 @@ type frameJSON struct {
 
 // writeJSON writes stack by stack: all of them, each with its frames, can be much
 // more than the trie that they come from.
-func (f *stacksFlags) writeJSON(w io.Writer, set *TraceSet, lists []*stackList) error {
+func (f *stacksFlags) writeJSON(w io.Writer, set *LogSet, lists []*stackList) error {
 	doc := struct {
 		Unit  string `json:"unit"`
 		Found int    `json:"found"` // stacks, before --top
@@ -320,7 +320,7 @@ func (f *stacksFlags) writeJSON(w io.Writer, set *TraceSet, lists []*stackList) 
 	})
 }
 
-func (l *stackList) json(set *TraceSet, id calltrie.NodeID) *stackJSON {
+func (l *stackList) json(set *LogSet, id calltrie.NodeID) *stackJSON {
 	n := &l.Trie.Node(id).Stats
 	costs := account.NewCosts(n, n.Total)
 	out := &stackJSON{costsJSON: costsToJSON(&costs)}

@@ -49,7 +49,7 @@ type codeFile struct {
 
 // withTails adds to options how tail calls are to be told, if they are. What is known
 // of the code and of the logs is found out once.
-func (t *TraceSet) withTails(ctx context.Context, opt account.Options) (account.Options, error) {
+func (t *LogSet) withTails(ctx context.Context, opt account.Options) (account.Options, error) {
 	if !t.logical {
 		return opt, nil
 	}
@@ -98,7 +98,7 @@ func tellsTails(ctx context.Context, log calllog.Log) (told, whole bool, err err
 }
 
 // functionsOfCode reads what the code of the logs' programs does.
-func (t *TraceSet) functionsOfCode() (*tailcall.Functions, error) {
+func (t *LogSet) functionsOfCode() (*tailcall.Functions, error) {
 	if len(t.programs) == 0 {
 		return nil, verb.Usagef("--tail-calls=%s needs the code of the program: give it with --map", asLogical)
 	}
@@ -161,7 +161,7 @@ func symbolAddress(p *objfile.Program, name string) uint64 {
 }
 
 // noteTails says how many calls were put below the function that jumped there.
-func (t *TraceSet) noteTails(info *calllog.Info, st *account.Stats) {
+func (t *LogSet) noteTails(info *calllog.Info, st *account.Stats) {
 	if !t.logical {
 		return
 	}
@@ -176,7 +176,7 @@ func (t *TraceSet) noteTails(info *calllog.Info, st *account.Stats) {
 }
 
 // MarkedGroups are groups whose functions are marked where their place was inferred.
-func (t *TraceSet) MarkedGroups(results []*account.Result, perThread bool) []stackGroup {
+func (t *LogSet) MarkedGroups(results []*account.Result, perThread bool) []stackGroup {
 	groups := t.groups(results, perThread)
 	for i := range groups {
 		if t.logical {
@@ -188,7 +188,7 @@ func (t *TraceSet) MarkedGroups(results []*account.Result, perThread bool) []sta
 
 // mark returns a trie in which functions have another number, and with it another name,
 // below the ones that jumped to them.
-func (t *TraceSet) mark(trie *calltrie.Trie) *calltrie.Trie {
+func (t *LogSet) mark(trie *calltrie.Trie) *calltrie.Trie {
 	out := calltrie.New()
 	where := make([]calltrie.NodeID, trie.Len())
 	for id, n := range trie.Nodes() {
@@ -206,7 +206,7 @@ func (t *TraceSet) mark(trie *calltrie.Trie) *calltrie.Trie {
 // has them: they would be among the last of object 255.
 const firstMark = calltrie.Other - 1<<10
 
-func (t *TraceSet) marked(fn calllog.FuncID) calllog.FuncID {
+func (t *LogSet) marked(fn calllog.FuncID) calllog.FuncID {
 	id, ok := t.marks[fn]
 	if !ok {
 		id = firstMark - calllog.FuncID(len(t.marks))
@@ -221,7 +221,7 @@ func (t *TraceSet) marked(fn calllog.FuncID) calllog.FuncID {
 }
 
 // number returns the number that logs have for a function.
-func (t *TraceSet) number(id calllog.FuncID) calllog.FuncID {
+func (t *LogSet) number(id calllog.FuncID) calllog.FuncID {
 	if fn, ok := t.Unmarked[id]; ok {
 		return fn
 	}

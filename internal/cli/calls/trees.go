@@ -89,7 +89,7 @@ func stackThread(t calllog.Thread, nodes []tracelog.StackNode) account.Thread {
 }
 
 // noEvents refuses logs that have sums only, for what needs single calls.
-func (t *TraceSet) noEvents(what string) error {
+func (t *LogSet) noEvents(what string) error {
 	if i := slices.IndexFunc(t.Logs, func(l calllog.Log) bool { return stacksOf(l) != nil }); i >= 0 {
 		return fmt.Errorf("%s: %[2]s needs single calls, and a log of mode stacks has only sums", t.Logs[i].Info().File, what)
 	}
@@ -97,7 +97,7 @@ func (t *TraceSet) noEvents(what string) error {
 }
 
 // knows reports whether any of the logs has a number of calls, by its name.
-func (t *TraceSet) knows(number string) bool {
+func (t *LogSet) knows(number string) bool {
 	return slices.ContainsFunc(t.Logs, func(l calllog.Log) bool {
 		s := stacksOf(l)
 		if s == nil {
@@ -117,7 +117,7 @@ func (t *TraceSet) knows(number string) bool {
 
 // Known returns the key to rank by: calls where a key of time is none that the
 // logs have. It says so.
-func (t *TraceSet) Known(key string) string {
+func (t *LogSet) Known(key string) string {
 	if _, ok := FindCostKey(key); !ok || t.knows(key) {
 		return key
 	}

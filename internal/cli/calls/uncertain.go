@@ -12,7 +12,7 @@ const uncertainSuffix = " [uncertain]"
 
 // addUncertain names the functions that windows have where the caller is not certain:
 // by another number, so that whoever shows functions shows the mark.
-func (t *TraceSet) addUncertain(funcs calllog.Funcs) {
+func (t *LogSet) addUncertain(funcs calllog.Funcs) {
 	marked := make(calllog.Funcs)
 	for _, log := range t.Logs {
 		if !isWindows(log) {

@@ -30,7 +30,7 @@ func (*SpikeChoice) Type() string { return "n" }
 func (*SpikeChoice) String() string { return "" }
 
 // openWindows opens the calls around the spikes of a log.
-func (t *TraceSet) openWindows(file *logfile.File) (calllog.Log, error) {
+func (t *LogSet) openWindows(file *logfile.File) (calllog.Log, error) {
 	spike := uint64(tracelog.AllWindows)
 	if t.spike.Given {
 		spike = t.spike.Number

@@ -23,7 +23,7 @@ import (
 
 // stackDiffFlags are those of cairn diff that are for logs of calls only.
 type stackDiffFlags struct {
-	calls.TraceFlags
+	calls.LogFlags
 	mapsA, mapsB []string
 	sort         string
 	flame        string
@@ -32,7 +32,7 @@ type stackDiffFlags struct {
 
 func (f *stackDiffFlags) register(c *cobra.Command) {
 	own := &cobra.Command{}
-	f.TraceFlags.Register(own)
+	f.LogFlags.Register(own)
 	f.all = own.Flags()
 	f.all.StringArrayVar(&f.mapsA, "map-a", nil, "like --map, for A only: `file`")
 	f.all.StringArrayVar(&f.mapsB, "map-b", nil, "like --map, for B only: `file`")
@@ -58,7 +58,7 @@ func (f *stackDiffFlags) forProfiles() (err error) {
 type diffSide struct {
 	label string
 	trie  *calltrie.Trie
-	set   *calls.TraceSet
+	set   *calls.LogSet
 }
 
 // logDiff is a comparison of logs on its way to the output.
@@ -80,7 +80,7 @@ func areLogs(s *verb.Streams, args []string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if len(paths) > 0 && (verb.IsStream(paths[0]) || calls.IsTraceLog(paths[0], s)) {
+		if len(paths) > 0 && (verb.IsStream(paths[0]) || calls.IsLog(paths[0], s)) {
 			logs = append(logs, arg)
 		} else {
 			others = append(others, arg)
@@ -144,7 +144,7 @@ func (f *stackDiffFlags) compare(ctx context.Context, s *verb.Streams, d *logDif
 		}
 	}()
 	for i, maps := range [2][]string{f.mapsA, f.mapsB} {
-		flags := f.TraceFlags
+		flags := f.LogFlags
 		if len(maps) > 0 {
 			flags.Maps = maps
 		}

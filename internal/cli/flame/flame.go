@@ -23,7 +23,7 @@ import (
 )
 
 type flameFlags struct {
-	calls.TraceFlags
+	calls.LogFlags
 	names      verb.DisplayFlags
 	out        string
 	format     string
@@ -69,7 +69,7 @@ With --regexp, the functions that match are outermost, whoever called them.`,
 		Args: verb.ExactFiles("flame", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
-	f.TraceFlags.Register(c)
+	f.LogFlags.Register(c)
 	fl := c.Flags()
 	fl.StringVarP(&f.out, "output", "o", "flame.html", "write to this `file`, - for standard output")
 	fl.StringVar(&f.format, "format", "", "`format` of the file: html or svg (default by its name, else html)")
@@ -204,7 +204,7 @@ func (f *flameFlags) say(s *verb.Streams, sum flamegraph.Summary, unit string) {
 }
 
 // profile returns what is to be drawn, without groups if there is nothing.
-func (f *flameFlags) profile(set *calls.TraceSet, results []*account.Result, filter verb.NameFilter) *flamegraph.Profile {
+func (f *flameFlags) profile(set *calls.LogSet, results []*account.Result, filter verb.NameFilter) *flamegraph.Profile {
 	doc := &flamegraph.Profile{Title: set.Title(), Unit: set.Clock.Unit(), Name: set.Name}
 	for _, g := range set.MarkedGroups(results, f.perThread) {
 		doc.Groups = append(doc.Groups, flamegraph.Group{Label: g.Label, Trie: g.Trie})
@@ -235,7 +235,7 @@ func (f *flameFlags) choose(doc *flamegraph.Profile, match func(calllog.FuncID) 
 }
 
 // flameNotes say how much was drawn and what its numbers are worth.
-func flameNotes(set *calls.TraceSet, results []*account.Result, doc *flamegraph.Profile) []string {
+func flameNotes(set *calls.LogSet, results []*account.Result, doc *flamegraph.Profile) []string {
 	if doc.Groups == nil {
 		return []string{"There are no calls to draw."}
 	}

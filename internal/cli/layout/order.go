@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
@@ -38,13 +39,14 @@ type orderFlags struct {
 	out       string
 	json      bool
 	record    bool
+	program   []string // that is run, with its arguments
 }
 
 // Order returns the command cairn order.
 func Order(s *verb.Streams) *cobra.Command {
 	var f orderFlags
 	c := &cobra.Command{
-		Use:   "order [flags] FILE.mip | order --run [-p FILE.mip] [flags] -- PROGRAM [ARG...]",
+		Use:   "order FILE.mip [flags] | order --run [-p FILE.mip] [flags] -- PROGRAM [ARG...]",
 		Short: "Write an order file, by which a linker lays out functions",
 		Long: `order ranks the functions that ran and writes an order file, by which a linker lays
 them out: programs whose startup code is contiguous touch fewer pages. Compile with
@@ -84,11 +86,11 @@ standard error. Linux on x86-64 only.
 The summary counts the 4 KiB pages that each scenario touches now and in the new
 order, and the fewest pages that its functions fit in. With two or more scenarios it
 also reports scenarios that run code that no other scenario runs.`,
-		Example: `  cairn order --binary app -o app.order app.mip
+		Example: `  cairn order app.mip --binary app -o app.order
   clang -fuse-ld=lld -ffunction-sections -Wl,--symbol-ordering-file=app.order *.c -o app
   cairn order --run -o app.order -- ./app --help`,
 		Args: f.args,
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
 	}
 	f.ProfileFlags.Register(c)
 	f.link.register(c)
@@ -104,19 +106,25 @@ also reports scenarios that run code that no other scenario runs.`,
 	return c
 }
 
-// args takes a program with --run and nothing else.
+// args sorts out what follows the flags. Behind a profile there may be flags, --run among
+// them; what follows the name of a program is the program's.
 func (f *orderFlags) args(c *cobra.Command, args []string) error {
-	if !f.record {
-		// What follows the first argument is not parsed: it may be a program's.
-		if len(args) > 1 && strings.HasPrefix(args[1], "-") {
-			return verb.Usagef("order: %s must come before %s", args[1], args[0])
+	var files []string
+	for !f.record && len(args) > 0 {
+		files = append(files, args[0])
+		if err := c.ParseFlags(args[1:]); err != nil {
+			return c.FlagErrorFunc()(c, err)
 		}
-		return f.Args(c, args)
+		if help, _ := c.Flags().GetBool("help"); help {
+			return pflag.ErrHelp
+		}
+		args = c.Flags().Args()
 	}
-	if len(args) == 0 {
+	f.program = args
+	if f.record && len(args) == 0 {
 		return verb.Usagef("order: no program given; use --run -- PROGRAM [ARG...]")
 	}
-	return nil
+	return f.Args(c, files)
 }
 
 // check finds what is wrong before a program is run for nothing.
@@ -159,7 +167,7 @@ func (f *orderFlags) checkAddable() error {
 	return err
 }
 
-func (f *orderFlags) run(ctx context.Context, s *verb.Streams, argv []string) error {
+func (f *orderFlags) run(ctx context.Context, s *verb.Streams) error {
 	if f.json && f.out == "-" {
 		return verb.Usagef("--json prints the summary on standard output: write the order to a file with -o FILE")
 	}
@@ -170,7 +178,7 @@ func (f *orderFlags) run(ctx context.Context, s *verb.Streams, argv []string) er
 	if err != nil {
 		return err
 	}
-	m, code, err := f.loadModule(ctx, s, argv)
+	m, code, err := f.loadModule(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -208,9 +216,9 @@ func (f *orderFlags) write(s *verb.Streams, m *prof.Module, format linkorder.For
 
 // loadModule returns what is to be ordered: from the profile, or from a run,
 // whose exit code is returned.
-func (f *orderFlags) loadModule(ctx context.Context, s *verb.Streams, argv []string) (m *prof.Module, code int, err error) {
+func (f *orderFlags) loadModule(ctx context.Context, s *verb.Streams) (m *prof.Module, code int, err error) {
 	if f.record {
-		m, status, err := f.runRecorded(ctx, s, argv)
+		m, status, err := f.runRecorded(ctx, s, f.program)
 		return m, status.Code, err
 	}
 	p, err := f.Open()

@@ -20,7 +20,7 @@ import (
 // Map returns the command cairn map.
 func Map(s *verb.Streams) *cobra.Command {
 	var output string
-	var traced calls.TraceMapFlags
+	var traced calls.XRayMapFlags
 	c := &cobra.Command{
 		Use:   "map BINARY [-o FILE.mipmap] | map PROGRAM [--xray] [flags]",
 		Short: "Extract the map of a binary, or print XRay's instrumentation map",

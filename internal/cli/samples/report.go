@@ -7,7 +7,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
-	"github.com/cairnprof/cairn/internal/samples/survey"
+	"github.com/cairnprof/cairn/internal/samples/samplestats"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -69,7 +69,7 @@ type sampleDamageJSON struct {
 	Offset int64  `json:"offset"`
 }
 
-func newSamplesJSON(in *samplefile.File, r *survey.Result) *samplesJSON {
+func newSamplesJSON(in *samplefile.File, r *samplestats.Result) *samplesJSON {
 	info, stats := in.Info(), in.Stats()
 	doc := &samplesJSON{
 		File: info.File, Format: info.Format, Kind: info.Kind.String(), kind: info.Kind,
@@ -81,7 +81,7 @@ func newSamplesJSON(in *samplefile.File, r *survey.Result) *samplesJSON {
 		Binaries: []sampleBinaryJSON{}, Processes: []sampleProcessJSON{}, Damage: []sampleDamageJSON{},
 	}
 	for reason, n := range r.ByReason {
-		doc.ByReason[survey.Reason(reason).Key()] = n
+		doc.ByReason[samplestats.Reason(reason).Key()] = n
 	}
 	for depth, n := range stats.ByDepth {
 		if n > 0 {
@@ -145,8 +145,8 @@ func (doc *samplesJSON) of(n uint64, cells ...report.Cell) []report.Cell {
 
 func (doc *samplesJSON) reasons() *report.Table {
 	t := sampleTable(report.Column{Title: "WHAT OF THEM"})
-	for reason := range survey.Reasons {
-		if n := doc.ByReason[reason.Key()]; n > 0 || reason == survey.Usable {
+	for reason := range samplestats.Reasons {
+		if n := doc.ByReason[reason.Key()]; n > 0 || reason == samplestats.Usable {
 			t.Add(doc.of(n, report.Text(reason.String()))...)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
-	"github.com/cairnprof/cairn/internal/samples/survey"
+	"github.com/cairnprof/cairn/internal/samples/samplestats"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -71,7 +71,7 @@ func (f *samplesFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	if err != nil {
 		return err
 	}
-	opt := survey.Options{}
+	opt := samplestats.Options{}
 	for _, b := range f.binaries {
 		opt.Binaries = append(opt.Binaries, filepath.Base(b))
 	}
@@ -107,7 +107,7 @@ type samplesDoc interface {
 }
 
 // read counts what is in one input.
-func (f *samplesFlags) read(ctx context.Context, s *verb.Streams, path string, opt survey.Options) (samplesDoc, error) {
+func (f *samplesFlags) read(ctx context.Context, s *verb.Streams, path string, opt samplestats.Options) (samplesDoc, error) {
 	stream, err := logfile.OpenStream(path, s.In)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (f *samplesFlags) read(ctx context.Context, s *verb.Streams, path string, o
 	if size := in.Info().Size; size > 0 {
 		stop = verb.StartProgress(s.Err, "MB", &done, int(size/mega))
 	}
-	r, err := survey.Run(ctx, in, opt, func(bytes int64) { done.Store(bytes / mega) })
+	r, err := samplestats.Run(ctx, in, opt, func(bytes int64) { done.Store(bytes / mega) })
 	stop()
 	if err != nil {
 		return nil, err
@@ -140,17 +140,17 @@ func (f *samplesFlags) read(ctx context.Context, s *verb.Streams, path string, o
 }
 
 // explain says what to do about samples that cannot be used.
-func (f *samplesFlags) explain(s *verb.Streams, in *samplefile.File, r *survey.Result) {
+func (f *samplesFlags) explain(s *verb.Streams, in *samplefile.File, r *samplestats.Result) {
 	file, total := in.Info().File, in.Stats().Samples
 	switch {
 	case total == 0:
 		verb.Note(s, "%s: contains no samples", file)
 	case r.Mappings == 0:
 		verb.Note(s, "%s: the addresses of binaries are unknown: run perf script with --show-mmap-events", file)
-	case in.Text && r.Unmapped+r.ByReason[survey.NoMapping] > total/2:
+	case in.Text && r.Unmapped+r.ByReason[samplestats.NoMapping] > total/2:
 		verb.Note(s, "%s: most stacks are in no mapping: some versions of perf script (6.1) print file offsets instead of addresses; use perf.data itself", file)
 	}
-	if len(f.binaries) > 0 && total > 0 && r.Mappings > 0 && r.ByReason[survey.Usable] == 0 {
+	if len(f.binaries) > 0 && total > 0 && r.Mappings > 0 && r.ByReason[samplestats.Usable] == 0 {
 		verb.Note(s, "%s: no sample is in %s: files are matched by the name under which they ran, without directories", file, strings.Join(f.binaries, " or "))
 	}
 	if !in.Info().HasPIDs && r.Conflicts > 0 {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
-	"github.com/cairnprof/cairn/internal/spikes/control"
+	"github.com/cairnprof/cairn/internal/spikes/spikecontrol"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -50,8 +50,8 @@ Programs answer if they were started with CAIRN_SPIKE=control, or built with cai
   cairn spike show --dir raws`,
 		Args: verb.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return f.run(c.Context(), s, func(ctx context.Context, socket string) (*control.Status, error) {
-				return control.Show(ctx, socket)
+			return f.run(c.Context(), s, func(ctx context.Context, socket string) (*spikecontrol.Status, error) {
+				return spikecontrol.Show(ctx, socket)
 			})
 		},
 	}
@@ -89,8 +89,8 @@ Flags come before the words; if the first word begins with -, write -- before it
 					return verb.Usagef("set: unknown word %q", word)
 				}
 			}
-			return f.run(c.Context(), s, func(ctx context.Context, socket string) (*control.Status, error) {
-				return control.Set(ctx, socket, args)
+			return f.run(c.Context(), s, func(ctx context.Context, socket string) (*spikecontrol.Status, error) {
+				return spikecontrol.Set(ctx, socket, args)
 			})
 		},
 	}
@@ -100,7 +100,7 @@ Flags come before the words; if the first word begins with -, write -- before it
 }
 
 // run does what ask does with every program that is meant, and shows what it says.
-func (f *spikeTargets) run(ctx context.Context, s *verb.Streams, ask func(context.Context, string) (*control.Status, error)) error {
+func (f *spikeTargets) run(ctx context.Context, s *verb.Streams, ask func(context.Context, string) (*spikecontrol.Status, error)) error {
 	style, err := f.color.Style(s)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (f *spikeTargets) run(ctx context.Context, s *verb.Streams, ask func(contex
 	if err != nil {
 		return err
 	}
-	var list []*control.Status
+	var list []*spikecontrol.Status
 	failed := 0
 	for _, socket := range sockets {
 		st, err := ask(ctx, socket)
@@ -143,16 +143,16 @@ func (f *spikeTargets) find(ctx context.Context, s *verb.Streams) ([]string, err
 		return f.sockets, nil
 	}
 	dir := cmp.Or(f.dir, os.Getenv("CAIRN_DIR"), ".")
-	all, err := control.Find(dir)
+	all, err := spikecontrol.Find(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var live []string
 	missing := slices.Clone(f.pids)
 	for _, socket := range all {
-		st, err := control.Show(ctx, socket)
+		st, err := spikecontrol.Show(ctx, socket)
 		switch {
-		case errors.Is(err, control.ErrGone), errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, spikecontrol.ErrGone), errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
 			if len(f.pids) == 0 {
@@ -175,7 +175,7 @@ func (f *spikeTargets) find(ctx context.Context, s *verb.Streams) ([]string, err
 }
 
 // writeSpikeStatus prints a line for each program.
-func writeSpikeStatus(s *verb.Streams, style report.Style, list []*control.Status) error {
+func writeSpikeStatus(s *verb.Streams, style report.Style, list []*spikecontrol.Status) error {
 	table := &report.Table{Columns: []report.Column{
 		{Title: "process", Align: report.Right},
 		{Title: "program", Shrink: report.ShortenPath},
@@ -217,7 +217,7 @@ type spikeStatus struct {
 	Channels  map[string]bool `json:"channels"`
 }
 
-func spikeStatusJSON(list []*control.Status) []spikeStatus {
+func spikeStatusJSON(list []*spikecontrol.Status) []spikeStatus {
 	out := []spikeStatus{}
 	for _, st := range list {
 		x := spikeStatus{

@@ -28,7 +28,7 @@ func (f *spikesFlags) drawWindows(t *spikeSet, page *spikes.Page, groups []*spik
 		}
 		// What there is to say of the log was said.
 		quiet := &verb.Streams{Out: io.Discard, Err: io.Discard}
-		set := &calls.TraceSet{Streams: quiet, Names: f.Names(), Shown: make(map[calllog.FuncID]string), Unmarked: make(map[calllog.FuncID]calllog.FuncID), Files: t.files[log : log+1]}
+		set := &calls.LogSet{Streams: quiet, Names: f.Names(), Shown: make(map[calllog.FuncID]string), Unmarked: make(map[calllog.FuncID]calllog.FuncID), Files: t.files[log : log+1]}
 		w, err := tracelog.OpenWindows(file, file.Size, file.Name, &set.Objects, tracelog.AllWindows)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func (f *spikesFlags) runWindow(ctx context.Context, s *verb.Streams, args []str
 	if len(paths) != 1 {
 		return verb.Usagef("--window: spike numbers are per log: give one log, not %d", len(paths))
 	}
-	logs := calls.TraceFlags{Spike: f.window}
+	logs := calls.LogFlags{Spike: f.window}
 	set, err := logs.Open(s, paths, f.Names())
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ const (
 // windowTree prints a trie: who called whom, calls of one function by one caller
 // in one line.
 type windowTree struct {
-	set     *calls.TraceSet
+	set     *calls.LogSet
 	trie    *calltrie.Trie
 	table   *report.Table
 	callees [][]calltrie.NodeID

@@ -1,4 +1,4 @@
-// Package control talks to running programs of mode spike, through the sockets that
+// Package spikecontrol talks to running programs of mode spike, through the sockets that
 // they make when they are asked to (CAIRN_SPIKE=control): it changes what is a spike,
 // and asks how things stand. The programs' side is timed_control.c of the runtime,
 // and package mark.
@@ -6,7 +6,7 @@
 // A request is a line, "show" or "set" with words of CAIRN_SPIKE; the answer is
 // lines of a name and a value, the last one "end". Whatever listens at a socket is
 // not trusted: answers are bounded in length and time.
-package control
+package spikecontrol
 
 import (
 	"context"

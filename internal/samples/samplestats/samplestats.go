@@ -1,10 +1,10 @@
-// Package survey counts what is in an input of samples: of which processes and
+// Package samplestats counts what is in an input of samples: of which processes and
 // binaries they are, how many can be made a profile of, and why the others cannot.
 //
 // It sees addresses and mappings, not code. That a stack ends too early or that a
 // branch is none is seen only where addresses tell; the unwinder, which has the
 // binaries, tells more.
-package survey
+package samplestats
 
 import (
 	"cmp"
