@@ -80,7 +80,7 @@ var reaches = strings.Fields(`
 var modules = map[string]string{
 	"github.com/google/pprof/profile":                "internal/export",
 	"github.com/ianlancetaylor/demangle":             "internal/instrument/native internal/instrument/wrap internal/report",
-	"github.com/klauspost/compress/zstd":             "format/perfdata format/perfdata/perfdatatest internal/logfile",
+	"github.com/klauspost/compress/zstd":             "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/logfile",
 	"github.com/parquet-go/parquet-go":               "format/calls format/calls/callstest",
 	"github.com/parquet-go/parquet-go/compress/zstd": "format/calls",
 	"github.com/spf13/cobra":                         "cmd/cairn internal/cli internal/verb",

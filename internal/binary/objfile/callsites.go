@@ -3,7 +3,6 @@ package objfile
 import (
 	"debug/elf"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -170,10 +169,7 @@ func addStub(stubs map[uint64]string, s codeSection, jump uint64, name string) {
 
 // importSlots returns the slots of functions by name.
 func (f *File) importSlots(names []string) (map[uint64]string, error) {
-	symbols, err := f.elf.DynamicSymbols()
-	if errors.Is(err, elf.ErrNoSymbols) {
-		return nil, nil
-	}
+	symbols, err := f.dynamicSymbols()
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +177,7 @@ func (f *File) importSlots(names []string) (map[uint64]string, error) {
 	for i, s := range symbols {
 		for _, name := range names {
 			if s.Name == name && s.Section == elf.SHN_UNDEF {
-				wanted[uint32(i)+1] = name // the table begins with an empty one
+				wanted[uint32(i)] = name
 			}
 		}
 	}

@@ -29,7 +29,7 @@ type pointerReader struct {
 	code    []CodeSection
 	others  map[uint64]bool // addresses of data that are looked for, too
 	data    []piece
-	symbols []elf.Symbol // of the dynamic linker
+	symbols []elf.Symbol // of the dynamic linker, the first an empty one
 	found   []Pointer
 }
 
@@ -43,7 +43,7 @@ type piece struct {
 // addresses of others, ascending by place.
 func (f *File) pointers(code []CodeSection, others map[uint64]bool) ([]Pointer, error) {
 	r := pointerReader{f: f, code: code, others: others}
-	var tables []*elf.Section
+	var tables []*section
 	total := uint64(0)
 	for _, s := range f.elf.Sections {
 		if s.Flags&elf.SHF_ALLOC == 0 || s.Flags&elf.SHF_EXECINSTR != 0 {
@@ -116,8 +116,7 @@ func (r *pointerReader) relocated(table []byte) {
 // symbol returns a symbol of the dynamic linker, nil if there is none.
 func (r *pointerReader) symbol(n uint64) *elf.Symbol {
 	if r.symbols == nil {
-		r.symbols, _ = r.f.elf.DynamicSymbols()
-		r.symbols = append([]elf.Symbol{{}}, r.symbols...) // which leaves out the first, an empty one
+		r.symbols, _ = r.f.dynamicSymbols()
 	}
 	if n >= uint64(len(r.symbols)) {
 		return nil

@@ -1,9 +1,11 @@
-// Package objfile reads linked ELF modules: sections, symbols, build ids and
-// source lines. It is the only importer of debug/elf, which trusts its input; this
-// package does not. Every size that comes from the file is held against a named
-// maximum before memory is taken for it, every loop over the file's data either
-// consumes some of it or ends, and a panic in the standard reader becomes an
-// error that names the file.
+// Package objfile reads ELF modules, and what instrumentation maps need of Mach-O files:
+// sections, symbols, build ids and source lines. One reader reads the headers of ELF files
+// of any kind (headers.go); File, Image and ReadObjects are views of it: of a linked
+// module, of whatever may have a map, and of the functions of an object. Input is not
+// trusted: every size that comes from the file is held against a named maximum before
+// memory is taken for it, and every loop over the file's data either consumes some of it
+// or ends. debug/elf has names for numbers only; where debug/dwarf is given a piece of the
+// file, a panic becomes an error that names the file.
 //
 // The line table is read here, not by debug/dwarf. That reader takes table
 // sizes from the file unchecked (sixteen bytes can ask it for a terabyte, and no

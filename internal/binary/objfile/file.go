@@ -14,7 +14,7 @@ import (
 type File struct {
 	path      string
 	f         *os.File
-	elf       *elf.File
+	elf       *module
 	size      uint64
 	debugRoot string
 	debugFile string // that was said to be the separate debug file, "" for any
@@ -50,7 +50,7 @@ func newFile(path string, f *os.File) (*File, error) {
 		return nil, fmt.Errorf("%s: not a regular file", path)
 	}
 	file := &File{path: path, f: f, size: uint64(st.Size()), debugRoot: DefaultDebugRoot}
-	if file.elf, err = parseELF(f, file.size); err != nil {
+	if file.elf, err = readModule(f, file.size); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	file.lines = sync.OnceValues(file.loadLines)
@@ -58,22 +58,7 @@ func newFile(path string, f *os.File) (*File, error) {
 	return file, nil
 }
 
-// parseELF reads the headers. Whatever debug/elf does with them stays inside.
-func parseELF(r io.ReaderAt, size uint64) (f *elf.File, err error) {
-	if err := checkHeader(r, size); err != nil {
-		return nil, err
-	}
-	defer recoverTo(&err, "damaged ELF headers")
-	f, err = elf.NewFile(r)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("the headers lead outside the file (cut off?)")
-	}
-	return f, err
-}
-
-// checkHeader turns away what cairn cannot use, and what would make debug/elf
-// work without bound: it copies one name for each section, so that many
-// sections that share one long name cost their product.
+// checkHeader turns away what cairn cannot use, and what no linked module has.
 func checkHeader(r io.ReaderAt, size uint64) error {
 	var h [64]byte
 	if n, err := r.ReadAt(h[:], 0); n < len(h) {
@@ -84,7 +69,7 @@ func checkHeader(r io.ReaderAt, size uint64) error {
 	}
 	switch {
 	case string(h[:4]) != elf.ELFMAG:
-		return errors.New("not an ELF file")
+		return notELF(h[:])
 	case h[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h[elf.EI_DATA] != byte(elf.ELFDATA2LSB):
 		return ErrClass
 	}
@@ -154,30 +139,6 @@ func (f *File) StrippedSection(name string) ([]byte, error) {
 	}
 	defer d.Close()
 	data, _, _, _, err = d.Section(name)
-	return data, err
-}
-
-// read returns the bytes of a section.
-func (f *File) read(s *elf.Section) (data []byte, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s: section %s at offset %d: %w", f.path, s.Name, s.Offset, err)
-		}
-	}()
-	defer recoverTo(&err, "damaged section")
-	if s.Offset > f.size || s.FileSize > f.size-s.Offset {
-		return nil, errors.New("lies outside the file (cut off?)")
-	}
-	if s.Size > maxSectionSize {
-		return nil, fmt.Errorf("%d bytes exceed %d", s.Size, uint64(maxSectionSize))
-	}
-	if s.Flags&elf.SHF_COMPRESSED != 0 && s.Size/maxInflate > s.FileSize {
-		return nil, fmt.Errorf("%d bytes compressed to %d are not plausible", s.Size, s.FileSize)
-	}
-	data, err = s.Data()
-	if err == nil && uint64(len(data)) != s.Size {
-		err = io.ErrUnexpectedEOF
-	}
 	return data, err
 }
 

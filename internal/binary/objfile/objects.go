@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
 // Object is one object file, one member of an archive, or one linked module.
@@ -31,10 +29,7 @@ type ObjectFunc struct {
 	Source  string // source file of a local symbol as the table says, "" if unknown
 }
 
-const (
-	maxTable    = 1 << 30 // bytes of one table of an object
-	sectionSize = 64      // bytes of an Elf64_Shdr
-)
+const maxTable = 1 << 30 // bytes of the table of names of an archive
 
 // ReadObjects reads the function symbols of an object file, of the members of
 // an archive (a thin one too), or of a linked module. Members that are no
@@ -104,101 +99,24 @@ func (o *Object) nameStripped() error {
 // ErrNoObject: the file is nothing that ReadObjects reads.
 var ErrNoObject = errors.New("not a 64-bit little-endian ELF file, and no archive of such")
 
-// shdr is what is needed of a section header.
-type shdr struct {
-	name   string
-	kind   elf.SectionType
-	flags  elf.SectionFlag
-	offset uint64
-	size   uint64
-	link   uint32
-}
-
-// objectReader reads one ELF file.
-type objectReader struct {
-	r        *io.SectionReader
-	sections []shdr
-}
-
 func readObject(r *io.SectionReader) (*Object, error) {
 	var h [64]byte
 	if _, err := r.ReadAt(h[:], 0); err != nil || string(h[:4]) != elf.ELFMAG ||
 		h[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h[elf.EI_DATA] != byte(elf.ELFDATA2LSB) {
 		return nil, ErrNoObject
 	}
-	le := binary.LittleEndian
-	o := &Object{Linked: elf.Type(le.Uint16(h[16:])) != elf.ET_REL}
-	or := objectReader{r: r}
-	err := or.readSections(le.Uint64(h[0x28:]), le.Uint16(h[0x3a:]), uint32(le.Uint16(h[0x3c:])), uint32(le.Uint16(h[0x3e:])))
-	if err != nil {
+	or := objectReader{headers{r: r, size: uint64(r.Size())}}
+	if err := or.read(); err != nil {
 		return nil, err
 	}
+	o := &Object{Linked: or.kind != elf.ET_REL}
+	var err error
 	o.Funcs, err = or.funcs()
 	return o, err
 }
 
-// bytes reads a table whole.
-func (o *objectReader) bytes(what string, offset, size uint64) ([]byte, error) {
-	switch end := uint64(o.r.Size()); {
-	case offset > end || size > end-offset:
-		return nil, fmt.Errorf("%s at offset %d lies outside the file (cut off?)", what, offset)
-	case size > maxTable:
-		return nil, fmt.Errorf("%s at offset %d: %d bytes exceed %d", what, offset, size, maxTable)
-	}
-	data := make([]byte, size)
-	_, err := io.ReadFull(io.NewSectionReader(o.r, int64(offset), int64(size)), data)
-	return data, err
-}
-
-// readSections reads the headers of the sections. Where there are too many for
-// the file's header, the first section's header says how many.
-func (o *objectReader) readSections(offset uint64, entry uint16, count, names uint32) error {
-	if offset == 0 {
-		return nil
-	}
-	if entry != sectionSize {
-		return fmt.Errorf("section headers of %d bytes, not %d", entry, sectionSize)
-	}
-	if count == 0 || names == uint32(elf.SHN_XINDEX) {
-		first, err := o.bytes("section header", offset, sectionSize)
-		if err != nil {
-			return err
-		}
-		if count == 0 {
-			count = uint32(min(binary.LittleEndian.Uint64(first[0x20:]), maxTable))
-		}
-		if names == uint32(elf.SHN_XINDEX) {
-			names = binary.LittleEndian.Uint32(first[0x28:])
-		}
-	}
-	data, err := o.bytes("section headers", offset, uint64(count)*sectionSize)
-	if err != nil {
-		return err
-	}
-	o.sections = make([]shdr, count)
-	nameAt := make([]uint32, count)
-	c := bytecur.New(data, int64(offset))
-	for i := range o.sections {
-		s := &o.sections[i]
-		nameAt[i] = c.U32()
-		s.kind, s.flags = elf.SectionType(c.U32()), elf.SectionFlag(c.U64())
-		c.U64() // address
-		s.offset, s.size, s.link = c.U64(), c.U64(), c.U32()
-		c.Bytes(sectionSize - 44)
-	}
-	if c.Err() != nil || names >= count {
-		return c.Err()
-	}
-	table, err := o.bytes("section names", o.sections[names].offset, o.sections[names].size)
-	if err != nil {
-		return err
-	}
-	text := string(table) // names are slices of this one string
-	for i := range o.sections {
-		o.sections[i].name = cstring(text, uint64(nameAt[i]))
-	}
-	return nil
-}
+// objectReader reads the functions of one ELF file.
+type objectReader struct{ headers }
 
 // funcs returns the function symbols of .symtab, or of .dynsym if there is none.
 func (o *objectReader) funcs() ([]ObjectFunc, error) {

@@ -3,7 +3,6 @@ package objfile
 import (
 	"debug/elf"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -54,9 +53,9 @@ func (f *File) Shared() (*Shared, error) {
 			s.Segments = append(s.Segments, SharedSegment{p.Vaddr, p.Memsz, p.Flags&elf.PF_W != 0, p.Flags&elf.PF_X != 0})
 		}
 	}
-	symbols, err := f.elf.DynamicSymbols()
-	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
-		return nil, fmt.Errorf("%s: %w", f.path, err)
+	symbols, err := f.dynamicSymbols()
+	if err != nil {
+		return nil, err
 	}
 	for _, sym := range symbols {
 		if sym.Section != elf.SHN_UNDEF {
@@ -87,10 +86,10 @@ func (f *File) relocateShared(s *Shared, symbols []elf.Symbol) error {
 			switch kind {
 			case elf.R_X86_64_RELATIVE:
 			case elf.R_X86_64_GLOB_DAT, elf.R_X86_64_JMP_SLOT, elf.R_X86_64_64:
-				if number < 1 || number > len(symbols) {
+				if number < 1 || number >= len(symbols) {
 					return fmt.Errorf("%s: relocation at %#x has no symbol", f.path, at)
 				}
-				sym := symbols[number-1]
+				sym := symbols[number]
 				if sym.Section == elf.SHN_UNDEF {
 					if elf.ST_BIND(sym.Info) != elf.STB_WEAK {
 						return fmt.Errorf("%s: it needs %s", f.path, sym.Name)

@@ -50,7 +50,7 @@ func (f *File) FuncSymbols() ([]Symbol, error) {
 // openSymbols returns .symtab and the file that has it: the module, or, if that is
 // stripped, its separate debug file. The caller gives it to done. There is no
 // section if neither has one.
-func (f *File) openSymbols() (*File, *elf.Section) {
+func (f *File) openSymbols() (*File, *section) {
 	if s := f.symbolSection(elf.SHT_SYMTAB); s != nil {
 		return f, s
 	}
@@ -74,7 +74,7 @@ func (f *File) done(from *File) {
 }
 
 // symbolSection returns the first symbol table of this kind, or nil.
-func (f *File) symbolSection(kind elf.SectionType) *elf.Section {
+func (f *File) symbolSection(kind elf.SectionType) *section {
 	// Index 0 is the null section.
 	for i, s := range f.elf.Sections {
 		if i > 0 && s.Type == kind {
@@ -100,7 +100,7 @@ func (s *symbol) isFunc() bool {
 
 // eachSymbol calls visit with the entries of the table s in its order, but those
 // that name a source file; the symbol is visit's only until it returns.
-func (f *File) eachSymbol(s *elf.Section, visit func(*symbol)) error {
+func (f *File) eachSymbol(s *section, visit func(*symbol)) error {
 	data, names, err := f.readSymbolTable(s)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (f *File) eachSymbol(s *elf.Section, visit func(*symbol)) error {
 
 // readSymbolTable returns the entries of the symbol table s and the strings that hold
 // their names, of which each name can be a slice.
-func (f *File) readSymbolTable(s *elf.Section) (entries []byte, names string, err error) {
+func (f *File) readSymbolTable(s *section) (entries []byte, names string, err error) {
 	if entries, err = f.read(s); err != nil {
 		return nil, "", err
 	}

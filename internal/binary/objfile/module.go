@@ -1,0 +1,181 @@
+package objfile
+
+import (
+	"bytes"
+	"compress/zlib"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// module is what the headers of a 64-bit little-endian file say, for File. It is the place
+// where a reader of another kind of file would come in: whatever gives sections, segments,
+// and symbols in ELF's layout can be a File.
+type module struct {
+	Type     elf.Type
+	Machine  elf.Machine
+	Entry    uint64
+	Sections []*section
+	Progs    []*segment
+}
+
+// section is a section, its size that of its contents when they are decompressed.
+type section struct {
+	elf.SectionHeader
+	compression elf.CompressionType // of those with the flag
+}
+
+// segment is a part of the file for the loader.
+type segment struct {
+	elf.ProgHeader
+	io.ReaderAt
+}
+
+// compressedHeader is the size of an Elf64_Chdr.
+const compressedHeader = 24
+
+// readModule reads the headers of a 64-bit little-endian file.
+func readModule(r io.ReaderAt, size uint64) (*module, error) {
+	if err := checkHeader(r, size); err != nil {
+		return nil, err
+	}
+	h := headers{r: r, size: size}
+	if err := h.read(); err != nil {
+		return nil, err
+	}
+	m := &module{Type: h.kind, Machine: h.machine, Entry: h.entry}
+	for i := range h.sections {
+		s, err := h.module(&h.sections[i])
+		if err != nil {
+			return nil, err
+		}
+		m.Sections = append(m.Sections, s)
+	}
+	segments, err := h.segments()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range segments {
+		m.Progs = append(m.Progs, &segment{p, io.NewSectionReader(r, int64(p.Off), int64(p.Filesz))})
+	}
+	return m, nil
+}
+
+// module returns a section as File has it.
+func (h *headers) module(s *imageSection) (*section, error) {
+	out := &section{SectionHeader: elf.SectionHeader{
+		Name: s.name, Type: s.kind, Flags: s.flags, Addr: s.addr, Offset: s.offset, Size: s.size,
+		Link: s.link, Info: s.info, Addralign: s.align, FileSize: s.size,
+	}}
+	if s.flags&elf.SHF_COMPRESSED == 0 {
+		return out, nil
+	}
+	data, err := h.bytes("the header of a compressed section", s.offset, compressedHeader)
+	if err != nil {
+		return nil, err
+	}
+	f := h.fields(data)
+	out.compression = elf.CompressionType(f.u32())
+	f.u32()
+	out.Size, out.Addralign = f.word(), f.word()
+	return out, nil
+}
+
+// Section returns the first section of a name, nil if there is none.
+func (m *module) Section(name string) *section {
+	for _, s := range m.Sections {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// read returns the bytes of a section.
+func (f *File) read(s *section) (data []byte, err error) {
+	if data, err = f.contents(s); err != nil {
+		return nil, fmt.Errorf("%s: section %s at offset %d: %w", f.path, s.Name, s.Offset, err)
+	}
+	return data, nil
+}
+
+func (f *File) contents(s *section) ([]byte, error) {
+	if s.Offset > f.size || s.FileSize > f.size-s.Offset {
+		return nil, errors.New("lies outside the file (cut off?)")
+	}
+	if s.Size > maxSectionSize {
+		return nil, fmt.Errorf("%d bytes exceed %d", s.Size, uint64(maxSectionSize))
+	}
+	if s.Flags&elf.SHF_COMPRESSED == 0 {
+		data := make([]byte, s.Size)
+		_, err := io.ReadFull(io.NewSectionReader(f.f, int64(s.Offset), int64(s.Size)), data)
+		return data, err
+	}
+	if s.Size/maxInflate > s.FileSize {
+		return nil, fmt.Errorf("%d bytes compressed to %d are not plausible", s.Size, s.FileSize)
+	}
+	return f.inflate(s)
+}
+
+// inflate decompresses a section. What a damaged one claims to be takes no memory before it
+// is there.
+func (f *File) inflate(s *section) ([]byte, error) {
+	if s.FileSize < compressedHeader {
+		return nil, io.ErrUnexpectedEOF
+	}
+	packed := io.NewSectionReader(f.f, int64(s.Offset)+compressedHeader, int64(s.FileSize)-compressedHeader)
+	var plain io.Reader
+	switch s.compression {
+	case elf.COMPRESS_ZLIB:
+		z, err := zlib.NewReader(packed)
+		if err != nil {
+			return nil, err
+		}
+		plain = z
+	case elf.COMPRESS_ZSTD:
+		z, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		plain = z
+	default:
+		return nil, fmt.Errorf("compressed in an unknown way (%d)", s.compression)
+	}
+	const atFirst = 64 << 20
+	b := bytes.NewBuffer(make([]byte, 0, min(s.Size+bytes.MinRead, atFirst)))
+	if _, err := io.CopyN(b, plain, int64(s.Size)); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// dynamicSymbols returns the symbols of the dynamic linker by their numbers, the first
+// of which is an empty one; none if there is no table.
+func (f *File) dynamicSymbols() ([]elf.Symbol, error) {
+	s := f.symbolSection(elf.SHT_DYNSYM)
+	if s == nil {
+		return nil, nil
+	}
+	data, names, err := f.readSymbolTable(s)
+	if err != nil {
+		return nil, err
+	}
+	symbols := make([]elf.Symbol, len(data)/symbolSize)
+	le := binary.LittleEndian
+	for i := range symbols {
+		b := data[i*symbolSize:]
+		symbols[i] = elf.Symbol{
+			Name: cstring(names, uint64(le.Uint32(b))), Info: b[4], Other: b[5],
+			Section: elf.SectionIndex(le.Uint16(b[6:])), Value: le.Uint64(b[8:]), Size: le.Uint64(b[16:]),
+		}
+	}
+	return symbols, nil
+}
