@@ -14,7 +14,7 @@
 // to a log in the directory CAIRN_DIR with the stack it happened in and the times
 // of the spans around it, and the callers follow when they end. `cairn spikes`
 // shows the log; OnSpike tells the program itself. With CAIRN_SPIKE=control a process
-// listens to `cairn spike set`, which changes thresholds and channels.
+// listens to `cairn watch set`, which changes thresholds and channels.
 //
 // Spans belong to the goroutine that opened them and must end on it. They nest as
 // the calls do: no context is handed on. A span that is never ended, because of a

@@ -53,7 +53,7 @@ var commands = []group{
 	}},
 	{"trace", "Inspect logs of calls and spikes:", []func(*verb.Streams) *cobra.Command{
 		calls.Stacks, calls.Query, calls.Account, calls.Graph, flame.Flame, calls.Replay, calls.Convert, calls.Dump,
-		spikes.Spikes, spikes.Spike,
+		spikes.Spikes, spikes.Watch, spikes.Spike,
 	}},
 	{"sample", "Record and analyse samples:", []func(*verb.Streams) *cobra.Command{
 		samples.Record, samples.Samples, samples.Profgen,

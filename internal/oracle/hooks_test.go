@@ -12,7 +12,7 @@ import (
 )
 
 // TestHookedSQLite runs SQLite, which compilers made ready for hooks, under cairn
-// spike run. It answers as it does, and one slow call of malloc among many is found
+// watch run. It answers as it does, and one slow call of malloc among many is found
 // in the calls of SQLite around it.
 func TestHookedSQLite(t *testing.T) {
 	t.Parallel()

@@ -55,7 +55,7 @@ func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Shim.Depth, "depth", 0, "with modes stacks and trace: omit calls more than `n` deep and add their time to their\ncaller at that depth; 0 for no limit")
 	flags.BoolVar(&f.Shim.Flight, "flight", false, "with mode spike: record calls, and save those before and during each spike")
 	flags.BoolVar(&f.frames, "frames", false, "with mode spike: for programs that mark frames by CAIRN_FRAME(): use a threshold of 1ms if none is given")
-	flags.BoolVar(&f.Shim.Control, "control", false, "with mode spike: accept cairn spike set and show even without the word control in CAIRN_SPIKE")
+	flags.BoolVar(&f.Shim.Control, "control", false, "with mode spike: accept cairn watch set and show even without the word control in CAIRN_SPIKE")
 	flags.StringVar(&f.Shim.DefaultDir, "default-dir", ".", "directory for raw files if CAIRN_DIR is not set; none for no raw files")
 	flags.StringVar(&f.Shim.Runtime, "shared-runtime", "", "put the runtime in a file in this `directory`, which programs map when they start, and not in each program;\nprograms that do not find it run and record nothing")
 	flags.BoolVar(&f.Shim.Prove, "prove", false, "also assemble each file without probes, and check that the probes do not change what the code does")

@@ -22,7 +22,7 @@ import (
 	"github.com/cairnprof/cairn/internal/watch/attach"
 )
 
-// spikeAttachFlags are those of cairn spike attach.
+// spikeAttachFlags are those of cairn watch attach.
 type spikeAttachFlags struct {
 	dir, threshold string
 	background     bool
@@ -49,9 +49,9 @@ Only root and the user of the program can attach. Not supported are programs tha
 statically linked, written in Go, run with more privileges than their user, or are
 traced by another program, and those with a seccomp filter that forbids a system call
 which attach needs; only root can read the filter. They continue unchanged.`,
-		Example: `  cairn spike attach --threshold 5ms 4711
-  cairn spike attach --background --dir /tmp/raws $(pidof redis-server)
-  cairn spike detach 4711`,
+		Example: `  cairn watch attach --threshold 5ms 4711
+  cairn watch attach --background --dir /tmp/raws $(pidof redis-server)
+  cairn watch detach 4711`,
 		Args: pidArg("attach"),
 		RunE: func(c *cobra.Command, args []string) error {
 			pid, _ := strconv.Atoi(args[0])
@@ -61,11 +61,11 @@ which attach needs; only root can read the filter. They continue unchanged.`,
 	fl := c.Flags()
 	fl.StringVar(&f.dir, "dir", "", "`directory` for the program's log (default CAIRN_DIR, or the current directory)")
 	fl.StringVar(&f.threshold, "threshold", "10ms", "calls that take longer are spikes, such as `5ms`")
-	fl.BoolVar(&f.background, "background", false, "return at once; cairn spike detach removes the hooks")
+	fl.BoolVar(&f.background, "background", false, "return at once; cairn watch detach removes the hooks")
 	fl.BoolVar(&f.show.Json, "json", false, "print each spike as an object on a line")
 	fl.StringArrayVar(&f.show.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id; repeatable")
 	fl.BoolVar(&f.show.noInlined, "no-inlined", false, "omit inlined functions (large programs are read faster)")
-	f.choose.register(fl, "spike attach", "")
+	f.choose.register(fl, "watch attach", "")
 	f.show.RegisterColor(c)
 	return c
 }
@@ -73,17 +73,17 @@ which attach needs; only root can read the filter. They continue unchanged.`,
 func newSpikeDetachCmd(s *verb.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "detach PID",
-		Short: "Remove the hooks of spike attach from a program",
-		Long: `detach removes from a running program all that cairn spike attach installed: its code
+		Short: "Remove the hooks of watch attach from a program",
+		Long: `detach removes from a running program all that cairn watch attach installed: its code
 is restored, and no thread, memory or open file of cairn is left. The log remains. A
-cairn spike attach that shows spikes of the program exits.`,
-		Example: `  cairn spike detach 4711`,
+cairn watch attach that shows spikes of the program exits.`,
+		Example: `  cairn watch detach 4711`,
 		Args:    pidArg("detach"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			pid, _ := strconv.Atoi(args[0])
 			// It is not left in the middle.
 			if err := attach.Detach(context.Background(), pid); err != nil {
-				return fmt.Errorf("spike detach: %w", err)
+				return fmt.Errorf("watch detach: %w", err)
 			}
 			verb.Note(s, "process %d: hooks removed", pid)
 			return nil
@@ -95,7 +95,7 @@ cairn spike attach that shows spikes of the program exits.`,
 func pidArg(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return verb.Usagef("spike %s: give one process id, such as: cairn spike %[1]s 4711", name)
+			return verb.Usagef("watch %s: give one process id, such as: cairn watch %[1]s 4711", name)
 		}
 		if pid, err := strconv.Atoi(args[0]); err != nil || pid <= 0 {
 			return verb.Usagef("spike %s: %q is not a process id", name, args[0])
@@ -123,7 +123,7 @@ func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) er
 	verb.Note(s, "process %d: %s hooked%s; stopped for %.1f ms", pid, report.Plural(r.Hooked, "function"), changed, float64(r.Stopped)/float64(time.Millisecond))
 	verb.Note(s, "log: %s", r.Log)
 	if f.background {
-		verb.Note(s, "to remove the hooks: cairn spike detach %d", pid)
+		verb.Note(s, "to remove the hooks: cairn watch detach %d", pid)
 		return nil
 	}
 	return f.follow(ctx, s, pid, r.Log)
@@ -132,7 +132,7 @@ func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) er
 // attach puts the hooks into the program.
 func (f *spikeAttachFlags) attach(ctx context.Context, s *verb.Streams, pid int, threshold string) (*attach.Result, error) {
 	if err := attach.Check(pid); err != nil {
-		return nil, fmt.Errorf("spike attach: %w", err)
+		return nil, fmt.Errorf("watch attach: %w", err)
 	}
 	exe := fmt.Sprintf("/proc/%d/exe", pid)
 	plan, err := f.choose.planDetours(exe)
@@ -145,21 +145,21 @@ func (f *spikeAttachFlags) attach(ctx context.Context, s *verb.Streams, pid int,
 	}
 	library, err := toolchain.AttachLibrary(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("spike attach: %w", err)
+		return nil, fmt.Errorf("watch attach: %w", err)
 	}
 	dir, err := filepath.Abs(cmp.Or(f.dir, os.Getenv("CAIRN_DIR"), "."))
 	if err != nil {
 		return nil, err
 	}
 	if err := attach.MakeDir(pid, dir); err != nil {
-		return nil, fmt.Errorf("spike attach: %w", err)
+		return nil, fmt.Errorf("watch attach: %w", err)
 	}
 	r, err := attach.Attach(ctx, &attach.Options{
 		PID: pid, Library: library, Plan: plan.plan, Entry: plan.entry,
 		Words: []string{"CAIRN_DIR=" + dir, "CAIRN_SPIKE=threshold=" + threshold},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("spike attach: %w", err)
+		return nil, fmt.Errorf("watch attach: %w", err)
 	}
 	return r, nil
 }
@@ -179,7 +179,7 @@ func (f *spikeAttachFlags) follow(ctx context.Context, s *verb.Streams, pid int,
 	case err == nil:
 		verb.Note(s, "process %d: hooks removed", pid)
 	default:
-		err = fmt.Errorf("spike detach: %w", err)
+		err = fmt.Errorf("watch detach: %w", err)
 	}
 	return errors.Join(followed, err)
 }

@@ -50,7 +50,7 @@ func refuseFlags(c *cobra.Command, command, with string, names ...string) error 
 	return nil
 }
 
-// attachByPreload adds to spike what spike run --detours does, under a name that says
+// attachByPreload adds to watch what watch run --detours does, under a name that says
 // how. Its flags are shown by that verb.
 func attachByPreload(s *verb.Streams, c *cobra.Command) {
 	const name = "attach-by-preload"
@@ -61,7 +61,7 @@ func attachByPreload(s *verb.Streams, c *cobra.Command) {
 		flag.Hidden = true
 		names = append(names, flag.Name)
 	})
-	attach := c.Flags().Bool(name, false, "run the given program with its functions hooked: the same as spike run --detours,\nand with the same flags")
+	attach := c.Flags().Bool(name, false, "run the given program with its functions hooked: the same as watch run --detours,\nand with the same flags")
 	c.Flags().SetInterspersed(false)
 	verbs, help := c.Args, c.RunE
 	c.Args = func(c *cobra.Command, args []string) error {
@@ -69,7 +69,7 @@ func attachByPreload(s *verb.Streams, c *cobra.Command) {
 		case !*attach:
 			return cmp.Or(refuseFlags(c, "spike", "--"+name, names...), verbs(c, args))
 		case len(args) == 0:
-			return verb.Usagef("spike --%s: no program given; use: cairn spike --%[1]s ./app", name)
+			return verb.Usagef("watch --%s: no program given; use: cairn watch --%[1]s ./app", name)
 		}
 		return nil
 	}

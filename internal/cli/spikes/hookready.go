@@ -51,14 +51,14 @@ func whyNoPreload(f *objfile.File, info os.FileInfo) string {
 func hookableAt(ctx context.Context, name string) (*hookable, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return nil, verb.Usagef("spike run: program %q not found", name)
+		return nil, verb.Usagef("watch run: program %q not found", name)
 	}
 	f, err := objfile.Open(path)
 	if err != nil {
 		if verb.Script(path) {
-			return nil, verb.Usagef("spike run: %s is a script: give its interpreter as the program", path)
+			return nil, verb.Usagef("watch run: %s is a script: give its interpreter as the program", path)
 		}
-		return nil, fmt.Errorf("spike run: %w", err)
+		return nil, fmt.Errorf("watch run: %w", err)
 	}
 	defer f.Close()
 	info, err := os.Stat(path)
@@ -66,7 +66,7 @@ func hookableAt(ctx context.Context, name string) (*hookable, error) {
 		return nil, err
 	}
 	if why := whyNoPreload(f, info); why != "" {
-		return nil, fmt.Errorf("spike run: %s: %s", path, why)
+		return nil, fmt.Errorf("watch run: %s: %s", path, why)
 	}
 	h := &hookable{path: path}
 	if err := h.look(f); err != nil {
@@ -83,7 +83,7 @@ func hookableAt(ctx context.Context, name string) (*hookable, error) {
 func (h *hookable) lookInto(path string) error {
 	f, err := objfile.Open(path)
 	if err != nil {
-		return fmt.Errorf("spike run: %w", err)
+		return fmt.Errorf("watch run: %w", err)
 	}
 	defer f.Close()
 	return h.look(f)
@@ -97,7 +97,7 @@ func (h *hookable) look(f *objfile.File) error {
 	}
 	calls, err := f.CallSites(names...)
 	if err != nil {
-		return fmt.Errorf("spike run: %s: %w", f.Path(), err)
+		return fmt.Errorf("watch run: %s: %w", f.Path(), err)
 	}
 	for _, c := range hookCalls {
 		if n := calls[c.name]; n > 0 {
@@ -105,7 +105,7 @@ func (h *hookable) look(f *objfile.File) error {
 		}
 	}
 	if _, _, size, ok, err := f.Section(entriesSection); err != nil {
-		return fmt.Errorf("spike run: %s: %w", f.Path(), err)
+		return fmt.Errorf("watch run: %s: %w", f.Path(), err)
 	} else if ok && size > 0 {
 		h.ready = append(h.ready, fmt.Sprintf("%s: %s with room for a call (-fpatchable-function-entry)", f.Path(), entriesText(int(size/8))))
 	}

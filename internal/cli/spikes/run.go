@@ -18,7 +18,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// spikeRunFlags are those of cairn spike run.
+// spikeRunFlags are those of cairn watch run.
 type spikeRunFlags struct {
 	dir, threshold string
 	detours        bool
@@ -43,18 +43,18 @@ With --detours, functions of the program are hooked without such preparation.
 All but -finstrument-functions report entries only; for these the library replaces
 the return address to see the exit. Where shadow stacks (CET) are enabled, the return
 address cannot be replaced, and such functions are not hooked.`,
-		Example: `  cairn spike run --threshold 5ms --dir raws -- ./app args
-  cairn spike run --detours ./app
+		Example: `  cairn watch run --threshold 5ms --dir raws -- ./app args
+  cairn watch run --detours ./app
   cairn spikes raws`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return verb.Usagef("spike run: no program given; use: cairn spike run ./app")
+				return verb.Usagef("watch run: no program given; use: cairn watch run ./app")
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if !f.detours {
-				if err := refuseFlags(c, "spike run", "--detours", detourFlagNames...); err != nil {
+				if err := refuseFlags(c, "watch run", "--detours", detourFlagNames...); err != nil {
 					return err
 				}
 			}
@@ -71,7 +71,7 @@ address cannot be replaced, and such functions are not hooked.`,
 func (f *spikeRunFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.dir, "dir", "", "`directory` for the logs (default CAIRN_DIR, or the current directory)")
 	c.Flags().StringVar(&f.threshold, "threshold", "", "report calls that take longer, such as `5ms` (default that of CAIRN_SPIKE, or 10ms)")
-	f.choose.register(c.Flags(), "spike run", "with --detours: ")
+	f.choose.register(c.Flags(), "watch run", "with --detours: ")
 }
 
 func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string) error {
@@ -91,11 +91,11 @@ func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string)
 		}
 	}
 	if plan == nil && len(h.ready) == 0 {
-		return fmt.Errorf("spike run: no function of %s or its libraries was compiled for hooks: compile with -finstrument-functions, -pg -mfentry or -fpatchable-function-entry=5, or use --detours", h.path)
+		return fmt.Errorf("watch run: no function of %s or its libraries was compiled for hooks: compile with -finstrument-functions, -pg -mfentry or -fpatchable-function-entry=5, or use --detours", h.path)
 	}
 	library, err := toolchain.HookLibrary(ctx)
 	if err != nil {
-		return fmt.Errorf("spike run: %w", err)
+		return fmt.Errorf("watch run: %w", err)
 	}
 	tmp, err := verb.PrivateDir("cairn-spike-")
 	if err != nil {
@@ -136,7 +136,7 @@ func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]strin
 	}
 	loaded, err := verb.Preload(library, tmp)
 	if err != nil {
-		return nil, fmt.Errorf("spike run: %w", err)
+		return nil, fmt.Errorf("watch run: %w", err)
 	}
 	env := []string{
 		loaded, "CAIRN_DIR=" + dir, "CAIRN_SPIKE=" + words, "CAIRN_HOOK_SUMMARY=" + summary,

@@ -47,7 +47,7 @@ func newSpikeShowCmd(s *verb.Streams) *cobra.Command {
 Programs answer if they were started with CAIRN_SPIKE=control, or built with cairn cc
 --control; each has a socket beside its log. Programs answer only their own user.`,
 		Example: `  CAIRN_DIR=raws CAIRN_SPIKE=control ./app &
-  cairn spike show --dir raws`,
+  cairn watch show --dir raws`,
 		Args: verb.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), s, func(ctx context.Context, socket string) (*spikecontrol.Status, error) {
@@ -64,7 +64,7 @@ func newSpikeSetCmd(s *verb.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "set [flags] WORD...",
 		Short: "Change the spike settings of running programs",
-		Long: `set changes settings of the running programs that cairn spike show lists, and prints
+		Long: `set changes settings of the running programs that cairn watch show lists, and prints
 the new settings. The words are those of CAIRN_SPIKE:
   threshold=5ms     minimum duration of a spike
   on, off           start or stop looking for spikes
@@ -74,12 +74,12 @@ the new settings. The words are those of CAIRN_SPIKE:
   channels=ai+net   enable these channels and disable all others
 A program that does not know a word, or has no such channel, is not changed.
 Flags come before the words; if the first word begins with -, write -- before it.`,
-		Example: `  cairn spike set --dir raws threshold=5ms
-  cairn spike set --pid 4711 off
-  cairn spike set -- -net +ai`,
+		Example: `  cairn watch set --dir raws threshold=5ms
+  cairn watch set --pid 4711 off
+  cairn watch set -- -net +ai`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return verb.Usagef("set: no word given; use: cairn spike set threshold=5ms")
+				return verb.Usagef("set: no word given; use: cairn watch set threshold=5ms")
 			}
 			return nil
 		},

@@ -110,7 +110,7 @@ func whyAttached(pid int) error {
 			}
 		}
 	}
-	return fmt.Errorf("process %d: cairn is already attached to it (to detach: cairn spike detach %[1]d)", pid)
+	return fmt.Errorf("process %d: cairn is already attached to it (to detach: cairn watch detach %[1]d)", pid)
 }
 
 // whyNotProgram says what is wrong with the file of a program, "" if nothing is.

@@ -207,7 +207,7 @@ func TestRefusesChild(t *testing.T) {
 	if _, err := attachTo(t, s.Process.Pid, program, library); err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(s.Process.Pid); err == nil || !strings.Contains(err.Error(), "cairn is already attached to it (to detach: cairn spike detach") {
+	if err := Check(s.Process.Pid); err == nil || !strings.Contains(err.Error(), "cairn is already attached to it (to detach: cairn watch detach") {
 		t.Errorf("the parent: %v", err)
 	}
 	if _, err := s.stdin.WriteString("\n"); err != nil || !s.lines.Scan() {

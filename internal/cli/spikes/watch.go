@@ -1,0 +1,42 @@
+package spikes
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// watchVerbs are what can be done with running programs of mode spike.
+var watchVerbs = []func(*verb.Streams) *cobra.Command{newSpikeShowCmd, newSpikeSetCmd, newSpikeRunCmd, newSpikeAttachCmd, newSpikeDetachCmd}
+
+// Watch returns the command cairn watch.
+func Watch(s *verb.Streams) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "watch",
+		Short: "Find spikes in programs as they are, or change how they are looked for",
+		Long: `watch finds spikes in programs that were not built with cairn, before they start or
+while they run, and changes how running programs look for spikes. cairn spikes shows the
+spikes that were found.`,
+		Example: `  cairn watch --attach-by-preload ./app args
+  cairn watch show`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return verb.Usagef("watch: unknown command %q (see cairn watch -h; cairn spikes shows logs)", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	attachByPreload(s, c)
+	for _, verb := range watchVerbs {
+		c.AddCommand(verb(s))
+	}
+	return c
+}
+
+// Spike returns cairn watch by its old name, which is easily taken for cairn spikes.
+func Spike(s *verb.Streams) *cobra.Command {
+	c := Watch(s)
+	c.Use, c.Hidden = "spike", true
+	return c
+}
