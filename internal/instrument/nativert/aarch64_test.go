@@ -26,6 +26,7 @@ type cross struct {
 	dir     string // of sources, the archive and programs
 	archive string
 	qemu    string
+	made    map[string]string // objects of the timed modes, by their compiler's arguments
 }
 
 const (
@@ -36,7 +37,7 @@ const (
 // newCross builds the runtime for AArch64.
 func newCross(t *testing.T) *cross {
 	t.Helper()
-	c := &cross{t: t, dir: t.TempDir()}
+	c := &cross{t: t, dir: t.TempDir(), made: map[string]string{}}
 	if _, err := exec.LookPath(crossCompiler); err != nil {
 		t.Skip("needs " + crossCompiler)
 	}
@@ -97,7 +98,7 @@ func (c *cross) life(mode string, flags ...string) string {
 	for _, macro := range strings.Fields(mode) {
 		args = append(args, "-D"+macro)
 	}
-	c.gcc(slices.Concat(args, c.sources("probes.S", "life.c"), []string{c.archive, "-Wl,--build-id"}, flags)...)
+	c.gcc(slices.Concat(args, c.sources("probes.S", "registers.S", "life.c"), []string{c.archive, "-Wl,--build-id"}, flags)...)
 	return program
 }
 
@@ -107,23 +108,31 @@ type execution struct {
 	before    string // for a shell
 	err       error
 	output    string
+	dir       string   // where it ran
 	files     []string // written, by name
 	raws      []mip.Raw
 }
 
-// run runs a program with its files in a directory of its own, which is d in the
+// start runs a program with its files in a directory of its own, which is d in the
 // directory that it runs in.
-func (c *cross) run(e execution, program string, args ...string) execution {
+func (c *cross) start(e execution, program string, args ...string) execution {
 	c.t.Helper()
-	dir := c.t.TempDir()
+	e.dir = c.t.TempDir()
 	argv := slices.Concat([]string{"-c", e.before + ` exec "$@"`, "sh", c.qemu, "-L", crossRoot}, e.qemu, []string{program}, args)
 	cmd := exec.Command("sh", argv...)
-	cmd.Dir = dir
+	cmd.Dir = e.dir
 	cmd.Env = append(append(os.Environ(), "CAIRN_DIR=d"), e.env...)
 	cmd.WaitDelay = time.Minute
 	out, err := cmd.CombinedOutput()
 	e.output, e.err = string(out), err
-	files, err := filepath.Glob(filepath.Join(dir, "d", "*"))
+	return e
+}
+
+// run reads the raw files that a program leaves as well.
+func (c *cross) run(e execution, program string, args ...string) execution {
+	c.t.Helper()
+	e = c.start(e, program, args...)
+	files, err := filepath.Glob(filepath.Join(e.dir, "d", "*"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -139,7 +148,7 @@ func (c *cross) run(e execution, program string, args ...string) execution {
 		}
 		e.raws = append(e.raws, raw)
 	}
-	slices.SortStableFunc(e.raws, func(a, b mip.Raw) int { return cmp.Compare(a.Run, b.Run) })
+	slices.SortStableFunc(e.raws, func(a, b mip.Raw) int { return cmp.Compare(a.PID, b.PID) })
 	return e
 }
 
@@ -209,7 +218,7 @@ func TestAArch64Records(t *testing.T) {
 			t.Errorf("%s: %s, want %s", mode, got, want)
 		}
 		if !r.Continuous || !r.Sealed || !r.Single || r.Changed {
-			t.Errorf("%s: a file %+v", mode, r)
+			t.Errorf("%s: a file that is live %v, sealed %v, of one thread %v, changed %v", mode, r.Continuous, r.Sealed, r.Single, r.Changed)
 		}
 		if size == 8 {
 			continue
@@ -367,7 +376,7 @@ func TestAArch64Pages(t *testing.T) {
 			}
 			for i, r := range e.raws {
 				if r.Next != uint32(3-i) || len(r.Order) != 3-i || r.Size != 65536 || r.Slots != uint32(size/4) {
-					t.Errorf("pages of %d, process %d: %+v", size, i, r)
+					t.Errorf("pages of %d, process %d: %d of %v in %d slots, %d bytes", size, i, r.Next, r.Order, r.Slots, r.Size)
 				}
 				if r.Continuous != (continuous == "1") || r.Continuous && len(r.Data) != size {
 					t.Errorf("pages of %d: %d bytes of live memory: %v", size, len(r.Data), r.Continuous)
@@ -396,7 +405,7 @@ func TestAArch64Links(t *testing.T) {
 	if clang, err := exec.LookPath("clang-22"); err == nil {
 		program := filepath.Join(c.dir, "clang")
 		c.command(clang, slices.Concat([]string{"--target=aarch64-linux-gnu", "-fuse-ld=lld", "-O1", "-DCOUNT", "-o", program, "-Wl,--build-id,--gc-sections"},
-			c.sources("probes.S", "life.c"), []string{c.archive})...)
+			c.sources("probes.S", "registers.S", "life.c"), []string{c.archive})...)
 		if got, want := counted(c.one(execution{}, program), 8), "3x2 1x1 2x1"; got != want {
 			t.Errorf("lld: %s, want %s", got, want)
 		}

@@ -48,7 +48,8 @@ func Flags(m Machine) []string {
 	guards := []string{"-fcf-protection=full", "-m64"}
 	if m == AArch64 {
 		// Atomic operations are loops in place of calls of libgcc, which not all programs have.
-		guards = []string{"-mbranch-protection=standard", "-mno-outline-atomics"}
+		// Android has a use of its own for register x18.
+		guards = []string{"-mbranch-protection=standard", "-mno-outline-atomics", "-ffixed-x18"}
 	}
 	return append(guards,
 		"-fPIC", "-ffreestanding", "-fno-builtin", "-fvisibility=hidden",

@@ -25,10 +25,19 @@ func TimedFlags(m Machine) []string {
 
 // timedMembers returns the sources of the timed modes' members of the archive.
 func timedMembers(m Machine) []string {
-	return []string{
+	out := []string{
 		m.source("timed_exit"), "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_region.c", "timed_usage.c", "timed_clock.c", "timed_family.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
-		"timed_queue.c", "timed_log.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked_x86_64.c", "timed_stub_x86_64.S", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", m.source("tree_enter"), "tree.c", "tree_log.c",
+		"timed_queue.c", "timed_log.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked_" + string(m) + ".c", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", m.source("tree_enter"), "tree.c", "tree_log.c",
 	}
+	return append(out, ownMembers(m)...)
+}
+
+// ownMembers returns the sources of members that other machines have no counterpart of.
+func ownMembers(m Machine) []string {
+	if m == AArch64 {
+		return []string{m.source("timed_memory")}
+	}
+	return []string{m.source("timed_stub")} // masked code
 }
 
 // flightMembers returns those of the flight recorder.

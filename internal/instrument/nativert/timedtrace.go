@@ -4,7 +4,11 @@ import "strconv"
 
 // traceMembers returns the sources of mode trace's members of the archive.
 func traceMembers(m Machine) []string {
-	return []string{m.source("trace"), "trace.c", "trace_module.c", m.source("trace_depth"), "bus.c", "leader.c"}
+	out := []string{m.source("trace"), "trace.c", "trace_module.c", m.source("trace_depth"), "bus.c", "leader.c"}
+	if m == AArch64 {
+		out = append(out, ownMembers(m)...)
+	}
+	return out
 }
 
 // MaxTraceDepth bounds the depth of mode trace: each thread has a word for each

@@ -6,12 +6,12 @@ enum {
   SYS_read = 63, SYS_write = 64, SYS_pread = 67, SYS_pwrite = 68, SYS_ppoll = 73, SYS_readlinkat = 78,
   SYS_newfstatat = 79, SYS_fstat = 80, SYS_exit = 93, SYS_exit_group = 94, SYS_unshare = 97, SYS_futex = 98,
   SYS_set_robust_list = 99, SYS_timer_create = 107, SYS_timer_settime = 110, SYS_timer_delete = 111,
-  SYS_clock_gettime = 113, SYS_clock_nanosleep = 115, SYS_sched_setscheduler = 119, SYS_tgkill = 131,
+  SYS_clock_gettime = 113, SYS_clock_nanosleep = 115, SYS_sched_setscheduler = 119, SYS_sched_yield = 124, SYS_tgkill = 131,
   SYS_rt_sigaction = 134, SYS_rt_sigprocmask = 135, SYS_setpriority = 140, SYS_getrlimit = 163,
   SYS_setrlimit = 164, SYS_getrusage = 165, SYS_prctl = 167, SYS_getpid = 172, SYS_getppid = 173,
   SYS_getuid = 174, SYS_geteuid = 175, SYS_getgid = 176, SYS_getegid = 177, SYS_gettid = 178,
   SYS_socket = 198, SYS_bind = 200, SYS_listen = 201, SYS_connect = 203, SYS_sendto = 206,
-  SYS_getsockopt = 209, SYS_munmap = 215, SYS_mremap = 216, SYS_mmap = 222, SYS_mprotect = 226,
+  SYS_getsockopt = 209, SYS_munmap = 215, SYS_mremap = 216, SYS_clone = 220, SYS_mmap = 222, SYS_mprotect = 226,
   SYS_madvise = 233, SYS_accept4 = 242, SYS_process_vm_readv = 270, SYS_renameat2 = 276,
   SYS_memfd_create = 279, SYS_close_range = 436
 };
@@ -76,6 +76,7 @@ static __attribute__((noinline, unused)) void clear(void *to, u64 n) {
 
 /* ---- files ---- */
 
+INLINE i64 open_file(const char *path, i64 flags, i64 mode) { return sys4(SYS_openat, AT_FDCWD, path, flags, mode); }
 INLINE i64 create_file(const char *path, i64 mode) {
   return sys4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 }
@@ -90,12 +91,48 @@ INLINE i64 remove_file(const char *path) { return sys3(SYS_unlinkat, AT_FDCWD, p
 INLINE i64 read_link(const char *path, char *to, u64 room) {
   return sys4(SYS_readlinkat, AT_FDCWD, path, to, room);
 }
+enum { O_DIRECTORY = 040000, O_TMPFILE = 020040000 };
+
+/* struct stat, in words of 8 bytes: which of them is the size, and how many links there are,
+ * and in words of 4 bytes the mode. */
+enum { STAT_WORDS = 16, STAT_SIZE = 6, STAT_MODE_4 = 4 };
+INLINE u64 links_of(const u64 *stat) { return stat[2] >> 32; }
+INLINE i64 stat_link(const char *path, u32 *stat) {
+  return sys4(SYS_newfstatat, AT_FDCWD, path, stat, 0x100 /* AT_SYMLINK_NOFOLLOW */);
+}
+
+/* wait_for waits so many milliseconds until one of n files is ready. */
+INLINE i64 wait_for(void *files, u64 n, u64 ms) {
+  u64 ts[2] = {ms / 1000, ms % 1000 * 1000000};
+  return sys5(SYS_ppoll, files, n, ts, 0, 0);
+}
 
 /* ---- signals ---- */
 
 /* The kernel knows itself where handlers return to. */
 enum { SA_RESTORER = 0 };
 #define DEFINE_RESTORER(name, label) enum { name = 0 }
+#define DEFINE_SIGNAL_RESTORER(name) enum { name = 0 }
+
+/* ---- threads ---- */
+
+/* start_thread starts a thread that the C library knows nothing of. It calls the first of
+ * the two words at sp with the second, with its stack above. */
+INLINE i64 start_thread(u64 *sp) {
+  register i64 x8 __asm__("x8") = SYS_clone, x0 __asm__("x0") = 0x50f00 /* VM FS FILES SIGHAND THREAD SYSVSEM */;
+  register i64 x1 __asm__("x1") = (i64)sp, x2 __asm__("x2") = 0, x3 __asm__("x3") = 0, x4 __asm__("x4") = 0;
+  __asm__ volatile("svc 0\n\tcbnz x0, 1f\n\t"
+                   "mov x29, 0\n\tmov x30, 0\n\tldp x1, x0, [sp], 16\n\tblr x1\n\tbrk 0\n1:"
+                   : "+r"(x0), "+r"(x1) : "r"(x8), "r"(x2), "r"(x3), "r"(x4) : "memory");
+  return x0;
+}
+
+/* thread_pointer tells threads apart. */
+INLINE u64 thread_pointer(void) {
+  u64 tp;
+  __asm__("mrs %0, tpidr_el0" : "=r"(tp));
+  return tp;
+}
 
 /* ---- pages ---- */
 
@@ -149,3 +186,28 @@ INLINE u64 ticks(void) {
 /* draw returns a number that is another each time. The counter may be slow, so that two
  * threads find it the same, but not on one stack. */
 INLINE u64 draw(void) { return ticks() ^ (u64)__builtin_frame_address(0) >> 4; }
+
+/* muldiv is a * b / c, which fits 64 bits; the compiler would call libgcc. */
+static __attribute__((unused)) u64 muldiv(u64 a, u64 b, u64 c) {
+  u64 low = a * b, high = (u64)((unsigned __int128)a * b >> 64);
+  if (!high) return low / c;
+  for (int i = 0; i < 64; i++) {
+    u64 carry = high >> 63;
+    high = high << 1 | low >> 63;
+    low <<= 1;
+    if (carry || high >= c) high -= c, low |= 1;
+  }
+  return low;
+}
+
+/* pause_briefly is for loops that wait for another thread. */
+INLINE void pause_briefly(void) { __asm__ volatile("yield" ::: "memory"); }
+
+/* Compilers copy and clear what is large by calls of a C library, in place of which ours are
+ * called: timed_memory_aarch64.S. */
+#define COMPILERS_CALLS                                  \
+  __asm__(".hidden __cairn_memcpy, __cairn_memset\n"     \
+          ".set memcpy, __cairn_memcpy\n.set memset, __cairn_memset\n");
+
+/* What of the runtime of the timed modes is for this machine. */
+#define TIMED_MACHINE "timed_aarch64.h"

@@ -153,5 +153,11 @@ INLINE u64 muldiv(u64 a, u64 b, u64 c) {
   return a;
 }
 
+/* pause_briefly is for loops that wait for another thread. */
+INLINE void pause_briefly(void) { __builtin_ia32_pause(); }
+
+/* Functions of a C library that compilers call for themselves: none. */
+#define COMPILERS_CALLS
+
 /* What of the runtime of the timed modes is for this machine. */
 #define TIMED_MACHINE "timed_x86_64.h"

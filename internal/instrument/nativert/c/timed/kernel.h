@@ -4,6 +4,8 @@
 
 #include "sys.h"
 
+COMPILERS_CALLS
+
 #define WEAK __attribute__((weak, visibility("default")))
 #define barrier() __asm__ volatile("" ::: "memory")
 #define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)

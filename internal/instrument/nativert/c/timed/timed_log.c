@@ -251,7 +251,7 @@ void __cairn_end(struct process *p) {
   while (patience && (i32)(load(&p->flush_done) - want) < 0) {
     store(word(p, PENDING), 1);
     if (__cairn_now(p) > end) break;
-    for (u32 i = 0; i < 100; i++) __builtin_ia32_pause();
+    for (u32 i = 0; i < 100; i++) pause_briefly();
   }
   store(&p->finished, 1);
   if (load(&p->file.first) && !p->file.failed) __cairn_trailer(p, 0);

@@ -16,7 +16,7 @@ static struct thread *self(void) {
 /* show_low tells inserted code its threshold. */
 void __cairn_show_low(struct process *p) {
   int off = p->off || load(&p->quiet);
-  if (p->kind == KIND_EXACT) store((u64 *)(p->base + EXACT_LOW), off ? NONE : __cairn_ticks(p, p->low));
+  if (p->kind == KIND_EXACT) store((u64 *)(p->base + EXACT_LOW), off ? EXACT_NEVER : __cairn_ticks(p, p->low));
   else store(word(p, LOW), off ? NEVER : p->low);
 }
 

@@ -51,7 +51,7 @@ void __cairn_settle(struct thread *t, u64 frame) {
 /* begin opens a scope in the function with that CFA. Without room it stays shut,
  * and its time is that of what is around it. */
 void __cairn_scope_begin(struct scope *s, u64 cfa, const char *name) {
-  u64 here = (u64)__builtin_dwarf_cfa(), sp = cfa - 8;
+  u64 here = (u64)__builtin_dwarf_cfa(), sp = cfa - ENTRY_BELOW_CFA;
   s->sp = 0, s->frame = sp;
   struct thread *t = self();
   if (!t) return;
@@ -127,7 +127,7 @@ void __cairn_scope_text(const struct scope *s, u64 number, const char *text, u64
 void __cairn_mark(u64 cfa, u32 verb, u64 ns) {
   enum { OWN, CHILDREN, PARENTS, IGNORE, IGNORE_CHILDREN };
   struct thread *t = self();
-  u64 sp = cfa - 8;
+  u64 sp = cfa - ENTRY_BELOW_CFA;
   if (!t) return;
   __cairn_settle(t, sp);
   if (t->notes && t->note[t->notes - 1].sp < sp) sp = t->note[t->notes - 1].sp;

@@ -7,7 +7,7 @@
 HIDDEN u64 __cairn_snapshot(u64 cfa);
 
 static u64 take(struct process *p, struct thread *t, u64 site, u64 cfa) {
-  u64 number = add(&p->episodes, 1) + 1, sp = cfa - 8, e = __cairn_now(p);
+  u64 number = add(&p->episodes, 1) + 1, sp = cfa - ENTRY_BELOW_CFA, e = __cairn_now(p);
   u8 *r = __cairn_reserve(t, LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE);
   add(&p->snapshots, 1);
   if (!r) {

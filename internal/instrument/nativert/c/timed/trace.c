@@ -294,7 +294,7 @@ static u8 *take(struct tracer *t, u8 *old) {
 
 static void acquire(struct tracer *t) {
   for (u32 n = 0; __atomic_exchange_n(&t->lock, 1, __ATOMIC_ACQUIRE); n++) {
-    if (n < 100) __builtin_ia32_pause();
+    if (n < 100) pause_briefly();
     else sys0(SYS_sched_yield);
   }
 }

@@ -1,0 +1,100 @@
+/* How deep a thread is, for mode trace with --depth.
+ *
+ * A thread has the stack pointers at the entries of the calls that it is in, as far
+ * as they are recorded. When there are as many as are wanted, the last one is the
+ * word that inserted code compares its own with: what is below is not recorded. Calls
+ * that an exception or a longjmp left are found by their stack pointers, which are
+ * not above that of the next call.
+ *
+ *          adrp  x16, :gottprel:__cairn_trace_deep
+ *          ldr   x16, [x16, :gottprel_lo12:__cairn_trace_deep]
+ *          mrs   x17, tpidr_el0
+ *          ldr   x16, [x16, x17]
+ *          mov   x17, sp
+ *          cmp   x17, x16
+ *          b.hs  near
+ *   back:  ...
+ *   near:  mov   x17, sp
+ *          stp   x16, x30, [sp, -16]!
+ *          bl    __cairn_trace_deeper      at an entry; __cairn_trace_upper at an exit
+ *          ldp   x16, x30, [sp], 16
+ *          the event, as trace_aarch64.S has it
+ *          b     back
+ *
+ * __cairn_trace_deeper: a call is entered, and recorded.
+ * __cairn_trace_upper: a call that was recorded ends.
+ *
+ * x17 is the stack pointer at the call's entry. They change x16, x17 and the flags. */
+
+#include "registers_aarch64.h"
+
+#define COUNT 8
+#define CALLS 16
+
+        .globl  __cairn_trace_deep
+        .type   __cairn_trace_deep, %gnu_unique_object
+        .size   __cairn_trace_deep, CALLS + 8 * CAIRN_MAX_TRACE_DEPTH
+        .section .tbss.cairn_depth, "awT", %nobits
+        .balign 8
+__cairn_trace_deep:
+        .zero   CALLS + 8 * CAIRN_MAX_TRACE_DEPTH
+
+/* SHALLOWER takes off the calls that have ended; x16 is the thread's state, w0 how many
+ * calls are left, x2 where the next one goes. */
+        .macro  SHALLOWER
+        hint    34
+        stp     x0, x1, [sp, -32]!
+        .cfi_adjust_cfa_offset 32
+        str     x2, [sp, 16]
+        THREAD_LOCAL __cairn_trace_deep, x16, x0
+        ldr     w0, [x16, COUNT]
+        add     x2, x16, CALLS
+        add     x2, x2, x0, lsl 3
+1:      cbz     w0, 2f
+        ldr     x1, [x2, -8]
+        cmp     x1, x17
+        b.hi    2f
+        sub     w0, w0, 1
+        sub     x2, x2, 8
+        b       1b
+2:
+        .endm
+
+        .macro  DONE
+        ldr     x2, [sp, 16]
+        ldp     x0, x1, [sp], 32
+        .cfi_adjust_cfa_offset -32
+        ret
+        .endm
+
+        .text
+        .balign 4
+        .globl  __cairn_trace_deeper
+        .hidden __cairn_trace_deeper
+        .type   __cairn_trace_deeper, %function
+__cairn_trace_deeper:
+        .cfi_startproc
+        SHALLOWER
+        str     x17, [x2]
+        add     w0, w0, 1
+        str     w0, [x16, COUNT]
+        cmp     w0, CAIRN_TRACE_DEPTH
+        csel    x17, x17, xzr, hs
+        str     x17, [x16]
+        DONE
+        .cfi_endproc
+        .size   __cairn_trace_deeper, . - __cairn_trace_deeper
+
+        .globl  __cairn_trace_upper
+        .hidden __cairn_trace_upper
+        .type   __cairn_trace_upper, %function
+__cairn_trace_upper:
+        .cfi_startproc
+        SHALLOWER
+        str     w0, [x16, COUNT]
+        str     xzr, [x16]
+        DONE
+        .cfi_endproc
+        .size   __cairn_trace_upper, . - __cairn_trace_upper
+
+        PROPERTIES
