@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/cli/build"
+	"github.com/cairnprof/cairn/internal/cli/callgraph"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/diff"
 	"github.com/cairnprof/cairn/internal/cli/flame"
@@ -49,10 +50,10 @@ var commands = []group{
 		profile.Map, profile.Create, profile.Merge, profile.Pack, profile.Unpack, profile.Import,
 	}},
 	{"look", "Inspect profiles:", []func(*verb.Streams) *cobra.Command{
-		info.Info, profile.Show, profile.Covered, diff.Diff, profile.Callgraph, layout.Pages, profile.YAML,
+		info.Info, profile.Show, profile.Covered, diff.Diff, callgraph.Callgraph, layout.Pages, profile.YAML,
 	}},
 	{"trace", "Inspect logs of calls and spikes:", []func(*verb.Streams) *cobra.Command{
-		calls.Stacks, calls.Query, calls.Account, calls.Graph, flame.Flame, calls.Replay, calls.Convert, calls.Dump,
+		calls.Stacks, calls.Query, calls.Account, callgraph.Graph, flame.Flame, calls.Replay, calls.Convert, calls.Dump,
 		spikes.Spikes, spikes.Watch, spikes.Spike,
 	}},
 	{"sample", "Record and analyse samples:", []func(*verb.Streams) *cobra.Command{

@@ -29,8 +29,8 @@ The modes:
           for cairn spikes
   stacks  calls and time of each call stack, summed while the program runs: a small
           log for the same commands as trace, without single calls
-  trace   the start and end of every call: a log for cairn stacks, account, graph,
-          flame, query and convert
+  trace   the start and end of every call: a log for cairn stacks, account,
+          callgraph, flame, query and convert
 
 Modes count and full always record the order: count+order is the same as count, and
 full+order the same as full. In modes order and block+order, --order-slots limits

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
@@ -14,7 +15,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-type graphFlags struct {
+// GraphFlags are those of cairn callgraph for logs of calls, and how any is written.
+type GraphFlags struct {
 	LogFlags
 	names                   verb.DisplayFlags
 	format, out             string
@@ -23,44 +25,37 @@ type graphFlags struct {
 	pattern                 string
 }
 
-// Graph returns the command cairn graph.
-func Graph(s *verb.Streams) *cobra.Command {
-	var f graphFlags
-	c := &cobra.Command{
-		Use:   "graph LOG... [flags]",
-		Short: "Draw the call graph of logs of calls, with times",
-		Long: `graph draws the calls in logs as one graph: a node for each function, and an edge for
-each pair of caller and callee, whatever the rest of the stack was. Nodes and edges
-can be labelled and coloured by the columns of cairn account; for an edge these are
-of the calls along it. The node "outside" is where threads start.
---min-percent omits functions and edges whose total is below that share of the traced
-time; --regexp omits edges of which neither end matches.`,
-		Example: `  cairn graph --map ./app --shade self --min-percent 1 xray-log.app.* | dot -Tsvg -o app.svg
-  cairn graph --map ./app --format mermaid --edge-label calls xray-log.app.*`,
-		Args: verb.ExactFiles("graph", "logs of calls", 1, -1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if f.names.Json && c.Flags().Changed("format") && f.format != "json" {
-				return verb.Usagef("--json and --format %s cannot be used together", f.format)
-			}
-			if f.names.Json {
-				f.format = "json"
-			}
-			f.names.Json = f.format == "json"
-			return f.run(c.Context(), s, args)
-		},
-	}
-	f.Register(c)
+// Register adds the flags to a command. It returns those that are for logs of calls only.
+func (f *GraphFlags) Register(c *cobra.Command) *pflag.FlagSet {
+	f.LogFlags.Register(c)
 	keys := keyList(append(costNames(), "none"))
-	c.Flags().StringVar(&f.format, "format", "dot", "`format` of the graph: dot, json or mermaid")
-	c.Flags().BoolVar(&f.names.Json, "json", false, "the same as --format json")
-	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	c.Flags().StringVar(&f.label, "label", "total", "label of nodes: `key` is "+keys)
 	c.Flags().StringVar(&f.edgeLabel, "edge-label", "calls", "label of edges: `key`")
 	c.Flags().StringVar(&f.shade, "shade", "self", "colour of nodes and edges: `key`")
 	c.Flags().Float64Var(&f.minPercent, "min-percent", 0, "omit functions and edges with less than this `share` of all time, in percent")
 	verb.RegisterRegexp(c, &f.pattern, "only edges from or to functions that match this `pattern`")
+	ofLogs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	ofLogs.AddFlagSet(c.Flags())
+	c.Flags().StringVar(&f.format, "format", "dot", "`format` of the graph: dot, json, or for logs of calls mermaid")
+	c.Flags().BoolVar(&f.names.Json, "json", false, "the same as --format json")
+	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	f.names.RegisterNames(c)
-	return c
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		if f.names.Json && c.Flags().Changed("format") && f.format != "json" {
+			return verb.Usagef("--json and --format %s cannot be used together", f.format)
+		}
+		if f.names.Json {
+			f.format = "json"
+		}
+		f.names.Json = f.format == "json"
+		return nil
+	}
+	return ofLogs
+}
+
+// Output returns how the graph is written.
+func (f *GraphFlags) Output() (format, path string, names *report.Names) {
+	return f.format, f.out, f.names.Names()
 }
 
 // CostGraph is a graph that is ready to be written.
@@ -88,7 +83,8 @@ type GraphEdge struct {
 	Inferred bool   // it was not seen
 }
 
-func (f *graphFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+// Run draws the call graph of logs of calls.
+func (f *GraphFlags) Run(ctx context.Context, s *verb.Streams, args []string) error {
 	writers := map[string]func(io.Writer, *CostGraph) error{"dot": WriteDot, "mermaid": WriteMermaid, "json": writeGraphJSON}
 	write, ok := writers[f.format]
 	if !ok {
@@ -146,7 +142,7 @@ func (g *CostGraph) keep(logs *LogSet) {
 }
 
 // threshold returns the time below which functions and edges are left out.
-func (f *graphFlags) threshold(trie *calltrie.Trie) float64 {
+func (f *GraphFlags) threshold(trie *calltrie.Trie) float64 {
 	var all uint64
 	for _, n := range trie.Nodes() {
 		if n.Parent == calltrie.Root {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
 	"github.com/cairnprof/cairn/internal/report"
@@ -14,53 +14,43 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Callgraph returns the command cairn callgraph.
-func Callgraph(s *verb.Streams) *cobra.Command {
-	var f ProfileFlags
-	var format, out string
-	var external, mangled bool
-	c := &cobra.Command{
-		Use:   "callgraph FILE.mip [flags]",
-		Short: "Draw the call graph of a profile",
-		Long: `callgraph draws the calls between the functions of a profile. There are three kinds
-of edges:
-  observed (solid)   a run recorded the return address of a function's first call,
-                     and the caller calls that function
-  implied (dashed)   a block that ran contains a direct call of a function that ran
-  possible (dotted)  a return address shows a call through a pointer, which reached
-                     the function directly or by a tail call, or a call of a function
-                     that jumped through a pointer
-The profile must be of mode full, or contain runs of cairn order --run, which give
-observed edges only.`,
-		Example: "  cairn callgraph app.mip | dot -Tsvg -o app.svg",
-		Args:    f.Args,
-		RunE: func(*cobra.Command, []string) error {
-			if format != "dot" && format != "json" {
-				return verb.Usagef("--format %s: must be dot or json", format)
-			}
-			p, err := f.Open()
-			if err != nil {
-				return err
-			}
-			g := callgraph.Build(p, external)
-			if len(g.Edges) == 0 {
-				verb.Note(s, "%s has no call edges: they need --mode=full, or runs of cairn order --run", f.Path)
-			}
-			names := &report.Names{Mangled: mangled}
-			return verb.WriteFile(s, out, func(w io.Writer) error {
-				if format == "json" {
-					return graphJSON(w, p, g)
-				}
-				return graphDot(w, p, g, names)
-			})
-		},
+// GraphFlags say of which profile the call graph is drawn, and what of it.
+type GraphFlags struct {
+	ProfileFlags
+	external bool
+}
+
+// Register adds the flags.
+func (f *GraphFlags) Register(flags *pflag.FlagSet) {
+	f.registerIn(flags)
+	flags.BoolVar(&f.external, "external", false, "of a profile: include functions outside it, such as those of the C library")
+}
+
+// GraphOutput is how a call graph is written.
+type GraphOutput struct {
+	Format, Path string
+	Names        *report.Names
+}
+
+// Run draws the call graph of a profile.
+func (f *GraphFlags) Run(s *verb.Streams, to GraphOutput) error {
+	if to.Format != "dot" && to.Format != "json" {
+		return verb.Usagef("--format %s: must be dot or json", to.Format)
 	}
-	f.Register(c)
-	c.Flags().StringVar(&format, "format", "dot", "`format` of the graph: dot or json")
-	c.Flags().StringVarP(&out, "output", "o", "-", "write to this `file`")
-	c.Flags().BoolVar(&external, "external", false, "include functions outside the profile, such as those of the C library")
-	c.Flags().BoolVar(&mangled, "mangled", false, "do not demangle symbol names")
-	return c
+	p, err := f.Open()
+	if err != nil {
+		return err
+	}
+	g := callgraph.Build(p, f.external)
+	if len(g.Edges) == 0 {
+		verb.Note(s, "%s has no call edges: they need --mode=full, or runs of cairn order --run", f.Path)
+	}
+	return verb.WriteFile(s, to.Path, func(w io.Writer) error {
+		if to.Format == "json" {
+			return graphJSON(w, p, g)
+		}
+		return graphDot(w, p, g, to.Names)
+	})
 }
 
 func graphDot(w io.Writer, p *prof.Profile, g *callgraph.Graph, names *report.Names) error {

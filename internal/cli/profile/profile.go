@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
@@ -22,9 +23,11 @@ type ProfileFlags struct {
 }
 
 // Register adds the flags to a command.
-func (f *ProfileFlags) Register(c *cobra.Command) {
-	c.Flags().StringVarP(&f.Path, "profile", "p", "", "the profile, a .mip `file`, if it is not the argument")
-	c.Flags().StringVar(&f.module, "module", "", "only the module of this `name`, as cairn info prints it")
+func (f *ProfileFlags) Register(c *cobra.Command) { f.registerIn(c.Flags()) }
+
+func (f *ProfileFlags) registerIn(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.Path, "profile", "p", "", "the profile, a .mip `file`, if it is not the argument")
+	flags.StringVar(&f.module, "module", "", "only the module of this `name`, as cairn info prints it")
 }
 
 func (f *ProfileFlags) registerDebug(c *cobra.Command) {

@@ -70,7 +70,7 @@ func (g callWriter) table(w io.Writer) error {
 	return t.Write(w, report.Style{})
 }
 
-// drawing returns the graph as cairn graph draws it: by samples and calls, or by calls
+// drawing returns the graph as cairn callgraph draws it: by samples and calls, or by calls
 // alone where there are no stacks, or by samples alone where there are no branches.
 func (g callWriter) drawing() *calls.CostGraph {
 	key := func(name string) *calls.CostKey {

@@ -68,8 +68,8 @@ debug files.
            late, {"gaps_ns": [[from, to]], ...}, and {"reach": ...}
   --html   a page with a picture of each spike over time
   --window the calls before and during a spike, as a tree: for programs built with
-           --flight. cairn stacks, account, graph, flame, query and convert read
-           these calls as well, with --spike
+           --flight. cairn stacks, account, callgraph, flame, query and convert
+           read these calls as well, with --spike
   --frames the durations of frames marked by CAIRN_FRAME(), and the functions that
            took the time of the longest frames; CAIRN_SPIKE=budget=16.7ms sets their
            maximum duration

@@ -1,0 +1,98 @@
+// Package callgraph has the command that draws who called whom, of a profile or of logs of
+// calls.
+package callgraph
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// Callgraph returns the command cairn callgraph.
+func Callgraph(s *verb.Streams) *cobra.Command {
+	var logs calls.GraphFlags
+	var counts profile.GraphFlags
+	c := &cobra.Command{
+		Use:   "callgraph FILE.mip|LOG... [flags]",
+		Short: "Draw the call graph of a profile or of logs of calls",
+		Long: `callgraph draws who called whom. Of a profile it draws the calls between its
+functions. There are three kinds of edges:
+  observed (solid)   a run recorded the return address of a function's first call,
+                     and the caller calls that function
+  implied (dashed)   a block that ran contains a direct call of a function that ran
+  possible (dotted)  a return address shows a call through a pointer, which reached
+                     the function directly or by a tail call, or a call of a function
+                     that jumped through a pointer
+The profile must be of mode full, or contain runs of cairn order --run, which give
+observed edges only.
+
+Of logs of calls it draws a node for each function, and an edge for each pair of caller
+and callee, whatever the rest of the stack was. Nodes and edges can be labelled and
+coloured by the columns of cairn account; for an edge these are of the calls along it.
+The node "outside" is where threads start. --min-percent omits functions and edges whose
+total is below that share of the logged time; --regexp omits edges of which neither end
+matches.`,
+		Example: `  cairn callgraph app.mip | dot -Tsvg -o app.svg
+  cairn callgraph --map ./app --shade self --min-percent 1 xray-log.app.* | dot -Tsvg -o app.svg
+  cairn callgraph --map ./app --format mermaid --edge-label calls xray-log.app.*`,
+	}
+	ofProfiles := pflag.NewFlagSet("", pflag.ContinueOnError)
+	counts.Register(ofProfiles)
+	ofLogs := logs.Register(c)
+	c.Flags().AddFlagSet(ofProfiles)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if counts.Path == "" && !(len(args) > 0 && isProfile(args[0])) {
+			if err := refuse(ofProfiles, "a profile, not for logs of calls"); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return verb.Usagef("callgraph: no profile given, nor logs of calls (see %s -h)", c.CommandPath())
+			}
+			return logs.Run(c.Context(), s, args)
+		}
+		if err := refuse(ofLogs, "logs of calls, not for profiles"); err != nil {
+			return err
+		}
+		if err := counts.Args(c, args); err != nil {
+			return err
+		}
+		format, path, names := logs.Output()
+		return counts.Run(s, profile.GraphOutput{Format: format, Path: path, Names: names})
+	}
+	return c
+}
+
+// Graph returns cairn callgraph by the name that it had for logs of calls.
+func Graph(s *verb.Streams) *cobra.Command {
+	c := Callgraph(s)
+	c.Use, c.Hidden = strings.Replace(c.Use, "callgraph", "graph", 1), true
+	return c
+}
+
+// isProfile reports whether a file is a profile, or is called one.
+func isProfile(path string) bool {
+	if strings.HasSuffix(path, ".mip") {
+		return true
+	}
+	if verb.IsStream(path) {
+		return false
+	}
+	head, err := verb.ReadHead(path)
+	return err == nil && mip.Detect(head) == mip.KindProfile
+}
+
+// refuse finds a flag that was given and means nothing.
+func refuse(flags *pflag.FlagSet, only string) (err error) {
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed && err == nil {
+			err = verb.Usagef("--%s is only for %s", flag.Name, only)
+		}
+	})
+	return err
+}
