@@ -8,5 +8,5 @@ import (
 )
 
 func serve() {
-	fmt.Fprintln(os.Stderr, "cairn: CAIRN_SPIKE=control: there is a control socket on Linux only")
+	fmt.Fprintln(os.Stderr, "cairn: CAIRN_SPIKE=control: control sockets are supported only on Linux")
 }

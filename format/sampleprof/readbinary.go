@@ -102,7 +102,7 @@ func (r *binaryReader) unpack(c *bytecur.Cursor) *bytecur.Cursor {
 	case c.Err() != nil:
 		return c
 	case size > max(smallest, uint64(len(from))*maxRatio) || r.unpacked > maxUnpacked:
-		c.FailAt(at, "%d bytes are said to be compressed to %d", size, packed)
+		c.FailAt(at, "%d bytes, compressed to %d", size, packed)
 		return c
 	}
 	out := make([]byte, size)
@@ -188,7 +188,7 @@ func (r *binaryReader) place(c *bytecur.Cursor) Place {
 	at := c.Off()
 	offset, discriminator := c.Uvarint(), c.Uvarint()
 	if offset > math.MaxUint16 || discriminator > math.MaxUint32 {
-		c.FailAt(at, "a place of offset %d and discriminator %d", offset, discriminator)
+		c.FailAt(at, "invalid location: offset %d, discriminator %d", offset, discriminator)
 	}
 	return Place{uint32(offset), uint32(discriminator)}
 }

@@ -143,7 +143,7 @@ func (e *Events) chunkHead(off int64) (*chunkRef, error) {
 	case kind == wire.KindRecords:
 		return nil, e.readRecords(off, size)
 	case kind != wire.KindEvents || le.Uint16(head[wire.ChunkFormOffset:]) != 0:
-		e.noteDamage(e.damage(off, size, "a chunk of kind %d and form %d is not known", kind, le.Uint16(head[wire.ChunkFormOffset:])))
+		e.noteDamage(e.damage(off, size, "unknown chunk: kind %d, form %d", kind, le.Uint16(head[wire.ChunkFormOffset:])))
 	case used != 0 && le.Uint32(head[wire.ChunkChecksumOffset:]) != checksum(head[:wire.ChunkChecksumOffset]):
 		e.noteDamage(e.damage(off, size, "the header of a chunk is damaged (checksum)"))
 	default:

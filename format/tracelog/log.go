@@ -462,7 +462,7 @@ func chunkEnd(chunk []byte) (end int, live bool, what string) {
 		return 0, false, "" // calls: no records
 	}
 	if form := le.Uint16(chunk[wire.ChunkFormOffset:]); form != 0 {
-		return 0, false, fmt.Sprintf("records of form %d are not known", form)
+		return 0, false, fmt.Sprintf("unknown form of records: %d", form)
 	}
 	sum, n := le.Uint32(chunk[wire.ChunkChecksumOffset:]), used(chunk)
 	switch {

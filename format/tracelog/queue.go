@@ -51,7 +51,7 @@ func (l *Log) queue(data []byte, base int64, last []byte, want wanted, yield fun
 		kind, size := le.Uint16(ring[at:]), int(le.Uint16(ring[at+2:]))
 		if kind == wire.QueueSkip {
 			if at+room != wire.QueueRoom {
-				return damage("a queue ends where it goes on")
+				return damage("the end of a queue is inconsistent")
 			}
 			read += uint64(room)
 			continue

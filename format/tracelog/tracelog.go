@@ -132,7 +132,7 @@ const (
 	Preempted   EpisodeFlags = wire.EpisodePreempted   // the thread lost its processor in the meantime
 	BeforeFork  EpisodeFlags = wire.EpisodeBeforeFork  // the peak was entered before the process was forked
 	Cut         EpisodeFlags = wire.EpisodeCut         // there are more frames than were looked for
-	NoUnwinder  EpisodeFlags = wire.EpisodeNoUnwinder  // the stack is what frame pointers tell
+	NoUnwinder  EpisodeFlags = wire.EpisodeNoUnwinder  // the stack was walked by frame pointers
 	CallerOnly  EpisodeFlags = wire.EpisodeCallerOnly  // the stack is the peak and its caller
 	ChildrenCut EpisodeFlags = wire.EpisodeChildrenCut // there were more slow calls than are kept: children may be missing
 	Snapshot    EpisodeFlags = wire.EpisodeSnapshot    // no spike: the program asked for its stack, and the peak has not ended

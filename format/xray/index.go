@@ -218,7 +218,7 @@ func (ix *index) finish() {
 	}
 	l.info.Clock = clock(&l.head, ix.parts)
 	if ix.unlistedN > 0 {
-		what := fmt.Sprintf("%d more places are damaged from here on", ix.unlistedN)
+		what := fmt.Sprintf("%d more damaged regions after this one", ix.unlistedN)
 		l.info.Damage = append(l.info.Damage, &calllog.Damage{File: l.info.File, Offset: ix.unlistedFrom, Size: ix.unlisted, What: what})
 	}
 }

@@ -23,8 +23,8 @@ func TestSequence(t *testing.T) {
 		bytes int64
 	}{
 		{"unknown kind", func(b *xraytest.Builder) []byte { return b.Metadata(10, nil) }, "no kind of record", 8, 16},
-		{"wall time", func(b *xraytest.Builder) []byte { return b.Metadata(4, nil) }, "out of place", 8, 16},
-		{"process", func(b *xraytest.Builder) []byte { return b.Metadata(9, nil) }, "out of place", 8, 16},
+		{"wall time", func(b *xraytest.Builder) []byte { return b.Metadata(4, nil) }, "unexpected position", 8, 16},
+		{"process", func(b *xraytest.Builder) []byte { return b.Metadata(9, nil) }, "unexpected position", 8, 16},
 		{"end of buffer", func(b *xraytest.Builder) []byte { return b.Metadata(1, nil) }, "end of block", 4, 16 + 32},
 		{"new buffer", func(b *xraytest.Builder) []byte { return b.Metadata(0, nil) }, "inside a block", 4, 16 + 32},
 		{"extents", func(b *xraytest.Builder) []byte { return b.Metadata(7, nil) }, "inside a block", 4, 16 + 32},

@@ -120,7 +120,7 @@ func (l *Log) note(ix *index) {
 		add("the clock of %s went back: their blocks are in the order of wall-clock time", count(ix.stepped, "thread", "threads"))
 	}
 	if ix.objects && l.head.fdr {
-		add("there are calls in shared objects: of an object's number FDR logs keep 4 of 8 bits, so that objects 16, 32 and so on look like the main program, and 17 like 1")
+		add("calls in shared objects: FDR logs keep only 4 of 8 bits of an object's number, so objects 16, 32 and so on look like the main program, and 17 like 1")
 	}
 	if ix.unsearched {
 		add("time goes back so often that what a fork wrote twice was not looked for everywhere")

@@ -251,9 +251,9 @@ func (s *Section) sled(at int) (Sled, error) {
 	sled := Sled{Address: s.word(at), Function: s.word(at + s.Word), Kind: Kind(rest[0]), Always: rest[1] != 0, Version: rest[2]}
 	switch {
 	case sled.Version > maxVersion:
-		return sled, s.damage(at+2*s.Word+2, "an entry of version %d, at most %d is known", sled.Version, maxVersion)
+		return sled, s.damage(at+2*s.Word+2, "an entry of version %d, at most %d is supported", sled.Version, maxVersion)
 	case sled.Kind >= kinds:
-		return sled, s.damage(at+2*s.Word, "a sled of kind %d, at most %d is known", sled.Kind, kinds-1)
+		return sled, s.damage(at+2*s.Word, "a sled of kind %d, at most %d is supported", sled.Kind, kinds-1)
 	case rest[1] > 1:
 		return sled, s.damage(at+2*s.Word+1, "%d where it is 0 or 1 whether a function is always instrumented", rest[1])
 	}

@@ -267,5 +267,5 @@ func (w *Writer) Lasting() string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "around all the rest, and not ranked: " + strings.Join(names, ", ")
+	return "enclosing all other calls, and not ranked: " + strings.Join(names, ", ")
 }

@@ -180,7 +180,7 @@ const exactReading = 2000
 func (r *Reach) clock() string {
 	var kinds []string
 	if r.Period[1] > 0 || r.Exact == 0 {
-		how := "the clock moves every " + span(r.Period)
+		how := "the clock advances every " + span(r.Period)
 		if r.Signal {
 			how += ", by signals in " + count(r.Signalled, "thread", "threads")
 		}
@@ -208,20 +208,20 @@ func (r *Reach) Lines() []string {
 		r.sure(say)
 	}
 	if r.Blocked > 0 {
-		say("%s blocked the signal: there the clock was kept by others alone.", count(r.Blocked, "thread", "threads"))
+		say("%s blocked the signal: only other threads advanced the clock for it.", count(r.Blocked, "thread", "threads"))
 	}
 	if r.Backwards > 0 {
-		say("%s before it began, by the exact clock: processors' counters differ.", count(r.Backwards, "call ended", "calls ended"))
+		say("%s before its beginning by the exact clock: the counters of the processors differ.", count(r.Backwards, "call ended", "calls ended"))
 	}
 	if r.Window > 0 {
-		say("Masked window of %d MiB, for want of address space: a call may be missed, or shown shorter than it was, if another was made at a stack address a multiple of that away.", r.Window)
+		say("Masked window of %d MiB, because address space is limited: a call may be missed, or reported too short, if another one had a stack address that differs by a multiple of that.", r.Window)
 	}
 	if r.Ring > 0 {
 		say("The last %s calls of each thread were recorded; %s.", report.Count(r.Ring),
-			either(r.NoWindow > 0, "those around "+count(r.NoWindow, "spike", "spikes")+" were not kept: longer ones had taken the room, or took it later",
-				"those around each spike were kept unless longer ones took the room"))
+			either(r.NoWindow > 0, "those around "+count(r.NoWindow, "spike", "spikes")+" were replaced by those around longer ones",
+				"those around each spike were saved unless replaced by those around longer ones"))
 	}
-	say("Functions without probes are not judged: their time is their callers'.")
+	say("Functions without probes are not measured: their time is attributed to their callers.")
 	r.gaps(say)
 	return lines
 }
@@ -241,7 +241,7 @@ func (r *Reach) sure(say func(format string, args ...any)) {
 	if r.SureIdle > r.Sure {
 		idle = fmt.Sprintf(" (%s if nothing ran before it)", Duration(r.SureIdle))
 	}
-	say("%s call%s is sure to be found if it took %s%s%s.", late, either(r.Unjudged > 0, " on its thread's own stack", ""), Duration(r.Sure), idle,
+	say("%s call%s is certain to be found if it took %s%s%s.", late, either(r.Unjudged > 0, " on its thread's own stack", ""), Duration(r.Sure), idle,
 		either(r.Gaps > 0, " and neither began nor ended in a gap", ""))
 	missed := []string{
 		either(r.Borderline > 0, count(r.Borderline, "call", "calls")+" on the border of the threshold not listed", "no call was on the border of the threshold"),
@@ -254,29 +254,29 @@ func (r *Reach) sure(say func(format string, args ...any)) {
 // gaps says what was not looked at, or cannot be told of.
 func (r *Reach) gaps(say func(format string, args ...any)) {
 	if r.Unjudged > 0 {
-		say("%s on stacks that cannot be told apart, for want of an unwinder: others may be missing there, taken for callers of calls on another stack.",
+		say("%s on stacks that cannot be distinguished without an unwinder: other calls there may be missing, mistaken for callers of calls on another stack.",
 			count(r.Unjudged, "call was", "calls were"))
 	}
 	if r.Changes > 0 {
 		say("The settings were changed %s while it ran.", count(r.Changes, "time", "times"))
 	}
 	if r.OffTime > 0 {
-		say("Spikes were not looked for during %s: it was switched off.", Duration(r.OffTime))
+		say("The search for spikes was off for %s.", Duration(r.OffTime))
 	}
 	if r.Off > 0 {
 		say("%s switched off at the end (CAIRN_SPIKE).", count(uint64(r.Off), "process was", "processes were"))
 	}
 	if r.Uncounted > 0 {
-		say("%s of no stack that is in the logs.", count(r.Uncounted, "spike more was counted", "spikes more were counted"))
+		say("%s, whose stacks are not in the logs.", count(r.Uncounted, "spike more was counted", "spikes more were counted"))
 	}
 	if r.Unfinished > 0 {
-		say("%s no end: the process runs still, or was killed.", count(uint64(r.Unfinished), "log has", "logs have"))
+		say("%s no end: the process is still running, or was killed.", count(uint64(r.Unfinished), "log has", "logs have"))
 	}
 	if r.Unknown > 0 {
-		say("%s not say how far its clock could see.", count(uint64(r.Unknown), "log does", "logs do"))
+		say("%s not contain the limits of its clock.", count(uint64(r.Unknown), "log does", "logs do"))
 	}
 	if r.Ungrouped > 0 {
-		say("%s left out: there are too many different stacks.", count(r.Ungrouped, "spike is", "spikes are"))
+		say("%s omitted: too many different stacks.", count(r.Ungrouped, "spike is", "spikes are"))
 	}
 }
 

@@ -47,7 +47,7 @@ func TestUnjudged(t *testing.T) {
 		s.AddCaller(0, &tracelog.Caller{TID: 1, Parent: tracelog.Parent{Ended: 100 * ms, SP: 64, On: on}})
 		r := s.Reach()
 		text := strings.Join(r.Lines(), "\n")
-		if said := strings.Contains(text, "call on its thread's own stack is sure"); r.Unjudged != want || said != (want > 0) {
+		if said := strings.Contains(text, "call on its thread's own stack is certain"); r.Unjudged != want || said != (want > 0) {
 			t.Errorf("stack %d: %d not judged: %s", on, r.Unjudged, text)
 		}
 	}

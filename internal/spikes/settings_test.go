@@ -25,7 +25,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	lines := r.Lines()
-	for _, want := range []string{"Threshold 5 ms to 10 ms,", "The settings were changed 2 times", "not looked for during 3000 ms"} {
+	for _, want := range []string{"Threshold 5 ms to 10 ms,", "The settings were changed 2 times", "was off for 3000 ms"} {
 		if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, want) }) {
 			t.Errorf("%q is not in %q", want, lines)
 		}

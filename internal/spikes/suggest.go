@@ -96,14 +96,14 @@ func (p *profile) suggest() (Suggestion, bool) {
 	switch {
 	case p.waits && p.asPeak > 0:
 		sug.Markup = verbs.pause
-		sug.Why = fmt.Sprintf("by its name it waits: %s; around the wait, or %s in the function", count(p.asPeak, "spike", "spikes"), verbs.ignore)
+		sug.Why = fmt.Sprintf("its name suggests a wait: %s; around the wait, or %s in the function", count(p.asPeak, "spike", "spikes"), verbs.ignore)
 	case p.asPeak == 0 && 2*p.asParent > p.onStack:
 		sug.Markup = verbs.threshold
-		sug.Why = fmt.Sprintf("a caller that took much longer than the peak in %s of the %s below it, and never a peak; 95 %% were below %s ms. %s if no duration is wrong",
+		sug.Why = fmt.Sprintf("a caller that took much longer than the peak in %s of the %s below it, and never a peak; 95 %% were below %s ms. %s if any duration is acceptable",
 			report.Count(p.asParent), count(max(p.onStack, p.asParent), "spike", "spikes"), ms, verbs.ignore)
 	case p.asPeak >= 2*fewest && float64(p95) <= spread*float64(p.times.Quantile(0.5)):
 		sug.Markup = verbs.threshold
-		sug.Why = fmt.Sprintf("%s of nearly one length: 95 %% were below %s ms. Only if that is what it should take",
+		sug.Why = fmt.Sprintf("%s of nearly one length: 95 %% were below %s ms. Only if that duration is expected",
 			count(p.asPeak, "spike", "spikes"), ms)
 	default:
 		return sug, false

@@ -133,10 +133,10 @@ func (sp *Spike) remarks() []string {
 	}{
 		{tracelog.Preempted, "the thread lost its processor"},
 		{tracelog.BeforeFork, "entered before the process forked"},
-		{tracelog.Cut, "callers further out are not known"},
-		{tracelog.NoUnwinder, "the stack is what frame pointers tell"},
-		{tracelog.CallerOnly, "of the stack only the caller is known"},
-		{tracelog.ChildrenCut, "not all of its long calls are known"},
+		{tracelog.Cut, "outer callers are unknown"},
+		{tracelog.NoUnwinder, "the stack was walked by frame pointers"},
+		{tracelog.CallerOnly, "only the immediate caller is known"},
+		{tracelog.ChildrenCut, "some of its long calls are unknown"},
 	} {
 		if sp.Flags&r.flag != 0 {
 			list = append(list, r.text)
@@ -225,9 +225,9 @@ func (sp *Spike) said(pointer uint32, kind tracelog.TextKind) string {
 // gapText says how many frames a stack does not have.
 func gapText(sp *Spike) string {
 	if n := int64(sp.Found) - int64(len(sp.Stack)); n > 0 {
-		return count(uint64(n), "call", "calls") + " left out"
+		return count(uint64(n), "call", "calls") + " omitted"
 	}
-	return "calls left out"
+	return "calls omitted"
 }
 
 // opening is where a function begins, or else what is known of it.
@@ -322,7 +322,7 @@ func (w *Writer) parents(sp *Spike) []line {
 		case p != nil:
 			l.rest = "took " + Interval(p.Time)
 		case sp.Abandoned(k):
-			l.rest, l.color = "no end seen: left by exception or longjmp, or has a threshold of its own", report.Dim
+			l.rest, l.color = "no end seen: left by exception or longjmp, or has its own threshold", report.Dim
 		default:
 			continue
 		}

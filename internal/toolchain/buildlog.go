@@ -177,7 +177,7 @@ func (b *buildSummary) Nothing(use *useOptions) error {
 	case use == nil && b.Files == 0 && len(b.Untouched) == 0:
 		return fmt.Errorf("build: nothing was instrumented: %s", cleanFirst)
 	case use == nil && b.Files == 0:
-		return errors.New("build: nothing was instrumented: all compiled files are listed above as not instrumented; use --allow-nothing if this is expected")
+		return errors.New("build: nothing was instrumented: all compiled files are listed above as skipped; use --allow-nothing if this is expected")
 	}
 	return nil
 }
@@ -195,11 +195,11 @@ func (b *buildSummary) Print(s *verb.Streams) {
 	if b.Proof != nil {
 		b.Proof.print(s)
 	}
-	printReasons(s, "left alone", "function", b.Skipped)
+	printReasons(s, "skipped", "function", b.Skipped)
 	if len(b.EntryOnly) > 0 {
 		printReasons(s, "entry only", "function", map[string][]string{"a branch with limited range": b.EntryOnly})
 	}
-	printReasons(s, "untouched", "file", b.Untouched)
+	printReasons(s, "skipped", "file", b.Untouched)
 	b.printCaught(s)
 }
 

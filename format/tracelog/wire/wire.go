@@ -364,7 +364,7 @@ const (
 	EpisodePreempted   = 1 << 0 // the thread lost its processor in the meantime
 	EpisodeBeforeFork  = 1 << 1 // the peak was entered before the process was forked
 	EpisodeCut         = 1 << 2 // there are more frames than were looked for
-	EpisodeNoUnwinder  = 1 << 3 // the stack is what frame pointers tell
+	EpisodeNoUnwinder  = 1 << 3 // the stack was walked by frame pointers
 	EpisodeCallerOnly  = 1 << 4 // the stack is the peak and its caller
 	EpisodeChildrenCut = 1 << 5 // there were more slow calls than are kept: children may be missing
 	EpisodeSnapshot    = 1 << 6 // no spike: the program asked for its stack; the peak has not ended

@@ -141,7 +141,7 @@ func (s *logSummary) print(w io.Writer, style report.Style) error {
 	fmt.Fprintf(w, "%s: %s, %s\n", s.File, s.Format, report.Plural(int(s.Size), "byte"))
 	fmt.Fprintf(w, "clock: %s\n", s.clockText())
 	fmt.Fprintf(w, "duplicate: %s\n", report.Count(s.Duplicates))
-	fmt.Fprintf(w, "damaged: %s, %s\n", report.Plural(s.Damaged, "place"), report.Plural(int(s.Lost), "byte"))
+	fmt.Fprintf(w, "damaged: %s, %s\n", report.Plural(s.Damaged, "region"), report.Plural(int(s.Lost), "byte"))
 	for _, text := range s.Notes {
 		fmt.Fprintf(w, "note: %s\n", text)
 	}
@@ -182,7 +182,7 @@ func (s *logSummary) clockText() string {
 	case s.Epoch:
 		text = "nanoseconds since 1970"
 	case s.Hz != s.HeaderHz:
-		text += fmt.Sprintf(", estimated; the header says %d", s.HeaderHz)
+		text += fmt.Sprintf(", estimated; the header has %d", s.HeaderHz)
 	}
 	return text + ", begins at " + strconv.FormatUint(s.Start, 10)
 }

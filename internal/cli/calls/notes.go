@@ -35,7 +35,7 @@ func clockNote(info *calllog.Info) string {
 		return info.File + ": the length of a tick is unknown: times are in ticks"
 	}
 	const mega = 1e6
-	return fmt.Sprintf("%s: assuming ticks of %.1f MHz, estimated from the log's wall-clock marks; its header says %.1f MHz",
+	return fmt.Sprintf("%s: assuming ticks of %.1f MHz, estimated from the log's wall-clock marks; its header has %.1f MHz",
 		info.File, float64(c.Hz)/mega, float64(c.Claimed)/mega)
 }
 

@@ -93,7 +93,7 @@ func (j *sampleProfileJSON) table() *report.Table {
 	if j.PreInlined {
 		row("inlining", "as a pre-inliner chose")
 	}
-	row("sum of counts", fmt.Sprintf("%s, in %s", report.Count(j.Total), report.Plural(j.Places, "place")))
+	row("sum of counts", fmt.Sprintf("%s, in %s", report.Count(j.Total), report.Plural(j.Places, "location")))
 	row("greatest count", report.Count(j.Max))
 	row("most calls", report.Count(j.MaxCalls)+" of a function")
 	return t

@@ -118,7 +118,7 @@ func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) er
 	}
 	changed := ""
 	if r.Changed > 0 {
-		changed = fmt.Sprintf(", %s not, whose code is not that of the file or is on two pages", report.Plural(r.Changed, "function"))
+		changed = fmt.Sprintf(", %s not hooked because their code differs from the file or crosses pages", report.Plural(r.Changed, "function"))
 	}
 	verb.Note(s, "process %d: %s hooked%s; stopped for %.1f ms", pid, report.Plural(r.Hooked, "function"), changed, float64(r.Stopped)/float64(time.Millisecond))
 	verb.Note(s, "log: %s", r.Log)

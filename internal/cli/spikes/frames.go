@@ -68,7 +68,7 @@ func (f *spikesFlags) writeFramesOf(b *bufio.Writer, t *spikeSet, l *spikes.Log,
 		{Title: "frame", Align: report.Right},
 		{Title: "took", Align: report.Right},
 		{Title: "ended at", Align: report.Right},
-		{Title: "taken by", Shrink: report.Shorten},
+		{Title: "time in", Shrink: report.Shorten},
 	}}
 	longest := l.Frames.Longest
 	if f.top > 0 {

@@ -141,7 +141,7 @@ func (c *code) works(at int64) bool {
 // walk pairs the instructions of a segment, one by one.
 func (p *prover) walk(c *code, s *segment) {
 	if s.a.hi < s.a.lo || s.b.hi < s.b.lo || s.b.hi > int64(len(c.dataB)) || s.a.hi > int64(len(c.dataA)) {
-		p.differ(s, "it has another place among the symbols")
+		p.differ(s, "it has another position in the symbol table")
 		return
 	}
 	w := walker{prover: p, code: c, s: s, a: s.a.lo, b: s.b.lo, front: s.b.lo}
@@ -180,7 +180,7 @@ func (w *walker) step() bool {
 		}
 		return false
 	case endA:
-		w.differ(w.s, "there is code at %#x that the plain function does not have", w.b)
+		w.differ(w.s, "additional code at %#x", w.b)
 		return false
 	case endB:
 		w.differ(w.s, "the instruction at %#x and what follows is missing", w.a)
@@ -188,7 +188,7 @@ func (w *walker) step() bool {
 	}
 	in, err := x86.Decode(w.dataA[w.a:w.s.a.hi])
 	if err != nil {
-		w.unknown(w.s, "the instruction at %#x is not known", w.a)
+		w.unknown(w.s, "unknown instruction at %#x", w.a)
 		return false
 	}
 	tin, err := x86.Decode(w.dataB[w.b:w.s.b.hi])

@@ -92,7 +92,7 @@ func (w *walker) firstCall(in x86.Inst, condition uint8) (n int64, ok bool) {
 		w.differ(w.s, "the probe at %#x changes flags that are read later", w.b)
 		return 0, false
 	} else if !known {
-		w.unknown(w.s, "the probe at %#x changes flags, and it is not known whether they are read later", w.b)
+		w.unknown(w.s, "the probe at %#x changes flags, and whether they are read later is unknown", w.b)
 	}
 	if !w.atEntry() {
 		w.differ(w.s, "the probe at %#x may call, and is not at the start of the function", w.b)

@@ -110,7 +110,7 @@ func (l *Link) Analyse(name string) []Finding {
 		}
 	}
 	if blind := l.blind(); len(u.callers)+len(u.ltoUsers) == 0 && !l.reachesLocal(&u) {
-		add("cannot tell whether it is called: %s could not be read", list(blind))
+		add("cannot determine whether it is called: %s could not be read", list(blind))
 	}
 	if len(u.libraries) > 0 {
 		add("calls from within %s are not wrapped: a linker redirects only calls in objects that it links (for those, preload a library that defines it: LD_PRELOAD)", list(u.libraries))

@@ -28,7 +28,7 @@ func drawCurve(w *writer, s *Scenario, top int) {
 			p.pages = max(p.pages, lastOf(c))
 		}
 	}
-	w.text(margin+labelWidth, p.y-14, "label", "start", "Pages touched as the run goes on")
+	w.text(margin+labelWidth, p.y-14, "label", "start", "Pages touched over the run")
 	p.axes(w)
 	if p.steps == 0 {
 		return

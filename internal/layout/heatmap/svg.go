@@ -66,7 +66,7 @@ func short(s string, limit int) string {
 func (d *Document) head(w *writer, s *Scenario) {
 	w.text(margin, 36, "title", "start", d.title(s))
 	w.text(margin, 59, "soft", "start", fmt.Sprintf(
-		"Each square is one %s page of the program's code, in the order of addresses, row by row. Its colour tells when the run first", pageSize(d.PageSize)))
+		"Each square is one %s page of the program's code, in the order of addresses, row by row. Its colour shows when the run first", pageSize(d.PageSize)))
 	w.text(margin, 76, "soft", "start", "needed it. Grey pages were never needed; the fewer pages are coloured, the less has to be read to start.")
 	const y, height = 92, 12
 	x := float64(margin)

@@ -264,7 +264,7 @@ func TestWarningsOfStartFiles(t *testing.T) {
 	t.Parallel()
 	r := &Resolution{Report: Report{Listed: 3, Misplaced: []string{"_init", "odd", "frame_dummy"}}}
 	got := r.Warnings(FormatLLD, nil)
-	if want := "1 of 3 functions stay where they are, without a size or outside .text: odd"; len(got) != 1 || got[0] != want {
+	if want := "1 of 3 functions keep their place: without a size or outside .text: odd"; len(got) != 1 || got[0] != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

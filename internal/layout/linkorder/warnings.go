@@ -20,7 +20,7 @@ func (r *Resolution) Warnings(f Format, skipped []string) []string {
 		}
 	}
 	warn(rep.Vanished, "the linker will not find (inlined, dropped or renamed)")
-	warn(slices.DeleteFunc(slices.Clone(rep.Misplaced), fromStartFiles), "stay where they are, without a size or outside .text")
+	warn(slices.DeleteFunc(slices.Clone(rep.Misplaced), fromStartFiles), "keep their place: without a size or outside .text")
 	warn(r.inseparable(f), "share their names with others, which move along")
 	warn(rep.Crowded, "share their sections with others, which move along (compile with -ffunction-sections)")
 	warn(skipped, "cannot be named in this format")

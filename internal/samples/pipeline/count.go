@@ -145,16 +145,16 @@ func (r run) tell(st *unwind.Stats) {
 		what      string
 		count, of uint64
 	}{
-		{"left out, of other processes", st.OtherProcess, st.OtherProcess + st.Samples},
-		{"left out, no branches in the binaries", st.NoBranches, st.Samples},
-		{"left out, no frame in the binaries", st.Elsewhere, st.Samples},
-		{"left out, no stack", st.NoStack, st.Samples},
-		{"left out, in prologues and epilogues, where stacks lack a frame", st.NoFrame, st.Samples},
-		{"left out, at tail jumps, where stacks lack a frame", st.Departing, st.Samples},
+		{"omitted, of other processes", st.OtherProcess, st.OtherProcess + st.Samples},
+		{"omitted, no branches in the binaries", st.NoBranches, st.Samples},
+		{"omitted, no frame in the binaries", st.Elsewhere, st.Samples},
+		{"omitted, no stack", st.NoStack, st.Samples},
+		{"omitted, in prologues and epilogues, where stacks lack a frame", st.NoFrame, st.Samples},
+		{"omitted, at tail jumps, where stacks lack a frame", st.Departing, st.Samples},
 		{"used with the frame that branches show, in prologues, epilogues and at tail jumps", st.Recovered, st.Samples},
 		{"stacks cut at an address that no call returns to (frame pointers are missing)", st.CutStacks, st.Samples},
-		{"branches followed by code that does not lead to the next one; callers before them are not known", st.Impossible, st.Branches},
-		{"branches to other binaries or from them, one way only; callers before them are not known", st.Unpaired, st.Branches},
+		{"branches followed by code that does not lead to the next one; callers before them are unknown", st.Impossible, st.Branches},
+		{"branches to other binaries or from them, one way only; callers before them are unknown", st.Unpaired, st.Branches},
 		{"calls that are not the ones on the stack", st.Mismatched, st.Branches},
 	} {
 		if x.count != 0 {

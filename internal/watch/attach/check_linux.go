@@ -59,13 +59,13 @@ func Check(pid int) error {
 	case strings.HasPrefix(state, "Z"), strings.HasPrefix(state, "X"):
 		return refuse("it has ended")
 	case strings.HasPrefix(state, "T"):
-		return refuse("it is stopped (SIGSTOP, Ctrl-Z): let it go on first")
+		return refuse("it is stopped (SIGSTOP, Ctrl-Z): continue it first")
 	}
 	if tracer := field("TracerPid"); tracer != "0" {
 		return refuse("it is already traced by process %s (a debugger, strace?)", tracer)
 	}
 	if strings.Contains(field("x86_Thread_features"), "shstk") {
-		return refuse("it has a shadow stack (CET), which does not let a return address be changed; start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off")
+		return refuse("it has a shadow stack (CET), so return addresses cannot be changed; start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off")
 	}
 	for _, name := range []string{"Uid", "Gid"} {
 		ids := strings.Fields(field(name))
@@ -78,7 +78,7 @@ func Check(pid int) error {
 		return whyNotTraced(pid, err)
 	}
 	if len(maps) == 0 {
-		return refuse("it has no program: it is a thread of the kernel")
+		return refuse("it is a kernel thread")
 	}
 	for _, m := range maps {
 		switch {
@@ -92,7 +92,7 @@ func Check(pid int) error {
 		return refuse("%s", why)
 	}
 	if limit := limitOf(pid, "Max file size"); limit < 1<<20 {
-		return refuse("it may write files of %d bytes only (ulimit -f)", limit)
+		return refuse("it can write files of at most %d bytes (ulimit -f)", limit)
 	}
 	if secure, err := auxiliary(pid, atSecure); err == nil && secure != 0 {
 		return refuse("it runs with more privileges than its user (setuid, setgid)")
@@ -125,9 +125,9 @@ func whyNotProgram(pid int) string {
 	defer f.Close()
 	switch {
 	case f.Machine() != machine.X86_64:
-		return fmt.Sprintf("it is not a program for x86-64, but for %v", f.Machine())
+		return fmt.Sprintf("its program is for %v, not for x86-64", f.Machine())
 	case strings.Contains(f.Interpreter(), "/ld-musl"): // which distributions have in files of other names
-		return "its C library is musl, for which there are no hooks"
+		return "its C library is musl, which hooks do not support"
 	}
 	return ""
 }
@@ -162,8 +162,8 @@ func auxiliary(pid int, kind uint64) (uint64, error) {
 }
 
 const (
-	whyFiltered = "a filter (seccomp) says which system calls it may make, and may end it for those that are needed"
-	whyStrict   = "it may read, write and end, and make no other system call (seccomp, strict)"
+	whyFiltered = "a filter restricts its system calls (seccomp), and may end it for those that cairn needs"
+	whyStrict   = "it may make no system calls except read, write and exit (seccomp, strict)"
 )
 
 // isFiltered reports whether there are rules on the system calls of a thread.

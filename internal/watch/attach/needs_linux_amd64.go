@@ -130,7 +130,7 @@ func (a action) what() string {
 	case actNotify, actTrace:
 		return "is decided by another program"
 	}
-	return "has an end that cannot be told before"
+	return "has an unpredictable result"
 }
 
 // firstForbidden returns the first of some calls that a filter does not allow, and what

@@ -111,7 +111,7 @@ func refuses(t *testing.T, s *started, want string) {
 func TestRefusesMusl(t *testing.T) {
 	t.Parallel()
 	source := strings.Replace(busy, "#include <immintrin.h>\n", "", 1)
-	refuses(t, start(t, build(t, "musl-gcc", source), "waits"), "its C library is musl, for which there are no hooks")
+	refuses(t, start(t, build(t, "musl-gcc", source), "waits"), "its C library is musl, which hooks do not support")
 }
 
 func TestRefusesStopped(t *testing.T) {
@@ -124,7 +124,7 @@ func TestRefusesStopped(t *testing.T) {
 	for !strings.HasPrefix(statusField(status, "State"), "T") {
 		time.Sleep(time.Millisecond)
 	}
-	if err := Check(s.Process.Pid); err == nil || !strings.HasSuffix(err.Error(), "it is stopped (SIGSTOP, Ctrl-Z): let it go on first") {
+	if err := Check(s.Process.Pid); err == nil || !strings.HasSuffix(err.Error(), "it is stopped (SIGSTOP, Ctrl-Z): continue it first") {
 		t.Errorf("stopped: %v", err)
 	}
 	if err := s.Process.Signal(syscall.SIGCONT); err != nil {

@@ -51,7 +51,7 @@ func (p *process) forbids(tid int, calls []call, known *[]filtered) string {
 	}
 	list, err := filters(tid)
 	if err != nil {
-		return fmt.Sprintf("%s, and what it says cannot be read: %v (that is for root, outside of containers)", whyFiltered, err)
+		return fmt.Sprintf("%s, and cannot be read: %v (only root can, outside of containers)", whyFiltered, err)
 	}
 	for _, f := range list {
 		i := slices.IndexFunc(*known, func(k filtered) bool { return slices.Equal(k.filter, f) })
@@ -71,7 +71,7 @@ func whyForbidden(f []insn, calls []call) string {
 	if c == nil {
 		return ""
 	}
-	return fmt.Sprintf("a filter (seccomp) says which system calls it may make, and under it %v %s", c, a.what())
+	return fmt.Sprintf("a filter restricts its system calls (seccomp), and under it %v %s", c, a.what())
 }
 
 // checkFilters refuses programs that may not make the system calls which the library

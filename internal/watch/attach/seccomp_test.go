@@ -146,7 +146,7 @@ func TestFilters(t *testing.T) {
 		{"name", "under it prctl(0xf) fails"},
 		{"two", "under it clone(0x50f00, _, 0x0, 0x0, 0x0) fails"},
 		{"execute", "under it mprotect(_, _, 0x5) fails"},
-		{"strict", "it may read, write and end, and make no other system call (seccomp, strict)"},
+		{"strict", "it may make no system calls except read, write and exit (seccomp, strict)"},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			t.Parallel()
