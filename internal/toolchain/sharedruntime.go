@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -50,20 +51,17 @@ func (f *InstrumentFlags) checkSharedRuntime() error {
 // runtimeCopy is the directory of a toolchain that has the file.
 const runtimeCopy = "runtime"
 
-// buildImage makes the file of a runtime for programs that map it from dir, puts a copy into
-// tmp, and returns its path in dir.
-func buildImage(ctx context.Context, tmp, src string, c Compiler, m nativert.Machine, dir, defaultDir string) (string, error) {
-	o, err := nativert.Image(m, defaultDir)
-	if err != nil {
-		return "", err
-	}
-	if err := compileObject(ctx, src, c, nativert.Flags(m), o); err != nil {
+// buildImage makes the file of a runtime for programs that map it from a directory, puts a copy into
+// tmp, and returns its path in the directory.
+func buildImage(ctx context.Context, tmp, src string, c Compiler, m nativert.Machine, opts ShimOptions) (string, error) {
+	o := nativert.Image(opts.DefaultDir)
+	if err := compileObject(ctx, src, c, append(slices.Clone(opts.Target), nativert.Flags(m)...), o); err != nil {
 		return "", err
 	}
 	const linked, image = "image", "image.bin"
 	for _, argv := range [][]string{
-		append([]string{c.Path, "-o", linked, o.Name}, nativert.ImageLinkFlags...),
-		{"objcopy", "-O", "binary", "-j", nativert.ImageSection, linked, image},
+		slices.Concat([]string{c.Path}, opts.Target, []string{"-o", linked, o.Name}, nativert.ImageLinkFlags(m)),
+		{c.tool(ctx, opts.Target, "objcopy"), "-O", "binary", "-j", nativert.ImageSection, linked, image},
 	} {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Dir = src
@@ -80,7 +78,7 @@ func buildImage(ctx context.Context, tmp, src string, c Compiler, m nativert.Mac
 	if err := os.Mkdir(filepath.Join(tmp, runtimeCopy), 0o755); err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, name), os.WriteFile(filepath.Join(tmp, runtimeCopy, name), data, 0o644)
+	return filepath.Join(opts.Runtime, name), os.WriteFile(filepath.Join(tmp, runtimeCopy, name), data, 0o644)
 }
 
 // placeRuntime writes the file of a toolchain's runtime to dir, if it is not there.

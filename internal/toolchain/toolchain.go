@@ -321,13 +321,11 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 	}
 	objects := nativert.Objects(target, opts.DefaultDir)
 	if opts.Runtime != "" {
-		path, err := buildImage(ctx, tmp, src, c, target, opts.Runtime, opts.DefaultDir)
+		path, err := buildImage(ctx, tmp, src, c, target, opts)
 		if err != nil {
 			return err
 		}
-		if objects, err = nativert.MappedObjects(target, path); err != nil {
-			return err
-		}
+		objects = nativert.MappedObjects(target, path)
 	}
 	for _, o := range objects {
 		if err := compileObject(ctx, src, c, append(slices.Clone(flags), nativert.Flags(target)...), o); err != nil {
@@ -340,7 +338,7 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 		if opts.Mode == prof.ModeTrace {
 			objects = nativert.TraceObjects(target, opts.DefaultDir, opts.Depth)
 		}
-		if opts.Mode == prof.ModeSpike {
+		if opts.Mode == prof.ModeSpike && target == nativert.X86_64 { // hooks are code of that machine
 			objects = append(objects, nativert.HookObjects()...)
 		}
 		for _, o := range objects {

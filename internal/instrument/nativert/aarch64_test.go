@@ -1,7 +1,6 @@
 package nativert
 
 import (
-	"bytes"
 	"cmp"
 	"debug/elf"
 	"encoding/binary"
@@ -54,14 +53,20 @@ func newCross(t *testing.T) *cross {
 			t.Fatal(err)
 		}
 	}
-	members := []string{"rcs", "libcairn.a"}
-	for _, o := range Objects(AArch64, "") {
+	c.build("libcairn.a", Objects(AArch64, ""))
+	return c
+}
+
+// build makes the archive that programs are linked with.
+func (c *cross) build(archive string, objects []Object) {
+	c.t.Helper()
+	members := []string{"rcs", archive}
+	for _, o := range objects {
 		c.gcc(slices.Concat([]string{"-Oz"}, Flags(AArch64), []string{"-c", "-o", o.Name}, o.Args)...)
 		members = append(members, o.Name)
 	}
 	c.command("ar", members...)
-	c.archive = filepath.Join(c.dir, "libcairn.a")
-	return c
+	c.archive = filepath.Join(c.dir, archive)
 }
 
 func (c *cross) command(name string, args ...string) {
@@ -415,44 +420,4 @@ func TestAArch64Links(t *testing.T) {
 	if r := c.one(execution{}, program); counted(r, 16) != "3x1 1x1" {
 		t.Errorf("without a C library: %s", counted(r, 16))
 	}
-}
-
-// TestAArch64Library: a library has records of its own, which are written when it goes.
-func TestAArch64Library(t *testing.T) {
-	t.Parallel()
-	c := newCross(t)
-	library := filepath.Join(c.dir, "library.so")
-	c.gcc(slices.Concat([]string{"-shared", "-DCOUNT", "-o", library, "-Wl,--build-id"}, c.sources("probes.S"), []string{c.archive})...)
-	program := c.life("COUNT")
-	for _, continuous := range []string{"1", "0"} {
-		e := c.run(execution{env: []string{"CAIRN_CONTINUOUS=" + continuous}}, program, "dlopen", library)
-		if e.err != nil || e.output != "" || len(e.files) != 2 || !strings.HasPrefix(e.files[0], "library.so.") {
-			t.Fatalf("%v, files %q, output:\n%s", e.err, e.files, e.output)
-		}
-		got := []string{counted(e.raws[0], 8), counted(e.raws[1], 8)}
-		if slices.Sort(got); !slices.Equal(got, []string{"3x2 1x1 2x1", "6x1"}) {
-			t.Errorf("%q", got)
-		}
-	}
-}
-
-// guarded reports whether a program says that all of it has landing pads, and signs return
-// addresses.
-func guarded(t *testing.T, program string) bool {
-	t.Helper()
-	f, err := elf.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	note := f.Section(".note.gnu.property")
-	if note == nil {
-		return false
-	}
-	data, err := note.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := bytes.Index(data, []byte{0, 0, 0, 0xc0, 4, 0, 0, 0})
-	return at >= 0 && data[at+8]&3 == 3
 }

@@ -7,7 +7,6 @@ package nativert
 import (
 	"bytes"
 	"embed"
-	"errors"
 	"strconv"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
@@ -103,34 +102,35 @@ func firstObjects(m Machine) []Object {
 // mapped has sources compiled for programs that map the runtime from a file.
 const mapped = "-DCAIRN_MAPPED=1"
 
-// ErrNotMapped is of machines whose programs cannot map the runtime from a file.
-var ErrNotMapped = errors.New("--shared-runtime is not supported for AArch64")
-
 // MappedObjects is Objects for programs that map the runtime from the file of that path
 // when they start. The file is an Image, and must be of this version of cairn.
-func MappedObjects(m Machine, path string) ([]Object, error) {
-	if m == AArch64 {
-		return nil, ErrNotMapped
-	}
+func MappedObjects(m Machine, path string) []Object {
 	return append(firstObjects(m),
 		Object{"mapped.o", []string{"-DCAIRN_RUNTIME=" + strconv.Quote(path), m.source("mapped")}},
-		Object{"order_mapped.o", []string{mapped, m.source("order")}}), nil
+		Object{"order_mapped.o", []string{mapped, m.source("order")}})
 }
 
 // Image returns the object that such a file is made of, by a link with ImageLinkFlags. The
 // file is section ImageSection of what that makes, byte for byte.
-func Image(m Machine, defaultDir string) (Object, error) {
-	if m == AArch64 {
-		return Object{}, ErrNotMapped
-	}
-	return Object{"image.o", []string{mapped, runtimeDir(defaultDir), "rt.c"}}, nil
+func Image(defaultDir string) Object {
+	return Object{"image.o", []string{mapped, runtimeDir(defaultDir), "rt.c"}}
 }
 
 // ImageSection is the section that an Image is linked into.
 const ImageSection = ".image"
 
-// ImageLinkFlags are those of the compiler's driver that links an Image.
-var ImageLinkFlags = []string{"-nostdlib", "-static", "-no-pie", "-Wl,-T,image.ld", "-Wl,--build-id=none", "-Wl,-e,enter"}
+// ImageLinkFlags returns those of the compiler's driver that links an Image: what of it is
+// to be on pages of its own, and how much room there is.
+func ImageLinkFlags(m Machine) []string {
+	page, room := "0x1000", "0x10000"
+	if m == AArch64 {
+		page, room = "0x10000", "0x40000"
+	}
+	return []string{
+		"-nostdlib", "-static", "-no-pie", "-Wl,-T,image.ld", "-Wl,--build-id=none", "-Wl,-e,enter",
+		"-Wl,--defsym=page=" + page, "-Wl,--defsym=room=" + room,
+	}
+}
 
 // Hidden returns a version script for GNU ld, which gives shared objects dynamic symbols
 // for the bounds of our sections, though all that refers to them says they are hidden.

@@ -9,6 +9,7 @@
  * the environment leads to another file. */
 
 #include "wire.h"
+#define IMAGE_ROOM 0x10000
 #include "rt_mapped.h"
 
         .text

@@ -4,7 +4,7 @@
  * The first byte of the file is enter. Behind the file's end, up to CAIRN_IMAGE_ROOM, is
  * room for variables, which the module maps with the file and start has memory put over. */
 
-#define CAIRN_IMAGE_ROOM 0x10000
+#define CAIRN_IMAGE_ROOM IMAGE_ROOM
 
 /* What is called: numbers in the second argument. */
 #define CAIRN_LOST 0
@@ -43,6 +43,7 @@ static void attach(const i32 *table, const struct ehdr *header, const i32 *order
     module.next = (u32 *)(at + order[2]);
     module.ring = (const u32 *)(at + order[3]);
   }
+  attach_used(table, order);
 }
 
 /* enter is the file's first byte. Of start it returns where the file is, or 0 if it is of

@@ -140,7 +140,11 @@ INLINE u64 thread_pointer(void) {
  * have the pages that there are. */
 enum { MAX_PAGE = 0x10000 };
 
+#if CAIRN_MAPPED
+#define getauxval ((u64(*)(u64))0) /* a runtime that is a file knows no names */
+#else
 extern u64 getauxval(u64) __attribute__((weak)); /* what the kernel told the process at its start */
+#endif
 enum { AT_PAGESZ = 6 };
 
 /* page_size asks the C library, or, without one, the kernel, which refuses to advise on
@@ -163,6 +167,17 @@ static __attribute__((noinline, unused)) u64 page_size(void) {
 #define ROUND_UP(section, label)                                                 \
   ".pushsection " section ",\"aw\",@nobits,unique,1\n" label "_used:\n.popsection\n" \
   ".pushsection " section ",\"aw\",@nobits\n.balign 65536\n" label ":\n.popsection\n"
+
+#if CAIRN_MAPPED
+/* A runtime that is a file has that room for itself and its variables. Where the rounding
+ * begins, the module's tables say at their ends; see attach. */
+#define IMAGE_ROOM 0x40000
+static u8 *raw_used, *order_used;
+INLINE void attach_used(const i32 *table, const i32 *order) {
+  raw_used = (u8 *)table + table[7];
+  if (order) order_used = (u8 *)order + order[4];
+}
+#endif
 
 /* used_room returns how much of such a section is to be in a file. Where something stands
  * behind our piece, by a linker with a mind of its own, that is all. */

@@ -133,6 +133,10 @@ enum { MAX_PAGE = 4096 };
  * alignment the start: a file can be mapped over exactly it. The label is to be kept. */
 #define ROUND_UP(section, label) ".pushsection " section ",\"aw\",@nobits\n.balign 4096\n" label ":\n.popsection\n"
 
+/* A runtime that is a file has that room for itself and its variables. */
+#define IMAGE_ROOM 0x10000
+#define attach_used(table, order)
+
 /* used_room returns how much of such a section is to be in a file. */
 #define used_room(start, stop, used) ((u64)((stop) - (start)))
 

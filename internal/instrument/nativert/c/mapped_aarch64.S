@@ -1,0 +1,173 @@
+/* What is linked into a module whose runtime is a file: it maps the file, a flat image
+ * of machine code, and calls its first byte. Where there is no such file, the program runs
+ * without. The image is rt.c with CAIRN_MAPPED; what its calls do is in rt_mapped.h.
+ * mapped_x86_64.S says why it is as it is. */
+
+#include "wire.h"
+#define IMAGE_ROOM 0x40000
+#include "rt_mapped.h"
+
+        .macro  guarded name
+\name:  hint    34                      // bti c
+        .endm
+
+        .text
+        .balign 4
+/* mapped_start(argc, argv, envp) */
+guarded mapped_start
+        stp     x2, x30, [sp, -16]!
+        mov     x0, -100                // AT_FDCWD
+        adrp    x1, file
+        add     x1, x1, :lo12:file
+        mov     x2, 02000000            // O_CLOEXEC, to read
+        mov     x3, 0
+        mov     x8, 56                  // openat
+        svc     0
+        tbnz    w0, 31, 2f
+        mov     w4, w0
+        mov     w6, w0
+        mov     x0, 0
+        mov     x1, CAIRN_IMAGE_ROOM
+        mov     x2, 5                   // to read and to execute
+        mov     x3, 2                   // private
+        mov     x5, 0
+        mov     x8, 222                 // mmap
+        svc     0
+        mov     x7, x0
+        mov     w0, w6
+        mov     x8, 57                  // close
+        svc     0
+        tbnz    x7, 63, 2f
+        adrp    x0, table
+        add     x0, x0, :lo12:table
+        mov     w1, CAIRN_START
+        ldr     x2, [sp]
+        adrp    x3, :got:__ehdr_start
+        ldr     x3, [x3, :got_lo12:__ehdr_start]
+        adrp    x4, :got:__cairn_order_table
+        ldr     x4, [x4, :got_lo12:__cairn_order_table]
+        adrp    x5, :got:__dso_handle
+        ldr     x5, [x5, :got_lo12:__dso_handle]
+        blr     x7
+        adrp    x1, image
+        str     x0, [x1, :lo12:image]
+2:      ldp     x2, x30, [sp], 16
+        ret
+
+/* Calls of the image, with x0 as it is and the number of the call in w1. Without an
+ * image all but CAIRN_LOST, which is 0, return -1: that takes care of nothing. */
+        .globl  __cairn_dump, __cairn_reset
+        .hidden __cairn_dump, __cairn_reset
+        .type   __cairn_dump, %function
+        .type   __cairn_reset, %function
+guarded __cairn_dump
+        mov     w1, CAIRN_DUMP_ALL
+        b       call_image
+guarded __cairn_reset
+        mov     w1, CAIRN_RESET_ALL
+        b       call_image
+guarded mapped_dump
+        mov     w1, CAIRN_DUMP
+        b       call_image
+guarded mapped_reset
+        mov     w1, CAIRN_RESET
+        b       call_image
+guarded mapped_lost
+        mov     w1, CAIRN_LOST
+call_image:
+        adrp    x16, image
+        ldr     x16, [x16, :lo12:image]
+        cbz     x16, 3f
+        br      x16
+3:      cmp     w1, 0
+        csetm   w0, ne
+        ret
+
+/* The image says how much of it is to be unmapped. */
+guarded mapped_finish
+        adrp    x16, image
+        ldr     x16, [x16, :lo12:image]
+        stp     x16, x30, [sp, -16]!
+        mov     w1, CAIRN_FINISH
+        bl      call_image
+        mov     w1, w0
+        ldp     x0, x30, [sp], 16
+        cmp     w1, 0
+        b.le    4f
+        adrp    x16, image
+        str     xzr, [x16, :lo12:image]
+        mov     x8, 215                 // munmap
+        svc     0
+4:      ret
+
+        .reloc  mapped_start, R_AARCH64_NONE, .Lcairn_page_end
+        .reloc  mapped_start, R_AARCH64_NONE, .Lcairn_calls
+        .hidden __start_cairn_raw, __stop_cairn_raw, __ehdr_start, __cairn_order_table, __dso_handle
+        .weak   __ehdr_start, __cairn_order_table, __dso_handle
+
+/* Where things are, from here: see enter in rt_mapped.h. */
+        .section .rodata.cairn, "a", %progbits
+        .balign 4
+table:
+        .long   __start_cairn_raw - table
+        .long   __stop_cairn_raw - table
+        .long   __cairn_order - table
+        .long   names - table
+        .long   names + 8 - table
+        .long   names + 16 - table
+        .long   names + 24 - table
+        .long   raw_used - table
+        .globl  __cairn_link_with_cairn_cc
+        .hidden __cairn_link_with_cairn_cc
+__cairn_link_with_cairn_cc:
+file:   .asciz  CAIRN_RUNTIME
+
+        .section .data.rel.ro.cairn, "aw", %progbits
+        .balign 8
+names:  .quad   dl_iterate_phdr
+        .weak   dl_iterate_phdr
+#if __has_include(<gnu/libc-version.h>)
+        .quad   __register_atfork, __libc_single_threaded
+        .weak   __register_atfork, __libc_single_threaded
+#else
+        .quad   pthread_atfork, pthread_create, environ
+        .weak   pthread_atfork, pthread_create, environ
+#endif
+
+        .bss
+        .balign 8
+image:  .skip   8
+        .globl  __cairn_order
+        .hidden __cairn_order
+__cairn_order:
+        .skip   4
+
+/* See ROUND_UP. */
+        .section CAIRN_RAW_SECTION, "aw", %nobits, unique, 1
+raw_used:
+        .section CAIRN_RAW_SECTION, "aw", %nobits
+        .balign 65536
+.Lcairn_page_end:
+
+/* See rt.c. */
+        .section .note.cairn, "a", %note
+        .balign 4
+        .long   6, 12, 3
+        .asciz  "CAIRN"
+        .balign 4
+.Lcairn_calls:
+        .long   mapped_dump - .Lcairn_calls, mapped_reset - .Lcairn_calls, mapped_lost - .Lcairn_calls
+
+        .section .init_array.00000, "aw"
+        .balign 8
+        .quad   mapped_start
+        .section .fini_array.00000, "aw"
+        .balign 8
+        .quad   mapped_finish
+
+        .section .note.gnu.property, "a"
+        .balign 8
+        .long   4, 16, 5
+        .asciz  "GNU"
+        .long   0xc0000000, 4, 3, 0
+        .section .note.GNU-stack, "", %progbits
