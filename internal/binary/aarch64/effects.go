@@ -120,8 +120,35 @@ func (i Inst) MakesFrame() bool { return i.is(0xff8003ff, 0x91000000|SP<<5|FP) }
 // LoadsTwo reports whether the instruction may write more registers than Rd: it loads
 // Second as well, or moves Rn on.
 func (i Inst) LoadsTwo() bool {
-	return i.is(0x3a000000, 0x28000000) || i.is(0x3f000000, 0x08000000) || i.is(0x3b000000, 0x38000000)
+	return i.is(0x3a000000, 0x28000000) || i.is(0x3e000000, 0x08000000) || i.is(0x3b000000, 0x38000000) ||
+		i.is(0xbe000000, 0x0c000000) || i.is(0x3f000000, 0x19000000)
 }
 
 // Second is the second register of a pair.
 func (i Inst) Second() uint8 { return uint8(i >> 10 & 31) }
+
+// Writes returns the general registers that an instruction which does not branch may
+// write, rather too many than one too few.
+func (i Inst) Writes() uint32 {
+	all := uint32(1)<<i.Rd() | 1<<i.Rn() | 1<<i.Second() | 1<<(i>>16&31)
+	switch _, plain := i.Offset(); {
+	case plain && i.Stores():
+		return 0
+	case i.is(0x3a000000, 0x28000000) && i.Stores():
+		return 1 << i.Rn() // if it is moved on
+	case i.Stores(), i.LoadsTwo():
+		return all
+	}
+	return 1 << i.Rd()
+}
+
+// Moves returns the register that the instruction copies to Rd, of 64 bits.
+func (i Inst) Moves() (from uint8, ok bool) {
+	return uint8(i >> 16 & 31), i.is(0xffe0ffe0, 0xaa0003e0)
+}
+
+// LoadsWord reports whether the instruction loads 8 bytes to a general register.
+func (i Inst) LoadsWord() bool { return i.is(0xffc00000, 0xf9400000) }
+
+// LoadsIndexed reports whether it does so from a register plus another.
+func (i Inst) LoadsIndexed() bool { return i.is(0xffe00c00, 0xf8600800) }

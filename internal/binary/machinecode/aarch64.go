@@ -172,36 +172,3 @@ func keepLast(list []uint64, page uint64) []uint64 {
 	}
 	return append(list, page)
 }
-
-// dispatches: where indirect calls have their targets from is not followed, so that all
-// of them may reach whatever has its address taken; but jumps of switch statements can be
-// told.
-func (a aarch64Arch) dispatches(s *Set, b *Binary, r *Range) map[Ref]Dispatch {
-	out := map[Ref]Dispatch{}
-	for at := b.From(r.Lo); at < b.End && s.Address(at) < r.Hi; at++ {
-		if s.Class(at) == IndirectJump && a.ofSwitch(s, at) {
-			out[at] = Dispatch{Source: FromCases}
-		}
-	}
-	return out
-}
-
-// ofSwitch: the register was made by an addition of two, of the place of the cases and
-// the distance of one, or was loaded from a table.
-func (aarch64Arch) ofSwitch(s *Set, at Ref) bool {
-	const enough = 8
-	b := s.Binary(at)
-	r := b.RangeAt(s.Address(at))
-	if r == nil || s.Departs(at) {
-		return false
-	}
-	t := b.textOf(at)
-	target := aarch64.Decode(t.data[s.offsets[at-firstRef]:]).Rn()
-	for back := at - 1; back >= max(b.From(r.Lo), at-min(at, enough)); back-- {
-		in := aarch64.Decode(t.data[s.offsets[back-firstRef]:])
-		if in.Rd() == target && !in.Stores() && s.Class(back) == Other {
-			return in.Adds()
-		}
-	}
-	return false
-}

@@ -63,9 +63,11 @@ type Arch interface {
 	// taken calls add with the addresses that a section may take: any number of bytes
 	// that looks like one, if the program has a fixed place.
 	taken(t *text, fixed bool, add func(addr uint64))
-	// dispatches and ofSwitch are those of Set.
-	dispatches(s *Set, b *Binary, r *Range) map[Ref]Dispatch
-	ofSwitch(s *Set, at Ref) bool
+	// Of walk: what functions agree on, what an instruction does to registers, and where
+	// an indirect call or jump has its target from.
+	convention() convention
+	move(w *walk, at Ref) moved
+	dispatch(w *walk, at Ref) Dispatch
 }
 
 // ErrInstruction: the bytes are no instruction.

@@ -1,7 +1,5 @@
 package machinecode
 
-import "github.com/cairnprof/cairn/internal/binary/x86"
-
 // Problem: to know whom an indirect call may reach, one must know where it has the
 // address from. Of a virtual call in C++ that is a fixed place of the table that the
 // object's first word points to, and the object is the first argument.
@@ -34,13 +32,7 @@ type Dispatch struct {
 
 // Dispatches returns the indirect calls and jumps of a range of a binary. Those that are
 // not among them are from anywhere.
-func (s *Set) Dispatches(b *Binary, r *Range) map[Ref]Dispatch { return b.arch.dispatches(s, b, r) }
-
-// OfSwitch reports whether an indirect jump is of a switch statement, as far as the
-// instructions right before it tell.
-func (s *Set) OfSwitch(at Ref) bool { return s.Binary(at).arch.ofSwitch(s, at) }
-
-func (x86Arch) dispatches(s *Set, b *Binary, r *Range) map[Ref]Dispatch {
+func (s *Set) Dispatches(b *Binary, r *Range) map[Ref]Dispatch {
 	w := newWalk(s, b, r)
 	w.run(nil) // finds the registers that keep the first argument
 	out := map[Ref]Dispatch{}
@@ -48,7 +40,9 @@ func (x86Arch) dispatches(s *Set, b *Binary, r *Range) map[Ref]Dispatch {
 	return out
 }
 
-func (x86Arch) ofSwitch(s *Set, at Ref) bool {
+// OfSwitch reports whether an indirect jump is of a switch statement, as far as the
+// instructions right before it tell.
+func (s *Set) OfSwitch(at Ref) bool {
 	const enough = 8
 	b := s.Binary(at)
 	r := b.RangeAt(s.Address(at))
@@ -61,18 +55,23 @@ func (x86Arch) ofSwitch(s *Set, at Ref) bool {
 	return found[at].Source == FromCases
 }
 
-// Numbers of registers.
-const (
-	regAX = iota
-	regCX
-	regDX
-	regBX
-	regSP
-	regBP
-	regSI
-	regDI
-	registers = 16
-)
+// registers is as many as a machine has at most.
+const registers = 32
+
+// convention is what functions of a machine agree on, as sets of registers, and the
+// register with the first argument.
+type convention struct {
+	argument      uint8
+	scratch, kept uint32
+}
+
+// moved is what an instruction does to registers.
+type moved struct {
+	written uint32 // set of registers that it may change
+	dest    uint8  // the one of them that gets a value which is known, if any
+	value   value
+	pops    bool // it takes back what the function put by at its start
+}
 
 // value is what a register has: one of the values of the walk, plus an offset. Value
 // number 0 is the first argument.
@@ -105,12 +104,6 @@ type walk struct {
 	this [registers]bool
 }
 
-// decode reads an instruction.
-func (s *Set) decode(r Ref) (x86.Inst, bool) {
-	in, err := x86.Decode(s.Binary(r).textOf(r).data[s.offsets[r-firstRef]:])
-	return in, err == nil
-}
-
 func newWalk(s *Set, b *Binary, r *Range) *walk {
 	w := &walk{code: s, binary: b, first: b.From(r.Lo), entered: r.Start, targets: map[Ref]bool{}}
 	for w.end = w.first; w.end < b.End && s.Address(w.end) < r.Hi; w.end++ {
@@ -132,26 +125,24 @@ func (w *walk) run(found map[Ref]Dispatch) {
 	}
 	w.origins = append(w.origins[:0], origin{})
 	w.forget(keeps)
+	rules := w.binary.arch.convention()
 	if w.entered {
-		w.regs[regDI] = value{}
+		w.regs[rules.argument] = value{}
 	}
 	for at := w.first; at < w.end; at++ {
 		if w.targets[at] {
 			w.forget(keeps)
 		}
-		in, ok := w.code.decode(at)
-		if !ok {
-			w.forget(keeps)
-			continue
-		}
 		class := w.code.Class(at)
 		if found != nil && (class == IndirectCall || class == IndirectJump) {
-			found[at] = w.dispatch(in)
+			found[at] = w.binary.arch.dispatch(w, at)
 		}
-		w.step(in, found == nil)
+		w.step(w.binary.arch.move(w, at), found == nil, rules.kept)
 		if class.IsCall() {
-			for _, r := range []int{regAX, regCX, regDX, regSI, regDI, 8, 9, 10, 11} {
-				w.regs[r] = w.fresh(origin{})
+			for r := range w.regs {
+				if rules.scratch>>r&1 != 0 {
+					w.regs[r] = w.fresh(origin{})
+				}
 			}
 		}
 		if class == Jump || class == IndirectJump || class == Return {
@@ -176,17 +167,8 @@ func (w *walk) forget(keeps [registers]bool) {
 	}
 }
 
-// dispatch tells of an indirect call or jump where its target comes from.
-func (w *walk) dispatch(in x86.Inst) Dispatch {
-	var method origin
-	if in.Mod() == 3 {
-		v := w.regs[in.RM()]
-		if method = w.origins[v.number]; v.offset != 0 {
-			return Dispatch{}
-		}
-	} else {
-		method = w.memory(in)
-	}
+// reads tells of an indirect call or jump to what was read so.
+func (w *walk) reads(method origin) Dispatch {
 	switch {
 	case method.cases:
 		return Dispatch{Source: FromCases}
@@ -194,95 +176,26 @@ func (w *walk) dispatch(in x86.Inst) Dispatch {
 		return Dispatch{}
 	}
 	table := w.origins[method.from.number]
-	if !table.read || table.cases || table.from != w.regs[regDI] || method.from.offset < 0 {
+	if !table.read || table.cases || table.from != w.regs[w.binary.arch.convention().argument] || method.from.offset < 0 {
 		return Dispatch{}
 	}
 	return Dispatch{FromTable, method.from.offset, table.from == value{}}
 }
 
-// memory returns the origin of what an operand in memory has.
-func (w *walk) memory(in x86.Inst) origin {
-	base, ok := baseOf(in)
-	if !ok {
-		return origin{cases: !in.RIP}
-	}
-	v := w.regs[base]
-	v.offset += in.Disp
-	return origin{from: v, read: true}
-}
-
-// baseOf returns the register that an operand in memory is relative to, false if
-// it is not relative to one register alone.
-func baseOf(in x86.Inst) (uint8, bool) {
-	if in.Mod() == 3 || in.RIP {
-		return 0, false
-	}
-	if in.ModRM&7 != regSP {
-		return in.RM(), true
-	}
-	const none = 4
-	index := in.SIB>>3&7 | in.Rex&2<<2
-	base := in.SIB&7 | in.Rex&1<<3
-	if index != none || in.Mod() == 0 && in.SIB&7 == regBP {
-		return 0, false
-	}
-	return base, true
-}
-
 // step applies an instruction to the registers.
-func (w *walk) step(in x86.Inst, count bool) {
-	written := writes(in)
-	dest, v := w.result(in)
+func (w *walk) step(m moved, count bool, kept uint32) {
 	for r := range w.regs {
-		if written>>r&1 == 0 {
+		if m.written>>r&1 == 0 {
 			continue
 		}
-		if uint8(r) == dest {
-			w.regs[r] = v
+		if uint8(r) == m.dest {
+			w.regs[r] = m.value
 		} else {
 			w.regs[r] = w.fresh(origin{})
 		}
-		if count && !isPop(in) {
+		if count && !m.pops {
 			w.sets[r]++
 			w.this[r] = kept>>r&1 != 0 && w.regs[r] == value{}
 		}
 	}
-}
-
-// kept are the registers that callees keep.
-const kept = 1<<regBX | 0xf<<12
-
-func isPop(in x86.Inst) bool { return in.Map == x86.MapOne && in.Opcode&0xf8 == 0x58 }
-
-// result returns the register that an instruction gives a value that is known of,
-// and the value.
-func (w *walk) result(in x86.Inst) (uint8, value) {
-	const noRegister = registers
-	if in.Map != x86.MapOne || !in.HasModRM || !in.Wide() || in.Prefix&x86.PrefixVector != 0 {
-		return noRegister, value{}
-	}
-	switch in.Opcode {
-	case 0x89: // mov to memory or a register
-		if in.Mod() == 3 {
-			return in.RM(), w.regs[in.Reg()]
-		}
-	case 0x8b: // mov from memory or a register
-		if in.Mod() == 3 {
-			return in.Reg(), w.regs[in.RM()]
-		}
-		return in.Reg(), w.fresh(w.memory(in))
-	case 0x8d: // lea
-		if base, ok := baseOf(in); ok {
-			v := w.regs[base]
-			v.offset += in.Disp
-			return in.Reg(), v
-		}
-	case 0x01: // add: what is called is read from a table of distances
-		if in.Mod() == 3 {
-			return in.RM(), w.fresh(origin{cases: true})
-		}
-	case 0x03:
-		return in.Reg(), w.fresh(origin{cases: true})
-	}
-	return noRegister, value{}
 }

@@ -10,9 +10,7 @@
 // is to look into an array.
 //
 // What is a machine's own is behind Arch, with one file and one package for each:
-// x86.go and internal/binary/x86, aarch64.go and internal/binary/aarch64. On x86-64 it is
-// followed where an indirect call has its target from (dispatch.go); on AArch64 it is
-// not, and every one may reach whatever has its address taken.
+// x86.go and internal/binary/x86, aarch64.go and internal/binary/aarch64.
 package machinecode
 
 // Ref is the number of an instruction in a Set.

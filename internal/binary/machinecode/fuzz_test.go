@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
@@ -18,10 +20,15 @@ func FuzzSet(f *testing.F) {
 			places = binary.LittleEndian.AppendUint16(places, uint16(s.Addr-p.Segments[1].Addr))
 			places = binary.LittleEndian.AppendUint16(places, uint16(s.Size))
 		}
-		f.Add(p.Code[1].Data, places, p.Segments[1].Addr)
+		f.Add(p.Code[1].Data, places, p.Segments[1].Addr, false)
+		f.Add(aarch64Code(), places, p.Segments[1].Addr, true)
 	}
-	f.Fuzz(func(t *testing.T, code, places []byte, text uint64) {
+	f.Fuzz(func(t *testing.T, code, places []byte, text uint64, second bool) {
 		p := program(0)
+		if second {
+			p.Machine = machine.AArch64
+			p.Unwind = []ehframe.Row{{PC: text, CFA: ehframe.CFAStack}, {PC: text + 8, CFA: ehframe.CFAStack, Offset: 16, Frame: ehframe.FrameAtCFA}}
+		}
 		p.Segments[1] = objfile.Segment{Addr: text, Size: uint64(len(code)), Offset: 0x1000, Exec: true}
 		p.Code = []objfile.CodeSection{{Name: ".text", Index: 3, Addr: text, Data: code}}
 		p.Symbols, p.Ranges = nil, nil
@@ -39,6 +46,16 @@ func FuzzSet(f *testing.F) {
 		}
 		askAll(t, s)
 	})
+}
+
+// aarch64Code is code with a frame, an address in two steps, and a jump by a table.
+func aarch64Code() (code []byte) {
+	for _, word := range []uint32{
+		0xa9be7bfd, 0x910003fd, 0x90000000, 0x91004000, 0x94000002, 0xd65f03c0, 0x90000001, 0x8b000020, 0xd61f0000, 0x58000041, 0xa8c27bfd, 0x17fffffb,
+	} {
+		code = binary.LittleEndian.AppendUint32(code, word)
+	}
+	return code
 }
 
 // askAll asks for all that is known of instructions.
@@ -65,6 +82,14 @@ func askAll(t *testing.T, s *Set) {
 		s.Frame(r)
 		s.Dubious(r)
 		s.Runs(r, min(r+3, b.End-1))
+	}
+	b.Taken()
+	for i := range b.Ranges() {
+		s.Dispatches(b, &b.Ranges()[i])
+		s.Blocks(b, &b.Ranges()[i])
+	}
+	for _, r := range s.IndirectJumps() {
+		s.OfSwitch(r)
 	}
 	for _, r := range append(s.LeavingJumps(), s.IndirectJumps()...) {
 		if r < b.First || r >= b.End {
