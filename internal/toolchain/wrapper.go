@@ -302,31 +302,69 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	if !slices.ContainsFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }) {
 		return become(path, argv)
 	}
-	// aarch64-linux-gnu-ld links what aarch64-linux-gnu-gcc makes.
-	machine := linkerName.FindStringSubmatch(filepath.Base(path))
-	for _, name := range []string{"cc", "gcc", "clang"} {
-		if len(machine) > 1 {
-			name = machine[1] + name
-		}
-		found, err := RealTool(name)
-		if err != nil {
-			continue
-		}
-		c, err := FindCompiler(found)
-		if err != nil {
-			return err
-		}
-		if w.opts.Shim.Use != nil {
-			return w.useLinker(ctx, s, c, path, argv)
-		}
-		tc, err := prepare(ctx, c, w.opts.Shim, nil)
-		if err != nil {
-			return err
-		}
-		argv = append(append(argv[:1:1], "--build-id"), args...)
-		linker := LinkerAt(ctx, path)
-		argv = append(argv, driver.LinkerArgs(args, tc, linker.word())...)
-		return become(path, append(argv, tc.Archive))
+	c, err := linkedBy(path)
+	if err != nil {
+		return err
 	}
-	return errors.New("build: no cc on PATH to compile the runtime")
+	if w.opts.Shim.Use != nil {
+		return w.useLinker(ctx, s, c, path, argv)
+	}
+	restore := hideDriver()
+	tc, err := prepare(ctx, c, w.opts.Shim, nil)
+	restore()
+	var foreign foreignError
+	if errors.As(err, &foreign) {
+		return become(path, argv) // nothing that it links has probes
+	}
+	if err != nil {
+		return err
+	}
+	argv = append(append(argv[:1:1], "--build-id"), args...)
+	linker := LinkerAt(ctx, path)
+	argv = append(argv, driver.LinkerArgs(args, tc, linker.word())...)
+	return become(path, append(argv, tc.Archive))
+}
+
+// linkedBy returns the compiler whose objects the linker at path links: the driver that
+// started it, if one did, or by its name, as aarch64-linux-gnu-ld links what
+// aarch64-linux-gnu-gcc makes.
+func linkedBy(path string) (Compiler, error) {
+	if name := os.Getenv(collectGCC); name != "" {
+		if c, err := FindCompiler(name); err == nil {
+			return c, nil
+		}
+	}
+	target := linkerName.FindStringSubmatch(filepath.Base(path))
+	for _, name := range []string{"cc", "gcc", "clang"} {
+		if len(target) > 1 {
+			name = target[1] + name
+		}
+		if found, err := RealTool(name); err == nil {
+			return FindCompiler(found)
+		}
+	}
+	return Compiler{}, errors.New("build: no cc on PATH to compile the runtime")
+}
+
+// collectGCC is set by gcc's drivers, for what they start, to their own name.
+const collectGCC = "COLLECT_GCC"
+
+// hideDriver takes from the environment what a driver of gcc has put there for the tools
+// that it starts: another driver would take its tools. The function that it returns puts it back.
+func hideDriver() (restore func()) {
+	if os.Getenv(collectGCC) == "" {
+		return func() {}
+	}
+	kept := map[string]string{}
+	for _, name := range []string{"COMPILER_PATH", "LIBRARY_PATH", "GCC_EXEC_PREFIX", collectGCC, "COLLECT_GCC_OPTIONS", "COLLECT_LTO_WRAPPER"} {
+		if value, ok := os.LookupEnv(name); ok {
+			kept[name] = value
+			os.Unsetenv(name)
+		}
+	}
+	return func() {
+		for name, value := range kept {
+			os.Setenv(name, value)
+		}
+	}
 }

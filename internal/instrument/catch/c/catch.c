@@ -76,10 +76,16 @@ static int isTool(const char *name) {
   if (isLauncher(name)) return 1;
   if (starts(name, "musl-")) {
     name += 5;
-  } else if (starts(name, "x86_64-")) {
-    const char *gnu = strstr(name, "-gnu-"), *musl = strstr(name, "-musl-");
-    if (!gnu && !musl) return 0;
-    name = gnu ? gnu + 5 : musl + 6;
+  } else if (starts(name, "x86_64-") || starts(name, "aarch64-")) {
+    const char *gnu = strstr(name, "-gnu-"), *musl = strstr(name, "-musl-"), *android = strstr(name, "-android");
+    if (android) {
+      for (name = android + 8; *name >= '0' && *name <= '9';) name++;
+      if (*name++ != '-') return 0;
+    } else if (!gnu && !musl) {
+      return 0;
+    } else {
+      name = gnu ? gnu + 5 : musl + 6;
+    }
   }
   size_t n = strlen(name), end = n;
   while (end > 0 && ((name[end - 1] >= '0' && name[end - 1] <= '9') || name[end - 1] == '.')) end--;
