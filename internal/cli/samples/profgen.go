@@ -87,37 +87,37 @@ func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, 
 
 func (f *profgenFlags) register(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringSliceVar(&f.perfData, "perfdata", nil, "an INPUT, as llvm-profgen calls `perf.data`")
-	fl.StringSliceVar(&f.perfScript, "perfscript", nil, "an INPUT, as llvm-profgen calls the `text` of perf script")
+	fl.StringSliceVar(&f.perfData, "perfdata", nil, "an INPUT: `perf.data`; the name of the option in llvm-profgen")
+	fl.StringSliceVar(&f.perfScript, "perfscript", nil, "an INPUT: the `text` of perf script; the name of the option in llvm-profgen")
 	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization instead of samples")
 	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or a library of it: this `file`; repeatable")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	fl.StringVar(&f.format, "format", formatText, "the `form` to write: text or extbinary, which takes less room, folded, pprof, flame, fdata, callgraph, dot, mermaid")
+	fl.StringVar(&f.format, "format", formatText, "the `format` to write: text or extbinary, which is smaller, folded, pprof, flame, fdata, callgraph, dot, mermaid")
 	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
 	fl.StringVar(&f.infer, "infer-missing-frames", string(pipeline.InferFull), "`how` to restore frames that tail calls erased: full, llvm or none")
 	fl.Lookup("infer-missing-frames").NoOptDefVal = string(pipeline.InferFull)
 	fl.IntVar(&f.searchDepth, "max-search-depth", -1, "with --infer-missing-frames=llvm, restore at most `n` frames in one place; -1 for all")
 	fl.IntVar(&f.contextDepth, "csprof-max-context-depth", -1, "keep the innermost `n` callers; -1 for all")
-	fl.IntVar(&f.countedDepth, "csprof-max-unsymbolized-context-depth", -1, "the same of addresses, before they have names: `n`")
-	fl.IntVar(&f.recursion, "compress-recursion", -1, "leave repetitions of up to `n` callers out of contexts; -1 for all, 0 for none")
-	fl.BoolVar(&f.ignoreStacks, "ignore-stack-samples", false, "make a profile without contexts of samples with stacks")
-	fl.BoolVar(&f.byLines, "use-dwarf-correlation", false, "use lines of debug information though there are pseudo probes")
-	fl.BoolVar(&f.onlyCount, "skip-symbolization", false, "write counts of addresses, from which a profile can be made later")
+	fl.IntVar(&f.countedDepth, "csprof-max-unsymbolized-context-depth", -1, "the same for addresses, before symbolization: `n`")
+	fl.IntVar(&f.recursion, "compress-recursion", -1, "remove repetitions of up to `n` callers from contexts; -1 for all, 0 for none")
+	fl.BoolVar(&f.ignoreStacks, "ignore-stack-samples", false, "ignore stacks: make a profile without contexts")
+	fl.BoolVar(&f.byLines, "use-dwarf-correlation", false, "use lines of debug information even if there are pseudo probes")
+	fl.BoolVar(&f.onlyCount, "skip-symbolization", false, "write counts of addresses, for --unsymbolized-profile")
 	fl.BoolVar(&f.keepTailJumps, "keep-tail-jumps", false, "use the stacks of samples at tail jumps, as llvm-profgen does")
-	fl.BoolVar(&f.explained, "explain", false, "print the calls after which frames are missing, and what is known of them, instead of a profile")
+	fl.BoolVar(&f.explained, "explain", false, "instead of a profile, print the calls after which frames are missing, and how they were restored")
 	fl.BoolVar(&f.inlines, "inlines", false, "with --format folded or flame: give inlined functions frames of their own")
 	f.names.RegisterMangled(c)
-	fl.Float64Var(&f.minPercent, "min-percent", 0, "with call graphs: leave out edges with less than this `share` of all calls, and of all samples")
+	fl.Float64Var(&f.minPercent, "min-percent", 0, "with call graphs: omit edges with less than this `share` of all calls, and of all samples")
 	fl.BoolVar(&f.json, "json", false, "with --explain, or --format callgraph: print JSON")
-	fl.BoolVar(&f.merge, "merge", false, "sum profiles, which are given instead of samples")
-	fl.StringArrayVar(&f.weights, "weighted-input", nil, "with --merge: a profile all of whose counts are multiplied, as `N,FILE`; repeatable")
+	fl.BoolVar(&f.merge, "merge", false, "sum profiles, which replace samples as inputs")
+	fl.StringArrayVar(&f.weights, "weighted-input", nil, "with --merge: a profile whose counts are multiplied by N, as `N,FILE`; repeatable")
 	f.profgenStages.register(fl)
 	f.llvmFlags.register(fl)
 }
 
-const profgenLong = `profgen makes a sample profile, as clang -fprofile-sample-use and llvm-profdata
---sample read, of what perf record -b or cairn record --lbr recorded. An INPUT is
-perf.data or what perf script prints of it (see cairn samples).
+const profgenLong = `profgen converts samples of perf record -b or cairn record --lbr to a sample profile for
+clang -fprofile-sample-use and llvm-profdata --sample. An INPUT is perf.data or the output
+of perf script (see cairn samples).
 
 Samples with stacks give a context-sensitive profile: counts of a function are kept
 for each chain of callers that stacks and branches show. Samples of branches alone, and
@@ -134,10 +134,10 @@ lines of debug information otherwise.
   none  not at all
 
 Profiles for compilers have restored frames only with contexts and pseudo probes.
---explain prints what was found, by which rule, and what is ambiguous.
+--explain prints which frames were restored, by which rule, and which are ambiguous.
 
---format also writes formats of other tools, which take functions from symbols and need
-no debug information:
+--format also selects formats of other tools. They name functions by symbols and need no
+debug information:
 
   folded  the stacks of the samples, a line each, as flame graph tools read them
   pprof   the same for go tool pprof, with lines and inlined functions as far as there
@@ -145,19 +145,19 @@ no debug information:
   flame   the same as a page for a browser
   fdata   the branches for llvm-bolt, of one binary
   callgraph, dot, mermaid
-          who called whom, as a table or --json, and to draw: by the branches of calls
-          and tail calls, and on how many stacks each is
+          the call graph, as a table or --json, or as a drawing: with the branches of
+          calls and tail calls, and the number of stacks with each edge
 
 Stacks need no branches. A function whose frame was restored is named "name [inferred]".
 
 Options of llvm-profgen have the same meaning, but contexts are not changed unless an
 option asks for it: --csspgo-preinliner, --csprof-merge-cold-context and
 --gen-cs-nested-profile are off. With --csspgo-preinliner profiles are those that
-llvm-profgen makes unless told otherwise; without, those of llvm-profgen
+llvm-profgen makes by default; without it, those of llvm-profgen
 --csspgo-preinliner=0 --csprof-merge-cold-context=0 --gen-cs-nested-profile=0. The
 exception are samples at tail jumps, whose stacks lack a frame: they are ignored unless
---keep-tail-jumps or --infer-missing-frames=llvm is given. With --llvm-defaults, or where
-cairn is called llvm-profgen (by a link), all defaults are those of llvm-profgen.
+--keep-tail-jumps or --infer-missing-frames=llvm is given. With --llvm-defaults, or if
+cairn is run under the name llvm-profgen (a link), all defaults are those of llvm-profgen.
 
---merge sums profiles, cairn's or others', as llvm-profdata merge does: text, extbinary
+--merge sums profiles, also those of other tools, as llvm-profdata merge does: text, extbinary
 and LLVM's older binary, compressed or not.`

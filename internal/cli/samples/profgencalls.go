@@ -19,7 +19,7 @@ func (f *profgenFlags) ofCalls(s *verb.Streams, graph *profgen.CallGraph) func(i
 	all := len(g.Edges)
 	g.Edges = slices.DeleteFunc(g.Edges, func(e profgen.CallEdge) bool { return g.small(&e, f.minPercent/100) })
 	if left := all - len(g.Edges); left > 0 {
-		verb.Note(s, "%s of %s left out, as --min-percent asks for", report.Count(left), report.Plural(all, "edge"))
+		verb.Note(s, "%s of %s omitted because of --min-percent", report.Count(left), report.Plural(all, "edge"))
 	}
 	switch {
 	case f.json:

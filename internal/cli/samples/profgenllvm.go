@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// llvmFlags are options of llvm-profgen that few people give. docs/samples.md has a
+// llvmFlags are options of llvm-profgen that few people give. docs/profgen.md has a
 // table of all its options.
 type llvmFlags struct {
 	like      bool // everything is as llvm-profgen has it unless something else is asked for
@@ -57,12 +57,12 @@ const (
 )
 
 func (f *llvmFlags) register(fl *pflag.FlagSet) {
-	fl.BoolVar(&f.like, llvmDefaultsFlag, false, "what is not said is as llvm-profgen has it: its pre-inliner, its inference of missing frames, extbinary")
+	fl.BoolVar(&f.like, llvmDefaultsFlag, false, "use the defaults of llvm-profgen for other options: its pre-inliner, its inference of missing frames, extbinary")
 	fl.BoolVar(&f.offsets, "use-offset", true, "with --skip-symbolization or --unsymbolized-profile: addresses are relative to the first executable segment")
-	fl.BoolVar(&f.firstBase, "use-first-loadable-segment-as-base", false, "with these: relative to the first segment of any kind")
-	fl.StringVar(&f.debugBinary, "debug-binary", "", "the separate debug `file` of a stripped binary; where gdb finds it, it is found without this")
-	fl.StringVar(&f.from, llvmProfileFlag, "", "read this `profile` in place of samples, for what can be done with contexts afterwards")
-	fl.BoolVar(&f.fillZero, "fill-zero-for-all-funcs", false, "by lines, without contexts: functions that did not run are in the profile, with counts of 0")
+	fl.BoolVar(&f.firstBase, "use-first-loadable-segment-as-base", false, "with --use-offset: relative to the first loadable segment, executable or not")
+	fl.StringVar(&f.debugBinary, "debug-binary", "", "the separate debug `file` of a stripped binary; not needed if gdb would find it")
+	fl.StringVar(&f.from, llvmProfileFlag, "", "read this `profile` instead of samples, to merge, trim, nest or pre-inline its contexts")
+	fl.BoolVar(&f.fillZero, "fill-zero-for-all-funcs", false, "by lines, without contexts: include functions that did not run, with counts of 0")
 	for name, instead := range llvmIdle {
 		fl.AddFlag(&pflag.Flag{Name: name, Usage: instead, Value: &llvmFlag{&f.idle, name}, NoOptDefVal: "1", Hidden: true})
 	}
@@ -94,10 +94,10 @@ func (i *llvmFlag) Set(value string) error {
 // something else is to be used are an error.
 func (f *llvmFlags) tell(s *verb.Streams) error {
 	for _, name := range f.idle {
-		verb.Note(s, "--%s does nothing here: %s", name, llvmIdle[name])
+		verb.Note(s, "--%s is ignored: %s", name, llvmIdle[name])
 	}
 	if len(f.dumps) > 0 {
-		return verb.Usagef("--%s is not there: %s", f.dumps[0], llvmDumps[f.dumps[0]])
+		return verb.Usagef("--%s is not supported: %s", f.dumps[0], llvmDumps[f.dumps[0]])
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (f *thresholds) set(given func(name string) bool) error {
 	}
 	for name, share := range map[string]uint64{"hot": f.HotCutoff, "cold": f.ColdCutoff} {
 		if share < 1 || share > profgen.ColdCutoff {
-			return verb.Usagef("--profile-summary-cutoff-%s %d: it is 1 to %d, which are millionths", name, share, profgen.ColdCutoff)
+			return verb.Usagef("--profile-summary-cutoff-%s %d: must be from 1 to %d, in millionths", name, share, profgen.ColdCutoff)
 		}
 	}
 	return nil

@@ -54,7 +54,7 @@ func (f profgenFlags) complete(given func(name string) bool) (profgenFlags, erro
 func misplaced(args []string) error {
 	for _, how := range pipeline.Inferences {
 		if _, err := os.Stat(string(how)); slices.Contains(args, string(how)) && err != nil {
-			return verb.Usagef("%s is no file: write --infer-missing-frames=%s, with =", how, how)
+			return verb.Usagef("%s is not a file: write --infer-missing-frames=%s, with =", how, how)
 		}
 	}
 	return nil
@@ -63,7 +63,7 @@ func misplaced(args []string) error {
 // plan says what is made of the inputs.
 func (f profgenFlags) plan(args []string) (*pipeline.Plan, error) {
 	if f.coldDepth < 1 {
-		return nil, verb.Usagef("--csprof-max-cold-context-depth %d: it is 1 or more", f.coldDepth)
+		return nil, verb.Usagef("--csprof-max-cold-context-depth %d: must be at least 1", f.coldDepth)
 	}
 	p := &pipeline.Plan{
 		Product: products[f.format], Samples: slices.Concat(args, f.perfData, f.perfScript), Counted: f.unsymbolized,
@@ -114,23 +114,23 @@ func (f *profgenFlags) addChoices(p *pipeline.Plan) {
 func (f *profgenFlags) checkSampled(p *pipeline.Plan) error {
 	switch {
 	case len(f.weights) > 0:
-		return verb.Usagef("--weighted-input is for --merge")
+		return verb.Usagef("--weighted-input needs --merge")
 	case f.json && !f.explained && f.format != formatCallgraph:
-		return verb.Usagef("--json is for --explain and --format callgraph; a profile is text or extbinary")
+		return verb.Usagef("--json needs --explain or --format callgraph; a profile is text or extbinary")
 	case f.explained && (p.Infer == pipeline.InferNone || f.onlyCount):
-		return verb.Usagef("--explain: nothing is inferred")
+		return verb.Usagef("--explain cannot be used with --infer-missing-frames=none")
 	case f.debugBinary != "" && len(f.binaries) > 1:
-		return verb.Usagef("--debug-binary: it is of one binary, not of %d", len(f.binaries))
+		return verb.Usagef("--debug-binary: needs exactly one --binary, not %d", len(f.binaries))
 	case len(f.binaries) == 0:
-		return verb.Usagef("profgen: which program ran? Give it and its libraries with --binary")
+		return verb.Usagef("profgen: no binary given: name the program that ran, and its libraries, with --binary")
 	case f.unsymbolized == "" && len(p.Samples) == 0:
-		return verb.Usagef("profgen: give what perf record or cairn record wrote (see cairn profgen -h)")
+		return verb.Usagef("profgen: no input given: give the output of perf record or cairn record (see cairn profgen -h)")
 	case f.unsymbolized != "" && len(p.Samples) > 0:
-		return verb.Usagef("profgen: --unsymbolized-profile takes the place of samples: leave out %s", p.Samples[0])
+		return verb.Usagef("profgen: --unsymbolized-profile replaces samples: omit %s", p.Samples[0])
 	case f.unsymbolized != "" && f.onlyCount:
-		return verb.Usagef("profgen: --skip-symbolization would write what --unsymbolized-profile reads")
+		return verb.Usagef("profgen: --skip-symbolization cannot be used with --unsymbolized-profile, which is its output")
 	case f.onlyCount && len(f.binaries) > 1, f.unsymbolized != "" && len(f.binaries) > 1:
-		return verb.Usagef("profgen: counts of addresses are of one binary, not of %d", len(f.binaries))
+		return verb.Usagef("profgen: counts of addresses need exactly one --binary, not %d", len(f.binaries))
 	}
 	if err := f.checkForm(); err != nil {
 		return err
@@ -143,27 +143,27 @@ func (f *profgenFlags) checkForm() error {
 	product, known := products[f.format]
 	switch {
 	case !known:
-		return verb.Usagef("--format %s: there are text and extbinary for compilers, and folded, pprof, flame, fdata, callgraph, dot and mermaid", f.format)
+		return verb.Usagef("--format %s: must be text, extbinary, folded, pprof, flame, fdata, callgraph, dot or mermaid", f.format)
 	case f.minPercent != 0 && product != pipeline.Calls:
-		return verb.Usagef("--min-percent is for call graphs: --format callgraph, dot and mermaid")
+		return verb.Usagef("--min-percent needs --format callgraph, dot or mermaid")
 	case !(f.minPercent >= 0 && f.minPercent <= 100):
 		return verb.Usagef("--min-percent %v is not between 0 and 100", f.minPercent)
 	case f.inlines && f.format != formatFolded && f.format != formatFlame:
-		return verb.Usagef("--inlines is for --format folded and flame: %s has what was inlined, or cannot have it", f.format)
+		return verb.Usagef("--inlines needs --format folded or flame, not %s", f.format)
 	case f.format != formatText && f.onlyCount:
-		return verb.Usagef("--skip-symbolization writes text, and no %s", f.format)
+		return verb.Usagef("--skip-symbolization writes text, not %s", f.format)
 	case product == pipeline.Profile:
 		return nil
 	case f.explained:
-		return verb.Usagef("--explain is about profiles for compilers, and --format %s is none", f.format)
+		return verb.Usagef("--explain needs a profile for compilers, not --format %s", f.format)
 	case f.nested || f.mergeCold || f.trimCold || f.contextDepth != -1:
-		return verb.Usagef("--format %s: options for contexts are about profiles for compilers", f.format)
+		return verb.Usagef("--format %s: options for contexts need a profile for compilers", f.format)
 	case product == pipeline.Branches && len(f.binaries) > 1:
-		return verb.Usagef("--format fdata: it is of one binary, not of %d", len(f.binaries))
+		return verb.Usagef("--format fdata: needs exactly one --binary, not %d", len(f.binaries))
 	case product == pipeline.Stacks && f.ignoreStacks:
-		return verb.Usagef("--format %s: it is made of stacks, and --ignore-stack-samples leaves none", f.format)
+		return verb.Usagef("--format %s needs stacks: omit --ignore-stack-samples", f.format)
 	case product == pipeline.Stacks && f.unsymbolized != "":
-		return verb.Usagef("--format %s: it is made of stacks, and %s has counts", f.format, f.unsymbolized)
+		return verb.Usagef("--format %s needs stacks, but %s has only counts", f.format, f.unsymbolized)
 	}
 	return nil
 }
@@ -178,11 +178,11 @@ func (f *profgenFlags) checkDepths() error {
 		{"compress-recursion", f.recursion},
 	} {
 		if x.depth < -1 {
-			return verb.Usagef("--%s %d: it is 0 or more, or -1 for no limit", x.name, x.depth)
+			return verb.Usagef("--%s %d: must be at least 0, or -1 for no limit", x.name, x.depth)
 		}
 	}
 	if f.searchDepth < -1 || f.searchDepth == 0 {
-		return verb.Usagef("--max-search-depth %d: it is 1 or more, or -1 for no limit", f.searchDepth)
+		return verb.Usagef("--max-search-depth %d: must be at least 1, or -1 for no limit", f.searchDepth)
 	}
 	return nil
 }
@@ -218,23 +218,23 @@ func (f *profgenFlags) planSum(p *pipeline.Plan, args []string) (*pipeline.Plan,
 	}
 	switch {
 	case len(p.Sum.Files) == 0 && len(f.weights) == 0:
-		return nil, verb.Usagef("profgen --merge: which profiles?")
+		return nil, verb.Usagef("profgen --merge: no profile given")
 	case f.from != "" && f.merge:
-		return nil, verb.Usagef("--%s takes the place of samples: with --merge, write %s behind the flags", llvmProfileFlag, f.from)
+		return nil, verb.Usagef("--%s replaces samples: with --merge, give %s as an argument", llvmProfileFlag, f.from)
 	case len(f.binaries) > 0 && f.from == "" || len(f.perfData) > 0 || len(f.perfScript) > 0 || f.unsymbolized != "":
-		return nil, verb.Usagef("profgen --merge sums profiles: it takes no samples and no binary")
+		return nil, verb.Usagef("profgen --merge sums profiles: omit samples and binaries")
 	case f.explained || f.onlyCount:
-		return nil, verb.Usagef("profgen --merge sums profiles: leave out --explain and --skip-symbolization")
+		return nil, verb.Usagef("profgen --merge sums profiles: omit --explain and --skip-symbolization")
 	case f.json || f.inlines || f.minPercent != 0 || f.debugBinary != "" || f.recount:
-		return nil, verb.Usagef("profgen --merge sums profiles: leave out --json, --inlines, --min-percent, --debug-binary and --update-total-samples")
+		return nil, verb.Usagef("profgen --merge sums profiles: omit --json, --inlines, --min-percent, --debug-binary and --update-total-samples")
 	case f.format != formatText && f.format != formatExtBinary:
-		return nil, verb.Usagef("--format %s: profiles are summed to text or extbinary", f.format)
+		return nil, verb.Usagef("--format %s: --merge writes text or extbinary", f.format)
 	}
 	for _, x := range f.weights {
 		number, path, _ := strings.Cut(x, ",")
 		weight, err := strconv.ParseUint(number, 10, 64)
 		if err != nil || weight == 0 || path == "" {
-			return nil, verb.Usagef("--weighted-input %s: give a number of 1 or more, a comma and a file", x)
+			return nil, verb.Usagef("--weighted-input %s: must be N,FILE with N at least 1", x)
 		}
 		p.Sum.Weighted = append(p.Sum.Weighted, pipeline.Weighted{Path: path, Weight: weight})
 	}

@@ -19,8 +19,8 @@ const preinlineFlag = "csspgo-preinliner"
 
 func (f *preinlineFlags) register(fl *pflag.FlagSet) {
 	f.decide = profgen.NewPreinline()
-	fl.BoolVar(&f.preinline, preinlineFlag, false, "decide which calls are to be inlined, and keep the contexts of these only; nested, as if --gen-cs-nested-profile were given")
-	fl.BoolVar(&f.bySize, "use-context-cost-for-preinliner", true, "with --csspgo-preinliner: what inlining costs is the size of machine code, and not how many places have counts")
+	fl.BoolVar(&f.preinline, preinlineFlag, false, "decide which calls should be inlined, and keep only their contexts; implies --gen-cs-nested-profile")
+	fl.BoolVar(&f.bySize, "use-context-cost-for-preinliner", true, "with --csspgo-preinliner: the cost of inlining is the size of machine code, not the number of locations with counts")
 	fl.BoolVar(&f.decide.Replay, "csspgo-replay-preinline", false, "with --csspgo-preinliner: inline what was inlined in the binary")
 	for _, x := range f.limits() {
 		fl.IntVar(x.value, x.name, *x.value, x.help)
@@ -55,22 +55,22 @@ func (f *profgenFlags) checkPreinline(given func(name string) bool) error {
 	names := []string{"use-context-cost-for-preinliner", "csspgo-replay-preinline"}
 	for _, x := range f.limits() {
 		if *x.value < 0 || *x.value > preinlineMost {
-			return verb.Usagef("--%s %d: it is 0 to %d", x.name, *x.value, preinlineMost)
+			return verb.Usagef("--%s %d: must be from 0 to %d", x.name, *x.value, preinlineMost)
 		}
 		names = append(names, x.name)
 	}
 	for _, name := range names {
 		if given(name) && !f.preinline && !f.like {
-			return verb.Usagef("--%s is about --%s, which is not given", name, preinlineFlag)
+			return verb.Usagef("--%s needs --%s", name, preinlineFlag)
 		}
 	}
 	switch {
 	case !f.preinline:
 		return nil
 	case f.merge, f.from != "" && len(f.binaries) == 0:
-		return verb.Usagef("--%s decides by the code that was sampled, and --merge knows profiles only", preinlineFlag)
+		return verb.Usagef("--%s needs the sampled code: it cannot be used with --merge", preinlineFlag)
 	case f.onlyCount, f.explained, products[f.format] != pipeline.Profile:
-		return verb.Usagef("--%s is about profiles for compilers, and what is to be written is none", preinlineFlag)
+		return verb.Usagef("--%s needs a profile for compilers", preinlineFlag)
 	}
 	if !given("gen-cs-nested-profile") {
 		f.nested = true

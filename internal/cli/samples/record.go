@@ -232,7 +232,7 @@ func recordableAt(path string) (*recordable, error) {
 	case err != nil:
 		return nil, err
 	case file.Machine() != machine.X86_64:
-		return nil, fmt.Errorf("record: %s: not a program for x86-64, but for %v", path, file.Machine())
+		return nil, fmt.Errorf("record: %s: a program for %v, not for x86-64", path, file.Machine())
 	case info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 && os.Geteuid() != 0:
 		return nil, fmt.Errorf("record: %s: a setuid or setgid program cannot be recorded", path)
 	}
