@@ -41,7 +41,7 @@ var rooms = []room{
 	{"binary", "what is read of programs: sections, symbols, lines, instructions", "internal/binary", "ground format"},
 	{"report", "tables, JSON, colour and pages", "internal/report", "ground"},
 	{"profile", "raw files to profiles; coverage, call graph, differences", "internal/profile", "ground format binary"},
-	{"layout", "where functions stand: orders and pages", "internal/layout", "ground"},
+	{"layout", "where functions stand: orders and pages", "internal/layout", "ground report"},
 	{"calls", "logs of calls to tries, tables, pictures and databases", "internal/calls", "ground format report"},
 	{"spikes", "the calls that took too long", "internal/spikes", "ground format report calls"},
 	{"mark", "spikes in Go programs: linked into programs of others", "mark", "format spikes"},

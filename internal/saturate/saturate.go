@@ -1,4 +1,4 @@
-// Package saturate adds counts and durations that must not wrap round.
+// Package saturate adds and multiplies counts and durations that must not wrap round.
 package saturate
 
 import (
@@ -13,4 +13,12 @@ func Add(a, b uint64) uint64 {
 		return math.MaxUint64
 	}
 	return sum
+}
+
+// Mul returns a*b, or the largest number if that is larger.
+func Mul(a, b uint64) uint64 {
+	if hi, lo := bits.Mul64(a, b); hi == 0 {
+		return lo
+	}
+	return math.MaxUint64
 }

@@ -2,13 +2,10 @@ package spikes
 
 import (
 	"cmp"
-	"math"
-	"math/bits"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/saturate"
-
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/saturate"
 )
 
 // Problem: calls end before their callers, so the first call of a chain to take too
@@ -173,17 +170,9 @@ func less(of, parts tracelog.Interval) tracelog.Interval {
 func (c *call) listed() bool {
 	least := max(1, c.threshold)
 	if c.first < 0 {
-		least = max(1, mul(c.threshold, noticeable))
+		least = max(1, saturate.Mul(c.threshold, noticeable))
 	}
 	return !c.peak && !c.quiet && !c.lasting && c.blame.Lo >= least
-}
-
-// mul is a product that stays at the largest number there is.
-func mul(a, b uint64) uint64 {
-	if hi, lo := bits.Mul64(a, b); hi == 0 {
-		return lo
-	}
-	return math.MaxUint64
 }
 
 // absorbed reports whether the time of a call counts as its caller's, as it explains

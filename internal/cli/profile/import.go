@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/bits"
 	"path/filepath"
 	"strings"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/match"
 	"github.com/cairnprof/cairn/internal/profile/merge"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/saturate"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -192,7 +191,7 @@ func (im *importer) add(ctx context.Context, path string) error {
 			verb.Note(im.s, "%s: %s belong to several functions of %s, which are ordered by address", name, report.Plural(found.Ambiguous, "name"), im.f.binary)
 		}
 		r := merge.FirstExecutions(im.m, found.Funcs)
-		r.Scenario, r.Weight = im.f.traces.Scenario, times(im.f.traces.Weight, max(t.weight, 1))
+		r.Scenario, r.Weight = im.f.traces.Scenario, saturate.Mul(im.f.traces.Weight, max(t.weight, 1))
 		r.Key = im.f.traces.Key(path, &mip.Raw{PID: uint32(i), Data: r.Data})
 		if err := im.sum.AddRun(r); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -200,14 +199,6 @@ func (im *importer) add(ctx context.Context, path string) error {
 		fmt.Fprintf(im.s.Err, "%s: first executions of %s\n", name, report.Plural(len(found.Funcs), "function"))
 	}
 	return nil
-}
-
-// times multiplies weights. A product that does not fit is the largest weight.
-func times(a, b uint64) uint64 {
-	if hi, lo := bits.Mul64(a, b); hi == 0 {
-		return lo
-	}
-	return math.MaxUint64
 }
 
 // someOf lists the first few of names.

@@ -1,20 +1,10 @@
 package profile
 
 import (
-	"math"
 	"os/exec"
 	"strings"
 	"testing"
 )
-
-func TestTimesDoesNotWrap(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ a, b, want uint64 }{{3, 5, 15}, {1 << 63, 2, math.MaxUint64}, {math.MaxUint64, 1, math.MaxUint64}} {
-		if got := times(test.a, test.b); got != test.want {
-			t.Errorf("%d * %d = %d", test.a, test.b, got)
-		}
-	}
-}
 
 func TestProfdataFailure(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,8 @@ package heatmap
 import (
 	"fmt"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/report"
 )
 
 // plot is the area that curves are drawn in, and its scales.
@@ -37,7 +39,7 @@ func drawCurve(w *writer, s *Scenario, top int) {
 	add := func(curve []int, class, label string) {
 		if len(curve) > 0 {
 			p.line(w, curve, class)
-			ends = append(ends, end{p.level(lastOf(curve)), class, fmt.Sprintf("%s %s", label, count(lastOf(curve)))})
+			ends = append(ends, end{p.level(lastOf(curve)), class, fmt.Sprintf("%s %s", label, report.Count(lastOf(curve)))})
 		}
 	}
 	add(s.Least, "least", "least possible")
@@ -59,11 +61,11 @@ func drawCurve(w *writer, s *Scenario, top int) {
 func (p *plot) axes(w *writer) {
 	for _, n := range ticks(p.pages) {
 		w.printf("<path class=\"grid\" d=\"M%s %sH%s\"/>\n", number(p.x), number(p.level(n)), number(p.right()))
-		w.text(p.x-8, p.level(n)+4, "soft", "end", count(n))
+		w.text(p.x-8, p.level(n)+4, "soft", "end", report.Count(n))
 	}
 	for _, n := range ticks(p.steps) {
 		w.printf("<path class=\"axis\" d=\"M%s %sv5\"/>\n", number(p.at(n)), number(p.bottom()))
-		w.text(p.at(n), p.bottom()+19, "soft", "middle", count(n))
+		w.text(p.at(n), p.bottom()+19, "soft", "middle", report.Count(n))
 	}
 	w.printf("<path class=\"axis\" d=\"M%s %sH%s\"/>\n", number(p.x), number(p.bottom()), number(p.right()))
 	w.text(p.x+p.width/2, p.bottom()+40, "soft", "middle", "functions executed for the first time")

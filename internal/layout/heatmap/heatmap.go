@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/report/webpage"
 )
 
 // Page is a page of a program's code.
@@ -110,41 +112,12 @@ func (w *writer) text(x, y float64, class, anchor, s string) {
 	if anchor != "start" {
 		w.printf(" text-anchor=\"%s\"", anchor)
 	}
-	w.printf(">%s</text>\n", escape(s))
-}
-
-// escape makes s text of an XML or HTML document. Names come from binaries and
-// may hold anything; control characters are not allowed in XML at all.
-func escape(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' || r == 0x7f || r == 0xfffe || r == 0xffff {
-			return '\uFFFD'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;").Replace(s)
+	w.printf(">%s</text>\n", webpage.Escape(s))
 }
 
 // number writes x with at most one decimal.
 func number(x float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", math.Round(x*10)/10), ".0")
-}
-
-// count writes n with commas.
-func count(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// ofPages writes how many pages are.
-func ofPages(n int) string {
-	if n == 1 {
-		return "1 page"
-	}
-	return count(n) + " pages"
 }
 
 // share writes a part of a whole in percent.

@@ -3,6 +3,9 @@ package heatmap
 import (
 	"fmt"
 	"io"
+
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/report/webpage"
 )
 
 // pageStyle is the look of the page around the pictures.
@@ -27,11 +30,11 @@ func WriteHTML(w io.Writer, d *Document) error {
 	var b writer
 	b.printf("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
 	b.printf("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
-	b.printf("<title>Pages of %s</title>\n<style>%s%s</style>\n</head>\n<body>\n", escape(d.Binary), pageStyle, style)
+	b.printf("<title>Pages of %s</title>\n<style>%s%s</style>\n</head>\n<body>\n", webpage.Escape(d.Binary), pageStyle, style)
 	if len(d.Scenarios) > 1 {
 		b.printf("<nav hidden><label>Scenario <select id=\"scenario\">\n")
 		for i := range d.Scenarios {
-			b.printf("<option>%s</option>\n", escape(d.option(&d.Scenarios[i])))
+			b.printf("<option>%s</option>\n", webpage.Escape(d.option(&d.Scenarios[i])))
 		}
 		b.printf("</select></label></nav>\n")
 	}
@@ -52,7 +55,7 @@ func WriteHTML(w io.Writer, d *Document) error {
 func (d *Document) option(s *Scenario) string {
 	last := &s.Layouts[len(s.Layouts)-1]
 	if len(s.Layouts) > 1 {
-		return fmt.Sprintf("%s: %s, before %s", s.Name, ofPages(last.touched()), count(s.Layouts[0].touched()))
+		return fmt.Sprintf("%s: %s, before %s", s.Name, report.Plural(last.touched(), "page"), report.Count(s.Layouts[0].touched()))
 	}
-	return fmt.Sprintf("%s: %s", s.Name, ofPages(last.touched()))
+	return fmt.Sprintf("%s: %s", s.Name, report.Plural(last.touched(), "page"))
 }

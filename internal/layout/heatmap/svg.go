@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/report/webpage"
 )
 
 // WriteSVG writes one scenario of d as a picture.
@@ -28,7 +31,7 @@ func (d *Document) draw(w *writer, s *Scenario, alone bool) {
 	curveTop := mapTop + g.height() + 62
 	total := curveTop + curveHeight + 58
 	w.printf("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"cairn\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n",
-		innerWidth+2*margin, total, escape(d.title(s)))
+		innerWidth+2*margin, total, webpage.Escape(d.title(s)))
 	if alone {
 		w.printf("<style>%s</style>\n", style)
 	}
@@ -47,9 +50,9 @@ func (d *Document) title(s *Scenario) string {
 	last := &s.Layouts[len(s.Layouts)-1]
 	touched := last.touched()
 	t := fmt.Sprintf("%s, %s: %s of %s touched (%s)",
-		short(d.Binary, 30), short(s.Name, 30), count(touched), ofPages(len(last.Pages)), share(touched, len(last.Pages)))
+		short(d.Binary, 30), short(s.Name, 30), report.Count(touched), report.Plural(len(last.Pages), "page"), share(touched, len(last.Pages)))
 	if len(s.Layouts) > 1 {
-		t += fmt.Sprintf(", before %s", count(s.Layouts[0].touched()))
+		t += fmt.Sprintf(", before %s", report.Count(s.Layouts[0].touched()))
 	}
 	return t
 }
@@ -87,7 +90,7 @@ func (d *Document) head(w *writer, s *Scenario) {
 // drawMap writes the squares of one layout, with their addresses at the left.
 func (d *Document) drawMap(w *writer, l *Layout, g grid, x, y, steps int) {
 	touched := l.touched()
-	label := fmt.Sprintf("%s of %s", count(touched), ofPages(len(l.Pages)))
+	label := fmt.Sprintf("%s of %s", report.Count(touched), report.Plural(len(l.Pages), "page"))
 	if l.Label != "" {
 		label = l.Label + ": " + label
 	}
@@ -119,7 +122,7 @@ func (d *Document) drawRow(w *writer, cells []Page, g grid, left, top, steps int
 				at = float64(p.Step-1) / float64(steps-1)
 			}
 			w.printf("<rect class=\"page\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"><title>%s</title></rect>\n",
-				x, top, g.side, g.side, colour(at), escape(p.tooltip(steps)))
+				x, top, g.side, g.side, colour(at), webpage.Escape(p.tooltip(steps)))
 			i++
 			continue
 		}
@@ -135,7 +138,7 @@ func (d *Document) drawRow(w *writer, cells []Page, g grid, left, top, steps int
 		for k := range run {
 			w.printf("M%d %dh%dv%dh-%dz", x+k*g.pitch(), top, g.side, g.side, g.side)
 		}
-		w.printf("\"><title>%s</title></path>\n", escape(title))
+		w.printf("\"><title>%s</title></path>\n", webpage.Escape(title))
 		i += run
 	}
 }
@@ -145,7 +148,7 @@ func (p *Page) tooltip(steps int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "page %#x", p.Addr)
 	if p.Step > 0 {
-		fmt.Fprintf(&b, "\nfirst touched by %s, function %s of %s", p.First, count(p.Step), count(steps))
+		fmt.Fprintf(&b, "\nfirst touched by %s, function %s of %s", p.First, report.Count(p.Step), report.Count(steps))
 	} else {
 		b.WriteString("\nnot touched")
 	}
@@ -155,7 +158,7 @@ func (p *Page) tooltip(steps int) string {
 	b.WriteString("\non it: ")
 	b.WriteString(strings.Join(p.Funcs, ", "))
 	if p.More > 0 {
-		fmt.Fprintf(&b, " and %s more", count(p.More))
+		fmt.Fprintf(&b, " and %s more", report.Count(p.More))
 	}
 	return b.String()
 }

@@ -51,19 +51,10 @@ type chunk struct {
 	lo, hi int
 }
 
-// FirstCalls runs a program, argv[0] with the arguments argv[1:], and returns
+// firstCalls runs a program, argv[0] with the arguments argv[1:], and returns
 // the order in which it first executed the instructions at entries, link-time
 // addresses of functions. The program is an ELF file of any kind and is not
 // changed. If ctx ends, so does the program, and the error is ctx's.
-func FirstCalls(ctx context.Context, argv []string, entries []uint64, opts *Options) (*Run, error) {
-	bin, err := openProgram(argv)
-	if err != nil {
-		return nil, err
-	}
-	defer bin.Close()
-	return firstCalls(ctx, argv, bin, entries, opts)
-}
-
 func firstCalls(ctx context.Context, argv []string, bin *objfile.File, entries []uint64, opts *Options) (*Run, error) {
 	b := &breakpoints{entries: slices.Compact(slices.Sorted(slices.Values(entries)))}
 	s, status, err := follow(ctx, argv, bin, b, opts)
@@ -73,8 +64,9 @@ func firstCalls(ctx context.Context, argv []string, bin *objfile.File, entries [
 	return &Run{Calls: b.calls, Planted: len(b.entries), Status: status, Elapsed: s.elapsed, Tracing: s.tracing, Replaced: s.replaced}, nil
 }
 
-// Record is FirstCalls for all functions that the program's symbols name. The
-// scenario names the run in the trace.
+// Record runs a program, and returns the order in which it first executed the functions that
+// its symbols name. The scenario names the run in the trace. If ctx ends, so does the program,
+// and the error is ctx's.
 func Record(ctx context.Context, argv []string, scenario string, opts *Options) (*Recording, error) {
 	bin, err := openProgram(argv)
 	if err != nil {

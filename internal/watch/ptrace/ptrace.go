@@ -1,6 +1,6 @@
 // Package ptrace runs unmodified programs and watches them from outside, on
 // Linux on x86-64: which functions they execute first, by breakpoints
-// (FirstCalls, Record); which pages of their code they touch, by taking the
+// (Record); which pages of their code they touch, by taking the
 // pages away (TouchedPages); what that costs in page faults (WarmFaults,
 // ColdFaults). On other systems all of it returns ErrUnsupported.
 //
@@ -15,7 +15,7 @@
 //     to read code which TouchedPages has taken away fails with EFAULT.
 //   - The kernel takes a trap in code that runs with the trap's signal blocked
 //     or ignored for hopeless: it resets the signal's handler. TouchedPages
-//     repairs that (SIGSEGV). FirstCalls repairs it (SIGTRAP) from the first
+//     repairs that (SIGSEGV). Record repairs it (SIGTRAP) from the first
 //     SIGTRAP on that the program itself gets; before, a program that blocks
 //     all signals while it runs new code loses its handler of SIGTRAP.
 //   - It cannot be traced by another debugger, and does not gain rights from a
@@ -68,7 +68,7 @@ type FirstCall struct {
 	Return uint64
 }
 
-// Run is what FirstCalls saw.
+// Run is what Record saw.
 type Run struct {
 	Calls   []FirstCall // in the order of execution, each entry at most once
 	Planted int         // breakpoints

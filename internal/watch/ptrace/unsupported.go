@@ -6,11 +6,6 @@ import (
 	"context"
 )
 
-// FirstCalls is not there on this system.
-func FirstCalls(context.Context, []string, []uint64, *Options) (*Run, error) {
-	return nil, ErrUnsupported
-}
-
 // Record is not there on this system.
 func Record(context.Context, []string, string, *Options) (*Recording, error) {
 	return nil, ErrUnsupported
