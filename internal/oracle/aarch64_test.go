@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -216,6 +217,41 @@ func TestProfgenAArch64(t *testing.T) {
 	program := crossTails(t, "clang-22", crossClang...)
 	s, _ := emulate(t, program, 13, false)
 	s.compare(t, program, 200)
+
+	// Of stacks alone counts are inferred by the flow of control. The function that runs most
+	// often is the same.
+	most := hottest(t, s.ours(t, "--infer-missing-frames=none", "--binary="+program))
+	samples, err := os.ReadFile(s.samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(`(?m)^ 0x.*\n`).ReplaceAll(samples, nil)
+	if err := os.WriteFile(s.samples, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := hottest(t, s.ours(t, "--binary="+program)); got != most {
+		t.Errorf("most samples are of %s, with branches of %s", got, most)
+	}
+}
+
+// hottest returns the function of a profile with the most samples, of all its contexts.
+func hottest(t *testing.T, profile string) (name string) {
+	t.Helper()
+	sums := map[string]int{}
+	for _, m := range regexp.MustCompile(`(?m)^(?:\[(?:.* @ )?)?([a-z]\w*)\]?:(\d+):\d+$`).FindAllStringSubmatch(profile, -1) {
+		n, err := strconv.Atoi(m[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums[m[1]] += n
+	}
+	for f, n := range sums {
+		if n > sums[name] || n == sums[name] && f < name {
+			name = f
+		}
+	}
+	t.Logf("%d functions, most of %s: %d", len(sums), name, sums[name])
+	return name
 }
 
 // TestTailCallsAArch64 judges how well the frames that tail calls erased are found in

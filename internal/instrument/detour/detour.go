@@ -1,7 +1,8 @@
 // Package detour plans how functions of a program that is built already are
 // hooked: what is written over the first bytes of each, and the trampoline that
 // does what was there. A plan is made outside the process; in it, bytes are
-// copied and distances filled in, by internal/instrument/nativert/c/hook/detour.c.
+// copied and distances filled in, by internal/instrument/nativert/c/hook/detour.c. All of it
+// is for x86-64; internal/instrument/detourfile refuses modules for other machines.
 //
 // Five bytes become a jump, which does not fit everywhere. Whatever can reach a
 // byte behind the first of them, anywhere in the module, forbids the function:

@@ -1,6 +1,7 @@
 // Package prove checks that an object with probes does what the same object without
 // them does. It knows nothing of how the probes were placed: it takes the two objects
-// that the assembler made, decodes both and holds them against each other.
+// that the assembler made, decodes both and holds them against each other. Objects are
+// of x86-64.
 //
 // An object is proved function by function:
 //

@@ -1,6 +1,7 @@
 // Package lbr makes what a program needs to tell of its taken branches where the
 // processor does not (last branch records): a copy of its code that writes them
-// down, and what the runtime in c/ needs to run it.
+// down, and what the runtime in c/ needs to run it. Both are for x86-64; cairn record
+// says so of programs for other machines.
 //
 // # How it works
 //
