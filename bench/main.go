@@ -1,8 +1,7 @@
-// Command bench measures what cairn costs and how fast it merges, next to what
-// gcc and LLVM offer for the same purposes, and says which of the project's
-// targets are met. Run it with make bench, from the root of the repository: it
-// works in bench/out and writes bench/RESULTS.md, and of some parts reports of
-// their own beside it.
+// Command bench measures the cost of cairn and the speed of merging, next to the tools of
+// gcc and LLVM, and reports which of the project's targets are met. Run it with make
+// bench, from the root of the repository: it works in bench/out and writes
+// bench/RESULTS.md, and of some parts reports of their own beside it.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Package calllog is the model of logs of calls: what a program did call by
-// call, whatever recorded it. Readers of logs (format/xray) give a Log;
-// everything that accounts, converts or draws takes one, and knows no format.
+// Package calllog is the model of logs of calls: the enters and exits of functions in a
+// program, from any recorder. Readers of logs (format/xray) give a Log; everything that
+// accounts, converts or draws takes one, and knows no format.
 //
 // A log is replayed thread by thread. The events of a thread are in parts that
 // can be read apart from each other, so that a log of any length is never in

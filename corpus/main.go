@@ -1,6 +1,6 @@
-// Command corpus builds real programs by build systems that know nothing of cairn, in each
-// mode, by their profiles, and through a compiler cache, runs their own tests, and says
-// whether they answer what they answer without probes.
+// Command corpus builds real programs with unmodified build systems, in each mode, by
+// their profiles, and through a compiler cache, runs their own tests, and reports whether
+// the results are the same as without probes.
 //
 //	go run ./corpus [-only REGEXP] [-cases REGEXP] [-o FILE]
 //

@@ -1,5 +1,5 @@
-// Package mark finds calls of a Go program that take too long, and what they were
-// doing. A program marks some functions and sections:
+// Package mark finds calls of a Go program that take too long, with their stacks and
+// descriptions. A program marks some functions and sections:
 //
 //	func load(name string) {
 //		s := mark.Func()

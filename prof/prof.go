@@ -1,7 +1,7 @@
-// Package prof holds the nouns of cairn as plain data: what a linked module
-// contains (Map, Func, Fragment, Call) and what its runs did (Profile, Module,
-// Counts, Site). It has no I/O, no formats and no policy; the codecs live in
-// format/..., the algorithms in internal/....
+// Package prof holds the data types of profiles: the contents of a linked module (Map,
+// Func, Fragment, Call) and the results of its runs (Profile, Module, Counts, Site). It
+// has no I/O, no formats and no policy; the codecs live in format/..., the algorithms in
+// internal/....
 //
 // The vocabulary follows LLVM's Machine IR Profile (MIP): a function's record
 // is the handful of bytes in the program's memory that its probes write; the

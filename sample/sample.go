@@ -1,7 +1,6 @@
-// Package sample is the model of sampled profiles: what a program was doing at
-// some of its moments, whatever recorded it. Readers (format/perfscript,
-// format/perfdata) give a Source; whatever unwinds, attributes or counts takes
-// one, and knows no format.
+// Package sample is the model of sampled profiles: stacks and branches of a program at
+// some moments, from any recorder. Readers (format/perfscript, format/perfdata) give a
+// Source; whatever unwinds, attributes or counts takes one, and knows no format.
 //
 // A source gives its records in batches, in the order of time. What happened to
 // address spaces (a file was mapped, a process forked) comes as events; Spaces

@@ -1,7 +1,7 @@
-// Command torture builds programs that nobody wrote for cairn with probes, in every mode
-// and by both compilers, and compares what they answer with what they answer without. It
-// takes random programs of csmith and the execution tests of gcc. Run it with make
-// torture, from the root of the repository: it goes on until it is told to stop, by
+// Command torture builds random and third-party programs with probes, in every mode and
+// with both compilers, and compares their output with that of the programs without
+// probes. It takes random programs of csmith and the execution tests of gcc. Run it with
+// make torture, from the root of the repository: it goes on until it is told to stop, by
 // SIGINT or -programs, and says each program that differs and how to make it again.
 package main
 

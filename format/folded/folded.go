@@ -1,6 +1,6 @@
-// Package folded writes and reads folded stacks, the text that flame graph tools
-// take: a line for each stack, outermost function first, with what its innermost
-// function costs of itself.
+// Package folded writes and reads folded stacks, the text format of flame graph tools: a
+// line for each stack, outermost function first, with the self cost of its innermost
+// function.
 //
 //	main 12
 //	main;work(int) 230

@@ -1,5 +1,6 @@
-// Package mip reads and writes the machine profile formats: what the rewriter
-// puts into a binary, what a run leaves behind and what the tools make of it.
+// Package mip reads and writes the machine profile formats: the map that the rewriter
+// puts into a binary, the raw file that a run writes, and the profile that merging makes
+// of them.
 //
 //	.debug.cairn  in the binary, not loaded: which record belongs to which code
 //	.mipmap       the same as a file of its own, for when the binary is stripped

@@ -1,6 +1,5 @@
-// Package orderfile reads what programs leave behind that clang 9 to 20 built
-// with -forder-file-instrumentation: which function was called first, second
-// and so on.
+// Package orderfile reads the dumps of programs that clang 9 to 20 built with
+// -forder-file-instrumentation: the order of first calls of functions.
 //
 // A dump (PROFILE.order, written by __llvm_orderfile_dump) is an array of
 // little-endian 64-bit hashes, one for each function in the order of first

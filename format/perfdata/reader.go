@@ -1,7 +1,6 @@
-// Package perfdata reads what `perf record` writes, from a file or from a pipe
-// (`perf record -o -`): samples with call stacks and branch records, and what was
-// mapped where. It takes either byte order, several events, and compressed data
-// (`perf record -z`).
+// Package perfdata reads the output of `perf record`, from a file or from a pipe (`perf
+// record -o -`): samples with call stacks and branch records, and mappings. It takes
+// either byte order, several events, and compressed data (`perf record -z`).
 //
 //	"PERFILE2" | sizes | attributes of the events | data | features
 //	data: records of u32 type, u16 misc, u16 size, ...

@@ -1,8 +1,8 @@
-// Package profdata reads and writes the text form of LLVM's instrumentation
-// profiles, as far as it tells in which order runs first called functions: their
-// temporal traces. Programs built with -fprofile-generate and -ftemporal-profile
-// (or -mllvm -pgo-temporal-instrumentation) record one in each run. The indexed
-// form is not read here; llvm-profdata merge --text turns it into this one.
+// Package profdata reads and writes the temporal traces in the text form of LLVM's
+// instrumentation profiles: the order in which runs first called functions. Programs
+// built with -fprofile-generate and -ftemporal-profile (or -mllvm
+// -pgo-temporal-instrumentation) record one in each run. The indexed form is not read
+// here; llvm-profdata merge --text turns it into this one.
 //
 // Lines that start with # and empty lines count for nothing. A file starts
 // with its header, lines that start with a colon, in any order and case:

@@ -1,8 +1,8 @@
-// Package pseudoprobe reads the tables that clang -fpseudo-probe-for-profiling
-// leaves in a binary. A pseudo probe is no code: it says that an address belongs
-// to a block or a call of a function as it was before optimisation, and into
-// what that function was inlined there. Sample profiles that are keyed by probes
-// survive changes of lines.
+// Package pseudoprobe reads the tables of pseudo probes that clang
+// -fpseudo-probe-for-profiling stores in a binary. A pseudo probe is no code: it says
+// that an address belongs to a block or a call of a function as it was before
+// optimisation, and into what that function was inlined there. Sample profiles that are
+// keyed by probes survive changes of lines.
 //
 // .pseudo_probe_desc describes the functions, one record after another:
 //

@@ -1,7 +1,6 @@
-// Package xraymap reads and writes the instrumentation maps of XRay: where a
-// compiler left room for probes (sleds), and so which number a log has for which
-// function. The maps are in a section of the program, and in the YAML that
-// llvm-xray extract prints.
+// Package xraymap reads and writes the instrumentation maps of XRay: the places where a
+// compiler left room for probes (sleds), and the functions of the numbers in logs. The
+// maps are in a section of the program, and in the YAML that llvm-xray extract prints.
 //
 // # The section
 //

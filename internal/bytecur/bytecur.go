@@ -1,7 +1,7 @@
-// Package bytecur is the one cursor that reads bytes of unknown origin. Every
-// read is checked against the end of the data; the first failure sticks, names
-// its offset, and turns all later reads into zeros, so that a decoder reads
-// straight through and asks Err once.
+// Package bytecur reads bytes of unknown origin through one cursor with checked bounds.
+// Every read is checked against the end of the data; the first failure sticks, names its
+// offset, and turns all later reads into zeros, so that a decoder reads straight through
+// and asks Err once.
 //
 // A zero is a legal value: a loop whose length came from the data must stop
 // when Err is set. Count and Bytes refuse lengths that the rest of the data

@@ -1,5 +1,5 @@
-// Package export turns a profile into what compilers, linkers and other
-// profilers read. It is pure.
+// Package export converts a profile to the formats of compilers, linkers and other
+// profilers. It is pure.
 //
 // A profile has exact numbers of calls for each function, exact coverage of
 // each block, and the callers that were seen or follow from the code. The

@@ -1,6 +1,6 @@
-// Package logfile opens inputs of any size for random access, whatever they come
-// as: plain files, files compressed with gzip or Zstandard, standard input. What
-// a file is is told by its content, not by its name.
+// Package logfile opens inputs of any size for random access: plain files, files
+// compressed with gzip or Zstandard, standard input. What a file is is told by its
+// content, not by its name.
 //
 // What cannot be read at any offset goes to a temporary file that has no name any
 // more when it is written to, so that nothing stays behind and memory does not

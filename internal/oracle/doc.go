@@ -1,7 +1,6 @@
-// Package oracle holds the proof that profiles are exact. It has no code but
-// tests: they build real programs with cairn, run them under an independent
-// tool and compare what the two say of the same run, function by function and
-// block by block.
+// Package oracle tests that profiles are exact, against independent tools. It has no code
+// but tests: they build real programs with cairn, run them under an independent tool and
+// compare what the two say of the same run, function by function and block by block.
 //
 //	what                   who else knows
 //	call counts            callgrind: how often a function's first instruction ran

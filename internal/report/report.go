@@ -1,5 +1,5 @@
-// Package report turns ready rows into what a person or a program reads:
-// aligned tables, JSON, colour. It computes nothing about profiles.
+// Package report formats rows for output: aligned tables, JSON, colour. It computes
+// nothing about profiles.
 package report
 
 import (

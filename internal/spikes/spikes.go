@@ -1,7 +1,7 @@
-// Package spikes turns the logs of mode spike into what people read: single
-// spikes with their stacks, the places where they happen, and what to tell the
-// program about calls that may take long. It is pure; addresses are named by a
-// function that it is given.
+// Package spikes converts the logs of mode spike to reports: single spikes with their
+// stacks, the functions in which they occur, and suggestions for thresholds of calls that
+// are expected to take long. It is pure; addresses are named by a function that it is
+// given.
 //
 // Durations are intervals, because the clock that probes read moves in steps:
 // package tracelog says how that comes. Sums and rankings are of lower bounds.

@@ -1,5 +1,5 @@
-// Package toolchain has the programs that stand in for compilers, assemblers and linkers
-// during a build, the cache of what they are set up with, and the runtime built for each
+// Package toolchain has the programs that replace compilers, assemblers and linkers
+// during a build, the cache of their configurations, and the runtime built for each
 // compiler.
 package toolchain
 

@@ -1,6 +1,5 @@
-// Package verb holds what all commands of cairn share: their streams, errors and exit
-// codes, flags for what is shown and how, and files that are read and written whole or not
-// at all.
+// Package verb holds the code shared by all commands of cairn: streams, errors and exit
+// codes, display flags, and files that are written completely or not at all.
 package verb
 
 import (

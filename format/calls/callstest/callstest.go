@@ -1,7 +1,6 @@
-// Package callstest reads files of format/calls for tests: it adds up the calls of
-// each function, to be held against what the database says. It knows which
-// columns there are and goes over their pages in one loop, which is as fast as an
-// engine could be.
+// Package callstest reads files of format/calls for tests: it sums the calls of each
+// function, for comparison with the database. It knows which columns there are and goes
+// over their pages in one loop, which is as fast as an engine could be.
 //
 // It is for files that this program wrote: the Parquet library believes what a
 // file says of itself, and one that lies can keep it busy for ever.

@@ -1,7 +1,7 @@
-// Package xraytest writes XRay logs of every version and both byte orders, for
-// the tests of all that reads them. Threads are written call by call, in absolute
-// times; blocks, CPU changes and clock wraps follow from that as in LLVM's
-// runtime, with padding as little to be trusted as there.
+// Package xraytest writes XRay logs of every version and both byte orders, for the tests
+// of packages that read them. Threads are written call by call, in absolute times;
+// blocks, CPU changes and clock wraps follow from that as in LLVM's runtime, with padding
+// as little to be trusted as there.
 //
 //	b := xraytest.New(xraytest.Format{FDR: true, Version: 5})
 //	main := b.Thread(100, 100)

@@ -1,8 +1,8 @@
-// Package debuginfod finds separate debug files by build id where the clients of
-// debuginfod look for them: in the cache that they share, then on the servers that
-// DEBUGINFOD_URLS names. It follows the environment variables and the layout of the
-// cache of elfutils (debuginfod_find_debuginfo(3)), so that what gdb or perf has
-// downloaded is found, and what is downloaded here is found by them.
+// Package debuginfod finds separate debug files by build id as clients of debuginfod do:
+// in their shared cache, then on the servers that DEBUGINFOD_URLS names. It follows the
+// environment variables and the layout of the cache of elfutils
+// (debuginfod_find_debuginfo(3)), so that what gdb or perf has downloaded is found, and
+// what is downloaded here is found by them.
 package debuginfod
 
 import (

@@ -1,7 +1,7 @@
-// Package ehframe reads what compilers write for unwinders: which functions there
-// are (.eh_frame) and where exceptions go on in them (.gcc_except_table). It does
-// not unwind. Layouts are those of the Linux Standard Base, chapter 10.6, and the
-// Itanium C++ ABI's exception handling tables.
+// Package ehframe reads the tables that compilers emit for unwinders: the functions in
+// .eh_frame, and the landing pads of exceptions in .gcc_except_table. It does not unwind.
+// Layouts are those of the Linux Standard Base, chapter 10.6, and the Itanium C++ ABI's
+// exception handling tables.
 package ehframe
 
 import (

@@ -1,7 +1,6 @@
-// Package machinecode knows the instructions of programs: where each one starts,
-// what kind of branch it is, which function has it, and which of them a sampled
-// profile may believe a stack at. It takes what internal/binary/objfile reads and
-// disassembles it from symbol to symbol.
+// Package machinecode analyses the instructions of programs: where each one starts, its
+// kind of branch, its function, and whether the stack of a sample at it is reliable. It
+// takes what internal/binary/objfile reads and disassembles it from symbol to symbol.
 //
 // A Set holds the instructions of all binaries of a run under numbers without
 // gaps (Ref), in the order of the binaries and of the addresses. Whatever walks

@@ -1,6 +1,6 @@
-// Package symbolize finds out which functions the numbers in logs stand for. It
-// joins the instrumentation map of a program (format/xraymap) with its symbols
-// and debug information (internal/binary/objfile).
+// Package symbolize resolves the function numbers in logs to names. It joins the
+// instrumentation map of a program (format/xraymap) with its symbols and debug
+// information (internal/binary/objfile).
 //
 // A log tells of a main program, object 0, and of shared objects by the order in
 // which they registered; it names none of them. Whoever reads it says which file

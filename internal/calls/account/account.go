@@ -1,6 +1,6 @@
-// Package account makes of the events of a log what is said of it: it replays
-// each thread's enters and exits on a stack, and adds up the calls in a trie.
-// It also gives every single call as it ends, and the slowest ones.
+// Package account computes the costs of calls from the events of a log: it replays each
+// thread's enters and exits on a stack, and sums the calls in a trie. It also gives every
+// single call as it ends, and the slowest ones.
 //
 // # Time
 //

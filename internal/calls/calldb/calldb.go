@@ -1,9 +1,8 @@
-// Package calldb makes an SQLite database of what logs of calls say: functions, stacks,
-// edges, threads and the slowest calls, for questions that no verb foresaw.
-// schema.sql describes the tables. Every single call is a row of a table that is read
-// from the log while a query runs (live.sql), and goes to a Parquet file with the same
-// ids and columns (WriteCalls, format/calls), because SQLite is slow at counting
-// millions of rows.
+// Package calldb makes an SQLite database of logs of calls: functions, stacks, edges,
+// threads and the slowest calls. Every single call is a row of a table that is read from
+// the log while a query runs (live.sql), and goes to a Parquet file with the same ids and
+// columns (WriteCalls, format/calls), because SQLite is slow at counting millions of
+// rows.
 //
 // A database can be read by whoever opens it: queries cannot change it, attach
 // other files, or go on after their context ended.

@@ -1,7 +1,7 @@
-// Package calltrie holds the trie of calls: a node for each stack of functions
-// that was seen, below the node of its caller, with what its calls cost. It is
-// the heart of everything that is said of logs of calls: tables, flame graphs, call
-// graphs, differences and the database are walks over it.
+// Package calltrie holds the trie of calls: a node for each stack of functions that
+// occurred, below the node of its caller, with the costs of its calls. It is the heart of
+// everything that is said of logs of calls: tables, flame graphs, call graphs,
+// differences and the database are walks over it.
 //
 // Times are in the unit of whoever adds them; a trie of several logs must be in
 // one unit.

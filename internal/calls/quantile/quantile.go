@@ -1,5 +1,5 @@
-// Package quantile counts durations so that percentiles can be told later, in
-// little memory and without knowing the range beforehand.
+// Package quantile counts durations for percentiles, in little memory and without a range
+// that is fixed beforehand.
 //
 // Up to Exact values are kept as they are, and percentiles of them are exact.
 // More go to buckets whose bounds grow with the value: the five bits below the

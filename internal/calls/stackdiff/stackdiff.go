@@ -1,5 +1,5 @@
-// Package stackdiff holds what a program did in two logs of calls against each other,
-// stack by stack and function by function. It is pure.
+// Package stackdiff compares two logs of calls, stack by stack and function by function.
+// It is pure.
 //
 // Function numbers mean something within one build only, so functions are
 // matched by their symbol names along the whole stack: a stack is the same in

@@ -1,4 +1,4 @@
-// Package callgraph has the command that draws who called whom, of a profile or of logs of
+// Package callgraph has the command that draws the call graph of a profile or of logs of
 // calls.
 package callgraph
 

@@ -1,4 +1,4 @@
-// Package info has the command that says what is in a file, whatever it is.
+// Package info has the command that prints a summary of any file of cairn.
 package info
 
 import (

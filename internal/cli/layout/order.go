@@ -1,5 +1,5 @@
-// Package layout has the commands about where functions stand in a program: orders for
-// linkers and compilers, and the pages that runs touch.
+// Package layout has the commands about the layout of programs: orders for linkers and
+// compilers, and the pages that runs touch.
 package layout
 
 import (

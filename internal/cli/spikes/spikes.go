@@ -1,5 +1,5 @@
-// Package spikes has the commands that find the calls which took too long, in programs that
-// are built for it, started by cairn, or run already.
+// Package spikes has the commands that find calls that took too long, in programs that
+// are built for it, started by cairn, or already running.
 package spikes
 
 import (

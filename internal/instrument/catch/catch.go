@@ -1,6 +1,6 @@
-// Package catch is the library that cairn build has loaded into every program of a
-// build, so that compilers become cairn whoever starts them. It is C, compiled on first
-// use; this package holds its text and the names of what passes between the two.
+// Package catch is the library that cairn build loads into every program of a build, to
+// run cairn in place of compilers. It is C, compiled on first use; this package holds its
+// text and the names of what passes between the two.
 package catch
 
 import _ "embed"

@@ -1,4 +1,4 @@
-// Package detourfile makes of a program's file what internal/instrument/detour plans with.
+// Package detourfile reads from a program's file the input of internal/instrument/detour.
 package detourfile
 
 import (

@@ -1,7 +1,7 @@
-// Package driver understands the command lines of compiler drivers (gcc, g++,
-// gfortran, clang and their kin) as far as instrumenting through them needs:
-// what they will do, what stands in the way, and where to put our arguments.
-// It reads nothing but what it is given.
+// Package driver parses the command lines of compiler drivers (gcc, g++, gfortran, clang
+// and similar) as far as instrumentation needs: their outputs, options that prevent
+// instrumentation, and the position for additional arguments. It reads nothing but what
+// it is given.
 package driver
 
 import (

@@ -1,9 +1,8 @@
-// Package wrap makes wrappers of functions whose code cannot be compiled again:
-// what a linker's option --wrap=f sends callers of f to. A wrapper is a function
-// with the parameters of the one that it stands for, so that needs its
-// signature: from debug information, from a prototype that the user gives, or
-// from the table of the C library's here. Where there is none, or C cannot pass the
-// arguments on, it is a few instructions that touch no argument.
+// Package wrap generates wrappers of functions that cannot be recompiled, for the linker
+// option --wrap. A wrapper is a function with the parameters of the one that it stands
+// for, so that needs its signature: from debug information, from a prototype that the
+// user gives, or from the table of the C library's here. Where there is none, or C cannot
+// pass the arguments on, it is a few instructions that touch no argument.
 //
 // Linkers leave many a call alone, and none of them says so. Analyse finds such
 // calls in what the objects of a link define and need.

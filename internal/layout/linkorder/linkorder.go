@@ -1,5 +1,5 @@
-// Package linkorder turns a ranked list of functions into what a linker lays
-// them out by. It is pure.
+// Package linkorder converts a ranked list of functions to the order file of a linker. It
+// is pure.
 //
 // The names in a profile are those of the build that ran; the link to be
 // ordered may be another one. Resolve looks each function up in the symbol

@@ -1,6 +1,5 @@
-// Package pages predicts which pages of a program's code a run touches, from
-// where the functions are and in which order the run first executed them. It is
-// pure.
+// Package pages predicts which pages of a program's code a run touches, from the
+// addresses of functions and the order in which the run first executed them. It is pure.
 //
 // A page is touched when a function on it runs; a function counts with its full
 // extent, for its code rarely ends before its last page. Counting entries only

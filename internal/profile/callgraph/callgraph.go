@@ -1,4 +1,4 @@
-// Package callgraph derives from a profile who called whom. It is pure.
+// Package callgraph derives the call graph from a profile. It is pure.
 //
 // There are two kinds of evidence. An observed edge comes from a return address
 // that the callee saved on its first call. It is exact, but a run tells only of the

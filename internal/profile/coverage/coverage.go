@@ -1,6 +1,5 @@
-// Package coverage turns what ran into what a reader of the source asks:
-// which functions, which blocks, which lines of which files. It is pure: a
-// profile and a line lookup in, plain rows out.
+// Package coverage converts the records of a profile to covered functions, blocks, and
+// source lines. It is pure: a profile and a line lookup in, plain rows out.
 //
 // Instrumentation sees blocks, source files hold lines, and one line may be
 // spread over many blocks, or over many functions once it is inlined. A line ran

@@ -1,5 +1,5 @@
-// Package join makes one module of several that are builds of the same program, by what
-// functions are and not by build ids: variants in each of which another group of
+// Package join joins several builds of the same program into one module, matching
+// functions by name and not by build id: variants in each of which another group of
 // functions has probes, or builds of which most functions did not change. It is pure.
 //
 // A function is its symbol name, its source file and the signature of its control flow;

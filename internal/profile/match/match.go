@@ -1,7 +1,6 @@
-// Package match finds the functions of a module that the names in a foreign
-// trace stand for. The trace may be of another build: of an instrumented one,
-// in which other functions were inlined, or of one whose numbered suffixes came
-// out differently.
+// Package match finds the functions of a module for the names in a trace of another tool.
+// The trace may be of another build: of an instrumented one, in which other functions
+// were inlined, or of one whose numbered suffixes came out differently.
 package match
 
 import (

@@ -1,7 +1,6 @@
-// Package merge sums what runs of a module left behind: images of its raw
-// section into the counts of a profile, and profiles into one another. Sums do
-// not depend on the order of the files, nor on how they were shared out among
-// accumulators.
+// Package merge sums the records of the runs of a module: images of its raw section into
+// the counts of a profile, and profiles into one another. Sums do not depend on the order
+// of the files, nor on how they were shared out among accumulators.
 package merge
 
 import (

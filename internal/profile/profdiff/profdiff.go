@@ -1,5 +1,4 @@
-// Package profdiff holds two profiles against each other, function by function.
-// It is pure.
+// Package profdiff compares two profiles, function by function. It is pure.
 //
 // Functions of the same build (equal build id) match by record. Modules of
 // different builds match by module name, their functions by symbol name and

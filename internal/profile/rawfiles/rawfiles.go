@@ -1,5 +1,4 @@
-// Package rawfiles reads what runs of programs left behind and sums it, on all
-// processors at once.
+// Package rawfiles reads and sums the raw files of runs, on all processors at once.
 package rawfiles
 
 import (

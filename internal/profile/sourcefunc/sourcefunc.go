@@ -1,5 +1,5 @@
-// Package sourcefunc tells which functions of a program the compiler made of one
-// function of the source. It is pure.
+// Package sourcefunc groups the functions of a program by the function of the source that
+// the compiler made them of. It is pure.
 //
 // An optimiser makes variants of a function, each a body of its own
 // (f.isra.0, f.constprop.0), and splits parts off (f.part.0, and what clang

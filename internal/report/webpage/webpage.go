@@ -1,5 +1,5 @@
-// Package webpage holds what the pages of all verbs share: their colours, and a
-// document in one file that loads nothing and runs no script but its own.
+// Package webpage holds the parts shared by the HTML pages of all verbs: their colours,
+// and a self-contained document.
 package webpage
 
 import (

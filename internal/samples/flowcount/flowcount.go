@@ -1,5 +1,5 @@
-// Package flowcount finds how often the blocks of a function ran of how many samples of
-// the instruction pointer are in each.
+// Package flowcount computes how often the blocks of a function ran from the numbers of
+// samples of the instruction pointer in each.
 //
 // Problem: a block has as many samples as it took time. So its count is that number by
 // what a run of it costs, which is known badly: samples are few, instructions do not cost

@@ -1,7 +1,7 @@
-// Package pipeline makes of samples what cairn profgen and cairn flame write. A Plan says what
-// is made of what, and Run takes the steps: internal/binary reads the programs,
-// internal/samples/unwind counts, internal/samples/tailcall finds missing frames, and
-// internal/samples/profgen gives counts to functions and lines.
+// Package pipeline converts samples to the outputs of cairn profgen and cairn flame. A
+// Plan says what is made of what, and Run takes the steps: internal/binary reads the
+// programs, internal/samples/unwind counts, internal/samples/tailcall finds missing
+// frames, and internal/samples/profgen gives counts to functions and lines.
 package pipeline
 
 import "github.com/cairnprof/cairn/internal/samples/profgen"

@@ -1,4 +1,4 @@
-// Package samplefile opens files of samples, whichever tool wrote them and however they come.
+// Package samplefile opens files of samples of any tool, compressed or not.
 package samplefile
 
 import (

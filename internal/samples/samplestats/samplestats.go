@@ -1,5 +1,5 @@
-// Package samplestats counts what is in an input of samples: of which processes and
-// binaries they are, how many can be made a profile of, and why the others cannot.
+// Package samplestats counts the contents of an input of samples: their processes and
+// binaries, how many can be used for a profile, and why the others cannot.
 //
 // It sees addresses and mappings, not code. That a stack ends too early or that a
 // branch is none is seen only where addresses tell; the unwinder, which has the

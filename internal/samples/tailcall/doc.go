@@ -1,4 +1,4 @@
-// Package tailcall finds the frames that tail calls erased from stacks.
+// Package tailcall restores the frames that tail calls erased from stacks.
 //
 // Where A calls B and B ends with a jump to C, a stack that is looked at in C has
 // the call in A and then C: there is no frame of B any more. The call tells what

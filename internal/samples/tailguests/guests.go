@@ -1,7 +1,7 @@
-// Package tailguests has the real programs in which missing frames are looked for:
-// where their sources come from, how they are compiled and run, and, for
-// internal/samples/tailtest, what cairn record wrote of a run. The tests of
-// internal/oracle and the benchmark share it.
+// Package tailguests has the real programs in which restored frames are evaluated: where
+// their sources come from, how they are compiled and run, and, for
+// internal/samples/tailtest, the samples of a run. The tests of internal/oracle and the
+// benchmark share it.
 package tailguests
 
 import (

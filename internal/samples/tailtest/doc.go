@@ -1,5 +1,5 @@
-// Package tailtest judges how well the frames that tail calls erased are found:
-// cairn record --truth tells the true stack of each sample.
+// Package tailtest measures the accuracy of restored frames, against the true stacks of
+// cairn record --truth.
 //
 // What is judged are pairs of neighbours on a stack, as it was sampled: a call and
 // the next call further in, or where the sample was taken. Between the two are the

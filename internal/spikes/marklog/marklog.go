@@ -1,6 +1,5 @@
-// Package marklog writes the log of package mark: the format of
-// format/tracelog/wire, by one process, whose modules are one Go program. It is
-// linked into programs of others, so that it is small and needs little.
+// Package marklog writes the log of package mark, in the format of format/tracelog/wire.
+// It is linked into programs of others, so that it is small and needs little.
 //
 // Every record is written at once, with pwrite: what a killed process had written
 // is there. Methods are not safe for use by several goroutines at the same time.

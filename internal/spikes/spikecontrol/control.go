@@ -1,7 +1,6 @@
-// Package spikecontrol talks to running programs of mode spike, through the sockets that
-// they make when they are asked to (CAIRN_SPIKE=control): it changes what is a spike,
-// and asks how things stand. The programs' side is timed_control.c of the runtime,
-// and package mark.
+// Package spikecontrol controls running programs of mode spike through their sockets
+// (CAIRN_SPIKE=control): it changes and queries their settings. The programs' side is
+// timed_control.c of the runtime, and package mark.
 //
 // A request is a line, "show" or "set" with words of CAIRN_SPIKE; the answer is
 // lines of a name and a value, the last one "end". Whatever listens at a socket is
