@@ -52,7 +52,7 @@ var commands = []group{
 	{"look", "Inspect profiles:", []func(*verb.Streams) *cobra.Command{
 		info.Info, profile.Show, profile.Covered, diff.Diff, callgraph.Callgraph, layout.Pages, profile.YAML,
 	}},
-	{"trace", "Inspect logs of calls and spikes:", []func(*verb.Streams) *cobra.Command{
+	{"logs", "Inspect logs of calls and spikes:", []func(*verb.Streams) *cobra.Command{
 		calls.Stacks, calls.Query, calls.Account, callgraph.Graph, flame.Flame, calls.Replay, calls.Convert, calls.Dump,
 		spikes.Spikes, spikes.Watch, spikes.Spike,
 	}},

@@ -11,9 +11,9 @@ import (
 // MaxDotLabel is how long a name in a drawing may be before its middle goes.
 const MaxDotLabel = 60
 
-// DotEscape quotes s for a dot string.
+// DotEscape quotes s for a dot string, in which "&lt;" and its like mean signs.
 func DotEscape(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s)
+	return strings.NewReplacer("&", "&amp;", `\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s)
 }
 
 // TrimPath returns err without the path in front of it.

@@ -99,20 +99,20 @@ func WriteDot(w io.Writer, g *CostGraph) error {
 		n := &g.Nodes[i]
 		lines := g.nodeLines(n)
 		for k := range lines {
-			lines[k] = dotText(lines[k])
+			lines[k] = verb.DotEscape(lines[k])
 		}
 		extra := ""
 		if n.Outside {
 			extra = `, style="rounded,dashed"`
 		}
 		fmt.Fprintf(b, "  n%d [label=\"%s\", tooltip=\"%s\", fillcolor=\"%s\"%s];\n", i,
-			strings.Join(lines, `\n`), dotText(nodeTip(n)), mixColor(nodeCold, nodeHot, nodeShade(&n.Costs)), extra)
+			strings.Join(lines, `\n`), verb.DotEscape(nodeTip(n)), mixColor(nodeCold, nodeHot, nodeShade(&n.Costs)), extra)
 	}
 	for i := range g.Edges {
 		e := &g.Edges[i]
 		label := ""
 		if lines := g.edgeLines(e); len(lines) > 0 {
-			label = fmt.Sprintf("label=\"%s\", ", dotText(strings.Join(lines, "\n")))
+			label = fmt.Sprintf("label=\"%s\", ", verb.DotEscape(strings.Join(lines, "\n")))
 		}
 		if e.Inferred {
 			label += "style=dashed, "
@@ -130,11 +130,6 @@ func nodeTip(n *GraphNode) string {
 		return n.Shown + " " + place
 	}
 	return n.Shown
-}
-
-// dotText quotes s for a label in dot, where "&lt;" and its like mean signs.
-func dotText(s string) string {
-	return verb.DotEscape(strings.ReplaceAll(s, "&", "&amp;"))
 }
 
 // WriteMermaid writes the graph as a Mermaid flow chart, as wikis draw it.
