@@ -201,7 +201,7 @@ func (s *selected) origin(thread int) int {
 // maxFrames is how deep a stack is followed; what is called from there is left out.
 const maxFrames = 1 << 16
 
-// entersOnly tells whether a thread has no exit, and so no stacks: a function is
+// entersOnly reports whether a thread has no exit, and so no stacks: a function is
 // entered twice, or more functions than a stack can have.
 func entersOnly(batches iter.Seq2[*Batch, error]) (bool, error) {
 	seen := make(map[FuncID]bool)
@@ -281,7 +281,7 @@ func (x *selector) batch(b *Batch) {
 	}
 }
 
-// decided tells whether it is known of all open calls if they are wanted.
+// decided reports whether it is known of all open calls if they are wanted.
 func (x *selector) decided() bool {
 	return !slices.ContainsFunc(x.stack[x.told:], func(f selectFrame) bool { return f.wanted })
 }

@@ -114,7 +114,7 @@ func newSocket() (int, error) {
 	return syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 }
 
-// isStale tells whether there is a socket at an address, and nobody listens.
+// isStale reports whether there is a socket at an address, and nobody listens.
 func isStale(address *syscall.SockaddrUnix) bool {
 	info, err := os.Lstat(address.Name)
 	if err != nil || info.Mode()&os.ModeSocket == 0 {

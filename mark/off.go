@@ -4,7 +4,7 @@ package mark
 
 import "time"
 
-// Enabled tells whether the program was built with the tag "cairn".
+// Enabled reports whether the program was built with the tag "cairn".
 const Enabled = false
 
 // A Span is the time from a mark to its End. The zero Span does nothing.
@@ -88,7 +88,7 @@ type Bit uint64
 //	s := mark.If(ai.On()).Func()
 func Channel(name string) Bit { return 0 }
 
-// On tells whether the channel is on.
+// On reports whether the channel is on.
 func (b Bit) On() bool { return false }
 
 // Set switches the channel.

@@ -121,7 +121,7 @@ func (r *reportState) spike(i int, s *Spike, trail []call, end int64) {
 	}
 }
 
-// full tells whether so many were written in this second that the next is not.
+// full reports whether so many were written in this second that the next is not.
 func (r *reportState) full(end int64) bool {
 	if second := end / int64(time.Second); second != r.second {
 		r.second, r.inSecond = second, 0

@@ -46,7 +46,7 @@ func (st *stack) threshold(i int) int64 {
 	return thresholds.global.Load()
 }
 
-// silent tells whether span i is not to be reported.
+// silent reports whether span i is not to be reported.
 func (st *stack) silent(i int) bool {
 	if st.spans[i].ignore {
 		return true

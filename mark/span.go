@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Enabled tells whether the program was built with the tag "cairn".
+// Enabled reports whether the program was built with the tag "cairn".
 const Enabled = true
 
 // A Span is the time from a mark to its End. The zero Span does nothing.

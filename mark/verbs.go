@@ -135,7 +135,7 @@ func Channel(name string) Bit {
 	return bit
 }
 
-// On tells whether the channel is on.
+// On reports whether the channel is on.
 func (b Bit) On() bool { return channels.on.Load()&uint64(b) != 0 }
 
 // Set switches the channel.

@@ -102,7 +102,7 @@ func (c *channelSet) word(word string, do bool) bool {
 	return true
 }
 
-// says tells whether a word is about a channel, and whether it is on then.
+// says reports whether a word is about a channel, and whether it is on then.
 func says(word, name string) (on, about bool) {
 	if list, ok := strings.CutPrefix(word, "channels="); ok {
 		for n := range strings.SplitSeq(list, "+") {

@@ -20,7 +20,7 @@ type Stack struct {
 
 // Read yields the stacks of a text, Write's or another tool's: where a backslash
 // is no escape, the names of a line are what is written there. A line that is no
-// stack is yielded as an error that has its number, and reading goes on behind it;
+// stack is yielded as an error that has its number, and reading continues after it;
 // an error of the reader ends it. Empty lines are left out.
 func Read(r io.Reader) iter.Seq2[Stack, error] {
 	return func(yield func(Stack, error) bool) {
@@ -47,7 +47,7 @@ func Read(r io.Reader) iter.Seq2[Stack, error] {
 	}
 }
 
-// parseAny parses a line, whoever wrote it.
+// parseAny parses a line of any tool.
 func parseAny(line string) (Stack, error) {
 	names, value, err := cut(line)
 	if err != nil {

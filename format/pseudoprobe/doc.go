@@ -31,7 +31,7 @@ import (
 	"encoding/binary"
 )
 
-// GUID returns the number that stands for the function of this linkage name.
+// GUID returns the number of the function with this linkage name.
 func GUID(name string) uint64 {
 	sum := md5.Sum([]byte(name))
 	return binary.LittleEndian.Uint64(sum[:])

@@ -210,7 +210,7 @@ func symbolList(names []string) (b []byte) {
 	return b
 }
 
-// key is what stands for a function: its name, or the number of its context.
+// key identifies a function: by its name, or by the number of its context.
 func (x *extWriter) key(c *Context, i int) uint64 {
 	if x.contexts {
 		return uint64(i)

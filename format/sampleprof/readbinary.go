@@ -213,7 +213,7 @@ func (r *binaryReader) contextTable(c *bytecur.Cursor) {
 	}
 }
 
-// key reads what stands for a function: the number of a name or of a context.
+// key reads the identity of a function: the number of a name or of a context.
 func (r *binaryReader) key(c *bytecur.Cursor) []Frame {
 	if !r.file.HasContexts {
 		return []Frame{{Func: r.name(c)}}

@@ -26,7 +26,7 @@ type Summary struct {
 	Shares            []Share
 }
 
-// Share tells of the greatest counts that together are a share of all.
+// Share describes the greatest counts that together are a share of all.
 type Share struct {
 	Cutoff uint64 // the share, in millionths
 	Least  uint64 // the smallest of the counts
@@ -44,7 +44,7 @@ func (s Summary) Least(cutoff uint64) uint64 {
 	return 0
 }
 
-// Summarize returns the summary of contexts: that of their functions, whoever called
+// Summarize returns the summary of contexts: that of their functions, whichever function called
 // them.
 func Summarize(list []Context) Summary {
 	functions := Profile{}

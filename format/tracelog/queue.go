@@ -81,7 +81,7 @@ func (l *Log) queue(data []byte, base int64, last []byte, want wanted, yield fun
 	return true
 }
 
-// sameRecord tells whether a record of a queue is the last one of the chunks of
+// sameRecord reports whether a record of a queue is the last one of the chunks of
 // records. What the process knows of an episode by then is there alone, so that its
 // number and time have to do.
 func sameRecord(queued, last []byte) bool {

@@ -55,7 +55,7 @@ func (d *decoder) next() bool {
 	return false
 }
 
-// counts reads what one context has, from the line that is looked at.
+// counts reads the counts of one context, from the current line.
 func (d *decoder) counts(p *Profile) error {
 	var c sample.Counts
 	inBrackets := d.line[0] == '['

@@ -66,7 +66,7 @@ func (w *basicWalker) step(b []byte) (r Record, trouble string) {
 	return r, trouble
 }
 
-// continues tells whether an argument is of the call before.
+// continues reports whether an argument is of the call before.
 func (w *basicWalker) continues(r *Record) bool {
 	b := &w.before
 	if b.Kind != Argument {
@@ -221,7 +221,7 @@ func (x *basicIndex) turn(o owner) {
 	x.cur = &x.runs[id]
 }
 
-// repeated tells whether the record is one that the thread has already, from a
+// repeated reports whether the record is one that the thread has already, from a
 // process that forked.
 func (x *basicIndex) repeated(run *run, b []byte, r *Record) (bool, error) {
 	if run.again == nil {
@@ -258,7 +258,7 @@ func (x *basicIndex) repeated(run *run, b []byte, r *Record) (bool, error) {
 	return true, nil
 }
 
-// alone tells whether the record is the first of its run, and the run before was
+// alone reports whether the record is the first of its run, and the run before was
 // one record. Only then an equal time suggests that it was written twice: clocks
 // that stand still are commoner than forks.
 func (x *basicIndex) alone(run *run) bool {

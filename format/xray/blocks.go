@@ -148,7 +148,7 @@ func (s *blocks) extents() (*block, error) {
 	return b, nil
 }
 
-// begins tells whether the file ends at pos, or a block begins there.
+// begins reports whether the file ends at pos, or a block begins there.
 func (s *blocks) begins(pos int64) (bool, error) {
 	if pos == s.win.size {
 		return true, nil
@@ -280,7 +280,7 @@ func (s *blocks) search(pos int64) error {
 	return nil
 }
 
-// promising tells whether p looks like the whole preamble of a block, rest bytes
+// promising reports whether p looks like the whole preamble of a block, rest bytes
 // before the end of the file.
 func (s *blocks) promising(p []byte, rest int64) bool {
 	o, w := s.h.order(), walker{h: s.h}

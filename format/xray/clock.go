@@ -81,7 +81,7 @@ func rate(first, last *part) uint64 {
 	return hz
 }
 
-// differs tells whether a rate is more than 1 % from the one claimed.
+// differs reports whether a rate is more than 1 % from the one claimed.
 func differs(hz, claimed uint64) bool {
 	d := max(hz, claimed) - min(hz, claimed)
 	return d > claimed/100

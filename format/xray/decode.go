@@ -95,7 +95,7 @@ func (d *decoder) reset() {
 	d.payloads, d.args, d.data = d.payloads[:0], d.args[:0], d.data[:0]
 }
 
-// full tells whether no event more has room.
+// full reports whether there is no room for another event.
 func (d *decoder) full() bool { return d.n == maxEvents || len(d.data) > maxPayload }
 
 // flush yields what was decoded.

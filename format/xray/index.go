@@ -101,7 +101,7 @@ func (ix *index) fdr() error {
 	return nil
 }
 
-// same tells whether the preambles of two blocks say the same.
+// same reports whether the preambles of two blocks are equal.
 func same(a, b part) bool {
 	return a.owner == b.owner && a.wall == b.wall && a.first == b.first && a.size == b.size
 }
@@ -131,7 +131,7 @@ func (ix *index) dropCut() error {
 	return nil
 }
 
-// equal tells whether the same n bytes are at two places of the log.
+// equal reports whether the same n bytes are at two places of the log.
 func (ix *index) equal(a, b, n int64) (bool, error) {
 	var bufs [2][4096]byte
 	for n > 0 {

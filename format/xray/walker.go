@@ -73,7 +73,7 @@ func (w *walker) word(b []byte) (call, delta uint32) {
 	return call<<4 | call>>28&7<<1 | call>>31, binary.BigEndian.Uint32(b[4:])
 }
 
-// metadata tells whether a record that begins with c is metadata, and its kind.
+// metadata reports whether a record that begins with c is metadata, and its kind.
 func (w *walker) metadata(c byte) (RecordKind, bool) {
 	if w.h.big {
 		return RecordKind(c & 0x7f), c&0x80 != 0
@@ -295,13 +295,13 @@ func (w *walker) resync(b []byte, size int) int {
 	return len(b)
 }
 
-// about tells whether a time may be of this block.
+// about reports whether a time may be of this block.
 func (w *walker) about(t uint64) bool {
 	const back, ahead = 1 << 36, 1 << 44 // a minute, some hours
 	return !w.based || t-w.base < ahead || w.base-t < back
 }
 
-// paired tells whether among the calls that b begins with is one that returns at
+// paired reports whether among the calls that b begins with is one that returns at
 // once, as in nearly every row of calls, and never where they are read out of step.
 func (w *walker) paired(b []byte) bool {
 	before := uint32(0)
@@ -326,7 +326,7 @@ func (w *walker) paired(b []byte) bool {
 	return false
 }
 
-// plausible tells whether b begins with n records that may be in the middle of a
+// plausible reports whether b begins with n records that may be in the middle of a
 // block.
 func (w *walker) plausible(b []byte, n int) bool {
 	for range n {

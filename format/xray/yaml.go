@@ -36,7 +36,7 @@ const (
 // headSize is how much of a file tells what it is.
 const headSize = 4096
 
-// isYAML tells whether head begins a log in YAML.
+// isYAML reports whether head begins a log in YAML.
 func isYAML(head []byte) bool {
 	head = bytes.TrimPrefix(head, []byte("\ufeff"))
 	for len(head) > 0 {
@@ -50,7 +50,7 @@ func isYAML(head []byte) bool {
 	return ok && bytes.Contains(rest, []byte("version:")) && bytes.Contains(rest, []byte("cycle-frequency:"))
 }
 
-// isIdle tells whether a line has nothing, or a comment only.
+// isIdle reports whether a line has nothing, or a comment only.
 func isIdle(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t\r\n")
 	return len(line) == 0 || line[0] == '#'

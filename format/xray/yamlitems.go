@@ -157,7 +157,7 @@ func (s *yamlItems) rest(it *yamlItem) error {
 	return nil
 }
 
-// isYAMLEnd tells whether a line ends a document.
+// isYAMLEnd reports whether a line ends a document.
 func isYAMLEnd(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("...")) || bytes.HasPrefix(line, []byte("---"))
 }

@@ -147,7 +147,7 @@ func (r *yamlRecord) line(b []byte) bool {
 	return false
 }
 
-// complete tells whether the record has what it must have.
+// complete reports whether the record has what it must have.
 func (r *yamlRecord) complete(seen int) bool {
 	return seen&yamlKindOf != 0 && seen&yamlTSC != 0 && (seen&yamlFunc != 0 || r.kind >= calllog.Custom)
 }

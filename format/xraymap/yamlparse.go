@@ -192,7 +192,7 @@ func (p *yamlParser) single() []byte {
 	}
 }
 
-// escapes are those of double quotes that stand for one byte.
+// escapes are the escape sequences in double quotes for one byte.
 var escapes = map[byte]byte{
 	'0': 0, 'a': '\a', 'b': '\b', 't': '\t', 'n': '\n', 'v': '\v', 'f': '\f', 'r': '\r', 'e': 0x1b, ' ': ' ', '"': '"', '/': '/', '\\': '\\',
 }

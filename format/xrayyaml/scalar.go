@@ -26,7 +26,7 @@ var words = map[string]bool{
 
 var number = regexp.MustCompile(`^(0o[0-7]+|0x[0-9a-fA-F]+|[-+]?(\.(inf|Inf|INF)|(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?))$`)
 
-// scalarQuoting tells how LLVM's YAML writer quotes s.
+// scalarQuoting returns how LLVM's YAML writer quotes s.
 func scalarQuoting(s string) quoting {
 	if s == "" {
 		return single
@@ -80,7 +80,7 @@ var escapes = map[rune]string{
 	'\f': `\f`, '\r': `\r`, 0x1b: `\e`, 0x85: `\N`, 0xa0: `\_`, 0x2028: `\L`, 0x2029: `\P`,
 }
 
-// printable tells what LLVM takes for printable.
+// printable reports whether LLVM considers a character printable.
 func printable(r rune) bool { return unicode.IsPrint(r) || unicode.Is(unicode.Zs, r) || r == 0xad }
 
 // appendEscaped appends a character of a string in double quotes; if the string

@@ -79,7 +79,7 @@ func HasCallers(m *prof.Module) bool {
 	return anyMode(m, func(mode prof.Mode) bool { return mode == prof.ModeFull })
 }
 
-// HasOrder reports whether m tells in which order functions first ran.
+// HasOrder reports whether m records the order in which functions first ran.
 func HasOrder(m *prof.Module) bool {
 	return len(m.Traces) > 0 || anyMode(m, prof.Mode.HasOrder)
 }

@@ -152,7 +152,7 @@ func (b *stackBuilder) values(n *calltrie.Node) []int64 {
 	return []int64{int64(min(n.Calls, b.limit)), self}
 }
 
-// location returns the location that stands for a function.
+// location returns the location that represents a function.
 func (b *stackBuilder) location(id calllog.FuncID) *profile.Location {
 	loc := b.locs[id]
 	if loc != nil {

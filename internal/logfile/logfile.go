@@ -30,7 +30,7 @@ const InMemory = 16 << 20
 // its strongest level is 128 MB, that of level 19 and below 8 MB.
 const maxWindow = 128 << 20
 
-// Stdin is the path that stands for standard input.
+// Stdin is the path of standard input.
 const Stdin = "-"
 
 // File is an input that is open for reading at any offset.

@@ -116,7 +116,7 @@ func (s *Set) findLasting() {
 	}
 }
 
-// severalFrames tells of each call whether spikes of several frames are in it.
+// severalFrames reports for each call whether it contains spikes of several frames.
 func (s *Set) severalFrames() []bool {
 	frames, several := make([]uint64, len(s.long)), make([]bool, len(s.long))
 	for i := range s.long { // callees come first

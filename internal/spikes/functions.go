@@ -21,7 +21,7 @@ type Row struct {
 	callers map[function]bool
 }
 
-// function tells functions apart.
+// function identifies a function.
 type function struct{ module, name, file string }
 
 func functionOf(l *Location) function {

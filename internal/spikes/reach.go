@@ -176,7 +176,7 @@ func sure(threshold, period, interval uint64) uint64 {
 // cold: a call's lower bound is short of the truth by no more.
 const exactReading = 2000
 
-// clock says what calls are timed by.
+// clock describes the clocks that time calls.
 func (r *Reach) clock() string {
 	var kinds []string
 	if r.Period[1] > 0 || r.Exact == 0 {
@@ -200,7 +200,7 @@ func span(v [2]uint64) string {
 	return Duration(v[0]) + " to " + Duration(v[1])
 }
 
-// Lines are the reach in sentences.
+// Lines describe the reach in sentences.
 func (r *Reach) Lines() []string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }

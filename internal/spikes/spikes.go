@@ -67,7 +67,7 @@ type Location struct {
 // Outer is the function whose code it is.
 func (l Location) Outer() Place { return l.Places[0] }
 
-// Namer tells what an address stands for. Call says that it is a return address,
+// Namer returns the name of an address. Call says that it is a return address,
 // which belongs to the instruction before it.
 type Namer func(a Address, call bool) Location
 
@@ -135,7 +135,7 @@ type Set struct {
 	kept    int // entries of the groups' first episodes
 }
 
-// Addresser tells where an address of a process was at a time.
+// Addresser resolves an address of a process at a time.
 type Addresser func(log int, pc, time uint64) Address
 
 type episodeID struct {

@@ -124,7 +124,7 @@ func (w *Writer) head(g *Group, sp *Spike) string {
 	return text
 }
 
-// remarks say what the flags of an episode mean.
+// remarks describe the flags of an episode.
 func (sp *Spike) remarks() []string {
 	var list []string
 	for _, r := range []struct {
@@ -212,7 +212,7 @@ func (w *Writer) frame(sp *Spike, i int, loc *Location) []line {
 	return lines
 }
 
-// said is what the program said of the call with such a stack pointer.
+// said is the text that the program logged for the call with such a stack pointer.
 func (sp *Spike) said(pointer uint32, kind tracelog.TextKind) string {
 	for _, t := range sp.Texts {
 		if t.Kind == kind && t.SP == pointer {
@@ -222,7 +222,7 @@ func (sp *Spike) said(pointer uint32, kind tracelog.TextKind) string {
 	return ""
 }
 
-// gapText says how many frames a stack does not have.
+// gapText is the number of frames that a stack lacks.
 func gapText(sp *Spike) string {
 	if n := int64(sp.Found) - int64(len(sp.Stack)); n > 0 {
 		return count(uint64(n), "call", "calls") + " omitted"
@@ -230,7 +230,7 @@ func gapText(sp *Spike) string {
 	return "calls omitted"
 }
 
-// opening is where a function begins, or else what is known of it.
+// opening is the location where a function begins, or the module if it is unknown.
 func opening(loc *Location) string {
 	p := loc.Outer()
 	if p.File == "" {

@@ -211,7 +211,7 @@ func (b *buildSummary) PrintUse(s *verb.Streams, use *useOptions) {
 	b.printCaught(s)
 }
 
-// printCaught says what other programs did for compilers or instead of them.
+// printCaught prints what came from ccache, and which launchers and compilers were bypassed or missed.
 func (b *buildSummary) printCaught(s *verb.Streams) {
 	if b.Cached > 0 {
 		fmt.Fprintf(s.Err, "cairn: build: %s came from ccache, built earlier by cairn with the same flags\n", report.Plural(b.Cached, "file"))

@@ -104,7 +104,7 @@ func (l *launch) environment(ctx context.Context, key, file string) []string {
 	return []string{"CCACHE_NAMESPACE=" + namespace, "CCACHE_EXTRAFILES=" + file}
 }
 
-// launch goes on with a launcher that was caught in a build.
+// launch runs a launcher that was intercepted in a build.
 func (w *wrapper) launch(ctx context.Context, s *verb.Streams, path string, args []string) error {
 	l := parseLaunch(path, args)
 	switch {

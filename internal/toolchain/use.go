@@ -26,7 +26,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// useOptions are what cairn cc --use tells its stand-ins.
+// useOptions are the options that cairn cc --use passes to its stand-ins.
 type useOptions struct {
 	Profile   string `json:"profile"` // absolute path
 	Digest    string `json:"digest"`  // of its content: the cache's key has it
@@ -327,7 +327,7 @@ func (c *coldModules) blocks(f native.FuncInfo) ([]bool, bool) {
 	return cold, cold != nil
 }
 
-// hasBlocks reports whether p tells of blocks.
+// hasBlocks reports whether p records blocks.
 func hasBlocks(p *prof.Profile) bool {
 	for i := range p.Modules {
 		if slices.ContainsFunc(p.Modules[i].Funcs, func(f prof.Func) bool { return f.Mode.HasBlocks() }) {

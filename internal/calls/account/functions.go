@@ -43,7 +43,7 @@ func percentile(s *calltrie.Stats, q float64) uint64 {
 	return min(max(s.Latency.Quantile(q), s.Min), s.Max)
 }
 
-// Function is what the calls of a function cost, whoever made them.
+// Function is what the calls of a function cost, whichever function made them.
 type Function struct {
 	Func calllog.FuncID
 	Costs

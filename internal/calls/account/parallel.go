@@ -194,7 +194,7 @@ func (s *schedule) fail(err error) {
 	}
 }
 
-// report tells of progress.
+// report reports progress.
 func (s *schedule) report(thread, from, to int) {
 	if s.opt.Progress == nil {
 		return

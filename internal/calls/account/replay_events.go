@@ -7,7 +7,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// What is what a Step tells.
+// What is the kind of a Step.
 type What uint8
 
 // The steps of a thread.
@@ -107,7 +107,7 @@ func (s *stepper) run(ctx context.Context, log calllog.Log) error {
 	})
 }
 
-// damaged tells of the damage that was met.
+// damaged reports the damage that was found.
 func (s *stepper) damaged() {
 	for _, d := range s.r.damage {
 		s.r.stopped = s.r.stopped || !s.yield(nil, d)

@@ -6,7 +6,7 @@ import (
 )
 
 // Below returns a trie of the calls of the functions that match, with all that is
-// below them: such a function is outermost there, whoever called it. A function
+// below them: such a function is outermost there, whichever function called it. A function
 // that matches below another one stays where it is. All numbers are what they
 // were; callers, whose numbers would not be true of a part of their calls, are
 // left out.

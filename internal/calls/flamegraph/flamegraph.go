@@ -69,7 +69,7 @@ type DiffNode struct {
 	A, B   calltrie.Stats
 }
 
-// Measure is what the width of a bar stands for.
+// Measure is the quantity that the width of a bar represents.
 type Measure string
 
 // The measures. A bar is as wide as what is below it in all of them.
@@ -93,7 +93,7 @@ type Options struct {
 	Width    int // of a picture, in its units (pixels); 0 for DefaultWidth
 }
 
-// What Options stand for where they are zero.
+// Defaults of Options that are zero.
 const (
 	DefaultNodes = 20_000
 	DefaultWidth = 1200

@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// logSummary is what cairn dump --summary tells of a log.
+// logSummary is the output of cairn dump --summary for a log.
 type logSummary struct {
 	File       string          `json:"file"`
 	Format     string          `json:"format"`

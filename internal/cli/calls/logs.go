@@ -288,7 +288,7 @@ func (t *LogSet) Close() {
 	}
 }
 
-// Symbol returns the symbol of a function, or what stands for it.
+// Symbol returns the symbol of a function, or a substitute.
 func (t *LogSet) Symbol(id calllog.FuncID) string {
 	switch id {
 	case calltrie.Other:

@@ -133,7 +133,7 @@ func (f *diffFlags) runLogs(ctx context.Context, c *cobra.Command, s *verb.Strea
 	return d.writeText(s.Out, style)
 }
 
-// compare opens and accounts both sides and holds them against each other.
+// compare opens and accounts both sides and compares them.
 func (f *stackDiffFlags) compare(ctx context.Context, s *verb.Streams, d *logDiff, args []string) (err error) {
 	sides := [2]*diffSide{&d.a, &d.b}
 	defer func() {

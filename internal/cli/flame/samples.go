@@ -79,7 +79,7 @@ func foldedInput(s *verb.Streams, path string) (*verb.Streams, bool) {
 	return s, folded.Detect(head[:n])
 }
 
-// ofFolded returns the stacks of a text, whoever wrote it.
+// ofFolded returns the stacks of a folded text of any tool.
 func (f *flameFlags) ofFolded(s *verb.Streams, args []string, filter verb.NameFilter) (*flamegraph.Profile, error) {
 	if err := f.checkSampled(); err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ type sampleProfileJSON struct {
 	Shares      []cutoffJSON `json:"shares"`
 }
 
-// cutoffJSON tells how many places have a share of all counts together.
+// cutoffJSON has the number of locations that together have a share of all counts.
 type cutoffJSON struct {
 	Percent float64 `json:"percent"`
 	Places  int     `json:"places"`

@@ -93,7 +93,7 @@ func (f *spikesFlags) follow(ctx context.Context, t *spikeSet, style report.Styl
 	}
 }
 
-// onlyFiles tells whether no directory is followed, in which programs may begin logs.
+// onlyFiles reports whether no directory is followed, in which programs may begin logs.
 func (w *spikeFollower) onlyFiles() bool {
 	for _, arg := range w.args {
 		if st, err := os.Stat(arg); err != nil || st.IsDir() {
@@ -228,7 +228,7 @@ func (w *spikeFollower) readLog(l *followedLog) error {
 	return nil
 }
 
-// over tells whether the process of a log has ended: it says so, or it is not there and
+// over reports whether the process of a log has ended: it says so, or it is not there and
 // writes nothing. Processes of other containers are not seen.
 func (l *followedLog) over() bool {
 	t := l.log.Trailer

@@ -189,7 +189,7 @@ func (m *namedModule) function(addr uint64) *prof.Func {
 }
 
 // open finds the file of a module and reads what names its functions. What is
-// wrong is said once.
+// wrong is reported once.
 func (n *spikeNames) open(m *namedModule) {
 	if m.opened {
 		return

@@ -57,7 +57,7 @@ type Options struct {
 	Small int
 }
 
-// Reason says why a function is not hooked.
+// Reason is why a function is not hooked.
 type Reason string
 
 // The reasons. The first group is choice, the second what cannot be done.

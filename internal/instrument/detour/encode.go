@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Planned is a plan with what tells which module of a process it is for.
+// Planned is a plan with the identity of the module of a process that it is for.
 type Planned struct {
 	*Plan
 	BuildID []byte // at most 20 bytes; none: the bytes at the sites tell

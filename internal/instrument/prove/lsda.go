@@ -119,7 +119,7 @@ func (t *typeTable) chain(data []byte, action uint64) (string, error) {
 	return s.String(), nil
 }
 
-// filter adds what a filter stands for: a type, or a list of types.
+// filter adds the meaning of a filter: a type, or a list of types.
 func (t *typeTable) filter(s *strings.Builder, data []byte, filter int64) error {
 	if t.enc == encOmit {
 		return errors.New("a filter without a table of types")

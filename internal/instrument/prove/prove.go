@@ -1,6 +1,6 @@
 // Package prove checks that an object with probes does what the same object without
 // them does. It knows nothing of how the probes were placed: it takes the two objects
-// that the assembler made, decodes both and holds them against each other. Objects are
+// that the assembler made, decodes both and compares them. Objects are
 // of x86-64.
 //
 // An object is proved function by function:
@@ -55,7 +55,7 @@ func (c *Certificate) Different() bool {
 	return slices.ContainsFunc(c.Findings, func(f Finding) bool { return f.Different })
 }
 
-// Objects holds an object with probes against the plain one of the same source.
+// Objects compares an object with probes with the plain one of the same source.
 func Objects(plain, probed *objfile.Relocatable) Certificate {
 	p := &prover{a: newObject(plain), b: newObject(probed), found: map[*segment]Finding{}, records: map[uint64]bool{}}
 	if p.pairSections() {

@@ -269,7 +269,7 @@ func named(o *object) []*objfile.ObjectSymbol {
 	return out
 }
 
-// compareSymbols compares what names stand for.
+// compareSymbols compares the symbols of both objects.
 func (p *prover) compareSymbols() {
 	a, b := named(p.a), named(p.b)
 	if len(a) != len(b) {

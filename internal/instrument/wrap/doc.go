@@ -74,7 +74,7 @@ func SplitNames(list string) ([]string, error) {
 	return out, nil
 }
 
-// refused are functions that no wrapper can stand for, and why.
+// refused are functions that cannot be wrapped, and why.
 var refused = func() map[string]string {
 	out := map[string]string{}
 	for why, names := range map[string]string{
@@ -92,5 +92,5 @@ var refused = func() map[string]string {
 	return out
 }()
 
-// Refused returns why no wrapper can stand for a function, or "".
+// Refused returns why a function cannot be wrapped, or "".
 func Refused(name string) string { return refused[name] }

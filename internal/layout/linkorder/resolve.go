@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// place is a function of the link: a symbol, and what tells it from others.
+// place is a function of the link: a symbol, and what distinguishes it from others.
 type place struct {
 	*Symbol
 	object int // index into Link.Objects, -1 in the binary

@@ -270,7 +270,7 @@ func (d *decoder) leave(p *piece, last int, at map[uint64]int, of []int) {
 	}
 }
 
-// computed stands for where a jump to a computed address goes.
+// computed represents the target of a jump to a computed address.
 const computed = -1
 
 // join completes the graph and finds what must follow what. A jump to a computed

@@ -320,7 +320,7 @@ func (o *observer) maybeEntered(w owner) bool {
 	return false
 }
 
-// certain reports whether r's line did not run as far as this code of it tells.
+// certain reports whether this code proves that r's line did not run.
 func (o *observer) certain(r *remnant) bool {
 	switch {
 	case r.plain:

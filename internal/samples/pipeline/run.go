@@ -15,7 +15,7 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// Host is whoever has a plan run.
+// Host is the caller of a plan.
 type Host struct {
 	In       io.Reader                                           // standard input
 	Note     func(format string, args ...any)                    // prints a remark

@@ -118,7 +118,7 @@ func has(list []int32, n int32) bool {
 	return found
 }
 
-// nobody stands for code that is not of a recorded function.
+// nobody represents code that does not belong to a recorded function.
 const nobody = -1
 
 // module is a binary that is read.

@@ -71,7 +71,7 @@ func NewGraph(code *machinecode.Set, contexts []unwind.Context) *Graph {
 	return g
 }
 
-// merged returns edges of which one stands for all that are at one place.
+// merged returns edges, with one for all edges at one location.
 func (e *edges) merged(place func(at ref) uint64) edges {
 	out := make([][]edge, len(e.out))
 	type spot struct {

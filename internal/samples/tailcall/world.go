@@ -226,7 +226,7 @@ func (g *Graph) entered(binary int, addr uint64) function {
 	return none
 }
 
-// targetOf tells what an indirect call or jump may reach.
+// targetOf returns the possible targets of an indirect call or jump.
 func (w *world) targetOf(at ref) target {
 	b, r := w.graph.code.Binary(at), w.graph.rangeOf(at)
 	if r == nil {

@@ -25,7 +25,7 @@ type Guest struct {
 	times   int // how often it does it all, in tests
 }
 
-// What stands for something else in arguments.
+// Placeholders in arguments.
 const (
 	argTimes = "{times}"
 	argData  = "{testdata}"

@@ -36,7 +36,7 @@ func (t *StackTally) Sum() StackKinds {
 	return StackKinds{a.Exact + b.Exact, a.Short + b.Short, a.Untrue + b.Untrue, a.Dropped + b.Dropped}
 }
 
-// String tells the counts in a line.
+// String returns the counts in a line.
 func (t *StackTally) String() string {
 	show := func(k StackKinds) string {
 		n := float64(max(k.all(), 1)) / 100

@@ -48,7 +48,7 @@ func (t *Tally) Add(o *Tally) {
 	}
 }
 
-// String tells the counts in a line.
+// String returns the counts in a line.
 func (t *Tally) String() string {
 	s := fmt.Sprintf("%d missing, exact %.2f%% (%v), wrong %d, none %d; %d plain, false %d",
 		t.Missing, 100*float64(t.Exact)/float64(max(t.Missing, 1)), t.Rules, t.Wrong, t.None, t.Plain, t.False)

@@ -43,7 +43,7 @@ type Options struct {
 	OnePID bool
 }
 
-// Inlining tells the stack of inlined functions that an instruction belongs to.
+// Inlining returns the stack of inlined functions that an instruction belongs to.
 type Inlining interface {
 	// Inlined returns a number for the stack: the same one for two instructions
 	// whose functions and calls are the same. 0 says that nothing is known.

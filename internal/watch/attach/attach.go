@@ -6,7 +6,7 @@
 // All threads of the program stand still while something is changed. What a thread is sent
 // to do for us it does on memory of ours, and it has below its stack a frame by which it
 // goes back by itself: should we be killed at any moment, the kernel lets the threads go,
-// and the program goes on, hooked in part at worst.
+// and the program continues, hooked in part at worst.
 package attach
 
 import (

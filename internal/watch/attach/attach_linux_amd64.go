@@ -28,7 +28,7 @@ func onOneThread(f func() error) error {
 	return <-done
 }
 
-// Attach hooks functions of a running program. The program goes on as it was if there is
+// Attach hooks functions of a running program. The program continues as it was if there is
 // an error.
 func Attach(ctx context.Context, o *Options) (r *Result, err error) {
 	if err := Check(o.PID); err != nil {
@@ -169,7 +169,7 @@ func (a *attacher) putIn() (*Result, error) {
 	return r, a.hook()
 }
 
-// makeHeader makes the memory by which whoever detaches finds all else.
+// makeHeader makes the memory from which detaching finds everything else.
 func (a *attacher) makeHeader() error {
 	var err error
 	if a.fd, err = a.makeFile(); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// whyNotTraced makes a sentence of what ptrace, or the opening of memory, says.
+// whyNotTraced explains an error of ptrace, or of opening the memory.
 func whyNotTraced(pid int, err error) error {
 	if errors.Is(err, syscall.ESRCH) || errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("process %d: %w", pid, ErrEnded)

@@ -277,7 +277,7 @@ func (p *process) threadInside(th *thread, maps []mapping, ours, unwinder []regi
 	if whole || at == inHook {
 		return at, nil
 	}
-	// The library calls the kernel's code that tells the time.
+	// The library calls the kernel's code that returns the time.
 	if m := find(maps, th.regs.Rip); m != nil && m.Name == "[vdso]" && p.onStack(th.regs.Rsp, 64, isOurs) {
 		return inHook, nil
 	}

@@ -76,7 +76,7 @@ const (
 )
 
 // libraryCalls are those that the library makes besides, in its threads and in those of
-// the program, and what makes its code executable. TestCalls holds them against its code.
+// the program, and what makes its code executable. TestCalls compares them with its code.
 var libraryCalls = []call{
 	{name: "mprotect", nr: 10, args: []uint64{unknown, unknown, protRX}},
 	{name: "mprotect", nr: 10, args: []uint64{unknown, unknown, protRead}},
@@ -118,7 +118,7 @@ var libraryCalls = []call{
 	{name: "process_vm_readv", nr: 310},
 }
 
-// what says what becomes of a program that makes a call.
+// what describes the effect of an action on the program.
 func (a action) what() string {
 	switch a {
 	case actEndThread, actEndProcess:

@@ -31,8 +31,8 @@ func (a *attacher) placeAll() error {
 	return nil
 }
 
-// placeUnwinder hooks what tells the program's unwinder of frames, which is to know the
-// stub that hooked functions return to.
+// placeUnwinder hooks the function that registers frames with the program's unwinder, which
+// must know the stub that hooked functions return to.
 func (a *attacher) placeUnwinder() error {
 	f, err := objfile.Open(a.modules.unwinder)
 	if err != nil {

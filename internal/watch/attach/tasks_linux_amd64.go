@@ -248,7 +248,7 @@ func (th *thread) goOn() {
 	}
 }
 
-// setPC sets where a thread goes on.
+// setPC sets where a thread continues.
 func (th *thread) setPC(pc uint64) {
 	th.regs.Rip, th.changed = pc, true
 }

@@ -134,7 +134,7 @@ func (in *instruction) target() int64 { return int64(in.at) + int64(in.Len) + in
 // inside reports whether what is at to, relative to Lo, may have a copy.
 func (p *planner) inside(to int64) bool { return to >= 0 && to < int64(p.Hi-p.Lo) }
 
-// kind tells a jump from a tail call.
+// kind distinguishes a jump from a tail call.
 func (p *planner) kind(in *instruction) Kind {
 	to := in.target()
 	if !p.inside(to) || !p.starts[uint32(to)] {
@@ -146,7 +146,7 @@ func (p *planner) kind(in *instruction) Kind {
 	return TailCall
 }
 
-// plain copies an instruction that is no branch, or one that no event tells of.
+// plain copies an instruction that is not a branch, or one that no event records.
 func (p *planner) plain(in *instruction) error {
 	at := len(p.Code)
 	p.bytes(in.bytes...)

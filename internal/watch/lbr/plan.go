@@ -277,7 +277,7 @@ func (p *planner) mark() mark {
 	return mark{len(p.Code), len(p.Words), len(p.Far), len(p.links), len(p.wordRefs), p.Branches}
 }
 
-// back takes back what was made since.
+// back discards the code that was emitted since.
 func (p *planner) back(m mark) {
 	p.Code, p.Words, p.Far = p.Code[:m.code], p.Words[:m.words], p.Far[:m.far]
 	p.links, p.wordRefs, p.Branches = p.links[:m.links], p.wordRefs[:m.wordRefs], m.branches

@@ -17,7 +17,7 @@ type Branch struct {
 	SP, FP uint64 // the stack and the frame pointer, before the branch
 }
 
-// kernelAddress stands for wherever the kernel returned from.
+// kernelAddress represents any address in the kernel.
 const kernelAddress = 0xffffffff80000000
 
 // BranchRun is a run whose branches were watched.

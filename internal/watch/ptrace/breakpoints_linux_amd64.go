@@ -156,7 +156,7 @@ func chunksOf(entries []uint64, bias uint64) (chunks []chunk) {
 	return chunks
 }
 
-// signal tells our breakpoints from all else.
+// signal distinguishes our breakpoints from other signals.
 func (b *breakpoints) signal(s *session, tid int, sig syscall.Signal) (syscall.Signal, error) {
 	if sig != syscall.SIGTRAP {
 		return sig, nil

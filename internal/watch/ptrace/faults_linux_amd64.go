@@ -142,7 +142,7 @@ func residentPages(path string, e extent) (int, error) {
 	}
 	defer f.Close()
 	lo := e.lo &^ (pageSize - 1)
-	// A mapping that nobody touches loads nothing.
+	// A mapping that is not touched loads nothing.
 	mem, err := syscall.Mmap(int(f.Fd()), lo, int(e.hi-lo), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return 0, &os.PathError{Op: "mmap", Path: path, Err: err}

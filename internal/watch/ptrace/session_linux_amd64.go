@@ -56,7 +56,7 @@ type session struct {
 	ended bool       // the process id is no longer the program's
 }
 
-// change is what wait4 tells.
+// change is a result of wait4.
 type change struct {
 	tid    int
 	status syscall.WaitStatus
