@@ -17,13 +17,13 @@ type Inst struct {
 	Class Class
 	// Restores: it takes the caller's frame pointer from the stack.
 	Restores bool
-	// Refers: it has an operand in memory, or makes an address, that Memory tells.
+	// Refers: it has an operand in memory, or makes an address, which Memory returns.
 	Refers bool
 	Target uint64 // where a direct branch goes
 	Memory uint64
 }
 
-// Ends says whether control never goes on to what is behind.
+// Ends reports whether control never continues to the next instruction.
 func (i Inst) Ends() bool {
 	switch i.Class {
 	case Return, Jump, IndirectJump, Stop:

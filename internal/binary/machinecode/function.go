@@ -19,7 +19,7 @@ type Function struct {
 	symbol bool
 }
 
-// BySymbol reports whether only a symbol tells of the function.
+// BySymbol reports whether only a symbol describes the function.
 func (f *Function) BySymbol() bool { return f.symbol }
 
 // Range is a piece of a function.

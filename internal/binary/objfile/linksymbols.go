@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// LinkSymbol is a function symbol and what tells it from others of its name.
+// LinkSymbol is a function symbol and what distinguishes it from others of its name.
 type LinkSymbol struct {
 	Symbol
 	File string // base name of the source file, only of local symbols

@@ -36,7 +36,7 @@ const (
 	relocSlot                 // the same, in a table of the linker's
 )
 
-// relocation tells the kind of a dynamic relocation by its number.
+// relocation returns the kind of a dynamic relocation by its number.
 func (f *File) relocation(number uint32) dynamicKind {
 	switch f.elf.Machine {
 	case elf.EM_X86_64:

@@ -106,7 +106,7 @@ func (i Inst) Relative() bool {
 	return false
 }
 
-// Ends says whether control never goes on to what is behind.
+// Ends reports whether control never continues to the next instruction.
 func (i Inst) Ends() bool {
 	switch i.Class {
 	case Return, Jump, JumpIndirect, Trap:

@@ -36,7 +36,7 @@ var products = map[string]pipeline.Product{
 	formatFdata: pipeline.Branches,
 }
 
-// complete returns the flags with what others of them imply. given tells which were given.
+// complete returns the flags with what others of them imply. given are the ones on the command line.
 func (f profgenFlags) complete(given func(name string) bool) (profgenFlags, error) {
 	how, err := ParseInference(f.infer)
 	if err != nil {

@@ -169,7 +169,7 @@ func (w *branchWatcher) miss(addr uint64) error {
 	return nil
 }
 
-// look reads what is mapped, and tells of it if it has changed.
+// look reads the mappings, and writes them if they have changed.
 func (w *branchWatcher) look() error {
 	all, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", w.pid))
 	if err != nil {

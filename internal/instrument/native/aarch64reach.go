@@ -30,7 +30,7 @@ const (
 // aarch64EntryProbe is the most that the probe of an entry takes.
 const aarch64EntryProbe = 44
 
-// layout tells how far apart places of a fragment are in the new text, at most.
+// layout returns how far apart places of a fragment are in the new text, at most.
 type layout struct {
 	at   []int // offsets in the source, ascending
 	size []int // of what stands there

@@ -256,7 +256,7 @@ func (t *timer) visitJump(b *body, i int, index map[string]int) {
 	b.leave(i, instructionText(in))
 }
 
-// isTail tells whether an indirect jump leaves the body, if that is known.
+// isTail reports whether an indirect jump leaves the body, if that is known.
 func (t *timer) isTail(in *bodyInsn) (tail, known bool) {
 	has := func(s string) bool { return bytes.Contains(in.comment, []byte(s)) }
 	switch {

@@ -121,7 +121,7 @@ func (g *graph) block(fr *fragment, i, node int, index map[string]int, leaves bo
 	}
 }
 
-// leaving tells for each block whether it may be left in the middle.
+// leaving reports for each block whether it may be left in the middle.
 func (fr *fragment) leaving(returns map[string]bool) []bool {
 	out := make([]bool, len(fr.blocks))
 	for i := range fr.blocks {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// CallGraph tells who called whom, as far as samples show it: by the branches that were
+// CallGraph is the call graph, as far as samples show it: by the branches that were
 // taken, and by the stacks.
 type CallGraph struct {
 	Nodes   []CallNode // ascending by their numbers

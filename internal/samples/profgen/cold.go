@@ -57,7 +57,7 @@ type Cut struct {
 }
 
 // Contexts applies c to contexts, whose samples it takes over. Cold are those that are not
-// hot: what a context tells is of use only there.
+// hot: a context is of use only there.
 func (c Cold) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context, Cut) {
 	if c.Summary == nil {
 		summary := sampleprof.Summarize(contexts)

@@ -7,7 +7,7 @@
 // first block ran; calls count where a branch was seen to go to a function's
 // beginning, and inlined ones as often as what was inlined began.
 //
-// Besides, it names the stacks of samples, for whoever is no compiler.
+// Besides, it names the stacks of samples, for tools other than compilers.
 package profgen
 
 import "github.com/cairnprof/cairn/internal/samples/tailcall"

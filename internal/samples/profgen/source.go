@@ -17,7 +17,7 @@ type SourceFrame struct {
 	Start int // line of the definition, 0 if not known
 }
 
-// Source tells from which lines of which functions instructions come, for people: with
+// Source returns the lines and functions of instructions, for people: with
 // files, and as far as it is known. Compilers' profiles have Lines.
 type Source struct {
 	code  *machinecode.Set

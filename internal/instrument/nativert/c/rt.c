@@ -120,14 +120,14 @@ static long place(long flags, long fd) {
   return err;
 }
 
-/* add_sum goes on with a checksum. */
+/* add_sum continues a checksum. */
 static u32 add_sum(u32 sum, const u8 *p, u64 n) {
   while (n--) sum = (sum ^ *p++) * CAIRN_FNV_PRIME;
   return sum;
 }
 
 /* single returns a flag if there was no second thread until now. Counts are then
- * exact: what one thread counts, nobody else loses. Who cannot tell says no. */
+ * exact: no other thread loses increments. 0 if the C library does not report threads. */
 static u16 single(void) {
 #if GLIBC
   return &__libc_single_threaded && __libc_single_threaded ? CAIRN_RAW_SINGLE : 0;

@@ -127,7 +127,7 @@ INLINE i64 start_thread(u64 *sp) {
   return x0;
 }
 
-/* thread_pointer tells threads apart. */
+/* thread_pointer identifies a thread. */
 INLINE u64 thread_pointer(void) {
   u64 tp;
   __asm__("mrs %0, tpidr_el0" : "=r"(tp));

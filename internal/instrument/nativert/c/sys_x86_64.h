@@ -116,7 +116,7 @@ INLINE i64 start_thread(u64 *sp) {
   return r;
 }
 
-/* thread_pointer tells threads apart. */
+/* thread_pointer identifies a thread. */
 INLINE u64 thread_pointer(void) {
   u64 tp;
   __asm__("movq %%fs:0, %0" : "=r"(tp));

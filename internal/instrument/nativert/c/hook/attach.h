@@ -19,7 +19,7 @@ struct attach {
   u64 find_lo, find_hi, find_fde, find_function; /* what the program's unwinder is told of the stub */
   u64 sites, site_count;     /* what was changed in code, for who takes it out */
   u64 leaving;               /* threads of the runtime are to end */
-  /* what attach tells */
+  /* what attach passes */
   u64 stub, stub_end, returns;
   u64 process, log_path, modules;
   u64 refused; /* address of a text; 0: it worked */

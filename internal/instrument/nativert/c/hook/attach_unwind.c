@@ -48,7 +48,7 @@ static int interrupted(struct context *c) {
   return 1;
 }
 
-/* step goes on to the caller. pc 0: there is none. */
+/* step walks to the caller. pc 0: there is none. */
 static int step(struct context *c) {
   const struct unwind_row *r = row_of(c->pc - !c->exact);
   u64 cfa = 0, pc = 0, frame = c->frame;

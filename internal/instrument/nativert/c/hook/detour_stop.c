@@ -32,7 +32,7 @@ HIDDEN void __cairn_restorer(void);
 __asm__(".text\n.hidden __cairn_restorer\n.type __cairn_restorer, @function\n"
         "nop\n__cairn_restorer: mov $15, %eax\nsyscall\n.size __cairn_restorer, .-__cairn_restorer\n");
 
-/* moved returns where the thread at pc goes on. */
+/* moved returns the address where the thread at pc continues. */
 static u64 moved(u64 pc) {
   for (u32 m = 0; m < __cairn_hooked_count; m++) {
     const struct hooked *h = &__cairn_hooked[m];

@@ -65,7 +65,7 @@ void __cyg_profile_func_enter(void *function, void *caller) {
   x->level = n && x[-1].sp == sp ? (u32)least(x[-1].level + 1, 7) : 0;
 }
 
-/* is_of tells whether an open call is the one whose second hook has the return
+/* is_of reports whether an open call is the one whose second hook has the return
  * address at sp. That is at the same place, unless the function has made room on the
  * stack, or has ended its frame and jumps to the hook. */
 static int is_of(const struct call *x, u64 function, u64 caller, u64 sp) {

@@ -25,7 +25,7 @@ static const struct {
     {16, __cairn_stub_16, __cairn_stub_end},
 };
 
-/* shadow_stack tells whether this thread has one. The instruction reads its
+/* shadow_stack reports whether this thread has one. The instruction reads its
  * pointer; where there is none it does nothing. */
 static int shadow_stack(void) {
   u64 at = 0;

@@ -12,7 +12,7 @@ HIDDEN void __cairn_bus_start(void);
 /* bus_add takes in a part of a log that was mapped, bus_drop one that is not any more. */
 HIDDEN void __cairn_bus_add(void *at, u64 size);
 HIDDEN void __cairn_bus_drop(void *at);
-/* bus_cut tells how often the end of a log was met too early. */
+/* bus_cut counts how often the end of a log was met too early. */
 HIDDEN u32 __cairn_bus_cut(void);
 
 /* block_most blocks all signals but SIGBUS, which stays as it is, and returns what was

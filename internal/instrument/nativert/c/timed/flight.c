@@ -135,7 +135,7 @@ static void begin(struct process *p, struct ring *r, struct chunk *c, u64 now) {
 
 /* ---- rings ---- */
 
-/* to_sink has the thread record where nobody reads. */
+/* to_sink makes the thread record into memory that is not read. */
 static void to_sink(struct process *p, struct ring *r) {
   u8 *sink = p->flight->sink;
   if (r && (r->sink || (r->sink = anonymous(CHUNK)))) sink = r->sink; /* others' lines of the cache are slow */
@@ -147,7 +147,7 @@ static int in_sink(struct process *p, struct ring *r) {
   return at == p->flight->sink || (r && at == r->sink);
 }
 
-/* recording tells whether there is a log to record in. */
+/* recording reports whether there is a log to record in. */
 static int recording(struct process *p) { return p->flight_chunks && !p->flight->failed && !p->file.failed && load(&p->file.first); }
 
 static struct ring *ring_of(struct process *p) {

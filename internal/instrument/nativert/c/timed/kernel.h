@@ -66,7 +66,7 @@ INLINE char *put_hex(char *p, u64 v, int digits) {
   *p = 0;
   return p;
 }
-/* fits tells whether a file may be that long (ulimit -f). To write more would end the
+/* fits reports whether a file may be that long (ulimit -f). To write more would end the
  * program by SIGXFSZ. */
 INLINE int fits(u64 size) {
   u64 limit[2];
@@ -83,7 +83,7 @@ INLINE i64 auxiliary(u64 type) {
   sys1(SYS_close, fd);
   return value;
 }
-/* is_privileged tells whether the program has more rights than its caller: set-uid,
+/* is_privileged reports whether the program has more rights than its caller: set-uid,
  * set-gid, or capabilities of its file, with which it may not look at itself. */
 INLINE int is_privileged(void) {
   if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid)) return 1;

@@ -10,20 +10,20 @@ HIDDEN int __cairn_is_there(i32 tid);
 HIDDEN int __cairn_deserted(i32 pid);
 HIDDEN void __cairn_follow(i32 pid);
 
-/* leaving tells whether the runtime is to leave a program that goes on: in attach.c, and
+/* leaving reports whether the runtime is to leave a program that goes on: in attach.c, and
  * else never. A weak definition, as gold finds an address for a function that is weak and
  * nowhere. */
 HIDDEN __attribute__((weak)) int __cairn_leaving(void) { return 0; }
 
 
-/* is_there tells whether a thread has memory: it does not when it has ended and waits for
+/* is_there reports whether a thread has memory: it does not when it has ended and waits for
  * the others. */
 int __cairn_is_there(i32 tid) {
   u64 word = 0, got, local[2] = {(u64)&got, sizeof got}, remote[2] = {(u64)&word, sizeof word};
   return sys6(SYS_process_vm_readv, tid, (i64)local, 1, (i64)remote, 1, 0) != -ESRCH;
 }
 
-/* is_own tells whether a thread is of a runtime, by its name. */
+/* is_own reports whether a thread is of a runtime, by its name. */
 static int is_own(const char *tid) {
   static const char own[] = "cairn-";
   char b[64];
@@ -37,7 +37,7 @@ static int is_own(const char *tid) {
   return 1;
 }
 
-/* deserted tells whether the threads of the program have ended. Where nobody tells which
+/* deserted reports whether the threads of the program have ended. If it is not known which
  * there are, they end with the first. */
 int __cairn_deserted(i32 pid) {
   char b[2048];

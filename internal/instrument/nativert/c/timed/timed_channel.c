@@ -17,7 +17,7 @@ extern struct channel __stop_cairn_channels[] __attribute__((weak, visibility("h
 
 HIDDEN void __cairn_channel(const char *name, int on);
 
-/* same tells whether a channel has the name at s, which ends at a +, a comma or the
+/* same reports whether a channel has the name at s, which ends at a +, a comma or the
  * end. */
 static int same(const struct channel *c, const char *s) {
   const char *n = c->name;
@@ -26,7 +26,7 @@ static int same(const struct channel *c, const char *s) {
   return !*n && (!*s || *s == ',' || *s == '+');
 }
 
-/* listed tells whether a channel is in a list, name+name. */
+/* listed reports whether a channel is in a list, name+name. */
 static int listed(const struct channel *c, const char *list) {
   for (; *list && *list != ','; list++) {
     if (same(c, list)) return 1;

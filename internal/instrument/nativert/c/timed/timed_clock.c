@@ -211,7 +211,7 @@ u64 __cairn_switches(int who) {
   return r[16] + r[17];
 }
 
-/* idleness tells whether other threads did anything at all since it was asked
+/* idleness reports whether other threads did anything at all since it was asked
  * last: none ran, none was switched to. Then none entered or left a function. */
 struct idleness {
   u64 at, cpu, switches;

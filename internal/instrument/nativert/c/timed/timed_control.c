@@ -33,7 +33,7 @@ static int own_files(void) {
   return 1;
 }
 
-/* is_stale tells whether there is a socket at an address, and nobody listens. */
+/* is_stale reports whether there is a socket at an address, and nobody listens. */
 static int is_stale(const struct address *a) {
   u32 info[2 * STAT_WORDS];
   if (stat_link(a->path, info) < 0 || (info[STAT_MODE_4] & 0170000) != 0140000 /* S_IFSOCK */) return 0;
@@ -172,7 +172,7 @@ static void serve(struct process *p, i64 fd, char *line, u64 n) {
   answer(fd, reply, (u64)(q - reply));
 }
 
-/* is_ours tells whether a client is the user that the process runs as. */
+/* is_ours reports whether a client is the user that the process runs as. */
 static int is_ours(i64 fd) {
   u32 cred[3] = {0, ~0u, 0}, size = sizeof cred;
   i64 r = sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (i64)cred, (i64)&size, 0);

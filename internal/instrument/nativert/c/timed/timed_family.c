@@ -23,7 +23,7 @@ enum { MEMBERS = 128, PR_GET_SECCOMP = 21, REMAP_HERE = 3 /* MREMAP_MAYMOVE | MR
 #define HEAD ((sizeof(struct clock) + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1ul))
 #define SIZE (HEAD + MEMBERS * PAGE_SIZE)
 
-/* Where nobody tells of fork there are no families. */
+/* Without a hook for fork there are no families. */
 #ifdef CAIRN_ATTACH
 enum { FAMILIES = 0 };
 #else
@@ -118,7 +118,7 @@ void __cairn_family_start(struct process *p) {
   if (found(p)) __cairn_show_low(p);
 }
 
-/* sees tells whether a child and the family know each other's numbers, and have one time. */
+/* sees reports whether a child and the family know each other's numbers, and have one time. */
 static int sees(struct process *p, i32 parent) {
   u64 last = load(&p->clock->last_tick), now = __cairn_now(p);
   return FAMILIES && sys0(SYS_getppid) == parent && now >= last && now - last < SECOND + 2 * load(&p->clock->pace);
@@ -195,7 +195,7 @@ static int take(struct process *p, u32 was) {
   return 1;
 }
 
-/* is_busy tells whether something ran within a second. */
+/* is_busy reports whether something ran within a second. */
 int __cairn_is_busy(const struct member *m, u64 now) {
   u64 since = load(&m->idle_since);
   return !since || less(now, since) <= SECOND;
@@ -230,7 +230,7 @@ int __cairn_family_wait(struct process *p) {
 
 /* ---- the leader ---- */
 
-/* is_gone tells whether a process has ended or runs another program: then its thread has
+/* is_gone reports whether a process has ended or runs another program: then its thread has
  * ended. The kernel marks that of a thread that ran. */
 static int is_gone(const struct member *m, u64 now) {
   u32 tid = load(&m->tid);
@@ -238,7 +238,7 @@ static int is_gone(const struct member *m, u64 now) {
   return !load(&m->joined) && less(now, m->since) > 2 * LOOK_PAUSE && sys3(SYS_tgkill, m->pid, tid ? tid : (u32)m->pid, 0) == -ESRCH;
 }
 
-/* asks tells whether a process that was idle is still to say whether it is. Its time goes on
+/* asks reports whether a process that was idle is still to say whether it is. Its time goes on
  * with that answer, too: what its thread of the runtime took is no reason to ask again. */
 static int asks(struct process *p, u32 i, struct member *m, u64 c) {
   enum { TIMES = 100 };

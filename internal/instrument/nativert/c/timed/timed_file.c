@@ -19,7 +19,7 @@ static void complain(const char *what, i64 err) {
   say(b, (u64)(p - b));
 }
 
-/* own tells whether the descriptor is still that of the log. */
+/* own reports whether the descriptor is still that of the log. */
 int __cairn_file_own(struct process *p) { return is_file(p->file.fd, p->file.device, p->file.inode) >= 0; }
 
 /* reached notes that the file is so long now. */

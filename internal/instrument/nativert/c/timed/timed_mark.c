@@ -13,7 +13,7 @@ static struct thread *self(void) {
   return p && !p->off ? __cairn_thread(p) : 0;
 }
 
-/* show_low tells inserted code its threshold. */
+/* show_low sets the threshold of inserted code. */
 void __cairn_show_low(struct process *p) {
   int off = p->off || load(&p->quiet);
   if (p->kind == KIND_EXACT) store((u64 *)(p->base + EXACT_LOW), off ? EXACT_NEVER : __cairn_ticks(p, p->low));

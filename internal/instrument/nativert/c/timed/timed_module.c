@@ -181,7 +181,7 @@ struct module *__cairn_module_of(struct process *p, u64 pc) {
   return 0;
 }
 
-/* known tells whether an address is in a module that was listed. Any thread
+/* known reports whether an address is in a module that was listed. Any thread
  * may ask: what is read half is a wrong answer, for a frame pointer that is
  * none. */
 int __cairn_known(struct process *p, u64 pc) { return __cairn_module_of(p, pc) != 0; }

@@ -116,7 +116,7 @@ void __cairn_queue_forget(struct thread *t) {
 
 /* ---- the writer ---- */
 
-/* is_sound tells whether the lengths in a record are right. */
+/* is_sound reports whether the lengths in a record are right. */
 static int is_sound(const u8 *r, u64 size) {
   const u64 *f = (const u64 *)r;
   switch (*(const u16 *)r) {

@@ -95,7 +95,7 @@ u64 __cairn_scope_end(struct scope *s) {
   return number;
 }
 
-/* over tells whether a scope has lasted as long as its threshold. */
+/* over reports whether a scope has lasted as long as its threshold. */
 int __cairn_scope_over(const struct scope *s) { return s->sp && __cairn_over(s->sp); }
 
 /* text writes what the program says of a scope: with the number that its end gave,

@@ -44,7 +44,7 @@ static int read_self(struct process *p, u64 at, void *to, u64 n) {
   return sys6(SYS_process_vm_readv, p->pid, (i64)local, 1, (i64)remote, 1, 0) == (i64)n;
 }
 
-/* is_stamped tells whether a function begins with the code that stamps: that
+/* is_stamped reports whether a function begins with the code that stamps: that
  * refers to a module's __cairn_base. The slots of other frames hold what
  * earlier calls left there. */
 static int is_stamped(struct process *p, u64 start) {
@@ -89,7 +89,7 @@ static void add_frame(struct walk *w, u64 pc, int exact) {
   x->flags = exact ? LOG_ENTRY_EXACT | LOG_ENTRY_NO_STAMP : LOG_ENTRY_NO_STAMP;
 }
 
-/* is_stub tells whether a frame is that of the stub a hooked function returns to. */
+/* is_stub reports whether a frame is that of the stub a hooked function returns to. */
 static int is_stub(const struct walk *w, u64 pc) { return w->hooks && pc - w->hooks->stub < w->hooks->stub_end - w->hooks->stub; }
 
 static int is_hook(const struct walk *w, u64 pc) {
@@ -131,7 +131,7 @@ static u64 return_of(const struct walk *w, u64 sp, u64 pc) {
   return *(u64 *)(w->hooks->returns + (u32)sp) << 16 >> 16;
 }
 
-/* by_frame_pointers goes on from the caller. */
+/* by_frame_pointers continues the walk from the caller. */
 static void by_frame_pointers(struct walk *w, u64 rbp) {
   u64 at = w->sp, two[2];
   while (w->count < MAX_FRAMES && rbp > at && !(rbp & 7) && rbp - at < 8 << 20 && read_self(w->p, rbp, two, sizeof two)) {

@@ -69,7 +69,7 @@ static const char *env(char **e, const char *name) {
   return 0;
 }
 
-/* wants_masked tells whether the environment asks for the smaller window, which is
+/* wants_masked reports whether the environment asks for the smaller window, which is
  * there before all else is read. */
 static int wants_masked(char **envp) {
   const char *s = is_privileged() ? 0 : env(envp, "SPIKE");

@@ -74,7 +74,7 @@ static struct process *reserve_all(void) {
   return 0;
 }
 
-/* leaves tells whether as much again is left for the program. */
+/* leaves reports whether as much again is left for the program. */
 static int leaves(u64 window) {
   i64 m = map(0, 2 * TOTAL(window), PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(m)) return 0;

@@ -3,7 +3,7 @@
 
 #include "timed.h"
 
-/* word_is tells whether the word at s, up to a comma or the end, is w. With a
+/* word_is reports whether the word at s, up to a comma or the end, is w. With a
  * w that ends in = it tells whether it starts so. */
 int __cairn_word_is(const char *s, const char *w) {
   u64 n = length(w);

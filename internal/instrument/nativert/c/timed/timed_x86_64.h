@@ -52,7 +52,7 @@ INLINE u64 ticks_between(void) {
   return lo | (u64)hi << 32;
 }
 
-/* is_steady tells whether the counter runs at one rate, in all states of the
+/* is_steady reports whether the counter runs at one rate, in all states of the
  * processor, and the kernel has not found that the processors' counters differ. */
 INLINE int is_steady(void) {
   u32 a = 0x80000000u, b, c, d;
