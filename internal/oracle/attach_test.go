@@ -165,11 +165,11 @@ func (a *attached) sameAs(before, when string) {
 }
 
 func (a *attached) attach(dir string) *exec.Cmd {
-	return command(a.t, cairn, "spike", "attach", "--background", "--small", "0", "--threshold", "5ms", "--dir", dir, strconv.Itoa(a.pid))
+	return command(a.t, cairn, "watch", "attach", "--background", "--small", "0", "--threshold", "5ms", "--dir", dir, strconv.Itoa(a.pid))
 }
 
 func (a *attached) detach() (string, error) {
-	out, err := command(a.t, cairn, "spike", "detach", strconv.Itoa(a.pid)).CombinedOutput()
+	out, err := command(a.t, cairn, "watch", "detach", strconv.Itoa(a.pid)).CombinedOutput()
 	return string(out), err
 }
 

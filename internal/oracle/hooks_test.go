@@ -34,7 +34,7 @@ func TestHookedSQLite(t *testing.T) {
 			t.Parallel()
 			mustHave(t, c.compiler)
 			program, logs := buildSQLite(t, "", c.compiler, strings.Fields(c.flags)...), t.TempDir()
-			argv := append([]string{"spike", "run", "--dir", logs, "--", program}, sqliteArgs(t, allPhases)...)
+			argv := append([]string{"watch", "run", "--dir", logs, "--", program}, sqliteArgs(t, allPhases)...)
 			cmd := command(t, cairn, argv...)
 			cmd.Env = append(cmd.Env, "LD_PRELOAD="+preload, "GMON_OUT_PREFIX="+filepath.Join(t.TempDir(), "gmon"))
 			start := time.Now()

@@ -115,8 +115,8 @@ func TestXRayOutputs(t *testing.T) {
 			}
 			onLog(t, l, "flame", "-o", filepath.Join(out, "flame.html"))
 			onLog(t, l, "flame", "-o", filepath.Join(out, "flame.svg"))
-			onLog(t, l, "graph", "-o", filepath.Join(out, "graph.dot"))
-			onLog(t, l, "graph", "--format", "mermaid", "-o", filepath.Join(out, "graph.mmd"))
+			onLog(t, l, "callgraph", "-o", filepath.Join(out, "graph.dot"))
+			onLog(t, l, "callgraph", "--format", "mermaid", "-o", filepath.Join(out, "graph.mmd"))
 			onLog(t, l, "query", "--save", filepath.Join(out, "trace.db"))
 			onLog(t, l, "stacks", "--per-thread")
 			output(t, command(t, cairn, "dump", l.file))
@@ -355,7 +355,7 @@ func TestXRayGraph(t *testing.T) {
 				functionCost
 			}
 		}
-		decodeJSON(t, onLog(t, l, "graph", "--format", "json", "--drop-open"), &doc)
+		decodeJSON(t, onLog(t, l, "callgraph", "--format", "json", "--drop-open"), &doc)
 		for kind, of := range map[string]func(c *functionCost) float64{
 			"count": func(c *functionCost) float64 { return float64(c.Calls) },
 			"sum":   func(c *functionCost) float64 { return float64(c.Sum) / 1e9 },
