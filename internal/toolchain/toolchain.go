@@ -260,8 +260,6 @@ func (o *ShimOptions) lacks() string {
 	switch {
 	case o.Machine == machine.X86_64:
 		return ""
-	case o.Mode.Timed():
-		return fmt.Sprintf("mode %s supports x86-64 only: for this target use cover, block, count, full, order or block+order", o.Mode)
 	case o.Prove:
 		return "--prove supports x86-64 only"
 	}

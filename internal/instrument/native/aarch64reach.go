@@ -71,15 +71,12 @@ func (l *layout) distance(a, b int) int {
 	return max(d, -d)
 }
 
-// layoutOf returns the layout of a fragment with its probes; first is the number of its
-// first block, grown the branches that are made longer.
-func layoutOf(f *fragment, first int, implied [][]int, places aarch64Blocks, grown map[int]bool) *layout {
+// layoutOf returns the layout of a fragment with what is inserted; grown are the branches
+// that are made longer.
+func layoutOf(f *fragment, inserted []pad, grown map[int]bool) *layout {
 	l := &layout{}
-	l.add(f.probe, aarch64EntryProbe)
-	for i := range f.blocks {
-		if implied[first+i] == nil {
-			l.add(f.blocks[i].probe, places.size(first+i))
-		}
+	for _, p := range inserted {
+		l.add(p.at, p.size)
 	}
 	for i := range f.lines {
 		switch line := &f.lines[i]; {
@@ -104,7 +101,13 @@ func (r *rewriter) reachBlocks(fn *function, implied [][]int, places aarch64Bloc
 	var edits []edit
 	first := 0
 	for _, f := range fn.frags {
-		more, ok := r.reachFragment(f, first, implied, places)
+		inserted := []pad{{f.probe, aarch64EntryProbe}}
+		for i := range f.blocks {
+			if implied[first+i] == nil {
+				inserted = append(inserted, pad{f.blocks[i].probe, places.size(first + i)})
+			}
+		}
+		more, _, ok := r.reachFragment(f, inserted)
 		if !ok {
 			return false
 		}
@@ -115,8 +118,9 @@ func (r *rewriter) reachBlocks(fn *function, implied [][]int, places aarch64Bloc
 	return true
 }
 
-// reachFragment is reachBlocks for a fragment. Branches that are made longer push others apart.
-func (r *rewriter) reachFragment(f *fragment, first int, implied [][]int, places aarch64Blocks) ([]edit, bool) {
+// reachFragment returns the edits for a fragment with what is inserted into it, and how
+// large it is then at most. Branches that are made longer push others apart.
+func (r *rewriter) reachFragment(f *fragment, inserted []pad) (edits []edit, size int, ok bool) {
 	labels := map[string]int{} // -> offset of its block
 	for _, l := range f.labels {
 		if l.block < len(f.blocks) {
@@ -125,7 +129,7 @@ func (r *rewriter) reachFragment(f *fragment, first int, implied [][]int, places
 	}
 	grown := map[int]bool{}
 	for {
-		l := layoutOf(f, first, implied, places, grown)
+		l := layoutOf(f, inserted, grown)
 		more := false
 		for i := range f.lines {
 			line := &f.lines[i]
@@ -144,9 +148,9 @@ func (r *rewriter) reachFragment(f *fragment, first int, implied [][]int, places
 		}
 		tables, ok := r.reachTables(f, l, labels)
 		if !ok || l.odd && (len(grown) > 0 || l.sum[len(l.size)] > reachBit/2 || len(tables) > 0) {
-			return nil, false
+			return nil, 0, false
 		}
-		return append(tables, r.invert(f, grown)...), true
+		return append(tables, r.invert(f, grown)...), l.sum[len(l.size)], true
 	}
 }
 

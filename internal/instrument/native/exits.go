@@ -123,15 +123,15 @@ func (t *timer) parse(l *codeLine, frag, start int) bodyInsn {
 	text := bytes.TrimRight(t.unit.Src[l.at:l.next], "\r\n")
 	if l.app {
 		in.rest = text
-		in.effect = effect{use: mentioned(text)}
+		in.effect = effect{use: t.on.mentioned(text)}
 		return in
 	}
 	s := parseLine(text)
 	in.word = string(s.word)
-	in.rest, in.comment, _ = bytes.Cut(s.rest, []byte("#"))
+	in.rest, in.comment, _ = bytes.Cut(s.rest, []byte(t.on.comment()))
 	in.rest = bytes.TrimSpace(in.rest)
 	in.flow, in.target = t.unit.isa.classify(s.word, s.rest)
-	in.effect = effects(in.word, in.rest)
+	in.effect = t.on.effects(in.word, in.rest)
 	return in
 }
 
@@ -197,10 +197,8 @@ func (t *timer) visitCall(b *body, in *bodyInsn) {
 		b.refuse(RefuseStack)
 	case name == "mcount" || name == "_mcount" || name == "__fentry__":
 		in.effect = effect{} // it keeps all registers
-	case bytes.Contains(in.rest, []byte("@TLSCALL")) || bytes.Contains(in.rest, []byte("@tlscall")):
-		in.effect = effect{use: mentioned(in.rest), kill: regRAX}
 	default:
-		in.effect = effect{use: mentioned(in.rest) | thunkRegister(name), kill: regRAX | regR10 | regR11, callee: name}
+		in.effect = t.on.called(in, name)
 	}
 }
 
@@ -210,13 +208,13 @@ func (t *timer) visitConditional(b *body, i int) {
 	name := t.unit.isa.callee(in.target)
 	switch {
 	case in.word == "xbegin":
-	case in.flow == flowShort || name == "" || in.target[0] == '*':
+	case in.flow == flowShort || name == "" || in.target[0] == '*' || !t.on.conditional(in):
 		b.refuse(RefuseForm)
 	case isLocal([]byte(name)) && t.aliases[name] == "":
 		b.refuse(RefuseElsewhere)
 	default:
 		in.effect.callee, in.effect.tail = name, true
-		b.exits = append(b.exits, exit{insn: i, leave: "jmp\t" + string(in.target), cond: in.word})
+		b.exits = append(b.exits, exit{insn: i, leave: t.on.jump(in.target), cond: in.word})
 	}
 }
 
@@ -226,16 +224,16 @@ func (t *timer) visitJump(b *body, i int, index map[string]int) {
 	name := t.unit.isa.callee(in.target)
 	switch {
 	case name == "__x86_return_thunk":
-		b.leave(i, "jmp\t__x86_return_thunk")
+		t.leave(b, i, "jmp\t__x86_return_thunk")
 		return
 	case name == "" || strings.HasPrefix(name, "__x86_indirect_thunk") || strings.HasPrefix(name, "__llvm_retpoline"):
-		tail, known := t.isTail(in)
+		tail, known := t.on.isTail(t, b, i)
 		if !known {
 			b.refuse(RefuseIndirect)
 			return
 		}
 		if !tail {
-			in.effect.use |= mentioned(in.rest) | thunkRegister(name)
+			in.effect.use |= t.on.mentioned(in.rest) | thunkRegister(name)
 			for label, to := range index {
 				if t.unit.taken[label] && in.block >= 0 && to >= 0 {
 					b.succs[in.block] = append(b.succs[in.block], to)
@@ -243,7 +241,7 @@ func (t *timer) visitJump(b *body, i int, index map[string]int) {
 			}
 			return
 		}
-		in.effect = effect{use: mentioned(in.rest) | thunkRegister(name) | regRAX, tail: true}
+		in.effect = effect{use: t.on.mentioned(in.rest) | thunkRegister(name) | regRAX, tail: true}
 	case isLocal([]byte(name)) && t.aliases[name] == "":
 		b.refuse(RefuseElsewhere)
 		return
@@ -253,21 +251,7 @@ func (t *timer) visitJump(b *body, i int, index map[string]int) {
 	if belowStack(in.rest) {
 		b.refuse(RefuseForm)
 	}
-	b.leave(i, instructionText(in))
-}
-
-// isTail reports whether an indirect jump leaves the body, if that is known.
-func (t *timer) isTail(in *bodyInsn) (tail, known bool) {
-	has := func(s string) bool { return bytes.Contains(in.comment, []byte(s)) }
-	switch {
-	case has("sibcall"), has("TAILCALL"):
-		return true, true
-	case has("tablejump"), has("indirect_jump"):
-		return false, true
-	case in.word == "notrack", bytes.Contains(in.rest, []byte("*.L")):
-		return false, true
-	}
-	return false, t.clang // which marks all that leave
+	t.leave(b, i, instructionText(in))
 }
 
 // visitEnd adds the exit of a return.
@@ -275,20 +259,20 @@ func (t *timer) visitEnd(b *body, i int) {
 	in := &b.insns[i]
 	switch {
 	case t.unit.isa.isTrap([]byte(in.word)):
-	case strings.HasPrefix(in.word, "ret"), in.word == "rep", in.word == "repz", in.word == "bnd":
-		b.leave(i, instructionText(in))
+	case t.on.isReturn(in):
+		t.leave(b, i, instructionText(in))
 	default:
 		b.refuse(RefuseKernel)
 	}
 }
 
 // leave adds an exit before instruction i, which is text without its comment.
-func (b *body) leave(i int, text string) {
+func (t *timer) leave(b *body, i int, text string) {
 	in := &b.insns[i]
 	if i+1 < len(b.insns) && b.insns[i+1].word == "int3" && b.insns[i+1].frag == in.frag {
 		text += "\n\tint3" // against speculation past it
 	}
-	if i > 0 && movesStack(&b.insns[i-1]) {
+	if i > 0 && t.on.movesStack(&b.insns[i-1]) {
 		b.refuse(RefuseStack)
 	}
 	b.exits = append(b.exits, exit{insn: i, leave: text})

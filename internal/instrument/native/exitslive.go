@@ -95,14 +95,14 @@ func (t *timer) mayHaveChain(name string) bool {
 // operand names, and r10 if it may be a static chain. For a computed target it
 // may if anything in the body names r10.
 func (t *timer) kept(b *body, in *bodyInsn) regSet {
-	keep := mentioned(in.rest) | thunkRegister(t.unit.isa.callee(in.target))
+	keep := t.on.mentioned(in.rest) | thunkRegister(t.unit.isa.callee(in.target))
 	if in.effect.callee != "" {
 		keep |= t.calleeReads(&in.effect)
 	}
 	for i := 0; in.effect.callee == "" && i < len(b.insns); i++ {
-		keep |= mentioned(b.insns[i].rest) & regR10
+		keep |= t.on.mentioned(b.insns[i].rest) & regR10
 	}
-	return keep & (regR10 | regR11)
+	return keep & (regR10 | regR11 | regX16)
 }
 
 // resolve follows the names that .set gives to functions.

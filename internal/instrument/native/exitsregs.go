@@ -20,6 +20,7 @@ const (
 	regRAX regSet = 1 << iota
 	regR10
 	regR11
+	regX16 // x16 or x17, of AArch64
 )
 
 func (s regSet) has(r regSet) bool { return s&r != 0 }

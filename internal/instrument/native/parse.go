@@ -12,6 +12,7 @@ import (
 type Unit struct {
 	Src     []byte
 	isa     isa
+	machine machine.Kind
 	Source  string // operand of the first .file directive
 	funcs   []*function
 	secs    []*section
@@ -50,9 +51,9 @@ type parser struct {
 
 // Parse reads a compiler's assembly output for a machine. It returns a *SyntaxError for
 // text in another syntax or for another mode of the processor.
-func Parse(src []byte, machine machine.Kind) (*Unit, error) {
+func Parse(src []byte, kind machine.Kind) (*Unit, error) {
 	p := &parser{
-		unit:   &Unit{Src: src, isa: isas[machine]},
+		unit:   &Unit{Src: src, isa: isas[kind], machine: kind},
 		byKey:  map[string]*section{},
 		isFunc: map[string]bool{},
 		byName: map[string]*function{},
@@ -60,7 +61,7 @@ func Parse(src []byte, machine machine.Kind) (*Unit, error) {
 		global: map[string]bool{},
 	}
 	if p.unit.isa == nil {
-		return nil, &SyntaxError{0, "assembly for " + machine.String() + " is not supported"}
+		return nil, &SyntaxError{0, "assembly for " + kind.String() + " is not supported"}
 	}
 	p.enter(".text", "", true)
 	for pos := 0; pos < len(src); {

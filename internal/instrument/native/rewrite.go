@@ -106,7 +106,7 @@ type area struct {
 
 // Rewrite returns the text of u with probes, records and map.
 func Rewrite(u *Unit, opts Options) ([]byte, Result) {
-	if opts.Mode.Timed() {
+	if opts.Mode.Timed() && timings[u.machine] != nil {
 		return rewriteTimed(u, opts)
 	}
 	r := &rewriter{

@@ -56,24 +56,28 @@ const (
 // timer collects what the timed modes insert into one unit.
 type timer struct {
 	*rewriter
-	clang   bool
-	aliases map[string]string // names that .set gives to others
-	global  map[string]bool
-	names   map[string]bool // functions of the unit
-	live    map[string]regSet
-	early   map[string]string      // functions that run before the clock is there -> why
-	unwound map[*fragment][]string // registers that unwind directives say are saved
-	all     []*body
-	pads    map[string]bool // labels of landing pads, in mode stacks and for the flight recorder
-	cfa     []cfaChange     // in mode stacks
+	on        timing
+	unwinding bool // unwind directives are in force in the fragment that is being written
+	far       bool // the stubs of the body that is being written are far away
+	clang     bool
+	aliases   map[string]string // names that .set gives to others
+	global    map[string]bool
+	names     map[string]bool // functions of the unit
+	live      map[string]regSet
+	early     map[string]string      // functions that run before the clock is there -> why
+	unwound   map[*fragment][]string // registers that unwind directives say are saved
+	all       []*body
+	pads      map[string]bool // labels of landing pads, in mode stacks and for the flight recorder
+	cfa       []cfaChange     // in mode stacks
 }
 
 // rewriteTimed returns the text of u with the code of a timed mode.
 func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	t := &timer{
 		rewriter: &rewriter{opts: opts, unit: u, source: opts.sourcePath(u.Source)},
+		on:       timings[u.machine],
 		names:    map[string]bool{}, global: u.global,
-		clang: bytes.Contains(u.Src, []byte("# -- Begin function")) || bytes.Contains(u.Src, []byte("clang version")),
+		clang: bytes.Contains(u.Src, []byte(" -- Begin function")) || bytes.Contains(u.Src, []byte("clang version")),
 	}
 	t.result.Source = t.source
 	t.scanEarly()
@@ -133,6 +137,8 @@ func (t *timer) reason(b *body, why string) string {
 		return RefuseRegisters
 	case t.opts.Mode == prof.ModeSpike && b.size() < t.opts.Small && !b.hasLoop() && !b.mayBlock():
 		return SkipQuick
+	case !t.on.reach(t, b):
+		return RefuseShort
 	case t.opts.Mode == prof.ModeTrace && !aligns(t.unit.Src, b.frags[0].label):
 		return RefuseUnaligned
 	}
@@ -143,6 +149,7 @@ func (t *timer) reason(b *body, why string) string {
 func (t *timer) body(b *body) {
 	t.result.Functions++
 	t.result.Exits += len(b.exits)
+	t.far = false
 	if t.opts.Mode == prof.ModeTrace {
 		t.traceBody(b)
 		return
@@ -154,7 +161,7 @@ func (t *timer) body(b *body) {
 	if t.opts.Flight {
 		t.flightEntry(b)
 	} else {
-		t.insert(b.frags[0].probe, t.entry(b.live))
+		t.insert(b.frags[0].probe, t.on.entry(t, b.live))
 	}
 	if t.opts.entered {
 		t.insert(b.frags[0].probe, "\tcall\t__cairn_entered\n")
@@ -164,29 +171,10 @@ func (t *timer) body(b *body) {
 	}
 }
 
-// entry returns the code of an entry, by the clock that is asked for.
-func (t *timer) entry(live regSet) string {
-	if t.opts.Exact {
-		return exactEntry(live)
-	}
-	return entryCode(live)
-}
-
-// exit returns that of an exit.
-func (t *timer) exit(keep regSet, slow string) string {
-	if t.opts.Exact {
-		return exactExit(keep, slow)
-	}
-	first := ""
-	if t.opts.Flight {
-		first = flightEnd
-	}
-	return exitCode(keep, first, slow)
-}
-
 // fragment plans the exits of fragment i of b, and the stubs behind its end.
 func (t *timer) fragment(b *body, i int, f *fragment) {
 	var stubs []byte
+	at, unwound := stubPlace(t.unit.Src, f.end)
 	slow := map[string]string{} // the instruction that leaves -> label of its stub
 	for k := range b.exits {
 		e := &b.exits[k]
@@ -198,9 +186,10 @@ func (t *timer) fragment(b *body, i int, f *fragment) {
 		if !ok {
 			to = t.newLabel()
 			slow[e.leave] = to
-			stubs = append(stubs, to+":\n\tcall\t"+timedSlow+"\n\t"+e.leave+"\n"...)
+			stubs = append(stubs, to+":\n"+t.on.slow(e.leave, unwound)...)
 		}
-		code := t.exit(e.keep, to)
+		t.unwinding = f.unwind
+		code := t.on.exit(t, e.keep, to)
 		if e.cond == "" {
 			t.insert(in.at, code)
 			continue
@@ -212,19 +201,30 @@ func (t *timer) fragment(b *body, i int, f *fragment) {
 	if len(stubs) == 0 {
 		return
 	}
-	at, unwound := stubPlace(t.unit.Src, f.end)
-	t.insert(at, t.stubUnwind(f, unwound), string(stubs))
+	t.insert(at, t.stubUnwind(f, at, unwound), string(stubs))
 }
 
-// stubUnwind returns the unwind directives for stubs behind f: they run in the
+// stubUnwind returns the unwind directives for stubs at an offset behind f: they run in the
 // state of a function's entry.
-func (t *timer) stubUnwind(f *fragment, unwound bool) string {
+func (t *timer) stubUnwind(f *fragment, at int, unwound bool) string {
 	if !unwound {
 		return ""
 	}
-	return t.entryRow(t.unwound[f])
+	return t.on.row(t, f, at)
+}
+
+// fragmentAt returns the fragment that an offset is in, nil if it is in none.
+func (t *timer) fragmentAt(at int) *fragment {
+	for _, fn := range t.unit.funcs {
+		for _, f := range fn.frags {
+			if at >= f.label && at <= f.end {
+				return f
+			}
+		}
+	}
+	return nil
 }
 
 func (t *timer) savesScratch(f *fragment) bool {
-	return slices.ContainsFunc(t.unwound[f], func(reg string) bool { return scratchRegisters[reg] })
+	return slices.ContainsFunc(t.unwound[f], t.on.scratch)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -50,7 +49,7 @@ func (t *timer) arrivals(b *body) (out []arrival) {
 	}
 	for i := range b.insns {
 		in := &b.insns[i]
-		if pads[in.block] && in.word != "endbr64" {
+		if pads[in.block] && in.flow != flowLanding {
 			delete(pads, in.block)
 			out = append(out, arrival{at: in.at})
 		}
@@ -60,22 +59,6 @@ func (t *timer) arrivals(b *body) (out []arrival) {
 		}
 	}
 	return out
-}
-
-// arrive returns the code for an arrival in the function that id names. It changes
-// r11 and the flags.
-func (t *timer) arrive(a arrival, id string) string {
-	to := treeBackAt
-	if a.changed {
-		to = treeSwitched
-	}
-	if from, ok := t.cfaAt(a.at); ok {
-		return "\tleaq\t" + strconv.Itoa(from.off-8) + "(" + cfaRegisters[from.reg] + "), %r11\n\tcall\t" + to + "\n"
-	}
-	if a.changed {
-		return "" // right again when a function returns
-	}
-	return "\tleaq\t" + id + "(%rip), %r11\n\tcall\t" + treeBack + "\n"
 }
 
 // A cfaChange is where the rule for the CFA changes.

@@ -63,43 +63,13 @@ const (
 
 // flightEntry plans the entry of b: its stamp, and its event.
 func (t *timer) flightEntry(b *body) {
-	begin, slow, left, id := t.newLabel(), t.newLabel(), t.newLabel(), t.newLabel()
-	reg, stamp, restore := flightStamp(b.live)
-	low, word := "%eax", "%ax"
-	if reg == "%r10" {
-		low, word = "%r10d", "%r10w"
-	}
-	t.insert(b.frags[0].label, id+":\n")
-	t.insert(b.frags[0].probe, begin+":\n"+stamp+
-		loadFlight+"\tcmpl\t"+low+", %fs:8(%r11)\n\tjne\t"+slow+"\n"+
-		"\tmovl\t%esp, "+low+"\n\tsubl\t%fs:12(%r11), "+low+"\n\tshrl\t$12, "+low+"\n\tjnz\t"+left+"\n"+
-		"\tleal\t-2047(%rsp), "+low+"\n\tmovl\t"+low+", %fs:12(%r11)\n"+
-		"\tmovq\t%fs:(%r11), "+reg+"\n\taddw\t$8, "+word+"\n\tjz\t"+slow+"\n\tmovq\t"+reg+", %fs:(%r11)\n"+
-		"\tleaq\t"+id+"(%rip), %r11\n\tmovl\t%r11d, -8("+reg+")\n\tmovl\t%esp, -4("+reg+")\n"+restore)
-	at, unwound := stubPlace(t.unit.Src, b.frags[0].end)
-	t.insert(at, t.stubUnwind(b.frags[0], unwound),
-		slow+":\n"+restore+"\tcall\t"+flightSlow+"\n\tjmp\t"+begin+"\n"+
-			left+":\n"+restore+"\tcall\t"+flightLeft+"\n\tjmp\t"+begin+"\n")
+	f := b.frags[0]
+	id, entry, stubs := t.on.flightEntry(t, b)
+	t.insert(f.label, id+":\n")
+	t.insert(f.probe, entry)
+	at, unwound := stubPlace(t.unit.Src, f.end)
+	t.insert(at, t.stubUnwind(f, at, unwound), stubs)
 	for _, a := range t.arrivals(b) {
-		t.insert(a.at, flightEnd)
+		t.insert(a.at, t.on.flightArrive())
 	}
-}
-
-const loadFlight = "\tmovq\t" + flightAt + "@gottpoff(%rip), %r11\n"
-
-// flightEnd says that all calls at the stack pointer or below have ended. It changes r11.
-const flightEnd = loadFlight + "\tmovl\t%esp, %fs:12(%r11)\n"
-
-// flightStamp returns the code that stamps a call, the register that has the clock
-// then, and what gives that register back if it was not free.
-func flightStamp(live regSet) (reg, code, restore string) {
-	switch live & (regRAX | regR10) {
-	case regRAX:
-		return "%r10", entryCode(regRAX), ""
-	case regRAX | regR10:
-		return "%rax", spill(regRAX, false) + entryCode(regR10), spill(regRAX, true)
-	case regR10:
-		return "%rax", entryCode(regR10), ""
-	}
-	return "%rax", entryCode(0), ""
 }

@@ -45,7 +45,7 @@ func (t *timer) scanEarly() {
 				early = isEarlySection(string(unquote(splitOperands(s.rest)[0])))
 			case ".text", ".data", ".bss", ".popsection", ".previous":
 				early = false
-			case ".quad":
+			case ".quad", ".xword", ".8byte", ".dword":
 				if early {
 					t.early[string(unquote(operand(s.rest)))] = SkipConstructor
 				}

@@ -61,13 +61,7 @@ func (t *timer) traceBody(b *body) {
 	for i, f := range b.frags {
 		stubs[i].at, stubs[i].unwound = stubPlace(t.unit.Src, f.end)
 	}
-	tmp, spill := "%r10", regSet(0)
-	if b.live.has(regR10) {
-		if tmp = "%rax"; b.live.has(regRAX) {
-			tmp, spill = "%r10", regR10
-		}
-	}
-	t.insert(b.frags[0].probe, t.record(id, wire.EventEnter, tmp, spill, &stubs[0]))
+	t.insert(b.frags[0].probe, t.on.record(t, id, wire.EventEnter, b, 0, &stubs[0]))
 	for k := range b.exits {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
@@ -76,7 +70,8 @@ func (t *timer) traceBody(b *body) {
 		if in.effect.tail {
 			kind = wire.EventTailExit
 		}
-		code := t.record(id, kind, "%r10", e.keep, stub)
+		t.unwinding = b.frags[in.frag].unwind
+		code := t.on.record(t, id, kind, b, e.keep, stub)
 		if e.cond == "" {
 			t.insert(in.at, code)
 			continue
@@ -87,7 +82,7 @@ func (t *timer) traceBody(b *body) {
 	}
 	for i, f := range b.frags {
 		if s := &stubs[i]; len(s.code) > 0 {
-			t.insert(s.at, t.stubUnwind(f, s.unwound), string(s.code))
+			t.insert(s.at, t.stubUnwind(f, s.at, s.unwound), string(s.code))
 		}
 	}
 }
@@ -97,65 +92,6 @@ type stubText struct {
 	at      int
 	unwound bool // unwind directives are in force there
 	code    []byte
-}
-
-// record returns code that records an event of kind with tmp and r11, both kept if
-// they are in kept. It changes the flags.
-func (t *timer) record(id string, kind int, tmp string, kept regSet, stub *stubText) string {
-	save, restore := "", ""
-	if kept.has(regR10) {
-		save += "\tmovq\t%r10, -8(%rsp)\n"
-		restore += "\tmovq\t-8(%rsp), %r10\n"
-	}
-	if kept.has(regR11) {
-		save += "\tmovq\t%r11, -16(%rsp)\n"
-		restore += "\tmovq\t-16(%rsp), %r11\n"
-	}
-	event := t.event(id, kind, tmp, kept, stub)
-	if t.opts.Depth > 0 {
-		event = t.shallow(event, kind, tmp, kept, stub)
-	}
-	return save + event + restore
-}
-
-// shallow returns code for an event that is recorded in calls of a small depth only:
-// where the stack pointer is not below that of the deepest of them.
-func (t *timer) shallow(event string, kind int, tmp string, kept regSet, stub *stubText) string {
-	routine := traceUpper
-	if kind == wire.EventEnter {
-		routine = traceDeeper
-	}
-	to, back := t.newLabel(), t.newLabel()
-	stub.code = append(stub.code, to+":\n\tmovq\t%rsp, %r11\n"+stub.call(routine, kept)+event+"\tjmp\t"+back+"\n"...)
-	return "\tmovq\t" + traceDeep + "@gottpoff(%rip), " + tmp + "\n\tcmpq\t%fs:(" + tmp + "), %rsp\n\tjae\t" + to + "\n" + back + ":\n"
-}
-
-// call returns the call of a routine, below the registers that are kept on the
-// stack.
-func (s *stubText) call(routine string, kept regSet) string {
-	call := "\tcall\t" + routine + "\n"
-	if kept == 0 {
-		return call
-	}
-	down, up := "", ""
-	if s.unwound {
-		down, up = "\t.cfi_adjust_cfa_offset 16\n", "\t.cfi_adjust_cfa_offset -16\n"
-	}
-	return "\tleaq\t-16(%rsp), %rsp\n" + down + call + "\tleaq\t16(%rsp), %rsp\n" + up
-}
-
-// event returns the code of an event, and adds the stub for a full chunk.
-func (t *timer) event(id string, kind int, tmp string, kept regSet, stub *stubText) string {
-	low := "%e" + tmp[2:]
-	if tmp == "%r10" {
-		low = "%r10d"
-	}
-	full, back := t.newLabel(), t.newLabel()
-	stub.code = append(stub.code, full+":\n"+stub.call(TraceFull, kept)+"\tjmp\t"+back+"\n"...)
-	return "\tmovq\t" + traceAt + "@gottpoff(%rip), " + tmp + "\n\tmovq\t%fs:(" + tmp + "), %r11\n" +
-		"\taddw\t$8, %r11w\n\tjz\t" + full + "\n" + back + ":\n\tmovq\t%r11, %fs:(" + tmp + ")\n" +
-		"\tmovq\t" + tracer + "@GOTPCREL(%rip), " + tmp + "\n\tmovl\t(" + tmp + "), " + low + "\n\tmovl\t" + low + ", -8(%r11)\n" +
-		"\tleaq\t" + id + "+" + string(rune('0'+kind)) + "(%rip), " + tmp + "\n\tmovl\t" + low + ", -4(%r11)\n"
 }
 
 // alignPlace returns the offset of the line of the label that ends at pos, and

@@ -1,7 +1,5 @@
 package native
 
-import "strconv"
-
 // Problem: tell who called whom how often and for how long, stack by stack, of
 // runs that are too long for a record of each call.
 //
@@ -79,7 +77,8 @@ func (t *timer) treeBody(b *body) {
 	slot := treeSlot(b.name)
 	live := b.live &^ regR11 // which no function takes that gets here
 	t.insert(b.frags[0].label, start+":\n")
-	t.insert(b.frags[0].probe, t.treeEntry(live, slot, id, back))
+	t.unwinding = b.frags[0].unwind
+	t.insert(b.frags[0].probe, t.on.treeEntry(t, live, slot, id, back))
 	flags := slot
 	if t.opts.Counts {
 		flags |= treeUntimed
@@ -87,13 +86,15 @@ func (t *timer) treeBody(b *body) {
 		flags |= treeLongest
 	}
 	stubs := make([][]byte, len(b.frags))
-	stubs[0] = []byte("\t.long\t" + id + "-" + start + "\n\t.byte\t" + strconv.Itoa(flags) + "\n" + id + ":\n" + treeMiss(live) + "\tjmp\t" + back + "\n")
+	_, unwound := stubPlace(t.unit.Src, b.frags[0].end)
+	stubs[0] = []byte(t.on.treeMiss(live, treeStub{start, id, back, flags, unwound}))
 	for k := range b.exits {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
-		code := t.treeExit(e.keep)
+		t.unwinding = b.frags[in.frag].unwind
+		code := t.on.treeExit(t, e.keep)
 		if e.cond == "" {
-			t.insert(in.at, code, leaveCode(in.effect.callee))
+			t.insert(in.at, code, t.leaveCode(in))
 			continue
 		}
 		side := t.newLabel()
@@ -101,19 +102,26 @@ func (t *timer) treeBody(b *body) {
 		stubs[in.frag] = append(stubs[in.frag], side+":\n"+code+"\t"+e.leave+"\n"...)
 	}
 	for _, a := range t.arrivals(b) {
-		t.insert(a.at, t.arrive(a, id))
+		t.insert(a.at, t.on.treeArrive(t, a, id))
 	}
 	for i := range b.insns {
 		if in := &b.insns[i]; in.flow == flowCall {
-			t.insert(in.at, leaveCode(in.effect.callee))
+			t.insert(in.at, t.leaveCode(in))
 		}
 	}
 	for i, f := range b.frags {
 		if len(stubs[i]) > 0 {
 			at, unwound := stubPlace(t.unit.Src, f.end)
-			t.insert(at, t.stubUnwind(f, unwound), string(stubs[i]))
+			t.insert(at, t.stubUnwind(f, at, unwound), string(stubs[i]))
 		}
 	}
+}
+
+// treeStub is where a function comes to whose node is not at hand.
+type treeStub struct {
+	start, id, back string // labels: of the function, of the stub, of where it goes on
+	flags           int    // what is told of the function
+	unwound         bool   // unwind directives are in force
 }
 
 // lastCalls are functions with which a program ends, and the log's writer with it: 1, or
@@ -121,15 +129,6 @@ func (t *timer) treeBody(b *body) {
 var lastCalls = map[string]int{
 	"_exit": 1, "_Exit": 1, "quick_exit": 1, "abort": 1,
 	"execve": 0, "execv": 0, "execvp": 0, "execvpe": 0, "execl": 0, "execlp": 0, "execle": 0, "fexecve": 0, "execveat": 0,
-}
-
-// leaveCode returns the code ahead of a call of a function.
-func leaveCode(callee string) string {
-	ends, ok := lastCalls[callee]
-	if !ok {
-		return ""
-	}
-	return "\tmovl\t$" + strconv.Itoa(ends) + ", %r11d\n\tcall\t" + treeLeave + "\n"
 }
 
 // treeSlot is the slot of a node that a function is looked for in.
@@ -141,41 +140,11 @@ func treeSlot(name string) int {
 	return int((h ^ h>>16) % treeSlots)
 }
 
-// treeEntry returns the code of an entry. It may change r11, the flags, and of
-// rax and r10 what is not live.
-func (t *timer) treeEntry(live regSet, slot int, id, back string) string {
-	clock := "\tmovq\t" + treeClock + ", %r10\n\tsubq\t%r10, 24(%rax)\n"
-	switch {
-	case t.opts.Counts:
-		clock = ""
-	case t.opts.Longest:
-		clock += "\tmovq\t%r10, 160(%rax)\n"
+// leaveCode returns the code ahead of the call of a function with which the process ends.
+func (t *timer) leaveCode(in *bodyInsn) string {
+	ends, ok := lastCalls[in.effect.callee]
+	if !ok {
+		return ""
 	}
-	return spill(live, false) +
-		loadNode + "%r11\n\tmovq\t%fs:(%r11), %r10\n\tmovq\t" + strconv.Itoa(64+8*slot) + "(%r10), %rax\n" +
-		"\tleaq\t" + id + "(%rip), %r11\n\tcmpq\t%r11, 8(%rax)\n\tjne\t" + id + "\n" +
-		back + ":\n" + loadBase + "%r10\n" + loadStack +
-		"\tincq\t16(%rax)\n\tmovl\t%r11d, 48(%rax)\n\tmovq\t%rax, (%r10,%r11)\n" +
-		clock + loadNode + "%r11\n\tmovq\t%rax, %fs:(%r11)\n" + spill(live, true)
-}
-
-// treeMiss returns the code that has a node found or made.
-func treeMiss(live regSet) string {
-	return spill(live, true) + "\tcall\t" + treeEnter + "\n" + spill(live, false) + "\tmovq\t%r11, %rax\n"
-}
-
-// treeExit returns the code of an exit. It changes the flags, and r10 and r11
-// unless they are in keep.
-func (t *timer) treeExit(keep regSet) string {
-	clock := "\tmovq\t" + treeClock + ", %r10\n\taddq\t%r10, 24(%r11)\n"
-	switch {
-	case t.opts.Counts:
-		clock = ""
-	case t.opts.Longest:
-		shorter := t.newLabel()
-		clock += "\tsubq\t160(%r11), %r10\n\tcmpq\t168(%r11), %r10\n\tjbe\t" + shorter +
-			"\n\tmovq\t%r10, 168(%r11)\n" + shorter + ":\n"
-	}
-	return spill(keep, false) + loadBase + "%r10\n" + loadStack + "\tmovq\t(%r10,%r11), %r11\n" +
-		clock + "\tmovq\t(%r11), %r11\n" + loadNode + "%r10\n\tmovq\t%r11, %fs:(%r10)\n" + spill(keep, true)
+	return t.on.treeLeave(t, in.at, ends)
 }

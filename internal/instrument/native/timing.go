@@ -1,0 +1,55 @@
+package native
+
+import "github.com/cairnprof/cairn/internal/binary/machine"
+
+// timing is what the timed modes know of one machine: how functions are left, and the code
+// that is inserted. All else is alike for all machines.
+type timing interface {
+	// comment begins what the compiler says of an instruction behind it.
+	comment() string
+	// effects returns what an instruction other than a call or a jump does to registers.
+	effects(word string, rest []byte) effect
+	// mentioned returns the registers that a text names.
+	mentioned(text []byte) regSet
+	// called returns what a call does to registers.
+	called(in *bodyInsn, callee string) effect
+	// isReturn reports whether an instruction that ends the flow of control returns.
+	isReturn(in *bodyInsn) bool
+	// isTail tells whether an indirect jump leaves the body, if that is known.
+	isTail(t *timer, b *body, i int) (tail, known bool)
+	// conditional reports whether an exit in the form of a conditional branch can be timed.
+	conditional(in *bodyInsn) bool
+	// jump returns the jump to a target.
+	jump(target []byte) string
+	// movesStack reports whether an instruction ahead of an exit sets the stack pointer to
+	// that of another frame.
+	movesStack(in *bodyInsn) bool
+	// scratch reports whether a register, as unwind directives name it, is one that calls may change.
+	scratch(register string) bool
+	// reach makes the edits with which the branches of b reach over what is inserted, or
+	// returns false.
+	reach(t *timer, b *body) bool
+	// row returns the unwind directives for stubs at an offset behind f: they run in the
+	// state of a function's entry.
+	row(t *timer, f *fragment, at int) string
+
+	// Mode spike.
+	entry(t *timer, live regSet) string
+	exit(t *timer, keep regSet, slow string) string
+	slow(leave string, unwound bool) string
+	flightEntry(t *timer, b *body) (id, entry, stubs string)
+	flightArrive() string
+
+	// record returns the code of an event of mode trace; it adds what is out of the way to the stub.
+	record(t *timer, id string, kind int, b *body, keep regSet, stub *stubText) string
+
+	// Mode stacks.
+	treeEntry(t *timer, live regSet, slot int, id, back string) string
+	treeMiss(live regSet, miss treeStub) string
+	treeExit(t *timer, keep regSet) string
+	treeArrive(t *timer, a arrival, id string) string
+	treeLeave(t *timer, at, ends int) string
+}
+
+// timings are the machines that the timed modes know.
+var timings = map[machine.Kind]timing{machine.X86_64: x86Timing{}, machine.AArch64: aarch64Timing{}}
