@@ -3,6 +3,7 @@
 package oracle
 
 import (
+	"debug/elf"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func TestAArch64Stacks(t *testing.T) {
 func TestAArch64Trace(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		"aarch64-linux-gnu-gcc -O2", "aarch64-linux-gnu-gcc -Os -static -mbranch-protection=standard", "clang-22 --target=aarch64-linux-gnu -O2",
+		"aarch64-linux-gnu-gcc -O2", "aarch64-linux-gnu-gcc -Os -static -mbranch-protection=standard",
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
@@ -47,4 +48,52 @@ func TestAArch64Trace(t *testing.T) {
 			checkTold(t, program, said, entered(t, logs), 0)
 		})
 	}
+}
+
+// TestAArch64TracedLog compares the calls in logs with the executions of each function's first
+// instruction in the emulator's log of another run.
+func TestAArch64TracedLog(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"aarch64-linux-gnu-gcc -O2 flow.c", "clang-22 --target=aarch64-linux-gnu -O2 flow.c", "clang-22 --target=aarch64-linux-gnu -Os -static flow.c",
+		"aarch64-linux-gnu-g++ -O2 -std=c++17 -mbranch-protection=standard shapes.cc", "clang++-22 --target=aarch64-linux-gnu -O2 -std=c++17 shapes.cc",
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			f := strings.Fields(line)
+			source := filepath.Join("testdata", f[len(f)-1])
+			args := append(f[1:len(f)-1:len(f)-1], "-w", source)
+			program := build(t, "trace", f[0], args...)
+			said, logs := callLogs(t, "", aarch64.command, "-L", aarch64.sysroot, program)
+			checkAnswer(t, said, output(t, aarch64.run(t, build(t, "", f[0], args...))))
+			counts, at := entered(t, logs), addressesOf(t, program)
+			_, ran, _, m := aarch64.emulated(t, build(t, "count", f[0], args...))
+			c := tally{t: t}
+			for i := range m.Funcs {
+				f := &m.Funcs[i]
+				got, want := counts[at[f.Name]], ran.instr[f.Addr()]
+				c.check(got == want, "%s: %d calls, the emulator has %d", f.Name, got, want)
+			}
+			c.done("functions")
+		})
+	}
+}
+
+// addressesOf returns where the symbols of a program are.
+func addressesOf(t *testing.T, program string) map[string]uint64 {
+	t.Helper()
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]uint64{}
+	for _, s := range symbols {
+		at[s.Name] = s.Value
+	}
+	return at
 }

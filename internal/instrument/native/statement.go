@@ -88,6 +88,9 @@ func operand(rest []byte) []byte {
 	if i := bytes.IndexAny(rest, ",#;"); i >= 0 {
 		rest = rest[:i]
 	}
+	if i := bytes.Index(rest, []byte("//")); i > 0 && (rest[i-1] == ' ' || rest[i-1] == '\t') {
+		rest = rest[:i] // a comment of AArch64
+	}
 	return bytes.TrimRight(rest, " \t")
 }
 

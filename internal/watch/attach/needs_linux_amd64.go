@@ -88,6 +88,7 @@ var libraryCalls = []call{
 	{name: "lseek", nr: 8},
 	{name: "rt_sigaction", nr: 13},
 	{name: "rt_sigprocmask", nr: 14},
+	{name: "pread64", nr: 17, failing: true},
 	{name: "pwrite64", nr: 18},
 	{name: "sched_yield", nr: 24, failing: true},
 	{name: "getpid", nr: 39},

@@ -5,14 +5,14 @@
 #include "timed.h"
 #include "elf.h"
 
-enum { MAX_PHDRS = 64, EPERM = 1, ENOSYS = 38 };
+enum { MAX_PHDRS = 64, ENOSYS = 38 };
 
-/* peek copies memory that may be gone at any moment. Filters of system calls and emulators
- * may have no use for the call that is made for it. */
+/* peek copies memory that may be gone at any moment. Emulators do not have the call that is
+ * made for it. */
 static int peek(struct process *p, u64 at, void *to, u64 n) {
   u64 local[2] = {(u64)to, n}, remote[2] = {at, n};
   i64 got = sys6(SYS_process_vm_readv, (i32)sys0(SYS_gettid), (i64)local, 1, (i64)remote, 1, 0), fd;
-  if ((got != -EPERM && got != -ENOSYS) || (fd = open_file("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0)) < 0) return got == (i64)n;
+  if (got != -ENOSYS || (fd = open_file("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0)) < 0) return got == (i64)n;
   got = sys4(SYS_pread, fd, to, n, at);
   sys1(SYS_close, fd);
   return got == (i64)n;
