@@ -94,7 +94,7 @@ func (r *rewriter) probePlaces(fn *function, implied [][]int) aarch64Blocks {
 		for i := range f.blocks {
 			p := &places[first+i]
 			p.free = trackedRegs &^ live[first+i]
-			p.onStack = p.spills() && f.unwind && cfaOnStack(r.unit.Src[f.label:f.blocks[i].probe])
+			p.onStack = p.spills() && f.unwind && cfaOnStack(r.unit.Src[f.label:max(f.label, f.blocks[i].probe)])
 		}
 		first += len(f.blocks)
 	}
@@ -214,7 +214,7 @@ func aarch64Effect(line []byte, app bool) (use, kill aarch64Set) {
 	case "ret", "retaa", "retab":
 		return argumentRegs, 0
 	case "ldp", "ldpsw", "ldnp", "ldxp", "ldaxp":
-		if len(ops) == 3 {
+		if len(ops) >= 3 { // a fourth is added to the address behind the load
 			return mentionedAArch64(ops[2]), generalRegister(ops[0]) | generalRegister(ops[1])
 		}
 	}

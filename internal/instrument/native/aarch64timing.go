@@ -131,7 +131,7 @@ func (t *timer) unwindState(f *fragment, at int) (cfaPlace, bool) {
 	}
 	cur := state{cfaPlace{reg: "sp"}, false}
 	var kept []state
-	for line := range bytes.Lines(t.unit.Src[f.label:at]) {
+	for line := range bytes.Lines(t.unit.Src[f.label:max(f.label, at)]) {
 		s := parseLine(bytes.TrimRight(line, "\r\n"))
 		if s.kind != lineDirective || !bytes.HasPrefix(s.word, []byte(".cfi_")) {
 			continue

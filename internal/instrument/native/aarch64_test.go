@@ -1,0 +1,222 @@
+package native
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// TestAArch64Golden rewrites what gcc and clang made of testdata for AArch64, and has it
+// assembled.
+func TestAArch64Golden(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/aarch64/*.s")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no testdata: %v", err)
+	}
+	as, noAs := exec.LookPath("aarch64-linux-gnu-as")
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !IsCompilerOutput(src) {
+			t.Errorf("%s: not taken for a compiler's output", file)
+		}
+		for _, opts := range []Options{
+			{Mode: prof.ModeCover},
+			{Mode: prof.ModeBlock},
+			{Mode: prof.ModeCount, Atomic: true},
+			{Mode: prof.ModeFull},
+			{Mode: prof.ModeBlockOrder},
+			{Mode: prof.ModeSpike},
+			{Mode: prof.ModeSpike, Exact: true},
+			{Mode: prof.ModeSpike, Flight: true},
+			{Mode: prof.ModeStacks, Longest: true},
+			{Mode: prof.ModeTrace, Depth: 3},
+		} {
+			unit, err := Parse(src, machine.AArch64)
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			out, result := Rewrite(unit, opts)
+			if opts.Mode.HasBlocks() && len(result.EntryOnly) > 0 {
+				t.Errorf("%s: no blocks of %v", file, result.EntryOnly)
+			}
+			name := opts.Mode.String()
+			switch {
+			case opts.Exact:
+				name = "exact"
+			case opts.Flight:
+				name = "flight"
+			}
+			compareGolden(t, strings.TrimSuffix(file, ".s")+"."+name+".golden", out)
+			if noAs != nil || strings.Contains(string(src), ".aeabi_subsection") {
+				continue
+			}
+			cmd := exec.Command(as, "-o", filepath.Join(t.TempDir(), "out.o"))
+			cmd.Stdin = bytes.NewReader(out)
+			if msg, err := cmd.CombinedOutput(); err != nil || len(msg) > 0 {
+				t.Errorf("%s, %v: %v\n%s", file, opts.Mode, err, msg)
+			}
+		}
+	}
+}
+
+func TestAArch64Classify(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		insn   string
+		kind   flow
+		target string
+	}{
+		{"b .L2", flowJump, ".L2"},
+		{"b.eq .LBB0_1", flowBranch, ".LBB0_1"},
+		{"bne\t.L3\t\t// 11\t[c=4 l=4]  condjump", flowBranch, ".L3"},
+		{"bl puts", flowCall, "puts"},
+		{"blr x1", flowCall, ""},
+		{"br x16", flowJump, ""},
+		{"ret", flowEnd, ""},
+		{"retaa", flowEnd, ""},
+		{"cbz w0, .L4", flowBranch, ".L4"},
+		{"tbnz w0, #3, .LBB1_2 // comment, with commas", flowBranch, ".LBB1_2"},
+		{"hint 34 // bti c", flowLanding, ""},
+		{"hint #36", flowLanding, ""},
+		{"bti jc", flowLanding, ""},
+		{"hint 25 // paciasp", flowSign, ""},
+		{"paciasp", flowSign, ""},
+		{"hint 29 // autiasp", flowNext, ""},
+		{"brk #0x1", flowEnd, ""},
+		{"brk #0xf000", flowNext, ""},
+		{"udf #0", flowEnd, ""},
+		{"nop", flowNop, ""},
+		{"bic w0, w1, w2", flowNext, ""},
+		{"bfi w0, w1, 2, 3", flowNext, ""},
+		{"tbl v0.16b, {v1.16b}, v2.16b", flowNext, ""},
+		{"cbnz x3, foo", flowBranch, "foo"},
+	} {
+		word, rest := test.insn, ""
+		if i := strings.IndexAny(test.insn, " \t"); i >= 0 {
+			word, rest = test.insn[:i], test.insn[i:]
+		}
+		kind, target := aarch64{}.classify([]byte(word), []byte(rest))
+		if kind != test.kind || string(target) != test.target {
+			t.Errorf("%s: %d %q, want %d %q", test.insn, kind, target, test.kind, test.target)
+		}
+	}
+}
+
+// TestAArch64Effect holds what instructions read and overwrite.
+func TestAArch64Effect(t *testing.T) {
+	t.Parallel()
+	regs := func(list ...int) (set aarch64Set) {
+		for _, r := range list {
+			set |= 1 << r
+		}
+		return set
+	}
+	for line, want := range map[string][2]aarch64Set{
+		"add x16, x17, x1":             {regs(17, 1), regs(16)},
+		"add x16, x16, 1":              {regs(16), regs(16)},
+		"movk x16, 5, lsl 16":          {regs(16), 0},
+		"ldr w17, [x16, #8]!":          {regs(16), regs(17)},
+		"ldp x16, x17, [sp], 16":       {0, regs(16, 17)},
+		"str x16, [x17]":               {regs(16, 17), 0},
+		"mov v0.d[1], x16":             {regs(16), 0},
+		"fmov x16, d0":                 {0, regs(16)},
+		"bl foo":                       {argumentRegs, regs(16, 17)},
+		"ldxr w16, [x17]":              {regs(17), regs(16)},
+		"stxr w16, w17, [x3]":          {regs(16, 17, 3), 0},
+		"casal x16, x17, [x0]":         {regs(16, 17, 0), 0},
+		"csel w16, w17, w2, eq":        {regs(17, 2), regs(16)},
+		"ldrb w16, [x17, w16, uxtw]":   {regs(16, 17), regs(16)},
+		"cmp w16, #3 // x17 is not it": {regs(16), 0},
+	} {
+		if use, kill := aarch64Effect([]byte("\t"+line+"\n"), false); kill != want[1] || use&^regs(17) != want[0]&^regs(17) {
+			t.Errorf("%s: reads %b and overwrites %b, want %b and %b", line, use, kill, want[0], want[1])
+		}
+	}
+}
+
+// TestAArch64Reach has branches and tables reach over their probes: the assembler refuses
+// what does not, or warns.
+func TestAArch64Reach(t *testing.T) {
+	t.Parallel()
+	as, err := exec.LookPath("aarch64-linux-gnu-as")
+	if err != nil {
+		t.Skip("needs aarch64-linux-gnu-as")
+	}
+	// Before the probes all reach: 3,000 blocks of one instruction, 110 cases of one.
+	var far, table strings.Builder
+	far.WriteString("\t.text\n\t.type f, %function\nf:\n.LFB0:\n\ttbz w0, 3, .Lend\n\tcbz w1, .Lend\n")
+	for i := range 3000 {
+		n := strconv.Itoa(i)
+		far.WriteString("\ttbz\tw0, 1, .L" + n + "\n\tadd\tw0, w0, 1\n.L" + n + ":\n")
+	}
+	far.WriteString(".Lend:\n\tret\n\t.size f, .-f\n")
+	table.WriteString("\t.text\n\t.type f, %function\nf:\n.LFB0:\n\tadrp x1, .L4\n\tadd x1, x1, :lo12:.L4\n\tldrb w1, [x1,w0,uxtw]\n" +
+		"\tadr x0, .Lrtx4\n\tadd x1, x0, w1, sxtb #2\n\tbr x1\n.Lrtx4:\n\t.section .rodata\n\t.align 0\n\t.align 2\n.L4:\n")
+	for i := range 110 {
+		table.WriteString("\t.byte (.L" + strconv.Itoa(100+i) + " - .Lrtx4) / 4\n")
+	}
+	table.WriteString("\t.text\n")
+	for i := range 110 {
+		table.WriteString(".L" + strconv.Itoa(100+i) + ":\n\tadd w0, w0, " + strconv.Itoa(i) + "\n")
+	}
+	table.WriteString("\tret\n\t.size f, .-f\n")
+	for name, test := range map[string]struct{ src, want string }{
+		"branch": {far.String(), "\ttbnz\tw0, 3, .Lcairn_x"},
+		"table":  {table.String(), "\tldrh\tw1, [x1,w0,uxtw #1]\n"},
+	} {
+		unit, err := Parse([]byte(test.src), machine.AArch64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, result := Rewrite(unit, Options{Mode: prof.ModeBlock})
+		if len(result.EntryOnly) > 0 || !strings.Contains(string(out), test.want) {
+			t.Errorf("%s: entry only %v, or no %q", name, result.EntryOnly, test.want)
+		}
+		cmd := exec.Command(as, "-o", filepath.Join(t.TempDir(), "out.o"))
+		cmd.Stdin = bytes.NewReader(out)
+		if msg, err := cmd.CombinedOutput(); err != nil || len(msg) > 0 {
+			t.Errorf("%s: %v\n%.300s", name, err, msg)
+		}
+	}
+}
+
+// FuzzAArch64 checks that any text is either refused or rewritten, the same way twice.
+func FuzzAArch64(f *testing.F) {
+	files, err := filepath.Glob("testdata/aarch64/*.s")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src)
+	}
+	f.Add([]byte("\t.type f, %function\nf:\n\ttbz w0, 1, .L1\n\tadr x1, .L1\n.L1:\n\t.p2align 4,,11\n\t.word .L1\n\tldp x16\n\tbr\n\tadr\n\tcbz\n"))
+	f.Add([]byte("\t.type f, %function\nf:\n.L1:\n\tadr x1, .L1\n\tldrb w1, [x2]\n\tadd\n\t.data\n.L2:\n\t.byte (.L1-.L1)>>2\n"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		for _, opts := range []Options{{Mode: prof.ModeBlock}, {Mode: prof.ModeFull, Atomic: true}, {Mode: prof.ModeSpike}, {Mode: prof.ModeStacks}, {Mode: prof.ModeTrace, Depth: 2}} {
+			unit, err := Parse(src, machine.AArch64)
+			if err != nil {
+				return
+			}
+			out, _ := Rewrite(unit, opts)
+			again, _ := Rewrite(unit, opts)
+			if !bytes.Equal(out, again) {
+				t.Fatalf("%v: a second rewrite differs", opts.Mode)
+			}
+		}
+	})
+}
