@@ -129,6 +129,11 @@ func (c Compiler) target(ctx context.Context, options []string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// Machine returns the machine that the command makes code for.
+func (c Compiler) Machine(ctx context.Context, cmd *driver.Command) machine.Kind {
+	return driver.MachineOf(c.target(ctx, cmd.Target))
+}
+
 // foreignError is why a compiler for another machine is refused.
 type foreignError string
 

@@ -112,6 +112,9 @@ func (f *wrapFlags) run(ctx context.Context, s *verb.Streams, lists, command []s
 	}
 	var exported []string
 	if link != nil {
+		if err := link.check(functions); err != nil {
+			return err
+		}
 		exported = link.view.Exported(namesOf(functions))
 	}
 	options := wrap.LinkOptions(functions, exported)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/wrap"
@@ -24,6 +25,7 @@ type wrapLink struct {
 	ccFlags []string // of the cairn cc in front
 	cmd     driver.Command
 	view    wrap.Link
+	machine machine.Kind
 }
 
 func newWrapLink(ctx context.Context, command []string) (*wrapLink, error) {
@@ -37,6 +39,7 @@ func newWrapLink(ctx context.Context, command []string) (*wrapLink, error) {
 		return nil, err
 	}
 	l.cmd = driver.Parse(c.Family, l.args, toolchain.ReadResponse)
+	l.machine = c.Machine(ctx, &l.cmd)
 	l.view.LLD = c.Linker(ctx, &l.cmd).Kind == linkorder.LLD
 	if c.Family == driver.Clang && l.cmd.LTO && len(l.cmd.Sources) == 0 && l.view.LLD {
 		// lld takes bitcode as it is. cairn cc has to refuse what makes it.
@@ -67,6 +70,16 @@ func newWrapLink(ctx context.Context, command []string) (*wrapLink, error) {
 		}
 	}
 	return l, nil
+}
+
+// check returns an error if a function cannot be wrapped on the machine of the link.
+func (l *wrapLink) check(functions []*wrap.Function) error {
+	for _, f := range functions {
+		if f.Shim && l.machine != machine.X86_64 {
+			return fmt.Errorf("wrap: %s: its parameter types are not known, and timing by the return address is for x86-64 only; declare it with --prototype or give its debug information with --from", f.Title)
+		}
+	}
+	return nil
 }
 
 // load reads the inputs of the link.
