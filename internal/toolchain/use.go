@@ -252,14 +252,15 @@ func (sh *shim) runSplit(ctx context.Context, args []string, inputs []int, src [
 // split returns the text of the compiler's output with its cold blocks moved
 // away.
 func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
-	if !x64 {
+	of := sh.opts.Machine
+	if of == machine.X86_64 && !x64 || of != machine.X86_64 && of != machine.AArch64 {
 		return src, nil, nil
 	}
 	p, err := verb.ReadProfile(filepath.Join(sh.dir, "..", useProfile))
 	if err != nil {
 		return nil, nil, err
 	}
-	unit, err := native.Parse(src, machine.X86_64)
+	unit, err := native.Parse(src, of)
 	if err != nil {
 		return nil, nil, fmt.Errorf("as: compiler output: %w", err)
 	}

@@ -78,8 +78,11 @@
 //   - Debug information: lines follow the code, the ranges of the unit get the
 //     cold parts, and other labels stay in the hot part (splitrender.go,
 //     splitranges.go).
+//   - Reach, on AArch64: conditional branches to the other part go by a jump at the
+//     end of their own, and what must be near stays in one part, as a compressed
+//     jump table and all it leads to (splitreach.go, aarch64split.go).
 //   - Linkers that fold equal code: what is equal in two cold parts can have
-//     different frames. A relocation without effect, R_X86_64_NONE to the hot
+//     different frames. A relocation without effect, R_X86_64_NONE or R_AARCH64_NONE to the hot
 //     part, has them folded only with their functions.
 //
 // Wrong code is the one thing that may not happen, so what is not known to be

@@ -22,6 +22,8 @@ type isa interface {
 	refuse(directive string) string
 	// relocNone is the relocation that keeps what it refers to and does nothing else.
 	relocNone() string
+	// dialect is what moving code needs to know.
+	dialect() *dialect
 	// entryRow is the directive for the CFA at the entry of a function.
 	entryRow() string
 	// entryProbe returns the probe at the entry of a function and its first-call stub, or

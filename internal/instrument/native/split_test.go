@@ -35,7 +35,12 @@ func atRandom(seed uint64, share float64) ColdBlocks {
 
 func split(t testing.TB, src []byte, cold ColdBlocks) ([]byte, SplitResult) {
 	t.Helper()
-	unit, err := Parse(src, machine.X86_64)
+	return splitFor(t, machine.X86_64, src, cold)
+}
+
+func splitFor(t testing.TB, m machine.Kind, src []byte, cold ColdBlocks) ([]byte, SplitResult) {
+	t.Helper()
+	unit, err := Parse(src, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,23 +64,25 @@ func command(t testing.TB, dir string, args ...string) []byte {
 	return out
 }
 
+// everyOther calls every other block cold.
+func everyOther(f FuncInfo) ([]bool, bool) {
+	out := make([]bool, f.Blocks)
+	for i := range out {
+		out[i] = i%2 == 1
+	}
+	return out, true
+}
+
 // TestSplitGolden splits what gcc and clang made of testdata at every other
 // block and has it assembled.
 func TestSplitGolden(t *testing.T) {
 	t.Parallel()
-	cold := func(f FuncInfo) ([]bool, bool) {
-		out := make([]bool, f.Blocks)
-		for i := range out {
-			out[i] = i%2 == 1
-		}
-		return out, true
-	}
 	for _, file := range compiled(t) {
 		src, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, result := split(t, src, cold)
+		out, result := split(t, src, everyOther)
 		for _, f := range result.Refused {
 			out = fmt.Appendf(out, "# %s: %s\n", f.Name, f.Reason)
 		}

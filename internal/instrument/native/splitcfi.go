@@ -19,23 +19,23 @@ import (
 // Cost: .cfi_remember_state and .cfi_restore_state become what they stand for,
 // some bytes of .eh_frame for functions that are split.
 
-// cfiState is a row of the unwind table. The zero value is the state at a
-// function's entry: CFA in %rsp+8, all registers as they were.
+// cfiState is a row of the unwind table.
 type cfiState struct {
 	reg   int    // register that the CFA is computed from
 	off   int    // and what is added
 	expr  string // the CFA as an expression: operands of .cfi_escape
 	rules map[int]string
 	args  string // operands of .cfi_escape for DW_CFA_GNU_args_size, or ""
+	sign  string // the directive that said that the return address is signed, or ""
 }
 
 const (
-	dwarfRSP       = 7
 	cfaExpression  = 0x0f // DW_CFA_def_cfa_expression
 	regExpression  = 0x10 // DW_CFA_expression
 	valExpression  = 0x16 // DW_CFA_val_expression
 	gnuArgsSize    = 0x2e // DW_CFA_GNU_args_size
-	maxRememberCFI = 64   // states remembered at a time
+	dwarfRSP       = 7
+	maxRememberCFI = 64 // states remembered at a time
 )
 
 // cfiTrack is what the directives of one function say.
@@ -43,20 +43,23 @@ type cfiTrack struct {
 	used        bool
 	personality string // operands, or ""
 	lsda        string
+	frame       []string   // directives for the whole frame
 	states      []cfiState // the distinct ones in order; 0 is that of the entry
 	at          []int32    // by line from the plan's first: index into states
 }
 
+// entryCFI is the state at the entry of a function for x86: all registers as they were.
 var entryCFI = cfiState{reg: dwarfRSP, off: 8}
 
 func (c *cfiState) equal(d *cfiState) bool {
-	return c.reg == d.reg && c.off == d.off && c.expr == d.expr && c.args == d.args && maps.Equal(c.rules, d.rules)
+	return c.reg == d.reg && c.off == d.off && c.expr == d.expr && c.args == d.args && c.sign == d.sign && maps.Equal(c.rules, d.rules)
 }
 
 // trackCFI computes the state at each line of the plan.
 func (p *splitPlan) trackCFI() {
 	t := &p.cfi
-	t.states = []cfiState{entryCFI}
+	d := p.isa.dialect()
+	t.states = []cfiState{d.entry}
 	t.at = make([]int32, p.last-p.first+1)
 	cur, ended := int32(0), false
 	var stack []int32
@@ -87,6 +90,8 @@ func (p *splitPlan) trackCFI() {
 			}
 		case ".cfi_personality":
 			t.personality = strings.Join(ops, ", ")
+		case ".cfi_b_key_frame", ".cfi_mte_tagged_frame":
+			t.frame = append(t.frame, word)
 		case ".cfi_lsda":
 			t.lsda = strings.Join(ops, ", ")
 		case ".cfi_remember_state":
@@ -103,6 +108,17 @@ func (p *splitPlan) trackCFI() {
 			restored.args = t.states[cur].args // not part of the state
 			stack = stack[:len(stack)-1]
 			cur = t.note(restored)
+		case ".cfi_negate_ra_state", ".cfi_window_save":
+			next := t.states[cur]
+			if next.sign == "" {
+				next.sign = word
+			} else {
+				next.sign = ""
+			}
+			if !d.near || len(ops) > 0 {
+				p.refuse("unwind directive " + word)
+			}
+			cur = t.note(next)
 		default:
 			next, ok := t.states[cur].apply(word, ops)
 			if !ok {
@@ -135,7 +151,7 @@ func (t *cfiTrack) note(s cfiState) int32 {
 func (c cfiState) apply(word string, ops []string) (cfiState, bool) {
 	nums := make([]int, len(ops))
 	for i, op := range ops {
-		n, ok := cfiNumber(op)
+		n, ok := cfiRegister(op)
 		if !ok {
 			return c, false
 		}
@@ -256,6 +272,9 @@ func appendChange(out []byte, from, to *cfiState) []byte {
 			line(rule)
 		}
 	}
+	if (to.sign == "") != (from.sign == "") {
+		line(to.sign + from.sign) // one of them is empty
+	}
 	if to.args != from.args {
 		if to.args == "" {
 			line(".cfi_escape 0x2e,0x0")
@@ -266,8 +285,16 @@ func appendChange(out []byte, from, to *cfiState) []byte {
 	return out
 }
 
-func cfiOperands(rest []byte) []string {
+// plainOperands returns the operands of a directive without the comment, which
+// begins with # or //; no directive that is of interest has either otherwise.
+func plainOperands(rest []byte) []byte {
 	rest, _, _ = bytes.Cut(rest, []byte("#"))
+	rest, _, _ = bytes.Cut(rest, []byte("//"))
+	return rest
+}
+
+func cfiOperands(rest []byte) []string {
+	rest = plainOperands(rest)
 	if len(bytes.TrimSpace(rest)) == 0 {
 		return nil
 	}
@@ -278,18 +305,8 @@ func cfiOperands(rest []byte) []string {
 	return ops
 }
 
-var dwarfRegisters = map[string]int{
-	"rax": 0, "rdx": 1, "rcx": 2, "rbx": 3, "rsi": 4, "rdi": 5, "rbp": 6, "rsp": 7,
-	"r8": 8, "r9": 9, "r10": 10, "r11": 11, "r12": 12, "r13": 13, "r14": 14, "r15": 15, "rip": 16,
-}
-
-// cfiNumber reads a number or the name of a register. What is out of any
-// sensible range is not understood.
+// cfiNumber reads a number. What is out of any sensible range is not understood.
 func cfiNumber(op string) (int, bool) {
-	if name, ok := strings.CutPrefix(op, "%"); ok {
-		n, ok := dwarfRegisters[name]
-		return n, ok
-	}
 	n, err := strconv.ParseInt(op, 0, 32)
 	return int(n), err == nil
 }

@@ -14,6 +14,7 @@ type part struct {
 	cold  bool
 	base  string // label of its start
 	sites []siteRange
+	stubs []stub
 }
 
 // siteRange is a range of code with one entry of the exception table.
@@ -29,31 +30,6 @@ type ending struct {
 	jump   string // label to jump to behind the piece, or ""
 	target int    // piece of that label
 }
-
-// inverse maps conditional jumps to their opposites.
-var inverse = func() map[string]string {
-	m := map[string]string{}
-	for _, pair := range [][2]string{
-		{"je", "jne"},
-		{"jz", "jnz"},
-		{"ja", "jbe"},
-		{"jae", "jb"},
-		{"jc", "jnc"},
-		{"jg", "jle"},
-		{"jge", "jl"},
-		{"jo", "jno"},
-		{"jp", "jnp"},
-		{"js", "jns"},
-		{"jnae", "jnb"},
-		{"jna", "jnbe"},
-		{"jng", "jnle"},
-		{"jnge", "jnl"},
-		{"jpe", "jpo"},
-	} {
-		m[pair[0]], m[pair[1]] = pair[1], pair[0]
-	}
-	return m
-}()
 
 // neverReturn are functions that do not come back, by names that the C and C++
 // standards reserve. Nothing needs to follow a call. Names that a program
@@ -99,6 +75,8 @@ func (p *splitPlan) parts() (hot, cold part, ends []ending) {
 			ends[k] = p.ending(k, next)
 		}
 	}
+	p.reachOut(&hot, ends)
+	p.reachOut(&cold, ends)
 	return hot, cold, ends
 }
 
@@ -112,7 +90,7 @@ func (p *splitPlan) ending(k, next int) ending {
 	}
 	switch pc.flow {
 	case flowJump:
-		if next >= 0 && next != k+1 && pc.target == next && pc.last+1 == pc.end && string(s.word) == "jmp" {
+		if next >= 0 && next != k+1 && pc.target == next && pc.last+1 == pc.end && string(s.word) == p.isa.dialect().jump {
 			e.line = pc.last // to what follows anyway
 		}
 		return e
@@ -127,9 +105,12 @@ func (p *splitPlan) ending(k, next int) ending {
 		return e
 	}
 	on := p.labelOf(k + 1)
-	if not, ok := inverse[string(s.word)]; ok && pc.flow == flowBranch && next >= 0 && pc.target == next {
-		e.line, e.text = pc.last, "\t"+not+"\t"+on+"\n"
-		return e
+	if pc.flow == flowBranch && next >= 0 && pc.target == next {
+		d := p.isa.dialect()
+		if not := d.opposite(string(s.word)); not != "" {
+			e.line, e.text = pc.last, d.branch(not, s, on)
+			return e
+		}
 	}
 	e.jump, e.target = on, k+1
 	return e
@@ -241,7 +222,7 @@ func (w *emitter) piece(k int) {
 		// The jump runs in the state of where it goes, not in that ahead of
 		// the instruction before it.
 		w.state(p.pieces[e.target].code)
-		w.out = append(w.out, "\tjmp\t"+e.jump+"\n"...)
+		w.out = append(w.out, "\t"+p.isa.dialect().jump+"\t"+e.jump+"\n"...)
 	}
 }
 
@@ -317,7 +298,7 @@ func (w *emitter) other(i int) {
 		if w.part.cold {
 			return
 		}
-	case ".cfi_startproc", ".cfi_endproc", ".cfi_personality", ".cfi_lsda":
+	case ".cfi_startproc", ".cfi_endproc", ".cfi_personality", ".cfi_lsda", ".cfi_b_key_frame", ".cfi_mte_tagged_frame":
 	default:
 		if bytes.HasPrefix(s.word, []byte(".cfi_")) {
 			return
@@ -350,6 +331,7 @@ func (s *splitter) emit(out []byte, p *splitPlan) []byte {
 			}
 		}
 	}
+	hot.stubs()
 	for i := p.tail; i <= p.last; i++ {
 		if p.own(i) {
 			hot.other(i)
@@ -368,12 +350,15 @@ func (s *splitter) emitCold(out []byte, p *splitPlan, e *prepared) []byte {
 	}
 	// Cold parts of the same bytes can have other frames. The relocation, which
 	// does nothing, has linkers fold them only if their functions are the same.
-	out = fmt.Appendf(out, "\t.pushsection\t%s%s,\"%s\",@progbits%s\n\t.type\t%s, @function\n%s:\n%s:\n"+
+	out = fmt.Appendf(out, "\t.pushsection\t%s%s,\"%s\",@progbits%s\n%s\t.type\t%s, @function\n%s:\n%s:\n"+
 		"\t.reloc\t%s, %s, %s\n",
-		ColdSection, p.fn.name, flags, group, p.cold, p.cold, e.cold.base, e.cold.base, p.isa.relocNone(), p.name("f"))
+		ColdSection, p.fn.name, flags, group, p.isa.dialect().align, p.cold, p.cold, e.cold.base, e.cold.base, p.isa.relocNone(), p.name("f"))
 	cold := &emitter{s: s, p: p, part: &e.cold, ends: e.ends, before: e.before, behind: e.behind, loc: -1, out: out}
 	if p.cfi.used {
 		cold.out = append(cold.out, "\t.cfi_startproc\n"...)
+		for _, word := range p.cfi.frame {
+			cold.out = append(cold.out, "\t"+word+"\n"...)
+		}
 		if p.cfi.personality != "" {
 			cold.out = append(cold.out, "\t.cfi_personality "+p.cfi.personality+"\n"...)
 		}
@@ -388,6 +373,7 @@ func (s *splitter) emitCold(out []byte, p *splitPlan, e *prepared) []byte {
 	for _, k := range e.cold.order {
 		cold.piece(k)
 	}
+	cold.stubs()
 	if p.cfi.used {
 		cold.out = append(cold.out, "\t.cfi_endproc\n"...)
 	}

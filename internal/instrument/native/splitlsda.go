@@ -105,7 +105,7 @@ func (p *splitPlan) readLSDA() *lsda {
 	if defined {
 		sec = p.text.lines[def.line].sec
 	}
-	if !ok || n != 0x1b && n != 0x3 || !defined || !strings.HasPrefix(p.text.secs[sec].name, ".gcc_except_table") {
+	if !ok || n != 0x1b && n != 0x1c && n != 0x3 || !defined || !strings.HasPrefix(p.text.secs[sec].name, ".gcc_except_table") {
 		p.refuse("its exception table was not found")
 		return nil
 	}
@@ -233,7 +233,7 @@ func (p *splitPlan) readTypes(l *lsda, r *lsdaReader) {
 				return
 			}
 		case lineDirective:
-			switch string(s.word) {
+			switch t.dialect.data(s.word) {
 			case ".byte", ".uleb128", ".sleb128", ".long", ".quad", ".value", ".align", ".p2align", ".balign", ".4byte", ".8byte":
 			default:
 				return

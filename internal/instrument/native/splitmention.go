@@ -75,8 +75,11 @@ func (s *splitter) judgeLine(i int) {
 			}
 		})
 	case l.kind == lineDirective && emitsBytes(st.word):
+		if s.judgeTable(st, t.secs[l.sec].name) {
+			return
+		}
 		wide := false
-		switch string(st.word) {
+		switch t.dialect.data(st.word) {
 		case ".long", ".quad", ".int", ".4byte", ".8byte":
 			wide = true
 		}
@@ -96,6 +99,7 @@ func (s *splitter) judgeLine(i int) {
 
 // judgeOperands refuses differences in an instruction.
 func (s *splitter) judgeOperands(rest []byte) {
+	rest = s.text.dialect.code(rest)
 	localNames(rest, func(name []byte, start, end int) {
 		p, _, def := s.owner(string(name))
 		if p == nil {
@@ -105,7 +109,7 @@ func (s *splitter) judgeOperands(rest []byte) {
 			p.refuse("a label in inline assembly is referred to elsewhere")
 		}
 		before := byte(' ')
-		if start > 0 {
+		if start > 0 && !(s.text.dialect.near && bytes.HasSuffix(rest[:start], []byte(":lo12:"))) {
 			before = rest[start-1]
 		}
 		after := bytes.TrimLeft(rest[end:], " ")

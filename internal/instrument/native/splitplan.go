@@ -11,6 +11,7 @@ import (
 type splitPlan struct {
 	fn      *function
 	isa     isa
+	unit    *Unit
 	frag    *fragment // the piece of code to split: that of the entry
 	text    *splitText
 	refused string
@@ -146,7 +147,7 @@ func (p *splitPlan) cut() {
 		s := t.statement(i)
 		if l.app == 0 && l.kind == lineBlank {
 			// {vex} and the like
-			if raw := bytes.TrimSpace(t.raw(i)); len(raw) > 0 && raw[0] != '#' {
+			if !t.dialect.isBlank(t.raw(i)) {
 				p.refuse("an unknown statement")
 			}
 			continue
@@ -178,7 +179,7 @@ func (p *splitPlan) cut() {
 			kind, _ = p.isa.classify(s.word, s.rest)
 			// endbr64 belongs to the block that follows it, and what
 			// stands before the probe to the head of the function.
-			isHead = kind == flowLanding && leader || (kind == flowLanding || kind == flowNop) && int(l.at) < p.frag.probe
+			isHead = kind == flowLanding && leader || (kind == flowLanding || kind == flowSign || kind == flowNop) && int(l.at) < p.frag.probe
 		}
 		switch {
 		case starts:
@@ -278,7 +279,7 @@ func (p *splitPlan) known(s statement) bool {
 		switch rest := bytes.TrimSpace(s.rest); {
 		case !isLocal(s.word):
 			p.refuse("a second symbol in the function")
-		case len(rest) > 0 && rest[0] != '#':
+		case !p.text.dialect.isBlank(rest):
 			p.refuse("a statement behind a label")
 		case bytes.HasPrefix(s.word, []byte(".Lxray_")):
 			p.refuse("space for patches in the function")
@@ -288,7 +289,7 @@ func (p *splitPlan) known(s statement) bool {
 	case lineDirective:
 		switch string(s.word) {
 		case ".loc", ".file", ".p2align", ".align", ".balign", ".size",
-			".globl", ".global", ".weak", ".hidden", ".protected", ".internal", ".local", ".type":
+			".globl", ".global", ".weak", ".hidden", ".protected", ".internal", ".local", ".type", ".tlsdesccall":
 		default:
 			if bytes.HasPrefix(s.word, []byte(".cfi_")) {
 				break
@@ -307,7 +308,7 @@ func (p *splitPlan) known(s statement) bool {
 }
 
 func (p *splitPlan) knownInsn(s statement) {
-	code, _, _ := bytes.Cut(s.rest, []byte("#"))
+	code := p.text.dialect.code(s.rest)
 	if i := bytes.IndexByte(code, ';'); i >= 0 {
 		switch string(s.word) {
 		case "rep", "repe", "repz", "repne", "repnz", "lock":
@@ -396,6 +397,7 @@ func (p *splitPlan) choose(cold []bool, minInsns int) {
 		}
 		k = max(n, k+1)
 	}
+	p.keepTogether(p.together())
 	for i := range p.pieces {
 		if p.pieces[i].cold {
 			p.moved++

@@ -37,13 +37,13 @@ func (s *splitter) debugRanges() {
 func (s *splitter) is(i int, word, operand string) bool {
 	st := s.text.statement(i)
 	ops := cfiOperands(st.rest)
-	return string(st.word) == word && len(ops) == 1 && ops[0] == operand
+	return s.text.dialect.data(st.word) == word && len(ops) == 1 && ops[0] == operand
 }
 
 // operandOf returns the only operand of a directive, or "".
 func (s *splitter) operandOf(i int, word string) string {
 	st := s.text.statement(i)
-	if ops := cfiOperands(st.rest); string(st.word) == word && len(ops) == 1 {
+	if ops := cfiOperands(st.rest); s.text.dialect.data(st.word) == word && len(ops) == 1 {
 		return ops[0]
 	}
 	return ""
@@ -125,14 +125,14 @@ func (s *splitter) gccUnit(info, abbrev []int) {
 // newRanges appends a range list of the unit.
 func (s *splitter) newRanges(begin, size string) {
 	t := append(s.tail, "\t.section\t.debug_rnglists,\"\",@progbits\n\t.long\t.Lcairn_ranges2-.Lcairn_ranges1\n"+
-		".Lcairn_ranges1:\n\t.value\t5\n\t.byte\t8\n\t.byte\t0\n\t.long\t0\n.Lcairn_ranges:\n"...)
+		".Lcairn_ranges1:\n\t"+s.text.dialect.half+"\t5\n\t.byte\t8\n\t.byte\t0\n\t.long\t0\n.Lcairn_ranges:\n"...)
 	t = fmt.Appendf(t, "\t.byte 7\n\t.quad %s\n\t.uleb128 %s\n", begin, size)
 	s.tail = append(s.coldRanges(t), "\t.byte 0\n.Lcairn_ranges2:\n"...)
 }
 
 // comment reports whether a line ends in a comment of clang's.
 func (s *splitter) comment(i int, text string) bool {
-	_, c, _ := bytes.Cut(s.text.raw(i), []byte("# "))
+	_, c, _ := bytes.Cut(s.text.raw(i), []byte(s.text.dialect.comment+" "))
 	return strings.HasPrefix(strings.TrimSpace(string(c)), text)
 }
 

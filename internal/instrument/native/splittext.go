@@ -9,12 +9,15 @@ import (
 
 // splitText is an index of a unit's lines.
 type splitText struct {
-	src   []byte
-	lines []textLine
-	secs  []*textSection
-	defs  map[string]labelDef // local labels
+	src     []byte
+	dialect *dialect
+	lines   []textLine
+	secs    []*textSection
+	defs    map[string]labelDef // local labels
 	// symbols are the other labels.
 	symbols []string
+	// distances are the entries of jump tables that hold distances in instructions.
+	distances []codeDistance
 }
 
 // textLine is a line, without what can be parsed again when it is needed.
@@ -40,8 +43,8 @@ type textSection struct {
 type labelDef struct{ line, app int32 }
 
 // scanText makes the index.
-func scanText(src []byte) *splitText {
-	t := &splitText{src: src, defs: map[string]labelDef{}}
+func scanText(src []byte, dialect *dialect) *splitText {
+	t := &splitText{src: src, dialect: dialect, defs: map[string]labelDef{}}
 	p := &parser{unit: &Unit{Src: src}, byKey: map[string]*section{}}
 	byKey := map[*section]int32{}
 	p.enter(".text", "", true)
@@ -73,6 +76,10 @@ func scanText(src []byte) *splitText {
 			if p.sectionDirective(s) {
 				l.switches = true
 				cur = t.section(p.sec, string(s.word), s.rest, byKey)
+			} else if dialect.near && holdsTables(t.secs[cur].name) && emitsBytes(s.word) {
+				if d, ok := distanceOf(s); ok {
+					t.distances = append(t.distances, d)
+				}
 			}
 		}
 		if s.kind == lineLabel {
@@ -147,12 +154,13 @@ func locStmt(rest []byte, before bool) bool {
 
 // locWords splits the operands of a .loc, without the comment.
 func locWords(rest []byte) []string {
-	rest, _, _ = bytes.Cut(rest, []byte("#"))
+	rest = plainOperands(rest)
 	return strings.Fields(string(rest))
 }
 
 // localNames yields the local labels that text names, outside of strings and
-// comments.
+// comments, which # begins on x86 and // on AArch64. Before a number or a
+// modifier, # begins an operand of AArch64.
 func localNames(text []byte, yield func(name []byte, start, end int)) {
 	quoted := false
 	for i := 0; i < len(text); {
@@ -165,7 +173,9 @@ func localNames(text []byte, yield func(name []byte, start, end int)) {
 			i += 2
 		case quoted:
 			i++
-		case c == '#':
+		case c == '#' && (i+1 == len(text) || strings.IndexByte("0123456789-:", text[i+1]) < 0):
+			return
+		case c == '/' && i+1 < len(text) && text[i+1] == '/':
 			return
 		case c == '$': // an immediate operand
 			i++

@@ -45,7 +45,10 @@ func parseLine(line []byte) statement {
 		return statement{}
 	}
 	if line[0] == '#' {
-		return parseComment(line)
+		return parseComment(line[1:])
+	}
+	if bytes.HasPrefix(line, []byte("//")) { // clang's for AArch64
+		return parseComment(line[2:])
 	}
 	if line[0] == '"' {
 		if end := bytes.IndexByte(line[1:], '"'); end >= 0 && end+2 < len(line) && line[end+2] == ':' {
@@ -69,13 +72,13 @@ func parseLine(line []byte) statement {
 	return statement{lineInsn, word, rest}
 }
 
-// parseComment knows the comments around inline assembly: gcc's and clang's,
+// parseComment knows the texts of the comments around inline assembly: gcc's and clang's,
 // and clang's around that at file scope, for which gcc has the former too.
 func parseComment(line []byte) statement {
 	switch {
-	case bytes.HasPrefix(line, []byte("#APP")), bytes.HasPrefix(line, []byte("# Start of file scope inline assembly")):
+	case bytes.HasPrefix(line, []byte("APP")), bytes.HasPrefix(line, []byte(" Start of file scope inline assembly")):
 		return statement{kind: lineApp}
-	case bytes.HasPrefix(line, []byte("#NO_APP")), bytes.HasPrefix(line, []byte("# End of file scope inline assembly")):
+	case bytes.HasPrefix(line, []byte("NO_APP")), bytes.HasPrefix(line, []byte(" End of file scope inline assembly")):
 		return statement{kind: lineNoApp}
 	}
 	return statement{}

@@ -1,0 +1,192 @@
+package native
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Problem: what moves to another section may end up anywhere. Only adrp, b and bl reach it; the
+// linker mends no others, and where it mends b and bl it uses x16 and x17.
+//
+// Choice: conditional branches go by a jump at the end of their part (splitreach.go). Pieces
+// that need each other near stay in one part: a compressed jump table, the code that goes by
+// it and what it leads to; an adr and its label; a jump over which x16 or x17 holds something.
+
+var aarch64Dialect = dialect{
+	comment: "//", jump: "b", half: ".2byte", align: "\t.p2align\t2\n", near: true,
+	entry: cfiState{reg: 31},
+	opposite: func(word string) string {
+		if op := aarch64Opposite(word); op != "b." {
+			return op
+		}
+		return ""
+	},
+	operands: aarch64Operands,
+	widths:   map[string]string{".4byte": ".long", ".word": ".long", ".8byte": ".quad", ".xword": ".quad", ".2byte": ".value", ".hword": ".short"},
+}
+
+func (aarch64) dialect() *dialect { return &aarch64Dialect }
+
+// codeDistance is an entry of a jump table that is a distance between two labels.
+type codeDistance struct {
+	target, base string
+	divided      bool // by the size of an instruction
+	limit        int  // bytes that it can be
+}
+
+// distanceOf reads an entry of a jump table: divided, or as clang -O0 has it, .word .LBB0_1-.Ltmp1.
+func distanceOf(s statement) (d codeDistance, ok bool) {
+	d.target, d.base, d.divided = dividedDistance(s.rest)
+	word := aarch64Dialect.data(s.word)
+	switch {
+	case !d.divided:
+		a, b, minus := bytes.Cut(bytes.TrimSpace(plainOperands(s.rest)), []byte("-"))
+		d.target, d.base = string(a), string(b)
+		return d, word == ".long" && minus && isLocal(a) && isLocal(b) && plainName(d.target) && plainName(d.base)
+	case word == ".byte":
+		d.limit = 4 * 127
+	case word == ".value" || word == ".short":
+		d.limit = 4 * 32767
+	default:
+		return d, true
+	}
+	if bytes.Contains(s.rest, []byte(">>")) {
+		d.limit = 2*d.limit + 4 // clang's have no sign
+	}
+	return d, true
+}
+
+// holdsTables reports whether compilers put jump tables into a section.
+func holdsTables(section string) bool {
+	return section == ".rodata" || strings.HasPrefix(section, ".rodata.")
+}
+
+// tableEntries returns the entries of jump tables that are distances from a label of the function,
+// and refuses those that lead out of it.
+func (p *splitPlan) tableEntries() (out []codeDistance) {
+	for _, d := range p.text.distances {
+		base, target := p.lineOf(d.base), p.lineOf(d.target)
+		switch {
+		case base >= 0 && target >= 0:
+			out = append(out, d)
+		case base >= 0 || target >= 0 && d.divided:
+			p.refuse("a jump table that leads elsewhere")
+		}
+	}
+	return out
+}
+
+// together returns the pairs of pieces that must stay in one part. Piece 0 is in the hot one.
+func (p *splitPlan) together() (pairs [][2]int) {
+	if !p.isa.dialect().near {
+		return nil
+	}
+	for _, d := range p.tableEntries() {
+		pairs = append(pairs, [2]int{p.labelled(d.base), p.labelled(d.target)})
+	}
+	for k := range p.pieces {
+		pc := &p.pieces[k]
+		if pc.flow == flowBranch && pc.target < 0 {
+			pairs = append(pairs, [2]int{0, k}) // to another function
+		}
+		for i := pc.first; i < pc.end; i++ {
+			if l := &p.text.lines[i]; !p.own(i) || l.kind != lineInsn || l.app > 0 {
+				continue
+			}
+			if to, short := p.shortAddress(p.text.statement(i)); short {
+				pairs = append(pairs, [2]int{k, to})
+			}
+		}
+	}
+	return append(pairs, p.overVeneers()...)
+}
+
+// labelled returns the piece of a label of the function; 0 for its tail, which is hot as well.
+func (p *splitPlan) labelled(name string) int { return max(p.pieceOf(p.lineOf(name)), 0) }
+
+// shortAddress reports whether an instruction names an address that must be within 1 MiB, and the
+// piece that has it; 0 if none.
+func (p *splitPlan) shortAddress(s statement) (to int, short bool) {
+	ops := aarch64Operands(s.rest)
+	if len(ops) < 2 {
+		return 0, false
+	}
+	switch string(s.word) {
+	case "ldr", "ldrsw", "prfm":
+		if c := ops[1][0]; c == '[' || c == '=' {
+			return 0, false
+		}
+	case "adr":
+	default:
+		return 0, false
+	}
+	if name := string(ops[1]); p.lineOf(name) >= 0 {
+		to = p.labelled(name)
+	}
+	return to, true
+}
+
+// overVeneers returns the pieces with their predecessors that leave something in x16 or x17.
+func (p *splitPlan) overVeneers() (pairs [][2]int) {
+	used := false
+	for _, f := range p.fn.frags {
+		used = used || mentionedAArch64(p.text.src[f.label:f.end])&veneerRegs != 0
+	}
+	if !used {
+		return nil
+	}
+	live := (&rewriter{unit: p.unit}).liveAArch64(p.fn)
+	for k := range p.pieces {
+		if pc := &p.pieces[k]; pc.target >= 0 && live[pc.target]&veneerRegs != 0 {
+			pairs = append(pairs, [2]int{k, pc.target})
+		}
+		falls := p.pieces[k].flow == flowNext || p.pieces[k].flow == flowBranch
+		if falls && k+1 < len(p.pieces) && live[k+1]&veneerRegs != 0 {
+			pairs = append(pairs, [2]int{k, k + 1})
+		}
+	}
+	return pairs
+}
+
+// keepTogether makes pieces hot whose companions are.
+func (p *splitPlan) keepTogether(pairs [][2]int) {
+	for changed := true; changed; {
+		changed = false
+		for _, pair := range pairs {
+			a, b := &p.pieces[pair[0]], &p.pieces[pair[1]]
+			if a.cold == b.cold {
+				continue
+			}
+			a.cold, b.cold, changed = false, false, true
+			if p.lsda != nil {
+				p.lsda.choose(p) // all landing pads are in one part
+			}
+		}
+	}
+}
+
+// judgeTable reports whether a directive is an entry of a jump table that holds a distance in
+// instructions, which must not lead from one part to the other.
+func (s *splitter) judgeTable(st statement, section string) bool {
+	if !s.text.dialect.near || !holdsTables(section) {
+		return false
+	}
+	d, ok := distanceOf(st)
+	if !ok {
+		return false
+	}
+	p, moves, def := s.owner(d.base)
+	if p == nil && !d.divided {
+		return false
+	}
+	q, other, to := s.owner(d.target)
+	if p == q && moves == other && def.app == 0 && to.app == 0 {
+		return true
+	}
+	for _, plan := range []*splitPlan{p, q} {
+		if plan != nil {
+			plan.refuse("a jump table from one part to the other")
+		}
+	}
+	return true
+}

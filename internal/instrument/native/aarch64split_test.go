@@ -1,0 +1,127 @@
+package native
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
+)
+
+// crossTools skips a test where the tools for AArch64 are missing.
+func crossTools(t *testing.T, tools ...string) {
+	t.Helper()
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+}
+
+// assembleCross makes an object of name.s in dir, by clang what older binutils do not know.
+func assembleCross(t *testing.T, dir, name string, clang bool) {
+	t.Helper()
+	if clang {
+		command(t, dir, "clang++-22", "--target=aarch64-linux-gnu", "-c", "-o", name+".o", name+".s")
+		return
+	}
+	command(t, dir, "aarch64-linux-gnu-as", "-o", name+".o", name+".s")
+}
+
+// TestSplitGoldenAArch64 splits what gcc and clang made of testdata for AArch64 at every other block
+// and has it assembled.
+func TestSplitGoldenAArch64(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/split/aarch64/*.s")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no testdata: %v", err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, result := splitFor(t, machine.AArch64, src, everyOther)
+		for _, f := range result.Refused {
+			out = fmt.Appendf(out, "// %s: %s\n", f.Name, f.Reason)
+		}
+		compareGolden(t, strings.TrimSuffix(file, ".s")+".split.golden", out)
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "a.s"), out)
+		assembleCross(t, dir, "a", strings.HasPrefix(filepath.Base(file), "clang"))
+	}
+}
+
+var crossClang = []string{"clang++-22", "--target=aarch64-linux-gnu", "-fno-integrated-as"}
+
+// crossBuilds are compilers and options for AArch64.
+var crossBuilds = [][]string{
+	{"aarch64-linux-gnu-g++", "-O2"},
+	{"aarch64-linux-gnu-g++", "-O2", "-mbranch-protection=standard"},
+	{"aarch64-linux-gnu-g++", "-O3", "-g", "-fPIC", "-ffunction-sections", "-mbranch-protection=pac-ret+leaf+b-key"},
+	{"aarch64-linux-gnu-g++", "-Os", "-fno-omit-frame-pointer"},
+	{"aarch64-linux-gnu-g++", "-O0", "-g"},
+	append(slices.Clone(crossClang), "-O2"),
+	append(slices.Clone(crossClang), "-O2", "-mbranch-protection=standard"),
+	append(slices.Clone(crossClang), "-O3", "-g", "-fPIC", "-ffunction-sections"),
+	append(slices.Clone(crossClang), "-O0"),
+}
+
+// TestSplitRunsAArch64 throws, catches and unwinds through functions split at random, on an
+// emulator, and compares the output with that of the program as it was.
+func TestSplitRunsAArch64(t *testing.T) {
+	t.Parallel()
+	crossTools(t, "aarch64-linux-gnu-g++", "qemu-aarch64")
+	for i, build := range crossBuilds {
+		if testing.Short() && i%5 != 1 {
+			continue // one of gcc and one of clang
+		}
+		for _, program := range []string{"testdata/split/exceptions.cc", "../../oracle/testdata/shapes.cc", "../../oracle/testdata/tree.cc"} {
+			name := strings.Join(build, " ") + " " + filepath.Base(program)
+			path, err := filepath.Abs(program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				splitAndRun(t, build, path)
+			})
+		}
+	}
+}
+
+// splitAndRun compares the answers of a program split at random with what it answers unsplit.
+func splitAndRun(t *testing.T, build []string, program string) {
+	dir := t.TempDir()
+	command(t, dir, append(slices.Clone(build), "-w", "-S", "-o", "a.s", program)...)
+	src, err := os.ReadFile(filepath.Join(dir, "a.s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(text []byte) string {
+		write(t, filepath.Join(dir, "b.s"), text)
+		assembleCross(t, dir, "b", strings.HasPrefix(build[0], "clang"))
+		command(t, dir, "aarch64-linux-gnu-g++", "-pthread", "-o", "b", "b.o")
+		cmd := exec.Command("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", filepath.Join(dir, "b"), "3", "20") // what tree.cc takes
+		out, err := cmd.CombinedOutput()
+		return fmt.Sprintf("%s%v", out, err)
+	}
+	want := run(src)
+	if !strings.HasSuffix(want, "<nil>") && !strings.Contains(want, "terminated") || len(want) < 10 {
+		t.Fatalf("the program as it was: %s", want)
+	}
+	for i, share := range []float64{0.5, 1} {
+		out, result := splitFor(t, machine.AArch64, src, atRandom(uint64(i), share))
+		refused := slices.DeleteFunc(result.Refused, func(f Skipped) bool { return strings.HasPrefix(f.Reason, "in section .text.unlikely") })
+		if len(result.Split) < 3 || len(refused) > 0 {
+			t.Errorf("split %d functions, refused %v", len(result.Split), refused)
+		}
+		if got := run(out); got != want {
+			t.Errorf("%v: the output differs:\n%s\nwant\n%s", share, got, want)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package native
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// dialect is what moving code needs to know of a machine's assembly.
+type dialect struct {
+	comment  string                     // begins a comment
+	jump     string                     // mnemonic of the jump that reaches all
+	half     string                     // directive for two bytes
+	align    string                     // ahead of the symbol of a cold part
+	near     bool                       // only jumps and calls reach other sections; return addresses may be signed
+	entry    cfiState                   // at the entry of a function
+	opposite func(word string) string   // of a conditional jump, or ""
+	operands func(rest []byte) [][]byte // of an instruction
+	widths   map[string]string          // directives of data -> their names on x86
+}
+
+var x86Dialect = dialect{
+	comment: "#", jump: "jmp", half: ".value",
+	entry:    entryCFI,
+	opposite: func(word string) string { return inverse[word] },
+	operands: func(rest []byte) [][]byte { return [][]byte{operand(rest)} },
+}
+
+func (x86) dialect() *dialect { return &x86Dialect }
+
+// branch returns the conditional jump s with another target.
+func (d *dialect) branch(word string, s statement, to string) string {
+	var text strings.Builder
+	text.WriteString("\t" + word + "\t")
+	ops := d.operands(s.rest)
+	for _, op := range ops[:len(ops)-1] {
+		text.Write(op)
+		text.WriteString(", ")
+	}
+	return text.String() + to + "\n"
+}
+
+// data returns the name on x86 of a directive for data.
+func (d *dialect) data(word []byte) string {
+	if name, ok := d.widths[string(word)]; ok {
+		return name
+	}
+	return string(word)
+}
+
+// code returns a line's text without its comment.
+func (d *dialect) code(text []byte) []byte {
+	code, _, _ := bytes.Cut(text, []byte(d.comment))
+	return code
+}
+
+// isBlank reports whether text has nothing but a comment.
+func (d *dialect) isBlank(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	return len(text) == 0 || text[0] == '#' || bytes.HasPrefix(text, []byte(d.comment))
+}
+
+// inverse maps conditional jumps of x86 to their opposites.
+var inverse = func() map[string]string {
+	m := map[string]string{}
+	for _, pair := range [][2]string{
+		{"je", "jne"},
+		{"jz", "jnz"},
+		{"ja", "jbe"},
+		{"jae", "jb"},
+		{"jc", "jnc"},
+		{"jg", "jle"},
+		{"jge", "jl"},
+		{"jo", "jno"},
+		{"jp", "jnp"},
+		{"js", "jns"},
+		{"jnae", "jnb"},
+		{"jna", "jnbe"},
+		{"jng", "jnle"},
+		{"jnge", "jnl"},
+		{"jpe", "jpo"},
+	} {
+		m[pair[0]], m[pair[1]] = pair[1], pair[0]
+	}
+	return m
+}()
+
+var dwarfRegisters = map[string]int{
+	"rax": 0, "rdx": 1, "rcx": 2, "rbx": 3, "rsi": 4, "rdi": 5, "rbp": 6, "rsp": 7,
+	"r8": 8, "r9": 9, "r10": 10, "r11": 11, "r12": 12, "r13": 13, "r14": 14, "r15": 15, "rip": 16,
+}
+
+// cfiRegister reads a number, or the name of a register: of x86 with %, of AArch64 without.
+func cfiRegister(op string) (int, bool) {
+	if name, ok := strings.CutPrefix(op, "%"); ok {
+		n, ok := dwarfRegisters[name]
+		return n, ok
+	}
+	if op == "sp" || op == "wsp" {
+		return 31, true
+	}
+	if len(op) < 2 || op[1] < '0' || op[1] > '9' {
+		return cfiNumber(op)
+	}
+	n, err := strconv.Atoi(op[1:])
+	switch {
+	case err != nil || n > 31:
+	case (op[0] == 'x' || op[0] == 'w') && n < 31:
+		return n, true
+	case strings.IndexByte("bhsdqv", op[0]) >= 0:
+		return 64 + n, true
+	}
+	return cfiNumber(op)
+}

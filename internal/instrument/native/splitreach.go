@@ -1,0 +1,204 @@
+package native
+
+import (
+	"slices"
+	"strconv"
+)
+
+// stub is a jump at the end of a part, for conditional jumps that do not reach the other part.
+type stub struct {
+	label  string
+	target int // piece
+}
+
+// codeSize returns the most bytes that piece k has, or false if it cannot tell.
+func (p *splitPlan) codeSize(k int) (size int, known bool) {
+	known = true
+	add := func(n int) {
+		if n < 0 {
+			known, n = false, 0
+		}
+		size += n
+	}
+	for i := p.pieces[k].first; i < p.pieces[k].end; i++ {
+		if !p.own(i) {
+			continue
+		}
+		switch l := &p.text.lines[i]; {
+		case l.app > 0:
+			add(-1)
+		case l.kind == lineInsn:
+			add(4)
+		case l.kind == lineDirective:
+			s := p.text.statement(i)
+			switch word := string(s.word); {
+			case word == ".p2align" || word == ".align" || word == ".balign":
+				add(alignmentSize(word, s.rest))
+			case emitsBytes(s.word):
+				add(dataSize(s))
+			}
+		}
+	}
+	return size, known
+}
+
+// offsets returns the most bytes from the beginning of a part to each of its pieces, and to its
+// end. Conditional jumps in long have another jump behind them.
+func (p *splitPlan) offsets(order []int, long map[int]bool) (at map[int]int, end int) {
+	at = map[int]int{}
+	for i, k := range order {
+		at[k] = end
+		size, _ := p.codeSize(k)
+		end += size
+		if long[k] {
+			end += 4
+		}
+		if i+1 == len(order) || order[i+1] != k+1 {
+			end += 4 // the jump that may be added
+		}
+	}
+	return at, end
+}
+
+// checkReach refuses a function in which something might not reach after the split.
+func (p *splitPlan) checkReach() {
+	total, odd := 0, false
+	var parts [2][]int
+	branches := map[int]bool{}
+	for k := range p.pieces {
+		size, known := p.codeSize(k)
+		total, odd = total+size+8, odd || !known
+		if p.pieces[k].cold {
+			parts[1] = append(parts[1], k)
+		} else {
+			parts[0] = append(parts[0], k)
+		}
+		branches[k] = p.pieces[k].flow == flowBranch
+	}
+	if total < reachBit/2 {
+		branches = nil // all of them reach the jumps at the end
+	} else if odd {
+		p.refuse("inline assembly in a function that branches might not reach across")
+		return
+	}
+	entries := slices.DeleteFunc(p.tableEntries(), func(d codeDistance) bool { return d.limit == 0 })
+	if len(entries) == 0 {
+		return
+	}
+	if odd {
+		p.refuse("inline assembly in a function with a compressed jump table")
+		return
+	}
+	hot, _ := p.offsets(parts[0], branches)
+	cold, _ := p.offsets(parts[1], branches)
+	for _, d := range entries {
+		at := hot
+		if p.pieces[p.labelled(d.base)].cold {
+			at = cold
+		}
+		if n := at[p.labelled(d.target)] - at[p.labelled(d.base)]; max(n, -n) > d.limit {
+			p.refuse("a jump table that might not reach")
+			return
+		}
+	}
+}
+
+// reachOut has the conditional jumps of a part reach: those to the other part go by a stub at its
+// end; where that is too far, or the target is, the opposite jumps over a jump.
+func (p *splitPlan) reachOut(pt *part, ends []ending) {
+	d := p.isa.dialect()
+	if !d.near {
+		return
+	}
+	long := map[int]bool{}
+	stubs := p.stubsOf(pt, ends)
+	for more := true; more; {
+		more = false
+		at, end := p.offsets(pt.order, long)
+		for _, k := range pt.order {
+			to, word := p.branchOf(k, &ends[k])
+			if to < 0 || long[k] {
+				continue
+			}
+			place, reach := at[to], reachFlags
+			if p.pieces[to].cold != pt.cold {
+				place = end + 4*len(stubs)
+			}
+			if word[0] == 't' {
+				reach = reachBit
+			}
+			size, _ := p.codeSize(k)
+			if n := place - at[k] - size; n > reach || at[k]+size-place > reach {
+				long[k], more = true, true
+			}
+		}
+	}
+	for _, k := range pt.order {
+		to, word := p.branchOf(k, &ends[k])
+		if to < 0 || !long[k] && p.pieces[to].cold == pt.cold {
+			continue
+		}
+		s := p.text.statement(p.pieces[k].last)
+		switch not := d.opposite(word); {
+		case not == "": // it always jumps
+			ends[k].text = "\t" + d.jump + "\t" + p.labelOf(to) + "\n"
+		case long[k]:
+			over := p.name("o") + "_" + strconv.Itoa(k)
+			ends[k].text = d.branch(not, s, over) + "\t" + d.jump + "\t" + p.labelOf(to) + "\n" + over + ":\n"
+		default:
+			ends[k].text = d.branch(word, s, pt.stubFor(p, to))
+		}
+		ends[k].line = p.pieces[k].last
+	}
+}
+
+// branchOf returns the piece that piece k's conditional jump leads to, as it is to be written, or
+// -1, and its mnemonic.
+func (p *splitPlan) branchOf(k int, e *ending) (to int, word string) {
+	pc := &p.pieces[k]
+	if pc.flow != flowBranch || pc.target < 0 || pc.last < 0 {
+		return -1, ""
+	}
+	word = string(p.text.statement(pc.last).word)
+	if e.line == pc.last { // the opposite, to what follows
+		return k + 1, p.isa.dialect().opposite(word)
+	}
+	return pc.target, word
+}
+
+// stubsOf returns the pieces of the other part that conditional jumps lead to.
+func (p *splitPlan) stubsOf(pt *part, ends []ending) map[int]bool {
+	stubs := map[int]bool{}
+	for _, k := range pt.order {
+		if to, _ := p.branchOf(k, &ends[k]); to >= 0 && p.pieces[to].cold != pt.cold {
+			stubs[to] = true
+		}
+	}
+	return stubs
+}
+
+// stubFor returns the label of the stub to a piece.
+func (pt *part) stubFor(p *splitPlan, to int) string {
+	for i := range pt.stubs {
+		if pt.stubs[i].target == to {
+			return pt.stubs[i].label
+		}
+	}
+	kind := "h"
+	if pt.cold {
+		kind = "k"
+	}
+	p.labelOf(to)
+	label := p.name(kind+"j") + "_" + strconv.Itoa(to)
+	pt.stubs = append(pt.stubs, stub{label, to})
+	return label
+}
+
+// stubs writes the stubs of a part behind its pieces.
+func (w *emitter) stubs() {
+	for _, st := range w.part.stubs {
+		w.state(w.p.pieces[st.target].code)
+		w.label(st.label)
+		w.out = append(w.out, "\t"+w.p.isa.dialect().jump+"\t"+w.p.labelOf(st.target)+"\n"...)
+	}
+}

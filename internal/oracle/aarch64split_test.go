@@ -1,0 +1,77 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// TestAArch64Split builds programs for AArch64 by a profile of a run and by one drawn at random,
+// and compares their answers on a processor in software: what was moved away is executed, and
+// exceptions pass through it.
+func TestAArch64Split(t *testing.T) {
+	t.Parallel()
+	const gcc, clang = "aarch64-linux-gnu-g++", "clang++-22"
+	for _, v := range []struct {
+		source, compiler, flags string
+		long                    bool
+	}{
+		{"shapes.cc", gcc, "-O2 -std=c++17", false},
+		{"shapes.cc", gcc, "-O2 -std=c++17 -mbranch-protection=standard", true},
+		{"shapes.cc", clang, "--target=aarch64-linux-gnu -O2 -std=c++17", true},
+		{"shapes.cc", clang, "--target=aarch64-linux-gnu -O2 -std=c++17 -mbranch-protection=standard", false},
+		{"flow.c", "aarch64-linux-gnu-gcc", "-O2", false},
+		{"flow.c", "clang-22", "--target=aarch64-linux-gnu -O2", false},
+		{"tree.cc", gcc, "-O2 -pthread -mbranch-protection=standard", true},
+		{"tree.cc", clang, "--target=aarch64-linux-gnu -O2 -pthread -mbranch-protection=standard", true},
+	} {
+		t.Run(v.source+v.compiler+v.flags, func(t *testing.T) {
+			if v.long {
+				takesLong(t)
+			}
+			t.Parallel()
+			args := variant{v.compiler, v.flags}.args(filepath.Join("testdata", v.source))
+			run := []string{}
+			if v.source == "tree.cc" {
+				run = []string{"3", "20"} // threads and rounds
+			}
+			want, m := profiledAArch64(t, build(t, "block", v.compiler, args...), run...)
+			splitAArch64(t, m, want, v.compiler, args, run...)
+		})
+	}
+}
+
+// profiledAArch64 runs a program with probes. It returns its answer and its profile.
+func profiledAArch64(t *testing.T, program string, args ...string) (string, *prof.Module) {
+	t.Helper()
+	raws := filepath.Join(t.TempDir(), "raws")
+	cmd := aarch64.run(t, program, args...)
+	cmd.Env = append(os.Environ(), "CAIRN_DIR="+raws)
+	answer := output(t, cmd)
+	return answer, profile(t, program, raws)
+}
+
+// splitAArch64 builds a program by a profile and by one drawn at random, and checks its answers.
+func splitAArch64(t *testing.T, m *prof.Module, want, compiler string, compile []string, args ...string) {
+	t.Helper()
+	for name, m := range map[string]*prof.Module{"real": m, "random": atRandom(m)} {
+		dir := t.TempDir()
+		file, program := filepath.Join(dir, "use.mip"), filepath.Join(dir, filepath.Base(m.Module))
+		writeProfile(t, file, m)
+		argv := append([]string{"build", "--use", file, "--", compiler}, compile...)
+		summary := output(t, command(t, cairn, append(argv, "-o", program)...))
+		if want == "" {
+			t.Fatal("the program has no answer to compare")
+		}
+		checkAnswer(t, output(t, aarch64.run(t, program, args...)), want)
+		symbols := output(t, command(t, "nm", program))
+		if n := strings.Count(symbols, ".cold\n"); n < 2 {
+			t.Errorf("%s: %d functions split\n%s", name, n, summary)
+		}
+	}
+}
