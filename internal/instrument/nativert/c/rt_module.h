@@ -26,7 +26,8 @@ extern u8 raw_used[] __asm__(".Lcairn_page_end_used") HIDDEN;
  * section is empty and nothing else is asked for. */
 extern u8 order_start[] __asm__("__start_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
 extern u8 order_stop[] __asm__("__stop_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
-extern u8 order_used[] __asm__("__cairn_order_used") HIDDEN WEAK;
+extern u8 __cairn_order_used[] HIDDEN WEAK;
+#define order_used __cairn_order_used
 extern u32 __cairn_next HIDDEN WEAK;       /* first executions so far; it lies among the records */
 extern const u32 __cairn_ring HIDDEN WEAK; /* slots; 0: as many as the section has room for */
 __asm__(".hidden __start_" CAIRN_ORDER_SECTION ", __stop_" CAIRN_ORDER_SECTION "\n");
