@@ -24,6 +24,7 @@ func TestAArch64Records(t *testing.T) {
 		{"flow.c", clang, "--target=aarch64-linux-gnu -O0", true},
 		{"flow.c", clang, "--target=aarch64-linux-gnu -O2 -mbranch-protection=standard", false},
 		{"flow.c", clang, "--target=aarch64-linux-gnu -Os -no-pie", true},
+		{"shapes.cc", "clang++-22", "--target=aarch64-linux-gnu -Oz -std=c++17", false},
 		{"shapes.cc", "aarch64-linux-gnu-g++", "-O0 -std=c++17", true},
 		{"shapes.cc", "aarch64-linux-gnu-g++", "-O2 -std=c++17", false},
 		{"shapes.cc", "clang++-22", "--target=aarch64-linux-gnu -O2 -std=c++17", false},

@@ -34,6 +34,22 @@ func TestAArch64Stacks(t *testing.T) {
 	}
 }
 
+// TestAArch64Outlined: functions that share frames with what clang outlined of them are not
+// timed, and the program does as it did.
+func TestAArch64Outlined(t *testing.T) {
+	t.Parallel()
+	args := []string{"--target=aarch64-linux-gnu", "-Oz", "-w", "-std=c++17", filepath.Join("testdata", "shapes.cc")}
+	want := output(t, aarch64.run(t, build(t, "", "clang++-22", args...)))
+	for _, mode := range []string{"stacks", "spike --small 0", "trace"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			cmd := aarch64.run(t, build(t, mode, "clang++-22", args...))
+			cmd.Env = append(cmd.Env, "CAIRN_DIR="+t.TempDir())
+			checkAnswer(t, output(t, cmd), want)
+		})
+	}
+}
+
 // TestAArch64Trace holds the calls in logs against what the program says of itself.
 func TestAArch64Trace(t *testing.T) {
 	t.Parallel()

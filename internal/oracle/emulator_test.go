@@ -133,11 +133,16 @@ func (w *walk) step(pc uint64) {
 	before := w.last
 	if w.last = pc; pc-w.low >= uint64(len(w.code)) {
 		w.last = 0
+		if n := len(w.stack); before != 0 && isReturn(w.instruction(before)) && n > 0 && w.stack[n-1] == 0 {
+			w.stack = w.stack[:n-1]
+		}
 		return
 	}
 	w.ran.instr[pc]++
 	if before != 0 {
 		w.transfer(w.instruction(before), before, pc)
+	} else if !w.close(pc) {
+		w.stack = append(w.stack, 0) // a call from outside
 	}
 	if w.entries[pc] && !w.first[pc] {
 		w.first[pc] = true
@@ -153,14 +158,25 @@ func (w *walk) transfer(insn uint32, from, to uint64) {
 	switch {
 	case isCall(insn):
 		w.stack = append(w.stack, from+4)
-	case insn&0xfffffc1f == 0xd65f0000 || insn&0xfffffbff == 0xd65f0bff: // ret, retaa, retab
-		for n := len(w.stack); n > 0; n-- {
-			if w.stack[n-1] == to {
-				w.stack = w.stack[:n-1]
-				return
-			}
+	case isReturn(insn):
+		w.close(to)
+	}
+}
+
+// close ends the calls up to the last that returns to an address, if there is one.
+func (w *walk) close(to uint64) bool {
+	for n := len(w.stack); n > 0; n-- {
+		if w.stack[n-1] == to {
+			w.stack = w.stack[:n-1]
+			return true
 		}
 	}
+	return false
+}
+
+// isReturn reports whether an instruction is ret, retaa or retab.
+func isReturn(insn uint32) bool {
+	return insn&0xfffffc1f == 0xd65f0000 || insn&0xfffffbff == 0xd65f0bff
 }
 
 // isCall reports whether an instruction is bl, blr or one of its variants with a signed target.

@@ -420,7 +420,7 @@ func TestUnits(t *testing.T) {
 	t.Parallel()
 	a, b := &calllog.Memory{About: calllog.Info{File: "a", Clock: calllog.Clock{Hz: 1e9}}}, &calllog.Memory{About: calllog.Info{File: "b"}}
 	_, err := New(t.Context(), accounted(t, a, b))
-	if want := "a has times in ns and b in ticks: they cannot be in one database (give the rate of the clock, or one log at a time)"; err == nil || err.Error() != want {
+	if want := "a has times in ns, but b in ticks: they cannot be in one database (give the rate of the clock, or one log at a time)"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	if got := ask(t, made(t, accounted(t, b)), "SELECT value FROM meta WHERE key = 'unit'"); !slices.Equal(got, []string{"ticks"}) {

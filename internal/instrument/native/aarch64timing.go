@@ -79,6 +79,22 @@ func (aarch64Timing) scratch(register string) bool {
 	return err == nil && n <= 18
 }
 
+// sharesFrame knows what clang outlines of functions at -Oz. Its callers keep their return
+// address in a register, and need have no frame; or it is their end, which takes the frame away.
+func (aarch64Timing) sharesFrame(t *timer, b *body) bool {
+	const outlined = "OUTLINED_FUNCTION_"
+	if strings.HasPrefix(b.name, outlined) {
+		return true
+	}
+	for _, e := range b.exits {
+		in := &b.insns[e.insn]
+		if f := b.frags[in.frag]; strings.HasPrefix(in.effect.callee, outlined) || in.effect.tail && f.unwind && t.cfaRule(f, in.at) != (cfaPlace{reg: "sp"}) {
+			return true
+		}
+	}
+	return false
+}
+
 // What is inserted is at most so long: at the entry of mode stacks, and at an exit with what it takes in a stub.
 const (
 	aarch64TimedEntry = 120

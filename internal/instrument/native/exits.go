@@ -65,6 +65,7 @@ const (
 	RefuseStack     = "it switches stacks"
 	RefuseThunk     = "it calls into itself, as inline thunks for indirect branches do"
 	RefuseShort     = "a branch with limited range, over an exit"
+	RefuseOutlined  = "it shares a frame with code that was outlined"
 	RefuseRegisters = "its calls use a special calling convention"
 )
 

@@ -137,6 +137,8 @@ func (t *timer) reason(b *body, why string) string {
 		return RefuseRegisters
 	case t.opts.Mode == prof.ModeSpike && b.size() < t.opts.Small && !b.hasLoop() && !b.mayBlock():
 		return SkipQuick
+	case t.on.sharesFrame(t, b):
+		return RefuseOutlined
 	case !t.on.reach(t, b):
 		return RefuseShort
 	case t.opts.Mode == prof.ModeTrace && !aligns(t.unit.Src, b.frags[0].label):

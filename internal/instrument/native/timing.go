@@ -26,6 +26,9 @@ type timing interface {
 	movesStack(in *bodyInsn) bool
 	// scratch reports whether a register, as unwind directives name it, is one that calls may change.
 	scratch(register string) bool
+	// sharesFrame reports whether a function may be entered with the stack pointer that its
+	// caller was entered with, or leaves its frame to another.
+	sharesFrame(t *timer, b *body) bool
 	// reach makes the edits with which the branches of b reach over what is inserted, or
 	// returns false.
 	reach(t *timer, b *body) bool

@@ -50,6 +50,9 @@ func (x86Timing) movesStack(in *bodyInsn) bool { return movesStack(in) }
 
 func (x86Timing) scratch(register string) bool { return scratchRegisters[register] }
 
+// sharesFrame is false for all: a call pushes its return address.
+func (x86Timing) sharesFrame(*timer, *body) bool { return false }
+
 // reach has nothing to do: jumps reach all, and checkShort has seen to the others.
 func (x86Timing) reach(*timer, *body) bool { return true }
 
