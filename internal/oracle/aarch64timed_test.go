@@ -4,6 +4,7 @@ package oracle
 
 import (
 	"debug/elf"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -112,4 +113,52 @@ func addressesOf(t *testing.T, program string) map[string]uint64 {
 		at[s.Name] = s.Value
 	}
 	return at
+}
+
+// signedSource has a call that takes long in a function whose end, where stubs stand, is reached
+// with a signed return address.
+const signedSource = `#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+volatile int n;
+__attribute__((noinline)) void wait(void) {
+  struct timespec t = {0, 30000000};
+  nanosleep(&t, 0);
+}
+__attribute__((noinline)) int ends(int k) {
+  wait();
+  if (k > 7) { puts("too many"); abort(); }
+  n += k;
+  puts("ended");
+  return n;
+}
+int main(int argc, char **argv) { return ends(argc) > 7; }
+`
+
+// TestAArch64Signed has the unwinder walk from stubs through functions with signed return
+// addresses: a row that is wrong about the signature ends the program.
+func TestAArch64Signed(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join(t.TempDir(), "signed.c")
+	if err := os.WriteFile(source, []byte(signedSource), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, compiler := range []string{"aarch64-linux-gnu-gcc", "clang-22 --target=aarch64-linux-gnu"} {
+		for _, mode := range []string{"spike --small 0", "spike --small 0 --flight", "spike --small 0 --clock exact"} {
+			t.Run(compiler+mode, func(t *testing.T) {
+				t.Parallel()
+				f := strings.Fields(compiler + " -O2 -mbranch-protection=standard")
+				dir := t.TempDir()
+				cmd := aarch64.run(t, build(t, mode, f[0], append(f[1:], source)...))
+				cmd.Env = append(cmd.Env, "CAIRN_DIR="+dir)
+				checkAnswer(t, output(t, cmd), "ended\n")
+				found := output(t, command(t, cairn, append([]string{"spikes"}, mustGlob(t, filepath.Join(dir, "*.cairnlog"))...)...))
+				for _, name := range []string{") wait ", ") ends ", ") main "} {
+					if !strings.Contains(found, name) {
+						t.Errorf("no%sin\n%s", strings.TrimPrefix(name, ")"), found)
+					}
+				}
+			})
+		}
+	}
 }

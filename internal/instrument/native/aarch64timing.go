@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
 // aarch64Timing is what the timed modes know of AArch64. The sequences, and why they are as
@@ -212,6 +214,14 @@ func (aarch64Timing) row(t *timer, f *fragment, at int) string {
 	return row
 }
 
+// rowEnd signs the return address again: the directive has no other form than a change.
+func (aarch64Timing) rowEnd(t *timer, f *fragment, at int) string {
+	if _, signed := t.unwindState(f, at); signed {
+		return "\t.cfi_negate_ra_state\n"
+	}
+	return ""
+}
+
 // stub returns the call of a routine in the state of an entry, with so many bytes on the stack
 // already.
 func (aarch64Timing) stub(routine string, pushed int, unwound bool) string {
@@ -222,6 +232,16 @@ func (aarch64Timing) stub(routine string, pushed int, unwound bool) string {
 		up = "\t.cfi_def_cfa_offset " + p + "\n\t.cfi_restore 30\n"
 	}
 	return "\tstp\tx16, x30, [sp, -16]!\n" + down + "\tbl\t" + routine + "\n\tldp\tx16, x30, [sp], 16\n" + up
+}
+
+// atEntry returns stubs that code at the entry of f comes to: where that begins with paciasp, its
+// return address is signed by then, and an unwinder that is not told so takes the signature for a
+// part of the address.
+func (t *timer) atEntry(f *fragment, unwound bool, stubs string) string {
+	if _, signed := t.unwindState(f, f.probe); !signed || !unwound {
+		return stubs
+	}
+	return "\t.cfi_negate_ra_state\n" + stubs + "\t.cfi_negate_ra_state\n"
 }
 
 // push and pop keep two registers on the stack where the CFA is found from the stack pointer.
@@ -310,14 +330,24 @@ func (m aarch64Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) 
 	call := func(label, routine string) string {
 		return label + ":\n" + down + "\tldp\tx14, x15, [sp], 16\n" + up + m.stub(routine, 0, unwound) + "\tb\t" + begin + "\n"
 	}
-	return id, entry, call(slow, flightSlow) + call(left, flightLeft)
+	return id, entry, t.atEntry(f, unwound, call(slow, flightSlow)+call(left, flightLeft))
 }
 
 func (aarch64Timing) flightArrive() string {
 	return threadLocal(flightAt) + aarch64Stack + "\tstr\tw17, [x16, 12]\n"
 }
 
-func (m aarch64Timing) record(t *timer, id string, kind int, _ *body, keep regSet, stub *stubText) string {
+func (m aarch64Timing) record(t *timer, id string, kind int, b *body, keep regSet, stub *stubText) string {
+	if kind == wire.EventEnter {
+		apart := stubText{at: stub.at, unwound: stub.unwound}
+		code := m.recordAt(t, id, kind, keep, &apart)
+		stub.code = append(stub.code, t.atEntry(b.frags[0], stub.unwound, string(apart.code))...)
+		return code
+	}
+	return m.recordAt(t, id, kind, keep, stub)
+}
+
+func (m aarch64Timing) recordAt(t *timer, id string, kind int, keep regSet, stub *stubText) string {
 	pushed, unwind := 0, t.unwinding
 	if keep != 0 {
 		pushed = 16
@@ -353,7 +383,7 @@ func (m aarch64Timing) event(t *timer, id string, kind, pushed int, stub *stubTe
 // shallow returns code for an event that is recorded in calls of a small depth only.
 func (m aarch64Timing) shallow(t *timer, event string, kind, pushed int, stub *stubText) string {
 	routine := traceUpper
-	if kind == 0 {
+	if kind == wire.EventEnter {
 		routine = traceDeeper
 	}
 	near, back := t.newLabel(), t.newLabel()
@@ -378,14 +408,14 @@ func (aarch64Timing) treeEntry(t *timer, _ regSet, slot int, id, back string) st
 		clock + pop("x14", "x15", t.unwinding)
 }
 
-func (m aarch64Timing) treeMiss(_ regSet, miss treeStub) string {
+func (m aarch64Timing) treeMiss(t *timer, b *body, _ regSet, miss treeStub) string {
 	down, up := "", ""
 	if miss.unwound {
 		down, up = "\t.cfi_def_cfa_offset 16\n", "\t.cfi_def_cfa_offset 0\n"
 	}
 	// Three bytes align what follows.
 	return "\t.byte\t0, 0, 0\n\t.long\t" + miss.id + "-" + miss.start + "\n\t.byte\t" + strconv.Itoa(miss.flags) + "\n" +
-		down + miss.id + ":\n" + m.stub(treeEnter, 16, miss.unwound) + "\tmov\tx15, x17\n\tb\t" + miss.back + "\n" + up
+		t.atEntry(b.frags[0], miss.unwound, down+miss.id+":\n"+m.stub(treeEnter, 16, miss.unwound)+"\tmov\tx15, x17\n\tb\t"+miss.back+"\n"+up)
 }
 
 func (aarch64Timing) treeExit(t *timer, keep regSet) string {

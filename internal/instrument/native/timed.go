@@ -151,7 +151,6 @@ func (t *timer) reason(b *body, why string) string {
 func (t *timer) body(b *body) {
 	t.result.Functions++
 	t.result.Exits += len(b.exits)
-	t.far = false
 	if t.opts.Mode == prof.ModeTrace {
 		t.traceBody(b)
 		return

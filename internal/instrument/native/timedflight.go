@@ -69,6 +69,9 @@ func (t *timer) flightEntry(b *body) {
 	t.insert(f.probe, entry)
 	at, unwound := stubPlace(t.unit.Src, f.end)
 	t.insert(at, t.stubUnwind(f, at, unwound), stubs)
+	if unwound {
+		t.insert(at, t.on.rowEnd(t, f, at)) // stubs of exits follow, with a row of their own
+	}
 	for _, a := range t.arrivals(b) {
 		t.insert(a.at, t.on.flightArrive())
 	}

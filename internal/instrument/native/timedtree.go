@@ -87,7 +87,7 @@ func (t *timer) treeBody(b *body) {
 	}
 	stubs := make([][]byte, len(b.frags))
 	_, unwound := stubPlace(t.unit.Src, b.frags[0].end)
-	stubs[0] = []byte(t.on.treeMiss(live, treeStub{start, id, back, flags, unwound}))
+	stubs[0] = []byte(t.on.treeMiss(t, b, live, treeStub{start, id, back, flags, unwound}))
 	for k := range b.exits {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]

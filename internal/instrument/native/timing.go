@@ -36,6 +36,9 @@ type timing interface {
 	// state of a function's entry.
 	row(t *timer, f *fragment, at int) string
 
+	// rowEnd returns the directives that take back what row changed and cannot set twice.
+	rowEnd(t *timer, f *fragment, at int) string
+
 	// Mode spike.
 	entry(t *timer, live regSet) string
 	exit(t *timer, keep regSet, slow string) string
@@ -48,7 +51,7 @@ type timing interface {
 
 	// Mode stacks.
 	treeEntry(t *timer, live regSet, slot int, id, back string) string
-	treeMiss(live regSet, miss treeStub) string
+	treeMiss(t *timer, b *body, live regSet, miss treeStub) string
 	treeExit(t *timer, keep regSet) string
 	treeArrive(t *timer, a arrival, id string) string
 	treeLeave(t *timer, at, ends int) string

@@ -56,6 +56,8 @@ func (x86Timing) sharesFrame(*timer, *body) bool { return false }
 // reach has nothing to do: jumps reach all, and checkShort has seen to the others.
 func (x86Timing) reach(*timer, *body) bool { return true }
 
+func (x86Timing) rowEnd(*timer, *fragment, int) string { return "" }
+
 func (x86Timing) row(t *timer, f *fragment, _ int) string { return t.entryRow(t.unwound[f]) }
 
 func (x86Timing) entry(t *timer, live regSet) string {
@@ -206,7 +208,7 @@ func (x86Timing) treeEntry(t *timer, live regSet, slot int, id, back string) str
 }
 
 // treeMiss returns the code that has a node found or made.
-func (x86Timing) treeMiss(live regSet, m treeStub) string {
+func (x86Timing) treeMiss(_ *timer, _ *body, live regSet, m treeStub) string {
 	return "\t.long\t" + m.id + "-" + m.start + "\n\t.byte\t" + strconv.Itoa(m.flags) + "\n" + m.id + ":\n" +
 		spill(live, true) + "\tcall\t" + treeEnter + "\n" + spill(live, false) + "\tmovq\t%r11, %rax\n\tjmp\t" + m.back + "\n"
 }
