@@ -261,6 +261,8 @@ func pop(a, b string, unwind bool) string {
 	return text
 }
 
+// What follows aarch64Base is an add of the stack pointer, as which a move of it is encoded: the
+// runtime knows its code by the three (timed_masked_aarch64.c).
 const (
 	aarch64Base  = "\tadrp\tx16, " + TimedBase + "\n\tldr\tx16, [x16, :lo12:" + TimedBase + "]\n"
 	aarch64Stack = "\tmov\tw17, wsp\n"
@@ -322,7 +324,7 @@ func (m aarch64Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) 
 	if unwound {
 		down, up = "\t.cfi_adjust_cfa_offset 16\n", "\t.cfi_adjust_cfa_offset -16\n"
 	}
-	entry = begin + ":\n" + push("x14", "x15", f.unwind) + aarch64Base + "\tadd\tw14, wsp, 16\n\tldur\tw15, [x16, -64]\n\tstr\tw15, [x16, x14]\n" +
+	entry = begin + ":\n" + push("x14", "x15", f.unwind) + aarch64Base + "\tadd\tw17, wsp, 16\n\tldur\tw15, [x16, -64]\n\tstr\tw15, [x16, x17]\n\tadd\tw14, wsp, 16\n" +
 		threadLocal(flightAt) + "\tldr\tw17, [x16, 8]\n\tcmp\tw17, w15\n\tb.ne\t" + slow + "\n" +
 		"\tldr\tw17, [x16, 12]\n\tsub\tw17, w14, w17\n\tlsr\tw17, w17, 12\n\tcbnz\tw17, " + left + "\n" +
 		"\tsub\tw17, w14, 2047\n\tstr\tw17, [x16, 12]\n\tldr\tx17, [x16]\n\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + slow + "\n" +

@@ -26,6 +26,7 @@ type cross struct {
 	archive string
 	qemu    string
 	made    map[string]string // objects of the timed modes, by their compiler's arguments
+	limit   string            // for the shell, ahead of programs of the timed modes
 }
 
 const (

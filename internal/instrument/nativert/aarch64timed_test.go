@@ -62,7 +62,7 @@ func (c *cross) logged(program string, args ...string) string {
 // loggedBy does so with options for the emulator.
 func (c *cross) loggedBy(qemu []string, program string, args ...string) string {
 	c.t.Helper()
-	e := c.start(execution{qemu: qemu, env: []string{"CAIRN_SPIKE=threshold=5ms,rate=1000"}}, program, args...)
+	e := c.start(execution{qemu: qemu, before: c.limit, env: []string{"CAIRN_SPIKE=threshold=5ms,rate=1000"}}, program, args...)
 	logs, err := filepath.Glob(filepath.Join(e.dir, "d", "*.cairnlog"))
 	if err != nil || e.err != nil || e.output != "" || len(logs) != 1 {
 		c.t.Fatalf("%s %q: %v, logs %q, output:\n%s", filepath.Base(program), args, e.err, logs, e.output)
@@ -129,6 +129,9 @@ func (c *cross) spikes(macro string, options native.Options) {
 	}
 	if found > 9 || found < 1 || options.Exact && found != 9 || len(l.parents) < found || l.trailer.dropped != 0 {
 		t.Errorf("%d spikes of 9, %d callers, %d dropped", found, len(l.parents), l.trailer.dropped)
+	}
+	if limited := c.limit != ""; limited != (l.trailer.window > 0) {
+		t.Errorf("a window of %d MiB", l.trailer.window)
 	}
 	if !slices.ContainsFunc(l.modules, func(m spikeModule) bool { return m.instrumented && m.path == program }) {
 		t.Errorf("modules %+v", l.modules)

@@ -7,9 +7,10 @@
  *   begin: stp   x14, x15, [sp, -16]!            .cfi_adjust_cfa_offset 16
  *          adrp  x16, __cairn_base
  *          ldr   x16, [x16, :lo12:__cairn_base]
- *          add   w14, wsp, 16
+ *          add   w17, wsp, 16
  *          ldur  w15, [x16, -64]                 the clock
- *          str   w15, [x16, x14]                 the stamp
+ *          str   w15, [x16, x17]                 the stamp
+ *          add   w14, wsp, 16
  *          adrp  x16, :gottprel:__cairn_flight_at
  *          ldr   x16, [x16, :gottprel_lo12:__cairn_flight_at]
  *          mrs   x17, tpidr_el0

@@ -51,9 +51,15 @@ INLINE u64 plain_address(u64 pc) {
  * something, and how long its instructions are. */
 enum { STAMP_REACH = 36, REFERENCE = 8, INSTRUCTION = 4 };
 
-/* refers_to returns what two instructions load, if they are adrp and ldr. */
+/* A window that is not whole begins at a multiple of that: see timed_masked_aarch64.c. */
+#define MASKED_STEP (1ul << 32)
+#define LOAD_BASE 0xd2c00010u /* movz x16, 0, lsl 32 */
+
+/* refers_to returns what two instructions load, if they are adrp and ldr, or where the window
+ * is that the first says. */
 INLINE u64 refers_to(const u8 *code, u64 at) {
   u32 adrp = ((const u32 *)code)[0], ldr = ((const u32 *)code)[1];
+  if ((adrp & 0xffe0001fu) == LOAD_BASE) return (u64)(adrp >> 5 & 0xffff) << 32;
   if ((adrp & 0x9f000000u) != 0x90000000u || (ldr & 0xffc00000u) != 0xf9400000u || (ldr >> 5 & 31) != (adrp & 31)) return 0;
   u64 pages = (adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3);
   return (at & ~4095ul) + (u64)((i64)(pages << 43) >> 31) + (ldr >> 10 & 0xfff) * 8;

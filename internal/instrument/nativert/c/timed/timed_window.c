@@ -4,7 +4,7 @@
  * of the process.
  *
  * Where so much cannot be reserved the window is a smaller one, and code masks
- * the stack pointer (timed_masked_x86_64.c). Two calls whose stack pointers are a
+ * the stack pointer (timed_masked_MACHINE.c). Two calls whose stack pointers are a
  * multiple of its size apart then have one slot. In mode spike the later stamp is
  * there, which makes the earlier call shorter: it may be missed, or shown shorter,
  * and no spike is invented. In mode stacks a slot leads back to the caller, so
@@ -31,13 +31,26 @@ int __cairn_own_window(struct process *p) {
   return !failed(r);
 }
 
+/* room maps memory for a state with its window, where code can find it. Processes have 512 GiB
+ * of addresses at least. */
+static u8 *room(u64 window, i32 prot) {
+  u64 total = TOTAL(window), at = 0, step = window == WINDOW ? 0 : MASKED_STEP;
+  for (;;) {
+    if (step) at += step;
+    u8 *m = (u8 *)map((void *)(step ? at - BELOW : 0), total, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (failed(m) || !step || (u64)m + BELOW == at) return m;
+    unmap(m, total);
+    if (at >> 39) return (u8 *)-EEXIST;
+  }
+}
+
 /* reserve makes the state with a window of some size, or returns 0. */
 static struct process *reserve(u64 window) {
   u64 total = TOTAL(window);
-  u8 *m = (u8 *)map(0, total, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  u8 *m = room(window, PROT_RW);
   struct process *p = (struct process *)m;
   if (failed(m)) {
-    m = (u8 *)map(0, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    m = room(window, PROT_NONE);
     if (failed(m)) return 0;
     p = (struct process *)m;
     if (failed(map(m, BELOW, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0))) goto none;

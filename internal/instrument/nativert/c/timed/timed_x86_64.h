@@ -38,6 +38,9 @@ enum { ENTRY_BELOW_CFA = 8, FRAME_IS_ENTRY = 1 };
  * something, and how long its instructions are at least. */
 enum { STAMP_REACH = 36, REFERENCE = 4, INSTRUCTION = 1 };
 
+/* A window that is not whole may be anywhere. */
+#define MASKED_STEP 0
+
 /* refers_to returns what an instruction refers to whose last bytes are a displacement. */
 INLINE u64 refers_to(const u8 *code, u64 at) { return at + 4 + (u64)(i64) * (const i32 *)code; }
 

@@ -150,9 +150,10 @@
 .Lbegin_\f:
         push
         base
-        add     w14, wsp, 16
+        add     w17, wsp, 16
         ldur    w15, [x16, -64]
-        str     w15, [x16, x14]
+        str     w15, [x16, x17]
+        add     w14, wsp, 16
         thread_local __cairn_flight_at
         add     x16, x16, x17
         ldr     w17, [x16, 8]

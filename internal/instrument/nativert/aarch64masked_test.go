@@ -1,0 +1,37 @@
+package nativert
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// TestAArch64Masked: where 4 GiB cannot be reserved programs find the same spikes by a smaller
+// window, and those of mode stacks do what they do without.
+func TestAArch64Masked(t *testing.T) {
+	t.Parallel()
+	c := newCross(t)
+	c.limit = "ulimit -v 1500000;"
+	for name, o := range map[string]native.Options{
+		"SPIKE":  {Mode: prof.ModeSpike},
+		"EXACT":  {Mode: prof.ModeSpike, Exact: true},
+		"FLIGHT": {Mode: prof.ModeSpike, Flight: true},
+	} {
+		t.Run(strings.ToLower(name), func(t *testing.T) {
+			own := *c
+			own.t = t
+			own.spikes(name, o)
+		})
+	}
+	t.Run("stacks", func(t *testing.T) {
+		own := *c
+		own.t = t
+		program := own.calls(own.timed(TimedObjects(AArch64, native.Options{Mode: prof.ModeStacks})), "STACKS")
+		e := own.start(execution{before: own.limit}, program, "threads", "5")
+		if e.err != nil || !strings.HasPrefix(e.output, "cairn: mode stacks needs 4 GiB") || strings.Count(e.output, "\n") != 1 {
+			t.Errorf("%v: %s", e.err, e.output)
+		}
+	})
+}
