@@ -48,7 +48,7 @@ func (m Machine) member(source string) string {
 	return strings.TrimSuffix(source[:len(source)-2], "_"+string(m)) + ".o"
 }
 
-// kindOf returns what the slots of the window hold, as timed.h names it. Modules of
+// kindOf returns what the slots of the window hold, as process.h names it. Modules of
 // different kinds in one process have states of their own.
 func kindOf(o native.Options) string {
 	switch {

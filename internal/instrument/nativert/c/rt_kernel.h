@@ -54,23 +54,14 @@ static void unhandle(u32 sig, void *handler, u64 instead) {
 /* Lengths are bounded where text comes in. */
 enum { MAX_DIR = 1024, MAX_MODULE = 128, MAX_PATH = MAX_DIR + MAX_MODULE + 128 };
 
-static char *put(char *p, const char *s) {
-  while ((*p = *s++)) p++;
-  return p;
-}
+#define TEXT_FUNCTION static
+#define TEXT_NUMBER u32
+#include "text.h"
 
 /* put_some puts no more than so many bytes, and no zero. */
 static __attribute__((noinline)) char *put_some(char *p, const char *s, u32 most) {
   for (; most && *s; most--) *p++ = *s++;
   return p;
-}
-
-static char *put_number(char *p, u32 v) {
-  char b[12], *q = b + 11;
-  *q = 0;
-  do *--q = '0' + v % 10;
-  while (v /= 10);
-  return put(p, q);
 }
 
 /* env returns the value of the variable CAIRN_ and name, or 0. */

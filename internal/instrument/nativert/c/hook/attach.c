@@ -46,7 +46,7 @@ HIDDEN void __cairn_bus_end(void);
 
 /* take_along leaves neither an open file nor a handler. */
 void __cairn_take_along(struct process *p) {
-  if (p->file.fd >= 0 && !__cairn_file_own(p)) p->file.fd = -1; /* the program has closed it */
+  if (p->log.file.fd >= 0 && !__cairn_file_own(p)) p->log.file.fd = -1; /* the program has closed it */
   __cairn_file_drop(p);
   __cairn_bus_end();
 }
@@ -70,13 +70,13 @@ static const char *begin(struct attach *a) {
   __cairn_timed_start(0, 0, (char **)a->words);
   struct process *p = __cairn_state;
   a->process = (u64)p;
-  a->wake = (u64)&p->wake;
+  a->wake = (u64)&p->log.wake;
   a->hook = (u64)__cairn_hook_trampoline;
-  if (p->file.failed) return "no log can be made in the directory";
+  if (p->log.file.failed) return "no log can be made in the directory";
   if (p->off) return "spikes are not looked for in it";
-  a->log_path = (u64)p->log_path;
-  a->modules = p->modules;
-  if (!p->modules) return "it does not see /proc, which tells what is in its memory";
+  a->log_path = (u64)p->log.path;
+  a->modules = p->modules.count;
+  if (!p->modules.count) return "it does not see /proc, which tells what is in its memory";
   if ((why = __cairn_hook_start())) return why;
   a->stub = p->hooks->stub, a->stub_end = p->hooks->stub_end, a->returns = p->hooks->returns;
   return 0;

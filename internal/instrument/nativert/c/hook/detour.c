@@ -280,7 +280,7 @@ void __cairn_detours(struct process *p, char **envp, u32 threads) {
     else if (!why) __cairn_hooked_count++, hooked += h->plan->sites - h->changed;
   }
   if (!hooked) return;
-  if (p->quiet) return tell("spikes are not looked for until they are switched on");
+  if (p->set.quiet) return tell("spikes are not looked for until they are switched on");
   const char *why = threads == 1 ? change_all(1) : change_stopped(1);
   if (why) tell(why);
   else tell_hooked(hooked);

@@ -38,7 +38,7 @@ static u8 *anonymous(u64 size) {
 
 static void complain(struct process *p, i64 err) {
   char b[128], *q = put(b, "cairn: no room for more calls in the log: errno ");
-  if (__atomic_exchange_n(&p->flight->failed, 1, __ATOMIC_RELAXED)) return;
+  if (__atomic_exchange_n(&p->flight.recorder->failed, 1, __ATOMIC_RELAXED)) return;
   q = put(put_number(q, (u64)-err), "\n");
   say(b, (u64)(q - b));
 }
@@ -49,7 +49,7 @@ static void complain(struct process *p, i64 err) {
 static i64 room(struct process *p, struct chunk *c) {
   if (!__cairn_file_own(p)) return -EBADF;
   if (!fits((c->number + 2) * CHUNK)) return -EFBIG;
-  i64 n = sys4(SYS_pwrite, p->file.fd, p->flight->zeros, CHUNK, (c->number + 1) * CHUNK);
+  i64 n = sys4(SYS_pwrite, p->log.file.fd, p->flight.recorder->zeros, CHUNK, (c->number + 1) * CHUNK);
   if (n < 0) return n;
   if ((u64)n < CHUNK) return -ENOSPC;
   __cairn_file_reached(p, (c->number + 2ul) * CHUNK);
@@ -82,9 +82,9 @@ static struct chunk *fresh_chunk(struct process *p, struct ring *r) {
 /* new_chunk returns a chunk of zeros: the oldest of the ring when it has as many
  * as it may have, else one of a window that gave way, or of the file. */
 static struct chunk *new_chunk(struct process *p, struct ring *r) {
-  struct flight *f = p->flight;
+  struct flight *f = p->flight.recorder;
   struct chunk *c = 0;
-  if (r->chunks >= p->flight_chunks) {
+  if (r->chunks >= p->flight.chunks) {
     c = r->oldest;
     r->oldest = c->next;
     r->chunks--;
@@ -137,18 +137,18 @@ static void begin(struct process *p, struct ring *r, struct chunk *c, u64 now) {
 
 /* to_sink makes the thread record into memory that is not read. */
 static void to_sink(struct process *p, struct ring *r) {
-  u8 *sink = p->flight->sink;
+  u8 *sink = p->flight.recorder->sink;
   if (r && (r->sink || (r->sink = anonymous(CHUNK)))) sink = r->sink; /* others' lines of the cache are slow */
   __cairn_flight_at.position = (u64)sink + LOG_CHUNK_HEADER_SIZE;
 }
 
 static int in_sink(struct process *p, struct ring *r) {
   u8 *at = chunk_of(__cairn_flight_at.position);
-  return at == p->flight->sink || (r && at == r->sink);
+  return at == p->flight.recorder->sink || (r && at == r->sink);
 }
 
 /* recording reports whether there is a log to record in. */
-static int recording(struct process *p) { return p->flight_chunks && !p->flight->failed && !p->file.failed && load(&p->file.first); }
+static int recording(struct process *p) { return p->flight.chunks && !p->flight.recorder->failed && !p->log.file.failed && load(&p->log.file.first); }
 
 static struct ring *ring_of(struct process *p) {
   struct thread *t = __cairn_thread(p);
@@ -196,7 +196,7 @@ HIDDEN void __cairn_flight_more(u64 sp) {
   struct flight_at *at = &__cairn_flight_at;
   at->clock = load(word(p, CLOCK));
   if (!load(word(p, ALIVE))) { /* a child: its clock stands at 0 */
-    at->position = (u64)p->flight->sink + LOG_CHUNK_HEADER_SIZE;
+    at->position = (u64)p->flight.recorder->sink + LOG_CHUNK_HEADER_SIZE;
     return;
   }
   u64 now = __cairn_now(p), mask;
@@ -270,8 +270,8 @@ static struct window *least_window(struct flight *f) {
 /* admit makes room for a window of n chunks of a call that lasted lo: shorter ones
  * give way, if that helps. */
 static int admit(struct process *p, u64 lo, u32 n) {
-  struct flight *f = p->flight;
-  u32 limit = WINDOW_RINGS * p->flight_chunks, chunks = f->chunks, windows = f->windows;
+  struct flight *f = p->flight.recorder;
+  u32 limit = WINDOW_RINGS * p->flight.chunks, chunks = f->chunks, windows = f->windows;
   for (u32 i = 0; i < f->windows; i++)
     if (f->window[i].lo < lo) chunks -= f->window[i].chunks, windows--;
   if (chunks + n > limit || windows == WINDOWS) return 0;
@@ -291,7 +291,7 @@ static void cut(struct ring *r, struct chunk *first, u32 n) {
 /* freeze keeps what the thread recorded since some time before the call of
  * episode number: it lasted from lo to hi ns, and was at its end at e. */
 static void freeze(struct process *p, struct thread *t, u64 number, u64 lo, u64 hi, u64 e) {
-  struct flight *f = p->flight;
+  struct flight *f = p->flight.recorder;
   struct ring *r = t->ring;
   u64 from = less(e, (1 + LOG_FLIGHT_LEAD) * hi);
   u32 n = 0;
@@ -311,7 +311,7 @@ static void freeze(struct process *p, struct thread *t, u64 number, u64 lo, u64 
   }
   unlock(&f->lock);
   if (ok) next(p, r, e);
-  else add(&p->flight_missed, 1);
+  else add(&p->flight.missed, 1);
   unblock(mask);
 }
 
@@ -321,26 +321,26 @@ static void freeze(struct process *p, struct thread *t, u64 number, u64 lo, u64 
  * parent. The memory stays mapped: a frame that a signal interrupted may be about
  * to write there. */
 static void forked(struct process *p) {
-  struct flight *f = p->flight;
+  struct flight *f = p->flight.recorder;
   for (struct thread *t = p->threads; t; t = t->next) t->ring = 0;
   f->lock = f->windows = f->chunks = f->failed = 0;
   f->spare = 0;
-  p->flight_missed = 0;
+  p->flight.missed = 0;
   __cairn_flight_at.position = FLIGHT_NONE;
 }
 
 /* start is called once for each module; first in a process that has no threads
  * yet. The log is opened at once, as rings are in it. */
 HIDDEN void __cairn_flight_start(struct process *p, int first) {
-  if (!p->flight) {
+  if (!p->flight.recorder) {
     struct flight *f = (struct flight *)map(0, 4096, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (failed(f) || !(f->sink = anonymous(CHUNK)) || !(f->zeros = anonymous(CHUNK))) sys1(SYS_exit_group, 127);
-    p->flight_left = left;
-    p->flight_freeze = freeze;
-    p->flight_forked = forked;
-    store(&p->flight, f);
+    p->flight.left = left;
+    p->flight.freeze = freeze;
+    p->flight.forked = forked;
+    store(&p->flight.recorder, f);
   }
-  if (p->off || !p->flight_chunks) return;
+  if (p->off || !p->flight.chunks) return;
   if (first) __cairn_begin(p);
-  else if (!load(&p->file.first)) __cairn_flush(p); /* the thread of the log opens it */
+  else if (!load(&p->log.file.first)) __cairn_flush(p); /* the thread of the log opens it */
 }

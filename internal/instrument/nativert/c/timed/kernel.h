@@ -48,19 +48,10 @@ INLINE u64 most(u64 a, u64 b) { return a > b ? a : b; }
 INLINE u64 less(u64 a, u64 b) { return a > b ? a - b : 0; } /* a - b, or 0 */
 INLINE u64 up8(u64 n) { return (n + 7) & ~7ul; }
 
-/* Text for messages and names. */
-INLINE char *put(char *p, const char *s) {
-  while (*s) *p++ = *s++;
-  *p = 0;
-  return p;
-}
-INLINE char *put_number(char *p, u64 v) {
-  char b[24], *q = b + 23;
-  *q = 0;
-  do *--q = (char)('0' + v % 10);
-  while (v /= 10);
-  return put(p, q);
-}
+#define TEXT_FUNCTION INLINE
+#define TEXT_NUMBER u64
+#include "text.h"
+
 INLINE char *put_hex(char *p, u64 v, int digits) {
   for (int i = digits - 1; i >= 0; i--) *p++ = "0123456789abcdef"[v >> 4 * i & 15];
   *p = 0;

@@ -52,8 +52,8 @@ static u32 obey(struct channel *from, struct channel *to, const char *word) {
 
 static u32 known(struct process *p, const char *name) {
   u32 found = 0;
-  for (u32 i = 0, n = load(&p->channel_sets); i < n && i < BASES; i++)
-    for (struct channel *c = p->channel_set[i].from; c < p->channel_set[i].to; c++) found += (u32)same(c, name);
+  for (u32 i = 0, n = load(&p->channel.sets); i < n && i < BASES; i++)
+    for (struct channel *c = p->channel.set[i].from; c < p->channel.set[i].to; c++) found += (u32)same(c, name);
   return found;
 }
 
@@ -65,7 +65,7 @@ static u64 word_length(const char *s) {
 
 /* said finds the word that was remembered about the same channel, or the end. */
 static char *said(struct process *p, const char *word, u64 n) {
-  char *s = p->channel_words;
+  char *s = p->channel.words;
   for (; *s; s += word_length(s) + 1) {
     u64 i = 1;
     while (i < n && s[i] == word[i]) i++;
@@ -82,13 +82,13 @@ static int remember(struct process *p, const char *word, int store_it) {
     char *s = said(p, word, n);
     if (*s && store_it) *s = *word;
     if (*s) return 1;
-    at = (u64)(s - p->channel_words);
+    at = (u64)(s - p->channel.words);
   }
-  if (at + n + 2 > sizeof p->channel_words) return 0;
+  if (at + n + 2 > sizeof p->channel.words) return 0;
   if (!store_it) return 1;
-  copy(p->channel_words + at, word, n);
-  p->channel_words[at + n] = ',';
-  p->channel_words[at + n + 1] = 0;
+  copy(p->channel.words + at, word, n);
+  p->channel.words[at + n] = ',';
+  p->channel.words[at + n + 1] = 0;
   return 1;
 }
 
@@ -97,10 +97,10 @@ static int remember(struct process *p, const char *word, int store_it) {
 int __cairn_channel_word(struct process *p, const char *s, int obeyed) {
   int list = __cairn_word_is(s, "channels=");
   if (!list && ((*s != '+' && *s != '-') || !s[1] || s[1] == ',')) return 0;
-  if (!list && load(&p->channel_sets) && !known(p, s + 1)) return 0;
+  if (!list && load(&p->channel.sets) && !known(p, s + 1)) return 0;
   if (!remember(p, s, obeyed) && !obeyed) return 0;
-  for (u32 i = 0, n = load(&p->channel_sets); obeyed && i < n && i < BASES; i++)
-    obey(p->channel_set[i].from, p->channel_set[i].to, s);
+  for (u32 i = 0, n = load(&p->channel.sets); obeyed && i < n && i < BASES; i++)
+    obey(p->channel.set[i].from, p->channel.set[i].to, s);
   return 1;
 }
 
@@ -108,34 +108,34 @@ int __cairn_channel_word(struct process *p, const char *s, int obeyed) {
 void __cairn_channels_start(struct process *p) {
   struct channel *from = __start_cairn_channels, *to = __stop_cairn_channels;
   if (!from || from == to) return;
-  lock(&p->words_lock);
-  for (const char *s = p->channel_words; *s; s++) {
+  lock(&p->control.lock);
+  for (const char *s = p->channel.words; *s; s++) {
     obey(from, to, s);
     while (*s != ',') s++;
   }
-  u32 n = p->channel_sets;
+  u32 n = p->channel.sets;
   if (n < BASES) {
-    p->channel_set[n].from = from, p->channel_set[n].to = to;
-    store(&p->channel_sets, n + 1);
+    p->channel.set[n].from = from, p->channel.set[n].to = to;
+    store(&p->channel.sets, n + 1);
   }
-  unlock(&p->words_lock);
+  unlock(&p->control.lock);
 }
 
 /* channel is what the program says itself. */
 void __cairn_channel(const char *name, int on) {
   struct process *p = __cairn_state;
-  for (u32 i = 0, n = p ? load(&p->channel_sets) : 0; i < n && i < BASES; i++)
-    for (struct channel *c = p->channel_set[i].from; c < p->channel_set[i].to; c++)
+  for (u32 i = 0, n = p ? load(&p->channel.sets) : 0; i < n && i < BASES; i++)
+    for (struct channel *c = p->channel.set[i].from; c < p->channel.set[i].to; c++)
       if (same(c, name)) store(&c->on, (u64)!!on);
 }
 
 /* put_channels writes a line for each channel, while there is room. */
 char *__cairn_put_channels(struct process *p, char *to, const char *end) {
-  for (u32 i = 0, n = load(&p->channel_sets); i < n && i < BASES; i++)
-    for (struct channel *c = p->channel_set[i].from; c < p->channel_set[i].to; c++) {
+  for (u32 i = 0, n = load(&p->channel.sets); i < n && i < BASES; i++)
+    for (struct channel *c = p->channel.set[i].from; c < p->channel.set[i].to; c++) {
       int first = 1; /* of that name */
       for (u32 j = 0; j <= i && first; j++)
-        for (struct channel *d = p->channel_set[j].from; d < (j < i ? p->channel_set[j].to : c) && first; d++)
+        for (struct channel *d = p->channel.set[j].from; d < (j < i ? p->channel.set[j].to : c) && first; d++)
           first = !c->name || !d->name || !same(d, c->name);
       if (!c->name || !first || (u64)(end - to) < length(c->name) + 16) continue;
       to = put(put(put(put(to, "channel "), c->name), load(&c->on) ? " on" : " off"), "\n");

@@ -27,9 +27,9 @@ enum { LAPPED = 0 }; /* no moment: the clock starts later */
  * one of the next may be found. Any that is after c will do, if its two moments are of one
  * tick, or are no nearer to each other. */
 static u64 search(struct process *p, u32 level, u64 c, int cover) {
-  const struct tick *ring = p->clock->ring[level];
+  const struct tick *ring = p->time.clock->ring[level];
   u32 shift = level * LEVEL_SHIFT;
-  u64 head = load(&p->clock->ticks);
+  u64 head = load(&p->time.clock->ticks);
   u64 n = head ? ((head - 1) >> shift) + 1 : 0; /* of this level */
   u64 lo = less(n, LEVEL_TICKS - TICK_MARGIN), hi = n;
   if (cover && lo && clock_of(p, ring[lo % LEVEL_TICKS].before) > c) return LAPPED;
@@ -43,7 +43,7 @@ static u64 search(struct process *p, u32 level, u64 c, int cover) {
   if (lo < n && (clock_of(p, k.before) <= c || k.after < k.before)) return LAPPED;
   u64 t = k.after;
   barrier();
-  u64 now = load(&p->clock->ticks);
+  u64 now = load(&p->time.clock->ticks);
   return (now ? ((now - 1) >> shift) + 1 : 0) - n < TICK_MARGIN ? t : LAPPED;
 }
 
@@ -69,11 +69,11 @@ void __cairn_coarse_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *
 
 /* late_between sums up what ticks were late by between two moments. */
 u64 __cairn_late_between(struct process *p, u64 from, u64 to) {
-  u64 sum = 0, n = load(&p->clock->ticks), oldest = less(n, LEVEL_TICKS - TICK_MARGIN), next = to;
+  u64 sum = 0, n = load(&p->time.clock->ticks), oldest = less(n, LEVEL_TICKS - TICK_MARGIN), next = to;
   while (n-- > oldest) {
-    const struct tick *k = &p->clock->ring[0][n % LEVEL_TICKS];
+    const struct tick *k = &p->time.clock->ring[0][n % LEVEL_TICKS];
     if (k->before < next) {
-      sum += less(less(next, most(k->before, from)), 2 * p->period);
+      sum += less(less(next, most(k->before, from)), 2 * p->set.period);
       next = k->before;
     }
     if (k->before < from) break;
@@ -86,15 +86,15 @@ u64 __cairn_late_between(struct process *p, u64 from, u64 to) {
  * threshold should be, to be counted as borderline. */
 void __cairn_set_low(struct process *p, u64 threshold) {
   if (p->kind == KIND_EXACT) {
-    p->low = (u32)least(least(most(threshold / 8, 1000), threshold / 2), NEVER - 1);
+    p->set.low = (u32)least(least(most(threshold / 8, 1000), threshold / 2), NEVER - 1);
     __cairn_show_low(p);
     return;
   }
-  u64 low = most(2 * p->period, threshold / 8);
-  low = least(low, less(threshold, 2 * p->period));
-  low = most(most(low, p->period), 1000);
+  u64 low = most(2 * p->set.period, threshold / 8);
+  low = least(low, less(threshold, 2 * p->set.period));
+  low = most(most(low, p->set.period), 1000);
   low = least(low, threshold) / 1000;
-  p->low = (u32)least(low, NEVER - 1);
+  p->set.low = (u32)least(low, NEVER - 1);
   __cairn_show_low(p);
 }
 
@@ -137,12 +137,12 @@ void __cairn_move(u8 *base, u64 c) {
  * other processes. Only one of them remembers a time, and none waits: what the others
  * miss makes intervals longer, not wrong. */
 u64 __cairn_tick(struct process *p) {
-  struct clock *k = p->clock;
+  struct clock *k = p->time.clock;
   u64 last = load(&k->last_tick), n = __cairn_now(p), c = clock_of(p, n), was;
   if (!(u32)c) return 0; /* "no entry seen" */
   each_member(p, i, m) __cairn_move(base_of(m), c);
   /* Ticks are told apart by their clock. Many threads shall not fill the ring. */
-  if (load(&k->ticks) && (c <= clock_of(p, last) || n - last < least(p->period, most(load(&k->pace), 1)) / 2)) return 0;
+  if (load(&k->ticks) && (c <= clock_of(p, last) || n - last < least(p->set.period, most(load(&k->pace), 1)) / 2)) return 0;
   if (!__atomic_compare_exchange_n(&k->last_tick, &last, n, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return 0;
   u64 number = __atomic_fetch_add(&k->begun, 1, __ATOMIC_ACQ_REL);
   struct tick t = {n, __cairn_now(p)};
@@ -176,7 +176,7 @@ static void stalls(struct process *p, u64 from, u64 to, u64 waited) {
   each_member(p, i, m) {
     u64 start = most(from, load(&m->since)), gap = less(to, start);
     if (gap > m->threshold) stall(m, start, to, waited);
-    else if (gap > most(2 * m->period, p->clock->pace + m->period)) stall(m, start, to, 0); /* as account says */
+    else if (gap > most(2 * m->period, p->time.clock->pace + m->period)) stall(m, start, to, 0); /* as account says */
   }
 }
 
@@ -217,13 +217,13 @@ struct idleness {
   u64 at, cpu, switches;
 };
 static void look(struct process *p, struct idleness *s, u64 n) {
-  struct member *m = p->member;
-  u32 log = load(&p->log_tid);
+  struct member *m = p->time.member;
+  u32 log = load(&p->log.tid);
   u64 own = __cairn_cpu(THREAD_CPU), c = __cairn_cpu(PROCESS_CPU) - own;
   if (log) c -= __cairn_cpu((i64)(i32)(~log << 3 | 6));
-  u64 w = __cairn_switches(0) - __cairn_switches(1) - load(&p->log_switches);
+  u64 w = __cairn_switches(0) - __cairn_switches(1) - load(&p->log.switches);
   int still = s->at && w == s->switches && (i64)(c - s->cpu) < (i64)(n - s->at) / 100;
-  p->clock_cpu = own;
+  p->time.cpu = own;
   if (__cairn_deserted(p->pid)) store(word(p, PENDING), 1); /* the log's thread sees to it */
   if (!still) store(&m->idle_since, 0);
   else if (!m->idle_since) store(&m->idle_since, s->at);
@@ -236,7 +236,7 @@ static void look(struct process *p, struct idleness *s, u64 n) {
  * the period is summed up: a call that begins then is sure to be found only if it takes
  * as much longer. */
 static u64 pace(struct process *p, u64 n) {
-  u64 least_pace = NONE, period = p->period;
+  u64 least_pace = NONE, period = p->set.period;
   each_member(p, i, m) {
     u64 since = load(&m->idle_since), wanted = load(&m->period);
     if (since) wanted *= 2;
@@ -244,42 +244,42 @@ static u64 pace(struct process *p, u64 n) {
     least_pace = least(least_pace, wanted);
     period = least(period, m->period);
   }
-  store(&p->clock->period, period);
-  return least_pace == NONE ? p->period : least_pace;
+  store(&p->time.clock->period, period);
+  return least_pace == NONE ? p->set.period : least_pace;
 }
 
 /* hurry has who moves the clock look at what is wanted of it. */
 void __cairn_hurry(struct process *p) {
-  struct clock *k = p->clock;
+  struct clock *k = p->time.clock;
   add(&k->hurry, 1);
   sys3(SYS_futex, &k->hurry, FUTEX_SHARED_WAKE, NEVER);
 }
 
 /* lead ticks until another thread does. */
 static void lead(struct process *p, struct idleness *idle) {
-  struct clock *k = p->clock;
-  u64 waited = p->others_led ? run_delay() : 0, scanned = 0;
+  struct clock *k = p->time.clock;
+  u64 waited = p->time.others_led ? run_delay() : 0, scanned = 0;
   u32 hurry = load(&k->hurry) - 1, looked;
-  store(&p->member->at_work, 1);
+  store(&p->time.member->at_work, 1);
   while (__cairn_leads(p)) {
     u64 last = load(&k->last_tick), gap = __cairn_tick(p), n = load(&k->last_tick);
     __cairn_signal_scan(p, n);
     __cairn_usage_tick(p, __cairn_now(p));
-    if (gap > least(k->pace + k->period, p->threshold)) {
+    if (gap > least(k->pace + k->period, p->set.threshold)) {
       u64 before = waited;
-      if (gap > p->threshold) waited = run_delay();
+      if (gap > p->set.threshold) waited = run_delay();
       stalls(p, last, last + gap, less(waited, before));
     }
     if (n - idle->at >= LOOK_PAUSE) look(p, idle, n);
-    if (p->family && n - scanned >= LOOK_PAUSE) {
+    if (p->time.family && n - scanned >= LOOK_PAUSE) {
       __cairn_family_scan(p, n);
       scanned = n;
       hurry--;
     }
     looked = load(&k->hurry);
-    if (looked != hurry || !p->family) store(&k->pace, pace(p, n));
+    if (looked != hurry || !p->time.family) store(&k->pace, pace(p, n));
     hurry = looked;
-    if (p->family) __cairn_family_look(p, n);
+    if (p->time.family) __cairn_family_look(p, n);
     if (load(word(p, PENDING))) __cairn_wake(p);
     u64 ts[2] = {k->pace / SECOND, k->pace % SECOND};
     sys4(SYS_futex, &k->hurry, FUTEX_SHARED_WAIT, hurry, ts);
@@ -292,7 +292,7 @@ void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
   if (p->kind == KIND_EXACT) __cairn_exact_thread(p);
-  if (p->family) __cairn_family_join(p);
+  if (p->time.family) __cairn_family_join(p);
   __cairn_tick(p); /* until the thread came to run */
   __cairn_usage_start(p);
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
@@ -303,7 +303,7 @@ void __cairn_clock_thread(struct process *p) {
     while (!__cairn_family_wait(p)) {
       u64 n = __cairn_now(p);
       if (load(&p->deserted)) __cairn_follow(p->pid);
-      if (load(&p->member->question) || (n - idle.at >= LOOK_PAUSE && __cairn_is_busy(p->member, n))) look(p, &idle, n);
+      if (load(&p->time.member->question) || (n - idle.at >= LOOK_PAUSE && __cairn_is_busy(p->time.member, n))) look(p, &idle, n);
       __cairn_usage_tick(p, n);
       if (load(word(p, PENDING))) __cairn_wake(p);
     }

@@ -79,11 +79,11 @@ static int whole(char *to, u64 room, i64 fd, const char *name) {
  * another process has it, the name gets the number of this one. */
 static i64 open_socket(struct process *p) {
   char path[CONTROL_PATH + 32], *slash = 0;
-  if (p->control_at[0]) {
-    put(path, p->control_at);
+  if (p->control.at[0]) {
+    put(path, p->control.at);
   } else {
-    u64 n = less(length(p->log_path), length(LOG_SUFFIX));
-    copy(path, p->log_path, n);
+    u64 n = less(length(p->log.path), length(LOG_SUFFIX));
+    copy(path, p->log.path, n);
     put(path + n, ".sock");
   }
   for (char *s = path; *s; s++)
@@ -98,7 +98,7 @@ static i64 open_socket(struct process *p) {
     put_number(put(name + length(name), "."), (u64)p->pid);
     fd = listen_at(d, name);
   }
-  if (fd >= 0 && !whole(p->control_path, sizeof p->control_path, d, name)) p->control_path[0] = 0;
+  if (fd >= 0 && !whole(p->control.path, sizeof p->control.path, d, name)) p->control.path[0] = 0;
   sys1(SYS_close, d);
   return fd;
 }
@@ -127,14 +127,14 @@ static char *put_value(char *q, const char *name, u64 v) { return put(put_number
 /* describe writes what the process has now. */
 static char *describe(struct process *p, char *q, const char *end) {
   q = put_value(put(q, "cairn 1\n"), "pid", (u64)p->pid);
-  q = put_text(q, "program", p->exe);
-  q = put_text(q, "log", p->file.fd >= 0 ? p->log_path : "");
-  q = put_text(q, "state", p->quiet ? "off" : "on");
-  q = put_value(q, "threshold", load(&p->threshold));
-  q = put_value(q, "period", load(&p->period));
-  q = put_value(q, "rate", load(&p->rate));
-  q = put_value(q, "episodes", load(&p->episodes) - load(&p->snapshots));
-  q = put_value(q, "frame", load(&p->frame));
+  q = put_text(q, "program", p->exe.path);
+  q = put_text(q, "log", p->log.file.fd >= 0 ? p->log.path : "");
+  q = put_text(q, "state", p->set.quiet ? "off" : "on");
+  q = put_value(q, "threshold", load(&p->set.threshold));
+  q = put_value(q, "period", load(&p->set.period));
+  q = put_value(q, "rate", load(&p->set.rate));
+  q = put_value(q, "episodes", load(&p->count.episodes) - load(&p->count.snapshots));
+  q = put_value(q, "frame", load(&p->frames.current));
   q = __cairn_put_channels(p, q, end - 8);
   return put(q, "end\n");
 }
@@ -150,7 +150,7 @@ static void commas(char *s) {
 /* serve answers a request, which n bytes were read of; n is NONE if it did not come. */
 static void serve(struct process *p, i64 fd, char *line, u64 n) {
   static const char set[] = "set ";
-  char *reply = p->control_reply, *q;
+  char *reply = p->control.reply, *q;
   const char *wrong = 0;
   int sets = n != NONE;
   for (u64 i = 0; sets && set[i]; i++) sets = line[i] == set[i];
@@ -204,12 +204,12 @@ static void hear(struct process *p, struct client *c) {
 /* welcome takes in a client, in the place of the one that is there for longest if there
  * are many: whoever connects and says nothing keeps nobody from being served. */
 static void welcome(struct process *p, i64 fd) {
-  struct client *place = p->client;
+  struct client *place = p->control.client;
   if (!is_ours(fd)) {
     sys1(SYS_close, fd);
     return;
   }
-  for (struct client *c = p->client; c < p->client + CONTROL_CLIENTS; c++)
+  for (struct client *c = p->control.client; c < p->control.client + CONTROL_CLIENTS; c++)
     if (place->fd >= 0 && (c->fd < 0 || c->since < place->since)) place = c;
   if (place->fd >= 0) part(place);
   place->fd = (i32)fd, place->n = 0, place->since = __cairn_now(p);
@@ -221,13 +221,13 @@ static void attend(struct process *p, i64 fd) {
     i32 fd;
     u16 events, got;
   } f[CONTROL_CLIENTS + 1];
-  for (u32 i = 0; i < CONTROL_CLIENTS; i++) f[i].fd = p->client[i].fd, f[i].events = POLLIN, f[i].got = 0;
+  for (u32 i = 0; i < CONTROL_CLIENTS; i++) f[i].fd = p->control.client[i].fd, f[i].events = POLLIN, f[i].got = 0;
   f[CONTROL_CLIENTS].fd = (i32)fd, f[CONTROL_CLIENTS].events = POLLIN, f[CONTROL_CLIENTS].got = 0;
   if (wait_for(f, CONTROL_CLIENTS + 1, SECOND / MS) < 0) return;
   u64 now = __cairn_now(p);
-  for (struct client *c = p->client; c < p->client + CONTROL_CLIENTS; c++) {
+  for (struct client *c = p->control.client; c < p->control.client + CONTROL_CLIENTS; c++) {
     if (c->fd < 0) continue;
-    if (f[c - p->client].got) hear(p, c);
+    if (f[c - p->control.client].got) hear(p, c);
     else if (now - c->since > PATIENCE) part(c);
   }
   if (!f[CONTROL_CLIENTS].got) return;
@@ -241,11 +241,11 @@ void __cairn_control_thread(struct process *p) {
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-control");
   i64 fd = own_files() ? open_socket(p) : -EAGAIN;
   if (fd < 0) {
-    store(&p->control_failed, (u32)-fd); /* the log's thread has a standard error */
+    store(&p->control.failed, (u32)-fd); /* the log's thread has a standard error */
     __cairn_wake(p);
     sys1(SYS_exit, 0);
   }
-  for (u32 i = 0; i < CONTROL_CLIENTS; i++) p->client[i].fd = -1;
+  for (u32 i = 0; i < CONTROL_CLIENTS; i++) p->control.client[i].fd = -1;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if (load(&p->ended)) __cairn_control_end(p); /* that looked for the socket before it was there */
   while (!load(&p->deserted)) attend(p, fd);
@@ -255,7 +255,7 @@ void __cairn_control_thread(struct process *p) {
 /* control_end takes the socket away, when the process is known to end. */
 void __cairn_control_end(struct process *p) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  if (p->control_path[0]) remove_file(p->control_path);
+  if (p->control.path[0]) remove_file(p->control.path);
 }
 
 /* ---- the file that is read on a signal ---- */
@@ -264,7 +264,7 @@ static void on_reload(int sig) {
   struct process *p = __cairn_state;
   (void)sig;
   if (!p) return;
-  store(&p->reload, 1);
+  store(&p->control.reload, 1);
   __cairn_wake(p);
 }
 
@@ -290,31 +290,31 @@ void __cairn_reload_start(struct process *p) {
   struct {
     u64 handler, flags, restorer, mask;
   } a;
-  if (!p->reload_signal) return;
-  if (!p->reload_file[0]) {
+  if (!p->control.signal) return;
+  if (!p->control.file[0]) {
     __cairn_misread("reload", " needs file=PATH, what is to be read; ignored");
-  } else if (sys4(SYS_rt_sigaction, p->reload_signal, 0, &a, 8) < 0 || a.handler) {
+  } else if (sys4(SYS_rt_sigaction, p->control.signal, 0, &a, 8) < 0 || a.handler) {
     __cairn_misread("reload", ": the signal has another use; ignored");
   } else {
     a.handler = (u64)on_reload;
     a.flags = SA_RESTORER | 0x18000000; /* SA_ONSTACK | SA_RESTART */
     a.restorer = (u64)restorer;
     a.mask = 0;
-    if (sys4(SYS_rt_sigaction, p->reload_signal, &a, 0, 8) >= 0) return;
+    if (sys4(SYS_rt_sigaction, p->control.signal, &a, 0, 8) >= 0) return;
     __cairn_misread("reload", ": the signal cannot be handled; ignored");
   }
-  p->reload_signal = 0;
+  p->control.signal = 0;
 }
 
 /* reload reads the file and obeys it. */
 static void reload(struct process *p) {
   char line[LINE];
   u64 n = 0;
-  i64 r, fd = open_file(p->reload_file, O_RDONLY | O_CLOEXEC | 04000 /* O_NONBLOCK */, 0);
+  i64 r, fd = open_file(p->control.file, O_RDONLY | O_CLOEXEC | 04000 /* O_NONBLOCK */, 0);
   while (fd >= 0 && n < LINE && (r = sys3(SYS_read, fd, line + n, LINE - n)) > 0) n += (u64)r;
   if (fd >= 0) sys1(SYS_close, fd);
   if (fd < 0 || n == LINE) {
-    __cairn_misread(p->reload_file, fd < 0 ? " cannot be read; nothing is changed" : " is too long; nothing is changed");
+    __cairn_misread(p->control.file, fd < 0 ? " cannot be read; nothing is changed" : " is too long; nothing is changed");
     return;
   }
   line[n] = 0;
@@ -325,19 +325,19 @@ static void reload(struct process *p) {
 
 /* control is what the log's thread does for all this, now and then. */
 void __cairn_control(struct process *p) {
-  u32 err = load(&p->control_failed);
-  if (load(&p->reload)) {
-    store(&p->reload, 0);
+  u32 err = load(&p->control.failed);
+  if (load(&p->control.reload)) {
+    store(&p->control.reload, 0);
     reload(p);
   }
   if (err) {
     char b[64];
     put_number(put(b, ": no socket: errno "), err);
     __cairn_misread("control", b);
-    store(&p->control_failed, 0);
+    store(&p->control.failed, 0);
   }
-  int placed = p->control_at[0] || p->file.fd >= 0;
-  if (!p->control || p->controlled || !placed) return;
-  p->controlled = 1;
-  if (__cairn_spawn(__cairn_control_thread, p, p->control_stack) < 0) store(&p->control_failed, EAGAIN);
+  int placed = p->control.at[0] || p->log.file.fd >= 0;
+  if (!p->control.wanted || p->control.started || !placed) return;
+  p->control.started = 1;
+  if (__cairn_spawn(__cairn_control_thread, p, p->control.stack) < 0) store(&p->control.failed, EAGAIN);
 }

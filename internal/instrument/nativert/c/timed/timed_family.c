@@ -37,18 +37,18 @@ static struct member *page(struct clock *k, u32 i) { return (struct member *)((u
 
 /* member returns one of those whose clocks are one, or 0. */
 struct member *__cairn_member(struct process *p, u32 i) {
-  if (!p->family) return p->member;
-  struct member *m = page(p->clock, i);
+  if (!p->time.family) return p->time.member;
+  struct member *m = page(p->time.clock, i);
   return load(&m->pid) > 0 ? m : 0;
 }
-u32 __cairn_members(struct process *p) { return p->family ? load(&p->clock->members) : 1; }
+u32 __cairn_members(struct process *p) { return p->time.family ? load(&p->time.clock->members) : 1; }
 
 /* ---- to be in a family ---- */
 
 static void describe(struct process *p, struct member *m) {
-  m->period = p->period;
-  m->threshold = p->threshold;
-  m->since = p->forked ? p->fork_time : p->start_mono;
+  m->period = p->set.period;
+  m->threshold = p->set.threshold;
+  m->since = p->forked ? p->fork_time : p->started.mono;
 }
 
 /* claim takes a page of which the process is gone, or which had none. The leader moves
@@ -65,7 +65,7 @@ static struct member *claim(struct process *p, struct clock *k) {
     store((u32 *)(base_of(m) + CLOCK), (u32)__cairn_clock_of(p, __cairn_now(p)) | 1);
     while (members <= i && !swap(&k->members, &members, i + 1)) {
     }
-    p->slot = i;
+    p->time.slot = i;
     __atomic_store_n(&m->pid, p->pid, __ATOMIC_SEQ_CST);
     __cairn_move(base_of(m), __cairn_clock_of(p, __cairn_now(p)));
     store(&k->usual, 0);
@@ -80,12 +80,12 @@ static int enter(struct process *p, struct clock *k) {
   if (!FAMILIES) return 0;
   struct member *m = claim(p, k);
   if (!m) return 0;
-  if (failed(sys6(SYS_mremap, (i64)m, 0, PAGE_SIZE, REMAP_HERE, (i64)p->member, 0))) {
+  if (failed(sys6(SYS_mremap, (i64)m, 0, PAGE_SIZE, REMAP_HERE, (i64)p->time.member, 0))) {
     store(&m->pid, 0);
     return 0;
   }
-  p->clock = k;
-  p->family = 1;
+  p->time.clock = k;
+  p->time.family = 1;
   return 1;
 }
 
@@ -103,8 +103,8 @@ static int found(struct process *p) {
   struct clock *k = (struct clock *)map(0, SIZE, PROT_RW, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(k)) return 0;
   sys3(SYS_madvise, k, SIZE, MADV_DONTDUMP);
-  copy_clock(k, p->clock);
-  k->last_tick = p->forked ? p->fork_time : p->start_mono; /* perhaps by another time */
+  copy_clock(k, p->time.clock);
+  k->last_tick = p->forked ? p->fork_time : p->started.mono; /* perhaps by another time */
   if (enter(p, k)) return 1;
   unmap(k, SIZE);
   return 0;
@@ -112,38 +112,38 @@ static int found(struct process *p) {
 
 /* family_start makes one of a process that makes its ticks itself and by a thread. */
 void __cairn_family_start(struct process *p) {
-  describe(p, p->member);
-  if (!FAMILIES || p->kind != KIND_SPIKE || p->by_signal) return;
-  p->seccomp = sys2(SYS_prctl, PR_GET_SECCOMP, 0);
+  describe(p, p->time.member);
+  if (!FAMILIES || p->kind != KIND_SPIKE || p->signal.wanted) return;
+  p->time.seccomp = sys2(SYS_prctl, PR_GET_SECCOMP, 0);
   if (found(p)) __cairn_show_low(p);
 }
 
 /* sees reports whether a child and the family know each other's numbers, and have one time. */
 static int sees(struct process *p, i32 parent) {
-  u64 last = load(&p->clock->last_tick), now = __cairn_now(p);
-  return FAMILIES && sys0(SYS_getppid) == parent && now >= last && now - last < SECOND + 2 * load(&p->clock->pace);
+  u64 last = load(&p->time.clock->last_tick), now = __cairn_now(p);
+  return FAMILIES && sys0(SYS_getppid) == parent && now >= last && now - last < SECOND + 2 * load(&p->time.clock->pace);
 }
 
 /* alone gives a child a clock of its own, on a page of its own. */
 static int alone(struct process *p, struct clock *was) {
   u8 *words = p->base - PAGE_SIZE;
-  if (was != &p->own_clock) {
+  if (was != &p->time.own) {
     if (failed(sys6(SYS_mmap, (i64)words, PAGE_SIZE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0))) return 0;
-    copy_clock(&p->own_clock, was);
-    p->clock = &p->own_clock;
+    copy_clock(&p->time.own, was);
+    p->time.clock = &p->time.own;
   }
   clear(words, PAGE_SIZE);
-  describe(p, p->member);
-  p->clock->last_tick = p->fork_time;
+  describe(p, p->time.member);
+  p->time.clock->last_tick = p->fork_time;
   return 1;
 }
 
 /* family_forked is for a child of the process parent, which has its page. It returns 0
  * if the child cannot have another. */
 int __cairn_family_forked(struct process *p, i32 parent) {
-  struct clock *was = p->clock;
-  int family = p->family, filtered = family && sys2(SYS_prctl, PR_GET_SECCOMP, 0) != p->seccomp;
-  p->family = 0;
+  struct clock *was = p->time.clock;
+  int family = p->time.family, filtered = family && sys2(SYS_prctl, PR_GET_SECCOMP, 0) != p->time.seccomp;
+  p->time.family = 0;
   if (family && !filtered && sees(p, parent) && enter(p, was)) return 1;
   if (!(family && !filtered && found(p)) && !alone(p, was)) return 0;
   if (family) unmap(was, SIZE);
@@ -155,25 +155,25 @@ int __cairn_family_forked(struct process *p, i32 parent) {
 /* family_thread is called by who has made it: it may be killed before it runs. */
 void __cairn_family_thread(struct process *p, i32 tid) {
   u32 nobody = 0;
-  swap(&p->member->tid, &nobody, (u32)tid);
+  swap(&p->time.member->tid, &nobody, (u32)tid);
 }
 
 /* family_join has the kernel tell when this thread ends. */
 void __cairn_family_join(struct process *p) {
-  struct member *m = p->member;
+  struct member *m = p->time.member;
   if (!FAMILIES) return;
-  p->clock_tid = (u32)sys0(SYS_gettid);
-  p->robust_head[0] = (u64)&p->robust_node;
-  p->robust_head[1] = (u64)&m->tid - (u64)&p->robust_node;
-  p->robust_head[2] = 0;
-  p->robust_node = (u64)&p->robust_head;
-  store(&m->tid, p->clock_tid);
-  sys2(SYS_set_robust_list, &p->robust_head, sizeof p->robust_head);
+  p->time.tid = (u32)sys0(SYS_gettid);
+  p->time.robust_head[0] = (u64)&p->time.robust_node;
+  p->time.robust_head[1] = (u64)&m->tid - (u64)&p->time.robust_node;
+  p->time.robust_head[2] = 0;
+  p->time.robust_node = (u64)&p->time.robust_head;
+  store(&m->tid, p->time.tid);
+  sys2(SYS_set_robust_list, &p->time.robust_head, sizeof p->time.robust_head);
   store(&m->joined, 1);
 }
 
 int __cairn_leads(struct process *p) {
-  return !p->family || (load(&p->clock->leader) & (TID_MASK | OWNER_DIED)) == p->clock_tid;
+  return !p->time.family || (load(&p->time.clock->leader) & (TID_MASK | OWNER_DIED)) == p->time.tid;
 }
 
 /* rouse wakes the thread of a process, and others', which go to sleep again. */
@@ -181,16 +181,16 @@ static void rouse(struct clock *k, u32 i) { sys6(SYS_futex, (i64)&k->leader, FUT
 
 /* family_leave wakes the thread if it follows. */
 void __cairn_family_leave(struct process *p) {
-  if (p->family) rouse(p->clock, p->slot);
+  if (p->time.family) rouse(p->time.clock, p->time.slot);
 }
 
 /* take makes this thread the leader in place of who was. */
 static int take(struct process *p, u32 was) {
-  struct clock *k = p->clock;
-  store(&p->robust_head[2], (u64)&k->leader - p->robust_head[1]);
+  struct clock *k = p->time.clock;
+  store(&p->time.robust_head[2], (u64)&k->leader - p->time.robust_head[1]);
   int others = was & TID_MASK;
-  if (!swap(&k->leader, &was, p->clock_tid | WAITERS)) return 0;
-  p->others_led = others != 0;
+  if (!swap(&k->leader, &was, p->time.tid | WAITERS)) return 0;
+  p->time.others_led = others != 0;
   store(&k->leader_idle, 0);
   return 1;
 }
@@ -204,27 +204,27 @@ int __cairn_is_busy(const struct member *m, u64 now) {
 /* turn returns when a process that is idle is to look whether there are ticks. They take
  * turns, so that all look as often as one alone would. */
 static u64 turn(struct process *p, u64 now) {
-  u64 all = most(1, load(&p->clock->alive)), at = now / LOOK_PAUSE + 1;
-  return (at + (p->slot % all + all - at % all) % all) * LOOK_PAUSE;
+  u64 all = most(1, load(&p->time.clock->alive)), at = now / LOOK_PAUSE + 1;
+  return (at + (p->time.slot % all + all - at % all) % all) * LOOK_PAUSE;
 }
 
 /* family_wait sleeps for a while and returns 0, or makes this thread the leader. */
 int __cairn_family_wait(struct process *p) {
   enum { PATIENCE = 2 * MS };
-  struct clock *k = p->clock;
-  const struct member *m = p->member;
+  struct clock *k = p->time.clock;
+  const struct member *m = p->time.member;
   u32 seen = load(&k->leader);
   u64 now = __cairn_now(p), silence = less(now, load(&k->last_tick));
   int busy = __cairn_is_busy(m, now);
   if (!(seen & TID_MASK) || seen & OWNER_DIED || silence > most(4 * load(&k->pace), busy ? PATIENCE : LOOK_PAUSE) || (busy && load(&k->leader_idle)))
     return take(p, seen);
-  store(&p->robust_head[2], 0);
+  store(&p->time.robust_head[2], 0);
   u64 until = busy ? now + most(2 * m->period, m->threshold / 2) : turn(p, now);
   u64 ts[2] = {until / SECOND, until % SECOND};
-  p->clock_cpu = __cairn_cpu(THREAD_CPU);
-  store(&p->member->at_work, 0);
-  sys6(SYS_futex, (i64)&k->leader, FUTEX_WAIT_BITSET, seen, (i64)ts, 0, 1l << p->slot % 32);
-  store(&p->member->at_work, 1);
+  p->time.cpu = __cairn_cpu(THREAD_CPU);
+  store(&p->time.member->at_work, 0);
+  sys6(SYS_futex, (i64)&k->leader, FUTEX_WAIT_BITSET, seen, (i64)ts, 0, 1l << p->time.slot % 32);
+  store(&p->time.member->at_work, 1);
   return 0;
 }
 
@@ -244,8 +244,8 @@ static int asks(struct process *p, u32 i, struct member *m, u64 c) {
   enum { TIMES = 100 };
   if (m->seen == c && !m->asked) return 0;
   if (!m->asked) store(&m->question, 1);
-  store(&p->clock->asking, 1);
-  if (load(&m->question) && m->asked++ < TIMES) rouse(p->clock, i);
+  store(&p->time.clock->asking, 1);
+  if (load(&m->question) && m->asked++ < TIMES) rouse(p->time.clock, i);
   else if (!load(&m->at_work)) m->seen = c, m->asked = 0;
   return 1;
 }
@@ -267,26 +267,26 @@ static void look(struct process *p, u32 i, struct member *m, u64 now) {
 
 /* family_scan looks at all the others. */
 void __cairn_family_scan(struct process *p, u64 now) {
-  struct clock *k = p->clock;
+  struct clock *k = p->time.clock;
   u32 alive = 0;
   for (u32 i = 0, n = load(&k->members); i < n; i++) {
     struct member *m = __cairn_member(p, i);
     if (!m) continue;
     alive++;
-    if (i != p->slot) look(p, i, m, now);
+    if (i != p->time.slot) look(p, i, m, now);
   }
   store(&k->alive, alive);
-  store(&k->leader_idle, !__cairn_is_busy(p->member, now));
+  store(&k->leader_idle, !__cairn_is_busy(p->time.member, now));
 }
 
 /* family_look wakes the threads of those that have something to write, and looks at those
  * that were asked something. */
 void __cairn_family_look(struct process *p, u64 now) {
-  u32 asking = __atomic_exchange_n(&p->clock->asking, 0, __ATOMIC_ACQ_REL);
-  for (u32 i = 0, n = load(&p->clock->members); i < n; i++) {
-    struct member *m = i == p->slot ? 0 : __cairn_member(p, i);
+  u32 asking = __atomic_exchange_n(&p->time.clock->asking, 0, __ATOMIC_ACQ_REL);
+  for (u32 i = 0, n = load(&p->time.clock->members); i < n; i++) {
+    struct member *m = i == p->time.slot ? 0 : __cairn_member(p, i);
     if (!m) continue;
-    if (load((u32 *)(base_of(m) + PENDING))) rouse(p->clock, i);
+    if (load((u32 *)(base_of(m) + PENDING))) rouse(p->time.clock, i);
     if (asking && m->asked) look(p, i, m, now);
   }
 }

@@ -20,12 +20,12 @@ static void complain(const char *what, i64 err) {
 }
 
 /* own reports whether the descriptor is still that of the log. */
-int __cairn_file_own(struct process *p) { return is_file(p->file.fd, p->file.device, p->file.inode) >= 0; }
+int __cairn_file_own(struct process *p) { return is_file(p->log.file.fd, p->log.file.device, p->log.file.inode) >= 0; }
 
 /* reached notes that the file is so long now. */
 void __cairn_file_reached(struct process *p, u64 size) {
-  u64 was = load(&p->file.size);
-  while (size > was && !__atomic_compare_exchange_n(&p->file.size, &was, size, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  u64 was = load(&p->log.file.size);
+  while (size > was && !__atomic_compare_exchange_n(&p->log.file.size, &was, size, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
 }
 
@@ -33,13 +33,13 @@ void __cairn_file_reached(struct process *p, u64 size) {
  * without the rest. */
 void __cairn_file_look(struct process *p) {
   static const char why[] = ": it was made shorter\n";
-  struct file *f = &p->file;
+  struct file *f = &p->log.file;
   char b[CONTROL_PATH + 128], *q;
   u64 known = load(&f->size); /* first: others make it longer meanwhile */
   i64 size = f->failed || f->fd < 0 ? -1 : is_file(f->fd, f->device, f->inode);
   if (size < 0 || (u64)size >= known) return;
   f->failed = 1;
-  q = put(put(put(b, "cairn: nothing more is logged to "), p->log_path), why);
+  q = put(put(put(b, "cairn: nothing more is logged to "), p->log.path), why);
   say(b, (u64)(q - b));
 }
 
@@ -57,7 +57,7 @@ static i64 room(i32 fd, u32 n) {
 
 /* new_chunk maps another chunk; 0 if there is no room for it. */
 static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
-  struct file *f = &p->file;
+  struct file *f = &p->log.file;
   if (f->full) return 0;
   u32 n = add(&f->chunks, 1);
   i64 err = __cairn_file_own(p) ? room(f->fd, n) : -EBADF;
@@ -81,7 +81,7 @@ static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
   h[2] = (u32)p->pid;
   if (kind != LOG_KIND_QUEUE) h[4] = f->sequence++; /* other threads make those */
   *(u64 *)(c + 24) = *(u64 *)(c + 32) = time;
-  *(u64 *)(c + 40) = load(&p->dropped);
+  *(u64 *)(c + 40) = load(&p->count.dropped);
   return c;
 }
 
@@ -103,7 +103,7 @@ static void seal(struct file *f) {
 
 /* next returns room for a record, or 0. */
 static u8 *next(struct process *p, u32 size, u64 time) {
-  struct file *f = &p->file;
+  struct file *f = &p->log.file;
   if (f->fd < 0 || f->failed || size > LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) return 0;
   if (f->chunk && f->used + size > LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) seal(f);
   if (!f->chunk) {
@@ -141,46 +141,46 @@ void __cairn_file_copy(struct process *p, const u8 *record, u32 size, u64 time) 
 }
 
 u8 *__cairn_file_seen(struct process *p) {
-  struct file *f = &p->file;
+  struct file *f = &p->log.file;
   if (f->fd < 0 || f->failed) return 0;
-  if (!f->seen) f->seen = new_chunk(p, LOG_KIND_SEEN, p->clock->last_tick);
+  if (!f->seen) f->seen = new_chunk(p, LOG_KIND_SEEN, p->time.clock->last_tick);
   return f->seen ? f->seen + LOG_CHUNK_HEADER_SIZE : 0;
 }
 
 /* put_path puts directory/module.id.pid. and returns its end. */
 static char *put_path(struct process *p, char *to) {
-  const char *base = p->exe, *s;
+  const char *base = p->exe.path, *s;
   char *q = put(to, p->dir);
   *q++ = '/';
   for (s = base; *s; s++)
     if (*s == '/') base = s + 1;
   for (u32 i = 0; base[i] && i < 128; i++) *q++ = base[i];
   *q++ = '.';
-  for (u32 i = 0; i < p->exe_id_len && i < 6; i++) q = put_hex(q, p->exe_id[i], 2);
+  for (u32 i = 0; i < p->exe.id_len && i < 6; i++) q = put_hex(q, p->exe.id[i], 2);
   *q++ = '.';
   return put(put_number(q, (u64)p->pid), ".");
 }
 
 static void put_header(struct process *p, u8 *h) {
-  u64 ns = __cairn_now(p) - p->start_mono, passed = ticks() - p->start_tsc;
+  u64 ns = __cairn_now(p) - p->started.mono, passed = ticks() - p->started.tsc;
   copy(h, LOG_MAGIC, 8);
   ((u16 *)h)[4] = LOG_VERSION;
   ((u16 *)h)[5] = LOG_HEADER_SIZE;
   ((u32 *)h)[3] = (u32)p->pid;
-  ((u64 *)h)[2] = p->start_real;
-  ((u64 *)h)[3] = p->start_mono;
-  ((u64 *)h)[4] = p->start_tsc;
+  ((u64 *)h)[2] = p->started.real;
+  ((u64 *)h)[3] = p->started.mono;
+  ((u64 *)h)[4] = p->started.tsc;
   /* By what went by since the start, if that is long enough for six digits. */
   ((u64 *)h)[5] = ns < 50 * MS ? 0 : muldiv(passed, SECOND, ns);
-  ((u32 *)h)[12] = (p->forked ? LOG_FORKED : 0) | (p->flight ? LOG_FLIGHT | LOG_FLIGHT_ENDS : 0);
+  ((u32 *)h)[12] = (p->forked ? LOG_FORKED : 0) | (p->flight.recorder ? LOG_FLIGHT | LOG_FLIGHT_ENDS : 0);
   ((u32 *)h)[13] = p->kind == KIND_STACKS ? 8 /* prof.ModeStacks */ : 7 /* prof.ModeSpike */;
   ((u32 *)h)[14] = sum(h, 56);
 }
 
 /* open makes the file, with the trailer as its first record. */
 int __cairn_file_open(struct process *p) {
-  struct file *f = &p->file;
-  char *path = (char *)p->scratch + 8192;
+  struct file *f = &p->log.file;
+  char *path = (char *)p->log.scratch + 8192;
   u8 h[LOG_HEADER_SIZE] = {0};
   if (f->fd >= 0) return 1;
   if (f->failed || !p->dir[0]) return 0;
@@ -194,8 +194,8 @@ int __cairn_file_open(struct process *p) {
   }
   f->fd = (i32)fd;
   identify(f->fd, &f->device, &f->inode);
-  if (length(path) < sizeof p->log_path) put(p->log_path, path);
-  if (!__cairn_file_record(p, LOG_TYPE_TRAILER, LOG_TRAILER_SIZE, 0, p->clock->last_tick)) return 0;
+  if (length(path) < sizeof p->log.path) put(p->log.path, path);
+  if (!__cairn_file_record(p, LOG_TYPE_TRAILER, LOG_TRAILER_SIZE, 0, p->time.clock->last_tick)) return 0;
   f->first = f->chunk;
   __cairn_trailer(p, 0);
   return 1;
@@ -209,9 +209,9 @@ i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number) {
   if (!__cairn_file_own(p)) return -EBADF;
   u8 *m = (u8 *)map(0, size + LOG_CHUNK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(m)) return (i64)m;
-  *number = add(&p->file.chunks, n);
+  *number = add(&p->log.file.chunks, n);
   *at = (u8 *)(((u64)m + LOG_CHUNK_SIZE - 1) & ~(LOG_CHUNK_SIZE - 1ul));
-  i64 err = map(*at, size, PROT_RW, MAP_SHARED | MAP_FIXED, p->file.fd, (u64)(*number + 1) * LOG_CHUNK_SIZE);
+  i64 err = map(*at, size, PROT_RW, MAP_SHARED | MAP_FIXED, p->log.file.fd, (u64)(*number + 1) * LOG_CHUNK_SIZE);
   if (failed(err)) return err;
   __cairn_bus_add(*at, size);
   return 0;
@@ -219,59 +219,59 @@ i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number) {
 
 /* drop leaves a parent's file alone. */
 void __cairn_file_drop(struct process *p) {
-  struct file *f = &p->file;
+  struct file *f = &p->log.file;
   if (f->chunk && f->chunk != f->first) __cairn_file_unmap(f->chunk);
   if (f->first) __cairn_file_unmap(f->first);
   if (f->seen) __cairn_file_unmap(f->seen);
-  if (p->frames) __cairn_file_unmap((u8 *)p->frames - LOG_CHUNK_HEADER_SIZE);
-  p->frames = 0;
+  if (p->frames.summary) __cairn_file_unmap((u8 *)p->frames.summary - LOG_CHUNK_HEADER_SIZE);
+  p->frames.summary = 0;
   if (f->fd >= 0) sys1(SYS_close, f->fd);
   clear(f, sizeof *f);
   f->fd = -1;
 }
 
 void __cairn_trailer(struct process *p, int final) {
-  if (!p->file.first) return;
-  const struct member *m = p->member;
-  u8 *r = p->file.first + LOG_CHUNK_HEADER_SIZE;
+  if (!p->log.file.first) return;
+  const struct member *m = p->time.member;
+  u8 *r = p->log.file.first + LOG_CHUNK_HEADER_SIZE;
   u64 *f = (u64 *)r;
-  ((u32 *)r)[1] = (((u32 *)r)[1] & ~LOG_TRAILER_OFF) | (p->quiet ? LOG_TRAILER_OFF : 0);
+  ((u32 *)r)[1] = (((u32 *)r)[1] & ~LOG_TRAILER_OFF) | (p->set.quiet ? LOG_TRAILER_OFF : 0);
   int over = final || load(&p->finished);
   if (over) ((u32 *)r)[1] |= LOG_TRAILER_FINAL;
   if (final) {
     __cairn_file_header(p); /* the rate of the TSC is known by now */
   }
-  u64 now = __cairn_now(p), gap = less(now, most(load(&p->clock->last_tick), m->since)), late = less(gap, 2 * p->period), idle = 0;
+  u64 now = __cairn_now(p), gap = less(now, most(load(&p->time.clock->last_tick), m->since)), late = less(gap, 2 * p->set.period), idle = 0;
   int exact = p->kind == KIND_EXACT;
   if (exact) gap = late = 0; /* there is no clock that could be late */
-  if (gap < p->threshold / 2 + p->period) idle = late, late = 0; /* as long as it may be while all is idle */
+  if (gap < p->set.threshold / 2 + p->set.period) idle = late, late = 0; /* as long as it may be while all is idle */
   if (!over && !late) gap = idle = 0;                            /* its tick will say */
   f[1] = now;
-  f[2] = load(&p->clock->ticks), f[3] = m->blind + late, f[4] = m->late + !!late, f[5] = most(m->worst, gap);
-  f[6] = load(&p->borderline), f[7] = load(&p->slow), f[8] = load(&p->dropped);
-  f[9] = p->limited, f[10] = load(&p->threshold), f[11] = p->period, f[12] = exact ? p->low : (u64)p->low * 1000;
-  f[13] = (exact ? LOG_TICK_EXACT : p->tick_signal ? LOG_TICK_SIGNAL : LOG_TICK_THREAD) | (u64)load(&p->thread_count) << 32;
-  f[14] = m->idle + idle, f[15] = p->clock_cpu, f[16] = load(&p->episodes) - load(&p->snapshots);
-  f[17] = p->flight ? p->flight_chunks | (u64)load(&p->flight_missed) << 32 : 0;
+  f[2] = load(&p->time.clock->ticks), f[3] = m->blind + late, f[4] = m->late + !!late, f[5] = most(m->worst, gap);
+  f[6] = load(&p->count.borderline), f[7] = load(&p->count.slow), f[8] = load(&p->count.dropped);
+  f[9] = p->limit.count, f[10] = load(&p->set.threshold), f[11] = p->set.period, f[12] = exact ? p->set.low : (u64)p->set.low * 1000;
+  f[13] = (exact ? LOG_TICK_EXACT : p->signal.number ? LOG_TICK_SIGNAL : LOG_TICK_THREAD) | (u64)load(&p->thread_count) << 32;
+  f[14] = m->idle + idle, f[15] = p->time.cpu, f[16] = load(&p->count.episodes) - load(&p->count.snapshots);
+  f[17] = p->flight.recorder ? p->flight.chunks | (u64)load(&p->flight.missed) << 32 : 0;
   if (final) __cairn_signal_blocked(p);
-  f[18] = (p->mask == (u32)-1 ? 0 : p->window >> 20) | (u64)load(&p->signalled) << 32;
-  ((u32 *)r)[38] = p->blocked;
+  f[18] = (p->mask == (u32)-1 ? 0 : p->window >> 20) | (u64)load(&p->signal.signalled) << 32;
+  ((u32 *)r)[38] = p->signal.blocked;
   if (!exact) return;
-  const struct rate *rate = &p->rates[load(&p->rate_number) % RATES];
+  const struct rate *rate = &p->exact.rates[load(&p->exact.number) % RATES];
   ((u32 *)r)[39] = (u32)rate->error;
-  f[20] = rate->hz, f[21] = load(&p->backwards);
+  f[20] = rate->hz, f[21] = load(&p->count.backwards);
 }
 
 /* header writes it again: what it says was not all known at the start. */
 void __cairn_file_header(struct process *p) {
   u8 h[LOG_HEADER_SIZE] = {0};
-  if (p->file.failed || !__cairn_file_own(p)) return;
+  if (p->log.file.failed || !__cairn_file_own(p)) return;
   put_header(p, h);
-  sys4(SYS_pwrite, p->file.fd, h, sizeof h, 0);
+  sys4(SYS_pwrite, p->log.file.fd, h, sizeof h, 0);
 }
 
 /* chunk maps a chunk of another kind, which stays live. Any thread may call it. */
 u8 *__cairn_file_chunk(struct process *p, u32 kind, u64 time) {
-  struct file *f = &p->file;
+  struct file *f = &p->log.file;
   return f->fd < 0 || f->failed ? 0 : new_chunk(p, kind, time);
 }

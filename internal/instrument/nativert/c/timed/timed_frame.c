@@ -12,9 +12,9 @@ void __cairn_next_frame(void) {
   enum { SIZE = 32, WAKE = 64 };
   struct process *p = __cairn_state;
   if (!p || !load(word(p, ALIVE))) return;
-  u64 number = add(&p->frame, 1);
+  u64 number = add(&p->frames.current, 1);
   if (p->off || (p->check_pid && (i32)sys0(SYS_getpid) != p->pid)) return;
-  u64 now = __cairn_now(p), last = __atomic_exchange_n(&p->frame_end, now, __ATOMIC_ACQ_REL);
+  u64 now = __cairn_now(p), last = __atomic_exchange_n(&p->frames.end, now, __ATOMIC_ACQ_REL);
   struct thread *t = __cairn_thread(p);
   if (!number || !last || now < last || !t || t->busy) return;
   t->busy_since = now;
@@ -25,7 +25,7 @@ void __cairn_next_frame(void) {
     f[1] = number, f[2] = now, f[3] = now - last;
     __cairn_commit(t, (u8 *)f, LOG_TYPE_FRAMES, SIZE);
   } else {
-    add(&p->dropped, 1);
+    add(&p->count.dropped, 1);
   }
   barrier();
   t->busy = 0;
@@ -74,22 +74,22 @@ static void keep(struct summary *s, u64 number, u64 end, u64 took) {
 
 /* frame_ended takes in a record of next_frame. */
 void __cairn_frame_ended(struct process *p, const u64 *f) {
-  u64 number = f[1], end = f[2], took = f[3], budget = load(&p->budget);
-  if (!p->frames) {
+  u64 number = f[1], end = f[2], took = f[3], budget = load(&p->frames.budget);
+  if (!p->frames.summary) {
     u8 *c = __cairn_file_chunk(p, LOG_KIND_FRAMES, end);
     if (!c) return;
-    p->frames = (struct summary *)(c + LOG_CHUNK_HEADER_SIZE);
-    p->frames->size = LOG_FRAMES_SIZE;
-    p->frames_from = number;
-    p->frames_shift = 0;
-    store(&p->frames->type, LOG_TYPE_FRAMES);
+    p->frames.summary = (struct summary *)(c + LOG_CHUNK_HEADER_SIZE);
+    p->frames.summary->size = LOG_FRAMES_SIZE;
+    p->frames.since = number;
+    p->frames.shift = 0;
+    store(&p->frames.summary->type, LOG_TYPE_FRAMES);
   }
-  struct summary *s = p->frames;
+  struct summary *s = p->frames.summary;
   store(&s->edition, s->edition + 1);
-  u64 at = less(number, p->frames_from);
-  while (at >> p->frames_shift >= LOG_FRAME_BUCKETS) halve(s), p->frames_shift++;
-  at >>= p->frames_shift; /* what is mapped is no index: others may change the file */
-  s->shift = p->frames_shift;
+  u64 at = less(number, p->frames.since);
+  while (at >> p->frames.shift >= LOG_FRAME_BUCKETS) halve(s), p->frames.shift++;
+  at >>= p->frames.shift; /* what is mapped is no index: others may change the file */
+  s->shift = p->frames.shift;
   struct bucket *b = &s->bucket[at];
   s->used = (u32)most(s->used, at + 1);
   b->worst = (u32)most(b->worst, least(took / 1000, ~0u));

@@ -6,8 +6,8 @@
 
 void __cairn_wake(struct process *p) {
   store(word(p, PENDING), 0);
-  add(&p->wake, 1);
-  sys3(SYS_futex, &p->wake, FUTEX_WAKE, 1);
+  add(&p->log.wake, 1);
+  sys3(SYS_futex, &p->log.wake, FUTEX_WAKE, 1);
 }
 
 /* ---- counters of what was seen ---- */
@@ -22,7 +22,7 @@ static u64 stack_hash(const struct entry *x, u32 n) {
  * how often it was seen, now included. The last slot is for all that found no
  * slot. worst is set if it is the longest of its stack by far. */
 static u64 count_seen(struct process *p, u64 number, u64 pc, u64 hash, u64 lo, u64 time, int *worst) {
-  struct file *f = &p->file;
+  struct file *f = &p->log.file;
   u8 *slots = __cairn_file_seen(p), *r;
   if (!slots) return 1;
   u32 at = (u32)(hash ^ pc) % SEEN_INDEX;
@@ -93,7 +93,7 @@ static u64 name_of(struct thread *t, char *name) {
 
 /* put_thread names the thread of a record, once. */
 static void put_thread(struct process *p, struct thread *t, u64 time) {
-  char *name = (char *)p->scratch + 12288;
+  char *name = (char *)p->log.scratch + 12288;
   i64 n = (i64)name_of(t, name);
   t->named = 1;
   u8 *r = __cairn_file_record(p, LOG_TYPE_THREAD, (u32)(LOG_THREAD_SIZE + up8((u64)n)), (u32)t->owner, time);
@@ -107,12 +107,12 @@ static void put_thread(struct process *p, struct thread *t, u64 time) {
  * count is a power of two. */
 enum { OFTEN = 3 }; /* a count that is none */
 static int wanted(struct process *p, u64 time, u64 seen) {
-  if (time / SECOND != p->second) p->second = time / SECOND, p->in_second = 0;
-  if (p->in_second < p->rate || !(seen & (seen - 1))) {
-    p->in_second++;
+  if (time / SECOND != p->limit.second) p->limit.second = time / SECOND, p->limit.in_second = 0;
+  if (p->limit.in_second < p->set.rate || !(seen & (seen - 1))) {
+    p->limit.in_second++;
     return 1;
   }
-  p->limited++;
+  p->limit.count++;
   return 0;
 }
 
@@ -120,20 +120,20 @@ static int wanted(struct process *p, u64 time, u64 seen) {
  * to find out what of its time they explain, those too that were counted only; once. */
 static int wanted_parent(struct process *p, struct thread *t, const u64 *f) {
   enum { LONG = SECOND / 16 };
-  if (p->left_out[f[1] % LIMITED] != f[1]) return 1;
+  if (p->limit.left_out[f[1] % LIMITED] != f[1]) return 1;
   if (f[2] == t->parent_at && (u32)(f[7] >> 32) == t->parent_sp) return 0;
-  if (f[2] / SECOND != p->parent_second) p->parent_second = f[2] / SECOND, p->in_parent_second = 0;
-  return p->in_parent_second++ < 10 * p->rate || f[3] >= LONG;
+  if (f[2] / SECOND != p->limit.parent_second) p->limit.parent_second = f[2] / SECOND, p->limit.in_parent_second = 0;
+  return p->limit.in_parent_second++ < 10 * p->set.rate || f[3] >= LONG;
 }
 
 /* list_again lists the modules for addresses that are in none: at once, less often
  * if that brings nothing, as with code that is made while the program runs. */
 static void list_again(struct process *p) {
-  u32 before = p->module_numbers;
-  if (less(__cairn_now(p), p->modules_at) < p->list_pause) return;
-  p->unknown = 0;
+  u32 before = p->modules.numbers;
+  if (less(__cairn_now(p), p->modules.at) < p->modules.pause) return;
+  p->modules.unknown = 0;
   __cairn_modules(p);
-  p->list_pause = p->module_numbers != before ? 0 : least(SECOND, most(10 * MS, 2 * p->list_pause));
+  p->modules.pause = p->modules.numbers != before ? 0 : least(SECOND, most(10 * MS, 2 * p->modules.pause));
 }
 
 /* take writes one record of a queue. */
@@ -150,21 +150,21 @@ static void take(struct process *p, struct thread *t, u8 *q) {
     int spike = !((u32)f[7] & LOG_EPISODE_SNAPSHOT), worst = 0;
     u64 seen = spike ? count_seen(p, f[1], x->pc, stack_hash(x, (u32)f[8] & 0xffff), f[3], time, &worst) : OFTEN;
     if (!wanted(p, time, worst ? 1 : seen)) {
-      p->left_out[f[1] % LIMITED] = f[1];
-      if (!spike) p->limited--; /* that is of spikes */
+      p->limit.left_out[f[1] % LIMITED] = f[1];
+      if (!spike) p->limit.count--; /* that is of spikes */
       return;
     }
-    for (u32 i = 0, n = (u32)f[8] & 0xffff; i < n; i++) p->unknown |= x[i].pc && !__cairn_known(p, x[i].pc);
-    if (p->unknown) list_again(p);
+    for (u32 i = 0, n = (u32)f[8] & 0xffff; i < n; i++) p->modules.unknown |= x[i].pc && !__cairn_known(p, x[i].pc);
+    if (p->modules.unknown) list_again(p);
     f[9] = __cairn_late_between(p, time - least(time, f[4]), time);
-    if (p->to_stderr) tell(p, t, f);
+    if (p->set.to_stderr) tell(p, t, f);
     if (spike && load(&p->spikes)) {
-      char *name = (char *)p->scratch + 12288;
+      char *name = (char *)p->log.scratch + 12288;
       __cairn_callback_spike(p, f, t->owner, name, name_of(t, name));
     }
   }
-  if (type == LOG_TYPE_USAGE && p->left_out[f[1] % LIMITED] == f[1] && (f[2] != t->parent_at || (u32)f[8] != t->parent_sp)) return;
-  if (type == LOG_TYPE_TEXT && f[1] && p->left_out[f[1] % LIMITED] == f[1]) return;
+  if (type == LOG_TYPE_USAGE && p->limit.left_out[f[1] % LIMITED] == f[1] && (f[2] != t->parent_at || (u32)f[8] != t->parent_sp)) return;
+  if (type == LOG_TYPE_TEXT && f[1] && p->limit.left_out[f[1] % LIMITED] == f[1]) return;
   if (type == LOG_TYPE_PARENT) {
     if (!wanted_parent(p, t, f)) return;
     t->parent_at = f[2], t->parent_sp = (u32)(f[7] >> 32);
@@ -175,12 +175,12 @@ static void take(struct process *p, struct thread *t, u8 *q) {
 }
 
 static void put_stalls(struct process *p) {
-  if (p->file.fd < 0) return;
-  for (u64 n = p->member->stalls_read, end = load(&p->member->stalls); n < end; n++) {
-    const u64 *s = p->member->stall[n % STALLS];
+  if (p->log.file.fd < 0) return;
+  for (u64 n = p->time.member->stalls_read, end = load(&p->time.member->stalls); n < end; n++) {
+    const u64 *s = p->time.member->stall[n % STALLS];
     u64 *r = __cairn_file_record(p, LOG_TYPE_STALL, LOG_STALL_SIZE, 0, s[1]);
     if (r) r[1] = s[0], r[2] = s[1], r[3] = s[2];
-    store(&p->member->stalls_read, n + 1);
+    store(&p->time.member->stalls_read, n + 1);
   }
 }
 
@@ -193,11 +193,11 @@ static void put_setting(struct process *p, u64 time, const u64 *of) {
  * before if that is not in the log. */
 static void put_settings(struct process *p) {
   enum { MOST = 1000 }; /* of a program that changes its mind without end */
-  u64 now[4] = {load(&p->threshold), load(&p->period), load(&p->rate), load(&p->quiet)}, *was = p->setting;
-  if (p->file.fd < 0) return;
+  u64 now[4] = {load(&p->set.threshold), load(&p->set.period), load(&p->set.rate), load(&p->set.quiet)}, *was = p->log.setting;
+  if (p->log.file.fd < 0) return;
   int same = now[0] == was[0] && now[1] == was[1] && now[2] == was[2] && now[3] == was[3];
-  if (!same && was[0] && p->settings < MOST) {
-    if (!p->settings++) put_setting(p, p->forked ? p->fork_time : p->start_mono, was);
+  if (!same && was[0] && p->log.settings < MOST) {
+    if (!p->log.settings++) put_setting(p, p->forked ? p->fork_time : p->started.mono, was);
     put_setting(p, __cairn_now(p), now);
   }
   copy(was, now, sizeof now);
@@ -205,10 +205,10 @@ static void put_settings(struct process *p) {
 
 /* drain empties all queues. */
 static void drain(struct process *p) {
-  int any = p->file.fd >= 0 && p->member->stalls != p->member->stalls_read; /* they alone are no reason for a log */
+  int any = p->log.file.fd >= 0 && p->time.member->stalls != p->time.member->stalls_read; /* they alone are no reason for a log */
   for (struct thread *t = load(&p->threads); t; t = t->next) any |= !__cairn_queue_empty(t);
   if (any) __cairn_begin(p);
-  if (any && less(p->clock->last_tick, p->modules_at) > 100 * MS) __cairn_modules(p);
+  if (any && less(p->time.clock->last_tick, p->modules.at) > 100 * MS) __cairn_modules(p);
   for (struct thread *t = load(&p->threads); t; t = t->next) __cairn_queue_drain(p, t, take);
   put_stalls(p);
 }
@@ -224,37 +224,37 @@ static void bury(struct process *p) {
 
 /* flush waits until the log has what was found, or for two seconds. */
 void __cairn_flush(struct process *p) {
-  u32 want = add(&p->flush_want, 1) + 1;
+  u32 want = add(&p->log.flush_want, 1) + 1;
   u64 end = __cairn_now(p) + 2ul * SECOND, ts[2] = {0, 10 * MS};
   __cairn_wake(p);
-  while ((i32)(load(&p->flush_done) - want) < 0 && __cairn_now(p) < end)
-    sys4(SYS_futex, &p->flush_done, FUTEX_WAIT, load(&p->flush_done), ts);
+  while ((i32)(load(&p->log.flush_done) - want) < 0 && __cairn_now(p) < end)
+    sys4(SYS_futex, &p->log.flush_done, FUTEX_WAIT, load(&p->log.flush_done), ts);
 }
 
 /* to_write tells how long the writer may be waited for at the end: not at all if it has
  * written all, and not for long if the rest is in the log, in queues. */
 static u64 to_write(struct process *p) {
-  int any = 0, all = p->trees || p->to_stderr || p->spikes || p->member->stalls != load(&p->member->stalls_read);
+  int any = 0, all = p->stacks.trees || p->set.to_stderr || p->spikes || p->time.member->stalls != load(&p->time.member->stalls_read);
   for (struct thread *t = load(&p->threads); t; t = t->next) {
     any |= !__cairn_queue_empty(t);
     all |= load(&t->head) != load(&t->read);
   }
-  return all || !load(&p->file.first) ? 2ul * SECOND : any ? 100 * MS : 0;
+  return all || !load(&p->log.file.first) ? 2ul * SECOND : any ? 100 * MS : 0;
 }
 
 /* end has the log finished where the program ends in order, without a call of the kernel:
  * the program may have a filter that allows nothing any more. The clock's thread sees that
  * something is pending. */
 void __cairn_end(struct process *p) {
-  u32 want = add(&p->flush_want, 1) + 1;
-  u64 patience = p->file.failed ? 0 : to_write(p), end = __cairn_now(p) + patience;
-  while (patience && (i32)(load(&p->flush_done) - want) < 0) {
+  u32 want = add(&p->log.flush_want, 1) + 1;
+  u64 patience = p->log.file.failed ? 0 : to_write(p), end = __cairn_now(p) + patience;
+  while (patience && (i32)(load(&p->log.flush_done) - want) < 0) {
     store(word(p, PENDING), 1);
     if (__cairn_now(p) > end) break;
     for (u32 i = 0; i < 100; i++) pause_briefly();
   }
   store(&p->finished, 1);
-  if (load(&p->file.first) && !p->file.failed) __cairn_trailer(p, 0);
+  if (load(&p->log.file.first) && !p->log.file.failed) __cairn_trailer(p, 0);
 }
 
 HIDDEN int __cairn_leaving(void); /* see leader.c */
@@ -277,34 +277,34 @@ void __cairn_log_thread(struct process *p) {
   int rated = 0;
   u64 buried = 0, opened_at = __cairn_now(p) + (p->forked ? 100 * MS : 0);
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-log");
-  store(&p->log_tid, (u32)sys0(SYS_gettid));
+  store(&p->log.tid, (u32)sys0(SYS_gettid));
   for (;;) {
-    u32 wake = load(&p->wake), want = load(&p->flush_want);
+    u32 wake = load(&p->log.wake), want = load(&p->log.flush_want);
     u64 now = __cairn_now(p);
     int deserted = __cairn_leaving() || __cairn_deserted(p->pid);
     /* A child that runs another program at once has no log. */
-    if (now >= opened_at || want != p->flush_done) __cairn_begin(p);
+    if (now >= opened_at || want != p->log.flush_done) __cairn_begin(p);
     __cairn_file_look(p);
     drain(p);
     __cairn_control(p);
     put_settings(p);
-    if (want != p->flush_done && p->unknown && p->modules_at) __cairn_modules(p);
-    if (p->trees) p->tree_write(p, want != p->flush_done || deserted);
+    if (want != p->log.flush_done && p->modules.unknown && p->modules.at) __cairn_modules(p);
+    if (p->stacks.trees) p->stacks.write(p, want != p->log.flush_done || deserted);
     if (now - buried > 100 * MS) bury(p), buried = now;
-    if (!rated && now - p->start_mono > 100 * MS) __cairn_file_header(p), rated = 1; /* which did not know the TSC's rate */
-    int ended = deserted || (load(&p->ended) && want != p->flush_done);
+    if (!rated && now - p->started.mono > 100 * MS) __cairn_file_header(p), rated = 1; /* which did not know the TSC's rate */
+    int ended = deserted || (load(&p->ended) && want != p->log.flush_done);
     int told_later = __cairn_callback_ready(p, ended);
     __cairn_trailer(p, ended);
-    if (want != p->flush_done) {
-      store(&p->flush_done, want);
-      sys3(SYS_futex, &p->flush_done, FUTEX_WAKE, NEVER);
+    if (want != p->log.flush_done) {
+      store(&p->log.flush_done, want);
+      sys3(SYS_futex, &p->log.flush_done, FUTEX_WAKE, NEVER);
     }
     if (deserted) leave(p);
     u64 ts[2] = {1, 0};
-    if (p->trees && p->tree_pause < SECOND) ts[0] = 0, ts[1] = most(p->tree_pause, MS);
-    if (p->file.fd < 0 && !p->file.failed) ts[0] = 0, ts[1] = 100 * MS;
+    if (p->stacks.trees && p->stacks.pause < SECOND) ts[0] = 0, ts[1] = most(p->stacks.pause, MS);
+    if (p->log.file.fd < 0 && !p->log.file.failed) ts[0] = 0, ts[1] = 100 * MS;
     if (told_later) ts[0] = 0, ts[1] = 20 * MS;
-    store(&p->log_switches, __cairn_switches(1) + 1); /* with the one to come */
-    sys4(SYS_futex, &p->wake, FUTEX_WAIT, wake, ts);
+    store(&p->log.switches, __cairn_switches(1) + 1); /* with the one to come */
+    sys4(SYS_futex, &p->log.wake, FUTEX_WAIT, wake, ts);
   }
 }

@@ -15,18 +15,18 @@ static struct thread *self(void) {
 
 /* show_low sets the threshold of inserted code. */
 void __cairn_show_low(struct process *p) {
-  int off = p->off || load(&p->quiet);
-  if (p->kind == KIND_EXACT) store((u64 *)(p->base + EXACT_LOW), off ? EXACT_NEVER : __cairn_ticks(p, p->low));
-  else store(word(p, LOW), off ? NEVER : p->low);
+  int off = p->off || load(&p->set.quiet);
+  if (p->kind == KIND_EXACT) store((u64 *)(p->base + EXACT_LOW), off ? EXACT_NEVER : __cairn_ticks(p, p->set.low));
+  else store(word(p, LOW), off ? NEVER : p->set.low);
 }
 
 /* lower makes the inline code see what a threshold needs. It is not raised
  * again when the threshold is gone: others may need it. */
 static void lower(struct process *p, u64 ns) {
-  u32 was = p->low;
+  u32 was = p->set.low;
   __cairn_set_low(p, ns);
-  if (was < p->low) {
-    p->low = was;
+  if (was < p->set.low) {
+    p->set.low = was;
     __cairn_show_low(p);
   }
 }
@@ -34,15 +34,15 @@ static void lower(struct process *p, u64 ns) {
 /* new_threshold sets the global threshold, and the pace of the clock to what it
  * needs. */
 void __cairn_new_threshold(struct process *p, u64 ns) {
-  store(&p->threshold, ns);
-  if (p->kind == KIND_EXACT) store(&p->period, 0);
-  else if (!p->fixed_period) store(&p->period, least(most(ns / 8, 100000), 2 * MS));
+  store(&p->set.threshold, ns);
+  if (p->kind == KIND_EXACT) store(&p->set.period, 0);
+  else if (!p->set.fixed_period) store(&p->set.period, least(most(ns / 8, 100000), 2 * MS));
   __cairn_set_low(p, ns);
-  store(&p->member->threshold, ns);
-  store(&p->member->period, p->period);
-  store(&p->clock->usual, 0);
-  if (load(&p->clock->pace) > 2 * p->period) __cairn_hurry(p); /* it sleeps for half of what the threshold was */
-  else add(&p->clock->hurry, 1);
+  store(&p->time.member->threshold, ns);
+  store(&p->time.member->period, p->set.period);
+  store(&p->time.clock->usual, 0);
+  if (load(&p->time.clock->pace) > 2 * p->set.period) __cairn_hurry(p); /* it sleeps for half of what the threshold was */
+  else add(&p->time.clock->hurry, 1);
 }
 
 /* Of the preloaded library, see hook/detour.c. */
@@ -50,7 +50,7 @@ HIDDEN void __cairn_rehook(int on) __attribute__((weak));
 
 /* switch has spikes looked for, or not for now. */
 void __cairn_switch(struct process *p, int on) {
-  store(&p->quiet, (u8)!on);
+  store(&p->set.quiet, (u8)!on);
   __cairn_show_low(p);
   if (__cairn_rehook) __cairn_rehook(on);
 }
@@ -102,7 +102,7 @@ int __cairn_over(u64 sp) {
   u64 t0, t1, e;
   if (!t || !__cairn_entered(p, sp, e = __cairn_now(p), &t0, &t1)) return 0;
   u64 threshold = __cairn_rule(p, t, sp, t0, &flags);
-  return e - t1 >= threshold && !(flags & LOG_ENTRY_IGNORED) && !t->inactive && !t->paused && !p->quiet;
+  return e - t1 >= threshold && !(flags & LOG_ENTRY_IGNORED) && !t->inactive && !t->paused && !p->set.quiet;
 }
 
 void __cairn_pause(void) {
@@ -127,7 +127,7 @@ void __cairn_thread_active(int yes) {
 
 void __cairn_frame(u64 number) {
   struct process *p = active();
-  if (p) store(&p->frame, number);
+  if (p) store(&p->frames.current, number);
 }
 
 /* A name is read by the writer while it may be set: at worst it is a mixture
@@ -149,7 +149,7 @@ void __cairn_numbered_text(u64 number, u32 kind, u64 sp, u64 pc, const char *tex
   u64 size = LOG_TEXT_SIZE + up8(len);
   u8 *r = __cairn_reserve(t, size);
   if (!r) {
-    add(&__cairn_state->dropped, 1);
+    add(&__cairn_state->count.dropped, 1);
     return;
   }
   u64 *f = (u64 *)r;

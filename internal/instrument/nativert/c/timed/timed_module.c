@@ -60,10 +60,10 @@ static int examine(struct process *p, u64 start, struct module *m, u8 *id, u32 *
 }
 
 static void write_module(struct process *p, const struct module *m, u32 flags, const u8 *id, u32 id_len, const char *path, u64 len) {
-  u8 *r = __cairn_file_record(p, LOG_TYPE_MODULE, (u32)(LOG_MODULE_SIZE + up8(len)), m->number, p->modules_at);
+  u8 *r = __cairn_file_record(p, LOG_TYPE_MODULE, (u32)(LOG_MODULE_SIZE + up8(len)), m->number, p->modules.at);
   if (!r) return;
   u64 *f = (u64 *)r;
-  f[1] = p->modules_at, f[2] = m->bias, f[3] = m->start, f[4] = m->end;
+  f[1] = p->modules.at, f[2] = m->bias, f[3] = m->start, f[4] = m->end;
   for (u32 i = 0, n = load(&p->bases); i < n && i < BASES; i++)
     if (p->base_word[i] >= m->start && p->base_word[i] < m->end) flags |= LOG_MODULE_INSTRUMENTED;
   ((u32 *)r)[10] = flags;
@@ -74,27 +74,27 @@ static void write_module(struct process *p, const struct module *m, u32 flags, c
 
 /* see takes in a file that is mapped at start from its beginning. */
 static void see(struct process *p, u64 start, const char *path, u64 len) {
-  struct module *m = &p->module[p->modules], found;
+  struct module *m = &p->modules.module[p->modules.count], found;
   u8 id[LOG_MAX_BUILD_ID];
   u32 id_len;
   u64 hash = 14695981039346656037ul;
-  int exe = len == length(p->exe);
-  for (u64 i = 0; exe && i < len; i++) exe = path[i] == p->exe[i];
-  if (p->seeking) {
-    if (exe && examine(p, start, &found, id, &id_len)) copy(p->exe_id, id, p->exe_id_len = id_len);
+  int exe = len == length(p->exe.path);
+  for (u64 i = 0; exe && i < len; i++) exe = path[i] == p->exe.path[i];
+  if (p->modules.seeking) {
+    if (exe && examine(p, start, &found, id, &id_len)) copy(p->exe.id, id, p->exe.id_len = id_len);
     return;
   }
   for (u64 i = 0; i < len; i++) hash = (hash ^ (u8)path[i]) * 1099511628211ul;
-  for (u32 i = 0; i < p->modules; i++)
-    if (p->module[i].start == start && p->module[i].path_hash == hash) {
-      p->module[i].known = 1;
+  for (u32 i = 0; i < p->modules.count; i++)
+    if (p->modules.module[i].start == start && p->modules.module[i].path_hash == hash) {
+      p->modules.module[i].known = 1;
       return;
     }
-  if (p->modules == MODULES || !examine(p, start, m, id, &id_len)) return;
+  if (p->modules.count == MODULES || !examine(p, start, m, id, &id_len)) return;
   m->path_hash = hash;
-  m->number = p->module_numbers++;
+  m->number = p->modules.numbers++;
   m->known = 1;
-  store(&p->modules, p->modules + 1);
+  store(&p->modules.count, p->modules.count + 1);
   write_module(p, m, exe ? LOG_MODULE_MAIN : 0, id, id_len, path, len);
 }
 
@@ -126,15 +126,15 @@ static void line(struct process *p, const char *s) {
 
 /* modules lists them again, and writes what is new and what is gone. */
 void __cairn_modules(struct process *p) {
-  char *b = (char *)p->scratch;
+  char *b = (char *)p->log.scratch;
   u64 have = 0, room = 8192;
   i64 n, fd;
-  p->modules_at = __cairn_now(p);
-  if (!p->exe[0]) {
-    n = read_link("/proc/self/exe", p->exe, sizeof p->exe - 1);
-    p->exe[n > 0 ? n : 0] = 0;
+  p->modules.at = __cairn_now(p);
+  if (!p->exe.path[0]) {
+    n = read_link("/proc/self/exe", p->exe.path, sizeof p->exe.path - 1);
+    p->exe.path[n > 0 ? n : 0] = 0;
   }
-  for (u32 i = 0; i < p->modules; i++) p->module[i].known = 0;
+  for (u32 i = 0; i < p->modules.count; i++) p->modules.module[i].known = 0;
   fd = open_file("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
   while (fd >= 0 && (n = sys3(SYS_read, fd, b + have, room - 1 - have)) > 0) {
     have += (u64)n;
@@ -151,33 +151,33 @@ void __cairn_modules(struct process *p) {
   }
   if (fd < 0) return;
   sys1(SYS_close, fd);
-  if (p->seeking) return;
-  for (u32 i = 0; i < p->modules;) {
-    struct module *m = &p->module[i];
+  if (p->modules.seeking) return;
+  for (u32 i = 0; i < p->modules.count;) {
+    struct module *m = &p->modules.module[i];
     if (m->known) {
       i++;
       continue;
     }
     write_module(p, m, LOG_MODULE_UNLOADED, 0, 0, 0, 0);
-    *m = p->module[--p->modules];
+    *m = p->modules.module[--p->modules.count];
   }
 }
 
 /* begin opens the file, whose name needs the executable's id. */
 int __cairn_begin(struct process *p) {
-  if (p->file.fd >= 0) return 1;
-  if (p->file.failed || !p->dir[0]) return 0;
-  p->seeking = 1;
+  if (p->log.file.fd >= 0) return 1;
+  if (p->log.file.failed || !p->dir[0]) return 0;
+  p->modules.seeking = 1;
   __cairn_modules(p);
-  p->seeking = 0;
+  p->modules.seeking = 0;
   if (!__cairn_file_open(p)) return 0;
   __cairn_modules(p);
   return 1;
 }
 
 struct module *__cairn_module_of(struct process *p, u64 pc) {
-  for (u32 i = 0; i < p->modules; i++)
-    if (pc >= p->module[i].start && pc < p->module[i].end) return &p->module[i];
+  for (u32 i = 0; i < p->modules.count; i++)
+    if (pc >= p->modules.module[i].start && pc < p->modules.module[i].end) return &p->modules.module[i];
   return 0;
 }
 

@@ -18,34 +18,34 @@ enum { SKIP = 0xffff /* in place of a type: the rest of the ring is not used */,
 /* await waits for the log to be opened, once in a process: it may end before the writer
  * came to run. A child that forks and runs another program makes no spikes. */
 static void await(struct process *p) {
-  if (p->file.failed || !p->dir[0] || __atomic_exchange_n(&p->awaited, 1, __ATOMIC_RELAXED)) return;
-  u32 want = add(&p->flush_want, 1) + 1;
+  if (p->log.file.failed || !p->dir[0] || __atomic_exchange_n(&p->queue.awaited, 1, __ATOMIC_RELAXED)) return;
+  u32 want = add(&p->log.flush_want, 1) + 1;
   u64 end = __cairn_now(p) + AWAIT, ts[2] = {0, 10 * MS};
   __cairn_wake(p);
-  while ((i32)(load(&p->flush_done) - want) < 0 && !load(&p->file.first) && !p->file.failed && __cairn_now(p) < end)
-    sys4(SYS_futex, &p->flush_done, FUTEX_WAIT, load(&p->flush_done), ts);
+  while ((i32)(load(&p->log.flush_done) - want) < 0 && !load(&p->log.file.first) && !p->log.file.failed && __cairn_now(p) < end)
+    sys4(SYS_futex, &p->log.flush_done, FUTEX_WAIT, load(&p->log.flush_done), ts);
 }
 
 /* give gives a thread its part of the log, which has several in a chunk. Who comes while
  * another is here goes without for now: a lock would be waited for. */
 static void give(struct process *p, struct thread *t) {
   u64 mask = block_most();
-  if (!__atomic_exchange_n(&p->queue_lock, 1, __ATOMIC_ACQUIRE)) {
-    if (!p->queues_left) {
-      p->queue_chunk = __cairn_file_chunk(p, LOG_KIND_QUEUE, p->clock->last_tick);
-      p->queues_left = p->queue_chunk ? LOG_QUEUES : 0;
-      t->log_chunk = p->queue_chunk;
+  if (!__atomic_exchange_n(&p->queue.lock, 1, __ATOMIC_ACQUIRE)) {
+    if (!p->queue.left) {
+      p->queue.chunk = __cairn_file_chunk(p, LOG_KIND_QUEUE, p->time.clock->last_tick);
+      p->queue.left = p->queue.chunk ? LOG_QUEUES : 0;
+      t->log_chunk = p->queue.chunk;
     }
-    if (p->queues_left)
-      t->logged = p->queue_chunk + LOG_CHUNK_HEADER_SIZE + (LOG_QUEUES - p->queues_left--) * LOG_QUEUE_SIZE;
+    if (p->queue.left)
+      t->logged = p->queue.chunk + LOG_CHUNK_HEADER_SIZE + (LOG_QUEUES - p->queue.left--) * LOG_QUEUE_SIZE;
     t->log_head = t->log_read = 0;
-    store(&p->queue_lock, 0);
+    store(&p->queue.lock, 0);
   }
   unblock(mask);
 }
 
 static u8 *reserve_in_log(struct process *p, struct thread *t, u64 size) {
-  if (!t->logged && !p->file.failed && load(&p->file.first)) give(p, t);
+  if (!t->logged && !p->log.file.failed && load(&p->log.file.first)) give(p, t);
   if (!t->logged) return 0;
   u64 at = t->log_head % LOG_QUEUE_ROOM, rest = LOG_QUEUE_ROOM - at, used = t->log_head - load(&t->log_read);
   u8 *ring = t->logged + LOG_QUEUE_HEADER_SIZE;
@@ -101,7 +101,7 @@ void __cairn_publish(struct process *p, struct thread *t, u8 *record, u32 type, 
 
 /* ready has the log opened for a thread that has found a spike. */
 void __cairn_queue_ready(struct process *p, struct thread *t) {
-  if (!t->logged && !load(&p->file.first)) await(p);
+  if (!t->logged && !load(&p->log.file.first)) await(p);
 }
 
 /* forget leaves, in a child made by fork, a queue without records, and the log to the
@@ -137,10 +137,10 @@ static u64 fetch(struct process *p, const u8 *from, u64 left, u64 room, int *ski
   u64 size = *(const volatile u16 *)(from + 2);
   *skipped = *(const volatile u16 *)from == SKIP;
   if (*skipped) return room <= left ? room : 0;
-  if (size < 8 || size % 8 || size > least(left, room) || size > sizeof p->taken) return 0;
-  copy(p->taken, from, size);
-  ((u16 *)p->taken)[1] = (u16)size;
-  return is_sound(p->taken, size) ? size : 0;
+  if (size < 8 || size % 8 || size > least(left, room) || size > sizeof p->log.taken) return 0;
+  copy(p->log.taken, from, size);
+  ((u16 *)p->log.taken)[1] = (u16)size;
+  return is_sound(p->log.taken, size) ? size : 0;
 }
 
 /* advance gives back to the kernel what was read, a block at a time: queues are long
@@ -159,7 +159,7 @@ static void advance(struct thread *t, u64 to) {
  * log could not take them. */
 static void advance_in_log(struct process *p, struct thread *t, u64 to) {
   u64 *told = (u64 *)t->logged + 1;
-  if (!p->file.failed || to - *told > LOG_QUEUE_ROOM - 2 * sizeof p->taken) *told = to;
+  if (!p->log.file.failed || to - *told > LOG_QUEUE_ROOM - 2 * sizeof p->log.taken) *told = to;
   store(&t->log_read, to);
 }
 
@@ -173,15 +173,15 @@ void __cairn_queue_drain(struct process *p, struct thread *t, void (*take)(struc
   while (t->log_read != log_head) {
     u64 at = t->log_read % LOG_QUEUE_ROOM, left = log_head - t->log_read;
     size = fetch(p, t->logged + LOG_QUEUE_HEADER_SIZE + at, left, LOG_QUEUE_ROOM - at, &skipped);
-    if (!size) size = left, add(&p->dropped, 1);
-    else if (!skipped) take(p, t, p->taken);
+    if (!size) size = left, add(&p->count.dropped, 1);
+    else if (!skipped) take(p, t, p->log.taken);
     advance_in_log(p, t, t->log_read + size);
   }
   while (t->read != head) {
     u64 at = t->read % QUEUE;
     size = fetch(p, t->queue + at, head - t->read, QUEUE - at, &skipped);
-    if (!size) size = head - t->read, add(&p->dropped, 1);
-    else if (!skipped) take(p, t, p->taken);
+    if (!size) size = head - t->read, add(&p->count.dropped, 1);
+    else if (!skipped) take(p, t, p->log.taken);
     advance(t, t->read + size);
   }
 }

@@ -40,17 +40,17 @@ static int is_ours(i32 number) {
  * default must be that nothing happens. */
 void __cairn_signal_start(struct process *p) {
   struct action a = {0}, ours = {on_signal, SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART, __cairn_restore, NONE};
-  clear(p->timer, sizeof p->timer);
-  clear(p->own, sizeof p->own);
-  p->timer_round = p->signalled = p->blocked = p->owned = 0;
-  p->task_count = p->scanned = p->passed_over = 0;
-  if (!p->by_signal || p->kind == KIND_EXACT || p->tick_signal) return;
+  clear(p->signal.timer, sizeof p->signal.timer);
+  clear(p->signal.own, sizeof p->signal.own);
+  p->signal.round = p->signal.signalled = p->signal.blocked = p->signal.owned = 0;
+  p->signal.tasks = p->signal.scanned = p->signal.passed_over = 0;
+  if (!p->signal.wanted || p->kind == KIND_EXACT || p->signal.number) return;
   static const i32 harmless[] = {SIGURG, SIGWINCH};
   for (u32 i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
     i32 n = harmless[i];
-    if (n == p->reload_signal || sys4(SYS_rt_sigaction, n, 0, &a, SIG_BITS) < 0 || a.handler) continue;
+    if (n == p->control.signal || sys4(SYS_rt_sigaction, n, 0, &a, SIG_BITS) < 0 || a.handler) continue;
     if (sys4(SYS_rt_sigaction, n, &ours, 0, SIG_BITS) < 0) continue;
-    p->tick_signal = n;
+    p->signal.number = n;
     return;
   }
   __cairn_misread("", "tick=signal: neither SIGURG nor SIGWINCH is free; a thread keeps the clock");
@@ -87,15 +87,15 @@ static void set_timer(i32 id, u64 period) {
  * the clock's thread for it. */
 static void give(struct process *p, i32 tid) {
   struct timer *free = 0;
-  i32 number = p->tick_signal, nobody = 0, id = 0;
+  i32 number = p->signal.number, nobody = 0, id = 0;
   for (u32 i = 0; i < PROBES; i++) {
-    struct timer *t = &p->timer[((u32)tid + i) % TIMERS];
+    struct timer *t = &p->signal.timer[((u32)tid + i) % TIMERS];
     i32 owner = load(&t->tid);
     if (owner == tid) return;
     if (!owner && !free) free = t;
   }
   if (!free || !__atomic_compare_exchange_n(&free->tid, &nobody, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
-  free->round = load(&p->timer_round) + 1;
+  free->round = load(&p->signal.round) + 1;
   struct {
     u64 value;
     i32 number, notify, tid, pad[11];
@@ -104,14 +104,14 @@ static void give(struct process *p, i32 tid) {
     store(&free->tid, 0);
     return;
   }
-  set_timer(id, p->period);
-  add(&p->signalled, 1);
+  set_timer(id, p->set.period);
+  add(&p->signal.signalled, 1);
   store(&free->id, id + 1);
 }
 
 /* signal_thread is for the thread that calls it, at its first slow exit. */
 void __cairn_signal_thread(struct process *p, i32 tid) {
-  i32 number = load(&p->tick_signal);
+  i32 number = load(&p->signal.number);
   u64 mask = 0;
   if (!number || sys4(SYS_rt_sigprocmask, 0, 0, &mask, SIG_BITS) < 0 || mask >> (number - 1) & 1) return;
   give(p, tid);
@@ -119,7 +119,7 @@ void __cairn_signal_thread(struct process *p, i32 tid) {
 
 static struct timer *timer_of(struct process *p, i32 tid) {
   for (u32 i = 0; i < PROBES; i++)
-    if (load(&p->timer[((u32)tid + i) % TIMERS].tid) == tid) return &p->timer[((u32)tid + i) % TIMERS];
+    if (load(&p->signal.timer[((u32)tid + i) % TIMERS].tid) == tid) return &p->signal.timer[((u32)tid + i) % TIMERS];
   return 0;
 }
 
@@ -131,7 +131,7 @@ static void end_timer(struct timer *t) {
 
 static int is_own(struct process *p, i32 tid) {
   for (u32 i = 0; i < OWN_THREADS; i++)
-    if (load(&p->own[i]) == tid) return 1;
+    if (load(&p->signal.own[i]) == tid) return 1;
   return 0;
 }
 
@@ -140,8 +140,8 @@ static int is_own(struct process *p, i32 tid) {
 static void list(struct process *p, i64 fd) {
   char b[2048];
   i64 n;
-  u32 round = p->timer_round + 1, looks = 0, passed_over = 0;
-  store(&p->timer_round, round);
+  u32 round = p->signal.round + 1, looks = 0, passed_over = 0;
+  store(&p->signal.round, round);
   sys3(SYS_lseek, fd, 0, 0);
   while ((n = sys3(SYS_getdents64, fd, b, sizeof b)) > 0)
     for (i64 at = 0; at < n; at += *(u16 *)(b + at + 16)) {
@@ -151,19 +151,19 @@ static void list(struct process *p, i64 fd) {
       struct timer *t = timer_of(p, tid);
       if (t) t->round = round + 1;
       else if (looks++ >= LOOKS) continue; /* the next time */
-      else if (blocks(tid, p->tick_signal)) passed_over++;
+      else if (blocks(tid, p->signal.number)) passed_over++;
       else give(p, tid);
     }
-  p->passed_over = passed_over;
-  for (struct timer *t = p->timer; t < p->timer + TIMERS; t++)
+  p->signal.passed_over = passed_over;
+  for (struct timer *t = p->signal.timer; t < p->signal.timer + TIMERS; t++)
     if (load(&t->tid) && t->id && t->round < round) end_timer(t);
 }
 
 /* give_up leaves the clock to its thread: the program has its own handler now. */
 static void give_up(struct process *p) {
   static const char message[] = "cairn: the program has taken the signal that kept the clock; a thread keeps it from now on\n";
-  store(&p->tick_signal, 0);
-  for (struct timer *t = p->timer; t < p->timer + TIMERS; t++)
+  store(&p->signal.number, 0);
+  for (struct timer *t = p->signal.timer; t < p->signal.timer + TIMERS; t++)
     if (load(&t->tid)) end_timer(t);
   say(message, sizeof message - 1);
 }
@@ -172,30 +172,30 @@ static void give_up(struct process *p) {
  * threads when their number has changed, and now and then. */
 void __cairn_signal_scan(struct process *p, u64 now) {
   u64 st[STAT_WORDS];
-  if (!p->tick_signal || load(&p->owned) < 2 /* the log's thread is not known yet */) return;
+  if (!p->signal.number || load(&p->signal.owned) < 2 /* the log's thread is not known yet */) return;
   i64 fd = open_file("/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return;
-  if (sys2(SYS_fstat, fd, st) >= 0 && (links_of(st) != p->task_count || now - p->scanned > 20 * MS)) {
-    p->task_count = links_of(st); /* links of the directory: the threads, and two */
-    p->scanned = now;
-    if (is_ours(p->tick_signal)) list(p, fd);
+  if (sys2(SYS_fstat, fd, st) >= 0 && (links_of(st) != p->signal.tasks || now - p->signal.scanned > 20 * MS)) {
+    p->signal.tasks = links_of(st); /* links of the directory: the threads, and two */
+    p->signal.scanned = now;
+    if (is_ours(p->signal.number)) list(p, fd);
     else give_up(p);
   }
   sys1(SYS_close, fd);
-  if (p->timer_period == p->period) return;
-  p->timer_period = p->period;
-  for (struct timer *t = p->timer; t < p->timer + TIMERS; t++)
-    if (load(&t->tid) && t->id) set_timer(t->id - 1, p->period);
+  if (p->signal.period == p->set.period) return;
+  p->signal.period = p->set.period;
+  for (struct timer *t = p->signal.timer; t < p->signal.timer + TIMERS; t++)
+    if (load(&t->tid) && t->id) set_timer(t->id - 1, p->set.period);
 }
 
 /* signal_blocked counts them, for the trailer. */
 void __cairn_signal_blocked(struct process *p) {
-  i32 number = load(&p->tick_signal);
+  i32 number = load(&p->signal.number);
   u32 count = 0;
   if (!number) return;
-  for (struct timer *t = p->timer; t < p->timer + TIMERS; t++) {
+  for (struct timer *t = p->signal.timer; t < p->signal.timer + TIMERS; t++) {
     i32 tid = load(&t->tid);
     if (tid && blocks(tid, number)) count++;
   }
-  p->blocked = (u32)most(p->blocked, count + p->passed_over);
+  p->signal.blocked = (u32)most(p->signal.blocked, count + p->signal.passed_over);
 }

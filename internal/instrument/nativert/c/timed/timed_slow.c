@@ -91,7 +91,7 @@ static void forget(struct thread *t, u64 sp) {
 
 /* __cairn_rule finds the threshold of the frame and whether it is to be ignored. */
 u64 __cairn_rule(struct process *p, struct thread *t, u64 sp, u64 t0, u32 *flags) {
-  u64 threshold = load(&p->threshold), parents = 0;
+  u64 threshold = load(&p->set.threshold), parents = 0;
   *flags = 0;
   forget(t, sp);
   if (t->parents && sp > t->parents_sp && t0 <= t->parents_at) threshold = parents = t->parents;
@@ -179,12 +179,12 @@ static u32 stack_bits(const struct slow_call *c) { return c->stack << LOG_STACK_
 
 static u64 open_episode(struct process *p, struct thread *t, const struct slow_call *c, u64 frame, u64 rbp, u64 lo, u64 hi,
                         u64 threshold) {
-  u64 number = add(&p->episodes, 1) + 1;
+  u64 number = add(&p->count.episodes, 1) + 1;
   add_open(t, number, c);
   __cairn_queue_ready(p, t);
   u8 *r = __cairn_reserve(t, LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE);
   if (!r) {
-    add(&p->dropped, 1);
+    add(&p->count.dropped, 1);
     return 0;
   }
   u64 *f = (u64 *)r;
@@ -196,7 +196,7 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   u32 below = children(p, t, c, entries + stack, found, MAX_CHILDREN, &flags);
   if (c->t0 < p->fork_time) flags |= LOG_EPISODE_BEFORE_FORK;
   entries[0].lo = lo, entries[0].hi = hi;
-  f[1] = number, f[2] = c->e, f[3] = lo, f[4] = hi, f[5] = threshold, f[6] = load(&p->frame);
+  f[1] = number, f[2] = c->e, f[3] = lo, f[4] = hi, f[5] = threshold, f[6] = load(&p->frames.current);
   f[7] = flags | stack_bits(c) | (u64)switched << 32;
   f[8] = stack | below << 16 | (u64)frames << 32;
   f[9] = 0; /* the writer knows */
@@ -207,7 +207,7 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   for (u32 i = 0; i < below; i++)
     if (found[i]->section[0])
       __cairn_numbered_text(number, LOG_TEXT_SECTION, found[i]->sp, found[i]->site, found[i]->section, length(found[i]->section));
-  if (p->flight) p->flight_freeze(p, t, number, lo, hi, c->e);
+  if (p->flight.recorder) p->flight.freeze(p, t, number, lo, hi, c->e);
   return number;
 }
 
@@ -221,7 +221,7 @@ static u64 parent_of(struct process *p, struct thread *t, const struct slow_call
     parent = o->number;
     u8 *r = __cairn_reserve(t, LOG_PARENT_SIZE);
     if (!r) {
-      add(&p->dropped, 1);
+      add(&p->count.dropped, 1);
       continue;
     }
     u64 *f = (u64 *)r;
@@ -246,9 +246,9 @@ static u64 judge(struct process *p, struct thread *t, const struct slow_call *c,
   u64 lo = less(c->e - c->t1, pause), hi = less(c->e - c->t0, t->pauses ? paused(t, c->t1, c->e, 0) : 0);
   u64 threshold = __cairn_rule(p, t, c->sp, c->t0, &flags);
   if (hi < threshold) return 0;
-  if (t->inactive || t->paused || load(&p->quiet)) return 0;
+  if (t->inactive || t->paused || load(&p->set.quiet)) return 0;
   if (lo < threshold) {
-    add(&p->borderline, 1);
+    add(&p->count.borderline, 1);
     return 0;
   }
   u64 number = parent_of(p, t, c, lo, hi, threshold, flags);
@@ -270,7 +270,7 @@ u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp) {
   /* In a handler of a signal, or the allocator, within all this. A handler may
    * have jumped out of it, though. */
   if (!t || (t->busy && e - t->busy_since < SECOND)) {
-    if (e - t0 >= load(&p->threshold)) add(&p->dropped, 1);
+    if (e - t0 >= load(&p->set.threshold)) add(&p->count.dropped, 1);
     return 0;
   }
   t->busy_since = e;
@@ -282,9 +282,9 @@ u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp) {
   c->stack = __cairn_region(p, t, sp);
   __cairn_section_of(t, sp, c->section, sizeof c->section);
   t->calls++;
-  add(&p->slow, 1);
+  add(&p->count.slow, 1);
   number = judge(p, t, c, frame, rbp);
-  if (e - t->now.at > p->threshold) __cairn_usage_read(p, t, e, e);
+  if (e - t->now.at > p->set.threshold) __cairn_usage_read(p, t, e, e);
   t->left_at = 0;
   barrier();
   t->busy = 0;
@@ -293,6 +293,6 @@ u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp) {
 
 HIDDEN void __cairn_slow_exit(u64 site, u64 sp, u64 rbp) {
   struct process *p = __cairn_state;
-  if (p && load(&p->flight)) p->flight_left(p, sp);
+  if (p && load(&p->flight.recorder)) p->flight.left(p, sp);
   __cairn_leave(site, sp, sp, rbp);
 }

@@ -7,11 +7,11 @@
 HIDDEN u64 __cairn_snapshot(u64 cfa);
 
 static u64 take(struct process *p, struct thread *t, u64 site, u64 cfa) {
-  u64 number = add(&p->episodes, 1) + 1, sp = cfa - ENTRY_BELOW_CFA, e = __cairn_now(p);
+  u64 number = add(&p->count.episodes, 1) + 1, sp = cfa - ENTRY_BELOW_CFA, e = __cairn_now(p);
   u8 *r = __cairn_reserve(t, LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE);
-  add(&p->snapshots, 1);
+  add(&p->count.snapshots, 1);
   if (!r) {
-    add(&p->dropped, 1);
+    add(&p->count.dropped, 1);
     return 0;
   }
   u64 *f = (u64 *)r;
@@ -22,7 +22,7 @@ static u64 take(struct process *p, struct thread *t, u64 site, u64 cfa) {
   __cairn_settle(t, sp);
   u64 inner = t->notes ? least(sp, t->note[t->notes - 1].sp) : sp; /* a section of the same function */
   n = __cairn_scopes(p, t, inner, e, stack, n, LOG_MAX_ENTRIES);
-  f[1] = number, f[2] = e, f[3] = stack[0].lo, f[4] = stack[0].hi, f[5] = load(&p->threshold), f[6] = load(&p->frame);
+  f[1] = number, f[2] = e, f[3] = stack[0].lo, f[4] = stack[0].hi, f[5] = load(&p->set.threshold), f[6] = load(&p->frames.current);
   f[7] = flags;
   f[8] = n | (u64)frames << 32;
   f[9] = 0;
@@ -36,7 +36,7 @@ static u64 take(struct process *p, struct thread *t, u64 site, u64 cfa) {
 u64 __cairn_snapshot(u64 cfa) {
   u64 site = (u64)__builtin_return_address(0), number = 0;
   struct process *p = __cairn_state;
-  if (!p || p->off || p->quiet || !load(word(p, ALIVE))) return 0;
+  if (!p || p->off || p->set.quiet || !load(word(p, ALIVE))) return 0;
   struct thread *t = __cairn_thread(p);
   if (!t || t->busy) return 0;
   __cairn_pause();

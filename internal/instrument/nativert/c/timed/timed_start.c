@@ -82,10 +82,10 @@ static int wants_masked(char **envp) {
  * than its caller takes no orders from the caller's environment, nor writes
  * files for it. */
 static void configure(struct process *p, char **envp) {
-  p->threshold = 10 * MS;
-  p->rate = 100;
-  p->budget = 16666667; /* of 60 frames in a second */
-  p->flight_chunks = (8u << 20) / LOG_CHUNK_SIZE;
+  p->set.threshold = 10 * MS;
+  p->set.rate = 100;
+  p->frames.budget = 16666667; /* of 60 frames in a second */
+  p->flight.chunks = (8u << 20) / LOG_CHUNK_SIZE;
   __cairn_options(p, CAIRN_DEFAULTS);
   if (is_privileged()) {
     p->off = 1;
@@ -99,9 +99,9 @@ static void configure(struct process *p, char **envp) {
     __cairn_misread("", "CAIRN_DIR is too long; no spikes are logged");
     p->dir[0] = 0;
   }
-  if (!p->dir[0] && !p->to_stderr) p->off = 1;
+  if (!p->dir[0] && !p->set.to_stderr) p->off = 1;
   if (!p->off) __cairn_reload_start(p);
-  if (p->quiet && !p->control && !p->reload_signal) p->off = 1; /* for good */
+  if (p->set.quiet && !p->control.wanted && !p->control.signal) p->off = 1; /* for good */
   if (!p->off && p->dir[0]) __cairn_bus_start();
 }
 
@@ -113,16 +113,16 @@ i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
   u64 *sp = (u64 *)(stack + THREAD_STACK) - 2;
   sp[0] = (u64)f, sp[1] = (u64)p;
   i64 r = start_thread(sp);
-  if (r > 0) store(&p->own[add(&p->owned, 1) % OWN_THREADS], (i32)r);
+  if (r > 0) store(&p->signal.own[add(&p->signal.owned, 1) % OWN_THREADS], (i32)r);
   return r;
 }
 
 static void start_threads(struct process *p) {
   __cairn_signal_start(p);
   u64 before = block_own();
-  i64 r = __cairn_spawn(__cairn_clock_thread, p, p->clock_stack);
-  if (r > 0 && p->family) __cairn_family_thread(p, (i32)r);
-  if (r > 0) r = __cairn_spawn(__cairn_log_thread, p, p->log_stack);
+  i64 r = __cairn_spawn(__cairn_clock_thread, p, p->time.stack);
+  if (r > 0 && p->time.family) __cairn_family_thread(p, (i32)r);
+  if (r > 0) r = __cairn_spawn(__cairn_log_thread, p, p->log.stack);
   unblock(before);
   if (r > 0) __cairn_signal_thread(p, (i32)sys0(SYS_gettid));
   if (r > 0) return;
@@ -134,7 +134,7 @@ static void start_threads(struct process *p) {
 /* set_words makes inserted code go: the clock stands at now. */
 static void set_words(struct process *p, u64 now) {
   __cairn_show_low(p);
-  if (!p->family) {
+  if (!p->time.family) {
     *word(p, CLOCK) = (u32)__cairn_clock_of(p, now) | 1;
     *(u64 *)(p->base + TREE_CLOCK) = __cairn_clock_of(p, now) + TREE_RUNNING;
   }
@@ -153,30 +153,30 @@ static void forked(void) {
   p->fork_time = __cairn_now(p);
   __cairn_file_drop(p);
   __cairn_forget_threads(p);
-  p->clock_cpu = p->backwards = p->log_tid = 0;
-  p->episodes = p->borderline = p->slow = p->dropped = p->limited = 0;
+  p->time.cpu = p->count.backwards = p->log.tid = 0;
+  p->count.episodes = p->count.borderline = p->count.slow = p->count.dropped = p->limit.count = 0;
   p->thread_count = 1;
-  p->flush_want = p->flush_done = 0;
-  p->awaited = p->queue_lock = p->queues_left = 0;
-  p->modules = p->module_numbers = 0;
-  p->modules_at = 0;
-  clear(p->left_out, sizeof p->left_out);
-  p->words_lock = p->reload = p->control_failed = 0;
-  p->controlled = 0;
-  p->snapshots = p->ended = p->finished = 0;
-  p->frame_end = 0;
+  p->log.flush_want = p->log.flush_done = 0;
+  p->queue.awaited = p->queue.lock = p->queue.left = 0;
+  p->modules.count = p->modules.numbers = 0;
+  p->modules.at = 0;
+  clear(p->limit.left_out, sizeof p->limit.left_out);
+  p->control.lock = p->control.reload = p->control.failed = 0;
+  p->control.started = 0;
+  p->count.snapshots = p->ended = p->finished = 0;
+  p->frames.end = 0;
   p->spikes = 0; /* its thread is the parent's */
-  p->settings = 0;
-  p->setting[0] = 0; /* none was looked at */
-  p->control_path[0] = 0; /* the parent's */
+  p->log.settings = 0;
+  p->log.setting[0] = 0; /* none was looked at */
+  p->control.path[0] = 0; /* the parent's */
   if (!__cairn_family_forked(p, parent)) { /* its words are the parent's */
     store(word(p, ALIVE), 0);
     p->off = 1;
     return;
   }
   set_words(p, p->fork_time);
-  if (p->tree_forked) p->tree_forked(p);
-  if (p->flight_forked) p->flight_forked(p);
+  if (p->stacks.forked) p->stacks.forked(p);
+  if (p->flight.forked) p->flight.forked(p);
   if (!p->off) start_threads(p);
 }
 
@@ -189,19 +189,19 @@ static struct process *new_process(char **e) {
   p->size = sizeof *p;
   p->kind = CAIRN_KIND;
   p->pid = (i32)sys0(SYS_getpid);
-  p->file.fd = -1;
+  p->log.file.fd = -1;
   find_gettime(p);
   p->xsave_mask = vectors_to_keep();
   __cairn_regions_start(p);
-  p->start_mono = __cairn_now(p);
+  p->started.mono = __cairn_now(p);
   sys2(SYS_clock_gettime, REALTIME, ts);
-  p->start_real = ts[0] * SECOND + ts[1];
-  p->start_tsc = ticks();
-  p->origin = p->clock->last_tick = p->member->since = p->start_mono;
+  p->started.real = ts[0] * SECOND + ts[1];
+  p->started.tsc = ticks();
+  p->origin = p->time.clock->last_tick = p->time.member->since = p->started.mono;
   if (p->kind == KIND_EXACT) __cairn_exact_start(p);
   configure(p, e);
-  __cairn_new_threshold(p, p->threshold);
-  set_words(p, p->start_mono);
+  __cairn_new_threshold(p, p->set.threshold);
+  set_words(p, p->started.mono);
   return p;
 }
 
@@ -261,9 +261,9 @@ static void late_start(int argc, char **argv, char **envp) {
 static void finish(void) {
   struct process *p = __cairn_state;
   if (!p || p->off || !load(word(p, ALIVE))) return;
-  if ((p->check_pid || p->control || p->spikes) && sys0(SYS_getpid) != p->pid) return;
+  if ((p->check_pid || p->control.wanted || p->spikes) && sys0(SYS_getpid) != p->pid) return;
   store(&p->ended, 1);
-  if (p->control) __cairn_control_end(p);
+  if (p->control.wanted) __cairn_control_end(p);
   __cairn_end(p);
   if (p->spikes) __cairn_callback_end(p);
 }

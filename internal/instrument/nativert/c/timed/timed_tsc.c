@@ -32,22 +32,22 @@ static struct moment both(struct process *p, int tries) {
 static void measure(struct process *p, struct moment from, struct moment to) {
   u64 ticks = to.tsc - from.tsc, ns = to.ns - from.ns;
   if ((i64)ticks <= 0 || (i64)ns <= 0 || ns > 1ul << 40 || ticks > 1ul << 44) return;
-  struct rate *r = &p->rates[(p->rate_number + 1) % RATES];
+  struct rate *r = &p->exact.rates[(p->exact.number + 1) % RATES];
   r->hz = most(muldiv(ticks, SECOND, ns), 1000000);
   r->error = least(muldiv(least(from.width + to.width, ticks), SECOND, ticks) + DRIFT, SECOND / 2);
-  store(&p->rate_number, p->rate_number + 1);
+  store(&p->exact.number, p->exact.number + 1);
 }
 
-static const struct rate *rate(struct process *p) { return &p->rates[load(&p->rate_number) % RATES]; }
+static const struct rate *rate(struct process *p) { return &p->exact.rates[load(&p->exact.number) % RATES]; }
 
 /* refine measures over the last 30 to 60 seconds, or since the start. */
 static void refine(struct process *p) {
   struct moment now = both(p, 8);
-  measure(p, p->reference[0], now);
+  measure(p, p->exact.reference[0], now);
   __cairn_show_low(p);
-  if (now.ns - p->reference[1].ns < 30ul * SECOND) return;
-  p->reference[0] = p->reference[1];
-  p->reference[1] = now;
+  if (now.ns - p->exact.reference[1].ns < 30ul * SECOND) return;
+  p->exact.reference[0] = p->exact.reference[1];
+  p->exact.reference[1] = now;
 }
 
 /* exact_start measures the rate for a moment, which a process waits for; better ones
@@ -61,10 +61,10 @@ void __cairn_exact_start(struct process *p) {
     p->off = 1;
   }
   p->slop = 500;
-  p->reference[0] = p->reference[1] = both(p, 8);
+  p->exact.reference[0] = p->exact.reference[1] = both(p, 8);
   do now = both(p, 8);
-  while (now.ns - p->reference[0].ns < FIRST_LOOK);
-  measure(p, p->reference[0], now);
+  while (now.ns - p->exact.reference[0].ns < FIRST_LOOK);
+  measure(p, p->exact.reference[0], now);
 }
 
 /* ---- calls ---- */
@@ -78,7 +78,7 @@ void __cairn_exact_interval(struct process *p, u64 stamp, u64 e, u64 *t0, u64 *t
   const struct rate *r = rate(p);
   *t0 = *t1 = e;
   if ((i64)(now.tsc - stamp) < 0) {
-    add(&p->backwards, 1);
+    add(&p->count.backwards, 1);
     return;
   }
   if (now.tsc - stamp > 1ul << 60) return;
@@ -95,12 +95,12 @@ void __cairn_exact_thread(struct process *p) {
     u64 ts[2] = {0, nap}, cpu[2] = {0, 0};
     sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
     u64 now = __cairn_now(p);
-    store(&p->clock->last_tick, now);
+    store(&p->time.clock->last_tick, now);
     if (now >= next) {
       refine(p);
-      next = now + least(now - p->reference[0].ns, SECOND);
+      next = now + least(now - p->exact.reference[0].ns, SECOND);
       sys2(SYS_clock_gettime, THREAD_CPU, cpu);
-      p->clock_cpu = cpu[0] * SECOND + cpu[1];
+      p->time.cpu = cpu[0] * SECOND + cpu[1];
     }
     if (load(&p->deserted)) __cairn_follow(p->pid);
     if (load(word(p, PENDING))) __cairn_wake(p);

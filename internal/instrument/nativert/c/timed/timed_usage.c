@@ -41,7 +41,7 @@ static struct sampled *sampled_of(struct usage *u, i32 tid) {
 
 static void sample_too(struct process *p, struct usage *u, i32 tid) {
   for (u32 i = 0; i < OWN_THREADS; i++)
-    if (load(&p->own[i]) == tid) return;
+    if (load(&p->signal.own[i]) == tid) return;
   if (u->count == THREADS || sampled_of(u, tid)) return;
   for (u32 i = 0; i < THREADS; i++) {
     struct sampled *s = &u->thread[((u32)tid + i) % THREADS];
@@ -101,13 +101,13 @@ static void sample(struct usage *u, struct sampled *s, u64 now) {
 /* usage_tick samples some threads. */
 void __cairn_usage_tick(struct process *p, u64 now) {
   struct usage *u = p->usage;
-  if (!u || load(&p->owned) < 2 /* the log's thread is not known yet */) return;
+  if (!u || load(&p->signal.owned) < 2 /* the log's thread is not known yet */) return;
   if (now - u->listed >= LIST_PAUSE || !u->listed) {
     u->listed = now;
     sample_too(p, u, p->pid);
     list(p, u);
   }
-  u32 budget = (u32)most(1, least(now - u->sampled, p->threshold) / COST);
+  u32 budget = (u32)most(1, least(now - u->sampled, p->set.threshold) / COST);
   u->sampled = now;
   for (u32 i = 0; i < THREADS && budget; i++) {
     struct sampled *s = &u->thread[u->next++ % THREADS];
@@ -118,7 +118,7 @@ void __cairn_usage_tick(struct process *p, u64 now) {
 /* usage_start is for the clock's thread, in a child made by fork as well. */
 void __cairn_usage_start(struct process *p) {
   struct usage *u = p->usage;
-  if (p->trees || p->kind == KIND_EXACT) return;
+  if (p->stacks.trees || p->kind == KIND_EXACT) return;
   if (u) {
     for (u32 i = 0; i < THREADS; i++) u->thread[i].tid = 0;
     u->next = u->count = 0;
@@ -140,7 +140,7 @@ void __cairn_usage_forget(struct thread *t) {
 
 /* Of readings some are kept, the older they are the fewer. */
 static void keep(struct process *p, struct thread *t, const struct reading *now) {
-  u64 apart = p->threshold / 2;
+  u64 apart = p->set.threshold / 2;
   for (u32 i = 0; i < READING_RINGS; i++, apart *= 8) {
     u32 *n = &t->readings[i];
     if (*n && now->at - t->reading[i][(*n - 1) % READINGS].at < apart) return;
@@ -224,7 +224,7 @@ void __cairn_usage_write(struct process *p, struct thread *t, u64 number, const 
   look(p, t->owner, c->t0, c->t1, &least_cpu, &most_cpu, &seen);
   u8 *r = __cairn_reserve(t, LOG_USAGE_SIZE);
   if (!r) {
-    add(&p->dropped, 1);
+    add(&p->count.dropped, 1);
     return;
   }
   u64 *f = (u64 *)r;

@@ -59,8 +59,8 @@ static struct process *reserve(u64 window) {
   p->base = m + BELOW;
   p->window = window;
   p->mask = (u32)(window - 1);
-  p->clock = &p->own_clock;
-  p->member = (struct member *)(p->base - PAGE);
+  p->time.clock = &p->time.own;
+  p->time.member = (struct member *)(p->base - PAGE);
   if (p->shared && !__cairn_own_window(p)) goto none;
   /* With huge pages, each stack would cost megabytes. */
   sys3(SYS_madvise, p->base, window + PAGE, MADV_NOHUGEPAGE);

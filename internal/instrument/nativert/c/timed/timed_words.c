@@ -79,10 +79,10 @@ static int change(struct process *p, const char *s, int obey) {
     if (obey) __cairn_new_threshold(p, v);
   } else if (__cairn_word_is(s, "budget=")) {
     if (!(v = __cairn_time_of(value))) return 0;
-    if (obey) store(&p->budget, v);
+    if (obey) store(&p->frames.budget, v);
   } else if (__cairn_word_is(s, "rate=")) {
     if ((v = number_of(value)) == NONE) return 0;
-    if (obey) store(&p->rate, v);
+    if (obey) store(&p->set.rate, v);
   } else {
     return __cairn_channel_word(p, s, obey);
   }
@@ -99,7 +99,7 @@ static int flight(struct process *p, const char *s) {
   else if (v || (*s && *s != ',')) return 0;
   v = v * unit / LOG_CHUNK_SIZE;
   if (unit && (v < 2 || v > 1 << 20)) return 0;
-  p->flight_chunks = (u32)v;
+  p->flight.chunks = (u32)v;
   return 1;
 }
 
@@ -113,16 +113,16 @@ void __cairn_options(struct process *p, const char *s) {
   for (; s && *s; s = next(s)) {
     u64 v = 0;
     const char *value = value_of(s);
-    if (__cairn_word_is(s, "stderr")) p->to_stderr = 1;
+    if (__cairn_word_is(s, "stderr")) p->set.to_stderr = 1;
     else if (p->kind == KIND_EXACT && (__cairn_word_is(s, "tick=") || __cairn_word_is(s, "period=")))
       __cairn_misread(s, " means nothing to the exact clock; ignored");
-    else if (__cairn_word_is(s, "period=") && (v = __cairn_time_of(value)) >= 20000 && v <= SECOND) p->period = v, p->fixed_period = 1;
+    else if (__cairn_word_is(s, "period=") && (v = __cairn_time_of(value)) >= 20000 && v <= SECOND) p->set.period = v, p->set.fixed_period = 1;
     else if (__cairn_word_is(s, "flight=") && flight(p, value)) ;
-    else if (__cairn_word_is(s, "control")) p->control = 1;
-    else if (__cairn_word_is(s, "control=") && *value && take(p->control_at, sizeof p->control_at, value)) p->control = 1;
-    else if (__cairn_word_is(s, "reload=") && __cairn_signal_of(value)) p->reload_signal = __cairn_signal_of(value);
-    else if (__cairn_word_is(s, "file=") && *value && take(p->reload_file, sizeof p->reload_file, value)) ;
-    else if (__cairn_word_is(s, "tick=thread") || __cairn_word_is(s, "tick=signal")) p->by_signal = s[5] == 's';
+    else if (__cairn_word_is(s, "control")) p->control.wanted = 1;
+    else if (__cairn_word_is(s, "control=") && *value && take(p->control.at, sizeof p->control.at, value)) p->control.wanted = 1;
+    else if (__cairn_word_is(s, "reload=") && __cairn_signal_of(value)) p->control.signal = __cairn_signal_of(value);
+    else if (__cairn_word_is(s, "file=") && *value && take(p->control.file, sizeof p->control.file, value)) ;
+    else if (__cairn_word_is(s, "tick=thread") || __cairn_word_is(s, "tick=signal")) p->signal.wanted = s[5] == 's';
     else if (__cairn_word_is(s, "stamp=window") || __cairn_word_is(s, "stamp=masked")) ;
     else if (*s != ',' && !change(p, s, 1))
       __cairn_misread(s, " is not understood; ignored (threshold=10ms,period=250us,rate=100,stderr,off,control,channels=a+b)");
@@ -133,11 +133,11 @@ void __cairn_options(struct process *p, const char *s) {
  * sense, which it returns. */
 const char *__cairn_set(struct process *p, const char *words) {
   const char *s, *wrong = 0;
-  lock(&p->words_lock);
+  lock(&p->control.lock);
   for (s = words; *s && !wrong; s = next(s))
     if (*s != ',' && !change(p, s, 0)) wrong = s;
   for (s = words; *s && !wrong; s = next(s))
     if (*s != ',') change(p, s, 1);
-  unlock(&p->words_lock);
+  unlock(&p->control.lock);
   return wrong;
 }

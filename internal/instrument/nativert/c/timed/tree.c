@@ -20,7 +20,7 @@ u32 __cairn_tree_depth = CAIRN_TREE_DEPTH;
 
 /* shared returns the state of the process, and makes it for the first node. */
 static struct trees *shared(struct process *p) {
-  struct trees *s = load(&p->trees), *none = 0;
+  struct trees *s = load(&p->stacks.trees), *none = 0;
   if (s) return s;
   if (!p->mask) return 0; /* all calls have one slot */
   for (u64 size = 1ul << 33; size >= 1ul << 24; size >>= 1) {
@@ -32,9 +32,9 @@ static struct trees *shared(struct process *p) {
     s->lost.parent = &s->lost;
     s->lost.function = TREE_LOST;
     for (u32 i = 0; i < TREE_SLOTS; i++) s->lost.slot[i] = &s->empty;
-    p->tree_write = __cairn_tree_write;
-    p->tree_forked = __cairn_tree_forked;
-    if (__atomic_compare_exchange_n(&p->trees, &none, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return s;
+    p->stacks.write = __cairn_tree_write;
+    p->stacks.forked = __cairn_tree_forked;
+    if (__atomic_compare_exchange_n(&p->stacks.trees, &none, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return s;
     unmap(m, size);
     return none;
   }

@@ -18,7 +18,7 @@ static u8 *record(struct process *p, struct trees *s, u32 number) {
   u32 chunk = (number - 1) / EACH;
   if (chunk >= TREE_CHUNKS) return 0;
   if (!s->chunk[chunk]) {
-    u8 *c = __cairn_file_chunk(p, LOG_KIND_TREE, p->clock->last_tick);
+    u8 *c = __cairn_file_chunk(p, LOG_KIND_TREE, p->time.clock->last_tick);
     if (!c) return 0;
     *(u64 *)(c + LOG_CHUNK_NUMBER_OFFSET) = number;
     s->chunk[chunk] = c;
@@ -89,7 +89,7 @@ static int is_dead(struct process *p, struct tree *t) { return sys3(SYS_tgkill, 
 
 /* write runs in the thread that writes the log. */
 void __cairn_tree_write(struct process *p, int final) {
-  struct trees *s = load(&p->trees);
+  struct trees *s = load(&p->stacks.trees);
   u64 now = __cairn_now(p), c = clock_word(p);
   u32 before = s->records;
   if (!final && now < s->due) return;
@@ -114,14 +114,14 @@ void __cairn_tree_write(struct process *p, int final) {
   if (s->records != before) __cairn_modules(p);
   /* Soon at first: a program may be killed before it is a second old. */
   s->pause = s->pause ? least(2 * s->pause, SECOND) : 10 * MS;
-  p->tree_pause = most(s->pause, 20 * (__cairn_now(p) - now));
-  s->due = now + p->tree_pause;
+  p->stacks.pause = most(s->pause, 20 * (__cairn_now(p) - now));
+  s->due = now + p->stacks.pause;
 }
 
 /* reserve makes room for the first nodes: at the end the program may have no descriptors,
  * or be allowed no more of a file. */
 void __cairn_tree_reserve(struct process *p, struct trees *s) {
-  if (!load(&p->file.first)) return;
+  if (!load(&p->log.file.first)) return;
   lock(&s->lock);
   record(p, s, 1);
   unlock(&s->lock);
@@ -132,7 +132,7 @@ void __cairn_tree_reserve(struct process *p, struct trees *s) {
 void __cairn_tree_leaving(u64 ends) {
   struct process *p = __cairn_state;
   if (!p || p->off || !load(word(p, ALIVE)) || sys0(SYS_getpid) != p->pid) return;
-  if (!ends && p->forked && p->file.fd < 0 && less(__cairn_now(p), p->fork_time) < 100 * MS) return;
+  if (!ends && p->forked && p->log.file.fd < 0 && less(__cairn_now(p), p->fork_time) < 100 * MS) return;
   if (ends) store(&p->ended, 1);
   __cairn_flush(p);
 }
@@ -150,7 +150,7 @@ static void forget(struct tree *t) {
 /* forked leaves a child with the tree of its thread, of which the nodes have
  * counted nothing yet and the calls that go on begin now. */
 void __cairn_tree_forked(struct process *p) {
-  struct trees *s = p->trees;
+  struct trees *s = p->stacks.trees;
   struct node *current = __cairn_node;
   u64 c = clock_word(p);
   for (u32 i = 0; i < s->chunks; i++) {

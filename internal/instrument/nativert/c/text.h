@@ -1,0 +1,15 @@
+/* Text for messages and names. TEXT_FUNCTION is how its functions are compiled, and
+ * TEXT_NUMBER the type of numbers: rt.c is made small, and the timed modes have 64 bits. */
+
+TEXT_FUNCTION char *put(char *p, const char *s) {
+  while ((*p = *s++)) p++;
+  return p;
+}
+
+TEXT_FUNCTION char *put_number(char *p, TEXT_NUMBER v) {
+  char b[24], *q = b + 23;
+  *q = 0;
+  do *--q = (char)('0' + v % 10);
+  while (v /= 10);
+  return put(p, q);
+}

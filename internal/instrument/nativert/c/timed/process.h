@@ -1,0 +1,273 @@
+/* The state of a process, with a part for each part of the runtime. Parts that many
+ * threads write are on cache lines of their own. */
+#ifndef CAIRN_PROCESS_H
+#define CAIRN_PROCESS_H
+
+#include "timedwire.h"
+#include "kernel.h"
+#include "bus.h"
+#include "clock.h"
+
+enum { MODULES = 512, SEEN_SLOTS = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_SEEN_SIZE, SEEN_INDEX = 2048, LIMITED = 1024, BASES = 64 };
+enum { THREAD_STACK = 32768, SCRATCH = 16384, CONTROL_PATH = 2048, CONTROL_LINE = 4096, CONTROL_CLIENTS = 8, MAX_DIR = 1024 };
+enum { TIMERS = 1024, OWN_THREADS = 8, RATES = 8 };
+
+#define CACHE_LINE __attribute__((aligned(64)))
+
+struct process;
+struct thread;
+struct flight;
+struct hooks;
+struct spikes;
+struct summary;
+struct trees;
+struct usage;
+
+/* What CAIRN_SPIKE sets, and the control socket changes. */
+struct settings {
+  u64 threshold, period, rate;
+  u32 low;         /* inline threshold when not switched off: us, with the exact clock ns */
+  u8 quiet;        /* switched off for now */
+  u8 fixed_period; /* the environment has set it */
+  u8 to_stderr;
+};
+
+/* When the process, or its part after a fork, began. */
+struct beginning {
+  u64 real, mono, tsc;
+};
+
+/* Mode stacks, see tree.c. */
+struct stacks_state {
+  struct trees *trees; /* 0: another mode */
+  void (*write)(struct process *, int final);
+  u64 pause; /* until it is written again */
+  void (*forked)(struct process *);
+};
+
+/* The flight recorder, see flight.c. */
+struct flight_state {
+  struct flight *recorder; /* 0: none */
+  u32 chunks;              /* of a ring */
+  u32 missed;              /* spikes without a window */
+  void (*left)(struct process *, u64 sp);
+  void (*freeze)(struct process *, struct thread *, u64 number, u64 lo, u64 hi, u64 e);
+  void (*forked)(struct process *);
+};
+
+/* Frames of the program, see timed_frame.c. */
+struct frames_state {
+  struct summary *summary; /* in the log; 0: none ended */
+  u64 since, end, budget;
+  u64 current; /* number; any thread writes it */
+  u32 shift;
+};
+
+/* Names of conditions, see timed_channel.c. */
+struct channel;
+struct channels {
+  struct channel *from, *to;
+};
+struct channel_state {
+  u32 sets;
+  struct channels set[BASES]; /* of the modules */
+  char words[512];            /* for those to come */
+};
+
+/* Who has connected to the control socket, and what was received so far. */
+struct client {
+  i32 fd; /* -1: nobody */
+  u64 n, since;
+  char line[CONTROL_LINE];
+};
+
+/* The socket and the file that change settings while the program runs, see
+ * timed_control.c. */
+struct control_state {
+  u8 wanted;  /* a socket is */
+  u8 started; /* its thread is */
+  u32 failed; /* how the socket did */
+  u32 lock;   /* of the settings */
+  i32 signal; /* 0: none */
+  u32 reload; /* the signal came */
+  char at[1024], file[1024];
+  char path[CONTROL_PATH]; /* of the socket that exists */
+  char reply[8192];
+  struct client client[CONTROL_CLIENTS];
+  u8 stack[THREAD_STACK] CACHE_LINE;
+};
+
+/* The coarse clock, see timed_family.c. */
+struct time_state {
+  struct clock *clock;
+  struct member *member;
+  u8 family;     /* others may move it */
+  u8 others_led; /* before this one did */
+  u32 slot;      /* of the process in it */
+  i64 seccomp;   /* the mode of filters of system calls at the start */
+  u32 tid;       /* of its thread */
+  u64 robust_head[3], robust_node;
+  struct clock own CACHE_LINE; /* where it is no family's */
+  u64 cpu CACHE_LINE;          /* the thread writes it */
+  u8 stack[THREAD_STACK] CACHE_LINE;
+};
+
+/* A moment on both clocks, where calls are timed by the TSC: between tsc and width more. */
+struct moment {
+  u64 tsc, width, ns;
+};
+struct rate {
+  u64 hz, error; /* of the TSC; of that, in 10^-9 */
+};
+
+/* The exact clock, see timed_tsc.c. The thread of the coarse clock writes it. */
+struct exact_state {
+  struct moment reference[2]; /* that its rate is measured from */
+  struct rate rates[RATES];
+  u64 number; /* of the latest rate */
+};
+
+/* A thread's timer, by which it keeps the clock. */
+struct timer {
+  i32 tid;   /* 0: free */
+  i32 id;    /* plus one; 0: it is being made */
+  u32 round; /* when the thread was seen last */
+};
+
+/* The coarse clock kept by signals, see timed_signal.c. Its thread writes this. */
+struct signal_state {
+  u8 wanted;
+  i32 number;           /* of the signal; 0: none */
+  i32 own[OWN_THREADS]; /* threads of the runtime */
+  u32 owned;
+  u32 round, signalled, blocked;
+  u64 tasks, scanned, period, passed_over;
+  struct timer timer[TIMERS];
+};
+
+/* Numbers of events. Any thread writes them. */
+struct counters {
+  u64 episodes;
+  u64 borderline, slow, dropped, backwards;
+  u64 snapshots; /* of the episodes */
+};
+
+/* Parts of the log for queues of threads, see timed_queue.c. Any thread writes this. */
+struct queue_state {
+  u32 lock, left;
+  u32 awaited; /* a thread has waited for the log to be opened */
+  u8 *chunk;   /* with parts that nobody has yet */
+};
+
+/* The log's file, see timed_file.c. Only its writer touches it. */
+struct file {
+  i32 fd; /* -1: none */
+  u64 device, inode; /* a program may close what it does not know, and open its own */
+  u64 size;          /* at least, as it was written */
+  u8 failed, full;   /* full: no more chunks */
+  u32 chunks; /* in the file */
+  u32 sequence;
+  u8 *first; /* the chunk with the trailer */
+  u8 *chunk; /* the one being filled */
+  u32 used;  /* bytes of its payload */
+  u64 last;  /* time of its last record */
+  u8 *seen;
+  u32 seen_count;
+  u16 seen_index[SEEN_INDEX]; /* slot plus one, by hash of what was seen */
+};
+
+/* The log, see timed_log.c. Any thread writes the first line, the writer the rest. */
+struct log_state {
+  u32 wake CACHE_LINE; /* futex of the writer */
+  u32 flush_want, flush_done;
+  struct file file CACHE_LINE;
+  char path[CONTROL_PATH];
+  u64 switches; /* of the writer */
+  u32 tid;
+  u32 settings;   /* records of them */
+  u64 setting[4]; /* threshold, period, rate and quiet in the latest */
+  u8 scratch[SCRATCH] __attribute__((aligned(16)));
+  u8 taken[4096] __attribute__((aligned(16))); /* a record of a queue */
+  u8 stack[THREAD_STACK] CACHE_LINE;
+};
+
+/* Spikes that are left out, as there are too many in a second. The writer of the log
+ * writes this. */
+struct limit_state {
+  u64 count, second, in_second, parent_second, in_parent_second;
+  u64 left_out[LIMITED]; /* numbers of episodes */
+};
+
+/* The modules in the log, see timed_module.c. Its writer writes this. */
+struct module {
+  u64 start, end, bias;
+  u64 path_hash;
+  u32 number;
+  u8 known; /* in the last listing */
+};
+struct modules_state {
+  struct module module[MODULES];
+  u32 count, numbers;
+  u64 at, pause; /* of the last listing; until the next one */
+  u8 unknown;    /* an address of a stack is in no module that was listed */
+  u8 seeking;    /* only the executable is looked for */
+};
+struct executable {
+  u8 id[LOG_MAX_BUILD_ID];
+  u32 id_len;
+  char path[4096];
+};
+
+/* Kinds of runtime: what the slots of the window hold. Modules of one kind share
+ * one state; the states of a process are in a list. In the word abi the kind comes
+ * after the name of this layout: modules with another layout keep to themselves.
+ * The first three fields are where all layouts with that name have them. */
+enum { KIND_SPIKE, KIND_EXACT, KIND_STACKS };
+#define TIMED_ABI 0x34435400u
+struct process {
+  u32 abi, size;
+  struct process *other; /* of another kind */
+  u32 kind;
+  u8 *base; /* of the window; see CLOCK */
+  u64 window; /* its size */
+  u32 mask;   /* of stack pointers */
+  u64 origin; /* when the clock was 1 */
+  i32 pid;
+  u8 shared;     /* the window is a file's memory: a child needs its own */
+  u8 check_pid;  /* the kernel does not wipe memory of children */
+  u8 off, forked;
+  struct settings set;
+  u64 fork_time; /* 0: not a child */
+  u32 slop;      /* ns by which entries may seem to be out of order */
+  u32 thread_count;
+  int (*gettime)(int, u64 *); /* in the vDSO; 0: ask the kernel */
+  u64 xsave_mask; /* 0: fxsave */
+  char dir[MAX_DIR]; /* of logs; "": none */
+  u32 bases;
+  u64 base_word[BASES]; /* where modules keep the window's address */
+  struct beginning started;
+  u64 main_top;           /* of the first thread's stack; 0: not known */
+  u32 ended, finished;    /* the program ends in order, and waits no more */
+  u32 deserted;           /* its threads have ended, and those of the runtime shall */
+  struct usage *usage;    /* of threads, see timed_usage.c */
+  struct spikes *spikes;  /* that the program wants to be told; 0: none */
+  struct hooks *hooks;    /* of functions that others compiled, see hook.h; 0: none */
+  struct thread *threads; /* only ever grows */
+
+  struct stacks_state stacks;
+  struct flight_state flight;
+  struct frames_state frames;
+  struct channel_state channel;
+  struct control_state control;
+  struct time_state time;
+  struct exact_state exact CACHE_LINE;
+  struct signal_state signal;
+  struct counters count CACHE_LINE;
+  struct queue_state queue;
+  struct log_state log;
+  struct limit_state limit;
+  struct modules_state modules;
+  struct executable exe;
+};
+
+#endif
