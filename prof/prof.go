@@ -200,7 +200,18 @@ type Map struct {
 	Module  string // base name of the binary the map was taken from
 	RawAddr uint64 // link-time address of the raw section
 	RawSize uint64 // bytes
+	Machine string // what its code is for, as package machine names it; "" if unknown
 	Funcs   []Func // ascending by Addr, then by Record
+}
+
+// Machine returns what the modules are for, "" if none knows.
+func (p *Profile) Machine() string {
+	for i := range p.Modules {
+		if m := p.Modules[i].Machine; m != "" {
+			return m
+		}
+	}
+	return ""
 }
 
 // Counts is what the merged runs of a module say of one function.

@@ -24,7 +24,21 @@ func checkModule(m *prof.Map) error {
 	case len(m.Funcs) > MaxFuncs:
 		return fmt.Errorf("%d functions, at most %d are allowed", len(m.Funcs), MaxFuncs)
 	}
+	if err := checkMachine(m.Machine); err != nil {
+		return err
+	}
 	return checkName("module name", m.Module)
+}
+
+// checkMachine reports what is wrong with the name of a machine, which goes into messages.
+func checkMachine(name string) error {
+	if len(name) > MaxMachine {
+		return fmt.Errorf("machine of %d bytes, at most %d are allowed", len(name), MaxMachine)
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("machine %q is not a printable word", name)
+	}
+	return nil
 }
 
 // checkFunc reports the first rule that function f of a map with a raw section

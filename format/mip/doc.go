@@ -137,8 +137,8 @@
 //
 //	0   [8]   "CAIRNMAP" or "CAIRNMIP"
 //	8   u16   major version, 1: readers refuse a higher one
-//	10  u16   minor version, 0 or, of a profile, 1: readers skip what a higher one
-//	          has at its end
+//	10  u16   minor version, 1 or, of a profile, 2: readers skip what a higher one
+//	          has at its end, and of a lower one what it lacks is unknown
 //	12  u32   CRC-32 (IEEE) of the body
 //	16  u64   length of the body
 //	24        body
@@ -175,17 +175,20 @@
 //	uv     number of calls, only with +16; each:
 //	sv       block, from that of the call before
 //	uv       callee, a string's number
+//	     behind the map, since minor version 1:
+//	str  machine, at most 32 bytes: x86-64, AArch64, Arm; empty if unknown
 //
 // What there is to start from before the first function is 0, for addresses
 // the raw section. Example:
 //
-//	00000000  43 41 49 52 4e 4d 41 50  01 00 00 00 d8 f1 39 ef  |CAIRNMAP......9.|
-//	00000010  53 00 00 00 00 00 00 00  04 ca 1c 0f fe 03 61 70  |S.............ap|
+//	00000000  43 41 49 52 4e 4d 41 50  01 00 01 00 a6 8d 2e a1  |CAIRNMAP........|
+//	00000010  5a 00 00 00 00 00 00 00  04 ca 1c 0f fe 03 61 70  |Z.............ap|
 //	00000020  70 80 80 81 02 20 04 00  05 61 70 70 2e 63 00 04  |p.... ...app.c..|
 //	00000030  6d 61 69 6e 00 04 70 75  74 73 00 04 77 6f 72 6b  |main..puts..work|
 //	00000040  02 34 01 00 44 33 22 11  00 ff bf 01 40 02 12 1e  |.4..D3".....@...|
 //	00000050  01 02 01 03 02 02 03 02  02 0c 03 00 88 77 66 55  |.............wfU|
-//	00000060  06 02 00 20 01 08 bf 21  10 01 00                 |... ...!...|
+//	00000060  06 02 00 20 01 08 bf 21  10 01 00 06 78 38 36 2d  |... ...!....x86-|
+//	00000070  36 34                                             |64|
 //
 // # Profile (.mip)
 //
@@ -219,13 +222,15 @@
 //	uv     number of runs that are known to be in the sums, ascending, each:
 //	uv       hash of its number and process, from the one before; in a sketch
 //	         only the first 40 bits of it
+//	     behind those, since minor version 2, for each module:
+//	str    machine, as above
 //
 // An rv is a uv that counts raw files: 0 is none, 1 is all, and any other
 // number is one less than written. Example: the run above, of scenario "open",
 // and one in which work was not called and that is no trace.
 //
-//	00000000  43 41 49 52 4e 4d 49 50  01 00 01 00 ba c8 db 2c  |CAIRNMIP.......,|
-//	00000010  88 00 00 00 00 00 00 00  01 04 ca 1c 0f fe 03 61  |...............a|
+//	00000000  43 41 49 52 4e 4d 49 50  01 00 02 00 58 53 9e a8  |CAIRNMIP....XS..|
+//	00000010  8f 00 00 00 00 00 00 00  01 04 ca 1c 0f fe 03 61  |...............a|
 //	00000020  70 70 80 80 81 02 20 04  00 05 61 70 70 2e 63 00  |pp.... ...app.c.|
 //	00000030  04 6d 61 69 6e 00 04 70  75 74 73 00 04 77 6f 72  |.main..puts..wor|
 //	00000040  6b 02 34 01 00 44 33 22  11 00 ff bf 01 40 02 12  |k.4..D3".....@..|
@@ -234,6 +239,7 @@
 //	00000070  02 02 01 01 01 3f 02 ac  02 02 02 00 02 3f 02 02  |.....?.......?..|
 //	00000080  01 04 6f 70 65 6e 01 99  00 00 00 00 00 00 00 00  |..open..........|
 //	00000090  02 00 00 00 02 80 20 88  cf 99 ab c5 e8 8c 91 11  |...... .........|
+//	000000a0  06 78 38 36 2d 36 34                              |.x86-64|
 //
 // The text form of the same profile is testdata/example.yaml.
 package mip

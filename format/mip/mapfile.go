@@ -31,7 +31,7 @@ func WriteMap(w io.Writer, m *prof.Map) error {
 	if err != nil {
 		return fmt.Errorf("writing a map: %w", err)
 	}
-	return writeContainer(w, MapMagic, body)
+	return writeContainer(w, MapMagic, appendString(body, m.Machine))
 }
 
 // ReadMap reads a .mipmap file.
@@ -42,6 +42,9 @@ func ReadMap(data []byte) (*prof.Map, error) {
 	}
 	m := new(prof.Map)
 	readMapBody(c, m)
+	if containerMinor(data) >= mapMinor {
+		readMachine(c, m)
+	}
 	if err := closeContainer(data, c, "map"); err != nil {
 		return nil, err
 	}
@@ -144,6 +147,15 @@ func appendDelta(b []byte, v, predicted uint64) []byte {
 
 func readDelta(c *bytecur.Cursor, predicted uint64) uint64 {
 	return predicted + uint64(c.Varint())
+}
+
+// readMachine reads the name of the machine of m.
+func readMachine(c *bytecur.Cursor, m *prof.Map) {
+	off := c.Off()
+	m.Machine = string(c.String("machine", MaxMachine))
+	if err := checkMachine(m.Machine); c.Err() == nil && err != nil {
+		c.FailAt(off, "%v", err)
+	}
 }
 
 // readMapBody reads what appendMap wrote into m, whose content is worth

@@ -16,6 +16,7 @@ import (
 // allocations that depend on it.
 const (
 	MaxName       = 1 << 16 // bytes of a function, file or module name
+	MaxMachine    = 32      // bytes of the name of a machine
 	MaxFuncs      = 1 << 24 // functions in a module
 	MaxFragments  = 1 << 16 // fragments of a function
 	MaxBlocks     = 1 << 24 // blocks of a function
@@ -40,8 +41,9 @@ const (
 	ProfileMagic = "CAIRNMIP"
 
 	versionMajor = 1
-	mapMinor     = 0
-	profileMinor = 1 // runs are behind all modules
+	mapMinor     = 1 // the machine is behind the functions
+	profileMinor = 2 // machines are behind the runs
+	runsMinor    = 1 // of profiles: runs are behind all modules
 
 	headerSize = 24
 )

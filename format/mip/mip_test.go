@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // example is the module of the worked example in doc.go.
 func example() *prof.Map {
 	return &prof.Map{
-		BuildID: "\xca\x1c\x0f\xfe", Module: "app", RawAddr: 0x404000, RawSize: 32,
+		BuildID: "\xca\x1c\x0f\xfe", Module: "app", RawAddr: 0x404000, RawSize: 32, Machine: "x86-64",
 		Funcs: []prof.Func{{
 			Name: "main", File: "app.c", Mode: prof.ModeFull, Signature: 0x11223344, Record: 0,
 			Fragments: []prof.Fragment{{Addr: 0x401000, Size: 0x40, Blocks: []uint32{0x12, 0x30}}},
@@ -174,6 +174,7 @@ func drawMap(t *rapid.T) *prof.Map {
 		BuildID: prof.BuildID(rapid.SliceOfN(rapid.Byte(), 1, wire.MaxBuildID).Draw(t, "id")),
 		Module:  drawName(t, "module"),
 		RawAddr: rapid.Uint64Range(1, 1<<47).Draw(t, "rawAddr"),
+		Machine: rapid.SampledFrom([]string{"", "x86-64", "AArch64", "Arm"}).Draw(t, "machine"),
 	}
 	addr := rapid.Uint64Range(1, 1<<47).Draw(t, "addr")
 	for range rapid.IntRange(0, 5).Draw(t, "funcs") {
@@ -299,20 +300,58 @@ func TestRunsErrors(t *testing.T) {
 	}
 }
 
-// TestOldProfile reads a profile of a version that did not remember its runs.
+// TestOldProfile reads profiles and maps of versions that did not remember their machine, nor
+// their runs.
 func TestOldProfile(t *testing.T) {
 	t.Parallel()
 	p := exampleProfile()
-	p.Modules[0].Held = prof.RunSet{}
-	data := encodeProfile(t, p)
-	data = data[:len(data)-2]
+	p.Modules[0].Machine = ""
+	for minor := byte(1); minor < 2; minor-- {
+		data := encodeProfile(t, p)
+		data = data[:len(data)-1]
+		if minor == 0 {
+			p.Modules[0].Held = prof.RunSet{}
+			data = encodeProfile(t, p)
+			data = data[:len(data)-3]
+		}
+		data[10] = minor
+		if got, err := ReadProfile(reseal(data)); err != nil || !reflect.DeepEqual(got, p) {
+			t.Errorf("version 1.%d: %v\n%+v", minor, err, got)
+		}
+	}
+	data := encodeMap(t, &p.Modules[0].Map)
 	data[10] = 0
-	binary.LittleEndian.PutUint32(data[12:], crc32.ChecksumIEEE(data[headerSize:]))
-	binary.LittleEndian.PutUint64(data[16:], uint64(len(data)-headerSize))
-	if got, err := ReadProfile(data); err != nil || !reflect.DeepEqual(got, p) {
-		t.Errorf("%v\n%+v", err, got)
+	if got, err := ReadMap(reseal(data[:len(data)-1])); err != nil || !reflect.DeepEqual(got, &p.Modules[0].Map) {
+		t.Errorf("map: %v\n%+v", err, got)
 	}
 }
+
+// TestMachineErrors: a machine's name goes into messages.
+func TestMachineErrors(t *testing.T) {
+	t.Parallel()
+	m := example()
+	body, err := appendMap(nil, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"Z80": "", "": "", strings.Repeat("m", MaxMachine): "", strings.Repeat("m", MaxMachine+1): "machine",
+		"a\nb": `machine "a\nb" is not a printable word`, "a b": "is not a printable word", "\x1b[1m": "is not a printable word",
+	} {
+		var file bytes.Buffer
+		if err := writeContainer(&file, MapMagic, appendString(slices.Clone(body), name)); err != nil {
+			t.Fatal(err)
+		}
+		m.Machine = name
+		for what, err := range map[string]error{"WriteMap": WriteMap(new(bytes.Buffer), m), "ReadMap": second(ReadMap(file.Bytes()))} {
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s of %q: %v, want %q", what, name, err, want)
+			}
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
 
 func TestMapSectionRoundTrip(t *testing.T) {
 	t.Parallel()
@@ -430,7 +469,7 @@ func TestImpliedErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 			var file bytes.Buffer
-			if err := writeContainer(&file, MapMagic, unchecked); err != nil {
+			if err := writeContainer(&file, MapMagic, appendString(unchecked, "")); err != nil {
 				t.Fatal(err)
 			}
 			// Some of these a map cannot even spell.
@@ -563,7 +602,7 @@ func TestContainerErrors(t *testing.T) {
 		b[at] = v
 		return b
 	}
-	newMinor := reseal(append(edit(10, 1), "news"...))
+	newMinor := reseal(append(edit(10, mapMinor+1), "news"...))
 	for _, tc := range []struct {
 		name string
 		data []byte
@@ -572,7 +611,7 @@ func TestContainerErrors(t *testing.T) {
 	}{
 		{"empty", nil, "not a map: bad magic", ErrMagic},
 		{"profile", encodeProfile(t, exampleProfile()), "not a map: bad magic", ErrMagic},
-		{"newer", edit(8, 2), "map of version 2.0: it requires a newer version of cairn", ErrNewer},
+		{"newer", edit(8, 2), "map of version 2.1: it requires a newer version of cairn", ErrNewer},
 		{"version 0", edit(8, 0), "damaged map: at offset 0x8: map of version 0", nil},
 		{"header cut", good[:20], "damaged map: at offset 0x10: truncated", nil},
 		{"cut", good[:40], "damaged map: at offset 0x18: truncated", nil},

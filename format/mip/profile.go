@@ -43,6 +43,9 @@ func WriteProfile(w io.Writer, p *prof.Profile) error {
 	for i := range p.Modules {
 		b = appendRuns(b, &p.Modules[i].Held)
 	}
+	for i := range p.Modules {
+		b = appendString(b, p.Modules[i].Machine)
+	}
 	return writeContainer(w, ProfileMagic, b)
 }
 
@@ -63,9 +66,14 @@ func ReadProfile(data []byte) (*prof.Profile, error) {
 		}
 		p.Modules = append(p.Modules, m)
 	}
-	if containerMinor(data) >= profileMinor {
+	if containerMinor(data) >= runsMinor {
 		for i := range p.Modules {
 			readRuns(c, &p.Modules[i])
+		}
+	}
+	if containerMinor(data) >= profileMinor {
+		for i := range p.Modules {
+			readMachine(c, &p.Modules[i].Map)
 		}
 	}
 	if c.Err() == nil {

@@ -30,6 +30,7 @@ type (
 		BuildID   text       `yaml:"build_id"`
 		RawAddr   hexNumber  `yaml:"raw_addr"`
 		RawSize   uint64     `yaml:"raw_size"`
+		Machine   text       `yaml:"machine,omitempty"`
 		Raws      uint64     `yaml:"raws"`
 		Functions []textFunc `yaml:"functions,omitempty"`
 
@@ -181,7 +182,7 @@ func decodeText(data []byte) (t textProfile, err error) {
 func textOf(m *prof.Module) textModule {
 	t := textModule{
 		Module: text(m.Module), BuildID: text(m.BuildID.String()),
-		RawAddr: hexNumber(m.RawAddr), RawSize: m.RawSize, Raws: m.Raws, TracesSeen: m.TracesSeen,
+		RawAddr: hexNumber(m.RawAddr), RawSize: m.RawSize, Machine: text(m.Machine), Raws: m.Raws, TracesSeen: m.TracesSeen,
 		Held: convert[hexNumber](m.Held.IDs), HeldSketch: m.Held.Sketch,
 	}
 	for i := range m.Traces {
@@ -221,6 +222,7 @@ func (t *textModule) module() (m prof.Module, err error) {
 		return m, fmt.Errorf("module %q: %w", t.Module, err)
 	}
 	m.Module, m.RawAddr, m.RawSize, m.Raws = string(t.Module), uint64(t.RawAddr), t.RawSize, t.Raws
+	m.Machine = string(t.Machine)
 	if len(t.Functions) > 0 {
 		m.Funcs = make([]prof.Func, len(t.Functions))
 	}

@@ -168,6 +168,8 @@ const cleanFirst = "everything was up to date (make -B, ninja -t clean or cmake 
 func (b *buildSummary) Nothing(use *useOptions) error {
 	switch {
 	case b.Cached > 0:
+	case use != nil && b.Use == nil && len(b.Untouched) > 0:
+		return fmt.Errorf("build: nothing was built by %s: all compiled files are listed above as skipped", use.Profile)
 	case use != nil && (b.Use == nil || b.Use.Files == 0 && b.Use.Laid == 0):
 		return fmt.Errorf("build: nothing was built by %s: %s", use.Profile, cleanFirst)
 	case use == nil && b.Files == 0 && b.Empty > 0:
@@ -208,6 +210,7 @@ func (b *buildSummary) PrintUse(s *verb.Streams, use *useOptions) {
 	if b.Use != nil {
 		b.Use.print(s, use)
 	}
+	printReasons(s, "skipped", "file", b.Untouched)
 	b.printCaught(s)
 }
 

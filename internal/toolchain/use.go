@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
@@ -30,6 +31,7 @@ import (
 type useOptions struct {
 	Profile   string `json:"profile"` // absolute path
 	Digest    string `json:"digest"`  // of its content: the cache's key has it
+	Machine   string `json:"machine"` // what it is for, "" if it does not say
 	Algorithm string `json:"algorithm"`
 	NoSplit   bool   `json:"no_split,omitempty"`
 }
@@ -59,7 +61,7 @@ func (u *useOptions) load() (*prof.Profile, error) {
 		return nil, fmt.Errorf("%s: the profile is empty", u.Profile)
 	}
 	sum := sha256.Sum256(data)
-	u.Profile, u.Digest = path, hex.EncodeToString(sum[:])
+	u.Profile, u.Digest, u.Machine = path, hex.EncodeToString(sum[:]), p.Machine()
 	return p, nil
 }
 
@@ -96,11 +98,28 @@ func fillUse(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions
 	if err := os.Mkdir(filepath.Join(tmp, "bin"), 0o755); err != nil {
 		return err
 	}
-	opts.Machine = driver.MachineOf(c.target(ctx, opts.Target))
+	if err := opts.setMachine(c.target(ctx, opts.Target)); err != nil {
+		return err
+	}
 	if err := opts.findAssembler(ctx, c, self); err != nil {
 		return err
 	}
 	return writeShim(filepath.Join(tmp, "bin"), self, opts)
+}
+
+// otherMachine is the error of a build by a profile of another machine, whose blocks and
+// functions are others.
+type otherMachine string
+
+func (e otherMachine) Error() string { return string(e) }
+
+// setMachine notes what a compiler for target makes code for. That must be what the profile is for.
+func (opts *ShimOptions) setMachine(target string) error {
+	opts.Machine = driver.MachineOf(target)
+	if of := opts.Use.Machine; of != "" && of != opts.Machine.String() {
+		return otherMachine(fmt.Sprintf("%s is a profile of %s, and the compiler is for %s: record one of that machine", filepath.Base(opts.Use.Profile), of, cmp.Or(target, opts.Machine.String())))
+	}
+	return nil
 }
 
 // writeShim puts the stand-in for the assembler into bin.
@@ -119,6 +138,9 @@ func writeShim(bin, self string, opts ShimOptions) error {
 func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Command, shim ShimOptions, argv []string) error {
 	shim.Target = cmd.Target
 	b, err := prepareUse(ctx, c, shim)
+	if other := otherMachine(""); errors.As(err, &other) {
+		return useOther(ctx, c, cmd, argv, other)
+	}
 	if err != nil {
 		return err
 	}
@@ -133,6 +155,20 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 		bin = ""
 	}
 	return c.become(ctx, append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...), b.dir, driverEnv(cmd)...)
+}
+
+// useOther becomes a compiler that the profile is not for. A cross build has programs of its own that
+// run where it runs: only in a build they are compiled as they are, and are in its summary.
+func useOther(ctx context.Context, c Compiler, cmd driver.Command, argv []string, why otherMachine) error {
+	if os.Getenv(catch.EnvLog) == "" {
+		return fmt.Errorf("cc: --use: %w", why)
+	}
+	for _, source := range cmd.Sources {
+		if err := logEvent(buildEvent{Result: native.Result{Source: source}, Untouched: why.Error()}); err != nil {
+			return err
+		}
+	}
+	return c.become(ctx, argv, "")
 }
 
 // linkArgs returns the arguments of a driver that make its linker lay out the module
@@ -382,6 +418,9 @@ func (u *useSummary) print(s *verb.Streams, use *useOptions) {
 // useLinker becomes a linker that a build starts itself.
 func (w *wrapper) useLinker(ctx context.Context, s *verb.Streams, c Compiler, path string, argv []string) error {
 	b, err := prepareUse(ctx, c, w.opts.Shim)
+	if other := otherMachine(""); errors.As(err, &other) {
+		return become(path, argv)
+	}
 	if err != nil {
 		return err
 	}

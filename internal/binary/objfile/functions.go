@@ -60,6 +60,7 @@ func (f *File) functionMap(id prof.BuildID) (*prof.Map, error) {
 		BuildID: id[:min(len(id), maxMapID)],
 		Module:  strings.TrimSuffix(filepath.Base(f.path), ".debug"),
 		RawSize: uint64(len(funcs)),
+		Machine: f.MachineName(),
 		Funcs:   make([]prof.Func, len(funcs)),
 	}
 	for i := range funcs {

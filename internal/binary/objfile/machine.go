@@ -23,6 +23,16 @@ func machineOf(m elf.Machine) machine.Kind {
 // Machine returns what the module is for.
 func (f *File) Machine() machine.Kind { return machineOf(f.elf.Machine) }
 
+// MachineName returns what the module is for, as profiles have it; "" if that has no name.
+func (f *File) MachineName() string { return machineName(f.elf.Machine) }
+
+func machineName(m elf.Machine) string {
+	if machineOf(m) == machine.Unknown {
+		return ""
+	}
+	return machineOf(m).String()
+}
+
 // Machine returns what the file is for.
 func (im *Image) Machine() machine.Kind { return machineOf(im.machine) }
 

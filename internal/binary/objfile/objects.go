@@ -16,7 +16,9 @@ type Object struct {
 	Path   string // of the file
 	Member string // name within the archive Path, "" if it is none
 	Linked bool   // a program or shared object
-	Funcs  []ObjectFunc
+	// Machine is what it is for, as profiles have it; "" if that has no name.
+	Machine string
+	Funcs   []ObjectFunc
 }
 
 // ObjectFunc is a function symbol and where it stands.
@@ -99,6 +101,9 @@ func (o *Object) nameStripped() error {
 // ErrNoObject: the file is nothing that ReadObjects reads.
 var ErrNoObject = errors.New("not a 64-bit little-endian ELF file, and no archive of such")
 
+// machineAt is where ELF's header has the machine.
+const machineAt = 18
+
 func readObject(r *io.SectionReader) (*Object, error) {
 	var h [64]byte
 	if _, err := r.ReadAt(h[:], 0); err != nil || string(h[:4]) != elf.ELFMAG ||
@@ -109,7 +114,7 @@ func readObject(r *io.SectionReader) (*Object, error) {
 	if err := or.read(); err != nil {
 		return nil, err
 	}
-	o := &Object{Linked: or.kind != elf.ET_REL}
+	o := &Object{Linked: or.kind != elf.ET_REL, Machine: machineName(elf.Machine(binary.LittleEndian.Uint16(h[machineAt:])))}
 	var err error
 	o.Funcs, err = or.funcs()
 	return o, err

@@ -14,7 +14,6 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/format/mippack"
-	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
@@ -79,7 +78,7 @@ type infoJSON struct {
 	Kind         string             `json:"kind"` // profile, map, raw or binary
 	Module       string             `json:"module,omitempty"`
 	BuildID      string             `json:"build_id"`
-	Machine      string             `json:"machine,omitempty"` // of a binary that is not for x86-64
+	Machine      string             `json:"machine,omitempty"` // "" if the file does not say
 	Modes        []string           `json:"modes,omitempty"`
 	RawSize      uint64             `json:"raw_size"`
 	Raws         *uint64            `json:"raws,omitempty"`
@@ -209,7 +208,7 @@ func scenarios(m *prof.Module) []string {
 func mapInfo(kind string, m *prof.Map) infoJSON {
 	sum := coverage.Summarize(&prof.Module{Map: *m, Counts: make([]prof.Counts, len(m.Funcs))})
 	functions, blocks := profile.NewTallyJSON(sum.Functions), profile.NewTallyJSON(sum.Blocks)
-	j := infoJSON{Kind: kind, Module: m.Module, BuildID: m.BuildID.String(), RawSize: m.RawSize, Functions: &functions}
+	j := infoJSON{Kind: kind, Module: m.Module, BuildID: m.BuildID.String(), Machine: m.Machine, RawSize: m.RawSize, Functions: &functions}
 	if sum.Blocks.Total > 0 {
 		j.Blocks = &blocks
 	}
@@ -248,28 +247,18 @@ func inspectBinary(path string) ([]infoJSON, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s is not instrumented: it has no section %s (build it with cairn cc)", path, wire.RawSection)
 	}
-	m := prof.Map{BuildID: id, RawAddr: addr, RawSize: size}
+	m := prof.Map{BuildID: id, RawAddr: addr, RawSize: size, Machine: bin.MachineName()}
 	data, err := profile.MapSection(bin)
 	if err != nil {
 		return nil, err
 	}
 	if data == nil {
-		return []infoJSON{{Kind: "binary", BuildID: id.String(), Machine: otherMachine(bin), RawSize: size}}, nil
+		return []infoJSON{{Kind: "binary", BuildID: id.String(), Machine: m.Machine, RawSize: size}}, nil
 	}
 	if m.Funcs, _, err = mip.ReadMapSection(data, addr, size); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	j := mapInfo("binary", &m)
-	j.Machine = otherMachine(bin)
-	return []infoJSON{j}, nil
-}
-
-// otherMachine names the machine of a binary, "" if it is the usual one.
-func otherMachine(bin *objfile.File) string {
-	if bin.Machine() == machine.X86_64 {
-		return ""
-	}
-	return bin.Machine().String()
+	return []infoJSON{mapInfo("binary", &m)}, nil
 }
 
 // writeInfos prints one block of lines for each module.

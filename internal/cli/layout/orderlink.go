@@ -88,7 +88,7 @@ func (f *linkFlags) findLinker(ctx context.Context) (toolchain.FoundLinker, erro
 func (f *linkFlags) load(m *prof.Module) (link *linkorder.Link, sameBuild bool, err error) {
 	link = &linkorder.Link{}
 	for _, path := range f.objects {
-		if err := addObjects(link, path); err != nil {
+		if err := addObjects(link, m, path); err != nil {
 			return nil, false, err
 		}
 	}
@@ -102,6 +102,9 @@ func (f *linkFlags) load(m *prof.Module) (link *linkorder.Link, sameBuild bool, 
 		}
 		if len(objects) != 1 || !objects[0].Linked {
 			return nil, false, verb.Usagef("--binary %s: not a linked file; give objects and archives with --objects", f.binary)
+		}
+		if err := sameMachine(m, &objects[0]); err != nil {
+			return nil, false, err
 		}
 		if link.Binary = symbols(&objects[0]); len(link.Binary) == 0 {
 			return nil, false, fmt.Errorf("%s: no function symbols: give the unstripped program", f.binary)
@@ -148,13 +151,13 @@ const maxObjects = 1 << 20
 
 // addObjects appends the objects at path: a file, or all objects and archives
 // below a directory.
-func addObjects(link *linkorder.Link, path string) error {
+func addObjects(link *linkorder.Link, m *prof.Module, path string) error {
 	st, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if !st.IsDir() {
-		return addObject(link, path, verb.Usagef("--objects %s: a linked file; give it with --binary", path))
+		return addObject(link, m, path, verb.Usagef("--objects %s: a linked file; give it with --binary", path))
 	}
 	return filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -168,14 +171,14 @@ func addObjects(link *linkorder.Link, path string) error {
 			if len(link.Objects) >= maxObjects {
 				return fmt.Errorf("%s: more than %d objects", path, maxObjects)
 			}
-			return addObject(link, file, nil)
+			return addObject(link, m, file, nil)
 		}
 		return nil
 	})
 }
 
 // addObject appends the objects of a file. A linked file is the error linked.
-func addObject(link *linkorder.Link, path string, linked error) error {
+func addObject(link *linkorder.Link, m *prof.Module, path string, linked error) error {
 	objects, err := objfile.ReadObjects(path)
 	if err != nil {
 		if linked == nil && errors.Is(err, objfile.ErrNoObject) {
@@ -188,6 +191,9 @@ func addObject(link *linkorder.Link, path string, linked error) error {
 		if o.Linked {
 			return linked
 		}
+		if err := sameMachine(m, o); err != nil {
+			return err
+		}
 		if len(o.Funcs) > 0 {
 			link.Objects = append(link.Objects, linkorder.Object{
 				Path: filepath.ToSlash(o.Path), Member: o.Member, Funcs: symbols(o),
@@ -195,6 +201,14 @@ func addObject(link *linkorder.Link, path string, linked error) error {
 		}
 	}
 	return nil
+}
+
+// sameMachine returns an error if o is for another machine than the profile of m.
+func sameMachine(m *prof.Module, o *objfile.Object) error {
+	if m.Machine == "" || o.Machine == "" || m.Machine == o.Machine {
+		return nil
+	}
+	return fmt.Errorf("%s is for %s, and the profile is of %s: record one of that machine", o.Path, o.Machine, m.Machine)
 }
 
 func symbols(o *objfile.Object) []linkorder.Symbol {

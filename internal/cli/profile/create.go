@@ -65,7 +65,11 @@ func addMap(s *verb.Streams, p *prof.Profile, path string) error {
 		return err
 	}
 	empty := merge.NewAccumulator(merge.NewLayout(m), 0).Module()
-	if err := merge.Profiles(p, &prof.Profile{Modules: []prof.Module{empty}}); err != nil {
+	err = merge.Profiles(p, &prof.Profile{Modules: []prof.Module{empty}})
+	if errors.Is(err, merge.ErrMachine) {
+		return fmt.Errorf("%s: %w: merge those of each into a profile of their own", path, err)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

@@ -129,7 +129,7 @@ func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 	m := &prof.Map{
 		BuildID: id[:min(len(id), wire.MaxBuildID)], // as much as raw files hold
 		Module:  strings.TrimSuffix(filepath.Base(path), ".debug"),
-		RawAddr: rawAddr, RawSize: rawSize,
+		RawAddr: rawAddr, RawSize: rawSize, Machine: bin.MachineName(),
 	}
 	funcs, _, err := mip.ReadMapSection(data, rawAddr, rawSize)
 	if errors.Is(err, mip.ErrNewer) && len(funcs) == 0 {

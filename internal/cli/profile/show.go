@@ -227,6 +227,7 @@ type funcJSON struct {
 	Parts        []string    `json:"parts,omitempty"`           // symbols of its other pieces
 	Module       string      `json:"module"`
 	BuildID      string      `json:"build_id"`
+	Machine      string      `json:"machine,omitempty"`
 	File         string      `json:"file,omitempty"`
 	Line         int         `json:"line,omitempty"`
 	Address      uint64      `json:"address"`
@@ -250,7 +251,7 @@ type blockJSON struct {
 
 func newFuncJSON(m *coverage.Module, fn *prof.Func, c *prof.Counts, demangled string) funcJSON {
 	j := funcJSON{
-		Name: fn.Name, Demangled: demangled, Module: m.Module.Module, BuildID: m.BuildID.String(),
+		Name: fn.Name, Demangled: demangled, Module: m.Module.Module, BuildID: m.BuildID.String(), Machine: m.Machine,
 		Address: fn.Addr(), Size: fn.Size(), Mode: fn.Mode.String(),
 		Covered: c.Runs > 0, Runs: c.Runs, Raws: m.RunsOf(c), CallsInexact: c.Inexact,
 	}

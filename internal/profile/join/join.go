@@ -63,6 +63,7 @@ func Modules(modules []prof.Module) (*Result, error) {
 	}
 	j := &joiner{index: map[identity]int{}, shape: map[version]uint32{}}
 	j.res.Module.Module = modules[0].Module
+	j.res.Module.Machine = (&prof.Profile{Modules: modules}).Machine()
 	for i := range modules {
 		if err := j.functions(&modules[i]); err != nil {
 			return nil, err

@@ -21,6 +21,9 @@ var ErrHeld = errors.New("all of its runs are already in the profile")
 // the other, but some: their sums cannot be told apart.
 var ErrPartly = errors.New("only some of its runs are already in the profile")
 
+// ErrMachine is in the error of a merge of profiles for different machines.
+var ErrMachine = errors.New("a profile is for one machine")
+
 // Modules adds the sums of b to a, saturating. Both must have the same build id
 // and the same map; a module name may differ, as binaries get copied, and the
 // first in the alphabet stays. On error nothing has changed.
@@ -29,6 +32,7 @@ func Modules(a, b *prof.Module) error {
 		return err
 	}
 	a.Module = min(a.Module, b.Module)
+	a.Machine = max(a.Machine, b.Machine) // one of them may not know
 	a.Raws = saturate.Add(a.Raws, b.Raws)
 	for i := range a.Counts {
 		addCounts(&a.Counts[i], &b.Counts[i])
@@ -41,6 +45,9 @@ func Modules(a, b *prof.Module) error {
 // Profiles adds src to dst: modules of the same build are summed, others are
 // added. On error nothing has changed.
 func Profiles(dst, src *prof.Profile) error {
+	if err := sameMachine(dst, src); err != nil {
+		return err
+	}
 	index := make(map[prof.BuildID]int, len(dst.Modules))
 	for i := range dst.Modules {
 		index[dst.Modules[i].BuildID] = i
@@ -74,6 +81,9 @@ func Profiles(dst, src *prof.Profile) error {
 // all there already adds nothing, and one that has all that are there and others
 // takes the place. On error nothing has changed.
 func Join(dst, src *prof.Profile) error {
+	if err := sameMachine(dst, src); err != nil {
+		return err
+	}
 	index := make(map[prof.BuildID]*prof.Module, len(dst.Modules))
 	for i := range dst.Modules {
 		index[dst.Modules[i].BuildID] = &dst.Modules[i]
@@ -138,6 +148,15 @@ func compatible(a, b *prof.Module) error {
 	}
 	if len(a.Counts) != len(b.Counts) || !sameMap(&a.Map, &b.Map) {
 		return fmt.Errorf("%s (%s): %w", b.Module, b.BuildID, ErrConflict)
+	}
+	return nil
+}
+
+// sameMachine returns an error if src is for another machine than dst. Those of earlier versions
+// do not say.
+func sameMachine(dst, src *prof.Profile) error {
+	if a, b := dst.Machine(), src.Machine(); a != b && a != "" && b != "" {
+		return fmt.Errorf("it is for %s, and what is before it for %s: %w", b, a, ErrMachine)
 	}
 	return nil
 }
