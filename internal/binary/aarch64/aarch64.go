@@ -8,36 +8,12 @@
 // nothing of the kind, and never an error.
 package aarch64
 
+import "github.com/cairnprof/cairn/internal/binary/controlflow"
+
 import "encoding/binary"
 
 // Size is the bytes of an instruction.
 const Size = 4
-
-// Class is what an instruction does to the flow of control.
-type Class uint8
-
-// The classes.
-const (
-	Other        Class = iota
-	Nop                // nop; 0 too between functions, but that is a Trap
-	Landing            // bti, paciasp, pacibsp: a place that indirect branches may reach
-	Call               // bl
-	CallIndirect       // blr and its signed kinds
-	Return             // ret, eret, drps and their signed kinds
-	Jump               // b
-	JumpIndirect       // br and its signed kinds
-	JumpCond           // b.cond, bc.cond, cbz, cbnz, tbz, tbnz, cb
-	Trap               // brk, hlt, udf: control does not go on by itself
-	Syscall            // svc, hvc, smc
-)
-
-func (c Class) String() string {
-	names := [...]string{"other", "nop", "landing", "call", "call*", "return", "jump", "jump*", "jcc", "trap", "syscall"}
-	if int(c) < len(names) {
-		return names[c]
-	}
-	return "?"
-}
 
 // Registers that have a meaning.
 const (
@@ -59,28 +35,28 @@ func (i Inst) is(mask, value uint32) bool { return uint32(i)&mask == value }
 func (i Inst) signed(low, n uint) int64 { return int64(int32(uint32(i)<<(32-low-n))) >> (32 - n) }
 
 // Class returns what the instruction does to the flow of control.
-func (i Inst) Class() Class {
+func (i Inst) Class() controlflow.Class {
 	switch uint32(i) >> 26 {
 	case 0b000101:
-		return Jump
+		return controlflow.Jump
 	case 0b100101:
-		return Call
+		return controlflow.Call
 	}
 	switch {
 	case i.compares():
-		return JumpCond
+		return controlflow.Conditional
 	case i.is(0xfe1f0000, 0xd61f0000):
 		return i.register()
 	case i.is(0xffc0001f, 0x5500001f): // retaasppc, retabsppc
-		return Return
+		return controlflow.Return
 	case i.is(0xff000000, 0xd4000000):
 		return i.exception()
 	case i.is(0xffff0000, 0):
-		return Trap // udf
+		return controlflow.Trap // udf
 	case i.is(0xfffff01f, 0xd503201f):
 		return hint(uint32(i) >> 5 & 0x7f)
 	}
-	return Other
+	return controlflow.Other
 }
 
 // compares reports whether it is a conditional branch.
@@ -101,7 +77,7 @@ func (i Inst) narrow() bool {
 }
 
 // register returns the class of a branch to a register.
-func (i Inst) register() Class {
+func (i Inst) register() controlflow.Class {
 	kind, operand := i>>10&0x3f, i&31
 	keyed := kind == 2 || kind == 3 // with key A or B
 	plain := kind == 0 && operand == 0
@@ -109,55 +85,55 @@ func (i Inst) register() Class {
 	switch i >> 21 & 15 {
 	case 0:
 		if plain || zero {
-			return JumpIndirect
+			return controlflow.IndirectJump
 		}
 	case 1:
 		if plain || zero {
-			return CallIndirect
+			return controlflow.IndirectCall
 		}
 	case 2:
 		if plain || keyed { // with another register than 31: retaasppcr
-			return Return
+			return controlflow.Return
 		}
 	case 4, 5:
 		if i>>5&31 == 31 && (plain || zero) {
-			return Return
+			return controlflow.Return
 		}
 	case 8:
 		if keyed {
-			return JumpIndirect
+			return controlflow.IndirectJump
 		}
 	case 9:
 		if keyed {
-			return CallIndirect
+			return controlflow.IndirectCall
 		}
 	}
-	return Other
+	return controlflow.Other
 }
 
 // exception returns the class of what makes an exception.
-func (i Inst) exception() Class {
+func (i Inst) exception() controlflow.Class {
 	switch low := i & 0x1f; i >> 21 & 7 {
 	case 0:
 		if low >= 1 && low <= 3 {
-			return Syscall
+			return controlflow.Syscall
 		}
 	case 1, 2:
 		if low == 0 {
-			return Trap
+			return controlflow.Trap
 		}
 	}
-	return Other
+	return controlflow.Other
 }
 
-func hint(number uint32) Class {
+func hint(number uint32) controlflow.Class {
 	switch number {
 	case 0:
-		return Nop
+		return controlflow.Nop
 	case 25, 27, 32, 34, 36, 38:
-		return Landing
+		return controlflow.Landing
 	}
-	return Other
+	return controlflow.Other
 }
 
 // Distance returns how far from the instruction's own address a direct branch goes.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 )
 
 // gnu is binutils' disassembler for AArch64, llvm the other one.
@@ -77,39 +79,39 @@ func parseLine(line string) (listed, bool) {
 }
 
 // class tells from a mnemonic what class an instruction is of.
-func (l listed) class() Class {
+func (l listed) class() controlflow.Class {
 	switch m := l.mnemonic; m {
 	case "b":
-		return Jump
+		return controlflow.Jump
 	case "bl":
-		return Call
+		return controlflow.Call
 	case "br", "braa", "brab", "braaz", "brabz":
-		return JumpIndirect
+		return controlflow.IndirectJump
 	case "blr", "blraa", "blrab", "blraaz", "blrabz":
-		return CallIndirect
+		return controlflow.IndirectCall
 	case "ret", "retaa", "retab", "eret", "eretaa", "eretab", "drps", "retaasppc", "retabsppc", "retaasppcr", "retabsppcr":
-		return Return
+		return controlflow.Return
 	case "cbz", "cbnz", "tbz", "tbnz":
-		return JumpCond
+		return controlflow.Conditional
 	case "brk", "hlt", "udf":
-		return Trap
+		return controlflow.Trap
 	case "svc", "hvc", "smc":
-		return Syscall
+		return controlflow.Syscall
 	case "nop":
-		return Nop
+		return controlflow.Nop
 	case "bti", "paciasp", "pacibsp":
-		return Landing
+		return controlflow.Landing
 	default:
 		if strings.HasPrefix(m, "b.") || strings.HasPrefix(m, "bc.") {
-			return JumpCond
+			return controlflow.Conditional
 		}
 		for _, p := range []string{"cbgt", "cbge", "cbhi", "cbhs", "cbeq", "cbne", "cblt", "cblo", "cbble", "cbb", "cbh"} {
 			if strings.HasPrefix(m, p) {
-				return JumpCond
+				return controlflow.Conditional
 			}
 		}
 	}
-	return Other
+	return controlflow.Other
 }
 
 // reads are mnemonics that begin as those of stores do, or of atomic accesses, and are none.
@@ -152,7 +154,7 @@ func difference(l listed) string {
 		return fmt.Sprintf("class %v, want %v", got, want)
 	}
 	switch i.Class() {
-	case Call, Jump, JumpCond:
+	case controlflow.Call, controlflow.Jump, controlflow.Conditional:
 		if got := l.addr + uint64(i.Distance()); got != l.address() {
 			return fmt.Sprintf("it goes to %#x, want %#x", got, l.address())
 		}

@@ -3,6 +3,7 @@ package machinecode
 import (
 	"encoding/binary"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/aarch64"
 )
 
@@ -14,23 +15,17 @@ func (aarch64Arch) step() uint64 { return aarch64.Size }
 // lasting: other registers are restored and the return address is checked behind it.
 func (aarch64Arch) lasting() bool { return true }
 
-var aarch64Classes = [...]Class{
-	aarch64.Other: Other, aarch64.Nop: Nop, aarch64.Landing: Landing, aarch64.Call: Call, aarch64.CallIndirect: IndirectCall,
-	aarch64.Return: Return, aarch64.Jump: Jump, aarch64.JumpIndirect: IndirectJump, aarch64.JumpCond: Conditional,
-	aarch64.Trap: Stop, aarch64.Syscall: System,
-}
-
 func (aarch64Arch) Decode(code []byte, addr uint64) (Inst, error) {
 	if len(code) < aarch64.Size {
 		return Inst{}, ErrInstruction
 	}
 	in := aarch64.Decode(code)
-	out := Inst{Len: aarch64.Size, Class: aarch64Classes[in.Class()]}
+	out := Inst{Len: aarch64.Size, Class: in.Class()}
 	switch out.Class {
-	case Call, Jump, Conditional:
+	case controlflow.Call, controlflow.Jump, controlflow.Conditional:
 		out.Target = addr + uint64(in.Distance())
 		return out, nil
-	case Other:
+	case controlflow.Other:
 	default:
 		return out, nil
 	}
@@ -47,9 +42,9 @@ func (a aarch64Arch) Effect(code []byte) Effect {
 	}
 	in := aarch64.Decode(code)
 	switch in.Class() {
-	case aarch64.Call, aarch64.CallIndirect, aarch64.Syscall, aarch64.Trap:
+	case controlflow.Call, controlflow.IndirectCall, controlflow.Syscall, controlflow.Trap:
 		return Calls
-	case aarch64.Nop, aarch64.Landing:
+	case controlflow.Nop, controlflow.Landing:
 		return Nothing
 	}
 	if in.Stores() && !in.OnStack() {
@@ -74,10 +69,10 @@ type pages struct {
 // follow takes an instruction, and tells it the address that it makes or uses of a page.
 func (p *pages) follow(i aarch64.Inst, in *Inst) {
 	switch in.Class {
-	case Call, IndirectCall:
+	case controlflow.Call, controlflow.IndirectCall:
 		p.known &^= 1<<19 - 1 // what callees keep begins at x19
 		return
-	case Other:
+	case controlflow.Other:
 	default:
 		return
 	}
@@ -128,7 +123,7 @@ func (a aarch64Arch) constant(s *Set, r Ref) (uint64, bool) {
 	// What made the page stands close in front of it as a rule, or further up.
 	for back := uint32(aarch64.Size); back <= off && back <= farthest; back += aarch64.Size {
 		before := aarch64.Decode(t.data[off-back:])
-		if before.Rd() != in.Rn() || before.Stores() || before.Class() != aarch64.Other {
+		if before.Rd() != in.Rn() || before.Stores() || before.Class() != controlflow.Other {
 			continue
 		}
 		made, page, ok := before.Address(t.addr + uint64(off-back))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/qemulog"
 )
@@ -135,16 +136,16 @@ func (f *follower) step(s qemulog.Step) {
 func (f *follower) branch(s qemulog.Step, at Ref) {
 	next := s.PC == f.last.PC+4
 	class := f.s.Class(f.at)
-	if target, ok := f.s.Target(f.at); ok && target != s.PC-f.bias && (class != Conditional || !next) {
+	if target, ok := f.s.Target(f.at); ok && target != s.PC-f.bias && (class != controlflow.Conditional || !next) {
 		f.fail("goes to %#x, not to %#x", s.PC-f.bias, target)
 	}
-	if class == Other && !next {
+	if class == controlflow.Other && !next {
 		f.fail("is no branch, and goes to %#x", s.PC-f.bias)
 	}
 	switch {
 	case class.IsCall():
 		f.stack = append(f.stack, opened{s.SP, s.FP, f.last.PC + 4})
-	case class == Return:
+	case class == controlflow.Return:
 		if n := len(f.stack); n == 0 || f.stack[n-1].ret != s.PC {
 			f.fail("returns to %#x, not to where it was called", s.PC-f.bias)
 		} else {

@@ -1,5 +1,7 @@
 package machinecode
 
+import "github.com/cairnprof/cairn/internal/binary/controlflow"
+
 import "github.com/cairnprof/cairn/internal/binary/aarch64"
 
 // convention: x19 to x28 are kept, x29 is the frame pointer and 31 what is no register of
@@ -22,7 +24,7 @@ func (aarch64Arch) dispatch(w *walk, at Ref) Dispatch {
 }
 
 func (aarch64Arch) move(w *walk, at Ref) moved {
-	if w.code.Class(at) != Other {
+	if w.code.Class(at) != controlflow.Other {
 		return moved{dest: registers}
 	}
 	in := w.code.aarch64(at)
@@ -54,9 +56,9 @@ func (w *walk) leaves(at Ref) bool {
 	const most = 12
 	for r := at + 1; r < w.end && r < at+most; r++ {
 		switch class := w.code.Class(r); {
-		case class == Return, class == Jump, class == IndirectJump:
+		case class == controlflow.Return, class == controlflow.Jump, class == controlflow.IndirectJump:
 			return true
-		case class != Other:
+		case class != controlflow.Other:
 			return false
 		}
 	}

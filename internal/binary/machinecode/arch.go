@@ -3,6 +3,7 @@ package machinecode
 import (
 	"errors"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/aarch64"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/x86"
@@ -14,22 +15,13 @@ const MaxLen = x86.MaxLen
 // Inst is one instruction of any machine, at a known address.
 type Inst struct {
 	Len   uint8
-	Class Class
+	Class controlflow.Class
 	// Restores: it takes the caller's frame pointer from the stack.
 	Restores bool
 	// Refers: it has an operand in memory, or makes an address, which Memory returns.
 	Refers bool
 	Target uint64 // where a direct branch goes
 	Memory uint64
-}
-
-// Ends reports whether control never continues to the next instruction.
-func (i Inst) Ends() bool {
-	switch i.Class {
-	case Return, Jump, IndirectJump, Stop:
-		return true
-	}
-	return false
 }
 
 // Effect is what of an instruction an optimiser must keep.

@@ -3,6 +3,7 @@ package machinecode
 import (
 	"path/filepath"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/format/pseudoprobe"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
@@ -125,24 +126,24 @@ func (b *Binary) disassembleTo(s *Set, t *text, off, end uint64) {
 			restored = false
 			continue
 		}
-		class := inst.Class.inSet()
-		if restored && class >= Jump {
+		class := inSet(inst.Class)
+		if restored && class >= controlflow.Jump {
 			s.jumps = append(s.jumps, s.end())
 		}
 		switch class {
-		case Jump, Conditional:
+		case controlflow.Jump, controlflow.Conditional:
 			if !here.has(addr) {
 				here = b.span(addr)
 			}
 			if to := inst.Target; !here.has(to) && b.RangeAt(to) != here.of {
 				s.leaving = append(s.leaving, s.end())
 			}
-		case IndirectJump:
+		case controlflow.IndirectJump:
 			s.computed = append(s.computed, s.end())
 		}
 		t.starts.set(uint32(off))
 		s.add(uint32(off), class, inst.Len)
-		restored = inst.Restores || restored && class == Other && b.arch.lasting()
+		restored = inst.Restores || restored && class == controlflow.Other && b.arch.lasting()
 		off += uint64(inst.Len)
 	}
 }

@@ -1,5 +1,7 @@
 package machinecode
 
+import "github.com/cairnprof/cairn/internal/binary/controlflow"
+
 // Block is a basic block of a range of code.
 type Block struct {
 	First, Last Ref
@@ -28,9 +30,9 @@ func (s *Set) Blocks(b *Binary, r *Range) []Block {
 			led[to] = true
 		}
 		switch s.Class(x.Last) {
-		case Return, IndirectJump:
+		case controlflow.Return, controlflow.IndirectJump:
 			x.Left = true
-		case Jump, Conditional:
+		case controlflow.Jump, controlflow.Conditional:
 			_, ok := inside(x.Last)
 			x.Left = !ok
 		}

@@ -1,9 +1,11 @@
 package machinecode
 
+import "github.com/cairnprof/cairn/internal/binary/controlflow"
+
 // Constant returns the link-time address that an instruction may take. Of one that is
 // made in several steps it is the last that does.
 func (s *Set) Constant(r Ref) (uint64, bool) {
-	if s.Class(r) != Other || !r.IsInstruction() {
+	if s.Class(r) != controlflow.Other || !r.IsInstruction() {
 		return 0, false
 	}
 	return s.Binary(r).arch.constant(s, r)
@@ -12,7 +14,7 @@ func (s *Set) Constant(r Ref) (uint64, bool) {
 // TailCall reports whether a branch is a jump that enters another function.
 func (s *Set) TailCall(from, to Ref) bool {
 	switch s.Class(from) {
-	case Jump, IndirectJump, Conditional:
+	case controlflow.Jump, controlflow.IndirectJump, controlflow.Conditional:
 	default:
 		return false
 	}

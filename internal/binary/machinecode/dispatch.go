@@ -1,5 +1,7 @@
 package machinecode
 
+import "github.com/cairnprof/cairn/internal/binary/controlflow"
+
 // Problem: to know whom an indirect call may reach, one must know where it has the
 // address from. Of a virtual call in C++ that is a fixed place of the table that the
 // object's first word points to, and the object is the first argument.
@@ -107,7 +109,7 @@ type walk struct {
 func newWalk(s *Set, b *Binary, r *Range) *walk {
 	w := &walk{code: s, binary: b, first: b.From(r.Lo), entered: r.Start, targets: map[Ref]bool{}}
 	for w.end = w.first; w.end < b.End && s.Address(w.end) < r.Hi; w.end++ {
-		if c := s.Class(w.end); c == Jump || c == Conditional {
+		if c := s.Class(w.end); c == controlflow.Jump || c == controlflow.Conditional {
 			if to, ok := s.Target(w.end); ok && to-r.Lo < r.Hi-r.Lo {
 				w.targets[b.At(to)] = true
 			}
@@ -134,7 +136,7 @@ func (w *walk) run(found map[Ref]Dispatch) {
 			w.forget(keeps)
 		}
 		class := w.code.Class(at)
-		if found != nil && (class == IndirectCall || class == IndirectJump) {
+		if found != nil && (class == controlflow.IndirectCall || class == controlflow.IndirectJump) {
 			found[at] = w.binary.arch.dispatch(w, at)
 		}
 		w.step(w.binary.arch.move(w, at), found == nil, rules.kept)
@@ -145,7 +147,7 @@ func (w *walk) run(found map[Ref]Dispatch) {
 				}
 			}
 		}
-		if class == Jump || class == IndirectJump || class == Return {
+		if class == controlflow.Jump || class == controlflow.IndirectJump || class == controlflow.Return {
 			w.forget(keeps)
 		}
 	}

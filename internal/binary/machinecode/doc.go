@@ -12,6 +12,8 @@
 // x86.go and internal/binary/x86, aarch64.go and internal/binary/aarch64.
 package machinecode
 
+import "github.com/cairnprof/cairn/internal/binary/controlflow"
+
 // Ref is the number of an instruction in a Set.
 type Ref uint32
 
@@ -25,39 +27,15 @@ const (
 // IsInstruction reports whether r is neither None nor External.
 func (r Ref) IsInstruction() bool { return r >= firstRef }
 
-// Class is what an instruction does to the flow of control.
-type Class uint8
-
-// The classes. Those from Call to Jump are never run over: what is behind them
-// runs after a branch only.
-const (
-	Other Class = iota
-	Call
-	IndirectCall
-	Return
-	Jump // to a fixed address
-	IndirectJump
-	Conditional
-
-	// A Set has these as Other.
-	Stop    // control does not go on by itself
-	System  // a call of the system
-	Nop     // fills space
-	Landing // a place that indirect branches may reach
-)
-
-// IsCall reports whether the instruction is a call of any kind.
-func (c Class) IsCall() bool { return c == Call || c == IndirectCall }
-
 // inSet is what a Set has for a class.
-func (c Class) inSet() Class {
-	if c > Conditional {
-		return Other
+func inSet(c controlflow.Class) controlflow.Class {
+	if c > controlflow.Conditional {
+		return controlflow.Other
 	}
 	return c
 }
 
-// ends reports whether a run of instructions without a taken branch ends here.
+// endsRange reports whether a run of instructions without a taken branch ends here.
 // An indirect jump is not among them, since LLVM has it so and profiles are to
 // be the same: data in code that looks like one would cut a range.
-func (c Class) ends() bool { return c >= Call && c <= Jump }
+func endsRange(c controlflow.Class) bool { return c >= controlflow.Call && c <= controlflow.Jump }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/domtree"
 )
 
@@ -48,14 +49,14 @@ func (s *Set) leaders(b *Binary, r *Range, cases map[Ref][]Ref) (leaders []Ref, 
 	entries = map[Ref]bool{first: true}
 	for at := first; at < end; at++ {
 		switch s.Class(at) {
-		case Jump, Conditional:
+		case controlflow.Jump, controlflow.Conditional:
 			if to, ok := inside(at); ok {
 				leaders = append(leaders, to)
 			}
 			leaders = append(leaders, at+1)
-		case Return:
+		case controlflow.Return:
 			leaders = append(leaders, at+1)
-		case IndirectJump:
+		case controlflow.IndirectJump:
 			leaders = append(append(leaders, at+1), within(cases[at], first, end)...)
 		}
 	}
@@ -84,7 +85,7 @@ func (s *Set) successors(f *Flow, inside func(Ref) (Ref, bool), cases map[Ref][]
 	for i := range f.leaders {
 		last := f.last(i)
 		class := s.Class(last)
-		if class == Jump || class == Conditional {
+		if class == controlflow.Jump || class == controlflow.Conditional {
 			if to, ok := inside(last); ok {
 				out[i] = append(out[i], f.block(to))
 			}
@@ -92,7 +93,7 @@ func (s *Set) successors(f *Flow, inside func(Ref) (Ref, bool), cases map[Ref][]
 		for _, to := range within(cases[last], f.leaders[0], f.end) {
 			out[i] = append(out[i], f.block(to))
 		}
-		if class != Jump && class != IndirectJump && class != Return && i+1 < len(out) {
+		if class != controlflow.Jump && class != controlflow.IndirectJump && class != controlflow.Return && i+1 < len(out) {
 			out[i] = append(out[i], i+1)
 		}
 	}

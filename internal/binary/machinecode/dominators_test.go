@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
@@ -29,7 +30,7 @@ func TestFlow(t *testing.T) {
 			}
 			for x := b.First; x < b.End; x++ {
 				must := !runs(jumps, b.First, b.End, at, x)
-				switch last := x+1 == b.End || s.Class(x) != Other || slices.Contains(targets(jumps), x+1); {
+				switch last := x+1 == b.End || s.Class(x) != controlflow.Other || slices.Contains(targets(jumps), x+1); {
 				case slices.Contains(before, x) && !must:
 					t.Fatalf("%v: %d runs without %d", jumps, at, x)
 				case last && must && x != at && !slices.Contains(before, x):

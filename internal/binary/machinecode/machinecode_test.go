@@ -3,6 +3,7 @@ package machinecode
 import (
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
@@ -70,7 +71,7 @@ func TestSet(t *testing.T) {
 				t.Errorf("instruction %d at %#x", r, off)
 			}
 		}
-		for off, want := range map[uint64]Class{1: Other, 5: Call, 12: Jump, 20: Conditional, 22: Return, 23: IndirectJump, 25: Other} {
+		for off, want := range map[uint64]controlflow.Class{1: controlflow.Other, 5: controlflow.Call, 12: controlflow.Jump, 20: controlflow.Conditional, 22: controlflow.Return, 23: controlflow.IndirectJump, 25: controlflow.Other} {
 			r := at(off)
 			if got := s.Class(r); got != want || s.Address(r) != text+off || s.Binary(r) != b {
 				t.Errorf("%#x: class %d at %#x", off, got, s.Address(r))
@@ -123,7 +124,7 @@ func TestSet(t *testing.T) {
 			t.Error("a header is code")
 		}
 	}
-	if s.Class(None) != Other || s.Binary(External) != nil || s.Len() != int(s.Binaries()[1].End) {
+	if s.Class(None) != controlflow.Other || s.Binary(External) != nil || s.Len() != int(s.Binaries()[1].End) {
 		t.Error("what is no instruction")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/format/pseudoprobe"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
@@ -214,11 +215,11 @@ func TestLeavingJumps(t *testing.T) {
 	for r := firstRef; r < s.end(); r++ {
 		here := b.RangeAt(s.Address(r))
 		switch s.Class(r) {
-		case Jump, Conditional:
+		case controlflow.Jump, controlflow.Conditional:
 			if to, _ := s.Target(r); b.RangeAt(to) != here {
 				leaving = append(leaving, r)
 			}
-		case IndirectJump:
+		case controlflow.IndirectJump:
 			indirect = append(indirect, r)
 		}
 		in, end := s.Extent(r)

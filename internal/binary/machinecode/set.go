@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
@@ -30,8 +31,8 @@ type Set struct {
 // shape is the class of an instruction and its length.
 type shape uint8
 
-func (s shape) class() Class { return Class(s >> 4) }
-func (s shape) size() uint64 { return uint64(s & 15) }
+func (s shape) class() controlflow.Class { return controlflow.Class(s >> 4) }
+func (s shape) size() uint64             { return uint64(s & 15) }
 
 // errTooMany: what Refs can number is exceeded.
 var errTooMany = errors.New("the binaries have more than 1 GB of code together")
@@ -60,7 +61,7 @@ func NewSet(programs ...*objfile.Program) (*Set, error) {
 	}
 	s.barriers = newBitset(len(s.shapes))
 	for i, sh := range s.shapes {
-		if sh.class().ends() {
+		if endsRange(sh.class()) {
 			s.barriers.set(uint32(i))
 		}
 	}
@@ -97,7 +98,7 @@ func (s *Set) markDubious() {
 		}
 	}
 	for i, sh := range s.shapes {
-		if sh.class() == Return {
+		if sh.class() == controlflow.Return {
 			s.dubious.set(uint32(i))
 			s.dubious.set(uint32(max(i, 1) - 1))
 		}
@@ -106,7 +107,7 @@ func (s *Set) markDubious() {
 
 func (s *Set) end() Ref { return firstRef + Ref(len(s.shapes)) }
 
-func (s *Set) add(offset uint32, c Class, size uint8) {
+func (s *Set) add(offset uint32, c controlflow.Class, size uint8) {
 	s.offsets = append(s.offsets, offset)
 	s.shapes = append(s.shapes, shape(c)<<4|shape(size))
 }
@@ -141,9 +142,9 @@ func (s *Set) Address(r Ref) uint64 {
 }
 
 // Class returns the class of an instruction; Other if r is none.
-func (s *Set) Class(r Ref) Class {
+func (s *Set) Class(r Ref) controlflow.Class {
 	if !r.IsInstruction() {
-		return Other
+		return controlflow.Other
 	}
 	return s.shapes[r-firstRef].class()
 }
@@ -155,7 +156,7 @@ func (s *Set) Size(r Ref) uint64 { return s.shapes[r-firstRef].size() }
 // link-time address in its binary.
 func (s *Set) Target(r Ref) (uint64, bool) {
 	switch s.Class(r) {
-	case Call, Jump, Conditional:
+	case controlflow.Call, controlflow.Jump, controlflow.Conditional:
 		t := s.Binary(r).textOf(r)
 		off := s.offsets[r-firstRef]
 		inst, err := s.Binary(r).arch.Decode(t.data[off:], t.addr+uint64(off))

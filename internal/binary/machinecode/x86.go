@@ -3,6 +3,7 @@ package machinecode
 import (
 	"encoding/binary"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
@@ -17,7 +18,7 @@ func (x86Arch) Decode(code []byte, addr uint64) (Inst, error) {
 	if err != nil {
 		return Inst{}, err
 	}
-	out := Inst{Len: in.Len, Class: x86Class(in.Class), Restores: x86Restores(in)}
+	out := Inst{Len: in.Len, Class: in.Class, Restores: x86Restores(in)}
 	if in.Relative() {
 		out.Target = in.Target(addr)
 	}
@@ -36,40 +37,14 @@ func x86Restores(in x86.Inst) bool {
 	return in.Map == x86.MapOne && (in.Opcode == popRBP && in.Rex&1 == 0 || in.Opcode == leave)
 }
 
-func x86Class(c x86.Class) Class {
-	switch c {
-	case x86.Call:
-		return Call
-	case x86.CallIndirect:
-		return IndirectCall
-	case x86.Return:
-		return Return
-	case x86.Jump:
-		return Jump
-	case x86.JumpIndirect:
-		return IndirectJump
-	case x86.JumpCond, x86.Loop:
-		return Conditional
-	case x86.Trap:
-		return Stop
-	case x86.Syscall:
-		return System
-	case x86.Nop:
-		return Nop
-	case x86.EndBranch:
-		return Landing
-	}
-	return Other
-}
-
 func (x86Arch) Effect(code []byte) Effect {
 	in, err := x86.Decode(code)
 	switch {
 	case err != nil:
 		return Nothing
-	case in.Class == x86.Call, in.Class == x86.CallIndirect, in.Class == x86.Syscall, in.Class == x86.Trap:
+	case in.Class.IsCall(), in.Class == controlflow.Syscall, in.Class == controlflow.Trap:
 		return Calls
-	case in.Class == x86.Nop, in.Class == x86.EndBranch:
+	case in.Class == controlflow.Nop, in.Class == controlflow.Landing:
 		return Nothing
 	case in.HasModRM && in.Mod() != 3 && !onStack(in) && stores(in):
 		return Stores

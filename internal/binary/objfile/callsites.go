@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/aarch64"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 )
@@ -86,7 +87,7 @@ func callsAArch64(code *Code, slots map[uint64]string) map[string]int {
 				calls[name]++
 			default:
 				stubs[s.addr+uint64(i)] = name
-				if i >= aarch64.Size && aarch64.Decode(s.data[i-aarch64.Size:]).Class() == aarch64.Landing {
+				if i >= aarch64.Size && aarch64.Decode(s.data[i-aarch64.Size:]).Class() == controlflow.Landing {
 					stubs[s.addr+uint64(i)-aarch64.Size] = name
 				}
 			}
@@ -94,7 +95,7 @@ func callsAArch64(code *Code, slots map[uint64]string) map[string]int {
 	}
 	for _, s := range code.sections {
 		for i := 0; i+aarch64.Size <= len(s.data); i += aarch64.Size {
-			if in := aarch64.Decode(s.data[i:]); in.Class() == aarch64.Call {
+			if in := aarch64.Decode(s.data[i:]); in.Class() == controlflow.Call {
 				if name, ok := stubs[s.addr+uint64(i)+uint64(in.Distance())]; ok {
 					calls[name]++
 				}
@@ -122,12 +123,12 @@ func slotBranch(s codeSection, off int, slots map[uint64]string) (name string, c
 			if name, loaded = slots[page+n], in.Rd(); name == "" {
 				return "", false
 			}
-		case class == aarch64.JumpIndirect || class == aarch64.CallIndirect:
+		case class == controlflow.IndirectJump || class == controlflow.IndirectCall:
 			if name == "" || in.Rn() != loaded {
 				return "", false
 			}
-			return name, class == aarch64.CallIndirect
-		case class != aarch64.Other:
+			return name, class == controlflow.IndirectCall
+		case class != controlflow.Other:
 			return "", false
 		}
 	}

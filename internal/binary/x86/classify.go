@@ -1,25 +1,27 @@
 package x86
 
+import "github.com/cairnprof/cairn/internal/binary/controlflow"
+
 import "encoding/binary"
 
 // oneByteClass holds the opcodes without escape whose class needs nothing else.
-var oneByteClass = func() (t [256]Class) {
+var oneByteClass = func() (t [256]controlflow.Class) {
 	for op := 0x70; op <= 0x7f; op++ {
-		t[op] = JumpCond
+		t[op] = controlflow.Conditional
 	}
-	for op := 0xe0; op <= 0xe3; op++ {
-		t[op] = Loop
+	for op := 0xe0; op <= 0xe3; op++ { // see IsLoop
+		t[op] = controlflow.Conditional
 	}
 	for _, op := range []byte{0xc2, 0xc3, 0xca, 0xcb, 0xcf} {
-		t[op] = Return
+		t[op] = controlflow.Return
 	}
 	for _, op := range []byte{0xcc, 0xf1, 0xf4} {
-		t[op] = Trap
+		t[op] = controlflow.Trap
 	}
-	t[0xcd] = Syscall
-	t[0xe8] = Call
-	t[0xe9] = Jump
-	t[0xeb] = Jump
+	t[0xcd] = controlflow.Syscall
+	t[0xe8] = controlflow.Call
+	t[0xe9] = controlflow.Jump
+	t[0xeb] = controlflow.Jump
 	return t
 }()
 
@@ -39,19 +41,19 @@ func (d *decoder) classifyOne() {
 	switch d.Opcode {
 	case 0x90:
 		if d.Prefix&PrefixRep == 0 && d.Rex&1 == 0 { // else pause, xchg with r8
-			d.Class = Nop
+			d.Class = controlflow.Nop
 		}
 	case 0xc7: // xbegin
 		if d.ModRM == 0xf8 && d.ImmSize == 4 {
-			d.Class = JumpCond
+			d.Class = controlflow.Conditional
 			d.Rel = int32(binary.LittleEndian.Uint32(d.code[d.ImmOff:]))
 		}
 	case 0xff:
 		switch d.ModRM >> 3 & 7 {
 		case 2, 3:
-			d.Class = CallIndirect
+			d.Class = controlflow.IndirectCall
 		case 4, 5:
-			d.Class = JumpIndirect
+			d.Class = controlflow.IndirectJump
 		}
 	}
 }
@@ -59,15 +61,15 @@ func (d *decoder) classifyOne() {
 func (d *decoder) classify0F() {
 	switch op := d.Opcode; {
 	case op&0xf0 == 0x80:
-		d.Class = JumpCond
+		d.Class = controlflow.Conditional
 	case op == 0x05 || op == 0x07 || op == 0x34 || op == 0x35:
-		d.Class = Syscall
+		d.Class = controlflow.Syscall
 	case op == 0x0b || op == 0xb9:
-		d.Class = Trap
+		d.Class = controlflow.Trap
 	case op == 0x1f:
-		d.Class = Nop
+		d.Class = controlflow.Nop
 	case op == 0x1e && d.Prefix&PrefixRep != 0 && d.ModRM == 0xfa:
-		d.Class = EndBranch
+		d.Class = controlflow.Landing
 	}
 }
 
@@ -90,7 +92,7 @@ func (d *decoder) check() error {
 		case 0xc6:
 			bad = reg != 0 && d.ModRM != 0xf8
 		case 0xc7:
-			bad = reg != 0 && d.Class != JumpCond
+			bad = reg != 0 && d.Class != controlflow.Conditional
 		case 0xfe:
 			bad = reg > 1
 		case 0xff:

@@ -10,34 +10,7 @@
 // prefixes whose effect differs between makers, opcodes that are not defined.
 package x86
 
-// Class is what an instruction does to the flow of control.
-type Class uint8
-
-// The classes. Far branches are in those of near ones.
-const (
-	Other        Class = iota
-	Nop                // 90 and the long forms, which fill space
-	EndBranch          // endbr64: a place that indirect branches may reach
-	Call               // to Target
-	CallIndirect       // through a register or memory
-	Return             // ret, retf, iret
-	Jump               // to Target
-	JumpIndirect       // through a register or memory
-	JumpCond           // to Target or on; xbegin too, which goes to Target on an abort
-	Loop               // loop and jrcxz: as JumpCond, in one byte only
-	Trap               // int3, int1, ud1, ud2, hlt: control does not go on by itself
-	Syscall            // syscall, sysenter, int n and the returns of the former
-)
-
-func (c Class) String() string {
-	names := [...]string{
-		"other", "nop", "endbr", "call", "call*", "return", "jump", "jump*", "jcc", "loop", "trap", "syscall",
-	}
-	if int(c) < len(names) {
-		return names[c]
-	}
-	return "?"
-}
+import "github.com/cairnprof/cairn/internal/binary/controlflow"
 
 // Map is the table that an opcode belongs to.
 type Map uint8
@@ -72,12 +45,12 @@ const (
 
 // Inst is one instruction.
 type Inst struct {
-	Len    uint8  // bytes, 1 to 15
-	Class  Class  //
-	Map    Map    // of Opcode
-	Opcode uint8  //
-	Prefix Prefix //
-	Rex    uint8  // the REX byte, 0 without; of vector encodings none
+	Len    uint8             // bytes, 1 to 15
+	Class  controlflow.Class //
+	Map    Map               // of Opcode
+	Opcode uint8             //
+	Prefix Prefix            //
+	Rex    uint8             // the REX byte, 0 without; of vector encodings none
 
 	HasModRM bool
 	ModRM    uint8
@@ -98,21 +71,12 @@ type Inst struct {
 }
 
 // Relative says whether the instruction is a branch to a Target.
-func (i Inst) Relative() bool {
-	switch i.Class {
-	case Call, Jump, JumpCond, Loop:
-		return true
-	}
-	return false
-}
+func (i Inst) Relative() bool { return i.Class.IsDirect() }
 
-// Ends reports whether control never continues to the next instruction.
-func (i Inst) Ends() bool {
-	switch i.Class {
-	case Return, Jump, JumpIndirect, Trap:
-		return true
-	}
-	return false
+// IsLoop reports whether the instruction is loop or jrcxz, which branch on a register and
+// have a distance of one byte only.
+func (i Inst) IsLoop() bool {
+	return i.Map == MapOne && i.Opcode&^3 == 0xe0 && i.Prefix&PrefixVector == 0
 }
 
 // Target returns where the branch at addr goes. It means something for Relative

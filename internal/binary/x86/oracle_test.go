@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 )
 
 // listed is an instruction as a disassembler prints it.
@@ -89,38 +91,41 @@ func parseLine(line string) (listed, bool) {
 	return l, true
 }
 
-// class tells from a mnemonic what class an instruction is of.
-func (l listed) class() Class {
+// isLoop reports whether it branches on a register.
+func (l listed) isLoop() bool {
+	return l.mnemonic == "jrcxz" || l.mnemonic == "jecxz" || strings.HasPrefix(l.mnemonic, "loop")
+}
+
+// class returns by a mnemonic what class an instruction is of.
+func (l listed) class() controlflow.Class {
 	m := l.mnemonic
 	indirect := strings.HasPrefix(l.operands, "*")
 	switch {
 	case strings.HasPrefix(m, "call"), strings.HasPrefix(m, "lcall"):
 		if indirect {
-			return CallIndirect
+			return controlflow.IndirectCall
 		}
-		return Call
+		return controlflow.Call
 	case strings.HasPrefix(m, "jmp"), strings.HasPrefix(m, "ljmp"):
 		if indirect {
-			return JumpIndirect
+			return controlflow.IndirectJump
 		}
-		return Jump
-	case m == "jrcxz", m == "jecxz", strings.HasPrefix(m, "loop"):
-		return Loop
-	case strings.HasPrefix(m, "j"), m == "xbegin":
-		return JumpCond
+		return controlflow.Jump
+	case strings.HasPrefix(m, "j"), m == "xbegin", l.isLoop():
+		return controlflow.Conditional
 	case strings.HasPrefix(m, "ret"), strings.HasPrefix(m, "lret"), strings.HasPrefix(m, "iret"):
-		return Return
+		return controlflow.Return
 	case m == "int3", m == "int1", m == "icebp", m == "hlt", m == "ud2", m == "ud1", strings.HasPrefix(m, "ud1"):
-		return Trap
+		return controlflow.Trap
 	case m == "int", strings.HasPrefix(m, "syscall"), strings.HasPrefix(m, "sysenter"),
 		strings.HasPrefix(m, "sysret"), strings.HasPrefix(m, "sysexit"):
-		return Syscall
+		return controlflow.Syscall
 	case m == "endbr64":
-		return EndBranch
+		return controlflow.Landing
 	case strings.HasPrefix(m, "nop"), m == "xchg" && l.operands == "%ax,%ax":
-		return Nop
+		return controlflow.Nop
 	}
-	return Other
+	return controlflow.Other
 }
 
 // target returns where a disassembler says that a branch goes.
@@ -142,9 +147,12 @@ func difference(i Inst, l listed) string {
 		return fmt.Sprintf("%d bytes, want %d", i.Len, len(l.bytes))
 	}
 	// The other hints without effect are not for filling space.
-	hint := i.Map == Map0F && i.Opcode >= 0x18 && i.Opcode <= 0x1e && i.Class == Other
-	if want := l.class(); i.Class != want && !(want == Nop && hint) {
+	hint := i.Map == Map0F && i.Opcode >= 0x18 && i.Opcode <= 0x1e && i.Class == controlflow.Other
+	if want := l.class(); i.Class != want && !(want == controlflow.Nop && hint) {
 		return fmt.Sprintf("class %v, want %v", i.Class, want)
+	}
+	if i.IsLoop() != l.isLoop() {
+		return fmt.Sprintf("loop %v, want %v", i.IsLoop(), l.isLoop())
 	}
 	if i.Relative() {
 		if want, ok := l.target(); !ok || i.Target(l.addr) != want {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 )
 
 func code(t testing.TB, text string) []byte {
@@ -25,39 +27,39 @@ func TestDecode(t *testing.T) {
 		bytes, text string
 		want        Inst // but Len, and what the opcode says
 	}{
-		{"f3 0f 1e fa", "endbr64", Inst{Class: EndBranch}},
+		{"f3 0f 1e fa", "endbr64", Inst{Class: controlflow.Landing}},
 		{"c5 f8 77", "vzeroupper", Inst{}},
 		{"c5 fc 77", "vzeroall", Inst{}},
 		{"66 0f 38 f6 c8", "adcx", Inst{}},
 		{"66 66 48 e8 01 00 00 00", "data16 data16 rex.W call: access to thread-local memory", Inst{
-			Class: Call, ImmOff: 4, ImmSize: 4, Rel: 1,
+			Class: controlflow.Call, ImmOff: 4, ImmSize: 4, Rel: 1,
 		}},
 		{"67 e8 fe ff ff ff", "addr32 call: a relaxed call through the GOT", Inst{
-			Class: Call, ImmOff: 2, ImmSize: 4, Rel: -2,
+			Class: controlflow.Call, ImmOff: 2, ImmSize: 4, Rel: -2,
 		}},
-		{"f2 e9 00 01 00 00", "bnd jmp", Inst{Class: Jump, ImmOff: 2, ImmSize: 4, Rel: 256}},
-		{"3e ff e0", "notrack jmp *%rax", Inst{Class: JumpIndirect}},
-		{"41 ff d3", "call *%r11", Inst{Class: CallIndirect}},
+		{"f2 e9 00 01 00 00", "bnd jmp", Inst{Class: controlflow.Jump, ImmOff: 2, ImmSize: 4, Rel: 256}},
+		{"3e ff e0", "notrack jmp *%rax", Inst{Class: controlflow.IndirectJump}},
+		{"41 ff d3", "call *%r11", Inst{Class: controlflow.IndirectCall}},
 		{"ff 25 10 00 00 00", "jmp *16(%rip)", Inst{
-			Class: JumpIndirect, RIP: true, DispOff: 2, DispSize: 4, Disp: 16,
+			Class: controlflow.IndirectJump, RIP: true, DispOff: 2, DispSize: 4, Disp: 16,
 		}},
-		{"eb fe", "jmp .", Inst{Class: Jump, ImmOff: 1, ImmSize: 1, Rel: -2}},
-		{"74 7f", "je", Inst{Class: JumpCond, ImmOff: 1, ImmSize: 1, Rel: 127}},
-		{"0f 84 00 00 00 80", "je", Inst{Class: JumpCond, ImmOff: 2, ImmSize: 4, Rel: -1 << 31}},
-		{"e3 05", "jrcxz", Inst{Class: Loop, ImmOff: 1, ImmSize: 1, Rel: 5}},
-		{"c7 f8 04 00 00 00", "xbegin", Inst{Class: JumpCond, ImmOff: 2, ImmSize: 4, Rel: 4}},
+		{"eb fe", "jmp .", Inst{Class: controlflow.Jump, ImmOff: 1, ImmSize: 1, Rel: -2}},
+		{"74 7f", "je", Inst{Class: controlflow.Conditional, ImmOff: 1, ImmSize: 1, Rel: 127}},
+		{"0f 84 00 00 00 80", "je", Inst{Class: controlflow.Conditional, ImmOff: 2, ImmSize: 4, Rel: -1 << 31}},
+		{"e3 05", "jrcxz", Inst{Class: controlflow.Conditional, ImmOff: 1, ImmSize: 1, Rel: 5}},
+		{"c7 f8 04 00 00 00", "xbegin", Inst{Class: controlflow.Conditional, ImmOff: 2, ImmSize: 4, Rel: 4}},
 		{"c6 f8 ff", "xabort", Inst{ImmOff: 2, ImmSize: 1}},
-		{"c2 08 00", "ret $8", Inst{Class: Return, ImmOff: 1, ImmSize: 2}},
-		{"f3 c3", "repz ret", Inst{Class: Return}},
-		{"0f 0b", "ud2", Inst{Class: Trap}},
-		{"0f b9 40 08", "ud1 8(%rax),%eax", Inst{Class: Trap, DispOff: 3, DispSize: 1, Disp: 8}},
-		{"0f 05", "syscall", Inst{Class: Syscall}},
-		{"cd 80", "int $0x80", Inst{Class: Syscall, ImmOff: 1, ImmSize: 1}},
-		{"66 90", "xchg %ax,%ax", Inst{Class: Nop}},
+		{"c2 08 00", "ret $8", Inst{Class: controlflow.Return, ImmOff: 1, ImmSize: 2}},
+		{"f3 c3", "repz ret", Inst{Class: controlflow.Return}},
+		{"0f 0b", "ud2", Inst{Class: controlflow.Trap}},
+		{"0f b9 40 08", "ud1 8(%rax),%eax", Inst{Class: controlflow.Trap, DispOff: 3, DispSize: 1, Disp: 8}},
+		{"0f 05", "syscall", Inst{Class: controlflow.Syscall}},
+		{"cd 80", "int $0x80", Inst{Class: controlflow.Syscall, ImmOff: 1, ImmSize: 1}},
+		{"66 90", "xchg %ax,%ax", Inst{Class: controlflow.Nop}},
 		{"f3 90", "pause", Inst{}},
 		{"41 90", "xchg %eax,%r8d", Inst{}},
 		{"66 2e 0f 1f 84 00 00 02 00 00", "cs nopw 512(%rax,%rax,1)", Inst{
-			Class: Nop, DispOff: 6, DispSize: 4, Disp: 512,
+			Class: controlflow.Nop, DispOff: 6, DispSize: 4, Disp: 512,
 		}},
 		{"48 8d 3d f9 ff ff ff", "lea -7(%rip),%rdi", Inst{RIP: true, DispOff: 3, DispSize: 4, Disp: -7}},
 		{"c7 05 02 00 00 00 01 00 00 00", "movl $1,2(%rip)", Inst{

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/format/procmaps"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/x86"
@@ -86,17 +87,17 @@ func (w *branchWatcher) Branch(b *ptrace.Branch) error {
 	})
 }
 
-func kindOf(c x86.Class) lbr.Kind {
+func kindOf(c controlflow.Class) lbr.Kind {
 	switch c {
-	case x86.Call:
+	case controlflow.Call:
 		return lbr.Call
-	case x86.CallIndirect:
+	case controlflow.IndirectCall:
 		return lbr.IndirectCall
-	case x86.Return:
+	case controlflow.Return:
 		return lbr.Return
-	case x86.JumpIndirect:
+	case controlflow.IndirectJump:
 		return lbr.IndirectJump
-	case x86.Other:
+	case controlflow.Other:
 		return lbr.FromOutside
 	}
 	return lbr.Jump

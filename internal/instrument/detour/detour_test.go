@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 	"github.com/cairnprof/cairn/internal/instrument/detour"
@@ -199,7 +200,7 @@ func checkPlan(t *testing.T, m *detour.Module, p *detour.Plan) {
 			t.Errorf("%s: trampoline of %#x, not %#x", s.Name, got, s.Func)
 		}
 		call, err := x86.Decode(blob[s.Entry:])
-		if err != nil || call.Class != x86.CallIndirect || call.Memory(at+uint64(s.Entry)) != at {
+		if err != nil || call.Class != controlflow.IndirectCall || call.Memory(at+uint64(s.Entry)) != at {
 			t.Errorf("%s: call of the hook %+v, %v", s.Name, call, err)
 		}
 		if err := sameCode(m, s, blob, at); err != nil {
@@ -223,7 +224,7 @@ func sameCode(m *detour.Module, s detour.Site, blob []byte, at uint64) error {
 		if n := from - s.At; n > 0 && uint64(s.Inner[n-1]) != to-at-uint64(s.Entry) {
 			return fmt.Errorf("instruction at +%d is at +%d, not %d", n, to-at-uint64(s.Entry), s.Inner[n-1])
 		}
-		if a.Class == x86.Call || a.Class == x86.CallIndirect {
+		if a.Class.IsCall() {
 			return sameCall(a, b, from, to, blob, at)
 		}
 		if a.Class != b.Class || a.Relative() && a.Target(from) != b.Target(to) || a.RIP && a.Memory(from) != b.Memory(to) {
@@ -234,12 +235,12 @@ func sameCode(m *detour.Module, s detour.Site, blob []byte, at uint64) error {
 		}
 		from += uint64(a.Len)
 		to += uint64(b.Len)
-		if a.Ends() {
+		if a.Class.Ends() {
 			return nil
 		}
 	}
 	back, err := x86.Decode(blob[to-at:])
-	if err != nil || back.Class != x86.Jump || back.Target(to) != from {
+	if err != nil || back.Class != controlflow.Jump || back.Target(to) != from {
 		return fmt.Errorf("goes back by %+v, %v, want to %#x", back, err, from)
 	}
 	return nil
@@ -257,8 +258,8 @@ func sameCall(a, push x86.Inst, from, to uint64, blob []byte, at uint64) error {
 	switch {
 	case err != nil:
 		return err
-	case a.Class == x86.Call && (jump.Class != x86.Jump || jump.Target(to) != a.Target(from)),
-		a.Class == x86.CallIndirect && (jump.Class != x86.JumpIndirect || !a.RIP || jump.Memory(to) != a.Memory(from)):
+	case a.Class == controlflow.Call && (jump.Class != controlflow.Jump || jump.Target(to) != a.Target(from)),
+		a.Class == controlflow.IndirectCall && (jump.Class != controlflow.IndirectJump || !a.RIP || jump.Memory(to) != a.Memory(from)):
 		return fmt.Errorf("%+v at %#x became %+v", a, from, jump)
 	}
 	return nil

@@ -3,6 +3,7 @@ package detour
 import (
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
@@ -28,19 +29,19 @@ func (f *flow) add(addr uint64, i x86.Inst) {
 		f.repeats = true
 	}
 	switch i.Class {
-	case x86.Jump, x86.JumpCond, x86.Loop:
+	case controlflow.Jump, controlflow.Conditional:
 		f.edges = append(f.edges, edge{addr, i.Target(addr)})
-	case x86.JumpIndirect:
+	case controlflow.IndirectJump:
 		f.computed = true
 		// An index into a table of addresses, which the scan of all data finds, but
 		// not whose it is: code that is written so mostly has loops.
 		f.repeats = f.repeats || i.Mod() != 3 && i.ModRM&7 == 4 && i.SIB>>3&7 != 4
 		f.edges = append(f.edges, edge{addr, 0})
-	case x86.Return, x86.Trap:
+	case controlflow.Return, controlflow.Trap:
 	default:
 		return
 	}
-	if i.Ends() {
+	if i.Class.Ends() {
 		f.ends = append(f.ends, addr)
 	}
 }

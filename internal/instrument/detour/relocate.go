@@ -3,6 +3,7 @@ package detour
 import (
 	"encoding/binary"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
@@ -36,7 +37,7 @@ func (p *Plan) hook(s *scan, f *function) Reason {
 		if taken > 0 {
 			site.Inner[taken-1] = uint8(len(t.blob) - int(entry))
 		}
-		if called := i.Class == x86.Call || i.Class == x86.CallIndirect; called && taken+int(i.Len) < patchSize {
+		if called := i.Class.IsCall(); called && taken+int(i.Len) < patchSize {
 			return Calls
 		}
 		if reason := t.move(f.at+uint64(taken), i, f.code[skip+taken:]); reason != "" {
@@ -44,7 +45,7 @@ func (p *Plan) hook(s *scan, f *function) Reason {
 		}
 		taken += int(i.Len)
 		// A call that was moved returns to the function itself.
-		ended = i.Ends() || i.Class == x86.Call || i.Class == x86.CallIndirect
+		ended = i.Class.Ends() || i.Class.IsCall()
 	}
 	if taken < patchSize && (!ended || !s.filled(f, f.at+uint64(taken), f.at+patchSize)) {
 		return Short
@@ -69,7 +70,7 @@ func (s *scan) filled(f *function, from, to uint64) bool {
 	}
 	for from < to {
 		i, err := s.decode(from)
-		if err != nil || i.Class != x86.Nop && !(i.Class == x86.Trap && i.Opcode == 0xcc) {
+		if err != nil || i.Class != controlflow.Nop && !(i.Class == controlflow.Trap && i.Opcode == 0xcc) {
 			return false
 		}
 		from += uint64(i.Len)
@@ -125,17 +126,15 @@ func (t *trampoline) jump(target uint64) {
 func (t *trampoline) move(addr uint64, i x86.Inst, code []byte) Reason {
 	code = code[:i.Len]
 	switch i.Class {
-	case x86.Call, x86.CallIndirect:
+	case controlflow.Call, controlflow.IndirectCall:
 		return t.call(addr, i)
-	case x86.Loop:
-		return ShortOnly
-	case x86.Trap:
+	case controlflow.Trap:
 		return Traps
-	case x86.Jump:
+	case controlflow.Jump:
 		t.jump(i.Target(addr))
 		return ""
-	case x86.JumpCond:
-		if i.Opcode == 0xc7 {
+	case controlflow.Conditional:
+		if i.Opcode == 0xc7 || i.IsLoop() {
 			return ShortOnly
 		}
 		t.bytes(0x0f, 0x80|i.Opcode&0x0f)
@@ -164,7 +163,7 @@ func (t *trampoline) move(addr uint64, i x86.Inst, code []byte) Reason {
 //	1: .quad address behind the call
 func (t *trampoline) call(addr uint64, i x86.Inst) Reason {
 	jump := 5
-	if i.Class == x86.CallIndirect {
+	if i.Class == controlflow.IndirectCall {
 		if !i.RIP || i.Reg() != 2 {
 			return Calls // far, or of an operand that can be on the stack and would move
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
@@ -55,7 +56,7 @@ func newScan(m *Module) *scan {
 // endbr returns the length of the endbr64 that code starts with, or 0. What
 // computed calls lead to must stay one.
 func endbr(code []byte) uint64 {
-	if i, err := x86.Decode(code); err == nil && i.Class == x86.EndBranch {
+	if i, err := x86.Decode(code); err == nil && i.Class == controlflow.Landing {
 		return uint64(i.Len)
 	}
 	return 0
@@ -128,7 +129,7 @@ func (s *scan) readFunction(f *function) {
 			loaded = append(loaded, i.Memory(addr))
 			s.note(i.Memory(addr))
 		}
-		if i.Class != x86.Nop && i.Class != x86.EndBranch {
+		if i.Class != controlflow.Nop && i.Class != controlflow.Landing {
 			f.insns++
 		}
 		flow.add(addr, i)
@@ -148,10 +149,10 @@ func (s *scan) branch(f *function, addr uint64, i x86.Inst) {
 	to := i.Target(addr)
 	s.note(to)
 	own := to >= f.Addr && to <= f.at
-	if own && i.Class != x86.Call {
+	if own && i.Class != controlflow.Call {
 		f.looped = true
 	}
-	if !own && i.Class == x86.JumpCond {
+	if !own && i.Class == controlflow.Conditional {
 		if g := s.near(to); g != nil && g != f && to <= g.at {
 			g.jumpedTo = true
 		}

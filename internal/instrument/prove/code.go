@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
@@ -135,7 +136,7 @@ func (c *code) works(at int64) bool {
 		return false
 	}
 	in, err := x86.Decode(c.dataA[at:])
-	return err == nil && in.Class != x86.Nop
+	return err == nil && in.Class != controlflow.Nop
 }
 
 // walk pairs the instructions of a segment, one by one.
@@ -176,7 +177,7 @@ func (w *walker) step() bool {
 	case endA && endB:
 		for _, at := range w.waiting {
 			w.settle(at)
-			w.tails[at] = w.last.Ends()
+			w.tails[at] = w.last.Class.Ends()
 		}
 		return false
 	case endA:
@@ -220,7 +221,7 @@ func (w *walker) settle(at int64) {
 func (w *walker) skipPlain() bool {
 	for w.a < w.s.a.hi {
 		in, err := x86.Decode(w.dataA[w.a:w.s.a.hi])
-		if err != nil || in.Class != x86.Nop {
+		if err != nil || in.Class != controlflow.Nop {
 			return true
 		}
 		w.waiting = append(w.waiting, w.a)
@@ -236,13 +237,13 @@ func (w *walker) skipProbed() bool {
 		if err != nil {
 			return true
 		}
-		if in.Class == x86.Nop {
+		if in.Class == controlflow.Nop {
 			w.kind[w.b] = padding
 			w.b += int64(in.Len)
 			continue
 		}
 		if st := w.stubs[w.b]; st != nil {
-			if !w.last.Ends() && w.a < w.s.a.hi {
+			if !w.last.Class.Ends() && w.a < w.s.a.hi {
 				w.differ(w.s, "control can run into the first-call path at %#x", w.b)
 				return false
 			}
@@ -268,19 +269,19 @@ func (w *walker) same(in, tin x86.Inst) bool {
 	if in.HasModRM && in.Mod() != 3 && in.Disp < 0 && (in.RM()&7 == 4 && in.SIB&7 == 4 || in.RM()&7 == 5 && in.Mod() != 0) {
 		w.s.redzone = true
 	}
-	w.s.calls = w.s.calls || in.Class == x86.Call || in.Class == x86.CallIndirect
+	w.s.calls = w.s.calls || in.Class.IsCall()
 	ra, rb := w.prover.a.within(w.code.a, w.a, in.Len), w.prover.b.within(w.code.b, w.b, tin.Len)
 	if len(ra) != len(rb) {
 		w.differ(w.s, "the instruction at %#x refers to something else at %#x", w.a, w.b)
 		return false
 	}
 	if in.Relative() && len(ra) == 0 {
-		if in.Class != tin.Class || in.Class == x86.JumpCond && in.Opcode&0xf != tin.Opcode&0xf || in.Class == x86.Loop && in.Opcode != tin.Opcode {
+		if in.Class != tin.Class || in.Class == controlflow.Conditional && (in.IsLoop() != tin.IsLoop() || in.Opcode&0xf != tin.Opcode&0xf) {
 			w.differ(w.s, "the branch at %#x is another one at %#x", w.a, w.b)
 			return false
 		}
 		to := int64(tin.Target(uint64(w.b)))
-		if in.Class != x86.Call {
+		if in.Class != controlflow.Call {
 			w.branch(to)
 		}
 		w.refer("the branch at %#x", w.a, int64(in.Target(uint64(w.a))), to)

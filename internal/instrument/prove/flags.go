@@ -3,6 +3,7 @@ package prove
 import (
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
@@ -46,7 +47,7 @@ func (w *walker) flagsLive(at int64) (live, known bool) {
 				return false, false
 			}
 			reads, writes := flagsOf(in, w.dataA[s.at:])
-			if in.Class == x86.JumpIndirect { // a tail call as well
+			if in.Class == controlflow.IndirectJump { // a tail call as well
 				for _, to := range w.taken() {
 					work = append(work, state{to, s.held})
 				}
@@ -57,14 +58,14 @@ func (w *walker) flagsLive(at int64) (live, known bool) {
 			s.held &^= writes
 			if in.Relative() {
 				if len(w.prover.a.within(w.code.a, s.at, in.Len)) > 0 {
-					if in.Class == x86.Jump {
+					if in.Class == controlflow.Jump {
 						break // a tail call, to another section or object
 					}
 				} else if to := int64(in.Target(uint64(s.at))); to >= w.s.a.lo && to < w.s.a.hi {
 					work = append(work, state{to, s.held})
 				} // else a tail call
 			}
-			if in.Ends() {
+			if in.Class.Ends() {
 				break
 			}
 			s.at += int64(in.Len)
@@ -86,7 +87,7 @@ func (w *walker) taken() []int64 {
 			at++ // data between code, or what the walk will not know
 			continue
 		}
-		if in.RIP && in.Class == x86.Other {
+		if in.RIP && in.Class == controlflow.Other {
 			to := int64(in.Memory(uint64(at)))
 			for _, r := range w.prover.a.within(w.code.a, at, in.Len) {
 				t, ok := w.prover.a.target(r, int64(in.Len)-(int64(r.Off)-at))
@@ -110,16 +111,17 @@ func (w *walker) taken() []int64 {
 // the instruction.
 func flagsOf(in x86.Inst, code []byte) (reads, writes flagSet) {
 	switch in.Class {
-	case x86.Return, x86.Call, x86.CallIndirect, x86.Trap, x86.Syscall:
+	case controlflow.Return, controlflow.Call, controlflow.IndirectCall, controlflow.Trap, controlflow.Syscall:
 		return noFlags, allFlags
-	case x86.JumpCond:
+	case controlflow.Conditional:
 		if in.Map == x86.MapOne && in.Opcode == 0xc7 { // xbegin
 			return noFlags, noFlags
 		}
+		if in.IsLoop() {
+			return zero, noFlags
+		}
 		return condition(in.Opcode), noFlags
-	case x86.Loop:
-		return zero, noFlags
-	case x86.JumpIndirect:
+	case controlflow.IndirectJump:
 		return noFlags, noFlags
 	}
 	if in.Prefix&x86.PrefixVector != 0 {

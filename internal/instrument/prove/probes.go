@@ -3,6 +3,7 @@ package prove
 import (
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
@@ -76,7 +77,7 @@ func (w *walker) claim(record, size uint64) bool {
 func (w *walker) firstCall(in x86.Inst, condition uint8) (n int64, ok bool) {
 	at := w.b + int64(in.Len)
 	jump, err := x86.Decode(w.dataB[at:w.s.b.hi])
-	if err != nil || jump.Class != x86.JumpCond || jump.Opcode&0xf != condition || len(w.prover.b.within(w.code.b, at, jump.Len)) != 0 {
+	if err != nil || jump.Class != controlflow.Conditional || jump.IsLoop() || jump.Opcode&0xf != condition || len(w.prover.b.within(w.code.b, at, jump.Len)) != 0 {
 		w.differ(w.s, "the probe at %#x is not followed by its branch", w.b)
 		return 0, false
 	}
@@ -114,11 +115,11 @@ func (p *prover) findStubs(c *code) {
 		}
 		lo, at := int64(r.Off)-1, int64(r.Off)+4
 		call, err := x86.Decode(c.dataB[lo:])
-		if err != nil || call.Class != x86.Call || call.Len != 5 {
+		if err != nil || call.Class != controlflow.Call || call.Len != 5 {
 			continue
 		}
 		jump, err := x86.Decode(c.dataB[at:])
-		if err != nil || jump.Class != x86.Jump || len(p.b.within(c.b, at, jump.Len)) != 0 {
+		if err != nil || jump.Class != controlflow.Jump || len(p.b.within(c.b, at, jump.Len)) != 0 {
 			continue
 		}
 		c.stubs[lo] = &stub{lo: lo, hi: at + int64(jump.Len), back: int64(jump.Target(uint64(at))), at: -1}
@@ -131,7 +132,7 @@ func (p *prover) findStubs(c *code) {
 func (w *walker) atEntry() bool {
 	for at := w.s.a.lo; at < w.a; {
 		in, err := x86.Decode(w.dataA[at:w.a])
-		if err != nil || in.Class != x86.Nop && in.Class != x86.EndBranch && !w.isFentry(in, at) {
+		if err != nil || in.Class != controlflow.Nop && in.Class != controlflow.Landing && !w.isFentry(in, at) {
 			return false
 		}
 		at += int64(in.Len)
@@ -140,7 +141,7 @@ func (w *walker) atEntry() bool {
 }
 
 func (w *walker) isFentry(in x86.Inst, at int64) bool {
-	if in.Class != x86.Call && in.Class != x86.CallIndirect {
+	if in.Class != controlflow.Call && in.Class != controlflow.IndirectCall {
 		return false
 	}
 	for _, r := range w.prover.a.within(w.code.a, at, in.Len) {

@@ -1,6 +1,7 @@
 package coverage
 
 import (
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/domtree"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
@@ -99,11 +100,11 @@ func (d *decoder) block(b Block) bool {
 		if err != nil {
 			return false
 		}
-		one := inst{addr: addr, kind: d.arch.Effect(data[off:]), jump: in.Class == machinecode.Jump}
+		one := inst{addr: addr, kind: d.arch.Effect(data[off:]), jump: in.Class == controlflow.Jump}
 		if in.Refers && in.Memory-d.m.RawAddr < d.m.RawSize {
 			one.kind = none // a probe
 		}
-		if in.Class == machinecode.Call {
+		if in.Class == controlflow.Call {
 			one.target = in.Target
 			if d.stub(addr, addr+uint64(in.Len)) {
 				one.kind = none
@@ -131,7 +132,7 @@ func (d *decoder) probes(first int) {
 		}
 		last := i
 		for k := i; k < min(i+most, len(d.insts)); k++ {
-			if d.raw[k].Refers && d.insts[k].kind == none || k == last+1 && d.raw[k].Class == machinecode.Conditional {
+			if d.raw[k].Refers && d.insts[k].kind == none || k == last+1 && d.raw[k].Class == controlflow.Conditional {
 				last = k
 			}
 		}
@@ -149,12 +150,12 @@ func (d *decoder) stub(call, behind uint64) bool {
 		return true
 	}
 	back, ok := d.one(behind)
-	if !ok || back.Class != machinecode.Jump {
+	if !ok || back.Class != controlflow.Jump {
 		return false
 	}
 	const conditional = 6 // bytes, at most
 	for n := uint64(conditional); n > 0; n-- {
-		if jcc, ok := d.one(back.Target - n); ok && jcc.Class == machinecode.Conditional && uint64(jcc.Len) == n && jcc.Target == call {
+		if jcc, ok := d.one(back.Target - n); ok && jcc.Class == controlflow.Conditional && uint64(jcc.Len) == n && jcc.Target == call {
 			return true
 		}
 	}
@@ -187,12 +188,12 @@ func (d *decoder) cut() *flow {
 			leader[next] = true
 		}
 		switch d.raw[i].Class {
-		case machinecode.Jump, machinecode.Conditional:
+		case controlflow.Jump, controlflow.Conditional:
 			if to, ok := at[d.raw[i].Target]; ok {
 				leader[to] = true
 			}
 			leader[next] = true
-		case machinecode.Return, machinecode.IndirectJump, machinecode.Stop:
+		case controlflow.Return, controlflow.IndirectJump, controlflow.Trap:
 			leader[next] = true
 		}
 	}
@@ -253,19 +254,19 @@ func (d *decoder) end(i int) uint64 { return d.insts[i].addr + uint64(d.raw[i].L
 func (d *decoder) leave(p *piece, last int, at map[uint64]int, of []int) {
 	in := d.raw[last]
 	switch in.Class {
-	case machinecode.Jump, machinecode.Conditional:
+	case controlflow.Jump, controlflow.Conditional:
 		if to, ok := at[in.Target]; ok {
 			p.succs = append(p.succs, of[to])
-		} else if in.Class == machinecode.Jump {
+		} else if in.Class == controlflow.Jump {
 			p.exit = true
 		}
-	case machinecode.Return:
+	case controlflow.Return:
 		p.exit = true
 	}
-	if next, ok := at[d.end(last)]; ok && !in.Ends() {
+	if next, ok := at[d.end(last)]; ok && !in.Class.Ends() {
 		p.succs = append(p.succs, of[next])
 	}
-	if in.Class == machinecode.IndirectJump {
+	if in.Class == controlflow.IndirectJump {
 		p.succs = append(p.succs, computed) // until all are known
 	}
 }

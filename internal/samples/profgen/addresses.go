@@ -3,6 +3,7 @@ package profgen
 import (
 	"math"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/flowcount"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
@@ -69,7 +70,7 @@ func inferRange(to *unwind.Context, code *machinecode.Set, b *machinecode.Binary
 		for r := x.First; r <= x.Last; r++ {
 			target, ok := code.Target(r)
 			inside := b.At(target)
-			if class := code.Class(r); ok && inside.IsInstruction() && (class == machinecode.Call || class == machinecode.Jump && x.Left) {
+			if class := code.Class(r); ok && inside.IsInstruction() && (class == controlflow.Call || class == controlflow.Jump && x.Left) {
 				to.Branches = append(to.Branches, unwind.Count{From: r, To: inside, Count: n})
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 	"github.com/cairnprof/cairn/sample"
@@ -23,7 +24,7 @@ func Branches(r *unwind.Result, code *machinecode.Set) []sample.BranchCount {
 		}
 		for _, run := range c.Ranges {
 			for at := run.From; at < run.To; at++ {
-				if code.Class(at) == machinecode.Conditional || targets[at+1] {
+				if code.Class(at) == controlflow.Conditional || targets[at+1] {
 					sums[edge{at, at + 1}] += run.Count
 				}
 			}
@@ -50,7 +51,7 @@ func jumpTargets(r *unwind.Result, code *machinecode.Set) []bool {
 	b := code.Binaries()[0]
 	for at := b.First; at < b.End; at++ {
 		switch code.Class(at) {
-		case machinecode.Jump, machinecode.Conditional:
+		case controlflow.Jump, controlflow.Conditional:
 			if to, ok := code.Target(at); ok {
 				is[b.At(to)] = true
 			}
@@ -58,7 +59,7 @@ func jumpTargets(r *unwind.Result, code *machinecode.Set) []bool {
 	}
 	for _, c := range r.Contexts {
 		for _, x := range c.Branches {
-			if code.Class(x.From) == machinecode.IndirectJump {
+			if code.Class(x.From) == controlflow.IndirectJump {
 				is[x.To] = true
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
@@ -120,7 +121,7 @@ func (g *callBuilder) branch(b unwind.Count) {
 	kind := PlainCall
 	if b.From.IsInstruction() && !g.code.Class(b.From).IsCall() {
 		kind = TailCall
-		if g.code.Class(b.From) == machinecode.Return || g.function(b.From) == g.function(b.To) {
+		if g.code.Class(b.From) == controlflow.Return || g.function(b.From) == g.function(b.To) {
 			return
 		}
 	}
@@ -134,7 +135,7 @@ func (g *callBuilder) kind(f tailcall.Frame, next *CallNode) CallKind {
 	if f.Rule != "" {
 		return TailCall
 	}
-	if g.code.Class(f.At) == machinecode.Call {
+	if g.code.Class(f.At) == controlflow.Call {
 		target, _ := g.code.Target(f.At)
 		to := g.code.Binary(f.At).At(target) // in no function if it is a stub of the dynamic linker
 		if to.IsInstruction() && g.key(to).function >= 0 && g.function(to) != next.ID {

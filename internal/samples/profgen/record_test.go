@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/format/perfscript"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
@@ -167,7 +168,7 @@ func (l *loaded) damaged(text []byte, seed uint64) []byte {
 	returns := map[string]bool{} // by the last three digits, which loading does not change
 	for _, b := range l.code.Binaries() {
 		for r := b.First; r < b.End; r++ {
-			if l.code.Class(r) == machinecode.Return {
+			if l.code.Class(r) == controlflow.Return {
 				returns[last3(l.code.Address(r))] = true
 			}
 		}

@@ -1,5 +1,7 @@
 package tailcall
 
+import "github.com/cairnprof/cairn/internal/binary/controlflow"
+
 import "github.com/cairnprof/cairn/internal/binary/machinecode"
 
 // Problem: stacks are asked about frame by frame, and between nearly all frames
@@ -21,7 +23,7 @@ func (f *Full) site(at machinecode.Ref) site {
 	s, ok := f.sites[at]
 	if !ok {
 		s = site{in: f.graph.function(at), calls: none}
-		if f.graph.code.Class(at) == machinecode.Call {
+		if f.graph.code.Class(at) == controlflow.Call {
 			if to := f.graph.target(at); to != none && !f.all.again[to] {
 				s.calls = to
 			}

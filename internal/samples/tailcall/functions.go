@@ -3,6 +3,7 @@ package tailcall
 import (
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 )
@@ -29,7 +30,7 @@ var Everything Entries
 func Callers(code *machinecode.Set, binary int, callee uint64) Entries {
 	callers, b := Entries{}, code.Binaries()[binary]
 	for at := b.First; at < b.End; at++ {
-		if code.Class(at) != machinecode.Call {
+		if code.Class(at) != controlflow.Call {
 			continue
 		}
 		if target, ok := code.Target(at); ok && target == callee {
@@ -192,16 +193,16 @@ func (m *module) stray(addr uint64) {
 func (m *module) read(code *machinecode.Set) {
 	for at := m.b.First; at < m.b.End; at++ {
 		switch class := code.Class(at); class {
-		case machinecode.Call, machinecode.Jump, machinecode.Conditional:
+		case controlflow.Call, controlflow.Jump, controlflow.Conditional:
 			if target, ok := code.Target(at); ok {
 				m.branch(m.owner(code.Address(at)), class, target)
 			}
-		case machinecode.IndirectJump:
+		case controlflow.IndirectJump:
 			// It may be of a switch statement.
 			if from := m.owner(code.Address(at)); from != nobody {
 				m.f.list[from].open = true
 			}
-		case machinecode.Other:
+		case controlflow.Other:
 			if addr, ok := code.Constant(at); ok {
 				m.take(code.Address(at), addr)
 			}
@@ -210,12 +211,12 @@ func (m *module) read(code *machinecode.Set) {
 }
 
 // branch is about a direct branch of from.
-func (m *module) branch(from int32, class machinecode.Class, target uint64) {
+func (m *module) branch(from int32, class controlflow.Class, target uint64) {
 	to := m.enters(target)
 	switch {
 	case from == nobody:
 		m.stray(target)
-	case class == machinecode.Call:
+	case class == controlflow.Call:
 		if to != nobody {
 			m.f.list[from].calls = append(m.f.list[from].calls, to)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
@@ -190,11 +191,11 @@ func (g *Graph) observe(contexts []unwind.Context, tails [][]edge) {
 				continue
 			}
 			switch callee := g.function(c.To); g.code.Class(c.From) {
-			case machinecode.Call, machinecode.IndirectCall:
+			case controlflow.Call, controlflow.IndirectCall:
 				g.called[c.From] = append(g.called[c.From], callee)
-			case machinecode.Jump, machinecode.IndirectJump:
+			case controlflow.Jump, controlflow.IndirectJump:
 				switch f := g.function(c.From); {
-				case from == to && g.code.Class(c.From) == machinecode.IndirectJump:
+				case from == to && g.code.Class(c.From) == controlflow.IndirectJump:
 					g.cases[c.From] = append(g.cases[c.From], c.To)
 				case from != to && f != callee:
 					tails[f] = append(tails[f], edge{c.From, callee})

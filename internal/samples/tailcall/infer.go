@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 )
 
@@ -128,7 +129,7 @@ func (f *Full) infer(stack []ref, i int) verdict { return f.inferWithin(stack, i
 // inferWithin infers where so many jumps are known that come behind.
 func (f *Full) inferWithin(stack []ref, i, jumps int) verdict {
 	v := f.byCode(stack, i)
-	if v.rule == RuleStack || v.rule == NotFunction || v.known() && f.graph.code.Class(stack[i]) == machinecode.Call {
+	if v.rule == RuleStack || v.rule == NotFunction || v.known() && f.graph.code.Class(stack[i]) == controlflow.Call {
 		return v
 	}
 	if l := f.like(stack, i, jumps); l.rule != Unknown {
@@ -147,7 +148,7 @@ func (f *Full) byCode(stack []ref, i int) verdict {
 	if to == none {
 		return verdict{rule: NotFunction}
 	}
-	if f.graph.code.Class(stack[i]) == machinecode.Call {
+	if f.graph.code.Class(stack[i]) == controlflow.Call {
 		return f.direct(f.graph.target(stack[i]), to)
 	}
 	return f.indirect(stack[:i+1], to)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 )
 
@@ -93,7 +94,7 @@ func (w *world) find(call ref, to function) verdict {
 	rule := RuleVirtual
 	if f := g.target(call); f != none {
 		callees = []function{f}
-	} else if g.code.Class(call) == machinecode.IndirectCall {
+	} else if g.code.Class(call) == controlflow.IndirectCall {
 		t := w.targetOf(call)
 		callees, rule = w.members(t), t.rule()
 		for _, f := range g.called[call] {
@@ -111,7 +112,7 @@ func (w *world) find(call ref, to function) verdict {
 		return verdict{rule: Direct}
 	}
 	for _, j := range v.jumps {
-		if g.code.Class(j) == machinecode.IndirectJump && w.targetOf(j).rule() == RuleAddress {
+		if g.code.Class(j) == controlflow.IndirectJump && w.targetOf(j).rule() == RuleAddress {
 			v.rule = RuleAddress
 		}
 	}

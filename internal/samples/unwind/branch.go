@@ -1,6 +1,7 @@
 package unwind
 
 import (
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/sample"
 )
@@ -30,7 +31,7 @@ func classify(code *machinecode.Set, from, to ref) taken {
 	switch class := code.Class(from); {
 	case class.IsCall(), from == external && code.CallBefore(to) == machinecode.None:
 		t.does = calls
-	case class == machinecode.Return, from == external:
+	case class == controlflow.Return, from == external:
 		t.does = returns
 	case code.TailCall(from, to):
 		t.does = departs

@@ -3,6 +3,7 @@ package unwind
 import (
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 )
 
@@ -52,7 +53,7 @@ func (u *Unwinder) complete() bool {
 // again reports whether a call that made the function that was sampled can have made the
 // caller as well: it is of the function itself, or of any.
 func (u *Unwinder) again(call ref) bool {
-	return u.code.Class(call) != machinecode.Call || u.code.SameFunction(call, u.stack[0])
+	return u.code.Class(call) != controlflow.Call || u.code.SameFunction(call, u.stack[0])
 }
 
 // opener returns the call of the function that was sampled, if the branches have it.

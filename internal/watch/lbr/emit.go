@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
@@ -94,22 +95,22 @@ func (p *planner) toWord(i int) {
 // instruction writes the copy of one instruction.
 func (p *planner) instruction(in *instruction) error {
 	switch {
-	case in.Class == x86.Jump:
+	case in.Class == controlflow.Jump:
 		p.Branches++
 		return p.jump(in.number, in.target(), p.kind(in))
-	case in.Class == x86.Call:
+	case in.Class == controlflow.Call:
 		p.Branches++
 		return p.call(in)
-	case in.Class == x86.JumpCond && in.Opcode != 0xc7, in.Class == x86.Loop:
+	case in.Class == controlflow.Conditional && in.Opcode != 0xc7:
 		p.Branches++
 		return p.conditional(in)
-	case in.Class == x86.JumpIndirect && in.Opcode == 0xff && in.ModRM>>3&7 == 4:
+	case in.Class == controlflow.IndirectJump && in.Opcode == 0xff && in.ModRM>>3&7 == 4:
 		p.Branches++
 		return p.indirect(in, IndirectJump)
-	case in.Class == x86.CallIndirect && in.Opcode == 0xff && in.ModRM>>3&7 == 2:
+	case in.Class == controlflow.IndirectCall && in.Opcode == 0xff && in.ModRM>>3&7 == 2:
 		p.Branches++
 		return p.indirect(in, IndirectCall)
-	case in.Class == x86.Return && (in.Opcode == 0xc3 || in.Opcode == 0xc2):
+	case in.Class == controlflow.Return && (in.Opcode == 0xc3 || in.Opcode == 0xc2):
 		p.Branches++
 		p.ret(in)
 		return nil
@@ -242,7 +243,7 @@ func (p *planner) call(in *instruction) error {
 
 // conditional goes around the code of the branch if it is not taken.
 func (p *planner) conditional(in *instruction) error {
-	short := in.Class == x86.Loop // which has no opposite
+	short := in.IsLoop() // which has no opposite
 	if short {
 		if in.Prefix&x86.PrefixAddress != 0 {
 			p.bytes(0x67)

@@ -256,7 +256,7 @@ func (p *planner) emit() error {
 		case err == nil:
 			p.Entry[in.at] = uint32(before.code) + 1
 			end := in.at + uint32(in.Len)
-			if !in.Ends() && (i+1 == len(p.insns) || p.insns[i+1].at != end) {
+			if !in.Class.Ends() && (i+1 == len(p.insns) || p.insns[i+1].at != end) {
 				err = p.leave(in.number, int64(end), Jump)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 	"github.com/cairnprof/cairn/sample"
@@ -78,7 +79,7 @@ func taken(code *objfile.Code, from, pc uint64) bool {
 				return false
 			}
 			switch in.Class {
-			case x86.Call, x86.CallIndirect, x86.Jump, x86.JumpIndirect, x86.Return:
+			case controlflow.Call, controlflow.IndirectCall, controlflow.Jump, controlflow.IndirectJump, controlflow.Return:
 				return true
 			}
 			return in.Relative() && pc != from+uint64(in.Len)

@@ -3,17 +3,17 @@ package ptrace
 import (
 	"time"
 
-	"github.com/cairnprof/cairn/internal/binary/x86"
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 )
 
 // Branch is a branch that a thread takes: it is stopped in front of it.
 type Branch struct {
 	PID, TID int
 	From, To uint64 // addresses in memory
-	// Class is what the instruction at From is; x86.Other where the kernel led the
+	// Class is what the instruction at From is; controlflow.Other where the kernel led the
 	// thread elsewhere: to a handler of a signal, or back from it. From is in the
 	// kernel's half of the addresses then.
-	Class  x86.Class
+	Class  controlflow.Class
 	SP, FP uint64 // the stack and the frame pointer, before the branch
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
@@ -140,13 +141,13 @@ func (b *branches) find(s *session, at uint64) (block, bool) {
 			return block{}, false
 		}
 		switch in.Class {
-		case x86.Call, x86.CallIndirect, x86.Return, x86.Jump, x86.JumpIndirect, x86.JumpCond, x86.Loop:
+		case controlflow.Call, controlflow.IndirectCall, controlflow.Return, controlflow.Jump, controlflow.IndirectJump, controlflow.Conditional:
 			found := block{at: at, inst: in, seg: segment(code)}
-			if in.Class == x86.Return && in.ImmSize == 2 {
+			if in.Class == controlflow.Return && in.ImmSize == 2 {
 				found.pop = uint64(binary.LittleEndian.Uint16(code[in.ImmOff:]))
 			}
 			return found, true
-		case x86.Trap:
+		case controlflow.Trap:
 			return block{}, false // it does not get any further by itself
 		}
 		at += uint64(in.Len)
@@ -277,10 +278,10 @@ func (b *branches) stepped(s *session, tid int, t *branchTask, regs *syscall.Ptr
 	before := *regs
 	switch {
 	case led:
-		from, in.Class = kernelAddress, x86.Other
-	case in.Class == x86.Call, in.Class == x86.CallIndirect:
+		from, in.Class = kernelAddress, controlflow.Other
+	case in.Class.IsCall():
 		before.Rsp += 8
-	case in.Class == x86.Return:
+	case in.Class == controlflow.Return:
 		before.Rsp -= 8
 	}
 	if err := b.tell(s, tid, &before, from, regs.Rip, in.Class); err != nil {
@@ -289,7 +290,7 @@ func (b *branches) stepped(s *session, tid int, t *branchTask, regs *syscall.Ptr
 	return b.run(s, tid, t, regs)
 }
 
-func (b *branches) tell(s *session, tid int, regs *syscall.PtraceRegs, from, to uint64, class x86.Class) error {
+func (b *branches) tell(s *session, tid int, regs *syscall.PtraceRegs, from, to uint64, class controlflow.Class) error {
 	pid := s.pid
 	if t := s.tasks[tid]; t != nil {
 		pid = t.process
@@ -372,7 +373,7 @@ func (b *branches) syscallStop(s *session, tid int) error {
 	t := b.task(s, tid)
 	if t.restore { // it has returned
 		t.restore = false
-		if err := b.tell(s, tid, &regs, kernelAddress, regs.Rip, x86.Other); err != nil {
+		if err := b.tell(s, tid, &regs, kernelAddress, regs.Rip, controlflow.Other); err != nil {
 			return err
 		}
 		return b.run(s, tid, t, &regs)

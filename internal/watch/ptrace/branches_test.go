@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
@@ -34,7 +35,7 @@ func (c *collector) Branch(b *Branch) error {
 	}
 	c.threads[b.TID]++
 	from := b.From
-	if b.Class == x86.Other {
+	if b.Class == controlflow.Other {
 		c.kernel++
 		from = 0
 	}
@@ -77,7 +78,7 @@ func steps(t *testing.T, path string) []jump {
 			_, _ = mem.ReadAt(code, int64(last))
 			in, err := x86.Decode(code)
 			switch {
-			case sent != 0 && pc != last+uint64(in.Len), in.Class == x86.Syscall && pc != last+uint64(in.Len):
+			case sent != 0 && pc != last+uint64(in.Len), in.Class == controlflow.Syscall && pc != last+uint64(in.Len):
 				out = append(out, jump{0, pc})
 			case err != nil:
 				t.Fatalf("at %#x: %v", last, err)
@@ -103,7 +104,7 @@ func steps(t *testing.T, path string) []jump {
 
 // ends reports whether control never goes on behind an instruction, but for calls.
 func ends(in x86.Inst) bool {
-	return in.Ends() || in.Class == x86.Call || in.Class == x86.CallIndirect
+	return in.Class.Ends() || in.Class.IsCall()
 }
 
 // sameWithBranches wants a program to do the same while its branches are watched.

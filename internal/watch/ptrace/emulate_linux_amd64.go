@@ -5,6 +5,7 @@ import (
 	"errors"
 	"syscall"
 
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
@@ -52,35 +53,34 @@ func segment(code []byte) (seg byte) {
 func (e *emulator) branch(b *block) (taken bool, err error) {
 	in := &b.inst
 	next := b.at + uint64(in.Len)
-	if in.Prefix&x86.PrefixData != 0 && in.Class != x86.JumpCond {
+	if in.Prefix&x86.PrefixData != 0 && (in.Class != controlflow.Conditional || in.IsLoop()) {
 		return false, errForeign // processors differ
 	}
 	switch {
-	case in.Class == x86.JumpCond && in.Opcode != 0xc7:
-		if !e.condition(in.Opcode & 15) {
+	case in.Class == controlflow.Conditional && in.Opcode != 0xc7:
+		if in.IsLoop() {
+			taken = e.loop(in)
+		} else {
+			taken = e.condition(in.Opcode & 15)
+		}
+		if !taken {
 			e.regs.Rip = next
 			return false, nil
 		}
 		e.regs.Rip = in.Target(b.at)
-	case in.Class == x86.Loop:
-		if !e.loop(in) {
-			e.regs.Rip = next
-			return false, nil
-		}
+	case in.Class == controlflow.Jump:
 		e.regs.Rip = in.Target(b.at)
-	case in.Class == x86.Jump:
-		e.regs.Rip = in.Target(b.at)
-	case in.Class == x86.Call:
+	case in.Class == controlflow.Call:
 		return true, e.call(next, in.Target(b.at))
-	case in.Class == x86.Return && (in.Opcode == 0xc3 || in.Opcode == 0xc2):
+	case in.Class == controlflow.Return && (in.Opcode == 0xc3 || in.Opcode == 0xc2):
 		return true, e.ret(b)
-	case in.Class == x86.JumpIndirect && in.Opcode == 0xff && in.ModRM>>3&7 == 4:
+	case in.Class == controlflow.IndirectJump && in.Opcode == 0xff && in.ModRM>>3&7 == 4:
 		to, err := e.operand(b)
 		if err != nil {
 			return false, err
 		}
 		e.regs.Rip = to
-	case in.Class == x86.CallIndirect && in.Opcode == 0xff && in.ModRM>>3&7 == 2:
+	case in.Class == controlflow.IndirectCall && in.Opcode == 0xff && in.ModRM>>3&7 == 2:
 		to, err := e.operand(b)
 		if err != nil {
 			return false, err
