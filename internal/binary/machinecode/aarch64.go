@@ -3,8 +3,8 @@ package machinecode
 import (
 	"encoding/binary"
 
-	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/aarch64"
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 )
 
 // aarch64Arch is AArch64.

@@ -3,8 +3,8 @@ package machinecode
 import (
 	"path/filepath"
 
-	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/format/pseudoprobe"
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/format/pseudoprobe"
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/format/procmaps"
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 	"github.com/cairnprof/cairn/internal/verb"

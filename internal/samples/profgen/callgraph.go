@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
 	"github.com/cairnprof/cairn/internal/samples/unwind"

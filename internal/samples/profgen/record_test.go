@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/format/perfscript"
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/samples/unwind"

@@ -3,8 +3,8 @@ package tailcall
 import (
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 )
 
