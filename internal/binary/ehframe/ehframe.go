@@ -11,14 +11,14 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// Frame is a piece of code with one description: a function, or a part of one
-// that the compiler put elsewhere.
+// Frame is a range of code with one description: a function, or a part of one that the
+// compiler placed elsewhere.
 type Frame struct {
 	Lo, Hi uint64
 	LSDA   uint64 // address of its exception table; 0: none
 	At     uint64 // address of the description
-	// Called says that at Lo the return address is at the stack pointer and every
-	// register the caller's, as behind a call. That is so at the start of
+	// Called reports that at Lo the return address is at the stack pointer and every
+	// register has the caller's value, as after a call. This holds at the start of
 	// functions, and of a few parts.
 	Called bool
 }
@@ -26,19 +26,19 @@ type Frame struct {
 // maxString bounds augmentation strings, which have a few letters.
 const maxString = 16
 
-// cie is what frames share.
+// cie is a common information entry, which frames share.
 type cie struct {
 	pointers, lsda byte   // encodings
-	sized          bool   // frames tell the size of their augmentation
-	signal         bool   // they are handlers' of signals
-	code           uint64 // what advances are multiplied by
-	data           int64  // what offsets are multiplied by
-	rules          rules  // at the start of each, for Read
+	sized          bool   // frames have the size of their augmentation
+	signal         bool   // the frames are of signal handlers
+	code           uint64 // code alignment factor
+	data           int64  // data alignment factor
+	rules          rules  // initial ones of each frame, for Read
 	start          state  // the same, for Rows
 }
 
-// Read reads the contents of .eh_frame of a program for a machine, which is at addr. What
-// it has read up to an error is whole.
+// Read reads the contents of .eh_frame of a program for a machine, which is at addr. After an
+// error, the frames before it are valid.
 func Read(section []byte, addr uint64, of machine.Kind) ([]Frame, error) {
 	var frames []Frame
 	known := registersOf(of)
@@ -56,8 +56,8 @@ func Read(section []byte, addr uint64, of machine.Kind) ([]Frame, error) {
 	return frames, err
 }
 
-// entries goes through the entries of .eh_frame up to an error: it calls shared with each
-// CIE, and frame with each other one and where the CIE is that it refers to.
+// entries iterates over the entries of .eh_frame up to an error: it calls shared with each
+// CIE, and frame with each FDE and the offset of its CIE.
 func entries(section []byte, addr uint64, shared func(at uint64, c *bytecur.Cursor), frame func(at, of uint64, c *bytecur.Cursor)) error {
 	c := bytecur.New(section, int64(addr))
 	for c.Len() > 0 {
@@ -86,7 +86,7 @@ func entries(section []byte, addr uint64, shared func(at uint64, c *bytecur.Curs
 	return c.Err()
 }
 
-// readCIE returns nil for what it does not know.
+// readCIE returns nil for an unknown CIE.
 func readCIE(c *bytecur.Cursor, of registers) *cie {
 	out, ok := readHead(c)
 	if !ok {
@@ -97,7 +97,7 @@ func readCIE(c *bytecur.Cursor, of registers) *cie {
 	return &out
 }
 
-// readHead reads a CIE up to its instructions. It returns false for what it does not know.
+// readHead reads a CIE up to its instructions. It returns false for an unknown one.
 func readHead(c *bytecur.Cursor) (out cie, ok bool) {
 	version := c.U8()
 	letters := c.CString("an augmentation", maxString)
@@ -130,7 +130,7 @@ func readHead(c *bytecur.Cursor) (out cie, ok bool) {
 	return out, data.Err() == nil
 }
 
-// readFDE returns false for frames of code that the linker dropped.
+// readFDE returns false for frames of code that the linker discarded.
 func readFDE(c *bytecur.Cursor, common *cie) (f Frame, ok bool) {
 	f.Lo = pointer(c, common.pointers)
 	f.Hi = f.Lo + pointer(c, common.pointers&formMask)
@@ -146,7 +146,7 @@ func readFDE(c *bytecur.Cursor, common *cie) (f Frame, ok bool) {
 	return f, f.Lo != 0 && f.Hi > f.Lo
 }
 
-// How pointers are encoded: a form, and what they are relative to.
+// Encodings of pointers: a form, and a base.
 const (
 	absolute = 0x00
 	relative = 0x10 // to themselves
@@ -154,7 +154,7 @@ const (
 	omitted  = 0xff
 )
 
-// pointer reads an encoded pointer. What is 0 as stored means none.
+// pointer reads an encoded pointer. A stored 0 means that there is none.
 func pointer(c *bytecur.Cursor, encoding byte) uint64 {
 	if encoding == omitted {
 		return 0
@@ -185,8 +185,8 @@ func pointer(c *bytecur.Cursor, encoding byte) uint64 {
 	return v
 }
 
-// LandingPads returns where exceptions go on in the function at lo, whose table
-// is at the start of data, which is at addr.
+// LandingPads returns the landing pads of the function at lo, whose exception table is at the
+// start of data, which is at addr.
 func LandingPads(data []byte, addr, lo uint64) ([]uint64, error) {
 	c := bytecur.New(data, int64(addr))
 	start := lo

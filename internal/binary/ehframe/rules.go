@@ -5,17 +5,16 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// registers are the numbers that frame descriptions of a machine have, and where the
-// return address is behind a call.
+// registers are the register numbers in frame descriptions of a machine, and the location of
+// the return address after a call.
 type registers struct {
 	stack, frame, ret uint64
-	called            int64  // the canonical frame address, behind the stack pointer
-	initial           Return // where the return address is
+	called            int64  // offset of the canonical frame address from the stack pointer
+	initial           Return // location of the return address
 	signs             bool   // the return address may be signed
 }
 
-// registersOf returns those of a machine; of those that are not known they are those of
-// no register.
+// registersOf returns the registers of a machine. Those of an unknown machine match none.
 func registersOf(k machine.Kind) registers {
 	switch k {
 	case machine.X86_64:
@@ -27,16 +26,16 @@ func registersOf(k machine.Kind) registers {
 	return registers{stack: none, frame: none, ret: none, called: -1}
 }
 
-// rules is as much of a row of a frame's table as tells whether its code may be
-// come to by a call.
+// rules is the part of a row of a frame's table that decides whether its code may be entered
+// by a call.
 type rules struct {
 	of               registers
 	register, offset int64 // of the canonical frame address; offset -1: not known
-	saved            bool  // a register is elsewhere than in itself
+	saved            bool  // a register is not in itself
 	unreturning      bool  // there is no return address
 }
 
-// called says whether the row is that behind a call instruction.
+// called reports whether the row is that after a call instruction.
 func (r *rules) called() bool {
 	return uint64(r.register) == r.of.stack && r.offset == r.of.called && !r.saved && !r.unreturning
 }
@@ -60,8 +59,8 @@ func (r *rules) run(c *bytecur.Cursor) {
 	}
 }
 
-// step executes one instruction that has no operand in its opcode. It returns
-// false at the end of what run is for.
+// step executes one instruction that has no operand in its opcode. It returns false where run
+// must stop.
 func (r *rules) step(op byte, c *bytecur.Cursor) bool {
 	switch op {
 	case 0x00, 0x0a, 0x0b: // nop, remember, restore
@@ -85,14 +84,14 @@ func (r *rules) step(op byte, c *bytecur.Cursor) bool {
 			r.offset = -1
 		}
 		return r.of.signs
-	default: // expressions, and what compilers do not write for functions
+	default: // expressions, and instructions that compilers do not emit for functions
 		r.offset = -1
 		return false
 	}
 	return true
 }
 
-// save notes that a register is in memory, at this factored offset.
+// save records that a register is in memory, at this factored offset.
 func (r *rules) save(register, offset uint64) {
 	if register != r.of.ret || offset != 1 || r.of.initial != ReturnPlain {
 		r.saved = true

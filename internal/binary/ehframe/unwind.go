@@ -9,43 +9,43 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// CFA says where the canonical frame address is: what the stack pointer was in front of
-// the call.
+// CFA is the rule for the canonical frame address: the value of the stack pointer before the
+// call.
 type CFA uint8
 
-// The ways that compilers and linkers write it in.
+// The rules that compilers and linkers emit.
 const (
 	CFAUnknown CFA = iota
-	CFAStack       // behind the stack pointer, by Offset
-	CFAFrame       // behind the frame pointer, by Offset
-	CFAAtFrame     // in the word that is Offset behind the frame pointer
-	CFAPLT         // 8 behind the stack pointer, 16 from byte Offset of each 16 of code on
-	CFASignal      // a handler of a signal returns here: the kernel has put all by
+	CFAStack       // the stack pointer plus Offset
+	CFAFrame       // the frame pointer plus Offset
+	CFAAtFrame     // in the word at the frame pointer plus Offset
+	CFAPLT         // the stack pointer plus 8, plus 16 from byte Offset of each 16 bytes of code on
+	CFASignal      // the return from a signal handler: the kernel saved all registers
 )
 
-// FramePointer says where the caller's frame pointer is.
+// FramePointer is the rule for the caller's frame pointer.
 type FramePointer uint8
 
-// The ways.
+// The rules.
 const (
 	FrameSame    FramePointer = iota
-	FrameAtCFA                // in the word that is FrameOffset behind the canonical frame address
-	FrameAtFrame              // in the word that is FrameOffset behind the frame pointer
+	FrameAtCFA                // in the word at the canonical frame address plus FrameOffset
+	FrameAtFrame              // in the word at the frame pointer plus FrameOffset
 )
 
-// Return says where the return address is.
+// Return is the rule for the return address.
 type Return uint8
 
-// The ways.
+// The rules.
 const (
 	ReturnPlain    Return = iota // in front of the canonical frame address
 	ReturnNone                   // there is no caller
 	ReturnComputed               // by an expression
 	ReturnRegister               // in the link register, on machines that have one
-	ReturnAtCFA                  // in the word that is ReturnOffset behind the canonical frame address, there
+	ReturnAtCFA                  // in the word at the canonical frame address plus ReturnOffset, on such machines
 )
 
-// Row says how to go on to the caller from an address, up to the next row's.
+// Row has the rules that find the caller from an address, up to the next row's.
 type Row struct {
 	PC          uint64
 	CFA         CFA
@@ -54,13 +54,13 @@ type Row struct {
 	Signed      bool // the return address is, by the processor's pointer authentication
 	Offset      int32
 	FrameOffset int16
-	// ReturnOffset is where a link register is put by.
+	// ReturnOffset is where the link register is saved.
 	ReturnOffset int16
 }
 
 // Rows reads the contents of .eh_frame of a program for a machine, which is at addr, as
-// rows that are ascending by address. What does not tell, or tells in an unusual way, has rows with CFAUnknown. What
-// was read up to an error is whole.
+// rows in ascending order of addresses. Code without a description, or with an unusual one,
+// has rows with CFAUnknown. After an error, the rows of the entries before it are valid.
 func Rows(section []byte, addr uint64, of machine.Kind) ([]Row, error) {
 	t := &table{of: registersOf(of), shared: map[uint64]*cie{}}
 	err := entries(section, addr, func(at uint64, c *bytecur.Cursor) {
@@ -74,9 +74,8 @@ func Rows(section []byte, addr uint64, of machine.Kind) ([]Row, error) {
 	return compact(t.rows), err
 }
 
-// compact drops rows that say what the row in front of them says. Of several at one
-// address the last that tells something counts: the end of a frame is not more than the
-// start of the next.
+// compact removes rows that are equal to their predecessor. Of several at one address the
+// last one with a rule counts: the end of a frame is overridden by the start of the next.
 func compact(rows []Row) []Row {
 	out := rows[:0]
 	for _, r := range rows {
@@ -106,7 +105,7 @@ type table struct {
 	rows   []Row
 }
 
-// readStart is readCIE with the state that its frames start in.
+// readStart is readCIE with the initial state of its frames.
 func readStart(c *bytecur.Cursor, of registers) *cie {
 	out, ok := readHead(c)
 	if !ok {
@@ -136,12 +135,12 @@ func (t *table) frame(c *bytecur.Cursor, common *cie) {
 	t.rows = append(t.rows, Row{PC: hi})
 }
 
-// state is what holds at an address.
+// state is the rules at an address.
 type state struct {
 	register uint64 // of the canonical frame address
 	offset   int64
-	cfa      CFA  // if an expression says it, or CFAUnknown
-	plain    bool // register and offset say it
+	cfa      CFA  // if an expression defines it, or CFAUnknown
+	plain    bool // register and offset define it
 	frame    FramePointer
 	frameAt  int64
 	ret      Return
@@ -156,7 +155,7 @@ type unwinder struct {
 	state
 	stack []state
 	pc    uint64
-	tell  func() // of a row that is complete
+	tell  func() // called for each complete row
 }
 
 func (m *unwinder) row() Row {
@@ -179,7 +178,7 @@ func (m *unwinder) row() Row {
 	return r
 }
 
-// maxStates bounds how many states a frame may put by.
+// maxStates is the maximum number of remembered states of a frame.
 const maxStates = 64
 
 func (m *unwinder) run(c *bytecur.Cursor, tell func()) {
@@ -238,13 +237,13 @@ func (m *unwinder) restore(register uint64) {
 	}
 }
 
-// define says where the canonical frame address is.
+// define sets the rule for the canonical frame address.
 func (m *unwinder) define(register uint64, offset int64) {
 	m.register, m.offset, m.plain, m.cfa = register, offset, true, CFAUnknown
 }
 
-// step executes one instruction that has no operand in its opcode. It returns false for
-// one that is not known, behind which nothing is.
+// step executes one instruction that has no operand in its opcode. It returns false for an
+// unknown one, after which nothing can be read.
 func (m *unwinder) step(op byte, c *bytecur.Cursor) bool {
 	switch op {
 	case 0x00: // nop
@@ -308,10 +307,10 @@ func (m *unwinder) step(op byte, c *bytecur.Cursor) bool {
 	return true
 }
 
-// opSigned says, on AArch64, that the return address gets signed, or is no more.
+// opSigned toggles, on AArch64, whether the return address is signed.
 const opSigned = 0x2d
 
-// same says that a register is as it was.
+// same records that a register has the caller's value.
 func (m *unwinder) same(register uint64) {
 	switch {
 	case register == m.of.frame:
@@ -326,7 +325,7 @@ func (m *unwinder) expression(op byte, c *bytecur.Cursor) bool {
 	switch op {
 	case 0x0f:
 		m.cfaExpression(block(c))
-	case 0x10, 0x16: // a register is where it says, or is what it says
+	case 0x10, 0x16: // a register is at the address of the expression, or has its value
 		r := c.Uvarint()
 		code := block(c)
 		if r == m.of.frame && op == 0x10 && len(code) > 1 && uint64(code[0]) == 0x70+m.of.frame {
@@ -346,7 +345,7 @@ func (m *unwinder) expression(op byte, c *bytecur.Cursor) bool {
 	return true
 }
 
-// elsewhere says that a register is where rows do not tell.
+// elsewhere records that rows do not have the location of a register.
 func (m *unwinder) elsewhere(register uint64) {
 	if register == m.of.ret {
 		m.ret, m.retAt = ReturnComputed, 0
@@ -355,8 +354,8 @@ func (m *unwinder) elsewhere(register uint64) {
 
 func block(c *bytecur.Cursor) []byte { return c.Bytes(c.Uvarint()) }
 
-// pltTail is what linkers write for the stubs of their tables behind the number of the
-// byte: whether the address is behind it, times 8, more.
+// pltTail is the rest of the expression that linkers emit for PLT stubs, after the number of
+// a byte: 8 more if the address is at that byte of the stub or after it.
 var pltTail = []byte{0x2a, 0x33, 0x24, 0x22}
 
 func (m *unwinder) cfaExpression(code []byte) {

@@ -2,8 +2,8 @@ package tailcall
 
 import "slices"
 
-// like returns the chain that was seen behind stack[i] where the same ran further in.
-// So many jumps behind are known already.
+// like returns the chain that branches showed after the call stack[i] while the same code
+// ran in the inner frames. The last known jumps of the chain are given.
 func (f *Full) like(stack []ref, i, jumps int) verdict {
 	q := question{call: stack[i]}
 	out := verdict{rule: Unknown}
@@ -21,7 +21,7 @@ func (f *Full) like(stack []ref, i, jumps int) verdict {
 		case v.rule == Ambiguous:
 			out = v
 		}
-		// Behind a jump is the rest of a chain.
+		// After a jump, only the rest of a chain is missing.
 		if n == len(q.calls) || !f.graph.code.Class(r).IsCall() {
 			break
 		}
@@ -30,7 +30,7 @@ func (f *Full) like(stack []ref, i, jumps int) verdict {
 	return out
 }
 
-// before finds how a chain began that ends with some jumps.
+// before finds the first jumps of a chain whose last jumps are known.
 func (f *Full) before(stack []ref, i int, end []ref, jumps int) verdict {
 	if jumps += len(end); jumps > maxJumps {
 		return verdict{rule: Ambiguous}

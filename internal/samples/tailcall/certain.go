@@ -4,18 +4,18 @@ import "github.com/cairnprof/cairn/internal/binary/controlflow"
 
 import "github.com/cairnprof/cairn/internal/binary/machinecode"
 
-// Problem: stacks are asked about frame by frame, and between nearly all frames
-// nothing is missing: a call of one function is followed by a frame of it.
+// Problem: a query is made for every frame of every stack, and between nearly all frames
+// nothing is missing: a call of a function is followed by a frame of that function.
 //
-// Choice: where no tail calls lead from that function back to it, nothing else can be
-// the answer. What is known of each instruction on stacks is remembered, so that this
-// costs little.
+// Choice: if no chain of tail calls leads from that function back to itself, nothing can be
+// missing. The result is cached for each instruction that occurs on stacks, so that the
+// check costs little.
 
 // site is an instruction on a stack.
 type site struct {
-	in function // that has it
-	// calls is the function that it calls, if it is of one, and if that cannot come
-	// back to itself by tail calls; else none.
+	in function // that contains it
+	// calls is the function that it calls directly, if no chain of tail calls leads from
+	// that function back to itself; else none.
 	calls function
 }
 
@@ -33,8 +33,8 @@ func (f *Full) site(at machinecode.Ref) site {
 	return s
 }
 
-// certain reports whether nothing can be missing between a call and what a stack has
-// next.
+// certain reports whether no frame can be missing between a call and the next entry of a
+// stack.
 func (f *Full) certain(call, next machinecode.Ref) bool {
 	to := f.site(call).calls
 	return to != none && to == f.site(next).in

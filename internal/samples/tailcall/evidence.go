@@ -8,30 +8,28 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 )
 
-// Problem: what an indirect call leads to is often not to be told from the code.
-// But of other calls at that place the branches show it.
+// Problem: the target of an indirect call often cannot be determined from the code. But
+// sampled branches show it for other executions of the same call.
 //
-// Choice: chains are told apart by what runs meanwhile: by the calls further in, the
-// function there, and if that runs with several chains, by an instruction that ran, or
-// one that must have run before it: of a destructor that deletes children, and not of
-// one that has none. How often a chain begins says nothing, as some last longer.
+// Choice: chains are distinguished by what runs after them: by the inner calls, the innermost
+// function, and if that function occurs with several chains, by an instruction that ran, or
+// one that dominates it (in a destructor, the code that deletes children, which does not run
+// for objects without any). The frequency of a chain is not evidence, as some last longer.
 //
-// Records of few branches show the beginning of short chains only, and would make
-// believe that there are no others. The end of a chain they show of all alike. So a
-// chain is believed if no other end was seen, and where ends were seen only, what
-// stands before an end that all have is inferred as if the branches of the sample had
-// shown that end.
+// Records of few branches show the beginning of short chains only, so that longer ones
+// seem not to exist. They show the end of every chain. So a chain is accepted if no other
+// end was seen. Where only ends were seen and all are equal, the jumps in front of that end
+// are inferred as if the branches of the sample had shown it.
 
-// depth is how many frames further in are looked at, and enough how many stretches
-// of code must have been seen to run with a chain there. A sample has as many of
-// them as branches.
+// depth is the number of inner frames that are compared, and enough the number of ranges of
+// code that must have run with a chain there. A sample has one range for each branch.
 const (
 	depth  = 4
 	enough = 16
 )
 
-// evidence has the chains that branches showed. It is read call by call, as it is
-// asked for.
+// evidence holds the chains that branches showed. It is computed for each call when it is
+// first needed.
 type evidence struct {
 	graph *Graph
 	place func(ref) uint64
@@ -47,14 +45,14 @@ type evidence struct {
 // position is a frame of a context.
 type position struct{ context, frame int32 }
 
-// inner are the calls further in than one, and the function that ran there.
+// inner is the calls inside of a call, and the innermost function.
 type inner struct {
 	calls [depth - 1]ref
 	leaf  function
 }
 
-// sighting is a stretch of code that ran with a chain, or with the end of one that
-// began before the branches.
+// sighting is a range of code that ran with a chain, or with the end of a chain that
+// began before the recorded branches.
 type sighting struct {
 	from, to ref
 	chain    int32
@@ -62,15 +60,15 @@ type sighting struct {
 	count    uint64
 }
 
-// question asks for the chain behind a call where an instruction ran further in; None
-// is any of the function.
+// question is a query for the chain after a call while an instruction ran in the inner
+// frames; None is any instruction of the function.
 type question struct {
 	call ref
 	inner
 	at ref
 }
 
-// ending is the rule of jumps that a chain ends with.
+// ending is the rule of the last jumps of a chain.
 const ending = "ending"
 
 func newEvidence(g *Graph, place func(ref) uint64) evidence {
@@ -81,7 +79,7 @@ func newEvidence(g *Graph, place func(ref) uint64) evidence {
 	}
 }
 
-// findCalls finds where calls are in contexts.
+// findCalls finds the positions of calls in contexts.
 func (e *evidence) findCalls() {
 	e.positions = map[ref][]position{}
 	for i := range e.graph.contexts {
@@ -99,7 +97,7 @@ func (e *evidence) findCalls() {
 	}
 }
 
-// of returns what was seen behind a call.
+// of returns what was seen after a call.
 func (e *evidence) of(call ref) map[inner][]sighting {
 	if e.positions == nil {
 		e.findCalls()
@@ -134,7 +132,7 @@ func (e *evidence) of(call ref) map[inner][]sighting {
 	return seen
 }
 
-// number returns the number of a chain. Those with the same places have one.
+// number returns the number of a chain. Chains with equal places have the same number.
 func (e *evidence) number(jumps []ref) int32 {
 	c := chain{jumps: jumps}
 	var key []byte
@@ -157,8 +155,8 @@ func (e *evidence) number(jumps []ref) int32 {
 	return n
 }
 
-// seenAt tells what was seen where a function further in runs, and if that was several
-// chains, where an instruction of it ran, or one that must have run before.
+// seenAt returns what was seen while a function ran in the inner frames, and if that was
+// several chains, while an instruction of it ran, or one that dominates it.
 func (e *evidence) seenAt(q question, at ref) verdict {
 	q.at = machinecode.None
 	v := e.ask(q)
@@ -178,7 +176,7 @@ func (e *evidence) seenAt(q question, at ref) verdict {
 	return v
 }
 
-// flow returns the flow of control in the function that has an instruction.
+// flow returns the control flow of the function that contains an instruction.
 func (e *evidence) flow(at ref) *machinecode.Flow {
 	r := e.graph.rangeOf(at)
 	if r == nil {
@@ -207,7 +205,7 @@ func (e *evidence) ask(q question) verdict {
 		case len(e.chains[s.chain].jumps) > 0:
 			ends[s.chain] += s.count
 		case q.at != machinecode.None:
-			hidden += s.count // the branches do not reach back
+			hidden += s.count // the recorded branches begin later
 		}
 	}
 	v = e.agreed(whole, ends, hidden)
@@ -215,14 +213,14 @@ func (e *evidence) ask(q question) verdict {
 	return v
 }
 
-// agreed returns the chain that was seen, or if its beginning was not, the end that
-// all have. Hidden is how often neither was: what is seen of an instruction that runs
-// late are the chains with which it runs early, which says nothing of the others.
+// agreed returns the chain that was seen, or if its beginning was not, the common end of
+// all. Hidden is the number of samples that show neither: an instruction that runs late is
+// seen only with chains after which it runs early, which is no evidence for the others.
 func (e *evidence) agreed(whole, ends map[int32]uint64, hidden uint64) verdict {
 	var only, end chain
 	count, chains, first := uint64(0), uint64(0), true
 	for _, seen := range []map[int32]uint64{whole, ends} {
-		for _, n := range slices.Sorted(maps.Keys(seen)) { // of copies of a jump always the same one
+		for _, n := range slices.Sorted(maps.Keys(seen)) { // the result does not depend on the order of the map
 			if first {
 				end, first = e.chains[n], false
 			}
@@ -253,13 +251,13 @@ func (e *evidence) agreed(whole, ends map[int32]uint64, hidden uint64) verdict {
 	return verdict{end.jumps, ending}
 }
 
-// chain are jumps, and the places of them.
+// chain is a sequence of jumps, and their places.
 type chain struct {
 	jumps  []ref
 	places []uint64
 }
 
-// common returns the last jumps that two chains have in common.
+// common returns the longest common suffix of two chains.
 func (c chain) common(o chain) chain {
 	n, m := len(c.places), len(o.places)
 	for n > 0 && m > 0 && c.places[n-1] == o.places[m-1] {

@@ -9,24 +9,25 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// Pair is a call and what a stack has next, with what is missing between them.
+// Pair is a call and the next entry of a stack, with the frames that are missing between
+// them.
 type Pair struct {
 	Call ref
 	Next string // the function
-	// Rule is what found Jumps, or why there are none.
+	// Rule is the rule that found Jumps, or the reason why there are none.
 	Rule  string
 	Jumps []ref
-	// Candidates are chains that an Ambiguous pair may have: a few, by the tail calls
-	// that are known.
+	// Candidates are some of the possible chains of an Ambiguous pair, by the known tail
+	// calls.
 	Candidates [][]ref
-	Count      uint64 // how often a stretch of code ran with the pair on the stack
+	Count      uint64 // ranges of code that ran with the pair on the stack
 }
 
-// maxCandidates is how many chains are shown of an ambiguous pair.
+// maxCandidates is the number of chains that are shown of an ambiguous pair.
 const maxCandidates = 8
 
-// Explain returns the pairs of all contexts between which frames are missing, or may
-// be, the most frequent ones first.
+// Explain returns the pairs of all contexts between which frames are missing or may be
+// missing, the most frequent ones first.
 func Explain(g *Graph, by Inferrer, contexts []unwind.Context) []Pair {
 	pairs := map[string]*Pair{}
 	for i := range contexts {
@@ -89,7 +90,7 @@ func (g *Graph) explain(by Inferrer, c *unwind.Context, leaf unwind.Count, pairs
 	}
 }
 
-// Name returns the name of the function that has an instruction, "" if there is none.
+// Name returns the name of the function that contains an instruction, "" if there is none.
 func (g *Graph) Name(r machinecode.Ref) string {
 	if x := g.rangeOf(r); x != nil {
 		return g.code.Binary(r).Functions()[x.Function].Name
@@ -132,7 +133,7 @@ func (g *Graph) nameOf(f function) string {
 	return ""
 }
 
-// candidates lists chains from what a call is known to call to a function.
+// candidates lists chains from the known targets of a call to a function.
 func (g *Graph) candidates(call ref, to function) (chains [][]ref) {
 	callees := g.called[call]
 	if f := g.target(call); f != none {

@@ -13,7 +13,7 @@ type Recorded struct {
 	ID     calllog.FuncID
 	Binary int    // index into the binaries of the code
 	Entry  uint64 // link-time address
-	// Marks is how often its code takes its own address to log it.
+	// Marks is the number of times that its code takes its own address for the log.
 	Marks int
 }
 
@@ -42,33 +42,32 @@ func Callers(code *machinecode.Set, binary int, callee uint64) Entries {
 	return callers
 }
 
-// Functions says how the functions of a log may enter each other: what their code
-// calls and jumps to directly, and which of them may be entered in other ways. It is
-// immutable.
+// Functions describes which functions of a log may enter each other: the direct calls and
+// jumps of their code, and which of them may be entered in other ways. It is immutable.
 //
-// All code that is not of a recorded function may enter whatever it takes the address
-// of, or branches to; and what data or other modules refer to may be entered by
-// anybody.
+// Code outside of recorded functions may enter every function whose address it takes, or
+// that it branches to. A function that data or other modules refer to may be entered by
+// any code.
 type Functions struct {
 	index map[calllog.FuncID]int32
 	list  []behaviour
 }
 
-// behaviour is what the code of a recorded function does. Lists are ascending.
+// behaviour is the calls and jumps of a recorded function. Lists are ascending.
 type behaviour struct {
 	calls, jumps []int32 // recorded functions that direct branches of it enter
-	// open: it may end by a jump that leads elsewhere, or nobody knows where.
+	// open: it may end with a jump to a function that is not recorded, or to an unknown one.
 	open bool
-	// strays: not only direct branches of recorded functions enter it.
+	// strays: it may be entered by other means than direct branches of recorded functions.
 	strays bool
 	marks  int
 }
 
-// NewFunctions reads the code. Pointed has for each binary the addresses that its data
-// has, and those that other modules may know.
+// NewFunctions reads the code. Pointed has, for each binary, the addresses in its data and
+// those that are visible to other modules.
 //
-// Functions of the code must be those of symbols: what debug information does not
-// have is called as well.
+// The functions of the code must be those of symbols, since functions without debug
+// information are called as well.
 func NewFunctions(code *machinecode.Set, recorded []Recorded, pointed [][]uint64) *Functions {
 	f := &Functions{index: make(map[calllog.FuncID]int32, len(recorded)), list: make([]behaviour, len(recorded))}
 	for i := range recorded {
@@ -92,22 +91,21 @@ func NewFunctions(code *machinecode.Set, recorded []Recorded, pointed [][]uint64
 	return f
 }
 
-// Jumps reports whether a direct jump by which a function may end enters another.
+// Jumps reports whether a function has a direct tail call of another.
 func (f *Functions) Jumps(from, to calllog.FuncID) bool {
 	i, known := f.index[from]
 	k, also := f.index[to]
 	return known && also && has(f.list[i].jumps, k)
 }
 
-// Closed reports whether all jumps by which a function may end enter functions that
-// the log has.
+// Closed reports whether all tail calls of a function enter functions of the log.
 func (f *Functions) Closed(fn calllog.FuncID) bool {
 	i, known := f.index[fn]
 	return known && !f.list[i].open
 }
 
-// MayCall reports whether, while caller is the innermost call of the log that has not
-// ended, a call may enter fn: one of caller, or one of code that the log does not have.
+// MayCall reports whether fn may be called while caller is the innermost open call of the
+// log: by caller, or by code that is not in the log.
 func (f *Functions) MayCall(caller, fn calllog.FuncID) bool {
 	i, known := f.index[caller]
 	k, also := f.index[fn]
@@ -119,7 +117,7 @@ func has(list []int32, n int32) bool {
 	return found
 }
 
-// nobody represents code that does not belong to a recorded function.
+// nobody is the number of code that does not belong to a recorded function.
 const nobody = -1
 
 // module is a binary that is read.
@@ -137,8 +135,8 @@ func newModule(f *Functions, b *machinecode.Binary, recorded []Recorded, number 
 			m.entries[r.Entry] = int32(i)
 		}
 	}
-	// The rest of a function that was split is its own only if no other one has its
-	// name.
+	// The cold part of a split function is attributed to it only if no other function has
+	// its name.
 	starts, main := make([]int, len(b.Functions())), make([]int32, len(b.Functions()))
 	for k := range b.Ranges() {
 		if r := &b.Ranges()[k]; r.Start {
@@ -156,7 +154,7 @@ func newModule(f *Functions, b *machinecode.Binary, recorded []Recorded, number 
 	return m
 }
 
-// enters returns the recorded function that begins at an address, or nobody.
+// enters returns the recorded function that starts at an address, or nobody.
 func (m *module) enters(addr uint64) int32 {
 	if i, ok := m.entries[addr]; ok {
 		return i
@@ -182,14 +180,14 @@ func (m *module) owner(addr uint64) int32 {
 	return m.owners[k]
 }
 
-// stray notes that an address is known elsewhere.
+// stray records that code outside of recorded functions knows an address.
 func (m *module) stray(addr uint64) {
 	if to := m.enters(addr); to != nobody {
 		m.f.list[to].strays = true
 	}
 }
 
-// read takes what the instructions say.
+// read evaluates the instructions.
 func (m *module) read(code *machinecode.Set) {
 	for at := m.b.First; at < m.b.End; at++ {
 		switch class := code.Class(at); class {
@@ -198,7 +196,7 @@ func (m *module) read(code *machinecode.Set) {
 				m.branch(m.owner(code.Address(at)), class, target)
 			}
 		case controlflow.IndirectJump:
-			// It may be of a switch statement.
+			// It may belong to a switch statement.
 			if from := m.owner(code.Address(at)); from != nobody {
 				m.f.list[from].open = true
 			}
@@ -210,7 +208,7 @@ func (m *module) read(code *machinecode.Set) {
 	}
 }
 
-// branch is about a direct branch of from.
+// branch evaluates a direct branch of from.
 func (m *module) branch(from int32, class controlflow.Class, target uint64) {
 	to := m.enters(target)
 	switch {
@@ -227,14 +225,14 @@ func (m *module) branch(from int32, class controlflow.Class, target uint64) {
 	}
 }
 
-// take is about an instruction that has the address of something.
+// take evaluates an instruction that takes an address.
 func (m *module) take(at, addr uint64) {
 	to := m.enters(addr)
 	if to == nobody {
 		return
 	}
 	if m.owner(at) == to {
-		m.f.list[to].marks-- // more often than it logs it: it tells somebody
+		m.f.list[to].marks-- // more often than for the log: others get it
 		return
 	}
 	m.f.list[to].strays = true

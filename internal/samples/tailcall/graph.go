@@ -11,18 +11,18 @@ import (
 
 type ref = machinecode.Ref
 
-// function is the number of one, over all binaries; none where there is none.
+// function is the number of a function, over all binaries; none if there is none.
 type function int32
 
 const none function = -1
 
-// Graph is who calls and jumps to whom. It is immutable.
+// Graph holds the calls and tail calls between functions. It is immutable.
 type Graph struct {
 	code  *machinecode.Set
 	first []function // of each binary
 	count int
-	// namesakes are functions that share their name with others, by the ranges of
-	// code that they start with.
+	// namesakes are functions that have the name of others, by their first ranges of
+	// code.
 	namesakes map[*machinecode.Range]function
 
 	called   map[ref][]function // by calls, as branches showed
@@ -30,7 +30,7 @@ type Graph struct {
 	seen     edges              // tail calls that were taken
 	all      edges              // those, and direct ones that the code has
 	pieces   [][]piece          // of functions
-	computed [][]ref            // jumps of functions to computed addresses, outside of them as it looks
+	computed [][]ref            // jumps of functions to computed addresses, outside of the function as far as is known
 	contexts []unwind.Context
 }
 
@@ -40,10 +40,10 @@ type piece struct {
 	rng    *machinecode.Range
 }
 
-// edges are tail calls, by the function that makes them.
+// edges are tail calls, by the calling function.
 type edges struct {
 	out [][]edge     // ascending
-	in  [][]function // who makes them, by the function that is jumped to
+	in  [][]function // callers, by the function that is called
 }
 
 // edge is a jump of a function to another.
@@ -52,7 +52,7 @@ type edge struct {
 	to function
 }
 
-// NewGraph finds the tail calls of the code, and what branches say of them.
+// NewGraph finds the tail calls in the code and in sampled branches.
 func NewGraph(code *machinecode.Set, contexts []unwind.Context) *Graph {
 	g := &Graph{code: code, called: map[ref][]function{}, cases: map[ref][]ref{}, contexts: contexts}
 	for _, b := range code.Binaries() {
@@ -106,7 +106,7 @@ func newEdges(out [][]edge) edges {
 	return e
 }
 
-// tellNamesakes gives numbers of their own to functions that share a name.
+// tellNamesakes gives different numbers to functions that have the same name.
 func (g *Graph) tellNamesakes() {
 	g.namesakes = map[*machinecode.Range]function{}
 	for _, b := range g.code.Binaries() {
@@ -145,8 +145,7 @@ func (g *Graph) of(binary int, r *machinecode.Range) function {
 	return g.first[binary] + function(r.Function)
 }
 
-// read takes what the instructions say: direct tail calls, and jumps to computed
-// addresses.
+// read evaluates the instructions: direct tail calls, and jumps to computed addresses.
 func (g *Graph) read(all [][]edge) {
 	for _, at := range g.code.LeavingJumps() {
 		if f, to := g.function(at), g.target(at); f != none && to != none && f != to {
@@ -154,7 +153,7 @@ func (g *Graph) read(all [][]edge) {
 		}
 	}
 	for _, at := range g.code.IndirectJumps() {
-		// The others are of switch statements.
+		// The others belong to switch statements.
 		if f := g.function(at); f != none && g.code.Departs(at) {
 			g.computed[f] = append(g.computed[f], at)
 		}
@@ -177,7 +176,7 @@ func (g *Graph) taken(f function) (out []function) {
 	return slices.Compact(out)
 }
 
-// observe takes what was seen to happen.
+// observe evaluates the sampled branches.
 func (g *Graph) observe(contexts []unwind.Context, tails [][]edge) {
 	known := map[[2]ref]bool{}
 	for i := range contexts {
@@ -216,7 +215,7 @@ func (g *Graph) rangeOf(r ref) *machinecode.Range {
 	return nil
 }
 
-// function returns the function that has an instruction.
+// function returns the function that contains an instruction.
 func (g *Graph) function(r ref) function {
 	b := g.code.Binary(r)
 	if b == nil {
@@ -225,7 +224,7 @@ func (g *Graph) function(r ref) function {
 	return g.at(b, g.code.Address(r))
 }
 
-// at returns the function that has an address of a binary.
+// at returns the function that contains an address of a binary.
 func (g *Graph) at(b *machinecode.Binary, addr uint64) function {
 	rng := b.RangeAt(addr)
 	if rng == nil {

@@ -10,26 +10,26 @@ import (
 
 // Rules by which jumps are found.
 const (
-	RuleSeen   = "seen"   // the only way over tail calls that were taken
-	RuleStatic = "static" // the only way over those and the direct ones of the code
-	RuleStack  = "stack"  // what was called is whose address a caller takes
-	// RuleComputed: the only jump to a computed address on the way from what was
-	// called; nothing else can have begun the chain.
+	RuleSeen   = "seen"   // the only path over tail calls that were taken
+	RuleStatic = "static" // the only path over those and the direct ones of the code
+	RuleStack  = "stack"  // the target of the call is a function whose address a caller takes
+	// RuleComputed: the only jump to a computed address that is reachable from the called
+	// function, with which the chain must have begun.
 	RuleComputed = "computed"
-	RuleAlike    = "alike"   // what branches showed where the same ran further in
-	RuleVirtual  = "virtual" // of the functions at that place of virtual tables one leads there
-	RuleAddress  = "address" // of those whose address the program has one leads there
+	RuleAlike    = "alike"   // what branches showed while the same code ran in the inner frames
+	RuleVirtual  = "virtual" // a single function in that slot of the virtual tables leads there
+	RuleAddress  = "address" // a single function whose address the program takes leads there
 )
 
-// Why nothing is inserted.
+// Reasons why nothing is inserted.
 const (
-	Direct      = "direct"    // the function was called itself: nothing is missing
-	Unknown     = "unknown"   // there is no way, as far as is known
+	Direct      = "direct"    // the function was called directly: nothing is missing
+	Unknown     = "unknown"   // there is no known path
 	Ambiguous   = "ambiguous" // there are several
-	NotFunction = "outside"   // an instruction is in no function
+	NotFunction = "outside"   // an instruction is outside of functions
 )
 
-// verdict is an answer of an inferrer.
+// verdict is a result of an inferrer.
 type verdict struct {
 	jumps []ref
 	rule  string
@@ -45,8 +45,8 @@ type LLVM struct {
 	ways  searches
 }
 
-// NewLLVM returns an inferrer over a graph, which finds chains of at most so many
-// jumps; 0 is no limit. It is not safe for concurrent use.
+// NewLLVM returns an inferrer over a graph, which finds chains up to a number of jumps;
+// 0 is no limit. It is not safe for concurrent use.
 func NewLLVM(g *Graph, jumps int) *LLVM {
 	l := &LLVM{g, newSearches(&g.seen, nil)}
 	l.ways.longest = jumps
@@ -57,7 +57,7 @@ func NewLLVM(g *Graph, jumps int) *LLVM {
 }
 
 // Infer returns the jumps between stack[i] and stack[i+1] and the rule that found
-// them, or why there are none; known says that nothing else is missing.
+// them, or why there are none; known reports that nothing else is missing.
 func (l *LLVM) Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Ref, rule string, known bool) {
 	v := l.infer(stack, i)
 	return v.jumps, v.rule, v.known()
@@ -85,21 +85,21 @@ func (a *answer) verdict(rule string) verdict {
 	return verdict{rule: Ambiguous}
 }
 
-// Full infers from all that is known.
+// Full uses all rules.
 type Full struct {
 	graph    *Graph
 	seen     searches
 	all      searches
 	evidence evidence
-	takes    map[function][]function // whose address functions take, as far as was asked
-	sites    map[ref]site            // instructions on stacks, as far as was asked
+	takes    map[function][]function // functions whose address a function takes, filled on demand
+	sites    map[ref]site            // instructions on stacks, filled on demand
 	world    world
 }
 
 // NewFull returns an inferrer over a graph. It is not safe for concurrent use. Place
-// is a number that jumps have in common which stand for the same call in the source:
-// it does not matter which of them was taken. A jump of which it is 0 is like no
-// other; so are all if place is nil.
+// returns the same number for all jumps that the compiler made of one call in the source:
+// they are equivalent. A jump with number 0 is equivalent to no other; so are all if place
+// is nil.
 func NewFull(g *Graph, place func(at machinecode.Ref) uint64) *Full {
 	seen, all := g.seen, g.all
 	if place != nil {
@@ -115,7 +115,7 @@ func NewFull(g *Graph, place func(at machinecode.Ref) uint64) *Full {
 }
 
 // Infer returns the jumps between stack[i] and stack[i+1] and the rule that found
-// them, or why there are none; known says that nothing else is missing.
+// them, or why there are none; known reports that nothing else is missing.
 func (f *Full) Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Ref, rule string, known bool) {
 	if f.certain(stack[i], stack[i+1]) {
 		return nil, Direct, true
@@ -126,7 +126,7 @@ func (f *Full) Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Ref, r
 
 func (f *Full) infer(stack []ref, i int) verdict { return f.inferWithin(stack, i, 0) }
 
-// inferWithin infers where so many jumps are known that come behind.
+// inferWithin infers the first jumps of a chain whose last jumps are known.
 func (f *Full) inferWithin(stack []ref, i, jumps int) verdict {
 	v := f.byCode(stack, i)
 	if v.rule == RuleStack || v.rule == NotFunction || v.known() && f.graph.code.Class(stack[i]) == controlflow.Call {
@@ -154,21 +154,21 @@ func (f *Full) byCode(stack []ref, i int) verdict {
 	return f.indirect(stack[:i+1], to)
 }
 
-// direct is about a call of one function.
+// direct infers the chain of a direct call.
 func (f *Full) direct(callee, to function) verdict {
 	switch callee {
 	case none:
 		return verdict{rule: NotFunction}
 	case to:
 		if f.all.again[to] {
-			return verdict{rule: Ambiguous} // it may have come back to itself
+			return verdict{rule: Ambiguous} // it may have returned to itself by tail calls
 		}
 		return verdict{rule: Direct}
 	}
 	return f.best(callee, to)
 }
 
-// best prefers the tail calls that were seen.
+// best prefers tail calls that were seen.
 func (f *Full) best(from, to function) verdict {
 	if a := f.seen.between(from, to); a.ways == 1 {
 		return verdict{a.path, RuleSeen}
@@ -179,11 +179,11 @@ func (f *Full) best(from, to function) verdict {
 	return f.byComputed(from, to)
 }
 
-// byComputed explains a way of which nothing is known by the only jump that can
-// begin it: one to a computed address.
+// byComputed completes a chain without a known path by the only jump that can begin it:
+// one to a computed address.
 func (f *Full) byComputed(from, to function) verdict {
 	if len(f.all.edges.in[to]) > 0 {
-		return verdict{rule: Unknown} // it may have gone to another function first
+		return verdict{rule: Unknown} // it may have reached another function first
 	}
 	var a answer
 	for _, r := range f.all.edges.reached(from) {
@@ -198,7 +198,7 @@ func (f *Full) byComputed(from, to function) verdict {
 	return a.verdict(RuleComputed)
 }
 
-// indirect is about a call of whatever a pointer says, the last one of stack.
+// indirect infers the chain of an indirect call, the last entry of stack.
 func (f *Full) indirect(stack []ref, to function) verdict {
 	g := f.graph
 	callees := g.called[stack[len(stack)-1]]
@@ -222,8 +222,8 @@ func (f *Full) taken(by function) []function {
 	return t
 }
 
-// byStack looks for the innermost function of a stack that takes the address of
-// one that leads there.
+// byStack finds the innermost function of a stack that takes the address of a function
+// that leads there.
 func (f *Full) byStack(stack []ref, to function) verdict {
 	reach := f.all.reaching(to).reach
 	for k := len(stack) - 1; k >= 0; k-- {

@@ -1,30 +1,29 @@
 package tailcall
 
-// Bounds of a search: jumps of a path, and steps after which it is given up. What
-// is given up counts as ambiguous.
+// Bounds of a search: jumps of a path, and steps. A search that reaches them counts as
+// ambiguous.
 const (
 	maxJumps = 16
 	maxSteps = 1 << 14
 )
 
-// search looks for ways from functions to one of them, without a function twice.
+// search finds paths from functions to one function, without repeated functions.
 type search struct {
 	edges *edges
 	to    function
-	reach functionSet // that there is a way from
+	reach functionSet // from which there is a path
 	steps int
 	path  []ref
 	on    map[function]bool // of path
-	// longest is how many jumps a way has at most: what is longer is none. Of 0, there
-	// are ways of maxJumps, and what is longer is ambiguous.
+	// longest is the maximum length of paths: longer ones do not count. With 0, the maximum
+	// is maxJumps, and longer ones make the result ambiguous.
 	longest int
-	// again has the functions of which it is not known how often they ran; nil: each
-	// ran once.
+	// again has the functions that may have run several times in a chain; nil: each ran
+	// once.
 	again []bool
 }
 
-// functionSet has a bit for each function. There is a set for each function that any
-// search is for.
+// functionSet has a bit for each function. There is a set for each target of a search.
 type functionSet []uint64
 
 func newFunctionSet(functions int) functionSet { return make(functionSet, (functions+63)/64) }
@@ -32,7 +31,7 @@ func newFunctionSet(functions int) functionSet { return make(functionSet, (funct
 func (s functionSet) has(f function) bool { return s[f/64]>>(f%64)&1 != 0 }
 func (s functionSet) add(f function)      { s[f/64] |= 1 << (f % 64) }
 
-// newSearch prepares searches for ways to a function.
+// newSearch prepares searches for paths to a function.
 func newSearch(e *edges, to function) *search {
 	s := &search{edges: e, to: to, reach: newFunctionSet(len(e.out)), on: map[function]bool{}}
 	s.reach.add(to)
@@ -49,8 +48,8 @@ func newSearch(e *edges, to function) *search {
 	return s
 }
 
-// answer is what a search finds: how many ways there are, 2 for more than one, and
-// the way if it is the only one.
+// answer is the result of a search: the number of paths, 2 for more than one, and the path
+// if it is the only one.
 type answer struct {
 	ways int
 	path []ref
@@ -63,7 +62,7 @@ func (a *answer) add(b answer) {
 	a.ways = min(a.ways+b.ways, 2)
 }
 
-// from searches for ways from a function.
+// from finds the paths from a function.
 func (s *search) from(f function) answer {
 	s.steps = 0
 	return s.walk(f)
@@ -99,7 +98,7 @@ func (s *search) walk(f function) answer {
 	return out
 }
 
-// reached returns the functions that tail calls lead to from one, itself first.
+// reached returns the functions that are reachable by tail calls from one, itself first.
 func (e *edges) reached(from function) []function {
 	out, known := []function{from}, map[function]bool{from: true}
 	for i := 0; i < len(out); i++ {
@@ -113,8 +112,8 @@ func (e *edges) reached(from function) []function {
 	return out
 }
 
-// cyclic finds the functions from which tail calls lead back to them. How often
-// control went around is not to be known.
+// cyclic finds the functions from which tail calls lead back to themselves. The number of
+// rounds cannot be known.
 func (e *edges) cyclic() []bool {
 	// Strongly connected components after Tarjan (1972), without recursion.
 	n := len(e.out)
@@ -169,7 +168,7 @@ func (e *edges) cyclic() []bool {
 	return out
 }
 
-// searches keeps what was prepared, and the answers.
+// searches caches prepared searches and their answers.
 type searches struct {
 	edges   *edges
 	again   []bool
@@ -182,10 +181,10 @@ func newSearches(e *edges, again []bool) searches {
 	return searches{edges: e, again: again, to: map[function]*search{}, known: map[[2]function]answer{}}
 }
 
-// between returns the ways between two functions.
+// between returns the paths between two functions.
 func (s *searches) between(from, to function) answer {
 	p := s.reaching(to)
-	if !p.reach.has(from) { // as of most callees of calls that have hundreds
+	if !p.reach.has(from) { // most callees of calls with hundreds of them
 		return answer{}
 	}
 	key := [2]function{from, to}
@@ -197,7 +196,7 @@ func (s *searches) between(from, to function) answer {
 	return a
 }
 
-// fromAny returns the ways from any of some functions to another one.
+// fromAny returns the paths from any of some functions to another one.
 func (s *searches) fromAny(callees []function, to function) (a answer) {
 	for _, c := range callees {
 		if a.add(s.between(c, to)); a.ways > 1 {

@@ -7,36 +7,36 @@ import (
 
 // Inferrer finds the frames that tail calls left out of stacks.
 type Inferrer interface {
-	// Infer is asked of two neighbours on a stack: stack[i] is a call, and
+	// Infer is called for two adjacent entries of a stack: stack[i] is a call, and
 	// stack[i+1] a call or a jump, or at the end an instruction that ran. It returns
-	// the jumps that led from the function that was called to the one that has
-	// stack[i+1], in the order in which they were taken, and the rule that found
-	// them, or why there are none. Known says that nothing else is missing; without
-	// it there are no jumps.
+	// the jumps from the called function to the function that contains stack[i+1], in
+	// the order in which they were taken, and the rule that found them, or the reason
+	// why there are none. Known reports that nothing else is missing; without it there
+	// are no jumps.
 	//
-	// The stack is as it was sampled, outermost first, but for recursion. It is not
-	// to be kept or changed.
+	// The stack is as it was sampled, outermost first, except that recursion is
+	// compressed. Infer must not keep or change it.
 	Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Ref, rule string, known bool)
 }
 
-// Frame is one of a stack: a call, or a jump that took the place of a frame.
+// Frame is a frame of a stack: a call, or a jump whose frame was erased.
 type Frame struct {
 	At   machinecode.Ref
-	Rule string // of jumps: what found it
+	Rule string // that found a jump
 }
 
 // RuleWindow is the rule of jumps that are among the sample's branches.
 const RuleWindow = "window"
 
-// Restore returns the frames of a context with the jumps that are missing. leaf is
-// where it ran. Each chain of jumps is whole or left out: where the beginning of
-// one cannot be known, the jumps that the branches show are left out as well.
+// Restore returns the frames of a context with the missing jumps. leaf is the instruction
+// that ran. Each chain of jumps is complete or left out: where its beginning cannot be
+// known, the jumps that the branches show are left out as well.
 func Restore(code *machinecode.Set, by Inferrer, c *unwind.Context, leaf machinecode.Ref) []Frame {
 	r := Restorer{code: code, by: by}
 	return r.Restore(c, leaf)
 }
 
-// Restorer restores many contexts, in memory that they share.
+// Restorer restores many contexts, and reuses their memory.
 type Restorer struct {
 	code  *machinecode.Set
 	by    Inferrer
@@ -44,13 +44,12 @@ type Restorer struct {
 	out   []Frame
 }
 
-// NewRestorer returns a Restorer that asks by. It is not safe for concurrent use.
+// NewRestorer returns a Restorer that uses by. It is not safe for concurrent use.
 func NewRestorer(code *machinecode.Set, by Inferrer) *Restorer {
 	return &Restorer{code: code, by: by}
 }
 
-// Restore returns what the function Restore does. The frames are valid until it is
-// called again.
+// Restore is the function Restore. The frames are valid until the next call.
 func (t *Restorer) Restore(c *unwind.Context, leaf machinecode.Ref) []Frame {
 	stack := append(append(t.stack[:0], c.Frames...), leaf)
 	out := t.out[:0]

@@ -2,20 +2,19 @@ package tailcall
 
 import "slices"
 
-// ways are those to a function, over tail calls that are known and some that are
-// not.
+// ways are the paths to a function, over known tail calls and a few unknown ones (hops).
 type ways struct {
 	world *world
 	to    function
-	// least has by function how many hops the ways from it have at least; more than
-	// maxHops + 1 are none.
+	// least is the minimum number of hops of the paths from each function; more than
+	// maxHops + 1 means that there is no path.
 	least []uint8
 
 	steps int
 	path  []ref
 }
 
-// waysTo prepares searches for ways to a function.
+// waysTo prepares searches for paths to a function.
 func (w *world) waysTo(to function) *ways {
 	p := w.ways[to]
 	if p != nil {
@@ -35,7 +34,7 @@ func (w *world) waysTo(to function) *ways {
 	return p
 }
 
-// extend finds the functions whose ways have one hop more than so many.
+// extend finds the functions whose paths have one hop more.
 func (p *ways) extend(hops uint8) {
 	w := p.world
 	var queue []function
@@ -61,8 +60,8 @@ func (p *ways) extend(hops uint8) {
 	}
 }
 
-// from returns the ways from any of some functions that have as few hops as can be,
-// or one more.
+// from returns the paths from any of some functions with the minimum number of hops, or
+// one more.
 func (p *ways) from(callees []function) (a answer) {
 	p.steps, p.path = 0, p.path[:0]
 	least := uint8(maxHops + 1)
@@ -80,8 +79,7 @@ func (p *ways) from(callees []function) (a answer) {
 	return a
 }
 
-// walk goes on from a function. What was passed already may be passed again, as
-// hops are few.
+// walk continues from a function. Functions may repeat on a path, as hops are few.
 func (p *ways) walk(f function, hops uint8) (out answer) {
 	w := p.world
 	if p.steps++; p.steps > maxSteps || len(p.path) >= maxJumps || w.known.again[f] {

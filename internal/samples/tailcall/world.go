@@ -9,42 +9,42 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 )
 
-// Problem: whom an indirect call or a jump to a computed address reaches, if no
+// Problem: the target of an indirect call or a jump to a computed address, if no sampled
 // branch has shown it.
 //
-// Choice: a function can be reached so only if its address is in the program: in an
-// instruction, in data, or exported. A virtual call reaches what is at its place of a
-// virtual table, of the class of this and those derived from it where the object is
-// this. What branches showed must be among it, or nothing is said. That is still far
-// too much where pointers lead to functions that jump through pointers themselves, so
-// ways count by how often they do: of the ways that do it as seldom as can be, or once
-// more, there must be only one. Those once more are of functions that hand a call on
-// to another one of their kind.
+// Choice: only functions whose address is in the program can be targets: in an
+// instruction, in data, or exported. A virtual call reaches the functions in its slot of the
+// virtual tables; where the object is this, of the tables of its class and derived classes.
+// If branches showed a target outside of this set, nothing is inferred. The set is still
+// too large where functions that are reached by pointers jump through pointers themselves.
+// So paths are compared by the number of such jumps (hops): among the paths with the
+// minimum number and those with one more, there must be only one. Those with one more
+// are there for functions that forward a call to another one of their kind.
 //
-// All that is found when it is first asked for: many programs never need it.
+// All this is computed when it is first needed: for many programs it never is.
 
-// maxHops is how many jumps to addresses that no branch has shown a way may have.
+// maxHops is the maximum number of hops of a path.
 const maxHops = 1
 
-// world is all that calls and jumps through pointers may reach.
+// world holds the possible targets of indirect calls and jumps.
 type world struct {
 	graph *Graph
-	known *searches // over tail calls that are known
+	known *searches // over known tail calls
 	place func(ref) uint64
 
 	made       bool
 	dispatches map[*machinecode.Range]map[ref]machinecode.Dispatch
 	sets       map[target][]function
 	classes    map[string]*class
-	free       []function // that a pointer from anywhere may have, ascending
+	free       []function // that any pointer may refer to, ascending
 	virtual    map[function]bool
 	jumps      map[function][]hop
-	jumpers    map[target][]function // those that have a jump
+	jumpers    map[target][]function // functions that contain a jump
 	ways       map[function]*ways    // to functions
 	verdicts   map[gap]verdict
 }
 
-// gap is a call, and the function that a stack has next.
+// gap is a call, and the next function of a stack.
 type gap struct {
 	call ref
 	to   function
@@ -56,19 +56,19 @@ type hop struct {
 	to target
 }
 
-// target is what a pointer may be of.
+// target is a set of functions that a pointer may refer to.
 type target struct {
 	source machinecode.Source
 	slot   int32
-	class  string // with those derived from it; "" for any
+	class  string // and those derived from it; "" for any
 }
 
-// class is one of C++, with its virtual tables in all binaries.
+// class is a class of C++, with its virtual tables in all binaries.
 type class struct {
 	name    string
 	tables  []classTable
 	derived []string
-	// anything: what derives from the class is not known.
+	// anything: the derived classes are not known.
 	anything bool
 }
 
@@ -77,7 +77,7 @@ type classTable struct {
 	table  machinecode.VirtualTable
 }
 
-// infer finds what is missing between a call and a function.
+// infer finds the jumps that are missing between a call and a function.
 func (w *world) infer(call ref, to function) verdict {
 	w.make()
 	v, ok := w.verdicts[gap{call, to}]
@@ -126,7 +126,7 @@ func (t target) rule() string {
 	return RuleAddress
 }
 
-// make reads what it takes.
+// make reads pointers and classes of all binaries.
 func (w *world) make() {
 	if w.made {
 		return
@@ -154,7 +154,7 @@ func (w *world) make() {
 	}
 }
 
-// readClasses takes the virtual tables of all binaries.
+// readClasses reads the virtual tables of all binaries.
 func (w *world) readClasses() {
 	w.classes = map[string]*class{}
 	of := func(name string) *class {
@@ -176,14 +176,14 @@ func (w *world) readClasses() {
 				of(base).derived = append(of(base).derived, v.Class)
 			}
 			if !v.Known {
-				// It may be of any class.
+				// The object may be of any class.
 				of("").tables = append(of("").tables, c.tables...)
 			}
 		}
 	}
 }
 
-// readPointers finds the functions whose address is anywhere but in virtual tables.
+// readPointers finds the functions whose address is stored outside of virtual tables.
 func (w *world) readPointers() {
 	g := w.graph
 	w.virtual = map[function]bool{}
@@ -249,7 +249,7 @@ func (w *world) targetOf(at ref) target {
 	return t
 }
 
-// members returns the functions that a pointer may have, ascending.
+// members returns the functions that a pointer may refer to, ascending.
 func (w *world) members(t target) []function {
 	set, ok := w.sets[t]
 	if ok {
@@ -275,7 +275,7 @@ func (w *world) members(t target) []function {
 	return set
 }
 
-// at returns the functions at a place of the virtual tables of classes.
+// at returns the functions in a slot of the virtual tables of classes.
 func (w *world) at(slot int32, classes []*class) (out []function) {
 	for _, c := range classes {
 		for _, t := range c.tables {
@@ -293,8 +293,8 @@ func (w *world) at(slot int32, classes []*class) (out []function) {
 	return out
 }
 
-// descendants returns a class, those that derive from it, and tables of which it is
-// not known; nil if not all can be known.
+// descendants returns a class, the classes derived from it, and tables whose class is not
+// known; nil if not all can be known.
 func (w *world) descendants(name string) []*class {
 	out := []*class{w.classes[name]}
 	for i := 0; i < len(out); i++ {
@@ -313,7 +313,7 @@ func (w *world) descendants(name string) []*class {
 	return out
 }
 
-// classOf returns the class that a function is a method of, "" if that is not known.
+// classOf returns the class of which a function is a method, "" if that is not known.
 func (w *world) classOf(b *machinecode.Binary, r *machinecode.Range, f function) string {
 	names := b.Names(r.Lo)
 	if len(names) == 0 {
@@ -322,8 +322,8 @@ func (w *world) classOf(b *machinecode.Binary, r *machinecode.Range, f function)
 	class := ""
 	for _, name := range names {
 		of, scalars := method(name, w.classes)
-		// The name does not tell static methods from others. But this is the only
-		// pointer where the parameters are none, and static methods are not virtual.
+		// Names do not distinguish static methods. But where no parameter is a pointer,
+		// the only one is this, and static methods are not virtual.
 		if of == "" || class != "" && of != class || !scalars && !w.virtual[f] {
 			return ""
 		}
@@ -340,7 +340,7 @@ func (w *world) classOf(b *machinecode.Binary, r *machinecode.Range, f function)
 func method[C any](name string, classes map[string]C) (class string, scalars bool) {
 	if dot := strings.IndexByte(name, '.'); dot >= 0 {
 		if clone := name[dot:]; !strings.HasPrefix(clone, ".__uniq.") && !strings.HasPrefix(clone, ".llvm.") {
-			return "", false // it may have other parameters
+			return "", false // it may be another overload
 		}
 		name = name[:dot]
 	}

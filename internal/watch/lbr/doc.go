@@ -1,14 +1,14 @@
-// Package lbr makes what a program needs to tell of its taken branches where the
-// processor does not (last branch records): a copy of its code that writes them
-// down, and what the runtime in c/ needs to run it. Both are for x86-64; cairn record
-// says so of programs for other machines.
+// Package lbr records the taken branches of programs in software, for processors without
+// last branch records: it makes a copy of a program's code that stores each branch, and the
+// tables that the runtime in c/ needs to run the copy. Both are for x86-64; cairn record
+// refuses programs for other machines.
 //
 // # How it works
 //
 // Plan translates all code of a module, before it runs, instruction by instruction.
-// The copy lies at a fixed distance from the original, so that addresses relative
-// to the instruction can be put right in advance. In front of each taken branch
-// the copy stores an event, in a buffer of the thread:
+// The copy is at a fixed distance from the original, so that RIP-relative addresses can be
+// adjusted in advance. Before each taken branch, the copy stores an event in a buffer of the
+// thread:
 //
 //	mov   %rax, %gs:save
 //	mov   %gs:position, %rax
@@ -21,38 +21,38 @@
 //	mov   %gs:save, %rax
 //	jmp   copy of to
 //
-// No flag is changed, and nothing is counted: how many branches there are until
-// the next sample is how far the position is from the buffer's end, behind which
-// no memory is. Branches to computed addresses, returns among them, go through a
-// routine of the runtime that looks the target up.
+// This changes no flags and needs no counter: the distance from the position to the end of
+// the buffer is the number of branches until the next sample, and the page after the buffer
+// is not mapped. Branches to computed addresses, including returns, go through a routine of
+// the runtime that looks up the target.
 //
-// The original code is made not executable, but stays readable. Return addresses on the
-// stack, and all pointers to functions, are those of the original. So unwinding,
-// exceptions, longjmp, new threads, signal handlers and whatever else comes from
-// code that is not copied lands in the original, where the fault of that leads to
-// the copy. Usual functions of libraries return to the copy by a way that needs no fault
-// (lbr_leaves.c). Code without a copy, such as the C library, runs as it is; its branches are
-// not recorded, and look as branches of code outside of the binaries do in any profile.
+// The original code is not executable any more, but stays readable. Return addresses on
+// the stack and all pointers to functions are those of the original. So unwinding,
+// exceptions, longjmp, new threads, signal handlers and all other control transfers from
+// code without a copy reach the original, and the page fault continues in the copy. Common
+// functions of libraries return to the copy without a fault (lbr_leaves.c). Code without a
+// copy, such as the C library, runs unchanged; its branches are not recorded, as those of
+// code outside of the binaries in any profile.
 //
 // # Libraries
 //
-// Each module has its own copy, at a distance of its own, and a number that its events
-// have: their addresses are relative to the module. Its routine for computed branches
-// looks up the pages of other modules too. The runtime loads copies when the
-// loader tells that a library has come, and removes them when it has gone.
+// Each module has its own copy, its own distance, and a number that is part of its events:
+// their addresses are relative to the module. Its routine for computed branches looks up
+// the pages of other modules too. The runtime maps copies when the loader reports that a
+// library was loaded, and unmaps them after it was unloaded.
 //
 // # From outside
 //
-// Observer does the runtime's part for programs that nothing can be loaded into: somebody
-// tells it of each branch, as package ptrace can.
+// Observer does the work of the runtime for programs that no library can be loaded into: a
+// tracer, such as package ptrace, reports each branch to it.
 //
 // # Truth
 //
-// The runtime can keep the true stack of calls of each thread from the same
-// events: tail calls too, which no walk of the stack finds. It is what inference
-// of missing frames is judged by. Each entry has the stack pointer that the call was
-// made with, so that longjmp and exceptions take off what they skip.
+// From the same events, the runtime can maintain the true call stack of each thread,
+// including tail calls, which no unwinder finds. The inference of missing frames is
+// evaluated against it. Each entry has the stack pointer at the call, so that longjmp and
+// exceptions remove the entries that they skip.
 //
-// What hardware does is Intel SDM volume 3, chapter "Last Branch Records"; the idea
-// of running a copy is that of DynamoRIO and Valgrind, but made beforehand.
+// Intel SDM volume 3, chapter "Last Branch Records", describes what hardware does. DynamoRIO
+// and Valgrind run copies of code too, but translate it while it runs.
 package lbr

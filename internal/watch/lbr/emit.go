@@ -19,32 +19,32 @@ const (
 	Call                     //
 	Return                   //
 	TailCall                 // a jump to the start of another function
-	IndirectJump             // of which only the runtime can tell what it is
+	IndirectJump             // jump or tail call: the runtime decides
 	IndirectCall             //
 	FromOutside              // from code that has no copy
 )
 
-// Where in a thread's state, which gs leads to, the copy finds what it needs.
+// Offsets in the state of a thread, which gs refers to.
 const (
 	slotSave     = 8 * iota // rax while an event is stored
 	slotSaveRCX             //
 	slotFlags               //
 	slotTarget              // of a computed branch
-	slotGo                  // where to go on
-	slotFrom                // of a computed branch: what its event begins with
+	slotGo                  // where to continue
+	slotFrom                // of a computed branch: the first word of its event
 	slotPosition            // in the buffer of events
 )
 
-// Words that the runtime fills in.
+// Words that the runtime sets.
 const (
 	wordDispatch = iota
 	wordSystemCall
-	wordReturns // and all behind
+	wordReturns // and all after it
 )
 
-// In an event, the kind is in the high bits of its first word, and the module in those
-// of its last. The low bits of the first are the number of the branch. Those of the last
-// are the high bits of the target's address, or say that the target is a number.
+// The first word of an event has the kind in its high bits and the number of the branch in
+// the low ones. The last word has the module in its high bits, and in the low ones the high
+// bits of the target's address, or a mark that the target is a number.
 const (
 	kindShift   = 28
 	moduleShift = 16
@@ -64,8 +64,8 @@ func (p *planner) linkTo(to uint32) {
 	p.links = append(p.links, link{uint32(len(p.Code)), to})
 }
 
-// reach returns the displacement to an address of the original, relative to Lo, from
-// the end of an instruction at which Code is to be long, and notes that it is in the
+// reach returns the displacement from the end of an instruction, which is an offset in Code,
+// to an address of the original, relative to Lo. It records that the displacement is in the
 // four bytes that end at offset.
 func (p *planner) reach(to int64, end, offset int) (uint32, error) {
 	d := to - p.Distance - int64(end)
@@ -121,18 +121,18 @@ func (p *planner) instruction(in *instruction) error {
 	return p.plain(in)
 }
 
-// systemCall asks the runtime whether the system call behind is to be done otherwise. The
-// kernel takes rcx and r11 for itself.
+// systemCall asks the runtime whether the following system call must be replaced. The kernel
+// overwrites rcx and r11.
 func (p *planner) systemCall() {
-	p.bytes(0x4c, 0x8d, 0x1d, 6, 0, 0, 0) // lea behind(%rip), %r11
+	p.bytes(0x4c, 0x8d, 0x1d, 6, 0, 0, 0) // lea next(%rip), %r11
 	p.bytes(0xff, 0x25)
 	p.toWord(wordSystemCall)
 }
 
-// target is where a branch goes, relative to Lo; it may be outside of the code.
+// target is the target of a branch, relative to Lo; it may be outside of the code.
 func (in *instruction) target() int64 { return int64(in.at) + int64(in.Len) + int64(in.Rel) }
 
-// inside reports whether what is at to, relative to Lo, may have a copy.
+// inside reports whether the code at to, relative to Lo, may have a copy.
 func (p *planner) inside(to int64) bool { return to >= 0 && to < int64(p.Hi-p.Lo) }
 
 // kind distinguishes a jump from a tail call.
@@ -142,7 +142,7 @@ func (p *planner) kind(in *instruction) Kind {
 		return Jump
 	}
 	if i, found := slices.BinarySearch(p.Functions, in.at); !found && i > 0 && p.Functions[i-1] == uint32(to) || found && in.at == uint32(to) {
-		return Jump // to the start of its own
+		return Jump // to the start of the same function
 	}
 	return TailCall
 }
@@ -168,8 +168,8 @@ func (p *planner) plain(in *instruction) error {
 	return err
 }
 
-// event stores an event of a branch that is known in advance, from the instruction with a
-// number to what is at to.
+// event stores the event of a direct branch from the instruction with a number to the
+// instruction at to.
 func (p *planner) event(from, to uint32, kind Kind) {
 	last := uint32(p.Number) << moduleShift
 	if number, ok := p.InstructionAt(to); ok {
@@ -190,7 +190,7 @@ func (p *planner) event(from, to uint32, kind Kind) {
 	p.loadRAX(slotSave)
 }
 
-// jump goes from the instruction with a number to what is at to.
+// jump emits a jump from the instruction with a number to the instruction at to.
 func (p *planner) jump(from uint32, to int64, kind Kind) error {
 	if !p.inside(to) {
 		return p.leave(from, to, kind)
@@ -201,7 +201,7 @@ func (p *planner) jump(from uint32, to int64, kind Kind) error {
 	return nil
 }
 
-// dispatch goes to the runtime's routine, with the target in rax.
+// dispatch jumps to the runtime's routine, with the target in rax.
 func (p *planner) dispatch(from uint32, kind Kind) {
 	p.bytes(0x65, 0xc7, 0x04, 0x25)
 	p.word(slotFrom)
@@ -210,7 +210,7 @@ func (p *planner) dispatch(from uint32, kind Kind) {
 	p.toWord(wordDispatch)
 }
 
-// leave goes to an address of the original that has no copy.
+// leave jumps to an address of the original that has no copy.
 func (p *planner) leave(from uint32, to int64, kind Kind) error {
 	p.saveRAX(slotSave)
 	p.bytes(0x48, 0x8d, 0x05) // lea to(%rip), %rax
@@ -221,7 +221,7 @@ func (p *planner) leave(from uint32, to int64, kind Kind) error {
 	return nil
 }
 
-// pushReturn pushes the address that a call returns to.
+// pushReturn pushes the return address of a call.
 func (p *planner) pushReturn(in *instruction) {
 	p.bytes(0xff, 0x35)
 	p.toWord(len(p.Words))
@@ -241,9 +241,9 @@ func (p *planner) call(in *instruction) error {
 	return nil
 }
 
-// conditional goes around the code of the branch if it is not taken.
+// conditional skips the code of the branch if it is not taken.
 func (p *planner) conditional(in *instruction) error {
-	short := in.IsLoop() // which has no opposite
+	short := in.IsLoop() // it cannot be inverted
 	if short {
 		if in.Prefix&x86.PrefixAddress != 0 {
 			p.bytes(0x67)
@@ -269,7 +269,7 @@ func (p *planner) conditional(in *instruction) error {
 	return nil
 }
 
-// indirect loads the target and lets the runtime find it.
+// indirect loads the target, which the runtime looks up.
 func (p *planner) indirect(in *instruction, kind Kind) error {
 	p.saveRAX(slotSave)
 	at := 0
@@ -286,7 +286,7 @@ prefixes:
 	if in.Rex != 0 {
 		at++
 	}
-	operand := in.bytes[at+1:] // behind the opcode
+	operand := in.bytes[at+1:] // after the opcode
 	p.bytes(0x48|in.Rex&3, 0x8b)
 	start := len(p.Code)
 	p.bytes(operand...)
@@ -304,7 +304,7 @@ prefixes:
 	return nil
 }
 
-// ret takes the address to return to off the stack, as a return does.
+// ret pops the return address, as a return does.
 func (p *planner) ret(in *instruction) {
 	pop := uint32(8)
 	if in.Opcode == 0xc2 {

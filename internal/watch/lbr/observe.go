@@ -8,19 +8,19 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// Observer makes samples of a program whose branches are watched from outside, with the
-// rules of the runtime, and writes them as Records reads them.
+// Observer makes samples of a program whose branches a tracer reports, by the rules of the
+// runtime, and writes them in the format of Records.
 type Observer struct {
-	Every    uint64 // one instruction in so many is sampled
-	Branches bool   // or one branch
-	Depth    int    // the branches of a sample
-	Truth    bool   // tell the true stacks
-	// Function returns where the function at an address begins; it reports false where
-	// none is known.
+	Every    uint64 // instructions from sample to sample
+	Branches bool   // count branches in place of instructions
+	Depth    int    // branches in a sample
+	Truth    bool   // write the true stacks
+	// Function returns the start of the function at an address; it reports false if none
+	// is known.
 	Function func(addr uint64) (start uint64, ok bool)
 	// Word reads from the program's memory.
 	Word func(addr uint64) (word uint64, ok bool)
-	// Code returns what is at an address of the program's code.
+	// Code returns the bytes at an address of the program's code.
 	Code func(addr uint64) []byte
 	Out  io.Writer
 
@@ -34,7 +34,7 @@ type Observer struct {
 // Taken is a branch that a thread is about to take.
 type Taken struct {
 	PID, TID int32
-	Kind     Kind // not TailCall: which jumps are, is found out
+	Kind     Kind // not TailCall: Observer finds which jumps are
 	From, To uint64
 	SP, FP   uint64 // the stack and the frame pointer, before
 }
@@ -42,14 +42,14 @@ type Taken struct {
 // thread is the state of a thread.
 type thread struct {
 	wait     uint64          // instructions or branches until a sample
-	at       uint64          // where the last branch went
-	branches []sample.Branch // a ring of those taken last
+	at       uint64          // target of the last branch
+	branches []sample.Branch // a ring of the latest ones
 	taken    uint64
 	calls    []openAt
 	cut      uint32
 }
 
-// openAt is a call that is open, with where its return address is.
+// openAt is an open call, with the location of its return address.
 type openAt struct {
 	OpenCall
 	sp uint64
@@ -61,7 +61,7 @@ const (
 	maxOpen  = 1 << 13
 )
 
-// Branch is told of each branch. An error is that of writing.
+// Branch records a branch. An error is one of writing.
 func (o *Observer) Branch(b *Taken) error {
 	if o.threads == nil {
 		o.threads = map[int32]*thread{}
@@ -84,7 +84,7 @@ func (o *Observer) Branch(b *Taken) error {
 	return nil
 }
 
-// ran counts what ran up to a branch, and samples what is due of it.
+// ran counts the instructions up to a branch, and takes the samples that are due.
 func (o *Observer) ran(t *thread, b *Taken) error {
 	if b.Kind == FromOutside {
 		if o.Branches && t.wait > 1 {
@@ -106,14 +106,14 @@ func (o *Observer) ran(t *thread, b *Taken) error {
 	return nil
 }
 
-// block is code that runs straight on to a branch.
+// block is code without branches but the last instruction.
 type block struct{ from, branch uint64 }
 
-// longestBlock is how many bytes a block can have.
+// longestBlock is the maximum size of a block in bytes.
 const longestBlock = 1 << 20
 
-// block returns where the instructions of a block are. If they do not lead to the branch, as
-// something else came between, it is the branch alone.
+// block returns the addresses of the instructions of a block. If they do not lead to the
+// branch, as after a signal, it is the branch alone.
 func (o *Observer) block(from, branch uint64) []uint64 {
 	key := block{from, branch}
 	if starts := o.blocks[key]; starts != nil {
@@ -140,10 +140,10 @@ func (o *Observer) block(from, branch uint64) []uint64 {
 	return starts
 }
 
-// Changed is told that other code may be in the memory than before.
+// Changed records that the code in memory may have changed.
 func (o *Observer) Changed() { clear(o.blocks) }
 
-// leaves reports whether a jump goes to the start of another function.
+// leaves reports whether the target of a jump is the start of another function.
 func (o *Observer) leaves(from, to uint64) bool {
 	start, known := o.Function(to)
 	own, ownKnown := o.Function(from)
@@ -153,7 +153,7 @@ func (o *Observer) leaves(from, to uint64) bool {
 	return start == to && (!ownKnown || own != start)
 }
 
-// follow keeps the true stack at a branch.
+// follow updates the true stack at a branch.
 func (o *Observer) follow(t *thread, b *Taken, tail bool) {
 	switch {
 	case b.Kind == Call || b.Kind == IndirectCall:
@@ -172,7 +172,7 @@ func (o *Observer) follow(t *thread, b *Taken, tail bool) {
 	}
 }
 
-// pop takes off the calls whose return address is at sp or below.
+// pop removes the calls whose return address is at sp or below.
 func (t *thread) pop(sp uint64) {
 	for len(t.calls) > 0 && int64(t.calls[len(t.calls)-1].sp-sp) <= 0 {
 		t.calls, t.cut = t.calls[:len(t.calls)-1], 0
@@ -191,12 +191,12 @@ func (t *thread) push(b *Taken, kind Kind, sp uint64) {
 	t.calls = append(t.calls, openAt{OpenCall{kind, from, b.To}, sp})
 }
 
-// take writes a sample of an instruction on the way to a branch.
+// take writes a sample of an instruction of a block.
 func (o *Observer) take(t *thread, b *Taken, ip uint64) error {
 	s := &o.sample
 	*s = Sample{PID: b.PID, TID: b.TID, IP: ip, Stack: s.Stack[:0], Branches: s.Branches[:0], Calls: s.Calls[:0]}
 	s.Stack = append(s.Stack, ip)
-	// A function that has not made its frame, or has taken it off, is known by its call.
+	// The frame of a function that is not made yet, or not any more, is known by its call.
 	low := b.SP
 	if n := len(t.calls); n > 0 && t.cut == 0 && t.calls[n-1].sp >= b.SP && t.calls[n-1].sp != b.FP+8 {
 		if ret, ok := o.Word(t.calls[n-1].sp); ok {
@@ -255,7 +255,7 @@ func (o *Observer) write(kind uint32, data []byte) error {
 	return err
 }
 
-// encode appends what decode reads.
+// encode appends a sample in the format of decode.
 func (s *Sample) encode(to []byte) []byte {
 	le := binary.LittleEndian
 	for _, v := range []uint32{uint32(s.PID), uint32(s.TID), uint32(s.IP), uint32(s.IP >> 32), uint32(len(s.Stack)), uint32(len(s.Branches)), uint32(len(s.Calls)), s.Cut} {

@@ -10,8 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
-// Module is what Plan needs to know of a program or a library. Addresses are link-time
-// ones.
+// Module describes a program or a library for Plan. Addresses are link-time addresses.
 type Module struct {
 	Number    int       // 0 is the program; less than MaxModules
 	Sections  []Section // executable ones, ascending, without overlaps
@@ -29,7 +28,7 @@ type Section struct {
 // Range is addresses, from Lo up to Hi.
 type Range struct{ Lo, Hi uint64 }
 
-// ModuleOf returns what Plan needs to know of a program.
+// ModuleOf returns the description of a program.
 func ModuleOf(p *objfile.Program) Module {
 	m := Module{Fixed: len(p.Segments) > 0 && p.Segments[0].Addr != 0}
 	for _, c := range p.Code {
@@ -56,41 +55,40 @@ const (
 	page    = 4096
 )
 
-// Where the copy of a module's code is put, relative to the original. Behind a
-// program that is loaded at a fixed address is its heap; in front of others there
-// is room.
+// The distance of the copy from the original. The heap follows a program that is loaded at a
+// fixed address; the memory in front of others is free.
 const (
 	aboveFixed = 1 << 30
 	belowPIE   = -(1 << 30)
 )
 
-// MaxModules is how many modules of a process can have copies. It is in c/lbr.h, too.
+// MaxModules is the maximum number of modules of a process with copies, as in c/lbr.h.
 const MaxModules = 64
 
-// ErrTooLarge says that a module has more code than events can name.
+// ErrTooLarge: a module has more code than events have addresses.
 var ErrTooLarge = errors.New("more than 256 MiB of code")
 
-// Image is the copy of a module's code and what the runtime needs with it.
+// Image is the copy of a module's code with the tables for the runtime.
 type Image struct {
-	Lo, Hi   uint64 // what the original takes, whole pages
+	Lo, Hi   uint64 // of the original, in whole pages
 	Number   int    // of the module
 	Distance int64  // from the original to the copy, if there is room
 	Code     []byte // the copy, loaded at Lo + Distance
-	// Words are loaded behind Code. The first two are where the runtime's routines for
-	// computed branches and for system calls are. Behind them is one for each call: the address it returns to
-	// in the original, to which the module's bias is added.
+	// Words are loaded after Code. The first two are the addresses of the runtime's
+	// routines for computed branches and for system calls. There follows one for each
+	// call: its return address in the original, to which the module's bias is added.
 	Words []uint64
-	// Far are ends of displacements, in Code, that lead out of the copy. They have to
-	// be put right if it is at another distance. Nearest and Farthest are the least and
-	// the greatest of them, or 0.
+	// Far are the ends of displacements, in Code, that refer to outside of the copy. They
+	// must be adjusted if it is at another distance. Nearest and Farthest are the least
+	// and the greatest displacement, or 0.
 	Far               []uint32
 	Nearest, Farthest int64
-	// Entry has, for each byte from Lo to Hi, one more than where the copy of the
-	// instruction that begins there is in Code, or 0.
+	// Entry has, for each byte from Lo to Hi, the offset in Code of the copy of the
+	// instruction that begins there, plus one, or 0.
 	Entry     []uint32
-	Mapped    []uint32 // pairs: where the pages of the original that can be run begin and end, relative to Lo
-	Functions []uint32 // where functions begin, relative to Lo, ascending
-	// Starts are where instructions begin, relative to Lo, ascending: events have the
+	Mapped    []uint32 // pairs: start and end of executable pages of the original, relative to Lo
+	Functions []uint32 // starts of functions, relative to Lo, ascending
+	// Starts are the addresses of instructions, relative to Lo, ascending: events have the
 	// numbers of instructions, which are indexes of it. Ranks find the number of the
 	// instruction at an address.
 	Starts []uint32
@@ -100,8 +98,8 @@ type Image struct {
 	Unknown                int // bytes that are no instruction, and have no copy
 }
 
-// Rank tells of 64 bytes of code where instructions begin, a bit for each byte, and how
-// many begin before.
+// Rank has, for 64 bytes of code, a bit for each byte at which an instruction begins, and the
+// number of instructions before.
 type Rank struct{ Bits, Before uint64 }
 
 // InstructionAt returns the number of the instruction at an address, relative to Lo. It
@@ -148,13 +146,13 @@ type instruction struct {
 	bytes  []byte
 }
 
-// link is a 32-bit displacement in Code that ends at end and leads to the copy of
-// what is at to. Without a copy it leads to stray.
+// link is a 32-bit displacement in Code that ends at end and refers to the copy of the
+// instruction at to; to stray if that has no copy.
 type link struct {
 	end, to uint32
 }
 
-// wordRef is a 32-bit displacement in Code that ends at end and leads to a word.
+// wordRef is a 32-bit displacement in Code that ends at end and refers to a word.
 type wordRef struct {
 	end  uint32
 	word int
@@ -197,8 +195,7 @@ func Plan(m Module) (*Image, error) {
 	return p.Image, p.resolve()
 }
 
-// mapped notes which pages are the module's: between segments may be holes, in which there
-// is something else, or nothing.
+// mapped records the pages of the module: between its segments other memory may be mapped.
 func (p *planner) mapped(ranges []Range) {
 	if len(ranges) == 0 {
 		ranges = []Range{{p.Lo, p.Hi}}
@@ -217,8 +214,8 @@ func (p *planner) mapped(ranges []Range) {
 	}
 }
 
-// decode finds the instructions of a section. What cannot be read is passed byte
-// by byte; where a function begins, an instruction does.
+// decode finds the instructions of a section. It skips unknown instructions byte by byte;
+// at the start of a function there is an instruction.
 func (p *planner) decode(s *Section) {
 	base := uint32(s.Addr - p.Lo)
 	for at := 0; at < len(s.Data); {
@@ -249,7 +246,7 @@ func (p *planner) emit() error {
 		err := p.instruction(in)
 		switch {
 		case errors.Is(err, errFar):
-			// Data between functions, which look like instructions that reach far.
+			// Data between functions that looks like a branch to a distant target.
 			p.back(before)
 			p.Unknown += int(in.Len)
 			err = p.leave(in.number, int64(in.at), Jump)
@@ -270,7 +267,7 @@ func (p *planner) emit() error {
 	return nil
 }
 
-// mark is how far a copy is made.
+// mark is a state of the copy.
 type mark struct{ code, words, far, links, wordRefs, branches int }
 
 func (p *planner) mark() mark {
@@ -285,7 +282,7 @@ func (p *planner) back(m mark) {
 
 // resolve fills in the links between the parts of the copy.
 func (p *planner) resolve() error {
-	// Links to what has no copy go to places that leave for the original.
+	// Links to code without a copy go to code that jumps to the original.
 	strays := map[uint32]uint32{}
 	for _, l := range p.links {
 		to, ok := uint32(0), false
@@ -294,7 +291,7 @@ func (p *planner) resolve() error {
 		} else if to, ok = strays[l.to]; !ok {
 			to = uint32(len(p.Code))
 			strays[l.to] = to
-			number, _ := p.InstructionAt(l.to) // or of what is next
+			number, _ := p.InstructionAt(l.to) // or of the next one
 			if err := p.leave(number, int64(l.to), Jump); err != nil {
 				return err
 			}
@@ -304,7 +301,7 @@ func (p *planner) resolve() error {
 	for len(p.Code)%page != 0 {
 		p.Code = append(p.Code, 0xcc)
 	}
-	// The words are behind the code, whose length is known now.
+	// The words follow the code, whose length is known now.
 	for _, r := range p.wordRefs {
 		put32(p.Code[r.end-4:], uint32(len(p.Code)+8*r.word)-r.end)
 	}

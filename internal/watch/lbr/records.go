@@ -12,14 +12,14 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// Record is one of those that the runtime writes. One field is set.
+// Record is a record of the runtime. One field is set.
 type Record struct {
 	PID    int32   // of the process of Maps
 	Maps   []byte  // its /proc/self/maps, before its first sample and when a module was loaded
 	Sample *Sample // only until the next record
 	End    *Totals // a process ended in order
-	Plain  string  // why a process, or a library, runs as it is
-	Lost   uint64  // an address in code that has no copy: from there on its module runs as it is
+	Plain  string  // why a process or a library runs without a copy
+	Lost   uint64  // an address in code without a copy, after which its module ran without one
 }
 
 // Sample is a sample with the true stack of calls.
@@ -27,9 +27,9 @@ type Sample struct {
 	PID, TID int32
 	IP       uint64          // the instruction that was sampled
 	Stack    []uint64        // IP, then return addresses outwards, by frame pointers
-	Branches []sample.Branch // taken last before, oldest first
+	Branches []sample.Branch // the latest ones, oldest first
 	Calls    []OpenCall      // outermost first; empty if they were not asked for
-	Cut      uint32          // calls further in that were not kept
+	Cut      uint32          // inner calls that were not kept
 }
 
 // OpenCall is a call that has not returned. A tail call took the place of the call
@@ -39,10 +39,10 @@ type OpenCall struct {
 	From, To uint64
 }
 
-// Totals are what a process did.
+// Totals are the counts of a process.
 type Totals struct {
 	Branches, Samples, Threads uint64
-	Faults                     uint64 // that led to copies
+	Faults                     uint64 // that continued in copies
 	Instructions               uint64
 }
 
@@ -59,8 +59,8 @@ const (
 // MaxDepth is the largest number of branches in a sample.
 const MaxDepth = 64
 
-// Records reads the runtime's output. A record that is cut off, as one is that
-// was being written when the machine stopped, is an error, the last thing yielded.
+// Records reads the runtime's output. A truncated record, as after a crash of the machine,
+// is an error, and the last value that is yielded.
 func Records(r io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		in := bufio.NewReaderSize(r, 1<<20)
@@ -115,7 +115,7 @@ func decode(kind uint32, c *bytecur.Cursor, s *Sample) (Record, error) {
 	return rec, c.Err()
 }
 
-// decode reads struct sample of c/lbr.h and what is behind it.
+// decode reads struct sample of c/lbr.h and the arrays after it.
 func (s *Sample) decode(c *bytecur.Cursor) {
 	s.PID, s.TID = int32(c.U32()), int32(c.U32())
 	s.IP = c.U64()

@@ -5,9 +5,9 @@ import "embed"
 //go:embed c
 var sources embed.FS
 
-// Flags are the compiler's for the runtime, a shared library. It runs in signal
-// handlers of any code: it may not use vector registers where it saves none, and
-// the stack of a thread may be all but full.
+// Flags are the compiler's flags for the runtime, a shared library. It runs in signal
+// handlers of any code: it must not use vector registers that it does not save, and the
+// stack of a thread may be nearly full.
 var Flags = []string{
 	"-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-mgeneral-regs-only", "-fno-stack-protector",
 	"-fno-sanitize=all", "-fno-lto", "-w", "-m64",

@@ -7,9 +7,8 @@ import (
 	"github.com/cairnprof/cairn/format/procmaps"
 )
 
-// AppendMaps adds the executable mappings of /proc/PID/maps as perf script shows
-// them. Others it leaves out: llvm-profgen ends at a mapping of what is in front of
-// the code.
+// AppendMaps adds the executable mappings of /proc/PID/maps in the format of perf script. It
+// leaves out others: llvm-profgen fails at a mapping of the part in front of the code.
 func AppendMaps(to []byte, pid int32, maps []byte) []byte {
 	for m, err := range procmaps.All(maps) {
 		if err != nil || !m.Exec || !m.IsFile() {
