@@ -1,6 +1,7 @@
 package mip
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,6 +50,41 @@ func ReadMapSection(data []byte, rawAddr, rawSize uint64) (funcs []prof.Func, dr
 		d.errs = append(d.errs, fmt.Errorf("and %d more bad records", d.bad-maxMapErrors))
 	}
 	return sortFuncs(d.funcs), d.dropped, errors.Join(d.errs...)
+}
+
+// PlaceMap makes addresses of what records with the flag MapRelative have in place of them,
+// distances from the fields, in a map section that is at an address. Records that are damaged
+// stay as they are, for ReadMapSection to complain of.
+func PlaceMap(data []byte, addr uint64) {
+	le := binary.LittleEndian
+	for off := uint64(0); uint64(len(data))-off >= 4; {
+		size := uint64(le.Uint32(data[off:]))
+		if size < minMapRecord || size > uint64(len(data))-off {
+			return
+		}
+		placeRecord(data[off:off+size], addr+off)
+		off += size
+	}
+}
+
+// placeRecord does so for one record that is at an address.
+func placeRecord(rec []byte, addr uint64) {
+	const mode, fragments, record, first = 5, 6, 8, 20
+	le := binary.LittleEndian
+	if rec[4] != wire.MapVersion || rec[mode]&wire.MapRelative == 0 {
+		return
+	}
+	rec[mode] &^= wire.MapRelative
+	place := func(at uint64) { le.PutUint64(rec[at:], le.Uint64(rec[at:])+addr+at) }
+	place(record)
+	at := uint64(first)
+	for range le.Uint16(rec[fragments:]) {
+		if uint64(len(rec)) < at+minMapFragment {
+			return
+		}
+		place(at)
+		at += minMapFragment + 4*uint64(le.Uint32(rec[at+12:]))
+	}
 }
 
 // sectionReader holds what ReadMapSection has seen so far.

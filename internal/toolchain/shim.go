@@ -70,7 +70,7 @@ func asInputs(args []string) (inputs []int, x64 bool) {
 		switch a := args[i]; {
 		case a == "--64":
 			x64 = true
-		case a == "-o" || a == "-I" || a == "--defsym" || a == "--MD" || a == "--debug-prefix-map":
+		case a == "-o" || a == "-I" || a == "-arch" || a == "--defsym" || a == "--MD" || a == "--debug-prefix-map":
 			i++
 		case a == "-" || a == "--" || !strings.HasPrefix(a, "-"):
 			inputs = append(inputs, i)
@@ -99,7 +99,7 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		}
 		return sh.assemble(ctx, args, nil)
 	}
-	if !native.IsCompilerOutput(src) {
+	if !sh.isOutput(src) {
 		name := "standard input"
 		if !piped {
 			name = args[inputs[0]]
@@ -115,7 +115,11 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 	if sh.opts.Use != nil {
 		return sh.runSplit(ctx, args, inputs, src, piped, x64)
 	}
-	out, result, err := sh.rewrite(src, x64)
+	name := ""
+	if !piped {
+		name = args[inputs[0]]
+	}
+	out, result, err := sh.rewrite(src, name, x64)
 	switch {
 	case err != nil && sh.opts.Lenient:
 		return asIs()
@@ -183,17 +187,20 @@ func (sh *shim) read(args []string, inputs []int) (src []byte, piped bool, err e
 	return src, false, err
 }
 
-func (sh *shim) rewrite(src []byte, x64 bool) ([]byte, native.Result, error) {
-	if sh.opts.Machine == machine.X86_64 && !x64 {
+func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, native.Result, error) {
+	if sh.opts.Machine == machine.X86_64 && sh.opts.Object == native.ELF && !x64 {
 		return nil, native.Result{}, errors.New("as: the compiler generates code for another machine; cairn supports x86-64 and AArch64 ELF; use --lenient to build it without probes")
 	}
 	opts := sh.opts.Options
 	if s := os.Getenv(envSources); s != "" {
 		opts.Sources = strings.Split(s, "\n")
 	}
-	unit, err := native.Parse(src, sh.opts.Machine)
+	unit, err := native.ParseObject(src, sh.opts.Machine, sh.opts.Object)
 	if err != nil {
 		return nil, native.Result{}, fmt.Errorf("as: compiler output: %w", err)
+	}
+	if unit.Source == "" {
+		unit.Source = machOSource(opts.Sources, name)
 	}
 	out, result := native.Rewrite(unit, opts)
 	return out, result, nil
@@ -242,6 +249,9 @@ func driverWords(args []string) []string {
 				out = append(out, a, args[i+1])
 				i++
 			}
+		case a == "-arch": // the target says it
+			i++
+		case a == "-Q", a == "-force_cpusubtype_ALL", a == "-static":
 		case a == "-EL", strings.HasPrefix(a, "-g"): // the text has its own lines
 		case strings.HasPrefix(a, "-m"), strings.HasPrefix(a, "-I"):
 			out = append(out, a)

@@ -93,6 +93,10 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 		return tc, fmt.Errorf("the cached runtime for %s is damaged: %w; remove %s or set CAIRN_CACHE", c.Path, err, dir)
 	}
 	tc.Musl = Exists(filepath.Join(dir, muslFile))
+	if object := filepath.Join(dir, machOObject); Exists(object) {
+		tc.MachO, tc.Archive = true, object
+		return tc, nil
+	}
 	if opts.Runtime != "" {
 		return tc, placeRuntime(dir, opts.Runtime)
 	}
@@ -117,6 +121,8 @@ const (
 	muslFile = "musl"
 	// hiddenFile is a version script of what stays inside a shared object.
 	hiddenFile = "hidden.map"
+	// machOObject is the runtime for Mach-O.
+	machOObject = "cairn.o"
 )
 
 // target asks the driver which machine and system it makes code for with some options; ""
@@ -231,7 +237,10 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 		return foreignError(why)
 	}
 	opts.Machine = driver.MachineOf(target)
-	if why := opts.lacks(); why != "" {
+	if driver.IsMachO(target) {
+		opts.Object = native.MachO
+	}
+	if why := opts.lacks(c); why != "" {
 		return foreignError(why)
 	}
 	if err := opts.findAssembler(ctx, c, self); err != nil {
@@ -261,8 +270,10 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 }
 
 // lacks returns what is asked for that the machine does not have, or "".
-func (o *ShimOptions) lacks() string {
+func (o *ShimOptions) lacks(c Compiler) string {
 	switch {
+	case o.Object == native.MachO:
+		return o.machOLacks(c)
 	case o.Machine == machine.X86_64:
 		return ""
 	case o.Prove:
@@ -275,7 +286,7 @@ func (o *ShimOptions) lacks() string {
 // another machine than x86-64, clang itself. The binutils of that machine need not be
 // there, and may not know what clang writes.
 func (o *ShimOptions) findAssembler(ctx context.Context, c Compiler, self string) (err error) {
-	if c.Family == driver.Clang && o.Machine != machine.X86_64 {
+	if c.Family == driver.Clang && (o.Machine != machine.X86_64 || o.Object == native.MachO) {
 		o.Assembler = c.Path
 		o.AssemblerArgs = append(slices.Clone(o.Target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument")
 		return nil
@@ -315,6 +326,9 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 		if err := os.WriteFile(filepath.Join(src, f.Name), f.Data, 0o644); err != nil {
 			return err
 		}
+	}
+	if opts.Object == native.MachO {
+		return buildMachO(ctx, tmp, src, c, opts)
 	}
 	// A C++ or Fortran driver compiles C as well, if the file says so.
 	members := []string{"rcs", filepath.Join(tmp, "libcairn.a")}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -137,6 +138,11 @@ func writeShim(bin, self string, opts ShimOptions) error {
 // useCompiler becomes the compiler, which then builds by the profile.
 func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Command, shim ShimOptions, argv []string) error {
 	shim.Target = cmd.Target
+	if (len(cmd.Target) > 0 || runtime.GOOS == "darwin") && driver.IsMachO(c.target(ctx, cmd.Target)) {
+		use := *shim.Use
+		use.NoSplit = true // functions are atoms to linkers there, and none has two
+		shim.Use = &use
+	}
 	b, err := prepareUse(ctx, c, shim)
 	if other := otherMachine(""); errors.As(err, &other) {
 		return useOther(ctx, c, cmd, argv, other)

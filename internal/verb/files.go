@@ -13,6 +13,7 @@ import (
 	"github.com/cairnprof/cairn/format/perfdata"
 	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -30,9 +31,10 @@ func ExactFiles(verb, what string, least, most int) cobra.PositionalArgs {
 	}
 }
 
-// ReadHead returns the bytes that tell a file's kind, fewer if it is shorter.
+// ReadHead returns the bytes that tell a file's kind, fewer if it is shorter. The path may be
+// that of a part of a universal file, as objfile.Open takes it.
 func ReadHead(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := os.Open(objfile.PlainPath(path))
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +47,9 @@ func ReadHead(path string) ([]byte, error) {
 	return head[:n], nil
 }
 
-// IsELF reports whether a file that begins with head is an ELF file.
-func IsELF(head []byte) bool { return bytes.HasPrefix(head, []byte("\x7fELF")) }
+// IsBinary reports whether a file that begins with head is a program, a library or an object:
+// ELF or Mach-O.
+func IsBinary(head []byte) bool { return objfile.IsBinary(head) }
 
 // KindName says what a file with this head is.
 func KindName(head []byte) string {
@@ -59,7 +62,7 @@ func KindName(head []byte) string {
 		return "a profile"
 	}
 	switch {
-	case IsELF(head):
+	case IsBinary(head):
 		return "a binary"
 	case mippack.Detect(head):
 		return "a pack of raw files"
@@ -96,7 +99,7 @@ func ReadProfile(path string) (*prof.Profile, error) {
 		return nil, fmt.Errorf("%s is a map: create a profile from it first (cairn create -h)", path)
 	}
 	switch {
-	case IsELF(data):
+	case IsBinary(data):
 		return nil, fmt.Errorf("%s is a binary: give the profile of its runs (cairn merge -h)", path)
 	case mippack.Detect(data):
 		return nil, fmt.Errorf("%s is a pack of raw files: merge it into a profile first (cairn merge -h)", path)

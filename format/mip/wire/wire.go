@@ -34,7 +34,7 @@ const (
 //
 //	u32  length of the record in bytes, this field included
 //	u8   MapVersion
-//	u8   mode (prof.Mode), with MapAtomic if it counts by locked instructions
+//	u8   mode (prof.Mode), with MapAtomic if it counts by locked instructions, and MapRelative
 //	u16  number of fragments, at least 1
 //	u64  address of the function's data in RawSection
 //	u32  control-flow signature
@@ -48,9 +48,13 @@ const (
 // all little-endian, no padding between fields or records. A record whose
 // first fragment or data has address 0 belongs to a function that the linker
 // dropped.
+//
+// With MapRelative, as in Mach-O files, which would have the loader change addresses, the
+// fields of addresses are distances from themselves.
 const (
-	MapVersion = 1
-	MapAtomic  = 1 << 7
+	MapVersion  = 1
+	MapAtomic   = 1 << 7
+	MapRelative = 1 << 6
 )
 
 // Records in RawSection, by mode.

@@ -14,9 +14,15 @@ const (
 	maxBuildID     = 64 // bytes; ld writes 16 or 20, or what --build-id=0x... says
 )
 
-// BuildID returns the module's GNU build id. Without one the error is
+// BuildID returns the module's GNU build id, or the UUID of a Mach-O file. Without one the error is
 // ErrNoBuildID, with the path in front.
 func (f *File) BuildID() (prof.BuildID, error) {
+	if f.elf.foreign {
+		if len(f.elf.id) == 0 {
+			return "", fmt.Errorf("%s: %w (LC_UUID)", f.path, ErrNoBuildID)
+		}
+		return prof.BuildID(f.elf.id), nil
+	}
 	// Sections first: in a file made by objcopy --only-keep-debug the program
 	// headers still describe the original file.
 	for _, s := range f.elf.Sections {

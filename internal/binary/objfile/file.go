@@ -27,13 +27,14 @@ type File struct {
 // DefaultDebugRoot is where distributions put separate debug files.
 const DefaultDebugRoot = "/usr/lib/debug"
 
-// Open opens the 64-bit little-endian ELF module at path.
+// Open opens the 64-bit little-endian module at path, ELF or Mach-O. Of a universal file it
+// takes the part for ARCH if :ARCH is behind the path, and the only part if there is one.
 func Open(path string) (*File, error) {
-	f, err := os.Open(path)
+	f, arch, err := openArch(path)
 	if err != nil {
 		return nil, err
 	}
-	file, err := newFile(path, f)
+	file, err := newFile(path, arch, f)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -41,7 +42,7 @@ func Open(path string) (*File, error) {
 	return file, nil
 }
 
-func newFile(path string, f *os.File) (*File, error) {
+func newFile(path, arch string, f *os.File) (*File, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func newFile(path string, f *os.File) (*File, error) {
 		return nil, fmt.Errorf("%s: not a regular file", path)
 	}
 	file := &File{path: path, f: f, size: uint64(st.Size()), debugRoot: DefaultDebugRoot}
-	if file.elf, err = readModule(f, file.size); err != nil {
+	if file.elf, err = readAnyModule(f, file.size, arch); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	file.lines = sync.OnceValues(file.loadLines)

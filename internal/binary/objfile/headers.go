@@ -59,7 +59,7 @@ func notELF(head []byte) error {
 	case bytes.HasPrefix(head, []byte(arMagic)), bytes.HasPrefix(head, []byte(thinMagic)):
 		return errors.New("an archive, not a program: take its objects out (ar x)")
 	case isMachO(head):
-		return errors.New("a Mach-O file, not ELF: of those only instrumentation maps are read (cairn map --xray)")
+		return errors.New("a Mach-O file where one of ELF is needed")
 	case isUniversal(head):
 		return errors.New("a Mach-O file for several machines: take one out (lipo -thin)")
 	}

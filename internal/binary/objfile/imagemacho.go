@@ -22,6 +22,21 @@ type machO struct {
 	names          uint64 // of symbols
 	namesSize      uint64
 	relocs         []machORelocs // by section
+	places         []string      // of sections: the name of the segment, a comma, that of the section
+
+	uuid       []byte
+	segments   []machOSegment
+	main       uint64 // offset of the entry from the header, 0: none
+	starts     uint64 // where the table of function starts is
+	startsSize uint64
+	debugOnly  bool // a file of debug information beside its program
+}
+
+// machOSegment is a part of the file that is mapped.
+type machOSegment struct {
+	name                       string
+	addr, size, offset, inFile uint64
+	writable, executable       bool
 }
 
 // machORelocs is where the relocations of a section are.
@@ -40,7 +55,7 @@ const (
 	machOObj  = 1  // MH_OBJECT
 	machODSYM = 10 // MH_DSYM
 
-	loadSymtab, loadSegment = 2, 0x19
+	loadSymtab, loadSegment, loadUUID, loadStarts, loadMain = 2, 0x19, 0x1b, 0x26, 0x28 | 1<<31
 
 	machOHeader, machOSectionHeader, machOSymbol = 32, 80, 16 // bytes
 
@@ -70,7 +85,11 @@ func isMachO(head []byte) bool {
 }
 
 func isUniversal(head []byte) bool {
-	return len(head) >= 8 && binary.BigEndian.Uint32(head) == fatMagic && binary.BigEndian.Uint32(head[4:]) < maxFat
+	if len(head) < 8 {
+		return false
+	}
+	magic := binary.BigEndian.Uint32(head)
+	return (magic == fatMagic || magic == fatMagic64) && binary.BigEndian.Uint32(head[4:]) < maxFat
 }
 
 // readMachO reads the header and the load commands.
@@ -80,7 +99,7 @@ func (im *Image) readMachO() error {
 		return fmt.Errorf("a Mach-O file that is too short (%w)", err)
 	}
 	if binary.LittleEndian.Uint32(h) != machOMagic64 {
-		return errors.New("a Mach-O file of 32 bits, or big-endian: there are no sleds in those")
+		return errors.New("a Mach-O file of 32 bits, or big-endian: only those of 64 bits, for x86-64 and arm64, are read")
 	}
 	im.order, im.word = binary.LittleEndian, 8
 	f := im.fields(h[4:])
@@ -105,10 +124,10 @@ func (im *Image) readMachO() error {
 	if err != nil {
 		return err
 	}
-	im.macho = &machO{}
+	im.macho = &machO{debugOnly: kind == machODSYM}
 	// Numbers of sections are counted from 1, as those of ELF.
 	im.sections = []imageSection{{kind: elf.SHT_NULL}}
-	im.macho.relocs = []machORelocs{{}}
+	im.macho.relocs, im.macho.places = []machORelocs{{}}, []string{""}
 	for at := uint64(0); count > 0; count-- {
 		n := uint64(0)
 		if len(data) >= 8 {
@@ -124,7 +143,7 @@ func (im *Image) readMachO() error {
 	}
 	if im.macho.count > 0 {
 		im.sections = append(im.sections, imageSection{name: "symbols", kind: elf.SHT_SYMTAB})
-		im.macho.relocs = append(im.macho.relocs, machORelocs{})
+		im.macho.relocs, im.macho.places = append(im.macho.relocs, machORelocs{}), append(im.macho.places, "")
 	}
 	return nil
 }
@@ -133,13 +152,27 @@ func (im *Image) readMachO() error {
 // sections have no contents.
 func (im *Image) loadCommand(data []byte, debugOnly bool) error {
 	f := im.fields(data)
+	m := im.macho
 	switch kind := f.u32(); kind {
+	case loadUUID:
+		f.u32() // size
+		m.uuid = f.take(16)
+	case loadMain:
+		f.u32()
+		m.main = f.word()
+	case loadStarts:
+		f.u32()
+		m.starts, m.startsSize = uint64(f.u32()), uint64(f.u32())
 	case loadSymtab:
 		f.u32() // size
-		m := im.macho
 		m.symbols, m.count, m.names, m.namesSize = uint64(f.u32()), uint64(f.u32()), uint64(f.u32()), uint64(f.u32())
 	case loadSegment:
-		f.take(4 + 16 + 4*8 + 2*4) // size, name, addresses, protection
+		f.u32() // size
+		seg := machOSegment{name: machOName(f.take(16)), addr: f.word(), size: f.word(), offset: f.word(), inFile: f.word()}
+		f.u32() // most that may be allowed
+		protection := f.u32()
+		seg.writable, seg.executable = protection&2 != 0, protection&4 != 0
+		m.segments = append(m.segments, seg)
 		count := uint64(f.u32())
 		f.u32() // flags
 		if room := uint64(len(f.data) / machOSectionHeader); count > room {
@@ -179,7 +212,7 @@ func (im *Image) machOSection(f *fields, debugOnly bool) {
 		s.flags |= elf.SHF_EXECINSTR
 	}
 	im.sections = append(im.sections, s)
-	im.macho.relocs = append(im.macho.relocs, relocs)
+	im.macho.relocs, im.macho.places = append(im.macho.relocs, relocs), append(im.macho.places, segment+","+name)
 }
 
 func machOName(b []byte) string {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -21,12 +22,17 @@ type module struct {
 	Entry    uint64
 	Sections []*section
 	Progs    []*segment
+
+	id       []byte // the build id of a Mach-O file: its UUID
+	foreign  bool   // it is a Mach-O file
+	stripped bool   // of debug information only
 }
 
 // section is a section, its size that of its contents when they are decompressed.
 type section struct {
 	elf.SectionHeader
 	compression elf.CompressionType // of those with the flag
+	data        []byte              // the contents, if they are not in the file
 }
 
 // segment is a part of the file for the loader.
@@ -104,6 +110,9 @@ func (f *File) read(s *section) (data []byte, err error) {
 }
 
 func (f *File) contents(s *section) ([]byte, error) {
+	if s.data != nil {
+		return slices.Clone(s.data), nil
+	}
 	if s.Offset > f.size || s.FileSize > f.size-s.Offset {
 		return nil, errors.New("lies outside the file (cut off?)")
 	}

@@ -42,7 +42,7 @@ const maxTable = 1 << 30 // bytes of the table of names of an archive
 // tens of thousands of sections. They are read here and not by debug/elf, which
 // makes a copy of every section's name.
 func ReadObjects(path string) ([]Object, error) {
-	f, err := os.Open(path)
+	f, arch, err := openArch(path)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +56,12 @@ func ReadObjects(path string) ([]Object, error) {
 	}
 	var magic [8]byte
 	n, _ := f.ReadAt(magic[:], 0)
+	body := io.NewSectionReader(f, 0, st.Size())
+	if isUniversal(magic[:n]) {
+		if body, err = onlyPart(f, st.Size(), arch); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	if kind := string(magic[:n]); kind == arMagic || kind == thinMagic {
 		objects, err := readArchive(path, io.NewSectionReader(f, 0, st.Size()), kind == thinMagic)
 		if err != nil {
@@ -63,7 +69,7 @@ func ReadObjects(path string) ([]Object, error) {
 		}
 		return objects, nil
 	}
-	o, err := readObject(io.NewSectionReader(f, 0, st.Size()))
+	o, err := readObject(body)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -106,7 +112,11 @@ const machineAt = 18
 
 func readObject(r *io.SectionReader) (*Object, error) {
 	var h [64]byte
-	if _, err := r.ReadAt(h[:], 0); err != nil || string(h[:4]) != elf.ELFMAG ||
+	n, err := r.ReadAt(h[:], 0)
+	if isMachO(h[:n]) {
+		return readMachOObject(r)
+	}
+	if err != nil || string(h[:4]) != elf.ELFMAG ||
 		h[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h[elf.EI_DATA] != byte(elf.ELFDATA2LSB) {
 		return nil, ErrNoObject
 	}
@@ -115,9 +125,28 @@ func readObject(r *io.SectionReader) (*Object, error) {
 		return nil, err
 	}
 	o := &Object{Linked: or.kind != elf.ET_REL, Machine: machineName(elf.Machine(binary.LittleEndian.Uint16(h[machineAt:])))}
-	var err error
 	o.Funcs, err = or.funcs()
 	return o, err
+}
+
+// readMachOObject reads the functions of a Mach-O file. All are in the section __text.
+func readMachOObject(r *io.SectionReader) (*Object, error) {
+	im := emptyImage("", r, uint64(r.Size()), nil)
+	if err := im.readMachO(); err != nil {
+		return nil, err
+	}
+	funcs, err := im.machOFunctions()
+	if err != nil {
+		return nil, err
+	}
+	o := &Object{Linked: !im.Relocatable(), Machine: machineName(im.machine)}
+	for _, fn := range funcs {
+		o.Funcs = append(o.Funcs, ObjectFunc{
+			Symbol: Symbol{fn.name, fn.addr, fn.size}, Section: im.sections[fn.section].name, Index: uint32(fn.section),
+			Local: fn.bind == elf.STB_LOCAL, Source: fn.source,
+		})
+	}
+	return o, nil
 }
 
 // objectReader reads the functions of one ELF file.

@@ -66,6 +66,9 @@ func (f *File) openDebug() (*File, error) {
 
 // openInstalled opens the separate debug file that is on this machine's disk.
 func (f *File) openInstalled() (*File, error) {
+	if f.elf.foreign {
+		return f.openBundle()
+	}
 	id, idErr := f.BuildID()
 	if idErr == nil && len(id) > 1 {
 		hex := id.String()
@@ -99,6 +102,30 @@ func (f *File) openInstalled() (*File, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s: its debug file %s is missing or of another build: %w", f.path, name, ErrNoDebug)
+}
+
+// openBundle opens what dsymutil made of the debug information of a Mach-O file: the file of
+// its name in the bundle beside it.
+func (f *File) openBundle() (*File, error) {
+	path := PlainPath(f.path)
+	inside := filepath.Join("Contents", "Resources", "DWARF", filepath.Base(path))
+	id, err := f.BuildID()
+	if err != nil {
+		return nil, err
+	}
+	// Of a framework or an application, the bundle lies beside the directory.
+	for _, bundle := range []string{path + ".dSYM", filepath.Dir(path) + ".dSYM"} {
+		name := filepath.Join(bundle, inside)
+		if d := openIf(name, func(d *File) bool { return d.hasID(string(id)) }); d != nil {
+			return d, nil
+		}
+		for _, arch := range archs { // it may be universal itself
+			if d := openIf(name+":"+arch, func(d *File) bool { return d.hasID(string(id)) }); d != nil {
+				return d, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s: %w; for a Mach-O file, run dsymutil %s where it was linked", f.path, ErrNoDebug, filepath.Base(path))
 }
 
 // openIf opens the debug file at path if it is there and accept says it belongs

@@ -104,7 +104,7 @@ func inspect(path string) ([]infoJSON, error) {
 	if err != nil {
 		return nil, err
 	}
-	if verb.IsELF(head) {
+	if verb.IsBinary(head) {
 		return inspectBinary(path)
 	}
 	data, err := verb.ReadFile(path)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -27,6 +28,7 @@ const maxListLine = 1 << 16
 // what they begin with.
 type inputs struct {
 	raws, maps, profiles []string
+	parts                []string // of universal files
 	bad                  []rawfiles.Complaint
 	// packed are raw files in packs, by a path that begins with the pack's.
 	packed map[string][]byte
@@ -60,6 +62,29 @@ func (in *inputs) add(arg string) error {
 	return nil
 }
 
+// chooseParts adds the maps of those parts of universal files whose build raw files are of, as
+// their names say; of all, if they say of none.
+func (in *inputs) chooseParts() {
+	var chosen []string
+	for _, part := range in.parts {
+		bin, err := objfile.Open(part)
+		if err != nil {
+			in.complain(part, rawfiles.Unreadable, verb.TrimPath(err, part))
+			continue
+		}
+		id, err := bin.BuildID()
+		bin.Close()
+		ours := func(raw string) bool { return strings.Contains(filepath.Base(raw), "."+id.String()+".") }
+		if err == nil && slices.ContainsFunc(in.raws, ours) {
+			chosen = append(chosen, part)
+		}
+	}
+	if chosen == nil {
+		chosen = in.parts
+	}
+	in.maps, in.parts = append(in.maps, chosen...), nil
+}
+
 // dedupe leaves one of each file that was named more than once, say by itself
 // and by its directory: its runs happened once.
 func (in *inputs) dedupe() {
@@ -83,6 +108,10 @@ func (in *inputs) dropProfile(path string) {
 
 func (in *inputs) addPath(path string) {
 	path = filepath.Clean(path)
+	if objfile.PlainPath(path) != path { // a part of a universal file
+		in.maps = append(in.maps, path)
+		return
+	}
 	st, err := os.Stat(path)
 	if err != nil {
 		in.complain(path, rawfiles.Unreadable, reason(err))
@@ -108,10 +137,25 @@ func (in *inputs) addPath(path string) {
 		in.profiles = append(in.profiles, path)
 	case mippack.Detect(head):
 		in.addPack(path)
-	case kind == mip.KindMap || verb.IsELF(head):
+	case kind == mip.KindMap:
 		in.maps = append(in.maps, path)
+	case verb.IsBinary(head):
+		in.addBinary(path)
 	default:
 		in.complain(path, rawfiles.Unknown, "not a raw file, map, profile or binary: it is "+verb.KindName(head))
+	}
+}
+
+// addBinary adds the map of a binary, or remembers the parts of a universal file.
+func (in *inputs) addBinary(path string) {
+	parts, err := objfile.Parts(path)
+	switch {
+	case err != nil:
+		in.complain(path, rawfiles.Unreadable, verb.TrimPath(err, path))
+	case len(parts) == 0:
+		in.maps = append(in.maps, path)
+	default:
+		in.parts = append(in.parts, parts...)
 	}
 }
 

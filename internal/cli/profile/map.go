@@ -92,7 +92,7 @@ func readAnyMap(s *verb.Streams, path string) (*prof.Map, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		return m, nil
-	case verb.IsELF(head):
+	case verb.IsBinary(head):
 		return readBinaryMap(s, path)
 	}
 	return nil, fmt.Errorf("%s: not a binary or a map: it is %s", path, verb.KindName(head))
@@ -128,7 +128,7 @@ func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 	}
 	m := &prof.Map{
 		BuildID: id[:min(len(id), wire.MaxBuildID)], // as much as raw files hold
-		Module:  strings.TrimSuffix(filepath.Base(path), ".debug"),
+		Module:  strings.TrimSuffix(filepath.Base(objfile.PlainPath(path)), ".debug"),
 		RawAddr: rawAddr, RawSize: rawSize, Machine: bin.MachineName(),
 	}
 	funcs, _, err := mip.ReadMapSection(data, rawAddr, rawSize)
@@ -157,6 +157,9 @@ func MapSection(bin *objfile.File) ([]byte, error) {
 		data, err := bin.StrippedSection(name)
 		if err != nil {
 			return nil, err
+		}
+		if _, addr, _, ok, err := bin.Section(name); err == nil && ok {
+			mip.PlaceMap(data, addr)
 		}
 		all = append(all, data...)
 	}

@@ -94,6 +94,7 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 			return err
 		}
 	}
+	in.chooseParts()
 	first := slices.Concat(in.profiles, in.maps)
 	in.dedupe()
 	path, p := f.output, new(prof.Profile)

@@ -15,6 +15,7 @@ type Toolchain struct {
 	Musl    bool   // the compiler's C library is musl
 	Timed   bool   // every exit of a function gets code, too
 	Trace   bool   // that of mode trace
+	MachO   bool   // the driver makes Mach-O files, and Archive is an object
 }
 
 // Names that the runtimes are reached by: of the records, and of the clock.
@@ -44,6 +45,11 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	}
 	if !c.Links {
 		return append(out, c.timedArgs(args, tc)...)
+	}
+	if tc.MachO {
+		// The UUID is there without asking, and symbols that are stripped are not the map.
+		// Constructors run in the order of the objects: the runtime starts first and ends last.
+		return append(append(out, tc.Archive), args...)
 	}
 	out = append(out, "-Wl,--build-id")
 	if c.Strips {

@@ -7,6 +7,7 @@ package driver
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -58,6 +59,7 @@ type Command struct {
 	headers    bool     // precompiles headers
 	integrated bool     // says which assembler clang takes
 	triple     string   // operand of the last --target
+	archs      []string // operands of -arch
 }
 
 // ReadFunc returns the text of a response file.
@@ -174,6 +176,11 @@ func (p *parser) valued(option, value string) {
 		p.cmd.Output = value
 	case "-target":
 		p.target(value)
+	case "-arch":
+		p.cmd.archs = append(p.cmd.archs, value)
+		if len(slices.Compact(slices.Sorted(slices.Values(p.cmd.archs)))) > 1 {
+			p.refuse("several -arch in one command make universal files at once: build for each machine alone, and join the programs by lipo")
+		}
 	case "-Xlinker":
 		p.linker(value)
 	case "-z":
@@ -252,7 +259,16 @@ func (p *parser) linker(word string) {
 }
 
 func foreign(triple string) string {
-	return fmt.Sprintf("target %s is not supported: cairn instruments ELF for x86-64 and AArch64", triple)
+	if strings.HasPrefix(triple, "arm64e-") {
+		return fmt.Sprintf("target %s is not supported: code for arm64e signs pointers, which cairn does not instrument; build for arm64, which the same devices run", triple)
+	}
+	return fmt.Sprintf("target %s is not supported: cairn instruments ELF and Mach-O for x86-64 and AArch64", triple)
+}
+
+// IsMachO reports whether a driver whose target is triple makes Mach-O files.
+func IsMachO(triple string) bool {
+	_, system, _ := strings.Cut(triple, "-")
+	return strings.Contains(system, "apple") || strings.Contains(system, "darwin")
 }
 
 // MachineOf returns the machine that a driver makes code for if its target is triple, and
@@ -261,7 +277,9 @@ func foreign(triple string) string {
 func MachineOf(triple string) machine.Kind {
 	cpu, system, _ := strings.Cut(triple, "-")
 	switch {
-	case strings.Contains(system, "darwin"), strings.Contains(system, "apple"), strings.Contains(system, "windows"), strings.Contains(system, "mingw"):
+	case strings.Contains(system, "windows"), strings.Contains(system, "mingw"):
+		return machine.Unknown
+	case IsMachO(triple) && cpu != "x86_64" && cpu != "arm64" && cpu != "aarch64":
 		return machine.Unknown
 	case cpu == "", cpu == "x86_64", cpu == "amd64", len(cpu) == 4 && cpu[0] == 'i' && cpu[2:] == "86":
 		return machine.X86_64
@@ -313,7 +331,7 @@ func (p *parser) finish() Command {
 	c.Compiles = works && (len(c.Sources) > 0 || c.headers || p.codes || c.Family == GCC)
 	c.Links = works && !p.compile && !p.partial && p.headers < p.inputs
 	c.Language = p.lang != "" && p.lang != "none"
-	if c.triple != "" && MachineOf(c.triple) != machine.X86_64 {
+	if c.triple != "" && (MachineOf(c.triple) != machine.X86_64 || IsMachO(c.triple)) || len(c.archs) > 0 {
 		c.Target = c.forward(targetOptions)
 	}
 	c.Bare = c.Links && c.Static && !c.Shared && isBare(c.words)

@@ -64,7 +64,11 @@ func (c *Command) Forward() []string {
 }
 
 // targetOptions choose the machine that code is for, and where its files are.
-var targetOptions = []string{"-target", "--target", "--sysroot", "-isysroot", "-gcc-toolchain", "--gcc-toolchain", "--gcc-install-dir"}
+var targetOptions = []string{
+	"-target", "--target", "--sysroot", "-isysroot", "-gcc-toolchain", "--gcc-toolchain", "--gcc-install-dir",
+	"-arch", "-mmacosx-version-min", "-mmacos-version-min", "-miphoneos-version-min", "-mios-version-min",
+	"-mios-simulator-version-min", "-miphonesimulator-version-min", "-mtvos-version-min", "-mwatchos-version-min",
+}
 
 // forward returns the options with these names, with their values: in the next argument, or
 // behind a sign of equality or, of -B, at once.

@@ -144,7 +144,7 @@ func (r *rewriter) liveAArch64(fn *function) []aarch64Set {
 				continue
 			}
 			k := node + int(l.block)
-			use, dead := aarch64Effect(r.unit.Src[l.at:l.next], l.app)
+			use, dead := aarch64Effect(r.unit.view(r.unit.Src[l.at:l.next]), l.app)
 			gen[k] = gen[k]&^dead | use
 			kill[k] |= dead
 			anywhere[k] = anywhere[k] || l.app

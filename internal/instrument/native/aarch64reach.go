@@ -162,7 +162,7 @@ func (r *rewriter) branchReach(line *codeLine) (int, string) {
 	if len(c) == 0 || c[0] != 'b' && c[0] != 'c' && c[0] != 't' {
 		return 0, ""
 	}
-	s := parseLine(bytes.TrimRight(text, "\r\n"))
+	s := r.unit.parseLine(text)
 	kind, target := r.unit.isa.classify(s.word, s.rest)
 	if kind != flowBranch {
 		return 0, ""
@@ -198,7 +198,7 @@ func (r *rewriter) invert(f *fragment, grown map[int]bool) (out []edit) {
 		if !grown[int(line.at)] {
 			continue
 		}
-		s := parseLine(bytes.TrimRight(r.unit.Src[line.at:line.next], "\r\n"))
+		s := r.unit.parseLine(r.unit.Src[line.at:line.next])
 		ops := aarch64Operands(s.rest)
 		var text strings.Builder
 		label := r.newLabel()

@@ -98,7 +98,7 @@ func (r *rewriter) widen(f *fragment, t *jumpTable) (out []edit, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	load := aarch64Operands(parseLine(bytes.TrimRight(r.unit.Src[d.load.at:d.load.next], "\r\n")).rest)
+	load := aarch64Operands(r.unit.parseLine(r.unit.Src[d.load.at:d.load.next]).rest)
 	index := bytes.TrimSuffix(load[1], []byte("]"))
 	shift := ", lsl #1]\n"
 	if bytes.Contains(index, []byte("uxtw")) {
@@ -163,5 +163,5 @@ func (r *rewriter) codeStatement(f *fragment, i int) statement {
 	if i < 0 || i >= len(f.lines) || f.lines[i].app {
 		return statement{}
 	}
-	return parseLine(bytes.TrimRight(r.unit.Src[f.lines[i].at:f.lines[i].next], "\r\n"))
+	return r.unit.parseLine(r.unit.Src[f.lines[i].at:f.lines[i].next])
 }

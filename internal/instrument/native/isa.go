@@ -75,7 +75,7 @@ func isLocal(name []byte) bool { return len(name) > 1 && name[0] == '.' && name[
 // address-taken block, but then stands beside a .LBB label.
 var markers = []string{
 	"VL", "VU", "BI", "BE", "FB", "FE", "EHB", "EHE", "FSB", "COLD", "HOT",
-	"text", "PFE", "PR", "LSDA", "func_begin", "func_end", "tmp", "cfi", "patch", "xray_sled",
+	"text", "PFE", "PR", "LSDA", "func_begin", "func_end", "tmp", "cfi", "patch", "xray_sled", "loh",
 }
 
 // isLeader reports whether a label inside a function can begin a basic block.

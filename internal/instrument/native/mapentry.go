@@ -15,7 +15,7 @@ import (
 func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [][]int) {
 	sec := fn.main().sec
 	anchor, seen := r.anchor[sec]
-	if !seen {
+	if !seen && r.unit.object == ELF {
 		anchor = n
 		r.anchor[sec] = n
 		// An address of no size: it keeps the reference to the runtime alive.
@@ -47,12 +47,18 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 		length += 4 + len(c.Callee) + 1
 	}
 	t := r.tail
-	t = fmt.Appendf(t, "\t.section\t%s,\"%s\",@progbits,.Lcairn_f%d%s\n", wire.MapSection, flags, anchor, group)
-	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.2byte\t%d\n\t.quad\t%v\n\t.long\t%d\n",
-		length, wire.MapVersion, r.mapMode(), len(fn.frags), rec, fn.signature())
+	here := "" // what addresses are distances from
+	if r.unit.object == MachO {
+		here = "-."
+		t = fmt.Appendf(t, "\t.section\t%s\nl_cairn_m%d:\n", machOMap, n)
+	} else {
+		t = fmt.Appendf(t, "\t.section\t%s,\"%s\",@progbits,.Lcairn_f%d%s\n", wire.MapSection, flags, anchor, group)
+	}
+	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.2byte\t%d\n\t.quad\t%v%s\n\t.long\t%d\n",
+		length, wire.MapVersion, r.mapMode(), len(fn.frags), rec, here, fn.signature())
 	for i, l := range labels {
 		f := fragmentLabel(n, i)
-		t = fmt.Appendf(t, "\t.quad\t.Lcairn_f%s\n\t.long\t.Lcairn_e%s-.Lcairn_f%s, %d\n", f, f, f, len(l))
+		t = fmt.Appendf(t, "\t.quad\t.Lcairn_f%s%s\n\t.long\t.Lcairn_e%s-.Lcairn_f%s, %d\n", f, here, f, f, len(l))
 		for _, b := range l {
 			t = append(t, "\t.long\t.Lcairn_b"...)
 			t = strconv.AppendInt(t, int64(b), 10)
@@ -84,6 +90,9 @@ func (r *rewriter) mapMode() int {
 	mode := int(r.opts.Mode)
 	if r.opts.Atomic && r.opts.Mode.HasCalls() {
 		mode |= wire.MapAtomic
+	}
+	if r.unit.object == MachO {
+		mode |= wire.MapRelative
 	}
 	return mode
 }

@@ -18,6 +18,7 @@ import (
 // it, and the runtime of the timed modes is compiled for it.
 type Options struct {
 	Machine machine.Kind `json:"machine,omitempty"` // that the code is for
+	Object  Object       `json:"object,omitempty"`  // that it is assembled to
 
 	Mode   prof.Mode `json:"mode,omitzero"`
 	Atomic bool      `json:"atomic,omitempty"` // count with locked instructions, exact under threads
@@ -63,6 +64,9 @@ type Options struct {
 // in its source, to stay uninstrumented.
 const OptOutSection = ".text.cairn_skip"
 
+// machOOptOut is that section in Mach-O.
+const machOOptOut = "__TEXT,__cairn_skip"
+
 // Reasons for leaving a function alone.
 const (
 	SkipFiltered = "filtered by --only or --skip"
@@ -88,7 +92,7 @@ func (o *Options) reason(fn *function, source string) string {
 		compiled = compiled || fr.compiled
 	}
 	switch {
-	case strings.HasPrefix(f.sec.name, OptOutSection):
+	case strings.HasPrefix(f.sec.name, OptOutSection), f.sec.name == machOOptOut:
 		return SkipOptOut
 	case insns == 0 && !asm:
 		return SkipEmpty

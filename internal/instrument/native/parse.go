@@ -20,6 +20,8 @@ type Unit struct {
 	returns map[string]bool // functions whose calls come back
 	global  map[string]bool // symbols visible outside of the unit
 	tables  []jumpTable     // compressed ones
+	object  Object
+	weak    map[string]bool // functions that the linker may take from another object; of Mach-O
 }
 
 // SyntaxError is input that cannot be instrumented, with its place.
@@ -44,6 +46,10 @@ type parser struct {
 	taken     map[string]bool // local labels that something other than a branch refers to
 	arch      string          // operand of the last directive that chose an architecture
 	dataLabel string          // the last label outside of code
+	weak      map[string]bool // named as weak definitions, of Mach-O
+	within    map[string]bool // symbols that do not begin a function, of Mach-O
+	table     bool            // inside of a region of data, of Mach-O
+	hint      int             // offset of a label that belongs to the next instruction, or -1; of Mach-O
 	app       bool            // inside inline assembly
 	appBranch bool            // it names a local label
 	line      int
@@ -51,9 +57,15 @@ type parser struct {
 
 // Parse reads a compiler's assembly output for a machine. It returns a *SyntaxError for
 // text in another syntax or for another mode of the processor.
-func Parse(src []byte, kind machine.Kind) (*Unit, error) {
+func Parse(src []byte, kind machine.Kind) (*Unit, error) { return ParseObject(src, kind, ELF) }
+
+// ParseObject is Parse for a kind of object file.
+func ParseObject(src []byte, kind machine.Kind, object Object) (*Unit, error) {
 	p := &parser{
-		unit:   &Unit{Src: src, isa: isas[kind], machine: kind},
+		unit:   &Unit{Src: src, isa: isas[kind], machine: kind, object: object},
+		hint:   -1,
+		weak:   map[string]bool{},
+		within: map[string]bool{},
 		byKey:  map[string]*section{},
 		isFunc: map[string]bool{},
 		byName: map[string]*function{},
@@ -76,13 +88,13 @@ func Parse(src []byte, kind machine.Kind) (*Unit, error) {
 		pos = next
 	}
 	p.adopt()
-	p.unit.taken, p.unit.global = p.taken, p.global
+	p.unit.taken, p.unit.global, p.unit.weak = p.taken, p.global, p.weak
 	p.unit.returns = p.returning()
 	return p.unit, nil
 }
 
 func (p *parser) statement(text []byte, pos, next int) error {
-	s := parseLine(bytes.TrimRight(text, "\r\n"))
+	s := p.unit.parseLine(text)
 	if p.app && s.kind != lineNoApp {
 		p.inlineAsm(text, pos, next)
 		return nil
@@ -121,7 +133,7 @@ func (p *parser) statement(text []byte, pos, next int) error {
 // Its section directives mean nothing: compilers take it for granted that the
 // section is the same before and after.
 func (p *parser) inlineAsm(text []byte, pos, next int) {
-	if p.mention(text) {
+	if p.mention(p.unit.view(text)) {
 		p.appBranch = true
 	}
 	if f := p.sec.cur; f != nil {
@@ -162,7 +174,10 @@ func (p *parser) label(name []byte, pos, next int) {
 		p.dataLabel = string(name)
 		return
 	}
-	if !isLocal(name) && p.isFunc[string(name)] {
+	if p.hintLabel(name, pos) {
+		return
+	}
+	if !isLocal(name) && (p.isFunc[string(name)] || p.unit.object == MachO && !p.within[string(name)]) {
 		p.begin(string(name), next)
 		return
 	}
@@ -185,7 +200,7 @@ func (p *parser) begin(name string, next int) {
 		name: name, arch: p.arch, sec: p.sec, label: next, probe: next, end: next, stub: -1, sizeLine: -1, behind: -1,
 		blocks: []block{{}},
 	}
-	if p.sec.content {
+	if p.sec.content && p.unit.object == ELF {
 		f.stub = p.sec.alignment
 		if f.stub < 0 {
 			f.stub = p.sec.preamble
@@ -202,6 +217,10 @@ func (p *parser) begin(name string, next int) {
 func (p *parser) instruction(s statement, pos, next int) {
 	kind, target := p.unit.isa.classify(s.word, s.rest)
 	f := p.sec.cur
+	at := pos // of the instruction with what belongs to it
+	if p.hint >= 0 {
+		at, p.hint = p.hint, -1
+	}
 	if f == nil && kind == flowNop {
 		p.announce(pos) // room for patching that must stay right before its function
 		return
@@ -221,7 +240,7 @@ func (p *parser) instruction(s statement, pos, next int) {
 		p.placed()
 		return
 	}
-	f.code(pos, next)
+	f.code(at, next)
 	f.note(pos, next, false)
 	f.insns++
 	name := p.unit.isa.callee(target)
@@ -241,7 +260,7 @@ func (p *parser) instruction(s statement, pos, next int) {
 }
 
 func (p *parser) directive(s statement, pos, next int) error {
-	if p.sectionDirective(s) {
+	if p.unit.object == MachO && p.machODirective(s, next) || p.sectionDirective(s) {
 		return nil
 	}
 	switch word := string(s.word); word {
@@ -311,7 +330,7 @@ func (p *parser) data(s statement, pos, next int) {
 	if !p.sec.code {
 		p.tableLine(s, pos, next)
 	}
-	if f == nil || !p.sec.code {
+	if f == nil || !p.sec.code || p.table {
 		p.placed()
 		return
 	}

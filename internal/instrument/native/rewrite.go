@@ -102,6 +102,9 @@ type area struct {
 	size  int
 	align bool
 	slots int // one for each record
+
+	symbol string // of Mach-O: what the record is called, quoted if need be
+	weak   bool   // the linker may take it from another object
 }
 
 // Rewrite returns the text of u with probes, records and map.
@@ -153,7 +156,7 @@ func (r *rewriter) function(fn *function) {
 	}
 	r.result.Blocks += count
 	r.result.Probes += probes
-	rec := r.record(fn.main().sec, probes)
+	rec := r.record(fn, probes)
 	r.entry(fn.main(), n, rec)
 	labels := r.blockProbes(fn, n, rec, implied, blocks)
 	r.mapEntry(fn, n, rec, labels, implied)
@@ -175,8 +178,12 @@ func (p position) String() string {
 
 func (p position) plus(n int) position { return position{p.area, p.off + n} }
 
-// record takes the space of a record in the area of a text section.
-func (r *rewriter) record(s *section, probes int) position {
+// areaOf returns the area of the record of a function.
+func (r *rewriter) areaOf(fn *function) *area {
+	if r.unit.object == MachO {
+		return r.machOArea(fn)
+	}
+	s := fn.main().sec
 	key := "s" + s.name
 	if s.group != "" {
 		key = "g" + s.group
@@ -187,6 +194,12 @@ func (r *rewriter) record(s *section, probes int) position {
 		r.byKey[key] = a
 		r.areas = append(r.areas, a)
 	}
+	return a
+}
+
+// record takes the space of a record in the area of its function.
+func (r *rewriter) record(fn *function, probes int) position {
+	a := r.areaOf(fn)
 	size := int(wire.RecordSize(r.opts.Mode.HasCalls(), r.opts.Mode.HasBlocks(), probes))
 	if r.opts.Mode.HasCalls() {
 		a.align = true
@@ -230,7 +243,7 @@ func (r *rewriter) entry(f *fragment, n int, rec position) {
 // functions to be as long as their unwind entries, as BOLT does, then see all of f.
 func (r *rewriter) behind(f *fragment) (at int, row string) {
 	if f.sizeLine < 0 {
-		return f.end, ""
+		return max(f.end, f.behind), "" // of Mach-O, behind its unwind entry
 	}
 	if f.behind == f.sizeLine {
 		return f.sizeLine, ""
@@ -322,8 +335,9 @@ func (r *rewriter) render() []byte {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(min(a.drop, 1), min(b.drop, 1)))
 	})
 	size := len(r.unit.Src) + len(r.tail) + 64*len(r.areas) + 256
-	for _, e := range r.edits {
-		size += len(e.text)
+	for i := range r.edits {
+		r.edits[i].text = r.spell(r.edits[i].text)
+		size += len(r.edits[i].text)
 	}
 	out := make([]byte, 0, size)
 	pos := 0
@@ -339,7 +353,7 @@ func (r *rewriter) render() []byte {
 	if n := len(out); n > 0 && out[n-1] != '\n' {
 		out = append(out, '\n')
 	}
-	out = append(out, r.tail...)
+	out = append(out, r.spell(r.tail)...)
 	if r.opts.Mode.Timed() {
 		return out
 	}
@@ -349,6 +363,9 @@ func (r *rewriter) render() []byte {
 // appendAreas appends the raw sections, those of the order buffer and the
 // reference to the runtime.
 func (r *rewriter) appendAreas(out []byte) []byte {
+	if r.unit.object == MachO {
+		return r.machOAreas(out)
+	}
 	for _, a := range r.areas {
 		if a.align {
 			out = r.appendPiece(out, a, wire.RawSection, wire.RecordAlign, ".Lcairn_d", a.size)

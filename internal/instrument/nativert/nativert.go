@@ -7,12 +7,13 @@ package nativert
 import (
 	"bytes"
 	"embed"
+	"slices"
 	"strconv"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 )
 
-//go:embed c/*.h c/rt.c c/*.S c/image.ld
+//go:embed c/*.h c/rt.c c/*.S c/image.ld c/macho
 var files embed.FS
 
 // Machine is what a runtime is compiled for.
@@ -58,7 +59,7 @@ func Flags(m Machine) []string {
 
 // Sources returns the source files, in one directory.
 func Sources() []File {
-	return append(embedded(files, "c"), timedSources()...)
+	return slices.Concat(embedded(files, "c"), embedded(files, "c/macho"), timedSources())
 }
 
 // Header returns cairn.h, the header for instrumented programs, as one file: with

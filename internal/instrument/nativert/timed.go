@@ -115,6 +115,9 @@ func embedded(from embed.FS, dir string) (out []File) {
 		panic(err) // it is embedded
 	}
 	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
 		data, err := from.ReadFile(dir + "/" + e.Name())
 		if err != nil {
 			panic(err)

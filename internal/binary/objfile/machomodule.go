@@ -1,0 +1,407 @@
+package objfile
+
+import (
+	"bytes"
+	"cmp"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Problem: a File reads sections, segments and symbols as ELF has them, and what cairn wants
+// of a Mach-O file is the same: names, addresses and bytes.
+//
+// Choice: a module is made of a Mach-O file. Sections that have a counterpart get its name:
+// __TEXT,__text is .text, __DWARF,__debug_line is .debug_line, and those that cairn adds lose
+// their underscores. The symbol table is one of ELF, in memory: functions with the sizes that
+// Mach-O does not store, their names less the underscore of C, and in front of local ones the
+// source file that the debug map (N_SO, N_FUN) gives.
+
+// ErrUniversal: the file has code of several machines, and it was not said which is wanted.
+var ErrUniversal = errors.New("a universal file")
+
+// elfNames are the sections that have a counterpart.
+var elfNames = map[string]string{
+	"__TEXT,__text": ".text", "__TEXT,__eh_frame": ".eh_frame", "__TEXT,__gcc_except_tab": ".gcc_except_table",
+	"__DATA,__cairn_raw": "cairn_raw", "__CAIRN,__cairn_map": ".debug.cairn",
+}
+
+// Types of the symbols of the debug map: a source file and a function.
+const (
+	stabFunction = 0x24
+	stabSource   = 0x64
+	stabObject   = 0x66
+)
+
+const maxStarts = 1 << 26 // bytes of the table of function starts
+
+// readMachOModule reads a Mach-O file that begins at an offset of r.
+func readMachOModule(r io.ReaderAt, base, size uint64) (*module, error) {
+	im := emptyImage("", io.NewSectionReader(r, int64(base), int64(size)), size, nil)
+	if err := im.readMachO(); err != nil {
+		return nil, err
+	}
+	mo := im.macho
+	m := &module{Type: im.kind, Machine: im.machine, id: mo.uuid, stripped: mo.debugOnly, foreign: true}
+	for i := range im.sections {
+		s := &im.sections[i]
+		if s.kind == elf.SHT_SYMTAB {
+			continue
+		}
+		out := &section{SectionHeader: elf.SectionHeader{
+			Name: s.name, Type: s.kind, Flags: s.flags, Addr: s.addr, Offset: s.offset + base, Size: s.size, FileSize: s.size, Addralign: 1,
+		}}
+		if name, ok := elfNames[mo.places[i]]; ok {
+			out.Name = name
+		}
+		if s.kind != elf.SHT_NULL && s.kind != elf.SHT_NOBITS && (s.offset > size || s.size > size-s.offset) {
+			return nil, fmt.Errorf("section %s at offset %d lies outside the file (cut off?)", mo.places[i], s.offset)
+		}
+		m.Sections = append(m.Sections, out)
+	}
+	for _, s := range mo.segments {
+		if s.name == "__PAGEZERO" || s.size == 0 {
+			continue
+		}
+		p := elf.ProgHeader{Type: elf.PT_LOAD, Flags: elf.PF_R, Off: s.offset + base, Vaddr: s.addr, Paddr: s.addr, Filesz: s.inFile, Memsz: s.size, Align: 1 << 14}
+		if s.writable {
+			p.Flags |= elf.PF_W
+		}
+		if s.executable {
+			p.Flags |= elf.PF_X
+		}
+		if s.name == "__TEXT" && mo.main != 0 {
+			m.Entry = s.addr + mo.main
+		}
+		m.Progs = append(m.Progs, &segment{p, io.NewSectionReader(r, int64(p.Off), int64(p.Filesz))})
+	}
+	funcs, err := im.machOFunctions()
+	if err != nil {
+		return nil, err
+	}
+	if len(funcs) > 0 {
+		m.addSymbols(funcs)
+	}
+	return m, nil
+}
+
+// addSymbols appends a symbol table of ELF and its strings.
+func (m *module) addSymbols(funcs []machOFunction) {
+	// Local ones behind their file, global ones behind all.
+	slices.SortStableFunc(funcs, func(a, b machOFunction) int {
+		return cmp.Or(cmp.Compare(min(a.bind, 1), min(b.bind, 1)), cmp.Compare(a.source, b.source))
+	})
+	entries, names := make([]byte, symbolSize, (len(funcs)+1)*symbolSize), []byte{0}
+	add := func(name string, kind elf.SymType, fn machOFunction) {
+		e := make([]byte, symbolSize)
+		binary.LittleEndian.PutUint32(e, uint32(len(names)))
+		names = append(append(names, name...), 0)
+		e[4] = elf.ST_INFO(fn.bind, kind)
+		binary.LittleEndian.PutUint16(e[6:], uint16(fn.section))
+		binary.LittleEndian.PutUint64(e[8:], fn.addr)
+		binary.LittleEndian.PutUint64(e[16:], fn.size)
+		entries = append(entries, e...)
+	}
+	source := ""
+	for _, fn := range funcs {
+		if fn.bind == elf.STB_LOCAL && fn.source != source {
+			source = fn.source
+			add(source, elf.STT_FILE, machOFunction{section: int(elf.SHN_ABS)})
+		}
+		add(fn.name, elf.STT_FUNC, fn)
+	}
+	for _, s := range []*section{
+		{SectionHeader: elf.SectionHeader{Name: ".symtab", Type: elf.SHT_SYMTAB, Link: uint32(len(m.Sections) + 1)}, data: entries},
+		{SectionHeader: elf.SectionHeader{Name: ".strtab", Type: elf.SHT_STRTAB}, data: names},
+	} {
+		s.Size, s.FileSize = uint64(len(s.data)), uint64(len(s.data))
+		m.Sections = append(m.Sections, s)
+	}
+}
+
+// machOFunction is a symbol of code.
+type machOFunction struct {
+	name, source string
+	bind         elf.SymBind
+	section      int
+	addr, size   uint64
+}
+
+// machOFunctions returns the symbols in sections with code. A function ends where the next
+// symbol, the next function start or the end of the section is.
+func (im *Image) machOFunctions() ([]machOFunction, error) {
+	m := im.macho
+	if m.count == 0 {
+		return nil, nil
+	}
+	if m.count > im.size/machOSymbol {
+		return nil, fmt.Errorf("%d symbols do not fit the file", m.count)
+	}
+	data, err := im.bytes("symbols", m.symbols, m.count*machOSymbol)
+	if err != nil {
+		return nil, err
+	}
+	text, err := im.bytes("names of symbols", m.names, m.namesSize)
+	if err != nil {
+		return nil, err
+	}
+	names := string(text) // names are slices of this one string
+	starts, err := im.functionStarts()
+	if err != nil {
+		return nil, err
+	}
+	var funcs []machOFunction
+	sources := map[uint64]string{} // by address, of the debug map
+	source := ""
+	for ; len(data) >= machOSymbol; data = data[machOSymbol:] {
+		f := im.fields(data)
+		name, kind, section, desc, addr := cstring(names, uint64(f.u32())), f.u8(), int(f.u8()), f.u16(), f.word()
+		switch {
+		case kind == stabSource:
+			if !strings.HasSuffix(name, "/") { // else it is the directory of the next
+				source = path.Base(name)
+			}
+			if name == "" {
+				source = ""
+			}
+			continue
+		case kind == stabFunction && section != 0:
+			sources[addr] = source
+			continue
+		case kind&symbolDebug != 0 || kind&symbolType != symbolSection || section >= len(im.sections):
+			continue
+		}
+		s := &im.sections[section]
+		if s.flags&elf.SHF_EXECINSTR == 0 || addr < s.addr || addr-s.addr >= s.size {
+			continue
+		}
+		fn := machOFunction{name: plainMachOName(name), section: section, addr: addr, bind: elf.STB_GLOBAL}
+		switch {
+		case kind&symbolExternal == 0:
+			fn.bind = elf.STB_LOCAL
+		case desc&symbolWeak != 0:
+			fn.bind = elf.STB_WEAK
+		}
+		starts = append(starts, addr)
+		if fn.name != "" && !isAssemblersOwn(name) {
+			funcs = append(funcs, fn)
+		}
+	}
+	slices.Sort(starts)
+	for i := range funcs {
+		fn := &funcs[i]
+		s := &im.sections[fn.section]
+		end := s.addr + s.size
+		if k := sort.Search(len(starts), func(k int) bool { return starts[k] > fn.addr }); k < len(starts) {
+			end = min(end, starts[k])
+		}
+		fn.size, fn.source = end-fn.addr, sources[fn.addr]
+	}
+	return funcs, nil
+}
+
+// plainMachOName returns a name of the source's language: C's has an underscore in front.
+func plainMachOName(name string) string { return strings.TrimPrefix(name, "_") }
+
+// isAssemblersOwn reports whether a symbol names the beginning of a section of an object, or
+// is one that linkers leave out.
+func isAssemblersOwn(name string) bool {
+	return strings.HasPrefix(name, "ltmp") || strings.HasPrefix(name, "L") || strings.HasPrefix(name, "l_")
+}
+
+// functionStarts reads where functions begin: differences of addresses in LEB128.
+func (im *Image) functionStarts() ([]uint64, error) {
+	m := im.macho
+	if m.startsSize == 0 {
+		return nil, nil
+	}
+	if m.startsSize > maxStarts {
+		return nil, fmt.Errorf("%d bytes of function starts, at most %d are allowed", m.startsSize, maxStarts)
+	}
+	data, err := im.bytes("function starts", m.starts, m.startsSize)
+	if err != nil {
+		return nil, err
+	}
+	addr := uint64(0)
+	for _, s := range m.segments {
+		if s.name == "__TEXT" {
+			addr = s.addr
+		}
+	}
+	var out []uint64
+	for len(data) > 0 {
+		step, n := binary.Uvarint(data)
+		if n <= 0 || step == 0 { // the table is padded with zeros
+			break
+		}
+		addr += step
+		out = append(out, addr)
+		data = data[n:]
+	}
+	return out, nil
+}
+
+// Slice is the part of a universal file that is for one machine.
+type Slice struct {
+	Arch         string // as lipo has it: x86_64, arm64, arm64e
+	offset, size uint64
+}
+
+const (
+	fatHeader, fatEntry, fatEntry64 = 8, 20, 32
+	fatMagic64                      = 0xcafebabf
+	subtypeMask                     = 0x00ffffff
+	subtypeARM64E                   = 2
+)
+
+// openArch opens the file at path, or, if there is none and path ends in :ARCH, the one that
+// is named before that.
+func openArch(path string) (f *os.File, arch string, err error) {
+	f, err = os.Open(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, "", err
+	}
+	if i := strings.LastIndexByte(path, ':'); i > 0 && slices.Contains(archs, path[i+1:]) {
+		if f, err2 := os.Open(path[:i]); err2 == nil {
+			return f, path[i+1:], nil
+		}
+	}
+	return nil, "", err
+}
+
+// IsBinary reports whether a file that begins with head is one that Open may read.
+func IsBinary(head []byte) bool {
+	return bytes.HasPrefix(head, []byte(elf.ELFMAG)) || isMachO(head) || isUniversal(head)
+}
+
+// archs are the machines of the parts of universal files that are read.
+var archs = []string{"x86_64", "arm64", "arm64e"}
+
+// Parts returns the names by which Open takes the parts of the universal file at path; none if
+// it is of another kind.
+func Parts(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return nil, err
+	}
+	parts, err := readSlices(f, uint64(st.Size()))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var names []string
+	for _, s := range parts {
+		if slices.Contains(archs, s.Arch) {
+			names = append(names, path+":"+s.Arch)
+		}
+	}
+	return names, nil
+}
+
+// PlainPath returns a path without the :ARCH behind it that chooses a part of a universal file.
+func PlainPath(path string) string {
+	if i := strings.LastIndexByte(path, ':'); i > 0 && slices.Contains(archs, path[i+1:]) {
+		if _, err := os.Lstat(path); err != nil {
+			return path[:i]
+		}
+	}
+	return path
+}
+
+// readSlices reads the header of a universal file; none for a file that is not.
+func readSlices(r io.ReaderAt, size uint64) ([]Slice, error) {
+	var h [fatHeader]byte
+	if n, _ := r.ReadAt(h[:], 0); n < len(h) || !isUniversal(h[:]) {
+		return nil, nil
+	}
+	be := binary.BigEndian
+	entry := uint64(fatEntry)
+	if be.Uint32(h[:]) == fatMagic64 {
+		entry = fatEntry64
+	}
+	out := make([]Slice, be.Uint32(h[4:]))
+	b := make([]byte, entry)
+	for i := range out {
+		at := fatHeader + uint64(i)*entry
+		if n, err := r.ReadAt(b, int64(at)); n < len(b) {
+			return nil, fmt.Errorf("a universal file that is cut off in its header (%w)", err)
+		}
+		s := &out[i]
+		s.Arch = archName(be.Uint32(b), be.Uint32(b[4:]))
+		if entry == fatEntry64 {
+			s.offset, s.size = be.Uint64(b[8:]), be.Uint64(b[16:])
+		} else {
+			s.offset, s.size = uint64(be.Uint32(b[8:])), uint64(be.Uint32(b[12:]))
+		}
+		if s.offset > size || s.size > size-s.offset {
+			return nil, fmt.Errorf("the part for %s at offset %d lies outside the file (cut off?)", s.Arch, s.offset)
+		}
+	}
+	return out, nil
+}
+
+func archName(machine, subtype uint32) string {
+	switch {
+	case machine == machOX86:
+		return "x86_64"
+	case machine == machOARM && subtype&subtypeMask == subtypeARM64E:
+		return "arm64e"
+	case machine == machOARM:
+		return "arm64"
+	}
+	return fmt.Sprintf("machine %#x", machine)
+}
+
+// onlyPart returns the part of a universal file for a machine, or its only one.
+func onlyPart(r io.ReaderAt, size int64, arch string) (*io.SectionReader, error) {
+	parts, err := readSlices(r, uint64(size))
+	if err != nil {
+		return nil, err
+	}
+	var found []Slice
+	names := make([]string, len(parts))
+	for i, s := range parts {
+		names[i] = s.Arch
+		if slices.Contains(archs, s.Arch) && (arch == "" || s.Arch == arch) {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return io.NewSectionReader(r, int64(found[0].offset), int64(found[0].size)), nil
+	case 0:
+		return nil, fmt.Errorf("%w, for %s: the one that is wanted is not among them", ErrUniversal, strings.Join(names, ", "))
+	}
+	return nil, fmt.Errorf("%w, for %s: put : and the one that is wanted behind its path", ErrUniversal, strings.Join(names, " and "))
+}
+
+// readAnyModule reads the headers of an ELF file, of a Mach-O file, or of the part of a
+// universal file for a machine, or its only one.
+func readAnyModule(r io.ReaderAt, size uint64, arch string) (*module, error) {
+	var head [8]byte
+	n, _ := r.ReadAt(head[:], 0)
+	switch {
+	case isMachO(head[:n]):
+		return readMachOModule(r, 0, size)
+	case !isUniversal(head[:n]):
+		return readModule(r, size)
+	}
+	part, err := onlyPart(r, int64(size), arch)
+	if err != nil {
+		return nil, err
+	}
+	_, base, n64 := part.Outer()
+	return readMachOModule(r, uint64(base), uint64(n64))
+}

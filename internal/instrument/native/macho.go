@@ -1,0 +1,294 @@
+package native
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/binary/machine"
+)
+
+// Problem: the assembly of Mach-O has the instructions of ELF in another dress. Local labels
+// begin with L, C's names with an underscore, comments with ; or ##, and an address is
+// sym@PAGE and sym@PAGEOFF. There are no .type and .size, and with .subsections_via_symbols
+// every symbol begins an atom, which the linker moves, drops or takes from another object.
+//
+// Choice: one parser and one rewriter, which see ELF's dress. view gives them each line so,
+// and spell turns the text that they insert into Mach-O's. What is left to do otherwise:
+//
+//   - Functions are the symbols in code. What another symbol follows at once, or .alt_entry
+//     announces, is part of the one before.
+//   - Stubs stand behind the unwind entry of their own function, for what stands before a
+//     symbol is of another atom.
+//   - The ends of linker optimisation hints (Lloh0:) stay with their instructions.
+//   - Records have a symbol for each function, which begins with l and so is in no linked
+//     file: -dead_strip drops it with the function. A weak function has a weak record, so that
+//     linkers take both from the same object.
+//   - The map is a section of its own with the attribute live_support: its entries live as
+//     long as what they refer to, and do not keep it. Addresses are distances, which no loader
+//     needs to adapt.
+
+// Object is the kind of object file that text is assembled to.
+type Object uint8
+
+// The kinds.
+const (
+	ELF Object = iota
+	MachO
+)
+
+// Sections of Mach-O, in the segments that they are in.
+const (
+	machORaw = "__DATA,__cairn_raw"
+	machOMap = "__CAIRN,__cairn_map,regular,live_support"
+)
+
+// weakRecord begins the names of records of weak functions.
+const weakRecord = "__cairn_record."
+
+// IsMachO reports whether a compiler's output is for Mach-O.
+func IsMachO(src []byte) bool {
+	for line := range bytes.Lines(src) {
+		line = bytes.TrimSpace(line)
+		switch {
+		case len(line) == 0:
+		case bytes.HasPrefix(line, []byte(".build_version")), bytes.HasPrefix(line, []byte(".section\t__TEXT,")),
+			bytes.HasPrefix(line, []byte(".macosx_version_min")), bytes.HasPrefix(line, []byte(".ios_version_min")):
+			return bytes.Contains(src[max(0, len(src)-4096):], []byte(".subsections_via_symbols"))
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// view returns a line of the text as ELF would have it: without its comment, local labels with
+// a dot, names without the underscore of C.
+func (u *Unit) view(line []byte) []byte {
+	if u.object == ELF {
+		return line
+	}
+	trimmed := bytes.TrimLeft(line, " \t")
+	comment := ";"
+	if u.machine == machine.X86_64 {
+		comment = "##"
+	}
+	if text, ok := bytes.CutPrefix(trimmed, []byte(comment)); ok {
+		switch text = bytes.TrimSpace(text); {
+		case bytes.HasPrefix(text, []byte("InlineAsm Start")), bytes.HasPrefix(text, []byte("Start of file scope inline assembly")):
+			return []byte("#APP")
+		case bytes.HasPrefix(text, []byte("InlineAsm End")), bytes.HasPrefix(text, []byte("End of file scope inline assembly")):
+			return []byte("#NO_APP")
+		}
+		return nil
+	}
+	out := make([]byte, 0, len(line)+8)
+	for i := 0; i < len(line); {
+		switch c := line[i]; {
+		case c == '"':
+			n := quotedLength(line[i:])
+			if n > 2 && line[i+1] == '_' {
+				out = append(append(out, '"'), line[i+2:i+n]...)
+			} else {
+				out = append(out, line[i:i+n]...)
+			}
+			i += n
+		case bytes.HasPrefix(line[i:], []byte(comment)):
+			i = len(line)
+		case symbolByte[c]:
+			n := i
+			for n < len(line) && symbolByte[line[n]] {
+				n++
+			}
+			word := line[i:n]
+			switch word[0] {
+			case 'L':
+				out = append(out, '.')
+			case '_':
+				word = word[1:]
+			}
+			out = append(out, word...)
+			i = n
+		default:
+			out = append(out, c)
+			i++
+		}
+	}
+	return bytes.TrimRight(out, " \t\r\n")
+}
+
+// quotedLength returns the length of the quoted string that text begins with.
+func quotedLength(text []byte) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// parseLine classifies a line of the unit.
+func (u *Unit) parseLine(line []byte) statement {
+	line = bytes.TrimRight(line, "\r\n")
+	if u.object == ELF {
+		return parseLine(line)
+	}
+	s := parseLine(u.view(line))
+	if rest, ok := bytes.CutPrefix(bytes.TrimLeft(s.rest, " \t"), []byte("=")); ok && s.kind == lineInsn || ok && s.kind == lineDirective {
+		return statement{lineDirective, []byte(".set"), rest} // L1_set_2 = LBB1_2-LJTI1_0
+	}
+	return s
+}
+
+// machOSections are directives that change to a section of data.
+var machOSections = map[string]bool{
+	".const": true, ".static_const": true, ".cstring": true, ".literal4": true, ".literal8": true, ".literal16": true,
+	".constructor": true, ".destructor": true, ".fvmlib_init0": true, ".fvmlib_init1": true, ".static_data": true,
+	".const_data": true, ".dyld": true, ".mod_init_func": true, ".mod_term_func": true, ".lazy_symbol_pointer": true,
+	".non_lazy_symbol_pointer": true, ".thread_init_func": true, ".tdata": true, ".tlv": true, ".thread_local_variable_pointer": true,
+}
+
+// machODirective handles what only Mach-O has, and reports whether s was that.
+func (p *parser) machODirective(s statement, next int) bool {
+	switch word := string(s.word); word {
+	case ".section":
+		ops := splitOperands(s.rest)
+		name, code := string(ops[0]), false
+		if len(ops) > 1 {
+			name += "," + string(ops[1])
+		}
+		for _, op := range ops[min(2, len(ops)):] {
+			code = code || bytes.Contains(op, []byte("pure_instructions")) || bytes.Contains(op, []byte("some_instructions"))
+		}
+		p.enter(name, "", code)
+	case ".weak_definition", ".weak_def_can_be_hidden":
+		p.weak[string(unquote(operand(s.rest)))] = true
+	case ".private_extern":
+		p.global[string(unquote(operand(s.rest)))] = true
+	case ".alt_entry":
+		name := string(unquote(operand(s.rest)))
+		p.within[name], p.taken[name] = true, true
+	case ".set":
+		p.mention(s.rest)
+	case ".data_region":
+		p.table = true
+		if f := p.sec.cur; f != nil {
+			f.state = unreached
+		}
+	case ".end_data_region":
+		p.table = false
+	case ".cfi_endproc":
+		if f := p.sec.cur; f != nil {
+			f.behind = next
+		}
+	case ".loh", ".subsections_via_symbols", ".zerofill", ".tbss", ".comm", ".lcomm":
+	default:
+		if !machOSections[word] && !bytes.HasPrefix(s.word, []byte(".objc_")) {
+			return false
+		}
+		p.enter(word, "", false)
+	}
+	return true
+}
+
+// hint is the place of the label of a linker optimisation hint, which is that of the
+// instruction behind it.
+func (p *parser) hintLabel(name []byte, pos int) bool {
+	if p.unit.object != MachO || !bytes.HasPrefix(name, []byte(".Lloh")) {
+		return false
+	}
+	if p.hint < 0 {
+		p.hint = pos
+	}
+	return true
+}
+
+// spell turns text that was made for ELF into that of the unit's kind.
+func (r *rewriter) spell(text []byte) []byte {
+	if r.unit.object == ELF {
+		return text
+	}
+	out := make([]byte, 0, len(text)+16)
+	page := false // in the operands of adrp
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '"':
+			n := quotedLength(text[i:])
+			out = append(out, text[i:i+n]...)
+			i += n
+		case bytes.HasPrefix(text[i:], []byte(":lo12:")):
+			n := r.spellSymbol(&out, text, i+len(":lo12:"), "@PAGEOFF")
+			i = n
+		case symbolByte[c]:
+			n := i
+			for n < len(text) && symbolByte[text[n]] {
+				n++
+			}
+			switch word := text[i:n]; {
+			case !isLocal(word):
+				out = append(out, word...)
+				page = page && word[0] == 'x' || string(word) == "adrp"
+			case page:
+				n = r.spellSymbol(&out, text, i, "@PAGE")
+				page = false
+			default:
+				n = r.spellSymbol(&out, text, i, "")
+			}
+			i = n
+		default:
+			out = append(out, c)
+			i++
+		}
+	}
+	return out
+}
+
+// spellSymbol appends the local label at text[i:] with what says how it is used, which stands
+// before what is added to it, and returns where it ends.
+func (r *rewriter) spellSymbol(out *[]byte, text []byte, i int, use string) int {
+	n := i
+	for n < len(text) && symbolByte[text[n]] {
+		n++
+	}
+	name := string(text[i:n])
+	if number, ok := bytes.CutPrefix(text[i:n], []byte(".Lcairn_d")); ok {
+		if k, err := strconv.Atoi(string(number)); err == nil && k < len(r.areas) {
+			name = "." + r.areas[k].symbol
+		}
+	}
+	*out = append(append(*out, name[1:]...), use...)
+	return n
+}
+
+// machOArea returns the area of a function's record.
+func (r *rewriter) machOArea(fn *function) *area {
+	a := &area{index: len(r.areas)}
+	a.symbol = "l_cairn_d" + strconv.Itoa(a.index)
+	if a.weak = r.unit.weak[fn.name]; a.weak {
+		a.symbol = asmQuote(weakRecord + fn.name)
+	}
+	r.areas = append(r.areas, a)
+	return a
+}
+
+// machOAreas appends the records.
+func (r *rewriter) machOAreas(out []byte) []byte {
+	for _, a := range r.areas {
+		align := "0"
+		if a.align {
+			align = "2" // the logarithm of wire.RecordAlign
+		}
+		if a.weak {
+			out = append(out, "\t.globl\t"+a.symbol+"\n\t.private_extern\t"+a.symbol+"\n\t.weak_definition\t"+a.symbol+"\n"...)
+		}
+		out = append(out, ".zerofill "+machORaw+","+a.symbol+","+strconv.Itoa(a.size)+","+align+"\n"...)
+		if a.slots > 0 {
+			out = append(out, ".zerofill __DATA,__cairn_order,l_cairn_o"+strconv.Itoa(a.index)+","+strconv.Itoa(a.slots*wire.SlotSize)+",2\n"+
+				"\t.no_dead_strip\tl_cairn_o"+strconv.Itoa(a.index)+"\n"...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+/* The first call of a function, for Mach-O. Package native writes the probes and their stubs,
+ * which first_x86_64.S and first_aarch64.S draw. Here the assembly saves all registers that C
+ * may use, as a caller may count on any, and C does the rest, without vector registers.
+ *
+ * The names begin without the underscore of C, as native has them. */
+
+static void first_count(u8 *record, i32 full, u64 from) {
+  u32 *order = (u32 *)(record + CAIRN_ORDER_OFFSET), none = 0;
+  if (!*(volatile u32 *)order && __atomic_compare_exchange_n(order, &none, __atomic_add_fetch(&sequence, 1, __ATOMIC_RELAXED), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    if (full) {
+      i64 distance = (i64)(from - (u64)record);
+      *(i32 *)(record + CAIRN_CALLER_OFFSET) = distance == (i32)distance ? (i32)distance : (i32)CAIRN_CALLER_OUTSIDE;
+    }
+    return;
+  }
+  __atomic_or_fetch(order, CAIRN_ORDER_INEXACT, __ATOMIC_RELAXED);
+}
+
+static void first_order(u8 *record) {
+  u32 room = slot_count();
+  if (__atomic_exchange_n(record, 1, __ATOMIC_RELAXED) || !room) return;
+  ring[__atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED) % room] = (u32)(record - raw_start) + 1;
+}
+
+#if __x86_64__
+
+/* record_of finds the record of the function whose stub called: jmp is what follows the call,
+ * and far the first bytes of the branch to the stub, if it is one of six bytes. */
+static u8 *record_of(const u8 *jmp, u16 far) {
+  const u8 *back = *jmp == 0xeb ? jmp + 2 + (signed char)jmp[1] : jmp + 5 + *(const i32 *)(jmp + 1);
+  const u8 *stub = jmp - 5;
+  const u8 *end = *(const i32 *)(back - 4) == stub - back && *(const u16 *)(back - 6) == far ? back - 6 : back - 2;
+  return (u8 *)end + *(const i32 *)(end - 5);
+}
+
+#define ENTRY(kind, body)                                                                           \
+  __attribute__((used)) static void __cairn_call_##kind(const u8 *jmp, u64 from) { body; }                  \
+  __asm__(".text\n.globl __cairn_first_" #kind "\n.private_extern __cairn_first_" #kind "\n"        \
+          "__cairn_first_" #kind ":\n"                                                              \
+          "pushq %rax\npushq %rcx\npushq %rdx\npushq %rsi\npushq %rdi\n"                            \
+          "pushq %r8\npushq %r9\npushq %r10\npushq %r11\npushq %rbp\n"                              \
+          "movq 80(%rsp), %rdi\nmovq 88(%rsp), %rsi\nmovq %rsp, %rbp\nandq $-16, %rsp\n"            \
+          "callq ___cairn_call_" #kind "\nmovq %rbp, %rsp\npopq %rbp\n"                                     \
+          "popq %r11\npopq %r10\npopq %r9\npopq %r8\npopq %rdi\n"                                   \
+          "popq %rsi\npopq %rdx\npopq %rcx\npopq %rax\nretq\n");
+
+enum { JC = 0x820f, JE = 0x840f };
+ENTRY(count, (void)from; first_count(record_of(jmp, JC), 0, 0))
+ENTRY(full, first_count(record_of(jmp, JC), 1, from))
+ENTRY(order, (void)from; first_order(record_of(jmp, JE)))
+
+#else
+
+/* count_it counts the call that found a count of zero; with --atomic the probe has. */
+static void count_it(u8 *record) { __atomic_sub_fetch((u32 *)record, 1, __ATOMIC_RELAXED); }
+
+#define ENTRY(kind, body)                                                                           \
+  __attribute__((used)) static void __cairn_call_##kind(u8 *record, u64 from) { body; }                     \
+  __asm__(".text\n.p2align 2\n.globl __cairn_first_" #kind "\n.private_extern __cairn_first_" #kind "\n" \
+          "__cairn_first_" #kind ":\n"                                                              \
+          "stp x29, x30, [sp, #-160]!\nmov x29, sp\n"                                               \
+          "stp x0, x1, [sp, #16]\nstp x2, x3, [sp, #32]\nstp x4, x5, [sp, #48]\nstp x6, x7, [sp, #64]\n" \
+          "stp x8, x9, [sp, #80]\nstp x10, x11, [sp, #96]\nstp x12, x13, [sp, #112]\nstp x14, x15, [sp, #128]\n" \
+          "ldp x0, x1, [sp, #160]\n"                                                                \
+          "bl ___cairn_call_" #kind "\n"                                                                    \
+          "ldp x0, x1, [sp, #16]\nldp x2, x3, [sp, #32]\nldp x4, x5, [sp, #48]\nldp x6, x7, [sp, #64]\n" \
+          "ldp x8, x9, [sp, #80]\nldp x10, x11, [sp, #96]\nldp x12, x13, [sp, #112]\nldp x14, x15, [sp, #128]\n" \
+          "ldp x29, x30, [sp], #160\nret\n");
+
+ENTRY(count, (void)from; count_it(record); first_count(record, 0, 0))
+ENTRY(full, count_it(record); first_count(record, 1, from))
+ENTRY(count_atomic, (void)from; first_count(record, 0, 0))
+ENTRY(full_atomic, first_count(record, 1, from))
+ENTRY(order, (void)from; first_order(record))
+
+#endif

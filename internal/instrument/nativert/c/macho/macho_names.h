@@ -1,0 +1,37 @@
+/* What is static has names that tell whose it is, in the symbol tables of programs,
+ * where debuggers and profilers would take it for the program's own. */
+#define taken __cairn_taken
+#define sequence __cairn_sequence
+#define slot_count __cairn_slot_count
+#define st __cairn_st
+#define put __cairn_put
+#define put_some __cairn_put_some
+#define put_number __cairn_put_number
+#define length __cairn_length
+#define complain __cairn_complain
+#define find __cairn_find
+#define put_module __cairn_put_module
+#define set_path __cairn_set_path
+#define put_path __cairn_put_path
+#define publish __cairn_publish
+#define add_sum __cairn_add_sum
+#define copy __cairn_copy
+#define fill __cairn_fill
+#define write_all __cairn_write_all
+#define emit __cairn_emit
+#define name_run __cairn_name_run
+#define clear __cairn_clear
+#define dump_module __cairn_dump_module
+#define reset_module __cairn_reset_module
+#define set_dir_module __cairn_set_dir_module
+#define calls __cairn_calls
+#define call_all __cairn_call_all
+#define forked __cairn_forked
+#define on_signal __cairn_on_signal
+#define watch __cairn_watch
+#define finish __cairn_finish
+#define start __cairn_start
+#define first_count __cairn_first_count
+#define first_order __cairn_first_order
+#define record_of __cairn_record_of
+#define count_it __cairn_count_it

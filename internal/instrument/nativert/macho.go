@@ -1,0 +1,29 @@
+package nativert
+
+import (
+	"strconv"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
+)
+
+// MachOSource is the source of the runtime for Mach-O.
+const MachOSource = "macho.c"
+
+// MachOFlags returns the compiler's flags for it. A first call may come while arguments are in
+// vector registers, so none may be used.
+func MachOFlags(m machine.Kind) []string {
+	flags := []string{
+		"-ffreestanding", "-fno-builtin", "-fvisibility=hidden", "-mgeneral-regs-only", "-fno-stack-protector", "-fno-exceptions",
+		"-fno-lto", "-fno-sanitize=all", "-fno-modules", "-g0", "-w", "-std=gnu11",
+	}
+	if m == machine.AArch64 {
+		flags = append(flags, "-mno-outline")
+	}
+	return flags
+}
+
+// MachOArgs returns the definitions that it is compiled with: where raw files go while CAIRN_DIR
+// is unset, and the size of the order buffer, 0 for a slot for each function.
+func MachOArgs(defaultDir string, slots int) []string {
+	return []string{runtimeDir(defaultDir), "-DCAIRN_SLOTS=" + strconv.Itoa(slots)}
+}

@@ -1,0 +1,178 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"debug/macho"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// apple is a system of Apple that programs are built for, and run by a loader for tests.
+type apple struct {
+	target   string
+	compiler string // of the loader
+	emulator []string
+}
+
+var (
+	macOS = apple{target: "x86_64-apple-macos11", compiler: "gcc"}
+	iOS   = apple{target: "arm64-apple-ios15", compiler: "aarch64-linux-gnu-gcc", emulator: []string{"qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"}}
+)
+
+// loaderBase is where the loader puts a program, whose addresses begin at programBase.
+const (
+	loaderBase  = 0x7e0000000000
+	programBase = 0x100000000
+)
+
+var loaders = map[string]func() (string, error){}
+
+func init() {
+	for _, a := range []apple{macOS, iOS} {
+		loaders[a.target] = sync.OnceValues(func() (string, error) {
+			to := filepath.Join(workDir, "loader-"+a.target)
+			out, err := exec.Command(a.compiler, "-O1", "-w", "-rdynamic", "-o", to, "testdata/macho/loader.c", "-ldl", "-lm").CombinedOutput()
+			if err != nil {
+				err = fmt.Errorf("%w\n%s", err, out)
+			}
+			return to, err
+		})
+	}
+}
+
+// args returns what clang is given for a program of some sources.
+func (a apple) args(t *testing.T, flags string, sources ...string) []string {
+	t.Helper()
+	for _, tool := range append([]string{a.compiler, "ld64.lld-22"}, a.emulator[:min(1, len(a.emulator))]...) {
+		mustHave(t, tool)
+	}
+	system, err := filepath.Abs("testdata/macho")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{
+		"-target", a.target, "-nostdlibinc", "-isystem", filepath.Join(system, "include"), "-w",
+		"-fuse-ld=lld", "-nostdlib", "-Wl,-no_fixup_chains", filepath.Join(system, "libSystem.tbd"),
+	}
+	return append(append(args, strings.Fields(flags)...), sources...)
+}
+
+// load is the command that runs a program, by the words before it.
+func (a apple) load(t *testing.T, words []string, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	loader, err := loaders[a.target]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	words = append(append(words[:len(words):len(words)], loader, program), args...)
+	return command(t, words[0], words[1:]...)
+}
+
+// run runs a program with probes and returns its answer and the profile.
+func (a apple) run(t *testing.T, program string, args ...string) (string, *prof.Module) {
+	t.Helper()
+	raws := t.TempDir()
+	cmd := a.load(t, a.emulator, program, args...)
+	cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws)
+	answer := output(t, cmd)
+	return answer, profile(t, program, raws)
+}
+
+// observed runs a program with probes on a processor in software, qemu's or valgrind's, which
+// counts instructions. The order is known of qemu's.
+func (a apple) observed(t *testing.T, program string) (answer string, ran execution, seen []firstCall, m *prof.Module) {
+	t.Helper()
+	if a.emulator == nil {
+		mustHave(t, "valgrind")
+		raws, out := t.TempDir(), filepath.Join(t.TempDir(), "callgrind.out")
+		cmd := a.load(t, underCallgrind(out, "--dump-instr=yes", "--"), program)
+		cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws, fmt.Sprintf("LOADER_BASE=%#x", uint64(loaderBase)))
+		answer = output(t, cmd)
+		all := executed(t, out, "???")
+		ran.instr = map[uint64]uint64{}
+		for at, n := range all.instr {
+			ran.instr[at-loaderBase+programBase] = n
+		}
+		return answer, ran, nil, profile(t, program, raws)
+	}
+	raws := t.TempDir()
+	m = emptyProfile(t, program)
+	w := walk{entries: map[uint64]bool{}, ran: execution{instr: map[uint64]uint64{}}, first: map[uint64]bool{}, exec: true, bias: loaderBase - programBase}
+	for i := range m.Funcs {
+		w.entries[m.Funcs[i].Addr()] = true
+	}
+	f, err := macho.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text := f.Segment("__TEXT")
+	w.low = text.Addr
+	if w.code, err = text.Data(); err != nil {
+		t.Fatal(err)
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	cmd := a.load(t, append(a.emulator[:len(a.emulator):len(a.emulator)], "-singlestep", "-d", "exec,nochain", "-D", "/dev/fd/3"), program)
+	cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws, fmt.Sprintf("LOADER_BASE=%#x", uint64(loaderBase)))
+	cmd.ExtraFiles = []*os.File{writer}
+	failed := make(chan error, 1)
+	go func() { failed <- w.read(reader) }()
+	answer = output(t, cmd)
+	writer.Close()
+	if err := <-failed; err != nil {
+		t.Fatal(err)
+	}
+	return answer, w.ran, w.seen, profile(t, program, raws)
+}
+
+// TestMachORecords compares what probes record with the counts of processors in software: calls,
+// blocks, and, on arm64, the order of first executions and the first callers.
+func TestMachORecords(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join("testdata", "flow.c")
+	for _, v := range []struct {
+		system apple
+		flags  string
+		long   bool
+	}{
+		{iOS, "-O2", false},
+		{iOS, "-O0", true},
+		{iOS, "-Oz -fno-asynchronous-unwind-tables", true},
+		{iOS, "-O2 -g -Wl,-dead_strip", true},
+		{macOS, "-O2 -Wl,-dead_strip", false},
+		{macOS, "-O0", true},
+		{macOS, "-Os -g -fno-asynchronous-unwind-tables", true},
+	} {
+		t.Run(v.system.target+v.flags, func(t *testing.T) {
+			if v.long {
+				takesLong(t)
+			}
+			t.Parallel()
+			args := v.system.args(t, v.flags, source)
+			want := output(t, v.system.load(t, v.system.emulator, build(t, "", "clang-22", args...)))
+			for _, mode := range []string{"full", "block+order"} {
+				answer, ran, seen, m := v.system.observed(t, build(t, mode, "clang-22", args...))
+				checkAnswer(t, answer, want)
+				checkCovered(t, m, ran)
+				if mode == "full" {
+					checkCalls(t, m, ran)
+				}
+				if v.system.emulator != nil {
+					checkOrder(t, m, seen)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,71 @@
+package toolchain
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/nativert"
+)
+
+// machOLacks returns what is asked for that programs for macOS and iOS cannot have, or "".
+func (o *ShimOptions) machOLacks(c Compiler) string {
+	switch {
+	case c.Family != driver.Clang:
+		return "for Mach-O, cairn instruments the output of clang only"
+	case o.Mode.Timed():
+		return fmt.Sprintf("mode %s is not supported for Mach-O: its runtime needs ELF and Linux; modes cover, block, count, full, order and block+order are", o.Mode)
+	case o.Runtime != "":
+		return "--shared-runtime is not supported for Mach-O"
+	case o.Prove:
+		return "--prove supports x86-64 ELF only"
+	}
+	return ""
+}
+
+// buildMachO compiles the runtime for Mach-O, which is one object: linkers there drop what is
+// not needed of it.
+func buildMachO(ctx context.Context, tmp, src string, c Compiler, opts ShimOptions) error {
+	flags := slices.Concat([]string{"-Oz"}, opts.Target, nativert.MachOFlags(opts.Machine), nativert.MachOArgs(opts.DefaultDir, opts.Slots))
+	cmd := exec.CommandContext(ctx, c.Path, append(flags, "-x", "c", "-c", "-o", filepath.Join(tmp, machOObject), nativert.MachOSource)...)
+	cmd.Dir = src
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("compiling %s: %w: %s", nativert.MachOSource, err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// machOSource returns the source that the text of a compiler is of, if it does not say: the
+// only one of the command, or that whose name the text's file begins with, as /tmp/main-1f2e.s
+// begins with that of main.c.
+func machOSource(sources []string, input string) string {
+	if len(sources) == 1 {
+		return sources[0]
+	}
+	text := strings.TrimSuffix(filepath.Base(input), ".s")
+	found := ""
+	for _, s := range sources {
+		stem := strings.TrimSuffix(filepath.Base(s), filepath.Ext(s))
+		if rest, ok := strings.CutPrefix(text, stem); ok && (rest == "" || rest[0] == '-' && !strings.Contains(rest[1:], "-")) {
+			if found != "" {
+				return "" // two of one name
+			}
+			found = s
+		}
+	}
+	return found
+}
+
+// isOutput reports whether src is what a compiler hands to an assembler.
+func (sh *shim) isOutput(src []byte) bool {
+	if sh.opts.Object == native.MachO {
+		return native.IsMachO(src)
+	}
+	return native.IsCompilerOutput(src)
+}
