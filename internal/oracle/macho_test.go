@@ -176,3 +176,46 @@ func TestMachORecords(t *testing.T) {
 		})
 	}
 }
+
+// TestMachODump has a program write its files on demand, and elsewhere.
+func TestMachODump(t *testing.T) {
+	t.Parallel()
+	for _, system := range []apple{macOS, iOS} {
+		t.Run(system.target, func(t *testing.T) {
+			t.Parallel()
+			args := system.args(t, "-O2", filepath.Join("testdata", "macho", "dump.c"))
+			plain := build(t, "", "clang-22", append(args, "-I../instrument/nativert/c")...)
+			checkAnswer(t, output(t, system.load(t, system.emulator, plain, "x")), "-1 -1 19\n")
+			program := build(t, "count", "clang-22", args...)
+			dir := t.TempDir()
+			first, second, none := filepath.Join(dir, "first"), filepath.Join(dir, "second"), filepath.Join(dir, "missing", "third")
+			cmd := system.load(t, system.emulator, program, second, none)
+			cmd.Env = append(cmd.Env, "CAIRN_DIR="+first)
+			var complaint strings.Builder
+			cmd.Stderr = &complaint
+			answer, err := cmd.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkAnswer(t, string(answer), "0 0 -1 27\n")
+			if !strings.Contains(complaint.String(), "cairn: cannot write "+none) {
+				t.Errorf("said %q", complaint.String())
+			}
+			for dir, want := range map[string]int{first: 0, second: 2} {
+				if raws, _ := filepath.Glob(filepath.Join(dir, "*")); len(raws) != want {
+					t.Errorf("%s: %q, want %d files", dir, raws, want)
+				}
+			}
+			file := filepath.Join(dir, "run.mip")
+			output(t, command(t, cairn, "merge", "--strict", "-o", file, program, second))
+			m := readProfile(t, file)
+			calls := map[string]uint64{}
+			for i := range m.Funcs {
+				calls[m.Funcs[i].Name] = m.Counts[i].Calls
+			}
+			if _, ok := calls["skipped"]; ok || calls["early"] != 1 || calls["late"] != 1 || calls["main"] != 1 {
+				t.Errorf("calls %v", calls)
+			}
+		})
+	}
+}

@@ -82,6 +82,10 @@ func (u *Unit) view(line []byte) []byte {
 		}
 		return nil
 	}
+	if bytes.HasPrefix(trimmed, []byte(".section")) {
+		trimmed, _, _ = bytes.Cut(trimmed, []byte(comment)) // names of sections are no symbols
+		return bytes.TrimRight(trimmed, " \t\r\n")
+	}
 	out := make([]byte, 0, len(line)+8)
 	for i := 0; i < len(line); {
 		switch c := line[i]; {

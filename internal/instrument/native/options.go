@@ -92,7 +92,7 @@ func (o *Options) reason(fn *function, source string) string {
 		compiled = compiled || fr.compiled
 	}
 	switch {
-	case strings.HasPrefix(f.sec.name, OptOutSection), f.sec.name == machOOptOut:
+	case strings.HasPrefix(f.sec.name, OptOutSection), f.sec.name == machOOptOut, o.Object == MachO && strings.HasPrefix(fn.name, "__cairn_"):
 		return SkipOptOut
 	case insns == 0 && !asm:
 		return SkipEmpty

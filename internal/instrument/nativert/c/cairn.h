@@ -12,10 +12,25 @@ extern "C" {
 
 /* Put in front of a function: it gets no probes. It moves the function into a
  * section of its own name, which ends up in .text. */
+#if __APPLE__
+#define CAIRN_SKIP __attribute__((section("__TEXT,__cairn_skip,regular,pure_instructions")))
+
+/* Where nothing is linked in, these stand in for what it has: Mach-O has no weak references
+ * within a program. */
+__attribute__((weak, visibility("hidden"))) int __cairn_dump(void) { return -1; }
+__attribute__((weak, visibility("hidden"))) void __cairn_reset(void) {}
+__attribute__((weak, visibility("hidden"))) int __cairn_set_dir(const char *dir) { return dir ? -1 : -1; }
+
+/* cairn_set_dir has the files written to a directory from now on, and once now, as an app does
+ * that learns only while it runs where it may write. Returns 0, or -1 if a file could not be
+ * made there, in which case all stays as it was, or nothing is instrumented. */
+static inline int cairn_set_dir(const char *dir) { return __cairn_set_dir(dir); }
+#else
 #define CAIRN_SKIP __attribute__((section(".text.cairn_skip")))
 
 extern int __cairn_dump(void) __attribute__((weak, visibility("hidden")));
 extern void __cairn_reset(void) __attribute__((weak, visibility("hidden")));
+#endif
 
 /* cairn_dump writes what every instrumented module of the process has recorded
  * since the start or the last reset. A second dump replaces the file of the

@@ -329,11 +329,26 @@ static int reset_module(const char *unused) {
   return 0;
 }
 
+/* What was recorded so far goes along: it is written at once, and what was written elsewhere
+ * goes away. */
 static int set_dir_module(const char *dir) {
-  if (st.privileged) return -1;
+  char path[MAX_PATH], old[MAX_PATH];
+  u32 n = st.n, was = st.dir;
+  u8 claimed = st.claimed;
+  if (st.privileged || !getpid || getpid() != st.pid) return -1;
+  put(path, st.path);
+  if (claimed) put_path(old, n, ".mipraw");
   st.claimed = 0;
   st.n = 0;
-  return set_path(dir);
+  if (!set_path(dir) && !emit()) {
+    if (claimed) unlink(old);
+    return 0;
+  }
+  put(st.path, path);
+  st.dir = was;
+  st.n = n;
+  st.claimed = claimed;
+  return -1;
 }
 
 /* Where other images' copies of this runtime find the three. */
