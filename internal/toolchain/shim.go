@@ -199,7 +199,7 @@ func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, native.Resul
 	if err != nil {
 		return nil, native.Result{}, fmt.Errorf("as: compiler output: %w", err)
 	}
-	if unit.Source == "" {
+	if unit.Source == "" { // Mach-O's first .file may be a header
 		unit.Source = machOSource(opts.Sources, name)
 	}
 	out, result := native.Rewrite(unit, opts)

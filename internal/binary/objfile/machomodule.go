@@ -57,11 +57,8 @@ func readMachOModule(r io.ReaderAt, base, size uint64) (*module, error) {
 			continue
 		}
 		out := &section{SectionHeader: elf.SectionHeader{
-			Name: s.name, Type: s.kind, Flags: s.flags, Addr: s.addr, Offset: s.offset + base, Size: s.size, FileSize: s.size, Addralign: 1,
+			Name: im.elfName(i), Type: s.kind, Flags: s.flags, Addr: s.addr, Offset: s.offset + base, Size: s.size, FileSize: s.size, Addralign: 1,
 		}}
-		if name, ok := elfNames[mo.places[i]]; ok {
-			out.Name = name
-		}
 		if s.kind != elf.SHT_NULL && s.kind != elf.SHT_NOBITS && (s.offset > size || s.size > size-s.offset) {
 			return nil, fmt.Errorf("section %s at offset %d lies outside the file (cut off?)", mo.places[i], s.offset)
 		}
@@ -91,6 +88,14 @@ func readMachOModule(r io.ReaderAt, base, size uint64) (*module, error) {
 		m.addSymbols(funcs)
 	}
 	return m, nil
+}
+
+// elfName returns what a section of a Mach-O file would be called in ELF, if it has a counterpart.
+func (im *Image) elfName(section int) string {
+	if name, ok := elfNames[im.macho.places[section]]; ok {
+		return name
+	}
+	return im.sections[section].name
 }
 
 // addSymbols appends a symbol table of ELF and its strings.

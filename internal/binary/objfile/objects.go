@@ -129,7 +129,8 @@ func readObject(r *io.SectionReader) (*Object, error) {
 	return o, err
 }
 
-// readMachOObject reads the functions of a Mach-O file. All are in the section __text.
+// readMachOObject reads the functions of a Mach-O file. A section of one has many, and linkers
+// move each of them all the same.
 func readMachOObject(r *io.SectionReader) (*Object, error) {
 	im := emptyImage("", r, uint64(r.Size()), nil)
 	if err := im.readMachO(); err != nil {
@@ -142,7 +143,8 @@ func readMachOObject(r *io.SectionReader) (*Object, error) {
 	o := &Object{Linked: !im.Relocatable(), Machine: machineName(im.machine)}
 	for _, fn := range funcs {
 		o.Funcs = append(o.Funcs, ObjectFunc{
-			Symbol: Symbol{fn.name, fn.addr, fn.size}, Section: im.sections[fn.section].name, Index: uint32(fn.section),
+			Symbol: Symbol{fn.name, fn.addr, fn.size}, Section: im.elfName(fn.section), Index: uint32(fn.addr) + 1, // each as if in a section of its own
+
 			Local: fn.bind == elf.STB_LOCAL, Source: fn.source,
 		})
 	}

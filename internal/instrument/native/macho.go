@@ -188,7 +188,7 @@ func (p *parser) machODirective(s statement, next int) bool {
 		if f := p.sec.cur; f != nil {
 			f.behind = next
 		}
-	case ".loh", ".subsections_via_symbols", ".zerofill", ".tbss", ".comm", ".lcomm":
+	case ".file", ".loh", ".subsections_via_symbols", ".zerofill", ".tbss", ".comm", ".lcomm":
 	default:
 		if !machOSections[word] && !bytes.HasPrefix(s.word, []byte(".objc_")) {
 			return false

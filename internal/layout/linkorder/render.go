@@ -101,6 +101,9 @@ func named(sections []string) []string {
 // be guessed from the source: compilers, and CMake, which keeps the suffix.
 func ld64Lines(e *Entry) []string {
 	symbol := "_" + e.Symbol
+	if strings.HasPrefix(e.Symbol, "-[") || strings.HasPrefix(e.Symbol, "+[") {
+		symbol = e.Symbol // a method of Objective-C
+	}
 	switch {
 	case !e.SharedName || !e.Local:
 		return []string{symbol}
