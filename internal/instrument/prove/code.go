@@ -120,6 +120,13 @@ func (c *code) leads(a, b int64) bool {
 	return int64(c.front[a])-1 <= b && b <= int64(c.twin[a])-1
 }
 
+// isEmpty reports whether a function at a, which is at b with probes, has no code of its
+// own, as the compiler proved that it is never called. Where the next function begins in
+// the plain code, its first-call path begins with probes.
+func (c *code) isEmpty(a, b int64) bool {
+	return c != nil && slices.ContainsFunc(c.segments, func(s segment) bool { return s.a == span{a, a} && s.b.lo == b })
+}
+
 // at returns the segment that an offset of a is in, nil if there is none.
 func (c *code) at(off int64) *segment {
 	i := sort.Search(len(c.segments), func(i int) bool { return c.segments[i].a.hi > off })

@@ -184,7 +184,11 @@ func flagsOne(in x86.Inst, code []byte) (reads, writes flagSet) {
 			return carry, noFlags
 		}
 		// A shift by 0 writes nothing, and a rotation never all.
-		if reg >= 4 && (op == 0xd0 || op == 0xd1 || in.ImmSize == 1 && code[in.ImmOff]&0x1f != 0) {
+		mask := uint8(0x1f)
+		if in.Rex&8 != 0 {
+			mask = 0x3f // of 64 bits
+		}
+		if reg >= 4 && (op == 0xd0 || op == 0xd1 || in.ImmSize == 1 && code[in.ImmOff]&mask != 0) {
 			return noFlags, allFlags
 		}
 		return noFlags, noFlags

@@ -21,6 +21,8 @@ func TestFlags(t *testing.T) {
 		{"inc %eax", []byte{0xff, 0xc0}, noFlags, allFlags &^ carry},
 		{"shr $59, %rax", []byte{0x48, 0xc1, 0xe8, 0x3b}, noFlags, allFlags},
 		{"shr $0, %eax", []byte{0xc1, 0xe8, 0x20}, noFlags, noFlags},
+		{"shr $32, %rax", []byte{0x48, 0xc1, 0xe8, 0x20}, noFlags, allFlags},
+		{"shr $64, %rax", []byte{0x48, 0xc1, 0xe8, 0x40}, noFlags, noFlags},
 		{"shr %eax", []byte{0xd1, 0xe8}, noFlags, allFlags},
 		{"shr %cl, %eax", []byte{0xd3, 0xe8}, noFlags, noFlags},
 		{"rol $3, %eax", []byte{0xc1, 0xc0, 0x03}, noFlags, noFlags},

@@ -80,3 +80,25 @@ func TestModes(t *testing.T) {
 		})
 	}
 }
+
+// TestEmptyFunction proves code in which a function without code, which the compiler has
+// proved unreachable, stands in front of one with a first-call path.
+func TestEmptyFunction(t *testing.T) {
+	t.Parallel()
+	needAssembler(t)
+	text := []byte("\t.text\n\t.globl\tg\n\t.p2align\t4\n\t.type\tg,@function\ng:\n\t.cfi_startproc\n.Lfunc_end0:\n" +
+		"\t.size\tg, .Lfunc_end0-g\n\t.cfi_endproc\n" +
+		"\t.globl\tf\n\t.p2align\t4\n\t.type\tf,@function\nf:\n\t.cfi_startproc\n\txorl\t%eax, %eax\n\tretq\n.Lfunc_end1:\n" +
+		"\t.size\tf, .Lfunc_end1-f\n\t.cfi_endproc\n")
+	plain := assemble(t, text)
+	for name, opts := range modes {
+		good := rewrite(t, text, opts)
+		if c := Objects(plain, assemble(t, good)); len(c.Findings) > 0 || c.Probes != 1 {
+			t.Errorf("%s: %+v", name, c)
+		}
+		bad := bytes.Replace(good, []byte("\nf:\n"), []byte("\n\tnop\n\tret\nf:\n"), 1)
+		if c := Objects(plain, assemble(t, bad)); !c.Different() {
+			t.Errorf("%s: an instruction of the empty function is not found", name)
+		}
+	}
+}

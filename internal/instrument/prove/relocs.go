@@ -284,6 +284,7 @@ func (p *prover) compareSymbols() {
 		}
 		switch {
 		case x.Section == 0 || !p.a.Sections[x.Section].Alloc || describes(p.a.Sections[x.Section].Name):
+		case p.a.Sections[x.Section].Code && x.Func && p.codes[x.Section].isEmpty(int64(x.Value), int64(y.Value)):
 		case p.a.Sections[x.Section].Code:
 			p.later = append(p.later, reference{nil, "symbol " + x.Name, place{x.Section, int64(x.Value)}, place{y.Section, int64(y.Value)}})
 		case x.Value != y.Value || x.Size != y.Size:
