@@ -140,6 +140,11 @@ func (c Compiler) Machine(ctx context.Context, cmd *driver.Command) machine.Kind
 	return driver.MachineOf(c.target(ctx, cmd.Target))
 }
 
+// MakesMachO reports whether the command makes Mach-O files.
+func (c Compiler) MakesMachO(ctx context.Context, cmd *driver.Command) bool {
+	return driver.IsMachO(c.target(ctx, cmd.Target))
+}
+
 // foreignError is why a compiler for another machine is refused.
 type foreignError string
 

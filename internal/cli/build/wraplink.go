@@ -39,6 +39,9 @@ func newWrapLink(ctx context.Context, command []string) (*wrapLink, error) {
 		return nil, err
 	}
 	l.cmd = driver.Parse(c.Family, l.args, toolchain.ReadResponse)
+	if c.MakesMachO(ctx, &l.cmd) {
+		return nil, fmt.Errorf("wrap: %s makes Mach-O files, whose linkers have no --wrap: only ELF is supported", l.name)
+	}
 	l.machine = c.Machine(ctx, &l.cmd)
 	l.view.LLD = c.Linker(ctx, &l.cmd).Kind == linkorder.LLD
 	if c.Family == driver.Clang && l.cmd.LTO && len(l.cmd.Sources) == 0 && l.view.LLD {
