@@ -44,7 +44,7 @@ func contractSituations() []situation {
 		{name: "ulimit -n", arg: "return", flags: "-static", start: `ulimit -n 3; exec "$@"`},
 		{name: "setrlimit nofile", arg: "nofile"},
 		{name: "close all", arg: "closed"},
-		// A clock's thread that comes late reads /proc, and has a descriptor for a moment.
+		// A log that is created meanwhile has a low number until it gets its own.
 		{name: "descriptors", arg: "lowest", retries: 2},
 		{name: "chroot", root: true},
 		{name: "chroot fork", root: true, also: []string{"child"}, calls: 10},

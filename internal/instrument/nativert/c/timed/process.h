@@ -142,6 +142,7 @@ struct signal_state {
   u32 owned;
   u32 round, signalled, blocked;
   u64 tasks, scanned, period, passed_over;
+  u32 taken; /* the program has a handler of its own now: to be said by the log's thread */
   struct timer timer[TIMERS];
 };
 

@@ -181,6 +181,7 @@ HIDDEN void __cairn_signal_start(struct process *p);
 HIDDEN void __cairn_signal_thread(struct process *p, i32 tid);
 HIDDEN void __cairn_signal_scan(struct process *p, u64 now);
 HIDDEN void __cairn_signal_blocked(struct process *p);
+HIDDEN void __cairn_signal_taken(struct process *p);
 HIDDEN void __cairn_exact_start(struct process *p);
 HIDDEN void __cairn_exact_thread(struct process *p);
 HIDDEN void __cairn_exact_interval(struct process *p, u64 stamp, u64 e, u64 *t0, u64 *t1);

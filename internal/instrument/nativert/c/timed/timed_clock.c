@@ -291,6 +291,7 @@ static void lead(struct process *p, struct idleness *idle) {
 void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
+  leave_files();
   if (p->kind == KIND_EXACT) __cairn_exact_thread(p);
   if (p->time.family) __cairn_family_join(p);
   __cairn_tick(p); /* until the thread came to run */

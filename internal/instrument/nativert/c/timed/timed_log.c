@@ -287,6 +287,7 @@ void __cairn_log_thread(struct process *p) {
     __cairn_file_look(p);
     drain(p);
     __cairn_control(p);
+    __cairn_signal_taken(p);
     put_settings(p);
     if (want != p->log.flush_done && p->modules.unknown && p->modules.at) __cairn_modules(p);
     if (p->stacks.trees) p->stacks.write(p, want != p->log.flush_done || deserted);

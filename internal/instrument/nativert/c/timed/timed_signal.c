@@ -43,7 +43,7 @@ void __cairn_signal_start(struct process *p) {
   clear(p->signal.timer, sizeof p->signal.timer);
   clear(p->signal.own, sizeof p->signal.own);
   p->signal.round = p->signal.signalled = p->signal.blocked = p->signal.owned = 0;
-  p->signal.tasks = p->signal.scanned = p->signal.passed_over = 0;
+  p->signal.tasks = p->signal.scanned = p->signal.passed_over = p->signal.taken = 0;
   if (!p->signal.wanted || p->kind == KIND_EXACT || p->signal.number) return;
   static const i32 harmless[] = {SIGURG, SIGWINCH};
   for (u32 i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
@@ -161,10 +161,18 @@ static void list(struct process *p, i64 fd) {
 
 /* give_up leaves the clock to its thread: the program has its own handler now. */
 static void give_up(struct process *p) {
-  static const char message[] = "cairn: the program has taken the signal that kept the clock; a thread keeps it from now on\n";
   store(&p->signal.number, 0);
   for (struct timer *t = p->signal.timer; t < p->signal.timer + TIMERS; t++)
     if (load(&t->tid)) end_timer(t);
+  store(&p->signal.taken, 1);
+  __cairn_wake(p);
+}
+
+/* signal_taken says so, on the log's thread: that of the clock has no standard error. */
+void __cairn_signal_taken(struct process *p) {
+  static const char message[] = "cairn: the program has taken the signal that kept the clock; a thread keeps it from now on\n";
+  if (!load(&p->signal.taken)) return;
+  store(&p->signal.taken, 0);
   say(message, sizeof message - 1);
 }
 

@@ -156,6 +156,7 @@ enum { LOOK = 20 * MS };
 static void run_clock(struct tracer *t) {
   i32 priority = 1;
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
+  leave_files();
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   if (sys3(SYS_sched_setscheduler, 0, 1 /* SCHED_FIFO */, &priority) < 0) sys3(SYS_setpriority, 0, 0, -20);
   for (u64 looked = 0;;) {
