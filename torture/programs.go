@@ -17,6 +17,10 @@ type source struct {
 	test bool   // it ends with 0, unless it does what C does not define
 }
 
+// passes reports whether the program ends with 0 where all that it does is defined: a test
+// does, and what csmith generates.
+func (s *source) passes() bool { return s.test || s.file == "" }
+
 // origin is who wrote it.
 func (s *source) origin() string {
 	switch {

@@ -64,3 +64,31 @@ func TestCatches(t *testing.T) {
 		}
 	}
 }
+
+// TestUndefined proves that programs whose behaviour is not defined, or that do not end,
+// are not compared.
+func TestUndefined(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("needs gcc")
+	}
+	for _, c := range []struct{ name, body, why string }{
+		{"fails", "return 3;", "it fails without cairn: what it does is not defined for this compiler"},
+		{"crashes", "__builtin_trap();", "it fails without cairn: what it does is not defined for this compiler"},
+		{"loops", "for (volatile int i = 0;;) i++;", "it runs too long"},
+		{"passes", "return 0;", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := filepath.Join(dir, "test.c")
+			if err := os.WriteFile(file, []byte("int main(void) { "+c.body+" }\n"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			p := program{torture: &torture{out: dir}, dir: dir, source: source{name: "test.c", file: file, test: true}}
+			if why := p.plain(t.Context()); why != c.why {
+				t.Errorf("not compared as %q, want %q", why, c.why)
+			}
+		})
+	}
+}
