@@ -16,7 +16,7 @@ case "${1:-}" in
   long) want=("${tests[@]}" qemu-user-static) ;;
   torture) want=("${base[@]}" clang-22 csmith libcsmith-dev) ;;
   bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace "${recorded[@]}") ;;
-  corpus) want=("${base[@]}" gfortran cmake ninja-build meson ccache autoconf automake libtool bison flex libonig-dev tcl curl debhelper dpkg-dev golang-go) ;;
+  corpus) want=("${base[@]}" gfortran cmake ninja-build meson ccache autoconf automake libtool bison flex libonig-dev libgtest-dev libgmock-dev texinfo tcl curl debhelper dpkg-dev golang-go) ;;
   *) echo "usage: need.sh test|long|torture|bench|corpus" >&2; exit 2 ;;
 esac
 
