@@ -109,6 +109,10 @@ func sameAsSymbolizer(t *testing.T, bin string, p *Program) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	files, err := open(t, bin).SourceFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
 	table := lines(t, bin)
 	inlined, compared := 0, 0
 	for _, name := range []string{"main", "_Z7throweri", "_Z7catcheri"} {
@@ -119,7 +123,7 @@ func sameAsSymbolizer(t *testing.T, bin string, p *Program) {
 		}
 		for addr, r := range at {
 			got := scopes.At(addr)
-			if s, want := frames(got, r), symbolize(t, symbolizer, bin, addr); s != want {
+			if s, want := frames(files, got, r), symbolize(t, symbolizer, bin, addr); s != want {
 				t.Errorf("%s, %#x:\n%s\nllvm-symbolizer:\n%s", name, addr, s, want)
 			}
 			if compared++; len(got) > 1 {

@@ -7,12 +7,12 @@
 // or ends. debug/elf has names for numbers only; where debug/dwarf is given a piece of the
 // file, a panic becomes an error that names the file.
 //
-// The line table is read here, not by debug/dwarf. That reader takes table
-// sizes from the file unchecked (sixteen bytes can ask it for a terabyte, and no
-// recover catches that), looks at every abbreviation of every unit, and is
-// several times slower than a binary of a few hundred thousand rows deserves.
-// The tests hold the two against each other. Only entries of functions go
-// through it (Scopes), and of their types (Signatures), with a bound on their
+// The line table and the entries of functions (Scopes, Declarations) are read here, not by
+// debug/dwarf. That reader takes table sizes from the file unchecked (sixteen bytes can ask
+// it for a terabyte, and no recover catches that), looks at every abbreviation of every
+// unit, does not know split debug information, and is several times slower than a binary of
+// a few hundred thousand rows deserves. The tests hold the two, or llvm-symbolizer, against
+// each other. Only types of functions go through it (Signatures), with a bound on their
 // number.
 package objfile
 

@@ -18,10 +18,13 @@ type File struct {
 	size      uint64
 	debugRoot string
 	debugFile string // that was said to be the separate debug file, "" for any
+	splitFile string // that was said to have the split debug information, "" for any
 
 	// Computed once.
 	lines  func() (*LineTable, error)
 	scopes func() (*ScopeTable, error)
+
+	missing MissingSplit // set with scopes
 }
 
 // DefaultDebugRoot is where distributions put separate debug files.

@@ -2,7 +2,6 @@ package objfile
 
 import (
 	"cmp"
-	"debug/dwarf"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,15 +11,12 @@ import (
 
 // ErrNoScopes: neither the module nor a separate debug file says what was
 // inlined where. Its line tables may be there all the same.
-var ErrNoScopes = errors.New("no debug information of functions (compile with -g, without -gsplit-dwarf)")
+var ErrNoScopes = errors.New("no debug information of functions (compile with -g)")
 
 const (
 	maxScopes      = 1 << 24 // functions and inlined copies of a module
 	maxScopeRanges = 1 << 25 // ranges of all of them
-	maxOriginSteps = 8       // references from a copy to what has its name
 	maxScopeDepth  = 1 << 10 // entries inside each other
-
-	attrGNUDiscriminator dwarf.Attr = 0x2136
 )
 
 // Scope is a function in the code, or the copy of one that was inlined.
@@ -36,6 +32,7 @@ type Scope struct {
 	CallFile int32
 	// Plain says that the compiler did not optimise, as gcc writes down.
 	Plain bool
+	files *unit // the files of calls, if they are not those of .debug_line
 }
 
 // ScopeTable maps addresses of a module to functions and what was inlined into
@@ -121,43 +118,33 @@ func (f *File) loadScopes() (t *ScopeTable, err error) {
 			t, err = nil, fmt.Errorf("%s: .debug_info: %w", from.path, err)
 		}
 	}()
-	defer recoverTo(&err, "damaged")
-	data, size, err := from.dwarf()
+	var sections entrySections
+	if err := sections.read(from.section); err != nil {
+		return nil, err
+	}
+	r, err := newEntryReader(&sections)
 	if err != nil {
 		return nil, err
 	}
-	r := scopeReader{data: data, size: size, origins: map[dwarf.Offset]origin{}}
-	if err := r.read(); err != nil {
+	var s scopeReader
+	split := newSplitFiles(f.splitFile, f.path, from.path)
+	if err := r.eachUnit(split, s.read); err != nil {
 		return nil, err
 	}
-	if len(r.scopes) == 0 {
+	f.missing = split.missing
+	if len(s.scopes) == 0 && f.missing.Units > 0 {
+		return nil, fmt.Errorf("%w: %s", ErrNoScopes, f.missing)
+	}
+	if len(s.scopes) == 0 {
 		return nil, ErrNoScopes
 	}
-	return &ScopeTable{r.scopes, flatten(r.ranges), r.functions}, nil
+	return &ScopeTable{s.scopes, flatten(s.ranges), s.functions}, nil
 }
 
-// dwarf gives the standard reader the sections that its entries and ranges
-// need. Line tables stay away from it; the package comment says why. The size
-// is that of the entries.
-func (f *File) dwarf() (d *dwarf.Data, size int, err error) {
-	sections := map[string][]byte{}
-	for _, name := range []string{"abbrev", "info", "ranges", "str", "addr", "line_str", "rnglists", "str_offsets"} {
-		data, _, _, _, err := f.Section(".debug_" + name)
-		if err != nil {
-			return nil, 0, err
-		}
-		sections[name] = data
-	}
-	d, err = dwarf.New(sections["abbrev"], nil, nil, sections["info"], nil, nil, sections["ranges"], sections["str"])
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, name := range []string{"addr", "line_str", "rnglists", "str_offsets"} {
-		if err := d.AddSection(".debug_"+name, sections[name]); err != nil {
-			return nil, 0, err
-		}
-	}
-	return d, len(sections["info"]), nil
+// section returns the contents of a section, nil if there is none.
+func (f *File) section(name string) ([]byte, error) {
+	data, _, _, _, err := f.Section(name)
+	return data, err
 }
 
 // scopeRange is a range of addresses of a scope.
@@ -167,107 +154,128 @@ type scopeRange struct {
 	depth  int // 0 is a function
 }
 
+// scopeReader collects the functions of the units of a module.
+type scopeReader struct {
+	scopes    []Scope
+	ranges    []scopeRange
+	functions []ScopeRange
+
+	// Of the unit at hand.
+	reader  *entryReader
+	unit    *entryUnit
+	plain   bool  // it was compiled without optimisation
+	files   *unit // the files of calls, nil for those of .debug_line of the module
+	origins map[uint64]origin
+}
+
 // origin is what entries refer to for the name and line of a function.
 type origin struct {
 	name string
 	line int
 }
 
-type scopeReader struct {
-	data      *dwarf.Data
-	size      int // bytes of entries
-	scopes    []Scope
-	ranges    []scopeRange
-	functions []ScopeRange
-	origins   map[dwarf.Offset]origin
-	unit      uint32 // offset of the line table of the unit at hand
-	plain     bool   // that unit was compiled without optimisation
-}
-
-// read walks all entries.
-func (s *scopeReader) read() error {
-	r := s.data.Reader()
+// read walks the entries of a unit.
+func (s *scopeReader) read(r *entryReader, u *entryUnit) error {
+	if s.reader != r {
+		s.origins = map[uint64]origin{}
+	}
+	s.reader, s.unit, s.plain, s.files = r, u, plainProducer(u.producer), nil
+	if u.ownLines {
+		s.files = r.lineTable(u.line)
+	}
 	var open []int // for each entry whose children are being read, the scope they are in
-	// The standard reader can make empty entries of nothing without end. Real
-	// ones take a byte at least.
-	for steps := 0; ; steps++ {
-		e, err := r.Next()
-		if err != nil || e == nil {
-			return err
-		}
-		if steps > s.size {
-			return fmt.Errorf("more entries than its %d bytes can hold", s.size)
-		}
-		if e.Tag == 0 {
-			if len(open) > 0 {
-				open = open[:len(open)-1]
-			}
+	for at := u.first; at < u.end; {
+		if r.info[at] == 0 { // the end of a list of children
+			open = open[:max(len(open)-1, 0)]
+			at++
 			continue
 		}
-		in := -1
+		a, next := u.abbrevAt(r.info, at)
+		if a == nil {
+			return fmt.Errorf("the entry at offset %#x has no abbreviation", at)
+		}
+		scope := -1
 		if len(open) > 0 {
-			in = open[len(open)-1]
+			scope = open[len(open)-1]
 		}
-		scope, err := s.entry(e, in)
-		if err != nil {
-			return err
+		if a.tag == tagSubprogram || a.tag == tagInlinedSubroutine {
+			var err error
+			if scope, err = s.function(a, next, scope); err != nil {
+				return err
+			}
 		}
-		if e.Children {
+		if at = a.skip(r.info, next, u); at > u.end {
+			return fmt.Errorf("the entry at offset %#x does not end in its unit", next)
+		}
+		if a.children {
 			if open = append(open, scope); len(open) > maxScopeDepth {
-				return fmt.Errorf("entries at offset %#x lie more than %d deep", e.Offset, maxScopeDepth)
+				return fmt.Errorf("entries at offset %#x lie more than %d deep", at, maxScopeDepth)
 			}
 		}
 	}
+	return nil
 }
 
-// entry returns the scope that the children of e, which is in scope in, are in.
-func (s *scopeReader) entry(e *dwarf.Entry, in int) (int, error) {
-	switch {
-	case e.Tag == dwarf.TagCompileUnit:
-		line, _ := e.Val(dwarf.AttrStmtList).(int64)
-		s.unit = uint32(line)
-		producer, _ := e.Val(dwarf.AttrProducer).(string)
-		s.plain = plainProducer(producer)
-		return -1, nil
-	case e.Tag == dwarf.TagSubprogram:
+// function returns the scope that the children of a function's entry, which is in scope in,
+// are in: that of the function, if it has code.
+func (s *scopeReader) function(a *abbrev, at uint64, in int) (int, error) {
+	if a.tag == tagSubprogram {
 		in = -1
-	case e.Tag == dwarf.TagInlinedSubroutine && in >= 0:
-	default:
-		return in, nil // a block of a function, or what has nothing to do with one
-	}
-	ranges, err := s.data.Ranges(e)
-	if err != nil || len(ranges) == 0 {
-		// A declaration, the abstract instance of an inlined function, or
-		// damage, which costs this scope only.
+	} else if in < 0 {
 		return in, nil
 	}
-	o := s.origin(e, maxOriginSteps)
+	if !a.places { // a declaration, or the abstract instance of an inlined function
+		return in, nil
+	}
+	e, ok := s.reader.entry(s.unit, a, at)
+	if !ok {
+		return in, nil
+	}
+	o := s.origin(s.reader, s.unit, &e, maxOriginSteps)
 	if o.name == "" {
 		return in, nil
 	}
-	depth := 0
+	n, depth, ranges := len(s.scopes), 0, len(s.ranges)
 	for i := in; i >= 0; i = s.scopes[i].Parent {
 		depth++
 	}
-	n := len(s.scopes)
+	s.addRanges(&e, n, depth)
+	if len(s.ranges) == ranges {
+		return in, nil
+	}
 	s.scopes = append(s.scopes, Scope{
 		Name: o.name, Line: o.line, Parent: in,
-		CallLine: number(e, dwarf.AttrCallLine), CallDiscriminator: uint32(number(e, attrGNUDiscriminator)),
-		Unit: s.unit, CallFile: int32(number(e, dwarf.AttrCallFile)), Plain: s.plain,
+		CallLine: small(e.callLine), CallDiscriminator: uint32(small(e.discriminator)),
+		Unit: uint32(s.unit.line), CallFile: int32(small(e.callFile)), Plain: s.plain, files: s.files,
 	})
-	for _, r := range ranges {
-		// Address 0 marks what the linker dropped.
-		if r[0] != 0 && r[0] < r[1] {
-			s.ranges = append(s.ranges, scopeRange{r[0], r[1], n, depth})
-			if depth == 0 {
-				s.functions = append(s.functions, ScopeRange{o.name, r[0], r[1]})
-			}
+	if depth == 0 {
+		for _, r := range s.ranges[ranges:] {
+			s.functions = append(s.functions, ScopeRange{o.name, r.lo, r.hi})
 		}
 	}
 	if len(s.scopes) > maxScopes || len(s.ranges) > maxScopeRanges {
 		return 0, fmt.Errorf("more than %d functions or %d ranges", maxScopes, maxScopeRanges)
 	}
 	return n, nil
+}
+
+// addRanges adds the ranges of addresses of an entry, which has a number and lies so deep.
+func (s *scopeReader) addRanges(e *funcEntry, scope, depth int) {
+	add := func(lo, hi uint64) bool {
+		// Address 0 marks what the linker dropped.
+		if lo != 0 && lo < hi {
+			s.ranges = append(s.ranges, scopeRange{lo, hi, scope, depth})
+		}
+		return len(s.ranges) <= maxScopeRanges
+	}
+	if lo, ok := s.reader.address(s.unit, e.lowPC); ok && e.highPC.form != 0 {
+		hi, ok := s.reader.address(s.unit, e.highPC)
+		if !ok { // a distance, then
+			hi = lo + s.reader.number(s.unit, e.highPC)
+		}
+		add(lo, hi)
+	}
+	s.reader.eachRange(s.unit, e.ranges, add)
 }
 
 // plainProducer reports whether what a compiler says of itself in a unit has its options
@@ -287,37 +295,35 @@ func plainProducer(producer string) bool {
 	return said && plain
 }
 
-// origin returns the name and line of e, from e itself or from the entries it
+// origin returns the name and line of a function, from its entry or from those that it
 // refers to. The definition of a function says only what its declaration does
 // not.
-func (s *scopeReader) origin(e *dwarf.Entry, steps int) origin {
-	var o origin
-	o.name, _ = e.Val(dwarf.AttrLinkageName).(string)
-	o.line = number(e, dwarf.AttrDeclLine)
-	plain, _ := e.Val(dwarf.AttrName).(string)
-	for _, attr := range []dwarf.Attr{dwarf.AttrAbstractOrigin, dwarf.AttrSpecification} {
-		ref, ok := e.Val(attr).(dwarf.Offset)
-		if !ok || steps == 0 || o.name != "" && o.line != 0 {
+func (s *scopeReader) origin(r *entryReader, u *entryUnit, e *funcEntry, steps int) origin {
+	o := origin{r.text(u, e.linkage), small(e.line)}
+	for _, ref := range []attrValue{e.origin, e.specification} {
+		if ref.form == 0 || steps == 0 || o.name != "" && o.line != 0 {
 			continue
 		}
-		from, ok := s.origins[ref]
+		at, ok := r.reference(u, ref)
 		if !ok {
-			r := s.data.Reader()
-			r.Seek(ref)
-			if target, err := r.Next(); err == nil && target != nil {
-				from = s.origin(target, steps-1)
+			continue
+		}
+		from, ok := s.origins[at]
+		if !ok {
+			if to, target, ok := r.entryAt(at); ok {
+				from = s.origin(r, to, target, steps-1)
 			}
-			s.origins[ref] = from
+			s.origins[at] = from
 		}
 		o.name, o.line = cmp.Or(o.name, from.name), cmp.Or(o.line, from.line)
 	}
-	o.name = cmp.Or(o.name, plain)
+	o.name = cmp.Or(o.name, r.text(u, e.name))
 	return o
 }
 
-// number returns an attribute that is a small number, or 0.
-func number(e *dwarf.Entry, attr dwarf.Attr) int {
-	if n, ok := e.Val(attr).(int64); ok && n > 0 && n < 1<<31 {
+// small returns a number that is one of lines or files, or 0.
+func small(n uint64) int {
+	if n < 1<<31 {
 		return int(n)
 	}
 	return 0

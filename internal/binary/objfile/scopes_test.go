@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -36,6 +37,10 @@ func TestScopes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			files, err := f.SourceFiles()
+			if err != nil {
+				t.Fatal(err)
+			}
 			table := lines(t, bin)
 			inlined, compared := false, 0
 			for _, name := range []string{"main", "unused"} {
@@ -48,7 +53,7 @@ func TestScopes(t *testing.T) {
 				for addr, r := range at {
 					got := scopes.At(addr)
 					want := symbolize(t, symbolizer, bin, addr)
-					if s, w := frames(got, r), want; s != w {
+					if s, w := frames(files, got, r), want; s != w {
 						t.Errorf("%s, %#x:\n%s\nllvm-symbolizer:\n%s", name, addr, s, w)
 					}
 					inlined = inlined || len(got) > 1
@@ -63,13 +68,13 @@ func TestScopes(t *testing.T) {
 }
 
 // frames writes the scopes of an address as symbolize does.
-func frames(stack []Scope, r Row) string {
+func frames(files *SourceFiles, stack []Scope, r Row) string {
 	var b strings.Builder
-	line, disc := r.Line, r.Discriminator
+	file, line, disc := r.File, r.Line, r.Discriminator
 	for i := len(stack) - 1; i >= 0; i-- {
 		s := stack[i]
-		fmt.Fprintf(&b, "%s from %d: %d.%d\n", s.Name, s.Line, line, disc)
-		line, disc = s.CallLine, s.CallDiscriminator
+		fmt.Fprintf(&b, "%s from %d: %s:%d.%d\n", s.Name, s.Line, filepath.Base(file), line, disc)
+		file, line, disc = files.Caller(&s), s.CallLine, s.CallDiscriminator
 	}
 	return b.String()
 }
@@ -82,7 +87,7 @@ func symbolize(t *testing.T, tool, bin string, addr uint64) string {
 	}
 	var got []struct {
 		Symbol []struct {
-			FunctionName                   string
+			FunctionName, FileName         string
 			Line, StartLine, Discriminator int
 		}
 	}
@@ -91,7 +96,7 @@ func symbolize(t *testing.T, tool, bin string, addr uint64) string {
 	}
 	var b strings.Builder
 	for _, s := range got[0].Symbol {
-		fmt.Fprintf(&b, "%s from %d: %d.%d\n", s.FunctionName, s.StartLine, s.Line, s.Discriminator)
+		fmt.Fprintf(&b, "%s from %d: %s:%d.%d\n", s.FunctionName, s.StartLine, filepath.Base(s.FileName), s.Line, s.Discriminator)
 	}
 	return b.String()
 }

@@ -61,7 +61,7 @@ func (s *signatureReader) image(im *Image, _ string) (err error) {
 		s.missing++
 		return nil
 	}
-	var d declReader
+	var d entrySections
 	from, err := im.debugSections(&d)
 	if err != nil {
 		s.missing++
@@ -73,12 +73,12 @@ func (s *signatureReader) image(im *Image, _ string) (err error) {
 		}
 	}()
 	defer recoverTo(&err, "damaged")
-	s.data, err = dwarf.New(d.abbrev, nil, nil, d.info, nil, nil, d.ranges, d.lines.str)
+	s.data, err = dwarf.New(d.abbrev, nil, nil, d.info, nil, nil, d.ranges, d.str)
 	if err != nil {
 		return err
 	}
 	for name, data := range map[string][]byte{
-		".debug_addr": d.addr, ".debug_line_str": d.lines.lineStr, ".debug_rnglists": d.rnglists, ".debug_str_offsets": d.strOffsets,
+		".debug_addr": d.addr, ".debug_line_str": d.lineStr, ".debug_rnglists": d.rnglists, ".debug_str_offsets": d.strOffsets,
 	} {
 		if err := s.data.AddSection(name, data); err != nil {
 			return err

@@ -16,6 +16,7 @@ type SourceFiles struct {
 // sourceFile is a file by its number in a unit.
 type sourceFile struct {
 	unit  uint64
+	split *unit // the table with it, if that is not in .debug_line
 	index int
 }
 
@@ -43,9 +44,13 @@ func (f *File) SourceFiles() (*SourceFiles, error) {
 // Caller returns the file that the call of a scope that was inlined stands in, "" if
 // that is not known.
 func (s *SourceFiles) Caller(scope *Scope) string {
-	key := sourceFile{uint64(scope.Unit), int(scope.CallFile)}
+	key := sourceFile{uint64(scope.Unit), scope.files, int(scope.CallFile)}
 	name, ok := s.names[key]
-	if u := s.units[key.unit]; !ok && u != nil && key.index < len(u.names) {
+	u := scope.files
+	if u == nil {
+		u = s.units[key.unit]
+	}
+	if !ok && u != nil && key.index < len(u.names) {
 		name = u.path(u.names[key.index])
 		s.names[key] = name
 	}

@@ -235,6 +235,9 @@ func (e *exporter) source() (export.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m := e.bin.MissingSplit(); m.Units > 0 {
+		verb.Note(e.streams, "%s: %s: inlined lines of these units are omitted", e.bin.Path(), m)
+	}
 	return &binarySource{lines: lines, scopes: scopes}, nil
 }
 

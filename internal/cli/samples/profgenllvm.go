@@ -19,6 +19,7 @@ type llvmFlags struct {
 	firstBase bool // to where the first segment is loaded, not the first executable one
 	// debugBinary has the symbols and the debug information of a stripped binary.
 	debugBinary string
+	dwp         string // has its split debug information
 	from        string // the profile that takes the place of samples
 	fillZero    bool   // functions that did not run have counts of 0
 	idle        []string
@@ -46,7 +47,6 @@ var llvmDumps = map[string]string{
 	"show-source-locations": "objdump -d -l shows lines",
 	"show-canonical-fname":  "objdump -d shows the names of functions",
 	"show-pseudo-probe":     "llvm-profgen --show-disassembly-only --show-pseudo-probe prints probes",
-	"dwp":                   "split debug information is not read: compile without -gsplit-dwarf",
 	"data-access-perftrace": "samples of memory accesses are not read",
 	"kernel":                "addresses of the kernel are left out",
 }
@@ -61,6 +61,7 @@ func (f *llvmFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.offsets, "use-offset", true, "with --skip-symbolization or --unsymbolized-profile: addresses are relative to the first executable segment")
 	fl.BoolVar(&f.firstBase, "use-first-loadable-segment-as-base", false, "with --use-offset: relative to the first loadable segment, executable or not")
 	fl.StringVar(&f.debugBinary, "debug-binary", "", "the separate debug `file` of a stripped binary; not needed if gdb would find it")
+	fl.StringVar(&f.dwp, "dwp", "", "the `package` (.dwp) of the binary's split debug information; not needed if it is BINARY.dwp, or if the .dwo files are where the compiler wrote them")
 	fl.StringVar(&f.from, llvmProfileFlag, "", "read this `profile` instead of samples, to merge, trim, nest or pre-inline its contexts")
 	fl.BoolVar(&f.fillZero, "fill-zero-for-all-funcs", false, "by lines, without contexts: include functions that did not run, with counts of 0")
 	for name, instead := range llvmIdle {

@@ -67,7 +67,7 @@ func (f profgenFlags) plan(args []string) (*pipeline.Plan, error) {
 	}
 	p := &pipeline.Plan{
 		Product: products[f.format], Samples: slices.Concat(args, f.perfData, f.perfScript), Counted: f.unsymbolized,
-		Binaries: f.binaries, DebugFile: f.debugBinary,
+		Binaries: f.binaries, DebugFile: f.debugBinary, SplitFile: f.dwp,
 		PID: f.pid, IgnoreStacks: f.ignoreStacks, KeepTailJumps: f.keepTailJumps, CheckStacks: f.like,
 		CountedDepth: contextLimit(f.countedDepth), Depth: contextLimit(f.contextDepth), Recursion: contextLimit(f.recursion),
 		Infer: pipeline.Inference(f.infer), SearchDepth: max(f.searchDepth, 0),
@@ -121,6 +121,8 @@ func (f *profgenFlags) checkSampled(p *pipeline.Plan) error {
 		return verb.Usagef("--explain cannot be used with --infer-missing-frames=none")
 	case f.debugBinary != "" && len(f.binaries) > 1:
 		return verb.Usagef("--debug-binary: needs exactly one --binary, not %d", len(f.binaries))
+	case f.dwp != "" && len(f.binaries) > 1:
+		return verb.Usagef("--dwp: needs exactly one --binary, not %d", len(f.binaries))
 	case len(f.binaries) == 0:
 		return verb.Usagef("profgen: no binary given: name the program that ran, and its libraries, with --binary")
 	case f.unsymbolized == "" && len(p.Samples) == 0:
@@ -225,8 +227,8 @@ func (f *profgenFlags) planSum(p *pipeline.Plan, args []string) (*pipeline.Plan,
 		return nil, verb.Usagef("profgen --merge sums profiles: omit samples and binaries")
 	case f.explained || f.onlyCount:
 		return nil, verb.Usagef("profgen --merge sums profiles: omit --explain and --skip-symbolization")
-	case f.json || f.inlines || f.minPercent != 0 || f.debugBinary != "" || f.recount:
-		return nil, verb.Usagef("profgen --merge sums profiles: omit --json, --inlines, --min-percent, --debug-binary and --update-total-samples")
+	case f.json || f.inlines || f.minPercent != 0 || f.debugBinary != "" || f.dwp != "" || f.recount:
+		return nil, verb.Usagef("profgen --merge sums profiles: omit --json, --inlines, --min-percent, --debug-binary, --dwp and --update-total-samples")
 	case f.format != formatText && f.format != formatExtBinary:
 		return nil, verb.Usagef("--format %s: --merge writes text or extbinary", f.format)
 	}

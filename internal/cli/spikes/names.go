@@ -220,6 +220,8 @@ func (n *spikeNames) open(m *namedModule) {
 	if n.inlined && m.lines != nil {
 		if m.scopes, err = m.file.Scopes(); err != nil && !errors.Is(err, objfile.ErrNoScopes) {
 			verb.Note(n.streams, "%v", err)
+		} else if s := m.file.MissingSplit(); s.Units > 0 {
+			verb.Note(n.streams, "%s: %s: what was inlined there is part of the functions that contain it", m.file.Path(), s)
 		}
 	}
 }

@@ -42,6 +42,9 @@ func (r run) readBinaries() (*binaries, error) {
 			return nil, fmt.Errorf("%s: no symbols (it is stripped: give the unstripped binary, or its debug file with --debug-binary)", f.Path())
 		}
 		b.programs = append(b.programs, p)
+		if m := f.MissingSplit(); m.Units > 0 {
+			r.Note("%s: %s: the functions there have only their symbols", f.Path(), m)
+		}
 	}
 	if !r.Product.forCompilers() {
 		return b, r.readSymbols(b, open)
@@ -75,6 +78,11 @@ func (r run) openBinaries() (open []*objfile.File, err error) {
 		open = append(open, f)
 		if r.DebugFile != "" {
 			if err := f.SetDebugFile(r.DebugFile); err != nil {
+				return open, err
+			}
+		}
+		if r.SplitFile != "" {
+			if err := f.SetSplitFile(r.SplitFile); err != nil {
 				return open, err
 			}
 		}
@@ -139,7 +147,9 @@ func (b *binaries) readLines(open []*objfile.File) error {
 		if d.Lines, err = f.Lines(); err == nil {
 			d.Scopes, err = f.Scopes()
 		}
-		if noDebug(err) {
+		if m := f.MissingSplit(); noDebug(err) && m.Units > 0 {
+			return fmt.Errorf("%s: no pseudo probes, and %s: name the package with --dwp, or keep the files", f.Path(), m)
+		} else if noDebug(err) {
 			return fmt.Errorf("%s: neither pseudo probes nor debug information (compile with clang -fpseudo-probe-for-profiling or -g)", f.Path())
 		} else if err != nil {
 			return err

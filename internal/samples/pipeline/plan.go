@@ -58,6 +58,9 @@ type Plan struct {
 	// DebugFile has the symbols and the debug information of the binary, "" where they are
 	// found without.
 	DebugFile string
+	// SplitFile is the package with its split debug information, "" where that is found
+	// without.
+	SplitFile string
 	// Sum, if it is not nil, are profiles in place of samples.
 	Sum *Sum
 

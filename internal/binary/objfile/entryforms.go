@@ -21,9 +21,11 @@ type abbrevTable struct {
 
 // abbrev is what entries of one code look like.
 type abbrev struct {
-	specs  []attrSpec
-	fixed  int  // bytes of all attributes, -1 if that is not fixed
-	places bool // it is of functions that are somewhere
+	tag      uint64
+	children bool
+	specs    []attrSpec
+	fixed    int  // bytes of all attributes, -1 if that is not fixed
+	places   bool // they say where something is
 }
 
 // attrSpec is an attribute and how it is written. implicit is the value of one
@@ -34,7 +36,7 @@ type attrSpec struct {
 }
 
 // abbrevTable reads the abbreviations at an offset, as far as they make sense.
-func (r *declReader) abbrevTable(at uint64, u unitInfo) *abbrevTable {
+func (r *entryReader) abbrevTable(at uint64, u unitInfo) *abbrevTable {
 	key := abbrevKey{at, u}
 	if t := r.abbrevs[key]; t != nil {
 		return t
@@ -50,9 +52,7 @@ func (r *declReader) abbrevTable(at uint64, u unitInfo) *abbrevTable {
 		if code == 0 {
 			break
 		}
-		a := abbrev{}
-		tag := c.Uvarint()
-		c.U8() // whether it has children
+		a := abbrev{tag: c.Uvarint(), children: c.U8() != 0}
 		for r.steps++; ; r.steps++ {
 			s := attrSpec{attr: c.Uvarint(), form: c.Uvarint()}
 			if s.form == formImplicitConst {
@@ -73,7 +73,7 @@ func (r *declReader) abbrevTable(at uint64, u unitInfo) *abbrevTable {
 			} else {
 				a.fixed += n
 			}
-			a.places = a.places || tag == tagSubprogram && (s.attr == attrLowPC || s.attr == attrRanges)
+			a.places = a.places || s.attr == attrLowPC || s.attr == attrRanges
 		}
 		if code == uint64(len(t.dense))+1 {
 			t.dense = append(t.dense, a)
@@ -86,7 +86,7 @@ func (r *declReader) abbrevTable(at uint64, u unitInfo) *abbrevTable {
 
 // abbrevAt returns the abbreviation of the entry at an offset and where its
 // attributes begin; nil if there is none.
-func (u *declUnit) abbrevAt(info []byte, at uint64) (*abbrev, uint64) {
+func (u *entryUnit) abbrevAt(info []byte, at uint64) (*abbrev, uint64) {
 	code, next := readUleb(info, at, u.end)
 	switch {
 	case next > u.end || code == 0:
@@ -99,7 +99,7 @@ func (u *declUnit) abbrevAt(info []byte, at uint64) (*abbrev, uint64) {
 
 // skip returns where the attributes at an offset end; behind the unit's end if
 // they make no sense.
-func (a *abbrev) skip(info []byte, at uint64, u *declUnit) uint64 {
+func (a *abbrev) skip(info []byte, at uint64, u *entryUnit) uint64 {
 	if a.fixed >= 0 {
 		return at + uint64(a.fixed)
 	}
@@ -219,31 +219,34 @@ func bytesAt(data []byte, offset, n uint64) []byte {
 }
 
 // raw returns a value as it is written; a text in place is 0.
-func (r *declReader) raw(u *declUnit, v declValue) (form, value uint64) {
+func (r *entryReader) raw(u *entryUnit, v attrValue) (form, value uint64) {
 	form, at := v.form, v.at
+	if form == formImplicitConst {
+		return form, uint64(v.implicit)
+	}
 	if form == formIndirect {
 		form, at = readUleb(r.info, at, u.end)
 	}
 	if n := formSize(form, u.unitInfo); n >= 0 && n <= 8 {
 		return form, little(bytesAt(r.info, at, uint64(n)))
 	}
-	if form != formString && form != formSdata && at <= u.end {
+	if form == formSdata && at <= u.end {
+		return form, uint64(bytecur.New(r.info[at:u.end], int64(at)).Sleb())
+	}
+	if form != formString && at <= u.end {
 		value, _ = readUleb(r.info, at, u.end)
 	}
 	return form, value
 }
 
 // number returns the value of an attribute that is a number.
-func (r *declReader) number(u *declUnit, v declValue, s attrSpec) uint64 {
-	if s.form == formImplicitConst {
-		return uint64(s.implicit)
-	}
+func (r *entryReader) number(u *entryUnit, v attrValue) uint64 {
 	_, n := r.raw(u, v)
 	return n
 }
 
 // text returns the value of an attribute that is a text, "" if there is none.
-func (r *declReader) text(u *declUnit, v declValue) string {
+func (r *entryReader) text(u *entryUnit, v attrValue) string {
 	if v.form == 0 {
 		return ""
 	}
@@ -251,17 +254,17 @@ func (r *declReader) text(u *declUnit, v declValue) string {
 }
 
 // bytes returns a text where it is, nil if it is nowhere.
-func (r *declReader) bytes(u *declUnit, v declValue) []byte {
+func (r *entryReader) bytes(u *entryUnit, v attrValue) []byte {
 	form, n := r.raw(u, v)
 	c := bytecur.New(nil, 0)
 	switch form {
 	case formString:
 		return stringAt(c, r.info[:u.end], v.at)
 	case formStrp:
-		return stringAt(c, r.lines.str, n)
+		return stringAt(c, r.str, n)
 	case formLineStr:
-		return stringAt(c, r.lines.lineStr, n)
-	case formStrx, formStrx1, formStrx2, formStrx3, formStrx4:
+		return stringAt(c, r.lineStr, n)
+	case formGNUStrIndex, formStrx, formStrx1, formStrx2, formStrx3, formStrx4:
 		size := u.offsetSize()
 		if n > uint64(len(r.strOffsets)) {
 			return nil
@@ -270,7 +273,7 @@ func (r *declReader) bytes(u *declUnit, v declValue) []byte {
 		if b == nil {
 			return nil
 		}
-		return stringAt(c, r.lines.str, little(b))
+		return stringAt(c, r.str, little(b))
 	}
 	return nil
 }
@@ -283,20 +286,20 @@ func (u *unitInfo) offsetSize() uint64 {
 }
 
 // address returns the value of an attribute that is an address.
-func (r *declReader) address(u *declUnit, v declValue) (uint64, bool) {
+func (r *entryReader) address(u *entryUnit, v attrValue) (uint64, bool) {
 	if v.form == 0 {
 		return 0, false
 	}
 	switch form, n := r.raw(u, v); form {
 	case formAddr:
 		return n, true
-	case formAddrx, formAddrx1, formAddrx2, formAddrx3, formAddrx4:
+	case formGNUAddrIndex, formAddrx, formAddrx1, formAddrx2, formAddrx3, formAddrx4:
 		return r.indexedAddress(u, n)
 	}
 	return 0, false
 }
 
-func (r *declReader) indexedAddress(u *declUnit, n uint64) (uint64, bool) {
+func (r *entryReader) indexedAddress(u *entryUnit, n uint64) (uint64, bool) {
 	if n > uint64(len(r.addr)) {
 		return 0, false
 	}
@@ -304,81 +307,30 @@ func (r *declReader) indexedAddress(u *declUnit, n uint64) (uint64, bool) {
 	return little(b), b != nil
 }
 
-// firstRange returns where the first range of a function begins, which is the
-// one with its entry.
-func (r *declReader) firstRange(u *declUnit, v declValue) (uint64, bool) {
-	if v.form == 0 {
-		return 0, false
-	}
-	form, at := r.raw(u, v)
-	size := uint64(u.addrSize)
-	if u.version < 5 {
-		base := u.lowPC
-		for range 4 { // changes of base, one after the other
-			b := bytesAt(r.ranges, at, 2*size)
-			if b == nil {
-				return 0, false
-			}
-			lo, hi := little(b[:size]), little(b[size:])
-			if lo != 1<<(8*size)-1 {
-				return base + lo, lo != hi
-			}
-			base, at = hi, at+2*size
-		}
-		return 0, false
-	}
-	if form == formRnglistx {
-		if at > uint64(len(r.rnglists)) {
-			return 0, false
-		}
-		b := bytesAt(r.rnglists, u.rangesBase+at*u.offsetSize(), u.offsetSize())
-		if b == nil {
-			return 0, false
-		}
-		at = u.rangesBase + little(b)
-	}
-	return r.firstRange5(u, at)
-}
-
-// firstRange5 reads the list of ranges at an offset of .debug_rnglists (DWARF 5,
-// 7.25).
-func (r *declReader) firstRange5(u *declUnit, at uint64) (uint64, bool) {
-	if at >= uint64(len(r.rnglists)) {
-		return 0, false
-	}
-	base := u.lowPC
-	c := bytecur.New(r.rnglists[at:], int64(at))
-	for range 4 { // changes of base, one after the other
-		switch kind := c.U8(); kind {
-		case 1: // an index of the base
-			base, _ = r.indexedAddress(u, c.Uvarint())
-		case 2, 3: // an index of the start
-			addr, ok := r.indexedAddress(u, c.Uvarint())
-			return addr, ok && c.Err() == nil
-		case 4: // offsets from the base
-			return base + c.Uvarint(), c.Err() == nil
-		case 5:
-			base = fixed(c, u.addrSize)
-		case 6, 7:
-			return fixed(c, u.addrSize), c.Err() == nil
-		default:
-			return 0, false
-		}
-	}
-	return 0, false
-}
-
 // follow returns the entry that an attribute refers to, and its unit.
-func (r *declReader) follow(u *declUnit, v declValue) (*declUnit, *declEntry, bool) {
+func (r *entryReader) follow(u *entryUnit, v attrValue) (*entryUnit, *funcEntry, bool) {
+	at, ok := r.reference(u, v)
+	if !ok {
+		return nil, nil, false
+	}
+	return r.entryAt(at)
+}
+
+// reference returns the offset of the entry that an attribute refers to.
+func (r *entryReader) reference(u *entryUnit, v attrValue) (at uint64, ok bool) {
 	form, at := r.raw(u, v)
 	switch form {
 	case formRef1, formRef2, formRef4, formRef8, formRefUdata:
-		at += u.start
+		return u.start + at, true
 	case formRefAddr:
-	default:
-		return nil, nil, false // of a type, or in another file
+		return at, true
 	}
-	i, found := slices.BinarySearchFunc(r.units, at, func(u declUnit, at uint64) int { return cmp.Compare(u.start, at) })
+	return 0, false // of a type, or in another file
+}
+
+// entryAt returns the entry at an offset, and its unit.
+func (r *entryReader) entryAt(at uint64) (*entryUnit, *funcEntry, bool) {
+	i, found := slices.BinarySearchFunc(r.units, at, func(u entryUnit, at uint64) int { return cmp.Compare(u.start, at) })
 	if !found {
 		i--
 	}

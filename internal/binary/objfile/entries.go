@@ -1,0 +1,305 @@
+package objfile
+
+import "github.com/cairnprof/cairn/internal/bytecur"
+
+// Kinds of units, tags and attributes of DWARF 5 (7.5) that functions have, and what GNU
+// used before.
+const (
+	unitType      = 2
+	unitSkeleton  = 4
+	unitSplit     = 5
+	unitSplitType = 6
+
+	tagSubprogram        = 0x2e
+	tagInlinedSubroutine = 0x1d
+
+	attrName             = 0x03
+	attrLowPC            = 0x11
+	attrHighPC           = 0x12
+	attrProducer         = 0x25
+	attrAbstractOrigin   = 0x31
+	attrDeclFile         = 0x3a
+	attrDeclLine         = 0x3b
+	attrSpecification    = 0x47
+	attrRanges           = 0x55
+	attrCallFile         = 0x58
+	attrCallLine         = 0x59
+	attrLinkageName      = 0x6e
+	attrStrOffsetsBase   = 0x72
+	attrAddrBase         = 0x73
+	attrRnglistsBase     = 0x74
+	attrDwoName          = 0x76
+	attrMIPSLinkage      = 0x2007
+	attrGNUDwoName       = 0x2130
+	attrGNUDwoID         = 0x2131
+	attrGNURangesBase    = 0x2132
+	attrGNUAddrBase      = 0x2133
+	attrGNUDiscriminator = 0x2136
+)
+
+// entrySections are the sections that debugging information entries are in or refer to.
+type entrySections struct {
+	info, abbrev, str, lineStr, strOffsets, addr, ranges, rnglists []byte
+
+	lines lineSections // of the line tables that name files
+}
+
+// byName returns the sections by their names without .debug_ in front.
+func (s *entrySections) byName() map[string]*[]byte {
+	return map[string]*[]byte{
+		"info": &s.info, "abbrev": &s.abbrev, "str": &s.str, "line_str": &s.lineStr, "str_offsets": &s.strOffsets,
+		"addr": &s.addr, "ranges": &s.ranges, "rnglists": &s.rnglists, "line": &s.lines.line,
+	}
+}
+
+// read reads the sections by what returns one, nil if there is none.
+func (s *entrySections) read(section func(name string) ([]byte, error)) (err error) {
+	for name, data := range s.byName() {
+		if *data, err = section(".debug_" + name); err != nil {
+			return err
+		}
+	}
+	s.lines.str, s.lines.lineStr = s.str, s.lineStr
+	return nil
+}
+
+// entryReader reads debugging information entries of functions.
+type entryReader struct {
+	entrySections
+
+	units      []entryUnit // ascending by start
+	abbrevs    map[abbrevKey]*abbrevTable
+	files      map[uint64]*unit // by offset in .debug_line
+	paths      map[fileKey]string
+	steps      int // of reading abbreviations
+	fileSteps  int // of reading names of files
+	rangeSteps int // of reading ranges
+	texts      int // bytes of names
+}
+
+// entryUnit is a unit of .debug_info.
+type entryUnit struct {
+	unitInfo
+	kind              uint8  // of DWARF 5
+	start, first, end uint64 // offsets of the unit, of its first entry, of its end
+	abbrevs           *abbrevTable
+	compDir           string
+	producer          string
+	line              uint64 // offset of its line table
+	hasLine           bool
+	ownLines          bool // of a split unit: the line table is in its file
+	lowPC             uint64
+	// Where what has an index begins, in .debug_str_offsets, .debug_addr and
+	// .debug_rnglists, and what offsets in .debug_ranges are relative to.
+	strBase, addrBase, rangesBase uint64
+	// Of a skeleton unit: the file with the rest, and what ranges there are relative to.
+	// The number identifies the skeleton and the rest.
+	dwoName     string
+	dwoID       uint64
+	splitRanges uint64
+}
+
+// funcEntry is an entry of a function; texts and addresses are read when asked
+// for.
+type funcEntry struct {
+	name, linkage, lowPC, highPC, ranges attrValue
+	file, line                           uint64
+	hasFile                              bool
+	origin, specification                attrValue
+	// Of one that was inlined: the call.
+	callFile, callLine, discriminator uint64
+}
+
+// attrValue is the value of an attribute: its form and where it is.
+type attrValue struct {
+	form     uint64 // 0: not there
+	at       uint64 // offset in .debug_info
+	implicit int64  // of the form that is in the abbreviation
+}
+
+const (
+	maxOriginSteps = 8       // references from an entry to what has its name
+	maxEntryTexts  = 1 << 29 // bytes of names
+)
+
+// newEntryReader finds the units. What cannot be read is an error, and the units before it
+// are there.
+func newEntryReader(sections *entrySections) (*entryReader, error) {
+	r := &entryReader{
+		entrySections: *sections,
+		abbrevs:       map[abbrevKey]*abbrevTable{}, files: map[uint64]*unit{}, paths: map[fileKey]string{},
+	}
+	c := bytecur.New(r.info, 0)
+	for c.Len() > 0 {
+		start := uint64(c.Off())
+		body, is64 := nextUnit(c)
+		if c.Err() != nil {
+			break
+		}
+		if u, ok := r.unit(start, body, is64); ok {
+			r.units = append(r.units, u)
+		}
+	}
+	return r, c.Err()
+}
+
+// unit reads the header of a unit and its first entry. Damage costs the unit.
+func (r *entryReader) unit(start uint64, c *bytecur.Cursor, is64 bool) (u entryUnit, ok bool) {
+	u.start, u.end, u.is64 = start, uint64(c.Off())+uint64(c.Len()), is64
+	u.version = c.U16()
+	var abbrev uint64
+	switch {
+	case u.version < 2 || u.version > 5:
+		return u, false
+	case u.version == 5:
+		u.kind = c.U8()
+		u.addrSize = int(c.U8())
+		abbrev = offset(c, is64)
+		switch u.kind {
+		case unitSkeleton, unitSplit:
+			u.dwoID = c.U64()
+		case unitType, unitSplitType: // the number of a type, and where it is
+			c.Bytes(8)
+			offset(c, is64)
+		}
+	default:
+		abbrev = offset(c, is64)
+		u.addrSize = int(c.U8())
+	}
+	if c.Err() != nil || u.addrSize != 4 && u.addrSize != 8 {
+		return u, false
+	}
+	if u.kind == unitSplit {
+		// Its tables have no attribute: they begin behind the headers of their sections.
+		u.strBase, u.rangesBase = 8, 12
+		if is64 {
+			u.strBase, u.rangesBase = 16, 20
+		}
+	}
+	u.first = uint64(c.Off())
+	u.abbrevs = r.abbrevTable(abbrev, u.unitInfo)
+	return u, r.root(&u)
+}
+
+// root reads the attributes of the unit itself.
+func (r *entryReader) root(u *entryUnit) bool {
+	a, at := u.abbrevAt(r.info, u.first)
+	if a == nil {
+		return false
+	}
+	var low, dir, producer, dwo attrValue
+	for _, s := range a.specs {
+		v := attrValue{s.form, at, s.implicit}
+		if at = skipForm(r.info, at, u.end, s.form, u.unitInfo); at > u.end {
+			return false
+		}
+		switch s.attr {
+		case attrStmtList:
+			u.line, u.hasLine = r.number(u, v), true
+		case attrCompDir:
+			dir = v
+		case attrProducer:
+			producer = v
+		case attrLowPC:
+			low = v
+		case attrStrOffsetsBase:
+			u.strBase = r.number(u, v)
+		case attrAddrBase, attrGNUAddrBase:
+			u.addrBase = r.number(u, v)
+		case attrRnglistsBase:
+			u.rangesBase = r.number(u, v)
+		case attrDwoName, attrGNUDwoName:
+			dwo = v
+		case attrGNUDwoID:
+			u.dwoID = r.number(u, v)
+		case attrGNURangesBase:
+			u.splitRanges = r.number(u, v)
+		}
+	}
+	// These may be behind a base that follows them.
+	u.compDir, u.producer, u.dwoName = r.text(u, dir), r.text(u, producer), r.text(u, dwo)
+	u.lowPC, _ = r.address(u, low)
+	return true
+}
+
+// entry reads the attributes of a function.
+func (r *entryReader) entry(u *entryUnit, a *abbrev, at uint64) (e funcEntry, ok bool) {
+	for _, s := range a.specs {
+		v := attrValue{s.form, at, s.implicit}
+		if at = skipForm(r.info, at, u.end, s.form, u.unitInfo); at > u.end {
+			return e, false
+		}
+		switch s.attr {
+		case attrName:
+			e.name = v
+		case attrLinkageName, attrMIPSLinkage:
+			e.linkage = v
+		case attrLowPC:
+			e.lowPC = v
+		case attrHighPC:
+			e.highPC = v
+		case attrRanges:
+			e.ranges = v
+		case attrDeclFile:
+			e.file, e.hasFile = r.number(u, v), true
+		case attrDeclLine:
+			e.line = r.number(u, v)
+		case attrAbstractOrigin:
+			e.origin = v
+		case attrSpecification:
+			e.specification = v
+		case attrCallFile:
+			e.callFile = r.number(u, v)
+		case attrCallLine:
+			e.callLine = r.number(u, v)
+		case attrGNUDiscriminator:
+			e.discriminator = r.number(u, v)
+		}
+	}
+	return e, true
+}
+
+// fileKey is a file by the offset of a line table and its number there.
+type fileKey struct{ line, number uint64 }
+
+// file returns the name of the file that a unit has under a number.
+func (r *entryReader) file(u *entryUnit, number uint64) string {
+	key := fileKey{u.line, number}
+	if name, ok := r.paths[key]; ok || !u.hasLine {
+		return name
+	}
+	name := ""
+	if table := r.lineTable(u.line); table != nil && number < uint64(len(table.names)) {
+		table.compDir = u.compDir
+		name = r.bounded(table.path(table.names[number]))
+	}
+	r.paths[key] = name
+	return name
+}
+
+// lineTable returns the header of the line table at an offset, or nil.
+func (r *entryReader) lineTable(at uint64) *unit {
+	table, ok := r.files[at]
+	if ok || at >= uint64(len(r.lines.line)) || r.fileSteps >= maxAbbrevSteps {
+		return table
+	}
+	body, is64 := nextUnit(bytecur.New(r.lines.line[at:], int64(at)))
+	table, err := r.lines.parseUnit(body, is64)
+	if err != nil {
+		table = nil
+	}
+	if table != nil {
+		r.fileSteps += len(table.names) + len(table.dirs)
+	}
+	r.files[at] = table
+	return table
+}
+
+// bounded returns a text, or "" if all of them take more memory than any
+// program's: damaged tables may give each function a name of many kilobytes.
+func (r *entryReader) bounded(text string) string {
+	if r.texts += len(text); r.texts > maxEntryTexts {
+		return ""
+	}
+	return text
+}

@@ -1,0 +1,232 @@
+package objfile
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Two units, each with a header of its own, that inline code of both.
+var splitSources = map[string]string{
+	"one.cc": `#include "inc/one.h"
+#include "inc/two.h"
+namespace shapes { long area(long n); }
+__attribute__((noinline)) long sum(long n) { return one(n) + two(n) + one(n + 3); }
+int main(int argc, char **) { long s = 0; for (int i = 0; i < argc * 9; i++) s += sum(i) + shapes::area(i); return s == 7; }
+`,
+	"two.cc": `#include "inc/two.h"
+#include "inc/one.h"
+struct Shape { long w, h; long area() const { return two(w) * h + one(h); } };
+namespace shapes {
+__attribute__((cold, noinline)) void rare(long n) { cell -= n; }
+__attribute__((noinline)) long area(long n) {
+  Shape s = {n, n + 1};
+  if (__builtin_expect(n == 77777, 0)) rare(n);
+  return s.area() + two(n);
+}
+}
+`,
+	"inc/one.h": `static volatile long cell;
+
+static inline long one(long n) { if (n & 1) cell += n; else cell -= 2; return cell; }
+`,
+	"inc/two.h": `#include "one.h"
+
+
+static inline long two(long n) {
+  for (int i = 0; i < 3; i++) cell += one(n + i);
+  return cell;
+}
+`,
+}
+
+// buildSplit builds the sources with split debug information. A packer takes its files into
+// a package.
+func buildSplit(t testing.TB, command, packer string) (dir, bin string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range splitSources {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#pragma once\n"+text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	words := strings.Fields(command)
+	if strings.HasPrefix(words[0], "clang") {
+		words = append(words, "-fdebug-info-for-profiling") // for lines of functions
+	}
+	for _, name := range []string{"one", "two"} {
+		run(t, dir, words[0], append(words[1:], "-Wno-pragma-once-outside-header", "-O2", "-g", "-c", name+".cc")...)
+	}
+	run(t, dir, words[0], "-Wl,--build-id", "-o", "app", "one.o", "two.o")
+	bin = filepath.Join(dir, "app")
+	if packer != "" {
+		run(t, dir, packer, "-e", "app", "-o", "app.dwp")
+		run(t, dir, "rm", "one.dwo", "two.dwo")
+	}
+	return dir, bin
+}
+
+// TestSplit holds functions, what was inlined, and lines and files of calls against
+// llvm-symbolizer, where a module's debug information is in other files.
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	symbolizer, err := exec.LookPath("llvm-symbolizer-22")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, kind := range []struct{ command, packer string }{
+		{"g++ -gsplit-dwarf", ""},
+		{"g++ -gsplit-dwarf -gdwarf-4", ""},
+		{"g++ -gsplit-dwarf -gdwarf-4 -fdebug-types-section", "dwp"},
+		{"g++ -gsplit-dwarf -gdwarf-4", "llvm-dwp-22"},
+		// None of g++ with DWARF 5: llvm-dwp 22 does not end, and dwp 2.40 crashes.
+		{"clang++-22 -gsplit-dwarf", ""},
+		{"clang++-22 -gsplit-dwarf -gdwarf-4 -fsplit-dwarf-inlining", ""},
+		{"clang++-22 -gsplit-dwarf=single", ""},
+		{"clang++-22 -gsplit-dwarf -gz -fdebug-types-section", ""},
+		{"clang++-22 -gsplit-dwarf -fdebug-types-section", "llvm-dwp-22"},
+		{"clang++-22 -gsplit-dwarf -gdwarf-4", "llvm-dwp-22"},
+	} {
+		t.Run(kind.command+" "+kind.packer, func(t *testing.T) {
+			t.Parallel()
+			for _, tool := range []string{strings.Fields(kind.command)[0], kind.packer} {
+				if _, err := exec.LookPath(tool); err != nil && tool != "" {
+					t.Skip(err)
+				}
+			}
+			_, bin := buildSplit(t, kind.command, kind.packer)
+			agreesOnSplit(t, symbolizer, bin)
+		})
+	}
+}
+
+// agreesOnSplit compares all addresses of the functions with code of both units.
+func agreesOnSplit(t *testing.T, symbolizer, bin string) {
+	t.Helper()
+	f := open(t, bin)
+	scopes, err := f.Scopes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := f.MissingSplit(); m.Of != 2 || m.Units != 0 {
+		t.Errorf("%s", m)
+	}
+	files, err := f.SourceFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, depth, compared := lines(t, bin), 0, 0
+	for _, name := range []string{"main", "_Z3suml", "_ZN6shapes4areaEl", "_ZN6shapes4rareEl"} {
+		sym := symbolOf(t, bin, name)
+		at := map[uint64]Row{}
+		for r := range table.Rows(sym.Addr, sym.Addr+sym.Size) {
+			at[r.Addr] = r
+		}
+		for addr, r := range at {
+			got := scopes.At(addr)
+			if s, want := frames(files, got, r), symbolize(t, symbolizer, bin, addr); s != want {
+				t.Errorf("%s, %#x:\n%s\nllvm-symbolizer:\n%s", name, addr, s, want)
+			}
+			depth = max(depth, len(got))
+			compared++
+		}
+	}
+	if compared < 20 || depth < 3 {
+		t.Errorf("%d addresses compared, at most %d deep", compared, depth)
+	}
+}
+
+// TestSplitMissing: what is missing or of another build is counted, and its functions are
+// not there. A package that is named takes its place.
+func TestSplitMissing(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"clang++-22", "llvm-dwp-22"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	dir, bin := buildSplit(t, "clang++-22 -gsplit-dwarf", "")
+	run(t, dir, "llvm-dwp-22", "-e", "app", "-o", "elsewhere.dwp")
+	has := func(t *testing.T, f *File, missing int, names ...string) {
+		t.Helper()
+		scopes, err := f.Scopes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]bool{}
+		for _, r := range scopes.functions {
+			got[r.Name] = true
+		}
+		for _, name := range names {
+			if !got[name] {
+				t.Errorf("no %s in %v", name, got)
+			}
+		}
+		if m := f.MissingSplit(); m.Of != 2 || m.Units != missing || missing > 0 && filepath.Base(m.File) != "two.dwo" {
+			t.Errorf("%s", m)
+		}
+	}
+	has(t, open(t, bin), 0, "main", "_ZN6shapes4areaEl")
+	run(t, dir, "cp", "one.dwo", "two.dwo")
+	has(t, open(t, bin), 1, "main")
+	run(t, dir, "rm", "two.dwo")
+	has(t, open(t, bin), 1, "main")
+	f := open(t, bin)
+	if err := f.SetSplitFile(filepath.Join(dir, "elsewhere.dwp")); err != nil {
+		t.Fatal(err)
+	}
+	has(t, f, 0, "main", "_ZN6shapes4areaEl")
+	run(t, dir, "rm", "one.dwo")
+	if _, err := open(t, bin).Scopes(); !errors.Is(err, ErrNoScopes) || !strings.Contains(err.Error(), "missing for 2 of 2 units, the first is "+dir+"/one.dwo") {
+		t.Errorf("%v", err)
+	}
+	for path, want := range map[string]string{"app": "no split debug information", "one.o": "no split debug information", "none": "no such file"} {
+		if err := open(t, bin).SetSplitFile(filepath.Join(dir, path)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func lacks(tool string) bool {
+	_, err := exec.LookPath(tool)
+	return err != nil
+}
+
+// FuzzSplit reads a module beside which there is a damaged package or .dwo.
+func FuzzSplit(f *testing.F) {
+	for _, kind := range [][2]string{{"g++ -gsplit-dwarf -gdwarf-4", "llvm-dwp-22"}, {"clang++-22 -gsplit-dwarf", "llvm-dwp-22"}, {"g++ -gsplit-dwarf", ""}} {
+		if kind[1] != "" && (lacks("clang++-22") || lacks(kind[1])) {
+			continue
+		}
+		dir, bin := buildSplit(f, kind[0], kind[1])
+		file := "one.dwo"
+		if kind[1] != "" {
+			file = "app.dwp"
+		}
+		good, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			f.Fatal(err)
+		}
+		module, err := os.ReadFile(bin)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(module, good)
+	}
+	f.Fuzz(func(t *testing.T, module, split []byte) {
+		bin := filepath.Join(t.TempDir(), "app")
+		if err := errors.Join(os.WriteFile(bin, module, 0o644), os.WriteFile(bin+".dwp", split, 0o644), os.WriteFile(filepath.Join(filepath.Dir(bin), "one.dwo"), split, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		if file, err := Open(bin); err == nil {
+			file.SetDebugRoot("/nonexistent")
+			_, _ = file.Scopes()
+			_ = file.SetSplitFile(bin + ".dwp")
+			file.Close()
+		}
+	})
+}
