@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"slices"
 	"sync"
+
+	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
 // Problem: a second in the middle of a long log needs the calls that were open when
@@ -180,67 +182,39 @@ func readPlaces(data, key []byte, threads []Thread) (*Places, error) {
 	if !ok {
 		return nil, errPlaces
 	}
-	r := placeReader{data: data}
-	if string(r.bytes(r.number(maxPlaceFrames))) != string(key) || r.number(1<<32) != uint64(len(threads)) || r.bad {
+	r := bytecur.Numbers{Data: data}
+	if string(r.Bytes(r.Number(maxPlaceFrames))) != string(key) || r.Number(1<<32) != uint64(len(threads)) || r.Bad {
 		return nil, errPlaces
 	}
 	p := NewPlaces(len(threads))
 	for t := range threads {
 		part, now := 0, uint64(0)
-		for count := r.number(maxPlaces); count > 0 && !r.bad; count-- {
-			x := place{part: int(r.number(uint64(threads[t].Parts))), now: r.any(), last: r.any(), over: r.any()}
-			x.border = int(r.number(maxFrames+1)) - 1
-			depth := r.number(maxFrames)
+		for count := r.Number(maxPlaces); count > 0 && !r.Bad; count-- {
+			x := place{part: int(r.Number(uint64(threads[t].Parts))), now: r.Any(), last: r.Any(), over: r.Any()}
+			x.border = int(r.Number(maxFrames+1)) - 1
+			depth := r.Number(maxFrames)
 			if p.frames += int(depth); p.frames > maxPlaceFrames || x.part <= part || x.now < now {
 				return nil, errPlaces
 			}
 			part, now = x.part, x.now
-			for ; depth > 0 && !r.bad; depth-- {
-				x.stack = append(x.stack, r.call())
+			for ; depth > 0 && !r.Bad; depth-- {
+				x.stack = append(x.stack, readCall(&r))
 			}
 			p.threads[t] = append(p.threads[t], x)
 		}
 	}
-	if r.bad || len(r.data) > 0 {
+	if r.Bad || len(r.Data) > 0 {
 		return nil, errPlaces
 	}
 	return p, nil
 }
 
-// placeReader reads numbers; bad says that one was not there, or too great.
-type placeReader struct {
-	data []byte
-	bad  bool
-}
-
-func (r *placeReader) any() uint64 { return r.number(1<<64 - 1) }
-
-func (r *placeReader) number(most uint64) uint64 {
-	v, n := binary.Uvarint(r.data)
-	if n <= 0 || v > most {
-		r.bad, r.data = true, nil
-		return 0
-	}
-	r.data = r.data[n:]
-	return v
-}
-
-func (r *placeReader) bytes(n uint64) []byte {
-	if n > uint64(len(r.data)) {
-		r.bad, r.data = true, nil
-		return nil
-	}
-	b := r.data[:n]
-	r.data = r.data[n:]
-	return b
-}
-
-func (r *placeReader) call() (c openCall) {
-	c.enter.Time, c.began = r.any(), r.any()
-	c.enter.Func, c.enter.CPU = FuncID(r.number(1<<32-1)), uint16(r.number(1<<16-1))
-	c.enter.Kind = Kind(r.number(1<<8 - 1))
-	for n := r.number(maxPlaceArgs); n > 0 && !r.bad; n-- {
-		c.args = append(c.args, r.any())
+func readCall(r *bytecur.Numbers) (c openCall) {
+	c.enter.Time, c.began = r.Any(), r.Any()
+	c.enter.Func, c.enter.CPU = FuncID(r.Number(1<<32-1)), uint16(r.Number(1<<16-1))
+	c.enter.Kind = Kind(r.Number(1<<8 - 1))
+	for n := r.Number(maxPlaceArgs); n > 0 && !r.Bad; n-- {
+		c.args = append(c.args, r.Any())
 	}
 	return c
 }

@@ -32,15 +32,14 @@ package chrometrace
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"slices"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/jsontext"
 )
 
 // A Writer writes a trace as it comes. Errors of the underlying writer are kept:
@@ -74,7 +73,7 @@ func NewWriter(w io.Writer, meta []Meta) *Writer {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(append(b, quote(m.Key)...), ':'), quote(m.Value)...)
+		b = append(append(append(b, jsontext.Quote(m.Key)...), ':'), jsontext.Quote(m.Value)...)
 	}
 	x.w.Write(append(b, "},\n\"traceEvents\":["...))
 	return x
@@ -82,7 +81,7 @@ func NewWriter(w io.Writer, meta []Meta) *Writer {
 
 // Function makes a name known and returns its number, counted from 0.
 func (x *Writer) Function(name string) int {
-	x.names = append(x.names, quote(name))
+	x.names = append(x.names, jsontext.Quote(name))
 	return len(x.names) - 1
 }
 
@@ -109,7 +108,7 @@ func (x *Writer) metadata(who []byte, what, name string) error {
 	b := append(x.begin(), `{"ph":"M"`...)
 	b = append(b, who...)
 	b = append(append(append(b, `,"name":"`...), what...), `","args":{"name":`...)
-	b = append(append(b, quote(name)...), "}}"...)
+	b = append(append(b, jsontext.Quote(name)...), "}}"...)
 	return x.end(b)
 }
 
@@ -153,14 +152,14 @@ func (x *Writer) call(kind string, at uint64) error {
 func (x *Writer) Instant(at uint64, kind calllog.Kind, p *calllog.Payload) error {
 	b := append(x.begin(), `{"ph":"i","s":"t"`...)
 	b = x.time(b, at)
-	b = append(append(b, `,"name":`...), quote(kind.String())...)
+	b = append(append(b, `,"name":`...), jsontext.Quote(kind.String())...)
 	b = append(b, `,"args":{`...)
 	if kind == calllog.Typed {
 		b = append(b, `"type":`...)
 		b = append(strconv.AppendUint(b, uint64(p.Type), 10), ',')
 	}
 	if utf8.Valid(p.Data) {
-		b = append(append(b, `"text":`...), quote(string(p.Data))...)
+		b = append(append(b, `"text":`...), jsontext.Quote(string(p.Data))...)
 	} else {
 		b = append(hex.AppendEncode(append(b, `"hex":"`...), p.Data), '"')
 	}
@@ -205,15 +204,4 @@ func appendNumber(b []byte, n uint64) []byte {
 		return strconv.AppendUint(b, n, 10)
 	}
 	return append(strconv.AppendUint(append(b, '"'), n, 10), '"')
-}
-
-// quote returns s as a JSON string. Bytes that are no UTF-8 become U+FFFD.
-func quote(s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // C++ names are full of angle brackets
-	if err := enc.Encode(s); err != nil {
-		return []byte(`""`) // a string has no errors
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

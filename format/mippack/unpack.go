@@ -11,13 +11,25 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
+// Limits are what a reader of packs accepts.
+type Limits struct {
+	Files  int    // number of files
+	Total  uint64 // bytes of all files, and of one
+	Firsts uint64 // first executions in all files, each of which may take 7 microseconds
+}
+
 // Unpack returns the files of a pack. They take at most MaxTotal bytes.
 func Unpack(data []byte) ([]File, error) {
+	return UnpackWithin(data, Limits{Files: MaxFiles, Total: MaxTotal, Firsts: MaxFirsts})
+}
+
+// UnpackWithin is Unpack with lower limits than those of the format.
+func UnpackWithin(data []byte, limits Limits) ([]File, error) {
 	c, err := open(data)
 	if err != nil {
 		return nil, err
 	}
-	u := unpacker{names: make(map[string]bool)}
+	u := unpacker{limits: limits, names: make(map[string]bool)}
 	u.list(c)
 	stream := c.Bytes(uint64(c.Len()))
 	if err := c.Err(); err != nil {
@@ -70,6 +82,7 @@ func open(data []byte) (*bytecur.Cursor, error) {
 }
 
 type unpacker struct {
+	limits  Limits
 	builds  []build
 	entries []entry
 	names   map[string]bool
@@ -83,7 +96,7 @@ func (u *unpacker) list(c *bytecur.Cursor) {
 		id := c.String("build id", wire.MaxBuildID)
 		u.builds = append(u.builds, build{prof.BuildID(id), string(c.String("module", MaxName))})
 	}
-	n := c.Count("files", MaxFiles, minFile)
+	n := c.Count("files", uint64(u.limits.Files), minFile)
 	for i := 0; i < n && c.Err() == nil; i++ {
 		off := c.Off()
 		e := entry{kind: c.U8()}
@@ -110,8 +123,8 @@ func (u *unpacker) list(c *bytecur.Cursor) {
 		}
 		u.names[e.name] = true
 		// The buffer of an image is at most as large as what is counted here.
-		if u.total += e.stored; e.stored > MaxTotal || u.total > MaxTotal {
-			c.FailAt(off, "more than %d bytes of files", MaxTotal)
+		if u.total += e.stored; e.stored > u.limits.Total || u.total > u.limits.Total {
+			c.FailAt(off, "more than %d bytes of files", u.limits.Total)
 		}
 		u.entries = append(u.entries, e)
 	}
@@ -142,7 +155,7 @@ func (u *unpacker) fields(c *bytecur.Cursor, e *entry) {
 	e.raw.Slots = uint32(number(wire.MaxSlots))
 	e.raw.Next = uint32(number(1<<32 - 1))
 	firsts := uint64(min(e.raw.Slots, e.raw.Next))
-	if u.firsts += firsts; firsts > e.stored || u.firsts > MaxFirsts {
+	if u.firsts += firsts; firsts > e.stored || u.firsts > u.limits.Firsts {
 		c.FailAt(off, "%d first executions in %d bytes, %d in all files", firsts, e.stored, u.firsts)
 	}
 }

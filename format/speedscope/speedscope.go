@@ -27,10 +27,10 @@ package speedscope
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"io"
 	"strconv"
+
+	"github.com/cairnprof/cairn/internal/jsontext"
 )
 
 // Frame is a function.
@@ -67,7 +67,7 @@ func NewWriter(w io.Writer, name string) *Writer {
 	const size = 64 << 10
 	x := &Writer{w: bufio.NewWriterSize(w, size)}
 	x.w.WriteString(`{"$schema":"https://www.speedscope.app/file-format-schema.json",` + "\n" + `"exporter":"cairn","name":`)
-	x.w.Write(quote(name))
+	x.w.Write(jsontext.Quote(name))
 	x.w.WriteString(`,"activeProfileIndex":0,"profiles":[`)
 	return x
 }
@@ -84,7 +84,7 @@ func (x *Writer) profile(kind, name string, unit Unit) {
 	}
 	x.comma, x.last, x.open = false, 0, x.open[:0]
 	x.w.WriteString("\n" + `{"type":"` + kind + `","name":`)
-	x.w.Write(quote(name))
+	x.w.Write(jsontext.Quote(name))
 	x.w.WriteString(`,"unit":"` + string(unit) + `","startValue":0,`)
 }
 
@@ -177,9 +177,9 @@ func (x *Writer) Close() error {
 		if i > 0 {
 			x.w.WriteByte(',')
 		}
-		b := append(append(x.line[:0], "\n"+`{"name":`...), quote(f.Name)...)
+		b := append(append(x.line[:0], "\n"+`{"name":`...), jsontext.Quote(f.Name)...)
 		if f.File != "" {
-			b = append(append(b, `,"file":`...), quote(f.File)...)
+			b = append(append(b, `,"file":`...), jsontext.Quote(f.File)...)
 		}
 		if f.Line > 0 {
 			b = strconv.AppendInt(append(b, `,"line":`...), int64(f.Line), 10)
@@ -188,15 +188,4 @@ func (x *Writer) Close() error {
 	}
 	x.w.WriteString("\n]}}\n")
 	return x.w.Flush()
-}
-
-// quote returns s as a JSON string. Bytes that are no UTF-8 become U+FFFD.
-func quote(s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // C++ names are full of angle brackets
-	if err := enc.Encode(s); err != nil {
-		return []byte(`""`) // a string has no errors
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

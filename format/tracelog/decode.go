@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
@@ -18,6 +19,15 @@ func checksum(data []byte) uint32 {
 		h = (h ^ uint32(b)) * 16777619
 	}
 	return h
+}
+
+// headerOf reads the header of a log of size bytes.
+func headerOf(r io.ReaderAt, size int64, name string) (Header, error) {
+	head := make([]byte, min(max(size, 0), wire.HeaderSize))
+	if n, err := r.ReadAt(head, 0); n < len(head) {
+		return Header{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return readHeader(head, name)
 }
 
 // readHeader decodes the header of a file that begins with head.

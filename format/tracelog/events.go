@@ -76,11 +76,7 @@ type Events struct {
 // OpenEvents opens a log of all calls, of size bytes. Messages call it name.
 // objects gives numbers to its modules; nil if no other log has to agree.
 func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Events, error) {
-	head := make([]byte, min(max(size, 0), wire.HeaderSize))
-	if n, err := r.ReadAt(head, 0); n < len(head) {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	h, err := readHeader(head, name)
+	h, err := headerOf(r, size, name)
 	if err != nil {
 		return nil, err
 	}

@@ -76,11 +76,7 @@ type Log struct {
 // Open reads a log of size bytes but for its episodes. Messages call it name.
 // Damage is no error, unless the header of the file has it.
 func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
-	head := make([]byte, min(max(size, 0), wire.HeaderSize))
-	if n, err := r.ReadAt(head, 0); n < len(head) {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	h, err := readHeader(head, name)
+	h, err := headerOf(r, size, name)
 	if err != nil {
 		return nil, err
 	}

@@ -14,12 +14,13 @@ import (
 // queues yields what threads had found when the process ended, or when it was looked
 // at, and had not been put into chunks of records: the chunks of queues are at offsets.
 // The last record of the chunks of records, last, may be in a queue as well.
-func (l *Log) queues(offsets []int64, last []byte, want wanted, yield func(record, error) bool) bool {
+func (l *Log) queues(offsets []int64, last []byte, want wanted, yield func(record, error) bool) {
 	buf := make([]byte, wire.ChunkSize)
 	for _, off := range offsets {
 		chunk := buf[:max(min(int64(len(buf)), l.Size-off), 0)]
 		if n, err := l.r.ReadAt(chunk, off); n < len(chunk) {
-			return yield(record{}, fmt.Errorf("%s: offset %#x: %w", l.Name, off, err))
+			yield(record{}, fmt.Errorf("%s: offset %#x: %w", l.Name, off, err))
+			return
 		}
 		for i := range wire.Queues {
 			at := wire.ChunkHeaderSize + i*wire.QueueSize
@@ -27,11 +28,10 @@ func (l *Log) queues(offsets []int64, last []byte, want wanted, yield func(recor
 				break
 			}
 			if !l.queue(chunk[at:at+wire.QueueSize], off+int64(at), last, want, yield) {
-				return false
+				return
 			}
 		}
 	}
-	return true
 }
 
 // queue yields the records of one queue.

@@ -62,11 +62,7 @@ type stackRef struct {
 // OpenStacks reads a log of mode stacks, of size bytes. Messages call it name.
 // objects gives numbers to its modules; nil if no other log has to agree.
 func OpenStacks(r io.ReaderAt, size int64, name string, objects *Objects) (*Stacks, error) {
-	head := make([]byte, min(max(size, 0), wire.HeaderSize))
-	if n, err := r.ReadAt(head, 0); n < len(head) {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	h, err := readHeader(head, name)
+	h, err := headerOf(r, size, name)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
 // Problem: opening a log finds its blocks, for which the heads of all of them are read,
@@ -92,25 +93,25 @@ func OpenIndex(r io.ReaderAt, size int64, name string, data, key []byte) (*Log, 
 // readIndex reads what is before the checksum.
 func readIndex(r io.ReaderAt, size int64, name string, data, key []byte) (*Log, error) {
 	data, ok := bytes.CutPrefix(data, []byte(indexMagic))
-	x := indexReader{data: data}
-	if !ok || x.text() != string(key) || x.number(1<<62) != uint64(size) {
+	x := bytecur.Numbers{Data: data}
+	if !ok || text(&x) != string(key) || x.Number(1<<62) != uint64(size) {
 		return nil, errIndex
 	}
-	l := &Log{r: r, text: x.bool(), info: calllog.Info{File: name, Size: size}}
-	l.head = header{big: x.bool(), fdr: x.bool(), version: int(x.number(1 << 31)), hz: x.any(), buffer: x.any()}
-	l.info.Clock = calllog.Clock{Hz: x.any(), Claimed: x.any(), Start: x.any(), Epoch: x.bool()}
-	l.info.Duplicates = int(x.number(1 << 62))
-	l.info.Format = x.text()
-	for n := x.count(); n > 0 && !x.bad; n-- {
-		l.info.Damage = append(l.info.Damage, &calllog.Damage{File: name, Offset: int64(x.number(1 << 62)), Size: int64(x.number(1 << 62)), What: x.text()})
+	l := &Log{r: r, text: x.Bool(), info: calllog.Info{File: name, Size: size}}
+	l.head = header{big: x.Bool(), fdr: x.Bool(), version: int(x.Number(1 << 31)), hz: x.Any(), buffer: x.Any()}
+	l.info.Clock = calllog.Clock{Hz: x.Any(), Claimed: x.Any(), Start: x.Any(), Epoch: x.Bool()}
+	l.info.Duplicates = int(x.Number(1 << 62))
+	l.info.Format = text(&x)
+	for n := x.Count(); n > 0 && !x.Bad; n-- {
+		l.info.Damage = append(l.info.Damage, &calllog.Damage{File: name, Offset: int64(x.Number(1 << 62)), Size: int64(x.Number(1 << 62)), What: text(&x)})
 	}
-	for n := x.count(); n > 0 && !x.bad; n-- {
-		l.info.Notes = append(l.info.Notes, x.text())
+	for n := x.Count(); n > 0 && !x.Bad; n-- {
+		l.info.Notes = append(l.info.Notes, text(&x))
 	}
 	all := int64(0)
-	for n := x.count(); n > 0 && !x.bad; n-- {
-		t := calllog.Thread{PID: uint32(x.number(1<<32 - 1)), TID: uint32(x.number(1<<32 - 1)), Parts: x.count()}
-		parts := x.parts(t.Parts, size)
+	for n := x.Count(); n > 0 && !x.Bad; n-- {
+		t := calllog.Thread{PID: uint32(x.Number(1<<32 - 1)), TID: uint32(x.Number(1<<32 - 1)), Parts: x.Count()}
+		parts := readParts(&x, t.Parts, size)
 		if !l.text && !l.head.good(parts) {
 			return nil, errIndex
 		}
@@ -122,54 +123,14 @@ func readIndex(r io.ReaderAt, size int64, name string, data, key []byte) (*Log, 
 		}
 		l.threads, l.parts = append(l.threads, t), append(l.parts, parts)
 	}
-	if x.bad || len(x.data) > 0 || l.head.version > lastFDR && !l.text {
+	if x.Bad || len(x.Data) > 0 || l.head.version > lastFDR && !l.text {
 		return nil, errIndex
 	}
 	return l, nil
 }
 
-// indexReader reads numbers; bad says that one was not there, or too great.
-type indexReader struct {
-	data []byte
-	bad  bool
-}
-
-func (x *indexReader) any() uint64 { return x.number(1<<64 - 1) }
-func (x *indexReader) bool() bool  { return x.number(1) == 1 }
-
-// count reads how many of something there are, each of a byte at least.
-func (x *indexReader) count() int { return int(x.number(uint64(len(x.data)))) }
-
-func (x *indexReader) number(most uint64) uint64 {
-	v, n := binary.Uvarint(x.data)
-	if n <= 0 || v > most {
-		x.bad, x.data = true, nil
-		return 0
-	}
-	x.data = x.data[n:]
-	return v
-}
-
-func (x *indexReader) signed() int64 {
-	v, n := binary.Varint(x.data)
-	if n <= 0 {
-		x.bad, x.data = true, nil
-		return 0
-	}
-	x.data = x.data[n:]
-	return v
-}
-
-func (x *indexReader) text() string {
-	n := x.count()
-	if n > len(x.data) { // it was less than that and the number itself
-		x.bad, x.data = true, nil
-		return ""
-	}
-	s := string(x.data[:n])
-	x.data = x.data[n:]
-	return s
-}
+// text reads a string.
+func text(x *bytecur.Numbers) string { return string(x.Bytes(x.Number(1<<64 - 1))) }
 
 // good reports whether parts can be of a log with this header: behind it, and of whole
 // records if the log is basic.
@@ -183,17 +144,17 @@ func (h *header) good(parts []part) bool {
 }
 
 // parts reads the parts of a thread, which are within a file of that size.
-func (x *indexReader) parts(n int, size int64) []part {
-	list := make([]part, 0, min(n, len(x.data)/4))
+func readParts(x *bytecur.Numbers, n int, size int64) []part {
+	list := make([]part, 0, min(n, len(x.Data)/4))
 	var p part
-	for ; n > 0 && !x.bad; n-- {
-		flags := x.number(partFlags - 1)
-		p.off += x.signed()
-		p.size = int64(x.number(uint64(size)))
-		p.first += uint64(x.signed())
+	for ; n > 0 && !x.Bad; n-- {
+		flags := x.Number(partFlags - 1)
+		p.off += x.Signed()
+		p.size = int64(x.Number(uint64(size)))
+		p.first += uint64(x.Signed())
 		p.cut, p.lost, p.timed = flags&partCut != 0, flags&partLost != 0, flags&partTimed != 0
 		if p.off < 0 || p.off > size-p.size || p.size == 0 {
-			x.bad, x.data = true, nil
+			x.Bad, x.Data = true, nil
 		}
 		list = append(list, p)
 	}

@@ -1,0 +1,18 @@
+// Package jsontext quotes strings for writers that put JSON together by themselves.
+package jsontext
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Quote returns s as a JSON string. Bytes that are no UTF-8 become U+FFFD.
+func Quote(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // C++ names are full of angle brackets
+	if err := enc.Encode(s); err != nil {
+		return []byte(`""`) // a string has no errors
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
