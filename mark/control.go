@@ -50,7 +50,7 @@ func reply(request string, ok bool) string {
 		words, _, _ = strings.Cut(words, "#")
 		list := strings.FieldsFunc(words, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\r' })
 		if wrong := obey(list); wrong != "" {
-			return fmt.Sprintf("error %s is not understood, or names no channel here; nothing is changed\n",
+			return fmt.Sprintf("error %s is invalid, or names no channel here; nothing is changed\n",
 				oneLine(wrong[:min(len(wrong), 100)]))
 		}
 		report.update()

@@ -36,9 +36,9 @@ func (sp *Spike) Why() *Why {
 	return y
 }
 
-// most reports whether a part of a whole is nearly all of it, or half.
-func most(part, whole, of, in uint64) bool {
-	return float64(part)*float64(in) >= float64(whole)*float64(of)
+// most reports whether a part is at least so many tenths of a whole.
+func most(part, whole, tenths uint64) bool {
+	return float64(part)*10 >= float64(whole)*float64(tenths)
 }
 
 // WaitedForWork reports whether a spike was nothing but a wait for something to do, which
@@ -48,18 +48,18 @@ func (sp *Spike) WaitedForWork() bool { return sp.Why().waitsForWork(sp.Peak) }
 // waitsForWork reports whether a call did nothing but wait in a system call in which
 // programs wait for what they are to do.
 func (y *Why) waitsForWork(time tracelog.Interval) bool {
-	return y != nil && forWork[y.Usage.Call] && y.InCall > 0 && 4*uint32(y.InCall) >= 3*uint32(y.Waits) && most(y.Slept.Lo, time.Lo, 8, 10)
+	return y != nil && forWork[y.Usage.Call] && y.InCall > 0 && 4*uint32(y.InCall) >= 3*uint32(y.Waits) && most(y.Slept.Lo, time.Lo, 8)
 }
 
 // Text says why in a few words.
 func (y *Why) Text(time tracelog.Interval) string {
 	var words []string
 	switch {
-	case most(y.CPU.Lo, time.Hi, 9, 10):
+	case most(y.CPU.Lo, time.Hi, 9):
 		words = append(words, "ran all the time")
-	case y.Slept.Hi == 0 || !most(y.Slept.Hi, time.Lo, 1, 10):
+	case y.Slept.Hi == 0 || !most(y.Slept.Hi, time.Lo, 1):
 		words = append(words, "ran nearly all the time")
-	case most(y.Slept.Lo, time.Lo, 1, 10):
+	case most(y.Slept.Lo, time.Lo, 1):
 		words = append(words, y.waited()+" "+of(y.Slept, time)+y.where())
 	}
 	count := func(n uint32, one, many string, least uint32) {

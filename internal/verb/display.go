@@ -45,6 +45,7 @@ func (d *DisplayFlags) RegisterShort(c *cobra.Command) {
 // RegisterColor adds --color.
 func (d *DisplayFlags) RegisterColor(c *cobra.Command) {
 	c.Flags().StringVar(&d.color, "color", "auto", "colour the output: `when` is auto, always or never")
+	Values(c, "color", "auto", "always", "never")
 }
 
 // Style returns how to write to s.Out.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/format/bundle"
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mippack"
 	"github.com/cairnprof/cairn/format/perfdata"
@@ -34,6 +35,10 @@ func ExactFiles(verb, what string, least, most int) cobra.PositionalArgs {
 // ReadHead returns the bytes that tell a file's kind, fewer if it is shorter. The path may be
 // that of a part of a universal file, as objfile.Open takes it.
 func ReadHead(path string) ([]byte, error) {
+	if IsURL(path) {
+		data, err := fetch(path)
+		return data[:min(len(data), mip.DetectSize)], err
+	}
 	f, err := os.Open(objfile.PlainPath(path))
 	if err != nil {
 		return nil, err
@@ -66,6 +71,8 @@ func KindName(head []byte) string {
 		return "a binary"
 	case mippack.Detect(head):
 		return "a pack of raw files"
+	case bundle.Detect(head):
+		return "a bundle of files for a collector"
 	case tracelog.Detect(head):
 		return "a log of spikes (cairn spikes shows it)"
 	case sampleprof.Detect(head):
@@ -86,7 +93,7 @@ func Note(s *Streams, format string, args ...any) {
 	fmt.Fprintf(s.Err, "cairn: note: %s\n", fmt.Sprintf(format, args...))
 }
 
-// ReadProfile reads the .mip file at path.
+// ReadProfile reads the .mip file at path, which may be the URL of one that a collector has.
 func ReadProfile(path string) (*prof.Profile, error) {
 	data, err := ReadFile(path)
 	if err != nil {
@@ -111,8 +118,11 @@ func ReadProfile(path string) (*prof.Profile, error) {
 	return p, nil
 }
 
-// ReadFile reads a regular file of at most maxFile bytes.
+// ReadFile reads a regular file, or one of a collector's, of at most maxFile bytes.
 func ReadFile(path string) ([]byte, error) {
+	if IsURL(path) {
+		return fetch(path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -128,6 +138,9 @@ func ReadFile(path string) ([]byte, error) {
 // IsStream reports whether path can be read once only, so that looking at what it
 // begins with would lose that.
 func IsStream(path string) bool {
+	if IsURL(path) {
+		return false
+	}
 	st, err := os.Stat(path)
 	return path == logfile.Stdin || err == nil && !st.Mode().IsRegular() && !st.IsDir()
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -91,13 +92,38 @@ func InPlaceOfUs(ctx context.Context, s *Streams, path string, argv, env []strin
 }
 
 // RunThrough runs a program whose terminal is ours: an interrupt is for it to
-// handle. It returns its exit code.
+// handle, and signals that tell us to end or to do something are passed on to it. It returns
+// its exit code.
 func RunThrough(cmd *exec.Cmd) (int, error) {
 	RanProgram.Store(true)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGQUIT)
-	defer signal.Stop(signals)
-	err := cmd.Run()
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGQUIT)
+	defer signal.Stop(interrupts)
+	forProgram := make(chan os.Signal, 8)
+	for _, number := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2} {
+		if !signal.Ignored(number) { // as the program will, too, when it is started
+			signal.Notify(forProgram, number)
+		}
+	}
+	defer signal.Stop(forProgram)
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	ended := make(chan struct{})
+	var passing sync.WaitGroup
+	passing.Go(func() {
+		for {
+			select {
+			case number := <-forProgram:
+				_ = cmd.Process.Signal(number) // it may have ended
+			case <-ended:
+				return
+			}
+		}
+	})
+	err := cmd.Wait()
+	close(ended)
+	passing.Wait()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		return 0, err

@@ -10,6 +10,10 @@ import (
 // the terminal are for that, and the command has to put down what it did.
 var RanProgram atomic.Bool
 
+// EndsInOrder says that the command ends by itself on a signal, however long it takes: it has
+// files of its own to bring in order. A second signal ends it at once.
+var EndsInOrder atomic.Bool
+
 // Temporary is the files that are to be gone when the process ends.
 var Temporary temporaryFiles
 

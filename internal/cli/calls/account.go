@@ -57,6 +57,7 @@ CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 	f.DisplayFlags.Register(c)
 	f.RegisterShort(c)
 	c.Flags().StringVar(&f.sort, "sort", "total", "order of the functions: `key` is "+keyList(append(costNames(), "name", "id")))
+	verb.Values(c, "sort", append(costNames(), "name", "id")...)
 	verb.OtherWord(c, "sort", "by") // as it is called in cairn stacks
 	c.Flags().BoolVar(&f.reverse, "reverse", false, "reverse the order")
 	c.Flags().IntVar(&f.top, "top", 0, "only the first `n` functions; 0 for all")

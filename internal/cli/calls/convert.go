@@ -52,7 +52,9 @@ type convertFlags struct {
 func Convert(s *verb.Streams) *cobra.Command {
 	var f convertFlags
 	var formats strings.Builder
+	var names []string
 	for _, x := range logFormats() {
+		names = append(names, x.name)
 		fmt.Fprintf(&formats, "  %-11s %s (%s)\n", x.name, x.help, strings.Join(x.suffixes, ", "))
 	}
 	c := &cobra.Command{
@@ -90,8 +92,10 @@ raw has no arguments and events.`,
 	}
 	f.Register(c)
 	c.Flags().StringVar(&f.to, "format", "", "`format` to write, one of the above")
+	verb.Values(c, "format", names...)
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	c.Flags().StringVar(&f.by, "by", "self", "folded and --sums: weight of stacks: `key` is self or calls")
+	verb.Values(c, "by", "self", "calls")
 	c.Flags().BoolVar(&f.sums, "sums", false, "speedscope: write sums of stacks instead of every call")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "separate threads. pprof: as labels; folded: as the outermost frame;\n--sums: as profiles; yaml: one after the other")
 	f.names.RegisterNames(c)

@@ -32,11 +32,15 @@ func (f *GraphFlags) Register(c *cobra.Command) *pflag.FlagSet {
 	c.Flags().StringVar(&f.label, "label", "total", "label of nodes: `key` is "+keys)
 	c.Flags().StringVar(&f.edgeLabel, "edge-label", "calls", "label of edges: `key`")
 	c.Flags().StringVar(&f.shade, "shade", "self", "colour of nodes and edges: `key`")
+	for _, flag := range []string{"label", "edge-label", "shade"} {
+		verb.Values(c, flag, append(costNames(), "none")...)
+	}
 	c.Flags().Float64Var(&f.minPercent, "min-percent", 0, "omit functions and edges with less than this `share` of all time, in percent")
 	verb.RegisterRegexp(c, &f.pattern, "only edges from or to functions that match this `pattern`")
 	ofLogs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	ofLogs.AddFlagSet(c.Flags())
 	c.Flags().StringVar(&f.format, "format", "dot", "`format` of the graph: dot, json, or for logs of calls mermaid")
+	verb.Values(c, "format", "dot", "json", "mermaid")
 	c.Flags().BoolVar(&f.names.Json, "json", false, "the same as --format json")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	f.names.RegisterNames(c)

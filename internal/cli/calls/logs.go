@@ -60,6 +60,7 @@ func (f *LogFlags) Register(c *cobra.Command) {
 	f.memory = 256 << 20
 	c.Flags().Var(&f.memory, "memory", "memory for stacks, a `size` such as 64MB or 2GB; beyond it the stacks with the least time are added to their callers")
 	c.Flags().Var(&f.tails, "tail-calls", "where to show tail calls: as-recorded, below the caller of the function that jumped, or logical,\nbelow that function where its code makes this certain")
+	verb.Values(c, "tail-calls", "as-recorded", "logical")
 }
 
 // idList is the value of a flag: numbers with commas between, added up where the

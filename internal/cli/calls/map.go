@@ -29,6 +29,7 @@ type XRayMapFlags struct {
 func (f *XRayMapFlags) Register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.xray, "xray", false, "print the instrumentation map even if the binary has cairn's own map")
 	c.Flags().StringVar(&f.format, "format", "", "print the instrumentation map in this `format`: text, yaml or json")
+	verb.Values(c, "format", "text", "yaml", "json")
 	f.RegisterNames(c)
 	f.RegisterColor(c)
 }

@@ -54,6 +54,7 @@ beginning of a ring buffer, is counted and omitted.`,
 	f.DisplayFlags.Register(c)
 	f.RegisterShort(c)
 	c.Flags().StringVar(&f.by, "by", "self", "rank stacks by this `key`: self, total or calls")
+	verb.Values(c, "by", "self", "total", "calls")
 	verb.OtherWord(c, "by", "sort") // as it is called in cairn account
 	c.Flags().IntVar(&f.top, "top", 10, "list `n` stacks; 0 for all")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "rank the stacks of each thread separately")

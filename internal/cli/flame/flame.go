@@ -73,7 +73,9 @@ With --regexp, the functions that match are outermost, whoever called them.`,
 	fl := c.Flags()
 	fl.StringVarP(&f.out, "output", "o", "flame.html", "write to this `file`, - for standard output")
 	fl.StringVar(&f.format, "format", "", "`format` of the file: html or svg (default by its name, else html)")
+	verb.Values(c, "format", "html", "svg")
 	fl.StringVar(&f.by, "by", string(flamegraph.ByTotal), "width of bars: `key` is total, self or calls; can be changed in the page")
+	verb.Values(c, "by", flamegraph.ByTotal, flamegraph.BySelf, flamegraph.ByCalls)
 	fl.BoolVar(&f.perThread, "per-thread", false, "draw each thread separately")
 	fl.IntVar(&f.maxStacks, "max-stacks", flamegraph.DefaultNodes, "draw the `n` largest stacks, and merge the others")
 	fl.Float64Var(&f.minPercent, "min-percent", 0, "merge stacks below this share of the whole, in `percent`")
@@ -82,6 +84,7 @@ With --regexp, the functions that match are outermost, whoever called them.`,
 	fl.IntVar(&f.width, "width", flamegraph.DefaultWidth, "width of an SVG in `pixels`")
 	fl.StringSliceVar(&f.binaries, "binary", nil, "draw samples, with the code of this `file`; repeatable")
 	fl.StringVar(&f.infer, "infer-missing-frames", string(pipeline.InferFull), "with --binary: `how` to restore frames that tail calls erased: full, llvm, none")
+	verb.Values(c, "infer-missing-frames", pipeline.InferFull, pipeline.InferLLVM, pipeline.InferNone)
 	f.names.RegisterNames(c)
 	return c
 }

@@ -39,6 +39,9 @@ type cutoffJSON struct {
 // inspectSampleProfile describes the file at path if it is a sample profile; if not
 // it returns nil.
 func inspectSampleProfile(s *verb.Streams, path string) (*sampleProfileJSON, error) {
+	if verb.IsURL(path) {
+		return nil, nil
+	}
 	stream, err := logfile.OpenStream(path, s.In)
 	if err != nil {
 		return nil, err

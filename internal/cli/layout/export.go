@@ -105,7 +105,9 @@ func Export(s *verb.Streams) *cobra.Command {
 	var f profile.ProfileFlags
 	var format, binary, out string
 	var formats strings.Builder
+	var names []string
 	for _, x := range exportFormats() {
+		names = append(names, x.name)
 		fmt.Fprintf(&formats, "  %-18s %s\n", x.name, x.help)
 	}
 	c := &cobra.Command{
@@ -149,6 +151,7 @@ explains under "Feeding compilers". The reverse of llvm-temporal is cairn import
 	}
 	f.Register(c)
 	c.Flags().StringVar(&format, "format", "", "`format` to write, one of the above")
+	verb.Values(c, "format", names...)
 	c.Flags().StringVar(&binary, "binary", "", "the `binary` that ran, or that the export is for")
 	c.Flags().StringVarP(&out, "output", "o", "-", "write to this `file`")
 	return c

@@ -99,6 +99,7 @@ also reports scenarios that run code that no other scenario runs.`,
 	fl.BoolVar(&f.record, "run", false, "run the given program, record its first executions, and order by them")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	fl.StringVar(&f.algorithm, "algorithm", "", "algorithm: `how` is "+toolchain.JoinAlgorithms()+` (default "`+string(order.Algorithms()[0])+`")`)
+	verb.Values(c, "algorithm", order.Algorithms()...)
 	fl.StringArrayVar(&f.scenarios, "scenario", nil, "use only traces of the scenario with this `name`; repeatable. With --run, the scenario of the run")
 	fl.StringArrayVar(&f.weights, "weight", nil, "weight of the traces of a scenario: `NAME=W`; repeatable")
 	fl.BoolVar(&f.compress, "compress", false, "order code that never ran so that it compresses better (needs --binary of the same build)")

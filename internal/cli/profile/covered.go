@@ -39,6 +39,7 @@ tracefile for genhtml and editors (--lcov). Lines need --debug.`,
 	f.registerDebug(c)
 	f.DisplayFlags.Register(c)
 	verb.RegisterRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
+	f.complete(c)
 	c.Flags().BoolVar(&f.missed, "missed", false, "list what did not run")
 	c.Flags().BoolVar(&f.unknown, "unknown", false, "with --lines: list lines that may or may not have run")
 	c.Flags().BoolVar(&f.lines, "lines", false, "list ranges of source lines")

@@ -38,7 +38,7 @@ func (f *coveredFlags) writeBlocks(_ *verb.Streams, w io.Writer, modules []cover
 			fmt.Fprintln(w)
 		}
 		first = false
-		failed = f.writeFuncBlocks(w, fn, t, style)
+		failed = f.writeFuncBlocks(w, fn, style)
 	})
 	switch {
 	case err != nil:
@@ -51,7 +51,7 @@ func (f *coveredFlags) writeBlocks(_ *verb.Streams, w io.Writer, modules []cover
 	return failed
 }
 
-func (f *coveredFlags) writeFuncBlocks(w io.Writer, fn shownFunc, tally coverage.Tally, style report.Style) error {
+func (f *coveredFlags) writeFuncBlocks(w io.Writer, fn shownFunc, style report.Style) error {
 	file, line := fn.module.Source(fn.fn)
 	fmt.Fprintf(w, "%s  %s\n", style.Paint(report.Bold, fn.name), style.Paint(report.Dim, verb.SourceText(file, line)))
 	table := report.Table{Columns: []report.Column{{}, {Align: report.Right}, {}, {Shrink: report.ShortenPath}}}

@@ -60,7 +60,7 @@ file of its binary.`,
 
 // addMap adds a module without runs for the map or binary at path.
 func addMap(s *verb.Streams, p *prof.Profile, path string) error {
-	m, err := readAnyMap(s, path)
+	m, err := ReadAnyMap(s, path)
 	if err != nil {
 		return err
 	}

@@ -107,6 +107,10 @@ func (in *inputs) dropProfile(path string) {
 }
 
 func (in *inputs) addPath(path string) {
+	if verb.IsURL(path) { // a profile that a collector has
+		in.profiles = append(in.profiles, path)
+		return
+	}
 	path = filepath.Clean(path)
 	if objfile.PlainPath(path) != path { // a part of a universal file
 		in.maps = append(in.maps, path)

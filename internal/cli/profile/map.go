@@ -59,7 +59,7 @@ file beside it or below /usr/lib/debug.`,
 			if path == "" {
 				path = args[0] + ".mipmap"
 			}
-			m, err := readAnyMap(s, args[0])
+			m, err := ReadAnyMap(s, args[0])
 			if err != nil {
 				return err
 			}
@@ -75,8 +75,8 @@ file beside it or below /usr/lib/debug.`,
 	return c
 }
 
-// readAnyMap reads the map at path, be it a .mipmap file or in a binary.
-func readAnyMap(s *verb.Streams, path string) (*prof.Map, error) {
+// ReadAnyMap reads the map at path, be it a .mipmap file or in a binary.
+func ReadAnyMap(s *verb.Streams, path string) (*prof.Map, error) {
 	head, err := verb.ReadHead(path)
 	if err != nil {
 		return nil, err

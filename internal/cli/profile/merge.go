@@ -164,6 +164,9 @@ func (f *mergeFlags) verdict(sum *MergeSummary, p *prof.Profile, path string) er
 // OpenForMerge reads the profile at path and locks it until unlock is called.
 // It returns the path of the file that is to be replaced, behind all links.
 func OpenForMerge(ctx context.Context, path string) (file string, p *prof.Profile, unlock func(), err error) {
+	if verb.IsURL(path) {
+		return "", nil, nil, fmt.Errorf("%s: a collector's profile cannot be changed here: cairn push sends raw files to it", path)
+	}
 	file, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil, nil, fmt.Errorf("%s: profile does not exist: create it first (cairn create -p %s BINARY), or use -o", path, path)

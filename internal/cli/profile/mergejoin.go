@@ -55,7 +55,7 @@ func buildRanks(s *verb.Streams, paths []string) map[prof.BuildID]int {
 			for k := range p.Modules {
 				add(p.Modules[k].BuildID, i)
 			}
-		} else if m, err := readAnyMap(s, path); err == nil {
+		} else if m, err := ReadAnyMap(s, path); err == nil {
 			add(m.BuildID, i)
 		}
 	}

@@ -4,6 +4,8 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,9 +13,13 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
+
+// maxCompleted bounds the names of functions that are offered to a shell.
+const maxCompleted = 1000
 
 // ProfileFlags name the profile that a verb reads and what of it.
 type ProfileFlags struct {
@@ -23,11 +29,41 @@ type ProfileFlags struct {
 }
 
 // Register adds the flags to a command.
-func (f *ProfileFlags) Register(c *cobra.Command) { f.registerIn(c.Flags()) }
+func (f *ProfileFlags) Register(c *cobra.Command) {
+	f.registerIn(c.Flags())
+	verb.FilesOf(c, "profile", "mip")
+}
 
 func (f *ProfileFlags) registerIn(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.Path, "profile", "p", "", "the profile, a .mip `file`, if it is not the argument")
 	flags.StringVar(&f.module, "module", "", "only the module of this `name`, as cairn info prints it")
+}
+
+// complete has shells complete the profile as the argument, and the names of its functions after
+// --regexp.
+func (f *ProfileFlags) complete(c *cobra.Command) {
+	verb.Files(c, "mip")
+	verb.Complete(c, "regexp", func(args []string, typed string) []string {
+		if len(args) > 0 {
+			f.Path = args[0]
+		}
+		p, err := f.Open()
+		if err != nil {
+			return nil
+		}
+		names := report.Names{Short: true}
+		var found []string
+		for i := range p.Modules {
+			for j := range p.Modules[i].Funcs {
+				name := regexp.QuoteMeta(names.Show(p.Modules[i].Funcs[j].Name))
+				if strings.HasPrefix(name, typed) && len(found) < maxCompleted {
+					found = append(found, name)
+				}
+			}
+		}
+		slices.Sort(found)
+		return slices.Compact(found)
+	})
 }
 
 func (f *ProfileFlags) registerDebug(c *cobra.Command) {

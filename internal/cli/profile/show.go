@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +46,9 @@ gives the sums of the source function.`,
 	f.registerDebug(c)
 	f.DisplayFlags.Register(c)
 	verb.RegisterRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
+	f.complete(c)
 	c.Flags().StringVar(&f.sort, "sort", "addr", "order of the functions: `key` is name, calls, order or addr")
+	verb.Values(c, "sort", slices.Sorted(maps.Keys(showOrders))...)
 	c.Flags().IntVar(&f.limit, "limit", 0, "only the first `n` functions; 0 for all")
 	c.Flags().BoolVar(&f.all, "all", false, "include functions that never ran (the default)")
 	c.Flags().BoolVar(&f.ran, "ran", false, "only functions that ran")

@@ -91,6 +91,7 @@ updated, when it was late, and what was omitted.`,
 	f.DisplayFlags.Register(c)
 	fl := c.Flags()
 	fl.StringVar(&f.sort, "sort", string(spikes.ByWorst), "order of spikes: worst, seen (most frequent first) or time (latest first)")
+	verb.Values(c, "sort", spikes.ByWorst, spikes.BySeen, spikes.ByTime)
 	fl.IntVar(&f.top, "top", 10, "show `n` stacks, or functions with --table; 0 for all. The default is 200 for --html;\n--json always prints all")
 	fl.StringSliceVar(&f.threads, "thread", nil, "only threads with these names or `ids`")
 	fl.BoolVar(&f.table, "table", false, "list functions, not spikes")

@@ -219,7 +219,7 @@ func (w *worker) add(path string) (kind string, err error) {
 	if err != nil {
 		return Damaged, err
 	}
-	run := w.r.traces.run(path, &raw)
+	run := w.r.traces.Run(path, &raw)
 	taken := runOf{l, run.ID}
 	if !w.r.take(taken) {
 		w.repeated++
@@ -233,7 +233,7 @@ func (w *worker) add(path string) (kind string, err error) {
 	err = acc.AddRun(run)
 	if err != nil {
 		w.r.giveBack(taken)
-	} else if isRunning(path, &raw) {
+	} else if Running(path, &raw) {
 		w.running = append(w.running, path)
 	}
 	if bad := (*merge.FlagError)(nil); errors.As(err, &bad) {

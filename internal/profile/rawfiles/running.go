@@ -9,10 +9,10 @@ import (
 	"github.com/cairnprof/cairn/format/procmaps"
 )
 
-// isRunning reports whether the process that left a raw file still counts into it: the
+// Running reports whether the process that left a raw file still counts into it: the
 // file was not completed, and the process of that number here has it mapped. Of a
 // process elsewhere, or of somebody else, it is not known, and taken for ended.
-func isRunning(path string, raw *mip.Raw) bool {
+func Running(path string, raw *mip.Raw) bool {
 	if !raw.Continuous || raw.Sealed {
 		return false
 	}

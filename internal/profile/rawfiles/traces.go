@@ -17,8 +17,8 @@ type Traces struct {
 	Scenario     string // instead of what the raw files name
 }
 
-// run returns what a raw file adds to a profile.
-func (t *Traces) run(path string, raw *mip.Raw) *merge.Run {
+// Run returns what the raw file that was read from path adds to a profile.
+func (t *Traces) Run(path string, raw *mip.Raw) *merge.Run {
 	return &merge.Run{
 		ID: merge.RunID(raw.Run, raw.PID), Single: raw.Single && !raw.Changed,
 		Data: raw.Data, Slots: raw.Order, Next: uint64(raw.Next),

@@ -1,0 +1,50 @@
+package verb
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// Values has shells complete the values of a flag.
+func Values[T ~string](c *cobra.Command, flag string, values ...T) {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
+	complete(c, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Directories has shells complete the value of a flag by directories.
+func Directories(c *cobra.Command, flag string) {
+	complete(c, flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	})
+}
+
+// FilesOf has shells complete the value of a flag by files with these suffixes, and by directories.
+func FilesOf(c *cobra.Command, flag string, suffixes ...string) {
+	complete(c, flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return suffixes, cobra.ShellCompDirectiveFilterFileExt
+	})
+}
+
+// Files has shells complete the arguments of a command by files with these suffixes, and by directories.
+func Files(c *cobra.Command, suffixes ...string) {
+	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return suffixes, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
+
+// Complete has shells complete the value of a flag by what list returns for the arguments of the command and
+// the part of the value that is typed.
+func Complete(c *cobra.Command, flag string, list func(args []string, typed string) []string) {
+	complete(c, flag, func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return list(args, typed), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// complete panics if the command has no such flag, as all constructors of commands do for wrong flags.
+func complete(c *cobra.Command, flag string, by cobra.CompletionFunc) {
+	if err := c.RegisterFlagCompletionFunc(flag, by); err != nil {
+		panic(err)
+	}
+}
