@@ -104,18 +104,8 @@ func (b *bench) usesOf(ctx context.Context, dir string, p *profiled) ([]*profile
 	}
 	var uses []*profileUse
 	for _, form := range b.profileForms() {
-		var flags []string
-		if form.argv != nil {
-			if _, err := output(ctx, dir, form.argv...); err != nil {
-				return nil, err
-			}
-			flags = []string{"-fprofile-sample-use=profile"}
-		}
-		if err := p.build(ctx, dir, "built", flags...); err != nil {
-			return nil, err
-		}
-		u := &profileUse{program: p.name, label: form.label}
-		if err := u.count(ctx, dir, append([]string{"./built"}, p.args...)); err != nil {
+		u, err := p.use(ctx, dir, form)
+		if err != nil {
 			return nil, err
 		}
 		uses = append(uses, u)
@@ -197,9 +187,8 @@ func worstUse(uses []*profileUse) float64 {
 }
 
 func writeUses(text *bytes.Buffer, uses []*profileUse) {
-	text.WriteString("## What the profiles are worth\n\nPrograms built by clang with each profile of the same samples and run under callgrind: instructions,\n" +
-		"and branches that its model of a predictor gets wrong. Each tool's profile is the one it makes unless\n" +
-		"it is told otherwise; below, each in the other's form.\n\n")
+	text.WriteString("## What the profiles are worth\n\nPrograms built by clang with each profile and run under callgrind: instructions,\n" +
+		"and branches that its model of a predictor gets wrong.\n\n")
 	rows := [][]string{{"program", "build", "instructions", "against plain", "mispredicted"}}
 	plain := int64(0)
 	for _, u := range uses {

@@ -78,6 +78,12 @@ func (b *bench) recordGuest(ctx context.Context, dir string, g *recorderGuest) r
 		r.why = "not here"
 		return r
 	}
+	if prepare := recorderPrepares[g.name]; prepare != "" {
+		if _, err := output(ctx, dir, "bash", "-c", prepare); err != nil {
+			r.why = "not here: " + err.Error()
+			return r
+		}
+	}
 	var plain, copied []float64
 	for i := range max(1, min(3, b.rounds)) {
 		want, err := runGuest(ctx, dir, g, "")

@@ -47,20 +47,85 @@ function fib($n) { return $n < 2 ? $n : fib($n - 1) + fib($n - 2); } echo fib(20
 (display (call/cc (lambda (k) (for-each (lambda (x) (if (> x 3) (k x))) '(1 2 3 4 5)) 0))) (newline)`,
 	"a.lisp": `(defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (print (fib 22)) (terpri)
 (print (handler-case (error "x") (error () 7))) (print (length (loop for i below 20000 collect (format nil "~a" i)))) (gc :full t) (print 1)`,
-	"a.swi":    `:- X = 1000, numlist(1, X, L), foldl([A,B,C]>>(C is A+B), L, 0, S), writeln(S), catch(throw(t), t, writeln(caught)), halt.`,
-	"a.tcl":    `set s 0; for {set i 0} {$i < 20000} {incr i} { incr s [expr {$i % 7}]; lappend l x$i }; puts "$s [llength $l] [lindex [lsort $l] 77]"; puts [catch {error thrown}]; coroutine c apply {{} {yield; foreach x {1 2 3} {yield $x}}}; puts [c]`,
-	"a.c":      "#include <stdio.h>\n#include <string.h>\nstatic int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\nint main(void) { printf(\"%d\\n\", f(15)); return 3; }\n",
-	"a.asm":    "global f\nsection .text\nf: mov eax, 1\nadd eax, edi\nret\n%rep 2000\nnop\n%endrep\n",
-	"a.y":      "%token N\n%%\ne: e '+' N | N ;\n%%\n",
-	"a.l":      "%%\n[0-9]+ { return 1; }\n[a-z]+ { return 2; }\n%%\n",
-	"a.m4":     "define(`f', `ifelse($1, 0, 0, `eval($1 + f(decr($1)))')')f(60)\n",
-	"a.dot":    "digraph g { a -> b -> c; b -> d; d -> a; c -> e; e -> f; f -> b }\n",
-	"a.plot":   "set terminal svg; set output 'plot.svg'; plot sin(x)*x, cos(x)\n",
-	"a.bc":     "define f(n) { if (n < 2) return (n); return (f(n-1) + f(n-2)); }\nf(16)\nscale=200\n4*a(1)\n",
-	"a.sh":     "i=0; while [ $i -lt 60 ]; do (exit $i); s=$((s + $?)); x=$(echo $i | tr 0-9 a-j); i=$((i + 1)); done; echo $s $x; trap 'echo usr' USR1; kill -USR1 $$; for i in 1 2 3 4; do (sleep 0; exit $i) & done; wait; echo done\n",
-	"a.exp":    "spawn -noecho cat\nexpect_after timeout {exit 2}\nsend hello\\r\nexpect hello\nsend \\004\nexpect eof\nputs ended\n",
-	"a.el":     "(princ (format \"%s\\n\" (let ((s 0)) (dotimes (i 20000) (setq s (+ s (% i 7)))) s)))(with-temp-buffer (insert-file-contents \"words.txt\") (princ (format \"%d %d\\n\" (count-lines (point-min) (point-max)) (how-many \"word1\" (point-min)))))",
-	"a.vim":    ":e words.txt\n:%s/word\\([0-9]*\\)/\\1w/\n:g/^1/d\n:w! vim.out\n:q!\n",
+	"a.swi":  `:- X = 1000, numlist(1, X, L), foldl([A,B,C]>>(C is A+B), L, 0, S), writeln(S), catch(throw(t), t, writeln(caught)), halt.`,
+	"a.tcl":  `set s 0; for {set i 0} {$i < 20000} {incr i} { incr s [expr {$i % 7}]; lappend l x$i }; puts "$s [llength $l] [lindex [lsort $l] 77]"; puts [catch {error thrown}]; coroutine c apply {{} {yield; foreach x {1 2 3} {yield $x}}}; puts [c]`,
+	"a.c":    "#include <stdio.h>\n#include <string.h>\nstatic int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\nint main(void) { printf(\"%d\\n\", f(15)); return 3; }\n",
+	"a.asm":  "global f\nsection .text\nf: mov eax, 1\nadd eax, edi\nret\n%rep 2000\nnop\n%endrep\n",
+	"a.y":    "%token N\n%%\ne: e '+' N | N ;\n%%\n",
+	"a.l":    "%%\n[0-9]+ { return 1; }\n[a-z]+ { return 2; }\n%%\n",
+	"a.m4":   "define(`f', `ifelse($1, 0, 0, `eval($1 + f(decr($1)))')')f(60)\n",
+	"a.dot":  "digraph g { a -> b -> c; b -> d; d -> a; c -> e; e -> f; f -> b }\n",
+	"a.plot": "set terminal svg; set output 'plot.svg'; plot sin(x)*x, cos(x)\n",
+	"a.bc":   "define f(n) { if (n < 2) return (n); return (f(n-1) + f(n-2)); }\nf(16)\nscale=200\n4*a(1)\n",
+	"a.sh":   "i=0; while [ $i -lt 60 ]; do (exit $i); s=$((s + $?)); x=$(echo $i | tr 0-9 a-j); i=$((i + 1)); done; echo $s $x; trap 'echo usr' USR1; kill -USR1 $$; for i in 1 2 3 4; do (sleep 0; exit $i) & done; wait; echo done\n",
+	"a.exp":  "spawn -noecho cat\nexpect_after timeout {exit 2}\nsend hello\\r\nexpect hello\nsend \\004\nexpect eof\nputs ended\n",
+	"a.el":   "(princ (format \"%s\\n\" (let ((s 0)) (dotimes (i 20000) (setq s (+ s (% i 7)))) s)))(with-temp-buffer (insert-file-contents \"words.txt\") (princ (format \"%d %d\\n\" (count-lines (point-min) (point-max)) (how-many \"word1\" (point-min)))))",
+	"a.vim":  ":e words.txt\n:%s/word\\([0-9]*\\)/\\1w/\n:g/^1/d\n:w! vim.out\n:q!\n",
+	"A.java": `import java.util.*;
+public class A {
+  static int fib(int n) { return n < 2 ? n : fib(n-1) + fib(n-2); }
+  static int deep(int n) { return deep(n+1) + 1; }
+  public static void main(String[] a) throws Exception {
+    Map<String,Integer> w = new TreeMap<>();
+    for (int i = 0; i < 20000; i++) w.merge("k" + i % 503, 1, Integer::sum);
+    Thread[] ts = new Thread[4]; int[] out = new int[4];
+    for (int i = 0; i < 4; i++) { int k = i; ts[i] = new Thread(() -> out[k] = fib(15 + k)); ts[i].start(); }
+    for (Thread t : ts) t.join();
+    try { deep(0); } catch (StackOverflowError e) { System.out.println("deep"); }
+    try { Object o = null; o.hashCode(); } catch (NullPointerException e) { System.out.println("null"); }
+    System.gc();
+    System.out.println(w.size() + " " + w.get("k7") + " " + Arrays.toString(out));
+  }
+}`,
+	"a.go": `package main
+import ("fmt"; "os"; "os/signal"; "syscall")
+func main() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGUSR1)
+	syscall.Kill(os.Getpid(), syscall.SIGUSR1)
+	d := make(chan int)
+	go func() { defer func() { recover(); d <- 7 }(); var p *int; *p = 1 }()
+	fmt.Println(<-c, <-d)
+}`,
+	"a.rs": `use std::collections::BTreeMap; use std::thread;
+fn fib(n: u32) -> u32 { if n < 2 { n } else { fib(n - 1) + fib(n - 2) } }
+fn main() {
+    let n = if std::env::args().count() > 1 { 3 } else { 15 }; let mut w = BTreeMap::new();
+    for i in 0..n * 1000 { *w.entry(format!("k{}", i % 503)).or_insert(0) += 1; if n == 3 && i == 90 { break; } }
+    let ts: Vec<_> = (0..3).map(|i| thread::spawn(move || fib(n + i))).collect();
+    let out: Vec<u32> = ts.into_iter().map(|t| t.join().unwrap()).collect();
+    if n == 15 { println!("{:?}", std::panic::catch_unwind(|| { let v: Vec<i32> = vec![]; v[out.len()] }).is_err()); }
+    println!("{} {:?}", w.len(), out);
+}`,
+	"a.ml": `let rec fib n = if n < 2 then n else fib (n-1) + fib (n-2)
+exception E
+let rec deep n = 1 + deep (n+1)
+let () = Printf.printf "%d %b %b\n" (fib 20) (try raise E with E -> true) (try deep 0 = 0 with Stack_overflow -> true)
+let () = let h = Hashtbl.create 7 in for i = 0 to 20000 do Hashtbl.replace h (string_of_int (i mod 503)) i done; print_int (Hashtbl.length h)`,
+	"a.R": `x <- sapply(1:3000, function(i) (i * 7919) %% 1009); print(summary(x)); print(tryCatch(stop("e"), error=function(e) "caught")); print(sum(sort(x)[1:50])); f <- function(n) f(n+1); print(tryCatch(f(0), error=function(e) "deep"))
+`,
+	"a.fs": ": fib dup 2 < if else dup 1- recurse swap 2 - recurse + then ; 20 fib . cr : e 1 throw ; ' e catch . cr bye\n",
+	"a.pas": `{$mode objfpc} program a; uses sysutils; function fib(n: integer): integer; begin if n < 2 then fib := n else fib := fib(n-1) + fib(n-2) end;
+var p: ^integer; begin writeln(fib(20)); try p := nil; p^ := 1 except on e: exception do writeln(e.classname) end end.
+`,
+	"a.cs": `using System; using System.Threading; class A { static int F(int n) { return n < 2 ? n : F(n-1)+F(n-2); } static void Main() {
+int[] o = new int[3]; Thread[] t = new Thread[3]; for (int i=0;i<3;i++){int k=i;t[i]=new Thread(()=>{o[k]=F(15+k);});t[i].Start();} foreach (var x in t) x.Join();
+try { string s=null; Console.WriteLine(s.Length); } catch (NullReferenceException) { Console.WriteLine("null"); } GC.Collect(); Console.WriteLine(o[0]+o[1]+o[2]); } }`,
+	"a.v":   "module t; integer i, s; initial begin s = 0; for (i = 0; i < 20000; i = i + 1) s = s + i % 7; $display(\"%d\", s); $finish; end endmodule\n",
+	"a.cob": "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. A.\n       DATA DIVISION.\n       WORKING-STORAGE SECTION.\n       01 I PIC 9(6) VALUE 0.\n       01 S PIC 9(9) VALUE 0.\n       PROCEDURE DIVISION.\n           PERFORM 3000 TIMES\n             ADD 1 TO I\n             ADD I TO S\n           END-PERFORM\n           DISPLAY S\n           STOP RUN.\n",
+	"a.smt": "(declare-const x Int)(declare-const y Int)(assert (and (> x 3) (< y 17) (= (* x y) 91)))(check-sat)(get-model)\n",
+	"a.pov": "camera { location <0,1,-3> look_at 0 } light_source { <2,4,-3> rgb 1 } sphere { 0, 1 pigment { rgb <1,0,0> } }\n",
+	"a.ps":  "%!\n/f { dup 2 lt {} { dup 1 sub f exch 2 sub f add } ifelse } def 18 f == 100 100 moveto 200 200 lineto stroke showpage\n",
+	"a.ys":  "read_verilog a.v2; proc; opt; stat\n",
+	"a.v2":  "module c(input clk, input [3:0] a, output reg [3:0] q); always @(posedge clk) q <= q + a; endmodule\n",
+	"a.cnf": "p cnf 3 3\n1 -2 0\n2 3 0\n-1 -3 0\n",
+	"lh.x":  "server.document-root = env.PWD\nserver.bind = env.PWD + \"/lh.sock\"\nserver.modules = ()\n",
+	"mc.py": `import socket
+s = socket.socket(socket.AF_UNIX); s.connect("mc.sock"); f = s.makefile("rwb"); n = 0
+for i in range(300):
+    f.write(b"set k%d 0 0 5\r\nabcde\r\n" % i); f.flush(); n += f.readline() == b"STORED\r\n"
+    f.write(b"get k%d\r\n" % i); f.flush(); f.readline(); n += f.readline() == b"abcde\r\n"; f.readline()
+print(n)`,
 	"nginx.x":  "daemon off; master_process on; worker_processes 2; pid nginx.pid; error_log stderr error; events {} http { access_log off; server { listen unix:nginx.sock; location / { return 200 \"hello\\n\"; } } }\n",
 	"Makefile": "all: a b c\na b c: words.txt\n\t@wc -l < words.txt > $@.made; cat $@.made\n",
 }
@@ -74,12 +139,48 @@ redis-cli -s redis.sock sort l1 limit 0 3; redis-cli -s redis.sock shutdown nosa
 	askNginx = `ln -sf "$PWD" run; $RUN $(which nginx) -p "$PWD/" -c nginx.x 2>nginx.err & p=$!
 for i in $(seq 300); do test -S nginx.sock && break; sleep 0.1; done
 for i in 1 2 3 4 5 6 7 8; do curl -s --unix-socket nginx.sock http://x/$i; done; kill -QUIT $(cat nginx.pid); wait $p; echo $?; cat nginx.err >&2; rm -f nginx.sock`
+	askMemcached = `$RUN memcached -u root -s mc.sock -a 0777 -t 4 2>mc.err & p=$!
+for i in $(seq 300); do test -S mc.sock && break; sleep 0.1; done
+python3 mc.py; kill -TERM $p; wait $p; echo $?; cat mc.err >&2; rm -f mc.sock`
+	askLighttpd = `ln -sf "$PWD" run; $RUN lighttpd -D -f lh.x 2>lh.err & p=$!
+for i in $(seq 300); do test -S lh.sock && break; sleep 0.1; done
+for i in 1 2 3 4 5; do curl -s --unix-socket lh.sock http://x/words.txt | cksum; done; kill -TERM $p; wait $p; echo $?; cat lh.err >&2; rm -f lh.sock`
+	// A server does not run as root. Its libraries are copied for a user who may not read ours.
+	askPostgres = `bin=$(ls -d /usr/lib/postgresql/*/bin | head -n 1); d=$(mktemp -d); as=; [ $(id -u) = 0 ] && chown postgres $d && as="setpriv --reuid postgres --regid postgres --clear-groups env HOME=$d"
+if [ -n "$RUN" ]; then cp ${RUN%% *} $d/cairn; RUN="$d/cairn ${RUN#* }"; RUN="${RUN%-o*}-o $d/pg.perf --"; fi
+cd $d; $as $bin/initdb -D $d/data -A trust >/dev/null 2>&1
+$as $RUN $bin/postgres -D $d/data -k $d -c listen_addresses= -c fsync=off 2>pg.err & p=$!
+for i in $(seq 300); do $as $bin/pg_isready -q -h $d && break; sleep 0.1; done
+$as $bin/psql -h $d -At -c "create table t as select i, i*7919%1009 as b from generate_series(1,20000) i" -c "select sum(b) from t" -c "select count(*) from t a join t b using (i) where a.b<100" postgres
+kill -TERM $p; wait $p; echo $?; cat pg.err >&2; cd /; rm -rf $d`
+	tmuxHello = `$RUN tmux -L t$$ -f /dev/null new-session -d -x 40 -y 10 "sh -c 'echo hello; echo world; read x'"
+for i in $(seq 300); do tmux -L t$$ capture-pane -p | grep -q world && break; sleep 0.1; done; tmux -L t$$ capture-pane -p | head -n 2; tmux -L t$$ kill-server; echo $?`
+	askErlang = `export ROOTDIR=$(dirname $(dirname $(ls -d /usr/lib/erlang/erts-*/bin))) BINDIR=$(ls -d /usr/lib/erlang/erts-*/bin) EMU=beam PROGNAME=erl
+$RUN $BINDIR/beam.smp -- -root $ROOTDIR -bindir $BINDIR -progname erl -home /tmp -noshell -eval 'P=self(), F=fun G(N) -> if N < 2 -> N; true -> G(N-1)+G(N-2) end end, [spawn(fun()-> P!{I,F(15)} end)||I<-[1,2,3]], L=[receive {J,X}->{J,X} end||J<-[1,2,3]], io:format("~p ~p~n",[L, catch throw(x)]), halt().'
+echo $?`
+	failErlang = `export ROOTDIR=$(dirname $(dirname $(ls -d /usr/lib/erlang/erts-*/bin))) BINDIR=$(ls -d /usr/lib/erlang/erts-*/bin) EMU=beam PROGNAME=erl
+$RUN $BINDIR/beam.smp -- -root $ROOTDIR -progname erl -home /tmp -noshell; echo $?; rm -f erl_crash.dump`
 )
+
+// recorderPrepares are the commands that make what guests run, which are not measured.
+var recorderPrepares = map[string]string{
+	"Free Pascal":    "fpc -v0 -oa.pas.exe a.pas >fpc.log 2>&1",
+	"GnuCOBOL":       "cobc -x -o a.cob.exe a.cob",
+	"Go":             "go build -o a.go.exe a.go",
+	"Icarus Verilog": "iverilog -o a.vvp a.v",
+	"Java":           "javac A.java",
+	"Java, libjvm":   "javac A.java",
+	"Mono":           "mcs -out:a.cs.exe a.cs",
+	"OCaml, native":  "ocamlopt -o a.ml.exe a.ml 2>/dev/null",
+	"Rust":           "rustc -O -o a.rs.exe a.rs",
+	"Rust, static":   "rustc -O -C target-feature=+crt-static -o a.rs.exe a.rs",
+}
 
 var recorderGuests = []recorderGuest{
 	{"Node.js", "node", "JIT, threads", "$RUN node a.js"},
 	{"Node.js workers", "node", "JIT, threads", "$RUN node worker.js"},
-	{"Java", "java", "JIT, threads, faults", "$RUN java -XshowSettings:properties -version 2>java.err; grep -c 'java.*version' java.err; cat java.err >&2"},
+	{"Java", "javac", "JIT, threads, overflow of the stack, faults", "$RUN java -cp . A"},
+	{"Java, libjvm", "javac", "the same, with what it loads recorded", "${RUN:+${RUN%--} --dso $(dirname $(readlink -f $(which java)))/../lib/server/libjvm.so --} java -cp . A"},
 	{"LuaJIT", "luajit", "JIT", "$RUN luajit a.lua"},
 	{"MuJS", "mujs", "interpreter", "$RUN mujs a.js"},
 	{"Lua 5.4", "lua5.4", "interpreter", "$RUN lua5.4 a.lua"},
@@ -126,4 +227,40 @@ var recorderGuests = []recorderGuest{
 	{"Emacs", "emacs", "editor, recovers from overflow", "$RUN $(readlink -f $(which emacs)) --batch -Q -l a.el"},
 	{"ed", "ed", "editor", "printf 'g/word7/s/word/W/\\n1,$p\\nQ\\n' | $RUN ed -s words.txt | cksum"},
 	{"BusyBox", "busybox", "linked statically: stepped", "$RUN busybox expr 6 '*' 7"},
+	{"Go", "go", "linked statically, threads, faults: stepped", "$RUN ./a.go.exe"},
+	{"fzf", "fzf", "Go, with the C library: stepped", "head -n 20 words.txt | $RUN fzf -f word1"},
+	{"Rust", "rustc", "threads, unwinding", "$RUN ./a.rs.exe"},
+	{"Rust, static", "rustc", "linked statically, threads: stepped", "$RUN ./a.rs.exe less"},
+	{"ripgrep", "rg", "Rust, threads", "$RUN rg -j4 --sort path -n fib a.rs a.ml a.cs A.java; $RUN rg -c 'word7.*3' words.txt"},
+	{"OCaml", "ocamlrun", "interpreter, recovers from overflow", "$RUN ocamlrun $(which ocaml) a.ml"},
+	{"OCaml, native", "ocamlopt", "its own frames and exceptions", "$RUN ./a.ml.exe; echo $?"},
+	{"Erlang", "erl", "JIT, threads", askErlang},
+	{"Erlang fails", "erl", "its own sigaction", failErlang},
+	{"R", "R", "interpreter, recovers from overflow", "R_HOME=$(R RHOME) LD_LIBRARY_PATH=$(R RHOME)/lib $RUN $(R RHOME)/bin/exec/R --no-echo --no-restore --vanilla --file=a.R"},
+	{"ShellCheck", "shellcheck", "Haskell: data between its code", "printf 'x=$1\\necho $x\\n' > sc.sh; $RUN shellcheck -s sh -f gcc sc.sh"},
+	{"Mono", "mono", "JIT, threads, faults", "$RUN mono a.cs.exe"},
+	{"Racket", "racket", "compiler to memory", "$RUN racket -e '(display (for/sum ((i 10000)) (modulo i 7)))'"},
+	{"Gambit", "gsi", "interpreter, signals", "$RUN gsi -e '(define (f n) (if (< n 2) n (+ (f (- n 1)) (f (- n 2))))) (display (f 18))'"},
+	{"Chicken", "csi", "moves its stack", "$RUN csi -e '(define (f n) (if (< n 2) n (+ (f (- n 1)) (f (- n 2))))) (display (f 18))'"},
+	{"Gforth", "gforth", "computed jumps", "$RUN gforth a.fs"},
+	{"Free Pascal", "fpc", "no C library: stepped", "$RUN ./a.pas.exe"},
+	{"GnuCOBOL", "cobc", "compiled program", "$RUN ./a.cob.exe"},
+	{"Icarus Verilog", "vvp", "simulator", "$RUN vvp a.vvp"},
+	{"Yosys", "yosys", "compiler", "$RUN yosys -q -s a.ys -l yosys.log; grep -c cells yosys.log"},
+	{"Z3", "z3", "solver", "$RUN z3 a.smt"},
+	{"MiniSat", "minisat", "solver", "$RUN minisat -verb=0 a.cnf out.cnf >minisat.log; cat out.cnf"},
+	{"Ghostscript", "gs", "interpreter", "$RUN gs -q -dNOSAFER -sDEVICE=pbmraw -o out.pbm a.ps; cksum <out.pbm"},
+	{"ImageMagick", "convert-im6.q16", "OpenMP", "$RUN $(which convert-im6.q16) -size 120x100 gradient:red-blue -rotate 30 -resize 50 txt:- | cksum"},
+	{"FFmpeg", "ffmpeg", "threads, 210 libraries", "$RUN ffmpeg -v error -f lavfi -i testsrc=size=160x120:rate=10:duration=1 -f rawvideo -pix_fmt gray -threads 2 - </dev/null | cksum"},
+	{"POV-Ray", "povray", "threads", "$RUN povray +W80 +H60 +Ia.pov +Oa.ppm +FP -D >povray.log 2>&1; grep cairn: povray.log >&2; wc -c <a.ppm"},
+	{"groff", "groff", "starts others", "$RUN groff -man -Tascii <<<'.TH A 1' | head -n 3"},
+	{"troff", "groff", "typesetter", "printf '.TH A 1\\n.SH NAME\\na \\\\- b\\n' | $RUN troff -man -Tascii | cksum"},
+	{"GDB", "gdb", "traces; its child runs plain", "$RUN gdb -nx -batch -ex 'break sum' -ex 'info sharedlibrary' -ex run --args $(which true) | grep -c normally"},
+	{"rsync", "rsync", "three processes", "rm -rf copy; $RUN rsync -a words.txt a.lua copy/ && cat copy/* | cksum"},
+	{"PostgreSQL", "pg_ctlcluster", "server, forks, shared memory", askPostgres},
+	{"memcached", "memcached", "server, threads", askMemcached},
+	{"lighttpd", "lighttpd", "server", askLighttpd},
+	{"tmux", "tmux", "terminals, server that goes into the background", tmuxHello},
+	{"Nim", "nim", "compiler", "printf 'echo 6*7\\n' > an.nim; $RUN nim c --hints:off --nimcache:nimc --compileOnly an.nim; grep -c NIM nimc/*an.nim.c"},
+	{"units", "units", "calculator", "$RUN units '3 miles' km"},
 }

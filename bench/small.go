@@ -56,8 +56,8 @@ func (b *bench) small(ctx context.Context) error {
 		})
 	}
 	table(&b.report, rows)
-	b.bytesAtMost("the runtime, code and data", lone.loaded()-plain.loaded(), 4480)
-	b.bytesAtMost("the runtime where it is shared", loneShared.loaded()-plain.loaded(), 700)
+	b.bytesAtMost("the runtime, code and data", lone.loaded()-plain.loaded(), 5060)
+	b.bytesAtMost("the runtime where it is shared", loneShared.loaded()-plain.loaded(), 740)
 	b.atMost("cover, a small program's file", growth(cover.file, plain.file), 0.10)
 	b.atMost("cover, a small program's file, shared runtime", growth(coverShared.file, plain.file), 0.05)
 	return nil

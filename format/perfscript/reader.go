@@ -35,9 +35,23 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// WholeStacks is a comment on the first line. It says that stacks have the caller in prologues
-// and epilogues too, where a walk of frame pointers misses it.
+// WholeStacks is one of the comments that a text begins with. It says that stacks have the
+// caller in prologues and epilogues too, where a walk of frame pointers misses it.
 const WholeStacks = "# stacks: whole\n"
+
+// saysWhole reports whether WholeStacks is among the comments that text begins with, which
+// tools put their own in front of.
+func saysWhole(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		switch line = bytes.TrimRight(line, "\r\n"); {
+		case string(line)+"\n" == WholeStacks:
+			return true
+		case len(line) > 0 && line[0] != '#':
+			return false
+		}
+	}
+	return false
+}
 
 // Detect reports whether a file that begins with head is such text: whether there
 // are samples or events in it, or only comments yet.
@@ -79,7 +93,7 @@ func Open(r io.Reader, name string, size int64) (*Reader, error) {
 	if first == nil {
 		return p, nil
 	}
-	whole := bytes.HasPrefix(first.text, []byte(WholeStacks))
+	whole := saysWhole(first.text)
 	parse(first)
 	p.blocks.free(first)
 	p.first = first

@@ -202,24 +202,37 @@ func (p *parser) context(name string) (Context, error) {
 		return c, nil
 	}
 	inner, closed := strings.CutSuffix(name[1:], "]")
-	frames := strings.Split(inner, " @ ")
-	if len(frames) > maxDepth {
-		return c, fmt.Errorf("a context of more than %d functions", maxDepth)
+	if !closed {
+		return c, errContext
 	}
-	for i, s := range frames {
+	var err error
+	c.Frames, err = ParseFrames(inner)
+	return c, err
+}
+
+var errContext = errors.New("expected a context: [caller:location @ function]")
+
+// ParseFrames reads a context as Name writes it, without brackets.
+func ParseFrames(text string) ([]Frame, error) {
+	parts := strings.Split(text, " @ ")
+	if len(parts) > maxDepth {
+		return nil, fmt.Errorf("a context of more than %d functions", maxDepth)
+	}
+	frames := make([]Frame, len(parts))
+	for i, s := range parts {
 		f, ok := Frame{Func: s}, true
-		if i < len(frames)-1 {
+		if i < len(parts)-1 {
 			colon := strings.LastIndexByte(s, ':')
 			if f.Func = s[:max(colon, 0)]; colon > 0 {
 				f.Call, ok = parsePlace(s[colon+1:])
 			}
 		}
-		if !closed || !ok || f.Func == "" {
-			return c, errors.New("expected a context: [caller:location @ function]")
+		if !ok || f.Func == "" {
+			return nil, errContext
 		}
-		c.Frames = append(c.Frames, f)
+		frames[i] = f
 	}
-	return c, nil
+	return frames, nil
 }
 
 // place reads what a place of the innermost function of the stack counts, or the

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -58,15 +59,14 @@ func (d *decoder) next() bool {
 // counts reads the counts of one context, from the current line.
 func (d *decoder) counts(p *Profile) error {
 	var c sample.Counts
-	inBrackets := d.line[0] == '['
+	hasContext := d.line[0] == '['
 	if len(p.Counts) == 0 {
-		p.HasContexts = inBrackets
-	} else if !p.HasContexts || !inBrackets {
+		p.HasContexts = hasContext
+	} else if !p.HasContexts || !hasContext {
 		return fmt.Errorf("%q: expected a context in brackets", clip(d.line))
 	}
-	if inBrackets {
-		var err error
-		if c.Context, err = parseContext(d.line); err != nil {
+	if hasContext {
+		if err := d.context(p, &c); err != nil {
 			return err
 		}
 		if !d.next() {
@@ -126,27 +126,76 @@ func parsePair(line []byte, sep string) (pair, error) {
 	return pair{from, to, count}, nil
 }
 
-// parseContext reads "[0x1 @ 0x2]".
-func parseContext(line []byte) ([]uint64, error) {
-	bad := fmt.Errorf("%q is not a context such as [0x1a @ 0x2b] (names, as in profiles by lines, are not supported)", clip(line))
-	inner, ok := bytes.CutPrefix(line, []byte("["))
-	inner, closed := bytes.CutSuffix(inner, []byte("]"))
-	if !ok || !closed {
-		return nil, bad
+// context reads the line of a context. All contexts of a profile are addresses, or all are
+// names.
+func (d *decoder) context(p *Profile, c *sample.Counts) (err error) {
+	if p.Names == nil {
+		if c.Context, err = parseAddresses(d.line); err == nil {
+			return nil
+		}
 	}
-	if len(inner) == 0 {
+	names, err := parseNames(d.line)
+	if err != nil {
+		return err
+	}
+	if p.Names == nil {
+		for i := range p.Counts {
+			if len(p.Counts[i].Context) > 0 {
+				return fmt.Errorf("%q: expected a context of addresses, as those before", clip(d.line))
+			}
+		}
+		p.Names = make([][]sampleprof.Frame, len(p.Counts))
+	}
+	p.Names = append(p.Names, names)
+	return nil
+}
+
+// inBrackets returns what stands between brackets.
+func inBrackets(line []byte) (inner string, ok bool) {
+	inner, ok = strings.CutPrefix(string(line), "[")
+	inner, closed := strings.CutSuffix(inner, "]")
+	return inner, ok && closed
+}
+
+func errContext(line []byte) error {
+	return fmt.Errorf("%q is not a context such as [0x1a @ 0x2b] or [main:4 @ add]", clip(line))
+}
+
+// parseAddresses reads "[0x1 @ 0x2]".
+func parseAddresses(line []byte) (context []uint64, err error) {
+	inner, ok := inBrackets(line)
+	if !ok {
+		return nil, errContext(line)
+	}
+	if inner == "" {
 		return nil, nil
 	}
-	var context []uint64
-	for part := range bytes.SplitSeq(inner, []byte(" @ ")) {
-		digits, ok := bytes.CutPrefix(part, []byte("0x"))
-		addr, err := strconv.ParseUint(string(digits), 16, 64)
+	for part := range strings.SplitSeq(inner, " @ ") {
+		digits, ok := strings.CutPrefix(part, "0x")
+		addr, err := strconv.ParseUint(digits, 16, 64)
 		if !ok || err != nil {
-			return nil, bad
+			return nil, errContext(line)
 		}
 		context = append(context, addr)
 	}
 	return context, nil
+}
+
+// parseNames reads "[main:4 @ twice:0.1 @ add]". No name begins with a digit, so that an
+// address that cannot be read is none.
+func parseNames(line []byte) ([]sampleprof.Frame, error) {
+	inner, ok := inBrackets(line)
+	if ok && inner == "" {
+		return nil, nil
+	}
+	frames, err := sampleprof.ParseFrames(inner)
+	for i := range frames {
+		ok = ok && (frames[i].Func[0] < '0' || frames[i].Func[0] > '9')
+	}
+	if !ok || err != nil {
+		return nil, errContext(line)
+	}
+	return frames, nil
 }
 
 // clip shortens a line for a message.

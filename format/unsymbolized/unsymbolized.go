@@ -13,6 +13,11 @@
 //	  1
 //	  1ac->200:3669
 //
+// Contexts of profiles that are keyed by lines are names: functions with the places of their
+// calls, and the function that ran:
+//
+//	[main:4 @ twice:0.1 @ add]
+//
 // "[]" is the context of what no call is known for. Where contexts are not told
 // apart there is one list, without the line of the context and the indent.
 // Contexts are in the order of their text, ranges and branches in that of their
@@ -29,6 +34,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -38,9 +44,9 @@ type Profile struct {
 	// is at most one element of Counts, and its Context is empty.
 	HasContexts bool
 	Counts      []sample.Counts
-	// Keys are the names of the contexts, if those are not addresses: of functions and
-	// places in them. Such a profile is written only.
-	Keys []string
+	// Names are the contexts, if those are not addresses: functions and the places of calls
+	// in them, as many as there are Counts, whose Context is empty.
+	Names [][]sampleprof.Frame
 }
 
 // Write writes a profile. It sorts the counts.
@@ -54,8 +60,9 @@ func Write(w io.Writer, p *Profile) error {
 	for i := range p.Counts {
 		p.Counts[i].Sort()
 		entries[i] = entry{key(p.Counts[i].Context), &p.Counts[i]}
-		if p.Keys != nil {
-			entries[i].key = p.Keys[i]
+		if p.Names != nil {
+			named := sampleprof.Context{Frames: p.Names[i]}
+			entries[i].key = named.Name()
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
@@ -116,16 +123,21 @@ func Detect(head []byte) bool {
 		return false
 	}
 	first = bytes.TrimSpace(first)
-	if _, err := parseContext(first); err == nil {
+	if _, err := parseAddresses(first); err == nil {
 		return true
+	}
+	second, _, ok := bytes.Cut(rest, []byte("\n"))
+	second = bytes.TrimSpace(second)
+	if !ok {
+		return false
+	}
+	if _, err := parseNames(first); err == nil {
+		_, err := strconv.ParseUint(string(second), 10, 32)
+		return err == nil
 	}
 	if n, err := strconv.ParseUint(string(first), 10, 32); err != nil || n == 0 {
 		return false
 	}
-	second, _, ok := bytes.Cut(rest, []byte("\n"))
-	if !ok {
-		return false
-	}
-	_, err := parsePair(bytes.TrimSpace(second), "-")
+	_, err := parsePair(second, "-")
 	return err == nil
 }

@@ -29,6 +29,19 @@ const inContexts = `[]
   190->180:4383
 `
 
+const named = `[]
+  0
+  1
+  ffffffffffbff001->167:3
+[main:4 @ twice:0.1 @ add]
+  1
+  180-183:4343
+  0
+[twice]
+  0
+  0
+`
+
 const flat = `1
 167-183:3
 2
@@ -38,7 +51,7 @@ const flat = `1
 
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{inContexts, flat, ""} {
+	for _, text := range []string{inContexts, named, flat, ""} {
 		p, err := Read(strings.NewReader(text), "file")
 		if err != nil {
 			t.Fatal(err)
@@ -110,6 +123,11 @@ func TestErrors(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"[0x1", `file: line 1: "[0x1" is not a context`},
 		{"[1]", "is not a context"},
+		{"[main @ add]", "is not a context"},
+		{"[main:65536 @ add]", "is not a context"},
+		{"[main:1 @ ]", "is not a context"},
+		{"[0x1]\n0\n0\n[main]\n0\n0\n", `line 4: "[main]": expected a context of addresses`},
+		{"[main]\n0\n0\n[0x1]\n0\n0\n", `line 4: "[0x1]" is not a context`},
 		{"[0x1 @ ]", "is not a context"},
 		{"[0x1]", "file: line 1: unexpected end of file: expected the number of ranges"},
 		{"[0x1]\nx", `line 2: "x": expected the number of ranges`},
@@ -130,7 +148,7 @@ func TestErrors(t *testing.T) {
 
 func TestDetectOthers(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "7\n", "7\n 401000\n", "PERF_RECORD_MMAP2 1/1\n", "main:7:1\n 1: 2\n", "[main]:1:1\n", "\t 401000\n"} {
+	for _, text := range []string{"", "7\n", "7\n 401000\n", "PERF_RECORD_MMAP2 1/1\n", "main:7:1\n 1: 2\n", "[main]:1:1\n", "[main:1 @ add]\n 1: 2\n", "[main]\nx", "\t 401000\n"} {
 		if Detect([]byte(text)) {
 			t.Errorf("%q is taken for an unsymbolized profile", text)
 		}
@@ -139,7 +157,7 @@ func TestDetectOthers(t *testing.T) {
 
 // FuzzRead holds what was read against what is written of it.
 func FuzzRead(f *testing.F) {
-	for _, text := range []string{inContexts, flat, "[0x1", "[]\n1\n", "1\n1-2:3\n0\n", "99999999999\n"} {
+	for _, text := range []string{inContexts, named, flat, "[0x1", "[]\n0\n0\n[a:1 @ b]\n0\n0\n", "[]\n1\n", "1\n1-2:3\n0\n", "99999999999\n"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/samples/tailguests"
+	"github.com/cairnprof/cairn/internal/samples/tailtest"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
@@ -44,20 +45,17 @@ func TestPhysicalCallers(t *testing.T) {
 	}
 }
 
-// TestWholeStacks does so with what cairn record --lbr writes, whose stacks have the caller
-// everywhere: nothing is to be put on them.
-func TestWholeStacks(t *testing.T) {
-	t.Parallel()
-	g := tailguests.All[3] // Lua
-	mustHave(t, g.Compiler)
-	r, _, _ := recordGuest(t, g)
+// wholeStacks does so with what cairn record --lbr writes, whose stacks have the caller
+// everywhere: no frame is to be added.
+func wholeStacks(t *testing.T, r *tailtest.Recording) {
+	t.Helper()
 	got, err := r.JudgeStacks(t.Context(), unwind.Options{Frameless: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%v", &got)
 	if sum := got.Sum(); sum.Exact*10_000 < got.Stacks*9995 {
-		t.Errorf("%s: %v", g.Name, &got)
+		t.Errorf("%v", &got)
 	}
 }
 

@@ -29,6 +29,9 @@ func TestMissingFrames(t *testing.T) {
 				mustHave(t, g.Compiler)
 				r, program, perf := recordGuest(t, g)
 				likeLLVM(t, program, perf, g.Probed())
+				if g.Name == "Lua" {
+					wholeStacks(t, r)
+				}
 				for _, depth := range []int{32, 16, 8, -1} {
 					got := judgeMissing(t, r, depth)
 					mu.Lock()

@@ -2,6 +2,8 @@ package samples
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -93,8 +95,10 @@ func (f *profgenFlags) register(c *cobra.Command) {
 	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or a library of it: this `file`; repeatable")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	fl.StringVar(&f.format, "format", formatText, "the `format` to write: text or extbinary, which is smaller, folded, pprof, flame, fdata, callgraph, dot, mermaid")
+	verb.Values(c, "format", slices.Sorted(maps.Keys(products))...)
 	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
 	fl.StringVar(&f.infer, "infer-missing-frames", string(pipeline.InferFull), "`how` to restore frames that tail calls erased: full, llvm or none")
+	verb.Values(c, "infer-missing-frames", pipeline.InferFull, pipeline.InferLLVM, pipeline.InferNone)
 	fl.Lookup("infer-missing-frames").NoOptDefVal = string(pipeline.InferFull)
 	fl.IntVar(&f.searchDepth, "max-search-depth", -1, "with --infer-missing-frames=llvm, restore at most `n` frames in one place; -1 for all")
 	fl.IntVar(&f.contextDepth, "csprof-max-context-depth", -1, "keep the innermost `n` callers; -1 for all")

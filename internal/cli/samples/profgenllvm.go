@@ -120,7 +120,7 @@ func (f *profgenFlags) likeLLVM(given func(name string) bool) {
 	f.keepTailJumps, f.quiet = true, true
 	compiled := products[f.format] == pipeline.Profile && !f.onlyCount && !f.explained
 	if compiled && !given(preinlineFlag) {
-		f.preinline = f.unsymbolized == "" || !f.byLines
+		f.preinline = true
 	}
 	if compiled && !given("csprof-merge-cold-context") {
 		f.mergeCold = !f.preinline

@@ -92,6 +92,7 @@ Only programs for Linux on x86-64 are supported. The exit code is the program's.
 	c.Flags().StringVar(&f.truth, "truth", "", "write the true stacks to `FILE`")
 	c.Flags().Uint64Var(&f.every, "every", defaultEvery, "sample one in `N` instructions")
 	c.Flags().StringVar(&f.event, "event", "instructions", "event that --every counts: `instructions` or branches")
+	verb.Values(c, "event", "instructions", "branches")
 	c.Flags().IntVar(&f.depth, "depth", 32, "keep the last `N` branches in a sample")
 	c.Flags().StringArrayVar(&f.dsos, "dso", nil, "also record branches of the library `NAME`, a name or a path, or all")
 	c.Flags().BoolVar(&f.step, "step", false, "stop the program at each branch: works for any program, but is slow")

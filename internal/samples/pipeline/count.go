@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 
+	"github.com/cairnprof/cairn/format/perfscript"
+	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/logfile"
@@ -21,7 +24,8 @@ import (
 type counts struct {
 	*unwind.Result
 
-	flat bool // without contexts
+	flat  bool                 // without contexts
+	named [][]sampleprof.Frame // the contexts of counts that were read, if they are names
 }
 
 // count counts what was sampled.
@@ -72,7 +76,7 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 		r.Note("the samples have no branches: counts are inferred from sampled instructions and control flow")
 		result = profgen.FromAddresses(result, b.code)
 	}
-	return counts{result, how.Flat}, nil
+	return counts{Result: result, flat: how.Flat}, nil
 }
 
 // unwinding says how samples of a kind are unwound.
@@ -161,6 +165,9 @@ func (r run) tell(st *unwind.Stats) {
 			r.Note("%s: %s (%s)", x.what, report.Count(x.count), report.Share(x.count, x.of))
 		}
 	}
+	if st.Complete > 0 && st.Complete/16 >= st.Recovered && st.NoFrame+st.Departing > 0 {
+		r.Note("in prologues and epilogues the stacks have the caller that branches show: if they were not walked by frame pointers alone, begin the text with %q, and no sample is omitted there", strings.TrimSpace(perfscript.WholeStacks))
+	}
 	for _, path := range st.StrangeBinaries {
 		r.Note("the mapped %s has another build id than the given binary: its samples are omitted", path)
 	}
@@ -187,8 +194,12 @@ func (r run) readCounts(b *binaries) (counts, error) {
 		return counts{}, fmt.Errorf("%s: no counts", stream.Name)
 	}
 	flat := !p.HasContexts || r.IgnoreStacks
-	if !flat && b.lines != nil {
+	switch {
+	case flat:
+	case b.lines != nil && p.Names == nil && slices.ContainsFunc(p.Counts, hasContext):
 		return counts{}, fmt.Errorf("%s: its contexts are addresses, but those of a profile keyed by lines are names", stream.Name)
+	case b.lines == nil && p.Names != nil:
+		return counts{}, fmt.Errorf("%s: its contexts are names, as those of profiles keyed by lines are, but %s has pseudo probes (give --use-dwarf-correlation)", stream.Name, r.Binaries[0])
 	}
 	if r.IgnoreStacks {
 		for i := range p.Counts {
@@ -199,8 +210,10 @@ func (r run) readCounts(b *binaries) (counts, error) {
 	if lost > 0 {
 		r.Note("%s: %s at addresses where %s has no code: is it of another build?", stream.Name, report.Plural(lost, "count"), r.Binaries[0])
 	}
-	return counts{result, flat}, err
+	return counts{result, flat, p.Names}, err
 }
+
+func hasContext(c sample.Counts) bool { return len(c.Context) > 0 }
 
 // base returns what counts of addresses are relative to.
 func (r run) base(b *binaries) uint64 {
@@ -217,5 +230,5 @@ func (r run) base(b *binaries) uint64 {
 func everywhere(code *machinecode.Set) counts {
 	c := &unwind.Result{}
 	profgen.AllFunctions(c, code)
-	return counts{c, true}
+	return counts{Result: c, flat: true}
 }

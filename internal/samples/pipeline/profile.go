@@ -42,8 +42,8 @@ func (r run) otherProduct(b *binaries, c counts, f frames) (*Result, error) {
 }
 
 // options say how contexts are made.
-func (r run) options(by tailcall.Inferrer) profgen.Options {
-	return profgen.Options{Inferrer: by, MaxDepth: r.Depth, Recursion: r.Recursion, Recount: r.Recount}
+func (r run) options(c counts, by tailcall.Inferrer) profgen.Options {
+	return profgen.Options{Inferrer: by, MaxDepth: r.Depth, Recursion: r.Recursion, Recount: r.Recount, Named: c.named}
 }
 
 // addresses are the counts as they are, for a profile to be made later.
@@ -51,7 +51,7 @@ func (r run) addresses(b *binaries, c counts) *unsymbolized.Profile {
 	p := &unsymbolized.Profile{HasContexts: !c.flat}
 	result := c.Result
 	if b.lines != nil && !c.flat {
-		result, p.Keys = profgen.NamedContexts(result, b.lines, r.options(nil))
+		result, p.Names = profgen.NamedContexts(result, b.lines, r.options(c, nil))
 	}
 	p.Counts = result.Counts(b.code, r.base(b))
 	return p
@@ -69,12 +69,12 @@ func (r run) attribute(b *binaries, c counts, f frames) *sampleprof.File {
 	case c.flat:
 		p.SetProfile(profgen.FlatByProbes(c.Result, f.probes))
 	case b.lines != nil:
-		p.Contexts = profgen.ContextsByLines(c.Result, b.lines, r.options(nil))
+		p.Contexts = profgen.ContextsByLines(c.Result, b.lines, r.options(c, nil))
 	default:
 		if !f.probes.HaveCalls() {
 			r.Note("no pseudo probes of calls, and so no callers: compile with -g1 as well")
 		}
-		p.Contexts = profgen.ContextsByProbes(c.Result, f.probes, r.options(f.by))
+		p.Contexts = profgen.ContextsByProbes(c.Result, f.probes, r.options(c, f.by))
 	}
 	if c.flat && r.Recount {
 		for _, x := range p.Contexts {

@@ -106,12 +106,26 @@ func (g *byLines) node(key []ref, opt Options) *node {
 	return n
 }
 
+// named returns the node of a context that has its names already.
+func (g *byLines) named(stack []sampleprof.Frame) *node {
+	n := g.root.path(stack)
+	if n != &g.root {
+		n.stated()
+	}
+	return n
+}
+
 // merge makes the nodes of all contexts, in order.
 func (g *byLines) merge(r *unwind.Result, opt Options) (order []*node, merged map[*node]*lineContext) {
 	merged = map[*node]*lineContext{}
 	for i := range r.Contexts {
 		c := &r.Contexts[i]
-		n := g.node(c.Frames, opt)
+		var n *node
+		if opt.Named != nil {
+			n = g.named(opt.Named[i])
+		} else {
+			n = g.node(c.Frames, opt)
+		}
 		m := merged[n]
 		if m == nil {
 			m = &lineContext{}
@@ -126,16 +140,15 @@ func (g *byLines) merge(r *unwind.Result, opt Options) (order []*node, merged ma
 
 // NamedContexts returns counts that were made with the same Lines with all contexts of the
 // same names as one, and the names.
-func NamedContexts(r *unwind.Result, l *Lines, opt Options) (*unwind.Result, []string) {
+func NamedContexts(r *unwind.Result, l *Lines, opt Options) (*unwind.Result, [][]sampleprof.Frame) {
 	g := byLines{Lines: l, cache: map[ref][]sampleprof.Frame{}}
 	order, merged := g.merge(r, opt)
-	out, keys := &unwind.Result{Stats: r.Stats}, []string(nil)
+	out, names := &unwind.Result{Stats: r.Stats}, [][]sampleprof.Frame{}
 	for _, n := range order {
 		out.Contexts = append(out.Contexts, unwind.Context{Ranges: unwind.Sum(merged[n].ranges), Branches: unwind.Sum(merged[n].branches)})
-		c := sampleprof.Context{Frames: n.stack()}
-		keys = append(keys, c.Name())
+		names = append(names, n.stack())
 	}
-	return out, keys
+	return out, names
 }
 
 func (g *byLines) body(s *sampleprof.Samples, ranges []unwind.Count) {

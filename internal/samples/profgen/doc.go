@@ -10,7 +10,10 @@
 // Besides, it names the stacks of samples, for tools other than compilers.
 package profgen
 
-import "github.com/cairnprof/cairn/internal/samples/tailcall"
+import (
+	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/internal/samples/tailcall"
+)
 
 // Options say how contexts are made.
 type Options struct {
@@ -24,4 +27,7 @@ type Options struct {
 	// Recount makes the total of a context that is keyed by lines the sum of its
 	// counts, and not of what instructions ran. Calls that were raised do not count.
 	Recount bool
+	// Named are the contexts of counts that were made before and that are keyed by lines,
+	// where those have names in place of Frames. They stay as they are.
+	Named [][]sampleprof.Frame
 }

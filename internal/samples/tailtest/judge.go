@@ -54,41 +54,45 @@ func (r *Recording) Judge(ctx context.Context, inferrers func(*tailcall.Graph) [
 	for i := range tallies {
 		tallies[i].distinct = map[string]bool{}
 	}
+	u := unwind.New(r.Code, unwind.Options{TailCalls: true})
+	err = r.eachTrue(ctx, u, func(s *sample.Sample, want *stack) {
+		c, leaf, ok := u.Moment(s)
+		for k := 0; ok && k < len(judged); k++ {
+			c := c
+			if judged[k].Alone {
+				c = withoutJumps(r.Code, &c)
+			}
+			got := restored(tailcall.Restore(r.Code, judged[k], &c, leaf), leaf)
+			tallies[k].compare(&got, want, r.same)
+		}
+	})
+	return tallies, err
+}
+
+// eachTrue calls f with the samples that are not left out by Every, and their true stacks.
+// u follows the processes of the samples.
+func (r *Recording) eachTrue(ctx context.Context, u *unwind.Unwinder, f func(s *sample.Sample, want *stack)) error {
 	truth, err := r.Truth()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	lines := bufio.NewScanner(truth)
 	lines.Buffer(nil, 1<<20)
-	u := unwind.New(r.Code, unwind.Options{TailCalls: true})
 	n := 0
-	err = r.each(ctx, func(b *sample.Batch) error {
+	return r.each(ctx, func(b *sample.Batch) error {
 		u.Enter(b)
 		for i := range b.Samples {
 			if n++; !lines.Scan() {
 				return errors.Join(lines.Err(), fmt.Errorf("no true stack for sample %d", n))
 			}
 			s := &b.Samples[i]
-			if s.Count == 0 {
-				continue // left out by Every
-			}
 			var want stack
-			c, leaf, ok := u.Moment(s)
-			if !ok || !want.parse(lines.Text(), r.Code, func(addr uint64) ref { return u.Instruction(s.PID, addr) }) {
-				continue
-			}
-			for k := range judged {
-				c := c
-				if judged[k].Alone {
-					c = withoutJumps(r.Code, &c)
-				}
-				got := restored(tailcall.Restore(r.Code, judged[k], &c, leaf), leaf)
-				tallies[k].compare(&got, &want, r.same)
+			if s.Count > 0 && want.parse(lines.Text(), r.Code, func(addr uint64) ref { return u.Instruction(s.PID, addr) }) {
+				f(s, &want)
 			}
 		}
 		return nil
 	})
-	return tallies, err
 }
 
 // same reports whether chains are the same, as far as a profile can tell.

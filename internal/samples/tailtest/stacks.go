@@ -1,9 +1,7 @@
 package tailtest
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -49,40 +47,20 @@ func (t *StackTally) String() string {
 // JudgeStacks compares the stacks of all samples, as they are with these options, with the
 // truth. What is further out than a call from outside is not known, and right either way.
 func (r *Recording) JudgeStacks(ctx context.Context, opt unwind.Options) (t StackTally, err error) {
-	truth, err := r.Truth()
-	if err != nil {
-		return t, err
-	}
-	lines := bufio.NewScanner(truth)
-	lines.Buffer(nil, 1<<20)
 	u := unwind.New(r.Code, opt)
-	n := 0
-	err = r.each(ctx, func(b *sample.Batch) error {
-		u.Enter(b)
-		for i := range b.Samples {
-			if n++; !lines.Scan() {
-				return errors.Join(lines.Err(), fmt.Errorf("no true stack for sample %d", n))
-			}
-			s := &b.Samples[i]
-			c, leaf, ok := u.Moment(s)
-			var want stack
-			at := func(addr uint64) ref { return u.Instruction(s.PID, addr) }
-			if s.Count == 0 || !want.parse(lines.Text(), r.Code, at) {
-				continue
-			}
-			if last := want.frames[len(want.frames)-1]; !last.IsInstruction() || ok && leaf != last {
-				continue
-			}
-			calls := want.frames[:len(want.frames)-1]
-			lacks := len(calls) > 0 && (len(s.Stack) < 2 || r.Code.CallBefore(at(s.Stack[1])) != calls[len(calls)-1])
-			kind := &t.Kinds[0]
-			if t.Stacks++; lacks {
-				t.Lacking++
-				kind = &t.Kinds[1]
-			}
-			kind.add(c.Frames, calls, ok)
+	err = r.eachTrue(ctx, u, func(s *sample.Sample, want *stack) {
+		c, leaf, ok := u.Moment(s)
+		if last := want.frames[len(want.frames)-1]; !last.IsInstruction() || ok && leaf != last {
+			return
 		}
-		return nil
+		calls := want.frames[:len(want.frames)-1]
+		lacks := len(calls) > 0 && (len(s.Stack) < 2 || r.Code.CallBefore(u.Instruction(s.PID, s.Stack[1])) != calls[len(calls)-1])
+		kind := &t.Kinds[0]
+		if t.Stacks++; lacks {
+			t.Lacking++
+			kind = &t.Kinds[1]
+		}
+		kind.add(c.Frames, calls, ok)
 	})
 	return t, err
 }

@@ -43,6 +43,9 @@ func (u *Unwinder) complete() bool {
 		return false
 	case len(u.stack) == 1 && call == external:
 	case len(u.stack) > 1 && u.stack[1] == call && !(frame == machinecode.FrameCaller && u.again(call)):
+		if frame == machinecode.FrameCaller {
+			u.stats.Complete += u.count
+		}
 	default:
 		u.stack = slices.Insert(u.stack, 1, call)
 		u.stats.Recovered += u.count

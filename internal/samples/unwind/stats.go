@@ -11,6 +11,7 @@ type Stats struct {
 	NoFrame      uint64 // in a prologue or epilogue, where the stack lacks a frame
 	Departing    uint64 // at a tail jump, where the stack lacks a frame as well
 	Recovered    uint64 // used, in one of the two places, with the frame that the branches show
+	Complete     uint64 // used, in code without a frame, although the stack had what the branches show
 	NoBranches   uint64 // all in other binaries, or none at all
 	Elsewhere    uint64 // no frame is in the binaries; only with Options.Moments
 
@@ -44,6 +45,7 @@ func (s *Stats) add(o *Stats) {
 	s.NoFrame += o.NoFrame
 	s.Departing += o.Departing
 	s.Recovered += o.Recovered
+	s.Complete += o.Complete
 	s.NoBranches += o.NoBranches
 	s.Elsewhere += o.Elsewhere
 	s.ExternalLeaf += o.ExternalLeaf

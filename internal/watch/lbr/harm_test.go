@@ -24,7 +24,7 @@ func TestWritable(t *testing.T) {
 	t.Parallel()
 	path := program(t, "gcc", "segments.c", "-DWRITABLE", "-Wl,--section-start=.far=0x900000")
 	r := same(t, library(t), path)
-	if want := "its code is not mapped as its file says, or can be written to"; !slices.Contains(r.plain, want) || len(r.samples) > 0 {
+	if want := "its code is not mapped as in its file, or is writable"; !slices.Contains(r.plain, want) || len(r.samples) > 0 {
 		t.Errorf("%q, %d samples", r.plain, len(r.samples))
 	}
 }
@@ -34,7 +34,7 @@ func TestWritable(t *testing.T) {
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	lib, path := library(t), program(t, "gcc", "signals.c", "-O1", "-pthread")
-	for _, part := range []string{"forks", "coroutines", "small", "overflows", "barriers", "masks", "sent", "traced"} {
+	for _, part := range []string{"forks", "coroutines", "small", "overflows", "barriers", "masks", "sent", "older", "traced"} {
 		t.Run(part, func(t *testing.T) {
 			t.Parallel()
 			same(t, lib, path, part)

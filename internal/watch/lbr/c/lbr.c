@@ -254,7 +254,7 @@ static const char *begin(void) {
   u64 bias = 0;
   dl_iterate_phdr(find_bias, &bias);
   lbr_emit_maps();
-  if (is_traced()) return "it is traced, and a tracer sees what leads to the copy of its code";
+  if (is_traced()) return "it is traced, and a tracer sees the faults that lead to the copy";
   if (!new_state() || pthread_atfork(0, 0, forked)) return "no memory";
   /* From here on the loader itself may come to the program: to its own malloc. */
   lbr_handle(SIGSEGV, on_fault);

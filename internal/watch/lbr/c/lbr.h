@@ -273,6 +273,8 @@ HIDDEN _Noreturn void lbr_switch(void *frame, int number, siginfo_t *info, void 
 HIDDEN void lbr_run(int number, siginfo_t *info, ucontext_t *u);
 /* call does a system call that lbr.S leaves to it: it returns what the kernel would. */
 HIDDEN i64 lbr_call(i64 n, u64 *args);
+/* lbr_sigaction is sigaction as the program sees it, whose own may stand in front of ours. */
+HIDDEN int lbr_sigaction(int number, const struct sigaction *act, struct sigaction *old);
 HIDDEN i64 lbr_call_failed(i64 r);
 HIDDEN void lbr_system_call(void);
 /* give_up has the process run as it is from now on. */

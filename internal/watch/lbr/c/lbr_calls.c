@@ -97,6 +97,19 @@ VISIBLE int sigsuspend(const sigset_t *set) {
   return NEXT(sigsuspend)(passable(set, copy));
 }
 
+int __sigsuspend(const sigset_t *);
+VISIBLE int __sigsuspend(const sigset_t *set) { return sigsuspend(set); }
+
+/* That of BSD, of a mask of the first 32 signals, and that of System V, of the signal that is
+ * not blocked meanwhile. */
+int __sigpause(int, int);
+VISIBLE int __sigpause(int what, int is_signal) {
+  u64 set[16] = {0};
+  if (!is_signal) set[0] = (u32)what;
+  else if (sigprocmask(SIG_BLOCK, 0, (sigset_t *)set) < 0 || sigdelset((sigset_t *)set, what) < 0) return -1;
+  return sigsuspend((sigset_t *)set);
+}
+
 VISIBLE int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *set) {
   u64 copy[16] = {0};
   return NEXT(ppoll)(fds, n, timeout, passable(set, copy));
@@ -190,7 +203,7 @@ VISIBLE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *
 /* ---- to be traced ---- */
 
 static void traced(void) {
-  if (lbr_modules[0].size) lbr_give_up("it asks to be traced, and a tracer sees what leads to the copy of its code");
+  if (lbr_modules[0].size) lbr_give_up("it asks to be traced, and a tracer sees the faults that lead to the copy");
 }
 
 VISIBLE long ptrace(enum __ptrace_request request, ...) {
@@ -219,7 +232,7 @@ static i64 action(i64 number, const struct kernel_action *act, struct kernel_act
     a.sa_flags = (int)act->flags;
     *(u64 *)&a.sa_mask = act->mask;
   }
-  if (sigaction((int)number, act ? &a : 0, &was) < 0) return -errno;
+  if (lbr_sigaction((int)number, act ? &a : 0, &was) < 0) return -errno;
   if (old) *old = (struct kernel_action){(void *)was.sa_handler, (u64)(u32)was.sa_flags, 0, *(u64 *)&was.sa_mask};
   return 0;
 }

@@ -91,7 +91,7 @@ void lbr_watch_loader(void) {
   if (lbr_module_count < 2) return;
   dl_iterate_phdr(find_loader, 0);
   if (!loader) {
-    lbr_fail("the loader does not tell what it loads", "");
+    lbr_fail("the loader does not report what it loads", "");
     return;
   }
   lbr_loader_changed();

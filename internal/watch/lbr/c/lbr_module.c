@@ -112,7 +112,7 @@ static const char *map_copy(const struct plan *p, int fd, u64 at, u64 bias, i64 
     v -= (i32)moved;
     memcpy(d, &v, sizeof v);
   }
-  return lbr_mprotect((void *)at, p->code_size, PROT_READ | PROT_EXEC) < 0 ? "the kernel does not take a changed copy" : 0;
+  return lbr_mprotect((void *)at, p->code_size, PROT_READ | PROT_EXEC) < 0 ? "the kernel refuses to change the copy" : 0;
 }
 
 /* map_tables maps what does not depend on where a module is loaded. It stays mapped: events
@@ -167,7 +167,7 @@ static const char *take(struct module *m) {
   u64 taken = protect(m, m->mapped_count, PROT_READ);
   if (taken == m->mapped_count) return 0;
   protect(m, taken, PROT_READ | PROT_EXEC);
-  return "the kernel does not take the right to run from its code";
+  return "the kernel cannot make its code not executable";
 }
 
 const char *lbr_load(struct module *m, u64 bias) {
@@ -179,7 +179,7 @@ const char *lbr_load(struct module *m, u64 bias) {
   lbr_close(fd);
   if (why) return why;
   if (!runnable(m)) {
-    why = "its code is not mapped as its file says, or can be written to";
+    why = "its code is not mapped as in its file, or is writable";
   } else {
     __atomic_store_n(&m->size, m->span, __ATOMIC_RELEASE);
     why = own(m, (u8)(number + 1)) ? take(m) : "no memory";

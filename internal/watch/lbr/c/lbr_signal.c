@@ -193,7 +193,7 @@ void lbr_forward(int number, siginfo_t *info, ucontext_t *u) {
 
 /* ---- what the program calls ---- */
 
-VISIBLE int sigaction(int number, const struct sigaction *act, struct sigaction *old) {
+int lbr_sigaction(int number, const struct sigaction *act, struct sigaction *old) {
   if (number <= 0 || number >= SIGNALS || !lbr_modules[0].code) return real()(number, act, old);
   struct sigaction was = handler[number], ours;
   int r = 0;
@@ -217,12 +217,18 @@ VISIBLE int sigaction(int number, const struct sigaction *act, struct sigaction 
   return r;
 }
 
+VISIBLE int sigaction(int number, const struct sigaction *act, struct sigaction *old) { return lbr_sigaction(number, act, old); }
+
+/* Erlang has its own sigaction, which calls the C library's by its other name. */
+int __sigaction(int, const struct sigaction *, struct sigaction *);
+VISIBLE int __sigaction(int number, const struct sigaction *act, struct sigaction *old) { return lbr_sigaction(number, act, old); }
+
 static void (*set_handler(int number, void (*f)(int), int flags))(int) {
   struct sigaction a, old;
   memset(&a, 0, sizeof a);
   a.sa_handler = f;
   a.sa_flags = flags;
-  return sigaction(number, &a, &old) < 0 ? SIG_ERR : old.sa_handler;
+  return lbr_sigaction(number, &a, &old) < 0 ? SIG_ERR : old.sa_handler;
 }
 
 VISIBLE void (*signal(int number, void (*f)(int)))(int) { return set_handler(number, f, SA_RESTART); }
@@ -230,6 +236,20 @@ VISIBLE void (*bsd_signal(int number, void (*f)(int)))(int) { return set_handler
 VISIBLE void (*ssignal(int number, void (*f)(int)))(int) { return set_handler(number, f, SA_RESTART); }
 VISIBLE void (*sysv_signal(int number, void (*f)(int)))(int) { return set_handler(number, f, (int)(SA_RESETHAND | SA_NODEFER)); }
 VISIBLE void (*__sysv_signal(int number, void (*f)(int)))(int) { return sysv_signal(number, f); }
+
+/* Those of System V, which the C library has go past sigaction. */
+VISIBLE int sigignore(int number) { return set_handler(number, SIG_IGN, 0) == SIG_ERR ? -1 : 0; }
+
+VISIBLE void (*sigset(int number, void (*f)(int)))(int) {
+  sigset_t set, was;
+  sigemptyset(&set);
+  if (sigaddset(&set, number) < 0) return SIG_ERR;
+  struct sigaction a;
+  if (lbr_sigaction(number, 0, &a) < 0) return SIG_ERR;
+  if (f != SIG_HOLD && set_handler(number, f, 0) == SIG_ERR) return SIG_ERR;
+  if (sigprocmask(f == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &set, &was) < 0) return SIG_ERR;
+  return sigismember(&was, number) ? SIG_HOLD : a.sa_handler;
+}
 
 /* sigaltstack keeps what the program gives, and checks it as the kernel does. */
 VISIBLE int sigaltstack(const stack_t *give, stack_t *old) {

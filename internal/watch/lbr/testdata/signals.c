@@ -245,6 +245,38 @@ static void sent(void) {
   printf("alive\n");
 }
 
+int __sigaction(int, const struct sigaction *, struct sigaction *);
+int __sigpause(int, int);
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+/* The same by names of System V and BSD, and by the C library's own. */
+static void older(void) {
+  struct sigaction a, was;
+  memset(&a, 0, sizeof a);
+  a.sa_handler = on_sent;
+  __sigaction(SIGSEGV, &a, 0);
+  sum += work();
+  raise(SIGSEGV);
+  __sigaction(SIGSEGV, 0, &was);
+  printf("%ld %d\n", ticks, was.sa_handler == on_sent);
+  printf("%d\n", sigset(SIGSEGV, SIG_IGN) == on_sent);
+  sum += work();
+  raise(SIGSEGV);
+  printf("%d\n", sigset(SIGSEGV, SIG_HOLD) == SIG_IGN);
+  printf("%d\n", sigset(SIGSEGV, on_sent) == SIG_HOLD);
+  sum += work();
+  raise(SIGSEGV);
+  printf("%ld %d\n", ticks, sigignore(SIGSEGV));
+  sum += work();
+  raise(SIGSEGV);
+  handle(SIGALRM, tick, 0);
+  ring(2000);
+  interrupted(__sigpause(~(1 << (SIGALRM - 1)), 0));
+  interrupted(__sigpause(SIGALRM, 1));
+  ring(0);
+  printf("%ld %d %d\n", sum, sigset(SIGKILL, on_sent) == SIG_ERR, sigignore(77));
+}
+
 /* A child that asks to be traced, and a parent that counts its stops. */
 static void traced(void) {
   int status, stops = 0;
@@ -268,7 +300,7 @@ static void traced(void) {
 static const struct {
   const char *name;
   void (*f)(void);
-} parts[] = {{"forks", forks}, {"coroutines", coroutines}, {"small", small}, {"overflows", overflows}, {"barriers", barriers}, {"masks", masks}, {"sent", sent}, {"traced", traced}};
+} parts[] = {{"forks", forks}, {"coroutines", coroutines}, {"small", small}, {"overflows", overflows}, {"barriers", barriers}, {"masks", masks}, {"sent", sent}, {"older", older}, {"traced", traced}};
 
 int main(int argc, char **argv) {
   for (unsigned i = 0; argc > 1 && i < sizeof parts / sizeof *parts; i++)
