@@ -22,7 +22,11 @@ import (
 // files of the system that its programs are for.
 type emulator struct{ command, sysroot string }
 
-var aarch64 = emulator{"qemu-aarch64", "/usr/aarch64-linux-gnu"}
+var (
+	aarch64 = emulator{"qemu-aarch64", "/usr/aarch64-linux-gnu"}
+	armv7   = emulator{"qemu-arm", "/usr/arm-linux-gnueabihf"}
+	armSoft = emulator{"qemu-arm", "/usr/arm-linux-gnueabi"}
+)
 
 // run runs a program on the processor, without a log.
 func (e emulator) run(t *testing.T, program string, args ...string) *exec.Cmd {
@@ -67,7 +71,8 @@ func (e emulator) emulated(t *testing.T, program string, args ...string) (string
 
 // walk follows a program, instruction by instruction.
 type walk struct {
-	code    []byte // of the program, from address first on
+	arm     *armCode // of a program for Armv7, else nil
+	code    []byte   // of the program, from address first on
 	low     uint64
 	exec    bool   // it is not position independent
 	bias    uint64 // of its addresses in the log
@@ -87,6 +92,9 @@ func (w *walk) open(program string) error {
 	}
 	defer f.Close()
 	w.exec = f.Type == elf.ET_EXEC
+	if f.Machine == elf.EM_ARM {
+		w.arm = newArmCode(f)
+	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
 			w.low = p.Vaddr
@@ -108,7 +116,7 @@ func (w *walk) read(r io.Reader) error {
 		line := lines.Bytes()
 		rest, ok := bytes.CutPrefix(line, []byte("Trace "))
 		if !ok {
-			if start, _, ok := bytes.Cut(line, []byte("-")); ok && w.bias == 0 && !w.exec && len(start) == 16 {
+			if start, _, ok := bytes.Cut(line, []byte("-")); ok && w.bias == 0 && !w.exec && isAddress(start) {
 				bias, err := strconv.ParseUint(string(start), 16, 64)
 				if err != nil {
 					return fmt.Errorf("%q: %w", line, err)
@@ -128,19 +136,23 @@ func (w *walk) read(r io.Reader) error {
 	return lines.Err()
 }
 
+// isAddress reports whether text has as many digits as addresses of a machine of 64 or of 32
+// bits have in a log. Those of the latter are behind a line that has "start".
+func isAddress(text []byte) bool { return len(text) == 16 || len(text) == 8 }
+
 // step takes the program to an instruction.
 func (w *walk) step(pc uint64) {
 	before := w.last
 	if w.last = pc; pc-w.low >= uint64(len(w.code)) {
 		w.last = 0
-		if n := len(w.stack); before != 0 && isReturn(w.instruction(before)) && n > 0 && w.stack[n-1] == 0 {
+		if n := len(w.stack); before != 0 && w.isReturn(before) && n > 0 && w.stack[n-1] == 0 {
 			w.stack = w.stack[:n-1]
 		}
 		return
 	}
 	w.ran.instr[pc]++
 	if before != 0 {
-		w.transfer(w.instruction(before), before, pc)
+		w.transfer(before, pc)
 	} else if !w.close(pc) {
 		w.stack = append(w.stack, 0) // a call from outside
 	}
@@ -154,13 +166,30 @@ func (w *walk) instruction(pc uint64) uint32 { return binary.LittleEndian.Uint32
 
 // transfer keeps the return addresses of open calls. What an exception leaves open goes
 // with the next return to a call further out.
-func (w *walk) transfer(insn uint32, from, to uint64) {
-	switch {
-	case isCall(insn):
-		w.stack = append(w.stack, from+4)
-	case isReturn(insn):
+func (w *walk) transfer(from, to uint64) {
+	if behind, call := w.isCall(from); call {
+		if to != behind || w.arm == nil { // else the condition did not hold
+			w.stack = append(w.stack, behind)
+		}
+	} else if w.isReturn(from) {
 		w.close(to)
 	}
+}
+
+// isReturn reports whether the instruction at an address returns.
+func (w *walk) isReturn(pc uint64) bool {
+	if w.arm != nil {
+		return w.arm.isReturn(w.code[pc-w.low:], pc)
+	}
+	return isReturn(w.instruction(pc))
+}
+
+// isCall reports whether the instruction at an address is a call, and where that returns to.
+func (w *walk) isCall(pc uint64) (behind uint64, ok bool) {
+	if w.arm != nil {
+		return w.arm.isCall(w.code[pc-w.low:], pc)
+	}
+	return pc + 4, isCall(w.instruction(pc))
 }
 
 // close ends the calls up to the last that returns to an address, if there is one.

@@ -20,7 +20,7 @@ import "errors"
 
 // Errors that callers turn into a note or a hint.
 var (
-	// ErrClass: the module is for machines of 32 bits, or of the other byte order.
+	// ErrClass: the module is for a machine of 32 bits other than Arm, or of the other byte order.
 	ErrClass = errors.New("not a 64-bit little-endian ELF file")
 	// ErrNoBuildID: the module was linked without --build-id.
 	ErrNoBuildID = errors.New("no build id")

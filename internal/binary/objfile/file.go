@@ -30,8 +30,9 @@ type File struct {
 // DefaultDebugRoot is where distributions put separate debug files.
 const DefaultDebugRoot = "/usr/lib/debug"
 
-// Open opens the 64-bit little-endian module at path, ELF or Mach-O. Of a universal file it
-// takes the part for ARCH if :ARCH is behind the path, and the only part if there is one.
+// Open opens the little-endian module at path: ELF of a machine of 64 bits or of Arm, or Mach-O
+// of 64 bits. Of a universal file it takes the part for ARCH if :ARCH is behind the path, and the
+// only part if there is one.
 func Open(path string) (*File, error) {
 	f, arch, err := openArch(path)
 	if err != nil {
@@ -74,28 +75,46 @@ func checkHeader(r io.ReaderAt, size uint64) error {
 	switch {
 	case string(h[:4]) != elf.ELFMAG:
 		return notELF(h[:])
-	case h[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h[elf.EI_DATA] != byte(elf.ELFDATA2LSB):
+	case !readable(h[:]):
 		return ErrClass
 	}
 	le := binary.LittleEndian
-	shoff, shnum, shstrndx := le.Uint64(h[0x28:]), uint64(le.Uint16(h[0x3c:])), uint64(le.Uint16(h[0x3e:]))
+	shoff, header, counts := le.Uint64(h[0x28:]), uint64(64), h[0x3a:]
+	if h[elf.EI_CLASS] == byte(elf.ELFCLASS32) {
+		shoff, header, counts = uint64(le.Uint32(h[0x20:])), 40, h[0x2e:]
+	}
+	shnum, shstrndx := uint64(le.Uint16(counts[2:])), uint64(le.Uint16(counts[4:]))
 	if shoff == 0 {
 		return nil
 	}
 	if shnum == 0 || shnum > maxSections {
 		return fmt.Errorf("%d sections where a linked module has at most %d (0: more than 65279)", shnum, maxSections)
 	}
-	if le.Uint16(h[0x3a:]) != 64 || shoff > size || shnum*64 > size-shoff || shstrndx >= shnum {
+	if uint64(le.Uint16(counts)) != header || shoff > size || shnum*header > size-shoff || shstrndx >= shnum {
 		return fmt.Errorf("section headers at offset %d lie outside the file (cut off?)", shoff)
 	}
 	var s [64]byte
-	if _, err := r.ReadAt(s[:], int64(shoff+shstrndx*64)); err != nil {
+	if _, err := r.ReadAt(s[:header], int64(shoff+shstrndx*header)); err != nil {
 		return err
 	}
-	if n := le.Uint64(s[0x20:]); n > maxSectionNames {
-		return fmt.Errorf("%d bytes of section names exceed %d", n, maxSectionNames)
+	names := le.Uint64(s[0x20:])
+	if header == 40 {
+		names = uint64(le.Uint32(s[0x14:]))
+	}
+	if names > maxSectionNames {
+		return fmt.Errorf("%d bytes of section names exceed %d", names, maxSectionNames)
 	}
 	return nil
+}
+
+// readable reports whether a File may have this header: of 64 bits, or of 32 bits and for Arm,
+// and little-endian.
+func readable(h []byte) bool {
+	if h[elf.EI_DATA] != byte(elf.ELFDATA2LSB) {
+		return false
+	}
+	class := elf.Class(h[elf.EI_CLASS])
+	return class == elf.ELFCLASS64 || class == elf.ELFCLASS32 && elf.Machine(binary.LittleEndian.Uint16(h[18:])) == elf.EM_ARM
 }
 
 // recoverTo turns a panic of a standard reader into an error. what says what

@@ -164,16 +164,19 @@ func (h *headers) section(f *fields) (s imageSection, name uint32) {
 	return s, name
 }
 
-// segments reads the program headers of a file of 64 bits.
+// segments reads the program headers.
 func (h *headers) segments() ([]elf.ProgHeader, error) {
-	const size = 56 // of an Elf64_Phdr
+	size := uint16(56) // of an Elf64_Phdr
+	if h.word == 4 {
+		size = 32
+	}
 	if h.segmentCount == 0 {
 		return nil, nil
 	}
 	if h.segmentSize != size {
 		return nil, fmt.Errorf("program headers of %d bytes, not %d", h.segmentSize, size)
 	}
-	data, err := h.bytes("program headers", h.segmentsAt, uint64(h.segmentCount)*size)
+	data, err := h.bytes("program headers", h.segmentsAt, uint64(h.segmentCount)*uint64(size))
 	if err != nil {
 		return nil, err
 	}
@@ -181,9 +184,16 @@ func (h *headers) segments() ([]elf.ProgHeader, error) {
 	out := make([]elf.ProgHeader, h.segmentCount)
 	for i := range out {
 		p := &out[i]
-		p.Type, p.Flags = elf.ProgType(f.u32()), elf.ProgFlag(f.u32())
+		p.Type = elf.ProgType(f.u32())
+		if h.word == 8 {
+			p.Flags = elf.ProgFlag(f.u32())
+		}
 		p.Off, p.Vaddr, p.Paddr = f.word(), f.word(), f.word()
-		p.Filesz, p.Memsz, p.Align = f.word(), f.word(), f.word()
+		p.Filesz, p.Memsz = f.word(), f.word()
+		if h.word == 4 {
+			p.Flags = elf.ProgFlag(f.u32())
+		}
+		p.Align = f.word()
 	}
 	return out, nil
 }

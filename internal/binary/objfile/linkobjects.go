@@ -3,7 +3,6 @@ package objfile
 import (
 	"cmp"
 	"debug/elf"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -113,85 +112,16 @@ func eachImage(path string, visit func(im *Image, member string) error) error {
 	}
 	var magic [8]byte
 	n, _ := f.ReadAt(magic[:], 0)
-	switch string(magic[:n]) {
-	case arMagic:
-		return eachMember(path, f, st.Size(), false, visit)
-	case thinMagic:
-		return eachMember(path, f, st.Size(), true, visit)
+	if kind := string(magic[:n]); kind == arMagic || kind == thinMagic {
+		return eachBody(path, f, st.Size(), kind == thinMagic, func(path, member string, r *io.SectionReader) error {
+			return visitMember(path, member, r, visit)
+		})
 	}
 	im, err := readImage(path, f, uint64(st.Size()), nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return visit(im, "")
-}
-
-// eachMember goes over an archive. Those of a thin one are files beside it.
-func eachMember(path string, r io.ReaderAt, size int64, thin bool, visit func(*Image, string) error) error {
-	var names string // of members with long names
-	h := make([]byte, arHeader)
-	for at := int64(len(arMagic)); at+arHeader <= size; {
-		if _, err := r.ReadAt(h, at); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		name, n, err := memberHeader(h, names)
-		special := name == "/" || name == "//" || name == "/SYM64/" || name == ""
-		stored := !thin || special
-		if err != nil || stored && n > size-at-arHeader || name == "//" && n > maxTable {
-			return fmt.Errorf("%s: damaged archive member at offset %d", path, at)
-		}
-		body := io.NewSectionReader(r, at+arHeader, n)
-		at += arHeader
-		if stored {
-			at += n + n&1
-		}
-		switch {
-		case name == "//":
-			text, err := io.ReadAll(body)
-			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			names = string(text)
-		case special:
-		case thin:
-			// An archive in an archive is left alone, lest one name itself.
-			if err = visitFile(beside(path, name), visit); err != nil {
-				return err
-			}
-		default:
-			if err = visitMember(path, name, body, visit); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func visitFile(path string, visit func(*Image, string) error) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	return visitMember(path, "", io.NewSectionReader(f, 0, st.Size()), visit)
-}
-
-func visitMember(path, member string, r *io.SectionReader, visit func(*Image, string) error) error {
-	if hasBitcode(r) {
-		return visit(nil, member)
-	}
-	im, err := readImage(path, r, uint64(r.Size()), nil)
-	if errors.Is(err, ErrNotELF) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: member %s: %w", path, member, err)
-	}
-	return visit(im, member)
 }
 
 // linkObject reads the names of an image.

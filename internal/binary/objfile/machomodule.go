@@ -50,7 +50,7 @@ func readMachOModule(r io.ReaderAt, base, size uint64) (*module, error) {
 		return nil, err
 	}
 	mo := im.macho
-	m := &module{Type: im.kind, Machine: im.machine, id: mo.uuid, stripped: mo.debugOnly, foreign: true}
+	m := &module{Type: im.kind, Machine: im.machine, word: 8, id: mo.uuid, stripped: mo.debugOnly, foreign: true}
 	for i := range im.sections {
 		s := &im.sections[i]
 		if s.kind == elf.SHT_SYMTAB {

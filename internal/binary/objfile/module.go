@@ -13,13 +13,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// module is what the headers of a 64-bit little-endian file say, for File. It is the place
+// module is what the headers of a little-endian file say, for File. It is the place
 // where a reader of another kind of file would come in: whatever gives sections, segments,
 // and symbols in ELF's layout can be a File.
 type module struct {
 	Type     elf.Type
 	Machine  elf.Machine
 	Entry    uint64
+	word     int // bytes of an address
 	Sections []*section
 	Progs    []*segment
 
@@ -41,10 +42,10 @@ type segment struct {
 	io.ReaderAt
 }
 
-// compressedHeader is the size of an Elf64_Chdr.
-const compressedHeader = 24
+// compressedHeader returns the size of an Elf64_Chdr, or of an Elf32_Chdr.
+func compressedHeader(word int) uint64 { return 3 * uint64(word) }
 
-// readModule reads the headers of a 64-bit little-endian file.
+// readModule reads the headers of a little-endian file.
 func readModule(r io.ReaderAt, size uint64) (*module, error) {
 	if err := checkHeader(r, size); err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func readModule(r io.ReaderAt, size uint64) (*module, error) {
 	if err := h.read(); err != nil {
 		return nil, err
 	}
-	m := &module{Type: h.kind, Machine: h.machine, Entry: h.entry}
+	m := &module{Type: h.kind, Machine: h.machine, Entry: h.entry, word: h.word}
 	for i := range h.sections {
 		s, err := h.module(&h.sections[i])
 		if err != nil {
@@ -80,13 +81,15 @@ func (h *headers) module(s *imageSection) (*section, error) {
 	if s.flags&elf.SHF_COMPRESSED == 0 {
 		return out, nil
 	}
-	data, err := h.bytes("the header of a compressed section", s.offset, compressedHeader)
+	data, err := h.bytes("the header of a compressed section", s.offset, compressedHeader(h.word))
 	if err != nil {
 		return nil, err
 	}
 	f := h.fields(data)
 	out.compression = elf.CompressionType(f.u32())
-	f.u32()
+	if h.word == 8 {
+		f.u32()
+	}
 	out.Size, out.Addralign = f.word(), f.word()
 	return out, nil
 }
@@ -133,10 +136,11 @@ func (f *File) contents(s *section) ([]byte, error) {
 // inflate decompresses a section. What a damaged one claims to be takes no memory before it
 // is there.
 func (f *File) inflate(s *section) ([]byte, error) {
-	if s.FileSize < compressedHeader {
+	header := compressedHeader(f.elf.word)
+	if s.FileSize < header {
 		return nil, io.ErrUnexpectedEOF
 	}
-	packed := io.NewSectionReader(f.f, int64(s.Offset)+compressedHeader, int64(s.FileSize)-compressedHeader)
+	packed := io.NewSectionReader(f.f, int64(s.Offset+header), int64(s.FileSize-header))
 	var plain io.Reader
 	switch s.compression {
 	case elf.COMPRESS_ZLIB:

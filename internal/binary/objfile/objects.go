@@ -116,8 +116,7 @@ func readObject(r *io.SectionReader) (*Object, error) {
 	if isMachO(h[:n]) {
 		return readMachOObject(r)
 	}
-	if err != nil || string(h[:4]) != elf.ELFMAG ||
-		h[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h[elf.EI_DATA] != byte(elf.ELFDATA2LSB) {
+	if err != nil || string(h[:4]) != elf.ELFMAG || !readable(h[:]) {
 		return nil, ErrNoObject
 	}
 	or := objectReader{headers{r: r, size: uint64(r.Size())}}
@@ -172,6 +171,7 @@ func (o *objectReader) symbols(table uint32) ([]ObjectFunc, error) {
 	if err != nil {
 		return nil, err
 	}
+	data = symbols64(data, o.word, o.machine)
 	if int(s.link) >= len(o.sections) {
 		return nil, fmt.Errorf("symbol table at offset %d: string table %d does not exist", s.offset, s.link)
 	}

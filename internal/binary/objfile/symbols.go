@@ -127,7 +127,7 @@ func (f *File) eachSymbol(s *section, visit func(*symbol)) error {
 	return nil
 }
 
-// readSymbolTable returns the entries of the symbol table s and the strings that hold
+// readSymbolTable returns the entries of the symbol table s, as a file of 64 bits has them, and the strings that hold
 // their names, of which each name can be a slice.
 func (f *File) readSymbolTable(s *section) (entries []byte, names string, err error) {
 	if entries, err = f.read(s); err != nil {
@@ -140,7 +140,29 @@ func (f *File) readSymbolTable(s *section) (entries []byte, names string, err er
 	if err != nil {
 		return nil, "", err
 	}
-	return entries, string(strtab), nil
+	return symbols64(entries, f.elf.word, f.elf.Machine), string(strtab), nil
+}
+
+// symbols64 returns the entries of a symbol table as those of a file of 64 bits. Functions of
+// Arm in the Thumb state are where their code is, one byte ahead of their symbols.
+func symbols64(entries []byte, word int, of elf.Machine) []byte {
+	if word == 8 {
+		return entries
+	}
+	const size = 16 // of an Elf32_Sym
+	out := make([]byte, len(entries)/size*symbolSize)
+	le := binary.LittleEndian
+	for to := out; len(entries) >= size; entries, to = entries[size:], to[symbolSize:] {
+		value := le.Uint32(entries[4:])
+		if kind := elf.ST_TYPE(entries[12]); of == elf.EM_ARM && (kind == elf.STT_FUNC || kind == elf.STT_GNU_IFUNC) {
+			value &^= 1
+		}
+		copy(to, entries[:4])
+		copy(to[4:8], entries[12:16])
+		le.PutUint64(to[8:], uint64(value))
+		le.PutUint64(to[16:], uint64(le.Uint32(entries[8:])))
+	}
+	return out
 }
 
 // cstring returns the NUL-terminated string at off, at most maxSymbolName long.

@@ -190,9 +190,9 @@ func TestOtherCode(t *testing.T) {
 		file []byte
 		want string
 	}{
-		{"changed", detour.Encode([]detour.Planned{{Plan: plan, Main: true}}), "detours refused its code is not that of its file"},
+		{"changed", detour.Encode([]detour.Planned{{Plan: plan, Main: true}}), "detours refused its code differs from its file"},
 		{"other build", detour.Encode([]detour.Planned{{Plan: plan, Main: true, BuildID: make([]byte, 20)}}), ""},
-		{"cut off", detour.Encode([]detour.Planned{{Plan: plan, Main: true}})[:200], "detours refused the plan is cut off"},
+		{"cut off", detour.Encode([]detour.Planned{{Plan: plan, Main: true}})[:200], "detours refused the plan is truncated"},
 		{"no plan", []byte("cairn"), "detours refused the plan cannot be read"},
 		{"empty", nil, "detours refused the plan cannot be read"},
 	} {

@@ -36,6 +36,17 @@ const (
 // traceSymbols are what the modules of a process share in mode trace.
 var traceSymbols = []string{"__cairn_tracer", "__cairn_trace_at"}
 
+// Needed returns the name by which a link asks for the runtime.
+func (tc *Toolchain) Needed() string {
+	switch {
+	case tc.Trace:
+		return needTrace
+	case tc.Timed:
+		return needClock
+	}
+	return needRecords
+}
+
 // Args returns the driver's arguments with ours among them. Ours that a user
 // may override come first.
 func (c *Command) Args(args []string, tc Toolchain) []string {
@@ -69,7 +80,7 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 // assembler returns the arguments that have the driver take the assembler in bin, and
 // args without those that would have it take another.
 func (c *Command) assembler(args []string, bin string) (ours, theirs []string) {
-	if !c.Compiles {
+	if !c.Compiles || c.Bitcode {
 		return nil, args
 	}
 	ours = []string{"-B" + bin + "/"}
@@ -84,7 +95,9 @@ func (c *Command) assembler(args []string, bin string) (ours, theirs []string) {
 
 // overrides reports whether the arguments say which assembler clang takes. They may
 // say so in a response file.
-func (c *Command) overrides() bool { return c.Family == Clang && c.Compiles && c.integrated }
+func (c *Command) overrides() bool {
+	return c.Family == Clang && c.Compiles && !c.Bitcode && c.integrated
+}
 
 // linkerArgs returns what a link needs besides the runtime.
 func (c *Command) linkerArgs(tc Toolchain) []string {
@@ -105,14 +118,7 @@ func (c *Command) linkerArgs(tc Toolchain) []string {
 	if c.LTO {
 		// The objects that need the runtime come into being after the linker
 		// has looked through the archives.
-		need := needRecords
-		switch {
-		case tc.Trace:
-			need = needTrace
-		case tc.Timed:
-			need = needClock
-		}
-		out = append(out, "-Wl,-u,"+need)
+		out = append(out, "-Wl,-u,"+tc.Needed())
 	}
 	if tc.Timed {
 		out = append(out, c.timedLink(tc)...)
@@ -216,6 +222,24 @@ func (c *Command) UseArgs(args []string, bin string, link []string) []string {
 		out = append(out, link...)
 	}
 	return out
+}
+
+// LinkerPath returns the path or the name of the linker that the arguments ask clang for:
+// with ld. in front if it is one of -fuse-ld=.
+func (c *Command) LinkerPath() string {
+	name := "ld"
+	if c.asked != "" && c.asked != "ld" {
+		name = "ld." + c.asked
+		if strings.Contains(c.asked, "/") {
+			name = c.asked
+		}
+	}
+	for _, w := range c.words {
+		if path, ok := strings.CutPrefix(w, "--ld-path="); ok {
+			name = path
+		}
+	}
+	return name
 }
 
 // filter returns the options that keep wants, with their values, and all else.

@@ -41,6 +41,8 @@ type Command struct {
 	Compiles bool     // runs the assembler on a compiler's output
 	Links    bool     // makes an executable or a shared object
 	LTO      bool
+	Bitcode  bool     // compiles to bitcode, of which the linker makes code: clang -flto
+	Merges   bool     // makes one object of several (-r)
 	GC       bool     // links with --gc-sections
 	Output   string   // operand of -o, "" for the default
 	Linker   string   // operand of -fuse-ld=, "" for the default; of what is found there if it was asked
@@ -60,6 +62,7 @@ type Command struct {
 	integrated bool     // says which assembler clang takes
 	triple     string   // operand of the last --target
 	archs      []string // operands of -arch
+	asked      string   // operand of -fuse-ld=
 }
 
 // ReadFunc returns the text of a response file.
@@ -88,6 +91,7 @@ type parser struct {
 	stop    bool // -E, -S, -fsyntax-only, --version ...: no object, no link
 	compile bool // -c
 	partial bool // -r
+	fat     bool // -ffat-lto-objects
 	seen    int
 	lang    string
 }
@@ -227,10 +231,13 @@ func (p *parser) option(arg string) {
 		p.target(arg[len("--target="):])
 	case strings.HasPrefix(arg, "-fuse-ld="):
 		p.cmd.Linker = arg[len("-fuse-ld="):]
+		p.cmd.asked = p.cmd.Linker
 	case arg == "-flto" || strings.HasPrefix(arg, "-flto="):
 		p.cmd.LTO = true
 	case arg == "-fno-lto":
 		p.cmd.LTO = false
+	case arg == "-ffat-lto-objects" || arg == "-fno-fat-lto-objects":
+		p.fat = arg == "-ffat-lto-objects"
 	case strings.HasPrefix(arg, "-Wl,"):
 		for _, word := range strings.Split(arg[len("-Wl,"):], ",") {
 			p.linker(word)
@@ -262,13 +269,22 @@ func foreign(triple string) string {
 	if strings.HasPrefix(triple, "arm64e-") {
 		return fmt.Sprintf("target %s is not supported: code for arm64e signs pointers, which cairn does not instrument; build for arm64, which the same devices run", triple)
 	}
-	return fmt.Sprintf("target %s is not supported: cairn instruments ELF and Mach-O for x86-64 and AArch64", triple)
+	if IsAndroid(triple) {
+		return fmt.Sprintf("target %s is not supported: of Android, cairn instruments AArch64", triple)
+	}
+	return fmt.Sprintf("target %s is not supported: cairn instruments ELF for x86-64, AArch64 and Armv7, and Mach-O for x86-64 and AArch64", triple)
 }
 
 // IsMachO reports whether a driver whose target is triple makes Mach-O files.
 func IsMachO(triple string) bool {
 	_, system, _ := strings.Cut(triple, "-")
 	return strings.Contains(system, "apple") || strings.Contains(system, "darwin")
+}
+
+// IsAndroid reports whether a driver whose target is triple makes programs for Android.
+func IsAndroid(triple string) bool {
+	_, system, _ := strings.Cut(triple, "-")
+	return strings.Contains(system, "android")
 }
 
 // MachineOf returns the machine that a driver makes code for if its target is triple, and
@@ -281,12 +297,28 @@ func MachineOf(triple string) machine.Kind {
 		return machine.Unknown
 	case IsMachO(triple) && cpu != "x86_64" && cpu != "arm64" && cpu != "aarch64":
 		return machine.Unknown
+	case IsAndroid(triple) && cpu != "aarch64": // whose filters end an app for system calls of the runtime
+		return machine.Unknown
 	case cpu == "", cpu == "x86_64", cpu == "amd64", len(cpu) == 4 && cpu[0] == 'i' && cpu[2:] == "86":
 		return machine.X86_64
 	case cpu == "aarch64", cpu == "arm64":
 		return machine.AArch64
+	case isArmv7(cpu) && system != "none-eabi" && system != "eabi":
+		return machine.Arm
 	}
 	return machine.Unknown
+}
+
+// isArmv7 reports whether the first word of a target is Arm's from version 7 on, for
+// processors that have an operating system. Of arm alone the version is in the compiler's
+// output.
+func isArmv7(cpu string) bool {
+	switch cpu {
+	case "arm", "thumb":
+		return true
+	}
+	cpu = strings.TrimPrefix(strings.TrimPrefix(cpu, "thumb"), "arm")
+	return (strings.HasPrefix(cpu, "v7") || strings.HasPrefix(cpu, "v8") || cpu == "hf") && !strings.HasSuffix(cpu, "m") && !strings.Contains(cpu, "m.") && !strings.HasSuffix(cpu, "eb")
 }
 
 // Cross returns why a driver cannot be instrumented whose name says that it makes code
@@ -335,9 +367,8 @@ func (p *parser) finish() Command {
 		c.Target = c.forward(targetOptions)
 	}
 	c.Bare = c.Links && c.Static && !c.Shared && isBare(c.words)
-	if c.Family == Clang && c.LTO {
-		p.refuse("clang -flto generates bitcode, which the linker compiles: build with -fno-lto, or with gcc -flto")
-	}
+	c.Merges = works && !p.compile && p.partial
+	c.Bitcode = c.Family == Clang && c.LTO && !p.fat
 	if !works {
 		c.Refusal = ""
 	}

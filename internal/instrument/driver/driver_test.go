@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 		args    string
 		family  Family
 		sources string
-		does    string // c compiles, l links, s strips, g gc, t lto, x language
+		does    string // c compiles, l links, s strips, g gc, t lto, x language, b bitcode, m merges objects
 		refusal string // a word of it
 	}{
 		{args: "-c a.c", sources: "a.c", does: "c"},
@@ -46,9 +46,9 @@ func TestParse(t *testing.T) {
 		{args: "-x c a.h -x none b.o", sources: "a.h", does: "cl"},
 		{args: "-x assembler-with-cpp a.c", does: "clx"},
 		{args: "-x c-header a.h -o a.gch -c", does: "cx"},
-		{args: "-r a.o -o b.o", does: "c"},
-		{args: "-Wl,-r a.o -o b.o", does: "c"},
-		{args: "-Xlinker -r a.o", does: "c"},
+		{args: "-r a.o -o b.o", does: "cm"},
+		{args: "-Wl,-r a.o -o b.o", does: "cm"},
+		{args: "-Xlinker -r a.o", does: "cm"},
 		{args: "a.o -s", does: "cls"},
 		{args: "a.o -Wl,-s", does: "cls"},
 		{args: "a.o -Wl,-O1,--strip-all", does: "cls"},
@@ -79,7 +79,9 @@ func TestParse(t *testing.T) {
 		{args: "-masm=intel -c a.c", sources: "a.c", does: "c", refusal: "remove it"},
 		{args: "-mcmodel=large -c a.c", sources: "a.c", does: "c", refusal: "-mcmodel=medium"},
 		{args: "-mcmodel=medium -c a.c", sources: "a.c", does: "c"},
-		{args: "-flto -c a.c", family: Clang, sources: "a.c", does: "ct", refusal: "-fno-lto"},
+		{args: "-flto -c a.c", family: Clang, sources: "a.c", does: "ctb"},
+		{args: "-flto=thin -ffat-lto-objects -c a.c", family: Clang, sources: "a.c", does: "ct"},
+		{args: "-flto -r a.o -o b.o", family: Clang, does: "tbm"},
 		{args: "--target=aarch64-linux-gnu -c a.c", family: Clang, sources: "a.c", does: "c"},
 		{args: "-target riscv64-linux-gnu -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "riscv64"},
 		{args: "-target arm64-apple-ios15 -c a.c", family: Clang, sources: "a.c", does: "c"},
@@ -96,7 +98,7 @@ func TestParse(t *testing.T) {
 		for _, d := range []struct {
 			letter string
 			is     bool
-		}{{"c", c.Compiles}, {"l", c.Links}, {"s", c.Strips}, {"g", c.GC}, {"t", c.LTO}, {"x", c.Language}} {
+		}{{"c", c.Compiles}, {"l", c.Links}, {"s", c.Strips}, {"g", c.GC}, {"t", c.LTO}, {"x", c.Language}, {"b", c.Bitcode}, {"m", c.Merges}} {
 			if d.is {
 				does += d.letter
 			}
@@ -268,6 +270,7 @@ func TestCross(t *testing.T) {
 	t.Parallel()
 	for name, foreign := range map[string]bool{
 		"/usr/bin/aarch64-linux-gnu-gcc": false, "aarch64-linux-gnu-g++-12": false, "powerpc64le-linux-gnu-g++-12": true, "arm-none-eabi-gcc": true, "riscv64-unknown-elf-c++": true,
+		"aarch64-linux-android24-clang": false, "x86_64-linux-android24-clang": true, "i686-linux-android24-clang": true, "armv7a-linux-androideabi24-clang": true,
 		"gcc": false, "x86_64-linux-gnu-gcc-12": false, "i686-linux-gnu-gcc": false, "clang++-22": false, "musl-gcc": false, "afl-clang-fast": false,
 		"x86_64-w64-mingw32-gcc": true, "c++": false, "my-own-wrapper": false,
 	} {

@@ -175,7 +175,7 @@ func (aarch64) isTrap(mnemonic []byte) bool {
 	return false
 }
 
-func (aarch64) refuse(string) string { return "" }
+func (aarch64) refuse(string, []byte) string { return "" }
 
 func (aarch64) relocNone() string { return "R_AARCH64_NONE" }
 
@@ -187,7 +187,7 @@ func setByte(base, value int, rec position) string {
 	return "\tadrp\tx" + b + ", " + r + "\n\tmov\tw" + v + ", 1\n\tstrb\tw" + v + ", [x" + b + ", :lo12:" + r + "]\n"
 }
 
-func (m aarch64) entryProbe(o *Options, p entryProbe) (probe, stub string) {
+func (m aarch64) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
 	rec, num := p.rec.String(), strconv.Itoa(p.number)
 	first := firstCall(o.Mode)
 	if first == "" {

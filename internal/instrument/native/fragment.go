@@ -28,6 +28,8 @@ type fragment struct {
 	pads     []pad
 	unwind   bool   // it stands in an unwind entry
 	arch     string // operand of the last directive that chose an architecture
+	thumb    bool   // of Arm: it is code of the Thumb state
+	armNear  armNear
 }
 
 // blockState says what the next code in a fragment is.
@@ -102,6 +104,9 @@ func (f *fragment) enter(pos int) {
 
 // code notes bytes of code in [pos, next) and opens a block if one is due.
 func (f *fragment) code(pos, next int) {
+	if at := f.armNear.anchor; at > 0 {
+		pos, f.armNear.anchor = at-1, 0
+	}
 	f.enter(pos)
 	if f.state == startBlock {
 		f.blocks = append(f.blocks, block{probe: pos})

@@ -19,7 +19,9 @@ type isa interface {
 	// path through it.
 	isTrap(mnemonic []byte) bool
 	// refuse returns why text with a directive is not supported, or "".
-	refuse(directive string) string
+	refuse(directive string, rest []byte) string
+	// syntax is how directives are written.
+	syntax() *syntax
 	// relocNone is the relocation that keeps what it refers to and does nothing else.
 	relocNone() string
 	// dialect is what moving code needs to know.
@@ -27,8 +29,8 @@ type isa interface {
 	// entryRow is the directive for the CFA at the entry of a function.
 	entryRow() string
 	// entryProbe returns the probe at the entry of a function and its first-call stub, or
-	// "" if the mode has none.
-	entryProbe(o *Options, p entryProbe) (probe, stub string)
+	// "" if the mode has none. It may move the probe, within the first block.
+	entryProbe(o *Options, p *entryProbe) (probe, stub string)
 	// blocks returns the probes of the blocks of a function that are not implied by others,
 	// or false if the function can have none but that of its entry.
 	blocks(r *rewriter, fn *function, implied [][]int) (blockProbes, bool)
@@ -37,10 +39,29 @@ type isa interface {
 // entryProbe is what the probe at an entry is made of.
 type entryProbe struct {
 	number   int // of the function, in the names of labels
+	at       int // offset for the probe
 	rec      position
 	unwind   bool   // the function has unwind directives
 	features string // operand of the last directive that chose an architecture
+	r        *rewriter
+	f        *fragment
 }
+
+// syntax is how the directives of a machine's assembly are written.
+type syntax struct {
+	mark    string // in front of the type of a section
+	address string // directive for an address of eight bytes
+	upper   string // behind that address: what fills the eight bytes, or ""
+}
+
+var syntax64 = syntax{mark: "@", address: ".quad"}
+
+func (x86) syntax() *syntax { return &syntax64 }
+
+func (aarch64) syntax() *syntax { return &syntax64 }
+
+// quad returns the directive for an address of eight bytes.
+func (s *syntax) quad(at string) string { return "\t" + s.address + "\t" + at + s.upper + "\n" }
 
 // blockProbes are the probes of one function's blocks.
 type blockProbes interface {
@@ -49,7 +70,7 @@ type blockProbes interface {
 }
 
 // isas are the machines whose assembly is understood.
-var isas = map[machine.Kind]isa{machine.X86_64: x86{}, machine.AArch64: aarch64{}}
+var isas = map[machine.Kind]isa{machine.X86_64: x86{}, machine.AArch64: aarch64{}, machine.Arm: arm{}}
 
 // flow is what an instruction does to the flow of control.
 type flow uint8
@@ -75,7 +96,7 @@ func isLocal(name []byte) bool { return len(name) > 1 && name[0] == '.' && name[
 // address-taken block, but then stands beside a .LBB label.
 var markers = []string{
 	"VL", "VU", "BI", "BE", "FB", "FE", "EHB", "EHE", "FSB", "COLD", "HOT",
-	"text", "PFE", "PR", "LSDA", "func_begin", "func_end", "tmp", "cfi", "patch", "xray_sled", "loh",
+	"text", "PFE", "PR", "PIC", "PC", "CPI", "LSDA", "func_begin", "func_end", "tmp", "cfi", "patch", "xray_sled", "loh",
 }
 
 // isLeader reports whether a label inside a function can begin a basic block.

@@ -32,7 +32,8 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 	if r.opts.Mode == prof.ModeFull {
 		calls = fn.directCalls(labels)
 	}
-	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + 4 + len(fn.name) + 1 + len(r.source) + 1
+	source := r.opts.sourceOf(fn.name, r.source)
+	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + 4 + len(fn.name) + 1 + len(source) + 1
 	for _, l := range labels {
 		length += 16 + 4*len(l)
 	}
@@ -46,19 +47,19 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 	for _, c := range calls {
 		length += 4 + len(c.Callee) + 1
 	}
-	t := r.tail
+	t, syn := r.tail, r.unit.isa.syntax()
 	here := "" // what addresses are distances from
 	if r.unit.object == MachO {
 		here = "-."
 		t = fmt.Appendf(t, "\t.section\t%s\nl_cairn_m%d:\n", machOMap, n)
 	} else {
-		t = fmt.Appendf(t, "\t.section\t%s,\"%s\",@progbits,.Lcairn_f%d%s\n", wire.MapSection, flags, anchor, group)
+		t = fmt.Appendf(t, "\t.section\t%s,\"%s\",%sprogbits,.Lcairn_f%d%s\n", wire.MapSection, flags, syn.mark, anchor, group)
 	}
-	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.2byte\t%d\n\t.quad\t%v%s\n\t.long\t%d\n",
-		length, wire.MapVersion, r.mapMode(), len(fn.frags), rec, here, fn.signature())
+	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.2byte\t%d\n%s\t.long\t%d\n",
+		length, wire.MapVersion, r.mapMode(), len(fn.frags), syn.quad(rec.String()+here), fn.signature())
 	for i, l := range labels {
 		f := fragmentLabel(n, i)
-		t = fmt.Appendf(t, "\t.quad\t.Lcairn_f%s%s\n\t.long\t.Lcairn_e%s-.Lcairn_f%s, %d\n", f, here, f, f, len(l))
+		t = fmt.Appendf(t, "%s\t.long\t.Lcairn_e%s-.Lcairn_f%s, %d\n", syn.quad(".Lcairn_f"+f+here), f, f, len(l))
 		for _, b := range l {
 			t = append(t, "\t.long\t.Lcairn_b"...)
 			t = strconv.AppendInt(t, int64(b), 10)
@@ -82,7 +83,7 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 	for _, c := range calls {
 		t = fmt.Appendf(t, "\t.long\t%d\n\t.asciz\t%s\n", c.Block, asmQuote(c.Callee))
 	}
-	r.tail = fmt.Appendf(t, "\t.asciz\t%s\n\t.asciz\t%s\n", asmQuote(fn.name), asmQuote(r.source))
+	r.tail = fmt.Appendf(t, "\t.asciz\t%s\n\t.asciz\t%s\n", asmQuote(fn.name), asmQuote(source))
 }
 
 // mapMode returns the mode as the map has it.

@@ -56,6 +56,12 @@ type Options struct {
 	// Sources are the paths of the sources being compiled. Compilers put only
 	// a base name into their output; the path here that ends in it replaces it.
 	Sources []string `json:"-"`
+	// Apart leaves out what a module with an order buffer has once: it is in an object of its
+	// own (OrderBuffer). lld takes all section groups of objects that it made of bitcode.
+	Apart bool `json:"-"`
+	// SourceOf, unless nil, returns the source file of a function in code that was made of
+	// several, "" if it is not known.
+	SourceOf func(function string) string `json:"-"`
 
 	entered bool // timed modes: call __cairn_entered at entries, for tests
 }
@@ -147,6 +153,16 @@ func anyMatch(res []*regexp.Regexp, texts []string) bool {
 		}
 	}
 	return false
+}
+
+// sourceOf returns the source file of a function in the unit of a source.
+func (o *Options) sourceOf(function, unit string) string {
+	if o.SourceOf != nil {
+		if source := o.SourceOf(function); source != "" {
+			return o.sourcePath(source)
+		}
+	}
+	return unit
 }
 
 // sourcePath returns the path in o.Sources whose base name the compiler gave.

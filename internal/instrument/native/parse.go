@@ -53,6 +53,7 @@ type parser struct {
 	app       bool            // inside inline assembly
 	appBranch bool            // it names a local label
 	line      int
+	arm       *armParser // nil for other machines
 }
 
 // Parse reads a compiler's assembly output for a machine. It returns a *SyntaxError for
@@ -75,6 +76,9 @@ func ParseObject(src []byte, kind machine.Kind, object Object) (*Unit, error) {
 	if p.unit.isa == nil {
 		return nil, &SyntaxError{0, "assembly for " + kind.String() + " is not supported"}
 	}
+	if kind == machine.Arm {
+		p.arm = &armParser{}
+	}
 	p.enter(".text", "", true)
 	for pos := 0; pos < len(src); {
 		next := len(src)
@@ -94,7 +98,7 @@ func ParseObject(src []byte, kind machine.Kind, object Object) (*Unit, error) {
 }
 
 func (p *parser) statement(text []byte, pos, next int) error {
-	s := p.unit.parseLine(text)
+	s := p.parseLine(bytes.TrimRight(text, "\r\n"))
 	if p.app && s.kind != lineNoApp {
 		p.inlineAsm(text, pos, next)
 		return nil
@@ -182,7 +186,7 @@ func (p *parser) label(name []byte, pos, next int) {
 		return
 	}
 	f := p.sec.cur
-	if f == nil {
+	if f == nil || p.arm != nil && p.arm.label(f, name, pos) {
 		return
 	}
 	if isLeader(name) {
@@ -199,6 +203,7 @@ func (p *parser) begin(name string, next int) {
 	f := &fragment{
 		name: name, arch: p.arch, sec: p.sec, label: next, probe: next, end: next, stub: -1, sizeLine: -1, behind: -1,
 		blocks: []block{{}},
+		thumb:  p.arm != nil && p.arm.thumb,
 	}
 	if p.sec.content && p.unit.object == ELF {
 		f.stub = p.sec.alignment
@@ -243,6 +248,10 @@ func (p *parser) instruction(s statement, pos, next int) {
 	f.code(at, next)
 	f.note(pos, next, false)
 	f.insns++
+	if p.arm != nil && p.arm.instruction(p, f, &kind, s, pos, next) {
+		p.placed()
+		return
+	}
 	name := p.unit.isa.callee(target)
 	known := name != "" // else the target is computed, or not understood
 	if kind == flowCall && (!known || isLocal(target)) {
@@ -260,7 +269,11 @@ func (p *parser) instruction(s statement, pos, next int) {
 }
 
 func (p *parser) directive(s statement, pos, next int) error {
-	if p.unit.object == MachO && p.machODirective(s, next) || p.sectionDirective(s) {
+	if why := p.unit.isa.refuse(string(s.word), s.rest); why != "" {
+		return &SyntaxError{p.line, why}
+	}
+	if p.unit.object == MachO && p.machODirective(s, next) || p.sectionDirective(s) ||
+		p.arm != nil && p.arm.directive(p, s, pos, next) {
 		return nil
 	}
 	switch word := string(s.word); word {
@@ -306,9 +319,6 @@ func (p *parser) directive(s statement, pos, next int) error {
 			p.unit.Source = quotedString(s.rest)
 		}
 	default:
-		if why := p.unit.isa.refuse(word); why != "" {
-			return &SyntaxError{p.line, why}
-		}
 		if emitsBytes(s.word) {
 			p.data(s, pos, next)
 		}

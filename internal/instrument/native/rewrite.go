@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -82,16 +83,19 @@ type edit struct {
 
 // rewriter collects the edits and the appended sections of one unit.
 type rewriter struct {
-	opts   Options
-	unit   *Unit
-	edits  []edit
-	areas  []*area
-	byKey  map[string]*area
-	tail   []byte // map sections
-	label  int    // last block label handed out
-	source string
-	anchor map[*section]int // text section -> number of its first function
-	result Result
+	opts    Options
+	unit    *Unit
+	edits   []edit
+	areas   []*area
+	byKey   map[string]*area
+	wide    map[string]bool   // keys of areas with wideAlign
+	tail    []byte            // map sections
+	label   int               // last block label handed out
+	spans   map[*fragment]int // the most bytes of fragments with probes; of Arm
+	literal string            // what is to stand behind the function; of Arm
+	source  string
+	anchor  map[*section]int // text section -> number of its first function
+	result  Result
 }
 
 // area is the part of the raw section that lives and dies with one text
@@ -101,7 +105,8 @@ type area struct {
 	group string
 	size  int
 	align bool
-	slots int // one for each record
+	wide  bool // with wideAlign
+	slots int  // one for each record
 
 	symbol string // of Mach-O: what the record is called, quoted if need be
 	weak   bool   // the linker may take it from another object
@@ -114,12 +119,15 @@ func Rewrite(u *Unit, opts Options) ([]byte, Result) {
 	}
 	r := &rewriter{
 		opts: opts, unit: u,
-		byKey: map[string]*area{}, anchor: map[*section]int{},
+		byKey: map[string]*area{}, anchor: map[*section]int{}, spans: map[*fragment]int{},
 		source: opts.sourcePath(u.Source),
 	}
 	r.result.Source = r.source
+	if u.machine == machine.Arm {
+		r.wide = r.wideAreas()
+	}
 	for _, fn := range u.funcs {
-		if why := opts.reason(fn, r.source); why != "" {
+		if why := opts.reason(fn, opts.sourceOf(fn.name, r.source)); why != "" {
 			r.result.Skipped = append(r.result.Skipped, Skipped{fn.name, why})
 			continue
 		}
@@ -159,6 +167,10 @@ func (r *rewriter) function(fn *function) {
 	rec := r.record(fn, probes)
 	r.entry(fn.main(), n, rec)
 	labels := r.blockProbes(fn, n, rec, implied, blocks)
+	if r.literal != "" {
+		r.insert(fn.main().end, r.literal)
+		r.literal = ""
+	}
 	r.mapEntry(fn, n, rec, labels, implied)
 }
 
@@ -178,19 +190,24 @@ func (p position) String() string {
 
 func (p position) plus(n int) position { return position{p.area, p.off + n} }
 
+// areaKey names the area of a text section.
+func areaKey(s *section) string {
+	if s.group != "" {
+		return "g" + s.group
+	}
+	return "s" + s.name
+}
+
 // areaOf returns the area of the record of a function.
 func (r *rewriter) areaOf(fn *function) *area {
 	if r.unit.object == MachO {
 		return r.machOArea(fn)
 	}
 	s := fn.main().sec
-	key := "s" + s.name
-	if s.group != "" {
-		key = "g" + s.group
-	}
+	key := areaKey(s)
 	a := r.byKey[key]
 	if a == nil {
-		a = &area{index: len(r.areas), group: s.group}
+		a = &area{index: len(r.areas), group: s.group, wide: r.wide[key]}
 		r.byKey[key] = a
 		r.areas = append(r.areas, a)
 	}
@@ -225,8 +242,9 @@ func (r *rewriter) newLabel() string {
 // entry plans the entry label, the entry probe and the first-call stub.
 func (r *rewriter) entry(f *fragment, n int, rec position) {
 	r.insert(f.label, ".Lcairn_f", strconv.Itoa(n), ":\n")
-	probe, stub := r.unit.isa.entryProbe(&r.opts, entryProbe{number: n, rec: rec, unwind: f.unwind, features: f.arch})
-	r.insert(f.probe, probe)
+	p := &entryProbe{number: n, at: f.probe, rec: rec, unwind: f.unwind, features: f.arch, r: r, f: f}
+	probe, stub := r.unit.isa.entryProbe(&r.opts, p)
+	r.insert(p.at, probe)
 	if stub == "" {
 		return
 	}
@@ -367,19 +385,27 @@ func (r *rewriter) appendAreas(out []byte) []byte {
 		return r.machOAreas(out)
 	}
 	for _, a := range r.areas {
-		if a.align {
-			out = r.appendPiece(out, a, wire.RawSection, wire.RecordAlign, ".Lcairn_d", a.size)
-		} else {
-			out = r.appendPiece(out, a, wire.RawSection, 1, ".Lcairn_d", a.size)
+		align := 1
+		switch {
+		case a.wide:
+			align = wideAlign
+		case a.align:
+			align = wire.RecordAlign
 		}
+		out = r.appendPiece(out, a, wire.RawSection, align, ".Lcairn_d", a.size)
 		if a.slots > 0 {
 			out = r.appendPiece(out, a, wire.OrderSection, wire.SlotSize, ".Lcairn_o", a.slots*wire.SlotSize)
 		}
 	}
-	if r.opts.Mode.HasSlots() {
-		out = r.appendBuffer(out)
+	switch {
+	case !r.opts.Mode.HasSlots():
+	case r.opts.Apart:
+		out = append(out, "\t.hidden\t"+nextSymbol+"\n"...)
+	default:
+		out = appendBuffer(out, r.unit.isa.syntax().mark, r.opts.Slots)
 	}
-	out = append(out, "\t.section\t.rodata.cairn,\"aG\",@progbits,"+needSymbol+",comdat\n"+
+	mark := r.unit.isa.syntax().mark
+	out = append(out, "\t.section\t.rodata.cairn,\"aG\","+mark+"progbits,"+needSymbol+",comdat\n"+
 		"\t.weak\t"+needSymbol+"\n\t.hidden\t"+needSymbol+"\n"+needSymbol+":\n"+
 		"\t.long\t"+RuntimeSymbol+"-.\n\t.hidden\t"+RuntimeSymbol+"\n"...)
 	if first := firstCall(r.opts.Mode); first != "" {
@@ -388,30 +414,40 @@ func (r *rewriter) appendAreas(out []byte) []byte {
 	return out
 }
 
+// OrderBuffer returns the text of an object with what Options.Apart leaves out.
+func OrderBuffer(kind machine.Kind, opts Options) []byte {
+	return appendBuffer(nil, isas[kind].syntax().mark, opts.Slots)
+}
+
 // appendBuffer appends what a module with an order buffer has once: the number
 // of first executions, among the records, and the slots if their number was
 // asked for.
-func (r *rewriter) appendBuffer(out []byte) []byte {
-	out = fmt.Appendf(out, "\t.section\t%s,\"awG\",@nobits,%[2]s,comdat\n\t.balign\t4\n"+
-		"\t.globl\t%[2]s\n\t.hidden\t%[2]s\n%[2]s:\n\t.zero\t4\n", wire.RawSection, nextSymbol)
-	if r.opts.Slots == 0 {
+func appendBuffer(out []byte, mark string, slots int) []byte {
+	out = fmt.Appendf(out, "\t.section\t%s,\"awG\",%[3]snobits,%[2]s,comdat\n\t.balign\t4\n"+
+		"\t.globl\t%[2]s\n\t.hidden\t%[2]s\n%[2]s:\n\t.zero\t4\n", wire.RawSection, nextSymbol, mark)
+	if slots == 0 {
 		return out
 	}
-	out = fmt.Appendf(out, "\t.section\t%s,\"awG\",@nobits,%s,comdat\n\t.balign\t%d\n\t.zero\t%d\n",
-		wire.OrderSection, ringSymbol, wire.SlotSize, r.opts.Slots*wire.SlotSize)
-	return fmt.Appendf(out, "\t.section\t.rodata.cairn,\"aG\",@progbits,%[1]s,comdat\n"+
-		"\t.globl\t%[1]s\n\t.hidden\t%[1]s\n%[1]s:\n\t.long\t%[2]d\n", ringSymbol, r.opts.Slots)
+	out = fmt.Appendf(out, "\t.section\t%s,\"awG\",%snobits,%s,comdat\n\t.balign\t%d\n\t.zero\t%d\n",
+		wire.OrderSection, mark, ringSymbol, wire.SlotSize, slots*wire.SlotSize)
+	return fmt.Appendf(out, "\t.section\t.rodata.cairn,\"aG\",%[3]sprogbits,%[1]s,comdat\n"+
+		"\t.globl\t%[1]s\n\t.hidden\t%[1]s\n%[1]s:\n\t.long\t%[2]d\n", ringSymbol, slots, mark)
 }
 
 // appendPiece appends an area's piece of a section.
 func (r *rewriter) appendPiece(out []byte, a *area, name string, align int, label string, size int) []byte {
+	mark := r.unit.isa.syntax().mark
 	if a.group != "" {
-		out = append(out, "\t.section\t"+name+`,"awG",@nobits,`+a.group+"\n"...)
+		out = append(out, "\t.section\t"+name+`,"awG",`+mark+`nobits,`+a.group+"\n"...)
 	} else {
-		out = append(out, "\t.section\t"+name+`,"aw",@nobits,unique,`+strconv.Itoa(a.index+1)+"\n"...)
+		out = append(out, "\t.section\t"+name+`,"aw",`+mark+`nobits,unique,`+strconv.Itoa(a.index+1)+"\n"...)
 	}
 	if align > 1 {
 		out = append(out, "\t.balign\t"+strconv.Itoa(align)+"\n"...)
 	}
-	return append(out, label+strconv.Itoa(a.index)+":\n\t.zero\t"+strconv.Itoa(size)+"\n"...)
+	out = append(out, label+strconv.Itoa(a.index)+":\n"...)
+	if name == wire.RawSection && r.unit.machine == machine.Arm {
+		return appendNear(out, a.index, size)
+	}
+	return append(out, "\t.zero\t"+strconv.Itoa(size)+"\n"...)
 }

@@ -18,7 +18,8 @@ type ColdBlocks func(FuncInfo) (cold []bool, ok bool)
 
 // SplitOptions say how to split.
 type SplitOptions struct {
-	Sources []string // as Options.Sources
+	Sources  []string                     // as Options.Sources
+	SourceOf func(function string) string // as Options.SourceOf
 	// MinInsns keeps a run of neighbouring cold blocks with fewer instructions
 	// where it is. The jump to it would be as long as the code moved.
 	MinInsns int
@@ -77,14 +78,14 @@ type splitter struct {
 // know to be safe.
 func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
 	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}}
-	named := Options{Sources: opts.Sources}
+	named := Options{Sources: opts.Sources, SourceOf: opts.SourceOf}
 	s.result.Source = named.sourcePath(u.Source)
 	wanted := map[*function][]bool{}
 	for _, fn := range u.funcs {
-		if named.reason(fn, s.result.Source) != "" {
+		if named.reason(fn, named.sourceOf(fn.name, s.result.Source)) != "" {
 			continue
 		}
-		info := FuncInfo{Name: fn.name, Source: s.result.Source, Signature: fn.signature()}
+		info := FuncInfo{Name: fn.name, Source: named.sourceOf(fn.name, s.result.Source), Signature: fn.signature()}
 		for _, f := range fn.frags {
 			info.Blocks += len(f.blocks)
 		}

@@ -95,7 +95,7 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	}
 	t.analyse()
 	for _, b := range t.all {
-		if reason := t.reason(b, opts.reason(b.fn, t.source)); reason != "" {
+		if reason := t.reason(b, opts.reason(b.fn, opts.sourceOf(b.fn.name, t.source))); reason != "" {
 			t.result.Skipped = append(t.result.Skipped, Skipped{b.name, reason})
 			continue
 		}

@@ -95,7 +95,7 @@ func (x86) callee(op []byte) string {
 	return string(name)
 }
 
-func (x86) refuse(directive string) string {
+func (x86) refuse(directive string, _ []byte) string {
 	switch directive {
 	case ".intel_syntax":
 		return "Intel syntax is not supported; compile with -masm=att"
@@ -109,7 +109,7 @@ func (x86) relocNone() string { return "R_X86_64_NONE" }
 
 func (x86) entryRow() string { return "\t.cfi_def_cfa 7, 8\n" }
 
-func (x86) entryProbe(o *Options, p entryProbe) (probe, stub string) {
+func (x86) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
 	first := firstCall(o.Mode)
 	if first == "" {
 		return "\tmovb\t$1, " + p.rec.String() + "(%rip)\n", ""

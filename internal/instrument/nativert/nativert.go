@@ -23,6 +23,7 @@ type Machine string
 const (
 	X86_64  Machine = "x86_64"
 	AArch64 Machine = "aarch64"
+	Arm     Machine = "arm" // Armv7
 )
 
 // source returns the name of the file of a machine that has assembly.
@@ -46,7 +47,11 @@ type Object struct {
 // what guards branches and returns, and without tables that nothing needs.
 func Flags(m Machine) []string {
 	guards := []string{"-fcf-protection=full", "-m64"}
-	if m == AArch64 {
+	switch m {
+	case Arm:
+		// The objects go with programs of any state and float ABI: see ANY_FLOATS.
+		guards = []string{"-march=armv7-a", "-mthumb", "-mfloat-abi=soft"}
+	case AArch64:
 		// Atomic operations are loops in place of calls of libgcc, which not all programs have.
 		// Android has a use of its own for register x18.
 		guards = []string{"-mbranch-protection=standard", "-mno-outline-atomics", "-ffixed-x18"}

@@ -74,7 +74,7 @@ func TestTimedSignals(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), storms, "taken")
 		cmd.Env = append(os.Environ(), "CAIRN_SPIKE="+stormSet+",tick=signal", "CAIRN_DIR="+dir)
 		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.HasPrefix(string(out), "cairn: the program has taken the signal") || strings.Count(string(out), "\n") != 1 {
+		if err != nil || !strings.HasPrefix(string(out), "cairn: the program uses the signal of the clock") || strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%v: %s", err, out)
 		}
 		if l := one(t, readLogs(t, dir)); l.trailer.kind != wire.TickThread || l.judged() < 15 && l.trailer.blind < stormSpike/4 {

@@ -177,7 +177,8 @@ type walker struct {
 // step goes over one instruction of the plain code and what stands in front of its
 // twin. It returns false at the end, or where something differs.
 func (w *walker) step() bool {
-	if !w.skipPlain() || !w.skipProbed() {
+	w.skipPlain()
+	if !w.skipProbed() {
 		return false
 	}
 	switch endA, endB := w.a >= w.s.a.hi, w.b >= w.s.b.hi; {
@@ -225,16 +226,15 @@ func (w *walker) settle(at int64) {
 }
 
 // skipPlain goes over padding in a.
-func (w *walker) skipPlain() bool {
+func (w *walker) skipPlain() {
 	for w.a < w.s.a.hi {
 		in, err := x86.Decode(w.dataA[w.a:w.s.a.hi])
 		if err != nil || in.Class != controlflow.Nop {
-			return true
+			return
 		}
 		w.waiting = append(w.waiting, w.a)
 		w.a += int64(in.Len)
 	}
-	return true
 }
 
 // skipProbed goes over padding, probes and first-call paths in b.

@@ -9,11 +9,11 @@
 
 #include "sqlite3-binding.h"
 
-static unsigned long sum;
-static unsigned long *rows;
+static unsigned long long sum;
+static unsigned long long *rows;
 static int row_count, row_room;
 
-static unsigned long mix(unsigned long h, const char *s) {
+static unsigned long long mix(unsigned long long h, const char *s) {
   for (; *s; s++) h = (h ^ (unsigned char)*s) * 1099511628211UL;
   return h;
 }
@@ -21,7 +21,7 @@ static unsigned long mix(unsigned long h, const char *s) {
 static int on_row(void *arg, int n, char **values, char **names) {
   (void)arg;
   (void)names;
-  unsigned long h = 14695981039346656037UL;
+  unsigned long long h = 14695981039346656037ULL;
   for (int i = 0; i < n; i++) h = mix(h, values[i] ? values[i] : "NULL");
   if (row_count == row_room) rows = realloc(rows, sizeof *rows * (row_room = row_room * 2 + 16));
   rows[row_count++] = h;
@@ -29,7 +29,7 @@ static int on_row(void *arg, int n, char **values, char **names) {
 }
 
 static int by_value(const void *a, const void *b) {
-  unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+  unsigned long long x = *(const unsigned long long *)a, y = *(const unsigned long long *)b;
   return x < y ? -1 : x > y;
 }
 
@@ -55,7 +55,7 @@ static void phase(sqlite3 *db, const char *sql, int number) {
   }
   qsort(rows, (size_t)row_count, sizeof *rows, by_value);
   for (int i = 0; i < row_count; i++) sum = sum * 31 + rows[i];
-  printf("phase %d: %d rows, %lx\n", number, row_count, sum);
+  printf("phase %d: %d rows, %llx\n", number, row_count, sum);
 }
 
 static char *read_all(const char *name) {

@@ -71,21 +71,36 @@ static int listed(const char *const *list, const char *name, size_t n) {
 
 static int isLauncher(const char *name) { return listed(launchers, name, strlen(name)); }
 
+static const char *const machines[] = {"x86_64-", "aarch64-", "arm-", "armv7", 0};
+static const char *const systems[] = {"-gnu", "-musl", "-gnueabi", "-gnueabihf", "-musleabi", "-musleabihf", "-android", "-androideabi", 0};
+
+/* behindTarget returns what of a name is behind a target, name if it begins with none, and 0 for targets that
+ * are not supported. */
+static const char *behindTarget(const char *name) {
+  const char *const *m = machines;
+  while (*m && !starts(name, *m)) m++;
+  if (!*m) return name;
+  const char *p = name + strlen(*m) - ((*m)[strlen(*m) - 1] == '-');
+  while (*p >= 'a' && *p <= 'z') p++; /* armv7a */
+  for (; (p = strchr(p, '-')); p++) {
+    for (const char *const *s = systems; *s; s++) {
+      if (!starts(p, *s)) continue;
+      const char *end = p + strlen(*s);
+      if (starts(*s, "-android"))
+        while (*end >= '0' && *end <= '9') end++;
+      if (*end == '-') return end + 1;
+    }
+  }
+  return 0;
+}
+
 /* isTool says whether a program of that name is to be caught. */
 static int isTool(const char *name) {
   if (isLauncher(name)) return 1;
   if (starts(name, "musl-")) {
     name += 5;
-  } else if (starts(name, "x86_64-") || starts(name, "aarch64-")) {
-    const char *gnu = strstr(name, "-gnu-"), *musl = strstr(name, "-musl-"), *android = strstr(name, "-android");
-    if (android) {
-      for (name = android + 8; *name >= '0' && *name <= '9';) name++;
-      if (*name++ != '-') return 0;
-    } else if (!gnu && !musl) {
-      return 0;
-    } else {
-      name = gnu ? gnu + 5 : musl + 6;
-    }
+  } else if (!(name = behindTarget(name))) {
+    return 0;
   }
   size_t n = strlen(name), end = n;
   while (end > 0 && ((name[end - 1] >= '0' && name[end - 1] <= '9') || name[end - 1] == '.')) end--;

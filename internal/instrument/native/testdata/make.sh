@@ -20,3 +20,12 @@ clang-22 --target=$a -O2 -S -fno-integrated-as -o split/aarch64/clang_switch.s s
 clang-22 --target=$a -O2 -S -fno-integrated-as -fPIC -g -ffunction-sections -o split/aarch64/clang_odd.s split/aarch64/odd.c
 clang++-22 --target=$a -O2 -S -fno-integrated-as -mbranch-protection=standard -o split/aarch64/clang_throw.s throw.cc
 clang-22 --target=$a -O2 -S -fno-integrated-as -o split/aarch64/clang_table.s split/table.c
+a="arm-linux-gnueabihf"
+$a-gcc -O2 -S -o arm/gcc_switch.s switch.c
+$a-gcc -O2 -S -marm -o arm/gcc_switch_arm.s switch.c
+$a-gcc -Os -S -fPIC -o arm/gcc_odd.s arm/odd.c
+$a-gcc -O2 -S -marm -ffunction-sections -o arm/gcc_odd_arm.s arm/odd.c
+$a-g++ -O2 -S -o arm/gcc_throw.s throw.cc
+clang-22 --target=$a -march=armv7-a -O2 -S -fno-integrated-as -o arm/clang_switch.s switch.c
+clang-22 --target=$a -march=armv7-a -O2 -S -fno-integrated-as -fPIC -ffunction-sections -o arm/clang_odd.s arm/odd.c
+clang++-22 --target=$a -march=armv7-a -O2 -S -fno-integrated-as -o arm/clang_throw.s throw.cc

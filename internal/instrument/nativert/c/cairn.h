@@ -20,16 +20,12 @@ extern "C" {
 __attribute__((weak, visibility("hidden"))) int __cairn_dump(void) { return -1; }
 __attribute__((weak, visibility("hidden"))) void __cairn_reset(void) {}
 __attribute__((weak, visibility("hidden"))) int __cairn_set_dir(const char *dir) { return dir ? -1 : -1; }
-
-/* cairn_set_dir has the files written to a directory from now on, and once now, as an app does
- * that learns only while it runs where it may write. Returns 0, or -1 if a file could not be
- * made there, in which case all stays as it was, or nothing is instrumented. */
-static inline int cairn_set_dir(const char *dir) { return __cairn_set_dir(dir); }
 #else
 #define CAIRN_SKIP __attribute__((section(".text.cairn_skip")))
 
 extern int __cairn_dump(void) __attribute__((weak, visibility("hidden")));
 extern void __cairn_reset(void) __attribute__((weak, visibility("hidden")));
+extern int __cairn_set_dir(const char *dir) __attribute__((weak, visibility("hidden")));
 #endif
 
 /* cairn_dump writes what every instrumented module of the process has recorded
@@ -43,6 +39,15 @@ static inline int cairn_dump(void) { return __cairn_dump ? __cairn_dump() : -1; 
 static inline void cairn_reset(void) {
   if (__cairn_reset) __cairn_reset();
 }
+
+/* cairn_set_dir has every instrumented module of the process, and on Linux those that are loaded
+ * later, write to a directory, which is created if its parent is there. What was recorded so far
+ * goes with it: a file in another directory moves. From then on the file is live, as if CAIRN_DIR
+ * had been set; with CAIRN_CONTINUOUS=0, and on systems of Apple, it is written now and again at the end.
+ * This is for programs that learn only while they run where they may write, as apps do. Call it
+ * early: what other threads record during the call may be lost. Returns 0, or -1 if a file could
+ * not be made there, in which case all stays as it was, or nothing is instrumented. */
+static inline int cairn_set_dir(const char *dir) { return __cairn_set_dir ? __cairn_set_dir(dir) : -1; }
 
 #ifdef __cplusplus
 }

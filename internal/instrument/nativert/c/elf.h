@@ -1,14 +1,18 @@
 /* elf.h - what of a module in memory says where it is and which build. */
 
 struct phdr {
+#if __SIZEOF_POINTER__ == 8
   u32 type, flags;
   u64 offset, vaddr, paddr, filesz, memsz, align;
+#else
+  u32 type, offset, vaddr, paddr, filesz, memsz, flags, align;
+#endif
 };
 struct ehdr {
   u8 ident[16];
   u16 type, machine;
   u32 version;
-  u64 entry, phoff, shoff;
+  uword entry, phoff, shoff;
   u32 flags;
   u16 ehsize, phentsize, phnum;
 };

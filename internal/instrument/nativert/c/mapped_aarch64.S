@@ -56,10 +56,11 @@ guarded mapped_start
 
 /* Calls of the image, with x0 as it is and the number of the call in w1. Without an
  * image all but CAIRN_LOST, which is 0, return -1: that takes care of nothing. */
-        .globl  __cairn_dump, __cairn_reset
-        .hidden __cairn_dump, __cairn_reset
+        .globl  __cairn_dump, __cairn_reset, __cairn_set_dir
+        .hidden __cairn_dump, __cairn_reset, __cairn_set_dir
         .type   __cairn_dump, %function
         .type   __cairn_reset, %function
+        .type   __cairn_set_dir, %function
 guarded __cairn_dump
         mov     w1, CAIRN_DUMP_ALL
         b       call_image
@@ -71,6 +72,15 @@ guarded mapped_dump
         b       call_image
 guarded mapped_reset
         mov     w1, CAIRN_RESET
+        b       call_image
+guarded __cairn_set_dir
+        mov     w1, CAIRN_DIR_ALL
+        b       call_image
+guarded mapped_dir
+        mov     w1, CAIRN_DIR
+        b       call_image
+guarded mapped_where
+        mov     w1, CAIRN_WHERE
         b       call_image
 guarded mapped_lost
         mov     w1, CAIRN_LOST
@@ -152,11 +162,12 @@ raw_used:
 /* See rt.c. */
         .section .note.cairn, "a", %note
         .balign 4
-        .long   6, 12, 3
+        .long   6, 20, 3
         .asciz  "CAIRN"
         .balign 4
 .Lcairn_calls:
         .long   mapped_dump - .Lcairn_calls, mapped_reset - .Lcairn_calls, mapped_lost - .Lcairn_calls
+        .long   mapped_dir - .Lcairn_calls, mapped_where - .Lcairn_calls
 
         .section .init_array.00000, "aw"
         .balign 8

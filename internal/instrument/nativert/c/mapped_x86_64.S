@@ -57,8 +57,11 @@ mapped_start:
 
 /* Calls of the image, with rdi as it is and the number of the call in rsi. Without an
  * image all but CAIRN_LOST, which is 0, return -1: that takes care of nothing. */
-        .globl  __cairn_dump, __cairn_reset
-        .hidden __cairn_dump, __cairn_reset
+        .globl  __cairn_dump, __cairn_reset, __cairn_set_dir
+        .hidden __cairn_dump, __cairn_reset, __cairn_set_dir
+__cairn_set_dir:
+        pushq   $CAIRN_DIR_ALL
+        jmp     1f
 __cairn_dump:
         pushq   $CAIRN_DUMP_ALL
         jmp     1f
@@ -72,6 +75,14 @@ mapped_dump:
 mapped_reset:
         endbr64
         pushq   $CAIRN_RESET
+        jmp     1f
+mapped_dir:
+        endbr64
+        pushq   $CAIRN_DIR
+        jmp     1f
+mapped_where:
+        endbr64
+        pushq   $CAIRN_WHERE
         jmp     1f
 mapped_lost:
         endbr64
@@ -148,11 +159,12 @@ __cairn_order:
 /* See rt.c. */
         .section .note.cairn, "a", @note
         .balign 4
-        .long   6, 12, 3
+        .long   6, 20, 3
         .asciz  "CAIRN"
         .balign 4
 .Lcairn_calls:
         .long   mapped_dump - .Lcairn_calls, mapped_reset - .Lcairn_calls, mapped_lost - .Lcairn_calls
+        .long   mapped_dir - .Lcairn_calls, mapped_where - .Lcairn_calls
 
         .section .init_array.00000, "aw"
         .balign 8

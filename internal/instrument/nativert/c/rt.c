@@ -27,6 +27,8 @@
 #include "rt_name.h"
 #include "rt_header.h"
 
+ANY_FLOATS
+
 struct state {
   /* What the end needs is copied at the start: programs write over their environment,
    * and go elsewhere. */
@@ -43,6 +45,9 @@ struct state {
   volatile u8 mapped; /* they are */
   u8 claimed;         /* the file of number n is ours: replace it */
   u8 dumped;          /* a dump was asked for since the last reset */
+  u8 quiet;           /* what has no file is not spoken of */
+  u8 told;            /* the program chose the directory */
+  i32 writer;         /* thread that makes a file */
 };
 static struct state st;
 
@@ -51,6 +56,7 @@ static struct state st;
 static u8 head[MAX_PAGE] __attribute__((aligned(MAX_PAGE)));
 
 static void complain(const char *what, const char *path, long err) {
+  if (st.quiet) return;
   char b[MAX_PATH + 64], *p = put(put(put(put(b, "cairn: cannot "), what), path), ": errno ");
   p = put(put_number(p, (u32)-err), "\n");
   sys4(SYS_write, 2, (long)b, p - b, 0);
@@ -58,11 +64,14 @@ static void complain(const char *what, const char *path, long err) {
 
 /* ---- files ---- */
 
-/* set_path makes the path of a directory, up to the process. It is absolute, where
- * the directory that the program runs in has a name of no unusual length. */
-static void set_path(const char *dir, long dir_len) {
+/* set_path makes the path of a directory, up to the process, and returns 0 if there is none. It is
+ * absolute, where the directory that the program runs in has a name of no unusual length. */
+static u32 set_path(const char *dir) {
   char *p = st.path;
-  u32 len;
+  u32 len, dir_len = 0;
+  while (dir[dir_len])
+    if (++dir_len >= MAX_DIR) return 0;
+  if (!dir_len) return 0;
   const u8 *id = build_id(&len);
   if (*dir != '/' && sys2(SYS_getcwd, p, MAX_DIR - dir_len - 1) > 0 && *p == '/') {
     while (*p) p++;
@@ -79,6 +88,7 @@ static void set_path(const char *dir, long dir_len) {
   }
   *p++ = '.';
   *p = 0;
+  return st.dir;
 }
 
 /* put_path puts directory/module.id.pid. and, as the last part, a number. */
@@ -96,9 +106,17 @@ static long publish(const char *tmp) {
     long err = -1;
     put_path(path, st.n, ".mipraw");
     if (!st.claimed) {
+#if __ANDROID__
+      /* For a rename that may fail, or a limit that is asked for, filters end an app, and
+       * its files cannot be linked. So the name is taken first. */
+      err = create_file(path, 0644);
+      if (err == -EEXIST) continue;
+      if (err >= 0) err = sys2(SYS_close, (void *)err, 0) - 1;
+#else
       err = rename_new(tmp, path);
       if (err < 0 && err != -EEXIST && (err = link_file(tmp, path)) >= 0) remove_file(tmp);
       if (err == -EEXIST) continue;
+#endif
     }
     st.claimed = 1;
     if (err >= 0) return err;
@@ -106,9 +124,20 @@ static long publish(const char *tmp) {
   }
 }
 
+/* begin returns 0 if this thread makes a file already, and is in a handler meanwhile. */
+static __attribute__((noinline)) int begin(void) {
+  i32 me = sys0(SYS_gettid), none = 0;
+  for (; !__atomic_compare_exchange_n(&st.writer, &none, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); none = 0) {
+    if (none == me) return 0;
+    sys0(SYS_sched_yield);
+  }
+  return 1;
+}
+INLINE void done(void) { __atomic_store_n(&st.writer, 0, __ATOMIC_RELEASE); }
+
 /* What is in files of the records and of the order buffer: whole pages. */
-INLINE u64 raw_size(void) { return used_room(raw_start, raw_stop, raw_used); }
-INLINE u64 order_size(void) { return used_room(order_start, order_stop, order_used); }
+INLINE uword raw_size(void) { return used_room(raw_start, raw_stop, raw_used); }
+INLINE uword order_size(void) { return used_room(order_start, order_stop, order_used); }
 
 /* place maps a file, or new memory, over the head, the records and the order
  * buffer. */
@@ -121,7 +150,7 @@ static long place(long flags, long fd) {
 }
 
 /* add_sum continues a checksum. */
-static u32 add_sum(u32 sum, const u8 *p, u64 n) {
+static u32 add_sum(u32 sum, const u8 *p, uword n) {
   while (n--) sum = (sum ^ *p++) * CAIRN_FNV_PRIME;
   return sum;
 }
@@ -143,14 +172,14 @@ static void seal(void) {
   h->flags |= CAIRN_RAW_SEALED | (h->shared ? 0 : single());
   u32 sum = add_sum(CAIRN_FNV_BASIS, head, page_size());
   sum = add_sum(sum, raw_start, raw_size());
-  h->checksum = add_sum(sum, order_start, CAIRN_SLOT_SIZE * (u64)h->slots);
+  h->checksum = add_sum(sum, order_start, CAIRN_SLOT_SIZE * (uword)h->slots);
 }
 
 /* name_run gives the records that are begun a number that no other run has: of
  * the time, and of an address that the kernel has drawn, as containers may start
  * with equal clocks. */
 static void name_run(void) {
-  st.run = draw() ^ (u64)__builtin_frame_address(0) << 28;
+  st.run = draw() ^ (u64)(uword)__builtin_frame_address(0) << 28;
 }
 
 /* What a file is made of. */
@@ -163,10 +192,10 @@ enum {
 /* fill makes the file at h and returns its end. */
 static u8 *fill(struct header *h, int live) {
   u8 *p = (u8 *)(h + 1);
-  u64 order = order_size();
+  uword order = order_size();
   u32 len;
   const u8 *id = build_id(&len);
-  *(u64 *)h->magic = *(const u64 *)CAIRN_RAW_MAGIC;
+  __builtin_memcpy(h->magic, CAIRN_RAW_MAGIC, sizeof h->magic);
   h->version = CAIRN_RAW_VERSION;
   h->pid = (u32)st.pid;
   h->run = st.run;
@@ -178,26 +207,26 @@ static u8 *fill(struct header *h, int live) {
     p = (u8 *)h + page_size();
   }
   h->data_offset = (u32)(p - (u8 *)h);
-  h->size = (u64)(raw_stop - raw_start);
+  h->size = (uword)(raw_stop - raw_start);
   if (live != FRESH) copy(p, raw_start, raw_size());
   if (order) {
-    h->next_at = (u64)((u8 *)&__cairn_next - raw_start);
+    h->next_at = (uword)((u8 *)&__cairn_next - raw_start);
     h->slots = __cairn_ring ? __cairn_ring : (u32)(order / CAIRN_SLOT_SIZE);
     if (!live) {
       h->next = *(u32 *)(p + h->next_at);
       h->next_at = 0;
-      order = CAIRN_SLOT_SIZE * (u64)(h->next < h->slots ? h->next : h->slots);
+      order = CAIRN_SLOT_SIZE * (uword)(h->next < h->slots ? h->next : h->slots);
     }
   }
   u8 *end = p + raw_size();
   if (!live)
     while (end > p && !end[-1]) end--;
-  h->stored = (u64)(end - p);
+  h->stored = (uword)(end - p);
   if (live != FRESH) copy(end, order_start, order);
   end += order;
   if (!live) {
     h->flags = single(); /* behind the copy: a thread that came later is not in it */
-    h->checksum = add_sum(CAIRN_FNV_BASIS, (u8 *)h, (u64)(end - (u8 *)h));
+    h->checksum = add_sum(CAIRN_FNV_BASIS, (u8 *)h, (uword)(end - (u8 *)h));
   }
   return end;
 }
@@ -220,11 +249,12 @@ static long become(long fd, const u8 *file) {
  * disk must say so here and not as a SIGBUS in a probe. */
 static long emit(int live) {
   char tmp[MAX_PATH];
-  u64 room = page_size() + raw_size() + order_size(), limit[2];
+  uword room = page_size() + raw_size() + order_size(), limit[2] = {-1UL};
+  if (!st.dir) return -1;
   u8 *file = (u8 *)map(0, room, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   long size, fd, err = (long)file;
   put_path(tmp, (u32)draw(), ".tmp");
-  if ((u64)file > -4096UL) goto failed;
+  if ((uword)file > -4096UL) goto failed;
   size = fill((struct header *)file, live) - file;
 
   tmp[st.dir] = 0;
@@ -234,7 +264,10 @@ static long emit(int live) {
   err = fd = create_file(tmp, 0644);
   if (fd >= 0) {
     /* What goes beyond the limit ends the program, by SIGXFSZ. */
-    if (sys2(SYS_getrlimit, (void *)RLIMIT_FSIZE, (long)limit) >= 0 && limit[0] < (u64)size)
+#if !__ANDROID__
+    sys2(SYS_getrlimit, (void *)RLIMIT_FSIZE, (long)limit);
+#endif
+    if (limit[0] < (uword)size)
       err = -EFBIG;
     else if (sys4(SYS_write, fd, (long)file, size, 0) != size)
       err = -ENOSPC;
@@ -279,76 +312,86 @@ done:
 
 /* ---- this module, and all modules ---- */
 
-HIDDEN int __cairn_dump_module(u64 at) {
+HIDDEN int __cairn_dump_module(uword at) {
   (void)at;
   /* A child that no fork handler saw would write its parent's counts again. */
-  if (!st.dir || sys0(SYS_getpid) != st.pid) return -1;
+  if (!st.dir || sys0(SYS_getpid) != st.pid || !begin()) return -1;
   st.dumped = 1;
-  if (st.mapped) return 0;
-  return emit(COPY) < 0 ? -1 : 0;
+  int r = st.mapped ? 0 : -(emit(COPY) < 0);
+  done();
+  return r;
 }
 
-HIDDEN int __cairn_reset_module(u64 at) {
+HIDDEN int __cairn_reset_module(uword at) {
   (void)at;
+  if (!begin()) return 0;
   if (st.mapped & st.dumped) seal();
   st.n += st.dumped;
   restart(st.dumped, 0);
+  done();
   return 0;
 }
 
 /* back puts memory where the file's was, from an address on, if it is from start to end. */
-static int back(u8 *start, u8 *end, u64 at) {
-  at &= -(u64)page_size();
-  if (at < (u64)start || at >= (u64)end) return 0;
+static int back(u8 *start, u8 *end, uword at) {
+  at &= -(uword)page_size();
+  if (at < (uword)start || at >= (uword)end) return 0;
   st.mapped = 0; /* the end writes a file */
-  return map((u8 *)at, (u64)end - at, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) > 0;
+  return map((u8 *)at, (uword)end - at, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) > 0;
 }
 
 /* The file was made shorter by others, or its disk is full after all. */
-HIDDEN int __cairn_lost_module(u64 at) {
+HIDDEN int __cairn_lost_module(uword at) {
   return -(back(head, head + page_size(), at) || back(raw_start, raw_stop, at) || back(order_start, order_stop, at));
 }
 
 #if !CAIRN_MAPPED
-/* A note tells other modules' copies of this runtime where the three are,
+/* A note tells other modules' copies of this runtime where these are,
  * without exporting a symbol. */
-__asm__(".pushsection .note.cairn,\"a\",@note\n"
-        ".balign 4\n.long 6, 12, 3\n.asciz \"CAIRN\"\n.balign 4\n"
+__asm__(".pushsection .note.cairn,\"a\"," NOTE_TYPE "\n"
+        ".balign 4\n.long 6, 20, 3\n.asciz \"CAIRN\"\n.balign 4\n"
         ".Lcairn_calls:\n.long __cairn_dump_module - .Lcairn_calls, __cairn_reset_module - .Lcairn_calls\n"
-        ".long __cairn_lost_module - .Lcairn_calls\n"
+        ".long __cairn_lost_module - .Lcairn_calls, __cairn_dir_module - .Lcairn_calls\n"
+        ".long __cairn_where_module - .Lcairn_calls\n"
         ".popsection\n" KEEP(".Lcairn_calls"));
 #endif
 
-enum { DUMP, RESET, LOST }; /* as they are in the note */
+HIDDEN int __cairn_dir_module(uword at);
+
+enum { DUMP, RESET, LOST, DIR, WHERE }; /* as they are in the note */
 
 struct call {
   u32 which;
   int result;
-  u64 at;
+  uword at;
 };
 
 static const u8 *calls_of(const struct dl_info *i, u32 *len) {
   return find_note(i->phdr, i->phnum, i->addr, 0, 0x52494143 /* CAIR */, len);
 }
 
-static int call_module(struct dl_info *i, u64 size, void *arg) {
+static int call_module(struct dl_info *i, uword size, void *arg) {
   (void)size;
   struct call *c = arg;
   u32 len;
   const u8 *d = calls_of(i, &len);
-  /* Modules of earlier builds have two. */
-  if (d && 4 * c->which < len) c->result |= ((int (*)(u64))(d + ((const i32 *)d)[c->which]))(c->at);
+  /* Modules of earlier builds have fewer. */
+  if (d && 4 * c->which < len) c->result |= ((int (*)(uword))(d + ((const i32 *)d)[c->which]))(c->at);
   return 0;
 }
 
-static __attribute__((noinline)) int call_all(u32 which, u64 at) {
+static __attribute__((noinline)) int call_all(u32 which, uword at) {
   struct call c = {which, 0, at};
   if (dl_iterate_phdr)
     dl_iterate_phdr(call_module, &c);
   else if (which == RESET)
     __cairn_reset_module(0);
-  else
-    return which == LOST ? __cairn_lost_module(at) : __cairn_dump_module(0);
+  else if (which == LOST)
+    return __cairn_lost_module(at);
+  else if (which == DIR)
+    return __cairn_dir_module(at);
+  else if (which == DUMP)
+    return __cairn_dump_module(0);
   return c.result;
 }
 
@@ -359,95 +402,87 @@ HIDDEN void __cairn_reset(void) { call_all(RESET, 0); }
 
 /* The child starts from zero, so that sums over all files stay true. */
 static void forked(void) {
-  if (!st.dir) return;
   st.pid = (i32)sys0(SYS_getpid);
   st.n = 0;
+  st.writer = 0;
   restart(1, 1);
 }
 
-static void on_signal(int sig) {
-  (void)sig;
-  __cairn_dump();
+#include "rt_signal.h"
+
+/* The records are in a file of a directory from now on, and no longer in that of another. If they cannot
+ * be, all stays as it was. A child that goes on in its parent's file has none of its own. */
+HIDDEN int __cairn_dir_module(uword dir) {
+  char old[MAX_PATH];
+  struct state was;
+  int r = -1;
+  if (sys0(SYS_getpid) != st.pid || st.mapped > st.live || !begin()) return -1;
+  copy(&was, &st, sizeof st);
+  put_path(old, st.n, ".mipraw");
+  st.claimed = 0;
+  st.quiet = st.told = 1;
+  if (set_path((const char *)dir) && emit(st.live ? LIVE : COPY) >= 0) {
+    if (was.claimed) remove_file(old);
+    if (st.mapped) guard();
+    r = 0;
+  } else
+    copy(&st, &was, sizeof st);
+  done();
+  return r;
 }
 
-/* watch has CAIRN_SIGNAL, a number, write the files. */
-static void watch(const char *s) {
-  u32 sig = 0;
-  while (*s >= '0' && *s <= '9') sig = sig * 10 + (u32)(*s++ - '0');
-  if (!*s) st.sig = handle(sig, on_signal, SA_RESTORER | SA_RESTART);
+HIDDEN int __cairn_where_module(uword at) {
+  if (st.told) *put_some((char *)at, st.path, st.dir) = 0;
+  return 0;
 }
 
-/* on_bus survives that a file was made shorter. All else is as it is without: the
- * access is made again, or the signal sent again, and nobody handles it. */
-static void on_bus(int sig, const i32 *info) {
-  int access = info[2] > 0;
-  if (access && call_all(LOST, *(const u64 *)(info + 4))) return;
-  /* There may be another handler, which passes on what it does not know. */
-  set_handler(sig, 0, 0);
-  if (!access) sys4(SYS_tgkill, sys0(SYS_getpid), sys0(SYS_gettid), sig, 0);
-}
-
-static int first_calls(struct dl_info *i, u64 size, void *arg) {
-  (void)size;
-  u32 len;
-  *(const u8 **)arg = calls_of(i, &len);
-  return 1;
-}
-
-/* guard installs on_bus, in the executable, if that is of cairn's: it is never unloaded. */
-static void guard(void) {
-  const u8 *d = 0;
-  u32 sig;
-  if (!st.main && dl_iterate_phdr) dl_iterate_phdr(first_calls, &d);
-  if (d) return;
-  sig = handle(SIGBUS, on_bus, SA_RESTORER | SA_SIGINFO | SA_ONSTACK);
-  if (!st.main) st.bus = sig;
-}
+HIDDEN int __cairn_set_dir(const char *dir) { return dir ? call_all(DIR, (uword)dir) : -1; }
 
 static void start(int argc, char **argv, char **envp) {
   (void)argc, (void)argv;
+  char told[MAX_DIR + 1];
+  const char *dir = CAIRN_DEFAULT_DIR, *s;
+  st.pid = (i32)sys0(SYS_getpid);
+#if !GLIBC
+  envp = &environ ? environ : 0;
+#endif
   /* A program with more rights than its caller takes no orders from the
    * caller's environment, nor writes files for it. Where the rights are capabilities
    * of its file, the kernel says so by not dumping its memory (0, or 2: only root may
    * see it). */
   if (sys0(SYS_getuid) != sys0(SYS_geteuid) ||
       sys0(SYS_getgid) != sys0(SYS_getegid) || !((int)sys2(SYS_prctl, (void *)PR_GET_DUMPABLE, 0) & ~2))
-    return;
-#if !GLIBC
-  envp = &environ ? environ : 0;
-#endif
-  const char *dir = env(envp, "DIR"), *s;
-  if (!dir || !*dir) dir = CAIRN_DEFAULT_DIR;
-  if (!*dir) return;
-  for (s = dir; *s; s++)
-    if (s - dir >= MAX_DIR) {
-      complain("write ", "CAIRN_DIR", -ENAMETOOLONG);
-      return;
-    }
-  set_path(dir, s - dir);
-  st.pid = (i32)sys0(SYS_getpid);
+    envp = 0, dir = "";
+  s = env(envp, "DIR");
+  if (s && *s)
+    dir = s;
+  else { /* a directory that nobody chose, unless the program has */
+    st.quiet = 1;
+    told[0] = 0;
+    call_all(WHERE, (uword)told);
+    if (told[0]) dir = told;
+    st.told = told[0];
+  }
 #if GLIBC
   /* Without a handle it would outlive its module. */
   if (__register_atfork && &__dso_handle) __register_atfork(0, 0, forked, &__dso_handle);
 #else
   if (pthread_atfork) pthread_atfork(0, 0, forked);
 #endif
-  s = env(envp, "SCENARIO");
-  if (s) put_some(st.scenario, s, CAIRN_MAX_SCENARIO);
   name_run();
-  s = env(envp, "CONTINUOUS");
   /* Some linker scripts do not have them fill whole pages. */
-  u64 ends = (u64)raw_start | (u64)raw_stop | (u64)order_start | (u64)order_stop;
-  st.live = !(s && *s == '0') && !(ends & (page_size() - 1));
-  if (st.live) {
-    if (emit(LIVE) < 0) {
-      st.dir = 0; /* it was said; the end says no more */
-      return;
-    }
-    guard();
-  }
-  s = env(envp, "SIGNAL");
-  if (s) watch(s);
+  uword ends = (uword)raw_start | (uword)raw_stop | (uword)order_start | (uword)order_stop;
+  const char *word = env(envp, "SCENARIO");
+  if (word) put_some(st.scenario, word, CAIRN_MAX_SCENARIO);
+  word = env(envp, "CONTINUOUS");
+  st.live = !(word && *word == '0') && !(ends & (page_size() - 1));
+  if (!set_path(dir)) {
+    if (*dir) complain("write ", "CAIRN_DIR", -ENAMETOOLONG);
+  } else if (st.live && emit(LIVE) < 0)
+    st.dir = 0; /* it was said; the end says no more */
+  if (st.mapped) guard();
+  word = env(envp, "SIGNAL");
+  if (word) watch(word);
 }
 
 /* What is not in a file by now is written. The module may be about to be unloaded, and

@@ -12,41 +12,41 @@
 enum { SIGBUS = 7, SA_SIGINFO = 4, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000 };
 enum { PR_GET_DUMPABLE = 3, RLIMIT_FSIZE = 1 };
 
-static i64 map(void *at, u64 size, i32 flags, i64 fd, u64 offset) {
-  return sys6(SYS_mmap, (i64)at, (i64)size, PROT_RW, flags, fd, (i64)offset);
+static sword map(void *at, uword size, i32 flags, sword fd, uword offset) {
+  return sys6(SYS_mmap, (sword)at, (sword)size, PROT_RW, flags, fd, (sword)MMAP_OFFSET(offset));
 }
 /* rename_new renames unless there is such a file. */
-INLINE i64 rename_new(const char *from, const char *to) {
+INLINE sword rename_new(const char *from, const char *to) {
   return sys5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
 }
 
 struct kernel_sigaction {
-  u64 handler, flags, restorer, mask;
+  uword handler, flags, restorer, mask[8 / sizeof(uword)];
 };
 DEFINE_RESTORER(restorer, ".Lcairn_restorer");
 
 /* handler_of returns what handles a signal, or -1 if there is no such signal. */
-static __attribute__((noinline)) u64 handler_of(u32 sig) {
+static __attribute__((noinline)) uword handler_of(u32 sig) {
   struct kernel_sigaction a;
   return sys4(SYS_rt_sigaction, sig, 0, (long)&a, 8) < 0 ? -1UL : a.handler;
 }
 
-static __attribute__((noinline)) void set_handler(u32 sig, u64 handler, u64 flags) {
-  struct kernel_sigaction a = {handler, flags, (u64)restorer, 0};
+static __attribute__((noinline)) void set_handler(u32 sig, uword handler, uword flags) {
+  struct kernel_sigaction a = {handler, flags, (uword)restorer, {0}};
   sys4(SYS_rt_sigaction, sig, (long)&a, 0, 8);
 }
 
 /* handle installs a handler for a signal, unless the program or another module
  * has one. There is no signal 0. */
-static u32 handle(u32 sig, void *handler, u64 flags) {
+static u32 handle(u32 sig, void *handler, uword flags) {
   if (handler_of(sig)) return 0;
-  set_handler(sig, (u64)handler, flags);
+  set_handler(sig, (uword)handler, flags);
   return sig;
 }
 
 /* unhandle takes it away: the module may be about to be unloaded. */
-static void unhandle(u32 sig, void *handler, u64 instead) {
-  if (sig && handler_of(sig) == (u64)handler) set_handler(sig, instead, 0);
+static void unhandle(u32 sig, void *handler, uword instead) {
+  if (sig && handler_of(sig) == (uword)handler) set_handler(sig, instead, 0);
 }
 
 /* ---- text ---- */

@@ -14,6 +14,9 @@
 #define CAIRN_RESET_ALL 4
 #define CAIRN_START 5
 #define CAIRN_FINISH 6
+#define CAIRN_DIR 7
+#define CAIRN_WHERE 8
+#define CAIRN_DIR_ALL 9
 
 #if CAIRN_MAPPED
 
@@ -49,11 +52,11 @@ static void attach(const i32 *table, const struct ehdr *header, const i32 *order
 /* enter is the file's first byte. Of start it returns where the file is, or 0 if it is of
  * no use. Of finish, how much of it is to be unmapped: a library's, unless there are other
  * threads, which may be in it when the process ends. */
-__attribute__((section(".text.enter"), used)) long enter(u64 at, u32 call, char **envp, const struct ehdr *header,
+__attribute__((section(".text.enter"), used)) long enter(uword at, u32 call, char **envp, const struct ehdr *header,
                                                          const i32 *order, void *dso_handle) {
   switch (call) {
   case CAIRN_START:
-    if (map(bss_start, (u64)(bss_stop - bss_start), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) < 0) return 0;
+    if (map(bss_start, (uword)(bss_stop - bss_start), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) < 0) return 0;
     attach((const i32 *)at, header, order, dso_handle);
     start(0, 0, envp);
     return (long)image_start;
@@ -63,6 +66,12 @@ __attribute__((section(".text.enter"), used)) long enter(u64 at, u32 call, char 
     return __cairn_reset_module(at);
   case CAIRN_LOST:
     return __cairn_lost_module(at);
+  case CAIRN_DIR:
+    return __cairn_dir_module(at);
+  case CAIRN_WHERE:
+    return __cairn_where_module(at);
+  case CAIRN_DIR_ALL:
+    return __cairn_set_dir((const char *)at);
   case CAIRN_DUMP_ALL:
     return __cairn_dump();
   case CAIRN_RESET_ALL:

@@ -43,7 +43,7 @@ extern const struct ehdr elf __asm__("__ehdr_start") HIDDEN WEAK;
 /* What a C library may have. glibc hands the environment to constructors, and takes
  * fork handlers away with the module they belong to. Other libraries have the usual
  * names. Each name costs a hundred bytes of tables for the dynamic linker. */
-extern int dl_iterate_phdr(int (*)(struct dl_info *, u64, void *), void *) WEAK;
+extern int dl_iterate_phdr(int (*)(struct dl_info *, uword, void *), void *) WEAK;
 #if GLIBC
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) WEAK;
 extern void *__dso_handle HIDDEN WEAK;
@@ -64,7 +64,7 @@ static struct {
   const u32 *ring;
   const struct ehdr *header;
   void *handle;
-  int (*iterate)(int (*)(struct dl_info *, u64, void *), void *);
+  int (*iterate)(int (*)(struct dl_info *, uword, void *), void *);
   /* of glibc: __register_atfork, __libc_single_threaded; of others: pthread_atfork,
    * pthread_create and environ */
   void *atfork, *threads, *environment;

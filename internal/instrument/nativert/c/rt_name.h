@@ -9,7 +9,7 @@ enum { NT_GNU_BUILD_ID = 3 };
  * type is 3 for both that are looked for.
  * The notes are found from the load address, or from the ELF header: they are
  * in the segment that starts with it. */
-static const u8 *find_note(const struct phdr *ph, u32 n, u64 base, const struct ehdr *h, u32 name4, u32 *len) {
+static const u8 *find_note(const struct phdr *ph, u32 n, uword base, const struct ehdr *h, u32 name4, u32 *len) {
   for (; n--; ph++) {
     if (ph->type != PT_NOTE) continue;
     const u8 *p = h ? (const u8 *)h + ph->offset : (const u8 *)(base + ph->vaddr), *end = p + ph->memsz;
@@ -38,7 +38,7 @@ static const u8 *build_id(u32 *len) {
 }
 
 struct dl_info {
-  u64 addr;
+  uword addr;
   const char *name;
   const struct phdr *phdr;
   u16 phnum;
@@ -46,9 +46,9 @@ struct dl_info {
 
 /* own_name keeps the name of the shared object that this code is in: the one
  * that was loaded at our ELF header. */
-static int own_name(struct dl_info *i, u64 size, void *arg) {
+static int own_name(struct dl_info *i, uword size, void *arg) {
   (void)size;
-  if (i->addr != (u64)&elf) return 0;
+  if (i->addr != (uword)&elf) return 0;
   *(const char **)arg = i->name;
   return 1;
 }

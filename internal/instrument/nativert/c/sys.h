@@ -8,8 +8,16 @@ typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef int i32;
+#if __SIZEOF_POINTER__ == 8
 typedef unsigned long u64;
 typedef long i64;
+#else
+typedef unsigned long long u64;
+typedef long long i64;
+#endif
+/* Addresses, sizes of what is in memory, and what the kernel takes and returns. */
+typedef unsigned long uword;
+typedef long sword;
 
 #define HIDDEN __attribute__((visibility("hidden")))
 #define INLINE static inline __attribute__((always_inline))
@@ -18,18 +26,30 @@ enum { ESRCH = 3, EINTR = 4, EBADF = 9, EACCES = 13, EEXIST = 17, EFBIG = 27, EN
 enum { O_RDONLY = 0, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_CLOEXEC = 02000000, AT_FDCWD = -100, RENAME_NOREPLACE = 1 };
 enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_NORESERVE = 0x4000 };
 
-#define sys5(n, a, b, c, d, e) sys_5(n, (i64)(a), (i64)(b), (i64)(c), (i64)(d), (i64)(e))
-#define sys4(n, a, b, c, d) sys_4(n, (i64)(a), (i64)(b), (i64)(c), (i64)(d))
-#define sys3(n, a, b, c) sys_3(n, (i64)(a), (i64)(b), (i64)(c))
-#define sys2(n, a, b) sys_2(n, (const void *)(a), (i64)(b))
-#define sys1(n, a) sys_1(n, (i64)(a))
+#define sys5(n, a, b, c, d, e) sys_5(n, (sword)(a), (sword)(b), (sword)(c), (sword)(d), (sword)(e))
+#define sys4(n, a, b, c, d) sys_4(n, (sword)(a), (sword)(b), (sword)(c), (sword)(d))
+#define sys3(n, a, b, c) sys_3(n, (sword)(a), (sword)(b), (sword)(c))
+#define sys2(n, a, b) sys_2(n, (const void *)(a), (sword)(b))
+#define sys1(n, a) sys_1(n, (sword)(a))
 
 #if __x86_64__
 #include "sys_x86_64.h"
 #elif __aarch64__
 #include "sys_aarch64.h"
+#elif __arm__
+#include "sys_arm.h"
 #else
-#error "cairn's runtime is for x86-64 and AArch64"
+#error "cairn's runtime is for x86-64, AArch64 and Armv7"
+#endif
+
+/* What is so on machines of 64 bits. */
+#ifndef MMAP_OFFSET
+#define MMAP_OFFSET(offset) (offset)
+#define NOTE_TYPE "@note"
+#define ANY_FLOATS
+#define TENTH(v) ((v) / 10)
+#define LAST_DIGIT(v) ((v) % 10)
+enum { SI_ADDR = 4 };
 #endif
 
 /* KEEP has the linker keep the section of a label in a program where it keeps this object's

@@ -1,7 +1,7 @@
 /* sys.h for AArch64. The kernel has no calls there that take a path and no directory. */
 
 enum {
-  SYS_getcwd = 17, SYS_fcntl = 25, SYS_mkdirat = 34, SYS_unlinkat = 35, SYS_linkat = 37, SYS_ftruncate = 46,
+  SYS_getcwd = 17, SYS_fcntl = 25, SYS_mkdirat = 34, SYS_unlinkat = 35, SYS_linkat = 37, SYS_renameat = 38, SYS_ftruncate = 46,
   SYS_fallocate = 47, SYS_fchmod = 52, SYS_openat = 56, SYS_close = 57, SYS_getdents64 = 61, SYS_lseek = 62,
   SYS_read = 63, SYS_write = 64, SYS_pread = 67, SYS_pwrite = 68, SYS_ppoll = 73, SYS_readlinkat = 78,
   SYS_newfstatat = 79, SYS_fstat = 80, SYS_exit = 93, SYS_exit_group = 94, SYS_unshare = 97, SYS_futex = 98,
@@ -82,7 +82,7 @@ INLINE i64 create_file(const char *path, i64 mode) {
 }
 INLINE i64 make_dir(const char *path, i64 mode) { return sys3(SYS_mkdirat, AT_FDCWD, path, mode); }
 INLINE i64 rename_file(const char *from, const char *to) {
-  return sys5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+  return sys5(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 INLINE i64 link_file(const char *from, const char *to) {
   return sys5(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);

@@ -9,7 +9,7 @@ TEXT_FUNCTION char *put(char *p, const char *s) {
 TEXT_FUNCTION char *put_number(char *p, TEXT_NUMBER v) {
   char b[24], *q = b + 23;
   *q = 0;
-  do *--q = (char)('0' + v % 10);
-  while (v /= 10);
+  do *--q = (char)('0' + LAST_DIGIT(v));
+  while ((v = TENTH(v)));
   return put(p, q);
 }

@@ -1,10 +1,10 @@
-/* What is put into a running program: internal/watch/attach loads this library without the
- * program's loader, has a thread of the program call attach, and writes jumps over
- * functions while all threads are stopped. It does not need the program's C library, nor
- * memory for each thread.
+/* The part that is put into a running program: internal/watch/attach loads this library
+ * without the program's loader, makes a thread of the program call attach, and writes jumps
+ * over functions while all threads are stopped. It needs neither the program's C library nor
+ * thread-local memory.
  *
- * Nobody tells it of fork: in a child the clock stands still, no call looks slow, and
- * functions return to where they should. */
+ * It has no handler of fork: in a child the clock stands still, no call looks slow, and
+ * functions return to their callers. */
 
 #include "attach.h"
 
@@ -44,7 +44,7 @@ int __cairn_leaving(void) { return load(&__cairn_attached->leaving) != 0; }
 
 HIDDEN void __cairn_bus_end(void);
 
-/* take_along leaves neither an open file nor a handler. */
+/* take_along closes the log, and removes handlers. */
 void __cairn_take_along(struct process *p) {
   if (p->log.file.fd >= 0 && !__cairn_file_own(p)) p->log.file.fd = -1; /* the program has closed it */
   __cairn_file_drop(p);
@@ -73,7 +73,7 @@ static const char *begin(struct attach *a) {
   a->wake = (u64)&p->log.wake;
   a->hook = (u64)__cairn_hook_trampoline;
   if (p->log.file.failed) return "no log can be made in the directory";
-  if (p->off) return "spikes are not looked for in it";
+  if (p->off) return "spikes are not recorded in it";
   a->log_path = (u64)p->log.path;
   a->modules = p->modules.count;
   if (!p->modules.count) return "it does not see /proc, which tells what is in its memory";
@@ -82,8 +82,8 @@ static const char *begin(struct attach *a) {
   return 0;
 }
 
-/* attach is called by attach_enter. Who sent the thread here puts it back to where it was
- * when it is done; it goes back by itself if that takes too long, as nobody may be left. */
+/* attach is called by attach_enter. The tracer restores the thread when done is set; the
+ * thread returns by itself if that takes too long, as the tracer may have ended. */
 HIDDEN void __cairn_attach(struct attach *a) {
   u64 patience[2] = {1, 0};
   __cairn_attached = a;
@@ -92,15 +92,15 @@ HIDDEN void __cairn_attach(struct attach *a) {
   sys4(SYS_futex, &a->done, FUTEX_WAIT, 1, patience);
 }
 
-/* ---- code that is jumped to ---- */
+/* ---- code that is entered by jumps ---- */
 
-/* attach_enter is where a thread of the program is sent: %rdi is the struct attach, %rbx
- * a frame as that of a signal's handler, by which the kernel puts the thread back. It
- * takes the stack as it is behind the handler's ret.
+/* A thread of the program continues at attach_enter: %rdi is the struct attach, %rbx the
+ * frame of a signal handler, with which the kernel restores the thread. The stack pointer
+ * must be that after the handler's ret.
  *
- * find_fde comes first in the unwinder's _Unwind_Find_FDE (%rdi pc, %rsi what it is told
- * besides), called by a trampoline. It answers for the stub, of which the unwinder does
- * not know. */
+ * A trampoline calls find_fde at the start of the unwinder's _Unwind_Find_FDE (%rdi pc, %rsi
+ * the result). It returns the frame description of the stub, which the unwinder does not
+ * know. */
 __asm__(".text\n"
         ".globl __cairn_attach_enter, __cairn_find_fde\n"
         ".type __cairn_attach_enter, @function\n"

@@ -1,13 +1,13 @@
-/* The unwinder of a library that is put into a running program: the program's own may not
- * be there, takes locks, and does not know this library. It goes by tables that
- * internal/watch/attach makes of the unwind tables of all modules. What is read of stacks is
- * asked of the kernel, as a table may be wrong. */
+/* The unwinder of the library that is put into a running program: the program may have none,
+ * and its own takes locks and does not know this library. It uses tables that
+ * internal/watch/attach makes of the unwind tables of all modules. Stacks are read by system
+ * calls, as a table may be wrong. */
 
 #include "attach.h"
 
 struct context {
   u64 pc, sp, frame; /* sp: where the callee's frame ends */
-  i32 exact;         /* pc is not behind a call */
+  i32 exact;         /* pc is no return address */
 };
 
 enum { OUTER = 5 /* _URC_END_OF_STACK */, DEEPEST = 4096 };
@@ -16,7 +16,7 @@ static const struct unwind_row *row_of(u64 pc) {
   const struct attach *a = __cairn_attached;
   const struct unwind_module *m = (const struct unwind_module *)a->unwind;
   u64 lo = 0, hi = a->unwind_modules;
-  while (lo < hi) { /* the first module behind pc */
+  while (lo < hi) { /* the first module after pc */
     u64 mid = lo + (hi - lo) / 2;
     if (m[mid].lo <= pc) lo = mid + 1;
     else hi = mid;
@@ -33,13 +33,13 @@ static const struct unwind_row *row_of(u64 pc) {
   return lo ? &row[lo - 1] : 0;
 }
 
-/* word_at reads a word of a stack, if it can be read. */
+/* word_at reads a word of a stack, if it is mapped. */
 static int word_at(u64 at, u64 *to) {
   u64 local[2] = {(u64)to, 8}, remote[2] = {at, 8};
   return sys6(SYS_process_vm_readv, sys0(SYS_getpid), (i64)local, 1, (i64)remote, 1, 0) == 8;
 }
 
-/* interrupted goes on where a handler of a signal came: c->sp is what the kernel saved. */
+/* interrupted continues with the code that a signal interrupted: c->sp is the saved state. */
 static int interrupted(struct context *c) {
   enum { RBP = 40 + 10 * 8, RSP = 40 + 15 * 8, RIP = 40 + 16 * 8 };
   u64 at = c->sp;
@@ -70,7 +70,7 @@ static int step(struct context *c) {
   }
   c->exact = 0;
   switch (r->rest >> 4) {
-  case RETURN_IN_WINDOW: /* as hook.S tells other unwinders */
+  case RETURN_IN_WINDOW: /* as hook.S describes it for other unwinders */
     pc = (*(u64 *)(__cairn_attached->returns + (u32)(cfa - 8)) << 16 >> 16) - 1;
     c->exact = 1;
     break;
@@ -103,5 +103,5 @@ u64 _Unwind_GetRegionStart(struct context *c) {
 }
 void *_dl_find_object(void *pc, void *found) {
   (void)pc, (void)found;
-  return 0; /* it is only asked whether there is one */
+  return 0; /* callers only check that it exists */
 }

@@ -1,4 +1,4 @@
-/* Hooks in functions of a program as it is: the plan is read, trampolines are put
+/* Hooks in functions of an unmodified program: the plan is read, trampolines are put
  * near the code, and jumps to them are written over the first bytes of functions.
  *
  * Memory is never writable and executable at a time: while sites are written,
@@ -37,7 +37,7 @@ static const u8 *read_file(const char *path, u64 *size) {
   return failed(at) ? 0 : (const u8 *)at;
 }
 
-/* Parts of the file must be whole; what they refer to is checked where it is used. */
+/* Parts of the file must be complete; references are checked at their use. */
 static const u8 *next_plan(struct hooked *h, const u8 *at, const u8 *end) {
   const struct plan *p = (const struct plan *)at;
   if ((u64)(end - at) < sizeof *p || p->id_len > sizeof p->id) return 0;
@@ -78,7 +78,7 @@ struct search {
   u8 found, whole; /* whole: all sites are in one segment */
 };
 
-/* code finds the segment that all sites are in. */
+/* code finds the segment that contains all sites. */
 static int code(struct hooked *h, const struct dl_info *d) {
   const struct plan *p = h->plan;
   u64 lo = h->site[0].at, hi = h->site[p->sites - 1].at + JUMP;
@@ -108,8 +108,8 @@ static int look(struct dl_info *d, u64 size, void *arg) {
   return 1;
 }
 
-/* find looks for the plan's module, whose code must be what was planned with. Other
- * programs that the program starts have the environment, too: they are left alone. */
+/* find finds the plan's module, whose code must be that of the plan. Other programs that the
+ * program starts inherit the environment: they are not changed. */
 static const char *find(struct hooked *h) {
   const struct plan *p = h->plan;
   struct search s = {h, 0, 0, 0};
@@ -117,14 +117,14 @@ static const char *find(struct hooked *h) {
     if (h->site[i].at < h->site[i - 1].at + JUMP) return "its plan is damaged";
   if (dl_iterate_phdr) dl_iterate_phdr(look, &s);
   if (!s.found) return other_program;
-  if (!s.whole) return "its code is in several pieces, or can be written";
+  if (!s.whole) return "its code is in several segments, or writable";
   for (u32 i = 0; i < p->sites; i++) {
     const struct site *t = &h->site[i];
     h->changed += !same((const u8 *)(h->bias + t->at), t->original, JUMP);
     if (t->entry >= p->blob) return "its plan is damaged";
   }
-  /* Hooks of other kinds may be there already. Without a build id it is another build. */
-  return h->changed && (!p->id_len || h->changed == p->sites) ? "its code is not that of its file" : 0;
+  /* Other hooks may have changed the code already. Without a build id it is another build. */
+  return h->changed && (!p->id_len || h->changed == p->sites) ? "its code differs from its file" : 0;
 }
 
 /* ---- trampolines ---- */
@@ -151,7 +151,7 @@ static const char *place(struct hooked *h) {
       *(u64 *)(b + f->at) = h->bias + f->target;
       continue;
     }
-    if (!distance((u64)b + f->at + 4, h->bias + f->target, &d)) return "it is too large for hooks in reach of all of it";
+    if (!distance((u64)b + f->at + 4, h->bias + f->target, &d)) return "it is too large: hooks cannot reach all of it";
     copy(b + f->at, &d, 4);
   }
   h->blob = (u64)b;
@@ -167,12 +167,12 @@ static void write_sites(struct hooked *h, int on) {
     u8 jump[JUMP] = {0xe9};
     i32 d = (i32)(h->blob + t->entry - (at + JUMP));
     copy(jump + 1, &d, 4);
-    /* What somebody else wrote there in between is left. */
+    /* Bytes that others have changed since then stay. */
     if (same((const u8 *)at, on ? t->original : jump, JUMP)) copy((u8 *)at, on ? jump : t->original, JUMP);
   }
 }
 
-/* renew maps the pages from the file again, as they were when they were loaded. */
+/* renew maps the pages from the file again. */
 static void renew(struct hooked *h) {
   i64 fd = sys3(SYS_open, h->path, O_RDONLY | O_CLOEXEC, 0);
   if (failed(fd)) return;
@@ -180,8 +180,8 @@ static void renew(struct hooked *h) {
   sys1(SYS_close, fd);
 }
 
-/* change hooks or unhooks all functions. Systems that forbid changed code tell so
- * only once it is changed, when it can be executed no longer. */
+/* change hooks or unhooks all functions. Systems that forbid changed code report that only
+ * after the change, when it is not executable any more. */
 static const char *change(struct hooked *h, int on) {
   u64 size = h->text_end - h->text;
   if (h->on == on) return 0;
@@ -196,8 +196,8 @@ static const char *change(struct hooked *h, int on) {
   return 0;
 }
 
-/* change_all does so in all modules. Handlers of the program may be in pages that
- * cannot be executed for a while, so signals wait. */
+/* change_all does so in all modules. Signals are blocked, as handlers of the program may be
+ * in pages that are not executable meanwhile. */
 static const char *change_all(int on) {
   u64 all = ~0ul, before;
   const char *why = 0;
@@ -211,9 +211,9 @@ static const char *change_all(int on) {
 }
 
 static const char *change_stopped(int on) {
-  static i32 busy; /* process of the thread that works: a child inherits the word, not the thread */
+  static i32 busy; /* process of the active thread: a child inherits the word, but not the thread */
   i32 pid = (i32)sys0(SYS_getpid), holder = 0;
-  /* One that waits here can be stopped by the one that works. */
+  /* The active thread can stop a thread that waits here. */
   while (!__atomic_compare_exchange_n(&busy, &holder, pid, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     if (holder == pid) holder = 0, sys0(24 /* sched_yield */);
   const char *why = __cairn_stop(on);
@@ -225,18 +225,18 @@ static const char *change_stopped(int on) {
   return why;
 }
 
-/* cairn_detours unhooks all functions (0), which then have their own bytes again,
- * or hooks them (1). It returns whether it did; threads that take no signals can
- * prevent that. Trampolines stay: threads may be in them. */
+/* cairn_detours unhooks all functions (0), which restores their bytes, or hooks them (1). It
+ * reports whether it did; threads that block all signals can prevent that. Trampolines
+ * stay: threads may be in them. */
 __attribute__((visibility("default"))) int cairn_detours(int on) { return !change_stopped(on != 0); }
 
-/* rehook is called when spikes are looked for no longer, or again: functions that
- * are not hooked cost nothing. */
+/* rehook is called when recording is switched off or on: functions without hooks have no
+ * cost. */
 HIDDEN void __cairn_rehook(int on) {
   int changes = 0;
   for (u32 i = 0; i < __cairn_hooked_count; i++) changes |= __cairn_hooked[i].on != on;
   if (changes && change_stopped(on))
-    __cairn_misread(on ? "on" : "off", ": functions stay as they are, hooked or not: a thread cannot be stopped");
+    __cairn_misread(on ? "on" : "off", ": no hook is changed: a thread cannot be stopped");
 }
 
 /* ---- the start ---- */
@@ -272,7 +272,7 @@ void __cairn_detours(struct process *p, char **envp, u32 threads) {
     struct hooked *h = &__cairn_hooked[__cairn_hooked_count];
     h->changed = 0;
     at = next_plan(h, at, end);
-    if (!at) return tell("the plan is cut off");
+    if (!at) return tell("the plan is truncated");
     if (!h->plan->sites) continue;
     const char *why = find(h);
     if (!why) why = place(h);
@@ -280,7 +280,7 @@ void __cairn_detours(struct process *p, char **envp, u32 threads) {
     else if (!why) __cairn_hooked_count++, hooked += h->plan->sites - h->changed;
   }
   if (!hooked) return;
-  if (p->set.quiet) return tell("spikes are not looked for until they are switched on");
+  if (p->set.quiet) return tell("spikes are not recorded until they are switched on");
   const char *why = threads == 1 ? change_all(1) : change_stopped(1);
   if (why) tell(why);
   else tell_hooked(hooked);

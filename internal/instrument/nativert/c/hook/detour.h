@@ -1,5 +1,5 @@
-/* Hooks in functions of a program as it is: what detour.c and detour_stop.c share.
- * The plan is made by internal/instrument/detour, which says what its parts are for. */
+/* Hooks in functions of an unmodified program: declarations for detour.c and detour_stop.c.
+ * internal/instrument/detour makes the plan, and describes its parts. */
 #ifndef CAIRN_DETOUR_H
 #define CAIRN_DETOUR_H
 
@@ -27,17 +27,17 @@ struct fixup {
 enum { FIXUP_DISTANCE, FIXUP_ADDRESS };
 enum { JUMP = 5 };
 
-/* A module that is hooked. */
+/* A module with hooks. */
 struct hooked {
   const struct plan *plan;
   const struct site *site; /* ascending */
   const struct fixup *fixup;
   const u8 *image;   /* of the blob */
-  u64 bias, blob;    /* the blob as it was placed */
+  u64 bias, blob;    /* address of the blob */
   u64 text, text_end; /* pages of code that hold all sites */
   u64 text_offset;   /* of text in the file */
   char path[1024];   /* of the file */
-  u32 changed;       /* sites that somebody else changed before: they stay so */
+  u32 changed;       /* sites that others have changed before: they are not hooked */
   u8 on;
 };
 enum { HOOKED = 16 };
@@ -45,9 +45,9 @@ enum { HOOKED = 16 };
 HIDDEN extern struct hooked __cairn_hooked[HOOKED];
 HIDDEN extern u32 __cairn_hooked_count;
 
-/* stop stops all other threads but cairn's own, and returns 0, or why it cannot;
- * then nothing is stopped. With on, those that stand inside the first bytes of a
- * function that will be hooked are moved to the same place in its trampoline. */
+/* stop stops all other threads but cairn's own. It returns 0, or the reason why it cannot,
+ * and then no thread is stopped. With on, threads within the first bytes of a function that
+ * will be hooked continue at the same place in its trampoline. */
 HIDDEN const char *__cairn_stop(int on);
 HIDDEN void __cairn_go(void);
 

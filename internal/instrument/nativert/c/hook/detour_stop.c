@@ -1,10 +1,10 @@
-/* Threads are stopped while code is changed, by a signal that nobody uses. Its
- * handler waits, and moves its thread where that stands between instructions that
- * a jump is about to replace. A thread that blocks all signals, as libraries' own
- * threads often do, cannot be stopped so: then no code is changed.
+/* Threads are stopped while code is changed, by an unused signal. Its handler waits. If its
+ * thread is between instructions that a jump will replace, the handler moves it to the
+ * trampoline. A thread that blocks all signals, as threads of libraries often do, cannot be
+ * stopped: then no code is changed.
  *
- * What this cannot see: a handler of the program that interrupted a function
- * there, and was itself interrupted by ours. */
+ * One case is not handled: a handler of the program that interrupted a function at such a
+ * place, and was itself interrupted by this signal. */
 
 #include "detour.h"
 
@@ -39,7 +39,7 @@ static u64 moved(u64 pc) {
     if (h->on || pc < h->text || pc >= h->text_end) continue;
     u64 at = pc - h->bias;
     u32 lo = 0, hi = h->plan->sites;
-    while (lo < hi) { /* the first site behind at */
+    while (lo < hi) { /* the first site after at */
       u32 mid = lo + (hi - lo) / 2;
       if (h->site[mid].at <= at) lo = mid + 1;
       else hi = mid;
@@ -56,7 +56,7 @@ static void handler(int signal, void *info, u8 *context) {
   u32 round = load(&world.round);
   i32 tid = (i32)sys0(SYS_gettid);
   (void)signal, (void)info;
-  if (!(round & 1)) return; /* too late: nobody waits */
+  if (!(round & 1)) return; /* too late: the threads continue already */
   for (u32 i = 0; i < world.threads; i++) {
     if (world.tid[i] != tid) continue;
     u64 *pc = (u64 *)(context + RIP_IN_CONTEXT);
@@ -67,9 +67,9 @@ static void handler(int signal, void *info, u8 *context) {
   }
 }
 
-/* choose finds a signal that is not used, and keeps it: a thread may take it late. One
- * that the program has given another use, or its default, which is to end the process,
- * is ours no longer. */
+/* choose finds an unused signal and keeps its handler, as a thread may receive it late. If
+ * the program has set another handler, or the default, which ends the process, another
+ * signal is chosen. */
 static int choose(void) {
   struct action old, ours = {handler, SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART, __cairn_restorer, ~0ul};
   if (world.signal && (sys4(SYS_rt_sigaction, world.signal, 0, &old, 8) || old.handler != handler)) world.signal = 0;
@@ -96,7 +96,7 @@ static int starts(const char *s, const char *with) {
   return !*with;
 }
 
-/* deaf says whether a thread blocks the signal, or the last one while none is chosen. */
+/* deaf reports whether a thread blocks the signal, or the last one while none is chosen. */
 static int deaf(i32 tid) {
   char text[4096];
   i64 n = read_task(tid, "/status", text, sizeof text - 1);
@@ -110,8 +110,8 @@ static int deaf(i32 tid) {
   return mask >> ((world.signal ? world.signal : 64) - 1) & 1;
 }
 
-/* own says whether a thread is one of cairn's, which run no code of the program and
- * take no signals. They have their names soon after they started. */
+/* own reports whether a thread is one of cairn's, which run no code of the program and block
+ * all signals. They set their names soon after their start. */
 static int own(i32 tid) {
   char name[32] = {0};
   read_task(tid, "/comm", name, sizeof name - 1);
@@ -124,8 +124,7 @@ static int known(i32 tid) {
   return 0;
 }
 
-/* signal_new signals the threads that are not known yet, and returns how many
- * there were, or -1. */
+/* signal_new signals new threads, and returns their number, or -1. */
 static i64 signal_new(i32 pid, i32 self) {
   u8 entries[2048] __attribute__((aligned(8)));
   i64 dir = sys3(SYS_open, "/proc/self/task", O_RDONLY | O_CLOEXEC, 0), n, found = 0;
@@ -143,7 +142,7 @@ static i64 signal_new(i32 pid, i32 self) {
       world.here[world.threads] = 0;
       world.tid[world.threads] = tid;
       store(&world.threads, world.threads + 1);
-      if (sys3(SYS_tgkill, pid, tid, world.signal)) store(&world.here[world.threads - 1], 1); /* gone */
+      if (sys3(SYS_tgkill, pid, tid, world.signal)) store(&world.here[world.threads - 1], 1); /* it has ended */
       found++;
     }
     if (found < 0) break;
@@ -152,8 +151,8 @@ static i64 signal_new(i32 pid, i32 self) {
   return found;
 }
 
-/* comes waits until a thread waits in the handler, or is gone. One that blocks
- * signals all the while is not waited for: others stand still. */
+/* comes waits until a thread is in the handler, or has ended. It gives up if the thread
+ * blocks signals, since the others are stopped meanwhile. */
 static int comes(i32 pid, u32 i) {
   const u64 nap[2] = {0, 200000};
   u32 times_deaf = 0;
@@ -179,8 +178,8 @@ const char *__cairn_stop(int on) {
   const char *why = 0;
   world.threads = 0;
   world.on = (u8)on;
-  store(&world.round, (world.round + 1) | 1); /* a child can have got an odd one */
-  /* Threads that are not stopped yet can make others. */
+  store(&world.round, (world.round + 1) | 1); /* it can be odd in a child */
+  /* Threads that still run can create others. */
   do {
     found = signal_new(pid, self);
     if (found < 0) why = "its threads cannot be listed, are too many, or leave no signal free";

@@ -1,17 +1,16 @@
-/* The hook at a function's entry, and the stub that the function returns to.
- * hook.h has the idea. %rsp of the entry, where the return address is, is the slot
- * of all windows.
+/* The hook at a function's entry, and the stub that the function returns to; see hook.h.
+ * %rsp at entry, the address of the return address, selects the slot in all windows.
  *
- * Any register may be an argument, a result, or known to a compiler that saw both
- * caller and function: all are kept, in the 128 bytes below the stack that signal
- * handlers leave alone. The order of the stores is such that an unwinder that
- * comes from a handler finds the return address at every instruction.
+ * Any register may be an argument or a result, or its use may be known to a compiler that
+ * saw both caller and function: so all are saved, in the red zone of 128 bytes below the
+ * stack, which signal handlers do not change. The stores are in such an order that an
+ * unwinder in a signal handler finds the return address at every instruction.
  *
- * The code is not marked as fine with shadow stacks: it is not. */
+ * The code is not marked as compatible with shadow stacks: it is not. */
 
         .hidden __cairn_base, __cairn_hook_exit
 
-/* What the windows are at, and the stub; zero while hooks are off. */
+/* Addresses of the windows and of the stub; zero while hooks are disabled. */
         .bss
         .balign 8
         .globl  __cairn_hook_window, __cairn_hook_stub
@@ -21,7 +20,7 @@ __cairn_hook_stub:   .quad 0
 
         .section cairn_hook, "ax", @progbits
 
-/* Without this, nothing would ask the linker for what starts the hooks. */
+/* This makes the linker include the code that starts the hooks. */
         .hidden __cairn_hook_starter
         .reloc  ., R_X86_64_NONE, __cairn_hook_starter
 
@@ -47,13 +46,12 @@ __cairn_hook_stub:   .quad 0
         movq    -56(%rsp), %r9
         .endm
 
-/* SWAP hooks the function that %rdx names, whose return address is at (%rcx).
- * Where that is the stub already, a hooked function jumped here: it has ended, and
- * its caller is the new one's. The slot can be in use by another stack, a multiple
- * of 4 GiB away: then the call is not timed. What is above 48 bits in a slot of
- * return addresses tells the stacks apart. (Two threads on such stacks that take the
- * slot within the same nanosecond would not notice. A locked instruction would, at a
- * third more for every call.) */
+/* SWAP hooks the function at %rdx, whose return address is at (%rcx). If that is the stub
+ * already, a hooked function made a tail call: it has ended, and its caller is the caller of
+ * the new one. The slot can be in use by another stack, at a distance of a multiple of 4 GiB:
+ * then the call is not timed. The bits above 48 in a slot of return addresses distinguish
+ * the stacks. (Two threads on such stacks that use the slot within the same nanosecond are
+ * not noticed. A locked instruction would notice them, and cost a third more per call.) */
         .macro  SWAP framed
         movq    __cairn_hook_window(%rip), %rax
         testq   %rax, %rax
@@ -75,7 +73,7 @@ __cairn_hook_stub:   .quad 0
         shrq    $48, %r9
         jnz     9f
 2:      movq    %r8, (%rax,%rdi)
-3:      btsq    $32, %rdi               /* names of functions are behind the return addresses */
+3:      btsq    $32, %rdi               /* functions follow the return addresses */
         movq    %rdx, (%rax,%rdi)
         movl    %ecx, %edi
         movq    __cairn_base(%rip), %rax
@@ -90,7 +88,7 @@ __cairn_hook_stub:   .quad 0
         addl    -60(%r8), %r9d
         jns     3b
 
-        leaq    -64(%rsp), %rsp         /* below what is spilled */
+        leaq    -64(%rsp), %rsp         /* below the saved registers */
         .if !\framed
         .cfi_adjust_cfa_offset 64
         .endif
@@ -140,8 +138,8 @@ __cairn_hook_stub:   .quad 0
         jmp     3b
         .endm
 
-/* trampoline is called by a trampoline, call as the first thing of a function. To
- * an unwinder that function is not there yet: its caller is the next frame. */
+/* trampoline is called by a trampoline, call by the first instruction of a function. For an
+ * unwinder that function has no frame yet: its caller is the next frame. */
         .globl  __cairn_hook_trampoline, __cairn_hook_call, __cairn_hook_framed
         .hidden __cairn_hook_trampoline, __cairn_hook_call, __cairn_hook_framed
         .type   __cairn_hook_trampoline, @function
@@ -186,14 +184,14 @@ __cairn_hook_framed:
 
 /* ---- stubs ---- */
 
-/* RETURN_IN_WINDOW tells unwinders that the return address is
+/* RETURN_IN_WINDOW describes the return address for unwinders:
  *
  *   (slot of CFA - 8 in the window at \page << 40) without its upper 16 bits, - 1
  *
- * and that the frame is that of a signal handler. Without that, libgcc takes the
- * caller's handler for one of this frame, which has the same CFA; with it, it takes
- * the address for the interrupted instruction, not for the one behind a call, so
- * that 1 is taken off. */
+ * and marks the frame as that of a signal handler. Without the mark, libgcc uses the
+ * caller's exception handler for this frame, which has the same CFA. With it, the address
+ * counts as that of an interrupted instruction, not as a return address, so that 1 is
+ * subtracted. */
         .macro  RETURN_IN_WINDOW page
         .cfi_escape 0x16, 16, 25, 0x38, 0x1c, 0x0c, 0xff, 0xff, 0xff, 0xff, 0x1a, \
                     0x0e, 0, 0, 0, 0, 0, \page, 0, 0, 0x22, 0x06, 0x40, 0x24, 0x40, 0x25, 0x31, 0x1c
@@ -204,10 +202,9 @@ __cairn_hook_framed:
         .cfi_escape 0x16, 16, 5, 0x38, 0x1c, 0x06, 0x31, 0x1c
         .endm
 
-/* A stub for the window at \page << 40. Functions return to it with %rsp behind
- * their slot. It goes on by a jump, since the processor has taken the return for
- * the caller's already. An unwinder looks for the frame of the address less one:
- * that is the nop's. */
+/* A stub for the window at \page << 40. Functions return to it with %rsp after their slot.
+ * It ends with a jump, since the processor has already used its prediction of the return. An
+ * unwinder looks up the address minus one, which is in the nop. */
         .macro  STUB page
         .balign 16
         .cfi_startproc
@@ -235,7 +232,7 @@ __cairn_stub_\page:
         movq    %rcx, -8(%rsp)
         .cfi_remember_state
         RETURN_ON_STACK
-        movq    $0, (%r10,%r11)         /* another stack may have the slot */
+        movq    $0, (%r10,%r11)         /* for another stack */
         movq    -16(%rsp), %r10
         movq    -24(%rsp), %r11
         movq    -32(%rsp), %rcx

@@ -1,11 +1,10 @@
-/* -finstrument-functions: the compiler calls a hook behind each function's
- * prologue and before its epilogue, for bodies that were inlined as well, with the
- * address of the function as it is called elsewhere. The stack pointer there is not
- * that of the entry, and can differ between the two. So each thread has a list of its
- * open calls, by the stack pointer in the first hook. A call that is entered or
- * left above others has ended them: longjmp passed their hooks over.
+/* -finstrument-functions: the compiler calls a hook after the prologue and before the
+ * epilogue of each function, and of inlined functions, with the function's address. The
+ * stack pointer is not that of the entry, and can differ between the two. So each thread has
+ * a list of its open calls, by the stack pointer in the first hook. An entry or exit above
+ * other calls ends those: longjmp has skipped their hooks.
  *
- * A second stack of the same thread looks like that too. Coroutines lose calls. */
+ * A second stack of the same thread has the same effect. Coroutines lose calls. */
 
 #include "hook.h"
 
@@ -14,10 +13,10 @@ struct call {
   u64 function, caller; /* the return address of the function */
   u64 sp;
   u32 stamp;
-  u32 level; /* of those inlined into one another, which have one sp */
+  u32 level; /* among inlined calls, which have the same sp */
 };
 
-/* What names the call elsewhere must be its own. */
+/* The key of a call in other tables must be unique. */
 static u64 name_of(const struct call *x) { return x->sp - x->level; }
 
 enum { OPEN_CALLS = 65535, FARTHEST = 1 << 20 };
@@ -28,7 +27,7 @@ struct calls {
 
 static __thread struct calls *own __attribute__((tls_model("initial-exec")));
 
-/* find gives this thread its list, which it may have from one that is gone. */
+/* find returns the list of this thread, which may be that of a thread that has ended. */
 static __attribute__((noinline)) struct calls *find(struct process *p) {
   struct thread *t = p->off ? 0 : __cairn_thread(p);
   if (!t) return 0;
@@ -45,8 +44,8 @@ static __attribute__((noinline)) struct calls *find(struct process *p) {
 EXPORT void __cyg_profile_func_enter(void *function, void *caller);
 EXPORT void __cyg_profile_func_exit(void *function, void *caller);
 
-/* The entry is in the list before it is filled in: a handler of a signal, which
- * leaves the list as it was, finds a place behind it. */
+/* The entry is added before it is filled in: a signal handler, which restores the list,
+ * uses the place after it. */
 void __cyg_profile_func_enter(void *function, void *caller) {
   u64 sp = (u64)__builtin_dwarf_cfa() - 8;
   struct process *p = __cairn_state;
@@ -54,7 +53,7 @@ void __cyg_profile_func_enter(void *function, void *caller) {
   if (!p || (!c && !(c = find(p)))) return;
   u64 n = c->count;
   while (n && (c->call[n - 1].sp < sp || (c->call[n - 1].sp == sp && c->call[n - 1].caller != (u64)caller))) n--;
-  if (n == OPEN_CALLS) n = 0; /* those further out are not judged */
+  if (n == OPEN_CALLS) n = 0; /* the outer calls are not evaluated */
   struct call *x = &c->call[n];
   x->sp = sp;
   barrier();
@@ -65,9 +64,9 @@ void __cyg_profile_func_enter(void *function, void *caller) {
   x->level = n && x[-1].sp == sp ? (u32)least(x[-1].level + 1, 7) : 0;
 }
 
-/* is_of reports whether an open call is the one whose second hook has the return
- * address at sp. That is at the same place, unless the function has made room on the
- * stack, or has ended its frame and jumps to the hook. */
+/* is_of reports whether the second hook, whose return address is at sp, belongs to an open
+ * call. The stack pointer is the same, unless the function has allocated memory on the
+ * stack, or has removed its frame and jumps to the hook. */
 static int is_of(const struct call *x, u64 function, u64 caller, u64 sp) {
   return x->function == function && x->caller == caller && x->sp - sp + FARTHEST <= 2 * FARTHEST;
 }
@@ -96,7 +95,7 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 void __cairn_call_times(struct process *p, struct thread *t, struct entry *stack, u32 n, u64 e) {
   const struct calls *c = t->made;
   if (!c || !n || !c->count) return;
-  u64 k = c->count - 1; /* not the one that ends */
+  u64 k = c->count - 1; /* without the one that ends */
   u32 below = (u32)c->call[k].sp;
   for (u32 i = 1; i < n; i++) {
     struct entry *x = &stack[i];

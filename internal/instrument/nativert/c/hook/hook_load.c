@@ -1,8 +1,8 @@
-/* The start of the library that is preloaded into a program: its hooks are made to
- * work, and code is changed, before the program's constructors run. What was done is
- * written, a line each, to the file that CAIRN_HOOK_SUMMARY names:
+/* The start of the library that is preloaded into a program: it enables hooks and changes
+ * code before the program's constructors run. It writes a report to the file that
+ * CAIRN_HOOK_SUMMARY names, with these lines:
  *
- *   PID refused REASON               no return address is swapped
+ *   PID refused REASON               no return address is replaced
  *   PID entries N ... in MODULE      -fpatchable-function-entry
  *   PID detours ...                  see detour.c
  */
@@ -23,13 +23,13 @@ void __cairn_hook_summary(const char *text) {
   *q++ = ' ';
   while (*text && q < b + sizeof b - 2) *q++ = *text++;
   *q++ = '\n';
-  if (fd == 2 && summary_path == 0) q = b; /* nobody asked */
+  if (fd == 2 && summary_path == 0) q = b; /* there is no report */
   if (fd >= 0 && q != b) sys3(SYS_write, fd, b, q - b);
   if (fd > 2) sys1(SYS_close, fd);
 }
 
-/* count_threads reads how many threads the process has. It is called before the
- * clock starts its own. */
+/* count_threads returns the number of threads of the process. It is called before the clock
+ * starts its thread. */
 static u32 count_threads(void) {
   char b[1024];
   i64 fd = sys3(SYS_open, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0), n, i;
@@ -44,7 +44,7 @@ static u32 count_threads(void) {
   return v;
 }
 
-/* early runs before the clock is started: it is linked in front of that. */
+/* early runs before the clock starts: it is linked in front of that. */
 static void early(int argc, char **argv, char **envp) {
   static const char name[] = "CAIRN_HOOK_SUMMARY=";
   (void)argc, (void)argv;

@@ -1,7 +1,7 @@
-/* The names by which compilers call hooks: gcc and clang -pg -mfentry as the first
- * thing of a function, -pg once the function has its frame pointer. They have
- * precedence over those of the C library, which do nothing unless the program
- * was linked with -pg: it counts, then, and finds nothing counted. */
+/* The names by which compilers call hooks: gcc and clang with -pg -mfentry at the first
+ * instruction of a function, with -pg after the function has set its frame pointer. They
+ * take precedence over those of the C library, which have no effect unless the program was
+ * linked with -pg: then gmon.out has no counts. */
 
         .hidden __cairn_hook_call, __cairn_hook_framed
 

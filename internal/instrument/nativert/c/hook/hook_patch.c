@@ -1,6 +1,6 @@
-/* Changes of code: -fpatchable-function-entry, where the compiler left room at the
- * entries of functions and a list of them, and what trampolines need. It is done
- * before the program's own code runs. */
+/* Changes of code: for -fpatchable-function-entry, with which the compiler leaves room at the
+ * entries of functions and a list of them, and for trampolines. They are made before the
+ * program's own code runs. */
 
 #include "hook.h"
 #include "elf.h"
@@ -12,7 +12,7 @@ enum { MAX_ENTRY_NOPS = 512, CALL_SIZE = 5, REACH = 0x7fff0000 };
 u8 *__cairn_near(u64 from, u64 to, u64 size) {
   enum { STEP = 65536, MAP_FIXED_NOREPLACE = 0x100000 };
   size = (size + 4095) & ~4095ul;
-  /* Below first: above an executable is where its heap grows. */
+  /* Below first: the heap grows above an executable. */
   for (u64 at = (from & ~(STEP - 1ul)) - STEP; at >= STEP && at < from && to - at < REACH; at -= STEP) {
     u64 got = (u64)map(at, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (got == at && at + size <= from) return (u8 *)got;
@@ -30,9 +30,9 @@ enum { PROT_RX = 5 };
 
 i64 __cairn_seal(u8 *at, u64 size) { return sys3(SYS_mprotect, at, (size + 4095) & ~4095ul, PROT_RX); }
 
-/* The kernel writes to code that is mapped without leave to write, through
- * /proc/self/mem, so that no page is ever writable and executable. Where that is
- * forbidden, pages lose the leave to execute for the moment. */
+/* Writes through /proc/self/mem ignore the protection of pages, so that no page is ever
+ * writable and executable. Where they are forbidden, pages are not executable during the
+ * change. */
 i64 __cairn_patch(u64 at, const void *code, u64 n) {
   i64 fd = sys3(SYS_open, "/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
   if (fd >= 0) {
@@ -49,7 +49,7 @@ i64 __cairn_patch(u64 at, const void *code, u64 n) {
 
 /* ---- entries ---- */
 
-/* As the C library has it. */
+/* As in the C library. */
 struct loaded {
   u64 bias;
   const char *name;
@@ -67,8 +67,8 @@ extern const void *_Unwind_Find_FDE(void *pc, struct eh_bases *) WEAK;
 struct entries {
   u64 code, code_end; /* executable segments */
   u64 list, count;
-  u8 *thunk;          /* near: goes on to the hook */
-  u32 patched, shorter, unknown, other; /* unknown: where the function begins */
+  u8 *thunk;          /* near: jumps to the hook */
+  u32 patched, shorter, unknown, other; /* unknown: start of the function */
   i64 error;
 };
 
@@ -84,7 +84,7 @@ static int same(const char *a, const char *b) {
   return *a == *b;
 }
 
-/* find_list looks for the section in the module's file: nothing in memory names it. */
+/* find_list finds the section in the module's file: no table in memory refers to it. */
 static void find_list(i64 fd, const struct loaded *m, struct entries *e) {
   static const char want[] = "__patchable_function_entries";
   u8 h[64]; /* the ELF header */
@@ -104,7 +104,7 @@ static void find_list(i64 fd, const struct loaded *m, struct entries *e) {
   }
 }
 
-/* nop returns the length of the instruction that does nothing at p, 0 for others. */
+/* nop returns the length of the nop at p, 0 for other instructions. */
 static u32 nop(const u8 *p) {
   u32 n = 0;
   while (n < 8 && (p[n] == 0x66 || p[n] == 0x2e)) n++;
@@ -120,23 +120,23 @@ static u32 nop(const u8 *p) {
 
 static int landing_pad(const u8 *p) { return *(const u32 *)p == 0xfa1e0ff3; /* endbr64 */ }
 
-/* nops returns how many bytes of them are at p, up to an instruction's end behind
- * want at least. */
+/* nops returns the number of bytes of nops at p, up to the first end of an instruction at or
+ * after want. */
 static u32 nops(const u8 *p, u32 want) {
   u32 n = 0, k;
   while (n < want && (k = nop(p + n))) n += k;
   return n;
 }
 
-/* function_of is where the function that holds pc begins, by its frame description. */
+/* function_of returns the start of the function that contains pc, by its frame description. */
 static u64 function_of(u64 pc) {
   struct eh_bases b = {0, 0, 0};
   return _Unwind_Find_FDE && _Unwind_Find_FDE((void *)pc, &b) ? (u64)b.function : 0;
 }
 
-/* entry_of returns where to put a call for an entry of the list: behind the landing
- * pad. The list has the first of the instructions that do nothing, some of which
- * can be in front of the function. 0: not known. */
+/* entry_of returns the address for the call of an entry of the list: after the landing pad.
+ * The list has the first of the nops, some of which can be in front of the function. 0: not
+ * known. */
 static u64 entry_of(u64 at) {
   u64 f = function_of(at), end;
   if (f == at || (f + 4 == at && landing_pad((u8 *)f))) return at;
@@ -166,10 +166,10 @@ static void patch_entry(struct entries *e, u64 at) {
   else e->patched++;
 }
 
-/* make_thunk puts a jump to the hook near the code. */
+/* make_thunk makes a jump to the hook near the code. */
 static int make_thunk(struct entries *e) {
   if (!(e->thunk = __cairn_near(e->code, e->code_end, 4096))) return 0;
-  static const u8 jump[] = {0xff, 0x25, 0, 0, 0, 0}; /* to the address behind it */
+  static const u8 jump[] = {0xff, 0x25, 0, 0, 0, 0}; /* to the address after it */
   copy(e->thunk, jump, sizeof jump);
   *(u64 *)(e->thunk + sizeof jump) = (u64)&__cairn_hook_call;
   return __cairn_seal(e->thunk, 4096) >= 0;
@@ -188,7 +188,7 @@ static void tell(const char *name, const struct entries *e, const char *why) {
   __cairn_hook_summary(b);
 }
 
-/* patch_module hooks what one module lists. */
+/* patch_module hooks the functions in the list of one module. */
 static int patch_module(struct loaded *m, u64 size, void *arg) {
   struct entries e;
   const char *refused = arg, *path = m->name && *m->name ? m->name : "/proc/self/exe";
@@ -204,7 +204,7 @@ static int patch_module(struct loaded *m, u64 size, void *arg) {
   if (fd < 0) return 0;
   find_list(fd, m, &e);
   sys1(SYS_close, fd);
-  u64 room = 0; /* it must be in memory, whatever the file says */
+  u64 room = 0; /* it must be mapped, whatever the file contains */
   for (u32 i = 0; i < m->phnum; i++)
     if (m->phdr[i].type == PT_LOAD && e.list - m->bias - m->phdr[i].vaddr < m->phdr[i].memsz)
       room = (m->phdr[i].memsz - (e.list - m->bias - m->phdr[i].vaddr)) / 8;
@@ -216,7 +216,7 @@ static int patch_module(struct loaded *m, u64 size, void *arg) {
   return 0;
 }
 
-/* patch_entries does so in all modules that are loaded. refused: why not. */
+/* patch_entries does so in all loaded modules. refused: the reason for a failure. */
 HIDDEN void __cairn_patch_entries(const char *refused) {
   if (dl_iterate_phdr) dl_iterate_phdr(patch_module, (void *)refused);
 }

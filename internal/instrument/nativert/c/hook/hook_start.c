@@ -1,7 +1,6 @@
-/* The windows of the hooks: return addresses, and behind them the addresses that
- * name the functions. A child made by fork needs its own, so they are private
- * memory; and an address of the stack that is in use twice, 4 GiB apart, must be
- * noticed, so there is none without all slots. */
+/* The windows of the hooks: return addresses, followed by the addresses of the functions. A
+ * child made by fork needs its own, so they are private memory. Two stacks at a distance of
+ * 4 GiB must be noticed, so a window always has all slots. */
 
 #include "hook.h"
 
@@ -10,11 +9,11 @@ extern const u8 __start_cairn_hook[] HIDDEN, __stop_cairn_hook[] HIDDEN;
 extern const u8 __cairn_stub_32[] HIDDEN, __cairn_stub_48[] HIDDEN, __cairn_stub_72[] HIDDEN, __cairn_stub_16[] HIDDEN;
 extern const u8 __cairn_stub_end[] HIDDEN;
 
-#define WINDOW (1ul << 32) /* of return addresses; that of functions is as large */
+#define WINDOW (1ul << 32) /* of return addresses; that of functions has the same size */
 enum { MAP_FIXED_NOREPLACE = 0x100000 };
 
-/* Where a window can be, and the stub that knows it. Kernels place nothing there;
- * the tools that map memory at addresses of their own leave one free at least. */
+/* The possible addresses of windows, and their stubs. Kernels map nothing there; tools that
+ * map memory at fixed addresses leave at least one free. */
 static const struct {
   u64 page;
   const u8 *stub, *end;
@@ -25,8 +24,8 @@ static const struct {
     {16, __cairn_stub_16, __cairn_stub_end},
 };
 
-/* shadow_stack reports whether this thread has one. The instruction reads its
- * pointer; where there is none it does nothing. */
+/* shadow_stack reports whether this thread has one. The instruction reads its pointer, or
+ * has no effect. */
 static int shadow_stack(void) {
   u64 at = 0;
   __asm__ volatile("rdsspq %0" : "+r"(at));
@@ -64,9 +63,9 @@ const char *__cairn_hook_start(void) {
   if (__cairn_hook_window) return 0;
   if (!p || p->off) return "CAIRN_SPIKE=off";
   if (shadow_stack())
-    return "this process has a shadow stack (CET), which does not let a return address be changed; "
-           "GLIBC_TUNABLES=glibc.cpu.x86_shstk=off may do without";
-  if (p->kind != KIND_SPIKE) return "hooks are of the coarse clock of mode spike";
+    return "this process has a shadow stack (CET), which forbids changes of return addresses; "
+           "GLIBC_TUNABLES=glibc.cpu.x86_shstk=off may disable it";
+  if (p->kind != KIND_SPIKE) return "hooks need the coarse clock of mode spike";
   if (p->shared || p->mask != (u32)-1) return "the whole window of stamps cannot be reserved (ulimit -v, vm.overcommit_memory)";
   struct hooks *h = load(&p->hooks), *none = 0;
   if (!h) {
@@ -84,7 +83,7 @@ const char *__cairn_hook_start(void) {
   return 0;
 }
 
-/* exit judges the end of a hooked call; hook.S calls it. */
+/* exit evaluates the end of a hooked call; hook.S calls it. */
 HIDDEN void __cairn_hook_exit(u64 sp, u64 rbp) {
   struct hooks *h = __cairn_state->hooks;
   u64 site = *(u64 *)(h->returns + WINDOW + (u32)sp);

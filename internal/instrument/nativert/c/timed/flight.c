@@ -1,7 +1,7 @@
-/* Rings of events, and the windows that are cut out of them. A ring is its
- * thread's alone: while it is changed no signal comes. What threads share,
- * windows and the chunks of those that gave way, is behind a lock that is never
- * held across a call of the kernel that may wait. */
+/* Rings of events, and the windows that are cut out of them. A ring belongs to one thread,
+ * which blocks signals while it changes the ring. Threads share the windows, and the
+ * chunks of discarded windows, under a lock that is never held during a system call that
+ * may block. */
 
 #include "flight.h"
 
@@ -14,8 +14,8 @@ enum { SEGMENT = 16 /* chunks that are mapped at once */, POPULATE_WRITE = 23 };
 #define full(position) (!(u16)((position) + 8))
 #define chunk_of(position) ((u8 *)((position) & ~(CHUNK - 1)))
 
-/* append puts an event behind the last one, if there is room. A signal handler
- * that comes in between writes behind it. */
+/* append adds an event after the last one, if there is room. A signal handler that
+ * interrupts it adds its events after that. */
 static void append(u32 function, u32 sp) {
   u64 at = __cairn_flight_at.position;
   if (full(at)) return;
@@ -43,9 +43,9 @@ static void complain(struct process *p, i64 err) {
   say(b, (u64)(q - b));
 }
 
-/* room has the kernel find memory and blocks on the disk for a chunk of the file: a full
- * disk would end the program by SIGBUS. To write zeros takes it a third of the time that
- * it takes to allocate the blocks and have the pages made one by one. */
+/* room allocates memory and disk blocks for a chunk of the file, as otherwise a full disk
+ * would end the program by SIGBUS. Writing zeros takes a third of the time of fallocate and
+ * page faults. */
 static i64 room(struct process *p, struct chunk *c) {
   if (!__cairn_file_own(p)) return -EBADF;
   if (!fits((c->number + 2) * CHUNK)) return -EFBIG;
@@ -79,8 +79,8 @@ static struct chunk *fresh_chunk(struct process *p, struct ring *r) {
   return c;
 }
 
-/* new_chunk returns a chunk of zeros: the oldest of the ring when it has as many
- * as it may have, else one of a window that gave way, or of the file. */
+/* new_chunk returns a chunk of zeros: the oldest of the ring if the ring has its maximum
+ * size, else one of a discarded window, or of the file. */
 static struct chunk *new_chunk(struct process *p, struct ring *r) {
   struct flight *f = p->flight.recorder;
   struct chunk *c = 0;
@@ -98,7 +98,7 @@ static struct chunk *new_chunk(struct process *p, struct ring *r) {
   return c;
 }
 
-/* seal says how much of a chunk is used, when its thread leaves it. */
+/* seal stores the used size of a chunk when its thread leaves it. */
 static void seal(struct chunk *c, u64 position, u64 now) {
   u64 used = position - (u64)c->at - LOG_CHUNK_HEADER_SIZE;
   c->used = used && used <= PAYLOAD ? used : PAYLOAD; /* it is elsewhere: see more */
@@ -106,8 +106,8 @@ static void seal(struct chunk *c, u64 position, u64 now) {
   store((u32 *)(c->at + LOG_CHUNK_USED_OFFSET), (u32)c->used);
 }
 
-/* tell_stack records where a stack ends that is not the thread's own. Each chunk has
- * those that are known: of a window the first ones may be gone. */
+/* tell_stack records the end of a stack that is not the thread's own. Each chunk repeats the
+ * known ones, as the first chunks may not be in a window. */
 static void tell_stack(const struct region *r) { append(r->handlers ? LOG_FLIGHT_HANDLERS : LOG_FLIGHT_STACK, (u32)r->top); }
 
 /* begin makes c the chunk that the ring's thread records in. */
@@ -135,10 +135,10 @@ static void begin(struct process *p, struct ring *r, struct chunk *c, u64 now) {
 
 /* ---- rings ---- */
 
-/* to_sink makes the thread record into memory that is not read. */
+/* to_sink redirects the events of the thread to memory that is never read. */
 static void to_sink(struct process *p, struct ring *r) {
   u8 *sink = p->flight.recorder->sink;
-  if (r && (r->sink || (r->sink = anonymous(CHUNK)))) sink = r->sink; /* others' lines of the cache are slow */
+  if (r && (r->sink || (r->sink = anonymous(CHUNK)))) sink = r->sink; /* sharing cache lines with other threads is slow */
   __cairn_flight_at.position = (u64)sink + LOG_CHUNK_HEADER_SIZE;
 }
 
@@ -147,7 +147,7 @@ static int in_sink(struct process *p, struct ring *r) {
   return at == p->flight.recorder->sink || (r && at == r->sink);
 }
 
-/* recording reports whether there is a log to record in. */
+/* recording reports whether there is a log. */
 static int recording(struct process *p) { return p->flight.chunks && !p->flight.recorder->failed && !p->log.file.failed && load(&p->log.file.first); }
 
 static struct ring *ring_of(struct process *p) {
@@ -161,7 +161,7 @@ static struct ring *ring_of(struct process *p) {
   return t->ring;
 }
 
-/* next gives the thread a chunk with room. Signals are blocked. */
+/* next gives the thread a new chunk. Signals are blocked. */
 static void next(struct process *p, struct ring *r, u64 now) {
   struct chunk *c = r && recording(p) ? new_chunk(p, r) : 0;
   if (r && r->last && !r->last->used) seal(r->last, __cairn_flight_at.position, now);
@@ -173,7 +173,7 @@ HIDDEN void __cairn_flight_turn(u64 sp);
 
 /* begin_thread gives a thread a ring at its first event. */
 static void begin_thread(struct process *p, u64 sp, u64 now) {
-  u64 mask = block_most(); /* lest a handler makes the thread's state as well */
+  u64 mask = block_most(); /* else a signal handler might create the thread's state too */
   struct ring *r = ring_of(p);
   if (r) {
     r->tid = (u32)sys0(SYS_gettid);
@@ -184,13 +184,12 @@ static void begin_thread(struct process *p, u64 sp, u64 now) {
   unblock(mask);
 }
 
-/* more is where inserted code comes to, from a function whose stack pointer at
- * entry is sp. It may come from a signal handler, from malloc, before main, and in
- * a child that no handler of fork has seen.
+/* more is called by inserted code of a function whose stack pointer at entry is sp: in
+ * signal handlers, in malloc, before main, and in children in which no handler of fork
+ * ran.
  *
- * A position may be in no chunk that it should be in: a signal handler got a new
- * chunk after the code that it interrupted had read the position, which it stored
- * when the handler was done. */
+ * The position may be outside of the current chunk: if a signal handler got a new chunk
+ * after the interrupted code had read the position, that code stores the old one. */
 HIDDEN void __cairn_flight_more(u64 sp) {
   struct process *p = __cairn_state;
   struct flight_at *at = &__cairn_flight_at;
@@ -216,8 +215,8 @@ HIDDEN void __cairn_flight_more(u64 sp) {
   unblock(mask);
 }
 
-/* turn is where inserted code comes to if a call was entered elsewhere than on the part
- * of a stack where the thread was. A stack is told when it is met first. */
+/* turn is called by inserted code if a call was entered outside of the known range of the
+ * thread's stack. A stack is recorded when it is first seen. */
 HIDDEN void __cairn_flight_turn(u64 sp) {
   struct process *p = __cairn_state;
   struct flight_at *at = &__cairn_flight_at;
@@ -232,8 +231,8 @@ HIDDEN void __cairn_flight_turn(u64 sp) {
   unblock(mask);
 }
 
-/* left notes that the call with stack pointer sp has ended, and when. The next entry
- * need not tell it once more. */
+/* left records the end of the call with stack pointer sp, and its time, so that the next
+ * entry does not record it. */
 static void left(struct process *p, u64 sp) {
   struct flight_at *at = &__cairn_flight_at;
   if (at->position == FLIGHT_NONE || !load(word(p, ALIVE))) return;
@@ -250,7 +249,7 @@ static void left(struct process *p, u64 sp) {
 
 /* ---- windows ---- */
 
-/* give_up makes the chunks of a window those of anybody. */
+/* give_up frees the chunks of a window. */
 static void give_up(struct flight *f, struct window *w) {
   struct chunk *last = w->first;
   for (struct chunk *c = w->first; c; last = c, c = c->next) clear(c->at, LOG_CHUNK_HEADER_SIZE);
@@ -267,8 +266,8 @@ static struct window *least_window(struct flight *f) {
   return w;
 }
 
-/* admit makes room for a window of n chunks of a call that lasted lo: shorter ones
- * give way, if that helps. */
+/* admit makes room for a window of n chunks of a call that lasted lo: it discards windows of
+ * shorter calls, if that is enough. */
 static int admit(struct process *p, u64 lo, u32 n) {
   struct flight *f = p->flight.recorder;
   u32 limit = WINDOW_RINGS * p->flight.chunks, chunks = f->chunks, windows = f->windows;
@@ -279,7 +278,7 @@ static int admit(struct process *p, u64 lo, u32 n) {
   return 1;
 }
 
-/* cut takes the chunks from first on out of a ring. */
+/* cut removes the chunks from first on from a ring. */
 static void cut(struct ring *r, struct chunk *first, u32 n) {
   struct chunk **link = &r->oldest, *before = 0;
   while (*link != first) before = *link, link = &before->next;
@@ -288,8 +287,8 @@ static void cut(struct ring *r, struct chunk *first, u32 n) {
   r->chunks -= n;
 }
 
-/* freeze keeps what the thread recorded since some time before the call of
- * episode number: it lasted from lo to hi ns, and was at its end at e. */
+/* freeze keeps the events of the thread from some time before the call of episode number,
+ * which took lo to hi ns and ended at e. */
 static void freeze(struct process *p, struct thread *t, u64 number, u64 lo, u64 hi, u64 e) {
   struct flight *f = p->flight.recorder;
   struct ring *r = t->ring;
@@ -317,9 +316,8 @@ static void freeze(struct process *p, struct thread *t, u64 number, u64 lo, u64 
 
 /* ---- the process ---- */
 
-/* forked leaves a child without rings: what its parent has recorded stays with the
- * parent. The memory stays mapped: a frame that a signal interrupted may be about
- * to write there. */
+/* forked removes the rings in a child: they belong to the parent. The memory stays mapped, as
+ * a frame that a signal interrupted may be about to write to it. */
 static void forked(struct process *p) {
   struct flight *f = p->flight.recorder;
   for (struct thread *t = p->threads; t; t = t->next) t->ring = 0;
@@ -329,8 +327,8 @@ static void forked(struct process *p) {
   __cairn_flight_at.position = FLIGHT_NONE;
 }
 
-/* start is called once for each module; first in a process that has no threads
- * yet. The log is opened at once, as rings are in it. */
+/* start is called once for each module; first is set in a process without other threads. The
+ * log is opened immediately, since it contains the rings. */
 HIDDEN void __cairn_flight_start(struct process *p, int first) {
   if (!p->flight.recorder) {
     struct flight *f = (struct flight *)map(0, 4096, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,25 +1,24 @@
 /* The flight recorder of mode spike: what its files share.
  *
- *   flight_MACHINE.S  the words that inserted code refers to, and where it comes when
- *             the clock has moved or a chunk is full
+ *   flight_MACHINE.S  the words that inserted code refers to, and what it calls when the
+ *             clock has advanced or a chunk is full
  *   flight.c  rings of chunks, windows, fork
  *
  * Each thread has a position in a chunk of the log's file, which is mapped.
  * Inserted code moves it by 8 bytes and stores an event there: the low half of
- * the function's address and of the stack pointer. An exit that later entries do not
- * tell is an event as well. The chunks of a thread are a
- * ring: when there are as many as there may be, the oldest is the next one. When a
- * spike is found its thread's youngest chunks are taken out of the ring. They are
- * the spike's window, and stay as they are. */
+ * the function's address and of the stack pointer. An exit is an event if later entries do
+ * not imply it. The chunks of a thread are a ring: at the maximum size, the oldest chunk is
+ * used again. When a spike is found, the latest chunks of its thread are removed from the
+ * ring. They are the window of the spike, and do not change any more. */
 #ifndef CAIRN_FLIGHT_H
 #define CAIRN_FLIGHT_H
 
 #include "timed.h"
 
-/* Where a thread records: position is behind its last event, clock what the clock
- * was at that event. Left is the stack pointer of the last exit, or odd if none was
- * since the last entry. Inserted code knows the layout so far. The stack that the thread
- * was on begins at low and has that size, as far as it is known. */
+/* The recording state of a thread: position is the end of its last event, clock the value of
+ * the clock at that event. Left is the stack pointer of the last exit, or odd if there was
+ * none since the last entry. Inserted code depends on this layout. low and size are the
+ * known bounds of the thread's current stack. */
 struct flight_at {
   u64 position;
   u32 clock, left;
@@ -31,20 +30,20 @@ enum { FLIGHT_NONE = 0xfff8 }; /* a position that is full */
 struct chunk {
   u8 *at;
   u64 begun; /* ns */
-  u64 used;  /* bytes of its payload, once it is left */
+  u64 used;  /* bytes of its payload, set when it is left */
   u32 number; /* in the file */
   struct chunk *next;
 };
 
-/* The ring of a thread. It stays with the thread's state, and so goes to another
- * thread when this one has ended. */
+/* The ring of a thread. It belongs to the thread's state, which another thread uses after
+ * this one has ended. */
 struct ring {
-  struct chunk *oldest, *last; /* last: where the thread records */
+  struct chunk *oldest, *last; /* last: the current one */
   struct chunk *fresh;         /* mapped, never used */
-  u8 *sink;                    /* where events go while there is no log */
+  u8 *sink;                    /* for events while there is no log */
   u32 chunks, sequence;
   u32 tid, top; /* top: stack pointer at the thread's first event */
-  u64 since;    /* ns: when that was */
+  u64 since;    /* ns: time of that event */
 };
 
 /* The window of a spike. */
@@ -55,15 +54,15 @@ struct window {
   u32 chunks;
 };
 
-/* What the modules of a process share. */
+/* The state that the modules of a process share. */
 struct flight {
-  u8 *sink; /* where a child records that no handler of fork saw */
+  u8 *sink; /* for events of a child in which no handler of fork ran */
   u8 *zeros; /* a chunk of them, never written */
   u32 failed;
   u32 lock;            /* of what follows */
   u32 windows, chunks; /* chunks: of windows */
   struct window window[WINDOWS];
-  struct chunk *spare; /* of windows that gave way */
+  struct chunk *spare; /* of discarded windows */
 };
 
 #endif

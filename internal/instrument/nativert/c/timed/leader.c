@@ -1,8 +1,7 @@
-/* Threads of the runtime keep a process alive whose first thread ended alone, by the
- * system call exit or for a call that its filter of system calls does not allow. They
- * block all signals, so that nobody could end it in order. So they look whether they
- * are all that is left, and end then: the status of the process is that of its first
- * thread. */
+/* If the first thread of a process ends alone, by the system call exit or because of a
+ * filter of system calls, the threads of the runtime keep the process alive. They block all
+ * signals, so that it could only be killed. So they check whether other threads are left,
+ * and end if there are none, with the exit status of the first thread. */
 
 #include "kernel.h"
 
@@ -10,26 +9,25 @@ HIDDEN int __cairn_is_there(i32 tid);
 HIDDEN int __cairn_deserted(i32 pid);
 HIDDEN void __cairn_follow(i32 pid);
 
-/* leaving reports whether the runtime is to leave a program that goes on: in attach.c, and
- * else never. A weak definition, as gold finds an address for a function that is weak and
- * nowhere. */
+/* leaving reports whether the runtime must leave a program that continues: see attach.c. This
+ * is a weak definition, since gold resolves an undefined weak function to an address. */
 HIDDEN __attribute__((weak)) int __cairn_leaving(void) { return 0; }
 
 
-/* is_there reports whether a thread has memory: it does not when it has ended and waits for
- * the others. */
+/* is_there reports whether a thread has memory: a first thread that has ended while others
+ * run has none. */
 int __cairn_is_there(i32 tid) {
   u64 word = 0, got, local[2] = {(u64)&got, sizeof got}, remote[2] = {(u64)&word, sizeof word};
   return sys6(SYS_process_vm_readv, tid, (i64)local, 1, (i64)remote, 1, 0) != -ESRCH;
 }
 
-/* is_own reports whether a thread is of a runtime, by its name. */
+/* is_own reports by its name whether a thread belongs to a runtime. */
 static int is_own(const char *tid) {
   static const char own[] = "cairn-";
   char b[64];
   put(put(put(b, "/proc/self/task/"), tid), "/comm");
   i64 fd = open_file(b, O_RDONLY | O_CLOEXEC, 0), n;
-  if (fd < 0) return 1; /* it is gone */
+  if (fd < 0) return 1; /* it has ended */
   n = sys3(SYS_read, fd, b, sizeof b);
   sys1(SYS_close, fd);
   for (u32 i = 0; i < sizeof own - 1; i++)
@@ -37,8 +35,8 @@ static int is_own(const char *tid) {
   return 1;
 }
 
-/* deserted reports whether the threads of the program have ended. If it is not known which
- * there are, they end with the first. */
+/* deserted reports whether all threads of the program have ended. If threads cannot be
+ * listed, that is when the first one has ended. */
 int __cairn_deserted(i32 pid) {
   char b[2048];
   i64 n, fd;
@@ -57,9 +55,9 @@ int __cairn_deserted(i32 pid) {
   return !others;
 }
 
-/* ended_with reads how the first thread ended, as wait tells it. */
+/* ended_with returns the status of the first thread, in the format of wait. */
 static u32 ended_with(i32 pid) {
-  enum { FIELD = 49 }; /* of those behind the name, from 0 */
+  enum { FIELD = 49 }; /* of those after the name, from 0 */
   char b[1024], *q = put_number(put(b, "/proc/self/task/"), (u64)(u32)pid);
   put(q, "/stat");
   i64 fd = open_file(b, O_RDONLY | O_CLOEXEC, 0), n = 0;
@@ -75,8 +73,8 @@ static u32 ended_with(i32 pid) {
   return code;
 }
 
-/* follow ends this thread as the first one ended: what the last thread says is the status
- * of the process. */
+/* follow ends this thread with the status of the first one: the status of the last thread is
+ * that of the process. */
 void __cairn_follow(i32 pid) {
   if (__cairn_leaving()) sys1(SYS_exit, 0); /* only this thread ends */
   u32 code = ended_with(pid), number = code & 127;

@@ -1,13 +1,12 @@
-/* What is changed while the program runs: a socket that a thread of its own serves,
- * or a file that is read again on a signal. A request is a line, "show" or "set"
- * and words of CAIRN_SPIKE; the answer is lines of a name and a value, the last one
- * "end", and then the connection is closed. See internal/spikes/control for the other side.
+/* Changes of settings while the program runs: by a socket, which has its own thread, or by a
+ * file that is read again on a signal. A request is a line: "show", or "set" and words of
+ * CAIRN_SPIKE. The answer is lines of a name and a value, and a last line "end"; then the
+ * connection is closed. internal/spikes/spikecontrol is the other side.
  *
- * Whoever connects is not trusted: lengths and times are bounded, nobody is
- * waited for, and only the user that the process runs as is answered. The
- * thread has a table of files of its own, so that it neither holds open what the
- * program closes nor takes connections from a file that the program opened in the
- * socket's place. */
+ * Clients are not trusted: lengths and times are bounded, no call waits for a client, and
+ * only the user of the process gets an answer. The thread has its own table of open files, so
+ * that it does not keep files open that the program closes, and does not accept connections
+ * from a file that the program opened under the number of the socket. */
 
 #include "timed.h"
 
@@ -23,7 +22,7 @@ struct address {
 
 /* ---- the socket ---- */
 
-/* own_files gives the thread an empty table of files. */
+/* own_files gives the thread an empty table of open files. */
 static int own_files(void) {
   if (sys3(SYS_close_range, 0, ~0u, 2 /* CLOSE_RANGE_UNSHARE */) >= 0) return 1;
   u64 limit[2] = {0, 0};
@@ -33,7 +32,7 @@ static int own_files(void) {
   return 1;
 }
 
-/* is_stale reports whether there is a socket at an address, and nobody listens. */
+/* is_stale reports whether there is a socket at an address on which no process listens. */
 static int is_stale(const struct address *a) {
   u32 info[2 * STAT_WORDS];
   if (stat_link(a->path, info) < 0 || (info[STAT_MODE_4] & 0170000) != 0140000 /* S_IFSOCK */) return 0;
@@ -43,8 +42,8 @@ static int is_stale(const struct address *a) {
   return r == -ECONNREFUSED;
 }
 
-/* listen_at makes the socket name in an open directory, whose path may be longer
- * than addresses are. The socket that a dead process left there makes room. */
+/* listen_at makes the socket name in an open directory, whose path may be longer than an
+ * address. It replaces a socket that a dead process left there. */
 static i64 listen_at(i64 dir, const char *name) {
   struct address a = {AF_UNIX, {0}};
   char *q = put(put_number(put(a.path, "/proc/thread-self/fd/"), (u64)dir), "/");
@@ -52,7 +51,7 @@ static i64 listen_at(i64 dir, const char *name) {
   put(q, name);
   i64 fd = sys3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return fd;
-  sys2(SYS_fchmod, fd, 0600); /* what bind makes has these permissions */
+  sys2(SYS_fchmod, fd, 0600); /* bind takes the permissions from there */
   i64 r = sys3(SYS_bind, fd, &a, sizeof a);
   if (r == -EADDRINUSE && is_stale(&a)) {
     remove_file(a.path);
@@ -64,7 +63,7 @@ static i64 listen_at(i64 dir, const char *name) {
   return r;
 }
 
-/* whole makes a path from that of a directory, of which fd is open. */
+/* whole returns the path of a name in the directory that is open as fd. */
 static int whole(char *to, u64 room, i64 fd, const char *name) {
   char link[64];
   put(put_number(put(link, "/proc/thread-self/fd/"), (u64)fd), "");
@@ -75,8 +74,8 @@ static int whole(char *to, u64 room, i64 fd, const char *name) {
   return 1;
 }
 
-/* open_socket makes the socket where it was asked for, or beside the log. Where
- * another process has it, the name gets the number of this one. */
+/* open_socket makes the socket at the given path, or beside the log. If another process uses
+ * that path, the PID of this one is added to the name. */
 static i64 open_socket(struct process *p) {
   char path[CONTROL_PATH + 32], *slash = 0;
   if (p->control.at[0]) {
@@ -105,8 +104,8 @@ static i64 open_socket(struct process *p) {
 
 /* ---- clients ---- */
 
-/* answer sends what has room in the socket's buffer, which a whole answer has. Who has
- * filled it does not read: nobody waits for that. */
+/* answer sends the part that fits into the socket's buffer, which is large enough for a whole
+ * answer. It does not wait for a client that does not read. */
 static void answer(i64 fd, const char *text, u64 n) {
   while (n) {
     i64 r = sys6(SYS_sendto, fd, (i64)text, (i64)n, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
@@ -116,7 +115,7 @@ static void answer(i64 fd, const char *text, u64 n) {
   }
 }
 
-/* put_text puts a name, and a value without what would end the line. */
+/* put_text puts a name, and a value without control characters. */
 static char *put_text(char *q, const char *name, const char *value) {
   q = put(put(q, name), " ");
   for (; *value; value++) *q++ = (u8)*value < ' ' ? '?' : *value;
@@ -124,7 +123,7 @@ static char *put_text(char *q, const char *name, const char *value) {
 }
 static char *put_value(char *q, const char *name, u64 v) { return put(put_number(put(put(q, name), " "), v), "\n"); }
 
-/* describe writes what the process has now. */
+/* describe writes the current settings and counts. */
 static char *describe(struct process *p, char *q, const char *end) {
   q = put_value(put(q, "cairn 1\n"), "pid", (u64)p->pid);
   q = put_text(q, "program", p->exe.path);
@@ -139,7 +138,7 @@ static char *describe(struct process *p, char *q, const char *end) {
   return put(q, "end\n");
 }
 
-/* commas has blanks separate words as commas do; from a # on it is a comment. */
+/* commas replaces blanks by commas, and ends the text at a comment (#). */
 static void commas(char *s) {
   for (int comment = 0; *s; s++) {
     comment = *s == '#' || (comment && *s != '\n');
@@ -147,7 +146,7 @@ static void commas(char *s) {
   }
 }
 
-/* serve answers a request, which n bytes were read of; n is NONE if it did not come. */
+/* serve answers a request of n bytes; n is NONE if it did not arrive. */
 static void serve(struct process *p, i64 fd, char *line, u64 n) {
   static const char set[] = "set ";
   char *reply = p->control.reply, *q;
@@ -163,7 +162,7 @@ static void serve(struct process *p, i64 fd, char *line, u64 n) {
   if (wrong && sets) {
     q = put(reply, "error ");
     for (u32 i = 0; *wrong && *wrong != ',' && i < 100; i++, wrong++) *q++ = (u8)*wrong < ' ' ? '?' : *wrong;
-    q = put(q, " is not understood, or names no channel here; nothing is changed\n");
+    q = put(q, " is invalid, or names no channel here; nothing is changed\n");
   } else if (wrong) {
     q = put_text(reply, "error", wrong);
   } else {
@@ -179,13 +178,13 @@ static int is_ours(i64 fd) {
   return r >= 0 && cred[1] == (u32)sys0(SYS_geteuid);
 }
 
-/* part ends a connection. */
+/* part closes a connection. */
 static void part(struct client *c) {
   sys1(SYS_close, c->fd);
   c->fd = -1;
 }
 
-/* hear reads what a client has sent, and answers when it is a line. */
+/* hear reads from a client, and answers after a line. */
 static void hear(struct process *p, struct client *c) {
   i64 r = sys3(SYS_read, c->fd, c->line + c->n, CONTROL_LINE - c->n);
   if (r == -EAGAIN || r == -EINTR) return;
@@ -201,8 +200,8 @@ static void hear(struct process *p, struct client *c) {
   part(c);
 }
 
-/* welcome takes in a client, in the place of the one that is there for longest if there
- * are many: whoever connects and says nothing keeps nobody from being served. */
+/* welcome accepts a client, in place of the oldest one if there are many: silent clients do
+ * not block others. */
 static void welcome(struct process *p, i64 fd) {
   struct client *place = p->control.client;
   if (!is_ours(fd)) {
@@ -215,7 +214,7 @@ static void welcome(struct process *p, i64 fd) {
   place->fd = (i32)fd, place->n = 0, place->since = __cairn_now(p);
 }
 
-/* attend waits until a client has something to say, one comes, or a second has gone by. */
+/* attend waits for input of a client, for a new one, or for a second. */
 static void attend(struct process *p, i64 fd) {
   struct {
     i32 fd;
@@ -241,18 +240,18 @@ void __cairn_control_thread(struct process *p) {
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-control");
   i64 fd = own_files() ? open_socket(p) : -EAGAIN;
   if (fd < 0) {
-    store(&p->control.failed, (u32)-fd); /* the log's thread has a standard error */
+    store(&p->control.failed, (u32)-fd); /* the thread of the log has a standard error, and reports it */
     __cairn_wake(p);
     sys1(SYS_exit, 0);
   }
   for (u32 i = 0; i < CONTROL_CLIENTS; i++) p->control.client[i].fd = -1;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  if (load(&p->ended)) __cairn_control_end(p); /* that looked for the socket before it was there */
+  if (load(&p->ended)) __cairn_control_end(p); /* which ran before the socket existed */
   while (!load(&p->deserted)) attend(p, fd);
   __cairn_follow(p->pid);
 }
 
-/* control_end takes the socket away, when the process is known to end. */
+/* control_end removes the socket at the end of the process. */
 void __cairn_control_end(struct process *p) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if (p->control.path[0]) remove_file(p->control.path);
@@ -270,8 +269,8 @@ static void on_reload(int sig) {
 
 DEFINE_RESTORER(restorer, ".Lcairn_timed_restorer");
 
-/* signal_of reads a number, or one of the names that are common for such; 0 if it
- * is none. */
+/* signal_of reads a signal by its number, or by one of a few names; 0 if it is none of
+ * them. */
 i32 __cairn_signal_of(const char *s) {
   static const struct {
     const char *name;
@@ -292,9 +291,9 @@ void __cairn_reload_start(struct process *p) {
   } a;
   if (!p->control.signal) return;
   if (!p->control.file[0]) {
-    __cairn_misread("reload", " needs file=PATH, what is to be read; ignored");
+    __cairn_misread("reload", " needs file=PATH, the file to read; ignored");
   } else if (sys4(SYS_rt_sigaction, p->control.signal, 0, &a, 8) < 0 || a.handler) {
-    __cairn_misread("reload", ": the signal has another use; ignored");
+    __cairn_misread("reload", ": the signal is in use; ignored");
   } else {
     a.handler = (u64)on_reload;
     a.flags = SA_RESTORER | 0x18000000; /* SA_ONSTACK | SA_RESTART */
@@ -320,7 +319,7 @@ static void reload(struct process *p) {
   line[n] = 0;
   commas(line);
   const char *wrong = __cairn_set(p, line);
-  if (wrong) __cairn_misread(wrong, " is not understood, or names no channel here; nothing is changed");
+  if (wrong) __cairn_misread(wrong, " is invalid, or names no channel here; nothing is changed");
 }
 
 /* control is what the log's thread does for all this, now and then. */

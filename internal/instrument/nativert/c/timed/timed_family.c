@@ -1,19 +1,20 @@
 /* One clock for a process and all that it forked, the family: one thread of one of them,
- * the leader, moves the clocks of all. The others' threads sleep, whether their processes
- * are idle or not, but for what only a thread of the process can see, twice in a
- * threshold while it is not idle.
+ * the leader, advances the clocks of all. The clock threads of the others sleep. While
+ * their process is not idle, they wake twice in a threshold for what only a thread of the
+ * process can observe.
  *
- * A process has its words on a page of memory that the family shares, and sees the same
- * page below its window. The ticks are there as well. Nothing in it is a lock: whoever is
- * stopped or killed while it ticks leaves a tick that does not come, see timed_clock.c.
- * The leader's number is a robust futex: the kernel marks it when that thread ends,
- * however it does, and wakes one that takes its place. One that is stopped makes no ticks:
- * whoever finds that none came takes its place, too, and the other follows when it goes on.
- * So nobody waits for a process that is gone, and two leaders for a moment do no harm.
+ * The words of a process are on a page of memory that the family shares, which is mapped
+ * below the window as well. The ticks are shared too. There are no locks: a leader that is
+ * stopped or killed during a tick leaves an incomplete tick, see timed_clock.c. The
+ * leader's thread id is a robust futex: the kernel marks it when that thread ends for any
+ * reason, and wakes a follower, which becomes the leader. If the leader is stopped, there
+ * are no ticks: the first follower that notices becomes the leader, and the old one follows
+ * when it continues. So no process waits for one that has ended, and two leaders for a
+ * moment do no harm.
  *
- * A child has a clock of its own, and founds a family, where it may not see its relatives
- * or they not it: in another namespace of processes or time, without its parent, with
- * another filter of system calls, without room. */
+ * A child has its own clock, and starts a new family, if it may not see its relatives or
+ * they may not see it: in another PID or time namespace, after its parent has ended, with
+ * another filter of system calls, or if the page of the family is full. */
 
 #include "timed.h"
 
@@ -35,7 +36,7 @@ enum { FAMILIES = 1 };
 
 static struct member *page(struct clock *k, u32 i) { return (struct member *)((u8 *)k + HEAD + i * PAGE_SIZE); }
 
-/* member returns one of those whose clocks are one, or 0. */
+/* member returns a process of the family, or 0. */
 struct member *__cairn_member(struct process *p, u32 i) {
   if (!p->time.family) return p->time.member;
   struct member *m = page(p->time.clock, i);
@@ -43,7 +44,7 @@ struct member *__cairn_member(struct process *p, u32 i) {
 }
 u32 __cairn_members(struct process *p) { return p->time.family ? load(&p->time.clock->members) : 1; }
 
-/* ---- to be in a family ---- */
+/* ---- membership ---- */
 
 static void describe(struct process *p, struct member *m) {
   m->period = p->set.period;
@@ -51,9 +52,9 @@ static void describe(struct process *p, struct member *m) {
   m->since = p->forked ? p->fork_time : p->started.mono;
 }
 
-/* claim takes a page of which the process is gone, or which had none. The leader moves
- * its clock as soon as it has a number. A tick before that has an earlier time than the
- * clock gets after it. */
+/* claim takes a page that was never used, or whose process has ended. The leader advances
+ * its clock as soon as pid is set. The clock is set again after that, as a tick before it
+ * may be missed. */
 static struct member *claim(struct process *p, struct clock *k) {
   for (u32 i = 0; i < MEMBERS; i++) {
     struct member *m = page(k, i);
@@ -75,7 +76,7 @@ static struct member *claim(struct process *p, struct clock *k) {
   return 0;
 }
 
-/* enter makes the process one of the family of a clock. */
+/* enter adds the process to the family of a clock. */
 static int enter(struct process *p, struct clock *k) {
   if (!FAMILIES) return 0;
   struct member *m = claim(p, k);
@@ -89,7 +90,7 @@ static int enter(struct process *p, struct clock *k) {
   return 1;
 }
 
-/* copy_clock copies the ticks that are remembered. */
+/* copy_clock copies the recorded ticks. */
 static void copy_clock(struct clock *to, struct clock *from) {
   u64 n = load(&from->ticks);
   for (u32 level = 0; n && level < LEVELS; level++)
@@ -98,19 +99,19 @@ static void copy_clock(struct clock *to, struct clock *from) {
   to->begun = to->ticks = n;
 }
 
-/* found makes a family of one. */
+/* found makes a new family with this process. */
 static int found(struct process *p) {
   struct clock *k = (struct clock *)map(0, SIZE, PROT_RW, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(k)) return 0;
   sys3(SYS_madvise, k, SIZE, MADV_DONTDUMP);
   copy_clock(k, p->time.clock);
-  k->last_tick = p->forked ? p->fork_time : p->started.mono; /* perhaps by another time */
+  k->last_tick = p->forked ? p->fork_time : p->started.mono; /* the time namespace may be another one */
   if (enter(p, k)) return 1;
   unmap(k, SIZE);
   return 0;
 }
 
-/* family_start makes one of a process that makes its ticks itself and by a thread. */
+/* family_start makes a family, if a thread of the process makes the ticks. */
 void __cairn_family_start(struct process *p) {
   describe(p, p->time.member);
   if (!FAMILIES || p->kind != KIND_SPIKE || p->signal.wanted) return;
@@ -118,13 +119,13 @@ void __cairn_family_start(struct process *p) {
   if (found(p)) __cairn_show_low(p);
 }
 
-/* sees reports whether a child and the family know each other's numbers, and have one time. */
+/* sees reports whether a child and the family share the namespaces of PIDs and time. */
 static int sees(struct process *p, i32 parent) {
   u64 last = load(&p->time.clock->last_tick), now = __cairn_now(p);
   return FAMILIES && sys0(SYS_getppid) == parent && now >= last && now - last < SECOND + 2 * load(&p->time.clock->pace);
 }
 
-/* alone gives a child a clock of its own, on a page of its own. */
+/* alone gives a child its own clock, on a private page. */
 static int alone(struct process *p, struct clock *was) {
   u8 *words = p->base - PAGE_SIZE;
   if (was != &p->time.own) {
@@ -138,8 +139,8 @@ static int alone(struct process *p, struct clock *was) {
   return 1;
 }
 
-/* family_forked is for a child of the process parent, which has its page. It returns 0
- * if the child cannot have another. */
+/* family_forked gives a child, which still has the page of its parent, another one. It
+ * returns 0 on failure. */
 int __cairn_family_forked(struct process *p, i32 parent) {
   struct clock *was = p->time.clock;
   int family = p->time.family, filtered = family && sys2(SYS_prctl, PR_GET_SECCOMP, 0) != p->time.seccomp;
@@ -152,13 +153,13 @@ int __cairn_family_forked(struct process *p, i32 parent) {
 
 /* ---- the clock's thread ---- */
 
-/* family_thread is called by who has made it: it may be killed before it runs. */
+/* family_thread is called by the creator of the thread, which may be killed before it runs. */
 void __cairn_family_thread(struct process *p, i32 tid) {
   u32 nobody = 0;
   swap(&p->time.member->tid, &nobody, (u32)tid);
 }
 
-/* family_join has the kernel tell when this thread ends. */
+/* family_join registers this thread: the kernel marks its id when it ends. */
 void __cairn_family_join(struct process *p) {
   struct member *m = p->time.member;
   if (!FAMILIES) return;
@@ -176,15 +177,15 @@ int __cairn_leads(struct process *p) {
   return !p->time.family || (load(&p->time.clock->leader) & (TID_MASK | OWNER_DIED)) == p->time.tid;
 }
 
-/* rouse wakes the thread of a process, and others', which go to sleep again. */
+/* rouse wakes the thread of a process. It may wake others, which sleep again. */
 static void rouse(struct clock *k, u32 i) { sys6(SYS_futex, (i64)&k->leader, FUTEX_WAKE_BITSET, NEVER, 0, 0, 1l << i % 32); }
 
-/* family_leave wakes the thread if it follows. */
+/* family_leave wakes the thread if it is a follower. */
 void __cairn_family_leave(struct process *p) {
   if (p->time.family) rouse(p->time.clock, p->time.slot);
 }
 
-/* take makes this thread the leader in place of who was. */
+/* take makes this thread the leader in place of the old one. */
 static int take(struct process *p, u32 was) {
   struct clock *k = p->time.clock;
   store(&p->time.robust_head[2], (u64)&k->leader - p->time.robust_head[1]);
@@ -195,14 +196,14 @@ static int take(struct process *p, u32 was) {
   return 1;
 }
 
-/* is_busy reports whether something ran within a second. */
+/* is_busy reports whether the process ran within the last second. */
 int __cairn_is_busy(const struct member *m, u64 now) {
   u64 since = load(&m->idle_since);
   return !since || less(now, since) <= SECOND;
 }
 
-/* turn returns when a process that is idle is to look whether there are ticks. They take
- * turns, so that all look as often as one alone would. */
+/* turn returns the time at which an idle process must check for ticks. Idle processes take
+ * turns, so that together they check as often as a single one. */
 static u64 turn(struct process *p, u64 now) {
   u64 all = most(1, load(&p->time.clock->alive)), at = now / LOOK_PAUSE + 1;
   return (at + (p->time.slot % all + all - at % all) % all) * LOOK_PAUSE;
@@ -230,16 +231,16 @@ int __cairn_family_wait(struct process *p) {
 
 /* ---- the leader ---- */
 
-/* is_gone reports whether a process has ended or runs another program: then its thread has
- * ended. The kernel marks that of a thread that ran. */
+/* is_gone reports whether a process has ended or runs another program: then its clock thread
+ * has ended, which the kernel marks if the thread ever ran. */
 static int is_gone(const struct member *m, u64 now) {
   u32 tid = load(&m->tid);
   if (tid & OWNER_DIED) return 1;
   return !load(&m->joined) && less(now, m->since) > 2 * LOOK_PAUSE && sys3(SYS_tgkill, m->pid, tid ? tid : (u32)m->pid, 0) == -ESRCH;
 }
 
-/* asks reports whether a process that was idle is still to say whether it is. Its time goes on
- * with that answer, too: what its thread of the runtime took is no reason to ask again. */
+/* asks reports whether an idle process has still to answer whether it is idle. The processor
+ * time of the answer itself is no reason to ask again. */
 static int asks(struct process *p, u32 i, struct member *m, u64 c) {
   enum { TIMES = 100 };
   if (m->seen == c && !m->asked) return 0;
@@ -250,8 +251,8 @@ static int asks(struct process *p, u32 i, struct member *m, u64 c) {
   return 1;
 }
 
-/* look has a process that was idle say whether it is, if any of its threads ran. One that
- * is not looks itself. */
+/* look asks an idle process whether it still is, if any of its threads ran. A busy one checks
+ * this itself. */
 static void look(struct process *p, u32 i, struct member *m, u64 now) {
   enum { DESERTED = 5 };
   i32 pid = load(&m->pid), free = pid;
@@ -261,11 +262,11 @@ static void look(struct process *p, u32 i, struct member *m, u64 now) {
     return;
   }
   if (__cairn_is_busy(m, now) || asks(p, i, m, c)) return;
-  /* Its threads may have ended one by one, but for the runtime's. */
+  /* All threads but those of the runtime may have ended. */
   if ((now / LOOK_PAUSE + i) % DESERTED == 0 && !__cairn_is_there(pid)) store((u32 *)(base_of(m) + PENDING), 1);
 }
 
-/* family_scan looks at all the others. */
+/* family_scan checks all other processes. */
 void __cairn_family_scan(struct process *p, u64 now) {
   struct clock *k = p->time.clock;
   u32 alive = 0;
@@ -279,8 +280,8 @@ void __cairn_family_scan(struct process *p, u64 now) {
   store(&k->leader_idle, !__cairn_is_busy(p->time.member, now));
 }
 
-/* family_look wakes the threads of those that have something to write, and looks at those
- * that were asked something. */
+/* family_look wakes the threads of processes that have something to write, and checks those
+ * that were asked. */
 void __cairn_family_look(struct process *p, u64 now) {
   u32 asking = __atomic_exchange_n(&p->time.clock->asking, 0, __ATOMIC_ACQ_REL);
   for (u32 i = 0, n = load(&p->time.clock->members); i < n; i++) {

@@ -32,7 +32,7 @@ void __cairn_file_reached(struct process *p, u64 size) {
 /* look ends the log if somebody has made it shorter: what was there makes no sense
  * without the rest. */
 void __cairn_file_look(struct process *p) {
-  static const char why[] = ": it was made shorter\n";
+  static const char why[] = ": it was truncated\n";
   struct file *f = &p->log.file;
   char b[CONTROL_PATH + 128], *q;
   u64 known = load(&f->size); /* first: others make it longer meanwhile */

@@ -61,7 +61,7 @@ static int mask_module(struct process *p) {
 void __cairn_masked(struct process *p) {
   static const char message[] =
       "cairn: this program was built to time its calls with 4 GiB of address space, which it cannot reserve here, and its "
-      "code cannot be changed to do with less: raise the limit (ulimit -v unlimited), or build it without cairn\n";
+      "code cannot be changed to need less: raise the limit (ulimit -v unlimited), or build it without cairn\n";
   if (!mask_module(p)) {
     say(message, sizeof message - 1);
     sys1(SYS_exit_group, 127);

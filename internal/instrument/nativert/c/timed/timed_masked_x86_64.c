@@ -78,7 +78,7 @@ static void add_base(struct process *p, const void *at) {
 void __cairn_masked(struct process *p) {
   static const char message[] =
       "cairn: this program was built to time its calls with 4 GiB of address space, which it cannot reserve here, and its "
-      "code cannot be changed to do with less: raise the limit (ulimit -v unlimited), or build it without cairn\n";
+      "code cannot be changed to need less: raise the limit (ulimit -v unlimited), or build it without cairn\n";
   __cairn_mask = p->mask;
   if (!mask_module()) {
     say(message, sizeof message - 1);

@@ -53,7 +53,7 @@ void __cairn_signal_start(struct process *p) {
     p->signal.number = n;
     return;
   }
-  __cairn_misread("", "tick=signal: neither SIGURG nor SIGWINCH is free; a thread keeps the clock");
+  __cairn_misread("", "tick=signal: neither SIGURG nor SIGWINCH is free; a thread runs the clock");
 }
 
 /* ---- threads that do not let the signal through ---- */
@@ -170,7 +170,7 @@ static void give_up(struct process *p) {
 
 /* signal_taken says so, on the log's thread: that of the clock has no standard error. */
 void __cairn_signal_taken(struct process *p) {
-  static const char message[] = "cairn: the program has taken the signal that kept the clock; a thread keeps it from now on\n";
+  static const char message[] = "cairn: the program uses the signal of the clock; a thread runs the clock from now on\n";
   if (!load(&p->signal.taken)) return;
   store(&p->signal.taken, 0);
   say(message, sizeof message - 1);

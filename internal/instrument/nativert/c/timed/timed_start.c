@@ -126,7 +126,7 @@ static void start_threads(struct process *p) {
   unblock(before);
   if (r > 0) __cairn_signal_thread(p, (i32)sys0(SYS_gettid));
   if (r > 0) return;
-  __cairn_misread("", "no threads can be made; no spikes are looked for");
+  __cairn_misread("", "no threads can be made; no spikes are recorded");
   p->off = 1;
   __cairn_show_low(p);
 }

@@ -54,7 +54,7 @@ static void refine(struct process *p) {
  * come while it runs. */
 void __cairn_exact_start(struct process *p) {
   static const char message[] =
-      "cairn: the time stamp counter of this machine is not steady: no spikes are looked for; build with --clock coarse\n";
+      "cairn: the machine has no invariant time stamp counter: no spikes are recorded; build with --clock coarse\n";
   struct moment now;
   if (!is_steady()) {
     say(message, sizeof message - 1);

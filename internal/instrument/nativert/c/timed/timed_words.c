@@ -115,7 +115,7 @@ void __cairn_options(struct process *p, const char *s) {
     const char *value = value_of(s);
     if (__cairn_word_is(s, "stderr")) p->set.to_stderr = 1;
     else if (p->kind == KIND_EXACT && (__cairn_word_is(s, "tick=") || __cairn_word_is(s, "period=")))
-      __cairn_misread(s, " means nothing to the exact clock; ignored");
+      __cairn_misread(s, " has no effect on the exact clock; ignored");
     else if (__cairn_word_is(s, "period=") && (v = __cairn_time_of(value)) >= 20000 && v <= SECOND) p->set.period = v, p->set.fixed_period = 1;
     else if (__cairn_word_is(s, "flight=") && flight(p, value)) ;
     else if (__cairn_word_is(s, "control")) p->control.wanted = 1;

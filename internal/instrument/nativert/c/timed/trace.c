@@ -219,7 +219,7 @@ static void begin(struct tracer *t) {
   t->fd = -1;
   if (!t->off) {
     if (open_log(t, forked) < 0) t->off = 1;
-    else if (start_clock(t) < 0) __cairn_trace_complain("no thread can be made for the clock: it moves where chunks begin only", 0);
+    else if (start_clock(t) < 0) __cairn_trace_complain("no thread can be made for the clock: it advances with new chunks only", 0);
     if (parent && t->first) copy_modules(t, parent, used);
     status(t);
   }
@@ -278,7 +278,7 @@ static u8 *take(struct tracer *t, u8 *old) {
   }
   u8 *c = t->ring_chunks ? ring_chunk(t, tid) : next_of_file(t);
   if (!c) {
-    __cairn_trace_complain("the log was made shorter, or there is no room for more of it", 0);
+    __cairn_trace_complain("the log was truncated, or there is no room for more", 0);
     t->off = 1;
     return t->sink;
   }

@@ -144,7 +144,8 @@ static void signal_storm(void) {
   timer_delete(t);
 }
 
-/* Calls inside a call, to see the chain: parent > big > bigger > biggest. */
+/* Calls inside a call, to see the chain: parent > big > bigger > biggest. Only big and
+ * parent reach the threshold of 3 ms: of the 1.75 ms that are given bigger makes 2.1, big 3.4. */
 void BODY(biggest)(uint64_t ns) { spin(ns); }
 void biggest(uint64_t ns);
 TIMED(biggest);
@@ -240,7 +241,7 @@ int main(int argc, char **argv) {
   } else if (!strcmp(what, "signals")) {
     signal_storm();
   } else if (!strcmp(what, "chain")) {
-    while (n--) parent(2200000);
+    while (n--) parent(1750000);
   } else if (!strcmp(what, "spikes")) {
     while (n--) spike(SPIKE_NS);
   } else if (!strcmp(what, "forever")) {

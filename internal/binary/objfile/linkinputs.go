@@ -1,0 +1,130 @@
+package objfile
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// EachLinkInput visits the file at path or, if that is an archive, its members. They can be
+// read during the visit only.
+func EachLinkInput(path string, visit func(archive bool, member string, r *io.SectionReader) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !st.Mode().IsRegular() {
+		return nil
+	}
+	var magic [8]byte
+	n, _ := f.ReadAt(magic[:], 0)
+	kind := string(magic[:n])
+	if kind != arMagic && kind != thinMagic {
+		return visit(false, "", io.NewSectionReader(f, 0, st.Size()))
+	}
+	return eachBody(path, f, st.Size(), kind == thinMagic, func(_, member string, r *io.SectionReader) error {
+		return visit(true, member, r)
+	})
+}
+
+// fatSection is where clang -ffat-lto-objects puts bitcode, beside machine code.
+const fatSection = ".llvm.lto"
+
+// FatBitcode returns the bitcode that an object has beside its machine code, nil if it has
+// none or is no ELF object.
+func FatBitcode(r io.ReaderAt) ([]byte, error) {
+	var magic [4]byte
+	if n, _ := r.ReadAt(magic[:], 0); n < 4 || string(magic[:]) != elf.ELFMAG {
+		return nil, nil
+	}
+	f, err := elf.NewFile(r)
+	if err != nil || f.Type != elf.ET_REL {
+		return nil, nil // the linker will say so
+	}
+	s := f.Section(fatSection)
+	if s == nil {
+		return nil, nil
+	}
+	data, err := s.Data()
+	if err != nil {
+		return nil, fmt.Errorf("section %s: %w", fatSection, err)
+	}
+	return data, nil
+}
+
+// eachBody goes over an archive. Those of a thin one are files beside it, whose path is given.
+func eachBody(path string, r io.ReaderAt, size int64, thin bool, visit func(path, member string, r *io.SectionReader) error) error {
+	var names string // of members with long names
+	h := make([]byte, arHeader)
+	for at := int64(len(arMagic)); at+arHeader <= size; {
+		if _, err := r.ReadAt(h, at); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		name, n, err := memberHeader(h, names)
+		special := name == "/" || name == "//" || name == "/SYM64/" || name == ""
+		stored := !thin || special
+		if err != nil || stored && n > size-at-arHeader || name == "//" && n > maxTable {
+			return fmt.Errorf("%s: damaged archive member at offset %d", path, at)
+		}
+		body := io.NewSectionReader(r, at+arHeader, n)
+		at += arHeader
+		if stored {
+			at += n + n&1
+		}
+		switch {
+		case name == "//":
+			text, err := io.ReadAll(body)
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			names = string(text)
+		case special:
+		case thin:
+			// An archive in an archive is left alone, lest one name itself.
+			if err = visitFile(beside(path, name), visit); err != nil {
+				return err
+			}
+		default:
+			if err = visit(path, name, body); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func visitFile(path string, visit func(path, member string, r *io.SectionReader) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return visit(path, "", io.NewSectionReader(f, 0, st.Size()))
+}
+
+// visitMember calls visit with an archive's member, with nil if it is bitcode, and not at
+// all if it is of another kind.
+func visitMember(path, member string, r *io.SectionReader, visit func(im *Image, member string) error) error {
+	if hasBitcode(r) {
+		return visit(nil, member)
+	}
+	im, err := readImage(path, r, uint64(r.Size()), nil)
+	if errors.Is(err, ErrNotELF) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: member %s: %w", path, member, err)
+	}
+	return visit(im, member)
+}

@@ -1,0 +1,283 @@
+package native
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Problem: no register is known to be free at an entry but ip, and the flags. Instructions of
+// the Thumb state have two bytes for r0 to r7, and four for ip.
+//
+// Choice: a register of the arguments that liveness (armlive.go) finds to hold nothing, or,
+// where the function begins with a push, one that it saves there. The probe then stands behind
+// the push, in the same block. The address of the record is in a literal behind the function,
+// which a load of two bytes reaches over 1,020 bytes, and in movw and movt elsewhere:
+//
+//	cover, 12 bytes          count, full, 16          order, block+order, 16
+//	ldr  r3, literal         ldr  r3, literal         ldr  r3, literal
+//	1: add r3, pc            1: add r3, pc            1: add r3, pc
+//	strb r3, [r3, #distance] ldr  r2, [r3]            mov  ip, r3
+//	                         subs r2, r2, #1          ldrb r3, [r3]
+//	                         str  r2, [r3]            cmp  r3, #0
+//	                         bcc  stub                beq  stub
+//	literal: .word near-(1b+4)
+//
+// near is the address of setNear. Elsewhere movs r2, #1 and strb r2, [r3] set the byte; ip can
+// have the 1. Where too few registers are free, some go to the stack meanwhile; in a function that
+// finds something in ip, as nested ones of GNU C do, ip as well. The Arm state has no short instructions: there ip
+// has the address, of movw and movt, and another register the count.
+//
+// A register of the arguments is taken only if the function overwrites it wherever it returns,
+// so that callers compiled with -fipa-ra keep nothing there.
+//
+// The stub of a first call keeps the return address, which the call needs:
+//
+//	stub:  mov   ip, r3
+//	       push  {ip, lr}
+//	       bl    __cairn_first_count
+//	       pop   {ip, lr}
+//	       b     back
+
+// armLiteralReach is how far a short load of a literal reaches, less its own place and alignment.
+const armLiteralReach = 1020 - 16
+
+// armEntry is where the probe at an entry stands and what it may use.
+type armEntry struct {
+	at    int
+	free  []string // registers, the best first; r0 to r7 in the Thumb state
+	chain bool     // ip holds something
+}
+
+// armEntryOf finds a place with as many free registers as are needed, or with the most.
+func (r *rewriter) armEntryOf(p *entryProbe, need int) armEntry {
+	f := p.f
+	live := r.liveArm(f.parent)
+	e := armEntry{at: p.at, chain: live.in[nodes]&armIP != 0}
+	e.free = armFree(armArgs&^live.in[nodes], f.thumb)
+	if len(e.free) >= need || len(f.lines) < 2 || f.lines[0].block != 0 || f.lines[0].app {
+		return e
+	}
+	saved, ok := armPushed(r.unit.Src[f.lines[0].at:f.lines[0].next])
+	at := int(f.lines[0].next)
+	if !ok || p.at > int(f.lines[0].at) {
+		return e
+	}
+	behind := live.out(nodes) // liveness behind the first line
+	var written armSet        // by something else than the push
+	for i := len(f.lines) - 1; i > 0; i-- {
+		line := &f.lines[i]
+		use, dead := armEffect(r.unit.Src[line.at:line.next], line.app)
+		if line.block == 0 {
+			behind = behind&^dead | use
+		}
+		written |= armOverwritten(r.unit.Src[line.at:line.next], line.app)
+	}
+	free := armArgs&^behind | saved&written
+	if more := armFree(free, f.thumb); len(more) > len(e.free) {
+		e.at, e.free = r.armBehind(at), more
+	}
+	return e
+}
+
+// armFree lists registers for probes.
+func armFree(set armSet, thumb bool) (free []string) {
+	order := []int{3, 2, 1, 0, 4, 5, 6, 7}
+	if !thumb {
+		order = append(order, 8, 9, 10, 11)
+	}
+	for _, n := range order {
+		if set&(1<<n) != 0 {
+			free = append(free, armName(n))
+		}
+	}
+	return free
+}
+
+// armPushed returns the registers that a line saves which a function has to keep, if it is a push.
+func armPushed(line []byte) (saved armSet, ok bool) {
+	s := parseLine(armCode(bytes.TrimRight(line, "\r\n")))
+	ops := armOperands(s.rest)
+	switch word := strings.TrimSuffix(string(s.word), ".w"); {
+	case s.kind != lineInsn:
+		return 0, false
+	case word == "push" && len(ops) == 1:
+		return armRegisters(ops[0]) & armKept, true
+	case (word == "stmfd" || word == "stmdb") && len(ops) == 2 && string(ops[0]) == "sp!":
+		return armRegisters(ops[1]) & armKept, true
+	}
+	return 0, false
+}
+
+// armKept are the registers that a function has to keep for its caller.
+const armKept armSet = 0xff << 4
+
+// armOverwritten returns the registers that a line overwrites, of all.
+func armOverwritten(line []byte, app bool) armSet {
+	s := parseLine(armCode(bytes.TrimRight(line, "\r\n")))
+	if app || s.kind != lineInsn {
+		return 0
+	}
+	_, kill := armInsn(strings.TrimSuffix(strings.TrimSuffix(string(s.word), ".w"), ".n"), s.rest)
+	return kill
+}
+
+// armBehind returns an offset behind the directives at an offset, which say what the
+// instruction before did to the stack.
+func (r *rewriter) armBehind(at int) int {
+	for at < len(r.unit.Src) {
+		next := len(r.unit.Src)
+		if i := bytes.IndexByte(r.unit.Src[at:], '\n'); i >= 0 {
+			next = at + i + 1
+		}
+		s := parseLine(armCode(bytes.TrimRight(r.unit.Src[at:next], "\r\n")))
+		if s.kind != lineDirective {
+			return at
+		}
+		switch word := string(s.word); {
+		case strings.HasPrefix(word, ".cfi_"), word == ".save", word == ".setfp", word == ".pad":
+		default:
+			return at
+		}
+		at = next
+	}
+	return at
+}
+
+// entryProbe spills what a probe needs and does not have.
+func (m arm) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
+	need := armNeeds(o, p)
+	e := p.r.armEntryOf(p, need)
+	p.at = e.at
+	a := armAsm{p.f.thumb}
+	var spilled []string
+	first := firstCall(o.Mode)
+	if first == "" && need == 1 && len(e.free) == 0 && !e.chain {
+		return a.setNear("ip", p.rec), ""
+	}
+	if first == "" && need == 2 && len(e.free) == 1 && !e.chain {
+		e.free = append(e.free, "ip")
+	}
+	for n := 0; len(e.free) < need; n++ {
+		if name := armName(n); !slices.Contains(e.free, name) {
+			e.free, spilled = append(e.free, name), append(spilled, name)
+		}
+	}
+	if first == "" {
+		probe = a.sets(p, e)
+		if len(spilled) > 0 {
+			probe = a.push(p.unwind, spilled...) + probe + a.pop(p.unwind, spilled...)
+		}
+		return probe, ""
+	}
+	probe, stub = a.counts(o, p, e, spilled, first)
+	if e.chain {
+		probe = a.push(p.unwind, "ip") + probe + a.pop(p.unwind, "ip")
+	}
+	return probe, stub
+}
+
+// armNeeds returns how many registers the probe of an entry needs, beside ip.
+func armNeeds(o *Options, p *entryProbe) int {
+	need := 2
+	switch wide := p.r.areas[p.rec.area].wide; {
+	case firstCall(o.Mode) == "" && wide, o.Mode.HasSlots():
+		need = 1
+	case o.Atomic && firstCall(o.Mode) != "":
+		need = 3
+	}
+	if !p.f.thumb && firstCall(o.Mode) != "" && !o.Mode.HasSlots() {
+		need-- // ip has the address
+	}
+	return need
+}
+
+// sets returns what sets the byte of a record.
+func (a armAsm) sets(p *entryProbe, e armEntry) string {
+	base := e.free[0]
+	if p.r.areas[p.rec.area].wide {
+		near := p.rec.off &^ (nearReach - 1)
+		return a.literal(p, base, nearLabel(p.rec.area, near)+"+1") + "\tstrb\t" + base + ", [" + base + ", #" + strconv.Itoa(p.rec.off-near-1) + "]\n"
+	}
+	mov := "\tmovs\t"
+	if e.free[1] == "ip" {
+		mov = "\tmov\t"
+	}
+	return a.literal(p, base, near(p.rec)) + mov + e.free[1] + ", #1\n\tstrb\t" + e.free[1] + ", [" + base + "]\n"
+}
+
+// near returns the address of a record.
+func near(rec position) string {
+	what := nearLabel(rec.area, rec.off)
+	if rest := rec.off % nearReach; rest > 0 {
+		what += "+" + strconv.Itoa(rest)
+	}
+	return what
+}
+
+// literal has a register hold an address, by way of a literal behind the function if it is near.
+func (a armAsm) literal(p *entryProbe, reg, what string) string {
+	label := a.label(p.rec, "a")
+	if !a.thumb || !p.r.armShort(p.f) {
+		return a.address(reg, what, label)
+	}
+	at := ".Lcairn_w" + strconv.Itoa(p.number)
+	p.r.literal = "\t.balign\t4\n" + at + ":\n\t.word\t" + what + "-(" + label + "+4)\n"
+	return "\tldr\t" + reg + ", " + at + "\n" + label + ":\n\tadd\t" + reg + ", pc\n"
+}
+
+// armShort reports whether a short load at the entry of a function reaches behind it.
+func (r *rewriter) armShort(f *fragment) bool {
+	span, ok := r.spans[f]
+	if !ok {
+		a := &armReach{r: r, f: f}
+		a.lay([]pad{{f.probe, armBytes}})
+		span = a.layout.sum[len(a.layout.size)]
+		if a.layout.odd {
+			return false
+		}
+	}
+	return span <= armLiteralReach
+}
+
+// counts returns the probe of a mode with a path for first calls, and its stub.
+func (a armAsm) counts(o *Options, p *entryProbe, e armEntry, spilled []string, first string) (probe, stub string) {
+	num, base, regs := strconv.Itoa(p.number), e.free[0], e.free[1:]
+	if !a.thumb {
+		base, regs = "ip", e.free
+	}
+	when, unless := "cc", "cs"
+	toIP := ""
+	if base != "ip" {
+		toIP = "\tmov\tip, " + base + "\n"
+	}
+	probe, stub = a.literal(p, base, near(p.rec)), toIP
+	if len(spilled) > 0 || o.Mode.HasSlots() {
+		probe, stub = probe+toIP, "" // the register will have something else
+	}
+	switch {
+	case o.Mode.HasSlots():
+		when, unless = "eq", "ne"
+		probe += "\tldrb\t" + e.free[0] + ", [" + base + "]\n\tcmp\t" + e.free[0] + ", #0\n"
+	case o.Atomic:
+		probe += ".Lcairn_l" + num + ":\n\tldrex\t" + regs[0] + ", [" + base + "]\n\tsubs\t" + regs[0] + ", " + regs[0] + ", #1\n" +
+			"\tstrex\t" + regs[1] + ", " + regs[0] + ", [" + base + "]\n\tteq\t" + regs[1] + ", #0\n\tbne\t.Lcairn_l" + num + "\n"
+	default:
+		probe += "\tldr\t" + regs[0] + ", [" + base + "]\n\tsubs\t" + regs[0] + ", " + regs[0] + ", #1\n\tstr\t" + regs[0] + ", [" + base + "]\n"
+	}
+	if len(spilled) > 0 {
+		probe = a.push(p.unwind, spilled...) + probe + a.pop(p.unwind, spilled...)
+	}
+	if p.r.armFar(p.f) {
+		probe += "\tb" + unless + "\t.Lcairn_r" + num + "\n\tb\t.Lcairn_s" + num + "\n.Lcairn_r" + num + ":\n"
+	} else {
+		probe += "\tb" + when + "\t.Lcairn_s" + num + "\n.Lcairn_r" + num + ":\n"
+	}
+	state := "\t.arm\n"
+	if a.thumb {
+		state = "\t.thumb\n"
+	}
+	return probe, state + ".Lcairn_s" + num + ":\n" + stub + "\tpush\t{ip, lr}\n\tbl\t" + first +
+		"\n\tpop\t{ip, lr}\n\tb\t.Lcairn_r" + num + "\n"
+}

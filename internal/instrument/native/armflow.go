@@ -1,0 +1,167 @@
+package native
+
+import (
+	"bytes"
+	"strings"
+)
+
+// armConds are the conditions that instructions of Arm end in.
+var armConds = map[string]string{
+	"eq": "ne", "ne": "eq", "cs": "cc", "hs": "lo", "cc": "cs", "lo": "hs", "mi": "pl", "pl": "mi", "vs": "vc", "vc": "vs",
+	"hi": "ls", "ls": "hi", "ge": "lt", "lt": "ge", "gt": "le", "le": "gt", "al": "",
+}
+
+// armWord returns a mnemonic without its width, and what of it is the condition in which it
+// runs, "" for always: base is one of names, longest first.
+func armWord(word string, names ...string) (base, cond string, ok bool) {
+	word = strings.TrimSuffix(strings.TrimSuffix(word, ".w"), ".n")
+	for _, name := range names {
+		rest, found := strings.CutPrefix(word, name)
+		if !found {
+			continue
+		}
+		if rest == "" || rest == "al" {
+			return name, "", true
+		}
+		if _, known := armConds[rest]; known {
+			return name, rest, true
+		}
+	}
+	return "", "", false
+}
+
+func (m arm) classify(mnemonic, rest []byte) (flow, []byte) {
+	word := string(mnemonic)
+	switch mnemonic[0] {
+	case 'b':
+		return m.classifyB(word, rest)
+	case 'c':
+		if word == "cbz" || word == "cbnz" {
+			return flowBranch, armLast(rest)
+		}
+	case 't':
+		switch strings.TrimSuffix(word, ".w") {
+		case "tbb", "tbh":
+			return flowJump, nil
+		case "trap":
+			return flowEnd, nil
+		}
+	case 'u', 'h':
+		if strings.HasPrefix(word, "udf") || word == "hlt" {
+			return flowEnd, nil
+		}
+	case 'n':
+		if strings.HasPrefix(word, "nop") {
+			return flowNop, nil
+		}
+	case 'e', 'r':
+		if word == "eret" || strings.HasPrefix(word, "rfe") {
+			return flowEnd, nil
+		}
+	}
+	return armWritesPC(word, rest), nil
+}
+
+func (m arm) classifyB(word string, rest []byte) (flow, []byte) {
+	base, cond, ok := armWord(word, "blx", "bxj", "bx", "bl", "b")
+	if !ok {
+		return flowNext, nil
+	}
+	op := armFirst(rest)
+	switch {
+	case base == "bl" || base == "blx":
+		if isArmRegister(op) {
+			return flowCall, nil
+		}
+		return flowCall, op
+	case base == "b" && cond != "":
+		return flowBranch, op
+	case base == "b":
+		return flowJump, op
+	case cond != "":
+		return flowBranch, nil
+	case string(op) == "lr":
+		return flowEnd, nil
+	}
+	return flowJump, nil
+}
+
+// armWritesPC returns the flow of an instruction that may have the program counter as its
+// destination.
+func armWritesPC(word string, rest []byte) flow {
+	if !bytes.Contains(rest, []byte("pc")) {
+		return flowNext
+	}
+	ops := armOperands(rest)
+	if len(ops) == 0 {
+		return flowNext
+	}
+	if base, cond, ok := armWord(word, "pop", "ldmia", "ldmfd", "ldmib", "ldmed", "ldmda", "ldmfa", "ldmdb", "ldmea", "ldm"); ok {
+		list := ops[len(ops)-1]
+		if base != "pop" && len(ops) < 2 || armRegisters(list)&(1<<15) == 0 {
+			return flowNext
+		}
+		return armLeaves(cond, flowEnd)
+	}
+	if string(ops[0]) != "pc" {
+		return flowNext
+	}
+	if _, cond, ok := armWord(word, "ldr"); ok {
+		if len(ops) > 1 && bytes.HasPrefix(ops[1], []byte("[sp]")) {
+			return armLeaves(cond, flowEnd) // its own return address
+		}
+		return armLeaves(cond, flowJump)
+	}
+	if _, cond, ok := armWord(word, "movs", "mov"); ok {
+		if len(ops) == 2 && string(ops[1]) == "lr" {
+			return armLeaves(cond, flowEnd)
+		}
+		return armLeaves(cond, flowJump)
+	}
+	if _, cond, ok := armWord(word, "adds", "add", "subs", "sub", "orr", "eor", "and", "bic"); ok {
+		return armLeaves(cond, flowJump)
+	}
+	return flowNext
+}
+
+// armLeaves returns the flow of what goes elsewhere in a condition.
+func armLeaves(cond string, always flow) flow {
+	if cond != "" {
+		return flowBranch
+	}
+	return always
+}
+
+// callee knows calls by way of the procedure linkage table.
+func (arm) callee(op []byte) string {
+	name, _, _ := bytes.Cut(unquote(op), []byte("(PLT)"))
+	for _, c := range name {
+		if !symbolByte[c] {
+			return "" // an expression
+		}
+	}
+	return string(name)
+}
+
+func (arm) isTrap(mnemonic []byte) bool {
+	return bytes.HasPrefix(mnemonic, []byte("udf")) || string(mnemonic) == "trap" || string(mnemonic) == "hlt"
+}
+
+// armOperands splits operands at commas outside of brackets, and drops a comment.
+func armOperands(rest []byte) [][]byte {
+	return aarch64Operands(armCode(rest))
+}
+
+func armFirst(rest []byte) []byte {
+	if ops := armOperands(rest); len(ops) > 0 {
+		return ops[0]
+	}
+	return nil
+}
+
+func armLast(rest []byte) []byte {
+	if ops := armOperands(rest); len(ops) > 0 {
+		return ops[len(ops)-1]
+	}
+	return nil
+}

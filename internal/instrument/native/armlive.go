@@ -1,0 +1,334 @@
+package native
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// Problem: the probe of a block needs one or two registers, and inside a function any may
+// hold something.
+//
+// Choice: as for AArch64 (aarch64live.go), liveness of the registers that a function may
+// change, over the flow graph: r0 to r3, ip and lr. What is not known to be overwritten
+// unread counts as read, and so does all that a conditional instruction may overwrite. A
+// call is taken to read r0 to r3, and to overwrite ip and lr only; ip is the static chain
+// of a nested function, whose name has a dot. The flags need no such care: a probe of a
+// block changes none. Where too few registers are free, one or two go to the stack.
+
+// armSet is a set of registers: bit n is rn.
+type armSet uint16
+
+const (
+	armIP      armSet = 1 << 12
+	armLR      armSet = 1 << 14
+	armArgs    armSet = 1<<4 - 1
+	armTracked        = armArgs | armIP | armLR
+)
+
+// armOrder is the order in which registers are taken for probes: low ones make short
+// instructions.
+var armOrder = [...]int{3, 2, 1, 0, 12, 14}
+
+var armNames = map[string]int{
+	"ip": 12, "sp": 13, "lr": 14, "pc": 15, "fp": 11, "sl": 10, "sb": 9,
+	"a1": 0, "a2": 1, "a3": 2, "a4": 3, "v1": 4, "v2": 5, "v3": 6, "v4": 7, "v5": 8, "v6": 9, "v7": 10, "v8": 11,
+}
+
+func armName(n int) string {
+	switch n {
+	case 12:
+		return "ip"
+	case 14:
+		return "lr"
+	}
+	return "r" + strconv.Itoa(n)
+}
+
+// armRegister returns the number of a register.
+func armRegister(name []byte) (int, bool) {
+	if n, ok := armNames[string(name)]; ok {
+		return n, true
+	}
+	if len(name) < 2 || len(name) > 3 || name[0] != 'r' {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(name[1:]))
+	return n, err == nil && n >= 0 && n < 16
+}
+
+func isArmRegister(name []byte) bool {
+	_, ok := armRegister(name)
+	return ok
+}
+
+// armRegisters returns the registers that a text names, those of ranges such as r4-r7 included.
+func armRegisters(text []byte) (out armSet) {
+	from := -1 // of a range
+	for i := 0; i < len(text); {
+		if !symbolByte[text[i]] {
+			if c := text[i]; c != '-' && c != ' ' && c != '\t' {
+				from = -1
+			}
+			i++
+			continue
+		}
+		n := i
+		for n < len(text) && symbolByte[text[n]] {
+			n++
+		}
+		reg, ok := armRegister(bytes.ToLower(text[i:n]))
+		switch {
+		case !ok:
+			from = -1
+		case from >= 0 && bytes.IndexByte(text[:i], '-') >= 0:
+			for r := from; r <= reg; r++ {
+				out |= 1 << r
+			}
+			from = -1
+		default:
+			out |= 1 << reg
+			from = reg
+		}
+		i = n
+	}
+	return out
+}
+
+// armOne returns the one register that an operand is.
+func armOne(op []byte) armSet {
+	if n, ok := armRegister(op); ok {
+		return 1 << n
+	}
+	return 0
+}
+
+// armPlaces returns where the probes of the blocks of fn are to stand.
+func (r *rewriter) armPlaces(fn *function, implied [][]int) *armBlocks {
+	live := r.liveArm(fn).in
+	b := &armBlocks{places: make([]armPlace, len(implied)), wide: r.wide[areaKey(fn.main().sec)]}
+	first := 0
+	for _, f := range fn.frags {
+		for i := range f.blocks {
+			p := &b.places[first+i]
+			p.thumb, p.free = f.thumb, armTracked&^live[nodes+first+i]
+			if _, spilled := b.registers(*p); len(spilled) > 0 {
+				p.unwind = f.unwind && armOnStack(r.unit.Src[f.label:max(f.label, f.blocks[i].probe)])
+			}
+		}
+		first += len(f.blocks)
+	}
+	return b
+}
+
+// armOnStack reports whether, behind a text that begins with a function, the CFA is found
+// from the stack pointer.
+func armOnStack(text []byte) bool {
+	onStack := true
+	var kept []bool
+	for line := range bytes.Lines(text) {
+		fields := bytes.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		switch string(fields[0]) {
+		case ".cfi_def_cfa", ".cfi_def_cfa_register":
+			if len(fields) > 1 {
+				reg := string(bytes.TrimSuffix(fields[1], []byte(",")))
+				onStack = reg == "13" || reg == "sp"
+			}
+		case ".cfi_remember_state":
+			kept = append(kept, onStack)
+		case ".cfi_restore_state":
+			if n := len(kept); n > 0 {
+				onStack, kept = kept[n-1], kept[:n-1]
+			}
+		}
+	}
+	return onStack
+}
+
+// armLive is what is live at the beginning of each node of a function's flow graph.
+type armLive struct {
+	in       []armSet
+	succs    [][]int
+	anywhere []bool // it may go wherever the way in leads
+}
+
+// out returns what is live at the end of a node.
+func (l *armLive) out(node int) (out armSet) {
+	for _, s := range l.succs[node] {
+		out |= l.in[s]
+	}
+	if l.anywhere[node] {
+		out |= l.in[nodeIn]
+	}
+	return out
+}
+
+// liveArm solves the backward data flow.
+func (r *rewriter) liveArm(fn *function) *armLive {
+	g := fn.flowGraph(r.unit.taken, r.unit.returns)
+	n := len(g.succs)
+	l := &armLive{in: make([]armSet, n), succs: g.succs, anywhere: make([]bool, n)}
+	gen, kill := make([]armSet, n), make([]armSet, n)
+	node := nodes
+	for _, f := range fn.frags {
+		for i := len(f.lines) - 1; i >= 0; i-- {
+			line := &f.lines[i]
+			if line.block < 0 {
+				continue
+			}
+			k := node + int(line.block)
+			use, dead := armEffect(r.unit.Src[line.at:line.next], line.app)
+			gen[k] = gen[k]&^dead | use
+			kill[k] |= dead
+			l.anywhere[k] = l.anywhere[k] || line.app
+		}
+		for i := range f.blocks {
+			b := &f.blocks[i]
+			l.anywhere[node+i] = l.anywhere[node+i] || b.last == flowJump && b.target == nil
+		}
+		node += len(f.blocks)
+	}
+	l.in[nodeOut] = armArgs
+	for changed := true; changed; {
+		changed = false
+		for k := n - 1; k >= nodes; k-- {
+			if now := gen[k] | l.out(k)&^kill[k]; now != l.in[k] {
+				l.in[k], changed = now, true
+			}
+		}
+		for _, s := range g.succs[nodeIn] {
+			l.in[nodeIn] |= l.in[s]
+		}
+	}
+	return l
+}
+
+// armEffect returns the registers that a line reads, and those that it overwrites whatever
+// they hold. Inline assembly need not name what it is given, and neither does a system call.
+func armEffect(line []byte, app bool) (use, kill armSet) {
+	line = armCode(bytes.TrimRight(line, "\r\n"))
+	s := parseLine(line)
+	if app || s.kind != lineInsn || armSystem(s.word) {
+		return armTracked, 0
+	}
+	use, kill = armInsn(strings.TrimSuffix(strings.TrimSuffix(string(s.word), ".w"), ".n"), s.rest)
+	return use & armTracked, kill & armTracked
+}
+
+// armSystem reports whether an instruction goes to the system, or further up.
+func armSystem(word []byte) bool {
+	for _, name := range []string{"svc", "swi", "hvc", "smc"} {
+		if bytes.HasPrefix(word, []byte(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+func armInsn(word string, rest []byte) (use, kill armSet) {
+	ops := armOperands(rest)
+	all := armRegisters(armCode(rest))
+	if base, cond, ok := armWord(word, "blx", "bx", "bl", "b"); ok {
+		return armTransfer(base, cond, ops, all)
+	}
+	if bytes.IndexByte(rest, ';') >= 0 || len(ops) == 0 {
+		return all, 0
+	}
+	all |= armPaired(word, ops)
+	first := armOne(ops[0])
+	rest3 := armRegisters(bytes.Join(ops[1:], []byte(",")))
+	plain := word
+	if !strings.HasPrefix(word, "ldr") { // ldrhs is ldr in the condition hs
+		plain = strings.TrimSuffix(word, "s")
+	}
+	switch {
+	case word == "pop":
+		list := armRegisters(ops[0])
+		return returned(list) &^ list, list
+	case len(ops) == 2 && (word == "ldm" || word == "ldmia" || word == "ldmfd" || word == "ldmdb" || word == "ldmib"):
+		list := armRegisters(ops[1])
+		return armRegisters(ops[0]) | returned(list)&^list, list
+	case len(ops) >= 3 && armOne(ops[1]) != 0 && (word == "ldrd" || word == "ldrexd"):
+		return armRegisters(bytes.Join(ops[2:], []byte(","))), first | armOne(ops[1])
+	case len(ops) == 4 && (plain == "umull" || plain == "smull"):
+		return armRegisters(ops[2]) | armRegisters(ops[3]), first | armOne(ops[1])
+	case word == "vmov" && len(ops) == 3 && first != 0 && armOne(ops[1]) != 0:
+		return 0, first | armOne(ops[1])
+	case armPure[word], armPure[plain] && len(ops) == 2, armThree[plain] && len(ops) >= 3, armThree[word] && len(ops) >= 3:
+		if first&(1<<15) != 0 {
+			return armTracked, 0 // a jump to anywhere
+		}
+		return rest3, first
+	}
+	return all, 0
+}
+
+// armPaired returns the register that a store or load of two has for its second one, if only the
+// first is named: gcc writes strd r2, [sp] for r2 and r3.
+func armPaired(word string, ops [][]byte) armSet {
+	first := -1
+	switch {
+	case strings.HasPrefix(word, "strexd"):
+		first = 1
+	case strings.HasPrefix(word, "strd"), strings.HasPrefix(word, "ldrd"), strings.HasPrefix(word, "ldrexd"):
+		first = 0
+	}
+	if first < 0 || len(ops) <= first+1 || armOne(ops[first+1]) != 0 {
+		return 0
+	}
+	return armOne(ops[first]) << 1
+}
+
+// armTransfer is armInsn for calls and jumps.
+func armTransfer(base, cond string, ops [][]byte, all armSet) (use, kill armSet) {
+	named := len(ops) > 0 && !isArmRegister(ops[0])
+	switch {
+	case base == "bl" || base == "blx":
+		use = armArgs | all
+		if !named || bytes.IndexByte(ops[0], '.') >= 0 {
+			use |= armIP
+		}
+		if cond == "" {
+			kill = armIP | armLR
+		}
+		return use, kill
+	case named && isLocal(ops[0]):
+		return 0, 0
+	case named: // a tail call
+		use = armArgs | armLR
+		if bytes.IndexByte(ops[0], '.') >= 0 {
+			use |= armIP
+		}
+		return use, 0
+	case len(ops) == 1 && string(ops[0]) == "lr":
+		return armArgs | armLR, 0
+	}
+	return armTracked, 0
+}
+
+// returned is what is read where these registers are loaded: with the program counter among
+// them, what a function returns.
+func returned(loaded armSet) armSet {
+	if loaded&(1<<15) != 0 {
+		return armArgs
+	}
+	return 0
+}
+
+// armPure write their first operand unread. Those with s at their end set flags as well.
+var armPure = armWords("mov mvn movw neg cpy adr mrs clz rbit rev rev16 revsh uxtb uxth sxtb sxth uxtb16 sxtb16 ldr ldrb ldrh ldrsb ldrsh ldrex ldrexb ldrexh ldrt ldrbt lda ldab ldah vmov")
+
+// armThree do with three operands; with two the first is read as well.
+var armThree = armWords("add addw sub subw rsb and orr orn eor bic adc sbc rsc lsl lsr asr ror mul mla mls udiv sdiv ubfx sbfx" +
+	" uxtab uxtah sxtab sxtah smmul smmla smulbb smulbt smultb smultt smlabb pkhbt pkhtb sel usat ssat qadd qsub uadd8 usub8 uadd16 usub16")
+
+func armWords(list string) map[string]bool {
+	words := map[string]bool{}
+	for word := range strings.FieldsSeq(list) {
+		words[word] = true
+	}
+	return words
+}

@@ -1,0 +1,235 @@
+package native
+
+import (
+	"bytes"
+	"strings"
+)
+
+// armParser is what the parser knows of Arm's assembly beyond that of other machines:
+// the state that code is for, and data among the code.
+type armParser struct {
+	thumb   bool
+	outside *section // that handler data interrupts, or nil
+	table   armTable
+	cases   *caseTable // whose entries follow, or nil
+}
+
+// armTable is how far the parser is in a table of branches or addresses behind an
+// instruction that adds to, or loads, the program counter. Such a table stands at a fixed
+// distance from its instruction: there are no blocks in it.
+//
+//	addls pc, pc, r0, asl #2
+//	b     .L12
+//	.L4:
+//	b     .L11
+//	b     .L10
+//	.p2align 1
+type armTable uint8
+
+const (
+	noTable    armTable = iota
+	tableAhead          // its label is to come
+	inTable
+)
+
+// caseTable is the table of a tbb or tbh, whose entries are distances.
+type caseTable struct {
+	at, next int // the line of the instruction
+	half     bool
+	entries  []codeLine
+	targets  []string
+}
+
+// armNear is what of a fragment is needed to see what reaches.
+type armNear struct {
+	places []armLabel
+	cases  []*caseTable
+	anchor int // offset, plus one, of the first anchor in front of the next instruction; or 0
+}
+
+// armLabel is a local label, of code or of data.
+type armLabel struct {
+	name string
+	at   int
+}
+
+// armCode returns a line without its comment.
+func armCode(line []byte) []byte {
+	quoted := false
+	for i, c := range line {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case c == '@' && !quoted:
+			return line[:i]
+		}
+	}
+	return line
+}
+
+// parseLine classifies a line. In the assembly of Arm # stands in front of numbers, and @
+// in front of comments.
+func (p *parser) parseLine(line []byte) statement {
+	if p.arm == nil {
+		return p.unit.parseLine(line)
+	}
+	if text := bytes.TrimLeft(line, " \t"); len(text) > 0 && text[0] == '@' {
+		return armComment(text[1:])
+	}
+	s := parseLine(armCode(line))
+	if s.kind == lineDirective && string(s.word) == ".syntax" && string(operand(s.rest)) == "divided" {
+		return statement{kind: lineApp}
+	}
+	return s
+}
+
+// armComment knows the comments around inline assembly: of clang, and of gcc, which has
+// the line of the source in front, and line 0 behind.
+func armComment(line []byte) statement {
+	f := bytes.Fields(line)
+	if n := len(f); n >= 3 && len(f[1]) >= 2 && f[1][0] == '"' {
+		switch {
+		case string(f[0]) == "0" && string(f[1]) == `""` && string(f[2]) == "2":
+			return statement{kind: lineNoApp}
+		case string(f[n-1]) == "1" && f[0][0] >= '0' && f[0][0] <= '9':
+			return statement{kind: lineApp}
+		}
+	}
+	return parseComment(line)
+}
+
+// armAnchor reports whether a label says where an instruction is that reads the program
+// counter, or where one of its tables begins: nothing may come between.
+func armAnchor(name []byte) bool {
+	for _, p := range []string{".LPIC", ".LPC", ".LCPI"} {
+		if bytes.HasPrefix(name, []byte(p)) {
+			return true
+		}
+	}
+	return false
+}
+
+// label handles what is different of labels and reports whether that was all.
+func (a *armParser) label(f *fragment, name []byte, pos int) bool {
+	if isLocal(name) {
+		f.armNear.places = append(f.armNear.places, armLabel{string(name), pos})
+	}
+	switch {
+	case armAnchor(name):
+		if f.armNear.anchor == 0 {
+			f.armNear.anchor = pos + 1
+		}
+		return true
+	case a.table == tableAhead && isLeader(name):
+		a.table = inTable
+		return true
+	case isLeader(name):
+		a.table, a.cases = noTable, a.cases.open()
+	}
+	return false
+}
+
+// open returns the table if entries are to come.
+func (c *caseTable) open() *caseTable {
+	if c != nil && len(c.entries) == 0 {
+		return c
+	}
+	return nil
+}
+
+// directive handles what is different of directives and reports whether that was all.
+func (a *armParser) directive(p *parser, s statement, pos, next int) bool {
+	switch string(s.word) {
+	case ".thumb", ".thumb_func":
+		a.thumb = true
+		p.announce(pos)
+	case ".arm":
+		a.thumb = false
+		p.announce(pos)
+	case ".code":
+		a.thumb = string(operand(s.rest)) == "16"
+		p.announce(pos)
+	case ".handlerdata":
+		a.outside = p.sec
+		p.enter(".handlerdata", "", false)
+	case ".fnend":
+		if a.outside != nil {
+			p.prev, p.sec, a.outside = p.sec, a.outside, nil
+		}
+	case ".ltorg", ".pool":
+		if f := p.sec.cur; f != nil {
+			f.pads = append(f.pads, pad{pos, -1})
+			f.end = next
+		}
+	case ".p2align", ".align", ".balign":
+		if a.table == inTable {
+			a.table = noTable
+		}
+		a.cases = a.cases.open()
+		return false
+	default:
+		return emitsBytes(s.word) && p.sec.code && p.sec.cur != nil && a.data(p, s, pos, next)
+	}
+	return true
+}
+
+// data handles bytes among the code: literals and tables. Labels in front of them are no
+// blocks. An instruction by its number is code, and of compilers a trap.
+func (a *armParser) data(p *parser, s statement, pos, next int) bool {
+	f := p.sec.cur
+	if string(s.word) == ".inst" {
+		f.code(pos, next)
+		f.note(pos, next, false)
+		f.insns++
+		f.transfer(flowEnd, nil, "", true)
+		p.placed()
+		return true
+	}
+	if n := len(f.blocks); f.state == startBlock {
+		for k := len(f.labels); k > 0 && f.labels[k-1].block == n; k-- {
+			f.labels = f.labels[:k-1]
+		}
+	}
+	if c := a.cases; c != nil {
+		c.entries = append(c.entries, codeLine{at: int32(pos), next: int32(next)})
+		c.targets = append(c.targets, caseTarget(s.rest))
+	}
+	f.armNear.anchor = 0
+	f.enter(pos)
+	f.pads = append(f.pads, pad{pos, dataSize(s)})
+	f.state, f.end, a.table = unreached, next, noTable
+	p.placed()
+	return true
+}
+
+// caseTarget returns the label in an entry such as (.L3-.L4)/2, "" if it is another kind.
+func caseTarget(rest []byte) string {
+	text, ok := bytes.CutPrefix(bytes.TrimSpace(rest), []byte("("))
+	if i := bytes.IndexByte(text, '-'); ok && i > 0 && bytes.HasSuffix(text, []byte(")/2")) {
+		return string(text[:i])
+	}
+	return ""
+}
+
+// instruction handles what is different of instructions and reports whether that was all.
+func (a *armParser) instruction(p *parser, f *fragment, kind *flow, s statement, pos, next int) bool {
+	a.cases = nil
+	if a.table != noTable {
+		if *kind == flowJump && f.state == unreached {
+			p.mention(s.rest)
+			f.compiled = true
+			return true
+		}
+		a.table = noTable
+	}
+	switch word := strings.TrimSuffix(string(s.word), ".w"); {
+	case word == "tbb" || word == "tbh":
+		a.cases = &caseTable{at: pos, next: next, half: word == "tbh"}
+		f.armNear.cases = append(f.armNear.cases, a.cases)
+	case *kind == flowBranch || *kind == flowJump:
+		if ops := armOperands(s.rest); len(ops) > 1 && string(ops[0]) == "pc" && bytes.HasPrefix(bytes.TrimPrefix(ops[1], []byte("[")), []byte("pc")) {
+			a.table, *kind = tableAhead, flowJump
+		}
+	}
+	return false
+}

@@ -1,0 +1,364 @@
+package native
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// Problem: much of Arm's code reaches only so far: cbz 126 bytes, a table of bytes 510,
+// literals and their addresses 4,095, those of the floating-point unit 1,020. Assemblers
+// mend none of these, only branches. Probes between push both ends apart.
+//
+// Choice: the sizes of instructions are known to within two bytes, so that the worst
+// distance is. What might not reach is written in another way, which leaves the flags
+// alone:
+//
+//	cbz r0, .L3          ->  cbnz r0, 1f; b .L3; 1:
+//	tbb [pc, r0]         ->  tbh [pc, r0, lsl #1], with entries of two bytes
+//	ldr r0, .L5          ->  movw, movt, add for the address; ldr r0, [r0]
+//	adr r0, .L5          ->  movw, movt, add
+//	vldr.64 d7, .L5      ->  the same by way of r3, which goes to the stack meanwhile
+//
+// A function with something else that might not reach is left with its entry's probe alone.
+
+const (
+	armReachCBZ    = 126
+	armReachByte   = 2 * 255
+	armReachHalf   = 2 * 65535
+	armReachNear   = 255 // of halfwords and pairs in the Arm state
+	armReachFloat  = 1020
+	armReachData   = 4095
+	armReachMargin = 8 // alignments between, and the distance of the program counter
+)
+
+// armGrown is the most that such an instruction takes when it is written in another way.
+const armGrown = 28
+
+// armReach makes the edits of one fragment.
+type armReach struct {
+	r       *rewriter
+	f       *fragment
+	grown   map[int]bool // by offset of a line
+	wide    map[*caseTable]bool
+	labels  map[string]int
+	layout  *layout
+	changed bool
+}
+
+// reachArm makes the edits with which all of fn reaches over its probes, or returns false.
+func (r *rewriter) reachArm(fn *function, implied [][]int, places *armBlocks) bool {
+	var edits []edit
+	first := 0
+	for _, f := range fn.frags {
+		inserted := []pad{{f.probe, armBytes}}
+		for i := range f.blocks {
+			if implied[first+i] == nil {
+				inserted = append(inserted, pad{f.blocks[i].probe, places.size(first + i)})
+			}
+		}
+		more, ok := r.reachArmFragment(f, inserted)
+		if !ok {
+			return false
+		}
+		edits = append(edits, more...)
+		first += len(f.blocks)
+	}
+	r.edits = append(r.edits, edits...)
+	return true
+}
+
+func (r *rewriter) reachArmFragment(f *fragment, inserted []pad) ([]edit, bool) {
+	a := &armReach{r: r, f: f, grown: map[int]bool{}, wide: map[*caseTable]bool{}, labels: map[string]int{}}
+	for _, l := range f.armNear.places {
+		a.labels[l.name] = l.at
+	}
+	for a.changed = true; a.changed; {
+		a.changed = false
+		a.lay(inserted)
+		for i := range f.lines {
+			if !a.line(&f.lines[i]) {
+				return nil, false
+			}
+		}
+		for _, c := range f.armNear.cases {
+			if !a.cases(c) {
+				return nil, false
+			}
+		}
+	}
+	if a.layout.odd && (len(a.grown) > 0 || len(f.lines) > 0 && a.layout.sum[len(a.layout.size)] > armReachFloat) {
+		return nil, false
+	}
+	r.spans[f] = a.layout.sum[len(a.layout.size)]
+	return a.edits(), true
+}
+
+// lay computes where everything is at most.
+func (a *armReach) lay(inserted []pad) {
+	l := &layout{}
+	for _, p := range inserted {
+		l.add(p.at, p.size)
+	}
+	for i := range a.f.lines {
+		line := &a.f.lines[i]
+		switch text := a.text(line); {
+		case a.grown[int(line.at)]:
+			l.add(int(line.at), armGrown)
+		case line.app:
+			l.add(int(line.at), armAppSize(text))
+		case a.f.thumb:
+			l.add(int(line.at), thumbSize(text))
+		default:
+			l.add(int(line.at), 4)
+		}
+	}
+	for _, p := range a.f.pads {
+		l.add(p.at, p.size)
+	}
+	for c := range a.wide {
+		for _, e := range c.entries {
+			l.add(int(e.at), 1)
+		}
+	}
+	l.settle()
+	a.layout = l
+}
+
+func (a *armReach) text(line *codeLine) []byte {
+	return armCode(bytes.TrimRight(a.r.unit.Src[line.at:line.next], "\r\n"))
+}
+
+// armAppSize returns the most bytes of a line of inline assembly, as gcc takes them, or -1.
+func armAppSize(text []byte) int {
+	size := 0
+	for part := range bytes.SplitSeq(text, []byte(";")) {
+		switch part = bytes.TrimSpace(part); {
+		case len(part) == 0 || part[0] == '@' || part[len(part)-1] == ':':
+		case part[0] == '.' && !bytes.HasPrefix(part, []byte(".inst")) && !bytes.HasPrefix(part, []byte(".syntax")):
+			return -1
+		case part[0] >= '0' && part[0] <= '9' && bytes.IndexByte(part, ':') > 0, bytes.HasPrefix(part, []byte("ldr")) && bytes.IndexByte(part, '=') > 0:
+			size += 8
+		default:
+			size += 4
+		}
+	}
+	return size
+}
+
+// thumbSize returns the most bytes of an instruction of the Thumb state.
+func thumbSize(text []byte) int {
+	s := parseLine(text)
+	word := string(s.word)
+	if strings.HasSuffix(word, ".w") {
+		return 4
+	}
+	ops := armOperands(s.rest)
+	low := armRegisters(bytes.Join(ops, []byte(",")))&^(1<<8-1) == 0
+	switch word {
+	case "bx", "nop", "cbz", "cbnz", "it", "itt", "ite", "ittt", "itte", "itet", "itee", "itttt":
+		return 2
+	case "push", "pop":
+		if list := armRegisters(armCode(s.rest)); word == "push" && list&^(1<<8-1|armLR) == 0 || word == "pop" && list&^(1<<8-1|1<<15) == 0 {
+			return 2
+		}
+	case "mov":
+		if len(ops) == 2 && isArmRegister(ops[0]) && isArmRegister(ops[1]) {
+			return 2
+		}
+	case "add":
+		if len(ops) == 2 && isArmRegister(ops[0]) && isArmRegister(ops[1]) {
+			return 2
+		}
+	case "cmp":
+		if len(ops) == 2 && low && (isArmRegister(ops[1]) || smallNumber(ops[1], 255)) {
+			return 2
+		}
+	case "movs":
+		if len(ops) == 2 && low && smallNumber(ops[1], 255) {
+			return 2
+		}
+	case "adds", "subs":
+		if len(ops) == 3 && low && smallNumber(ops[2], 7) || len(ops) == 3 && low && string(ops[0]) == string(ops[1]) && smallNumber(ops[2], 255) ||
+			len(ops) == 2 && low && smallNumber(ops[1], 255) {
+			return 2
+		}
+	case "uxtb", "uxth", "sxtb", "sxth":
+		if len(ops) == 2 && low {
+			return 2
+		}
+	case "lsls", "lsrs", "asrs":
+		if len(ops) == 3 && low && smallNumber(ops[2], 31) {
+			return 2
+		}
+	}
+	return 4
+}
+
+// smallNumber reports whether an operand is a number from 0 to most.
+func smallNumber(op []byte, most int) bool {
+	n, err := strconv.Atoi(string(bytes.TrimPrefix(op, []byte("#"))))
+	return err == nil && n >= 0 && n <= most
+}
+
+// line has an instruction grow that might not reach, and returns false if it cannot.
+func (a *armReach) line(line *codeLine) bool {
+	if line.app || a.grown[int(line.at)] {
+		return true
+	}
+	text := a.text(line)
+	if bytes.IndexByte(text, '.') < 0 {
+		return true
+	}
+	s := parseLine(text)
+	reach, target, ok := a.reach(string(s.word), armOperands(s.rest))
+	if reach == 0 {
+		return true
+	}
+	name, beyond, known := armOffset(target)
+	to, here := a.labels[name]
+	if !here || known && a.layout.distance(int(line.at), to)+beyond+armReachMargin <= reach {
+		return true
+	}
+	if !ok {
+		return false
+	}
+	a.grown[int(line.at)], a.changed = true, true
+	return true
+}
+
+// armOffset returns the label in an operand such as .L5+12, how far beyond it that is, and
+// whether that is known.
+func armOffset(target string) (name string, beyond int, known bool) {
+	i := strings.IndexAny(target, "+-")
+	if i < 0 {
+		return target, 0, true
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(target[i+1:]))
+	return strings.TrimSpace(target[:i]), max(n, -n), err == nil && max(n, -n) < 1<<20
+}
+
+// reach returns how far an instruction reaches to a label, 0 if that is all or nothing, its
+// operand with the label, and whether it can be written in another way.
+func (a *armReach) reach(word string, ops [][]byte) (reach int, target string, ok bool) {
+	word = strings.TrimSuffix(strings.TrimSuffix(word, ".w"), ".n")
+	if len(ops) < 2 {
+		return 0, "", false
+	}
+	label := bytes.TrimSpace(ops[len(ops)-1])
+	if !isLocal(label) {
+		return 0, "", false
+	}
+	target = string(label)
+	plain := armOne(ops[0]) != 0 && armOne(ops[0])&(1<<13|1<<15) == 0
+	switch word {
+	case "cbz", "cbnz":
+		return armReachCBZ, target, true
+	case "ldr", "ldrb":
+		return armReachData, target, plain
+	case "ldrh", "ldrsh", "ldrsb":
+		return a.near(armReachData), target, plain
+	case "adr":
+		if a.f.thumb {
+			return armReachData, target, plain
+		}
+		return armReachFloat, target, plain
+	case "ldrd":
+		if a.f.thumb {
+			return armReachFloat, target, plain && len(ops) == 3
+		}
+		return armReachNear, target, plain && len(ops) == 3
+	case "vldr", "vldr.64", "vldr.32", "vldr.16":
+		return armReachFloat, target, true
+	}
+	switch {
+	case strings.HasPrefix(word, "vldr"):
+		return armReachFloat, target, false
+	case strings.HasPrefix(word, "ldrd"):
+		return armReachNear, target, false
+	case strings.HasPrefix(word, "ldrh"), strings.HasPrefix(word, "ldrsh"), strings.HasPrefix(word, "ldrsb"):
+		return a.near(armReachData), target, false
+	case strings.HasPrefix(word, "ldr"):
+		return armReachData, target, false
+	case strings.HasPrefix(word, "adr"):
+		return armReachFloat, target, false
+	}
+	return 0, "", false
+}
+
+// near returns the reach of halfwords, which in the Arm state is less.
+func (a *armReach) near(thumb int) int {
+	if a.f.thumb {
+		return thumb
+	}
+	return armReachNear
+}
+
+// cases has a table of bytes become one of halfwords that might not reach, and returns
+// false if that does not do.
+func (a *armReach) cases(c *caseTable) bool {
+	reach := armReachByte
+	if c.half || a.wide[c] {
+		reach = armReachHalf
+	}
+	for i, name := range c.targets {
+		to, here := a.labels[name]
+		if !here {
+			return false
+		}
+		if a.layout.distance(c.at, to)+armReachMargin <= reach {
+			continue
+		}
+		if reach == armReachHalf || string(parseLine(a.text(&c.entries[i])).word) != ".byte" {
+			return false
+		}
+		a.wide[c], a.changed = true, true
+		return true
+	}
+	return true
+}
+
+// edits writes what grew.
+func (a *armReach) edits() (out []edit) {
+	for i := range a.f.lines {
+		line := &a.f.lines[i]
+		if !a.grown[int(line.at)] {
+			continue
+		}
+		s := parseLine(a.text(line))
+		out = append(out, edit{at: int(line.at), text: []byte(a.instead(string(s.word), armOperands(s.rest))), drop: int(line.next - line.at)})
+	}
+	for _, c := range a.f.armNear.cases {
+		if !a.wide[c] {
+			continue
+		}
+		index := armFirst(parseLine(a.text(&codeLine{at: int32(c.at), next: int32(c.next)})).rest)
+		out = append(out, edit{at: c.at, text: []byte("\ttbh\t" + strings.TrimSuffix(string(index), "]") + ", lsl #1]\n"), drop: c.next - c.at})
+		for i := range c.entries {
+			e := &c.entries[i]
+			rest := parseLine(a.text(e)).rest
+			out = append(out, edit{at: int(e.at), text: []byte("\t.2byte\t" + string(bytes.TrimSpace(rest)) + "\n"), drop: int(e.next - e.at)})
+		}
+	}
+	return out
+}
+
+// instead returns another way to write an instruction that does not reach.
+func (a *armReach) instead(word string, ops [][]byte) string {
+	asm, label := armAsm{a.f.thumb}, a.r.newLabel()
+	reg, target := string(ops[0]), string(ops[len(ops)-1])
+	word = strings.TrimSuffix(strings.TrimSuffix(word, ".w"), ".n")
+	switch {
+	case word == "cbz":
+		return "\tcbnz\t" + reg + ", " + label + "\n\tb\t" + target + "\n" + label + ":\n"
+	case word == "cbnz":
+		return "\tcbz\t" + reg + ", " + label + "\n\tb\t" + target + "\n" + label + ":\n"
+	case word == "adr":
+		return asm.address(reg, target, label)
+	case word == "ldrd":
+		return asm.address(reg, target, label) + "\tldrd\t" + reg + ", " + string(ops[1]) + ", [" + reg + "]\n"
+	case strings.HasPrefix(word, "vldr"):
+		return asm.push(false, "r3") + asm.address("r3", target, label) + "\t" + word + "\t" + reg + ", [r3]\n" + asm.pop(false, "r3")
+	}
+	return asm.address(reg, target, label) + "\t" + word + "\t" + reg + ", [" + reg + "]\n"
+}

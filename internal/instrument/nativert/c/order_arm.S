@@ -1,0 +1,98 @@
+/* The first call of a function in modes with an order buffer.
+ *
+ * The probe and its stub are those of first_arm.S, with less ahead:
+ *
+ *   f:     ldr   r3, literal
+ *          add   r3, pc
+ *          mov   ip, r3
+ *          ldrb  r3, [r3]
+ *          cmp   r3, #0
+ *          beq   stub
+ *   back:  ...
+ *   stub:  push  {ip, lr} ...
+ *
+ * Threads may come here together: who sets the flag takes a slot, so that each
+ * function has one at most. The number of slots taken, __cairn_next, is in the
+ * objects: it lies among the records, and is cleared with them, written with
+ * them, and there with them when the process is killed. */
+
+#include "wire.h"
+
+        .macro  address reg, what
+        movw    \reg, #:lower16:(\what - (.Lat\@ + 4))
+        movt    \reg, #:upper16:(\what - (.Lat\@ + 4))
+.Lat\@: add     \reg, pc
+        .endm
+
+        .syntax unified
+        .arch   armv7-a
+        .thumb
+        .text
+        .balign 4
+        .globl  __cairn_first_order
+        .hidden __cairn_first_order
+        .type   __cairn_first_order, %function
+        .thumb_func
+__cairn_first_order:
+        push    {r0, r1, r2, r3, r4}
+        movs    r1, #1
+1:      ldrexb  r0, [ip]
+        strexb  r2, r1, [ip]
+        cmp     r2, #0
+        bne     1b
+        cmp     r0, #0
+        bne     6f
+        address r0, __start_cairn_raw
+        sub     ip, ip, r0
+        add     ip, ip, #1              @ what goes into the slot
+        address r3, __start_cairn_order
+        address r0, __cairn_ring
+        ldr     r2, [r0]
+        cbnz    r2, 2f
+        address r2, __stop_cairn_order
+        subs    r2, r2, r3
+        lsrs    r2, r2, #2
+        beq     6f                      @ no slots: no linker should do that
+2:      push    {r5}
+        address r4, __cairn_next
+3:      ldrex   r0, [r4]
+        add     r1, r0, #1
+        strex   r5, r1, [r4]
+        cmp     r5, #0
+        bne     3b
+        pop     {r5}
+        /* The slot is the number modulo the slots. Not all processors divide. A number of
+         * slots that was asked for is a power of two; of others there are enough. */
+        sub     r1, r2, #1
+        tst     r1, r2
+        bne     5f
+        and     r0, r0, r1
+        b       7f
+4:      sub     r0, r0, r2
+5:      cmp     r0, r2
+        bhs     4b
+7:      str     ip, [r3, r0, lsl #2]
+6:      pop     {r0, r1, r2, r3, r4}
+        bx      lr
+        .size   __cairn_first_order, . - __cairn_first_order
+
+        .hidden __start_cairn_raw, __start_cairn_order, __stop_cairn_order, __cairn_next
+
+/* It rounds the buffer up to whole pages, as rt.c does with the records. */
+        .reloc  __cairn_first_order, R_ARM_NONE, .Lcairn_order_end
+        .section CAIRN_ORDER_SECTION, "aw", %nobits
+        .balign 4096
+.Lcairn_order_end:
+
+/* Instrumented objects that ask for a buffer of a certain size have the number
+ * of its slots here. */
+        .section .rodata.cairn, "a", %progbits
+        .balign 4
+        .weak   __cairn_ring
+        .hidden __cairn_ring
+        .type   __cairn_ring, %object
+        .size   __cairn_ring, 4
+__cairn_ring:
+        .long   0
+
+        .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,88 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestArmRecords compares everything with the log of a processor in software, for both states
+// and both ways to pass floating-point numbers.
+func TestArmRecords(t *testing.T) {
+	t.Parallel()
+	const gcc, clang = "arm-linux-gnueabihf-gcc", "clang-22 --target=armv7-linux-gnueabihf"
+	for _, v := range []struct {
+		source, compiler string
+		long             bool
+	}{
+		{"flow.c", gcc + " -O0", true},
+		{"flow.c", gcc + " -O2", false},
+		{"flow.c", gcc + " -O3 -marm", false},
+		{"flow.c", gcc + " -O1 -no-pie", true},
+		{"flow.c", gcc + " -Os -static", false},
+		{"flow.c", gcc + " -O2 -marm -static", true},
+		{"flow.c", gcc + " -O3 -ffunction-sections -Wl,--gc-sections", true},
+		{"flow.c", "arm-linux-gnueabi-gcc -O2 -march=armv7-a", true},
+		{"flow.c", "arm-linux-gnueabi-gcc -Os -march=armv7-a -mthumb", false},
+		{"flow.c", clang + " -O0", true},
+		{"flow.c", clang + " -O2", false},
+		{"flow.c", clang + " -Os -marm -no-pie", true},
+		{"shapes.cc", "clang++-22 --target=armv7-linux-gnueabihf -Oz -std=c++17", true},
+		{"shapes.cc", "arm-linux-gnueabihf-g++ -O0 -std=c++17", true},
+		{"shapes.cc", "arm-linux-gnueabihf-g++ -O2 -std=c++17", false},
+		{"shapes.cc", "arm-linux-gnueabihf-g++ -O2 -marm -std=c++17", true},
+		{"shapes.cc", "clang++-22 --target=armv7-linux-gnueabihf -O2 -std=c++17", false},
+	} {
+		t.Run(v.source+" "+v.compiler, func(t *testing.T) {
+			if v.long {
+				takesLong(t)
+			}
+			t.Parallel()
+			words, processor := strings.Fields(v.compiler), armv7
+			if strings.Contains(words[0], "gnueabi-") {
+				processor = armSoft
+			}
+			args := append(words[1:len(words):len(words)], filepath.Join("testdata", v.source), "-w")
+			want := output(t, processor.run(t, build(t, "", words[0], args...)))
+			answer, ran, seen, m := processor.emulated(t, build(t, "full", words[0], args...))
+			checkAnswer(t, answer, want)
+			checkCalls(t, m, ran)
+			checkCovered(t, m, ran)
+			checkOrder(t, m, seen)
+			answer, ran, seen, m = processor.emulated(t, build(t, "block+order", words[0], args...))
+			checkAnswer(t, answer, want)
+			checkCovered(t, m, ran)
+			checkOrder(t, m, seen)
+		})
+	}
+}
+
+// TestArmThreads shows that atomic counts are exact when first calls collide.
+func TestArmThreads(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join("testdata", "threads.c")
+	for _, flags := range []string{"-O2 -pthread", "-O2 -pthread -marm"} {
+		t.Run(flags, func(t *testing.T) {
+			t.Parallel()
+			const gcc = "arm-linux-gnueabihf-gcc"
+			args := variant{gcc, flags}.args(source)
+			want := output(t, armv7.run(t, build(t, "", gcc, args...), "race"))
+			program := build(t, "full --atomic", gcc, args...)
+			answer, ran, _, m := armv7.emulated(t, program, "race")
+			checkAnswer(t, answer, want)
+			checkCalls(t, m, ran)
+			checkCovered(t, m, ran)
+			for range 5 {
+				raws := t.TempDir()
+				cmd := armv7.run(t, program, "race")
+				cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws)
+				checkAnswer(t, output(t, cmd), want)
+				m := profile(t, program, raws)
+				checkCalls(t, m, ran)
+				checkCovered(t, m, ran)
+			}
+		})
+	}
+}
