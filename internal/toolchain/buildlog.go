@@ -27,6 +27,10 @@ type buildEvent struct {
 	Split     *splitEvent `json:",omitempty"` // of a build by a profile
 	Proof     *proofEvent `json:",omitempty"` // of an object with probes
 	Laid      string      `json:",omitempty"` // a module that was linked in the order of a profile
+	Units     int         `json:",omitempty"` // files that its code was made of, if that is another number than 1
+	Bitcode   int         `json:",omitempty"` // files that were compiled to bitcode, of which a linker makes code
+	LinkCache string      `json:",omitempty"` // a module whose link asked the cache of lld for code
+	LTOLink   string      `json:",omitempty"` // the number of that link, of what it had to compile as well
 	Ran       bool        `json:",omitempty"` // a cache had to start its compiler
 	PassedBy  string      `json:",omitempty"` // a launcher that was passed by
 	Cache     string      `json:",omitempty"` // a compiler cache that was asked for Source
@@ -81,11 +85,13 @@ type buildSummary struct {
 	EntryOnly []string            `json:"entry_only"` // functions without block probes
 	Untouched map[string][]string `json:"untouched"`  // reason -> files
 
-	Empty    int      `json:"empty"`               // files without a function that the flags ask for
-	Checks   int      `json:"checks"`              // files that build systems compiled to learn of the system
-	Cached   int      `json:"cached"`              // files that a compiler cache had
-	PassedBy []string `json:"passed_by,omitempty"` // launchers that were passed by
-	Uncaught []string `json:"uncaught,omitempty"`  // compilers that were not caught
+	Empty    int      `json:"empty"`                  // files without a function that the flags ask for
+	Checks   int      `json:"checks"`                 // files that build systems compiled to learn of the system
+	Cached   int      `json:"cached"`                 // files that a compiler cache had
+	Bitcode  int      `json:"bitcode,omitempty"`      // files compiled to bitcode, which are counted again when they are linked
+	Links    []string `json:"links_cached,omitempty"` // modules all of whose code was in the cache of lld
+	PassedBy []string `json:"passed_by,omitempty"`    // launchers that were passed by
+	Uncaught []string `json:"uncaught,omitempty"`     // compilers that were not caught
 
 	Use   *useSummary   `json:"use,omitempty"`   // of a build by a profile
 	Proof *proofSummary `json:"proof,omitempty"` // of a build with --prove
@@ -101,12 +107,18 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 64<<20)
+	linked := map[string]string{} // by number: modules of which nothing was compiled
 	launched := map[string]bool{} // by number: not answered by a compiler
 	for lines.Scan() {
 		var e buildEvent
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return nil, fmt.Errorf("build: %s: %w", path, err)
 		}
+		if e.LinkCache != "" {
+			linked[e.LTOLink] = e.LinkCache
+			continue
+		}
+		delete(linked, e.LTOLink)
 		if e.Cache != "" {
 			launched[e.Launch] = true
 			continue
@@ -116,7 +128,7 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 			sum.add(&e)
 		}
 	}
-	sum.Cached = len(launched)
+	sum.Cached, sum.Links = len(launched), slices.Sorted(maps.Values(linked))
 	return sum, lines.Err()
 }
 
@@ -126,6 +138,8 @@ func (b *buildSummary) add(e *buildEvent) {
 		b.Untouched[e.Untouched] = append(b.Untouched[e.Untouched], e.Source)
 	case e.Check:
 		b.Checks++
+	case e.Bitcode > 0:
+		b.Bitcode += e.Bitcode
 	case e.Empty:
 		b.Empty++
 	case e.PassedBy != "":
@@ -148,10 +162,10 @@ func (b *buildSummary) add(e *buildEvent) {
 		if e.Laid != "" {
 			b.Use.Laid++
 		} else {
-			b.Use.add(e.Split)
+			b.Use.add(e.Split, e.Units)
 		}
 	default:
-		b.Files++
+		b.Files += max(1, e.Units)
 		b.Functions += e.Functions
 		b.Blocks += e.Blocks
 		b.EntryOnly = append(b.EntryOnly, e.EntryOnly...)
@@ -167,7 +181,9 @@ const cleanFirst = "everything was up to date (make -B, ninja -t clean or cmake 
 // Nothing is the error of a build in which nothing was compiled.
 func (b *buildSummary) Nothing(use *useOptions) error {
 	switch {
-	case b.Cached > 0:
+	case b.Cached > 0 || len(b.Links) > 0:
+	case use == nil && b.Files == 0 && b.Bitcode > 0 && len(b.Untouched) == 0:
+		return fmt.Errorf("build: nothing was instrumented: %s compiled to bitcode (-flto), which gets probes when lld links it, and none was linked; use --allow-nothing if this is expected", report.Plural(b.Bitcode, "file"))
 	case use != nil && b.Use == nil && len(b.Untouched) > 0:
 		return fmt.Errorf("build: nothing was built by %s: all compiled files are listed above as skipped", use.Profile)
 	case use != nil && (b.Use == nil || b.Use.Files == 0 && b.Use.Laid == 0):
@@ -218,6 +234,9 @@ func (b *buildSummary) PrintUse(s *verb.Streams, use *useOptions) {
 func (b *buildSummary) printCaught(s *verb.Streams) {
 	if b.Cached > 0 {
 		fmt.Fprintf(s.Err, "cairn: build: %s came from ccache, built earlier by cairn with the same flags\n", report.Plural(b.Cached, "file"))
+	}
+	for _, name := range b.Links {
+		fmt.Fprintf(s.Err, "cairn: build: the code of %s came from the ThinLTO cache, built earlier by cairn with the same flags\n", name)
 	}
 	for _, name := range b.PassedBy {
 		fmt.Fprintf(s.Err, "  not used: %s, which compiles on hosts without cairn; everything was compiled locally\n", name)

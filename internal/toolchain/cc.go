@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -174,19 +175,31 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 // they go into.
 func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, argv []string) error {
 	check := isCheck(cmd)
-	if cmd.Refusal == "" && (cmd.Compiles || cmd.Links) {
+	if cmd.Refusal == "" && (cmd.Compiles || cmd.Links || cmd.Merges) {
 		cmd.Refusal = driver.Cross(c.Path)
 	}
 	if cmd.Refusal == "" && cmd.Bare && f.Shim.Mode.Timed() {
 		cmd.Refusal = driver.NotBare
 	}
-	if !cmd.Compiles && !cmd.Links && cmd.Refusal == "" {
+	if !cmd.Compiles && !cmd.Links && !cmd.Merges && cmd.Refusal == "" {
 		return c.become(ctx, argv, "")
 	}
 	var tc driver.Toolchain
 	var err error
+	linker := "" // that compiles bitcode
+	if cmd.Refusal == "" && !check {
+		if linker, cmd.Refusal = c.bitcodeLink(ctx, cmd); cmd.Refusal != "" && len(cmd.Sources) == 0 {
+			cmd.Sources = []string{cmp.Or(cmd.Output, "a.out")} // what the summary lists
+		}
+	}
+	if cmd.Merges && cmd.Refusal == "" && linker == "" && !cmd.Compiles {
+		return c.become(ctx, argv, "")
+	}
 	if cmd.Refusal == "" {
 		tc, err = prepare(ctx, c, f.Shim, cmd.Target)
+		if tc.MachO && cmd.Bitcode {
+			cmd.Refusal = noMachOLTO
+		}
 	}
 	var foreign foreignError
 	switch {
@@ -204,7 +217,11 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 	if check {
 		return runCheck(ctx, c, cmd, argv, tc.Archive)
 	}
-	if cmd.Links && (cmd.GC || cmd.Shared) {
+	env := driverEnv(*cmd)
+	if linker != "" {
+		cmd.Linker, cmd.LTO = "lld", true
+		env = append(env, ltoEnv(linker))
+	} else if cmd.Links && (cmd.GC || cmd.Shared) {
 		if l := c.Linker(ctx, cmd); l.Err == nil {
 			cmd.Linker = l.word()
 		}
@@ -212,7 +229,17 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 	if cmd.Links && cmd.Strips {
 		fmt.Fprintln(s.Err, "cairn: cc: ignoring the strip option of the link, which would remove the map; run strip after cairn map")
 	}
-	return c.become(ctx, append(argv[:1:1], cmd.Args(argv[1:], tc)...), filepath.Dir(tc.Bin), driverEnv(*cmd)...)
+	root := filepath.Dir(tc.Bin)
+	args := cmd.Args(argv[1:], tc)
+	if linker != "" {
+		args = append(args, ltoArgs(root)...)
+	}
+	if cmd.Bitcode && cmd.Compiles {
+		if err := logEvent(buildEvent{Bitcode: len(cmd.Sources)}); err != nil {
+			return err
+		}
+	}
+	return c.become(ctx, append(argv[:1:1], args...), root, env...)
 }
 
 // refuse says why a command cannot be instrumented, or, if it may be built without

@@ -93,6 +93,7 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("as: %w", err)
 	}
+	sh.readsBitcode(src)
 	asIs := func() error {
 		if piped {
 			return sh.assemble(ctx, args, src)
@@ -189,7 +190,7 @@ func (sh *shim) read(args []string, inputs []int) (src []byte, piped bool, err e
 
 func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, native.Result, error) {
 	if sh.opts.Machine == machine.X86_64 && sh.opts.Object == native.ELF && !x64 {
-		return nil, native.Result{}, errors.New("as: the compiler generates code for another machine; cairn supports x86-64 and AArch64 ELF; use --lenient to build it without probes")
+		return nil, native.Result{}, errors.New("as: the compiler generates code for another machine; cairn supports x86-64, AArch64 and Armv7 ELF; use --lenient to build it without probes")
 	}
 	opts := sh.opts.Options
 	if s := os.Getenv(envSources); s != "" {
@@ -252,7 +253,7 @@ func driverWords(args []string) []string {
 		case a == "-arch": // the target says it
 			i++
 		case a == "-Q", a == "-force_cpusubtype_ALL", a == "-static":
-		case a == "-EL", strings.HasPrefix(a, "-g"): // the text has its own lines
+		case a == "-EL" || a == "--64", strings.HasPrefix(a, "-g"): // the text has its own lines
 		case strings.HasPrefix(a, "-m"), strings.HasPrefix(a, "-I"):
 			out = append(out, a)
 		case a == "-" || a == "--" || !strings.HasPrefix(a, "-"):

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -34,9 +35,11 @@ type ShimOptions struct {
 	// AssemblerArgs are set if that is a compiler's driver, which assembles by itself.
 	AssemblerArgs []string `json:"assembler_args,omitempty"`
 	// Target are the driver's options that choose another machine than its own.
-	Target  []string `json:"target,omitempty"`
-	Lenient bool     `json:"lenient,omitempty"`
-	Prove   bool     `json:"prove,omitempty"` // hold each object against the plain one
+	Target []string `json:"target,omitempty"`
+	// Clang is the driver where it is one that writes what no other assembler takes.
+	Clang   string `json:"clang,omitempty"`
+	Lenient bool   `json:"lenient,omitempty"`
+	Prove   bool   `json:"prove,omitempty"` // hold each object against the plain one
 	// Runtime is the directory that programs map the runtime from; "" if it is linked in.
 	Runtime string `json:"runtime,omitempty"`
 
@@ -245,6 +248,9 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 	if driver.IsMachO(target) {
 		opts.Object = native.MachO
 	}
+	if driver.IsAndroid(target) && opts.Mode.Timed() {
+		return foreignError("mode " + opts.Mode.String() + " needs thread-local storage that Android's loader does not give to libraries: use a mode that counts, such as full")
+	}
 	if why := opts.lacks(c); why != "" {
 		return foreignError(why)
 	}
@@ -283,6 +289,12 @@ func (o *ShimOptions) lacks(c Compiler) string {
 		return ""
 	case o.Prove:
 		return "--prove supports x86-64 only"
+	case o.Machine != machine.Arm:
+		return ""
+	case o.Mode.Timed():
+		return fmt.Sprintf("mode %v supports x86-64 and AArch64 only: for Armv7 use a mode that records, such as full", o.Mode)
+	case o.Runtime != "":
+		return "--shared-runtime supports x86-64 and AArch64 only"
 	}
 	return ""
 }
@@ -291,6 +303,9 @@ func (o *ShimOptions) lacks(c Compiler) string {
 // another machine than x86-64, clang itself. The binutils of that machine need not be
 // there, and may not know what clang writes.
 func (o *ShimOptions) findAssembler(ctx context.Context, c Compiler, self string) (err error) {
+	if c.Family == driver.Clang {
+		o.Clang = c.Path
+	}
 	if c.Family == driver.Clang && (o.Machine != machine.X86_64 || o.Object == native.MachO) {
 		o.Assembler = c.Path
 		o.AssemblerArgs = append(slices.Clone(o.Target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument")
@@ -300,8 +315,25 @@ func (o *ShimOptions) findAssembler(ctx context.Context, c Compiler, self string
 	return err
 }
 
-// tool returns the path of a program of binutils that works with what the driver makes.
+// tool returns the path of a program of binutils that works with what the driver makes. Where clang makes
+// code for another machine and there are none for that, it names those of this one: LLVM's know all.
 func (c Compiler) tool(ctx context.Context, options []string, name string) string {
+	path := c.programOf(ctx, options, name)
+	if c.Family == driver.Clang && filepath.Base(path) == name && !isHost(driver.MachineOf(c.target(ctx, options))) {
+		if other := c.programOf(ctx, options, "llvm-"+name); filepath.IsAbs(other) {
+			return other
+		}
+	}
+	return path
+}
+
+// isHost reports whether m is the machine that cairn runs on.
+func isHost(m machine.Kind) bool {
+	return m == map[string]machine.Kind{"amd64": machine.X86_64, "arm64": machine.AArch64}[runtime.GOARCH]
+}
+
+// programOf asks the driver where it finds a program; name if it does not find it.
+func (c Compiler) programOf(ctx context.Context, options []string, name string) string {
 	out, err := exec.CommandContext(ctx, c.Path, append(slices.Clone(options), "-print-prog-name="+name)...).Output()
 	if path := strings.TrimSpace(string(out)); err == nil && path != "" {
 		if _, err := exec.LookPath(path); err == nil {
@@ -338,8 +370,11 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 	// A C++ or Fortran driver compiles C as well, if the file says so.
 	members := []string{"rcs", filepath.Join(tmp, "libcairn.a")}
 	target, flags := nativert.X86_64, opts.Target
-	if opts.Machine == machine.AArch64 {
+	switch opts.Machine {
+	case machine.AArch64:
 		target = nativert.AArch64
+	case machine.Arm:
+		target = nativert.Arm
 	}
 	objects := nativert.Objects(target, opts.DefaultDir)
 	if opts.Runtime != "" {

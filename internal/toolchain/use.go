@@ -46,9 +46,12 @@ const usePrefix = "use-"
 
 // load reads the profile that opts name and notes its content.
 func (u *useOptions) load() (*prof.Profile, error) {
-	path, err := filepath.Abs(u.Profile)
-	if err != nil {
-		return nil, err
+	path := u.Profile
+	if !verb.IsURL(path) {
+		var err error
+		if path, err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
 	}
 	data, err := verb.ReadFile(path)
 	if err != nil {
@@ -132,7 +135,10 @@ func writeShim(bin, self string, opts ShimOptions) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(bin, shimOptionsFile), text, 0o644)
+	if err := os.WriteFile(filepath.Join(bin, shimOptionsFile), text, 0o644); err != nil {
+		return err
+	}
+	return linkLTO(bin, self)
 }
 
 // useCompiler becomes the compiler, which then builds by the profile.
@@ -152,15 +158,20 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 	}
 	var link []string
 	if cmd.Links {
-		if link, err = b.linkArgs(ctx, s, c.Linker(ctx, &cmd), cmd.Output); err != nil {
+		if link, err = b.linkArgs(s, c.Linker(ctx, &cmd), cmd.Output); err != nil {
 			return err
 		}
 	}
-	bin := filepath.Join(b.dir, "bin")
+	bin, env := filepath.Join(b.dir, "bin"), driverEnv(cmd)
 	if b.opts.NoSplit {
 		bin = ""
+	} else if linker, why := c.bitcodeLink(ctx, &cmd); linker != "" {
+		link = append(link, ltoArgs(b.dir)...)
+		env = append(env, ltoEnv(linker))
+	} else if why != "" {
+		verb.Note(s, "no function is split: %s", why)
 	}
-	return c.become(ctx, append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...), b.dir, driverEnv(cmd)...)
+	return c.become(ctx, append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...), b.dir, env...)
 }
 
 // useOther becomes a compiler that the profile is not for. A cross build has programs of its own that
@@ -179,7 +190,7 @@ func useOther(ctx context.Context, c Compiler, cmd driver.Command, argv []string
 
 // linkArgs returns the arguments of a driver that make its linker lay out the module
 // output by the profile. A linker that takes no order gets none, with a note.
-func (b *useBuild) linkArgs(ctx context.Context, s *verb.Streams, l FoundLinker, output string) ([]string, error) {
+func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string) ([]string, error) {
 	err := l.Err
 	var format linkorder.Format
 	if err == nil {
@@ -307,7 +318,7 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 		return nil, nil, fmt.Errorf("as: compiler output: %w", err)
 	}
 	cold := newColdModules(p)
-	opts := native.SplitOptions{MinInsns: native.DefaultMinInsns, Whole: true}
+	opts := native.SplitOptions{MinInsns: native.DefaultMinInsns, Whole: true, SourceOf: sh.opts.SourceOf}
 	if s := os.Getenv(envSources); s != "" {
 		opts.Sources = strings.Split(s, "\n")
 	}
@@ -392,8 +403,8 @@ type useSummary struct {
 	Refused map[string][]string `json:"refused"` // reason -> functions with cold blocks that were left
 }
 
-func (u *useSummary) add(r *splitEvent) {
-	u.Files++
+func (u *useSummary) add(r *splitEvent, units int) {
+	u.Files += max(1, units)
 	u.Split += len(r.Split)
 	u.Moved += len(r.Moved)
 	u.Hot += r.Hot
@@ -430,11 +441,16 @@ func (w *wrapper) useLinker(ctx context.Context, s *verb.Streams, c Compiler, pa
 	if err != nil {
 		return err
 	}
-	link, err := b.linkArgs(ctx, s, LinkerAt(ctx, path), outputOf(argv))
+	linker := LinkerAt(ctx, path)
+	link, err := b.linkArgs(s, linker, outputOf(argv))
 	if err != nil {
 		return err
 	}
-	return become(path, append(argv, linkByHand(link)...))
+	argv = append(argv, linkByHand(link)...)
+	if linker.Kind == linkorder.LLD && !b.opts.NoSplit {
+		return runLTOLinker(ctx, s, b.dir, path, argv[1:])
+	}
+	return become(path, argv)
 }
 
 // linkByHand returns the arguments for a linker that a build starts itself:

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -36,8 +37,8 @@ type WrapperOptions struct {
 }
 
 var (
-	compilerName = regexp.MustCompile(`^(?:(?:x86_64|aarch64)-(?:[^/]*?-)?(?:gnu|musl|android\d*)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95)(?:-\d+(?:\.\d+)*)?$`)
-	linkerName   = regexp.MustCompile(`^((?:x86_64|aarch64)-(?:[^/]*?-)?(?:gnu|musl)-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
+	compilerName = regexp.MustCompile(`^(?:(?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|android(?:eabi)?\d*)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95)(?:-\d+(?:\.\d+)*)?$`)
+	linkerName   = regexp.MustCompile(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:gnu|musl)(?:eabi|eabihf)?-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
 )
 
 // StandsInFor reports whether cairn build catches programs of that name.
@@ -322,7 +323,11 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	argv = append(append(argv[:1:1], "--build-id"), args...)
 	linker := LinkerAt(ctx, path)
 	argv = append(argv, driver.LinkerArgs(args, tc, linker.word())...)
-	return become(path, append(argv, tc.Archive))
+	argv = append(argv, tc.Archive)
+	if linker.Kind == linkorder.LLD {
+		return runLTOLinker(ctx, s, filepath.Dir(tc.Archive), path, argv[1:])
+	}
+	return become(path, argv)
 }
 
 // linkedBy returns the compiler whose objects the linker at path links: the driver that

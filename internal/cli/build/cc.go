@@ -44,10 +44,10 @@ memory and so is valid at any time. Environment variables of the program:
                           that end without C's exit (kill, _exit, Go) lose it
   CAIRN_SIGNAL=N          also write the files on signal number N
   CAIRN_SCENARIO=NAME     a name for what is run; stored with the run's order
-A program can write its data itself: #include <cairn.h>, cairn_dump(), cairn_reset().
-CAIRN_SKIP in front of a function excludes it.
+A program can write its data itself: #include <cairn.h>, cairn_dump(), cairn_reset(),
+cairn_set_dir("DIR"). CAIRN_SKIP in front of a function excludes it.
 
-The runtime adds 4.5 KB to each program. With --shared-runtime DIR it is a file in
+The runtime adds 5 KB to each program. With --shared-runtime DIR it is a file in
 DIR, which this command writes and programs map when they start; they grow by
 0.7 KB. The path is fixed at build time: the file must be at the same path where the
 program runs. A program that does not find it runs normally and records nothing. The
@@ -112,5 +112,6 @@ taken are left unchanged. Use the same compiler and flags as for the profile.`,
 	c.Flags().SetInterspersed(false)
 	f.Register(c.Flags())
 	f.RegisterUse(c.Flags())
+	completeValues(c)
 	return c
 }

@@ -1,0 +1,138 @@
+// Package bitcode reads of LLVM's bitcode what a linker needs to know of it: which kind of
+// link-time optimisation a module was made for, and the names in its symbol table.
+package bitcode
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// A file of bitcode is a stream of bits, least significant first, of nested blocks. LLVM's
+// documentation "LLVM Bitcode File Format" describes it. At its top are the blocks of the
+// module, of the strings and of the symbol table, which is a blob of plain data
+// (llvm/Object/IRSymtab.h).
+
+// Kind is the link-time optimisation that a module was made for.
+type Kind uint8
+
+// The kinds.
+const (
+	Full Kind = iota // merged with others: -flto
+	Thin             // compiled on its own, with parts of others: -flto=thin
+)
+
+// Module is what is known of a module.
+type Module struct {
+	Kind    Kind
+	Source  string   // name of its source file; "" if it has no symbol table
+	Symbols []Symbol // of code and data, in the order of the table
+}
+
+// Symbol is a name in a module's symbol table.
+type Symbol struct {
+	Name     string
+	Defined  bool
+	Local    bool // other modules do not see it
+	Function bool
+}
+
+const (
+	magic        = "BC\xc0\xde"
+	wrapperMagic = "\xde\xc0\x17\x0b"
+)
+
+// Is reports whether data starts as bitcode does, in a wrapper or not.
+func Is(data []byte) bool {
+	return len(data) >= 4 && (string(data[:4]) == magic || string(data[:4]) == wrapperMagic)
+}
+
+// Blocks, and the records that are read in them.
+const (
+	moduleBlock      = 8
+	thinSummaryBlock = 20
+	stringsBlock     = 23
+	fullSummaryBlock = 24
+	symbolsBlock     = 25
+
+	blobRecord = 1 // of strings and of symbols
+)
+
+// Read reads a module. Of several in one file, the first is thin or full, and the symbols
+// are those of all.
+func Read(data []byte) (*Module, error) {
+	body, err := unwrap(data)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{data: body, pos: 32, kind: Full}
+	for r.err == nil && r.pos+32 <= len(body)*8 {
+		r.block(2, topBlock)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	m := &Module{Kind: r.kind}
+	return m, m.readSymbols(r.symbols, r.strings)
+}
+
+// unwrap returns the stream: a wrapper says where it is.
+func unwrap(data []byte) ([]byte, error) {
+	if len(data) >= 20 && string(data[:4]) == wrapperMagic {
+		offset, size := uint64(binary.LittleEndian.Uint32(data[8:])), uint64(binary.LittleEndian.Uint32(data[12:]))
+		if offset+size > uint64(len(data)) {
+			return nil, fmt.Errorf("bitcode: the wrapper names %d bytes at offset %d, but there are %d", size, offset, len(data))
+		}
+		data = data[offset : offset+size]
+	}
+	if len(data) < 4 || string(data[:4]) != magic {
+		return nil, errors.New("bitcode: not bitcode")
+	}
+	return data, nil
+}
+
+// Sizes in the symbol table, whose numbers have 32 bits.
+const (
+	symbolSize      = 24 // name and name in the module, each offset and length; group, flags
+	atSymbols       = 28 // in its head: version, producer, modules, groups, symbols
+	atSource        = 52 // behind symbols: uncommon ones, target
+	headSize        = 60
+	flagUndefined   = 1 << 3
+	flagGlobal      = 1 << 10
+	flagExecutable  = 1 << 13
+	maxSymbolLength = 1 << 20
+)
+
+// readSymbols reads the table. A module without one has no names.
+func (m *Module) readSymbols(table, names []byte) error {
+	if len(table) < headSize {
+		return nil
+	}
+	word := func(at uint64) uint64 { return uint64(binary.LittleEndian.Uint32(table[at:])) }
+	text := func(at uint64) (string, error) {
+		offset, size := word(at), word(at+4)
+		if size > maxSymbolLength || offset+size > uint64(len(names)) {
+			return "", fmt.Errorf("bitcode: symbol table at offset %d: a name of %d bytes at %d, outside of the strings", at, size, offset)
+		}
+		return string(names[offset : offset+size]), nil
+	}
+	offset, count := word(atSymbols), word(atSymbols+4)
+	if offset+count*symbolSize > uint64(len(table)) {
+		return fmt.Errorf("bitcode: %d symbols at offset %d of a table of %d bytes", count, offset, len(table))
+	}
+	var err error
+	if m.Source, err = text(atSource); err != nil {
+		return err
+	}
+	m.Symbols = make([]Symbol, count)
+	for i := range m.Symbols {
+		at := offset + uint64(i)*symbolSize
+		name, err := text(at)
+		if err != nil {
+			return err
+		}
+		flags := word(at + 20)
+		m.Symbols[i] = Symbol{Name: name, Defined: flags&flagUndefined == 0, Local: flags&flagGlobal == 0, Function: flags&flagExecutable != 0}
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package toolchain
+
+import "testing"
+
+// TestSourceNames: functions of merged modules, which the linker may have numbered.
+func TestSourceNames(t *testing.T) {
+	t.Parallel()
+	n := sourceNames{
+		"main": {"a.c"}, "two": {"a.c", "b.c"}, "three": {"a.c", "b.c", "c.c"}, "dotted.name": {"d.c"}, "x": {"e.c"},
+	}
+	for function, want := range map[string]string{
+		"main": "a.c", "main.cold": "a.c", "main.llvm.123": "a.c", "main.part.0.cold": "a.c",
+		"two": "a.c", "two.7": "b.c", "two.7.cold": "b.c", "two.cold": "",
+		"three": "a.c", "three.7": "", "dotted.name": "d.c", "dotted.name.1": "d.c", "dotted.other": "",
+		"none": "", "none.1": "", ".x": "", "": "",
+	} {
+		if got := n.of(function); got != want {
+			t.Errorf("%s is of %q, want %q", function, got, want)
+		}
+	}
+}
+
+// TestWithoutUnique: the number goes where clang could not read it and nothing is lost.
+func TestWithoutUnique(t *testing.T) {
+	t.Parallel()
+	const (
+		group = "\t.section\tasan_globals,\"awoG\",@progbits,one,one.1"
+		other = "\t.section\tasan_globals,\"awoG\",@progbits,two,two.1"
+		plain = "\t.section\t.text.f,\"ax\",@progbits,unique,3\n"
+		known = "\t.section\t.text.f,\"axG\",@progbits,f,comdat,unique,4\n"
+	)
+	for in, want := range map[string]string{
+		group + ",unique,1\n" + other + ",unique,2\n" + group + ",unique,1\n": group + "\n" + other + "\n" + group + "\n",
+		group + ",unique,1\n" + group + ",unique,2\n":                         group + ",unique,1\n" + group + ",unique,2\n",
+		plain + known: plain + known,
+		"\tret\n":     "\tret\n",
+	} {
+		if got := string(withoutUnique([]byte(in))); got != want {
+			t.Errorf("%q becomes %q", in, got)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package toolchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
+)
+
+// envLTOLink is set for lld's distributor: the number of the link.
+const envLTOLink = "CAIRN_LTO_LINK"
+
+// noMachOLTO is why bitcode for Mach-O is refused.
+const noMachOLTO = "clang -flto is supported for ELF only: build with -fno-lto"
+
+// bitcodeLink prepares a command for the link of bitcode: it returns the arguments and the
+// environment by which clang starts our linker in the place of lld, both nil where nothing
+// is to be made of bitcode. A linker that compiles bitcode by a plugin is a reason not to.
+func (c Compiler) bitcodeLink(ctx context.Context, cmd *driver.Command) (linker, refusal string) {
+	if c.Family != driver.Clang || !cmd.Links && !cmd.Merges {
+		return "", ""
+	}
+	bitcode := cmd.LTO && len(cmd.Sources) > 0 || hasBitcode(cmd)
+	if !bitcode && !cmd.LTO {
+		return "", ""
+	}
+	l := c.Linker(ctx, cmd)
+	switch {
+	case l.Kind == linkorder.LLD:
+		path, err := c.linkerPath(ctx, cmd)
+		if err != nil {
+			return "", err.Error()
+		}
+		return path, ""
+	case !bitcode:
+		return "", ""
+	case l.Kind == linkorder.LD64 || l.Kind == linkorder.LD64LLD:
+		return "", noMachOLTO
+	case l.Err != nil:
+		return "", l.Err.Error()
+	}
+	return "", fmt.Sprintf("clang -flto needs lld, which hands cairn the code of bitcode, and this link starts %s: add -fuse-ld=lld, or build with -fno-lto", l.Kind)
+}
+
+// linkerPath returns the path of the lld that the driver would start.
+func (c Compiler) linkerPath(ctx context.Context, cmd *driver.Command) (string, error) {
+	for _, name := range []string{cmd.LinkerPath(), "ld.lld"} {
+		path := name
+		if filepath.Base(name) == name {
+			path = c.tool(ctx, cmd.Forward(), name)
+		}
+		path, err := exec.LookPath(path)
+		if err != nil {
+			continue
+		}
+		if found := LinkerAt(ctx, path); found.Kind == linkorder.LLD {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("cannot find the lld that %s starts", c.Path)
+}
+
+// ltoArgs are a driver's arguments for the stand-in of a toolchain, ltoEnv its environment.
+func ltoArgs(root string) []string {
+	return []string{"-fuse-ld=lld", "--ld-path=" + filepath.Join(root, ltoDir, ltoLinkerName)}
+}
+
+func ltoEnv(linker string) string { return envLinker + "=" + linker }
+
+// maxCommandLine bounds the arguments of a linker: the kernel takes a part of the stack's
+// limit, and what drivers put into a response file may be longer.
+const maxCommandLine = 1 << 17
+
+// isLong reports whether arguments need a response file.
+func isLong(args []string) bool {
+	size := 0
+	for _, a := range args {
+		size += len(a) + 1
+	}
+	return size > maxCommandLine
+}
+
+// inFile writes arguments to a response file in a directory and returns what names it.
+func inFile(args []string, dir string) ([]string, error) {
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	var text strings.Builder
+	for _, a := range args {
+		fmt.Fprintf(&text, "\"%s\"\n", quote.Replace(a))
+	}
+	f, err := os.CreateTemp(dir, "args-")
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.WriteString(text.String())
+	return []string{"@" + f.Name()}, errors.Join(err, f.Close())
+}

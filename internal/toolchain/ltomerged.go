@@ -1,0 +1,292 @@
+package toolchain
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// linkMerged links in two steps. In the first lld writes the assembly of the code that it
+// made of bitcode, with all that the whole link says of symbols; in the second that code
+// stands in the place of the first bitcode, and native inputs where they are.
+func (l *ltoLinker) linkMerged(ctx context.Context, line *driver.LinkerLine, in *ltoInputs, clang string) error {
+	tmp, err := os.MkdirTemp("", "cairn-lto-")
+	if err != nil {
+		return err
+	}
+	defer verb.Temporary.Add(tmp)()
+	defer os.RemoveAll(tmp)
+	m := &mergedLink{ltoLinker: l, line: line, in: in, tmp: tmp, output: outputOfLine(line)}
+	defer m.removeTexts()
+	messages, err := m.run(ctx, clang)
+	if err != nil {
+		return m.plainly(ctx, messages, err)
+	}
+	m.say(messages)
+	return nil
+}
+
+// run does both steps, and returns the messages of the last.
+func (m *mergedLink) run(ctx context.Context, clang string) (messages string, err error) {
+	if messages, err := m.generate(ctx); err != nil {
+		return messages, err
+	}
+	objects, err := m.objects(ctx, clang)
+	if err != nil {
+		return "", err
+	}
+	args, err := m.relink(objects)
+	if err != nil {
+		return "", err
+	}
+	return m.start(ctx, args, m.streams.Out)
+}
+
+// start runs the real linker and returns its messages.
+func (m *mergedLink) start(ctx context.Context, args []string, out io.Writer) (string, error) {
+	if isLong(args) {
+		var err error
+		if args, err = inFile(args, m.tmp); err != nil {
+			return "", err
+		}
+	}
+	cmd := exec.CommandContext(ctx, m.real, args...)
+	var messages bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = m.streams.In, out, &messages
+	err := cmd.Run()
+	return messages.String(), err
+}
+
+// plainly links in one step, without the runtime, what cannot be linked in two. If that fails
+// too, the fault is not ours, and nor are the messages.
+func (m *mergedLink) plainly(ctx context.Context, messages string, why error) error {
+	line := *m.line
+	line.Words = slices.DeleteFunc(slices.Clone(line.Words), func(w driver.LinkerWord) bool {
+		return isRuntime(&w) || w.Option == "u" && w.Value == m.needed()
+	})
+	plain, err := m.start(ctx, line.Without(), m.streams.Out)
+	fmt.Fprint(m.streams.Err, plain)
+	if err != nil {
+		return ChildError(err)
+	}
+	fmt.Fprintf(m.streams.Err, "%scairn: ld: %s: its optimised code cannot be linked in two steps (%v); it is linked as it is\n", messages, m.output, why)
+	return logEvent(buildEvent{Result: native.Result{Source: m.output}, Untouched: "its optimised code cannot be linked in two steps"})
+}
+
+// mergedLink is a link in two steps.
+type mergedLink struct {
+	*ltoLinker
+	line     *driver.LinkerLine
+	in       *ltoInputs
+	tmp      string
+	output   string
+	messages string   // of the first step
+	texts    []string // it wrote
+}
+
+// oneLink are the options that one of the two steps does without: they name what a link
+// writes, or where code of other links lies.
+var oneLink = []string{
+	"o", "output", "Map", "M", "print-map", "cref", "reproduce", "t", "trace", "verbose", "dependency-file", "lto-obj-path", "save-temps", "why-extract", "print-archive-stats",
+	"thinlto-cache-dir", "thinlto-distributor", "thinlto-distributor-arg", "thinlto-remote-compiler", "thinlto-remote-compiler-arg", "thinlto-remote-compiler-prepend-arg",
+}
+
+// generate has lld write the assembly, and returns its messages.
+func (m *mergedLink) generate(ctx context.Context) (messages string, err error) {
+	base := filepath.Join(m.tmp, filepath.Base(m.tmp)) // a name that is in no other directory
+	args := append(m.line.Without(oneLink...), "--lto-emit-asm", "-o", base)
+	depends := m.line.Value("dependency-file")
+	if depends != "" {
+		args = append(args, "--dependency-file="+filepath.Join(m.tmp, "depends"))
+	}
+	if m.messages, err = m.start(ctx, args, io.Discard); err != nil {
+		return m.messages, err
+	}
+	if err := m.findTexts(base); err != nil || depends == "" {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(m.tmp, "depends"))
+	if err != nil {
+		return "", err
+	}
+	if rest, ok := bytes.CutPrefix(text, []byte(base+":")); ok {
+		escaped := strings.NewReplacer(" ", `\ `, "$", "$$", "#", `\#`).Replace(m.output)
+		text = append([]byte(escaped+":"), rest...)
+	}
+	return "", verb.WriteBytes(&m.streams, depends, text)
+}
+
+// findTexts finds what lld wrote: the code of merged modules beside the output, that of each
+// thin module beside the module.
+func (m *mergedLink) findTexts(base string) error {
+	merged, err := filepath.Glob(base + ".lto*.s")
+	if err != nil {
+		return err
+	}
+	partition := func(path string) int {
+		n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(path, base+".lto."), ".s"))
+		return n
+	}
+	slices.SortFunc(merged, func(a, b string) int { return cmp.Or(cmp.Compare(partition(a), partition(b)), cmp.Compare(a, b)) })
+	m.texts = merged
+	for i := range m.line.Words {
+		input := m.in.words[i]
+		if input == nil {
+			continue
+		}
+		for _, member := range input.thin {
+			name := strings.TrimSuffix(filepath.Base(input.path), filepath.Ext(input.path))
+			if input.archive {
+				name = filepath.Base(input.path) + "(" + member + " at *)"
+			}
+			pattern := filepath.Join(filepath.Dir(input.path), filepath.Base(base)+".lto."+name+".s")
+			found, err := filepath.Glob(pattern)
+			if err != nil {
+				return err
+			}
+			for _, path := range found {
+				if !slices.Contains(m.texts, path) {
+					m.texts = append(m.texts, path)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (m *mergedLink) removeTexts() {
+	for _, path := range m.texts {
+		os.Remove(path)
+	}
+}
+
+// objects makes objects of the texts.
+func (m *mergedLink) objects(ctx context.Context, clang string) ([]string, error) {
+	sources := m.in.sources()
+	objects := make([]string, len(m.texts))
+	err := each(runtime.NumCPU(), len(m.texts), func(i int) error {
+		src, err := os.ReadFile(m.texts[i])
+		if err != nil {
+			return fmt.Errorf("ld: %w", err)
+		}
+		src = m.in.hide(src)
+		objects[i] = filepath.Join(m.tmp, fmt.Sprintf("%d.o", i))
+		var u *ltoUnit
+		if sourceOfText(src, nil) == mergedSource {
+			u = &ltoUnit{name: m.output, sources: sources, seen: map[string]bool{}}
+		}
+		return m.object(ctx, clang, src, objects[i], false, u)
+	})
+	return objects, err
+}
+
+// mergedSource is what the assembly of merged modules has as the name of its source.
+const mergedSource = "ld-temp.o"
+
+// relink returns the arguments of the second step.
+func (m *mergedLink) relink(objects []string) ([]string, error) {
+	var args []string
+	lazyFrom := -1 // where the last --start-lib is in args
+	placed := false
+	for i := range m.line.Words {
+		w := &m.line.Words[i]
+		input := m.in.words[i]
+		if w.Option == "start-lib" {
+			lazyFrom = len(args)
+		}
+		if w.Option == "dependency-file" {
+			continue
+		}
+		if input == nil {
+			args = append(args, w.Args...)
+			continue
+		}
+		if !placed {
+			placed = true
+			at := len(args)
+			if w.Lazy && lazyFrom >= 0 { // the code is wanted, it must not be looked for
+				at = lazyFrom
+			}
+			args = slices.Insert(args, at, objects...)
+		}
+		if input.archive && input.native {
+			path := filepath.Join(m.tmp, fmt.Sprintf("lib%d.a", i))
+			if err := nativeArchive(input.path, path, m.line.Fat()); err != nil {
+				return nil, fmt.Errorf("ld: %w", err)
+			}
+			args = append(args, path)
+		}
+	}
+	// The first step has compared version scripts with all symbols. Of those that they hide,
+	// the code may have none left.
+	return append(args, "--undefined-version"), nil
+}
+
+// say prints the messages of the first step that the second, whose messages are given, did
+// not repeat, and those.
+func (m *mergedLink) say(second string) {
+	for line := range strings.Lines(m.messages) {
+		if !strings.Contains(second, line) {
+			fmt.Fprint(m.streams.Err, line)
+		}
+	}
+	fmt.Fprint(m.streams.Err, second)
+}
+
+// sourceNames knows in which source file a function of merged modules is.
+type sourceNames map[string][]string // by name, the files that define it, in the order of the link
+
+// sources returns the files of the functions in all modules.
+func (in *ltoInputs) sources() sourceNames {
+	names := sourceNames{}
+	for _, m := range in.modules {
+		for _, s := range m.Symbols {
+			if s.Defined && s.Function {
+				names[s.Name] = append(names[s.Name], m.Source)
+			}
+		}
+	}
+	return names
+}
+
+// of returns the source file of a function, "" if it is not known. Of static functions of
+// the same name, all but the first have got a number when modules were merged, in the order
+// of the link.
+func (n sourceNames) of(function string) string {
+	if files := n[function]; len(files) > 0 {
+		return files[0]
+	}
+	for name := function; ; {
+		i := strings.LastIndexByte(name, '.')
+		if i <= 0 {
+			return ""
+		}
+		name = name[:i]
+		number, _, _ := strings.Cut(function[i+1:], ".")
+		switch files := n[name]; {
+		case len(files) == 2 && isDigits(number):
+			return files[1]
+		case len(files) == 1:
+			return files[0]
+		case len(files) > 1:
+			return ""
+		}
+	}
+}
+
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
