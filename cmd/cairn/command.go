@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +23,9 @@ import (
 func execute(ctx context.Context, args []string, s verb.Streams) int {
 	if sh, ok := toolchain.AsShim(args, s); ok {
 		return exitCode(sh.Run(ctx, args[1:]), s.Err)
+	}
+	if run, ok := toolchain.AsLTO(args, s); ok {
+		return exitCode(run(ctx, args[1:]), s.Err)
 	}
 	if w, ok := toolchain.AsWrapper(args); ok {
 		return exitCode(w.Run(ctx, &s, args[1:]), s.Err)
@@ -54,10 +59,7 @@ func newRoot(s *verb.Streams) *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			if like := c.SuggestionsFor(args[0]); len(like) > 0 {
-				return verb.Usagef("unknown command %q; did you mean %s?", args[0], like[0])
-			}
-			return verb.Usagef("unknown command %q (see cairn -h)", args[0])
+			return unknownCommand(c, args[0])
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		CompletionOptions: cobra.CompletionOptions{
@@ -70,6 +72,11 @@ func newRoot(s *verb.Streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return verb.Usagef("%w (see %s -h)", err, c.CommandPath())
 	})
+	var version strings.Builder
+	verb.BuildVersion(debug.ReadBuildInfo()).Write(&version) // a strings.Builder does not fail
+	root.Version = version.String()
+	root.SetVersionTemplate("{{.Version}}")
+	root.SetHelpCommand(newHelpCmd(root))
 	for _, g := range commands {
 		if g.id != "" {
 			root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
@@ -81,6 +88,41 @@ func newRoot(s *verb.Streams) *cobra.Command {
 		}
 	}
 	return root
+}
+
+// unknownCommand returns the error for a name of which c has no command.
+func unknownCommand(c *cobra.Command, name string) error {
+	if like := c.SuggestionsFor(name); len(like) > 0 {
+		return verb.Usagef("unknown command %q; did you mean %s?", name, like[0])
+	}
+	return verb.Usagef("unknown command %q (see %s -h)", name, c.CommandPath())
+}
+
+// newHelpCmd returns cobra's help command, but for names of no command, which are errors.
+func newHelpCmd(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Print the help of a command",
+		ValidArgsFunction: func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+			for _, c := range root.Commands() {
+				if c.IsAvailableCommand() {
+					names = append(names, c.Name())
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				if c == nil {
+					c = root
+				}
+				return unknownCommand(c, append(rest, args...)[0])
+			}
+			c.InitDefaultHelpFlag() // so that the flag is listed, as cobra's own command does
+			return c.Help()
+		},
+	}
 }
 
 // exitCode prints err as one line and turns it into an exit code.
@@ -108,6 +150,7 @@ func exitCode(err error, w io.Writer) int {
 // the place of, rather than a command line of its own.
 func standsIn(args []string) bool {
 	_, shim := toolchain.AsShim(args, verb.Streams{})
+	_, lto := toolchain.AsLTO(args, verb.Streams{})
 	_, wrapper := toolchain.AsWrapper(args)
-	return shim || wrapper
+	return shim || lto || wrapper
 }

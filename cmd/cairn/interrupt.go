@@ -31,7 +31,7 @@ func run(args []string, s verb.Streams) int {
 			return
 		case <-time.After(grace):
 		}
-		if standsIn(args) || verb.RanProgram.Load() {
+		if standsIn(args) || verb.RanProgram.Load() || verb.EndsInOrder.Load() {
 			return
 		}
 		verb.Temporary.RemoveAll()

@@ -24,6 +24,7 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/build"
 	"github.com/cairnprof/cairn/internal/cli/callgraph"
 	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/cli/collect"
 	"github.com/cairnprof/cairn/internal/cli/diff"
 	"github.com/cairnprof/cairn/internal/cli/flame"
 	"github.com/cairnprof/cairn/internal/cli/info"
@@ -48,6 +49,7 @@ var commands = []group{
 	}},
 	{"collect", "Collect raw files into profiles:", []func(*verb.Streams) *cobra.Command{
 		profile.Map, profile.Create, profile.Merge, profile.Pack, profile.Unpack, profile.Import,
+		collect.Collect, collect.Push,
 	}},
 	{"look", "Inspect profiles:", []func(*verb.Streams) *cobra.Command{
 		info.Info, profile.Show, profile.Covered, diff.Diff, callgraph.Callgraph, layout.Pages, profile.YAML,

@@ -75,11 +75,12 @@ func proveModes(ts *testscript.TestScript, neg bool, args []string) {
 		expect: fs.Args()[1:],
 	}
 	turn := 0
-	for _, p.cc = range strings.Split(*compilers, ",") {
-		if _, err := exec.LookPath(p.cc); err != nil && p.cc != "gcc" {
-			continue
-		}
-		for _, value := range strings.Split(*each, "|") {
+	installed := slices.DeleteFunc(strings.Split(*compilers, ","), func(cc string) bool {
+		_, err := exec.LookPath(cc)
+		return err != nil && cc != "gcc"
+	})
+	for i, value := range strings.Split(*each, "|") {
+		for _, p.cc = range ofTurn(installed, i) {
 			ts.Setenv("FLAGS", value)
 			p.plain()
 			for _, p.mode = range sampled(strings.Split(*modes, ","), turn) {
@@ -88,6 +89,16 @@ func proveModes(ts *testscript.TestScript, neg bool, args []string) {
 			turn++
 		}
 	}
+}
+
+// ofTurn returns all compilers for the first flags of a proof, and one, in turn, for the
+// others; all of them without -short.
+func ofTurn(compilers []string, i int) []string {
+	if !testing.Short() || i == 0 {
+		return compilers
+	}
+	i %= len(compilers)
+	return compilers[i : i+1]
 }
 
 // sampled returns every third mode, another third at each turn; all of them without -short.

@@ -36,11 +36,12 @@ type room struct {
 
 // rooms are in the order in which data meets them: each uses only those above it.
 var rooms = []room{
-	{"ground", "data types shared by all rooms; the cursor that reads bytes; opening of large inputs", "prof calllog sample internal/bytecur internal/logfile internal/saturate", ""},
+	{"ground", "data types shared by all rooms; the cursor that reads bytes; opening of large inputs", "prof calllog sample internal/bytecur internal/jsontext internal/logfile internal/saturate", ""},
 	{"format", "readers and writers of files, each with a description of its format", "format", "ground"},
 	{"binary", "readers of programs: sections, symbols, lines, instructions", "internal/binary", "ground format"},
 	{"report", "tables, JSON, colour and pages", "internal/report", "ground"},
 	{"profile", "raw files to profiles; coverage, call graph, differences", "internal/profile", "ground format binary"},
+	{"fleet", "files of many machines to profiles: journal, merging, collector, push", "internal/fleet", "ground format profile"},
 	{"layout", "layout of programs: orders of functions, and pages", "internal/layout", "ground report"},
 	{"calls", "logs of calls to tries, tables, pictures and databases", "internal/calls", "ground format report"},
 	{"spikes", "the calls that took too long", "internal/spikes", "ground format report calls"},
@@ -49,11 +50,11 @@ var rooms = []room{
 	{"export", "profiles for compilers, linkers and other profilers", "internal/export", "ground format profile calls"},
 	{"instrument", "probes, wrappers and hooks, and the runtime in the program", "internal/instrument", "ground format binary"},
 	{"watch", "unmodified programs, traced from outside or changed while they run", "internal/watch", "ground format binary instrument"},
-	{"verb", "code shared by all commands", "internal/verb", "ground format binary report export watch"},
+	{"verb", "code shared by all commands", "internal/verb", "ground format binary report fleet export watch"},
 	{"toolchain", "replacements of compilers, assemblers and linkers during a build", "internal/toolchain", "ground format binary report profile layout instrument verb"},
 	{
 		"cli", "the commands: flags, files, and calls of the rooms above", "internal/cli",
-		"ground format binary report profile layout calls spikes samples export instrument watch verb toolchain",
+		"ground format binary report profile fleet layout calls spikes samples export instrument watch verb toolchain",
 	},
 	{"cmd", "the table of commands", "cmd/cairn", "binary report verb toolchain cli"},
 	{
@@ -68,11 +69,13 @@ var reaches = strings.Fields(`
 	internal/logfile
 	internal/binary/debuginfod internal/binary/objfile internal/binary/symbolize
 	internal/profile/rawfiles
+	internal/fleet/journal internal/fleet/journal/segment internal/fleet/journal/stream internal/fleet/journal/journaltest
+	internal/fleet/depot internal/fleet/collector internal/fleet/gate internal/fleet/client internal/fleet/push internal/fleet/fleettest
 	internal/samples/tailguests
 	internal/spikes/spikecontrol internal/spikes/marklog mark
 	internal/toolchain internal/verb
 	internal/watch/attach internal/watch/ptrace
-	internal/cli/build internal/cli/calls internal/cli/flame internal/cli/layout internal/cli/profile internal/cli/samples internal/cli/spikes
+	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/flame internal/cli/layout internal/cli/profile internal/cli/samples internal/cli/spikes
 	cmd/cairn
 	internal/oracle internal/deps docs bench corpus torture`)
 
@@ -80,7 +83,10 @@ var reaches = strings.Fields(`
 var modules = map[string]string{
 	"github.com/google/pprof/profile":                "internal/export",
 	"github.com/ianlancetaylor/demangle":             "internal/instrument/native internal/instrument/wrap internal/report",
-	"github.com/klauspost/compress/zstd":             "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/logfile",
+	"github.com/klauspost/compress/zstd":             "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
+	"github.com/nats-io/nats-server/v2/server":       "internal/fleet/journal/stream",
+	"github.com/nats-io/nats.go":                     "internal/fleet/journal/stream",
+	"github.com/nats-io/nats.go/jetstream":           "internal/fleet/journal/stream",
 	"github.com/parquet-go/parquet-go":               "format/calls format/calls/callstest",
 	"github.com/parquet-go/parquet-go/compress/zstd": "format/calls",
 	"github.com/spf13/cobra":                         "cmd/cairn internal/cli internal/verb",

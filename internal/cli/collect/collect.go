@@ -1,0 +1,208 @@
+// Package collect has the commands that bring files of many machines together.
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/fleet/collector"
+	"github.com/cairnprof/cairn/internal/fleet/depot"
+	"github.com/cairnprof/cairn/internal/fleet/gate"
+	"github.com/cairnprof/cairn/internal/fleet/journal/segment"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// collectFlags are the settings of a collector.
+type collectFlags struct {
+	listen, tokens, cert, key, logFormat string
+	maxBody, maxFile, memory             verb.SizeFlag
+	waiting, minFree                     verb.SizeFlag
+	rate, share                          float64
+	every                                time.Duration
+	traces                               int
+}
+
+// Collect returns the command cairn collect.
+func Collect(s *verb.Streams) *cobra.Command {
+	f := collectFlags{maxBody: 32 << 20, maxFile: 64 << 20, memory: 512 << 20, waiting: 256 << 20, minFree: 64 << 20}
+	c := &cobra.Command{
+		Use:   "collect DIR",
+		Short: "Collect raw files of many machines over HTTP, and serve their profiles",
+		Long: `collect listens for uploads of raw files, packs and maps (cairn push sends them),
+stores them in DIR, which it creates, and merges them by program and build. An upload
+that it has acknowledged is on the disk. If it is sent again, it is not counted again.
+
+Raw files need the map of their build: cairn push --map app sends it, before or after
+them. Until then they wait, up to --waiting of them.
+
+The profile of a program is at http://HOST:PORT/PROGRAM@BUILD, where BUILD is the build
+id or its start; without @BUILD it has all builds. Every command that takes a profile
+takes such a URL. See docs/fleet.md for all requests.
+
+Without --tokens only this machine is served. A file of tokens has a line for each:
+  write TOKEN          may send raw files
+  write,publish TOKEN  may send maps, too
+  read TOKEN           may ask for profiles
+The file is read once, at the start.
+
+A process that is killed loses nothing that was acknowledged: the next one continues
+with DIR. SIGTERM ends it in order. One line on standard output has the address, once
+it listens.`,
+		Example: `  cairn collect /var/lib/cairn
+  cairn push --map app raws --to http://127.0.0.1:7474
+  cairn order --format auto http://127.0.0.1:7474/app -o order.txt`,
+		Args: verb.ExactFiles("collect", "one directory", 1, 1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args[0]) },
+	}
+	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:7474", "the `address` to listen on; port 0 is any that is free")
+	c.Flags().StringVar(&f.tokens, "tokens", "", "the `file` of tokens; required for other addresses than those of this machine")
+	c.Flags().StringVar(&f.cert, "cert", "", "TLS certificate chain, a PEM `file`")
+	c.Flags().StringVar(&f.key, "key", "", "its key, a PEM `file`")
+	c.Flags().Var(&f.maxBody, "max-body", "the maximum of an upload as it is sent")
+	c.Flags().Var(&f.maxFile, "max-file", "the maximum of a file, and of an upload when unpacked")
+	c.Flags().Var(&f.memory, "max-memory", "the maximum of all uploads at once; more are asked to come later")
+	c.Flags().Var(&f.waiting, "waiting", "the maximum of raw files that wait for their maps")
+	c.Flags().Var(&f.minFree, "min-free", "take no uploads if less is free on the disk")
+	c.Flags().Float64Var(&f.rate, "rate", 0, "uploads a second that each address may send, 0 for any number")
+	c.Flags().Float64Var(&f.share, "share", 1, "the share of their raw files that senders are asked to send, 0 to 1")
+	c.Flags().DurationVar(&f.every, "snapshot", 30*time.Second, "write what was merged at least so often")
+	c.Flags().IntVar(&f.traces, "traces", profile.DefaultTraces, "keep the traces of at most this many runs of a build, a uniform sample of all")
+	c.Flags().StringVar(&f.logFormat, "log-format", "text", "`format` of messages, text or json")
+	return c
+}
+
+func (f *collectFlags) run(ctx context.Context, s *verb.Streams, dir string) (err error) {
+	log, err := f.check(s)
+	if err != nil {
+		return err
+	}
+	tokens, err := f.readTokens()
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if tokens == nil && !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		return verb.Usagef("collect: --listen %s is for other machines, too: give --tokens FILE", f.listen)
+	}
+	verb.EndsInOrder.Store(true)
+	c, err := f.open(dir, log)
+	if err != nil {
+		return err
+	}
+	g := gate.New(c, gate.Options{
+		Tokens: tokens, MaxBody: int64(f.maxBody), MaxFile: int64(f.maxFile), MaxAll: int64(f.maxFile), Memory: int64(f.memory),
+		Rate: f.rate, Share: f.share, Log: log,
+	})
+	err = f.serve(ctx, s, g, listener, log)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	return errors.Join(err, c.Close(ending))
+}
+
+// check checks the flags and returns the log.
+func (f *collectFlags) check(s *verb.Streams) (*slog.Logger, error) {
+	switch {
+	case (f.cert == "") != (f.key == ""):
+		return nil, verb.Usagef("collect: --cert and --key belong together")
+	case f.share < 0 || f.share > 1:
+		return nil, verb.Usagef("collect: --share %v: must be from 0 to 1", f.share)
+	case f.rate < 0:
+		return nil, verb.Usagef("collect: --rate %v: must not be negative", f.rate)
+	case f.every <= 0:
+		return nil, verb.Usagef("collect: --snapshot %v: must be positive", f.every)
+	case f.traces < 0:
+		return nil, verb.Usagef("collect: --traces %d: must not be negative", f.traces)
+	}
+	switch f.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(s.Err, nil)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(s.Err, nil)), nil
+	}
+	return nil, verb.Usagef("collect: --log-format %s: text and json are known", f.logFormat)
+}
+
+func (f *collectFlags) readTokens() (gate.Tokens, error) {
+	if f.tokens == "" {
+		return nil, nil
+	}
+	file, err := os.Open(f.tokens)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return gate.ParseTokens(file, f.tokens)
+}
+
+// open opens what is in the directory.
+func (f *collectFlags) open(dir string, log *slog.Logger) (*collector.Collector, error) {
+	j, err := segment.Open(filepath.Join(dir, "journal"), segment.Options{Torn: func(path string, off, bytes int64) {
+		log.Warn("the end of the journal was not whole, as after a crash; it was never acknowledged and is cut off", "file", path, "offset", off, "bytes", bytes)
+	}})
+	if err != nil {
+		return nil, err
+	}
+	d, err := depot.Open(dir)
+	if err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	c, err := collector.Open(j, d, collector.Options{
+		Traces: f.traces, MaxWaiting: int64(f.waiting), SnapshotRecords: 50_000, SnapshotBytes: 64 << 20, SnapshotEvery: f.every,
+		MinFree: int64(f.minFree), Free: func() (int64, error) { return free(dir) }, Log: log,
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), j.Close())
+	}
+	return c, nil
+}
+
+// free returns the bytes that are free on the disk of a directory.
+func free(dir string) (int64, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return 0, &os.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil
+}
+
+// serve answers until ctx ends, and then those requests that are under way.
+func (f *collectFlags) serve(ctx context.Context, s *verb.Streams, g *gate.Gate, l net.Listener, log *slog.Logger) error {
+	server := &http.Server{
+		Handler: g, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 16 << 10,
+	}
+	ended := make(chan error, 1)
+	scheme := "http"
+	if f.cert != "" {
+		scheme = "https"
+		go func() { ended <- server.ServeTLS(l, f.cert, f.key) }()
+	} else {
+		go func() { ended <- server.Serve(l) }()
+	}
+	fmt.Fprintf(s.Out, "%s://%s\n", scheme, l.Addr())
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	g.Closing()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+	return server.Shutdown(ending)
+}

@@ -1,0 +1,291 @@
+// Package gate is the HTTP side of a collector: who may do what, how much of it, and in which
+// words it is answered.
+//
+//	POST /v1/files           a raw file, a pack, a map, or a bundle of them
+//	GET  /v1/builds          the builds that are known, as JSON
+//	GET  /v1/maps/BUILD      the map of a build
+//	GET  /v1/policy          what senders are asked to respect, as JSON
+//	GET  /PROGRAM[@BUILD]    a profile; BUILD may be the start of the id
+//	GET  /metrics /healthz /readyz
+//
+// An upload that is answered with 200 is durable, and may be sent again any number of times.
+package gate
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairnprof/cairn/format/bundle"
+	"github.com/cairnprof/cairn/internal/fleet/collector"
+	"github.com/cairnprof/cairn/internal/fleet/inbox"
+	"github.com/cairnprof/cairn/internal/fleet/tally"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Options are settings of a gate.
+type Options struct {
+	Tokens  Tokens  // nil: everybody on this machine may do everything
+	MaxBody int64   // bytes of a body as it is sent
+	MaxFile int64   // bytes of a file in it
+	MaxAll  int64   // bytes of all files in it
+	Memory  int64   // bytes of all bodies at once
+	Rate    float64 // uploads a second from one address, 0 for any number
+	Share   float64 // of their files that senders are asked to send
+	Log     *slog.Logger
+}
+
+const maxFiles = 1 << 14 // in a body
+
+// Gate answers requests.
+type Gate struct {
+	o       Options
+	c       *collector.Collector
+	limiter *limiter
+	mux     *http.ServeMux
+	budget  atomic.Int64 // bytes of bodies that may still be read
+	counts  counts
+	closing atomic.Bool
+}
+
+// New returns the handler of a collector.
+func New(c *collector.Collector, o Options) *Gate {
+	g := &Gate{o: o, c: c, limiter: newLimiter(o.Rate), mux: http.NewServeMux()}
+	g.budget.Store(o.Memory)
+	g.mux.HandleFunc("POST /v1/files", g.needs(Write, g.files))
+	g.mux.HandleFunc("GET /v1/policy", g.needs(Write, g.policy))
+	g.mux.HandleFunc("GET /v1/builds", g.needs(Read, g.builds))
+	g.mux.HandleFunc("GET /v1/maps/{build}", g.needs(Read, g.buildMap))
+	g.mux.HandleFunc("GET /{profile}", g.needs(Read, g.profile))
+	g.mux.HandleFunc("GET /metrics", g.metrics)
+	g.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	g.mux.HandleFunc("GET /readyz", g.ready)
+	return g
+}
+
+// Closing makes /readyz say that this collector is about to end.
+func (g *Gate) Closing() { g.closing.Store(true) }
+
+// ServeHTTP answers a request.
+func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	if reason := g.foreign(r); reason != "" {
+		g.refuse(w, r, http.StatusForbidden, reason)
+		return
+	}
+	g.mux.ServeHTTP(w, r)
+}
+
+// foreign says why a request is not one that a program made: a page in a browser can send
+// requests to this machine, too.
+func (g *Gate) foreign(r *http.Request) string {
+	if r.Header.Get("Origin") != "" && r.Method != http.MethodGet {
+		return "no uploads from pages"
+	}
+	if g.o.Tokens != nil {
+		return ""
+	}
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Sprintf("the host is %.100q: without tokens only localhost is answered", host)
+	}
+	return ""
+}
+
+// needs lets those pass whose token has the role.
+func (g *Gate) needs(role Role, next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if has := g.roles(r); has&role == 0 {
+			status := http.StatusForbidden
+			if has == 0 {
+				status = http.StatusUnauthorized
+				w.Header().Set("WWW-Authenticate", `Bearer realm="cairn"`)
+			}
+			g.refuse(w, r, status, fmt.Sprintf("a token that may %s is needed", role))
+			return
+		}
+		next(w, r)
+	}
+}
+
+func (g *Gate) roles(r *http.Request) Role {
+	if g.o.Tokens == nil {
+		return Write | Read | Publish
+	}
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return g.o.Tokens.roles(token)
+}
+
+// refuse answers with an error, one line of text.
+func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
+	g.counts.refused(status)
+	g.o.Log.Warn("refused", "status", status, "reason", reason, "from", r.RemoteAddr, "method", r.Method, "path", r.URL.Path)
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusInsufficientStorage {
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	}
+	http.Error(w, reason, status)
+}
+
+const retryAfter = 30 // seconds
+
+// files takes an upload.
+func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
+	g.share(w)
+	if !g.limiter.allows(address(r), time.Now()) {
+		g.refuse(w, r, http.StatusTooManyRequests, "too many uploads from this address")
+		return
+	}
+	body, done, err := g.body(w, r)
+	defer done()
+	if err != nil {
+		g.refuse(w, r, statusOf(err, http.StatusBadRequest), err.Error())
+		return
+	}
+	items, refused, err := inbox.Open(body, inbox.Limits{Files: maxFiles, File: g.o.MaxFile, Total: g.o.MaxAll})
+	if err != nil {
+		g.refuse(w, r, statusOf(err, http.StatusBadRequest), err.Error())
+		return
+	}
+	publishes := false
+	for i := range items {
+		publishes = publishes || items[i].Kind == inbox.Map
+	}
+	if publishes && g.roles(r)&Publish == 0 {
+		g.refuse(w, r, http.StatusForbidden, fmt.Sprintf("maps: a token that may %s is needed", Publish))
+		return
+	}
+	result, more, err := g.c.Submit(r.Context(), items)
+	if err != nil {
+		g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
+		return
+	}
+	g.counts.taken(result.Files, len(refused)+len(more), len(body))
+	if publishes {
+		g.o.Log.Info("maps", "from", r.RemoteAddr, "files", result.Files, "refused", len(more))
+	}
+	answer(w, struct {
+		Version int `json:"version"`
+		collector.Result
+		Refused []inbox.Refusal `json:"refused"`
+	}{1, result, append(append([]inbox.Refusal{}, refused...), more...)})
+}
+
+// statusOf returns the status that says what an error is.
+func statusOf(err error, other int) int {
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.Is(err, inbox.ErrKind), errors.Is(err, errEncoding):
+		return http.StatusUnsupportedMediaType
+	case errors.Is(err, bundle.ErrLimit), errors.As(err, &tooLong):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, collector.ErrNoSpace):
+		return http.StatusInsufficientStorage
+	case errors.Is(err, collector.ErrWaiting), errors.Is(err, errBusy), errors.Is(err, context.Canceled):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, tally.ErrNone):
+		return http.StatusNotFound
+	case errors.Is(err, tally.ErrAmbiguous):
+		return http.StatusConflict
+	}
+	return other
+}
+
+// share tells senders what they are asked to send.
+func (g *Gate) share(w http.ResponseWriter) {
+	w.Header().Set(ShareHeader, strconv.FormatFloat(g.o.Share, 'g', -1, 64))
+}
+
+// ShareHeader is the header of the share of their files that senders are asked to send.
+const ShareHeader = "Cairn-Share"
+
+func (g *Gate) policy(w http.ResponseWriter, _ *http.Request) {
+	g.share(w)
+	answer(w, struct {
+		Version int     `json:"version"`
+		Share   float64 `json:"share"`
+		MaxBody int64   `json:"maxBody"`
+		MaxFile int64   `json:"maxFile"`
+		MaxAll  int64   `json:"maxAll"`
+		Files   int     `json:"maxFiles"`
+	}{1, g.o.Share, g.o.MaxBody, g.o.MaxFile, g.o.MaxAll, maxFiles})
+}
+
+func (g *Gate) builds(w http.ResponseWriter, r *http.Request) {
+	list, err := g.c.Builds(r.Context())
+	if err != nil {
+		g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
+		return
+	}
+	answer(w, struct {
+		Version int           `json:"version"`
+		Builds  []tally.Build `json:"builds"`
+	}{1, list})
+}
+
+func (g *Gate) profile(w http.ResponseWriter, r *http.Request) {
+	program, build, _ := strings.Cut(r.PathValue("profile"), "@")
+	data, err := g.c.Profile(r.Context(), program, strings.ToLower(build))
+	g.give(w, r, data, err)
+}
+
+func (g *Gate) buildMap(w http.ResponseWriter, r *http.Request) {
+	id, err := hex.DecodeString(r.PathValue("build"))
+	if err != nil {
+		g.refuse(w, r, http.StatusBadRequest, "not a build id in hexadecimal")
+		return
+	}
+	data, err := g.c.Map(r.Context(), prof.BuildID(id))
+	g.give(w, r, data, err)
+}
+
+// give answers with a file.
+func (g *Gate) give(w http.ResponseWriter, r *http.Request, data []byte, err error) {
+	if err != nil {
+		g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	_, _ = w.Write(data) // who has gone needs no answer
+}
+
+func (g *Gate) ready(w http.ResponseWriter, r *http.Request) {
+	switch s := g.c.Status(); {
+	case g.closing.Load():
+		http.Error(w, "ending", http.StatusServiceUnavailable)
+	case s.Err != nil:
+		http.Error(w, s.Err.Error(), http.StatusServiceUnavailable)
+	default:
+		fmt.Fprintln(w, "ok")
+	}
+}
+
+// answer answers with JSON.
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	_ = e.Encode(v) // who has gone needs no answer
+}
+
+// address returns the address that a request came from, without the port.
+func address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

@@ -1,0 +1,196 @@
+// Package inbox turns the body of an upload into the files in it, each checked.
+//
+// A body is a file of any kind that a collector takes, or a bundle of them; packs are opened.
+// All of it comes from strangers: sizes, numbers and the work are bounded before they are
+// spent, and names stay what they are, texts.
+package inbox
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cairnprof/cairn/format/bundle"
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Kind tells what a file is.
+type Kind int
+
+// The kinds of files that a collector takes.
+const (
+	Raw Kind = iota + 1 // of a run
+	Map                 // of a build
+)
+
+// Key tells a file from all others: of a raw file the run, or its content if the run is not
+// known; of others the content.
+type Key [16]byte
+
+// Item is a file.
+type Item struct {
+	Kind  Kind
+	Key   Key
+	Build prof.BuildID
+	Name  string // as its sender called it; no path
+	Index int    // among the files of the body, those in packs counted
+	Data  []byte
+}
+
+// Refusal is a file that was not taken, and why.
+type Refusal struct {
+	Index  int    `json:"index"` // as that of an Item
+	Name   string `json:"name,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// Limits bound what a body holds.
+type Limits struct {
+	Files int   // number of files
+	File  int64 // bytes of a file
+	Total int64 // bytes of all files
+}
+
+// ErrKind is in the error of a body that is none of what a collector takes.
+var ErrKind = errors.New("not a raw file, a pack, a map or a bundle of them")
+
+// Bounds of the work for packs in a body: together it takes seconds.
+const (
+	maxFirsts = 1 << 18
+	maxPacks  = 4
+)
+
+// opener collects the files of a body.
+type opener struct {
+	limits  Limits
+	files   int
+	packs   int
+	total   int64 // bytes of files in packs
+	items   []Item
+	refused []Refusal
+}
+
+// Open returns the files in a body, and those that are damaged. An error is about the body as a
+// whole: nothing of it is to be taken.
+func Open(body []byte, limits Limits) ([]Item, []Refusal, error) {
+	o := opener{limits: limits}
+	if !bundle.Detect(body) {
+		if int64(len(body)) > limits.File {
+			return nil, nil, fmt.Errorf("%w: a file of %d bytes, at most %d are allowed", bundle.ErrLimit, len(body), limits.File)
+		}
+		err := o.add("", body)
+		if err == nil && len(o.items) == 0 && len(o.refused) == 1 {
+			err = errors.New(o.refused[0].Reason)
+		}
+		return o.items, o.refused, err
+	}
+	r := bundle.NewReader(bytes.NewReader(body), bundle.Limits(limits))
+	for {
+		f, err := r.Next()
+		if err == io.EOF {
+			return o.items, o.refused, nil
+		}
+		if err == nil {
+			err = o.add(f.Name, f.Data)
+		}
+		if errors.Is(err, ErrKind) {
+			o.refuse(f.Name, err)
+			o.files++
+		} else if err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+func (o *opener) refuse(name string, err error) {
+	o.refused = append(o.refused, Refusal{Index: o.files, Name: name, Reason: err.Error()})
+}
+
+// add adds a file of the body, or those in a pack.
+func (o *opener) add(name string, data []byte) error {
+	switch {
+	case mip.Detect(data) == mip.KindRaw:
+		o.addRaw(name, data)
+	case mip.Detect(data) == mip.KindMap:
+		o.addMap(name, data)
+	case mippack.Detect(data):
+		return o.addPack(data)
+	default:
+		return ErrKind
+	}
+	o.files++
+	return nil
+}
+
+func (o *opener) addRaw(name string, data []byte) {
+	raw, err := mip.ParseRaw(data)
+	if err != nil {
+		o.refuse(name, err)
+		return
+	}
+	o.items = append(o.items, Item{Kind: Raw, Key: rawKey(&raw, data), Build: raw.BuildID, Name: name, Index: o.files, Data: data})
+}
+
+func (o *opener) addMap(name string, data []byte) {
+	m, err := mip.ReadMap(data)
+	if err != nil {
+		o.refuse(name, err)
+		return
+	}
+	o.items = append(o.items, Item{Kind: Map, Key: contentKey(data), Build: m.BuildID, Name: name, Index: o.files, Data: data})
+}
+
+func (o *opener) addPack(data []byte) error {
+	if o.packs++; o.packs > maxPacks {
+		return fmt.Errorf("%w: more than %d packs in a body", bundle.ErrLimit, maxPacks)
+	}
+	files, err := mippack.UnpackWithin(data, mippack.Limits{
+		Files: o.limits.Files - o.files, Total: uint64(max(0, o.limits.Total-o.total)), Firsts: maxFirsts,
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		o.total += int64(len(f.Data))
+		if mip.Detect(f.Data) == mip.KindRaw {
+			o.addRaw(f.Name, f.Data)
+		} else {
+			o.refuse(f.Name, ErrKind)
+		}
+		o.files++
+	}
+	return nil
+}
+
+// rawKey tells a run of a module from all others. Two files of one run, say of live memory that
+// was sent before and after the process ended, have the same.
+func rawKey(raw *mip.Raw, data []byte) Key {
+	if raw.Run == 0 {
+		return contentKey(data)
+	}
+	h := append([]byte("run\x00"), byte(len(raw.BuildID)))
+	h = append(h, raw.BuildID...)
+	h = binary.LittleEndian.AppendUint64(h, raw.Run)
+	return short(sha256.Sum256(binary.LittleEndian.AppendUint32(h, raw.PID)))
+}
+
+func contentKey(data []byte) Key { return short(sha256.Sum256(data)) }
+
+func short(sum [sha256.Size]byte) (k Key) {
+	copy(k[:], sum[:])
+	return k
+}
+
+// Bundle returns a bundle of items, which Open takes apart again.
+func Bundle(items []Item) ([]byte, error) {
+	files := make([]bundle.File, len(items))
+	for i, it := range items {
+		files[i] = bundle.File{Name: it.Name, Data: it.Data}
+	}
+	return bundle.Append(nil, files)
+}

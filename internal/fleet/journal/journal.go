@@ -1,0 +1,54 @@
+// Package journal is the log of a collector: what was acknowledged and is not in a snapshot
+// yet, in one order.
+//
+// The order is what makes merging restartable. A record has a number, one higher than that of
+// the record before; a snapshot says up to which number it goes, and who continues it reads
+// from the next one on. Two drivers keep a journal: package segment in files of one directory,
+// package stream in a replicated stream of JetStream. Package journaltest tests both.
+package journal
+
+import (
+	"context"
+	"errors"
+)
+
+// Record is one append.
+type Record struct {
+	Seq  uint64 // from 1
+	Data []byte
+}
+
+// Journal is a log of records. All methods may be called at any time by any number of
+// goroutines, but one reads and trims.
+type Journal interface {
+	// Append appends a record. When it returns without an error, the record is durable: on the
+	// disk, or on the disks of most nodes. With an error it may be there or not, unless the
+	// error is ErrFull or ErrTooLarge: then it is not.
+	Append(ctx context.Context, data []byte) (seq uint64, err error)
+	// Read returns a reader of the records from the given number on. Older ones that were
+	// trimmed cannot be read: the first that is read tells.
+	Read(from uint64) (Reader, error)
+	// Last returns the number of the last durable record, 0 if there never was one.
+	Last() (uint64, error)
+	// Trim removes records up to and with the given number, as far as that saves something.
+	Trim(through uint64) error
+	// Close waits for appends under way.
+	Close() error
+}
+
+// Reader reads durable records in their order.
+type Reader interface {
+	// Next returns the next record. It waits for one until ctx ends.
+	Next(ctx context.Context) (Record, error)
+	Close() error
+}
+
+var (
+	// ErrFull is in the error of Append if there is no room. What is there can be read and
+	// trimmed.
+	ErrFull = errors.New("no space left for the journal")
+	// ErrTooLarge is in the error of Append of a record that is longer than the driver takes.
+	ErrTooLarge = errors.New("record too large for the journal")
+	// ErrClosed is the error of all calls after Close.
+	ErrClosed = errors.New("the journal is closed")
+)

@@ -1,0 +1,410 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/fleet/client"
+	"github.com/cairnprof/cairn/internal/fleet/collector"
+	"github.com/cairnprof/cairn/internal/fleet/depot"
+	"github.com/cairnprof/cairn/internal/fleet/fleettest"
+	"github.com/cairnprof/cairn/internal/fleet/gate"
+	"github.com/cairnprof/cairn/internal/fleet/journal/segment"
+)
+
+// server is a collector behind what change makes of its handler.
+type server struct {
+	url string
+	c   *collector.Collector
+}
+
+func serve(t *testing.T, maxAll int64, share float64, change func(http.Handler) http.Handler) *server {
+	t.Helper()
+	dir := t.TempDir()
+	j, err := segment.Open(filepath.Join(dir, "journal"), segment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := depot.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	c, err := collector.Open(j, d, collector.Options{
+		Traces: fleettest.Traces, MaxWaiting: 1 << 20, SnapshotRecords: 10, SnapshotBytes: 1 << 20, SnapshotEvery: time.Hour,
+		Free: func() (int64, error) { return 1 << 40, nil }, Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h http.Handler = gate.New(c, gate.Options{MaxBody: 1 << 20, MaxFile: maxAll, MaxAll: maxAll, Memory: 1 << 24, Share: share, Log: log})
+	if change != nil {
+		h = change(h)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.Close()
+		if err := c.Kill(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &server{s.URL, c}
+}
+
+// check compares the profile with that of some raw files.
+func (s *server) check(t *testing.T, p *fleettest.Program, raws map[string][]byte) {
+	t.Helper()
+	got, err := s.c.Profile(t.Context(), p.Module, "")
+	if err != nil || !bytes.Equal(got, fleettest.Merged(t, []*fleettest.Program{p}, raws)) {
+		t.Errorf("the profile is not that of %d raw files: %v", len(raws), err)
+	}
+}
+
+// write writes raw files of runs to a directory.
+func write(t *testing.T, dir string, p *fleettest.Program, from, to uint64) map[string][]byte {
+	t.Helper()
+	raws := map[string][]byte{}
+	for run := from; run < to; run++ {
+		path := filepath.Join(dir, fmt.Sprintf("app.%d.0.mipraw", run))
+		raws[path] = p.Run(t, run)
+		if err := os.WriteFile(path, raws[path], 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return raws
+}
+
+// left counts the files of a directory by what their names end with.
+func left(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]int{}
+	for _, name := range names {
+		n[filepath.Ext(name.Name())]++
+	}
+	return n
+}
+
+// options are those of a pusher that does not wait.
+func options(t *testing.T, s *server, p *fleettest.Program, dir string) Options {
+	return Options{
+		Dirs: []string{dir}, URL: s.url, Maps: [][]byte{p.MapFile(t)}, MaxBytes: 1 << 12, Patience: time.Hour, Client: client.New(""),
+		Log: slog.New(slog.DiscardHandler), Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+	}
+}
+
+func newProgram() *fleettest.Program { return fleettest.NewProgram("app", "\x12\x34", 60) }
+
+func TestAfter(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[After]string{Mark: "map[.sent:30]", Delete: "map[]", Keep: "map[.mipraw:30]"} {
+		s, p, dir := serve(t, 1<<20, 1, nil), newProgram(), t.TempDir()
+		raws := write(t, dir, p, 1, 31)
+		o := options(t, s, p, dir)
+		o.After = after
+		pusher := New(o)
+		if sum, err := pusher.Once(t.Context()); err != nil || sum.Sent != 30 || sum.Known != 0 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		if sum, err := pusher.Once(t.Context()); err != nil || sum != (Summary{}) {
+			t.Errorf("again: %+v, %v", sum, err)
+		}
+		if got := fmt.Sprint(left(t, dir)); got != want {
+			t.Errorf("left are %s, want %s", got, want)
+		}
+		s.check(t, p, raws)
+	}
+}
+
+// TestLostAnswers has a collector whose answers get lost half of the time, after it took the
+// files, and that has no room in between: all is counted once.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	s := serve(t, 1<<20, 1, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch n.Add(1) % 4 {
+			case 1:
+				h.ServeHTTP(httptest.NewRecorder(), r)
+				panic(http.ErrAbortHandler)
+			case 2:
+				w.Header().Set("Retry-After", "1")
+				http.Error(w, "no room", http.StatusServiceUnavailable)
+			default:
+				h.ServeHTTP(w, r)
+			}
+		})
+	})
+	p, dir := newProgram(), t.TempDir()
+	raws := write(t, dir, p, 1, 101)
+	if sum, err := New(options(t, s, p, dir)).Once(t.Context()); err != nil || sum.Sent != 100 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	if got := fmt.Sprint(left(t, dir)); got != "map[.sent:100]" {
+		t.Error(got)
+	}
+	s.check(t, p, raws)
+}
+
+// Patience ends; what was not sent stays as it is. Pauses grow.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	s := serve(t, 1<<20, 1, func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) })
+	})
+	p, dir := newProgram(), t.TempDir()
+	write(t, dir, p, 1, 4)
+	o := options(t, s, p, dir)
+	var pauses []time.Duration
+	o.Sleep = func(_ context.Context, d time.Duration) error {
+		pauses = append(pauses, d)
+		return nil
+	}
+	if _, err := New(o).Once(t.Context()); err == nil {
+		t.Error("no error")
+	}
+	if got := fmt.Sprint(left(t, dir)); got != "map[.mipraw:3]" {
+		t.Error(got)
+	}
+	for i, d := range pauses {
+		most := min(10*time.Minute, time.Second<<min(i, 20))
+		if d < most/2 || d > most {
+			t.Errorf("pause %d is %v", i, d)
+		}
+	}
+	if len(pauses) < 10 {
+		t.Errorf("%d pauses in an hour", len(pauses))
+	}
+}
+
+// A wrong token is no reason to try again.
+func TestForbidden(t *testing.T) {
+	t.Parallel()
+	s := serve(t, 1<<20, 1, func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) })
+	})
+	o := options(t, s, newProgram(), t.TempDir())
+	o.Sleep = func(context.Context, time.Duration) error {
+		t.Error("it is tried again")
+		return nil
+	}
+	if _, err := New(o).Once(t.Context()); err == nil || !strings.Contains(err.Error(), "CAIRN_TOKEN") {
+		t.Error(err)
+	}
+}
+
+// What is damaged is refused, and stays to be looked at; uploads that are too large are halved.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	s, p, dir := serve(t, 2000, 1, nil), newProgram(), t.TempDir()
+	raws := write(t, dir, p, 1, 31)
+	for name, data := range map[string][]byte{"bad": p.Run(t, 99)[:100], "empty": nil, "long": make([]byte, 3000)} {
+		if err := os.WriteFile(filepath.Join(dir, name+".mipraw"), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := options(t, s, p, dir)
+	o.Maps, o.After, o.MaxBytes = nil, Delete, 1<<20
+	if sum, err := New(o).Once(t.Context()); err != nil || sum.Sent != 30 || sum.Refused != 3 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	if got := fmt.Sprint(left(t, dir)); got != "map[.refused:3]" {
+		t.Error(got)
+	}
+	if builds, err := s.c.Builds(t.Context()); err != nil || builds[0].Waiting != len(raws) {
+		t.Errorf("%+v, %v", builds, err)
+	}
+}
+
+// A collector may ask for a share of all files, which is the same each time.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	for _, share := range []float64{0, 0.25} {
+		p, dir := newProgram(), t.TempDir()
+		write(t, dir, p, 1, 401)
+		var counts []int
+		for range 2 {
+			o := options(t, serve(t, 1<<20, share, nil), p, dir)
+			o.After = Keep
+			sum, err := New(o).Once(t.Context())
+			if err != nil || sum.Sent+sum.Skipped != 400 {
+				t.Errorf("%+v, %v", sum, err)
+			}
+			counts = append(counts, sum.Sent)
+		}
+		if low, high := int(share*320), int(share*480); counts[0] != counts[1] || counts[0] < low || counts[0] > high {
+			t.Errorf("share %v: %v of 400 files are sent", share, counts)
+		}
+	}
+}
+
+// Files that are too old are not sent.
+func TestMaxAge(t *testing.T) {
+	t.Parallel()
+	s, p, dir := serve(t, 1<<20, 1, nil), newProgram(), t.TempDir()
+	for path := range write(t, dir, p, 1, 4) {
+		old := time.Now().Add(-2 * time.Hour)
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raws := write(t, dir, p, 4, 6)
+	o := options(t, s, p, dir)
+	o.MaxAge = time.Hour
+	if sum, err := New(o).Once(t.Context()); err != nil || sum.Sent != 2 || sum.Skipped != 3 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	s.check(t, p, raws)
+}
+
+// live returns the raw file of live memory of a process.
+func live(t *testing.T, p *fleettest.Program, pid int, sealed bool) []byte {
+	t.Helper()
+	data, err := mip.AppendRaw(nil, mip.Raw{
+		BuildID: p.BuildID, PID: uint32(pid), Run: 77, Size: p.RawSize, Continuous: true, Sealed: sealed,
+		Data: append([]byte{1}, make([]byte, p.RawSize-1)...), Slots: 60, Next: 1, NextAt: 60, Order: []uint32{0},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Live memory is left alone while the process has it mapped.
+func TestLive(t *testing.T) {
+	t.Parallel()
+	ended := exec.Command(os.Args[0], "-test.run=^$")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	s, p, dir := serve(t, 1<<20, 1, nil), newProgram(), t.TempDir()
+	path := filepath.Join(dir, "app.mipraw")
+	round := func(what string, settle time.Duration, sent, waiting int) {
+		t.Helper()
+		o := options(t, s, p, dir)
+		o.Settle, o.After = settle, Keep
+		if sum, err := New(o).Once(t.Context()); err != nil || sum.Sent != sent || sum.Waiting != waiting {
+			t.Errorf("%s: %+v, %v", what, sum, err)
+		}
+	}
+	put := func(data []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(nil)
+	round("being created", time.Hour, 0, 1)
+	put(live(t, p, os.Getpid(), false))
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	round("mapped", 0, 0, 1)
+	if err := syscall.Munmap(m); err != nil {
+		t.Fatal(err)
+	}
+	round("not mapped any more", 0, 1, 0)
+	put(live(t, p, ended.Process.Pid, false))
+	round("of a process that is gone, but young", time.Hour, 0, 1)
+	round("of a process that is gone", 0, 1, 0)
+	put(live(t, p, os.Getpid(), true))
+	round("sealed", time.Hour, 1, 0)
+}
+
+// What takes the place of a file while it is sent is not touched.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	p, dir := newProgram(), t.TempDir()
+	raws := write(t, dir, p, 1, 2)
+	var path string
+	for path = range raws {
+	}
+	var n atomic.Int64
+	s := serve(t, 1<<20, 1, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && n.Add(1) == 2 { // after the map
+				raws["new"] = p.Run(t, 2)
+				if err := os.WriteFile(path, raws["new"], 0o666); err != nil {
+					t.Error(err)
+				}
+			}
+			h.ServeHTTP(w, r)
+		})
+	})
+	o := options(t, s, p, dir)
+	o.After = Delete
+	pusher := New(o)
+	if sum, err := pusher.Once(t.Context()); err != nil || sum.Sent != 1 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	if got := fmt.Sprint(left(t, dir)); got != "map[.mipraw:1]" {
+		t.Errorf("the file that came is gone: %s", got)
+	}
+	if _, err := pusher.Once(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.check(t, p, raws)
+}
+
+// Watch sends what comes, and ends when it is told to.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	s, p, dir := serve(t, 1<<20, 1, nil), newProgram(), t.TempDir()
+	raws := map[string][]byte{}
+	o := options(t, s, p, dir)
+	o.After = Delete
+	rounds := uint64(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Sleep = func(context.Context, time.Duration) error {
+		if rounds++; rounds == 5 {
+			cancel()
+		}
+		for path, data := range write(t, dir, p, rounds*10, rounds*10+rounds) {
+			if rounds < 5 {
+				raws[path] = data
+			}
+		}
+		return ctx.Err()
+	}
+	if err := New(o).Watch(ctx, time.Second); err != nil {
+		t.Error(err)
+	}
+	s.check(t, p, raws)
+	if got := fmt.Sprint(left(t, dir)); got != "map[.mipraw:5]" {
+		t.Error(got)
+	}
+}
+
+func TestURL(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"http://localhost:1/": "http://localhost:1", "https://a/b": "https://a/b", "ftp://a": "", "a": "", "http://": "",
+		"http://u:p@a": "", "http://a?q": "", "http://a#f": "", "http://a b": "",
+	} {
+		if got, err := client.CheckURL(text); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+}

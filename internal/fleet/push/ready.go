@@ -1,0 +1,87 @@
+package push
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
+)
+
+// maxSettle is how long live memory must rest if a process with the number in it runs that
+// cannot be asked: the number may be another's by now.
+const maxSettle = 24 * time.Hour
+
+// read reads a file and reports whether it is complete. Files of processes that write at their
+// end are complete when they have their name. Live memory is when the process has sealed it,
+// or when it is gone and the file has not changed for a while: a process in another container
+// cannot be seen from here.
+func (p *Pusher) read(f *file) (ready bool, err error) {
+	const most = 1 << 30
+	if f.info.Size() > most {
+		return false, &os.PathError{Op: "read", Path: f.path, Err: errors.New("larger than 1 GB")}
+	}
+	file, err := os.Open(f.path)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	if f.info, err = file.Stat(); err != nil {
+		return false, err
+	}
+	data, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return false, err
+	}
+	f.data = data
+	h, err := mip.ParseRawHeader(data)
+	if err != nil {
+		// It may be that of a process that is just starting. Otherwise it is damaged, and the
+		// collector says how.
+		return time.Since(f.info.ModTime()) >= p.o.Settle, nil
+	}
+	if !h.Continuous || h.Sealed {
+		return true, nil
+	}
+	rest := p.o.Settle
+	switch state := processState(h.PID); {
+	case state == gone:
+	case state == hidden:
+		rest = max(rest, maxSettle)
+	default:
+		path, err := filepath.Abs(f.path)
+		if err != nil {
+			return false, err
+		}
+		if rawfiles.Running(path, &h.Raw) {
+			return false, nil
+		}
+	}
+	return time.Since(f.info.ModTime()) >= rest, nil
+}
+
+// What is known of a process.
+type state int
+
+const (
+	gone    state = iota
+	visible       // its mappings can be read
+	hidden
+)
+
+func processState(pid uint32) state {
+	if err := syscall.Kill(int(pid), 0); errors.Is(err, syscall.ESRCH) || pid == 0 {
+		return gone
+	}
+	f, err := os.Open(filepath.Join("/proc", strconv.FormatUint(uint64(pid), 10), "maps"))
+	if err != nil {
+		return hidden
+	}
+	f.Close()
+	return visible
+}

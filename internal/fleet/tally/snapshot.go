@@ -1,0 +1,209 @@
+package tally
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/fleet/inbox"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// A snapshot is a list, the manifest, of objects that never change: a profile for each build, a
+// bundle of the raw files that wait, and keys of what was seen. What did not change since the
+// last snapshot is not written again. The manifest says up to which record it goes and takes the
+// place of the one before in one step; that is what makes the counts and their place in the
+// journal one.
+
+// Objects keeps what snapshots are made of.
+type Objects interface {
+	Put(data []byte) (name string, err error) // durable when it returns
+	Get(name string) ([]byte, error)
+}
+
+const (
+	manifestVersion = 1
+	maxKeyObjects   = 16 // then they are joined
+)
+
+// manifest is the list of a snapshot.
+type manifest struct {
+	Version int             `json:"version"`
+	Seq     uint64          `json:"seq"`
+	Totals  Totals          `json:"totals"`
+	Builds  []manifestBuild `json:"builds"`
+	Keys    []string        `json:"keys"`
+}
+
+// manifestBuild is a build in it.
+type manifestBuild struct {
+	Build   string   `json:"build"`
+	Profile string   `json:"profile,omitempty"`
+	Waiting []string `json:"waiting,omitempty"`
+	Uploads uint64   `json:"uploads"`
+	First   int64    `json:"first"`
+	Last    int64    `json:"last"`
+}
+
+// Snapshot writes what changed and returns the manifest. used are the names of all objects in
+// it: others are not needed once it is in its place.
+func (s *State) Snapshot(objects Objects) (list []byte, used map[string]bool, err error) {
+	m := manifest{Version: manifestVersion, Seq: s.seq, Totals: s.totals}
+	used = make(map[string]bool)
+	for _, b := range s.sorted() {
+		if b.changed {
+			if err := s.store(b, objects); err != nil {
+				return nil, nil, err
+			}
+		}
+		m.Builds = append(m.Builds, manifestBuild{
+			Build: b.id.String(), Profile: b.profile, Waiting: b.kept, Uploads: b.uploads, First: b.first, Last: b.last,
+		})
+		for _, name := range append([]string{b.profile}, b.kept...) {
+			used[name] = true
+		}
+	}
+	if err := s.storeKeys(objects); err != nil {
+		return nil, nil, err
+	}
+	m.Keys = s.keys
+	for _, name := range s.keys {
+		used[name] = true
+	}
+	list, err = json.Marshal(&m)
+	return list, used, err
+}
+
+// store writes the profile of a build, or those files that have come to wait.
+func (s *State) store(b *build, objects Objects) error {
+	if b.module == nil {
+		data, err := inbox.Bundle(b.waiting[b.inKept:])
+		if err != nil {
+			return err
+		}
+		name, err := objects.Put(data)
+		if err != nil {
+			return err
+		}
+		b.kept, b.inKept, b.changed = append(slices.Clip(b.kept), name), len(b.waiting), false
+		return nil
+	}
+	if err := s.fold(b); err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := mip.WriteProfile(&out, &prof.Profile{Modules: []prof.Module{*b.module}}); err != nil {
+		return err
+	}
+	name, err := objects.Put(out.Bytes())
+	if err != nil {
+		return err
+	}
+	b.profile, b.changed = name, false
+	return nil
+}
+
+// storeKeys writes the keys of what was seen since the last time, or all.
+func (s *State) storeKeys(objects Objects) error {
+	if len(s.fresh) == 0 && !s.forgot {
+		return nil
+	}
+	all := s.forgot || len(s.keys) >= maxKeyObjects
+	keys := s.fresh
+	if all {
+		keys = make([]inbox.Key, 0, len(s.seen))
+		for k := range s.seen {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b inbox.Key) int { return bytes.Compare(a[:], b[:]) })
+	data := make([]byte, 0, len(keys)*len(inbox.Key{}))
+	for i := range keys {
+		data = append(data, keys[i][:]...)
+	}
+	name, err := objects.Put(data)
+	if err != nil {
+		return err
+	}
+	if all {
+		s.keys = nil
+	}
+	s.keys, s.fresh, s.forgot = append(slices.Clip(s.keys), name), nil, false
+	return nil
+}
+
+// Restore returns the state of a snapshot.
+func Restore(list []byte, objects Objects, traces int) (*State, error) {
+	var m manifest
+	if err := json.Unmarshal(list, &m); err != nil {
+		return nil, fmt.Errorf("damaged snapshot: %w", err)
+	}
+	if m.Version != manifestVersion {
+		return nil, fmt.Errorf("snapshot of version %d, but this cairn knows version %d only", m.Version, manifestVersion)
+	}
+	s := New(traces)
+	s.seq, s.totals, s.keys = m.Seq, m.Totals, m.Keys
+	for i := range m.Builds {
+		if err := s.restore(&m.Builds[i], objects); err != nil {
+			return nil, fmt.Errorf("build %s of the snapshot: %w", m.Builds[i].Build, err)
+		}
+	}
+	for _, name := range m.Keys {
+		data, err := objects.Get(name)
+		if err != nil {
+			return nil, err
+		}
+		for k := range slices.Chunk(data, len(inbox.Key{})) {
+			s.seen[inbox.Key(k)] = true
+		}
+	}
+	return s, nil
+}
+
+func (s *State) restore(from *manifestBuild, objects Objects) error {
+	id, err := hex.DecodeString(from.Build)
+	if err != nil {
+		return err
+	}
+	b := s.of(prof.BuildID(id))
+	b.uploads, b.first, b.last = from.Uploads, from.First, from.Last
+	b.profile, b.kept = from.Profile, from.Waiting
+	if from.Profile != "" {
+		data, err := objects.Get(from.Profile)
+		if err != nil {
+			return err
+		}
+		p, err := mip.ReadProfile(data)
+		if err != nil {
+			return err
+		}
+		if len(p.Modules) != 1 || p.Modules[0].BuildID != b.id {
+			return fmt.Errorf("object %s has the profile of another build", from.Profile)
+		}
+		b.setModule(&p.Modules[0])
+	}
+	for _, name := range from.Waiting {
+		data, err := objects.Get(name)
+		if err != nil {
+			return err
+		}
+		// What is ours was within limits when it came.
+		const most = 1 << 40
+		items, refused, err := inbox.Open(data, inbox.Limits{Files: most, File: most, Total: most})
+		if err == nil && len(refused) > 0 {
+			err = fmt.Errorf("object %s: %s", name, refused[0].Reason)
+		}
+		if err != nil {
+			return err
+		}
+		for i := range items {
+			b.bytes += int64(len(items[i].Data))
+		}
+		b.waiting = append(b.waiting, items...)
+	}
+	b.inKept = len(b.waiting)
+	return nil
+}

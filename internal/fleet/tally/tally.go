@@ -1,0 +1,340 @@
+// Package tally is what a collector knows: of each build the profile of its runs, the runs of
+// builds whose map has not come yet, and which files were counted.
+//
+// A State is a pure function of the records that were applied to it, in their order. So a
+// snapshot with the number of the last of them, and the records behind it, give the same state
+// again, and nothing is counted twice whoever continues.
+package tally
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/fleet/inbox"
+	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Totals count what became of the files since the collector began.
+type Totals struct {
+	Raws      uint64 `json:"raws"`      // merged
+	Maps      uint64 `json:"maps"`      // of builds
+	Repeated  uint64 `json:"repeated"`  // files of runs that were there already
+	Damaged   uint64 `json:"damaged"`   // raw files that do not fit the map of their build
+	Conflicts uint64 `json:"conflicts"` // maps of a build that has another one
+}
+
+// State is what a collector knows. The zero value is not ready: use New.
+type State struct {
+	traces rawfiles.Traces
+	seq    uint64
+	totals Totals
+	builds map[prof.BuildID]*build
+	seen   map[inbox.Key]bool
+	fresh  []inbox.Key // seen since the last snapshot
+	forgot bool        // some of seen were taken out since
+	keys   []string    // objects with what was seen
+}
+
+// build is what is known of a build. Without a map its raw files wait.
+type build struct {
+	id      prof.BuildID
+	module  *prof.Module // with all runs up to the last fold; nil without a map
+	layout  *merge.Layout
+	acc     *merge.Accumulator // runs since, nil if there are none
+	waiting []inbox.Item
+	bytes   int64 // of those that wait
+
+	uploads     uint64
+	first, last int64 // times of uploads
+
+	// What the last snapshot has.
+	changed bool     // since then
+	profile string   // object with the module
+	kept    []string // objects with what waits
+	inKept  int      // how many of those that wait are in them
+}
+
+// New returns the state of nothing. Of the traces of runs, profiles keep that many.
+func New(traces int) *State {
+	return &State{
+		traces: rawfiles.Traces{Limit: traces, Weight: 1},
+		builds: make(map[prof.BuildID]*build), seen: make(map[inbox.Key]bool),
+	}
+}
+
+// Seq returns the number of the last record that was applied.
+func (s *State) Seq() uint64 { return s.seq }
+
+// Totals returns what became of all files.
+func (s *State) Totals() Totals { return s.totals }
+
+// Seen returns how many files are remembered.
+func (s *State) Seen() int { return len(s.seen) }
+
+// Has reports whether a file was counted already, so that it need not be logged again.
+func (s *State) Has(k inbox.Key) bool { return s.seen[k] }
+
+// Known reports whether the map of a build is there.
+func (s *State) Known(id prof.BuildID) bool { return s.builds[id] != nil && s.builds[id].module != nil }
+
+// Waiting returns how many raw files wait for their maps, and their bytes.
+func (s *State) Waiting() (files int, bytes int64) {
+	for _, b := range s.builds {
+		files += len(b.waiting)
+		bytes += b.bytes
+	}
+	return files, bytes
+}
+
+// CheckMap says why a map cannot be taken: there is another one for its build.
+func (s *State) CheckMap(it *inbox.Item) error {
+	b := s.builds[it.Build]
+	if b == nil || b.module == nil {
+		return nil
+	}
+	m, err := readMap(it)
+	if err != nil {
+		return err
+	}
+	return merge.Modules(ptr(emptyOf(&b.module.Map)), ptr(emptyOf(m)))
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// emptyOf returns a module without runs.
+func emptyOf(m *prof.Map) prof.Module {
+	return merge.NewAccumulator(merge.NewLayout(m), 0).Module()
+}
+
+func readMap(it *inbox.Item) (*prof.Map, error) {
+	m, err := mip.ReadMap(it.Data)
+	if err != nil {
+		return nil, fmt.Errorf("map of %s: %w", it.Build.Short(), err)
+	}
+	return m, nil
+}
+
+// Apply applies the record with the next number, which came at a time in nanoseconds since 1970.
+// A record that was applied already changes nothing.
+func (s *State) Apply(seq uint64, time int64, items []inbox.Item) error {
+	if seq <= s.seq {
+		return nil
+	}
+	if seq != s.seq+1 {
+		return fmt.Errorf("record %d follows record %d: those between are missing", seq, s.seq)
+	}
+	s.seq = seq
+	for i := range items {
+		it := &items[i]
+		if s.seen[it.Key] {
+			s.totals.Repeated++
+			continue
+		}
+		b := s.of(it.Build)
+		b.last, b.changed = max(b.last, time), true
+		if b.first == 0 {
+			b.first = time
+		}
+		s.remember(it.Key)
+		switch it.Kind {
+		case inbox.Map:
+			s.addMap(b, it)
+		case inbox.Raw:
+			b.uploads++
+			if b.module == nil {
+				// The item may be a part of a larger body: only itself is kept.
+				b.waiting = append(b.waiting, inbox.Item{Kind: it.Kind, Key: it.Key, Build: it.Build, Name: it.Name, Data: bytes.Clone(it.Data)})
+				b.bytes += int64(len(it.Data))
+				continue
+			}
+			s.addRaw(b, it)
+		}
+	}
+	return nil
+}
+
+func (s *State) of(id prof.BuildID) *build {
+	b := s.builds[id]
+	if b == nil {
+		b = &build{id: id}
+		s.builds[id] = b
+	}
+	return b
+}
+
+func (s *State) remember(k inbox.Key) {
+	s.seen[k] = true
+	s.fresh = append(s.fresh, k)
+}
+
+// forget lets another file with this key be counted: this one was damaged.
+func (s *State) forget(k inbox.Key) {
+	delete(s.seen, k)
+	s.forgot = true
+}
+
+// addMap takes the map of a build, and then what waited for it.
+func (s *State) addMap(b *build, it *inbox.Item) {
+	m, err := readMap(it)
+	if err != nil { // it was read before it was logged
+		s.totals.Damaged++
+		return
+	}
+	empty := emptyOf(m)
+	if b.module != nil {
+		// A copy of the program under another name brings that name, too.
+		if err := merge.Modules(b.module, &empty); err != nil {
+			s.totals.Conflicts++
+		}
+		return
+	}
+	s.totals.Maps++
+	b.setModule(&empty)
+	waiting := b.waiting
+	b.waiting, b.bytes, b.kept, b.inKept = nil, 0, nil, 0
+	for i := range waiting {
+		s.addRaw(b, &waiting[i])
+	}
+}
+
+func (b *build) setModule(m *prof.Module) {
+	b.module, b.layout = m, merge.NewLayout(&m.Map)
+}
+
+// addRaw adds a run to its build, as package rawfiles does.
+func (s *State) addRaw(b *build, it *inbox.Item) {
+	raw, err := mip.ParseRaw(it.Data)
+	if err == nil && raw.Size != b.module.RawSize {
+		err = errors.New("a raw section of another size")
+	}
+	if err != nil {
+		s.totals.Damaged++
+		s.forget(it.Key)
+		return
+	}
+	run := s.traces.Run(it.Name, &raw)
+	if !b.module.Held.Sketch && merge.Holds(&b.module.Held, run.ID) {
+		s.totals.Repeated++
+		return
+	}
+	if b.acc == nil {
+		b.acc = merge.NewAccumulator(b.layout, s.traces.Limit)
+	}
+	if err := b.acc.AddRun(run); err != nil {
+		s.totals.Damaged++
+		s.forget(it.Key)
+		return
+	}
+	s.totals.Raws++
+}
+
+// fold adds the runs since the last fold to the module.
+func (s *State) fold(b *build) error {
+	if b.acc == nil {
+		return nil
+	}
+	added := b.acc.Module()
+	if err := merge.Modules(b.module, &added); err != nil {
+		return fmt.Errorf("%s (%s): %w", b.module.Module, b.id.Short(), err)
+	}
+	merge.Sample(b.module, s.traces.Limit)
+	b.acc = nil
+	return nil
+}
+
+// ErrAmbiguous is in the error of a build id that is the start of several.
+var ErrAmbiguous = errors.New("several builds begin with this id")
+
+// ErrNone is in the error of Profile if there is no such profile.
+var ErrNone = errors.New("no such program or build")
+
+// Profile returns the profile of a program: of the build whose id in hexadecimal begins with
+// prefix, or of all its builds if that is empty. It is the file, as no part of the state may
+// be handed out.
+func (s *State) Profile(program, prefix string) ([]byte, error) {
+	p := new(prof.Profile)
+	exact := false
+	for _, b := range s.sorted() {
+		if b.module == nil || b.module.Module != program || !strings.HasPrefix(b.id.String(), prefix) {
+			continue
+		}
+		if err := s.fold(b); err != nil {
+			return nil, err
+		}
+		if exact = b.id.String() == prefix; exact {
+			p.Modules = p.Modules[:0]
+		}
+		p.Modules = append(p.Modules, *b.module)
+		if exact {
+			break
+		}
+	}
+	switch {
+	case len(p.Modules) == 0:
+		return nil, ErrNone
+	case len(p.Modules) > 1 && prefix != "":
+		return nil, fmt.Errorf("%w: %s and %s", ErrAmbiguous, p.Modules[0].BuildID, p.Modules[1].BuildID)
+	}
+	sum := new(prof.Profile)
+	for i := range p.Modules {
+		if err := merge.Profiles(sum, &prof.Profile{Modules: p.Modules[i : i+1]}); err != nil {
+			return nil, err
+		}
+	}
+	var out bytes.Buffer
+	err := mip.WriteProfile(&out, sum)
+	return out.Bytes(), err
+}
+
+// Map returns the map of a build as a file.
+func (s *State) Map(id prof.BuildID) ([]byte, error) {
+	if !s.Known(id) {
+		return nil, ErrNone
+	}
+	var out bytes.Buffer
+	err := mip.WriteMap(&out, &s.builds[id].module.Map)
+	return out.Bytes(), err
+}
+
+func (s *State) sorted() []*build {
+	return slices.SortedFunc(maps.Values(s.builds), func(a, b *build) int { return cmp.Compare(a.id, b.id) })
+}
+
+// Build is a line of the list of builds.
+type Build struct {
+	Program string `json:"program"` // empty without a map
+	Build   string `json:"build"`
+	Uploads uint64 `json:"uploads"` // raw files
+	Runs    uint64 `json:"runs"`    // merged
+	Waiting int    `json:"waiting"` // for the map
+	First   int64  `json:"first"`   // nanoseconds since 1970
+	Last    int64  `json:"last"`
+}
+
+// Builds lists all builds by program, then by id.
+func (s *State) Builds() []Build {
+	list := make([]Build, 0, len(s.builds))
+	for _, b := range s.sorted() {
+		line := Build{Build: b.id.String(), Uploads: b.uploads, Waiting: len(b.waiting), First: b.first, Last: b.last}
+		if b.module != nil {
+			line.Program, line.Runs = b.module.Module, b.module.Raws
+		}
+		if b.acc != nil {
+			line.Runs += b.acc.Raws()
+		}
+		list = append(list, line)
+	}
+	slices.SortStableFunc(list, func(a, b Build) int { return cmp.Compare(a.Program, b.Program) })
+	return list
+}
+
+// Len returns the number of builds.
+func (s *State) Len() int { return len(s.builds) }

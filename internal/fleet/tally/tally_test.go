@@ -1,0 +1,268 @@
+package tally
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/fleet/fleettest"
+	"github.com/cairnprof/cairn/internal/fleet/inbox"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// memory keeps objects.
+type memory map[string][]byte
+
+func (m memory) Put(data []byte) (string, error) {
+	name := fmt.Sprintf("%x", sha256.Sum256(data))
+	m[name] = bytes.Clone(data)
+	return name, nil
+}
+
+func (m memory) Get(name string) ([]byte, error) {
+	data, ok := m[name]
+	if !ok {
+		return nil, errors.New("no such object")
+	}
+	return data, nil
+}
+
+func items(t testing.TB, files ...[]byte) []inbox.Item {
+	t.Helper()
+	var all []inbox.Item
+	for _, data := range files {
+		list, _, err := inbox.Open(data, inbox.Limits{Files: 10, File: 1 << 20, Total: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, list...)
+	}
+	return all
+}
+
+func programs() []*fleettest.Program {
+	return []*fleettest.Program{
+		fleettest.NewProgram("app", "\x01\x23", 30), fleettest.NewProgram("app", "\x01\x24", 31), fleettest.NewProgram("tool", "\x02", 5),
+	}
+}
+
+// TestMerged sends the runs of three builds and their maps in any order, some more than once,
+// in records of any length, with snapshots from which another state goes on at any place. Each
+// time the profiles are those that cairn merge makes.
+func TestMerged(t *testing.T) {
+	t.Parallel()
+	all := programs()
+	rapid.Check(t, func(rt *rapid.T) {
+		raws := map[string][]byte{}
+		var files [][]byte
+		for i, p := range all {
+			files = append(files, p.MapFile(t))
+			for run := range rapid.IntRange(0, 40).Draw(rt, "runs") {
+				data := p.Run(t, uint64(1000*i+run+1))
+				raws[fmt.Sprintf("%d", 1000*i+run)] = data
+				files = append(files, data)
+			}
+		}
+		for range rapid.IntRange(0, 10).Draw(rt, "repeated") {
+			files = append(files, files[rapid.IntRange(0, len(files)-1).Draw(rt, "again")])
+		}
+		rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "order"), 1)).Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+		s, objects := New(fleettest.Traces), memory{}
+		for seq := uint64(1); len(files) > 0; seq++ {
+			n := rapid.IntRange(1, len(files)).Draw(rt, "in a record")
+			record := items(t, files[:n]...)
+			files = files[n:]
+			if err := s.Apply(seq, int64(seq), record); err != nil {
+				rt.Fatal(err)
+			}
+			if !rapid.Bool().Draw(rt, "snapshot") {
+				continue
+			}
+			list, used, err := s.Snapshot(objects)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for name := range objects {
+				if !used[name] {
+					delete(objects, name)
+				}
+			}
+			if rapid.Bool().Draw(rt, "another state") {
+				if s, err = Restore(list, objects, fleettest.Traces); err != nil {
+					rt.Fatal(err)
+				}
+				if err := s.Apply(seq, 0, record); err != nil || s.Seq() != seq { // comes again
+					rt.Fatal(err)
+				}
+			}
+		}
+		for name, of := range map[string][]*fleettest.Program{"app": all[:2], "tool": all[2:]} {
+			got, err := s.Profile(name, "")
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if want := fleettest.Merged(t, of, only(t, raws, of)); !bytes.Equal(got, want) {
+				rt.Fatalf("the profile of %s is not what merge makes", name)
+			}
+		}
+		if n, bytes := s.Waiting(); n != 0 || bytes != 0 {
+			rt.Fatalf("%d files of %d bytes wait", n, bytes)
+		}
+	})
+}
+
+// only returns the raw files of some builds.
+func only(t testing.TB, raws map[string][]byte, of []*fleettest.Program) map[string][]byte {
+	kept := map[string][]byte{}
+	for name, data := range raws {
+		h, err := mip.ParseRawHeader(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(of, func(p *fleettest.Program) bool { return p.BuildID == h.BuildID }) {
+			kept[name] = data
+		}
+	}
+	return kept
+}
+
+// What waits for its map is in snapshots, and is merged when the map comes.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	p := programs()[0]
+	raws := map[string][]byte{}
+	s, objects := New(fleettest.Traces), memory{}
+	for run := range uint64(5) {
+		data := p.Run(t, run+1)
+		raws[fmt.Sprint(run)] = data
+		if err := s.Apply(run+1, 0, items(t, data, data)); err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := s.Snapshot(objects)
+		if err == nil {
+			s, err = Restore(list, objects, fleettest.Traces)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := s.Waiting(); n != int(run)+1 {
+			t.Fatalf("%d wait after %d", n, run+1)
+		}
+	}
+	if len(s.builds[p.BuildID].kept) != 5 {
+		t.Errorf("what waits is written again: %d objects", len(s.builds[p.BuildID].kept))
+	}
+	if _, err := s.Profile("app", ""); !errors.Is(err, ErrNone) {
+		t.Errorf("without the map: %v", err)
+	}
+	if err := s.Apply(6, 0, items(t, p.MapFile(t))); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Profile("app", "0123")
+	if err != nil || !bytes.Equal(got, fleettest.Merged(t, []*fleettest.Program{p}, raws)) {
+		t.Errorf("not what merge makes: %v", err)
+	}
+	if want := (Totals{Raws: 5, Maps: 1, Repeated: 5}); s.Totals() != want {
+		t.Errorf("%+v, want %+v", s.Totals(), want)
+	}
+}
+
+// A raw file that does not fit its map changes nothing, and another of the same run is taken.
+func TestDamaged(t *testing.T) {
+	t.Parallel()
+	p := programs()[0]
+	raw := mip.Raw{BuildID: p.BuildID, PID: 1, Run: 9, Size: p.RawSize, Slots: 4, Data: []byte{7}}
+	bad, err := mip.AppendRaw(nil, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw.Data = []byte{1}
+	good, err := mip.AppendRaw(nil, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw.Run, raw.Size = 10, p.RawSize+1
+	short, err := mip.AppendRaw(nil, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mapFirst := range []bool{true, false} {
+		s, seq := New(fleettest.Traces), uint64(0)
+		apply := func(files ...[]byte) {
+			seq++
+			if err := s.Apply(seq, 0, items(t, files...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if mapFirst {
+			apply(p.MapFile(t))
+		}
+		apply(bad, short)
+		if !mapFirst {
+			apply(p.MapFile(t))
+		}
+		apply(good)
+		got, err := s.Profile("app", "")
+		if err != nil || !bytes.Equal(got, fleettest.Merged(t, []*fleettest.Program{p}, map[string][]byte{"good": good})) {
+			t.Errorf("map first %t: not what merge makes: %v", mapFirst, err)
+		}
+		if want := (Totals{Raws: 1, Maps: 1, Damaged: 2}); s.Totals() != want {
+			t.Errorf("%+v, want %+v", s.Totals(), want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	s := New(fleettest.Traces)
+	for i, p := range programs() {
+		if err := s.Apply(uint64(i+1), int64(i+1), items(t, p.MapFile(t))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		program, build string
+		modules        int
+		err            error
+	}{
+		{"app", "", 2, nil},
+		{"app", "0123", 1, nil},
+		{"app", "01", 0, ErrAmbiguous},
+		{"app", "02", 0, ErrNone},
+		{"tool", "0", 1, nil},
+		{"none", "", 0, ErrNone},
+		{"", "", 0, ErrNone},
+	} {
+		data, err := s.Profile(test.program, test.build)
+		if !errors.Is(err, test.err) {
+			t.Errorf("%s@%s: %v, want %v", test.program, test.build, err, test.err)
+		}
+		if err != nil {
+			continue
+		}
+		if p, err := mip.ReadProfile(data); err != nil || len(p.Modules) != test.modules {
+			t.Errorf("%s@%s: %v, %v", test.program, test.build, p, err)
+		}
+	}
+	if err := s.Apply(9, 0, nil); err == nil {
+		t.Error("records may be left out")
+	}
+	other := fleettest.NewProgram("app", "\x01\x23", 29)
+	it := items(t, other.MapFile(t))
+	if err := s.CheckMap(&it[0]); err == nil {
+		t.Error("another map of the same build is taken")
+	}
+	if err := s.Apply(4, 0, it); err != nil || s.Totals().Conflicts != 1 {
+		t.Errorf("%+v, %v", s.Totals(), err)
+	}
+	if got, err := s.Map(prof.BuildID("\x01\x23")); err != nil || !bytes.Equal(got, programs()[0].MapFile(t)) {
+		t.Errorf("the map is another: %v", err)
+	}
+}
