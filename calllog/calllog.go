@@ -35,7 +35,7 @@ func (id FuncID) Object() uint8 { return uint8(id >> objectShift) }
 // Index returns the number of the function within its object.
 func (id FuncID) Index() uint32 { return uint32(id) & (1<<objectShift - 1) }
 
-// Kind is what an event tells.
+// Kind is the kind of an event.
 type Kind uint8
 
 // The kinds of events.
@@ -92,7 +92,7 @@ type Batch struct {
 
 // Thread is a thread that a log has events of.
 type Thread struct {
-	PID, TID uint32 // PID is 0 where the log does not tell
+	PID, TID uint32 // PID is 0 where the log does not name it
 	Stack    uint32 // which of the thread's stacks, where each is a thread of the log: 0 is its own
 	// Parts is the number of pieces that can be read apart from each other, and
 	// Bytes their size together. All parts of a thread are of about one size.

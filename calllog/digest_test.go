@@ -37,7 +37,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// timedParts is a log that tells when its parts begin.
+// timedParts is a log that knows when its parts begin.
 type timedParts struct{ *Memory }
 
 func (l timedParts) PartTime(thread, part int) (uint64, bool) {

@@ -14,7 +14,7 @@ import (
 // Problem: a second in the middle of a long log needs the calls that were open when
 // it began, and those are nowhere in the log but in all that is before.
 //
-// Choice: whoever reads up to a time keeps the stack at some parts on the way. What
+// Choice: a reader up to a time keeps the stack at some parts on the way. What
 // was open there does not depend on what is wanted of the log, so that the next
 // selection, or the next command, begins at the last such place.
 
@@ -120,7 +120,7 @@ func (x *selector) place(part int) place {
 	return p
 }
 
-// resume goes on from a place, at which nothing was told yet.
+// resume goes on from a place, at which nothing was reported yet.
 func (x *selector) resume(p *place) {
 	x.over, x.border = p.over, p.border
 	for i := range p.stack {

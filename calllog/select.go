@@ -28,8 +28,8 @@ type Selection struct {
 	// is not told of.
 	Places *Places
 	// Lookback, if it is not 0, is how many bytes of a thread at most are read for what is
-	// open when From begins, where the log tells the times of its parts. Calls that began
-	// before are missing then; Blind tells in how many threads.
+	// open when From begins, where the log knows the times of its parts. Calls that began
+	// before are missing then; Blind is the number of such threads.
 	Lookback int64
 	// Workers is how many goroutines look for what is open when From begins; 0 is
 	// GOMAXPROCS.
@@ -234,7 +234,7 @@ type selector struct {
 	stack  []selectFrame
 	told   int    // how many of stack are told of, or never will be
 	over   uint64 // calls that are open and not on the stack, as it is full
-	border int    // the height of the stack where a block began, -1 once an exit told that it is right
+	border int    // the height of the stack where a block began, -1 once an exit confirmed it
 	last   uint64 // time of the event before
 	now    uint64 // the greatest time so far, which the thread's clock may have gone back from
 	ended  bool
@@ -253,7 +253,7 @@ type selectFrame struct {
 	wanted bool
 }
 
-// heldEvent is an event that waits for the calls around it to be told of.
+// heldEvent is an event that waits for the calls around it to be reported.
 type heldEvent struct {
 	Event
 	Payload
@@ -273,7 +273,7 @@ func (x *selector) batch(b *Batch) {
 		x.now = max(x.now, e.Time)
 		x.event(e, p)
 		x.last = e.Time
-		// The first event behind the end tells what was still open there.
+		// The first event after the end shows what was still open there.
 		if x.now >= x.To && x.decided() {
 			x.ended = true
 			return
@@ -380,7 +380,7 @@ func (x *selector) exit(e *Event) {
 	}
 }
 
-// tell tells of the calls that are known to be wanted at time t, outer ones first.
+// tell reports the calls that are known to be wanted at time t, outer ones first.
 func (x *selector) tell(t uint64) {
 	for ; x.told < len(x.stack); x.told++ {
 		f := &x.stack[x.told]
@@ -478,7 +478,7 @@ func (x *selector) end() {
 	x.release(len(x.stack))
 }
 
-// take returns what there is to give.
+// take returns the events that can be given.
 func (x *selector) take() *Batch {
 	b := x.out
 	x.out = Batch{}

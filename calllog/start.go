@@ -1,6 +1,6 @@
 package calllog
 
-// PartTimer is a log that tells when its parts begin without reading them.
+// PartTimer is a log that knows when its parts begin without reading them.
 type PartTimer interface {
 	// PartTime returns the time of the first event of a part of Threads()[thread], or a
 	// time before it. It is not ok if that is not known.

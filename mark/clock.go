@@ -14,7 +14,7 @@ import (
 // time of w and that of the next move. Its duration has two bounds.
 //
 // The word is nanoseconds of now, made even; its lowest bit says that the clock is
-// asleep. Then whoever opens a span wakes it, and whoever ends one reads the time.
+// asleep. Then a goroutine that opens a span wakes it, and one that ends a span reads the time.
 
 const (
 	asleep   = 1

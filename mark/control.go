@@ -39,7 +39,7 @@ func controlPath() string {
 	return strings.TrimSuffix(report.log.Name(), wire.Suffix) + ".sock"
 }
 
-// reply answers a request, which is a line without its end; ok tells whether it is
+// reply answers a request, which is a line without its end; ok reports whether it is
 // one.
 func reply(request string, ok bool) string {
 	words, isSet := strings.CutPrefix(request, "set ")
@@ -68,7 +68,7 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// describe tells how things stand.
+// describe returns the current settings and state as text.
 func describe() string {
 	var b strings.Builder
 	program, _ := os.Executable()

@@ -64,7 +64,7 @@ func (c *clientList) welcome(fd int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.fds) >= maxClients {
-		_ = syscall.Shutdown(c.fds[0], syscall.SHUT_RDWR) // whoever serves it parts then
+		_ = syscall.Shutdown(c.fds[0], syscall.SHUT_RDWR) // its server returns then
 		c.fds = slices.Delete(c.fds, 0, 1)
 	}
 	c.fds = append(c.fds, fd)

@@ -94,7 +94,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// answeredMeanwhile tells whether a client is answered while another is connected that
+// answeredMeanwhile reports whether a client is answered while another is connected that
 // says nothing. That one is sent away after a while, so a slow machine may need some
 // tries.
 func answeredMeanwhile(t *testing.T, path string) bool {

@@ -13,7 +13,7 @@
 // threshold, and in which none of the spans below did, is a spike: it is written
 // to a log in the directory CAIRN_DIR with the stack it happened in and the times
 // of the spans around it, and the callers follow when they end. `cairn spikes`
-// shows the log; OnSpike tells the program itself. With CAIRN_SPIKE=control a process
+// shows the log; OnSpike reports it to the program itself. With CAIRN_SPIKE=control a process
 // listens to `cairn watch set`, which changes thresholds and channels.
 //
 // Spans belong to the goroutine that opened them and must end on it. They nest as

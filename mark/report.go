@@ -16,7 +16,7 @@ import (
 )
 
 // report is what the goroutines of the process report to. They write themselves:
-// Go tells nobody when a program ends, so that nothing may be put off.
+// Go has no hook for the end of a program, so nothing may be put off.
 var report = reportState{seen: map[seenKey]*seen{}, rate: 100, budget: 16_666_667}
 
 type reportState struct {
@@ -37,11 +37,11 @@ type reportState struct {
 	budget    int64    // of a frame, ns
 	written   int64    // when frames were written last
 	unwritten bool     // there are frames since
-	setting   settings // that the log was told, or began with
+	setting   settings // the last ones written to the log, or those that it began with
 	changes   int      // of settings, in the log
 }
 
-// settings are what the program, or whoever controls it, can change.
+// settings are what the program, or a client of its control socket, can change.
 type settings struct {
 	threshold, period, rate uint64
 	off                     bool
@@ -104,7 +104,7 @@ func (r *reportState) monotonic(t int64) uint64 { return uint64(t + r.shift) }
 // spans around it the number is larger.
 func frameOf(level int) uint32 { return ^uint32(7) - 8*uint32(level) }
 
-// spike writes a spike of span i to the log and standard error, and tells OnSpike.
+// spike writes a spike of span i to the log and standard error, and calls OnSpike.
 func (r *reportState) spike(i int, s *Spike, trail []call, end int64) {
 	tid := goid()
 	r.mu.Lock()
@@ -248,7 +248,7 @@ func (r *reportState) writeFrames() {
 	r.unwritten = false
 }
 
-// told writes what holds now if that was changed, with what held before if that is not
+// told writes the current settings if they were changed, with the former ones if those are not
 // in the log.
 func (r *reportState) told(now settings, at uint64) {
 	const most = 1000 // of a program that changes its mind without end

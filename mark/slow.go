@@ -156,7 +156,7 @@ func (st *stack) cross(i int, end, lo, hi, t int64) {
 	report.spike(i, s, trail, end)
 }
 
-// tell adds what the program says of the span.
+// tell adds the texts that the program attached to the span.
 func (x *extra) tell(s *Spike) {
 	s.Messages = x.messages
 	if x.desc != nil {

@@ -12,7 +12,7 @@ import (
 //go:noinline
 func look() { Snapshot() }
 
-// A snapshot has the stack of whoever asks, with the times of the spans that are open,
+// A snapshot has the stack of the caller, with the times of the spans that are open,
 // and is counted as no spike.
 func TestSnapshot(t *testing.T) {
 	before := report.episodes - report.snapshots

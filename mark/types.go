@@ -6,7 +6,7 @@ import "time"
 type Spike struct {
 	// Number counts spikes from 1. A caller has the number of the spike in it.
 	Number uint64
-	// Parent tells that this is a caller. It has no Stack and no Children.
+	// Parent reports that this is a caller. It has no Stack and no Children.
 	Parent bool
 	// Name is that of the function or section.
 	Name string

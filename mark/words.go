@@ -23,7 +23,7 @@ func obey(words []string) (wrong string) {
 	return ""
 }
 
-// change obeys a word that is good at any time; without do it only tells whether it
+// change obeys a word that is good at any time; without do it only reports whether it
 // would.
 func change(word string, do bool) bool {
 	name, value, _ := strings.Cut(word, "=")

@@ -81,7 +81,7 @@ func (m Mode) HasCalls() bool { return m == ModeCount || m == ModeFull }
 // their own instead of the records.
 func (m Mode) HasSlots() bool { return m == ModeOrder || m == ModeBlockOrder }
 
-// HasOrder reports whether a run of this mode tells in which order functions
+// HasOrder reports whether a run of this mode records in which order functions
 // were first executed.
 func (m Mode) HasOrder() bool { return m.HasCalls() || m.HasSlots() }
 
@@ -272,7 +272,7 @@ func (m *Module) RunsOf(c *Counts) uint64 { return m.Raws - c.Unprobed }
 // RunSet remembers runs, so that none is summed twice. Of a raw file whose run is
 // unknown it has nothing.
 type RunSet struct {
-	// IDs are hashes of what tells runs apart, ascending and distinct. Of more than
+	// IDs are hashes of what identifies runs, ascending and distinct. Of more than
 	// MaxRuns the lowest are kept.
 	IDs []uint64
 	// Sketch is set where IDs have only their first SketchBits bits and zeros behind

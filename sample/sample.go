@@ -4,7 +4,7 @@
 //
 // A source gives its records in batches, in the order of time. What happened to
 // address spaces (a file was mapped, a process forked) comes as events; Spaces
-// takes these and tells what was mapped at an address.
+// takes these and reports what was mapped at an address.
 //
 // What cannot be read does not end a source: it is counted as Damage, by what is
 // wrong, with the first place of each. Any other error is the last thing yielded.
@@ -17,7 +17,7 @@ import (
 	"strconv"
 )
 
-// UnknownPID is the process of a sample whose input does not tell it, as text of
+// UnknownPID is the process of a sample whose input does not name it, as text of
 // `perf script -F ip,brstack`. Events with it are about the kernel.
 const UnknownPID = -1
 
@@ -29,7 +29,7 @@ type Branch struct {
 
 // Sample is one moment of a thread, or several that were alike.
 type Sample struct {
-	PID, TID int32 // UnknownPID where the input does not tell
+	PID, TID int32 // UnknownPID where the input does not name them
 	// Stack has the sampled address, then return addresses outwards. It is empty
 	// if no stack was recorded but branches.
 	Stack []uint64
@@ -138,10 +138,10 @@ func (k Kind) HasBranches() bool { return k == Branches || k == Hybrid }
 type Info struct {
 	File    string   // as messages name it
 	Format  string   // "perf script text", "perf.data"
-	Kind    Kind     // as far as it can be told from the beginning
+	Kind    Kind     // as far as the beginning shows it
 	Size    int64    // bytes
 	Events  []string // names of what was counted, "" where not known
-	HasPIDs bool     // samples tell their process
+	HasPIDs bool     // samples name their process
 	Command string   // what was recorded, "" if not known
 	Host    string   // where, "" if not known
 	// Whole: stacks have the caller in prologues and epilogues too, where a walk of frame

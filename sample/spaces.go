@@ -13,7 +13,7 @@ type Spaces struct {
 	processes map[int32]*space
 	ended     []ended // that are still known, the first that ended first
 	// anywhere is what any process ever mapped. It answers for samples that do
-	// not tell their process.
+	// not name their process.
 	anywhere  space
 	conflicts int
 }
@@ -23,7 +23,7 @@ const (
 	// may come later, as the buffers of several processors are not in step.
 	maxEnded = 1 << 12
 	// maxAnywhere bounds what is known of all processes together. Who records so
-	// many, and does not let samples tell their process, cannot be helped.
+	// many, and does not let samples name their process, cannot be helped.
 	maxAnywhere = 1 << 14
 )
 

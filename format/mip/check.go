@@ -10,7 +10,7 @@ import (
 )
 
 // The rules below hold for all that a reader returns and a writer accepts, so
-// that those who work with a map or a profile need not ask again.
+// that code which works with a map or a profile need not check again.
 
 // checkModule reports the first rule that a map's head breaks.
 func checkModule(m *prof.Map) error {

@@ -100,7 +100,7 @@
 //	64  u32   slots of the order buffer; 0 if there is none
 //	68  u32   first executions; 0 in live memory
 //	72  u64   in live memory, where in the raw section their number is; else 0
-//	80  u64   what tells this run from all others, as good as random
+//	80  u64   identifies this run; practically random
 //	88        scenario's name (CAIRN_SCENARIO), then the image, or at the next
 //	          page if it was live memory, then the slots: those in use, all in
 //	          live memory

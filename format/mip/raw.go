@@ -17,7 +17,7 @@ import (
 type Raw struct {
 	BuildID    prof.BuildID
 	PID        uint32
-	Run        uint64 // tells this run from all others, with PID
+	Run        uint64 // identifies this run, together with PID
 	Size       uint64 // bytes of the raw section
 	Continuous bool   // the file was the live memory of the process
 	// Single is set if the process is known to have had one thread only until
@@ -76,7 +76,7 @@ func (h *RawHeader) slots() uint32 {
 }
 
 // ParseRawHeader checks the header of a raw file. It needs the first
-// wire.RawHeaderSize bytes, so that who reads a file can decide from its build
+// wire.RawHeaderSize bytes, so that a reader of the file can decide from its build
 // id and size whether to read the rest.
 func ParseRawHeader(data []byte) (h RawHeader, err error) {
 	if !bytes.HasPrefix(data, []byte(wire.RawMagic)) {

@@ -162,7 +162,7 @@ func (p *Reader) addBuildID(misc uint16, body []byte) {
 	}
 }
 
-// trimBuildID drops the zeros after a build id whose length is not told.
+// trimBuildID drops the zeros after a build id whose length is not given.
 func trimBuildID(misc uint16, id string) string {
 	const short = 2 * 16 // digits; the usual ones have 20 bytes
 	if misc&miscBuildIDSize == 0 && strings.Trim(id[min(short, len(id)):], "0") == "" {

@@ -6,7 +6,7 @@
 //	data: records of u32 type, u16 misc, u16 size, ...
 //
 // A pipe has "PERFILE2", u64 16 and then only records; attributes and features are
-// records, too. The form of a sample is told by the attributes of its event.
+// records, too. The form of a sample is given by the attributes of its event.
 //
 // The kernel writes a buffer for each processor, and perf writes these one after
 // the other. Records come in the order of their times, as perf puts them: all that

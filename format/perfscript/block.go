@@ -32,7 +32,7 @@ type block struct {
 	hybrid  bool // a sample has both a stack and branches
 }
 
-// looks says of what kind the samples are, and whether they tell their process.
+// looks says of what kind the samples are, and whether they name their process.
 func (b *block) looks() (sample.Kind, bool) {
 	switch {
 	case b.hybrid:

@@ -26,14 +26,14 @@ type File struct {
 	HasContexts bool
 	Form        Form
 
-	// What the binary formats tell besides.
+	// What the binary formats contain in addition.
 	MD5        bool // names are the lower halves of their MD5, in decimal
 	FS         bool // discriminators tell copies of code apart, too (-enable-fs-discriminator)
 	PreInlined bool // a pre-inliner chose what compilers should inline
 
 	// What only WriteExtBinary uses.
 	HashNames bool     // write the MD5 of names in their place
-	Symbols   []string // functions of the program, sampled or not, for compilers to tell which never ran
+	Symbols   []string // functions of the program, sampled or not, by which compilers know which never ran
 }
 
 // Profile returns the functions of a profile without contexts.
@@ -92,7 +92,7 @@ func Detect(head []byte) bool {
 }
 
 // Read reads a profile that is text, or in one of LLVM's binary formats. What a function
-// or place has twice is summed. Errors tell the line, or the offset.
+// or place has twice is summed. Errors give the line, or the offset.
 func Read(r io.Reader) (*File, error) {
 	in := bufio.NewReader(r)
 	head, _ := in.Peek(len(binary.AppendUvarint(nil, magicBinary)))

@@ -34,7 +34,7 @@ type binaryReader struct {
 	unpacked uint64 // bytes of sections that were compressed
 }
 
-// readBinary reads all bytes of a binary profile. Errors tell the offset.
+// readBinary reads all bytes of a binary profile. Errors give the offset.
 func readBinary(data []byte) (*File, error) {
 	r := binaryReader{file: &File{Form: ExtBinary}, index: newContextIndex()}
 	c := bytecur.New(data, 0)

@@ -9,14 +9,14 @@ import (
 	"github.com/cairnprof/cairn/internal/saturate"
 )
 
-// cutoffs are the shares of all counts, in millionths, that a summary tells of: those
+// cutoffs are the shares of all counts, in millionths, that a summary lists: those
 // of LLVM's ProfileSummaryBuilder::DefaultCutoffs.
 var cutoffs = []uint64{
 	10000, 100000, 200000, 300000, 400000, 500000, 600000, 700000, 800000,
 	900000, 950000, 990000, 999000, 999900, 999990, 999999,
 }
 
-// Summary is what compilers tell hot from cold by.
+// Summary is what compilers distinguish hot from cold code by.
 type Summary struct {
 	Total   uint64 // of all counts
 	Max     uint64 // the greatest count
@@ -34,7 +34,7 @@ type Share struct {
 }
 
 // Least returns the smallest of the greatest counts that are a share of all, in millionths,
-// or the next greater one that summaries tell of; 0 if there is none.
+// or the next greater one that summaries list; 0 if there is none.
 func (s Summary) Least(cutoff uint64) uint64 {
 	for _, x := range s.Shares {
 		if x.Cutoff >= cutoff {

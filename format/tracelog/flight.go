@@ -5,7 +5,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// Problem: tell from entries, their stack pointers and some ends which calls had ended.
+// Problem: determine from entries, their stack pointers and some ends which calls had ended.
 //
 // Choice: the calls that go on are a stack by falling stack pointers. Whoever is
 // entered ends all that have the same stack pointer or one below. That also takes
@@ -27,7 +27,7 @@ func Uncertain(fn calllog.FuncID) (calllog.FuncID, bool) { return fn | uncertain
 type flight struct {
 	decoder
 	window *Window
-	ends   bool // the log has the ends of calls that no later entry tells
+	ends   bool // the log has the ends of calls that no later entry implies
 	at     int  // the stack that the thread is on, handlers apart
 	stack  []flightCall
 	begins []int  // indexes of the first calls on other stacks

@@ -6,7 +6,7 @@ import (
 )
 
 // Problem: a thread may have several stacks, and change between them while calls go on.
-// A stack pointer is to tell which one a call is on.
+// A stack pointer determines which one a call is on.
 //
 // Choice: the recorder says where each stack ends that is not the thread's own. A call
 // is on the one that ends next above it. Each stack is a thread of its own to whoever
@@ -20,10 +20,10 @@ type stackTop struct {
 }
 
 // The stacks of a window have numbers: 0 is the thread's own, others count from 1 in the
-// order in which they were told.
+// order in which they were reported.
 const (
 	ownStackNumber = 0
-	noStackNumber  = -1 // it was not told
+	noStackNumber  = -1 // it was not recorded
 )
 
 const (
@@ -58,7 +58,7 @@ func (w *Window) stackOf(sp, own uint32) int {
 	return number
 }
 
-// handles reports whether a stack is one for handlers of signals, or not told.
+// handles reports whether a stack is one for handlers of signals, or not recorded.
 func (w *Window) handles(stack int) bool {
 	return stack == noStackNumber || stack > ownStackNumber && w.tops[stack-1].handlers
 }

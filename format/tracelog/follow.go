@@ -88,7 +88,7 @@ func (f *Follower) read() error {
 	return f.trailer()
 }
 
-// chunk takes what is new in a chunk and tells whether more may come.
+// chunk takes what is new in a chunk and reports whether more may come.
 func (f *Follower) chunk(chunk []byte, at int64) bool {
 	le := binary.LittleEndian
 	if le.Uint32(chunk) != wire.ChunkMagic {

@@ -7,7 +7,7 @@
 // begun are zero.
 //
 // A record that makes no sense is skipped. Damage to the size of a record costs the
-// rest of its chunk, that to the head of a chunk all of it. Either is told as a
+// rest of its chunk, that to the head of a chunk all of it. Either is reported as a
 // *trace.Damage, and reading goes on. An episode is followed by what became known later,
 // its callers' ends and what the program said of it; Episodes joins them. Memory
 // does not grow with the number of episodes.

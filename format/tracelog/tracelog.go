@@ -18,7 +18,7 @@ type Header struct {
 	Monotonic uint64 // ns of CLOCK_MONOTONIC at the same moment; all times of the log are of that clock
 	TSC       uint64 // time-stamp counter at the same moment
 	TSCHz     uint64 // its rate, 0 if not known
-	Ends      bool   // the flight recorder has the ends of calls that no later entry tells
+	Ends      bool   // the flight recorder has the ends of calls that no later entry implies
 	Forked    bool   // a child made by fork, which goes on with its parent's stack
 	Mode      uint32 // prof.Mode
 }
@@ -114,7 +114,7 @@ type Text struct {
 	Text string
 }
 
-// TextKind tells what a text is.
+// TextKind is the kind of a text.
 type TextKind uint16
 
 // The kinds of text.

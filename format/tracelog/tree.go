@@ -44,7 +44,7 @@ type Stacks struct {
 	Lost, Deeper uint64
 	// Ended are threads whose calls are together in one, which has no number.
 	Ended uint64
-	// Untimed and Timed tell whether there are functions of that kind, Longest whether
+	// Untimed and Timed report whether there are functions of that kind, Longest whether
 	// there are some with their longest calls.
 	Untimed, Timed, Longest bool
 

@@ -117,7 +117,7 @@ func TestWindowsNesting(t *testing.T) {
 	}
 }
 
-// withEnds is a log of a recorder that has the ends of calls that no later entry tells.
+// withEnds is a log of a recorder that has the ends of calls that no later entry implies.
 func withEnds(file []byte) []byte {
 	le.PutUint32(file[wire.FlagsOffset:], wire.Flight|wire.FlightEnds)
 	le.PutUint32(file[wire.ChecksumOffset:], fnv32(file[:wire.ChecksumOffset]))

@@ -10,7 +10,7 @@ import (
 
 // clock returns what is known of the clock of a log. The rate in the header can
 // be 0, or that of a CPU at its fastest, which is not that of its tick counter. Of
-// FDR logs the first and last block tell it: each has a tick and the wall-clock
+// FDR logs the first and last block determine it: each has a tick and the wall-clock
 // time, good to a microsecond.
 func clock(h *header, parts []part) calllog.Clock {
 	c := calllog.Clock{Hz: h.hz}

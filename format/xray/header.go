@@ -64,7 +64,7 @@ func (h *header) mode() string {
 const maxHz = 1 << 40
 
 // sniff reads the header that b begins with. A version of at most maxVersion in
-// one of the two byte orders tells that order.
+// one of the two byte orders determines that order.
 func sniff(b []byte, maxVersion uint16) (h header, ok bool) {
 	const least = 16
 	if len(b) < least {

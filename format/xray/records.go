@@ -13,7 +13,7 @@ import (
 // YAML have no records.
 func (l *Log) Records() iter.Seq2[Record, error] { return l.RecordsFrom(0) }
 
-// RecordsFrom is Records for those who want none before an offset: it goes past
+// RecordsFrom is Records for callers that want none before an offset: it goes past
 // what lies before without reading it. It begins somewhat earlier, with records
 // that the caller must leave out: they may lack what they belong to.
 func (l *Log) RecordsFrom(off int64) iter.Seq2[Record, error] {

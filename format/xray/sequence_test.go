@@ -53,7 +53,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// Records out of step are skipped up to the next one that tells the time.
+// Records out of step are skipped up to the next one that has the time.
 func TestResync(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		if !b.Format.FDR {

@@ -111,7 +111,7 @@ func TestEqualPreambles(t *testing.T) {
 	}
 }
 
-// The clock went back between two blocks: the wall clock tells their order.
+// The clock went back between two blocks: the wall clock determines their order.
 func TestClockStep(t *testing.T) {
 	t.Parallel()
 	b := xraytest.New(fdr5)

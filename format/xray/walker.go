@@ -23,7 +23,7 @@ type walker struct {
 	rec   Record // the record that step found
 	cut   bool   // the file ends inside the block
 	begun bool   // NewBuffer was seen
-	based bool   // a record told the time
+	based bool   // a record gave the time
 	ended bool   // the end of a block of version 1 was seen
 	open  bool   // an argument may follow
 	args  int    // arguments since the last call
@@ -267,7 +267,7 @@ const near, far = 8, 64
 
 // resync returns how much of b must be skipped behind a record that makes no
 // sense and has the given size: no more than that and a few calls if good records
-// follow, or up to the next one that tells the time, or all.
+// follow, or up to the next one that has the time, or all.
 func (w *walker) resync(b []byte, size int) int {
 	if w.plausible(b[size:], near) {
 		return size
@@ -337,7 +337,7 @@ func (w *walker) plausible(b []byte, n int) bool {
 		size := functionSize
 		switch {
 		case !meta:
-			// A longer time is told by a record of its own.
+			// A longer time has a record of its own.
 			if call, delta := w.word(b); call>>4 == 0 || call>>3&1 != 0 || delta > math.MaxInt32 {
 				return false
 			}

@@ -33,7 +33,7 @@ const (
 	maxYAMLRecord = 1 << 20
 )
 
-// headSize is how much of a file tells what it is.
+// headSize is the number of bytes by which the kind of a file is recognised.
 const headSize = 4096
 
 // isYAML reports whether head begins a log in YAML.

@@ -70,7 +70,7 @@ type yamlItem struct {
 	trouble   string
 }
 
-// yamlItems divides a text into records. The first one tells where they begin in
+// yamlItems divides a text into records. The first one determines where they begin in
 // their lines.
 type yamlItems struct {
 	lines  *yamlLines

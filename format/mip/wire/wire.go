@@ -94,7 +94,7 @@ const (
 	RawSlotsOffset       = 64 // u32 slots of the order buffer, which follow the image; 0: there is none
 	RawNextOffset        = 68 // u32 first executions that were put there; 0 if RawContinuous
 	RawNextAtOffset      = 72 // u64 where in the section this number is, if RawContinuous
-	RawRunOffset         = 80 // u64 what tells this run from all others, as good as random
+	RawRunOffset         = 80 // u64 identifies this run; practically random
 	RawHeaderSize        = 88
 	MaxBuildID           = 20
 	MaxScenario          = 200 // bytes; what is longer is cut

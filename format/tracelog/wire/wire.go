@@ -260,7 +260,7 @@ const (
 
 	Forked     = 1 << 0 // flag: a child made by fork, which goes on with its parent's stack
 	Flight     = 1 << 1 // flag: threads record their calls
-	FlightEnds = 1 << 2 // flag: and the ends of calls that no later entry tells
+	FlightEnds = 1 << 2 // flag: and the ends of calls that no later entry implies
 )
 
 // Chunks.

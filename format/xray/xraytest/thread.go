@@ -80,7 +80,7 @@ func (t *Thread) function(kind calllog.Kind, f calllog.FuncID, time uint64, args
 	t.open(time, 2*metadataSize+functionSize+len(args)*metadataSize)
 	e.Func &= 1<<28 - 1 // the field is that short
 	delta := t.advance(time)
-	// The first byte tells a function record from metadata. Bit fields are
+	// The first byte distinguishes function records from metadata. Bit fields are
 	// allocated from the end that the first byte is at.
 	word := uint32(e.Func)<<4 | uint32(kind)<<1
 	if t.b.Format.Big {
@@ -158,7 +158,7 @@ func (t *Thread) add(e calllog.Event, p calllog.Payload) {
 	t.part.Events = append(t.part.Events, e)
 }
 
-// advance writes what tells the thread's CPU and time, where deltas do not, and
+// advance writes records of the thread's CPU and time, where deltas do not, and
 // returns the delta.
 func (t *Thread) advance(time uint64) uint32 {
 	switch {
