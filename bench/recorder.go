@@ -37,8 +37,8 @@ func (b *bench) recorder(ctx context.Context) error {
 		return err
 	}
 	var all []recorded
-	for i := range recorderGuests {
-		r := b.recordGuest(ctx, dir, &recorderGuests[i])
+	for _, g := range allRecorderGuests() {
+		r := b.recordGuest(ctx, dir, &g)
 		fmt.Fprintf(b.log, "-- %s: %s %s\n", r.guest.name, r.why, r.slower())
 		all = append(all, r)
 	}
@@ -51,10 +51,14 @@ func (b *bench) recorder(ctx context.Context) error {
 	return nil
 }
 
+func allRecorderGuests() []recorderGuest { return slices.Concat(recorderGuests, recorderStrangers) }
+
 func writeRecorderFiles(dir string) error {
-	for name, text := range recorderFiles {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			return err
+	for _, files := range []map[string]string{recorderFiles, strangerFiles} {
+		for name, text := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				return err
+			}
 		}
 	}
 	var words bytes.Buffer

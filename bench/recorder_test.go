@@ -30,12 +30,11 @@ func TestRecorder(t *testing.T) {
 		chosen = regexp.MustCompile(names)
 	}
 	ran := 0
-	for i := range recorderGuests {
-		g := &recorderGuests[i]
+	for _, g := range allRecorderGuests() {
 		if !chosen.MatchString(g.name) {
 			continue
 		}
-		r := b.recordGuest(t.Context(), dir, g)
+		r := b.recordGuest(t.Context(), dir, &g)
 		switch {
 		case r.bad:
 			t.Errorf("%s: %s", g.name, r.why)

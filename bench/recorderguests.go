@@ -164,6 +164,7 @@ $RUN $BINDIR/beam.smp -- -root $ROOTDIR -progname erl -home /tmp -noshell; echo 
 
 // recorderPrepares are the commands that make what guests run, which are not measured.
 var recorderPrepares = map[string]string{
+	"D":              "ldc2 -O -of=d.exe d.d",
 	"Free Pascal":    "fpc -v0 -oa.pas.exe a.pas >fpc.log 2>&1",
 	"GnuCOBOL":       "cobc -x -o a.cob.exe a.cob",
 	"Go":             "go build -o a.go.exe a.go",

@@ -3,6 +3,7 @@ package objfile
 import (
 	"cmp"
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,6 +28,8 @@ type Program struct {
 	Pointers []Pointer     // to code, and to type information of C++; ascending by place
 	Exports  []uint64      // addresses that other modules may use by name, ascending
 	Unwind   []ehframe.Row // of .eh_frame, ascending; what can be read of it
+	// TextRelocations: the dynamic linker changes its code before it runs.
+	TextRelocations bool
 }
 
 // Segment is a piece of a module that is loaded.
@@ -85,6 +88,9 @@ func (f *File) Program() (*Program, error) {
 	if p.Code, err = f.codeSections(); err != nil {
 		return nil, err
 	}
+	if p.TextRelocations, err = f.textRelocations(); err != nil {
+		return nil, err
+	}
 	scopes, err := f.Scopes()
 	if err != nil && !errors.Is(err, ErrNoScopes) {
 		return nil, err
@@ -107,6 +113,30 @@ func (f *File) Program() (*Program, error) {
 		p.Unwind, _ = ehframe.Rows(data, addr, p.Machine) // a damaged one tells less
 	}
 	return p, p.readPointers(f)
+}
+
+// textRelocations reports whether the dynamic section announces relocations of what cannot be
+// written to: DT_TEXTREL, or DF_TEXTREL among the flags.
+func (f *File) textRelocations() (bool, error) {
+	entries, _, _, ok, err := f.Section(".dynamic")
+	if err != nil || !ok {
+		return false, err
+	}
+	const size = 16
+	for ; len(entries) >= size; entries = entries[size:] {
+		value := binary.LittleEndian.Uint64(entries[8:])
+		switch elf.DynTag(binary.LittleEndian.Uint64(entries)) {
+		case elf.DT_NULL:
+			return false, nil
+		case elf.DT_TEXTREL:
+			return true, nil
+		case elf.DT_FLAGS:
+			if elf.DynFlag(value)&elf.DF_TEXTREL != 0 {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // readPointers reads what points to the code, and what other modules may.

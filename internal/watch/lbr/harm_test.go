@@ -29,6 +29,17 @@ func TestWritable(t *testing.T) {
 	}
 }
 
+// TestTextRelocations has a program whose instructions have addresses that the dynamic linker
+// fills in, as that of Poly/ML: it runs as it is, and that is told.
+func TestTextRelocations(t *testing.T) {
+	t.Parallel()
+	path := program(t, "gcc", "relocated.c", "-O1", "-pie", "-Wl,-z,notext")
+	r := same(t, library(t), path)
+	if want := "the dynamic linker changes its code (text relocations)"; !slices.Contains(r.plain, want) || len(r.samples) > 0 {
+		t.Errorf("%q, %d samples", r.plain, len(r.samples))
+	}
+}
+
 // TestSignals has programs that do with signals, stacks and tracers what a recorder could
 // disturb.
 func TestSignals(t *testing.T) {

@@ -21,6 +21,7 @@ type header struct {
 	RanksAt                   uint64
 	Nearest, Farthest         int64
 	DeviceOfFile, InodeOfFile uint64
+	Relocated                 uint64
 }
 
 // Encode returns the image as the runtime maps it, for the module that is the file
@@ -29,10 +30,13 @@ type header struct {
 func (m *Image) Encode(device, inode uint64) []byte {
 	align := func(n int) int { return (n + page - 1) &^ (page - 1) }
 	h := header{
-		Magic: [8]byte([]byte("cairnlbr")), Version: 4, Number: uint32(m.Number), Lo: m.Lo, Hi: m.Hi, Distance: m.Distance,
+		Magic: [8]byte([]byte("cairnlbr")), Version: 5, Number: uint32(m.Number), Lo: m.Lo, Hi: m.Hi, Distance: m.Distance,
 		CodeAt: page, CodeSize: uint64(len(m.Code)), Words: uint64(len(m.Words)), Functions: uint64(len(m.Functions)),
 		Far: uint64(len(m.Far)), Nearest: m.Nearest, Farthest: m.Farthest,
 		DeviceOfFile: device, InodeOfFile: inode,
+	}
+	if m.Relocated {
+		h.Relocated = 1
 	}
 	h.WordsAt = uint64(page + len(m.Code))
 	h.EntryAt = uint64(align(int(h.WordsAt) + 8*len(m.Words)))

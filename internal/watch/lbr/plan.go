@@ -17,6 +17,7 @@ type Module struct {
 	Mapped    []Range   // executable segments, ascending; empty: from the first section to the last
 	Functions []uint64  // where functions begin, ascending
 	Fixed     bool      // it is loaded at its link-time addresses
+	Relocated bool      // the dynamic linker changes its code, so no copy of the file's is right
 }
 
 // Section is code.
@@ -30,7 +31,7 @@ type Range struct{ Lo, Hi uint64 }
 
 // ModuleOf returns the description of a program.
 func ModuleOf(p *objfile.Program) Module {
-	m := Module{Fixed: len(p.Segments) > 0 && p.Segments[0].Addr != 0}
+	m := Module{Fixed: len(p.Segments) > 0 && p.Segments[0].Addr != 0, Relocated: p.TextRelocations}
 	for _, c := range p.Code {
 		m.Sections = append(m.Sections, Section{Addr: c.Addr, Data: c.Data})
 	}
@@ -70,10 +71,11 @@ var ErrTooLarge = errors.New("more than 256 MiB of code")
 
 // Image is the copy of a module's code with the tables for the runtime.
 type Image struct {
-	Lo, Hi   uint64 // of the original, in whole pages
-	Number   int    // of the module
-	Distance int64  // from the original to the copy, if there is room
-	Code     []byte // the copy, loaded at Lo + Distance
+	Lo, Hi    uint64 // of the original, in whole pages
+	Number    int    // of the module
+	Relocated bool   // Module.Relocated: the runtime does not load it
+	Distance  int64  // from the original to the copy, if there is room
+	Code      []byte // the copy, loaded at Lo + Distance
 	// Words are loaded after Code. The first two are the addresses of the runtime's
 	// routines for computed branches and for system calls. There follows one for each
 	// call: its return address in the original, to which the module's bias is added.
@@ -160,7 +162,7 @@ type wordRef struct {
 
 // Plan makes the copy.
 func Plan(m Module) (*Image, error) {
-	p := &planner{Image: &Image{Number: m.Number, Words: make([]uint64, wordReturns)}, starts: map[uint32]bool{}}
+	p := &planner{Image: &Image{Number: m.Number, Relocated: m.Relocated, Words: make([]uint64, wordReturns)}, starts: map[uint32]bool{}}
 	if m.Number < 0 || m.Number >= MaxModules {
 		return nil, fmt.Errorf("module %d: at most %d modules are supported", m.Number, MaxModules)
 	}

@@ -61,7 +61,7 @@ static inline i64 lbr_read(int fd, void *to, u64 n) { return lbr_raw(SYS_read, (
 
 /* ---- plans, as Image.Encode writes them ---- */
 
-enum { PATH = 4096, PLAN_VERSION = 4 };
+enum { PATH = 4096, PLAN_VERSION = 5 };
 
 struct plan {
   char magic[8]; /* "cairnlbr" */
@@ -79,6 +79,7 @@ struct plan {
   u64 ranks_at;          /* of each 64 bytes of the original */
   i64 nearest, farthest; /* the least and the greatest of them */
   u64 device, inode;  /* of the module */
+  u64 relocated;      /* the dynamic linker changes the original, and the copy would lack that */
 };
 
 /* Where instructions begin in 64 bytes, and how many begin before. */

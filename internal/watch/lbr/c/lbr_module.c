@@ -175,7 +175,7 @@ const char *lbr_load(struct module *m, u64 bias) {
   u64 number = (u64)(m - lbr_modules);
   int fd = open_plan(number, &p);
   if (fd < 0) return "the plan cannot be read";
-  const char *why = fill(m, &p, fd, bias);
+  const char *why = p.relocated ? "the dynamic linker changes its code (text relocations)" : fill(m, &p, fd, bias);
   lbr_close(fd);
   if (why) return why;
   if (!runnable(m)) {
