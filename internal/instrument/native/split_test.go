@@ -229,11 +229,21 @@ func unwindRows(t *testing.T, dir string, text []byte) map[string]string {
 			rows = append(rows, unwindRow{at, strings.Join(cols, " ") + " "})
 		}
 	}
-	// An end gives way to the row that begins there; later rows of an address
-	// to none.
+	sortRows(rows)
+	return marked(t, dir, rows)
+}
+
+// sortRows sorts rows by address. An end gives way to the row that begins there; later rows
+// of an address to none.
+func sortRows(rows []unwindRow) {
 	slices.SortStableFunc(rows, func(a, b unwindRow) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(min(len(a.row), 1), min(len(b.row), 1)))
 	})
+}
+
+// marked returns the row at each mark of the program m.
+func marked(t *testing.T, dir string, rows []unwindRow) map[string]string {
+	t.Helper()
 	marks := map[string]string{}
 	for line := range strings.Lines(string(command(t, dir, "nm", "m"))) {
 		f := strings.Fields(line)
@@ -340,19 +350,22 @@ func FuzzSplit(f *testing.F) {
 		f.Add(src, uint64(1))
 	}
 	f.Add([]byte("\t.file\t\"a.c\"\n\t.type\tf, @function\nf:\n\tje .L1\n\tret\n.L1:\n\tret\n.size f,.-f"), uint64(2))
-	f.Fuzz(func(t *testing.T, src []byte, seed uint64) {
-		unit, err := Parse(src, machine.X86_64)
-		if err != nil {
-			return
-		}
-		opts := SplitOptions{MinInsns: int(seed % 4), Whole: seed%2 == 0}
-		out, result := Split(unit, atRandom(seed, 0.7), opts)
-		again, _ := Split(unit, atRandom(seed, 0.7), opts)
-		if !bytes.Equal(out, again) {
-			t.Fatal("a second split differs")
-		}
-		if len(result.Split)+len(result.Moved) == 0 && !bytes.Equal(out, src) {
-			t.Fatal("text without split functions changed")
-		}
-	})
+	f.Fuzz(func(t *testing.T, src []byte, seed uint64) { splitsTheSame(t, src, machine.X86_64, seed) })
+}
+
+// splitsTheSame splits text twice.
+func splitsTheSame(t *testing.T, src []byte, m machine.Kind, seed uint64) {
+	unit, err := Parse(src, m)
+	if err != nil {
+		return
+	}
+	opts := SplitOptions{MinInsns: int(seed % 4), Whole: seed%2 == 0}
+	out, result := Split(unit, atRandom(seed, 0.7), opts)
+	again, _ := Split(unit, atRandom(seed, 0.7), opts)
+	if !bytes.Equal(out, again) {
+		t.Fatal("a second split differs")
+	}
+	if len(result.Split)+len(result.Moved) == 0 && !bytes.Equal(out, src) {
+		t.Fatal("text without split functions changed")
+	}
 }
