@@ -19,14 +19,15 @@ type mode struct {
 	reads []string // the verb that must accept what the run leaves
 }
 
-var modes = []mode{
-	{"cover", []string{"--mode", "cover", "--prove"}, merge},
-	{"block", []string{"--mode", "block", "--prove"}, merge},
-	{"count", []string{"--mode", "count", "--prove"}, merge},
-	{"full", []string{"--mode", "full", "--prove"}, merge},
-	{"atomic", []string{"--mode", "full", "--atomic", "--prove"}, merge},
-	{"order", []string{"--mode", "order", "--prove"}, merge},
-	{"block+order", []string{"--mode", "block+order", "--order-slots", "16", "--prove"}, merge},
+// allModes are the modes of x86-64, which has all.
+var allModes = []mode{
+	{"cover", []string{"--mode", "cover"}, merge},
+	{"block", []string{"--mode", "block"}, merge},
+	{"count", []string{"--mode", "count"}, merge},
+	{"full", []string{"--mode", "full"}, merge},
+	{"atomic", []string{"--mode", "full", "--atomic"}, merge},
+	{"order", []string{"--mode", "order"}, merge},
+	{"block+order", []string{"--mode", "block+order", "--order-slots", "16"}, merge},
 	{"spike", []string{"--mode", "spike", "--small", "0"}, []string{"spikes"}},
 	{"exact", []string{"--mode", "spike", "--small", "0", "--clock", "exact", "--threshold", "5us"}, []string{"spikes"}},
 	{"flight", []string{"--mode", "spike", "--flight"}, []string{"spikes"}},
@@ -38,14 +39,11 @@ var modes = []mode{
 // merge is for raw files: the profile is used by the mode use.
 var merge = []string{"merge", "--strict", "-o", "program.mip", "program"}
 
-// Modes that others depend on.
-var (
-	fullMode = slices.IndexFunc(modes, func(m mode) bool { return m.name == "full" })
-	useMode  = slices.IndexFunc(modes, func(m mode) bool { return m.name == "use" })
-)
-
 // records reports whether runs in a mode make a profile.
 func (m *mode) records() bool { return len(m.reads) > 0 && m.reads[0] == "merge" }
+
+// timed reports whether a mode measures time.
+func (m *mode) timed() bool { return m.flags != nil && !m.records() }
 
 const (
 	limit = 5 * time.Minute // how long a program may run, on a machine that has much to do
@@ -74,7 +72,7 @@ func (p *program) plain(ctx context.Context) (why string) {
 	if why := p.source.write(p.dir); why != "" {
 		return why
 	}
-	p.compiler = p.source.draw()
+	p.compiler = p.source.draw(p.target.available())
 	if err := p.build(ctx, "plain"); err != nil {
 		return "it does not build without cairn"
 	}
@@ -121,10 +119,11 @@ var (
 func (p *program) answer(ctx context.Context, name, records string) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(p.dir, name))
+	argv := append(slices.Clone(p.target.emulator), filepath.Join(p.dir, name))
 	if name == "plain" { // programs without an end are many
-		cmd = exec.CommandContext(ctx, "/bin/sh", "-c", fmt.Sprintf(`ulimit -t %.0f; exec "$0"`, 2*short.Seconds()), filepath.Join(p.dir, name))
+		argv = append([]string{"/bin/sh", "-c", fmt.Sprintf(`ulimit -t %.0f; exec "$0" "$@"`, 2*short.Seconds())}, argv...)
 	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = p.dir
 	cmd.Env = append(os.Environ(), "CAIRN_DIR="+records)
 	cmd.WaitDelay = time.Second

@@ -13,7 +13,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -30,6 +29,7 @@ func main() {
 	t := torture{log: os.Stderr}
 	flag.StringVar(&t.cairn, "cairn", "./cairn", "the program under test")
 	flag.StringVar(&t.out, "out", "torture/out", "directory for what differs")
+	machine := flag.String("machine", targets[0].name, "machine to build for: x86-64, aarch64 or armv7, whose programs an emulator runs")
 	first := flag.Uint64("seed", 1, "first seed of csmith")
 	programs := flag.Int("programs", 0, "how many programs to try; 0 for no end")
 	tests := flag.String("gcc-tests", "", "directory gcc.c-torture/execute of gcc's sources: its programs come first")
@@ -37,7 +37,11 @@ func main() {
 	flag.IntVar(&t.modes, "modes", 0, "how many modes to try each program in, drawn for each; 0 for all")
 	jobs := flag.Int("jobs", runtime.NumCPU(), "programs at a time")
 	flag.Parse()
-	if err := t.prepare(); err != nil {
+	var err error
+	if t.target, err = targetOf(*machine); err == nil {
+		err = t.prepare()
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "torture:", err)
 		os.Exit(1)
 	}
@@ -61,10 +65,11 @@ func main() {
 
 // torture is one run and what it has found.
 type torture struct {
-	cairn string
-	out   string
-	log   io.Writer
-	modes int // for each program, 0 for all
+	cairn  string
+	out    string
+	log    io.Writer
+	target *target
+	modes  int // for each program, 0 for all
 
 	mu       sync.Mutex
 	programs int                // that were tried
@@ -92,8 +97,8 @@ func (t *torture) prepare() (err error) {
 	t.started = time.Now()
 	t.left, t.cases = map[string]int{}, map[string]*result{}
 	t.by, t.from = map[string]int{}, map[string]int{}
-	for i := range modes {
-		t.cases[modes[i].name] = &result{}
+	for _, m := range t.target.modes() {
+		t.cases[m.name] = &result{}
 	}
 	if t.cairn, err = filepath.Abs(t.cairn); err != nil {
 		return err
@@ -101,13 +106,8 @@ func (t *torture) prepare() (err error) {
 	if _, err := os.Stat(t.cairn); err != nil {
 		return fmt.Errorf("%w (make build makes it)", err)
 	}
-	if t.out, err = filepath.Abs(t.out); err != nil {
-		return err
-	}
-	if _, err := exec.LookPath("gcc"); err != nil {
-		return err
-	}
-	return nil
+	t.out, err = filepath.Abs(t.out)
+	return err
 }
 
 // run tries programs until there are no more or ctx ends.
@@ -152,31 +152,35 @@ func (t *torture) try(ctx context.Context, src source) {
 		fmt.Fprintf(t.log, "torture: %d programs, %d failed, after %v\n", t.programs, t.failed, time.Since(t.started).Round(time.Second))
 	}
 	t.mu.Unlock()
-	for _, i := range t.draw(src.seed) {
-		err := p.try(ctx, &modes[i])
+	for _, m := range t.draw(src.seed) {
+		err := p.try(ctx, &m)
 		if ctx.Err() != nil {
 			return
 		}
-		t.note(&p, &modes[i], err)
+		t.note(&p, &m, err)
 	}
 }
 
-// draw returns the indexes of the modes that a program is tried in, by its seed. The mode
-// use comes last, and behind one that leaves it a profile.
-func (t *torture) draw(seed uint64) []int {
-	drawn := rand.New(rand.NewPCG(seed, 3)).Perm(len(modes))
-	if t.modes > 0 && t.modes < len(modes) {
+// draw returns the modes that a program is tried in, by its seed. The mode use comes last,
+// and behind one that leaves it a profile.
+func (t *torture) draw(seed uint64) (drawn []mode) {
+	all := t.target.modes()
+	for _, i := range rand.New(rand.NewPCG(seed, 3)).Perm(len(all)) {
+		drawn = append(drawn, all[i])
+	}
+	if t.modes > 0 && t.modes < len(drawn) {
 		drawn = drawn[:t.modes]
 	}
-	last := slices.Index(drawn, useMode)
+	last := slices.IndexFunc(drawn, func(m mode) bool { return m.name == "use" })
 	if last < 0 {
 		return drawn
 	}
+	use := drawn[last]
 	drawn = slices.Delete(drawn, last, last+1)
-	if !slices.ContainsFunc(drawn, func(i int) bool { return modes[i].records() }) {
-		drawn = append(drawn, fullMode)
+	if !slices.ContainsFunc(drawn, func(m mode) bool { return m.records() }) {
+		drawn = append(drawn, all[slices.IndexFunc(all, func(m mode) bool { return m.name == "full" })])
 	}
-	return append(drawn, useMode)
+	return append(drawn, use)
 }
 
 func (t *torture) leave(why string) {

@@ -88,13 +88,9 @@ func (s *source) write(dir string) (why string) {
 	return ""
 }
 
-// draw returns the compiler and the level for a program.
-func (s *source) draw() []string {
+// draw returns one of the compilers, and the level, for a program.
+func (s *source) draw(compilers []string) []string {
 	r := rand.New(rand.NewPCG(s.seed, 1))
-	compilers := []string{"gcc"}
-	if _, err := exec.LookPath("clang-22"); err == nil {
-		compilers = append(compilers, "clang-22")
-	}
 	levels := []string{"-O0", "-O1", "-O2", "-O3", "-Os"}
-	return []string{compilers[r.IntN(len(compilers))], levels[r.IntN(len(levels))]}
+	return append(strings.Fields(compilers[r.IntN(len(compilers))]), levels[r.IntN(len(levels))])
 }

@@ -23,18 +23,22 @@ func (t *torture) markdown() string {
 	if t.modes > 0 {
 		drawn = fmt.Sprintf("%d modes, drawn by its seed", t.modes)
 	}
+	proved := "and "
+	if t.target.prove {
+		proved = "the objects of the modes that record are proved (`--prove`), and "
+	}
 	fmt.Fprintf(&b, "%d programs (%s) in %d cases, %d failed, in %s.\n"+
-		"Each program is built by one compiler at one level, drawn by its seed, without cairn and\n"+
+		"Each program is built for %s by one compiler at one level, drawn by its seed, without cairn and\n"+
 		"in %s; the answers, the exit status and the signals are\n"+
-		"compared, the objects of the modes that record are proved (`--prove`), and what a run\n"+
+		"compared, %swhat a run\n"+
 		"leaves is read. Mode use is `--use` with a random profile of a run in another mode.\n\n",
-		t.programs, t.origins(), all.tried, all.failed(), t.took.Round(time.Second), drawn)
+		t.programs, t.origins(), all.tried, all.failed(), t.took.Round(time.Second), t.target.name, drawn, proved)
 	fmt.Fprintf(&b, "| mode | cases | answers that differ | refused | failed otherwise |\n|---|---:|---:|---:|---:|\n")
 	row := func(name string, r *result) {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", name, r.tried, r.differs, r.refused, r.other)
 	}
-	for i := range modes {
-		row(modes[i].name, t.cases[modes[i].name])
+	for _, m := range t.target.modes() {
+		row(m.name, t.cases[m.name])
 	}
 	row("all", &all)
 	fmt.Fprintf(&b, "\n| compiler | programs |\n|---|---:|\n")

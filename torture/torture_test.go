@@ -8,12 +8,10 @@ import (
 	"testing"
 )
 
-// TestSample tries a few programs in all modes, by csmith where it is there.
+// TestSample tries programs in all modes: on this machine ours and one of csmith, on emulated
+// machines csmith's, where it is there. With -short these are few, in few modes.
 func TestSample(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("needs gcc")
-	}
 	dir := t.TempDir()
 	cairn := filepath.Join(dir, "cairn")
 	build := exec.Command("go", "build", "-o", cairn, "../cmd/cairn")
@@ -21,22 +19,57 @@ func TestSample(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	var log strings.Builder
-	tr := torture{cairn: cairn, out: filepath.Join(dir, "out"), log: &log}
-	if err := tr.prepare(); err != nil {
-		t.Fatal(err)
+	for i := range targets {
+		tg := &targets[i]
+		t.Run(tg.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := targetOf(tg.name); err != nil {
+				t.Skip(err)
+			}
+			var log strings.Builder
+			tr := torture{cairn: cairn, out: filepath.Join(dir, "out-"+tg.name), log: &log, target: tg}
+			if err := tr.prepare(); err != nil {
+				t.Fatal(err)
+			}
+			own, count, want := "testdata", 3, 2 // that of csmith may be left out
+			_, missing := os.Stat("/usr/include/csmith/csmith.h")
+			switch {
+			case missing != nil:
+				count = 2
+			case tg.emulator == nil:
+			case testing.Short():
+				own, count, want, tr.modes = "", 2, 1, 3
+			default:
+				own, count, want = "", 30, 10
+			}
+			next, err := sources(own, false, 3, count)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr.run(t.Context(), next, 2)
+			if tr.failed > 0 || tr.programs < want {
+				t.Errorf("%d programs, %d cases failed:\n%s%s", tr.programs, tr.failed, log.String(), tr.markdown())
+			}
+		})
 	}
-	count, want := 2, 2
-	if _, err := os.Stat("/usr/include/csmith/csmith.h"); err == nil {
-		count, want = 3, 2 // that of csmith may be left out
+}
+
+// TestTargets proves that no mode is lost on the way to a machine.
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		machine string
+		modes   int
+	}{{"x86-64", 13}, {"aarch64", 13}, {"armv7", 8}} {
+		for i := range targets {
+			tg := &targets[i]
+			if tg.name == c.machine && len(tg.modes()) != c.modes {
+				t.Errorf("%s has %d modes, want %d", tg.name, len(tg.modes()), c.modes)
+			}
+		}
 	}
-	next, err := sources("testdata", false, 3, count)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tr.run(t.Context(), next, 2)
-	if tr.failed > 0 || tr.programs < want {
-		t.Errorf("%d programs, %d cases failed:\n%s%s", tr.programs, tr.failed, log.String(), tr.markdown())
+	if _, err := targetOf("vax"); err == nil {
+		t.Error("programs for a vax are tried")
 	}
 }
 
@@ -48,7 +81,7 @@ func TestCatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	// It stands in the place of the compiler, and makes nothing.
-	p := program{torture: &torture{cairn: "true"}, dir: dir, compiler: []string{"true"}}
+	p := program{torture: &torture{cairn: "true", target: &targets[0]}, dir: dir, compiler: []string{"true"}}
 	for _, c := range []struct {
 		want answer
 		same bool
@@ -85,7 +118,7 @@ func TestUndefined(t *testing.T) {
 			if err := os.WriteFile(file, []byte("int main(void) { "+c.body+" }\n"), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			p := program{torture: &torture{out: dir}, dir: dir, source: source{name: "test.c", file: file, test: true}}
+			p := program{torture: &torture{out: dir, target: &targets[0]}, dir: dir, source: source{name: "test.c", file: file, test: true}}
 			if why := p.plain(t.Context()); why != c.why {
 				t.Errorf("not compared as %q, want %q", why, c.why)
 			}
