@@ -66,6 +66,7 @@ func newRoot(s *verb.Streams) *cobra.Command {
 			HiddenDefaultCmd: true,
 		},
 	}
+	root.PersistentFlags().BoolVar(&s.Quiet, "quiet", false, "print no summaries, notes or progress on standard error")
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)

@@ -90,7 +90,7 @@ const maxFile = 1 << 30
 
 // Note prints a remark that is no failure.
 func Note(s *Streams, format string, args ...any) {
-	fmt.Fprintf(s.Err, "cairn: note: %s\n", fmt.Sprintf(format, args...))
+	fmt.Fprintf(s.Remarks(), "cairn: note: %s\n", fmt.Sprintf(format, args...))
 }
 
 // ReadProfile reads the .mip file at path, which may be the URL of one that a collector has.

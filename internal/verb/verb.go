@@ -11,7 +11,17 @@ import (
 type Streams struct {
 	In  io.Reader
 	Out io.Writer // data
-	Err io.Writer // talk
+	Err io.Writer // errors and remarks
+
+	Quiet bool // print no remarks
+}
+
+// Remarks is where to print what is neither data nor an error: summaries, notes, progress.
+func (s *Streams) Remarks() io.Writer {
+	if s.Quiet {
+		return io.Discard
+	}
+	return s.Err
 }
 
 // Exit codes, as the help text states them.

@@ -147,13 +147,14 @@ func (b *build) summary() error {
 			return err
 		}
 	}
+	remarks := &verb.Streams{Out: b.s.Out, Err: b.s.Remarks()}
 	switch use := b.opts.Shim.Use; {
 	case b.asJSON:
 		err = report.WriteJSON(b.s.Out, sum)
 	case use != nil:
-		sum.PrintUse(b.s, use)
+		sum.PrintUse(remarks, use)
 	default:
-		sum.Print(b.s)
+		sum.Print(remarks)
 	}
 	b.noteRaws()
 	if err == nil && sum.Proof.Different() {

@@ -86,7 +86,7 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 	if err != nil {
 		return err
 	}
-	paths, err := logfile.Expand(args)
+	paths, err := logfile.ExpandDirs(args, "log of calls", isDumped)
 	if err != nil {
 		return err
 	}
@@ -125,9 +125,12 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 	return out.Flush()
 }
 
+// isDumped reports whether dump reads a file that begins with head.
+func isDumped(head []byte) bool { return isCalls(head) && !tracelog.DetectWindows(head) }
+
 // file prints a log, or returns its summary.
 func (f *dumpFlags) file(ctx context.Context, s *verb.Streams, path string, p *recordPrinter) (*logSummary, error) {
-	file, err := OpenLogFile(s, path, "not a log of calls", func(head []byte) bool { return isCalls(head) && !tracelog.DetectWindows(head) })
+	file, err := OpenLogFile(s, path, "not a log of calls", isDumped)
 	if err != nil {
 		return nil, err
 	}

@@ -126,6 +126,16 @@ func IsLog(path string, s *verb.Streams) bool {
 	return is
 }
 
+// HoldsLogs reports whether the path is a directory that contains logs of calls.
+func HoldsLogs(path string) bool {
+	st, err := os.Stat(path)
+	if err != nil || !st.IsDir() {
+		return false
+	}
+	_, err = logfile.ExpandDirs([]string{path}, "log of calls", isCalls)
+	return err == nil
+}
+
 // isCalls reports whether a file that begins with head is a log of calls.
 func isCalls(head []byte) bool {
 	return xray.Detect(head) || tracelog.DetectTrace(head) || tracelog.DetectStacks(head) || tracelog.DetectWindows(head)
@@ -164,7 +174,7 @@ func (f *LogFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ 
 	if err := f.selected.check(bool(f.tails)); err != nil {
 		return nil, err
 	}
-	paths, err := logfile.Expand(args)
+	paths, err := logfile.ExpandDirs(args, "log of calls", isCalls)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func (t *LogSet) progress() (report func(bytes int64), stop func()) {
 		total += bytesOf(log)
 	}
 	var done atomic.Int64
-	return func(bytes int64) { done.Store(min(bytes, total) / mega) }, verb.StartProgress(t.Streams.Err, "MB", &done, int(total/mega))
+	return func(bytes int64) { done.Store(min(bytes, total) / mega) }, verb.StartProgress(t.Streams, "MB", &done, int(total/mega))
 }
 
 // bytesOf is the size of all threads of a log.

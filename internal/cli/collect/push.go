@@ -106,15 +106,15 @@ func (f *pushFlags) run(ctx context.Context, s *verb.Streams, dirs []string) err
 		return push.New(o).Watch(ctx, f.interval)
 	}
 	sum, err := push.New(o).Once(ctx)
-	fmt.Fprintf(s.Err, "%s: %s sent (%d known)", o.URL, report.Plural(sum.Sent, "raw file"), sum.Known)
+	fmt.Fprintf(s.Remarks(), "%s: %s sent (%d known)", o.URL, report.Plural(sum.Sent, "raw file"), sum.Known)
 	for _, other := range []struct {
 		n    int
 		what string
 	}{{sum.Refused, "refused"}, {sum.Skipped, "skipped"}, {sum.Waiting, "not complete yet"}} {
 		if other.n > 0 {
-			fmt.Fprintf(s.Err, ", %d %s", other.n, other.what)
+			fmt.Fprintf(s.Remarks(), ", %d %s", other.n, other.what)
 		}
 	}
-	fmt.Fprintln(s.Err)
+	fmt.Fprintln(s.Remarks())
 	return err
 }

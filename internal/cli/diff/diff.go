@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/profile/profdiff"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -68,11 +69,11 @@ func (f *diffFlags) run(s *verb.Streams, pathA, pathB string) error {
 	if err != nil {
 		return err
 	}
-	a, err := verb.ReadProfile(pathA)
+	a, err := profile.Read(pathA)
 	if err != nil {
 		return err
 	}
-	b, err := verb.ReadProfile(pathB)
+	b, err := profile.Read(pathB)
 	if err != nil {
 		return err
 	}

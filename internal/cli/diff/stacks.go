@@ -76,6 +76,10 @@ type logDiff struct {
 func areLogs(s *verb.Streams, args []string) (bool, error) {
 	var logs, others []string
 	for _, arg := range args {
+		if calls.HoldsLogs(arg) {
+			logs = append(logs, arg)
+			continue
+		}
 		paths, err := logfile.Expand([]string{arg})
 		if err != nil {
 			return false, err

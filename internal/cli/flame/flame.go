@@ -203,7 +203,7 @@ func (f *flameFlags) say(s *verb.Streams, sum flamegraph.Summary, unit string) {
 	if where == "-" {
 		where = f.format
 	}
-	fmt.Fprintf(s.Err, "%s: %s\n", where, text)
+	fmt.Fprintf(s.Remarks(), "%s: %s\n", where, text)
 }
 
 // profile returns what is to be drawn, without groups if there is nothing.

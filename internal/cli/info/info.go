@@ -28,12 +28,13 @@ func Info(s *verb.Streams) *cobra.Command {
 	var path string
 	var d verb.DisplayFlags
 	c := &cobra.Command{
-		Use:   "info FILE",
+		Use:   "info FILE|DIR",
 		Short: "Print a summary of a profile, map, raw file or binary",
 		Long: `info prints a summary of a profile (.mip), a map (.mipmap), a raw file (.mipraw), a
 pack of raw files (.mippack) or an instrumented binary. For a sample profile, text or
 binary, as cairn profgen and llvm-profdata write them, it prints the totals and how
-few locations have most of the counts.`,
+few locations have most of the counts. Of a directory it describes all files of cairn
+below it.`,
 		Example: "  cairn info app.mip\n  cairn info app.prof",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 || (len(args) == 1) == (path != "") {
@@ -49,6 +50,9 @@ few locations have most of the counts.`,
 			if err != nil {
 				return err
 			}
+			if isDir(path) {
+				return runDir(s, path, d.Json, style)
+			}
 			if p, err := inspectSampleProfile(s, path); err != nil {
 				return err
 			} else if p != nil {
@@ -58,12 +62,7 @@ few locations have most of the counts.`,
 			if err != nil {
 				return err
 			}
-			if d.Json {
-				return report.WriteJSON(s.Out, struct {
-					Modules []infoJSON `json:"modules"`
-				}{infos})
-			}
-			return writeInfos(s.Out, infos, style)
+			return write(s.Out, infos, d.Json, style)
 		},
 	}
 	c.Flags().StringVarP(&path, "profile", "p", "", "the `file` to summarise")
@@ -72,10 +71,21 @@ few locations have most of the counts.`,
 	return c
 }
 
+// write prints what is known of modules.
+func write(w io.Writer, infos []infoJSON, asJSON bool, style report.Style) error {
+	if asJSON {
+		return report.WriteJSON(w, struct {
+			Modules []infoJSON `json:"modules"`
+		}{infos})
+	}
+	return writeInfos(w, infos, style)
+}
+
 // infoJSON is what info says of a module. Pointers are nil where the kind of
 // file does not tell.
 type infoJSON struct {
-	Kind         string             `json:"kind"` // profile, map, raw or binary
+	File         string             `json:"file,omitempty"` // only for directories
+	Kind         string             `json:"kind"`           // profile, map, raw or binary
 	Module       string             `json:"module,omitempty"`
 	BuildID      string             `json:"build_id"`
 	Machine      string             `json:"machine,omitempty"` // "" if the file does not say
@@ -280,6 +290,9 @@ func (j *infoJSON) table() *report.Table {
 	t := &report.Table{Columns: []report.Column{{}, {}}}
 	row := func(key, value string, color report.Color) {
 		t.Add(report.Cell{Text: key, Color: report.Dim}, report.Cell{Text: value, Color: color})
+	}
+	if j.File != "" {
+		row("file", j.File, report.Plain)
 	}
 	if j.Module != "" {
 		row("module", j.Module, report.Bold)

@@ -199,7 +199,9 @@ func (f *orderFlags) write(s *verb.Streams, m *prof.Module, format linkorder.For
 	if err != nil {
 		return err
 	}
+	done := verb.Working(s, "computing the order of %s", report.Plural(len(m.Funcs), "function"))
 	r, err := f.rank(s, m)
+	done()
 	if err != nil {
 		return err
 	}
@@ -212,7 +214,7 @@ func (f *orderFlags) write(s *verb.Streams, m *prof.Module, format linkorder.For
 	if f.json {
 		return report.WriteJSON(s.Out, sum)
 	}
-	return sum.print(s.Err)
+	return sum.print(s.Remarks())
 }
 
 // loadModule returns what is to be ordered: from the profile, or from a run,

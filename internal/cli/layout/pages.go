@@ -204,7 +204,9 @@ func (f *pagesFlags) scenarios(s *verb.Streams, m *prof.Module) ([]pages.Scenari
 
 // add reads a binary and computes what the scenarios do to it.
 func (pm *pageMap) add(s *verb.Streams, path string) error {
+	done := verb.Working(s, "reading %s", path)
 	p, err := openProgram(path, pm.module)
+	done()
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ file of its binary.`,
 			}
 			for i := range p.Modules {
 				m := &p.Modules[i]
-				fmt.Fprintf(s.Err, "%s: %s (%s): %s\n", path, m.Module, m.BuildID.Short(), report.Plural(len(m.Funcs), "function"))
+				fmt.Fprintf(s.Remarks(), "%s: %s (%s): %s\n", path, m.Module, m.BuildID.Short(), report.Plural(len(m.Funcs), "function"))
 			}
 			return nil
 		},

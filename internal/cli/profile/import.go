@@ -196,7 +196,7 @@ func (im *importer) add(ctx context.Context, path string) error {
 		if err := im.sum.AddRun(r); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		fmt.Fprintf(im.s.Err, "%s: first executions of %s\n", name, report.Plural(len(found.Funcs), "function"))
+		fmt.Fprintf(im.s.Remarks(), "%s: first executions of %s\n", name, report.Plural(len(found.Funcs), "function"))
 	}
 	return nil
 }

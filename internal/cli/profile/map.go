@@ -66,7 +66,7 @@ file beside it or below /usr/lib/debug.`,
 			if err := verb.WriteFile(s, path, func(w io.Writer) error { return mip.WriteMap(w, m) }); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Err, "%s: %d functions of %s (%s)\n", path, len(m.Funcs), m.Module, m.BuildID.Short())
+			fmt.Fprintf(s.Remarks(), "%s: %d functions of %s (%s)\n", path, len(m.Funcs), m.Module, m.BuildID.Short())
 			return nil
 		},
 	}
@@ -101,6 +101,7 @@ func ReadAnyMap(s *verb.Streams, path string) (*prof.Map, error) {
 // readBinaryMap reads the map section of the binary at path. Records that are
 // no good are reported and left out.
 func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
+	defer verb.Working(s, "reading the map of %s", path)()
 	bin, err := objfile.Open(path)
 	if err != nil {
 		return nil, err

@@ -217,7 +217,7 @@ func (f *mergeFlags) mergeInputs(ctx context.Context, s *verb.Streams, p *prof.P
 	}
 	raws := rawfiles.New(in.raws, in.packed, p, name, f.traces.Traces)
 	raws.Again = f.again
-	stop := verb.StartProgress(s.Err, "raw files", &raws.Done, len(in.raws))
+	stop := verb.StartProgress(s, "raw files", &raws.Done, len(in.raws))
 	added, bad := raws.Run(ctx)
 	stop()
 	if err := ctx.Err(); err != nil {

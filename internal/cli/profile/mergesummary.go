@@ -141,9 +141,9 @@ func (sum *MergeSummary) printTotal(s *verb.Streams) {
 	if len(what) == 0 {
 		what = append(what, "nothing")
 	}
-	fmt.Fprintf(s.Err, "%s: merged %s%s\n", sum.Profile, strings.Join(what, " and "), refused)
+	fmt.Fprintf(s.Remarks(), "%s: merged %s%s\n", sum.Profile, strings.Join(what, " and "), refused)
 	for i := range sum.Modules {
 		m := &sum.Modules[i]
-		fmt.Fprintf(s.Err, "  %s (%.12s): %s, %d new; %d of %d functions ran\n", m.Module, m.BuildID, report.Plural(int(m.Raws), "raw file"), m.Added, m.Ran, m.Functions)
+		fmt.Fprintf(s.Remarks(), "  %s (%.12s): %s, %d new; %d of %d functions ran\n", m.Module, m.BuildID, report.Plural(int(m.Raws), "raw file"), m.Added, m.Ran, m.Functions)
 	}
 }

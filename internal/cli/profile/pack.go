@@ -80,7 +80,7 @@ func runPack(s *verb.Streams, output string, args []string) error {
 	if err := verb.WriteBytes(s, output, pack); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Err, "%s: %s, %s bytes in %s\n", output, report.Plural(len(files), "raw file"), report.Count(total), report.Count(len(pack)))
+	fmt.Fprintf(s.Remarks(), "%s: %s, %s bytes in %s\n", output, report.Plural(len(files), "raw file"), report.Count(total), report.Count(len(pack)))
 	return nil
 }
 
@@ -156,6 +156,6 @@ func unpack(s *verb.Streams, path, dir string, force bool) error {
 			return err
 		}
 	}
-	fmt.Fprintf(s.Err, "%s: %s\n", dir, report.Plural(len(files), "raw file"))
+	fmt.Fprintf(s.Remarks(), "%s: %s\n", dir, report.Plural(len(files), "raw file"))
 	return nil
 }

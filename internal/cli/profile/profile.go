@@ -35,7 +35,7 @@ func (f *ProfileFlags) Register(c *cobra.Command) {
 }
 
 func (f *ProfileFlags) registerIn(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.Path, "profile", "p", "", "the profile, a .mip `file`, if it is not the argument")
+	flags.StringVarP(&f.Path, "profile", "p", "", "the profile, a .mip `file` or a directory of them, if it is not the argument")
 	flags.StringVar(&f.module, "module", "", "only the module of this `name`, as cairn info prints it")
 }
 
@@ -89,7 +89,7 @@ func (f *ProfileFlags) Open() (*prof.Profile, error) {
 	if f.Path == "" {
 		return nil, verb.Usagef("no profile given; use FILE.mip")
 	}
-	p, err := verb.ReadProfile(f.Path)
+	p, err := Read(f.Path)
 	if err != nil || f.module == "" {
 		return p, err
 	}
@@ -118,7 +118,10 @@ func (f *ProfileFlags) openModules(s *verb.Streams) ([]coverage.Module, error) {
 		modules[i].Module = &p.Modules[i]
 	}
 	for _, path := range f.debug {
-		if err := f.addLines(s, modules, path); err != nil {
+		done := verb.Working(s, "reading the debug information of %s", path)
+		err := f.addLines(s, modules, path)
+		done()
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -28,7 +28,7 @@ editing. With --from it converts such a text back to a profile.`,
 			case from != "":
 				return profileFromText(s, from, out)
 			}
-			p, err := verb.ReadProfile(f.Path)
+			p, err := Read(f.Path)
 			if err != nil {
 				return err
 			}

@@ -22,7 +22,7 @@ func Run(ctx context.Context, s *verb.Streams, p *pipeline.Plan) (*pipeline.Resu
 	made, err := pipeline.Run(ctx, p, pipeline.Host{
 		In:       s.In,
 		Note:     func(format string, args ...any) { verb.Note(s, format, args...) },
-		Progress: func(done *atomic.Int64, of int) func() { return verb.StartProgress(s.Err, "MB", done, of) },
+		Progress: func(done *atomic.Int64, of int) func() { return verb.StartProgress(s, "MB", done, of) },
 	})
 	return made, otherKind(err)
 }

@@ -366,7 +366,7 @@ func (r *recording) tell(s *verb.Streams, out string) {
 	if r.branches > 0 { // told by processes that end in order
 		of = " of " + report.Count(r.instructions) + " instructions with " + report.Count(r.branches) + " taken branches"
 	}
-	fmt.Fprintf(s.Err, "cairn: %s%s written to %s\n", report.Plural(int(r.samples), "sample"), of, out)
+	fmt.Fprintf(s.Remarks(), "cairn: %s%s written to %s\n", report.Plural(int(r.samples), "sample"), of, out)
 }
 
 // mappings remember what was written of each process.

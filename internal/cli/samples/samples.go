@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/format/perfdata"
+	"github.com/cairnprof/cairn/format/perfscript"
 	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
@@ -67,7 +69,7 @@ func (f *samplesFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	if err != nil {
 		return err
 	}
-	paths, err := logfile.Expand(args)
+	paths, err := logfile.ExpandDirs(args, "file of samples", func(head []byte) bool { return perfdata.Detect(head) || perfscript.Detect(head) })
 	if err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func (f *samplesFlags) read(ctx context.Context, s *verb.Streams, path string, o
 	var done atomic.Int64
 	stop := func() {}
 	if size := in.Info().Size; size > 0 {
-		stop = verb.StartProgress(s.Err, "MB", &done, int(size/mega))
+		stop = verb.StartProgress(s, "MB", &done, int(size/mega))
 	}
 	r, err := samplestats.Run(ctx, in, opt, func(bytes int64) { done.Store(bytes / mega) })
 	stop()

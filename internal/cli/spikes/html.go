@@ -30,7 +30,7 @@ func (f *spikesFlags) writeHTML(t *spikeSet) error {
 	page.Suggestions = t.set.Suggest(t.names.name)
 	err := verb.WriteFile(t.streams, f.html, func(w io.Writer) error { return spikes.WriteHTML(w, page) })
 	if err == nil {
-		fmt.Fprintf(t.streams.Err, "%s: %s\n", f.html, report.Plural(len(groups), "stack"))
+		fmt.Fprintf(t.streams.Remarks(), "%s: %s\n", f.html, report.Plural(len(groups), "stack"))
 	}
 	return err
 }
