@@ -1,0 +1,78 @@
+//go:build man
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// With the tag man, cairn has one more command, which writes man pages. The packages that it
+// needs stay out of the program that is installed.
+func init() {
+	commands = append(commands, group{"", "", []func(*verb.Streams) *cobra.Command{newManCmd}})
+}
+
+func newManCmd(*verb.Streams) *cobra.Command {
+	return &cobra.Command{
+		Use:     "man DIR",
+		Short:   "Write a man page for each command",
+		Example: "  go run -tags man ./cmd/cairn man DIR",
+		Hidden:  true,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			date := time.Unix(0, 0).UTC()
+			if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
+				seconds, err := strconv.ParseInt(text, 10, 64)
+				if err != nil {
+					return fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
+				}
+				date = time.Unix(seconds, 0).UTC()
+			}
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
+			c.Root().DisableAutoGenTag = true
+			describe(c.Root())
+			header := &doc.GenManHeader{Section: "1", Date: &date, Source: "cairn", Manual: "cairn"}
+			return doc.GenManTree(c.Root(), header, args[0])
+		},
+	}
+}
+
+// describe makes Markdown of the texts of c and the commands below it, as cobra's generator takes them for that.
+func describe(c *cobra.Command) {
+	c.Long = markdown(c.Long)
+	for _, sub := range c.Commands() {
+		describe(sub)
+	}
+}
+
+var escape = strings.NewReplacer(`*`, `\*`, `_`, `\_`, `<`, `\<`, "`", "\\`")
+
+// markdown returns a help text as Markdown: its indented lines are code.
+func markdown(text string) string {
+	var b strings.Builder
+	code := false
+	for line := range strings.Lines(text) {
+		indented := strings.HasPrefix(line, "  ")
+		if indented != code {
+			b.WriteByte('\n')
+		}
+		code = indented
+		if code {
+			b.WriteString("  " + line)
+		} else {
+			b.WriteString(escape.Replace(line))
+		}
+	}
+	return b.String()
+}
