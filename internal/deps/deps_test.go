@@ -90,6 +90,7 @@ var modules = map[string]string{
 	"github.com/parquet-go/parquet-go":               "format/calls format/calls/callstest",
 	"github.com/parquet-go/parquet-go/compress/zstd": "format/calls",
 	"github.com/spf13/cobra":                         "cmd/cairn internal/cli internal/verb",
+	"github.com/spf13/cobra/doc":                     "cmd/cairn",
 	"github.com/spf13/pflag":                         "internal/cli internal/verb internal/toolchain",
 	"go.yaml.in/yaml/v3":                             "format/mip format/xray",
 	"golang.org/x/term":                              "internal/verb",

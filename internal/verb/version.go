@@ -36,6 +36,12 @@ func BuildVersion(info *debug.BuildInfo, ok bool) versionJSON {
 	return v
 }
 
+// HomePage is where the program is described.
+const HomePage = "https://github.com/cairnprof/cairn"
+
+// Version returns the version of this program, as in cairn v1.2.3.
+func Version() string { return BuildVersion(debug.ReadBuildInfo()).Version }
+
 // Write prints the version in words, on one line.
 func (v versionJSON) Write(w io.Writer) error {
 	words := []string{"cairn", v.Version}

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -18,8 +19,27 @@ type coveredFlags struct {
 	pattern                    string
 	missed, unknown            bool
 	lines, paths, blocks, lcov bool
+	format                     string
+	prefixes, include, exclude []string
+	rules                      *coverage.PathRules
+	diff                       string
+	failUnder                  float64
+	gate                       bool // --fail-under is given
 	out                        string
 }
+
+// The formats of reports of lines, for --format.
+const (
+	formatText      = "text"
+	formatJSON      = "json"
+	formatMarkdown  = "markdown"
+	formatLCOV      = "lcov"
+	formatCobertura = "cobertura"
+	formatSARIF     = "sarif"
+	formatJUnit     = "junit"
+)
+
+var coveredFormats = []string{formatText, formatJSON, formatMarkdown, formatLCOV, formatCobertura, formatSARIF, formatJUnit}
 
 // Covered returns the command cairn covered.
 func Covered(s *verb.Streams) *cobra.Command {
@@ -30,10 +50,40 @@ func Covered(s *verb.Streams) *cobra.Command {
 		Long: `covered lists the functions that ran in any of the merged runs. A function that the
 compiler split or cloned counts as one: it ran if any of its parts did. Other views
 are source files (--paths), source lines (--lines), blocks (--blocks) and an lcov
-tracefile for genhtml and editors (--lcov). Lines need --debug.`,
-		Example: "  cairn covered app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html",
-		Args:    f.Args,
-		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
+tracefile for genhtml and editors (--lcov). Lines need --debug.
+
+--format selects other outputs:
+  text       what the other flags say; the default
+  json       the same as --json
+  markdown   source files with their lines that ran, as a table
+  lcov       a tracefile of lcov
+  cobertura  Cobertura's XML, for Jenkins, GitLab and Azure DevOps
+  sarif      SARIF 2.1.0: functions and lines that did not run, for code scanning
+  junit      JUnit's XML: a test for each file, which fails below --fail-under
+
+--diff REVISION limits the report to lines that were changed since the last commit that
+HEAD and the git revision have in common, uncommitted changes included. In place of a
+revision it takes a unified diff: a file, or - for standard input. Names in the debug
+information are made relative to the top of the git work tree; --prefix-map does the
+same for trees that were compiled elsewhere. json, markdown, sarif and junit support
+--diff, and so does the text.
+
+--fail-under N makes the exit code 1 if less than N percent of the lines ran. Optimised
+code does not show of each line whether it ran. Such lines are listed as unknown and
+are counted neither as covered nor as missed.
+
+--include and --exclude select source files by patterns: * stands for any characters
+but /, ** for any characters. A pattern also matches behind each / of a name, and a
+pattern of a directory matches all files in it.`,
+		Example: `  cairn covered app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html
+  cairn covered app.mip --debug ./app --format cobertura --exclude third_party -o coverage.xml
+  cairn covered app.mip --debug ./app --diff origin/main --fail-under 80
+  cairn covered app.mip --debug ./app --diff origin/main --format markdown`,
+		Args: f.Args,
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.gate = c.Flags().Changed("fail-under")
+			return f.run(c.Context(), s)
+		},
 	}
 	f.ProfileFlags.Register(c)
 	f.registerDebug(c)
@@ -47,6 +97,13 @@ tracefile for genhtml and editors (--lcov). Lines need --debug.`,
 	c.Flags().BoolVar(&f.blocks, "blocks", false, "list the blocks of each function, as source lines")
 	c.Flags().BoolVar(&f.lcov, "lcov", false, "write an lcov tracefile")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	c.Flags().StringVar(&f.format, "format", formatText, "write this `format`, one of the above")
+	verb.Values(c, "format", coveredFormats...)
+	c.Flags().StringVar(&f.diff, "diff", "", "only lines changed since this git `revision`, or by this unified diff (a file, or -)")
+	c.Flags().Float64Var(&f.failUnder, "fail-under", 0, "exit with 1 if fewer than `n` percent of the lines ran")
+	c.Flags().StringArrayVar(&f.include, "include", nil, "only source files that match this `pattern`; repeatable")
+	c.Flags().StringArrayVar(&f.exclude, "exclude", nil, "omit source files that match this `pattern`; repeatable")
+	c.Flags().StringArrayVar(&f.prefixes, "prefix-map", nil, "replace the beginning of names of source files: `from=to`; repeatable")
 	return c
 }
 
@@ -63,7 +120,7 @@ func (f *coveredFlags) view() (coveredView, error) {
 		{f.lines, (*coveredFlags).writeLines},
 		{f.paths, (*coveredFlags).writePaths},
 		{f.blocks, (*coveredFlags).writeBlocks},
-		{f.lcov, (*coveredFlags).writeLCOV},
+		{f.lcov, nil},
 	} {
 		if v.on {
 			view, n = v.write, n+1
@@ -82,15 +139,18 @@ func (f *coveredFlags) view() (coveredView, error) {
 		return nil, verb.Usagef("--missed and --unknown cannot be used together")
 	case f.paths && f.missed:
 		return nil, verb.Usagef("--paths always lists what did not run: it cannot be used with --missed")
-	case (f.lines || f.lcov) && len(f.debug) == 0:
+	case f.needsLines() && len(f.debug) == 0:
 		return nil, verb.Usagef("source lines need the binary's debug information: give it with --debug BINARY")
 	}
 	return view, nil
 }
 
-func (f *coveredFlags) run(s *verb.Streams) error {
+func (f *coveredFlags) run(ctx context.Context, s *verb.Streams) error {
 	style, err := f.Style(s)
 	if err != nil {
+		return err
+	}
+	if err := f.checkFormat(); err != nil {
 		return err
 	}
 	view, err := f.view()
@@ -101,13 +161,25 @@ func (f *coveredFlags) run(s *verb.Streams) error {
 	if err != nil {
 		return err
 	}
-	if (f.lines || f.lcov) && !hasLines(modules) {
+	if f.needsLines() && !hasLines(modules) {
 		return fmt.Errorf("%s: none of the modules has source lines", f.Path)
 	}
 	if f.out != "-" {
 		style = report.Style{}
 	}
-	return verb.WriteFile(s, f.out, func(w io.Writer) error { return view(f, s, w, modules, style) })
+	r := f.newLineReport(s, modules)
+	if f.diff != "" {
+		if err := r.compare(ctx); err != nil {
+			return err
+		}
+		view = f.diffView(r)
+	} else if f.format != formatText && f.format != formatJSON {
+		view = f.reportView(r)
+	}
+	if err := verb.WriteFile(s, f.out, func(w io.Writer) error { return view(f, s, w, modules, style) }); err != nil {
+		return err
+	}
+	return r.checkGate()
 }
 
 // each calls visit for each function that the flags select.
@@ -153,8 +225,13 @@ func (f *coveredFlags) writeFuncs(_ *verb.Streams, w io.Writer, modules []covera
 		if (fn.counts.Runs > 0) == f.missed {
 			return
 		}
+		file, line := fn.module.Source(fn.first())
+		name, ok := f.rules.Path(file)
+		if !ok {
+			return
+		}
 		out = append(out, fn.json())
-		src := verb.SourceText(fn.module.Source(fn.first()))
+		src := verb.SourceText(name, line)
 		t.Add(report.Text(fn.name), report.Cell{Text: src, Color: report.Dim})
 	})
 	if err != nil {
@@ -178,7 +255,7 @@ func (f *coveredFlags) writeLines(_ *verb.Streams, w io.Writer, modules []covera
 	case f.unknown:
 		state = coverage.Unknown
 	}
-	spans := coverage.StateSpans(modules, state)
+	spans := f.spans(modules, state)
 	if f.Json {
 		return report.WriteJSON(w, struct {
 			Lines []spanJSON `json:"lines"`
@@ -206,13 +283,16 @@ func spansJSON(spans []coverage.Span) []spanJSON {
 	return out
 }
 
-// writeLCOV writes the tracefile.
-func (f *coveredFlags) writeLCOV(s *verb.Streams, w io.Writer, modules []coverage.Module, _ report.Style) error {
-	files, unplaced := coverage.Files(modules)
-	if unplaced > 0 {
-		verb.Note(s, "%d functions without a known source line are omitted", unplaced)
+// spans returns the lines in a state, of files that the flags select.
+func (f *coveredFlags) spans(modules []coverage.Module, state coverage.State) []coverage.Span {
+	var kept []coverage.Span
+	for _, sp := range coverage.StateSpans(modules, state) {
+		if name, ok := f.rules.Path(sp.File); ok {
+			sp.File = name
+			kept = append(kept, sp)
+		}
 	}
-	return coverage.WriteLCOV(w, files)
+	return kept
 }
 
 // TallyJSON is what was covered of how much, as JSON has it.
@@ -227,7 +307,7 @@ func NewTallyJSON(t coverage.Tally) TallyJSON { return TallyJSON{t.Covered, t.To
 
 // writePaths lists source files.
 func (f *coveredFlags) writePaths(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
-	paths := coverage.Paths(modules)
+	paths := f.rules.ApplyPaths(coverage.Paths(modules))
 	if f.Json {
 		type pathJSON struct {
 			File      string    `json:"file"`

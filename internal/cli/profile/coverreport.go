@@ -1,0 +1,322 @@
+package profile
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/cobertura"
+	"github.com/cairnprof/cairn/format/junit"
+	"github.com/cairnprof/cairn/format/sarif"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// checkFormat refuses flags that do not fit together.
+func (f *coveredFlags) checkFormat() (err error) {
+	if f.rules, err = coverage.NewPathRules(f.prefixes, f.include, f.exclude); err != nil {
+		return verb.Usagef("%w", err)
+	}
+	switch {
+	case !slices.Contains(coveredFormats, f.format):
+		return verb.Usagef("--format %s: must be one of %s", f.format, strings.Join(coveredFormats, ", "))
+	case f.format == formatJSON:
+		f.Json = true
+	case f.format != formatText && f.Json:
+		return verb.Usagef("--json and --format %s cannot be used together", f.format)
+	case f.lcov && f.format != formatText && f.format != formatLCOV:
+		return verb.Usagef("--lcov and --format %s cannot be used together", f.format)
+	case f.format == formatLCOV:
+		f.lcov = true
+	case f.lcov:
+		if !f.Json {
+			f.format = formatLCOV
+		}
+	}
+	if f.gate && !(f.failUnder >= 0 && f.failUnder <= 100) {
+		return verb.Usagef("--fail-under %g: must be a percentage", f.failUnder)
+	}
+	special := f.format != formatText && f.format != formatJSON || f.diff != ""
+	switch {
+	case special && (f.lines || f.paths || f.blocks || f.missed || f.unknown || f.pattern != ""):
+		return verb.Usagef("--lines, --paths, --blocks, --missed, --unknown and -r select what text and JSON list: they cannot be used with --format or --diff")
+	case f.diff != "" && (f.format == formatLCOV || f.format == formatCobertura):
+		return verb.Usagef("--diff supports text, json, markdown, sarif and junit: give %s to a tool that reads whole files", f.format)
+	case strings.HasPrefix(f.diff, "-") && f.diff != "-":
+		return verb.Usagef("--diff %s: not a revision", f.diff)
+	}
+	return nil
+}
+
+// needsLines reports whether source lines are used.
+func (f *coveredFlags) needsLines() bool {
+	return f.lines || f.format != formatText && f.format != formatJSON || f.diff != "" || f.gate
+}
+
+// lineReport is the coverage of source files, or of their changed lines.
+type lineReport struct {
+	flags   *coveredFlags
+	s       *verb.Streams
+	files   []coverage.SourceFile
+	tops    []string // of the work tree, relative to which names are shown
+	base    string   // revision or file that changes are counted from
+	changed []coverage.ChangedFile
+}
+
+// newLineReport returns the report of lines, empty if nothing needs it.
+func (f *coveredFlags) newLineReport(s *verb.Streams, modules []coverage.Module) *lineReport {
+	r := &lineReport{flags: f, s: s}
+	if !f.needsLines() || f.lines && !f.gate {
+		return r
+	}
+	done := verb.Working(s, "computing the states of lines")
+	files, unplaced := coverage.Files(modules)
+	done()
+	if unplaced > 0 {
+		verb.Note(s, "%d functions without a known source line are omitted", unplaced)
+	}
+	if f.format != formatLCOV && f.format != formatText && f.format != formatJSON || f.diff != "" {
+		r.tops = workTree()
+		r.files = f.rules.ApplyBelow(files, func(path string) string { return relative(path, r.tops) })
+		return r
+	}
+	r.files = f.rules.Apply(files)
+	return r
+}
+
+// tally counts the lines of the report.
+func (r *lineReport) tally() (t coverage.LineTally) {
+	if r.flags.diff != "" {
+		for i := range r.changed {
+			t = t.Plus(r.changed[i].Tally)
+		}
+		return t
+	}
+	for i := range r.files {
+		t = t.Plus(r.files[i].Tally())
+	}
+	return t
+}
+
+// checkGate is the check of --fail-under.
+func (r *lineReport) checkGate() error {
+	f := r.flags
+	if !f.gate {
+		return nil
+	}
+	t := r.tally().Tally()
+	what := "lines"
+	if f.diff != "" {
+		what = "changed lines"
+	}
+	switch {
+	case t.Total == 0:
+		verb.Note(r.s, "--fail-under: there are no %s of which it is known whether they ran", what)
+	case t.Percent() < f.failUnder:
+		return fmt.Errorf("%s of %s ran, which is less than %g%% (--fail-under)", report.Percent(t.Covered, t.Total), report.Plural(t.Total, strings.TrimSuffix(what, "s")), f.failUnder)
+	}
+	return nil
+}
+
+// reportView returns the view of a format that has all lines.
+func (f *coveredFlags) reportView(r *lineReport) coveredView {
+	write := map[string]func(io.Writer) error{
+		formatLCOV:      func(w io.Writer) error { return coverage.WriteLCOV(w, r.files) },
+		formatCobertura: r.writeCobertura,
+		formatSARIF:     r.writeSARIF,
+		formatJUnit:     r.writeJUnit,
+		formatMarkdown:  r.writeMarkdown,
+	}[f.format]
+	return func(_ *coveredFlags, _ *verb.Streams, w io.Writer, _ []coverage.Module, _ report.Style) error {
+		return write(w)
+	}
+}
+
+// writeCobertura writes Cobertura's XML. As in lcov's format, lines of which nothing is known are
+// omitted.
+func (r *lineReport) writeCobertura(w io.Writer) error {
+	doc := cobertura.Report{Version: verb.Version(), Timestamp: sourceDate().UnixMilli(), Sources: r.tops[:min(1, len(r.tops))]}
+	names := r.flags.Names()
+	for i := range r.files {
+		in := &r.files[i]
+		out := cobertura.File{Name: in.File}
+		for _, fn := range in.Funcs {
+			out.Functions = append(out.Functions, cobertura.Function{Name: names.Show(fn.Name), Line: fn.Line, Hits: fn.Runs})
+		}
+		for _, l := range in.Lines {
+			if l.State != coverage.Unknown {
+				out.Lines = append(out.Lines, cobertura.Line{Number: l.Number, Hits: l.Runs})
+			}
+		}
+		doc.Files = append(doc.Files, out)
+	}
+	return cobertura.Write(w, &doc)
+}
+
+// The rules of SARIF results.
+const (
+	ruleFunction = iota
+	ruleLines
+)
+
+func coverageTool() *sarif.Tool {
+	return &sarif.Tool{Name: "cairn", Version: verb.Version(), URL: verb.HomePage, Rules: []sarif.Rule{
+		ruleFunction: {ID: "function-not-run", Short: "Function that no run entered", Full: "None of the merged runs entered the function."},
+		ruleLines:    {ID: "lines-not-run", Short: "Lines that no run reached", Full: "None of the merged runs reached the lines. Lines of which that is not certain are not reported."},
+	}}
+}
+
+// writeSARIF writes a result for each function and each range of lines that did not run.
+func (r *lineReport) writeSARIF(w io.Writer) error {
+	x := sarif.NewWriter(w, coverageTool())
+	names := r.flags.Names()
+	for i := range r.files {
+		file := &r.files[i]
+		for _, g := range file.Gaps() {
+			res := sarif.Result{Rule: ruleLines, Level: sarif.Note, Text: linesText([]coverage.Range{g.Range}) + " did not run."}
+			place := sarif.Place{File: file.File, From: g.From, To: g.To}
+			if g.Func != nil {
+				place.Function = names.Show(g.Func.Name)
+				res.Fingerprint = file.File + ":" + g.Func.Name
+			}
+			if g.Whole {
+				res.Rule, res.Text = ruleFunction, place.Function+" did not run."
+			}
+			res.Places = []sarif.Place{place}
+			if err := x.Write(&res); err != nil {
+				return err
+			}
+		}
+	}
+	return x.Close()
+}
+
+// writeJUnit writes a test for each file.
+func (r *lineReport) writeJUnit(w io.Writer) error {
+	suite := junit.Suite{Name: "coverage of lines"}
+	for i := range r.files {
+		f := &r.files[i]
+		suite.Cases = append(suite.Cases, r.testCase(f.File, f.Lines, f.Tally()))
+	}
+	return junit.Write(w, []junit.Suite{suite})
+}
+
+// testCase is the test of a file. It fails if fewer of its lines ran than --fail-under demands.
+func (r *lineReport) testCase(file string, lines []coverage.Line, tally coverage.LineTally) junit.Case {
+	c := junit.Case{Name: file}
+	t := tally.Tally()
+	switch {
+	case t.Total == 0:
+		c.Skipped = "no lines of which it is known whether they ran"
+	case r.flags.gate && t.Percent() < r.flags.failUnder:
+		c.Failure = &junit.Failure{Message: fmt.Sprintf("%d of %d lines ran (%s), which is less than %g%%", t.Covered, t.Total, report.Percent(t.Covered, t.Total), r.flags.failUnder)}
+		for _, m := range coverage.Ranges(lines, coverage.Missed) {
+			c.Failure.Text += fmt.Sprintf("%s:%d: %s did not run\n", file, m.From, linesText([]coverage.Range{m}))
+		}
+	}
+	return c
+}
+
+// writeMarkdown writes a table of files.
+func (r *lineReport) writeMarkdown(w io.Writer) error {
+	var b strings.Builder
+	total := r.tally()
+	fmt.Fprintf(&b, "### Coverage: %s\n\n", tallyText(total))
+	b.WriteString("| file | lines | functions |\n|---|---:|---:|\n")
+	for i := range r.files {
+		f := &r.files[i]
+		t := f.Tally().Tally()
+		funcs := coverage.Tally{Total: len(f.Funcs)}
+		for _, fn := range f.Funcs {
+			if fn.Runs > 0 {
+				funcs.Covered++
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", markdownCode(f.File), shareText(t), shareText(funcs))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// shareText returns "3 of 4 (75.0%)".
+func shareText(t coverage.Tally) string {
+	if t.Total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s (%s)", report.Count(t.Covered), report.Count(t.Total), report.Percent(t.Covered, t.Total))
+}
+
+// tallyText says in words how many lines ran.
+func tallyText(t coverage.LineTally) string {
+	text := "no lines with code"
+	if all := t.Tally(); all.Total > 0 {
+		text = shareText(all) + " " + report.Either(uint64(all.Total), "line", "lines") + " ran"
+	}
+	if t.Unknown > 0 {
+		text += fmt.Sprintf("; of %s it is not known", report.Plural(t.Unknown, "line"))
+	}
+	return text
+}
+
+// linesText returns "line 3" or "lines 3-4, 7".
+func linesText(ranges []coverage.Range) string {
+	if len(ranges) == 1 && ranges[0].From == ranges[0].To {
+		return "line " + rangesText(ranges)
+	}
+	return "lines " + rangesText(ranges)
+}
+
+func rangesText(ranges []coverage.Range) string {
+	var b strings.Builder
+	for i, r := range ranges {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, r.From)
+		if r.To > r.From {
+			fmt.Fprintf(&b, "-%d", r.To)
+		}
+	}
+	return b.String()
+}
+
+// markdownCode returns text as code in a cell of a table.
+func markdownCode(text string) string {
+	text = strings.ReplaceAll(report.Printable(text), "|", `\|`)
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		return fence + " " + text + " " + fence
+	}
+	return fence + text + fence
+}
+
+// compare finds the changed lines.
+func (r *lineReport) compare(ctx context.Context) error {
+	base, files, err := changes(ctx, r.s, r.flags.diff)
+	if err != nil {
+		return err
+	}
+	r.base = base
+	var order []string
+	ranges := map[string][]coverage.Range{}
+	for _, file := range files {
+		if !r.flags.rules.Selects(file.Name) {
+			continue
+		}
+		order = append(order, file.Name)
+		for _, l := range file.Lines {
+			ranges[file.Name] = append(ranges[file.Name], coverage.Range(l))
+		}
+	}
+	r.changed = coverage.Changed(r.files, order, ranges)
+	if len(order) > 0 && len(r.files) > 0 && !slices.ContainsFunc(r.changed, func(c coverage.ChangedFile) bool { return c.Known }) {
+		verb.Note(r.s, "no changed file is in the profile, which has files such as %s: if they are the same tree, give its place with --prefix-map", r.files[0].File)
+	}
+	return nil
+}

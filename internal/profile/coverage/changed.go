@@ -1,0 +1,55 @@
+package coverage
+
+import "slices"
+
+// Range is a range of lines, both ends included.
+type Range struct{ From, To int }
+
+// ChangedFile is what was covered of the changed lines of a source file.
+type ChangedFile struct {
+	File  string
+	Known bool   // the profile has the file
+	Lines []Line // changed lines with code, ascending
+	Tally LineTally
+}
+
+// Changed returns the coverage of changed lines, in the order of the files that changed. Lines
+// without code, such as comments, are not in it.
+func Changed(files []SourceFile, order []string, changed map[string][]Range) []ChangedFile {
+	byName := make(map[string]*SourceFile, len(files))
+	for i := range files {
+		byName[files[i].File] = &files[i]
+	}
+	out := make([]ChangedFile, 0, len(order))
+	for _, name := range order {
+		c := ChangedFile{File: name}
+		if f := byName[name]; f != nil {
+			c.Known = true
+			for _, l := range f.Lines {
+				if slices.ContainsFunc(changed[name], func(r Range) bool { return r.From <= l.Number && l.Number <= r.To }) {
+					c.Lines = append(c.Lines, l)
+					c.Tally.Add(l.State)
+				}
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// Ranges returns the lines in a state as ranges. Between two lines of a range there is no line in
+// another state.
+func Ranges(lines []Line, state State) (ranges []Range) {
+	open := false
+	for _, l := range lines {
+		switch {
+		case l.State != state:
+			open = false
+		case open:
+			ranges[len(ranges)-1].To = l.Number
+		default:
+			ranges, open = append(ranges, Range{l.Number, l.Number}), true
+		}
+	}
+	return ranges
+}
