@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -266,6 +268,57 @@ func TestConvertExact(t *testing.T) {
 	})
 }
 
+// readFirefox sums the weights of the samples of all threads by stack, in nanoseconds.
+func readFirefox(t *rapid.T, data []byte) map[string]uint64 {
+	var doc struct {
+		Threads []struct {
+			Samples struct {
+				Stack  []*int
+				Weight []float64
+			}
+			StackTable struct {
+				Prefix []*int
+				Frame  []int
+			}
+			FrameTable struct{ Func []int }
+			FuncTable  struct{ Name []int }
+		}
+		Shared struct{ StringArray []string }
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]uint64{}
+	for _, th := range doc.Threads {
+		for i, s := range th.Samples.Stack {
+			var stack []string
+			for ; s != nil; s = th.StackTable.Prefix[*s] {
+				stack = append(stack, doc.Shared.StringArray[th.FuncTable.Name[th.FrameTable.Func[th.StackTable.Frame[*s]]]])
+			}
+			slices.Reverse(stack)
+			if w := uint64(math.Round(th.Samples.Weight[i] * 1e6)); w > 0 && stack != nil {
+				sums[fmt.Sprint(stack)] += w
+			}
+		}
+	}
+	return sums
+}
+
+// selfsOf returns the time of each stack that has some.
+func selfsOf(trie *calltrie.Trie, names calllog.Funcs) map[string]uint64 {
+	sums := map[string]uint64{}
+	for id, n := range trie.Nodes() {
+		var stack []string
+		for _, fn := range trie.Stack(id) {
+			stack = append(stack, names.Name(fn))
+		}
+		if n.Self > 0 {
+			sums[fmt.Sprint(stack)] += n.Self
+		}
+	}
+	return sums
+}
+
 func checkSums(t *rapid.T, log calllog.Log, path string) {
 	r, err := account.Run(context.Background(), log, account.Options{})
 	if err != nil {
@@ -288,6 +341,9 @@ func checkSums(t *rapid.T, log calllog.Log, path string) {
 	}
 	if got := readFolded(t, converted(t, path, "--format", "folded")); !slices.Equal(got, selfs) {
 		t.Fatalf("folded has times\n%q\nwant\n%q", got, selfs)
+	}
+	if got := readFirefox(t, converted(t, path, "--format", "firefox")); !maps.Equal(got, selfsOf(trie, names)) {
+		t.Fatalf("firefox has times\n%v\nwant\n%v", got, selfsOf(trie, names))
 	}
 	p, err := profile.ParseData(converted(t, path, "--format", "pprof"))
 	if err != nil {

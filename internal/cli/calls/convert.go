@@ -33,6 +33,7 @@ func logFormats() []logFormat {
 		{"chrome", "JSON for ui.perfetto.dev and chrome://tracing", []string{".json"}, false, false, (*converter).chrome},
 		{"perfetto", "for ui.perfetto.dev and trace_processor, a sixth of the size of chrome", []string{".perfetto-trace", ".pftrace", ".perfetto"}, true, false, (*converter).perfetto},
 		{"speedscope", "for speedscope.app", []string{".speedscope.json", ".speedscope"}, false, false, (*converter).speedscope},
+		{"firefox", "for profiler.firefox.com", []string{".firefox.json", ".gecko.json"}, false, false, (*converter).firefox},
 		{"pprof", "calls and times by stack, for go tool pprof", []string{".pb", ".pprof"}, true, true, (*converter).pprof},
 		{"folded", "a line for each stack, for flamegraph.pl and others", []string{".folded", ".txt"}, false, true, (*converter).folded},
 		{"parquet", "a row for each call, for DuckDB, ClickHouse and Spark", []string{".parquet"}, true, true, (*converter).parquet},
@@ -64,8 +65,8 @@ func Convert(s *verb.Streams) *cobra.Command {
 --format; a further suffix .gz or .zst compresses the file.
 
 ` + formats.String() + `
-The first three contain every call, to the nanosecond; chrome and perfetto also contain
-arguments and custom and typed events. Calls without an exit end as in cairn stacks.
+The first four contain every call, to the nanosecond; chrome and perfetto also contain
+arguments and custom and typed events, firefox the names of the events. Calls without an exit end as in cairn stacks.
 Browsers get slow with some millions of calls: perfetto can handle the most, and
 speedscope with --sums has the stacks of a log of any length.
 
@@ -142,7 +143,7 @@ func (f *convertFlags) check(c *cobra.Command, format string) error {
 		return verb.Usagef("--by needs --format folded, or speedscope with --sums, not %s", format)
 	case f.perThread && format == "raw":
 		return verb.Usagef("--per-thread: not supported for raw, which has the records of all threads in time order")
-	case f.perThread && (format == "chrome" || format == "perfetto" || format == "parquet" || format == "speedscope" && !f.sums):
+	case f.perThread && (format == "chrome" || format == "perfetto" || format == "parquet" || format == "firefox" || format == "speedscope" && !f.sums):
 		return verb.Usagef("--per-thread: not needed for %s, which always separates threads", format)
 	}
 	return nil

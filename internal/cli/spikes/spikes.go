@@ -34,6 +34,7 @@ type spikesFlags struct {
 	threads   []string
 	table     bool
 	html      string
+	sarif     string
 	window    calls.SpikeChoice
 	debug     []string
 	noInlined bool
@@ -67,6 +68,7 @@ debug files.
            ranked with them, then {"suggestions": ...}, for each log when its clock was
            late, {"gaps_ns": [[from, to]], ...}, and {"reach": ...}
   --html   a page with a picture of each spike over time
+  --sarif  a SARIF 2.1.0 log, which code scanning and editors show in the source
   --window the calls before and during a spike, as a tree: for programs built with
            --flight. cairn stacks, account, callgraph, flame, query and convert
            read these calls as well, with --spike
@@ -92,10 +94,11 @@ updated, when it was late, and what was omitted.`,
 	fl := c.Flags()
 	fl.StringVar(&f.sort, "sort", string(spikes.ByWorst), "order of spikes: worst, seen (most frequent first) or time (latest first)")
 	verb.Values(c, "sort", spikes.ByWorst, spikes.BySeen, spikes.ByTime)
-	fl.IntVar(&f.top, "top", 10, "show `n` stacks, or functions with --table; 0 for all. The default is 200 for --html;\n--json always prints all")
+	fl.IntVar(&f.top, "top", 10, "show `n` stacks, or functions with --table; 0 for all. The default is 200 for --html and --sarif;\n--json always prints all")
 	fl.StringSliceVar(&f.threads, "thread", nil, "only threads with these names or `ids`")
 	fl.BoolVar(&f.table, "table", false, "list functions, not spikes")
 	fl.StringVar(&f.html, "html", "", "write a page to this `file`, - for standard output")
+	fl.StringVar(&f.sarif, "sarif", "", "write SARIF to this `file`, - for standard output")
 	fl.Var(&f.window, "window", "show the calls before and during spike `n`, for a program built with --flight;\n0 for the last calls of each thread")
 	fl.StringArrayVar(&f.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id; repeatable")
 	fl.BoolVar(&f.following, "follow", false, "show new spikes of running programs as they occur, until all have ended")
@@ -115,19 +118,19 @@ func (f *spikesFlags) check() error {
 		return verb.Usagef("--top %d: must not be negative", f.top)
 	}
 	n := 0
-	for _, is := range []bool{f.table, f.Json, f.html != "", f.window.Given} {
+	for _, is := range []bool{f.table, f.Json, f.html != "", f.sarif != "", f.window.Given} {
 		if is {
 			n++
 		}
 	}
-	if f.frames && (f.following || f.table || f.html != "" || f.window.Given) {
-		return verb.Usagef("--frames cannot be used with --follow, --table, --html or --window")
+	if f.frames && (f.following || f.table || f.html != "" || f.sarif != "" || f.window.Given) {
+		return verb.Usagef("--frames cannot be used with --follow, --table, --html, --sarif or --window")
 	}
-	if f.following && (f.table || f.html != "" || f.window.Given) {
-		return verb.Usagef("--follow cannot be used with --table, --html or --window")
+	if f.following && (f.table || f.html != "" || f.sarif != "" || f.window.Given) {
+		return verb.Usagef("--follow cannot be used with --table, --html, --sarif or --window")
 	}
 	if n > 1 {
-		return verb.Usagef("--table, --json, --html and --window cannot be used together")
+		return verb.Usagef("--table, --json, --html, --sarif and --window cannot be used together")
 	}
 	return nil
 }
@@ -175,6 +178,8 @@ func (f *spikesFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		return f.writeFrames(t, style)
 	case f.Json:
 		return t.writeJSON(s.Out)
+	case f.sarif != "":
+		return f.writeSARIF(t)
 	case f.html != "":
 		return f.writeHTML(t)
 	case f.table:

@@ -84,7 +84,8 @@ func TestApply(t *testing.T) {
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	f := SourceFile{
-		"a.c", []SourceFunc{{"ran", 3, 1}, {"never", 10, 0}, {"inlined", 20, 0}, {"empty", 30, 0}},
+		"a.c",
+		[]SourceFunc{{"ran", 3, 1}, {"never", 10, 0}, {"inlined", 20, 0}, {"empty", 30, 0}},
 		[]Line{{1, Missed, 0}, {3, Ran, 1}, {4, Missed, 0}, {5, Missed, 0}, {6, Unknown, 0}, {7, Missed, 0}, {10, Missed, 0}, {12, Missed, 0}, {20, Missed, 0}, {21, Ran, 1}},
 	}
 	want := []Gap{
