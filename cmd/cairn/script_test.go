@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,11 +35,11 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"prove": proveModes, "covers": covers, "tracelog": makeTraceLog, "longlog": makeLongLog, "spikelog": spikelog, "holds": holds},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"prove": proveModes, "covers": covers, "tracelog": makeTraceLog, "longlog": makeLongLog, "spikelog": spikelog, "holds": holds, "ciscript": ciScript},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CAIRN_CACHE", cache)
 			env.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
-			return scriptEnv(env)
+			return errors.Join(kitEnv(env), scriptEnv(env))
 		},
 	})
 }
