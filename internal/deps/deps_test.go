@@ -47,6 +47,7 @@ var rooms = []room{
 	{"spikes", "the calls that took too long", "internal/spikes", "ground format report calls"},
 	{"mark", "the Go package for marks, which programs import", "mark", "format spikes"},
 	{"samples", "samples to restored stacks and profiles for compilers", "internal/samples", "ground format binary report calls"},
+	{"page", "the report: its model, its page, and what views load", "internal/page", "ground format binary report profile layout calls spikes samples"},
 	{"export", "profiles for compilers, linkers and other profilers", "internal/export", "ground format profile calls"},
 	{"instrument", "probes, wrappers and hooks, and the runtime in the program", "internal/instrument", "ground format binary"},
 	{"watch", "unmodified programs, traced from outside or changed while they run", "internal/watch", "ground format binary instrument"},
@@ -54,7 +55,7 @@ var rooms = []room{
 	{"toolchain", "replacements of compilers, assemblers and linkers during a build", "internal/toolchain", "ground format binary report profile layout instrument verb"},
 	{
 		"cli", "the commands: flags, files, and calls of the rooms above", "internal/cli",
-		"ground format binary report profile fleet layout calls spikes samples export instrument watch verb toolchain",
+		"ground format binary report profile fleet layout calls spikes samples page export instrument watch verb toolchain",
 	},
 	{"cmd", "the table of commands", "cmd/cairn", "binary report verb toolchain cli"},
 	{
