@@ -30,6 +30,7 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/info"
 	"github.com/cairnprof/cairn/internal/cli/layout"
 	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/cli/report"
 	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/cli/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -52,7 +53,7 @@ var commands = []group{
 		collect.Collect, collect.Push,
 	}},
 	{"look", "Inspect profiles:", []func(*verb.Streams) *cobra.Command{
-		info.Info, profile.Show, profile.Covered, diff.Diff, callgraph.Callgraph, layout.Pages, profile.YAML,
+		report.Report, report.Serve, info.Info, profile.Show, profile.Covered, diff.Diff, callgraph.Callgraph, layout.Pages, profile.YAML,
 	}},
 	{"logs", "Inspect logs of calls and spikes:", []func(*verb.Streams) *cobra.Command{
 		calls.Stacks, calls.Query, calls.Account, callgraph.Graph, flame.Flame, calls.Replay, calls.Convert, calls.Dump,

@@ -76,7 +76,7 @@ var reaches = strings.Fields(`
 	internal/spikes/spikecontrol internal/spikes/marklog mark
 	internal/toolchain internal/verb
 	internal/watch/attach internal/watch/ptrace
-	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/flame internal/cli/info internal/cli/layout internal/cli/profile internal/cli/samples internal/cli/spikes
+	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/flame internal/cli/info internal/cli/layout internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
 	cmd/cairn
 	internal/oracle internal/deps docs bench corpus torture`)
 

@@ -87,7 +87,7 @@ func tail(out *bufio.Writer) {
 func embed(out *bufio.Writer, attribute string, write func(io.Writer) error) error {
 	fmt.Fprintf(out, `<script type="application/octet-stream" %s>`, attribute)
 	text := base64.NewEncoder(base64.StdEncoding, out)
-	packed, err := gzip.NewWriterLevel(text, gzip.BestCompression)
+	packed, err := gzip.NewWriterLevel(text, gzip.DefaultCompression)
 	if err != nil {
 		return err
 	}

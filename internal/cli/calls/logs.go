@@ -57,11 +57,14 @@ func (f *LogFlags) Register(c *cobra.Command) {
 	c.Flags().IntVarP(&f.workers, "jobs", "j", 0, "use `n` cores; 0 for all")
 	c.Flags().BoolVar(&f.dropOpen, "drop-open", false, "omit calls that were still running when the log ended")
 	c.Flags().BoolVar(&f.upper, "upper-bound", false, "end calls without an exit when their caller ends, not at the last event seen in them")
-	f.memory = 256 << 20
+	f.SetDefaults()
 	c.Flags().Var(&f.memory, "memory", "memory for stacks, a `size` such as 64MB or 2GB; beyond it the stacks with the least time are added to their callers")
 	c.Flags().Var(&f.tails, "tail-calls", "where to show tail calls: as-recorded, below the caller of the function that jumped, or logical,\nbelow that function where its code makes this certain")
 	verb.Values(c, "tail-calls", "as-recorded", "logical")
 }
+
+// defaultMemory is what stacks may take.
+const defaultMemory = 256 << 20
 
 // idList is the value of a flag: numbers with commas between, added up where the
 // flag is repeated.
@@ -81,6 +84,9 @@ func (l *idList) Set(text string) error {
 func (*idList) Type() string { return "ids" }
 
 func (*idList) String() string { return "" }
+
+// SetDefaults sets what Register sets, for commands that have none of these flags.
+func (f *LogFlags) SetDefaults() { f.memory = defaultMemory }
 
 // Options are how to account.
 func (f *LogFlags) Options() account.Options {

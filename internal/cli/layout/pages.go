@@ -169,21 +169,12 @@ func (f *pagesFlags) run(ctx context.Context, s *verb.Streams, binary string) er
 
 // scenarios returns the runs of m, or one stand-in for them.
 func (f *pagesFlags) scenarios(s *verb.Streams, m *prof.Module) ([]pages.Scenario, error) {
-	traces := m.Traces
-	if len(traces) == 0 {
-		in := order.FromModule(m, nil)
-		r, err := order.Compute(in, order.Mean, order.Options{})
-		if err != nil {
-			return nil, err
-		}
-		ran := r.Ran(in)
-		if len(ran) == 0 {
-			return nil, fmt.Errorf("%s: no function of %s ran", f.Path, m.Module)
-		}
-		if !slices.ContainsFunc(m.Funcs, func(fn prof.Func) bool { return fn.Mode.HasOrder() }) {
-			verb.Note(s, "%s has no order of first executions: the order in which pages are touched is an estimate", f.Path)
-		}
-		traces = []prof.Trace{{Scenario: "all runs", Weight: 1, Funcs: ran}}
+	traces := order.TracesOf(m)
+	switch {
+	case len(traces) == 0:
+		return nil, fmt.Errorf("%s: no function of %s ran", f.Path, m.Module)
+	case len(m.Traces) == 0 && !slices.ContainsFunc(m.Funcs, func(fn prof.Func) bool { return fn.Mode.HasOrder() }):
+		verb.Note(s, "%s has no order of first executions: the order in which pages are touched is an estimate", f.Path)
 	}
 	for _, line := range cutWarning(traces) {
 		verb.Note(s, "%s", line)
@@ -266,6 +257,15 @@ func openProgram(path string, m *prof.Module) (*linkedProgram, error) {
 	}
 	p.Program = pages.Program{Layout: p.all, Match: pages.MatchNames(&m.Map, p.all)}
 	return p, nil
+}
+
+// OpenProgram reads where the functions of m are in the binary at path.
+func OpenProgram(path string, m *prof.Module) (*pages.Program, error) {
+	p, err := openProgram(path, m)
+	if err != nil {
+		return nil, err
+	}
+	return &p.Program, nil
 }
 
 // textSections are where linkers put functions; most make one of them.

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"errors"
+	"iter"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
@@ -34,7 +35,25 @@ func (c *coverageCode) Frames(addr uint64) []coverage.Frame {
 	if c.scopes == nil {
 		return nil
 	}
-	scopes := c.scopes.At(addr)
+	return c.frames(c.scopes.At(addr))
+}
+
+// Pieces returns the parts of [lo, hi) that have the same frames, and these.
+func (c *coverageCode) Pieces(lo, hi uint64) iter.Seq2[[2]uint64, []coverage.Frame] {
+	return func(yield func([2]uint64, []coverage.Frame) bool) {
+		if c.scopes == nil {
+			yield([2]uint64{lo, hi}, nil)
+			return
+		}
+		for piece, scopes := range c.scopes.Pieces(lo, hi) {
+			if !yield(piece, c.frames(scopes)) {
+				return
+			}
+		}
+	}
+}
+
+func (c *coverageCode) frames(scopes []objfile.Scope) []coverage.Frame {
 	frames := make([]coverage.Frame, len(scopes))
 	for i := range scopes {
 		s := &scopes[i]

@@ -131,34 +131,39 @@ func (f *ProfileFlags) openModules(s *verb.Streams) ([]coverage.Module, error) {
 // addLines gives the module that was built as the binary at path its lines. A
 // binary of another build is an error, one without lines is not.
 func (f *ProfileFlags) addLines(s *verb.Streams, modules []coverage.Module, path string) error {
+	id, matched, err := AddLines(s, modules, path)
+	if err != nil || matched {
+		return err
+	}
+	return fmt.Errorf("%s: no module of %s has its build id %s: give the binary that ran", path, f.Path, id)
+}
+
+// AddLines gives the module that was built as the binary at path its lines and its code, and
+// reports whether there is such a module.
+func AddLines(s *verb.Streams, modules []coverage.Module, path string) (id prof.BuildID, matched bool, err error) {
 	bin, err := objfile.Open(path)
 	if err != nil {
-		return err
+		return "", false, err
 	}
 	defer bin.Close()
-	id, err := bin.BuildID()
-	if err != nil {
-		return fmt.Errorf("%w: it cannot be matched with a profile (link with -Wl,--build-id)", err)
+	if id, err = bin.BuildID(); err != nil {
+		return "", false, fmt.Errorf("%w: it cannot be matched with a profile (link with -Wl,--build-id)", err)
 	}
-	for i := range modules {
-		m := &modules[i]
-		if m.BuildID != id {
-			continue
-		}
-		table, err := bin.Lines()
-		switch {
-		case errors.Is(err, objfile.ErrNoDebug):
-			verb.Note(s, "%v", err)
-			return nil
-		case err != nil:
-			return err
-		default:
-			m.Lines = table
-			m.Code, err = newCoverageCode(bin)
-		}
-		return err
+	i := slices.IndexFunc(modules, func(m coverage.Module) bool { return m.BuildID == id })
+	if i < 0 {
+		return id, false, nil
 	}
-	return fmt.Errorf("%s: no module of %[3]s has its build id %[2]s: give the binary that ran", path, id, f.Path)
+	table, err := bin.Lines()
+	switch {
+	case errors.Is(err, objfile.ErrNoDebug):
+		verb.Note(s, "%v", err)
+		return id, true, nil
+	case err != nil:
+		return id, true, err
+	}
+	modules[i].Lines = table
+	modules[i].Code, err = newCoverageCode(bin)
+	return id, true, err
 }
 
 // hasLines reports whether any module has a line lookup.

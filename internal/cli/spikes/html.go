@@ -19,20 +19,49 @@ func (f *spikesFlags) writeHTML(t *spikeSet) error {
 	if !f.topGiven {
 		top = pageSpikes
 	}
+	page, err := f.page(t, top)
+	if err != nil {
+		return err
+	}
+	err = verb.WriteFile(t.streams, f.html, func(w io.Writer) error { return spikes.WriteHTML(w, page) })
+	if err == nil {
+		fmt.Fprintf(t.streams.Remarks(), "%s: %s\n", f.html, report.Plural(len(page.Spikes), "stack"))
+	}
+	return err
+}
+
+// page returns what a page shows of the spikes of t.
+func (f *spikesFlags) page(t *spikeSet, top int) (*spikes.Page, error) {
 	groups := f.shown(t, top)
 	page := &spikes.Page{Title: "Spikes of " + t.title(), Reach: t.set.Reach().Lines(), Left: f.left(t, groups)}
 	for _, g := range groups {
 		page.Spikes = append(page.Spikes, t.writer.Object(g, f.of(g)))
 	}
 	if err := f.drawWindows(t, page, groups); err != nil {
-		return err
+		return nil, err
 	}
 	page.Suggestions = t.set.Suggest(t.names.name)
-	err := verb.WriteFile(t.streams, f.html, func(w io.Writer) error { return spikes.WriteHTML(w, page) })
-	if err == nil {
-		fmt.Fprintf(t.streams.Remarks(), "%s: %s\n", f.html, report.Plural(len(groups), "stack"))
+	return page, nil
+}
+
+// ReadPage returns what a page shows of the spikes in logs, the worst first. Functions are named
+// by the binaries, or by what the logs say.
+func ReadPage(s *verb.Streams, display verb.DisplayFlags, logs, binaries []string) (*spikes.Page, error) {
+	f := spikesFlags{DisplayFlags: display, sort: string(spikes.ByWorst), debug: binaries}
+	t := &spikeSet{streams: s}
+	defer t.Close()
+	var err error
+	if t.names, err = newSpikeNames(s, f.Names(), f.debug, true); err != nil {
+		return nil, err
 	}
-	return err
+	if err := t.open(logs); err != nil {
+		return nil, err
+	}
+	t.writer = &spikes.Writer{Set: t.set, Name: t.names.name}
+	if err := t.fill(); err != nil {
+		return nil, err
+	}
+	return f.page(t, pageSpikes)
 }
 
 // title is the names of the logs, without their directories.

@@ -109,6 +109,24 @@ func FromModule(m *prof.Module, edges []Edge) *Input {
 	return in
 }
 
+// TracesOf returns the traces of m. Without any it returns one that has the functions that
+// ran by their mean first execution, or none if no function ran.
+func TracesOf(m *prof.Module) []prof.Trace {
+	if len(m.Traces) > 0 {
+		return m.Traces
+	}
+	in := FromModule(m, nil)
+	r, err := Compute(in, Mean, Options{})
+	if err != nil {
+		return nil
+	}
+	ran := r.Ran(in)
+	if len(ran) == 0 {
+		return nil
+	}
+	return []prof.Trace{{Scenario: "all runs", Weight: 1, Funcs: ran}}
+}
+
 // check returns what is wrong with the indexes of in.
 func (in *Input) check() error {
 	n := len(in.Funcs)

@@ -270,6 +270,12 @@ window.cairn = (function () {
     document.getElementById("program").textContent = state.model.title;
   }
 
+  /** follow calls f when the server has a new model. */
+  function follow(f) {
+    if (document.documentElement.dataset.served === undefined) return;
+    new EventSource("/events").addEventListener("changed", f);
+  }
+
   async function boot() {
     const dark = matchMedia("(prefers-color-scheme: dark)");
     theme(stored("theme") || (dark.matches ? "dark" : "light"));
@@ -283,16 +289,14 @@ window.cairn = (function () {
       state.model = await readModel();
     } catch (e) {
       fail(document.getElementById("view"), e);
+      follow(function () { location.reload(); });
       return;
     }
     head();
     document.dispatchEvent(new CustomEvent("cairn-model"));
     window.addEventListener("hashchange", show);
     show();
-    if (document.documentElement.dataset.served !== undefined) {
-      const events = new EventSource("/events");
-      events.addEventListener("changed", function () { refresh().catch(function (e) { announce(String(e)); }); });
-    }
+    follow(function () { refresh().catch(function (e) { announce(String(e)); }); });
     document.documentElement.dataset.ready = "";
   }
   document.addEventListener("DOMContentLoaded", boot);

@@ -27,6 +27,9 @@ type File struct {
 // long.
 const HeadSize = 1 << 16
 
+// Detect reports whether a file that begins with head has samples.
+func Detect(head []byte) bool { return perfdata.Detect(head) || perfscript.Detect(head) }
+
 // UnknownError is that a file has no samples.
 type UnknownError struct {
 	Name string

@@ -1,0 +1,201 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/page/model"
+	"github.com/cairnprof/cairn/internal/samples/samplefile"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// kind is what a file is.
+type kind string
+
+const (
+	unknown  kind = ""
+	profiles kind = "profile"
+	raws     kind = "raw files"
+	maps     kind = "map"
+	binaries kind = "binary"
+	calllogs kind = "log of calls"
+	xraylogs kind = "log of calls (XRay)"
+	spikelog kind = "log of spikes"
+	samples  kind = "samples"
+)
+
+// maxWalked bounds the files of directories.
+const maxWalked = 200_000
+
+// inputs are the files of a report by what they are.
+type inputs struct {
+	streams *verb.Streams
+	paths   map[kind][]string
+	sizes   map[string]int64
+	// named are the binaries that were named; others were found in directories.
+	named  map[string]bool
+	groups []model.Input // as the report lists them
+	said   []string      // what is odd about them
+	walked int
+}
+
+func newInputs(s *verb.Streams) *inputs {
+	return &inputs{streams: s, paths: map[kind][]string{}, sizes: map[string]int64{}, named: map[string]bool{}}
+}
+
+// add adds a file, or those of a directory.
+func (in *inputs) add(arg string) error {
+	if verb.IsURL(arg) {
+		in.take(arg, profiles, 0)
+		in.groups = append(in.groups, model.Input{Path: arg, Kind: string(profiles)})
+		return nil
+	}
+	paths, err := logfile.Expand([]string{arg})
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		st, err := os.Stat(objfile.PlainPath(path))
+		switch {
+		case err != nil:
+			return err
+		case st.IsDir():
+			if err := in.directory(path); err != nil {
+				return err
+			}
+			continue
+		case !st.Mode().IsRegular():
+			return fmt.Errorf("%s: not a regular file", path)
+		}
+		k, head, err := kindOf(path)
+		if err != nil {
+			return err
+		}
+		if k == unknown {
+			return fmt.Errorf("%s: not a profile, raw file, binary, log or samples: it is %s", path, verb.KindName(head))
+		}
+		in.named[path] = k == binaries
+		in.take(path, k, st.Size())
+		in.groups = append(in.groups, model.Input{Path: path, Kind: string(k), Bytes: st.Size()})
+	}
+	return nil
+}
+
+// take adds a file once.
+func (in *inputs) take(path string, k kind, size int64) {
+	if _, has := in.sizes[path]; has {
+		return
+	}
+	in.sizes[path] = size
+	in.paths[k] = append(in.paths[k], path)
+}
+
+// directory adds the files below dir.
+func (in *inputs) directory(dir string) error {
+	found := map[kind]*model.Input{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			in.said = append(in.said, err.Error())
+			return nil
+		case d.IsDir():
+			if name := d.Name(); path != dir && (strings.HasPrefix(name, ".") || name == "node_modules") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if in.walked++; in.walked > maxWalked {
+			return fmt.Errorf("%s has more than %d files: name a smaller directory", dir, maxWalked)
+		}
+		st, err := os.Stat(path) // of what a link leads to
+		if err != nil || !st.Mode().IsRegular() || !worthALook(path, st) {
+			return nil
+		}
+		k, _, err := kindOf(path)
+		if err != nil {
+			in.said = append(in.said, err.Error())
+			return nil
+		}
+		if k == unknown {
+			return nil
+		}
+		in.take(path, k, st.Size())
+		if found[k] == nil {
+			found[k] = &model.Input{Path: dir, Kind: string(k)}
+		}
+		found[k].Files++
+		found[k].Bytes += st.Size()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("%s: contains no profile, raw file, log or samples", dir)
+	}
+	for _, g := range found {
+		in.groups = append(in.groups, *g)
+	}
+	slices.SortStableFunc(in.groups, func(a, b model.Input) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Kind, b.Kind))
+	})
+	return nil
+}
+
+// suffixes are those of files that recorders write.
+var suffixes = []string{".mip", ".mipraw", ".mippack", ".mipmap", ".cairnlog", ".perf", ".perf.data", ".xray", ".debug"}
+
+// worthALook reports whether a file of a directory may be an input: what it is named, or that
+// it can be executed, tells. Others are not opened, since directories can hold anything.
+func worthALook(path string, st fs.FileInfo) bool {
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".gz"), ".zst")
+	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) }) ||
+		strings.HasPrefix(name, "perf.data") || strings.HasPrefix(name, "xray-log.") || st.Mode()&0o111 != 0
+}
+
+// kindOf tells what a file is by its beginning.
+func kindOf(path string) (kind, []byte, error) {
+	if head, err := verb.ReadHead(path); err != nil {
+		return unknown, nil, err
+	} else if verb.IsBinary(head) {
+		return binaries, head, nil
+	}
+	stream, err := logfile.OpenStream(path, nil) // which may be compressed
+	if err != nil {
+		return unknown, nil, err
+	}
+	defer stream.Close()
+	head := stream.Peek(samplefile.HeadSize)
+	switch mip.Detect(head) {
+	case mip.KindProfile:
+		return profiles, head, nil
+	case mip.KindRaw:
+		return raws, head, nil
+	case mip.KindMap:
+		return maps, head, nil
+	}
+	switch {
+	case mippack.Detect(head):
+		return raws, head, nil
+	case xray.Detect(head):
+		return xraylogs, head, nil
+	case tracelog.DetectTrace(head), tracelog.DetectStacks(head):
+		return calllogs, head, nil
+	case tracelog.Detect(head):
+		return spikelog, head, nil
+	case samplefile.Detect(head):
+		return samples, head, nil
+	}
+	return unknown, head, nil
+}

@@ -1,0 +1,289 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/cli/layout"
+	"github.com/cairnprof/cairn/internal/cli/profile"
+	clisamples "github.com/cairnprof/cairn/internal/cli/samples"
+	clispikes "github.com/cairnprof/cairn/internal/cli/spikes"
+	"github.com/cairnprof/cairn/internal/page/model"
+	"github.com/cairnprof/cairn/internal/profile/callgraph"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/pipeline"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/toolchain"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// reader reads the inputs of one report.
+type reader struct {
+	*inputs
+	src *model.Sources
+}
+
+// read makes the sources of a report of its inputs.
+func (f *sourceFlags) read(ctx context.Context, in *inputs) (*model.Sources, error) {
+	names := &report.Names{}
+	info, ok := debug.ReadBuildInfo()
+	r := &reader{in, &model.Sources{
+		Title: f.title, Generator: verb.BuildVersion(info, ok).Version, Inputs: in.groups, Uncertain: in.said, Show: names.Show,
+	}}
+	for _, step := range []func(context.Context) error{r.profile, r.program, r.spikes, r.calls, r.samples} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.compare(ctx, r); err != nil {
+		return nil, err
+	}
+	if !f.noSources {
+		texts, err := newTexts(f.paths, in.paths[binaries])
+		if err != nil {
+			return nil, err
+		}
+		r.src.Texts = texts
+	}
+	if r.src.Title == "" {
+		r.src.Title = r.title()
+	}
+	return r.src, nil
+}
+
+func (r *reader) uncertain(format string, args ...any) {
+	r.src.Uncertain = append(r.src.Uncertain, fmt.Sprintf(format, args...))
+}
+
+// profile reads profiles and raw files, and lines for them.
+func (r *reader) profile(ctx context.Context) error {
+	paths := slices.Concat(r.paths[profiles], r.paths[raws], r.paths[maps])
+	logged := len(r.paths[calllogs])+len(r.paths[xraylogs])+len(r.paths[spikelog])+len(r.paths[samples]) > 0
+	if len(r.paths[raws]) > 0 || len(r.paths[profiles]) == 0 && !logged {
+		for _, path := range r.paths[binaries] {
+			if profile.HasMap(path) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	if len(paths) == 0 {
+		if !logged {
+			return fmt.Errorf("%s: no profile, raw file, log or samples, and no binary that was built with cairn cc", r.groups[0].Path)
+		}
+		return nil
+	}
+	p, refused, err := profile.Gather(ctx, r.streams, paths)
+	if err != nil {
+		return err
+	}
+	r.refused(refused)
+	r.dropIdle(p)
+	if len(p.Modules) == 0 {
+		if len(refused) > 0 {
+			return fmt.Errorf("%s: %s", refused[0].File, refused[0].Reason)
+		}
+		return nil
+	}
+	r.src.Profile = p
+	r.src.Modules = make([]coverage.Module, len(p.Modules))
+	for i := range p.Modules {
+		r.src.Modules[i].Module = &p.Modules[i]
+	}
+	for _, path := range r.paths[binaries] {
+		id, matched, err := profile.AddLines(r.streams, r.src.Modules, path)
+		switch {
+		case err != nil && r.named[path]:
+			return err
+		case err == nil && !matched && r.named[path] && !logged:
+			r.uncertain("%s is build %s, of which no runs were given: it is not used.", path, id.Short())
+			verb.Note(r.streams, "%s is build %s, of which no runs were given: it is not used", path, id.Short())
+		}
+	}
+	return nil
+}
+
+// refused says which files could not be taken.
+func (r *reader) refused(list []rawfiles.Complaint) {
+	for i, c := range list {
+		if i == profile.MaxListed {
+			verb.Note(r.streams, "%d more files could not be read", len(list)-i)
+			r.uncertain("%d more files could not be read.", len(list)-i)
+			break
+		}
+		verb.Note(r.streams, "%s: %s", c.File, c.Reason)
+		r.uncertain("%s is not included: %s.", c.File, c.Reason)
+	}
+}
+
+// dropIdle removes modules without runs where others have some: of binaries that were found in
+// directories, and that other programs of the directory may be.
+func (r *reader) dropIdle(p *prof.Profile) {
+	idle := func(m prof.Module) bool { return m.Raws == 0 }
+	if slices.ContainsFunc(p.Modules, func(m prof.Module) bool { return !idle(m) }) {
+		p.Modules = slices.DeleteFunc(p.Modules, idle)
+	}
+}
+
+// program reads where functions are in the binary of the module with the most functions.
+func (r *reader) program(context.Context) error {
+	p := r.src.Profile
+	if p == nil {
+		return nil
+	}
+	for _, path := range r.paths[binaries] {
+		for i := range p.Modules {
+			m := &p.Modules[i]
+			if was := r.src.Program; was != nil && len(p.Modules[was.Module].Funcs) >= len(m.Funcs) || !isBuild(path, m.BuildID) {
+				continue
+			}
+			prog, err := layout.OpenProgram(path, m)
+			if err != nil {
+				verb.Note(r.streams, "pages are not shown: %v", err)
+				continue
+			}
+			graph := callgraph.Build(&prof.Profile{Modules: []prof.Module{*m}}, false)
+			r.src.Program = &model.Program{Program: *prog, Module: i, Name: filepath.Base(path), Edges: toolchain.OrderEdges(graph, 0, m)}
+		}
+	}
+	return nil
+}
+
+// spikes reads logs of spikes.
+func (r *reader) spikes(context.Context) error {
+	if len(r.paths[spikelog]) == 0 {
+		return nil
+	}
+	page, err := clispikes.ReadPage(r.streams, verb.DisplayFlags{}, r.paths[spikelog], r.withBuildID())
+	if err != nil {
+		return err
+	}
+	r.src.Spikes = page
+	return nil
+}
+
+// withBuildID returns the binaries that name functions of logs.
+func (r *reader) withBuildID() []string {
+	var list []string
+	for _, path := range r.paths[binaries] {
+		if buildID(path) != "" {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// calls reads logs of calls.
+func (r *reader) calls(ctx context.Context) error {
+	logs := slices.Concat(r.paths[calllogs], r.paths[xraylogs])
+	if len(logs) == 0 {
+		return nil
+	}
+	var f calls.LogFlags
+	f.SetDefaults()
+	if len(r.paths[xraylogs]) > 0 {
+		f.Maps = r.paths[binaries]
+	}
+	set, err := f.Open(r.streams, logs, &report.Names{})
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	results, err := set.Account(ctx, f.Options())
+	if err != nil {
+		return err
+	}
+	src := &model.CallSource{Trie: calls.Merged(results), Funcs: set.Funcs, Unit: set.Clock.Unit()}
+	for _, res := range results {
+		src.Threads += len(res.Threads)
+		for i := range res.Threads {
+			src.Time += res.Threads[i].Busy
+		}
+		r.incomplete(res)
+	}
+	r.src.Calls = src
+	return nil
+}
+
+// incomplete says what a log lacks.
+func (r *reader) incomplete(res *account.Result) {
+	sum := res.Total()
+	if n := sum.Deduced + sum.Open; n > 0 {
+		r.uncertain("%s in the logs have no exit: their times are lower bounds.", report.Plural(int(n), "call"))
+	}
+	if n := len(res.Damage); n > 0 {
+		r.uncertain("%s of the logs were skipped.", report.Plural(n, "damaged region"))
+	}
+}
+
+// samples reads sampled stacks.
+func (r *reader) samples(ctx context.Context) error {
+	if len(r.paths[samples]) == 0 {
+		return nil
+	}
+	bins := r.paths[binaries]
+	if len(bins) == 0 {
+		verb.Note(r.streams, "samples are not shown: give the binary that ran")
+		r.uncertain("Samples are not shown, because the binary that ran was not given.")
+		return nil
+	}
+	made, err := clisamples.Run(ctx, r.streams, &pipeline.Plan{
+		Product: pipeline.Stacks, Samples: r.paths[samples], Binaries: bins, Infer: pipeline.InferFull, Detail: profgen.Functions,
+	})
+	if err != nil {
+		return err
+	}
+	r.src.Samples = made.Stacks
+	return nil
+}
+
+// compare reads the profile that is compared with.
+func (f *sourceFlags) compare(ctx context.Context, r *reader) error {
+	if f.against == "" {
+		return nil
+	}
+	if r.src.Profile == nil {
+		return verb.Usagef("--against %s: there is no profile to compare with it", f.against)
+	}
+	p, refused, err := profile.Gather(ctx, r.streams, []string{f.against})
+	if err != nil {
+		return err
+	}
+	if len(refused) > 0 {
+		return fmt.Errorf("%s: %s", refused[0].File, refused[0].Reason)
+	}
+	r.src.Against = &model.Against{Path: f.against, Profile: p}
+	return nil
+}
+
+// title is the names of the programs.
+func (r *reader) title() string {
+	var names []string
+	if p := r.src.Profile; p != nil {
+		for i := range p.Modules {
+			names = append(names, p.Modules[i].Module)
+		}
+	} else {
+		for _, path := range r.paths[binaries] {
+			names = append(names, filepath.Base(path))
+		}
+	}
+	if len(names) == 0 {
+		for _, g := range r.groups {
+			names = append(names, filepath.Base(g.Path))
+		}
+	}
+	const most = 3
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

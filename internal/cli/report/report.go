@@ -1,0 +1,132 @@
+// Package report has the commands that show everything that is known of a program in one
+// page: as a file, or served while runs come in.
+package report
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/page"
+	"github.com/cairnprof/cairn/internal/page/model"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// sourceFlags say what a report is made of besides its inputs. Report and Serve have them.
+type sourceFlags struct {
+	title     string
+	against   string
+	paths     []string // FROM=TO
+	noSources bool
+}
+
+func (f *sourceFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.title, "title", "", "title of the report; the default is the names of the programs")
+	c.Flags().StringVar(&f.against, "against", "", "also compare with this profile, a .mip `file`")
+	verb.FilesOf(c, "against", "mip")
+	c.Flags().StringArrayVar(&f.paths, "source-path", nil, "read sources whose path begins with FROM below TO: `FROM=TO`; repeatable")
+	c.Flags().BoolVar(&f.noSources, "no-sources", false, "leave the texts of source files out")
+	verb.Files(c, "mip", "mipraw", "mippack", "cairnlog", "perf", "data")
+}
+
+// about describes the inputs of both commands.
+const about = `An input is a profile (.mip), raw files, a binary or its debug file, a log of calls or of
+spikes (.cairnlog, or of XRay), samples of perf or cairn record, or a directory, which
+stands for all of these below it. Files are recognised by their content. What the inputs
+do not tell is not shown.
+
+Source lines, inlined functions and pages need the binary that ran; logs name the
+programs that wrote them. Sources are read at the paths in the debug information.`
+
+type reportFlags struct {
+	sourceFlags
+	out  string
+	json bool
+}
+
+// Report returns the command cairn report.
+func Report(s *verb.Streams) *cobra.Command {
+	var f reportFlags
+	c := &cobra.Command{
+		Use:   "report FILE|DIR... [-o FILE.html]",
+		Short: "Show all that was recorded of a program in one HTML file",
+		Long: `report writes an HTML page with all that was recorded of a program: functions with
+their counts, callers and callees, sources with coverage, the pages of the binary, spikes
+and samples. The page is one file that loads nothing from elsewhere.
+
+` + about,
+		Example: `  cairn report app.mip app -o report.html
+  cairn report app raws/ -o report.html
+  cairn report app.mip app --against yesterday.mip -o report.html
+  cairn report app.mip app --json | jq '.functions[] | select(.runs == null) | .symbol'`,
+		Args: verb.ExactFiles("report", "a profile, a log or a directory", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	c.Flags().StringVarP(&f.out, "output", "o", "", "write to this `file`, - for standard output; the default is report.html, or - with --json")
+	c.Flags().BoolVar(&f.json, "json", false, "write the model of the page as JSON (docs/report-model.md)")
+	f.register(c)
+	return c
+}
+
+func (f *reportFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	r, err := f.build(ctx, s, args)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		if f.out == "" {
+			f.out = "-"
+		}
+		return verb.WriteFile(s, f.out, r.WriteModel)
+	}
+	if f.out == "" {
+		f.out = "report.html"
+	}
+	if err := verb.NotOnTerminal(s, f.out, "an HTML page", "-o"); err != nil {
+		return err
+	}
+	size := &counter{}
+	err = verb.WriteFile(s, f.out, func(w io.Writer) error {
+		size.to = w
+		out := bufio.NewWriterSize(size, 1<<16)
+		if err := page.WriteHTML(out, &page.Document{Title: r.Model.Title, Model: r.WriteModel, Data: r.Data()}); err != nil {
+			return err
+		}
+		return out.Flush()
+	})
+	if err == nil && f.out != "-" {
+		fmt.Fprintf(s.Err, "%s: %s, %.1f MB\n", f.out, report.Plural(len(r.Model.Functions), "function"), float64(size.n)/1e6)
+	}
+	return err
+}
+
+// counter counts what is written.
+type counter struct {
+	to io.Writer
+	n  int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// build reads the inputs and makes the model.
+func (f *sourceFlags) build(ctx context.Context, s *verb.Streams, args []string) (*model.Report, error) {
+	in := newInputs(s)
+	for _, arg := range args {
+		if err := in.add(arg); err != nil {
+			return nil, err
+		}
+	}
+	src, err := f.read(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return model.Build(src), nil
+}

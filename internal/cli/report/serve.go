@@ -1,0 +1,122 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// pollEvery is how often files are looked at for changes.
+const pollEvery = time.Second
+
+type serveFlags struct {
+	sourceFlags
+	listen string
+}
+
+// Serve returns the command cairn serve.
+func Serve(s *verb.Streams) *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve FILE|DIR...",
+		Short: "Serve the report to a browser while runs come in",
+		Long: `serve shows the page of cairn report to browsers on this machine. When an input changes
+or a file is added to a directory, it reads the inputs again and open pages show the new
+data. One line on standard output has the address. Ctrl-C ends it.
+
+` + about,
+		Example: `  cairn serve raws/ app
+  cairn serve --listen 127.0.0.1:8080 app.mip app`,
+		Args: verb.ExactFiles("serve", "a profile, a log or a directory", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "the `address` to listen on, of this machine only; port 0 is any that is free")
+	f.register(c)
+	return c
+}
+
+func (f *serveFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	for _, arg := range args {
+		if _, err := os.Stat(arg); err != nil && !verb.IsURL(arg) {
+			return err
+		}
+	}
+	listener, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		return verb.Usagef("serve: --listen %s is for other machines, too: serve shows sources to whoever asks, and is for this machine only", f.listen)
+	}
+	site := newSite(s.Err)
+	was := stateOf(args)
+	site.set(f.build(ctx, s, args))
+	fmt.Fprintf(s.Out, "http://%s/\n", listener.Addr())
+	server := &http.Server{Handler: site.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	go func() {
+		f.watch(ctx, s, args, was, site)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if server.Shutdown(ending) != nil { // event streams are open
+			server.Close()
+		}
+	}()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// watch makes the report anew when files have changed, until ctx ends. A file that is being
+// written is waited for.
+func (f *serveFlags) watch(ctx context.Context, s *verb.Streams, args []string, shown string, site *site) {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	was := shown
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := stateOf(args)
+		if now == was && now != shown {
+			shown = now
+			site.set(f.build(ctx, s, args))
+		}
+		was = now
+	}
+}
+
+// stateOf returns a text that changes with the files that args name.
+func stateOf(args []string) string {
+	var b strings.Builder
+	for _, arg := range args {
+		files := 0
+		_ = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return nil
+			}
+			if files++; files > maxWalked {
+				return fs.SkipAll
+			}
+			if st, err := d.Info(); err == nil {
+				fmt.Fprintf(&b, "%s %d %d\n", path, st.Size(), st.ModTime().UnixNano())
+			}
+			return nil
+		})
+	}
+	return b.String()
+}

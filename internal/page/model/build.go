@@ -1,0 +1,253 @@
+package model
+
+import (
+	"strings"
+
+	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/layout/order"
+	"github.com/cairnprof/cairn/internal/layout/pages"
+	"github.com/cairnprof/cairn/internal/page"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/spikes"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Sources is all that a report is made of. What was not given is nil.
+type Sources struct {
+	Title     string
+	Generator string
+	Inputs    []Input
+	Uncertain []string // what reading the inputs found
+	Limits    []string
+
+	// Show returns the name to display for a symbol.
+	Show func(symbol string) string
+
+	Profile *prof.Profile
+	Modules []coverage.Module // of Profile, with their lines and code as far as known
+	Against *Against
+	Program *Program
+	Spikes  *spikes.Page
+	Samples *profgen.Stacks
+	Calls   *CallSource
+	Texts   Texts
+
+	// Timeline and Flame are put into the model as they are; their views load Blobs.
+	Timeline, Flame any
+	Blobs           []page.Blob
+}
+
+// Against is a profile to compare with.
+type Against struct {
+	Path    string
+	Profile *prof.Profile
+}
+
+// Program is the linked program of a module.
+type Program struct {
+	pages.Program
+	Module int // index into the profile
+	Name   string
+	Edges  []order.Edge // the call graph, for the computed order
+}
+
+// CallSource is the calls of logs.
+type CallSource struct {
+	Trie    *calltrie.Trie
+	Funcs   calllog.Funcs
+	Unit    string
+	Threads int
+	Time    uint64 // of all threads together
+}
+
+// Texts finds source files.
+type Texts interface {
+	// Find returns the size of a file in bytes, or why it cannot be read.
+	Find(path string) (size int64, err error)
+	// Read returns the text of a file that Find has found.
+	Read(path string) ([]byte, error)
+}
+
+// Report is a model and what its views load.
+type Report struct {
+	Model   *Model
+	sources []Source // parallel to Model.Files, without their texts
+	texts   Texts
+	blobs   []page.Blob
+}
+
+// builder makes a model.
+type builder struct {
+	in *Sources
+	m  *Model
+
+	bySymbol map[string][]int // functions by symbol, of the source
+	byFunc   map[*prof.Func]int
+	byFile   map[string]int
+	edges    map[[2]int]int // into m.Edges
+	sources  []Source       // parallel to m.Files
+}
+
+// Build makes the model.
+func Build(in *Sources) *Report {
+	b := &builder{
+		in: in, bySymbol: map[string][]int{}, byFunc: map[*prof.Func]int{}, byFile: map[string]int{}, edges: map[[2]int]int{},
+		m: &Model{
+			Version: Version, Title: in.Title, Generator: in.Generator, Inputs: orEmpty(in.Inputs), Modules: []Module{},
+			Figures: []Figure{}, Uncertain: orEmpty(in.Uncertain), Limits: orEmpty(in.Limits),
+			Functions: []Function{}, Edges: []Edge{}, Files: []File{}, Timeline: in.Timeline, Flame: in.Flame,
+		},
+	}
+	if in.Profile != nil {
+		b.profile()
+		b.lines()
+		b.inlined()
+		b.callGraph()
+	}
+	b.spikes()
+	b.samples()
+	b.calls()
+	b.pages()
+	b.changes()
+	b.figures()
+	b.uncertain()
+	b.keys()
+	b.findTexts()
+	return &Report{Model: b.m, sources: b.sources, texts: in.Texts, blobs: in.Blobs}
+}
+
+// orEmpty makes [] of null in JSON.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// file returns the index of a source file, -1 for "".
+func (b *builder) file(path string) int {
+	if path == "" {
+		return -1
+	}
+	i, ok := b.byFile[path]
+	if !ok {
+		i = len(b.m.Files)
+		b.byFile[path] = i
+		b.m.Files = append(b.m.Files, File{Path: path})
+		b.sources = append(b.sources, Source{Version: Version, Path: path, Lines: [][5]int{}, Inlined: []InlinedCall{}})
+	}
+	return i
+}
+
+// add adds a function.
+func (b *builder) add(f Function) int {
+	i := len(b.m.Functions)
+	if name := b.in.Show(f.Symbol); name != f.Symbol {
+		f.Name = name
+	}
+	b.m.Functions = append(b.m.Functions, f)
+	b.bySymbol[f.Symbol] = append(b.bySymbol[f.Symbol], i)
+	return i
+}
+
+// find returns the function that a symbol is code of, if there is one. Of several with the
+// name it takes one that begins on line, or is in file, if these are known.
+func (b *builder) find(symbol, file string, line int) (int, bool) {
+	symbol, _, _ = strings.Cut(symbol, "@") // the version of a dynamic symbol
+	list := b.bySymbol[sourcefunc.Name(symbol)]
+	if len(list) == 0 {
+		return 0, false
+	}
+	for _, i := range list {
+		if line > 0 && b.m.Functions[i].Line == line {
+			return i, true
+		}
+	}
+	for _, i := range list {
+		if at := b.m.Functions[i].File; file != "" && at >= 0 && b.m.Files[at].Path == file {
+			return i, true
+		}
+	}
+	return list[0], true
+}
+
+// function is find that adds what it does not find.
+func (b *builder) function(symbol, file string, line int) int {
+	if i, ok := b.find(symbol, file, line); ok {
+		return i
+	}
+	symbol, _, _ = strings.Cut(symbol, "@")
+	return b.add(Function{Symbol: sourcefunc.Name(symbol), Module: -1, File: b.file(file), Line: line})
+}
+
+// edge returns the edge between two functions.
+func (b *builder) edge(from, to int) *Edge {
+	key := [2]int{from, to}
+	i, ok := b.edges[key]
+	if !ok {
+		i = len(b.m.Edges)
+		b.edges[key] = i
+		b.m.Edges = append(b.m.Edges, Edge{From: from, To: to})
+	}
+	return &b.m.Edges[i]
+}
+
+// calls adds what logs of calls say.
+func (b *builder) calls() {
+	c := b.in.Calls
+	if c == nil {
+		return
+	}
+	sum := &Calls{Unit: c.Unit, Threads: c.Threads, Time: c.Time}
+	ids := map[calllog.FuncID]int{}
+	for _, f := range account.Functions(c.Trie) {
+		info := c.Funcs[f.Func]
+		i := b.function(c.Funcs.Name(f.Func), info.File, info.Line)
+		ids[f.Func] = i
+		sum.Calls += f.Calls
+		if fn := &b.m.Functions[i]; fn.Time == nil {
+			fn.Time = &Time{f.Calls, f.Total, f.Self, f.Min, f.Median, f.P90, f.P99, f.Max, f.Deduced + f.Open}
+		} else {
+			fn.Time.add(&f.Costs)
+		}
+	}
+	for _, e := range account.Edges(c.Trie) {
+		from, ok := ids[e.Caller]
+		to, also := ids[e.Callee]
+		if ok && also {
+			edge := b.edge(from, to)
+			edge.Calls += e.Calls
+			edge.Total += e.Total
+		}
+	}
+	b.m.Calls = sum
+}
+
+// add adds the calls of another piece of code of the function. Percentiles of both are not
+// known: those of the one with more calls stand.
+func (t *Time) add(c *account.Costs) {
+	if c.Calls > t.Calls {
+		t.Median, t.P90, t.P99 = c.Median, c.P90, c.P99
+	}
+	t.Calls += c.Calls
+	t.Total += c.Total
+	t.Self += c.Self
+	t.Min, t.Max = min(t.Min, c.Min), max(t.Max, c.Max)
+	t.NoExit += c.Deduced + c.Open
+}
+
+// keys gives each function a key that is its own.
+func (b *builder) keys() {
+	for symbol, list := range b.bySymbol {
+		for n, i := range list {
+			b.m.Functions[i].Key = symbol
+			if n > 0 {
+				b.m.Functions[i].Key = symbol + "~" + number(n+1)
+			}
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+)
+
+// Scopes tells what was inlined where. The Code of a module may implement it.
+type Scopes interface {
+	// Pieces returns the parts of [lo, hi) that have the same functions, outermost first.
+	Pieces(lo, hi uint64) iter.Seq2[[2]uint64, []coverage.Frame]
+}
+
+// lines adds the states of source lines.
+func (b *builder) lines() {
+	files, unplaced := coverage.Files(b.in.Modules)
+	for i := range files {
+		f := &files[i]
+		at := b.file(f.File)
+		if at < 0 {
+			continue
+		}
+		src, sum := &b.sources[at], &b.m.Files[at].Lines
+		for _, l := range f.Lines {
+			src.Lines = append(src.Lines, [5]int{l.Number, int(l.State), int(min(l.Runs, 1<<40))})
+			sum[column(int(l.State))]++
+		}
+	}
+	known := false
+	for i := range b.in.Modules {
+		known = known || b.in.Modules[i].Lines != nil
+	}
+	if unplaced > 0 && known {
+		b.m.Limits = append(b.m.Limits, fmt.Sprintf("%d functions have no known source line.", unplaced))
+	}
+	b.blocksOfLines()
+}
+
+// column is where a state is in the counts of files and functions: ran, did not, cannot be told.
+func column(state int) int {
+	switch coverage.State(state) {
+	case coverage.Ran:
+		return 0
+	case coverage.Missed:
+		return 1
+	}
+	return 2
+}
+
+// blocksOfLines counts the blocks that have code of each line.
+func (b *builder) blocksOfLines() {
+	type place struct{ file, line int }
+	for i := range b.in.Modules {
+		m := &b.in.Modules[i]
+		if m.Lines == nil {
+			continue
+		}
+		seen := map[place]bool{}
+		for k := range m.Funcs {
+			fn := &m.Funcs[k]
+			if !fn.Mode.HasBlocks() {
+				continue
+			}
+			for blk := range coverage.Blocks(fn) {
+				clear(seen)
+				for path, line := range m.Lines.Lines(blk.Lo, blk.Hi) {
+					at, ok := b.byFile[path]
+					if ok && !seen[place{at, line}] {
+						seen[place{at, line}] = true
+						b.sources[at].block(line, m.Counts[k].Covered(blk.Index))
+					}
+				}
+			}
+		}
+	}
+}
+
+// line returns the record of a line, nil if it has no code.
+func (s *Source) line(n int) *[5]int {
+	i, ok := slices.BinarySearchFunc(s.Lines, n, func(l [5]int, n int) int { return l[0] - n })
+	if !ok {
+		return nil
+	}
+	return &s.Lines[i]
+}
+
+// block counts a block with code of a line.
+func (s *Source) block(line int, ran bool) {
+	if l := s.line(line); l != nil {
+		l[4]++
+		if ran {
+			l[3]++
+		}
+	}
+}
+
+// copyKey is a copy of a function that was inlined.
+type copyKey struct {
+	into  int
+	chain string // the calls that lead to it
+}
+
+// inlined finds what the compiler inlined, and where functions end.
+func (b *builder) inlined() {
+	known := len(b.m.Functions)
+	calls := map[int]map[InlinedCall]bool{} // by file; the value is whether it ran
+	copies := map[int]map[copyKey]bool{}    // by callee
+	for i := range b.in.Modules {
+		m := &b.in.Modules[i]
+		scopes, ok := m.Code.(Scopes)
+		if m.Lines == nil || m.Code == nil || !ok {
+			continue
+		}
+		for k := range m.Funcs {
+			id := b.byFunc[&m.Funcs[k]]
+			for blk := range coverage.Blocks(&m.Funcs[k]) {
+				ran := m.Counts[k].Covered(blk.Index)
+				for piece, frames := range scopes.Pieces(blk.Lo, blk.Hi) {
+					b.piece(m, id, piece, frames, ran, calls, copies)
+				}
+			}
+		}
+	}
+	for callee, set := range copies {
+		in := &Inlined{Into: []int{}}
+		for key, ran := range set {
+			in.Copies++
+			if ran {
+				in.Ran++
+			}
+			if !slices.Contains(in.Into, key.into) {
+				in.Into = append(in.Into, key.into)
+			}
+		}
+		slices.Sort(in.Into)
+		b.m.Functions[callee].Inlined = in
+	}
+	for file, set := range calls {
+		for c, ran := range set {
+			if ran {
+				c.Ran = 1
+			}
+			b.sources[file].Inlined = append(b.sources[file].Inlined, c)
+		}
+		slices.SortFunc(b.sources[file].Inlined, func(x, y InlinedCall) int {
+			return cmp.Or(x.Line-y.Line, x.Callee-y.Callee, x.Into-y.Into)
+		})
+	}
+	b.linesOfFunctions(known)
+}
+
+// piece adds code of function id, into which frames but the first were inlined.
+func (b *builder) piece(m *coverage.Module, id int, at [2]uint64, frames []coverage.Frame, ran bool, calls map[int]map[InlinedCall]bool, copies map[int]map[copyKey]bool) {
+	fn := &b.m.Functions[id]
+	if len(frames) <= 1 {
+		for path, line := range m.Lines.Lines(at[0], at[1]) {
+			if fn.File >= 0 && b.m.Files[fn.File].Path == path {
+				fn.End = max(fn.End, line)
+			}
+		}
+		return
+	}
+	var chain strings.Builder
+	for k := range frames[1:] {
+		f := &frames[k+1]
+		file := ""
+		if k+2 == len(frames) { // the innermost: the code's lines are its own
+			for path := range m.Lines.Lines(at[0], at[0]+1) {
+				file = path
+			}
+		}
+		callee := b.function(f.Func, file, f.Line)
+		if c := &b.m.Functions[callee]; c.File < 0 && file != "" {
+			c.File = b.file(file)
+		}
+		fmt.Fprintf(&chain, "%s\x00%s\x00%d\x00", f.Func, f.CallFile, f.CallLine)
+		set(copies, callee, copyKey{id, chain.String()}, ran)
+		if file := b.file(f.CallFile); file >= 0 && f.CallLine > 0 {
+			set(calls, file, InlinedCall{Line: f.CallLine, Callee: callee, Into: id}, ran)
+		}
+	}
+}
+
+// set notes in one of many sets that something is there, and whether it ran.
+func set[K comparable](sets map[int]map[K]bool, of int, key K, ran bool) {
+	if sets[of] == nil {
+		sets[of] = map[K]bool{}
+	}
+	sets[of][key] = sets[of][key] || ran
+}
+
+// linesOfFunctions gives each function the states of its lines. Where it ends is known of
+// the first functions only; others end where the next one begins.
+func (b *builder) linesOfFunctions(known int) {
+	byFile := make([][]int, len(b.m.Files))
+	for i := range b.m.Functions {
+		if f := &b.m.Functions[i]; f.File >= 0 && f.Line > 0 {
+			byFile[f.File] = append(byFile[f.File], i)
+		}
+	}
+	for file, list := range byFile {
+		slices.SortStableFunc(list, func(x, y int) int { return b.m.Functions[x].Line - b.m.Functions[y].Line })
+		lines := b.sources[file].Lines
+		for n, i := range list {
+			f := &b.m.Functions[i]
+			next := 0
+			for _, k := range list[n+1:] {
+				if next = b.m.Functions[k].Line; next > f.Line {
+					break
+				}
+			}
+			if f.End < f.Line || i >= known {
+				f.End = f.Line
+				for _, l := range lines {
+					if l[0] >= f.Line && (next <= f.Line || l[0] < next) {
+						f.End = max(f.End, l[0])
+					}
+				}
+			}
+			f.countLines(lines)
+		}
+	}
+}
+
+// countLines counts the lines of a function by their states.
+func (f *Function) countLines(lines [][5]int) {
+	var sum [3]int
+	from, _ := slices.BinarySearchFunc(lines, f.Line, func(l [5]int, n int) int { return l[0] - n })
+	for _, l := range lines[from:] {
+		if l[0] > f.End {
+			break
+		}
+		sum[column(l[1])]++
+	}
+	if sum != [3]int{} {
+		f.Lines = &sum
+	}
+}

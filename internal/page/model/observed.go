@@ -1,0 +1,126 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+)
+
+// MaxStacks is how many sampled stacks a model has at most.
+const MaxStacks = 500
+
+// spikes adds the calls that took too long.
+func (b *builder) spikes() {
+	s := b.in.Spikes
+	if s == nil {
+		return
+	}
+	b.m.Spikes = &Spikes{Groups: orEmpty(s.Spikes), Timelines: s.Timelines, Left: s.Left, Reach: orEmpty(s.Reach), Suggestions: []Suggestion{}}
+	for _, g := range s.Suggestions {
+		b.m.Spikes.Suggestions = append(b.m.Spikes.Suggestions, Suggestion{g.Place.Function, g.Place.File, g.Place.Line, g.Markup, g.Why})
+	}
+	if s.Left > 0 {
+		b.m.Limits = append(b.m.Limits, fmt.Sprintf("%d more stacks of spikes are not included; cairn spikes --top 0 prints all.", s.Left))
+	}
+	for i, g := range s.Spikes {
+		at := b.function(cmp.Or(g.Peak.Symbol, g.Peak.Function), g.Peak.File, 0)
+		fn := &b.m.Functions[at]
+		if fn.Spikes == nil {
+			fn.Spikes = &Spiked{Groups: []int{}}
+		}
+		fn.Spikes.Count += g.Seen
+		fn.Spikes.Worst = max(fn.Spikes.Worst, g.Worst)
+		fn.Spikes.Groups = append(fn.Spikes.Groups, i)
+	}
+}
+
+// sampledFrame is a frame of sampled stacks.
+type sampledFrame struct {
+	fn                int
+	restored, inlined bool
+}
+
+// samples adds sampled stacks.
+func (b *builder) samples() {
+	s := b.in.Samples
+	if s == nil {
+		return
+	}
+	trie := s.Merged()
+	frames := b.sampledFrames(s)
+	b.sampledFunctions(trie, frames)
+	sum := &Samples{Count: s.Samples, Restored: s.Inferred, Stacks: []Stack{}}
+	for id, n := range trie.Nodes() {
+		if n.Self == 0 {
+			continue
+		}
+		st := Stack{Count: n.Self}
+		for at := id; at != calltrie.Root; at = trie.Node(at).Parent {
+			f := frames[trie.Node(at).Func]
+			st.Frames = append(st.Frames, Frame{f.fn, f.restored, f.inlined})
+		}
+		slices.Reverse(st.Frames)
+		sum.Stacks = append(sum.Stacks, st)
+	}
+	slices.SortStableFunc(sum.Stacks, func(x, y Stack) int { return cmp.Compare(y.Count, x.Count) })
+	if n := len(sum.Stacks) - MaxStacks; n > 0 {
+		sum.Stacks, sum.Left = sum.Stacks[:MaxStacks], n
+		b.m.Limits = append(b.m.Limits, fmt.Sprintf("The %d heaviest of %d sampled stacks are listed.", MaxStacks, MaxStacks+n))
+	}
+	b.m.Samples = sum
+}
+
+// sampledFrames finds the function of each frame that stacks have.
+func (b *builder) sampledFrames(s *profgen.Stacks) map[calllog.FuncID]sampledFrame {
+	ids := make([]calllog.FuncID, 0, len(s.Funcs))
+	for id := range s.Funcs {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	frames := make(map[calllog.FuncID]sampledFrame, len(ids))
+	for _, id := range ids {
+		symbol := s.Funcs.Name(id)
+		var f sampledFrame
+		symbol, f.restored = strings.CutSuffix(symbol, profgen.InferredSuffix)
+		symbol, f.inlined = strings.CutSuffix(symbol, profgen.InlinedSuffix)
+		f.fn = b.function(symbol, s.Funcs[id].File, s.Funcs[id].Line)
+		frames[id] = f
+	}
+	return frames
+}
+
+// sampledFunctions adds the samples of functions and edges. A sample counts once for a
+// function, however often that is on its stack.
+func (b *builder) sampledFunctions(trie *calltrie.Trie, frames map[calllog.FuncID]sampledFrame) {
+	for id, n := range trie.Nodes() {
+		f := frames[n.Func]
+		fn := &b.m.Functions[f.fn]
+		if fn.Samples == nil {
+			fn.Samples = &Sampled{}
+		}
+		fn.Samples.Self += n.Self
+		outer := false
+		for at := n.Parent; at != calltrie.Root && !outer; at = trie.Node(at).Parent {
+			outer = frames[trie.Node(at).Func].fn == f.fn
+		}
+		if !outer {
+			fn.Samples.Total += n.Total
+			if f.restored {
+				fn.Samples.Restored += n.Total
+			}
+		}
+		if parent := trie.Node(id).Parent; parent != calltrie.Root {
+			p := frames[trie.Node(parent).Func]
+			e := b.edge(p.fn, f.fn)
+			e.Samples += n.Total
+			if p.restored || f.restored {
+				e.Restored += n.Total
+			}
+		}
+	}
+}
