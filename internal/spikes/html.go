@@ -40,6 +40,10 @@ const (
 	darkPeak  = ";--peak:#b5651d;--peak-ink:#fff;--blind:#59616a;--tick:#59616a"
 )
 
+// PictureScript is the script that draws spikes, for pages that have more than spikes: bars,
+// span, draw and drawCalls are its functions.
+func PictureScript() string { return pictureScript + callsScript }
+
 // WriteHTML writes a page for a browser, which loads nothing else.
 func WriteHTML(w io.Writer, p *Page) error {
 	type suggestion struct {

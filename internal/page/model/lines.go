@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -157,6 +158,10 @@ func (b *builder) inlined() {
 // piece adds code of function id, into which frames but the first were inlined.
 func (b *builder) piece(m *coverage.Module, id int, at [2]uint64, frames []coverage.Frame, ran bool, calls map[int]map[InlinedCall]bool, copies map[int]map[copyKey]bool) {
 	fn := &b.m.Functions[id]
+	// Line tables begin where the body does, and definitions some lines before.
+	if line := frameLine(frames); line > 0 && line < fn.Line && fn.Line-line < maxHead {
+		fn.Line = line
+	}
 	if len(frames) <= 1 {
 		for path, line := range m.Lines.Lines(at[0], at[1]) {
 			if fn.File >= 0 && b.m.Files[fn.File].Path == path {
@@ -186,6 +191,17 @@ func (b *builder) piece(m *coverage.Module, id int, at [2]uint64, frames []cover
 	}
 }
 
+// maxHead is how many lines a function's head has at most, from its name to its body.
+const maxHead = 100
+
+// frameLine returns the line that the outermost function is defined on, 0 if it is not known.
+func frameLine(frames []coverage.Frame) int {
+	if len(frames) == 0 {
+		return 0
+	}
+	return frames[0].Line
+}
+
 // set notes in one of many sets that something is there, and whether it ran.
 func set[K comparable](sets map[int]map[K]bool, of int, key K, ran bool) {
 	if sets[of] == nil {
@@ -208,16 +224,11 @@ func (b *builder) linesOfFunctions(known int) {
 		lines := b.sources[file].Lines
 		for n, i := range list {
 			f := &b.m.Functions[i]
-			next := 0
-			for _, k := range list[n+1:] {
-				if next = b.m.Functions[k].Line; next > f.Line {
-					break
-				}
-			}
-			if f.End < f.Line || i >= known {
+			next := b.nextFunction(list[n:])
+			if f.End < f.Line || i >= known || f.End >= next {
 				f.End = f.Line
 				for _, l := range lines {
-					if l[0] >= f.Line && (next <= f.Line || l[0] < next) {
+					if l[0] >= f.Line && l[0] < next {
 						f.End = max(f.End, l[0])
 					}
 				}
@@ -225,6 +236,20 @@ func (b *builder) linesOfFunctions(known int) {
 			f.countLines(lines)
 		}
 	}
+}
+
+// nextFunction returns the line that the first function behind list[0] begins on. What was
+// written inside of it, such as a lambda, is part of it. Code of a function can have lines of
+// others even where nothing was inlined, since compilers share code between them.
+func (b *builder) nextFunction(list []int) int {
+	first := b.m.Functions[list[0]].Line
+	for _, i := range list[1:] {
+		f := &b.m.Functions[i]
+		if f.Line > first && !strings.Contains(f.Name, "{lambda") && !strings.Contains(f.Symbol, "$_") {
+			return f.Line
+		}
+	}
+	return math.MaxInt
 }
 
 // countLines counts the lines of a function by their states.

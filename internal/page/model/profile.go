@@ -8,6 +8,7 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -164,6 +165,7 @@ func (b *builder) uncertain() {
 		lines += l[0] + l[1] + l[2]
 	}
 	if unknown > 0 {
-		say("%d of %d source lines cannot be told: none of the code that the optimiser kept of them ran, which does not prove that they did not run.", unknown, lines)
+		say("%s of %s source lines cannot be told: none of the code that the optimiser kept of them ran, which does not prove that they did not run.",
+			report.Count(unknown), report.Count(lines))
 	}
 }

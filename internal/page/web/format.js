@@ -7,7 +7,7 @@ cairn.format = (function () {
   /** short is a count in four characters or so: 812, 1.2 k, 45 M. */
   function short(n) {
     for (const [limit, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
-      if (n >= limit) return (n / limit < 10 ? (n / limit).toFixed(1) : Math.floor(n / limit).toFixed(0)) + nbsp + unit;
+      if (n >= limit) return (n / limit < 100 ? (n / limit).toFixed(1) : Math.floor(n / limit).toFixed(0)) + nbsp + unit;
     }
     return String(n);
   }

@@ -5,34 +5,51 @@ package web
 import (
 	"embed"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/report/webpage"
+	"github.com/cairnprof/cairn/internal/spikes"
 )
 
-//go:embed *.html *.css *.js
+//go:embed *.html *.css *.js third_party/*.js
 var files embed.FS
 
 // Scripts are in the order in which the page has them: app.js first, since all others
 // register themselves with it, then what views share, then the views.
 var Scripts = []string{
-	"app.js", "format.js", "dom.js",
-	"overview.js",
+	"app.js", "format.js", "dom.js", "names.js", "parts.js", "grid.js", "third_party/code.js",
+	"code.js",
+	"overview.js", "functions.js", "function.js", "source.js", "graph.js", "pages.js", "spikes.js", "samples.js",
 }
 
 // Styles are in the order in which the page has them.
-var Styles = []string{"app.css"}
+var Styles = []string{"app.css", "views.css", "source.css", "pictures.css"}
 
 // Body returns the page's HTML, from the body's first element to its last.
 func Body() string { return read("page.html") }
 
-// Script returns all scripts as one.
-func Script() string { return concat(Scripts) }
+// Script returns all scripts as one. The pictures of spikes are those of cairn spikes --html.
+func Script() string {
+	return concat(Scripts) + "cairn.spikePicture = (function () {\n" + spikes.PictureScript() +
+		"return {bars, span, draw, drawCalls, aboutCalls, interval, duration};\n})();\n"
+}
 
-// Style returns all styles as one.
-func Style() string { return concat(Styles) }
+// Style returns all styles as one, with the colours of bars that all pages have.
+func Style() string {
+	return ":root{" + strings.TrimPrefix(webpage.BarVariables(&webpage.LightBars), ";") + barsLight + "}\n" +
+		":root[data-theme=dark]{" + strings.TrimPrefix(webpage.BarVariables(&webpage.DarkBars), ";") + barsDark + "}\n" + concat(Styles)
+}
+
+// Colours of what is on bars and between them.
+const (
+	barsLight = ";--bar-ink:#1c2024;--bar-soft:#454c54;--dash:#5c646d;--peak:#f2a65a;--peak-ink:#1c2024;--blind:#b9bec5"
+	barsDark  = ";--bar-ink:#f2f4f6;--bar-soft:#cdd3d9;--dash:#c3cad1;--peak:#b5651d;--peak-ink:#fff;--blind:#59616a"
+)
 
 func concat(names []string) string {
 	var b strings.Builder
 	for _, name := range names {
 		b.WriteString(read(name))
+		b.WriteByte('\n')
 	}
 	return b.String()
 }
