@@ -8,7 +8,6 @@ import (
 	"iter"
 	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/cairnprof/cairn/calllog"
@@ -198,23 +197,10 @@ func (e *eventCopy) number(id calllog.FuncID) int {
 	return n
 }
 
-// origins returns, for each log, the time that its times are shown relative to:
-// where all clocks may be one, the earliest.
+// origins returns what times of each log are shown relative to.
 func (v *converter) origins() []uint64 {
-	starts := make([]uint64, len(v.set.Logs))
-	one := true
-	for i, log := range v.set.Logs {
-		c := log.Info().Clock
-		starts[i] = c.Nanoseconds(c.Start)
-		one = one && c.Epoch == v.set.Clock.Epoch && (c.Epoch || c.Hz == v.set.Clock.Hz)
-	}
-	if one {
-		first := slices.Min(starts)
-		for i := range starts {
-			starts[i] = first
-		}
-	}
-	return starts
+	origins, _ := calllog.Origins(v.set.Logs)
+	return origins
 }
 
 // processIDs returns, for each log, the number to show for each of its processes.

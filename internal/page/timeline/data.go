@@ -1,0 +1,167 @@
+package timeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/page"
+	"github.com/cairnprof/cairn/internal/report"
+)
+
+// summaryVersion is the version of Summary.
+const summaryVersion = 1
+
+// Summary is what the model of a report has of a time line. The view loads the rest:
+//
+//	timeline/lane/LANE.bin               the pack of a lane, in a page that is a file
+//	timeline/tile/LANE/LEVEL/NUMBER.bin  a tile, of a server
+//	timeline/range/FROM/TO/LANES.json    the Graph of a range, of a server: LANES is "all" or
+//	                                     indexes with hyphens between them
+type Summary struct {
+	Version int      `json:"version"`
+	Unit    string   `json:"unit"` // of times: ns or ticks
+	End     uint64   `json:"end"`  // times are from 0 to End
+	Served  bool     `json:"served"`
+	Level   uint8    `json:"level"` // the finest one that there is
+	Top     uint8    `json:"top"`   // the one that has all in a tile
+	Limit   string   `json:"limit,omitempty"`
+	Notes   []string `json:"notes"`
+	Names   []string `json:"names"` // of functions, and of what stands for events
+	Shades  []int    `json:"shades"`
+	Lanes   []Lane   `json:"lanes"`
+	Logs    []string `json:"logs"` // their names
+	*Marks
+}
+
+// Summary returns what a model has of the time line.
+func (x *Index) Summary(served bool, logs []string, marks *Marks) *Summary {
+	s := &Summary{
+		Version: summaryVersion, Unit: x.unit, End: x.end, Served: served, Top: x.Top(), Notes: append([]string{}, x.notes...),
+		Names: x.names, Shades: make([]int, len(x.shades)), Lanes: x.lanes, Logs: logs, Marks: marks,
+	}
+	for i, shade := range x.shades {
+		s.Shades[i] = int(shade)
+	}
+	if served {
+		return s
+	}
+	var whole bool
+	s.Level, whole = x.finest(PackRecords)
+	if !whole {
+		s.Limit = fmt.Sprintf("Calls shorter than %s are merged in this file, so that it stays small; cairn serve shows each.", report.Duration(1<<s.Level, x.unit))
+	}
+	return s
+}
+
+// PackRecords is how many records a page that is a file has at most.
+const PackRecords = 600_000
+
+// finest returns the first level that so many records are enough for, and whether that is all.
+func (x *Index) finest(most uint64) (level uint8, whole bool) {
+	var at [maxLevel + 1]uint64
+	for key, d := range x.series {
+		for i := range d.chunks {
+			at[key.level] += d.chunks[i].records
+		}
+	}
+	sum := uint64(0)
+	for level = maxLevel; ; level-- {
+		if sum += at[level]; sum > most {
+			return level + 1, false
+		}
+		if level == 0 {
+			return 0, true
+		}
+	}
+}
+
+// Packs returns what a page that is a file has of the time line.
+func (x *Index) Packs() []page.Blob {
+	level, _ := x.finest(PackRecords)
+	var list []page.Blob
+	for lane := range x.lanes {
+		list = append(list, page.Blob{Path: fmt.Sprintf("timeline/lane/%d.bin", lane), Write: func(w io.Writer) error {
+			return write(w)(x.Pack(lane, level))
+		}})
+	}
+	return list
+}
+
+// write returns what writes a tile, unless it could not be made.
+func write(w io.Writer) func(*Tile, error) error {
+	return func(t *Tile, err error) error {
+		if err == nil {
+			_, err = w.Write(t.Append(nil))
+		}
+		return err
+	}
+}
+
+// Find returns the data of a path that the view loads of a server, false if there are none.
+func (r *Ranges) Find(ctx context.Context, path string) (page.Blob, bool) {
+	rest, ok := strings.CutPrefix(path, "timeline/")
+	if !ok {
+		return page.Blob{}, false
+	}
+	parts := strings.Split(rest, "/")
+	if len(parts) != 4 {
+		return page.Blob{}, false
+	}
+	last, kind, _ := strings.Cut(parts[3], ".")
+	switch parts[0] + "." + kind {
+	case "tile.bin":
+		n, ok := numbers(parts[1], parts[2], last)
+		if !ok || n[0] >= uint64(len(r.index.lanes)) || n[1] > maxLevel {
+			return page.Blob{}, false
+		}
+		return page.Blob{Path: path, Write: func(w io.Writer) error {
+			return write(w)(r.index.Tile(int(n[0]), uint8(n[1]), n[2]))
+		}}, true
+	case "range.json":
+		n, ok := numbers(parts[1], parts[2])
+		lanes, valid := r.lanes(last)
+		if !ok || !valid {
+			return page.Blob{}, false
+		}
+		return page.Blob{Path: path, Write: func(w io.Writer) error {
+			g, err := r.Graph(ctx, n[0], n[1], lanes)
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(w).Encode(g)
+		}}, true
+	}
+	return page.Blob{}, false
+}
+
+// lanes reads a list of lanes.
+func (r *Ranges) lanes(text string) ([]int, bool) {
+	if text == "all" {
+		return nil, true
+	}
+	list, ok := numbers(strings.Split(text, "-")...)
+	var lanes []int
+	for _, n := range list {
+		if n >= uint64(len(r.index.lanes)) {
+			return nil, false
+		}
+		lanes = append(lanes, int(n))
+	}
+	return lanes, ok
+}
+
+func numbers(texts ...string) ([]uint64, bool) {
+	var list []uint64
+	for _, text := range texts {
+		n, err := strconv.ParseUint(text, 10, 63)
+		if err != nil {
+			return nil, false
+		}
+		list = append(list, n)
+	}
+	return list, true
+}

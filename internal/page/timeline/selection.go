@@ -1,0 +1,74 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+)
+
+// Ranges computes the calls of parts of the time line from the logs themselves.
+type Ranges struct {
+	src     *Source
+	index   *Index
+	origins []uint64
+	places  []*calllog.Places // found so far, by log
+}
+
+// NewRanges returns the ranges of the logs that an index was built of.
+func NewRanges(src *Source, x *Index) *Ranges {
+	r := &Ranges{src: src, index: x}
+	r.origins, _ = calllog.Origins(src.Logs)
+	for _, log := range src.Logs {
+		r.places = append(r.places, calllog.NewPlaces(len(log.Threads())))
+	}
+	return r
+}
+
+// Graph returns the flame graph of the calls of some lanes, nil for all, between two times:
+// calls that reach out of it count as far as they are inside.
+func (r *Ranges) Graph(ctx context.Context, from, to uint64, lanes []int) (*Graph, error) {
+	if from >= to {
+		return nil, fmt.Errorf("a range from %d to %d", from, to)
+	}
+	want := make(map[Lane]bool)
+	for _, l := range lanes {
+		if l < 0 || l >= len(r.index.lanes) {
+			return nil, fmt.Errorf("the time line has no lane %d", l)
+		}
+		want[r.index.lanes[l].thread()] = true
+	}
+	all := calltrie.New()
+	for i, log := range r.src.Logs {
+		sum, err := r.trie(ctx, i, log, from, to, func(l Lane) bool { return lanes == nil || want[l] })
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", log.Info().File, err)
+		}
+		all.Merge(calltrie.Root, sum, nil)
+	}
+	return NewGraph(all, r.index.unit, r.src.Name, GraphNodes), nil
+}
+
+func (r *Ranges) trie(ctx context.Context, i int, log calllog.Log, from, to uint64, wants func(Lane) bool) (*calltrie.Trie, error) {
+	clock, opt := log.Info().Clock, r.src.Options
+	part := calllog.Only(log, func(t calllog.Thread) bool { return wants(laneOf(i, t)) })
+	part = calllog.Select(part, calllog.Selection{
+		From: clock.Ticks(r.origins[i] + from), To: max(1, clock.Ticks(r.origins[i]+to)),
+		UpperBound: opt.UpperBound, DropOpen: opt.DropOpen, Places: r.places[i],
+	})
+	res, err := account.Run(ctx, part, opt)
+	if err != nil {
+		return nil, err
+	}
+	return res.Merged(), nil
+}
+
+// laneOf returns the lane of a thread without what it did.
+func laneOf(log int, t calllog.Thread) Lane {
+	return Lane{Log: log, PID: t.PID, TID: t.TID, Stack: t.Stack}
+}
+
+// thread returns of a lane what tells which it is.
+func (l *Lane) thread() Lane { return Lane{Log: l.Log, PID: l.PID, TID: l.TID, Stack: l.Stack} }
