@@ -41,7 +41,7 @@ var rooms = []room{
 	{"binary", "readers of programs: sections, symbols, lines, instructions", "internal/binary", "ground format"},
 	{"report", "tables, JSON, colour and pages", "internal/report", "ground"},
 	{"profile", "raw files to profiles; coverage, call graph, differences", "internal/profile", "ground format binary"},
-	{"fleet", "files of many machines to profiles: journal, merging, collector, push", "internal/fleet", "ground format profile"},
+	{"fleet", "files of many machines to profiles: journal, merging, collector, cluster, push", "internal/fleet", "ground format profile"},
 	{"layout", "layout of programs: orders of functions, and pages", "internal/layout", "ground report"},
 	{"calls", "logs of calls to tries, tables, pictures and databases", "internal/calls", "ground format report"},
 	{"spikes", "the calls that took too long", "internal/spikes", "ground format report calls"},
@@ -71,7 +71,7 @@ var reaches = strings.Fields(`
 	internal/binary/debuginfod internal/binary/objfile internal/binary/symbolize
 	internal/profile/rawfiles
 	internal/fleet/journal internal/fleet/journal/segment internal/fleet/journal/stream internal/fleet/journal/journaltest
-	internal/fleet/depot internal/fleet/collector internal/fleet/gate internal/fleet/client internal/fleet/push internal/fleet/fleettest
+	internal/fleet/depot internal/fleet/cluster internal/fleet/collector internal/fleet/gate internal/fleet/client internal/fleet/push internal/fleet/fleettest
 	internal/samples/tailguests
 	internal/spikes/spikecontrol internal/spikes/marklog mark
 	internal/toolchain internal/verb
@@ -85,9 +85,9 @@ var modules = map[string]string{
 	"github.com/google/pprof/profile":                "internal/export",
 	"github.com/ianlancetaylor/demangle":             "internal/instrument/native internal/instrument/wrap internal/report",
 	"github.com/klauspost/compress/zstd":             "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
-	"github.com/nats-io/nats-server/v2/server":       "internal/fleet/journal/stream",
-	"github.com/nats-io/nats.go":                     "internal/fleet/journal/stream",
-	"github.com/nats-io/nats.go/jetstream":           "internal/fleet/journal/stream",
+	"github.com/nats-io/nats-server/v2/server":       "internal/fleet/journal/stream internal/fleet/cluster",
+	"github.com/nats-io/nats.go":                     "internal/fleet/journal/stream internal/fleet/cluster",
+	"github.com/nats-io/nats.go/jetstream":           "internal/fleet/journal/stream internal/fleet/cluster",
 	"github.com/parquet-go/parquet-go":               "format/calls format/calls/callstest",
 	"github.com/parquet-go/parquet-go/compress/zstd": "format/calls",
 	"github.com/spf13/cobra":                         "cmd/cairn internal/cli internal/verb",

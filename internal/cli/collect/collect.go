@@ -20,45 +20,54 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/depot"
 	"github.com/cairnprof/cairn/internal/fleet/gate"
 	"github.com/cairnprof/cairn/internal/fleet/journal/segment"
+	"github.com/cairnprof/cairn/internal/fleet/tally"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // collectFlags are the settings of a collector.
 type collectFlags struct {
+	clusterFlags
 	listen, tokens, cert, key, logFormat string
 	maxBody, maxFile, memory             verb.SizeFlag
-	waiting, minFree                     verb.SizeFlag
+	waiting, minFree, logs               verb.SizeFlag
 	rate, share                          float64
-	every                                time.Duration
+	every, keep                          time.Duration
 	traces                               int
 }
 
 // Collect returns the command cairn collect.
 func Collect(s *verb.Streams) *cobra.Command {
-	f := collectFlags{maxBody: 32 << 20, maxFile: 64 << 20, memory: 512 << 20, waiting: 256 << 20, minFree: 64 << 20}
+	f := collectFlags{maxBody: 32 << 20, maxFile: 64 << 20, memory: 512 << 20, waiting: 256 << 20, minFree: 64 << 20, logs: 64 << 20}
 	c := &cobra.Command{
 		Use:   "collect DIR",
-		Short: "Collect raw files of many machines over HTTP, and serve their profiles",
-		Long: `collect listens for uploads of raw files, packs and maps (cairn push sends them),
-stores them in DIR, which it creates, and merges them by program and build. An upload
-that it has acknowledged is on the disk. If it is sent again, it is not counted again.
+		Short: "Collect raw files and logs of many machines over HTTP, and serve their profiles",
+		Long: `collect listens for uploads of raw files, packs, maps, and logs of modes spike and stacks
+(cairn push sends them), stores them in DIR, which it creates, and merges them by program
+and build. An upload that it has acknowledged is on the disk. If it is sent again, it is
+not counted again.
 
 Raw files need the map of their build: cairn push --map app sends it, before or after
 them. Until then they wait, up to --waiting of them.
 
 The profile of a program is at http://HOST:PORT/PROGRAM@BUILD, where BUILD is the build
 id or its start; without @BUILD it has all builds. Every command that takes a profile
-takes such a URL. See docs/fleet.md for all requests.
+takes such a URL. A browser shows an overview at http://HOST:PORT/. docs/fleet.md has all
+requests.
 
 Without --tokens only this machine is served. A file of tokens has a line for each:
-  write TOKEN          may send raw files
-  write,publish TOKEN  may send maps, too
-  read TOKEN           may ask for profiles
+  write TOKEN              may send raw files and logs
+  write,publish TOKEN      may also send maps and debug files
+  read TOKEN               may read profiles
+  read TOKEN app tool      only those of the programs app and tool
 The file is read once, at the start.
 
 A process that is killed loses nothing that was acknowledged: the next one continues
 with DIR. SIGTERM ends it in order. One line on standard output has the address, once
-it listens.`,
+it listens.
+
+With --cluster, three nodes or more form one collector. Each upload is stored by most of
+them before it is acknowledged. All get the same list of nodes, and each its own name
+(--node). With --nats, an existing NATS server with JetStream stores the uploads.`,
 		Example: `  cairn collect /var/lib/cairn
   cairn push --map app raws --to http://127.0.0.1:7474
   cairn order --format auto http://127.0.0.1:7474/app -o order.txt`,
@@ -78,6 +87,9 @@ it listens.`,
 	c.Flags().Float64Var(&f.share, "share", 1, "the share of their raw files that senders are asked to send, 0 to 1")
 	c.Flags().DurationVar(&f.every, "snapshot", 30*time.Second, "write what was merged at least so often")
 	c.Flags().IntVar(&f.traces, "traces", profile.DefaultTraces, "keep the traces of at most this many runs of a build, a uniform sample of all")
+	c.Flags().Var(&f.logs, "logs", "keep at most this much of the logs of a build; the oldest are removed")
+	c.Flags().DurationVar(&f.keep, "keep", 0, "remove builds that got no upload for so long, 0 for never")
+	f.addTo(c.Flags())
 	c.Flags().StringVar(&f.logFormat, "log-format", "text", "`format` of messages, text or json")
 	return c
 }
@@ -100,7 +112,7 @@ func (f *collectFlags) run(ctx context.Context, s *verb.Streams, dir string) (er
 		return verb.Usagef("collect: --listen %s is for other machines, too: give --tokens FILE", f.listen)
 	}
 	verb.EndsInOrder.Store(true)
-	c, err := f.open(dir, log)
+	c, err := f.open(dir, f.scheme()+"://"+listener.Addr().String(), log)
 	if err != nil {
 		return err
 	}
@@ -125,8 +137,13 @@ func (f *collectFlags) check(s *verb.Streams) (*slog.Logger, error) {
 		return nil, verb.Usagef("collect: --rate %v: must not be negative", f.rate)
 	case f.every <= 0:
 		return nil, verb.Usagef("collect: --snapshot %v: must be positive", f.every)
+	case f.keep < 0:
+		return nil, verb.Usagef("collect: --keep %v: must not be negative", f.keep)
 	case f.traces < 0:
 		return nil, verb.Usagef("collect: --traces %d: must not be negative", f.traces)
+	}
+	if err := f.clusterFlags.check(); err != nil {
+		return nil, err
 	}
 	switch f.logFormat {
 	case "text":
@@ -149,10 +166,25 @@ func (f *collectFlags) readTokens() (gate.Tokens, error) {
 	return gate.ParseTokens(file, f.tokens)
 }
 
-// open opens what is in the directory.
-func (f *collectFlags) open(dir string, log *slog.Logger) (*collector.Collector, error) {
+// backend is a collector, or a node of a cluster.
+type backend interface {
+	gate.Backend
+	Close(context.Context) error
+}
+
+// open opens the collector in a directory, or the node of a cluster that has its files there and
+// takes uploads at a URL.
+func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) {
+	options := collector.Options{
+		Limits: tally.Limits{Traces: f.traces, Logs: int64(f.logs)}, MaxWaiting: int64(f.waiting),
+		SnapshotRecords: 50_000, SnapshotBytes: 64 << 20, SnapshotEvery: f.every, Keep: f.keep,
+		MinFree: int64(f.minFree), Free: func() (int64, error) { return free(dir) }, Log: log,
+	}
+	if f.clustered() {
+		return f.clusterFlags.open(dir, url, options)
+	}
 	j, err := segment.Open(filepath.Join(dir, "journal"), segment.Options{Torn: func(path string, off, bytes int64) {
-		log.Warn("the end of the journal was not whole, as after a crash; it was never acknowledged and is cut off", "file", path, "offset", off, "bytes", bytes)
+		log.Warn("removed an incomplete record at the end of the journal, as a crash leaves it; it was never acknowledged", "file", path, "offset", off, "bytes", bytes)
 	}})
 	if err != nil {
 		return nil, err
@@ -161,14 +193,19 @@ func (f *collectFlags) open(dir string, log *slog.Logger) (*collector.Collector,
 	if err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
-	c, err := collector.Open(j, d, collector.Options{
-		Traces: f.traces, MaxWaiting: int64(f.waiting), SnapshotRecords: 50_000, SnapshotBytes: 64 << 20, SnapshotEvery: f.every,
-		MinFree: int64(f.minFree), Free: func() (int64, error) { return free(dir) }, Log: log,
-	})
+	c, err := collector.Open(j, d, options)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), j.Close())
 	}
 	return c, nil
+}
+
+// scheme returns the scheme of the collector's URL.
+func (f *collectFlags) scheme() string {
+	if f.cert != "" {
+		return "https"
+	}
+	return "http"
 }
 
 // free returns the bytes that are free on the disk of a directory.
@@ -188,14 +225,12 @@ func (f *collectFlags) serve(ctx context.Context, s *verb.Streams, g *gate.Gate,
 		MaxHeaderBytes: 16 << 10,
 	}
 	ended := make(chan error, 1)
-	scheme := "http"
 	if f.cert != "" {
-		scheme = "https"
 		go func() { ended <- server.ServeTLS(l, f.cert, f.key) }()
 	} else {
 		go func() { ended <- server.Serve(l) }()
 	}
-	fmt.Fprintf(s.Out, "%s://%s\n", scheme, l.Addr())
+	fmt.Fprintf(s.Out, "%s://%s\n", f.scheme(), l.Addr())
 	select {
 	case err := <-ended:
 		return err

@@ -228,17 +228,24 @@ func TestListen(t *testing.T) {
 	for _, args := range [][]string{
 		{"--listen", "0.0.0.0:0", t.TempDir()}, {"--share", "2", t.TempDir()}, {"--cert", "x", t.TempDir()}, {"--log-format", "x", t.TempDir()}, {},
 	} {
-		c := Collect(&verb.Streams{Out: io.Discard, Err: io.Discard})
-		c.SetArgs(args)
-		c.SilenceErrors, c.SilenceUsage = true, true
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		err := c.ExecuteContext(ctx)
-		cancel()
-		if usage := (verb.UsageError{}); !errors.As(err, &usage) {
+		if err := runCollect(t, args); !errors.As(err, new(verb.UsageError)) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
 }
+
+// runCollect runs the command in this process, which is to fail at once.
+func runCollect(t *testing.T, args []string) error {
+	t.Helper()
+	c := Collect(&verb.Streams{Out: io.Discard, Err: io.Discard})
+	c.SetArgs(args)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	return c.ExecuteContext(ctx)
+}
+
+func newClient() *client.Client { return client.New("") }
 
 // A directory belongs to one process.
 func TestTwice(t *testing.T) {

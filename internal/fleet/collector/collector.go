@@ -1,6 +1,6 @@
-// Package collector joins the parts of a collector on one machine: what comes goes to the
-// journal, and is acknowledged; one goroutine reads the journal and adds up; from time to time
-// it writes a snapshot and trims the journal.
+// Package collector merges uploads. Submit appends an upload to a journal and returns when it is
+// durable; one goroutine reads the journal and merges the files; from time to time it writes a
+// snapshot to a store and trims the journal.
 package collector
 
 import (
@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairnprof/cairn/internal/fleet/depot"
 	"github.com/cairnprof/cairn/internal/fleet/inbox"
 	"github.com/cairnprof/cairn/internal/fleet/journal"
 	"github.com/cairnprof/cairn/internal/fleet/tally"
@@ -20,27 +19,43 @@ import (
 
 // Options are settings of a collector.
 type Options struct {
-	Traces          int           // of runs that a profile keeps
+	tally.Limits
 	MaxWaiting      int64         // bytes of raw files that may wait for the maps of their builds
 	SnapshotRecords int           // records after which a snapshot is written
 	SnapshotBytes   int64         // bytes of records after which it is written
 	SnapshotEvery   time.Duration // after which it is written if there was a record
 	MinFree         int64         // bytes that uploads leave on the disk, for snapshots
 	Free            func() (int64, error)
+	Keep            time.Duration // after which builds without uploads are removed, 0 for never
 	Log             *slog.Logger
 }
 
-// Errors of Submit that a sender should try again after.
+// Errors of Submit after which a sender should try again.
 var (
 	ErrWaiting = errors.New("too many raw files wait for the maps of their builds")
 	ErrNoSpace = errors.New("no space left on the collector's disk")
 )
 
+// Store keeps the objects of snapshots, and the list of those that are in the last one.
+type Store interface {
+	tally.Objects
+	// Head returns the list of the last snapshot, nil if there is none.
+	Head() ([]byte, error)
+	// SetHead replaces it. If another process did so since Head, it returns ErrSuperseded.
+	SetHead(list []byte) error
+	// Keep removes the objects that are not used.
+	Keep(used map[string]bool) error
+}
+
+// ErrSuperseded reports that another process continues the snapshots.
+var ErrSuperseded = errors.New("another process has written a snapshot")
+
 // Collector collects. Its methods may be called by any number of goroutines.
 type Collector struct {
 	o       Options
 	journal journal.Journal
-	depot   *depot.Dir
+	store   Store
+	started time.Time
 	cancel  context.CancelFunc
 	ended   chan struct{}
 
@@ -52,15 +67,16 @@ type Collector struct {
 	snapshots, snapshotErrors uint64
 }
 
-// Open continues what is in a journal and a depot, which Close closes.
-func Open(j journal.Journal, d *depot.Dir, o Options) (*Collector, error) {
-	c := &Collector{o: o, journal: j, depot: d, ended: make(chan struct{}), moved: make(chan struct{})}
-	head, err := d.Head()
+// Open continues from the last snapshot in the store and the journal behind it. Close closes the
+// journal.
+func Open(j journal.Journal, store Store, o Options) (*Collector, error) {
+	c := &Collector{o: o, journal: j, store: store, started: time.Now(), ended: make(chan struct{}), moved: make(chan struct{})}
+	head, err := store.Head()
 	if err != nil {
 		return nil, err
 	}
-	if c.state = tally.New(o.Traces); head != nil {
-		if c.state, err = tally.Restore(head, d, o.Traces); err != nil {
+	if c.state = tally.New(o.Limits); head != nil {
+		if c.state, err = tally.Restore(head, store, o.Limits); err != nil {
 			return nil, err
 		}
 	}
@@ -95,16 +111,34 @@ func (c *Collector) Submit(ctx context.Context, items []inbox.Item) (Result, []i
 	} else if free < c.o.MinFree {
 		return Result{}, nil, fmt.Errorf("%w: %d bytes are free, %d are kept for snapshots", ErrNoSpace, free, c.o.MinFree)
 	}
-	record, err := encodeRecord(time.Now().UnixNano(), fresh)
-	if err != nil {
-		return Result{}, nil, err
-	}
-	if _, err := c.journal.Append(ctx, record); errors.Is(err, journal.ErrFull) {
-		return Result{}, nil, fmt.Errorf("%w: %w", ErrNoSpace, err)
-	} else if err != nil {
+	if err := Append(ctx, c.journal, c.now(), fresh); err != nil {
 		return Result{}, nil, err
 	}
 	return result, refused, nil
+}
+
+// Append appends items to a journal as one record.
+func Append(ctx context.Context, j journal.Journal, now time.Time, items []inbox.Item) error {
+	record, err := encodeRecord(now.UnixNano(), items)
+	if err != nil {
+		return err
+	}
+	if _, err = j.Append(ctx, record); errors.Is(err, journal.ErrFull) {
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+	}
+	return err
+}
+
+// now returns the time of the machine's clock at the start, plus the time since: a clock that is
+// set while the collector runs changes nothing.
+func (c *Collector) now() time.Time { return c.started.Add(time.Since(c.started)) }
+
+// CheckMaps returns why maps cannot be taken.
+func (c *Collector) CheckMaps(ctx context.Context, items []inbox.Item) (refused []inbox.Refusal, err error) {
+	return refused, c.look(ctx, func(*tally.State) error {
+		_, refused, err = c.siftLocked(items)
+		return err
+	})
 }
 
 // sift leaves out what was counted already, and maps that cannot be taken.
@@ -114,6 +148,10 @@ func (c *Collector) sift(items []inbox.Item) (fresh []inbox.Item, refused []inbo
 	if c.failed != nil {
 		return nil, nil, c.failed
 	}
+	return c.siftLocked(items)
+}
+
+func (c *Collector) siftLocked(items []inbox.Item) (fresh []inbox.Item, refused []inbox.Refusal, err error) {
 	coming := make(map[prof.BuildID]bool)
 	unknown := int64(0)
 	for i := range items {
@@ -127,7 +165,7 @@ func (c *Collector) sift(items []inbox.Item) (fresh []inbox.Item, refused []inbo
 				refused = append(refused, inbox.Refusal{Index: it.Index, Name: it.Name, Reason: err.Error()})
 				continue
 			}
-		} else if !coming[it.Build] && !c.state.Known(it.Build) {
+		} else if it.Kind == inbox.Raw && !coming[it.Build] && !c.state.Known(it.Build) {
 			unknown += int64(len(it.Data))
 		}
 		fresh = append(fresh, *it)
@@ -167,8 +205,11 @@ func (c *Collector) merge(ctx context.Context, r journal.Reader) {
 			return
 		}
 		records, bytes, due = 0, 0, time.Time{}
-		if err := c.Snapshot(); err != nil {
-			c.o.Log.Error("writing a snapshot; it is tried again", "error", err)
+		if err := c.Snapshot(); errors.Is(err, ErrSuperseded) {
+			c.fail(err)
+			return
+		} else if err != nil {
+			c.o.Log.Error("writing a snapshot failed; trying again later", "error", err)
 			due = time.Now().Add(c.o.SnapshotEvery)
 		}
 	}
@@ -201,7 +242,7 @@ func (c *Collector) apply(r journal.Record) error {
 
 // fail ends merging: uploads are refused from now on.
 func (c *Collector) fail(err error) {
-	c.o.Log.Error("merging ended", "error", err)
+	c.o.Log.Error("merging stopped", "error", err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failed = err
@@ -223,20 +264,25 @@ func (c *Collector) Snapshot() error {
 }
 
 func (c *Collector) snapshot() error {
-	list, used, err := c.state.Snapshot(c.depot)
+	if c.o.Keep > 0 {
+		if n := c.state.Expire(c.now().Add(-c.o.Keep).UnixNano()); n > 0 {
+			c.o.Log.Info("removed builds without uploads", "builds", n, "for", c.o.Keep)
+		}
+	}
+	list, used, err := c.state.Snapshot(c.store)
 	if err != nil {
 		return err
 	}
-	if err := c.depot.SetHead(list); err != nil {
+	if err := c.store.SetHead(list); err != nil {
 		return err
 	}
-	if err := c.depot.Keep(used); err != nil {
+	if err := c.store.Keep(used); err != nil {
 		return err
 	}
 	return c.journal.Trim(c.state.Seq())
 }
 
-// look calls f with the state, in which all is that was acknowledged before.
+// look calls f with a state that has everything that was acknowledged before.
 func (c *Collector) look(ctx context.Context, f func(*tally.State) error) error {
 	last, err := c.journal.Last()
 	if err != nil {
@@ -244,12 +290,15 @@ func (c *Collector) look(ctx context.Context, f func(*tally.State) error) error 
 	}
 	for {
 		c.mu.Lock()
-		if c.failed != nil || c.state.Seq() >= last {
+		if c.state.Seq() >= last {
 			defer c.mu.Unlock()
 			return f(c.state)
 		}
-		moved := c.moved
+		moved, failed := c.moved, c.failed
 		c.mu.Unlock()
+		if failed != nil {
+			return failed
+		}
 		select {
 		case <-moved:
 		case <-ctx.Done():
@@ -258,31 +307,43 @@ func (c *Collector) look(ctx context.Context, f func(*tally.State) error) error 
 	}
 }
 
-// Profile returns the profile of a program as a file, see tally.State.Profile.
-func (c *Collector) Profile(ctx context.Context, program, build string) (data []byte, err error) {
+// seen returns what f returns for a state that has everything that was acknowledged before.
+func seen[T any](ctx context.Context, c *Collector, f func(*tally.State) (T, error)) (v T, err error) {
 	err = c.look(ctx, func(s *tally.State) (err error) {
-		data, err = s.Profile(program, build)
+		v, err = f(s)
 		return err
 	})
-	return data, err
+	return v, err
+}
+
+// Profile returns the profile of a build as a file.
+func (c *Collector) Profile(ctx context.Context, id prof.BuildID) ([]byte, error) {
+	return seen(ctx, c, func(s *tally.State) ([]byte, error) { return s.Profile(id) })
 }
 
 // Map returns the map of a build as a file.
-func (c *Collector) Map(ctx context.Context, id prof.BuildID) (data []byte, err error) {
-	err = c.look(ctx, func(s *tally.State) (err error) {
-		data, err = s.Map(id)
-		return err
-	})
-	return data, err
+func (c *Collector) Map(ctx context.Context, id prof.BuildID) ([]byte, error) {
+	return seen(ctx, c, func(s *tally.State) ([]byte, error) { return s.Map(id) })
 }
 
 // Builds returns the list of builds.
-func (c *Collector) Builds(ctx context.Context) (list []tally.Build, err error) {
-	err = c.look(ctx, func(s *tally.State) error {
-		list = s.Builds()
-		return nil
-	})
-	return list, err
+func (c *Collector) Builds(ctx context.Context) ([]tally.Build, error) {
+	return seen(ctx, c, func(s *tally.State) ([]tally.Build, error) { return s.Builds(), nil })
+}
+
+// Logs returns the list of the logs of a build.
+func (c *Collector) Logs(ctx context.Context, id prof.BuildID) ([]tally.Log, error) {
+	return seen(ctx, c, func(s *tally.State) ([]tally.Log, error) { return s.Logs(id) })
+}
+
+// LogFile returns a log of a build.
+func (c *Collector) LogFile(ctx context.Context, id prof.BuildID, key inbox.Key) ([]byte, error) {
+	return seen(ctx, c, func(s *tally.State) ([]byte, error) { return s.LogFile(id, key, c.store) })
+}
+
+// Spikes returns the places of the spikes of a build.
+func (c *Collector) Spikes(ctx context.Context, id prof.BuildID) ([]tally.Spike, error) {
+	return seen(ctx, c, func(s *tally.State) ([]tally.Spike, error) { return s.Spikes(id) })
 }
 
 // Status is what metrics say.
@@ -294,6 +355,33 @@ type Status struct {
 	Last, Merged              uint64 // numbers of records
 	Snapshots, SnapshotErrors uint64
 	Err                       error // why nothing is taken any more
+}
+
+// Add adds the state of another collector.
+func (s *Status) Add(o Status) {
+	s.Raws += o.Raws
+	s.Maps += o.Maps
+	s.Repeated += o.Repeated
+	s.Damaged += o.Damaged
+	s.Conflicts += o.Conflicts
+	s.Totals.Logs += o.Totals.Logs
+	s.Builds += o.Builds
+	s.Waiting += o.Waiting
+	s.WaitingBytes += o.WaitingBytes
+	s.Seen += o.Seen
+	s.Last += o.Last
+	s.Merged += o.Merged
+	s.Snapshots += o.Snapshots
+	s.SnapshotErrors += o.SnapshotErrors
+	s.Err = errors.Join(s.Err, o.Err)
+}
+
+// Waiting returns the bytes of raw files that wait for maps.
+func (c *Collector) Waiting() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, bytes := c.state.Waiting()
+	return bytes
 }
 
 // Status returns the state of the collector.
@@ -309,6 +397,9 @@ func (c *Collector) Status() Status {
 	return s
 }
 
+// Done is closed when merging has ended: by Close, by Kill, or by an error, which Status has.
+func (c *Collector) Done() <-chan struct{} { return c.ended }
+
 // Close merges what is acknowledged, writes a last snapshot, and closes the journal. Without
 // any of it nothing would be lost: the next Open does the same.
 func (c *Collector) Close(ctx context.Context) error {
@@ -321,7 +412,7 @@ func (c *Collector) Close(ctx context.Context) error {
 	return errors.Join(merged, c.journal.Close())
 }
 
-// Kill closes the journal without anything else, as the end of the process would.
+// Kill stops merging and closes the journal. It writes no snapshot.
 func (c *Collector) Kill() error {
 	c.cancel()
 	<-c.ended

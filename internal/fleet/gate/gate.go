@@ -26,8 +26,10 @@ import (
 	"time"
 
 	"github.com/cairnprof/cairn/format/bundle"
+	"github.com/cairnprof/cairn/internal/fleet/cluster"
 	"github.com/cairnprof/cairn/internal/fleet/collector"
 	"github.com/cairnprof/cairn/internal/fleet/inbox"
+	"github.com/cairnprof/cairn/internal/fleet/journal"
 	"github.com/cairnprof/cairn/internal/fleet/tally"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -46,10 +48,22 @@ type Options struct {
 
 const maxFiles = 1 << 14 // in a body
 
+// Backend is what is behind a gate: a collector, or a cluster of them.
+type Backend interface {
+	Submit(ctx context.Context, items []inbox.Item) (collector.Result, []inbox.Refusal, error)
+	Builds(ctx context.Context) ([]tally.Build, error)
+	Profile(ctx context.Context, id prof.BuildID) ([]byte, error)
+	Map(ctx context.Context, id prof.BuildID) ([]byte, error)
+	Logs(ctx context.Context, id prof.BuildID) ([]tally.Log, error)
+	LogFile(ctx context.Context, id prof.BuildID, key inbox.Key) ([]byte, error)
+	Spikes(ctx context.Context, id prof.BuildID) ([]tally.Spike, error)
+	Status() collector.Status
+}
+
 // Gate answers requests.
 type Gate struct {
 	o       Options
-	c       *collector.Collector
+	c       Backend
 	limiter *limiter
 	mux     *http.ServeMux
 	budget  atomic.Int64 // bytes of bodies that may still be read
@@ -57,13 +71,14 @@ type Gate struct {
 	closing atomic.Bool
 }
 
-// New returns the handler of a collector.
-func New(c *collector.Collector, o Options) *Gate {
+// New returns the handler of a backend.
+func New(c Backend, o Options) *Gate {
 	g := &Gate{o: o, c: c, limiter: newLimiter(o.Rate), mux: http.NewServeMux()}
 	g.budget.Store(o.Memory)
 	g.mux.HandleFunc("POST /v1/files", g.needs(Write, g.files))
 	g.mux.HandleFunc("GET /v1/policy", g.needs(Write, g.policy))
 	g.mux.HandleFunc("GET /v1/builds", g.needs(Read, g.builds))
+	g.mux.HandleFunc("GET /v1/cluster", g.needs(Read, g.cluster))
 	g.mux.HandleFunc("GET /v1/maps/{build}", g.needs(Read, g.buildMap))
 	g.mux.HandleFunc("GET /{profile}", g.needs(Read, g.profile))
 	g.mux.HandleFunc("GET /metrics", g.metrics)
@@ -193,7 +208,10 @@ func statusOf(err error, other int) int {
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, collector.ErrNoSpace):
 		return http.StatusInsufficientStorage
-	case errors.Is(err, collector.ErrWaiting), errors.Is(err, errBusy), errors.Is(err, context.Canceled):
+	case errors.Is(err, journal.ErrTooLarge):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, collector.ErrWaiting), errors.Is(err, journal.ErrUnavailable), errors.Is(err, errBusy),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, tally.ErrNone):
 		return http.StatusNotFound
@@ -235,10 +253,47 @@ func (g *Gate) builds(w http.ResponseWriter, r *http.Request) {
 	}{1, list})
 }
 
+// cluster answers with the nodes of a cluster and the owners of shards.
+func (g *Gate) cluster(w http.ResponseWriter, r *http.Request) {
+	c, ok := g.c.(interface {
+		Nodes(context.Context) (*cluster.Nodes, error)
+	})
+	if !ok {
+		g.refuse(w, r, http.StatusNotFound, "this collector is not a cluster")
+		return
+	}
+	nodes, err := c.Nodes(r.Context())
+	if err != nil {
+		g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
+		return
+	}
+	answer(w, nodes)
+}
+
 func (g *Gate) profile(w http.ResponseWriter, r *http.Request) {
 	program, build, _ := strings.Cut(r.PathValue("profile"), "@")
-	data, err := g.c.Profile(r.Context(), program, strings.ToLower(build))
+	data, err := g.profileOf(r.Context(), program, strings.ToLower(build))
 	g.give(w, r, data, err)
+}
+
+// profileOf returns the profile of a program: of the build whose id begins with prefix, or of all
+// builds if that is empty.
+func (g *Gate) profileOf(ctx context.Context, program, prefix string) ([]byte, error) {
+	builds, err := g.c.Builds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := tally.Select(builds, program, prefix)
+	if err != nil {
+		return nil, err
+	}
+	files := make([][]byte, len(ids))
+	for i, id := range ids {
+		if files[i], err = g.c.Profile(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	return tally.Join(files)
 }
 
 func (g *Gate) buildMap(w http.ResponseWriter, r *http.Request) {

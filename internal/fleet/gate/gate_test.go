@@ -25,6 +25,7 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/depot"
 	"github.com/cairnprof/cairn/internal/fleet/fleettest"
 	"github.com/cairnprof/cairn/internal/fleet/journal/segment"
+	"github.com/cairnprof/cairn/internal/fleet/tally"
 )
 
 // serve runs a collector behind a gate.
@@ -42,7 +43,7 @@ func serve(t *testing.T, change func(*Options, *collector.Options)) (url string,
 	log := slog.New(slog.DiscardHandler)
 	o := Options{MaxBody: 1 << 20, MaxFile: 1 << 20, MaxAll: 1 << 20, Memory: 1 << 24, Share: 1, Log: log}
 	co := collector.Options{
-		Traces: fleettest.Traces, MaxWaiting: 1 << 20, SnapshotRecords: 10, SnapshotBytes: 1 << 20, SnapshotEvery: time.Hour,
+		Limits: tally.Limits{Traces: fleettest.Traces, Logs: 1 << 20}, MaxWaiting: 1 << 20, SnapshotRecords: 10, SnapshotBytes: 1 << 20, SnapshotEvery: time.Hour,
 		Free: func() (int64, error) { return 1 << 40, nil }, Log: log,
 	}
 	if change != nil {

@@ -9,13 +9,17 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"slices"
 
 	"github.com/cairnprof/cairn/format/bundle"
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -24,22 +28,42 @@ type Kind int
 
 // The kinds of files that a collector takes.
 const (
-	Raw Kind = iota + 1 // of a run
-	Map                 // of a build
+	Raw    Kind = iota + 1 // of a run
+	Map                    // of a build
+	Spikes                 // a log of mode spike
+	Stacks                 // a log of mode stacks
 )
 
 // Key tells a file from all others: of a raw file the run, or its content if the run is not
-// known; of others the content.
+// known; of a log the process; of a map the content.
 type Key [16]byte
+
+// String returns the key in hexadecimal.
+func (k Key) String() string { return hex.EncodeToString(k[:]) }
+
+// MarshalText returns the key in hexadecimal.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads a key in hexadecimal.
+func (k *Key) UnmarshalText(text []byte) error {
+	data, err := hex.DecodeString(string(text))
+	if err != nil || len(data) != len(k) {
+		return fmt.Errorf("%.40q is not the key of a file", text)
+	}
+	copy(k[:], data)
+	return nil
+}
 
 // Item is a file.
 type Item struct {
 	Kind  Kind
 	Key   Key
 	Build prof.BuildID
-	Name  string // as its sender called it; no path
-	Index int    // among the files of the body, those in packs counted
-	Data  []byte
+	// Program is what a log calls its program.
+	Program string
+	Name    string // as its sender called it; no path
+	Index   int    // among the files of the body, those in packs counted
+	Data    []byte
 }
 
 // Refusal is a file that was not taken, and why.
@@ -57,7 +81,7 @@ type Limits struct {
 }
 
 // ErrKind is in the error of a body that is none of what a collector takes.
-var ErrKind = errors.New("not a raw file, a pack, a map or a bundle of them")
+var ErrKind = errors.New("not a raw file, a pack, a map, a log of spikes or of stacks, or a bundle of them")
 
 // Bounds of the work for packs in a body: together it takes seconds.
 const (
@@ -118,6 +142,8 @@ func (o *opener) add(name string, data []byte) error {
 		o.addRaw(name, data)
 	case mip.Detect(data) == mip.KindMap:
 		o.addMap(name, data)
+	case tracelog.Detect(data):
+		o.addLog(name, data)
 	case mippack.Detect(data):
 		return o.addPack(data)
 	default:
@@ -143,6 +169,58 @@ func (o *opener) addMap(name string, data []byte) {
 		return
 	}
 	o.items = append(o.items, Item{Kind: Map, Key: contentKey(data), Build: m.BuildID, Name: name, Index: o.files, Data: data})
+}
+
+// addLog adds a log of spikes or of stacks. It belongs to the build of the process's executable.
+func (o *opener) addLog(name string, data []byte) {
+	it := Item{Kind: Spikes, Name: name, Index: o.files, Data: data}
+	head, modules, err := readLog(&it)
+	if err == nil && !slices.ContainsFunc(modules, func(m tracelog.Module) bool {
+		it.Build, it.Program = prof.BuildID(m.BuildID), path.Base(m.Path)
+		return m.Main
+	}) {
+		err = errors.New("a log without the program that wrote it")
+	}
+	if err == nil && it.Build == "" {
+		err = fmt.Errorf("a log of %.60q, which has no build id: link it with -Wl,--build-id", it.Program)
+	}
+	if err != nil {
+		o.refuse(name, err)
+		return
+	}
+	it.Key = logKey(&it, &head)
+	o.items = append(o.items, it)
+}
+
+func readLog(it *Item) (tracelog.Header, []tracelog.Module, error) {
+	r, size := bytes.NewReader(it.Data), int64(len(it.Data))
+	if tracelog.DetectStacks(it.Data) {
+		it.Kind = Stacks
+		l, err := tracelog.OpenStacks(r, size, it.Name, new(tracelog.Objects))
+		if err != nil {
+			return tracelog.Header{}, nil, err
+		}
+		return l.Header, l.Modules, nil
+	}
+	if tracelog.DetectTrace(it.Data) {
+		return tracelog.Header{}, nil, fmt.Errorf("a log of single calls: %w", ErrKind)
+	}
+	l, err := tracelog.Open(r, size, it.Name)
+	if err != nil {
+		return tracelog.Header{}, nil, err
+	}
+	return l.Header, l.Modules, nil
+}
+
+// logKey tells a process from all others: a log that was sent while the process ran and again
+// at its end is taken once.
+func logKey(it *Item, head *tracelog.Header) Key {
+	h := append([]byte("log\x00"), byte(it.Kind), byte(len(it.Build)))
+	h = append(h, it.Build...)
+	for _, n := range []uint64{uint64(head.PID), head.Realtime, head.Monotonic, head.TSC} {
+		h = binary.LittleEndian.AppendUint64(h, n)
+	}
+	return short(sha256.Sum256(h))
 }
 
 func (o *opener) addPack(data []byte) error {

@@ -49,6 +49,9 @@ var (
 	ErrFull = errors.New("no space left for the journal")
 	// ErrTooLarge is in the error of Append of a record that is longer than the driver takes.
 	ErrTooLarge = errors.New("record too large for the journal")
+	// ErrUnavailable is in the error of a call that may succeed later, as when a cluster has no
+	// majority. A record of Append may be there or not.
+	ErrUnavailable = errors.New("the journal is not available now")
 	// ErrClosed is the error of all calls after Close.
 	ErrClosed = errors.New("the journal is closed")
 )

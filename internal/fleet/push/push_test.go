@@ -23,6 +23,7 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/fleettest"
 	"github.com/cairnprof/cairn/internal/fleet/gate"
 	"github.com/cairnprof/cairn/internal/fleet/journal/segment"
+	"github.com/cairnprof/cairn/internal/fleet/tally"
 )
 
 // server is a collector behind what change makes of its handler.
@@ -44,7 +45,7 @@ func serve(t *testing.T, maxAll int64, share float64, change func(http.Handler) 
 	}
 	log := slog.New(slog.DiscardHandler)
 	c, err := collector.Open(j, d, collector.Options{
-		Traces: fleettest.Traces, MaxWaiting: 1 << 20, SnapshotRecords: 10, SnapshotBytes: 1 << 20, SnapshotEvery: time.Hour,
+		Limits: tally.Limits{Traces: fleettest.Traces, Logs: 1 << 20}, MaxWaiting: 1 << 20, SnapshotRecords: 10, SnapshotBytes: 1 << 20, SnapshotEvery: time.Hour,
 		Free: func() (int64, error) { return 1 << 40, nil }, Log: log,
 	})
 	if err != nil {
@@ -67,7 +68,7 @@ func serve(t *testing.T, maxAll int64, share float64, change func(http.Handler) 
 // check compares the profile with that of some raw files.
 func (s *server) check(t *testing.T, p *fleettest.Program, raws map[string][]byte) {
 	t.Helper()
-	got, err := s.c.Profile(t.Context(), p.Module, "")
+	got, err := s.c.Profile(t.Context(), p.BuildID)
 	if err != nil || !bytes.Equal(got, fleettest.Merged(t, []*fleettest.Program{p}, raws)) {
 		t.Errorf("the profile is not that of %d raw files: %v", len(raws), err)
 	}

@@ -42,6 +42,7 @@ type manifest struct {
 type manifestBuild struct {
 	Build   string   `json:"build"`
 	Profile string   `json:"profile,omitempty"`
+	More    string   `json:"more,omitempty"`
 	Waiting []string `json:"waiting,omitempty"`
 	Uploads uint64   `json:"uploads"`
 	First   int64    `json:"first"`
@@ -60,10 +61,13 @@ func (s *State) Snapshot(objects Objects) (list []byte, used map[string]bool, er
 			}
 		}
 		m.Builds = append(m.Builds, manifestBuild{
-			Build: b.id.String(), Profile: b.profile, Waiting: b.kept, Uploads: b.uploads, First: b.first, Last: b.last,
+			Build: b.id.String(), Profile: b.profile, More: b.more, Waiting: b.kept, Uploads: b.uploads, First: b.first, Last: b.last,
 		})
-		for _, name := range append([]string{b.profile}, b.kept...) {
+		for _, name := range append([]string{b.profile, b.more}, b.kept...) {
 			used[name] = true
+		}
+		for i := range b.logs {
+			used[b.logs[i].Object] = true
 		}
 	}
 	if err := s.storeKeys(objects); err != nil {
@@ -77,33 +81,89 @@ func (s *State) Snapshot(objects Objects) (list []byte, used map[string]bool, er
 	return list, used, err
 }
 
-// store writes the profile of a build, or those files that have come to wait.
-func (s *State) store(b *build, objects Objects) error {
-	if b.module == nil {
-		data, err := inbox.Bundle(b.waiting[b.inKept:])
-		if err != nil {
-			return err
-		}
-		name, err := objects.Put(data)
-		if err != nil {
-			return err
-		}
-		b.kept, b.inKept, b.changed = append(slices.Clip(b.kept), name), len(b.waiting), false
-		return nil
-	}
-	if err := s.fold(b); err != nil {
+// store writes what changed of a build.
+func (s *State) store(b *build, objects Objects) (err error) {
+	if err := b.storeLogs(objects); err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	if err := mip.WriteProfile(&out, &prof.Profile{Modules: []prof.Module{*b.module}}); err != nil {
-		return err
-	}
-	name, err := objects.Put(out.Bytes())
+	more, err := json.Marshal(moreOfBuild{Program: b.program, Days: b.sortedDays(), Logs: b.logs, Spikes: b.sortedSpikes()})
 	if err != nil {
 		return err
 	}
-	b.profile, b.changed = name, false
+	if b.more, err = objects.Put(more); err != nil {
+		return err
+	}
+	if b.module != nil {
+		data, err := s.Profile(b.id)
+		if err != nil {
+			return err
+		}
+		if b.profile, err = objects.Put(data); err != nil {
+			return err
+		}
+	} else if len(b.waiting) > b.inKept {
+		name, err := putBundle(b.waiting[b.inKept:], objects)
+		if err != nil {
+			return err
+		}
+		b.kept, b.inKept = append(slices.Clip(b.kept), name), len(b.waiting)
+	}
+	b.changed = false
 	return nil
+}
+
+// moreOfBuild is what a snapshot has of a build next to its profile.
+type moreOfBuild struct {
+	Program string  `json:"program,omitempty"`
+	Days    []Day   `json:"days"`
+	Logs    []Log   `json:"logs,omitempty"`
+	Spikes  []Spike `json:"spikes,omitempty"`
+}
+
+// storeLogs writes the logs that came since the last snapshot.
+func (b *build) storeLogs(objects Objects) error {
+	var items []inbox.Item
+	var places []*Log
+	for i := range b.logs {
+		if l := &b.logs[i]; l.data != nil {
+			items = append(items, inbox.Item{Name: l.Name, Data: l.data})
+			places = append(places, l)
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	name, err := putBundle(items, objects)
+	if err != nil {
+		return err
+	}
+	for i, l := range places {
+		l.Object, l.Index, l.data = name, i, nil
+	}
+	return nil
+}
+
+func putBundle(items []inbox.Item, objects Objects) (string, error) {
+	data, err := inbox.Bundle(items)
+	if err != nil {
+		return "", err
+	}
+	return objects.Put(data)
+}
+
+// openObject returns the files in an object that putBundle wrote. They were within the limits
+// when they came.
+func openObject(name string, objects Objects) ([]inbox.Item, error) {
+	data, err := objects.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	const most = 1 << 40
+	items, refused, err := inbox.Open(data, inbox.Limits{Files: most, File: most, Total: most})
+	if err == nil && len(refused) > 0 {
+		err = fmt.Errorf("object %s: %s", name, refused[0].Reason)
+	}
+	return items, err
 }
 
 // storeKeys writes the keys of what was seen since the last time, or all.
@@ -136,7 +196,7 @@ func (s *State) storeKeys(objects Objects) error {
 }
 
 // Restore returns the state of a snapshot.
-func Restore(list []byte, objects Objects, traces int) (*State, error) {
+func Restore(list []byte, objects Objects, l Limits) (*State, error) {
 	var m manifest
 	if err := json.Unmarshal(list, &m); err != nil {
 		return nil, fmt.Errorf("damaged snapshot: %w", err)
@@ -144,7 +204,7 @@ func Restore(list []byte, objects Objects, traces int) (*State, error) {
 	if m.Version != manifestVersion {
 		return nil, fmt.Errorf("snapshot of version %d, but this cairn knows version %d only", m.Version, manifestVersion)
 	}
-	s := New(traces)
+	s := New(l)
 	s.seq, s.totals, s.keys = m.Seq, m.Totals, m.Keys
 	for i := range m.Builds {
 		if err := s.restore(&m.Builds[i], objects); err != nil {
@@ -170,7 +230,7 @@ func (s *State) restore(from *manifestBuild, objects Objects) error {
 	}
 	b := s.of(prof.BuildID(id))
 	b.uploads, b.first, b.last = from.Uploads, from.First, from.Last
-	b.profile, b.kept = from.Profile, from.Waiting
+	b.profile, b.more, b.kept = from.Profile, from.More, from.Waiting
 	if from.Profile != "" {
 		data, err := objects.Get(from.Profile)
 		if err != nil {
@@ -185,17 +245,13 @@ func (s *State) restore(from *manifestBuild, objects Objects) error {
 		}
 		b.setModule(&p.Modules[0])
 	}
-	for _, name := range from.Waiting {
-		data, err := objects.Get(name)
-		if err != nil {
+	if from.More != "" {
+		if err := b.restoreMore(from.More, objects); err != nil {
 			return err
 		}
-		// What is ours was within limits when it came.
-		const most = 1 << 40
-		items, refused, err := inbox.Open(data, inbox.Limits{Files: most, File: most, Total: most})
-		if err == nil && len(refused) > 0 {
-			err = fmt.Errorf("object %s: %s", name, refused[0].Reason)
-		}
+	}
+	for _, name := range from.Waiting {
+		items, err := openObject(name, objects)
 		if err != nil {
 			return err
 		}
@@ -205,5 +261,27 @@ func (s *State) restore(from *manifestBuild, objects Objects) error {
 		b.waiting = append(b.waiting, items...)
 	}
 	b.inKept = len(b.waiting)
+	return nil
+}
+
+func (b *build) restoreMore(name string, objects Objects) error {
+	data, err := objects.Get(name)
+	if err != nil {
+		return err
+	}
+	var more moreOfBuild
+	if err := json.Unmarshal(data, &more); err != nil {
+		return fmt.Errorf("object %s: %w", name, err)
+	}
+	b.program, b.logs = more.Program, more.Logs
+	for _, d := range more.Days {
+		b.days[d.Day] = d.Files
+	}
+	for i := range b.logs {
+		b.logBytes += int64(b.logs[i].Size)
+	}
+	for i := range more.Spikes {
+		b.spikes[more.Spikes[i].Place] = &more.Spikes[i]
+	}
 	return nil
 }

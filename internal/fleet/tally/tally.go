@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/fleet/inbox"
@@ -29,18 +28,20 @@ type Totals struct {
 	Repeated  uint64 `json:"repeated"`  // files of runs that were there already
 	Damaged   uint64 `json:"damaged"`   // raw files that do not fit the map of their build
 	Conflicts uint64 `json:"conflicts"` // maps of a build that has another one
+	Logs      uint64 `json:"logs"`      // of spikes and of stacks
 }
 
 // State is what a collector knows. The zero value is not ready: use New.
 type State struct {
-	traces rawfiles.Traces
-	seq    uint64
-	totals Totals
-	builds map[prof.BuildID]*build
-	seen   map[inbox.Key]bool
-	fresh  []inbox.Key // seen since the last snapshot
-	forgot bool        // some of seen were taken out since
-	keys   []string    // objects with what was seen
+	traces  rawfiles.Traces
+	maxLogs int64 // bytes of logs that are kept of a build
+	seq     uint64
+	totals  Totals
+	builds  map[prof.BuildID]*build
+	seen    map[inbox.Key]bool
+	fresh   []inbox.Key // seen since the last snapshot
+	forgot  bool        // some of seen were taken out since
+	keys    []string    // objects with what was seen
 }
 
 // build is what is known of a build. Without a map its raw files wait.
@@ -54,18 +55,31 @@ type build struct {
 
 	uploads     uint64
 	first, last int64 // times of uploads
+	days        map[int32]uint64
+
+	program  string // as its logs call it
+	logs     []Log
+	logBytes int64
+	spikes   map[Place]*Spike
 
 	// What the last snapshot has.
 	changed bool     // since then
 	profile string   // object with the module
+	more    string   // object with days, logs and spikes
 	kept    []string // objects with what waits
 	inKept  int      // how many of those that wait are in them
 }
 
-// New returns the state of nothing. Of the traces of runs, profiles keep that many.
-func New(traces int) *State {
+// Limits bound what a State keeps.
+type Limits struct {
+	Traces int   // of the runs of a build
+	Logs   int64 // bytes of the logs of a build: the oldest are removed
+}
+
+// New returns an empty state.
+func New(l Limits) *State {
 	return &State{
-		traces: rawfiles.Traces{Limit: traces, Weight: 1},
+		traces: rawfiles.Traces{Limit: l.Traces, Weight: 1}, maxLogs: l.Logs,
 		builds: make(map[prof.BuildID]*build), seen: make(map[inbox.Key]bool),
 	}
 }
@@ -144,7 +158,11 @@ func (s *State) Apply(seq uint64, time int64, items []inbox.Item) error {
 			b.first = time
 		}
 		s.remember(it.Key)
+		b.countDay(time)
 		switch it.Kind {
+		case inbox.Spikes, inbox.Stacks:
+			b.uploads++
+			s.addLog(b, it, time)
 		case inbox.Map:
 			s.addMap(b, it)
 		case inbox.Raw:
@@ -164,7 +182,7 @@ func (s *State) Apply(seq uint64, time int64, items []inbox.Item) error {
 func (s *State) of(id prof.BuildID) *build {
 	b := s.builds[id]
 	if b == nil {
-		b = &build{id: id}
+		b = &build{id: id, days: make(map[int32]uint64), spikes: make(map[Place]*Spike)}
 		s.builds[id] = b
 	}
 	return b
@@ -250,47 +268,21 @@ func (s *State) fold(b *build) error {
 	return nil
 }
 
-// ErrAmbiguous is in the error of a build id that is the start of several.
-var ErrAmbiguous = errors.New("several builds begin with this id")
-
-// ErrNone is in the error of Profile if there is no such profile.
-var ErrNone = errors.New("no such program or build")
-
-// Profile returns the profile of a program: of the build whose id in hexadecimal begins with
-// prefix, or of all its builds if that is empty. It is the file, as no part of the state may
-// be handed out.
-func (s *State) Profile(program, prefix string) ([]byte, error) {
-	p := new(prof.Profile)
-	exact := false
-	for _, b := range s.sorted() {
-		if b.module == nil || b.module.Module != program || !strings.HasPrefix(b.id.String(), prefix) {
-			continue
-		}
-		if err := s.fold(b); err != nil {
-			return nil, err
-		}
-		if exact = b.id.String() == prefix; exact {
-			p.Modules = p.Modules[:0]
-		}
-		p.Modules = append(p.Modules, *b.module)
-		if exact {
-			break
-		}
-	}
-	switch {
-	case len(p.Modules) == 0:
+// Profile returns the profile of a build, as a file: no part of the state may be handed out.
+func (s *State) Profile(id prof.BuildID) ([]byte, error) {
+	if !s.Known(id) {
 		return nil, ErrNone
-	case len(p.Modules) > 1 && prefix != "":
-		return nil, fmt.Errorf("%w: %s and %s", ErrAmbiguous, p.Modules[0].BuildID, p.Modules[1].BuildID)
 	}
-	sum := new(prof.Profile)
-	for i := range p.Modules {
-		if err := merge.Profiles(sum, &prof.Profile{Modules: p.Modules[i : i+1]}); err != nil {
-			return nil, err
-		}
+	b := s.builds[id]
+	if err := s.fold(b); err != nil {
+		return nil, err
 	}
+	return writeProfile(&prof.Profile{Modules: []prof.Module{*b.module}})
+}
+
+func writeProfile(p *prof.Profile) ([]byte, error) {
 	var out bytes.Buffer
-	err := mip.WriteProfile(&out, sum)
+	err := mip.WriteProfile(&out, p)
 	return out.Bytes(), err
 }
 
@@ -310,30 +302,41 @@ func (s *State) sorted() []*build {
 
 // Build is a line of the list of builds.
 type Build struct {
-	Program string `json:"program"` // empty without a map
+	Program string `json:"program"` // empty if neither a map nor a log tells
 	Build   string `json:"build"`
-	Uploads uint64 `json:"uploads"` // raw files
+	Mapped  bool   `json:"mapped"`  // its map is there
+	Uploads uint64 `json:"uploads"` // files
 	Runs    uint64 `json:"runs"`    // merged
-	Waiting int    `json:"waiting"` // for the map
+	Waiting int    `json:"waiting"` // raw files, for the map
+	Logs    int    `json:"logs"`    // of spikes and of stacks that are kept
 	First   int64  `json:"first"`   // nanoseconds since 1970
 	Last    int64  `json:"last"`
+	Days    []Day  `json:"days"` // ascending; days without files are left out
 }
 
 // Builds lists all builds by program, then by id.
 func (s *State) Builds() []Build {
 	list := make([]Build, 0, len(s.builds))
 	for _, b := range s.sorted() {
-		line := Build{Build: b.id.String(), Uploads: b.uploads, Waiting: len(b.waiting), First: b.first, Last: b.last}
+		line := Build{
+			Program: b.program, Build: b.id.String(), Uploads: b.uploads, Waiting: len(b.waiting), Logs: len(b.logs),
+			First: b.first, Last: b.last, Days: b.sortedDays(),
+		}
 		if b.module != nil {
-			line.Program, line.Runs = b.module.Module, b.module.Raws
+			line.Mapped, line.Program, line.Runs = true, b.module.Module, b.module.Raws
 		}
 		if b.acc != nil {
 			line.Runs += b.acc.Raws()
 		}
 		list = append(list, line)
 	}
-	slices.SortStableFunc(list, func(a, b Build) int { return cmp.Compare(a.Program, b.Program) })
+	SortBuilds(list)
 	return list
+}
+
+// SortBuilds sorts builds by program, then by id.
+func SortBuilds(list []Build) {
+	slices.SortFunc(list, func(a, b Build) int { return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.Build, b.Build)) })
 }
 
 // Len returns the number of builds.

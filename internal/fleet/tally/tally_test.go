@@ -17,6 +17,25 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
+var limits = Limits{Traces: fleettest.Traces, Logs: 1 << 20}
+
+// profileOf returns the profile of a program.
+func profileOf(s *State, program, prefix string) ([]byte, error) {
+	ids, err := Select(s.Builds(), program, prefix)
+	if err != nil {
+		return nil, err
+	}
+	var files [][]byte
+	for _, id := range ids {
+		data, err := s.Profile(id)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, data)
+	}
+	return Join(files)
+}
+
 // memory keeps objects.
 type memory map[string][]byte
 
@@ -74,7 +93,7 @@ func TestMerged(t *testing.T) {
 			files = append(files, files[rapid.IntRange(0, len(files)-1).Draw(rt, "again")])
 		}
 		rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "order"), 1)).Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
-		s, objects := New(fleettest.Traces), memory{}
+		s, objects := New(limits), memory{}
 		for seq := uint64(1); len(files) > 0; seq++ {
 			n := rapid.IntRange(1, len(files)).Draw(rt, "in a record")
 			record := items(t, files[:n]...)
@@ -95,7 +114,7 @@ func TestMerged(t *testing.T) {
 				}
 			}
 			if rapid.Bool().Draw(rt, "another state") {
-				if s, err = Restore(list, objects, fleettest.Traces); err != nil {
+				if s, err = Restore(list, objects, limits); err != nil {
 					rt.Fatal(err)
 				}
 				if err := s.Apply(seq, 0, record); err != nil || s.Seq() != seq { // comes again
@@ -104,7 +123,7 @@ func TestMerged(t *testing.T) {
 			}
 		}
 		for name, of := range map[string][]*fleettest.Program{"app": all[:2], "tool": all[2:]} {
-			got, err := s.Profile(name, "")
+			got, err := profileOf(s, name, "")
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -138,7 +157,7 @@ func TestWaiting(t *testing.T) {
 	t.Parallel()
 	p := programs()[0]
 	raws := map[string][]byte{}
-	s, objects := New(fleettest.Traces), memory{}
+	s, objects := New(limits), memory{}
 	for run := range uint64(5) {
 		data := p.Run(t, run+1)
 		raws[fmt.Sprint(run)] = data
@@ -147,7 +166,7 @@ func TestWaiting(t *testing.T) {
 		}
 		list, _, err := s.Snapshot(objects)
 		if err == nil {
-			s, err = Restore(list, objects, fleettest.Traces)
+			s, err = Restore(list, objects, limits)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -159,13 +178,13 @@ func TestWaiting(t *testing.T) {
 	if len(s.builds[p.BuildID].kept) != 5 {
 		t.Errorf("what waits is written again: %d objects", len(s.builds[p.BuildID].kept))
 	}
-	if _, err := s.Profile("app", ""); !errors.Is(err, ErrNone) {
+	if _, err := profileOf(s, "app", ""); !errors.Is(err, ErrNone) {
 		t.Errorf("without the map: %v", err)
 	}
 	if err := s.Apply(6, 0, items(t, p.MapFile(t))); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Profile("app", "0123")
+	got, err := profileOf(s, "app", "0123")
 	if err != nil || !bytes.Equal(got, fleettest.Merged(t, []*fleettest.Program{p}, raws)) {
 		t.Errorf("not what merge makes: %v", err)
 	}
@@ -194,7 +213,7 @@ func TestDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mapFirst := range []bool{true, false} {
-		s, seq := New(fleettest.Traces), uint64(0)
+		s, seq := New(limits), uint64(0)
 		apply := func(files ...[]byte) {
 			seq++
 			if err := s.Apply(seq, 0, items(t, files...)); err != nil {
@@ -209,7 +228,7 @@ func TestDamaged(t *testing.T) {
 			apply(p.MapFile(t))
 		}
 		apply(good)
-		got, err := s.Profile("app", "")
+		got, err := profileOf(s, "app", "")
 		if err != nil || !bytes.Equal(got, fleettest.Merged(t, []*fleettest.Program{p}, map[string][]byte{"good": good})) {
 			t.Errorf("map first %t: not what merge makes: %v", mapFirst, err)
 		}
@@ -221,7 +240,7 @@ func TestDamaged(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	s := New(fleettest.Traces)
+	s := New(limits)
 	for i, p := range programs() {
 		if err := s.Apply(uint64(i+1), int64(i+1), items(t, p.MapFile(t))); err != nil {
 			t.Fatal(err)
@@ -240,7 +259,7 @@ func TestNames(t *testing.T) {
 		{"none", "", 0, ErrNone},
 		{"", "", 0, ErrNone},
 	} {
-		data, err := s.Profile(test.program, test.build)
+		data, err := profileOf(s, test.program, test.build)
 		if !errors.Is(err, test.err) {
 			t.Errorf("%s@%s: %v, want %v", test.program, test.build, err, test.err)
 		}

@@ -1,14 +1,12 @@
-// Package stream keeps a journal in a stream of NATS JetStream, of a server in this process.
-//
-// Each record is a message, its number the message's. The server syncs each message before it
-// acknowledges it: by default it would do so every two minutes, and what was acknowledged in
-// between would be lost with the machine's power.
+// Package stream keeps a journal in a stream of NATS JetStream. Each record is a message, and its
+// number is that of the message in the stream.
 package stream
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -26,27 +24,59 @@ const (
 	name    = "cairn"
 	subject = "cairn.journal"
 
-	// MaxRecord is the maximum of bytes of a record: that of a message, less its headers.
-	MaxRecord  = maxPayload - 1<<10
-	maxPayload = 64 << 20
+	// headers is the room of a message for NATS's own headers.
+	headers = 1 << 10
+	// MaxPayload is the largest message of an embedded server, which is the largest that NATS
+	// allows.
+	MaxPayload = 64 << 20
 
-	startTimeout = time.Minute // recovery reads the indexes of all blocks
+	startTimeout  = time.Minute // recovery reads the indexes of all blocks
+	appendTimeout = 5 * time.Second
 )
+
+// Config says which stream has the journal. It is created if it does not exist.
+type Config struct {
+	Stream, Subject string
+	Replicas        int
+	MaxBytes        int64 // of the stream, 0 for no limit
+	MaxPayload      int64 // of a message
+}
 
 // Journal is a journal in a stream.
 type Journal struct {
-	lock   *os.File
-	server *server.Server
-	conn   *nats.Conn
+	config Config
 	js     jetstream.JetStream
 	stream jetstream.Stream
+	stop   func() // stops the server of Open, nil for New
 
 	once   sync.Once
 	closed context.Context
 	close  context.CancelFunc
 }
 
-// Open starts a server that keeps its files in dir, which is created if it does not exist.
+// New returns the journal in a stream.
+func New(ctx context.Context, js jetstream.JetStream, config Config) (*Journal, error) {
+	j := &Journal{config: config, js: js}
+	j.closed, j.close = context.WithCancel(context.Background())
+	limit := config.MaxBytes
+	if limit == 0 {
+		limit = -1
+	}
+	var err error
+	j.stream, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: config.Stream, Subjects: []string{config.Subject}, Storage: jetstream.FileStorage, Replicas: config.Replicas,
+		Discard: jetstream.DiscardNew, DenyDelete: true, AllowDirect: true, MaxBytes: limit,
+	})
+	if err != nil {
+		j.close()
+		return nil, fmt.Errorf("stream %s: %w", config.Stream, err)
+	}
+	return j, nil
+}
+
+// Open starts a server in this process that keeps a journal in dir, which is created if it does
+// not exist. The server syncs each message before it acknowledges it: by default it would do so
+// every two minutes, and a power failure would lose what was acknowledged since.
 func Open(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -55,52 +85,64 @@ func Open(dir string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{lock: lock}
-	j.closed, j.close = context.WithCancel(context.Background())
-	if err := j.start(dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: starting JetStream: %w", dir, err), j.Close())
-	}
-	return j, nil
-}
-
-func (j *Journal) start(dir string) (err error) {
-	j.server, err = server.NewServer(&server.Options{
-		ServerName: name, DontListen: true, NoSigs: true, NoLog: true, MaxPayload: maxPayload,
+	s, err := server.NewServer(&server.Options{
+		ServerName: name, DontListen: true, NoSigs: true, NoLog: true, MaxPayload: MaxPayload,
 		JetStream: true, StoreDir: filepath.Join(dir, "jetstream"), SyncAlways: true,
 	})
 	if err != nil {
-		return err
+		return nil, errors.Join(fmt.Errorf("%s: starting JetStream: %w", dir, err), lock.Close())
 	}
-	j.server.Start()
-	if !j.server.ReadyForConnections(startTimeout) {
-		return fmt.Errorf("not ready after %v", startTimeout)
+	j, conn, err := start(s)
+	stop := func() {
+		if conn != nil {
+			conn.Close()
+		}
+		s.Shutdown()
+		s.WaitForShutdown()
+		lock.Close()
 	}
-	if j.conn, err = nats.Connect("", nats.InProcessServer(j.server), nats.MaxReconnects(-1)); err != nil {
-		return err
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("%s: starting JetStream: %w", dir, err)
 	}
-	if j.js, err = jetstream.New(j.conn); err != nil {
-		return err
+	j.stop = stop
+	return j, nil
+}
+
+func start(s *server.Server) (*Journal, *nats.Conn, error) {
+	s.Start()
+	if !s.ReadyForConnections(startTimeout) {
+		return nil, nil, fmt.Errorf("not ready after %v", startTimeout)
 	}
-	j.stream, err = j.js.CreateOrUpdateStream(j.closed, jetstream.StreamConfig{
-		Name: name, Subjects: []string{subject}, Storage: jetstream.FileStorage,
-		Discard: jetstream.DiscardNew, DenyDelete: true, AllowDirect: true,
-	})
-	return err
+	conn, err := nats.Connect("", nats.InProcessServer(s), nats.MaxReconnects(-1))
+	if err != nil {
+		return nil, nil, err
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, conn, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	j, err := New(ctx, js, Config{Stream: name, Subject: subject, Replicas: 1, MaxPayload: MaxPayload})
+	return j, conn, err
 }
 
 // Append publishes a record.
 func (j *Journal) Append(ctx context.Context, data []byte) (uint64, error) {
-	if len(data) > MaxRecord {
-		return 0, fmt.Errorf("%w: %d bytes, at most %d are allowed", journal.ErrTooLarge, len(data), MaxRecord)
+	if most := j.config.MaxPayload - headers; int64(len(data)) > most {
+		return 0, fmt.Errorf("%w: %d bytes, at most %d are allowed", journal.ErrTooLarge, len(data), most)
 	}
-	ack, err := j.js.Publish(ctx, subject, data)
+	ctx, cancel := context.WithTimeout(ctx, appendTimeout)
+	defer cancel()
+	ack, err := j.js.Publish(ctx, j.config.Subject, data)
 	if err != nil {
 		return 0, j.explain(err)
 	}
 	return ack.Sequence, nil
 }
 
-// explain gives errors the meaning that package journal has for them.
+// explain wraps the errors of NATS that package journal has a name for.
 func (j *Journal) explain(err error) error {
 	var api *jetstream.APIError
 	switch {
@@ -108,17 +150,31 @@ func (j *Journal) explain(err error) error {
 		return journal.ErrClosed
 	case errors.Is(err, syscall.ENOSPC), errors.As(err, &api) && api.ErrorCode == jetstream.ErrorCode(server.JSInsufficientResourcesErr):
 		return fmt.Errorf("%w: %w", journal.ErrFull, err)
+	case errors.As(err, &api) && api.ErrorCode == jetstream.ErrorCode(server.JSStreamStoreFailedF):
+		return fmt.Errorf("%w: %w", journal.ErrFull, err)
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrTimeout),
+		errors.Is(err, context.DeadlineExceeded), errors.As(err, &api) && api.Code == http.StatusServiceUnavailable:
+		return fmt.Errorf("%w: %w", journal.ErrUnavailable, err)
 	}
 	return err
 }
 
 // Last returns the number of the last record.
 func (j *Journal) Last() (uint64, error) {
-	info, err := j.stream.Info(j.closed)
+	info, err := j.Info(j.closed)
 	if err != nil {
-		return 0, j.explain(err)
+		return 0, err
 	}
 	return info.State.LastSeq, nil
+}
+
+// Info returns the state of the stream.
+func (j *Journal) Info(ctx context.Context) (*jetstream.StreamInfo, error) {
+	info, err := j.stream.Info(ctx)
+	if err != nil {
+		return nil, j.explain(err)
+	}
+	return info, nil
 }
 
 // Trim removes records.
@@ -129,18 +185,13 @@ func (j *Journal) Trim(through uint64) error {
 	return nil
 }
 
-// Close stops the server.
+// Close ends all calls, and stops the server of Open.
 func (j *Journal) Close() error {
 	j.once.Do(func() {
 		j.close()
-		if j.conn != nil {
-			j.conn.Close()
+		if j.stop != nil {
+			j.stop()
 		}
-		if j.server != nil {
-			j.server.Shutdown()
-			j.server.WaitForShutdown()
-		}
-		j.lock.Close()
 	})
 	return nil
 }

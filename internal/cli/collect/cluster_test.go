@@ -1,0 +1,278 @@
+package collect
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cairnprof/cairn/internal/fleet/cluster"
+	"github.com/cairnprof/cairn/internal/fleet/fleettest"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// trio is a cluster of three processes.
+type trio struct {
+	t    testing.TB
+	list string
+	dirs [3]string
+	args []string
+
+	mu    sync.Mutex
+	nodes [3]*process
+}
+
+const nodeNames = "abc"
+
+func startTrio(t testing.TB, args ...string) *trio {
+	t.Helper()
+	c := &trio{t: t, args: args}
+	var list []string
+	for i := range c.dirs {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, nodeNames[i:i+1]+"="+l.Addr().String())
+		l.Close()
+		c.dirs[i] = t.TempDir()
+	}
+	c.list = strings.Join(list, ",")
+	for i := range c.nodes {
+		c.start(i)
+	}
+	for i := range c.nodes {
+		c.ready(i)
+	}
+	return c
+}
+
+// start starts a node.
+func (c *trio) start(i int) {
+	c.t.Helper()
+	p := start(c.t, c.dirs[i], append([]string{"--cluster", c.list, "--node", nodeNames[i : i+1], "--shards", "3"}, c.args...)...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes[i] = p
+}
+
+func (c *trio) url(i int) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes[i].url
+}
+
+// deadline is how long anything may take on a busy machine.
+const deadline = 3 * time.Minute
+
+// until calls f until it succeeds.
+func (c *trio) until(what string, f func() error) {
+	c.t.Helper()
+	end := time.Now().Add(deadline)
+	for {
+		err := f()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			for i, p := range c.nodes {
+				c.t.Logf("node %d: %s", i, &p.talk)
+			}
+			c.t.Fatalf("%s: %v", what, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func (c *trio) ready(i int) {
+	c.t.Helper()
+	c.until("waiting for a node", func() error {
+		_, err := newClient().Get(c.t.Context(), c.url(i)+"/readyz", 1<<20)
+		return err
+	})
+}
+
+// state returns the state of the cluster, from the first node that knows.
+func (c *trio) state() (n cluster.Nodes) {
+	c.t.Helper()
+	c.until("asking for the state", func() error {
+		var failed error
+		for i := range c.nodes {
+			data, err := newClient().Get(c.t.Context(), c.url(i)+"/v1/cluster", 1<<20)
+			if err == nil {
+				return json.Unmarshal(data, &n)
+			}
+			failed = err
+		}
+		return failed
+	})
+	return n
+}
+
+// load sends files to any node, until each is acknowledged. Every tenth is sent again.
+type load struct {
+	c     *trio
+	files chan []byte
+	acks  chan struct{}
+	wg    sync.WaitGroup
+}
+
+func (c *trio) load(senders int) *load {
+	l := &load{c: c, files: make(chan []byte, 1000), acks: make(chan struct{}, 1<<20)}
+	for range senders {
+		l.wg.Go(func() {
+			for data := range l.files {
+				l.send(data)
+				if rand.IntN(10) == 0 {
+					l.send(data)
+				}
+				l.acks <- struct{}{}
+			}
+		})
+	}
+	return l
+}
+
+func (l *load) send(data []byte) {
+	for end := time.Now().Add(deadline); ; {
+		err := send(l.c.url(rand.IntN(len(l.c.nodes))), data)
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			l.c.t.Errorf("sending: %v", err)
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// fleet are the runs of three programs, in different shards.
+type fleet struct {
+	programs []*fleettest.Program
+	raws     []map[string][]byte
+	runs     uint64
+}
+
+func newFleet() *fleet {
+	f := new(fleet)
+	for i := range 6 { // of two builds each
+		f.programs = append(f.programs, fleettest.NewProgram(fmt.Sprintf("app%d", i/2), prof.BuildID(fmt.Sprintf("build %d", i)), 50))
+	}
+	for range 3 {
+		f.raws = append(f.raws, map[string][]byte{})
+	}
+	return f
+}
+
+// run returns a file of another run.
+func (f *fleet) run(t testing.TB) []byte {
+	f.runs++
+	i := int(f.runs) % len(f.programs)
+	data := f.programs[i].Run(t, f.runs)
+	f.raws[i/2][fmt.Sprint(f.runs)] = data
+	return data
+}
+
+// compare compares the profiles that a node has with those that merge makes.
+func (f *fleet) compare(t *testing.T, url string) {
+	t.Helper()
+	for i, raws := range f.raws {
+		got := get(t, fmt.Sprintf("%s/app%d", url, i))
+		if want := fleettest.Merged(t, f.programs[2*i:2*i+2], raws); !bytes.Equal(got, want) {
+			t.Errorf("%s: the profile of app%d is not that of its %d runs", url, i, len(raws))
+		}
+	}
+}
+
+// TestClusterKill kills any node, the leader of a stream and the merger of a shard in turn, while
+// files come. The profiles are those that cairn merge makes of the same files.
+func TestClusterKill(t *testing.T) {
+	t.Parallel()
+	rounds := 100
+	if testing.Short() {
+		rounds = 3
+	}
+	c := startTrio(t, "--snapshot", "100ms")
+	f := newFleet()
+	l := c.load(8)
+	for _, p := range f.programs {
+		l.files <- p.MapFile(t)
+	}
+	for round := range rounds {
+		send := func(n int) {
+			for range n {
+				l.files <- f.run(t)
+			}
+			for range n {
+				<-l.acks
+			}
+		}
+		send(60)
+		victim := c.victim(round)
+		for range 60 {
+			l.files <- f.run(t)
+		}
+		if err := c.nodes[victim].end(syscall.SIGKILL); err == nil {
+			t.Fatalf("node %d ended by itself: %s", victim, &c.nodes[victim].talk)
+		}
+		send(60)
+		c.start(victim)
+		send(60)
+		c.ready(victim)
+	}
+	close(l.files)
+	l.wg.Wait()
+	for i := range c.nodes {
+		f.compare(t, c.url(i))
+	}
+	t.Logf("%d runs, %d rounds", f.runs, rounds)
+	for _, p := range c.nodes {
+		if err := p.end(syscall.SIGTERM); err != nil {
+			t.Errorf("a node ended with %v: %s", err, &p.talk)
+		}
+	}
+}
+
+// victim returns the node to kill in a round.
+func (c *trio) victim(round int) int {
+	state := c.state()
+	shard := state.Shards[round/3%len(state.Shards)]
+	name := nodeNames[rand.IntN(3):][:1]
+	switch round % 3 {
+	case 1:
+		name = shard.Leader
+	case 2:
+		name = shard.Owner
+	}
+	return max(0, strings.Index(nodeNames, name))
+}
+
+func TestClusterFlags(t *testing.T) {
+	t.Parallel()
+	three := "a=127.0.0.1:1,b=127.0.0.1:2,c=127.0.0.1:3"
+	for _, args := range [][]string{
+		{"--cluster", three},
+		{"--cluster", three, "--node", "d"},
+		{"--cluster", "a=127.0.0.1:1,b=127.0.0.1:2", "--node", "a"},
+		{"--cluster", "a=127.0.0.1:1,b=127.0.0.1:1,c=127.0.0.1:3", "--node", "a"},
+		{"--cluster", "a=127.0.0.1,b=127.0.0.1:1,c=127.0.0.1:3", "--node", "a"},
+		{"--cluster", "a=10.0.0.1:1,b=10.0.0.2:1,c=10.0.0.3:1", "--node", "a"},
+		{"--cluster", three, "--node", "a", "--shards", "0"},
+		{"--cluster", three, "--node", "a", "--nats", "nats://127.0.0.1"},
+		{"--cluster", three, "--node", "a", "--cluster-cert", "x"},
+		{"--node", "a"},
+	} {
+		if err := runCollect(t, append(args, "--listen", "127.0.0.1:0", t.TempDir())); !errors.As(err, new(verb.UsageError)) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
