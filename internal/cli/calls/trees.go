@@ -52,6 +52,11 @@ func stacksOf(log calllog.Log) *tracelog.Stacks {
 	}
 }
 
+// Single returns the logs that have single calls, not sums alone.
+func (t *LogSet) Single() []calllog.Log {
+	return slices.DeleteFunc(slices.Clone(t.Logs), func(l calllog.Log) bool { return stacksOf(l) != nil })
+}
+
 // stackThread makes of a thread's nodes what a replay would give.
 func stackThread(t calllog.Thread, nodes []tracelog.StackNode) account.Thread {
 	out := account.Thread{Thread: t, Trie: calltrie.New()}

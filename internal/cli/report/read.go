@@ -15,6 +15,7 @@ import (
 	clisamples "github.com/cairnprof/cairn/internal/cli/samples"
 	clispikes "github.com/cairnprof/cairn/internal/cli/spikes"
 	"github.com/cairnprof/cairn/internal/page/model"
+	"github.com/cairnprof/cairn/internal/page/timeline"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
@@ -29,17 +30,23 @@ import (
 // reader reads the inputs of one report.
 type reader struct {
 	*inputs
-	src *model.Sources
+	src    *model.Sources
+	served bool
 }
 
 // read makes the sources of a report of its inputs.
-func (f *sourceFlags) read(ctx context.Context, in *inputs) (*model.Sources, error) {
+func (f *sourceFlags) read(ctx context.Context, in *inputs) (_ *model.Sources, err error) {
 	names := &report.Names{}
 	info, ok := debug.ReadBuildInfo()
 	r := &reader{in, &model.Sources{
 		Title: f.title, Generator: verb.BuildVersion(info, ok).Version, Inputs: in.groups, Uncertain: in.said, Show: names.Show,
-	}}
-	for _, step := range []func(context.Context) error{r.profile, r.program, r.spikes, r.calls, r.samples} {
+	}, f.served}
+	defer func() {
+		if err != nil && r.src.Close != nil {
+			r.src.Close()
+		}
+	}()
+	for _, step := range []func(context.Context) error{r.profile, r.program, r.spikes, r.calls, r.timeline, r.samples} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -210,6 +217,7 @@ func (r *reader) calls(ctx context.Context) error {
 		r.incomplete(res)
 	}
 	r.src.Calls = src
+	r.flame("All calls", timeline.NewGraph(src.Trie, src.Unit, set.Name, timeline.GraphNodes))
 	return nil
 }
 
@@ -249,6 +257,9 @@ func (r *reader) samples(ctx context.Context) error {
 func (f *sourceFlags) compare(ctx context.Context, r *reader) error {
 	if f.against == "" {
 		return nil
+	}
+	if !verb.IsURL(f.against) && calls.IsLog(f.against, r.streams) {
+		return r.compareCalls(ctx, f.against)
 	}
 	if r.src.Profile == nil {
 		return verb.Usagef("--against %s: there is no profile to compare with it", f.against)

@@ -22,12 +22,13 @@ type sourceFlags struct {
 	against   string
 	paths     []string // FROM=TO
 	noSources bool
+	served    bool // views load data of a server
 }
 
 func (f *sourceFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.title, "title", "", "title of the report; the default is the names of the programs")
-	c.Flags().StringVar(&f.against, "against", "", "also compare with this profile, a .mip `file`")
-	verb.FilesOf(c, "against", "mip")
+	c.Flags().StringVar(&f.against, "against", "", "also compare with this `file`: a profile (.mip), or a log of calls, whose stacks are then compared")
+	verb.FilesOf(c, "against", "mip", "cairnlog")
 	c.Flags().StringArrayVar(&f.paths, "source-path", nil, "read sources whose path begins with FROM below TO: `FROM=TO`; repeatable")
 	c.Flags().BoolVar(&f.noSources, "no-sources", false, "leave the texts of source files out")
 	verb.Files(c, "mip", "mipraw", "mippack", "cairnlog", "perf", "data")
@@ -77,6 +78,7 @@ func (f *reportFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	if err != nil {
 		return err
 	}
+	defer r.Close()
 	if f.json {
 		if f.out == "" {
 			f.out = "-"

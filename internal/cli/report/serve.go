@@ -60,7 +60,9 @@ func (f *serveFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		return verb.Usagef("serve: --listen %s is for other machines, too: serve shows sources to whoever asks, and is for this machine only", f.listen)
 	}
+	f.served = true
 	site := newSite(s.Err)
+	defer site.close()
 	was := stateOf(args)
 	site.set(f.build(ctx, s, args))
 	fmt.Fprintf(s.Out, "http://%s/\n", listener.Addr())

@@ -36,9 +36,21 @@ func (s *site) set(r *model.Report, err error) {
 		s.err = err
 		return
 	}
+	if s.report != nil {
+		s.report.Close() // requests that are under way fail; their pages load all anew
+	}
 	s.report, s.err = r, nil
 	close(s.changed)
 	s.changed = make(chan struct{})
+}
+
+// close closes the report.
+func (s *site) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.report != nil {
+		s.report.Close()
+	}
 }
 
 // get returns the report, or why there is none.

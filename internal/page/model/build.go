@@ -39,6 +39,10 @@ type Sources struct {
 	// Timeline and Flame are put into the model as they are; their views load Blobs.
 	Timeline, Flame any
 	Blobs           []page.Blob
+	// Find returns what views load of a server alone. It may be nil.
+	Find func(path string) (page.Blob, bool)
+	// Close closes what Blobs and Find read. It may be nil.
+	Close func()
 }
 
 // Against is a profile to compare with.
@@ -78,6 +82,8 @@ type Report struct {
 	sources []Source // parallel to Model.Files, without their texts
 	texts   Texts
 	blobs   []page.Blob
+	find    func(path string) (page.Blob, bool)
+	close   func()
 }
 
 // builder makes a model.
@@ -117,7 +123,7 @@ func Build(in *Sources) *Report {
 	b.uncertain()
 	b.keys()
 	b.findTexts()
-	return &Report{Model: b.m, sources: b.sources, texts: in.Texts, blobs: in.Blobs}
+	return &Report{Model: b.m, sources: b.sources, texts: in.Texts, blobs: in.Blobs, find: in.Find, close: in.Close}
 }
 
 // orEmpty makes [] of null in JSON.

@@ -81,7 +81,17 @@ func (r *Report) Blob(path string) (page.Blob, bool) {
 			return b, true
 		}
 	}
+	if r.find != nil {
+		return r.find(path)
+	}
 	return page.Blob{}, false
+}
+
+// Close closes the files that Data and Blob read.
+func (r *Report) Close() {
+	if r.close != nil {
+		r.close()
+	}
 }
 
 // writeSource writes file i with its text.

@@ -24,6 +24,8 @@ type Source struct {
 	Threads func(log int, t calllog.Thread) string
 	// Options are how calls without an end are counted.
 	Options account.Options
+	// End is how long the time line is at least.
+	End uint64
 
 	sweep int // after how many records tracks are swept, 0 to choose
 }
@@ -43,6 +45,7 @@ func Build(ctx context.Context, w io.Writer, src *Source) error {
 			return fmt.Errorf("%s: %w", src.Logs[i].Info().File, err)
 		}
 	}
+	b.end = min(max(b.end, src.End), maxTime)
 	if b.broken > 0 {
 		b.notes = append(b.notes, report.Count(b.broken)+" damaged places of logs are left out.")
 	}
@@ -89,7 +92,7 @@ func (b *builder) newLane(lane Lane, th calllog.Thread) *laneBuilder {
 	lane.Name = fmt.Sprintf("thread %d", th.TID)
 	if b.src.Threads != nil {
 		if name := b.src.Threads(lane.Log, th); name != "" {
-			lane.Name = report.Printable(name)
+			lane.Name = fmt.Sprintf("%s %d", report.Printable(name), th.TID)
 		}
 	}
 	if th.Stack > 0 {

@@ -165,3 +165,25 @@ func numbers(texts ...string) ([]uint64, bool) {
 	}
 	return list, true
 }
+
+// Flames is what the model of a report has of flame graphs, which the view loads.
+type Flames struct {
+	Version int     `json:"version"`
+	Graphs  []Flame `json:"graphs"`
+}
+
+// Flame is a flame graph.
+type Flame struct {
+	Title string `json:"title"`
+	Path  string `json:"path"` // of a Graph
+}
+
+// NewFlames returns no flame graphs.
+func NewFlames() *Flames { return &Flames{Version: graphVersion, Graphs: []Flame{}} }
+
+// Add adds a graph and returns what the view loads.
+func (f *Flames) Add(title string, g *Graph) page.Blob {
+	path := fmt.Sprintf("flame/%d.json", len(f.Graphs))
+	f.Graphs = append(f.Graphs, Flame{title, path})
+	return page.Blob{Path: path, Write: func(w io.Writer) error { return json.NewEncoder(w).Encode(g) }}
+}

@@ -51,6 +51,9 @@ func (c *Costs) add(calls, total, self, most uint64) {
 	c.Self, c.Max = append(c.Self, self), append(c.Max, most)
 }
 
+// graphDepth is how deep the stacks of a graph are: no screen shows deeper ones.
+const graphDepth = 1000
+
 // GraphNodes is how many stacks a graph has by default.
 const GraphNodes = 20_000
 
@@ -125,14 +128,20 @@ type stack struct {
 // left out.
 func (g *Graph) stacks(list []stack, most int) {
 	weight := make([]uint64, len(list))
-	order := make([]int32, len(list))
+	depth := make([]int32, len(list))
+	order := make([]int32, 0, len(list))
 	for i := range list {
-		order[i] = int32(i)
+		if p := list[i].parent; p >= 0 {
+			depth[i] = depth[p] + 1
+		}
+		if depth[i] < graphDepth {
+			order = append(order, int32(i))
+		}
 		for k := range g.Sides {
 			weight[i] = saturate.Add(weight[i], list[i].side[k].Total)
 		}
 	}
-	if len(list) > most {
+	if len(order) > most {
 		slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(a, b)) })
 		order = order[:most]
 	}

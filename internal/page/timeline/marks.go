@@ -1,6 +1,8 @@
 package timeline
 
 import (
+	"slices"
+
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/spikes"
 )
@@ -10,6 +12,18 @@ type Marks struct {
 	Frames []Frames `json:"frames"`
 	Spikes []Spike  `json:"spikes"`
 	Left   int      `json:"spikes_left"` // spikes that are not in Spikes, as there are too many
+}
+
+// End is when the last of them ends.
+func (m *Marks) End() uint64 {
+	end := uint64(0)
+	for i := range m.Spikes {
+		end = max(end, m.Spikes[i].End)
+	}
+	for i := range m.Frames {
+		end = max(end, m.Frames[i].End)
+	}
+	return end
 }
 
 // Frames is a strip of the frames of a process.
@@ -52,25 +66,24 @@ type Spike struct {
 	Blame []Blame `json:"blame"`
 }
 
-// NewFrames returns the strip of a log, whose zero on the time line is origin.
-func NewFrames(l *spikes.Log, in map[uint64]*spikes.InFrame, name spikes.Namer, origin uint64) Frames {
+// NewFrames returns the strip of a log, with the times of its clock.
+func NewFrames(l *spikes.Log, in map[uint64]*spikes.InFrame, name spikes.Namer) Frames {
 	f := l.Frames
 	out := Frames{
 		Log: l.Name, PID: l.Header.PID, Count: f.Count, Mean: f.Sum / max(1, f.Count), Worst: f.Worst, Budget: f.Budget, Over: f.Over,
-		End: f.End - min(f.End, origin), Each: f.Each, Bars: []uint64{}, Late: []uint32{}, Longest: []Frame{},
+		End: f.End, Each: f.Each, Bars: []uint64{}, Late: []uint32{}, Longest: []Frame{},
 	}
 	for _, b := range f.Buckets {
 		out.Bars, out.Late = append(out.Bars, b.Worst), append(out.Late, b.Over)
 	}
 	for _, x := range f.Longest {
-		out.Longest = append(out.Longest, newFrame(&x, in[x.Number], name, origin))
+		out.Longest = append(out.Longest, newFrame(&x, in[x.Number], name))
 	}
 	return out
 }
 
-func newFrame(x *tracelog.Frame, in *spikes.InFrame, name spikes.Namer, origin uint64) Frame {
-	end := x.End - min(x.End, origin)
-	f := Frame{Number: x.Number, Start: end - min(end, x.Took), End: end, Spikes: []uint64{}, Blame: []Blame{}}
+func newFrame(x *tracelog.Frame, in *spikes.InFrame, name spikes.Namer) Frame {
+	f := Frame{Number: x.Number, Start: x.End - min(x.End, x.Took), End: x.End, Spikes: []uint64{}, Blame: []Blame{}}
 	if in == nil {
 		return f
 	}
@@ -78,6 +91,18 @@ func newFrame(x *tracelog.Frame, in *spikes.InFrame, name spikes.Namer, origin u
 	for i := range in.Eaters {
 		e := &in.Eaters[i]
 		f.Blame = append(f.Blame, Blame{e.Name(name).Function, e.Time, e.Calls})
+	}
+	return f
+}
+
+// On returns the strip on a time line that begins at origin.
+func (f Frames) On(origin uint64) Frames {
+	at := func(t uint64) uint64 { return t - min(t, origin) }
+	f.End = at(f.End)
+	f.Longest = slices.Clone(f.Longest)
+	for i := range f.Longest {
+		x := &f.Longest[i]
+		x.Start, x.End = at(x.Start), at(x.End)
 	}
 	return f
 }

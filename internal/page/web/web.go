@@ -19,10 +19,11 @@ var Scripts = []string{
 	"app.js", "format.js", "dom.js", "names.js", "parts.js", "grid.js", "third_party/code.js",
 	"code.js",
 	"overview.js", "functions.js", "function.js", "source.js", "graph.js", "pages.js", "spikes.js", "samples.js",
+	"tiles.js", "bars.js", "stacktree.js", "costs.js", "lanes.js", "timeline-input.js", "timeline-cards.js", "timeline.js", "flame.js",
 }
 
 // Styles are in the order in which the page has them.
-var Styles = []string{"app.css", "views.css", "source.css", "pictures.css"}
+var Styles = []string{"app.css", "views.css", "source.css", "pictures.css", "timeline.css"}
 
 // Body returns the page's HTML, from the body's first element to its last.
 func Body() string { return read("page.html") }

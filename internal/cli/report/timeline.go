@@ -1,0 +1,213 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/stackdiff"
+	"github.com/cairnprof/cairn/internal/cli/calls"
+	clispikes "github.com/cairnprof/cairn/internal/cli/spikes"
+	"github.com/cairnprof/cairn/internal/page"
+	"github.com/cairnprof/cairn/internal/page/timeline"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// timeline makes the time line of logs of calls and of spikes.
+func (r *reader) timeline(ctx context.Context) error {
+	logs := slices.Concat(r.paths[calllogs], r.paths[xraylogs])
+	marks, windows, err := r.marks()
+	if err != nil || len(logs) == 0 && marks == nil {
+		return err
+	}
+	var f calls.LogFlags
+	f.SetDefaults()
+	if len(r.paths[xraylogs]) > 0 {
+		f.Maps = r.paths[binaries]
+	}
+	// What there is to say of the logs was said.
+	quiet := &verb.Streams{In: r.streams.In, Out: io.Discard, Err: io.Discard}
+	set, err := f.Open(quiet, slices.Concat(logs, windows), &report.Names{})
+	if err != nil {
+		return err
+	}
+	r.onClose(set.Close)
+	src := &timeline.Source{Logs: set.Single(), Name: locked(set.Name), Options: f.Options()}
+	first := len(src.Logs) - len(windows) // the calls around spikes are the last
+	if marks != nil {
+		src.Logs = append(src.Logs[:first], marked(marks, src.Logs[first:])...)
+		src.Threads = func(log int, t calllog.Thread) string {
+			if log < first {
+				return ""
+			}
+			return marks.Name(log-first, t.TID)
+		}
+	}
+	if len(src.Logs) == 0 {
+		return nil
+	}
+	var on *timeline.Marks
+	if marks != nil {
+		origins, _ := calllog.Origins(src.Logs)
+		on = marks.On(origins[first:])
+		src.End = on.End()
+	}
+	x, err := r.levels(ctx, src)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, log := range src.Logs {
+		names = append(names, filepath.Base(log.Info().File))
+	}
+	r.src.Timeline = x.Summary(r.served, names, on)
+	if r.served {
+		ranges := timeline.NewRanges(src, x)
+		r.src.Find = func(path string) (page.Blob, bool) { return ranges.Find(ctx, path) }
+		return nil
+	}
+	r.src.Blobs = append(r.src.Blobs, x.Packs()...)
+	return nil
+}
+
+// marks reads spikes and frames. It returns the logs that have the calls around spikes, too.
+func (r *reader) marks() (marks *clispikes.Marks, windows []string, err error) {
+	paths := r.paths[spikelog]
+	if len(paths) == 0 {
+		return nil, nil, nil
+	}
+	quiet := &verb.Streams{In: r.streams.In, Out: io.Discard, Err: io.Discard}
+	if marks, err = clispikes.ReadMarks(quiet, verb.DisplayFlags{}, paths, r.withBuildID()); err != nil {
+		return nil, nil, err
+	}
+	for _, path := range paths {
+		if calls.IsLog(path, r.streams) {
+			windows = append(windows, path)
+		}
+	}
+	return marks, windows, nil
+}
+
+// marked returns the logs of marks with their threads. Some have the calls around spikes.
+func marked(marks *clispikes.Marks, windows []calllog.Log) []calllog.Log {
+	var list []calllog.Log
+	for i, name := range marks.Names {
+		var of calllog.Log
+		for _, w := range windows {
+			if w.Info().File == name {
+				of = w
+			}
+		}
+		list = append(list, marks.Lanes(i, of))
+	}
+	return list
+}
+
+// levels makes the index of a time line in a file that has no name, which the system removes
+// when it is closed.
+func (r *reader) levels(ctx context.Context, src *timeline.Source) (*timeline.Index, error) {
+	cache, err := verb.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(cache, "levels-")
+	if err != nil {
+		return nil, err
+	}
+	r.onClose(func() { file.Close() })
+	if err := os.Remove(file.Name()); err != nil {
+		return nil, err
+	}
+	if err := timeline.Build(ctx, file, src); err != nil {
+		return nil, err
+	}
+	st, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return timeline.Open(file, st.Size())
+}
+
+// onClose has something done when the report is closed.
+func (r *reader) onClose(f func()) {
+	before := r.src.Close
+	r.src.Close = func() {
+		f()
+		if before != nil {
+			before()
+		}
+	}
+}
+
+// locked returns name for several goroutines.
+func locked(name func(calllog.FuncID) string) func(calllog.FuncID) string {
+	var mu sync.Mutex
+	return func(fn calllog.FuncID) string {
+		mu.Lock()
+		defer mu.Unlock()
+		return name(fn)
+	}
+}
+
+// flame adds the flame graph of logs of calls.
+func (r *reader) flame(title string, g *timeline.Graph) {
+	flames, _ := r.src.Flame.(*timeline.Flames)
+	if flames == nil {
+		flames = timeline.NewFlames()
+		r.src.Flame = flames
+	}
+	r.src.Blobs = append(r.src.Blobs, flames.Add(title, g))
+}
+
+// sum opens logs of calls and sums them.
+func (r *reader) sum(ctx context.Context, paths []string) (*calls.LogSet, *calltrie.Trie, error) {
+	var f calls.LogFlags
+	f.SetDefaults()
+	if len(r.paths[xraylogs]) > 0 {
+		f.Maps = r.paths[binaries]
+	}
+	set, err := f.Open(r.streams, paths, &report.Names{})
+	if err != nil {
+		return nil, nil, err
+	}
+	results, err := set.Account(ctx, f.Options())
+	if err != nil {
+		set.Close()
+		return nil, nil, err
+	}
+	return set, calls.Merged(results), nil
+}
+
+// compareCalls adds the flame graph of what differs from another log.
+func (r *reader) compareCalls(ctx context.Context, path string) error {
+	logs := slices.Concat(r.paths[calllogs], r.paths[xraylogs])
+	if len(logs) == 0 {
+		return verb.Usagef("--against %s: there is no log of calls to compare with it", path)
+	}
+	before, old, err := r.sum(ctx, []string{path})
+	if err != nil {
+		return err
+	}
+	defer before.Close()
+	now, sum, err := r.sum(ctx, logs)
+	if err != nil {
+		return err
+	}
+	defer now.Close()
+	if before.Clock.Unit() != now.Clock.Unit() {
+		return fmt.Errorf("--against %s: its times are in %s, those of the logs in %s", path, before.Clock.Unit(), now.Clock.Unit())
+	}
+	diff := stackdiff.Tries(stackdiff.Side{Trie: old, Name: before.Symbol}, stackdiff.Side{Trie: sum, Name: now.Symbol})
+	r.flame("Difference from "+filepath.Base(path), timeline.NewDiff(diff, now.Clock.Unit(), filepath.Base(path), now.Title(), now.Names.Show, timeline.GraphNodes))
+	return nil
+}

@@ -1,0 +1,206 @@
+/*
+ * stacktree.js makes trees of stacks: of what Go computed, of the records of a time line, of
+ * samples. A tree is {unit, sides, names, shades, root, functions, notes, approximate}; a node is
+ * {name, parent, children, calls, total, self, max}, where name is an index, -1 for what was
+ * merged, and the costs have an element for each side.
+ */
+cairn.stacktree = (function () {
+  function node(name, parent, sides) {
+    const zero = function () { return new Array(sides).fill(0); };
+    return { name: name, parent: parent, children: [], calls: zero(), total: zero(), self: zero(), max: zero(), restored: 0 };
+  }
+
+  /** hash is package webpage's Shade: the same function has the same colour everywhere. */
+  function shade(name) {
+    let h = 2166136261;
+    for (const b of new TextEncoder().encode(name)) h = Math.imul(h ^ b, 16777619) >>> 0;
+    return ((h ^ (h >>> 16)) >>> 0) % 24;
+  }
+
+  /** finish gives the root the costs of what is below, and each node all calls in it. */
+  function finish(t) {
+    for (let k = 0; k < t.sides.length; k++) t.root.total[k] = t.root.children.reduce(function (sum, c) { return sum + c.total[k]; }, 0);
+    sumCalls(t.root);
+    t.root.calls = t.root.all;
+    return t;
+  }
+
+  /** sumCalls sets all: the calls of a node and of what is below. */
+  function sumCalls(n) {
+    n.all = n.calls.slice();
+    for (const c of n.children) {
+      sumCalls(c);
+      for (let k = 0; k < n.all.length; k++) n.all[k] += c.all[k];
+    }
+  }
+
+  /** fromData makes a tree of what Go computed. */
+  function fromData(d) {
+    const sides = d.sides.length;
+    const root = node(-1, null, sides);
+    const nodes = [];
+    for (let i = 0; i < d.parent.length; i++) {
+      const parent = d.parent[i] < 0 ? root : nodes[d.parent[i]];
+      const n = node(d.name[i], parent, sides);
+      for (let k = 0; k < sides; k++) for (const key of ["calls", "total", "self", "max"]) n[key][k] = d.nodes[k][key][i];
+      parent.children.push(n);
+      nodes.push(n);
+    }
+    const functions = d.function.map(function (name, i) {
+      const f = { name: name, calls: [], total: [], self: [], max: [] };
+      for (let k = 0; k < sides; k++) for (const key of ["calls", "total", "self", "max"]) f[key].push(d.functions[k][key][i]);
+      return f;
+    });
+    return finish({ unit: d.unit, sides: d.sides, names: d.names, shades: d.shades, root: root, functions: functions, notes: d.notes || [], merged: d.merged });
+  }
+
+  /** functionsOf sums the nodes of each function; calls within calls of it count once in totals. */
+  function functionsOf(t) {
+    const sides = t.sides.length;
+    const by = new Map();
+    const active = new Map();
+    (function walk(n) {
+      if (n.name >= 0) {
+        let f = by.get(n.name);
+        if (!f) by.set(n.name, f = node(n.name, null, sides));
+        const outer = !active.get(n.name);
+        for (let k = 0; k < sides; k++) {
+          f.calls[k] += n.calls[k];
+          f.self[k] += n.self[k];
+          f.max[k] = Math.max(f.max[k], n.max[k]);
+          if (outer) f.total[k] += n.total[k];
+        }
+        active.set(n.name, (active.get(n.name) || 0) + 1);
+      }
+      for (const c of n.children) walk(c);
+      if (n.name >= 0) active.set(n.name, active.get(n.name) - 1);
+    })(t.root);
+    return [...by.values()];
+  }
+
+  function child(parent, name, index) {
+    let c = index.get(parent);
+    if (!c) index.set(parent, c = new Map());
+    let n = c.get(name);
+    if (!n) {
+      n = node(name, parent, parent.calls.length);
+      c.set(name, n);
+      parent.children.push(n);
+    }
+    return n;
+  }
+
+  /**
+   * fromRecords makes a tree of the records of lanes between two times. Where calls are merged
+   * into blocks it is approximate: a block is one function.
+   */
+  function fromRecords(model, parts, from, to) {
+    const t = { unit: model.unit, sides: [""], names: model.names, shades: model.shades, root: node(-1, null, 1), notes: [], approximate: false };
+    const index = new Map();
+    for (const part of parts) {
+      let above = null; // nodes of the depth before, by record
+      const tile = part.rows.tile;
+      for (let depth = 1; depth <= part.rows.depth; depth++) {
+        const here = new Map();
+        let at = 0;
+        const outer = above ? [...above.keys()] : [];
+        cairn.tiles.each(part.rows, depth, from, to, function (i) {
+          let parent = t.root;
+          if (above) {
+            while (at < outer.length && tile.to[outer[at]] <= tile.from[i] && !(tile.to[outer[at]] === tile.to[i])) at++;
+            if (at >= outer.length || tile.from[outer[at]] > tile.from[i]) return; // its caller is merged into another
+            parent = above.get(outer[at]);
+          }
+          const n = child(parent, tile.fn[i], index);
+          const took = Math.min(tile.to[i], to) - Math.max(tile.from[i], from);
+          const idle = tile.idle[i] * took / Math.max(1, tile.to[i] - tile.from[i]);
+          n.calls[0] += tile.calls[i];
+          n.total[0] += took - idle;
+          n.self[0] += took - idle;
+          if (parent !== t.root) parent.self[0] = Math.max(0, parent.self[0] - (took - idle));
+          if (tile.kind[i] === cairn.tiles.BLOCK) t.approximate = true;
+          else n.max[0] = Math.max(n.max[0], took);
+          here.set(i, n);
+        });
+        above = here;
+      }
+    }
+    t.functions = functionsOf(t);
+    return finish(t);
+  }
+
+  /** fromSamples makes a tree of the sampled stacks of the model. */
+  function fromSamples(model) {
+    const names = [], shades = [], numbers = new Map();
+    const number = function (frame) {
+      const key = frame.function + (frame.restored ? "r" : "") + (frame.inlined ? "i" : "");
+      if (!numbers.has(key)) {
+        const f = model.functions[frame.function];
+        const name = f ? f.name || f.symbol : "?";
+        numbers.set(key, names.length);
+        names.push(name + (frame.restored ? " (restored)" : frame.inlined ? " (inlined)" : ""));
+        shades.push(shade(name));
+      }
+      return numbers.get(key);
+    };
+    const t = { unit: "samples", sides: [""], names: names, shades: shades, root: node(-1, null, 1), notes: [] };
+    const index = new Map();
+    for (const s of model.samples.stacks) {
+      let n = t.root;
+      for (const frame of s.frames) {
+        n = child(n, number(frame), index);
+        n.total[0] += s.count;
+        n.calls[0] += s.count;
+        if (frame.restored) n.restored = 1;
+      }
+      n.self[0] += s.count;
+    }
+    if (model.samples.left) t.notes.push(cairn.format.plural(model.samples.left, "rarer stack") + " are not in this report.");
+    t.functions = functionsOf(t);
+    return finish(t);
+  }
+
+  function add(into, n, sides) {
+    for (let k = 0; k < sides; k++) {
+      into.calls[k] += n.calls[k];
+      into.total[k] += n.total[k];
+      into.self[k] += n.self[k];
+      into.max[k] = Math.max(into.max[k], n.max[k]);
+    }
+  }
+
+  /**
+   * sandwich returns two roots for a function: what it called, and, turned round, who called it.
+   * A call within another call of the function is part of that one.
+   */
+  function sandwich(t, name) {
+    const sides = t.sides.length;
+    const callees = node(name, null, sides), callers = node(name, null, sides);
+    const index = new Map();
+    function below(into, n) {
+      for (const c of n.children) {
+        const m = child(into, c.name, index);
+        add(m, c, sides);
+        below(m, c);
+      }
+    }
+    (function walk(n, inside) {
+      if (n.name === name && !inside) {
+        add(callees, n, sides);
+        add(callers, n, sides);
+        below(callees, n);
+        let into = callers;
+        for (let up = n.parent; up && up.parent; up = up.parent) {
+          into = child(into, up.name, index);
+          add(into, n, sides);
+        }
+      }
+      for (const c of n.children) walk(c, inside || n.name === name);
+    })(t.root, false);
+    sumCalls(callers);
+    sumCalls(callees);
+    return { callers: callers, callees: callees };
+  }
+
+  return { fromData: fromData, fromRecords: fromRecords, fromSamples: fromSamples, sandwich: sandwich, functionsOf: functionsOf, shade: shade };
+})();
