@@ -41,7 +41,7 @@ var rooms = []room{
 	{"binary", "readers of programs: sections, symbols, lines, instructions", "internal/binary", "ground format"},
 	{"report", "tables, JSON, colour and pages", "internal/report", "ground"},
 	{"profile", "raw files to profiles; coverage, call graph, differences", "internal/profile", "ground format binary"},
-	{"fleet", "files of many machines to profiles: journal, merging, collector, cluster, push", "internal/fleet", "ground format profile"},
+	{"fleet", "files of many machines to profiles: journal, merging, collector, cluster, push", "internal/fleet", "ground format binary report profile"},
 	{"layout", "layout of programs: orders of functions, and pages", "internal/layout", "ground report"},
 	{"calls", "logs of calls to tries, tables, pictures and databases", "internal/calls", "ground format report"},
 	{"spikes", "the calls that took too long", "internal/spikes", "ground format report calls"},

@@ -3,6 +3,7 @@ package collect
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,8 +29,9 @@ import (
 type collectFlags struct {
 	clusterFlags
 	listen, tokens, cert, key, logFormat string
+	clientCA, audit                      string
 	maxBody, maxFile, memory             verb.SizeFlag
-	waiting, minFree, logs               verb.SizeFlag
+	waiting, minFree, logs, maxDebug     verb.SizeFlag
 	rate, share                          float64
 	every, keep                          time.Duration
 	traces                               int
@@ -37,7 +39,7 @@ type collectFlags struct {
 
 // Collect returns the command cairn collect.
 func Collect(s *verb.Streams) *cobra.Command {
-	f := collectFlags{maxBody: 32 << 20, maxFile: 64 << 20, memory: 512 << 20, waiting: 256 << 20, minFree: 64 << 20, logs: 64 << 20}
+	f := collectFlags{maxBody: 32 << 20, maxFile: 64 << 20, memory: 512 << 20, waiting: 256 << 20, minFree: 64 << 20, logs: 64 << 20, maxDebug: 2 << 30}
 	c := &cobra.Command{
 		Use:   "collect DIR",
 		Short: "Collect raw files and logs of many machines over HTTP, and serve their profiles",
@@ -89,6 +91,9 @@ them before it is acknowledged. All get the same list of nodes, and each its own
 	c.Flags().IntVar(&f.traces, "traces", profile.DefaultTraces, "keep the traces of at most this many runs of a build, a uniform sample of all")
 	c.Flags().Var(&f.logs, "logs", "keep at most this much of the logs of a build; the oldest are removed")
 	c.Flags().DurationVar(&f.keep, "keep", 0, "remove builds that got no upload for so long, 0 for never")
+	c.Flags().Var(&f.maxDebug, "max-debug", "the maximum of a program or a debug file")
+	c.Flags().StringVar(&f.clientCA, "client-ca", "", "clients must show a certificate that this authority signed, a PEM `file`; needs --cert")
+	c.Flags().StringVar(&f.audit, "audit", "", "append a line of JSON for each upload and each refused request to this `file`")
 	f.addTo(c.Flags())
 	c.Flags().StringVar(&f.logFormat, "log-format", "text", "`format` of messages, text or json")
 	return c
@@ -116,7 +121,13 @@ func (f *collectFlags) run(ctx context.Context, s *verb.Streams, dir string) (er
 	if err != nil {
 		return err
 	}
+	audit, err := f.openAudit()
+	if err != nil {
+		return errors.Join(err, c.Close(ctx))
+	}
+	defer audit.Close()
 	g := gate.New(c, gate.Options{
+		Debug: c, MaxDebug: int64(f.maxDebug), Temp: filepath.Join(dir, "debug"), Audit: audit.Logger,
 		Tokens: tokens, MaxBody: int64(f.maxBody), MaxFile: int64(f.maxFile), MaxAll: int64(f.maxFile), Memory: int64(f.memory),
 		Rate: f.rate, Share: f.share, Log: log,
 	})
@@ -131,6 +142,8 @@ func (f *collectFlags) check(s *verb.Streams) (*slog.Logger, error) {
 	switch {
 	case (f.cert == "") != (f.key == ""):
 		return nil, verb.Usagef("collect: --cert and --key belong together")
+	case f.clientCA != "" && f.cert == "":
+		return nil, verb.Usagef("collect: --client-ca needs --cert")
 	case f.share < 0 || f.share > 1:
 		return nil, verb.Usagef("collect: --share %v: must be from 0 to 1", f.share)
 	case f.rate < 0:
@@ -169,12 +182,17 @@ func (f *collectFlags) readTokens() (gate.Tokens, error) {
 // backend is a collector, or a node of a cluster.
 type backend interface {
 	gate.Backend
+	gate.DebugFiles
 	Close(context.Context) error
 }
 
 // open opens the collector in a directory, or the node of a cluster that has its files there and
 // takes uploads at a URL.
 func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) {
+	debug, err := depot.OpenDebug(filepath.Join(dir, "debug"))
+	if err != nil {
+		return nil, err
+	}
 	options := collector.Options{
 		Limits: tally.Limits{Traces: f.traces, Logs: int64(f.logs)}, MaxWaiting: int64(f.waiting),
 		SnapshotRecords: 50_000, SnapshotBytes: 64 << 20, SnapshotEvery: f.every, Keep: f.keep,
@@ -197,8 +215,34 @@ func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) 
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), j.Close())
 	}
-	return c, nil
+	return &single{c, debug}, nil
 }
+
+// single is a collector on one machine.
+type single struct {
+	*collector.Collector
+	*depot.DebugDir
+}
+
+// auditLog is the audit log, whose Logger is nil if there is none.
+type auditLog struct {
+	*slog.Logger
+	file *os.File
+}
+
+func (f *collectFlags) openAudit() (*auditLog, error) {
+	if f.audit == "" {
+		return &auditLog{}, nil
+	}
+	file, err := os.OpenFile(f.audit, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &auditLog{slog.New(slog.NewJSONHandler(file, nil)), file}, nil
+}
+
+// Close closes the file.
+func (a *auditLog) Close() error { return a.file.Close() }
 
 // scheme returns the scheme of the collector's URL.
 func (f *collectFlags) scheme() string {
@@ -223,6 +267,13 @@ func (f *collectFlags) serve(ctx context.Context, s *verb.Streams, g *gate.Gate,
 		Handler: g, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 16 << 10,
+	}
+	if f.clientCA != "" {
+		pool, err := readPool(f.clientCA)
+		if err != nil {
+			return err
+		}
+		server.TLSConfig = &tls.Config{ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12}
 	}
 	ended := make(chan error, 1)
 	if f.cert != "" {

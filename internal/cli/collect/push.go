@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ import (
 // pushFlags say what is sent, where, and how fast.
 type pushFlags struct {
 	to, after        string
-	maps             []string
+	maps, debug      []string
 	watch            bool
 	interval, settle time.Duration
 	maxAge, patience time.Duration
@@ -32,37 +33,41 @@ func Push(s *verb.Streams) *cobra.Command {
 	f := pushFlags{upload: 4 << 20}
 	c := &cobra.Command{
 		Use:   "push [DIR...] --to URL [--map BINARY|MAP]",
-		Short: "Send raw files to a collector",
-		Long: `push sends the .mipraw files below the directories to a collector (cairn collect), and
-those that it has acknowledged get .sent behind their names. With --after delete they
-are removed, with --after keep they stay as they are. Files that the collector finds
-damaged get .refused behind their names, and those that it does not want .skipped. A
-file that is sent twice is counted once.
+		Short: "Send raw files and logs to a collector",
+		Long: `push sends the .mipraw and .cairnlog files below the directories to a collector (cairn
+collect), and appends .sent to the names of those that it has acknowledged. With --after
+delete they are removed, with --after keep they stay as they are. Files that the
+collector finds damaged get the suffix .refused, and those that are not in the sample
+that the collector asks for .skipped. A file that is sent twice is counted once.
 
-With --watch, push goes on and looks for new files each --interval. If the collector
-cannot be reached or has no room, files stay and push tries again, after pauses that
-grow up to ten minutes; without --watch it gives up after --patience.
+With --watch, push keeps running and looks for new files each --interval. If the
+collector cannot be reached or has no room, files stay and push tries again, after
+pauses that grow up to ten minutes; without --watch it gives up after --patience. The
+nodes of a cluster are given as several URLs, separated by commas.
 
 Files are sent when they are complete. The file of a process that was killed is sent
 when the process is gone and the file is --settle old. In a container, run push among
 the processes that write: it cannot see those of others.
 
 --map sends the map of a build, from the binary or a .mipmap file: raw files of builds
-whose map the collector does not have wait there.
+whose map the collector does not have wait there. --debug sends a program, or its debug
+file, for names of functions; debuginfod clients can get it from the collector.
 
-The token is in CAIRN_TOKEN. HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE are observed.`,
+The token is in CAIRN_TOKEN, the client's certificate in the PEM files that
+CAIRN_CLIENT_CERT and CAIRN_CLIENT_KEY name. HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE are observed.`,
 		Example: `  cairn push --map app --to https://collector:7474
   cairn push /var/lib/app/raws --watch --after delete --to https://collector:7474`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
-	c.Flags().StringVar(&f.to, "to", "", "the `URL` of the collector")
+	c.Flags().StringVar(&f.to, "to", "", "the `URL` of the collector, or those of its nodes, separated by commas")
 	c.Flags().StringArrayVar(&f.maps, "map", nil, "send the map of this `binary`, or this .mipmap file; repeatable")
-	c.Flags().BoolVar(&f.watch, "watch", false, "go on, and send files as they come")
+	c.Flags().StringArrayVar(&f.debug, "debug", nil, "send this program or debug `file`; repeatable")
+	c.Flags().BoolVar(&f.watch, "watch", false, "keep running, and send files as they are written")
 	c.Flags().DurationVar(&f.interval, "interval", 10*time.Second, "how often --watch looks for files")
-	c.Flags().StringVar(&f.after, "after", "mark", "what becomes of files that were sent: `mark`, delete or keep")
-	c.Flags().DurationVar(&f.settle, "settle", time.Minute, "age of the file of a process that was killed")
+	c.Flags().StringVar(&f.after, "after", "mark", "what to do with files that were sent: `mark`, delete or keep")
+	c.Flags().DurationVar(&f.settle, "settle", time.Minute, "how long the file of a killed process must be unchanged")
 	c.Flags().DurationVar(&f.maxAge, "max-age", 0, "do not send older files, 0 for any age")
-	c.Flags().DurationVar(&f.patience, "patience", time.Minute, "how long to try again without --watch")
+	c.Flags().DurationVar(&f.patience, "patience", time.Minute, "how long to try without --watch")
 	c.Flags().Var(&f.upload, "upload", "bytes of files in one upload")
 	c.Flags().Var(&f.rate, "rate", "send at most so many bytes of files a second")
 	return c
@@ -71,21 +76,24 @@ The token is in CAIRN_TOKEN. HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE are observe
 func (f *pushFlags) run(ctx context.Context, s *verb.Streams, dirs []string) error {
 	o := push.Options{
 		Dirs: dirs, Settle: f.settle, MaxAge: f.maxAge, MaxBytes: int64(f.upload), Rate: int64(f.rate), Patience: f.patience,
-		Client: client.FromEnvironment(), Log: slog.New(slog.NewTextHandler(s.Err, nil)),
+		Debug: f.debug, Client: client.FromEnvironment(), Log: slog.New(slog.NewTextHandler(s.Err, nil)),
 	}
 	var err error
 	switch {
 	case f.to == "":
 		return verb.Usagef("push: no collector given; use --to URL")
-	case len(dirs)+len(f.maps) == 0:
-		return verb.Usagef("push: give directories with raw files, or --map")
+	case len(dirs)+len(f.maps)+len(f.debug) == 0:
+		return verb.Usagef("push: give directories with raw files, --map or --debug")
 	case f.watch && len(dirs) == 0:
 		return verb.Usagef("push: --watch needs a directory")
 	case f.interval <= 0 || f.settle < 0 || f.maxAge < 0 || f.patience < 0:
 		return verb.Usagef("push: a duration is negative, or --interval 0")
 	}
-	if o.URL, err = client.CheckURL(f.to); err != nil {
-		return verb.Usagef("push: --to: %v", err)
+	for url := range strings.SplitSeq(f.to, ",") {
+		if url, err = client.CheckURL(url); err != nil {
+			return verb.Usagef("push: --to: %v", err)
+		}
+		o.URLs = append(o.URLs, url)
 	}
 	var ok bool
 	if o.After, ok = map[string]push.After{"mark": push.Mark, "delete": push.Delete, "keep": push.Keep}[f.after]; !ok {
@@ -106,7 +114,7 @@ func (f *pushFlags) run(ctx context.Context, s *verb.Streams, dirs []string) err
 		return push.New(o).Watch(ctx, f.interval)
 	}
 	sum, err := push.New(o).Once(ctx)
-	fmt.Fprintf(s.Remarks(), "%s: %s sent (%d known)", o.URL, report.Plural(sum.Sent, "raw file"), sum.Known)
+	fmt.Fprintf(s.Remarks(), "%s: %s sent (%d known)", f.to, report.Plural(sum.Sent, "file"), sum.Known)
 	for _, other := range []struct {
 		n    int
 		what string

@@ -40,6 +40,8 @@ type orderFlags struct {
 	json      bool
 	record    bool
 	program   []string // that is run, with its arguments
+
+	from, ofProgram, ofBuild string // a profile of a collector
 }
 
 // Order returns the command cairn order.
@@ -83,12 +85,16 @@ missing, under the name that --scenario gives; without -p only this run is order
 by. The exit code is the program's. Without -o the program's standard output goes to
 standard error. Linux on x86-64 only.
 
+--from URL takes the profile of a program from a collector (cairn collect), which is the
+same as giving URL/PROGRAM@BUILD as the profile.
+
 The summary counts the 4 KiB pages that each scenario touches now and in the new
 order, and the fewest pages that its functions fit in. With two or more scenarios it
 also reports scenarios that run code that no other scenario runs.`,
 		Example: `  cairn order app.mip --binary app -o app.order
   clang -fuse-ld=lld -ffunction-sections -Wl,--symbol-ordering-file=app.order *.c -o app
-  cairn order --run -o app.order -- ./app --help`,
+  cairn order --run -o app.order -- ./app --help
+  cairn order --from https://collector:7474 --program app --build 1f3c -o app.order`,
 		Args: f.args,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
 	}
@@ -97,6 +103,9 @@ also reports scenarios that run code that no other scenario runs.`,
 	fl := c.Flags()
 	fl.SetInterspersed(false) // the program's flags are its own
 	fl.BoolVar(&f.record, "run", false, "run the given program, record its first executions, and order by them")
+	fl.StringVar(&f.from, "from", "", "take the profile from the collector at this `URL`")
+	fl.StringVar(&f.ofProgram, "program", "", "the `name` of the program (needs --from)")
+	fl.StringVar(&f.ofBuild, "build", "", "the build `id` of the program, or its start; all builds without it (needs --from)")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	fl.StringVar(&f.algorithm, "algorithm", "", "algorithm: `how` is "+toolchain.JoinAlgorithms()+` (default "`+string(order.Algorithms()[0])+`")`)
 	verb.Values(c, "algorithm", order.Algorithms()...)
@@ -125,7 +134,30 @@ func (f *orderFlags) args(c *cobra.Command, args []string) error {
 	if f.record && len(args) == 0 {
 		return verb.Usagef("order: no program given; use --run -- PROGRAM [ARG...]")
 	}
+	files, err := f.fromCollector(files)
+	if err != nil {
+		return err
+	}
 	return f.Args(c, files)
+}
+
+// fromCollector returns the profile that --from names.
+func (f *orderFlags) fromCollector(files []string) ([]string, error) {
+	switch {
+	case f.from == "" && f.ofProgram+f.ofBuild != "":
+		return files, verb.Usagef("order: --program and --build need --from URL")
+	case f.from == "":
+		return files, nil
+	case f.record || len(files) > 0:
+		return files, verb.Usagef("order: --from replaces the profile: give no other one, and no --run")
+	case f.ofProgram == "":
+		return files, verb.Usagef("order: --from %s: give the name of the program with --program", f.from)
+	}
+	url := strings.TrimSuffix(f.from, "/") + "/" + f.ofProgram
+	if f.ofBuild != "" {
+		url += "@" + f.ofBuild
+	}
+	return []string{url}, nil
 }
 
 // check finds what is wrong before a program is run for nothing.

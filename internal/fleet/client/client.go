@@ -1,9 +1,10 @@
-// Package client speaks to a collector: it sends files and asks for profiles.
+// Package client sends files to a collector and gets profiles from it.
 package client
 
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,9 +20,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// tokenVariable is the environment variable with the token. It is not in the URL, as that is in
-// lists of processes and in logs.
-const tokenVariable = "CAIRN_TOKEN"
+// Environment variables. The token is not in the URL, which lists of processes and logs show.
+const (
+	tokenVariable = "CAIRN_TOKEN"
+	certVariable  = "CAIRN_CLIENT_CERT" // PEM file with the certificate that the client shows
+	keyVariable   = "CAIRN_CLIENT_KEY"  // PEM file with its key
+)
 
 const (
 	maxAnswer   = 1 << 20
@@ -30,14 +34,29 @@ const (
 	shareHeader = "Cairn-Share"
 )
 
-// Client speaks to one collector or several.
+// Client sends requests to collectors.
 type Client struct {
 	Token string
 	HTTP  *http.Client
 }
 
-// FromEnvironment returns a client with the token of the environment.
-func FromEnvironment() *Client { return New(os.Getenv("CAIRN_TOKEN")) }
+// FromEnvironment returns a client with the token and the certificate of the environment.
+func FromEnvironment() *Client {
+	c := New(os.Getenv(tokenVariable))
+	if cert, key := os.Getenv(certVariable), os.Getenv(keyVariable); cert != "" || key != "" {
+		c.HTTP.Transport.(*http.Transport).TLSClientConfig = &tls.Config{
+			MinVersion: tls.VersionTLS12,
+			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+				pair, err := tls.LoadX509KeyPair(cert, key)
+				if err != nil {
+					err = fmt.Errorf("%s and %s: %w", certVariable, keyVariable, err)
+				}
+				return &pair, err
+			},
+		}
+	}
+	return c
+}
 
 // New returns a client with the token. Proxies are those of HTTPS_PROXY, HTTP_PROXY and
 // NO_PROXY, certificates those of the system, or of SSL_CERT_FILE.
@@ -48,8 +67,7 @@ func New(token string) *Client {
 	return &Client{Token: token, HTTP: &http.Client{Transport: t, CheckRedirect: sameHost}}
 }
 
-// sameHost follows no redirect to elsewhere: the token would not go along, but what a program
-// left would.
+// sameHost refuses redirects to other hosts, which would get the files of programs.
 func sameHost(r *http.Request, via []*http.Request) error {
 	if len(via) > 3 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
 		return http.ErrUseLastResponse
@@ -57,12 +75,12 @@ func sameHost(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// IsURL reports whether what stands in the place of a file is to be asked of a collector.
+// IsURL reports whether the name of a file is the URL of a profile.
 func IsURL(path string) bool {
 	return strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://")
 }
 
-// CheckURL returns the URL without what is not to be in it.
+// CheckURL checks the URL of a collector and returns it without a slash at the end.
 func CheckURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -78,15 +96,15 @@ func CheckURL(text string) (string, error) {
 	return strings.TrimSuffix(text, "/"), nil
 }
 
-// Error is an answer other than yes.
+// Error reports a response with a status other than 200.
 type Error struct {
 	URL    string
 	Status int
 	Reason string
-	After  time.Duration // before which not to try again, if the collector says so
+	After  time.Duration // to wait before the next attempt, 0 if the collector does not say
 }
 
-// Error says what was answered.
+// Error returns the URL, the status and the reason.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: %d %s", e.URL, e.Status, http.StatusText(e.Status))
 	if e.Reason != "" {
@@ -98,7 +116,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Temporary reports whether the same may be answered otherwise later.
+// Temporary reports whether the same request may succeed later.
 func (e *Error) Temporary() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout
 }
@@ -119,7 +137,7 @@ func (c *Client) do(r *http.Request) (*http.Response, error) {
 	reason, _ := io.ReadAll(io.LimitReader(response.Body, maxReason)) // what there is of it
 	e := &Error{URL: r.URL.String(), Status: response.StatusCode, Reason: strings.ToValidUTF8(strings.TrimSpace(string(reason)), "?")}
 	if strings.ContainsFunc(e.Reason, func(r rune) bool { return r < ' ' }) {
-		e.Reason = "" // no line of a collector's
+		e.Reason = "" // a collector answers one line
 	}
 	if s, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && s > 0 {
 		e.After = min(time.Duration(s)*time.Second, time.Hour)
@@ -127,7 +145,7 @@ func (c *Client) do(r *http.Request) (*http.Response, error) {
 	return nil, e
 }
 
-// Get returns what is at a URL, of at most limit bytes.
+// Get returns the content of a URL, of at most limit bytes.
 func (c *Client) Get(ctx context.Context, target string, limit int64) ([]byte, error) {
 	target, err := CheckURL(target)
 	if err != nil {
@@ -152,7 +170,7 @@ func (c *Client) Get(ctx context.Context, target string, limit int64) ([]byte, e
 	return data, nil
 }
 
-// Answer is what a collector says of an upload.
+// Answer is the response to an upload.
 type Answer struct {
 	Files   int `json:"files"`
 	Known   int `json:"known"`
@@ -173,7 +191,7 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return z
 })
 
-// Send sends a body to the collector at base. Without an error the collector has it for good.
+// Send sends a body to the collector at base. If it returns no error, the collector has stored it.
 func (c *Client) Send(ctx context.Context, base string, body []byte) (*Answer, error) {
 	packed := encoder().EncodeAll(body, nil)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/files", bytes.NewReader(packed))
@@ -189,7 +207,7 @@ func (c *Client) Send(ctx context.Context, base string, body []byte) (*Answer, e
 	defer response.Body.Close()
 	a := &Answer{Share: 1}
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(a); err != nil {
-		return nil, fmt.Errorf("%s: not the answer of a collector: %w", r.URL, err)
+		return nil, fmt.Errorf("%s: not a response of a collector: %w", r.URL, err)
 	}
 	if share, err := strconv.ParseFloat(response.Header.Get(shareHeader), 64); err == nil && share >= 0 && share <= 1 {
 		a.Share = share
@@ -197,8 +215,30 @@ func (c *Client) Send(ctx context.Context, base string, body []byte) (*Answer, e
 	return a, nil
 }
 
-// Temporary reports whether an error of Send is one to try again after: of the network, or of a
-// collector that cannot just now.
+// SendDebug sends a program or its debug file to the collector at base.
+func (c *Client) SendDebug(ctx context.Context, base, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/debug", f)
+	if err != nil {
+		return err
+	}
+	if info, err := f.Stat(); err == nil {
+		r.ContentLength = info.Size()
+	}
+	r.Header.Set("Content-Type", "application/octet-stream")
+	response, err := c.do(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return response.Body.Close()
+}
+
+// Temporary reports whether an error of Send is one of the network, or of a collector that cannot
+// take the upload now: the same may succeed later.
 func Temporary(err error) bool {
 	var e *Error
 	return !errors.As(err, &e) || e.Temporary()
@@ -214,7 +254,7 @@ func (c *Client) Share(ctx context.Context, base string) (float64, error) {
 		Share float64 `json:"share"`
 	}{1}
 	if err := json.Unmarshal(data, &policy); err != nil {
-		return 0, fmt.Errorf("%s: not the answer of a collector: %w", base, err)
+		return 0, fmt.Errorf("%s: not a response of a collector: %w", base, err)
 	}
 	return min(1, max(0, policy.Share)), nil
 }

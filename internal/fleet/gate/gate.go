@@ -1,11 +1,17 @@
-// Package gate is the HTTP side of a collector: who may do what, how much of it, and in which
-// words it is answered.
+// Package gate serves the HTTP requests of a collector. It authenticates clients and bounds what
+// they send.
 //
-//	POST /v1/files           a raw file, a pack, a map, or a bundle of them
-//	GET  /v1/builds          the builds that are known, as JSON
-//	GET  /v1/maps/BUILD      the map of a build
-//	GET  /v1/policy          what senders are asked to respect, as JSON
-//	GET  /PROGRAM[@BUILD]    a profile; BUILD may be the start of the id
+//	POST /v1/files                a raw file, a pack, a map, a log, or a bundle of them
+//	POST /v1/debug                a program or its debug file
+//	GET  /v1/policy               what senders are asked to respect, as JSON
+//	GET  /v1/builds               the builds, as JSON
+//	GET  /v1/maps/BUILD           the map of a build
+//	GET  /v1/logs/BUILD[/KEY]     the list of the logs of a build, or one of them
+//	GET  /v1/view/PROGRAM@BUILD   coverage, functions that never ran, spikes, as JSON
+//	GET  /v1/cluster              the nodes of a cluster, as JSON
+//	GET  /PROGRAM[@BUILD]         a profile; BUILD may be the start of the id
+//	GET  /buildid/BUILD/KIND      a program or its debug file, as of debuginfod
+//	GET  / /view/PROGRAM[@BUILD]  pages for people
 //	GET  /metrics /healthz /readyz
 //
 // An upload that is answered with 200 is durable, and may be sent again any number of times.
@@ -13,7 +19,6 @@ package gate
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +49,12 @@ type Options struct {
 	Rate    float64 // uploads a second from one address, 0 for any number
 	Share   float64 // of their files that senders are asked to send
 	Log     *slog.Logger
+
+	Debug    DebugFiles
+	MaxDebug int64  // bytes of a program or a debug file
+	Temp     string // directory for uploads of these
+
+	Audit *slog.Logger // of accepted and refused requests, nil for none
 }
 
 const maxFiles = 1 << 14 // in a body
@@ -80,6 +91,15 @@ func New(c Backend, o Options) *Gate {
 	g.mux.HandleFunc("GET /v1/builds", g.needs(Read, g.builds))
 	g.mux.HandleFunc("GET /v1/cluster", g.needs(Read, g.cluster))
 	g.mux.HandleFunc("GET /v1/maps/{build}", g.needs(Read, g.buildMap))
+	g.mux.HandleFunc("GET /v1/logs/{build}", g.needs(Read, g.logs))
+	g.mux.HandleFunc("GET /v1/logs/{build}/{key}", g.needs(Read, g.logFile))
+	g.mux.HandleFunc("GET /v1/view/{profile}", g.needs(Read, g.viewJSON))
+	g.mux.HandleFunc("GET /view/{profile}", g.needs(Read, g.viewPage))
+	g.mux.HandleFunc("GET /{$}", g.needs(Read, g.index))
+	if o.Debug != nil {
+		g.mux.HandleFunc("POST /v1/debug", g.needs(Publish, g.putDebug))
+		g.mux.HandleFunc("GET /buildid/{build}/{kind}", g.needs(Read, g.debugFile))
+	}
 	g.mux.HandleFunc("GET /{profile}", g.needs(Read, g.profile))
 	g.mux.HandleFunc("GET /metrics", g.metrics)
 	g.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -101,11 +121,11 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mux.ServeHTTP(w, r)
 }
 
-// foreign says why a request is not one that a program made: a page in a browser can send
-// requests to this machine, too.
+// foreign returns why a request is refused that a page of another site may have made: a browser
+// on this machine can reach a collector that serves only this machine.
 func (g *Gate) foreign(r *http.Request) string {
 	if r.Header.Get("Origin") != "" && r.Method != http.MethodGet {
-		return "no uploads from pages"
+		return "uploads from web pages are refused"
 	}
 	if g.o.Tokens != nil {
 		return ""
@@ -120,14 +140,15 @@ func (g *Gate) foreign(r *http.Request) string {
 	return ""
 }
 
-// needs lets those pass whose token has the role.
+// needs refuses requests whose token does not have a role.
 func (g *Gate) needs(role Role, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if has := g.roles(r); has&role == 0 {
 			status := http.StatusForbidden
 			if has == 0 {
 				status = http.StatusUnauthorized
-				w.Header().Set("WWW-Authenticate", `Bearer realm="cairn"`)
+				w.Header().Add("WWW-Authenticate", `Bearer realm="cairn"`)
+				w.Header().Add("WWW-Authenticate", `Basic realm="cairn: the token is the password", charset="UTF-8"`)
 			}
 			g.refuse(w, r, status, fmt.Sprintf("a token that may %s is needed", role))
 			return
@@ -136,18 +157,34 @@ func (g *Gate) needs(role Role, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-func (g *Gate) roles(r *http.Request) Role {
+func (g *Gate) roles(r *http.Request) Role { return g.grant(r).Role }
+
+// grant returns what the token of a request allows. Browsers send it as a password.
+func (g *Gate) grant(r *http.Request) Grant {
 	if g.o.Tokens == nil {
-		return Write | Read | Publish
+		return Grant{Role: Write | Read | Publish}
 	}
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return g.o.Tokens.roles(token)
+	if _, password, ok := r.BasicAuth(); ok {
+		token = password
+	}
+	return g.o.Tokens.grant(token)
+}
+
+// audit writes a line about an accepted request to the audit log.
+func (g *Gate) audit(r *http.Request, what string, args ...any) {
+	if g.o.Audit != nil {
+		g.o.Audit.Info(what, append([]any{"from", r.RemoteAddr, "token", g.grant(r).Name, "method", r.Method, "path", r.URL.Path}, args...)...)
+	}
 }
 
 // refuse answers with an error, one line of text.
 func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
 	g.counts.refused(status)
 	g.o.Log.Warn("refused", "status", status, "reason", reason, "from", r.RemoteAddr, "method", r.Method, "path", r.URL.Path)
+	if g.o.Audit != nil {
+		g.o.Audit.Warn("refused", "from", r.RemoteAddr, "token", g.grant(r).Name, "method", r.Method, "path", r.URL.Path, "status", status, "reason", reason)
+	}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusInsufficientStorage {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 	}
@@ -174,11 +211,15 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, r, statusOf(err, http.StatusBadRequest), err.Error())
 		return
 	}
-	publishes := false
+	publishes, grant := false, g.grant(r)
 	for i := range items {
 		publishes = publishes || items[i].Kind == inbox.Map
+		if program := items[i].Program; program != "" && !grant.Allows(program) {
+			g.refuse(w, r, http.StatusForbidden, fmt.Sprintf("the token is not for the program %.80q", program))
+			return
+		}
 	}
-	if publishes && g.roles(r)&Publish == 0 {
+	if publishes && grant.Role&Publish == 0 {
 		g.refuse(w, r, http.StatusForbidden, fmt.Sprintf("maps: a token that may %s is needed", Publish))
 		return
 	}
@@ -188,6 +229,7 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.counts.taken(result.Files, len(refused)+len(more), len(body))
+	g.audit(r, "upload", "files", result.Files, "known", result.Known, "refused", len(refused)+len(more), "bytes", len(body))
 	if publishes {
 		g.o.Log.Info("maps", "from", r.RemoteAddr, "files", result.Files, "refused", len(more))
 	}
@@ -198,7 +240,7 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 	}{1, result, append(append([]inbox.Refusal{}, refused...), more...)})
 }
 
-// statusOf returns the status that says what an error is.
+// statusOf returns the status of an error, other if it is of no kind that has its own.
 func statusOf(err error, other int) int {
 	var tooLong *http.MaxBytesError
 	switch {
@@ -213,6 +255,8 @@ func statusOf(err error, other int) int {
 	case errors.Is(err, collector.ErrWaiting), errors.Is(err, journal.ErrUnavailable), errors.Is(err, errBusy),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
+	case errors.Is(err, errBuildID):
+		return http.StatusBadRequest
 	case errors.Is(err, tally.ErrNone):
 		return http.StatusNotFound
 	case errors.Is(err, tally.ErrAmbiguous):
@@ -241,18 +285,6 @@ func (g *Gate) policy(w http.ResponseWriter, _ *http.Request) {
 	}{1, g.o.Share, g.o.MaxBody, g.o.MaxFile, g.o.MaxAll, maxFiles})
 }
 
-func (g *Gate) builds(w http.ResponseWriter, r *http.Request) {
-	list, err := g.c.Builds(r.Context())
-	if err != nil {
-		g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
-		return
-	}
-	answer(w, struct {
-		Version int           `json:"version"`
-		Builds  []tally.Build `json:"builds"`
-	}{1, list})
-}
-
 // cluster answers with the nodes of a cluster and the owners of shards.
 func (g *Gate) cluster(w http.ResponseWriter, r *http.Request) {
 	c, ok := g.c.(interface {
@@ -272,14 +304,14 @@ func (g *Gate) cluster(w http.ResponseWriter, r *http.Request) {
 
 func (g *Gate) profile(w http.ResponseWriter, r *http.Request) {
 	program, build, _ := strings.Cut(r.PathValue("profile"), "@")
-	data, err := g.profileOf(r.Context(), program, strings.ToLower(build))
+	data, err := g.profileOf(r, program, strings.ToLower(build))
 	g.give(w, r, data, err)
 }
 
 // profileOf returns the profile of a program: of the build whose id begins with prefix, or of all
 // builds if that is empty.
-func (g *Gate) profileOf(ctx context.Context, program, prefix string) ([]byte, error) {
-	builds, err := g.c.Builds(ctx)
+func (g *Gate) profileOf(r *http.Request, program, prefix string) ([]byte, error) {
+	builds, err := g.visible(r)
 	if err != nil {
 		return nil, err
 	}
@@ -289,21 +321,11 @@ func (g *Gate) profileOf(ctx context.Context, program, prefix string) ([]byte, e
 	}
 	files := make([][]byte, len(ids))
 	for i, id := range ids {
-		if files[i], err = g.c.Profile(ctx, id); err != nil {
+		if files[i], err = g.c.Profile(r.Context(), id); err != nil {
 			return nil, err
 		}
 	}
 	return tally.Join(files)
-}
-
-func (g *Gate) buildMap(w http.ResponseWriter, r *http.Request) {
-	id, err := hex.DecodeString(r.PathValue("build"))
-	if err != nil {
-		g.refuse(w, r, http.StatusBadRequest, "not a build id in hexadecimal")
-		return
-	}
-	data, err := g.c.Map(r.Context(), prof.BuildID(id))
-	g.give(w, r, data, err)
 }
 
 // give answers with a file.
@@ -314,13 +336,13 @@ func (g *Gate) give(w http.ResponseWriter, r *http.Request, data []byte, err err
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	_, _ = w.Write(data) // who has gone needs no answer
+	_, _ = w.Write(data) // a client that has gone needs no answer
 }
 
 func (g *Gate) ready(w http.ResponseWriter, r *http.Request) {
 	switch s := g.c.Status(); {
 	case g.closing.Load():
-		http.Error(w, "ending", http.StatusServiceUnavailable)
+		http.Error(w, "shutting down", http.StatusServiceUnavailable)
 	case s.Err != nil:
 		http.Error(w, s.Err.Error(), http.StatusServiceUnavailable)
 	default:
@@ -333,7 +355,7 @@ func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	_ = e.Encode(v) // who has gone needs no answer
+	_ = e.Encode(v) // a client that has gone needs no answer
 }
 
 // address returns the address that a request came from, without the port.

@@ -240,7 +240,7 @@ func TestTokens(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"", "write short", "admin 0123456789abcdef", "write 0123456789abcdef more", "0123456789abcdef"} {
+	for _, bad := range []string{"", "write short", "admin 0123456789abcdef", "write short more", "0123456789abcdef"} {
 		if _, err := ParseTokens(strings.NewReader(bad), "tokens"); err == nil {
 			t.Errorf("%q is a list of tokens", bad)
 		}

@@ -3,6 +3,7 @@ package gate
 import (
 	"bufio"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"strings"
@@ -31,13 +32,24 @@ func (r Role) String() string {
 	return strings.Join(names, ",")
 }
 
-// Tokens are the tokens that are known, by their SHA-256: how long a search in it takes tells
-// nothing of a token.
-type Tokens map[[sha256.Size]byte]Role
+// Grant is what a token allows.
+type Grant struct {
+	Role
+	Programs map[string]bool // nil for all
+	Name     string          // of the token in audit logs: the first digits of its SHA-256
+}
+
+// Allows reports whether a grant is for a program.
+func (g *Grant) Allows(program string) bool { return g.Programs == nil || g.Programs[program] }
+
+// Tokens are the known tokens by their SHA-256, so that the time of a search reveals nothing
+// about a token.
+type Tokens map[[sha256.Size]byte]Grant
 
 const minToken = 16 // bytes
 
-// ParseTokens reads a list of tokens: on each line roles, separated by commas, and a token.
+// ParseTokens reads a list of tokens. A line has roles, separated by commas, a token, and the
+// programs that it is for, none for all.
 func ParseTokens(r io.Reader, name string) (Tokens, error) {
 	tokens := Tokens{}
 	lines := bufio.NewScanner(r)
@@ -46,8 +58,8 @@ func ParseTokens(r io.Reader, name string) (Tokens, error) {
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
-		if len(fields) != 2 || len(fields[1]) < minToken {
-			return nil, fmt.Errorf("%s:%d: not roles and a token of at least %d characters", name, n, minToken)
+		if len(fields) < 2 || len(fields[1]) < minToken {
+			return nil, fmt.Errorf("%s:%d: expected roles and a token of at least %d characters", name, n, minToken)
 		}
 		roles := Role(0)
 		for word := range strings.SplitSeq(fields[0], ",") {
@@ -57,7 +69,18 @@ func ParseTokens(r io.Reader, name string) (Tokens, error) {
 			}
 			roles |= role
 		}
-		tokens[sha256.Sum256([]byte(fields[1]))] |= roles
+		sum := sha256.Sum256([]byte(fields[1]))
+		if _, ok := tokens[sum]; ok {
+			return nil, fmt.Errorf("%s:%d: the token is there already", name, n)
+		}
+		grant := Grant{Role: roles, Name: hex.EncodeToString(sum[:4])}
+		for _, program := range fields[2:] {
+			if grant.Programs == nil {
+				grant.Programs = make(map[string]bool)
+			}
+			grant.Programs[program] = true
+		}
+		tokens[sum] = grant
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -68,4 +91,4 @@ func ParseTokens(r io.Reader, name string) (Tokens, error) {
 	return tokens, nil
 }
 
-func (t Tokens) roles(token string) Role { return t[sha256.Sum256([]byte(token))] }
+func (t Tokens) grant(token string) Grant { return t[sha256.Sum256([]byte(token))] }

@@ -59,7 +59,7 @@ type Item struct {
 	Kind  Kind
 	Key   Key
 	Build prof.BuildID
-	// Program is what a log calls its program.
+	// Program is what a map or a log calls its program, empty for others.
 	Program string
 	Name    string // as its sender called it; no path
 	Index   int    // among the files of the body, those in packs counted
@@ -168,7 +168,7 @@ func (o *opener) addMap(name string, data []byte) {
 		o.refuse(name, err)
 		return
 	}
-	o.items = append(o.items, Item{Kind: Map, Key: contentKey(data), Build: m.BuildID, Name: name, Index: o.files, Data: data})
+	o.items = append(o.items, Item{Kind: Map, Key: contentKey(data), Build: m.BuildID, Program: m.Module, Name: name, Index: o.files, Data: data})
 }
 
 // addLog adds a log of spikes or of stacks. It belongs to the build of the process's executable.

@@ -1,9 +1,8 @@
-// Package push sends the raw files in directories to a collector, and marks or removes those
-// that it has.
+// Package push sends the raw files and logs in directories to a collector, and marks or removes
+// those that the collector has stored.
 //
-// What there is to do is in the directories alone: a process that is killed leaves files that
-// are sent again, and the collector counts no run twice. Nothing is kept from the programs that
-// write: files are read when they are complete, and none is written.
+// The names of the files are its only state: after a crash it sends files again, and the collector
+// counts no run twice. It reads files when they are complete, and never writes to them.
 package push
 
 import (
@@ -38,7 +37,9 @@ const (
 
 // Suffixes of files that are not sent again.
 const (
-	suffix  = ".mipraw"
+	rawSuffix = ".mipraw"
+	logSuffix = ".cairnlog"
+
 	sent    = ".sent"
 	refused = ".refused" // the collector says that it is damaged
 	skipped = ".skipped" // not in the sample, or too old
@@ -47,8 +48,9 @@ const (
 // Options are settings of a pusher.
 type Options struct {
 	Dirs     []string
-	URL      string
+	URLs     []string // of the collector's nodes: the next is tried after an error
 	Maps     [][]byte // that are sent first
+	Debug    []string // paths of programs and debug files, which are sent after them
 	After    After
 	Settle   time.Duration // how long live memory of a process that is gone must rest
 	MaxAge   time.Duration // of a file that is sent, 0 for any
@@ -86,6 +88,7 @@ type Summary struct {
 // Pusher sends files.
 type Pusher struct {
 	o     Options
+	node  int // of URLs
 	share float64
 	done  map[string]bool // with Keep: files that need not be sent again
 	sum   Summary
@@ -112,19 +115,30 @@ func (p *Pusher) Once(ctx context.Context) (Summary, error) {
 		if now := p.accepted(); now != accepted {
 			accepted, wait, waited = now, backoff{}, 0
 		}
+		if p.another() {
+			continue
+		}
 		d := wait.next(err)
 		if waited += d; waited > p.o.Patience {
 			return p.sum, err
 		}
-		p.o.Log.Warn("sending; it is tried again", "in", d.Round(time.Millisecond), "error", err)
+		p.o.Log.Warn("sending failed; trying again later", "in", d.Round(time.Millisecond), "error", err)
 		if err := p.o.Sleep(ctx, d); err != nil {
 			return p.sum, err
 		}
 	}
 }
 
-// accepted changes whenever the collector has answered for a map or a file.
-func (p *Pusher) accepted() int { return p.sum.Sent + p.sum.Refused - len(p.o.Maps) }
+// accepted changes whenever the collector has accepted a file.
+func (p *Pusher) accepted() int { return p.sum.Sent + p.sum.Refused - len(p.o.Maps) - len(p.o.Debug) }
+
+func (p *Pusher) url() string { return p.o.URLs[p.node] }
+
+// another selects the next node. It reports false when all have been tried.
+func (p *Pusher) another() bool {
+	p.node = (p.node + 1) % len(p.o.URLs)
+	return p.node != 0
+}
 
 // Watch sends what is there and what comes, until ctx ends. It looks once in an interval.
 func (p *Pusher) Watch(ctx context.Context, interval time.Duration) error {
@@ -136,9 +150,11 @@ func (p *Pusher) Watch(ctx context.Context, interval time.Duration) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case err != nil && client.Temporary(err) && p.another():
+			pause = 0
 		case err != nil:
 			pause = max(interval, wait.next(err))
-			p.o.Log.Warn("sending; it is tried again", "in", pause.Round(time.Millisecond), "error", err)
+			p.o.Log.Warn("sending failed; trying again later", "in", pause.Round(time.Millisecond), "error", err)
 		default:
 			wait = backoff{}
 			if p.sum.Sent+p.sum.Refused+p.sum.Skipped > 0 {
@@ -173,21 +189,27 @@ func (b *backoff) next(err error) time.Duration {
 // round sends the maps and all files that are complete.
 func (p *Pusher) round(ctx context.Context) error {
 	for len(p.o.Maps) > 0 {
-		answer, err := p.o.Client.Send(ctx, p.o.URL, p.o.Maps[0])
+		answer, err := p.o.Client.Send(ctx, p.url(), p.o.Maps[0])
 		if err != nil {
 			return err
 		}
 		if len(answer.Refused) > 0 {
-			return &client.Error{URL: p.o.URL, Status: http.StatusConflict, Reason: "map: " + answer.Refused[0].Reason}
+			return &client.Error{URL: p.url(), Status: http.StatusConflict, Reason: "map: " + answer.Refused[0].Reason}
 		}
 		p.o.Maps = p.o.Maps[1:]
+	}
+	for len(p.o.Debug) > 0 {
+		if err := p.o.Client.SendDebug(ctx, p.url(), p.o.Debug[0]); err != nil {
+			return err
+		}
+		p.o.Debug = p.o.Debug[1:]
 	}
 	files, err := p.scan()
 	if err != nil {
 		return err
 	}
 	if len(files) > 0 {
-		if p.share, err = p.o.Client.Share(ctx, p.o.URL); err != nil {
+		if p.share, err = p.o.Client.Share(ctx, p.url()); err != nil {
 			return err
 		}
 	}
@@ -224,14 +246,14 @@ func (p *Pusher) round(ctx context.Context) error {
 	return flush()
 }
 
-// file is a raw file in one of the directories.
+// file is a raw file or a log in one of the directories.
 type file struct {
 	path string
 	info fs.FileInfo
 	data []byte
 }
 
-// scan returns the raw files in the directories, the oldest first.
+// scan returns the raw files and logs in the directories, the oldest first.
 func (p *Pusher) scan() ([]file, error) {
 	var files []file
 	for _, dir := range p.o.Dirs {
@@ -243,7 +265,7 @@ func (p *Pusher) scan() ([]file, error) {
 				p.o.Log.Warn("reading", "error", err)
 				return nil
 			}
-			if !d.Type().IsRegular() || !strings.HasSuffix(path, suffix) || p.done[path] {
+			if !d.Type().IsRegular() || !strings.HasSuffix(path, rawSuffix) && !strings.HasSuffix(path, logSuffix) || p.done[path] {
 				return nil
 			}
 			info, err := d.Info()
@@ -296,7 +318,7 @@ func (p *Pusher) send(ctx context.Context, batch []file) error {
 	if err != nil {
 		return err
 	}
-	answer, err := p.o.Client.Send(ctx, p.o.URL, body)
+	answer, err := p.o.Client.Send(ctx, p.url(), body)
 	if tooLarge(err) && len(batch) > 1 {
 		half := len(batch) / 2
 		if err := p.send(ctx, batch[:half]); err != nil {
@@ -327,7 +349,7 @@ func tooLarge(err error) bool {
 	return errors.As(err, &e) && e.Status == http.StatusRequestEntityTooLarge
 }
 
-// finish marks files that the collector has answered for.
+// finish marks the files of an upload.
 func (p *Pusher) finish(batch []file, answer *client.Answer) {
 	bad := make(map[int]string)
 	for _, r := range answer.Refused {
@@ -346,8 +368,8 @@ func (p *Pusher) finish(batch []file, answer *client.Answer) {
 	p.sum.Known += answer.Known
 }
 
-// settle marks or removes a file, unless another has taken its place. Nothing that a collector
-// found damaged is removed: somebody may want to know why.
+// settle marks or removes a file, unless it was replaced since it was read. Files that the
+// collector found damaged are never removed, so that the cause can be found.
 func (p *Pusher) settle(f *file, how string) {
 	if p.o.After == Keep {
 		p.done[f.path] = true
@@ -355,7 +377,7 @@ func (p *Pusher) settle(f *file, how string) {
 	}
 	now, err := os.Lstat(f.path)
 	if err != nil || !os.SameFile(now, f.info) || now.Size() != f.info.Size() || !now.ModTime().Equal(f.info.ModTime()) {
-		return // it is looked at again
+		return // the next round reads it
 	}
 	if p.o.After == Delete && how != refused {
 		err = os.Remove(f.path)
@@ -363,7 +385,7 @@ func (p *Pusher) settle(f *file, how string) {
 		err = os.Rename(f.path, f.path+how)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		p.o.Log.Warn("marking a file that the collector has", "error", err)
+		p.o.Log.Warn("marking a file that was sent", "error", err)
 		p.done[f.path] = true
 	}
 }

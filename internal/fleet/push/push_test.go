@@ -105,7 +105,7 @@ func left(t *testing.T, dir string) map[string]int {
 // options are those of a pusher that does not wait.
 func options(t *testing.T, s *server, p *fleettest.Program, dir string) Options {
 	return Options{
-		Dirs: []string{dir}, URL: s.url, Maps: [][]byte{p.MapFile(t)}, MaxBytes: 1 << 12, Patience: time.Hour, Client: client.New(""),
+		Dirs: []string{dir}, URLs: []string{s.url}, Maps: [][]byte{p.MapFile(t)}, MaxBytes: 1 << 12, Patience: time.Hour, Client: client.New(""),
 		Log: slog.New(slog.DiscardHandler), Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 }

@@ -1,15 +1,18 @@
 package push
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 )
 
@@ -39,6 +42,9 @@ func (p *Pusher) read(f *file) (ready bool, err error) {
 		return false, err
 	}
 	f.data = data
+	if strings.HasSuffix(f.path, logSuffix) {
+		return p.logReady(f), nil
+	}
 	h, err := mip.ParseRawHeader(data)
 	if err != nil {
 		// It may be that of a process that is just starting. Otherwise it is damaged, and the
@@ -63,6 +69,28 @@ func (p *Pusher) read(f *file) (ready bool, err error) {
 		}
 	}
 	return time.Since(f.info.ModTime()) >= rest, nil
+}
+
+// logReady reports whether a log is complete: the process wrote its end, or is gone and the log
+// has not changed for a while.
+func (p *Pusher) logReady(f *file) bool {
+	rest := time.Since(f.info.ModTime())
+	pid, ended := uint32(0), false
+	if tracelog.DetectStacks(f.data) {
+		l, err := tracelog.OpenStacks(bytes.NewReader(f.data), int64(len(f.data)), f.path, new(tracelog.Objects))
+		if err == nil {
+			pid, ended = l.Header.PID, l.Trailer != nil
+		}
+	} else if l, err := tracelog.Open(bytes.NewReader(f.data), int64(len(f.data)), f.path); err == nil {
+		pid, ended = l.Header.PID, l.Trailer != nil
+	}
+	if ended {
+		return true
+	}
+	if processState(pid) != gone {
+		return rest >= max(p.o.Settle, maxSettle)
+	}
+	return rest >= p.o.Settle
 }
 
 // What is known of a process.

@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/cairnprof/cairn/internal/fleet/tally"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Programs and debug files are messages of one subject for each, in the stream of the snapshots.
+// The first message says how many bytes there are.
+const sizeHeader = "Cairn-Size"
+
+func (c *Cluster) debugSubject(id prof.BuildID, kind string) string {
+	return fmt.Sprintf("%s.object.debug.%s.%s", c.o.Prefix, hex.EncodeToString([]byte(id)), kind)
+}
+
+// PutDebug stores a file.
+func (c *Cluster) PutDebug(ctx context.Context, id prof.BuildID, kind string, f *os.File) error {
+	if err := c.notReady(); err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	subject := c.debugSubject(id, kind)
+	if err := c.objects.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+		return err
+	}
+	part := make([]byte, c.partSize())
+	for {
+		n, err := io.ReadFull(f, part)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		m := nats.NewMsg(subject)
+		m.Header.Set(sizeHeader, strconv.FormatInt(info.Size(), 10))
+		m.Data = part[:n]
+		if _, err := c.js.PublishMsg(ctx, m); err != nil {
+			return err
+		}
+	}
+}
+
+// Debug returns a file.
+func (c *Cluster) Debug(ctx context.Context, id prof.BuildID, kind string) (io.ReadCloser, int64, error) {
+	if err := c.notReady(); err != nil {
+		return nil, 0, err
+	}
+	r := &parts{ctx: ctx, stream: c.objects, subject: c.debugSubject(id, kind), seq: 1}
+	if err := r.fetch(); errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, 0, fmt.Errorf("%w: no %s of %s", tally.ErrNone, kind, id)
+	} else if err != nil {
+		return nil, 0, err
+	}
+	r.left = r.size
+	return r, r.size, nil
+}
+
+// parts reads the messages of a subject.
+type parts struct {
+	ctx        context.Context //nolint:containedctx // of one request
+	stream     jetstream.Stream
+	subject    string
+	seq        uint64
+	data       []byte
+	size, left int64
+}
+
+// fetch reads the next message.
+func (p *parts) fetch() error {
+	m, err := p.stream.GetMsg(p.ctx, p.seq, jetstream.WithGetMsgSubject(p.subject))
+	if err != nil {
+		return err
+	}
+	p.data, p.seq = m.Data, m.Sequence+1
+	p.size, err = strconv.ParseInt(m.Header.Get(sizeHeader), 10, 64)
+	return err
+}
+
+// Read reads the file.
+func (p *parts) Read(b []byte) (int, error) {
+	if p.left <= 0 {
+		return 0, io.EOF
+	}
+	if len(p.data) == 0 {
+		if err := p.fetch(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, p.data)
+	p.data = p.data[n:]
+	p.left -= int64(n)
+	return n, nil
+}
+
+// Close does nothing.
+func (p *parts) Close() error { return nil }

@@ -1,0 +1,228 @@
+package gate
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/fleet/inbox"
+	"github.com/cairnprof/cairn/internal/fleet/tally"
+	"github.com/cairnprof/cairn/internal/fleet/view"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// visible returns the builds that a request may see.
+func (g *Gate) visible(r *http.Request) ([]tally.Build, error) {
+	all, err := g.c.Builds(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	grant := g.grant(r)
+	list := all[:0]
+	for _, b := range all {
+		if grant.Allows(b.Program) {
+			list = append(list, b)
+		}
+	}
+	return list, nil
+}
+
+// build returns the build that a path names by its id, if the request may see it.
+func (g *Gate) build(r *http.Request) (prof.BuildID, error) {
+	id, err := hex.DecodeString(r.PathValue("build"))
+	if err != nil || len(id) == 0 {
+		return "", errBuildID
+	}
+	builds, err := g.visible(r)
+	if err != nil {
+		return "", err
+	}
+	for i := range builds {
+		if builds[i].Build == hex.EncodeToString(id) {
+			return prof.BuildID(id), nil
+		}
+	}
+	return "", tally.ErrNone
+}
+
+var errBuildID = errors.New("not a build id in hexadecimal")
+
+// fail answers with an error of the backend.
+func (g *Gate) fail(w http.ResponseWriter, r *http.Request, err error) {
+	g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
+}
+
+func (g *Gate) builds(w http.ResponseWriter, r *http.Request) {
+	list, err := g.visible(r)
+	if err != nil {
+		g.fail(w, r, err)
+		return
+	}
+	answer(w, struct {
+		Version int           `json:"version"`
+		Builds  []tally.Build `json:"builds"`
+	}{1, list})
+}
+
+func (g *Gate) buildMap(w http.ResponseWriter, r *http.Request) {
+	id, err := g.build(r)
+	if err != nil {
+		g.fail(w, r, err)
+		return
+	}
+	data, err := g.c.Map(r.Context(), id)
+	g.give(w, r, data, err)
+}
+
+// logs answers with the list of the logs of a build.
+func (g *Gate) logs(w http.ResponseWriter, r *http.Request) {
+	id, err := g.build(r)
+	var list []tally.Log
+	if err == nil {
+		list, err = g.c.Logs(r.Context(), id)
+	}
+	if err != nil {
+		g.fail(w, r, err)
+		return
+	}
+	for i := range list {
+		list[i].Object, list[i].Index = "", 0
+	}
+	answer(w, struct {
+		Version int         `json:"version"`
+		Build   string      `json:"build"`
+		Logs    []tally.Log `json:"logs"`
+	}{1, id.String(), append([]tally.Log{}, list...)})
+}
+
+// logFile answers with a log.
+func (g *Gate) logFile(w http.ResponseWriter, r *http.Request) {
+	id, err := g.build(r)
+	var key inbox.Key
+	if err == nil && key.UnmarshalText([]byte(r.PathValue("key"))) != nil {
+		err = tally.ErrNone
+	}
+	var data []byte
+	if err == nil {
+		data, err = g.c.LogFile(r.Context(), id, key)
+	}
+	// A name from a device goes into no header.
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.cairnlog"`, key))
+	g.give(w, r, data, err)
+}
+
+// index answers with the page of all programs.
+func (g *Gate) index(w http.ResponseWriter, r *http.Request) {
+	builds, err := g.visible(r)
+	if err != nil {
+		g.fail(w, r, err)
+		return
+	}
+	var notes []string
+	if s := g.c.Status(); s.Err != nil {
+		notes = append(notes, "Uploads are refused: "+s.Err.Error())
+	}
+	var b bytes.Buffer
+	if err := view.WriteIndex(&b, builds, notes); err != nil {
+		g.fail(w, r, err)
+		return
+	}
+	givePage(w, b.Bytes())
+}
+
+func givePage(w http.ResponseWriter, page []byte) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	_, _ = w.Write(page) // a client that has gone needs no answer
+}
+
+func (g *Gate) viewPage(w http.ResponseWriter, r *http.Request) {
+	report, err := g.report(r)
+	var b bytes.Buffer
+	if err == nil {
+		err = report.Write(&b)
+	}
+	if err != nil {
+		g.fail(w, r, err)
+		return
+	}
+	givePage(w, b.Bytes())
+}
+
+func (g *Gate) viewJSON(w http.ResponseWriter, r *http.Request) {
+	report, err := g.report(r)
+	if err != nil {
+		g.fail(w, r, err)
+		return
+	}
+	answer(w, report)
+}
+
+// report computes the report of the build that a path names. Without a build it is the newest.
+func (g *Gate) report(r *http.Request) (*view.Report, error) {
+	builds, err := g.visible(r)
+	if err != nil {
+		return nil, err
+	}
+	program, prefix, _ := strings.Cut(r.PathValue("profile"), "@")
+	ids, err := tally.Select(builds, program, strings.ToLower(prefix))
+	if err != nil {
+		return nil, err
+	}
+	id, before := newest(builds, program, ids)
+	m, err := g.module(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	spikes, err := g.c.Spikes(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	if before == "" {
+		return view.New(m, nil, spikes), nil
+	}
+	old, err := g.module(r.Context(), before)
+	if err != nil {
+		return nil, err
+	}
+	return view.New(m, old, spikes), nil
+}
+
+// newest returns the build of ids that was seen last for the first time, and the build of the
+// program before it, "" if there is none.
+func newest(builds []tally.Build, program string, ids []prof.BuildID) (id, before prof.BuildID) {
+	first := make(map[prof.BuildID]int64)
+	for i := range builds {
+		if b, err := hex.DecodeString(builds[i].Build); err == nil && builds[i].Mapped && builds[i].Program == program {
+			first[prof.BuildID(b)] = builds[i].First
+		}
+	}
+	for _, candidate := range ids {
+		if id == "" || first[candidate] > first[id] {
+			id = candidate
+		}
+	}
+	for candidate, at := range first {
+		if candidate != id && at <= first[id] && (before == "" || at > first[before] || at == first[before] && candidate > before) {
+			before = candidate
+		}
+	}
+	return id, before
+}
+
+func (g *Gate) module(ctx context.Context, id prof.BuildID) (*prof.Module, error) {
+	data, err := g.c.Profile(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := mip.ReadProfile(data)
+	if err != nil {
+		return nil, err
+	}
+	return &p.Modules[0], nil
+}
