@@ -105,7 +105,7 @@ also reports scenarios that run code that no other scenario runs.`,
 	fl.BoolVar(&f.record, "run", false, "run the given program, record its first executions, and order by them")
 	fl.StringVar(&f.from, "from", "", "take the profile from the collector at this `URL`")
 	fl.StringVar(&f.ofProgram, "program", "", "the `name` of the program (needs --from)")
-	fl.StringVar(&f.ofBuild, "build", "", "the build `id` of the program, or its start; all builds without it (needs --from)")
+	fl.StringVar(&f.ofBuild, "build", "", "the build `id` of the program, or its start; needed if the collector has several builds (needs --from)")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	fl.StringVar(&f.algorithm, "algorithm", "", "algorithm: `how` is "+toolchain.JoinAlgorithms()+` (default "`+string(order.Algorithms()[0])+`")`)
 	verb.Values(c, "algorithm", order.Algorithms()...)

@@ -27,6 +27,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -80,6 +81,7 @@ type Gate struct {
 	budget  atomic.Int64 // bytes of bodies that may still be read
 	counts  counts
 	closing atomic.Bool
+	maps    sync.Map // of builds without a map: *prof.Map by build id, from debug files
 }
 
 // New returns the handler of a backend.
@@ -315,7 +317,7 @@ func (g *Gate) profileOf(r *http.Request, program, prefix string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	ids, err := tally.Select(builds, program, prefix)
+	ids, err := tally.Select(builds, program, prefix, true)
 	if err != nil {
 		return nil, err
 	}

@@ -6,10 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/fleet/inbox"
 	"github.com/cairnprof/cairn/internal/fleet/tally"
 	"github.com/cairnprof/cairn/internal/fleet/view"
@@ -170,12 +173,15 @@ func (g *Gate) report(r *http.Request) (*view.Report, error) {
 		return nil, err
 	}
 	program, prefix, _ := strings.Cut(r.PathValue("profile"), "@")
-	ids, err := tally.Select(builds, program, strings.ToLower(prefix))
+	ids, err := tally.Select(builds, program, strings.ToLower(prefix), false)
 	if err != nil {
 		return nil, err
 	}
 	id, before := newest(builds, program, ids)
 	m, err := g.module(r.Context(), id)
+	if errors.Is(err, tally.ErrNone) { // there are logs only
+		m, err = &prof.Module{Map: prof.Map{Module: program, BuildID: id}}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -183,14 +189,64 @@ func (g *Gate) report(r *http.Request) (*view.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if before == "" {
-		return view.New(m, nil, spikes), nil
+	names := &m.Map
+	if len(m.Funcs) == 0 && len(spikes) > 0 {
+		names = g.symbols(r.Context(), id)
+	}
+	if before == "" || m.Raws == 0 {
+		return view.New(m, nil, names, spikes), nil
 	}
 	old, err := g.module(r.Context(), before)
 	if err != nil {
 		return nil, err
 	}
-	return view.New(m, old, spikes), nil
+	return view.New(m, old, names, spikes), nil
+}
+
+// symbols returns the functions of a build by the program or debug file that was sent, none if
+// there is none.
+func (g *Gate) symbols(ctx context.Context, id prof.BuildID) *prof.Map {
+	none := &prof.Map{BuildID: id}
+	if g.o.Debug == nil {
+		return none
+	}
+	if m, ok := g.maps.Load(id); ok {
+		return m.(*prof.Map)
+	}
+	for _, kind := range []string{"debuginfo", "executable"} {
+		f, _, err := g.o.Debug.Debug(ctx, id, kind)
+		if err != nil {
+			continue
+		}
+		m, err := g.readSymbols(f)
+		if err != nil {
+			g.o.Log.Warn("reading symbols", "build", id.String(), "error", err)
+			continue
+		}
+		m.BuildID = id
+		g.maps.Store(id, m)
+		return m
+	}
+	return none
+}
+
+func (g *Gate) readSymbols(r io.ReadCloser) (m *prof.Map, err error) {
+	tmp, err := os.CreateTemp(g.o.Temp, "symbols-*")
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	defer func() { err = errors.Join(err, tmp.Close(), os.Remove(tmp.Name())) }()
+	_, err = io.Copy(tmp, r)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return nil, err
+	}
+	f, err := objfile.Open(tmp.Name())
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, _, err = f.IdentifiedMap()
+	return m, err
 }
 
 // newest returns the build of ids that was seen last for the first time, and the build of the
@@ -203,9 +259,12 @@ func newest(builds []tally.Build, program string, ids []prof.BuildID) (id, befor
 		}
 	}
 	for _, candidate := range ids {
-		if id == "" || first[candidate] > first[id] {
+		if _, mapped := first[candidate]; id == "" || mapped && first[candidate] > first[id] {
 			id = candidate
 		}
+	}
+	if _, mapped := first[id]; !mapped {
+		return id, ""
 	}
 	for candidate, at := range first {
 		if candidate != id && at <= first[id] && (before == "" || at > first[before] || at == first[before] && candidate > before) {

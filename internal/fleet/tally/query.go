@@ -19,14 +19,14 @@ var (
 	ErrAmbiguous = errors.New("several builds begin with this id")
 )
 
-// Select returns the builds of a program that have a map and whose id, in hexadecimal, begins
-// with prefix; a complete id selects that build only. With an empty prefix it returns all builds
-// of the program, ascending.
-func Select(builds []Build, program, prefix string) ([]prof.BuildID, error) {
+// Select returns the builds of a program whose id, in hexadecimal, begins with prefix; a complete
+// id selects that build only. With an empty prefix it returns all builds of the program,
+// ascending. If mapped is set, it returns only builds with a map, which have profiles.
+func Select(builds []Build, program, prefix string, mapped bool) ([]prof.BuildID, error) {
 	var ids []prof.BuildID
 	for i := range builds {
 		b := &builds[i]
-		if !b.Mapped || b.Program != program || !strings.HasPrefix(b.Build, prefix) {
+		if mapped && !b.Mapped || b.Program != program || !strings.HasPrefix(b.Build, prefix) {
 			continue
 		}
 		id, err := hex.DecodeString(b.Build)

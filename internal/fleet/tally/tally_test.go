@@ -21,7 +21,7 @@ var limits = Limits{Traces: fleettest.Traces, Logs: 1 << 20}
 
 // profileOf returns the profile of a program.
 func profileOf(s *State, program, prefix string) ([]byte, error) {
-	ids, err := Select(s.Builds(), program, prefix)
+	ids, err := Select(s.Builds(), program, prefix, true)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ const shown = 100
 
 var page = template.Must(template.New("").Funcs(template.FuncMap{
 	"style":   func() template.CSS { return template.CSS(style) },
-	"count":   func(n any) string { return fmt.Sprint(n) },
+	"plural":  func(n any, what string) string { return plural(n, what) },
 	"kb":      func(n uint64) string { return fmt.Sprintf("%.1f KB", float64(n)/1000) },
 	"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
 	"part":    func(a, b int) float64 { return float64(a) / float64(max(1, b)) },
@@ -38,11 +38,21 @@ var style = ":root{color-scheme:light dark;" + webpage.Light + "}@media(prefers-
 body{margin:0 auto;padding:1.5rem;max-width:72rem;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
 h1{font-size:1.4rem;margin:0 0 .3rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}p{margin:.3rem 0;max-width:50rem}
 a{color:var(--accent)}.soft{color:var(--soft)}nav{margin-bottom:1rem}
-table{border-collapse:collapse;width:100%}th,td{padding:.25rem .8rem .25rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--faint)}
+table{border-collapse:collapse}th,td{padding:.25rem 1.6rem .25rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--faint)}
 th{font-weight:600;color:var(--soft)}.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 code{font:13px ui-monospace,monospace;overflow-wrap:anywhere}.wide{overflow-x:auto}
-meter{width:8rem;height:.8rem}svg{display:block}svg rect{fill:var(--meter)}
+meter{width:8rem;height:.8rem}meter::-webkit-meter-optimum-value{background:var(--meter)}meter::-moz-meter-bar{background:var(--meter)}svg{display:block}svg rect{fill:var(--meter)}
 `
+
+func plural(n any, what string) string {
+	switch n := n.(type) {
+	case uint64:
+		return report.Plural(int(n), what)
+	case int:
+		return report.Plural(n, what)
+	}
+	return fmt.Sprint(n, " ", what)
+}
 
 // date returns a number of days since 1970 as a date (Howard Hinnant's civil_from_days).
 func date(day int32) string {

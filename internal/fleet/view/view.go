@@ -77,9 +77,9 @@ type Report struct {
 }
 
 // New computes the report of a module. before is the module of the build before, nil if there is
-// none.
-func New(m, before *prof.Module, spikes []tally.Spike) *Report {
-	r := &Report{Version: 1, Program: m.Module, Build: m.BuildID.String(), Runs: m.Raws, Functions: len(m.Funcs), Never: []Function{}}
+// none. names has the functions by which the places of spikes are named.
+func New(m, before *prof.Module, names *prof.Map, spikes []tally.Spike) *Report {
+	r := &Report{Version: 1, Program: m.Module, Build: m.BuildID.String(), Runs: m.Raws, Functions: len(m.Funcs), Never: []Function{}, Startup: []Function{}}
 	r.Bands = []Band{{Label: "all"}, {Label: "50 % or more"}, {Label: "10 % or more"}, {Label: "1 % or more"}, {Label: "fewer"}, {Label: "none"}}
 	for i := range m.Funcs {
 		f := function(m, i)
@@ -105,7 +105,7 @@ func New(m, before *prof.Module, spikes []tally.Spike) *Report {
 	if before != nil {
 		r.Change = change(m, before)
 	}
-	r.Spikes = group(m, spikes)
+	r.Spikes = group(names, spikes)
 	return r
 }
 
@@ -180,7 +180,7 @@ func change(m, before *prof.Module) *Change {
 }
 
 // group adds up spikes of one function. Places outside of the module keep their addresses.
-func group(m *prof.Module, places []tally.Spike) []Spikes {
+func group(m *prof.Map, places []tally.Spike) []Spikes {
 	names := newNames(m)
 	sums := make(map[string]*tally.Spike)
 	for i := range places {
@@ -213,7 +213,7 @@ type part struct {
 	name        string
 }
 
-func newNames(m *prof.Module) *names {
+func newNames(m *prof.Map) *names {
 	n := &names{build: m.BuildID.String()}
 	for i := range m.Funcs {
 		for _, f := range m.Funcs[i].Fragments {
