@@ -67,18 +67,21 @@ func Sources() []File {
 	return slices.Concat(embedded(files, "c"), embedded(files, "c/macho"), timedSources())
 }
 
-// Header returns cairn.h, the header for instrumented programs, as one file: with
-// cairn_mark.h where that is included.
+// Header returns cairn.h, the header for instrumented programs, as one file: the headers that it
+// includes replace the directives.
 func Header() []byte {
-	var parts [2][]byte
-	for i, name := range []string{"c/cairn.h", "c/cairn_mark.h"} {
-		data, err := files.ReadFile(name)
+	read := func(name string) []byte {
+		data, err := files.ReadFile("c/" + name)
 		if err != nil {
 			panic(err) // embedded above
 		}
-		parts[i] = data
+		return data
 	}
-	return bytes.Replace(parts[0], []byte("#include \"cairn_mark.h\"\n"), parts[1], 1)
+	header := read("cairn.h")
+	for _, name := range []string{"cairn_bundle.h", "cairn_mark.h"} {
+		header = bytes.Replace(header, []byte("#include \""+name+"\"\n"), read(name), 1)
+	}
+	return header
 }
 
 // Objects lists the members of the archive for modes that record. Each first-call path is one of its

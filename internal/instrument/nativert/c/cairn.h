@@ -53,6 +53,7 @@ static inline int cairn_set_dir(const char *dir) { return __cairn_set_dir ? __ca
 }
 #endif
 
+#include "cairn_bundle.h"
 #include "cairn_mark.h"
 
 #endif
