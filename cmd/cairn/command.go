@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/debuginfod"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/cli/gocmd"
 	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -29,6 +30,9 @@ func execute(ctx context.Context, args []string, s verb.Streams) int {
 	}
 	if w, ok := toolchain.AsWrapper(args); ok {
 		return exitCode(w.Run(ctx, &s, args[1:]), s.Err)
+	}
+	if run, ok := gocmd.AsToolexec(args, s); ok {
+		return exitCode(run(ctx), s.Err)
 	}
 	args, _ = samples.AsLLVMProfgen(args)
 	if toolchain.AsksIdentity(args[1:]) {
@@ -153,5 +157,6 @@ func standsIn(args []string) bool {
 	_, shim := toolchain.AsShim(args, verb.Streams{})
 	_, lto := toolchain.AsLTO(args, verb.Streams{})
 	_, wrapper := toolchain.AsWrapper(args)
-	return shim || lto || wrapper
+	_, toolexec := gocmd.AsToolexec(args, verb.Streams{})
+	return shim || lto || wrapper || toolexec
 }

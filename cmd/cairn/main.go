@@ -27,6 +27,7 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/collect"
 	"github.com/cairnprof/cairn/internal/cli/diff"
 	"github.com/cairnprof/cairn/internal/cli/flame"
+	"github.com/cairnprof/cairn/internal/cli/gocmd"
 	"github.com/cairnprof/cairn/internal/cli/info"
 	"github.com/cairnprof/cairn/internal/cli/layout"
 	"github.com/cairnprof/cairn/internal/cli/profile"
@@ -46,7 +47,7 @@ type group struct {
 // commands lists the groups in the order in which a newcomer needs them.
 var commands = []group{
 	{"build", "Build with probes or by a profile:", []func(*verb.Streams) *cobra.Command{
-		build.CC, build.Build, build.Wrap, build.Header,
+		build.CC, build.Build, gocmd.Go, build.Wrap, build.Header,
 	}},
 	{"collect", "Collect raw files into profiles:", []func(*verb.Streams) *cobra.Command{
 		profile.Map, profile.Create, profile.Merge, profile.Pack, profile.Unpack, profile.Import,

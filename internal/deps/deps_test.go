@@ -50,12 +50,13 @@ var rooms = []room{
 	{"page", "the report: its model, its page, and what views load", "internal/page", "ground format binary report profile layout calls spikes samples"},
 	{"export", "profiles for compilers, linkers and other profilers", "internal/export", "ground format profile calls"},
 	{"instrument", "probes, wrappers and hooks, and the runtime in the program", "internal/instrument", "ground format binary"},
+	{"gobuild", "probes in Go programs, added while the go command builds them", "internal/gobuild", "ground format"},
 	{"watch", "unmodified programs, traced from outside or changed while they run", "internal/watch", "ground format binary instrument"},
 	{"verb", "code shared by all commands", "internal/verb", "ground format binary report fleet export watch"},
 	{"toolchain", "replacements of compilers, assemblers and linkers during a build", "internal/toolchain", "ground format binary report profile layout instrument verb"},
 	{
 		"cli", "the commands: flags, files, and calls of the rooms above", "internal/cli",
-		"ground format binary report profile fleet layout calls spikes samples page export instrument watch verb toolchain",
+		"ground format binary report profile fleet layout calls spikes samples page export instrument gobuild watch verb toolchain",
 	},
 	{"cmd", "the table of commands", "cmd/cairn", "binary report verb toolchain cli"},
 	{
@@ -75,8 +76,9 @@ var reaches = strings.Fields(`
 	internal/samples/tailguests
 	internal/spikes/spikecontrol internal/spikes/marklog mark
 	internal/toolchain internal/verb
+	internal/gobuild
 	internal/watch/attach internal/watch/ptrace
-	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/flame internal/cli/info internal/cli/layout internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
+	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/flame internal/cli/gocmd internal/cli/info internal/cli/layout internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
 	cmd/cairn
 	internal/oracle internal/deps docs bench corpus torture`)
 

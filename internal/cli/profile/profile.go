@@ -153,6 +153,9 @@ func AddLines(s *verb.Streams, modules []coverage.Module, path string) (id prof.
 	if i < 0 {
 		return id, false, nil
 	}
+	if ok, err := addGoLines(&modules[i], bin); ok || err != nil {
+		return id, true, err
+	}
 	table, err := bin.Lines()
 	switch {
 	case errors.Is(err, objfile.ErrNoDebug):

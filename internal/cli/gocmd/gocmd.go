@@ -1,0 +1,195 @@
+// Package gocmd has the command that builds Go programs with probes.
+package gocmd
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/gobuild"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// flags are those of cairn go itself.
+type flags struct {
+	mode   string
+	only   []string
+	atomic bool
+	quiet  bool
+}
+
+// Go returns the command cairn go.
+func Go(s *verb.Streams) *cobra.Command {
+	var f flags
+	c := &cobra.Command{
+		Use:   "go [flags] build|install|run|test [ARGS...]",
+		Short: "Run the go command and instrument the program that it builds",
+		Long: `go runs the go command with its own arguments and adds probes to the functions of the
+program. It edits no file of the module: it runs cairn in place of the compiler and the
+linker (go build -toolexec). What it builds has keys of its own in Go's cache, so later
+builds without cairn give what they gave before. The first build compiles the standard
+library again.
+
+The modes:
+  cover  which functions ran
+  count  how often each function was called, and the order of first calls
+  order  which functions ran, and the order in which they were first executed
+  block  which blocks of the source ran
+
+The compiler inlines what it inlines without probes. Function literals have no record of
+their own; in mode block their blocks are part of the function that has them. A function
+that was inlined everywhere has no code, but it has a record and is listed.
+
+--only chooses the packages that get probes, by patterns of import paths as the go command
+has them: ... stands for any string, std for the standard library, all for everything. The
+default is the main module, or all modules of the workspace. Tests, assembly and C have no
+probes, and neither has package runtime and what it needs.
+
+The program writes one raw file per process, as programs of cairn cc do. The file is mapped
+into memory and so is valid at any time, however the program ends:
+  CAIRN_DIR=DIR           the directory for raw files; created if missing
+  CAIRN_SCENARIO=NAME     a name for what is run; stored with the run's order
+Merge the files with the program, which contains the map. The go command removes what it
+builds for run and test: for these, the map is written to CAIRN_DIR as NAME.BUILDID.debug.
+
+Mode count without --atomic loses counts if goroutines call a function at the same time on
+several processors. In builds with -race all counts are atomic. Builds with -cover are not
+instrumented, as Go's own counters are in the same place.
+
+To instrument builds that other tools start, put this into GOFLAGS, with the path of cairn:
+  '-toolexec=/usr/bin/cairn go-toolexec --mode=cover --only=example.com/app/...'
+
+Go 1.25 and 1.26 are supported, for linux/amd64 and linux/arm64. Plugins and C archives are
+built without records.`,
+		Example: `  cairn go build -o app ./cmd/app
+  CAIRN_DIR=raws ./app
+  cairn merge -o app.mip app raws
+  cairn go --mode block test ./...
+  cairn go --mode count --only example.com/app/...,golang.org/x/text/... build .`,
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, err := f.config()
+			if err != nil {
+				return err
+			}
+			return run(c.Context(), s, cfg, f.quiet, args)
+		},
+	}
+	c.Flags().SetInterspersed(false)
+	c.Flags().StringVar(&f.mode, "mode", "cover", "what to record: cover, count, order or block")
+	c.Flags().StringSliceVar(&f.only, "only", nil, "instrument only packages that match these `patterns`; default: the main module")
+	c.Flags().BoolVar(&f.atomic, "atomic", false, "count calls by atomic instructions, in mode count")
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no summary")
+	return c
+}
+
+// config returns what the flags say; without --only it has no patterns.
+func (f *flags) config() (gobuild.Config, error) {
+	mode, ok := prof.ParseMode(f.mode)
+	if !ok || !gobuild.Supported(mode) {
+		return gobuild.Config{}, verb.Usagef("go: --mode %s: the modes for Go programs are cover, count, order and block", f.mode)
+	}
+	if f.atomic && mode != prof.ModeCount {
+		return gobuild.Config{}, verb.Usagef("go: --atomic is for mode count")
+	}
+	for _, p := range f.only {
+		if p == "" || strings.ContainsAny(p, " \t\"'") || strings.HasPrefix(p, ".") {
+			return gobuild.Config{}, verb.Usagef("go: --only %q: a pattern of import paths is expected, as example.com/app/...", p)
+		}
+	}
+	return gobuild.Config{Mode: mode, Atomic: f.atomic, Only: f.only}, nil
+}
+
+// command is a command line of the go command: NAME [-C DIR] ARGS.
+type command struct {
+	name string
+	dir  []string // -C and its value, or nothing
+	args []string
+}
+
+// parse divides the arguments behind the flags of cairn go.
+func parse(args []string) (command, error) {
+	if len(args) == 0 {
+		return command{}, verb.Usagef("go: no command given; use: cairn go build ./...")
+	}
+	c := command{name: args[0], args: args[1:]}
+	switch c.name {
+	case "build", "install", "run", "test":
+	default:
+		return c, verb.Usagef("go: %s: the commands are build, install, run and test; for others use go itself", c.name)
+	}
+	if len(c.args) > 0 {
+		first := strings.Replace(c.args[0], "--", "-", 1)
+		switch {
+		case first == "-C" && len(c.args) > 1:
+			c.dir, c.args = c.args[:2], c.args[2:]
+		case strings.HasPrefix(first, "-C="):
+			c.dir, c.args = c.args[:1], c.args[1:]
+		}
+	}
+	return c, nil
+}
+
+// hasFlag reports whether a flag of the go command is set, in its arguments up to those of
+// a program, or in GOFLAGS.
+func (c *command) hasFlag(goflags string, names ...string) bool {
+	for _, arg := range append(strings.Fields(goflags), c.args...) {
+		arg = strings.Trim(arg, `'"`)
+		if arg == "--" || arg == "-args" || arg == "--args" || c.name == "run" && isPackage(arg) {
+			return false // what follows is for the program
+		}
+		if !strings.HasPrefix(arg, "-") {
+			continue
+		}
+		name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if slices.Contains(names, name) && value != "false" && value != "0" {
+			return true
+		}
+	}
+	return false
+}
+
+// isPackage reports whether an argument of go run is a package or a file.
+func isPackage(arg string) bool {
+	return !strings.HasPrefix(arg, "-") && (strings.HasSuffix(arg, ".go") || strings.HasPrefix(arg, ".") || strings.Contains(arg, "/"))
+}
+
+// line returns the arguments of the go command with the flag -toolexec.
+func (c *command) line(self string, cfg gobuild.Config) []string {
+	toolexec := quote(self)
+	for _, a := range cfg.Args() {
+		toolexec += " " + quote(a)
+	}
+	args := append([]string{c.name}, c.dir...)
+	return append(append(args, "-toolexec="+toolexec), c.args...)
+}
+
+// quote quotes a word for the go command, which divides the value of -toolexec at blanks.
+func quote(word string) string {
+	if !strings.ContainsAny(word, " \t\n'\"") {
+		return word
+	}
+	if strings.Contains(word, "'") {
+		return `"` + word + `"`
+	}
+	return "'" + word + "'"
+}
+
+// patternsOf returns the patterns of packages for modules.
+func patternsOf(modules string) (patterns []string) {
+	for _, m := range strings.Fields(modules) {
+		patterns = append(patterns, m+"/...")
+	}
+	return patterns
+}
+
+// remote returns the package of a command that builds path@version, "" for others.
+func (c *command) remote() string {
+	for _, a := range c.args {
+		if path, _, ok := strings.Cut(a, "@"); ok && !strings.HasPrefix(a, "-") && path != "" {
+			return path
+		}
+	}
+	return ""
+}

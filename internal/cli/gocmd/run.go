@@ -1,0 +1,168 @@
+package gocmd
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/cairnprof/cairn/internal/gobuild"
+	"github.com/cairnprof/cairn/internal/gobuild/goruntime"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// goEnv is what the go command says of itself.
+type goEnv struct{ GOVERSION, GOOS, GOARCH, GOFLAGS string }
+
+// run runs the go command.
+func run(ctx context.Context, s *verb.Streams, cfg gobuild.Config, quiet bool, args []string) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	env, err := c.environment(ctx)
+	if err != nil {
+		return err
+	}
+	if c.hasFlag(env.GOFLAGS, "toolexec") {
+		return verb.Usagef("go: -toolexec is set already, in the arguments or in GOFLAGS; the go command runs one such program")
+	}
+	if c.hasFlag(env.GOFLAGS, "cover", "covermode", "coverpkg", "coverprofile") {
+		fmt.Fprintln(s.Err, "cairn: go: with -cover nothing is instrumented: Go's own counters are in the same place")
+		return execute(ctx, s, append(append([]string{c.name}, c.dir...), c.args...), os.Environ())
+	}
+	target := goruntime.Target{Version: env.GOVERSION, GOOS: env.GOOS, GOARCH: env.GOARCH}
+	if err := target.Check(); err != nil {
+		return fmt.Errorf("go: %w", err)
+	}
+	if len(cfg.Only) == 0 {
+		if cfg.Only, err = c.mainModules(ctx); err != nil {
+			return err
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return c.build(ctx, s, cfg, quiet, self)
+}
+
+// build runs the go command with cairn in place of its tools, and prints a summary.
+func (c *command) build(ctx context.Context, s *verb.Streams, cfg gobuild.Config, quiet bool, self string) error {
+	tmp, err := os.MkdirTemp("", "cairn-go-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	report := filepath.Join(tmp, "report")
+	env := append(os.Environ(), gobuild.ReportVar+"="+report)
+	if c.name == "run" || c.name == "test" {
+		// A test runs in the directory of its package.
+		dir, err := filepath.Abs(os.Getenv("CAIRN_DIR"))
+		if err != nil {
+			return err
+		}
+		env = append(env, "CAIRN_DIR="+dir, gobuild.MapsVar+"="+dir)
+	}
+	runErr := execute(ctx, s, c.line(self, cfg), env)
+	if quiet {
+		return runErr
+	}
+	if err := summarise(s, cfg, report); err != nil && runErr == nil {
+		return err
+	}
+	return runErr
+}
+
+// execute runs the go command to its end; an interrupt is for the command to handle.
+func execute(ctx context.Context, s *verb.Streams, args, env []string) error {
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(ignored)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "go", args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = s.In, s.Out, s.Err, env
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			return verb.ExitError(128 + int(ws.Signal()))
+		}
+		return verb.ExitError(exit.ExitCode())
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("go: the go command is not on PATH")
+	}
+	return err
+}
+
+// output returns what the go command prints.
+func (c *command) output(ctx context.Context, args ...string) (string, error) {
+	args = append(append([]string{args[0]}, c.dir...), args[1:]...)
+	cmd := exec.CommandContext(ctx, "go", args...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", fmt.Errorf("go: the go command is not on PATH")
+	}
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	}
+	return string(out), nil
+}
+
+func (c *command) environment(ctx context.Context) (env goEnv, err error) {
+	out, err := c.output(ctx, "env", "-json", "GOVERSION", "GOOS", "GOARCH", "GOFLAGS")
+	if err != nil {
+		return env, err
+	}
+	return env, json.Unmarshal([]byte(out), &env)
+}
+
+// mainModules returns the patterns of the packages of the main modules.
+func (c *command) mainModules(ctx context.Context) ([]string, error) {
+	if path := c.remote(); path != "" {
+		return []string{path + "/..."}, nil
+	}
+	out, err := c.output(ctx, "list", "-m", "-f", "{{if .Main}}{{.Path}}{{end}}")
+	if err != nil || strings.TrimSpace(out) == "command-line-arguments" {
+		// Outside of a module: files on the command line are a package of that name.
+		return []string{"command-line-arguments"}, nil
+	}
+	return patternsOf(out), nil
+}
+
+// summarise prints what the links of a build made.
+func summarise(s *verb.Streams, cfg gobuild.Config, path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // nothing was linked
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<26)
+	for lines.Scan() {
+		var r gobuild.Report
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return err
+		}
+		switch {
+		case r.Plain != "":
+			fmt.Fprintf(s.Err, "cairn: %s: not instrumented: %s\n", r.Program, r.Plain)
+		default:
+			fmt.Fprintf(s.Err, "cairn: %s: mode %s, %d functions of %d packages; %d were inlined everywhere, %d cannot be reached, %d have no probe\n",
+				r.Program, cfg.Mode, r.Functions, r.Packages, r.Inlined, r.Dropped, len(r.Skipped))
+		}
+	}
+	return lines.Err()
+}

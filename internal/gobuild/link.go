@@ -1,0 +1,178 @@
+package gobuild
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/gobuild/elfimage"
+	"github.com/cairnprof/cairn/internal/gobuild/functable"
+	"github.com/cairnprof/cairn/internal/gobuild/linkmap"
+)
+
+// Report is what a link made, for the summary of the command.
+type Report struct {
+	Program string // import path
+	BuildID string
+	linkmap.Summary
+	Packages int
+	Skipped  []string // functions without probes, with their package
+	Plain    string   // why the program has no records; "" if it has
+}
+
+// link runs the linker and puts the map into what it wrote.
+func (t *tool) link() error {
+	output, ok := t.flag("-o")
+	config, hasConfig := t.flag("-importcfg")
+	if !ok || !hasConfig {
+		return t.run(t.args)
+	}
+	mode, _ := t.flag("-buildmode")
+	report := Report{Program: os.Getenv("TOOLEXEC_IMPORTPATH")}
+	if mode == "plugin" || mode == "shared" || mode == "c-archive" {
+		report.Plain = "the build mode is " + mode
+		if err := t.run(t.args); err != nil {
+			return err
+		}
+		return report.write()
+	}
+	tables, err := readTables(config)
+	if err != nil {
+		return err
+	}
+	if len(tables) == 0 {
+		report.Plain = "no function of it has a probe"
+		if err := t.run(t.args); err != nil {
+			return err
+		}
+		return report.write()
+	}
+	// The map is made of the symbol table, which is removed afterwards.
+	args := slices.DeleteFunc(slices.Clone(t.args), isStrip)
+	if err := t.run(args); err != nil {
+		return err
+	}
+	for _, table := range tables {
+		report.Packages++
+		for _, s := range table.Skipped {
+			report.Skipped = append(report.Skipped, table.Package+"."+s)
+		}
+	}
+	if err := t.addMap(output, tables, len(args) < len(t.args), &report); err != nil {
+		os.Remove(output)
+		return fmt.Errorf("%s: %w", report.Program, err)
+	}
+	return report.write()
+}
+
+func isStrip(arg string) bool { return arg == "-s" || arg == "-s=true" || arg == "-s=1" }
+
+// addMap puts the map into a linked program.
+func (t *tool) addMap(path string, tables []*functable.Table, strip bool, report *Report) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	image, err := elfimage.Parse(data)
+	if err != nil {
+		return err
+	}
+	linked, err := linkmap.Make(image, tables)
+	if err != nil {
+		return err
+	}
+	report.Summary, report.BuildID = linked.Summary, linked.BuildID.String()
+	out, err := image.Extend(linked.Sections, strip)
+	if err != nil {
+		return err
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, out, st.Mode().Perm()); err != nil {
+		return err
+	}
+	return keepMap(image, linked, report)
+}
+
+// keepMap writes the map to a file of its own, if the go command is to remove the program.
+func keepMap(image *elfimage.File, linked *linkmap.Linked, report *Report) error {
+	dir := os.Getenv(MapsVar)
+	if dir == "" {
+		return nil
+	}
+	data, err := image.Only(linked.Sections, linkmap.BuildIDSection)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	name := strings.TrimSuffix(filepath.Base(report.Program), ".exe") + "." + report.BuildID + ".debug"
+	return os.WriteFile(filepath.Join(dir, name), data, 0o666)
+}
+
+// readTables reads the lists of probes in the archives of a linker's configuration.
+func readTables(config string) ([]*functable.Table, error) {
+	f, err := os.Open(config)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var tables []*functable.Table
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		rest, ok := strings.CutPrefix(lines.Text(), "packagefile ")
+		if !ok {
+			continue
+		}
+		importPath, archive, _ := strings.Cut(rest, "=")
+		table, err := readTable(archive)
+		if err != nil {
+			return nil, fmt.Errorf("package %s: %w", importPath, err)
+		}
+		if table != nil {
+			tables = append(tables, table)
+		}
+	}
+	return tables, lines.Err()
+}
+
+func readTable(archive string) (*functable.Table, error) {
+	f, err := os.Open(archive)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return functable.Read(f, st.Size())
+}
+
+// write appends the report to the file of the command, if there is one.
+func (r *Report) write() error {
+	path := os.Getenv(ReportVar)
+	if path == "" {
+		return nil
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}

@@ -1,0 +1,288 @@
+// Package linkmap makes the map of a linked Go program: it finds the records and functions
+// of the lists of probes in the symbol table, and tells the runtime what it must know.
+package linkmap
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/golines"
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/gobuild/elfimage"
+	"github.com/cairnprof/cairn/internal/gobuild/functable"
+	"github.com/cairnprof/cairn/internal/gobuild/rewrite"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// BuildIDSection is the section that has the build id.
+const BuildIDSection = ".note.gnu.build-id"
+
+// Summary counts the functions of a program that have probes.
+type Summary struct {
+	Functions int // in the map
+	Inlined   int // of these, everywhere: without code of their own
+	Dropped   int // not in the map: the linker found them unreachable
+}
+
+// Linked is what a program gets.
+type Linked struct {
+	BuildID  prof.BuildID
+	Sections []elfimage.Addition
+	Summary
+}
+
+// What package runtime has; see package goruntime.
+const (
+	infoSymbol   = "runtime.cairnInfo"
+	placesSymbol = "runtime.cairnPlaces"
+	startSymbol  = "runtime.covctrs"
+	frontSymbol  = "runtime.cairnFront"
+	infoMagic    = "CAIRNGO1"
+	infoSize     = 64
+)
+
+var le = binary.LittleEndian
+
+// Make makes the map of the program in image, and writes into its data what its runtime
+// must know.
+func Make(image *elfimage.File, tables []*functable.Table) (*Linked, error) {
+	p, err := newProgram(image)
+	if err != nil {
+		return nil, err
+	}
+	id, err := buildID(image)
+	if err != nil {
+		return nil, err
+	}
+	linked := &Linked{BuildID: id}
+	m, lines := prof.Map{BuildID: id, RawAddr: p.start, RawSize: p.end - p.start}, golines.Table{}
+	slots := 0
+	for _, t := range tables {
+		counters, ok := p.pointer(symbolPath(t.Package)+"."+rewrite.Locator, 0)
+		if !ok {
+			return nil, fmt.Errorf("no symbol %s.%s", t.Package, rewrite.Locator)
+		}
+		if counters < p.start || counters+uint64(t.Elements*t.ElementSize) > p.end {
+			return nil, fmt.Errorf("the records of %s are at %#x, outside of the others", t.Package, counters)
+		}
+		for i := range t.Funcs {
+			f, places := p.function(t, &t.Funcs[i], counters)
+			if f == nil {
+				linked.Dropped++
+				continue
+			}
+			if f.Addr() == p.start+f.Record {
+				linked.Inlined++
+			}
+			m.Funcs, lines.Places = append(m.Funcs, *f), append(lines.Places, places...)
+		}
+		if t.Mode.HasSlots() {
+			slots += len(t.Funcs)
+		}
+	}
+	linked.Functions = len(m.Funcs)
+	if err := p.tellRuntime(id, slots); err != nil {
+		return nil, err
+	}
+	lines.Sort()
+	linked.Sections = []elfimage.Addition{
+		{Name: wire.RawSection, Addr: p.start, Size: p.end - p.start},
+		{Name: wire.MapSection, Data: mip.AppendMapSection([]byte{}, p.start, m.Funcs)},
+		{Name: golines.Section, Data: lines.Append(nil)},
+	}
+	return linked, nil
+}
+
+// program is a linked program.
+type program struct {
+	image      *elfimage.File
+	start, end uint64 // of the records
+	next       uint64 // where the number of first executions is
+	symbols    map[string]elfimage.Symbol
+	funcs      map[string][]elfimage.Symbol // by name without type arguments
+	inlined    map[string]bool              // names in the runtime's table of functions
+}
+
+func newProgram(image *elfimage.File) (*program, error) {
+	symbols, err := image.Symbols()
+	if err != nil {
+		return nil, err
+	}
+	p := &program{image: image, symbols: map[string]elfimage.Symbol{}, funcs: map[string][]elfimage.Symbol{}, inlined: map[string]bool{}}
+	for _, s := range symbols {
+		if s.Func && s.Size > 0 {
+			name := withoutTypes(s.Name)
+			p.funcs[name] = append(p.funcs[name], s)
+		}
+		p.symbols[s.Name] = s
+	}
+	p.start = p.symbols[startSymbol].Addr
+	front, ok := p.symbols[frontSymbol]
+	next, ok1 := p.pointer(placesSymbol, 0)
+	end, ok2 := p.pointer(placesSymbol, 8)
+	const maxAlign = 64
+	switch {
+	case p.start == 0 || !ok || !ok1 || !ok2:
+		return nil, errors.New("package runtime was not built with cairn's file: build with -a")
+	case end < p.start || next < p.start || next >= end:
+		return nil, fmt.Errorf("the records are not where they should be: %#x to %#x", p.start, end)
+	case p.start < front.Addr+front.Size || p.start > front.Addr+front.Size+maxAlign:
+		return nil, fmt.Errorf("a variable of the program without pointers is larger than %d bytes: its last page would be in raw files; the program cannot be instrumented", front.Size)
+	}
+	p.end, p.next = end, next
+	return p, p.readNames()
+}
+
+// readNames reads the names of functions in the table for stacks (pclntab): those that have
+// code, and those that were inlined.
+func (p *program) readNames() error {
+	const magic = 0xfffffff1 // since Go 1.20
+	table := p.image.At(p.symbols["runtime.pclntab"].Addr)
+	if len(table) < 72 || le.Uint32(table) != magic || table[7] != 8 {
+		return errors.New("the table runtime.pclntab has a format that is not known")
+	}
+	from, to := le.Uint64(table[32:]), le.Uint64(table[40:])
+	if from > to || to > uint64(len(table)) {
+		return fmt.Errorf("runtime.pclntab: names at %#x to %#x of %#x bytes", from, to, len(table))
+	}
+	for name := range bytes.SplitSeq(table[from:to], []byte{0}) {
+		p.inlined[withoutTypes(string(name))] = true
+	}
+	return nil
+}
+
+// pointer returns what is in memory at an offset from a symbol.
+func (p *program) pointer(symbol string, off uint64) (uint64, bool) {
+	s, ok := p.symbols[symbol]
+	if !ok {
+		return 0, false
+	}
+	data := p.image.At(s.Addr + off)
+	if len(data) < 8 {
+		return 0, false
+	}
+	return le.Uint64(data), true
+}
+
+// function returns a function for the map and its places, nil if the linker dropped it. A
+// function without code of its own has its record for an address, and its flags for blocks.
+func (p *program) function(t *functable.Table, fn *rewrite.Func, counters uint64) (*prof.Func, []golines.Place) {
+	name := symbolPath(t.Package) + "." + fn.Name
+	record := counters + uint64(fn.Element*t.ElementSize)
+	f := &prof.Func{
+		Name: name, File: fn.File, Mode: t.Mode, Atomic: t.Atomic, Signature: fn.Signature, Record: record - p.start,
+	}
+	code := p.funcs[name]
+	if len(code) == 0 && !p.inlined[name] {
+		return nil, nil
+	}
+	for _, s := range code {
+		f.Fragments = append(f.Fragments, prof.Fragment{Addr: s.Addr, Size: uint32(s.Size)})
+	}
+	slices.SortFunc(f.Fragments, func(a, b prof.Fragment) int { return int(int64(a.Addr) - int64(b.Addr)) })
+	if n := len(fn.Blocks); len(code) == 0 {
+		f.Fragments = []prof.Fragment{{Addr: record, Size: uint32(n)}}
+	}
+	addBlocks(f, len(fn.Blocks))
+	return f, places(f, fn)
+}
+
+// addBlocks gives a function of mode block its blocks, evenly spread over its first code:
+// those of the source have no addresses.
+func addBlocks(f *prof.Func, n int) {
+	if !f.Mode.HasBlocks() {
+		return
+	}
+	first := &f.Fragments[0]
+	for i := 1; i < n; i++ {
+		first.Blocks = append(first.Blocks, uint32(uint64(first.Size)*uint64(i)/uint64(n)))
+	}
+}
+
+// places returns the lines of the blocks of a function.
+func places(f *prof.Func, fn *rewrite.Func) []golines.Place {
+	var list []golines.Place
+	first := &f.Fragments[0]
+	for i, lines := range fn.Blocks {
+		if len(lines) == 0 {
+			continue
+		}
+		p := golines.Place{Addr: f.BlockAddr(i), File: f.File}
+		if len(fn.Blocks) == 1 {
+			p.Size = uint64(first.Size)
+		}
+		for _, l := range lines {
+			p.Lines = append(p.Lines, golines.Range{From: l.From, To: l.To})
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// tellRuntime writes the build id and the sizes to the variable of the runtime.
+func (p *program) tellRuntime(id prof.BuildID, slots int) error {
+	info := p.image.At(p.symbols[infoSymbol].Addr)
+	if len(info) < infoSize || string(info[:len(infoMagic)]) != infoMagic {
+		return fmt.Errorf("no symbol %s", infoSymbol)
+	}
+	info[8] = byte(len(id))
+	copy(info[16:], id)
+	le.PutUint64(info[40:], p.end-p.start)
+	if slots > 0 {
+		le.PutUint32(info[48:], uint32(min(max(slots, wire.MinSlots), wire.MaxSlots)))
+		le.PutUint64(info[56:], p.next-p.start)
+	}
+	return nil
+}
+
+// buildID returns the GNU build id, as much as raw files hold.
+func buildID(image *elfimage.File) (prof.BuildID, error) {
+	note := image.Content(BuildIDSection)
+	const header = 16 // sizes, type and the name GNU
+	if len(note) <= header || int(le.Uint32(note[4:])) > len(note)-header {
+		return "", errors.New("the program has no GNU build id, which tells its raw files from others: do not link with -B none")
+	}
+	id := note[header:][:le.Uint32(note[4:])]
+	return prof.BuildID(id[:min(len(id), wire.MaxBuildID)]), nil
+}
+
+// withoutTypes returns the name of a function without type arguments.
+func withoutTypes(name string) string {
+	if !strings.Contains(name, "[") {
+		return name
+	}
+	var b strings.Builder
+	depth := 0
+	for _, r := range name {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case depth == 0:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// symbolPath returns an import path as symbol names have it: dots behind the last slash and
+// unusual characters are escaped.
+func symbolPath(path string) string {
+	slash := strings.LastIndexByte(path, '/')
+	var b strings.Builder
+	for i := range len(path) {
+		c := path[i]
+		if c <= ' ' || c >= 0x7f || c == '%' || c == '"' || c == '.' && i > slash {
+			fmt.Fprintf(&b, "%%%02x", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}

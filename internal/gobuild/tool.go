@@ -1,0 +1,156 @@
+package gobuild
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/gobuild/goruntime"
+)
+
+// Environment variables that the command cairn go sets for the tools of its build.
+const (
+	// ReportVar is a file to which each link appends what it made, as JSON lines.
+	ReportVar = "CAIRN_GO_REPORT"
+	// MapsVar is a directory for the maps of programs that the go command removes.
+	MapsVar = "CAIRN_GO_MAPS"
+)
+
+// Tool runs a tool of the go command as cfg says; args begin with the path of the tool.
+func Tool(ctx context.Context, cfg Config, args []string, stdout, stderr io.Writer) error {
+	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	if len(args) == 2 && args[1] == "-V=full" && (name == "compile" || name == "link") {
+		return tellVersion(ctx, cfg, args[0], stdout, stderr)
+	}
+	t := tool{ctx: ctx, cfg: cfg, path: args[0], args: args[1:], stdout: stdout, stderr: stderr}
+	switch name {
+	case "compile":
+		return t.compile()
+	case "link":
+		return t.link()
+	}
+	return t.run(t.args)
+}
+
+// tool is one run of a tool.
+type tool struct {
+	ctx            context.Context
+	cfg            Config
+	path           string
+	args           []string
+	stdout, stderr io.Writer
+}
+
+// run runs the tool itself.
+func (t *tool) run(args []string) error {
+	c := exec.CommandContext(t.ctx, t.path, args...)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, t.stdout, t.stderr
+	err := c.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return ExitError(max(1, exit.ExitCode()))
+	}
+	return err
+}
+
+// ExitError is the exit code of a tool that failed and said why.
+type ExitError int
+
+func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// flag returns the value of a flag of the tool, -name value or -name=value.
+func (t *tool) flag(name string) (string, bool) {
+	for i, a := range t.args {
+		if a == name && i+1 < len(t.args) {
+			return t.args[i+1], true
+		}
+		if v, ok := strings.CutPrefix(a, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// has reports whether a flag without a value is set.
+func (t *tool) has(name string) bool {
+	for _, a := range t.args {
+		if a == name || a == name+"=true" || a == name+"=1" {
+			return true
+		}
+	}
+	return false
+}
+
+// tellVersion prints the version of a tool with a hash of all that changes its output. The
+// go command makes it a part of its cache's keys, so instrumented packages and those of
+// other builds do not meet.
+func tellVersion(ctx context.Context, cfg Config, path string, stdout, stderr io.Writer) error {
+	c := exec.CommandContext(ctx, path, "-V=full")
+	c.Stderr = stderr
+	out, err := c.Output()
+	if err != nil {
+		return err
+	}
+	line := strings.TrimSpace(string(out)) // as compile version go1.26.8
+	fields := strings.Fields(line)
+	if len(fields) < 3 {
+		return fmt.Errorf("%s -V=full printed %q", path, line)
+	}
+	if err := target(fields[2]).Check(); err != nil {
+		return err
+	}
+	trees := []embed.FS{compileSources}
+	if fields[0] == "link" {
+		trees = append(trees, linkSources)
+	}
+	self, err := sourcesHash(trees...)
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%q\n", self, cfg.Args())
+	_, err = fmt.Fprintf(stdout, "%s cairn:%x\n", line, h.Sum(nil)[:12])
+	return err
+}
+
+// target returns what the tools that run in this process's environment build for: the go
+// command tells them.
+func target(version string) goruntime.Target {
+	return goruntime.Target{Version: version, GOOS: os.Getenv("GOOS"), GOARCH: os.Getenv("GOARCH")}
+}
+
+// The parts of this program that decide what the tools write.
+var (
+	//go:embed rewrite/*.go goruntime/*.go goruntime/files functable/functable.go compile.go config.go
+	compileSources embed.FS
+	//go:embed linkmap/*.go elfimage/*.go link.go
+	linkSources embed.FS
+)
+
+// sourcesHash returns a hash of the text of those parts. That of the whole program would
+// change more often, and each change has the standard library compiled again.
+func sourcesHash(trees ...embed.FS) (string, error) {
+	h := sha256.New()
+	for _, tree := range trees {
+		err := fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := tree.ReadFile(path)
+			fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)), nil
+}
