@@ -154,16 +154,8 @@ func (l *ltoLinker) leaves(line *driver.LinkerLine) bool {
 // backend returns the clang that makes code of what the linker hands over: the one beside
 // it, which is of the same version and reads what it writes.
 func (l *ltoLinker) backend() (string, error) {
-	real, err := filepath.EvalSymlinks(l.real)
-	if err != nil {
-		return "", fmt.Errorf("ld: %w", err)
-	}
-	for _, dir := range []string{filepath.Dir(real), filepath.Dir(l.real)} {
-		for _, name := range []string{"clang", "clang" + versionSuffix(l.real)} {
-			if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-				return path, nil
-			}
-		}
+	if path := clangBeside(l.real); path != "" {
+		return path, nil
 	}
 	if l.opts.Clang != "" {
 		return l.opts.Clang, nil

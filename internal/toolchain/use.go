@@ -145,9 +145,7 @@ func writeShim(bin, self string, opts ShimOptions) error {
 func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Command, shim ShimOptions, argv []string) error {
 	shim.Target = cmd.Target
 	if (len(cmd.Target) > 0 || runtime.GOOS == "darwin") && driver.IsMachO(c.target(ctx, cmd.Target)) {
-		use := *shim.Use
-		use.NoSplit = true // functions are atoms to linkers there, and none has two
-		shim.Use = &use
+		shim = shim.unsplit()
 	}
 	b, err := prepareUse(ctx, c, shim)
 	if other := otherMachine(""); errors.As(err, &other) {
@@ -433,8 +431,8 @@ func (u *useSummary) print(s *verb.Streams, use *useOptions) {
 }
 
 // useLinker becomes a linker that a build starts itself.
-func (w *wrapper) useLinker(ctx context.Context, s *verb.Streams, c Compiler, path string, argv []string) error {
-	b, err := prepareUse(ctx, c, w.opts.Shim)
+func (w *wrapper) useLinker(ctx context.Context, s *verb.Streams, c Compiler, shim ShimOptions, path string, argv []string) error {
+	b, err := prepareUse(ctx, c, shim)
 	if other := otherMachine(""); errors.As(err, &other) {
 		return become(path, argv)
 	}

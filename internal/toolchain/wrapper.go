@@ -43,7 +43,7 @@ var (
 
 // StandsInFor reports whether cairn build catches programs of that name.
 func StandsInFor(name string) bool {
-	return compilerName.MatchString(name) || linkerName.MatchString(name) || launcherName.MatchString(name)
+	return compilerName.MatchString(name) || linkerName.MatchString(name) || machOLinkerName.MatchString(name) || launcherName.MatchString(name)
 }
 
 // WrapperDir returns the directory with the flags of a build, and cairn. It is another one
@@ -111,7 +111,7 @@ func WrapVariable(s *verb.Streams, dir, value string, opts WrapperOptions) (stri
 		tool, args = value[:i], value[i:]
 	}
 	name := filepath.Base(tool)
-	if !filepath.IsAbs(tool) || !compilerName.MatchString(name) && !linkerName.MatchString(name) {
+	if !filepath.IsAbs(tool) || !compilerName.MatchString(name) && !linkerName.MatchString(name) && !machOLinkerName.MatchString(name) {
 		return value, nil
 	}
 	// It may be the wrapper of a cairn build around this one.
@@ -254,6 +254,8 @@ func (w *wrapper) Run(ctx context.Context, s *verb.Streams, args []string) error
 		return become(path, append([]string{path}, args...))
 	case launcherAt(path) != "":
 		return w.launch(ctx, s, path, args)
+	case machOLinkerName.MatchString(w.name):
+		return w.linkMachO(ctx, s, path, args)
 	case linkerName.MatchString(w.name):
 		return w.link(ctx, s, path, args)
 	}
@@ -308,7 +310,7 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 		return err
 	}
 	if w.opts.Shim.Use != nil {
-		return w.useLinker(ctx, s, c, path, argv)
+		return w.useLinker(ctx, s, c, w.opts.Shim, path, argv)
 	}
 	restore := hideDriver()
 	tc, err := prepare(ctx, c, w.opts.Shim, nil)

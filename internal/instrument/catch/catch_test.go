@@ -28,14 +28,14 @@ func TestNames(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	yes := []string{
-		"gcc", "cc", "c++", "g++-12", "gcc-4.8", "clang-22", "clang++", "gfortran", "ld", "ld.lld-22", "ld.bfd", "mold",
+		"gcc", "cc", "c++", "g++-12", "gcc-4.8", "clang-22", "clang++", "gfortran", "ld", "ld.lld-22", "ld.bfd", "mold", "ld64.lld-22", "ld64",
 		"x86_64-linux-gnu-gcc", "x86_64-linux-gnu-g++-12", "x86_64-pc-linux-gnu-gcc", "x86_64-linux-musl-gcc", "musl-gcc", "x86_64-linux-gnu-ld.bfd",
 		"aarch64-linux-gnu-gcc-12", "aarch64-linux-gnu-ld", "aarch64-linux-android21-clang++", "aarch64-linux-android-ld",
 		"arm-linux-gnueabihf-gcc", "arm-linux-gnueabi-g++-12", "armv7a-linux-androideabi21-clang", "arm-linux-musleabihf-gcc", "armv7-unknown-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld",
 	}
 	no := []string{
 		"", "as", "gcc-ar", "gcc-nm", "cc1", "gcc-", "-12", "12", "gcc.12", "gcc-12a", "riscv64-linux-gnu-gcc", "aarch64-linux-android21", "aarch64-linux-android21x-clang", "collect2", "clang-format",
-		"x86_64-linux-gnu-", "x86_64-w64-mingw32-gcc", "arm-none-eabi-gcc", "armv7", "arm-gcc", "make", "cairn", "ldd", "ld.so", "ld-2.36.so",
+		"x86_64-linux-gnu-", "x86_64-w64-mingw32-gcc", "arm-none-eabi-gcc", "armv7", "arm-gcc", "make", "cairn", "ldd", "ld64.so", "wasm-ld", "lld-link", "ld.so", "ld-2.36.so",
 	}
 	out, err := exec.Command(filepath.Join(dir, "main"), append(yes, no...)...).Output()
 	if want := strings.Repeat("1", len(yes)) + strings.Repeat("0", len(no)); err != nil || string(out) != want {

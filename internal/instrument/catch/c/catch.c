@@ -53,7 +53,7 @@ static void resolve(void) {
 
 /* The tools to catch, less what targets put before and versions behind. */
 static const char *const compilers[] = {"gcc", "g++", "cc", "c++", "c89", "c99", "clang", "clang++", "gfortran", "f77", "f95",
-                                        "ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold", "mold", "lld", 0};
+                                        "ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold", "mold", "lld", "ld64", "ld64.lld", 0};
 static const char *const launchers[] = {"ccache", "distcc", "icecc", "sccache", 0};
 
 static int starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
@@ -318,7 +318,6 @@ static int isAssembler(const char *name) {
 
 #ifndef CATCH_TEST
 __attribute__((constructor)) static void start(int argc, char **argv, char **env) {
-  (void)argc;
   resolve();
   const char *dir = find(environ, kept[0]);
   Dl_info info;
@@ -340,9 +339,11 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
   /* A launcher that cairn has started is to run its compiler, which is caught then. */
   if (!isTool(name) || (isLauncher(name) && find(environ, launchVar))) return;
 #ifdef __GLIBC__ /* others give their constructors no arguments */
+  /* lld links what its name says, and has names that are not ours, such as wasm-ld. */
+  if (strcmp(name, "lld") == 0 && argc > 0 && !isTool(base(argv[0]))) return;
   realExecve(cairn, argv, amend(env, exe, alloca(room(env, exe))));
 #else
-  (void)argv, (void)env;
+  (void)argc, (void)argv, (void)env;
 #endif
 }
 #endif
