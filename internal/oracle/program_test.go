@@ -108,6 +108,15 @@ func emptyProfile(t *testing.T, program string) *prof.Module {
 
 func readProfile(t *testing.T, file string) *prof.Module {
 	t.Helper()
+	modules := readModules(t, file)
+	if len(modules) != 1 || len(modules[0].Funcs) == 0 {
+		t.Fatalf("%s: %d modules, want 1 with functions", file, len(modules))
+	}
+	return &modules[0]
+}
+
+func readModules(t *testing.T, file string) []prof.Module {
+	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -116,10 +125,7 @@ func readProfile(t *testing.T, file string) *prof.Module {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Modules) != 1 || len(p.Modules[0].Funcs) == 0 {
-		t.Fatalf("%s: %d modules, want 1 with functions", file, len(p.Modules))
-	}
-	return &p.Modules[0]
+	return p.Modules
 }
 
 // run runs a program and returns its answer, which is all it writes to
