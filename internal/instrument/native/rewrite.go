@@ -430,7 +430,7 @@ func appendBuffer(out []byte, mark string, slots int) []byte {
 	}
 	out = fmt.Appendf(out, "\t.section\t%s,\"awG\",%snobits,%s,comdat\n\t.balign\t%d\n\t.zero\t%d\n",
 		wire.OrderSection, mark, ringSymbol, wire.SlotSize, slots*wire.SlotSize)
-	return fmt.Appendf(out, "\t.section\t.rodata.cairn,\"aG\",%[3]sprogbits,%[1]s,comdat\n"+
+	return fmt.Appendf(out, "\t.section\t.rodata.cairn,\"aG\",%[3]sprogbits,%[1]s,comdat\n\t.balign\t4\n"+
 		"\t.globl\t%[1]s\n\t.hidden\t%[1]s\n%[1]s:\n\t.long\t%[2]d\n", ringSymbol, slots, mark)
 }
 
