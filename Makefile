@@ -21,11 +21,11 @@ FUZZ = $(shell grep -rho --include='*_test.go' -H '^func Fuzz[A-Za-z0-9_]*' . | 
 	sed -E 's,^(.*)/[^/]+:func (.*),\1:\2,')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test long lint bench corpus torture fuzz clean
+.PHONY: help build demo test long lint bench corpus torture fuzz release outdated clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name what; do \
-		printf '  make %-7s %s\n' "$$name" "$$what"; done
+		printf '  make %-8s %s\n' "$$name" "$$what"; done
 
 build: ## the program, as ./cairn
 	CGO_ENABLED=0 go build -trimpath -o cairn ./cmd/cairn
@@ -43,9 +43,11 @@ test: ## what the tests need (from apt), the lint and all tests
 long: ## the tests that make test has a sample of: SQLite by all compilers, every mode with every option: an hour
 	@./scripts/need.sh long
 	go test -timeout $(TIMEOUT) ./internal/oracle ./internal/binary/aarch64 ./internal/instrument/native ./cmd/cairn ./format/tracelog ./format/xray
+	cd release && go test -timeout $(TIMEOUT) ./...
 
 lint: ## go vet, gofumpt and staticcheck
 	go vet $(PACKAGES)
+	cd release && go vet ./...
 	@bad=$$(find . -path ./bench/out -prune -o -path ./corpus/out -prune -o -path ./demo/out -prune -o -path '*/testdata' -prune -o \
 		-name '*.go' -print | xargs $(TOOL) gofumpt -l) || exit 1; \
 		if [ -n "$$bad" ]; then echo "gofumpt would change:"; echo "$$bad"; exit 1; fi
@@ -72,5 +74,14 @@ fuzz: ## each fuzz target for FUZZTIME (100000x) executions
 		echo "fuzz $$target"; \
 		go test -run '^$$' -fuzzminimizetime 10x -fuzz "^$${target##*:}\$$" -fuzztime $(FUZZTIME) "$${target%%:*}"; done
 
+# The semantic version of the release, such as v1.2.3; by default the one that git describe gives.
+VERSION ?=
+
+release: ## the files of a release, in dist/: archives, .deb, .rpm, checksums (VERSION=v1.2.3)
+	cd release && go run . $(if $(VERSION),-version $(VERSION)) -o ../dist
+
+outdated: ## modules of which there is a newer version that could be used
+	@./scripts/outdated.sh
+
 clean: ## remove what the targets above made here
-	rm -rf cairn demo/out bench/out corpus/out
+	rm -rf cairn dist demo/out bench/out corpus/out

@@ -1,11 +1,15 @@
 package verb
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime/debug"
 	"strings"
 )
+
+// release is the version of a release, set by the linker (-X); "" for other builds.
+var release string
 
 type versionJSON struct {
 	Version  string `json:"cairn"`
@@ -21,9 +25,7 @@ func BuildVersion(info *debug.BuildInfo, ok bool) versionJSON {
 	if !ok {
 		return v
 	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
+	v.Version = cmp.Or(release, info.Main.Version, v.Version)
 	v.Go = info.GoVersion
 	for _, s := range info.Settings {
 		switch s.Key {
