@@ -14,7 +14,7 @@ tests=("${base[@]}" "${peers[@]}" zstd gfortran git ccache cmake meson ninja-bui
   gcc-arm-linux-gnueabihf g++-arm-linux-gnueabihf gcc-arm-linux-gnueabi libc6-dev-armhf-cross libc6-dev-armel-cross)
 case "${1:-}" in
   test) want=("${tests[@]}") ;;
-  long) want=("${tests[@]}" qemu-user-static rustc-web ruby rpm cpio debhelper dpkg-dev) ;;
+  long) want=("${tests[@]}" qemu-user-static rustc-web ruby rpm cpio debhelper dpkg-dev chromium nodejs npm) ;;
   torture) want=("${base[@]}" clang-22 csmith libcsmith-dev) ;;
   bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace "${recorded[@]}") ;;
   corpus) want=("${base[@]}" gfortran cmake ninja-build meson ccache autoconf automake libtool bison flex libonig-dev libgtest-dev libgmock-dev texinfo tcl curl debhelper dpkg-dev golang-go) ;;

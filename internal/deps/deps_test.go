@@ -71,6 +71,7 @@ var reaches = strings.Fields(`
 	internal/logfile
 	internal/binary/debuginfod internal/binary/objfile internal/binary/symbolize
 	internal/profile/rawfiles
+	internal/report/webpage/browsertest
 	internal/fleet/journal internal/fleet/journal/segment internal/fleet/journal/stream internal/fleet/journal/journaltest
 	internal/fleet/depot internal/fleet/cluster internal/fleet/collector internal/fleet/gate internal/fleet/client internal/fleet/push internal/fleet/fleettest
 	internal/samples/tailguests

@@ -2,15 +2,10 @@ package spikes_test
 
 import (
 	"bytes"
-	"context"
-	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/cairnprof/cairn/internal/report/webpage/browsertest"
 	"github.com/cairnprof/cairn/internal/spikes"
 )
 
@@ -53,21 +48,6 @@ func TestPage(t *testing.T) {
 // The page in a browser, under its own policy.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-			break
-		}
-	}
-	if program == "" {
-		t.Skip("there is no browser")
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "spikes.html")
-	if err := os.WriteFile(file, []byte(page(t)), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	for hash, wants := range map[string][]string{
 		"": {
 			"11.2..11.4 ms in CreateMeshes", "MainThread of process 42", `class="peak" data-bar="4"`, `class="child" data-bar="5"`,
@@ -76,17 +56,9 @@ func TestBrowser(t *testing.T) {
 		},
 		"2": {"in wait_for_gpu", "no end seen", "in SpawnCharacter, CreatePlayerPhase1, main"},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(dir, "user"+hash),
-			"--window-size=1400,900", "--virtual-time-budget=10000", "--dump-dom", (&url.URL{Scheme: "file", Path: file, Fragment: hash}).String())
-		cmd.WaitDelay = 5 * time.Second
-		out, err := cmd.Output()
-		cancel()
-		if err != nil {
-			t.Fatalf("%s: %v", program, err)
-		}
+		out := browsertest.Browse(t, page(t), hash)
 		// What is in the data is no proof that it is shown.
-		dom, data, _ := strings.Cut(string(out), `<script type="application/json"`)
+		dom, data, _ := strings.Cut(out, `<script type="application/json"`)
 		if _, rest, ok := strings.Cut(data, "</script>"); ok {
 			dom += rest
 		}

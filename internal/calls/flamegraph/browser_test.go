@@ -1,102 +1,22 @@
 package flamegraph
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"html"
-	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/report/webpage/browsertest"
 )
-
-// browse opens a page in a browser and returns what became of it. Without a
-// browser the test is skipped.
-func browse(t *testing.T, page, hash string) string {
-	t.Helper()
-	var program string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-			break
-		}
-	}
-	if program == "" {
-		t.Skip("there is no browser")
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "flame.html")
-	if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	// Time in the page runs as fast as it can, so that nothing is waited for.
-	cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(dir, "user"),
-		"--window-size=1400,900", "--virtual-time-budget=100000", "--dump-dom", (&url.URL{Scheme: "file", Path: file, Fragment: hash}).String())
-	cmd.WaitDelay = 5 * time.Second
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v", program, err)
-	}
-	return string(out)
-}
-
-var (
-	policy  = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>\n`)
-	results = regexp.MustCompile(`(?s)<pre id="results">(.*?)</pre>`)
-)
-
-// probe runs a script in a page, after the page's own, and returns what it says:
-// the complaints that it passes to the function "wrong". The policy of the page
-// would not let it run, and is taken out.
-func probe(t *testing.T, page, script string) []string {
-	t.Helper()
-	page = policy.ReplaceAllString(page, "")
-	// A browser without a screen draws frames when it likes.
-	page = strings.Replace(page, "<body>", `<body><script>
-window.requestAnimationFrame = function (f) { return setTimeout(function () { f(performance.now()); }, 16); };
-window.cancelAnimationFrame = clearTimeout;</script>`, 1)
-	page = strings.Replace(page, "</body>", `<script>(async function () {
-  const complaints = [];
-  const wrong = function () { complaints.push([...arguments].join(" ")); };
-  const equal = function (what, got, want) { if (got !== want) wrong(what + ": " + JSON.stringify(got) + ", want " + JSON.stringify(want)); };
-  const pause = function () { return new Promise(function (r) { setTimeout(r, 400); }); };
-  try {
-    await pause();
-`+script+`
-  } catch (e) { wrong(e.stack); }
-  const pre = document.createElement("pre");
-  pre.id = "results";
-  pre.textContent = JSON.stringify(complaints);
-  document.body.append(pre);
-})();</script></body>`, 1)
-	dom := browse(t, page, "")
-	found := results.FindStringSubmatch(dom)
-	if found == nil {
-		t.Fatalf("the script did not end; the page is\n%.3000s", dom)
-	}
-	var complaints []string
-	if err := json.Unmarshal([]byte(html.UnescapeString(found[1])), &complaints); err != nil {
-		t.Fatal(err)
-	}
-	return complaints
-}
 
 // The page under its own policy: the script runs, and what the address asks for
 // is shown.
 func TestBrowserPolicy(t *testing.T) {
 	t.Parallel()
 	page, _ := write(t, WriteHTML, small(), Options{})
-	dom := browse(t, page, "q=g&at=2")
+	dom := browsertest.Browse(t, page, "q=g&at=2")
 	for _, want := range []string{
 		`<h1 id="title">small.log</h1>`, `A log for tests. It is small.`, "g: 30.0 % of the time in or below 1 bar",
 		`aria-current="location"`, "Stack, outermost first",
@@ -115,7 +35,7 @@ func TestBrowserHostile(t *testing.T) {
 	p.Title, p.Notes = evil, []string{evil}
 	p.Name = func(id calllog.FuncID) string { return fmt.Sprint(evil, id) }
 	page, _ := write(t, WriteHTML, p, Options{})
-	for _, complaint := range probe(t, page, `
+	for _, complaint := range browsertest.Probe(t, page, "", `
     const canvas = document.getElementById("canvas"), box = canvas.getBoundingClientRect();
     for (const kind of ["mousemove", "mousedown", "mouseup"]) canvas.dispatchEvent(new MouseEvent(kind, { clientX: box.left + 50, clientY: box.top + 50, bubbles: true }));
     await pause();
@@ -132,7 +52,7 @@ func TestBrowserHostile(t *testing.T) {
 func TestBrowserUse(t *testing.T) {
 	t.Parallel()
 	page, _ := write(t, WriteHTML, small(), Options{})
-	for _, complaint := range probe(t, page, useScript) {
+	for _, complaint := range browsertest.Probe(t, page, "", useScript) {
 		t.Error(complaint)
 	}
 }
@@ -280,7 +200,7 @@ func TestBrowserSamples(t *testing.T) {
 	if sum.Stacks != 2 {
 		t.Errorf("%+v", sum)
 	}
-	for _, complaint := range probe(t, page, `
+	for _, complaint := range browsertest.Probe(t, page, "", `
     const shown = [...document.querySelectorAll("#by button")].filter(function (b) { return !b.hidden; });
     equal("widths", shown.map(function (b) { return b.textContent; }).join(), "Total,Self");
     equal("table", [...document.querySelectorAll("#body tr")].map(function (r) { return [...r.children].map(function (c) { return c.textContent; }).join(); }).join(";"), "f [inferred],7,7;main,5,12");
@@ -298,7 +218,7 @@ func TestBrowserLayouts(t *testing.T) {
 	t.Parallel()
 	for name, doc := range map[string]Document{"threads": sampleThreads(3000), "diff": sampleDiff(2000)} {
 		page, _ := write(t, WriteHTML, doc, Options{MaxNodes: 1500})
-		for _, complaint := range probe(t, page, treeScript+`
+		for _, complaint := range browsertest.Probe(t, page, "", treeScript+`
     const up = upward(), slack = 1e-6;
     for (const t of [downward, up]) {
       for (const by of ["total", "self", "calls"]) {
@@ -348,7 +268,7 @@ func TestBrowserLarge(t *testing.T) {
 	}
 	page = strings.Replace(page, "<body>", "<body><script>var opened = performance.now();</script>", 1)
 	page = strings.Replace(page, "</body>", `<script>document.title = "ready after " + Math.round(performance.now() - opened) + " ms";</script></body>`, 1)
-	dom := browse(t, policy.ReplaceAllString(page, ""), "")
+	dom := browsertest.Browse(t, browsertest.WithoutPolicy(page), "")
 	found := regexp.MustCompile(`<title>ready after (\d+) ms</title>`).FindStringSubmatch(dom)
 	if found == nil {
 		t.Fatalf("the page did not open:\n%.2000s", dom)

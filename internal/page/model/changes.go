@@ -44,7 +44,6 @@ func (c *Changes) sum(i int, p *prof.Profile) {
 		m := &p.Modules[k]
 		s := coverage.Summarize(m)
 		c.Runs[i] += m.Raws
-		c.Calls[i] += float64(s.Calls)
 		c.Blocks[i][0] += s.Blocks.Covered
 		c.Blocks[i][1] += s.Blocks.Total
 		list := sourcefunc.Of(&m.Map)
@@ -53,6 +52,7 @@ func (c *Changes) sum(i int, p *prof.Profile) {
 			if list[n].Ran(m) {
 				c.Functions[i][0]++
 			}
+			c.Calls[i] += float64(list[n].Counts(m).Calls)
 		}
 	}
 }

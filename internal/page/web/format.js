@@ -2,7 +2,9 @@
 cairn.format = (function () {
   const nbsp = "\u202f"; // narrow, between a number and its unit
 
-  function count(n) { return n === undefined || n === null ? "" : Number(n).toLocaleString("en-US"); }
+  const grouped = new Intl.NumberFormat("en-US");
+
+  function count(n) { return n === undefined || n === null ? "" : grouped.format(n); }
 
   /** short is a count in four characters or so: 812, 1.2 k, 45 M. */
   function short(n) {

@@ -84,7 +84,7 @@
     top("Longest spikes", function (f) { return f.spikes; }, function (f) { return f.spikes.worst_ns; }, function (f) { return format.duration(f.spikes.worst_ns); }, { view: "spikes" });
     top("Most samples", function (f) { return f.samples && f.samples.self; }, function (f) { return f.samples.self; }, function (f) { return format.count(f.samples.self); }, { view: "functions", sort: "sampled-" });
     top("Most calls", function (f) { return f.calls; }, function (f) { return f.calls; }, function (f) { return (f.at_least ? "≥ " : "") + format.count(f.calls); }, { view: "functions", sort: "calls-" });
-    const missed = function (f) { return f.runs && f.lines ? f.lines[1] : 0; };
+    const missed = function (f) { return f.runs && f.lines && f.lines[1] > 3 ? f.lines[1] : 0; };
     top("Most lines that did not run", missed, missed, function (f) { return format.count(missed(f)); }, { view: "functions", only: "partly", sort: "lines" });
     const unused = function (f) { return f.mode && !f.runs ? f.size : 0; };
     top("Largest functions that did not run", unused, unused, function (f) { return format.bytes(unused(f)); }, { view: "functions", only: "missed", sort: "size-" });

@@ -99,13 +99,19 @@
       for (const i of list.slice(0, most)) file(i, -1, model.files[i].path);
       tally.textContent = format.plural(list.length, "file") + (list.length > most ? ", the first " + format.count(most) + " are shown" : "");
     };
-    // Few files are all shown at once.
-    const openAll = function (d, path, depth) {
-      const key = depth >= 0 ? path + "/" + d.name : path;
-      if (depth >= 0 && (top.sum.files <= 60 || depth < 1 && d.list.length + d.files.length <= 60)) open.add(key);
-      for (const c of d.list) openAll(c, key, depth + 1);
-    };
-    openAll(top, "", -1);
+    // Directories are opened level by level, as long as all fits on a screen.
+    const room = 32;
+    let rows = top.list.length + top.files.length;
+    for (let level = top.list.map(function (d) { return ["/" + d.name, d]; }); level.length; ) {
+      const next = [];
+      for (const [key, d] of level) {
+        if (rows + d.list.length + d.files.length > room && open.size) continue;
+        open.add(key);
+        rows += d.list.length + d.files.length;
+        for (const c of d.list) next.push([key + "/" + c.name, c]);
+      }
+      level = next;
+    }
     const search = cairn.searchField("Search files, or /regular expression/", query, cairn.debounce(function (q) {
       query = q;
       ctx.go(Object.assign({}, route, { q: q, sort: sort === "name" ? "" : sort }), { replace: true });

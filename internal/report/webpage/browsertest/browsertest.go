@@ -1,0 +1,132 @@
+// Package browsertest opens HTML pages in a browser, for the tests of all packages that write
+// some. Tests are skipped where there is no browser.
+package browsertest
+
+import (
+	"context"
+	"encoding/json"
+	"html"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// program returns the browser, and skips the test if there is none.
+func program(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("there is no browser (apt-get install chromium)")
+	return ""
+}
+
+// arguments are those of a browser without a screen, which asks nothing of the network.
+func arguments(t *testing.T) []string {
+	return []string{
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--user-data-dir=" + t.TempDir(),
+	}
+}
+
+// Browse opens a page in a browser and returns what became of it. The hash is that of the
+// address.
+func Browse(t *testing.T, page, hash string) string {
+	t.Helper()
+	browser := program(t)
+	file := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// Time in the page runs as fast as it can, so that nothing is waited for.
+	return run(t, browser, "--window-size=1400,900", "--virtual-time-budget=100000", "--dump-dom", address(file, hash))
+}
+
+// Screenshot writes a picture of a page to the PNG file at path.
+func Screenshot(t *testing.T, page, hash, path string, width, height int) {
+	t.Helper()
+	browser := program(t)
+	file := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	size, err := json.Marshal([2]int{width, height})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, browser, "--hide-scrollbars", "--window-size="+strings.Trim(string(size), "[]"), "--virtual-time-budget=100000", "--screenshot="+path, address(file, hash))
+}
+
+func address(file, hash string) string {
+	u := (&url.URL{Scheme: "file", Path: file}).String()
+	if hash != "" {
+		u += "#" + hash
+	}
+	return u
+}
+
+// run runs the browser and returns what it prints.
+func run(t *testing.T, browser string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, browser, append(arguments(t), args...)...)
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", browser, err)
+	}
+	return string(out)
+}
+
+var (
+	policy  = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>\n`)
+	results = regexp.MustCompile(`(?s)<pre id="results">(.*?)</pre>`)
+)
+
+// WithoutPolicy returns a page without its policy, so that scripts can be added to it.
+func WithoutPolicy(page string) string { return policy.ReplaceAllString(page, "") }
+
+// Probe runs a script in a page, after the page's own, and returns what it says:
+// the complaints that it passes to the function "wrong" or has "equal" find. "pause" waits. The
+// policy of the page would not let it run, and is taken out.
+func Probe(t *testing.T, page, hash, script string) []string {
+	t.Helper()
+	page = WithoutPolicy(page)
+	// A browser without a screen draws frames when it likes.
+	page = strings.Replace(page, "<body>", `<body><script>
+window.requestAnimationFrame = function (f) { return setTimeout(function () { f(performance.now()); }, 16); };
+window.cancelAnimationFrame = clearTimeout;</script>`, 1)
+	at := strings.LastIndex(page, "</body>")
+	page = page[:at] + `<script>(async function () {
+  const complaints = [];
+  const wrong = function () { complaints.push([...arguments].join(" ")); };
+  const equal = function (what, got, want) { if (got !== want) wrong(what + ": " + JSON.stringify(got) + ", want " + JSON.stringify(want)); };
+  const pause = function () { return new Promise(function (r) { setTimeout(r, 400); }); };
+  try {
+    await pause();
+` + script + `
+  } catch (e) { wrong(e.stack); }
+  const pre = document.createElement("pre");
+  pre.id = "results";
+  pre.textContent = JSON.stringify(complaints);
+  document.body.append(pre);
+})();</script>` + page[at:]
+	dom := Browse(t, page, hash)
+	found := results.FindStringSubmatch(dom)
+	if found == nil {
+		t.Fatalf("the script did not end; the page is\n%.3000s", dom)
+	}
+	var complaints []string
+	if err := json.Unmarshal([]byte(html.UnescapeString(found[1])), &complaints); err != nil {
+		t.Fatal(err)
+	}
+	return complaints
+}
