@@ -16,10 +16,10 @@
       list.push({ id: "part", title: "Part of the time line, " + (t.unit === "ns" ? cairn.format.duration(range.to - range.from) : range.to - range.from + " ticks"), load() { return part(ctx, range); } });
     }
     for (const [i, g] of (m.flame && m.flame.graphs || []).entries()) {
-      list.push({ id: "calls" + i, title: g.title, load() { return ctx.load(g.path).then(cairn.stacktree.fromData); } });
+      list.push({ id: "calls" + i, title: g.title, load() { return ctx.load(g.path).then(cairn.trees.fromData); } });
     }
     if (!list.length && t) list.push({ id: "part", title: "All of the time line", load() { return part(ctx, { from: 0, to: Math.max(1, t.end) }); } });
-    if (m.samples && m.samples.stacks.length) list.push({ id: "samples", title: "Samples", load() { return Promise.resolve(cairn.stacktree.fromSamples(m)); } });
+    if (m.samples && m.samples.stacks.length) list.push({ id: "samples", title: "Samples", load() { return Promise.resolve(cairn.trees.fromSamples(m)); } });
     return list;
   }
 
@@ -30,7 +30,7 @@
       const store = t.served ? null : cairn.tiles.Packs(ctx.load, attempt);
       function attempt(e) {
         if (e) return failed(e);
-        cairn.rangeTree(ctx, store, range).then(function (tree) { if (tree) done(tree); }, failed);
+        cairn.rangeTree(ctx, store, range, true, t.level, null).then(function (tree) { if (tree) done(tree); }, failed);
       }
       attempt();
     });
@@ -100,7 +100,7 @@
       const t = state.tree;
       const fn = ctx.route.mode === "sandwich" ? t.names.indexOf(ctx.route.fn) : -1;
       if (fn >= 0) {
-        const both = cairn.stacktree.sandwich(t, fn);
+        const both = cairn.trees.sandwich(t, fn);
         place(both.callers, 0, 1, 0, -1, boxes);
         const top = boxes.reduce(function (least, b) { return Math.min(least, b.row); }, 0);
         boxes.push({ node: both.callees, x: 0, width: 1, row: 0, whole: true });
@@ -335,7 +335,7 @@
   cairn.key("f", "Search functions", function () { shown.search.focus(); }, { view: "flame" });
   cairn.key("Escape", "Show all", function () { shown.escape(); }, { view: "flame" });
   cairn.view({
-    id: "flame", title: "Flame graph", key: "m", order: 45,
+    id: "flame", title: "Flame graph", key: "l", order: 55,
     available(model) {
       return Boolean(model.timeline && model.timeline.lanes.length || model.flame && model.flame.graphs.length || model.samples && model.samples.stacks.length);
     },

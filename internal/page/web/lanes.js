@@ -94,6 +94,7 @@ cairn.lanes = (function () {
   }
 
   function calls(batch, c, model, lane, view, scale, scroll, height, look) {
+    const before = new Map(); // the last call of each depth in the part before, which may reach into the next
     for (const part of lane.parts) {
       const tile = part.rows.tile;
       for (let depth = 0; depth <= part.rows.depth; depth++) {
@@ -101,21 +102,27 @@ cairn.lanes = (function () {
         const y = (depth === 0 ? lane.events : lane.rows + (lane.closed ? 0 : (depth - 1) * ROW)) - scroll;
         const h = depth === 0 ? EVENTS - 3 : lane.closed ? CLOSED : ROW - 1;
         if (y + h < 0 || y > height || depth === 0 && lane.events < 0) continue;
-        let last = -1; // right end of the last bar that is narrower than a pixel
+        let last = -1, drawn = -1; // right end of the last bar
         cairn.tiles.each(part.rows, depth, part.from, part.to, function (i) {
-          const x0 = (Math.max(tile.from[i], part.from) - view.from) * scale;
-          const x1 = (Math.min(tile.to[i], part.to) - view.from) * scale;
+          drawn = i;
+          if (tile.from[i] < part.from && before.has(depth) && same(before.get(depth), tile, i)) return;
+          const x0 = (Math.max(tile.from[i], view.from) - view.from) * scale;
+          const x1 = (Math.min(tile.to[i], view.to) - view.from) * scale;
           if (depth === 0) {
             batch.bar(Math.max(0, x0 - 1), y + 1, Math.max(2.5, x1 - x0), h, dim(look, tile.fn[i]) ? c["bar-dim"] : c.accent, null);
             return;
           }
-          if (x1 - last < 0.5 && !look.match) return;
+          if (x1 - last < 0.75 && !look.match) return;
           last = x1 > x0 + 1 ? x1 : Math.max(x1, x0 + 0.5);
           bar(batch, c, model, tile, i, x0, y, x1 - x0, h, look, lane);
         });
+        if (drawn >= 0) before.set(depth, { from: tile.from[drawn], to: tile.to[drawn] });
+        else before.delete(depth);
       }
     }
   }
+
+  function same(r, tile, i) { return r.from === tile.from[i] && r.to === tile.to[i]; }
 
   function dim(look, fn) { return look.match !== null && !look.match.has(fn); }
 
@@ -269,29 +276,35 @@ cairn.lanes = (function () {
     return f && f.frame.find(function (k) { return k.start <= time && k.end > time; });
   }
 
-  /** map draws the whole run: how busy the threads are, spikes, and the part that is seen. */
-  function map(g, model, store, lanes, view, height) {
-    const c = cairn.bars.theme();
-    g.fillStyle = c.panel;
-    g.fillRect(0, 0, view.width, height);
-    const whole = { from: 0, to: Math.max(1, model.end), width: view.width };
-    const columns = new Float64Array(Math.ceil(view.width) + 1);
-    const scale = view.width / whole.to;
-    const level = Math.max(model.level, Math.min(model.top, Math.floor(Math.log2(Math.max(1, whole.to / view.width)))));
+  /** busy returns for each column of the map which share of the threads is in a call. */
+  function busy(model, store, lanes, width) {
+    const end = Math.max(1, model.end);
+    const columns = new Float64Array(Math.ceil(width) + 1);
+    const scale = width / end;
+    const level = Math.max(model.level, Math.min(model.top, Math.floor(Math.log2(Math.max(1, end / width)))));
     const most = lanes.slice(0, 64);
     for (const lane of most) {
-      for (const part of store.parts(lane.index, level, 0, whole.to)) {
+      for (const part of store.parts(lane.index, level, 0, end)) {
         const t = part.rows.tile;
         cairn.tiles.each(part.rows, 1, part.from, part.to, function (i) {
-          const a = t.from[i] * scale, z = Math.max(a + 0.01, t.to[i] * scale);
-          const busy = 1 - t.idle[i] / Math.max(1, t.to[i] - t.from[i]);
-          for (let x = Math.floor(a); x <= z && x < columns.length; x++) columns[x] += Math.min(1, Math.min(z, x + 1) - Math.max(a, x)) * busy;
+          const a = Math.max(t.from[i], part.from) * scale, z = Math.max(a + 0.01, Math.min(t.to[i], part.to) * scale);
+          const share = (1 - t.idle[i] / Math.max(1, t.to[i] - t.from[i])) / most.length;
+          for (let x = Math.floor(a); x <= z && x < columns.length; x++) columns[x] += Math.max(0, Math.min(z, x + 1) - Math.max(a, x)) * share;
         });
       }
     }
+    return columns;
+  }
+
+  /** map draws the whole run: how busy the threads are, spikes, and the part that is seen. */
+  function map(g, model, columns, view, height) {
+    const c = cairn.bars.theme();
+    g.fillStyle = c.panel;
+    g.fillRect(0, 0, view.width, height);
+    const scale = view.width / Math.max(1, model.end);
     g.fillStyle = c.shades[11];
     for (let x = 0; x < columns.length; x++) {
-      const h = Math.min(1, columns[x] / most.length) * (height - 6);
+      const h = Math.min(1, columns[x]) * (height - 6);
       if (h > 0) g.fillRect(x, height - Math.max(1, h), 1, h + 1);
     }
     g.fillStyle = c.heat;
@@ -306,5 +319,5 @@ cairn.lanes = (function () {
     g.strokeRect(a + 0.5, 0.5, Math.max(2, z - a - 1), height - 1);
   }
 
-  return { layout: layout, draw: draw, hit: hit, find: find, step: step, frameAt: frameAt, axis: axis, map: map, visible: visible, levelOf: levelOf, HEAD: HEAD, ROW: ROW };
+  return { layout: layout, draw: draw, hit: hit, find: find, step: step, frameAt: frameAt, axis: axis, busy: busy, map: map, visible: visible, levelOf: levelOf, HEAD: HEAD, ROW: ROW };
 })();

@@ -4,7 +4,7 @@
  * {name, parent, children, calls, total, self, max}, where name is an index, -1 for what was
  * merged, and the costs have an element for each side.
  */
-cairn.stacktree = (function () {
+cairn.trees = (function () {
   function node(name, parent, sides) {
     const zero = function () { return new Array(sides).fill(0); };
     return { name: name, parent: parent, children: [], calls: zero(), total: zero(), self: zero(), max: zero(), restored: 0 };
@@ -91,10 +91,11 @@ cairn.stacktree = (function () {
   }
 
   /**
-   * fromRecords makes a tree of the records of lanes between two times. Where calls are merged
+   * fromRecords makes a tree of the records in parts, of which the first of each lane begins at
+   * from. Where calls are merged
    * into blocks it is approximate: a block is one function.
    */
-  function fromRecords(model, parts, from, to) {
+  function fromRecords(model, parts, from) {
     const t = { unit: model.unit, sides: [""], names: model.names, shades: model.shades, root: node(-1, null, 1), notes: [], approximate: false };
     const index = new Map();
     for (const part of parts) {
@@ -104,7 +105,7 @@ cairn.stacktree = (function () {
         const here = new Map();
         let at = 0;
         const outer = above ? [...above.keys()] : [];
-        cairn.tiles.each(part.rows, depth, from, to, function (i) {
+        cairn.tiles.each(part.rows, depth, part.from, part.to, function (i) {
           let parent = t.root;
           if (above) {
             while (at < outer.length && tile.to[outer[at]] <= tile.from[i] && !(tile.to[outer[at]] === tile.to[i])) at++;
@@ -112,14 +113,14 @@ cairn.stacktree = (function () {
             parent = above.get(outer[at]);
           }
           const n = child(parent, tile.fn[i], index);
-          const took = Math.min(tile.to[i], to) - Math.max(tile.from[i], from);
+          const took = Math.min(tile.to[i], part.to) - Math.max(tile.from[i], part.from);
           const idle = tile.idle[i] * took / Math.max(1, tile.to[i] - tile.from[i]);
-          n.calls[0] += tile.calls[i];
+          if (tile.from[i] >= part.from || part.from <= from) n.calls[0] += tile.calls[i]; // once, in the first part
           n.total[0] += took - idle;
           n.self[0] += took - idle;
           if (parent !== t.root) parent.self[0] = Math.max(0, parent.self[0] - (took - idle));
           if (tile.kind[i] === cairn.tiles.BLOCK) t.approximate = true;
-          else n.max[0] = Math.max(n.max[0], took);
+          else n.max[0] = Math.max(n.max[0], part.from <= from ? took : tile.to[i] - Math.max(from, tile.from[i]));
           here.set(i, n);
         });
         above = here;

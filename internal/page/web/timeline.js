@@ -3,7 +3,7 @@
  * seen, a and z, the part that is selected, q, what is searched for, and lane.
  */
 (function () {
-  const MAP = 34, AXIS = 24;
+  const MAP = 34, AXIS = 24, MOST = 64; // MOST: lanes that a table is of
   const el = cairn.el;
   let current = null; // the view on the screen, for keys
 
@@ -56,7 +56,7 @@
     function changed(e) {
       if (closed) return;
       if (e) failure = e.message || String(e);
-      tabulate();
+      later();
       draw();
     }
 
@@ -78,7 +78,7 @@
       const look = { match: state.match, chosen: state.chosen, selection: state.selection, spike: state.spike };
       state.bars = cairn.lanes.draw(cairn.bars.fit(canvas, box, height), model, store, lanes, state.view, scroll.scrollTop, height, look);
       cairn.lanes.axis(cairn.bars.fit(axis, box, axisHeight()), model, state.view, axisHeight(), look);
-      cairn.lanes.map(cairn.bars.fit(map, box, MAP), model, store, lanes, state.view, MAP);
+      cairn.lanes.map(cairn.bars.fit(map, box, MAP), model, busyness(box), state.view, MAP);
       drawLabels(height);
       drawn++;
       state.frames = drawn;
@@ -87,8 +87,22 @@
       sayView();
     }
 
+    let busy = null, busyWidth = 0; // how busy each column of the map is, until more is loaded
+    function busyness(width) {
+      if (!busy || busyWidth !== width) busy = cairn.lanes.busy(model, store, lanes, width);
+      busyWidth = width;
+      const known = busy;
+      if (store.busy()) busy = null;
+      return known;
+    }
+
+    let labelled = "";
     function drawLabels(height) {
-      labels.replaceChildren(...cairn.lanes.visible(lanes, scroll.scrollTop, height).map(function (x) {
+      const seen = cairn.lanes.visible(lanes, scroll.scrollTop, height);
+      const key = seen.map(function (x) { return x.index + (x.closed ? "c" : "o") + x.top; }).join(" ");
+      if (key === labelled) return;
+      labelled = key;
+      labels.replaceChildren(...seen.map(function (x) {
         const l = x.of;
         const facts = [l.calls || !x.spikes.length ? cairn.format.plural(l.calls, "call") : "", x.spikes.length ? cairn.format.plural(x.spikes.length, "spike") : "", l.events ? cairn.format.plural(l.events, "event") : "", l.busy ? cairn.format.percent(l.busy, end) + " of the time" : "",
           l.deeper ? cairn.format.plural(l.deeper, "deeper call") + " not drawn" : ""].filter(Boolean).join(", ");
@@ -182,11 +196,15 @@
     function tabulate() {
       if (closed) return;
       const range = part(), mine = ++computing;
-      cairn.rangeTree(ctx, store, range).then(function (t) {
+      const exact = state.selection !== null;
+      const some = model.lanes.length > MOST && !(model.served && exact) ? cairn.lanes.visible(lanes, scroll.scrollTop, scroll.clientHeight).map(function (l) { return l.index; }) : null;
+      const level = model.served ? cairn.lanes.levelOf(model, { from: range.from, to: range.to, width: state.view.width }) : model.level;
+      cairn.rangeTree(ctx, store, range, exact, level, some).then(function (t) {
         if (mine !== computing || closed || !t) return;
         tree = t;
         tableHead.textContent = state.selection ? "Functions of the selection" : "Functions of this part";
-        tableSay.textContent = duration(range.to - range.from) + (t.approximate ? ". Approximate: short calls count for the function that took most of their time." : ".");
+        tableSay.textContent = duration(range.to - range.from) + (some ? ", the threads on the screen" : "") +
+          (t.approximate ? ". Approximate: short calls count for the function that took most of their time" + (model.served ? "; what is selected is exact." : ".") : ".");
         table.show(t);
         root.dataset.table = String(mine);
       }, function (e) {
@@ -290,7 +308,7 @@
   }
 
   cairn.view({
-    id: "timeline", title: "Time line", key: "l", order: 40,
+    id: "timeline", title: "Time line", key: "t", order: 50,
     available(model) { return Boolean(model.timeline && model.timeline.lanes.length); },
     mount: Timeline,
   });
@@ -313,15 +331,16 @@
   });
 
   /**
-   * rangeTree returns the flame graph of a part of the time line: a server computes it from the
-   * log; a page that is a file has its packs, whose shortest calls may be merged. It is null
-   * while packs are being loaded.
+   * rangeTree returns the flame graph of a part of the time line, null while data for it are being
+   * loaded. A server computes it from the log where exact is set. Else it is made of what is
+   * drawn at the given level, where calls may be merged; lanes says of which lanes, null for all.
    */
-  cairn.rangeTree = async function (ctx, store, range) {
-    const model = ctx.model.timeline;
-    if (model.served) return cairn.stacktree.fromData(await ctx.load("timeline/range/" + range.from + "/" + range.to + "/all.json"));
-    const parts = model.lanes.flatMap(function (l, i) { return store.parts(i, model.level, range.from, range.to); });
+  cairn.rangeTree = async function (ctx, store, range, exact, level, lanes) {
+    const model = ctx.model.timeline, flame = ctx.model.flame;
+    if (!lanes && range.from <= 0 && range.to >= model.end && flame && !(model.spikes || []).length) return cairn.trees.fromData(await ctx.load(flame.graphs[0].path));
+    if (model.served && exact) return cairn.trees.fromData(await ctx.load("timeline/range/" + range.from + "/" + range.to + "/all.json"));
+    const parts = (lanes || model.lanes.map(function (l, i) { return i; })).flatMap(function (i) { return store.parts(i, level, range.from, range.to); });
     if (store.busy()) return null;
-    return cairn.stacktree.fromRecords(model, parts, range.from, range.to);
+    return cairn.trees.fromRecords(model, parts, range.from);
   };
 })();

@@ -1,0 +1,199 @@
+package timeline_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/stackdiff"
+	"github.com/cairnprof/cairn/internal/page"
+	"github.com/cairnprof/cairn/internal/page/model"
+	"github.com/cairnprof/cairn/internal/page/timeline"
+	"github.com/cairnprof/cairn/internal/report/webpage/browsertest"
+	"github.com/cairnprof/cairn/internal/spikes"
+)
+
+// keep writes the page of the harness to a file, to look at it and to measure how fast it draws.
+var keep = flag.String("page", "", "write the page of a program with `calls=N` to page.html, such as 500000; 0 is the small one of the tests")
+
+// harness is a report of a log alone.
+func harness(t testing.TB, log calllog.Log, marks *timeline.Marks) string {
+	t.Helper()
+	name := func(fn calllog.FuncID) string { return "function_" + string(rune('a'+fn%26)) + strings.Repeat("x", int(fn/26)) }
+	var index bytes.Buffer
+	src := &timeline.Source{Logs: []calllog.Log{log}, Name: name}
+	if marks != nil {
+		src.End = marks.End()
+	}
+	if err := timeline.Build(t.Context(), &index, src); err != nil {
+		t.Fatal(err)
+	}
+	x, err := timeline.Open(bytes.NewReader(index.Bytes()), int64(index.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := account.Run(context.Background(), log, account.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flames := timeline.NewFlames()
+	whole := flames.Add("All calls", timeline.NewGraph(res.Merged(), "ns", name, timeline.GraphNodes))
+	diff := stackdiff.Tries(stackdiff.Side{Trie: res.Threads[0].Trie, Name: name}, stackdiff.Side{Trie: res.Merged(), Name: name})
+	changed := flames.Add("Difference", timeline.NewDiff(diff, "ns", "before", "after", func(s string) string { return s }, timeline.GraphNodes))
+	r := model.Build(&model.Sources{
+		Title: "a <program>", Timeline: x.Summary(false, []string{"a.log"}, marks), Flame: flames, Blobs: append(x.Packs(), whole, changed),
+		Show: func(s string) string { return s },
+	})
+	var html bytes.Buffer
+	if err := page.WriteHTML(&html, &page.Document{Title: "test", Model: r.WriteModel, Data: r.Data()}); err != nil {
+		t.Fatal(err)
+	}
+	return html.String()
+}
+
+// TestKeep writes a page if it is asked to.
+func TestKeep(t *testing.T) {
+	if *keep == "" {
+		t.Skip("-page is not given")
+	}
+	var calls int
+	if err := json.NewDecoder(strings.NewReader(*keep)).Decode(&calls); err != nil {
+		t.Fatal(err)
+	}
+	html := harness(t, timeline.Small(), spike())
+	if calls > 0 {
+		html = harness(t, timeline.NewProgram(calls, 4), nil)
+	}
+	if err := os.WriteFile("page.html", []byte(html), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// spike is a spike on the time line.
+func spike() *timeline.Marks {
+	o := &spikes.Object{
+		PID: 10, TID: 11, Thread: "worker", Number: 1, At: 2900, Interval: spikes.Range{700, 800}, Limit: 500, Seen: 3,
+		Peak: spikes.Site{Function: "slow</script>"}, Stack: []spikes.StackObject{{Site: spikes.Site{Function: "main"}}, {Site: spikes.Site{Function: "slow</script>"}}},
+		Children: []spikes.ChildObject{{Site: spikes.Site{Function: "disk"}, Interval: spikes.Range{600, 600}}},
+	}
+	return &timeline.Marks{
+		Spikes: []timeline.Spike{timeline.NewSpike(o, 1000, 1000)},
+		Frames: []timeline.Frames{{PID: 10, Count: 3, Mean: 3000, Worst: 5000, Budget: 4000, Over: 1, End: 9000, Each: 1, Bars: []uint64{1000, 5000, 3000}, Late: []uint32{0, 1, 0}, Longest: []timeline.Frame{{Number: 2, Start: 1000, End: 6000}}}},
+	}
+}
+
+// script has what the probes share: texts, keys, pointers.
+const script = `
+const text = function (q) { const e = document.querySelector(q); return e ? e.textContent.replaceAll("\u202f", " ") : null; };
+const key = function (k, target) { (target || document.body).dispatchEvent(new KeyboardEvent("keydown", { key: k, bubbles: true, cancelable: true })); };
+const settle = async function () { for (let i = 0; i < 2; i++) await pause(); };
+const pointer = function (q, type, x, y, more) {
+  const e = document.querySelector(q), box = e.getBoundingClientRect();
+  e.setPointerCapture = function () {};
+  e.dispatchEvent(new PointerEvent(type, Object.assign({ pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + y, bubbles: true }, more)));
+};
+const rows = function () { return [...document.querySelectorAll(".tl-table tbody tr")].map(function (r) { return [...r.cells].map(function (c) { return c.textContent.replaceAll("\u202f", " "); }).join("|"); }); };
+await settle();
+`
+
+func TestTimelinePage(t *testing.T) {
+	t.Parallel()
+	for _, complaint := range browsertest.Probe(t, harness(t, timeline.Small(), spike()), "timeline", script+`
+const root = document.getElementById("view");
+if (!(Number(root.dataset.bars) > 5)) wrong("bars", root.dataset.bars);
+equal("lanes", document.querySelectorAll(".tl-labels button").length, 2);
+equal("whole", rows()[0], "function_b|1|9.000 µs|4.990 µs|9.000 µs");
+// A part is selected in the axis, and its table is of it.
+const width = document.querySelector(".tl-lanes").clientWidth;
+pointer(".tl-axis", "pointerdown", 0, 10);
+pointer(".tl-axis", "pointermove", width * 4000 / 9000, 10);
+pointer(".tl-axis", "pointerup", width * 4000 / 9000, 10);
+await settle();
+if (!text(".tl-say").includes("selected: 4.000 µs") && !text(".tl-say").includes("selected: 4.001 µs")) wrong("selection", text(".tl-say"));
+if (!location.hash.includes("z=400")) wrong("address", location.hash);
+equal("part", rows().find(function (r) { return r.startsWith("function_f"); }), "function_f|1|1.000 µs|1.000 µs|1.000 µs");
+key("Escape");
+// A click shows a call, arrows go on, Enter zooms in.
+const y = 20 + 12 + 8; // head, events
+pointer(".tl-lanes", "pointerdown", width / 2, y);
+pointer(".tl-lanes", "pointerup", width / 2, y);
+equal("call", text(".tl-card h2"), "function_b");
+key("ArrowDown", document.querySelector(".tl-lanes"));
+equal("callee", text(".tl-card h2"), "function_c");
+key("ArrowUp", document.querySelector(".tl-lanes"));
+equal("caller", text(".tl-card h2"), "function_b");
+pointer(".tl-lanes", "pointermove", width / 2, y);
+equal("tip", text(".tl-tip b"), "function_b");
+// Spikes.
+key("]");
+await settle();
+equal("spike", text(".tl-card h2"), "Spike in slow" + "<" + "/script>");
+if (!text(".tl-card").includes("disk") || !text(".tl-card").includes("3 times")) wrong("card", text(".tl-card"));
+if (!text(".tl-say").startsWith("1.760 µs")) wrong("spike's part", text(".tl-say"));
+// Zooming in has an end, and all of it can be seen again.
+for (let i = 0; i < 60; i++) key("w");
+await settle();
+if (!/^(2\d|3\d) ns/.test(text(".tl-say"))) wrong("closest", text(".tl-say"));
+key("0");
+await settle();
+equal("all", text(".tl-say").slice(0, 8), "9.000 µs");
+// Search.
+const search = document.querySelector("input[type=search]");
+search.value = "function_e";
+search.dispatchEvent(new Event("input"));
+await settle();
+if (!text(".tl-say").includes("1 function found")) wrong("search", text(".tl-say"));
+equal("filtered", rows().length, 1);
+if (document.querySelector("#view .failure")) wrong(text("#view .failure"));
+`) {
+		t.Error(complaint)
+	}
+}
+
+func TestFlamePage(t *testing.T) {
+	t.Parallel()
+	for _, complaint := range browsertest.Probe(t, harness(t, timeline.Small(), nil), "flame", script+`
+equal("rows", rows()[0], "function_b|1|9.000 µs|4.990 µs|9.000 µs");
+equal("all", text(".tl-card h2"), "all");
+// A function of the table has its callers and callees.
+[...document.querySelectorAll(".tl-table td button")].find(function (b) { return b.textContent === "function_c"; }).click();
+await settle();
+if (!location.hash.includes("fn=function_c") || !location.hash.includes("mode=sandwich")) wrong("address", location.hash);
+equal("chosen", text(".tl-card h2"), "function_c");
+if (!text(".tl-card").includes("Calls3")) wrong("calls", text(".tl-card"));
+key("Escape");
+await settle();
+// The bar of the outermost function can be zoomed into.
+const canvas = document.querySelector(".tl-scroll canvas");
+canvas.dispatchEvent(new MouseEvent("click", { clientX: canvas.getBoundingClientRect().left + 5, clientY: canvas.getBoundingClientRect().top + 25, bubbles: true }));
+await settle();
+equal("zoomed", text(".tl-card h2"), "function_b");
+// What differs.
+const select = document.querySelector("select");
+select.value = "calls1";
+select.dispatchEvent(new Event("change"));
+await settle();
+if (!text(".tl-note").includes("before is compared with after")) wrong("difference", text(".tl-note"));
+if (!rows().some(function (r) { return r.startsWith("function_f") && r.includes("+1"); })) wrong("changes", rows().join(" "));
+`) {
+		t.Error(complaint)
+	}
+}
+
+// A part of the time line has a flame graph.
+func TestPartPage(t *testing.T) {
+	t.Parallel()
+	for _, complaint := range browsertest.Probe(t, harness(t, timeline.Small(), nil), "flame?from=1000&to=2000", script+`
+equal("part", document.querySelector("select").selectedOptions[0].textContent.replaceAll("\u202f", " "), "Part of the time line, 1.000 µs");
+equal("rows", rows().join(" "), "function_b|1|1.000 µs|1.000 µs|1.000 µs function_f|1|1.000 µs|1.000 µs|1.000 µs");
+`) {
+		t.Error(complaint)
+	}
+}
+
