@@ -55,11 +55,12 @@ var parts = []struct {
 	{"missing", (*bench).missing, true},
 	{"recorder", (*bench).recorder, true},
 	{"addresses", (*bench).addresses, true},
+	{"download", (*bench).download, true},
 }
 
 func main() {
 	b := &bench{log: os.Stderr}
-	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,logs,timed,profgen,missing,recorder,addresses", "what to measure; startup writes STARTUP.md, trace TRACE.md, logs LOGS.md, timed TIMED.md, profgen PROFGEN.md, missing MISSING.md, recorder RECORDER.md, addresses ADDRESSES.md, all others together RESULTS.md")
+	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,logs,timed,profgen,missing,recorder,addresses,download", "what to measure; startup writes STARTUP.md, trace TRACE.md, logs LOGS.md, timed TIMED.md, profgen PROFGEN.md, missing MISSING.md, recorder RECORDER.md, addresses ADDRESSES.md, download DOWNLOAD.md, all others together RESULTS.md")
 	flag.IntVar(&b.traceRows, "trace-rows", defaultTraceRows, "rows of the workload whose trace is the largest but one; the report is kept only of the default")
 	flag.IntVar(&b.rounds, "rounds", 7, "interleaved pairs of runs behind each time ratio")
 	flag.StringVar(&b.missingOnly, "missing-only", "", "of missing, the builds whose name has this, as \"Lua gcc -O2\"; the report is kept only of all")
@@ -95,7 +96,7 @@ func (b *bench) run(ctx context.Context, only []string) error {
 		}
 	}
 	if done < len(only) || done == 0 {
-		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, logs, timed, profgen, missing, recorder and addresses", strings.Join(only, ","))
+		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, logs, timed, profgen, missing, recorder, addresses and download", strings.Join(only, ","))
 	}
 	if reported == 0 {
 		return nil

@@ -75,9 +75,11 @@
 //     python; by address 26 pages of area; by similarity 31 pages of area for
 //     0.7 % less gzip and 0.2 % less zstd. The mean position stays.
 //
-// Options.Compress is worth little on C: on python's text, startup order costs
-// 4.8 % gzip -9 and 1.5 % zstd -19, and ordering the rest for compression gets
-// back 0.4 % and nothing; on sqlite nothing.
+// Options.Compress is worth little, and nothing on most programs: similarity takes up to
+// 1.4 % off compressed code, but what the tables that unwind the stack and relocations grow by is
+// more in four of the five programs of bench's download part (docs/layout.md). So it is used only
+// where an estimate of both is smaller. Chunks of 8 to 512 functions of the order by
+// similarity, with those inside by address, are no better, on average.
 //
 // # Cost
 //

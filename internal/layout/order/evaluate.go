@@ -64,7 +64,7 @@ func Evaluate(in *Input, order []uint32, pageSize uint64) []TraceStats {
 	pageSize = pageSizeOr4K(pageSize)
 	b := newBuilder(in)
 	b.add(order)
-	l := newLayout(in, b.finish(Options{}).Order, pageSize)
+	l := newLayout(in, b.finish().Order, pageSize)
 	traces := firstUses(in)
 	stats := make([]TraceStats, len(traces))
 	for t := range traces {

@@ -55,8 +55,8 @@ func Algorithms() []Algorithm {
 // Options change how an order is computed. The zero value is the default.
 type Options struct {
 	// Compress orders the functions that no trace and no count places so that
-	// similar code stands together, which compresses better. It needs
-	// Func.Content.
+	// similar code stands together, if the file compresses better by that. It
+	// needs Func.Content.
 	Compress bool
 	// PageSize is the size in bytes of the pages that Signature and Startup
 	// save; 0 stands for 4096.
@@ -75,6 +75,9 @@ type Result struct {
 	Startup int // they are in a trace, or have a first-execution index
 	Hot     int // they ran, or are in the call graph
 	Packed  int // their code is similar to that of their neighbours
+	// With Options.Compress, estimates of the compressed bytes of code and unwind tables:
+	// with the rest by similarity, and by address.
+	Similar, ByAddress int
 }
 
 // Placed returns how many functions lead the order for a reason. A linker needs
@@ -176,7 +179,12 @@ func Compute(in *Input, alg Algorithm, opts Options) (*Result, error) {
 	default:
 		return nil, fmt.Errorf("unknown order algorithm %q", alg)
 	}
-	return b.finish(opts), nil
+	if opts.Compress {
+		if err := b.pack(); err != nil {
+			return nil, err
+		}
+	}
+	return b.finish(), nil
 }
 
 // builder appends functions to an order, each once.
@@ -207,10 +215,7 @@ func (b *builder) startup(funcs []uint32) { b.result.Startup += b.add(funcs) }
 func (b *builder) hot(funcs []uint32)     { b.result.Hot += b.add(funcs) }
 
 // finish appends what is left.
-func (b *builder) finish(opts Options) *Result {
-	if opts.Compress {
-		b.result.Packed = b.add(bySimilarity(b.in, b.placed))
-	}
+func (b *builder) finish() *Result {
 	b.add(ByAddress(b.in))
 	return &b.result
 }

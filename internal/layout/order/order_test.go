@@ -1,6 +1,7 @@
 package order
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"runtime"
 	"slices"
@@ -132,11 +133,34 @@ func TestReasons(t *testing.T) {
 		want Result
 	}{
 		{Options{}, Result{Order: []uint32{3, 2, 1, 4, 0}, Startup: 1, Hot: 2}},
-		{Options{Compress: true}, Result{Order: []uint32{3, 2, 1, 0, 4}, Startup: 1, Hot: 2, Packed: 1}},
 	} {
 		r, err := Compute(in, Startup, test.opts)
 		if err != nil || !reflect.DeepEqual(*r, test.want) {
 			t.Errorf("%+v: %+v, %v, want %+v", test.opts, r, err, test.want)
+		}
+	}
+}
+
+// Of two kinds of code by turns, similarity makes the file smaller, even if the tables grow;
+// of code that has nothing in common it does not.
+func TestCompress(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, kinds := range []int{2, 1} {
+		in := &Input{}
+		for i := range 200 {
+			code := make([]byte, 2000)
+			for j := range code {
+				code[j] = byte(16*(i%kinds) + random.IntN(16))
+			}
+			in.Funcs = append(in.Funcs, Func{Addr: uint64(2000 * i), Size: 2000, Content: code})
+		}
+		r, err := Compute(in, Startup, Options{Compress: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := 200 * (kinds - 1); r.Packed != want || (r.Similar < r.ByAddress) != (want > 0) {
+			t.Errorf("%d kinds: %d packed, want %d: %d bytes, by address %d", kinds, r.Packed, want, r.Similar, r.ByAddress)
 		}
 	}
 }

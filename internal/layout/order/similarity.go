@@ -7,7 +7,8 @@ import (
 
 // bySimilarity returns the functions that have content and are not in skip such
 // that similar code stands together: compressors find a repetition only as far
-// back as their window reaches. It is balanced partitioning with one utility
+// back as their window reaches. Similar code in one block of a compressor also has fewer kinds
+// of bytes. It is balanced partitioning with one utility
 // for each sequence of four bytes, as lld orders for compression
 // (--bp-compression-sort=function).
 //
