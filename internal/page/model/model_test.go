@@ -230,7 +230,10 @@ func TestParts(t *testing.T) {
 		keys string // of the model, besides those that are always there
 	}{
 		{"nothing", func(*model.Sources) {}, ""},
-		{"profile", func(s *model.Sources) { s.Profile = all.Profile; s.Modules = []coverage.Module{{Module: &all.Profile.Modules[0]}} }, ""},
+		{"profile", func(s *model.Sources) {
+			s.Profile = all.Profile
+			s.Modules = []coverage.Module{{Module: &all.Profile.Modules[0]}}
+		}, ""},
 		{"pages", func(s *model.Sources) {
 			s.Profile, s.Program = all.Profile, all.Program
 			s.Modules = []coverage.Module{{Module: &all.Profile.Modules[0]}}

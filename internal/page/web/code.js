@@ -167,7 +167,7 @@ cairn.code = (function () {
       count: count,
       show: function (line) {
         marked = line;
-        scroll.scrollTop = Math.max(0, (line - from) * height - scroll.clientHeight / 3);
+        if (line) scroll.scrollTop = Math.max(0, (line - from) * height - scroll.clientHeight / 3);
         drawn = null;
         draw();
       },
@@ -202,7 +202,7 @@ cairn.sourceOf = async function (root, ctx, file, options) {
     }
     const view = cairn.code(Object.assign({ model: ctx.model, source: source }, options));
     root.replaceChildren(view.element);
-    if (options.line) view.show(options.line);
+    view.show(options.line || 0);
     return view;
   } catch (e) {
     cairn.fail(root, e);

@@ -1,0 +1,321 @@
+package page_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/internal/page"
+	"github.com/cairnprof/cairn/internal/report/webpage/browsertest"
+)
+
+var axe = flag.String("axe", "", "the file axe.min.js of npm's axe-core; without it, it is installed with npm")
+
+// sample returns a page with the golden model of package model. Change changes the model.
+func sample(t *testing.T, change func(m map[string]any)) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("model", "testdata", "model.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(m)
+	}
+	if data, err = json.Marshal(m); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := os.ReadFile(filepath.Join("model", "testdata", "data.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, source, _ := strings.Cut(string(loaded), "\n")
+	code := make([]string, 40)
+	for i := range code {
+		code[i] = fmt.Sprintf("int line%d(void); // </script>", i+1)
+	}
+	lines, err := json.Marshal(strings.Join(code, "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source = strings.Replace(source, `"one\ntwo\n"`, string(lines), 1)
+	var b bytes.Buffer
+	d := &page.Document{Title: "app", Model: text(string(data)), Data: slices.Values([]page.Blob{{Path: "source/0.json", Write: text(source)}})}
+	if err := page.WriteHTML(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// views are addresses, with what is shown there.
+var views = map[string][]string{
+	"overview":             {"Functions that ran", "66.7", "What is uncertain", "sample of 2 of 3 runs", "Against", "Longest spike"},
+	"functions":            {"work()", `title="only inlined"`, `aria-sort="descending"`, "6 functions", ">700<"},
+	"functions?q=/^id/":    {"1 of 6", ">idle<"},
+	"functions?q=/(/":      {`aria-invalid="true"`, "Invalid regular expression"},
+	"functions?only=ran":   {"2 of 6"},
+	"function?f=_Z4workv":  {"split by the compiler", "_Z4workv.part.0", `class="edge observed restored"`, "line21", "4 restored", "2 of 3"},
+	"function?f=nothing":   {"There is no function nothing in this report."},
+	"function?f=next":      {"only inlined", "Inlined into", "1 copy"},
+	"source":               {"a.c", "72.7"},
+	"source?file=/src/a.c": {`class="line missed"`, "The compiler inlined next here", "&lt;/script&gt;", `class="tk-t"`},
+	"graph?f=main":         {`class="node ran self"`, "600 ns", `class="link observed restored"`},
+	"pages":                {"by cairn order", "predicted", "as linked"},
+	"spikes":               {"4.00..5.00 ms", "CAIRN_THRESHOLD(9);", "Threshold 1 ms.", "2 more in the logs"},
+	"samples":              {`class="frame restored"`, "44.4"},
+	"nothing":              {"Functions that ran"},
+}
+
+// The page under its own policy.
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	const hash = "source?file=/src/a.c"
+	checkView(t, hash, browsertest.Browse(t, sample(t, nil), hash))
+}
+
+func checkView(t *testing.T, hash, dom string) {
+	t.Helper()
+	dom, _, _ = strings.Cut(dom, "<noscript>")
+	dom = strings.ReplaceAll(dom, "\u202f", " ")
+	for _, want := range views[hash] {
+		if !strings.Contains(dom, want) {
+			t.Errorf("#%s: the page lacks %q", hash, want)
+		}
+	}
+	if strings.Contains(dom, "This cannot be shown") {
+		t.Errorf("#%s: a view failed", hash)
+	}
+}
+
+// Each view shows what it is to show.
+func TestViews(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	list := slices.Sorted(maps.Keys(views))
+	for _, said := range browsertest.Probe(t, sample(t, nil), "", walk(list, `wrong(hash + "\n" + document.body.innerHTML);`)) {
+		hash, dom, found := strings.Cut(said, "\n")
+		if !found {
+			t.Error(said)
+		}
+		checkView(t, hash, dom)
+	}
+}
+
+// walk is a script that goes from view to view and runs another one in each.
+func walk(hashes []string, script string) string {
+	return "for (const hash of [\"" + strings.Join(hashes, "\", \"") + "\"]) {\n location.hash = \"#\" + hash;\n await pause();\n" + script + "\n}\n"
+}
+
+// What was not recorded is not shown.
+func TestAbsent(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	html := sample(t, func(m map[string]any) {
+		for _, key := range []string{"pages", "spikes", "samples", "calls", "changes"} {
+			delete(m, key)
+		}
+		m["edges"], m["figures"] = []any{}, []any{}
+	})
+	for _, complaint := range browsertest.Probe(t, html, "", `
+    equal("tabs", [...document.querySelectorAll("#tabs a")].map(function (a) { return a.textContent; }).join(" "), "Overview Functions Source");
+`) {
+		t.Error(complaint)
+	}
+}
+
+// Names stay text: none of them becomes a part of the page.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	const evil = `</script><img src=x onerror='document.title="pwned"'><b onclick=x>`
+	html := sample(t, func(m map[string]any) {
+		m["title"] = evil
+		for _, f := range m["functions"].([]any) {
+			f.(map[string]any)["name"] = evil
+		}
+		m["files"].([]any)[0].(map[string]any)["path"] = evil
+		m["uncertain"], m["limits"] = []string{evil}, []string{evil}
+	})
+	for _, complaint := range browsertest.Probe(t, html, "", walk(plainViews, `
+    equal(hash + ": images", document.images.length, 0);
+    equal(hash + ": bold", document.querySelectorAll("b").length, 0);
+    equal(hash + ": shown", document.body.textContent.includes("onerror"), true);
+    if (document.title === "pwned") wrong(hash + ": a name became a script");
+`)) {
+		t.Error(complaint)
+	}
+}
+
+// plainViews is an address for each view.
+var plainViews = []string{"overview", "functions", "function?f=_Z4workv", "source", "graph?f=main", "pages", "spikes", "samples"}
+
+// What a user does with the keyboard and the mouse.
+func TestUse(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	for _, complaint := range browsertest.Probe(t, sample(t, nil), "", useScript) {
+		t.Error(complaint)
+	}
+}
+
+const useScript = `
+    const press = async function (key, on) { (on || document.body).dispatchEvent(new KeyboardEvent("keydown", { key: key, bubbles: true })); await pause(); };
+    const heading = function () { return document.querySelector("#view h1").textContent; };
+    equal("begins with", heading(), "app");
+    await press("g"); await press("f");
+    equal("g f", heading(), "Functions");
+    equal("focus", document.activeElement.id, "view");
+    equal("title", document.title, "Functions · app");
+    await press("/");
+    equal("search", document.activeElement.type, "search");
+    document.activeElement.value = "WORK";
+    document.activeElement.dispatchEvent(new Event("input"));
+    await pause();
+    equal("address", location.hash, "#functions?q=WORK");
+    equal("rows", document.querySelectorAll(".grid-body .grid-row").length, 1);
+    await press("Enter", document.activeElement);
+    equal("enter", heading(), "work()");
+    equal("address of a function", location.hash, "#function?f=_Z4workv");
+    history.back();
+    await pause();
+    equal("back", heading(), "Functions");
+    document.querySelector("#view .search").value = "";
+    document.querySelector("#view .search").dispatchEvent(new Event("input"));
+    await pause();
+    const grid = document.querySelector(".grid");
+    grid.focus();
+    await press("ArrowDown", grid);
+    equal("row", grid.querySelector("[aria-selected=true] .fn").textContent, "main");
+    document.querySelectorAll("[role=columnheader] button")[0].click();
+    await pause();
+    equal("sorted", [...grid.querySelectorAll(".grid-body .fn")].map(function (a) { return a.textContent; }).join(" "), "idle main memcpy next puts work");
+    equal("sort is said", grid.querySelector("[role=columnheader]").getAttribute("aria-sort"), "ascending");
+    await press("?");
+    equal("help", document.getElementById("help").open, true);
+    equal("help lists", document.querySelectorAll("#help dt").length > 8, true);
+    document.getElementById("help").close();
+    const was = document.documentElement.dataset.theme;
+    await press("t");
+    equal("theme", document.documentElement.dataset.theme !== was, true);
+    location.hash = "#graph?f=main";
+    await pause();
+    await press("ArrowRight");
+    equal("walk", document.activeElement.querySelector(".label").textContent, "work");
+    location.hash = document.activeElement.getAttribute("href");
+    await pause();
+    equal("walked", document.querySelector(".self .label").textContent, "work");
+    location.hash = "#source?file=/src/a.c&line=22";
+    await pause();
+    equal("line", document.querySelector(".line.marked .no").textContent, "22");
+    await press("n");
+    equal("next missed", document.querySelector(".line.marked .no").textContent, "30");
+    await press("p");
+    equal("missed before", document.querySelector(".line.marked .no").textContent, "22");
+    location.hash = "#pages";
+    await pause();
+    const map = document.querySelector(".pagemap");
+    map.focus();
+    await press("ArrowRight", map);
+    equal("page", document.querySelector(".pageinfo h3").textContent, "0x1000, as linked");
+    equal("its functions", document.querySelectorAll(".pageinfo .fn").length, 3);
+`
+
+// Fifty thousand functions are a table that one can use.
+func TestLarge(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	const many = 50_000
+	html := sample(t, func(m map[string]any) {
+		list := m["functions"].([]any)
+		for i := len(list); i < many; i++ {
+			f := maps.Clone(list[1].(map[string]any))
+			f["key"] = fmt.Sprintf("f%d", i)
+			f["symbol"], f["name"] = f["key"], fmt.Sprintf("ns::f<int>(%d)", i)
+			list = append(list, f)
+		}
+		m["functions"] = list
+	})
+	for _, complaint := range browsertest.Probe(t, html, "functions", `
+    for (let i = 0; i < 100 && document.documentElement.dataset.ready === undefined; i++) await pause();
+    const grid = document.querySelector(".grid");
+    equal("said", document.querySelector(".tally").textContent, "50,000 functions");
+    equal("few rows are elements", grid.querySelectorAll(".grid-row").length < 100, true);
+    grid.scrollTop = 28 * 40000;
+    grid.dispatchEvent(new Event("scroll"));
+    await pause();
+    equal("rows below", Number(grid.querySelector(".grid-body .grid-row").getAttribute("aria-rowindex")) > 39000, true);
+    cairn.go({ view: "functions", q: "/f4999\\d\\b/" }, { replace: true });
+    await pause();
+    equal("found", document.querySelector(".tally").textContent, "10 of 50,000");
+`) {
+		t.Error(complaint)
+	}
+}
+
+// Screen readers: axe finds nothing serious in any view, in light and dark.
+func TestAccessible(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("axe is installed from npm")
+	}
+	script := axeScript(t)
+	for _, theme := range []string{"light", "dark"} {
+		for _, complaint := range browsertest.Probe(t, sample(t, nil), "", script+`
+    document.documentElement.dataset.theme = "`+theme+`";
+    const style = document.createElement("style");
+    style.textContent = "* { transition: none !important }";
+    document.head.append(style);
+`+walk(append([]string{"source?file=/src/a.c"}, plainViews...), `
+    const found = await axe.run(document, { resultTypes: ["violations"] });
+    for (const v of found.violations) if (v.impact === "serious" || v.impact === "critical") {
+      wrong(hash + ": " + v.id + ": " + v.help + ": " + v.nodes.slice(0, 3).map(function (n) { return n.html.slice(0, 160) + " " + n.failureSummary.replace(/\s+/g, " ").slice(0, 220); }).join(" | "));
+    }
+`)) {
+			t.Errorf("%s: %s", theme, complaint)
+		}
+	}
+}
+
+// axeScript returns axe-core, which npm has.
+func axeScript(t *testing.T) string {
+	t.Helper()
+	file := *axe
+	if file == "" {
+		npm, err := exec.LookPath("npm")
+		if err != nil {
+			t.Skip("there is no npm to install axe-core with")
+		}
+		dir := t.TempDir()
+		cmd := exec.CommandContext(t.Context(), npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir, "axe-core@4.14.1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("axe-core cannot be installed: %v: %.300s", err, out)
+		}
+		file = filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data) + "\n"
+}
