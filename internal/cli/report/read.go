@@ -208,6 +208,12 @@ func (r *reader) calls(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, log := range set.Logs {
+		info := log.Info()
+		for _, text := range info.Notes {
+			r.uncertain("%s: %s.", info.File, text)
+		}
+	}
 	src := &model.CallSource{Trie: calls.Merged(results), Funcs: set.Funcs, Unit: set.Clock.Unit()}
 	for _, res := range results {
 		src.Threads += len(res.Threads)

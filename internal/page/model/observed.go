@@ -9,6 +9,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/spikes"
 )
 
 // MaxStacks is how many sampled stacks a model has at most.
@@ -34,9 +35,18 @@ func (b *builder) spikes() {
 			fn.Spikes = &Spiked{Groups: []int{}}
 		}
 		fn.Spikes.Count += g.Seen
-		fn.Spikes.Worst = max(fn.Spikes.Worst, g.Worst)
+		fn.Spikes.Worst = max(fn.Spikes.Worst, longest(g))
 		fn.Spikes.Groups = append(fn.Spikes.Groups, i)
 	}
+}
+
+// longest returns the lower bound of the longest call of a group. What groups of callers are
+// ranked by is less: the time that no call below explains.
+func longest(g *spikes.Object) uint64 {
+	if g.Caller != nil {
+		return g.Interval[0]
+	}
+	return max(g.Worst, g.Interval[0])
 }
 
 // sampledFrame is a frame of sampled stacks.

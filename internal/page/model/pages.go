@@ -204,7 +204,7 @@ func (b *builder) figures() {
 	if s := b.m.Spikes; s != nil {
 		f := Figure{ID: "spikes", Of: float64(len(s.Groups) + s.Left)}
 		for _, g := range s.Groups {
-			f.Value = max(f.Value, float64(g.Interval[0]))
+			f.Value = max(f.Value, float64(longest(g)))
 		}
 		add(f)
 	}

@@ -6,6 +6,9 @@ cairn.format = (function () {
 
   function count(n) { return n === undefined || n === null ? "" : grouped.format(n); }
 
+  /** mean is a number that need not be whole: with a decimal below a hundred. */
+  function mean(n) { return count(n < 100 ? Math.round(10 * n) / 10 : Math.round(n)); }
+
   /** short is a count in four characters or so: 812, 1.2 k, 45 M. */
   function short(n) {
     for (const [limit, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
@@ -49,5 +52,5 @@ cairn.format = (function () {
   /** base is the last part of a path. */
   function base(path) { return path.slice(path.lastIndexOf("/") + 1); }
 
-  return { count: count, short: short, percent: percent, bytes: bytes, duration: duration, plural: plural, hex: hex, base: base };
+  return { count: count, mean: mean, short: short, percent: percent, bytes: bytes, duration: duration, plural: plural, hex: hex, base: base };
 })();

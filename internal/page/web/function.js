@@ -22,7 +22,7 @@
     if (f.spikes) add("Spikes", format.duration(f.spikes.worst_ns), format.plural(f.spikes.count, "call") + " that took too long");
     if (f.order) add("First run", format.count(Math.round(f.order)), "place among first executions");
     if (f.size) add("Size", format.bytes(f.size), "at " + format.hex(f.address));
-    if (f.change && f.change.before !== undefined) add("Before", format.count(f.change.before || 0), "calls in a run; now " + format.count(f.change.now || 0));
+    if (f.change && f.change.before !== undefined) add("Before", format.mean(f.change.before || 0), "calls in a run; now " + format.mean(f.change.now || 0));
     return el("dl", { class: "stats" }, list);
   }
 

@@ -41,7 +41,7 @@
     if (!c) return "";
     const by = (c.now || 0) - (c.before || 0);
     const text = kinds[c.kind] || (by > 0 ? "+" : by < 0 ? "−" : "±") + format.short(Math.abs(Math.round(by * 10) / 10));
-    return el("span", { class: "change", title: format.count(c.before || 0) + " → " + format.count(c.now || 0) + " calls in a run" }, text);
+    return el("span", { class: "change", title: format.mean(c.before || 0) + " → " + format.mean(c.now || 0) + " calls in a run" }, text);
   }
 
   /** mark says by shape and colour what became of a function. */

@@ -60,7 +60,7 @@
         return el("div", null, el("h3", null, format.count(l.count) + " " + changeNames[l.kind]),
           el("ul", { class: "plain" }, shown.map(function (id) {
             const ch = model.functions[id].change;
-            return el("li", null, cairn.functionLink(model, id), l.kind === "calls" && ch ? el("small", null, format.count(ch.before || 0) + " → " + format.count(ch.now || 0) + " a run") :
+            return el("li", null, cairn.functionLink(model, id), l.kind === "calls" && ch ? el("small", null, format.mean(ch.before || 0) + " → " + format.mean(ch.now || 0) + " a run") :
               l.kind === "blocks" && ch ? el("small", null, "−" + (ch.lost || 0) + " +" + (ch.gained || 0) + " blocks") : null);
           })),
           l.count > shown.length ? cairn.link({ view: "functions", only: "changed", sort: "change-" }, "all of them") : null);
