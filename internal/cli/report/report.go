@@ -130,5 +130,9 @@ func (f *sourceFlags) build(ctx context.Context, s *verb.Streams, args []string)
 	if err != nil {
 		return nil, err
 	}
-	return model.Build(src), nil
+	r := model.Build(src)
+	if t, ok := src.Texts.(*texts); ok && t.stale() != "" {
+		r.Model.Uncertain = append(r.Model.Uncertain, t.stale())
+	}
+	return r, nil
 }

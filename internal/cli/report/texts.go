@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -21,6 +23,8 @@ type texts struct {
 	maps  [][2]string // FROM and TO of --source-path
 	dirs  []string    // in which relative paths are looked for
 	found map[string]string
+	built time.Time // of the newest binary
+	newer []string  // sources that were changed since
 }
 
 func newTexts(maps, binaries []string) (*texts, error) {
@@ -34,6 +38,9 @@ func newTexts(maps, binaries []string) (*texts, error) {
 	}
 	for _, b := range binaries {
 		t.dirs = append(t.dirs, filepath.Dir(b))
+		if st, err := os.Stat(objfile.PlainPath(b)); err == nil && st.ModTime().After(t.built) {
+			t.built = st.ModTime()
+		}
 	}
 	return t, nil
 }
@@ -55,12 +62,24 @@ func (t *texts) Find(path string) (int64, error) {
 			return 0, fmt.Errorf("%s is larger than %d MB", at, maxText>>20)
 		}
 		t.found[path] = at
+		if st.ModTime().After(t.built) && !t.built.IsZero() {
+			t.newer = append(t.newer, path)
+		}
 		return st.Size(), nil
 	}
 	if errors.Is(first, fs.ErrNotExist) {
 		return 0, errors.New("the file is not on this machine; --source-path FROM=TO names another place")
 	}
 	return 0, first
+}
+
+// stale says which sources may not be those of the program, "" if none.
+func (t *texts) stale() string {
+	if len(t.newer) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s changed after the program was built, the first is %s: lines may be shown beside other text than they were built of.",
+		report.Plural(len(t.newer), "source file"), t.newer[0])
 }
 
 // places are where a file may be.
