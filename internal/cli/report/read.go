@@ -264,8 +264,8 @@ func (f *sourceFlags) compare(ctx context.Context, r *reader) error {
 	if f.against == "" {
 		return nil
 	}
-	if !verb.IsURL(f.against) && calls.IsLog(f.against, r.streams) {
-		return r.compareCalls(ctx, f.against)
+	if logs := r.logsOf(f.against); len(logs) > 0 {
+		return r.compareCalls(ctx, f.against, logs)
 	}
 	if r.src.Profile == nil {
 		return verb.Usagef("--against %s: there is no profile to compare with it", f.against)

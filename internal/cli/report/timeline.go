@@ -188,13 +188,25 @@ func (r *reader) sum(ctx context.Context, paths []string) (*calls.LogSet, *callt
 	return set, calls.Merged(results), nil
 }
 
-// compareCalls adds the flame graph of what differs from another log.
-func (r *reader) compareCalls(ctx context.Context, path string) error {
+// logsOf returns the logs of calls that a path names, none if it has other inputs.
+func (r *reader) logsOf(path string) []string {
+	if verb.IsURL(path) {
+		return nil
+	}
+	in := newInputs(r.streams)
+	if in.add(path) != nil || len(in.paths[profiles])+len(in.paths[raws]) > 0 {
+		return nil
+	}
+	return slices.Concat(in.paths[calllogs], in.paths[xraylogs])
+}
+
+// compareCalls adds the flame graph of what differs from other logs.
+func (r *reader) compareCalls(ctx context.Context, path string, others []string) error {
 	logs := slices.Concat(r.paths[calllogs], r.paths[xraylogs])
 	if len(logs) == 0 {
 		return verb.Usagef("--against %s: there is no log of calls to compare with it", path)
 	}
-	before, old, err := r.sum(ctx, []string{path})
+	before, old, err := r.sum(ctx, others)
 	if err != nil {
 		return err
 	}

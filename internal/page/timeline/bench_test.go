@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"iter"
@@ -87,7 +88,7 @@ func (c *counter) Write(p []byte) (int, error) {
 }
 
 // BenchmarkBuild builds the levels of logs of several sizes. B/call is the size of the index,
-// peak-MB the memory in use at its end.
+// heap-MB the memory in use at its end.
 func BenchmarkBuild(b *testing.B) {
 	for _, calls := range []int{1e6, 1e7, 1e8} {
 		b.Run(fmt.Sprintf("calls=%.0e", float64(calls)), func(b *testing.B) {
@@ -101,8 +102,8 @@ func BenchmarkBuild(b *testing.B) {
 				runtime.ReadMemStats(&m)
 				b.ReportMetric(float64(m.HeapInuse)/1e6, "heap-MB")
 				b.ReportMetric(float64(size)/float64(calls), "B/call")
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(calls), "ns/call")
 			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(calls), "ns/call")
 		})
 	}
 }
@@ -113,7 +114,29 @@ func BenchmarkProgram(b *testing.B) {
 	for b.Loop() {
 		for range (&program{calls, 1}).Batches(0, 0, 1) {
 		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/calls, "ns/call")
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/calls, "ns/call")
+}
+
+// BenchmarkTile makes tiles of a log of 10^7 calls, from the finest level to the coarsest.
+func BenchmarkTile(b *testing.B) {
+	var index bytes.Buffer
+	if err := Build(b.Context(), &index, &Source{Logs: []calllog.Log{&program{1e7, 1}}, Name: name}); err != nil {
+		b.Fatal(err)
+	}
+	x, err := Open(bytes.NewReader(index.Bytes()), int64(index.Len()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for level := uint8(0); level <= x.Top(); level += 6 {
+		b.Run(fmt.Sprintf("level=%d", level), func(b *testing.B) {
+			last := x.end >> (level + tileBits)
+			for i := uint64(0); b.Loop(); i++ {
+				if _, err := x.Tile(0, level, i*7919%(last+1)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

@@ -25,7 +25,9 @@ var keep = flag.String("page", "", "write the page of a program with `calls=N` t
 // harness is a report of a log alone.
 func harness(t testing.TB, log calllog.Log, marks *timeline.Marks) string {
 	t.Helper()
-	name := func(fn calllog.FuncID) string { return "function_" + string(rune('a'+fn%26)) + strings.Repeat("x", int(fn/26)) }
+	name := func(fn calllog.FuncID) string {
+		return "function_" + string(rune('a'+fn%26)) + strings.Repeat("x", int(fn/26))
+	}
 	var index bytes.Buffer
 	src := &timeline.Source{Logs: []calllog.Log{log}, Name: name}
 	if marks != nil {
@@ -196,4 +198,3 @@ equal("rows", rows().join(" "), "function_b|1|1.000 µs|1.000 µs|1.000 µs func
 		t.Error(complaint)
 	}
 }
-

@@ -189,7 +189,7 @@
       const t = state.tree, list = [];
       const whole = weightOf(t.root);
       if (t.sides.length === 2) {
-        for (const key of ["total", "self", "calls"]) list.push([{ total: "Total", self: "Self", calls: "Calls" }[key], text(key, n[key][0]) + " → " + text(key, n[key][1])]);
+        for (const key of n === t.root ? ["total", "calls"] : ["total", "self", "calls"]) list.push([{ total: "Total", self: "Self", calls: "Calls" }[key], text(key, n[key][0]) + " → " + text(key, n[key][1])]);
         return list;
       }
       list.push(["Total", text("total", n.total[0]) + (whole ? ", " + cairn.format.percent(n.total[0], whole) : "")]);

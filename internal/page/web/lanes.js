@@ -71,11 +71,11 @@ cairn.lanes = (function () {
     const level = levelOf(model, view);
     const batch = cairn.bars.Batch(g);
     const seen = visible(lanes, scroll, height);
+    grid(g, c, view, height);
     for (const lane of seen) {
       g.fillStyle = c.panel;
       g.fillRect(0, lane.top - scroll, view.width, HEAD);
     }
-    grid(g, c, view, height);
     for (const lane of seen) {
       lane.parts = store.parts(lane.index, level, view.from, view.to);
       calls(batch, c, model, lane, view, scale, scroll, height, look);
