@@ -151,7 +151,7 @@ func missingTool(line string) string {
 // exampleDir makes the files that examples name.
 func exampleDir(t *testing.T) string {
 	t.Helper()
-	for _, tool := range []string{"bash", "gcc", "g++", "make", "clang-22"} {
+	for _, tool := range []string{"bash", "gcc", "g++", "make", "git", "zstd", "clang-22"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("needs %s", tool)
 		}

@@ -45,7 +45,8 @@ type Function struct {
 
 // Meta is what a file says of itself.
 type Meta struct {
-	Product string
+	Product string // what was recorded
+	Program string // what writes the file
 	Start   uint64 // in nanoseconds since 1970, 0 if not known
 }
 
@@ -87,7 +88,7 @@ func NewWriter(w io.Writer, m Meta) *Writer {
 	x.w.WriteString(`{"meta":{"interval":1,"startTime":` + string(milliseconds(nil, m.Start)) + `,"processType":0,"product":`)
 	x.w.Write(jsontext.Quote(m.Product))
 	x.w.WriteString(`,"stackwalk":1,"debug":false,"version":31,"preprocessedProfileVersion":` + strconv.Itoa(version) +
-		`,"symbolicated":true,"symbolicationNotSupported":true,"importedFrom":"cairn","usesOnlyOneStackType":true,"sourceCodeIsNotOnSearchfox":true,` +
+		`,"symbolicated":true,"symbolicationNotSupported":true,"importedFrom":` + string(jsontext.Quote(m.Program)) + `,"usesOnlyOneStackType":true,"sourceCodeIsNotOnSearchfox":true,` +
 		`"markerSchema":[],"categories":[{"name":"Other","color":"grey","subcategories":["Other"]}],` +
 		`"sampleUnits":{"time":"ms","eventDelay":"ms","threadCPUDelta":"ns"}},"libs":[],"threads":[`)
 	return x

@@ -19,7 +19,7 @@ type doc struct {
 func example(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w := NewWriter(&b, Meta{Product: "app <1>", Start: 1_700_000_000_123_456_789})
+	w := NewWriter(&b, Meta{Product: "app <1>", Program: "cairn", Start: 1_700_000_000_123_456_789})
 	main, work := w.Function(Function{"main", "main.c", 3}), w.Function(Function{Name: `op"<T>`})
 	w.Thread(7, 7, "app", "thread 7")
 	w.Begin(100, main)

@@ -61,12 +61,14 @@ type Writer struct {
 	line     []byte
 }
 
-// NewWriter returns a writer of a file with a name to show. A file has at least
-// one profile.
-func NewWriter(w io.Writer, name string) *Writer {
+// NewWriter returns a writer of a file with a name to show, and that of the program that
+// writes it. A file has at least one profile.
+func NewWriter(w io.Writer, name, exporter string) *Writer {
 	const size = 64 << 10
 	x := &Writer{w: bufio.NewWriterSize(w, size)}
-	x.w.WriteString(`{"$schema":"https://www.speedscope.app/file-format-schema.json",` + "\n" + `"exporter":"cairn","name":`)
+	x.w.WriteString(`{"$schema":"https://www.speedscope.app/file-format-schema.json",` + "\n" + `"exporter":`)
+	x.w.Write(jsontext.Quote(exporter))
+	x.w.WriteString(`,"name":`)
 	x.w.Write(jsontext.Quote(name))
 	x.w.WriteString(`,"activeProfileIndex":0,"profiles":[`)
 	return x

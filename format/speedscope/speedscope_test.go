@@ -83,7 +83,7 @@ func read(data []byte) (f file, durations [][]uint64, err error) {
 func TestWriter(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	w := NewWriter(&b, `a"b.log`)
+	w := NewWriter(&b, `a"b.log`, "cairn")
 	main, work := w.Function(Frame{Name: "main", File: "main.c", Line: 3}), w.Function(Frame{Name: "work<int>(char&&)"})
 	w.Evented("thread 7", Nanoseconds)
 	w.Begin(0, main)
@@ -134,7 +134,7 @@ func TestExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var b bytes.Buffer
-		w := NewWriter(&b, "")
+		w := NewWriter(&b, "", "cairn")
 		f := w.Function(Frame{Name: "f"})
 		w.Evented("t", Nanoseconds)
 		var open, want []uint64
@@ -173,7 +173,7 @@ func FuzzNames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name, path string) {
 		var b bytes.Buffer
-		w := NewWriter(&b, name)
+		w := NewWriter(&b, name, "cairn")
 		w.Function(Frame{Name: name, File: path})
 		w.Evented(name, Nanoseconds)
 		w.EndEvented()
@@ -196,7 +196,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestError(t *testing.T) {
 	t.Parallel()
-	w := NewWriter(fullDisk{}, "")
+	w := NewWriter(fullDisk{}, "", "cairn")
 	w.Evented("t", Nanoseconds)
 	f := w.Function(Frame{Name: "f"})
 	for range 100_000 {

@@ -44,6 +44,14 @@ const HomePage = "https://github.com/cairnprof/cairn"
 // Version returns the version of this program, as in cairn v1.2.3.
 func Version() string { return BuildVersion(debug.ReadBuildInfo()).Version }
 
+// Program is what files call the program that wrote them: "cairn", with the version if it has one.
+func Program() string {
+	if v := Version(); strings.HasPrefix(v, "v") {
+		return "cairn " + v
+	}
+	return "cairn"
+}
+
 // Write prints the version in words, on one line.
 func (v versionJSON) Write(w io.Writer) error {
 	words := []string{"cairn", v.Version}

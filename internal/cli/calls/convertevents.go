@@ -35,6 +35,9 @@ type eventWriter interface {
 func (v *converter) chrome(ctx context.Context, w io.Writer) error {
 	start := v.origins()[0]
 	meta := []chrometrace.Meta{{Key: "start", Value: strconv.FormatUint(start, 10)}, {Key: "unit", Value: v.set.Clock.Unit()}}
+	if p := verb.Program(); p != "cairn" {
+		meta = append(meta, chrometrace.Meta{Key: "writer", Value: p})
+	}
 	for i, log := range v.set.Logs {
 		key := "log"
 		if len(v.set.Logs) > 1 {
@@ -59,7 +62,7 @@ func (v *converter) speedscope(ctx context.Context, w io.Writer) error {
 	if v.sums {
 		return v.speedscopeSums(w)
 	}
-	out := &scopeEvents{Writer: speedscope.NewWriter(w, v.set.Title()), unit: v.scopeUnit()}
+	out := &scopeEvents{Writer: speedscope.NewWriter(w, v.set.Title(), verb.Program()), unit: v.scopeUnit()}
 	err := v.events(ctx, out, func(id calllog.FuncID) int { return out.Function(v.frame(id)) })
 	if err == nil && out.instants > 0 {
 		verb.Note(v.set.Streams, "%s omitted: speedscope cannot represent custom and typed events", report.Plural(out.instants, "event"))

@@ -6,11 +6,12 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/firefoxprofile"
+	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // firefox writes a profile for the Firefox Profiler.
 func (v *converter) firefox(ctx context.Context, w io.Writer) error {
-	meta := firefoxprofile.Meta{Product: v.set.Title()}
+	meta := firefoxprofile.Meta{Product: v.set.Title(), Program: verb.Program()}
 	if v.set.Clock.Epoch {
 		meta.Start = v.origins()[0]
 	}

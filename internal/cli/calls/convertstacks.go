@@ -72,7 +72,7 @@ func (v *converter) speedscopeSums(w io.Writer) error {
 	if v.by == "calls" {
 		unit = speedscope.None
 	}
-	out := speedscope.NewWriter(w, v.set.Title())
+	out := speedscope.NewWriter(w, v.set.Title(), verb.Program())
 	numbers := make(map[calllog.FuncID]int)
 	var frames []int
 	for _, g := range v.groups() {
