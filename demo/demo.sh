@@ -1,7 +1,7 @@
 #!/bin/bash
 # demo.sh: instruments SQLite, runs three scenarios, looks at what they did, builds
 # it anew by what they did, traces every call of it, finds the one that stalls a
-# program, and takes samples whose stacks are whole.
+# program, takes samples whose stacks are whole, and collects runs from a fleet.
 # Run it with `make demo`. Everything it makes is in demo/out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -281,6 +281,47 @@ if cairn record --lbr -o query.perf --every 10007 -- ./sampled sampled.db query.
 else
   echo "  It cannot be sampled here: $(sed -n 's/^cairn: //p' record.log | tail -1)"
 fi
+
+# ---------------------------------------------------------------------------
+section "From many machines" \
+  "The fifth scene. A collector of three nodes, and a hundred processes of the SQLite of step 1 as
+the fleet. Each node here is a process; elsewhere it is a machine."
+nodes="a=127.0.0.1:27471,b=127.0.0.1:27472,c=127.0.0.1:27473"
+urls="http://127.0.0.1:27481,http://127.0.0.1:27482,http://127.0.0.1:27483"
+declare -A pids
+trap 'kill -KILL "${pids[@]}" 2>/dev/null || true' EXIT
+shown "cairn collect node-a --cluster $nodes --node a --listen 127.0.0.1:27481 &"
+echo "  and b and c likewise"
+port=27481
+for node in a b c; do
+  "$repo/cairn" collect node-$node --cluster $nodes --node $node --listen 127.0.0.1:$port >$node.url 2>$node.log &
+  pids[$node]=$!
+  port=$((port + 1))
+done
+mkdir fleet
+t=$(date +%s%N)
+echo "CREATE TABLE t(a); INSERT INTO t VALUES (1), (2); SELECT sum(a) FROM t;" >start.sql
+seq 100 | CAIRN_SCENARIO=start CAIRN_DIR=fleet xargs -P 4 -I{} ./shell fleet-{}.db start.sql >/dev/null
+rm -f fleet-*.db
+echo "  $(find fleet -name '*.mipraw' | wc -l) raw files after $(elapsed "$t")"
+cairn merge -o merged.mip shell fleet 2>/dev/null
+mkdir late
+find fleet -name '*.mipraw' | sort | tail -50 | xargs mv -t late
+run "cairn push fleet --map shell --to $urls --patience 2m"
+shown "kill -KILL ${pids[b]}   # node b"
+kill -KILL "${pids[b]}"
+wait "${pids[b]}" 2>/dev/null || true
+run "cairn push late --to $urls --patience 2m"
+run "cairn order --from http://127.0.0.1:27481 --program shell -o fleet.order"
+if command -v curl >/dev/null; then
+  curl -s http://127.0.0.1:27481/shell >fleet.mip
+  echo
+  shown "cmp fleet.mip merged.mip   # what the two nodes have, and what cairn merge makes of the files"
+  cmp fleet.mip merged.mip && echo "  equal"
+fi
+kill -KILL "${pids[@]}" 2>/dev/null || true
+wait 2>/dev/null || true
+trap - EXIT
 
 section "Done in $(elapsed "$begin")" \
   "All files are in demo/out. Try next, there, with PATH=\$PATH:../.. :"

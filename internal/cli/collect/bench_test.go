@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cairnprof/cairn/format/bundle"
 	"github.com/cairnprof/cairn/internal/fleet/client"
@@ -24,23 +25,43 @@ import (
 //	go test ./internal/cli/collect -run '^$' -bench Uploads -benchtime 1000000x
 func BenchmarkUploads(b *testing.B) {
 	for _, each := range []int{1, 10, 100} {
-		b.Run(fmt.Sprintf("%d in each", each), func(b *testing.B) { benchmarkUploads(b, each) })
+		b.Run(fmt.Sprintf("%d in each", each), func(b *testing.B) {
+			dir := b.TempDir()
+			benchmarkUploads(b, each, []*process{start(b, dir)}, []string{dir})
+		})
 	}
 }
 
-func benchmarkUploads(b *testing.B, each int) {
+// BenchmarkCluster does so with three nodes, each of which gets a third of the uploads.
+func BenchmarkCluster(b *testing.B) {
+	for _, each := range []int{1, 10, 100} {
+		b.Run(fmt.Sprintf("%d in each", each), func(b *testing.B) {
+			c := startTrio(b)
+			benchmarkUploads(b, each, c.nodes[:], c.dirs[:])
+		})
+	}
+}
+
+func benchmarkUploads(b *testing.B, each int, nodes []*process, dirs []string) {
 	const senders = 32
-	dir := b.TempDir()
-	p := start(b, dir)
 	program := fleettest.NewProgram("app", "\x01\x02", 1000)
-	if err := send(p.url, program.MapFile(b)); err != nil {
+	c := client.New("")
+	submit := func(node int, body []byte) error {
+		for {
+			_, err := c.Send(context.Background(), nodes[node%len(nodes)].url, body)
+			if err == nil || !client.Temporary(err) {
+				return err
+			}
+			time.Sleep(50 * time.Millisecond) // a shard may have no owner yet
+		}
+	}
+	if err := submit(0, program.MapFile(b)); err != nil {
 		b.Fatal(err)
 	}
-	c := client.New("")
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	b.ResetTimer()
-	for range senders {
+	for sender := range senders {
 		wg.Go(func() {
 			for {
 				from := next.Add(int64(each)) - int64(each)
@@ -53,7 +74,7 @@ func benchmarkUploads(b *testing.B, each int) {
 				}
 				body, err := bundle.Append(nil, files)
 				if err == nil {
-					_, err = c.Send(context.Background(), p.url, body)
+					err = submit(sender, body)
 				}
 				if err != nil {
 					b.Error(err)
@@ -63,16 +84,19 @@ func benchmarkUploads(b *testing.B, each int) {
 		})
 	}
 	wg.Wait()
-	if _, err := c.Get(context.Background(), p.url+"/app", 1<<30); err != nil {
+	if _, err := c.Get(context.Background(), nodes[0].url+"/app", 1<<30); err != nil {
 		b.Error(err)
 	}
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "files/s")
-	b.ReportMetric(float64(peakMemory(p.cmd.Process.Pid))/1e6, "MB-memory")
-	if err := p.end(syscall.SIGTERM); err != nil {
-		b.Errorf("%v: %s", err, &p.talk)
+	memory, disk := int64(0), int64(0)
+	for i, p := range nodes {
+		memory = max(memory, peakMemory(p.cmd.Process.Pid))
+		p.end(syscall.SIGTERM) //nolint:errcheck // the last node of a cluster has no majority to hand over to
+		disk += size(b, dirs[i])
 	}
-	b.ReportMetric(float64(size(b, dir))/1e6, "MB-disk")
+	b.ReportMetric(float64(memory)/1e6, "MB-memory")
+	b.ReportMetric(float64(disk)/1e6, "MB-disk")
 }
 
 // peakMemory returns the most memory that a process had, in bytes.

@@ -21,10 +21,10 @@ import (
 
 // trio is a cluster of three processes.
 type trio struct {
-	t    testing.TB
-	list string
-	dirs [3]string
-	args []string
+	t     testing.TB
+	lists [3]string // of the nodes, as each node reaches them
+	dirs  [3]string
+	args  []string
 
 	mu    sync.Mutex
 	nodes [3]*process
@@ -32,20 +32,32 @@ type trio struct {
 
 const nodeNames = "abc"
 
-func startTrio(t testing.TB, args ...string) *trio {
+func startTrio(t testing.TB, args ...string) *trio { return startVia(t, nil, args...) }
+
+// startVia starts a cluster whose nodes reach each other at the addresses that via returns.
+func startVia(t testing.TB, via func(from, to int, addr string) string, args ...string) *trio {
 	t.Helper()
 	c := &trio{t: t, args: args}
-	var list []string
-	for i := range c.dirs {
+	var addrs [3]string
+	for i := range addrs {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, nodeNames[i:i+1]+"="+l.Addr().String())
+		addrs[i] = l.Addr().String()
 		l.Close()
 		c.dirs[i] = t.TempDir()
 	}
-	c.list = strings.Join(list, ",")
+	for from := range c.lists {
+		var list []string
+		for to, addr := range addrs {
+			if via != nil && from != to {
+				addr = via(from, to, addr)
+			}
+			list = append(list, nodeNames[to:to+1]+"="+addr)
+		}
+		c.lists[from] = strings.Join(list, ",")
+	}
 	for i := range c.nodes {
 		c.start(i)
 	}
@@ -58,7 +70,7 @@ func startTrio(t testing.TB, args ...string) *trio {
 // start starts a node.
 func (c *trio) start(i int) {
 	c.t.Helper()
-	p := start(c.t, c.dirs[i], append([]string{"--cluster", c.list, "--node", nodeNames[i : i+1], "--shards", "3"}, c.args...)...)
+	p := start(c.t, c.dirs[i], append([]string{"--cluster", c.lists[i], "--node", nodeNames[i : i+1], "--shards", "3"}, c.args...)...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.nodes[i] = p
@@ -183,12 +195,17 @@ func (f *fleet) run(t testing.TB) []byte {
 }
 
 // compare compares the profiles that a node has with those that merge makes.
-func (f *fleet) compare(t *testing.T, url string) {
+func (f *fleet) compare(t *testing.T, c *trio, node int) {
 	t.Helper()
 	for i, raws := range f.raws {
-		got := get(t, fmt.Sprintf("%s/app%d", url, i))
+		url := fmt.Sprintf("%s/app%d", c.url(node), i)
+		var got []byte
+		c.until("asking for a profile", func() (err error) {
+			got, err = newClient().Get(t.Context(), url, 1<<30)
+			return err
+		})
 		if want := fleettest.Merged(t, f.programs[2*i:2*i+2], raws); !bytes.Equal(got, want) {
-			t.Errorf("%s: the profile of app%d is not that of its %d runs", url, i, len(raws))
+			t.Errorf("%s: the profile is not that of the %d runs", url, len(raws))
 		}
 	}
 }
@@ -232,7 +249,7 @@ func TestClusterKill(t *testing.T) {
 	close(l.files)
 	l.wg.Wait()
 	for i := range c.nodes {
-		f.compare(t, c.url(i))
+		f.compare(t, c, i)
 	}
 	t.Logf("%d runs, %d rounds", f.runs, rounds)
 	for _, p := range c.nodes {
@@ -254,6 +271,124 @@ func (c *trio) victim(round int) int {
 		name = shard.Owner
 	}
 	return max(0, strings.Index(nodeNames, name))
+}
+
+// proxy forwards connections, and holds back all that comes while it is cut.
+type proxy struct {
+	net.Listener
+	mu  sync.Mutex
+	cut bool
+	on  *sync.Cond
+}
+
+func startProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{Listener: l}
+	p.on = sync.NewCond(&p.mu)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			go p.copy(in, out)
+			go p.copy(out, in)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) copy(to, from net.Conn) {
+	defer to.Close()
+	defer from.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		p.mu.Lock()
+		for p.cut {
+			p.on.Wait()
+		}
+		p.mu.Unlock()
+		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
+			return
+		}
+	}
+}
+
+func (p *proxy) set(cut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = cut
+	p.on.Broadcast()
+}
+
+// TestPartition stops the connections of the owner of a shard to the other nodes, so that another becomes the
+// owner, and connects it again. The first one has state of its own, and must not count it.
+func TestPartition(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	var proxies [3][]*proxy // by the node that they cut off
+	c := startVia(t, func(from, to int, addr string) string {
+		p := startProxy(t, addr)
+		proxies[from] = append(proxies[from], p)
+		proxies[to] = append(proxies[to], p)
+		return p.Addr().String()
+	}, "--snapshot", "100ms")
+	f, l := newFleet(), c.load(16)
+	for _, p := range f.programs {
+		l.files <- p.MapFile(t)
+	}
+	send := func(n int) {
+		for range n {
+			l.files <- f.run(t)
+		}
+		for range n {
+			<-l.acks
+		}
+	}
+	for round := range 3 {
+		send(60)
+		owner := max(0, strings.Index(nodeNames, c.state().Shards[round].Owner))
+		for _, p := range proxies[owner] {
+			p.set(true)
+		}
+		send(120)
+		other := (owner + 1) % 3
+		c.until("waiting for another owner", func() error {
+			var n cluster.Nodes
+			data, err := newClient().Get(t.Context(), c.url(other)+"/v1/cluster", 1<<20)
+			if err == nil {
+				err = json.Unmarshal(data, &n)
+			}
+			if err == nil && n.Shards[round].Owner == nodeNames[owner:owner+1] {
+				err = errors.New("the owner is the same")
+			}
+			return err
+		})
+		send(60)
+		for _, p := range proxies[owner] {
+			p.set(false)
+		}
+		send(60)
+	}
+	close(l.files)
+	l.wg.Wait()
+	for i := range c.nodes {
+		c.ready(i)
+		f.compare(t, c, i)
+	}
 }
 
 func TestClusterFlags(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -52,6 +53,8 @@ type Cluster struct {
 	members *members
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+	reached atomic.Int64 // when JetStream last answered, by the time since the start
+	started time.Time
 
 	mu       sync.Mutex
 	shards   []*shard
@@ -62,7 +65,7 @@ type Cluster struct {
 // Open starts a node. It returns before the cluster has a majority: until then, calls return
 // journal.ErrUnavailable.
 func Open(o Options) (*Cluster, error) {
-	c := &Cluster{o: o, session: rand.Text(), members: newMembers(), starting: errors.New("connecting to the other nodes")}
+	c := &Cluster{o: o, session: rand.Text(), members: newMembers(), started: time.Now(), starting: errors.New("connecting to the other nodes")}
 	options := []nats.Option{nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.Name("cairn " + o.Node)}
 	if o.Embedded != nil {
 		var err error
@@ -91,9 +94,16 @@ func Open(o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// beat announces this node.
+// reach notes that JetStream answers.
+func (c *Cluster) reach() { c.reached.Store(int64(time.Since(c.started))) }
+
+// beat announces this node while JetStream answers it. A node that hears the others but cannot
+// read and write is no owner: its shards go to nodes that can.
 func (c *Cluster) beat(ctx context.Context) {
-	for ctx.Err() == nil {
+	for ; ctx.Err() == nil; pause(ctx, beat) {
+		if time.Since(c.started)-time.Duration(c.reached.Load()) > silence {
+			continue
+		}
 		m := Member{Node: c.o.Node, Session: c.session, URL: c.o.URL}
 		for _, s := range c.list() {
 			if owned := s.owned(); owned != nil {
@@ -103,7 +113,6 @@ func (c *Cluster) beat(ctx context.Context) {
 		if data, err := json.Marshal(m); err == nil {
 			_ = c.conn.Publish(c.o.Prefix+".alive", data) // the next one is a second away
 		}
-		pause(ctx, beat)
 	}
 }
 
@@ -123,7 +132,9 @@ func (c *Cluster) start(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	// What the nodes say of themselves is waited for: whoever starts first would take all.
+	c.reach()
+	// The first node would take all shards if it did not wait for the others to announce
+	// themselves.
 	pause(ctx, 2*beat)
 	c.mu.Lock()
 	c.starting = nil

@@ -71,7 +71,7 @@ func (e *Embedded) start(node, token string, log *slog.Logger) (*server.Server, 
 		if err != nil {
 			return nil, err
 		}
-		options.Cluster = server.ClusterOpts{Name: "cairn", Host: bindAddress(host), NoAdvertise: true, TLSConfig: e.TLS}
+		options.Cluster = server.ClusterOpts{Name: "cairn", Host: bindAddress(host), NoAdvertise: true, TLSConfig: e.TLS, PingInterval: 5 * time.Second, MaxPingsOut: 2}
 		if options.Cluster.Port, err = strconv.Atoi(port); err != nil {
 			return nil, err
 		}

@@ -71,16 +71,18 @@ func (s *shard) key() string { return fmt.Sprintf("owner.%d", s.number) }
 // read returns the owner of the shard and the revision of the key; zero values if there never
 // was one.
 func (s *shard) read(ctx context.Context) (owner, uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
 	var o owner
 	e, err := s.c.kv.Get(ctx, s.key())
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		s.c.reach()
 		return o, 0, nil
 	}
 	if err != nil {
 		return o, 0, err
 	}
+	s.c.reach()
 	if err := json.Unmarshal(e.Value(), &o); err != nil {
 		return o, 0, fmt.Errorf("key %s: %w", s.key(), err)
 	}

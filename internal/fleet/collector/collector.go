@@ -210,10 +210,13 @@ func (c *Collector) merge(ctx context.Context, r journal.Reader) {
 			return
 		} else if err != nil {
 			c.o.Log.Error("writing a snapshot failed; trying again later", "error", err)
-			due = time.Now().Add(c.o.SnapshotEvery)
+			due = time.Now().Add(max(c.o.SnapshotEvery, retrySnapshot))
 		}
 	}
 }
+
+// retrySnapshot is the least time between attempts to write a snapshot.
+const retrySnapshot = time.Second
 
 // nextUntil is Next of a reader that waits until due at most, if that is a time.
 func nextUntil(ctx context.Context, r journal.Reader, due time.Time) (journal.Record, error) {

@@ -188,7 +188,11 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, status int, reason
 		g.o.Audit.Warn("refused", "from", r.RemoteAddr, "token", g.grant(r).Name, "method", r.Method, "path", r.URL.Path, "status", status, "reason", reason)
 	}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusInsufficientStorage {
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+		after := retryAfter
+		if strings.Contains(reason, journal.ErrUnavailable.Error()) {
+			after = 2 // as long as another node takes over
+		}
+		w.Header().Set("Retry-After", strconv.Itoa(after))
 	}
 	http.Error(w, reason, status)
 }
