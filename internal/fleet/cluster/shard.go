@@ -106,6 +106,9 @@ func (s *shard) take(ctx context.Context) (revision uint64, ok bool) {
 		}
 	}
 	if preferred(s.number, nodes) != s.c.o.Node {
+		if o.Session == s.c.session { // this node failed as the owner: others wait for it
+			s.write(ctx, owner{}, revision)
+		}
 		return 0, false
 	}
 	return s.write(ctx, owner{s.c.o.Node, s.c.session}, revision)
