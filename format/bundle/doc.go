@@ -1,10 +1,10 @@
-// Package bundle reads and writes bundles: files that programs left behind, one after the
-// other in one stream, for sending.
+// Package bundle reads and writes bundles: files that programs wrote, one after the other in one
+// stream, for uploads.
 //
 // A bundle holds files of any kind, each with a checksum: raw files, packs of raw files,
-// maps, logs of spikes and of calls. Both sides work in one pass, in memory for one file,
-// and a writer needs nothing but a CRC-32, so that a C program can make one. What a file
-// is, its own first bytes say.
+// maps, logs of spikes and of calls. Reading and writing take one pass and memory for one file,
+// and a writer needs only a CRC-32, so that a C program can write one. The kind of a file is
+// determined by its first bytes.
 //
 // # Bundle (.mipbundle)
 //
@@ -27,7 +27,7 @@
 //	u32     CRC-32 (IEEE) of this head with zeros here
 //	u64     number of files
 //
-// A bundle without its end is truncated; nothing follows the end. A name is that of the file
+// A bundle without an end is truncated. Data after the end is an error. A name is that of the file
 // in its directory: no slash, no NUL, not "." or "..". It may be empty, and two files may have
 // the same. It is for messages, and never a path.
 //

@@ -1,11 +1,10 @@
-// Package depot keeps the snapshots of a collector in a directory: objects, which are called by
-// what is in them and never change, and the one file, the head, that says which of them count.
+// Package depot stores the snapshots of a collector in a directory: objects, which are named by
+// their content and never change, and one file, the head, that lists the objects in use.
 //
 //	objects/ab/abcdef...   named by the SHA-256 of its content
 //	head                   replaced in one step
 //
-// Names come from contents only. What is written is on the disk, with its name, when the call
-// returns.
+// A file and its name are synced to the disk when the call returns.
 package depot
 
 import (
@@ -77,7 +76,7 @@ func (d *Dir) Put(data []byte) (string, error) {
 	return name, nil
 }
 
-// Get returns an object. One whose content is not what its name says is an error.
+// Get returns an object. It is an error if the content does not have the SHA-256 of the name.
 func (d *Dir) Get(name string) ([]byte, error) {
 	if !isName(name) {
 		return nil, fmt.Errorf("%.80q is not the name of an object", name)
@@ -118,7 +117,7 @@ func (d *Dir) Head() ([]byte, error) {
 // SetHead replaces the head.
 func (d *Dir) SetHead(data []byte) error { return d.replace(filepath.Join(d.root, "head"), data) }
 
-// replace writes a file whole or not at all.
+// replace replaces a file in one step.
 func (d *Dir) replace(path string, data []byte) error {
 	tmp := filepath.Join(d.root, temporary)
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

@@ -20,7 +20,7 @@ var (
 
 const maxWindow = 8 << 20 // of a Zstandard stream
 
-// decoders are kept, as making one costs more than most uploads.
+// decoders are reused: creating one costs more than decoding most uploads.
 var decoders = sync.Pool{New: func() any {
 	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {

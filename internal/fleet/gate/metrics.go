@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// counts is what the gate counts itself.
+// counts are the counters of the gate.
 type counts struct {
 	mu       sync.Mutex
 	uploads  uint64

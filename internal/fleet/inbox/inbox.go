@@ -1,8 +1,7 @@
-// Package inbox turns the body of an upload into the files in it, each checked.
+// Package inbox splits the body of an upload into its files and checks each of them.
 //
-// A body is a file of any kind that a collector takes, or a bundle of them; packs are opened.
-// All of it comes from strangers: sizes, numbers and the work are bounded before they are
-// spent, and names stay what they are, texts.
+// A body is a file of any kind that a collector takes, or a bundle of them; packs are unpacked.
+// Bodies are untrusted: sizes, numbers and the work are bounded, and names are only text.
 package inbox
 
 import (
@@ -66,7 +65,7 @@ type Item struct {
 	Data    []byte
 }
 
-// Refusal is a file that was not taken, and why.
+// Refusal is a file that was refused, and the reason.
 type Refusal struct {
 	Index  int    `json:"index"` // as that of an Item
 	Name   string `json:"name,omitempty"`
@@ -99,8 +98,8 @@ type opener struct {
 	refused []Refusal
 }
 
-// Open returns the files in a body, and those that are damaged. An error is about the body as a
-// whole: nothing of it is to be taken.
+// Open returns the valid files in a body, and those that are refused. After an error the whole
+// body is refused.
 func Open(body []byte, limits Limits) ([]Item, []Refusal, error) {
 	o := opener{limits: limits}
 	if !bundle.Detect(body) {

@@ -1,9 +1,9 @@
-// Package journal is the log of a collector: what was acknowledged and is not in a snapshot
-// yet, in one order.
+// Package journal defines the log of a collector: the uploads that were acknowledged and are not
+// in a snapshot yet, in one order.
 //
 // The order is what makes merging restartable. A record has a number, one higher than that of
-// the record before; a snapshot says up to which number it goes, and who continues it reads
-// from the next one on. Two drivers keep a journal: package segment in files of one directory,
+// the record before; a snapshot has the number of its last record, and a process that
+// continues it reads from the next one on. Two drivers keep a journal: package segment in files of one directory,
 // package stream in a replicated stream of JetStream. Package journaltest tests both.
 package journal
 

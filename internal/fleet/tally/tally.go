@@ -1,9 +1,10 @@
-// Package tally is what a collector knows: of each build the profile of its runs, the runs of
-// builds whose map has not come yet, and which files were counted.
+// Package tally holds the state of a collector: for each build the profile of its runs, raw files
+// that wait for the map of their build, logs and their spikes, and the keys of the files that were
+// counted.
 //
-// A State is a pure function of the records that were applied to it, in their order. So a
-// snapshot with the number of the last of them, and the records behind it, give the same state
-// again, and nothing is counted twice whoever continues.
+// A State is a function of the records that were applied to it, in their order. A snapshot with the
+// number of its last record, and the records after it, give the same state again, so that
+// nothing is counted twice when another process continues.
 package tally
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Totals count what became of the files since the collector began.
+// Totals count the files since the collector was created, by their result.
 type Totals struct {
 	Raws      uint64 `json:"raws"`      // merged
 	Maps      uint64 `json:"maps"`      // of builds
@@ -31,7 +32,7 @@ type Totals struct {
 	Logs      uint64 `json:"logs"`      // of spikes and of stacks
 }
 
-// State is what a collector knows. The zero value is not ready: use New.
+// State is the state of a collector. Use New: the zero value is not ready.
 type State struct {
 	traces  rawfiles.Traces
 	maxLogs int64 // bytes of logs that are kept of a build
@@ -44,7 +45,7 @@ type State struct {
 	keys    []string    // objects with what was seen
 }
 
-// build is what is known of a build. Without a map its raw files wait.
+// build is the state of a build. Without a map its raw files wait.
 type build struct {
 	id      prof.BuildID
 	module  *prof.Module // with all runs up to the last fold; nil without a map
@@ -87,7 +88,7 @@ func New(l Limits) *State {
 // Seq returns the number of the last record that was applied.
 func (s *State) Seq() uint64 { return s.seq }
 
-// Totals returns what became of all files.
+// Totals returns the counts of all files.
 func (s *State) Totals() Totals { return s.totals }
 
 // Seen returns how many files are remembered.

@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
 	"github.com/cairnprof/cairn/internal/fleet/fleettest"
 	"github.com/cairnprof/cairn/internal/fleet/inbox"
 	"github.com/cairnprof/cairn/prof"
@@ -283,5 +285,52 @@ func TestNames(t *testing.T) {
 	}
 	if got, err := s.Map(prof.BuildID("\x01\x23")); err != nil || !bytes.Equal(got, programs()[0].MapFile(t)) {
 		t.Errorf("the map is another: %v", err)
+	}
+}
+
+// Of the logs of a build the newest are kept, and builds without uploads are removed. Neither is
+// counted when it comes again.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	log := func(pid uint32) []byte {
+		w := tracelogtest.New(tracelog.Header{PID: pid, Realtime: 1})
+		w.Module(&tracelog.Module{Number: 1, Start: 0x1000, End: 0x2000, BuildID: []byte("\x01"), Path: "/opt/app", Main: true})
+		w.Close()
+		return w.Bytes()
+	}
+	limits := Limits{Traces: fleettest.Traces, Logs: int64(2*len(log(1)) + 1)}
+	s, objects := New(limits), memory{}
+	for pid := range uint32(5) {
+		if err := s.Apply(uint64(pid)+1, 1000+int64(pid), items(t, log(pid+1))); err != nil {
+			t.Fatal(err)
+		}
+		if list, _, err := s.Snapshot(objects); err != nil {
+			t.Fatal(err)
+		} else if s, err = Restore(list, objects, limits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	logs, err := s.Logs("\x01")
+	if err != nil || len(logs) != 2 || logs[1].Time != 1004 || s.Totals().Logs != 5 {
+		t.Fatalf("logs: %+v, %v", logs, err)
+	}
+	if data, err := s.LogFile("\x01", logs[1].Key, objects); err != nil || !bytes.Equal(data, log(5)) {
+		t.Errorf("the newest log is changed: %v", err)
+	}
+	if n := s.Expire(1004); n != 0 || s.Len() != 1 {
+		t.Errorf("%d builds removed at the time of the last upload", n)
+	}
+	if n := s.Expire(1005); n != 1 || s.Len() != 0 {
+		t.Errorf("%d builds removed", n)
+	}
+	_, used, err := s.Snapshot(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if used[logs[1].Object] {
+		t.Error("a snapshot keeps the log of a build that was removed")
+	}
+	if err := s.Apply(6, 2000, items(t, log(5))); err != nil || s.Totals().Repeated != 1 || s.Len() != 0 {
+		t.Errorf("a log that comes again: %+v, %v", s.Totals(), err)
 	}
 }
