@@ -20,12 +20,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Environment variables. The token is not in the URL, which lists of processes and logs show.
-const (
-	tokenVariable = "CAIRN_TOKEN"
-	certVariable  = "CAIRN_CLIENT_CERT" // PEM file with the certificate that the client shows
-	keyVariable   = "CAIRN_CLIENT_KEY"  // PEM file with its key
-)
+// tokenVariable is the environment variable with the token, for messages. The token is not in the
+// URL, which lists of processes and logs show.
+const tokenVariable = "CAIRN_TOKEN"
 
 const (
 	maxAnswer   = 1 << 20
@@ -42,14 +39,14 @@ type Client struct {
 
 // FromEnvironment returns a client with the token and the certificate of the environment.
 func FromEnvironment() *Client {
-	c := New(os.Getenv(tokenVariable))
-	if cert, key := os.Getenv(certVariable), os.Getenv(keyVariable); cert != "" || key != "" {
+	c := New(os.Getenv("CAIRN_TOKEN"))
+	if cert, key := os.Getenv("CAIRN_CLIENT_CERT"), os.Getenv("CAIRN_CLIENT_KEY"); cert != "" || key != "" {
 		c.HTTP.Transport.(*http.Transport).TLSClientConfig = &tls.Config{
 			MinVersion: tls.VersionTLS12,
 			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 				pair, err := tls.LoadX509KeyPair(cert, key)
 				if err != nil {
-					err = fmt.Errorf("%s and %s: %w", certVariable, keyVariable, err)
+					err = fmt.Errorf("CAIRN_CLIENT_CERT and CAIRN_CLIENT_KEY: %w", err)
 				}
 				return &pair, err
 			},
