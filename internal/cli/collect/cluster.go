@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/fleet/cluster"
 	"github.com/cairnprof/cairn/internal/fleet/collector"
+	"github.com/cairnprof/cairn/internal/fleet/depot"
 	"github.com/cairnprof/cairn/internal/fleet/journal"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -154,6 +155,9 @@ func (f *clusterFlags) open(dir, url string, options collector.Options) (backend
 	lock, err := journal.Lock(dir)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := depot.OpenDebug(debugDir(dir)); err != nil {
+		return nil, errors.Join(err, lock.Close())
 	}
 	o := cluster.Options{
 		Node: f.node, URL: url, Prefix: f.prefix, Replicas: f.replicas, Shards: f.shards, Server: f.server, Creds: f.creds,

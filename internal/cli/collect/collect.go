@@ -127,7 +127,7 @@ func (f *collectFlags) run(ctx context.Context, s *verb.Streams, dir string) (er
 	}
 	defer audit.Close()
 	g := gate.New(c, gate.Options{
-		Debug: c, MaxDebug: int64(f.maxDebug), Temp: filepath.Join(dir, "debug"), Audit: audit.Logger,
+		Debug: c, MaxDebug: int64(f.maxDebug), Temp: debugDir(dir), Audit: audit.Logger,
 		Tokens: tokens, MaxBody: int64(f.maxBody), MaxFile: int64(f.maxFile), MaxAll: int64(f.maxFile), Memory: int64(f.memory),
 		Rate: f.rate, Share: f.share, Log: log,
 	})
@@ -189,10 +189,6 @@ type backend interface {
 // open opens the collector in a directory, or the node of a cluster that has its files there and
 // takes uploads at a URL.
 func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) {
-	debug, err := depot.OpenDebug(filepath.Join(dir, "debug"))
-	if err != nil {
-		return nil, err
-	}
 	options := collector.Options{
 		Limits: tally.Limits{Traces: f.traces, Logs: int64(f.logs)}, MaxWaiting: int64(f.waiting),
 		SnapshotRecords: 50_000, SnapshotBytes: 64 << 20, SnapshotEvery: f.every, Keep: f.keep,
@@ -207,6 +203,10 @@ func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) 
 	if err != nil {
 		return nil, err
 	}
+	debug, err := depot.OpenDebug(debugDir(dir))
+	if err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
 	d, err := depot.Open(dir)
 	if err != nil {
 		return nil, errors.Join(err, j.Close())
@@ -217,6 +217,9 @@ func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) 
 	}
 	return &single{c, debug}, nil
 }
+
+// debugDir is where programs and debug files are, and their temporary files.
+func debugDir(dir string) string { return filepath.Join(dir, "debug") }
 
 // single is a collector on one machine.
 type single struct {

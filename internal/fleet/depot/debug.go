@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/fleet/tally"
 	"github.com/cairnprof/cairn/prof"
@@ -20,8 +21,20 @@ import (
 //	BUILDID.debuginfo
 type DebugDir struct{ dir string }
 
-// OpenDebug returns the files in a directory, which is created if it does not exist.
-func OpenDebug(dir string) (*DebugDir, error) { return &DebugDir{dir}, os.MkdirAll(dir, 0o700) }
+// OpenDebug returns the files in a directory, which is created if it does not exist. It removes
+// temporary files that a killed process left: no other process may use the directory.
+func OpenDebug(dir string) (*DebugDir, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.Contains(e.Name(), "-") {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return &DebugDir{dir}, err
+}
 
 func (d *DebugDir) path(id prof.BuildID, kind string) string {
 	return filepath.Join(d.dir, hex.EncodeToString([]byte(id))+"."+kind)

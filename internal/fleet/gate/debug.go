@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/fleet/tally"
@@ -22,8 +23,16 @@ type DebugFiles interface {
 	Debug(ctx context.Context, id prof.BuildID, kind string) (io.ReadCloser, int64, error)
 }
 
+// transfer is how long a program or a debug file may take on its way.
+const transfer = time.Hour
+
 // putDebug takes a program or its debug file.
 func (g *Gate) putDebug(w http.ResponseWriter, r *http.Request) {
+	control, end := http.NewResponseController(w), time.Now().Add(transfer)
+	if err := errors.Join(control.SetReadDeadline(end), control.SetWriteDeadline(end)); err != nil {
+		g.fail(w, r, err)
+		return
+	}
 	id, kinds, err := g.storeDebug(http.MaxBytesReader(w, r.Body, g.o.MaxDebug), r)
 	if err != nil {
 		g.refuse(w, r, statusOf(err, http.StatusBadRequest), err.Error())
@@ -125,6 +134,10 @@ func (g *Gate) debugFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer f.Close()
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(transfer)); err != nil {
+		g.fail(w, r, err)
+		return
+	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
 	_, _ = io.Copy(w, f) // a client that has gone needs no answer
