@@ -347,3 +347,16 @@ func TestDocumented(t *testing.T) {
 	walk(reflect.TypeFor[model.Model]())
 	walk(reflect.TypeFor[model.Source]())
 }
+
+// Compilers share code between functions, so that code of one has lines of another: a
+// function ends before the next one begins all the same.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	in := sources(t)
+	in.Modules[0].Lines.(*code).lines[3] = 31 // of main, which is from line 9 to 11
+	for _, f := range model.Build(in).Model.Functions {
+		if f.Key == "main" && (f.Line != 9 || f.End != 11) {
+			t.Errorf("main is from line %d to %d", f.Line, f.End)
+		}
+	}
+}
