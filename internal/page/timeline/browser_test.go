@@ -160,6 +160,9 @@ if (document.querySelector("#view .failure")) wrong(text("#view .failure"));
 
 func TestFlamePage(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
 	for _, complaint := range browsertest.Probe(t, harness(t, timeline.Small(), nil), "flame", script+`
 equal("rows", rows()[0], "function_b|1|9.000 µs|4.990 µs|9.000 µs");
 equal("all", text(".tl-card h2"), "all");
@@ -191,6 +194,9 @@ if (!rows().some(function (r) { return r.startsWith("function_f") && r.includes(
 // A part of the time line has a flame graph.
 func TestPartPage(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
 	for _, complaint := range browsertest.Probe(t, harness(t, timeline.Small(), nil), "flame?from=1000&to=2000", script+`
 equal("part", document.querySelector("select").selectedOptions[0].textContent.replaceAll("\u202f", " "), "Part of the time line, 1.000 µs");
 equal("rows", rows().join(" "), "function_b|1|1.000 µs|1.000 µs|1.000 µs function_f|1|1.000 µs|1.000 µs|1.000 µs");
