@@ -21,7 +21,7 @@ FUZZ = $(shell grep -rho --include='*_test.go' -H '^func Fuzz[A-Za-z0-9_]*' . | 
 	sed -E 's,^(.*)/[^/]+:func (.*),\1:\2,')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test long lint bench corpus torture fuzz release outdated clean
+.PHONY: help build demo test long go lint bench corpus torture fuzz release outdated clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name what; do \
@@ -45,6 +45,9 @@ long: ## the tests that make test has a sample of: SQLite by all compilers, ever
 	go test -timeout $(TIMEOUT) ./internal/oracle ./internal/binary/aarch64 ./internal/instrument/native ./cmd/cairn ./format/tracelog ./format/xray \
 		./internal/fleet/... ./internal/cli/collect
 	cd release && go test -timeout $(TIMEOUT) ./...
+
+go: ## Go programs from the module proxy, whose counts must be those of go build -covermode=atomic
+	go test -timeout $(TIMEOUT) ./internal/gobuild -real
 
 lint: ## go vet, gofumpt and staticcheck
 	go vet $(PACKAGES)

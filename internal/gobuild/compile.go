@@ -1,6 +1,7 @@
 package gobuild
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"go/parser"
@@ -91,7 +92,21 @@ func (t *tool) compileProbes(pkg string, files []string, output string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.runCompiler(dir, append(sources, generated)); err != nil {
+	// If the compiler fails it says so of the package as it is: probes change columns. A
+	// package that is in order but for its probes goes without.
+	var out, errs bytes.Buffer
+	probed := *t
+	probed.stdout, probed.stderr = &out, &errs
+	if err := probed.runCompiler(dir, append(sources, generated)); err != nil {
+		if err := t.run(t.args); err != nil {
+			return err
+		}
+		return appendTable(output, &functable.Table{Package: pkg, Mode: t.cfg.Mode, Skipped: []string{"*: the compiler rejected its probes"}})
+	}
+	if _, err := t.stdout.Write(out.Bytes()); err != nil {
+		return err
+	}
+	if _, err := t.stderr.Write(errs.Bytes()); err != nil {
 		return err
 	}
 	n, size := r.Elements()

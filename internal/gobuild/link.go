@@ -3,6 +3,7 @@ package gobuild
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,6 +83,10 @@ func (t *tool) addMap(path string, tables []*functable.Table, strip bool, report
 		return err
 	}
 	linked, err := linkmap.Make(image, tables)
+	if errors.Is(err, linkmap.ErrNeighbour) {
+		report.Plain = err.Error() // its runtime records nothing, as it was not told a build id
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/gobuild"
 	"github.com/cairnprof/cairn/internal/gobuild/goruntime"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -61,8 +62,8 @@ func (c *command) build(ctx context.Context, s *verb.Streams, cfg gobuild.Config
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	report := filepath.Join(tmp, "report")
-	env := append(os.Environ(), gobuild.ReportVar+"="+report)
+	log := filepath.Join(tmp, "report")
+	env := append(os.Environ(), gobuild.ReportVar+"="+log)
 	if c.name == "run" || c.name == "test" {
 		// A test runs in the directory of its package.
 		dir, err := filepath.Abs(os.Getenv("CAIRN_DIR"))
@@ -75,7 +76,7 @@ func (c *command) build(ctx context.Context, s *verb.Streams, cfg gobuild.Config
 	if quiet {
 		return runErr
 	}
-	if err := summarise(s, cfg, report); err != nil && runErr == nil {
+	if err := summarise(s, cfg, log); err != nil && runErr == nil {
 		return err
 	}
 	return runErr
@@ -160,8 +161,8 @@ func summarise(s *verb.Streams, cfg gobuild.Config, path string) error {
 		case r.Plain != "":
 			fmt.Fprintf(s.Err, "cairn: %s: not instrumented: %s\n", r.Program, r.Plain)
 		default:
-			fmt.Fprintf(s.Err, "cairn: %s: mode %s, %d functions of %d packages; %d were inlined everywhere, %d cannot be reached, %d have no probe\n",
-				r.Program, cfg.Mode, r.Functions, r.Packages, r.Inlined, r.Dropped, len(r.Skipped))
+			fmt.Fprintf(s.Err, "cairn: %s: mode %s, %s of %s; %d were inlined everywhere, %d cannot be reached, %d have no probe\n",
+				r.Program, cfg.Mode, report.Plural(r.Functions, "function"), report.Plural(r.Packages, "package"), r.Inlined, r.Dropped, len(r.Skipped))
 		}
 	}
 	return lines.Err()

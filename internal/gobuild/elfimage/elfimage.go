@@ -202,6 +202,11 @@ func (f *File) Extend(add []Addition, strip bool) ([]byte, error) {
 		s := Section{Name: a.Name, nameOff: rename(a.Name), Type: 1, Align: 1, Off: uint64(len(out)), Size: uint64(len(a.Data))}
 		if a.Data == nil {
 			s.Type, s.Flags, s.Addr, s.Size, s.Align = typeNobits, flagAlloc|flagWrite, a.Addr, a.Size, 1
+			if rest, ok := divide(sections, s); ok {
+				rest.nameOff = rename(rest.Name)
+				sections = append(sections, s, rest)
+				continue
+			}
 		}
 		out = append(out, a.Data...)
 		sections = append(sections, s)
@@ -218,6 +223,24 @@ func (f *File) Extend(add []Addition, strip bool) ([]byte, error) {
 		out = sections[i].append(out)
 	}
 	return out, nil
+}
+
+// divide ends the section without content that has the memory of s where that begins, and
+// returns what is behind s as a section of its own: strip moves sections that overlap.
+func divide(sections []Section, s Section) (rest Section, ok bool) {
+	for i := range sections {
+		whole := &sections[i]
+		if whole.Type != typeNobits || s.Addr < whole.Addr || s.Addr+s.Size > whole.Addr+whole.Size {
+			continue
+		}
+		rest = *whole
+		rest.Name, rest.Align = whole.Name+".end", 1
+		rest.Addr = s.Addr + s.Size
+		rest.Size = whole.Addr + whole.Size - rest.Addr
+		whole.Size = s.Addr - whole.Addr
+		return rest, true
+	}
+	return rest, false
 }
 
 func (s *Section) append(b []byte) []byte {

@@ -46,6 +46,9 @@ const (
 	infoSize     = 64
 )
 
+// ErrNeighbour is returned for a program whose records would share a page with a variable.
+var ErrNeighbour = errors.New("a variable of more than 64 MB without pointers is beside the records")
+
 var le = binary.LittleEndian
 
 // Make makes the map of the program in image, and writes into its data what its runtime
@@ -63,6 +66,9 @@ func Make(image *elfimage.File, tables []*functable.Table) (*Linked, error) {
 	m, lines := prof.Map{BuildID: id, RawAddr: p.start, RawSize: p.end - p.start}, golines.Table{}
 	slots := 0
 	for _, t := range tables {
+		if len(t.Funcs) == 0 {
+			continue // why is in Skipped
+		}
 		counters, ok := p.pointer(symbolPath(t.Package)+"."+rewrite.Locator, 0)
 		if !ok {
 			return nil, fmt.Errorf("no symbol %s.%s", t.Package, rewrite.Locator)
@@ -132,7 +138,7 @@ func newProgram(image *elfimage.File) (*program, error) {
 	case end < p.start || next < p.start || next >= end:
 		return nil, fmt.Errorf("the records are not where they should be: %#x to %#x", p.start, end)
 	case p.start < front.Addr+front.Size || p.start > front.Addr+front.Size+maxAlign:
-		return nil, fmt.Errorf("a variable of the program without pointers is larger than %d bytes: its last page would be in raw files; the program cannot be instrumented", front.Size)
+		return nil, ErrNeighbour
 	}
 	p.end, p.next = end, next
 	return p, p.readNames()

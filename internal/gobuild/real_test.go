@@ -1,0 +1,260 @@
+package gobuild_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cairnprof/cairn/format/golines"
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/gobuild/elfimage"
+	"github.com/cairnprof/cairn/prof"
+)
+
+var real = flag.Bool("real", false, "build real programs from the module proxy")
+
+// guest is a real program with something for it to do.
+type guest struct {
+	module, version, pkg string
+	args                 []string // @FILE is a file of the module
+	input                string
+}
+
+var guests = []guest{
+	{"github.com/itchyny/gojq", "v0.12.17", "./cmd/gojq", []string{"-n", `[range(3000) | {a: ., b: (. * 2 | tostring)}] | map(select(.a % 7 == 0)) | group_by(.a % 3) | map(length)`}, ""},
+	{"mvdan.cc/sh/v3", "v3.12.0", "./cmd/shfmt", []string{"-i", "2"}, "if true; then for i in 1 2 3; do echo \"$i\" | cat; done; fi\ncase $x in a) f ;; *) g; esac\n"},
+	{"github.com/evanw/esbuild", "v0.28.2", "./cmd/esbuild", []string{"--minify", "--loader=ts"}, "class A<T> { private x: T[] = []; get y() { return this.x?.length ?? 0 } }\nexport const f = async (a: number) => { for await (const b of g(a)) console.log(`${b}`) }\n"},
+	{"github.com/junegunn/fzf", "v0.65.2", ".", []string{"--filter=mai", "--no-sort"}, "main.go\nmail\nother\nmmaaii\n"},
+}
+
+var cairnProgram = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "cairn-real-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "cairn")
+	c := exec.Command("go", "build", "-o", path, "../../cmd/cairn")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if *real {
+		if path, err := cairnProgram(); err == nil {
+			os.RemoveAll(filepath.Dir(path))
+		}
+	}
+	os.Exit(code)
+}
+
+// fetch returns a copy of a module's sources.
+func fetch(t *testing.T, module, version string) string {
+	t.Helper()
+	out, err := exec.Command("go", "mod", "download", "-json", module+"@"+version).Output()
+	if err != nil {
+		t.Skipf("%s@%s cannot be downloaded: %v", module, version, err)
+	}
+	var info struct{ Dir string }
+	if err := json.Unmarshal(out, &info); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(info.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	// Files of the module cache may not be written to.
+	if out, err := exec.Command("chmod", "-R", "u+w", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+// do runs a command and returns its standard output.
+func do(t *testing.T, dir, input string, env []string, name string, args ...string) string {
+	t.Helper()
+	c := exec.Command(name, args...)
+	c.Dir, c.Stdin, c.Env = dir, strings.NewReader(input), append(os.Environ(), env...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, stderr.String())
+	}
+	return string(out)
+}
+
+// place is where a function is declared.
+type place struct {
+	file string
+	line int
+}
+
+// TestRealCounts compares counts of calls with those of go build -covermode=atomic,
+// function by function.
+func TestRealCounts(t *testing.T) {
+	if !*real {
+		t.Skip("needs -real")
+	}
+	for _, g := range guests {
+		t.Run(filepath.Base(g.module), func(t *testing.T) {
+			dir := fetch(t, g.module, g.version)
+			cairn, err := cairnProgram()
+			if err != nil {
+				t.Fatal(err)
+			}
+			modulePath := strings.TrimSpace(do(t, dir, "", nil, "go", "list", "-m"))
+			covered := filepath.Join(t.TempDir(), "covered")
+			do(t, dir, "", nil, "go", "build", "-cover", "-covermode=atomic", "-coverpkg="+modulePath+"/...", "-o", covered, g.pkg)
+			covdir := t.TempDir()
+			want := do(t, dir, g.input, []string{"GOCOVERDIR=" + covdir}, covered, g.args...)
+			text := filepath.Join(t.TempDir(), "cover.txt")
+			do(t, dir, "", nil, "go", "tool", "covdata", "textfmt", "-i="+covdir, "-o="+text)
+			oracle := entryCounts(t, dir, modulePath, text)
+
+			app, raws := filepath.Join(t.TempDir(), "app"), t.TempDir()
+			do(t, dir, "", nil, cairn, "go", "--mode", "count", "--atomic", "build", "-o", app, g.pkg)
+			if got := do(t, dir, g.input, []string{"CAIRN_DIR=" + raws}, app, g.args...); got != want {
+				t.Errorf("output %q, without probes %q", got, want)
+			}
+			profile := filepath.Join(t.TempDir(), "app.mip")
+			do(t, dir, "", nil, cairn, "merge", "-o", profile, app, raws)
+			ours := profileCounts(t, dir, app, profile)
+			compared, ran := 0, 0
+			for at, n := range ours {
+				other, ok := oracle[at]
+				if !ok {
+					continue // a function without statements
+				}
+				compared++
+				if n > 0 {
+					ran++
+				}
+				if n != other {
+					t.Errorf("%s:%d: %d calls, -covermode=atomic has %d", at.file, at.line, n, other)
+				}
+			}
+			for at, n := range oracle {
+				if _, ok := ours[at]; !ok && n > 0 {
+					t.Errorf("%s:%d: not in the map, but it ran %d times", at.file, at.line, n)
+				}
+			}
+			if compared < 100 || ran < 20 {
+				t.Errorf("only %d functions were compared, %d of which ran", compared, ran)
+			}
+			t.Logf("%d functions compared, %d ran", compared, ran)
+		})
+	}
+}
+
+// profileCounts returns the calls of each function, by its declaration.
+func profileCounts(t *testing.T, dir, app, profile string) map[place]uint64 {
+	t.Helper()
+	data, err := os.ReadFile(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := elfimage.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := golines.Read(image.Content(golines.Section))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err = os.ReadFile(profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := mip.ReadProfile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[place]uint64{}
+	for i := range p.Modules[0].Funcs {
+		f, c := &p.Modules[0].Funcs[i], &p.Modules[0].Counts[i]
+		if f.Mode != prof.ModeCount || c.Inexact {
+			t.Errorf("%s: mode %s, inexact %v", f.Name, f.Mode, c.Inexact)
+		}
+		file, line, ok := lines.Entry(f.Addr())
+		if !ok {
+			t.Errorf("%s: no line", f.Name)
+		}
+		rel, err := filepath.Rel(dir, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[place{rel, line}] = c.Calls
+	}
+	return counts
+}
+
+// entryCounts returns the counts of the entry blocks in a text profile of go tool cover.
+func entryCounts(t *testing.T, dir, module, path string) map[place]uint64 {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	blocks := map[string]uint64{} // by file:line.column of their start
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		where, rest, ok := strings.Cut(lines.Text(), ",")
+		if !ok {
+			continue
+		}
+		fields := strings.Fields(rest)
+		n, err := strconv.ParseUint(fields[len(fields)-1], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks[strings.TrimPrefix(where, module+"/")] = n
+	}
+	counts := map[place]uint64{}
+	parsed := map[string]bool{}
+	for start := range blocks {
+		file, _, _ := strings.Cut(start, ":")
+		if parsed[file] {
+			continue
+		}
+		parsed[file] = true
+		fset := token.NewFileSet()
+		if _, err := os.Stat(filepath.Join(dir, file)); err != nil || !strings.HasSuffix(file, ".go") {
+			continue // what a line directive names, as the source of a parser
+		}
+		tree, err := parser.ParseFile(fset, filepath.Join(dir, file), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range tree.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			at := fset.Position(fn.Body.Lbrace)
+			if n, ok := blocks[fmt.Sprintf("%s:%d.%d", file, at.Line, at.Column)]; ok {
+				counts[place{file, fset.Position(fn.Pos()).Line}] = n
+			} else if n, ok := blocks[fmt.Sprintf("%s:%d.%d", file, at.Line, at.Column+1)]; ok {
+				counts[place{file, fset.Position(fn.Pos()).Line}] = n
+			}
+		}
+	}
+	return counts
+}
