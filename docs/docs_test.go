@@ -173,7 +173,10 @@ var (
 )
 
 // foreign variables belong to others and are documented there.
-var foreign = map[string]bool{"HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true}
+var foreign = map[string]bool{
+	"HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
+	"GOOS": true, "GOARCH": true, "TOOLEXEC_IMPORTPATH": true, // set by the go command for the programs of -toolexec
+}
 
 // TestEnvironment holds the environment page against the sources.
 func TestEnvironment(t *testing.T) {

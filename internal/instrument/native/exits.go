@@ -66,6 +66,7 @@ const (
 	RefuseThunk     = "it calls into itself, as inline thunks for indirect branches do"
 	RefuseShort     = "a branch with limited range, over an exit"
 	RefuseOutlined  = "it shares a frame with code that was outlined"
+	RefuseSleds     = "XRay overwrites its entry and its exits"
 	RefuseRegisters = "its calls use a special calling convention"
 )
 

@@ -23,6 +23,7 @@ type fragment struct {
 	state    blockState
 	entered  bool // probe is final
 	hasAsm   bool
+	sleds    bool // it has places that XRay overwrites
 	compiled bool // has an instruction that a naked function cannot have
 	short    bool // has a branch with a reach of 127 bytes
 	pads     []pad

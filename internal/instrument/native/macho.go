@@ -198,18 +198,6 @@ func (p *parser) machODirective(s statement, next int) bool {
 	return true
 }
 
-// hint is the place of the label of a linker optimisation hint, which is that of the
-// instruction behind it.
-func (p *parser) hintLabel(name []byte, pos int) bool {
-	if p.unit.object != MachO || !bytes.HasPrefix(name, []byte(".Lloh")) {
-		return false
-	}
-	if p.hint < 0 {
-		p.hint = pos
-	}
-	return true
-}
-
 // spell turns text that was made for ELF into that of the unit's kind.
 func (r *rewriter) spell(text []byte) []byte {
 	if r.unit.object == ELF {

@@ -49,7 +49,7 @@ type parser struct {
 	weak      map[string]bool // named as weak definitions, of Mach-O
 	within    map[string]bool // symbols that do not begin a function, of Mach-O
 	table     bool            // inside of a region of data, of Mach-O
-	hint      int             // offset of a label that belongs to the next instruction, or -1; of Mach-O
+	hint      int             // offset of a label that belongs to the next code, or -1: see bound
 	app       bool            // inside inline assembly
 	appBranch bool            // it names a local label
 	line      int
@@ -178,7 +178,10 @@ func (p *parser) label(name []byte, pos, next int) {
 		p.dataLabel = string(name)
 		return
 	}
-	if p.hintLabel(name, pos) {
+	if p.bound(name) {
+		if p.hint < 0 {
+			p.hint = pos
+		}
 		return
 	}
 	if !isLocal(name) && (p.isFunc[string(name)] || p.unit.object == MachO && !p.within[string(name)]) {
@@ -196,6 +199,28 @@ func (p *parser) label(name []byte, pos, next int) {
 	if f.state == startBlock {
 		f.labels = append(f.labels, blockLabel{name, len(f.blocks)})
 	}
+}
+
+// bound reports whether a label must stay with the code that follows it, so that probes go in
+// front of both: that of a linker optimisation hint of Mach-O names its instruction, and that of
+// an XRay sled the bytes that XRay overwrites.
+func (p *parser) bound(name []byte) bool {
+	if p.unit.object == MachO {
+		return bytes.HasPrefix(name, []byte(".Lloh"))
+	}
+	sled := bytes.HasPrefix(name, []byte(".Lxray_sled_"))
+	if f := p.sec.cur; f != nil && sled {
+		f.sleds = true
+	}
+	return sled
+}
+
+// take returns the offset of the code at pos with the labels that must stay with it.
+func (p *parser) take(pos int) int {
+	if p.hint >= 0 {
+		pos, p.hint = p.hint, -1
+	}
+	return pos
 }
 
 // begin opens the fragment of a function symbol.
@@ -222,10 +247,7 @@ func (p *parser) begin(name string, next int) {
 func (p *parser) instruction(s statement, pos, next int) {
 	kind, target := p.unit.isa.classify(s.word, s.rest)
 	f := p.sec.cur
-	at := pos // of the instruction with what belongs to it
-	if p.hint >= 0 {
-		at, p.hint = p.hint, -1
-	}
+	at := p.take(pos)
 	if f == nil && kind == flowNop {
 		p.announce(pos) // room for patching that must stay right before its function
 		return
@@ -340,6 +362,7 @@ func (p *parser) data(s statement, pos, next int) {
 	if !p.sec.code {
 		p.tableLine(s, pos, next)
 	}
+	at := p.take(pos)
 	if f == nil || !p.sec.code || p.table {
 		p.placed()
 		return
@@ -348,7 +371,7 @@ func (p *parser) data(s statement, pos, next int) {
 	if isLocal(operand(s.rest)) {
 		f.state, f.end = unreached, next
 	} else {
-		f.code(pos, next)
+		f.code(at, next)
 	}
 	p.placed()
 }

@@ -133,6 +133,8 @@ func (t *timer) reason(b *body, why string) string {
 		return t.early[b.name]
 	case b.refused != "":
 		return b.refused
+	case slices.ContainsFunc(b.frags, func(f *fragment) bool { return f.sleds }):
+		return RefuseSleds
 	case slices.ContainsFunc(b.frags, t.savesScratch), b.takesR11():
 		return RefuseRegisters
 	case t.opts.Mode == prof.ModeSpike && b.size() < t.opts.Small && !b.hasLoop() && !b.mayBlock():
