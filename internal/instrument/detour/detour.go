@@ -78,6 +78,7 @@ const (
 	ShortOnly  Reason = "loop, jrcxz or xbegin in its first bytes"
 	Outside    Reason = "its first bytes refer to something outside the module"
 	Traps      Reason = "a breakpoint or trap in its first bytes"
+	Probed     Reason = "it begins with a probe of cairn, which is read when it first runs"
 )
 
 // Site is a function that will be hooked.
@@ -180,6 +181,8 @@ func (s *scan) refusal(f *function, o Options) Reason {
 		return Entered
 	case f.looped:
 		return Looped
+	case s.probed(f):
+		return Probed
 	}
 	return ""
 }

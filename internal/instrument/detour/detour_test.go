@@ -55,6 +55,8 @@ var prologues = []prologue{
 	{"switch", "push %rbx\n.Lcase: push %r12\nlea .Ltable(%rip),%rdx\nmovslq (%rdx,%rdi,4),%rax\nadd %rdx,%rax\njmp *%rax\n.Lother: pop %r12\npop %rbx\nret", detour.Entered, ""},
 	{"labelled", "push %rbx\n.Llabel: push %r12\npop %r12\npop %rbx\nmov $1,%eax\nret", detour.Entered, ""},
 	{"referred", "push %rbx\n.Lrefer: push %r12\nlea .Lrefer(%rip),%rax\npop %r12\npop %rbx\nret", detour.Entered, ""},
+	{"probed", "subl $1,table(%rip)\njb 2f\n1: mov $1,%eax\nret\n2: call other\njmp 1b", detour.Probed, ""},
+	{"probedfar", "cmpl $0,table(%rip)\nje 2f\n1: mov $1,%eax\nret\n.skip 200,0x90\n2: call other\njmp 1b", detour.Probed, ""},
 	{"data", "mov $1,%eax\n.byte 0x06,0x07,0x0e\nret", detour.Unreadable, ""},
 	{"thrown", ".cfi_personality 0x9b,DW.ref.p\n.cfi_lsda 0x1b,.Llsda\npush %rbx\n.Lpad: push %r12\npop %r12\npop %rbx\nmov $1,%eax\nret", detour.Entered, ""},
 	{"odd.cold", "mov $1,%eax\nret", detour.NotCalled, ""},

@@ -159,6 +159,40 @@ func (s *scan) branch(f *function, addr uint64, i x86.Inst) {
 	}
 }
 
+// probed reports whether f begins with a probe of the modes that record first calls: an access to
+// the record, and a conditional jump to a stub, which calls the runtime and jumps back. The
+// runtime finds the record by reading the probe, which a jump would overwrite.
+func (s *scan) probed(f *function) bool {
+	code := f.code[f.at-f.Addr:]
+	access, err := x86.Decode(code)
+	if err != nil || !access.RIP {
+		return false
+	}
+	jump, err := x86.Decode(code[access.Len:])
+	if err != nil || jump.Class != controlflow.Conditional {
+		return false
+	}
+	at := f.at + uint64(access.Len)
+	stub, back := jump.Target(at), at+uint64(jump.Len)
+	const callSize, jumpSize = 5, 2
+	text := s.module.codeAt(stub, callSize+jumpSize)
+	if text == nil {
+		return false
+	}
+	call, err := x86.Decode(text)
+	if err != nil || call.Class != controlflow.Call || call.Len != callSize {
+		return false
+	}
+	if text[callSize] == 0xe9 { // jmp rel32
+		text = s.module.codeAt(stub, callSize+5)
+	}
+	if text == nil {
+		return false
+	}
+	home, err := x86.Decode(text[callSize:])
+	return err == nil && home.Class == controlflow.Jump && home.Target(stub+callSize) == back
+}
+
 // maxTable bounds what is taken for one table of jumps.
 const maxTable = 1 << 14
 
