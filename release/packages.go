@@ -53,7 +53,7 @@ func (b *build) packages(t target, program string) error {
 		}
 		info := nfpm.WithDefaults(&nfpm.Info{
 			Name: "cairn", Arch: t.arch, Platform: t.os, Version: b.version, VersionSchema: "semver", Section: "devel", Priority: "optional",
-			Maintainer: "The cairn developers <cairnprof@users.noreply.github.com>", Description: text, Homepage: homePage, License: "Apache-2.0", MTime: b.date,
+			Maintainer: "The cairn developers <maintainers@cairn.invalid>", Description: text, Homepage: homePage, License: "Apache-2.0", MTime: b.date,
 			Overridables: nfpm.Overridables{
 				Contents: contents, Recommends: []string{"binutils"},
 				Deb: nfpm.Deb{Compression: "xz"}, RPM: nfpm.RPM{Compression: "xz", BuildHost: "localhost", Summary: short},
