@@ -4,6 +4,7 @@ package oracle
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -56,6 +57,9 @@ func TestAArch64Threads(t *testing.T) {
 	source := filepath.Join("testdata", "threads.c")
 	for _, flags := range []string{"-O2 -pthread", "-O2 -pthread -march=armv8.1-a"} {
 		t.Run(flags, func(t *testing.T) {
+			if strings.Contains(flags, "-march") {
+				takesLong(t)
+			}
 			t.Parallel()
 			args := variant{"aarch64-linux-gnu-gcc", flags}.args(source)
 			want := output(t, aarch64.run(t, build(t, "", "aarch64-linux-gnu-gcc", args...), "race"))

@@ -76,6 +76,9 @@ func TestAArch64TracedLog(t *testing.T) {
 		"aarch64-linux-gnu-g++ -O2 -std=c++17 -mbranch-protection=standard shapes.cc", "clang++-22 --target=aarch64-linux-gnu -O2 -std=c++17 shapes.cc",
 	} {
 		t.Run(line, func(t *testing.T) {
+			if strings.Contains(line, "-static") || strings.Contains(line, "clang++") {
+				takesLong(t)
+			}
 			t.Parallel()
 			f := strings.Fields(line)
 			source := filepath.Join("testdata", f[len(f)-1])

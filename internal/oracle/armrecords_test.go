@@ -65,6 +65,9 @@ func TestArmThreads(t *testing.T) {
 	source := filepath.Join("testdata", "threads.c")
 	for _, flags := range []string{"-O2 -pthread", "-O2 -pthread -marm"} {
 		t.Run(flags, func(t *testing.T) {
+			if strings.Contains(flags, "-marm") {
+				takesLong(t)
+			}
 			t.Parallel()
 			const gcc = "arm-linux-gnueabihf-gcc"
 			args := variant{gcc, flags}.args(source)

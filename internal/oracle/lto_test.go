@@ -30,7 +30,7 @@ func TestLTO(t *testing.T) {
 	} {
 		for _, kind := range ltoKinds {
 			t.Run(program.name+kind, func(t *testing.T) {
-				if program.name == "blst" && kind == "-flto" {
+				if program.name == "blst" || kind == "-flto" {
 					takesLong(t)
 				}
 				t.Parallel()
