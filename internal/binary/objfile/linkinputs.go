@@ -5,21 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
 // EachLinkInput visits the file at path or, if that is an archive, its members. They can be
 // read during the visit only.
 func EachLinkInput(path string, visit func(archive bool, member string, r *io.SectionReader) error) error {
-	f, err := os.Open(path)
+	f, st, err := openStat(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	if !st.Mode().IsRegular() {
 		return nil
 	}
@@ -100,16 +97,26 @@ func eachBody(path string, r io.ReaderAt, size int64, thin bool, visit func(path
 	return nil
 }
 
-func visitFile(path string, visit func(path, member string, r *io.SectionReader) error) error {
+// openStat opens the file at path and describes it.
+func openStat(path string) (*os.File, fs.FileInfo, error) {
 	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, st, nil
+}
+
+func visitFile(path string, visit func(path, member string, r *io.SectionReader) error) error {
+	f, st, err := openStat(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	return visit(path, "", io.NewSectionReader(f, 0, st.Size()))
 }
 

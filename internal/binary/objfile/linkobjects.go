@@ -98,15 +98,11 @@ func hasBitcode(r io.ReaderAt) bool {
 // members; with nil for a member that is bitcode. Members of other kinds are
 // left out.
 func eachImage(path string, visit func(im *Image, member string) error) error {
-	f, err := os.Open(path)
+	f, st, err := openStat(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	if !st.Mode().IsRegular() {
 		return fmt.Errorf("%s: not a regular file", path)
 	}
