@@ -143,10 +143,7 @@ func (ms *modules) check(pid int) error {
 // putIn does it, while all threads are stopped.
 func (a *attacher) putIn() (*Result, error) {
 	var err error
-	if a.maps, err = readMaps(a.pid); err != nil {
-		return nil, err
-	}
-	if err := a.newCaller(a.maps); err != nil {
+	if a.maps, err = a.awaitCaller(); err != nil {
 		return nil, err
 	}
 	if err := a.makeHeader(); err != nil {

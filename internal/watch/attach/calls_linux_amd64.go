@@ -28,6 +28,9 @@ const (
 	redZone   = 128
 	stackRoom = 48 << 10 // of the stack it takes, at most
 	callTime  = 20 * time.Second
+
+	// callerAttempts bounds how often awaitCaller looks at the threads, for 0.8 s of naps.
+	callerAttempts = 40
 )
 
 // syscallRet and sigReturn are looked for in code that is there.
@@ -79,6 +82,28 @@ func (p *process) newCaller(maps []mapping) error {
 		return errors.New(forbidden)
 	}
 	return errNoThread
+}
+
+// awaitCaller makes a caller of the first thread that can be sent somewhere. The program,
+// whose threads are stopped before and after, runs between the attempts. It returns the
+// mappings of memory as they are then.
+func (p *process) awaitCaller() ([]mapping, error) {
+	for attempt := 1; ; attempt++ {
+		maps, err := readMaps(p.pid)
+		if err != nil {
+			return nil, err
+		}
+		if err = p.newCaller(maps); !errors.Is(err, errNoThread) || attempt == callerAttempts {
+			return maps, err
+		}
+		if err := p.run(); err != nil {
+			return nil, err
+		}
+		time.Sleep(time.Duration(attempt) * time.Millisecond)
+		if err := p.stop(); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // candidates returns the threads that stand on a stack of their own with room on it, those

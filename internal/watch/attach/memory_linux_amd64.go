@@ -98,11 +98,8 @@ func findHeader(pid int) (uint64, error) {
 // unload gives back all memory and files, the header last. At any moment, all that is left
 // can be found: the library's memory is in the header's list until it is marked by our name.
 func (p *process) unload(h header, at uint64, sites []site) error {
-	maps, err := readMaps(p.pid)
+	maps, err := p.awaitCaller()
 	if err != nil {
-		return err
-	}
-	if err := p.newCaller(maps); err != nil {
 		return fmt.Errorf("process %d: all hooks are removed, but memory of cairn remains in it: %w", p.pid, err)
 	}
 	if err := p.forgetPages(maps, sites); err != nil {
