@@ -42,8 +42,7 @@ test: ## what the tests need (from apt), the lint and all tests
 
 long: ## the tests that make test has a sample of: SQLite by all compilers, every mode with every option: an hour
 	@./scripts/need.sh long
-	go test -timeout $(TIMEOUT) ./internal/oracle ./internal/binary/aarch64 ./internal/instrument/native ./cmd/cairn ./format/tracelog ./format/xray \
-		./internal/fleet/... ./internal/cli/collect
+	go test -timeout $(TIMEOUT) $(PACKAGES)
 	cd release && go test -timeout $(TIMEOUT) ./...
 
 go: ## Go programs from the module proxy, whose counts must be those of go build -covermode=atomic

@@ -4,8 +4,9 @@ package oracle
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestAArch64Records compares everything with the log of a processor in software: call counts,
@@ -13,27 +14,23 @@ import (
 func TestAArch64Records(t *testing.T) {
 	t.Parallel()
 	const gcc, clang = "aarch64-linux-gnu-gcc", "clang-22"
-	for _, v := range []struct {
-		source, compiler, flags string
-		long                    bool
-	}{
-		{"flow.c", gcc, "-O0", false},
-		{"flow.c", gcc, "-O2", false},
-		{"flow.c", gcc, "-O3 -mbranch-protection=standard -no-pie", true},
-		{"flow.c", gcc, "-Os -static", false},
-		{"flow.c", gcc, "-O2 -march=armv8.2-a -static-pie", true},
-		{"flow.c", clang, "--target=aarch64-linux-gnu -O0", true},
-		{"flow.c", clang, "--target=aarch64-linux-gnu -O2 -mbranch-protection=standard", false},
-		{"flow.c", clang, "--target=aarch64-linux-gnu -Os -no-pie", true},
-		{"shapes.cc", "clang++-22", "--target=aarch64-linux-gnu -Oz -std=c++17", false},
-		{"shapes.cc", "aarch64-linux-gnu-g++", "-O0 -std=c++17", true},
-		{"shapes.cc", "aarch64-linux-gnu-g++", "-O2 -std=c++17", false},
-		{"shapes.cc", "clang++-22", "--target=aarch64-linux-gnu -O2 -std=c++17", false},
-	} {
+	type row struct{ source, compiler, flags string }
+	for _, v := range shorttest.Rows(
+		3,
+		row{"flow.c", gcc, "-O2"},
+		row{"flow.c", clang, "--target=aarch64-linux-gnu -O2 -mbranch-protection=standard"},
+		row{"shapes.cc", "aarch64-linux-gnu-g++", "-O2 -std=c++17"},
+		row{"flow.c", gcc, "-O0"},
+		row{"flow.c", gcc, "-O3 -mbranch-protection=standard -no-pie"},
+		row{"flow.c", gcc, "-Os -static"},
+		row{"flow.c", gcc, "-O2 -march=armv8.2-a -static-pie"},
+		row{"flow.c", clang, "--target=aarch64-linux-gnu -O0"},
+		row{"flow.c", clang, "--target=aarch64-linux-gnu -Os -no-pie"},
+		row{"shapes.cc", "clang++-22", "--target=aarch64-linux-gnu -Oz -std=c++17"},
+		row{"shapes.cc", "aarch64-linux-gnu-g++", "-O0 -std=c++17"},
+		row{"shapes.cc", "clang++-22", "--target=aarch64-linux-gnu -O2 -std=c++17"},
+	) {
 		t.Run(v.source+v.compiler+v.flags, func(t *testing.T) {
-			if v.long {
-				takesLong(t)
-			}
 			t.Parallel()
 			args := variant{v.compiler, v.flags}.args(filepath.Join("testdata", v.source))
 			want := output(t, aarch64.run(t, build(t, "", v.compiler, args...)))
@@ -53,13 +50,11 @@ func TestAArch64Records(t *testing.T) {
 // TestAArch64Threads shows that atomic counts are exact when first calls collide, with pairs of
 // exclusive accesses and with atomic instructions.
 func TestAArch64Threads(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	source := filepath.Join("testdata", "threads.c")
 	for _, flags := range []string{"-O2 -pthread", "-O2 -pthread -march=armv8.1-a"} {
 		t.Run(flags, func(t *testing.T) {
-			if strings.Contains(flags, "-march") {
-				takesLong(t)
-			}
 			t.Parallel()
 			args := variant{"aarch64-linux-gnu-gcc", flags}.args(source)
 			want := output(t, aarch64.run(t, build(t, "", "aarch64-linux-gnu-gcc", args...), "race"))

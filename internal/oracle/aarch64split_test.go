@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -17,23 +18,19 @@ import (
 func TestAArch64Split(t *testing.T) {
 	t.Parallel()
 	const gcc, clang = "aarch64-linux-gnu-g++", "clang++-22"
-	for _, v := range []struct {
-		source, compiler, flags string
-		long                    bool
-	}{
-		{"shapes.cc", gcc, "-O2 -std=c++17", false},
-		{"shapes.cc", gcc, "-O2 -std=c++17 -mbranch-protection=standard", true},
-		{"shapes.cc", clang, "--target=aarch64-linux-gnu -O2 -std=c++17", true},
-		{"shapes.cc", clang, "--target=aarch64-linux-gnu -O2 -std=c++17 -mbranch-protection=standard", false},
-		{"flow.c", "aarch64-linux-gnu-gcc", "-O2", false},
-		{"flow.c", "clang-22", "--target=aarch64-linux-gnu -O2", false},
-		{"tree.cc", gcc, "-O2 -pthread -mbranch-protection=standard", true},
-		{"tree.cc", clang, "--target=aarch64-linux-gnu -O2 -pthread -mbranch-protection=standard", true},
-	} {
+	type row struct{ source, compiler, flags string }
+	for _, v := range shorttest.Rows(
+		2,
+		row{"shapes.cc", clang, "--target=aarch64-linux-gnu -O2 -std=c++17 -mbranch-protection=standard"},
+		row{"flow.c", "aarch64-linux-gnu-gcc", "-O2"},
+		row{"shapes.cc", gcc, "-O2 -std=c++17"},
+		row{"shapes.cc", gcc, "-O2 -std=c++17 -mbranch-protection=standard"},
+		row{"shapes.cc", clang, "--target=aarch64-linux-gnu -O2 -std=c++17"},
+		row{"flow.c", "clang-22", "--target=aarch64-linux-gnu -O2"},
+		row{"tree.cc", gcc, "-O2 -pthread -mbranch-protection=standard"},
+		row{"tree.cc", clang, "--target=aarch64-linux-gnu -O2 -pthread -mbranch-protection=standard"},
+	) {
 		t.Run(v.source+v.compiler+v.flags, func(t *testing.T) {
-			if v.long {
-				takesLong(t)
-			}
 			t.Parallel()
 			args := variant{v.compiler, v.flags}.args(filepath.Join("testdata", v.source))
 			run := []string{}

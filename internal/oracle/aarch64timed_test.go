@@ -8,16 +8,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestAArch64Stacks holds the tree of a program that throws, jumps and recurses in threads
 // against what it counted itself.
 func TestAArch64Stacks(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{
-		"aarch64-linux-gnu-g++ -O0", "aarch64-linux-gnu-g++ -O2 -mbranch-protection=standard -fPIC", "aarch64-linux-gnu-g++ -Os -static",
-		"clang++-22 --target=aarch64-linux-gnu -O2", "clang++-22 --target=aarch64-linux-gnu -O1 -mbranch-protection=standard",
-	} {
+	for _, line := range shorttest.Rows(
+		2,
+		"aarch64-linux-gnu-g++ -O2 -mbranch-protection=standard -fPIC", "clang++-22 --target=aarch64-linux-gnu -O2",
+		"aarch64-linux-gnu-g++ -O0", "aarch64-linux-gnu-g++ -Os -static", "clang++-22 --target=aarch64-linux-gnu -O1 -mbranch-protection=standard",
+	) {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			f := strings.Fields(line)
@@ -41,7 +44,7 @@ func TestAArch64Outlined(t *testing.T) {
 	t.Parallel()
 	args := []string{"--target=aarch64-linux-gnu", "-Oz", "-w", "-std=c++17", filepath.Join("testdata", "shapes.cc")}
 	want := output(t, aarch64.run(t, build(t, "", "clang++-22", args...)))
-	for _, mode := range []string{"stacks", "spike --small 0", "trace"} {
+	for _, mode := range shorttest.Rows(1, "stacks", "spike --small 0", "trace") {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			cmd := aarch64.run(t, build(t, mode, "clang++-22", args...))
@@ -70,15 +73,13 @@ func TestAArch64Trace(t *testing.T) {
 // TestAArch64TracedLog compares the calls in logs with the executions of each function's first
 // instruction in the emulator's log of another run.
 func TestAArch64TracedLog(t *testing.T) {
+	takesLong(t) // TestAArch64Trace is its sample
 	t.Parallel()
 	for _, line := range []string{
 		"aarch64-linux-gnu-gcc -O2 flow.c", "clang-22 --target=aarch64-linux-gnu -O2 flow.c", "clang-22 --target=aarch64-linux-gnu -Os -static flow.c",
 		"aarch64-linux-gnu-g++ -O2 -std=c++17 -mbranch-protection=standard shapes.cc", "clang++-22 --target=aarch64-linux-gnu -O2 -std=c++17 shapes.cc",
 	} {
 		t.Run(line, func(t *testing.T) {
-			if strings.Contains(line, "-static") || strings.Contains(line, "clang++") {
-				takesLong(t)
-			}
 			t.Parallel()
 			f := strings.Fields(line)
 			source := filepath.Join("testdata", f[len(f)-1])
@@ -147,7 +148,7 @@ func TestAArch64Signed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, compiler := range []string{"aarch64-linux-gnu-gcc", "clang-22 --target=aarch64-linux-gnu"} {
-		for _, mode := range []string{"spike --small 0", "spike --small 0 --flight", "spike --small 0 --clock exact"} {
+		for _, mode := range shorttest.Rows(1, "spike --small 0 --flight", "spike --small 0", "spike --small 0 --clock exact") {
 			t.Run(compiler+mode, func(t *testing.T) {
 				t.Parallel()
 				f := strings.Fields(compiler + " -O2 -mbranch-protection=standard")

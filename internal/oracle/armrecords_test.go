@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestArmRecords compares everything with the log of a processor in software, for both states
@@ -13,32 +15,28 @@ import (
 func TestArmRecords(t *testing.T) {
 	t.Parallel()
 	const gcc, clang = "arm-linux-gnueabihf-gcc", "clang-22 --target=armv7-linux-gnueabihf"
-	for _, v := range []struct {
-		source, compiler string
-		long             bool
-	}{
-		{"flow.c", gcc + " -O0", true},
-		{"flow.c", gcc + " -O2", false},
-		{"flow.c", gcc + " -O3 -marm", false},
-		{"flow.c", gcc + " -O1 -no-pie", true},
-		{"flow.c", gcc + " -Os -static", false},
-		{"flow.c", gcc + " -O2 -marm -static", true},
-		{"flow.c", gcc + " -O3 -ffunction-sections -Wl,--gc-sections", true},
-		{"flow.c", "arm-linux-gnueabi-gcc -O2 -march=armv7-a", true},
-		{"flow.c", "arm-linux-gnueabi-gcc -Os -march=armv7-a -mthumb", false},
-		{"flow.c", clang + " -O0", true},
-		{"flow.c", clang + " -O2", false},
-		{"flow.c", clang + " -Os -marm -no-pie", true},
-		{"shapes.cc", "clang++-22 --target=armv7-linux-gnueabihf -Oz -std=c++17", true},
-		{"shapes.cc", "arm-linux-gnueabihf-g++ -O0 -std=c++17", true},
-		{"shapes.cc", "arm-linux-gnueabihf-g++ -O2 -std=c++17", false},
-		{"shapes.cc", "arm-linux-gnueabihf-g++ -O2 -marm -std=c++17", true},
-		{"shapes.cc", "clang++-22 --target=armv7-linux-gnueabihf -O2 -std=c++17", false},
-	} {
+	type row struct{ source, compiler string }
+	for _, v := range shorttest.Rows(
+		4,
+		row{"flow.c", gcc + " -O2"},
+		row{"flow.c", gcc + " -O3 -marm"},
+		row{"flow.c", clang + " -O2"},
+		row{"shapes.cc", "arm-linux-gnueabihf-g++ -O2 -std=c++17"},
+		row{"flow.c", gcc + " -O0"},
+		row{"flow.c", gcc + " -O1 -no-pie"},
+		row{"flow.c", gcc + " -Os -static"},
+		row{"flow.c", gcc + " -O2 -marm -static"},
+		row{"flow.c", gcc + " -O3 -ffunction-sections -Wl,--gc-sections"},
+		row{"flow.c", "arm-linux-gnueabi-gcc -O2 -march=armv7-a"},
+		row{"flow.c", "arm-linux-gnueabi-gcc -Os -march=armv7-a -mthumb"},
+		row{"flow.c", clang + " -O0"},
+		row{"flow.c", clang + " -Os -marm -no-pie"},
+		row{"shapes.cc", "clang++-22 --target=armv7-linux-gnueabihf -Oz -std=c++17"},
+		row{"shapes.cc", "arm-linux-gnueabihf-g++ -O0 -std=c++17"},
+		row{"shapes.cc", "arm-linux-gnueabihf-g++ -O2 -marm -std=c++17"},
+		row{"shapes.cc", "clang++-22 --target=armv7-linux-gnueabihf -O2 -std=c++17"},
+	) {
 		t.Run(v.source+" "+v.compiler, func(t *testing.T) {
-			if v.long {
-				takesLong(t)
-			}
 			t.Parallel()
 			words, processor := strings.Fields(v.compiler), armv7
 			if strings.Contains(words[0], "gnueabi-") {
@@ -61,13 +59,11 @@ func TestArmRecords(t *testing.T) {
 
 // TestArmThreads shows that atomic counts are exact when first calls collide.
 func TestArmThreads(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	source := filepath.Join("testdata", "threads.c")
 	for _, flags := range []string{"-O2 -pthread", "-O2 -pthread -marm"} {
 		t.Run(flags, func(t *testing.T) {
-			if strings.Contains(flags, "-marm") {
-				takesLong(t)
-			}
 			t.Parallel()
 			const gcc = "arm-linux-gnueabihf-gcc"
 			args := variant{gcc, flags}.args(source)

@@ -87,7 +87,7 @@ func TestContract(t *testing.T) {
 		t.Errorf("the table has %d rows, there are %d situations", len(table), len(rows))
 	}
 	var plain contractPrograms
-	for _, m := range modes {
+	for column, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			var programs contractPrograms
@@ -99,6 +99,9 @@ func TestContract(t *testing.T) {
 				}
 				if word == none || word == open || !ok {
 					continue
+				}
+				if testing.Short() && (i+column)%3 != 0 {
+					continue // each row has cells in some modes, and each mode in some rows
 				}
 				t.Run(s.name, func(t *testing.T) {
 					if got := plain.hold(t, &programs, &m, s); got != word {

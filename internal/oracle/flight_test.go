@@ -13,6 +13,7 @@ import (
 
 	calls "github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // recordAll keeps all calls in the recorder: there is no spike, and much room.
@@ -84,9 +85,10 @@ func byAddress(t *testing.T, program string, counts map[uint64]uint64) map[uint6
 // itself, also when it was killed.
 func TestFlightTold(t *testing.T) {
 	t.Parallel()
-	for _, options := range [][]string{
-		{"gcc", "-O0"}, {"gcc", "-O2", "-fPIC", "-fno-plt", "-fuse-ld=gold"}, {"gcc", "-Os", "-static", "-fcf-protection"},
-	} {
+	for _, options := range shorttest.Rows(
+		1,
+		[]string{"gcc", "-O2", "-fPIC", "-fno-plt", "-fuse-ld=gold"}, []string{"gcc", "-O0"}, []string{"gcc", "-Os", "-static", "-fcf-protection"},
+	) {
 		t.Run(strings.Join(options, " "), func(t *testing.T) {
 			t.Parallel()
 			program := build(t, "spike --small 0 --flight", options[0], append(options[1:], filepath.Join("testdata", "calls.c"), "-lpthread")...)
@@ -131,7 +133,7 @@ func TestFlightTold(t *testing.T) {
 // 65 threads against what it counted itself.
 func TestFlightStorm(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"g++ -O2 -fPIC -fcf-protection", "clang++-22 -O2"} {
+	for _, line := range shorttest.Rows(1, "g++ -O2 -fPIC -fcf-protection", "clang++-22 -O2") {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			words := strings.Fields(line)
@@ -153,7 +155,7 @@ func TestFlightTrace(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join(t.TempDir(), "stacks.c")
 	writeTestFile(t, source, strings.Replace(stacksProgram, "qsort(v, 500, sizeof v[0], order);", "", 1))
-	for _, line := range []string{"gcc -O0", "gcc -O2", "clang-22 -O2"} {
+	for _, line := range shorttest.Rows(2, "gcc -O0", "clang-22 -O2", "gcc -O2") {
 		words := strings.Fields(line)
 		_, want := callLogs(t, "file", build(t, "trace", words[0], append(words[1:], source)...))
 		_, logs := flightLogs(t, recordAll, build(t, "spike --small 0 --flight", words[0], append(words[1:], source)...))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 const flightSource = "testdata/flight.c"
@@ -54,7 +55,7 @@ func holdsPlanted(stacks map[string]uint64) bool {
 // own, so nothing is said of numbers.
 func TestFlightWindows(t *testing.T) {
 	t.Parallel()
-	for _, compiler := range []string{"gcc", "clang-22"} {
+	for _, compiler := range shorttest.Rows(1, "gcc", "clang-22") {
 		program := build(t, "spike --small 0 --flight", compiler, "-O2", flightSource, "-lpthread", "-ldl")
 		_, logs := flightLogs(t, "threshold=15ms,flight=1MB,rate=100000", program, "windows", "30", "50", "40", "80", "60", "20", "90", "25")
 		if len(logs) != 1 {

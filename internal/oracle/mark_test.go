@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // toldOf runs a scenario of marks.c and returns what was reported: the peak, the
@@ -82,8 +83,8 @@ func TestMarks(t *testing.T) {
 		{"messages", `nap ^overtime ^main "waited 30" "n 30"`, `overtime "waited 30" "n 30"`},
 		{"jumps", "nap ^leaf ^jumps ^main " + leaf, "leaf ^jumps " + leaf},
 	}
-	for _, compiler := range []string{"gcc", "clang-22"} {
-		for _, mode := range []string{"spike --small 0", "spike --only ^$"} {
+	for _, mode := range []string{"spike --small 0", "spike --only ^$"} {
+		for _, compiler := range shorttest.Rows(1, "clang-22", "gcc") {
 			program := build(t, mode, compiler, "-O2", "-g", timedSources+"marks.c")
 			t.Run(compiler+" "+mode, func(t *testing.T) {
 				for _, test := range tests {

@@ -10,6 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
 	"github.com/cairnprof/cairn/internal/samples/tailguests"
 	"github.com/cairnprof/cairn/internal/samples/tailtest"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestMissingFrames holds the frames that are put back against the true stacks of
@@ -22,7 +23,7 @@ func TestMissingFrames(t *testing.T) {
 	t.Run("programs", func(t *testing.T) {
 		for _, g := range tailguests.All {
 			t.Run(g.Name, func(t *testing.T) {
-				if g.Name != "Lua" && g.Name != "tinyxml2" {
+				if g.Name != "Lua" {
 					takesLong(t)
 				}
 				t.Parallel()
@@ -32,7 +33,7 @@ func TestMissingFrames(t *testing.T) {
 				if g.Name == "Lua" {
 					wholeStacks(t, r)
 				}
-				for _, depth := range []int{32, 16, 8, -1} {
+				for _, depth := range shorttest.Rows(2, 16, -1, 32, 8) {
 					got := judgeMissing(t, r, depth)
 					mu.Lock()
 					if sums[depth] == nil {

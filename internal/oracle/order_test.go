@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -17,11 +18,13 @@ import (
 // the other, and after a kill with an orderly exit.
 func TestSQLiteOrder(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ mode, compiler, flags string }{
-		{"order", "gcc", "-O2"},
-		{"order --order-slots 4096", "gcc", "-O1 -ffunction-sections"},
-		{"block+order", "clang-22", "-O1 -ffunction-sections"},
-	} {
+	type row struct{ mode, compiler, flags string }
+	for _, test := range shorttest.Rows(
+		1,
+		row{"order", "gcc", "-O2"},
+		row{"order --order-slots 4096", "gcc", "-O1 -ffunction-sections"},
+		row{"block+order", "clang-22", "-O1 -ffunction-sections"},
+	) {
 		t.Run(test.mode+" "+test.compiler, func(t *testing.T) {
 			t.Parallel()
 			program := buildSQLite(t, test.mode, test.compiler, strings.Fields(test.flags)...)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // variant is a compiler and its flags.
@@ -21,15 +23,16 @@ func TestFlow(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join("testdata", "flow.c")
 	want := answerOf(t, build(t, "", "gcc", "-O0", "-w", source))
-	for _, v := range []variant{
-		{"gcc", "-O0"},
-		{"gcc", "-O2"},
-		{"gcc", "-O3 -fcf-protection -no-pie"},
-		{"gcc", "-Os -static"},
-		{"clang-22", "-O0"},
-		{"clang-22", "-O2"},
-		{"clang-22", "-Os -no-pie"},
-	} {
+	for _, v := range shorttest.Rows(
+		3,
+		variant{"gcc", "-O0"},
+		variant{"gcc", "-O3 -fcf-protection -no-pie"},
+		variant{"clang-22", "-O2"},
+		variant{"gcc", "-O2"},
+		variant{"gcc", "-Os -static"},
+		variant{"clang-22", "-O0"},
+		variant{"clang-22", "-Os -no-pie"},
+	) {
 		t.Run(v.compiler+v.flags, func(t *testing.T) {
 			t.Parallel()
 			everything(t, want, v.compiler, v.args(source)...)
@@ -103,6 +106,10 @@ func TestThreads(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join("testdata", "threads.c")
 	want := answerOf(t, build(t, "", "gcc", "-O0", "-pthread", source), "race")
+	runs := 20
+	if testing.Short() {
+		runs = 5
+	}
 	for _, v := range []variant{{"gcc", "-O2 -pthread"}, {"clang-22", "-O1 -pthread"}} {
 		t.Run(v.compiler, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +118,7 @@ func TestThreads(t *testing.T) {
 			checkAnswer(t, answer, want)
 			checkCalls(t, m, ran)
 			checkCovered(t, m, ran)
-			for range 20 {
+			for range runs {
 				answer, m := run(t, program, "race")
 				checkAnswer(t, answer, want)
 				checkCalls(t, m, ran)

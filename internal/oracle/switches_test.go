@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 const switchesSource = "switches.c"
@@ -107,7 +109,7 @@ func shownSpikes(t *testing.T, file string) (list []shownSpike) {
 func TestSwitches(t *testing.T) {
 	t.Parallel()
 	for _, w := range switchers(t) {
-		for _, mode := range []string{" --clock exact", "", " --flight"} {
+		for _, mode := range shorttest.Rows(2, " --clock exact", " --flight", "") {
 			t.Run(w.name+mode, func(t *testing.T) { testSwitches(t, &w, mode) })
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/samples/tailguests"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // A stackedCall is the functions on the stack when a call began, outermost first.
@@ -131,7 +132,7 @@ func TestTailCallsOfLogs(t *testing.T) {
 	t.Parallel()
 	mustHave(t, xrayC)
 	for name, tracer := range tracers {
-		for _, language := range []string{"c", "c++"} {
+		for _, language := range shorttest.Rows(1, "c++", "c") {
 			t.Run(name+"-"+strings.ReplaceAll(language, "+", "p"), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
@@ -198,6 +199,7 @@ func tailLog(t *testing.T, program string, env func(dir string) []string, args .
 
 // TestTailCallsOfLua is the same with an interpreter that is full of them.
 func TestTailCallsOfLua(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	mustHave(t, xrayC)
 	i := slices.IndexFunc(tailguests.All, func(g *tailguests.Guest) bool { return g.Name == "Lua" })

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // timedSources are programs that measure themselves, see their comments.
@@ -60,19 +61,18 @@ func episodes(t *testing.T, l *tracelog.Log) []*tracelog.Episode {
 // the interval of what is reported holds the truth.
 func TestTimedPlanted(t *testing.T) {
 	t.Parallel()
-	for _, compiler := range []string{"gcc", "clang-22"} {
-		for _, level := range []string{"-O0", "-O2"} {
-			t.Run(compiler+level+"exact", func(t *testing.T) {
-				program := build(t, "spike --small 0 --clock exact", compiler, "-DINSTRUMENTED", level, "-g", "-pthread", timedSources+"planted.c")
-				out, logs := spikeLogs(t, "threshold=50us,rate=100000", program, "-8", "b", "10", "25", "49", "51", "400")
-				if len(logs) != 1 {
-					t.Fatalf("%d logs", len(logs))
-				}
-				checkTruth(t, out, episodes(t, logs[0]))
-			})
-			t.Run(compiler+level, func(t *testing.T) {
-				program := build(t, "spike --small 0", compiler, "-DINSTRUMENTED", level, "-g", "-pthread", timedSources+"planted.c")
-				out, logs := spikeLogs(t, "threshold=2ms,rate=100000", program, "-8", "b", "10", "1000", "1900", "2600", "4000")
+	type row struct{ compiler, level string }
+	for _, v := range shorttest.Rows(2, row{"gcc", "-O0"}, row{"clang-22", "-O2"}, row{"gcc", "-O2"}, row{"clang-22", "-O0"}) {
+		for _, c := range []struct {
+			clock, threshold string
+			lengths          []string // of the calls, in microseconds
+		}{
+			{" --clock exact", "50us", []string{"10", "25", "49", "51", "400"}},
+			{"", "2ms", []string{"10", "1000", "1900", "2600", "4000"}},
+		} {
+			t.Run(v.compiler+v.level+c.clock, func(t *testing.T) {
+				program := build(t, "spike --small 0"+c.clock, v.compiler, "-DINSTRUMENTED", v.level, "-g", "-pthread", timedSources+"planted.c")
+				out, logs := spikeLogs(t, "threshold="+c.threshold+",rate=100000", program, append([]string{"-8", "b"}, c.lengths...)...)
 				if len(logs) != 1 {
 					t.Fatalf("%d logs", len(logs))
 				}
@@ -111,7 +111,7 @@ func checkTruth(t *testing.T, out string, found []*tracelog.Episode) {
 // TestTimedStorms runs instrumented programs through what is hard on a runtime.
 func TestTimedStorms(t *testing.T) {
 	t.Parallel()
-	for _, compiler := range []string{"gcc", "clang-22"} {
+	for _, compiler := range shorttest.Rows(1, "clang-22", "gcc") {
 		program := build(t, "spike --small 0", compiler, "-DINSTRUMENTED", "-O2", "-g", "-pthread", timedSources+"storms.c")
 		for _, args := range [][]string{
 			{"fork", "10"},

@@ -19,6 +19,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // callLogs runs a program of mode trace, under a tool if one is named, and opens
@@ -126,9 +127,9 @@ func symbolsOf(t *testing.T, program string) map[uint64]string {
 // itself.
 func TestTraceModeTold(t *testing.T) {
 	t.Parallel()
-	for _, options := range [][]string{
-		{"gcc", "-O0"}, {"gcc", "-O2"}, {"gcc", "-O2", "-static"}, {"gcc", "-Os", "-fcf-protection"},
-	} {
+	for _, options := range shorttest.Rows(
+		1, []string{"gcc", "-O2"}, []string{"gcc", "-O0"}, []string{"gcc", "-O2", "-static"}, []string{"gcc", "-Os", "-fcf-protection"},
+	) {
 		t.Run(strings.Join(options, " "), func(t *testing.T) {
 			t.Parallel()
 			program := build(t, "trace", options[0], append(options[1:], filepath.Join("testdata", "calls.c"), "-lpthread")...)
@@ -252,7 +253,7 @@ func TestTraceModeXRay(t *testing.T) {
 	mustHave(t, xrayC)
 	source := filepath.Join(t.TempDir(), "stacks.c")
 	writeTestFile(t, source, stacksProgram)
-	for _, level := range []string{"-O0", "-O1", "-O2"} {
+	for _, level := range shorttest.Rows(1, "-O2", "-O1", "-O0") {
 		theirs := filepath.Join(t.TempDir(), "theirs")
 		if out, err := command(t, xrayC, level, "-fxray-instrument", "-fxray-instruction-threshold=1", "-o", theirs, source).CombinedOutput(); err != nil {
 			if os.Getenv("CI") == "" && bytes.Contains(out, []byte("libclang_rt.xray")) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // stacksOf runs a program of mode stacks and returns what it says and the calls
@@ -52,10 +53,11 @@ func sameStacks(t *testing.T, what string, got, want map[string]uint64) {
 // threads against what it counted itself.
 func TestTreeStorm(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{
-		"g++ -O0", "g++ -O2 -fPIC -fcf-protection -ffunction-sections", "g++ -Os -static",
-		"clang++-22 -O2", "clang++-22 -O0 -g", "g++ -O2 -fno-pie -no-pie -fuse-ld=gold", "g++ -O2 -flto", "clang++-22 -O1 -fuse-ld=lld",
-	} {
+	for _, line := range shorttest.Rows(
+		3,
+		"g++ -O0", "g++ -O2 -fPIC -fcf-protection -ffunction-sections", "clang++-22 -O1 -fuse-ld=lld", "g++ -Os -static",
+		"clang++-22 -O2", "clang++-22 -O0 -g", "g++ -O2 -fno-pie -no-pie -fuse-ld=gold", "g++ -O2 -flto",
+	) {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			f := strings.Fields(line)

@@ -11,15 +11,17 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestTreeCoroutines holds the tree of threads that change between coroutines at
 // any depth against what the program counted itself.
 func TestTreeCoroutines(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{
-		"gcc -O2", "gcc -O0", "clang-22 -O2", "gcc -Os -fcf-protection -DBY_HAND", "clang-22 -O0 -DBY_HAND",
-	} {
+	for _, line := range shorttest.Rows(
+		2,
+		"gcc -O2", "clang-22 -O0 -DBY_HAND", "gcc -O0", "clang-22 -O2", "gcc -Os -fcf-protection -DBY_HAND",
+	) {
 		for _, mode := range []string{"stacks", "stacks --counts", "stacks --max"} {
 			if mode != "stacks" && line != "gcc -O2" {
 				continue
@@ -42,16 +44,18 @@ func TestTreeCoroutines(t *testing.T) {
 // and no longer log than those that are there at a time.
 func TestTreeLives(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ cc, mode, run string }{
-		{"gcc -O2", "stacks", "30000 8"},
-		{"gcc -O2", "stacks", "5000 300"},
-		{"gcc -O2", "stacks --max", "3000 5"},
-		{"musl-gcc -O2", "stacks", "3000 20"},
-		{"musl-gcc -O2 -static", "stacks", "3000 20"},
-		{"gcc -O1 -fsanitize=address", "stacks", "500 150"},
-		{"clang-22 -O1 -fsanitize=thread", "stacks", "500 150"},
-		{"gcc -O1 -fsanitize=undefined", "stacks", "500 150"},
-	} {
+	type row struct{ cc, mode, run string }
+	for _, c := range shorttest.Rows(
+		4,
+		row{"gcc -O2", "stacks", "5000 300"},
+		row{"musl-gcc -O2 -static", "stacks", "3000 20"},
+		row{"gcc -O2", "stacks --max", "3000 5"},
+		row{"clang-22 -O1 -fsanitize=thread", "stacks", "500 150"},
+		row{"gcc -O2", "stacks", "30000 8"},
+		row{"musl-gcc -O2", "stacks", "3000 20"},
+		row{"gcc -O1 -fsanitize=address", "stacks", "500 150"},
+		row{"gcc -O1 -fsanitize=undefined", "stacks", "500 150"},
+	) {
 		t.Run(c.mode+" "+c.cc+" "+c.run, func(t *testing.T) {
 			t.Parallel()
 			f := strings.Fields(c.cc)
@@ -88,9 +92,10 @@ func TestTreeLives(t *testing.T) {
 // TestTreeSanitized: a program that a sanitizer watches has the same tree.
 func TestTreeSanitized(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{
+	for _, line := range shorttest.Rows(
+		1,
 		"g++ -O1 -fsanitize=address,undefined", "clang++-22 -O1 -fsanitize=address", "g++ -O1 -fsanitize=thread",
-	} {
+	) {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			f := strings.Fields(line)
@@ -122,9 +127,10 @@ func TestTreeReplay(t *testing.T) {
 // is in, has the same calls in its log.
 func TestTraceSanitized(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{
-		"gcc -O1 -fsanitize=address", "clang-22 -O1 -fsanitize=thread", "gcc -O1 -fsanitize=undefined", "musl-gcc -O2", "musl-gcc -O2 -static",
-	} {
+	for _, line := range shorttest.Rows(
+		2,
+		"clang-22 -O1 -fsanitize=thread", "musl-gcc -O2", "gcc -O1 -fsanitize=address", "gcc -O1 -fsanitize=undefined", "musl-gcc -O2 -static",
+	) {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			f := strings.Fields(line)

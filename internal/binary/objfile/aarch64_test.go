@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // crossClang is clang for AArch64, with the libraries of the cross compiler of gcc.
@@ -54,12 +55,13 @@ int main(int argc, char **argv)
 // TestAArch64 reads C++ programs for AArch64 as cross compilers make them.
 func TestAArch64(t *testing.T) {
 	t.Parallel()
-	for _, command := range [][]string{
-		{"aarch64-linux-gnu-g++", "-O2"},
-		{"aarch64-linux-gnu-g++", "-O2", "-static", "-mbranch-protection=standard"},
-		{"aarch64-linux-gnu-g++", "-O2", "-static-pie", "-gdwarf-4"},
-		{"clang++-22", "--target=aarch64-linux-gnu", "-O2", "-fuse-ld=lld", "-mbranch-protection=standard"},
-	} {
+	for _, command := range shorttest.Rows(
+		1,
+		[]string{"clang++-22", "--target=aarch64-linux-gnu", "-O2", "-fuse-ld=lld", "-mbranch-protection=standard"},
+		[]string{"aarch64-linux-gnu-g++", "-O2"},
+		[]string{"aarch64-linux-gnu-g++", "-O2", "-static", "-mbranch-protection=standard"},
+		[]string{"aarch64-linux-gnu-g++", "-O2", "-static-pie", "-gdwarf-4"},
+	) {
 		t.Run(strings.Join(command, " "), func(t *testing.T) {
 			t.Parallel()
 			needs(t, command)

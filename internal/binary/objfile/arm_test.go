@@ -9,16 +9,18 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestArm reads programs for Armv7, whose files have 32 bits: symbols as nm has them, less the
 // bit that tells the Thumb state, and lines as addr2line.
 func TestArm(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{
+	for _, line := range shorttest.Rows(
+		1,
 		"arm-linux-gnueabihf-g++ -O2", "arm-linux-gnueabihf-g++ -O2 -marm -static -gdwarf-4",
 		"clang++-22 --target=armv7-linux-gnueabihf -O2",
-	} {
+	) {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			command := strings.Fields(line)

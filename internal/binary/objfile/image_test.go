@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 func openImage(t testing.TB, path string) *Image {
@@ -98,18 +100,19 @@ func TestDeclarations(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	for _, cc := range [][]string{
-		{"g++", "-g", "-O2"},
-		{"g++", "-g", "-O2", "-gdwarf-4", "-gz"},
-		{"g++", "-g", "-O0", "-gdwarf-3"},
-		{"g++", "-g", "-O2", "-fdebug-types-section", "-gdwarf64", "-gdwarf-5"},
-		{"g++", "-g", "-O2", "-flto"},
-		{"clang++-22", "-g", "-O2"},
-		{"clang++-22", "-g", "-O2", "-gdwarf-4", "-no-pie", "-fuse-ld=lld"},
-		{"clang++-22", "-g", "-O2", "-fbasic-block-sections=all", "-fuse-ld=lld"},
-		{"clang++-22", "-g", "-O2", "-fbasic-block-sections=all", "-gdwarf-4", "-fuse-ld=lld"},
-		{"clang++-22", "-g", "-O1", "-gz=zstd", "-fdebug-types-section", "-gdwarf-5"},
-	} {
+	for _, cc := range shorttest.Rows(
+		4,
+		[]string{"g++", "-g", "-O0", "-gdwarf-3"},
+		[]string{"g++", "-g", "-O2", "-fdebug-types-section", "-gdwarf64", "-gdwarf-5"},
+		[]string{"clang++-22", "-g", "-O2", "-fbasic-block-sections=all", "-fuse-ld=lld"},
+		[]string{"g++", "-g", "-O2", "-flto"},
+		[]string{"g++", "-g", "-O2"},
+		[]string{"g++", "-g", "-O2", "-gdwarf-4", "-gz"},
+		[]string{"clang++-22", "-g", "-O2"},
+		[]string{"clang++-22", "-g", "-O2", "-gdwarf-4", "-no-pie", "-fuse-ld=lld"},
+		[]string{"clang++-22", "-g", "-O2", "-fbasic-block-sections=all", "-gdwarf-4", "-fuse-ld=lld"},
+		[]string{"clang++-22", "-g", "-O1", "-gz=zstd", "-fdebug-types-section", "-gdwarf-5"},
+	) {
 		t.Run(strings.Join(cc, " "), func(t *testing.T) {
 			t.Parallel()
 			if _, err := exec.LookPath(cc[0]); err != nil {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestScopes holds functions, inlined copies, start lines and discriminators
@@ -18,16 +20,17 @@ func TestScopes(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	for _, cc := range [][]string{
-		{"gcc", "-g", "-O2"},
-		{"gcc", "-g", "-O2", "-gdwarf-4"},
-		{"gcc", "-g", "-O0"},
-		{"clang-22", "-g", "-O2", "-fdebug-info-for-profiling"},
-		{"clang-22", "-g", "-O2", "-gdwarf-4", "-fdebug-info-for-profiling", "-no-pie"},
-		{"aarch64-linux-gnu-gcc", "-g", "-O2", "-mbranch-protection=standard"},
-		{"aarch64-linux-gnu-gcc", "-g", "-O0", "-static"},
+	for _, cc := range shorttest.Rows(
+		3,
+		[]string{"gcc", "-g", "-O2", "-gdwarf-4"},
 		crossClang("-g", "-O2", "-fdebug-info-for-profiling"),
-	} {
+		[]string{"clang-22", "-g", "-O2", "-fdebug-info-for-profiling"},
+		[]string{"gcc", "-g", "-O2"},
+		[]string{"gcc", "-g", "-O0"},
+		[]string{"clang-22", "-g", "-O2", "-gdwarf-4", "-fdebug-info-for-profiling", "-no-pie"},
+		[]string{"aarch64-linux-gnu-gcc", "-g", "-O2", "-mbranch-protection=standard"},
+		[]string{"aarch64-linux-gnu-gcc", "-g", "-O0", "-static"},
+	) {
 		t.Run(strings.Join(cc, " "), func(t *testing.T) {
 			t.Parallel()
 			needs(t, cc)

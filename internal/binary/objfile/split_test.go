@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // Two units, each with a header of its own, that inline code of both.
@@ -93,20 +95,22 @@ func TestSplit(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	for _, kind := range []struct{ command, packer string }{
-		{"g++ -gsplit-dwarf", ""},
-		{"g++ -gsplit-dwarf -gdwarf-4", ""},
-		{"g++ -gsplit-dwarf -gdwarf-4 -fdebug-types-section", "dwp"},
-		{"g++ -gsplit-dwarf -gdwarf-4", "llvm-dwp-22"},
+	type row struct{ command, packer string }
+	for _, kind := range shorttest.Rows(
+		4,
+		row{"g++ -gsplit-dwarf", ""},
+		row{"clang++-22 -gsplit-dwarf=single", ""},
+		row{"clang++-22 -gsplit-dwarf -fdebug-types-section", "llvm-dwp-22"},
 		// llvm-dwp 22 does not end on C++ of g++ with DWARF 5, and dwp 2.40 writes an empty index.
-		{"g++ -gsplit-dwarf", "rustc"},
-		{"clang++-22 -gsplit-dwarf", ""},
-		{"clang++-22 -gsplit-dwarf -gdwarf-4 -fsplit-dwarf-inlining", ""},
-		{"clang++-22 -gsplit-dwarf=single", ""},
-		{"clang++-22 -gsplit-dwarf -gz -fdebug-types-section", ""},
-		{"clang++-22 -gsplit-dwarf -fdebug-types-section", "llvm-dwp-22"},
-		{"clang++-22 -gsplit-dwarf -gdwarf-4", "llvm-dwp-22"},
-	} {
+		row{"g++ -gsplit-dwarf", "rustc"},
+		row{"g++ -gsplit-dwarf -gdwarf-4", ""},
+		row{"g++ -gsplit-dwarf -gdwarf-4 -fdebug-types-section", "dwp"},
+		row{"g++ -gsplit-dwarf -gdwarf-4", "llvm-dwp-22"},
+		row{"clang++-22 -gsplit-dwarf", ""},
+		row{"clang++-22 -gsplit-dwarf -gdwarf-4 -fsplit-dwarf-inlining", ""},
+		row{"clang++-22 -gsplit-dwarf -gz -fdebug-types-section", ""},
+		row{"clang++-22 -gsplit-dwarf -gdwarf-4", "llvm-dwp-22"},
+	) {
 		t.Run(kind.command+" "+kind.packer, func(t *testing.T) {
 			t.Parallel()
 			for _, tool := range []string{strings.Fields(kind.command)[0], kind.packer} {
