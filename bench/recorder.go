@@ -121,7 +121,7 @@ var (
 	plainLine   = regexp.MustCompile(`cairn: note: record: (.*)`)
 )
 
-// saidOf is what cairn told of a recording.
+// saidOf returns what cairn printed about a recording.
 func saidOf(stderr string) (samples, note string) {
 	if m := samplesLine.FindStringSubmatch(stderr); m != nil {
 		samples = m[1]

@@ -25,7 +25,7 @@ type Selection struct {
 	UpperBound, DropOpen bool
 	// Places, of all threads of the log, are where reading begins if From is behind
 	// one, and are added to on the way there. It may be nil. Damage before such a place
-	// is not told of.
+	// is not reported.
 	Places *Places
 	// Lookback, if it is not 0, is how many bytes of a thread at most are read for what is
 	// open when From begins, where the log knows the times of its parts. Calls that began
@@ -232,7 +232,7 @@ type selector struct {
 	known  map[FuncID]bool // what Within said
 	flat   bool
 	stack  []selectFrame
-	told   int    // how many of stack are told of, or never will be
+	told   int    // how many of stack are reported, or never will be
 	over   uint64 // calls that are open and not on the stack, as it is full
 	border int    // the height of the stack where a block began, -1 once an exit confirmed it
 	last   uint64 // time of the event before

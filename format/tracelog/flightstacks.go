@@ -9,7 +9,7 @@ import (
 // A stack pointer determines which one a call is on.
 //
 // Choice: the recorder says where each stack ends that is not the thread's own. A call
-// is on the one that ends next above it. Each stack is a thread of its own to whoever
+// is on the one that ends next above it. Each stack is a thread of its own to everything that
 // reads the window: its calls go on while the thread is on another one. Only handlers
 // of signals are called by what they interrupt, whatever stack they are on.
 

@@ -42,7 +42,7 @@ const AllWindows = 1<<64 - 1
 // entry on their stack tells by that, or that took long by the coarse clock. A call is
 // taken to have ended at the event before what tells it.
 //
-// Older recorders have ends of long calls only. Then whoever called is not certain: see
+// Older recorders have ends of long calls only. Then the caller is not certain: see
 // Uncertain.
 type Windows struct {
 	Windows []Window // by the thread and the time of their ends

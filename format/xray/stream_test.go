@@ -148,7 +148,7 @@ func TestReadErrors(t *testing.T) {
 	})
 }
 
-// Whoever wants no more gets no more.
+// A consumer that stops gets nothing more.
 func TestStopEarly(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		mixed(b, 3000)

@@ -155,7 +155,7 @@ func (e *emulated) function(addr uint64) uint64 {
 	return e.starts[max(i, 1)-1]
 }
 
-// step is told of each instruction with the one that ran behind it.
+// step is called with each instruction and the one that ran after it.
 func (e *emulated) step(at, next qemulog.Step) {
 	what := e.mnemonics[at.PC]
 	if next.PC == at.PC+4 && !strings.HasPrefix(what, "bl") {

@@ -83,7 +83,7 @@ func (a *attached) mark() (at uint64) {
 	return 0
 }
 
-// await waits until the program has told of n more calls.
+// await waits until the program has printed n more calls.
 func (a *attached) await(n int) {
 	a.t.Helper()
 	for range n {

@@ -111,7 +111,7 @@ func killedOrder(t *testing.T, program string) {
 	}
 }
 
-// TestThreadsOrder shows that every function has one slot, whoever comes first.
+// TestThreadsOrder shows that every function has one slot, whichever thread is first.
 func TestThreadsOrder(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join("testdata", "crowd.c")

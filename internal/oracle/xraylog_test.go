@@ -228,7 +228,7 @@ func (l *xrayLog) aliased(function string) bool {
 	return false
 }
 
-// checkXRayFacts compares what is told of the log as a whole. What the program
+// checkXRayFacts compares what is known of the log as a whole. What the program
 // says nothing of must not have happened.
 func checkXRayFacts(t *testing.T, l *xrayLog, a *xrayAnswer) {
 	t.Helper()

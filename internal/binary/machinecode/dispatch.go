@@ -169,7 +169,7 @@ func (w *walk) forget(keeps [registers]bool) {
 	}
 }
 
-// reads tells of an indirect call or jump to what was read so.
+// reads describes an indirect call or jump to an address that was read so.
 func (w *walk) reads(method origin) Dispatch {
 	switch {
 	case method.cases:

@@ -2,8 +2,8 @@
 // instrumentation map of a program (format/xraymap) with its symbols and debug
 // information (internal/binary/objfile).
 //
-// A log tells of a main program, object 0, and of shared objects by the order in
-// which they registered; it names none of them. Whoever reads it says which file
+// A log refers to a main program, object 0, and to shared objects by the order in
+// which they registered; it names none of them. Its reader says which file
 // is which, as Specs.
 package symbolize
 

@@ -61,7 +61,7 @@ type replayer struct {
 
 	// emit, if not nil, gets every call. Once it returned false it gets no more.
 	emit    func(*Call) bool
-	call    Call // that is being told of
+	call    Call // that is being reported
 	stopped bool
 }
 

@@ -83,7 +83,7 @@ type stepper struct {
 	r     *replayer
 	yield func(*Step, error) bool
 	skip  map[uint64]bool // ids of calls to leave out
-	began uint64          // id of the last call that was told of
+	began uint64          // id of the last call that was reported
 	now   uint64
 	step  Step
 	args  []uint64 // of the event
@@ -149,7 +149,7 @@ func (s *stepper) begins(f *frame, depth int) {
 	s.tell(f.start)
 }
 
-// ends is told of each call that ended. Those of no duration in threads without
+// ends is called for each call that ended. Those of no duration in threads without
 // exits have not been seen to begin.
 func (s *stepper) ends(c *Call) bool {
 	if s.skip[c.ID] {

@@ -4,7 +4,7 @@
 // columns (WriteCalls, format/calls), because SQLite is slow at counting millions of
 // rows.
 //
-// A database can be read by whoever opens it: queries cannot change it, attach
+// A database is read-only: queries cannot change it, attach
 // other files, or go on after their context ended.
 package calldb
 

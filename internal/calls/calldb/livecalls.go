@@ -105,7 +105,7 @@ func (l *live) scanCalls(w *want, row func(*callRow) bool) error {
 		for c, err := range list {
 			if c == nil {
 				if damage := (*calllog.Damage)(nil); errors.As(err, &damage) {
-					continue // it was told of when the log was read first
+					continue // it was reported when the log was read first
 				}
 				return err
 			}

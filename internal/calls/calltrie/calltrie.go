@@ -3,7 +3,7 @@
 // everything that is said of logs of calls: tables, flame graphs, call graphs,
 // differences and the database are walks over it.
 //
-// Times are in the unit of whoever adds them; a trie of several logs must be in
+// Times are in the caller's unit; a trie of several logs must be in
 // one unit.
 package calltrie
 

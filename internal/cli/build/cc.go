@@ -52,7 +52,7 @@ DIR, which this command writes and programs map when they start; they grow by
 0.7 KB. The path is fixed at build time: the file must be at the same path where the
 program runs. A program that does not find it runs normally and records nothing. The
 file's name contains a digest of its content, so programs never load the runtime of
-another version. Whoever may write to the file can run code in the programs. Modes
+another version. Anyone who can write to the file can run code in the programs. Modes
 that measure time always link their runtime in.
 
 Mode spike times every call, by a clock that a thread of the program updates.

@@ -11,7 +11,7 @@ import (
 const uncertainSuffix = " [uncertain]"
 
 // addUncertain names the functions that windows have where the caller is not certain:
-// by another number, so that whoever shows functions shows the mark.
+// by another number, so that every view of functions shows the mark.
 func (t *LogSet) addUncertain(funcs calllog.Funcs) {
 	marked := make(calllog.Funcs)
 	for _, log := range t.Logs {

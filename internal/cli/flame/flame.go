@@ -61,7 +61,7 @@ Both are a single file without external resources, and support light and dark mo
 Only the largest stacks, by time or by calls, have bars of their own: as many as
 --max-stacks, and with --min-percent only those with at least that share. The others
 are merged into a bar "n more" for each caller; the table and all sums include them.
-With --regexp, the functions that match are outermost, whoever called them.`,
+With --regexp, the functions that match are outermost, without their callers.`,
 		Example: `  cairn flame --map ./app xray-log.app.*
   cairn flame --by calls --per-thread --map ./app -o calls.svg log.zst
   cairn flame --binary ./app perf.data

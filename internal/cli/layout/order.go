@@ -339,7 +339,7 @@ type ranking struct {
 	in        *order.Input
 	algorithm order.Algorithm
 	opts      order.Options
-	ranked    []uint32 // functions that the linker is told of; the rest follows by address
+	ranked    []uint32 // functions of the order file; the rest follows by address
 }
 
 // rank computes the order.

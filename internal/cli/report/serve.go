@@ -58,7 +58,7 @@ func (f *serveFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	}
 	defer listener.Close()
 	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		return verb.Usagef("serve: --listen %s is for other machines, too: serve shows sources to whoever asks, and is for this machine only", f.listen)
+		return verb.Usagef("serve: --listen %s is for other machines, too: serve shows sources to everyone who connects, and is for this machine only", f.listen)
 	}
 	f.served = true
 	site := newSite(s.Err)

@@ -397,7 +397,7 @@ func (f *recordFlags) writeTruth(s *verb.Streams, raw *os.File) error {
 		var line []byte
 		for rec, err := range lbr.Records(raw) {
 			if err != nil {
-				break // told of already
+				break // printed already
 			}
 			if rec.Sample == nil {
 				continue

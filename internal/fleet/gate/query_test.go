@@ -158,7 +158,7 @@ func TestTokensOfPrograms(t *testing.T) {
 	}
 	for _, path := range []string{"/", "/v1/builds"} {
 		if _, text := ask(t, http.MethodGet, url+path, nil, bearer(app)...); strings.Contains(text, "tool") {
-			t.Errorf("%s tells of the other program: %s", path, text)
+			t.Errorf("%s mentions the other program: %s", path, text)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (t *timer) treeBody(b *body) {
 // treeStub is where a function comes to whose node is not at hand.
 type treeStub struct {
 	start, id, back string // labels: of the function, of the stub, of where it goes on
-	flags           int    // what is told of the function
+	flags           int    // flags of the function in the log
 	unwound         bool   // unwind directives are in force
 }
 

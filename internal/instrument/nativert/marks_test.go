@@ -209,12 +209,12 @@ func TestMarks(t *testing.T) {
 }
 
 // matches leaves out of what is told the calls that are ignored: they stay on
-// stacks, and are told of as callers.
+// stacks, and are reported as callers.
 func matches(got, want string) bool {
 	return strings.HasPrefix(ignored.ReplaceAllString(got, ""), want)
 }
 
-// heard is what a program prints that is told of a spike.
+// heard is what the callback of a program prints about a spike.
 var heard = regexp.MustCompile(`told [0-9]+ 1 speaker 1 leaf  12.5% of 30`)
 
 var ignored = regexp.MustCompile(` \^?(ignore\b|inactive)`)

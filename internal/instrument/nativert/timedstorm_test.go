@@ -82,7 +82,7 @@ func checkSpans(t *testing.T, l *spikeLog) {
 	}
 }
 
-// testForks wants a log of each child, which tells of the calls that were
+// testForks wants a log of each child, which has the calls that were
 // entered before it was.
 func testForks(t *testing.T, logs []*spikeLog, n int) {
 	children, before := 0, 0

@@ -29,7 +29,7 @@ func FromMap(text Span, m *prof.Map) *Layout {
 	return l
 }
 
-// FromSymbols returns the layout that a symbol table tells of. Symbols outside
+// FromSymbols returns the layout that a symbol table describes. Symbols outside
 // of text are left out. One without a size extends to the next. The pieces
 // f.cold and f.part are functions of their own, and spans of f too if there is
 // one f only.

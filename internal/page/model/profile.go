@@ -102,7 +102,7 @@ func writeBits(b *strings.Builder, f *prof.Func, c *prof.Counts) {
 	}
 }
 
-// callGraph adds the edges that the profile tells of.
+// callGraph adds the edges of the profile.
 func (b *builder) callGraph() {
 	g := callgraph.Build(b.in.Profile, true)
 	ids := make([]int, len(g.Nodes))

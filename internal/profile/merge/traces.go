@@ -46,7 +46,7 @@ func (e *SlotError) Error() string {
 
 // AddRun adds a run. A damaged one changes nothing. Its trace is kept if it is
 // one of those with the lowest keys, as many as the accumulator's limit: such a
-// sample of the runs is uniform, whatever their order and whoever adds them.
+// sample of the runs is uniform, in whatever order they are added.
 func (a *Accumulator) AddRun(r *Run) error {
 	slots := make([]uint32, len(r.Slots)) // the functions
 	for i, record := range r.Slots {

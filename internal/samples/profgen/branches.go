@@ -44,7 +44,7 @@ func Branches(r *unwind.Result, code *machinecode.Set) []sample.BranchCount {
 	return out
 }
 
-// jumpTargets tells of each instruction whether jumps go to it, direct ones and those that
+// jumpTargets reports for each instruction whether jumps go to it, direct ones and those that
 // were seen: blocks begin there.
 func jumpTargets(r *unwind.Result, code *machinecode.Set) []bool {
 	is := make([]bool, code.Len()+1)

@@ -128,7 +128,7 @@ type chainKey struct {
 // read sets frames to those of a moment.
 func (b *stackBuilder) read(m *unwind.Moment) {
 	b.frames = b.frames[:0]
-	// Other binaries part a stack: nothing can be told of what they called.
+	// Other binaries split a stack: what they called is unknown.
 	start := 0
 	for i, r := range m.Frames {
 		if r == machinecode.External {

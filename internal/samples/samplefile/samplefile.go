@@ -33,7 +33,7 @@ func Detect(head []byte) bool { return perfdata.Detect(head) || perfscript.Detec
 // UnknownError is that a file has no samples.
 type UnknownError struct {
 	Name string
-	Head []byte // for whoever knows other formats
+	Head []byte // for readers of other formats
 }
 
 func (e *UnknownError) Error() string {

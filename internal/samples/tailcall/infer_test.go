@@ -144,7 +144,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestExplain tells of the pairs with something missing, and not of the others.
+// TestExplain explains the pairs with missing frames, and no others.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	s := code(t)

@@ -7,7 +7,7 @@
 #ifndef CAIRN_MARK_H
 #define CAIRN_MARK_H
 
-/* A spike, as cairn_on_spike tells of it. Times are nanoseconds. */
+/* A spike, as cairn_on_spike's callback receives it. Times are nanoseconds. */
 enum { CAIRN_STACK = 32 };
 struct cairn_spike {
   unsigned long number;           /* from 1; cairn spikes --json has it, too */

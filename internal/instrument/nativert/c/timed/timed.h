@@ -9,7 +9,7 @@
  *   timed_usage.c   why a call took long
  *   timed_frame.c   frames of the program
  *   timed_snapshot.c  a stack that the program asks for
- *   timed_callback.c  what the program is told of its spikes
+ *   timed_callback.c  callbacks of the program for its spikes
  *   timed_clock.c   the coarse clock and its thread
  *   timed_family.c  one clock for a process and those that it forked
  *   timed_signal.c  the coarse clock kept by signals

@@ -1,4 +1,4 @@
-/* What the program is told of its spikes. The log's thread cannot call the program:
+/* Callbacks of the program for its spikes. The log's thread cannot call the program:
  * the C library does not know it. It puts spikes into a ring, and a thread that the
  * header makes with the program's pthread_create takes them out. A spike waits there
  * until what is said of it came after it. */

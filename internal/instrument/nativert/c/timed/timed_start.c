@@ -257,7 +257,7 @@ static void late_start(int argc, char **argv, char **envp) {
 }
 
 /* finish waits until the log has everything. It asks the kernel for something only in a
- * program that wants to be told of its spikes, or to be talked to. */
+ * program that has a callback for its spikes, or reads commands. */
 static void finish(void) {
   struct process *p = __cairn_state;
   if (!p || p->off || !load(word(p, ALIVE))) return;

@@ -63,7 +63,7 @@ _Static_assert(sizeof(struct block) <= NODE, "the head has room");
  * A thread that ends leaves its tree. There are TREE_KEPT trees before a new thread
  * takes the tree of one that ended, whose calls are added to the tree called ended
  * before. So threads that come and go need no more memory than those that are there
- * at a time. Whoever joins trees or writes them has the lock. */
+ * at a time. The thread that joins or writes trees holds the lock. */
 enum { TREE_CHUNKS = 130000, TREE_HEAD = 2 << 20, TREE_KEPT = 128, TREE_LOOKS = 4 };
 struct trees {
   u64 used, size;
