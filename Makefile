@@ -30,7 +30,8 @@ help: ## this list
 build: ## the program, as ./cairn
 	CGO_ENABLED=0 go build -trimpath -o cairn ./cmd/cairn
 
-demo: build ## SQLite instrumented, run, laid out anew, traced and sampled, in about a minute
+demo: build ## SQLite instrumented, run, laid out, traced, sampled and collected from a fleet, with a report
+	@./scripts/need.sh demo
 	@./demo/demo.sh
 
 test: ## what the tests need (from apt), the lint and all tests

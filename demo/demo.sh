@@ -1,7 +1,7 @@
 #!/bin/bash
-# demo.sh: instruments SQLite, runs three scenarios, looks at what they did, builds
-# it anew by what they did, traces every call of it, finds the one that stalls a
-# program, takes samples whose stacks are whole, and collects runs from a fleet.
+# demo.sh: instruments SQLite, runs three scenarios, shows what they did, builds SQLite
+# by that profile, traces every call, finds the call that stalls a program, restores the
+# stacks of samples, collects runs from a fleet, and writes one report of it all.
 # Run it with `make demo`. Everything it makes is in demo/out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,14 +36,14 @@ run() {
 elapsed() { awk -v ms=$((($(date +%s%N) - $1) / 1000000)) 'BEGIN { printf "%.1f s", ms / 1000 }'; }
 
 begin=$(date +%s%N)
-echo "${bold}cairn${off}: what did SQLite really do? All commands run in demo/out."
+echo "${bold}cairn${off} profiles SQLite. All commands run in demo/out; at the end there is a report to open."
 
 # ---------------------------------------------------------------------------
 "$repo/scripts/sqlite.sh" .
 cp "$repo"/demo/shell.c "$repo"/demo/*.sql .
 
 section "Build" \
-  "The same gcc and flags, once with cairn in front. Both are made at once."
+  "The same gcc and flags, without and with cairn. Both are built at the same time."
 flags="-O1 -g -w"
 shown "gcc $flags -o plain shell.c sqlite3.c -lm"
 shown "cairn cc --mode full gcc $flags -o shell shell.c sqlite3.c -lm"
@@ -65,10 +65,10 @@ size_row() {
 printf '\n  %-8s %12s %12s %14s   %s\n' "" "code, bytes" "data, bytes" "stripped file" "build"
 size_row plain.stripped plain
 size_row shell.stripped shell
-echo "  Full is the mode that tells most and costs most. README.md has the cost of the others."
+echo "  Mode full records most and costs most. README.md has the cost of the others."
 
 section "Run" \
-  "Three ordinary runs, with a name each. They leave their records in a raw file at exit."
+  "Three runs, each with a name. Each writes a raw file when it exits."
 mkdir raws
 for scenario in load query vacuum; do
   run "CAIRN_SCENARIO=$scenario CAIRN_DIR=raws/$scenario ./shell weather.db $scenario.sql"
@@ -76,7 +76,7 @@ for scenario in load query vacuum; do
 done
 
 section "Merge" \
-  "Raw files and the program's map become a profile: 3 runs, one file."
+  "The raw files and the map in the program become one profile."
 run "cairn merge -o all.mip shell raws"
 for scenario in load query vacuum; do
   cairn merge -o $scenario.mip shell raws/$scenario 2>/dev/null
@@ -85,7 +85,7 @@ echo
 run "cairn info all.mip"
 
 section "The hottest functions" \
-  "Calls are counted, not sampled: each one is in here."
+  "Calls are counted, not sampled, so the counts are exact."
 shown "cairn show -p all.mip --sort calls --limit 10"
 cairn show -p all.mip --sort calls --limit 10 --color never | awk '
   BEGIN { row = "  %12s  %8s  %12s   %s\n"; printf row, "calls", "runs", "blocks run", "function" }
@@ -97,7 +97,7 @@ cairn show -p all.mip --sort calls --limit 10 --color never | awk '
   END { flush() }'
 
 section "Coverage" \
-  "Which lines ran, from the blocks of the optimised code. SQLite's abs(), called by load.sql:"
+  "The lines that ran, by the blocks of the optimised code. SQLite's abs(), called by load.sql:"
 run "cairn covered -p all.mip --debug shell --lcov -o all.info"
 echo
 awk -v name=absFunc -v plus="$green" -v minus="$red" -v off="$off" '
@@ -115,9 +115,9 @@ awk -v name=absFunc -v plus="$green" -v minus="$red" -v off="$off" '
     printf "  %s%s%6d  %s%s\n", color, mark, FNR, $0, color == "" ? "" : off
   }
   /^}/ { exit }' all.info sqlite3.c
-echo "  + ran   - did not: nobody took abs() of a real number, of NULL or of the smallest integer"
+echo "  + ran   - did not run: no script calls abs() of a real number, of NULL or of the smallest integer"
 
-section "The first calls" \
+section "First executions" \
   "The functions of query.sql in the order in which they first ran."
 shown "cairn order -p query.mip --algorithm first -o query.order"
 cairn order -p query.mip --algorithm first -o query.order >/dev/null 2>&1
@@ -125,8 +125,8 @@ awk 'NR <= 15 { name[NR] = $0 }
   END { for (i = 1; i <= 5; i++) printf "  %3d %-24s %3d %-24s %3d %s\n", i, name[i], i+5, name[i+5], i+10, name[i+10] }' query.order
 echo "  ... and $(($(wc -l <query.order) - 15)) more"
 
-section "What only one scenario does" \
-  "The functions that vacuum.sql (B) needed and query.sql (A) did not, and the reverse."
+section "Difference of two scenarios" \
+  "The functions that only vacuum.sql (B) or only query.sql (A) ran."
 shown "cairn diff query.mip vacuum.mip"
 cairn diff query.mip vacuum.mip --color never >differences.txt
 awk '
@@ -137,7 +137,7 @@ awk '
   on { name[++n] = $1 }' differences.txt
 echo "  The whole list, with the blocks and the calls that differ: differences.txt"
 
-# The programs of later scenes take their time to compile: that goes on meanwhile.
+# The programs of later sections are compiled meanwhile.
 framed="-O1 -g -w -foptimize-sibling-calls -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer"
 (
   t=$(date +%s%N)
@@ -157,8 +157,8 @@ if command -v clang-22 >/dev/null && echo 'int main(void) { return 0; }' | clang
 fi
 
 section "A program that starts faster" \
-  "Built again without probes: functions in the order that these runs need them, and
-blocks that never ran moved out of those that did."
+  "Built again by the profile, without probes: functions in the order of their use, and blocks
+that never ran moved away from those that did."
 shown "cairn cc --use all.mip gcc $flags -o ordered shell.c sqlite3.c -lm"
 t=$(date +%s%N)
 cairn cc --use all.mip gcc $flags -o ordered shell.c sqlite3.c -lm
@@ -169,25 +169,25 @@ echo
 run "cairn pages ordered -p all.mip --before plain --html pages.html"
 echo "  least: as few as the code would fit in   64K: what Linux maps at once if it is cached"
 echo
-echo "That was computed. Both programs are now run, and their pages watched:"
+echo "These are predictions. Now both programs run, and their page faults are counted:"
 echo
-# What is not permitted here (ptrace, in some containers) is no fault of the demo.
+# Some containers do not permit ptrace.
 shown "cairn pages ordered -p all.mip --before plain --scenario query --measure -- loaded.db query.sql"
 if cairn pages ordered -p all.mip --before plain --scenario query --measure -- loaded.db query.sql >measured.txt 2>measured.log; then
   sed -n '/^measured/,$s/^/  /p' measured.txt
   echo "  A program as small as this is read from disk in one go, and from the cache Linux maps"
   echo "  16 pages at once, so its faults hardly differ. docs/guide.md says where pages are time."
 else
-  echo "  It cannot be measured here: $(sed -n 's/^cairn: //p' measured.log | tail -1)"
+  echo "  Not possible on this machine: $(sed -n 's/^cairn: //p' measured.log | tail -1)"
 fi
 echo
-echo "  ${bold}See the two layouts, page by page, in a browser: $out/pages.html${off}"
+echo "  Both layouts, page by page: $out/pages.html"
 
 # ---------------------------------------------------------------------------
 if [ -n "$tracer" ]; then
   section "Every single call" \
-    "The second scene. Counts do not tell when and for how long: a trace does. clang has XRay
-for that, and cairn reads its logs. This build was made while the last steps ran:"
+    "A trace has the time and the duration of every call. clang's XRay writes such traces, and
+cairn reads them. This program was built while the last steps ran:"
   shown "clang-22 $xray -o traced shell.c sqlite3.c -lm"
   wait "$tracer"
   echo "  built in $(cat traced.time)"
@@ -198,23 +198,23 @@ for that, and cairn reads its logs. This build was made while the last steps ran
     export XRAY_OPTIONS='patch_premain=true xray_mode=xray-basic xray_logfile_base=trace.'
     export XRAY_BASIC_OPTIONS='func_duration_threshold_us=0 max_stack_depth=1000'
     cp loaded.db traced.db
-    # XRay warns that it does not know the rate of the clock on most virtual machines.
+    # XRay warns on most virtual machines that it does not know the rate of the clock.
     run "./traced traced.db query.sql 2>trace.warnings"
   )
   mv trace.traced.* query.xray
   awk -v bytes="$(stat -c %s query.xray)" 'BEGIN {
-    printf "  query.xray: %.1f million times a call began or ended, %.0f MB\n", bytes / 32e6, bytes / 1e6 }'
+    printf "  query.xray: %.1f million entries and exits, %.0f MB\n", bytes / 32e6, bytes / 1e6 }'
 
-  section "The stacks that took most time" \
-    "Each function with what its calls on this very stack took, and its share without callees."
+  section "The stacks with most time" \
+    "Each function with the time of its calls on this stack, with and without its callees."
   t=$(date +%s%N)
   run "cairn stacks --map traced --top 3 query.xray"
   echo
   echo "  $(elapsed "$t") for all of it."
 
   section "Ask the trace" \
-    "The same as a database: whom does SQLite's interpreter call, and how evenly?
-Times are nanoseconds; p50 and p99 are percentiles of single calls."
+    "The trace as a database: the callees of SQLite's interpreter and the spread of their times,
+in nanoseconds. p50 and p99 are percentiles of single calls."
   cat >callees.sql <<'SQL'
 SELECT callee, calls, total, p50, p99, max
 FROM callees WHERE function = 'sqlite3VdbeExec' LIMIT 6
@@ -223,36 +223,30 @@ SQL
   echo
   run "cairn query --map traced query.xray --file callees.sql"
 
-  section "See the trace" \
-    "A flame graph in one file: width is time, and a click goes in."
+  section "A flame graph" \
+    "The trace as one HTML file. The width of a frame is its time."
   run "cairn flame --map traced query.xray -o flame.html"
-  echo
-  echo "  ${bold}Open it in a browser: $out/flame.html${off}"
 else
   section "Every single call" \
-    "Left out: the second scene traces SQLite with XRay, which needs clang-22 and its runtime
-(apt-get install clang-22 libclang-rt-22-dev)."
+    "Left out: XRay needs clang-22 and its runtime (apt-get install clang-22 libclang-rt-22-dev)."
 fi
 
 # ---------------------------------------------------------------------------
 section "The call that took too long" \
-  "The third scene: a program with frames of a millisecond, every hundredth of which takes
-twenty. Nobody told cairn; mode spike looks at every call as it ends."
+  "A program draws frames of one millisecond, and every hundredth takes twenty. Mode spike checks
+the duration of every call, and logs the stack and the callees of those above the threshold."
 cp "$repo/demo/frames.c" .
 run "cairn build --mode spike --threshold 5ms -- gcc -O1 -g -o frames frames.c"
 run "CAIRN_DIR=spikes ./frames"
 echo
 run "cairn spikes --top 1 spikes"
-cairn spikes --html spikes.html spikes 2>/dev/null
-echo
-echo "  ${bold}Its time line, in a browser: $out/spikes.html${off}"
 
 # ---------------------------------------------------------------------------
-section "What stacks of samples lack" \
-  "The fourth scene. A function that ends with a call of another one jumps there, and is on
-no stack while that runs. Samples of perf have that gap, and cairn fills it by the branches
-that they have as well. cairn records such samples where hardware does not. The build has
-frame pointers, and was made while other steps ran:"
+section "Missing frames of samples" \
+  "A function whose last action is a call (a tail call) jumps to its callee, and is missing from
+the stacks of all samples taken there. cairn restores it from the branches in the samples. It also
+records samples with branches on machines without branch hardware. This program, with frame
+pointers, was built while other steps ran:"
 shown "gcc $framed -o sampled shell.c sqlite3.c -lm"
 wait "$sampler"
 echo "  built in $(cat sampled.time)"
@@ -263,29 +257,26 @@ if cairn record --lbr -o query.perf --every 10007 -- ./sampled sampled.db query.
   sed 's/^/  /' record.log
   run "cairn profgen --binary sampled --format folded -o whole.folded query.perf"
   echo
-  # The stack with the most samples of those that a frame was put back into, without and with.
+  # Of the stacks with a restored frame the one with the most samples, without and with it.
   awk -v on="$green" -v off="$off" '
     { n = $NF; stack = $0; sub(/ [0-9]+$/, "", stack) }
     stack ~ / \[inferred\]/ && n > most { most = n; whole = stack }
     END {
-      if (!whole) { print "  no frame was missing"; exit }
+      if (!whole) { print "  no frame is missing"; exit }
       found = whole
       gsub(/[^;]* \[inferred\];/, "", found)
       gsub(/[^;]* \[inferred\]/, on "&" off, whole)
       gsub(/;/, " > ", found); gsub(/;/, " > ", whole)
-      printf "  %d samples have this stack:\n    %s\n  and it was this one:\n    %s\n", most, found, whole
+      printf "  %d samples were recorded with this stack:\n    %s\n  restored:\n    %s\n", most, found, whole
     }' whole.folded
-  cairn profgen --binary sampled --format flame -o samples.html query.perf 2>/dev/null
-  echo
-  echo "  ${bold}All of them as a flame graph: $out/samples.html${off}"
 else
-  echo "  It cannot be sampled here: $(sed -n 's/^cairn: //p' record.log | tail -1)"
+  echo "  Not possible on this machine: $(sed -n 's/^cairn: //p' record.log | tail -1)"
 fi
 
 # ---------------------------------------------------------------------------
 section "From many machines" \
-  "The fifth scene. A collector of three nodes, and a hundred processes of the SQLite of step 1 as
-the fleet. Each node here is a process; elsewhere it is a machine."
+  "A collector of three nodes receives the raw files of a hundred processes of the SQLite of
+step 1, and one node is killed meanwhile. Here each node is a process on this machine."
 nodes="a=127.0.0.1:27471,b=127.0.0.1:27472,c=127.0.0.1:27473"
 urls="http://127.0.0.1:27481,http://127.0.0.1:27482,http://127.0.0.1:27483"
 declare -A pids
@@ -316,25 +307,36 @@ run "cairn order --from http://127.0.0.1:27481 --program shell -o fleet.order"
 if command -v curl >/dev/null; then
   curl -s http://127.0.0.1:27481/shell >fleet.mip
   echo
-  shown "cmp fleet.mip merged.mip   # what the two nodes have, and what cairn merge makes of the files"
+  shown "cmp fleet.mip merged.mip   # the profile of the two nodes, and that of cairn merge"
   cmp fleet.mip merged.mip && echo "  equal"
 fi
 kill -KILL "${pids[@]}" 2>/dev/null || true
 wait 2>/dev/null || true
 trap - EXIT
 
+# ---------------------------------------------------------------------------
+section "One report" \
+  "Everything above in one HTML file without scripts from elsewhere: functions, sources, call graph,
+pages, the time line and flame graphs of the trace, spikes and samples."
+inputs="all.mip shell"
+[ -z "$tracer" ] || inputs="$inputs query.xray traced"
+inputs="$inputs spikes frames"
+[ ! -e query.perf ] || inputs="$inputs query.perf sampled"
+run "cairn report $inputs -o report.html"
+echo
+echo "  ${bold}Open it in a browser: $out/report.html${off}"
+
 section "Done in $(elapsed "$begin")" \
-  "All files are in demo/out. Try next, there, with PATH=\$PATH:../.. :"
+  "All files are in demo/out. More commands to try there, with PATH=\$PATH:../.. :"
 [ -z "$tracer" ] || cat <<'TRY'
   cairn query --map traced query.xray --view slowest      the longest calls of the trace
   cairn convert --map traced query.xray -o calls.parquet  every call as a row, for DuckDB
 TRY
-[ ! -e query.perf ] || echo "  cairn samples query.perf                                what is in samples, also in perf.data"
+[ ! -e query.perf ] || echo "  cairn samples query.perf                                statistics of samples, also of perf.data"
 cat <<'TRY'
   cairn show -p all.mip --debug shell -r '^sqlite3Vdbe' --sort calls | less
-  cairn covered -p all.mip --missed --debug shell         what no run has needed
-  cairn callgraph -p query.mip | dot -Tsvg -o query.svg   who called whom (needs graphviz)
-  genhtml all.info -o html                                the lines as web pages (needs lcov)
-  cairn yaml -p all.mip | less                            every fact in the profile
-  cairn cc gcc ...                                        and now your own program: see README.md
+  cairn covered -p all.mip --missed --debug shell         functions and lines that no run reached
+  cairn callgraph -p query.mip | dot -Tsvg -o query.svg   the call graph (needs graphviz)
+  cairn yaml -p all.mip | less                            the profile as text
+  cairn cc gcc ...                                        your own program: see README.md
 TRY

@@ -1,5 +1,5 @@
 #!/bin/bash
-# need.sh WHAT: installs the Debian packages that WHAT (test, long, torture, bench or corpus) uses and
+# need.sh WHAT: installs the Debian packages that WHAT (test, long, demo, torture, bench or corpus) uses and
 # that are not there. Where apt cannot be used it names what is missing and
 # succeeds: tests skip what they cannot run.
 set -u
@@ -15,10 +15,11 @@ tests=("${base[@]}" "${peers[@]}" zstd gfortran git ccache cmake meson ninja-bui
 case "${1:-}" in
   test) want=("${tests[@]}") ;;
   long) want=("${tests[@]}" qemu-user-static rustc-web ruby rpm cpio debhelper dpkg-dev chromium nodejs npm) ;;
+  demo) want=("${base[@]}" clang-22 libclang-rt-22-dev curl) ;;
   torture) want=("${base[@]}" clang-22 csmith libcsmith-dev) ;;
   bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace "${recorded[@]}") ;;
   corpus) want=("${base[@]}" gfortran cmake ninja-build meson ccache autoconf automake libtool bison flex libonig-dev libgtest-dev libgmock-dev texinfo tcl curl debhelper dpkg-dev golang-go) ;;
-  *) echo "usage: need.sh test|long|torture|bench|corpus" >&2; exit 2 ;;
+  *) echo "usage: need.sh test|long|demo|torture|bench|corpus" >&2; exit 2 ;;
 esac
 
 missing() {

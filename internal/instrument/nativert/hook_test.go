@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // hookRuntime compiles the runtime with hooks and the names that compilers call
@@ -79,15 +80,21 @@ func stormOf(rounds int, without ...string) (args []string, answer string) {
 func TestHookStorms(t *testing.T) {
 	t.Parallel()
 	archive := hookRuntime(t)
-	for _, c := range []struct {
+	type row struct {
 		name, compiler string
 		compile, link  []string
-	}{
-		{"dynamic", "g++", []string{"-pg", "-mfentry"}, nil},
-		{"static", "g++", []string{"-pg", "-mfentry"}, []string{"-static"}},
-		{"clang", "clang++-22", []string{"-pg", "-mfentry"}, nil},
-		{"framed", "g++", []string{"-pg"}, nil},
-	} {
+	}
+	all := 100_000
+	if testing.Short() {
+		all = 20_000
+	}
+	for _, c := range shorttest.Rows(
+		2,
+		row{"static", "g++", []string{"-pg", "-mfentry"}, []string{"-static"}},
+		row{"clang", "clang++-22", []string{"-pg", "-mfentry"}, nil},
+		row{"dynamic", "g++", []string{"-pg", "-mfentry"}, nil},
+		row{"framed", "g++", []string{"-pg"}, nil},
+	) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := exec.LookPath(c.compiler); err != nil {
@@ -95,7 +102,7 @@ func TestHookStorms(t *testing.T) {
 			}
 			program := hookProgram(t, c.compiler, archive, c.compile, c.link)
 			// So low a threshold that many calls are judged, and their stacks walked.
-			rounds, answer := stormOf(100_000)
+			rounds, answer := stormOf(all)
 			out, logs := runTimed(t, "threshold=200us,rate=1000000", append([]string{program}, rounds...)...)
 			if out != answer {
 				t.Errorf("the program says\n%s", out)
@@ -185,20 +192,22 @@ func hookLibrary(t *testing.T) string {
 func TestHookLibrary(t *testing.T) {
 	t.Parallel()
 	library := hookLibrary(t)
-	for _, c := range []struct {
+	type row struct {
 		name, compiler string
 		flags          []string
 		summary        string
-	}{
-		{"fentry", "g++", []string{"-pg", "-mfentry"}, ""},
-		{"mcount, clang", "clang++-22", []string{"-pg"}, ""},
-		{"functions", "g++", []string{"-finstrument-functions"}, ""},
-		{"functions, clang", "clang++-22", []string{"-finstrument-functions"}, ""},
-		{"entries", "g++", []string{"-fpatchable-function-entry=5"}, "entries N in the program"},
-		{"entries, landing pads", "g++", []string{"-fpatchable-function-entry=16,8", "-fcf-protection=full"}, "entries N in the program"},
-		{"entries, clang", "clang++-22", []string{"-fpatchable-function-entry=8,2", "-fno-pie", "-no-pie"}, "entries N in the program"},
-		{"entries, short", "g++", []string{"-fpatchable-function-entry=6,2"}, "entries 0 short=N in the program"},
-	} {
+	}
+	for _, c := range shorttest.Rows(
+		4,
+		row{"mcount, clang", "clang++-22", []string{"-pg"}, ""},
+		row{"functions", "g++", []string{"-finstrument-functions"}, ""},
+		row{"entries, landing pads", "g++", []string{"-fpatchable-function-entry=16,8", "-fcf-protection=full"}, "entries N in the program"},
+		row{"entries, short", "g++", []string{"-fpatchable-function-entry=6,2"}, "entries 0 short=N in the program"},
+		row{"fentry", "g++", []string{"-pg", "-mfentry"}, ""},
+		row{"functions, clang", "clang++-22", []string{"-finstrument-functions"}, ""},
+		row{"entries", "g++", []string{"-fpatchable-function-entry=5"}, "entries N in the program"},
+		row{"entries, clang", "clang++-22", []string{"-fpatchable-function-entry=8,2", "-fno-pie", "-no-pie"}, "entries N in the program"},
+	) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := exec.LookPath(c.compiler); err != nil {
