@@ -3,6 +3,7 @@ package pseudoprobe
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"math"
 	"slices"
 
@@ -44,6 +45,23 @@ func ReadDescriptions(section []byte) (*Descriptions, error) {
 
 // Len returns the number of functions.
 func (d *Descriptions) Len() int { return len(d.funcs) }
+
+// Description is a function that has probes.
+type Description struct {
+	Name     string // linkage name
+	Checksum uint64 // of its control flow
+}
+
+// All yields the functions by their GUIDs, ascending.
+func (d *Descriptions) All() iter.Seq2[uint64, Description] {
+	return func(yield func(uint64, Description) bool) {
+		for _, f := range d.funcs {
+			if !yield(f.guid, Description{d.data[f.name : f.name+f.length], f.checksum}) {
+				return
+			}
+		}
+	}
+}
 
 // Name returns the linkage name of a function, "" if there is no such.
 func (d *Descriptions) Name(guid uint64) string {

@@ -97,6 +97,8 @@ var modules = map[string]string{
 	"github.com/spf13/cobra/doc":                     "cmd/cairn",
 	"github.com/spf13/pflag":                         "internal/cli internal/verb internal/toolchain",
 	"go.yaml.in/yaml/v3":                             "format/mip format/xray",
+	"golang.org/x/arch/arm64/arm64asm":               "internal/binary/asmtext",
+	"golang.org/x/arch/x86/x86asm":                   "internal/binary/asmtext",
 	"golang.org/x/term":                              "internal/verb",
 	"modernc.org/sqlite":                             "internal/calls/calldb",
 	"modernc.org/sqlite/vtab":                        "internal/calls/calldb",

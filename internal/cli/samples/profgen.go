@@ -36,6 +36,7 @@ type profgenFlags struct {
 	inlines       bool
 	minPercent    float64
 	llvmFlags
+	listFlags
 	profgenStages
 }
 
@@ -72,6 +73,12 @@ func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, 
 	if err := misplaced(args); err != nil {
 		return err
 	}
+	if err := f.listFlags.check(); err != nil {
+		return err
+	}
+	if f.disassembly {
+		return f.list(s)
+	}
 	flags, err := f.complete(given)
 	if err != nil {
 		return err
@@ -80,8 +87,13 @@ func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, 
 	if err != nil {
 		return err
 	}
-	made, err := Run(ctx, s, plan)
+	h := host(s)
+	h.Mapped = f.showMapping(s)
+	made, err := pipeline.Run(ctx, plan, h)
 	if err != nil {
+		return otherKind(err)
+	}
+	if err := flags.show(s, made); err != nil {
 		return err
 	}
 	return flags.write(s, plan.Product, made)
@@ -117,6 +129,7 @@ func (f *profgenFlags) register(c *cobra.Command) {
 	fl.StringArrayVar(&f.weights, "weighted-input", nil, "with --merge: a profile whose counts are multiplied by N, as `N,FILE`; repeatable")
 	f.profgenStages.register(fl)
 	f.llvmFlags.register(fl)
+	f.listFlags.register(c, fl)
 }
 
 const profgenLong = `profgen converts samples of perf record -b or cairn record --lbr to a sample profile for

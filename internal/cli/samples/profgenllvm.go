@@ -31,22 +31,13 @@ var llvmShort = map[string]string{"pd": "perfdata", "ps": "perfscript", "up": "u
 
 // llvmIdle are options that change nothing of a profile, with what to know instead.
 var llvmIdle = map[string]string{
-	"load-function-from-symbol":  "symbols are used wherever debug information lacks a function",
-	"profile-density-cutoff-hot": "cairn info tells how few places have most of the counts",
-	"profile-density-threshold":  "cairn info tells how few places have most of the counts",
-	"show-density":               "cairn info tells how few places have most of the counts",
-	"show-detailed-warning":      "notes always tell what was left out",
-	"show-mmap-events":           "cairn samples tells what was mapped",
+	"load-function-from-symbol": "symbols are used wherever debug information lacks a function",
+	"show-detailed-warning":     "notes always tell what was left out",
 }
 
 // llvmDumps are options that print something else in place of a profile, with what does
 // that here.
 var llvmDumps = map[string]string{
-	"show-disassembly-only": "objdump -d disassembles",
-	"disassemble-functions": "objdump -d --disassemble=NAME disassembles",
-	"show-source-locations": "objdump -d -l shows lines",
-	"show-canonical-fname":  "objdump -d shows the names of functions",
-	"show-pseudo-probe":     "llvm-profgen --show-disassembly-only --show-pseudo-probe prints probes",
 	"data-access-perftrace": "samples of memory accesses are not read",
 	"kernel":                "addresses of the kernel are left out",
 }

@@ -119,10 +119,6 @@ func (f *profgenFlags) checkSampled(p *pipeline.Plan) error {
 		return verb.Usagef("--json needs --explain or --format callgraph; a profile is text or extbinary")
 	case f.explained && (p.Infer == pipeline.InferNone || f.onlyCount):
 		return verb.Usagef("--explain cannot be used with --infer-missing-frames=none")
-	case f.debugBinary != "" && len(f.binaries) > 1:
-		return verb.Usagef("--debug-binary: needs exactly one --binary, not %d", len(f.binaries))
-	case f.dwp != "" && len(f.binaries) > 1:
-		return verb.Usagef("--dwp: needs exactly one --binary, not %d", len(f.binaries))
 	case len(f.binaries) == 0:
 		return verb.Usagef("profgen: no binary given: name the program that ran, and its libraries, with --binary")
 	case f.unsymbolized == "" && len(p.Samples) == 0:
@@ -134,10 +130,24 @@ func (f *profgenFlags) checkSampled(p *pipeline.Plan) error {
 	case f.onlyCount && len(f.binaries) > 1, f.unsymbolized != "" && len(f.binaries) > 1:
 		return verb.Usagef("profgen: counts of addresses need exactly one --binary, not %d", len(f.binaries))
 	}
+	if err := f.checkDebugFiles(); err != nil {
+		return err
+	}
 	if err := f.checkForm(); err != nil {
 		return err
 	}
 	return f.checkDepths()
+}
+
+// checkDebugFiles finds files that belong to one binary where there are several.
+func (f *profgenFlags) checkDebugFiles() error {
+	switch {
+	case f.debugBinary != "" && len(f.binaries) > 1:
+		return verb.Usagef("--debug-binary: needs exactly one --binary, not %d", len(f.binaries))
+	case f.dwp != "" && len(f.binaries) > 1:
+		return verb.Usagef("--dwp: needs exactly one --binary, not %d", len(f.binaries))
+	}
+	return nil
 }
 
 // checkForm finds what does not go with --format.

@@ -19,12 +19,17 @@ import (
 
 // Run runs a plan, and shows how far it is.
 func Run(ctx context.Context, s *verb.Streams, p *pipeline.Plan) (*pipeline.Result, error) {
-	made, err := pipeline.Run(ctx, p, pipeline.Host{
+	made, err := pipeline.Run(ctx, p, host(s))
+	return made, otherKind(err)
+}
+
+// host is the command as pipelines know it.
+func host(s *verb.Streams) pipeline.Host {
+	return pipeline.Host{
 		In:       s.In,
 		Note:     func(format string, args ...any) { verb.Note(s, format, args...) },
 		Progress: func(done *atomic.Int64, of int) func() { return verb.StartProgress(s, "MB", done, of) },
-	})
-	return made, otherKind(err)
+	}
 }
 
 // otherKind says of a file without samples what it is.

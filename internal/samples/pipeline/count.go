@@ -131,6 +131,7 @@ func (r run) countFile(ctx context.Context, in *samplefile.File, counter *unwind
 		if err != nil {
 			return err
 		}
+		r.tellMappings(b)
 		counter.Add(b)
 		done.Store(in.Stats().Bytes / mega)
 	}
@@ -140,6 +141,18 @@ func (r run) countFile(ctx context.Context, in *samplefile.File, counter *unwind
 		r.Note("%s", text)
 	}
 	return nil
+}
+
+// tellMappings gives the mappings of a batch to whoever wants them.
+func (r run) tellMappings(b *sample.Batch) {
+	if r.Mapped == nil {
+		return
+	}
+	for i := range b.Events {
+		if e := &b.Events[i]; e.Kind == sample.Map {
+			r.Mapped(&e.Mapping)
+		}
+	}
 }
 
 // tell says what became of the samples.

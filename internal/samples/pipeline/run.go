@@ -20,6 +20,7 @@ type Host struct {
 	In       io.Reader                                           // standard input
 	Note     func(format string, args ...any)                    // prints a remark
 	Progress func(megabytes *atomic.Int64, of int) (stop func()) // shows how far reading is
+	Mapped   func(*sample.Mapping)                               // gets all mappings of the inputs, if it is not nil
 }
 
 // Result is what was made: one of Profile, Addresses, Missing, Stacks, Calls and Branches, as
@@ -108,5 +109,5 @@ func (r run) finish(profile *sampleprof.File, bin *binaries) (*Result, error) {
 	if r.ListNames && bin.code != nil {
 		profile.Symbols = profgen.FunctionNames(bin.code, bin.lines != nil)
 	}
-	return &Result{Profile: profile}, nil
+	return &Result{Profile: profile, Programs: bin.programs}, nil
 }
