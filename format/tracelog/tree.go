@@ -44,6 +44,9 @@ type Stacks struct {
 	Lost, Deeper uint64
 	// Ended are threads whose calls are together in one, which has no number.
 	Ended uint64
+	// Shared are goroutines that have ended whose calls are in those of another, which the
+	// same go statement started.
+	Shared uint64
 	// Untimed and Timed report whether there are functions of that kind, Longest whether
 	// there are some with their longest calls.
 	Untimed, Timed, Longest bool
@@ -169,7 +172,11 @@ func (s *Stacks) record(e *Events, rec []byte, off int64, refs []stackRef, objec
 		if len(refs) == 1 {
 			s.Lost, s.Deeper = field(2), field(3)
 		}
-		s.Ended += field(1)
+		if a == 0 {
+			s.Ended += field(1)
+		} else {
+			s.Shared += field(1)
+		}
 		s.threads = append(s.threads, calllog.Thread{PID: s.Header.PID, TID: a, Parts: 1})
 		s.nodes = append(s.nodes, nil)
 		return stackRef{int32(len(s.threads)), -1}, ""
@@ -236,6 +243,9 @@ func (s *Stacks) notes() {
 	}
 	if s.Ended > 0 {
 		add("thread 0 is %d threads that have ended", s.Ended)
+	}
+	if s.Shared > 0 {
+		add("a thread is one or several goroutines of the same go statement, one after the other, with the number of the first: %d have ended", s.Shared)
 	}
 	if s.Deeper > 0 {
 		add("%d calls were deeper than --depth: their time is that of their caller at that depth", s.Deeper)

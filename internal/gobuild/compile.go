@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/gobuild/functable"
@@ -29,18 +32,21 @@ func (t *tool) compile() error {
 	if !ok || !hasPath || len(files) == 0 {
 		return t.run(t.args)
 	}
-	if pkg == "runtime" {
+	switch pkg {
+	case "runtime":
 		return t.compileRuntime(files, output)
+	case "runtime/coverage":
+		return t.compileCoverage(files, output)
 	}
 	importPath := os.Getenv("TOOLEXEC_IMPORTPATH")
 	if importPath == "" {
 		importPath = pkg
 	}
-	if !t.cfg.Selects(importPath) {
-		return t.run(t.args)
-	}
 	if _, covered := t.flag("-coveragecfg"); covered {
 		return fmt.Errorf("%s: built with -cover, whose counters are where those of cairn would be: use one of them", importPath)
+	}
+	if !t.cfg.Selects(importPath) {
+		return t.run(t.args)
 	}
 	return t.compileProbes(pkg, files, output)
 }
@@ -55,7 +61,14 @@ func (t *tool) sources() (files []string) {
 
 // compileProbes adds probes to a package.
 func (t *tool) compileProbes(pkg string, files []string, output string) error {
-	r := rewrite.New(rewrite.Options{Mode: t.cfg.Mode, Atomic: t.cfg.Atomic, Race: t.has("-race")})
+	opts := rewrite.Options{Mode: t.cfg.Mode, Atomic: t.cfg.Atomic, Race: t.has("-race")}
+	if t.cfg.Mode.Timed() {
+		var ok bool
+		if opts.Inlinable, ok = t.inlinable(output); !ok {
+			return t.run(t.args) // for the compiler to say why
+		}
+	}
+	r := rewrite.New(opts)
 	dir := filepath.Join(filepath.Dir(output), "cairn")
 	sources := slices.Clone(files)
 	name := ""
@@ -85,7 +98,7 @@ func (t *tool) compileProbes(pkg string, files []string, output string) error {
 			return err
 		}
 	}
-	if len(r.Funcs) == 0 {
+	if len(r.Funcs) == 0 && r.Literals == 0 {
 		return t.run(t.args)
 	}
 	generated, err := writeSource(dir, len(files), "cairn_generated.go", r.Generated(name, pkg == "main"))
@@ -112,6 +125,7 @@ func (t *tool) compileProbes(pkg string, files []string, output string) error {
 	n, size := r.Elements()
 	table := &functable.Table{
 		Package: pkg, Mode: t.cfg.Mode, Atomic: t.cfg.Atomic || r.Races(), Elements: n, ElementSize: size, Funcs: r.Funcs, Skipped: r.Skipped,
+		Literals: r.Literals, Inlinable: r.Inlinable,
 	}
 	t.trimPaths(table)
 	return appendTable(output, table)
@@ -142,20 +156,54 @@ func writeSource(dir string, i int, base string, text []byte) (string, error) {
 	return path, os.WriteFile(path, text, 0o666)
 }
 
-// runCompiler runs the compiler on other source files, with coverage counters.
+// canInline is a line of the compiler about a function that it can inline.
+var canInline = regexp.MustCompile(`^(.+):(\d+):(\d+): can inline `)
+
+// inlinable returns the functions of the package that the compiler can inline, as it says
+// itself of the package without probes. It reports whether the package compiles.
+func (t *tool) inlinable(output string) (map[rewrite.Place]bool, bool) {
+	args := make([]string, 0, len(t.args)+1)
+	for i := 0; i < len(t.args); i++ {
+		switch a := t.args[i]; {
+		case a == "-o" || a == "-asmhdr":
+			i++ // with its value
+		case a != "-pack":
+			args = append(args, a)
+		}
+	}
+	var out bytes.Buffer
+	plain := *t
+	plain.stdout, plain.stderr = &out, &out
+	plainOutput := filepath.Join(filepath.Dir(output), "cairn_plain.o")
+	defer os.Remove(plainOutput)
+	if plain.run(append([]string{"-m", "-o", plainOutput}, args...)) != nil {
+		return nil, false
+	}
+	places := map[rewrite.Place]bool{}
+	for line := range strings.Lines(out.String()) {
+		if m := canInline.FindStringSubmatch(line); m != nil {
+			n, _ := strconv.Atoi(m[2])
+			column, _ := strconv.Atoi(m[3])
+			places[rewrite.Place{File: filepath.Base(m[1]), Line: n, Column: column}] = true
+		}
+	}
+	return places, true
+}
+
+// runCompiler runs the compiler on other source files, with coverage counters if the mode
+// has them.
 func (t *tool) runCompiler(dir string, sources []string) error {
+	flags := t.args[:len(t.args)-len(t.sources())]
+	// Probes call functions of package runtime without a body here.
+	flags = slices.DeleteFunc(slices.Clone(flags), func(a string) bool { return a == "-complete" })
+	if t.cfg.Mode.Timed() {
+		return t.run(append(flags, sources...))
+	}
 	config := filepath.Join(dir, "counters.json")
 	if err := os.WriteFile(config, []byte(coverageConfig), 0o666); err != nil {
 		return err
 	}
-	flags := t.args[:len(t.args)-len(t.sources())]
-	args := []string{"-coveragecfg=" + config}
-	for _, a := range flags {
-		if a != "-complete" { // probes call functions of package runtime without a body here
-			args = append(args, a)
-		}
-	}
-	return t.run(append(args, sources...))
+	return t.run(slices.Concat([]string{"-coveragecfg=" + config}, flags, sources))
 }
 
 // trimPaths makes the names of files those of debug information, as -trimpath says.
@@ -199,7 +247,7 @@ func appendTable(archive string, table *functable.Table) error {
 	return os.WriteFile(archive, data, 0o666)
 }
 
-// compileRuntime adds the file of goruntime to package runtime.
+// compileRuntime adds the files of goruntime to package runtime.
 func (t *tool) compileRuntime(files []string, output string) error {
 	goVersion, ok := t.flag("-goversion")
 	if !ok {
@@ -211,28 +259,71 @@ func (t *tool) compileRuntime(files []string, output string) error {
 	}
 	dir := filepath.Join(filepath.Dir(output), "cairn")
 	sources := slices.Clone(files)
-	i := slices.IndexFunc(files, func(f string) bool { return filepath.Base(f) == goruntime.EditedFile })
-	if i < 0 {
-		return errors.New("package runtime has no " + goruntime.EditedFile)
+	for _, name := range goruntime.Edited(t.cfg.Mode) {
+		i := slices.IndexFunc(files, func(f string) bool { return filepath.Base(f) == name })
+		if i < 0 {
+			return errors.New("package runtime has no " + name)
+		}
+		src, err := os.ReadFile(files[i])
+		if err != nil {
+			return err
+		}
+		abs, err := filepath.Abs(files[i])
+		if err != nil {
+			return err
+		}
+		text, err := goruntime.Edit(t.cfg.Mode, name, abs, src)
+		if err != nil {
+			return err
+		}
+		if sources[i], err = writeSource(dir, i, name, text); err != nil {
+			return err
+		}
 	}
-	src, err := os.ReadFile(files[i])
+	added, err := goruntime.Files(target, t.cfg.Mode)
 	if err != nil {
 		return err
 	}
-	abs, err := filepath.Abs(files[i])
+	goroot, err := filepath.Abs(filepath.Dir(files[0]))
 	if err != nil {
 		return err
 	}
-	text, err := goruntime.Start(abs, src)
-	if err != nil {
-		return err
+	for _, name := range slices.Sorted(maps.Keys(added)) {
+		// Debug information has no directories of builds, which differ.
+		text := fmt.Appendf(nil, "//line %s:1:1\n%s", filepath.Join(goroot, name), added[name])
+		path, err := writeSource(dir, len(files), name, text)
+		if err != nil {
+			return err
+		}
+		sources = append(sources, path)
 	}
-	if sources[i], err = writeSource(dir, i, goruntime.EditedFile, text); err != nil {
-		return err
+	return t.runCompiler(dir, sources)
+}
+
+// compileCoverage renames the hook of package runtime/coverage, which the compiler calls in
+// programs with coverage counters: package main has one that does nothing, and the linker
+// takes no second one.
+func (t *tool) compileCoverage(files []string, output string) error {
+	const hook = "func initHook("
+	dir := filepath.Join(filepath.Dir(output), "cairn")
+	sources := slices.Clone(files)
+	for i, path := range files {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		before, after, ok := bytes.Cut(src, []byte(hook))
+		if !ok {
+			continue
+		}
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		text := fmt.Appendf(nil, "//line %s:1:1\n%sfunc cairnInitHook(%s", abs, before, after)
+		if sources[i], err = writeSource(dir, i, filepath.Base(path), text); err != nil {
+			return err
+		}
 	}
-	added, err := writeSource(dir, len(files), "cairn_runtime.go", goruntime.File(target))
-	if err != nil {
-		return err
-	}
-	return t.runCompiler(dir, append(sources, added))
+	return t.run(append(slices.Clone(t.args[:len(t.args)-len(files)]), sources...))
 }

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cairnprof/cairn/prof"
 )
@@ -20,6 +21,8 @@ type Config struct {
 	Mode   prof.Mode
 	Atomic bool
 	Only   []string // patterns of packages, as the go command has them
+	// Threshold is what mode spike reports calls from, 0 for its default.
+	Threshold time.Duration
 }
 
 // ToolexecName is the first argument of cairn where it runs in place of a tool.
@@ -30,6 +33,9 @@ func (c *Config) Args() []string {
 	args := []string{ToolexecName, "--mode=" + c.Mode.String(), "--only=" + strings.Join(c.Only, ",")}
 	if c.Atomic {
 		args = append(args, "--atomic")
+	}
+	if c.Threshold != 0 {
+		args = append(args, "--threshold="+c.Threshold.String())
 	}
 	return args
 }
@@ -58,6 +64,10 @@ func ParseArgs(args []string) (c Config, rest []string, err error) {
 			if err != nil {
 				return c, nil, fmt.Errorf("%s: --atomic=%s: true or false expected", ToolexecName, value)
 			}
+		case name == "--threshold":
+			if c.Threshold, err = time.ParseDuration(value); err != nil || c.Threshold <= 0 {
+				return c, nil, fmt.Errorf("%s: --threshold=%s: a duration is expected, as 5ms", ToolexecName, value)
+			}
 		default:
 			return c, nil, fmt.Errorf("%s: unknown flag %s", ToolexecName, arg)
 		}
@@ -68,18 +78,27 @@ func ParseArgs(args []string) (c Config, rest []string, err error) {
 func (c *Config) check() error {
 	switch {
 	case !Supported(c.Mode):
-		return fmt.Errorf("mode %s is not for Go programs; the modes are cover, count, order and block", c.Mode)
+		return fmt.Errorf("mode %s is not for Go programs; the modes are %s", c.Mode, Modes)
 	case c.Atomic && c.Mode != prof.ModeCount:
 		return fmt.Errorf("--atomic is for mode count")
+	case c.Threshold != 0 && c.Mode != prof.ModeSpike:
+		return fmt.Errorf("--threshold is for mode spike")
 	case len(c.Only) == 0:
 		return fmt.Errorf("%s: --only=PATTERNS is missing, the patterns of the packages that get probes", ToolexecName)
 	}
 	return nil
 }
 
+// Modes names the modes in which Go programs can be built.
+const Modes = "cover, count, order, block, spike and stacks"
+
 // Supported reports whether Go programs can be built in a mode.
 func Supported(m prof.Mode) bool {
-	return m == prof.ModeCover || m == prof.ModeCount || m == prof.ModeOrder || m == prof.ModeBlock
+	switch m {
+	case prof.ModeCover, prof.ModeCount, prof.ModeOrder, prof.ModeBlock, prof.ModeSpike, prof.ModeStacks:
+		return true
+	}
+	return false
 }
 
 // untouched are packages that run before the records are mapped, or that package runtime
@@ -91,10 +110,14 @@ var untouched = []string{
 	"internal/stringslite", "internal/trace/tracev2", "internal/strconv", "unsafe", "sync/atomic", "runtime/cgo", "runtime/race", "runtime/coverage",
 }
 
+// untimed are packages in which calls have no probes in timed modes: a child between fork and
+// exec runs functions of package syscall, and may call nothing of package runtime.
+var untimed = []string{"syscall", "internal/syscall/...", "internal/reflectlite", "internal/sync", "sync", "reflect", "iter"}
+
 // Selects reports whether the package of that import path gets probes.
 func (c *Config) Selects(importPath string) bool {
 	importPath, _, _ = strings.Cut(importPath, " ") // a variant for tests: p [p.test]
-	if matchesAny(untouched, importPath) {
+	if matchesAny(untouched, importPath) || c.Mode.Timed() && matchesAny(untimed, importPath) {
 		return false
 	}
 	return importPath == "command-line-arguments" || matchesAny(c.Only, importPath)

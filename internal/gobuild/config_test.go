@@ -3,6 +3,7 @@ package gobuild
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/cairnprof/cairn/internal/gobuild/goruntime"
 	"github.com/cairnprof/cairn/prof"
@@ -42,7 +43,11 @@ func TestArgs(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(rest, []string{"/go/compile", "-V=full"}) {
 		t.Errorf("got %+v, %q, %v", got, rest, err)
 	}
-	for _, args := range [][]string{{}, {"--mode=spike", "--only=a", "compile"}, {"--mode=cover", "compile"}, {"--x", "compile"}, {"--mode=cover", "--atomic", "--only=a", "compile"}} {
+	want = Config{Mode: prof.ModeSpike, Threshold: 5 * time.Millisecond, Only: []string{"a"}}
+	if got, _, err := ParseArgs(append(want.Args()[1:], "/go/link")); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for _, args := range [][]string{{}, {"--mode=trace", "--only=a", "compile"}, {"--mode=cover", "compile"}, {"--x", "compile"}, {"--mode=cover", "--atomic", "--only=a", "compile"}} {
 		if _, _, err := ParseArgs(args); err == nil {
 			t.Errorf("%q was accepted", args)
 		}

@@ -34,7 +34,7 @@ func (t *tool) link() error {
 	}
 	mode, _ := t.flag("-buildmode")
 	report := Report{Program: os.Getenv("TOOLEXEC_IMPORTPATH")}
-	if mode == "plugin" || mode == "shared" || mode == "c-archive" {
+	if mode == "plugin" || mode == "shared" || mode == "c-archive" || mode == "c-shared" && t.cfg.Mode.Timed() {
 		report.Plain = "the build mode is " + mode
 		if err := t.run(t.args); err != nil {
 			return err
@@ -52,7 +52,8 @@ func (t *tool) link() error {
 		}
 		return report.write()
 	}
-	// The map is made of the symbol table, which is removed afterwards.
+	// The map is made of the symbol table, which is removed afterwards. Of timed modes there
+	// is no map: names are those of the symbol table.
 	args := slices.DeleteFunc(slices.Clone(t.args), isStrip)
 	if err := t.run(args); err != nil {
 		return err
@@ -82,6 +83,9 @@ func (t *tool) addMap(path string, tables []*functable.Table, strip bool, report
 	if err != nil {
 		return err
 	}
+	if t.cfg.Mode.Timed() {
+		return t.tell(path, data, image, tables, report)
+	}
 	linked, err := linkmap.Make(image, tables)
 	if errors.Is(err, linkmap.ErrNeighbour) {
 		report.Plain = err.Error() // its runtime records nothing, as it was not told a build id
@@ -105,6 +109,27 @@ func (t *tool) addMap(path string, tables []*functable.Table, strip bool, report
 	return keepMap(image, linked, report)
 }
 
+// tell writes into a linked program of a timed mode what its runtime must know.
+func (t *tool) tell(path string, data []byte, image *elfimage.File, tables []*functable.Table, report *Report) error {
+	linked, err := linkmap.Tell(image, tables, t.cfg.Threshold.Nanoseconds())
+	if err != nil {
+		return err
+	}
+	report.Summary, report.BuildID = linked.Summary, linked.BuildID.String()
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, data, st.Mode().Perm()); err != nil {
+		return err
+	}
+	if dir := os.Getenv(MapsVar); dir != "" {
+		// The go command removes the program, which has the names of functions.
+		return writeMap(dir, report, data)
+	}
+	return nil
+}
+
 // keepMap writes the map to a file of its own, if the go command is to remove the program.
 func keepMap(image *elfimage.File, linked *linkmap.Linked, report *Report) error {
 	dir := os.Getenv(MapsVar)
@@ -115,6 +140,10 @@ func keepMap(image *elfimage.File, linked *linkmap.Linked, report *Report) error
 	if err != nil {
 		return err
 	}
+	return writeMap(dir, report, data)
+}
+
+func writeMap(dir string, report *Report, data []byte) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}

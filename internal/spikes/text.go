@@ -332,14 +332,20 @@ func (w *Writer) parents(sp *Spike) []line {
 }
 
 // entryOf returns the index of the call on the stack whose frame it is, -1 if
-// none. The peak has ended: it is none.
+// none. The peak has ended: it is none. Logs of Go programs have the frames of calls without
+// a time so far.
 func (sp *Spike) entryOf(pointer uint32) int {
+	untimed := -1
 	for i := 1; i < len(sp.Stack); i++ {
-		if e := &sp.Stack[i]; e.SP == pointer && e.Timed() {
+		switch e := &sp.Stack[i]; {
+		case e.SP != pointer:
+		case e.Timed():
 			return i
+		case untimed < 0 && pointer != 0:
+			untimed = i
 		}
 	}
-	return -1
+	return untimed
 }
 
 // Abandoned reports whether a call that took too long has no end although one

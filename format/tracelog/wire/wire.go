@@ -225,7 +225,7 @@
 // order of the file. Tree, a = tid. The root of a thread's calls:
 //
 //	 8  u64 threads that have ended, of which this tree has the calls; 0: of the
-//	        thread tid alone
+//	        thread tid alone. With a tid these are goroutines, of which tid is the first
 //	16  u64 in the first record: calls of the process that had no room in any tree
 //	24  u64 in the first record: calls that were deeper than the process keeps
 //	32  24 bytes of zeros

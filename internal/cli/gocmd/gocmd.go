@@ -4,6 +4,7 @@ package gocmd
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,10 +15,11 @@ import (
 
 // flags are those of cairn go itself.
 type flags struct {
-	mode   string
-	only   []string
-	atomic bool
-	quiet  bool
+	mode      string
+	only      []string
+	atomic    bool
+	threshold time.Duration
+	quiet     bool
 }
 
 // Go returns the command cairn go.
@@ -37,6 +39,8 @@ The modes:
   count  how often each function was called, and the order of first calls
   order  which functions ran, and the order in which they were first executed
   block  which blocks of the source ran
+  spike  single calls that took longer than a threshold, with their stacks
+  stacks how often and how long functions were called, by stack and goroutine
 
 The compiler inlines what it inlines without probes. Function literals have no record of
 their own; in mode block their blocks are part of the function that has them. A function
@@ -77,9 +81,10 @@ built without records.`,
 		},
 	}
 	c.Flags().SetInterspersed(false)
-	c.Flags().StringVar(&f.mode, "mode", "cover", "what to record: cover, count, order or block")
+	c.Flags().StringVar(&f.mode, "mode", "cover", "what to record: cover, count, order, block, spike or stacks")
 	c.Flags().StringSliceVar(&f.only, "only", nil, "instrument only packages that match these `patterns`; default: the main module")
 	c.Flags().BoolVar(&f.atomic, "atomic", false, "count calls by atomic instructions, in mode count")
+	c.Flags().DurationVar(&f.threshold, "threshold", 0, "report calls that take so long, in mode spike; default: 10ms")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no summary")
 	return c
 }
@@ -88,17 +93,23 @@ built without records.`,
 func (f *flags) config() (gobuild.Config, error) {
 	mode, ok := prof.ParseMode(f.mode)
 	if !ok || !gobuild.Supported(mode) {
-		return gobuild.Config{}, verb.Usagef("go: --mode %s: the modes for Go programs are cover, count, order and block", f.mode)
+		return gobuild.Config{}, verb.Usagef("go: --mode %s: the modes for Go programs are %s", f.mode, gobuild.Modes)
 	}
 	if f.atomic && mode != prof.ModeCount {
 		return gobuild.Config{}, verb.Usagef("go: --atomic is for mode count")
+	}
+	if f.threshold != 0 && mode != prof.ModeSpike {
+		return gobuild.Config{}, verb.Usagef("go: --threshold is for mode spike")
+	}
+	if f.threshold < 0 {
+		return gobuild.Config{}, verb.Usagef("go: --threshold %s: a duration above 0 is expected", f.threshold)
 	}
 	for _, p := range f.only {
 		if p == "" || strings.ContainsAny(p, " \t\"'") || strings.HasPrefix(p, ".") {
 			return gobuild.Config{}, verb.Usagef("go: --only %q: a pattern of import paths is expected, as example.com/app/...", p)
 		}
 	}
-	return gobuild.Config{Mode: mode, Atomic: f.atomic, Only: f.only}, nil
+	return gobuild.Config{Mode: mode, Atomic: f.atomic, Only: f.only, Threshold: f.threshold}, nil
 }
 
 // command is a command line of the go command: NAME [-C DIR] ARGS.

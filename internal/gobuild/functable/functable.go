@@ -40,6 +40,9 @@ type Table struct {
 	ElementSize int
 	Funcs       []rewrite.Func
 	Skipped     []string
+	// Of timed modes: function literals with probes, and functions that have none, as the
+	// compiler can inline them.
+	Literals, Inlinable int
 }
 
 // Append adds t to an archive.

@@ -292,3 +292,40 @@ func symbolPath(path string) string {
 	}
 	return b.String()
 }
+
+// Tell tells the runtime of a program of a timed mode what it must know, with the threshold
+// in nanoseconds. Its functions are known by their symbols.
+func Tell(image *elfimage.File, tables []*functable.Table, threshold int64) (*Linked, error) {
+	symbols, err := image.Symbols()
+	if err != nil {
+		return nil, err
+	}
+	var text, at uint64
+	for _, s := range symbols {
+		switch s.Name {
+		case "runtime.text":
+			text = s.Addr
+		case infoSymbol:
+			at = s.Addr
+		}
+	}
+	info := image.At(at)
+	if at == 0 || text == 0 || len(info) < infoSize || string(info[:len(infoMagic)]) != infoMagic {
+		return nil, errors.New("package runtime was not built with cairn's files: build with -a")
+	}
+	id, err := buildID(image)
+	if err != nil {
+		return nil, err
+	}
+	linked := &Linked{BuildID: id}
+	for _, t := range tables {
+		linked.Functions += len(t.Funcs) + t.Literals
+		linked.Inlined += t.Inlinable
+		le.PutUint64(info[40:], uint64(t.Mode))
+	}
+	info[8] = byte(len(id))
+	copy(info[16:36], id)
+	le.PutUint64(info[48:], uint64(threshold))
+	le.PutUint64(info[56:], text)
+	return linked, nil
+}

@@ -15,6 +15,9 @@ const Locator = prefix + "q"
 // what its probes call. A package main also defines the hook that the compiler calls in
 // programs with coverage counters; it does nothing.
 func (r *Rewriter) Generated(pkg string, isMain bool) []byte {
+	if r.opts.Mode.Timed() {
+		return r.timedGenerated(pkg)
+	}
 	n, size := r.Elements()
 	elem := "uint8"
 	if size == 4 {

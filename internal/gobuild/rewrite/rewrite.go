@@ -39,6 +39,9 @@ type Options struct {
 	// Race is set in builds for the race detector: all writes are in package runtime,
 	// which the detector does not watch.
 	Race bool
+	// Inlinable are the functions that the compiler can inline, by the place of their name or
+	// of the keyword of their literal. In timed modes they have no probes.
+	Inlinable map[Place]bool
 }
 
 // Lines is a range of lines of the function's file, both ends included.
@@ -61,17 +64,22 @@ type Func struct {
 	Blocks [][]Lines
 }
 
-// edit is text to insert at a byte offset.
+// edit is text to insert at a byte offset, in place of so many bytes.
 type edit struct {
 	at   int
 	text string
+	drop int
 }
 
 // Rewriter rewrites the files of one package.
 type Rewriter struct {
-	opts     Options
-	Funcs    []Func
-	Skipped  []string // functions without a probe, with the reason
+	opts    Options
+	Funcs   []Func
+	Skipped []string // functions without a probe, with the reason
+	// Of timed modes: function literals with probes, and functions without, as the compiler
+	// can inline them.
+	Literals, Inlinable int
+
 	elements int
 	inits    int // functions init so far
 }
@@ -92,9 +100,13 @@ func (r *Rewriter) File(name string, src []byte) ([]byte, error) {
 		return nil, err
 	}
 	w := &fileWriter{r: r, fset: fset, file: fset.File(f.FileStart), src: src}
-	for _, decl := range f.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok {
-			w.function(fn)
+	if r.opts.Mode.Timed() {
+		w.timedFile(f)
+	} else {
+		for _, decl := range f.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok {
+				w.function(fn)
+			}
 		}
 	}
 	if len(w.edits) == 0 {
@@ -107,7 +119,7 @@ func (r *Rewriter) File(name string, src []byte) ([]byte, error) {
 	for _, e := range w.edits {
 		out = append(out, src[last:e.at]...)
 		out = append(out, e.text...)
-		last = e.at
+		last = e.at + e.drop
 	}
 	return append(out, src[last:]...), nil
 }
@@ -121,7 +133,7 @@ type fileWriter struct {
 }
 
 func (w *fileWriter) insert(pos token.Pos, text string) {
-	w.edits = append(w.edits, edit{w.file.Offset(pos), text})
+	w.edits = append(w.edits, edit{at: w.file.Offset(pos), text: text})
 }
 
 // function puts probes into one function.

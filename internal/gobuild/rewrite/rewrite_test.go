@@ -28,17 +28,23 @@ var variants = []struct {
 	{"race", Options{Mode: prof.ModeCover, Race: true}},
 	{"racecount", Options{Mode: prof.ModeCount, Race: true}},
 	{"raceorder", Options{Mode: prof.ModeOrder, Race: true}},
+	{"spike", Options{Mode: prof.ModeSpike, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true}}},
+	{"stacks", Options{Mode: prof.ModeStacks, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true}}},
 }
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	src, err := os.ReadFile("testdata/all.go.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, v := range variants {
+		name := "all.go"
+		if v.opts.Mode.Timed() {
+			name = "timed.go"
+		}
+		src, err := os.ReadFile("testdata/" + name + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
 		r := New(v.opts)
-		text, err := r.File("/src/all.go", src)
+		text, err := r.File("/src/"+name, src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,6 +80,12 @@ func FuzzFile(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(src)
+	if src, err = os.ReadFile("testdata/timed.go.txt"); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(src)
+	f.Add([]byte("package p\nfunc f() (_, a int) { return\n}\nfunc g() (x struct{ n int }) { L: return x }"))
+	f.Add([]byte("package p\nfunc f() { return(0) }"))
 	f.Add([]byte("package p\nfunc f() { if x { L: for { break L }; return }; go func() {}() }"))
 	f.Add([]byte("package p\nfunc f() { switch { case true: fallthrough; default: }; { }; L: { goto L } }"))
 	f.Fuzz(func(t *testing.T, src []byte) {

@@ -1,0 +1,125 @@
+package goruntime
+
+import (
+	"fmt"
+	"go/scanner"
+	"go/token"
+	"slices"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// edit inserts text before or behind each place where package runtime has some tokens.
+type edit struct {
+	file   string
+	find   string // tokens
+	before string
+	behind string
+	once   bool // the tokens must be there once, and not several times
+}
+
+// start has the records mapped, or the log opened: the environment is known then, and no
+// code of users has run.
+var start = edit{"proc.go", "checkfds()", "", "; cairnStart()", true}
+
+// timed has the runtime tell which goroutines run, and when the process ends.
+var timed = []edit{
+	start,
+	{"proc.go", "newm(sysmon, nil, -1)", "", "; cairnThread()", true},
+	{"proc.go", "casgstatus(gp, _Grunning, _Gwaiting)", "cairnStopped(gp, true); ", "", false},
+	{"proc.go", "casgstatus(gp, _Grunning, _Grunnable)", "cairnStopped(gp, false); ", "", false},
+	{"proc.go", "casgstatus(gp, _Gwaiting, _Grunnable)", "cairnReady(gp); ", "", false},
+	{"proc.go", "casgstatus(gp, _Grunnable, _Grunning)", "", "; cairnRuns(gp)", true},
+	{"proc.go", "newg.gopc = callerpc", "", "; cairnCreated(newg, callergp)", true},
+	{"proc.go", "casgstatus(gp, _Grunning, _Gdead)", "cairnEnded(gp); ", "", false},
+	{"proc.go", "func wirep(pp *p) {", "", " cairnAwake();", true},
+	{"proc.go", "exithook.Run(code)", "", "; cairnFinish()", true},
+	{"proc.go", "func startTheWorldWithSema(now int64, w worldStop) int64 {", "", " cairnWorld = cairnWord;", true},
+	{"panic.go", "func fatalthrow(t throwType) {", "", " systemstack(cairnFinish);", true},
+	{"panic.go", "func fatalpanic(msgs *_panic) {", "", " systemstack(cairnFinish);", true},
+	{"signal_unix.go", "func dieFromSignal(sig uint32) {", "", " cairnFinish();", true},
+	{"runtime2.go", "gcAssistBytes int64", "", "; cairn cairnG", true},
+}
+
+func edits(mode prof.Mode) []edit {
+	if mode.Timed() {
+		return timed
+	}
+	return []edit{start}
+}
+
+// Edited returns the names of the files of package runtime that a mode edits.
+func Edited(mode prof.Mode) (names []string) {
+	for _, e := range edits(mode) {
+		if !slices.Contains(names, e.file) {
+			names = append(names, e.file)
+		}
+	}
+	return names
+}
+
+// Edit returns the text of a file of package runtime with what a mode inserts, all of it on
+// the lines that are there. base is its name, and path is the one for line directives.
+func Edit(mode prof.Mode, base, path string, src []byte) ([]byte, error) {
+	type insertion struct {
+		at   int
+		text string
+	}
+	tokens := scan(src)
+	var list []insertion
+	for _, e := range edits(mode) {
+		if e.file != base {
+			continue
+		}
+		want, found := scan([]byte(e.find)), 0
+		for i := range tokens {
+			if !startsWith(tokens[i:], want) {
+				continue
+			}
+			found++
+			last := tokens[i+len(want)-1]
+			list = append(list, insertion{tokens[i].at, e.before}, insertion{last.at + len(last.text), e.behind})
+		}
+		if found == 0 || e.once && found > 1 {
+			return nil, fmt.Errorf("%s: %q occurs %d times in this release of Go: it cannot be instrumented", path, e.find, found)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b insertion) int { return a.at - b.at })
+	out := fmt.Appendf(nil, "//line %s:1:1\n", path)
+	last := 0
+	for _, in := range list {
+		out = append(append(out, src[last:in.at]...), in.text...)
+		last = in.at
+	}
+	return append(out, src[last:]...), nil
+}
+
+// word is a token and where it is.
+type word struct {
+	text string
+	at   int
+}
+
+func startsWith(tokens, want []word) bool {
+	return len(tokens) >= len(want) && slices.EqualFunc(tokens[:len(want)], want, func(a, b word) bool { return a.text == b.text })
+}
+
+// scan returns the tokens of a text, without the semicolons that ends of lines stand for.
+func scan(src []byte) (words []word) {
+	fset := token.NewFileSet()
+	file := fset.AddFile("", fset.Base(), len(src))
+	var s scanner.Scanner
+	s.Init(file, src, nil, 0)
+	for {
+		pos, tok, text := s.Scan()
+		switch {
+		case tok == token.EOF:
+			return words
+		case tok == token.SEMICOLON && text == "\n":
+			continue
+		case tok.IsOperator():
+			text = tok.String()
+		}
+		words = append(words, word{text, file.Offset(pos)})
+	}
+}

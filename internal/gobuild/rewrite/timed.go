@@ -1,0 +1,283 @@
+package rewrite
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// In the timed modes a function has a probe where it begins and one at each place where it
+// returns. What a probe notes at the beginning is in a local variable, so that it belongs to
+// the goroutine, and goes away with a call that a panic leaves:
+//
+//	func f(x int) (_cairn_0 int, _cairn_1 error) { _cairn_t := _cairn_enter(); ...
+//		_cairn_0, _cairn_1 = g(x); _cairn_exit(_cairn_t); return
+//
+// A function that defers calls has its second probe in a deferred call of its own, the last
+// to run: it can recover, and its deferred calls are a part of it. Functions that the
+// compiler can inline have no probes: their time is their caller's.
+
+// Place is a place in a source file.
+type Place struct {
+	File         string // base name
+	Line, Column int
+}
+
+// timedFile puts probes into the functions and function literals of a file.
+func (w *fileWriter) timedFile(f *ast.File) {
+	for _, decl := range f.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			if gen, ok := decl.(*ast.GenDecl); ok {
+				w.literals(gen)
+			}
+			continue
+		}
+		name := symbolName(fn)
+		switch {
+		case fn.Body == nil:
+			w.r.Skipped = append(w.r.Skipped, name+": no body in Go")
+			continue
+		case mustNotCall(fn):
+			w.r.Skipped = append(w.r.Skipped, name+": go:nosplit")
+			continue
+		case fn.Name.Name == "_":
+		case w.inlinable(fn.Name.Pos()):
+			w.r.Inlinable++
+		default:
+			w.timed(fn.Type, fn.Body)
+			pos := w.fset.Position(fn.Pos())
+			w.r.Funcs = append(w.r.Funcs, Func{
+				Name: name, File: pos.Filename, Line: pos.Line, Signature: w.signature(fn),
+				Blocks: [][]Lines{{{pos.Line, w.fset.Position(fn.End()).Line}}},
+			})
+			w.r.elements = 1
+		}
+		w.literals(fn.Body)
+	}
+}
+
+// mustNotCall reports whether a function may have no calls that can need more stack.
+func mustNotCall(fn *ast.FuncDecl) bool {
+	return slices.ContainsFunc([]string{"nosplit", "systemstack", "nowritebarrier", "nowritebarrierrec", "yeswritebarrierrec", "uintptrkeepalive"}, func(name string) bool { return hasPragma(fn, name) })
+}
+
+// literals puts probes into the function literals below a node. One that a go statement
+// runs is not inlined, however small it is.
+func (w *fileWriter) literals(n ast.Node) {
+	started := map[*ast.FuncLit]bool{}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			if lit, ok := ast.Unparen(n.Call.Fun).(*ast.FuncLit); ok {
+				started[lit] = true
+			}
+		case *ast.FuncLit:
+			if !started[n] && w.inlinable(n.Pos()) {
+				w.r.Inlinable++
+				break
+			}
+			w.timed(n.Type, n.Body)
+			w.r.Literals++
+			w.r.elements = 1
+		}
+		return true
+	})
+}
+
+// inlinable reports whether the compiler can inline the function that it knows by a place.
+func (w *fileWriter) inlinable(at token.Pos) bool {
+	p := w.fset.Position(at)
+	return w.r.opts.Inlinable[Place{base(p.Filename), p.Line, p.Column}]
+}
+
+// timed puts probes into a function.
+func (w *fileWriter) timed(typ *ast.FuncType, body *ast.BlockStmt) {
+	s := scanBody(body)
+	results, ok := resultNames(typ, s.declared)
+	if (typ.Results == nil || len(typ.Results.List) == 0) && slices.ContainsFunc(s.returns, func(r *ast.ReturnStmt) bool { return len(r.Results) > 0 }) {
+		return // too many results, which the compiler explains
+	}
+	spike := w.r.opts.Mode == prof.ModeSpike
+	if s.defers || !ok {
+		if spike {
+			w.insert(body.Lbrace+1, " defer _cairn_ended(_cairn_began());")
+		} else {
+			w.insert(body.Lbrace+1, " defer _cairn_exit(_cairn_enter());")
+		}
+		return
+	}
+	begin, end := " _cairn_t := _cairn_enter(); _ = _cairn_t;", "_cairn_exit(_cairn_t); "
+	switch {
+	case spike && s.calls:
+		begin, end = " _cairn_t := _cairn_word; _ = _cairn_t;", "if _cairn_word-_cairn_t >= _cairn_low { _cairn_slow(_cairn_t) }; "
+	case spike: // the compiler may read the clock once for both probes
+		begin, end = " _cairn_t := _cairn_word; _ = _cairn_t;", "_cairn_check(_cairn_t); "
+	}
+	w.insert(body.Lbrace+1, begin)
+	w.nameResults(typ)
+	for _, ret := range s.returns {
+		if len(ret.Results) == 0 {
+			w.insert(ret.Pos(), end)
+			continue
+		}
+		w.edits = append(w.edits, edit{at: w.file.Offset(ret.Pos()), drop: len("return"), text: results + " ="})
+		w.insert(ret.End(), "; "+end+"return")
+	}
+	if typ.Results == nil || len(typ.Results.List) == 0 {
+		w.insert(body.Rbrace, "; "+end)
+	}
+}
+
+func base(path string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '/' {
+			return path[i+1:]
+		}
+	}
+	return path
+}
+
+// bodyScan is what matters of the body of a function, without function literals in it.
+type bodyScan struct {
+	returns  []*ast.ReturnStmt
+	defers   bool
+	calls    bool // something that takes time, or writes memory that the compiler does not know
+	declared map[string]bool
+}
+
+func scanBody(body *ast.BlockStmt) *bodyScan {
+	s := &bodyScan{declared: map[string]bool{}}
+	names := func(list ...ast.Expr) {
+		for _, e := range list {
+			if id, ok := e.(*ast.Ident); ok {
+				s.declared[id.Name] = true
+			}
+		}
+	}
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			s.returns = append(s.returns, n)
+		case *ast.DeferStmt:
+			s.defers = true
+		case *ast.CallExpr, *ast.SendStmt, *ast.SelectStmt:
+			s.calls = true
+		case *ast.UnaryExpr:
+			s.calls = s.calls || n.Op == token.ARROW
+		case *ast.AssignStmt:
+			if n.Tok == token.DEFINE {
+				names(n.Lhs...)
+			}
+		case *ast.RangeStmt:
+			if n.Tok == token.DEFINE {
+				names(n.Key, n.Value)
+			}
+		case *ast.ValueSpec:
+			for _, id := range n.Names {
+				s.declared[id.Name] = true
+			}
+		case *ast.TypeSpec:
+			s.declared[n.Name.Name] = true
+		}
+		return true
+	})
+	return s
+}
+
+// resultNames returns the names of a function's results as the left side of an assignment.
+// It reports whether they mean the results everywhere in a body that declares some names.
+func resultNames(typ *ast.FuncType, declared map[string]bool) (list string, ok bool) {
+	if typ.Results == nil {
+		return "", true
+	}
+	n := 0
+	add := func(name string) {
+		if n > 0 {
+			list += ", "
+		}
+		list += name
+		n++
+	}
+	for _, field := range typ.Results.List {
+		if len(field.Names) == 0 {
+			add(fmt.Sprintf("%s%d", prefix, n))
+		}
+		for _, id := range field.Names {
+			if declared[id.Name] {
+				return "", false
+			}
+			if id.Name == "_" {
+				add(fmt.Sprintf("%s%d", prefix, n))
+			} else {
+				add(id.Name)
+			}
+		}
+	}
+	return list, true
+}
+
+// nameResults names the results of a function that have no names.
+func (w *fileWriter) nameResults(typ *ast.FuncType) {
+	if typ.Results == nil {
+		return
+	}
+	n := 0
+	for _, field := range typ.Results.List {
+		if len(field.Names) == 0 {
+			name := fmt.Sprintf("%s%d ", prefix, n)
+			if !typ.Results.Opening.IsValid() {
+				name = "(" + name
+			}
+			w.insert(field.Type.Pos(), name)
+			n++
+		}
+		for _, id := range field.Names {
+			if id.Name == "_" {
+				w.edits = append(w.edits, edit{at: w.file.Offset(id.Pos()), drop: 1, text: fmt.Sprintf("%s%d", prefix, n)})
+			}
+			n++
+		}
+	}
+	if !typ.Results.Opening.IsValid() {
+		w.insert(typ.Results.End(), ")")
+	}
+}
+
+// timedGenerated returns the text of the file that declares what probes use.
+func (r *Rewriter) timedGenerated(pkg string) []byte {
+	const head = "// Code generated by cairn. DO NOT EDIT.\n\npackage %s\n\nimport _ \"unsafe\"\n"
+	if r.opts.Mode == prof.ModeSpike {
+		return fmt.Appendf(nil, head+`
+//go:linkname _cairn_word runtime.cairnWord
+var _cairn_word int64
+
+//go:linkname _cairn_low runtime.cairnLow
+var _cairn_low int64
+
+//go:linkname _cairn_slow runtime.cairn_slow
+func _cairn_slow(int64)
+
+//go:linkname _cairn_check runtime.cairn_check
+func _cairn_check(int64)
+
+//go:linkname _cairn_began runtime.cairn_began
+func _cairn_began() (int64, uintptr)
+
+//go:linkname _cairn_ended runtime.cairn_ended
+func _cairn_ended(int64, uintptr)
+`, pkg)
+	}
+	return fmt.Appendf(nil, head+`
+//go:linkname _cairn_enter runtime.cairn_enter
+func _cairn_enter() uintptr
+
+//go:linkname _cairn_exit runtime.cairn_exit
+func _cairn_exit(uintptr)
+`, pkg)
+}
