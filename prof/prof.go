@@ -12,6 +12,8 @@ package prof
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // BuildID is a module's ELF build id, as raw bytes. It is the identity that
@@ -202,6 +204,11 @@ type Map struct {
 	RawSize uint64 // bytes
 	Machine string // what its code is for, as package machine names it; "" if unknown
 	Funcs   []Func // ascending by Addr, then by Record
+}
+
+// Go reports whether the functions of the map are those of a Go program, that cairn go built.
+func (m *Map) Go() bool {
+	return len(m.Funcs) > 0 && !slices.ContainsFunc(m.Funcs, func(f Func) bool { return !strings.HasSuffix(f.File, ".go") })
 }
 
 // Machine returns what the modules are for, "" if none knows.

@@ -128,20 +128,22 @@ func (f *showFlags) run(s *verb.Streams) error {
 	return showText(s.Out, funcs, style, len(modules) > 1)
 }
 
-const inexactLegend = ">= a lower bound: more than one thread may have counted (cc --atomic is exact), or the counter wrapped"
+const inexactLegend = ">= a lower bound: more than one thread may have counted (%s is exact), or the counter wrapped"
 
 func showText(w io.Writer, funcs []shownFunc, style report.Style, withModule bool) error {
 	b := bufio.NewWriter(w)
-	inexact := false
+	exact := "" // what makes the counts exact that are not
 	for i := range funcs {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		funcs[i].write(b, style, withModule)
-		inexact = inexact || funcs[i].counts.Inexact
+		if exact == "" && funcs[i].counts.Inexact {
+			exact = coverage.ExactOption(&funcs[i].module.Map)
+		}
 	}
-	if inexact {
-		fmt.Fprintf(b, "\n%s\n", style.Paint(report.Dim, inexactLegend))
+	if exact != "" {
+		fmt.Fprintf(b, "\n%s\n", style.Paint(report.Dim, fmt.Sprintf(inexactLegend, exact)))
 	}
 	return b.Flush()
 }

@@ -103,6 +103,12 @@ func (f *File) bytes(s *Section) ([]byte, error) {
 	return f.Data[s.Off : s.Off+s.Size], nil
 }
 
+// MachineAMD64 is the machine of programs for x86-64.
+const MachineAMD64 = 62
+
+// Machine returns the number of the machine that the program is for.
+func (f *File) Machine() uint16 { return le.Uint16(f.Data[18:]) }
+
 // At returns the part of the file that is loaded at addr, up to the end of its section;
 // nil if there is none.
 func (f *File) At(addr uint64) []byte {

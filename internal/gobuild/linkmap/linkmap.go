@@ -92,6 +92,7 @@ func Make(image *elfimage.File, tables []*functable.Table) (*Linked, error) {
 		}
 	}
 	linked.Functions = len(m.Funcs)
+	addCalls(image, m.Funcs)
 	if err := p.tellRuntime(id, slots); err != nil {
 		return nil, err
 	}

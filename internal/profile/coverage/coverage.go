@@ -137,7 +137,15 @@ func InexactText(m *prof.Module) string {
 	if inexact == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d call counts are lower bounds: more than one thread may have counted (cc --atomic is exact)", inexact, counted)
+	return fmt.Sprintf("%d of %d call counts are lower bounds: more than one thread may have counted (%s is exact)", inexact, counted, ExactOption(&m.Map))
+}
+
+// ExactOption returns the command and option that make counts of calls exact.
+func ExactOption(m *prof.Map) string {
+	if m.Go() {
+		return "cairn go --mode count --atomic"
+	}
+	return "cc --atomic"
 }
 
 // FuncBlocks tallies the blocks of a function.

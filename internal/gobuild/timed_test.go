@@ -1,0 +1,106 @@
+package gobuild_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// spike is what is looked at of an object that cairn spikes prints.
+type spike struct {
+	TID      int
+	WallNS   int64    `json:"wall_ns"`
+	Interval [2]int64 `json:"interval_ns"`
+	BlindNS  int64    `json:"blind_ns"`
+	Parent   bool     `json:"parent"`
+	Peak     struct{ Function string }
+	Why      struct {
+		CPU [2]int64 `json:"cpu_ns"`
+	}
+}
+
+// TestPlantedSpikes compares the spikes of a program with what it measures of its own calls:
+// each is one of the calls, and its interval contains what the call took. No call that took
+// long is missing, unless the clock was late.
+func TestPlantedSpikes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles package runtime")
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip(err)
+	}
+	cairn, err := cairnProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, raws := t.TempDir(), t.TempDir()
+	src, err := os.ReadFile("testdata/planted.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), src, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"CAIRN_DIR=" + raws, "CGO_ENABLED=0"}
+	do(t, dir, "", env, cairn, "go", "--mode", "spike", "--threshold", "20ms", "build", "-o", "app", "main.go")
+	out := do(t, dir, "", env, "./app")
+	var spikes []spike
+	dec := json.NewDecoder(strings.NewReader(do(t, dir, "", env, cairn, "spikes", "--json", raws)))
+	for dec.More() {
+		var s spike
+		if err := dec.Decode(&s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Peak.Function == "main.planted" {
+			spikes = append(spikes, s)
+		}
+	}
+	const threshold = 20_000_000
+	calls, found := 0, 0
+	for line := range strings.Lines(out) {
+		var tid int
+		var end, inside, around int64
+		if _, err := fmt.Sscan(line, &tid, &end, &inside, &around); err != nil {
+			t.Fatal(err)
+		}
+		calls++
+		matched := false
+		for i, s := range spikes {
+			// The call ended behind its last look at the clock, and before the one around it.
+			if s.TID != tid || s.WallNS < end-1_000_000 || s.WallNS > end+around-inside+1_000_000 {
+				continue
+			}
+			matched = true
+			found++
+			if s.Interval[0] > around || s.Interval[1] < inside {
+				t.Errorf("spike of %v ns: the call took %d to %d ns", s.Interval, inside, around)
+			}
+			if s.Why.CPU[0] > s.Why.CPU[1] || s.Why.CPU[1] > s.Interval[1] {
+				t.Errorf("on a processor for %v of %v ns", s.Why.CPU, s.Interval)
+			}
+			spikes = append(spikes[:i], spikes[i+1:]...)
+			break
+		}
+		// The clock moves every 2 ms; where the machine is busy it is late.
+		if !matched && inside > threshold+threshold/4 {
+			t.Logf("not reported: a call of %d ns", inside)
+			if inside > 4*threshold {
+				t.Errorf("a call of %d ns is missing", inside)
+			}
+		}
+		if matched && around < threshold {
+			t.Errorf("a call of %d ns was reported", around)
+		}
+	}
+	if len(spikes) > 0 {
+		t.Errorf("%d spikes are of no call: %+v", len(spikes), spikes[0])
+	}
+	if calls != 96 || found == 0 {
+		t.Errorf("%d calls, %d reported", calls, found)
+	}
+	t.Logf("%d calls, %d reported", calls, found)
+}
