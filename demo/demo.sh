@@ -1,7 +1,8 @@
 #!/bin/bash
 # demo.sh: instruments SQLite, runs three scenarios, shows what they did, builds SQLite
 # by that profile, traces every call, finds the call that stalls a program, restores the
-# stacks of samples, collects runs from a fleet, and writes one report of it all.
+# stacks of samples, collects runs from a fleet, times the goroutines of a Go program, and
+# writes one report of it all.
 # Run it with `make demo`. Everything it makes is in demo/out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -313,6 +314,12 @@ fi
 kill -KILL "${pids[@]}" 2>/dev/null || true
 wait 2>/dev/null || true
 trap - EXIT
+
+# ---------------------------------------------------------------------------
+if command -v go >/dev/null; then
+  . "$repo/demo/gofmt.sh"
+  go_scene
+fi
 
 # ---------------------------------------------------------------------------
 section "One report" \

@@ -61,7 +61,7 @@ func (t *tool) sources() (files []string) {
 
 // compileProbes adds probes to a package.
 func (t *tool) compileProbes(pkg string, files []string, output string) error {
-	opts := rewrite.Options{Mode: t.cfg.Mode, Atomic: t.cfg.Atomic, Race: t.has("-race")}
+	opts := rewrite.Options{Mode: t.cfg.Mode, Atomic: t.cfg.Atomic, Race: t.has("-race"), Small: t.cfg.Small, Probed: t.cfg.Selects}
 	if t.cfg.Mode.Timed() {
 		var ok bool
 		if opts.Inlinable, ok = t.inlinable(output); !ok {
@@ -125,7 +125,7 @@ func (t *tool) compileProbes(pkg string, files []string, output string) error {
 	n, size := r.Elements()
 	table := &functable.Table{
 		Package: pkg, Mode: t.cfg.Mode, Atomic: t.cfg.Atomic || r.Races(), Elements: n, ElementSize: size, Funcs: r.Funcs, Skipped: r.Skipped,
-		Literals: r.Literals, Inlinable: r.Inlinable,
+		Literals: r.Literals, Inlinable: r.Inlinable, Small: r.Small,
 	}
 	t.trimPaths(table)
 	return appendTable(output, table)

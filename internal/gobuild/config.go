@@ -23,6 +23,9 @@ type Config struct {
 	Only   []string // patterns of packages, as the go command has them
 	// Threshold is what mode spike reports calls from, 0 for its default.
 	Threshold time.Duration
+	// Small is below how many nodes of syntax functions that cannot wait have no probes, in
+	// timed modes; 0: all have.
+	Small int
 }
 
 // ToolexecName is the first argument of cairn where it runs in place of a tool.
@@ -33,6 +36,9 @@ func (c *Config) Args() []string {
 	args := []string{ToolexecName, "--mode=" + c.Mode.String(), "--only=" + strings.Join(c.Only, ",")}
 	if c.Atomic {
 		args = append(args, "--atomic")
+	}
+	if c.Small != 0 {
+		args = append(args, "--small="+strconv.Itoa(c.Small))
 	}
 	if c.Threshold != 0 {
 		args = append(args, "--threshold="+c.Threshold.String())
@@ -64,6 +70,10 @@ func ParseArgs(args []string) (c Config, rest []string, err error) {
 			if err != nil {
 				return c, nil, fmt.Errorf("%s: --atomic=%s: true or false expected", ToolexecName, value)
 			}
+		case name == "--small":
+			if c.Small, err = strconv.Atoi(value); err != nil || c.Small < 0 {
+				return c, nil, fmt.Errorf("%s: --small=%s: a number is expected", ToolexecName, value)
+			}
 		case name == "--threshold":
 			if c.Threshold, err = time.ParseDuration(value); err != nil || c.Threshold <= 0 {
 				return c, nil, fmt.Errorf("%s: --threshold=%s: a duration is expected, as 5ms", ToolexecName, value)
@@ -83,6 +93,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("--atomic is for mode count")
 	case c.Threshold != 0 && c.Mode != prof.ModeSpike:
 		return fmt.Errorf("--threshold is for mode spike")
+	case c.Small != 0 && !c.Mode.Timed():
+		return fmt.Errorf("--small is for modes spike and stacks")
 	case len(c.Only) == 0:
 		return fmt.Errorf("%s: --only=PATTERNS is missing, the patterns of the packages that get probes", ToolexecName)
 	}
@@ -91,6 +103,14 @@ func (c *Config) check() error {
 
 // Modes names the modes in which Go programs can be built.
 const Modes = "cover, count, order, block, spike and stacks"
+
+// DefaultSmall returns what Config.Small is by default in a mode.
+func DefaultSmall(m prof.Mode) int {
+	if m == prof.ModeSpike {
+		return 200
+	}
+	return 0
+}
 
 // Supported reports whether Go programs can be built in a mode.
 func Supported(m prof.Mode) bool {

@@ -43,7 +43,7 @@ func TestArgs(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(rest, []string{"/go/compile", "-V=full"}) {
 		t.Errorf("got %+v, %q, %v", got, rest, err)
 	}
-	want = Config{Mode: prof.ModeSpike, Threshold: 5 * time.Millisecond, Only: []string{"a"}}
+	want = Config{Mode: prof.ModeSpike, Threshold: 5 * time.Millisecond, Small: 7, Only: []string{"a"}}
 	if got, _, err := ParseArgs(append(want.Args()[1:], "/go/link")); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}

@@ -3,11 +3,13 @@ package gobuild_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // spike is what is looked at of an object that cairn spikes prints.
@@ -103,4 +105,63 @@ func TestPlantedSpikes(t *testing.T) {
 		t.Errorf("%d calls, %d reported", calls, found)
 	}
 	t.Logf("%d calls, %d reported", calls, found)
+	killed(t, cairn, dir, "spikes", "cairnlog")
+}
+
+// TestKilled kills programs at any moment: what they had recorded can be read.
+func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles package runtime")
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip(err)
+	}
+	cairn, err := cairnProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := os.ReadFile("testdata/planted.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for mode, suffix := range map[string]string{"count": "mipraw", "stacks": "cairnlog"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "main.go"), src, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		do(t, dir, "", []string{"CGO_ENABLED=0"}, cairn, "go", "--mode", mode, "build", "-o", "app", "main.go")
+		killed(t, cairn, dir, map[string]string{"count": "merge", "stacks": "stacks"}[mode], suffix)
+	}
+}
+
+// killed kills the program app in dir at random moments and reads the file of each run.
+func killed(t *testing.T, cairn, dir, verb, suffix string) {
+	t.Helper()
+	read := 0
+	for range 12 {
+		raws := t.TempDir()
+		c := exec.Command(filepath.Join(dir, "app"))
+		c.Env = append(os.Environ(), "CAIRN_DIR="+raws)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond)
+		_ = c.Process.Kill()
+		_ = c.Wait()
+		files, err := filepath.Glob(filepath.Join(raws, "*."+suffix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files { // none if it was killed before it began
+			args := []string{verb, f}
+			if verb == "merge" {
+				args = []string{verb, "-o", filepath.Join(raws, "app.mip"), filepath.Join(dir, "app"), f}
+			}
+			do(t, dir, "", nil, cairn, args...)
+			read++
+		}
+	}
+	if read == 0 {
+		t.Errorf("%s: no file of a killed program", verb)
+	}
 }

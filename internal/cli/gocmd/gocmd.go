@@ -19,6 +19,7 @@ type flags struct {
 	only      []string
 	atomic    bool
 	threshold time.Duration
+	small     int // -1: the mode's default
 	quiet     bool
 }
 
@@ -85,6 +86,7 @@ built without records.`,
 	c.Flags().StringSliceVar(&f.only, "only", nil, "instrument only packages that match these `patterns`; default: the main module")
 	c.Flags().BoolVar(&f.atomic, "atomic", false, "count calls by atomic instructions, in mode count")
 	c.Flags().DurationVar(&f.threshold, "threshold", 0, "report calls that take so long, in mode spike; default: 10ms")
+	c.Flags().IntVar(&f.small, "small", -1, "give no probes to functions of less than so many `nodes` of syntax that have no loop and call nothing that can\nwait, in modes spike (default: 200) and stacks (default: 0)")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no summary")
 	return c
 }
@@ -109,7 +111,14 @@ func (f *flags) config() (gobuild.Config, error) {
 			return gobuild.Config{}, verb.Usagef("go: --only %q: a pattern of import paths is expected, as example.com/app/...", p)
 		}
 	}
-	return gobuild.Config{Mode: mode, Atomic: f.atomic, Only: f.only, Threshold: f.threshold}, nil
+	small := f.small
+	switch {
+	case small < -1 || small >= 0 && !mode.Timed():
+		return gobuild.Config{}, verb.Usagef("go: --small %d: a number is expected, in mode spike or stacks", small)
+	case small < 0:
+		small = gobuild.DefaultSmall(mode)
+	}
+	return gobuild.Config{Mode: mode, Atomic: f.atomic, Only: f.only, Threshold: f.threshold, Small: small}, nil
 }
 
 // command is a command line of the go command: NAME [-C DIR] ARGS.

@@ -161,8 +161,8 @@ func summarise(s *verb.Streams, cfg gobuild.Config, path string) error {
 		case r.Plain != "":
 			fmt.Fprintf(s.Err, "cairn: %s: not instrumented: %s\n", r.Program, r.Plain)
 		case cfg.Mode.Timed():
-			fmt.Fprintf(s.Err, "cairn: %s: mode %s, %s of %s; %d can be inlined and have no probe, %d have none for other reasons\n",
-				r.Program, cfg.Mode, report.Plural(r.Functions, "function"), report.Plural(r.Packages, "package"), r.Inlined, len(r.Skipped))
+			fmt.Fprintf(s.Err, "cairn: %s: mode %s, %s of %s; without probes are %d that can be inlined, %d small ones and %d others\n",
+				r.Program, cfg.Mode, report.Plural(r.Functions, "function"), report.Plural(r.Packages, "package"), r.Inlined, r.Small, len(r.Skipped))
 		default:
 			fmt.Fprintf(s.Err, "cairn: %s: mode %s, %s of %s; %d were inlined everywhere, %d cannot be reached, %d have no probe\n",
 				r.Program, cfg.Mode, report.Plural(r.Functions, "function"), report.Plural(r.Packages, "package"), r.Inlined, r.Dropped, len(r.Skipped))

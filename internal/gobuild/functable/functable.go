@@ -41,8 +41,8 @@ type Table struct {
 	Funcs       []rewrite.Func
 	Skipped     []string
 	// Of timed modes: function literals with probes, and functions that have none, as the
-	// compiler can inline them.
-	Literals, Inlinable int
+	// compiler can inline them or as they are small.
+	Literals, Inlinable, Small int
 }
 
 // Append adds t to an archive.

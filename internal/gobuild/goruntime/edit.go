@@ -32,6 +32,7 @@ var timed = []edit{
 	{"proc.go", "casgstatus(gp, _Grunnable, _Grunning)", "", "; cairnRuns(gp)", true},
 	{"proc.go", "newg.gopc = callerpc", "", "; cairnCreated(newg, callergp)", true},
 	{"proc.go", "casgstatus(gp, _Grunning, _Gdead)", "cairnEnded(gp); ", "", false},
+	{"proc.go", "f := *(*func())(unsafe.Pointer(&p)) f()", "c := cairnInit(p); ", "; cairnInitDone(c)", true},
 	{"proc.go", "func wirep(pp *p) {", "", " cairnAwake();", true},
 	{"proc.go", "exithook.Run(code)", "", "; cairnFinish()", true},
 	{"proc.go", "func startTheWorldWithSema(now int64, w worldStop) int64 {", "", " cairnWorld = cairnWord;", true},

@@ -27,6 +27,7 @@ type Summary struct {
 	Functions int // in the map
 	Inlined   int // of these, everywhere: without code of their own
 	Dropped   int // not in the map: the linker found them unreachable
+	Small     int // of timed modes, without probes
 }
 
 // Linked is what a program gets.
@@ -322,6 +323,7 @@ func Tell(image *elfimage.File, tables []*functable.Table, threshold int64) (*Li
 	for _, t := range tables {
 		linked.Functions += len(t.Funcs) + t.Literals
 		linked.Inlined += t.Inlinable
+		linked.Small += t.Small
 		le.PutUint64(info[40:], uint64(t.Mode))
 	}
 	info[8] = byte(len(id))

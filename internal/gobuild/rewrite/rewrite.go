@@ -42,6 +42,10 @@ type Options struct {
 	// Inlinable are the functions that the compiler can inline, by the place of their name or
 	// of the keyword of their literal. In timed modes they have no probes.
 	Inlinable map[Place]bool
+	// Small is below how many nodes of syntax functions that cannot wait have no probes in
+	// timed modes, 0: all have. Probed reports whether a package has probes.
+	Small  int
+	Probed func(importPath string) bool
 }
 
 // Lines is a range of lines of the function's file, both ends included.
@@ -77,8 +81,8 @@ type Rewriter struct {
 	Funcs   []Func
 	Skipped []string // functions without a probe, with the reason
 	// Of timed modes: function literals with probes, and functions without, as the compiler
-	// can inline them.
-	Literals, Inlinable int
+	// can inline them or as they are small.
+	Literals, Inlinable, Small int
 
 	elements int
 	inits    int // functions init so far
@@ -130,6 +134,8 @@ type fileWriter struct {
 	file  *token.File
 	src   []byte
 	edits []edit
+
+	imports map[string]string // of timed modes: paths by name
 }
 
 func (w *fileWriter) insert(pos token.Pos, text string) {

@@ -28,6 +28,7 @@ type Place struct {
 
 // timedFile puts probes into the functions and function literals of a file.
 func (w *fileWriter) timedFile(f *ast.File) {
+	w.imports = importNames(f)
 	for _, decl := range f.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
 		if !ok {
@@ -47,6 +48,8 @@ func (w *fileWriter) timedFile(f *ast.File) {
 		case fn.Name.Name == "_":
 		case w.inlinable(fn.Name.Pos()):
 			w.r.Inlinable++
+		case w.isSmall(fn.Body):
+			w.r.Small++
 		default:
 			w.timed(fn.Type, fn.Body)
 			pos := w.fset.Position(fn.Pos())
@@ -76,9 +79,14 @@ func (w *fileWriter) literals(n ast.Node) {
 				started[lit] = true
 			}
 		case *ast.FuncLit:
-			if !started[n] && w.inlinable(n.Pos()) {
+			switch {
+			case started[n]:
+			case w.inlinable(n.Pos()):
 				w.r.Inlinable++
-				break
+				return true
+			case w.isSmall(n.Body):
+				w.r.Small++
+				return true
 			}
 			w.timed(n.Type, n.Body)
 			w.r.Literals++
