@@ -75,6 +75,7 @@ var reaches = strings.Fields(`
 	internal/fleet/journal internal/fleet/journal/segment internal/fleet/journal/stream internal/fleet/journal/journaltest
 	internal/fleet/depot internal/fleet/cluster internal/fleet/collector internal/fleet/gate internal/fleet/client internal/fleet/push internal/fleet/fleettest
 	internal/samples/tailguests
+	internal/export/deliver
 	internal/spikes/spikecontrol internal/spikes/marklog mark
 	internal/toolchain internal/verb
 	internal/gobuild
@@ -85,23 +86,29 @@ var reaches = strings.Fields(`
 
 // modules are those of others, with the packages that import them.
 var modules = map[string]string{
-	"github.com/google/pprof/profile":                "internal/export",
-	"github.com/ianlancetaylor/demangle":             "internal/instrument/native internal/instrument/wrap internal/report",
-	"github.com/klauspost/compress/zstd":             "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
-	"github.com/nats-io/nats-server/v2/server":       "internal/fleet/journal/stream internal/fleet/cluster",
-	"github.com/nats-io/nats.go":                     "internal/fleet/journal/stream internal/fleet/cluster",
-	"github.com/nats-io/nats.go/jetstream":           "internal/fleet/journal/stream internal/fleet/cluster",
-	"github.com/parquet-go/parquet-go":               "format/calls format/calls/callstest",
-	"github.com/parquet-go/parquet-go/compress/zstd": "format/calls",
-	"github.com/spf13/cobra":                         "cmd/cairn internal/cli internal/verb",
-	"github.com/spf13/cobra/doc":                     "cmd/cairn",
-	"github.com/spf13/pflag":                         "internal/cli internal/verb internal/toolchain",
-	"go.yaml.in/yaml/v3":                             "format/mip format/xray",
-	"golang.org/x/arch/arm64/arm64asm":               "internal/binary/asmtext",
-	"golang.org/x/arch/x86/x86asm":                   "internal/binary/asmtext",
-	"golang.org/x/term":                              "internal/verb",
-	"modernc.org/sqlite":                             "internal/calls/calldb",
-	"modernc.org/sqlite/vtab":                        "internal/calls/calldb",
+	"github.com/google/pprof/profile":                                      "internal/export internal/export/deliver internal/verb internal/cli/calls internal/cli/layout internal/cli/samples",
+	"github.com/ianlancetaylor/demangle":                                   "internal/instrument/native internal/instrument/wrap internal/report",
+	"github.com/klauspost/compress/zstd":                                   "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
+	"github.com/nats-io/nats-server/v2/server":                             "internal/fleet/journal/stream internal/fleet/cluster",
+	"github.com/nats-io/nats.go":                                           "internal/fleet/journal/stream internal/fleet/cluster",
+	"github.com/nats-io/nats.go/jetstream":                                 "internal/fleet/journal/stream internal/fleet/cluster",
+	"github.com/parquet-go/parquet-go":                                     "format/calls format/calls/callstest format/profiletables",
+	"github.com/parquet-go/parquet-go/compress/zstd":                       "format/calls format/profiletables",
+	"github.com/spf13/cobra":                                               "cmd/cairn internal/cli internal/verb",
+	"github.com/spf13/cobra/doc":                                           "cmd/cairn",
+	"github.com/spf13/pflag":                                               "internal/cli internal/verb internal/toolchain",
+	"go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development": "internal/export/deliver",
+	"go.opentelemetry.io/proto/slim/otlp/common/v1":                        "internal/export",
+	"go.opentelemetry.io/proto/slim/otlp/profiles/v1development":           "internal/export",
+	"go.opentelemetry.io/proto/slim/otlp/resource/v1":                      "internal/export",
+	"google.golang.org/protobuf/encoding/protowire":                        "internal/export/deliver",
+	"google.golang.org/protobuf/proto":                                     "internal/export internal/export/deliver",
+	"go.yaml.in/yaml/v3":                                                   "format/mip format/xray",
+	"golang.org/x/arch/arm64/arm64asm":                                     "internal/binary/asmtext",
+	"golang.org/x/arch/x86/x86asm":                                         "internal/binary/asmtext",
+	"golang.org/x/term":                                                    "internal/verb",
+	"modernc.org/sqlite":                                                   "internal/calls/calldb",
+	"modernc.org/sqlite/vtab":                                              "internal/calls/calldb",
 }
 
 // impure are the packages, and those below them, that a pure one may not have.

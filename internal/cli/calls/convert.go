@@ -35,6 +35,7 @@ func logFormats() []logFormat {
 		{"speedscope", "for speedscope.app", []string{".speedscope.json", ".speedscope"}, false, false, (*converter).speedscope},
 		{"firefox", "for profiler.firefox.com", []string{".firefox.json", ".gecko.json"}, false, false, (*converter).firefox},
 		{"pprof", "calls and times by stack, for go tool pprof", []string{".pb", ".pprof"}, true, true, (*converter).pprof},
+		{"otlp", "the same as OpenTelemetry's ProfilesData", []string{".otlp"}, true, true, (*converter).otlp},
 		{"folded", "a line for each stack, for flamegraph.pl and others", []string{".folded", ".txt"}, false, true, (*converter).folded},
 		{"parquet", "a row for each call, for DuckDB, ClickHouse and Spark", []string{".parquet"}, true, true, (*converter).parquet},
 		{"yaml", "the records as llvm-xray convert -f yaml writes them", []string{".yaml", ".yml"}, false, false, (*converter).yaml},
@@ -45,6 +46,7 @@ func logFormats() []logFormat {
 type convertFlags struct {
 	LogFlags
 	names           verb.DisplayFlags
+	stores          verb.StoreFlags
 	to, out, by     string
 	perThread, sums bool
 }
@@ -59,7 +61,7 @@ func Convert(s *verb.Streams) *cobra.Command {
 		fmt.Fprintf(&formats, "  %-11s %s (%s)\n", x.name, x.help, strings.Join(x.suffixes, ", "))
 	}
 	c := &cobra.Command{
-		Use:   "convert LOG... -o FILE",
+		Use:   "convert LOG... {-o FILE | --otlp URL | --pyroscope URL | --parca URL}",
 		Short: "Convert logs of calls to formats of other tools",
 		Long: `convert writes logs of calls in another format, selected by the suffix of FILE or by
 --format; a further suffix .gz or .zst compresses the file.
@@ -70,17 +72,23 @@ arguments and custom and typed events, firefox the names of the events. Calls wi
 Browsers get slow with some millions of calls: perfetto can handle the most, and
 speedscope with --sums has the stacks of a log of any length.
 
-pprof, folded and --sums contain one entry per stack: the number of calls and the
+pprof, otlp, folded and --sums contain one entry per stack: the number of calls and the
 time spent in the innermost function itself. In stacks deeper than 512 the middle is
 omitted.
 
 yaml and raw contain one log, record by record in time order, with the log's ticks;
-raw has no arguments and events.`,
+raw has no arguments and events.
+
+--otlp, --pyroscope and --parca send what pprof contains to a profile store; see
+cairn export -h.`,
 		Example: `  cairn convert --map ./app xray-log.app.* -o app.json.gz
   cairn convert --map ./app log -o app.pb.gz && go tool pprof -http : app.pb.gz
   cairn convert --map ./app log --format folded | flamegraph.pl > app.svg`,
 		Args: verb.ExactFiles("convert", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.stores.Check(c, "format", "output"); err != nil {
+				return err
+			}
 			x, err := f.format()
 			if err != nil {
 				return err
@@ -98,8 +106,9 @@ raw has no arguments and events.`,
 	c.Flags().StringVar(&f.by, "by", "self", "folded and --sums: weight of stacks: `key` is self or calls")
 	verb.Values(c, "by", "self", "calls")
 	c.Flags().BoolVar(&f.sums, "sums", false, "speedscope: write sums of stacks instead of every call")
-	c.Flags().BoolVar(&f.perThread, "per-thread", false, "separate threads. pprof: as labels; folded: as the outermost frame;\n--sums: as profiles; yaml: one after the other")
+	c.Flags().BoolVar(&f.perThread, "per-thread", false, "separate threads. pprof, otlp: as labels; folded: as the outermost frame;\n--sums: as profiles; yaml: one after the other")
 	f.names.RegisterNames(c)
+	f.stores.Register(c)
 	return c
 }
 
@@ -108,6 +117,9 @@ func (f *convertFlags) format() (*logFormat, error) {
 	var known []string
 	var found *logFormat
 	longest := 0
+	if f.stores.Given() {
+		f.to = "pprof"
+	}
 	path := strings.ToLower(strings.TrimSuffix(f.out, logfile.Suffix(f.out)))
 	for _, x := range logFormats() {
 		if x.name == f.to {
@@ -157,7 +169,7 @@ type converter struct {
 }
 
 func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *logFormat, args []string) error {
-	if x.binary {
+	if x.binary && !f.stores.Given() {
 		if err := verb.NotOnTerminal(s, f.out, x.name, "-o"); err != nil {
 			return err
 		}
@@ -185,6 +197,9 @@ func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *logFormat, a
 		if v.results, err = set.Account(ctx, f.Options()); err != nil {
 			return err
 		}
+	}
+	if f.stores.Given() {
+		return v.send(ctx)
 	}
 	return verb.WriteFile(s, f.out, func(w io.Writer) error {
 		z, err := logfile.Compress(w, f.packing(x))

@@ -2,7 +2,11 @@ package calls
 
 import (
 	"context"
+	"encoding/hex"
 	"io"
+	"path/filepath"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/folded"
@@ -105,6 +109,44 @@ func (v *converter) speedscopeSums(w io.Writer) error {
 }
 
 func (v *converter) pprof(_ context.Context, w io.Writer) error {
+	p, err := v.asPprof()
+	if err != nil {
+		return err
+	}
+	if logfile.Suffix(v.out) == "" || v.packing(&logFormat{name: "pprof"}) == "" {
+		return p.Write(w) // which packs with gzip
+	}
+	return p.WriteUncompressed(w)
+}
+
+func (v *converter) otlp(_ context.Context, w io.Writer) error {
+	p, err := v.asPprof()
+	if err != nil {
+		return err
+	}
+	name, buildID := v.program()
+	data, err := export.OTLP(p, export.Resource{Service: name, BuildID: buildID, Writer: verb.Program()})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+// program returns the name and the build id of the program that wrote the logs. If they do not say, the
+// name is that of the map, or else of the logs.
+func (v *converter) program() (name, buildID string) {
+	if list := v.set.Objects.List(); len(list) > 0 { // the first is the executable
+		return filepath.Base(list[0].Path), hex.EncodeToString([]byte(list[0].BuildID))
+	}
+	if len(v.Maps) == 1 {
+		return filepath.Base(v.Maps[0]), ""
+	}
+	return v.set.Title(), ""
+}
+
+// asPprof returns the stacks in pprof's format.
+func (v *converter) asPprof() (*profile.Profile, error) {
 	opt := export.StackOptions{Unit: "nanoseconds", Show: v.set.Names.Show, Name: v.set.Funcs.Name}
 	if v.set.Clock.Hz == 0 {
 		opt.Unit = "ticks"
@@ -126,13 +168,17 @@ func (v *converter) pprof(_ context.Context, w io.Writer) error {
 		groups = append(groups, s)
 	}
 	p := export.StackPprof(groups, v.set.Funcs, opt)
-	if err := p.CheckValid(); err != nil {
+	return p, p.CheckValid()
+}
+
+// send sends the stacks to profile stores.
+func (v *converter) send(ctx context.Context) error {
+	p, err := v.asPprof()
+	if err != nil {
 		return err
 	}
-	if logfile.Suffix(v.out) == "" || v.packing(&logFormat{name: "pprof"}) == "" {
-		return p.Write(w) // which packs with gzip
-	}
-	return p.WriteUncompressed(w)
+	name, buildID := v.program()
+	return v.stores.Send(ctx, v.set.Streams, p, name, buildID)
 }
 
 // span returns when the trace begins, 0 if its clock does not tell, and how long

@@ -18,6 +18,7 @@ type profgenFlags struct {
 	binaries             []string
 	out, format          string
 	names                verb.DisplayFlags
+	stores               verb.StoreFlags
 
 	pid           int32
 	infer         string
@@ -58,7 +59,12 @@ func newProfgen(s *verb.Streams) (*cobra.Command, *profgenFlags) {
   clang -O2 -fpseudo-probe-for-profiling -fprofile-sample-use=app.prof app.c
   cairn profgen --merge -o week.prof monday.prof tuesday.prof.gz
   cairn profgen --merge --weighted-input 3,new.prof --format extbinary -o both.prof old.prof`,
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args, c.Flags().Changed) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.stores.Check(c, "format", "output"); err != nil {
+				return err
+			}
+			return f.run(c.Context(), s, args, c.Flags().Changed)
+		},
 	}
 	f.register(c)
 	return c, f
@@ -79,6 +85,9 @@ func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, 
 	if f.disassembly {
 		return f.list(s)
 	}
+	if f.stores.Given() {
+		f.format = formatPprof
+	}
 	flags, err := f.complete(given)
 	if err != nil {
 		return err
@@ -96,6 +105,9 @@ func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, 
 	if err := flags.show(s, made); err != nil {
 		return err
 	}
+	if f.stores.Given() {
+		return f.send(ctx, s, made)
+	}
 	return flags.write(s, plan.Product, made)
 }
 
@@ -106,7 +118,7 @@ func (f *profgenFlags) register(c *cobra.Command) {
 	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization instead of samples")
 	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or a library of it: this `file`; repeatable")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	fl.StringVar(&f.format, "format", formatText, "the `format` to write: text or extbinary, which is smaller, folded, pprof, flame, fdata, callgraph, dot, mermaid")
+	fl.StringVar(&f.format, "format", formatText, "the `format` to write: text or extbinary, which is smaller, folded, pprof, otlp, flame, fdata, callgraph, dot, mermaid")
 	verb.Values(c, "format", slices.Sorted(maps.Keys(products))...)
 	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
 	fl.StringVar(&f.infer, "infer-missing-frames", string(pipeline.InferFull), "`how` to restore frames that tail calls erased: full, llvm or none")
@@ -123,6 +135,7 @@ func (f *profgenFlags) register(c *cobra.Command) {
 	fl.BoolVar(&f.explained, "explain", false, "instead of a profile, print the calls after which frames are missing, and how they were restored")
 	fl.BoolVar(&f.inlines, "inlines", false, "with --format folded or flame: give inlined functions frames of their own")
 	f.names.RegisterMangled(c)
+	f.stores.Register(c)
 	fl.Float64Var(&f.minPercent, "min-percent", 0, "with call graphs: omit edges with less than this `share` of all calls, and of all samples")
 	fl.BoolVar(&f.json, "json", false, "with --explain, or --format callgraph: print JSON")
 	fl.BoolVar(&f.merge, "merge", false, "sum profiles, which replace samples as inputs")
@@ -159,11 +172,15 @@ debug information:
   folded  the stacks of the samples, a line each, as flame graph tools read them
   pprof   the same for go tool pprof, with lines and inlined functions as far as there
           is debug information
+  otlp    the same as OpenTelemetry's ProfilesData
   flame   the same as a page for a browser
   fdata   the branches for llvm-bolt, of one binary
   callgraph, dot, mermaid
           the call graph, as a table or --json, or as a drawing: with the branches of
           calls and tail calls, and the number of stacks with each edge
+
+--otlp, --pyroscope and --parca send what pprof contains to a profile store; see
+cairn export -h.
 
 Stacks need no branches. A function whose frame was restored is named "name [inferred]".
 

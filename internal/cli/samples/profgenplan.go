@@ -19,6 +19,7 @@ const (
 
 	formatFolded = "folded"
 	formatPprof  = "pprof"
+	formatOTLP   = "otlp"
 	formatFlame  = "flame"
 
 	formatCallgraph = "callgraph"
@@ -31,7 +32,7 @@ const (
 // products are what forms are made of.
 var products = map[string]pipeline.Product{
 	formatText: pipeline.Profile, formatExtBinary: pipeline.Profile,
-	formatFolded: pipeline.Stacks, formatPprof: pipeline.Stacks, formatFlame: pipeline.Stacks,
+	formatFolded: pipeline.Stacks, formatPprof: pipeline.Stacks, formatOTLP: pipeline.Stacks, formatFlame: pipeline.Stacks,
 	formatCallgraph: pipeline.Calls, formatDot: pipeline.Calls, formatMermaid: pipeline.Calls,
 	formatFdata: pipeline.Branches,
 }
@@ -92,7 +93,7 @@ func (f *profgenFlags) addChoices(p *pipeline.Plan) {
 		p.Product = pipeline.Explanation
 	}
 	switch {
-	case f.format == formatPprof:
+	case f.format == formatPprof, f.format == formatOTLP:
 		p.Detail = profgen.Addresses
 	case f.inlines:
 		p.Detail = profgen.Inlined
@@ -155,7 +156,7 @@ func (f *profgenFlags) checkForm() error {
 	product, known := products[f.format]
 	switch {
 	case !known:
-		return verb.Usagef("--format %s: must be text, extbinary, folded, pprof, flame, fdata, callgraph, dot or mermaid", f.format)
+		return verb.Usagef("--format %s: must be text, extbinary, folded, pprof, otlp, flame, fdata, callgraph, dot or mermaid", f.format)
 	case f.minPercent != 0 && product != pipeline.Calls:
 		return verb.Usagef("--min-percent needs --format callgraph, dot or mermaid")
 	case !(f.minPercent >= 0 && f.minPercent <= 100):

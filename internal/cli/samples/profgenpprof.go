@@ -4,12 +4,45 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/export"
+	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// pprof writes the stacks, with the rules that put frames back as labels.
+// pprof writes the stacks in pprof's format.
 func (w stackWriter) pprof(out io.Writer) error {
+	p, err := w.asPprof()
+	if err != nil {
+		return err
+	}
+	return p.Write(out)
+}
+
+// otlp writes the stacks as OpenTelemetry's ProfilesData.
+func (w stackWriter) otlp(out io.Writer) error {
+	p, err := w.asPprof()
+	if err != nil {
+		return err
+	}
+	name, buildID := w.program()
+	data, err := export.OTLP(p, export.Resource{Service: name, BuildID: buildID, Writer: verb.Program()})
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(data)
+	return err
+}
+
+// program returns the name and the build id of the first binary.
+func (w stackWriter) program() (name, buildID string) {
+	p := w.of.Programs[0]
+	return filepath.Base(p.Path), p.BuildID
+}
+
+// asPprof returns the stacks in pprof's format, with the rules by which frames were restored as labels.
+func (w stackWriter) asPprof() (*profile.Profile, error) {
 	var groups []export.Stacks
 	for _, rules := range w.Rules() {
 		g := export.Stacks{Trie: w.ByRules[rules]}
@@ -21,10 +54,7 @@ func (w stackWriter) pprof(out io.Writer) error {
 	opt := export.StackOptions{Sampled: true, Name: w.Funcs.Name, Show: w.show}
 	opt.Mappings, opt.Place = w.places()
 	p := export.StackPprof(groups, w.Funcs, opt)
-	if err := p.CheckValid(); err != nil {
-		return err
-	}
-	return p.Write(out)
+	return p, p.CheckValid()
 }
 
 // places returns the mappings of the binaries, and what tells where frames stand.

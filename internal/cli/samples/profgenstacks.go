@@ -25,6 +25,8 @@ func (f *profgenFlags) ofStacks(s *verb.Streams, r *pipeline.Result) (func(io.Wr
 		return w.folded, nil
 	case formatPprof:
 		return w.pprof, verb.NotOnTerminal(s, f.out, "pprof", "-o")
+	case formatOTLP:
+		return w.otlp, verb.NotOnTerminal(s, f.out, "otlp", "-o")
 	}
 	return func(out io.Writer) error {
 		_, err := flamegraph.WriteHTML(out, w.drawing(), flamegraph.Options{})

@@ -49,6 +49,17 @@ func (f *profgenFlags) write(s *verb.Streams, product pipeline.Product, made *pi
 	return verb.WriteFile(s, f.out, fill)
 }
 
+// send sends the stacks to profile stores.
+func (f *profgenFlags) send(ctx context.Context, s *verb.Streams, made *pipeline.Result) error {
+	w := stackWriter{made.Stacks, f.names.Names(), made}
+	p, err := w.asPprof()
+	if err != nil {
+		return err
+	}
+	name, buildID := w.program()
+	return f.stores.Send(ctx, s, p, name, buildID)
+}
+
 // writer returns what writes a product in the form that was asked for.
 func (f *profgenFlags) writer(s *verb.Streams, product pipeline.Product, made *pipeline.Result) (func(io.Writer) error, error) {
 	switch product {
