@@ -148,7 +148,7 @@ func (n *lockedNode) Close(ctx context.Context) error {
 }
 
 // open starts the node.
-func (f *clusterFlags) open(dir, url string, options collector.Options) (backend, error) {
+func (f *clusterFlags) open(dir, url string, debugBuilds int, options collector.Options) (backend, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -156,11 +156,11 @@ func (f *clusterFlags) open(dir, url string, options collector.Options) (backend
 	if err != nil {
 		return nil, err
 	}
-	if _, err := depot.OpenDebug(debugDir(dir)); err != nil {
+	if _, err := depot.OpenDebug(debugDir(dir), 0); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	o := cluster.Options{
-		Node: f.node, URL: url, Prefix: f.prefix, Replicas: f.replicas, Shards: f.shards, Server: f.server, Creds: f.creds,
+		Node: f.node, URL: url, Prefix: f.prefix, Replicas: f.replicas, Shards: f.shards, Server: f.server, Creds: f.creds, DebugBuilds: debugBuilds,
 		Collector: options, Log: options.Log,
 	}
 	if f.server == "" {

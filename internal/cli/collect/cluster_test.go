@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/fleet/cluster"
 	"github.com/cairnprof/cairn/internal/fleet/fleettest"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -23,6 +25,7 @@ import (
 type trio struct {
 	t     testing.TB
 	lists [3]string // of the nodes, as each node reaches them
+	own   []string  // in place of the lists
 	dirs  [3]string
 	args  []string
 
@@ -70,7 +73,11 @@ func startVia(t testing.TB, via func(from, to int, addr string) string, args ...
 // start starts a node.
 func (c *trio) start(i int) {
 	c.t.Helper()
-	p := start(c.t, c.dirs[i], append([]string{"--cluster", c.lists[i], "--node", nodeNames[i : i+1], "--shards", "3"}, c.args...)...)
+	where := c.own
+	if where == nil {
+		where = []string{"--cluster", c.lists[i]}
+	}
+	p := start(c.t, c.dirs[i], slices.Concat(where, []string{"--node", nodeNames[i : i+1], "--shards", "3"}, c.args)...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.nodes[i] = p
@@ -205,9 +212,23 @@ func (f *fleet) compare(t *testing.T, c *trio, node int) {
 			return err
 		})
 		if want := fleettest.Merged(t, f.programs[2*i:2*i+2], raws); !bytes.Equal(got, want) {
-			t.Errorf("%s: the profile is not that of the %d runs", url, len(raws))
+			t.Errorf("%s: the profile is not that of the %d runs, but has %d", url, len(raws), runsOf(t, got))
 		}
 	}
+}
+
+// runsOf returns the number of runs in a profile.
+func runsOf(t *testing.T, data []byte) (n uint64) {
+	t.Helper()
+	p, err := mip.ReadProfile(data)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	for i := range p.Modules {
+		n += p.Modules[i].Raws
+	}
+	return n
 }
 
 // TestClusterKill kills any node, the leader of a stream and the merger of a shard in turn, while

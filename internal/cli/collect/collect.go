@@ -34,7 +34,8 @@ type collectFlags struct {
 	waiting, minFree, logs, maxDebug     verb.SizeFlag
 	rate, share                          float64
 	every, keep                          time.Duration
-	traces                               int
+	traces, debugBuilds                  int
+	maxCalls                             uint64
 }
 
 // Collect returns the command cairn collect.
@@ -89,9 +90,11 @@ them before it is acknowledged. All get the same list of nodes, and each its own
 	c.Flags().Float64Var(&f.share, "share", 1, "the share of their raw files that senders are asked to send, 0 to 1")
 	c.Flags().DurationVar(&f.every, "snapshot", 30*time.Second, "write what was merged at least so often")
 	c.Flags().IntVar(&f.traces, "traces", profile.DefaultTraces, "keep the traces of at most this many runs of a build, a uniform sample of all")
+	c.Flags().Uint64Var(&f.maxCalls, "max-calls", 1<<32, "scale the calls of a run with more than `n` down to so many, so that one device cannot outweigh the others; 0 for no bound")
 	c.Flags().Var(&f.logs, "logs", "keep at most this much of the logs of a build; the oldest are removed")
 	c.Flags().DurationVar(&f.keep, "keep", 0, "remove builds that got no upload for so long, 0 for never")
 	c.Flags().Var(&f.maxDebug, "max-debug", "the maximum of a program or a debug file")
+	c.Flags().IntVar(&f.debugBuilds, "debug-builds", 100, "keep programs and debug files of the `n` builds that sent them last; 0 for all")
 	c.Flags().StringVar(&f.clientCA, "client-ca", "", "clients must show a certificate that this authority signed, a PEM `file`; needs --cert")
 	c.Flags().StringVar(&f.audit, "audit", "", "append a line of JSON for each upload and each refused request to this `file`")
 	f.addTo(c.Flags())
@@ -152,6 +155,8 @@ func (f *collectFlags) check(s *verb.Streams) (*slog.Logger, error) {
 		return nil, verb.Usagef("collect: --snapshot %v: must be positive", f.every)
 	case f.keep < 0:
 		return nil, verb.Usagef("collect: --keep %v: must not be negative", f.keep)
+	case f.debugBuilds < 0:
+		return nil, verb.Usagef("collect: --debug-builds %d: must not be negative", f.debugBuilds)
 	case f.traces < 0:
 		return nil, verb.Usagef("collect: --traces %d: must not be negative", f.traces)
 	}
@@ -190,12 +195,12 @@ type backend interface {
 // takes uploads at a URL.
 func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) {
 	options := collector.Options{
-		Limits: tally.Limits{Traces: f.traces, Logs: int64(f.logs)}, MaxWaiting: int64(f.waiting),
-		SnapshotRecords: 50_000, SnapshotBytes: 64 << 20, SnapshotEvery: f.every, Keep: f.keep,
+		Limits: tally.Limits{Traces: f.traces, Logs: int64(f.logs), MaxCalls: f.maxCalls}, MaxWaiting: int64(f.waiting),
+		SnapshotRecords: 50_000, SnapshotBytes: 64 << 20, SnapshotEvery: f.every, Keep: f.keep, Grace: time.Hour,
 		MinFree: int64(f.minFree), Free: func() (int64, error) { return free(dir) }, Log: log,
 	}
 	if f.clustered() {
-		return f.clusterFlags.open(dir, url, options)
+		return f.clusterFlags.open(dir, url, f.debugBuilds, options)
 	}
 	j, err := segment.Open(filepath.Join(dir, "journal"), segment.Options{Torn: func(path string, off, bytes int64) {
 		log.Warn("removed an incomplete record at the end of the journal, as a crash leaves it; it was never acknowledged", "file", path, "offset", off, "bytes", bytes)
@@ -203,7 +208,7 @@ func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) 
 	if err != nil {
 		return nil, err
 	}
-	debug, err := depot.OpenDebug(debugDir(dir))
+	debug, err := depot.OpenDebug(debugDir(dir), f.debugBuilds)
 	if err != nil {
 		return nil, errors.Join(err, j.Close())
 	}

@@ -20,6 +20,7 @@ func (f *runFlags) register(c *cobra.Command) {
 	c.Flags().Uint64Var(&f.Seed, "seed", 0, "seed for the choice of the sample")
 	c.Flags().StringVar(&f.Scenario, "scenario", "", "scenario `name` of the runs, overriding CAIRN_SCENARIO")
 	c.Flags().Uint64Var(&f.Weight, "weight", 1, "weight of the traces of these runs")
+	c.Flags().Uint64Var(&f.MaxCalls, "max-calls", 0, "scale a run with more calls down to `n`, as cairn collect does; 0 for no bound")
 }
 
 func (f *runFlags) check() error {

@@ -34,6 +34,8 @@ type Options struct {
 	Server   string    // URL of an existing server
 	Creds    string    // file of credentials for it, may be empty
 
+	DebugBuilds int // of which programs and debug files are kept, 0 for all
+
 	Collector collector.Options
 	Log       *slog.Logger
 }

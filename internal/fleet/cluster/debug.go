@@ -1,13 +1,17 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -41,7 +45,7 @@ func (c *Cluster) PutDebug(ctx context.Context, id prof.BuildID, kind string, f 
 	for {
 		n, err := io.ReadFull(f, part)
 		if err == io.EOF {
-			return nil
+			return c.pruneDebug(ctx)
 		}
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
@@ -53,6 +57,44 @@ func (c *Cluster) PutDebug(ctx context.Context, id prof.BuildID, kind string, f 
 			return err
 		}
 	}
+}
+
+// pruneDebug removes the files of the builds that are too many: those that came first.
+func (c *Cluster) pruneDebug(ctx context.Context) error {
+	if c.o.DebugBuilds == 0 {
+		return nil
+	}
+	prefix := c.o.Prefix + ".object.debug."
+	info, err := c.objects.Info(ctx, jetstream.WithSubjectFilter(prefix+">"))
+	if err != nil {
+		return err
+	}
+	last := make(map[string]uint64) // number of the first message of the newest file, by build
+	for subject := range info.State.Subjects {
+		id, _, _ := strings.Cut(strings.TrimPrefix(subject, prefix), ".")
+		last[id] = 0
+	}
+	if len(last) <= c.o.DebugBuilds {
+		return nil
+	}
+	for subject := range info.State.Subjects {
+		id, _, _ := strings.Cut(strings.TrimPrefix(subject, prefix), ".")
+		m, err := c.objects.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(subject))
+		if errors.Is(err, jetstream.ErrMsgNotFound) { // another node removed it
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		last[id] = max(last[id], m.Sequence)
+	}
+	ids := slices.SortedFunc(maps.Keys(last), func(a, b string) int { return cmp.Compare(last[b], last[a]) })
+	for _, id := range ids[c.o.DebugBuilds:] {
+		if err := c.objects.Purge(ctx, jetstream.WithPurgeSubject(prefix+id+".*")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Debug returns a file.

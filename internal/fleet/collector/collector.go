@@ -27,6 +27,7 @@ type Options struct {
 	MinFree         int64         // bytes that uploads leave on the disk, for snapshots
 	Free            func() (int64, error)
 	Keep            time.Duration // after which builds without uploads are removed, 0 for never
+	Grace           time.Duration // after the start in which none is removed: devices may send first
 	Log             *slog.Logger
 }
 
@@ -156,7 +157,7 @@ func (c *Collector) siftLocked(items []inbox.Item) (fresh []inbox.Item, refused 
 	unknown := int64(0)
 	for i := range items {
 		it := &items[i]
-		if c.state.Has(it.Key) {
+		if c.state.Has(it) {
 			continue
 		}
 		if it.Kind == inbox.Map {
@@ -267,8 +268,8 @@ func (c *Collector) Snapshot() error {
 }
 
 func (c *Collector) snapshot() error {
-	if c.o.Keep > 0 {
-		if n := c.state.Expire(c.now().Add(-c.o.Keep).UnixNano()); n > 0 {
+	if c.o.Keep > 0 && time.Since(c.started) >= c.o.Grace {
+		if n := c.state.Expire(c.now().UnixNano(), int64(c.o.Keep)); n > 0 {
 			c.o.Log.Info("removed builds without uploads", "builds", n, "for", c.o.Keep)
 		}
 	}

@@ -1,15 +1,20 @@
 package depot
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/cairnprof/cairn/internal/fleet/tally"
 	"github.com/cairnprof/cairn/prof"
@@ -19,11 +24,19 @@ import (
 //
 //	BUILDID.executable
 //	BUILDID.debuginfo
-type DebugDir struct{ dir string }
+//
+// Of the builds, those whose files came last are kept.
+type DebugDir struct {
+	dir    string
+	builds int // that are kept, 0 for all
 
-// OpenDebug returns the files in a directory, which is created if it does not exist. It removes
-// temporary files that a killed process left: no other process may use the directory.
-func OpenDebug(dir string) (*DebugDir, error) {
+	mu sync.Mutex // held while files are removed
+}
+
+// OpenDebug returns the files in a directory, which is created if it does not exist. Those of so many builds
+// are kept, 0 for all. It removes temporary files that a killed process left: no other process may
+// use the directory.
+func OpenDebug(dir string, builds int) (*DebugDir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -33,7 +46,7 @@ func OpenDebug(dir string) (*DebugDir, error) {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}
-	return &DebugDir{dir}, err
+	return &DebugDir{dir: dir, builds: builds}, err
 }
 
 func (d *DebugDir) path(id prof.BuildID, kind string) string {
@@ -54,7 +67,45 @@ func (d *DebugDir) PutDebug(_ context.Context, id prof.BuildID, kind string, f *
 	if err != nil {
 		return errors.Join(err, os.Remove(tmp.Name()))
 	}
-	return syncDir(d.dir)
+	return errors.Join(d.prune(), syncDir(d.dir))
+}
+
+// prune removes the files of the builds that are too many.
+func (d *DebugDir) prune() error {
+	if d.builds == 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return err
+	}
+	last := make(map[string]time.Time) // by build
+	files := make(map[string][]string)
+	for _, e := range entries {
+		id, _, ok := strings.Cut(e.Name(), ".")
+		info, err := e.Info()
+		if !ok || errors.Is(err, fs.ErrNotExist) {
+			continue // a temporary file
+		}
+		if err != nil {
+			return err
+		}
+		files[id] = append(files[id], e.Name())
+		if info.ModTime().After(last[id]) {
+			last[id] = info.ModTime()
+		}
+	}
+	ids := slices.SortedFunc(maps.Keys(last), func(a, b string) int { return cmp.Or(last[b].Compare(last[a]), cmp.Compare(a, b)) })
+	for _, id := range ids[min(d.builds, len(ids)):] {
+		for _, name := range files[id] {
+			if err := os.Remove(filepath.Join(d.dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Debug returns a file.

@@ -68,6 +68,12 @@ func (p *Program) Run(t testing.TB, run uint64) []byte {
 // Merged returns the profile that cairn merge makes of raw files and the maps of builds.
 func Merged(t testing.TB, programs []*Program, raws map[string][]byte) []byte {
 	t.Helper()
+	return MergedWithin(t, programs, raws, 0)
+}
+
+// MergedWithin returns the profile that cairn merge --max-calls makes of them.
+func MergedWithin(t testing.TB, programs []*Program, raws map[string][]byte, maxCalls uint64) []byte {
+	t.Helper()
 	p := new(prof.Profile)
 	for _, program := range programs {
 		empty := merge.NewAccumulator(merge.NewLayout(&program.Map), 0).Module()
@@ -79,7 +85,7 @@ func Merged(t testing.TB, programs []*Program, raws map[string][]byte) []byte {
 	for path := range raws {
 		paths = append(paths, path)
 	}
-	sum, bad := rawfiles.New(paths, raws, p, "test", rawfiles.Traces{Limit: Traces, Weight: 1}).Run(context.Background())
+	sum, bad := rawfiles.New(paths, raws, p, "test", rawfiles.Traces{Limit: Traces, Weight: 1, MaxCalls: maxCalls}).Run(context.Background())
 	if len(bad) > 0 {
 		t.Fatalf("%s: %s", bad[0].File, bad[0].Reason)
 	}

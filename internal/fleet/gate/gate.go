@@ -74,14 +74,15 @@ type Backend interface {
 
 // Gate answers requests.
 type Gate struct {
-	o       Options
-	c       Backend
-	limiter *limiter
-	mux     *http.ServeMux
-	budget  atomic.Int64 // bytes of bodies that may still be read
-	counts  counts
-	closing atomic.Bool
-	maps    sync.Map // of builds without a map: *prof.Map by build id, from debug files
+	o        Options
+	c        Backend
+	limiter  *limiter
+	mux      *http.ServeMux
+	budget   atomic.Int64 // bytes of bodies that may still be read
+	counts   counts
+	closing  atomic.Bool
+	programs programs
+	maps     sync.Map // of builds without a map: *prof.Map by build id, from debug files
 }
 
 // New returns the handler of a backend.
@@ -220,10 +221,15 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 	publishes, grant := false, g.grant(r)
 	for i := range items {
 		publishes = publishes || items[i].Kind == inbox.Map
-		if program := items[i].Program; program != "" && !grant.Allows(program) {
-			g.refuse(w, r, http.StatusForbidden, fmt.Sprintf("the token is not for the program %.80q", program))
-			return
-		}
+	}
+	reason, err := g.foreignFile(r.Context(), &grant, items)
+	if err != nil {
+		g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
+		return
+	}
+	if reason != "" {
+		g.refuse(w, r, http.StatusForbidden, reason)
+		return
 	}
 	if publishes && grant.Role&Publish == 0 {
 		g.refuse(w, r, http.StatusForbidden, fmt.Sprintf("maps: a token that may %s is needed", Publish))

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
@@ -141,10 +142,27 @@ func TestTokensOfPrograms(t *testing.T) {
 		token  string
 		body   []byte
 		status int
-	}{{app, one.MapFile(t), 200}, {app, two.MapFile(t), 403}, {all, two.MapFile(t), 200}, {app, spikeLog(1, "tool", "\x02", 5e6), 403}} {
+	}{
+		{app, one.MapFile(t), 200}, {app, one.Run(t, 1), 200}, {app, two.MapFile(t), 403}, {all, two.MapFile(t), 200}, {app, spikeLog(1, "tool", "\x02", 5e6), 403},
+	} {
 		if status, text := ask(t, http.MethodPost, url+"/v1/files", test.body, bearer(test.token)...); status != test.status {
 			t.Errorf("%s: %d %s", test.token, status, text)
 		}
+	}
+	// A raw file does not name its program. The list of builds is some moments old.
+	unknown := fleettest.NewProgram("later", "\x03", 5)
+	deadline := time.Now().Add(time.Minute)
+	for status := 0; status != http.StatusForbidden; {
+		var text string
+		if status, text = ask(t, http.MethodPost, url+"/v1/files", two.Run(t, 1), bearer(app)...); status != 200 && status != 403 || time.Now().After(deadline) {
+			t.Fatalf("a run of another program: %d %s", status, text)
+		}
+	}
+	if status, text := ask(t, http.MethodPost, url+"/v1/files", bundled(t, one.Run(t, 2), two.Run(t, 2)), bearer(app)...); status != 403 {
+		t.Errorf("runs of both programs: %d %s", status, text)
+	}
+	if status, text := ask(t, http.MethodPost, url+"/v1/files", bundled(t, one.Run(t, 3), unknown.Run(t, 1)), bearer(app)...); status != 200 {
+		t.Errorf("a run of a build that nobody knows: %d %s", status, text)
 	}
 	for path, status := range map[string]int{
 		"/app": 200, "/tool": 404, "/v1/maps/01": 200, "/v1/maps/02": 404, "/v1/logs/02": 404, "/view/tool": 404, "/v1/view/tool@02": 404,
@@ -171,7 +189,7 @@ func TestDebugFiles(t *testing.T) {
 		t.Skip("gcc is not installed")
 	}
 	dir := t.TempDir()
-	debug, err := depot.OpenDebug(filepath.Join(dir, "debug"))
+	debug, err := depot.OpenDebug(filepath.Join(dir, "debug"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

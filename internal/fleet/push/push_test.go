@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
 	"github.com/cairnprof/cairn/internal/fleet/client"
 	"github.com/cairnprof/cairn/internal/fleet/collector"
 	"github.com/cairnprof/cairn/internal/fleet/depot"
@@ -396,6 +398,63 @@ func TestWatch(t *testing.T) {
 	if got := fmt.Sprint(left(t, dir)); got != "map[.mipraw:5]" {
 		t.Error(got)
 	}
+}
+
+// Logs of spikes are sent as raw files are, once their process has ended.
+func TestLogs(t *testing.T) {
+	t.Parallel()
+	s, p, dir := serve(t, 1<<20, 1, nil), newProgram(), t.TempDir()
+	logs := map[string][]byte{}
+	for pid := range uint32(3) {
+		w := tracelogtest.New(tracelog.Header{PID: 1<<22 + pid, Realtime: 1e18, Monotonic: 1, TSCHz: 1e9}) // no process has this number
+		w.Module(&tracelog.Module{Number: 1, Start: 0x1000, End: 0x2000, BuildID: []byte(p.BuildID), Path: "/opt/app", Main: true})
+		w.Close()
+		path := filepath.Join(dir, fmt.Sprintf("app.1234.%d.0.cairnlog", 1<<22+pid))
+		logs[filepath.Base(path)] = w.Bytes()
+		if err := os.WriteFile(path, w.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum, err := New(options(t, s, p, dir)).Once(t.Context())
+	if err != nil || sum.Sent != 3 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	if got := fmt.Sprint(left(t, dir)); got != "map[.sent:3]" {
+		t.Error(got)
+	}
+	list, err := s.c.Logs(t.Context(), p.BuildID)
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%d logs, %v", len(list), err)
+	}
+	for _, l := range list {
+		got, err := s.c.LogFile(t.Context(), p.BuildID, l.Key)
+		if want, ok := logs[l.Name]; err != nil || !ok || !bytes.Equal(got, want) {
+			t.Errorf("the collector has another log %s: %v", l.Name, err)
+		}
+	}
+}
+
+// If a collector fails, the next URL gets the files, and each file is counted once.
+func TestNextURL(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		http.Error(w, "no space", http.StatusInsufficientStorage)
+	}))
+	defer broken.Close()
+	s, p, dir := serve(t, 1<<20, 1, nil), newProgram(), t.TempDir()
+	raws := write(t, dir, p, 1, 20)
+	o := options(t, s, p, dir)
+	o.URLs = []string{"http://127.0.0.1:1", broken.URL, s.url} // the first refuses connections
+	sum, err := New(o).Once(t.Context())
+	if err != nil || sum.Sent != 19 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	if requests.Load() == 0 {
+		t.Error("the second URL got no request")
+	}
+	s.check(t, p, raws)
 }
 
 func TestURL(t *testing.T) {

@@ -54,6 +54,9 @@ type Spike struct {
 const (
 	maxPlaces = 1 << 14 // of a build
 	maxDays   = 800     // of a build
+	// maxCount bounds the spikes that a log only counts, at one place: so many make a call each
+	// millisecond for a month.
+	maxCount = 1 << 32
 )
 
 // class returns the class of a duration in Spike.Times.
@@ -167,7 +170,7 @@ func (b *build) addSpikes(it *inbox.Item) error {
 		}
 	}
 	for sp, n := range seen {
-		sp.Count = max(sp.Count, n)
+		sp.Count = max(sp.Count, min(n, maxCount))
 	}
 	for p, sp := range here {
 		if b.spikes[p] != nil {
@@ -264,9 +267,15 @@ func (b *build) sortedDays() []Day {
 	return list
 }
 
-// Expire forgets builds of which no file came since a time, in nanoseconds since 1970, and
-// returns how many. Files of them that come again are not counted again.
-func (s *State) Expire(before int64) int {
+// Expire forgets builds of which no file came for some time, in nanoseconds, before now or the newest file
+// of all builds, whichever is earlier: where the clock is wrong or the collector did not run, builds
+// stay. It returns how many were removed. Runs of them that come again are not counted again.
+func (s *State) Expire(now, keep int64) int {
+	newest := int64(0)
+	for _, b := range s.builds {
+		newest = max(newest, b.last)
+	}
+	before := min(now, newest) - keep
 	n := len(s.builds)
 	maps.DeleteFunc(s.builds, func(_ prof.BuildID, b *build) bool { return b.last < before })
 	return n - len(s.builds)

@@ -73,14 +73,15 @@ type build struct {
 
 // Limits bound what a State keeps.
 type Limits struct {
-	Traces int   // of the runs of a build
-	Logs   int64 // bytes of the logs of a build: the oldest are removed
+	Traces   int    // of the runs of a build
+	Logs     int64  // bytes of the logs of a build: the oldest are removed
+	MaxCalls uint64 // that count of a run, see merge.Run; 0 for all
 }
 
 // New returns an empty state.
 func New(l Limits) *State {
 	return &State{
-		traces: rawfiles.Traces{Limit: l.Traces, Weight: 1}, maxLogs: l.Logs,
+		traces: rawfiles.Traces{Limit: l.Traces, Weight: 1, MaxCalls: l.MaxCalls}, maxLogs: l.Logs,
 		builds: make(map[prof.BuildID]*build), seen: make(map[inbox.Key]bool),
 	}
 }
@@ -94,8 +95,11 @@ func (s *State) Totals() Totals { return s.totals }
 // Seen returns how many files are remembered.
 func (s *State) Seen() int { return len(s.seen) }
 
-// Has reports whether a file was counted already, so that it need not be logged again.
-func (s *State) Has(k inbox.Key) bool { return s.seen[k] }
+// Has reports whether a file was counted already, so that it need not be logged again. The map of a
+// build that was removed (see Expire) is not there any more, and counts again.
+func (s *State) Has(it *inbox.Item) bool {
+	return s.seen[it.Key] && (it.Kind != inbox.Map || s.Known(it.Build))
+}
 
 // Known reports whether the map of a build is there.
 func (s *State) Known(id prof.BuildID) bool { return s.builds[id] != nil && s.builds[id].module != nil }
@@ -149,7 +153,7 @@ func (s *State) Apply(seq uint64, time int64, items []inbox.Item) error {
 	s.seq = seq
 	for i := range items {
 		it := &items[i]
-		if s.seen[it.Key] {
+		if s.Has(it) {
 			s.totals.Repeated++
 			continue
 		}

@@ -3,8 +3,10 @@ package tally
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
 	"github.com/cairnprof/cairn/internal/fleet/fleettest"
@@ -317,10 +320,20 @@ func TestRetention(t *testing.T) {
 	if data, err := s.LogFile("\x01", logs[1].Key, objects); err != nil || !bytes.Equal(data, log(5)) {
 		t.Errorf("the newest log is changed: %v", err)
 	}
-	if n := s.Expire(1004); n != 0 || s.Len() != 1 {
-		t.Errorf("%d builds removed at the time of the last upload", n)
+	if n := s.Expire(1<<60, 100); n != 0 || s.Len() != 1 {
+		t.Errorf("%d builds removed by a clock that is ahead, without an upload since", n)
 	}
-	if n := s.Expire(1005); n != 1 || s.Len() != 0 {
+	other := fleettest.NewProgram("other", "\x02", 3)
+	if err := s.Apply(6, 1104, items(t, other.MapFile(t))); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Expire(1<<60, 100); n != 0 || s.Len() != 2 {
+		t.Errorf("%d builds removed 100 ns after the last upload", n)
+	}
+	if n := s.Expire(1000, 99); n != 0 || s.Len() != 2 {
+		t.Errorf("%d builds removed by a clock that is behind", n)
+	}
+	if n := s.Expire(1<<60, 99); n != 1 || s.Len() != 1 {
 		t.Errorf("%d builds removed", n)
 	}
 	_, used, err := s.Snapshot(objects)
@@ -330,7 +343,85 @@ func TestRetention(t *testing.T) {
 	if used[logs[1].Object] {
 		t.Error("a snapshot keeps the log of a build that was removed")
 	}
-	if err := s.Apply(6, 2000, items(t, log(5))); err != nil || s.Totals().Repeated != 1 || s.Len() != 0 {
+	if err := s.Apply(7, 2000, items(t, log(5))); err != nil || s.Totals().Repeated != 1 || s.Len() != 1 {
 		t.Errorf("a log that comes again: %+v, %v", s.Totals(), err)
+	}
+	// A build that was removed gets its map again.
+	if n := s.Expire(1<<60, -2000); n != 1 || s.Len() != 0 {
+		t.Errorf("%d builds removed", n)
+	}
+	if err := s.Apply(8, 3000, items(t, other.MapFile(t), other.Run(t, 1))); err != nil || !s.Known(other.BuildID) || s.Totals().Raws != 1 {
+		t.Errorf("a build that was removed: %+v, %v", s.Totals(), err)
+	}
+}
+
+// countRun returns the raw file of a run in mode count.
+func countRun(t *testing.T, m *prof.Map, run uint64, calls func(fn int) uint32, position uint32) []byte {
+	t.Helper()
+	raw := mip.Raw{BuildID: m.BuildID, PID: 1, Run: run, Size: m.RawSize, Single: true, Data: make([]byte, m.RawSize)}
+	for i := range m.Funcs {
+		record := raw.Data[m.Funcs[i].Record:]
+		binary.LittleEndian.PutUint32(record, -calls(i))
+		binary.LittleEndian.PutUint32(record[wire.OrderOffset:], position+uint32(i))
+	}
+	data, err := mip.AppendRaw(nil, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// A run that claims as many calls and as late first executions as it can weighs no more than MaxCalls, and
+// the profile is that of cairn merge --max-calls.
+func TestLiar(t *testing.T) {
+	t.Parallel()
+	const honest, maxCalls, functions = 100, 10_000, 20
+	m := &prof.Map{BuildID: "\x0a", Module: "app", RawAddr: 0x100000, RawSize: functions*wire.CountSize + 4, Machine: "x86-64"}
+	for i := range functions {
+		m.Funcs = append(m.Funcs, prof.Func{
+			Name: fmt.Sprint("f", i), File: "a.c", Mode: prof.ModeCount, Record: uint64(i) * wire.CountSize,
+			Fragments: []prof.Fragment{{Addr: 0x1000 + uint64(i)*16, Size: 16}},
+		})
+	}
+	program := &fleettest.Program{Map: *m, Functions: functions}
+	raws := map[string][]byte{}
+	for run := range honest {
+		raws[fmt.Sprint(run)] = countRun(t, m, uint64(run+1), func(fn int) uint32 { return uint32(fn + 1) }, 1)
+	}
+	raws["liar"] = countRun(t, m, honest+1, func(fn int) uint32 {
+		if fn == 7 {
+			return 1<<32 - 1
+		}
+		return 1
+	}, 1<<31-functions)
+	s := New(Limits{Traces: fleettest.Traces, Logs: 1 << 20, MaxCalls: maxCalls})
+	files := [][]byte{program.MapFile(t)}
+	for _, name := range slices.Sorted(maps.Keys(raws)) {
+		files = append(files, raws[name])
+	}
+	if err := s.Apply(1, 1, items(t, files...)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Profile(m.BuildID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fleettest.MergedWithin(t, []*fleettest.Program{program}, raws, maxCalls); !bytes.Equal(got, want) {
+		t.Error("the profile is not that of cairn merge --max-calls")
+	}
+	p, err := mip.ReadProfile(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := uint64(0)
+	for i := range p.Modules[0].Counts {
+		c := &p.Modules[0].Counts[i]
+		calls += c.Calls
+		if c.Runs != honest+1 || c.Calls < honest*uint64(i+1)+1 || c.MeanOrder() > functions || !c.Inexact {
+			t.Errorf("function %d: %+v", i, c)
+		}
+	}
+	if most := uint64(honest*functions*(functions+1)/2 + maxCalls + functions); calls > most {
+		t.Errorf("%d calls in all, more than %d", calls, most)
 	}
 }

@@ -3,6 +3,7 @@ package merge
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
@@ -78,10 +79,11 @@ func (a *Accumulator) Raws() uint64 { return a.raws }
 // Add adds an image of the raw section, which may be shorter than the section
 // if the rest is zero, of a process that had one thread. A damaged image changes
 // nothing.
-func (a *Accumulator) Add(data []byte) error { return a.addImage(data, true) }
+func (a *Accumulator) Add(data []byte) error { return a.addImage(data, true, 0) }
 
-// addImage adds an image, of a process that had one thread if single is set.
-func (a *Accumulator) addImage(data []byte, single bool) error {
+// addImage adds an image, of a process that had one thread if single is set. Unless maxCalls is 0, its
+// weight is bounded (see Run).
+func (a *Accumulator) addImage(data []byte, single bool, maxCalls uint64) error {
 	if uint64(len(data)) > a.l.m.RawSize {
 		return fmt.Errorf("image of %d bytes, but the raw section has %d", len(data), a.l.m.RawSize)
 	}
@@ -93,7 +95,11 @@ func (a *Accumulator) addImage(data []byte, single bool) error {
 	if a.pending++; a.pending == maxPending {
 		a.flush()
 	}
-	a.addCounters(data, !single)
+	im := counted{data: data, racing: !single, maxCalls: maxCalls}
+	if maxCalls > 0 {
+		im.calls = a.l.callsIn(data)
+	}
+	a.addCounters(&im)
 	a.addUnions(data)
 	return nil
 }
@@ -194,34 +200,69 @@ func (a *Accumulator) flush() {
 	}
 }
 
-// addCounters adds the counters of data. If racing is set, threads may have lost
-// counts to each other.
-func (a *Accumulator) addCounters(data []byte, racing bool) {
-	last := uint64(0) // the highest order in data, once it is needed
-	for i := range a.l.counters {
-		c := &a.l.counters[i]
-		if c.off+wire.FullHeaderSize > len(data) {
-			a.addLast(data, i, racing, &last)
-			return
-		}
-		if binary.LittleEndian.Uint64(data[c.off:]) != 0 {
-			a.addCounter(i, data[c.off:][:wire.FullHeaderSize], data, racing, &last)
-		}
-	}
+// counted is an image while its counters are added.
+type counted struct {
+	data     []byte
+	racing   bool   // threads may have lost counts to each other
+	last     uint64 // the highest order in data, once it is needed
+	maxCalls uint64 // 0 for any number
+	calls    uint64 // in data, if maxCalls is set
 }
 
-// addLast adds the counters from the i-th on, which may be cut by the end of
-// the data.
-func (a *Accumulator) addLast(data []byte, i int, racing bool, last *uint64) {
-	for ; i < len(a.l.counters); i++ {
-		c := &a.l.counters[i]
-		if c.off >= len(data) {
-			return
+// scaled returns how many of n calls count if there are more than maxCalls.
+func (im *counted) scaled(n uint64) uint64 {
+	hi, lo := bits.Mul64(n, im.maxCalls)
+	q, rest := bits.Div64(hi, lo, im.calls) // n is at most all calls: it fits
+	if rest > 0 {
+		q++ // what was called keeps a call
+	}
+	return q
+}
+
+// whole returns the record of the counter at off if all of it is in data.
+func whole(data []byte, off int) (record []byte, ok bool) {
+	if off+wire.FullHeaderSize > len(data) {
+		return nil, false
+	}
+	return data[off:][:wire.FullHeaderSize], true
+}
+
+// cut returns the record of the counter at off, of which the end of data cuts a part.
+func cut(data []byte, off int) []byte {
+	record := make([]byte, wire.FullHeaderSize)
+	copy(record, data[off:])
+	return record
+}
+
+// callsIn returns the calls in data.
+func (l *Layout) callsIn(data []byte) (n uint64) {
+	for i := range l.counters {
+		off := l.counters[i].off
+		record, ok := whole(data, off)
+		if !ok {
+			if off >= len(data) {
+				return n
+			}
+			record = cut(data, off)
 		}
-		var record [wire.FullHeaderSize]byte
-		copy(record[:], data[c.off:])
-		if binary.LittleEndian.Uint64(record[:]) != 0 {
-			a.addCounter(i, record[:], data, racing, last)
+		n += uint64(-binary.LittleEndian.Uint32(record))
+	}
+	return n
+}
+
+// addCounters adds the counters of an image.
+func (a *Accumulator) addCounters(im *counted) {
+	for i := range a.l.counters {
+		off := a.l.counters[i].off
+		record, ok := whole(im.data, off)
+		if !ok {
+			if off >= len(im.data) {
+				return
+			}
+			record = cut(im.data, off)
+		}
+		if binary.LittleEndian.Uint64(record) != 0 {
+			a.addCounter(i, record, im)
 		}
 	}
 }
@@ -234,21 +275,25 @@ func (a *Accumulator) addLast(data []byte, i int, racing bool, last *uint64) {
 // that is what it counts as: to leave it out of the sum would make it one of
 // the first in the mean. One whose order is set and whose count is not was
 // called at least once, or exactly 1<<32 times: its count is inexact.
-func (a *Accumulator) addCounter(i int, record, data []byte, racing bool, last *uint64) {
+func (a *Accumulator) addCounter(i int, record []byte, im *counted) {
 	t := &a.tallies[i]
 	word := binary.LittleEndian.Uint32(record)
 	order := binary.LittleEndian.Uint32(record[wire.OrderOffset:])
 	t.runs++
-	t.calls += uint64(-word)
-	t.inexact = t.inexact || word == 0 || order&wire.OrderInexact != 0 || racing && !a.l.counters[i].atomic
+	calls := uint64(-word)
+	if im.calls > im.maxCalls {
+		calls, t.inexact = im.scaled(calls), true
+	}
+	t.calls += calls
+	t.inexact = t.inexact || word == 0 || order&wire.OrderInexact != 0 || im.racing && !a.l.counters[i].atomic
 	index := uint64(order &^ wire.OrderInexact)
 	if index == 0 {
-		if *last == 0 {
-			*last = a.l.lastOrder(data)
+		if im.last == 0 {
+			im.last = a.l.lastOrder(im.data)
 		}
-		index = *last + 1
+		index = im.last + 1
 	}
-	t.orders += index
+	t.orders += a.l.position(index, im.maxCalls > 0)
 	if a.l.counters[i].size != wire.FullHeaderSize {
 		return
 	}
@@ -268,6 +313,15 @@ func (a *Accumulator) addCaller(i int, displacement int32, runs uint64) {
 	default:
 		a.callers[callerKey{i, displacement}] += runs
 	}
+}
+
+// position returns the position of a first execution. If it is bounded, it is at most the number of
+// functions, which no run exceeds by more than the races of its threads.
+func (l *Layout) position(index uint64, bounded bool) uint64 {
+	if bounded {
+		return min(index, uint64(len(l.m.Funcs)))
+	}
+	return index
 }
 
 // lastOrder returns the highest order in data.

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/saturate"
-
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/saturate"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -27,6 +26,11 @@ type Run struct {
 	// Funcs is the order of first executions where it is known from elsewhere
 	// than Data and Slots, as indexes into the map's functions.
 	Funcs []uint32
+
+	// MaxCalls bounds the weight of the run, so that one that lies outweighs no others. If it has more
+	// calls, all its numbers of calls are scaled down to this sum, and are inexact; positions of
+	// first executions are at most the number of functions. 0 for no bound.
+	MaxCalls uint64
 
 	// What becomes of the run's trace, see prof.Trace.
 	Scenario string
@@ -56,7 +60,7 @@ func (a *Accumulator) AddRun(r *Run) error {
 		}
 		slots[i] = fn
 	}
-	if err := a.addImage(r.Data, r.Single); err != nil {
+	if err := a.addImage(r.Data, r.Single, r.MaxCalls); err != nil {
 		return err
 	}
 	if r.ID != 0 {
@@ -96,7 +100,7 @@ func (a *Accumulator) addSlots(r *Run, slots []uint32) {
 			continue // a second slot of the run, which no whole file has
 		}
 		a.seen[fn] = a.raws
-		a.orders[fn] += start + uint64(i)
+		a.orders[fn] += a.l.position(start+uint64(i), r.MaxCalls > 0)
 	}
 }
 

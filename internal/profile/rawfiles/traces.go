@@ -10,18 +10,19 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/merge"
 )
 
-// Traces say what becomes of the traces of runs.
+// Traces say what becomes of the traces of runs, and how much a run weighs.
 type Traces struct {
 	Limit        int    // how many are kept, a uniform sample of all
 	Seed, Weight uint64 // of the sample; how often each counts
 	Scenario     string // instead of what the raw files name
+	MaxCalls     uint64 // of a run, see merge.Run; 0 for no bound
 }
 
 // Run returns what the raw file that was read from path adds to a profile.
 func (t *Traces) Run(path string, raw *mip.Raw) *merge.Run {
 	return &merge.Run{
 		ID: merge.RunID(raw.Run, raw.PID), Single: raw.Single && !raw.Changed,
-		Data: raw.Data, Slots: raw.Order, Next: uint64(raw.Next),
+		Data: raw.Data, Slots: raw.Order, Next: uint64(raw.Next), MaxCalls: t.MaxCalls,
 		Scenario: cmp.Or(t.Scenario, raw.Scenario), Weight: t.Weight, Key: t.Key(path, raw),
 	}
 }
