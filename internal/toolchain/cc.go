@@ -230,6 +230,7 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 		fmt.Fprintln(s.Err, "cairn: cc: ignoring the strip option of the link, which would remove the map; run strip after cairn map")
 	}
 	root := filepath.Dir(tc.Bin)
+	cmd.Binutils = readBinutils(root)
 	args := cmd.Args(argv[1:], tc)
 	if linker != "" {
 		args = append(args, ltoArgs(root)...)

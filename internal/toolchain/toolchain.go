@@ -257,6 +257,9 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 	if err := opts.findAssembler(ctx, c, self); err != nil {
 		return err
 	}
+	if err := opts.writeBinutils(ctx, tmp, c); err != nil {
+		return err
+	}
 	for _, sub := range []string{"bin", "include", "src"} {
 		if err := os.Mkdir(filepath.Join(tmp, sub), 0o755); err != nil {
 			return err

@@ -108,6 +108,9 @@ func fillUse(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions
 	if err := opts.findAssembler(ctx, c, self); err != nil {
 		return err
 	}
+	if err := opts.writeBinutils(ctx, tmp, c); err != nil {
+		return err
+	}
 	return writeShim(filepath.Join(tmp, "bin"), self, opts)
 }
 
@@ -161,6 +164,7 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 		}
 	}
 	bin, env := filepath.Join(b.dir, "bin"), driverEnv(cmd)
+	cmd.Binutils = readBinutils(b.dir)
 	if b.opts.NoSplit {
 		bin = ""
 	} else if linker, why := c.bitcodeLink(ctx, &cmd); linker != "" {

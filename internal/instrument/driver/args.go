@@ -86,6 +86,9 @@ func (c *Command) assembler(args []string, bin string) (ours, theirs []string) {
 	ours = []string{"-B" + bin + "/"}
 	if c.Family == Clang {
 		ours = append(ours, "-fno-integrated-as")
+		if c.Binutils != "" {
+			ours = append(ours, "-fbinutils-version="+c.Binutils)
+		}
 	}
 	if c.overrides() {
 		args = filter(c.words, func(a string) bool { return !strings.HasSuffix(a, "integrated-as") })

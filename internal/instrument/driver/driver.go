@@ -55,6 +55,7 @@ type Command struct {
 	NoID     bool     // asks the linker for no build id
 	Versions bool     // gives the linker a version script
 	Target   []string // options that choose another machine than the driver's own, and its files
+	Binutils string   // version of binutils whose assembly clang is to write, "" for its default
 	Refusal  string   // why it cannot be instrumented and what to do; "" if it can
 
 	words      []string // the arguments with response files in place

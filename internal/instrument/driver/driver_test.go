@@ -177,6 +177,23 @@ func TestArgs(t *testing.T) {
 	}
 }
 
+func TestBinutilsArgs(t *testing.T) {
+	t.Parallel()
+	for family, want := range map[Family]string{
+		Clang: "-B/t/bin/ -fno-integrated-as -fbinutils-version=2.40 -c a.c",
+		GCC:   "-B/t/bin/ -c a.c",
+	} {
+		cmd := Parse(family, []string{"-c", "a.c"}, readTest)
+		cmd.Binutils = "2.40"
+		if got := strings.Join(cmd.UseArgs([]string{"-c", "a.c"}, "/t/bin", nil), " "); got != strings.Replace(want, "-c", "-ffunction-sections -c", 1) {
+			t.Errorf("a build by a profile: %s", got)
+		}
+		if got := strings.Join(cmd.Args([]string{"-c", "a.c"}, Toolchain{Bin: "/t/bin", Include: "/t/inc"}), " "); got != strings.Replace(want, "-c", "-idirafter /t/inc -c", 1) {
+			t.Errorf("with probes: %s", got)
+		}
+	}
+}
+
 func TestTimedArgs(t *testing.T) {
 	t.Parallel()
 	const unwinder = " -Wl,--push-state,--no-as-needed -lgcc_s -Wl,--pop-state"

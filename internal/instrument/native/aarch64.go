@@ -164,7 +164,7 @@ func (aarch64) callee(op []byte) string {
 			return "" // an expression
 		}
 	}
-	return string(name)
+	return calleeName(name)
 }
 
 func (aarch64) isTrap(mnemonic []byte) bool {

@@ -140,7 +140,7 @@ func (arm) callee(op []byte) string {
 			return "" // an expression
 		}
 	}
-	return string(name)
+	return calleeName(name)
 }
 
 func (arm) isTrap(mnemonic []byte) bool {

@@ -87,8 +87,27 @@ const (
 	flowNop                 // room for patching, if it leads a function
 )
 
-// isLocal reports whether a symbol is an assembler-local label.
-func isLocal(name []byte) bool { return len(name) > 1 && name[0] == '.' && name[1] == 'L' }
+// isLocal reports whether a symbol is an assembler-local label inside of a function, or of data.
+func isLocal(name []byte) bool {
+	return len(name) > 1 && name[0] == '.' && name[1] == 'L' && !isAlias(name)
+}
+
+// isAlias reports whether a symbol is another name of a function for references inside of the module, as
+// clang's .Lf$local is for f.
+func isAlias(name []byte) bool {
+	return bytes.HasPrefix(name, []byte(aliasHead)) && bytes.HasSuffix(name, []byte(aliasTail))
+}
+
+// calleeName returns the symbol of a function that code refers to by a name.
+func calleeName(name []byte) string {
+	if isAlias(name) {
+		name = name[len(aliasHead) : len(name)-len(aliasTail)]
+	}
+	return string(name)
+}
+
+// What stands around the name of a function in an alias of it.
+const aliasHead, aliasTail = ".L", "$local"
 
 // markers are the local labels of gcc and clang that mark places for debug
 // and unwind tables and are never jumped to. gcc's .LBB12 is a lexical block,
@@ -103,6 +122,9 @@ var markers = []string{
 // Labels of unknown families do: one probe too many costs 7 bytes, one too few
 // loses a block.
 func isLeader(name []byte) bool {
+	if isAlias(name) {
+		return false
+	}
 	if !isLocal(name) {
 		return name[0] < '0' || name[0] > '9' // 1: is mcount's
 	}

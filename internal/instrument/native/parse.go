@@ -184,6 +184,9 @@ func (p *parser) label(name []byte, pos, next int) {
 		}
 		return
 	}
+	if isAlias(name) {
+		return
+	}
 	if !isLocal(name) && (p.isFunc[string(name)] || p.unit.object == MachO && !p.within[string(name)]) {
 		p.begin(string(name), next)
 		return

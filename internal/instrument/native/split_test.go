@@ -108,7 +108,8 @@ var builds = [][]string{
 	{"g++", "-O0", "-g"},
 	{"g++", "-O2", "-fno-asynchronous-unwind-tables"},
 	{"clang++-22", "-O2", "-fno-integrated-as"},
-	{"clang++-22", "-O3", "-g", "-fPIC", "-fcf-protection", "-fno-integrated-as"},
+	// Functions have local aliases, as with -flto=thin.
+	{"clang++-22", "-O3", "-g", "-fPIC", "-fno-semantic-interposition", "-fcf-protection", "-fno-integrated-as"},
 	{"clang++-22", "-O0", "-ffunction-sections", "-fno-integrated-as"},
 }
 
@@ -296,6 +297,8 @@ func TestSplitRefuses(t *testing.T) {
 		{head + "\tx = 4\n\tret\n" + tail, "given a value"},
 		{head + "#APP\n1:\tnop\n#NO_APP\n\tret\n.L3:\n#APP\n\tjmp 1b\n1:\n#NO_APP\n\tret\n" + tail, "a label elsewhere"},
 		{head + "\tret\n" + tail + "\t.section .rodata\nx:\t.long .L2-x\n", "after a label"},
+		{strings.Replace(head, "f:\n", "f:\n.Lf$local:\n\t.type\t.Lf$local,@function\n\t.cfi_startproc\n", 1) + "\tret\n" + tail + "\t.size\t.Lf$local, .-f\n\t.cfi_endproc\n", ""},
+		{head + "\tret\n" + tail + "\t.type\t.L2, @function\n", "directive .type"},
 		{head + "\t.p2align 1\n.Lxray_sled_1:\n\tret\n" + tail, "patches"},
 	}
 	for _, test := range tests {

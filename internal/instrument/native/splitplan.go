@@ -98,15 +98,19 @@ func (p *splitPlan) analyse() {
 }
 
 // behindEndproc returns the line of .cfi_endproc if it follows on line i, where
-// clang puts it behind .size, or i.
+// clang puts it behind .size, or i. Where the function has a local alias, as code of ThinLTO does,
+// the .size of that stands between.
 func (t *splitText) behindEndproc(i int) int {
 	for k := i + 1; k < len(t.lines) && !t.lines[k].switches; k++ {
 		switch t.lines[k].kind {
 		case lineBlank:
 			continue
 		case lineDirective:
-			if string(t.statement(k).word) == ".cfi_endproc" {
+			switch string(t.statement(k).word) {
+			case ".cfi_endproc":
 				return k
+			case ".size":
+				continue
 			}
 		}
 		break
@@ -277,7 +281,7 @@ func (p *splitPlan) known(s statement) bool {
 	switch s.kind {
 	case lineLabel:
 		switch rest := bytes.TrimSpace(s.rest); {
-		case !isLocal(s.word):
+		case !isLocal(s.word) && !isAlias(s.word):
 			p.refuse("a second symbol in the function")
 		case !p.text.dialect.isBlank(rest):
 			p.refuse("a statement behind a label")

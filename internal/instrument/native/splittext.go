@@ -83,9 +83,11 @@ func scanText(src []byte, dialect *dialect) *splitText {
 			}
 		}
 		if s.kind == lineLabel {
-			if isLocal(s.word) {
+			switch {
+			case isAlias(s.word): // goes with its function
+			case isLocal(s.word):
 				t.defs[string(s.word)] = labelDef{int32(len(t.lines)), app}
-			} else {
+			default:
 				t.symbols = append(t.symbols, string(s.word))
 			}
 		}

@@ -35,7 +35,7 @@ var timedBuilds = [][]string{
 	{"clang-22", "-O0", "-fno-integrated-as"},
 	{"clang-22", "-O3", "-mretpoline", "-fno-integrated-as"},
 	{"clang-22", "-O2", "-g", "-fno-integrated-as"},
-	{"clang-22", "-Os", "-fPIC", "-fcf-protection", "-fno-integrated-as"},
+	{"clang-22", "-Os", "-fPIC", "-fno-semantic-interposition", "-fcf-protection", "-fno-integrated-as"},
 	{"clang-22", "-Oz", "-fno-integrated-as"},
 }
 

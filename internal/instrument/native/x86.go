@@ -92,7 +92,7 @@ func (x86) callee(op []byte) string {
 			return "" // an expression
 		}
 	}
-	return string(name)
+	return calleeName(name)
 }
 
 func (x86) refuse(directive string, _ []byte) string {

@@ -71,6 +71,7 @@ func TestCallee(t *testing.T) {
 		"foo": "foo", "foo@PLT": "foo", "*foo@GOTPCREL(%rip)": "foo", `"odd name"@PLT`: "", `"quoted"`: "quoted",
 		"_ZN3app5firstEi": "_ZN3app5firstEi", "größe": "größe", "foo.part.0": "foo.part.0",
 		"*%rax": "", "*foo(%rip)": "", "*8(%rax)": "", "foo+4": "", "": "", "1f": "1f",
+		".Lfoo$local": "foo", ".L_Z3foov$local": "_Z3foov", ".L3": ".L3", "foo$local": "foo$local",
 	} {
 		if got := (x86{}).callee([]byte(operand)); got != want {
 			t.Errorf("%s: %q, want %q", operand, got, want)
@@ -88,7 +89,7 @@ func TestIsLeader(t *testing.T) {
 		".LPFE1": false, ".Ltext0": false, ".LLSDA4": false,
 		// clang: basic blocks, and its marks
 		".LBB0_1": true, ".LBB12_34": true, ".Ltmp3": false, ".Lfunc_begin0": false, ".Lfunc_end0": false,
-		".Lcfi2": false, ".Lxray_sled_0": false, ".LJTI0_0": true,
+		".Lcfi2": false, ".Lxray_sled_0": false, ".LJTI0_0": true, ".Lmain$local": false,
 		// others: rather one probe too many
 		".Lsomething": true, "1": false, "entry": true,
 	} {

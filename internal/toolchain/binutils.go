@@ -1,0 +1,60 @@
+package toolchain
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+)
+
+// binutilsFile holds, in a directory of the cache, the version of binutils whose assembly
+// clang is to write. It is not there if clang is to write what any version takes.
+const binutilsFile = "binutils"
+
+// dottedVersion matches a version of binutils.
+var dottedVersion = regexp.MustCompile(`[0-9]+\.[0-9]+`)
+
+// writeBinutils notes the version for a clang. Without it, clang that does not assemble by itself writes
+// for a version of 2014: it leaves out that a section goes with another or must be retained by the linker,
+// so objects differ from what clang assembles by itself.
+func (o *ShimOptions) writeBinutils(ctx context.Context, dir string, c Compiler) error {
+	if c.Family != driver.Clang {
+		return nil
+	}
+	version := "none" // clang assembles its own text
+	if len(o.AssemblerArgs) == 0 {
+		version = gnuVersion(ctx, o.Assembler)
+	}
+	if version == "" || exec.CommandContext(ctx, c.Path, "-fbinutils-version="+version, "-###", "-c", "-x", "c", os.DevNull).Run() != nil {
+		return nil // not GNU as, or a clang before 12
+	}
+	return os.WriteFile(filepath.Join(dir, binutilsFile), []byte(version), 0o644)
+}
+
+// gnuVersion asks a GNU assembler for its version, and returns "" for another.
+func gnuVersion(ctx context.Context, assembler string) string {
+	out, err := exec.CommandContext(ctx, assembler, "--version").Output()
+	line, _, _ := bytes.Cut(out, []byte("\n"))
+	if err != nil || !strings.HasPrefix(string(line), "GNU assembler") {
+		return ""
+	}
+	// A distribution may name its own version first, in parentheses.
+	if i := bytes.LastIndexByte(line, ')'); i >= 0 {
+		line = line[i:]
+	}
+	return string(dottedVersion.Find(line))
+}
+
+// readBinutils returns what writeBinutils noted in a directory of the cache, or "".
+func readBinutils(dir string) string {
+	version, err := os.ReadFile(filepath.Join(dir, binutilsFile))
+	if err != nil {
+		return ""
+	}
+	return string(version)
+}
