@@ -3,6 +3,7 @@
 package oracle
 
 import (
+	"bytes"
 	"debug/elf"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ func TestAArch64Stacks(t *testing.T) {
 		2,
 		"aarch64-linux-gnu-g++ -O2 -mbranch-protection=standard -fPIC", "clang++-22 --target=aarch64-linux-gnu -O2",
 		"aarch64-linux-gnu-g++ -O0", "aarch64-linux-gnu-g++ -Os -static", "clang++-22 --target=aarch64-linux-gnu -O1 -mbranch-protection=standard",
+		"aarch64-linux-gnu-g++ -O2 -mbranch-protection=standard -march=armv8.3-a", "clang++-22 --target=aarch64-linux-gnu -O2 -mbranch-protection=standard -march=armv8.3-a",
 	) {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
@@ -147,13 +149,20 @@ func TestAArch64Signed(t *testing.T) {
 	if err := os.WriteFile(source, []byte(signedSource), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, compiler := range []string{"aarch64-linux-gnu-gcc", "clang-22 --target=aarch64-linux-gnu"} {
+	const retaa = " -march=armv8.3-a" // functions check the signature as they return
+	for _, compiler := range []string{
+		"aarch64-linux-gnu-gcc", "clang-22 --target=aarch64-linux-gnu", "aarch64-linux-gnu-gcc" + retaa, "clang-22 --target=aarch64-linux-gnu" + retaa,
+	} {
 		for _, mode := range shorttest.Rows(1, "spike --small 0 --flight", "spike --small 0", "spike --small 0 --clock exact") {
 			t.Run(compiler+mode, func(t *testing.T) {
 				t.Parallel()
 				f := strings.Fields(compiler + " -O2 -mbranch-protection=standard")
 				dir := t.TempDir()
-				cmd := aarch64.run(t, build(t, mode, f[0], append(f[1:], source)...))
+				program := build(t, mode, f[0], append(f[1:], source)...)
+				if strings.HasSuffix(compiler, retaa) && !bytes.Contains(codeOf(t, program), []byte{0xff, 0x0b, 0x5f, 0xd6}) {
+					t.Error("the program has no retaa")
+				}
+				cmd := aarch64.run(t, program)
 				cmd.Env = append(cmd.Env, "CAIRN_DIR="+dir)
 				checkAnswer(t, output(t, cmd), "ended\n")
 				found := output(t, command(t, cairn, append([]string{"spikes"}, mustGlob(t, filepath.Join(dir, "*.cairnlog"))...)...))
@@ -165,4 +174,19 @@ func TestAArch64Signed(t *testing.T) {
 			})
 		}
 	}
+}
+
+// codeOf returns the bytes of a program's section .text.
+func codeOf(t *testing.T, program string) []byte {
+	t.Helper()
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	code, err := f.Section(".text").Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
 }
