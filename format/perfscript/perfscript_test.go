@@ -81,6 +81,11 @@ func TestForms(t *testing.T) {
 			"branches", "401431 0x1/0x2/P/-/-/0 0x3/0x4/P/-/-/0\n 0x5/0x6/P 0x7/0x8\n 2\n3\n 0x9/0xa\n",
 			"-1/-1 x1 [] [{1 2} {3 4}] 0\n-1/-1 x1 [] [{5 6} {7 8}] 0\n-1/-1 x1 [2 3] [{9 a}] 0\n",
 		},
+		{
+			// As perf prints BRBE, with records of one side, and SPE, with a branch that was not taken.
+			"Arm", " 10  0x1/0x0/M/-/-/7/SYSCALL/- 0x0/0x2/-/-/-/0/ERET/NON_SPEC_CORRECT_PATH\n 10  0x5/0x9/MN/-/-/13/COND/- 0x0/0x4/-/-/-/0//-\n",
+			"-1/-1 x1 [] [{1 0} {0 2}] 1\n-1/-1 x1 [] [{5 9} {0 4}] 1\n",
+		},
 		{"a count for branches", "3\n401431 0x1/0x2/P\n0x3/0x4/P\n", "-1/-1 x3 [] [{1 2}] 0\n-1/-1 x1 [] [{3 4}] 0\n"},
 		{"stacks", "\t 1\n\t 2\n\n\t 3\n", "-1/-1 x1 [1 2] [] 0\n-1/-1 x1 [3] [] 0\n"},
 		{

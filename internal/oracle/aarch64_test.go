@@ -4,6 +4,7 @@ package oracle
 
 import (
 	"bufio"
+	"bytes"
 	"debug/elf"
 	"fmt"
 	"os"
@@ -37,6 +38,8 @@ type emulated struct {
 	taken    int
 	samples  strings.Builder
 	truth    strings.Builder
+	spe      strings.Builder // what perf prints of the statistical profiling extension
+	decided  int             // branches, taken or not
 }
 
 // depth is how many branches the record of branches has.
@@ -77,6 +80,12 @@ __asm__(".globl _start\n.type _start, %function\n_start: .cfi_startproc\n.cfi_un
 func emulate(t *testing.T, program string, every int, whole bool) (s *sampled, truth string) {
 	t.Helper()
 	e := &emulated{program: program, mnemonics: map[uint64]string{}, every: every, whole: whole}
+	return e.emulate(t)
+}
+
+func (e *emulated) emulate(t *testing.T) (s *sampled, truth string) {
+	t.Helper()
+	program := e.program
 	e.read(t)
 	cmd := command(t, "qemu-aarch64", "-singlestep", "-d", "exec,cpu,nochain", program)
 	log, err := cmd.StderrPipe()
@@ -158,6 +167,9 @@ func (e *emulated) function(addr uint64) uint64 {
 // step is called with each instruction and the one that ran after it.
 func (e *emulated) step(at, next qemulog.Step) {
 	what := e.mnemonics[at.PC]
+	if branchTypeOf(what) != "" {
+		e.speSample(at.PC, next.PC)
+	}
 	if next.PC == at.PC+4 && !strings.HasPrefix(what, "bl") {
 		return
 	}
@@ -205,6 +217,79 @@ func (e *emulated) sample(at qemulog.Step) {
 		}
 	}
 	fmt.Fprintf(&e.truth, "L%x\n", at.PC)
+}
+
+// speSample writes one branch in a number of them as perf prints the statistical profiling
+// extension, taken or not, and in front of it the target of the branch taken before.
+func (e *emulated) speSample(from, to uint64) {
+	if e.decided++; e.decided%e.every != 0 || len(e.branches) == 0 {
+		return
+	}
+	what, flags := e.mnemonics[from], "P"
+	if e.decided%2 == 0 {
+		flags = "M"
+	}
+	if to == from+4 && !strings.HasPrefix(what, "bl") {
+		flags += "N"
+	}
+	fmt.Fprintf(&e.spe, " 10  %#x/%#x/%s/-/-/13/%s/- 0x0/%#x/-/-/-/0//-\n", from, to, flags, branchTypeOf(what), e.branches[len(e.branches)-1].To)
+}
+
+// branchTypeOf returns perf's name of the type of a branch, or "" for another instruction.
+func branchTypeOf(mnemonic string) string {
+	switch {
+	case mnemonic == "bl":
+		return "CALL"
+	case mnemonic == "blr":
+		return "IND_CALL"
+	case mnemonic == "br":
+		return "IND"
+	case mnemonic == "b":
+		return "UNCOND"
+	case strings.HasPrefix(mnemonic, "ret"):
+		return "RET"
+	case strings.HasPrefix(mnemonic, "b."), strings.HasPrefix(mnemonic, "cb"), strings.HasPrefix(mnemonic, "tb"):
+		return "COND"
+	}
+	return ""
+}
+
+// TestProfgenArmBranches: profiles of what perf prints of Arm's two records of branches. Both texts are
+// made of an emulator's log, in the form of perf 6.14: there was no processor that has them.
+func TestProfgenArmBranches(t *testing.T) {
+	t.Parallel()
+	mustHave(t, llvmProfgen)
+	program := crossTails(t, "clang-22", crossClang...)
+	e := &emulated{program: program, mnemonics: map[uint64]string{}, every: 13}
+	s, _ := e.emulate(t)
+	plain := s.ours(t, "--binary="+program)
+	most := hottest(t, plain)
+	maps, _, _ := strings.Cut(e.samples.String(), "\n\n")
+
+	// BRBE has the type of each branch, whether it was predicted, and which level of privilege it ran at.
+	brbe := regexp.MustCompile(`0x([0-9a-f]+)(/0x[0-9a-f]+)/P/-/-/0`).ReplaceAllFunc([]byte(e.samples.String()), func(b []byte) []byte {
+		from, err := strconv.ParseUint(string(b[2:bytes.IndexByte(b, '/')]), 16, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Appendf(bytes.Clone(bytes.TrimSuffix(b, []byte("/P/-/-/0"))), "/M/-/-/21/%s/NON_SPEC_CORRECT_PATH", branchTypeOf(e.mnemonics[from]))
+	})
+	write := func(text string) {
+		if err := os.WriteFile(s.samples, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(string(brbe))
+	if got := s.ours(t, "--binary="+program); got != plain {
+		t.Errorf("BRBE: %s", firstDifference(got, plain))
+	}
+	s.compare(t, program, 200)
+
+	write(maps + "\n" + e.spe.String())
+	s.compare(t, program, 100)
+	if got := hottest(t, s.ours(t, "--binary="+program)); got != most {
+		t.Errorf("SPE: most samples are of %s, by BRBE of %s", got, most)
+	}
 }
 
 // crossClang is clang for AArch64, with probes.
