@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/layout"
@@ -188,6 +189,29 @@ func (r *reader) withBuildID() []string {
 	return list
 }
 
+// xrayMaps returns the binaries that name functions of XRay's logs: those that were built with
+// -fxray-instrument. If none was, it returns all, for the error that says so.
+func (r *reader) xrayMaps() []string {
+	if len(r.paths[xraylogs]) == 0 {
+		return nil
+	}
+	var list []string
+	for _, path := range r.paths[binaries] {
+		im, err := objfile.OpenImage(path)
+		if err != nil {
+			continue // reported where it is read
+		}
+		if im.Has("xray_instr_map") {
+			list = append(list, path)
+		}
+		im.Close()
+	}
+	if len(list) == 0 {
+		return r.paths[binaries]
+	}
+	return list
+}
+
 // calls reads logs of calls.
 func (r *reader) calls(ctx context.Context) error {
 	logs := slices.Concat(r.paths[calllogs], r.paths[xraylogs])
@@ -196,9 +220,7 @@ func (r *reader) calls(ctx context.Context) error {
 	}
 	var f calls.LogFlags
 	f.SetDefaults()
-	if len(r.paths[xraylogs]) > 0 {
-		f.Maps = r.paths[binaries]
-	}
+	f.Maps = r.xrayMaps()
 	set, err := f.Open(r.streams, logs, &report.Names{})
 	if err != nil {
 		return err

@@ -29,9 +29,7 @@ func (r *reader) timeline(ctx context.Context) error {
 	}
 	var f calls.LogFlags
 	f.SetDefaults()
-	if len(r.paths[xraylogs]) > 0 {
-		f.Maps = r.paths[binaries]
-	}
+	f.Maps = r.xrayMaps()
 	// What there is to say of the logs was said.
 	quiet := &verb.Streams{In: r.streams.In, Out: io.Discard, Err: io.Discard}
 	set, err := f.Open(quiet, slices.Concat(logs, windows), &report.Names{})
@@ -173,9 +171,7 @@ func (r *reader) flame(title string, g *timeline.Graph) {
 func (r *reader) sum(ctx context.Context, paths []string) (*calls.LogSet, *calltrie.Trie, error) {
 	var f calls.LogFlags
 	f.SetDefaults()
-	if len(r.paths[xraylogs]) > 0 {
-		f.Maps = r.paths[binaries]
-	}
+	f.Maps = r.xrayMaps()
 	set, err := f.Open(r.streams, paths, &report.Names{})
 	if err != nil {
 		return nil, nil, err
