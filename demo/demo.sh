@@ -177,7 +177,7 @@ shown "cairn pages ordered -p all.mip --before plain --scenario query --measure 
 if cairn pages ordered -p all.mip --before plain --scenario query --measure -- loaded.db query.sql >measured.txt 2>measured.log; then
   sed -n '/^measured/,$s/^/  /p' measured.txt
   echo "  A program as small as this is read from disk in one go, and from the cache Linux maps"
-  echo "  16 pages at once, so its faults hardly differ. docs/guide.md says where pages are time."
+  echo "  16 pages at once, so its faults hardly differ. docs/layout.md says when fewer pages save time."
 else
   echo "  Not possible on this machine: $(sed -n 's/^cairn: //p' measured.log | tail -1)"
 fi
@@ -290,6 +290,11 @@ for node in a b c; do
   pids[$node]=$!
   port=$((port + 1))
 done
+if command -v curl >/dev/null; then # otherwise cairn push waits, and says so
+  for port in 27481 27482 27483; do
+    curl -s -o /dev/null --retry 60 --retry-delay 1 --retry-all-errors --fail http://127.0.0.1:$port/readyz || true
+  done
+fi
 mkdir fleet
 t=$(date +%s%N)
 echo "CREATE TABLE t(a); INSERT INTO t VALUES (1), (2); SELECT sum(a) FROM t;" >start.sql
