@@ -168,6 +168,7 @@ func TestStarts(t *testing.T) {
 var (
 	variables = regexp.MustCompile("(?m)^\\| `([A-Z_]+)`")
 	read      = regexp.MustCompile(`(?:(?:env|[gG]etenv|LookupEnv)\(|keep\([\w.]+, )"([A-Z_]+)"\)`)
+	named     = regexp.MustCompile(`Variable = "([A-Z_]+)"`) // a constant that holds its name
 	// The C runtime takes the common prefix for granted.
 	readByRuntime = regexp.MustCompile(`\benv\(envp, "([A-Z_]+)"\)`)
 )
@@ -175,7 +176,8 @@ var (
 // foreign variables belong to others and are documented there.
 var foreign = map[string]bool{
 	"HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
-	"GOOS": true, "GOARCH": true, "TOOLEXEC_IMPORTPATH": true, // set by the go command for the programs of -toolexec
+	"JOURNALTEST_DIR": true,                                              // of the tests of journals
+	"GOOS":            true, "GOARCH": true, "TOOLEXEC_IMPORTPATH": true, // set by the go command for the programs of -toolexec
 }
 
 // TestEnvironment holds the environment page against the sources.
@@ -199,8 +201,10 @@ func TestEnvironment(t *testing.T) {
 				return err
 			}
 			src, err := os.ReadFile(path)
-			for _, m := range read.FindAllSubmatch(src, -1) {
-				used[string(m[1])] = true
+			for _, re := range []*regexp.Regexp{read, named} {
+				for _, m := range re.FindAllSubmatch(src, -1) {
+					used[string(m[1])] = true
+				}
 			}
 			for _, m := range readByRuntime.FindAllSubmatch(src, -1) {
 				used["CAIRN_"+string(m[1])] = true
