@@ -88,9 +88,14 @@ func KindName(head []byte) string {
 // maxFile bounds the files that are read whole.
 const maxFile = 1 << 30
 
-// Note prints a remark that is no failure.
+// Note prints a remark that is no failure. It takes the place of a line of progress, which appears
+// again below it.
 func Note(s *Streams, format string, args ...any) {
-	fmt.Fprintf(s.Remarks(), "cairn: note: %s\n", fmt.Sprintf(format, args...))
+	clear := ""
+	if progressShown.Load() {
+		clear = clearLine
+	}
+	fmt.Fprintf(s.Remarks(), "%scairn: note: %s\n", clear, fmt.Sprintf(format, args...))
 }
 
 // ReadProfile reads the .mip file at path, which may be the URL of one that a collector has.

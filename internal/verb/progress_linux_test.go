@@ -52,12 +52,16 @@ func TestProgress(t *testing.T) {
 	if want := clearLine + "reading app, 0 s"; !strings.HasPrefix(shown, want) {
 		t.Errorf("shown %q, want %q", shown, want)
 	}
+	Note(&Streams{Err: slave}, "so far")
 	inner()
 	stop()
 	slave.WriteString("$")
 	rest, err := in.ReadString('$')
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(rest, clearLine+"cairn: note: so far\r\n") {
+		t.Errorf("after a note %q, want it in place of the line", rest)
 	}
 	if !strings.HasSuffix(rest, clearLine+"$") {
 		t.Errorf("at the end %q, want the line erased", rest)

@@ -58,7 +58,9 @@ func (f *XRayMapFlags) Wanted(path string) (bool, error) {
 
 // Run prints the instrumentation map of the file at path to output.
 func (f *XRayMapFlags) Run(s *verb.Streams, path, output string) error {
+	done := verb.Working(s, "reading the instrumentation map of %s", path)
 	o, err := symbolize.Load(path, 0)
+	done()
 	if err != nil {
 		return err
 	}

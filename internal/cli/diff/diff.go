@@ -69,15 +69,10 @@ func (f *diffFlags) run(s *verb.Streams, pathA, pathB string) error {
 	if err != nil {
 		return err
 	}
-	a, err := profile.Read(pathA)
+	r, err := compareProfiles(s, pathA, pathB)
 	if err != nil {
 		return err
 	}
-	b, err := profile.Read(pathB)
-	if err != nil {
-		return err
-	}
-	r := profdiff.Profiles(a, b)
 	if f.Json {
 		err = diffJSON(s.Out, r)
 	} else {
@@ -87,6 +82,20 @@ func (f *diffFlags) run(s *verb.Streams, pathA, pathB string) error {
 		return fmt.Errorf("%s misses what %s covered: %d functions, and blocks of %d", pathB, pathA, len(r.OnlyA), lostBlocks(r))
 	}
 	return err
+}
+
+// compareProfiles reads two profiles and compares them.
+func compareProfiles(s *verb.Streams, pathA, pathB string) (*profdiff.Result, error) {
+	defer verb.Working(s, "comparing %s and %s", pathA, pathB)()
+	a, err := profile.Read(pathA)
+	if err != nil {
+		return nil, err
+	}
+	b, err := profile.Read(pathB)
+	if err != nil {
+		return nil, err
+	}
+	return profdiff.Profiles(a, b), nil
 }
 
 // lostBlocks returns in how many functions B misses blocks.

@@ -249,7 +249,10 @@ func (f *exportFlags) write(s *verb.Streams, x *exportFormat) error {
 	// What goes wrong is mostly about the binary: standard output is to have
 	// nothing of it then, and the message not to be about the output.
 	var text bytes.Buffer
-	if err := errors.Join(x.write(e, &text), e.close()); err != nil {
+	done := verb.Working(s, "exporting %s", f.Path)
+	err = errors.Join(x.write(e, &text), e.close())
+	done()
+	if err != nil {
 		return err
 	}
 	return verb.WriteFile(s, f.out, func(w io.Writer) error {

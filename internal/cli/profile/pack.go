@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -56,24 +57,13 @@ func runPack(s *verb.Streams, output string, args []string) error {
 	case len(in.raws) == 0:
 		return errors.New("nothing to pack: no raw file among the arguments")
 	}
-	var files []mippack.File
-	total := 0
-	names := make(map[string]bool)
-	for _, path := range in.raws {
-		data, ok := in.packed[path]
-		if !ok {
-			var err error
-			if data, err = verb.ReadFile(path); err != nil {
-				return err
-			}
-		}
-		total += len(data)
-		if total > mippack.MaxTotal {
-			return fmt.Errorf("more than %d MiB of raw files: make several packs", mippack.MaxTotal>>20)
-		}
-		files = append(files, mippack.File{Name: freeName(names, filepath.Base(path)), Data: data})
+	files, total, err := readRaws(s, &in)
+	if err != nil {
+		return err
 	}
+	done := verb.Working(s, "packing %s", report.Plural(len(files), "raw file"))
 	pack, err := mippack.Pack(files)
+	done()
 	if err != nil {
 		return err
 	}
@@ -82,6 +72,28 @@ func runPack(s *verb.Streams, output string, args []string) error {
 	}
 	fmt.Fprintf(s.Remarks(), "%s: %s, %s bytes in %s\n", output, report.Plural(len(files), "raw file"), report.Count(total), report.Count(len(pack)))
 	return nil
+}
+
+// readRaws reads the raw files to be packed, and returns how many bytes they have together.
+func readRaws(s *verb.Streams, in *inputs) (files []mippack.File, total int, err error) {
+	var read atomic.Int64
+	defer verb.StartProgress(s, "raw files read", &read, len(in.raws))()
+	names := make(map[string]bool)
+	for _, path := range in.raws {
+		data, ok := in.packed[path]
+		if !ok {
+			if data, err = verb.ReadFile(path); err != nil {
+				return nil, 0, err
+			}
+		}
+		total += len(data)
+		if total > mippack.MaxTotal {
+			return nil, 0, fmt.Errorf("more than %d MiB of raw files: make several packs", mippack.MaxTotal>>20)
+		}
+		files = append(files, mippack.File{Name: freeName(names, filepath.Base(path)), Data: data})
+		read.Add(1)
+	}
+	return files, total, nil
 }
 
 // freeName returns name, with a number in it if another file has it: containers

@@ -147,7 +147,7 @@ func (f *profgenFlags) register(c *cobra.Command) {
 
 const profgenLong = `profgen converts samples of perf record -b or cairn record --lbr to a sample profile for
 clang -fprofile-sample-use and llvm-profdata --sample. An INPUT is perf.data or the output
-of perf script (see cairn samples).
+of perf script, or a directory of such files (see cairn samples).
 
 Samples with stacks give a context-sensitive profile: counts of a function are kept
 for each chain of callers that stacks and branches show. Samples of branches alone, and

@@ -12,8 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/format/perfdata"
-	"github.com/cairnprof/cairn/format/perfscript"
 	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
@@ -69,7 +67,7 @@ func (f *samplesFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	if err != nil {
 		return err
 	}
-	paths, err := logfile.ExpandDirs(args, "file of samples", func(head []byte) bool { return perfdata.Detect(head) || perfscript.Detect(head) })
+	paths, err := samplefile.Expand(args)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 	if r.Counted != "" {
 		return r.readCounts(b)
 	}
-	paths, err := logfile.Expand(r.Samples)
+	paths, err := samplefile.Expand(r.Samples)
 	if err != nil {
 		return counts{}, err
 	}

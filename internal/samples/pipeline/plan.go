@@ -52,7 +52,7 @@ const (
 type Plan struct {
 	Product Product
 
-	Samples  []string // files, or patterns of names
+	Samples  []string // files, directories of them, or patterns of names
 	Counted  string   // in their place, counts of addresses that were made before
 	Binaries []string // the program that ran, and libraries of it
 	// DebugFile has the symbols and the debug information of the binary, "" where they are
@@ -93,7 +93,7 @@ type Plan struct {
 // Sum is profiles to be summed.
 type Sum struct {
 	Weighted []Weighted
-	Files    []string // and patterns of names
+	Files    []string // and directories of them, and patterns of names
 	// DropAmbiguous: without contexts, functions that no compiler could tell apart are left
 	// out.
 	DropAmbiguous bool

@@ -87,7 +87,7 @@ func (r run) attribute(b *binaries, c counts, f frames) *sampleprof.File {
 // sumProfiles sums profiles, which are given in place of samples.
 func (r run) sumProfiles() (*sampleprof.File, error) {
 	inputs := slices.Clone(r.Sum.Weighted)
-	paths, err := logfile.Expand(r.Sum.Files)
+	paths, err := logfile.ExpandDirs(r.Sum.Files, "sample profile", sampleprof.Detect)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,12 @@ const HeadSize = 1 << 16
 // Detect reports whether a file that begins with head has samples.
 func Detect(head []byte) bool { return perfdata.Detect(head) || perfscript.Detect(head) }
 
+// Expand replaces patterns by the files that they match, and directories by the files of samples
+// below them.
+func Expand(args []string) ([]string, error) {
+	return logfile.ExpandDirs(args, "file of samples", Detect)
+}
+
 // UnknownError is that a file has no samples.
 type UnknownError struct {
 	Name string
