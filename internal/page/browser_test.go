@@ -3,11 +3,9 @@ package page_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,8 +14,6 @@ import (
 	"github.com/cairnprof/cairn/internal/page"
 	"github.com/cairnprof/cairn/internal/report/webpage/browsertest"
 )
-
-var axe = flag.String("axe", "", "the file axe.min.js of npm's axe-core; without it, it is installed with npm")
 
 // sample returns a page with the golden model of package model. Change changes the model.
 func sample(t *testing.T, change func(m map[string]any)) string {
@@ -279,43 +275,14 @@ func TestAccessible(t *testing.T) {
 	if testing.Short() {
 		t.Skip("axe is installed from npm")
 	}
-	script := axeScript(t)
+	script := browsertest.Axe(t)
 	for _, theme := range []string{"light", "dark"} {
 		for _, complaint := range browsertest.Probe(t, sample(t, nil), "", script+`
     document.documentElement.dataset.theme = "`+theme+`";
-    const style = document.createElement("style");
-    style.textContent = "* { transition: none !important }";
-    document.head.append(style);
 `+walk(append([]string{"source?file=/src/a.c"}, plainViews...), `
-    const found = await axe.run(document, { resultTypes: ["violations"] });
-    for (const v of found.violations) if (v.impact === "serious" || v.impact === "critical") {
-      wrong(hash + ": " + v.id + ": " + v.help + ": " + v.nodes.slice(0, 3).map(function (n) { return n.html.slice(0, 160) + " " + n.failureSummary.replace(/\s+/g, " ").slice(0, 220); }).join(" | "));
-    }
+    await examine(hash);
 `)) {
 			t.Errorf("%s: %s", theme, complaint)
 		}
 	}
-}
-
-// axeScript returns axe-core, which npm has.
-func axeScript(t *testing.T) string {
-	t.Helper()
-	file := *axe
-	if file == "" {
-		npm, err := exec.LookPath("npm")
-		if err != nil {
-			t.Skip("there is no npm to install axe-core with")
-		}
-		dir := t.TempDir()
-		cmd := exec.CommandContext(t.Context(), npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir, "axe-core@4.14.1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Skipf("axe-core cannot be installed: %v: %.300s", err, out)
-		}
-		file = filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data) + "\n"
 }

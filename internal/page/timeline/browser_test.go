@@ -204,3 +204,51 @@ equal("rows", rows().join(" "), "function_b|1|1.000 µs|1.000 µs|1.000 µs func
 		t.Error(complaint)
 	}
 }
+
+// Screen readers: axe finds nothing serious in the views over time, in light and dark.
+func TestAccessible(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("axe is installed from npm")
+	}
+	axe := browsertest.Axe(t)
+	for _, theme := range []string{"light", "dark"} {
+		for hash, steps := range map[string]string{
+			"timeline": `
+await examine("time line");
+const width = document.querySelector(".tl-lanes").clientWidth;
+pointer(".tl-lanes", "pointerdown", width / 2, 40);
+pointer(".tl-lanes", "pointerup", width / 2, 40);
+await examine("a call");
+key("]");
+await settle();
+await examine("a spike");
+pointer(".tl-axis", "pointerdown", 0, 10);
+pointer(".tl-axis", "pointermove", width / 2, 10);
+pointer(".tl-axis", "pointerup", width / 2, 10);
+await settle();
+await examine("a part");
+key("?");
+await pause();
+await examine("help");
+`,
+			"flame": `
+await examine("flame graph");
+[...document.querySelectorAll(".tl-table td button")].find(function (b) { return b.textContent === "function_c"; }).click();
+await settle();
+await examine("callers and callees");
+key("Escape");
+await settle();
+const select = document.querySelector("select");
+select.value = "calls1";
+select.dispatchEvent(new Event("change"));
+await settle();
+await examine("difference");
+`,
+		} {
+			for _, complaint := range browsertest.Probe(t, harness(t, timeline.Small(), spike()), hash, axe+`document.documentElement.dataset.theme = "`+theme+`";`+script+steps) {
+				t.Errorf("%s: %s", theme, complaint)
+			}
+		}
+	}
+}

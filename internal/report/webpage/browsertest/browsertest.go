@@ -5,6 +5,7 @@ package browsertest
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"html"
 	"net/url"
 	"os"
@@ -129,4 +130,45 @@ window.cancelAnimationFrame = clearTimeout;</script>`, 1)
 		t.Fatal(err)
 	}
 	return complaints
+}
+
+var axe = flag.String("axe", "", "the file axe.min.js of npm's axe-core; without it, it is installed with npm")
+
+// axeExamine holds the page against the rules of axe: what is wrong and serious is a complaint.
+const axeExamine = `
+const still = document.createElement("style");
+still.textContent = "* { transition: none !important }";
+document.head.append(still);
+const examine = async function (what) {
+  const found = await axe.run(document, { resultTypes: ["violations"] });
+  if (found.passes.length < 10) wrong(what + ": axe examined nothing");
+  for (const v of found.violations) if (v.impact === "serious" || v.impact === "critical") {
+    wrong(what + ": " + v.id + ": " + v.help + ": " + v.nodes.slice(0, 3).map(function (n) { return n.html.slice(0, 160) + " " + n.failureSummary.replace(/\s+/g, " ").slice(0, 220); }).join(" | "));
+  }
+};
+`
+
+// Axe returns the beginning of a script for Probe, which has the function examine(what): it
+// complains about what is hard to use with a screen reader or to see. It needs axe-core, which npm
+// has.
+func Axe(t *testing.T) string {
+	t.Helper()
+	file := *axe
+	if file == "" {
+		npm, err := exec.LookPath("npm")
+		if err != nil {
+			t.Skip("there is no npm to install axe-core with")
+		}
+		dir := t.TempDir()
+		cmd := exec.CommandContext(t.Context(), npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir, "axe-core@4.14.1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("axe-core cannot be installed: %v: %.300s", err, out)
+		}
+		file = filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data) + "\n" + axeExamine
 }
