@@ -21,6 +21,7 @@ var notRun = map[string]string{
 	"cairn order --format auto http://127.0.0.1:7474/app -o order.txt":                     "needs that server",
 	"cairn push --map app --to https://collector:7474":                                     "needs a server of that name",
 	"cairn push /var/lib/app/raws --watch --after delete --to https://collector:7474":      "needs a server of that name",
+	"cairn serve http://collector:7474/app app":                                            "needs a server of that name; collect_serve.txtar has one",
 	"cairn pack -o - raws/ | ssh host 'cat > monday.mippack'":                              "needs another machine",
 	"cairn watch attach --threshold 5ms 4711":                                              "needs the process; watch_attach.txtar has one",
 	"cairn watch attach --background --dir /tmp/raws $(pidof redis-server)":                "needs the process; watch_attach.txtar has one",

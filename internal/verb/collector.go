@@ -17,6 +17,21 @@ var fetched struct {
 // IsURL reports whether a path is the URL of a profile that a collector has.
 func IsURL(path string) bool { return client.IsURL(path) }
 
+// collector is the client of this process, which keeps connections open.
+var collector = sync.OnceValue(client.FromEnvironment)
+
+// StateOf returns a text that changes with what a collector has at a URL, "" if it does not tell.
+func StateOf(ctx context.Context, url string) (string, error) {
+	return collector().State(ctx, url)
+}
+
+// Forget has the next command or step fetch the file at a URL again.
+func Forget(url string) {
+	fetched.Lock()
+	defer fetched.Unlock()
+	delete(fetched.files, url)
+}
+
 // fetch returns the file that a collector has at a URL.
 func fetch(url string) ([]byte, error) {
 	fetched.Lock()
@@ -24,7 +39,7 @@ func fetch(url string) ([]byte, error) {
 	if data, ok := fetched.files[url]; ok {
 		return data, nil
 	}
-	data, err := client.FromEnvironment().Get(context.Background(), url, maxFile)
+	data, err := collector().Get(context.Background(), url, maxFile)
 	if err != nil {
 		return nil, err
 	}

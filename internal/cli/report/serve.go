@@ -17,8 +17,14 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// pollEvery is how often files are looked at for changes.
-const pollEvery = time.Second
+const (
+	// pollEvery is how often files are looked at for changes.
+	pollEvery = time.Second
+	// askEvery is how often collectors are asked for changes, in multiples of that, and askLimit how
+	// long they have to answer.
+	askEvery = 2
+	askLimit = 10 * time.Second
+)
 
 type serveFlags struct {
 	sourceFlags
@@ -29,15 +35,16 @@ type serveFlags struct {
 func Serve(s *verb.Streams) *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
-		Use:   "serve FILE|DIR...",
+		Use:   "serve FILE|DIR|URL...",
 		Short: "Serve the report to a browser while runs come in",
 		Long: `serve shows the page of cairn report to browsers on this machine. When an input changes
 or a file is added to a directory, it reads the inputs again and open pages show the new
-data. One line on standard output has the address. Ctrl-C ends it.
+data; so does it when a collector whose profile it shows gets new runs. One line on standard output has the address. Ctrl-C ends it.
 
 ` + about,
 		Example: `  cairn serve raws/ app
-  cairn serve --listen 127.0.0.1:8080 app.mip app`,
+  cairn serve --listen 127.0.0.1:8080 app.mip app
+  cairn serve http://collector:7474/app app`,
 		Args: verb.ExactFiles("serve", "a profile, a log or a directory", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
@@ -63,12 +70,13 @@ func (f *serveFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	f.served = true
 	site := newSite(s.Err)
 	defer site.close()
+	asked := remoteState(ctx, args, "")
 	was := stateOf(args)
 	site.set(f.build(ctx, s, args))
 	fmt.Fprintf(s.Out, "http://%s/\n", listener.Addr())
 	server := &http.Server{Handler: site.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() {
-		f.watch(ctx, s, args, was, site)
+		f.watch(ctx, s, args, inputState{was, asked}, site)
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if server.Shutdown(ending) != nil { // event streams are open
@@ -81,25 +89,53 @@ func (f *serveFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	return nil
 }
 
-// watch makes the report anew when files have changed, until ctx ends. A file that is being
+// inputState changes with the inputs of a report: files, and profiles of collectors.
+type inputState struct{ files, remote string }
+
+// watch makes the report anew when inputs have changed, until ctx ends. A file that is being
 // written is waited for.
-func (f *serveFlags) watch(ctx context.Context, s *verb.Streams, args []string, shown string, site *site) {
+func (f *serveFlags) watch(ctx context.Context, s *verb.Streams, args []string, shown inputState, site *site) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	was := shown
-	for {
+	was, now := shown, shown
+	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		now := stateOf(args)
-		if now == was && now != shown {
+		now.files = stateOf(args)
+		if n%askEvery == 0 {
+			now.remote = remoteState(ctx, args, now.remote)
+		}
+		if now.files == was.files && now != shown {
 			shown = now
+			for _, arg := range args {
+				verb.Forget(arg)
+			}
 			site.set(f.build(ctx, s, args))
 		}
 		was = now
 	}
+}
+
+// remoteState returns a text that changes with what collectors have at the URLs of args. It is the
+// one before where one does not answer: the page keeps what it shows.
+func remoteState(ctx context.Context, args []string, before string) string {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	var b strings.Builder
+	for _, arg := range args {
+		if !verb.IsURL(arg) {
+			continue
+		}
+		state, err := verb.StateOf(ctx, arg)
+		if err != nil {
+			return before
+		}
+		fmt.Fprintf(&b, "%s %s\n", arg, state)
+	}
+	return b.String()
 }
 
 // stateOf returns a text that changes with the files that args name.

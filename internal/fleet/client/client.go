@@ -3,6 +3,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -165,6 +166,25 @@ func (c *Client) Get(ctx context.Context, target string, limit int64) ([]byte, e
 		return nil, fmt.Errorf("%s: larger than %d bytes", target, limit)
 	}
 	return data, nil
+}
+
+// State asks for a text that changes with the content of a URL: its entity tag, or when it was
+// modified. It is "" if the server tells neither.
+func (c *Client) State(ctx context.Context, target string) (string, error) {
+	target, err := CheckURL(target)
+	if err != nil {
+		return "", err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodHead, target, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := c.do(r)
+	if err != nil {
+		return "", err
+	}
+	response.Body.Close()
+	return cmp.Or(response.Header.Get("ETag"), response.Header.Get("Last-Modified")), nil
 }
 
 // Answer is the response to an upload.

@@ -19,12 +19,14 @@ package gate
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -316,21 +318,55 @@ func (g *Gate) cluster(w http.ResponseWriter, r *http.Request) {
 
 func (g *Gate) profile(w http.ResponseWriter, r *http.Request) {
 	program, build, _ := strings.Cut(r.PathValue("profile"), "@")
-	data, err := g.profileOf(r, program, strings.ToLower(build))
+	ids, tag, err := g.selected(r, program, strings.ToLower(build))
+	if err != nil {
+		g.give(w, r, nil, err)
+		return
+	}
+	w.Header().Set("ETag", tag)
+	switch {
+	case r.Header.Get("If-None-Match") == tag:
+		w.WriteHeader(http.StatusNotModified)
+		return
+	case r.Method == http.MethodHead: // whoever waits for changes asks often: nothing is merged for them
+		return
+	}
+	data, err := g.profileOfBuilds(r, ids)
 	g.give(w, r, data, err)
+}
+
+// selected returns the builds of a program whose ids begin with prefix, all if that is empty, and an
+// entity tag that changes with their profile.
+func (g *Gate) selected(r *http.Request, program, prefix string) ([]prof.BuildID, string, error) {
+	builds, err := g.visible(r)
+	if err != nil {
+		return nil, "", err
+	}
+	ids, err := tally.Select(builds, program, prefix, true)
+	if err != nil {
+		return nil, "", err
+	}
+	state := sha256.New()
+	for _, b := range builds {
+		if slices.ContainsFunc(ids, func(id prof.BuildID) bool { return id.String() == b.Build }) {
+			fmt.Fprintf(state, "%s %s %v %d %d %d\n", b.Program, b.Build, b.Mapped, b.Uploads, b.Runs, b.Last)
+		}
+	}
+	return ids, fmt.Sprintf(`"%x"`, state.Sum(nil)[:8]), nil
 }
 
 // profileOf returns the profile of a program: of the build whose id begins with prefix, or of all
 // builds if that is empty.
 func (g *Gate) profileOf(r *http.Request, program, prefix string) ([]byte, error) {
-	builds, err := g.visible(r)
+	ids, _, err := g.selected(r, program, prefix)
 	if err != nil {
 		return nil, err
 	}
-	ids, err := tally.Select(builds, program, prefix, true)
-	if err != nil {
-		return nil, err
-	}
+	return g.profileOfBuilds(r, ids)
+}
+
+// profileOfBuilds returns the profile of some builds of one program.
+func (g *Gate) profileOfBuilds(r *http.Request, ids []prof.BuildID) (_ []byte, err error) {
 	files := make([][]byte, len(ids))
 	for i, id := range ids {
 		if files[i], err = g.c.Profile(r.Context(), id); err != nil {

@@ -180,6 +180,48 @@ func TestRequests(t *testing.T) {
 }
 
 // What is asked of metrics is there, in the format.
+// TestProfileTag: the entity tag of a profile changes with it, and asking for it merges nothing.
+func TestProfileTag(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil)
+	p := fleettest.NewProgram("app", "\x01", 5)
+	tag := func(method string, headers ...string) (int, string, int64) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, url+"/app", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		size, err := io.Copy(io.Discard, answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, answer.Header.Get("ETag"), size
+	}
+	ask(t, http.MethodPost, url+"/v1/files", bundled(t, p.MapFile(t), p.Run(t, 1)))
+	code, first, size := tag(http.MethodGet)
+	if code != http.StatusOK || first == "" || size == 0 {
+		t.Fatalf("%d, tag %q, %d bytes", code, first, size)
+	}
+	if code, head, _ := tag(http.MethodHead); code != http.StatusOK || head != first {
+		t.Errorf("HEAD: %d, tag %q, want %q", code, head, first)
+	}
+	if code, _, size := tag(http.MethodGet, "If-None-Match", first); code != http.StatusNotModified || size != 0 {
+		t.Errorf("the same tag: %d, %d bytes", code, size)
+	}
+	ask(t, http.MethodPost, url+"/v1/files", bundled(t, p.Run(t, 2)))
+	if code, second, size := tag(http.MethodGet, "If-None-Match", first); code != http.StatusOK || second == first || size == 0 {
+		t.Errorf("after an upload: %d, tag %q, %d bytes", code, second, size)
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil)
