@@ -331,7 +331,7 @@ func (g *Gate) profile(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodHead: // whoever waits for changes asks often: nothing is merged for them
 		return
 	}
-	data, err := g.profileOfBuilds(r, ids)
+	data, err := g.profileOf(r, ids)
 	g.give(w, r, data, err)
 }
 
@@ -355,18 +355,8 @@ func (g *Gate) selected(r *http.Request, program, prefix string) ([]prof.BuildID
 	return ids, fmt.Sprintf(`"%x"`, state.Sum(nil)[:8]), nil
 }
 
-// profileOf returns the profile of a program: of the build whose id begins with prefix, or of all
-// builds if that is empty.
-func (g *Gate) profileOf(r *http.Request, program, prefix string) ([]byte, error) {
-	ids, _, err := g.selected(r, program, prefix)
-	if err != nil {
-		return nil, err
-	}
-	return g.profileOfBuilds(r, ids)
-}
-
-// profileOfBuilds returns the profile of some builds of one program.
-func (g *Gate) profileOfBuilds(r *http.Request, ids []prof.BuildID) (_ []byte, err error) {
+// profileOf returns the profile of some builds of one program.
+func (g *Gate) profileOf(r *http.Request, ids []prof.BuildID) (_ []byte, err error) {
 	files := make([][]byte, len(ids))
 	for i, id := range ids {
 		if files[i], err = g.c.Profile(r.Context(), id); err != nil {
