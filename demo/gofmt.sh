@@ -4,20 +4,23 @@
 # Go's sources.
 
 # go_scene builds gofmt in mode stacks, with probes in it and in the packages go/..., formats
-# those packages, and shows the time of its goroutines. It uses section and run.
+# some of the standard library, and shows the time of its goroutines. It uses section and run.
 go_scene() {
   section "A Go program" \
     "gofmt, from Go's own sources: with probes in it and in the packages that it parses and prints
-by. No source is edited. It formats them in goroutines, whose stacks go on in who started them."
+by. No source is edited. It formats two directories of the standard library, in goroutines whose
+stacks go on in who started them."
   run "cairn go --mode stacks --only 'cmd/gofmt,go/...' build -o gofmt cmd/gofmt"
-  run "CAIRN_DIR=go-logs ./gofmt -l $(go env GOROOT)/src/go"
-  run "cairn account go-logs --top 8 2>/dev/null"
+  local src
+  src=$(go env GOROOT)/src
+  run "CAIRN_DIR=go-logs ./gofmt -l $src/net $src/crypto"
+  run "cairn account go-logs --sort calls --top 8 2>/dev/null"
   run "cairn stacks go-logs --top 1 2>/dev/null"
   run "cairn flame go-logs -o gofmt.html 2>/dev/null && ls gofmt.html"
   shown "go build -o gofmt.plain cmd/gofmt   # the output is that of the plain program"
   go build -o gofmt.plain cmd/gofmt
-  CAIRN_DIR=go-logs ./gofmt -d -s "$(go env GOROOT)/src/go/printer/testdata" >probed.out 2>&1 || true
-  ./gofmt.plain -d -s "$(go env GOROOT)/src/go/printer/testdata" >plain.out 2>&1 || true
+  CAIRN_DIR=other-logs ./gofmt "$src"/net/http/*.go >probed.out
+  ./gofmt.plain "$src"/net/http/*.go >plain.out
   cmp probed.out plain.out && echo "  equal"
 }
 

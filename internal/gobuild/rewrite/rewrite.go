@@ -39,8 +39,8 @@ type Options struct {
 	// Race is set in builds for the race detector: all writes are in package runtime,
 	// which the detector does not watch.
 	Race bool
-	// Inlinable are the functions that the compiler can inline, by the place of their name or
-	// of the keyword of their literal. In timed modes they have no probes.
+	// Inlinable are the functions that the compiler can inline, by the place of what is behind
+	// the keyword func, or of the keyword of a literal. In timed modes they have no probes.
 	Inlinable map[Place]bool
 	// Small is below how many nodes of syntax functions that cannot wait have no probes in
 	// timed modes, 0: all have. Probed reports whether a package has probes.

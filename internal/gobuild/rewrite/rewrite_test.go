@@ -28,8 +28,8 @@ var variants = []struct {
 	{"race", Options{Mode: prof.ModeCover, Race: true}},
 	{"racecount", Options{Mode: prof.ModeCount, Race: true}},
 	{"raceorder", Options{Mode: prof.ModeOrder, Race: true}},
-	{"spike", Options{Mode: prof.ModeSpike, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true}}},
-	{"stacks", Options{Mode: prof.ModeStacks, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true}}},
+	{"spike", Options{Mode: prof.ModeSpike, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true, {"timed.go", 87, 6}: true}}},
+	{"stacks", Options{Mode: prof.ModeStacks, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true, {"timed.go", 87, 6}: true}}},
 }
 
 func TestGolden(t *testing.T) {

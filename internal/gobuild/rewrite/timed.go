@@ -46,7 +46,7 @@ func (w *fileWriter) timedFile(f *ast.File) {
 			w.r.Skipped = append(w.r.Skipped, name+": go:nosplit")
 			continue
 		case fn.Name.Name == "_":
-		case w.inlinable(fn.Name.Pos()):
+		case w.inlinable(behindFunc(fn)):
 			w.r.Inlinable++
 		case w.isSmall(fn.Body):
 			w.r.Small++
@@ -94,6 +94,15 @@ func (w *fileWriter) literals(n ast.Node) {
 		}
 		return true
 	})
+}
+
+// behindFunc returns the place by which the compiler knows a declared function: what is
+// behind the keyword, the receiver or the name.
+func behindFunc(fn *ast.FuncDecl) token.Pos {
+	if fn.Recv != nil {
+		return fn.Recv.Pos()
+	}
+	return fn.Name.Pos()
 }
 
 // inlinable reports whether the compiler can inline the function that it knows by a place.
