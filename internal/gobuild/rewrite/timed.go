@@ -46,21 +46,28 @@ func (w *fileWriter) timedFile(f *ast.File) {
 			w.r.Skipped = append(w.r.Skipped, name+": go:nosplit")
 			continue
 		case fn.Name.Name == "_":
+		case f.Name.Name == "main" && fn.Name.Name == "main" && fn.Recv == nil: // package runtime calls it
+			w.declared(fn, name)
 		case w.inlinable(behindFunc(fn)):
 			w.r.Inlinable++
 		case w.isSmall(fn.Body):
 			w.r.Small++
 		default:
-			w.timed(fn.Type, fn.Body)
-			pos := w.fset.Position(fn.Pos())
-			w.r.Funcs = append(w.r.Funcs, Func{
-				Name: name, File: pos.Filename, Line: pos.Line, Signature: w.signature(fn),
-				Blocks: [][]Lines{{{pos.Line, w.fset.Position(fn.End()).Line}}},
-			})
-			w.r.elements = 1
+			w.declared(fn, name)
 		}
 		w.literals(fn.Body)
 	}
+}
+
+// declared puts probes into a declared function.
+func (w *fileWriter) declared(fn *ast.FuncDecl, name string) {
+	w.timed(fn.Type, fn.Body)
+	pos := w.fset.Position(fn.Pos())
+	w.r.Funcs = append(w.r.Funcs, Func{
+		Name: name, File: pos.Filename, Line: pos.Line, Signature: w.signature(fn),
+		Blocks: [][]Lines{{{pos.Line, w.fset.Position(fn.End()).Line}}},
+	})
+	w.r.elements = 1
 }
 
 // mustNotCall reports whether a function may have no calls that can need more stack.
