@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,6 +78,12 @@ func lacksBlocks(m *prof.Module) string {
 }
 
 func lacksCallers(m *prof.Module) string {
+	if m.Go() { // its map has the calls in the code
+		if slices.ContainsFunc(m.Funcs, func(f prof.Func) bool { return f.Mode.HasCalls() }) {
+			return ""
+		}
+		return "call counts: record with cairn go --mode count"
+	}
 	if !export.HasCallers(m) {
 		return "callers: record with --mode full, or trace the program with cairn order --run"
 	}
@@ -143,7 +150,8 @@ Data that the profile must have:
   llvm-sample, pprof       call counts: mode count, better full
   bolt                     callers: mode full
   bolt-blocks              block coverage: mode block or full
-  pgo                      callers: mode full, or cairn order --run
+  pgo                      of Go programs call counts: mode count; of others callers:
+                           mode full, or cairn order --run
   chromium, llvm-temporal  the order of first executions: order, count or full
 
 --binary is the binary that ran, with its debug information. Only bolt and
