@@ -45,7 +45,9 @@ The modes:
 
 The compiler inlines what it inlines without probes. Function literals have no record of
 their own; in mode block their blocks are part of the function that has them. A function
-that was inlined everywhere has no code, but it has a record and is listed.
+that was inlined everywhere has no code, but it has a record and is listed. In modes spike
+and stacks function literals have probes of their own, and functions that the compiler can
+inline have none: their time is that of their caller.
 
 --only chooses the packages that get probes, by patterns of import paths as the go command
 has them: ... stands for any string, std for the standard library, all for everything. The
@@ -58,6 +60,11 @@ into memory and so is valid at any time, however the program ends:
   CAIRN_SCENARIO=NAME     a name for what is run; stored with the run's order
 Merge the files with the program, which contains the map. The go command removes what it
 builds for run and test: for these, the map is written to CAIRN_DIR as NAME.BUILDID.debug.
+
+In modes spike and stacks the program writes a log instead, for cairn spikes, or for cairn
+stacks and the other commands for logs. CAIRN_SPIKE=threshold=5ms sets the threshold of a
+run, CAIRN_SPIKE=off records nothing. Of what the go command removes, NAME.BUILDID.debug is
+a copy of the program (--debug).
 
 Mode count without --atomic loses counts if goroutines call a function at the same time on
 several processors. In builds with -race all counts are atomic. Builds with -cover are not
@@ -72,6 +79,7 @@ built without records.`,
   CAIRN_DIR=raws ./app
   cairn merge -o app.mip app raws
   cairn go --mode block test ./...
+  cairn go --mode spike --threshold 5ms run ./cmd/app && cairn spikes .
   cairn go --mode count --only example.com/app/...,golang.org/x/text/... build .`,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := f.config()
