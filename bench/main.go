@@ -33,6 +33,7 @@ type bench struct {
 	// them stays.
 	missingOnly string
 	missingKeep bool
+	fleetSizes  string       // numbers of uploads, separated by commas
 	report      bytes.Buffer // Markdown
 	targets     []target
 }
@@ -56,15 +57,17 @@ var parts = []struct {
 	{"recorder", (*bench).recorder, true},
 	{"addresses", (*bench).addresses, true},
 	{"download", (*bench).download, true},
+	{"fleet", (*bench).fleet, true},
 }
 
 func main() {
 	b := &bench{log: os.Stderr}
-	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,logs,timed,profgen,missing,recorder,addresses,download", "what to measure; startup writes STARTUP.md, trace TRACE.md, logs LOGS.md, timed TIMED.md, profgen PROFGEN.md, missing MISSING.md, recorder RECORDER.md, addresses ADDRESSES.md, download DOWNLOAD.md, all others together RESULTS.md")
+	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,logs,timed,profgen,missing,recorder,addresses,download,fleet", "what to measure; startup writes STARTUP.md, trace TRACE.md, logs LOGS.md, timed TIMED.md, profgen PROFGEN.md, missing MISSING.md, recorder RECORDER.md, addresses ADDRESSES.md, download DOWNLOAD.md, fleet FLEET.md, all others together RESULTS.md")
 	flag.IntVar(&b.traceRows, "trace-rows", defaultTraceRows, "rows of the workload whose trace is the largest but one; the report is kept only of the default")
 	flag.IntVar(&b.rounds, "rounds", 7, "interleaved pairs of runs behind each time ratio")
 	flag.StringVar(&b.missingOnly, "missing-only", "", "of missing, the builds whose name has this, as \"Lua gcc -O2\"; the report is kept only of all")
 	flag.BoolVar(&b.missingKeep, "missing-keep", false, "of missing, keep the recordings and judge those that are there, for work on the rules")
+	flag.StringVar(&b.fleetSizes, "fleet-sizes", defaultFleetSizes, "of fleet, the numbers of runs that are sent, separated by commas; the report is kept only of the default")
 	programs := flag.String("guests", "sqlite3,git,python,cost", "what startup measures now; of the rest it takes what it measured last")
 	flag.Parse()
 	b.guests = strings.Split(*programs, ",")
@@ -96,7 +99,7 @@ func (b *bench) run(ctx context.Context, only []string) error {
 		}
 	}
 	if done < len(only) || done == 0 {
-		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, logs, timed, profgen, missing, recorder, addresses and download", strings.Join(only, ","))
+		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, logs, timed, profgen, missing, recorder, addresses, download and fleet", strings.Join(only, ","))
 	}
 	if reported == 0 {
 		return nil

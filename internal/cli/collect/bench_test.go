@@ -89,14 +89,21 @@ func benchmarkUploads(b *testing.B, each int, nodes []*process, dirs []string) {
 	}
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "files/s")
-	memory, disk := int64(0), int64(0)
-	for i, p := range nodes {
+	memory, disk, cpu := int64(0), int64(0), time.Duration(0)
+	for _, p := range nodes {
 		memory = max(memory, peakMemory(p.cmd.Process.Pid))
-		p.end(syscall.SIGTERM) //nolint:errcheck // the last node of a cluster has no majority to hand over to
+	}
+	for _, p := range nodes {
+		p.cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // Wait tells
+	}
+	for i, p := range nodes {
+		p.cmd.Wait() //nolint:errcheck // the last node of a cluster has no majority to hand over to
 		disk += size(b, dirs[i])
+		cpu += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 	}
 	b.ReportMetric(float64(memory)/1e6, "MB-memory")
 	b.ReportMetric(float64(disk)/1e6, "MB-disk")
+	b.ReportMetric(cpu.Seconds(), "cpu-s")
 }
 
 // peakMemory returns the most memory that a process had, in bytes.

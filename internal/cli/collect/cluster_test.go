@@ -26,6 +26,7 @@ type trio struct {
 	t     testing.TB
 	lists [3]string // of the nodes, as each node reaches them
 	own   []string  // in place of the lists
+	bin   string    // program that runs, "" for this one
 	dirs  [3]string
 	args  []string
 
@@ -40,7 +41,13 @@ func startTrio(t testing.TB, args ...string) *trio { return startVia(t, nil, arg
 // startVia starts a cluster whose nodes reach each other at the addresses that via returns.
 func startVia(t testing.TB, via func(from, to int, addr string) string, args ...string) *trio {
 	t.Helper()
-	c := &trio{t: t, args: args}
+	return (&trio{t: t, args: args}).startAll(via)
+}
+
+// startAll starts the nodes.
+func (c *trio) startAll(via func(from, to int, addr string) string) *trio {
+	t := c.t
+	t.Helper()
 	var addrs [3]string
 	for i := range addrs {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -77,7 +84,7 @@ func (c *trio) start(i int) {
 	if where == nil {
 		where = []string{"--cluster", c.lists[i]}
 	}
-	p := start(c.t, c.dirs[i], slices.Concat(where, []string{"--node", nodeNames[i : i+1], "--shards", "3"}, c.args)...)
+	p := startProgram(c.t, c.bin, c.dirs[i], slices.Concat(where, []string{"--node", nodeNames[i : i+1], "--shards", "3"}, c.args)...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.nodes[i] = p
@@ -237,7 +244,7 @@ func TestClusterKill(t *testing.T) {
 	t.Parallel()
 	rounds := 100
 	if testing.Short() {
-		rounds = 3
+		rounds = 1
 	}
 	c := startTrio(t, "--snapshot", "100ms")
 	f := newFleet()

@@ -27,7 +27,7 @@ import (
 
 const asCommand = "CAIRN_TEST_COLLECT"
 
-// The test is its own command: with a variable it is cairn collect.
+// TestMain runs cairn collect instead of the tests if a variable is set.
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) == "" {
 		os.Exit(m.Run())
@@ -51,7 +51,16 @@ type process struct {
 
 func start(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(os.Args[0], append([]string{"--listen", "127.0.0.1:0", "--traces", fmt.Sprint(fleettest.Traces), dir}, args...)...)}
+	return startProgram(t, "", dir, args...)
+}
+
+// startProgram starts another build of this test, this one if bin is "".
+func startProgram(t testing.TB, bin, dir string, args ...string) *process {
+	t.Helper()
+	if bin == "" {
+		bin = os.Args[0]
+	}
+	p := &process{cmd: exec.Command(bin, append([]string{"--listen", "127.0.0.1:0", "--traces", fmt.Sprint(fleettest.Traces), dir}, args...)...)}
 	p.cmd.Env = append(os.Environ(), asCommand+"=1")
 	p.cmd.Stderr = &p.talk
 	out, err := p.cmd.StdoutPipe()
@@ -69,7 +78,7 @@ func start(t testing.TB, dir string, args ...string) *process {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		p.end(syscall.SIGKILL)
-		t.Fatalf("it does not start: %v: %s", err, &p.talk)
+		t.Fatalf("the collector does not start: %v: %s", err, &p.talk)
 	}
 	p.url = strings.TrimSpace(line)
 	return p
@@ -82,7 +91,7 @@ func (p *process) end(s syscall.Signal) error {
 	return p.cmd.Wait()
 }
 
-// send sends a body until the collector has it or is gone.
+// send sends a body to a collector.
 func send(url string, body []byte) error {
 	_, err := client.New("").Send(context.Background(), url, body)
 	return err
@@ -97,8 +106,8 @@ func get(t *testing.T, url string) []byte {
 	return data
 }
 
-// TestKill kills a collector under load, again and again. What was acknowledged is not sent
-// again, and what was not is: the profile is that of all runs, each counted once.
+// TestKill kills a collector under load, many times. Files that were not acknowledged are sent again: the profile
+// is that of all runs, each counted once.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	lives, each := 100, 30
@@ -126,7 +135,7 @@ func TestKill(t *testing.T) {
 	p := start(t, dir)
 	got := get(t, p.url+"/app")
 	if want := fleettest.Merged(t, []*fleettest.Program{program}, raws); !bytes.Equal(got, want) {
-		t.Errorf("after %d lives the profile is not that of all runs", lives)
+		t.Errorf("after %d kills the profile is not that of all runs", lives)
 	}
 	if err := p.end(syscall.SIGTERM); err != nil {
 		t.Errorf("it ends with %v: %s", err, &p.talk)
@@ -170,7 +179,7 @@ func killUnderLoad(t *testing.T, p *process, todo map[string][]byte, after int) 
 	}
 	wg.Wait()
 	if err := p.end(syscall.SIGKILL); err == nil {
-		t.Fatalf("it ended by itself: %s", &p.talk)
+		t.Fatalf("the collector ended by itself: %s", &p.talk)
 	}
 }
 

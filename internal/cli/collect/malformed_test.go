@@ -152,7 +152,7 @@ func TestMalformed(t *testing.T) {
 			t.Errorf("the profile is not that of the %d runs, but has %d", len(raws), runsOf(t, got))
 		}
 		if err := p.end(9); err == nil {
-			t.Fatalf("it ended by itself: %s", &p.talk)
+			t.Fatalf("the collector ended by itself: %s", &p.talk)
 		}
 		p = start(t, dir)
 	}

@@ -27,7 +27,7 @@ const tokenVariable = "CAIRN_TOKEN"
 
 const (
 	maxAnswer   = 1 << 20
-	maxReason   = 300 // characters of an answer that are shown
+	maxReason   = 300 // characters of a response that are shown
 	silence     = time.Minute
 	shareHeader = "Cairn-Share"
 )
@@ -199,7 +199,7 @@ type Answer struct {
 	Share float64 `json:"-"`
 }
 
-// encoder is shared, as making one costs more than most uploads.
+// encoder is shared: creating one takes longer than encoding most uploads.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {

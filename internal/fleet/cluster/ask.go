@@ -56,7 +56,7 @@ func answer(ctx context.Context, c *collector.Collector, q *question) ([]byte, e
 	case "spikes":
 		return marshal(c.Spikes(ctx, id))
 	case "check":
-		const most = 1 << 40 // it was within the limits of the node that asks
+		const most = 1 << 40 // the node that asks has checked its limits
 		items, refused, err := inbox.Open(q.Data, inbox.Limits{Files: most, File: most, Total: most})
 		if err == nil && len(refused) == 0 {
 			refused, err = c.CheckMaps(ctx, items)

@@ -27,8 +27,8 @@ func shardOf(id prof.BuildID, shards int) int {
 	return int((z ^ z>>31) % uint64(shards))
 }
 
-// Submit makes items durable. Files that were sent before are stored again, and left out when they
-// are merged: only the owner of their shard knows them.
+// Submit makes items durable. Files that were sent before are stored again, and ignored when they are merged: only
+// the owner of their shard knows them.
 func (c *Cluster) Submit(ctx context.Context, items []inbox.Item) (collector.Result, []inbox.Refusal, error) {
 	if err := c.notReady(); err != nil {
 		return collector.Result{}, nil, err
@@ -93,8 +93,8 @@ func (c *Cluster) append(ctx context.Context, n int, items []inbox.Item) error {
 	return err
 }
 
-// check asks the owner of a shard whether maps can be taken. So it does for raw files if many
-// files wait for maps.
+// check asks the owner of a shard whether it accepts maps. If many files wait for maps, it also asks about raw
+// files.
 func (c *Cluster) check(ctx context.Context, n int, items []inbox.Item) ([]inbox.Refusal, error) {
 	waiting := int64(0)
 	for _, m := range c.members.alive() {

@@ -24,7 +24,7 @@ import (
 // Options are settings of a node.
 type Options struct {
 	Node     string // name of this node
-	URL      string // at which it takes uploads, for the list of nodes
+	URL      string // of this node, for the list of nodes
 	Prefix   string // of the names of streams and subjects
 	Replicas int
 	Shards   int // when the cluster is created; then it has those that it was created with
@@ -96,7 +96,7 @@ func Open(o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// reach notes that JetStream answers.
+// reach records that JetStream answered.
 func (c *Cluster) reach() { c.reached.Store(int64(time.Since(c.started))) }
 
 // beat announces this node while JetStream answers it. A node that hears the others but cannot
@@ -118,7 +118,7 @@ func (c *Cluster) beat(ctx context.Context) {
 	}
 }
 
-// start creates the streams, or finds them, and begins with the shards.
+// start creates the streams if they do not exist, and starts the shards.
 func (c *Cluster) start(ctx context.Context) {
 	for {
 		err := c.setUp(ctx)
@@ -149,8 +149,7 @@ func (c *Cluster) start(ctx context.Context) {
 }
 
 func (c *Cluster) setUp(ctx context.Context) (err error) {
-	// A request that comes before there is a majority gets no answer. What an attempt created is
-	// there for the next.
+	// Without a majority a request gets no answer. The next attempt finds what this one created.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	c.kv, err = c.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
@@ -186,8 +185,8 @@ func (c *Cluster) setUp(ctx context.Context) (err error) {
 	return nil
 }
 
-// shardCount returns with how many shards the cluster was created. It cannot be changed: builds
-// would move to shards that know nothing of them.
+// shardCount returns the number of shards that the cluster was created with. It cannot be changed: builds would
+// move to shards without their state.
 func (c *Cluster) shardCount(ctx context.Context) (int, error) {
 	const key = "shards"
 	_, err := c.kv.Create(ctx, key, []byte(strconv.Itoa(c.o.Shards)))
@@ -257,7 +256,7 @@ func (c *Cluster) Close(ctx context.Context) error {
 	return err
 }
 
-// Nodes says which nodes there are and who owns what.
+// Nodes lists the nodes and the owner of each shard.
 type Nodes struct {
 	Node   string       `json:"node"` // that answers
 	Nodes  []Member     `json:"nodes"`

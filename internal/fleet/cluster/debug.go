@@ -20,8 +20,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Programs and debug files are messages of one subject for each, in the stream of the snapshots.
-// The first message says how many bytes there are.
+// A program or a debug file is stored as the messages of one subject, in the stream of the snapshots. The header
+// of each message has the size of the file.
 const sizeHeader = "Cairn-Size"
 
 func (c *Cluster) debugSubject(id prof.BuildID, kind string) string {
@@ -59,7 +59,7 @@ func (c *Cluster) PutDebug(ctx context.Context, id prof.BuildID, kind string, f 
 	}
 }
 
-// pruneDebug removes the files of the builds that are too many: those that came first.
+// pruneDebug removes the files of the oldest builds if there are more than DebugBuilds.
 func (c *Cluster) pruneDebug(ctx context.Context) error {
 	if c.o.DebugBuilds == 0 {
 		return nil

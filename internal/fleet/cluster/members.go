@@ -16,7 +16,7 @@ const (
 	silence = 5 * beat // after which a node counts as gone
 )
 
-// Member is what a node says of itself each beat.
+// Member is what a node announces of itself each beat.
 type Member struct {
 	Node    string `json:"node"`
 	Session string `json:"session"` // of the process
@@ -24,7 +24,7 @@ type Member struct {
 	Waiting int64  `json:"waiting"` // bytes of raw files that wait for maps, in its shards
 }
 
-// members are the nodes that are heard of. Times are of this process's monotonic clock.
+// members are the nodes that announce themselves. Times are of this process's monotonic clock.
 type members struct {
 	mu   sync.Mutex
 	last map[string]heard
@@ -38,7 +38,7 @@ type heard struct {
 
 func newMembers() *members { return &members{last: make(map[string]heard), now: time.Now} }
 
-// hear takes a beat.
+// hear handles the announcement of a node.
 func (m *members) hear(msg *nats.Msg) {
 	var member Member
 	if json.Unmarshal(msg.Data, &member) != nil || member.Node == "" {
@@ -49,7 +49,7 @@ func (m *members) hear(msg *nats.Msg) {
 	m.last[member.Node] = heard{member, m.now()}
 }
 
-// alive returns the nodes that were heard of lately, by name.
+// alive returns the nodes that announced themselves recently, by name.
 func (m *members) alive() []Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()

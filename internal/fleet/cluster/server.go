@@ -50,9 +50,8 @@ type Embedded struct {
 	MaxStore int64       // bytes of all streams, 0 for three quarters of what is free
 }
 
-// start starts the server of a node. A server accepts no connections of other nodes (nats-server
-// 2.15) unless it listens for clients, too. So it does, on loopback, and nobody but this process
-// knows the token.
+// start starts the server of a node. A server (nats-server 2.15) accepts connections of other nodes only if it
+// listens for clients as well. It does so on loopback, and only this process knows the token.
 func (e *Embedded) start(node, token string, log *slog.Logger) (*server.Server, error) {
 	options := &server.Options{
 		ServerName: node, Host: "127.0.0.1", Port: server.RANDOM_PORT, Authorization: token, NoSigs: true, MaxPayload: stream.MaxPayload, MaxPending: 4 * stream.MaxPayload,

@@ -50,7 +50,7 @@ func (s *shard) set(c *collector.Collector) {
 	s.collector = c
 }
 
-// run takes the shard when it is this node's turn and merges it, until ctx ends.
+// run becomes the owner of the shard whenever this node should, and merges it, until ctx ends.
 func (s *shard) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		revision, ok := s.take(ctx)
@@ -93,7 +93,7 @@ func (s *shard) read(ctx context.Context) (owner, uint64, error) {
 }
 
 // take makes this node the owner if the owner is gone and this node is the preferred one. It
-// returns the revision of the key, by which the objects of this ownership are told from others.
+// returns the revision of the key, which identifies the objects that this owner writes.
 func (s *shard) take(ctx context.Context) (revision uint64, ok bool) {
 	o, revision, err := s.read(ctx)
 	if err != nil {
@@ -175,7 +175,7 @@ var (
 	errReplaced = errors.New("another node has become the owner")
 )
 
-// hold returns when this node is not to own the shard any more.
+// hold returns when this node must not own the shard any longer.
 func (s *shard) hold(ctx context.Context, c *collector.Collector, revision uint64) error {
 	other := 0 // beats for which another node was preferred
 	for {
@@ -186,7 +186,7 @@ func (s *shard) hold(ctx context.Context, c *collector.Collector, revision uint6
 			return c.Status().Err
 		case <-time.After(beat):
 		}
-		// Without an answer this node goes on: nobody else could become the owner, either.
+		// Without an answer this node continues: no other node could become the owner either.
 		if _, now, err := s.read(ctx); err == nil && now > revision {
 			return errReplaced
 		}

@@ -24,7 +24,7 @@ import (
 //	PREFIX.object.SHARD.EPOCH.SHA256
 //
 // The epoch is the revision of the owner key when this node became the owner. An object of an
-// earlier epoch that the head does not use is one that an owner wrote and did not come to use.
+// earlier epoch that the head does not list was written by an owner that was replaced before it used it.
 // The head is a key whose value is the name of an object, the list of the snapshot.
 type store struct {
 	c     *Cluster
@@ -61,7 +61,7 @@ func (s *store) Put(data []byte) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	// What an attempt before this one left is removed: the parts must be these only.
+	// Remove the parts that a failed attempt left.
 	if err := s.c.objects.Purge(ctx, jetstream.WithPurgeSubject(s.subject(name))); err != nil {
 		return "", fmt.Errorf("object %s: %w", name, err)
 	}

@@ -91,7 +91,7 @@ func Open(j journal.Journal, store Store, o Options) (*Collector, error) {
 	return c, nil
 }
 
-// Result says what became of the files of an upload.
+// Result counts the files of an upload.
 type Result struct {
 	Files int `json:"files"` // that are durable now
 	Known int `json:"known"` // of them, those that were there before
@@ -134,7 +134,7 @@ func Append(ctx context.Context, j journal.Journal, now time.Time, items []inbox
 // set while the collector runs changes nothing.
 func (c *Collector) now() time.Time { return c.started.Add(time.Since(c.started)) }
 
-// CheckMaps returns why maps cannot be taken.
+// CheckMaps returns which maps are refused.
 func (c *Collector) CheckMaps(ctx context.Context, items []inbox.Item) (refused []inbox.Refusal, err error) {
 	return refused, c.look(ctx, func(*tally.State) error {
 		_, refused, err = c.siftLocked(items)
@@ -142,7 +142,7 @@ func (c *Collector) CheckMaps(ctx context.Context, items []inbox.Item) (refused 
 	})
 }
 
-// sift leaves out what was counted already, and maps that cannot be taken.
+// sift returns the items that were not counted yet, and refuses maps that differ from the map of their build.
 func (c *Collector) sift(items []inbox.Item) (fresh []inbox.Item, refused []inbox.Refusal, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -286,7 +286,7 @@ func (c *Collector) snapshot() error {
 	return c.journal.Trim(c.state.Seq())
 }
 
-// look calls f with a state that has everything that was acknowledged before.
+// look calls f with a state in which everything is merged that was acknowledged before.
 func (c *Collector) look(ctx context.Context, f func(*tally.State) error) error {
 	last, err := c.journal.Last()
 	if err != nil {
@@ -311,7 +311,7 @@ func (c *Collector) look(ctx context.Context, f func(*tally.State) error) error 
 	}
 }
 
-// seen returns what f returns for a state that has everything that was acknowledged before.
+// seen is look for a function that returns a value.
 func seen[T any](ctx context.Context, c *Collector, f func(*tally.State) (T, error)) (v T, err error) {
 	err = c.look(ctx, func(s *tally.State) (err error) {
 		v, err = f(s)
@@ -350,7 +350,7 @@ func (c *Collector) Spikes(ctx context.Context, id prof.BuildID) ([]tally.Spike,
 	return seen(ctx, c, func(s *tally.State) ([]tally.Spike, error) { return s.Spikes(id) })
 }
 
-// Status is what metrics say.
+// Status is the state of a collector for metrics.
 type Status struct {
 	tally.Totals
 	Builds, Waiting           int
@@ -404,8 +404,8 @@ func (c *Collector) Status() Status {
 // Done is closed when merging has ended: by Close, by Kill, or by an error, which Status has.
 func (c *Collector) Done() <-chan struct{} { return c.ended }
 
-// Close merges what is acknowledged, writes a last snapshot, and closes the journal. Without
-// any of it nothing would be lost: the next Open does the same.
+// Close merges what is acknowledged, writes a last snapshot, and closes the journal. If it fails nothing is lost:
+// the next Open continues from the journal.
 func (c *Collector) Close(ctx context.Context) error {
 	merged := c.look(ctx, func(*tally.State) error { return nil })
 	c.cancel()

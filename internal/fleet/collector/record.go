@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/inbox"
 )
 
-// A record of the journal is what one upload brought:
+// A record of the journal has the files of one upload:
 //
 //	u8   version, 1
 //	i64  time of the upload, nanoseconds since 1970
@@ -21,7 +21,7 @@ const (
 	recordVersion = 1
 	recordHead    = 9
 
-	maxRecord = 1 << 32 // bytes of a bundle that was within the limits when it came
+	maxRecord = 1 << 32 // bytes of a bundle, whose limits were checked when it was uploaded
 )
 
 var codec = sync.OnceValue(func() (c struct {

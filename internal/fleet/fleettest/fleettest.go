@@ -1,5 +1,5 @@
-// Package fleettest makes what the tests of a collector send: maps of builds and raw files of
-// their runs, and the profile that they must become.
+// Package fleettest makes maps of builds and raw files of their runs for tests of collectors, and the profile that
+// cairn merge makes of them.
 package fleettest
 
 import (
@@ -21,7 +21,7 @@ type Program struct {
 	Functions int
 }
 
-// Traces is how many traces profiles keep: fewer than the tests have runs.
+// Traces is how many traces profiles keep: fewer than there are runs in the tests.
 const Traces = 20
 
 // NewProgram returns the build of a program with this id.

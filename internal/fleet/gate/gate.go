@@ -3,7 +3,7 @@
 //
 //	POST /v1/files                a raw file, a pack, a map, a log, or a bundle of them
 //	POST /v1/debug                a program or its debug file
-//	GET  /v1/policy               what senders are asked to respect, as JSON
+//	GET  /v1/policy               the share of files to send, and limits, as JSON
 //	GET  /v1/builds               the builds, as JSON
 //	GET  /v1/maps/BUILD           the map of a build
 //	GET  /v1/logs/BUILD[/KEY]     the list of the logs of a build, or one of them
@@ -112,7 +112,7 @@ func New(c Backend, o Options) *Gate {
 	return g
 }
 
-// Closing makes /readyz say that this collector is about to end.
+// Closing makes /readyz report that this collector is about to end.
 func (g *Gate) Closing() { g.closing.Store(true) }
 
 // ServeHTTP answers a request.
@@ -126,8 +126,8 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mux.ServeHTTP(w, r)
 }
 
-// foreign returns why a request is refused that a page of another site may have made: a browser
-// on this machine can reach a collector that serves only this machine.
+// foreign returns why a request is refused that a page of another site may have sent: a browser on this machine
+// reaches collectors that serve only this machine.
 func (g *Gate) foreign(r *http.Request) string {
 	if r.Header.Get("Origin") != "" && r.Method != http.MethodGet {
 		return "uploads from web pages are refused"
@@ -279,7 +279,7 @@ func statusOf(err error, other int) int {
 	return other
 }
 
-// share tells senders what they are asked to send.
+// share sets the header with the share of their files that senders are asked to send.
 func (g *Gate) share(w http.ResponseWriter) {
 	w.Header().Set(ShareHeader, strconv.FormatFloat(g.o.Share, 'g', -1, 64))
 }

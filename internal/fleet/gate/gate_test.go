@@ -357,7 +357,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// Malformed uploads are answered with a status of their own making, and nothing else changes.
+// Malformed uploads get a status that is not 5xx, and change nothing.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	n := 10_000
@@ -394,7 +394,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// A sender that says nothing is let go, and holds nobody up.
+// Senders that stall do not delay others.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil)

@@ -82,7 +82,7 @@ type Limits struct {
 // ErrKind is in the error of a body that is none of what a collector takes.
 var ErrKind = errors.New("not a raw file, a pack, a map, a log of spikes or of stacks, or a bundle of them")
 
-// Bounds of the work for packs in a body: together it takes seconds.
+// Bounds of the work for packs in a body: unpacking takes seconds at most.
 const (
 	maxFirsts = 1 << 18
 	maxPacks  = 4

@@ -1,10 +1,10 @@
 // Package journal defines the log of a collector: the uploads that were acknowledged and are not
 // in a snapshot yet, in one order.
 //
-// The order is what makes merging restartable. A record has a number, one higher than that of
-// the record before; a snapshot has the number of its last record, and a process that
-// continues it reads from the next one on. Two drivers keep a journal: package segment in files of one directory,
-// package stream in a replicated stream of JetStream. Package journaltest tests both.
+// The order makes merging restartable. Records are numbered without gaps. A snapshot has the number of the
+// last record in it, and a process that continues from the snapshot reads the next record. There are two
+// drivers: package segment keeps a journal in files of one directory, package stream in a replicated
+// stream of JetStream. Package journaltest tests both.
 package journal
 
 import (
@@ -25,12 +25,12 @@ type Journal interface {
 	// disk, or on the disks of most nodes. With an error it may be there or not, unless the
 	// error is ErrFull or ErrTooLarge: then it is not.
 	Append(ctx context.Context, data []byte) (seq uint64, err error)
-	// Read returns a reader of the records from the given number on. Older ones that were
-	// trimmed cannot be read: the first that is read tells.
+	// Read returns a reader of the records from the given number on. If that record was trimmed,
+	// Read or the first Next fails.
 	Read(from uint64) (Reader, error)
-	// Last returns the number of the last durable record, 0 if there never was one.
+	// Last returns the number of the last durable record, 0 if there was none.
 	Last() (uint64, error)
-	// Trim removes records up to and with the given number, as far as that saves something.
+	// Trim allows the driver to remove the records up to the given number, inclusive.
 	Trim(through uint64) error
 	// Close waits for appends under way.
 	Close() error

@@ -25,14 +25,14 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/client"
 )
 
-// After says what becomes of a file that the collector has.
+// After is what to do with a file that the collector has stored.
 type After int
 
-// What becomes of files.
+// What to do with files.
 const (
-	Mark   After = iota // its name ends with .sent from then on
-	Delete              // it is removed
-	Keep                // nothing
+	Mark   After = iota // append .sent to its name
+	Delete              // remove it
+	Keep                // leave it as it is
 )
 
 // Suffixes of files that are not sent again.
@@ -52,11 +52,11 @@ type Options struct {
 	Maps     [][]byte // that are sent first
 	Debug    []string // paths of programs and debug files, which are sent after them
 	After    After
-	Settle   time.Duration // how long live memory of a process that is gone must rest
+	Settle   time.Duration // how long the mapped file of a process that is gone must be unchanged
 	MaxAge   time.Duration // of a file that is sent, 0 for any
 	MaxBytes int64         // of files in an upload
 	Rate     int64         // bytes of files a second, 0 for any number
-	Patience time.Duration // for which Once tries again
+	Patience time.Duration // how long Once tries again
 	Client   *client.Client
 	Log      *slog.Logger
 	// Sleep waits, or returns the error of the context.
@@ -75,7 +75,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Summary says what was done.
+// Summary counts what was done.
 type Summary struct {
 	Sent    int   // files that the collector has
 	Known   int   // of them, those that it had before
@@ -102,7 +102,7 @@ func New(o Options) *Pusher {
 	return &Pusher{o: o, share: 1, done: make(map[string]bool)}
 }
 
-// Once sends the files that are there. After a temporary error it tries again, until it has
+// Once sends the files that exist now. After a temporary error it tries again, until it has
 // waited for Patience since the collector last accepted something.
 func (p *Pusher) Once(ctx context.Context) (Summary, error) {
 	p.sum = Summary{}
@@ -140,7 +140,7 @@ func (p *Pusher) another() bool {
 	return p.node != 0
 }
 
-// Watch sends what is there and what comes, until ctx ends. It looks once in an interval.
+// Watch sends files as they appear, until ctx ends. It looks for them once in each interval.
 func (p *Pusher) Watch(ctx context.Context, interval time.Duration) error {
 	wait := backoff{}
 	for {
@@ -167,8 +167,8 @@ func (p *Pusher) Watch(ctx context.Context, interval time.Duration) error {
 	}
 }
 
-// backoff grows with each failure. A part of it is random, so that those who failed together do
-// not come again together.
+// backoff grows with each failure. A part of it is random, so that senders that failed at the same time do not
+// try again at the same time.
 type backoff struct{ failures int }
 
 func (b *backoff) next(err error) time.Duration {

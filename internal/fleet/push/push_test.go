@@ -28,7 +28,7 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/tally"
 )
 
-// server is a collector behind what change makes of its handler.
+// server is a collector. The argument change of serve wraps its handler.
 type server struct {
 	url string
 	c   *collector.Collector
@@ -90,7 +90,7 @@ func write(t *testing.T, dir string, p *fleettest.Program, from, to uint64) map[
 	return raws
 }
 
-// left counts the files of a directory by what their names end with.
+// left counts the files of a directory by suffix.
 func left(t *testing.T, dir string) map[string]int {
 	t.Helper()
 	names, err := os.ReadDir(dir)
@@ -135,8 +135,8 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestLostAnswers has a collector whose answers get lost half of the time, after it took the
-// files, and that has no room in between: all is counted once.
+// TestLostAnswers loses half of the responses of a collector after it has stored the files, and lets it report a
+// full disk in between: each file is counted once.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
@@ -165,7 +165,7 @@ func TestLostAnswers(t *testing.T) {
 	s.check(t, p, raws)
 }
 
-// Patience ends; what was not sent stays as it is. Pauses grow.
+// Once gives up after Patience, and leaves the other files unchanged. Pauses grow.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	s := serve(t, 1<<20, 1, func(http.Handler) http.Handler {
@@ -196,7 +196,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A wrong token is no reason to try again.
+// Once does not try again with a token that was refused.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	s := serve(t, 1<<20, 1, func(http.Handler) http.Handler {
@@ -212,7 +212,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// What is damaged is refused, and stays to be looked at; uploads that are too large are halved.
+// Damaged files are refused and kept; uploads that are too large are halved.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	s, p, dir := serve(t, 2000, 1, nil), newProgram(), t.TempDir()
@@ -289,7 +289,7 @@ func live(t *testing.T, p *fleettest.Program, pid int, sealed bool) []byte {
 	return data
 }
 
-// Live memory is left alone while the process has it mapped.
+// A mapped file is not sent while its process has it mapped.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	ended := exec.Command(os.Args[0], "-test.run=^$")
@@ -336,7 +336,7 @@ func TestLive(t *testing.T) {
 	round("sealed", time.Hour, 1, 0)
 }
 
-// What takes the place of a file while it is sent is not touched.
+// A file that replaces one that is being sent is left unchanged.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	p, dir := newProgram(), t.TempDir()
@@ -371,7 +371,7 @@ func TestReplaced(t *testing.T) {
 	s.check(t, p, raws)
 }
 
-// Watch sends what comes, and ends when it is told to.
+// Watch sends files as they appear, and ends with its context.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	s, p, dir := serve(t, 1<<20, 1, nil), newProgram(), t.TempDir()

@@ -16,14 +16,14 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 )
 
-// maxSettle is how long live memory must rest if a process with the number in it runs that
-// cannot be asked: the number may be another's by now.
+// maxSettle is how long a mapped file must be unchanged if a process with its number runs whose mappings cannot be
+// read: another process may have the number now.
 const maxSettle = 24 * time.Hour
 
 // read reads a file and reports whether it is complete. Files of processes that write at their
-// end are complete when they have their name. Live memory is when the process has sealed it,
-// or when it is gone and the file has not changed for a while: a process in another container
-// cannot be seen from here.
+// end are complete when they have their name. A mapped file is complete when the process has marked its end, or
+// when the process is gone and the file has not changed for a while: processes of other containers are
+// invisible.
 func (p *Pusher) read(f *file) (ready bool, err error) {
 	const most = 1 << 30
 	if f.info.Size() > most {
@@ -47,8 +47,7 @@ func (p *Pusher) read(f *file) (ready bool, err error) {
 	}
 	h, err := mip.ParseRawHeader(data)
 	if err != nil {
-		// It may be that of a process that is just starting. Otherwise it is damaged, and the
-		// collector says how.
+		// The process may be starting. Otherwise the file is damaged, and the collector reports how.
 		return time.Since(f.info.ModTime()) >= p.o.Settle, nil
 	}
 	if !h.Continuous || h.Sealed {
@@ -71,8 +70,8 @@ func (p *Pusher) read(f *file) (ready bool, err error) {
 	return time.Since(f.info.ModTime()) >= rest, nil
 }
 
-// logReady reports whether a log is complete: the process wrote its end, or is gone and the log
-// has not changed for a while.
+// logReady reports whether a log is complete: the process wrote the last record, or is gone and the log has not
+// changed for a while.
 func (p *Pusher) logReady(f *file) bool {
 	rest := time.Since(f.info.ModTime())
 	pid, ended := uint32(0), false

@@ -2,9 +2,8 @@
 // that wait for the map of their build, logs and their spikes, and the keys of the files that were
 // counted.
 //
-// A State is a function of the records that were applied to it, in their order. A snapshot with the
-// number of its last record, and the records after it, give the same state again, so that
-// nothing is counted twice when another process continues.
+// A State is a function of the records that were applied to it, in their order. A snapshot and the records after
+// its last one give the same state again, so that another process can continue without counting a file twice.
 package tally
 
 import (
@@ -113,7 +112,7 @@ func (s *State) Waiting() (files int, bytes int64) {
 	return files, bytes
 }
 
-// CheckMap says why a map cannot be taken: there is another one for its build.
+// CheckMap returns an error if the build of a map has a different map.
 func (s *State) CheckMap(it *inbox.Item) error {
 	b := s.builds[it.Build]
 	if b == nil || b.module == nil {
@@ -204,7 +203,7 @@ func (s *State) forget(k inbox.Key) {
 	s.forgot = true
 }
 
-// addMap takes the map of a build, and then what waited for it.
+// addMap adds the map of a build, and then merges the files that waited for it.
 func (s *State) addMap(b *build, it *inbox.Item) {
 	m, err := readMap(it)
 	if err != nil { // it was read before it was logged
@@ -259,7 +258,7 @@ func (s *State) addRaw(b *build, it *inbox.Item) {
 	s.totals.Raws++
 }
 
-// fold adds the runs since the last fold to the module.
+// fold adds the runs since its last call to the module.
 func (s *State) fold(b *build) error {
 	if b.acc == nil {
 		return nil

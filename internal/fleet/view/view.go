@@ -1,5 +1,5 @@
-// Package view computes what a collector says of a program: coverage over the fleet, functions
-// that no device ran, what is new in a build, the order of starts, the worst spikes. It is pure.
+// Package view computes the report of a program: coverage over the fleet, functions that no device ran,
+// differences from the build before, the order of first executions, and the worst spikes. It is pure.
 package view
 
 import (
@@ -39,7 +39,7 @@ type Scenario struct {
 	Functions int    `json:"functions"` // that ran in at least one of them
 }
 
-// Change is what a build has that the one before it does not have.
+// Change lists the differences of a build from the one before.
 type Change struct {
 	Before  string     `json:"before"`  // the build before
 	Added   []Function `json:"added"`   // functions that it does not have
@@ -58,7 +58,7 @@ type Spikes struct {
 	Log      string `json:"log"` // key of the log that has the worst
 }
 
-// Report is what a collector says of a build, or of all builds of a program.
+// Report is the report of a build, or of all builds of a program.
 type Report struct {
 	Version   int        `json:"version"`
 	Program   string     `json:"program"`

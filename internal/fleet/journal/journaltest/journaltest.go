@@ -88,7 +88,8 @@ func ReadAll(t *testing.T, j journal.Journal, from uint64) []journal.Record {
 	return all
 }
 
-// testOrder has many goroutines append: each number is there once, with what its append had.
+// testOrder appends from many goroutines: each number is assigned once, and its record has the data of its
+// append.
 func testOrder(t *testing.T, open Driver) {
 	j := start(t, open, t.TempDir())
 	const goroutines, each = 8, 25
@@ -122,7 +123,7 @@ func testOrder(t *testing.T, open Driver) {
 	}
 }
 
-// testReopen has appends in several lives of a journal.
+// testReopen opens, appends to and closes a journal several times.
 func testReopen(t *testing.T, open Driver) {
 	dir := t.TempDir()
 	for life := range 3 {
@@ -134,17 +135,17 @@ func testReopen(t *testing.T, open Driver) {
 			t.Error("a journal is open twice")
 		}
 		if last := must(t, j.Last); last != uint64(2*life) {
-			t.Errorf("life %d begins behind %d", life, last)
+			t.Errorf("opened for time %d, the last record is %d", life, last)
 		}
 		for i := range 2 {
 			seq, err := j.Append(t.Context(), []byte{byte(life), byte(i)})
 			if err != nil || seq != uint64(2*life+i+1) {
-				t.Errorf("life %d: number %d, %v", life, seq, err)
+				t.Errorf("opened for time %d: record %d, %v", life, seq, err)
 			}
 		}
 		for i, r := range ReadAll(t, j, 1) {
 			if !bytes.Equal(r.Data, []byte{byte(i / 2), byte(i % 2)}) {
-				t.Errorf("life %d: record %d is %v", life, r.Seq, r.Data)
+				t.Errorf("opened for time %d: record %d is %v", life, r.Seq, r.Data)
 			}
 		}
 		if err := j.Close(); err != nil {
@@ -153,7 +154,7 @@ func testReopen(t *testing.T, open Driver) {
 	}
 }
 
-// testWait has a reader that is there first.
+// testWait starts a reader before there are records.
 func testWait(t *testing.T, open Driver) {
 	j := start(t, open, t.TempDir())
 	r, err := j.Read(1)
@@ -164,7 +165,7 @@ func testWait(t *testing.T, open Driver) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := r.Next(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("with nothing there and no time: %v", err)
+		t.Errorf("without records and with a canceled context: %v", err)
 	}
 	go func() {
 		for i := range 3 {
@@ -180,11 +181,11 @@ func testWait(t *testing.T, open Driver) {
 		}
 	}
 	if _, err := j.Read(9); err == nil {
-		t.Error("what is far behind the end can be read")
+		t.Error("a reader starts far beyond the last record")
 	}
 }
 
-// testTrim trims: what is behind stays, numbers go on, also in the next life.
+// testTrim removes records: later ones stay, and numbers continue, also after the journal is opened again.
 func testTrim(t *testing.T, open Driver) {
 	dir := t.TempDir()
 	j := start(t, open, dir)
@@ -196,7 +197,7 @@ func testTrim(t *testing.T, open Driver) {
 		t.Fatal(err)
 	}
 	if got := len(ReadAll(t, j, 16)); got != 5 {
-		t.Errorf("%d records behind those that were trimmed", got)
+		t.Errorf("%d records after those that were trimmed", got)
 	}
 	if err := j.Trim(20); err != nil {
 		t.Fatal(err)
@@ -206,13 +207,13 @@ func testTrim(t *testing.T, open Driver) {
 	}
 	j = start(t, open, dir)
 	if last := must(t, j.Last); last != 20 {
-		t.Errorf("after all was trimmed the last is %d", last)
+		t.Errorf("after all records were trimmed the last is %d", last)
 	}
 	if seq := must(t, func() (uint64, error) { return j.Append(t.Context(), nil) }); seq != 21 {
 		t.Errorf("the next is %d", seq)
 	}
 	if _, err := readFirst(t, j, 1); err == nil {
-		t.Error("a trimmed record is read")
+		t.Error("a record that was trimmed can be read")
 	}
 }
 
@@ -286,7 +287,7 @@ func Main(m *testing.M, open Driver) {
 	os.Exit(m.Run())
 }
 
-// appendForever writes the number of each record that was acknowledged.
+// appendForever appends records, and writes the number of each that was acknowledged to standard output.
 func appendForever(dir string, open Driver) error {
 	j, err := open(dir)
 	if err != nil {
@@ -310,7 +311,7 @@ func appendForever(dir string, open Driver) error {
 	return <-failed
 }
 
-// testKill kills a process that appends, again and again: all that it said is there is.
+// testKill kills a process that appends, several times: all records that it acknowledged are there.
 func testKill(t *testing.T, open Driver) {
 	lives := 10
 	if testing.Short() {
@@ -325,7 +326,7 @@ func testKill(t *testing.T, open Driver) {
 	all := ReadAll(t, j, 1)
 	for seq, data := range acknowledged {
 		if seq > uint64(len(all)) || string(all[seq-1].Data) != strings.Repeat(data, 50) {
-			t.Errorf("record %d of %d was acknowledged, and is not there", seq, len(all))
+			t.Errorf("record %d of %d was acknowledged, but is missing", seq, len(all))
 		}
 	}
 	t.Logf("%d records, %d acknowledged", len(all), len(acknowledged))

@@ -23,7 +23,7 @@ const (
 	MaxRecord = 1 << 30
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli) // which processors have an instruction for
+var castagnoli = crc32.MakeTable(crc32.Castagnoli) // processors have an instruction for it
 
 // fileName returns the name of the segment whose first record has this number.
 func fileName(first uint64) string { return fmt.Sprintf("%020d%s", first, suffix) }
@@ -73,11 +73,11 @@ func checkHeader(f *os.File, first uint64) error {
 	return nil
 }
 
-// errTorn says that a record is not there as it was written.
+// errTorn reports a record that is incomplete or damaged.
 var errTorn = fmt.Errorf("a record is cut off or damaged")
 
-// readRecord reads the record at off of a file of which size bytes count. At their end the
-// error is io.EOF, for a record that is not whole errTorn.
+// readRecord reads the record at off in the first size bytes of a file. At their end it returns io.EOF, and for
+// an incomplete record errTorn.
 func readRecord(f *os.File, off, size int64, seq uint64) ([]byte, error) {
 	if off == size {
 		return nil, io.EOF

@@ -84,7 +84,7 @@ func (r *reader) read() ([]byte, error) {
 	return r.record()
 }
 
-// record reads what is at off. Behind a durable record there may be one that is just written.
+// record reads the record at off. The file may be longer than the durable records.
 func (r *reader) record() ([]byte, error) {
 	st, err := r.file.Stat()
 	if err != nil {

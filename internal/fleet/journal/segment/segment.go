@@ -17,9 +17,9 @@
 //	u32     CRC-32C of the record's number (u64), the bytes of data (u32) and the data
 //	        data
 //
-// A process or a machine can die while it writes. What of the last segment is not whole was
-// never acknowledged and is cut off when the journal is opened. In an earlier segment nothing
-// can be missing: that is damage of the disk, and the journal is not opened.
+// If a process or a machine dies while it writes, the last segment can end with an incomplete record. It was
+// never acknowledged, and is removed when the journal is opened. Earlier segments are complete: if one is
+// not, the disk is damaged, and opening the journal fails.
 package segment
 
 import (
@@ -39,7 +39,7 @@ import (
 
 const (
 	defaultSegment = 64 << 20
-	groupBytes     = 4 << 20 // of appends that are written together, if they are there
+	groupBytes     = 4 << 20 // maximum of appends that are written together
 )
 
 // Options are settings of a journal.
@@ -61,7 +61,7 @@ type Journal struct {
 	last   uint64        // durable
 	grown  chan struct{} // closed, and replaced, when last grows
 	firsts []uint64      // of all segments, ascending
-	failed error         // after a failed sync nothing more is known of the file
+	failed error         // of a sync, after which the content of the file is not known
 	lock   *os.File
 
 	// The writer's own.
@@ -115,7 +115,7 @@ func (j *Journal) open(o *Options) (err error) {
 	return j.openLast(o)
 }
 
-// openLast opens the last segment for appending, behind its last whole record.
+// openLast opens the last segment for appending after its last complete record.
 func (j *Journal) openLast(o *Options) error {
 	for len(j.firsts) > 0 {
 		first := j.firsts[len(j.firsts)-1]
@@ -132,7 +132,7 @@ func (j *Journal) openLast(o *Options) error {
 			if st.Size() > headerSize {
 				return err
 			}
-			// It was being created: nothing is in it.
+			// The process died while it created the file, which has no record.
 			if err := os.Remove(f.Name()); err != nil {
 				return err
 			}
@@ -169,7 +169,7 @@ func (j *Journal) recover(f *os.File, first uint64, size int64, o *Options) erro
 		off += recordHead + int64(len(data))
 		seq++
 	}
-	// What the process before wrote and did not sync may be read here and yet be lost.
+	// Records that the last process wrote but did not sync can be read now, and be lost with the next power failure.
 	if err := f.Sync(); err != nil {
 		return errors.Join(err, f.Close())
 	}
@@ -221,7 +221,7 @@ func (j *Journal) Append(ctx context.Context, data []byte) (uint64, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	// The writer has the data: to go before it is done would let the caller change them.
+	// The writer still uses the data: the caller may change them once Append returns.
 	err := <-p.result
 	return p.seq, err
 }
@@ -274,15 +274,15 @@ func (j *Journal) commit(group []*pending) error {
 		j.buf = appendRecord(j.buf, p.seq, p.data)
 	}
 	if _, err := j.file.WriteAt(j.buf, j.size); err != nil {
-		// A part of it may be there: nothing may follow that.
+		// A part of the group may be in the file: no record may follow it.
 		if cut := j.file.Truncate(j.size); cut != nil {
 			return j.fail(errors.Join(err, cut))
 		}
 		return full(err)
 	}
 	if err := j.file.Sync(); err != nil {
-		// Linux drops what it could not write and says so once: a second sync that succeeds
-		// would prove nothing. Space that was promised and is not there ends up here, too.
+		// Linux drops pages that it could not write, and reports that once: a second sync that succeeds
+		// proves nothing. A disk that runs full late, as with delayed allocation, ends here, too.
 		return j.fail(err)
 	}
 	j.size += int64(len(j.buf))
@@ -306,7 +306,7 @@ func full(err error) error {
 	return err
 }
 
-// fail ends all appending: what the file holds is not known any more until it is opened again.
+// fail ends all appending: the content of the file is not known until it is opened again.
 func (j *Journal) fail(err error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -321,7 +321,7 @@ func (j *Journal) Last() (uint64, error) {
 	return j.last, nil
 }
 
-// state returns the number of the last durable record, and what tells of the next.
+// state returns the number of the last durable record, and a channel that is closed when there is another.
 func (j *Journal) state() (last uint64, grown chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

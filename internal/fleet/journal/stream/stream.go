@@ -24,7 +24,7 @@ const (
 	name    = "cairn"
 	subject = "cairn.journal"
 
-	// headers is the room of a message for NATS's own headers.
+	// headers is the space in a message for NATS's own headers.
 	headers = 1 << 10
 	// MaxPayload is the largest message of an embedded server, which is the largest that NATS
 	// allows.
@@ -75,8 +75,8 @@ func New(ctx context.Context, js jetstream.JetStream, config Config) (*Journal, 
 }
 
 // Open starts a server in this process that keeps a journal in dir, which is created if it does
-// not exist. The server syncs each message before it acknowledges it: by default it would do so
-// every two minutes, and a power failure would lose what was acknowledged since.
+// not exist. The server syncs each message before it acknowledges it. By default it syncs
+// every two minutes, and a power failure loses the messages that it acknowledged since.
 func Open(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

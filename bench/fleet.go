@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+const defaultFleetSizes = "10000,100000,1000000"
+
+// fleetCases are the benchmarks of internal/cli/collect, which start the collectors in processes of their
+// own and send from another.
+var fleetCases = []struct{ nodes, benchmark string }{{"1", "Uploads"}, {"3", "Cluster"}}
+
+// fleetRow is what a benchmark measured.
+type fleetRow struct {
+	nodes        string
+	runs         int64
+	perSecond    float64
+	memory, disk float64 // MB: of the largest process, and of all directories
+	cpu          float64 // seconds of all collectors
+}
+
+// fleet measures how collectors grow with the runs that are sent, and writes FLEET.md.
+func (b *bench) fleet(ctx context.Context) error {
+	bin := filepath.Join(b.out, "collect.test")
+	if _, err := output(ctx, b.root, "go", "test", "-c", "-o", bin, "./internal/cli/collect"); err != nil {
+		return err
+	}
+	var rows []fleetRow
+	for _, c := range fleetCases {
+		for size := range strings.SplitSeq(b.fleetSizes, ",") {
+			fmt.Fprintf(b.log, "%s nodes, %s runs\n", c.nodes, size)
+			cmd := command(ctx, filepath.Join(b.root, "internal", "cli", "collect"), []string{"TMPDIR=" + b.out}, bin,
+				"-test.run", "^$", "-test.bench", c.benchmark+"/^10_in_each$", "-test.benchtime", size+"x", "-test.timeout", "6h")
+			text, err := finish(cmd)
+			if err != nil {
+				return err
+			}
+			row, err := fleetResult(text)
+			if err != nil {
+				return err
+			}
+			row.nodes = c.nodes
+			fmt.Fprintf(b.log, "%+v\n", row)
+			rows = append(rows, row)
+		}
+	}
+	var text bytes.Buffer
+	b.writeHead(ctx, &text, "Collectors and the number of runs", fleetHead, nil)
+	writeFleet(&text, rows)
+	if _, err := os.Stdout.Write(text.Bytes()); err != nil || b.fleetSizes != defaultFleetSizes {
+		return err
+	}
+	return os.WriteFile(filepath.Join(b.root, "bench", "FLEET.md"), text.Bytes(), 0o644)
+}
+
+const fleetHead = `32 senders send runs of a program of 1,000 functions in mode order (3 kB each, 1.2 kB compressed), ten in
+each upload, to cairn collect with its default settings. Senders and collectors share the machine; three
+nodes are three processes on it, which sync to the same disk. Memory is that of the largest collector, disk that
+of all after they have ended, processor time that of all. At the end a profile of all runs is asked for.
+`
+
+var fleetMetric = regexp.MustCompile(`([0-9.e+]+) (\S+)`)
+
+// fleetResult reads the line that the testing package prints.
+func fleetResult(text string) (row fleetRow, err error) {
+	_, line, ok := strings.Cut(text, "Benchmark")
+	if !ok {
+		return row, fmt.Errorf("no result in %q", text)
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	fields := strings.Fields(line)
+	if row.runs, err = strconv.ParseInt(fields[1], 10, 64); err != nil {
+		return row, err
+	}
+	metrics := map[string]float64{}
+	for _, m := range fleetMetric.FindAllStringSubmatch(strings.Join(fields[2:], " "), -1) {
+		if metrics[m[2]], err = strconv.ParseFloat(m[1], 64); err != nil {
+			return row, err
+		}
+	}
+	row.perSecond, row.memory, row.disk, row.cpu = metrics["files/s"], metrics["MB-memory"], metrics["MB-disk"], metrics["cpu-s"]
+	if row.perSecond == 0 || row.memory == 0 || row.cpu == 0 {
+		return row, fmt.Errorf("a metric is missing in %q", line)
+	}
+	return row, nil
+}
+
+// writeFleet writes the measurements, and what a million runs add.
+func writeFleet(text *bytes.Buffer, rows []fleetRow) {
+	measured := [][]string{{"nodes", "runs", "runs/s", "memory, MB", "disk, MB", "CPU, ms a run"}}
+	for _, r := range rows {
+		measured = append(measured, []string{
+			r.nodes, thousands(r.runs), fmt.Sprintf("%.0f", r.perSecond), fmt.Sprintf("%.0f", r.memory), fmt.Sprintf("%.1f", r.disk),
+			fmt.Sprintf("%.2f", r.cpu*1000/float64(r.runs)),
+		})
+	}
+	table(text, measured)
+	more := [][]string{{"nodes", "from", "to", "memory for a million more, MB", "disk, MB"}}
+	for i := 1; i < len(rows); i++ {
+		a, z := rows[i-1], rows[i]
+		if a.nodes != z.nodes || z.runs == a.runs {
+			continue
+		}
+		scale := 1e6 / float64(z.runs-a.runs)
+		more = append(more, []string{a.nodes, thousands(a.runs), thousands(z.runs), fmt.Sprintf("%.0f", (z.memory-a.memory)*scale), fmt.Sprintf("%.1f", (z.disk-a.disk)*scale)})
+	}
+	if len(more) > 1 {
+		table(text, more)
+	}
+}
