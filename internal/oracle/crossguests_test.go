@@ -21,20 +21,65 @@ var crossBuilds = []struct {
 	{armv7, "arm-linux-gnueabihf-gcc", []string{"-O2"}},
 }
 
-// TestCrossLZO runs the test program of lzo2, which compresses, decompresses and compares, and
-// holds calls, blocks and orders against the emulator's log of the same run.
+// crossGuest is a real program with a test program of its own.
+type crossGuest struct {
+	debian  string
+	files   []string // as globs in its sources
+	options []string // {sources} is their directory
+	args    []string
+	data    string // a file of the sources that is the last argument, "" for none
+}
+
+// TestCrossLZO runs the test program of lzo2, which compresses, decompresses and compares.
 func TestCrossLZO(t *testing.T) {
 	t.Parallel()
 	takesLong(t)
-	_, _, sources := fetchGuest(t, &tailguests.Guest{Name: "lzo2", Debian: "lzo2"})
-	files := slices.Concat(mustGlob(t, filepath.Join(sources, "src", "*.c")), []string{filepath.Join(sources, "lzotest", "lzotest.c")})
-	data := filepath.Join(sources, "examples", "overlap.c")
+	(&crossGuest{
+		debian: "lzo2", files: []string{"src/*.c", "lzotest/lzotest.c"}, options: []string{"-I{sources}", "-I{sources}/include", "-I{sources}/src"},
+		args: []string{"-m1", "-n1", "-q"}, data: "examples/overlap.c",
+	}).run(t)
+}
+
+// TestCrossZlib runs the two test programs of zlib: of its interface, and of all paths of inflate.
+func TestCrossZlib(t *testing.T) {
+	t.Parallel()
+	takesLong(t)
+	for _, name := range []string{"example", "infcover"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := &crossGuest{debian: "zlib", files: []string{"*.c", "test/" + name + ".c"}, options: []string{"-I{sources}", "-DHAVE_UNISTD_H"}}
+			if name == "example" {
+				g.args = []string{filepath.Join(t.TempDir(), "written.gz")}
+			}
+			g.run(t)
+		})
+	}
+}
+
+// run holds calls, blocks and orders against the emulator's log of the same run, and the answer against that of
+// the program without probes on the building machine.
+func (g *crossGuest) run(t *testing.T) {
+	_, _, sources := fetchGuest(t, &tailguests.Guest{Name: g.debian, Debian: g.debian})
+	args := []string{"-w"}
+	for _, option := range g.options {
+		args = append(args, strings.ReplaceAll(option, ltoSources, sources))
+	}
+	for _, glob := range g.files {
+		args = append(args, mustGlob(t, filepath.Join(sources, glob))...)
+	}
+	given := g.args
+	if g.data != "" {
+		given = append(slices.Clone(given), filepath.Join(sources, g.data))
+	}
+	want := output(t, command(t, build(t, "", "gcc", append([]string{"-O1"}, args...)...), given...))
 	for _, b := range crossBuilds {
 		t.Run(b.compiler+strings.Join(b.flags, ""), func(t *testing.T) {
 			t.Parallel()
-			args := slices.Concat(b.flags, []string{"-w", "-I" + sources, "-I" + filepath.Join(sources, "include"), "-I" + filepath.Join(sources, "src")}, files)
-			program := build(t, "full", b.compiler, args...)
-			_, ran, seen, m := b.processor.emulated(t, program, "-m1", "-n1", "-q", data)
+			program := build(t, "full", b.compiler, append(slices.Clone(b.flags), args...)...)
+			answer, ran, seen, m := b.processor.emulated(t, program, given...)
+			if g.debian != "lzo2" { // which prints its speed
+				checkAnswer(t, answer, want)
+			}
 			checkCalls(t, m, ran)
 			checkCovered(t, m, ran)
 			checkOrder(t, m, seen)
