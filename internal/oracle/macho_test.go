@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/samples/tailguests"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -172,6 +173,31 @@ func TestMachORecords(t *testing.T) {
 				if v.system.emulator != nil {
 					checkOrder(t, m, seen)
 				}
+			}
+		})
+	}
+}
+
+// TestMachOZlib compares a real program: what zlib's authors wrote to run all paths of inflate.
+func TestMachOZlib(t *testing.T) {
+	t.Parallel()
+	takesLong(t)
+	_, _, zlib := fetchGuest(t, &tailguests.Guest{Name: "zlib", Debian: "zlib"})
+	var sources []string
+	for _, name := range []string{"inflate.c", "infback.c", "inftrees.c", "inffast.c", "adler32.c", "crc32.c", "zutil.c", "test/infcover.c"} {
+		sources = append(sources, filepath.Join(zlib, name))
+	}
+	for _, system := range []apple{macOS, iOS} {
+		t.Run(system.target, func(t *testing.T) {
+			t.Parallel()
+			args := system.args(t, "-O2 -Wl,-dead_strip -I"+zlib, sources...)
+			want := output(t, system.load(t, system.emulator, build(t, "", "clang-22", args...)))
+			answer, ran, seen, m := system.observed(t, build(t, "full", "clang-22", args...))
+			checkAnswer(t, answer, want)
+			checkCovered(t, m, ran)
+			checkCalls(t, m, ran)
+			if system.emulator != nil {
+				checkOrder(t, m, seen)
 			}
 		})
 	}

@@ -1,0 +1,1 @@
+int open(const char *path, int flags, ...);
