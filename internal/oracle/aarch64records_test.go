@@ -38,6 +38,9 @@ func TestAArch64Records(t *testing.T) {
 		t.Run(v.source+v.compiler+v.flags, func(t *testing.T) {
 			t.Parallel()
 			args := variant{v.compiler, v.flags}.args(filepath.Join("testdata", v.source))
+			if strings.HasSuffix(v.source, ".f90") {
+				args = append(args, "-J"+t.TempDir()) // for the description of the module
+			}
 			want := output(t, aarch64.run(t, build(t, "", v.compiler, args...)))
 			answer, ran, seen, m := aarch64.emulated(t, build(t, "full", v.compiler, args...))
 			checkAnswer(t, answer, want)

@@ -34,10 +34,11 @@ func TestCrossCost(t *testing.T) {
 			files []string
 			args  []string
 		}{
-			{"SQLite", slices.Concat(sqliteDefines, []string{"-I" + sqlite, filepath.Join("testdata", "sqlite.c"), filepath.Join(sqlite, "sqlite3-binding.c"), "-lm"}), sqliteArgs(t, allPhases)},
+			{"SQLite", slices.Concat(sqliteDefines, []string{"-I" + sqlite, filepath.Join("testdata", "sqlite.c"), filepath.Join(sqlite, "sqlite3-binding.c"), "-lm"}), []string{":memory:", filepath.Join("testdata", "sqlite.sql"), allPhases}},
 			{"LZ4", []string{"-I" + lz4, filepath.Join("..", "..", "bench", "c", "small.c"), filepath.Join(lz4, "lz4.c")}, nil},
 		} {
 			t.Run(machine.name+" "+program.name, func(t *testing.T) {
+				t.Parallel()
 				args := slices.Concat(machine.target, []string{"-O2", "-w", "-fuse-ld=lld"}, program.files)
 				rows := machine.processor.costs(t, plugin, args, program.args)
 				// In a small program the runtime counts, of which the stub of clang's has nothing.
