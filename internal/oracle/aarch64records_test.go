@@ -4,6 +4,7 @@ package oracle
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/shorttest"

@@ -14,6 +14,7 @@ var toBeHooked = regexp.MustCompile(`note: hooking ([0-9,]+) functions`)
 // TestSQLiteDetours hooks every function of SQLite that can be, in a program that was
 // built without cairn: it answers as it did.
 func TestSQLiteDetours(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	program := buildSQLite(t, "", "gcc", "-O2")
 	args := append([]string{"spike", "--attach-by-preload", "--small", "0", "--dir", t.TempDir(), program}, sqliteArgs(t, allPhases)...)

@@ -153,6 +153,7 @@ func TestFlightCloses(t *testing.T) {
 
 // TestFlightSQLite: a recorded program gives the answers that it gives without.
 func TestFlightSQLite(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	program := buildSQLite(t, "spike --small 0 --flight", "gcc", "-O2")
 	cmd := command(t, program, sqliteArgs(t, allPhases)...)

@@ -15,6 +15,7 @@ import (
 // watch run. It answers as it does, and one slow call of malloc among many is found
 // in the calls of SQLite around it.
 func TestHookedSQLite(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	mustHave(t, "gcc")
 	preload := filepath.Join(t.TempDir(), "slow.so")
@@ -28,9 +29,6 @@ func TestHookedSQLite(t *testing.T) {
 		{"functions", "clang-22", "-O0 -finstrument-functions"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.name != "fentry" {
-				takesLong(t)
-			}
 			t.Parallel()
 			mustHave(t, c.compiler)
 			program, logs := buildSQLite(t, "", c.compiler, strings.Fields(c.flags)...), t.TempDir()

@@ -40,6 +40,7 @@ func TestSQLiteOrder(t *testing.T) {
 // TestSQLiteOrderCut has a buffer that is too small: it holds the last first
 // executions that the tracer saw.
 func TestSQLiteOrderCut(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	const slots = 256
 	program := buildSQLite(t, "order --order-slots 200", "gcc", "-O2")

@@ -12,12 +12,10 @@ import (
 // TestSQLiteOrderRun compares cairn order --run with the probes of the same
 // run. The former knows the C runtime's functions, too.
 func TestSQLiteOrderRun(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	for compiler, flags := range map[string]string{"gcc": "-O2", "clang-22": "-O1 -ffunction-sections"} {
 		t.Run(compiler, func(t *testing.T) {
-			if compiler != "gcc" {
-				takesLong(t)
-			}
 			t.Parallel()
 			program := buildSQLite(t, "order", compiler, strings.Fields(flags)...)
 			dir := t.TempDir()

@@ -93,6 +93,7 @@ func sqliteAnswer(t *testing.T) string {
 }
 
 func TestSQLiteWithoutProbes(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	dir := goModule(t, sqliteModule)
 	plain := build(t, "", "gcc", append(sqliteDefines, "-O0", "-I"+dir, filepath.Join("testdata", "sqlite.c"),
@@ -128,6 +129,7 @@ func TestSQLite(t *testing.T) {
 
 // TestSQLiteBlocks compares the coverage of blocks where nothing is counted.
 func TestSQLiteBlocks(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	answer, ran, m := callgrind(t, buildSQLite(t, "block", "gcc", "-O1", "-ffunction-sections"), sqliteArgs(t, allPhases)...)
 	checkAnswer(t, answer, sqliteAnswer(t))

@@ -32,6 +32,7 @@ void *malloc(size_t n) {
 // no probes, and of the C library, through each linker. SQLite answers as it
 // did, and one slow call among many is found, with those it was called from.
 func TestWrapSQLite(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	mustHave(t, "gcc")
 	dir, sqlite := t.TempDir(), goModule(t, sqliteModule)
@@ -52,9 +53,6 @@ func TestWrapSQLite(t *testing.T) {
 	base, want := timed(t, plain, "", t.TempDir())
 	for name, driver := range map[string]string{"bfd": "gcc -fuse-ld=bfd", "gold": "gcc -fuse-ld=gold", "mold": "gcc -B/usr/libexec/mold", "lld": "clang-22 -fuse-ld=lld"} {
 		t.Run(name, func(t *testing.T) {
-			if name != "bfd" { // small programs are linked by all in wrap_link
-				takesLong(t)
-			}
 			if _, err := exec.LookPath("ld." + name); err != nil && name != "mold" {
 				mustHave(t, "ld."+name+"-22")
 			} else if name == "mold" {
