@@ -42,7 +42,7 @@ func (b *builder) lines() {
 	b.blocksOfLines()
 }
 
-// column is where a state is in the counts of files and functions: ran, did not, cannot be told.
+// column is where a state is in the counts of files and functions: ran, did not, unknown.
 func column(state int) int {
 	switch coverage.State(state) {
 	case coverage.Ran:

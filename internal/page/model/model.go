@@ -99,7 +99,7 @@ type Function struct {
 	AtLeast bool    `json:"at_least,omitempty"` // Calls is a lower bound
 	Order   float64 `json:"order,omitempty"`    // mean index of its first execution
 	Blocks  *Tally  `json:"blocks,omitempty"`
-	Lines   *[3]int `json:"lines,omitempty"` // ran, did not run, cannot be told
+	Lines   *[3]int `json:"lines,omitempty"` // ran, did not run, unknown
 	// Bits has a character for each block of each part: 1 ran, 0 did not; a space between parts.
 	Bits  string `json:"bits,omitempty"`
 	Parts []Part `json:"parts,omitempty"` // if the compiler made several pieces of code of it
@@ -185,7 +185,7 @@ type File struct {
 	Path      string `json:"path"`
 	Functions Tally  `json:"functions"`
 	Blocks    Tally  `json:"blocks"`
-	Lines     [3]int `json:"lines"` // ran, did not run, cannot be told
+	Lines     [3]int `json:"lines"` // ran, did not run, unknown
 	// Data is the path of its Source, absent if there are no lines to show.
 	Data string `json:"data,omitempty"`
 	// Missing says why the text of the file is not in Data.
@@ -198,7 +198,7 @@ type Source struct {
 	Path    string `json:"path"`
 	Text    string `json:"text,omitempty"`
 	// Lines are [number, state, runs, blocks that ran, blocks] of the lines with code; state
-	// is 0 did not run, 1 cannot be told, 2 ran.
+	// is 0 did not run, 1 unknown, 2 ran.
 	Lines [][5]int `json:"lines"`
 	// Inlined are the calls in the file that the compiler inlined.
 	Inlined []InlinedCall `json:"inlined"`

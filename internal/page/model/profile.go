@@ -165,7 +165,7 @@ func (b *builder) uncertain() {
 		lines += l[0] + l[1] + l[2]
 	}
 	if unknown > 0 {
-		say("%s of %s source lines cannot be told: none of the code that the optimiser kept of them ran, which does not prove that they did not run.",
+		say("%s of %s source lines have an unknown state: none of the code that the optimiser kept of them ran, which does not prove that they did not run.",
 			report.Count(unknown), report.Count(lines))
 	}
 }

@@ -9,7 +9,7 @@
 cairn.code = (function () {
   const el = cairn.el, height = 20;
   const states = ["missed", "unknown", "ran"];
-  const stateText = { missed: "did not run", unknown: "cannot be told", ran: "ran" };
+  const stateText = { missed: "did not run", unknown: "unknown", ran: "ran" };
   const marks = { missed: "✕", unknown: "?", ran: "" };
 
   const modes = {

@@ -17,7 +17,7 @@
       value: function (f) { return f.calls; }, cell: function (f) { return f.calls === undefined ? "" : [cairn.atLeast(f.at_least && f.calls > 0), format.count(f.calls)]; } });
     add(function (f) { return f.of_runs > 1; }, { id: "runs", title: "Runs", help: "Runs in which it ran", width: "72px",
       value: function (f) { return f.mode ? f.runs || 0 : undefined; }, cell: function (f) { return f.mode ? (f.runs || 0) + "/" + f.of_runs : ""; } });
-    add(function (f) { return f.lines; }, { id: "lines", title: "Lines", help: "Source lines that ran; hatched: it cannot be told", width: "124px",
+    add(function (f) { return f.lines; }, { id: "lines", title: "Lines", help: "Source lines that ran; hatched: unknown", width: "124px",
       value: function (f) { return f.lines && f.lines[0] / (f.lines[0] + f.lines[1] + f.lines[2]); }, cell: function (f) { return f.lines ? share(f.lines[0], f.lines[0] + f.lines[1] + f.lines[2], f.lines) : ""; } });
     add(function (f) { return f.blocks; }, { id: "blocks", title: "Blocks", help: "Basic blocks that ran", width: "124px",
       value: function (f) { return f.blocks && f.blocks[0] / f.blocks[1]; }, cell: function (f) { return f.blocks ? share(f.blocks[0], f.blocks[1], f.blocks) : ""; } });

@@ -1,15 +1,15 @@
 /* parts.js has small pieces that several views show. */
 
 /**
- * meter is a bar of what was covered: counts are [ran, did not, cannot be told] or [covered, of].
- * What cannot be told is hatched.
+ * meter is a bar of what was covered: counts are [ran, did not, unknown] or [covered, of].
+ * The unknown part is hatched.
  */
 cairn.meter = function (counts, options) {
   const three = counts.length === 3;
   const total = three ? counts[0] + counts[1] + counts[2] : counts[1];
   const f = cairn.format;
   const text = three && counts[2]
-    ? f.percent(counts[0], total) + ", " + f.percent(counts[2], total) + " cannot be told"
+    ? f.percent(counts[0], total) + ", " + f.percent(counts[2], total) + " unknown"
     : f.percent(counts[0], total);
   if (!total) return cairn.el("span", { class: "meter none" });
   return cairn.el("span", { class: "meter", title: f.count(counts[0]) + " of " + f.count(total) + ": " + text, role: "img", "aria-label": text },

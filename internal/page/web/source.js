@@ -145,7 +145,7 @@
     root.replaceChildren(
       el("div", { class: "title" }, el("h1", { class: "mono path" }, el("span", { class: "soft" }, f.path.slice(0, slash + 1)), f.path.slice(slash + 1)),
         el("p", { class: "under" }, cairn.link({ view: "source" }, "all files"),
-          all ? el("span", { class: "filecover" }, cairn.meter(f.lines), format.percent(f.lines[0], all) + " of " + format.plural(all, "line") + " ran, " + format.count(f.lines[1]) + " did not" + (f.lines[2] ? ", " + format.count(f.lines[2]) + " cannot be told" : "")) : null,
+          all ? el("span", { class: "filecover" }, cairn.meter(f.lines), format.percent(f.lines[0], all) + " of " + format.plural(all, "line") + " ran, " + format.count(f.lines[1]) + " did not" + (f.lines[2] ? ", " + format.count(f.lines[2]) + " unknown" : "")) : null,
           jump)),
       legend(), code);
     return cairn.sourceOf(code, ctx, file, { line: Number(route.line) || 0, height: "calc(100vh - 218px)" });
@@ -153,7 +153,7 @@
 
   function legend() {
     return el("p", { class: "legend" },
-      [["ran", "", "ran"], ["ran partly", "◐", "some of its blocks ran"], ["missed", "✕", "did not run"], ["unknown", "?", "cannot be told"]].map(function (l) {
+      [["ran", "", "ran"], ["ran partly", "◐", "some of its blocks ran"], ["missed", "✕", "did not run"], ["unknown", "?", "unknown"]].map(function (l) {
         return el("span", null, el("span", { class: "line " + l[0] }, el("span", { class: "state" }, l[1])), l[2]);
       }), el("span", null, el("span", { class: "inlined ran" }, "↳ f"), "the compiler inlined f"));
   }
