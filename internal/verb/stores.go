@@ -21,12 +21,13 @@ type StoreFlags struct {
 // Register adds the flags to a command.
 func (f *StoreFlags) Register(c *cobra.Command) {
 	f.urls = make(map[deliver.Kind]*string)
-	for kind, help := range map[deliver.Kind]string{
+	help := map[deliver.Kind]string{
 		deliver.OTLP:      "send the profile to this `URL` by OTLP/HTTP, the protocol of OpenTelemetry",
 		deliver.Pyroscope: "send the profile to Pyroscope at this `URL`",
 		deliver.Parca:     "send the profile to Parca at this `URL`",
-	} {
-		f.urls[kind] = c.Flags().String(string(kind), "", help)
+	}
+	for _, kind := range deliver.Kinds {
+		f.urls[kind] = c.Flags().String(string(kind), "", help[kind])
 	}
 	c.Flags().StringVar(&f.service, "service", "", "`name` of the service in the store (default the program's)")
 }

@@ -50,13 +50,10 @@ func (c *trio) startAll(via func(from, to int, addr string) string) *trio {
 	t.Helper()
 	var addrs [3]string
 	for i := range addrs {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+		addrs[i] = freeAddress(t)
+		if c.dirs[i] == "" {
+			c.dirs[i] = t.TempDir()
 		}
-		addrs[i] = l.Addr().String()
-		l.Close()
-		c.dirs[i] = t.TempDir()
 	}
 	for from := range c.lists {
 		var list []string
@@ -75,6 +72,22 @@ func (c *trio) startAll(via func(from, to int, addr string) string) *trio {
 		c.ready(i)
 	}
 	return c
+}
+
+// freeAddress returns an address that is free. It is outside of the range from which the kernel takes ports for
+// connections, so that it stays free until a process listens there.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	const first, end = 12_000, 32_000
+	for range 1000 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(end-first)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 // start starts a node.
@@ -186,6 +199,7 @@ type fleet struct {
 	programs []*fleettest.Program
 	raws     []map[string][]byte
 	runs     uint64
+	last     string // key of the last run in raws
 }
 
 func newFleet() *fleet {
@@ -204,7 +218,8 @@ func (f *fleet) run(t testing.TB) []byte {
 	f.runs++
 	i := int(f.runs) % len(f.programs)
 	data := f.programs[i].Run(t, f.runs)
-	f.raws[i/2][fmt.Sprint(f.runs)] = data
+	f.last = fmt.Sprint(f.runs)
+	f.raws[i/2][f.last] = data
 	return data
 }
 

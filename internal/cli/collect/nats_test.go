@@ -29,12 +29,7 @@ func startNATS(t *testing.T, bin string, n int) (list []*natsServer) {
 	var routes []string
 	ports := make([]string, 2*n)
 	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports[i] = l.Addr().String()
+		ports[i] = freeAddress(t)
 	}
 	for i := range n {
 		routes = append(routes, strconv.Quote("nats://"+ports[n+i]))

@@ -67,12 +67,12 @@ func New(kind Kind, target string) (*Target, error) {
 		return nil, fmt.Errorf("%q: the URL of a store has no query", target)
 	}
 	t := &Target{Kind: kind, URL: strings.TrimSuffix(target, "/"), Header: http.Header{}}
-	variables := []string{HeadersVariable}
+	lists := map[string]string{HeadersVariable: os.Getenv("CAIRN_EXPORT_HEADERS")}
 	if kind == OTLP {
-		variables = append(variables, "OTEL_EXPORTER_OTLP_HEADERS")
+		lists["OTEL_EXPORTER_OTLP_HEADERS"] = os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")
 	}
-	for _, variable := range variables {
-		if err := addHeaders(t.Header, os.Getenv(variable)); err != nil {
+	for _, variable := range slices.Sorted(maps.Keys(lists)) {
+		if err := addHeaders(t.Header, lists[variable]); err != nil {
 			return nil, fmt.Errorf("%s: %w", variable, err)
 		}
 	}

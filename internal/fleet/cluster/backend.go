@@ -78,12 +78,16 @@ func isRefused(it *inbox.Item, refused []inbox.Refusal) bool {
 	return false
 }
 
+// now returns the time of the machine's clock at the start, plus the time since: a clock that is set while
+// the node runs changes nothing.
+func (c *Cluster) now() time.Time { return c.started.Add(time.Since(c.started)) }
+
 // append appends items as one record, or as several if they are too large for one message.
 func (c *Cluster) append(ctx context.Context, n int, items []inbox.Item) error {
 	if len(items) == 0 {
 		return nil
 	}
-	err := collector.Append(ctx, c.journals[n], time.Now(), items)
+	err := collector.Append(ctx, c.journals[n], c.now(), items)
 	if errors.Is(err, journal.ErrTooLarge) && len(items) > 1 {
 		half := len(items) / 2
 		if err = c.append(ctx, n, items[:half]); err == nil {
