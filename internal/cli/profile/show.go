@@ -128,7 +128,7 @@ func (f *showFlags) run(s *verb.Streams) error {
 	return showText(s.Out, funcs, style, len(modules) > 1)
 }
 
-const inexactLegend = ">= a lower bound: more than one thread may have counted (%s is exact), or the counter wrapped"
+const inexactLegend = ">= a lower bound: more than one thread may have counted (%s is exact), the counter wrapped, or --max-calls scaled a run"
 
 func showText(w io.Writer, funcs []shownFunc, style report.Style, withModule bool) error {
 	b := bufio.NewWriter(w)
