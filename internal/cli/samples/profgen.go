@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/sample"
 )
 
 // profgenFlags are those of cairn profgen.
@@ -97,7 +98,9 @@ func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, 
 		return err
 	}
 	h := host(s)
-	h.Mapped = f.showMapping(s)
+	if f.maps {
+		h.Mapped = func(m *sample.Mapping) { flags.printMapping(s.Out, m) }
+	}
 	made, err := pipeline.Run(ctx, plan, h)
 	if err != nil {
 		return otherKind(err)

@@ -28,6 +28,7 @@ type listFlags struct {
 	density     bool
 	cutoff      uint64  // of the density
 	enough      float64 // density
+	failed      error   // to print mappings
 }
 
 const disassemblyFlag = "show-disassembly-only"
@@ -66,18 +67,17 @@ func (f *listFlags) check() error {
 	return nil
 }
 
-// showMapping prints a mapping as llvm-profgen does.
-func (f *listFlags) showMapping(s *verb.Streams) func(*sample.Mapping) {
-	if !f.maps {
-		return nil
+// printMapping prints a mapping as llvm-profgen does, unless printing failed before.
+func (f *listFlags) printMapping(w io.Writer, m *sample.Mapping) {
+	if f.failed == nil {
+		_, f.failed = fmt.Fprintf(w, "Mmap: Binary %s loaded at %#x: \n", m.Path, m.Start)
 	}
-	return func(m *sample.Mapping) { fmt.Fprintf(s.Out, "Mmap: Binary %s loaded at %#x: \n", m.Path, m.Start) }
 }
 
 // show prints what was asked for beside a profile.
 func (f *listFlags) show(s *verb.Streams, made *pipeline.Result) error {
-	if made.Profile == nil {
-		return nil
+	if f.failed != nil || made.Profile == nil {
+		return f.failed
 	}
 	if f.probes {
 		for _, p := range made.Programs {
@@ -93,10 +93,11 @@ func (f *listFlags) show(s *verb.Streams, made *pipeline.Result) error {
 	if density < f.enough {
 		verb.Note(s, "the profile has %.1f samples per location in its hot functions, and %.1f are wanted: record %.1f times as many samples", density, f.enough, f.enough/density)
 	}
-	if f.density {
-		fmt.Fprintf(s.Out, "Functions with density >= %.1f account for %.2f%% total sample counts.\n", density, float64(f.cutoff)/1e4)
+	if !f.density {
+		return nil
 	}
-	return nil
+	_, err := fmt.Fprintf(s.Out, "Functions with density >= %.1f account for %.2f%% total sample counts.\n", density, float64(f.cutoff)/1e4)
+	return err
 }
 
 // list prints the code of the binaries.
