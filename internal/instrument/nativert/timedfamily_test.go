@@ -144,6 +144,24 @@ func (f *family) during(do func()) (all, others, leader int) {
 	return int(float64(all) / seconds), int(float64(all-most) / seconds), leader
 }
 
+// within does something until the clocks are woken no more than so often in a second, all and
+// those but the busiest, and returns whose that is. On a busy machine the thread that keeps the
+// clock is late, and others look after it.
+func (f *family) within(what string, most, mostOthers int, do func()) int {
+	f.t.Helper()
+	for try := 1; ; try++ {
+		all, others, leader := f.during(do)
+		f.t.Logf("%s: clocks are woken %d times in a second, %d times but for the busiest", what, all, others)
+		if all <= most && others <= mostOthers {
+			return leader
+		}
+		if try == 20 {
+			f.t.Errorf("%s: clocks are woken more than %d times in a second, or %d but for the busiest", what, most, mostOthers)
+			return leader
+		}
+	}
+}
+
 func (f *family) leader() int {
 	_, _, pid := f.during(func() { time.Sleep(100 * time.Millisecond) })
 	return pid
@@ -192,17 +210,8 @@ func TestTimedFamily(t *testing.T) {
 		t.Run("generations "+generations, func(t *testing.T) {
 			f := startFamily(t, program, children, generations)
 			time.Sleep(2500 * time.Millisecond) // all are idle
-			all, others, _ := f.during(func() { time.Sleep(time.Second) })
-			t.Logf("idle: clocks are woken %d times in a second, %d times but for the busiest", all, others)
-			if all > 6000 || others > 600 {
-				t.Errorf("idle: clocks are woken %d times in a second, %d times but for the busiest", all, others)
-			}
-			all, others, leader := f.during(func() { f.tell(3, "r") })
-			t.Logf("one is busy: %d, %d", all, others)
-			if all > 12000 || others > 3500 {
-				t.Errorf("one is busy: clocks are woken %d times in a second, %d times but for the busiest", all, others)
-			}
-			if leader != f.children[3] {
+			f.within("all are idle", 6000, 600, func() { time.Sleep(time.Second) })
+			if leader := f.within("one is busy", 12000, 3500, func() { f.tell(3, "r") }); leader != f.children[3] {
 				t.Errorf("%d keeps the clock, %d is busy", leader, f.children[3])
 			}
 			for i := range children {
