@@ -53,6 +53,8 @@ type Target struct {
 // OTEL_EXPORTER_OTLP_HEADERS, which OTLP also takes: NAME=VALUE, separated by commas, percent-encoded.
 const HeadersVariable = "CAIRN_EXPORT_HEADERS"
 
+const otlpVariable = "OTEL_EXPORTER_OTLP_HEADERS"
+
 // New returns the store at a URL, with the headers of the environment.
 func New(kind Kind, target string) (*Target, error) {
 	u, err := url.Parse(target)
@@ -67,12 +69,12 @@ func New(kind Kind, target string) (*Target, error) {
 		return nil, fmt.Errorf("%q: the URL of a store has no query", target)
 	}
 	t := &Target{Kind: kind, URL: strings.TrimSuffix(target, "/"), Header: http.Header{}}
-	lists := map[string]string{HeadersVariable: os.Getenv("CAIRN_EXPORT_HEADERS")}
+	variables := []string{HeadersVariable}
 	if kind == OTLP {
-		lists["OTEL_EXPORTER_OTLP_HEADERS"] = os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")
+		variables = append(variables, otlpVariable)
 	}
-	for _, variable := range slices.Sorted(maps.Keys(lists)) {
-		if err := addHeaders(t.Header, lists[variable]); err != nil {
+	for _, variable := range variables {
+		if err := addHeaders(t.Header, os.Getenv(variable)); err != nil {
 			return nil, fmt.Errorf("%s: %w", variable, err)
 		}
 	}
