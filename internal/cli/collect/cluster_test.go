@@ -180,6 +180,16 @@ func (c *trio) load(senders int) *load {
 	return l
 }
 
+// runs sends n runs of a fleet and waits until they, or others, are acknowledged.
+func (l *load) runs(f *fleet, n int) {
+	for range n {
+		l.files <- f.run(l.c.t)
+	}
+	for range n {
+		<-l.acks
+	}
+}
+
 func (l *load) send(data []byte) {
 	for end := time.Now().Add(deadline); ; {
 		err := send(l.c.url(rand.IntN(len(l.c.nodes))), data)
@@ -268,15 +278,7 @@ func TestClusterKill(t *testing.T) {
 		l.files <- p.MapFile(t)
 	}
 	for round := range rounds {
-		send := func(n int) {
-			for range n {
-				l.files <- f.run(t)
-			}
-			for range n {
-				<-l.acks
-			}
-		}
-		send(60)
+		l.runs(f, 60)
 		victim := c.victim(round)
 		for range 60 {
 			l.files <- f.run(t)
@@ -284,9 +286,9 @@ func TestClusterKill(t *testing.T) {
 		if err := c.nodes[victim].end(syscall.SIGKILL); err == nil {
 			t.Fatalf("node %d ended by itself: %s", victim, &c.nodes[victim].talk)
 		}
-		send(60)
+		l.runs(f, 60)
 		c.start(victim)
-		send(60)
+		l.runs(f, 60)
 		c.ready(victim)
 	}
 	close(l.files)
@@ -393,21 +395,13 @@ func TestPartition(t *testing.T) {
 	for _, p := range f.programs {
 		l.files <- p.MapFile(t)
 	}
-	send := func(n int) {
-		for range n {
-			l.files <- f.run(t)
-		}
-		for range n {
-			<-l.acks
-		}
-	}
 	for round := range 3 {
-		send(60)
+		l.runs(f, 60)
 		owner := max(0, strings.Index(nodeNames, c.state().Shards[round].Owner))
 		for _, p := range proxies[owner] {
 			p.set(true)
 		}
-		send(120)
+		l.runs(f, 120)
 		other := (owner + 1) % 3
 		c.until("waiting for another owner", func() error {
 			var n cluster.Nodes
@@ -420,11 +414,11 @@ func TestPartition(t *testing.T) {
 			}
 			return err
 		})
-		send(60)
+		l.runs(f, 60)
 		for _, p := range proxies[owner] {
 			p.set(false)
 		}
-		send(60)
+		l.runs(f, 60)
 	}
 	close(l.files)
 	l.wg.Wait()

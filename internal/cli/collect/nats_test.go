@@ -150,16 +150,8 @@ func runOnNATS(t *testing.T, servers []*natsServer) {
 	for _, p := range f.programs {
 		l.files <- p.MapFile(t)
 	}
-	send := func(n int) {
-		for range n {
-			l.files <- f.run(t)
-		}
-		for range n {
-			<-l.acks
-		}
-	}
 	for round := range 4 {
-		send(60)
+		l.runs(f, 60)
 		for range 60 {
 			l.files <- f.run(t)
 		}
@@ -167,14 +159,14 @@ func runOnNATS(t *testing.T, servers []*natsServer) {
 			if err := c.nodes[round%3].end(syscall.SIGKILL); err == nil {
 				t.Fatal("a collector ended by itself")
 			}
-			send(30)
+			l.runs(f, 30)
 			c.start(round % 3)
 		} else {
 			s := servers[round%len(servers)]
 			s.kill()
 			s.start()
 		}
-		send(60)
+		l.runs(f, 60)
 	}
 	close(l.files)
 	l.wg.Wait()
