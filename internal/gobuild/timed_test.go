@@ -29,26 +29,9 @@ type spike struct {
 // each is one of the calls, and its interval contains what the call took. No call that took
 // long is missing, unless the clock was late.
 func TestPlantedSpikes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles package runtime")
-	}
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip(err)
-	}
-	cairn, err := cairnProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, raws := t.TempDir(), t.TempDir()
-	src, err := os.ReadFile("testdata/planted.go.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), src, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	raws := t.TempDir()
 	env := []string{"CAIRN_DIR=" + raws, "CGO_ENABLED=0"}
-	do(t, dir, "", env, cairn, "go", "--mode", "spike", "--threshold", "20ms", "build", "-o", "app", "main.go")
+	cairn, dir := planted(t, "spike", "--threshold", "20ms")
 	out := do(t, dir, "", env, "./app")
 	var spikes []spike
 	dec := json.NewDecoder(strings.NewReader(do(t, dir, "", env, cairn, "spikes", "--json", raws)))
@@ -110,6 +93,16 @@ func TestPlantedSpikes(t *testing.T) {
 
 // TestKilled kills programs at any moment: what they had recorded can be read.
 func TestKilled(t *testing.T) {
+	for mode, suffix := range map[string]string{"count": "mipraw", "stacks": "cairnlog"} {
+		cairn, dir := planted(t, mode)
+		killed(t, cairn, dir, map[string]string{"count": "merge", "stacks": "stacks"}[mode], suffix)
+	}
+}
+
+// planted builds testdata/planted.go.txt in a mode, with more flags of cairn go. It returns the
+// path of cairn and the directory of the program, which is called app.
+func planted(t *testing.T, mode string, flags ...string) (cairn, dir string) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("compiles package runtime")
 	}
@@ -124,14 +117,13 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for mode, suffix := range map[string]string{"count": "mipraw", "stacks": "cairnlog"} {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "main.go"), src, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		do(t, dir, "", []string{"CGO_ENABLED=0"}, cairn, "go", "--mode", mode, "build", "-o", "app", "main.go")
-		killed(t, cairn, dir, map[string]string{"count": "merge", "stacks": "stacks"}[mode], suffix)
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), src, 0o666); err != nil {
+		t.Fatal(err)
 	}
+	args := append([]string{"go", "--mode", mode}, flags...)
+	do(t, dir, "", []string{"CGO_ENABLED=0"}, cairn, append(args, "build", "-o", "app", "main.go")...)
+	return cairn, dir
 }
 
 // killed kills the program app in dir at random moments and reads the file of each run.
