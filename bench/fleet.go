@@ -92,7 +92,8 @@ func fleetResult(text string) (row fleetRow, err error) {
 	return row, nil
 }
 
-// writeFleet writes the measurements, and what a million runs add.
+// writeFleet writes the measurements, and the memory that a million runs add: from the difference of the two
+// largest sizes, as smaller ones show the start of a process and the segments that wait to be removed.
 func writeFleet(text *bytes.Buffer, rows []fleetRow) {
 	measured := [][]string{{"nodes", "runs", "runs/s", "memory, MB", "disk, MB", "CPU, ms a run"}}
 	for _, r := range rows {
@@ -102,14 +103,13 @@ func writeFleet(text *bytes.Buffer, rows []fleetRow) {
 		})
 	}
 	table(text, measured)
-	more := [][]string{{"nodes", "from", "to", "memory for a million more, MB", "disk, MB"}}
+	more := [][]string{{"nodes", "from", "to", "memory for a million more, MB"}}
 	for i := 1; i < len(rows); i++ {
 		a, z := rows[i-1], rows[i]
-		if a.nodes != z.nodes || z.runs == a.runs {
-			continue
+		largest := i+1 == len(rows) || rows[i+1].nodes != z.nodes
+		if largest && a.nodes == z.nodes && z.runs != a.runs {
+			more = append(more, []string{a.nodes, thousands(a.runs), thousands(z.runs), fmt.Sprintf("%.0f", (z.memory-a.memory)*1e6/float64(z.runs-a.runs))})
 		}
-		scale := 1e6 / float64(z.runs-a.runs)
-		more = append(more, []string{a.nodes, thousands(a.runs), thousands(z.runs), fmt.Sprintf("%.0f", (z.memory-a.memory)*scale), fmt.Sprintf("%.1f", (z.disk-a.disk)*scale)})
 	}
 	if len(more) > 1 {
 		table(text, more)
