@@ -86,6 +86,8 @@ var reaches = strings.Fields(`
 
 // modules are those of others, with the packages that import them.
 var modules = map[string]string{
+	"github.com/aws/aws-sdk-go-v2/aws":                                     "internal/export/deliver",
+	"github.com/aws/aws-sdk-go-v2/aws/signer/v4":                           "internal/export/deliver",
 	"github.com/google/pprof/profile":                                      "internal/export internal/export/deliver internal/verb internal/cli/calls internal/cli/layout internal/cli/samples",
 	"github.com/ianlancetaylor/demangle":                                   "internal/instrument/native internal/instrument/wrap internal/report",
 	"github.com/klauspost/compress/zstd":                                   "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",

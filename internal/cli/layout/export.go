@@ -138,7 +138,7 @@ func Export(s *verb.Streams) *cobra.Command {
 	c.Flags().StringVar(&f.binary, "binary", "", "the `binary` that ran, or that the export is for")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	f.stores.Register(c)
-	c.Flags().StringVar(&f.parquet, "parquet", "", "write tables for DuckDB, ClickHouse and Spark into this `directory`")
+	c.Flags().StringVar(&f.parquet, "parquet", "", "write tables for DuckDB, ClickHouse and Spark into this `directory`, or to s3://BUCKET/PREFIX")
 	return c
 }
 
@@ -172,7 +172,10 @@ samples, with the same flags.
 
 --parquet writes the tables builds, functions, edges, orders, days and spikes as files
 NAME.parquet. FILE.mip can be the URL of a collector: the tables then have all its
-programs and builds. Days and spikes come only from collectors.`
+programs and builds. Days and spikes come only from collectors. With s3://BUCKET/PREFIX the
+files go to Amazon S3 or another store with its API; the variables AWS_ACCESS_KEY_ID,
+AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL have the keys, the
+region and the address of another store.`
 
 func (f *exportFlags) run(c *cobra.Command, s *verb.Streams, known []string) error {
 	if f.parquet != "" {

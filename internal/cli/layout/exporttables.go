@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/profiletables"
+	"github.com/cairnprof/cairn/internal/export/deliver"
 	"github.com/cairnprof/cairn/internal/fleet/client"
 	"github.com/cairnprof/cairn/internal/fleet/tally"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
@@ -21,11 +23,47 @@ import (
 // maxProfile bounds the profile of a build that a collector sends.
 const maxProfile = 1 << 31
 
-// tables writes the tables of a profile, or of all that a collector has.
+// tables writes the tables of a profile, or of all that a collector has, into a directory or an object store.
 func (f *exportFlags) tables(ctx context.Context, s *verb.Streams) error {
-	if err := os.MkdirAll(f.parquet, 0o777); err != nil {
+	if !strings.HasPrefix(f.parquet, deliver.BucketScheme) {
+		if err := os.MkdirAll(f.parquet, 0o777); err != nil {
+			return err
+		}
+		return f.tablesInto(ctx, s, f.parquet)
+	}
+	bucket, err := deliver.NewBucket(f.parquet)
+	if err != nil {
+		return verb.Usagef("--parquet: %v", err)
+	}
+	dir, err := os.MkdirTemp("", "cairn-tables-")
+	if err != nil {
 		return err
 	}
+	defer verb.Temporary.Add(dir)()
+	defer os.RemoveAll(dir)
+	if err := f.tablesInto(ctx, s, dir); err != nil {
+		return err
+	}
+	for _, name := range profiletables.Names {
+		if err := putTable(ctx, bucket, dir, name+".parquet"); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(s.Remarks(), "%s: sent %s\n", f.parquet, report.Plural(len(profiletables.Names), "table"))
+	return nil
+}
+
+func putTable(ctx context.Context, bucket *deliver.Bucket, dir, name string) error {
+	file, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return bucket.Put(ctx, name, "application/vnd.apache.parquet", file)
+}
+
+// tablesInto writes the tables into a directory.
+func (f *exportFlags) tablesInto(ctx context.Context, s *verb.Streams, dir string) error {
 	fill := f.profileTables
 	if verb.IsURL(f.Path) {
 		base, err := client.CheckURL(f.Path)
@@ -41,7 +79,7 @@ func (f *exportFlags) tables(ctx context.Context, s *verb.Streams) error {
 			fill = func(w *profiletables.Writers) error { return collectorTables(ctx, w, c, base, builds) }
 		}
 	}
-	return writeTables(s, f.parquet, nil, func(files []io.Writer) error {
+	return writeTables(s, dir, nil, func(files []io.Writer) error {
 		w := profiletables.New(files)
 		if err := fill(w); err != nil {
 			return err

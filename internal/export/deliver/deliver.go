@@ -1,11 +1,12 @@
 // Package deliver sends profiles in pprof's format to profile stores: to OpenTelemetry collectors and
-// whatever else takes OTLP, to Pyroscope, and to Parca.
+// whatever else takes OTLP, to Pyroscope, and to Parca; and files to object stores.
 package deliver
 
 import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -159,24 +160,30 @@ func (t *Target) once(ctx context.Context, target string, header http.Header, bo
 	}
 	maps.Copy(r.Header, t.Header)
 	maps.Copy(r.Header, header)
+	return exchange(r)
+}
+
+// exchange sends a request and returns the body of the response. If it fails, wait is how long to wait before
+// the next attempt, or negative.
+func exchange(r *http.Request) (answer []byte, wait time.Duration, err error) {
 	response, err := client.Do(r)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if response.StatusCode/100 == 2 {
 		if err != nil {
-			return nil, never, fmt.Errorf("%s: %w", target, err)
+			return nil, never, fmt.Errorf("%s: %w", r.URL, err)
 		}
 		return answer, 0, nil
 	}
-	wait := never
+	wait = never
 	if slices.Contains([]int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, response.StatusCode) {
 		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // 0 without one
 		wait = time.Duration(max(0, seconds)) * time.Second
 	}
-	return nil, wait, fmt.Errorf("%s: %s%s", target, response.Status, reason(response.Header, answer))
+	return nil, wait, fmt.Errorf("%s: %s%s", r.URL, response.Status, reason(response.Header, answer))
 }
 
 // reason returns what an answer says, if it is text.
@@ -185,16 +192,32 @@ func reason(header http.Header, answer []byte) string {
 	if strings.Contains(header.Get("Content-Type"), "protobuf") {
 		text = statusMessage(answer)
 	}
-	text = strings.Map(func(r rune) rune {
+	if strings.HasPrefix(text, "<") { // the page of a proxy, or an object store's error
+		text = storeMessage(answer)
+	}
+	if text == "" {
+		return ""
+	}
+	return ": " + strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return ' '
 		}
 		return r
 	}, text)
-	if strings.HasPrefix(text, "<") || text == "" { // a page, of a proxy say
+}
+
+// storeMessage returns what the error of an object store says, which is XML; "" if the answer is something else.
+func storeMessage(answer []byte) string {
+	var e struct {
+		XMLName xml.Name `xml:"Error"`
+		Code    string
+		Message string
+	}
+	if xml.Unmarshal(answer, &e) != nil || e.Code == "" {
 		return ""
 	}
-	return ": " + text
+	text := e.Code + ": " + e.Message
+	return strings.ToValidUTF8(text[:min(len(text), maxReason)], "")
 }
 
 // client follows no redirects: they would make a GET of the request.
