@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,6 +46,7 @@ func execute(ctx context.Context, args []string, s verb.Streams) int {
 }
 
 func newRoot(s *verb.Streams) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "cairn",
 		Short: "Exact, function-level profiling that is cheap enough to ship",
@@ -65,11 +65,18 @@ func newRoot(s *verb.Streams) *cobra.Command {
 			}
 			return unknownCommand(c, args[0])
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if version {
+				return verb.BuildVersion(debug.ReadBuildInfo()).Write(s.Out)
+			}
+			return c.Help()
+		},
 		CompletionOptions: cobra.CompletionOptions{
 			HiddenDefaultCmd: true,
 		},
 	}
+	// Cobra's own --version is not used: its template, if reachable, keeps the linker from removing methods that nothing calls.
+	root.Flags().BoolVarP(&version, "version", "v", false, "print version information")
 	root.PersistentFlags().BoolVar(&s.Quiet, "quiet", false, "print no summaries, notes or progress on standard error")
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
@@ -77,10 +84,6 @@ func newRoot(s *verb.Streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return verb.Usagef("%w (see %s -h)", err, c.CommandPath())
 	})
-	var version strings.Builder
-	verb.BuildVersion(debug.ReadBuildInfo()).Write(&version) // a strings.Builder does not fail
-	root.Version = version.String()
-	root.SetVersionTemplate("{{.Version}}")
 	root.SetHelpCommand(newHelpCmd(root))
 	for _, g := range commands {
 		if g.id != "" {

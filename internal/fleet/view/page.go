@@ -1,10 +1,10 @@
 package view
 
 import (
-	"embed"
+	"bytes"
 	"fmt"
-	"html/template"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -13,26 +13,8 @@ import (
 	"github.com/cairnprof/cairn/internal/report/webpage"
 )
 
-//go:embed page.html
-var files embed.FS
-
 // shown is how many functions of a list are on the page; the JSON has all.
 const shown = 100
-
-var page = template.Must(template.New("").Funcs(template.FuncMap{
-	"style":   func() template.CSS { return template.CSS(style) },
-	"plural":  func(n any, what string) string { return plural(n, what) },
-	"kb":      func(n uint64) string { return fmt.Sprintf("%.1f KB", float64(n)/1000) },
-	"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
-	"part":    func(a, b int) float64 { return float64(a) / float64(max(1, b)) },
-	"ns":      func(n uint64) string { return report.Duration(n, report.Nanoseconds) },
-	"name":    func(s string) string { return report.Shorten(new(report.Names).Show(s), 120) },
-	"short":   func(s string) string { return s[:min(12, len(s))] },
-	"first":   func(list []Function) []Function { return list[:min(shown, len(list))] },
-	"rest":    func(list []Function) int { return max(0, len(list)-shown) },
-	"date":    func(ns int64) string { return date(int32(ns / 86_400e9)) },
-	"bars":    bars,
-}).ParseFS(files, "page.html"))
 
 var style = ":root{color-scheme:light dark;" + webpage.Light + "}@media(prefers-color-scheme:dark){:root{" + webpage.Dark + "}}" + `
 body{margin:0 auto;padding:1.5rem;max-width:72rem;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
@@ -44,14 +26,67 @@ code{font:13px ui-monospace,monospace;overflow-wrap:anywhere}.wide{overflow-x:au
 meter{width:8rem;height:.8rem}meter::-webkit-meter-optimum-value{background:var(--meter)}meter::-moz-meter-bar{background:var(--meter)}svg{display:block}svg rect{fill:var(--meter)}
 `
 
-func plural(n any, what string) string {
-	switch n := n.(type) {
-	case uint64:
-		return report.Plural(int(n), what)
-	case int:
-		return report.Plural(n, what)
+// page is a page as it is written. It is not made by html/template: if the program reaches text/template, which calls
+// methods by their names, the linker keeps every exported method of every type, which was a tenth of the program.
+type page struct{ bytes.Buffer }
+
+// markup is text that is HTML already.
+type markup string
+
+// add writes format with args, of which strings are escaped.
+func (p *page) add(format string, args ...any) {
+	for i, arg := range args {
+		if text, ok := arg.(string); ok {
+			args[i] = webpage.Escape(text)
+		}
 	}
-	return fmt.Sprint(n, " ", what)
+	fmt.Fprintf(p, format, args...)
+}
+
+// begin writes the head of the page.
+func (p *page) begin(title string) {
+	p.add(`<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>%s</title><style>%s</style></head><body>
+`, title, markup(style))
+}
+
+// table begins a table. Columns whose name begins with # are numbers.
+func (p *page) table(columns ...string) {
+	p.add(`<div class="wide"><table><tr>`)
+	for _, c := range columns {
+		if name, ok := strings.CutPrefix(c, "#"); ok {
+			p.add(`<th class="n">%s</th>`, name)
+		} else {
+			p.add(`<th>%s</th>`, c)
+		}
+	}
+	p.add("</tr>\n")
+}
+
+func (p *page) endTable() { p.add("</table></div>\n") }
+
+// end writes the page to w.
+func (p *page) end(w io.Writer) error {
+	p.add("</body></html>\n")
+	_, err := p.WriteTo(w)
+	return err
+}
+
+func kilobytes(n uint64) string { return fmt.Sprintf("%.1f KB", float64(n)/1000) }
+func percent(x float64) string  { return fmt.Sprintf("%.1f %%", 100*x) }
+func day(ns int64) string       { return date(int32(ns / 86_400e9)) }
+func short(build string) string { return build[:min(12, len(build))] }
+func shortName(s string) string { return report.Shorten(new(report.Names).Show(s), 120) }
+
+// address is the address of a build below a path.
+func address(path, program, build string) string {
+	return path + url.PathEscape(program) + "@" + url.PathEscape(build)
+}
+
+// meter draws a of b.
+func meter(a, b int) markup {
+	return markup(fmt.Sprintf(`<meter value="%g"></meter>`, float64(a)/float64(max(1, b))))
 }
 
 // date returns a number of days since 1970 as a date (Howard Hinnant's civil_from_days).
@@ -70,7 +105,7 @@ func date(day int32) string {
 }
 
 // bars draws the uploads of the last days up to the newest one.
-func bars(days []tally.Day) template.HTML {
+func bars(days []tally.Day) markup {
 	const width, height, last = 4, 24, 30
 	if len(days) == 0 {
 		return ""
@@ -90,7 +125,7 @@ func bars(days []tally.Day) template.HTML {
 		}
 	}
 	b.WriteString("</svg>")
-	return template.HTML(b.String())
+	return markup(b.String())
 }
 
 // program is the builds of a program, the newest first.
@@ -109,14 +144,156 @@ func WriteIndex(w io.Writer, builds []tally.Build, notes []string) error {
 		p := &programs[len(programs)-1]
 		p.Builds = append(p.Builds, b)
 	}
-	for i := range programs {
-		slices.SortStableFunc(programs[i].Builds, func(a, b tally.Build) int { return int(min(1, max(-1, b.First-a.First))) })
+	var p page
+	p.begin("cairn: programs")
+	p.add("<h1>Programs</h1>\n")
+	for _, note := range notes {
+		p.add("<p><strong>%s</strong></p>\n", note)
 	}
-	return page.ExecuteTemplate(w, "index", struct {
-		Programs []program
-		Notes    []string
-	}{programs, notes})
+	p.add("<p class=\"soft\"><a href=\"/v1/builds\">JSON</a> · <a href=\"/metrics\">metrics</a></p>\n")
+	for _, prog := range programs {
+		slices.SortStableFunc(prog.Builds, func(a, b tally.Build) int { return int(min(1, max(-1, b.First-a.First))) })
+		p.builds(&prog)
+	}
+	if len(programs) == 0 {
+		p.add(`<p>There are no uploads yet. Send the map of a program, then what its runs left:</p>
+<p><code>cairn push --map app raws --to URL</code></p>
+`)
+	}
+	return p.end(w)
+}
+
+// builds writes the builds of a program.
+func (p *page) builds(prog *program) {
+	if prog.Name != "" {
+		p.add("<h2>%s</h2>\n", prog.Name)
+	} else {
+		p.add("<h2>Builds without a map</h2>\n<p>Their raw files wait. Send the map of each build: <code>cairn push --map PROGRAM --to URL</code></p>\n")
+	}
+	p.table("Build", "First seen", "Last upload", "#Runs", "#Waiting", "#Logs", "Uploads, 30 days")
+	for _, b := range prog.Builds {
+		p.add("<tr><td>")
+		if prog.Name != "" {
+			p.add(`<a href="%s"><code>%s</code></a>`, address("/view/", prog.Name, b.Build), short(b.Build))
+		} else {
+			p.add(`<code>%s</code>`, short(b.Build))
+		}
+		p.add(`</td><td>%s</td><td>%s</td><td class="n">%d</td><td class="n">%d</td><td class="n">`, day(b.First), day(b.Last), b.Runs, b.Waiting)
+		if b.Logs > 0 {
+			p.add(`<a href="/v1/logs/%s">%d</a>`, url.PathEscape(b.Build), b.Logs)
+		} else {
+			p.add("0")
+		}
+		p.add("</td><td>%s</td></tr>\n", bars(b.Days))
+	}
+	p.endTable()
 }
 
 // Write writes the page of a report.
-func (r *Report) Write(w io.Writer) error { return page.ExecuteTemplate(w, "report", r) }
+func (r *Report) Write(w io.Writer) error {
+	var p page
+	p.begin(r.Program)
+	p.add("<nav><a href=\"/\">All programs</a></nav>\n<h1>%s</h1>\n<p class=\"soft\">Build <code>%s</code>", r.Program, r.Build)
+	if r.Functions > 0 {
+		p.add(` · <a href="%s">profile (.mip)</a>`, address("/", r.Program, r.Build))
+	}
+	p.add(" · <a href=\"%s\">JSON</a></p>\n", address("/v1/view/", r.Program, r.Build))
+	if r.Functions > 0 {
+		p.coverage(r)
+	} else {
+		p.add("<p>There are logs of this build, and no raw files.</p>\n")
+	}
+	p.scenarios(r)
+	p.spikes(r)
+	p.change(r.Change)
+	if len(r.Startup) > 0 {
+		p.add("<h2>Order of start</h2>\n<p class=\"soft\">Functions that at least half of the runs execute, by mean position of the first execution.</p>\n")
+		p.functions(r.Startup)
+	}
+	if r.Functions > 0 {
+		p.add("<h2>Functions that never ran</h2>\n")
+		if len(r.Never) > 0 {
+			p.add("<p>%s, the largest first.</p>\n", report.Plural(len(r.Never), "function"))
+			p.functions(r.Never)
+		} else {
+			p.add("<p>Every function ran.</p>\n")
+		}
+	}
+	return p.end(w)
+}
+
+func (p *page) coverage(r *Report) {
+	p.add("<p>%d of %s ran in %s: %s of the functions, %s of %s of code.</p>\n", r.Executed, report.Plural(r.Functions, "function"), report.Plural(int(r.Runs), "run"),
+		percent(float64(r.Executed)/float64(r.Functions)), kilobytes(r.Reached), kilobytes(r.Bytes))
+	p.add("<h2>Coverage by share of runs</h2>\n")
+	p.table("Runs that execute it", "#Functions", "", "#Code")
+	for _, b := range r.Bands {
+		p.add("<tr><td>%s</td><td class=\"n\">%d</td><td>%s</td><td class=\"n\">%s</td></tr>\n", b.Label, b.Functions, meter(b.Functions, r.Functions), kilobytes(b.Bytes))
+	}
+	p.endTable()
+}
+
+func (p *page) scenarios(r *Report) {
+	if len(r.Scenarios) == 0 {
+		return
+	}
+	p.add("<h2>Coverage by scenario</h2>\n<p class=\"soft\">Of the runs whose traces are kept, a uniform sample.</p>\n")
+	p.table("Scenario", "#Runs", "#Functions", "")
+	for _, s := range r.Scenarios {
+		p.add("<tr><td>")
+		if s.Name != "" {
+			p.add("%s", s.Name)
+		} else {
+			p.add(`<span class="soft">not given</span>`)
+		}
+		p.add("</td><td class=\"n\">%d</td><td class=\"n\">%d</td><td>%s</td></tr>\n", s.Runs, s.Functions, meter(s.Functions, r.Functions))
+	}
+	p.endTable()
+}
+
+func (p *page) spikes(r *Report) {
+	if len(r.Spikes) == 0 {
+		return
+	}
+	p.add("<h2>Worst spikes</h2>\n")
+	p.table("Function", "#Spikes", "#Processes", "#Median", "#99 %", "#Worst", "")
+	for _, s := range r.Spikes {
+		p.add(`<tr><td><code>%s</code></td><td class="n">%d</td><td class="n">%d</td>`, shortName(s.Function), s.Count, s.Logs)
+		for _, ns := range []uint64{s.Median, s.P99, s.Worst} {
+			p.add(`<td class="n">%s</td>`, report.Duration(ns, report.Nanoseconds))
+		}
+		p.add("<td><a href=\"/v1/logs/%s/%s\">log</a></td></tr>\n", url.PathEscape(r.Build), url.PathEscape(s.Log))
+	}
+	p.endTable()
+}
+
+func (p *page) change(c *Change) {
+	if c == nil {
+		return
+	}
+	p.add("<h2>New since build <code>%s</code></h2>\n<p>%s added, %d removed; %d that no run executed there run now.</p>\n",
+		short(c.Before), report.Plural(len(c.Added), "function"), len(c.Removed), len(c.Reached))
+	if len(c.Added) > 0 {
+		p.functions(c.Added)
+	}
+	if len(c.Reached) > 0 {
+		p.add("<p>Run now:</p>\n")
+		p.functions(c.Reached)
+	}
+}
+
+// functions writes the first functions of a list.
+func (p *page) functions(list []Function) {
+	p.table("Function", "#Size", "#Runs", "#Share")
+	for _, f := range list[:min(shown, len(list))] {
+		p.add("<tr><td><code>%s</code>", shortName(f.Name))
+		if f.File != "" {
+			p.add(` <span class="soft">%s</span>`, f.File)
+		}
+		p.add("</td><td class=\"n\">%d B</td><td class=\"n\">%d</td><td class=\"n\">%s</td></tr>\n", f.Bytes, f.Runs, percent(f.Share))
+	}
+	p.endTable()
+	if n := len(list) - shown; n > 0 {
+		p.add("<p class=\"soft\">and %d more, in the JSON</p>\n", n)
+	}
+}
