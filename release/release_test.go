@@ -65,6 +65,7 @@ func TestRelease(t *testing.T) {
 	t.Run("archive", func(t *testing.T) { tryArchive(t, filepath.Join(dirs[0], "cairn-1.2.3-rc.1-linux-amd64.tar.gz")) })
 	t.Run("deb", func(t *testing.T) { tryDeb(t, filepath.Join(dirs[0], "cairn_1.2.3~rc.1_amd64.deb")) })
 	t.Run("rpm", func(t *testing.T) { tryRPM(t, filepath.Join(dirs[0], "cairn-1.2.3~rc.1-1.x86_64.rpm")) })
+	t.Run("size", func(t *testing.T) { trySize(t, filepath.Join(dirs[0], "cairn-1.2.3-rc.1-linux-amd64.tar.gz")) })
 	t.Run("materials", func(t *testing.T) { tryMaterials(t, filepath.Join(dirs[0], "cairn-1.2.3-rc.1-linux-amd64.cdx.json")) })
 	t.Run("sums", func(t *testing.T) { tool(t, dirs[0], "sha256sum", "--check", "--strict", sumsFile) })
 	t.Run("formula", func(t *testing.T) { tool(t, dirs[0], "ruby", "-c", "cairn.rb") })
@@ -114,7 +115,9 @@ func sameFiles(t *testing.T, a, b string) {
 	}
 }
 
-func tryArchive(t *testing.T, path string) {
+// readArchive calls fn with each file of an archive.
+func readArchive(t *testing.T, path string, fn func(h *tar.Header, data io.Reader)) {
+	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -124,25 +127,59 @@ func tryArchive(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
 	in := tar.NewReader(z)
 	for {
 		h, err := in.Next()
 		if err == io.EOF {
-			break
+			return
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		fn(h, in)
+	}
+}
+
+func tryArchive(t *testing.T, path string) {
+	var names []string
+	readArchive(t, path, func(h *tar.Header, _ io.Reader) {
 		if h.Uid != 0 || h.ModTime.Unix() != 1700000000 {
 			t.Errorf("%s: owner %d, time %v", h.Name, h.Uid, h.ModTime)
 		}
 		names = append(names, strings.TrimPrefix(h.Name, "cairn-1.2.3-rc.1-linux-amd64/"))
-	}
+	})
 	for _, want := range []string{"cairn", "LICENSE", "man/man1/cairn-merge.1.gz", "completions/cairn.bash", "kit/cmake/cairn.cmake"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("the archive lacks %s", want)
 		}
+	}
+}
+
+// maxSize is a little more than the size of the program that docs/releasing.md gives.
+const maxSize = 43_500_000
+
+// trySize checks the size of the program, and that the linker removes methods that nothing calls: it keeps all of them
+// if text/template can be reached, which calls methods by their names.
+func trySize(t *testing.T, path string) {
+	var program []byte
+	readArchive(t, path, func(h *tar.Header, data io.Reader) {
+		if filepath.Base(h.Name) == "cairn" {
+			var err error
+			if program, err = io.ReadAll(data); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if n := len(program); n < 1<<20 || n > maxSize {
+		t.Errorf("the program has %d bytes, at most %d are expected", n, maxSize)
+	}
+	for _, name := range []string{"text/template.(*state).evalField\x00", "reflect.Value.MethodByName\x00"} {
+		if bytes.Contains(program, []byte(name)) {
+			t.Errorf("the program contains %q: the linker keeps every method", name)
+		}
+	}
+	if !bytes.Contains(program, []byte("main.newRoot\x00")) {
+		t.Error("the names of functions are not where this test looks for them")
 	}
 }
 
@@ -174,7 +211,7 @@ func tryDeb(t *testing.T, path string) {
 	}
 }
 
-// tryProgram runs what was installed below root.
+// tryProgram runs what was installed below root, and builds and records a program with it.
 func tryProgram(t *testing.T, root string) {
 	t.Helper()
 	program := filepath.Join(root, "usr/bin/cairn")
@@ -183,6 +220,17 @@ func tryProgram(t *testing.T, root string) {
 	}
 	if got := tool(t, root, program, "help", "merge"); !strings.Contains(got, "Usage:") {
 		t.Errorf("help is %q", got)
+	}
+	dir := t.TempDir()
+	source := "int twice(int n) { return 2 * n; }\nint never(int n) { return n; }\nint main(int argc, char **argv) { return twice(argc) - 2; }\n"
+	if err := os.WriteFile(filepath.Join(dir, "app.c"), []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tool(t, dir, program, "cc", "gcc", "-O1", "-fno-inline", "-o", "app", "app.c")
+	tool(t, dir, "env", "CAIRN_DIR=raws", "./app")
+	tool(t, dir, program, "merge", "-o", "app.mip", "app", "raws")
+	if got := tool(t, dir, program, "covered", "app.mip", "--missed"); strings.TrimSpace(got) != "never" {
+		t.Errorf("functions that did not run: %q", got)
 	}
 }
 

@@ -91,7 +91,7 @@ var modules = map[string]string{
 	"github.com/google/pprof/profile":                                      "internal/export internal/export/deliver internal/verb internal/cli/calls internal/cli/layout internal/cli/samples",
 	"github.com/ianlancetaylor/demangle":                                   "internal/instrument/native internal/instrument/wrap internal/report",
 	"github.com/klauspost/compress/zstd":                                   "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
-	"github.com/nats-io/nats-server/v2/server":                             "internal/fleet/journal/stream internal/fleet/cluster",
+	"github.com/nats-io/nats-server/v2/server":                             "internal/fleet/cluster",
 	"github.com/nats-io/nats.go":                                           "internal/fleet/journal/stream internal/fleet/cluster",
 	"github.com/nats-io/nats.go/jetstream":                                 "internal/fleet/journal/stream internal/fleet/cluster",
 	"github.com/parquet-go/parquet-go":                                     "format/calls format/calls/callstest format/profiletables",

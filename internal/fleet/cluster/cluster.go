@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -47,7 +46,7 @@ const MaxShards = 256
 type Cluster struct {
 	o       Options
 	session string
-	server  *server.Server // nil if it is not in this process
+	server  natsServer // nil if it is not in this process
 	conn    *nats.Conn
 	js      jetstream.JetStream
 	kv      jetstream.KeyValue

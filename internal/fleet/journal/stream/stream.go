@@ -7,13 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -21,17 +18,20 @@ import (
 )
 
 const (
-	name    = "cairn"
-	subject = "cairn.journal"
-
 	// headers is the space in a message for NATS's own headers.
 	headers = 1 << 10
 	// MaxPayload is the largest message of an embedded server, which is the largest that NATS
 	// allows.
 	MaxPayload = 64 << 20
 
-	startTimeout  = time.Minute // recovery reads the indexes of all blocks
 	appendTimeout = 5 * time.Second
+)
+
+// Codes of errors of JetStream, as package server of nats-server names them. That package is not imported here,
+// so that programs without a server of their own do not contain one.
+const (
+	jsInsufficientResources jetstream.ErrorCode = 10023
+	jsStreamStoreFailed     jetstream.ErrorCode = 10077
 )
 
 // Config says which stream has the journal. It is created if it does not exist.
@@ -47,7 +47,7 @@ type Journal struct {
 	config Config
 	js     jetstream.JetStream
 	stream jetstream.Stream
-	stop   func() // stops the server of Open, nil for New
+	stop   func() // called by Close; nil if there is nothing to stop
 
 	once   sync.Once
 	closed context.Context
@@ -74,60 +74,6 @@ func New(ctx context.Context, js jetstream.JetStream, config Config) (*Journal, 
 	return j, nil
 }
 
-// Open starts a server in this process that keeps a journal in dir, which is created if it does
-// not exist. The server syncs each message before it acknowledges it. By default it syncs
-// every two minutes, and a power failure loses the messages that it acknowledged since.
-func Open(dir string) (*Journal, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	lock, err := journal.Lock(dir)
-	if err != nil {
-		return nil, err
-	}
-	s, err := server.NewServer(&server.Options{
-		ServerName: name, DontListen: true, NoSigs: true, NoLog: true, MaxPayload: MaxPayload,
-		JetStream: true, StoreDir: filepath.Join(dir, "jetstream"), SyncAlways: true,
-	})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: starting JetStream: %w", dir, err), lock.Close())
-	}
-	j, conn, err := start(s)
-	stop := func() {
-		if conn != nil {
-			conn.Close()
-		}
-		s.Shutdown()
-		s.WaitForShutdown()
-		lock.Close()
-	}
-	if err != nil {
-		stop()
-		return nil, fmt.Errorf("%s: starting JetStream: %w", dir, err)
-	}
-	j.stop = stop
-	return j, nil
-}
-
-func start(s *server.Server) (*Journal, *nats.Conn, error) {
-	s.Start()
-	if !s.ReadyForConnections(startTimeout) {
-		return nil, nil, fmt.Errorf("not ready after %v", startTimeout)
-	}
-	conn, err := nats.Connect("", nats.InProcessServer(s), nats.MaxReconnects(-1))
-	if err != nil {
-		return nil, nil, err
-	}
-	js, err := jetstream.New(conn)
-	if err != nil {
-		return nil, conn, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-	defer cancel()
-	j, err := New(ctx, js, Config{Stream: name, Subject: subject, Replicas: 1, MaxPayload: MaxPayload})
-	return j, conn, err
-}
-
 // Append publishes a record.
 func (j *Journal) Append(ctx context.Context, data []byte) (uint64, error) {
 	if most := j.config.MaxPayload - headers; int64(len(data)) > most {
@@ -148,9 +94,9 @@ func (j *Journal) explain(err error) error {
 	switch {
 	case j.closed.Err() != nil:
 		return journal.ErrClosed
-	case errors.Is(err, syscall.ENOSPC), errors.As(err, &api) && api.ErrorCode == jetstream.ErrorCode(server.JSInsufficientResourcesErr):
+	case errors.Is(err, syscall.ENOSPC), errors.As(err, &api) && api.ErrorCode == jsInsufficientResources:
 		return fmt.Errorf("%w: %w", journal.ErrFull, err)
-	case errors.As(err, &api) && api.ErrorCode == jetstream.ErrorCode(server.JSStreamStoreFailedF):
+	case errors.As(err, &api) && api.ErrorCode == jsStreamStoreFailed:
 		return fmt.Errorf("%w: %w", journal.ErrFull, err)
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrTimeout),
 		errors.Is(err, context.DeadlineExceeded), errors.As(err, &api) && api.Code == http.StatusServiceUnavailable:
@@ -185,7 +131,7 @@ func (j *Journal) Trim(through uint64) error {
 	return nil
 }
 
-// Close ends all calls, and stops the server of Open.
+// Close ends all calls.
 func (j *Journal) Close() error {
 	j.once.Do(func() {
 		j.close()
