@@ -1,4 +1,4 @@
-// Package debuginfod finds separate debug files by build id as clients of debuginfod do:
+// Package debuginfod finds separate debug files and sources by build id as clients of debuginfod do:
 // in their shared cache, then on the servers that DEBUGINFOD_URLS names. It follows the
 // environment variables and the layout of the cache of elfutils
 // (debuginfod_find_debuginfo(3)), so that what gdb or perf has downloaded is found, and
@@ -7,10 +7,12 @@ package debuginfod
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -36,11 +38,14 @@ type Client struct {
 	URLs    []string      // of servers, in the order in which they are asked
 	Timeout time.Duration // for which a server may be silent
 	MaxSize int64         // bytes of a file that is downloaded
-	// Started, if not nil, is called before a server is asked, as this may take long.
+	// Started, if not nil, is called before a server is asked, as this may take long. For the sources of a
+	// build it is called once.
 	Started func(url string)
 
 	mu     sync.Mutex
-	misses map[string]error // by build id
+	misses map[string]error // by path in the cache
+	down   map[string]error // why servers cannot be reached
+	told   map[string]bool  // what Started was called with
 }
 
 // FromEnvironment returns the client that the environment describes:
@@ -84,16 +89,40 @@ func cacheDir(getenv func(string) string) string {
 // Find returns the path of the debug file of the build, whose id is in hexadecimal.
 // What the file holds is for the caller to check. Without a file the error is
 // ErrNone, or wraps what went wrong with a server.
-func (c *Client) Find(id string) (string, error) {
+func (c *Client) Find(id string) (string, error) { return c.find(id, fileName, fileName) }
+
+// FindSource returns the path of a copy of a source file of the build. Path is the absolute path that the debug
+// information has; others are not found. Errors are as of Find.
+func (c *Client) FindSource(id, path string) (string, error) {
+	if !strings.HasPrefix(path, "/") {
+		return "", ErrNone
+	}
+	return c.find(id, sourceName(path), "source"+(&url.URL{Path: path}).EscapedPath())
+}
+
+// sourceName is the name of a source file in the cache, which is that of elfutils 0.188 (path_escape) unless it is too
+// long for a name of a file.
+func sourceName(path string) string {
+	const most = 240 // of 255, so that a temporary file can be named after it
+	name := "source" + strings.NewReplacer("/", "##", "#", "#_").Replace(path)
+	if len(name) > most {
+		name = fmt.Sprintf("source%x", sha256.Sum256([]byte(path)))
+	}
+	return name
+}
+
+// find returns the path of a file of a build: its name in the cache is name, and its path below the build on a server
+// is remote.
+func (c *Client) find(id, name, remote string) (string, error) {
 	if c.Cache == "" || !isID(id) {
 		return "", ErrNone
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.misses[id]; err != nil {
+	path := filepath.Join(c.Cache, id, name)
+	if err := c.misses[path]; err != nil {
 		return "", err
 	}
-	path := filepath.Join(c.Cache, id, fileName)
 	st, err := os.Stat(path)
 	if err == nil && st.Mode().IsRegular() && st.Size() > 0 {
 		return path, nil
@@ -101,13 +130,13 @@ func (c *Client) Find(id string) (string, error) {
 	if err == nil && time.Since(st.ModTime()) < missFor {
 		err = ErrNone
 	} else {
-		err = c.ask(id, path)
+		err = c.ask("/buildid/"+id+"/", remote, path)
 	}
 	if err != nil {
 		if c.misses == nil {
 			c.misses = map[string]error{}
 		}
-		c.misses[id] = err
+		c.misses[path] = err
 		return "", err
 	}
 	return path, nil
@@ -117,21 +146,29 @@ func isID(id string) bool {
 	return len(id) > 2 && len(id) <= 2*maxID && strings.Trim(id, "0123456789abcdef") == ""
 }
 
-// ask downloads the file from the first server that has it. If all of them say
+// ask downloads a file from the first server that has it. If all of them say
 // that they have not, an empty file remembers that.
-func (c *Client) ask(id, path string) error {
+func (c *Client) ask(build, remote, path string) error {
 	if len(c.URLs) == 0 {
 		return ErrNone
 	}
 	var failed error
-	for _, url := range c.URLs {
-		url = strings.TrimSuffix(url, "/") + "/buildid/" + id + "/" + fileName
-		if c.Started != nil {
-			c.Started(url)
+	for _, server := range c.URLs {
+		server = strings.TrimSuffix(server, "/")
+		err := c.down[server]
+		if err == nil {
+			c.tell(server+build, remote)
+			err = c.download(server+build+remote, path)
 		}
-		err := c.download(url, path)
 		if err == nil {
 			return nil
+		}
+		var lost unreachable
+		if errors.As(err, &lost) { // it is not asked for other files: there may be thousands
+			if c.down == nil {
+				c.down = map[string]error{}
+			}
+			c.down[server] = err
 		}
 		if !errors.Is(err, ErrNone) {
 			failed = errors.Join(failed, err)
@@ -145,6 +182,26 @@ func (c *Client) ask(id, path string) error {
 	}
 	return ErrNone
 }
+
+// tell calls Started.
+func (c *Client) tell(build, remote string) {
+	if kind, _, ok := strings.Cut(remote, "/"); ok {
+		remote = kind
+	}
+	if c.Started == nil || c.told[build+remote] {
+		return
+	}
+	if c.told == nil {
+		c.told = map[string]bool{}
+	}
+	c.told[build+remote] = true
+	c.Started(build + remote)
+}
+
+// unreachable is the error of a server that gives no answer.
+type unreachable struct{ error }
+
+func (u unreachable) Unwrap() error { return u.error }
 
 // transport serves file: URLs, too, as curl does for elfutils.
 var transport = sync.OnceValue(func() *http.Transport {
@@ -166,7 +223,7 @@ func (c *Client) download(url, path string) error {
 		}
 		response, err := (&http.Client{Transport: transport()}).Do(request)
 		if err != nil {
-			return err
+			return unreachable{err}
 		}
 		defer response.Body.Close()
 		switch {
@@ -180,7 +237,7 @@ func (c *Client) download(url, path string) error {
 		return c.save(&awake{response.Body, silence, c.Timeout}, url, path)
 	}()
 	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return fmt.Errorf("%s: %w", url, cause)
+		return fmt.Errorf("%s: %w", url, unreachable{cause})
 	}
 	return err
 }
@@ -205,7 +262,7 @@ func (c *Client) save(body io.Reader, url, path string) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, fileName+".*")
+	f, err := os.CreateTemp(dir, filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -111,6 +112,63 @@ func TestFindNothing(t *testing.T) {
 	}
 	if n := asked.Load() - before; n != 1 { // the tests above run after this one
 		t.Errorf("asked %d times, want once", n)
+	}
+}
+
+func TestFindSource(t *testing.T) {
+	t.Parallel()
+	const path = "/usr/src/a b#1/../main.c"
+	empty, refused := serve(t, http.NotFound)
+	full, asked := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/buildid/"+id+"/source"+path {
+			http.NotFound(w, r)
+			return
+		}
+		w.Write([]byte("int main;"))
+	})
+	c := client(t, empty, full)
+	var told []string
+	c.Started = func(url string) { told = append(told, url) }
+	for range 2 {
+		at, err := c.FindSource(id, path)
+		if want := filepath.Join(c.Cache, id, "source##usr##src##a b#_1##..##main.c"); err != nil || at != want {
+			t.Fatalf("FindSource = %s, %v, want %s", at, err, want)
+		}
+		if data, err := os.ReadFile(at); string(data) != "int main;" {
+			t.Fatalf("the file holds %q, %v", data, err)
+		}
+	}
+	if _, err := c.FindSource(id, "/other.c"); !errors.Is(err, ErrNone) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, err := c.FindSource(id, "relative.c"); !errors.Is(err, ErrNone) {
+		t.Errorf("a relative path: %v", err)
+	}
+	if _, err := c.FindSource(id, "/"+strings.Repeat("long/", 100)+"a.c"); !errors.Is(err, ErrNone) {
+		t.Errorf("a long path: %v", err)
+	}
+	if asked.Load() != 3 || refused.Load() != 3 {
+		t.Errorf("the servers were asked %d and %d times, want 3", asked.Load(), refused.Load())
+	}
+	if want := []string{empty + "/buildid/" + id + "/source", full + "/buildid/" + id + "/source"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}
+
+// A server that cannot be reached is not asked for every file.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	gone, _ := serve(t, http.NotFound)
+	c := client(t, strings.Replace(gone, "http://127.0.0.1", "http://127.0.0.1.invalid", 1))
+	n := 0
+	c.Started = func(string) { n++ }
+	for _, path := range []string{"/a.c", "/b.c"} {
+		if _, err := c.FindSource(id, path); err == nil || errors.Is(err, ErrNone) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if len(c.down) != 1 || n != 1 {
+		t.Errorf("%d servers are known to be down, %d questions", len(c.down), n)
 	}
 }
 

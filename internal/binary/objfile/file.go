@@ -149,6 +149,12 @@ func (f *File) Section(name string) (data []byte, addr, size uint64, ok bool, er
 	return data, s.Addr, uint64(len(data)), true, nil
 }
 
+// Has reports whether there is a section called name that has contents.
+func (f *File) Has(name string) bool {
+	s := f.elf.Section(name)
+	return s != nil && s.Type != elf.SHT_NOBITS
+}
+
 // StrippedSection is Section for what strip removes: where the module has it not, its
 // separate debug file may.
 func (f *File) StrippedSection(name string) ([]byte, error) {

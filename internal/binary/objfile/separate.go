@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairnprof/cairn/internal/binary/debuginfod"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // servers is where debug files are looked for that are not on this machine's disk, nil
@@ -19,6 +20,14 @@ var servers *debuginfod.Client
 // SetDebuginfod makes c the last place that separate debug files are looked for in. It
 // must be called before files are opened.
 func SetDebuginfod(c *debuginfod.Client) { servers = c }
+
+// FindSource returns a copy of a source file of a build, which debuginfod's cache or servers have.
+func FindSource(id prof.BuildID, path string) (string, error) {
+	if servers == nil {
+		return "", debuginfod.ErrNone
+	}
+	return servers.FindSource(id.String(), path)
+}
 
 // SetDebugFile says which file has the debug information and symbols that the module
 // lacks. It must be called before what reads them.

@@ -56,8 +56,8 @@ func (r *lineReport) diffText(w io.Writer, style report.Style) error {
 			continue
 		}
 		cells := append([]report.Cell{report.Text(c.File)}, tallyCells(c.Tally.Tally())...)
-		t.Add(append(cells, report.Cell{Text: rangesText(coverage.Ranges(c.Lines, coverage.Missed)), Color: report.Red},
-			report.Cell{Text: rangesText(coverage.Ranges(c.Lines, coverage.Unknown)), Color: report.Dim})...)
+		t.Add(append(cells, report.Cell{Text: rangesText(c.Ranges(coverage.Missed)), Color: report.Red},
+			report.Cell{Text: rangesText(c.Ranges(coverage.Unknown)), Color: report.Dim})...)
 	}
 	if t.Len() > 0 {
 		if err := t.Write(w, style); err != nil {
@@ -81,7 +81,7 @@ func (r *lineReport) diffMarkdown(w io.Writer) error {
 			b.WriteString("| file | ran | did not run | unknown |\n|---|---:|---|---|\n")
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", markdownCode(c.File), shareText(c.Tally.Tally()),
-			rangesText(coverage.Ranges(c.Lines, coverage.Missed)), rangesText(coverage.Ranges(c.Lines, coverage.Unknown)))
+			rangesText(c.Ranges(coverage.Missed)), rangesText(c.Ranges(coverage.Unknown)))
 	}
 	fmt.Fprintf(&b, "\nChanged since %s.\n", markdownCode(r.base))
 	_, err := io.WriteString(w, b.String())
@@ -109,9 +109,9 @@ func newLineTallyJSON(t coverage.LineTally) lineTallyJSON {
 	return j
 }
 
-func rangesJSON(lines []coverage.Line, state coverage.State) []rangeJSON {
+func rangesJSON(ranges []coverage.Range) []rangeJSON {
 	out := []rangeJSON{}
-	for _, r := range coverage.Ranges(lines, state) {
+	for _, r := range ranges {
 		out = append(out, rangeJSON(r))
 	}
 	return out
@@ -128,7 +128,7 @@ func (r *lineReport) diffJSON(w io.Writer) error {
 	files := []fileJSON{}
 	for i := range r.changed {
 		c := &r.changed[i]
-		files = append(files, fileJSON{c.File, c.Known, newLineTallyJSON(c.Tally), rangesJSON(c.Lines, coverage.Missed), rangesJSON(c.Lines, coverage.Unknown)})
+		files = append(files, fileJSON{c.File, c.Known, newLineTallyJSON(c.Tally), rangesJSON(c.Ranges(coverage.Missed)), rangesJSON(c.Ranges(coverage.Unknown))})
 	}
 	return report.WriteJSON(w, struct {
 		Base  string        `json:"base"`
@@ -141,7 +141,7 @@ func (r *lineReport) diffSARIF(w io.Writer) error {
 	x := sarif.NewWriter(w, coverageTool())
 	for i := range r.changed {
 		c := &r.changed[i]
-		for _, m := range coverage.Ranges(c.Lines, coverage.Missed) {
+		for _, m := range c.Ranges(coverage.Missed) {
 			err := x.Write(&sarif.Result{
 				Rule: ruleLines, Level: sarif.Warning, Text: "Changed " + linesText([]coverage.Range{m}) + " did not run.",
 				Places: []sarif.Place{{File: c.File, From: m.From, To: m.To}},
@@ -158,7 +158,7 @@ func (r *lineReport) diffJUnit(w io.Writer) error {
 	suite := junit.Suite{Name: "coverage of changed lines"}
 	for i := range r.changed {
 		c := &r.changed[i]
-		suite.Cases = append(suite.Cases, r.testCase(c.File, c.Lines, c.Tally))
+		suite.Cases = append(suite.Cases, r.testCase(c.File, c.Ranges(coverage.Missed), c.Tally))
 	}
 	return junit.Write(w, []junit.Suite{suite})
 }

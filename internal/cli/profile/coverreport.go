@@ -199,13 +199,13 @@ func (r *lineReport) writeJUnit(w io.Writer) error {
 	suite := junit.Suite{Name: "coverage of lines"}
 	for i := range r.files {
 		f := &r.files[i]
-		suite.Cases = append(suite.Cases, r.testCase(f.File, f.Lines, f.Tally()))
+		suite.Cases = append(suite.Cases, r.testCase(f.File, coverage.Ranges(f.Lines, coverage.Missed), f.Tally()))
 	}
 	return junit.Write(w, []junit.Suite{suite})
 }
 
 // testCase is the test of a file. It fails if fewer of its lines ran than --fail-under demands.
-func (r *lineReport) testCase(file string, lines []coverage.Line, tally coverage.LineTally) junit.Case {
+func (r *lineReport) testCase(file string, missed []coverage.Range, tally coverage.LineTally) junit.Case {
 	c := junit.Case{Name: file}
 	t := tally.Tally()
 	switch {
@@ -213,7 +213,7 @@ func (r *lineReport) testCase(file string, lines []coverage.Line, tally coverage
 		c.Skipped = "no lines of which it is known whether they ran"
 	case r.flags.gate && t.Percent() < r.flags.failUnder:
 		c.Failure = &junit.Failure{Message: fmt.Sprintf("%d of %d lines ran (%s), which is less than %g%%", t.Covered, t.Total, report.Percent(t.Covered, t.Total), r.flags.failUnder)}
-		for _, m := range coverage.Ranges(lines, coverage.Missed) {
+		for _, m := range missed {
 			c.Failure.Text += fmt.Sprintf("%s:%d: %s did not run\n", file, m.From, linesText([]coverage.Range{m}))
 		}
 	}

@@ -31,8 +31,9 @@ import (
 // reader reads the inputs of one report.
 type reader struct {
 	*inputs
-	src    *model.Sources
-	served bool
+	src     *model.Sources
+	served  bool
+	headers map[string]binary // what about read
 }
 
 // read makes the sources of a report of its inputs.
@@ -41,7 +42,7 @@ func (f *sourceFlags) read(ctx context.Context, in *inputs) (_ *model.Sources, e
 	info, ok := debug.ReadBuildInfo()
 	r := &reader{in, &model.Sources{
 		Title: f.title, Generator: verb.BuildVersion(info, ok).Version, Inputs: in.groups, Uncertain: in.said, Show: names.Show,
-	}, f.served}
+	}, f.served, map[string]binary{}}
 	defer func() {
 		if err != nil && r.src.Close != nil {
 			r.src.Close()
@@ -56,7 +57,7 @@ func (f *sourceFlags) read(ctx context.Context, in *inputs) (_ *model.Sources, e
 		return nil, err
 	}
 	if !f.noSources {
-		texts, err := newTexts(f.paths, in.paths[binaries])
+		texts, err := newTexts(f.paths, in.paths[binaries], r.builds())
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +151,7 @@ func (r *reader) program(context.Context) error {
 	for _, path := range r.paths[binaries] {
 		for i := range p.Modules {
 			m := &p.Modules[i]
-			if was := r.src.Program; was != nil && len(p.Modules[was.Module].Funcs) >= len(m.Funcs) || !isBuild(path, m.BuildID) {
+			if was := r.src.Program; was != nil && len(p.Modules[was.Module].Funcs) >= len(m.Funcs) || m.BuildID == "" || r.about(path).id != m.BuildID {
 				continue
 			}
 			prog, err := layout.OpenProgram(path, m)
@@ -178,11 +179,47 @@ func (r *reader) spikes(context.Context) error {
 	return nil
 }
 
+// builds returns the builds of the report: those of the profile, or of the binaries if there is none.
+func (r *reader) builds() []prof.BuildID {
+	var list []prof.BuildID
+	if p := r.src.Profile; p != nil {
+		for i := range p.Modules {
+			list = append(list, p.Modules[i].BuildID)
+		}
+		return list
+	}
+	for _, path := range r.withBuildID() {
+		list = append(list, r.about(path).id)
+	}
+	return list
+}
+
+// binary is what the headers of a binary say.
+type binary struct {
+	id    prof.BuildID // "" if it has none
+	sleds bool         // it was built with -fxray-instrument
+}
+
+// about reads the headers of a binary, once.
+func (r *reader) about(path string) binary {
+	if b, ok := r.headers[path]; ok {
+		return b
+	}
+	var b binary
+	if bin, err := objfile.Open(path); err == nil { // an error is reported where the binary is read
+		b.id, _ = bin.BuildID()
+		b.sleds = bin.Has("xray_instr_map")
+		bin.Close()
+	}
+	r.headers[path] = b
+	return b
+}
+
 // withBuildID returns the binaries that name functions of logs.
 func (r *reader) withBuildID() []string {
 	var list []string
 	for _, path := range r.paths[binaries] {
-		if buildID(path) != "" {
+		if r.about(path).id != "" {
 			list = append(list, path)
 		}
 	}
@@ -197,14 +234,9 @@ func (r *reader) xrayMaps() []string {
 	}
 	var list []string
 	for _, path := range r.paths[binaries] {
-		im, err := objfile.OpenImage(path)
-		if err != nil {
-			continue // reported where it is read
-		}
-		if im.Has("xray_instr_map") {
+		if r.about(path).sleds {
 			list = append(list, path)
 		}
-		im.Close()
 	}
 	if len(list) == 0 {
 		return r.paths[binaries]

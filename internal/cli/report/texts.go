@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairnprof/cairn/internal/binary/debuginfod"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -18,17 +19,19 @@ import (
 // maxText bounds a source file.
 const maxText = 32 << 20
 
-// texts finds source files on the disk.
+// texts finds source files on the disk, and those that are not there on the servers of debuginfod.
 type texts struct {
-	maps  [][2]string // FROM and TO of --source-path
-	dirs  []string    // in which relative paths are looked for
-	found map[string]string
-	built time.Time // of the newest binary
-	newer []string  // sources that were changed since
+	maps   [][2]string    // FROM and TO of --source-path
+	dirs   []string       // in which relative paths are looked for
+	builds []prof.BuildID // that servers are asked for
+	fetch  func(id prof.BuildID, path string) (string, error)
+	found  map[string]string
+	built  time.Time // of the newest binary
+	newer  []string  // sources that were changed since
 }
 
-func newTexts(maps, binaries []string) (*texts, error) {
-	t := &texts{found: map[string]string{}, dirs: []string{"."}}
+func newTexts(maps, binaries []string, builds []prof.BuildID) (*texts, error) {
+	t := &texts{found: map[string]string{}, dirs: []string{"."}, builds: builds, fetch: objfile.FindSource}
 	for _, m := range maps {
 		from, to, ok := strings.Cut(m, "=")
 		if !ok || from == "" {
@@ -47,7 +50,40 @@ func newTexts(maps, binaries []string) (*texts, error) {
 
 // Find returns the size of a source file.
 func (t *texts) Find(path string) (int64, error) {
-	var first error
+	at, st, missing := t.local(path)
+	newer := missing == nil && !t.built.IsZero() && st.ModTime().After(t.built)
+	if missing == nil && !newer {
+		t.found[path] = at
+		return st.Size(), nil
+	}
+	// The server has the text that the program was compiled from.
+	remote, err := t.remote(path)
+	if err == nil {
+		if st, err := os.Stat(remote); err != nil {
+			return 0, err
+		} else if st.Size() > maxText {
+			return 0, tooLarge(path)
+		} else {
+			t.found[path] = remote
+			return st.Size(), nil
+		}
+	}
+	if missing == nil {
+		t.newer = append(t.newer, path)
+		t.found[path] = at
+		return st.Size(), nil
+	}
+	switch {
+	case !errors.Is(missing, fs.ErrNotExist):
+		return 0, missing
+	case !errors.Is(err, debuginfod.ErrNone):
+		return 0, fmt.Errorf("the file is not on this machine, and debuginfod: %w", err)
+	}
+	return 0, errors.New("the file is not on this machine or on a server of DEBUGINFOD_URLS; --source-path FROM=TO names another place")
+}
+
+// local finds a file on the disk.
+func (t *texts) local(path string) (at string, st fs.FileInfo, first error) {
 	for _, at := range t.places(path) {
 		st, err := os.Stat(at)
 		switch {
@@ -57,20 +93,30 @@ func (t *texts) Find(path string) (int64, error) {
 			}
 			continue
 		case !st.Mode().IsRegular():
-			return 0, fmt.Errorf("%s is not a regular file", at)
+			return "", nil, fmt.Errorf("%s is not a regular file", at)
 		case st.Size() > maxText:
-			return 0, fmt.Errorf("%s is larger than %d MB", at, maxText>>20)
+			return "", nil, tooLarge(at)
 		}
-		t.found[path] = at
-		if st.ModTime().After(t.built) && !t.built.IsZero() {
-			t.newer = append(t.newer, path)
+		return at, st, nil
+	}
+	return "", nil, first
+}
+
+func tooLarge(path string) error { return fmt.Errorf("%s is larger than %d MB", path, maxText>>20) }
+
+// remote returns a copy of a file that debuginfod has for one of the builds.
+func (t *texts) remote(path string) (string, error) {
+	failed := debuginfod.ErrNone
+	for _, id := range t.builds {
+		at, err := t.fetch(id, path)
+		if err == nil {
+			return at, nil
 		}
-		return st.Size(), nil
+		if !errors.Is(err, debuginfod.ErrNone) {
+			failed = err
+		}
 	}
-	if errors.Is(first, fs.ErrNotExist) {
-		return 0, errors.New("the file is not on this machine; --source-path FROM=TO names another place")
-	}
-	return 0, first
+	return "", failed
 }
 
 // stale says which sources may not be those of the program, "" if none.
@@ -101,20 +147,3 @@ func (t *texts) places(path string) []string {
 
 // Read returns the text of a file that was found.
 func (t *texts) Read(path string) ([]byte, error) { return os.ReadFile(t.found[path]) }
-
-// buildID returns the build id of a binary, "" if it has none.
-func buildID(path string) prof.BuildID {
-	bin, err := objfile.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer bin.Close()
-	id, err := bin.BuildID()
-	if err != nil {
-		return ""
-	}
-	return id
-}
-
-// isBuild reports whether the binary at path is of a build.
-func isBuild(path string, id prof.BuildID) bool { return id != "" && buildID(path) == id }

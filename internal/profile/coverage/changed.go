@@ -11,6 +11,8 @@ type ChangedFile struct {
 	Known bool   // the profile has the file
 	Lines []Line // changed lines with code, ascending
 	Tally LineTally
+
+	changed []Range // ascending, with unchanged lines between any two
 }
 
 // Changed returns the coverage of changed lines, in the order of the files that changed. Lines
@@ -25,8 +27,9 @@ func Changed(files []SourceFile, order []string, changed map[string][]Range) []C
 		c := ChangedFile{File: name}
 		if f := byName[name]; f != nil {
 			c.Known = true
+			c.changed = join(changed[name])
 			for _, l := range f.Lines {
-				if slices.ContainsFunc(changed[name], func(r Range) bool { return r.From <= l.Number && l.Number <= r.To }) {
+				if slices.ContainsFunc(c.changed, func(r Range) bool { return r.From <= l.Number && l.Number <= r.To }) {
 					c.Lines = append(c.Lines, l)
 					c.Tally.Add(l.State)
 				}
@@ -35,6 +38,34 @@ func Changed(files []SourceFile, order []string, changed map[string][]Range) []C
 		out = append(out, c)
 	}
 	return out
+}
+
+// join returns the same lines as ranges that do not touch, ascending.
+func join(ranges []Range) (joined []Range) {
+	ranges = slices.Clone(ranges)
+	slices.SortFunc(ranges, func(a, b Range) int { return a.From - b.From })
+	for _, r := range ranges {
+		if n := len(joined); n > 0 && r.From <= joined[n-1].To+1 {
+			joined[n-1].To = max(joined[n-1].To, r.To)
+		} else {
+			joined = append(joined, r)
+		}
+	}
+	return joined
+}
+
+// Ranges returns the changed lines in a state as ranges, which contain no unchanged line.
+func (c *ChangedFile) Ranges(state State) (ranges []Range) {
+	rest := c.Lines
+	for _, r := range c.changed {
+		n := 0
+		for n < len(rest) && rest[n].Number <= r.To {
+			n++
+		}
+		ranges = append(ranges, Ranges(rest[:n], state)...)
+		rest = rest[n:]
+	}
+	return ranges
 }
 
 // Ranges returns the lines in a state as ranges. Between two lines of a range there is no line in

@@ -133,7 +133,12 @@ func TestChanged(t *testing.T) {
 		}
 		lines := 0
 		for _, s := range []State{Ran, Missed, Unknown} {
-			for _, r := range Ranges(got[0].Lines, s) {
+			for _, r := range got[0].Ranges(s) {
+				for n := r.From; n <= r.To; n++ {
+					if !changed[n] {
+						t.Fatalf("range %v has line %d, which did not change", r, n)
+					}
+				}
 				for _, l := range got[0].Lines {
 					if r.From <= l.Number && l.Number <= r.To {
 						if l.State != s {
