@@ -168,6 +168,7 @@ func (c *Client) ask(build, remote, path string) error {
 			if c.down == nil {
 				c.down = map[string]error{}
 			}
+			err = fmt.Errorf("%s does not answer: %w", server, lost.cause())
 			c.down[server] = err
 		}
 		if !errors.Is(err, ErrNone) {
@@ -202,6 +203,15 @@ func (c *Client) tell(build, remote string) {
 type unreachable struct{ error }
 
 func (u unreachable) Unwrap() error { return u.error }
+
+// cause is the error without the address that was asked for.
+func (u unreachable) cause() error {
+	var at *url.Error
+	if errors.As(u.error, &at) {
+		return at.Err
+	}
+	return u.error
+}
 
 // transport serves file: URLs, too, as curl does for elfutils.
 var transport = sync.OnceValue(func() *http.Transport {
