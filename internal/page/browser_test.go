@@ -226,6 +226,9 @@ const useScript = `
     equal("next missed", document.querySelector(".line.marked .no").textContent, "30");
     await press("p");
     equal("missed before", document.querySelector(".line.marked .no").textContent, "22");
+    document.querySelectorAll(".steps button")[1].click();
+    await pause();
+    equal("button of the next missed", document.querySelector(".line.marked .no").textContent, "30");
     location.hash = "#pages";
     await pause();
     const map = document.querySelector(".pagemap");

@@ -6,8 +6,9 @@
   function columns(model) {
     const x = cairn.index(model), unit = model.calls && model.calls.unit, any = function (f) { return model.functions.some(f); };
     const time = function (n) { return unit === "ns" ? format.duration(n) : format.count(n); };
+    const narrow = window.matchMedia("(max-width: 720px)").matches;
     const list = [
-      { id: "name", title: "Function", width: "minmax(220px, 3fr)", value: function (f) { return x.short(f.id).toLowerCase(); },
+      { id: "name", title: "Function", width: narrow ? "minmax(150px, 3fr)" : "minmax(220px, 3fr)", value: function (f) { return x.short(f.id).toLowerCase(); },
         cell: function (f) { return [mark(x, f), cairn.functionLink(model, f.id)]; } },
       { id: "place", title: "Source", width: "minmax(110px, 1fr)", value: function (f) { return f.file < 0 ? undefined : model.files[f.file].path + ":" + String(f.line || 0).padStart(8, "0"); },
         cell: function (f) { return f.file < 0 ? "" : cairn.link({ view: "source", file: model.files[f.file].path, line: f.line }, cairn.placeOf(model, f), { class: "place" }); } },
@@ -28,6 +29,7 @@
     add(function (f) { return f.change; }, { id: "change", title: "Change", help: "Calls in a run, against the other input", width: "104px", value: function (f) { return f.change && Math.abs((f.change.now || 0) - (f.change.before || 0)); }, cell: function (f) { return change(f); } });
     add(function (f) { return f.order; }, { id: "order", title: "First run", help: "Mean place in the order of first executions", width: "80px", value: function (f) { return f.order; }, cell: function (f) { return f.order ? format.count(Math.round(f.order)) : ""; } });
     add(function (f) { return f.size; }, { id: "size", title: "Bytes", help: "Size of its code", width: "76px", value: function (f) { return f.size; }, cell: function (f) { return f.size ? format.count(f.size) : ""; } });
+    if (narrow) list.push(...list.splice(1, 1)); // numbers ahead of places
     return list;
   }
 

@@ -146,9 +146,15 @@
       el("div", { class: "title" }, el("h1", { class: "mono path" }, el("span", { class: "soft" }, f.path.slice(0, slash + 1)), f.path.slice(slash + 1)),
         el("p", { class: "under" }, cairn.link({ view: "source" }, "all files"),
           all ? el("span", { class: "filecover" }, cairn.meter(f.lines), format.percent(f.lines[0], all) + " of " + format.plural(all, "line") + " ran, " + format.count(f.lines[1]) + " did not" + (f.lines[2] ? ", " + format.count(f.lines[2]) + " unknown" : "")) : null,
+          f.lines[1] ? el("span", { class: "steps" }, "did not run: ", step(-1, "↑", "Lines before that did not run (p)"), step(1, "↓", "Next lines that did not run (n)")) : null,
           jump)),
       legend(), code);
     return cairn.sourceOf(code, ctx, file, { line: Number(route.line) || 0, height: "calc(100vh - 218px)" });
+  }
+
+  /** step is a button that goes to lines that did not run. */
+  function step(by, text, help) {
+    return el("button", { type: "button", class: "icon", title: help, "aria-label": help, onclick() { cairn.nextMissed(by); } }, text);
   }
 
   function legend() {
