@@ -94,6 +94,7 @@ type Batch struct {
 type Thread struct {
 	PID, TID uint32 // PID is 0 where the log does not name it
 	Stack    uint32 // which of the thread's stacks, where each is a thread of the log: 0 is its own
+	Name     string // what to call it, "" if the log does not say
 	// Parts is the number of pieces that can be read apart from each other, and
 	// Bytes their size together. All parts of a thread are of about one size.
 	Parts int
@@ -135,6 +136,11 @@ type Clock struct {
 	Start uint64
 	// Epoch says that ticks are nanoseconds since 1970.
 	Epoch bool
+	// Mono says that tick 0 is at Base nanoseconds of the system's monotonic clock, and Boot
+	// is the time since 1970 at which that clock was 0.
+	Mono bool
+	Base uint64
+	Boot int64
 }
 
 // Nanoseconds returns what ticks are worth, exactly, rounded down; without a

@@ -84,7 +84,7 @@ func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Even
 		return nil, fmt.Errorf("%s: not a log of all calls, but of mode %d (cairn spikes reads those of mode spike)", name, h.Mode)
 	}
 	e := &Events{Header: h, r: r}
-	e.info = calllog.Info{File: name, Format: "cairn log of all calls", Size: size, Clock: calllog.Clock{Hz: eventHz}}
+	e.info = calllog.Info{File: name, Format: "cairn log of all calls", Size: size, Clock: eventClock(&h)}
 	var all []chunkRef
 	for off := int64(wire.ChunkSize); off < size; off += wire.ChunkSize {
 		ref, err := e.chunkHead(off)
@@ -102,6 +102,11 @@ func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Even
 	e.place(objects)
 	e.notes()
 	return e, nil
+}
+
+// eventClock is the clock of a log of all calls, which is 1 at the start of the log.
+func eventClock(h *Header) calllog.Clock {
+	return calllog.Clock{Hz: eventHz, Mono: true, Base: h.Monotonic - min(h.Monotonic, wire.ClockUnit), Boot: h.Boot()}
 }
 
 func (e *Events) damage(off, size int64, format string, args ...any) *calllog.Damage {

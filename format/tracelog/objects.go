@@ -11,7 +11,7 @@ import (
 const windowShift = 26
 
 // noObject is the number of what is in no module that is known, and of what
-// there are no more numbers for.
+// there are no more numbers for. The one below is of format/gotrace.
 const noObject = 255
 
 // Object is a piece of a program or shared object that has a number. It has the
@@ -56,7 +56,7 @@ func (o *Objects) number(m *Module, low uint64) uint8 {
 			return x.Number
 		}
 	}
-	if len(o.list) == noObject {
+	if len(o.list) == noObject-1 {
 		return noObject
 	}
 	n := uint8(len(o.list))

@@ -23,6 +23,9 @@ type Header struct {
 	Mode      uint32 // prof.Mode
 }
 
+// Boot returns the time since 1970 at which the clock of the log's times was 0.
+func (h *Header) Boot() int64 { return int64(h.Realtime - h.Monotonic) }
+
 // Module is a program or shared object of the process. One that was loaded and
 // unloaded several times is there as often.
 type Module struct {

@@ -70,7 +70,7 @@ func OpenWindows(r io.ReaderAt, size int64, name string, objects *Objects, spike
 	}
 	w := &Windows{
 		events: &Events{Header: l.Header, Modules: l.Modules, r: r},
-		info:   calllog.Info{File: name, Format: "calls around spikes", Size: size, Clock: calllog.Clock{Hz: 1e9}, Damage: l.Damage},
+		info:   calllog.Info{File: name, Format: "calls around spikes", Size: size, Clock: calllog.Clock{Hz: 1e9, Mono: true, Boot: l.Header.Boot()}, Damage: l.Damage},
 	}
 	w.events.info = calllog.Info{File: name, Size: size}
 	if err := w.find(spike); err != nil {

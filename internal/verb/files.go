@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/bundle"
+	"github.com/cairnprof/cairn/format/gotrace"
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mippack"
 	"github.com/cairnprof/cairn/format/perfdata"
@@ -71,6 +72,8 @@ func KindName(head []byte) string {
 		return "a binary"
 	case mippack.Detect(head):
 		return "a pack of raw files"
+	case gotrace.Detect(head):
+		return "an execution trace of Go (cairn report, cairn stacks and go tool trace read it)"
 	case bundle.Detect(head):
 		return "a bundle of files for a collector"
 	case tracelog.Detect(head):

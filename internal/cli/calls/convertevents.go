@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ type eventWriter interface {
 }
 
 func (v *converter) chrome(ctx context.Context, w io.Writer) error {
-	start := v.origins()[0]
+	start := v.start()
 	meta := []chrometrace.Meta{{Key: "start", Value: strconv.FormatUint(start, 10)}, {Key: "unit", Value: v.set.Clock.Unit()}}
 	if p := verb.Program(); p != "cairn" {
 		meta = append(meta, chrometrace.Meta{Key: "writer", Value: p})
@@ -54,7 +55,7 @@ func (v *converter) perfetto(ctx context.Context, w io.Writer) error {
 	if v.set.Clock.Epoch {
 		clock = perfetto.Realtime
 	}
-	out := perfetto.NewWriter(w, v.origins()[0], clock)
+	out := perfetto.NewWriter(w, v.start(), clock)
 	return v.events(ctx, out, func(id calllog.FuncID) int { return out.Function(v.set.Name(id)) })
 }
 
@@ -127,7 +128,7 @@ func (v *converter) events(ctx context.Context, out eventWriter, function func(c
 		results[i] = &account.Result{}
 		for t, th := range log.Threads() {
 			pid := pids[i][th.PID]
-			if err := out.Thread(pid, trackOf(th), processName(log, th, pid), "thread "+threadText(th)); err != nil {
+			if err := out.Thread(pid, trackOf(th), processName(log, th, pid), threadLabel(th)); err != nil {
 				stop()
 				return err
 			}
@@ -170,7 +171,7 @@ func (e *eventCopy) copy(steps iter.Seq2[*account.Step, error], origin uint64) (
 		if err != nil {
 			return nil, err
 		}
-		at := s.At - min(s.At, origin)
+		at := calllog.Since(s.At, origin)
 		switch s.What {
 		case account.Begins:
 			err = e.out.Begin(at, e.number(s.Call.Func), s.Call.Args)
@@ -204,6 +205,12 @@ func (e *eventCopy) number(id calllog.FuncID) int {
 func (v *converter) origins() []uint64 {
 	origins, _ := calllog.Origins(v.set.Logs)
 	return origins
+}
+
+// start returns the time at which what is written begins, by the clock of the first log, or by
+// that of the system if all logs have it.
+func (v *converter) start() uint64 {
+	return v.origins()[0] + v.set.Logs[0].Info().Clock.Base
 }
 
 // processIDs returns, for each log, the number to show for each of its processes.
@@ -248,6 +255,11 @@ func processName(log calllog.Log, th calllog.Thread, pid uint32) string {
 // trackOf is the number of the track that shows one stack of a thread: that of the thread
 // for its own. The kernel's numbers of threads take 22 bits.
 func trackOf(th calllog.Thread) uint32 { return th.TID + th.Stack<<22 }
+
+// threadLabel names a thread as its log does, or by its number.
+func threadLabel(th calllog.Thread) string {
+	return cmp.Or(report.Printable(th.Name), "thread "+threadText(th))
+}
 
 // threadText names a thread of a log: "12", or "12, stack 1" for another stack of it.
 func threadText(th calllog.Thread) string {

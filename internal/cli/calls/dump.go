@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/format/gotrace"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/logfile"
@@ -126,7 +127,9 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 }
 
 // isDumped reports whether dump reads a file that begins with head.
-func isDumped(head []byte) bool { return isCalls(head) && !tracelog.DetectWindows(head) }
+func isDumped(head []byte) bool {
+	return isCalls(head) && !tracelog.DetectWindows(head) && !gotrace.Detect(head)
+}
 
 // file prints a log, or returns its summary.
 func (f *dumpFlags) file(ctx context.Context, s *verb.Streams, path string, p *recordPrinter) (*logSummary, error) {

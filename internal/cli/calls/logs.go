@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/format/gotrace"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/binary/symbolize"
@@ -108,6 +109,8 @@ type LogSet struct {
 	Maps    int // that were given
 	spike   SpikeChoice
 	Objects tracelog.Objects
+	goNames gotrace.Names
+	spools  []*os.File
 	places  []*keptPlaces
 
 	replay func(context.Context, calllog.Log, account.Options) (*account.Result, error)
@@ -144,7 +147,7 @@ func HoldsLogs(path string) bool {
 
 // isCalls reports whether a file that begins with head is a log of calls.
 func isCalls(head []byte) bool {
-	return xray.Detect(head) || tracelog.DetectTrace(head) || tracelog.DetectStacks(head) || tracelog.DetectWindows(head)
+	return xray.Detect(head) || gotrace.Detect(head) || tracelog.DetectTrace(head) || tracelog.DetectStacks(head) || tracelog.DetectWindows(head)
 }
 
 // OpenLogFile opens a file that is to be of a kind, and says what it is if it is
@@ -249,6 +252,8 @@ func (t *LogSet) openLog(path string) (calllog.Log, error) {
 		log, err = t.openWindows(file)
 	case t.spike.Given:
 		return nil, verb.Usagef("--spike: %s is not a log of spikes with the calls around them", file.Name)
+	case gotrace.Detect(head):
+		log, err = t.openGo(file)
 	case tracelog.DetectTrace(head):
 		log, err = tracelog.OpenEvents(file, file.Size, file.Name, &t.Objects)
 	case tracelog.DetectStacks(head):
@@ -301,6 +306,9 @@ func (t *LogSet) Close() {
 		p.keep()
 	}
 	for _, f := range t.Files {
+		f.Close()
+	}
+	for _, f := range t.spools {
 		f.Close()
 	}
 }
@@ -410,7 +418,7 @@ func (t *LogSet) perThread(results []*account.Result) []threadTrie {
 		info := t.Logs[i].Info()
 		for j := range r.Threads {
 			th := &r.Threads[j]
-			label := "thread " + threadText(th.Thread)
+			label := threadLabel(th.Thread)
 			if len(pids) > 1 {
 				label += " of process " + strconv.FormatUint(uint64(th.PID), 10)
 			}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/format/gotrace"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/symbolize"
@@ -34,14 +35,14 @@ func (t *LogSet) LoadFuncs(maps []string) (calllog.Funcs, error) {
 	case len(t.Logs):
 		return t.ownFuncs(maps)
 	}
-	return nil, errors.New("logs of XRay and of mode trace have different function ids: read them separately")
+	return nil, errors.New("logs of XRay and of others have different function ids: read them separately")
 }
 
-// isOwn reports whether a log is one of mode trace or stacks.
+// isOwn reports whether a log is one of cairn or of Go.
 func isOwn(log calllog.Log) bool {
 	for {
 		switch l := log.(type) {
-		case *tracelog.Events, *tracelog.Stacks, *tracelog.Windows:
+		case *tracelog.Events, *tracelog.Stacks, *tracelog.Windows, *gotrace.Log:
 			return true
 		case interface{ Unwrap() calllog.Log }:
 			log = l.Unwrap()
@@ -87,6 +88,7 @@ func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 		}
 	}
 	t.addUncertain(funcs)
+	t.goNames.Add(funcs)
 	return funcs, nil
 }
 

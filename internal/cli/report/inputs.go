@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/format/gotrace"
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mippack"
 	"github.com/cairnprof/cairn/format/tracelog"
@@ -32,6 +33,7 @@ const (
 	calllogs kind = "log of calls"
 	xraylogs kind = "log of calls (XRay)"
 	spikelog kind = "log of spikes"
+	gotraces kind = "execution trace of Go"
 	samples  kind = "samples"
 )
 
@@ -154,7 +156,7 @@ func (in *inputs) directory(dir string) error {
 }
 
 // suffixes are those of files that recorders write.
-var suffixes = []string{".mip", ".mipraw", ".mippack", ".mipmap", ".cairnlog", ".perf", ".perf.data", ".xray", ".debug"}
+var suffixes = []string{".mip", ".mipraw", ".mippack", ".mipmap", ".cairnlog", ".perf", ".perf.data", ".xray", ".debug", "trace.out", ".trace"}
 
 // worthALook reports whether a file of a directory may be an input: what it is named, or that
 // it can be executed, tells. Others are not opened, since directories can hold anything.
@@ -194,6 +196,8 @@ func kindOf(path string) (kind, []byte, error) {
 		return calllogs, head, nil
 	case tracelog.Detect(head):
 		return spikelog, head, nil
+	case gotrace.Detect(head):
+		return gotraces, head, nil
 	case samplefile.Detect(head):
 		return samples, head, nil
 	}

@@ -76,7 +76,7 @@ func (r *reader) uncertain(format string, args ...any) {
 // profile reads profiles and raw files, and lines for them.
 func (r *reader) profile(ctx context.Context) error {
 	paths := slices.Concat(r.paths[profiles], r.paths[raws], r.paths[maps])
-	logged := len(r.paths[calllogs])+len(r.paths[xraylogs])+len(r.paths[spikelog])+len(r.paths[samples]) > 0
+	logged := len(r.paths[calllogs])+len(r.paths[xraylogs])+len(r.paths[spikelog])+len(r.paths[samples])+len(r.paths[gotraces]) > 0
 	if len(r.paths[raws]) > 0 || len(r.paths[profiles]) == 0 && !logged {
 		for _, path := range r.paths[binaries] {
 			if profile.HasMap(path) {

@@ -22,7 +22,7 @@ import (
 
 // timeline makes the time line of logs of calls and of spikes.
 func (r *reader) timeline(ctx context.Context) error {
-	logs := slices.Concat(r.paths[calllogs], r.paths[xraylogs])
+	logs := slices.Concat(r.paths[calllogs], r.paths[xraylogs], r.paths[gotraces])
 	marks, windows, err := r.marks()
 	if err != nil || len(logs) == 0 && marks == nil {
 		return err

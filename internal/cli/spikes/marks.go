@@ -127,7 +127,7 @@ func (m *Marks) On(origins []uint64) *timeline.Marks {
 // those of of, and these threads.
 func (m *Marks) Lanes(i int, of calllog.Log) calllog.Log {
 	h := m.Headers[i]
-	l := &lanes{Log: of, info: calllog.Info{File: m.Names[i], Clock: calllog.Clock{Hz: 1e9, Start: h.Monotonic}}}
+	l := &lanes{Log: of, info: calllog.Info{File: m.Names[i], Clock: calllog.Clock{Hz: 1e9, Start: h.Monotonic, Mono: true, Boot: h.Boot()}}}
 	has := make(map[uint32]bool)
 	if of != nil {
 		l.info = *of.Info()

@@ -8,6 +8,8 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
@@ -40,9 +42,9 @@ func Build(ctx context.Context, w io.Writer, src *Source) error {
 	if len(src.Logs) > 0 {
 		b.unit = src.Logs[0].Info().Clock.Unit()
 	}
-	for i := range src.Logs {
-		if err := b.log(ctx, i, origins[i]); err != nil {
-			return fmt.Errorf("%s: %w", src.Logs[i].Info().File, err)
+	for _, p := range src.order() {
+		if err := b.lane(ctx, p, origins[p.log]); err != nil {
+			return fmt.Errorf("%s: %w", src.Logs[p.log].Info().File, err)
 		}
 	}
 	b.end = min(max(b.end, src.End), maxTime)
@@ -62,17 +64,42 @@ type builder struct {
 	broken  uint64
 }
 
-// log adds the threads of a log, ascending as the log has them.
-func (b *builder) log(ctx context.Context, log int, origin uint64) error {
-	var of Lane
-	var x *laneBuilder
-	for i, th := range b.src.Logs[log].Threads() {
-		lane := laneOf(log, th)
-		if x == nil || lane != of {
-			// The windows around spikes are threads of their log. Those of one thread are one lane.
-			b.endLane(x)
-			of, x = lane, b.newLane(lane, th)
+// laneThreads are the threads of a log that are one lane: the windows around spikes are
+// threads of their log, and those of one thread are one lane.
+type laneThreads struct {
+	log     int
+	lane    Lane
+	first   calllog.Thread
+	threads []int
+}
+
+// order returns the lanes in the order of the page: log by log, ascending as a log has them.
+// Where one of several logs names its threads, as those of Go do, threads of one number stand
+// together, as they are one goroutine: first what it called, then what state it was in.
+func (s *Source) order() []laneThreads {
+	var list []laneThreads
+	for log := range s.Logs {
+		for i, th := range s.Logs[log].Threads() {
+			lane := laneOf(log, th)
+			if n := len(list); n > 0 && list[n-1].lane == lane {
+				list[n-1].threads = append(list[n-1].threads, i)
+				continue
+			}
+			list = append(list, laneThreads{log, lane, th, []int{i}})
 		}
+	}
+	if len(s.Logs) > 1 && slices.ContainsFunc(list, func(l laneThreads) bool { return l.first.Name != "" }) {
+		slices.SortStableFunc(list, func(a, b laneThreads) int {
+			return cmp.Or(cmp.Compare(a.lane.TID, b.lane.TID), cmp.Compare(min(1, len(a.first.Name)), min(1, len(b.first.Name))))
+		})
+	}
+	return list
+}
+
+// lane adds a lane.
+func (b *builder) lane(ctx context.Context, of laneThreads, origin uint64) error {
+	x := b.newLane(of.lane, of.first)
+	for _, i := range of.threads {
 		if err := x.thread(ctx, i, origin); err != nil {
 			return err
 		}
@@ -90,9 +117,14 @@ type laneBuilder struct {
 
 func (b *builder) newLane(lane Lane, th calllog.Thread) *laneBuilder {
 	lane.Name = fmt.Sprintf("thread %d", th.TID)
-	if b.src.Threads != nil {
+	if th.Name != "" {
+		lane.Name, th.Stack = report.Printable(th.Name), 0
+	} else if b.src.Threads != nil {
 		if name := b.src.Threads(lane.Log, th); name != "" {
-			lane.Name = fmt.Sprintf("%s %d", report.Printable(name), th.TID)
+			lane.Name = report.Printable(name)
+			if number := fmt.Sprintf(" %d", th.TID); !strings.HasSuffix(name, number) { // goroutines have it
+				lane.Name += number
+			}
 		}
 	}
 	if th.Stack > 0 {
@@ -126,7 +158,7 @@ func (x *laneBuilder) thread(ctx context.Context, thread int, origin uint64) err
 		case err != nil:
 			return err
 		}
-		start := c.Start - min(c.Start, origin)
+		start := calllog.Since(c.Start, origin)
 		if before > 0 && start < before {
 			continue
 		}
@@ -145,16 +177,12 @@ func (x *laneBuilder) thread(ctx context.Context, thread int, origin uint64) err
 		x.calls.add(r)
 	}
 	done := replay.Thread()
-	x.First = min(x.First, done.First-min(done.First, origin))
-	x.Last = max(x.Last, done.Last-min(done.Last, origin))
+	x.First = min(x.First, calllog.Since(done.First, origin))
+	x.Last = max(x.Last, calllog.Since(done.Last, origin))
 	return nil
 }
 
-// endLane ends a lane, if there is one.
 func (b *builder) endLane(x *laneBuilder) {
-	if x == nil {
-		return
-	}
 	x.calls.finish()
 	x.events.finish()
 	x.First = min(x.First, x.Last)
@@ -165,8 +193,7 @@ func (b *builder) endLane(x *laneBuilder) {
 
 // since is a time of a clock on the time line.
 func since(ticks, origin uint64, c calllog.Clock) uint64 {
-	at := c.Nanoseconds(ticks)
-	return at - min(at, origin)
+	return calllog.Since(c.Nanoseconds(ticks), origin)
 }
 
 // number returns the index of a function.

@@ -55,7 +55,7 @@ func (r *Ranges) trie(ctx context.Context, i int, log calllog.Log, from, to uint
 	clock, opt := log.Info().Clock, r.src.Options
 	part := calllog.Only(log, func(t calllog.Thread) bool { return wants(laneOf(i, t)) })
 	part = calllog.Select(part, calllog.Selection{
-		From: clock.Ticks(r.origins[i] + from), To: max(1, clock.Ticks(r.origins[i]+to)),
+		From: clock.Ticks(later(r.origins[i], from)), To: max(1, clock.Ticks(later(r.origins[i], to))),
 		UpperBound: opt.UpperBound, DropOpen: opt.DropOpen, Places: r.places[i],
 	})
 	res, err := account.Run(ctx, part, opt)
@@ -64,6 +64,10 @@ func (r *Ranges) trie(ctx context.Context, i int, log calllog.Log, from, to uint
 	}
 	return res.Merged(), nil
 }
+
+// later returns the time of a log's clock that is t after an origin, 0 if that is before the clock
+// began.
+func later(origin, t uint64) uint64 { return uint64(max(0, int64(origin+t))) }
 
 // laneOf returns the lane of a thread without what it did.
 func laneOf(log int, t calllog.Thread) Lane {
