@@ -205,9 +205,16 @@ func (p *Reader) describing(r record) error {
 		if feature := f.u64(); feature < features {
 			p.feature(int(feature), f.data)
 		}
+	case recordAuxTraceInfo, recordTimeConv:
+		p.tracing(kind, r.body())
 	case recordTracingData:
-		const align = 8
-		p.in.skip((int64(f.u32()) + align - 1) &^ (align - 1))
+		p.in.skip(tracingDataSize(&f))
 	}
 	return nil
+}
+
+// tracingDataSize returns how many bytes follow a record of descriptions of tracepoints.
+func tracingDataSize(f *fields) int64 {
+	const align = 8
+	return (int64(f.u32()) + align - 1) &^ (align - 1)
 }

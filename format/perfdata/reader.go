@@ -13,8 +13,9 @@
 // is older than the end of the round before the last one is there at the end of a
 // round.
 //
-// What is left out: hardware traces (Intel PT and the like), registers, pieces of
-// the stack, directories of `perf record --threads`.
+// Of hardware traces, those of Arm's Statistical Profiling Extension are read: a branch is a
+// sample. What is left out: other traces (Intel PT and the like), registers, pieces of the
+// stack, directories of `perf record --threads`.
 package perfdata
 
 import (
@@ -40,6 +41,7 @@ func Detect(head []byte) bool {
 const (
 	badEnd     = "a record is truncated: nothing after it can be read"
 	badRecord  = "a record is shorter than what should be in it and was skipped"
+	badTrace   = "the trace of the Statistical Profiling Extension has a damaged record, which was skipped"
 	badEventID = "a sample is of an event that the header does not have and was skipped"
 )
 
@@ -51,6 +53,10 @@ type Reader struct {
 	attrs []attr
 	ids   map[uint64]uint16 // events by id
 	in    input
+	// spe says that the file has a trace of Arm's Statistical Profiling Extension.
+	spe      bool
+	speEvent uint16 // the event that it is of
+	clock    *clock // of the trace, nil if the file does not say
 	// begin is the first record of the kernel in a pipe. Open has read it.
 	begin *record
 }
@@ -86,7 +92,10 @@ func (p *Reader) open(r io.ReaderAt, size int64) error {
 	if n < headerSize {
 		return errors.New("the file ends in its header")
 	}
-	return p.fileHeader(r, size, head)
+	if err := p.fileHeader(r, size, head); err != nil {
+		return err
+	}
+	return p.traceInfo()
 }
 
 // beginPipe reads the records that describe a pipe.
@@ -112,6 +121,9 @@ func (p *Reader) beginPipe() error {
 
 // describe completes the Info by the events.
 func (p *Reader) describe() {
+	if p.spe {
+		p.info.Kind = sample.Branches
+	}
 	for i := range p.attrs {
 		a := &p.attrs[i]
 		p.info.Kind = max(p.info.Kind, a.sampleKind())

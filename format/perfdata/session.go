@@ -18,6 +18,8 @@ type session struct {
 	rounds   rounds
 	unpacker *unpacker
 	unpacked []byte // of it, what is no whole record yet
+	traces   *traces
+	failed   error // reading a trace
 }
 
 // batchSize is when a batch is given on.
@@ -30,7 +32,23 @@ func (s *session) close() {
 }
 
 func (s *session) run(ctx context.Context) error {
-	for !s.stopped {
+	if s.spe && len(s.attrs) > 0 {
+		found, err := s.findTraces()
+		if err != nil {
+			return err
+		}
+		s.traces = found
+	}
+	if err := s.records(ctx); err != nil {
+		return err
+	}
+	s.trace(1<<64 - 1)
+	return s.failed
+}
+
+// records takes the records of the file.
+func (s *session) records(ctx context.Context) error {
+	for !s.stopped && s.failed == nil {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -186,6 +204,12 @@ func (s *session) record(r record) {
 		return
 	}
 	kind, misc, _ := header(r.data, s.big)
+	if s.traces != nil {
+		if time, ok := s.timeOf(r); ok && time != 1<<64-1 {
+			s.trace(time)
+		}
+		s.traces.see(kind, misc, r.body())
+	}
 	switch kind {
 	case recordSample:
 		s.sample(r)
@@ -209,6 +233,13 @@ func (s *session) record(r record) {
 			f.u64() // the id of the event
 		}
 		s.stats.Lost += f.u64()
+	}
+}
+
+// trace gives out what traces have of the time before a moment.
+func (s *session) trace(time uint64) {
+	if s.traces != nil && s.failed == nil {
+		s.failed = s.traces.until(time)
 	}
 }
 

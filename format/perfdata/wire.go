@@ -28,13 +28,18 @@ const (
 	recordFork          = 7
 	recordSample        = 9
 	recordMmap2         = 10
+	recordItraceStart   = 12 // a trace of a thread begins
 	recordLostSamples   = 13
+	recordSwitch        = 14
+	recordSwitchCPU     = 15
 	recordKernelEnd     = 64 // types from here are perf's own
 	recordAttr          = 64
 	recordTracingData   = 66
 	recordBuildID       = 67
 	recordFinishedRound = 68
+	recordAuxTraceInfo  = 70
 	recordAuxTrace      = 71
+	recordTimeConv      = 79
 	recordFeature       = 80
 	recordCompressed    = 81
 	recordCompressed2   = 83
@@ -45,6 +50,7 @@ const (
 	miscBuildID     = 1 << 14 // of MMAP2: there is a build id in place of the inode
 	miscCommExec    = 1 << 13 // of COMM: the process began a program
 	miscMmapData    = 1 << 13 // of MMAP: it cannot be executed
+	miscSwitchOut   = 1 << 13 // of SWITCH: the thread stops running
 	miscBuildIDSize = 1 << 15 // of BUILD_ID: its size is there
 )
 

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	pdt "github.com/cairnprof/cairn/format/perfdata/perfdatatest"
 	"github.com/cairnprof/cairn/internal/binary/qemulog"
 	"github.com/cairnprof/cairn/internal/samples/tailguests"
 	perf "github.com/cairnprof/cairn/sample"
@@ -39,6 +40,7 @@ type emulated struct {
 	samples  strings.Builder
 	truth    strings.Builder
 	spe      strings.Builder // what perf prints of the statistical profiling extension
+	traced   []byte          // what the extension itself writes
 	decided  int             // branches, taken or not
 }
 
@@ -232,6 +234,14 @@ func (e *emulated) speSample(from, to uint64) {
 	if to == from+4 && !strings.HasPrefix(what, "bl") {
 		flags += "N"
 	}
+	events := uint16(pdt.Retired)
+	for i, c := range "MN" {
+		if strings.ContainsRune(flags, c) {
+			events |= [...]uint16{pdt.Mispredicted, pdt.NotTaken}[i]
+		}
+	}
+	o := pdt.Operation{Class: 2, Events: events, Address: from, Target: to, Previous: e.branches[len(e.branches)-1].To, Context: 10, Time: uint64(e.decided)}
+	e.traced = o.Append(e.traced)
 	fmt.Fprintf(&e.spe, " 10  %#x/%#x/%s/-/-/13/%s/- 0x0/%#x/-/-/-/0//-\n", from, to, flags, branchTypeOf(what), e.branches[len(e.branches)-1].To)
 }
 
@@ -289,6 +299,44 @@ func TestProfgenArmBranches(t *testing.T) {
 	s.compare(t, program, 100)
 	if got := hottest(t, s.ours(t, "--binary="+program)); got != most {
 		t.Errorf("SPE: most samples are of %s, by BRBE of %s", got, most)
+	}
+	text := s.ours(t, "--binary="+program)
+	e.writeTrace(t, s.samples)
+	if got := s.ours(t, "--binary="+program); got != text {
+		t.Errorf("perf.data with SPE: %s", firstDifference(got, text))
+	}
+}
+
+// writeTrace writes a perf.data with what the statistical profiling extension traced.
+func (e *emulated) writeTrace(t *testing.T, path string) {
+	t.Helper()
+	const pmu = 9
+	w := pdt.Writer{Events: []pdt.Event{{Kind: pmu, SampleType: pdt.Identifier | pdt.IP | pdt.TID | pdt.Time | pdt.CPU, ID: 7, Name: "arm_spe_0/branch_filter=1/u"}}}
+	w.Tracing(pmu, 0, 1, 1000)
+	w.Comm(10, 1, "tails", true)
+	file, err := elf.Open(e.program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, p := range file.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+			const page = 0xfff
+			w.Map(10, 2, perf.Mapping{Start: p.Vaddr &^ page, Size: (p.Memsz + p.Vaddr&page + page) &^ page, Offset: p.Off &^ page, Path: e.program, Exec: true})
+		}
+	}
+	w.Round()
+	record := len(pdt.Operation{Class: 2, Previous: 1, Context: 1, Time: 1}.Append(nil)) // all have the same parts
+	half := len(e.traced) / 2 / record * record
+	w.Trace(0, 3, -1, 0, e.traced[:half])
+	w.Trace(0, 3, -1, uint64(half), e.traced[half:])
+	w.Round()
+	var out bytes.Buffer
+	if _, err := w.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 

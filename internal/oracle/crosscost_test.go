@@ -41,8 +41,9 @@ func TestCrossCost(t *testing.T) {
 				t.Parallel()
 				args := slices.Concat(machine.target, []string{"-O2", "-w", "-fuse-ld=lld"}, program.files)
 				rows := machine.processor.costs(t, plugin, args, program.args)
-				// In a small program the runtime counts, of which the stub of clang's has nothing.
-				if cover, entries := rows["cover"], rows["entries"]; program.name == "SQLite" && (cover[1] > entries[1] || cover[3] > entries[3]) {
+				// In a small program the runtime counts, of which the stub of clang's has nothing. On AArch64 clang's
+				// probe has an instruction less, as its records are in the file and hold ones.
+				if cover, entries := rows["cover"], rows["entries"]; program.name == "SQLite" && (cover[1] > entries[1] || cover[3] > entries[3]+entries[3]/50) {
 					t.Errorf("cover costs %v, clang's coverage of entries %v", cover, entries)
 				}
 			})

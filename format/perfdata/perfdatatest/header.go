@@ -59,7 +59,22 @@ func (w *Writer) features() map[int][]byte {
 		b = w.u64(b, e.ID)
 	}
 	f[12] = b
+	if len(w.pieces) > 0 && !w.Pipe {
+		f[auxTrace] = w.traceIndex(0)
+	}
 	return f
+}
+
+// auxTrace is the feature that lists the records with pieces of traces.
+const auxTrace = 18
+
+func (w *Writer) traceIndex(data uint64) []byte {
+	const recordSize = 48
+	b := w.u64(nil, uint64(len(w.pieces)))
+	for _, at := range w.pieces {
+		b = w.u64(b, data+at, recordSize)
+	}
+	return b
 }
 
 // WriteTo writes the file.
@@ -109,6 +124,9 @@ func (w *Writer) file(file []byte) []byte {
 		file = w.u64(file, ids+8*uint64(i), 8)
 	}
 	file = append(file, w.data...)
+	if _, ok := f[auxTrace]; ok { // only now is it known where the data begin
+		f[auxTrace] = w.traceIndex(data)
+	}
 	at := data + uint64(len(w.data)) + 16*uint64(len(f))
 	numbers := slices.Sorted(maps.Keys(f))
 	for _, number := range numbers {

@@ -63,6 +63,8 @@ type Writer struct {
 	Command  []string
 	BuildIDs map[string][20]byte
 
+	cpu    uint64   // of records
+	pieces []uint64 // where those of traces are in the data
 	data   []byte
 	packed []byte // records that will be compressed
 	zip    *zstd.Encoder
@@ -150,7 +152,7 @@ func (w *Writer) id(b []byte, pid, tid uint32, time uint64) []byte {
 		if t&bit != 0 {
 			v := w.Events[0].ID
 			if bit == CPU {
-				v = 0
+				v = w.cpu
 			}
 			b = w.u64(b, v)
 		}
