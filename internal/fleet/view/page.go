@@ -33,11 +33,13 @@ type page struct{ bytes.Buffer }
 // markup is text that is HTML already.
 type markup string
 
-// add writes format with args, of which strings are escaped.
+// add writes format with args. All of them are escaped but markup and numbers.
 func (p *page) add(format string, args ...any) {
 	for i, arg := range args {
-		if text, ok := arg.(string); ok {
-			args[i] = webpage.Escape(text)
+		switch arg.(type) {
+		case markup, int, int64, uint64, float64:
+		default:
+			args[i] = webpage.Escape(fmt.Sprint(arg))
 		}
 	}
 	fmt.Fprintf(p, format, args...)
@@ -89,7 +91,8 @@ func meter(a, b int) markup {
 	return markup(fmt.Sprintf(`<meter value="%g"></meter>`, float64(a)/float64(max(1, b))))
 }
 
-// date returns a number of days since 1970 as a date (Howard Hinnant's civil_from_days).
+// date returns a number of days since 1970 as a date (Howard Hinnant's civil_from_days). The package is pure, and so
+// does not import time.
 func date(day int32) string {
 	z := int64(day) + 719468
 	era := z / 146097
