@@ -56,6 +56,7 @@ func readHeader(head []byte, name string) (Header, error) {
 		TSC:       le.Uint64(head[wire.TSCOffset:]),
 		TSCHz:     le.Uint64(head[wire.TSCHzOffset:]),
 		Forked:    le.Uint32(head[wire.FlagsOffset:])&wire.Forked != 0,
+		Micro:     le.Uint32(head[wire.FlagsOffset:])&wire.MicroClock != 0,
 		Ends:      le.Uint32(head[wire.FlagsOffset:])&wire.FlightEnds != 0,
 		Mode:      le.Uint32(head[wire.ModeOffset:]),
 	}

@@ -29,9 +29,15 @@ func DetectTrace(head []byte) bool {
 	return Detect(head) && len(head) >= wire.ModeOffset+4 && binary.LittleEndian.Uint32(head[wire.ModeOffset:]) == wire.ModeTrace
 }
 
-// eventHz are the ticks of logs of all calls in a second. With so few of them, 32
-// bits last for a day, and a thread that makes no call for that long is rare.
-const eventHz = 1_000_000_000 / wire.ClockUnit
+// clockUnit returns how many nanoseconds a tick of a log of all calls is. With 20 us, 32 bits
+// last for a day, and a thread that makes no call for that long is rare. Where it is 1 us, the
+// writer begins another chunk in time.
+func (h *Header) clockUnit() uint64 {
+	if h.Micro {
+		return 1000
+	}
+	return wire.ClockUnit
+}
 
 // stale bounds how far, in ticks (89 minutes), the clock goes back to what is left of events
 // that a signal handler recorded and the thread did not write over before it was
@@ -84,7 +90,7 @@ func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Even
 		return nil, fmt.Errorf("%s: not a log of all calls, but of mode %d (cairn spikes reads those of mode spike)", name, h.Mode)
 	}
 	e := &Events{Header: h, r: r}
-	e.info = calllog.Info{File: name, Format: "cairn log of all calls", Size: size, Clock: eventClock(&h)}
+	e.info = calllog.Info{File: name, Format: "cairn log of all calls", Size: size, Clock: h.eventClock()}
 	var all []chunkRef
 	for off := int64(wire.ChunkSize); off < size; off += wire.ChunkSize {
 		ref, err := e.chunkHead(off)
@@ -105,8 +111,9 @@ func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Even
 }
 
 // eventClock is the clock of a log of all calls, which is 1 at the start of the log.
-func eventClock(h *Header) calllog.Clock {
-	return calllog.Clock{Hz: eventHz, Mono: true, Base: h.Monotonic - min(h.Monotonic, wire.ClockUnit), Boot: h.Boot()}
+func (h *Header) eventClock() calllog.Clock {
+	unit := h.clockUnit()
+	return calllog.Clock{Hz: 1e9 / unit, Mono: true, Base: h.Monotonic - min(h.Monotonic, unit), Boot: h.Boot()}
 }
 
 func (e *Events) damage(off, size int64, format string, args ...any) *calllog.Damage {
@@ -149,14 +156,14 @@ func (e *Events) chunkHead(off int64) (*chunkRef, error) {
 		e.noteDamage(e.damage(off, size, "the header of a chunk is damaged (checksum)"))
 	default:
 		first := le.Uint64(head[wire.ChunkFirstOffset:])
-		if first < e.Header.Monotonic || (first-e.Header.Monotonic)/wire.ClockUnit > 1<<48 {
+		if first < e.Header.Monotonic || (first-e.Header.Monotonic)/e.Header.clockUnit() > 1<<48 {
 			e.noteDamage(e.damage(off, size, "a chunk was begun before the log"))
 			return nil, nil
 		}
 		return &chunkRef{
 			offset: off, tid: le.Uint32(head[wire.ChunkTIDOffset:]),
 			sequence: le.Uint32(head[wire.ChunkSequenceOffset:]), before: le.Uint32(head[wire.ChunkBeforeOffset:]),
-			first: (first-e.Header.Monotonic)/wire.ClockUnit + 1, live: used == 0,
+			first: (first-e.Header.Monotonic)/e.Header.clockUnit() + 1, live: used == 0,
 		}, nil
 	}
 	return nil, nil
@@ -266,6 +273,9 @@ func (e *Events) notes() {
 		if t.Over > 0 {
 			add("it has the last %d MB of events, %d of %d chunks were overwritten: CAIRN_TRACE=size=1GB keeps more, CAIRN_TRACE=file all",
 				t.Ring>>20, t.Over, t.Chunks)
+		}
+		if e.Header.Micro {
+			break
 		}
 		add("the clock was updated every %d us, more often where calls are frequent (at worst after %d us): sums over many calls are more accurate than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)

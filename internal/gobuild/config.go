@@ -94,7 +94,7 @@ func (c *Config) check() error {
 	case c.Threshold != 0 && c.Mode != prof.ModeSpike:
 		return fmt.Errorf("--threshold is for mode spike")
 	case c.Small != 0 && !c.Mode.Timed():
-		return fmt.Errorf("--small is for modes spike and stacks")
+		return fmt.Errorf("--small is for modes spike, stacks and trace")
 	case len(c.Only) == 0:
 		return fmt.Errorf("%s: --only=PATTERNS is missing, the patterns of the packages that get probes", ToolexecName)
 	}
@@ -102,7 +102,7 @@ func (c *Config) check() error {
 }
 
 // Modes names the modes in which Go programs can be built.
-const Modes = "cover, count, order, block, spike and stacks"
+const Modes = "cover, count, order, block, spike, stacks and trace"
 
 // DefaultSmall returns what Config.Small is by default in a mode.
 func DefaultSmall(m prof.Mode) int {
@@ -115,7 +115,7 @@ func DefaultSmall(m prof.Mode) int {
 // Supported reports whether Go programs can be built in a mode.
 func Supported(m prof.Mode) bool {
 	switch m {
-	case prof.ModeCover, prof.ModeCount, prof.ModeOrder, prof.ModeBlock, prof.ModeSpike, prof.ModeStacks:
+	case prof.ModeCover, prof.ModeCount, prof.ModeOrder, prof.ModeBlock, prof.ModeSpike, prof.ModeStacks, prof.ModeTrace:
 		return true
 	}
 	return false

@@ -47,7 +47,7 @@ func TestArgs(t *testing.T) {
 	if got, _, err := ParseArgs(append(want.Args()[1:], "/go/link")); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	for _, args := range [][]string{{}, {"--mode=trace", "--only=a", "compile"}, {"--mode=cover", "compile"}, {"--x", "compile"}, {"--mode=cover", "--atomic", "--only=a", "compile"}} {
+	for _, args := range [][]string{{}, {"--mode=full", "--only=a", "compile"}, {"--mode=cover", "compile"}, {"--x", "compile"}, {"--mode=cover", "--atomic", "--only=a", "compile"}} {
 		if _, _, err := ParseArgs(args); err == nil {
 			t.Errorf("%q was accepted", args)
 		}

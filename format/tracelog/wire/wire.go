@@ -186,7 +186,8 @@
 //
 // The other chunks have events of one thread, 8 bytes each:
 //
-//	0  u32 low half of the clock: units of 20 us since the log began, plus 1
+//	0  u32 low half of the clock: units of 20 us since the log began, plus 1; of 1 us
+//	       with the flag MicroClock
 //	4  u32 low half of the function's address, with the kind in the last two
 //	       bits; functions are aligned to 4 bytes
 //
@@ -261,6 +262,7 @@ const (
 	Forked     = 1 << 0 // flag: a child made by fork, which goes on with its parent's stack
 	Flight     = 1 << 1 // flag: threads record their calls
 	FlightEnds = 1 << 2 // flag: and the ends of calls that no later entry implies
+	MicroClock = 1 << 3 // flag: the units of the clock of mode trace are microseconds, and times exact
 )
 
 // Chunks.

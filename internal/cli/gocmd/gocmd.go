@@ -42,11 +42,12 @@ The modes:
   block  which blocks of the source ran
   spike  single calls that took longer than a threshold, with their stacks
   stacks how often and how long functions were called, by stack and goroutine
+  trace  each call, its beginning and its end, and each wait, by goroutine
 
 The compiler inlines what it inlines without probes. Function literals have no record of
 their own; in mode block their blocks are part of the function that has them. A function
-that was inlined everywhere has no code, but it has a record and is listed. In modes spike
-and stacks function literals have probes of their own, and functions that the compiler can
+that was inlined everywhere has no code, but it has a record and is listed. In modes spike,
+stacks and trace function literals have probes of their own, and functions that the compiler can
 inline have none: their time is that of their caller.
 
 --only chooses the packages that get probes, by patterns of import paths as the go command
@@ -61,9 +62,10 @@ into memory and so is valid at any time, however the program ends:
 Merge the files with the program, which contains the map. The go command removes what it
 builds for run and test: for these, the map is written to CAIRN_DIR as NAME.BUILDID.debug.
 
-In modes spike and stacks the program writes a log instead, for cairn spikes, or for cairn
-stacks and the other commands for logs. CAIRN_SPIKE=threshold=5ms sets the threshold of a
-run, CAIRN_SPIKE=off records nothing. Of what the go command removes, NAME.BUILDID.debug is
+In modes spike, stacks and trace the program writes a log instead, for cairn spikes, or for
+cairn stacks and the other commands for logs. CAIRN_SPIKE=threshold=5ms sets the threshold of
+a run, CAIRN_SPIKE=off records nothing. CAIRN_TRACE=size=64MB keeps so many bytes of the last
+events in mode trace (default: 16MB, a million calls), CAIRN_TRACE=file all. Of what the go command removes, NAME.BUILDID.debug is
 a copy of the program (--debug).
 
 Mode count without --atomic loses counts if goroutines call a function at the same time on
@@ -90,11 +92,11 @@ built without records.`,
 		},
 	}
 	c.Flags().SetInterspersed(false)
-	c.Flags().StringVar(&f.mode, "mode", "cover", "what to record: cover, count, order, block, spike or stacks")
+	c.Flags().StringVar(&f.mode, "mode", "cover", "what to record: cover, count, order, block, spike, stacks or trace")
 	c.Flags().StringSliceVar(&f.only, "only", nil, "instrument only packages that match these `patterns`; default: the main module")
 	c.Flags().BoolVar(&f.atomic, "atomic", false, "count calls by atomic instructions, in mode count")
 	c.Flags().DurationVar(&f.threshold, "threshold", 0, "report calls that take so long, in mode spike; default: 10ms")
-	c.Flags().IntVar(&f.small, "small", -1, "give no probes to functions of less than so many `nodes` of syntax that have no loop and call nothing that can\nwait, in modes spike (default: 200) and stacks (default: 0)")
+	c.Flags().IntVar(&f.small, "small", -1, "give no probes to functions of less than so many `nodes` of syntax that have no loop and call nothing that can\nwait, in modes spike (default: 200), stacks and trace (default: 0)")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no summary")
 	return c
 }
@@ -122,7 +124,7 @@ func (f *flags) config() (gobuild.Config, error) {
 	small := f.small
 	switch {
 	case small < -1 || small >= 0 && !mode.Timed():
-		return gobuild.Config{}, verb.Usagef("go: --small %d: a number is expected, in mode spike or stacks", small)
+		return gobuild.Config{}, verb.Usagef("go: --small %d: a number is expected, in mode spike, stacks or trace", small)
 	case small < 0:
 		small = gobuild.DefaultSmall(mode)
 	}

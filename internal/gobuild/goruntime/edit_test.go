@@ -34,7 +34,7 @@ func roots(t *testing.T) []string {
 func TestEdit(t *testing.T) {
 	t.Parallel()
 	for _, root := range roots(t) {
-		for _, mode := range []prof.Mode{prof.ModeCount, prof.ModeSpike, prof.ModeStacks} {
+		for _, mode := range []prof.Mode{prof.ModeCount, prof.ModeSpike, prof.ModeStacks, prof.ModeTrace} {
 			for _, name := range Edited(mode) {
 				path := filepath.Join(root, "src", "runtime", name)
 				src, err := os.ReadFile(path)

@@ -66,7 +66,7 @@ func (t Target) minor() (int, bool) {
 func Files(t Target, mode prof.Mode) (map[string][]byte, error) {
 	names := []string{"path", "records"}
 	if mode.Timed() {
-		names = []string{"path", "timed", "log", "spike", "stacks"}
+		names = []string{"path", "timed", "log", "spike", "stacks", "trace"}
 	}
 	m, _ := t.minor()
 	out := map[string][]byte{}

@@ -29,6 +29,7 @@ var variants = []struct {
 	{"racecount", Options{Mode: prof.ModeCount, Race: true}},
 	{"raceorder", Options{Mode: prof.ModeOrder, Race: true}},
 	{"spike", Options{Mode: prof.ModeSpike, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true, {"timed.go", 87, 6}: true}}},
+	{"trace", Options{Mode: prof.ModeTrace, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true, {"timed.go", 87, 6}: true}}},
 	{"stacks", Options{Mode: prof.ModeStacks, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true, {"timed.go", 87, 6}: true}}},
 }
 

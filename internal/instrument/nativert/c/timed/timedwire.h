@@ -64,6 +64,7 @@
 #define LOG_MAX_PATH 4096u
 #define LOG_MAX_PAYLOAD 65472u
 #define LOG_MAX_TEXT 512u
+#define LOG_MICRO_CLOCK 8u
 #define LOG_MODE_OFFSET 52u
 #define LOG_MODE_SPIKE 7u
 #define LOG_MODE_STACKS 8u
