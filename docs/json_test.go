@@ -57,7 +57,7 @@ var jsonCommands = []struct{ name, lines string }{
 	{"merge", "merge --json -o again.mip full full.raws"},
 	{"info", "info --json full.mip\ninfo --json full\ninfo --json full.raws\ninfo --json order.mip"},
 	{"show", "show --json full.mip --debug full\nshow --json order.mip"},
-	{"covered", "covered --json full.mip --debug full\ncovered --json --missed full.mip\ncovered --json --blocks full.mip --debug full"},
+	{"covered", "covered --json full.mip --debug full\ncovered --json --missed full.mip\ncovered --json --blocks full.mip --debug full\ncovered --json --packages full.mip"},
 	{"diff", "diff --json full.mip more.mip\ndiff --json more.mip full.mip"},
 	{"diff, of logs", "diff --json --map trace trace.raws trace2.raws"},
 	{"callgraph", "callgraph --json full.mip"},

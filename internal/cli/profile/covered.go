@@ -19,6 +19,7 @@ type coveredFlags struct {
 	pattern                    string
 	missed, unknown            bool
 	lines, paths, blocks, lcov bool
+	packages                   bool
 	format                     string
 	prefixes, include, exclude []string
 	rules                      *coverage.PathRules
@@ -49,8 +50,9 @@ func Covered(s *verb.Streams) *cobra.Command {
 		Short: "List covered functions, files, lines or blocks",
 		Long: `covered lists the functions that ran in any of the merged runs. A function that the
 compiler split or cloned counts as one: it ran if any of its parts did. Other views
-are source files (--paths), source lines (--lines), blocks (--blocks) and an lcov
-tracefile for genhtml and editors (--lcov). Lines need --debug.
+are source files (--paths), source lines (--lines), blocks (--blocks), packages with
+the bytes of their code that did not run (--packages) and an lcov tracefile for
+genhtml and editors (--lcov). Lines need --debug.
 
 --format selects other outputs:
   text       what the other flags say; the default
@@ -78,7 +80,8 @@ pattern of a directory matches all files in it.`,
 		Example: `  cairn covered app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html
   cairn covered app.mip --debug ./app --format cobertura --exclude third_party -o coverage.xml
   cairn covered app.mip --debug ./app --diff origin/main --fail-under 80
-  cairn covered app.mip --debug ./app --diff origin/main --format markdown`,
+  cairn covered app.mip --debug ./app --diff origin/main --format markdown
+  cairn covered https://collector/app --packages`,
 		Args: f.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.gate = c.Flags().Changed("fail-under")
@@ -94,6 +97,7 @@ pattern of a directory matches all files in it.`,
 	c.Flags().BoolVar(&f.unknown, "unknown", false, "with --lines: list lines that may or may not have run")
 	c.Flags().BoolVar(&f.lines, "lines", false, "list ranges of source lines")
 	c.Flags().BoolVar(&f.paths, "paths", false, "list source files with their covered functions and blocks")
+	c.Flags().BoolVar(&f.packages, "packages", false, "list packages of Go, or directories of sources, with the code that did not run")
 	c.Flags().BoolVar(&f.blocks, "blocks", false, "list the blocks of each function, as source lines")
 	c.Flags().BoolVar(&f.lcov, "lcov", false, "write an lcov tracefile")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
@@ -120,6 +124,7 @@ func (f *coveredFlags) view() (coveredView, error) {
 		{f.lines, (*coveredFlags).writeLines},
 		{f.paths, (*coveredFlags).writePaths},
 		{f.blocks, (*coveredFlags).writeBlocks},
+		{f.packages, (*coveredFlags).writePackages},
 		{f.lcov, nil},
 	} {
 		if v.on {
@@ -128,7 +133,7 @@ func (f *coveredFlags) view() (coveredView, error) {
 	}
 	switch {
 	case n > 1:
-		return nil, verb.Usagef("--lines, --paths, --blocks and --lcov cannot be used together")
+		return nil, verb.Usagef("--lines, --paths, --packages, --blocks and --lcov cannot be used together")
 	case f.lcov && (f.Json || f.missed || f.pattern != ""):
 		return nil, verb.Usagef("--lcov cannot be used with --json, --missed or -r")
 	case (f.lines || f.paths) && f.pattern != "":
@@ -137,6 +142,8 @@ func (f *coveredFlags) view() (coveredView, error) {
 		return nil, verb.Usagef("--unknown needs --lines")
 	case f.unknown && f.missed:
 		return nil, verb.Usagef("--missed and --unknown cannot be used together")
+	case f.packages && f.missed:
+		return nil, verb.Usagef("--packages always lists what did not run: it cannot be used with --missed")
 	case f.paths && f.missed:
 		return nil, verb.Usagef("--paths always lists what did not run: it cannot be used with --missed")
 	case f.needsLines() && len(f.debug) == 0:

@@ -213,6 +213,7 @@ func (r *Report) Write(w io.Writer) error {
 		p.add("<h2>Order of start</h2>\n<p class=\"soft\">Functions that at least half of the runs execute, by mean position of the first execution.</p>\n")
 		p.functions(r.Startup)
 	}
+	p.packages(r.Packages)
 	if r.Functions > 0 {
 		p.add("<h2>Functions that never ran</h2>\n")
 		if len(r.Never) > 0 {
@@ -285,6 +286,28 @@ func (p *page) change(c *Change) {
 	}
 }
 
+// packages writes the first packages of a list, unless all code is of one.
+func (p *page) packages(list []Package) {
+	if len(list) < 2 {
+		return
+	}
+	p.add("<h2>Packages by code that never ran</h2>\n")
+	p.table("Package", "#Functions", "#Ran", "#Code", "#Never ran")
+	for _, k := range list[:min(shown, len(list))] {
+		p.add("<tr><td><code>%s</code></td><td class=\"n\">%d</td><td class=\"n\">%d</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
+			k.Name, k.Functions, k.Executed, kilobytes(k.Bytes), kilobytes(k.Bytes-k.Reached))
+	}
+	p.endTable()
+	p.more(len(list) - shown)
+}
+
+// more says how many of a list are not on the page.
+func (p *page) more(n int) {
+	if n > 0 {
+		p.add("<p class=\"soft\">and %d more, in the JSON</p>\n", n)
+	}
+}
+
 // functions writes the first functions of a list.
 func (p *page) functions(list []Function) {
 	p.table("Function", "#Size", "#Runs", "#Share")
@@ -296,7 +319,5 @@ func (p *page) functions(list []Function) {
 		p.add("</td><td class=\"n\">%d B</td><td class=\"n\">%d</td><td class=\"n\">%s</td></tr>\n", f.Bytes, f.Runs, percent(f.Share))
 	}
 	p.endTable()
-	if n := len(list) - shown; n > 0 {
-		p.add("<p class=\"soft\">and %d more, in the JSON</p>\n", n)
-	}
+	p.more(len(list) - shown)
 }

@@ -23,7 +23,7 @@ func TestHostileNames(t *testing.T) {
 	f := Function{Name: hostile, File: hostile}
 	r := Report{
 		Program: hostile, Build: hostile, Functions: 1, Runs: 1,
-		Never: []Function{f}, Startup: []Function{f}, Bands: []Band{{Label: hostile}}, Scenarios: []Scenario{{Name: hostile}},
+		Never: []Function{f}, Startup: []Function{f}, Bands: []Band{{Label: hostile}}, Packages: []Package{{Name: hostile}, {Name: hostile}}, Scenarios: []Scenario{{Name: hostile}},
 		Spikes: []Spikes{{Function: hostile, Log: hostile}},
 		Change: &Change{Before: hostile, Added: []Function{f}, Reached: []Function{f}, Removed: []string{hostile}},
 	}

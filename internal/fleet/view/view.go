@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/fleet/tally"
+	"github.com/cairnprof/cairn/internal/profile/packages"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -58,6 +59,15 @@ type Spikes struct {
 	Log      string `json:"log"` // key of the log that has the worst
 }
 
+// Package is a package of Go, or a directory of sources of another language.
+type Package struct {
+	Name      string `json:"name"`
+	Functions int    `json:"functions"`
+	Executed  int    `json:"executed"`
+	Bytes     uint64 `json:"bytes"`
+	Reached   uint64 `json:"executedBytes"`
+}
+
 // Report is the report of a build, or of all builds of a program.
 type Report struct {
 	Version   int        `json:"version"`
@@ -70,8 +80,9 @@ type Report struct {
 	Reached   uint64     `json:"executedBytes"`
 	Bands     []Band     `json:"bands"`
 	Scenarios []Scenario `json:"scenarios"`
-	Startup   []Function `json:"startup"` // functions that most runs execute, in the order of first execution
-	Never     []Function `json:"never"`   // functions that no run executed, the largest first
+	Startup   []Function `json:"startup"`  // functions that most runs execute, in the order of first execution
+	Never     []Function `json:"never"`    // functions that no run executed, the largest first
+	Packages  []Package  `json:"packages"` // those with most code that no run executed first
 	Change    *Change    `json:"change,omitempty"`
 	Spikes    []Spikes   `json:"spikes"`
 }
@@ -101,6 +112,10 @@ func New(m, before *prof.Module, names *prof.Map, spikes []tally.Spike) *Report 
 		return cmp.Or(-cmp.Compare(a.Bytes, b.Bytes), strings.Compare(a.Name, b.Name))
 	})
 	slices.SortStableFunc(r.Startup, func(a, b Function) int { return cmp.Compare(a.Mean, b.Mean) })
+	r.Packages = []Package{}
+	for _, p := range packages.Sum([]*prof.Module{m}, nil) {
+		r.Packages = append(r.Packages, Package{p.Name, p.Functions, p.Ran, p.Bytes, p.RanBytes})
+	}
 	r.Scenarios = scenarios(m)
 	if before != nil {
 		r.Change = change(m, before)
@@ -111,7 +126,7 @@ func New(m, before *prof.Module, names *prof.Map, spikes []tally.Spike) *Report 
 
 func function(m *prof.Module, i int) Function {
 	fn, c := &m.Funcs[i], &m.Counts[i]
-	f := Function{Name: fn.Name, File: fn.File, Bytes: fn.Size(), Runs: c.Runs, Calls: c.Calls}
+	f := Function{Name: fn.Name, File: fn.File, Bytes: packages.Bytes(m, fn), Runs: c.Runs, Calls: c.Calls}
 	if runs := m.RunsOf(c); runs > 0 {
 		f.Share = float64(c.Runs) / float64(runs)
 	}

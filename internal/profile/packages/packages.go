@@ -1,0 +1,100 @@
+// Package packages sums the coverage of a program by package: how much of the code of each
+// ran. It is pure.
+package packages
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Package is a package of Go, or what is in one directory of sources of another language.
+type Package struct {
+	Name      string
+	Functions int
+	Ran       int    // of these, in any run
+	Bytes     uint64 // of machine code of the functions
+	RanBytes  uint64
+}
+
+// Unused returns how many bytes of code no run executed.
+func (p *Package) Unused() uint64 { return p.Bytes - p.RanBytes }
+
+// Sum returns the packages of modules that keep wants, those with most unused code first. keep
+// may be nil.
+func Sum(modules []*prof.Module, keep func(*prof.Func) bool) []Package {
+	sums := map[string]*Package{}
+	for _, m := range modules {
+		for i := range m.Funcs {
+			f := &m.Funcs[i]
+			if keep != nil && !keep(f) {
+				continue
+			}
+			name := Of(f)
+			p := sums[name]
+			if p == nil {
+				p = &Package{Name: name}
+				sums[name] = p
+			}
+			size := Bytes(m, f)
+			p.Functions++
+			p.Bytes += size
+			if m.Counts[i].Runs > 0 {
+				p.Ran++
+				p.RanBytes += size
+			}
+		}
+	}
+	list := make([]Package, 0, len(sums))
+	for _, p := range sums {
+		list = append(list, *p)
+	}
+	slices.SortFunc(list, func(a, b Package) int {
+		return cmp.Or(cmp.Compare(b.Unused(), a.Unused()), cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// Bytes returns the size of the code of a function. One of Go that was inlined everywhere has
+// none: its record stands for it.
+func Bytes(m *prof.Module, f *prof.Func) uint64 {
+	if f.Addr() == m.RawAddr+f.Record {
+		return 0
+	}
+	return f.Size()
+}
+
+// Of returns the package of a function.
+func Of(f *prof.Func) string {
+	if !strings.HasSuffix(f.File, ".go") {
+		return path.Dir(f.File)
+	}
+	// Paths are escaped, so that the first dot behind the last slash is behind the path. A
+	// receiver is behind it, and can have a slash in none of its parts.
+	slash := strings.LastIndexByte(f.Name, '/') + 1
+	dot := strings.IndexByte(f.Name[slash:], '.')
+	if dot < 0 {
+		return path.Dir(f.File)
+	}
+	return unescape(f.Name[:slash+dot])
+}
+
+// unescape undoes what the linker does with unusual characters of paths: %2e is a dot.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

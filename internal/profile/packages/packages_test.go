@@ -1,0 +1,44 @@
+package packages
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, file, want string }{
+		{"main.main", "/x/main.go", "main"},
+		{"example.com/a/b.(*T).M", "/x/b.go", "example.com/a/b"},
+		{"gopkg.in/yaml%2ev3.Unmarshal", "/y/y.go", "gopkg.in/yaml.v3"},
+		{"gopkg.in/yaml%2ev3.(*parser).parse", "/y/y.go", "gopkg.in/yaml.v3"},
+		{"example.com/a%zz.F", "/y/y.go", "example.com/a%zz"},
+		{"odd", "/y/y.go", "/y"},
+		{"_ZN3foo3barEv", "src/foo.cc", "src"},
+		{"f.isra.0", "foo.c", "."},
+	} {
+		if got := Of(&prof.Func{Name: test.name, File: test.file}); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestSum(t *testing.T) {
+	t.Parallel()
+	fn := func(name string, addr uint64, size uint32, record uint64) prof.Func {
+		return prof.Func{Name: name, File: "a.go", Record: record, Fragments: []prof.Fragment{{Addr: addr, Size: size}}}
+	}
+	m := &prof.Module{Map: prof.Map{RawAddr: 0x9000, Funcs: []prof.Func{
+		fn("a.F", 0x1000, 100, 0), fn("a.G", 0x1100, 50, 1), fn("b.F", 0x1200, 30, 2), fn("a.Inlined", 0x9003, 1, 3), fn("c.F", 0x1300, 30, 4),
+	}}, Counts: make([]prof.Counts, 5)}
+	m.Counts[0].Runs, m.Counts[3].Runs, m.Counts[4].Runs = 2, 1, 1
+	want := []Package{{"a", 3, 2, 150, 100}, {"b", 1, 0, 30, 0}, {"c", 1, 1, 30, 30}}
+	if got := Sum([]*prof.Module{m}, nil); !slices.Equal(got, want) {
+		t.Errorf("got %+v", got)
+	}
+	if got := Sum([]*prof.Module{m, m}, func(f *prof.Func) bool { return f.Name == "b.F" }); !slices.Equal(got, []Package{{"b", 2, 0, 60, 0}}) {
+		t.Errorf("got %+v", got)
+	}
+}
