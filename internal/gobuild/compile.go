@@ -64,7 +64,7 @@ func (t *tool) compileProbes(pkg string, files []string, output string) error {
 	opts := rewrite.Options{Mode: t.cfg.Mode, Atomic: t.cfg.Atomic, Race: t.has("-race"), Small: t.cfg.Small, Probed: t.cfg.Selects}
 	if t.cfg.Mode.Timed() {
 		var ok bool
-		if opts.Inlinable, ok = t.inlinable(output); !ok {
+		if opts.Inlinable, opts.Closures, ok = t.decisions(output); !ok {
 			return t.run(t.args) // for the compiler to say why
 		}
 	}
@@ -156,12 +156,17 @@ func writeSource(dir string, i int, base string, text []byte) (string, error) {
 	return path, os.WriteFile(path, text, 0o666)
 }
 
-// canInline is a line of the compiler about a function that it can inline.
-var canInline = regexp.MustCompile(`^(.+):(\d+):(\d+): can inline `)
+// Lines of the compiler about a function that it can inline, and about a closure; the body of
+// a range over a function is one.
+var (
+	canInline = regexp.MustCompile(`^(.+):(\d+):(\d+): can inline `)
+	closure   = regexp.MustCompile(`^(.+):(\d+):(\d+): (?:func literal |can inline .*-range\d+( |$))`)
+)
 
-// inlinable returns the functions of the package that the compiler can inline, as it says
-// itself of the package without probes. It reports whether the package compiles.
-func (t *tool) inlinable(output string) (map[rewrite.Place]bool, bool) {
+// decisions returns the functions of the package that the compiler can inline, and where it
+// makes closures, as it says itself of the package without probes. It reports whether the
+// package compiles.
+func (t *tool) decisions(output string) (inlinable, closures map[rewrite.Place]bool, ok bool) {
 	args := make([]string, 0, len(t.args)+1)
 	for i := 0; i < len(t.args); i++ {
 		switch a := t.args[i]; {
@@ -177,17 +182,26 @@ func (t *tool) inlinable(output string) (map[rewrite.Place]bool, bool) {
 	plainOutput := filepath.Join(filepath.Dir(output), "cairn_plain.o")
 	defer os.Remove(plainOutput)
 	if plain.run(append([]string{"-m", "-o", plainOutput}, args...)) != nil {
-		return nil, false
+		return nil, nil, false
 	}
-	places := map[rewrite.Place]bool{}
+	inlinable, closures = map[rewrite.Place]bool{}, map[rewrite.Place]bool{}
 	for line := range strings.Lines(out.String()) {
+		line = strings.TrimSuffix(line, "\n")
 		if m := canInline.FindStringSubmatch(line); m != nil {
-			n, _ := strconv.Atoi(m[2])
-			column, _ := strconv.Atoi(m[3])
-			places[rewrite.Place{File: filepath.Base(m[1]), Line: n, Column: column}] = true
+			inlinable[placeOf(m)] = true
+		}
+		if m := closure.FindStringSubmatch(line); m != nil {
+			closures[placeOf(m)] = true
 		}
 	}
-	return places, true
+	return inlinable, closures, true
+}
+
+// placeOf returns the place that the groups of a match name: file, line and column.
+func placeOf(m []string) rewrite.Place {
+	n, _ := strconv.Atoi(m[2])
+	column, _ := strconv.Atoi(m[3])
+	return rewrite.Place{File: filepath.Base(m[1]), Line: n, Column: column}
 }
 
 // runCompiler runs the compiler on other source files, with coverage counters if the mode

@@ -42,10 +42,7 @@ func (b *blockWriter) list(list []ast.Stmt, i int) {
 
 // add adds the lines from a position to another to block i.
 func (b *blockWriter) add(i int, from, to token.Pos) {
-	l := Lines{b.fset.Position(from).Line, b.fset.Position(to).Line}
-	if l.To < l.From { // line directives between them
-		l.To = l.From
-	}
+	l := Lines{b.position(from).Line, b.position(to).Line}
 	if list := b.blocks[i]; len(list) > 0 && list[len(list)-1].To >= l.From && list[len(list)-1].From <= l.From {
 		list[len(list)-1].To = max(list[len(list)-1].To, l.To)
 		return

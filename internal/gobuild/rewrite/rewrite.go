@@ -14,6 +14,7 @@
 package rewrite
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -42,6 +43,9 @@ type Options struct {
 	// Inlinable are the functions that the compiler can inline, by the place of what is behind
 	// the keyword func, or of the keyword of a literal. In timed modes they have no probes.
 	Inlinable map[Place]bool
+	// Closures are places of closures that the compiler made, among them the bodies of ranges
+	// over functions, by the keyword for.
+	Closures map[Place]bool
 	// Small is below how many nodes of syntax functions that cannot wait have no probes in
 	// timed modes, 0: all have. Probed reports whether a package has probes.
 	Small  int
@@ -135,7 +139,38 @@ type fileWriter struct {
 	src   []byte
 	edits []edit
 
-	imports map[string]string // of timed modes: paths by name
+	imports  map[string]string // of timed modes: paths by name
+	physical bool              // positions in the function are those of the text itself
+}
+
+// position returns a position in the function that is at hand.
+func (w *fileWriter) position(pos token.Pos) token.Position {
+	return w.fset.PositionFor(pos, !w.physical)
+}
+
+// directed reports whether line directives divide a function: parts of it are from different
+// places, as of generated parsers, so that its lines are no range of one file.
+func (w *fileWriter) directed(fn *ast.FuncDecl) (found bool) {
+	if !bytes.Contains(w.src, []byte("line ")) {
+		return false
+	}
+	shift := func(pos token.Pos) (string, int) {
+		said := w.fset.Position(pos)
+		return said.Filename, said.Line - w.fset.PositionFor(pos, false).Line
+	}
+	file, lines := shift(fn.Pos())
+	differs := func(pos token.Pos) bool {
+		f, n := shift(pos)
+		return f != file || n != lines
+	}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		if _, comment := n.(*ast.CommentGroup); n == nil || comment {
+			return false
+		}
+		found = found || differs(n.Pos()) || differs(n.End())
+		return !found
+	})
+	return found
 }
 
 func (w *fileWriter) insert(pos token.Pos, text string) {
@@ -161,13 +196,14 @@ func (w *fileWriter) function(fn *ast.FuncDecl) {
 		w.r.Skipped = append(w.r.Skipped, name+": go:nosplit in a build for the race detector")
 		return
 	}
-	pos := w.fset.Position(fn.Pos())
+	w.physical = w.directed(fn)
+	pos := w.position(fn.Pos())
 	f := Func{
 		Name: name, File: pos.Filename, Line: pos.Line, Element: w.r.elements,
 		Generic: fn.Type.TypeParams != nil || genericReceiver(fn), Signature: w.signature(fn),
 	}
 	w.insert(fn.Body.Lbrace+1, w.r.probe(w.r.elements, leaf))
-	whole := []Lines{{pos.Line, w.fset.Position(fn.End()).Line}}
+	whole := []Lines{{pos.Line, w.position(fn.End()).Line}}
 	if w.r.opts.Mode != prof.ModeBlock {
 		f.Blocks = [][]Lines{whole}
 		w.r.elements += w.r.width()
@@ -176,7 +212,7 @@ func (w *fileWriter) function(fn *ast.FuncDecl) {
 		b.blocks = append(b.blocks, nil)
 		b.list(fn.Body.List, 0)
 		f.Blocks = b.blocks
-		f.Blocks[0] = append([]Lines{{pos.Line, w.fset.Position(fn.Body.Lbrace).Line}}, f.Blocks[0]...)
+		f.Blocks[0] = append([]Lines{{pos.Line, w.position(fn.Body.Lbrace).Line}}, f.Blocks[0]...)
 		w.r.elements = b.next
 	}
 	w.r.Funcs = append(w.r.Funcs, f)

@@ -28,9 +28,9 @@ var variants = []struct {
 	{"race", Options{Mode: prof.ModeCover, Race: true}},
 	{"racecount", Options{Mode: prof.ModeCount, Race: true}},
 	{"raceorder", Options{Mode: prof.ModeOrder, Race: true}},
-	{"spike", Options{Mode: prof.ModeSpike, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true, {"timed.go", 87, 6}: true}}},
-	{"trace", Options{Mode: prof.ModeTrace, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true, {"timed.go", 87, 6}: true}}},
-	{"stacks", Options{Mode: prof.ModeStacks, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true, {"timed.go", 87, 6}: true}}},
+	{"spike", Options{Mode: prof.ModeSpike, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true, {"timed.go", 87, 6}: true}, Closures: map[Place]bool{{"timed.go", 90, 2}: true}}},
+	{"trace", Options{Mode: prof.ModeTrace, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true, {"timed.go", 87, 6}: true}, Closures: map[Place]bool{{"timed.go", 90, 2}: true}}},
+	{"stacks", Options{Mode: prof.ModeStacks, Inlinable: map[Place]bool{{"timed.go", 7, 6}: true, {"timed.go", 87, 6}: true}, Closures: map[Place]bool{{"timed.go", 90, 2}: true}}},
 }
 
 func TestGolden(t *testing.T) {

@@ -13,12 +13,14 @@ import (
 // returns. What a probe notes at the beginning is in a local variable, so that it belongs to
 // the goroutine, and goes away with a call that a panic leaves:
 //
-//	func f(x int) (_cairn_0 int, _cairn_1 error) { _cairn_t := _cairn_enter(); ...
-//		_cairn_0, _cairn_1 = g(x); _cairn_exit(_cairn_t); return
+//	func f(x int) (_cairn_0 int, _cairn_1 error) { _cairn_g, _cairn_t := _cairn_enter(); ...
+//		_cairn_0, _cairn_1 = g(x); _cairn_exit(_cairn_g, _cairn_t); return
 //
 // A function that defers calls has its second probe in a deferred call of its own, the last
-// to run: it can recover, and its deferred calls are a part of it. Functions that the
-// compiler can inline have no probes: their time is their caller's.
+// to run: it can recover, and its deferred calls are a part of it. So has one that returns
+// from the body of a range over a function: the iterator's functions end between such a
+// return statement and the end of the call. Functions that the compiler can inline have no
+// probes: their time is their caller's.
 
 // Place is a place in a source file.
 type Place struct {
@@ -62,10 +64,11 @@ func (w *fileWriter) timedFile(f *ast.File) {
 // declared puts probes into a declared function.
 func (w *fileWriter) declared(fn *ast.FuncDecl, name string) {
 	w.timed(fn.Type, fn.Body)
-	pos := w.fset.Position(fn.Pos())
+	w.physical = w.directed(fn)
+	pos := w.position(fn.Pos())
 	w.r.Funcs = append(w.r.Funcs, Func{
 		Name: name, File: pos.Filename, Line: pos.Line, Signature: w.signature(fn),
-		Blocks: [][]Lines{{{pos.Line, w.fset.Position(fn.End()).Line}}},
+		Blocks: [][]Lines{{{pos.Line, w.position(fn.End()).Line}}},
 	})
 	w.r.elements = 1
 }
@@ -120,7 +123,7 @@ func (w *fileWriter) inlinable(at token.Pos) bool {
 
 // timed puts probes into a function.
 func (w *fileWriter) timed(typ *ast.FuncType, body *ast.BlockStmt) {
-	s := scanBody(body)
+	s := w.scanBody(body)
 	results, ok := resultNames(typ, s.declared)
 	if (typ.Results == nil || len(typ.Results.List) == 0) && slices.ContainsFunc(s.returns, func(r *ast.ReturnStmt) bool { return len(r.Results) > 0 }) {
 		return // too many results, which the compiler explains
@@ -134,11 +137,11 @@ func (w *fileWriter) timed(typ *ast.FuncType, body *ast.BlockStmt) {
 		if spike {
 			w.insert(body.Lbrace+1, " defer _cairn_ended(_cairn_began());")
 		} else {
-			w.insert(body.Lbrace+1, " defer _cairn_exit(_cairn_enter());")
+			w.insert(body.Lbrace+1, " defer _cairn_ended(_cairn_enter());")
 		}
 		return
 	}
-	begin, end := " _cairn_t := _cairn_enter(); _ = _cairn_t;", "_cairn_exit(_cairn_t); "
+	begin, end := " _cairn_g, _cairn_t := _cairn_enter(); _, _ = _cairn_g, _cairn_t;", "_cairn_exit(_cairn_g, _cairn_t); "
 	switch {
 	case w.r.opts.Mode == prof.ModeTrace:
 		begin, end = " _cairn_t := _cairn_in(); _ = _cairn_t;", "_cairn_out(_cairn_t); "
@@ -174,12 +177,12 @@ func base(path string) string {
 // bodyScan is what matters of the body of a function, without function literals in it.
 type bodyScan struct {
 	returns  []*ast.ReturnStmt
-	defers   bool
+	defers   bool // defers calls, or returns from the body of a range over a function
 	calls    bool // something that takes time, or writes memory that the compiler does not know
 	declared map[string]bool
 }
 
-func scanBody(body *ast.BlockStmt) *bodyScan {
+func (w *fileWriter) scanBody(body *ast.BlockStmt) *bodyScan {
 	s := &bodyScan{declared: map[string]bool{}}
 	names := func(list ...ast.Expr) {
 		for _, e := range list {
@@ -208,6 +211,7 @@ func scanBody(body *ast.BlockStmt) *bodyScan {
 			if n.Tok == token.DEFINE {
 				names(n.Key, n.Value)
 			}
+			s.defers = s.defers || w.isClosure(n.For) && returns(n.Body)
 		case *ast.ValueSpec:
 			for _, id := range n.Names {
 				s.declared[id.Name] = true
@@ -218,6 +222,26 @@ func scanBody(body *ast.BlockStmt) *bodyScan {
 		return true
 	})
 	return s
+}
+
+// isClosure reports whether the compiler made a closure at a place.
+func (w *fileWriter) isClosure(at token.Pos) bool {
+	p := w.fset.Position(at)
+	return w.r.opts.Closures[Place{base(p.Filename), p.Line, p.Column}]
+}
+
+// returns reports whether a statement can return from the function that it is in.
+func returns(body ast.Stmt) (found bool) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // resultNames returns the names of a function's results as the left side of an assignment.
@@ -313,10 +337,29 @@ func _cairn_ended(int64, uintptr)
 `, pkg)
 	}
 	return fmt.Appendf(nil, head+`
-//go:linkname _cairn_enter runtime.cairn_enter
-func _cairn_enter() uintptr
+// The first fields of runtime.cairnG.
+type _cairn_goroutine struct {
+	node uintptr
+	last int64
+}
 
-//go:linkname _cairn_exit runtime.cairn_exit
-func _cairn_exit(uintptr)
+//go:linkname _cairn_word runtime.cairnWord
+var _cairn_word int64
+
+//go:linkname _cairn_enter runtime.cairn_enter
+func _cairn_enter() (*_cairn_goroutine, uintptr)
+
+//go:linkname _cairn_tick runtime.cairn_tick
+func _cairn_tick(*_cairn_goroutine)
+
+//go:linkname _cairn_ended runtime.cairn_exit
+func _cairn_ended(*_cairn_goroutine, uintptr)
+
+func _cairn_exit(g *_cairn_goroutine, around uintptr) {
+	if _cairn_word != g.last {
+		_cairn_tick(g)
+	}
+	g.node = around
+}
 `, pkg)
 }
