@@ -109,19 +109,31 @@ type place struct {
 // TestRealCounts compares counts of calls with those of go build -covermode=atomic,
 // function by function.
 func TestRealCounts(t *testing.T) {
+	compareReal(t, "atomic", prof.ModeCount, "--atomic")
+}
+
+// TestRealCovered compares which functions ran with what go tool covdata says of go build
+// -cover, function by function.
+func TestRealCovered(t *testing.T) {
+	compareReal(t, "set", prof.ModeCover)
+}
+
+// compareReal compares what real programs record in a mode, with more flags of cairn go, with
+// Go's own coverage.
+func compareReal(t *testing.T, coverMode string, mode prof.Mode, flags ...string) {
 	if !*real {
 		t.Skip("needs -real")
 	}
+	cairn, err := cairnProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, g := range guests {
-		t.Run(filepath.Base(g.module), func(t *testing.T) {
+		t.Run(filepath.Base(strings.TrimSuffix(g.module, "/v3")), func(t *testing.T) {
 			dir := fetch(t, g.module, g.version)
-			cairn, err := cairnProgram()
-			if err != nil {
-				t.Fatal(err)
-			}
 			modulePath := strings.TrimSpace(do(t, dir, "", nil, "go", "list", "-m"))
 			covered := filepath.Join(t.TempDir(), "covered")
-			do(t, dir, "", nil, "go", "build", "-cover", "-covermode=atomic", "-coverpkg="+modulePath+"/...", "-o", covered, g.pkg)
+			do(t, dir, "", nil, "go", "build", "-cover", "-covermode="+coverMode, "-coverpkg="+modulePath+"/...", "-o", covered, g.pkg)
 			covdir := t.TempDir()
 			want := do(t, dir, g.input, []string{"GOCOVERDIR=" + covdir}, covered, g.args...)
 			text := filepath.Join(t.TempDir(), "cover.txt")
@@ -129,42 +141,49 @@ func TestRealCounts(t *testing.T) {
 			oracle := entryCounts(t, dir, modulePath, text)
 
 			app, raws := filepath.Join(t.TempDir(), "app"), t.TempDir()
-			do(t, dir, "", nil, cairn, "go", "--mode", "count", "--atomic", "build", "-o", app, g.pkg)
+			args := append([]string{"go", "--mode", mode.String()}, flags...)
+			do(t, dir, "", nil, cairn, append(args, "build", "-o", app, g.pkg)...)
 			if got := do(t, dir, g.input, []string{"CAIRN_DIR=" + raws}, app, g.args...); got != want {
 				t.Errorf("output %q, without probes %q", got, want)
 			}
 			profile := filepath.Join(t.TempDir(), "app.mip")
 			do(t, dir, "", nil, cairn, "merge", "-o", profile, app, raws)
-			ours := profileCounts(t, dir, app, profile)
-			compared, ran := 0, 0
-			for at, n := range ours {
-				other, ok := oracle[at]
-				if !ok {
-					continue // a function without statements
-				}
-				compared++
-				if n > 0 {
-					ran++
-				}
-				if n != other {
-					t.Errorf("%s:%d: %d calls, -covermode=atomic has %d", at.file, at.line, n, other)
-				}
-			}
-			for at, n := range oracle {
-				if _, ok := ours[at]; !ok && n > 0 {
-					t.Errorf("%s:%d: not in the map, but it ran %d times", at.file, at.line, n)
-				}
-			}
-			if compared < 100 || ran < 20 {
-				t.Errorf("only %d functions were compared, %d of which ran", compared, ran)
-			}
-			t.Logf("%d functions compared, %d ran", compared, ran)
+			compareCounts(t, profileCounts(t, dir, app, profile, mode), oracle)
 		})
 	}
 }
 
-// profileCounts returns the calls of each function, by its declaration.
-func profileCounts(t *testing.T, dir, app, profile string) map[place]uint64 {
+// compareCounts compares what was recorded of functions.
+func compareCounts(t *testing.T, ours, oracle map[place]uint64) {
+	t.Helper()
+	compared, ran := 0, 0
+	for at, n := range ours {
+		other, ok := oracle[at]
+		if !ok {
+			continue // a function without statements
+		}
+		compared++
+		if n > 0 {
+			ran++
+		}
+		if n != other {
+			t.Errorf("%s:%d: %d, go build -cover has %d", at.file, at.line, n, other)
+		}
+	}
+	for at, n := range oracle {
+		if _, ok := ours[at]; !ok && n > 0 {
+			t.Errorf("%s:%d: not in the map, but it ran (%d)", at.file, at.line, n)
+		}
+	}
+	if compared < 100 || ran < 20 {
+		t.Errorf("only %d functions were compared, %d of which ran", compared, ran)
+	}
+	t.Logf("%d functions compared, %d ran", compared, ran)
+}
+
+// profileCounts returns the calls of each function, by its declaration; in mode cover 1 for
+// those that ran.
+func profileCounts(t *testing.T, dir, app, profile string, mode prof.Mode) map[place]uint64 {
 	t.Helper()
 	data, err := os.ReadFile(app)
 	if err != nil {
@@ -189,7 +208,7 @@ func profileCounts(t *testing.T, dir, app, profile string) map[place]uint64 {
 	counts := map[place]uint64{}
 	for i := range p.Modules[0].Funcs {
 		f, c := &p.Modules[0].Funcs[i], &p.Modules[0].Counts[i]
-		if f.Mode != prof.ModeCount || c.Inexact {
+		if f.Mode != mode || c.Inexact {
 			t.Errorf("%s: mode %s, inexact %v", f.Name, f.Mode, c.Inexact)
 		}
 		file, line, ok := lines.Entry(f.Addr())
@@ -201,6 +220,9 @@ func profileCounts(t *testing.T, dir, app, profile string) map[place]uint64 {
 			t.Fatal(err)
 		}
 		counts[place{rel, line}] = c.Calls
+		if mode == prof.ModeCover {
+			counts[place{rel, line}] = min(c.Runs, 1)
+		}
 	}
 	return counts
 }
