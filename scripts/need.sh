@@ -17,7 +17,7 @@ case "${1:-}" in
   long) want=("${tests[@]}" qemu-user-static rustc-web ruby luajit mujs guile-3.0 rpm cpio debhelper dpkg-dev chromium nodejs npm) ;;
   demo) want=("${base[@]}" clang-22 libclang-rt-22-dev curl) ;;
   torture) want=("${base[@]}" clang-22 csmith libcsmith-dev) ;;
-  bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace "${recorded[@]}") ;;
+  bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace npm "${recorded[@]}") ;;
   corpus) want=("${base[@]}" gfortran cmake ninja-build meson ccache autoconf automake libtool bison flex libonig-dev libgtest-dev libgmock-dev texinfo tcl curl debhelper dpkg-dev golang-go) ;;
   *) echo "usage: need.sh test|long|demo|torture|bench|corpus" >&2; exit 2 ;;
 esac

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// goGuest is a Go program whose cost is measured.
+type goGuest struct {
+	name, version string
+	module        string // of the module proxy; "" for a file of bench/c
+	pkg           string
+	edit          string   // the file that changes before a warm build
+	only          string   // the packages that get probes
+	args          []string // of a run
+	what          string   // that a run does
+}
+
+var goGuests = []goGuest{
+	{
+		name: "esbuild", version: "v0.28.2", module: "github.com/evanw/esbuild", pkg: "./cmd/esbuild", edit: "internal/js_parser/js_parser.go",
+		only: "github.com/evanw/esbuild/...", args: []string{"--minify", "--log-level=error", "--outfile=/dev/null", "typescript.js"},
+		what: "minifies TypeScript 5.9.3 (9 MB of JavaScript)",
+	},
+	{
+		name: "goroutines", pkg: ".", edit: "main.go", only: "example.com/goroutines/...", args: []string{"60"},
+		what: "has 10,000 goroutines that evaluate expressions and wait for answers over channels (bench/c/goroutines.go.txt)",
+	},
+}
+
+// goVariant is a way of building a Go program.
+type goVariant struct {
+	name, label string
+	cairn       []string // flags of cairn go; nil: the go command itself
+	build       []string // flags of go build; @ONLY stands for the packages with probes, @PGO for a profile
+	limit       float64  // of the ratio, 0 for none
+}
+
+// goVariants are the plain build, Go's own, and ours. The build for the profile comes before
+// the one that uses it.
+var goVariants = []goVariant{
+	{name: "plain", label: "go build"},
+	{name: "set", label: "go build -cover", build: []string{"-cover", "-covermode=set", "-coverpkg=@ONLY"}},
+	{name: "atomic", label: "go build -cover -covermode=atomic", build: []string{"-cover", "-covermode=atomic", "-coverpkg=@ONLY"}},
+	{name: "cover", label: "cairn go, cover", cairn: []string{"--mode", "cover"}, limit: 1.02},
+	{name: "block", label: "cairn go, block", cairn: []string{"--mode", "block"}},
+	{name: "order", label: "cairn go, order", cairn: []string{"--mode", "order"}},
+	{name: "count", label: "cairn go, count", cairn: []string{"--mode", "count"}, limit: 1.05},
+	{name: "exact", label: "cairn go, count --atomic", cairn: []string{"--mode", "count", "--atomic"}},
+	{name: "spike", label: "cairn go, spike", cairn: []string{"--mode", "spike"}, limit: 1.10},
+	{name: "stacks", label: "cairn go, stacks", cairn: []string{"--mode", "stacks"}, limit: 1.5},
+	{name: "pgo", label: "go build -pgo, of cairn's counts", build: []string{"-pgo=@PGO"}},
+}
+
+// goBuilt is a variant's program and what is known of it.
+type goBuilt struct {
+	*goVariant
+	Cold, Warm float64   // seconds of processor time that builds took
+	Text, File int64     // bytes, of the stripped program
+	ratios     []float64 // of processor time to the plain program's
+	log        int64     // bytes that a run left on the disk
+}
+
+// goPrograms measures what cairn go costs, and writes GO.md.
+func (b *bench) goPrograms(ctx context.Context) error {
+	results := make([][]*goBuilt, len(goGuests))
+	for i := range goGuests {
+		g := &goGuests[i]
+		dir := filepath.Join(b.out, "go", g.name)
+		built, err := b.goBuilds(ctx, g, dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+		for round := range b.rounds {
+			fmt.Fprintf(b.log, "%s: round %d of %d\n", g.name, round+1, b.rounds)
+			for _, r := range built {
+				if err := r.pair(ctx, dir, g); err != nil {
+					return err
+				}
+			}
+		}
+		results[i] = built
+	}
+	return b.reportGo(ctx, results)
+}
+
+// goBuilds builds a program in each variant, or takes those of an earlier run if they are
+// kept.
+func (b *bench) goBuilds(ctx context.Context, g *goGuest, dir string) ([]*goBuilt, error) {
+	kept := filepath.Join(dir, "builds.json")
+	var list []*goBuilt
+	if data, err := os.ReadFile(kept); err == nil && b.goKeep {
+		err = json.Unmarshal(data, &list)
+		if err == nil && len(list) != len(goVariants) {
+			err = fmt.Errorf("%s is of other builds", kept)
+		}
+		for i := range list {
+			list[i].goVariant = &goVariants[i]
+		}
+		return list, err
+	}
+	if err := b.unpackGo(ctx, g, dir); err != nil {
+		return nil, err
+	}
+	for i := range goVariants {
+		fmt.Fprintf(b.log, "building %s: %s\n", g.name, goVariants[i].name)
+		r := &goBuilt{goVariant: &goVariants[i]}
+		if err := b.buildGo(ctx, g, dir, r); err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return nil, err
+	}
+	return list, os.WriteFile(kept, data, 0o644)
+}
+
+// unpackGo makes dir/src of a program, and what it reads.
+func (b *bench) unpackGo(ctx context.Context, g *goGuest, dir string) error {
+	src := filepath.Join(dir, "src")
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if g.module == "" {
+		text, err := sources.ReadFile("c/" + g.name + ".go.txt")
+		if err != nil {
+			return err
+		}
+		if err := os.Mkdir(src, 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(src, "go.mod"), []byte("module example.com/"+g.name+"\n\ngo 1.25\n"), 0o644); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(src, "main.go"), text, 0o644)
+	}
+	out, err := output(ctx, "", "go", "mod", "download", "-json", g.module+"@"+g.version)
+	if err != nil {
+		return err
+	}
+	var info struct{ Dir string }
+	if err := json.Unmarshal([]byte(out), &info); err != nil {
+		return err
+	}
+	if err := os.CopyFS(src, os.DirFS(info.Dir)); err != nil {
+		return err
+	}
+	if _, err := output(ctx, dir, "chmod", "-R", "u+w", src); err != nil {
+		return err
+	}
+	_, err = output(ctx, dir, "sh", "-c", "npm pack --silent typescript@5.9.3 && tar xzf typescript-5.9.3.tgz --strip-components=2 package/lib/typescript.js")
+	return err
+}
+
+// buildGo builds a variant: with an empty cache of Go, and again after a change of one file.
+func (b *bench) buildGo(ctx context.Context, g *goGuest, dir string, r *goBuilt) error {
+	cache, program := filepath.Join(dir, "gocache"), filepath.Join(dir, r.name)
+	defer os.RemoveAll(cache)
+	argv := append([]string{"go", "build", "-trimpath", "-o", program}, r.build...)
+	if r.cairn != nil {
+		argv = append(append([]string{b.cairn, "go", "-q", "--only", g.only}, r.cairn...), argv[1:]...)
+	}
+	for i := range argv {
+		argv[i] = strings.NewReplacer("@ONLY", g.only, "@PGO", filepath.Join(dir, "cpu.pgo")).Replace(argv[i])
+	}
+	build := func() (float64, error) {
+		d, err := cpuTime(command(ctx, filepath.Join(dir, "src"), []string{"GOCACHE=" + cache, "GOFLAGS=-buildvcs=false"}, append(argv, g.pkg)...))
+		return d.Seconds(), err
+	}
+	var err error
+	if r.Cold, err = build(); err != nil {
+		return err
+	}
+	edited := filepath.Join(dir, "src", g.edit)
+	text, err := os.ReadFile(edited)
+	if err != nil {
+		return err
+	}
+	var warm []float64
+	for i := range 3 {
+		if err := os.WriteFile(edited, fmt.Appendf(nil, "%s\n\nvar benchEdit = %d\n", text, i), 0o644); err != nil {
+			return err
+		}
+		d, err := build()
+		if err != nil {
+			return err
+		}
+		warm = append(warm, d)
+	}
+	if err := os.WriteFile(edited, text, 0o644); err != nil {
+		return err
+	}
+	r.Warm = median(warm)
+	sizes := built{path: program}
+	if err := sizes.measureSizes(ctx); err != nil {
+		return err
+	}
+	r.Text, r.File = sizes.text, sizes.file
+	if r.name != "count" {
+		return nil
+	}
+	return b.goProfile(ctx, g, dir, program)
+}
+
+// goProfile makes dir/cpu.pgo of the counts of a run.
+func (b *bench) goProfile(ctx context.Context, g *goGuest, dir, program string) error {
+	raws, profile := filepath.Join(dir, "raws"), filepath.Join(dir, "count.mip")
+	if err := os.RemoveAll(raws); err != nil {
+		return err
+	}
+	if _, err := finish(command(ctx, dir, []string{"CAIRN_DIR=" + raws}, append([]string{program}, g.args...)...)); err != nil {
+		return err
+	}
+	if _, err := output(ctx, dir, b.cairn, "merge", "-o", profile, program, raws); err != nil {
+		return err
+	}
+	_, err := output(ctx, dir, b.cairn, "export", profile, "--format", "pgo", "--binary", program, "-o", filepath.Join(dir, "cpu.pgo"))
+	return err
+}
+
+// pair runs a variant next to the plain program.
+func (r *goBuilt) pair(ctx context.Context, dir string, g *goGuest) error {
+	if r.name == "plain" {
+		return nil
+	}
+	raws := filepath.Join(dir, "raws")
+	once := func(name string) (time.Duration, error) {
+		if err := os.RemoveAll(raws); err != nil {
+			return 0, err
+		}
+		if err := os.Mkdir(raws, 0o755); err != nil {
+			return 0, err
+		}
+		return cpuTime(command(ctx, dir, []string{"CAIRN_DIR=" + raws, "GOCOVERDIR=" + raws}, append([]string{filepath.Join(dir, name)}, g.args...)...))
+	}
+	plain, err := once("plain")
+	if err != nil {
+		return err
+	}
+	ours, err := once(r.name)
+	if err != nil {
+		return err
+	}
+	r.ratios = append(r.ratios, ours.Seconds()/plain.Seconds())
+	r.log, err = directorySize(raws)
+	return err
+}
+
+// directorySize returns the bytes that the files of a directory take on the disk.
+func directorySize(dir string) (total int64, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		size, err := onDisk(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return 0, err
+		}
+		total += size
+	}
+	return total, err
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+const goNotes = `Go programs as the go command builds them (linux/amd64, CGO_ENABLED=0, -trimpath), with
+Go's own coverage, and by cairn go. Probes are in the packages of the program's own module.`
+
+// reportGo writes GO.md.
+func (b *bench) reportGo(ctx context.Context, results [][]*goBuilt) error {
+	var text bytes.Buffer
+	b.writeHead(ctx, &text, "What cairn costs Go programs", goNotes, [][]string{{"go", "go", "version"}})
+	var targets []target
+	for i, list := range results {
+		for _, r := range list {
+			if r.limit > 0 {
+				m := median(r.ratios)
+				targets = append(targets, target{goGuests[i].name + ": " + r.label, fmt.Sprintf("<= %.2f", r.limit), fmt.Sprintf("%.3f", m), m <= r.limit})
+			}
+		}
+	}
+	writeTargets(&text, targets)
+	fmt.Fprintf(&text, "Time: user and system time of a run next to one of the plain program, median and range of the ratios of %d\n"+
+		"interleaved pairs. Text and file: bytes of the stripped program. Cold: processor time of a build with an empty\n"+
+		"cache of Go, which compiles the standard library as well; one build. Warm: that of a build after a change of one\n"+
+		"package, median of three. Log: what a run leaves on the disk.\n\n", b.rounds)
+	for i, list := range results {
+		g := &goGuests[i]
+		fmt.Fprintf(&text, "## %s\n\nA run %s.\n\n", g.name, g.what)
+		rows := [][]string{{"build", "time ratio", "text", "file", "cold, s", "warm, s", "log, KB"}}
+		for _, r := range list {
+			row := []string{r.label, "", thousands(r.Text), thousands(r.File), fmt.Sprintf("%.1f", r.Cold), fmt.Sprintf("%.1f", r.Warm), ""}
+			if r.name != "plain" {
+				row[1], row[2], row[3] = spread(r.ratios), percent(growth(r.Text, list[0].Text)), percent(growth(r.File, list[0].File))
+				row[6] = thousands(r.log / 1024)
+			}
+			rows = append(rows, row)
+		}
+		table(&text, rows)
+	}
+	if _, err := os.Stdout.Write(text.Bytes()); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(b.root, "bench", "GO.md"), text.Bytes(), 0o644)
+}
