@@ -47,6 +47,24 @@ CAIRN_DIR=more.raws ./full 99
 CAIRN_DIR=trace2.raws ./trace 6
 for p in full order; do cairn merge -o $p.mip $p $p.raws; done
 cairn merge -o more.mip full more.raws
+cat > frames.c <<'END'
+#include <cairn.h>
+#include <signal.h>
+#include <unistd.h>
+__attribute__((noinline)) int slow(int n) { usleep(n); return n; }
+int main(int argc, char **argv) {
+  for (int i = 0; i < 5; i++) { slow(i == 3 ? 30000 : 100); CAIRN_FRAME(); }
+  if (argc > 1) pause();
+  return 0;
+}
+END
+cairn header > cairn.h
+cairn cc --mode spike --threshold 5ms gcc -O1 -g -I. -o frames frames.c
+CAIRN_DIR=frames.raws ./frames
+CAIRN_DIR=watched CAIRN_SPIKE=control ./frames stay >/dev/null 2>&1 &
+echo $! > frames.pid
+until cairn watch show --dir watched >/dev/null 2>&1; do sleep 0.1; done
+clang-22 -O1 -g -fxray-instrument -fxray-instruction-threshold=1 -o traced main.c
 clang-22 -O2 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fpseudo-probe-for-profiling -o sampled main.c
 cairn record --lbr -o sampled.perf --every 7 -- ./sampled 27
 `
@@ -69,6 +87,11 @@ var jsonCommands = []struct{ name, lines string }{
 	{"query", "query --json --map trace trace.raws 'SELECT function, calls FROM top_functions'"},
 	{"dump", "dump --json trace.raws\ndump --json --map stacks stacks.raws"},
 	{"spikes", "spikes --json --debug spike spike.raws"},
+	{"spikes --table", "spikes --json --table --debug spike spike.raws"},
+	{"spikes --frames", "spikes --json --frames --debug frames frames.raws"},
+	{"watch show", "watch show --json --dir watched"},
+	{"map", "map --json traced"},
+	{"replay", "replay --json --map trace trace.raws"},
 	{"samples", "samples --json sampled.perf"},
 	{"profgen --format callgraph", "profgen --json --binary sampled --format callgraph sampled.perf"},
 	{"profgen --explain", "profgen --json --binary sampled --explain sampled.perf"},
@@ -128,6 +151,7 @@ func TestJSON(t *testing.T) {
 		return out
 	}
 	shell(jsonInputs)
+	defer shell("kill $(cat frames.pid)")
 	sources := readJSONTags(t)
 	commands := shell("cairn -h | awk '/^  [a-z]/ { print $1 }' | while read c; do if cairn $c -h | grep -q -e --json; then echo $c; fi; done")
 	for name := range strings.FieldsSeq(string(commands)) {

@@ -65,6 +65,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&b.version, "version", "", "the semantic `version`, such as v1.2.3; by default the one that git describe gives")
 	flags.StringVar(&b.source, "source", "..", "the root of the tree")
 	flags.StringVar(&b.out, "o", "../dist", "the `directory` to write, which is replaced")
+	dirty := flags.Bool("dirty", false, "allow changes that are not committed, for trying the command: such a release cannot be made again")
 	only := flags.String("targets", "", "only these `systems`, such as linux-amd64,darwin-arm64")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -74,6 +75,11 @@ func run(ctx context.Context, args []string) error {
 		for _, name := range strings.Split(*only, ",") {
 			system, arch, _ := strings.Cut(name, "-")
 			b.targets = append(b.targets, target{system, arch})
+		}
+	}
+	if !*dirty {
+		if err := b.clean(ctx); err != nil {
+			return err
 		}
 	}
 	if err := b.prepare(ctx); err != nil {
@@ -119,6 +125,21 @@ func (b *build) prepare(ctx context.Context) (err error) {
 	}
 	if b.work, err = os.MkdirTemp("", "cairn-release-"); err != nil {
 		return err
+	}
+	return nil
+}
+
+// clean fails if the tree has changes that are not committed. A tree that is not git's is as it was unpacked.
+func (b *build) clean(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(b.source, ".git")); os.IsNotExist(err) {
+		return nil
+	}
+	out, err := command(ctx, b.source, nil, "git", "status", "--porcelain")
+	if err != nil {
+		return err
+	}
+	if first, _, _ := strings.Cut(string(out), "\n"); first != "" {
+		return fmt.Errorf("%s has changes that are not committed (%s): commit them, or give -dirty", b.source, strings.TrimSpace(first))
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func TestRelease(t *testing.T) {
 	for range 2 {
 		dir := filepath.Join(t.TempDir(), "dist")
 		dirs = append(dirs, dir)
-		if err := run(context.Background(), []string{"-version", version, "-o", dir, "-targets", "linux-amd64"}); err != nil {
+		if err := run(context.Background(), []string{"-version", version, "-dirty", "-o", dir, "-targets", "linux-amd64"}); err != nil {
 			t.Fatal(err)
 		}
 	}

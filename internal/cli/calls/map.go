@@ -20,9 +20,9 @@ import (
 
 // XRayMapFlags are those of cairn map on a program that XRay traces.
 type XRayMapFlags struct {
-	verb.DisplayFlags // without json, which is a format
-	xray              bool
-	format            string
+	verb.DisplayFlags
+	xray   bool
+	format string
 }
 
 // Register adds the flags to a command.
@@ -30,6 +30,7 @@ func (f *XRayMapFlags) Register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.xray, "xray", false, "print the instrumentation map even if the binary has cairn's own map")
 	c.Flags().StringVar(&f.format, "format", "", "print the instrumentation map in this `format`: text, yaml or json")
 	verb.Values(c, "format", "text", "yaml", "json")
+	c.Flags().BoolVar(&f.Json, "json", false, "the same as --format json")
 	f.RegisterNames(c)
 	f.RegisterColor(c)
 }
@@ -37,6 +38,12 @@ func (f *XRayMapFlags) Register(c *cobra.Command) {
 // Wanted reports whether it is the instrumentation map of the file at path that
 // is asked for: there is one and no map of our own, or the flags say so.
 func (f *XRayMapFlags) Wanted(path string) (bool, error) {
+	if f.Json {
+		if f.format != "" && f.format != "json" {
+			return false, verb.Usagef("--json and --format %s exclude each other", f.format)
+		}
+		f.format = "json"
+	}
 	switch f.format {
 	case "", "text", "yaml", "json":
 	default:

@@ -43,6 +43,7 @@ and --thread select what to print. Calls whose end is not in the log are marked.
 	f.RegisterNames(c)
 	f.RegisterColor(c)
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
+	c.Flags().BoolVar(&f.Json, "json", false, "print JSON: an object for each line")
 	return c
 }
 
@@ -70,16 +71,16 @@ func (f *replayFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		b := bufio.NewWriter(w)
 		var results []*account.Result
 		for i, log := range set.Logs {
-			if len(set.Logs) > 1 {
-				fmt.Fprintf(b, "%s:\n", log.Info().File)
+			print, err := f.printer(b, set, style, log)
+			if err != nil {
+				return err
 			}
-			p := newReplayPrinter(b, set, style, log)
 			for step, err := range account.ByTime(ctx, log, opt, func(r *account.Result) { results = append(results, r) }) {
 				if damage := (*calllog.Damage)(nil); errors.As(err, &damage) {
 					continue // it is in the result
 				}
 				if err == nil {
-					err = p.print(step)
+					err = print(step)
 				}
 				if err != nil {
 					return err
@@ -90,6 +91,21 @@ func (f *replayFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		set.noteNames(results)
 		return b.Flush()
 	})
+}
+
+// printer returns what prints the steps of a log, after it has begun.
+func (f *replayFlags) printer(b *bufio.Writer, set *LogSet, style report.Style, log calllog.Log) (func(*account.ThreadStep) error, error) {
+	if f.Json {
+		p, err := newJSONReplay(b, set, log)
+		if err != nil {
+			return nil, err
+		}
+		return p.print, nil
+	}
+	if len(set.Logs) > 1 {
+		fmt.Fprintf(b, "%s:\n", log.Info().File)
+	}
+	return newReplayPrinter(b, set, style, log).print, nil
 }
 
 // A replayPrinter prints the steps of a log.

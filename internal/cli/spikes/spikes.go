@@ -118,7 +118,7 @@ func (f *spikesFlags) check() error {
 		return verb.Usagef("--top %d: must not be negative", f.top)
 	}
 	n := 0
-	for _, is := range []bool{f.table, f.Json, f.html != "", f.sarif != "", f.window.Given} {
+	for _, is := range []bool{f.table || f.Json, f.html != "", f.sarif != "", f.window.Given} {
 		if is {
 			n++
 		}
@@ -130,7 +130,7 @@ func (f *spikesFlags) check() error {
 		return verb.Usagef("--follow cannot be used with --table, --html, --sarif or --window")
 	}
 	if n > 1 {
-		return verb.Usagef("--table, --json, --html, --sarif and --window cannot be used together")
+		return verb.Usagef("--html, --sarif, --window and tables or JSON cannot be used together")
 	}
 	return nil
 }
@@ -176,14 +176,14 @@ func (f *spikesFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	switch {
 	case f.frames:
 		return f.writeFrames(t, style)
-	case f.Json:
-		return t.writeJSON(s.Out)
 	case f.sarif != "":
 		return f.writeSARIF(t)
 	case f.html != "":
 		return f.writeHTML(t)
 	case f.table:
 		return f.writeTable(t, style)
+	case f.Json:
+		return t.writeJSON(s.Out)
 	}
 	return f.writeText(t, style)
 }

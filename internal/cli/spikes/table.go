@@ -2,7 +2,9 @@ package spikes
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
+	"io"
 	"strconv"
 
 	"github.com/cairnprof/cairn/internal/report"
@@ -14,9 +16,12 @@ func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
 	b := bufio.NewWriter(t.streams.Out)
 	rows := t.set.Rows(spikes.Order(f.sort), t.names.name)
 	left := 0
-	if f.top > 0 && len(rows) > f.top {
+	if f.top > 0 && len(rows) > f.top && !f.Json {
 		left = len(rows) - f.top
 		rows = rows[:f.top]
+	}
+	if f.Json {
+		return writeTableJSON(t.streams.Out, rows)
 	}
 	table := &report.Table{Columns: []report.Column{
 		{Title: "most", Align: report.Right},
@@ -75,4 +80,31 @@ func (t *spikeSet) writeEnd(b *bufio.Writer, style report.Style) {
 	for _, text := range t.set.Reach().Lines() {
 		fmt.Fprintln(b, "  "+text)
 	}
+}
+
+// rowJSON is a function of the table. Times are lower bounds.
+type rowJSON struct {
+	Name      string `json:"name"`
+	Demangled string `json:"demangled"`
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Module    string `json:"module"`
+	Most      uint64 `json:"most_ns"`
+	Self      uint64 `json:"self_ns"`
+	Worst     uint64 `json:"worst_ns"`
+	Calls     uint64 `json:"calls"`
+	Callers   int    `json:"callers"`
+}
+
+// writeTableJSON writes all rows.
+func writeTableJSON(w io.Writer, rows []spikes.Row) error {
+	list := []rowJSON{}
+	for i := range rows {
+		r := &rows[i]
+		p := &r.Place
+		list = append(list, rowJSON{cmp.Or(p.Symbol, p.Function), p.Function, p.File, p.Line, r.Module, r.Most, r.Self, r.Worst, r.Seen, r.Callers})
+	}
+	return report.WriteJSON(w, struct {
+		Functions []rowJSON `json:"functions"`
+	}{list})
 }
