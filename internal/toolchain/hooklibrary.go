@@ -61,13 +61,10 @@ func buildLibrary(ctx context.Context, tmp string, c Compiler, library string, f
 			return err
 		}
 	}
-	link := []string{"-o", filepath.Join(tmp, library)}
-	for _, o := range objects {
-		if err := compileObject(ctx, src, c, flags, o); err != nil {
-			return err
-		}
-		link = append(link, o.Name)
+	if err := compileObjects(ctx, src, c, flags, objects...); err != nil {
+		return err
 	}
+	link := append([]string{"-o", filepath.Join(tmp, library)}, names(objects)...)
 	cmd := exec.CommandContext(ctx, c.Path, append(link, linkFlags...)...)
 	cmd.Dir = src
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 
+	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -21,18 +23,91 @@ import (
 // cairn cc. So objects have a cache of their own, and a build with other options waits for
 // few of them.
 
-// compileObject puts a member into src, where its sources are, from the cache or by the
-// compiler.
-func compileObject(ctx context.Context, src string, c Compiler, flags []string, o nativert.Object) error {
-	kept, err := objectPath(c, flags, o)
+// objectCompiler compiles members of a runtime with one compiler and one set of flags.
+type objectCompiler struct {
+	src   string // directory of the sources, and of the objects
+	c     Compiler
+	flags []string
+	tools func() (nm, objcopy string) // as the compiler names them
+}
+
+// compileObjects puts members into src, where their sources are, from the cache or by the compiler, which runs
+// once on each processor.
+func compileObjects(ctx context.Context, src string, c Compiler, flags []string, objects ...nativert.Object) error {
+	c = c.forC()
+	b := objectCompiler{src: src, c: c, flags: flags, tools: sync.OnceValues(func() (string, string) {
+		return c.tool(ctx, flags, "nm"), c.tool(ctx, flags, "objcopy")
+	})}
+	var all sync.WaitGroup
+	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
+	failures := make([]error, len(objects))
+	for i, o := range objects {
+		turn <- struct{}{}
+		all.Go(func() {
+			failures[i] = b.object(ctx, o)
+			<-turn
+		})
+	}
+	all.Wait()
+	for _, err := range failures {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forC returns the driver for C that is installed with a driver for C++ or Fortran, or c itself if there is none. A
+// runtime is C: so programs of several languages wait for its compilation once.
+func (c Compiler) forC() Compiler {
+	if c.Family == driver.Clang {
+		c.Path = sibling(c.Path, c.real, "clang++", "clang")
+		return c
+	}
+	for _, name := range []string{"g++", "gfortran", "gcc"} {
+		if path := sibling(c.real, "", name, "gcc"); path != c.real || name == "gcc" && strings.Contains(filepath.Base(path), name) {
+			c.Path, c.real = path, path
+			return c
+		}
+	}
+	return c
+}
+
+// sibling returns the path of the file in the same directory whose name has to in place of from, or path if there is
+// none. If real is given, that file must be a link to real; otherwise it must not be a link.
+func sibling(path, real, from, to string) string {
+	dir, name := filepath.Split(path)
+	i := strings.LastIndex(name, from)
+	if i < 0 || i > 0 && name[i-1] != '-' {
+		return path
+	}
+	other := filepath.Join(dir, name[:i]+to+name[i+len(from):])
+	found, err := filepath.EvalSymlinks(other)
+	if err != nil || real != "" && found != real || real == "" && found != other {
+		return path
+	}
+	return other
+}
+
+// names returns the files of members.
+func names(objects []nativert.Object) (list []string) {
+	for _, o := range objects {
+		list = append(list, o.Name)
+	}
+	return list
+}
+
+// object puts a member into the directory, from the cache or by the compiler.
+func (b *objectCompiler) object(ctx context.Context, o nativert.Object) error {
+	kept, err := objectPath(b.c, b.flags, o)
 	if err != nil {
 		return err
 	}
-	to := filepath.Join(src, o.Name)
+	to := filepath.Join(b.src, o.Name)
 	if os.Link(kept, to) == nil {
 		return nil
 	}
-	if err := compileNew(ctx, src, c, flags, o); err != nil {
+	if err := b.compile(ctx, o); err != nil {
 		return err
 	}
 	// What cannot be kept, as on a file system without links, is compiled again.
@@ -70,22 +145,23 @@ var sourcesDigest = sync.OnceValue(func() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 })
 
-// compileNew compiles a member, as small as the compiler can: gcc before
+// compile compiles a member, as small as the compiler can: gcc before
 // 12 has no -Oz. Its names are those of the runtime alone then.
-func compileNew(ctx context.Context, src string, c Compiler, flags []string, o nativert.Object) error {
+func (b *objectCompiler) compile(ctx context.Context, o nativert.Object) error {
 	var failure error
 	for _, size := range []string{"-Oz", "-Os"} {
 		lang := "c"
 		if strings.HasSuffix(o.Args[len(o.Args)-1], ".S") {
 			lang = "assembler-with-cpp"
 		}
-		args := append([]string{size, "-x", lang}, flags...)
+		args := append([]string{size, "-x", lang}, b.flags...)
 		args = append(append(args, "-c", "-o", o.Name), o.Args...)
-		cmd := exec.CommandContext(ctx, c.Path, args...)
-		cmd.Dir = src
+		cmd := exec.CommandContext(ctx, b.c.Path, args...)
+		cmd.Dir = b.src
 		out, err := cmd.CombinedOutput()
 		if err == nil {
-			return renameLocals(ctx, src, o.Name, c.tool(ctx, flags, "nm"), c.tool(ctx, flags, "objcopy"))
+			nm, objcopy := b.tools()
+			return renameLocals(ctx, b.src, o.Name, nm, objcopy)
 		}
 		failure = fmt.Errorf("compiling %s: %w: %s", o.Name, err, bytes.TrimSpace(out))
 	}

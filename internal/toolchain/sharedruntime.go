@@ -55,7 +55,7 @@ const runtimeCopy = "runtime"
 // tmp, and returns its path in the directory.
 func buildImage(ctx context.Context, tmp, src string, c Compiler, m nativert.Machine, opts ShimOptions) (string, error) {
 	o := nativert.Image(opts.DefaultDir)
-	if err := compileObject(ctx, src, c, append(slices.Clone(opts.Target), nativert.Flags(m)...), o); err != nil {
+	if err := compileObjects(ctx, src, c, append(slices.Clone(opts.Target), nativert.Flags(m)...), o); err != nil {
 		return "", err
 	}
 	const linked, image = "image", "image.bin"

@@ -387,12 +387,10 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 		}
 		objects = nativert.MappedObjects(target, path)
 	}
-	for _, o := range objects {
-		if err := compileObject(ctx, src, c, append(slices.Clone(flags), nativert.Flags(target)...), o); err != nil {
-			return err
-		}
-		members = append(members, o.Name)
+	if err := compileObjects(ctx, src, c, append(slices.Clone(flags), nativert.Flags(target)...), objects...); err != nil {
+		return err
 	}
+	members = append(members, names(objects)...)
 	if opts.Mode.Timed() {
 		objects = nativert.TimedObjects(target, opts.Options)
 		if opts.Mode == prof.ModeTrace {
@@ -401,12 +399,10 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 		if opts.Mode == prof.ModeSpike && target == nativert.X86_64 { // hooks are code of that machine
 			objects = append(objects, nativert.HookObjects()...)
 		}
-		for _, o := range objects {
-			if err := compileObject(ctx, src, c, append(slices.Clone(flags), nativert.TimedFlags(target)...), o); err != nil {
-				return err
-			}
-			members = append(members, o.Name)
+		if err := compileObjects(ctx, src, c, append(slices.Clone(flags), nativert.TimedFlags(target)...), objects...); err != nil {
+			return err
 		}
+		members = append(members, names(objects)...)
 	}
 	cmd := exec.CommandContext(ctx, c.tool(ctx, opts.Target, "ar"), members...)
 	cmd.Dir = src
