@@ -39,7 +39,8 @@ test: ## what the tests need (from apt), the lint and all tests
 	@$(MAKE) --no-print-directory lint
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
 		set -x; go test -race -short -timeout $(TIMEOUT) -skip $(UNRACED) $(CONCURRENT); fi
-	go test -short -timeout $(TIMEOUT) $(PACKAGES)
+	@cache=$$(mktemp -d) && chmod 755 "$$cache" && trap 'rm -rf "$$cache"' EXIT INT TERM && export CAIRN_TEST_CACHE="$$cache"; \
+		set -x; go test -short -timeout $(TIMEOUT) $(PACKAGES)
 
 long: ## the tests that make test has a sample of: SQLite by all compilers, every mode with every option: an hour
 	@./scripts/need.sh long

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // blocks matches what stands between ```sh and ```: commands that a reader can
@@ -55,7 +57,7 @@ func TestBlocks(t *testing.T) {
 			}
 			cmd := exec.Command("bash", "-x", "-c", script.String())
 			cmd.Dir = t.TempDir()
-			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "CAIRN_CACHE="+cache, "CAIRN_DIR=")
+			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "CAIRN_CACHE="+shorttest.Cache(cache), "CAIRN_DIR=")
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -175,7 +177,7 @@ var (
 
 // foreign variables belong to others and are documented there.
 var foreign = map[string]bool{
-	"HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
+	"CAIRN_TEST_CACHE": true, "HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
 	"JOURNALTEST_DIR": true,                                              // of the tests of journals
 	"GOOS":            true, "GOARCH": true, "TOOLEXEC_IMPORTPATH": true, // set by the go command for the programs of -toolexec
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // jsonInputs makes what the commands of TestJSON read.
@@ -141,7 +143,7 @@ func TestJSON(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command("bash", "-c", script)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "CAIRN_CACHE="+filepath.Join(dir, "cache"), "CAIRN_DIR=")
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "CAIRN_CACHE="+shorttest.Cache(filepath.Join(dir, "cache")), "CAIRN_DIR=")
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -184,7 +185,7 @@ func exampleDir(t *testing.T) string {
 func runShell(dir, script string) ([]byte, error) {
 	cmd := exec.Command("bash", "-e", "-c", script)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+dir, "CAIRN_CACHE="+filepath.Join(dir, "cache"), "DEBUGINFOD_URLS=",
+	cmd.Env = append(os.Environ(), "HOME="+dir, "CAIRN_CACHE="+shorttest.Cache(filepath.Join(dir, "cache")), "DEBUGINFOD_URLS=",
 		"PATH="+filepath.Join(dir, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	return cmd.CombinedOutput()
 }

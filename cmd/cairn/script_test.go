@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 // for each behaviour of the command, named verb_case.txtar.
 func TestScript(t *testing.T) {
 	t.Parallel()
-	cache := t.TempDir() // of runtimes, which depend on nothing of a script
+	cache := shorttest.Cache(t.TempDir()) // of runtimes, which depend on nothing of a script
 	goCache, _ := exec.Command("go", "env", "GOCACHE").Output()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -51,7 +52,7 @@ func command(t *testing.T, name string, args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
-	cmd.Env = append(cmd.Env, "CAIRN_CACHE="+filepath.Join(workDir, "cache"))
+	cmd.Env = append(cmd.Env, "CAIRN_CACHE="+shorttest.Cache(filepath.Join(workDir, "cache")))
 	cmd.WaitDelay = time.Minute
 	return cmd
 }

@@ -1,4 +1,5 @@
-// Package shorttest chooses the rows of a test's table that run where time is short.
+// Package shorttest has what makes tests take less time: the rows of a table that run where time is short, and a
+// cache that the tests of several packages share.
 package shorttest
 
 import "testing"
