@@ -233,7 +233,11 @@ func (e *Events) group(all []chunkRef) {
 	})
 	for i, c := range all {
 		if n := len(e.threads); n == 0 || e.threads[n-1].TID != c.tid || c.before == 0 {
-			e.threads = append(e.threads, calllog.Thread{PID: e.Header.PID, TID: c.tid})
+			t := calllog.Thread{PID: e.Header.PID, TID: c.tid}
+			if e.Header.Micro { // by a Go program
+				t.Name = fmt.Sprintf("goroutine %d", c.tid)
+			}
+			e.threads = append(e.threads, t)
 			e.chunks = append(e.chunks, nil)
 		}
 		n := len(e.threads) - 1

@@ -19,7 +19,7 @@ type Header struct {
 	TSC       uint64 // time-stamp counter at the same moment
 	TSCHz     uint64 // its rate, 0 if not known
 	Ends      bool   // the flight recorder has the ends of calls that no later entry implies
-	Micro     bool   // mode trace: ticks are microseconds
+	Micro     bool   // mode trace, of Go programs: ticks are microseconds, threads are goroutines
 	Forked    bool   // a child made by fork, which goes on with its parent's stack
 	Mode      uint32 // prof.Mode
 }

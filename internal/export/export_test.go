@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"encoding/binary"
 	"iter"
 	"math"
 	"os"
@@ -91,6 +92,39 @@ func TestSites(t *testing.T) {
 	}
 	if got := Sites(m, nil); got != nil {
 		t.Errorf("without code: %+v", got)
+	}
+}
+
+// TestSitesAArch64 is TestSites for code of AArch64.
+func TestSitesAArch64(t *testing.T) {
+	t.Parallel()
+	m, code := small()
+	m.Machine = "AArch64"
+	for i := 0; i < len(code.code); i += 4 {
+		copy(code.code[i:], []byte{0x1f, 0x20, 0x03, 0xd5}) // nop
+	}
+	branch := func(at, target uint64, op uint32) {
+		binary.LittleEndian.PutUint32(code.code[at-0x1000:], op|uint32(int32(target-at)>>2)&(1<<26-1))
+	}
+	branch(0x1014, 0x2000, 0x94000000) // bl step
+	branch(0x2004, 0x3000, 0x14000000) // b leaf, a tail call
+	branch(0x2014, 0x3000, 0x94000000) // bl leaf
+	branch(0x2008, 0x2000, 0x14000000) // b step, a loop in it
+	binary.LittleEndian.PutUint32(code.code[0x24:], 0xd63f0180)
+	m.Counts[1].Callers[0].Addr, m.Counts[2].Callers[0].Addr = 0x1018, 0x1028
+	want := []Site{
+		{Caller: 0, Block: 1, Addr: 0x1014, Callee: 1, Count: 10, Only: true},
+		{Caller: 0, Block: 2, Addr: 0x1024, Callee: 2, Indirect: true, Count: 3},
+		{Caller: 1, Block: 0, Addr: 0x2004, Callee: 2, Count: 27},
+	}
+	if got := Sites(m, code); !slices.Equal(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	for _, w := range []uint32{0xd63f0180, 0xd63f099f, 0xd73f0981} { // blr x12, blraaz x12, blraa x12, x1
+		binary.LittleEndian.PutUint32(code.code[0x24:], w)
+		if c := callBeforeAArch64(code, 0x1028); !c.indirect || c.addr != 0x1024 {
+			t.Errorf("%#x: %+v", w, c)
+		}
 	}
 }
 

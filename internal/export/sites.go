@@ -81,6 +81,10 @@ func (s *siteFinder) direct(i int) {
 // to a function behind a byte that is a call's are hardly anything else.
 func (s *siteFinder) scan(caller int, b coverage.Block) {
 	code := s.code.Bytes(b.Lo, b.Hi)
+	if s.m.Machine == aarch64 {
+		s.scanAArch64(caller, b.Index, b.Lo, code)
+		return
+	}
 	for i := range code {
 		n := 0
 		switch rest := code[i:]; {
@@ -110,7 +114,11 @@ func (s *siteFinder) observed(i int) {
 		if !ok {
 			continue
 		}
-		call := callBefore(s.code, from.Addr)
+		before := callBefore
+		if s.m.Machine == aarch64 {
+			before = callBeforeAArch64
+		}
+		call := before(s.code, from.Addr)
 		switch {
 		case call.addr == 0:
 		case call.indirect:

@@ -3,7 +3,6 @@ package gobuild_test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,16 +12,7 @@ import (
 // spikes. Each planted call is all that its goroutine does, so by the trace the goroutine
 // lives from before the call to behind it, if both clocks are one.
 func TestBesideTrace(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles package runtime")
-	}
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip(err)
-	}
-	cairn, err := cairnProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cairn, _ := needsGo(t)
 	src, err := os.ReadFile("testdata/beside.go.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -38,6 +38,9 @@ func (t *tool) compile() error {
 	case "runtime/coverage":
 		return t.compileCoverage(files, output)
 	}
+	if pkg == markPackage {
+		return t.compileMark(files, output)
+	}
 	importPath := os.Getenv("TOOLEXEC_IMPORTPATH")
 	if importPath == "" {
 		importPath = pkg

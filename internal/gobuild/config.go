@@ -132,7 +132,7 @@ var untouched = []string{
 
 // untimed are packages in which calls have no probes in timed modes: a child between fork and
 // exec runs functions of package syscall, and may call nothing of package runtime.
-var untimed = []string{"syscall", "internal/syscall/...", "internal/reflectlite", "internal/sync", "sync", "reflect", "iter"}
+var untimed = []string{"syscall", "internal/syscall/...", "internal/reflectlite", "internal/sync", "sync", "reflect", "iter", markPackage}
 
 // Selects reports whether the package of that import path gets probes.
 func (c *Config) Selects(importPath string) bool {

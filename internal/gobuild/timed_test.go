@@ -103,27 +103,7 @@ func TestKilled(t *testing.T) {
 // path of cairn and the directory of the program, which is called app.
 func planted(t *testing.T, mode string, flags ...string) (cairn, dir string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("compiles package runtime")
-	}
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip(err)
-	}
-	cairn, err := cairnProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := os.ReadFile("testdata/planted.go.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), src, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	args := append([]string{"go", "--mode", mode}, flags...)
-	do(t, dir, "", []string{"CGO_ENABLED=0"}, cairn, append(args, "build", "-o", "app", "main.go")...)
-	return cairn, dir
+	return plantedBy(t, mode, []string{"CGO_ENABLED=0"}, nil, flags...)
 }
 
 // killed kills the program app in dir at random moments and reads the file of each run.

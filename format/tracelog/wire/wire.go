@@ -262,7 +262,7 @@ const (
 	Forked     = 1 << 0 // flag: a child made by fork, which goes on with its parent's stack
 	Flight     = 1 << 1 // flag: threads record their calls
 	FlightEnds = 1 << 2 // flag: and the ends of calls that no later entry implies
-	MicroClock = 1 << 3 // flag: the units of the clock of mode trace are microseconds, and times exact
+	MicroClock = 1 << 3 // flag: a Go program's; the units of the clock of mode trace are microseconds, and times exact
 )
 
 // Chunks.

@@ -65,7 +65,8 @@ builds for run and test: for these, the map is written to CAIRN_DIR as NAME.BUIL
 In modes spike, stacks and trace the program writes a log instead, for cairn spikes, or for
 cairn stacks and the other commands for logs. CAIRN_SPIKE=threshold=5ms sets the threshold of
 a run, CAIRN_SPIKE=off records nothing. CAIRN_TRACE=size=64MB keeps so many bytes of the last
-events in mode trace (default: 16MB, a million calls), CAIRN_TRACE=file all. Of what the go command removes, NAME.BUILDID.debug is
+events in mode trace (default: 16MB, a million calls), CAIRN_TRACE=file all, and
+CAIRN_TRACE=keep=20ms also those during calls that took so long. Of what the go command removes, NAME.BUILDID.debug is
 a copy of the program (--debug).
 
 Mode count without --atomic loses counts if goroutines call a function at the same time on

@@ -40,6 +40,9 @@ func (t Target) Check() error {
 	if !ok || minors[m] == "" {
 		return fmt.Errorf("%s: this cairn instruments programs of Go 1.25 and 1.26; choose one by GOTOOLCHAIN, as GOTOOLCHAIN=go1.26.8", t.Version)
 	}
+	if t.GOOS == "darwin" || t.GOOS == "ios" {
+		return fmt.Errorf("%s/%s: Go programs are instrumented for linux only: on macOS the runtime's file would need calls of libSystem that package runtime does not have (ftruncate, mkdir, rename), maps would have to be put into Mach-O files, and the linker's signature would have to be made again", t.GOOS, t.GOARCH)
+	}
 	if t.GOOS != "linux" || calls[t.GOARCH] == "" {
 		return fmt.Errorf("%s/%s: Go programs are instrumented for linux/amd64 and linux/arm64", t.GOOS, t.GOARCH)
 	}
@@ -61,12 +64,21 @@ func (t Target) minor() (int, bool) {
 	return n, err == nil && (tail == "" || tail[0] == '.' || tail[0] == '-' || tail[0] == ' ')
 }
 
+// Mark returns the text that takes the place of off.go of package mark in mode spike.
+func Mark() []byte {
+	text, err := files.ReadFile("files/mark.txt")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return text
+}
+
 // Files returns the files that a mode adds to package runtime, by name, for a target that
 // Check accepts.
 func Files(t Target, mode prof.Mode) (map[string][]byte, error) {
 	names := []string{"path", "records"}
 	if mode.Timed() {
-		names = []string{"path", "timed", "log", "spike", "stacks", "trace"}
+		names = []string{"path", "timed", "memory", "log", "spike", "marks", "frames", "stacks", "trace"}
 	}
 	m, _ := t.minor()
 	out := map[string][]byte{}

@@ -1,0 +1,137 @@
+package gobuild_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/internal/gobuild/goruntime"
+)
+
+// TestMarks builds a program with package mark in mode spike: marks set thresholds, suppress
+// spikes and have texts in the log of the probes.
+func TestMarks(t *testing.T) {
+	src, err := os.ReadFile("testdata/marks.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cairn, _ := needsGo(t)
+	dir := t.TempDir()
+	mod := "module example.com/game\n\ngo 1.25\n\nrequire github.com/cairnprof/cairn v0.0.0\n\nreplace github.com/cairnprof/cairn => " + root + "\n"
+	for name, text := range map[string][]byte{"go.mod": []byte(mod), "main.go": src} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"CGO_ENABLED=0", "GOFLAGS=-mod=mod", "CAIRN_DIR=raws"}
+	do(t, dir, "", env, cairn, "go", "--mode", "spike", "build", "-o", "app", ".")
+	do(t, dir, "", env, "./app")
+	type entry struct {
+		Function string
+		Section  string
+	}
+	var peaks []string
+	var texts string
+	dec := json.NewDecoder(strings.NewReader(do(t, dir, "", env, cairn, "spikes", "--json", "raws")))
+	for dec.More() {
+		var s struct {
+			Thread string
+			Frame  uint64
+			Parent bool
+			Peak   entry
+			Stack  []entry
+		}
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Peak.Function != "" {
+			peaks = append(peaks, s.Peak.Function)
+			texts += string(raw)
+		}
+	}
+	slices.Sort(peaks)
+	// A busy machine can have other calls take so long, but none that is ignored, and not load.
+	for _, want := range []string{"main.strict", "main.work"} {
+		if !slices.Contains(peaks, want) {
+			t.Errorf("%s is not in %v", want, peaks)
+		}
+	}
+	for _, never := range []string{"main.load", "main.expected"} {
+		if slices.Contains(peaks, never) {
+			t.Errorf("%s is in %v", never, peaks)
+		}
+	}
+	for _, want := range []string{"script door.lua", "ran for 40 ms", `"thread":"game"`, "scripts"} {
+		if !strings.Contains(strings.ReplaceAll(texts, `": "`, `":"`), want) {
+			t.Errorf("no %q in %s", want, texts)
+		}
+	}
+	if out := do(t, dir, "", env, cairn, "spikes", "--frames", "raws"); !strings.Contains(out, "5 frames: ") {
+		t.Error(out)
+	}
+	// With the tag the package measures by itself, and writes a log of its own.
+	do(t, dir, "", append(env, "CAIRN_DIR=both"), cairn, "go", "--mode", "spike", "build", "-tags", "cairn", "-o", "app", ".")
+	do(t, dir, "", append(env, "CAIRN_DIR=both"), "./app")
+	if logs, err := filepath.Glob(filepath.Join(dir, "both", "*.cairnlog")); err != nil || len(logs) != 2 {
+		t.Errorf("%v, %v", logs, err)
+	}
+}
+
+// TestMarkAPI compares what the file that takes the place of off.go declares with off.go.
+func TestMarkAPI(t *testing.T) {
+	t.Parallel()
+	off, err := os.ReadFile("../../mark/off.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := exported(t, goruntime.Mark()), exported(t, off); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+// exported returns the exported declarations of a file, without bodies and the fields of types.
+func exported(t *testing.T, src []byte) (list []string) {
+	t.Helper()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "x.go", src, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Name.IsExported() {
+				d.Body, d.Doc = nil, nil
+				var b bytes.Buffer
+				if err := format.Node(&b, fset, d); err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, b.String())
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				if s, ok := s.(*ast.TypeSpec); ok && s.Name.IsExported() {
+					list = append(list, "type "+s.Name.Name)
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
