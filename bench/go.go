@@ -15,7 +15,7 @@ type goGuest struct {
 	name, version string
 	module        string // of the module proxy; "" for a file of bench/c
 	pkg           string
-	edit          string   // the file that changes before a warm build
+	edit          string   // the file that changes before a warm build; "": builds are not timed
 	only          string   // the packages that get probes
 	args          []string // of a run
 	what          string   // that a run does
@@ -28,7 +28,7 @@ var goGuests = []goGuest{
 		what: "minifies TypeScript 5.9.3 (9 MB of JavaScript)",
 	},
 	{
-		name: "goroutines", pkg: ".", edit: "main.go", only: "example.com/goroutines/...", args: []string{"60"},
+		name: "goroutines", pkg: ".", only: "example.com/goroutines/...", args: []string{"60"},
 		what: "has 10,000 goroutines that evaluate expressions and wait for answers over channels (bench/c/goroutines.go.txt)",
 	},
 }
@@ -162,10 +162,9 @@ func (b *bench) unpackGo(ctx context.Context, g *goGuest, dir string) error {
 	return err
 }
 
-// buildGo builds a variant: with an empty cache of Go, and again after a change of one file.
+// buildGo builds a variant, and measures the sizes and the builds.
 func (b *bench) buildGo(ctx context.Context, g *goGuest, dir string, r *goBuilt) error {
-	cache, program := filepath.Join(dir, "gocache"), filepath.Join(dir, r.name)
-	defer os.RemoveAll(cache)
+	program := filepath.Join(dir, r.name)
 	argv := append([]string{"go", "build", "-trimpath", "-o", program}, r.build...)
 	if r.cairn != nil {
 		argv = append(append([]string{b.cairn, "go", "-q", "--only", g.only}, r.cairn...), argv[1:]...)
@@ -173,15 +172,39 @@ func (b *bench) buildGo(ctx context.Context, g *goGuest, dir string, r *goBuilt)
 	for i := range argv {
 		argv[i] = strings.NewReplacer("@ONLY", g.only, "@PGO", filepath.Join(dir, "cpu.pgo")).Replace(argv[i])
 	}
+	argv = append(argv, g.pkg)
+	src := filepath.Join(dir, "src")
+	if g.edit == "" {
+		if _, err := finish(command(ctx, src, []string{"GOFLAGS=-buildvcs=false"}, argv...)); err != nil {
+			return err
+		}
+	} else if err := r.timeBuilds(ctx, src, g.edit, argv); err != nil {
+		return err
+	}
+	sizes := built{path: program}
+	if err := sizes.measureSizes(ctx); err != nil {
+		return err
+	}
+	r.Text, r.File = sizes.text, sizes.file
+	if r.name != "count" {
+		return nil
+	}
+	return b.goProfile(ctx, g, dir, program)
+}
+
+// timeBuilds builds with an empty cache of Go, and again after changes of one file.
+func (r *goBuilt) timeBuilds(ctx context.Context, src, edit string, argv []string) error {
+	cache := filepath.Join(filepath.Dir(src), "gocache")
+	defer os.RemoveAll(cache)
 	build := func() (float64, error) {
-		d, err := cpuTime(command(ctx, filepath.Join(dir, "src"), []string{"GOCACHE=" + cache, "GOFLAGS=-buildvcs=false"}, append(argv, g.pkg)...))
+		d, err := cpuTime(command(ctx, src, []string{"GOCACHE=" + cache, "GOFLAGS=-buildvcs=false"}, argv...))
 		return d.Seconds(), err
 	}
 	var err error
 	if r.Cold, err = build(); err != nil {
 		return err
 	}
-	edited := filepath.Join(dir, "src", g.edit)
+	edited := filepath.Join(src, edit)
 	text, err := os.ReadFile(edited)
 	if err != nil {
 		return err
@@ -197,19 +220,8 @@ func (b *bench) buildGo(ctx context.Context, g *goGuest, dir string, r *goBuilt)
 		}
 		warm = append(warm, d)
 	}
-	if err := os.WriteFile(edited, text, 0o644); err != nil {
-		return err
-	}
 	r.Warm = median(warm)
-	sizes := built{path: program}
-	if err := sizes.measureSizes(ctx); err != nil {
-		return err
-	}
-	r.Text, r.File = sizes.text, sizes.file
-	if r.name != "count" {
-		return nil
-	}
-	return b.goProfile(ctx, g, dir, program)
+	return os.WriteFile(edited, text, 0o644)
 }
 
 // goProfile makes dir/cpu.pgo of the counts of a run.

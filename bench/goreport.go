@@ -32,12 +32,17 @@ func (b *bench) reportGo(ctx context.Context, results [][]*goBuilt) error {
 	for i, list := range results {
 		g := &goGuests[i]
 		fmt.Fprintf(&text, "## %s\n\nA run %s.\n\n", g.name, g.what)
-		rows := [][]string{{"build", "time ratio", "text", "file", "cold, s", "warm, s", "log, KB"}}
+		rows := [][]string{{"build", "time ratio", "text", "file", "log, KB"}}
+		if g.edit != "" {
+			rows[0] = append(rows[0], "cold, s", "warm, s")
+		}
 		for _, r := range list {
-			row := []string{r.label, "", thousands(r.Text), thousands(r.File), fmt.Sprintf("%.1f", r.Cold), fmt.Sprintf("%.1f", r.Warm), ""}
+			row := []string{r.label, "", thousands(r.Text), thousands(r.File), ""}
 			if r.name != "plain" {
-				row[1], row[2], row[3] = spread(r.ratios), percent(growth(r.Text, list[0].Text)), percent(growth(r.File, list[0].File))
-				row[6] = thousands(r.log / 1024)
+				row = []string{r.label, spread(r.ratios), percent(growth(r.Text, list[0].Text)), percent(growth(r.File, list[0].File)), thousands(r.log / 1024)}
+			}
+			if g.edit != "" {
+				row = append(row, fmt.Sprintf("%.1f", r.Cold), fmt.Sprintf("%.1f", r.Warm))
 			}
 			rows = append(rows, row)
 		}
