@@ -251,7 +251,7 @@ func (s *Stacks) notes() {
 		add("%d calls were deeper than --depth: their time is that of their caller at that depth", s.Deeper)
 	}
 	if s.Lost > 0 {
-		add("%d calls are missing: no memory for more stacks", s.Lost)
+		add("%d calls are missing: no room for more stacks, in memory or in the file", s.Lost)
 	}
 }
 
