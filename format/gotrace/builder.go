@@ -82,8 +82,14 @@ func (b *builder) event(e *trace.Event) {
 	switch e.Kind() {
 	case trace.EventStateTransition:
 		b.transition(now, e)
-	case trace.EventRangeBegin, trace.EventRangeActive:
+	case trace.EventRangeBegin:
 		b.rangeOf(e, func(l *lane, fn calllog.FuncID) { l.push(now, fn) })
+	case trace.EventRangeActive: // it began before the trace, or each part of the trace says so again
+		b.rangeOf(e, func(l *lane, fn calllog.FuncID) {
+			if !slices.Contains(l.nested, fn) {
+				l.push(now, fn)
+			}
+		})
 	case trace.EventRangeEnd:
 		b.rangeOf(e, func(l *lane, fn calllog.FuncID) { l.pop(now, fn) })
 	case trace.EventRegionBegin:
@@ -171,6 +177,9 @@ func (b *builder) transition(now uint64, e *trace.Event) {
 	}
 	id := s.Resource.Goroutine()
 	from, to := s.Goroutine()
+	if from == to && b.goroutines[id] != nil {
+		return // each part of the trace says it again
+	}
 	if from == trace.GoNotExist {
 		b.begin(id, rootOf(s.Stack))
 	}

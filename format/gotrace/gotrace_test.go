@@ -8,10 +8,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/trace"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	trace2 "golang.org/x/exp/trace"
 
 	"github.com/cairnprof/cairn/calllog"
 )
@@ -267,5 +270,37 @@ func BenchmarkOpen(b *testing.B) {
 		if _, _, err := open(data); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestActive has a range that parts of a trace say again is active.
+func TestActive(t *testing.T) {
+	t.Parallel()
+	var names Names
+	var s spool
+	b := newBuilder(&names, &s)
+	for i, kind := range []trace2.EventKind{trace2.EventRangeBegin, trace2.EventRangeActive, trace2.EventRangeEnd, trace2.EventRangeActive, trace2.EventRangeEnd} {
+		e, err := trace2.MakeEvent(trace2.EventConfig[trace2.Range]{
+			Time: trace2.Time(1000 * (i + 1)), Kind: kind, Goroutine: trace2.NoGoroutine, Proc: trace2.NoProc, Thread: trace2.NoThread,
+			Details: trace2.Range{Name: "GC concurrent mark phase"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.event(&e)
+	}
+	if err := b.finish(); err != nil {
+		t.Fatal(err)
+	}
+	l := &Log{names: &names, spool: &s}
+	for _, x := range b.sorted() {
+		l.threads, l.chunks = append(l.threads, x.thread()), append(l.chunks, x.chunks)
+	}
+	funcs := calllog.Funcs{}
+	names.Add(funcs)
+	list, _ := calls(t, l, funcs, 0)
+	const name = "GC concurrent mark phase"
+	if want := []call{{name, 1000, 3000, 0}, {name, 4000, 5000, 0}}; !slices.Equal(list, want) {
+		t.Errorf("got %v, want %v", list, want)
 	}
 }

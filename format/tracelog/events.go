@@ -63,6 +63,7 @@ type Trace struct {
 	Ring     uint64 // bytes that were written again and again, 0: none
 	Chunks   uint64 // that were begun
 	Over     uint64 // of those, written over
+	Dropped  uint32 // events that there was no room for
 }
 
 // Events is an open log of all calls. It implements calllog.Log.
@@ -217,7 +218,7 @@ func (e *Events) record(kind uint16, data []byte, base int64) error {
 		for _, f := range []*uint64{&t.Time, &t.Ticks, &t.Period, &t.WorstGap, &t.Ring, &t.Chunks, &t.Over} {
 			*f = c.U64()
 		}
-		if c.Err() == nil {
+		if t.Dropped = binary.LittleEndian.Uint32(data[4:]); c.Err() == nil {
 			e.About = t
 		}
 		return c.Err()
@@ -277,6 +278,9 @@ func (e *Events) notes() {
 		if t.Over > 0 {
 			add("it has the last %d MB of events, %d of %d chunks were overwritten: CAIRN_TRACE=size=1GB keeps more, CAIRN_TRACE=file all",
 				t.Ring>>20, t.Over, t.Chunks)
+		}
+		if t.Dropped > 0 {
+			add("%d events are missing: there was no room for them", t.Dropped)
 		}
 		if e.Header.Micro {
 			break

@@ -176,8 +176,9 @@
 //
 // # Mode trace
 //
-// The log of mode trace has chunks of two kinds. Chunk 0 has records, the first
-// of which is a Trace record that is kept up to date, and module records:
+// The log of mode trace has chunks of two kinds. Chunk 0 has records, one
+// of which is a Trace record that is kept up to date, a = events that were dropped for lack of
+// room, and module records:
 //
 //	 8  u64 time of the update       16  u64 ticks
 //	24  u64 period                   32  u64 longest time between two ticks
