@@ -355,6 +355,9 @@ func _cairn_tick(*_cairn_goroutine)
 //go:linkname _cairn_ended runtime.cairn_exit
 func _cairn_ended(*_cairn_goroutine, uintptr)
 
+// The race detector would take two goroutines with the same memory for one race.
+//
+//go:norace
 func _cairn_exit(g *_cairn_goroutine, around uintptr) {
 	if _cairn_word != g.last {
 		_cairn_tick(g)
