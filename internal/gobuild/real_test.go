@@ -35,7 +35,7 @@ type guest struct {
 var guests = []guest{
 	{"github.com/itchyny/gojq", "v0.12.17", "./cmd/gojq", []string{"-n", `[range(3000) | {a: ., b: (. * 2 | tostring)}] | map(select(.a % 7 == 0)) | group_by(.a % 3) | map(length)`}, ""},
 	{"mvdan.cc/sh/v3", "v3.12.0", "./cmd/shfmt", []string{"-i", "2"}, "if true; then for i in 1 2 3; do echo \"$i\" | cat; done; fi\ncase $x in a) f ;; *) g; esac\n"},
-	{"github.com/evanw/esbuild", "v0.28.2", "./cmd/esbuild", []string{"--minify", "--loader=ts"}, "class A<T> { private x: T[] = []; get y() { return this.x?.length ?? 0 } }\nexport const f = async (a: number) => { for await (const b of g(a)) console.log(`${b}`) }\n"},
+	{"github.com/evanw/esbuild", "v0.28.2", "./cmd/esbuild", []string{"--minify", "--bundle", "--format=esm", "--loader=ts", "--outdir=out", "--entry-names=[hash]", "--log-level=error"}, "class A<T> { private x: T[] = []; get y() { return this.x?.length ?? 0 } }\nexport const f = async (a: number) => { for await (const b of g(a)) console.log(`${b}`) }\n"},
 	{"github.com/junegunn/fzf", "v0.65.2", ".", []string{"--filter=mai", "--no-sort"}, "main.go\nmail\nother\nmmaaii\n"},
 }
 
