@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // rawSuffix is what raw files in a directory are called.
@@ -29,6 +30,7 @@ const maxListLine = 1 << 16
 type inputs struct {
 	raws, maps, profiles []string
 	parts                []string // of universal files
+	found                []string // binaries below directories
 	bad                  []rawfiles.Complaint
 	// packed are raw files in packs, by a path that begins with the pack's.
 	packed map[string][]byte
@@ -63,7 +65,8 @@ func (in *inputs) add(arg string) error {
 }
 
 // chooseParts adds the maps of those parts of universal files whose build raw files are of, as
-// their names say; of all, if they say of none.
+// their names say; of all, if they say of none. Of binaries below directories it adds the maps of
+// those only whose build raw files are of.
 func (in *inputs) chooseParts() {
 	var chosen []string
 	for _, part := range in.parts {
@@ -74,8 +77,7 @@ func (in *inputs) chooseParts() {
 		}
 		id, err := bin.BuildID()
 		bin.Close()
-		ours := func(raw string) bool { return strings.Contains(filepath.Base(raw), "."+id.String()+".") }
-		if err == nil && slices.ContainsFunc(in.raws, ours) {
+		if err == nil && in.hasRuns(id) {
 			chosen = append(chosen, part)
 		}
 	}
@@ -83,6 +85,21 @@ func (in *inputs) chooseParts() {
 		chosen = in.parts
 	}
 	in.maps, in.parts = append(in.maps, chosen...), nil
+	for _, path := range in.found {
+		if bin, err := objfile.Open(path); err == nil {
+			id, err := bin.BuildID()
+			bin.Close()
+			if err == nil && in.hasRuns(id) && HasMap(path) {
+				in.maps = append(in.maps, path)
+			}
+		}
+	}
+	in.found = nil
+}
+
+// hasRuns reports whether there is a raw file that is named as one of a build.
+func (in *inputs) hasRuns(id prof.BuildID) bool {
+	return slices.ContainsFunc(in.raws, func(raw string) bool { return strings.Contains(filepath.Base(raw), "."+id.String()+".") })
 }
 
 // dedupe leaves one of each file that was named more than once, say by itself
@@ -180,8 +197,9 @@ func (in *inputs) addPack(path string) {
 	}
 }
 
-// addDir adds the raw files below dir.
+// addDir adds the raw files below dir, and remembers the binaries.
 func (in *inputs) addDir(dir string) {
+	in.found = append(in.found, verb.Binaries(dir)...)
 	// The function never returns an error: a directory that cannot be read
 	// costs its own files only.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -39,7 +39,7 @@ maps are among the files.
 
 Files are recognised by their content: raw files, packs of raw files (.mippack),
 profiles (.mip), maps (.mipmap), binaries. A directory stands for all .mipraw files
-below it. @LIST is a file with a path on each line. A file that is named twice counts
+below it, and for the binaries whose runs are among the files. @LIST is a file with a path on each line. A file that is named twice counts
 once.
 
 Each run of a mode that records the order of first executions (all but cover and

@@ -67,7 +67,7 @@ func (f *ProfileFlags) complete(c *cobra.Command) {
 }
 
 func (f *ProfileFlags) registerDebug(c *cobra.Command) {
-	c.Flags().StringArrayVar(&f.debug, "debug", nil, "take source lines from this `binary`, or its .debug file; repeatable")
+	c.Flags().StringArrayVar(&f.debug, "debug", nil, "take source lines from this `binary`, its .debug file, or those below a directory; repeatable")
 }
 
 // Args takes the profile as the one argument of a verb, in place of -p.
@@ -128,9 +128,28 @@ func (f *ProfileFlags) openModules(s *verb.Streams) ([]coverage.Module, error) {
 	return modules, nil
 }
 
+// addLinesBelow gives modules the lines of the binaries below a directory. Binaries of other builds are passed by.
+func (f *ProfileFlags) addLinesBelow(s *verb.Streams, modules []coverage.Module, dir string) error {
+	any := false
+	for _, path := range verb.Binaries(dir) {
+		_, matched, err := AddLines(s, modules, path)
+		if err != nil && matched {
+			return err
+		}
+		any = any || matched
+	}
+	if !any {
+		return fmt.Errorf("%s: contains no binary of a module of %s: give the binary that ran", dir, f.Path)
+	}
+	return nil
+}
+
 // addLines gives the module that was built as the binary at path its lines. A
 // binary of another build is an error, one without lines is not.
 func (f *ProfileFlags) addLines(s *verb.Streams, modules []coverage.Module, path string) error {
+	if verb.IsDir(path) {
+		return f.addLinesBelow(s, modules, path)
+	}
 	id, matched, err := AddLines(s, modules, path)
 	if err != nil || matched {
 		return err

@@ -25,6 +25,8 @@ type spikeNames struct {
 	names   *report.Names
 	inlined bool
 	debug   map[prof.BuildID]*objfile.File // files that were given, by build id
+	dirs    []string                       // directories that were given
+	below   map[prof.BuildID]string        // the binaries below them, nil before they are needed
 	modules []*namedModule
 	known   map[string]int // by build id and path
 	shown   map[shownAddress]spikes.Location
@@ -55,6 +57,10 @@ func newSpikeNames(s *verb.Streams, names *report.Names, debug []string, inlined
 		debug: make(map[prof.BuildID]*objfile.File), shown: make(map[shownAddress]spikes.Location),
 	}
 	for _, path := range debug {
+		if verb.IsDir(path) {
+			n.dirs = append(n.dirs, path)
+			continue
+		}
 		f, err := objfile.Open(path)
 		if err != nil {
 			n.Close()
@@ -73,6 +79,32 @@ func newSpikeNames(s *verb.Streams, names *report.Names, debug []string, inlined
 		n.debug[id] = f
 	}
 	return n, nil
+}
+
+// findBelow opens the file of a build in the directories that were given.
+func (n *spikeNames) findBelow(id prof.BuildID) *objfile.File {
+	if n.below == nil {
+		n.below = make(map[prof.BuildID]string)
+		for _, dir := range n.dirs {
+			for _, path := range verb.Binaries(dir) {
+				if f, err := objfile.Open(path); err == nil {
+					if id, err := f.BuildID(); err == nil && n.below[id] == "" {
+						n.below[id] = path
+					}
+					f.Close()
+				}
+			}
+		}
+	}
+	path := n.below[id]
+	if id == "" || path == "" {
+		return nil
+	}
+	f, err := objfile.Open(path)
+	if err != nil {
+		return nil
+	}
+	return f
 }
 
 // Close closes the files.
@@ -200,6 +232,8 @@ func (n *spikeNames) open(m *namedModule) {
 	}
 	if m.file = n.debug[m.id]; m.file != nil {
 		m.given = true
+	} else if m.file = n.findBelow(m.id); m.file != nil {
+		// closed with the module
 	} else if m.file = n.find(m); m.file == nil {
 		return
 	}

@@ -100,7 +100,7 @@ updated, when it was late, and what was omitted.`,
 	fl.StringVar(&f.html, "html", "", "write a page to this `file`, - for standard output")
 	fl.StringVar(&f.sarif, "sarif", "", "write SARIF to this `file`, - for standard output")
 	fl.Var(&f.window, "window", "show the calls before and during spike `n`, for a program built with --flight;\n0 for the last calls of each thread")
-	fl.StringArrayVar(&f.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id; repeatable")
+	fl.StringArrayVar(&f.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
 	fl.BoolVar(&f.following, "follow", false, "show new spikes of running programs as they occur, until all have ended")
 	fl.BoolVar(&f.frames, "frames", false, "list the longest frames, with the spikes in them")
 	fl.BoolVar(&f.noInlined, "no-inlined", false, "omit inlined functions (large programs are read faster)")
