@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -60,6 +61,7 @@ var goVariants = []goVariant{
 // goBuilt is a variant's program and what is known of it.
 type goBuilt struct {
 	*goVariant
+	Name       string
 	Cold, Warm float64   // seconds of processor time that builds took
 	Text, File int64     // bytes, of the stripped program
 	ratios     []float64 // of processor time to the plain program's
@@ -95,21 +97,27 @@ func (b *bench) goBuilds(ctx context.Context, g *goGuest, dir string) ([]*goBuil
 	kept := filepath.Join(dir, "builds.json")
 	var list []*goBuilt
 	if data, err := os.ReadFile(kept); err == nil && b.goKeep {
-		err = json.Unmarshal(data, &list)
-		if err == nil && len(list) != len(goVariants) {
-			err = fmt.Errorf("%s is of other builds", kept)
+		if err := json.Unmarshal(data, &list); err != nil {
+			return nil, err
 		}
-		for i := range list {
-			list[i].goVariant = &goVariants[i]
+		for _, r := range list {
+			i := slices.IndexFunc(goVariants, func(v goVariant) bool { return v.name == r.Name })
+			if i < 0 {
+				return nil, fmt.Errorf("%s has a build %q that there is no more", kept, r.Name)
+			}
+			r.goVariant = &goVariants[i]
 		}
-		return list, err
+		return list, nil
 	}
 	if err := b.unpackGo(ctx, g, dir); err != nil {
 		return nil, err
 	}
 	for i := range goVariants {
+		if b.goOnly != "" && !slices.Contains(strings.Split(b.goOnly, ","), goVariants[i].name) {
+			continue
+		}
 		fmt.Fprintf(b.log, "building %s: %s\n", g.name, goVariants[i].name)
-		r := &goBuilt{goVariant: &goVariants[i]}
+		r := &goBuilt{goVariant: &goVariants[i], Name: goVariants[i].name}
 		if err := b.buildGo(ctx, g, dir, r); err != nil {
 			return nil, err
 		}
@@ -174,7 +182,7 @@ func (b *bench) buildGo(ctx context.Context, g *goGuest, dir string, r *goBuilt)
 	}
 	argv = append(argv, g.pkg)
 	src := filepath.Join(dir, "src")
-	if g.edit == "" {
+	if g.edit == "" || !b.goTimes {
 		if _, err := finish(command(ctx, src, []string{"GOFLAGS=-buildvcs=false"}, argv...)); err != nil {
 			return err
 		}

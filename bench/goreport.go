@@ -26,14 +26,17 @@ func (b *bench) reportGo(ctx context.Context, results [][]*goBuilt) error {
 	}
 	writeTargets(&text, targets)
 	fmt.Fprintf(&text, "Time: user and system time of a run next to one of the plain program, median and range of the ratios of %d\n"+
-		"interleaved pairs. Text and file: bytes of the stripped program. Cold: processor time of a build with an empty\n"+
-		"cache of Go, which compiles the standard library as well; one build. Warm: that of a build after a change of one\n"+
-		"package, median of three. Log: what a run leaves on the disk.\n\n", b.rounds)
+		"interleaved pairs. Text and file: bytes of the stripped program. Log: what a run leaves on the disk.\n", b.rounds)
+	if results[0][0].Cold > 0 {
+		fmt.Fprint(&text, "Cold: processor time of a build with an empty cache of Go, which compiles the standard library as well; one\n"+
+			"build. Warm: that of a build after a change of one package, median of three.\n")
+	}
+	fmt.Fprintln(&text)
 	for i, list := range results {
 		g := &goGuests[i]
 		fmt.Fprintf(&text, "## %s\n\nA run %s.\n\n", g.name, g.what)
 		rows := [][]string{{"build", "time ratio", "text", "file", "log, KB"}}
-		if g.edit != "" {
+		if list[0].Cold > 0 {
 			rows[0] = append(rows[0], "cold, s", "warm, s")
 		}
 		for _, r := range list {
@@ -41,7 +44,7 @@ func (b *bench) reportGo(ctx context.Context, results [][]*goBuilt) error {
 			if r.name != "plain" {
 				row = []string{r.label, spread(r.ratios), percent(growth(r.Text, list[0].Text)), percent(growth(r.File, list[0].File)), thousands(r.log / 1024)}
 			}
-			if g.edit != "" {
+			if list[0].Cold > 0 {
 				row = append(row, fmt.Sprintf("%.1f", r.Cold), fmt.Sprintf("%.1f", r.Warm))
 			}
 			rows = append(rows, row)

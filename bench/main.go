@@ -34,6 +34,8 @@ type bench struct {
 	missingOnly string
 	missingKeep bool
 	goKeep      bool         // of go, programs of an earlier run are measured
+	goTimes     bool         // of go, builds are measured
+	goOnly      string       // of go, the builds, separated by commas; "": all
 	fleetSizes  string       // numbers of uploads, separated by commas
 	report      bytes.Buffer // Markdown
 	targets     []target
@@ -71,6 +73,8 @@ func main() {
 	flag.BoolVar(&b.missingKeep, "missing-keep", false, "of missing, keep the recordings and judge those that are there, for work on the rules")
 	flag.StringVar(&b.fleetSizes, "fleet-sizes", defaultFleetSizes, "of fleet, the numbers of runs that are sent, separated by commas; the report is kept only of the default")
 	flag.BoolVar(&b.goKeep, "go-keep", false, "of go, measure the programs that an earlier run built, if there are any")
+	flag.BoolVar(&b.goTimes, "go-times", true, "of go, measure how long builds take")
+	flag.StringVar(&b.goOnly, "go-only", "", "of go, the builds to measure, separated by commas, with plain; default: all")
 	programs := flag.String("guests", "sqlite3,git,python,cost", "what startup measures now; of the rest it takes what it measured last")
 	flag.Parse()
 	b.guests = strings.Split(*programs, ",")
