@@ -58,12 +58,11 @@ func newRoot(s *verb.Streams) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
-		SuggestionsMinimumDistance: 2,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
-			return unknownCommand(c, args[0])
+			return verb.UnknownCommand(c, args[0])
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			if version {
@@ -81,9 +80,7 @@ func newRoot(s *verb.Streams) *cobra.Command {
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return verb.Usagef("%w (see %s -h)", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(verb.FlagError)
 	root.SetHelpCommand(newHelpCmd(root))
 	for _, g := range commands {
 		if g.id != "" {
@@ -96,14 +93,6 @@ func newRoot(s *verb.Streams) *cobra.Command {
 		}
 	}
 	return root
-}
-
-// unknownCommand returns the error for a name of which c has no command.
-func unknownCommand(c *cobra.Command, name string) error {
-	if like := c.SuggestionsFor(name); len(like) > 0 {
-		return verb.Usagef("unknown command %q; did you mean %s?", name, like[0])
-	}
-	return verb.Usagef("unknown command %q (see %s -h)", name, c.CommandPath())
 }
 
 // newHelpCmd returns cobra's help command, but for names of no command, which are errors.
@@ -125,7 +114,7 @@ func newHelpCmd(root *cobra.Command) *cobra.Command {
 				if c == nil {
 					c = root
 				}
-				return unknownCommand(c, append(rest, args...)[0])
+				return verb.UnknownCommand(c, append(rest, args...)[0])
 			}
 			c.InitDefaultHelpFlag() // so that the flag is listed, as cobra's own command does
 			return c.Help()

@@ -1,6 +1,8 @@
 package spikes
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/verb"
@@ -21,7 +23,10 @@ spikes that were found.`,
   cairn watch show`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return verb.Usagef("watch: unknown command %q (see cairn watch -h; cairn spikes shows logs)", args[0])
+				if _, err := os.Stat(args[0]); err == nil {
+					return verb.Usagef("watch: %s is not a command: cairn spikes shows logs", args[0])
+				}
+				return verb.UnknownCommand(c, args[0])
 			}
 			return nil
 		},
