@@ -75,8 +75,11 @@ func Graph(s *verb.Streams) *cobra.Command {
 	return c
 }
 
-// isProfile reports whether a file is a profile, or is called one.
+// isProfile reports whether a file is a profile, or is called one, or a directory has some.
 func isProfile(path string) bool {
+	if verb.IsDir(path) {
+		return profile.HasProfiles(path)
+	}
 	if strings.HasSuffix(path, ".mip") {
 		return true
 	}

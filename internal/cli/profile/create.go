@@ -25,7 +25,7 @@ func Create(s *verb.Streams) *cobra.Command {
 		Short: "Create an empty profile from maps or binaries",
 		Long: `create makes a profile with the functions of one or more modules and no runs; cairn
 merge -p adds runs. A module is given as its map (.mipmap), its binary, or the .debug
-file of its binary.`,
+file of its binary. A directory stands for all of these in it.`,
 		Example: "  cairn create -p app.mip app.mipmap libfoo.so",
 		Args:    verb.ExactFiles("create", "a map or a binary", 1, -1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -35,6 +35,10 @@ file of its binary.`,
 			if _, err := os.Lstat(path); err == nil && !force {
 				return fmt.Errorf("%s exists: merge into it, or overwrite it with --force", path)
 			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			args, err := withMaps(args)
+			if err != nil {
 				return err
 			}
 			p := new(prof.Profile)

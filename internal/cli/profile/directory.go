@@ -44,6 +44,43 @@ func Read(path string) (*prof.Profile, error) {
 	return sum(files)
 }
 
+// HasProfiles reports whether there is a .mip file below a directory.
+func HasProfiles(dir string) bool {
+	has := false
+	_ = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error { // reading it reports errors
+		if err == nil && d.Type().IsRegular() && filepath.Ext(file) == profileSuffix {
+			has = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return has
+}
+
+// withMaps returns paths, with the maps and the binaries that have one in place of each directory.
+func withMaps(paths []string) (list []string, err error) {
+	for _, path := range paths {
+		if !verb.IsDir(path) {
+			list = append(list, path)
+			continue
+		}
+		found, err := filepath.Glob(filepath.Join(path, "*"+mapSuffix))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range verb.Binaries(path) {
+			if HasMap(file) {
+				found = append(found, file)
+			}
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s: contains no map (*%s) and no binary that was built with cairn cc", path, mapSuffix)
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
 // sum adds profiles up. Runs that several of them hold count once.
 func sum(files []string) (*prof.Profile, error) {
 	total := new(prof.Profile)

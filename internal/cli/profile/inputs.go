@@ -18,8 +18,12 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// rawSuffix is what raw files in a directory are called.
-const rawSuffix = ".mipraw"
+// What raw files, packs of them and maps in a directory are called.
+const (
+	rawSuffix  = ".mipraw"
+	packSuffix = ".mippack"
+	mapSuffix  = ".mipmap"
+)
 
 // maxListLine bounds a line of an @list file.
 const maxListLine = 1 << 16
@@ -34,6 +38,8 @@ type inputs struct {
 	bad                  []rawfiles.Complaint
 	// packed are raw files in packs, by a path that begins with the pack's.
 	packed map[string][]byte
+	// noPacks passes by packs below directories.
+	noPacks bool
 }
 
 // add adds a file, the raw files below a directory, or the files and
@@ -197,7 +203,7 @@ func (in *inputs) addPack(path string) {
 	}
 }
 
-// addDir adds the raw files below dir, and remembers the binaries.
+// addDir adds the raw files and packs below dir, and remembers the binaries.
 func (in *inputs) addDir(dir string) {
 	in.found = append(in.found, verb.Binaries(dir)...)
 	// The function never returns an error: a directory that cannot be read
@@ -212,6 +218,8 @@ func (in *inputs) addDir(dir string) {
 				break
 			}
 			in.raws = append(in.raws, path)
+		case !d.IsDir() && strings.HasSuffix(path, packSuffix) && !in.noPacks:
+			in.addPack(path)
 		}
 		return nil
 	})

@@ -38,8 +38,8 @@ new one is complete. With -o it writes a new profile of the modules whose binari
 maps are among the files.
 
 Files are recognised by their content: raw files, packs of raw files (.mippack),
-profiles (.mip), maps (.mipmap), binaries. A directory stands for all .mipraw files
-below it, and for the binaries whose runs are among the files. @LIST is a file with a path on each line. A file that is named twice counts
+profiles (.mip), maps (.mipmap), binaries. A directory stands for all .mipraw and
+.mippack files below it, and for the binaries whose runs are among the files. @LIST is a file with a path on each line. A file that is named twice counts
 once.
 
 Each run of a mode that records the order of first executions (all but cover and

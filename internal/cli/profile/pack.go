@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -42,7 +43,7 @@ func runPack(s *verb.Streams, output string, args []string) error {
 	if output == "" {
 		return verb.Usagef("pack: no output given; use -o FILE.mippack")
 	}
-	var in inputs
+	in := inputs{noPacks: true} // the pack of last time may be beside the raw files
 	for _, arg := range args {
 		if err := in.add(arg); err != nil {
 			return err
@@ -128,12 +129,17 @@ func Unpack(s *verb.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "unpack FILE.mippack... [-C DIR]",
 		Short: "Restore the raw files of a pack",
-		Long: `unpack restores the raw files of packs, each identical to the packed one. If one of
+		Long: `unpack restores the raw files of packs, each identical to the packed one. A
+directory stands for the packs below it. If one of
 the files exists, nothing is written, unless --force is given. cairn merge reads packs
 directly, without unpack.`,
 		Example: "  cairn unpack monday.mippack -C raws",
 		Args:    verb.ExactFiles("unpack", "a pack", 1, -1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			args, err := logfile.ExpandDirs(args, "pack", mippack.Detect)
+			if err != nil {
+				return err
+			}
 			for _, path := range args {
 				if err := unpack(s, path, dir, force); err != nil {
 					return err
