@@ -21,6 +21,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -187,8 +188,10 @@ func (b *build) all(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := b.container(); err != nil {
-		return err
+	if slices.ContainsFunc(b.targets, func(t target) bool { return t.os == "linux" }) {
+		if err := b.container(); err != nil {
+			return err
+		}
 	}
 	if err := b.formula(); err != nil {
 		return err
