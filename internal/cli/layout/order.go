@@ -36,6 +36,7 @@ type orderFlags struct {
 	scenarios []string
 	weights   []string
 	compress  bool
+	data      []string // traces of accesses
 	out       string
 	json      bool
 	record    bool
@@ -85,6 +86,12 @@ missing, under the name that --scenario gives; without -p only this run is order
 by. The exit code is the program's. Without -o the program's standard output goes to
 standard error. Linux on x86-64 only.
 
+--data TRACE adds the variables and constants of the program, by their first access,
+for lld and gold: compile with -fdata-sections. Record the trace of the program that
+--binary names, on x86-64:
+
+  valgrind --tool=lackey --trace-mem=yes --log-file=TRACE ./app
+
 --from URL takes the profile of a program from a collector (cairn collect), which is the
 same as giving URL/PROGRAM@BUILD as the profile.
 
@@ -112,6 +119,7 @@ also reports scenarios that run code that no other scenario runs.`,
 	fl.StringArrayVar(&f.scenarios, "scenario", nil, "use only traces of the scenario with this `name`; repeatable. With --run, the scenario of the run")
 	fl.StringArrayVar(&f.weights, "weight", nil, "weight of the traces of a scenario: `NAME=W`; repeatable")
 	fl.BoolVar(&f.compress, "compress", false, "place similar functions that never ran together, if the program compresses better so (needs --binary of the same build)")
+	fl.StringArrayVar(&f.data, "data", nil, "order variables and constants, too, by their first access in this `trace` of valgrind --tool=lackey --trace-mem=yes; repeatable (needs --binary)")
 	fl.BoolVar(&f.json, "json", false, "print the summary as JSON on standard output (needs -o)")
 	return c
 }
@@ -211,6 +219,9 @@ func (f *orderFlags) run(ctx context.Context, s *verb.Streams) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkData(format); err != nil {
+		return err
+	}
 	m, code, err := f.loadModule(ctx, s)
 	if err != nil {
 		return err
@@ -242,10 +253,15 @@ func (f *orderFlags) write(s *verb.Streams, m *prof.Module, format linkorder.For
 	}
 	res := linkorder.Resolve(toolchain.Listed(m, r.ranked, sameBuild), link)
 	text, skipped := linkorder.Render(format, res.Entries)
-	if err := verb.WriteBytes(s, f.out, text); err != nil {
+	dataText, data, err := f.orderData(s, format)
+	if err != nil {
+		return err
+	}
+	if err := verb.WriteBytes(s, f.out, append(text, dataText...)); err != nil {
 		return err
 	}
 	sum := newOrderSummary(r, res, format, skipped)
+	sum.Data = data
 	if f.json {
 		return report.WriteJSON(s.Out, sum)
 	}

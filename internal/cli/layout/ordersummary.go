@@ -26,6 +26,7 @@ type orderSummary struct {
 	Link      orderLinkJSON       `json:"link"`
 	Scenarios []orderScenarioJSON `json:"scenarios"`
 	HeldOut   []orderHeldOutJSON  `json:"held_out"`
+	Data      *orderDataJSON      `json:"data,omitempty"` // with --data
 	Warnings  []string            `json:"warnings"`
 }
 
@@ -216,6 +217,9 @@ func (sum *orderSummary) print(w io.Writer) error {
 	}
 	if more := len(sum.Scenarios) - profile.MaxListed; more > 0 {
 		fmt.Fprintf(w, "and %d more scenarios (--json lists all)\n", more)
+	}
+	if sum.Data != nil {
+		sum.Data.print(w)
 	}
 	for _, line := range sum.Warnings {
 		fmt.Fprintf(w, "cairn: warning: %s\n", report.Printable(line))
