@@ -130,12 +130,14 @@ func (l *ltoLinker) assembler(clang string) *shim {
 	return &sh
 }
 
-// fatMark is in assembly with bitcode, in a section whose type GNU as does not know.
-const fatMark = "\t.section\t.llvm.lto,"
+// clangOnly are parts of clang's assembly that GNU as does not know: a type of sections with bitcode,
+// and a relocation of -fsanitize=hwaddress.
+var clangOnly = [][]byte{[]byte("\t.section\t.llvm.lto,"), []byte("@GOTPCREL_NORELAX")}
 
-// readsBitcode takes clang for the assembler of a text with bitcode in it.
-func (sh *shim) readsBitcode(src []byte) {
-	if sh.opts.Clang != "" && len(sh.opts.AssemblerArgs) == 0 && bytes.Contains(src, []byte(fatMark)) {
+// selectAssembler takes clang for the assembler of a text that only clang reads.
+func (sh *shim) selectAssembler(src []byte) {
+	only := func(mark []byte) bool { return bytes.Contains(src, mark) }
+	if sh.opts.Clang != "" && len(sh.opts.AssemblerArgs) == 0 && slices.ContainsFunc(clangOnly, only) {
 		sh.opts.Assembler = sh.opts.Clang
 		sh.opts.AssemblerArgs = append(slices.Clone(sh.opts.Target), assemblerArgs...)
 	}

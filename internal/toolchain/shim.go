@@ -93,7 +93,7 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("as: %w", err)
 	}
-	sh.readsBitcode(src)
+	sh.selectAssembler(src)
 	asIs := func() error {
 		if piped {
 			return sh.assemble(ctx, args, src)
