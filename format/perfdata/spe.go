@@ -143,9 +143,15 @@ func (s *session) findTraces() (*traces, error) {
 			in.skip(size)
 		}
 	}
-	for _, t := range slices.Clone(found.all) {
-		if err := found.next(t); err != nil {
+	traces := found.all
+	found.all = nil
+	for _, t := range traces {
+		ok, err := found.next(t)
+		if err != nil {
 			return nil, err
+		}
+		if ok {
+			found.all = append(found.all, t)
 		}
 	}
 	slices.SortStableFunc(found.all, byTime)
@@ -154,16 +160,11 @@ func (s *session) findTraces() (*traces, error) {
 
 func byTime(a, b *trace) int { return cmp.Compare(a.time, b.time) }
 
-// next goes to the next branch of a trace, which it removes if there is none.
-func (ts *traces) next(t *trace) error {
+// next goes to the next branch of a trace. It returns false if there is none.
+func (ts *traces) next(t *trace) (ok bool, err error) {
 	for {
-		ok, err := t.read(ts.session)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			ts.all = slices.DeleteFunc(ts.all, func(x *trace) bool { return x == t })
-			return nil
+		if ok, err := t.read(ts.session); !ok || err != nil {
+			return false, err
 		}
 		if c := ts.session.clock; c != nil && t.record.Time != 0 {
 			now := c.perfTime(t.record.Time)
@@ -176,7 +177,7 @@ func (ts *traces) next(t *trace) error {
 			ts.context = true
 		}
 		if t.record.IsBranch {
-			return nil
+			return true, nil
 		}
 	}
 }
@@ -231,11 +232,14 @@ func (ts *traces) until(time uint64) error {
 	for len(ts.all) > 0 && ts.all[0].time < time && !ts.session.stopped {
 		t := ts.all[0]
 		ts.give(t)
-		if err := ts.next(t); err != nil {
+		ok, err := ts.next(t)
+		if err != nil {
 			return err
 		}
-		if len(ts.all) > 0 && ts.all[0] == t {
+		if ok {
 			ts.settle()
+		} else {
+			ts.all = ts.all[1:]
 		}
 	}
 	return nil
