@@ -40,7 +40,7 @@ func init() {
 	for _, a := range []apple{macOS, iOS} {
 		loaders[a.target] = sync.OnceValues(func() (string, error) {
 			to := filepath.Join(workDir, "loader-"+a.target)
-			out, err := exec.Command(a.compiler, "-O1", "-w", "-rdynamic", "-o", to, "testdata/macho/loader.c", "-Wl,--no-as-needed", "-ldl", "-lm").CombinedOutput()
+			out, err := exec.Command(a.compiler, "-O1", "-w", "-rdynamic", "-o", to, "testdata/macho/loader.c", "testdata/macho/objc.c", "-Wl,--no-as-needed", "-ldl", "-lm").CombinedOutput()
 			if err != nil {
 				err = fmt.Errorf("%w\n%s", err, out)
 			}
@@ -173,6 +173,37 @@ func TestMachORecords(t *testing.T) {
 				if v.system.emulator != nil {
 					checkOrder(t, m, seen)
 				}
+			}
+		})
+	}
+}
+
+// TestMachOObjectiveC compares methods, whose names are no words of C.
+func TestMachOObjectiveC(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join("testdata", "macho", "counter.m")
+	for _, system := range []apple{macOS, iOS} {
+		t.Run(system.target, func(t *testing.T) {
+			t.Parallel()
+			args := system.args(t, "-O1", source)
+			want := output(t, system.load(t, system.emulator, build(t, "", "clang-22", args...)))
+			program := build(t, "full", "clang-22", args...)
+			answer, ran, seen, m := system.observed(t, program)
+			checkAnswer(t, answer, want)
+			checkCovered(t, m, ran)
+			checkCalls(t, m, ran)
+			if system.emulator != nil {
+				checkOrder(t, m, seen)
+			}
+			calls := machOCalls(m)
+			for name, n := range map[string]uint64{"+[Counter make]": 2, "-[Counter add:]": 7, "-[Louder add:]": 7, "-[Counter twice:plus:]": 14, "-[Counter never]": 0, "helper": 2} {
+				if got, ok := calls[name]; !ok || got != n {
+					t.Errorf("%s: %d calls (%t), want %d of %v", name, got, ok, n, calls)
+				}
+			}
+			order := output(t, command(t, cairn, "order", profileFile(t, system, program), "--format", "ld64", "-o", "-"))
+			if !strings.Contains(order, "\n-[Counter twice:plus:]\n") {
+				t.Errorf("the order has no method as ld64 spells it:\n%s", order)
 			}
 		})
 	}
