@@ -1,5 +1,5 @@
 #ifdef CAIRN_BUNDLE
-/* For programs that upload what they recorded by their own means: define CAIRN_BUNDLE before
+/* Bundles of recorded files, for programs that upload them themselves: define CAIRN_BUNDLE before
  * this header is included. It needs POSIX and malloc.
  *
  *   size_t size;
@@ -33,8 +33,8 @@ static inline void cairn_bundle_put_(unsigned char *p, uint64_t n, int bytes) {
   for (; bytes--; n >>= 8) *p++ = (unsigned char)n;
 }
 
-/* Whether the name is that of a file of another process that has ended: NAME.BUILDID.PID.N.mipraw
- * or .cairnlog. */
+/* Reports whether name is that of a file of another process, which has ended:
+ * NAME.BUILDID.PID.N.mipraw or .cairnlog. */
 static inline int cairn_bundle_wanted_(const char *name) {
   size_t n = strlen(name), i, dots = 0;
   long pid;
@@ -64,9 +64,9 @@ static inline void cairn_bundle_head_(unsigned char *head, int kind, const char 
   cairn_bundle_put_(head + 4, cairn_bundle_crc_(0, head, 16 + n + (kind ? (size_t)size : 0)), 4);
 }
 
-/* cairn_bundle returns the files that processes which have ended left in a directory, as one
- * allocation in the format that cairn collect takes: at most `limit` bytes, the rest is for the
- * next call. Returns null if there is none, or no memory. */
+/* cairn_bundle returns the files in a directory that belong to processes which have ended, as one
+ * allocation in the format that cairn collect accepts. It takes at most `limit` bytes; the next
+ * call takes the rest. Returns null if there are no files or no memory. */
 static inline void *cairn_bundle(const char *dir, size_t limit, size_t *size) {
   unsigned char *data = (unsigned char *)malloc(28), *grown;
   size_t used = 12, n;

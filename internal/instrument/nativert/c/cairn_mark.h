@@ -1,9 +1,8 @@
 /* cairn_mark.h - marks for cairn's spikes: cairn.h includes it.
  *
- * The verbs are those of the PET profiler (Prolog Epilog Timing). Without
- * CAIRN_ON, which `cairn cc --mode spike` defines, every macro is ((void)0) and
- * its arguments are not evaluated. Times are milliseconds. docs/markup.md tells
- * how to use them. gcc and clang, C99 and C++11 on. */
+ * The verbs are those of the PET profiler (Prolog Epilog Timing). Without CAIRN_ON, which `cairn cc
+ * --mode spike` defines, every macro is ((void)0) and its arguments are not evaluated. Times are
+ * milliseconds. See docs/markup.md. gcc and clang, C99 and C++11 on. */
 #ifndef CAIRN_MARK_H
 #define CAIRN_MARK_H
 
@@ -11,8 +10,8 @@
 enum { CAIRN_STACK = 32 };
 struct cairn_spike {
   unsigned long number;           /* from 1; cairn spikes --json has it, too */
-  unsigned long least, most;      /* it took between */
-  unsigned long threshold;        /* that it was held against */
+  unsigned long least, most;      /* bounds of its duration */
+  unsigned long threshold;        /* threshold that applied */
   unsigned long end;              /* CLOCK_MONOTONIC */
   unsigned long frame;            /* 0: none was counted */
   int tid, depth;                 /* depth: of stack */
@@ -81,9 +80,8 @@ CAIRN_HIDDEN_ void __cairn_channel(const char *name, int on);
 
 CAIRN_INLINE_ unsigned long cairn_ns_(double ms) { return ms > 0 ? (unsigned long)(ms * 1e6) : 0; }
 
-/* cairn_format_ writes a description from what was captured. Each conversion goes
- * to snprintf with its own argument; one that does not fit the argument's type
- * prints as that type does. */
+/* cairn_format_ writes a description from the captured arguments. Each conversion goes to snprintf
+ * with its own argument; if the two types do not match, the argument's type decides. */
 CAIRN_OURS_ unsigned long cairn_format_(const struct cairn_scope_ *s, char *to, unsigned long size) {
   unsigned long n = 0;
   int next = 0;
@@ -94,7 +92,7 @@ CAIRN_OURS_ unsigned long cairn_format_(const struct cairn_scope_ *s, char *to, 
       to[n++] = *f++;
       continue;
     }
-    /* flags, width and precision are kept; sizes of integers are ours */
+    /* flags, width and precision are kept; length modifiers are replaced */
     char spec[32] = "%";
     unsigned long k = 1, flags = strspn(f + 1, "-+ #0123456789.");
     const char *end = f + 1 + flags;
@@ -125,7 +123,7 @@ CAIRN_OURS_ unsigned long cairn_format_(const struct cairn_scope_ *s, char *to, 
   return n < size ? n : size - 1;
 }
 
-/* What it takes to describe a call is not charged to its callers. */
+/* The time of the description is not charged to callers. */
 CAIRN_OURS_ void cairn_describe_(const struct cairn_scope_ *s, unsigned long number) {
   char text[CAIRN_MAX_TEXT_];
   __cairn_pause();
@@ -138,7 +136,7 @@ CAIRN_INLINE_ void cairn_end_(struct cairn_scope_ *s) {
   if (__builtin_expect(number != 0, 0) && s->text) cairn_describe_(s, number);
 }
 
-/* Over time: format and write at once. */
+/* If the scope is over its threshold, format and write at once. */
 CAIRN_OURS_ __attribute__((format(printf, 2, 3))) void cairn_say_(const struct cairn_scope_ *s, const char *format, ...) {
   char text[CAIRN_MAX_TEXT_];
   va_list args;
@@ -226,8 +224,8 @@ class scope : public cairn_scope_ {
   scope(const scope &) = delete;
   scope &operator=(const scope &) = delete;
 
-  /* desc has f, which returns a string, called if the scope is reported. f must
-   * outlive the scope's end: a variable that is declared before the scope. */
+  /* desc registers f, which returns a string and is called if the scope is reported. f must outlive
+   * the scope: declare it before the scope. */
   template <class F>
   void desc(const F &f) {
     of = &f;
@@ -281,9 +279,8 @@ CAIRN_INLINE_ int cairn_begin_(struct cairn_scope_ *s, int open, unsigned long c
 #define CAIRN_IGNORE_CHILDREN_IF(c) CAIRN_VERB_(c, 4, 0)
 #define CAIRN_FRAME() __cairn_next_frame()
 
-/* A channel is a variable of the file, 1 at the start; CAIRN_CHANNEL stands at file
- * level. The runtime finds those of one name in their section, and switches them
- * together. */
+/* A channel is a variable of the file, 1 at the start; CAIRN_CHANNEL is used at file level. The
+ * runtime finds the channels of a name in their section and switches them together. */
 struct cairn_channel_ {
   const char *name;
   unsigned long on;
@@ -294,7 +291,7 @@ struct cairn_channel_ {
 #define cairn_channel(name) (cairn_channel_##name.on)
 #define cairn_channel_set(name, on) __cairn_channel(#name, !!(on))
 
-/* The function is called on a thread of its own. */
+/* The function is called on a separate thread. */
 CAIRN_OURS_ void cairn_on_spike_(void (*f)(const struct cairn_spike *)) {
   pthread_t thread;
   if (__cairn_on_spike(f) && !pthread_create(&thread, 0, __cairn_spike_thread, 0)) pthread_detach(thread);
@@ -357,12 +354,11 @@ struct scope {
 
 #endif /* CAIRN_ON */
 
-/* CAIRN_WRAP(ret, name, params, args) is a function around another one that it
- * times as the section "name": link with -Wl,--wrap=name and cairn cc. Names of C++
- * functions are mangled. cairn wrap makes such functions from debug information.
+/* CAIRN_WRAP(ret, name, params, args) defines a wrapper that times a function as the section
+ * "name": link with -Wl,--wrap=name and cairn cc. Names of C++ functions are mangled. cairn wrap
+ * generates such wrappers from debug information.
  *
- *   CAIRN_WRAP(void *, malloc, (size_t n), (n))
- */
+ *   CAIRN_WRAP(void *, malloc, (size_t n), (n)) */
 #ifdef __cplusplus
 #define CAIRN_LINKAGE_ extern "C"
 #else

@@ -1,4 +1,4 @@
-/* elf.h - what of a module in memory says where it is and which build. */
+/* elf.h - the parts of ELF that give a loaded module's address and build id. */
 
 struct phdr {
 #if __SIZEOF_POINTER__ == 8

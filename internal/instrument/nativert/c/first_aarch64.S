@@ -15,21 +15,20 @@
  *          ldp   x16, x30, [sp], 16
  *          b     back
  *
- * A call that finds a count of zero is counted here. With --atomic the probe counts before
- * it looks, and comes to a routine of its own, which does not.
+ * This routine counts the call that finds a count of zero. With --atomic the probe counts before it
+ * tests, and calls another routine, which does not count.
  *
  * Stack on entry:
  *
  *   8(sp)  return address of f, in its caller; it may be signed
  *   0(sp)  the record
  *
- * x16, x17 and the flags are free, as any call's veneer may use them. All other registers are
- * saved: a caller compiled with -fipa-ra may count on registers that the ABI would let us
- * take. x18 is the platform's.
+ * x16, x17 and the flags are free, since a linker's veneer may use them at any call. All other
+ * registers are saved: a caller compiled with -fipa-ra may count on registers that the ABI would
+ * let us take. x18 is reserved for the platform.
  *
- * The order word is set once, by compare and exchange. If it is set already, two threads
- * raced for the first call, and calls of others were lost maybe, or 2^32 calls went by: mark
- * the count as inexact. */
+ * The order word is set once, by compare and exchange. If it is set already, two threads raced for
+ * the first call and increments may be lost, or there were 2^32 calls: mark the count as inexact. */
 
 #include "wire.h"
 
@@ -64,7 +63,7 @@ NAME:
 #if FULL
         mov     x17, x30
         ldr     x30, [sp, 24]           // return address of f
-        hint    7                       // xpaclri: what signed it goes
+        hint    7                       // xpaclri: remove the signature
         sub     x16, x16, CAIRN_ORDER_OFFSET
         sub     x0, x30, x16
         mov     x30, x17
@@ -84,7 +83,7 @@ NAME:
         ret
         .size   NAME, . - NAME
 
-/* Branch target identification and signed return addresses are fine with this code. */
+/* This code is compatible with branch target identification and signed return addresses. */
         .section .note.gnu.property, "a"
         .balign 8
         .long   4, 16, 5

@@ -1,7 +1,7 @@
 /* The first call of a function.
  *
- * A counting probe and its stub look like this (package native writes them), in the Thumb or in
- * the Arm state:
+ * A counting probe and its stub look like this (package native writes them), in the Thumb or in the
+ * Arm state:
  *
  *   f:     ldr   r3, literal         or movw and movt
  *          add   r3, pc              r3: the record
@@ -16,20 +16,18 @@
  *          pop   {ip, lr}
  *          b     back
  *
- * The call is counted when it comes here.
+ * The probe has counted the call.
  *
  * Stack on entry:
  *
  *   4(sp)  return address of f, in its caller
  *   0(sp)  the record, which is in ip as well
  *
- * ip and the flags are free, as any call's veneer may use them. All other registers are
- * saved: a caller compiled with -fipa-ra may count on registers that the ABI would let us
- * take.
+ * ip and the flags are free, since a linker's veneer may use them at any call. All other registers
+ * are saved: a caller compiled with -fipa-ra may count on registers that the ABI would let us take.
  *
- * The order word is set once, by compare and exchange. If it is set already, two threads
- * raced for the first call and an increment was lost, or 2^32 calls went by: mark the count
- * as inexact. */
+ * The order word is set once, by compare and exchange. If it is set already, two threads raced for
+ * the first call and an increment was lost, or there were 2^32 calls: mark the count as inexact. */
 
 #include "wire.h"
 

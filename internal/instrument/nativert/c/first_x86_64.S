@@ -9,19 +9,18 @@
  *   stub:  e8 <rel32>           call __cairn_first_*
  *          eb <rel8>            jmp  back              or e9 <rel32>
  *
- * so the return address of the call leads to the jmp, the jmp to back, and the
- * bytes before back to the record. Stack on entry, which is the stack of f's
- * own entry with one more address on it:
+ * The return address of the call gives the jmp, its displacement gives back, and the bytes before
+ * back give the record. Stack on entry, which is the stack of f's own entry with one more address
+ * on it:
  *
  *   8(%rsp)  return address of f, in its caller
  *   0(%rsp)  return address into the stub
  *
- * All registers are saved: a caller compiled with -fipa-ra may count on
- * registers that the ABI would let us take. The flags are free.
+ * All registers are saved: a caller compiled with -fipa-ra may count on registers that the ABI
+ * would let us take. The flags are free.
  *
- * The order word is set once, by compare and exchange. If it is set already,
- * two threads raced for the first call and an increment was lost, or 2^32
- * calls went by: mark the count as inexact. */
+ * The order word is set once, by compare and exchange. If it is set already, two threads raced for
+ * the first call and an increment was lost, or there were 2^32 calls: mark the count as inexact. */
 
 #include "record_x86_64.h"
 #include "wire.h"
@@ -60,7 +59,7 @@ NAME:
         ret
         .size   NAME, . - NAME
 
-/* Shadow stacks and indirect branch tracking are fine with this code. */
+/* This code is compatible with shadow stacks and indirect branch tracking. */
         .section .note.gnu.property, "a"
         .balign 8
         .long   4, 16, 5

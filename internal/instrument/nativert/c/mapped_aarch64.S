@@ -1,7 +1,7 @@
-/* What is linked into a module whose runtime is a file: it maps the file, a flat image
- * of machine code, and calls its first byte. Where there is no such file, the program runs
- * without. The image is rt.c with CAIRN_MAPPED; what its calls do is in rt_mapped.h.
- * mapped_x86_64.S says why it is as it is. */
+/* Code that is linked into a module whose runtime is a file. It maps the file, a flat image of
+ * machine code, and calls its first byte. Without the file, the program runs uninstrumented. The
+ * image is rt.c compiled with CAIRN_MAPPED; see rt_mapped.h for its calls and mapped_x86_64.S for
+ * the reasons. */
 
 #include "wire.h"
 #define IMAGE_ROOM 0x40000
@@ -19,7 +19,7 @@ guarded mapped_start
         mov     x0, -100                // AT_FDCWD
         adrp    x1, file
         add     x1, x1, :lo12:file
-        mov     x2, 02000000            // O_CLOEXEC, to read
+        mov     x2, 02000000            // O_RDONLY | O_CLOEXEC
         mov     x3, 0
         mov     x8, 56                  // openat
         svc     0
@@ -28,7 +28,7 @@ guarded mapped_start
         mov     w6, w0
         mov     x0, 0
         mov     x1, CAIRN_IMAGE_ROOM
-        mov     x2, 5                   // to read and to execute
+        mov     x2, 5                   // PROT_READ | PROT_EXEC
         mov     x3, 2                   // private
         mov     x5, 0
         mov     x8, 222                 // mmap
@@ -54,8 +54,8 @@ guarded mapped_start
 2:      ldp     x2, x30, [sp], 16
         ret
 
-/* Calls of the image, with x0 as it is and the number of the call in w1. Without an
- * image all but CAIRN_LOST, which is 0, return -1: that takes care of nothing. */
+/* Calls of the image: x0 is passed on, w1 is the number of the call. Without an image all calls
+ * return -1, except CAIRN_LOST, which returns 0: not handled. */
         .globl  __cairn_dump, __cairn_reset, __cairn_set_dir
         .hidden __cairn_dump, __cairn_reset, __cairn_set_dir
         .type   __cairn_dump, %function
@@ -93,7 +93,7 @@ call_image:
         csetm   w0, ne
         ret
 
-/* The image says how much of it is to be unmapped. */
+/* The image returns how many bytes to unmap. */
 guarded mapped_finish
         adrp    x16, image
         ldr     x16, [x16, :lo12:image]
@@ -115,7 +115,7 @@ guarded mapped_finish
         .hidden __start_cairn_raw, __stop_cairn_raw, __ehdr_start, __cairn_order_table, __dso_handle
         .weak   __ehdr_start, __cairn_order_table, __dso_handle
 
-/* Where things are, from here: see enter in rt_mapped.h. */
+/* Table of addresses, relative to this place: see enter in rt_mapped.h. */
         .section .rodata.cairn, "a", %progbits
         .balign 4
 table:

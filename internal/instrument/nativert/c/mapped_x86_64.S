@@ -1,12 +1,12 @@
-/* What is linked into a module whose runtime is a file: it maps the file, a flat image
- * of machine code, and calls its first byte. Where there is no such file, the program runs
- * without. The image is rt.c with CAIRN_MAPPED; what its calls do is in rt_mapped.h.
+/* Code that is linked into a module whose runtime is a file. It maps the file, a flat image of
+ * machine code, and calls its first byte. Without the file, the program runs uninstrumented. The
+ * image is rt.c compiled with CAIRN_MAPPED; see rt_mapped.h for its calls.
  *
- * Each module maps the file for itself, with memory for its variables behind it, so that
- * all is as where the runtime is linked in. Nothing of a C library is needed for that.
+ * Each module maps its own copy, followed by memory for its variables, so that the runtime works as
+ * if it were linked in. This needs no C library.
  *
- * Who may write the file, runs code in the program, as with any shared object. Nothing in
- * the environment leads to another file. */
+ * Anybody who may write the file can run code in the program, as with any shared object. No
+ * environment variable selects another file. */
 
 #include "wire.h"
 #define IMAGE_ROOM 0x10000
@@ -18,7 +18,7 @@ mapped_start:
         endbr64
         pushq   %rdx
         leaq    file(%rip), %rdi
-        movl    $02000000, %esi         /* O_CLOEXEC, to read */
+        movl    $02000000, %esi         /* O_RDONLY | O_CLOEXEC */
         pushq   $2                      /* open */
         popq    %rax
         syscall
@@ -27,7 +27,7 @@ mapped_start:
         xchgl   %eax, %r8d
         xorl    %edi, %edi
         movl    $CAIRN_IMAGE_ROOM, %esi
-        pushq   $5                      /* to read and to execute */
+        pushq   $5                      /* PROT_READ | PROT_EXEC */
         popq    %rdx
         pushq   $2                      /* private */
         popq    %r10
@@ -55,8 +55,8 @@ mapped_start:
 2:      popq    %rdx
         ret
 
-/* Calls of the image, with rdi as it is and the number of the call in rsi. Without an
- * image all but CAIRN_LOST, which is 0, return -1: that takes care of nothing. */
+/* Calls of the image: rdi is passed on, rsi is the number of the call. Without an image all calls
+ * return -1, except CAIRN_LOST, which returns 0: not handled. */
         .globl  __cairn_dump, __cairn_reset, __cairn_set_dir
         .hidden __cairn_dump, __cairn_reset, __cairn_set_dir
 __cairn_set_dir:
@@ -97,7 +97,7 @@ call_image:
         sbbl    %eax, %eax
         ret
 
-/* The image says how much of it is to be unmapped. */
+/* The image returns how many bytes to unmap. */
 mapped_finish:
         endbr64
         pushq   $CAIRN_FINISH
@@ -119,7 +119,7 @@ mapped_finish:
         .hidden __start_cairn_raw, __stop_cairn_raw, __ehdr_start, __cairn_order_table, __dso_handle
         .weak   __ehdr_start, __cairn_order_table, __dso_handle
 
-/* Where things are, from here: see enter in rt_mapped.h. */
+/* Table of addresses, relative to this place: see enter in rt_mapped.h. */
         .section .rodata.cairn, "a", @progbits
         .balign 4
 table:

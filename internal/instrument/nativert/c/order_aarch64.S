@@ -1,16 +1,15 @@
 /* The first call of a function in modes with an order buffer.
  *
- * The probe and its stub are those of first_aarch64.S, with less ahead:
+ * The probe and its stub are those of first_aarch64.S, with a shorter test:
  *
  *   f:     adrp  x16, rec
  *          ldrb  w17, [x16, :lo12:rec]
  *          cbz   w17, stub
  *   back:  ...
  *
- * Threads may come here together: who sets the flag takes a slot, so that each
- * function has one at most. The number of slots taken, __cairn_next, is in the
- * objects: it lies among the records, and is cleared with them, written with
- * them, and there with them when the process is killed. */
+ * Several threads may call this at once: the one that sets the flag takes a slot, so that each
+ * function has at most one. The number of slots taken, __cairn_next, is among the records: it is
+ * cleared and written with them, and survives with them when the process is killed. */
 
 #include "wire.h"
 
@@ -32,7 +31,7 @@ __cairn_first_order:
         adrp    x17, __start_cairn_raw
         add     x17, x17, :lo12:__start_cairn_raw
         sub     x16, x16, x17
-        add     w16, w16, 1             // what goes into the slot
+        add     w16, w16, 1             // value of the slot
         adrp    x17, __cairn_ring
         ldr     w2, [x17, :lo12:__cairn_ring]
         adrp    x17, __start_cairn_order
@@ -42,7 +41,7 @@ __cairn_first_order:
         add     x2, x2, :lo12:__stop_cairn_order
         sub     x2, x2, x17
         lsr     x2, x2, 2
-        cbz     w2, 4f                  // no slots: no linker should do that
+        cbz     w2, 4f                  // no slots; linkers should not do that
 2:      str     x17, [sp, 24]
         adrp    x17, __cairn_next
         add     x17, x17, :lo12:__cairn_next
@@ -63,7 +62,7 @@ __cairn_first_order:
         .hidden __start_cairn_raw, __start_cairn_order, __stop_cairn_order, __cairn_next
 
 #if CAIRN_MAPPED
-/* Where things are, for a runtime that is a file: see attach in rt_mapped.h. */
+/* Table of addresses for a runtime that is a file: see attach in rt_mapped.h. */
         .section .rodata.cairn, "a", %progbits
         .balign 4
         .globl  __cairn_order_table
@@ -77,7 +76,7 @@ __cairn_order_table:
         .text
 #endif
 
-/* The buffer fills whole pages, as rt.c has it of the records: see ROUND_UP. */
+/* The buffer fills whole pages, as the records do: see ROUND_UP. */
         .reloc  __cairn_first_order, R_AARCH64_NONE, .Lcairn_order_end
         .section CAIRN_ORDER_SECTION, "aw", %nobits, unique, 1
         .globl  __cairn_order_used
@@ -87,8 +86,7 @@ __cairn_order_used:
         .balign 65536
 .Lcairn_order_end:
 
-/* Instrumented objects that ask for a buffer of a certain size have the number
- * of its slots here. */
+/* Objects that request a buffer size store the number of slots here. */
         .section .rodata.cairn, "a", %progbits
         .balign 4
         .weak   __cairn_ring

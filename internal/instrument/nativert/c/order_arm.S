@@ -1,6 +1,6 @@
 /* The first call of a function in modes with an order buffer.
  *
- * The probe and its stub are those of first_arm.S, with less ahead:
+ * The probe and its stub are those of first_arm.S, with a shorter test:
  *
  *   f:     ldr   r3, literal
  *          add   r3, pc
@@ -11,10 +11,9 @@
  *   back:  ...
  *   stub:  push  {ip, lr} ...
  *
- * Threads may come here together: who sets the flag takes a slot, so that each
- * function has one at most. The number of slots taken, __cairn_next, is in the
- * objects: it lies among the records, and is cleared with them, written with
- * them, and there with them when the process is killed. */
+ * Several threads may call this at once: the one that sets the flag takes a slot, so that each
+ * function has at most one. The number of slots taken, __cairn_next, is among the records: it is
+ * cleared and written with them, and survives with them when the process is killed. */
 
 #include "wire.h"
 
@@ -61,8 +60,8 @@ __cairn_first_order:
         cmp     r5, #0
         bne     3b
         pop     {r5}
-        /* The slot is the number modulo the slots. Not all processors divide. A number of
-         * slots that was asked for is a power of two; of others there are enough. */
+        /* The slot is the number modulo the number of slots. Some processors cannot divide. A
+         * requested number of slots is a power of two; otherwise there are enough slots. */
         sub     r1, r2, #1
         tst     r1, r2
         bne     5f
@@ -78,14 +77,13 @@ __cairn_first_order:
 
         .hidden __start_cairn_raw, __start_cairn_order, __stop_cairn_order, __cairn_next
 
-/* It rounds the buffer up to whole pages, as rt.c does with the records. */
+/* This rounds the buffer up to whole pages, as rt.c does with the records. */
         .reloc  __cairn_first_order, R_ARM_NONE, .Lcairn_order_end
         .section CAIRN_ORDER_SECTION, "aw", %nobits
         .balign 4096
 .Lcairn_order_end:
 
-/* Instrumented objects that ask for a buffer of a certain size have the number
- * of its slots here. */
+/* Objects that request a buffer size store the number of slots here. */
         .section .rodata.cairn, "a", %progbits
         .balign 4
         .weak   __cairn_ring

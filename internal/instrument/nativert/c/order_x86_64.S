@@ -1,7 +1,6 @@
 /* The first call of a function in modes with an order buffer.
  *
- * The probe and its stub are those of first_x86_64.S, with another instruction ahead
- * of the branch:
+ * The probe and its stub are those of first_x86_64.S, with another instruction before the branch:
  *
  *   f:     80 3d <disp32> 00    cmpb $0, rec(%rip)
  *          74 <rel8>            je   stub              or 0f 84 <rel32>
@@ -9,10 +8,9 @@
  *   stub:  e8 <rel32>           call __cairn_first_order
  *          eb <rel8>            jmp  back              or e9 <rel32>
  *
- * Threads may come here together: who sets the flag takes a slot, so that each
- * function has one at most. The number of slots taken, __cairn_next, is in the
- * objects: it lies among the records, and is cleared with them, written with
- * them, and there with them when the process is killed. */
+ * Several threads may call this at once: the one that sets the flag takes a slot, so that each
+ * function has at most one. The number of slots taken, __cairn_next, is among the records: it is
+ * cleared and written with them, and survives with them when the process is killed. */
 
 #include "record_x86_64.h"
 #include "wire.h"
@@ -32,7 +30,7 @@ __cairn_first_order:
         jne     5f
         leaq    __start_cairn_raw(%rip), %rcx
         subq    %rcx, %rdx
-        incl    %edx                    /* what goes into the slot */
+        incl    %edx                    /* value of the slot */
         pushq   %rdx
         movl    __cairn_ring(%rip), %ecx
         testl   %ecx, %ecx
@@ -41,7 +39,7 @@ __cairn_first_order:
         leaq    __start_cairn_order(%rip), %rdx
         subq    %rdx, %rcx
         shrq    $2, %rcx
-3:      jrcxz   4f                      /* no slots: no linker should do that */
+3:      jrcxz   4f                      /* no slots; linkers should not do that */
         movl    $1, %eax
         lock xaddl %eax, __cairn_next(%rip)
         xorl    %edx, %edx
@@ -59,7 +57,7 @@ __cairn_first_order:
         .hidden __start_cairn_raw, __start_cairn_order, __stop_cairn_order, __cairn_next
 
 #if CAIRN_MAPPED
-/* Where things are, for a runtime that is a file: see attach in rt_mapped.h. */
+/* Table of addresses for a runtime that is a file: see attach in rt_mapped.h. */
         .section .rodata.cairn, "a", @progbits
         .balign 4
         .globl  __cairn_order_table
@@ -72,14 +70,13 @@ __cairn_order_table:
         .text
 #endif
 
-/* It rounds the buffer up to whole pages, as rt.c does with the records. */
+/* This rounds the buffer up to whole pages, as rt.c does with the records. */
         .reloc  __cairn_first_order, R_X86_64_NONE, .Lcairn_order_end
         .section CAIRN_ORDER_SECTION, "aw", @nobits
         .balign 4096
 .Lcairn_order_end:
 
-/* Instrumented objects that ask for a buffer of a certain size have the number
- * of its slots here. */
+/* Objects that request a buffer size store the number of slots here. */
         .section .rodata.cairn, "a", @progbits
         .balign 4
         .weak   __cairn_ring

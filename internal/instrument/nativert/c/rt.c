@@ -1,25 +1,21 @@
-/* The runtime of cairn's machine profiles: it gets the records of its module
- * out of the process. One copy, all of it hidden, is linked into every
- * instrumented executable and shared object, or, with CAIRN_MAPPED, is a file that
- * each of them maps.
+/* The runtime of the coverage and count modes: it writes the records of its module to a file. A
+ * copy with only hidden symbols is linked into every instrumented executable and shared object, or,
+ * with CAIRN_MAPPED, is a file that each of them maps.
  *
- * It calls the kernel itself and needs no C library, so that it works in
- * static, musl and freestanding programs. A few names of a C library are
- * used if they are there (weak): __register_atfork or environ and pthread_atfork,
- * dl_iterate_phdr, and the flag __libc_single_threaded. No memory is allocated
- * but one mapping while a file is written. Size matters: this is what a program
- * grows by.
+ * It makes system calls itself and needs no C library, so that it works in static, musl and
+ * freestanding programs. It uses these names of a C library if they exist (weak): __register_atfork
+ * or environ and pthread_atfork, dl_iterate_phdr, and the flag __libc_single_threaded. It allocates
+ * no memory except one mapping while it writes a file. It must be small, since it is added to every
+ * program.
  *
- * The records are the raw file from the start of the process, or of a child, by
- * a shared mapping: nothing is lost however it ends, and the end asks nothing of the
- * kernel, which by then may forbid it (a full table of descriptors, another root
- * directory, a filter of system calls). With CAIRN_CONTINUOUS=0 the file is written
- * at the end.
+ * The raw file is mapped shared over the records from the start of the process, or of a child:
+ * nothing is lost however the process ends, and the end needs no system call, which might fail by
+ * then (full table of descriptors, another root directory, seccomp filter). With CAIRN_CONTINUOUS=0
+ * the file is written at the end.
  *
- * Files: $CAIRN_DIR/<module>.<build id>.<pid>.<n>.mipraw, drawn in package
- * mip. A file is written under a temporary name and gets that of the first free
- * n, so that neither a reader nor a process of equal pid (every container has
- * a pid 1) can get in its way. */
+ * Files: $CAIRN_DIR/<module>.<build id>.<pid>.<n>.mipraw; package mip documents the format. A file
+ * is written under a temporary name and then renamed to the first free n, so that neither readers
+ * nor processes with the same pid (every container has a pid 1) interfere. */
 
 #include "wire.h"
 #include "rt_kernel.h"
@@ -30,29 +26,28 @@
 ANY_FLOATS
 
 struct state {
-  /* What the end needs is copied at the start: programs write over their environment,
-   * and go elsewhere. */
+  /* Values that the end needs are copied at the start: programs overwrite their environment and
+   * change their directory. */
   char path[MAX_PATH]; /* directory/module.id. */
-  char scenario[CAIRN_MAX_SCENARIO + 1]; /* what the run is about; empty: not known */
-  u32 dir;         /* bytes of the directory; 0: write nothing */
-  i32 pid;         /* whose records these are */
+  char scenario[CAIRN_MAX_SCENARIO + 1]; /* scenario of the run; empty: not known */
+  u32 dir;         /* length of the directory; 0: write nothing */
+  i32 pid;         /* process that the records belong to */
   u32 n;           /* number in the file name */
-  u32 sig;         /* of our handler; 0: there is none */
-  u32 bus;         /* SIGBUS, if its handler goes with this module */
-  u64 run;         /* tells this run from all others */
-  u8 main;            /* it is the executable */
-  u8 live;            /* the records are to be a file */
+  u32 sig;         /* signal that we handle; 0: none */
+  u32 bus;         /* SIGBUS, if its handler must be removed with this module */
+  u64 run;         /* unique number of this run */
+  u8 main;            /* the module is the executable */
+  u8 live;            /* the records are a mapped file */
   volatile u8 mapped; /* they are */
-  u8 claimed;         /* the file of number n is ours: replace it */
-  u8 dumped;          /* a dump was asked for since the last reset */
-  u8 quiet;           /* what has no file is not spoken of */
+  u8 claimed;         /* file n is ours: replace it */
+  u8 dumped;          /* a dump was requested since the last reset */
+  u8 quiet;           /* print no message about a missing file */
   u8 told;            /* the program chose the directory */
-  i32 writer;         /* thread that makes a file */
+  i32 writer;         /* thread that writes a file */
 };
 static struct state st;
 
-/* The head of the file that the records are. A page of its own, so that the file
- * can be mapped over it. */
+/* The head of the mapped file. It has a page of its own, so that the file can be mapped over it. */
 static u8 head[MAX_PAGE] __attribute__((aligned(MAX_PAGE)));
 
 static void complain(const char *what, const char *path, long err) {
@@ -64,8 +59,8 @@ static void complain(const char *what, const char *path, long err) {
 
 /* ---- files ---- */
 
-/* set_path makes the path of a directory, up to the process, and returns 0 if there is none. It is
- * absolute, where the directory that the program runs in has a name of no unusual length. */
+/* set_path sets the path up to the process, and returns 0 if there is no directory. The path is
+ * absolute unless the working directory has an unusually long name. */
 static u32 set_path(const char *dir) {
   char *p = st.path;
   u32 len, dir_len = 0;
@@ -91,15 +86,15 @@ static u32 set_path(const char *dir) {
   return st.dir;
 }
 
-/* put_path puts directory/module.id.pid. and, as the last part, a number. */
+/* put_path puts directory/module.id.pid. and a number as the last part. */
 static void put_path(char *p, u32 number, const char *suffix) {
   p = put_number(put(p, st.path), (u32)st.pid);
   *p++ = '.';
   put(put_number(p, number), suffix);
 }
 
-/* publish gives the temporary file its name: that of the file it replaces, or
- * the first that is free. */
+/* publish renames the temporary file: to the name of the file that it replaces, or to the first
+ * free one. */
 static long publish(const char *tmp) {
   char path[MAX_PATH];
   for (;; st.n++) {
@@ -107,8 +102,8 @@ static long publish(const char *tmp) {
     put_path(path, st.n, ".mipraw");
     if (!st.claimed) {
 #if __ANDROID__
-      /* For a rename that may fail, or a limit that is asked for, filters end an app, and
-       * its files cannot be linked. So the name is taken first. */
+      /* Android ends an app by seccomp for a rename that may fail or for reading a limit, and an
+       * app cannot create links. So the name is reserved first. */
       err = create_file(path, 0644);
       if (err == -EEXIST) continue;
       if (err >= 0) err = sys2(SYS_close, (void *)err, 0) - 1;
@@ -120,11 +115,11 @@ static long publish(const char *tmp) {
     }
     st.claimed = 1;
     if (err >= 0) return err;
-    return rename_file(tmp, path); /* ours, or the file system can do neither */
+    return rename_file(tmp, path); /* ours, or the file system supports neither */
   }
 }
 
-/* begin returns 0 if this thread makes a file already, and is in a handler meanwhile. */
+/* begin returns 0 if this thread is writing a file already and runs a signal handler meanwhile. */
 static __attribute__((noinline)) int begin(void) {
   i32 me = sys0(SYS_gettid), none = 0;
   for (; !__atomic_compare_exchange_n(&st.writer, &none, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); none = 0) {
@@ -135,12 +130,11 @@ static __attribute__((noinline)) int begin(void) {
 }
 INLINE void done(void) { __atomic_store_n(&st.writer, 0, __ATOMIC_RELEASE); }
 
-/* What is in files of the records and of the order buffer: whole pages. */
+/* The size of the records and of the order buffer in files: whole pages. */
 INLINE uword raw_size(void) { return used_room(raw_start, raw_stop, raw_used); }
 INLINE uword order_size(void) { return used_room(order_start, order_stop, order_used); }
 
-/* place maps a file, or new memory, over the head, the records and the order
- * buffer. */
+/* place maps a file, or new memory, over the head, the records and the order buffer. */
 static long place(long flags, long fd) {
   long err = map(head, page_size(), flags | MAP_FIXED, fd, 0);
   if (err >= 0) err = map(raw_start, raw_size(), flags | MAP_FIXED, fd, page_size());
@@ -155,8 +149,8 @@ static u32 add_sum(u32 sum, const u8 *p, uword n) {
   return sum;
 }
 
-/* single returns a flag if there was no second thread until now. Counts are then
- * exact: no other thread loses increments. 0 if the C library does not report threads. */
+/* single returns CAIRN_RAW_SINGLE if there has been no second thread so far. Counts are then exact:
+ * no increments are lost. It returns 0 if the C library does not report threads. */
 static u16 single(void) {
 #if GLIBC
   return &__libc_single_threaded && __libc_single_threaded ? CAIRN_RAW_SINGLE : 0;
@@ -165,7 +159,7 @@ static u16 single(void) {
 #endif
 }
 
-/* seal completes the head of the file that the records are. */
+/* seal completes the head of the mapped file. */
 static void seal(void) {
   struct header *h = (struct header *)head;
   h->checksum = 0;
@@ -175,21 +169,20 @@ static void seal(void) {
   h->checksum = add_sum(sum, order_start, CAIRN_SLOT_SIZE * (uword)h->slots);
 }
 
-/* name_run gives the records that are begun a number that no other run has: of
- * the time, and of an address that the kernel has drawn, as containers may start
- * with equal clocks. */
+/* name_run gives the run a unique number, made of the time and of a randomized address, as
+ * containers may start with equal clocks. */
 static void name_run(void) {
   st.run = draw() ^ (u64)(uword)__builtin_frame_address(0) << 28;
 }
 
-/* What a file is made of. */
+/* Kinds of files. */
 enum {
   COPY,  /* a copy of the records */
-  LIVE,  /* the records, from now on */
-  FRESH, /* as well, and they begin from zero */
+  LIVE,  /* the records themselves, from now on */
+  FRESH, /* as LIVE, starting from zero */
 };
 
-/* fill makes the file at h and returns its end. */
+/* fill builds the file at h and returns its end. */
 static u8 *fill(struct header *h, int live) {
   u8 *p = (u8 *)(h + 1);
   uword order = order_size();
@@ -225,15 +218,14 @@ static u8 *fill(struct header *h, int live) {
   if (live != FRESH) copy(end, order_start, order);
   end += order;
   if (!live) {
-    h->flags = single(); /* behind the copy: a thread that came later is not in it */
+    h->flags = single(); /* after the copy: a thread that starts later is not in it */
     h->checksum = add_sum(CAIRN_FNV_BASIS, (u8 *)h, (uword)(end - (u8 *)h));
   }
   return end;
 }
 
-/* become maps the file over the records. A file system that maps no files for
- * several to write may leave a hole where the first was to be: the head, which
- * matters least. */
+/* become maps the file over the records. If the file system supports no shared mappings, this may
+ * leave the first mapping unmapped: it is the head, which matters least. */
 static long become(long fd, const u8 *file) {
   long err = place(MAP_SHARED, fd);
   if (err >= 0) return err;
@@ -243,10 +235,10 @@ static long become(long fd, const u8 *file) {
   return err;
 }
 
-/* emit writes the records to a file, or makes one and maps it over them, if they fill
- * whole pages. It returns what went wrong, or 0. A copy is one: the records go on
- * changing meanwhile, and the checksum must fit. Zeros are written as well: a full
- * disk must say so here and not as a SIGBUS in a probe. */
+/* emit writes the records to a file, or creates one and maps it over them, if they fill whole
+ * pages. It returns an error, or 0. It writes from a copy: the records continue to change, and the
+ * checksum must match. It writes zeros as well: a full disk must be reported here, not as a SIGBUS
+ * in a probe. */
 static long emit(int live) {
   char tmp[MAX_PATH];
   uword room = page_size() + raw_size() + order_size(), limit[2] = {-1UL};
@@ -260,10 +252,10 @@ static long emit(int live) {
   tmp[st.dir] = 0;
   make_dir(tmp, 0777);
   tmp[st.dir] = '/';
-  /* Nobody else is to write to it, whatever the umask. */
+  /* No other user may write to it, whatever the umask. */
   err = fd = create_file(tmp, 0644);
   if (fd >= 0) {
-    /* What goes beyond the limit ends the program, by SIGXFSZ. */
+    /* Writing beyond the limit would end the program by SIGXFSZ. */
 #if !__ANDROID__
     sys2(SYS_getrlimit, (void *)RLIMIT_FSIZE, (long)limit);
 #endif
@@ -288,9 +280,9 @@ failed:
   return err;
 }
 
-/* restart begins from zero. If fresh is set, what was written stays, and what
- * comes goes to another file. A child that can have none goes on with that of its
- * parent, so that the sum over all files stays true. */
+/* restart starts from zero. If fresh is set, the written file is kept and later records go to
+ * another one. A child that cannot create a file continues with that of its parent, so that the sum
+ * over all files stays right. */
 static void restart(int fresh, int child) {
   if (fresh) {
     st.claimed = st.dumped = 0;
@@ -298,7 +290,7 @@ static void restart(int fresh, int child) {
     if (st.live && !emit(FRESH)) goto done;
     if (child & st.mapped) {
       ((struct header *)head)->shared = 1;
-      st.live = 0; /* and is not the one to seal it */
+      st.live = 0; /* and must not be sealed by this process */
       return;
     }
     if (st.mapped) place(MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -314,7 +306,7 @@ done:
 
 HIDDEN int __cairn_dump_module(uword at) {
   (void)at;
-  /* A child that no fork handler saw would write its parent's counts again. */
+  /* A child that no fork handler ran in would write its parent's counts again. */
   if (!st.dir || sys0(SYS_getpid) != st.pid || !begin()) return -1;
   st.dumped = 1;
   int r = st.mapped ? 0 : -(emit(COPY) < 0);
@@ -332,7 +324,7 @@ HIDDEN int __cairn_reset_module(uword at) {
   return 0;
 }
 
-/* back puts memory where the file's was, from an address on, if it is from start to end. */
+/* back replaces the file's pages by memory, from an address on, if that is in [start, end). */
 static int back(u8 *start, u8 *end, uword at) {
   at &= -(uword)page_size();
   if (at < (uword)start || at >= (uword)end) return 0;
@@ -340,14 +332,14 @@ static int back(u8 *start, u8 *end, uword at) {
   return map((u8 *)at, (uword)end - at, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) > 0;
 }
 
-/* The file was made shorter by others, or its disk is full after all. */
+/* Another process has truncated the file, or its disk is full after all. */
 HIDDEN int __cairn_lost_module(uword at) {
   return -(back(head, head + page_size(), at) || back(raw_start, raw_stop, at) || back(order_start, order_stop, at));
 }
 
 #if !CAIRN_MAPPED
-/* A note tells other modules' copies of this runtime where these are,
- * without exporting a symbol. */
+/* A note makes these functions known to other modules' copies of this runtime, without exporting a
+ * symbol. */
 __asm__(".pushsection .note.cairn,\"a\"," NOTE_TYPE "\n"
         ".balign 4\n.long 6, 20, 3\n.asciz \"CAIRN\"\n.balign 4\n"
         ".Lcairn_calls:\n.long __cairn_dump_module - .Lcairn_calls, __cairn_reset_module - .Lcairn_calls\n"
@@ -358,7 +350,7 @@ __asm__(".pushsection .note.cairn,\"a\"," NOTE_TYPE "\n"
 
 HIDDEN int __cairn_dir_module(uword at);
 
-enum { DUMP, RESET, LOST, DIR, WHERE }; /* as they are in the note */
+enum { DUMP, RESET, LOST, DIR, WHERE }; /* in the order of the note */
 
 struct call {
   u32 which;
@@ -400,7 +392,7 @@ HIDDEN void __cairn_reset(void) { call_all(RESET, 0); }
 
 /* ---- the life of the process ---- */
 
-/* The child starts from zero, so that sums over all files stay true. */
+/* The child starts from zero, so that sums over all files stay right. */
 static void forked(void) {
   st.pid = (i32)sys0(SYS_getpid);
   st.n = 0;
@@ -410,8 +402,8 @@ static void forked(void) {
 
 #include "rt_signal.h"
 
-/* The records are in a file of a directory from now on, and no longer in that of another. If they cannot
- * be, all stays as it was. A child that goes on in its parent's file has none of its own. */
+/* Moves the records to a file of another directory. On failure nothing changes. A child that uses
+ * its parent's file has none of its own. */
 HIDDEN int __cairn_dir_module(uword dir) {
   char old[MAX_PATH];
   struct state was;
@@ -446,10 +438,9 @@ static void start(int argc, char **argv, char **envp) {
 #if !GLIBC
   envp = &environ ? environ : 0;
 #endif
-  /* A program with more rights than its caller takes no orders from the
-   * caller's environment, nor writes files for it. Where the rights are capabilities
-   * of its file, the kernel says so by not dumping its memory (0, or 2: only root may
-   * see it). */
+  /* A program with more rights than its caller ignores the caller's environment, and writes no
+   * files. If it has them by file capabilities, the kernel reports that by making it not dumpable
+   * (0, or 2: only root can read core dumps). */
   if (sys0(SYS_getuid) != sys0(SYS_geteuid) ||
       sys0(SYS_getgid) != sys0(SYS_getegid) || !((int)sys2(SYS_prctl, (void *)PR_GET_DUMPABLE, 0) & ~2))
     envp = 0, dir = "";
@@ -470,7 +461,7 @@ static void start(int argc, char **argv, char **envp) {
   if (pthread_atfork) pthread_atfork(0, 0, forked);
 #endif
   name_run();
-  /* Some linker scripts do not have them fill whole pages. */
+  /* Some linker scripts do not make them fill whole pages. */
   uword ends = (uword)raw_start | (uword)raw_stop | (uword)order_start | (uword)order_stop;
   const char *word = env(envp, "SCENARIO");
   if (word) put_some(st.scenario, word, CAIRN_MAX_SCENARIO);
@@ -479,14 +470,14 @@ static void start(int argc, char **argv, char **envp) {
   if (!set_path(dir)) {
     if (*dir) complain("write ", "CAIRN_DIR", -ENAMETOOLONG);
   } else if (st.live && emit(LIVE) < 0)
-    st.dir = 0; /* it was said; the end says no more */
+    st.dir = 0; /* reported now, not again at the end */
   if (st.mapped) guard();
   word = env(envp, "SIGNAL");
   if (word) watch(word);
 }
 
-/* What is not in a file by now is written. The module may be about to be unloaded, and
- * the signal of a handler must not end the process then. */
+/* Writes what is not in a file yet. The module may be about to be unloaded, and then a signal must
+ * not be delivered to its handler. */
 static void finish(void) {
   if (st.mapped & st.live) seal();
   if (!st.mapped) __cairn_dump_module(0);
@@ -495,8 +486,7 @@ static void finish(void) {
 }
 
 #if !CAIRN_MAPPED
-/* First in, last out: before the module's other constructors, after its other
- * destructors. */
+/* Runs before the module's other constructors, and after its other destructors. */
 __attribute__((section(".init_array.00000"), used)) static void (*const init)(int, char **, char **) = start;
 __attribute__((section(".fini_array.00000"), used)) static void (*const fini)(void) = finish;
 #endif

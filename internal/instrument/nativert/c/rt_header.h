@@ -1,4 +1,4 @@
-/* The header of a raw file, as package mip draws it. */
+/* The header of a raw file, as package mip documents it. */
 
 struct header {
   char magic[8];
@@ -7,7 +7,7 @@ struct header {
   u64 size, stored;
   u32 checksum, pid;
   u8 id_len, scenario_len;
-  u8 shared, pad; /* readers take no notice: a child has no file of its own, and counts here */
+  u8 shared, pad; /* ignored by readers: a child has no file of its own and counts here */
   u8 id[CAIRN_MAX_BUILD_ID];
   u32 slots, next;
   u64 next_at, run;

@@ -1,6 +1,6 @@
-/* What rt.c asks the kernel for, and text. */
+/* System calls of rt.c, and text. */
 
-/* Even for size, gcc makes copies of code to save a jump. */
+/* gcc duplicates code to save a jump, even at -Os. */
 #if !__clang__
 #pragma GCC optimize("no-thread-jumps", "no-inline-functions-called-once", "no-gcse", "no-move-loop-invariants")
 #endif
@@ -15,7 +15,7 @@ enum { PR_GET_DUMPABLE = 3, RLIMIT_FSIZE = 1 };
 static sword map(void *at, uword size, i32 flags, sword fd, uword offset) {
   return sys6(SYS_mmap, (sword)at, (sword)size, PROT_RW, flags, fd, (sword)MMAP_OFFSET(offset));
 }
-/* rename_new renames unless there is such a file. */
+/* rename_new renames unless the target exists. */
 INLINE sword rename_new(const char *from, const char *to) {
   return sys5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
 }
@@ -25,7 +25,7 @@ struct kernel_sigaction {
 };
 DEFINE_RESTORER(restorer, ".Lcairn_restorer");
 
-/* handler_of returns what handles a signal, or -1 if there is no such signal. */
+/* handler_of returns the handler of a signal, or -1 if there is no such signal. */
 static __attribute__((noinline)) uword handler_of(u32 sig) {
   struct kernel_sigaction a;
   return sys4(SYS_rt_sigaction, sig, 0, (long)&a, 8) < 0 ? -1UL : a.handler;
@@ -36,35 +36,35 @@ static __attribute__((noinline)) void set_handler(u32 sig, uword handler, uword 
   sys4(SYS_rt_sigaction, sig, (long)&a, 0, 8);
 }
 
-/* handle installs a handler for a signal, unless the program or another module
- * has one. There is no signal 0. */
+/* handle installs a handler for a signal, unless the program or another module has one. Signal 0 is
+ * ignored. */
 static u32 handle(u32 sig, void *handler, uword flags) {
   if (handler_of(sig)) return 0;
   set_handler(sig, (uword)handler, flags);
   return sig;
 }
 
-/* unhandle takes it away: the module may be about to be unloaded. */
+/* unhandle removes it: the module may be about to be unloaded. */
 static void unhandle(u32 sig, void *handler, uword instead) {
   if (sig && handler_of(sig) == (uword)handler) set_handler(sig, instead, 0);
 }
 
 /* ---- text ---- */
 
-/* Lengths are bounded where text comes in. */
+/* Lengths of input text are bounded. */
 enum { MAX_DIR = 1024, MAX_MODULE = 128, MAX_PATH = MAX_DIR + MAX_MODULE + 128 };
 
 #define TEXT_FUNCTION static
 #define TEXT_NUMBER u32
 #include "text.h"
 
-/* put_some puts no more than so many bytes, and no zero. */
+/* put_some puts at most `most` bytes, without a terminating zero. */
 static __attribute__((noinline)) char *put_some(char *p, const char *s, u32 most) {
   for (; most && *s; most--) *p++ = *s++;
   return p;
 }
 
-/* env returns the value of the variable CAIRN_ and name, or 0. */
+/* env returns the value of the variable CAIRN_<name>, or 0. */
 static const char *env(char **e, const char *name) {
   for (; e && *e; e++) {
     const char *p = *e, *q = "CAIRN_";

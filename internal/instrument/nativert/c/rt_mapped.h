@@ -1,12 +1,12 @@
-/* The calls of a runtime that is a file, between mapped_MACHINE.S, in the module, and rt.c. The name
- * of the file has a digest of it, so that both are of one build.
+/* The calls between mapped_MACHINE.S, in the module, and rt.c in a runtime that is a file. The
+ * file's name contains a digest of it, so that both are of the same build.
  *
- * The first byte of the file is enter. Behind the file's end, up to CAIRN_IMAGE_ROOM, is
- * room for variables, which the module maps with the file and start has memory put over. */
+ * The first byte of the file is enter. The space after the file's end, up to CAIRN_IMAGE_ROOM, is
+ * for variables: the module maps it with the file, and start maps memory over it. */
 
 #define CAIRN_IMAGE_ROOM IMAGE_ROOM
 
-/* What is called: numbers in the second argument. */
+/* Numbers of the calls: the second argument. */
 #define CAIRN_LOST 0
 #define CAIRN_DUMP 1
 #define CAIRN_RESET 2
@@ -23,9 +23,8 @@
 /* The bounds of the variables. The linker's script sets them. */
 extern u8 image_start[] HIDDEN, bss_start[] HIDDEN, bss_stop[] HIDDEN;
 
-/* attach takes over what the module says of itself. The table has distances from it: to
- * what is meant, or to a pointer to that. Order has the same, from its own start, or
- * is 0. */
+/* attach reads the module's tables. The table has distances from itself to objects, or to pointers
+ * to them. Order has such a table too, relative to its own start, or is 0. */
 static void attach(const i32 *table, const struct ehdr *header, const i32 *order, void *dso_handle) {
   u8 *at = (u8 *)table;
   raw_start = at + table[0];
@@ -49,9 +48,9 @@ static void attach(const i32 *table, const struct ehdr *header, const i32 *order
   attach_used(table, order);
 }
 
-/* enter is the file's first byte. Of start it returns where the file is, or 0 if it is of
- * no use. Of finish, how much of it is to be unmapped: a library's, unless there are other
- * threads, which may be in it when the process ends. */
+/* enter is the file's first byte. Call start returns where the file is mapped, or 0 if it is not
+ * needed. Call finish returns how many bytes to unmap: those of a library, unless other threads
+ * exist, which may run in it when the process ends. */
 __attribute__((section(".text.enter"), used)) long enter(uword at, u32 call, char **envp, const struct ehdr *header,
                                                          const i32 *order, void *dso_handle) {
   switch (call) {

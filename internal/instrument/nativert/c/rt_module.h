@@ -1,4 +1,4 @@
-/* What rt.c knows of the module that it works for. */
+/* What rt.c needs to know of its module. */
 
 #if __has_include(<gnu/libc-version.h>)
 #define GLIBC 1
@@ -11,25 +11,24 @@ struct dl_info;
 
 #if !CAIRN_MAPPED
 
-/* It is linked into the module. The linker sets the bounds of the sections. */
+/* The runtime is linked into the module. The linker sets the bounds of the sections. */
 extern u8 raw_start[] __asm__("__start_" CAIRN_RAW_SECTION) HIDDEN;
 extern u8 raw_stop[] __asm__("__stop_" CAIRN_RAW_SECTION) HIDDEN;
-/* gcc does not say so of a symbol that it was given the name of, and ld and
- * gold would export them. */
+/* gcc does not declare a symbol hidden that has an asm name, and ld and gold would export them. */
 __asm__(".hidden __start_" CAIRN_RAW_SECTION ", __stop_" CAIRN_RAW_SECTION ", __ehdr_start\n");
 
 __asm__(ROUND_UP(CAIRN_RAW_SECTION, ".Lcairn_page_end") KEEP(".Lcairn_page_end"));
-/* Where the records end, of machines with pages of several sizes. */
+/* End of the records, on machines with several page sizes. */
 extern u8 raw_used[] __asm__(".Lcairn_page_end_used") HIDDEN;
 
-/* The order buffer and what order_MACHINE.S has for it. In a module without, the
- * section is empty and nothing else is asked for. */
+/* The order buffer and the variables of order_MACHINE.S. Without them the section is empty and the
+ * variables are not used. */
 extern u8 order_start[] __asm__("__start_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
 extern u8 order_stop[] __asm__("__stop_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
 extern u8 __cairn_order_used[] HIDDEN WEAK;
 #define order_used __cairn_order_used
 extern u32 __cairn_next HIDDEN WEAK;       /* first executions so far; it lies among the records */
-extern const u32 __cairn_ring HIDDEN WEAK; /* slots; 0: as many as the section has room for */
+extern const u32 __cairn_ring HIDDEN WEAK; /* slots; 0: the section's size decides */
 __asm__(".hidden __start_" CAIRN_ORDER_SECTION ", __stop_" CAIRN_ORDER_SECTION "\n");
 
 /* Referred to by instrumented objects, to be linked. */

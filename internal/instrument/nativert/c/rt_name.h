@@ -53,8 +53,8 @@ static int own_name(struct dl_info *i, uword size, void *arg) {
   return 1;
 }
 
-/* put_module puts the base name of the module: of the shared object, or of the
- * executable, which has no name there. It says which, in *main. */
+/* put_module puts the base name of the module, the shared object or the executable. It sets *main
+ * for the executable, which has no name in that list. */
 static char *put_module(char *p, u8 *main) {
   char exe[1024];
   const char *own = 0, *name;

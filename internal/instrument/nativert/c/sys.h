@@ -1,6 +1,5 @@
-/* What all parts of the runtime take from the compiler, the processor and the kernel,
- * which is Linux. What differs from machine to machine is in a header for each, under
- * names that all of them have. */
+/* What all parts of the runtime need from the compiler, the processor and the kernel, which is
+ * Linux. Each machine has a header with its own definitions of the same names. */
 #ifndef CAIRN_SYS_H
 #define CAIRN_SYS_H
 
@@ -15,7 +14,7 @@ typedef long i64;
 typedef unsigned long long u64;
 typedef long long i64;
 #endif
-/* Addresses, sizes of what is in memory, and what the kernel takes and returns. */
+/* Addresses, sizes of memory, arguments and results of system calls. */
 typedef unsigned long uword;
 typedef long sword;
 
@@ -42,7 +41,7 @@ enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 
 #error "cairn's runtime is for x86-64, AArch64 and Armv7"
 #endif
 
-/* What is so on machines of 64 bits. */
+/* Definitions of 64-bit machines. */
 #ifndef MMAP_OFFSET
 #define MMAP_OFFSET(offset) (offset)
 #define NOTE_TYPE "@note"
@@ -52,8 +51,7 @@ enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 
 enum { SI_ADDR = 4 };
 #endif
 
-/* KEEP has the linker keep the section of a label in a program where it keeps this object's
- * text. */
+/* KEEP makes the linker keep the section of a label in a program if it keeps this object's text. */
 #define KEEP(label) ".pushsection .text\n.reloc ., " RELOC_NONE ", " label "\n.popsection\n"
 
 #endif

@@ -1,4 +1,4 @@
-/* sys.h for AArch64. The kernel has no calls there that take a path and no directory. */
+/* sys.h for AArch64. Its kernel has no system calls with a path and no directory. */
 
 enum {
   SYS_getcwd = 17, SYS_fcntl = 25, SYS_mkdirat = 34, SYS_unlinkat = 35, SYS_linkat = 37, SYS_renameat = 38, SYS_ftruncate = 46,
@@ -49,13 +49,13 @@ INLINE i64 sys_1(i64 n, i64 a) {
   __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8) : "memory");
   return x0;
 }
-INLINE i32 sys0(i64 n) { /* of numbers that fit: ids */
+INLINE i32 sys0(i64 n) { /* small results: ids */
   register i64 x8 __asm__("x8") = n, x0 __asm__("x0");
   __asm__ volatile("svc 0" : "=r"(x0) : "r"(x8) : "memory");
   return (i32)x0;
 }
 
-/* In assembly, as compilers make calls of memcpy and memset of loops. */
+/* In assembly, as compilers replace loops by calls of memcpy and memset. */
 static __attribute__((noinline, unused)) void copy(void *to, const void *from, u64 n) {
   u64 word;
   __asm__ volatile("b 2f\n"
@@ -93,15 +93,15 @@ INLINE i64 read_link(const char *path, char *to, u64 room) {
 }
 enum { O_DIRECTORY = 040000, O_TMPFILE = 020040000 };
 
-/* struct stat, in words of 8 bytes: which of them is the size, and how many links there are,
- * and in words of 4 bytes the mode. */
+/* struct stat: the indices of the size and of the number of links in words of 8 bytes, and of the
+ * mode in words of 4 bytes. */
 enum { STAT_WORDS = 16, STAT_SIZE = 6, STAT_MODE_4 = 4 };
 INLINE u64 links_of(const u64 *stat) { return stat[2] >> 32; }
 INLINE i64 stat_link(const char *path, u32 *stat) {
   return sys4(SYS_newfstatat, AT_FDCWD, path, stat, 0x100 /* AT_SYMLINK_NOFOLLOW */);
 }
 
-/* wait_for waits so many milliseconds until one of n files is ready. */
+/* wait_for waits up to ms milliseconds until one of n files is ready. */
 INLINE i64 wait_for(void *files, u64 n, u64 ms) {
   u64 ts[2] = {ms / 1000, ms % 1000 * 1000000};
   return sys5(SYS_ppoll, files, n, ts, 0, 0);
@@ -109,15 +109,15 @@ INLINE i64 wait_for(void *files, u64 n, u64 ms) {
 
 /* ---- signals ---- */
 
-/* The kernel knows itself where handlers return to. */
+/* The kernel provides the return address of handlers. */
 enum { SA_RESTORER = 0 };
 #define DEFINE_RESTORER(name, label) enum { name = 0 }
 #define DEFINE_SIGNAL_RESTORER(name) enum { name = 0 }
 
 /* ---- threads ---- */
 
-/* start_thread starts a thread that the C library knows nothing of. It calls the first of
- * the two words at sp with the second, with its stack above. */
+/* start_thread starts a thread without the C library. It calls the first of the two words at sp
+ * with the second as its argument, on that stack. */
 INLINE i64 start_thread(u64 *sp) {
   register i64 x8 __asm__("x8") = SYS_clone, x0 __asm__("x0") = 0x50f00 /* VM FS FILES SIGHAND THREAD SYSVSEM */;
   register i64 x1 __asm__("x1") = (i64)sp, x2 __asm__("x2") = 0, x3 __asm__("x3") = 0, x4 __asm__("x4") = 0;
@@ -136,19 +136,19 @@ INLINE u64 thread_pointer(void) {
 
 /* ---- pages ---- */
 
-/* Pages have 4, 16 or 64 KiB, as the kernel was built. Sections are for the largest; files
- * have the pages that there are. */
+/* Pages have 4, 16 or 64 KiB, depending on the kernel. Sections are aligned for the largest; files
+ * use the actual size. */
 enum { MAX_PAGE = 0x10000 };
 
 #if CAIRN_MAPPED
-#define getauxval ((u64(*)(u64))0) /* a runtime that is a file knows no names */
+#define getauxval ((u64(*)(u64))0) /* a runtime that is a file has no symbols */
 #else
-extern u64 getauxval(u64) __attribute__((weak)); /* what the kernel told the process at its start */
+extern u64 getauxval(u64) __attribute__((weak)); /* auxiliary vector */
 #endif
 enum { AT_PAGESZ = 6 };
 
-/* page_size asks the C library, or, without one, the kernel, which refuses to advise on
- * what does not begin with a page. */
+/* page_size asks the C library, or else the kernel, whose madvise refuses addresses that are not
+ * page-aligned. */
 static __attribute__((noinline, unused)) u64 page_size(void) {
   static u64 size;
   u64 n = size;
@@ -161,16 +161,16 @@ static __attribute__((noinline, unused)) u64 page_size(void) {
   return n;
 }
 
-/* An empty piece at the end of a section that rounds its end up to the largest page, and
- * with its alignment the start: a file can be mapped over it. A piece before it tells where
- * that rounding began. The label is to be kept. */
+/* An empty part at the end of a section that rounds the section's end up to the largest page, and
+ * by its alignment also its start, so that a file can be mapped over the section. A part before it
+ * marks where the rounding begins. The linker must keep the label. */
 #define ROUND_UP(section, label)                                                 \
   ".pushsection " section ",\"aw\",@nobits,unique,1\n" label "_used:\n.popsection\n" \
   ".pushsection " section ",\"aw\",@nobits\n.balign 65536\n" label ":\n.popsection\n"
 
 #if CAIRN_MAPPED
-/* A runtime that is a file has that room for itself and its variables. Where the rounding
- * begins, the module's tables say at their ends; see attach. */
+/* Size of the space for a runtime that is a file and its variables. The module's tables end with
+ * the address where the rounding begins; see attach. */
 #define IMAGE_ROOM 0x40000
 static u8 *raw_used, *order_used;
 INLINE void attach_used(const i32 *table, const i32 *order) {
@@ -179,8 +179,8 @@ INLINE void attach_used(const i32 *table, const i32 *order) {
 }
 #endif
 
-/* used_room returns how much of such a section is to be in a file. Where something stands
- * behind our piece, by a linker with a mind of its own, that is all. */
+/* used_room returns how many bytes of such a section go into a file. If a linker put something
+ * after our part, that is the whole section. */
 static __attribute__((noinline, unused)) u64 used_room(const u8 *start, const u8 *stop, const u8 *used) {
   u64 page = page_size();
   if ((u64)stop & (MAX_PAGE - 1)) return (u64)(stop - start);
@@ -198,8 +198,8 @@ INLINE u64 ticks(void) {
   return now;
 }
 
-/* draw returns a number that is another each time. The counter may be slow, so that two
- * threads find it the same, but not on one stack. */
+/* draw returns a different number each time. The counter may be so slow that two threads read the
+ * same value, but they have different stacks. */
 INLINE u64 draw(void) { return ticks() ^ (u64)__builtin_frame_address(0) >> 4; }
 
 /* muldiv is a * b / c, which fits 64 bits; the compiler would call libgcc. */
@@ -218,11 +218,11 @@ static __attribute__((unused)) u64 muldiv(u64 a, u64 b, u64 c) {
 /* pause_briefly is for loops that wait for another thread. */
 INLINE void pause_briefly(void) { __asm__ volatile("yield" ::: "memory"); }
 
-/* Compilers copy and clear what is large by calls of a C library, in place of which ours are
- * called: timed_memory_aarch64.S. */
+/* Compilers copy and clear large objects by calls of a C library; these are redirected to
+ * timed_memory_aarch64.S. */
 #define COMPILERS_CALLS                                  \
   __asm__(".hidden __cairn_memcpy, __cairn_memset\n"     \
           ".set memcpy, __cairn_memcpy\n.set memset, __cairn_memset\n");
 
-/* What of the runtime of the timed modes is for this machine. */
+/* The machine's part of the runtime of the timed modes. */
 #define TIMED_MACHINE "timed_aarch64.h"

@@ -1,14 +1,15 @@
-/* sys.h for Armv7. Words have 32 bits there; the numbers in files have 64 all the same. */
+/* sys.h for Armv7. Words have 32 bits; numbers in files still have 64. */
 
 enum {
   SYS_write = 4, SYS_close = 6, SYS_getpid = 20, SYS_munmap = 91, SYS_sched_yield = 158, SYS_prctl = 172, SYS_rt_sigaction = 174,
-  SYS_rt_sigprocmask = 175, SYS_getcwd = 183, SYS_getrlimit = 191 /* of words */, SYS_mmap = 192 /* offsets in pages */,
+  SYS_rt_sigprocmask = 175, SYS_getcwd = 183, SYS_getrlimit = 191 /* of words */, SYS_mmap = 192 /* its offset is in pages */,
   SYS_getuid = 199, SYS_getgid = 200, SYS_geteuid = 201, SYS_getegid = 202, SYS_gettid = 224,
   SYS_exit_group = 248, SYS_tgkill = 268, SYS_openat = 322, SYS_mkdirat = 323, SYS_unlinkat = 328, SYS_linkat = 330,
   SYS_readlinkat = 332, SYS_renameat2 = 382
 };
 
-/* Register r7 has the number, which in the Thumb state may be the frame's as well. */
+/* Register r7 holds the number of the system call. In the Thumb state it may be the frame pointer
+ * too. */
 #define SVC "push {r7}\n\tmov r7, %[n]\n\tsvc 0\n\tpop {r7}"
 
 INLINE sword sys6(sword n, sword a, sword b, sword c, sword d, sword e, sword f) {
@@ -49,7 +50,7 @@ INLINE i32 sys0(sword n) {
   return r0;
 }
 
-/* In assembly, as compilers make calls of memcpy and memset of loops. */
+/* In assembly, as compilers replace loops by calls of memcpy and memset. */
 static __attribute__((noinline, unused)) void copy(void *to, const void *from, uword n) {
   uword unit;
   __asm__ volatile("b 2f\n"
@@ -86,26 +87,27 @@ INLINE sword read_link(const char *path, char *to, uword room) {
   return sys4(SYS_readlinkat, AT_FDCWD, path, to, room);
 }
 
-/* What the kernel's mmap takes as its offset. */
+/* Unit of the offset of the kernel's mmap. */
 #define MMAP_OFFSET(offset) ((offset) >> 12)
 
 /* ---- signals ---- */
 
-/* The kernel knows itself where handlers return to. */
+/* The kernel provides the return address of handlers. */
 enum { SA_RESTORER = 0 };
 #define DEFINE_RESTORER(name, label) enum { name = 0 }
 
-/* The address of a fault in what a handler is told, in words of 4 bytes. */
+/* Index of the faulting address in siginfo, in words of 4 bytes. */
 enum { SI_ADDR = 3 };
 
 /* ---- pages ---- */
 
-/* All have one size. */
+/* All pages have this size. */
 enum { MAX_PAGE = 4096 };
 #define page_size() MAX_PAGE
 
-/* An empty piece at the end of a section that rounds its end up to a page, and with its
- * alignment the start: a file can be mapped over exactly it. The label is to be kept. */
+/* An empty part at the end of a section that rounds the section's end up to a page, and by its
+ * alignment also its start, so that a file can be mapped over exactly the section. The linker must
+ * keep the label. */
 #define ROUND_UP(section, label) ".pushsection " section ",\"aw\",%nobits\n.balign 4096\n" label ":\n.popsection\n"
 
 #define used_room(start, stop, used) ((uword)((stop) - (start)))
@@ -115,16 +117,16 @@ enum { MAX_PAGE = 4096 };
 #define RELOC_NONE "R_ARM_NONE"
 #define NOTE_TYPE "%note"
 
-/* Registers that hold numbers of the floating-point unit or do not are all the same to this
- * code: it goes with programs of either kind. */
+/* This code uses no floating-point numbers: it is compatible with both hard-float and soft-float
+ * programs. */
 #define ANY_FLOATS __asm__(".eabi_attribute 28, 3\n");
 
-/* Not all processors divide; the compiler would call libgcc. */
+/* Some processors cannot divide; the compiler would call libgcc. */
 #define TENTH(v) ((u32)((u64)(v) * 0xcccccccdu >> 35))
 #define LAST_DIGIT(v) ((v) - 10 * TENTH(v))
 
-/* draw returns a number that is another each time: of the clock, which no program may read
- * from the processor, and of an address. */
+/* draw returns a different number each time, made of the kernel's clock, since programs cannot read
+ * a counter of the processor, and of an address. */
 INLINE u64 draw(void) {
   u32 now[2] = {0, 0};
   sys2(263 /* clock_gettime */, 1, (sword)now);

@@ -16,7 +16,7 @@ enum {
   SYS_memfd_create = 319, SYS_close_range = 436
 };
 
-/* Each sets the registers of its arguments and no others: the runtime is to be small. */
+/* Each sets only the registers of its arguments, to keep the runtime small. */
 INLINE i64 sys6(i64 n, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
   register i64 r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
   i64 r;
@@ -50,7 +50,7 @@ INLINE i64 sys_1(i64 n, i64 a) {
   __asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a) : "rcx", "r11", "memory");
   return r;
 }
-INLINE i32 sys0(i64 n) { /* of numbers that fit: ids */
+INLINE i32 sys0(i64 n) { /* small results: ids */
   i32 r;
   __asm__ volatile("syscall" : "=a"(r) : "a"(n) : "rcx", "r11", "memory");
   return r;
@@ -76,26 +76,26 @@ INLINE i64 remove_file(const char *path) { return sys2(SYS_unlink, path, 0); }
 INLINE i64 read_link(const char *path, char *to, u64 room) { return sys4(SYS_readlink, path, to, room, 0); }
 enum { O_DIRECTORY = 0200000, O_TMPFILE = 020200000 };
 
-/* struct stat, in words of 8 bytes: which of them is the size, and how many links there are,
- * and in words of 4 bytes the mode. */
+/* struct stat: the indices of the size and of the number of links in words of 8 bytes, and of the
+ * mode in words of 4 bytes. */
 enum { STAT_WORDS = 18, STAT_SIZE = 6, STAT_MODE_4 = 6 };
 INLINE u64 links_of(const u64 *stat) { return stat[2]; }
 INLINE i64 stat_link(const char *path, u32 *stat) { return sys2(SYS_lstat, path, stat); }
 
-/* wait_for waits so many milliseconds until one of n files is ready. */
+/* wait_for waits up to ms milliseconds until one of n files is ready. */
 INLINE i64 wait_for(void *files, u64 n, u64 ms) { return sys3(SYS_poll, files, n, ms); }
 
 /* ---- signals ---- */
 
-/* The kernel has handlers return to what they are installed with. */
+/* Handlers return to an address that is given at their installation. */
 enum { SA_RESTORER = 0x04000000 };
 #define DEFINE_RESTORER(name, label)        \
   void name(void) __asm__(label) HIDDEN; \
   __asm__(".pushsection .text\n" label ":\nmov $15, %eax\nsyscall\n.popsection\n")
 
 
-/* The same where unwinders come by: they know the frame of a signal by these bytes, if they
- * find no table for the place in front of them. */
+/* The same for code that unwinders may pass: they recognize a signal frame by these bytes if they
+ * find no unwind table for the address before them. */
 #define DEFINE_SIGNAL_RESTORER(name)                                                                        \
   HIDDEN void name(void);                                                                                   \
   __asm__(".text\n.balign 16\n\tnop\n.hidden " #name "\n.globl " #name "\n.type " #name ", @function\n" #name \
@@ -103,8 +103,8 @@ enum { SA_RESTORER = 0x04000000 };
 
 /* ---- threads ---- */
 
-/* start_thread starts a thread that the C library knows nothing of. It calls the first of
- * the two words at sp with the second, with its stack above. */
+/* start_thread starts a thread without the C library. It calls the first of the two words at sp
+ * with the second as its argument, on that stack. */
 INLINE i64 start_thread(u64 *sp) {
   register i64 r10 __asm__("r10") = 0, r8 __asm__("r8") = 0;
   i64 r;
@@ -125,19 +125,20 @@ INLINE u64 thread_pointer(void) {
 
 /* ---- pages ---- */
 
-/* All have one size. */
+/* All pages have this size. */
 enum { MAX_PAGE = 4096 };
 #define page_size() MAX_PAGE
 
-/* An empty piece at the end of a section that rounds its end up to a page, and with its
- * alignment the start: a file can be mapped over exactly it. The label is to be kept. */
+/* An empty part at the end of a section that rounds the section's end up to a page, and by its
+ * alignment also its start, so that a file can be mapped over exactly the section. The linker must
+ * keep the label. */
 #define ROUND_UP(section, label) ".pushsection " section ",\"aw\",@nobits\n.balign 4096\n" label ":\n.popsection\n"
 
-/* A runtime that is a file has that room for itself and its variables. */
+/* Size of the space for a runtime that is a file and its variables. */
 #define IMAGE_ROOM 0x10000
 #define attach_used(table, order)
 
-/* used_room returns how much of such a section is to be in a file. */
+/* used_room returns how many bytes of such a section go into a file. */
 #define used_room(start, stop, used) ((u64)((stop) - (start)))
 
 /* ---- the processor ---- */
@@ -147,7 +148,7 @@ enum { MAX_PAGE = 4096 };
 /* ticks reads the counter of the exact clock. */
 INLINE u64 ticks(void) { return __builtin_ia32_rdtsc(); }
 
-/* draw returns a number that is another each time. */
+/* draw returns a different number each time. */
 INLINE u64 draw(void) { return ticks(); }
 
 /* muldiv is a * b / c, which fits 64 bits; the compiler would call libgcc. */
@@ -160,8 +161,8 @@ INLINE u64 muldiv(u64 a, u64 b, u64 c) {
 /* pause_briefly is for loops that wait for another thread. */
 INLINE void pause_briefly(void) { __builtin_ia32_pause(); }
 
-/* Functions of a C library that compilers call for themselves: none. */
+/* Compilers call no functions of a C library here. */
 #define COMPILERS_CALLS
 
-/* What of the runtime of the timed modes is for this machine. */
+/* The machine's part of the runtime of the timed modes. */
 #define TIMED_MACHINE "timed_x86_64.h"

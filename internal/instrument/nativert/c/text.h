@@ -1,5 +1,5 @@
-/* Text for messages and names. TEXT_FUNCTION is how its functions are compiled, and
- * TEXT_NUMBER the type of numbers: rt.c is made small, and the timed modes have 64 bits. */
+/* Text for messages and names. TEXT_FUNCTION declares its functions, TEXT_NUMBER is the type of
+ * numbers: rt.c must be small, and the timed modes use 64 bits. */
 
 TEXT_FUNCTION char *put(char *p, const char *s) {
   while ((*p = *s++)) p++;

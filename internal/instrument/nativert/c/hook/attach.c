@@ -1,10 +1,9 @@
-/* The part that is put into a running program: internal/watch/attach loads this library
- * without the program's loader, makes a thread of the program call attach, and writes jumps
- * over functions while all threads are stopped. It needs neither the program's C library nor
- * thread-local memory.
+/* The part that is put into a running program: internal/watch/attach loads this library without the
+ * program's loader, makes a thread of the program call attach, and writes jumps over functions
+ * while all threads are stopped. It needs neither the program's C library nor thread-local memory.
  *
- * It has no handler of fork: in a child the clock stands still, no call looks slow, and
- * functions return to their callers. */
+ * It has no handler of fork: in a child the clock stops, so no call looks slow, and functions
+ * return to their callers. */
 
 #include "attach.h"
 

@@ -7,12 +7,11 @@
  *   hook_patch.c    -fpatchable-function-entry; memory near code, changes of code
  *   hook_load.c     the start of the preloaded library, and what it did
  *
- * Only the entry of such a function can be hooked. So the hook replaces its return address
- * by that of a stub, and stores the real one in a second window, at the low 32 bits of the
- * stack pointer, as the first window does with stamps. There is no stack of calls to
- * maintain: longjmp, exceptions and coroutines need no repair. The unwinder finds the real
- * address by the stub's frame description, so the window must be at one of a few constant
- * addresses.
+ * Only the entry of such a function can be hooked. So the hook replaces its return address by that
+ * of a stub, and stores the real one in a second window, at the low 32 bits of the stack pointer,
+ * as the first window does with stamps. So no stack of calls is maintained: longjmp, exceptions and
+ * coroutines need no repair. The unwinder finds the real address by the stub's frame description,
+ * so the window must be at one of a few constant addresses.
  *
  * Return addresses cannot be changed if shadow stacks (CET) are active.
  *
@@ -24,8 +23,8 @@
  *            the function's first instructions
  *            jmp    to the next instruction of the function
  *
- * It is entered by a jump: 0(%rsp) is the function's return address. It preserves all
- * registers, but not flags. */
+ * It is entered by a jump: 0(%rsp) is the function's return address. It preserves all registers,
+ * but not flags. */
 #ifndef CAIRN_HOOK_H
 #define CAIRN_HOOK_H
 

@@ -89,9 +89,9 @@ void __cyg_profile_func_exit(void *function, void *caller) {
   c->count = n - 1;
 }
 
-/* call_times gives the frames of a stack, from the second on, the times of open
- * calls. A frame has those between the stack pointer at its entry and that at its
- * callee's; the outermost is the function itself, others were inlined. */
+/* call_times sets the times of a stack's frames, from the second on, from the open calls. A frame
+ * has those between the stack pointers at its entry and at its callee's; the outermost is the
+ * function itself, the others were inlined. */
 void __cairn_call_times(struct process *p, struct thread *t, struct entry *stack, u32 n, u64 e) {
   const struct calls *c = t->made;
   if (!c || !n || !c->count) return;

@@ -216,7 +216,7 @@ static int patch_module(struct loaded *m, u64 size, void *arg) {
   return 0;
 }
 
-/* patch_entries does so in all loaded modules. refused: the reason for a failure. */
+/* patch_entries does that in all loaded modules. refused: the reason why hooks cannot be enabled. */
 HIDDEN void __cairn_patch_entries(const char *refused) {
   if (dl_iterate_phdr) dl_iterate_phdr(patch_module, (void *)refused);
 }

@@ -12,8 +12,8 @@ extern const u8 __cairn_stub_end[] HIDDEN;
 #define WINDOW (1ul << 32) /* of return addresses; that of functions has the same size */
 enum { MAP_FIXED_NOREPLACE = 0x100000 };
 
-/* The possible addresses of windows, and their stubs. Kernels map nothing there; tools that
- * map memory at fixed addresses leave at least one free. */
+/* The possible addresses of windows, and their stubs. The kernel maps nothing there by itself;
+ * tools that map memory at fixed addresses leave at least one free. */
 static const struct {
   u64 page;
   const u8 *stub, *end;

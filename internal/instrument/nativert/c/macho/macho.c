@@ -1,15 +1,15 @@
-/* The runtime of cairn's machine profiles for Mach-O: it gets the records of its image out of
- * the process. One copy, all of it hidden, is linked into every instrumented program, dylib and
+/* The runtime of the coverage and count modes for Mach-O: it writes the records of its image to a
+ * file. A copy with only hidden symbols is linked into every instrumented program, dylib and
  * framework.
  *
- * What rt.c is for Linux, this is for macOS and iOS, in fewer words: there the kernel has no
- * interface but libSystem, so it calls that, by weak imports, and nothing else. Files are
- * written at the end, when the program asks (cairn_dump) or on CAIRN_SIGNAL; an app that the
- * system kills has its last dump. No memory is allocated but one mapping while a file is
- * written.
+ * It is the counterpart of rt.c, and smaller: on macOS and iOS libSystem is the only interface to
+ * the kernel, so it uses that, by weak imports, and nothing else. Files are written at the end,
+ * when the program calls cairn_dump, or on CAIRN_SIGNAL; of an app that the system kills, the last
+ * dump remains. It allocates no memory except one mapping while it writes a file.
  *
- * Files: DIR/<module>.<uuid>.<pid>.<n>.mipraw, drawn in package mip. DIR is CAIRN_DIR, or what
- * cairn_set_dir said, or that of --default-dir, in which ~/ is the container of an app. */
+ * Files: DIR/<module>.<uuid>.<pid>.<n>.mipraw; package mip documents the format. DIR is CAIRN_DIR,
+ * or the argument of cairn_set_dir, or that of --default-dir, in which ~/ is the container of an
+ * app. */
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -54,7 +54,7 @@ extern u8 raw_stop[] __asm__("section$end$__DATA$__cairn_raw");
 extern u32 slots_start[] __asm__("section$start$__DATA$__cairn_order");
 extern u32 slots_stop[] __asm__("section$end$__DATA$__cairn_order");
 
-/* Both sections are there, though nothing is instrumented, or in a mode without a buffer. */
+/* Both sections exist even if nothing is instrumented, or in a mode without a buffer. */
 __asm__(".zerofill __DATA,__cairn_raw,l_cairn_no_record,4,2\n\t.no_dead_strip l_cairn_no_record\n"
         ".zerofill __DATA,__cairn_order,l_cairn_no_slot,4,2\n\t.no_dead_strip l_cairn_no_slot\n");
 
@@ -68,7 +68,7 @@ struct command {
 extern const struct image __dso_handle HIDDEN;
 enum { MH_DYLIB = 6, MH_BUNDLE = 8, LC_ID_DYLIB = 13, LC_UUID = 27 };
 
-/* Referred to by instrumented objects: a link without the runtime fails with that name. */
+/* Instrumented objects refer to this: a link without the runtime fails with its name. */
 HIDDEN const u8 cairn_link __asm__("__cairn_link_with_cairn_cc") = 0;
 
 #ifndef CAIRN_SLOTS
@@ -81,23 +81,23 @@ static u32 __cairn_slots_asked[CAIRN_SLOTS];
 #define ring slots_start
 #endif
 static u32 taken;    /* first executions so far */
-static u32 sequence; /* of first calls, in modes that count */
+static u32 sequence; /* number of the latest first call, in modes that count */
 
 static u32 slot_count(void) { return CAIRN_SLOTS ? CAIRN_SLOTS : (u32)(slots_stop - slots_start); }
 
-/* Lengths are bounded where text comes in. */
+/* Lengths of input text are bounded. */
 enum { MAX_DIR = 1024, MAX_MODULE = 128, MAX_PATH = MAX_DIR + MAX_MODULE + 128 };
 
 static struct {
   char path[MAX_PATH]; /* directory/module.id. */
   char scenario[CAIRN_MAX_SCENARIO + 1];
-  u32 dir;    /* bytes of the directory; 0: write nothing */
-  i32 pid;    /* whose records these are */
+  u32 dir;    /* length of the directory; 0: write nothing */
+  i32 pid;    /* process that the records belong to */
   u32 n;      /* number in the file name */
-  u64 run;    /* tells this run from all others */
-  u8 privileged; /* it has more rights than its caller: no file, whatever is asked */
-  u8 claimed; /* the file of number n is ours: replace it */
-  u8 dumped;  /* a dump was asked for since the last reset */
+  u64 run;    /* unique number of this run */
+  u8 privileged; /* the program has more rights than its caller: never write a file */
+  u8 claimed; /* file n is ours: replace it */
+  u8 dumped;  /* a dump was requested since the last reset */
 } st;
 
 /* ---- text ---- */
@@ -161,7 +161,7 @@ static char *put_module(char *p) {
   return put_some(p, base, MAX_MODULE);
 }
 
-/* set_path makes the path of a directory, up to the process. */
+/* set_path sets the path up to the process. */
 static int set_path(const char *dir) {
   char *p = st.path, *home;
   const struct command *id = find(LC_UUID);
@@ -198,8 +198,8 @@ static void put_path(char *p, u32 number, const char *suffix) {
   put(put_number(p, number), suffix);
 }
 
-/* publish gives the temporary file its name: that of the file it replaces, or the first that
- * is free. */
+/* publish renames the temporary file: to the name of the file that it replaces, or to the first
+ * free one. */
 static int publish(const char *tmp) {
   char path[MAX_PATH];
   for (;; st.n++) {
@@ -220,13 +220,13 @@ static u32 add_sum(u32 sum, const u8 *p, u64 n) {
   return sum;
 }
 
-/* copy goes by volatile access, so that no compiler makes a call of it. */
+/* copy uses volatile accesses, so that no compiler replaces it by a call. */
 static u8 *copy(u8 *to, const volatile u8 *from, u64 n) {
   while (n--) *to++ = *from++;
   return to;
 }
 
-/* fill makes the file at h and returns its end. */
+/* fill builds the file at h and returns its end. */
 static u8 *fill(struct header *h) {
   const struct command *id = find(LC_UUID);
   u64 size = (u64)(raw_stop - raw_start);
@@ -243,7 +243,7 @@ static u8 *fill(struct header *h) {
   p = copy(p, (const u8 *)st.scenario, h->scenario_len);
   h->data_offset = (u32)(p - (u8 *)h);
   h->size = size;
-  h->next = taken; /* before the slots: what comes now has none in the file */
+  h->next = taken; /* before the slots: later ones are not in the file */
   end = copy(p, raw_start, size);
   while (end > p && !end[-1]) end--;
   h->stored = (u64)(end - p);
@@ -251,7 +251,7 @@ static u8 *fill(struct header *h) {
     h->slots = slot_count();
     end = copy(end, (const u8 *)ring, CAIRN_SLOT_SIZE * (u64)(h->next < h->slots ? h->next : h->slots));
   }
-  /* Behind the copy: a thread that came later is not in it. Counts are then exact. */
+  /* After the copy: a thread that starts later is not in it. Counts are then exact. */
   if (pthread_is_threaded_np && !pthread_is_threaded_np()) h->flags = CAIRN_RAW_SINGLE;
   h->checksum = add_sum(CAIRN_FNV_BASIS, (u8 *)h, (u64)(end - (u8 *)h));
   return end;
@@ -267,8 +267,8 @@ static int write_all(int fd, const u8 *p, u64 n) {
   return 0;
 }
 
-/* emit writes the records to a file. It is made of a copy: the records go on changing
- * meanwhile, and the checksum must fit. */
+/* emit writes the records to a file. It writes from a copy: the records continue to change, and the
+ * checksum must match. */
 static int emit(void) {
   char tmp[MAX_PATH];
   u64 room = sizeof(struct header) + CAIRN_MAX_SCENARIO + (u64)(raw_stop - raw_start) + CAIRN_SLOT_SIZE * (u64)slot_count();
@@ -314,7 +314,7 @@ static void clear(void) {
 
 static int dump_module(const char *unused) {
   (void)unused;
-  /* A child that no fork handler saw would write its parent's counts again. */
+  /* A child that no fork handler ran in would write its parent's counts again. */
   if (!st.dir || getpid() != st.pid) return -1;
   st.dumped = 1;
   return emit();
@@ -329,8 +329,8 @@ static int reset_module(const char *unused) {
   return 0;
 }
 
-/* What was recorded so far goes along: it is written at once, and what was written elsewhere
- * goes away. */
+/* The records so far move to the new directory: they are written at once, and the file in the old
+ * directory is removed. */
 static int set_dir_module(const char *dir) {
   char path[MAX_PATH], old[MAX_PATH];
   u32 n = st.n, was = st.dir;
@@ -351,7 +351,7 @@ static int set_dir_module(const char *dir) {
   return -1;
 }
 
-/* Where other images' copies of this runtime find the three. */
+/* Other images' copies of this runtime find the three functions here. */
 enum { DUMP, RESET, SET_DIR };
 typedef int (*module_call)(const char *);
 __attribute__((section("__DATA,__cairn_calls"), used)) static const module_call calls[] = {dump_module, reset_module, set_dir_module};
@@ -376,7 +376,7 @@ HIDDEN int __cairn_set_dir(const char *dir) { return dir && *dir ? call_all(SET_
 
 /* ---- the life of the process ---- */
 
-/* The child starts from zero, so that sums over all files stay true. */
+/* The child starts from zero, so that sums over all files stay right. */
 static void forked(void) {
   st.pid = getpid();
   st.n = st.claimed = st.dumped = 0;
@@ -389,7 +389,8 @@ static void on_signal(int sig) {
   __cairn_dump();
 }
 
-/* watch has CAIRN_SIGNAL, a number, write the files, unless the program handles it. */
+/* watch installs the handler of CAIRN_SIGNAL, a number, unless the program handles the signal: it
+ * writes the files. */
 static void watch(const char *s) {
   int sig = 0;
   while (*s >= '0' && *s <= '9') sig = sig * 10 + (*s++ - '0');
@@ -408,7 +409,7 @@ __attribute__((constructor(101))) static void start(void) {
   if (!getpid || !getenv) return;
   st.pid = getpid();
   name_run();
-  /* A program with more rights than its caller writes no files for it. */
+  /* A program with more rights than its caller writes no files. */
   st.privileged = issetugid && issetugid();
   if (st.privileged) return;
   s = getenv("CAIRN_DIR");
@@ -417,7 +418,7 @@ __attribute__((constructor(101))) static void start(void) {
   if ((s = getenv("CAIRN_SCENARIO"))) put_some(st.scenario, s, CAIRN_MAX_SCENARIO);
   if (pthread_atfork) pthread_atfork(0, 0, forked);
   if ((s = getenv("CAIRN_SIGNAL"))) watch(s);
-  /* Last in, first out: what later constructors register runs before. */
+  /* Handlers run in reverse order: those that later constructors register run before this one. */
   if (__cxa_atexit) __cxa_atexit(finish, 0, &__dso_handle);
 }
 

@@ -1,8 +1,8 @@
-/* The first call of a function, for Mach-O. Package native writes the probes and their stubs,
- * which first_x86_64.S and first_aarch64.S draw. Here the assembly saves all registers that C
- * may use, as a caller may count on any, and C does the rest, without vector registers.
+/* The first call of a function, for Mach-O. Package native writes the probes and their stubs;
+ * first_x86_64.S and first_aarch64.S show them. The assembly here saves all registers that C may
+ * change, as a caller may rely on any, and calls C, which is compiled without vector registers.
  *
- * The names begin without the underscore of C, as native has them. */
+ * The names lack the leading underscore of C, as in package native. */
 
 static void first_count(u8 *record, i32 full, u64 from) {
   u32 *order = (u32 *)(record + CAIRN_ORDER_OFFSET), none = 0;
@@ -24,8 +24,8 @@ static void first_order(u8 *record) {
 
 #if __x86_64__
 
-/* record_of finds the record of the function whose stub called: jmp is what follows the call,
- * and far the first bytes of the branch to the stub, if it is one of six bytes. */
+/* record_of finds the record of the function whose stub called: jmp is the instruction after the
+ * call, and far are the first bytes of a branch of six bytes to the stub. */
 static u8 *record_of(const u8 *jmp, u16 far) {
   const u8 *back = *jmp == 0xeb ? jmp + 2 + (signed char)jmp[1] : jmp + 5 + *(const i32 *)(jmp + 1);
   const u8 *stub = jmp - 5;
@@ -51,7 +51,7 @@ ENTRY(order, (void)from; first_order(record_of(jmp, JE)))
 
 #else
 
-/* count_it counts the call that found a count of zero; with --atomic the probe has. */
+/* count_it counts the call that found a count of zero; with --atomic the probe has counted it. */
 static void count_it(u8 *record) { __atomic_sub_fetch((u32 *)record, 1, __ATOMIC_RELAXED); }
 
 #define ENTRY(kind, body)                                                                           \

@@ -1,5 +1,5 @@
-/* What is static has names that tell whose it is, in the symbol tables of programs,
- * where debuggers and profilers would take it for the program's own. */
+/* Static functions get names with a prefix, since debuggers and profilers would attribute them to
+ * the program by its symbol table. */
 #define taken __cairn_taken
 #define sequence __cairn_sequence
 #define slot_count __cairn_slot_count

@@ -15,7 +15,7 @@ struct range {
   u64 start, end; /* start 0: free */
 };
 
-/* One for all modules of a process, of whatever mode. */
+/* One for all modules of a process, in any mode. */
 struct bus {
   struct range *range;
   u32 ranges, installed, cut, pad;
@@ -29,7 +29,7 @@ _Static_assert(sizeof(struct bus) <= 64, "as above");
 
 DEFINE_SIGNAL_RESTORER(__cairn_bus_restore);
 
-/* replace puts memory where the rest of a log was, from the page of an address on. */
+/* replace maps memory over the rest of a log, from the page of an address on. */
 static int replace(struct bus *b, u64 at) {
   for (u32 i = 0, n = load(&b->ranges); i < n && i < RANGES; i++) {
     struct range *r = &b->range[i];
@@ -43,15 +43,15 @@ static int replace(struct bus *b, u64 at) {
   return 0;
 }
 
-/* pass_on does what happens without this handler. */
+/* pass_on does what would happen without this handler. */
 static void pass_on(struct bus *b, int number, void *info, void *context) {
   struct action *old = &b->old;
-  int sent = ((i32 *)info)[2] <= 0; /* by a process, and not for an access */
+  int sent = ((i32 *)info)[2] <= 0; /* sent by a process, not caused by an access */
   if ((u64)old->handler > 1) {
     old->handler(number, info, context);
     return;
   }
-  sys4(SYS_rt_sigaction, number, old, 0, SIG_SIZE); /* the access is made again */
+  sys4(SYS_rt_sigaction, number, old, 0, SIG_SIZE); /* the access is repeated */
   if (sent) sys3(SYS_tgkill, sys0(SYS_getpid), sys0(SYS_gettid), number);
 }
 
@@ -68,7 +68,7 @@ void __cairn_bus_start(void) {
   struct range *r = (struct range *)map(0, RANGES * sizeof *r, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(r)) return;
   b->range = r;
-  /* Who ignores it means it: programs that are started later inherit that. */
+  /* If SIGBUS is ignored, that is intended, as programs that are started later inherit it. */
   if (sys4(SYS_rt_sigaction, SIGBUS, 0, &b->old, SIG_SIZE) < 0 || (u64)b->old.handler == 1) return;
   ours.mask = b->old.mask;
   sys4(SYS_rt_sigaction, SIGBUS, &ours, 0, SIG_SIZE);
@@ -101,7 +101,7 @@ void __cairn_bus_drop(void *at) {
 }
 
 #ifdef CAIRN_ATTACH
-/* bus_end puts back what the program had. */
+/* bus_end restores the program's handler. */
 HIDDEN void __cairn_bus_end(void) {
   struct bus *b = &__cairn_bus_1;
   struct action now;

@@ -1,5 +1,5 @@
-/* The coarse clock of the timed modes: what it remembers, and what it knows of the
- * processes whose words it moves. */
+/* The coarse clock of the timed modes: the ticks that it remembers, and the state of the processes
+ * whose clocks it sets. */
 #ifndef CAIRN_CLOCK_H
 #define CAIRN_CLOCK_H
 
@@ -7,46 +7,46 @@
 
 struct process;
 
-/* A tick: the clock was set between the two moments. */
+/* A tick: the clock was set between these two times. */
 struct tick {
   u64 before, after;
 };
 
-/* Recent ticks: every one, every 8th, 64th, 512th and 4096th. internal/spikes
- * says what calls that last longer than a level are sure to be found. */
+/* Recent ticks: every one, every 8th, 64th, 512th and 4096th. internal/spikes computes from this
+ * which calls are sure to be found. */
 enum { LEVELS = 5, LEVEL_SHIFT = 3, LEVEL_TICKS = 2048, TICK_MARGIN = 64 };
 
 enum { PAGE_SIZE = MAX_PAGE, STALLS = 64 };
-enum { LOOK_PAUSE = 20 * MS /* between looks whether a process is idle */ };
+enum { LOOK_PAUSE = 20 * MS /* between checks whether a process is idle */ };
 
-/* A coarse clock: of one process, or of a family, in memory that they share. Any thread
- * may move it at any time, and may be stopped or killed while it does. */
+/* A coarse clock, of one process or, in shared memory, of a family. Any thread may set it at any
+ * time, and may be stopped or killed while it does. */
 struct clock {
   u64 begun; /* ticks */
-  u64 ticks; /* of these, those that can be read; one among them may never come */
+  u64 ticks; /* number of them that can be read; one may never be completed */
   u64 last_tick;
-  u64 pace;        /* of who leads: the period, or more while all is idle */
-  u32 hurry;       /* futex on which that thread sleeps */
-  u32 leader;      /* number of the thread, with FUTEX_WAITERS: futex of those that follow */
-  u32 leader_idle; /* it leads for others only */
-  u32 members;     /* pages that were ever used */
+  u64 pace;        /* set by the leader: the period, or more while all are idle */
+  u32 hurry;       /* futex on which the leader sleeps */
+  u32 leader;      /* number of the thread, with FUTEX_WAITERS: futex of the followers */
+  u32 leader_idle; /* it leads only for others */
+  u32 members;     /* pages used so far */
   u32 alive;
-  u32 asking; /* some were asked something */
+  u32 asking; /* members have open questions */
   u64 period; /* the least */
-  u64 usual;  /* a gap that is no longer changes nothing in any */
+  u64 usual;  /* gaps up to this length need no accounting in any member */
   struct tick ring[LEVELS][LEVEL_TICKS];
 };
 
-/* What a clock knows of a process whose words it moves: at the start of their page. */
+/* The clock's state of one process, at the start of that process's page. */
 struct member {
-  i32 pid; /* 0: free; less: it is being made */
+  i32 pid; /* 0: free; negative: being made */
   u32 tid; /* of its thread; a robust futex */
   u32 joined; /* by the thread */
   u64 period, threshold, since;
   u64 idle_since; /* 0: it is not */
-  u64 seen;     /* processor time, as the leader saw it */
-  u32 at_work;  /* its thread runs */
-  u32 question; /* the leader wants to know whether the process is idle */
+  u64 seen;     /* processor time, as last read by the leader */
+  u32 at_work;  /* its thread is running */
+  u32 question; /* the leader asks whether the process is idle */
   u32 asked;    /* so often */
   u64 blind, late, worst, idle;
   u64 stalls, stalls_read;

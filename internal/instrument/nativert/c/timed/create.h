@@ -1,11 +1,11 @@
-/* The file of a log, made so that no reader finds one without its header, however
- * the process ends: it gets its name when the header is in it. */
+/* Creates the file of a log so that no reader finds one without its header, however the process
+ * ends: the file gets its name after the header is written. */
 
 #include "timed.h"
 
 enum {
-  CREATE_NAMES = 10000, /* of one process, or of those with its number */
-  CREATE_MODE = 0644    /* nobody else is to make a log shorter, whatever the umask */
+  CREATE_NAMES = 10000, /* for one process, or for processes with the same id */
+  CREATE_MODE = 0644    /* no other user may truncate a log, whatever the umask */
 };
 
 static i64 put_file_header(i64 fd, const u8 *h) {
@@ -13,8 +13,8 @@ static i64 put_file_header(i64 fd, const u8 *h) {
   return sys4(SYS_pwrite, fd, h, LOG_HEADER_SIZE, 0) == LOG_HEADER_SIZE ? 0 : -ENOSPC;
 }
 
-/* create_nameless makes it where file systems have files without a name, and where
- * /proc can give them one. */
+/* create_nameless uses a file without a name, if the file system supports that and /proc can link
+ * it to a name. */
 static i64 create_nameless(const char *dir, char *path, char *end, const u8 *h) {
   enum { AT_SYMLINK_FOLLOW = 0x400 };
   char link[64];
@@ -32,7 +32,7 @@ static i64 create_nameless(const char *dir, char *path, char *end, const u8 *h) 
   return err < 0 ? err : -EEXIST;
 }
 
-/* out_of_the_way gives a file a number that programs do not count on. */
+/* out_of_the_way gives a file a descriptor that programs do not expect to get. */
 static i64 out_of_the_way(i64 fd) {
   u64 limit[2];
   if (fd < 0 || sys2(SYS_getrlimit, 7 /* RLIMIT_NOFILE */, limit) < 0) return fd;
@@ -42,8 +42,8 @@ static i64 out_of_the_way(i64 fd) {
   return high;
 }
 
-/* create makes the file of a log in a directory: at path, once the first number that is
- * free and the suffix are put at end, which is inside of it. It returns the descriptor. */
+/* create makes the file of a log in a directory. It puts the first free number and the suffix at
+ * end, which is in path. It returns the descriptor. */
 static i64 create(const char *dir, char *path, char *end, const u8 *h) {
   i64 err = 0, fd = create_nameless(dir, path, end, h);
   if (fd >= 0) return out_of_the_way(fd);

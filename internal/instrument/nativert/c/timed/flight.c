@@ -43,9 +43,9 @@ static void complain(struct process *p, i64 err) {
   say(b, (u64)(q - b));
 }
 
-/* room allocates memory and disk blocks for a chunk of the file, as otherwise a full disk
- * would end the program by SIGBUS. Writing zeros takes a third of the time of fallocate and
- * page faults. */
+/* room allocates memory and disk blocks for a chunk of the file, as otherwise a full disk would end
+ * the program by SIGBUS. Writing zeros takes a third of the time that fallocate and page faults
+ * take. */
 static i64 room(struct process *p, struct chunk *c) {
   if (!__cairn_file_own(p)) return -EBADF;
   if (!fits((c->number + 2) * CHUNK)) return -EFBIG;
@@ -101,13 +101,13 @@ static struct chunk *new_chunk(struct process *p, struct ring *r) {
 /* seal stores the used size of a chunk when its thread leaves it. */
 static void seal(struct chunk *c, u64 position, u64 now) {
   u64 used = position - (u64)c->at - LOG_CHUNK_HEADER_SIZE;
-  c->used = used && used <= PAYLOAD ? used : PAYLOAD; /* it is elsewhere: see more */
+  c->used = used && used <= PAYLOAD ? used : PAYLOAD; /* the position is outside this chunk: see more */
   *(u64 *)(c->at + LOG_CHUNK_LAST_OFFSET) = now;
   store((u32 *)(c->at + LOG_CHUNK_USED_OFFSET), (u32)c->used);
 }
 
-/* tell_stack records the end of a stack that is not the thread's own. Each chunk repeats the
- * known ones, as the first chunks may not be in a window. */
+/* tell_stack records the end of a stack that is not the thread's own. Each chunk repeats the known
+ * ones, as a window may lack the first chunks. */
 static void tell_stack(const struct region *r) { append(r->handlers ? LOG_FLIGHT_HANDLERS : LOG_FLIGHT_STACK, (u32)r->top); }
 
 /* begin makes c the chunk that the ring's thread records in. */
@@ -194,7 +194,7 @@ HIDDEN void __cairn_flight_more(u64 sp) {
   struct process *p = __cairn_state;
   struct flight_at *at = &__cairn_flight_at;
   at->clock = load(word(p, CLOCK));
-  if (!load(word(p, ALIVE))) { /* a child: its clock stands at 0 */
+  if (!load(word(p, ALIVE))) { /* a child: its clock is 0 */
     at->position = (u64)p->flight.recorder->sink + LOG_CHUNK_HEADER_SIZE;
     return;
   }
@@ -231,13 +231,13 @@ HIDDEN void __cairn_flight_turn(u64 sp) {
   unblock(mask);
 }
 
-/* left records the end of the call with stack pointer sp, and its time, so that the next
- * entry does not record it. */
+/* left records the end of the call with stack pointer sp, and its time, so that the next entry need
+ * not record it. */
 static void left(struct process *p, u64 sp) {
   struct flight_at *at = &__cairn_flight_at;
   if (at->position == FLIGHT_NONE || !load(word(p, ALIVE))) return;
   u64 now = __cairn_now(p);
-  if ((u16)at->position > (u16)(CHUNK - 24)) { /* no room for two */
+  if ((u16)at->position > (u16)(CHUNK - 24)) { /* no room for two events */
     u64 mask = block_most();
     next(p, ring_of(p), now);
     unblock(mask);
@@ -287,8 +287,8 @@ static void cut(struct ring *r, struct chunk *first, u32 n) {
   r->chunks -= n;
 }
 
-/* freeze keeps the events of the thread from some time before the call of episode number,
- * which took lo to hi ns and ended at e. */
+/* freeze keeps the thread's events, beginning some time before the call of episode number, which
+ * took lo to hi ns and ended at e. */
 static void freeze(struct process *p, struct thread *t, u64 number, u64 lo, u64 hi, u64 e) {
   struct flight *f = p->flight.recorder;
   struct ring *r = t->ring;

@@ -1,8 +1,7 @@
-/* What inserted code of the flight recorder refers to: the thread's position;
- * __cairn_flight_slow, where it comes when the clock has moved since the thread's
- * last event or its chunk is full; and __cairn_flight_left, where it comes when the
- * entry to be recorded may not tell that the last exit was. At entries x14 and x15 are on the
- * stack meanwhile; x16, x17 and the flags are free.
+/* What inserted code of the flight recorder refers to: the thread's position; __cairn_flight_slow,
+ * which it calls if the clock has advanced since the thread's last event or its chunk is full; and
+ * __cairn_flight_left, which it calls if the entry may not imply the last exit. Entries save x14
+ * and x15 on the stack; x16, x17 and the flags are free.
  *
  *   begin: stp   x14, x15, [sp, -16]!            .cfi_adjust_cfa_offset 16
  *          adrp  x16, __cairn_base
@@ -40,7 +39,7 @@
  *          ldp   x16, x30, [sp], 16
  *          b     begin
  *
- * At an exit, in front of what mode spike does, and where an exception arrives:
+ * At an exit, before the code of mode spike, and where an exception is caught:
  *
  *          adrp  x16, :gottprel:__cairn_flight_at
  *          ldr   x16, [x16, :gottprel_lo12:__cairn_flight_at]
@@ -49,13 +48,13 @@
  *          mov   w17, wsp
  *          str   w17, [x16, 12]
  *
- * They keep every register but x16, x17 and the flags; the code behind them is compiled
- * without vector registers. */
+ * The routines preserve all registers but x16, x17 and the flags; the C code that they call is
+ * compiled without vector registers. */
 
 #include "registers_aarch64.h"
 #include "timedwire.h"
 
-/* A thread has one, whichever modules were loaded how. */
+/* A thread has one, however modules were loaded. */
         .globl  __cairn_flight_at
         .type   __cairn_flight_at, %gnu_unique_object
         .size   __cairn_flight_at, 32

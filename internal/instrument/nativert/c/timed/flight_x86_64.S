@@ -1,7 +1,6 @@
-/* What inserted code of the flight recorder refers to: the thread's position;
- * __cairn_flight_slow, where it comes when the clock has moved since the thread's
- * last event or its chunk is full; and __cairn_flight_left, where it comes when the
- * entry to be recorded may not tell that the last exit was.
+/* What inserted code of the flight recorder refers to: the thread's position; __cairn_flight_slow,
+ * which it calls if the clock has advanced since the thread's last event or its chunk is full; and
+ * __cairn_flight_left, which it calls if the entry may not imply the last exit.
  *
  *   begin: ...
  *          movq  __cairn_flight_at@gottpoff(%rip), %r11
@@ -22,13 +21,13 @@
  *   left:  call  __cairn_flight_left
  *          jmp   begin
  *
- * They keep every register but %r11; the code behind them is compiled without vector
- * registers. */
+ * The routines preserve all registers but %r11; the C code that they call is compiled without
+ * vector registers. */
 
 #include "registers_x86_64.h"
 #include "timedwire.h"
 
-/* A thread has one, whichever modules were loaded how. */
+/* A thread has one, however modules were loaded. */
         .globl  __cairn_flight_at
         .type   __cairn_flight_at, @gnu_unique_object
         .size   __cairn_flight_at, 32

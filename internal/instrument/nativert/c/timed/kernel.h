@@ -1,4 +1,4 @@
-/* What the runtimes of the timed modes take from the compiler and the kernel. */
+/* What the runtimes of the timed modes need from the compiler and the kernel. */
 #ifndef CAIRN_KERNEL_H
 #define CAIRN_KERNEL_H
 
@@ -25,8 +25,8 @@ enum { AT_SECURE = 23, AT_SYSINFO_EHDR = 33 };
 
 #define failed(r) ((u64)(r) > -4096ul)
 #ifdef CAIRN_ATTACH
-/* Of a library that is put into a running program, all memory is known to who takes it
- * out again, and messages are for who put it in; see attach.c. */
+/* A library that is put into a running program records all its memory for its removal, and leaves
+ * messages to the tracer; see attach.c. */
 HIDDEN i64 __cairn_mapped(i64 at, u64 size);
 HIDDEN void __cairn_unmapped(u64 at, u64 size);
 HIDDEN void __cairn_say(const char *text, u64 n);
@@ -57,14 +57,13 @@ INLINE char *put_hex(char *p, u64 v, int digits) {
   *p = 0;
   return p;
 }
-/* fits reports whether a file may be that long (ulimit -f). To write more would end the
- * program by SIGXFSZ. */
+/* fits reports whether a file may have that size (ulimit -f). Writing more would end the program by
+ * SIGXFSZ. */
 INLINE int fits(u64 size) {
   u64 limit[2];
   return sys2(SYS_getrlimit, 1 /* RLIMIT_FSIZE */, limit) < 0 || size <= limit[0];
 }
-/* auxiliary returns what the kernel told the process at its start, 0 if it did not, or
- * -errno. */
+/* auxiliary returns a value of the auxiliary vector, 0 if there is none, or -errno. */
 INLINE i64 auxiliary(u64 type) {
   u64 aux[2];
   i64 value = 0, fd = open_file("/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
@@ -74,16 +73,16 @@ INLINE i64 auxiliary(u64 type) {
   sys1(SYS_close, fd);
   return value;
 }
-/* is_privileged reports whether the program has more rights than its caller: set-uid,
- * set-gid, or capabilities of its file, with which it may not look at itself. */
+/* is_privileged reports whether the program has more rights than its caller: set-uid, set-gid, or
+ * file capabilities, with which it cannot read its own /proc files. */
 INLINE int is_privileged(void) {
   if (sys0(SYS_getuid) != sys0(SYS_geteuid) || sys0(SYS_getgid) != sys0(SYS_getegid)) return 1;
   i64 secure = auxiliary(AT_SECURE);
   return secure > 0 || secure == -EACCES;
 }
-/* identify tells which file a descriptor is of, and is_file how long it is, or -1 if it is
- * of another: programs close all descriptors that they find, and get the number for a
- * file of theirs. */
+/* identify returns the device and inode of a descriptor. is_file returns its size, or -1 if it is
+ * another file: some programs close all descriptors, and then get the same number for a file of
+ * theirs. */
 INLINE i64 identify(i32 fd, u64 *device, u64 *inode) {
   u64 stat[STAT_WORDS];
   i64 err = sys2(SYS_fstat, fd, stat);
@@ -95,27 +94,27 @@ INLINE i64 is_file(i32 fd, u64 device, u64 inode) {
   i64 size = fd < 0 ? -1 : identify(fd, &d, &i);
   return size >= 0 && d == device && i == inode ? size : -1;
 }
-/* absolute copies the path of a directory, so that it does not matter where the program
- * goes later; a directory whose own path is longer stays as it is. It returns 0 if there
- * is no room. */
+/* absolute copies the path of a directory and makes it absolute, as the program may change its
+ * directory; if the working directory's own path is too long, the path stays relative. It returns 0
+ * if there is no room. */
 INLINE int absolute(char *to, u64 room, const char *path) {
   u64 n = 0;
   if (*path && *path != '/') {
     i64 got = sys2(SYS_getcwd, to, room);
-    if (got > 1 && to[0] == '/') n = (u64)got - 1; /* it may be out of sight */
+    if (got > 1 && to[0] == '/') n = (u64)got - 1; /* it may be unreachable */
     if (n && n + 2 < room && to[n - 1] != '/') to[n++] = '/';
   }
   if (n + length(path) + 1 > room) return 0;
   put(to + n, path);
   return 1;
 }
-/* A lock for what is rarely held, and by no slow exit. */
+/* A lock that is rarely held, and never by a slow exit. */
 INLINE void lock(u32 *l) {
   while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) sys0(SYS_sched_yield);
 }
 INLINE void unlock(u32 *l) { store(l, 0); }
-/* leave_files gives this thread an empty table of files, so that none that it opens takes a
- * number from the program. Kernels before 5.9 cannot: the thread then shares the program's. */
+/* leave_files gives this thread an empty file table, so that its files take no descriptors from the
+ * program. Kernels before 5.9 cannot do that: the thread then shares the program's table. */
 INLINE void leave_files(void) { sys3(SYS_close_range, 0, ~0u, 2 /* CLOSE_RANGE_UNSHARE */); }
 #ifdef CAIRN_ATTACH
 INLINE void say(const char *text, u64 n) { __cairn_say(text, n); }

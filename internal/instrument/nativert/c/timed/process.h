@@ -23,16 +23,16 @@ struct summary;
 struct trees;
 struct usage;
 
-/* What CAIRN_SPIKE sets, and the control socket changes. */
+/* Settings of CAIRN_SPIKE, which the control socket changes. */
 struct settings {
   u64 threshold, period, rate;
-  u32 low;         /* inline threshold when not switched off: us, with the exact clock ns */
-  u8 quiet;        /* switched off for now */
+  u32 low;         /* inline threshold when recording is on: us, with the exact clock ns */
+  u8 quiet;        /* recording is off for now */
   u8 fixed_period; /* the environment has set it */
   u8 to_stderr;
 };
 
-/* When the process, or its part after a fork, began. */
+/* When the process, or this child after a fork, began. */
 struct beginning {
   u64 real, mono, tsc;
 };
@@ -41,7 +41,7 @@ struct beginning {
 struct stacks_state {
   struct trees *trees; /* 0: another mode */
   void (*write)(struct process *, int final);
-  u64 pause; /* until it is written again */
+  u64 pause; /* until the next writing */
   void (*forked)(struct process *);
 };
 
@@ -59,7 +59,7 @@ struct flight_state {
 struct frames_state {
   struct summary *summary; /* in the log; 0: none ended */
   u64 since, end, budget;
-  u64 current; /* number; any thread writes it */
+  u64 current; /* number; any thread increments it */
   u32 shift;
 };
 
@@ -71,10 +71,10 @@ struct channels {
 struct channel_state {
   u32 sets;
   struct channels set[BASES]; /* of the modules */
-  char words[512];            /* for those to come */
+  char words[512];            /* words for modules that are loaded later */
 };
 
-/* Who has connected to the control socket, and what was received so far. */
+/* A client of the control socket, and what it has sent so far. */
 struct client {
   i32 fd; /* -1: nobody */
   u64 n, since;
@@ -86,12 +86,12 @@ struct client {
 struct control_state {
   u8 wanted;  /* a socket is */
   u8 started; /* its thread is */
-  u32 failed; /* how the socket did */
+  u32 failed; /* error of the socket */
   u32 lock;   /* of the settings */
   i32 signal; /* 0: none */
-  u32 reload; /* the signal came */
+  u32 reload; /* the signal arrived */
   char at[1024], file[1024];
-  char path[CONTROL_PATH]; /* of the socket that exists */
+  char path[CONTROL_PATH]; /* of the existing socket */
   char reply[8192];
   struct client client[CONTROL_CLIENTS];
   u8 stack[THREAD_STACK] CACHE_LINE;
@@ -101,52 +101,52 @@ struct control_state {
 struct time_state {
   struct clock *clock;
   struct member *member;
-  u8 family;     /* others may move it */
-  u8 others_led; /* before this one did */
-  u32 slot;      /* of the process in it */
-  i64 seccomp;   /* the mode of filters of system calls at the start */
+  u8 family;     /* other processes may set it */
+  u8 others_led; /* other processes have led */
+  u32 slot;      /* index of the process in it */
+  i64 seccomp;   /* seccomp mode at the start */
   u32 tid;       /* of its thread */
   u64 robust_head[3], robust_node;
-  struct clock own CACHE_LINE; /* where it is no family's */
-  u64 cpu CACHE_LINE;          /* the thread writes it */
+  struct clock own CACHE_LINE; /* used without a family */
+  u64 cpu CACHE_LINE;          /* written by the clock's thread */
   u8 stack[THREAD_STACK] CACHE_LINE;
 };
 
-/* A moment on both clocks, where calls are timed by the TSC: between tsc and width more. */
+/* A time on both clocks, for calls timed by the TSC: the TSC was between tsc and tsc + width. */
 struct moment {
   u64 tsc, width, ns;
 };
 struct rate {
-  u64 hz, error; /* of the TSC; of that, in 10^-9 */
+  u64 hz, error; /* rate of the TSC, and its error in 10^-9 */
 };
 
 /* The exact clock, see timed_tsc.c. The thread of the coarse clock writes it. */
 struct exact_state {
-  struct moment reference[2]; /* that its rate is measured from */
+  struct moment reference[2]; /* the rate is measured from these */
   struct rate rates[RATES];
   u64 number; /* of the latest rate */
 };
 
-/* A thread's timer, by which it keeps the clock. */
+/* The timer of a thread, which sets the clock. */
 struct timer {
   i32 tid;   /* 0: free */
   i32 id;    /* plus one; 0: it is being made */
-  u32 round; /* when the thread was seen last */
+  u32 round; /* round in which the thread was last seen */
 };
 
 /* The coarse clock kept by signals, see timed_signal.c. Its thread writes this. */
 struct signal_state {
   u8 wanted;
-  i32 number;           /* of the signal; 0: none */
+  i32 number;           /* signal; 0: none */
   i32 own[OWN_THREADS]; /* threads of the runtime */
   u32 owned;
   u32 round, signalled, blocked;
   u64 tasks, scanned, period, passed_over;
-  u32 taken; /* the program has a handler of its own now: to be said by the log's thread */
+  u32 taken; /* the program has installed a handler; the log's thread reports that */
   struct timer timer[TIMERS];
 };
 
-/* Numbers of events. Any thread writes them. */
+/* Counts of events. Any thread writes them. */
 struct counters {
   u64 episodes;
   u64 borderline, slow, dropped, backwards;
@@ -157,19 +157,19 @@ struct counters {
 struct queue_state {
   u32 lock, left;
   u32 awaited; /* a thread has waited for the log to be opened */
-  u8 *chunk;   /* with parts that nobody has yet */
+  u8 *chunk;   /* with parts that are not assigned yet */
 };
 
 /* The log's file, see timed_file.c. Only its writer touches it. */
 struct file {
   i32 fd; /* -1: none */
-  u64 device, inode; /* a program may close what it does not know, and open its own */
-  u64 size;          /* at least, as it was written */
+  u64 device, inode; /* the program may close the descriptor, and open its own file with the same number */
+  u64 size;          /* lower bound of the size */
   u8 failed, full;   /* full: no more chunks */
   u32 chunks; /* in the file */
   u32 sequence;
   u8 *first; /* the chunk with the trailer */
-  u8 *chunk; /* the one being filled */
+  u8 *chunk; /* the chunk being filled */
   u32 used;  /* bytes of its payload */
   u64 last;  /* time of its last record */
   u8 *seen;
@@ -192,8 +192,7 @@ struct log_state {
   u8 stack[THREAD_STACK] CACHE_LINE;
 };
 
-/* Spikes that are left out, as there are too many in a second. The writer of the log
- * writes this. */
+/* Spikes that are left out because of the rate limit. The writer of the log writes this. */
 struct limit_state {
   u64 count, second, in_second, parent_second, in_parent_second;
   u64 left_out[LIMITED]; /* numbers of episodes */
@@ -209,9 +208,9 @@ struct module {
 struct modules_state {
   struct module module[MODULES];
   u32 count, numbers;
-  u64 at, pause; /* of the last listing; until the next one */
-  u8 unknown;    /* an address of a stack is in no module that was listed */
-  u8 seeking;    /* only the executable is looked for */
+  u64 at, pause; /* time of the last listing; time until the next one */
+  u8 unknown;    /* an address in a stack is in no listed module */
+  u8 seeking;    /* look only for the executable */
 };
 struct executable {
   u8 id[LOG_MAX_BUILD_ID];
@@ -219,27 +218,27 @@ struct executable {
   char path[4096];
 };
 
-/* Kinds of runtime: what the slots of the window hold. Modules of one kind share
- * one state; the states of a process are in a list. In the word abi the kind comes
- * after the name of this layout: modules with another layout keep to themselves.
- * The first three fields are where all layouts with that name have them. */
+/* Kinds of runtime: they differ in what the window's slots hold. Modules of one kind share one
+ * state; the states of a process form a list. The word abi holds the name of this layout and the
+ * kind: modules with another layout do not share the state. The first three fields are the same in
+ * all layouts of that name. */
 enum { KIND_SPIKE, KIND_EXACT, KIND_STACKS };
 #define TIMED_ABI 0x34435400u
 struct process {
   u32 abi, size;
-  struct process *other; /* of another kind */
+  struct process *other; /* state of another kind */
   u32 kind;
   u8 *base; /* of the window; see CLOCK */
   u64 window; /* its size */
-  u32 mask;   /* of stack pointers */
+  u32 mask;   /* mask of stack pointers */
   u64 origin; /* when the clock was 1 */
   i32 pid;
-  u8 shared;     /* the window is a file's memory: a child needs its own */
-  u8 check_pid;  /* the kernel does not wipe memory of children */
+  u8 shared;     /* the window is a shared file mapping: a child needs its own */
+  u8 check_pid;  /* the kernel cannot zero a child's memory (MADV_WIPEONFORK) */
   u8 off, forked;
   struct settings set;
   u64 fork_time; /* 0: not a child */
-  u32 slop;      /* ns by which entries may seem to be out of order */
+  u32 slop;      /* ns by which entries may appear out of order */
   u32 thread_count;
   int (*gettime)(int, u64 *); /* in the vDSO; 0: ask the kernel */
   u64 xsave_mask; /* 0: fxsave */
@@ -247,12 +246,12 @@ struct process {
   u32 bases;
   u64 base_word[BASES]; /* where modules keep the window's address */
   struct beginning started;
-  u64 main_top;           /* of the first thread's stack; 0: not known */
-  u32 ended, finished;    /* the program ends in order, and waits no more */
-  u32 deserted;           /* its threads have ended, and those of the runtime shall */
+  u64 main_top;           /* top of the first thread's stack; 0: not known */
+  u32 ended, finished;    /* the program is ending; it waits no longer */
+  u32 deserted;           /* all threads of the program have ended, and those of the runtime must end */
   struct usage *usage;    /* of threads, see timed_usage.c */
-  struct spikes *spikes;  /* that the program wants to be told; 0: none */
-  struct hooks *hooks;    /* of functions that others compiled, see hook.h; 0: none */
+  struct spikes *spikes;  /* the program's callback for spikes; 0: none */
+  struct hooks *hooks;    /* state of hooks, see hook.h; 0: none */
   struct thread *threads; /* only ever grows */
 
   struct stacks_state stacks;

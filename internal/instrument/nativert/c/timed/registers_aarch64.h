@@ -1,7 +1,6 @@
-/* registers_aarch64.h - for the routines that inserted code comes to: it has values in
- * every register but x16 and x17. All routines are called in one way, by a stub that may be
- * where the return address of its function is in x30 and nothing below the stack pointer is
- * kept:
+/* registers_aarch64.h - for the routines that inserted code calls, when all registers but x16 and
+ * x17 are in use. A stub calls them. It may be at a place where x30 holds the return address of its
+ * function; nothing below the stack pointer is preserved:
  *
  *   stub:  stp   x16, x30, [sp, -16]!
  *          .cfi_adjust_cfa_offset 16; .cfi_offset 30, -8 (at an entry or an exit)
@@ -9,12 +8,12 @@
  *          ldp   x16, x30, [sp], 16
  *          .cfi_adjust_cfa_offset -16; .cfi_restore 30
  *
- * x17 is an argument or a result, where one says so, and free otherwise. */
+ * x17 is an argument or a result where a routine documents that, and free otherwise. */
 
 #define STUB 16   /* bytes that a stub pushes */
 #define FRAME 160 /* bytes of SAVE_REGISTERS */
 
-/* SAVE_REGISTERS begins a frame and keeps what calls may change. */
+/* SAVE_REGISTERS creates a frame and saves the registers that calls may change. */
         .macro  SAVE_REGISTERS
         hint    34                      // bti c
         stp     x29, x30, [sp, -FRAME]!
@@ -31,10 +30,10 @@
         stp     x10, x11, [sp, 96]
         stp     x12, x13, [sp, 112]
         stp     x14, x15, [sp, 128]
-        str     x18, [sp, 144]          // where no system has a use for it, compilers may
+        str     x18, [sp, 144]          // compilers may use it on systems that do not reserve it
         .endm
 
-/* RETURN_REGISTERS brings them back and returns. */
+/* RETURN_REGISTERS restores them and returns. */
         .macro  RETURN_REGISTERS
         ldp     x0, x1, [sp, 16]
         ldp     x2, x3, [sp, 32]
@@ -60,7 +59,7 @@
         add     \register, \register, \scratch
         .endm
 
-/* Branch target identification and signed return addresses are fine with this code. */
+/* This code is compatible with branch target identification and signed return addresses. */
         .macro  PROPERTIES
         .section .note.gnu.property, "a"
         .balign 8

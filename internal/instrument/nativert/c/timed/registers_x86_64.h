@@ -1,8 +1,7 @@
-/* registers.h - for the routines that inserted code comes to: it has values in
- * every register. */
+/* registers_x86_64.h - for the routines that inserted code calls, when all registers are in use. */
 
-/* SAVE_REGISTERS begins a frame and keeps what calls may change, but for %r11:
- * most have their own use for that. The stack is not aligned yet. */
+/* SAVE_REGISTERS creates a frame and saves the registers that calls may change, except %r11, which
+ * routines use in different ways. It does not align the stack. */
         .macro  SAVE_REGISTERS
         pushq   %rbp
         .cfi_def_cfa_offset 16
@@ -19,7 +18,7 @@
         pushq   %r10
         .endm
 
-/* RETURN_REGISTERS brings them back and returns. */
+/* RETURN_REGISTERS restores them and returns. */
         .macro  RETURN_REGISTERS
         movq    -8(%rbp), %rax
         movq    -16(%rbp), %rcx
@@ -34,7 +33,7 @@
         ret
         .endm
 
-/* Shadow stacks and indirect branch tracking are fine with this code. */
+/* This code is compatible with shadow stacks and indirect branch tracking. */
         .macro  PROPERTIES
         .section .note.gnu.property, "a"
         .balign 8

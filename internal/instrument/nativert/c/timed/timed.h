@@ -1,37 +1,37 @@
-/* The runtime of the timed modes: what its files share.
+/* The runtime of the timed modes: declarations that its files share.
  *
- *   timed_exit_MACHINE.S  an exit that looks slow comes here, __cairn_slow
- *   timed_slow.c    what it does: intervals, thresholds, episodes
- *   timed_mark.c    what programs say: thresholds, pauses, texts
+ *   timed_exit_MACHINE.S  __cairn_slow, which an exit calls if its call looks slow
+ *   timed_slow.c    evaluates it: intervals, thresholds, episodes
+ *   timed_mark.c    marks of programs: thresholds, pauses, texts
  *   timed_scope.c   scopes that programs mark
  *   timed_stack.c   the stack of an episode
  *   timed_region.c  which stack a call is on
  *   timed_usage.c   why a call took long
  *   timed_frame.c   frames of the program
- *   timed_snapshot.c  a stack that the program asks for
+ *   timed_snapshot.c  a stack that the program requests
  *   timed_callback.c  callbacks of the program for its spikes
  *   timed_clock.c   the coarse clock and its thread
- *   timed_family.c  one clock for a process and those that it forked
+ *   timed_family.c  one clock for a process and its children
  *   timed_signal.c  the coarse clock kept by signals
  *   timed_tsc.c     the exact clock
- *   timed_stamp.c   beginnings of calls, by either
- *   timed_queue.c   what threads leave for the log
+ *   timed_stamp.c   stamps of entries, by either clock
+ *   timed_queue.c   queues of records from threads to the log
  *   timed_log.c     the log and the thread that writes it
  *   timed_file.c    chunks of the log's file
- *   bus.c           files of logs that others make shorter
- *   leader.c        processes of which the runtime is all that is left
+ *   bus.c           logs that other processes truncate
+ *   leader.c        processes in which only the runtime is left
  *   timed_module.c  modules of the process
  *   timed_words.c   the words of CAIRN_SPIKE
  *   timed_channel.c names of conditions
- *   timed_control.c the socket and the file that change all that while it runs
+ *   timed_control.c the socket and the file that change settings at run time
  *   timed_window.c  the window
- *   timed_masked_MACHINE.c  code for a smaller window
- *   timed_stub_x86_64.S   where such code comes to
+ *   timed_masked_MACHINE.c  changes code for a smaller window
+ *   timed_stub_x86_64.S   routines that such code calls
  *   timed_start.c   the environment, fork, the end
  *
- * It needs no C library: it calls the kernel itself and uses what it finds
- * of a C library (weak symbols). Nothing here may use vector registers: a slow
- * exit has a return value in them. */
+ * It needs no C library: it makes system calls itself and uses functions of a C library if they
+ * exist (weak symbols). Nothing here may use vector registers: at a slow exit they hold a return
+ * value. */
 #ifndef CAIRN_TIMED_H
 #define CAIRN_TIMED_H
 
@@ -39,21 +39,20 @@
 
 /* ---- what is shared by all modules of a process ---- */
 
-/* Words below the window that inserted code reads, and one that says that something is to
- * be written. They are on a page of their own, which others may have as well, see
- * timed_family.c; if nobody has, it is zeroed in a child made by fork: until the handler
- * of fork has run, the child's clock stands at "no entry seen". ALIVE is on another page,
- * which is zeroed in any child. */
+/* Words below the window that inserted code reads, and one that is set if something must be
+ * written. They are on a page of their own, which relatives may share, see timed_family.c;
+ * otherwise a child made by fork gets it zeroed: until the handler of fork has run, its clock is 0,
+ * "no entry seen". ALIVE is on another page, which is zeroed in any child. */
 enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48, EXACT_LOW = -40, PENDING = -32, ALIVE = -64 - PAGE_SIZE };
 _Static_assert(sizeof(struct member) <= PAGE_SIZE - 64, "it is in front of the words");
-#define TREE_RUNNING (1ul << 50) /* what the clock of the tree is above; see tree.h */
+#define TREE_RUNNING (1ul << 50) /* base of the tree's clock; see tree.h */
 #define word(p, at) ((u32 *)((p)->base + (at)))
 #define slot(p, sp) ((p)->base + ((u32)(sp) & (p)->mask))
 
 extern struct process *__cairn_process __attribute__((visibility("default")));
 extern u8 *__cairn_base HIDDEN;
 
-/* The state that this module is part of. */
+/* The state that this module shares. */
 extern struct process *__cairn_state HIDDEN;
 
 /* ---- a thread ---- */
@@ -62,18 +61,18 @@ extern struct process *__cairn_state HIDDEN;
 struct slow_call {
   u64 site, sp, t0, t1, e;
   u32 stack; /* its number, see timed_region.c */
-  char section[32]; /* the beginning of its name, if it is one */
+  char section[32]; /* the beginning of its section's name, if it is one */
 };
 
-/* What mark-up says of a frame, named by its stack pointer at entry. */
+/* What marks say of a frame, which its stack pointer at entry identifies. */
 struct annotation {
-  u64 sp, at;        /* at: when it was made; a frame entered later is another one */
+  u64 sp, at;        /* at: time of the annotation; a frame entered later is another one */
   u64 own, children; /* thresholds; 0: none */
   u32 flags;
-  u64 pc;            /* of a scope: in the function, see timed_scope.c */
+  u64 pc;            /* of a scope: address in the function, see timed_scope.c */
   const char *name;  /* of a section */
   const void *scope; /* the variable in the program */
-  u64 frame, caller; /* where its function was entered, and goes back to */
+  u64 frame, caller; /* stack pointer at entry and return address of its function */
 };
 enum { NOTE_IGNORE = 1, NOTE_IGNORE_CHILDREN = 2, NOTE_SCOPE = 4 };
 
@@ -82,8 +81,8 @@ struct open_episode {
   u32 stack;
 };
 
-/* A stack that is not the thread's own: its outermost frame, and the lowest that was seen.
- * Handlers of signals have theirs. */
+/* A stack that is not the thread's own: its outermost frame, and the lowest address seen. Handlers
+ * of signals have their own regions. */
 struct region {
   u64 lo, top;
   u32 number, handlers;
@@ -112,30 +111,30 @@ struct thread {
   u64 busy_since;
   struct reading reading[READING_RINGS][READINGS], now, was; /* see timed_usage.c */
   u32 readings[READING_RINGS];
-  u64 reported; /* how long the last call took that was reported */
+  u64 reported; /* duration of the last reported call */
   u64 parents, parents_sp, parents_at; /* threshold for the frames above */
-  u64 left_at; /* where the unwinder meets the call that is judged */
+  u64 left_at; /* where the unwinder finds the call that is judged */
   struct calls *made; /* its open calls, see hook_calls.c; 0: none */
   u32 notes, opened, named;
   u32 pauses;
-  u64 paused_before; /* pauses that are in the ring no more, summed */
+  u64 paused_before; /* sum of the pauses that are no longer in the ring */
   struct annotation note[NOTES];
   struct open_episode open[OPEN]; /* ring of opened */
   struct pause pause[PAUSES];     /* ring of pauses */
   u64 calls;
   struct slow_call call[CALLS]; /* ring */
-  /* queue of records for the writer, see timed_queue.c: this thread moves heads, the
-   * writer the others. In memory there is room up to tail and a lap. */
+  /* queue of records for the writer, see timed_queue.c: this thread advances the heads, the writer
+   * the others. The part in memory has room up to tail plus its size. */
   u64 head, tail, read;
-  u64 parent_at; /* the writer's: when the last caller in the log ended, and its frame */
+  u64 parent_at; /* the writer's: end of the last caller in the log, and its frame */
   u32 parent_sp;
-  u64 log_head, log_next, log_read; /* of the part in the log; next: what the writer sees */
+  u64 log_head, log_next, log_read; /* of the part in the log; next: as the writer sees it */
   u8 *logged;                       /* that part; 0: none yet */
-  u8 *log_chunk;                    /* that this thread has made, for others as well */
-  u8 in_log;                        /* what was reserved is there */
+  u8 *log_chunk;                    /* made by this thread, also for others */
+  u8 in_log;                        /* the reserved record is in the log */
   struct ring *ring; /* of the flight recorder */
-  u64 own_lo, own_hi; /* its stack, but that of the first thread; 0: not known yet */
-  u32 regions, region_number; /* number: the last that was given */
+  u64 own_lo, own_hi; /* bounds of its stack, except for the first thread; 0: not known yet */
+  u32 regions, region_number; /* number: the latest */
   struct region region[REGIONS];
   char name[64]; /* given by the program */
   u32 name_len;
@@ -144,12 +143,12 @@ struct thread {
 
 /* ---- functions ---- */
 
-/* window returns a new state with its window, the whole one unless masked is set or
- * there is no room for it; or ends the process. */
+/* window returns a new state with its window, or ends the process. The window is the whole one
+ * unless masked is set or there is no room for it. */
 HIDDEN struct process *__cairn_window(u32 kind, int masked);
 HIDDEN void __cairn_window_free(struct process *p);
 HIDDEN int __cairn_own_window(struct process *p);
-/* masked makes this module's code fit for a window that is not whole. */
+/* masked changes this module's code for a window that is not whole. */
 HIDDEN void __cairn_masked(struct process *p);
 
 HIDDEN int __cairn_word_is(const char *s, const char *w);
@@ -170,9 +169,9 @@ HIDDEN void __cairn_control_thread(struct process *p);
 HIDDEN void __cairn_control_end(struct process *p);
 HIDDEN i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack);
 HIDDEN u64 __cairn_now(struct process *p);
-/* stamp says that the call with stack pointer sp begins now, unstamp that its entry was
- * not seen. is_long tells whether it seems to have taken long. entered gives the bounds
- * of its entry, as of e, or returns 0 if it was not seen. */
+/* stamp records that the call with stack pointer sp begins now; unstamp, that its entry was not
+ * seen. is_long reports whether it seems to have taken long. entered returns the bounds of its
+ * entry, as of e, or 0 if the entry was not seen. */
 HIDDEN void __cairn_stamp(struct process *p, u64 sp);
 HIDDEN void __cairn_unstamp(struct process *p, u64 sp);
 HIDDEN int __cairn_is_long(struct process *p, u64 sp);
@@ -208,13 +207,13 @@ HIDDEN void __cairn_usage_tick(struct process *p, u64 now);
 HIDDEN u32 __cairn_usage_read(struct process *p, struct thread *t, u64 t0, u64 e);
 HIDDEN void __cairn_usage_write(struct process *p, struct thread *t, u64 number, const struct slow_call *c);
 
-/* stack fills entries of the stack from the frame that is left at site with
- * stack pointer sp, and returns how many; see timed_stack.c. */
+/* stack fills entries with the stack, beginning with the frame of sp that returns at site, and
+ * returns their number; see timed_stack.c. */
 struct entry {
   u64 pc, lo, hi;
   u32 flags, sp;
 };
-/* call_times gives entries the times of calls that compilers hook; see hook_calls.c. */
+/* call_times sets the times of calls that compilers hook in entries; see hook_calls.c. */
 HIDDEN void __cairn_call_times(struct process *p, struct thread *t, struct entry *stack, u32 n, u64 e) __attribute__((weak));
 HIDDEN u8 *__cairn_reserve(struct thread *t, u64 size);
 HIDDEN void __cairn_commit(struct thread *t, u8 *record, u32 type, u64 size);
@@ -226,11 +225,11 @@ HIDDEN void __cairn_queue_drain(struct process *p, struct thread *t, void (*take
 HIDDEN void __cairn_file_copy(struct process *p, const u8 *record, u32 size, u64 time);
 HIDDEN u64 __cairn_rule(struct process *p, struct thread *t, u64 sp, u64 t0, u32 *flags);
 HIDDEN void __cairn_regions_start(struct process *p);
-/* region returns the number of the stack that sp is on, from a call on it or from a
- * handler of a signal that came there; LOG_STACK_UNKNOWN if that cannot be told. */
+/* region returns the number of the stack that sp is on, as the stack of calls or of a signal
+ * handler; LOG_STACK_UNKNOWN if it is not known. */
 HIDDEN u32 __cairn_region(struct process *p, struct thread *t, u64 sp);
-/* stack_at gives the bounds of the stack that sp is on, as far as they are known, and
- * what is known of it, 0 for the thread's own. They are 0 if that cannot be told. */
+/* stack_at sets the known bounds of the stack that sp is on, 0 if they are unknown, and returns its
+ * region, 0 for the thread's own stack. */
 HIDDEN struct region *__cairn_stack_at(struct process *p, struct thread *t, u64 sp, u64 *low, u64 *size);
 HIDDEN int __cairn_has_unwinder(void);
 HIDDEN void __cairn_keep_vectors(struct process *p, u8 *area);
@@ -257,14 +256,14 @@ HIDDEN int __cairn_known(struct process *p, u64 pc);
 HIDDEN struct module *__cairn_module_of(struct process *p, u64 pc);
 HIDDEN void __cairn_trailer(struct process *p, int final);
 
-/* For mark-up. sp is the stack pointer at entry of the function that is marked
- * up, which holds its return address. Times are nanoseconds. All may be called
- * in any state of the process, and do nothing where there is no runtime. */
+/* Functions for marks. sp is the stack pointer at entry of the marked function, where its return
+ * address is. Times are nanoseconds. They may be called in any state of the process, and do nothing
+ * without a runtime. */
 HIDDEN void __cairn_set_threshold(u64 ns);
 HIDDEN void __cairn_note(u64 sp, u64 own, u64 children, u32 flags);
 HIDDEN void __cairn_note_end(u64 sp);
 HIDDEN void __cairn_note_parents(u64 sp, u64 ns);
-HIDDEN int __cairn_over(u64 sp); /* is the call longer than its threshold already? */
+HIDDEN int __cairn_over(u64 sp); /* has the call reached its threshold already? */
 HIDDEN void __cairn_pause(void);
 HIDDEN void __cairn_resume(void);
 HIDDEN void __cairn_thread_active(int active);
@@ -272,16 +271,15 @@ HIDDEN void __cairn_frame(u64 number);
 HIDDEN void __cairn_thread_name(const char *name);
 HIDDEN void __cairn_text(u32 kind, u64 sp, u64 pc, const char *text, u64 len);
 
-/* leave judges the end of a call, as an exit that looks slow does: site is in the
- * function, sp names the call, frame is the stack pointer at entry of the function,
- * rbp its caller's frame pointer or 0. Returns the number of the episode that the
- * call is the peak or a parent of, or 0. */
+/* leave evaluates the end of a call, as a slow exit does: site is in the function, sp names the
+ * call, frame is the stack pointer at entry of the function, rbp its caller's frame pointer or 0.
+ * Returns the number of the episode that the call is the peak or a parent of, or 0. */
 HIDDEN u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp);
-/* leave_at is the same for a call that was hooked: its stack is looked for from the
- * frame whose pc is at, in the hook or in the function. */
+/* leave_at is the same for a call that was hooked: its stack begins with the frame whose pc is at,
+ * in the hook or in the function. */
 HIDDEN u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp);
-/* scopes adds the open scopes from sp outwards to a stack of n entries, which has
- * room for max, and returns how many there are now. */
+/* scopes appends the open scopes from sp outwards to a stack of n entries, with room for max, and
+ * returns the new number of entries. */
 HIDDEN u32 __cairn_scopes(struct process *p, struct thread *t, u64 sp, u64 e, struct entry *stack, u32 n, u32 max);
 /* scope_names writes the names of those scopes that are sections. */
 HIDDEN void __cairn_scope_names(struct thread *t, u64 number, u64 sp);

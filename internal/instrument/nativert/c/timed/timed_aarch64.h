@@ -1,4 +1,4 @@
-/* What of the runtime of the timed modes is for AArch64. */
+/* The runtime of the timed modes: definitions for AArch64. */
 
 #define VDSO_CLOCK "__kernel_clock_gettime"
 
@@ -6,8 +6,8 @@
 
 INLINE u64 vectors_to_keep(void) { return 0; }
 
-/* The 32 registers and their control words: others' code may use them, and a return value
- * or an argument is in them. What wider registers have above 128 bits is not kept. */
+/* The 32 registers and their control words: foreign code may use them, and they may hold a return
+ * value or an argument. Bits above 128 of wider registers are not saved. */
 INLINE void keep_vectors(u64 which, u8 *area) {
   (void)which;
   u64 control, status;
@@ -33,30 +33,30 @@ INLINE void restore_vectors(u64 which, u8 *area) {
 
 /* ---- frames ---- */
 
-/* The stack pointer at a function's entry is the CFA. A frame record tells nothing of it. */
+/* The stack pointer at a function's entry is the CFA. It cannot be found from a frame record. */
 enum { ENTRY_BELOW_CFA = 0, FRAME_IS_ENTRY = 0 };
 
-/* plain_address is a return address without what signed it. */
+/* plain_address returns a return address without its signature. */
 INLINE u64 plain_address(u64 pc) {
   register u64 x30 __asm__("x30") = pc;
   __asm__("hint 7" : "+r"(x30)); /* xpaclri */
   return x30;
 }
 
-/* returns_to is where a call returns to that comes here from its exit: the stub has pushed
- * it there. */
+/* returns_to is the return address of a call whose exit calls the runtime: the stub has pushed it
+ * there. */
 #define returns_to(entry) plain_address(((u64 *)(entry))[-1])
 
-/* How many bytes of a function may have code that stamps, how many refer to
- * something, and how long its instructions are. */
+/* The number of bytes of a function that may have the stamping code, the size of a reference in it,
+ * and the length of instructions. */
 enum { STAMP_REACH = 36, REFERENCE = 8, INSTRUCTION = 4 };
 
-/* A window that is not whole begins at a multiple of that: see timed_masked_aarch64.c. */
+/* A window that is not whole begins at a multiple of this: see timed_masked_aarch64.c. */
 #define MASKED_STEP (1ul << 32)
 #define LOAD_BASE 0xd2c00010u /* movz x16, 0, lsl 32 */
 
-/* refers_to returns what two instructions load, if they are adrp and ldr, or where the window
- * is that the first says. */
+/* refers_to returns the address that two instructions load, if they are adrp and ldr, or the
+ * address of the window if the first contains it. */
 INLINE u64 refers_to(const u8 *code, u64 at) {
   u32 adrp = ((const u32 *)code)[0], ldr = ((const u32 *)code)[1];
   if ((adrp & 0xffe0001fu) == LOAD_BASE) return (u64)(adrp >> 5 & 0xffff) << 32;
@@ -67,10 +67,10 @@ INLINE u64 refers_to(const u8 *code, u64 at) {
 
 /* ---- the exact clock ---- */
 
-/* An inline threshold that no call reaches: inserted code adds it to a stamp. */
+/* An inline threshold that no call reaches. Inserted code adds it to a stamp. */
 #define EXACT_NEVER (1ul << 62)
 
-/* ticks_between reads the counter behind all that precedes it, and before what follows. */
+/* ticks_between reads the counter after all preceding and before all following instructions. */
 INLINE u64 ticks_between(void) {
   u64 now;
   __asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(now) : : "memory");

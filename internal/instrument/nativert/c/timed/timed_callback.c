@@ -1,7 +1,6 @@
-/* Callbacks of the program for its spikes. The log's thread cannot call the program:
- * the C library does not know it. It puts spikes into a ring, and a thread that the
- * header makes with the program's pthread_create takes them out. A spike waits there
- * until what is said of it came after it. */
+/* Callbacks of the program for its spikes. The log's thread cannot call the program: the C library
+ * does not know it. It puts spikes into a ring, and a thread that cairn_mark.h creates with the
+ * program's pthread_create takes them out. A spike waits there for the texts that follow it. */
 
 #include "timed.h"
 
@@ -17,9 +16,9 @@ struct spike {
 
 struct spikes {
   void (*told)(const struct spike *);
-  u64 head, ready, tail; /* the log's thread moves the first two */
+  u64 head, ready, tail; /* the log's thread advances the first two */
   u32 wake, done;        /* futexes: of ready, of tail */
-  i32 tid;               /* of the thread that calls */
+  i32 tid;               /* of the thread that calls the callback */
   u32 text[SPIKES];      /* lengths */
   u64 since[SPIKES];
   struct spike spike[SPIKES];
@@ -28,7 +27,7 @@ struct spikes {
 HIDDEN int __cairn_on_spike(void (*told)(const struct spike *));
 HIDDEN void *__cairn_spike_thread(void *none);
 
-/* on_spike sets the function, 0 for none. It returns whether the thread is to be made. */
+/* on_spike sets the function, 0 for none. It returns whether the thread must be created. */
 int __cairn_on_spike(void (*told)(const struct spike *)) {
   struct process *p = __cairn_state;
   if (!p || p->off || !load(word(p, ALIVE))) return 0;
@@ -46,13 +45,13 @@ int __cairn_on_spike(void (*told)(const struct spike *)) {
   return first;
 }
 
-/* spike_thread calls the function for ever. What it does is no spike. */
+/* spike_thread calls the function in a loop. Its own calls are never spikes. */
 void *__cairn_spike_thread(void *none) {
   (void)none;
   struct process *p = __cairn_state;
   struct spikes *s = load(&p->spikes);
   struct spike one;
-  u64 signals = ~(3ul << 31 | 1ul << 6); /* but for two that the C library needs, and SIGBUS */
+  u64 signals = ~(3ul << 31 | 1ul << 6); /* all but two that the C library needs, and SIGBUS */
   sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &signals, 0, 8);
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-spikes");
   __cairn_thread_active(0);
@@ -74,7 +73,7 @@ void *__cairn_spike_thread(void *none) {
 
 /* ---- on the log's thread ---- */
 
-/* callback_spike takes in an episode, unless too many wait already. */
+/* callback_spike adds an episode, unless too many are waiting. */
 void __cairn_callback_spike(struct process *p, const u64 *f, i32 tid, const char *thread, u64 n) {
   struct spikes *s = load(&p->spikes);
   if (!s || s->head - load(&s->tail) == SPIKES) return;
@@ -91,7 +90,7 @@ void __cairn_callback_spike(struct process *p, const u64 *f, i32 tid, const char
   s->head++;
 }
 
-/* callback_text adds a line to a spike that waits. */
+/* callback_text adds a line to a waiting spike. */
 void __cairn_callback_text(struct process *p, u64 number, const char *text, u64 n) {
   struct spikes *s = load(&p->spikes);
   for (u64 i = s ? s->ready : 0; s && i < s->head; i++) {
@@ -104,8 +103,8 @@ void __cairn_callback_text(struct process *p, u64 number, const char *text, u64 
   }
 }
 
-/* callback_ready hands on what waited for long enough, or all at the end, and tells
- * whether something waits still. */
+/* callback_ready releases spikes that have waited long enough, or all at the end, and reports
+ * whether any still wait. */
 int __cairn_callback_ready(struct process *p, int all) {
   struct spikes *s = load(&p->spikes);
   if (!s) return 0;
@@ -118,7 +117,7 @@ int __cairn_callback_ready(struct process *p, int all) {
   return s->ready < s->head;
 }
 
-/* callback_desert ends the thread that tells: nobody is left to be told. */
+/* callback_desert ends the thread of callbacks: the program has no other threads left. */
 void __cairn_callback_desert(struct process *p) {
   struct spikes *s = load(&p->spikes);
   if (!s) return;
@@ -126,7 +125,7 @@ void __cairn_callback_desert(struct process *p) {
   sys3(SYS_futex, &s->wake, FUTEX_WAKE, NEVER);
 }
 
-/* callback_end waits for a while until the program was told all. */
+/* callback_end waits for a limited time until the program has received all. */
 void __cairn_callback_end(struct process *p) {
   struct spikes *s = load(&p->spikes);
   if (!s || (i32)sys0(SYS_gettid) == load(&s->tid)) return;

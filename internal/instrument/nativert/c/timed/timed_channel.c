@@ -1,7 +1,7 @@
-/* Channels: conditions of marks that have a name. Each file of a program has a
- * variable for a channel, in a section of its own, and all of one name are switched
- * together: by the words +name, -name and channels=name+name, which are remembered
- * for modules that are loaded later, and by the program. */
+/* Channels: conditions of marks that have a name. Each file of a program has a variable for a
+ * channel, in a section of its own, and all channels of one name are switched together: by the
+ * words +name, -name and channels=name+name, which also apply to modules that are loaded later, and
+ * by the program. */
 
 #include "timed.h"
 
@@ -11,7 +11,7 @@ struct channel {
   u64 on;
 };
 
-/* The linker makes these of the section, if the module has it. */
+/* The linker defines these, if the module has the section. */
 extern struct channel __start_cairn_channels[] __attribute__((weak, visibility("hidden")));
 extern struct channel __stop_cairn_channels[] __attribute__((weak, visibility("hidden")));
 
@@ -36,7 +36,7 @@ static int listed(const struct channel *c, const char *list) {
   return 0;
 }
 
-/* obey has the channels of a module follow a word, and returns how many it names. */
+/* obey applies a word to the channels of a module, and returns how many it names. */
 static u32 obey(struct channel *from, struct channel *to, const char *word) {
   u32 found = 0;
   for (struct channel *c = from; c < to; c++) {
@@ -63,7 +63,7 @@ static u64 word_length(const char *s) {
   return n;
 }
 
-/* said finds the word that was remembered about the same channel, or the end. */
+/* said finds the stored word about the same channel, or the end. */
 static char *said(struct process *p, const char *word, u64 n) {
   char *s = p->channel.words;
   for (; *s; s += word_length(s) + 1) {
@@ -74,8 +74,8 @@ static char *said(struct process *p, const char *word, u64 n) {
   return s;
 }
 
-/* remember keeps a word for modules that come later, in the place of what was said
- * of the channel before. A list makes all that void. */
+/* remember stores a word for modules that are loaded later, in place of an earlier word about the
+ * channel. A list replaces all words. */
 static int remember(struct process *p, const char *word, int store_it) {
   u64 n = word_length(word), at = 0;
   if (!__cairn_word_is(word, "channels=")) {
@@ -92,8 +92,7 @@ static int remember(struct process *p, const char *word, int store_it) {
   return 1;
 }
 
-/* channel_word obeys a word about channels. While the program runs a channel must be
- * there. */
+/* channel_word applies a word about channels. While the program runs, the channel must exist. */
 int __cairn_channel_word(struct process *p, const char *s, int obeyed) {
   int list = __cairn_word_is(s, "channels=");
   if (!list && ((*s != '+' && *s != '-') || !s[1] || s[1] == ',')) return 0;
@@ -104,7 +103,7 @@ int __cairn_channel_word(struct process *p, const char *s, int obeyed) {
   return 1;
 }
 
-/* channels_start takes in those of this module. */
+/* channels_start applies the words to the channels of this module. */
 void __cairn_channels_start(struct process *p) {
   struct channel *from = __start_cairn_channels, *to = __stop_cairn_channels;
   if (!from || from == to) return;
@@ -121,7 +120,7 @@ void __cairn_channels_start(struct process *p) {
   unlock(&p->control.lock);
 }
 
-/* channel is what the program says itself. */
+/* channel switches a channel for the program. */
 void __cairn_channel(const char *name, int on) {
   struct process *p = __cairn_state;
   for (u32 i = 0, n = p ? load(&p->channel.sets) : 0; i < n && i < BASES; i++)

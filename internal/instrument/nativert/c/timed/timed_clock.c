@@ -1,10 +1,9 @@
-/* The coarse clock: a word that counts microseconds, and the thread that sets
- * it. What makes the coarse clock honest are the ticks it remembers: a stamp s
- * was read after the tick that stored s began and before the next one was
- * done, so the call was entered in [t0, t1] and what is printed is an interval.
+/* The coarse clock: a word that counts microseconds, and the thread that sets it. The remembered
+ * ticks make its measurements sound: a stamp s was read after the tick that stored s began and
+ * before the next tick was done, so the call was entered in [t0, t1], and reports show an interval.
  *
- * A thread that should tick can be late for just what makes calls slow.
- * That costs spikes, never makes them: it is summed up as blind time. */
+ * The causes of slow calls can also delay the thread that ticks. That can hide spikes, but never
+ * invents any: the delays are summed up as blind time. */
 
 #include "timed.h"
 
@@ -19,13 +18,13 @@ u64 __cairn_clock_of(const struct process *p, u64 ns) { return (ns - p->origin) 
 
 enum { LAPPED = 0 }; /* no moment: the clock starts later */
 
-/* search looks for the first tick after clock value c in a level of the ring.
- * NONE: there is none yet. LAPPED: the ring was overwritten while it was read.
- * With cover it is also LAPPED if the ring does not reach back to c.
+/* search looks for the first tick after clock value c in a level of the ring. NONE: there is none
+ * yet. LAPPED: the ring was overwritten while it was read. With cover it also returns LAPPED if the
+ * ring does not reach back to c.
  *
- * Where a thread was stopped before it put its tick there, an old one is in its place, and
- * one of the next may be found. Any that is after c will do, if its two moments are of one
- * tick, or are no nearer to each other. */
+ * If a thread was stopped before it stored its tick, the entry holds an old one, and search may
+ * find a later one. Any tick after c is valid, if its two times belong to one tick, or are no
+ * closer to each other. */
 static u64 search(struct process *p, u32 level, u64 c, int cover) {
   const struct tick *ring = p->time.clock->ring[level];
   u32 shift = level * LEVEL_SHIFT;
@@ -47,10 +46,9 @@ static u64 search(struct process *p, u32 level, u64 c, int cover) {
   return (now ? ((now - 1) >> shift) + 1 : 0) - n < TICK_MARGIN ? t : LAPPED;
 }
 
-/* next_after returns by when the first tick after clock value c was done; NONE
- * if there is none yet. Of old ticks only every 8th is remembered, then every
- * 64th and so on, so the answer may be that of a later one. A thread that lost its
- * processor while it searched searches again. */
+/* next_after returns a time by which the first tick after clock value c was done; NONE if there is
+ * none yet. Only every 8th of the older ticks is kept, then every 64th and so on, so the result may
+ * be the time of a later tick. A thread that was preempted during the search repeats it. */
 static u64 next_after(struct process *p, u64 c) {
   for (u32 level = 0; level < LEVELS; level++)
     for (u32 tries = 0; tries < 3; tries++) {
@@ -60,14 +58,14 @@ static u64 next_after(struct process *p, u64 c) {
   return NONE;
 }
 
-/* coarse_interval gives the bounds of the entry that read the stamp, as of e. */
+/* coarse_interval sets the bounds of the entry that read the stamp, as of e. */
 void __cairn_coarse_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1) {
   u64 now = clock_of(p, e), c = now - (u32)((u32)now - stamp);
   *t0 = c - 1 < now ? p->origin + (c - 1) * 1000 : p->origin;
   *t1 = most(*t0, least(e, next_after(p, c)));
 }
 
-/* late_between sums up what ticks were late by between two moments. */
+/* late_between returns the sum of the delays of ticks between two times. */
 u64 __cairn_late_between(struct process *p, u64 from, u64 to) {
   u64 sum = 0, n = load(&p->time.clock->ticks), oldest = less(n, LEVEL_TICKS - TICK_MARGIN), next = to;
   while (n-- > oldest) {
@@ -81,9 +79,9 @@ u64 __cairn_late_between(struct process *p, u64 from, u64 to) {
   return sum;
 }
 
-/* set_low lowers the inline threshold to what a threshold needs. A call of
- * threshold + 2 periods is seen by more than a period less; what is near the
- * threshold should be, to be counted as borderline. */
+/* set_low lowers the inline threshold as a threshold requires. A call of threshold + 2 periods
+ * appears up to a period shorter; calls close to the threshold must be seen as well, to be counted
+ * as borderline. */
 void __cairn_set_low(struct process *p, u64 threshold) {
   if (p->kind == KIND_EXACT) {
     p->set.low = (u32)least(least(most(threshold / 8, 1000), threshold / 2), NEVER - 1);
@@ -100,7 +98,7 @@ void __cairn_set_low(struct process *p, u64 threshold) {
 
 /* ---- ticks ---- */
 
-/* account sums up what a tick is late by, and returns up to where there is nothing to. */
+/* account adds the delay of a tick, and returns the gap up to which there is no delay. */
 static u64 account(struct clock *k, struct member *m, u64 gap) {
   u64 reach = 2 * load(&m->period);
   if (gap > m->worst) m->worst = gap;
@@ -113,8 +111,8 @@ static u64 account(struct clock *k, struct member *m, u64 gap) {
   return least(reach, m->worst);
 }
 
-/* move sets a clock to c, if it is not there already: others may set it as well. Who
- * comes behind reads c or more before anything that is read later. */
+/* move sets a clock to c, if it is not past c already, as others may set it too. A later reader
+ * gets c or more before anything that it reads afterwards. */
 void __cairn_move(u8 *base, u64 c) {
   u32 *word = (u32 *)(base + CLOCK), was = load(word);
   u64 *tree = (u64 *)(base + TREE_CLOCK), tree_was = load(tree);
@@ -129,19 +127,19 @@ void __cairn_move(u8 *base, u64 c) {
     for (struct member *m = __cairn_member(p, i); m; m = 0)
 #define base_of(m) ((u8 *)(m) + PAGE_SIZE)
 
-/* tick sets the clock and remembers when it did. It returns how long after the
- * last tick began this one was done, or 0 if it is not remembered: an entry that read
- * the last tick's clock was made within that time, and no bound of it is further off.
+/* tick sets the clock and records the time. It returns the time from the beginning of the last tick
+ * to the end of this one, or 0 if it is not recorded: an entry that read the last tick's clock was
+ * made within that time, so none of its bounds is further off.
  *
- * A handler of a signal may be here, too, in this thread or another, and threads of
- * other processes. Only one of them remembers a time, and none waits: what the others
- * miss makes intervals longer, not wrong. */
+ * A signal handler in this or another thread, or threads of other processes, may run this at the
+ * same time. Only one of them records a time, and none waits: unrecorded ticks make intervals
+ * longer, not wrong. */
 u64 __cairn_tick(struct process *p) {
   struct clock *k = p->time.clock;
   u64 last = load(&k->last_tick), n = __cairn_now(p), c = clock_of(p, n), was;
   if (!(u32)c) return 0; /* "no entry seen" */
   each_member(p, i, m) __cairn_move(base_of(m), c);
-  /* Ticks are told apart by their clock. Many threads shall not fill the ring. */
+  /* Ticks are distinguished by their clock values. Many threads must not fill the ring. */
   if (load(&k->ticks) && (c <= clock_of(p, last) || n - last < least(p->set.period, most(load(&k->pace), 1)) / 2)) return 0;
   if (!__atomic_compare_exchange_n(&k->last_tick, &last, n, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return 0;
   u64 number = __atomic_fetch_add(&k->begun, 1, __ATOMIC_ACQ_REL);
@@ -153,7 +151,7 @@ u64 __cairn_tick(struct process *p) {
   }
   if (t.after - last > load(&k->usual)) {
     u64 usual = NONE;
-    store(&k->usual, NONE); /* who comes now makes it less */
+    store(&k->usual, NONE); /* members that join lower it */
     each_member(p, i, m) usual = least(usual, account(k, m, less(t.after, most(last, load(&m->since)))));
     was = NONE;
     __atomic_compare_exchange_n(&k->usual, &was, usual, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -170,26 +168,26 @@ static void stall(struct member *m, u64 from, u64 to, u64 waited) {
   if (to - from > m->threshold) store((u32 *)(base_of(m) + PENDING), 1);
 }
 
-/* stalls lists a gap for all whom it was too long for. waited is how long this thread
- * waited for a processor in it. */
+/* stalls records a gap for all members for which it was too long. waited is how long this thread
+ * waited for a processor during the gap. */
 static void stalls(struct process *p, u64 from, u64 to, u64 waited) {
   each_member(p, i, m) {
     u64 start = most(from, load(&m->since)), gap = less(to, start);
     if (gap > m->threshold) stall(m, start, to, waited);
-    else if (gap > most(2 * m->period, p->time.clock->pace + m->period)) stall(m, start, to, 0); /* as account says */
+    else if (gap > most(2 * m->period, p->time.clock->pace + m->period)) stall(m, start, to, 0); /* as in account */
   }
 }
 
 /* ---- the thread ---- */
 
-/* cpu reads a clock of processor time; NONE if there is none. */
+/* cpu reads a processor time clock; NONE if there is none. */
 u64 __cairn_cpu(i64 clock) {
   u64 ts[2] = {0, 0};
   if (sys2(SYS_clock_gettime, clock, ts) < 0) return NONE;
   return ts[0] * SECOND + ts[1];
 }
 
-/* run_delay reads how long this thread waited for a processor. */
+/* run_delay returns how long this thread has waited for a processor. */
 static u64 run_delay(void) {
   char b[64];
   i64 fd = open_file("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC, 0), n;
@@ -203,7 +201,7 @@ static u64 run_delay(void) {
   return v;
 }
 
-/* switches returns how often the process (0) or this thread (1) was switched away from. */
+/* switches returns the number of context switches of the process (0) or of this thread (1). */
 u64 __cairn_switches(int who) {
   u64 r[18];
   clear(r, sizeof r);
@@ -211,8 +209,8 @@ u64 __cairn_switches(int who) {
   return r[16] + r[17];
 }
 
-/* idleness reports whether other threads did anything at all since it was asked
- * last: none ran, none was switched to. Then none entered or left a function. */
+/* idleness reports whether no other thread has run since the last call: no processor time and no
+ * context switches. Then no thread entered or left a function. */
 struct idleness {
   u64 at, cpu, switches;
 };
@@ -224,17 +222,17 @@ static void look(struct process *p, struct idleness *s, u64 n) {
   u64 w = __cairn_switches(0) - __cairn_switches(1) - load(&p->log.switches);
   int still = s->at && w == s->switches && (i64)(c - s->cpu) < (i64)(n - s->at) / 100;
   p->time.cpu = own;
-  if (__cairn_deserted(p->pid)) store(word(p, PENDING), 1); /* the log's thread sees to it */
+  if (__cairn_deserted(p->pid)) store(word(p, PENDING), 1); /* the log's thread handles that */
   if (!still) store(&m->idle_since, 0);
   else if (!m->idle_since) store(&m->idle_since, s->at);
   s->at = n, s->cpu = c, s->switches = w;
   store(&m->question, 0);
 }
 
-/* pace returns what all need. While a process is idle its clock moves at half the pace,
- * and after a second at half the threshold. What that is longer than the reach of twice
- * the period is summed up: a call that begins then is sure to be found only if it takes
- * as much longer. */
+/* pace returns the shortest interval between ticks that a member needs. While a process is idle its
+ * clock advances at half the pace, and after a second at half the threshold. The excess over twice
+ * the period is summed up: a call that begins then is sure to be found only if it takes longer by
+ * that much. */
 static u64 pace(struct process *p, u64 n) {
   u64 least_pace = NONE, period = p->set.period;
   each_member(p, i, m) {
@@ -248,14 +246,14 @@ static u64 pace(struct process *p, u64 n) {
   return least_pace == NONE ? p->set.period : least_pace;
 }
 
-/* hurry has who moves the clock look at what is wanted of it. */
+/* hurry makes the thread that moves the clock check again what members need. */
 void __cairn_hurry(struct process *p) {
   struct clock *k = p->time.clock;
   add(&k->hurry, 1);
   sys3(SYS_futex, &k->hurry, FUTEX_SHARED_WAKE, NEVER);
 }
 
-/* lead ticks until another thread does. */
+/* lead sets the clock until another thread leads. */
 static void lead(struct process *p, struct idleness *idle) {
   struct clock *k = p->time.clock;
   u64 waited = p->time.others_led ? run_delay() : 0, scanned = 0;
@@ -287,14 +285,14 @@ static void lead(struct process *p, struct idleness *idle) {
   }
 }
 
-/* clock_thread moves the clock, or follows who does, for ever. */
+/* clock_thread sets the clock, or follows the leader, in a loop. */
 void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
   leave_files();
   if (p->kind == KIND_EXACT) __cairn_exact_thread(p);
   if (p->time.family) __cairn_family_join(p);
-  __cairn_tick(p); /* until the thread came to run */
+  __cairn_tick(p); /* until the thread was scheduled */
   __cairn_usage_start(p);
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   i32 priority = 1;

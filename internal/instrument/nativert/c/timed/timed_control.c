@@ -1,12 +1,12 @@
-/* Changes of settings while the program runs: by a socket, which has its own thread, or by a
- * file that is read again on a signal. A request is a line: "show", or "set" and words of
- * CAIRN_SPIKE. The answer is lines of a name and a value, and a last line "end"; then the
- * connection is closed. internal/spikes/spikecontrol is the other side.
+/* Changes of settings while the program runs: by a socket with its own thread, or a file that is
+ * read again on a signal. A request is a line: "show", or "set" and words of CAIRN_SPIKE. The
+ * answer is lines of a name and a value, and a last line "end"; then the connection is closed.
+ * internal/spikes/spikecontrol is the client.
  *
- * Clients are not trusted: lengths and times are bounded, no call waits for a client, and
- * only the user of the process gets an answer. The thread has its own table of open files, so
- * that it does not keep files open that the program closes, and does not accept connections
- * from a file that the program opened under the number of the socket. */
+ * Clients are not trusted: lengths and times are bounded, no call waits for a client, and only the
+ * user of the process gets an answer. The thread has its own table of open files, so that it does
+ * not keep files open that the program closes, and does not accept connections from a file that the
+ * program opened under the number of the socket. */
 
 #include "timed.h"
 
@@ -51,7 +51,7 @@ static i64 listen_at(i64 dir, const char *name) {
   put(q, name);
   i64 fd = sys3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return fd;
-  sys2(SYS_fchmod, fd, 0600); /* bind takes the permissions from there */
+  sys2(SYS_fchmod, fd, 0600); /* bind creates the socket with these permissions */
   i64 r = sys3(SYS_bind, fd, &a, sizeof a);
   if (r == -EADDRINUSE && is_stale(&a)) {
     remove_file(a.path);
@@ -63,7 +63,7 @@ static i64 listen_at(i64 dir, const char *name) {
   return r;
 }
 
-/* whole returns the path of a name in the directory that is open as fd. */
+/* whole sets the full path of a name in the directory that is open as fd. */
 static int whole(char *to, u64 room, i64 fd, const char *name) {
   char link[64];
   put(put_number(put(link, "/proc/thread-self/fd/"), (u64)fd), "");
@@ -104,8 +104,8 @@ static i64 open_socket(struct process *p) {
 
 /* ---- clients ---- */
 
-/* answer sends the part that fits into the socket's buffer, which is large enough for a whole
- * answer. It does not wait for a client that does not read. */
+/* answer sends the part that fits into the socket's buffer, which has room for a whole answer. It
+ * does not wait for a client that does not read. */
 static void answer(i64 fd, const char *text, u64 n) {
   while (n) {
     i64 r = sys6(SYS_sendto, fd, (i64)text, (i64)n, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
@@ -269,8 +269,7 @@ static void on_reload(int sig) {
 
 DEFINE_RESTORER(restorer, ".Lcairn_timed_restorer");
 
-/* signal_of reads a signal by its number, or by one of a few names; 0 if it is none of
- * them. */
+/* signal_of reads the number of a signal, or one of a few names; 0 if it is neither. */
 i32 __cairn_signal_of(const char *s) {
   static const struct {
     const char *name;
@@ -283,8 +282,8 @@ i32 __cairn_signal_of(const char *s) {
   return v > 64 || (*s && *s != ',') ? 0 : (i32)v;
 }
 
-/* reload_start installs the handler, unless the program's caller gave the signal
- * another meaning. A program that installs its own takes it over. */
+/* reload_start installs the handler, unless the program inherited another disposition of the
+ * signal. A handler of the program replaces it. */
 void __cairn_reload_start(struct process *p) {
   struct {
     u64 handler, flags, restorer, mask;
@@ -305,7 +304,7 @@ void __cairn_reload_start(struct process *p) {
   p->control.signal = 0;
 }
 
-/* reload reads the file and obeys it. */
+/* reload reads the file and applies its words. */
 static void reload(struct process *p) {
   char line[LINE];
   u64 n = 0;
@@ -322,7 +321,7 @@ static void reload(struct process *p) {
   if (wrong) __cairn_misread(wrong, " is invalid, or names no channel here; nothing is changed");
 }
 
-/* control is what the log's thread does for all this, now and then. */
+/* control is called by the log's thread from time to time. */
 void __cairn_control(struct process *p) {
   u32 err = load(&p->control.failed);
   if (load(&p->control.reload)) {

@@ -1,8 +1,8 @@
-/* __cairn_slow: an exit of an instrumented function found that the call took long. What
- * follows is what functions do in mode spike; x16, x17 and, at entries and exits, the flags
- * are free, and nothing else is touched. There is no red zone.
+/* __cairn_slow: an exit of an instrumented function calls it if its call took long. Functions in
+ * mode spike have the following code; it uses only x16, x17 and, at entries and exits, the flags.
+ * There is no red zone.
  *
- * Entry, behind bti c or paciasp, by the coarse clock (24 bytes):
+ * Entry, after bti c or paciasp, by the coarse clock (24 bytes):
  *
  *          adrp  x16, __cairn_base
  *          ldr   x16, [x16, :lo12:__cairn_base]
@@ -11,7 +11,7 @@
  *          ldur  w16, [x16, -64]           the clock
  *          str   w16, [x17]
  *
- * Exit, in front of ret or the jump of a tail call, behind autiasp (32 bytes):
+ * Exit, before ret or the jump of a tail call, after autiasp (32 bytes):
  *
  *          adrp  x16, __cairn_base
  *          ldr   x16, [x16, :lo12:__cairn_base]
@@ -28,8 +28,8 @@
  *          ldp   x16, x30, [sp], 16
  *          ret                             or the jump of the tail call
  *
- * By the exact clock, where the counter is compared with a sum, so that no third register is
- * needed and the flags stay as they are:
+ * With the exact clock the counter is compared with a sum, so that no third register is needed and
+ * the flags are preserved:
  *
  *   entry: adrp  x16, __cairn_base
  *          ldr   x16, [x16, :lo12:__cairn_base]
@@ -48,8 +48,8 @@
  *          sub   x17, x17, x16
  *          tbnz  x17, 63, slow
  *
- * A tail call by way of x16 or x17 (br x16, as with landing pads) has a value in them, so the
- * pair is on the stack meanwhile, and the result in the flags:
+ * In a tail call through x16 or x17 (br x16, as with landing pads) these are in use, so they are
+ * saved on the stack, and the result is in the flags:
  *
  *          stp   x16, x17, [sp, -16]!      .cfi_adjust_cfa_offset 16
  *          as above, with add w17, wsp, 16 in place of mov w17, wsp, up to the tbnz
@@ -57,14 +57,13 @@
  *          ldp   x16, x17, [sp], 16        .cfi_adjust_cfa_offset -16
  *          b.lt  slow
  *
- * __cairn_slow keeps all registers but x16, which the stub keeps.
+ * __cairn_slow preserves all registers but x16, which the stub preserves.
  *
- * The slow stub stands in the function, behind its code: the address that __cairn_slow
- * returns to names the function. Its row of the unwind table is that of an entry, and in front
- * of retaa one more .cfi_negate_ra_state. The unwinder walks through this frame, so its CFI
- * must be right at the call. Return values and, at tail jumps, arguments are live. The code
- * behind it is compiled without vector registers; where it calls others' code, the
- * unwinder, it saves them itself. */
+ * The slow stub is in the function, after its code: the return address of __cairn_slow identifies
+ * the function. Its row of the unwind table is that of an entry, with one more .cfi_negate_ra_state
+ * if it precedes retaa. The unwinder walks through this frame, so its CFI must be right at the
+ * call. Return values and, at tail jumps, arguments are live. The C code is compiled without vector
+ * registers; it saves them itself where it calls foreign code, the unwinder. */
 
 #include "registers_aarch64.h"
 

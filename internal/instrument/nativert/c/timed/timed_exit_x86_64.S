@@ -1,5 +1,5 @@
-/* __cairn_slow: an exit of an instrumented function found that the call took
- * long by the coarse clock. The function's cold stub calls it:
+/* __cairn_slow: the cold stub of an instrumented function calls it if the call took long by the
+ * coarse clock:
  *
  *   f:     ...
  *          js   stub
@@ -10,11 +10,10 @@
  *   8(%rsp)  return address of f: the frame's stack pointer at entry
  *   0(%rsp)  return address into the stub, which names f
  *
- * Return values and, at tail jumps, arguments are live: every general register
- * is kept. The code behind it is compiled without vector registers; where it
- * calls others' code, the unwinder, it saves them itself. The flags are free.
- * %rsp may be aligned in any way. The unwinder walks through this frame, so its
- * CFI must be right at the call. */
+ * Return values and, at tail jumps, arguments are live: every general register is preserved. The C
+ * code is compiled without vector registers; it saves them itself where it calls foreign code, the
+ * unwinder. The flags are free. %rsp may have any alignment. The unwinder walks through this frame,
+ * so its CFI must be right at the call. */
 
 #include "registers_x86_64.h"
 

@@ -1,20 +1,18 @@
-/* One clock for a process and all that it forked, the family: one thread of one of them,
- * the leader, advances the clocks of all. The clock threads of the others sleep. While
- * their process is not idle, they wake twice in a threshold for what only a thread of the
- * process can observe.
+/* One clock for a process and all that it forked, the family: one thread of one of them, the
+ * leader, advances the clocks of all. The clock threads of the others sleep. While their process is
+ * not idle, they wake twice per threshold to check what only a thread of the process can observe.
  *
- * The words of a process are on a page of memory that the family shares, which is mapped
- * below the window as well. The ticks are shared too. There are no locks: a leader that is
- * stopped or killed during a tick leaves an incomplete tick, see timed_clock.c. The
- * leader's thread id is a robust futex: the kernel marks it when that thread ends for any
- * reason, and wakes a follower, which becomes the leader. If the leader is stopped, there
- * are no ticks: the first follower that notices becomes the leader, and the old one follows
- * when it continues. So no process waits for one that has ended, and two leaders for a
- * moment do no harm.
+ * The words of a process are on a page of memory that the family shares, which is mapped below the
+ * window as well. The ticks are shared too. There are no locks: a leader that is stopped or killed
+ * during a tick leaves an incomplete tick, see timed_clock.c. The leader's thread id is a robust
+ * futex: the kernel marks it when that thread ends for any reason, and wakes a follower, which
+ * becomes the leader. If the leader is stopped, there are no ticks: the first follower that notices
+ * becomes the leader, and the old one follows when it continues. So no process waits for one that
+ * has ended, and two leaders at the same time do no harm.
  *
- * A child has its own clock, and starts a new family, if it may not see its relatives or
- * they may not see it: in another PID or time namespace, after its parent has ended, with
- * another filter of system calls, or if the page of the family is full. */
+ * A child gets its own clock and starts a new family if it and its relatives may be unable to see
+ * each other: in another PID or time namespace, after its parent has ended, with another filter of
+ * system calls, or if the page of the family is full. */
 
 #include "timed.h"
 
@@ -239,8 +237,8 @@ static int is_gone(const struct member *m, u64 now) {
   return !load(&m->joined) && less(now, m->since) > 2 * LOOK_PAUSE && sys3(SYS_tgkill, m->pid, tid ? tid : (u32)m->pid, 0) == -ESRCH;
 }
 
-/* asks reports whether an idle process has still to answer whether it is idle. The processor
- * time of the answer itself is no reason to ask again. */
+/* asks reports whether an idle process has not answered yet whether it is idle. The processor time
+ * of the answer itself is no reason to ask again. */
 static int asks(struct process *p, u32 i, struct member *m, u64 c) {
   enum { TIMES = 100 };
   if (m->seen == c && !m->asked) return 0;

@@ -1,7 +1,6 @@
-/* The log's file, written through a shared mapping, a chunk at a time: what
- * was written is there however the process ends. Room on the disk is asked for
- * before it is mapped, as a full disk would end the program by SIGBUS. The
- * layout is drawn in package format/tracelog/wire. */
+/* The log's file, written through a shared mapping, a chunk at a time: written records survive
+ * however the process ends. Disk blocks are allocated before a chunk is mapped, as a full disk
+ * would end the program by SIGBUS. Package format/tracelog/wire documents the layout. */
 
 #include "create.h"
 
@@ -22,20 +21,19 @@ static void complain(const char *what, i64 err) {
 /* own reports whether the descriptor is still that of the log. */
 int __cairn_file_own(struct process *p) { return is_file(p->log.file.fd, p->log.file.device, p->log.file.inode) >= 0; }
 
-/* reached notes that the file is so long now. */
+/* reached records that the file has at least this size. */
 void __cairn_file_reached(struct process *p, u64 size) {
   u64 was = load(&p->log.file.size);
   while (size > was && !__atomic_compare_exchange_n(&p->log.file.size, &was, size, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
 }
 
-/* look ends the log if somebody has made it shorter: what was there makes no sense
- * without the rest. */
+/* look ends the log if another process has truncated it: the rest would be useless. */
 void __cairn_file_look(struct process *p) {
   static const char why[] = ": it was truncated\n";
   struct file *f = &p->log.file;
   char b[CONTROL_PATH + 128], *q;
-  u64 known = load(&f->size); /* first: others make it longer meanwhile */
+  u64 known = load(&f->size); /* first, as other threads extend it meanwhile */
   i64 size = f->failed || f->fd < 0 ? -1 : is_file(f->fd, f->device, f->inode);
   if (size < 0 || (u64)size >= known) return;
   f->failed = 1;
@@ -43,14 +41,14 @@ void __cairn_file_look(struct process *p) {
   say(b, (u64)(q - b));
 }
 
-/* room makes the file long enough for chunk n, with blocks on the disk. */
+/* room extends the file for chunk n, with allocated disk blocks. */
 static i64 room(i32 fd, u32 n) {
   u64 at = (u64)(n + 1) * LOG_CHUNK_SIZE;
   if (!fits(at + LOG_CHUNK_SIZE)) return -EFBIG;
   i64 err = sys4(SYS_fallocate, fd, 0, at, LOG_CHUNK_SIZE);
   if (err != -EOPNOTSUPP) return err;
   u64 zero = 0;
-  for (u64 end = at + LOG_CHUNK_SIZE; at < end; at += 512) /* a block at least */
+  for (u64 end = at + LOG_CHUNK_SIZE; at < end; at += 512) /* at least one block */
     if (sys4(SYS_pwrite, fd, &zero, sizeof zero, at) != sizeof zero) return -ENOSPC;
   return 0;
 }
@@ -72,26 +70,26 @@ static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
   }
   if (err < 0) {
     complain("no room for the log", err);
-    f->full = 1; /* there may be room in those that it has */
+    f->full = 1; /* existing chunks may have room */
     return 0;
   }
   u32 *h = (u32 *)c;
   h[0] = LOG_CHUNK_MAGIC;
   h[1] = kind;
   h[2] = (u32)p->pid;
-  if (kind != LOG_KIND_QUEUE) h[4] = f->sequence++; /* other threads make those */
+  if (kind != LOG_KIND_QUEUE) h[4] = f->sequence++; /* other threads create those */
   *(u64 *)(c + 24) = *(u64 *)(c + 32) = time;
   *(u64 *)(c + 40) = load(&p->count.dropped);
   return c;
 }
 
-/* unmap lets go of a chunk. */
+/* unmap unmaps a chunk. */
 void __cairn_file_unmap(u8 *c) {
   __cairn_bus_drop(c);
   unmap(c, LOG_CHUNK_SIZE);
 }
 
-/* seal closes a chunk: it says how much of it is used. */
+/* seal closes a chunk: it stores its used size. */
 static void seal(struct file *f) {
   u8 *c = f->chunk;
   *(u64 *)(c + 32) = f->last;
@@ -119,9 +117,9 @@ static u8 *next(struct process *p, u32 size, u64 time) {
   return r;
 }
 
-/* record returns room for a record, its header filled in, or 0. The type is
- * stored first, the caller fills in the rest: a process killed in between
- * leaves a record of zeros, which readers refuse one by one. */
+/* record returns room for a record with its header filled in, or 0. The type is stored first, and
+ * the caller fills in the rest: a process killed in between leaves a record of zeros, which readers
+ * reject individually. */
 void *__cairn_file_record(struct process *p, u32 type, u32 size, u32 a, u64 time) {
   u8 *r = next(p, size, time);
   if (!r) return 0;
@@ -131,8 +129,8 @@ void *__cairn_file_record(struct process *p, u32 type, u32 size, u32 a, u64 time
   return r;
 }
 
-/* copy puts a record of a queue into the log. The type comes last: readers see it whole
- * here, or in the queue. */
+/* copy copies a record of a queue into the log. The type is stored last: readers see the whole
+ * record here, or in the queue. */
 void __cairn_file_copy(struct process *p, const u8 *record, u32 size, u64 time) {
   u8 *r = next(p, size, time);
   if (!r) return;
@@ -170,7 +168,7 @@ static void put_header(struct process *p, u8 *h) {
   ((u64 *)h)[2] = p->started.real;
   ((u64 *)h)[3] = p->started.mono;
   ((u64 *)h)[4] = p->started.tsc;
-  /* By what went by since the start, if that is long enough for six digits. */
+  /* From the time since the start, if that is long enough for six digits. */
   ((u64 *)h)[5] = ns < 50 * MS ? 0 : muldiv(passed, SECOND, ns);
   ((u32 *)h)[12] = (p->forked ? LOG_FORKED : 0) | (p->flight.recorder ? LOG_FLIGHT | LOG_FLIGHT_ENDS : 0);
   ((u32 *)h)[13] = p->kind == KIND_STACKS ? 8 /* prof.ModeStacks */ : 7 /* prof.ModeSpike */;
@@ -201,9 +199,9 @@ int __cairn_file_open(struct process *p) {
   return 1;
 }
 
-/* grow maps n more chunks, each at a multiple of its size. The first has a number, which
- * tells where in the file it is: room is to be made there before it is touched. What
- * never gets any is a hole. Any thread may call it. */
+/* grow maps n more chunks, each aligned to its size. number is the first one's position in the
+ * file: the caller must allocate disk blocks there before touching it. Chunks that are never
+ * allocated remain holes. Any thread may call it. */
 i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number) {
   u64 size = (u64)n * LOG_CHUNK_SIZE;
   if (!__cairn_file_own(p)) return -EBADF;
@@ -217,7 +215,7 @@ i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number) {
   return 0;
 }
 
-/* drop leaves a parent's file alone. */
+/* drop closes the parent's file in a child and leaves it unchanged. */
 void __cairn_file_drop(struct process *p) {
   struct file *f = &p->log.file;
   if (f->chunk && f->chunk != f->first) __cairn_file_unmap(f->chunk);
@@ -244,8 +242,8 @@ void __cairn_trailer(struct process *p, int final) {
   u64 now = __cairn_now(p), gap = less(now, most(load(&p->time.clock->last_tick), m->since)), late = less(gap, 2 * p->set.period), idle = 0;
   int exact = p->kind == KIND_EXACT;
   if (exact) gap = late = 0; /* there is no clock that could be late */
-  if (gap < p->set.threshold / 2 + p->set.period) idle = late, late = 0; /* as long as it may be while all is idle */
-  if (!over && !late) gap = idle = 0;                            /* its tick will say */
+  if (gap < p->set.threshold / 2 + p->set.period) idle = late, late = 0; /* the longest regular gap while all are idle */
+  if (!over && !late) gap = idle = 0;                            /* its tick will report it */
   f[1] = now;
   f[2] = load(&p->time.clock->ticks), f[3] = m->blind + late, f[4] = m->late + !!late, f[5] = most(m->worst, gap);
   f[6] = load(&p->count.borderline), f[7] = load(&p->count.slow), f[8] = load(&p->count.dropped);
@@ -262,7 +260,7 @@ void __cairn_trailer(struct process *p, int final) {
   f[20] = rate->hz, f[21] = load(&p->count.backwards);
 }
 
-/* header writes it again: what it says was not all known at the start. */
+/* header writes the header again: some of it was not known at the start. */
 void __cairn_file_header(struct process *p) {
   u8 h[LOG_HEADER_SIZE] = {0};
   if (p->log.file.failed || !__cairn_file_own(p)) return;
@@ -270,7 +268,7 @@ void __cairn_file_header(struct process *p) {
   sys4(SYS_pwrite, p->log.file.fd, h, sizeof h, 0);
 }
 
-/* chunk maps a chunk of another kind, which stays live. Any thread may call it. */
+/* chunk maps a chunk of another kind, which stays mapped. Any thread may call it. */
 u8 *__cairn_file_chunk(struct process *p, u32 kind, u64 time) {
   struct file *f = &p->log.file;
   return f->fd < 0 || f->failed ? 0 : new_chunk(p, kind, time);

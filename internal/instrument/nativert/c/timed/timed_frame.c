@@ -1,7 +1,7 @@
-/* Frames: how long each took, from one call of CAIRN_FRAME to the next. The thread
- * that ends a frame leaves a record in its queue; the log's thread keeps a summary of
- * all in one record of the log: the longest frames, and a row of buckets, each of
- * which stands for twice as many frames whenever the row is full. */
+/* Frames: how long each took, from one call of CAIRN_FRAME to the next. The thread that ends a
+ * frame leaves a record in its queue; the log's thread keeps a summary of all frames in one record
+ * of the log: the longest frames, and a row of buckets. Whenever the row is full, each bucket
+ * covers twice as many frames. */
 
 #include "timed.h"
 
@@ -18,7 +18,7 @@ void __cairn_next_frame(void) {
   struct thread *t = __cairn_thread(p);
   if (!number || !last || now < last || !t || t->busy) return;
   t->busy_since = now;
-  t->busy = 1; /* handlers of signals leave the queue alone */
+  t->busy = 1; /* so that signal handlers do not use the queue */
   barrier();
   u64 *f = (u64 *)__cairn_reserve(t, SIZE);
   if (f) {
@@ -29,10 +29,10 @@ void __cairn_next_frame(void) {
   }
   barrier();
   t->busy = 0;
-  if (number % WAKE == 0) store(word(p, PENDING), 1); /* the writer need not wake for each */
+  if (number % WAKE == 0) store(word(p, PENDING), 1); /* the writer need not wake for every frame */
 }
 
-/* Below, the log's thread. */
+/* The rest runs in the log's thread. */
 
 struct bucket {
   u32 worst, over; /* worst: us */
@@ -41,7 +41,7 @@ struct frame {
   u64 number, end, took;
 };
 
-/* summary is the record, as package wire draws it. */
+/* summary is the record, as package wire documents it. */
 struct summary {
   u16 type, size;
   u32 edition; /* odd while it is written */
@@ -52,7 +52,7 @@ struct summary {
 };
 _Static_assert(sizeof(struct summary) == LOG_FRAMES_SIZE, "layout");
 
-/* halve makes room in the row. */
+/* halve merges pairs of buckets. */
 static void halve(struct summary *s) {
   for (u32 i = 0; i < LOG_FRAME_BUCKETS / 2; i++) {
     const struct bucket *a = &s->bucket[2 * i], *b = a + 1;
@@ -63,7 +63,7 @@ static void halve(struct summary *s) {
   s->used = LOG_FRAME_BUCKETS / 2;
 }
 
-/* keep puts a frame among the longest, in the place of the shortest. */
+/* keep puts a frame among the longest, in place of the shortest. */
 static void keep(struct summary *s, u64 number, u64 end, u64 took) {
   struct frame *shortest = s->longest;
   for (u32 i = 1; i < LOG_FRAMES_LONGEST; i++)
@@ -72,7 +72,7 @@ static void keep(struct summary *s, u64 number, u64 end, u64 took) {
   shortest->number = number, shortest->end = end, shortest->took = took;
 }
 
-/* frame_ended takes in a record of next_frame. */
+/* frame_ended adds a record of next_frame. */
 void __cairn_frame_ended(struct process *p, const u64 *f) {
   u64 number = f[1], end = f[2], took = f[3], budget = load(&p->frames.budget);
   if (!p->frames.summary) {
@@ -88,7 +88,7 @@ void __cairn_frame_ended(struct process *p, const u64 *f) {
   store(&s->edition, s->edition + 1);
   u64 at = less(number, p->frames.since);
   while (at >> p->frames.shift >= LOG_FRAME_BUCKETS) halve(s), p->frames.shift++;
-  at >>= p->frames.shift; /* what is mapped is no index: others may change the file */
+  at >>= p->frames.shift; /* not an index from the mapped file, which other processes may change */
   s->shift = p->frames.shift;
   struct bucket *b = &s->bucket[at];
   s->used = (u32)most(s->used, at + 1);

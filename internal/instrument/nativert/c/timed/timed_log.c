@@ -1,6 +1,6 @@
-/* The thread that writes the log: it takes records out of the threads' queues,
- * counts what was seen, limits the rate, and keeps the trailer up to date. The
- * clock's thread wakes it; nothing here holds up the clock or the program. */
+/* The thread that writes the log: it takes records out of the threads' queues, counts episodes,
+ * limits the rate, and updates the trailer. The clock's thread wakes it; nothing here delays the
+ * clock or the program. */
 
 #include "timed.h"
 
@@ -18,9 +18,9 @@ static u64 stack_hash(const struct entry *x, u32 n) {
   return h;
 }
 
-/* count_seen adds an episode to the counters of its peak and stack, and returns
- * how often it was seen, now included. The last slot is for all that found no
- * slot. worst is set if it is the longest of its stack by far. */
+/* count_seen adds an episode to the counter of its peak and stack, and returns the new count. The
+ * last slot counts all that found no slot. worst is set if the episode is by far the longest of its
+ * stack. */
 static u64 count_seen(struct process *p, u64 number, u64 pc, u64 hash, u64 lo, u64 time, int *worst) {
   struct file *f = &p->log.file;
   u8 *slots = __cairn_file_seen(p), *r;
@@ -74,8 +74,8 @@ static void tell(struct process *p, struct thread *t, const u64 *f) {
 
 /* ---- records ---- */
 
-/* name_of writes what the program calls a thread, or else the kernel, up to 64 bytes
- * and what it takes to ask, and returns the length. */
+/* name_of writes the name of a thread, as the program or else the kernel has it, and returns its
+ * length, up to 64 bytes. The buffer needs more room, for the request. */
 static u64 name_of(struct thread *t, char *name) {
   char *path = name + 128;
   i64 n = (i64)load(&t->name_len);
@@ -91,7 +91,7 @@ static u64 name_of(struct thread *t, char *name) {
   return n < 0 ? 0 : (u64)n;
 }
 
-/* put_thread names the thread of a record, once. */
+/* put_thread writes the name of a record's thread, once. */
 static void put_thread(struct process *p, struct thread *t, u64 time) {
   char *name = (char *)p->log.scratch + 12288;
   i64 n = (i64)name_of(t, name);
@@ -103,9 +103,9 @@ static void put_thread(struct process *p, struct thread *t, u64 time) {
   copy(r + LOG_THREAD_SIZE, name, (u64)n);
 }
 
-/* wanted applies the rate limit: so many in a second, beyond that those whose
+/* wanted applies the rate limit: p->set.rate episodes per second, and beyond that only those whose
  * count is a power of two. */
-enum { OFTEN = 3 }; /* a count that is none */
+enum { OFTEN = 3 }; /* a count that is not a power of two */
 static int wanted(struct process *p, u64 time, u64 seen) {
   if (time / SECOND != p->limit.second) p->limit.second = time / SECOND, p->limit.in_second = 0;
   if (p->limit.in_second < p->set.rate || !(seen & (seen - 1))) {
@@ -116,8 +116,9 @@ static int wanted(struct process *p, u64 time, u64 seen) {
   return 0;
 }
 
-/* A call that ended too late is a parent of each spike in it. All are there for readers
- * to find out what of its time they explain, those too that were counted only; once. */
+/* A call that crossed its threshold is a parent of each spike in it. Readers need all parents,
+ * including those of spikes that were only counted, to see how much of a parent's time they
+ * explain. Each is written once. */
 static int wanted_parent(struct process *p, struct thread *t, const u64 *f) {
   enum { LONG = SECOND / 16 };
   if (p->limit.left_out[f[1] % LIMITED] != f[1]) return 1;
@@ -126,8 +127,8 @@ static int wanted_parent(struct process *p, struct thread *t, const u64 *f) {
   return p->limit.in_parent_second++ < 10 * p->set.rate || f[3] >= LONG;
 }
 
-/* list_again lists the modules for addresses that are in none: at once, less often
- * if that brings nothing, as with code that is made while the program runs. */
+/* list_again lists the modules for addresses that are in none: at once, then less often if that
+ * finds nothing, as with code that is generated at run time. */
 static void list_again(struct process *p) {
   u32 before = p->modules.numbers;
   if (less(__cairn_now(p), p->modules.at) < p->modules.pause) return;
@@ -151,7 +152,7 @@ static void take(struct process *p, struct thread *t, u8 *q) {
     u64 seen = spike ? count_seen(p, f[1], x->pc, stack_hash(x, (u32)f[8] & 0xffff), f[3], time, &worst) : OFTEN;
     if (!wanted(p, time, worst ? 1 : seen)) {
       p->limit.left_out[f[1] % LIMITED] = f[1];
-      if (!spike) p->limit.count--; /* that is of spikes */
+      if (!spike) p->limit.count--; /* the limit is for spikes */
       return;
     }
     for (u32 i = 0, n = (u32)f[8] & 0xffff; i < n; i++) p->modules.unknown |= x[i].pc && !__cairn_known(p, x[i].pc);
@@ -189,10 +190,10 @@ static void put_setting(struct process *p, u64 time, const u64 *of) {
   if (r) r[1] = time, r[2] = of[0], r[3] = of[1], r[4] = of[2];
 }
 
-/* put_settings writes what was changed since it was looked at last, with what held
- * before if that is not in the log. */
+/* put_settings writes the settings that changed since its last call, preceded by the earlier ones
+ * if those are not in the log. */
 static void put_settings(struct process *p) {
-  enum { MOST = 1000 }; /* of a program that changes its mind without end */
+  enum { MOST = 1000 }; /* limit for a program that changes them endlessly */
   u64 now[4] = {load(&p->set.threshold), load(&p->set.period), load(&p->set.rate), load(&p->set.quiet)}, *was = p->log.setting;
   if (p->log.file.fd < 0) return;
   int same = now[0] == was[0] && now[1] == was[1] && now[2] == was[2] && now[3] == was[3];
@@ -205,7 +206,7 @@ static void put_settings(struct process *p) {
 
 /* drain empties all queues. */
 static void drain(struct process *p) {
-  int any = p->log.file.fd >= 0 && p->time.member->stalls != p->time.member->stalls_read; /* they alone are no reason for a log */
+  int any = p->log.file.fd >= 0 && p->time.member->stalls != p->time.member->stalls_read; /* they alone do not justify a log */
   for (struct thread *t = load(&p->threads); t; t = t->next) any |= !__cairn_queue_empty(t);
   if (any) __cairn_begin(p);
   if (any && less(p->time.clock->last_tick, p->modules.at) > 100 * MS) __cairn_modules(p);
@@ -213,7 +214,7 @@ static void drain(struct process *p) {
   put_stalls(p);
 }
 
-/* bury frees the states of threads that are gone. */
+/* bury frees the states of threads that have ended. */
 static void bury(struct process *p) {
   for (struct thread *t = load(&p->threads); t; t = t->next) {
     i32 tid = load(&t->owner);
@@ -222,7 +223,7 @@ static void bury(struct process *p) {
   }
 }
 
-/* flush waits until the log has what was found, or for two seconds. */
+/* flush waits, for two seconds at most, until the log has all records found so far. */
 void __cairn_flush(struct process *p) {
   u32 want = add(&p->log.flush_want, 1) + 1;
   u64 end = __cairn_now(p) + 2ul * SECOND, ts[2] = {0, 10 * MS};
@@ -231,8 +232,8 @@ void __cairn_flush(struct process *p) {
     sys4(SYS_futex, &p->log.flush_done, FUTEX_WAIT, load(&p->log.flush_done), ts);
 }
 
-/* to_write tells how long the writer may be waited for at the end: not at all if it has
- * written all, and not for long if the rest is in the log, in queues. */
+/* to_write returns how long to wait for the writer at the end: not at all if it has written all,
+ * and not long if the rest is in queues in the log. */
 static u64 to_write(struct process *p) {
   int any = 0, all = p->stacks.trees || p->set.to_stderr || p->spikes || p->time.member->stalls != load(&p->time.member->stalls_read);
   for (struct thread *t = load(&p->threads); t; t = t->next) {
@@ -242,9 +243,8 @@ static u64 to_write(struct process *p) {
   return all || !load(&p->log.file.first) ? 2ul * SECOND : any ? 100 * MS : 0;
 }
 
-/* end has the log finished where the program ends in order, without a call of the kernel:
- * the program may have a filter that allows nothing any more. The clock's thread sees that
- * something is pending. */
+/* end finishes the log at a regular end of the program, without a system call: a seccomp filter may
+ * forbid all by then. The clock's thread sees that something is pending. */
 void __cairn_end(struct process *p) {
   u32 want = add(&p->log.flush_want, 1) + 1;
   u64 patience = p->log.file.failed ? 0 : to_write(p), end = __cairn_now(p) + patience;
@@ -259,10 +259,10 @@ void __cairn_end(struct process *p) {
 
 HIDDEN int __cairn_leaving(void); /* see leader.c */
 
-/* What a library that leaves the process takes along is in attach.c. */
+/* Releases the resources of a library that leaves the process, see attach.c. */
 HIDDEN __attribute__((weak)) void __cairn_take_along(struct process *p) { (void)p; }
 
-/* leave ends the threads of the runtime, when the log is whole. */
+/* leave ends the threads of the runtime when the log is complete. */
 static void leave(struct process *p) {
   __cairn_take_along(p);
   store(&p->deserted, 1);
@@ -292,7 +292,7 @@ void __cairn_log_thread(struct process *p) {
     if (want != p->log.flush_done && p->modules.unknown && p->modules.at) __cairn_modules(p);
     if (p->stacks.trees) p->stacks.write(p, want != p->log.flush_done || deserted);
     if (now - buried > 100 * MS) bury(p), buried = now;
-    if (!rated && now - p->started.mono > 100 * MS) __cairn_file_header(p), rated = 1; /* which did not know the TSC's rate */
+    if (!rated && now - p->started.mono > 100 * MS) __cairn_file_header(p), rated = 1; /* which was written before the TSC's rate was known */
     int ended = deserted || (load(&p->ended) && want != p->log.flush_done);
     int told_later = __cairn_callback_ready(p, ended);
     __cairn_trailer(p, ended);
@@ -305,7 +305,7 @@ void __cairn_log_thread(struct process *p) {
     if (p->stacks.trees && p->stacks.pause < SECOND) ts[0] = 0, ts[1] = most(p->stacks.pause, MS);
     if (p->log.file.fd < 0 && !p->log.file.failed) ts[0] = 0, ts[1] = 100 * MS;
     if (told_later) ts[0] = 0, ts[1] = 20 * MS;
-    store(&p->log.switches, __cairn_switches(1) + 1); /* with the one to come */
+    store(&p->log.switches, __cairn_switches(1) + 1); /* including the one to come */
     sys4(SYS_futex, &p->log.wake, FUTEX_WAIT, wake, ts);
   }
 }

@@ -1,5 +1,5 @@
-/* What programs say of themselves; timed.h lists the functions. State is that
- * of the thread, but for the global threshold and the frame number. */
+/* What programs report about themselves; timed.h lists the functions. The state belongs to the
+ * thread, except for the global threshold and the frame number. */
 
 #include "timed.h"
 
@@ -13,15 +13,15 @@ static struct thread *self(void) {
   return p && !p->off ? __cairn_thread(p) : 0;
 }
 
-/* show_low sets the threshold of inserted code. */
+/* show_low sets the threshold that inserted code uses. */
 void __cairn_show_low(struct process *p) {
   int off = p->off || load(&p->set.quiet);
   if (p->kind == KIND_EXACT) store((u64 *)(p->base + EXACT_LOW), off ? EXACT_NEVER : __cairn_ticks(p, p->set.low));
   else store(word(p, LOW), off ? NEVER : p->set.low);
 }
 
-/* lower makes the inline code see what a threshold needs. It is not raised
- * again when the threshold is gone: others may need it. */
+/* lower lowers the inline threshold as a threshold requires. It is not raised again when that
+ * threshold is gone: others may need it. */
 static void lower(struct process *p, u64 ns) {
   u32 was = p->set.low;
   __cairn_set_low(p, ns);
@@ -31,8 +31,7 @@ static void lower(struct process *p, u64 ns) {
   }
 }
 
-/* new_threshold sets the global threshold, and the pace of the clock to what it
- * needs. */
+/* new_threshold sets the global threshold, and makes the clock fast enough for it. */
 void __cairn_new_threshold(struct process *p, u64 ns) {
   store(&p->set.threshold, ns);
   if (p->kind == KIND_EXACT) store(&p->set.period, 0);
@@ -41,14 +40,14 @@ void __cairn_new_threshold(struct process *p, u64 ns) {
   store(&p->time.member->threshold, ns);
   store(&p->time.member->period, p->set.period);
   store(&p->time.clock->usual, 0);
-  if (load(&p->time.clock->pace) > 2 * p->set.period) __cairn_hurry(p); /* it sleeps for half of what the threshold was */
+  if (load(&p->time.clock->pace) > 2 * p->set.period) __cairn_hurry(p); /* it sleeps for half of the old threshold */
   else add(&p->time.clock->hurry, 1);
 }
 
 /* Of the preloaded library, see hook/detour.c. */
 HIDDEN void __cairn_rehook(int on) __attribute__((weak));
 
-/* switch has spikes looked for, or not for now. */
+/* switch starts or suspends the search for spikes. */
 void __cairn_switch(struct process *p, int on) {
   store(&p->set.quiet, (u8)!on);
   __cairn_show_low(p);
@@ -63,7 +62,7 @@ void __cairn_set_threshold(u64 ns) {
 void __cairn_note(u64 sp, u64 own, u64 children, u32 flags) {
   struct thread *t = self();
   if (!t) return;
-  while (t->notes && t->note[t->notes - 1].sp < sp) t->notes--; /* of frames that are gone */
+  while (t->notes && t->note[t->notes - 1].sp < sp) t->notes--; /* of frames that have returned */
   struct annotation *n;
   if (t->notes && t->note[t->notes - 1].sp == sp) {
     n = &t->note[t->notes - 1];
@@ -89,7 +88,7 @@ void __cairn_note_parents(u64 sp, u64 ns) {
   struct thread *t = self();
   if (!t) return;
   t->parents = ns, t->parents_sp = sp, t->parents_at = __cairn_now(__cairn_state);
-  /* It replaces what the frames themselves said. */
+  /* It replaces annotations of the frames themselves. */
   for (u32 i = 0; i < t->notes; i++)
     if (t->note[i].sp > sp && t->note[i].own) t->note[i].own = ns;
   if (ns) lower(__cairn_state, ns);
@@ -130,8 +129,7 @@ void __cairn_frame(u64 number) {
   if (p) store(&p->frames.current, number);
 }
 
-/* A name is read by the writer while it may be set: at worst it is a mixture
- * of two, once. */
+/* The writer may read a name while it is set: it may get a mixture of two names once. */
 void __cairn_thread_name(const char *name) {
   struct thread *t = self();
   if (!t) return;
@@ -141,7 +139,7 @@ void __cairn_thread_name(const char *name) {
   store(&t->named, 0);
 }
 
-/* Number 0: of the thread's next episode. */
+/* Number 0 means the thread's next episode. */
 void __cairn_numbered_text(u64 number, u32 kind, u64 sp, u64 pc, const char *text, u64 len) {
   struct thread *t = self();
   if (!t) return;

@@ -1,12 +1,12 @@
-/* A window that is smaller than 4 GiB needs the stack pointer masked; see
- * timed_masked_x86_64.c. Here the code that all functions have,
+/* A window that is smaller than 4 GiB needs the stack pointer masked; see timed_masked_x86_64.c.
+ * The code in all functions,
  *
  *      adrp  x16, __cairn_base
  *      ldr   x16, [x16, :lo12:__cairn_base]
  *      add   wN, wsp, IMM
  *
- * has no room for a mask, nor a register to call a routine by. So such a window begins at a
- * multiple of 4 GiB (timed_window.c), which one instruction makes:
+ * has no room for a mask, and no register for calling a routine. So such a window begins at a
+ * multiple of 4 GiB (timed_window.c), which one instruction can load:
  *
  *      movz  x16, BASE, lsl 32
  *      add   wN, wsp, IMM
@@ -20,7 +20,7 @@ enum { PF_X = 1, WORDS = 3 };
 extern const struct ehdr header __asm__("__ehdr_start") HIDDEN __attribute__((weak));
 __asm__(".hidden __ehdr_start\n");
 
-/* changed sets what is to stand in place of three instructions, if they are ours. */
+/* changed sets the replacement of three instructions, if they are inserted ones. */
 static int changed(u32 *to, const u32 *at, struct process *p) {
   u32 add = at[2], n = add & 31;
   if ((add & 0xffc003e0u) != 0x110003e0u || (at[0] & 31) != 16 || (at[1] & 31) != 16) return 0;
@@ -31,7 +31,7 @@ static int changed(u32 *to, const u32 *at, struct process *p) {
   return 1;
 }
 
-/* mask_segment changes the code from one address to another; 0 if it may not. */
+/* mask_segment changes the code in [at, end); it returns 0 if that is not permitted. */
 static int mask_segment(struct process *p, i64 fd, const u32 *at, const u32 *end) {
   u32 code[WORDS];
   for (; at + WORDS <= end; at++)
@@ -56,8 +56,9 @@ static int mask_module(struct process *p) {
   return ok;
 }
 
-/* masked changes this module's code, or ends the process: it would write beyond the
- * window. Functions are told by what they refer to (timed_stack.c): by now, the window. */
+/* masked changes this module's code. On failure it ends the process, as the code would write beyond
+ * the window. Instrumented functions are recognized by what they refer to (timed_stack.c): after
+ * this, the window. */
 void __cairn_masked(struct process *p) {
   static const char message[] =
       "cairn: this program was built to time its calls with 4 GiB of address space, which it cannot reserve here, and its "

@@ -1,18 +1,17 @@
-/* A window that is smaller than 4 GiB needs the stack pointer masked. Inserted
- * code does not do that, for it would cost all programs what few need. So in a
- * process with such a window each module changes its own code when it starts:
+/* A window that is smaller than 4 GiB needs the stack pointer masked. Inserted code does not do
+ * that, as all programs would pay for what few need. So in a process with such a window each module
+ * changes its own code when it starts:
  *
  *      movq    __cairn_base(%rip), REG         7 bytes
  *      movl    %esp, %r11d                     3 bytes
  *
- * becomes a call of a routine that does the same with a mask (timed_stub_x86_64.S) and
- * an instruction that does nothing. The ten bytes are found by what they are, with
- * a displacement that leads to this module's __cairn_base: nothing else is. What
- * code keeps in the red zone around them is not where a return address goes.
+ * becomes a call of a routine that does the same with a mask (timed_stub_x86_64.S) and an
+ * instruction that does nothing. The ten bytes are recognized by their encoding and by a
+ * displacement that leads to this module's __cairn_base: no other code has both. Code around them
+ * keeps nothing where the call stores its return address in the red zone.
  *
- * The bytes go through /proc/self/mem. So no page is writable, let alone writable
- * and executable, at any time, and the code that does this may be among what is
- * changed. It is done before any of that code runs: by .preinit_array in an
+ * The bytes are written through /proc/self/mem. So no page of code is ever writable, and this code
+ * may itself be among the changed code. It runs before any of that code: by .preinit_array in an
  * executable, by the first constructor in a library. */
 
 #include "timed.h"
@@ -36,7 +35,7 @@ static const u8 *routine_for(const u8 *at) {
   return 0;
 }
 
-/* mask_segment changes the code from one address to another; 0 if it may not. */
+/* mask_segment changes the code in [at, end); it returns 0 if that is not permitted. */
 static int mask_segment(i64 fd, const u8 *at, const u8 *end) {
   for (; at + SITE <= end; at++) {
     const u8 *routine = routine_for(at);
@@ -72,9 +71,9 @@ static void add_base(struct process *p, const void *at) {
   if (n < BASES) p->base_word[n] = (u64)at;
 }
 
-/* masked changes this module's code, or ends the process: it would write beyond the
- * window. Functions are told by what they refer to (timed_stack.c): by now, the
- * routines. */
+/* masked changes this module's code. On failure it ends the process, as the code would write beyond
+ * the window. Instrumented functions are recognized by what they refer to (timed_stack.c): after
+ * this, the routines. */
 void __cairn_masked(struct process *p) {
   static const char message[] =
       "cairn: this program was built to time its calls with 4 GiB of address space, which it cannot reserve here, and its "

@@ -1,5 +1,5 @@
-/* What compilers call to copy and to clear, under names that are no program's. They may
- * change x0 to x3 only of what a caller need not keep, and no vectors. */
+/* Functions that compilers call to copy and to clear, under names that no program uses. They may
+ * change only x0 to x3 of the caller-saved registers, and no vectors. */
 
 #include "registers_aarch64.h"
 

@@ -1,14 +1,12 @@
-/* The modules of the process, as /proc/self/maps lists them: the dynamic
- * linker is not asked, because it would take its lock, in a thread that it does
- * not know. */
+/* The modules of the process, as /proc/self/maps lists them. The dynamic linker is not asked,
+ * because that would take its lock in a thread that it does not know. */
 
 #include "timed.h"
 #include "elf.h"
 
 enum { MAX_PHDRS = 64, ENOSYS = 38 };
 
-/* peek copies memory that may be gone at any moment. Emulators do not have the call that is
- * made for it. */
+/* peek copies memory that may be unmapped at any moment. Emulators lack the system call for that. */
 static int peek(struct process *p, u64 at, void *to, u64 n) {
   u64 local[2] = {(u64)to, n}, remote[2] = {at, n};
   i64 got = sys6(SYS_process_vm_readv, (i32)sys0(SYS_gettid), (i64)local, 1, (i64)remote, 1, 0), fd;
@@ -72,7 +70,7 @@ static void write_module(struct process *p, const struct module *m, u32 flags, c
   copy(r + LOG_MODULE_SIZE, path, len);
 }
 
-/* see takes in a file that is mapped at start from its beginning. */
+/* see adds a file that is mapped at start from its beginning. */
 static void see(struct process *p, u64 start, const char *path, u64 len) {
   struct module *m = &p->modules.module[p->modules.count], found;
   u8 id[LOG_MAX_BUILD_ID];
@@ -108,7 +106,7 @@ static u64 hex(const char **s) {
   }
 }
 
-/* line takes a line of the listing: start-end perms offset dev inode path. */
+/* line reads a line of the listing: start-end perms offset dev inode path. */
 static void line(struct process *p, const char *s) {
   u64 start = hex(&s);
   if (*s++ != '-') return;
@@ -124,7 +122,7 @@ static void line(struct process *p, const char *s) {
   if (n <= LOG_MAX_PATH) see(p, start, s, n);
 }
 
-/* modules lists them again, and writes what is new and what is gone. */
+/* modules lists the modules again, and writes new and removed ones. */
 void __cairn_modules(struct process *p) {
   char *b = (char *)p->log.scratch;
   u64 have = 0, room = 8192;
@@ -163,7 +161,7 @@ void __cairn_modules(struct process *p) {
   }
 }
 
-/* begin opens the file, whose name needs the executable's id. */
+/* begin opens the file, whose name contains the executable's build id. */
 int __cairn_begin(struct process *p) {
   if (p->log.file.fd >= 0) return 1;
   if (p->log.file.failed || !p->dir[0]) return 0;
@@ -181,7 +179,6 @@ struct module *__cairn_module_of(struct process *p, u64 pc) {
   return 0;
 }
 
-/* known reports whether an address is in a module that was listed. Any thread
- * may ask: what is read half is a wrong answer, for a frame pointer that is
- * none. */
+/* known reports whether an address is in a listed module. Any thread may call it: a torn read gives
+ * a wrong answer, only for a frame pointer that is none. */
 int __cairn_known(struct process *p, u64 pc) { return __cairn_module_of(p, pc) != 0; }

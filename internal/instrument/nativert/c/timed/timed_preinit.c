@@ -1,6 +1,6 @@
-/* Executables map the window before any constructor runs: those of shared
- * libraries may call functions of the executable. A shared library may not have
- * this section, so this is a member of its own. */
+/* Executables map the window before any constructor runs, as constructors of shared libraries may
+ * call functions of the executable. Shared libraries may not have this section, so this is a
+ * separate archive member. */
 
 #include "timed.h"
 

@@ -1,13 +1,13 @@
-/* The queue of a thread: records of spikes for the thread that writes the log. It begins
- * in the log itself, so that what a thread found is there however the process ends; what
- * has no room there is in memory, where there is room for bursts.
+/* The queue of a thread: records of spikes for the thread that writes the log. Its first part is in
+ * the log itself, so that records survive however the process ends; records that do not fit go to a
+ * part in memory, which has room for bursts.
  *
- * The thread moves heads, the writer the rest. A record goes into the log only while the
- * part in memory is empty. So what is in the log is older than what is in memory, if the
- * heads are read in that order: memory first.
+ * The thread advances the heads, the writer the rest. A record goes into the log only while the
+ * part in memory is empty. So records in the log are older than those in memory, if the head of the
+ * part in memory is read first.
  *
- * The part in the log is a file's, which others may change or make shorter: the writer
- * copies each record once, and believes nothing that it says of lengths. */
+ * The part in the log is a mapped file, which other processes may change or truncate: the writer
+ * copies each record once, and checks its lengths. */
 
 #include "timed.h"
 
@@ -15,8 +15,8 @@ enum { SKIP = 0xffff /* in place of a type: the rest of the ring is not used */,
 
 /* ---- the thread ---- */
 
-/* await waits for the log to be opened, once in a process: it may end before the writer
- * came to run. A child that forks and runs another program makes no spikes. */
+/* await waits for the log to be opened, once in a process: the process may end before the writer
+ * runs. A child that forks and runs another program makes no spikes. */
 static void await(struct process *p) {
   if (p->log.file.failed || !p->dir[0] || __atomic_exchange_n(&p->queue.awaited, 1, __ATOMIC_RELAXED)) return;
   u32 want = add(&p->log.flush_want, 1) + 1;
@@ -26,8 +26,8 @@ static void await(struct process *p) {
     sys4(SYS_futex, &p->log.flush_done, FUTEX_WAIT, load(&p->log.flush_done), ts);
 }
 
-/* give gives a thread its part of the log, which has several in a chunk. Who comes while
- * another is here goes without for now: a lock would be waited for. */
+/* give assigns a thread its part of the log; a chunk has several parts. If another thread holds the
+ * lock, it returns without a part instead of waiting. */
 static void give(struct process *p, struct thread *t) {
   u64 mask = block_most();
   if (!__atomic_exchange_n(&p->queue.lock, 1, __ATOMIC_ACQUIRE)) {
@@ -52,7 +52,7 @@ static u8 *reserve_in_log(struct process *p, struct thread *t, u64 size) {
   if (rest >= size) return used + size > LOG_QUEUE_ROOM ? 0 : ring + at;
   if (used + rest + size > LOG_QUEUE_ROOM) return 0;
   *(u16 *)(ring + at) = SKIP;
-  t->log_head += rest; /* nobody sees it before there is a record behind it */
+  t->log_head += rest; /* invisible until a record follows it */
   return ring;
 }
 
@@ -69,9 +69,8 @@ static u8 *reserve_in_memory(struct thread *t, u64 size) {
   return t->queue + at;
 }
 
-/* reserve returns room for a record at the queue's head, or 0. Nothing of it is seen
- * before publish. A record is in one piece: the rest of the ring's end is skipped if it
- * does not fit there. */
+/* reserve returns room for a record at the queue's head, or 0. The record becomes visible with
+ * commit. It is contiguous: if it does not fit before the end of the ring, that rest is skipped. */
 u8 *__cairn_reserve(struct thread *t, u64 size) {
   struct process *p = __cairn_state;
   u8 *r = 0;
@@ -80,7 +79,7 @@ u8 *__cairn_reserve(struct thread *t, u64 size) {
   return r ? r : reserve_in_memory(t, size);
 }
 
-/* commit adds what was reserved, as far as it was used. */
+/* commit publishes a reserved record with its actual size. */
 void __cairn_commit(struct thread *t, u8 *record, u32 type, u64 size) {
   ((u16 *)record)[0] = (u16)type;
   ((u16 *)record)[1] = (u16)size;
@@ -90,7 +89,7 @@ void __cairn_commit(struct thread *t, u8 *record, u32 type, u64 size) {
   }
   store(&t->log_next, t->log_head + size);
   t->log_head += size;
-  store((u64 *)t->logged, t->log_head); /* for who reads the log when all is over */
+  store((u64 *)t->logged, t->log_head); /* for readers of the log after the process has ended */
 }
 
 void __cairn_publish(struct process *p, struct thread *t, u8 *record, u32 type, u64 size) {
@@ -99,13 +98,12 @@ void __cairn_publish(struct process *p, struct thread *t, u8 *record, u32 type, 
   store(word(p, PENDING), 1);
 }
 
-/* ready has the log opened for a thread that has found a spike. */
+/* ready makes sure that the log is opened for a thread that has found a spike. */
 void __cairn_queue_ready(struct process *p, struct thread *t) {
   if (!t->logged && !load(&p->log.file.first)) await(p);
 }
 
-/* forget leaves, in a child made by fork, a queue without records, and the log to the
- * parent. */
+/* forget empties the queue in a child made by fork, and leaves the log to the parent. */
 void __cairn_queue_forget(struct thread *t) {
   if (t->log_chunk) __cairn_file_unmap(t->log_chunk);
   t->log_chunk = t->logged = 0;
@@ -116,7 +114,7 @@ void __cairn_queue_forget(struct thread *t) {
 
 /* ---- the writer ---- */
 
-/* is_sound reports whether the lengths in a record are right. */
+/* is_sound reports whether the lengths in a record are valid. */
 static int is_sound(const u8 *r, u64 size) {
   const u64 *f = (const u64 *)r;
   switch (*(const u16 *)r) {
@@ -130,9 +128,9 @@ static int is_sound(const u8 *r, u64 size) {
   return 0;
 }
 
-/* fetch copies the first record of a part that has left bytes, of which room are in one
- * piece, and returns its size; with skipped set, what there is in place of one. 0: it is
- * none. */
+/* fetch copies the first record of a part that has left bytes, of which room are contiguous, and
+ * returns its size; it sets skipped if there is a gap instead of a record. 0: the record is
+ * invalid. */
 static u64 fetch(struct process *p, const u8 *from, u64 left, u64 room, int *skipped) {
   u64 size = *(const volatile u16 *)(from + 2);
   *skipped = *(const volatile u16 *)from == SKIP;
@@ -143,9 +141,8 @@ static u64 fetch(struct process *p, const u8 *from, u64 left, u64 room, int *ski
   return is_sound(p->log.taken, size) ? size : 0;
 }
 
-/* advance gives back to the kernel what was read, a block at a time: queues are long
- * for bursts, and should not stay in memory. Only then may the thread write there
- * again. */
+/* advance returns read memory to the kernel, a block at a time: queues are long for bursts, but
+ * should not stay in memory. Only then may the thread write there again. */
 static void advance(struct thread *t, u64 to) {
   u64 block = t->read / QUEUE_BLOCK;
   if (to / QUEUE_BLOCK != block) {
@@ -155,8 +152,8 @@ static void advance(struct thread *t, u64 to) {
   store(&t->read, to);
 }
 
-/* advance_in_log leaves records for who reads the log, as long as there is room, if the
- * log could not take them. */
+/* advance_in_log keeps records for readers of the log while there is room, if the log could not
+ * take them. */
 static void advance_in_log(struct process *p, struct thread *t, u64 to) {
   u64 *told = (u64 *)t->logged + 1;
   if (!p->log.file.failed || to - *told > LOG_QUEUE_ROOM - 2 * sizeof p->log.taken) *told = to;
@@ -165,8 +162,8 @@ static void advance_in_log(struct process *p, struct thread *t, u64 to) {
 
 int __cairn_queue_empty(struct thread *t) { return load(&t->head) == t->read && load(&t->log_next) == t->log_read; }
 
-/* drain has take called for what was in a queue, so that a thread that never stops does
- * not keep the others waiting. A record leaves the queue when the log has it. */
+/* drain calls take for the records that are in a queue at the start, so that a busy thread does not
+ * delay the others. A record leaves the queue when the log has it. */
 void __cairn_queue_drain(struct process *p, struct thread *t, void (*take)(struct process *, struct thread *, u8 *)) {
   u64 head = load(&t->head), log_head = load(&t->log_next), size;
   int skipped;

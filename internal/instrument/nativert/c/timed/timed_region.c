@@ -1,9 +1,9 @@
-/* Which stack of its thread a call is on. Coroutines have stacks of their own, and change
- * between them while calls go on: of two calls on different stacks none made the other,
- * wherever their stack pointers are. The thread's own stack has the number 0; that of
- * the process ends where the kernel put the name of the program, that of another thread
- * at the thread pointer. What is elsewhere is told by the outermost frame that the
- * unwinder finds. A handler on a stack for signals is so on that which it interrupted. */
+/* Which stack of its thread a call is on. Coroutines have stacks of their own, and switch between
+ * them while calls continue: of two calls on different stacks none called the other, whatever their
+ * stack pointers are. The thread's own stack has the number 0; that of the first thread ends where
+ * the kernel put the name of the program, that of another thread at the thread pointer. Other
+ * stacks are identified by the outermost frame that the unwinder finds. A handler on a signal stack
+ * belongs to the stack that it interrupted. */
 
 #include "timed.h"
 
@@ -14,10 +14,10 @@ extern u64 _Unwind_GetCFA(struct context *) WEAK;
 
 enum {
   AT_EXECFN = 31,
-  MAIN_STACK = 128 << 20, /* nothing else is mapped so near below its top */
-  SLACK = 2048,           /* two stacks are no nearer to one another */
-  SIGNAL_FRAME = 16384,   /* what the kernel puts between a handler and what it interrupts */
-  BUFFER = 512            /* a coroutine may have little room */
+  MAIN_STACK = 128 << 20, /* nothing else is mapped so close below its top */
+  SLACK = 2048,           /* minimum distance between two stacks */
+  SIGNAL_FRAME = 16384,   /* size of the kernel's frame between a handler and the interrupted code */
+  BUFFER = 512            /* a coroutine may have a small stack */
 };
 
 void __cairn_regions_start(struct process *p) {
@@ -31,7 +31,7 @@ struct mapping {
   u64 start, end, *value;
 };
 
-/* digit takes a character of a listing of mappings; it returns 0 behind the two addresses. */
+/* digit parses a character of a listing of mappings; it returns 0 after the two addresses. */
 static int digit(struct mapping *m, char c) {
   u8 d = (u8)c;
   if (c == '-') m->value = &m->end;
@@ -40,7 +40,7 @@ static int digit(struct mapping *m, char c) {
   return 1;
 }
 
-/* find_own finds the mapping that the thread pointer is in. A guard is below it. */
+/* find_own finds the mapping that contains the thread pointer. There is a guard below it. */
 static void find_own(struct thread *t) {
   char b[BUFFER];
   i64 n, fd = open_file("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
@@ -68,7 +68,7 @@ static int is_own(struct process *p, struct thread *t, u64 sp) {
 /* ---- others ---- */
 
 struct outermost {
-  u64 sp, signal; /* signal: the outermost frame of a handler on a stack for signals, if one came between */
+  u64 sp, signal; /* signal: the outermost frame of a handler on a signal stack, if there is one */
   u32 frames;
 };
 
@@ -88,8 +88,8 @@ static struct region *find(struct thread *t, u64 sp) {
   return 0;
 }
 
-/* learn gives the stack with that outermost frame a number. Stacks that were in its
- * place are gone. */
+/* learn assigns a number to the stack with that outermost frame, and removes earlier stacks in its
+ * place. */
 static struct region *learn(struct thread *t, u64 sp, u64 top, u32 handlers) {
   struct region *r = 0;
   for (u32 i = 0; i < t->regions; i++) {
@@ -107,7 +107,7 @@ static struct region *learn(struct thread *t, u64 sp, u64 top, u32 handlers) {
   return r;
 }
 
-/* walk finds the outermost frame of those that made the call which the caller is in. */
+/* walk finds the outermost frame of the current call. */
 static int walk(struct process *p, struct thread *t, struct outermost *o) {
   *o = (struct outermost){0, 0, 0};
   if (!__cairn_has_unwinder()) return 0;
@@ -117,7 +117,7 @@ static int walk(struct process *p, struct thread *t, struct outermost *o) {
   return o->frames > 1;
 }
 
-/* other is the stack of sp, which is none of the thread's own. */
+/* other returns the stack of sp, which is not the thread's own. */
 static struct region *other(struct process *p, struct thread *t, u64 sp) {
   struct outermost o;
   struct region *r = find(t, sp);
@@ -134,7 +134,7 @@ struct region *__cairn_stack_at(struct process *p, struct thread *t, u64 sp, u64
     int first = p->main_top - sp < MAIN_STACK;
     *low = !p->main_top ? 0 : first ? p->main_top - MAIN_STACK : t->own_lo;
     *size = !p->main_top ? NONE : first ? MAIN_STACK : t->own_hi - t->own_lo;
-  } else if ((r = find(t, sp)) || !t->busy) { /* else the unwinder is at work below */
+  } else if ((r = find(t, sp)) || !t->busy) { /* otherwise the unwinder is running below */
     if (!r) {
       t->busy_since = __cairn_now(p);
       t->busy = 1;

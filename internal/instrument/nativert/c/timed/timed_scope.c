@@ -1,24 +1,20 @@
-/* Scopes that a program marks: functions, and sections of functions. Each is a
- * call of its own, with a stamp in the window and a threshold. The stack pointer
- * that names it is that at the entry of its function, so that it and the code of
- * an instrumented function mean the same call; a scope within another of the
- * same frame has the next slot below. Below the entry is the function's own
- * memory, which holds the scopes' variables, larger than a slot: no call that
- * lives has its stamp there.
+/* Scopes that a program marks: functions, and sections of functions. Each is a separate call, with
+ * a stamp in the window and a threshold. It is identified by the stack pointer at its function's
+ * entry, so that it and the inserted code mean the same call; a nested scope of the same frame has
+ * the next slot below. The memory below the entry is the function's own: it holds the scopes'
+ * variables, which are larger than a slot, so no live call has its stamp there.
  *
- * A scope that ends judges itself, before the function returns. Where the
- * function has inserted code, that would judge once more, so that a slow scope
- * takes the stamp away: no entry was seen.
+ * A scope is evaluated when it ends, before the function returns. Inserted code in the function
+ * would evaluate it again, so a slow scope removes the stamp: no entry was seen.
  *
- * The open scopes of a thread are among its annotations. One of a frame below the
- * present one, or of another function in its place, is gone: longjmp passed its
- * end over. */
+ * The open scopes of a thread are among its annotations. A scope of a frame below the current one,
+ * or of another function in its place, is discarded: longjmp skipped its end. */
 
 #include "timed.h"
 
-/* As in cairn_mark.h, which has more behind it. */
+/* The start of the struct in cairn_mark.h. */
 struct scope {
-  u64 sp; /* names the call; 0: not open */
+  u64 sp; /* identifies the call; 0: not open */
   u64 frame;
 };
 
@@ -33,13 +29,13 @@ static struct thread *self(void) {
   return p && load(word(p, ALIVE)) && !p->off ? __cairn_thread(p) : 0;
 }
 
-/* drop forgets annotations below a stack pointer. */
+/* drop removes annotations below a stack pointer. */
 static void drop(struct thread *t, u64 sp) {
   while (t->notes && t->note[t->notes - 1].sp < sp) t->notes--;
 }
 
-/* settle forgets annotations of frames that are gone, as seen by a function that
- * was entered with the stack pointer frame. */
+/* settle removes annotations of frames that have returned, as seen by a function whose stack
+ * pointer at entry is frame. */
 void __cairn_settle(struct thread *t, u64 frame) {
   for (; t->notes; t->notes--) {
     const struct annotation *n = &t->note[t->notes - 1];
@@ -48,8 +44,8 @@ void __cairn_settle(struct thread *t, u64 frame) {
   }
 }
 
-/* begin opens a scope in the function with that CFA. Without room it stays shut,
- * and its time is that of what is around it. */
+/* begin opens a scope in the function with that CFA. If there is no room it stays closed, and its
+ * time belongs to the enclosing scope. */
 void __cairn_scope_begin(struct scope *s, u64 cfa, const char *name) {
   u64 here = (u64)__builtin_dwarf_cfa(), sp = cfa - ENTRY_BELOW_CFA;
   s->sp = 0, s->frame = sp;
@@ -57,13 +53,13 @@ void __cairn_scope_begin(struct scope *s, u64 cfa, const char *name) {
   if (!t) return;
   __cairn_settle(t, sp);
   for (u32 i = 0; i < t->notes; i++)
-    if (t->note[i].scope == s) t->notes = i; /* this one was left without its end */
+    if (t->note[i].scope == s) t->notes = i; /* left without its end */
   if (t->notes) {
     const struct annotation *top = &t->note[t->notes - 1];
     if (top->sp == sp && !(top->flags & NOTE_SCOPE)) t->notes--; /* of an earlier call */
     else if (top->sp <= sp) sp = top->sp - 8;
   }
-  if (name && sp == s->frame) sp -= 8; /* that slot is the function's */
+  if (name && sp == s->frame) sp -= 8; /* that slot belongs to the function */
   if (sp < here || t->notes == NOTES) return;
   struct annotation *n = &t->note[t->notes++];
   n->sp = s->sp = sp;
@@ -79,8 +75,7 @@ void __cairn_scope_begin(struct scope *s, u64 cfa, const char *name) {
   __cairn_stamp(p, sp);
 }
 
-/* end closes a scope and returns the number of the episode it is in, 0 if it was
- * not reported. */
+/* end closes a scope and returns the number of its episode, 0 if it was not reported. */
 u64 __cairn_scope_end(struct scope *s) {
   struct process *p = __cairn_state;
   struct thread *t = s->sp ? self() : 0;
@@ -98,20 +93,20 @@ u64 __cairn_scope_end(struct scope *s) {
 /* over reports whether a scope has lasted as long as its threshold. */
 int __cairn_scope_over(const struct scope *s) { return s->sp && __cairn_over(s->sp); }
 
-/* text writes what the program says of a scope: with the number that its end gave,
- * or before its end, with 0, a message. */
+/* text writes a text of the program about a scope: with the number that end returned, or with 0
+ * before its end, as a message. */
 void __cairn_scope_text(const struct scope *s, u64 number, const char *text, u64 len) {
   struct thread *t = self();
   u64 sp = s->sp ? s->sp : s->frame;
   u32 kind = number ? LOG_TEXT_DESCRIPTION : LOG_TEXT_MESSAGE;
-  if (!t || t->busy) return; /* in a handler of a signal that came while the queue is written */
+  if (!t || t->busy) return; /* in a signal handler that interrupted a write to the queue */
   if (!number) {
     struct process *p = __cairn_state;
     u64 t0 = NONE, t1;
     __cairn_entered(p, sp, __cairn_now(p), &t0, &t1);
     for (u32 i = (u32)less(t->opened, OPEN); i < t->opened; i++) {
       const struct open_episode *o = &t->open[i % OPEN];
-      if (o->sp < sp && o->t0 + p->slop >= t0) number = o->number; /* in a call of it */
+      if (o->sp < sp && o->t0 + p->slop >= t0) number = o->number; /* found in a callee */
     }
   }
   t->busy_since = __cairn_now(__cairn_state);
@@ -122,8 +117,8 @@ void __cairn_scope_text(const struct scope *s, u64 number, const char *text, u64
   t->busy = 0;
 }
 
-/* mark obeys a verb, for the innermost open scope of the frame with that CFA, or
- * for the frame itself. */
+/* mark applies a verb to the innermost open scope of the frame with that CFA, or to the frame
+ * itself. */
 void __cairn_mark(u64 cfa, u32 verb, u64 ns) {
   enum { OWN, CHILDREN, PARENTS, IGNORE, IGNORE_CHILDREN };
   struct thread *t = self();
@@ -164,8 +159,8 @@ u32 __cairn_scopes(struct process *p, struct thread *t, u64 sp, u64 e, struct en
   return n;
 }
 
-/* section_of copies the beginning of the name of the open section with that stack
- * pointer; the program may not keep it for longer than the section. */
+/* section_of copies the beginning of the name of the open section with that stack pointer; the
+ * program need not keep the name longer than the section. */
 void __cairn_section_of(const struct thread *t, u64 sp, char *to, u64 room) {
   to[0] = 0;
   for (u32 i = t->notes; i--;) {

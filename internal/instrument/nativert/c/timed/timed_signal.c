@@ -1,12 +1,11 @@
-/* The clock kept by signals: each thread of the program has a timer, whose signal
- * comes before the thread goes on with what it was doing. So the clock has moved when
- * a thread that lost its processor runs again, however late the clock's own thread is.
- * That one goes on as well: it gives threads their timers as they come, and takes them
- * back.
+/* The clock kept by signals: each thread of the program has a timer, whose signal is delivered
+ * before the thread continues. So the clock has advanced when a preempted thread runs again,
+ * however late the clock's own thread is. That thread still runs: it creates timers for new
+ * threads, and deletes those of ended ones.
  *
- * The price is a signal for each period and thread, and that system calls which a
- * handler ends for good (nanosleep, poll and others) end early: who asks for this
- * clock accepts it. The handler calls nothing of the program's and takes no lock. */
+ * The cost is one signal per period and thread, and system calls that are not restarted after a
+ * handler (nanosleep, poll and others) end early. So this clock must be requested. The handler
+ * calls no code of the program and takes no lock. */
 
 #include "timed.h"
 
@@ -22,7 +21,7 @@ struct action {
 
 DEFINE_SIGNAL_RESTORER(__cairn_restore);
 
-/* No other handler comes between: it could jump out of this one, which has the lock. */
+/* No other handler may interrupt this one: it could jump out of it, and the lock is held. */
 static void on_signal(int number, void *info, void *context) {
   struct process *p = __cairn_state;
   (void)number, (void)info, (void)context;
@@ -34,10 +33,9 @@ static int is_ours(i32 number) {
   return sys4(SYS_rt_sigaction, number, 0, &a, SIG_BITS) >= 0 && a.handler == on_signal;
 }
 
-/* signal_start takes a signal that nothing has a use for, before the threads are started.
- * In a child made by fork it is there. A program that gives all signals back their
- * defaults, as many do ahead of exec, gets some more until its timers are ended: so the
- * default must be that nothing happens. */
+/* signal_start takes an unused signal, before the threads start. A child made by fork has it
+ * already. A program that resets all signals, as many do before exec, receives some more until its
+ * timers are deleted: so the default action must be to ignore the signal. */
 void __cairn_signal_start(struct process *p) {
   struct action a = {0}, ours = {on_signal, SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART, __cairn_restore, NONE};
   clear(p->signal.timer, sizeof p->signal.timer);
@@ -58,8 +56,8 @@ void __cairn_signal_start(struct process *p) {
 
 /* ---- threads that do not let the signal through ---- */
 
-/* blocks reads which signals a thread blocks, from a line of its status. A timer would
- * do nothing for such a thread; and one that waits for all signals would get its. */
+/* blocks reads which signals a thread blocks, from a line of its status. A timer has no effect for
+ * such a thread; and a thread that waits for all signals would receive the timer's. */
 static int blocks(i32 tid, i32 number) {
   char b[2048], *q = put(b, "/proc/self/task/");
   put(put_number(q, (u64)(u32)tid), "/status");
@@ -83,8 +81,8 @@ static void set_timer(i32 id, u64 period) {
   sys4(SYS_timer_settime, id, 0, spec, 0);
 }
 
-/* give gives a thread its timer, unless it has one. A thread may do it for itself and
- * the clock's thread for it. */
+/* give creates the timer of a thread, unless it has one. Either the thread itself or the clock's
+ * thread calls it. */
 static void give(struct process *p, i32 tid) {
   struct timer *free = 0;
   i32 number = p->signal.number, nobody = 0, id = 0;
@@ -109,7 +107,7 @@ static void give(struct process *p, i32 tid) {
   store(&free->id, id + 1);
 }
 
-/* signal_thread is for the thread that calls it, at its first slow exit. */
+/* signal_thread creates the timer of the calling thread, at its first slow exit. */
 void __cairn_signal_thread(struct process *p, i32 tid) {
   i32 number = load(&p->signal.number);
   u64 mask = 0;
@@ -135,8 +133,8 @@ static int is_own(struct process *p, i32 tid) {
   return 0;
 }
 
-/* list goes through the threads of the process, and ends the timers of those that are
- * no more. A thread that is listed but has one keeps it for this round and the next. */
+/* list walks the threads of the process, and deletes the timers of ended ones. A timer survives the
+ * round in which its thread is listed and the next. */
 static void list(struct process *p, i64 fd) {
   char b[2048];
   i64 n;
@@ -159,7 +157,7 @@ static void list(struct process *p, i64 fd) {
     if (load(&t->tid) && t->id && t->round < round) end_timer(t);
 }
 
-/* give_up leaves the clock to its thread: the program has its own handler now. */
+/* give_up leaves the clock to its thread: the program has installed its own handler. */
 static void give_up(struct process *p) {
   store(&p->signal.number, 0);
   for (struct timer *t = p->signal.timer; t < p->signal.timer + TIMERS; t++)
@@ -168,7 +166,7 @@ static void give_up(struct process *p) {
   __cairn_wake(p);
 }
 
-/* signal_taken says so, on the log's thread: that of the clock has no standard error. */
+/* signal_taken reports that, in the log's thread: the clock's thread has no standard error. */
 void __cairn_signal_taken(struct process *p) {
   static const char message[] = "cairn: the program uses the signal of the clock; a thread runs the clock from now on\n";
   if (!load(&p->signal.taken)) return;
@@ -176,15 +174,15 @@ void __cairn_signal_taken(struct process *p) {
   say(message, sizeof message - 1);
 }
 
-/* signal_scan is called by the clock's thread at each of its ticks. It looks for new
- * threads when their number has changed, and now and then. */
+/* signal_scan is called by the clock's thread at each tick. It looks for new threads when their
+ * number has changed, and from time to time. */
 void __cairn_signal_scan(struct process *p, u64 now) {
   u64 st[STAT_WORDS];
   if (!p->signal.number || load(&p->signal.owned) < 2 /* the log's thread is not known yet */) return;
   i64 fd = open_file("/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return;
   if (sys2(SYS_fstat, fd, st) >= 0 && (links_of(st) != p->signal.tasks || now - p->signal.scanned > 20 * MS)) {
-    p->signal.tasks = links_of(st); /* links of the directory: the threads, and two */
+    p->signal.tasks = links_of(st); /* links of the directory: number of threads + 2 */
     p->signal.scanned = now;
     if (is_ours(p->signal.number)) list(p, fd);
     else give_up(p);
@@ -196,7 +194,7 @@ void __cairn_signal_scan(struct process *p, u64 now) {
     if (load(&t->tid) && t->id) set_timer(t->id - 1, p->set.period);
 }
 
-/* signal_blocked counts them, for the trailer. */
+/* signal_blocked counts threads that block the signal, for the trailer. */
 void __cairn_signal_blocked(struct process *p) {
   i32 number = load(&p->signal.number);
   u32 count = 0;

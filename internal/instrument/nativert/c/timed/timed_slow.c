@@ -1,20 +1,19 @@
-/* What happens when an exit looks slow by the coarse clock. The duration of
- * the call lies in an interval, [e - t1, e - t0]. If its lower end reaches the
- * threshold of the frame, that is certain: the call crossed. Callees end before
- * their callers, so the first of a chain to cross is the peak, and opens an
- * episode; the callers that cross later are its parents.
+/* Evaluation of exits that look slow by the coarse clock. The duration of the call lies in an
+ * interval, [e - t1, e - t0]. If its lower end reaches the threshold of the frame, that is certain:
+ * the call crossed. Callees end before their callers, so the first of a chain to cross is the peak,
+ * and opens an episode; the callers that cross later are its parents.
  *
- * The inline threshold is the same for all functions, so each instrumented
- * caller of a slow call is slow as well, and the ring of slow calls has no
- * holes: the chain below the peak can be read from it.
+ * The inline threshold is the same for all functions, so each instrumented caller of a slow call is
+ * slow as well, and the ring of slow calls has no holes: the chain below the peak can be read from
+ * it.
  *
- * The thread allocates nothing but its own state and queue, once, takes no lock and
- * prints nothing: it leaves records in its queue for the log's thread. */
+ * The thread allocates only its own state and queue, once, takes no lock and prints nothing: it
+ * puts records into its queue for the log's thread. */
 
 #include "timed.h"
 
 #ifdef CAIRN_ATTACH
-static struct thread *own_thread; /* none: there is no room for one in threads that run */
+static struct thread *own_thread; /* always 0: running threads have no room for a thread-local variable */
 #define remember(t) ((void)(t))
 #else
 static __thread struct thread *own_thread __attribute__((tls_model("initial-exec")));
@@ -23,11 +22,11 @@ static __thread struct thread *own_thread __attribute__((tls_model("initial-exec
 
 /* ---- the state of a thread ---- */
 
-/* find_thread gives this thread its state: what another module gave it, what a
- * dead thread left, or new memory. */
+/* find_thread returns the state of this thread: the one that another module made, or that of a dead
+ * thread, or a new one. */
 static __attribute__((noinline)) struct thread *find_thread(struct process *p) {
-  /* A child of vfork is in its parent's memory, and would leave its own state
-   * to the parent's thread. */
+  /* A child of vfork runs in its parent's memory: its state would replace that of the parent's
+   * thread. */
   if ((i32)sys0(SYS_getpid) != p->pid) return 0;
   i32 tid = (i32)sys0(SYS_gettid);
   u64 tp = thread_pointer();
@@ -68,7 +67,7 @@ struct thread *__cairn_thread(struct process *p) {
   return t ? t : find_thread(p);
 }
 
-/* forget_threads leaves, in a child made by fork, the one thread that there is. */
+/* forget_threads removes, in a child made by fork, all threads but the current one. */
 void __cairn_forget_threads(struct process *p) {
   i32 tid = (i32)sys0(SYS_gettid);
   u64 tp = thread_pointer();
@@ -78,13 +77,13 @@ void __cairn_forget_threads(struct process *p) {
     t->busy = t->named = t->opened = 0;
     __cairn_usage_forget(t);
     t->owner = mine ? tid : 0;
-    if (mine) tid = 0; /* of two that lived there one after the other the newer comes first */
+    if (mine) tid = 0; /* of two that lived there one after the other, the newer is first */
   }
 }
 
 /* ---- thresholds and mark-up ---- */
 
-/* forget drops what was said of frames that are gone: below sp. */
+/* forget removes annotations of frames that have returned: below sp. */
 static void forget(struct thread *t, u64 sp) {
   while (t->notes && t->note[t->notes - 1].sp < sp) t->notes--;
 }
@@ -108,8 +107,8 @@ u64 __cairn_rule(struct process *p, struct thread *t, u64 sp, u64 t0, u32 *flags
   return parents ? parents : threshold;
 }
 
-/* paused sums up the pauses between two moments, those going on not. With
- * all set it is an upper bound where the ring of pauses is too short. */
+/* paused returns the sum of the pauses between two times, without current ones. With all set it is
+ * an upper bound if the ring of pauses is too short. */
 static u64 paused(const struct thread *t, u64 from, u64 to, int all) {
   u64 sum = 0, oldest = NONE;
   for (u32 i = t->pauses; i-- > less(t->pauses, PAUSES);) {
@@ -122,10 +121,9 @@ static u64 paused(const struct thread *t, u64 from, u64 to, int all) {
 
 /* ---- episodes ---- */
 
-/* children fills entries with the largest slow call that the one with sp and
- * entry t1 made, the largest of that one, and so on while a call holds half of
- * its caller's time at least. Ring entries are in the order of exits: callees
- * first, and a call's own callees lie together before it. */
+/* children fills entries with the largest slow callee of the call with sp and entry t1, the largest
+ * callee of that one, and so on while a callee has at least half of its caller's time. Ring entries
+ * are in the order of exits: callees first, and a call's own callees lie together before it. */
 static u32 children(struct process *p, struct thread *t, const struct slow_call *peak, struct entry *out,
                     const struct slow_call **found, u32 max, u32 *flags) {
   u64 first = less(t->calls, CALLS), last = t->calls - 1; /* the peak's own */
@@ -133,7 +131,7 @@ static u32 children(struct process *p, struct thread *t, const struct slow_call 
   u32 n = 0;
   while (n < max) {
     const struct slow_call *best = 0;
-    u64 best_at = 0, ceiling = 0; /* stack pointer of the last direct callee, going back */
+    u64 best_at = 0, ceiling = 0; /* stack pointer of the last direct callee, going backwards */
     u64 inner_entry = NONE;
     for (u64 i = last; i-- > first;) {
       const struct slow_call *c = &t->call[i % CALLS];
@@ -141,7 +139,7 @@ static u32 children(struct process *p, struct thread *t, const struct slow_call 
         if (c->e < of->t0) goto scanned;
         continue;
       }
-      if (c->sp < ceiling && c->t0 + p->slop >= inner_entry) continue; /* within the callee looked at last */
+      if (c->sp < ceiling && c->t0 + p->slop >= inner_entry) continue; /* within the last examined callee */
       ceiling = c->sp, inner_entry = c->t0;
       if (!best || c->e - c->t1 > best->e - best->t1) best = c, best_at = i;
     }
@@ -162,9 +160,9 @@ static u32 children(struct process *p, struct thread *t, const struct slow_call 
 
 enum { MAX_CHILDREN = 16 };
 
-/* add_open makes a call one that those which end later may have made. Among the ones
- * that are kept a newer one of the same stack does for an older one: whoever made that
- * made this, or has ended. */
+/* add_open adds a call that later-ending calls may have made. When the ring is full, an older call
+ * is dropped if a newer one is on the same stack: its caller either called the newer one too, or
+ * has ended. */
 static void add_open(struct thread *t, u64 number, const struct slow_call *c) {
   u32 n = t->opened++, first = n < OPEN ? n : n - OPEN, gone = first;
   for (u32 i = n; n >= OPEN && i-- > first;)
@@ -174,7 +172,7 @@ static void add_open(struct thread *t, u64 number, const struct slow_call *c) {
   t->open[n % OPEN] = (struct open_episode){number, c->sp, c->t0, c->stack};
 }
 
-/* stack_bits are those of the flags of a record that say which stack a call is on. */
+/* stack_bits returns the flags that say which stack a call is on. */
 static u32 stack_bits(const struct slow_call *c) { return c->stack << LOG_STACK_SHIFT; }
 
 static u64 open_episode(struct process *p, struct thread *t, const struct slow_call *c, u64 frame, u64 rbp, u64 lo, u64 hi,
@@ -199,7 +197,7 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   f[1] = number, f[2] = c->e, f[3] = lo, f[4] = hi, f[5] = threshold, f[6] = load(&p->frames.current);
   f[7] = flags | stack_bits(c) | (u64)switched << 32;
   f[8] = stack | below << 16 | (u64)frames << 32;
-  f[9] = 0; /* the writer knows */
+  f[9] = 0; /* the writer sets it */
   __cairn_publish(p, t, r, LOG_TYPE_EPISODE, LOG_EPISODE_SIZE + (stack + below) * LOG_ENTRY_SIZE);
   __cairn_usage_write(p, t, number, c);
   t->reported = lo;
@@ -211,8 +209,8 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   return number;
 }
 
-/* parent_of appends the call to the episodes that were found in calls of it, and
- * returns the number of the last one, or 0. */
+/* parent_of adds the call as a parent to the episodes found in its callees, and returns the number
+ * of the last one, or 0. */
 static u64 parent_of(struct process *p, struct thread *t, const struct slow_call *c, u64 lo, u64 hi, u64 threshold, u32 flags) {
   u64 parent = 0;
   for (u32 i = (u32)less(t->opened, OPEN); i < t->opened; i++) {
@@ -230,7 +228,7 @@ static u64 parent_of(struct process *p, struct thread *t, const struct slow_call
     __cairn_publish(p, t, r, LOG_TYPE_PARENT, LOG_PARENT_SIZE);
   }
   if (!parent) return 0;
-  if (less(lo, t->reported) >= threshold) { /* it is more than the way to what took long */
+  if (less(lo, t->reported) >= threshold) { /* without the reported callee it is still too long */
     __cairn_usage_read(p, t, c->t0, c->e);
     __cairn_usage_write(p, t, parent, c);
   }
@@ -260,15 +258,14 @@ u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp) { return __cairn_leave_a
 
 u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp) {
   struct process *p = __cairn_state;
-  if (!p || !load(word(p, ALIVE))) return 0; /* a child that no handler of fork saw */
+  if (!p || !load(word(p, ALIVE))) return 0; /* a child in which no fork handler ran */
   if (p->check_pid && (i32)sys0(SYS_getpid) != p->pid) return 0;
   u64 e = __cairn_now(p), t0, t1, number = 0;
-  /* At once: the ticks are remembered one by one for 2000 periods only, and a
-   * thread that makes its state may lose its processor for longer. */
+  /* At once: single ticks are kept for only 2000 periods, and a thread that makes its state may be
+   * preempted for longer. */
   if (!__cairn_entered(p, sp, e, &t0, &t1)) return 0;
   struct thread *t = __cairn_thread(p);
-  /* In a handler of a signal, or the allocator, within all this. A handler may
-   * have jumped out of it, though. */
+  /* In a signal handler, or the allocator, during this code; or a handler has jumped out of it. */
   if (!t || (t->busy && e - t->busy_since < SECOND)) {
     if (e - t0 >= load(&p->set.threshold)) add(&p->count.dropped, 1);
     return 0;

@@ -1,6 +1,5 @@
-/* A snapshot: the stack of the thread that asks, with how long the calls on it have
- * been running, in the log when it returns. It is an episode whose peak has not
- * ended. */
+/* A snapshot: the stack of the thread that requests it, with the times so far of its calls. It is
+ * in the log when the request returns. It is an episode whose peak has not ended. */
 
 #include "timed.h"
 
@@ -18,7 +17,7 @@ static u64 take(struct process *p, struct thread *t, u64 site, u64 cfa) {
   u32 flags = LOG_EPISODE_SNAPSHOT, frames = 0;
   struct entry *stack = (struct entry *)(r + LOG_EPISODE_SIZE);
   u32 n = __cairn_stack(p, t, site, sp, 0, e, stack, LOG_MAX_ENTRIES, &frames, &flags);
-  if (!stack[0].hi) stack[0].flags |= LOG_ENTRY_NO_STAMP; /* other peaks have times of their own */
+  if (!stack[0].hi) stack[0].flags |= LOG_ENTRY_NO_STAMP; /* other peaks have their own times */
   __cairn_settle(t, sp);
   u64 inner = t->notes ? least(sp, t->note[t->notes - 1].sp) : sp; /* a section of the same function */
   n = __cairn_scopes(p, t, inner, e, stack, n, LOG_MAX_ENTRIES);
@@ -31,8 +30,8 @@ static u64 take(struct process *p, struct thread *t, u64 site, u64 cfa) {
   return number;
 }
 
-/* snapshot takes one for the function with that CFA and waits until the log has it.
- * Its time is charged to nobody. Returns its number, or 0. */
+/* snapshot takes one for the function with that CFA and waits until the log has it. No call is
+ * charged for that time. It returns its number, or 0. */
 u64 __cairn_snapshot(u64 cfa) {
   u64 site = (u64)__builtin_return_address(0), number = 0;
   struct process *p = __cairn_state;

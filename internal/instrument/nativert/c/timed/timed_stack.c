@@ -1,10 +1,9 @@
-/* The stack of an episode. The unwinder of the program's own compiler is used
- * if there is one that takes no lock: a slow exit may be anywhere. Otherwise
- * frame pointers are followed as far as they lead; otherwise it is the peak and
- * its caller. The caller's callers become known as they end.
+/* The stack of an episode. It uses the unwinder of the program's compiler, if that takes no lock,
+ * as a slow exit may be anywhere; otherwise it follows frame pointers as far as they lead;
+ * otherwise the stack is the peak and its caller. The caller's callers become known when they end.
  *
- * For a frame that the unwinder finds, the stack pointer at its entry is known,
- * so the window has its stamp, and its time so far. */
+ * The unwinder gives the stack pointer at a frame's entry, so the frame's stamp can be read from
+ * the window, and from it the frame's time so far. */
 
 #include "hook.h"
 #include "timed.h"
@@ -34,25 +33,24 @@ struct walk {
   u64 site, at, sp, e;
   struct entry *out;
   u32 max, count; /* count: frames found */
-  u32 started, stamped; /* stamped: the frame found last is of an instrumented function */
+  u32 started, stamped; /* stamped: the last frame found is of an instrumented function */
   struct entry tail[TAIL]; /* the last ones: ring */
 };
 
-/* read_self reads memory, if it can be read. */
+/* read_self reads memory that may not be mapped. */
 static int read_self(struct process *p, u64 at, void *to, u64 n) {
   u64 local[2] = {(u64)to, n}, remote[2] = {at, n};
   return sys6(SYS_process_vm_readv, p->pid, (i64)local, 1, (i64)remote, 1, 0) == (i64)n;
 }
 
-/* is_stamped reports whether a function begins with the code that stamps: that
- * refers to a module's __cairn_base. The slots of other frames hold what
- * earlier calls left there. */
+/* is_stamped reports whether a function begins with the stamping code, which refers to a module's
+ * __cairn_base. The slots of other frames hold stamps of earlier calls. */
 static int is_stamped(struct process *p, u64 start) {
   u8 copied[STAMP_REACH];
   const u8 *code = (const u8 *)start;
   u32 n = load(&p->bases);
   if (!start) return 0;
-  if ((start & 4095) > 4096 - STAMP_REACH) { /* it may end before the next page, which may not be there */
+  if ((start & 4095) > 4096 - STAMP_REACH) { /* it may end before the next page, which may be unmapped */
     if (!read_self(p, start, copied, STAMP_REACH)) return 0;
     code = copied;
   }
@@ -74,8 +72,8 @@ static void so_far(struct walk *w, struct entry *x, u64 sp) {
   if (t0 < w->p->fork_time) x->flags |= LOG_ENTRY_BEFORE_FORK;
 }
 
-/* entry_of is where frame i is kept: the first ones as they come, the last
- * ones of a deep stack in a ring. */
+/* entry_of returns the place of frame i: the first frames are in order, the last ones of a deep
+ * stack in a ring. */
 static struct entry *entry_of(struct walk *w, u32 i) {
   u32 plain = w->max - TAIL;
   return i < plain ? &w->out[i] : &w->tail[(i - plain) % TAIL];
@@ -98,19 +96,19 @@ static int is_hook(const struct walk *w, u64 pc) {
   return 0;
 }
 
-/* A frame's own CFA is told with the next frame, as its stack pointer. The frame
- * behind a hooked function is the stub; it is none of the program's. */
+/* A frame's own CFA is known from the next frame's stack pointer. The frame after a hooked function
+ * is the stub, which is not part of the program. */
 static int frame(struct context *c, void *arg) {
   struct walk *w = arg;
   int exact = 0;
   u64 pc = _Unwind_GetIPInfo(c, &exact), cfa = _Unwind_GetCFA(c);
   if (!w->started) {
-    if (pc != w->at) return 0; /* of several, the innermost is ours */
+    if (pc != w->at) return 0; /* if there are several, the innermost is the right one */
     w->started = 1;
     if (w->at != w->site && _Unwind_GetRegionStart(c) + 1 != w->site) {
       add_frame(w, w->site, 0);
-      if (is_hook(w, pc)) return 0; /* what is hooked is gone, or not there yet */
-      /* Inlined, or gone: this is its caller. */
+      if (is_hook(w, pc)) return 0; /* the hooked call has ended, or has not begun yet */
+      /* Inlined, or ended: this is its caller. */
       entry_of(w, 0)->sp = (u32)w->sp;
     }
   } else if (w->count) {
@@ -124,8 +122,8 @@ static int frame(struct context *c, void *arg) {
   return w->count < MAX_FRAMES ? 0 : 5 /* _URC_END_OF_STACK */;
 }
 
-/* return_of is what the function really returns to whose return address, in the slot
- * sp, is pc. */
+/* return_of returns the real return address of a function whose return address in the slot sp is
+ * pc. */
 static u64 return_of(const struct walk *w, u64 sp, u64 pc) {
   if (!w->hooks || pc != w->hooks->stub) return pc;
   return *(u64 *)(w->hooks->returns + (u32)sp) << 16 >> 16;
@@ -155,7 +153,7 @@ int __cairn_has_unwinder(void) {
 #endif
 }
 
-/* settle puts the last frames behind the first ones. */
+/* settle puts the last frames after the first ones. */
 static u32 settle(struct walk *w) {
   u32 plain = w->max - TAIL, n = w->count;
   if (n <= plain) return n;

@@ -1,5 +1,5 @@
-/* Beginnings of calls, for all that is not inserted code: stamps in the window, by
- * the coarse clock or by the exact one. */
+/* Stamps of entries for code other than inserted code: they are put into the window, by the coarse
+ * clock or by the exact one. */
 
 #include "timed.h"
 

@@ -1,5 +1,5 @@
-/* The start of the timed modes: what the machine has, what the environment says,
- * the threads; then fork and the end. */
+/* The start of the timed modes: checks of the machine, the environment, the threads; then fork and
+ * the end. */
 
 #include "timed.h"
 
@@ -7,8 +7,8 @@ __asm__(".pushsection .data.cairn_process,\"aw\"\n"
         ".globl __cairn_process\n.type __cairn_process, @gnu_unique_object\n.size __cairn_process, 8\n"
         ".balign 8\n__cairn_process: .quad 0\n.popsection\n");
 
-/* Before the start it is no address at all: code that runs too early faults at its
- * first access, wherever the program is in memory. */
+/* Before the start it is an invalid address: code that runs too early faults at its first access,
+ * wherever the program is loaded. */
 u8 *__cairn_base = (u8 *)(1ul << 63);
 struct process *__cairn_state;
 
@@ -21,8 +21,7 @@ struct symbol {
   u64 value, size;
 };
 
-/* find_gettime looks up clock_gettime in the vDSO: a call of the kernel takes
- * ten times as long. */
+/* find_gettime finds clock_gettime in the vDSO: a system call takes ten times as long. */
 static void find_gettime(struct process *p) {
   i64 at = auxiliary(AT_SYSINFO_EHDR);
   if (at <= 0) return;
@@ -53,11 +52,11 @@ extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), voi
 #else
 #define GLIBC 0
 extern char **environ WEAK;
-/* Not weak: an archive's member is linked for what is needed only. */
+/* Not weak: members of an archive are linked only for strong references. */
 extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attribute__((visibility("default")));
 #endif
 
-/* env returns the value of the variable CAIRN_ and name, or 0. */
+/* env returns the value of the variable CAIRN_<name>, or 0. */
 static const char *env(char **e, const char *name) {
   for (; e && *e; e++) {
     const char *p = *e, *q = "CAIRN_";
@@ -69,8 +68,8 @@ static const char *env(char **e, const char *name) {
   return 0;
 }
 
-/* wants_masked reports whether the environment asks for the smaller window, which is
- * there before all else is read. */
+/* wants_masked reports whether the environment asks for the smaller window, which is made before
+ * anything else is read. */
 static int wants_masked(char **envp) {
   const char *s = is_privileged() ? 0 : env(envp, "SPIKE");
   for (; s && *s; s++)
@@ -78,13 +77,12 @@ static int wants_masked(char **envp) {
   return 0;
 }
 
-/* configure sets thresholds and where the log goes. A program with more rights
- * than its caller takes no orders from the caller's environment, nor writes
- * files for it. */
+/* configure sets thresholds and the directory of the log. A program with more rights than its
+ * caller ignores the caller's environment, and writes no files. */
 static void configure(struct process *p, char **envp) {
   p->set.threshold = 10 * MS;
   p->set.rate = 100;
-  p->frames.budget = 16666667; /* of 60 frames in a second */
+  p->frames.budget = 16666667; /* 60 frames per second */
   p->flight.chunks = (8u << 20) / LOG_CHUNK_SIZE;
   __cairn_options(p, CAIRN_DEFAULTS);
   if (is_privileged()) {
@@ -94,7 +92,7 @@ static void configure(struct process *p, char **envp) {
   __cairn_options(p, env(envp, "SPIKE"));
   const char *dir = env(envp, "DIR");
   if (!dir || !*dir) dir = CAIRN_DEFAULT_DIR;
-  /* A copy: programs that change their title write over the environment. */
+  /* A copy: programs that change their title overwrite the environment. */
   if (!absolute(p->dir, MAX_DIR, dir)) {
     __cairn_misread("", "CAIRN_DIR is too long; no spikes are logged");
     p->dir[0] = 0;
@@ -107,8 +105,8 @@ static void configure(struct process *p, char **envp) {
 
 /* ---- threads ---- */
 
-/* spawn starts a thread that the C library knows nothing of: it needs nothing
- * of it, does not keep the process alive, and works before main. */
+/* spawn starts a thread without the C library, so that it does not keep the process alive, and
+ * works before main. */
 i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
   u64 *sp = (u64 *)(stack + THREAD_STACK) - 2;
   sp[0] = (u64)f, sp[1] = (u64)p;
@@ -131,7 +129,7 @@ static void start_threads(struct process *p) {
   __cairn_show_low(p);
 }
 
-/* set_words makes inserted code go: the clock stands at now. */
+/* set_words enables inserted code, and sets the clock to now. */
 static void set_words(struct process *p, u64 now) {
   __cairn_show_low(p);
   if (!p->time.family) {
@@ -141,8 +139,8 @@ static void set_words(struct process *p, u64 now) {
   store(word(p, ALIVE), 1);
 }
 
-/* forked makes the child's state. It goes on with the parent's clock, as it
- * goes on with the parent's stack, and has a log of its own. */
+/* forked makes the child's state. It keeps the parent's clock, as the child keeps the parent's
+ * stack, and has its own log. */
 static void forked(void) {
   struct process *p = __cairn_state;
   if (!p) return;
@@ -165,11 +163,11 @@ static void forked(void) {
   p->control.started = 0;
   p->count.snapshots = p->ended = p->finished = 0;
   p->frames.end = 0;
-  p->spikes = 0; /* its thread is the parent's */
+  p->spikes = 0; /* its thread is in the parent */
   p->log.settings = 0;
-  p->log.setting[0] = 0; /* none was looked at */
+  p->log.setting[0] = 0; /* nothing was compared yet */
   p->control.path[0] = 0; /* the parent's */
-  if (!__cairn_family_forked(p, parent)) { /* its words are the parent's */
+  if (!__cairn_family_forked(p, parent)) { /* its words are shared with the parent */
     store(word(p, ALIVE), 0);
     p->off = 1;
     return;
@@ -205,7 +203,7 @@ static struct process *new_process(char **e) {
   return p;
 }
 
-/* join finds the state of the process that modules of this kind share, or makes it. */
+/* join finds the process's state of modules of this kind, or makes it. */
 static struct process *join(char **envp, int *first) {
   struct process *mine = 0, *p, **link = &__cairn_process;
   for (;;) {
@@ -241,11 +239,11 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   store(&__cairn_base, p->base);
   if (!first || p->off) return;
   __cairn_family_start(p);
-  __cairn_begin(p); /* now: the program may be killed, or may do what leaves no room for a log */
+  __cairn_begin(p); /* now, as the program may be killed, or may leave no room for a log */
   start_threads(p);
 }
 
-/* Handlers of fork are registered when the C library is ready for it. */
+/* Handlers of fork are registered when the C library is initialized. */
 static void late_start(int argc, char **argv, char **envp) {
   __cairn_timed_start(argc, argv, envp);
   if (__cairn_state->base_word[0] != (u64)&__cairn_base) return;
@@ -256,8 +254,8 @@ static void late_start(int argc, char **argv, char **envp) {
 #endif
 }
 
-/* finish waits until the log has everything. It asks the kernel for something only in a
- * program that has a callback for its spikes, or reads commands. */
+/* finish waits until the log is complete. It makes a system call only if the program has a callback
+ * for its spikes, or reads commands. */
 static void finish(void) {
   struct process *p = __cairn_state;
   if (!p || p->off || !load(word(p, ALIVE))) return;

@@ -1,11 +1,11 @@
-/* Where code comes to that was made for the whole window, in a process that has a
- * smaller one (timed_masked_x86_64.c): in place of
+/* Routines for code that was made for the whole window, in a process with a smaller one
+ * (timed_masked_x86_64.c). In place of
  *
  *      movq    __cairn_base(%rip), REG
  *      movl    %esp, %r11d
  *
- * it calls the routine of REG. %r11d becomes the stack pointer before the call,
- * masked. The flags change, which inserted code has no use for there. */
+ * the code calls the routine of REG. %r11d becomes the stack pointer before the call, masked. The
+ * flags change, which inserted code does not use there. */
 
 #include "registers_x86_64.h"
 

@@ -1,18 +1,17 @@
-/* The exact clock: inserted code stamps calls with the processor's time stamp
- * counter, and an exit compares with the counter itself. No thread keeps a clock.
+/* The exact clock: inserted code stamps calls with the processor's time stamp counter, and an exit
+ * compares with the counter itself. No thread keeps a clock.
  *
- * Ticks become nanoseconds by a rate that is measured against CLOCK_MONOTONIC, as
- * what processors say of it themselves is often wrong. It is known within an error,
- * to which comes the time that it takes to read two clocks: durations are intervals
- * here as well, of some tens of nanoseconds. */
+ * Ticks become nanoseconds by a rate that is measured against CLOCK_MONOTONIC, as the rate that
+ * processors report is often wrong. The rate has a known error; reading two clocks takes time too.
+ * So durations are intervals here as well, some tens of nanoseconds wide. */
 
 #include "timed.h"
 
-/* A kernel turns its clock by that much, in 10^-9, while it is being adjusted. */
+/* The kernel changes the rate of its clock by up to that much, in 10^-9, while it is adjusted. */
 enum { DRIFT = 1000, LONGEST_NAP = 10 * MS, FIRST_LOOK = 300000 };
 
-/* both reads the two clocks together. Of several readings it takes the closest: a
- * thread may lose its processor between. */
+/* both reads the two clocks together. It takes the closest of several readings, as a thread may be
+ * preempted in between. */
 static struct moment both(struct process *p, int tries) {
   struct moment best = {0, NONE, 0};
   while (tries--) {
@@ -27,8 +26,8 @@ static struct moment both(struct process *p, int tries) {
 
 /* ---- the rate ---- */
 
-/* measure sets the rate by what the clocks did between two moments. Who reads the
- * rate may be a few behind. */
+/* measure sets the rate from the clocks at two times. Readers may see a rate that is a few
+ * measurements old. */
 static void measure(struct process *p, struct moment from, struct moment to) {
   u64 ticks = to.tsc - from.tsc, ns = to.ns - from.ns;
   if ((i64)ticks <= 0 || (i64)ns <= 0 || ns > 1ul << 40 || ticks > 1ul << 44) return;
@@ -40,7 +39,7 @@ static void measure(struct process *p, struct moment from, struct moment to) {
 
 static const struct rate *rate(struct process *p) { return &p->exact.rates[load(&p->exact.number) % RATES]; }
 
-/* refine measures over the last 30 to 60 seconds, or since the start. */
+/* refine measures the rate over the last 30 to 60 seconds, or since the start. */
 static void refine(struct process *p) {
   struct moment now = both(p, 8);
   measure(p, p->exact.reference[0], now);
@@ -50,8 +49,8 @@ static void refine(struct process *p) {
   p->exact.reference[1] = now;
 }
 
-/* exact_start measures the rate for a moment, which a process waits for; better ones
- * come while it runs. */
+/* exact_start measures the rate briefly while the process waits; better measurements follow while
+ * it runs. */
 void __cairn_exact_start(struct process *p) {
   static const char message[] =
       "cairn: the machine has no invariant time stamp counter: no spikes are recorded; build with --clock coarse\n";
@@ -71,8 +70,8 @@ void __cairn_exact_start(struct process *p) {
 
 u64 __cairn_ticks(struct process *p, u64 ns) { return muldiv(ns, rate(p)->hz, SECOND); }
 
-/* exact_interval gives the bounds of the entry with that stamp, as of e. A stamp in
- * the future, of a processor whose counter goes ahead, makes a call of no length. */
+/* exact_interval sets the bounds of the entry with that stamp, as of e. A stamp in the future, of a
+ * processor whose counter is ahead, gives a call of length 0. */
 void __cairn_exact_interval(struct process *p, u64 stamp, u64 e, u64 *t0, u64 *t1) {
   struct moment now = both(p, 2);
   const struct rate *r = rate(p);
@@ -87,8 +86,8 @@ void __cairn_exact_interval(struct process *p, u64 stamp, u64 e, u64 *t0, u64 *t
   *t0 = least(*t1, less(now.ns, most_ns + muldiv(most_ns, r->error, SECOND) + 1));
 }
 
-/* exact_thread is what the clock's thread does without a clock: it measures the rate,
- * ever more rarely, and wakes who writes the log. */
+/* exact_thread is what the clock's thread does if there is no coarse clock: it measures the rate,
+ * at growing intervals, and wakes the writer of the log. */
 void __cairn_exact_thread(struct process *p) {
   u64 next = 0;
   for (u64 nap = MS;; nap = least(2 * nap, LONGEST_NAP)) {

@@ -1,21 +1,20 @@
-/* Why a call took long: whether its thread ran or waited, and in which system call,
- * and how often it faulted and was switched away from.
+/* Why a call took long: whether its thread ran or waited, and in which system call, and its page
+ * faults and context switches.
  *
- * What the kernel counts for a thread is known when it is asked, and a call that turns
- * out to be long was not asked about when it began. So the clock's thread samples the
- * processor time of the others at its ticks, and a long call's share lies between
- * two samples. What a thread that did not run waits in is read once for each wait. The
- * other counts only the thread itself can have cheaply: it reads them when a call
- * was slow, so that they are of the time since a reading before. Sampling takes about a
- * hundredth of a processor at most, whatever the number of threads. */
+ * The kernel's counts for a thread are known only when they are read, and nobody reads them at the
+ * entry of a call that turns out to be long. So the clock's thread samples the processor time of
+ * the others at its ticks, and a long call's processor time lies between two samples. What a
+ * waiting thread waits for is read once per wait. Only the thread itself can read the other counts
+ * cheaply: it reads them after a slow call, so they cover the time since an earlier reading.
+ * Sampling takes at most about a hundredth of a processor, whatever the number of threads. */
 
 #include "timed.h"
 
 enum { SAMPLES = 256, SHIFT = 4, RINGS = 2, THREADS = 64, LAP = 8, COST = 100000, READ_PAUSE = 500000, LIST_PAUSE = 100 * MS };
-enum { RAN = -1, UNKNOWN = -2, READY = -3 }; /* waits for a processor */
+enum { RAN = -1, UNKNOWN = -2, READY = -3 }; /* it waits for a processor */
 
-/* A sample: the thread had run for so long. in is the system call that it had waited in
- * since the sample before. */
+/* A sample: how long the thread had run. in is the system call that it had waited in since the
+ * previous sample. */
 struct sample {
   u64 at, cpu;
   i64 in;
@@ -23,7 +22,7 @@ struct sample {
 struct sampled {
   i32 tid; /* 0: free */
   u64 n;
-  struct sample ring[RINGS][SAMPLES]; /* every one, and every 16th */
+  struct sample ring[RINGS][SAMPLES]; /* every sample, and every 16th */
 };
 struct usage {
   struct sampled thread[THREADS];
@@ -53,7 +52,7 @@ static void sample_too(struct process *p, struct usage *u, i32 tid) {
   }
 }
 
-/* list looks for threads that are new. */
+/* list looks for new threads. */
 static void list(struct process *p, struct usage *u) {
   char b[2048];
   i64 n, fd = open_file("/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
@@ -82,7 +81,7 @@ static i64 waits_in(i32 tid) {
 
 static void sample(struct usage *u, struct sampled *s, u64 now) {
   u64 ts[2], n = s->n;
-  /* The clock of a thread's processor time has a number made of the thread's. */
+  /* The id of a thread's processor time clock is made of the thread's id. */
   if (sys2(SYS_clock_gettime, (i64)(i32)(~(u32)s->tid << 3 | 6), ts) < 0) {
     store(&s->tid, 0);
     u->count--;
@@ -115,7 +114,7 @@ void __cairn_usage_tick(struct process *p, u64 now) {
   }
 }
 
-/* usage_start is for the clock's thread, in a child made by fork as well. */
+/* usage_start initializes the state of the clock's thread, also in a child made by fork. */
 void __cairn_usage_start(struct process *p) {
   struct usage *u = p->usage;
   if (p->stacks.trees || p->kind == KIND_EXACT) return;
@@ -131,14 +130,14 @@ void __cairn_usage_start(struct process *p) {
 
 /* ---- a thread ---- */
 
-/* usage_forget is for a thread of which the kernel counts anew. */
+/* usage_forget resets the state of a thread whose counts in the kernel start again. */
 void __cairn_usage_forget(struct thread *t) {
   clear(t->readings, sizeof t->readings);
   clear(&t->now, sizeof t->now);
   t->reported = 0;
 }
 
-/* Of readings some are kept, the older they are the fewer. */
+/* keep stores a reading: the older readings are, the fewer are kept. */
 static void keep(struct process *p, struct thread *t, const struct reading *now) {
   u64 apart = p->set.threshold / 2;
   for (u32 i = 0; i < READING_RINGS; i++, apart *= 8) {
@@ -148,7 +147,7 @@ static void keep(struct process *p, struct thread *t, const struct reading *now)
   }
 }
 
-/* read_now reads what the kernel counts for this thread. */
+/* read_now reads the kernel's counts for this thread. */
 static struct reading read_now(u64 e) {
   u64 r[18], ts[2] = {0, 0};
   clear(r, sizeof r);
@@ -157,8 +156,8 @@ static struct reading read_now(u64 e) {
   return (struct reading){e, ts[0] * SECOND + ts[1], {(u32)r[8], (u32)r[9], (u32)r[16], (u32)r[17]}};
 }
 
-/* before finds the last reading that is not after a moment. The first of a thread, of
- * which all is 0, is as old as it. */
+/* before finds the last reading not after a time. A thread's first reading, all zeros, is from its
+ * start. */
 static struct reading before(const struct thread *t, u64 at) {
   struct reading best = {0, 0, {0, 0, 0, 0}};
   for (u32 i = 0; i < READING_RINGS; i++)
@@ -174,8 +173,8 @@ struct seen {
   u64 ready;
 };
 
-/* look bounds how long the thread had run when the call began, from its samples, and
- * counts what it waited in since. */
+/* look bounds how long the thread had run when the call began, from its samples, and counts its
+ * waits since then. */
 static void look(struct process *p, i32 tid, u64 t0, u64 t1, u64 *least_cpu, u64 *most_cpu, struct seen *seen) {
   enum { KINDS = 8 };
   struct sampled *s = p->usage ? sampled_of(p->usage, tid) : 0;
@@ -186,7 +185,7 @@ static void look(struct process *p, i32 tid, u64 t0, u64 t1, u64 *least_cpu, u64
     u64 n = load(&s->n), first;
     n = n ? ((n - 1) >> r * SHIFT) + 1 : 0;
     first = less(n, SAMPLES - LAP);
-    if (first && s->ring[r][first % SAMPLES].at > t0 && r) first = less(n, 1); /* not for so long */
+    if (first && s->ring[r][first % SAMPLES].at > t0 && r) first = less(n, 1); /* the ring does not reach back so far */
     int covers = n && s->ring[r][first % SAMPLES].at <= t1;
     if (covers || !r) kinds = 0, clear(seen, sizeof *seen), seen->call = -1;
     for (u64 i = first; i < n; i++) {
@@ -207,8 +206,8 @@ static void look(struct process *p, i32 tid, u64 t0, u64 t1, u64 *least_cpu, u64
   }
 }
 
-/* usage_read reads what the kernel counts at the end of a call that was entered at t0 at the
- * earliest, and returns how often the thread lost its processor since a reading before. */
+/* usage_read reads the kernel's counts at the end of a call that was entered at t0 at the earliest,
+ * and returns how often the thread was preempted since an earlier reading. */
 u32 __cairn_usage_read(struct process *p, struct thread *t, u64 t0, u64 e) {
   t->now = read_now(e);
   t->was = before(t, t0);
@@ -216,7 +215,7 @@ u32 __cairn_usage_read(struct process *p, struct thread *t, u64 t0, u64 e) {
   return t->now.count[3] - t->was.count[3];
 }
 
-/* usage_write writes, after that, why the call took long, for an episode. */
+/* usage_write writes then why the call took long, for an episode. */
 void __cairn_usage_write(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {
   const struct reading *now = &t->now, *was = &t->was;
   u64 least_cpu = was->cpu, most_cpu = now->cpu;

@@ -1,14 +1,12 @@
-/* The window: a slot for each value of the low 32 bits of a stack pointer, 4 GiB
- * of addresses, of which the pages are in memory that stacks ever touched. In
- * front of it are the words that inserted code reads, and before them the state
- * of the process.
+/* The window: a slot for each value of the low 32 bits of a stack pointer, 4 GiB of addresses, with
+ * memory only for the pages that stacks have touched. Before it are the words that inserted code
+ * reads, and before those the state of the process.
  *
- * Where so much cannot be reserved the window is a smaller one, and code masks
- * the stack pointer (timed_masked_MACHINE.c). Two calls whose stack pointers are a
- * multiple of its size apart then have one slot. In mode spike the later stamp is
- * there, which makes the earlier call shorter: it may be missed, or shown shorter,
- * and no spike is invented. In mode stacks a slot leads back to the caller, so
- * there all calls have one slot, and there is no tree. */
+ * If that much cannot be reserved, the window is smaller, and code masks the stack pointer
+ * (timed_masked_MACHINE.c). Two calls whose stack pointers differ by a multiple of its size then
+ * share a slot. In mode spike the slot holds the later stamp, which makes the earlier call shorter:
+ * it may be missed, or shown shorter, but no spike is invented. In mode stacks a slot must lead to
+ * the right caller, so all calls then share one slot, and there is no tree. */
 
 #include "timed.h"
 
@@ -19,8 +17,8 @@
 
 enum { LEAST_WINDOW = 1 << 20, MOST_MASKED = 1 << 30, RLIMIT_AS = 9 };
 
-/* own_window puts a file's memory at the window: it is not charged before it is
- * touched, where other memory is. A child made by fork needs one of its own. */
+/* own_window maps a file's memory at the window: untouched pages of it are not charged, unlike
+ * those of other memory. A child made by fork needs its own. */
 int __cairn_own_window(struct process *p) {
   u64 size = p->window + PAGE;
   i64 fd = sys2(SYS_memfd_create, "cairn-window", 1 /* MFD_CLOEXEC */);
@@ -31,8 +29,8 @@ int __cairn_own_window(struct process *p) {
   return !failed(r);
 }
 
-/* room maps memory for a state with its window, where code can find it. Processes have 512 GiB
- * of addresses at least. */
+/* room maps memory for a state with its window, at an address that code can load. Processes have at
+ * least 512 GiB of addresses. */
 static u8 *room(u64 window, i32 prot) {
   u64 total = TOTAL(window), at = 0, step = window == WINDOW ? 0 : MASKED_STEP;
   for (;;) {
@@ -44,7 +42,7 @@ static u8 *room(u64 window, i32 prot) {
   }
 }
 
-/* reserve makes the state with a window of some size, or returns 0. */
+/* reserve makes the state with a window of the given size, or returns 0. */
 static struct process *reserve(u64 window) {
   u64 total = TOTAL(window);
   u8 *m = room(window, PROT_RW);
@@ -72,8 +70,8 @@ none:
   return 0;
 }
 
-/* reserve_all reserves the whole. A limit of address space that may be raised is
- * raised by the window's size. */
+/* reserve_all reserves the whole window. It raises the soft limit of the address space, if it may,
+ * by the window's size. */
 static struct process *reserve_all(void) {
   struct process *p = reserve(WINDOW);
   u64 limit[2], was;
@@ -87,7 +85,7 @@ static struct process *reserve_all(void) {
   return 0;
 }
 
-/* leaves reports whether as much again is left for the program. */
+/* leaves reports whether as much again remains for the program. */
 static int leaves(u64 window) {
   i64 m = map(0, 2 * TOTAL(window), PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(m)) return 0;
@@ -95,7 +93,7 @@ static int leaves(u64 window) {
   return 1;
 }
 
-/* reserve_some reserves the largest window that leaves the program half. */
+/* reserve_some reserves the largest window that leaves half for the program. */
 static struct process *reserve_some(u32 kind) {
   static const char message[] = "cairn: mode stacks needs 4 GiB of address space, which it cannot reserve here (ulimit -v): no calls are counted\n";
   struct process *p = 0;

@@ -1,10 +1,9 @@
-/* The words of CAIRN_SPIKE, which say what the runtime is to do: a list, separated
- * by commas. */
+/* The words of CAIRN_SPIKE, which control the runtime: a list separated by commas. */
 
 #include "timed.h"
 
-/* word_is reports whether the word at s, up to a comma or the end, is w. With a
- * w that ends in = it tells whether it starts so. */
+/* word_is reports whether the word at s, up to a comma or the end, is w, or begins with w if w ends
+ * in =. */
 int __cairn_word_is(const char *s, const char *w) {
   u64 n = length(w);
   for (u64 i = 0; i < n; i++)
@@ -12,7 +11,7 @@ int __cairn_word_is(const char *s, const char *w) {
   return w[n - 1] == '=' || !s[n] || s[n] == ',';
 }
 
-/* time_of reads a time such as 1.5ms; 0 if it is none. */
+/* time_of parses a time such as 1.5ms; 0 if it is invalid. */
 u64 __cairn_time_of(const char *s) {
   u64 v = 0, scale = 1, unit;
   int digits = 0;
@@ -43,7 +42,7 @@ void __cairn_misread(const char *s, const char *why) {
   say(b, (u64)(q - b));
 }
 
-/* number_of reads a number of words such as rate=100; NONE if it is none. */
+/* number_of parses the number of a word such as rate=100; NONE if it is invalid. */
 static u64 number_of(const char *s) {
   u64 v = 0;
   const char *from = s;
@@ -51,7 +50,7 @@ static u64 number_of(const char *s) {
   return s == from || (*s && *s != ',') ? NONE : v;
 }
 
-/* value_of is what a word has behind its =. */
+/* value_of returns the part of a word after its =. */
 static const char *value_of(const char *s) {
   while (*s && *s != ',' && *s != '=') s++;
   return *s == '=' ? s + 1 : s;
@@ -67,8 +66,7 @@ static int take(char *to, u64 room, const char *value) {
   return 1;
 }
 
-/* change obeys a word that is good at any time; without obey it only tells whether
- * it would. */
+/* change applies a word that is valid at any time; without obey it only checks it. */
 static int change(struct process *p, const char *s, int obey) {
   const char *value = value_of(s);
   u64 v;
@@ -89,7 +87,7 @@ static int change(struct process *p, const char *s, int obey) {
   return 1;
 }
 
-/* flight takes the size of a ring of the flight recorder, such as 16MB; 0 is off. */
+/* flight sets the size of a ring of the flight recorder, such as 16MB; 0 is off. */
 static int flight(struct process *p, const char *s) {
   u64 v = 0, unit = 0;
   for (; *s >= '0' && *s <= '9' && v < 1u << 20; s++) v = v * 10 + (u64)(*s - '0');
@@ -108,7 +106,7 @@ static const char *next(const char *s) {
   return *s ? s + 1 : s;
 }
 
-/* options reads a list of words, as CAIRN_SPIKE has them. */
+/* options applies the list of words in CAIRN_SPIKE. */
 void __cairn_options(struct process *p, const char *s) {
   for (; s && *s; s = next(s)) {
     u64 v = 0;
@@ -129,8 +127,8 @@ void __cairn_options(struct process *p, const char *s) {
   }
 }
 
-/* set obeys a list of words while the program runs, or none of them if one makes no
- * sense, which it returns. */
+/* set applies a list of words while the program runs. If a word is invalid, it applies none and
+ * returns that word. */
 const char *__cairn_set(struct process *p, const char *words) {
   const char *s, *wrong = 0;
   lock(&p->control.lock);

@@ -1,11 +1,11 @@
-/* What of the runtime of the timed modes is for x86-64. */
+/* The runtime of the timed modes: definitions for x86-64. */
 
 #define VDSO_CLOCK "__vdso_clock_gettime"
 
 /* ---- vectors ---- */
 
-/* vectors_to_keep tells which registers others' code may use: x87, SSE, AVX and
- * AVX-512, as far as the kernel keeps them. */
+/* vectors_to_keep returns which registers foreign code may use: x87, SSE, AVX and AVX-512, as far
+ * as the kernel saves them. */
 INLINE u64 vectors_to_keep(void) {
   u32 a = 1, b, c = 0, d;
   __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
@@ -14,8 +14,8 @@ INLINE u64 vectors_to_keep(void) {
   return a & 0xe7;
 }
 
-/* All vectors, the x87 stack and their control words: others' code may use
- * them, and a return value or an argument is in them. */
+/* All vectors, the x87 stack and their control words: foreign code may use them, and they may hold
+ * a return value or an argument. */
 INLINE void keep_vectors(u64 which, u8 *area) {
   u32 lo = (u32)which, hi = 0;
   if (lo) __asm__ volatile("xsave64 (%0)" : : "r"(area), "a"(lo), "d"(hi) : "memory");
@@ -29,34 +29,35 @@ INLINE void restore_vectors(u64 which, u8 *area) {
 
 /* ---- frames ---- */
 
-/* The stack pointer at a function's entry is where its return address is. */
+/* At a function's entry the stack pointer points to the return address. */
 enum { ENTRY_BELOW_CFA = 8, FRAME_IS_ENTRY = 1 };
 #define returns_to(entry) (*(u64 *)(entry))
 #define plain_address(pc) (pc)
 
-/* How many bytes of a function may have code that stamps, how many refer to
- * something, and how long its instructions are at least. */
+/* The number of bytes of a function that may have the stamping code, the size of a reference in it,
+ * and the minimum length of instructions. */
 enum { STAMP_REACH = 36, REFERENCE = 4, INSTRUCTION = 1 };
 
-/* A window that is not whole may be anywhere. */
+/* A window that is not whole may be at any address. */
 #define MASKED_STEP 0
 
-/* refers_to returns what an instruction refers to whose last bytes are a displacement. */
+/* refers_to returns the address that an instruction refers to by the displacement in its last
+ * bytes. */
 INLINE u64 refers_to(const u8 *code, u64 at) { return at + 4 + (u64)(i64) * (const i32 *)code; }
 
 /* ---- the exact clock ---- */
 
 #define EXACT_NEVER NONE /* inline threshold that no call reaches */
 
-/* ticks_between reads the counter behind all that precedes it, and before what follows. */
+/* ticks_between reads the counter after all preceding and before all following instructions. */
 INLINE u64 ticks_between(void) {
   u32 lo, hi;
   __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(lo), "=d"(hi) : : "memory");
   return lo | (u64)hi << 32;
 }
 
-/* is_steady reports whether the counter runs at one rate, in all states of the
- * processor, and the kernel has not found that the processors' counters differ. */
+/* is_steady reports whether the counter runs at one rate in all states of the processor, and the
+ * kernel has not found differences between processors. */
 INLINE int is_steady(void) {
   u32 a = 0x80000000u, b, c, d;
   char name[32] = "";

@@ -1,9 +1,8 @@
-/* Chunks of events, the file that they are in, the clock, and fork. The layout
- * is drawn in package format/tracelog/wire.
+/* Chunks of events, the file that they are in, the clock, and fork. Package format/tracelog/wire
+ * documents the layout.
  *
- * A thread comes here once in 8183 events, possibly from a signal handler, from
- * malloc or before main: signals are blocked while the lock is held, and only
- * the kernel is called. */
+ * A thread calls this once in 8183 events, possibly from a signal handler, from malloc or before
+ * main: so signals are blocked while the lock is held, and only system calls are used. */
 
 #include "trace.h"
 #include "create.h"
@@ -39,8 +38,8 @@ void __cairn_trace_complain(const char *what, i64 err) {
 
 enum { POPULATE_WRITE = 23 };
 
-/* room has the kernel find memory and blocks on the disk for a chunk: a full
- * disk would end the program by SIGBUS. A file that somebody made shorter gets no more. */
+/* room allocates memory and disk blocks for a chunk, as a full disk would end the program by
+ * SIGBUS. A truncated file is not extended. */
 static i64 room(struct tracer *t, u8 *c, u64 at) {
   i64 size = is_file(t->fd, t->device, t->inode);
   if (size >= 0 && (u64)size < (t->file_chunks + 1) * CHUNK) return -ESTALE;
@@ -86,7 +85,7 @@ u8 *__cairn_trace_record(struct tracer *t, u32 type, u64 size, u32 a) {
 
 static u64 time_of(struct tracer *t, u64 clock) { return t->origin + (clock - 1) * LOG_CLOCK_UNIT; }
 
-/* status keeps the first record up to date. */
+/* status updates the first record. */
 static void status(struct tracer *t) {
   if (!t->first) return;
   u64 *f = (u64 *)(t->first + LOG_CHUNK_HEADER_SIZE);
@@ -109,7 +108,7 @@ static void put_header(struct tracer *t, u8 *h, int forked) {
   ((u32 *)h)[14] = sum(h, 56);
 }
 
-/* open_log makes the file, with its first chunk and the ring. */
+/* open_log creates the file, with its first chunk and the ring. */
 static i64 open_log(struct tracer *t, int forked) {
   char path[TRACE_DIR + 256], *end;
   u8 h[LOG_HEADER_SIZE] = {0};
@@ -136,9 +135,8 @@ static i64 open_log(struct tracer *t, int forked) {
 
 /* ---- the clock ---- */
 
-/* tick sets the clock, and returns the exact time. A thread of its own does it each
- * period, and every thread that begins a chunk: where calls are many, their times
- * are finer than the period. */
+/* tick sets the clock, and returns the exact time. A separate thread calls it each period, and so
+ * does every thread that begins a chunk: with many calls, times are finer than the period. */
 static u64 tick(struct tracer *t) {
   u64 now = __cairn_trace_now(), c = (now - t->origin) / LOG_CLOCK_UNIT + 1, old = load(&t->clock);
   while (c > old) {
@@ -170,9 +168,8 @@ static void run_clock(struct tracer *t) {
   }
 }
 
-/* start_clock starts a thread that the C library knows nothing of: it does not
- * keep the process alive, and works before main. Signals are blocked in it, as
- * they are here. */
+/* start_clock starts a thread without the C library, so that it does not keep the process alive,
+ * and works before main. Signals are blocked in it, as they are here. */
 static i64 start_clock(struct tracer *t) {
   u8 *stack = (u8 *)map(0, THREAD_STACK, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (failed(stack)) return (i64)stack;
@@ -183,7 +180,7 @@ static i64 start_clock(struct tracer *t) {
 
 /* ---- the process ---- */
 
-/* copy_modules gives a child's log what its parent's says of modules. */
+/* copy_modules copies the records of modules from the parent's log to the child's. */
 static void copy_modules(struct tracer *t, const u8 *from, u32 used) {
   for (u32 i = LOG_CHUNK_HEADER_SIZE; i + 8 <= used;) {
     u16 type = *(const u16 *)(from + i), size = *(const u16 *)(from + i + 2);
@@ -194,8 +191,8 @@ static void copy_modules(struct tracer *t, const u8 *from, u32 used) {
   }
 }
 
-/* begin begins a log, of a process or of a child that fork made. The parent's
- * file stays mapped in the child: a frame may be about to write there. */
+/* begin begins the log of a process or of a child made by fork. The parent's file stays mapped in
+ * the child, as a frame may be about to write there. */
 static void begin(struct tracer *t) {
   const u8 *parent = t->first;
   u32 used = t->first_used;
@@ -234,8 +231,8 @@ static u8 *ring_chunk(struct tracer *t, u32 tid) {
     u8 *c = t->ring + t->hand++ % t->ring_chunks * CHUNK;
     u32 *h = (u32 *)c;
     if (!h[0]) return room(t, c, (t->hand + 1) * CHUNK) < 0 ? 0 : c;
-    /* This thread's last one is finished. Another is one that a signal handler
-     * began before the code that it interrupted stored its own position. */
+    /* This thread's previous chunk is complete. Another chunk of it was begun by a signal handler
+     * before the interrupted code stored its own position. */
     if (!h[5] && h[3] != tid && !dead(t, (i32)h[3])) continue;
     t->overwritten++;
     store(h, 0);
@@ -247,9 +244,9 @@ static u8 *ring_chunk(struct tracer *t, u32 tid) {
   return c && room(t, c, t->file_chunks * CHUNK) >= 0 ? c : 0;
 }
 
-/* next_of_file returns the next chunk of a file without end. Of segments that are
- * behind, the pages are left to the kernel; the addresses stay, as a frame that
- * a signal interrupted long ago may be about to write there. */
+/* next_of_file returns the next chunk of a file that grows without limit. The pages of full
+ * segments are returned to the kernel; their addresses stay mapped, as a frame that a signal
+ * interrupted long ago may be about to write there. */
 static u8 *next_of_file(struct tracer *t) {
   i64 err;
   if (!t->ring || t->hand == SEGMENT) {
@@ -262,14 +259,14 @@ static u8 *next_of_file(struct tracer *t) {
   return room(t, c, (t->file_chunks - SEGMENT + t->hand) * CHUNK) < 0 ? 0 : c;
 }
 
-/* take finishes a thread's chunk and gives it another. */
+/* take completes a thread's chunk and gives it another. */
 static u8 *take(struct tracer *t, u8 *old) {
   u32 before = 0, tid = (u32)sys0(SYS_gettid);
   u64 now = tick(t);
   if (old && old != t->sink && ((u32 *)old)[0] == LOG_CHUNK_MAGIC) {
     u32 *h = (u32 *)old;
     before = h[4] + 1;
-    if (sys0(SYS_getpid) != t->pid) tid = h[3]; /* vfork: its parent goes on in this chunk */
+    if (sys0(SYS_getpid) != t->pid) tid = h[3]; /* vfork: the parent continues in this chunk */
     ((u64 *)old)[4] = now;
     h[5] = LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE;
     h[15] = sum(old, 60);
@@ -300,11 +297,11 @@ static void acquire(struct tracer *t) {
   }
 }
 
-/* enter locks the state of a process whose log is begun. */
+/* enter locks the state of the process, and begins its log if necessary. */
 static u64 enter(struct tracer *t, int *child) {
   u64 mask = block_most();
   *child = t->alive && !load(t->alive);
-  if (*child) store(&t->lock, 0); /* another thread of the parent may have had it */
+  if (*child) store(&t->lock, 0); /* another thread of the parent may have held it */
   acquire(t);
   if (!t->alive || !load(t->alive)) begin(t);
   __cairn_trace_module(t);
@@ -316,8 +313,8 @@ static void leave(struct tracer *t, u64 mask) {
   unblock(mask);
 }
 
-/* next is called with the address of the chunk that is full, 0 for a thread that
- * has none. It returns the position behind the thread's next event. */
+/* next is called with the address of the full chunk, 0 for a thread without one. It returns the
+ * position after the thread's next event. */
 HIDDEN u64 __cairn_trace_next(u8 *old) {
   struct tracer *t = &__cairn_tracer;
   int child;
@@ -337,7 +334,7 @@ extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), voi
 extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
 #endif
 
-/* forked makes the child begin a log of its own at its next event. */
+/* forked makes the child begin its own log at its next event. */
 static void forked(void) {
   __cairn_trace_reset();
   store(__cairn_tracer.alive, 0);

@@ -25,20 +25,20 @@ struct tracer {
 
   u32 lock;
   u32 configured, off, fork_handler;
-  u32 *alive; /* on a page of its own, which is zero in a child; 0: not begun */
+  u32 *alive; /* on its own page, which is zeroed in a child; 0: not begun */
   i32 pid, fd;
   u64 device, inode; /* of the log */
   u64 origin; /* when the clock was 0 */
   u64 period, worst;
-  u64 ring_chunks; /* 0: the file grows without end */
+  u64 ring_chunks; /* 0: the file grows without limit */
   u64 file_chunks; /* in the file */
   u8 *first;       /* the chunk with the records */
   u32 first_used, sequence, modules;
-  u8 *ring; /* or the segment that is being filled */
+  u8 *ring; /* or the segment being filled */
   u64 hand; /* next chunk in it */
   u8 *segment_before;
   u64 overwritten;
-  u8 *sink; /* where events go that nobody wants */
+  u8 *sink; /* for events that are discarded */
   char dir[TRACE_DIR];
 };
 _Static_assert(sizeof(struct tracer) <= TRACE_SIZE, "trace_MACHINE.S");
@@ -47,9 +47,9 @@ extern struct tracer __cairn_tracer __attribute__((visibility("default")));
 
 /* configure reads the environment. */
 HIDDEN void __cairn_trace_configure(struct tracer *t);
-/* names puts the executable's base name, a dot and the start of its build id. */
+/* trace_name puts the executable's base name, a dot and the start of its build id. */
 HIDDEN char *__cairn_trace_name(char *to);
-/* module writes the record of the module that this copy is in. */
+/* trace_module writes the record of the module that contains this copy. */
 HIDDEN void __cairn_trace_module(struct tracer *t);
 HIDDEN u8 *__cairn_trace_record(struct tracer *t, u32 type, u64 size, u32 a);
 HIDDEN u64 __cairn_trace_now(void);

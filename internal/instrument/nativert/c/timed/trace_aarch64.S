@@ -1,5 +1,5 @@
-/* What inserted code of mode trace refers to: the thread's position, the process's state,
- * and __cairn_trace_full, where a full chunk leads. x16, x17 and the flags are free at
+/* What inserted code of mode trace refers to: the thread's position, the process's state, and
+ * __cairn_trace_full, which it calls if the chunk is full. x16, x17 and the flags are free at
  * entries and exits.
  *
  *          adrp  x16, :gottprel:__cairn_trace_at
@@ -24,14 +24,14 @@
  *          ldp   x16, x30, [sp], 16
  *          b     back
  *
- * It takes and gives the position in x17 and keeps every other register; the code behind it
- * is compiled without vector registers. Functions are aligned to four bytes anyway, so that
- * the last two bits are free for the kind. */
+ * It receives and returns the position in x17 and preserves all other registers; the C code that it
+ * calls is compiled without vector registers. Functions are aligned to four bytes, so the last two
+ * bits are free for the kind. */
 
 #include "registers_aarch64.h"
 #include "timedwire.h"
 
-/* A process has one of each, whichever modules were loaded how. */
+/* A process has one of each, however modules were loaded. */
         .globl  __cairn_tracer, __cairn_trace_at
         .type   __cairn_tracer, %gnu_unique_object
         .size   __cairn_tracer, 4096
@@ -55,7 +55,7 @@ __cairn_trace_at:
 __cairn_trace_full:
         .cfi_startproc
         SAVE_REGISTERS
-        sub     x0, x17, 0x10000        // where the chunk that is full began
+        sub     x0, x17, 0x10000        // start of the full chunk
         bl      __cairn_trace_next
         mov     x17, x0
         RETURN_REGISTERS

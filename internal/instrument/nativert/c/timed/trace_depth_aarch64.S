@@ -1,10 +1,9 @@
-/* How deep a thread is, for mode trace with --depth.
+/* The depth of a thread's calls, for mode trace with --depth.
  *
- * A thread has the stack pointers at the entries of the calls that it is in, as far
- * as they are recorded. When there are as many as are wanted, the last one is the
- * word that inserted code compares its own with: what is below is not recorded. Calls
- * that an exception or a longjmp left are found by their stack pointers, which are
- * not above that of the next call.
+ * A thread has a list of the stack pointers at the entries of its recorded open calls. When the
+ * list has reached the depth, inserted code compares its stack pointer with the last one: calls
+ * below it are not recorded. Calls that an exception or a longjmp left are recognized by their
+ * stack pointers, which are not above that of the next call.
  *
  *          adrp  x16, :gottprel:__cairn_trace_deep
  *          ldr   x16, [x16, :gottprel_lo12:__cairn_trace_deep]
@@ -21,8 +20,8 @@
  *          the event, as trace_aarch64.S has it
  *          b     back
  *
- * __cairn_trace_deeper: a call is entered, and recorded.
- * __cairn_trace_upper: a call that was recorded ends.
+ * __cairn_trace_deeper: a call is entered, and recorded. __cairn_trace_upper: a call that was
+ * recorded ends.
  *
  * x17 is the stack pointer at the call's entry. They change x16, x17 and the flags. */
 
@@ -39,8 +38,8 @@
 __cairn_trace_deep:
         .zero   CALLS + 8 * CAIRN_MAX_TRACE_DEPTH
 
-/* SHALLOWER takes off the calls that have ended; x16 is the thread's state, w0 how many
- * calls are left, x2 where the next one goes. */
+/* SHALLOWER removes ended calls from the list; x16 is the thread's state, w0 the number of
+ * remaining calls, x2 the place of the next one. */
         .macro  SHALLOWER
         hint    34
         stp     x0, x1, [sp, -32]!

@@ -1,13 +1,12 @@
-/* How deep a thread is, for mode trace with --depth.
+/* The depth of a thread's calls, for mode trace with --depth.
  *
- * A thread has the stack pointers at the entries of the calls that it is in, as far
- * as they are recorded. When there are as many as are wanted, the last one is the
- * word that inserted code compares its own with: what is below is not recorded. Calls
- * that an exception or a longjmp left are found by their stack pointers, which are
- * not above that of the next call.
+ * A thread has a list of the stack pointers at the entries of its recorded open calls. When the
+ * list has reached the depth, inserted code compares its stack pointer with the last one: calls
+ * below it are not recorded. Calls that an exception or a longjmp left are recognized by their
+ * stack pointers, which are not above that of the next call.
  *
- * __cairn_trace_deeper: a call is entered, and recorded.
- * __cairn_trace_upper: a call that was recorded ends.
+ * __cairn_trace_deeper: a call is entered, and recorded. __cairn_trace_upper: a call that was
+ * recorded ends.
  *
  * %r11 is the stack pointer at the call's entry. They change %r11 and the flags. */
 
@@ -24,8 +23,8 @@
 __cairn_trace_deep:
         .zero   CALLS + 8 * CAIRN_MAX_TRACE_DEPTH
 
-/* SHALLOWER takes off the calls that have ended; %rax is the thread's state, %ecx
- * how many calls are left. */
+/* SHALLOWER removes ended calls from the list; %rax is the thread's state, %ecx the number of
+ * remaining calls. */
         .macro  SHALLOWER
         pushq   %rax
         .cfi_adjust_cfa_offset 8

@@ -1,5 +1,5 @@
-/* What the log of mode trace says of a module, which it finds in its own ELF
- * header, and what the environment says. */
+/* The module record in the log of mode trace, made from the module's own ELF header, and the
+ * environment. */
 
 #include "trace.h"
 #include "elf.h"
@@ -61,8 +61,8 @@ static int same(const char *a, const char *b) {
   return *a == *b;
 }
 
-/* listed takes a line of the listing. It finds the file that is mapped at *at,
- * or where the file called path is mapped from its beginning. */
+/* listed reads a line of the listing. It finds the file that is mapped at *at, or the address where
+ * the file path is mapped from its beginning. */
 static int listed(const char *s, u64 *at, char *path) {
   u64 start = hex(&s);
   if (*s++ != '-') return 0;
@@ -84,7 +84,7 @@ static int listed(const char *s, u64 *at, char *path) {
   return 1;
 }
 
-/* find goes through the listing with a buffer of LOG_MAX_PATH + 4096 bytes. */
+/* find searches the listing with a buffer of LOG_MAX_PATH + 4096 bytes. */
 static int find(u64 *at, char *path, char *b) {
   u64 have = 0, size = LOG_MAX_PATH + 4096;
   int ok = 0;
@@ -105,7 +105,7 @@ static int find(u64 *at, char *path, char *b) {
   return ok;
 }
 
-/* Memory for work; 0 if there is none. */
+/* Working memory; 0 if there is none. */
 enum { WORK = 1 << 20 };
 static char *work(void) {
   char *m = (char *)map(0, WORK, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -169,8 +169,7 @@ static int word_is(const char *s, const char *w) {
   return w[n - 1] == '=' || !s[n] || s[n] == ',';
 }
 
-/* number_of reads a number with one of the units, each worth scale; 0 if it is
- * none. */
+/* number_of parses a number with one of the units, which are worth scale[i]; 0 if it is invalid. */
 static u64 number_of(const char *s, const char *const *unit, const u64 *scale) {
   u64 v = 0;
   int digits = 0;
@@ -215,8 +214,8 @@ static void options(struct tracer *t, const char *s) {
   }
 }
 
-/* The environment as the process was given it: constructors of others may run
- * before the C library tells. */
+/* The environment that the kernel gave the process: constructors may run before the C library
+ * provides it. */
 static char *environment;
 static u64 environment_size;
 
@@ -239,8 +238,8 @@ static const char *env(const char *name) {
   return "";
 }
 
-/* configure reads the environment. A program with more rights than its caller
- * takes no orders from the caller's environment, nor writes files for it. */
+/* configure reads the environment. A program with more rights than its caller ignores the caller's
+ * environment, and writes no files. */
 void __cairn_trace_configure(struct tracer *t) {
   _Static_assert(sizeof CAIRN_DEFAULT_DIR <= TRACE_DIR, "--default-dir is too long");
   t->period = MS;

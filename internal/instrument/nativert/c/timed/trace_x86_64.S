@@ -1,5 +1,5 @@
-/* What inserted code of mode trace refers to: the thread's position, the
- * process's state, and __cairn_trace_full, where a full chunk leads.
+/* What inserted code of mode trace refers to: the thread's position, the process's state, and
+ * __cairn_trace_full, which it calls if the chunk is full.
  *
  *   movq  __cairn_trace_at@gottpoff(%rip), %r10
  *   movq  %fs:(%r10), %r11
@@ -10,13 +10,13 @@
  *   full: call __cairn_trace_full
  *   jmp   back
  *
- * It gives the new position in %r11 and keeps every other register; the code
- * behind it is compiled without vector registers. */
+ * It returns the new position in %r11 and preserves all other registers; the C code that it calls
+ * is compiled without vector registers. */
 
 #include "registers_x86_64.h"
 #include "timedwire.h"
 
-/* A process has one of each, whichever modules were loaded how. */
+/* A process has one of each, however modules were loaded. */
         .globl  __cairn_tracer, __cairn_trace_at
         .type   __cairn_tracer, @gnu_unique_object
         .size   __cairn_tracer, 4096

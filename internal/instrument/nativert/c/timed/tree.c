@@ -1,7 +1,6 @@
-/* The tree of calls of mode stacks: its nodes, and the threads that they belong to.
- * A thread alone makes the nodes of its tree; the thread that writes the log reads
- * them (tree_log.c). Signal handlers may run at any moment, and make nodes as well:
- * so a place is taken by one instruction, and a node is linked by one. */
+/* The call tree of mode stacks: its nodes, and the threads that own them. Only the owner creates
+ * nodes in its tree; the thread that writes the log reads them (tree_log.c). Signal handlers may
+ * run at any time and create nodes as well: so one instruction allocates a node, and one links it. */
 
 #include "tree.h"
 
@@ -18,11 +17,11 @@ struct node *__cairn_tree_table[TREE_TABLE];
 #endif
 u32 __cairn_tree_depth = CAIRN_TREE_DEPTH;
 
-/* shared returns the state of the process, and makes it for the first node. */
+/* shared returns the shared state of the process, and creates it for the first node. */
 static struct trees *shared(struct process *p) {
   struct trees *s = load(&p->stacks.trees), *none = 0;
   if (s) return s;
-  if (!p->mask) return 0; /* all calls have one slot */
+  if (!p->mask) return 0; /* all calls share one slot */
   for (u64 size = 1ul << 33; size >= 1ul << 24; size >>= 1) {
     u8 *m = (u8 *)map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (failed(m)) continue;
@@ -41,9 +40,9 @@ static struct trees *shared(struct process *p) {
   return 0;
 }
 
-/* What is reserved here is a multiple of the window's size, and a hole of that size
- * among the stacks of threads can have two of them share slots. So it is made before
- * there are threads that could do it at the same time, and give up theirs. */
+/* The memory reserved here is a multiple of the window's size, and a hole of that size between
+ * thread stacks could make two of them share slots. So it is reserved before other threads exist,
+ * which might do so too and release theirs. */
 static void start(void) {
   struct trees *s = __cairn_state ? shared(__cairn_state) : 0;
   if (s) __cairn_tree_reserve(__cairn_state, s);
@@ -59,7 +58,7 @@ static struct block *new_block(struct trees *s, struct tree *t) {
     b->tree = t;
     return b;
   }
-  store(&s->used, s->size); /* lest it wrap round one day */
+  store(&s->used, s->size); /* so that it never overflows */
   return 0;
 }
 
@@ -72,7 +71,7 @@ static void init(struct trees *s, struct node *n, struct node *parent, u64 funct
   store(&n->function, function);
 }
 
-/* append puts a block at a tree's end, which a signal handler may do meanwhile. */
+/* append puts a block at a tree's end; a signal handler may do so at the same time. */
 static void append(struct tree *t, struct block *b) {
   struct block *last = load(&t->last), *next = 0;
   while (!__atomic_compare_exchange_n(&last->next, &next, b, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) last = next, next = 0;
@@ -100,7 +99,7 @@ static struct node *find_child(struct node *parent, u64 function) {
   return n;
 }
 
-/* make makes a child of a node; 0 if there is no room. */
+/* make creates a child of a node; 0 if there is no room. */
 static struct node *make(struct trees *s, struct node *parent, u64 function, u32 behind, u32 flags) {
   struct node *n = place(s, block_of(parent)->tree);
   if (!n) return 0;
@@ -123,8 +122,8 @@ static struct tree *make_tree(struct trees *s, i32 owner) {
   return t;
 }
 
-/* join_node adds what a node has to that of the tree of ended threads. It returns 0 if its
- * parent was not added yet. */
+/* join_node adds a node's counts to the tree of ended threads. It returns 0 if the parent has not
+ * been added yet. */
 static int join_node(struct trees *s, struct node *n, u64 c) {
   struct node *parent = n->parent->into, *m = parent;
   u32 open;
@@ -142,8 +141,8 @@ static int join_node(struct trees *s, struct node *n, u64 c) {
   return 1;
 }
 
-/* join adds the calls of a thread that ended to those that ended before. Its tree
- * stays as it is, with nothing counted. */
+/* join adds the calls of an ended thread to those that ended before. Its tree remains, with its
+ * counts set to zero. */
 static void join(struct trees *s, struct tree *t, u64 c) {
   u64 left = 0, before;
   root_of(t)->into = root_of(s->ended);
@@ -152,13 +151,13 @@ static void join(struct trees *s, struct tree *t, u64 c) {
     left = 0;
     for_nodes(n, t)
       if (n->parent && !n->into) left += !join_node(s, n, c);
-  } while (left && left != before); /* parents are in front of their children, but for those that handlers of signals made */
+  } while (left && left != before); /* parents precede their children, except for nodes that signal handlers created */
   for_nodes(n, t) n->into = 0;
   s->ended->ended++;
 }
 
-/* adopt returns the tree of a thread that ended, or 0. It looks at a few only: there
- * are as many that ended as that makes likely. */
+/* adopt returns the tree of an ended thread, or 0. It examines only a few trees: enough, as many of
+ * them belong to ended threads by then. */
 static struct tree *adopt(struct process *p, struct trees *s) {
   u64 mask = block_most();
   struct tree *found = 0;
@@ -193,15 +192,15 @@ static struct node *new_tree(struct process *p, struct trees *s) {
 
 /* ---- what inserted code comes for ---- */
 
-/* child returns the node of a function below the current one. In front of what
- * names the function is how far it is behind its start, and a byte with the number of
- * its slot and flags. */
+/* child returns the node of a function below the current one. Before code, which identifies the
+ * function, are its distance from the function's start, and a byte with the number of its slot and
+ * flags. */
 struct node *__cairn_tree_child(const u8 *code) {
   struct node *parent = __cairn_node, *n;
   struct trees *s = shared(__cairn_state);
   u64 function = (u64)code;
   u32 behind = 0, flags = code[-1];
-  if (!s) return &sink; /* there is no room at all: nobody reads it */
+  if (!s) return &sink; /* there is no room at all: the node is never read */
   if (parent->function == TREE_NONE) parent = new_tree(__cairn_state, s);
   if (parent->function == TREE_LOST || parent->function == TREE_DEEP) return parent;
   int deep = parent->depth >= __cairn_tree_depth;
@@ -214,7 +213,7 @@ struct node *__cairn_tree_child(const u8 *code) {
   return n;
 }
 
-/* leave_to makes m the current node. What is below it was left without an exit. */
+/* leave_to makes m the current node. Nodes below it were left without an exit. */
 static void leave_to(struct node *m) {
   u64 c = clock_word(__cairn_state);
   for (struct node *n = __cairn_node; n != m; n = n->parent)
@@ -225,8 +224,8 @@ static void leave_to(struct node *m) {
   __cairn_node = m;
 }
 
-/* find makes the node of the innermost live call of a function the current one.
- * Nodes below have a stack pointer below. */
+/* find makes the node of the innermost live call of a function the current one. Nodes deeper in the
+ * tree have lower stack pointers. */
 void __cairn_tree_find(u64 function, u64 sp) {
   struct node *m = __cairn_node;
   while (m->parent && !(m->function == function && (i32)(m->sp - (u32)sp) > 0)) {
@@ -238,7 +237,7 @@ void __cairn_tree_find(u64 function, u64 sp) {
 
 static struct node *node_at(u64 sp) { return *(struct node **)slot(__cairn_state, sp); }
 
-/* at makes the node of the call that was entered with a stack pointer the current one. */
+/* at makes the node of the call with stack pointer sp at entry the current one. */
 void __cairn_tree_at(u64 sp) {
   struct node *m = node_at(sp), *n = __cairn_node;
   while (n != m && n->parent && n->parent != n) n = n->parent;
@@ -246,7 +245,7 @@ void __cairn_tree_at(u64 sp) {
   else if (m) __cairn_node = m;
 }
 
-/* switch does so where the stack was another: what ran there may go on. */
+/* switch does that after a switch of stacks: calls on the other stack may continue. */
 void __cairn_tree_switch(u64 sp) {
   struct node *m = node_at(sp);
   if (m) __cairn_node = m;

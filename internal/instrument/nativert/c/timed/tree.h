@@ -9,46 +9,46 @@
 #include "timed.h"
 
 /* A node is a stack: a function below the node of its caller. Inserted code and
- * tree_enter_MACHINE.S know the offsets. The time is the sum of the clock at exits less the sum
- * at entries. As the clock is TREE_RUNNING and up, it is negative while a call is
- * being made, and what is still to be added is the clock of the end. */
+ * tree_enter_MACHINE.S depend on the offsets. The time is the sum of the clock at exits less the
+ * sum at entries. As the clock starts at TREE_RUNNING, the time is negative while a call is open;
+ * adding the clock then gives the time so far. */
 enum { TREE_SLOTS = 12 };
 
 struct node {
   struct node *parent;
-  u64 function; /* what inserted code compares: an address behind its start */
+  u64 function; /* inserted code compares it: an address after the function's start */
   u64 calls;
   i64 time; /* microseconds; see TREE_UNTIMED */
   struct node *first, *next; /* children; next child of the parent */
-  u32 sp; /* at the last entry, its low half: tells what an exception left */
+  u32 sp; /* at the last entry, its low half: shows which nodes an exception left */
   u32 number; /* of its record in the log, from 1; 0: none yet */
   u32 unwound; /* calls that an exception or a longjmp left */
-  u32 behind;  /* the function's start, so far */
-  struct node *slot[TREE_SLOTS]; /* where functions look for theirs */
-  u64 stamp;   /* the clock at the last entry, and */
+  u32 behind;  /* distance of that address from the function's start */
+  struct node *slot[TREE_SLOTS]; /* functions look up their nodes here */
+  u64 stamp;   /* the clock at the last entry */
   u64 longest; /* the longest call, if TREE_LONGEST */
-  u32 depth;   /* of the root: 0 */
-  u32 flags;   /* those in front of the code that asks for the node */
-  struct node *into; /* while trees are joined: the node of the other tree */
+  u32 depth;   /* 0 for the root */
+  u32 flags;   /* those before the code that asks for the node */
+  struct node *into; /* while trees are joined: the corresponding node of the other tree */
 };
 
-/* In front of the code that asks for a node is a byte with the number of its slot
- * and these flags. TREE_FORKED is for nodes alone: of a call that a child made by fork
- * began in, which is not counted and has a record nonetheless. */
+/* Before the code that asks for a node is a byte with the number of its slot and these flags.
+ * TREE_FORKED occurs only in nodes: it marks a call that was open when the child was made by fork,
+ * which is not counted but has a record. */
 enum { TREE_SLOT = 15, TREE_FORKED = 32, TREE_UNTIMED = 64, TREE_LONGEST = 128 };
 
-/* A tree is in blocks of a page: a head in the place of a node, then nodes. The
- * first node of the first block is the root. */
+/* A tree consists of blocks of a page: a header in place of the first node, then nodes. The first
+ * node of the first block is the root. */
 enum { BLOCK = 4096, NODE = sizeof(struct node) };
 _Static_assert(NODE == 192 && __builtin_offsetof(struct node, stamp) == 160, "as inserted code has it");
 
 struct tree {
   struct tree *next;
-  i32 owner;    /* tid; 0: the thread is gone, and all is written */
+  i32 owner;    /* tid; 0: the thread has ended, and everything is written */
   u32 number;   /* of its record */
-  u64 position; /* where the next node goes; 0: in a new block */
-  u64 ended;    /* threads whose calls were added */
-  u64 deeper;   /* calls below the greatest depth, when it was written */
+  u64 position; /* address of the next node; 0: in a new block */
+  u64 ended;    /* number of threads whose calls were added */
+  u64 deeper;   /* calls below the greatest depth, at the last writing */
   struct block *last;
 };
 struct block {
@@ -58,12 +58,11 @@ struct block {
 };
 _Static_assert(sizeof(struct block) <= NODE, "the head has room");
 
-/* What the modules of a process share, at the start of the room for blocks.
+/* The state that the modules of a process share, at the start of the memory for blocks.
  *
- * A thread that ends leaves its tree. There are TREE_KEPT trees before a new thread
- * takes the tree of one that ended, whose calls are added to the tree called ended
- * before. So threads that come and go need no more memory than those that are there
- * at a time. The thread that joins or writes trees holds the lock. */
+ * A thread that ends leaves its tree. When there are TREE_KEPT trees, a new thread takes the tree
+ * of an ended one, whose calls are first added to the tree "ended". So the memory depends on the
+ * number of threads that run at the same time. A thread that joins or writes trees holds the lock. */
 enum { TREE_CHUNKS = 130000, TREE_HEAD = 2 << 20, TREE_KEPT = 128, TREE_LOOKS = 4 };
 struct trees {
   u64 used, size;
@@ -71,23 +70,23 @@ struct trees {
   u32 records, chunks;
   u32 lock, count;
   struct tree *list; /* only ever grows */
-  struct tree *look; /* where the search for one that ended goes on */
+  struct tree *look; /* where the search for an ended thread continues */
   struct tree *ended;
-  struct node empty; /* what functions see that have not been called here */
-  struct node lost;  /* of calls that there is no room for; its parent is itself */
+  struct node empty; /* the slots of new nodes refer to this one */
+  struct node lost;  /* for calls without room for a node; it is its own parent */
   u8 *chunk[TREE_CHUNKS]; /* of the log, mapped */
 };
 _Static_assert(sizeof(struct trees) <= TREE_HEAD, "the head has room");
 
-/* Functions that nodes have which are none. A node TREE_DEEP is below one of the
- * greatest depth, for all that is called from there. */
+/* Special values of function in nodes. A TREE_DEEP node is below a node at the greatest depth, for
+ * all calls from there. */
 enum { TREE_ROOT = 0, TREE_NONE = 1, TREE_LOST = 2, TREE_DEEP = 3 };
 extern u32 __cairn_tree_depth HIDDEN;
 
 extern __thread struct node *__cairn_node __attribute__((tls_model("initial-exec"), visibility("default")));
 HIDDEN extern struct node __cairn_tree_none, __cairn_tree_empty;
 
-/* Nodes by parent and function, for those that have no slot. */
+/* Nodes by parent and function, for those that are not in a slot. */
 enum { TREE_TABLE = 8192 };
 extern struct node *__cairn_tree_table[TREE_TABLE] HIDDEN;
 #define tree_place(parent, function) \
@@ -96,7 +95,7 @@ extern struct node *__cairn_tree_table[TREE_TABLE] HIDDEN;
 INLINE struct block *block_of(void *node) { return (struct block *)((u64)node & -(u64)BLOCK); }
 INLINE struct node *root_of(struct tree *t) { return (struct node *)((u8 *)block_of(t) + NODE); }
 
-/* next_node returns the node of a tree behind n, 0 if there is none. */
+/* next_node returns the node after n in a tree, 0 if there is none. */
 INLINE struct node *next_node(struct node *n) {
   do {
     struct block *b = block_of(n);
@@ -107,7 +106,7 @@ INLINE struct node *next_node(struct node *n) {
   } while (!load(&n->function)); /* not made yet */
   return n;
 }
-/* for_nodes goes through a tree from its root. */
+/* for_nodes walks a tree from its root. */
 #define for_nodes(n, t) for (struct node *n = root_of(t); n; n = next_node(n))
 
 #define clock_word(p) load((u64 *)((p)->base + TREE_CLOCK))

@@ -1,5 +1,5 @@
-/* Where code of mode stacks comes to. At entries x14 and x15 are on the stack meanwhile, as
- * callers may count on them; x16, x17 and the flags are free.
+/* The routines that code of mode stacks calls. Entries save x14 and x15 on the stack, as callers
+ * may rely on them; x16, x17 and the flags are free.
  *
  *   entry: stp   x14, x15, [sp, -16]!            .cfi_adjust_cfa_offset 16
  *          adrp  x16, :gottprel:__cairn_node
@@ -53,23 +53,23 @@
  *          mov   x15, x17
  *          b     back
  *
- * __cairn_tree_enter: the node that a function expected is not there. x17 is the address of
- * miss, which names f; in return the node.
+ * __cairn_tree_enter: the slot does not hold the function's node. x17 is the address of miss, which
+ * identifies f; the result is the node.
  *
- * __cairn_tree_back: an exception or a longjmp may have arrived in the function
- * that x17 names.
+ * __cairn_tree_back: an exception or a longjmp may have returned to the function that x17
+ * identifies.
  *
- * __cairn_tree_back_at: the same, in the call that was entered with the stack
- * pointer x17, which is the CFA. __cairn_tree_switched: in that call, from another stack.
+ * __cairn_tree_back_at: the same, in the call that was entered with the stack pointer x17, which is
+ * the CFA. __cairn_tree_switched: in that call, from another stack.
  *
  * __cairn_tree_leave: the process ends if x17 is 1, or runs another program.
  *
- * All are called by stubs as registers_aarch64.h has them, and keep every register but x16,
- * x17 and the flags. */
+ * All are called by stubs as in registers_aarch64.h, and preserve all registers but x16, x17 and
+ * the flags. */
 
 #include "registers_aarch64.h"
 
-/* As tree.h has it. */
+/* As in tree.h. */
 #define TREE_SLOT 15
 #define TREE_DEEP 3
 
@@ -97,9 +97,9 @@
         ROUTINE __cairn_tree_switched, __cairn_tree_switch
         ROUTINE __cairn_tree_leave, __cairn_tree_leaving
 
-/* Functions that share a slot with another take turns. Most of them are found in
- * a table for all threads: what is there is a node of this thread if its parent
- * is. Below the greatest depth there is one node for all. */
+/* Functions that share a slot replace each other there. Most of them are found in a table for all
+ * threads: a node there belongs to this thread if its parent does. Below the greatest depth there
+ * is one node for all. */
         .globl  __cairn_tree_enter
         .hidden __cairn_tree_enter, __cairn_tree_table, __cairn_tree_depth
         .type   __cairn_tree_enter, %function
@@ -115,7 +115,7 @@ __cairn_tree_enter:
         ldr     w1, [x16, 176]
         cmp     w1, w0
         b.hs    3f
-        mov     w0, 0x79b1              // the place in the table: bits 16 to 28 of the sum
+        mov     w0, 0x79b1              // the index: bits 16 to 28 of the sum
         movk    w0, 0x9e37, lsl 16
         mul     w0, w0, w16
         mov     w1, 0xca77
@@ -158,7 +158,7 @@ __cairn_tree_enter:
         .cfi_endproc
         .size   __cairn_tree_enter, . - __cairn_tree_enter
 
-/* The current node of a thread. The executable's is that of all modules. */
+/* The current node of a thread. All modules use that of the executable. */
         .section .tdata.cairn_node, "awT", %progbits
         .balign 8
         .hidden __cairn_tree_none

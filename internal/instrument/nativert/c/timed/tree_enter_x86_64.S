@@ -1,6 +1,6 @@
-/* Where code of mode stacks comes to.
+/* The routines that code of mode stacks calls.
  *
- * __cairn_tree_enter: the node that a function expected is not there.
+ * __cairn_tree_enter: the slot does not hold the function's node.
  *
  *   f:     ...
  *          jne   miss
@@ -13,19 +13,19 @@
  *
  *   %r11   the address of miss, which names f; in return the node
  *
- * __cairn_tree_back: an exception or a longjmp may have arrived in the function
- * that %r11 names.
+ * __cairn_tree_back: an exception or a longjmp may have returned to the function that %r11
+ * identifies.
  *
- * __cairn_tree_back_at: the same, in the call that was entered with the stack
- * pointer %r11. __cairn_tree_switched: in that call, from another stack.
+ * __cairn_tree_back_at: the same, in the call that was entered with the stack pointer %r11.
+ * __cairn_tree_switched: in that call, from another stack.
  *
  * __cairn_tree_leave: the process ends if %r11 is 1, or runs another program.
  *
- * All keep every register but %r11 and the flags. */
+ * All preserve all registers but %r11 and the flags. */
 
 #include "registers_x86_64.h"
 
-/* As tree.h has it. */
+/* As in tree.h. */
 #define TREE_TABLE 8192
 #define TREE_SLOT 15
 #define TREE_DEEP 3
@@ -55,9 +55,9 @@
         ROUTINE __cairn_tree_switched, __cairn_tree_switch
         ROUTINE __cairn_tree_leave, __cairn_tree_leaving
 
-/* Functions that share a slot with another take turns. Most of them are found in
- * a table for all threads: what is there is a node of this thread if its parent
- * is. Below the greatest depth there is one node for all. */
+/* Functions that share a slot replace each other there. Most of them are found in a table for all
+ * threads: a node there belongs to this thread if its parent does. Below the greatest depth there
+ * is one node for all. */
         .globl  __cairn_tree_enter
         .hidden __cairn_tree_enter, __cairn_tree_table, __cairn_tree_depth
         .type   __cairn_tree_enter, @function
@@ -119,7 +119,7 @@ __cairn_tree_enter:
         .cfi_endproc
         .size   __cairn_tree_enter, . - __cairn_tree_enter
 
-/* The current node of a thread. The executable's is that of all modules. */
+/* The current node of a thread. All modules use that of the executable. */
         .section .tdata.cairn_node, "awT", @progbits
         .balign 8
         .hidden __cairn_tree_none

@@ -1,18 +1,18 @@
-/* What the log says of the tree of calls: every second and at the end, records that
- * are updated in place. And fork. */
+/* Records of the call tree in the log, which are updated in place every second and at the end; and
+ * fork. */
 
 #include "tree.h"
 
-/* time returns a node's time in microseconds up to c, and how many of its calls go
- * on. Jumps from a coroutine to another may have ended a call twice. */
+/* time returns a node's time in microseconds up to c, and sets open to the number of its open
+ * calls. Switches between coroutines may have ended a call twice. */
 u64 __cairn_tree_time(i64 time, u64 c, u32 *open) {
   *open = 0;
   for (; time < 0 && *open < 1000; ++*open) time += (i64)c;
   for (u32 n = 0; time >= (i64)TREE_RUNNING && n < 1000; n++) time -= (i64)c;
-  return time < 0 ? 0 : (u64)time; /* read while it was being changed */
+  return time < 0 ? 0 : (u64)time; /* read during a change */
 }
 
-/* record returns the record with a number, and makes its chunk. */
+/* record returns the record with a number, and maps its chunk. */
 static u8 *record(struct process *p, struct trees *s, u32 number) {
   enum { EACH = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_NODE_SIZE };
   u32 chunk = (number - 1) / EACH;
@@ -27,7 +27,7 @@ static u8 *record(struct process *p, struct trees *s, u32 number) {
   return s->chunk[chunk] + LOG_CHUNK_HEADER_SIZE + (number - 1) % EACH * LOG_NODE_SIZE;
 }
 
-/* new_record takes the next number. */
+/* new_record allocates the next number. */
 static u8 *new_record(struct process *p, struct trees *s, u32 *number, u32 type, u32 a) {
   u8 *r = record(p, s, s->records + 1);
   if (!r) return 0;
@@ -38,7 +38,7 @@ static u8 *new_record(struct process *p, struct trees *s, u32 *number, u32 type,
   return r;
 }
 
-/* write_node writes what a node has; 0 if its parent has no record yet. */
+/* write_node writes the counts of a node; 0 if its parent has no record yet. */
 static int write_node(struct process *p, struct trees *s, struct tree *t, struct node *n, u64 c) {
   u64 calls = load(&n->calls), longest = load(&n->longest);
   i64 so_far = load(&n->time);
@@ -79,7 +79,7 @@ static void write_tree(struct process *p, struct trees *s, struct tree *t, u64 c
   }
 }
 
-/* bury ends the calls that a thread was in when it ended. */
+/* bury ends the calls that were open when their thread ended. */
 static void bury(struct tree *t, u64 c) {
   for_nodes(n, t)
     if (n->time < 0) n->time += (i64)c, n->unwound++;
@@ -95,7 +95,7 @@ void __cairn_tree_write(struct process *p, int final) {
   if (!final && now < s->due) return;
   if (!__cairn_begin(p)) return;
   lock(&s->lock);
-  if (!s->records) __cairn_file_header(p); /* which did not know of the tree */
+  if (!s->records) __cairn_file_header(p); /* which was written before there was a tree */
   u64 deeper = 0;
   for (struct tree *t = load(&s->list); t; t = t->next) {
     int dead = t->owner && is_dead(p, t);
@@ -112,14 +112,14 @@ void __cairn_tree_write(struct process *p, int final) {
   if (first) first[2] = s->lost.calls, first[3] = deeper;
   unlock(&s->lock);
   if (s->records != before) __cairn_modules(p);
-  /* Soon at first: a program may be killed before it is a second old. */
+  /* Soon at first: a program may be killed before it has run for a second. */
   s->pause = s->pause ? least(2 * s->pause, SECOND) : 10 * MS;
   p->stacks.pause = most(s->pause, 20 * (__cairn_now(p) - now));
   s->due = now + p->stacks.pause;
 }
 
-/* reserve makes room for the first nodes: at the end the program may have no descriptors,
- * or be allowed no more of a file. */
+/* reserve allocates chunks for the first nodes: at the end the program may have no descriptors
+ * left, or may not extend a file. */
 void __cairn_tree_reserve(struct process *p, struct trees *s) {
   if (!load(&p->log.file.first)) return;
   lock(&s->lock);
@@ -127,8 +127,8 @@ void __cairn_tree_reserve(struct process *p, struct trees *s) {
   unlock(&s->lock);
 }
 
-/* leaving writes the log where the process is about to end without the C library's
- * doing, or to run another program. A child that does so at once has no log. */
+/* leaving writes the log if the process is about to end without the C library, or to run another
+ * program. A child that does so at once has no log. */
 void __cairn_tree_leaving(u64 ends) {
   struct process *p = __cairn_state;
   if (!p || p->off || !load(word(p, ALIVE)) || sys0(SYS_getpid) != p->pid) return;
@@ -137,7 +137,7 @@ void __cairn_tree_leaving(u64 ends) {
   __cairn_flush(p);
 }
 
-/* forget takes all that was counted from a tree. */
+/* forget subtracts everything counted so far from a tree. */
 static void forget(struct tree *t) {
   for_nodes(n, t) {
     n->calls = n->longest = 0;
@@ -147,8 +147,7 @@ static void forget(struct tree *t) {
   }
 }
 
-/* forked leaves a child with the tree of its thread, of which the nodes have
- * counted nothing yet and the calls that go on begin now. */
+/* forked keeps the tree of the child's thread, with all counts zero; open calls begin now. */
 void __cairn_tree_forked(struct process *p) {
   struct trees *s = p->stacks.trees;
   struct node *current = __cairn_node;
